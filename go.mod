@@ -1,0 +1,3 @@
+module hindsight
+
+go 1.26

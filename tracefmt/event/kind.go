@@ -1,0 +1,136 @@
+package event
+
+// Event is one entry of S_synch, the total order of ordered events (PPoPP
+// 2003, section 2.3), seen from the thread that did it.
+type Event struct {
+	At   uint32 // blocks of the batch that ran before the event
+	Kind Kind
+	Mode Mode   // ordering of an atomic access; else 0
+	Size uint32 // bytes touched by an atomic access; else 0
+	PC   uint64 // the instruction: an atomic access, or the call of a hooked function; 0 for ThreadStart
+	Obj  uint64 // what it is done to: see the kind
+	Arg  uint64 // see the kind
+}
+
+// Mode is the ordering of an atomic access, a set of bits.
+type Mode uint8
+
+const (
+	Acquire Mode = 1 << iota
+	Release
+	// Returns marks the last event of a hooked function: the call that led
+	// into it has returned, and no block of the function itself was recorded.
+	Returns
+)
+
+// Kind is what an ordered event does. The numbers are part of the trace
+// format: append, never renumber.
+type Kind uint8
+
+const (
+	None         Kind = iota
+	ThreadStart       // first event of a thread. Obj: parent thread id; Arg: tp. Orders after the parent's Create
+	ThreadEnd         // last event of a thread
+	Create            // Obj: child thread id
+	Join              // Obj: joined thread id. Orders after its ThreadEnd
+	Detach            // Obj: thread id
+	StackMap          // the new thread's stack. Obj: lowest address; Arg: bytes. Follows ThreadStart at once
+	MutexLock         // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted when the lock is held
+	MutexUnlock       // Emitted before the lock is given up
+	ReadLock          // Obj: address of the rwlock
+	ReadUnlock        //
+	WriteLock         //
+	WriteUnlock       //
+	BarrierEnter      // Obj: address; Arg: generation (0, 1, …) of that barrier
+	BarrierLeave      // Orders after every BarrierEnter of the same Obj and Arg
+	CondWait          // Obj: address of the condition variable; Arg: mutex. Around it stand MutexUnlock and MutexLock
+	CondSignal        // Obj: address. Orders nothing by itself, as in POSIX
+	CondBroadcast     //
+	SemWait           // Obj: address. Orders after earlier SemPost of Obj
+	SemPost           //
+	OnceDone          // Obj: address of the once control: the initialisation has run
+	OnceSeen          // the call found it done. Orders after OnceDone
+	AtomicLoad        // Obj: address; Size; Mode
+	AtomicStore       //
+	AtomicRMW         // AMO, or a successful SC together with its LR
+	Fence             // a fence that is not part of an atomic access; Mode
+	Alloc             // Obj: address; Arg: bytes
+	Free              // Obj: address; Arg: bytes of the block (0: unknown)
+	Map               // mmap as the program itself called it. Obj: address; Arg: bytes
+	Unmap             //
+	Init              // a sync object was initialised. Obj: address; Arg: Kind that locks or waits on it
+	Destroy           // Obj: address
+	NumKinds
+)
+
+// Class groups the kinds for those who need not know each.
+type Class uint8
+
+const (
+	ClassNone    Class = iota
+	ClassThread        // life of threads
+	ClassLock          // mutual exclusion: changes the set of held locks
+	ClassBarrier       //
+	ClassCond          //
+	ClassSem           //
+	ClassOnce          //
+	ClassAtomic        // also an access to memory
+	ClassHeap          // life of memory
+	ClassObject        // life of sync objects
+)
+
+// Info is a row of the table of kinds.
+type Info struct {
+	Name  string
+	Class Class
+	// Orders says that the event takes part in happens-before, so that it ends
+	// a sync segment. Whether it acquires or releases is the analyser's matter
+	// (docs/semantics.md).
+	Orders bool
+}
+
+var kinds = [NumKinds]Info{
+	None:          {"none", ClassNone, false},
+	ThreadStart:   {"thread-start", ClassThread, true},
+	ThreadEnd:     {"thread-end", ClassThread, true},
+	Create:        {"create", ClassThread, true},
+	Join:          {"join", ClassThread, true},
+	Detach:        {"detach", ClassThread, false},
+	StackMap:      {"stack-map", ClassThread, false},
+	MutexLock:     {"lock", ClassLock, true},
+	MutexUnlock:   {"unlock", ClassLock, true},
+	ReadLock:      {"read-lock", ClassLock, true},
+	ReadUnlock:    {"read-unlock", ClassLock, true},
+	WriteLock:     {"write-lock", ClassLock, true},
+	WriteUnlock:   {"write-unlock", ClassLock, true},
+	BarrierEnter:  {"barrier-enter", ClassBarrier, true},
+	BarrierLeave:  {"barrier-leave", ClassBarrier, true},
+	CondWait:      {"cond-wait", ClassCond, false},
+	CondSignal:    {"cond-signal", ClassCond, false},
+	CondBroadcast: {"cond-broadcast", ClassCond, false},
+	SemWait:       {"sem-wait", ClassSem, true},
+	SemPost:       {"sem-post", ClassSem, true},
+	OnceDone:      {"once-done", ClassOnce, true},
+	OnceSeen:      {"once-seen", ClassOnce, true},
+	AtomicLoad:    {"atomic-load", ClassAtomic, true},
+	AtomicStore:   {"atomic-store", ClassAtomic, true},
+	AtomicRMW:     {"atomic-rmw", ClassAtomic, true},
+	Fence:         {"fence", ClassAtomic, true},
+	Alloc:         {"alloc", ClassHeap, false},
+	Free:          {"free", ClassHeap, false},
+	Map:           {"map", ClassHeap, false},
+	Unmap:         {"unmap", ClassHeap, false},
+	Init:          {"init", ClassObject, false},
+	Destroy:       {"destroy", ClassObject, false},
+}
+
+// Info gives the table row of a kind; the row of None for a number that is no
+// kind.
+func (k Kind) Info() Info {
+	if k < NumKinds {
+		return kinds[k]
+	}
+	return kinds[None]
+}
+
+func (k Kind) String() string { return k.Info().Name }
