@@ -1,0 +1,28 @@
+# The developer's commands. `make check` is what .ci/run runs.
+
+GO ?= go
+GOLANGCI_VERSION := v2.15.0
+
+.PHONY: build test lint check examples bench bench-sim bench-record bench-races fuzz clean
+
+build:            ## bin/hindsight
+	$(GO) build -o bin/hindsight ./cmd/hindsight
+
+test:             ## the README's test command
+	$(GO) test ./...
+
+lint:             ## go vet, gofmt and golangci-lint
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
+
+check: lint test  ## everything that must be green, and a clean tree afterwards
+
+examples:         ## rebuild the embedded example programs from their C sources
+	$(GO) run ./examples/internal/build
+
+fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
+	sh .ci/fuzz $(FUZZTIME)
+
+clean:
+	rm -rf bin

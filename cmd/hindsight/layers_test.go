@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers says which packages of this module a package may import, by folder;
+// the longest prefix counts. A folder may always import what lies below
+// itself, unless it is a leaf.
+var layers = map[string][]string{
+	"tracefmt/event": {},
+	"tracefmt":       {"tracefmt"},
+	"wpp":            {},
+	"wpp/cfg":        {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
+	"cdr":            {"tracefmt", "wpp", "wpp/cfg"},
+	"wet":            {"tracefmt", "wpp", "wpp/cfg"},
+	"mpsim":          {"tracefmt/event", "mpsim"},
+	"analyze":        {"analyze", "cdr", "wet", "wpp", "tracefmt/event", "mpsim/image", "mpsim/rv"},
+	"examples":       {"examples"},
+	"cmd/hindsight":  {"tracefmt", "wpp", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
+}
+
+func layerOf(pkg string) (string, bool) {
+	for p := pkg; p != "."; {
+		if _, ok := layers[p]; ok {
+			return p, true
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			break
+		}
+		p = p[:i]
+	}
+	return "", false
+}
+
+func allowed(layer, imported string) bool {
+	if imported == layer || strings.HasPrefix(imported, layer+"/") && len(layers[layer]) > 0 && layer != "wpp" {
+		return true
+	}
+	return slices.ContainsFunc(layers[layer], func(p string) bool {
+		if p == "wpp" { // wpp/cfg has a row of its own
+			return imported == "wpp"
+		}
+		return imported == p || strings.HasPrefix(imported, p+"/")
+	})
+}
+
+// TestLayers checks the import direction of DESIGN: left of the trace file
+// nothing knows about analysis, right of it nothing links the simulator.
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "hindsight/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		name := strings.TrimPrefix(pkg.ImportPath, "hindsight/")
+		layer, ok := layerOf(name)
+		if !ok {
+			t.Errorf("%s is in no row of the table of layers", name)
+			continue
+		}
+		for _, imp := range pkg.Imports {
+			target, ours := strings.CutPrefix(imp, "hindsight/")
+			if ours && !allowed(layer, target) {
+				t.Errorf("%s (layer %s) imports %s", name, layer, target)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("go list showed %d packages only", seen)
+	}
+}
