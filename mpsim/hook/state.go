@@ -1,0 +1,127 @@
+package hook
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// Thread is what a hook needs of the guest thread that calls.
+type Thread interface {
+	// ID is the calling thread.
+	ID() event.ThreadID
+	// Arg is integer argument n (a0 is 0) as it was when the call began.
+	Arg(n int) uint64
+	// Load reads size bytes (1 to 8) of guest memory, little-endian.
+	Load(addr uint64, size int) (uint64, bool)
+	// Emit records an ordered event at the call; the machine fills in the place.
+	Emit(kind event.Kind, obj, arg uint64)
+}
+
+// Call is one call in progress of a hooked function.
+type Call struct {
+	Thread
+	// Note is for the hook: what its begin leaves for its end.
+	Note uint64
+}
+
+// Func is a row of the table of hooked functions.
+type Func struct {
+	// Names are the symbols under which the function may stand; one that
+	// exists is enough, all that exist are hooked.
+	Names []string
+	// Begin is called when the function is entered; nil when nothing is due.
+	Begin func(*State, *Call)
+	// End is called when it has returned, with the result; nil likewise.
+	End func(s *State, c *Call, result uint64)
+	// Waits describes, for the report of a deadlock, what a thread waits for
+	// that does not return from the function; nil when it cannot block.
+	Waits func(s *State, c *Call) string
+}
+
+// State is what the hooks remember from call to call.
+type State struct {
+	barriers map[uint64]*barrier
+	owner    map[uint64]event.ThreadID // exclusive holder of a lock
+	readers  map[holding]int           // shared holds of rwlocks
+	blocks   map[uint64]uint64         // live heap blocks: address to bytes
+	handles  map[uint64]event.ThreadID // pthread_t to thread
+}
+
+type holding struct {
+	lock   uint64
+	thread event.ThreadID
+}
+
+type barrier struct {
+	count   uint64 // threads a generation
+	entered uint64 // in all
+}
+
+// NewState is the state at the start of a run.
+func NewState() *State {
+	return &State{
+		barriers: map[uint64]*barrier{},
+		owner:    map[uint64]event.ThreadID{},
+		readers:  map[holding]int{},
+		blocks:   map[uint64]uint64{},
+		handles:  map[uint64]event.ThreadID{},
+	}
+}
+
+// Created tells that the thread child was made during call c, which is a call
+// of a hooked create function: its pthread_t is what the caller is given.
+// glibc stores it before it starts the thread.
+func (s *State) Created(c *Call, child event.ThreadID) {
+	if handle, ok := c.Load(c.Arg(0), 8); ok {
+		s.handles[handle] = child
+	}
+}
+
+func (s *State) lock(c *Call, kind event.Kind, addr uint64) {
+	s.owner[addr] = c.ID()
+	c.Emit(kind, addr, 0)
+}
+
+func (s *State) unlock(c *Call, kind event.Kind, addr uint64) {
+	delete(s.owner, addr)
+	c.Emit(kind, addr, 0)
+}
+
+func (s *State) waitsForLock(what string, addr uint64) string {
+	if owner, held := s.owner[addr]; held {
+		return fmt.Sprintf("%s 0x%x held by thread T%d", what, addr, owner)
+	}
+	return fmt.Sprintf("%s 0x%x", what, addr)
+}
+
+// barrierAt gives the barrier at addr; one whose pthread_barrier_init was not
+// seen is read from its memory, where glibc keeps the count at offset 8.
+func (s *State) barrierAt(c *Call, addr uint64) *barrier {
+	b := s.barriers[addr]
+	if b == nil {
+		count, ok := c.Load(addr+8, 4)
+		if !ok || count == 0 {
+			count = 1
+		}
+		b = &barrier{count: count}
+		s.barriers[addr] = b
+	}
+	return b
+}
+
+func (s *State) alloc(c *Call, addr, size uint64) {
+	if addr == 0 {
+		return
+	}
+	s.blocks[addr] = size
+	c.Emit(event.Alloc, addr, size)
+}
+
+func (s *State) free(c *Call, addr uint64) {
+	if addr == 0 {
+		return
+	}
+	c.Emit(event.Free, addr, s.blocks[addr])
+	delete(s.blocks, addr)
+}

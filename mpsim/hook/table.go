@@ -1,0 +1,217 @@
+package hook
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// Results of the C library that mean "obtained".
+const (
+	success   = 0
+	ownerDied = 130 // EOWNERDEAD: a robust mutex was obtained from a dead thread
+)
+
+func obtained(result uint64) bool { return int32(result) == success || int32(result) == ownerDied }
+
+// mmapFailed is MAP_FAILED.
+const mmapFailed = ^uint64(0)
+
+// Table is every hooked function. The position in it is the function's number.
+var Table = []Func{
+	// Mutual exclusion.
+	acquire("mutex", event.MutexLock, "pthread_mutex_lock", "__pthread_mutex_lock", "___pthread_mutex_lock",
+		"pthread_mutex_trylock", "__pthread_mutex_trylock", "___pthread_mutex_trylock",
+		"pthread_mutex_timedlock", "__pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_clocklock",
+		"mtx_lock", "mtx_trylock", "mtx_timedlock"),
+	acquire("spin lock", event.MutexLock, "pthread_spin_lock", "__pthread_spin_lock",
+		"pthread_spin_trylock", "__pthread_spin_trylock"),
+	{Names: []string{"pthread_mutex_unlock", "__pthread_mutex_unlock", "___pthread_mutex_unlock", "mtx_unlock",
+		"pthread_spin_unlock", "__pthread_spin_unlock"},
+		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
+	acquire("rwlock (to write)", event.WriteLock, "pthread_rwlock_wrlock", "__pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
+		"pthread_rwlock_trywrlock", "___pthread_rwlock_trywrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock"),
+	{Names: []string{"pthread_rwlock_rdlock", "__pthread_rwlock_rdlock", "___pthread_rwlock_rdlock",
+		"pthread_rwlock_tryrdlock", "___pthread_rwlock_tryrdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock"},
+		End: func(s *State, c *Call, result uint64) {
+			if obtained(result) {
+				s.readers[holding{c.Arg(0), c.ID()}]++
+				c.Emit(event.ReadLock, c.Arg(0), 0)
+			}
+		},
+		Waits: func(s *State, c *Call) string { return s.waitsForLock("rwlock (to read)", c.Arg(0)) }},
+	{Names: []string{"pthread_rwlock_unlock", "__pthread_rwlock_unlock", "___pthread_rwlock_unlock"}, Begin: rwUnlock},
+	initialise(event.MutexLock, "pthread_mutex_init", "__pthread_mutex_init", "___pthread_mutex_init", "mtx_init",
+		"pthread_spin_init", "__pthread_spin_init"),
+	initialise(event.WriteLock, "pthread_rwlock_init", "__pthread_rwlock_init", "___pthread_rwlock_init"),
+	destroy("pthread_mutex_destroy", "__pthread_mutex_destroy", "___pthread_mutex_destroy", "mtx_destroy",
+		"pthread_rwlock_destroy", "__pthread_rwlock_destroy", "___pthread_rwlock_destroy",
+		"pthread_spin_destroy", "__pthread_spin_destroy",
+		"pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy",
+		"sem_destroy", "__new_sem_destroy"),
+
+	// Barriers.
+	{Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
+		End: func(s *State, c *Call, result uint64) {
+			if int32(result) == success {
+				s.barriers[c.Arg(0)] = &barrier{count: c.Arg(2) & 0xffffffff}
+				c.Emit(event.Init, c.Arg(0), uint64(event.BarrierEnter))
+			}
+		}},
+	{Names: []string{"pthread_barrier_wait", "__pthread_barrier_wait", "___pthread_barrier_wait"},
+		Begin: func(s *State, c *Call) {
+			b := s.barrierAt(c, c.Arg(0))
+			c.Note = b.entered / max(b.count, 1)
+			b.entered++
+			c.Emit(event.BarrierEnter, c.Arg(0), c.Note)
+		},
+		End: func(_ *State, c *Call, _ uint64) { c.Emit(event.BarrierLeave, c.Arg(0), c.Note) },
+		Waits: func(s *State, c *Call) string {
+			b := s.barrierAt(c, c.Arg(0))
+			return fmt.Sprintf("barrier 0x%x (%d of %d threads there)", c.Arg(0), b.entered%max(b.count, 1), b.count)
+		}},
+	{Names: []string{"pthread_barrier_destroy", "__pthread_barrier_destroy"},
+		Begin: func(s *State, c *Call) {
+			delete(s.barriers, c.Arg(0))
+			c.Emit(event.Destroy, c.Arg(0), 0)
+		}},
+
+	// Condition variables: the mutex is given up and obtained again.
+	{Names: []string{"pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait",
+		"pthread_cond_timedwait", "__pthread_cond_timedwait", "___pthread_cond_timedwait",
+		"pthread_cond_clockwait", "__pthread_cond_clockwait", "___pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"},
+		Begin: func(s *State, c *Call) {
+			c.Emit(event.CondWait, c.Arg(0), c.Arg(1))
+			s.unlock(c, event.MutexUnlock, c.Arg(1))
+		},
+		End: func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(1)) },
+		Waits: func(s *State, c *Call) string {
+			return fmt.Sprintf("condition variable 0x%x", c.Arg(0))
+		}},
+	emitBegin(event.CondSignal, "pthread_cond_signal", "__pthread_cond_signal", "___pthread_cond_signal", "cnd_signal"),
+	emitBegin(event.CondBroadcast, "pthread_cond_broadcast", "__pthread_cond_broadcast", "___pthread_cond_broadcast", "cnd_broadcast"),
+	initialise(event.CondWait, "pthread_cond_init", "__pthread_cond_init", "___pthread_cond_init", "cnd_init"),
+
+	// Semaphores.
+	{Names: []string{"sem_wait", "__new_sem_wait", "sem_trywait", "__new_sem_trywait",
+		"sem_timedwait", "___sem_timedwait", "sem_clockwait", "___sem_clockwait"},
+		End: func(_ *State, c *Call, result uint64) {
+			if int32(result) == success {
+				c.Emit(event.SemWait, c.Arg(0), 0)
+			}
+		},
+		Waits: func(_ *State, c *Call) string { return fmt.Sprintf("semaphore 0x%x", c.Arg(0)) }},
+	emitBegin(event.SemPost, "sem_post", "__new_sem_post"),
+	initialise(event.SemWait, "sem_init", "__new_sem_init"),
+
+	// Threads. Create is emitted by the machine when the thread is made.
+	{Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
+	{Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
+		"pthread_clockjoin_np", "thrd_join"},
+		End: func(s *State, c *Call, result uint64) {
+			if child, known := s.handles[c.Arg(0)]; known && int32(result) == success {
+				delete(s.handles, c.Arg(0))
+				c.Emit(event.Join, uint64(child), 0)
+			}
+		},
+		Waits: func(s *State, c *Call) string {
+			if child, known := s.handles[c.Arg(0)]; known {
+				return fmt.Sprintf("the end of thread T%d", child)
+			}
+			return fmt.Sprintf("the end of the thread with handle 0x%x", c.Arg(0))
+		}},
+	{Names: []string{"pthread_detach", "__pthread_detach", "thrd_detach"},
+		Begin: func(s *State, c *Call) {
+			if child, known := s.handles[c.Arg(0)]; known {
+				c.Emit(event.Detach, uint64(child), 0)
+			}
+		}},
+
+	// The heap.
+	{Names: []string{"malloc", "__libc_malloc", "__malloc", "valloc", "__libc_valloc", "pvalloc", "__libc_pvalloc"},
+		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
+	{Names: []string{"calloc", "__libc_calloc", "__calloc"},
+		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)*c.Arg(1)) }},
+	{Names: []string{"memalign", "__libc_memalign", "aligned_alloc", "__memalign"},
+		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)) }},
+	{Names: []string{"posix_memalign", "__posix_memalign"},
+		End: func(s *State, c *Call, result uint64) {
+			if addr, ok := c.Load(c.Arg(0), 8); ok && int32(result) == success {
+				s.alloc(c, addr, c.Arg(2))
+			}
+		}},
+	{Names: []string{"realloc", "__libc_realloc", "__realloc"},
+		Begin: reallocBegin,
+		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)) }},
+	{Names: []string{"reallocarray", "__libc_reallocarray"},
+		Begin: reallocBegin,
+		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
+	{Names: []string{"free", "__libc_free", "__free", "cfree"},
+		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
+	{Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
+		End: func(_ *State, c *Call, result uint64) {
+			if result != mmapFailed {
+				c.Emit(event.Map, result, c.Arg(1))
+			}
+		}},
+	{Names: []string{"munmap", "__munmap"},
+		Begin: func(_ *State, c *Call) { c.Emit(event.Unmap, c.Arg(0), c.Arg(1)) }},
+}
+
+// acquire hooks functions that obtain an exclusive lock when they succeed.
+func acquire(what string, kind event.Kind, names ...string) Func {
+	return Func{
+		Names: names,
+		End: func(s *State, c *Call, result uint64) {
+			if obtained(result) {
+				s.lock(c, kind, c.Arg(0))
+			}
+		},
+		Waits: func(s *State, c *Call) string { return s.waitsForLock(what, c.Arg(0)) },
+	}
+}
+
+// emitBegin hooks functions whose first argument is all that matters.
+func emitBegin(kind event.Kind, names ...string) Func {
+	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
+}
+
+func initialise(lockedBy event.Kind, names ...string) Func {
+	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(event.Init, c.Arg(0), uint64(lockedBy)) }}
+}
+
+func destroy(names ...string) Func {
+	return Func{Names: names, Begin: func(s *State, c *Call) {
+		delete(s.owner, c.Arg(0))
+		c.Emit(event.Destroy, c.Arg(0), 0)
+	}}
+}
+
+func rwUnlock(s *State, c *Call) {
+	shared := holding{c.Arg(0), c.ID()}
+	if n := s.readers[shared]; n > 0 {
+		if n == 1 {
+			delete(s.readers, shared)
+		} else {
+			s.readers[shared] = n - 1
+		}
+		c.Emit(event.ReadUnlock, c.Arg(0), 0)
+		return
+	}
+	s.unlock(c, event.WriteUnlock, c.Arg(0))
+}
+
+// reallocBegin gives the old block up before the allocator may hand it to
+// another thread; reallocEnd says what became of it.
+func reallocBegin(s *State, c *Call) {
+	c.Note = s.blocks[c.Arg(0)]
+	s.free(c, c.Arg(0))
+}
+
+func reallocEnd(s *State, c *Call, result, size uint64) {
+	if result == 0 && size != 0 { // failed: the old block lives on
+		s.alloc(c, c.Arg(0), c.Note)
+		return
+	}
+	s.alloc(c, result, size)
+}
