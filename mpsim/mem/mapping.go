@@ -1,0 +1,242 @@
+package mem
+
+// Map maps [addr, addr+length), both multiples of PageSize, with fresh zero
+// pages. What was mapped there goes away if replace is set; otherwise it is
+// ErrExists.
+func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
+	if !valid(addr, length) {
+		return ErrInvalid
+	}
+	if addr < LowestAddress {
+		return ErrInvalid
+	}
+	end := addr + length
+	var had, freed uint64
+	for v := range s.vmas.overlapping(addr, end) {
+		had += v.Len()
+		freed += v.charge(v.Len())
+	}
+	if had != 0 && !replace {
+		return ErrExists
+	}
+	if err := s.admit(attr.charge(length), freed); err != nil {
+		return err
+	}
+	if had != 0 {
+		s.discard(addr, end)
+	}
+	s.vmas = s.vmas.replace(addr, end, VMA{addr, end, attr})
+	s.last = VMA{}
+	return nil
+}
+
+// admit charges more bytes and takes freed off, unless that breaks a limit.
+func (s *Space) admit(more, freed uint64) error {
+	if more > s.max || s.charged-freed > s.max-more {
+		return ErrNoMemory
+	}
+	if len(s.vmas)+2 > MaxMappings {
+		return ErrNoMemory
+	}
+	s.charged = s.charged - freed + more
+	return nil
+}
+
+// Unmap takes away whatever is mapped in [addr, addr+length). It is no error
+// if nothing is.
+func (s *Space) Unmap(addr, length uint64) error {
+	if !valid(addr, length) {
+		return ErrInvalid
+	}
+	end := addr + length
+	var freed uint64
+	any := false
+	for v := range s.vmas.overlapping(addr, end) {
+		freed += v.charge(v.Len())
+		any = true
+	}
+	if !any {
+		return nil
+	}
+	if err := s.admit(0, freed); err != nil {
+		return err
+	}
+	s.discard(addr, end)
+	s.vmas = s.vmas.replace(addr, end)
+	s.last = VMA{}
+	return nil
+}
+
+// Protect changes the permissions of [addr, addr+length), all of which must be
+// mapped: else it is ErrNoMemory, as mprotect says.
+func (s *Space) Protect(addr, length uint64, prot Prot) error {
+	if !valid(addr, length) {
+		return ErrInvalid
+	}
+	end := addr + length
+	if !s.vmas.covered(addr, end) {
+		return ErrNoMemory
+	}
+	var before, after uint64
+	var parts []VMA
+	stale, code := false, false
+	for v := range s.vmas.overlapping(addr, end) {
+		before += v.charge(v.Len())
+		if v.Prot&^prot != 0 {
+			stale = true
+		}
+		if v.Prot&Exec != 0 {
+			code = true
+		}
+		v.Prot = prot
+		after += v.charge(v.Len())
+		parts = append(parts, v)
+	}
+	if err := s.admit(after, before); err != nil {
+		return err
+	}
+	s.vmas = s.vmas.replace(addr, end, merged(parts)...)
+	s.last = VMA{}
+	if stale {
+		s.gen++
+	}
+	if code {
+		s.codeGen++
+	}
+	return nil
+}
+
+// Drop forgets the content of the pages in [addr, addr+length): they read as
+// zero again (madvise MADV_DONTNEED on anonymous memory).
+func (s *Space) Drop(addr, length uint64) error {
+	if !valid(addr, length) {
+		return ErrInvalid
+	}
+	s.discard(addr, addr+length)
+	return nil
+}
+
+// discard removes pages and says so by the generations.
+func (s *Space) discard(addr, end uint64) {
+	removed := false
+	s.table.walk(addr>>PageShift, end>>PageShift, func(uint64, *Page) bool {
+		removed = true
+		return true
+	})
+	if removed {
+		s.gen++
+	}
+	for v := range s.vmas.overlapping(addr, end) {
+		if v.Prot&Exec != 0 {
+			s.codeGen++
+			break
+		}
+	}
+}
+
+// Mapped says whether every byte of [addr, addr+length) is mapped.
+func (s *Space) Mapped(addr, length uint64) bool {
+	return addr+length >= addr && s.vmas.covered(addr, addr+length)
+}
+
+// Free says whether nothing is mapped in [addr, addr+length).
+func (s *Space) Free(addr, length uint64) bool {
+	if !valid(addr, length) {
+		return false
+	}
+	i := s.vmas.search(addr)
+	return i == len(s.vmas) || s.vmas[i].Start >= addr+length
+}
+
+// FindFree gives the highest free range of length bytes, a multiple of
+// PageSize, below the top for mappings; false if there is none.
+func (s *Space) FindFree(length uint64) (uint64, bool) {
+	if length == 0 || length&pageMask != 0 || length > s.mapTop {
+		return 0, false
+	}
+	end := s.mapTop
+	for i := s.vmas.search(s.mapTop); ; i-- {
+		if i < len(s.vmas) && s.vmas[i].Start < end {
+			end = s.vmas[i].Start
+		}
+		low := uint64(LowestAddress)
+		if i > 0 {
+			low = max(low, s.vmas[i-1].End)
+		}
+		if end > low && end-low >= length {
+			return end - length, true
+		}
+		if i == 0 {
+			return 0, false
+		}
+	}
+}
+
+// Move gives the mapping [from, from+oldLen) a new place [to, to+newLen),
+// which must be free and not overlap it: the pages go along, attributes are
+// kept, and what is longer than before is fresh. The old range, which must lie
+// in one mapping, is unmapped.
+func (s *Space) Move(from, oldLen, to, newLen uint64) error {
+	if !valid(from, oldLen) || !valid(to, newLen) || to < LowestAddress {
+		return ErrInvalid
+	}
+	v, ok := s.Find(from)
+	if !ok || from+oldLen > v.End || !s.Free(to, newLen) {
+		return ErrInvalid
+	}
+	if err := s.Map(to, newLen, v.Attr, false); err != nil {
+		return err
+	}
+	// The nodes for the pages' new place may cost more than the limit has left
+	// for an instant; the pages themselves are not copied.
+	type moved struct {
+		vpn uint64
+		p   *Page
+	}
+	var pages []moved
+	s.table.walk(from>>PageShift, (from+min(oldLen, newLen))>>PageShift, func(vpn uint64, p *Page) bool {
+		pages = append(pages, moved{vpn, p})
+		return true
+	})
+	for _, m := range pages {
+		s.table.put(m.vpn-from>>PageShift+to>>PageShift, m.p)
+	}
+	if len(pages) > 0 {
+		s.gen++
+	}
+	if v.Prot&Exec != 0 {
+		s.codeGen++
+	}
+	return s.Unmap(from, oldLen)
+}
+
+// InitBreak places the brk area at addr, empty.
+func (s *Space) InitBreak(addr uint64) { s.brkStart, s.brk = Pages(addr), Pages(addr) }
+
+// Break gives the end of the brk area.
+func (s *Space) Break() uint64 { return s.brk }
+
+// SetBreak moves the end of the brk area and gives where it is then: where it
+// was if the request cannot be met, as brk does.
+func (s *Space) SetBreak(addr uint64) uint64 {
+	if addr < s.brkStart || addr > Top-PageSize {
+		return s.brk
+	}
+	have, want := Pages(s.brk), Pages(addr)
+	switch {
+	case want > have:
+		if !s.Free(have, want-have) {
+			return s.brk
+		}
+		attr := Attr{Prot: Read | Write, Kind: Heap, Name: "[heap]"}
+		if s.Map(have, want-have, attr, false) != nil {
+			return s.brk
+		}
+	case want < have:
+		if s.Unmap(want, have-want) != nil {
+			return s.brk
+		}
+	}
+	s.brk = addr
+	return addr
+}

@@ -1,0 +1,151 @@
+package mem
+
+import (
+	"errors"
+	"iter"
+)
+
+// Errors of mapping calls.
+var (
+	// ErrInvalid: a range that is empty, not aligned or outside the space.
+	ErrInvalid = errors.New("mem: bad range")
+	// ErrNoMemory: the limit, the number of mappings or the free addresses do
+	// not allow it, or a range is not mapped that had to be.
+	ErrNoMemory = errors.New("mem: out of memory")
+	// ErrExists: the range is taken and was not to be replaced.
+	ErrExists = errors.New("mem: range is mapped already")
+)
+
+const (
+	// DefaultMaxBytes is the limit of a Space whose Config gives none.
+	DefaultMaxBytes = 4 << 30
+	// MaxMappings bounds the number of mappings, as Linux does.
+	MaxMappings = 65530
+	// LowestAddress is the lowest address that may be mapped.
+	LowestAddress = 0x10000
+)
+
+// Config sets up a Space. The zero value is useful.
+type Config struct {
+	// MaxBytes bounds the memory of the guest, in bytes: the pages that exist
+	// together with what finds them, and separately the writable bytes that are
+	// mapped. 0 means DefaultMaxBytes.
+	MaxBytes uint64
+	// MapTop is the address below which free ranges are looked for. 0 means Top.
+	MapTop uint64
+}
+
+// Space is an address space. The zero value is not usable; see [New].
+type Space struct {
+	table    table
+	vmas     vmas
+	last     VMA // the mapping that was found last; empty when unknown
+	max      uint64
+	mapTop   uint64
+	charged  uint64
+	gen      uint64
+	codeGen  uint64
+	brkStart uint64
+	brk      uint64
+}
+
+// New makes an empty space.
+func New(cfg Config) *Space {
+	s := &Space{max: cfg.MaxBytes, mapTop: cfg.MapTop &^ pageMask, gen: 1, codeGen: 1}
+	if s.max == 0 {
+		s.max = DefaultMaxBytes
+	}
+	if s.mapTop == 0 || s.mapTop > Top {
+		s.mapTop = Top
+	}
+	return s
+}
+
+// Generation is a number that changes whenever a translation that was handed
+// out by [Space.Page] may have become stale: after unmapping, replacing,
+// dropping or protecting pages.
+func (s *Space) Generation() uint64 { return s.gen }
+
+// CodeGeneration is a number that changes whenever instructions that were read
+// may have become stale because executable pages were unmapped, replaced or
+// protected, or because [Space.InvalidateCode] was called. Plain stores into
+// executable pages do not change it, as on the hardware.
+func (s *Space) CodeGeneration() uint64 { return s.codeGen }
+
+// InvalidateCode says that instructions may have been written.
+func (s *Space) InvalidateCode() { s.codeGen++ }
+
+// SetMapTop sets the address below which free ranges are looked for.
+func (s *Space) SetMapTop(addr uint64) { s.mapTop = min(addr&^pageMask, Top) }
+
+// Resident gives the bytes of the pages that exist, with their tables.
+func (s *Space) Resident() uint64 { return s.table.bytes }
+
+// Charged gives the mapped bytes that count against the limit.
+func (s *Space) Charged() uint64 { return s.charged }
+
+// MaxBytes gives the limit.
+func (s *Space) MaxBytes() uint64 { return s.max }
+
+// VMAs yields the mappings in order of address.
+func (s *Space) VMAs() iter.Seq[VMA] {
+	return func(yield func(VMA) bool) {
+		for _, v := range s.vmas {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Find gives the mapping that covers addr.
+func (s *Space) Find(addr uint64) (VMA, bool) {
+	if addr-s.last.Start < s.last.End-s.last.Start {
+		return s.last, true
+	}
+	i := s.vmas.search(addr)
+	if i == len(s.vmas) || s.vmas[i].Start > addr {
+		return VMA{}, false
+	}
+	s.last = s.vmas[i]
+	return s.last, true
+}
+
+// Page gives the page with number vpn (address >> PageShift) for the access,
+// making it if it was not touched before. The page stays valid for this access
+// until [Space.Generation] changes. The fault's address is that of the page.
+func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
+	addr := vpn << PageShift
+	v, ok := s.Find(addr)
+	if !ok || vpn >= Top>>PageShift {
+		return nil, &Fault{addr, acc, Unmapped}
+	}
+	if v.Prot&acc != acc {
+		return nil, &Fault{addr, acc, Denied}
+	}
+	if v.Hole {
+		return nil, &Fault{addr, acc, BeyondFile}
+	}
+	return s.touch(vpn, acc)
+}
+
+// touch gives the page vpn of a mapping, making it if need be.
+func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
+	if p := s.table.get(vpn); p != nil {
+		return p, nil
+	}
+	if s.table.bytes+s.table.costOf(vpn) > s.max {
+		return nil, &Fault{vpn << PageShift, acc, OverLimit}
+	}
+	p := new(Page)
+	s.table.put(vpn, p)
+	return p, nil
+}
+
+// Pages gives bytes rounded up to whole pages; 0 when that overflows.
+func Pages(bytes uint64) uint64 { return (bytes + pageMask) &^ pageMask }
+
+// valid says whether [addr, addr+length) is a range that may be mapped.
+func valid(addr, length uint64) bool {
+	return addr&pageMask == 0 && length&pageMask == 0 && length != 0 && length <= Top && addr <= Top-length
+}
