@@ -1,0 +1,32 @@
+// Package image reads the program that the simulator runs: a statically linked
+// RV64 Linux ELF file, its memory image, its symbols and its DWARF line,
+// inlining and variable information.
+//
+// The file is untrusted. Every size in it is checked against the length of the
+// file or against a stated limit before anything of that size is allocated, and
+// a file that cannot be used is an error, never a panic. Debug information is
+// held to a lower standard: when it is damaged the image is still usable, its
+// queries fall back to the symbol table, and [Image.DebugErr] says what was
+// wrong.
+//
+// An [Image] is immutable after [Parse]. Debug information is decoded when it
+// is first asked for, one compilation unit at a time, behind a lock; all
+// methods may be called from several goroutines at once. Nothing needs to be
+// closed.
+//
+// # Addresses
+//
+// A position-independent executable is placed at [PIEBase]. Every address that
+// this package takes or gives is an address of the running program; callers
+// never see the addresses of the file. The words of the program's data are not
+// relocated: the start-up code of a static PIE does that itself.
+//
+// # What counts as the user's code
+//
+// [Image.User] and [Image.UserObject] tell the program under examination from
+// the libraries linked into it. With debug information, the user's code is what
+// a compilation unit covers, because the C library, libgcc and libstdc++ of the
+// cross toolchains come without. A program without any debug information is
+// told apart by the names of the source files in its symbol table, by the rule
+// written at userBySymbols.
+package image

@@ -1,0 +1,203 @@
+package image
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+)
+
+// PIEBase is where a position-independent executable is placed: it is added to
+// every address of its file.
+const PIEBase = 0x4000_0000
+
+// Limits on what a file may ask for.
+const (
+	// MaxAddress is the first address above user space (the Sv39 layout of
+	// Linux).
+	MaxAddress = 1 << 38
+	// MaxMemory bounds the sum of the segments' sizes in memory, in bytes.
+	MaxMemory = 4 << 30
+	// MaxFile bounds the length of the file, in bytes.
+	MaxFile = 1 << 30
+
+	maxPhdrs    = 4096
+	maxSections = 1 << 16
+)
+
+// Image is a program: what is loaded into memory, and what is known about it.
+type Image struct {
+	// Data is the file as it was given to Parse. It must not be changed.
+	Data []byte
+	// Entry is the address of the first instruction.
+	Entry uint64
+	// PIE says that the program is position independent and was placed at
+	// PIEBase.
+	PIE bool
+	// Segments are the loadable segments in order of address; they do not
+	// overlap.
+	Segments []Segment
+	// Phdr is the address of the program headers in memory (AT_PHDR), 0 when no
+	// segment holds them; PhdrCount (AT_PHNUM) is their number and PhdrSize
+	// (AT_PHENT) the bytes of each.
+	Phdr      uint64
+	PhdrCount int
+	PhdrSize  int
+	// TLS is the initial image of thread-local storage; its zero value means
+	// that the program has none.
+	TLS TLS
+
+	bias     uint64
+	sections []section
+	symbols  symbolTable
+	debug    debugInfo
+}
+
+// Segment is a stretch of memory that exists when the program starts.
+type Segment struct {
+	Addr    uint64
+	Data    []byte // what the file holds: the first bytes of the segment; shares Image.Data
+	MemSize uint64 // bytes in memory, at least len(Data); the rest is zero
+	Read    bool
+	Write   bool
+	Exec    bool
+}
+
+// End is the address behind the segment.
+func (s *Segment) End() uint64 { return s.Addr + s.MemSize }
+
+// TLS describes the initial image of thread-local storage.
+type TLS struct {
+	Addr    uint64
+	Data    []byte // initialised part; shares Image.Data
+	MemSize uint64 // bytes of the block
+	Align   uint64 // a power of two, at least 1
+}
+
+// Load reads the file at path and parses it.
+func Load(path string) (*Image, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: is a directory", path)
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Errorf("%s: %w: %d bytes, the limit is %d", path, ErrTooBig, info.Size(), MaxFile)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Parse reads an executable from its bytes, which the image keeps and which
+// must not be changed afterwards. The error wraps one of the Err… values of
+// this package.
+func Parse(data []byte) (*Image, error) {
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooBig, len(data), MaxFile)
+	}
+	h, err := readHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	progs, err := readProgs(data, h)
+	if err != nil {
+		return nil, err
+	}
+	m := &Image{Data: data, PhdrCount: int(h.Phnum), PhdrSize: int(h.Phentsize)}
+	if err := m.checkKind(h, progs); err != nil {
+		return nil, err
+	}
+	if err := m.addSegments(progs); err != nil {
+		return nil, err
+	}
+	if err := m.addTLS(progs); err != nil {
+		return nil, err
+	}
+	m.findPhdr(h, progs)
+	m.Entry = h.Entry + m.bias
+	if s := m.segment(m.Entry); s == nil || !s.Exec {
+		return nil, fmt.Errorf("%w: entry point %#x is not in executable memory", ErrFormat, h.Entry)
+	}
+	if m.sections, err = readSections(data, h); err != nil {
+		return nil, err
+	}
+	if err := m.readSymbols(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// checkKind decides whether the program is one that can be run without a
+// dynamic linker, and where it goes.
+func (m *Image) checkKind(h *elf.Header64, progs []elf.Prog64) error {
+	for i := range progs {
+		if elf.ProgType(progs[i].Type) == elf.PT_INTERP {
+			return fmt.Errorf("%w: add -static", ErrDynamic)
+		}
+	}
+	switch elf.Type(h.Type) {
+	case elf.ET_EXEC:
+	case elf.ET_DYN:
+		m.PIE, m.bias = true, PIEBase
+	case elf.ET_REL:
+		return fmt.Errorf("%w: an object file; link it with -static", ErrNotExecutable)
+	default:
+		return fmt.Errorf("%w: ELF type %v", ErrNotExecutable, elf.Type(h.Type))
+	}
+	return nil
+}
+
+// segment is the segment that holds addr, or nil.
+func (m *Image) segment(addr uint64) *Segment {
+	for i := range m.Segments {
+		if s := &m.Segments[i]; addr-s.Addr < s.MemSize {
+			return s
+		}
+	}
+	return nil
+}
+
+// Code gives up to n bytes of the file's executable memory from pc on: fewer at
+// the end of a segment, none when pc is not in one. The result shares
+// Image.Data.
+func (m *Image) Code(pc uint64, n int) []byte {
+	s := m.segment(pc)
+	if s == nil || !s.Exec {
+		return nil
+	}
+	return s.bytes(pc, n)
+}
+
+// Bytes gives up to n bytes of the initial memory from addr on, executable or
+// not: fewer at the end of what the file holds of a segment, none when addr is
+// not in one. The result shares Image.Data.
+func (m *Image) Bytes(addr uint64, n int) []byte {
+	s := m.segment(addr)
+	if s == nil {
+		return nil
+	}
+	return s.bytes(addr, n)
+}
+
+func (s *Segment) bytes(addr uint64, n int) []byte {
+	off := addr - s.Addr
+	if n <= 0 || off >= uint64(len(s.Data)) {
+		return nil
+	}
+	d := s.Data[off:]
+	return d[:min(n, len(d)):min(n, len(d))]
+}
+
+// Exec says whether addr is in executable memory.
+func (m *Image) Exec(addr uint64) bool {
+	s := m.segment(addr)
+	return s != nil && s.Exec
+}

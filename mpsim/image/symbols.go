@@ -1,0 +1,329 @@
+package image
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// SymbolKind says what a symbol names.
+type SymbolKind uint8
+
+const (
+	FuncSymbol   SymbolKind = iota // code
+	ObjectSymbol                   // data
+	TLSSymbol                      // thread-local data
+)
+
+// Symbol is a name for a place in the program.
+type Symbol struct {
+	Name   string // as the linker knows it
+	Addr   uint64 // of a TLSSymbol: offset in the TLS block
+	Size   uint64 // bytes; 0 for hand-written assembly that does not say
+	Kind   SymbolKind
+	Global bool   // global or weak
+	File   string // of a local symbol: its source or object file, from STT_FILE; else ""
+}
+
+// Demangled is the name as the source spells it: a C++ name demangled, any
+// other name as it is.
+func (s Symbol) Demangled() string { return demangled(s.Name) }
+
+// maxDemangle bounds the names that are demangled; a longer one is shown as it
+// is.
+const maxDemangle = 4096
+
+func demangled(name string) string {
+	if len(name) > maxDemangle {
+		return name
+	}
+	return demangle.Filter(name)
+}
+
+// symbolTable holds the symbols, sorted so that they can be found by address.
+type symbolTable struct {
+	funcs   spans
+	objects spans
+	tls     spans
+	names   map[string]*Symbol
+	// pieces are the starts of the input files' contributions to executable
+	// memory, in order of address: the mapping symbols ($x…) that the assembler
+	// puts there.
+	pieces []piece
+}
+
+type piece struct {
+	addr uint64
+	file string
+}
+
+// spans are symbols in order of address; among symbols of one address the best
+// name comes first.
+type spans struct {
+	syms []Symbol
+	end  []uint64 // end[i]: the address behind syms[i], guessed when it has no size
+	max  []uint64 // max[i]: the greatest end among syms[:i+1]
+}
+
+// find gives the innermost symbol that covers addr, by its best name.
+func (t *spans) find(addr uint64) (Symbol, bool) {
+	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > addr }) - 1
+	for ; i >= 0 && t.max[i] > addr; i-- {
+		if t.end[i] <= addr {
+			continue
+		}
+		start := t.syms[i].Addr
+		for i > 0 && t.syms[i-1].Addr == start && t.end[i-1] > addr {
+			i--
+		}
+		return t.syms[i], true
+	}
+	return Symbol{}, false
+}
+
+// underscores counts the leading underscores of a name.
+func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
+
+// better orders two names of one address: a name with a size, then global
+// before local, fewest leading underscores, shortest, alphabetical.
+func better(a, b *Symbol) int {
+	if (a.Size == 0) != (b.Size == 0) {
+		if a.Size != 0 {
+			return -1
+		}
+		return 1
+	}
+	if a.Global != b.Global {
+		if a.Global {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(underscores(a.Name), underscores(b.Name)),
+		cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name), cmp.Compare(b.Size, a.Size))
+}
+
+// makeSpans sorts symbols and closes those without a size at the next symbol,
+// or at limit(addr). Symbols without a size inside one with a size are dropped:
+// they are labels.
+func makeSpans(syms []Symbol, limit func(uint64) uint64) spans {
+	slices.SortFunc(syms, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), better(&a, &b))
+	})
+	kept, reach := syms[:0], uint64(0)
+	for _, s := range syms {
+		if s.Size == 0 && s.Addr < reach {
+			continue
+		}
+		reach = max(reach, s.Addr+s.Size)
+		kept = append(kept, s)
+	}
+	t := spans{syms: kept, end: make([]uint64, len(kept)), max: make([]uint64, len(kept))}
+	next := ^uint64(0) // the least start above the symbols of this address
+	for i := len(kept) - 1; i >= 0; i-- {
+		s := &kept[i]
+		if i+1 < len(kept) && kept[i+1].Addr > s.Addr {
+			next = kept[i+1].Addr
+		}
+		t.end[i] = s.Addr + s.Size
+		if s.Size == 0 {
+			t.end[i] = max(s.Addr, min(next, limit(s.Addr)))
+		}
+	}
+	reach = 0
+	for i := range t.end {
+		reach = max(reach, t.end[i])
+		t.max[i] = reach
+	}
+	return t
+}
+
+// readSymbols reads .symtab, if there is one.
+func (m *Image) readSymbols() error {
+	m.symbols.names = map[string]*Symbol{}
+	for i := range m.sections {
+		s := &m.sections[i]
+		if elf.SectionType(s.Type) != elf.SHT_SYMTAB {
+			continue
+		}
+		raw := s.raw(m.Data)
+		if raw == nil && s.Size != 0 {
+			return fmt.Errorf("%w: symbol table is not within the file", ErrFormat)
+		}
+		if int(s.Link) >= len(m.sections) {
+			return fmt.Errorf("%w: symbol table without names", ErrFormat)
+		}
+		return m.addSymbols(raw, string(m.sections[s.Link].raw(m.Data)))
+	}
+	return nil
+}
+
+// symbolNames gives names out of a string table, and bounds their sum: many
+// long names that share one string would otherwise cost far more than the file.
+type symbolNames struct {
+	strings string
+	budget  int
+}
+
+func (n *symbolNames) at(off uint32) (string, error) {
+	if uint64(off) >= uint64(len(n.strings)) {
+		return "", nil
+	}
+	s := n.strings[off:]
+	i := strings.IndexByte(s[:min(len(s), n.budget)], 0)
+	if i < 0 {
+		return "", fmt.Errorf("%w: symbol names are not closed or too long", ErrFormat)
+	}
+	n.budget -= i
+	return s[:i], nil
+}
+
+func (m *Image) addSymbols(raw []byte, strtab string) error {
+	names := &symbolNames{strings: strtab, budget: 8*len(strtab) + 1<<16}
+	var funcs, objects, tls []Symbol
+	file := ""
+	for ; len(raw) >= symbolSize; raw = raw[symbolSize:] {
+		name, err := names.at(binary.LittleEndian.Uint32(raw))
+		if err != nil {
+			return err
+		}
+		kind, bind := elf.ST_TYPE(raw[4]), elf.ST_BIND(raw[4])
+		index := elf.SectionIndex(binary.LittleEndian.Uint16(raw[6:]))
+		value, size := binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])
+		if kind == elf.STT_FILE {
+			file = name
+			continue
+		}
+		if name == "" || index == elf.SHN_UNDEF || index == elf.SHN_ABS || index == elf.SHN_COMMON {
+			continue
+		}
+		s := Symbol{Name: name, Addr: value + m.bias, Size: size, Global: bind != elf.STB_LOCAL}
+		if !s.Global {
+			s.File = file
+		}
+		if kind == elf.STT_TLS {
+			if s.Addr = value; value < m.TLS.MemSize && size <= m.TLS.MemSize-value {
+				s.Kind = TLSSymbol
+				tls = append(tls, s)
+			}
+			continue
+		}
+		seg := m.segment(s.Addr)
+		if seg == nil || size > seg.End()-s.Addr {
+			continue
+		}
+		switch code := seg.Exec && m.inCode(int(index)); {
+		case kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC, kind == elf.STT_NOTYPE && code:
+			if strings.HasPrefix(name, "$") {
+				m.symbols.pieces = append(m.symbols.pieces, piece{s.Addr, file})
+			} else if code && !strings.HasPrefix(name, ".L") {
+				funcs = append(funcs, s)
+			}
+		case kind == elf.STT_OBJECT:
+			s.Kind = ObjectSymbol
+			objects = append(objects, s)
+		}
+	}
+	slices.SortStableFunc(m.symbols.pieces, func(a, b piece) int { return cmp.Compare(a.addr, b.addr) })
+	m.symbols.funcs = makeSpans(funcs, m.codeEnd)
+	m.symbols.objects = makeSpans(objects, func(a uint64) uint64 { return a })
+	m.symbols.tls = makeSpans(tls, func(a uint64) uint64 { return a })
+	m.indexNames()
+	return nil
+}
+
+// inCode says whether section i holds instructions.
+func (m *Image) inCode(i int) bool {
+	return i < len(m.sections) && elf.SectionFlag(m.sections[i].Flags)&elf.SHF_EXECINSTR != 0
+}
+
+// codeEnd is the end of the section with instructions that holds addr.
+func (m *Image) codeEnd(addr uint64) uint64 {
+	for i := range m.sections {
+		s := &m.sections[i]
+		if at := s.Addr + m.bias; m.inCode(i) && addr-at < s.Size {
+			if end := at + s.Size; end > addr {
+				return end
+			}
+		}
+	}
+	return addr
+}
+
+// indexNames makes symbols findable by name; of equal names the global one
+// wins, then the first.
+func (m *Image) indexNames() {
+	for _, t := range []*spans{&m.symbols.funcs, &m.symbols.objects, &m.symbols.tls} {
+		for i := range t.syms {
+			s := &t.syms[i]
+			if old, ok := m.symbols.names[s.Name]; !ok || s.Global && !old.Global {
+				m.symbols.names[s.Name] = s
+			}
+		}
+	}
+}
+
+// Func gives the function that covers pc, under the best of its names: global
+// before local, with the fewest leading underscores, the shortest. Hand-written
+// code without a size reaches to the next symbol.
+func (m *Image) Func(pc uint64) (Symbol, bool) { return m.symbols.funcs.find(pc) }
+
+// FuncEnd is the address behind the function that covers pc, 0 when there is
+// none. It differs from Addr+Size for symbols that have no size.
+func (m *Image) FuncEnd(pc uint64) uint64 {
+	t := &m.symbols.funcs
+	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > pc }) - 1
+	for ; i >= 0 && t.max[i] > pc; i-- {
+		if t.end[i] > pc {
+			return t.end[i]
+		}
+	}
+	return 0
+}
+
+// Symbols are all function symbols, aliases included, in order of address. The
+// slice is shared and must not be changed.
+func (m *Image) Symbols() []Symbol { return m.symbols.funcs.syms }
+
+// Objects are all data symbols in order of address. The slice is shared and
+// must not be changed.
+func (m *Image) Objects() []Symbol { return m.symbols.objects.syms }
+
+// Lookup finds a symbol of any kind by its linker name.
+func (m *Image) Lookup(name string) (Symbol, bool) {
+	if s, ok := m.symbols.names[name]; ok {
+		return *s, true
+	}
+	return Symbol{}, false
+}
+
+// Object gives the data symbol that covers addr and the offset of addr in it.
+func (m *Image) Object(addr uint64) (Symbol, uint64, bool) {
+	s, ok := m.symbols.objects.find(addr)
+	return s, addr - s.Addr, ok
+}
+
+// TLSObject gives the thread-local symbol that covers offset off of the TLS
+// block and the offset of off in it.
+func (m *Image) TLSObject(off uint64) (Symbol, uint64, bool) {
+	s, ok := m.symbols.tls.find(off)
+	return s, off - s.Addr, ok
+}
+
+// pieceFile is the file whose code covers pc, as the mapping symbols tell; ""
+// when it is not known.
+func (m *Image) pieceFile(pc uint64) string {
+	p := m.symbols.pieces
+	i := sort.Search(len(p), func(i int) bool { return p[i].addr > pc }) - 1
+	if i < 0 {
+		return ""
+	}
+	return p[i].file
+}
+
