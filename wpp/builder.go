@@ -1,0 +1,280 @@
+package wpp
+
+import "unsafe"
+
+// The arena. A rule is a ring of nodes around a guard, and is named by the
+// index of its guard: the symbol of its uses is ruleBit|guard. Index 0 is no
+// node; index 1 is the guard of the start rule.
+//
+// The symbol of a guard is guardBits|uses, so that one test tells a guard and
+// no table of rules is needed.
+type node struct {
+	sym, prev, next uint32
+}
+
+const (
+	guardBits  = 3 << 30
+	startGuard = 1
+	maxNodes   = 1 << 30
+
+	nodeBytes   = uint64(unsafe.Sizeof(node{}))
+	inlineLen   = 8  // symbols held before any arena is made
+	firstNodes  = 20 // capacity of the first arena
+	firstDigram = 16 // slots of the first digram table
+)
+
+// Builder keeps the Sequitur grammar of a string that grows at its end.
+//
+// The zero value is an empty string, ready to use and of about a hundred
+// bytes: the first few terminals are kept in the Builder itself, and an arena
+// is made only when they outgrow it.
+type Builder struct {
+	nodes  []node
+	digram digrams
+	length uint64 // terminals appended
+	free   uint32 // list of free nodes, linked by next
+	live   uint32 // symbols in rule bodies, guards not counted
+	rules  uint32 // rules, the start not counted
+	inline [inlineLen]uint32
+}
+
+// Append adds a terminal to the end of the string. It panics when t exceeds
+// [MaxTerminal], or when the arena would exceed 2^30 nodes (12 GiB; keep an
+// eye on [Builder.Size]).
+//
+// Amortised time is constant.
+func (b *Builder) Append(t Terminal) {
+	if t > MaxTerminal {
+		panic("wpp: terminal out of range")
+	}
+	b.length++
+	if b.nodes == nil {
+		if b.length <= inlineLen {
+			b.inline[b.length-1] = uint32(t)
+			return
+		}
+		b.spill()
+	}
+	b.push(uint32(t))
+}
+
+// Reset makes the string empty and keeps the arena for the next one.
+func (b *Builder) Reset() {
+	b.length, b.free, b.live, b.rules = 0, 0, 0, 0
+	b.digram.clear()
+	if b.nodes != nil {
+		b.nodes = b.nodes[:0]
+		b.start()
+	}
+}
+
+// Len is the number of terminals appended: the length of the string.
+func (b *Builder) Len() uint64 { return b.length }
+
+// Symbols is the number of symbols in the bodies of all rules: the size of the
+// grammar. For the first few terminals, before rules are looked for, it is the
+// length of the string.
+func (b *Builder) Symbols() int {
+	if b.nodes == nil {
+		return int(b.length)
+	}
+	return int(b.live)
+}
+
+// Rules is the number of rules, the start rule among them.
+func (b *Builder) Rules() int { return int(b.rules) + 1 }
+
+// Size is the memory that the builder holds, in bytes, itself included.
+func (b *Builder) Size() uint64 {
+	return uint64(unsafe.Sizeof(*b)) + uint64(cap(b.nodes))*nodeBytes + uint64(cap(b.digram.slots))*4
+}
+
+// start lays out the empty start rule.
+func (b *Builder) start() {
+	b.nodes = append(b.nodes, node{}, node{guardBits, startGuard, startGuard})
+}
+
+// spill makes the arena and feeds it the terminals that were kept inline.
+func (b *Builder) spill() {
+	b.nodes = make([]node, 0, firstNodes)
+	b.start()
+	for _, s := range b.inline {
+		b.push(s)
+	}
+}
+
+// push appends a symbol to the start rule and restores both invariants.
+func (b *Builder) push(sym uint32) {
+	y := b.alloc(sym)
+	last := b.nodes[startGuard].prev
+	b.link(last, y)
+	b.link(y, startGuard)
+	b.live++
+	if last != startGuard {
+		b.check(last)
+	}
+}
+
+// alloc takes a node from the free list or the end of the arena.
+func (b *Builder) alloc(sym uint32) uint32 {
+	if i := b.free; i != 0 {
+		n := &b.nodes[i]
+		b.free = n.next
+		*n = node{sym: sym}
+		return i
+	}
+	if len(b.nodes) >= maxNodes {
+		panic("wpp: grammar too large")
+	}
+	b.nodes = append(b.nodes, node{sym: sym})
+	return uint32(len(b.nodes) - 1)
+}
+
+func (b *Builder) release(i uint32) {
+	b.nodes[i] = node{sym: guardBits, next: b.free}
+	b.free = i
+}
+
+func (b *Builder) link(left, right uint32) {
+	b.nodes[left].next = right
+	b.nodes[right].prev = left
+}
+
+func (b *Builder) isGuard(i uint32) bool { return b.nodes[i].sym >= guardBits }
+
+// isUse tells the uses of rules from terminals; guards are neither.
+func isUse(sym uint32) bool { return sym >= ruleBit }
+
+func guardOf(sym uint32) uint32 { return sym &^ ruleBit }
+
+func (b *Builder) uses(guard uint32) uint32 { return b.nodes[guard].sym &^ guardBits }
+
+// use makes a node for a copy of sym and counts the use of a rule.
+func (b *Builder) use(sym uint32) uint32 {
+	if isUse(sym) {
+		b.nodes[guardOf(sym)].sym++
+	}
+	return b.alloc(sym)
+}
+
+// check restores digram uniqueness for the pair that begins at i. It reports
+// whether the pair was known already (or overlaps the one that is known).
+func (b *Builder) check(i uint32) bool {
+	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
+		return false
+	}
+	m := b.digram.findOrAdd(b.nodes, i)
+	if m == 0 {
+		return false
+	}
+	if b.nodes[m].next != i {
+		b.match(i, m)
+	}
+	return true
+}
+
+// match replaces two equal pairs, at i (the newer) and at m, by a rule.
+func (b *Builder) match(i, m uint32) {
+	before, after := b.nodes[m].prev, b.nodes[b.nodes[m].next].next
+	var r uint32
+	if before == after && b.isGuard(before) {
+		// The older pair is the whole of a rule: use it.
+		r = before
+		b.substitute(i, r)
+	} else {
+		x := b.use(b.nodes[i].sym)
+		y := b.use(b.nodes[b.nodes[i].next].sym)
+		r = b.alloc(guardBits)
+		b.link(r, x)
+		b.link(x, y)
+		b.link(y, r)
+		b.rules++
+		b.live += 2
+		b.substitute(m, r)
+		b.substitute(i, r)
+		b.digram.set(b.nodes, b.nodes[r].next)
+	}
+	// Rule utility: the first symbol of r may have lost all uses but this.
+	first := b.nodes[r].next
+	if sym := b.nodes[first].sym; isUse(sym) && b.uses(guardOf(sym)) == 1 {
+		b.expand(first)
+	}
+}
+
+// substitute puts a use of rule r in the place of the pair that begins at i,
+// and checks the two pairs that this makes.
+func (b *Builder) substitute(i, r uint32) {
+	q, second := b.nodes[i].prev, b.nodes[i].next
+	b.remove(i)
+	b.remove(second)
+	y := b.use(r | ruleBit)
+	b.insertAfter(q, y)
+	b.live--
+	if !b.check(q) {
+		b.check(y)
+	}
+}
+
+// remove unlinks a node from its rule and frees it.
+func (b *Builder) remove(i uint32) {
+	b.forget(i)
+	p, n := b.nodes[i].prev, b.nodes[i].next
+	b.unpair(p, n)
+	b.link(p, n)
+	if sym := b.nodes[i].sym; isUse(sym) {
+		b.nodes[guardOf(sym)].sym--
+	}
+	b.release(i)
+}
+
+func (b *Builder) insertAfter(q, y uint32) {
+	n := b.nodes[q].next
+	b.unpair(q, y)
+	b.link(y, n)
+	b.link(q, y)
+}
+
+// forget takes the pair that begins at i out of the index if the index knows
+// the pair by this place.
+func (b *Builder) forget(i uint32) {
+	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
+		return
+	}
+	b.digram.remove(b.nodes, i)
+}
+
+// unpair prepares left to be followed by right instead of its present
+// neighbour. In a run of three equal symbols only one of the two overlapping
+// pairs is in the index; when that one goes, the other takes its place.
+func (b *Builder) unpair(left, right uint32) {
+	b.forget(left)
+	b.keepTriple(right, right)
+	b.keepTriple(left, b.nodes[left].prev)
+}
+
+// keepTriple indexes the pair at keep when the node mid has equal neighbours.
+func (b *Builder) keepTriple(mid, keep uint32) {
+	n := &b.nodes[mid]
+	if n.prev == 0 || n.next == 0 || n.sym >= guardBits {
+		return
+	}
+	if n.sym == b.nodes[n.prev].sym && n.sym == b.nodes[n.next].sym {
+		b.digram.set(b.nodes, keep)
+	}
+}
+
+// expand replaces the only use of a rule by the body of the rule. The use is
+// the first symbol of its own rule.
+func (b *Builder) expand(i uint32) {
+	guard := guardOf(b.nodes[i].sym)
+	left, right := b.nodes[i].prev, b.nodes[i].next
+	first, last := b.nodes[guard].next, b.nodes[guard].prev
+	b.forget(i)
+	b.release(i)
+	b.release(guard)
+	b.link(left, first)
+	b.link(last, right)
+	b.digram.set(b.nodes, last)
+	b.rules--
+	b.live--
+}

@@ -1,0 +1,37 @@
+// Package wpp turns the string of one thread's execution into a whole program
+// path: a context-free grammar that generates exactly that string, found by
+// the Sequitur algorithm, and the ways to find places in the string without
+// expanding the grammar.
+//
+// # Building
+//
+// A [Builder] takes a string terminal by terminal and keeps a Sequitur grammar
+// of it (Nevill-Manning and Witten, "Identifying Hierarchical Structure in
+// Sequences", JAIR 7, 1997; Larus, "Whole Program Paths", PLDI 1999):
+//
+//   - digram uniqueness: no pair of adjacent symbols stands twice in the
+//     grammar, but for pairs that overlap (aaa);
+//   - rule utility: each rule but the start is used at least twice.
+//
+// Time is linear in the length of the string, memory linear in the size of the
+// grammar. [Builder.Grammar] freezes it.
+//
+// # Reading
+//
+// A [Grammar] is immutable and compact. It is written by
+// [Grammar.AppendBinary] and read by [Decode], which trusts nothing. A position
+// in the string is a [Cursor], the path from the start rule down to a
+// terminal. Everything else is a fold over rules, computed once a rule and
+// never by expansion:
+//
+//   - [Summarize]: any monoid over terminals;
+//   - [Weights]: sums of unsigned weights, with rank, select and skips;
+//   - [SyncCounts]: the synchronisation counts and Algorithm 1 of "Compactly
+//     Representing Parallel Program Executions" (PPoPP 2003), section 2.2;
+//   - [Stacks]: pushes that are still open at a position (call stacks).
+//
+// # Several goroutines
+//
+// A Builder and a Cursor belong to one goroutine at a time. A Grammar and what
+// is computed from it may be read by any number of goroutines at once.
+package wpp

@@ -1,0 +1,41 @@
+package wpp
+
+import "fmt"
+
+// Terminal is a letter of the string. What it stands for is the caller's
+// matter; small dense numbers make small traces.
+type Terminal uint32
+
+// MaxTerminal is the greatest terminal that a grammar can hold.
+const MaxTerminal Terminal = 1<<31 - 1
+
+// Rule numbers a rule of a [Grammar], dense from 0.
+type Rule uint32
+
+// Symbol is a terminal or the use of a rule, as it stands in a rule body.
+type Symbol uint32
+
+const ruleBit = 1 << 31
+
+// TerminalSymbol is the symbol of a terminal. The terminal must not exceed
+// [MaxTerminal].
+func TerminalSymbol(t Terminal) Symbol { return Symbol(t) &^ ruleBit }
+
+// RuleSymbol is the symbol of a use of rule r.
+func RuleSymbol(r Rule) Symbol { return Symbol(r) | ruleBit }
+
+// IsRule tells uses of rules from terminals.
+func (s Symbol) IsRule() bool { return s&ruleBit != 0 }
+
+// Terminal gives the terminal of a symbol that is no rule.
+func (s Symbol) Terminal() Terminal { return Terminal(s &^ ruleBit) }
+
+// Rule gives the rule of a symbol that is one.
+func (s Symbol) Rule() Rule { return Rule(s &^ ruleBit) }
+
+func (s Symbol) String() string {
+	if s.IsRule() {
+		return fmt.Sprintf("R%d", s.Rule())
+	}
+	return fmt.Sprintf("%d", s.Terminal())
+}
