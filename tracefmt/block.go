@@ -1,0 +1,159 @@
+package tracefmt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// Version is the format version that this package writes and reads.
+const Version = 1
+
+const (
+	headerSize      = 16
+	blockHeaderSize = 28
+	footerSize      = 24
+
+	magicHead = "\x89HST\r\n\x1a\n"
+	magicTail = "\x89HSTEND\n"
+
+	// maxBlocks bounds the index: 32 bytes of memory a block.
+	maxBlocks = 1 << 21
+)
+
+// MaxPayload is the largest payload that a [Writer] takes, in bytes; larger
+// contents go into several blocks.
+const MaxPayload = 64 << 20
+
+// NoEpoch is the epoch of blocks that belong to none.
+const NoEpoch = math.MaxUint32
+
+// Kind says what a block holds. The numbers are part of the format.
+type Kind uint8
+
+const (
+	KindMeta    Kind = 1 // what was run and how; the last one in the file counts
+	KindImage   Kind = 2 // a part of the ELF file
+	KindTables  Kind = 3 // blocks, sites and paths first used in an epoch
+	KindControl Kind = 4 // control flow of a thread in an epoch
+	KindData    Kind = 5 // address streams of a thread in an epoch
+	KindSync    Kind = 6 // ordered events of an epoch
+	KindCommit  Kind = 7 // closes an epoch
+	KindIndex   Kind = 8 // handles of all blocks before it
+)
+
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind-%d", uint8(k))
+}
+
+// Codec says how a payload is stored.
+type Codec uint8
+
+const (
+	CodecStore Codec = 0
+	CodecZstd  Codec = 1
+)
+
+// Handle is what is known of a block without reading its payload.
+type Handle struct {
+	Offset int64 // of the block's header in the file
+	Epoch  uint32
+	Thread uint32 // see the package comment
+	Raw    uint32 // bytes of the payload
+	Stored uint32 // bytes of the payload in the file
+	Kind   Kind
+	Codec  Codec
+}
+
+// Size is the number of bytes that the block takes in the file.
+func (h Handle) Size() int64 { return blockHeaderSize + int64(h.Stored) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+func appendHeader(dst []byte) []byte {
+	n := len(dst)
+	dst = append(dst, magicHead...)
+	dst = binary.LittleEndian.AppendUint16(dst, Version)
+	dst = binary.LittleEndian.AppendUint16(dst, 0)
+	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
+}
+
+func checkHeader(b []byte) error {
+	if len(b) < len(magicHead) || string(b[:8]) != magicHead {
+		return &CorruptError{Offset: 0, Err: ErrMagic}
+	}
+	if len(b) < headerSize {
+		return &CorruptError{Offset: int64(len(b)), Err: ErrTruncated}
+	}
+	if binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
+		return &CorruptError{Offset: 0, Err: ErrChecksum}
+	}
+	if v := binary.LittleEndian.Uint16(b[8:]); v != Version {
+		return &CorruptError{Offset: 8, Err: fmt.Errorf("%w %d (this build reads %d)", ErrVersion, v, Version)}
+	}
+	return nil
+}
+
+func appendBlockHeader(dst []byte, h Handle, payloadSum uint32) []byte {
+	n := len(dst)
+	dst = append(dst, byte(h.Kind), byte(h.Codec), 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Epoch)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Thread)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Raw)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Stored)
+	dst = binary.LittleEndian.AppendUint32(dst, payloadSum)
+	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
+}
+
+// parseBlockHeader reads the header that stands at offset.
+func parseBlockHeader(b []byte, offset int64) (h Handle, payloadSum uint32, err error) {
+	if len(b) < blockHeaderSize {
+		return h, 0, &CorruptError{Offset: offset, Err: ErrTruncated}
+	}
+	h = Handle{
+		Offset: offset,
+		Kind:   Kind(b[0]),
+		Codec:  Codec(b[1]),
+		Epoch:  binary.LittleEndian.Uint32(b[4:]),
+		Thread: binary.LittleEndian.Uint32(b[8:]),
+		Raw:    binary.LittleEndian.Uint32(b[12:]),
+		Stored: binary.LittleEndian.Uint32(b[16:]),
+	}
+	if binary.LittleEndian.Uint32(b[24:]) != checksum(b[:24]) {
+		return h, 0, &CorruptError{Offset: offset, Kind: h.Kind, Err: ErrChecksum}
+	}
+	if b[2]|b[3] != 0 || h.Kind == 0 || h.Codec > CodecZstd || h.Codec == CodecStore && h.Raw != h.Stored {
+		return h, 0, &CorruptError{Offset: offset, Kind: h.Kind, Err: fmt.Errorf("block header %w", ErrMalformed)}
+	}
+	return h, binary.LittleEndian.Uint32(b[20:]), nil
+}
+
+func appendFooter(dst []byte, index Handle) []byte {
+	n := len(dst)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(index.Offset))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(index.Size()))
+	dst = binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
+	return append(dst, magicTail...)
+}
+
+// parseFooter says where the index block stands; ok is false when the bytes
+// are no footer of a file of that size.
+func parseFooter(b []byte, size int64) (offset int64, length uint32, ok bool) {
+	if len(b) != footerSize || string(b[16:]) != magicTail || binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
+		return 0, 0, false
+	}
+	at := binary.LittleEndian.Uint64(b)
+	length = binary.LittleEndian.Uint32(b[8:])
+	if at < headerSize || length < blockHeaderSize || at > uint64(size) || at+uint64(length)+footerSize != uint64(size) {
+		return 0, 0, false
+	}
+	return int64(at), length, true
+}
