@@ -1,0 +1,16 @@
+// Package rv decodes RV64GC instructions: the base integer set with M, A, F, D
+// and C, Zicsr and Zifencei, as "The RISC-V Instruction Set Manual, Volume I"
+// (20191213) defines them. A compressed instruction decodes to the base
+// operation that it stands for, with Len 2.
+//
+// What an instruction is comes from one table (see table.go): bit pattern,
+// operands and their register files, kind of immediate, and the access to
+// memory. What it means to a recorder (how it ends a block, what it reads and
+// writes) follows from that row.
+//
+// [Scan] cuts code into blocks. The simulator and the static control-flow
+// graph both use it, so that they agree on where every block ends.
+//
+// Everything here is a pure function and may be used by any number of
+// goroutines at once.
+package rv

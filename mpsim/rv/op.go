@@ -1,0 +1,182 @@
+package rv
+
+// Op is an operation of RV64GC. The zero value is no operation: an illegal
+// instruction.
+type Op uint16
+
+// The operations, in the order of the manual's chapters.
+const (
+	OpInvalid Op = iota
+
+	OpLUI
+	OpAUIPC
+	OpJAL
+	OpJALR
+	OpBEQ
+	OpBNE
+	OpBLT
+	OpBGE
+	OpBLTU
+	OpBGEU
+	OpLB
+	OpLH
+	OpLW
+	OpLD
+	OpLBU
+	OpLHU
+	OpLWU
+	OpSB
+	OpSH
+	OpSW
+	OpSD
+	OpADDI
+	OpSLTI
+	OpSLTIU
+	OpXORI
+	OpORI
+	OpANDI
+	OpSLLI
+	OpSRLI
+	OpSRAI
+	OpADD
+	OpSUB
+	OpSLL
+	OpSLT
+	OpSLTU
+	OpXOR
+	OpSRL
+	OpSRA
+	OpOR
+	OpAND
+	OpADDIW
+	OpSLLIW
+	OpSRLIW
+	OpSRAIW
+	OpADDW
+	OpSUBW
+	OpSLLW
+	OpSRLW
+	OpSRAW
+
+	OpFENCE
+	OpFENCEI
+	OpECALL
+	OpEBREAK
+	OpCSRRW
+	OpCSRRS
+	OpCSRRC
+	OpCSRRWI
+	OpCSRRSI
+	OpCSRRCI
+
+	OpMUL
+	OpMULH
+	OpMULHSU
+	OpMULHU
+	OpDIV
+	OpDIVU
+	OpREM
+	OpREMU
+	OpMULW
+	OpDIVW
+	OpDIVUW
+	OpREMW
+	OpREMUW
+
+	OpLRW
+	OpSCW
+	OpAMOSWAPW
+	OpAMOADDW
+	OpAMOXORW
+	OpAMOANDW
+	OpAMOORW
+	OpAMOMINW
+	OpAMOMAXW
+	OpAMOMINUW
+	OpAMOMAXUW
+	OpLRD
+	OpSCD
+	OpAMOSWAPD
+	OpAMOADDD
+	OpAMOXORD
+	OpAMOANDD
+	OpAMOORD
+	OpAMOMIND
+	OpAMOMAXD
+	OpAMOMINUD
+	OpAMOMAXUD
+
+	OpFLW
+	OpFSW
+	OpFMADDS
+	OpFMSUBS
+	OpFNMSUBS
+	OpFNMADDS
+	OpFADDS
+	OpFSUBS
+	OpFMULS
+	OpFDIVS
+	OpFSQRTS
+	OpFSGNJS
+	OpFSGNJNS
+	OpFSGNJXS
+	OpFMINS
+	OpFMAXS
+	OpFCVTWS
+	OpFCVTWUS
+	OpFCVTLS
+	OpFCVTLUS
+	OpFMVXW
+	OpFEQS
+	OpFLTS
+	OpFLES
+	OpFCLASSS
+	OpFCVTSW
+	OpFCVTSWU
+	OpFCVTSL
+	OpFCVTSLU
+	OpFMVWX
+
+	OpFLD
+	OpFSD
+	OpFMADDD
+	OpFMSUBD
+	OpFNMSUBD
+	OpFNMADDD
+	OpFADDD
+	OpFSUBD
+	OpFMULD
+	OpFDIVD
+	OpFSQRTD
+	OpFSGNJD
+	OpFSGNJND
+	OpFSGNJXD
+	OpFMIND
+	OpFMAXD
+	OpFCVTSD
+	OpFCVTDS
+	OpFCVTWD
+	OpFCVTWUD
+	OpFCVTLD
+	OpFCVTLUD
+	OpFMVXD
+	OpFEQD
+	OpFLTD
+	OpFLED
+	OpFCLASSD
+	OpFCVTDW
+	OpFCVTDWU
+	OpFCVTDL
+	OpFCVTDLU
+	OpFMVDX
+
+	NumOps
+)
+
+// String is the operation as the assembler writes it.
+func (o Op) String() string {
+	if o < NumOps {
+		return table[o].name
+	}
+	return table[OpInvalid].name
+}

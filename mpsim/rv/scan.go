@@ -1,0 +1,162 @@
+package rv
+
+import "hindsight/tracefmt/event"
+
+// MaxBlock is the number of instructions at which blocks are cut.
+const MaxBlock = 64
+
+// Code reads 16 bits of executable memory, little-endian, at an even address;
+// false where there is none.
+type Code func(addr uint64) (uint16, bool)
+
+// Block is straight-line code as [Scan] cuts it.
+type Block struct {
+	PC     uint64
+	Bytes  uint32
+	Insts  []Inst
+	End    event.End
+	Target uint64     // of EndBranch, EndJump, EndCall; else 0
+	Mode   event.Mode // of EndAtomic: the ordering that the code gives the last instruction's access
+}
+
+// Sites lists the plain accesses of the block in execution order. The load or
+// store that ends a block as EndAtomic is none of them.
+func (b *Block) Sites() []event.Site {
+	var sites []event.Site
+	pc := b.PC
+	for n, i := range b.Insts {
+		if a, size, ok := i.Mem(); ok && (b.End != event.EndAtomic || n != len(b.Insts)-1) {
+			sites = append(sites, event.Site{PC: pc, Size: size, Access: a})
+		}
+		pc += uint64(i.Len)
+	}
+	return sites
+}
+
+// Scan decodes straight-line code from pc up to the instruction that ends the
+// block, at most limit instructions (0: [MaxBlock]). An instruction that
+// cannot be fetched ends the block before it as EndFall; a block with no
+// instruction at all means that pc itself cannot be fetched. An illegal
+// instruction is in the block, as [OpInvalid], and ends it as EndTrap.
+//
+// Besides the instructions that [Inst.End] names, these end a block:
+//
+//   - fence.i (EndFall);
+//   - a plain integer load directly followed by a FENCE with R among its
+//     predecessors and R and W among its successors: how gcc writes an acquire
+//     load (EndAtomic, after the load);
+//   - a plain integer store directly preceded in memory by a FENCE with R and W
+//     among its predecessors and W among its successors: a release store
+//     (EndAtomic). The bytes decide, not how the store was reached, so that it
+//     is the same in every block that it stands in.
+//
+// An AMO or LR preceded by such a FENCE has Release ordering besides its own
+// bits; of an LR the release is that of the SC which succeeds.
+func Scan(pc uint64, code Code, limit int) Block {
+	if limit <= 0 {
+		limit = MaxBlock
+	}
+	b := Block{PC: pc}
+	for len(b.Insts) < limit {
+		i, ok := fetch(code, pc)
+		if !ok {
+			return b
+		}
+		b.Insts = append(b.Insts, i)
+		b.Bytes += uint32(i.Len)
+		b.End = i.End()
+		if b.End == event.EndFall {
+			if access, _, plain := i.Mem(); plain && !i.float() && fenced(code, pc, i, access) {
+				b.End = event.EndAtomic
+			}
+		}
+		if b.End != event.EndFall || i.Op == OpFENCEI {
+			break
+		}
+		pc += uint64(i.Len)
+	}
+	if len(b.Insts) == 0 {
+		return b
+	}
+	last := b.Insts[len(b.Insts)-1]
+	switch b.End {
+	case event.EndBranch, event.EndJump, event.EndCall:
+		b.Target, _ = last.Target(pc)
+	case event.EndAtomic:
+		b.Mode = mode(code, pc, last)
+	}
+	return b
+}
+
+// fetch decodes the instruction at pc; false when it cannot be read whole.
+func fetch(code Code, pc uint64) (Inst, bool) {
+	low, ok := code(pc)
+	if !ok {
+		return Inst{}, false
+	}
+	word := uint32(low)
+	if Len(low) == 4 {
+		high, ok := code(pc + 2)
+		if !ok {
+			return Inst{}, false
+		}
+		word |= uint32(high) << 16
+	}
+	i, _ := Decode(word)
+	return i, true
+}
+
+// fenced tells whether the plain access i at pc is an acquire load or a
+// release store.
+func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
+	if access == event.Write {
+		return releases(code, pc)
+	}
+	next, ok := fetch(code, pc+uint64(i.Len))
+	if !ok {
+		return false
+	}
+	pred, succ, ok := next.Fence()
+	return ok && pred&FenceR != 0 && succ&(FenceR|FenceW) == FenceR|FenceW
+}
+
+// releases tells whether the four bytes before pc are a FENCE that orders all
+// earlier accesses before later writes.
+func releases(code Code, pc uint64) bool {
+	low, ok := code(pc - 4)
+	if !ok || Len(low) != 4 {
+		return false
+	}
+	i, ok := fetch(code, pc-4)
+	if !ok {
+		return false
+	}
+	pred, succ, ok := i.Fence()
+	return ok && pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0
+}
+
+func mode(code Code, pc uint64, i Inst) (m event.Mode) {
+	access, _, plain := i.Mem()
+	switch {
+	case plain && access == event.Read:
+		return event.Acquire
+	case plain:
+		return event.Release
+	}
+	if i.Aq {
+		m |= event.Acquire
+	}
+	if i.Rl || releases(code, pc) {
+		m |= event.Release
+	}
+	return m
+}
+
+// float tells loads and stores of floating-point registers.
+func (i Inst) float() bool {
+	switch i.Op {
+	case OpFLW, OpFLD, OpFSW, OpFSD:
+		return true
+	}
+	return false
+}
