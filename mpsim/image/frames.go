@@ -1,6 +1,10 @@
 package image
 
-import "path"
+import (
+	"debug/dwarf"
+	"path"
+	"strings"
+)
 
 // Frame is a place in the source.
 type Frame struct {
@@ -19,19 +23,78 @@ func (f Frame) Base() string {
 	return path.Base(f.File)
 }
 
-type debugInfo struct{}
+// maxInlining bounds the frames of one instruction.
+const maxInlining = 256
 
-// Frames gives the source places of the instruction at pc, innermost inlined
-// function first.
+// Frames gives the source places of the instruction at pc: the innermost
+// inlined function first, the function that was really called last. Without
+// debug information for pc there is one frame, from the symbol table and
+// without a line; without a symbol there is none.
 func (m *Image) Frames(pc uint64) []Frame {
-	if s, ok := m.Func(pc); ok {
+	var frames []Frame
+	d := m.lockDebug()
+	if u := d.unitAt(pc - m.bias); u != nil {
+		if err := guard(func() error { frames = d.frames(m, u, pc-m.bias); return nil }); err != nil {
+			d.note(err)
+		}
+	}
+	d.mu.Unlock()
+	s, ok := m.Func(pc)
+	if len(frames) == 0 {
+		if !ok {
+			return nil
+		}
 		return []Frame{{Function: s.Demangled(), Linkage: s.Name}}
 	}
-	return nil
+	outer := &frames[len(frames)-1]
+	if ok && (outer.Function == "" || outer.Linkage == "" && strings.HasPrefix(s.Name, "_Z")) {
+		outer.Linkage, outer.Function = s.Name, s.Demangled()
+	}
+	return frames
 }
 
-// User says whether pc is in the user's code. See the package comment.
-func (m *Image) User(pc uint64) bool { return false }
+// frames gives the frames of pc, an address of the file that u covers.
+func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
+	d.walk(u)
+	d.readUnitLines(m, u)
+	var place Frame
+	if row, ok := u.lines.find(pc); ok {
+		place.File, place.Line = u.lines.file(uint64(row.file)), int(row.line)
+	}
+	var frames []Frame
+	for i := u.scopeAt(pc); i >= 0 && len(frames) < maxInlining; {
+		s := &u.scopes[i]
+		f := place
+		f.Function, f.Linkage = d.entryName(s.entry)
+		if f.Linkage != "" {
+			f.Function = demangled(f.Linkage)
+		}
+		f.Inlined = s.parent >= 0
+		frames = append(frames, f)
+		place = Frame{File: u.lines.file(s.callFile), Line: s.callLine}
+		i = s.parent
+	}
+	if len(frames) == 0 && place.File != "" {
+		frames = append(frames, place)
+	}
+	return frames
+}
 
-// UserObject says whether addr is in a variable of the user's code.
-func (m *Image) UserObject(addr uint64) bool { return false }
+// readUnitLines runs the unit's line number program if it has not been.
+func (d *debugInfo) readUnitLines(m *Image, u *unit) {
+	if u.lined {
+		return
+	}
+	u.lined = true
+	off, ok := u.root.Val(dwarf.AttrStmtList).(int64)
+	if !ok {
+		return
+	}
+	dir, _ := u.root.Val(dwarf.AttrCompDir).(string)
+	lines, err := d.readLines(uint64(off), dir, func(a uint64) bool { return m.Exec(a + m.bias) }, &d.rowsLeft)
+	if err != nil {
+		d.note(err)
+		return
+	}
+	u.lines = lines
+}

@@ -43,7 +43,7 @@ func demangled(name string) string {
 	if len(name) > maxDemangle {
 		return name
 	}
-	return demangle.Filter(name)
+	return demangle.Filter(name, demangle.MaxLength(14))
 }
 
 // symbolTable holds the symbols, sorted so that they can be found by address.
@@ -326,4 +326,3 @@ func (m *Image) pieceFile(pc uint64) string {
 	}
 	return p[i].file
 }
-

@@ -1,0 +1,180 @@
+package image
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// scope is a function or an inlined copy of one.
+type scope struct {
+	entry    dwarf.Offset // where its name is found
+	parent   int32        // index of the scope it was inlined into; -1 for a function
+	depth    int32
+	callFile uint64
+	callLine int
+}
+
+// scopeSpan is a stretch of code of a scope.
+type scopeSpan struct {
+	low, high uint64
+	scope     int32
+}
+
+// walk reads the entries of a unit once: functions, inlined functions and
+// variables with a fixed address.
+func (d *debugInfo) walk(u *unit) {
+	if u.walked {
+		return
+	}
+	u.walked = true
+	if err := guard(func() error { return d.walkEntries(u) }); err != nil {
+		d.note(err)
+	}
+	slices.SortStableFunc(u.spans, func(a, b scopeSpan) int { return cmp.Compare(a.low, b.low) })
+	reach := uint64(0)
+	for _, s := range u.spans {
+		reach = max(reach, s.high)
+		u.reach = append(u.reach, reach)
+	}
+}
+
+// walkEntries goes through the tree of entries with a stack of its own: it may
+// be nested deeper than a goroutine's stack can be.
+func (d *debugInfo) walkEntries(u *unit) error {
+	r := d.data.Reader()
+	r.Seek(u.first)
+	var enclosing []int32 // for each open entry: the innermost scope
+	last := u.first - 1
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return err
+		}
+		if e == nil || e.Offset >= u.end {
+			return nil
+		}
+		if e.Offset <= last {
+			return fmt.Errorf("%w: entry at %#x does not follow %#x", ErrDebug, e.Offset, last)
+		}
+		last = e.Offset
+		if e.Tag == 0 {
+			if len(enclosing) > 0 {
+				enclosing = enclosing[:len(enclosing)-1]
+			}
+			if len(enclosing) == 0 {
+				return nil
+			}
+			continue
+		}
+		in := int32(-1)
+		if len(enclosing) > 0 {
+			in = enclosing[len(enclosing)-1]
+		}
+		enter, self, err := d.visit(u, e, in)
+		if err != nil {
+			return err
+		}
+		if !e.Children {
+			if len(enclosing) == 0 {
+				return nil
+			}
+			continue
+		}
+		if sibling, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); !enter && ok && sibling > e.Offset && sibling < u.end {
+			r.Seek(sibling)
+			last = sibling - 1
+			continue
+		}
+		enclosing = append(enclosing, self)
+	}
+}
+
+// visit takes note of an entry inside scope in. It says whether there is
+// anything of interest below it, and the scope that its children are in.
+func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self int32, err error) {
+	switch e.Tag {
+	case dwarf.TagCompileUnit, dwarf.TagNamespace, dwarf.TagLexDwarfBlock, dwarf.TagModule:
+		return true, in, nil
+	case dwarf.TagVariable:
+		d.addVariable(u, e)
+		return false, in, nil
+	case dwarf.TagSubprogram:
+		in = -1
+	case dwarf.TagInlinedSubroutine:
+	default:
+		return false, in, nil
+	}
+	ranges, err := d.rangesOf(e)
+	if err != nil {
+		return false, in, err
+	}
+	if len(ranges) == 0 {
+		// A declaration, or the abstract form of an inlined function; static
+		// variables stand in the latter.
+		return e.Val(dwarf.AttrDeclaration) == nil, in, nil
+	}
+	s := scope{entry: e.Offset, parent: in}
+	if in >= 0 {
+		s.depth = u.scopes[in].depth + 1
+	}
+	if v, ok := e.Val(dwarf.AttrCallFile).(int64); ok {
+		s.callFile = uint64(v)
+	}
+	if v, ok := e.Val(dwarf.AttrCallLine).(int64); ok {
+		s.callLine = int(v)
+	}
+	self = int32(len(u.scopes))
+	u.scopes = append(u.scopes, s)
+	for _, rg := range ranges {
+		if rg[0] < rg[1] {
+			u.spans = append(u.spans, scopeSpan{rg[0], rg[1], self})
+		}
+	}
+	return true, self, nil
+}
+
+// scopeAt is the index of the innermost scope that covers pc, or -1.
+func (u *unit) scopeAt(pc uint64) int32 {
+	best := int32(-1)
+	i := sort.Search(len(u.spans), func(i int) bool { return u.spans[i].low > pc }) - 1
+	for ; i >= 0 && u.reach[i] > pc; i-- {
+		s := u.spans[i]
+		if s.high > pc && (best < 0 || u.scopes[s.scope].depth > u.scopes[best].depth) {
+			best = s.scope
+		}
+	}
+	return best
+}
+
+// entryName follows an entry to its names: its own, or those of the entry it is
+// an instance or the definition of.
+func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string) {
+	r := d.data.Reader()
+	for range 8 {
+		r.Seek(off)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			break
+		}
+		if name == "" {
+			name, _ = e.Val(dwarf.AttrName).(string)
+		}
+		if linkage == "" {
+			linkage, _ = e.Val(dwarf.AttrLinkageName).(string)
+		}
+		if name != "" && linkage != "" {
+			break
+		}
+		next, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			if next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				break
+			}
+		}
+		off = next
+	}
+	return name, linkage
+}

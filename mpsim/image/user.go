@@ -1,0 +1,94 @@
+package image
+
+import (
+	"path"
+	"strings"
+)
+
+// User says whether pc is in the user's code rather than in a library. See the
+// package comment.
+func (m *Image) User(pc uint64) bool {
+	d := m.lockDebug()
+	known, covered := len(d.units) > 0, d.unitAt(pc-m.bias) != nil
+	d.mu.Unlock()
+	if known {
+		return covered
+	}
+	return m.userBySymbols(pc)
+}
+
+// UserObject says whether addr is in a global variable of the user's code:
+// declared by a compilation unit or, without any debug information, by the rule
+// written at userName.
+func (m *Image) UserObject(addr uint64) bool {
+	if known, found := m.declared(addr-m.bias, false); known {
+		return found
+	}
+	s, _, ok := m.Object(addr)
+	return ok && userName(s)
+}
+
+// UserTLS says whether offset off of the TLS block is in a variable of the
+// user's code.
+func (m *Image) UserTLS(off uint64) bool {
+	if known, found := m.declared(off, true); known {
+		return found
+	}
+	s, _, ok := m.TLSObject(off)
+	return ok && userName(s)
+}
+
+// declared says whether there is debug information at all, and whether a
+// variable of it covers addr.
+func (m *Image) declared(addr uint64, tls bool) (known, found bool) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	if len(d.units) == 0 {
+		return false, false
+	}
+	d.note(guard(func() error {
+		g := d.allVariables(m)
+		list := g.fixed
+		if tls {
+			list = g.tls
+		}
+		_, found = findVariable(list, addr)
+		return nil
+	}))
+	return true, found
+}
+
+// userBySymbols decides without debug information. The assembler marks the
+// start of each input file's code with a local symbol ($x…), and the symbol
+// table names the file that a local symbol comes from. The compiler driver
+// names a source file there (prog.c), whereas the C library of the cross
+// toolchain is built through assembler files and shows as printf.o; code before
+// the first mark, of crtstuff.c and of files that are not source files is not
+// the user's. Without marks, code is the user's when the function's name is not
+// reserved to the implementation.
+func (m *Image) userBySymbols(pc uint64) bool {
+	if len(m.symbols.pieces) > 0 {
+		return m.Exec(pc) && userFile(m.pieceFile(pc))
+	}
+	s, ok := m.Func(pc)
+	return ok && userName(s)
+}
+
+// userFile says whether a file named in the symbol table looks like a source
+// file of the user's.
+func userFile(name string) bool {
+	switch path.Ext(name) {
+	case ".c", ".cc", ".cpp", ".cxx", ".C", ".c++", ".s", ".S", ".f90", ".f", ".rs", ".zig":
+		return name != "crtstuff.c"
+	}
+	return strings.HasPrefix(name, "cc") && strings.HasSuffix(name, ".ltrans0.ltrans.o")
+}
+
+// userName decides by a symbol alone: a local symbol by its file, a global one
+// by whether its name is reserved to the implementation.
+func userName(s Symbol) bool {
+	if s.File != "" {
+		return userFile(s.File)
+	}
+	return !strings.HasPrefix(s.Name, "_") || strings.HasPrefix(s.Name, "_Z") && !strings.HasPrefix(s.Name, "_ZNSt") && !strings.HasPrefix(s.Name, "_ZSt")
+}

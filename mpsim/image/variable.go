@@ -1,0 +1,196 @@
+package image
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// variable is a variable with a fixed address or a fixed place in the TLS block.
+type variable struct {
+	addr  uint64 // address of the file, or offset in the TLS block
+	size  uint64
+	entry dwarf.Offset
+	typ   dwarf.Offset
+	tls   bool
+}
+
+// variables are all of them, in order of address.
+type variables struct {
+	fixed, tls []variable
+}
+
+// Operations of DWARF expressions (DWARF 5 section 7.7.1).
+const (
+	opAddr        = 0x03
+	opConst4u     = 0x0c
+	opConst8u     = 0x0e
+	opFormTLS     = 0x9b
+	opPushTLSAddr = 0xe0
+)
+
+// addVariable takes note of a variable whose location is a plain address.
+// Offsets of variables in other places change from instruction to instruction.
+func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry) {
+	loc, ok := e.Val(dwarf.AttrLocation).([]byte)
+	if !ok || len(loc) == 0 {
+		return
+	}
+	v := variable{entry: e.Offset}
+	c := cursor{data: loc, off: 1}
+	switch loc[0] {
+	case opAddr:
+		v.addr = c.u64()
+	case opConst4u:
+		v.addr, v.tls = uint64(c.u32()), true
+	case opConst8u:
+		v.addr, v.tls = c.u64(), true
+	default:
+		return
+	}
+	if v.tls {
+		if op := c.u8(); op != opFormTLS && op != opPushTLSAddr {
+			return
+		}
+	}
+	if c.bad || c.off != len(loc) {
+		return
+	}
+	u.vars = append(u.vars, v)
+}
+
+// allVariables reads the variables of all units.
+func (d *debugInfo) allVariables(m *Image) *variables {
+	if d.globals != nil {
+		return d.globals
+	}
+	d.globals = &variables{}
+	for _, u := range d.units {
+		d.walk(u)
+		for _, v := range u.vars {
+			v.typ = d.typeOfEntry(v.entry)
+			v.size = max(d.typeAt(v.typ).size, 1)
+			if v.tls && v.addr < m.TLS.MemSize && v.size <= m.TLS.MemSize-v.addr {
+				d.globals.tls = append(d.globals.tls, v)
+			} else if s := m.segment(v.addr + m.bias); !v.tls && s != nil && v.size <= s.End()-v.addr-m.bias {
+				d.globals.fixed = append(d.globals.fixed, v)
+			}
+		}
+	}
+	for _, list := range [][]variable{d.globals.fixed, d.globals.tls} {
+		slices.SortStableFunc(list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
+	}
+	return d.globals
+}
+
+// findVariable gives the variable in the list that covers addr. Variables do
+// not overlap; should damaged information say so, the last one is looked at.
+func findVariable(list []variable, addr uint64) (variable, bool) {
+	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr }) - 1
+	for ; i >= 0; i-- {
+		if v := list[i]; addr-v.addr < v.size {
+			return v, true
+		} else if v.addr != list[max(i-1, 0)].addr {
+			break
+		}
+	}
+	return variable{}, false
+}
+
+// ObjectPath names the part of a global variable that addr is in, as the
+// source would write it: account.balance, table[17].hits. It descends to the
+// smallest part, but not into what the implementation keeps to itself (members
+// whose names begin with two underscores, or one and a capital). An address
+// inside a part gets its offset appended: x+2. Without debug information for
+// the variable it is the symbol and the offset in bytes: table+280. It is ""
+// when addr is in no global variable.
+func (m *Image) ObjectPath(addr uint64) string { return m.ObjectPathSize(addr, 0) }
+
+// ObjectPathSize is like ObjectPath for an access of size bytes: it descends
+// only as far as the part still holds the whole access.
+func (m *Image) ObjectPathSize(addr, size uint64) string {
+	if p := m.debugPath(addr-m.bias, size, false); p != "" {
+		return p
+	}
+	if s, off, ok := m.Object(addr); ok {
+		return withOffset(s.Demangled(), off)
+	}
+	return ""
+}
+
+// TLSPath names the part of a thread-local variable at offset off of the TLS
+// block, by the rules of ObjectPath.
+func (m *Image) TLSPath(off uint64) string {
+	if p := m.debugPath(off, 0, true); p != "" {
+		return p
+	}
+	if s, o, ok := m.TLSObject(off); ok {
+		return withOffset(s.Demangled(), o)
+	}
+	return ""
+}
+
+func withOffset(name string, off uint64) string {
+	if off == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s+%d", name, off)
+}
+
+// debugPath gives the path from the debug information, "" if there is none.
+func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	err := guard(func() error {
+		g := d.allVariables(m)
+		list := g.fixed
+		if tls {
+			list = g.tls
+		}
+		v, ok := findVariable(list, addr)
+		if !ok {
+			return nil
+		}
+		name, linkage := d.entryName(v.entry)
+		if strings.HasPrefix(linkage, "_Z") {
+			name = demangled(linkage)
+		}
+		if name == "" {
+			return nil
+		}
+		var b strings.Builder
+		b.WriteString(name)
+		d.describe(&b, v.typ, addr-v.addr, size)
+		path = b.String()
+		return nil
+	})
+	d.note(err)
+	return path
+}
+
+// typeOfEntry is the type of a variable or member, its own or that of the entry
+// it defines.
+func (d *debugInfo) typeOfEntry(off dwarf.Offset) dwarf.Offset {
+	r := d.data.Reader()
+	for range 8 {
+		r.Seek(off)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return 0
+		}
+		if t, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			return t
+		}
+		next, ok := e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		if !ok {
+			if next, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset); !ok {
+				return 0
+			}
+		}
+		off = next
+	}
+	return 0
+}
