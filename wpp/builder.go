@@ -180,7 +180,9 @@ func (b *Builder) match(i, m uint32) {
 	if before == after && b.isGuard(before) {
 		// The older pair is the whole of a rule: use it.
 		r = before
-		b.substitute(i, r)
+		b.substitute(i, r, false)
+	} else if b.extend(i, m) {
+		return
 	} else {
 		x := b.use(b.nodes[i].sym)
 		y := b.use(b.nodes[b.nodes[i].next].sym)
@@ -190,8 +192,8 @@ func (b *Builder) match(i, m uint32) {
 		b.link(y, r)
 		b.rules++
 		b.live += 2
-		b.substitute(m, r)
-		b.substitute(i, r)
+		b.substitute(m, r, true)
+		b.substitute(i, r, true) // in aaaa the first step has indexed i
 		b.digram.set(b.nodes, b.nodes[r].next)
 	}
 	// Rule utility: the first symbol of r may have lost all uses but this.
@@ -201,37 +203,103 @@ func (b *Builder) match(i, m uint32) {
 	}
 }
 
+// extend is match for the step that a repeated stretch takes with every
+// symbol: the pair is X c, at the end of the string and at one place before,
+// and these are the only uses of X. Then the new rule X c would be made, the
+// last X in it expanded and X be gone; to move c to the end of X comes to the
+// same grammar at a fraction of the cost. It reports whether it did.
+func (b *Builder) extend(i, m uint32) bool {
+	sym := b.nodes[i].sym
+	if !isUse(sym) || b.uses(guardOf(sym)) != 2 {
+		return false
+	}
+	second, moved := b.nodes[i].next, b.nodes[m].next
+	next := b.nodes[moved].next
+	if b.nodes[second].next != startGuard || next == i {
+		return false
+	}
+	// Runs of equal symbols around the pairs move entries of the index: leave
+	// them to the long way.
+	before := b.nodes[b.nodes[m].prev].sym
+	c := b.nodes[moved].sym
+	if before == c || before == b.nodes[next].sym || b.nodes[b.nodes[i].prev].sym == c {
+		return false
+	}
+	b.unuse(c)
+	b.release(second)
+	b.link(i, startGuard)
+	b.digram.remove(b.nodes, m)
+	b.forget(moved)
+	if b.nodes[next].sym == c && b.nodes[b.nodes[next].next].sym == c {
+		b.digram.set(b.nodes, next) // the run goes on behind the pair
+	}
+	b.link(m, next)
+	guard := guardOf(sym)
+	last := b.nodes[guard].prev
+	b.link(last, moved)
+	b.link(moved, guard)
+	b.digram.set(b.nodes, last)
+	b.live--
+	b.check(m)
+	return true
+}
+
 // substitute puts a use of rule r in the place of the pair that begins at i,
-// and checks the two pairs that this makes.
-func (b *Builder) substitute(i, r uint32) {
-	q, second := b.nodes[i].prev, b.nodes[i].next
-	b.remove(i)
-	b.remove(second)
-	y := b.use(r | ruleBit)
-	b.insertAfter(q, y)
+// and checks the two pairs that this makes. indexed says whether the index may
+// know the pair by this place.
+//
+// In a run of three equal symbols only one of the two overlapping pairs is in
+// the index; when that one goes, the other must take its place. The steps are
+// those of the published algorithm, which deletes the two symbols one after
+// the other and inserts the third, with the links that it makes in between
+// left out.
+func (b *Builder) substitute(i, r uint32, indexed bool) {
+	first := &b.nodes[i]
+	q, second := first.prev, first.next
+	n := b.nodes[second].next
+	si, ss, sn := first.sym, b.nodes[second].sym, b.nodes[n].sym
+	sq, qp := b.nodes[q].sym, b.nodes[q].prev
+	double := sq < guardBits && b.nodes[qp].sym == sq // two q in a row
+
+	if indexed {
+		b.digram.remove(b.nodes, i)
+	}
+	if sq < guardBits {
+		b.digram.remove(b.nodes, q)
+	}
+	if si == ss && ss == sn {
+		b.digram.set(b.nodes, second)
+	}
+	if double && sq == si {
+		b.digram.set(b.nodes, qp)
+	}
+	if sn < guardBits {
+		b.digram.remove(b.nodes, second)
+		if ss == sn && sn == b.nodes[b.nodes[n].next].sym {
+			b.digram.set(b.nodes, n)
+		}
+	}
+	if double && (sq == ss || sq == sn) {
+		b.digram.set(b.nodes, qp)
+	}
+
+	b.unuse(si)
+	b.unuse(ss)
+	b.nodes[r].sym++
+	b.release(second)
+	b.nodes[i].sym = r | ruleBit
+	b.link(i, n)
 	b.live--
 	if !b.check(q) {
-		b.check(y)
+		b.check(i)
 	}
 }
 
-// remove unlinks a node from its rule and frees it.
-func (b *Builder) remove(i uint32) {
-	b.forget(i)
-	p, n := b.nodes[i].prev, b.nodes[i].next
-	b.unpair(p, n)
-	b.link(p, n)
-	if sym := b.nodes[i].sym; isUse(sym) {
+// unuse counts that a symbol is used no more in one place.
+func (b *Builder) unuse(sym uint32) {
+	if isUse(sym) {
 		b.nodes[guardOf(sym)].sym--
 	}
-	b.release(i)
-}
-
-func (b *Builder) insertAfter(q, y uint32) {
-	n := b.nodes[q].next
-	b.unpair(q, y)
-	b.link(y, n)
-	b.link(q, y)
 }
 
 // forget takes the pair that begins at i out of the index if the index knows
@@ -241,26 +309,6 @@ func (b *Builder) forget(i uint32) {
 		return
 	}
 	b.digram.remove(b.nodes, i)
-}
-
-// unpair prepares left to be followed by right instead of its present
-// neighbour. In a run of three equal symbols only one of the two overlapping
-// pairs is in the index; when that one goes, the other takes its place.
-func (b *Builder) unpair(left, right uint32) {
-	b.forget(left)
-	b.keepTriple(right, right)
-	b.keepTriple(left, b.nodes[left].prev)
-}
-
-// keepTriple indexes the pair at keep when the node mid has equal neighbours.
-func (b *Builder) keepTriple(mid, keep uint32) {
-	n := &b.nodes[mid]
-	if n.prev == 0 || n.next == 0 || n.sym >= guardBits {
-		return
-	}
-	if n.sym == b.nodes[n.prev].sym && n.sym == b.nodes[n.next].sym {
-		b.digram.set(b.nodes, keep)
-	}
 }
 
 // expand replaces the only use of a rule by the body of the rule. The use is
