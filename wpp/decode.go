@@ -1,6 +1,198 @@
 package wpp
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// ErrLimit says that a grammar is larger than the caller allows.
-var ErrLimit = errors.New("wpp: grammar exceeds limit")
+var (
+	// ErrLimit says that a grammar is larger than the caller allows.
+	ErrLimit = errors.New("wpp: grammar exceeds limit")
+	// ErrCorrupt says that bytes are not the binary form of a grammar.
+	ErrCorrupt = errors.New("wpp: corrupt grammar")
+	// ErrTruncated says that the bytes end inside a grammar.
+	ErrTruncated = errors.New("wpp: truncated grammar")
+)
+
+// Limits bounds what [Decode] accepts. Memory is in any case less than 24
+// bytes a byte of input.
+type Limits struct {
+	// Symbols bounds the symbols in all rule bodies; 0 means 2^31-1.
+	Symbols uint64
+	// Terminals bounds the terminals from above, exclusively: they index a
+	// table of that many entries. 0 means MaxTerminal+1.
+	Terminals uint64
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Symbols == 0 || l.Symbols > 1<<31-1 {
+		l.Symbols = 1<<31 - 1
+	}
+	if l.Terminals == 0 || l.Terminals > uint64(MaxTerminal)+1 {
+		l.Terminals = uint64(MaxTerminal) + 1
+	}
+	return l
+}
+
+// Decode reads a grammar that [Grammar.AppendBinary] wrote from the beginning
+// of src and gives what follows it. The bytes are not trusted: rules are
+// acyclic, reachable and in range in whatever it accepts, and encoding that
+// again gives the same bytes. Errors wrap [ErrCorrupt], [ErrTruncated] or
+// [ErrLimit] and give the offset.
+//
+// A small grammar may stand for a very long string; Decode does not mind, see
+// [Grammar.Len].
+func Decode(src []byte, limits Limits) (g *Grammar, rest []byte, err error) {
+	d := decoder{src: src, limits: limits.withDefaults()}
+	g, err = d.grammar()
+	if err != nil {
+		return nil, src, fmt.Errorf("offset %d: %w", d.at, err)
+	}
+	return g, src[d.at:], nil
+}
+
+type decoder struct {
+	src    []byte
+	at     int
+	limits Limits
+
+	g       *Grammar
+	lengths []uint64   // of the rules not entered yet, less 2
+	open    []openRule // rules entered and not finished, outermost first
+	pending []Symbol   // their symbols so far
+	next    uint64     // the terminal after the greatest so far
+}
+
+type openRule struct {
+	from uint32 // where its symbols begin in pending
+	left uint64 // symbols still to come
+}
+
+// uvarint reads a number in its shortest form.
+func (d *decoder) uvarint() (uint64, error) {
+	var v uint64
+	for shift := uint(0); ; shift += 7 {
+		if d.at >= len(d.src) {
+			return 0, ErrTruncated
+		}
+		c := d.src[d.at]
+		if shift == 63 && c > 1 {
+			return 0, fmt.Errorf("number too large: %w", ErrCorrupt)
+		}
+		d.at++
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			if c == 0 && shift > 0 {
+				return 0, fmt.Errorf("number not in shortest form: %w", ErrCorrupt)
+			}
+			return v, nil
+		}
+	}
+}
+
+func (d *decoder) grammar() (*Grammar, error) {
+	rules, err := d.uvarint()
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := d.uvarint()
+	if err != nil {
+		return nil, err
+	}
+	if symbols > d.limits.Symbols {
+		return nil, fmt.Errorf("%d symbols, at most %d: %w", symbols, d.limits.Symbols, ErrLimit)
+	}
+	// Each rule but the start has a length and two symbols or more, each
+	// symbol a code: a byte at least for each.
+	if rules == 0 || rules-1 > symbols/2 {
+		return nil, fmt.Errorf("%d rules with %d symbols: %w", rules, symbols, ErrCorrupt)
+	}
+	if rules-1+symbols > uint64(len(d.src)-d.at) {
+		return nil, ErrTruncated
+	}
+	d.lengths = make([]uint64, rules-1)
+	start := symbols
+	for i := range d.lengths {
+		n, err := d.uvarint()
+		if err != nil {
+			return nil, err
+		}
+		if n > start || n+2 > start {
+			return nil, fmt.Errorf("rules longer than %d symbols: %w", symbols, ErrCorrupt)
+		}
+		d.lengths[i] = n
+		start -= n + 2
+	}
+	d.g = &Grammar{body: make([]Symbol, 0, symbols), off: make([]uint32, 1, rules+1)}
+	d.open = append(d.open, openRule{left: start})
+	d.finish()
+	for len(d.open) > 0 {
+		if err := d.symbol(); err != nil {
+			return nil, err
+		}
+		d.finish()
+	}
+	if len(d.lengths) > 0 {
+		return nil, fmt.Errorf("%d rules are never used: %w", len(d.lengths), ErrCorrupt)
+	}
+	return d.g, nil
+}
+
+// symbol reads one code.
+func (d *decoder) symbol() error {
+	code, err := d.uvarint()
+	if err != nil {
+		return err
+	}
+	top := &d.open[len(d.open)-1]
+	top.left--
+	terminal := d.next
+	switch {
+	case code == codeNewRule:
+		if len(d.lengths) == 0 {
+			return fmt.Errorf("more rules than announced: %w", ErrCorrupt)
+		}
+		d.open = append(d.open, openRule{from: uint32(len(d.pending)), left: d.lengths[0] + 2})
+		d.lengths = d.lengths[1:]
+		return nil
+	case code == codeNewTerminal:
+	case code&1 == codeRule&1:
+		distance := (code - codeRule) / 2
+		finished := uint64(d.g.Rules())
+		if distance >= finished {
+			return fmt.Errorf("rule %d before the %d finished: %w", distance, finished, ErrCorrupt)
+		}
+		d.pending = append(d.pending, RuleSymbol(Rule(finished-1-distance)))
+		return nil
+	default:
+		terminal = (code - codeTerminal) / 2
+		if terminal == d.next {
+			return fmt.Errorf("new terminal %d has a code of its own: %w", terminal, ErrCorrupt)
+		}
+	}
+	if terminal >= d.limits.Terminals {
+		return fmt.Errorf("terminal %d of %d: %w", terminal, d.limits.Terminals, ErrCorrupt)
+	}
+	d.pending = append(d.pending, TerminalSymbol(Terminal(terminal)))
+	d.next = max(d.next, terminal+1)
+	return nil
+}
+
+// finish closes the rules whose symbols are complete. A rule gets its number
+// here; the use that opened it becomes the next symbol of the rule around it.
+func (d *decoder) finish() {
+	for len(d.open) > 0 {
+		top := d.open[len(d.open)-1]
+		if top.left > 0 {
+			return
+		}
+		number := Rule(d.g.Rules())
+		d.g.body = append(d.g.body, d.pending[top.from:]...)
+		d.g.off = append(d.g.off, uint32(len(d.g.body)))
+		d.pending = d.pending[:top.from]
+		d.open = d.open[:len(d.open)-1]
+		if len(d.open) > 0 {
+			d.pending = append(d.pending, RuleSymbol(number))
+		}
+	}
+}
