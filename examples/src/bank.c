@@ -1,0 +1,81 @@
+/*
+ * bank: tellers move money between accounts while an auditor adds them up.
+ *
+ * Transfers hold the teller lock, so that they do not disturb each other. The
+ * auditor only reads, and takes a lock for reading: but it is another lock.
+ * Nothing keeps it from adding up balances in the middle of a transfer, where
+ * money has left one account and not yet reached the other.
+ *
+ * norace_bank.c lets transfers and audits take the same lock.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#define ACCOUNTS 8
+#define TELLERS 3
+#define TRANSFERS 200
+#define AUDITS 50
+#define DEPOSIT 1000
+
+long balance[ACCOUNTS];
+pthread_mutex_t teller_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t audit_lock = PTHREAD_RWLOCK_INITIALIZER;
+int strange_audits;
+
+static void transfer(int from, int to, long amount)
+{
+	pthread_mutex_lock(&teller_lock);
+	balance[from] -= amount; /* race: balance */
+	balance[to] += amount;   /* race: balance */
+	pthread_mutex_unlock(&teller_lock);
+}
+
+static long total(void)
+{
+	long sum = 0;
+
+	pthread_rwlock_rdlock(&audit_lock);
+	for (int i = 0; i < ACCOUNTS; i++)
+		sum += balance[i]; /* race: balance */
+	pthread_rwlock_unlock(&audit_lock);
+	return sum;
+}
+
+static void *teller(void *arg)
+{
+	unsigned random = 17 * *(int *)arg + 1;
+
+	for (int i = 0; i < TRANSFERS; i++) {
+		random = random * 1103515245u + 12345u;
+		transfer(random >> 16 & 7, random >> 20 & 7, random >> 24 & 63);
+	}
+	return NULL;
+}
+
+static void *auditor(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < AUDITS; i++)
+		if (total() != ACCOUNTS * DEPOSIT)
+			strange_audits++;
+	return NULL;
+}
+
+int main(void)
+{
+	static int id[TELLERS];
+	pthread_t thread[TELLERS + 1];
+
+	for (int i = 0; i < ACCOUNTS; i++)
+		balance[i] = DEPOSIT;
+	pthread_create(&thread[TELLERS], NULL, auditor, NULL);
+	for (int i = 0; i < TELLERS; i++) {
+		id[i] = i;
+		pthread_create(&thread[i], NULL, teller, &id[i]);
+	}
+	for (int i = 0; i <= TELLERS; i++)
+		pthread_join(thread[i], NULL);
+	printf("bank: %ld in %d accounts; %d of %d audits found another sum\n",
+	       total(), ACCOUNTS, strange_audits, AUDITS);
+	return 0;
+}
