@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 )
 
@@ -42,6 +43,7 @@ type debugInfo struct {
 	spanLeft int         // address ranges that may still be decoded
 	types    map[dwarf.Offset]*typeInfo
 	globals  *variables
+	tlsNames map[string][]Symbol // thread-local symbols, by name without a number behind it
 }
 
 // unitRange is a stretch of code that a unit covers.
@@ -158,6 +160,11 @@ func (d *debugInfo) open(m *Image) error {
 	d.rowsLeft = 2*len(d.line) + 1024
 	d.spanLeft = len(info) + 4*(len(sections[".debug_ranges"])+len(sections[".debug_rnglists"])) + 1024
 	d.types = map[dwarf.Offset]*typeInfo{}
+	d.tlsNames = map[string][]Symbol{}
+	for _, sym := range m.symbols.tls.syms {
+		name, _, _ := strings.Cut(sym.Name, ".")
+		d.tlsNames[name] = append(d.tlsNames[name], sym)
+	}
 	return d.indexUnits(m, headers)
 }
 

@@ -11,11 +11,17 @@ import (
 // scope is a function or an inlined copy of one.
 type scope struct {
 	entry    dwarf.Offset // where its name is found
-	parent   int32        // index of the scope it was inlined into; -1 for a function
+	parent   int32        // index of the scope it was inlined into; outside for a function
 	depth    int32
 	callFile uint64
 	callLine int
 }
+
+// Places that are in no scope.
+const (
+	outside  = -1 // outside any function
+	abstract = -2 // in a function that has no code of its own
+)
 
 // scopeSpan is a stretch of code of a scope.
 type scopeSpan struct {
@@ -47,7 +53,7 @@ func (d *debugInfo) walkEntries(u *unit) error {
 	r := d.data.Reader()
 	r.Seek(u.first)
 	var enclosing []int32 // for each open entry: the innermost scope
-	last := u.first - 1
+	last := dwarf.Offset(0)
 	for {
 		e, err := r.Next()
 		if err != nil {
@@ -56,11 +62,7 @@ func (d *debugInfo) walkEntries(u *unit) error {
 		if e == nil || e.Offset >= u.end {
 			return nil
 		}
-		if e.Offset <= last {
-			return fmt.Errorf("%w: entry at %#x does not follow %#x", ErrDebug, e.Offset, last)
-		}
-		last = e.Offset
-		if e.Tag == 0 {
+		if e.Tag == 0 { // the end of a list of children; it has no offset
 			if len(enclosing) > 0 {
 				enclosing = enclosing[:len(enclosing)-1]
 			}
@@ -69,7 +71,11 @@ func (d *debugInfo) walkEntries(u *unit) error {
 			}
 			continue
 		}
-		in := int32(-1)
+		if e.Offset <= last {
+			return fmt.Errorf("%w: entry at %#x does not follow %#x", ErrDebug, e.Offset, last)
+		}
+		last = e.Offset
+		in := int32(outside)
 		if len(enclosing) > 0 {
 			in = enclosing[len(enclosing)-1]
 		}
@@ -99,10 +105,10 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 	case dwarf.TagCompileUnit, dwarf.TagNamespace, dwarf.TagLexDwarfBlock, dwarf.TagModule:
 		return true, in, nil
 	case dwarf.TagVariable:
-		d.addVariable(u, e)
+		d.addVariable(u, e, in == outside)
 		return false, in, nil
 	case dwarf.TagSubprogram:
-		in = -1
+		in = outside
 	case dwarf.TagInlinedSubroutine:
 	default:
 		return false, in, nil
@@ -114,9 +120,9 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 	if len(ranges) == 0 {
 		// A declaration, or the abstract form of an inlined function; static
 		// variables stand in the latter.
-		return e.Val(dwarf.AttrDeclaration) == nil, in, nil
+		return e.Val(dwarf.AttrDeclaration) == nil, abstract, nil
 	}
-	s := scope{entry: e.Offset, parent: in}
+	s := scope{entry: e.Offset, parent: max(in, outside)}
 	if in >= 0 {
 		s.depth = u.scopes[in].depth + 1
 	}

@@ -71,14 +71,14 @@ func children(r *dwarf.Reader, e *dwarf.Entry, f func(*dwarf.Entry)) error {
 		if err != nil || c == nil {
 			return err
 		}
-		if c.Offset <= last {
-			return fmt.Errorf("%w: entry at %#x does not follow %#x", ErrDebug, c.Offset, last)
-		}
-		last = c.Offset
 		if c.Tag == 0 {
 			depth--
 			continue
 		}
+		if c.Offset <= last {
+			return fmt.Errorf("%w: entry at %#x does not follow %#x", ErrDebug, c.Offset, last)
+		}
+		last = c.Offset
 		if depth == 1 {
 			f(c)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -33,10 +34,12 @@ const (
 )
 
 // addVariable takes note of a variable whose location is a plain address.
-// Offsets of variables in other places change from instruction to instruction.
-func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry) {
+// Variables in registers and on the stack, whose place changes from instruction
+// to instruction, are left out. global says that it stands outside functions.
+func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	loc, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok || len(loc) == 0 {
+		d.addThreadLocal(u, e, global)
 		return
 	}
 	v := variable{entry: e.Offset}
@@ -60,6 +63,33 @@ func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry) {
 		return
 	}
 	u.vars = append(u.vars, v)
+}
+
+// addThreadLocal finds a thread-local variable by its symbol: the RISC-V
+// psABI has no relocation for a TLS offset in debug information, so compilers
+// leave its location out.
+func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
+	if len(d.tlsNames) == 0 || e.Val(dwarf.AttrDeclaration) != nil || e.Val(dwarf.AttrConstValue) != nil {
+		return
+	}
+	if e.Val(dwarf.AttrLocation) != nil {
+		return // a list of locations: a local variable
+	}
+	name, linkage := d.entryName(e.Offset)
+	if linkage != "" {
+		name = linkage
+	}
+	file, _ := u.root.Val(dwarf.AttrName).(string)
+	for _, s := range d.tlsNames[name] {
+		// A static variable of a function has a number behind its name.
+		if numbered := strings.Contains(s.Name, "."); numbered == global {
+			continue
+		}
+		if s.Global || path.Base(s.File) == path.Base(file) {
+			u.vars = append(u.vars, variable{addr: s.Addr, entry: e.Offset, tls: true})
+			return
+		}
+	}
 }
 
 // allVariables reads the variables of all units.
