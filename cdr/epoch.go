@@ -1,0 +1,129 @@
+package cdr
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+// closeEpoch writes the open epoch and begins another.
+func (r *Recorder) closeEpoch() error {
+	var active []*threadRec
+	for _, t := range r.threads {
+		if t == nil {
+			continue
+		}
+		t.endPath()
+		if t.blocks > 0 || t.events > 0 {
+			active = append(active, t)
+		}
+	}
+	r.due = false
+	if len(active) == 0 {
+		return nil
+	}
+	if err := r.w.Append(tracefmt.KindTables, 0, r.paths.encode(r.sites)); err != nil {
+		return err
+	}
+	for _, t := range active {
+		if err := r.w.Append(tracefmt.KindControl, uint32(t.id), encodeControl(t)); err != nil {
+			return err
+		}
+		streams := t.finishStreams()
+		if len(streams) == 0 {
+			continue
+		}
+		if err := r.w.Append(tracefmt.KindData, uint32(t.id), encodeData(t, streams)); err != nil {
+			return err
+		}
+	}
+	if len(r.sync.rows) > 0 {
+		if err := r.w.Append(tracefmt.KindSync, 0, r.sync.encode(r.threads)); err != nil {
+			return err
+		}
+	}
+	if err := r.w.Commit(encodeCommit(active)); err != nil {
+		return err
+	}
+	for _, t := range r.threads {
+		if t != nil {
+			t.reset()
+		}
+	}
+	r.sync = syncRec{}
+	if r.paths.size() > trieBudget {
+		r.paths.forget()
+		for _, t := range r.threads {
+			if t != nil {
+				t.once = nil
+			}
+		}
+	}
+	r.mem, r.due = 0, false
+	return nil
+}
+
+// finishStreams ends the open runs and gives the streams that hold anything,
+// by site. Accesses left out at the end need no mark.
+func (t *threadRec) finishStreams() []*stream {
+	streams := make([]*stream, 0, len(t.used))
+	for _, s := range t.used {
+		if !s.begun {
+			continue
+		}
+		s.skip = 0
+		var out [2]addrTerm
+		n := s.flush(&out)
+		t.pushAddr(s, out[:n])
+		streams = append(streams, s)
+	}
+	slices.SortFunc(streams, func(a, b *stream) int { return cmp.Compare(a.site, b.site) })
+	return streams
+}
+
+// counts are what the commit block of an epoch says of a thread.
+//
+//	payload = uvarint threads, then for each in rising order: uvarint id, instructions
+//	          of its blocks, block executions, accesses of its blocks, accesses
+//	          recorded, ordered events
+type counts struct {
+	thread                                    event.ThreadID
+	insts, blocks, accesses, recorded, events uint64
+}
+
+func encodeCommit(active []*threadRec) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(active)))
+	for _, t := range active {
+		for _, v := range [...]uint64{uint64(t.id), t.insts, t.blocks, t.accesses, t.recorded, t.events} {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	return b
+}
+
+func decodeCommit(payload []byte) ([]counts, error) {
+	d := decoder{b: payload}
+	list := make([]counts, d.count(6))
+	for i := range list {
+		c := &list[i]
+		c.thread = event.ThreadID(d.max(maxThreads - 1))
+		for _, v := range [...]*uint64{&c.insts, &c.blocks, &c.accesses, &c.recorded, &c.events} {
+			*v = d.max(maxCount)
+		}
+		if i > 0 && list[i-1].thread >= c.thread {
+			d.fail("order of threads")
+		}
+		if c.recorded > c.accesses {
+			d.fail("recorded accesses")
+		}
+	}
+	d.end()
+	if d.err != nil {
+		return nil, fmt.Errorf("commit: %w", d.err)
+	}
+	return list, nil
+}

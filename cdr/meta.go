@@ -1,0 +1,81 @@
+package cdr
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+// metaVersion is the version of the meta record's fields. Fields are only ever
+// added; the number changes when a reader that ignores new ones would be wrong.
+const metaVersion = 1
+
+// Mode says which representation of PPoPP 2003, section 2.3, is recorded.
+type Mode string
+
+const (
+	ModeCDR Mode = "cdr" // control flow and, for each load and store, its addresses
+	ModeCOR Mode = "cor" // control flow only
+	ModeDOR Mode = "dor" // one string of accesses and sync events a thread
+)
+
+// Alphabet says what a terminal of the control-flow string stands for.
+type Alphabet string
+
+const (
+	AlphabetPath  Alphabet = "path"  // an acyclic path of blocks
+	AlphabetBlock Alphabet = "block" // one block
+)
+
+// Meta is what a trace says about itself. It is stored as JSON, once when
+// recording starts and once, with the outcome, when it ends.
+type Meta struct {
+	Version  int      `json:"version"`
+	Tool     string   `json:"tool,omitempty"` // program and version that recorded
+	Program  string   `json:"program,omitempty"`
+	Args     []string `json:"args,omitempty"` // without the program's name
+	Env      []string `json:"env,omitempty"`  // what was given with --env, KEY=VALUE
+	Seed     uint64   `json:"seed"`
+	Policy   string   `json:"policy,omitempty"`  // of the scheduler
+	Quantum  uint64   `json:"quantum,omitempty"` // instructions
+	Mode     Mode     `json:"record"`
+	Alphabet Alphabet `json:"alphabet"`
+	Keep     string   `json:"keep,omitempty"` // "shared" or "all"
+
+	// Outcome is nil in a trace that was not closed.
+	Outcome *event.Outcome `json:"outcome,omitempty"`
+	// ThreadInsts counts the instructions of each thread, those inside hooked
+	// functions too. Empty in a trace that was not closed.
+	ThreadInsts []uint64 `json:"thread_insts,omitempty"`
+
+	// Complete and Epochs are found when a trace is opened.
+	Complete bool `json:"-"`
+	Epochs   int  `json:"-"`
+}
+
+func (m *Meta) encode() ([]byte, error) {
+	m.Version = metaVersion
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode trace meta: %w", err)
+	}
+	return b, nil
+}
+
+func decodeMeta(b []byte) (Meta, error) {
+	var m Meta
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("meta: %w: %w", tracefmt.ErrMalformed, err)
+	}
+	if m.Version != metaVersion {
+		return m, fmt.Errorf("meta: %w %d", tracefmt.ErrVersion, m.Version)
+	}
+	switch m.Mode {
+	case ModeCDR, ModeCOR, ModeDOR:
+	default:
+		return m, fmt.Errorf("meta: record mode %q: %w", m.Mode, tracefmt.ErrMalformed)
+	}
+	return m, nil
+}

@@ -1,0 +1,281 @@
+package cdr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+const (
+	// DefaultBudget is the memory of the grammars of one epoch, in bytes.
+	DefaultBudget = 64 << 20
+	minBudget     = 4 << 10
+	maxBudget     = 192 << 20 // keeps every block of an epoch below tracefmt.MaxPayload
+
+	// trieBudget bounds the interned paths, which outlive epochs.
+	trieBudget = 64 << 20
+
+	maxThreads = 1 << 16
+)
+
+// Options of a [Recorder]. The zero value records CDR over paths, keeping all
+// accesses.
+type Options struct {
+	// Meta describes the run. Mode and Alphabet choose what is recorded;
+	// empty means ModeCDR and AlphabetPath.
+	Meta Meta
+	// Image is the program's ELF file, carried in the trace. It may be nil.
+	Image []byte
+	// Budget is the memory in bytes at which an epoch is closed. 0 means
+	// [DefaultBudget]; other values are brought between 4 KiB and 192 MiB.
+	Budget uint64
+	// Keep says whether the accesses to an 8-byte granule (address / 8) are
+	// recorded. An access to two granules is recorded when either is. nil
+	// records all. See [Scout].
+	Keep func(granule uint64) bool
+}
+
+// Recorder is the [event.Observer] that writes a CDR, COR or DOR trace.
+//
+// It keeps the open epoch in memory and nothing of the ones before, but for
+// tables that grow with the program and not with the run.
+type Recorder struct {
+	w    *tracefmt.Writer
+	opts Options
+
+	paths   *paths
+	sites   []Site
+	siteIDs map[Site]SiteID
+	threads []*threadRec
+	sync    syncRec
+
+	mem      uint64 // estimate of the memory of the open epoch
+	due      bool   // mem exceeds the budget: close the epoch after this block
+	finished bool
+	err      error
+}
+
+// NewRecorder starts a trace on w, which it does not close.
+func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
+	if opts.Meta.Mode == "" {
+		opts.Meta.Mode = ModeCDR
+	}
+	if opts.Meta.Alphabet == "" {
+		opts.Meta.Alphabet = AlphabetPath
+	}
+	if a := opts.Meta.Alphabet; a != AlphabetPath && a != AlphabetBlock {
+		return nil, fmt.Errorf("record: no alphabet %q", a)
+	}
+	switch opts.Meta.Mode {
+	case ModeCDR, ModeCOR, ModeDOR:
+	default:
+		return nil, fmt.Errorf("record: no mode %q", opts.Meta.Mode)
+	}
+	if opts.Budget == 0 {
+		opts.Budget = DefaultBudget
+	}
+	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
+	opts.Meta.Outcome, opts.Meta.ThreadInsts = nil, nil
+
+	tw, err := tracefmt.NewWriter(w)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{w: tw, opts: opts, paths: newPaths(opts.Meta.Alphabet), siteIDs: map[Site]SiteID{}}
+	if err := r.writeMeta(); err != nil {
+		return nil, err
+	}
+	const part = tracefmt.MaxPayload
+	for i := 0; i*part < len(opts.Image); i++ {
+		if err := tw.Append(tracefmt.KindImage, uint32(i), opts.Image[i*part:min((i+1)*part, len(opts.Image))]); err != nil {
+			return nil, err
+		}
+	}
+	r.opts.Image = nil
+	return r, nil
+}
+
+func (r *Recorder) writeMeta() error {
+	b, err := r.opts.Meta.encode()
+	if err != nil {
+		return err
+	}
+	return r.w.Append(tracefmt.KindMeta, 0, b)
+}
+
+// Define implements [event.Observer].
+func (r *Recorder) Define(blocks []event.Block) error {
+	for i := range blocks {
+		b := &blocks[i]
+		if int(b.ID) != len(r.paths.blocks) {
+			return r.fail(fmt.Errorf("record: block %d defined out of order", b.ID))
+		}
+		var ids []SiteID
+		if len(b.Sites) > 0 {
+			ids = make([]SiteID, len(b.Sites))
+		}
+		for j, s := range b.Sites {
+			ids[j] = r.siteID(Site(s))
+		}
+		r.paths.define(b, ids)
+	}
+	return nil
+}
+
+func (r *Recorder) siteID(s Site) SiteID {
+	id, ok := r.siteIDs[s]
+	if !ok {
+		id = SiteID(len(r.sites))
+		r.sites = append(r.sites, s)
+		r.siteIDs[s] = id
+	}
+	return id
+}
+
+// Batch implements [event.Observer].
+func (r *Recorder) Batch(b *event.Batch) error {
+	if r.err != nil {
+		return r.err
+	}
+	t, err := r.thread(b.Thread)
+	if err != nil {
+		return r.fail(err)
+	}
+	t.totalInsts += b.Insts
+	addrs, from := b.Addrs, 0
+	for i := range b.Events {
+		e := &b.Events[i]
+		if int(e.At) < from || int(e.At) > len(b.Blocks) {
+			return r.fail(fmt.Errorf("record: event %d of a batch stands at block %d of %d", i, e.At, len(b.Blocks)))
+		}
+		if addrs, err = r.run(t, b.Blocks[from:e.At], addrs); err != nil {
+			return r.fail(err)
+		}
+		from = int(e.At)
+		r.event(t, e)
+		if r.due {
+			if err := r.closeEpoch(); err != nil {
+				return r.fail(err)
+			}
+		}
+	}
+	if addrs, err = r.run(t, b.Blocks[from:], addrs); err != nil {
+		return r.fail(err)
+	}
+	if len(addrs) != 0 {
+		return r.fail(fmt.Errorf("record: a batch of thread %d has %d addresses too many", b.Thread, len(addrs)))
+	}
+	return nil
+}
+
+func (r *Recorder) thread(id event.ThreadID) (*threadRec, error) {
+	if id >= maxThreads {
+		return nil, fmt.Errorf("record: more than %d threads", maxThreads)
+	}
+	for int(id) >= len(r.threads) {
+		r.threads = append(r.threads, nil)
+	}
+	t := r.threads[id]
+	if t == nil {
+		t = &threadRec{id: id, rec: r}
+		r.threads[id] = t
+	}
+	return t, nil
+}
+
+var errAddrs = errors.New("record: a batch has too few addresses")
+
+// run records a stretch of blocks without events and gives the addresses that
+// it did not use. This is the recorder's hot loop.
+func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
+	control, data := r.opts.Meta.Mode != ModeDOR, r.opts.Meta.Mode != ModeCOR
+	for _, id := range blocks {
+		if int(id) >= len(r.paths.blocks) {
+			return nil, fmt.Errorf("record: block %d is not defined", id)
+		}
+		info := &r.paths.blocks[id]
+		t.blocks++
+		t.insts += uint64(info.insts)
+		if control {
+			t.step(uint32(id))
+		}
+		if n := len(info.sites); n > 0 {
+			if len(addrs) < n {
+				return nil, errAddrs
+			}
+			t.accesses += uint64(n)
+			if data {
+				if control {
+					t.access(info.sites, addrs[:n])
+				} else {
+					t.accessString(info.sites, addrs[:n])
+				}
+			}
+			addrs = addrs[n:]
+		}
+		if r.due {
+			if err := r.closeEpoch(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return addrs, nil
+}
+
+func (r *Recorder) event(t *threadRec, e *event.Event) {
+	if r.opts.Meta.Mode != ModeDOR {
+		t.endPath()
+	}
+	t.syncPoint(e)
+	r.grow(r.sync.add(t, e))
+	t.events++
+}
+
+// grow counts memory that the open epoch took.
+func (r *Recorder) grow(bytes uint64) {
+	r.mem += bytes
+	if r.mem > r.opts.Budget {
+		r.due = true
+	}
+}
+
+func (r *Recorder) fail(err error) error {
+	if r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// Finish implements [event.Observer]: it closes the last epoch and the file.
+func (r *Recorder) Finish(outcome event.Outcome) error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.finished {
+		return errors.New("record: finished twice")
+	}
+	r.finished = true
+	if err := r.closeEpoch(); err != nil {
+		return r.fail(err)
+	}
+	r.opts.Meta.Outcome = &outcome
+	r.opts.Meta.ThreadInsts = make([]uint64, len(r.threads))
+	for i, t := range r.threads {
+		if t != nil {
+			r.opts.Meta.ThreadInsts[i] = t.totalInsts
+		}
+	}
+	if err := r.writeMeta(); err != nil {
+		return r.fail(err)
+	}
+	if err := r.w.Close(); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// Size is the number of bytes written so far.
+func (r *Recorder) Size() int64 { return r.w.Offset() }

@@ -1,0 +1,286 @@
+package cdr
+
+import (
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// threadRec is the recording of one thread in the open epoch, and what of it
+// goes on into the next.
+type threadRec struct {
+	id  event.ThreadID
+	rec *Recorder
+
+	// The path that is being followed, and the run of equal paths before it.
+	node    uint32 // 0: between paths
+	runNode uint32
+	run     uint64
+
+	// Call stack. pending: a return happened and its target is not known yet;
+	// the top frame is popped as far as the file is concerned.
+	stack   event.CallStack
+	pending bool
+	base    []uint64 // the stack when the epoch began
+
+	control wpp.Builder
+	terms   []term
+	termIDs map[term]wpp.Terminal
+	once    []uint32 // terminal + 1 of a single run of a path
+
+	streams []*stream // by site, nil: not accessed in this epoch
+	used    []*stream // in order of first access
+	addrs   addrDict
+	slab    []stream
+
+	sync syncThread
+
+	insts, blocks, accesses, recorded, events uint64 // in this epoch
+	totalInsts                                uint64 // in the run, as the batches say
+}
+
+// maxStack bounds the frames of a thread that calls and never returns (a
+// program that switches stacks by hand). At the bound all frames are dropped.
+const maxStack = 1 << 20
+
+// step follows one block. See [paths] for where paths end.
+func (t *threadRec) step(block uint32) {
+	p := t.rec.paths
+	cur := t.node
+	if cur == 0 {
+		if t.pending {
+			t.resolve(p.blocks[block].pc)
+		}
+		cur = p.roots[block]
+		if cur == 0 {
+			cur = p.root(block)
+		}
+	} else {
+		n := &p.nodes[cur]
+		var to uint32
+		switch block {
+		case n.edge[0].block:
+			to = n.edge[0].to
+		case n.edge[1].block:
+			to = n.edge[1].to
+		default:
+			to = p.follow(cur, block)
+		}
+		if to&cutBit != 0 {
+			t.emit(cur)
+			to &^= cutBit
+		}
+		cur = to
+	}
+	n := &p.nodes[cur]
+	if !n.cut {
+		t.node = cur
+		return
+	}
+	t.node = 0
+	end := n.end
+	t.emit(cur)
+	switch end {
+	case event.EndCall, event.EndCallInd:
+		t.call(p.blocks[block].next)
+	case event.EndReturn:
+		t.pending = true
+	}
+}
+
+func (t *threadRec) call(ret uint64) {
+	if len(t.stack.Frames) >= maxStack {
+		t.flushRun()
+		t.append(term{kind: termPop, a: uint64(len(t.stack.Frames))})
+		t.stack.Frames = t.stack.Frames[:0]
+		t.append(term{kind: termPush, a: ret})
+	}
+	t.stack.Call(ret)
+}
+
+// emit ends a path: it lengthens the open run or begins another.
+func (t *threadRec) emit(node uint32) {
+	if node == t.runNode {
+		t.run++
+		return
+	}
+	t.flushRun()
+	t.runNode, t.run = node, 1
+}
+
+// endPath ends the path that is being followed, if any, where it is.
+func (t *threadRec) endPath() {
+	if t.node != 0 {
+		t.emit(t.node)
+		t.node = 0
+	}
+	t.flushRun()
+}
+
+func (t *threadRec) flushRun() {
+	if t.runNode == 0 {
+		return
+	}
+	id := t.rec.paths.id(t.runNode)
+	if t.run == 1 {
+		for int(id) >= len(t.once) {
+			t.once = append(t.once, 0)
+		}
+		if t.once[id] == 0 {
+			t.once[id] = uint32(t.intern(term{kind: termPath, a: uint64(id), b: 1})) + 1
+		}
+		t.push(wpp.Terminal(t.once[id] - 1))
+	} else {
+		t.append(term{kind: termPath, a: uint64(id), b: t.run})
+	}
+	t.runNode, t.run = 0, 0
+}
+
+// resolve follows a return now that its target is known. The terminal that
+// returned pops one frame; where the truth differs a correction follows it.
+func (t *threadRec) resolve(target uint64) {
+	t.pending = false
+	depth := len(t.stack.Frames)
+	if depth == 0 {
+		return // popping an empty stack does nothing, here and in the reader
+	}
+	top := t.stack.Frames[depth-1]
+	switch n := t.stack.Return(target); {
+	case n == 0:
+		t.flushRun()
+		t.append(term{kind: termPush, a: top})
+	case n > 1:
+		t.flushRun()
+		t.append(term{kind: termPop, a: uint64(n - 1)})
+	}
+}
+
+// syncPoint puts an ordered event into the string. The path before it has
+// been ended.
+func (t *threadRec) syncPoint(e *event.Event) {
+	returns := e.Mode&event.Returns != 0
+	t.append(syncTerm(e.PC, e.Kind, returns))
+	if !returns || t.rec.opts.Meta.Mode == ModeDOR {
+		return
+	}
+	if t.pending && len(t.stack.Frames) > 0 { // two returns with no block between
+		t.stack.Frames = t.stack.Frames[:len(t.stack.Frames)-1]
+	}
+	t.pending = true
+}
+
+// frames is the stack as a reader that folds the terminals so far sees it.
+func (t *threadRec) frames() []uint64 {
+	f := t.stack.Frames
+	if t.pending && len(f) > 0 {
+		f = f[:len(f)-1]
+	}
+	return f
+}
+
+func (t *threadRec) append(x term) { t.push(t.intern(x)) }
+
+func (t *threadRec) intern(x term) wpp.Terminal {
+	id, ok := t.termIDs[x]
+	if !ok {
+		if t.termIDs == nil {
+			t.termIDs = map[term]wpp.Terminal{}
+		}
+		id = wpp.Terminal(len(t.terms))
+		t.terms = append(t.terms, x)
+		t.termIDs[x] = id
+		t.rec.grow(termBytes)
+	}
+	return id
+}
+
+func (t *threadRec) push(id wpp.Terminal) {
+	before := t.control.Size()
+	t.control.Append(id)
+	if after := t.control.Size(); after != before {
+		t.rec.grow(after - before)
+	}
+}
+
+// access records the addresses of one block's sites.
+func (t *threadRec) access(sites []SiteID, addrs []uint64) {
+	keep := t.rec.opts.Keep
+	for i, id := range sites {
+		addr := addrs[i]
+		if int(id) >= len(t.streams) || t.streams[id] == nil {
+			t.newStream(id)
+		}
+		s := t.streams[id]
+		if keep != nil && !kept(keep, addr, t.rec.sites[id].Size) {
+			s.leaveOut()
+			continue
+		}
+		t.recorded++
+		if d := int64(addr - s.last); d == s.diff && s.count > 0 && s.skip == 0 {
+			s.count++
+			s.last = addr
+			continue
+		}
+		var out [2]addrTerm
+		n := s.add(addr, &out)
+		t.pushAddr(s, out[:n])
+	}
+}
+
+func kept(keep func(uint64) bool, addr uint64, size uint8) bool {
+	first, last := addr>>3, (addr+uint64(size)-1)>>3
+	return keep(first) || last != first && keep(last)
+}
+
+func (t *threadRec) pushAddr(s *stream, terms []addrTerm) {
+	for _, x := range terms {
+		id, isNew := t.addrs.id(x)
+		if isNew {
+			t.rec.grow(addrTermBytes)
+		}
+		before := s.b.Size()
+		s.b.Append(id)
+		if after := s.b.Size(); after != before {
+			t.rec.grow(after - before)
+		}
+	}
+}
+
+func (t *threadRec) newStream(id SiteID) {
+	for int(id) >= len(t.streams) {
+		t.streams = append(t.streams, nil)
+	}
+	if len(t.slab) == 0 {
+		t.slab = make([]stream, 64)
+	}
+	s := &t.slab[0]
+	t.slab = t.slab[1:]
+	s.site = id
+	t.streams[id] = s
+	t.used = append(t.used, s)
+	t.rec.grow(streamBytes)
+}
+
+// accessString puts accesses into the thread's one string (DOR).
+func (t *threadRec) accessString(sites []SiteID, addrs []uint64) {
+	keep := t.rec.opts.Keep
+	for i, id := range sites {
+		s := t.rec.sites[id]
+		if keep != nil && !kept(keep, addrs[i], s.Size) {
+			continue
+		}
+		t.recorded++
+		t.append(accessTerm(addrs[i], s.Access, s.Size))
+	}
+}
+
+// reset forgets the epoch that was written.
+func (t *threadRec) reset() {
+	t.base = append(t.base[:0], t.frames()...)
+	t.control = wpp.Builder{}
+	t.terms, t.termIDs = nil, nil
+	clear(t.once)
+	t.streams, t.used, t.slab = nil, nil, nil
+	t.addrs = addrDict{}
+	t.sync = syncThread{}
+	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
+}
