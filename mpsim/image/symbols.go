@@ -90,11 +90,19 @@ func (t *spans) find(addr uint64) (Symbol, bool) {
 // underscores counts the leading underscores of a name.
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// better orders two names of one address: a name with a size, then global
-// before local, fewest leading underscores, shortest, alphabetical.
+// better orders two names of one address: a name with a size first, then one
+// that does not begin with two underscores (static glibc's malloc is a local
+// alias of the global __libc_malloc), global before local, fewest leading
+// underscores, shortest, alphabetical.
 func better(a, b *Symbol) int {
 	if (a.Size == 0) != (b.Size == 0) {
 		if a.Size != 0 {
+			return -1
+		}
+		return 1
+	}
+	if ra, rb := strings.HasPrefix(a.Name, "__"), strings.HasPrefix(b.Name, "__"); ra != rb {
+		if rb {
 			return -1
 		}
 		return 1
@@ -269,8 +277,9 @@ func (m *Image) indexNames() {
 	}
 }
 
-// Func gives the function that covers pc, under the best of its names: global
-// before local, with the fewest leading underscores, the shortest. Hand-written
+// Func gives the function that covers pc, under the best of its names: one
+// without two leading underscores, then a global one, then the one with the
+// fewest leading underscores, then the shortest. Hand-written
 // code without a size reaches to the next symbol.
 func (m *Image) Func(pc uint64) (Symbol, bool) { return m.symbols.funcs.find(pc) }
 
