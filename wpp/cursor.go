@@ -112,7 +112,11 @@ func (c *Cursor) Next() bool {
 	if c.AtEnd() {
 		return false
 	}
-	return c.ascendNext() && c.enter()
+	if !c.ascendNext() {
+		return false
+	}
+	c.descendFirst()
+	return true
 }
 
 // ascendNext moves to the symbol behind the present one, going up as far as
@@ -128,11 +132,6 @@ func (c *Cursor) ascendNext() bool {
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
-}
-
-func (c *Cursor) enter() bool {
-	c.descendFirst()
-	return true
 }
 
 // Prev moves one terminal back. At the first terminal it reports false and

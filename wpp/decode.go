@@ -110,32 +110,49 @@ func (d *decoder) grammar() (*Grammar, error) {
 	if rules-1+symbols > uint64(len(d.src)-d.at) {
 		return nil, ErrTruncated
 	}
-	d.lengths = make([]uint64, rules-1)
-	start := symbols
-	for i := range d.lengths {
+	lengths := make([]uint64, rules-1)
+	start, err := d.readLengths(lengths, symbols)
+	if err != nil {
+		return nil, err
+	}
+	g := &Grammar{body: make([]Symbol, 0, symbols), off: make([]uint32, 1, rules+1)}
+	return g, d.codes(g, lengths, start)
+}
+
+// readLengths reads the lengths of the rules but the start, and gives that of
+// the start: what they leave of all symbols.
+func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, err error) {
+	start = symbols
+	for i := range lengths {
 		n, err := d.uvarint()
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if n > start || n+2 > start {
-			return nil, fmt.Errorf("rules longer than %d symbols: %w", symbols, ErrCorrupt)
+			return 0, fmt.Errorf("rules longer than %d symbols: %w", symbols, ErrCorrupt)
 		}
-		d.lengths[i] = n
+		lengths[i] = n
 		start -= n + 2
 	}
-	d.g = &Grammar{body: make([]Symbol, 0, symbols), off: make([]uint32, 1, rules+1)}
-	d.open = append(d.open, openRule{left: start})
+	return start, nil
+}
+
+// codes reads the symbols of a grammar into g, which is empty and has room.
+func (d *decoder) codes(g *Grammar, lengths []uint64, start uint64) error {
+	d.g, d.lengths = g, lengths
+	d.open = append(d.open[:0], openRule{left: start})
+	d.pending = d.pending[:0]
 	d.finish()
 	for len(d.open) > 0 {
 		if err := d.symbol(); err != nil {
-			return nil, err
+			return err
 		}
 		d.finish()
 	}
 	if len(d.lengths) > 0 {
-		return nil, fmt.Errorf("%d rules are never used: %w", len(d.lengths), ErrCorrupt)
+		return fmt.Errorf("%d rules are never used: %w", len(d.lengths), ErrCorrupt)
 	}
-	return d.g, nil
+	return nil
 }
 
 // symbol reads one code.

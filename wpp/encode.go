@@ -56,12 +56,26 @@ func (g *Grammar) walk(visit func(s Symbol, fresh bool, finished uint32)) {
 func (g *Grammar) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(g.Rules()))
 	dst = binary.AppendUvarint(dst, uint64(g.Symbols()))
+	dst = g.appendLengths(dst)
+	dst, _ = g.appendCodes(dst, 0)
+	return dst
+}
+
+func (g *Grammar) appendLengths(dst []byte) []byte {
+	if g.Rules() == 1 {
+		return dst
+	}
 	g.walk(func(s Symbol, fresh bool, _ uint32) {
 		if fresh {
 			dst = binary.AppendUvarint(dst, uint64(len(g.Body(s.Rule()))-2))
 		}
 	})
-	next := Terminal(0) // the terminal that codeNewTerminal stands for
+	return dst
+}
+
+// appendCodes appends the codes of all symbols; next is the terminal that
+// codeNewTerminal stands for, before and after.
+func (g *Grammar) appendCodes(dst []byte, next Terminal) ([]byte, Terminal) {
 	g.walk(func(s Symbol, fresh bool, finished uint32) {
 		var code uint64
 		switch {
@@ -79,5 +93,5 @@ func (g *Grammar) AppendBinary(dst []byte) []byte {
 		}
 		dst = binary.AppendUvarint(dst, code)
 	})
-	return dst
+	return dst, next
 }
