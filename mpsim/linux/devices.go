@@ -1,0 +1,88 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"syscall"
+)
+
+// inputStream is the standard input.
+type inputStream struct {
+	r     io.Reader
+	lines bool
+	eof   bool
+}
+
+func (s *inputStream) stat() stat { return stat{mode: modeFIFO | 0o600, ino: 3, nlink: 1} }
+func (s *inputStream) close()     {}
+
+// read fills p as far as the input goes, however the host hands it out, so
+// that what the guest sees depends on the content alone.
+func (s *inputStream) read(p []byte) (int, int64) {
+	n := 0
+	for n < len(p) && !s.eof && s.r != nil {
+		to := p[n:]
+		if s.lines {
+			to = to[:1]
+		}
+		m, err := s.r.Read(to)
+		n += m
+		if err != nil {
+			s.eof = true
+			if err != io.EOF && n == 0 {
+				return 0, -EIO
+			}
+		}
+		if s.lines && m > 0 && bytes.IndexByte(to[:m], '\n') >= 0 {
+			break
+		}
+	}
+	return n, 0
+}
+
+func (s *inputStream) write([]byte) (int, int64)         { return 0, -EBADF }
+func (s *inputStream) ready() (read, write, hangup bool) { return true, false, false }
+
+// outputStream is the standard output or error.
+type outputStream struct {
+	w   io.Writer
+	ino uint64
+}
+
+func (s *outputStream) stat() stat               { return stat{mode: modeFIFO | 0o600, ino: s.ino, nlink: 1} }
+func (s *outputStream) close()                   {}
+func (s *outputStream) read([]byte) (int, int64) { return 0, -EBADF }
+func (s *outputStream) ready() (read, write, hangup bool) {
+	return false, true, false
+}
+
+func (s *outputStream) write(p []byte) (int, int64) {
+	if s.w == nil {
+		return len(p), 0
+	}
+	n, err := s.w.Write(p)
+	switch {
+	case n > 0:
+		return n, 0
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
+		return 0, -EPIPE
+	case err != nil:
+		return 0, -EIO
+	}
+	return len(p), 0
+}
+
+// device is a character device: what read gives and that write takes all.
+type device struct {
+	ino, rdev uint64
+	fill      func(p []byte) int
+}
+
+func (d *device) stat() stat {
+	return stat{mode: modeChar | 0o666, ino: d.ino, nlink: 1, rdev: d.rdev}
+}
+func (d *device) close()                            {}
+func (d *device) read(p []byte) (int, int64)        { return d.fill(p), 0 }
+func (d *device) write(p []byte) (int, int64)       { return len(p), 0 }
+func (d *device) ready() (read, write, hangup bool) { return true, true, false }

@@ -1,0 +1,31 @@
+// Package linux is the system call layer of the simulator: what a RISC-V Linux
+// kernel would do for one process with several threads. It loads the program,
+// keeps the tasks' signal and waiting state, serves files from a contained
+// virtual file system, and has a virtual clock.
+//
+// # How the machine uses it
+//
+// [New] loads an image and gives the main [Task] and its first [Context]. The
+// machine keeps one Context a task, at one address for the task's whole life,
+// and:
+//
+//   - on ecall calls [Kernel.Syscall] with Context.PC already behind the ecall,
+//     and does what the [Outcome] says. Whatever it says, the task's next
+//     instruction is at Context.PC;
+//   - on a fault of the guest's calls [Kernel.Raise] with Context.PC at the
+//     instruction that faulted;
+//   - before it lets a task run for which [Task.Pending] holds, calls
+//     [Kernel.Deliver];
+//   - takes the tasks that can run again from [Kernel.Woken]; their result is in
+//     the Context already;
+//   - advances the clock ([Kernel.Advance]) as instructions retire, and calls
+//     [Kernel.Expire] when [Kernel.NextDeadline] has passed. When no task can
+//     run it moves the clock to the next deadline; when there is none and
+//     nobody can run, the guest is deadlocked, and [Task.Wait] says on what.
+//
+// Nothing of the host shows to the guest: not its clock, its process ids, its
+// environment or its files outside [Config].Root. The same calls in the same
+// order give the same results.
+//
+// A Kernel belongs to one goroutine at a time.
+package linux

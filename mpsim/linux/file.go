@@ -1,0 +1,203 @@
+package linux
+
+// file is something that a descriptor can be open on. Error numbers are
+// negative, as calls return them.
+type file interface {
+	stat() stat
+	// close is called when the last descriptor goes.
+	close()
+}
+
+// stream is a file without offsets. A call that would have to wait gives
+// -EAGAIN.
+type stream interface {
+	file
+	read(p []byte) (int, int64)
+	write(p []byte) (int, int64)
+	// ready says whether read and write would not have to wait.
+	ready() (read, write, hangup bool)
+}
+
+// regular is a file with offsets.
+type regular interface {
+	file
+	size() int64
+	readAt(p []byte, off int64) (int, int64)
+	writeAt(p []byte, off int64) (int, int64)
+	truncate(n int64) int64
+}
+
+// directory is a file that lists names.
+type directory interface {
+	file
+	// entries gives the names in order, "." and ".." not among them.
+	entries() ([]dirEntry, int64)
+}
+
+type dirEntry struct {
+	name string
+	mode uint32
+	ino  uint64
+}
+
+// stat is what the guest may know of a file. Times, owners and inode numbers
+// of the host are not shown.
+type stat struct {
+	mode  uint32
+	ino   uint64
+	size  int64
+	nlink uint32
+	rdev  uint64
+}
+
+// Types of files in a mode.
+const (
+	modeFIFO    = 0o010000
+	modeChar    = 0o020000
+	modeDir     = 0o040000
+	modeRegular = 0o100000
+	modeLink    = 0o120000
+	modeType    = 0o170000
+)
+
+// Flags of open.
+const (
+	openAccess    = 3
+	openWriteOnly = 1
+	openReadWrite = 2
+	openCreate    = 0o100
+	openExcl      = 0o200
+	openTrunc     = 0o1000
+	openAppend    = 0o2000
+	openNonblock  = 0o4000
+	openDirectory = 0o200000
+	openNoFollow  = 0o400000
+	openCloexec   = 0o2000000
+	openPath      = 0o10000000
+	openTmpfile   = 0o20000000
+)
+
+const (
+	maxFiles = 1024 // descriptors
+	ioChunk  = 64 << 10
+	maxRW    = 0x7ffff000 // bytes that one call moves at most, as on Linux
+	maxPath  = 4096
+	maxIovs  = 1024
+)
+
+// openFile is an open file description: what dup shares.
+type openFile struct {
+	file   file
+	path   string // as the guest named it, absolute
+	flags  uint32
+	offset int64 // of a regular file; of a directory the next entry
+	refs   int
+	list   []dirEntry // of a directory, from the first getdents on
+}
+
+func (f *openFile) readable() bool {
+	return f.flags&openAccess != openWriteOnly && f.flags&openPath == 0
+}
+func (f *openFile) writable() bool { return f.flags&openAccess != 0 && f.flags&openPath == 0 }
+
+// fileTable holds the descriptors.
+type fileTable struct {
+	slots   []slot
+	waiters []*Task // whose calls are tried again when changed is set
+	changed bool
+}
+
+type slot struct {
+	f       *openFile
+	cloexec bool
+}
+
+// get gives the description behind a descriptor.
+func (t *fileTable) get(fd int32) (*openFile, int64) {
+	if fd < 0 || int(fd) >= len(t.slots) || t.slots[fd].f == nil {
+		return nil, -EBADF
+	}
+	return t.slots[fd].f, 0
+}
+
+// add gives f the lowest free descriptor that is at least from.
+func (t *fileTable) add(f *openFile, from int, cloexec bool) int64 {
+	if from < 0 || from >= maxFiles {
+		return -EINVAL
+	}
+	for fd := from; fd < maxFiles; fd++ {
+		if fd >= len(t.slots) || t.slots[fd].f == nil {
+			t.set(fd, f, cloexec)
+			return int64(fd)
+		}
+	}
+	return -EMFILE
+}
+
+// set puts f at a free descriptor.
+func (t *fileTable) set(fd int, f *openFile, cloexec bool) {
+	for fd >= len(t.slots) {
+		t.slots = append(t.slots, slot{})
+	}
+	f.refs++
+	t.slots[fd] = slot{f, cloexec}
+}
+
+// close frees a descriptor.
+func (t *fileTable) close(fd int32) int64 {
+	f, e := t.get(fd)
+	if e != 0 {
+		return e
+	}
+	t.slots[fd] = slot{}
+	t.release(f)
+	return 0
+}
+
+// release drops one reference to f.
+func (t *fileTable) release(f *openFile) {
+	if f.refs--; f.refs <= 0 {
+		f.file.close()
+		t.changed = true
+	}
+}
+
+// dequeue takes a task out of whatever it waits in.
+func (k *Kernel) dequeue(t *Task) {
+	k.leaveFutex(t)
+	if t.block.retry == nil {
+		return
+	}
+	for i, w := range k.files.waiters {
+		if w == t {
+			k.files.waiters = append(k.files.waiters[:i:i], k.files.waiters[i+1:]...)
+			return
+		}
+	}
+}
+
+// retryIO makes the waiting calls try again, until none gets further.
+func (k *Kernel) retryIO() {
+	for k.files.changed {
+		k.files.changed = false
+		for _, t := range append([]*Task(nil), k.files.waiters...) {
+			if t.State != Blocked || t.block.retry == nil {
+				continue
+			}
+			if ret, done := t.block.retry(); done {
+				k.wake(t, ret)
+			}
+		}
+	}
+}
+
+// sleepIO makes the task wait until retry has a result; the description f, if
+// any, stays open for as long.
+func (c *call) sleepIO(w Wait, f *openFile, b blockState) int64 {
+	if f != nil {
+		f.refs++
+		b.holds = f
+	}
+	c.files.waiters = append(c.files.waiters, c.t)
+	return c.sleep(w, b)
+}

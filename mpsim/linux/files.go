@@ -1,0 +1,608 @@
+package linux
+
+import (
+	"encoding/binary"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// openat is openat(dirfd, path, flags, mode).
+func (c *call) openat() int64 {
+	name, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	return c.openPath(name, uint32(c.arg[2]), uint32(c.arg[3]))
+}
+
+func (c *call) openPath(name string, flags, perm uint32) int64 {
+	if flags&openAccess == 3 {
+		return -EINVAL
+	}
+	if flags&openTmpfile == openTmpfile {
+		return -EOPNOTSUPP
+	}
+	if fd, ok := descriptorName(name); ok {
+		f, e := c.files.get(fd)
+		if e != 0 {
+			return -ENOENT
+		}
+		return c.files.add(f, 0, flags&openCloexec != 0)
+	}
+	f, e := c.vfs.open(name, flags, perm&^c.process.umask)
+	if e != 0 {
+		return e
+	}
+	if _, ok := f.(directory); !ok && flags&openDirectory != 0 {
+		f.close()
+		return -ENOTDIR
+	}
+	fd := c.files.add(&openFile{file: f, path: name, flags: flags &^ (openCreate | openExcl | openTrunc)},
+		0, flags&openCloexec != 0)
+	if fd < 0 {
+		f.close()
+	}
+	return fd
+}
+
+// descriptorName understands the names of descriptors.
+func descriptorName(name string) (int32, bool) {
+	switch name {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if n, ok := strings.CutPrefix(name, dir); ok {
+			if fd, err := strconv.Atoi(n); err == nil && fd >= 0 && fd < maxFiles {
+				return int32(fd), true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (c *call) closeFD() int64 { return c.files.close(int32(c.arg[0])) }
+
+// closeRange is close_range(first, last, flags).
+func (c *call) closeRange() int64 {
+	first, last := uint32(c.arg[0]), uint32(c.arg[1])
+	if first > last || c.arg[2]&^4 != 0 {
+		return -EINVAL
+	}
+	for fd := int(first); fd < len(c.files.slots) && fd <= int(last); fd++ {
+		if c.arg[2]&4 != 0 {
+			c.files.slots[fd].cloexec = true
+		} else {
+			c.files.close(int32(fd))
+		}
+	}
+	return 0
+}
+
+func (c *call) lseek() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	off := int64(c.arg[1])
+	var size int64
+	switch file := f.file.(type) {
+	case regular:
+		size = file.size()
+	case directory:
+		f.list = nil
+	case *device:
+		return 0
+	default:
+		return -ESPIPE
+	}
+	switch c.arg[2] {
+	case 0:
+	case 1:
+		off += f.offset
+	case 2:
+		off += size
+	case 3: // SEEK_DATA: everything is data
+		if off >= size {
+			return -6 // ENXIO
+		}
+	case 4: // SEEK_HOLE: at the end
+		if off >= size {
+			return -6
+		}
+		off = size
+	default:
+		return -EINVAL
+	}
+	if off < 0 {
+		return -EINVAL
+	}
+	f.offset = off
+	return off
+}
+
+const (
+	blockBytes   = 4096
+	deviceNumber = 0x801
+	statBytes    = 128
+	statxBytes   = 256
+)
+
+// putStat writes struct stat as RISC-V has it.
+func (c *call) putStat(addr uint64, s stat) int64 {
+	var b [statBytes]byte
+	le := binary.LittleEndian
+	le.PutUint64(b[0:], deviceNumber)
+	le.PutUint64(b[8:], s.ino)
+	le.PutUint32(b[16:], s.mode)
+	le.PutUint32(b[20:], s.nlink)
+	le.PutUint64(b[32:], s.rdev)
+	le.PutUint64(b[48:], uint64(s.size))
+	le.PutUint32(b[56:], blockBytes)
+	le.PutUint64(b[64:], uint64(s.size+511)/512)
+	for at := 72; at < 120; at += 16 {
+		le.PutUint64(b[at:], fileTime)
+	}
+	return c.fault(c.space.Write(addr, b[:]))
+}
+
+// fileTime is the time of every file: the start of the run.
+const fileTime = uint64(epochNS / second)
+
+func (c *call) fstat() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	return c.putStat(c.arg[1], f.file.stat())
+}
+
+const (
+	atSymlinkNoFollow = 0x100
+	atEmptyPath       = 0x1000
+)
+
+// statAt looks up what newfstatat and statx name.
+func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
+	name, e := "", int64(0)
+	if addr != 0 || flags&atEmptyPath == 0 {
+		if name, e = c.pathArg(addr); e != 0 {
+			return stat{}, e
+		}
+	}
+	if name == "" {
+		if flags&atEmptyPath == 0 {
+			return stat{}, -ENOENT
+		}
+		if dirfd == atFDCWD {
+			return c.vfs.stat(c.vfs.cwd, true)
+		}
+		f, e := c.files.get(dirfd)
+		if e != 0 {
+			return stat{}, e
+		}
+		return f.file.stat(), 0
+	}
+	if name, e = c.absolute(dirfd, name); e != 0 {
+		return stat{}, e
+	}
+	if fd, ok := descriptorName(name); ok {
+		f, e := c.files.get(fd)
+		if e != 0 {
+			return stat{}, -ENOENT
+		}
+		return f.file.stat(), 0
+	}
+	return c.vfs.stat(name, flags&atSymlinkNoFollow == 0)
+}
+
+func (c *call) newfstatat() int64 {
+	s, e := c.statAt(int32(c.arg[0]), c.arg[1], c.arg[3])
+	if e != 0 {
+		return e
+	}
+	return c.putStat(c.arg[2], s)
+}
+
+// statx is statx(dirfd, path, flags, mask, buf).
+func (c *call) statx() int64 {
+	s, e := c.statAt(int32(c.arg[0]), c.arg[1], c.arg[2])
+	if e != 0 {
+		return e
+	}
+	var b [statxBytes]byte
+	le := binary.LittleEndian
+	le.PutUint32(b[0:], 0x7ff) // STATX_BASIC_STATS
+	le.PutUint32(b[4:], blockBytes)
+	le.PutUint32(b[16:], s.nlink)
+	le.PutUint16(b[28:], uint16(s.mode))
+	le.PutUint64(b[32:], s.ino)
+	le.PutUint64(b[40:], uint64(s.size))
+	le.PutUint64(b[48:], uint64(s.size+511)/512)
+	for at := 64; at < 128; at += 16 {
+		le.PutUint64(b[at:], fileTime)
+	}
+	le.PutUint32(b[128:], uint32(s.rdev>>8))
+	le.PutUint32(b[132:], uint32(s.rdev&0xff))
+	le.PutUint32(b[136:], deviceNumber>>8)
+	le.PutUint32(b[140:], deviceNumber&0xff)
+	return c.fault(c.space.Write(c.arg[4], b[:]))
+}
+
+// faccessat is faccessat(dirfd, path, mode) and faccessat2, with flags. The
+// guest is root, so that only executing needs a permission.
+func (c *call) faccessat() int64 {
+	if c.arg[2]&^7 != 0 {
+		return -EINVAL
+	}
+	s, e := c.statAt(int32(c.arg[0]), c.arg[1], 0)
+	if e != 0 {
+		return e
+	}
+	if c.arg[2]&1 != 0 && s.mode&0o111 == 0 {
+		return -EACCES
+	}
+	if c.arg[2]&2 != 0 && s.mode&modeType != modeChar && s.mode&0o222 == 0 {
+		return -EROFS
+	}
+	return 0
+}
+
+// readlinkat is readlinkat(dirfd, path, buf, size).
+func (c *call) readlinkat() int64 {
+	name, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	if int64(c.arg[3]) <= 0 {
+		return -EINVAL
+	}
+	target := ""
+	n, covered := c.vfs.inMemory(name)
+	if fd, ok := descriptorName(name); ok && strings.HasPrefix(name, "/proc") {
+		f, e := c.files.get(fd)
+		if e != 0 {
+			return -ENOENT
+		}
+		target = f.path
+	} else {
+		switch {
+		case n != nil && n.link != "":
+			target = n.link
+		case n != nil:
+			return -EINVAL
+		case covered || c.vfs.host == nil:
+			return -ENOENT
+		default:
+			if target, e = c.vfs.host.readlink(name); e != 0 {
+				return e
+			}
+		}
+	}
+	b := []byte(target)
+	b = b[:min(uint64(len(b)), c.arg[3])]
+	if f := c.space.Write(c.arg[2], b); f != nil {
+		return c.fault(f)
+	}
+	return int64(len(b))
+}
+
+// getdents is getdents64(fd, buf, size).
+func (c *call) getdents() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	d, ok := f.file.(directory)
+	if !ok {
+		return -ENOTDIR
+	}
+	if f.list == nil {
+		list, e := d.entries()
+		if e != 0 {
+			return e
+		}
+		st := d.stat()
+		f.list = append([]dirEntry{{".", modeDir, st.ino}, {"..", modeDir, st.ino}}, list...)
+	}
+	var out []byte
+	limit := min(c.arg[2], ioChunk)
+	for f.offset < int64(len(f.list)) {
+		it := f.list[f.offset]
+		n := (19 + len(it.name) + 1 + 7) &^ 7
+		if uint64(len(out)+n) > limit {
+			if len(out) == 0 {
+				return -EINVAL
+			}
+			break
+		}
+		b := make([]byte, n)
+		binary.LittleEndian.PutUint64(b[0:], it.ino)
+		binary.LittleEndian.PutUint64(b[8:], uint64(f.offset+1))
+		binary.LittleEndian.PutUint16(b[16:], uint16(n))
+		b[18] = byte(it.mode >> 12)
+		copy(b[19:], it.name)
+		out = append(out, b...)
+		f.offset++
+	}
+	if fault := c.space.Write(c.arg[1], out); fault != nil {
+		return c.fault(fault)
+	}
+	return int64(len(out))
+}
+
+// getcwd is getcwd(buf, size).
+func (c *call) getcwd() int64 {
+	b := append([]byte(c.vfs.cwd), 0)
+	if uint64(len(b)) > c.arg[1] {
+		return -ERANGE
+	}
+	if f := c.space.Write(c.arg[0], b); f != nil {
+		return c.fault(f)
+	}
+	return int64(len(b))
+}
+
+func (c *call) chdir() int64 {
+	name, e := c.resolve(atFDCWD, c.arg[0])
+	if e != 0 {
+		return e
+	}
+	st, e := c.vfs.stat(name, true)
+	if e != 0 {
+		return e
+	}
+	if st.mode&modeType != modeDir {
+		return -ENOTDIR
+	}
+	c.vfs.cwd = name
+	return 0
+}
+
+func (c *call) fchdir() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	if _, ok := f.file.(directory); !ok {
+		return -ENOTDIR
+	}
+	c.vfs.cwd = f.path
+	return 0
+}
+
+// unlinkat is unlinkat(dirfd, path, flags).
+func (c *call) unlinkat() int64 {
+	name, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	dir := c.arg[2]&0x200 != 0
+	if c.arg[2]&^0x200 != 0 {
+		return -EINVAL
+	}
+	return c.vfs.remove(name, dir)
+}
+
+// mkdirat is mkdirat(dirfd, path, mode).
+func (c *call) mkdirat() int64 {
+	name, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	return c.vfs.mkdir(name, uint32(c.arg[2])&^c.process.umask)
+}
+
+// renameat is renameat2(olddir, old, newdir, new, flags) and renameat.
+func (c *call) renameat() int64 {
+	from, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	to, e := c.resolve(int32(c.arg[2]), c.arg[3])
+	if e != 0 {
+		return e
+	}
+	if c.nr == 276 && c.arg[4]&^1 != 0 {
+		return -EINVAL
+	}
+	if c.nr == 276 && c.arg[4] == 1 {
+		if _, e := c.vfs.stat(to, false); e == 0 {
+			return -EEXIST
+		}
+	}
+	return c.vfs.rename(from, to)
+}
+
+func (c *call) ftruncate() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	r, ok := f.file.(regular)
+	if !ok || !f.writable() || int64(c.arg[1]) < 0 {
+		return -EINVAL
+	}
+	return r.truncate(int64(c.arg[1]))
+}
+
+func (c *call) truncate() int64 {
+	name, e := c.resolve(atFDCWD, c.arg[0])
+	if e != 0 {
+		return e
+	}
+	if int64(c.arg[1]) < 0 {
+		return -EINVAL
+	}
+	f, e := c.vfs.open(name, openWriteOnly, 0)
+	if e != 0 {
+		return e
+	}
+	defer f.close()
+	r, ok := f.(regular)
+	if !ok {
+		return -EINVAL
+	}
+	return r.truncate(int64(c.arg[1]))
+}
+
+// fsync: there is nothing to wait for.
+func (c *call) fsync() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	if _, ok := f.file.(stream); ok {
+		return -EINVAL
+	}
+	return 0
+}
+
+// needFD answers calls that change nothing but need a descriptor.
+func (c *call) needFD() int64 {
+	_, e := c.files.get(int32(c.arg[0]))
+	return e
+}
+
+// needPath answers calls that change nothing but need a file: chmod and chown.
+func (c *call) needPath() int64 {
+	_, e := c.statAt(int32(c.arg[0]), c.arg[1], 0)
+	return e
+}
+
+// fallocate only makes files longer.
+func (c *call) fallocate() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	r, ok := f.file.(regular)
+	off, n := int64(c.arg[2]), int64(c.arg[3])
+	switch {
+	case !ok || !f.writable():
+		return -EBADF
+	case c.arg[1] != 0:
+		return -EOPNOTSUPP
+	case off < 0 || n <= 0 || off > maxFileBytes-n:
+		return -EINVAL
+	case off+n > r.size():
+		return r.truncate(off + n)
+	}
+	return 0
+}
+
+// statfs shows an empty file system in memory.
+func (c *call) statfs() int64 {
+	var b [120]byte
+	binary.LittleEndian.PutUint64(b[0:], 0x01021994) // TMPFS_MAGIC
+	binary.LittleEndian.PutUint64(b[8:], blockBytes)
+	binary.LittleEndian.PutUint64(b[16:], uint64(c.cfg.MaxTempBytes)/blockBytes)
+	binary.LittleEndian.PutUint64(b[24:], uint64(max(c.vfs.quota, 0))/blockBytes)
+	binary.LittleEndian.PutUint64(b[32:], uint64(max(c.vfs.quota, 0))/blockBytes)
+	binary.LittleEndian.PutUint64(b[64:], 255)
+	binary.LittleEndian.PutUint64(b[72:], blockBytes)
+	return c.fault(c.space.Write(c.arg[1], b[:]))
+}
+
+// remove deletes a file, or an empty directory.
+func (v *vfs) remove(p string, dir bool) int64 {
+	n, covered := v.inMemory(p)
+	if n == nil && !covered && v.host != nil {
+		return v.host.remove(p, dir)
+	}
+	if n == nil {
+		return -ENOENT
+	}
+	parent, name, e := v.parentOf(p)
+	switch {
+	case e != 0:
+		return e
+	case dir && !n.isDir():
+		return -ENOTDIR
+	case !dir && n.isDir():
+		return -EISDIR
+	case len(n.children) > 0:
+		return -ENOTEMPTY
+	}
+	v.drop(parent, name)
+	return 0
+}
+
+// drop takes a name out of a directory of /tmp.
+func (v *vfs) drop(dir *node, name string) {
+	if d := dir.children[name].data; d != nil {
+		d.release()
+	}
+	delete(dir.children, name)
+	v.nodes--
+}
+
+func (v *vfs) mkdir(p string, perm uint32) int64 {
+	n, covered := v.inMemory(p)
+	if n == nil && !covered && v.host != nil {
+		return v.host.mkdir(p)
+	}
+	if n != nil {
+		return -EEXIST
+	}
+	parent, name, e := v.parentOf(p)
+	if e != 0 {
+		return e
+	}
+	if v.nodes >= maxNodes {
+		return -ENOSPC
+	}
+	v.nodes++
+	d := v.dir()
+	d.writable, d.perm = true, perm&0o777
+	parent.children[name] = d
+	return 0
+}
+
+// rename moves a file. It stays in /tmp or in the host's directory.
+func (v *vfs) rename(from, to string) int64 {
+	n, coveredFrom := v.inMemory(from)
+	old, coveredTo := v.inMemory(to)
+	if n == nil && old == nil && !coveredFrom && !coveredTo && v.host != nil {
+		return v.host.rename(from, to)
+	}
+	if n == nil {
+		if !coveredFrom && v.host != nil {
+			return -EXDEV
+		}
+		return -ENOENT
+	}
+	if !coveredTo && v.host != nil {
+		return -EXDEV
+	}
+	src, srcName, e := v.parentOf(from)
+	if e != 0 {
+		return e
+	}
+	dst, dstName, e := v.parentOf(to)
+	switch {
+	case e != 0:
+		return e
+	case n == old:
+		return 0
+	case strings.HasPrefix(path.Clean(to)+"/", path.Clean(from)+"/"):
+		return -EINVAL
+	case old != nil && old.isDir() && !n.isDir():
+		return -EISDIR
+	case old != nil && !old.isDir() && n.isDir():
+		return -ENOTDIR
+	case old != nil && len(old.children) > 0:
+		return -ENOTEMPTY
+	}
+	if old != nil {
+		v.drop(dst, dstName)
+	}
+	delete(src.children, srcName)
+	dst.children[dstName] = n
+	return 0
+}

@@ -1,0 +1,239 @@
+package linux
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+
+	"hindsight/mpsim/mem"
+)
+
+// Config says what the guest finds. The zero value is a process without
+// arguments, environment, files or input whose output goes nowhere.
+type Config struct {
+	Args []string // argv; empty means {"program"}
+	Env  []string // "NAME=value"
+	Seed uint64   // of everything that looks random to the guest
+	CPUs int      // processors that the guest sees; 0 means 8, at most 64
+
+	Stdin io.Reader // nil: empty
+	// StdinLines makes a read of Stdin end behind a newline, for a terminal.
+	// Otherwise a read takes as much as was asked for, so that what the guest
+	// sees does not depend on how the input arrives.
+	StdinLines     bool
+	Stdout, Stderr io.Writer // nil: thrown away
+
+	// Root is a directory of the host that the guest sees as "/"; "" means
+	// none. Nothing outside it can be reached, by symbolic links neither.
+	// Without Writable it can only be read.
+	Root     string
+	Writable bool
+
+	// MaxTasks bounds the threads that live at the same time; 0 means 4096.
+	MaxTasks int
+	// MaxTempBytes bounds what the files in the guest's own /tmp hold; 0 means
+	// 256 MiB.
+	MaxTempBytes int64
+}
+
+// Process and thread ids are constants: the main thread's, and for every
+// further thread the next number.
+const (
+	MainTID   = 1000
+	ParentPID = 1
+)
+
+// ErrProgram wraps the reasons why a program cannot be loaded.
+var ErrProgram = errors.New("program cannot be loaded")
+
+// Unsupported counts the calls that the guest made and that are not there.
+type Unsupported struct {
+	Name  string
+	Count uint64
+}
+
+// Kernel is the system call layer of one guest process. See the package
+// comment for how it is driven.
+type Kernel struct {
+	cfg   Config
+	space *mem.Space
+	rng   *rand.PCG
+
+	now   uint64
+	tasks []*Task // that are alive, in order of creation
+	next  int     // tid of the next task
+	woken []*Task
+
+	futexes map[uint64]*futexQueue
+	signals signalState
+	itimer  itimer
+	files   fileTable
+	vfs     *vfs
+	process processState
+
+	unsupported []Unsupported
+	dying       *Outcome // set when the guest has to end
+	trampoline  uint64
+}
+
+// Close releases the host files that the guest left open.
+func (k *Kernel) Close() error { return k.vfs.close(k) }
+
+// Tasks gives the tasks that are alive, in order of creation. The slice is the
+// kernel's.
+func (k *Kernel) Tasks() []*Task { return k.tasks }
+
+// Unsupported gives the calls that the guest made and that are not there, in
+// the order in which they were first made.
+func (k *Kernel) Unsupported() []Unsupported { return k.unsupported }
+
+// Trampoline gives the address of the page that signal handlers return to.
+func (k *Kernel) Trampoline() uint64 { return k.trampoline }
+
+// Woken gives the tasks that became runnable since it was last asked, in the
+// order in which they did. The slice is the caller's.
+func (k *Kernel) Woken() []*Task {
+	w := k.woken
+	k.woken = nil
+	return w
+}
+
+// call is one system call under way.
+type call struct {
+	*Kernel
+	t    *Task
+	ctx  *Context
+	nr   uint64
+	name string
+	arg  [6]uint64
+	out  Outcome
+}
+
+// Syscall does the system call that ctx asks for. ctx must be the task's own
+// and stay at its address for the task's life; its PC is behind the ecall.
+func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
+	t.ctx = ctx
+	c := call{Kernel: k, t: t, ctx: ctx, nr: ctx.X[regA7]}
+	copy(c.arg[:], ctx.X[regA0:regA0+6])
+	ret := c.dispatch()
+	k.retryIO()
+	if k.dying != nil {
+		return *k.dying
+	}
+	switch c.out.Action {
+	case Block:
+		t.block.a0 = c.arg[0]
+		if k.deliverable(t) != 0 {
+			k.interrupt(t)
+		}
+		if t.State == Blocked {
+			return c.out
+		}
+		// It did not sleep after all: take it back from the woken.
+		k.unwake(t)
+		c.out.Action = Return
+	case Exit, ExitGroup:
+		return c.out
+	case SigReturn:
+	default:
+		ctx.X[regA0] = uint64(ret)
+	}
+	if t.Pending() {
+		if out := k.Deliver(t, ctx); out.Action == ExitGroup {
+			return out
+		}
+	}
+	return c.out
+}
+
+// dispatch finds the call in the table and makes it.
+func (c *call) dispatch() int64 {
+	if c.nr < uint64(len(table)) {
+		e := &table[c.nr]
+		c.name = e.name
+		if e.do != nil {
+			return e.do(c)
+		}
+		if e.name != "" {
+			c.note(e.name)
+			return -ENOSYS
+		}
+	}
+	c.note("syscall " + utoa(c.nr))
+	return -ENOSYS
+}
+
+// note remembers a call that is not there.
+func (k *Kernel) note(name string) {
+	for i := range k.unsupported {
+		if k.unsupported[i].Name == name {
+			k.unsupported[i].Count++
+			return
+		}
+	}
+	if len(k.unsupported) < maxUnsupported {
+		k.unsupported = append(k.unsupported, Unsupported{name, 1})
+	}
+}
+
+// maxUnsupported bounds the list of calls that are not there.
+const maxUnsupported = 512
+
+// sleep makes the task wait; the handler returns what sleep returns.
+func (c *call) sleep(w Wait, b blockState) int64 {
+	w.Syscall = c.name
+	c.t.Wait, c.t.block = w, b
+	c.t.State = Blocked
+	c.out.Action = Block
+	return 0
+}
+
+// wake ends a task's wait with the result ret.
+func (k *Kernel) wake(t *Task, ret int64) {
+	if t.State != Blocked {
+		return
+	}
+	k.dequeue(t)
+	t.State = Runnable
+	held := t.block.holds
+	t.Wait, t.block = Wait{}, blockState{}
+	if held != nil {
+		k.files.release(held)
+	}
+	t.ctx.X[regA0] = uint64(ret)
+	k.woken = append(k.woken, t)
+}
+
+// unwake takes a task that is running back from the list of the woken.
+func (k *Kernel) unwake(t *Task) {
+	for i, w := range k.woken {
+		if w == t {
+			k.woken = append(k.woken[:i], k.woken[i+1:]...)
+			return
+		}
+	}
+}
+
+// end makes the guest end, whatever else happens.
+func (k *Kernel) end(out Outcome) {
+	if k.dying == nil {
+		out.Action = ExitGroup
+		k.dying = &out
+	}
+}
+
+// fault turns a failed access to the guest's memory into an error number.
+func (k *Kernel) fault(f *mem.Fault) int64 {
+	if f == nil {
+		return 0
+	}
+	if f.Cause == mem.OverLimit {
+		k.end(limitOutcome(f))
+	}
+	return -EFAULT
+}
+
+// limitOutcome is how a guest ends that needs more memory than it may have.
+func limitOutcome(f *mem.Fault) Outcome {
+	return Outcome{Action: ExitGroup, Status: 128 + SIGKILL, Signal: SIGKILL, Message: f.Error()}
+}

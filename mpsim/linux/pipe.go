@@ -1,0 +1,154 @@
+package linux
+
+import "encoding/binary"
+
+const (
+	pipeBytes  = 64 << 10
+	pipeAtomic = 4096
+)
+
+// pipe is the buffer between two ends.
+type pipe struct {
+	table            *fileTable
+	ino              uint64
+	buf              []byte
+	readers, writers bool // an end is open
+}
+
+// pipeEnd is one end of a pipe.
+type pipeEnd struct {
+	*pipe
+	writing bool
+}
+
+func (p *pipeEnd) stat() stat { return stat{mode: modeFIFO | 0o600, ino: p.ino, nlink: 1} }
+
+func (p *pipeEnd) close() {
+	if p.writing {
+		p.writers = false
+	} else {
+		p.readers = false
+	}
+	p.table.changed = true
+}
+
+func (p *pipeEnd) read(b []byte) (int, int64) {
+	if len(p.buf) == 0 {
+		if p.writers {
+			return 0, -EAGAIN
+		}
+		return 0, 0
+	}
+	n := copy(b, p.buf)
+	p.buf = append(p.buf[:0], p.buf[n:]...)
+	p.table.changed = true
+	return n, 0
+}
+
+func (p *pipeEnd) write(b []byte) (int, int64) {
+	if !p.readers {
+		return 0, -EPIPE
+	}
+	room := pipeBytes - len(p.buf)
+	if room == 0 || len(b) <= pipeAtomic && room < len(b) {
+		return 0, -EAGAIN
+	}
+	n := min(room, len(b))
+	p.buf = append(p.buf, b[:n]...)
+	p.table.changed = true
+	return n, 0
+}
+
+func (p *pipeEnd) ready() (read, write, hangup bool) {
+	if p.writing {
+		return false, pipeBytes-len(p.buf) >= pipeAtomic || !p.readers, !p.readers
+	}
+	return len(p.buf) > 0, false, !p.writers
+}
+
+// pipe2 is pipe2(fds, flags).
+func (c *call) pipe2() int64 {
+	flags := uint32(c.arg[1])
+	if flags&^(openCloexec|openNonblock|0o40000) != 0 {
+		return -EINVAL
+	}
+	p := &pipe{table: &c.files, ino: c.vfs.inode(), readers: true, writers: true}
+	mode := flags & openNonblock
+	r := c.files.add(&openFile{file: &pipeEnd{p, false}, path: "pipe:", flags: mode}, 0, flags&openCloexec != 0)
+	if r < 0 {
+		return r
+	}
+	w := c.files.add(&openFile{file: &pipeEnd{p, true}, path: "pipe:", flags: mode | openWriteOnly}, 0, flags&openCloexec != 0)
+	if w < 0 {
+		c.files.close(int32(r))
+		return w
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint32(b[0:], uint32(r))
+	binary.LittleEndian.PutUint32(b[4:], uint32(w))
+	if f := c.space.Write(c.arg[0], b[:]); f != nil {
+		c.files.close(int32(r))
+		c.files.close(int32(w))
+		return c.fault(f)
+	}
+	return 0
+}
+
+// eventFD is a counter with a descriptor.
+type eventFD struct {
+	table     *fileTable
+	ino       uint64
+	count     uint64
+	semaphore bool
+}
+
+func (e *eventFD) stat() stat { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
+func (e *eventFD) close()     {}
+
+func (e *eventFD) read(b []byte) (int, int64) {
+	if len(b) < 8 {
+		return 0, -EINVAL
+	}
+	if e.count == 0 {
+		return 0, -EAGAIN
+	}
+	v := e.count
+	if e.semaphore {
+		v = 1
+	}
+	e.count -= v
+	binary.LittleEndian.PutUint64(b, v)
+	e.table.changed = true
+	return 8, 0
+}
+
+func (e *eventFD) write(b []byte) (int, int64) {
+	if len(b) < 8 {
+		return 0, -EINVAL
+	}
+	v := binary.LittleEndian.Uint64(b)
+	if v == ^uint64(0) {
+		return 0, -EINVAL
+	}
+	if v > ^uint64(0)-1-e.count {
+		return 0, -EAGAIN
+	}
+	e.count += v
+	e.table.changed = true
+	return 8, 0
+}
+
+func (e *eventFD) ready() (read, write, hangup bool) {
+	return e.count > 0, e.count < ^uint64(0)-1, false
+}
+
+// eventfd2 is eventfd2(count, flags).
+func (c *call) eventfd2() int64 {
+	flags := uint32(c.arg[1])
+	if flags&^(openCloexec|openNonblock|1) != 0 {
+		return -EINVAL
+	}
+	e := &eventFD{table: &c.files, ino: c.vfs.inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
+	return c.files.add(&openFile{file: e, path: "anon_inode:[eventfd]", flags: flags&openNonblock | openReadWrite},
+		0, flags&openCloexec != 0)
+}

@@ -1,0 +1,327 @@
+package linux
+
+import "encoding/binary"
+
+// buffer is a piece of the guest's memory.
+type buffer struct{ addr, n uint64 }
+
+// one gives the single buffer of read and write.
+func one(addr, n uint64) []buffer { return []buffer{{addr, min(n, maxRW)}} }
+
+// iovecs reads the buffers of readv and writev.
+func (c *call) iovecs(addr, count uint64) ([]buffer, int64) {
+	if count > maxIovs {
+		return nil, -EINVAL
+	}
+	raw := make([]byte, 16*count)
+	if f := c.space.Read(addr, raw); f != nil {
+		return nil, c.fault(f)
+	}
+	bufs := make([]buffer, count)
+	left := uint64(maxRW)
+	for i := range bufs {
+		n := binary.LittleEndian.Uint64(raw[16*i+8:])
+		if int64(n) < 0 {
+			return nil, -EINVAL
+		}
+		n = min(n, left)
+		left -= n
+		bufs[i] = buffer{binary.LittleEndian.Uint64(raw[16*i:]), n}
+	}
+	return bufs, 0
+}
+
+// copyOut fills up to n bytes at addr with what from gives, piece by piece,
+// until a piece is short.
+func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64 {
+	buf := make([]byte, min(n, ioChunk))
+	var done uint64
+	for done < n {
+		p := buf[:min(n-done, ioChunk)]
+		// Look first whether it can be stored: what is read is gone.
+		if f := k.space.Check(addr+done, uint64(len(p)), writeAccess); f != nil {
+			ok := f.Addr - (addr + done)
+			if ok == 0 || ok > uint64(len(p)) {
+				if done > 0 {
+					break
+				}
+				return k.fault(f)
+			}
+			p = p[:ok]
+		}
+		m, e := from(p)
+		if e != 0 {
+			if done > 0 {
+				break
+			}
+			return e
+		}
+		if f := k.space.Write(addr+done, p[:m]); f != nil {
+			return k.fault(f)
+		}
+		done += uint64(m)
+		if m < len(p) || m < len(buf) && done < n {
+			break
+		}
+	}
+	return int64(done)
+}
+
+// copyOutAll fills n bytes at addr and gives 0 or an error number.
+func (k *Kernel) copyOutAll(addr, n uint64, fill func(p []byte)) int64 {
+	buf := make([]byte, min(n, ioChunk))
+	for n > 0 {
+		p := buf[:min(n, ioChunk)]
+		fill(p)
+		if f := k.space.Write(addr, p); f != nil {
+			return k.fault(f)
+		}
+		addr, n = addr+uint64(len(p)), n-uint64(len(p))
+	}
+	return 0
+}
+
+// copyIn hands up to n bytes at addr to to, piece by piece, until one is taken
+// only in part.
+func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
+	buf := make([]byte, min(n, ioChunk))
+	var done uint64
+	for done < n {
+		p := buf[:min(n-done, ioChunk)]
+		fault := k.space.Read(addr+done, p)
+		if fault != nil {
+			ok := fault.Addr - (addr + done)
+			if ok == 0 || ok > uint64(len(p)) {
+				if done > 0 {
+					break
+				}
+				return k.fault(fault)
+			}
+			p = p[:ok]
+		}
+		m, e := to(p)
+		if e != 0 {
+			if done > 0 {
+				break
+			}
+			return e
+		}
+		done += uint64(m)
+		if m < len(p) || fault != nil {
+			break
+		}
+	}
+	return int64(done)
+}
+
+// scatter reads into buffers one after the other until one is short.
+func (k *Kernel) scatter(bufs []buffer, from func(p []byte) (int, int64)) int64 {
+	var done int64
+	for _, b := range bufs {
+		if b.n == 0 {
+			continue
+		}
+		n := k.copyOut(b.addr, b.n, from)
+		if n < 0 {
+			if done > 0 {
+				break
+			}
+			return n
+		}
+		if done += n; n < int64(b.n) {
+			break
+		}
+	}
+	return done
+}
+
+// gather writes from buffers one after the other until one is taken in part.
+func (k *Kernel) gather(bufs []buffer, to func(p []byte) (int, int64)) int64 {
+	var done int64
+	for _, b := range bufs {
+		if b.n == 0 {
+			continue
+		}
+		n := k.copyIn(b.addr, b.n, to)
+		if n < 0 {
+			if done > 0 {
+				break
+			}
+			return n
+		}
+		if done += n; n < int64(b.n) {
+			break
+		}
+	}
+	return done
+}
+
+// readFile is what all calls that read come to. at is the offset, or negative
+// for the description's own.
+func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
+	f, e := c.files.get(fd)
+	if e != 0 {
+		return e
+	}
+	if !f.readable() {
+		return -EBADF
+	}
+	switch file := f.file.(type) {
+	case regular:
+		pos := &f.offset
+		if at >= 0 {
+			pos = &at
+		}
+		return c.scatter(bufs, func(p []byte) (int, int64) {
+			n, e := file.readAt(p, *pos)
+			*pos += int64(n)
+			return n, e
+		})
+	case stream:
+		if at >= 0 {
+			return -ESPIPE
+		}
+		return c.readStream(fd, f, file, bufs)
+	}
+	return -EISDIR
+}
+
+// readStream reads what there is, and waits when there is nothing.
+func (c *call) readStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
+	k := c.Kernel
+	try := func() int64 {
+		return k.scatter(bufs, func(p []byte) (int, int64) { return s.read(p) })
+	}
+	n := try()
+	if n != -EAGAIN || f.flags&openNonblock != 0 {
+		return n
+	}
+	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, blockState{
+		restart: true,
+		retry: func() (int64, bool) {
+			n := try()
+			return n, n != -EAGAIN
+		},
+	})
+}
+
+// writeFile is what all calls that write come to.
+func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
+	f, e := c.files.get(fd)
+	if e != 0 {
+		return e
+	}
+	if !f.writable() {
+		return -EBADF
+	}
+	switch file := f.file.(type) {
+	case regular:
+		pos := &f.offset
+		if at >= 0 {
+			pos = &at
+		} else if f.flags&openAppend != 0 {
+			f.offset = file.size()
+		}
+		return c.gather(bufs, func(p []byte) (int, int64) {
+			n, e := file.writeAt(p, *pos)
+			*pos += int64(n)
+			return n, e
+		})
+	case stream:
+		if at >= 0 {
+			return -ESPIPE
+		}
+		return c.writeStream(fd, f, file, bufs)
+	}
+	return -EISDIR
+}
+
+// writeStream writes everything, waiting for room as often as it needs to.
+func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
+	k, t := c.Kernel, c.t
+	var done int64
+	// try gives the result when there is one.
+	try := func() (int64, bool) {
+		n := k.gather(bufs, func(p []byte) (int, int64) { return s.write(p) })
+		if n > 0 {
+			done += n
+			bufs = skip(bufs, uint64(n))
+		}
+		switch {
+		case n == -EPIPE:
+			k.sendTask(t, siginfo{sig: SIGPIPE, code: codeUser})
+			fallthrough
+		case n < 0 && n != -EAGAIN:
+			if done > 0 {
+				return done, true
+			}
+			return n, true
+		case len(bufs) == 0:
+			return done, true
+		}
+		return 0, false
+	}
+	bufs = skip(bufs, 0)
+	for range 2 {
+		if n, ok := try(); ok {
+			return n
+		}
+	}
+	if f.flags&openNonblock != 0 {
+		if done > 0 {
+			return done
+		}
+		return -EAGAIN
+	}
+	b := blockState{restart: true, retry: try}
+	b.partial = func() int64 { return done }
+	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, b)
+}
+
+// skip drops the first n bytes of the buffers, and buffers that are empty.
+func skip(bufs []buffer, n uint64) []buffer {
+	for len(bufs) > 0 && bufs[0].n <= n {
+		n -= bufs[0].n
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs = append([]buffer{{bufs[0].addr + n, bufs[0].n - n}}, bufs[1:]...)
+	}
+	return bufs
+}
+
+func (c *call) read() int64  { return c.readFile(int32(c.arg[0]), one(c.arg[1], c.arg[2]), -1) }
+func (c *call) write() int64 { return c.writeFile(int32(c.arg[0]), one(c.arg[1], c.arg[2]), -1) }
+
+func (c *call) pread() int64 {
+	if int64(c.arg[3]) < 0 {
+		return -EINVAL
+	}
+	return c.readFile(int32(c.arg[0]), one(c.arg[1], c.arg[2]), int64(c.arg[3]))
+}
+
+func (c *call) pwrite() int64 {
+	if int64(c.arg[3]) < 0 {
+		return -EINVAL
+	}
+	return c.writeFile(int32(c.arg[0]), one(c.arg[1], c.arg[2]), int64(c.arg[3]))
+}
+
+func (c *call) readv() int64   { return c.vector(c.readFile, -1) }
+func (c *call) writev() int64  { return c.vector(c.writeFile, -1) }
+func (c *call) preadv() int64  { return c.vector(c.readFile, int64(c.arg[3])) }
+func (c *call) pwritev() int64 { return c.vector(c.writeFile, int64(c.arg[3])) }
+
+func (c *call) vector(do func(int32, []buffer, int64) int64, at int64) int64 {
+	if at < -1 {
+		return -EINVAL
+	}
+	if _, e := c.files.get(int32(c.arg[0])); e != 0 {
+		return e
+	}
+	bufs, e := c.iovecs(c.arg[1], c.arg[2])
+	if e != 0 {
+		return e
+	}
+	return do(int32(c.arg[0]), bufs, at)
+}

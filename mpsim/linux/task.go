@@ -1,0 +1,152 @@
+package linux
+
+import "fmt"
+
+// Context is a task's user-visible registers.
+type Context struct {
+	PC   uint64
+	X    [32]uint64
+	F    [32]uint64
+	FCSR uint32
+}
+
+// Numbers of the registers that system calls use.
+const (
+	regRA = 1
+	regSP = 2
+	regTP = 4
+	regA0 = 10
+	regA1 = 11
+	regA2 = 12
+	regA7 = 17
+)
+
+// State is whether a task can run.
+type State uint8
+
+const (
+	Runnable State = iota
+	Blocked
+	Dead
+)
+
+// WaitKind is what a blocked task waits for.
+type WaitKind uint8
+
+const (
+	WaitNone WaitKind = iota
+	WaitFutex
+	WaitSleep
+	WaitPipe   // a pipe or an eventfd
+	WaitPoll   // one of several files
+	WaitSignal // sigsuspend, sigtimedwait, pause
+)
+
+var waitNames = [...]string{"nothing", "futex", "sleep", "pipe", "poll", "signal"}
+
+func (k WaitKind) String() string {
+	if int(k) < len(waitNames) {
+		return waitNames[k]
+	}
+	return "wait?"
+}
+
+// Wait describes what a blocked task waits for.
+type Wait struct {
+	Kind     WaitKind
+	Addr     uint64 // of the futex word
+	FD       int    // of the pipe or eventfd
+	Deadline uint64 // in the time of Kernel.Now; meaningful when Timed
+	Timed    bool
+	Syscall  string // name of the call
+}
+
+func (w Wait) String() string {
+	switch w.Kind {
+	case WaitNone:
+		return "nothing"
+	case WaitFutex:
+		return fmt.Sprintf("futex at %#x", w.Addr)
+	case WaitPipe:
+		return fmt.Sprintf("%s on file descriptor %d", w.Syscall, w.FD)
+	}
+	return w.Syscall
+}
+
+// Task is a thread of the guest as the kernel sees it.
+type Task struct {
+	TID      int    // as the guest sees it; MainTID for the main thread
+	Name     string // PR_SET_NAME
+	State    State
+	Wait     Wait   // meaningful while Blocked
+	StackLow uint64 // of the stack given to clone3, else 0
+	StackLen uint64
+
+	ctx         *Context
+	clearTID    uint64 // set_tid_address, CLONE_CHILD_CLEARTID
+	robustHead  uint64
+	blocked     sigset
+	pending     sigqueue
+	restoreMask sigset // the mask to restore when hasRestore
+	hasRestore  bool
+	altStack    altStack
+	affinity    uint64 // mask of processors; 0 means all
+	block       blockState
+	interrupted interruption
+	attention   bool
+}
+
+// blockState is what ends a task's wait, and how.
+type blockState struct {
+	a0      uint64 // first argument, for making the call again
+	restart bool   // a signal whose handler has SA_RESTART makes it again
+	timeout int64  // result when the deadline passes
+
+	// expire, if set, gives the result when the deadline passes instead.
+	expire func() int64
+	// interrupted, if set, is called when a signal ends the wait.
+	interrupted func()
+	// retry, if set, tries the call again whenever a pipe or the like changed;
+	// done says that it has a result.
+	retry func() (ret int64, done bool)
+
+	// partial, if set, gives what a call that a signal ends has done so far.
+	partial func() int64
+	holds   *openFile // stays open while the task waits
+
+	futex  *futexQueue // that the task stands in
+	bitset uint32      // of FUTEX_WAIT_BITSET
+	pi     bool        // waits for a priority-inheriting lock
+
+	sigwait sigset // signals that sigtimedwait waits for
+	info    uint64 // where their siginfo goes
+}
+
+// Pending says that the machine must call [Kernel.Deliver] before the task runs.
+func (t *Task) Pending() bool { return t.attention }
+
+// Action is what the machine has to do after a call into the kernel.
+type Action uint8
+
+const (
+	Return    Action = iota // go on at Context.PC
+	Block                   // the task sleeps until it comes out of Kernel.Woken
+	Exit                    // the task is gone; others remain
+	ExitGroup               // the whole guest is gone
+	Clone                   // go on, and start a hart for Outcome.Child
+	SigReturn               // go on at Context.PC: all registers may have changed
+	Yield                   // go on, but let others run first
+)
+
+// Outcome is the answer of the kernel to the machine.
+type Outcome struct {
+	Action Action
+	// Child and ChildContext: the new task and its registers, of Clone.
+	Child        *Task
+	ChildContext Context
+	// Status is the exit status as a shell shows it, of ExitGroup; Signal the
+	// signal that ended the guest, or 0; Message says more when it is not "".
+	Status  int
+	Signal  int
+	Message string
+}

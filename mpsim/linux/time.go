@@ -1,0 +1,311 @@
+package linux
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// The guest's clocks, in nanoseconds, are the virtual time plus a constant.
+const (
+	second     = 1_000_000_000
+	bootNS     = second             // CLOCK_MONOTONIC at the start of the run
+	epochNS    = 946684800 * second // CLOCK_REALTIME at the start: 1 January 2000
+	clockTicks = 100                // a second, of times
+	tickNS     = second / clockTicks
+	maxTime    = uint64(1) << 62   // later is never
+	farFuture  = math.MaxInt64 / 2 // nanoseconds
+)
+
+// Clock numbers.
+const (
+	clockRealtime        = 0
+	clockMonotonic       = 1
+	clockProcessCPU      = 2
+	clockThreadCPU       = 3
+	clockMonotonicRaw    = 4
+	clockRealtimeCoarse  = 5
+	clockMonotonicCoarse = 6
+	clockBoottime        = 7
+	clockTAI             = 11
+)
+
+// Now gives the virtual time in nanoseconds since the start.
+func (k *Kernel) Now() uint64 { return k.now }
+
+// Advance moves the clock on by ns nanoseconds.
+func (k *Kernel) Advance(ns uint64) { k.now = min(k.now+ns, maxTime) }
+
+// AdvanceTo moves the clock on to t, if that lies ahead.
+func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
+
+// NextDeadline gives the time at which the next task is to be woken or the
+// next timer runs off; false when there is none.
+func (k *Kernel) NextDeadline() (uint64, bool) {
+	next, ok := maxTime, false
+	for _, t := range k.tasks {
+		if t.State == Blocked && t.Wait.Timed && t.Wait.Deadline < next {
+			next, ok = t.Wait.Deadline, true
+		}
+	}
+	if k.itimer.armed && k.itimer.deadline < next {
+		next, ok = k.itimer.deadline, true
+	}
+	return next, ok
+}
+
+// Expire wakes the tasks whose deadlines have passed, the earliest first. The
+// outcome is Return, or ExitGroup when a timer's signal ended the guest.
+func (k *Kernel) Expire() Outcome {
+	var due []*Task
+	for _, t := range k.tasks {
+		if t.State == Blocked && t.Wait.Timed && t.Wait.Deadline <= k.now {
+			due = append(due, t)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *Task) int {
+		return int(int64(a.Wait.Deadline) - int64(b.Wait.Deadline))
+	})
+	for _, t := range due {
+		ret := t.block.timeout
+		if t.block.expire != nil {
+			ret = t.block.expire()
+		}
+		k.wake(t, ret)
+	}
+	k.expireTimer()
+	if k.dying != nil {
+		return *k.dying
+	}
+	return Outcome{Action: Return}
+}
+
+// later gives the time d after t, never beyond the end of time.
+func later(t, d uint64) uint64 { return min(t+min(d, maxTime), maxTime) }
+
+// timespec reads a struct timespec and gives it in nanoseconds.
+func (c *call) timespec(addr uint64) (uint64, int64) {
+	var b [16]byte
+	if f := c.space.Read(addr, b[:]); f != nil {
+		return 0, c.fault(f)
+	}
+	return nanoseconds(int64(binary.LittleEndian.Uint64(b[0:])), int64(binary.LittleEndian.Uint64(b[8:])))
+}
+
+func nanoseconds(sec, nsec int64) (uint64, int64) {
+	if sec < 0 || nsec < 0 || nsec >= second {
+		return 0, -EINVAL
+	}
+	if sec > farFuture/second {
+		return farFuture, 0
+	}
+	return uint64(sec)*second + uint64(nsec), 0
+}
+
+// putTime writes nanoseconds as two doublewords: seconds, and the rest in
+// units of unit nanoseconds.
+func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[0:], ns/second)
+	binary.LittleEndian.PutUint64(b[8:], ns%second/unit)
+	return k.fault(k.space.Write(addr, b[:]))
+}
+
+// clock gives what a clock shows; false if there is no such clock.
+func (k *Kernel) clock(id uint64) (uint64, bool) {
+	switch id {
+	case clockRealtime, clockRealtimeCoarse, clockTAI:
+		return k.now + epochNS, true
+	case clockMonotonic, clockMonotonicRaw, clockMonotonicCoarse, clockBoottime:
+		return k.now + bootNS, true
+	case clockProcessCPU, clockThreadCPU:
+		return k.now, true
+	}
+	// The clocks of other tasks: pthread_getcpuclockid.
+	if int32(id) < 0 {
+		return k.now, true
+	}
+	return 0, false
+}
+
+// fromClock turns a reading of a clock into virtual time.
+func (k *Kernel) fromClock(id, ns uint64) uint64 {
+	at, _ := k.clock(id)
+	base := at - k.now
+	if ns < base {
+		return 0
+	}
+	return min(ns-base, maxTime)
+}
+
+func (c *call) clockGettime() int64 {
+	ns, ok := c.clock(c.arg[0])
+	if !ok {
+		return -EINVAL
+	}
+	return c.putTime(c.arg[1], ns, 1)
+}
+
+func (c *call) clockGetres() int64 {
+	if _, ok := c.clock(c.arg[0]); !ok {
+		return -EINVAL
+	}
+	if c.arg[1] == 0 {
+		return 0
+	}
+	return c.putTime(c.arg[1], 1, 1)
+}
+
+func (c *call) gettimeofday() int64 {
+	if c.arg[0] != 0 {
+		if e := c.putTime(c.arg[0], c.now+epochNS, 1000); e != 0 {
+			return e
+		}
+	}
+	if c.arg[1] != 0 {
+		return c.fault(c.space.Write(c.arg[1], make([]byte, 8)))
+	}
+	return 0
+}
+
+// nanosleep is nanosleep(want, left).
+func (c *call) nanosleep() int64 {
+	d, e := c.timespec(c.arg[0])
+	if e != 0 {
+		return e
+	}
+	return c.sleepUntil(later(c.now, d), c.arg[1])
+}
+
+// clockNanosleep is clock_nanosleep(clock, flags, want, left).
+func (c *call) clockNanosleep() int64 {
+	if _, ok := c.clock(c.arg[0]); !ok || c.arg[0] == clockThreadCPU {
+		return -EINVAL
+	}
+	d, e := c.timespec(c.arg[2])
+	if e != 0 {
+		return e
+	}
+	if c.arg[1]&1 != 0 { // TIMER_ABSTIME
+		return c.sleepUntil(c.fromClock(c.arg[0], d), 0)
+	}
+	return c.sleepUntil(later(c.now, d), c.arg[3])
+}
+
+// sleepUntil sleeps; when a signal cuts it short, what is left goes to left.
+func (c *call) sleepUntil(deadline, left uint64) int64 {
+	if deadline <= c.now {
+		c.out.Action = Yield
+		return 0
+	}
+	k := c.Kernel
+	b := blockState{}
+	if left != 0 {
+		b.interrupted = func() { k.putTime(left, deadline-min(k.now, deadline), 1) }
+	}
+	return c.sleep(Wait{Kind: WaitSleep, Timed: true, Deadline: deadline}, b)
+}
+
+// times is times(buf): all processor time is user time.
+func (c *call) times() int64 {
+	if c.arg[0] != 0 {
+		var b [32]byte
+		binary.LittleEndian.PutUint64(b[0:], c.now/tickNS)
+		if f := c.space.Write(c.arg[0], b[:]); f != nil {
+			return c.fault(f)
+		}
+	}
+	return int64((c.now + bootNS) / tickNS)
+}
+
+// getrusage is getrusage(who, buf).
+func (c *call) getrusage() int64 {
+	var b [144]byte
+	switch int32(c.arg[0]) {
+	case 0, 1:
+		binary.LittleEndian.PutUint64(b[0:], c.now/second)
+		binary.LittleEndian.PutUint64(b[8:], c.now%second/1000)
+		binary.LittleEndian.PutUint64(b[32:], c.space.Resident()/1024)
+	case -1:
+	default:
+		return -EINVAL
+	}
+	return c.fault(c.space.Write(c.arg[1], b[:]))
+}
+
+// itimer is the timer of setitimer(ITIMER_REAL), which alarm uses.
+type itimer struct {
+	armed              bool
+	deadline, interval uint64
+}
+
+// expireTimer sends SIGALRM when the timer has run off.
+func (k *Kernel) expireTimer() {
+	t := &k.itimer
+	if !t.armed || t.deadline > k.now {
+		return
+	}
+	if t.armed = t.interval != 0; t.armed {
+		// Expirations that were missed are one signal.
+		missed := (k.now - t.deadline) / t.interval
+		t.deadline = later(t.deadline, (missed+1)*t.interval)
+	}
+	k.sendProcess(siginfo{sig: SIGALRM, code: codeKernel, timer: true})
+}
+
+// setitimer is setitimer(which, new, old). Only ITIMER_REAL is there.
+func (c *call) setitimer() int64 {
+	if c.arg[0] > 2 {
+		return -EINVAL
+	}
+	if c.arg[0] != 0 {
+		c.note("setitimer of processor time")
+		return -ENOSYS
+	}
+	var set itimer
+	if c.arg[1] != 0 {
+		var v [2]uint64
+		for i := range v {
+			var b [16]byte
+			if f := c.space.Read(c.arg[1]+uint64(16*i), b[:]); f != nil {
+				return c.fault(f)
+			}
+			usec := int64(binary.LittleEndian.Uint64(b[8:]))
+			if usec < 0 || usec >= 1e6 {
+				return -EINVAL
+			}
+			ns, e := nanoseconds(int64(binary.LittleEndian.Uint64(b[0:])), usec*1000)
+			if e != 0 {
+				return e
+			}
+			v[i] = ns
+		}
+		set = itimer{armed: v[1] != 0, deadline: later(c.now, v[1]), interval: v[0]}
+	}
+	if c.arg[2] != 0 {
+		if e := c.putTimer(c.arg[2]); e != 0 {
+			return e
+		}
+	}
+	c.itimer = set
+	return 0
+}
+
+// getitimer is getitimer(which, buf).
+func (c *call) getitimer() int64 {
+	if c.arg[0] != 0 {
+		return -EINVAL
+	}
+	return c.putTimer(c.arg[1])
+}
+
+func (k *Kernel) putTimer(addr uint64) int64 {
+	var left, interval uint64
+	if t := k.itimer; t.armed {
+		left, interval = max(t.deadline, k.now+1000)-k.now, t.interval
+	}
+	if e := k.putTime(addr, interval, 1000); e != 0 {
+		return e
+	}
+	return k.putTime(addr+16, left, 1000)
+}

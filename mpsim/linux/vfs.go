@@ -1,0 +1,341 @@
+package linux
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"hindsight/mpsim/image"
+)
+
+// vfs is the file system that the guest sees: a tree in memory, and where that
+// has nothing, the directory of the host that was given, if any.
+//
+// Names are made absolute and ".." is taken by its letters before anything is
+// looked up; symbolic links inside the host directory are followed by os.Root,
+// which does not let them lead out of it.
+type vfs struct {
+	tree  *node
+	host  *hostRoot // nil without Config.Root
+	cwd   string
+	exe   string
+	next  uint64 // inode number
+	nodes int
+	quota int64 // bytes left for /tmp
+}
+
+// maxNodes bounds the files in /tmp.
+const maxNodes = 1 << 16
+
+func (v *vfs) inode() uint64 {
+	v.next++
+	return v.next
+}
+
+// openFiles builds the file system and opens the standard streams.
+func (k *Kernel) openFiles(img *image.Image, exe string) error {
+	v := &vfs{cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes}
+	k.vfs = v
+	if k.cfg.Root != "" {
+		root, err := os.OpenRoot(k.cfg.Root)
+		if err != nil {
+			return fmt.Errorf("root directory: %w", err)
+		}
+		v.host = &hostRoot{root, k.cfg.Writable}
+	}
+	v.tree = v.dir()
+	k.fillTree(img)
+
+	in := &inputStream{r: k.cfg.Stdin, lines: k.cfg.StdinLines}
+	out := &outputStream{w: k.cfg.Stdout, ino: 4}
+	errs := &outputStream{w: k.cfg.Stderr, ino: 5}
+	for fd, f := range []*openFile{
+		{file: in, path: "pipe:"},
+		{file: out, path: "pipe:", flags: openWriteOnly},
+		{file: errs, path: "pipe:", flags: openWriteOnly},
+	} {
+		k.files.set(fd, f, false)
+	}
+	return nil
+}
+
+// fillTree makes the files that every guest finds.
+func (k *Kernel) fillTree(img *image.Image) {
+	v := k.vfs
+	add := func(name string, n *node) {
+		at := v.tree
+		parts := strings.Split(strings.Trim(name, "/"), "/")
+		for _, p := range parts[:len(parts)-1] {
+			if at.children[p] == nil {
+				at.children[p] = v.dir()
+			}
+			at = at.children[p]
+		}
+		n.ino = v.inode()
+		if at.children[parts[len(parts)-1]] != nil {
+			return // a program that is called as one of the directories
+		}
+		at.children[parts[len(parts)-1]] = n
+	}
+	dev := func(minor uint64, fill func([]byte) int) *node {
+		ino := v.inode()
+		return &node{open: func() file { return &device{ino, 1<<8 | minor, fill} }}
+	}
+	text := func(make func() string) *node {
+		ino := v.inode()
+		return &node{open: func() file {
+			return &memFile{&memData{bytes: []byte(make()), links: 1}, stat{mode: modeRegular | 0o444, ino: ino, nlink: 1}}
+		}}
+	}
+	zero := func(p []byte) int { clear(p); return len(p) }
+	random := func(p []byte) int { k.random(p); return len(p) }
+	add("/dev/null", dev(3, func([]byte) int { return 0 }))
+	add("/dev/zero", dev(5, zero))
+	add("/dev/random", dev(8, random))
+	add("/dev/urandom", dev(9, random))
+	add("/proc/self/exe", &node{link: v.exe})
+	add("/proc/self/maps", text(k.procMaps))
+	add("/proc/self/cmdline", text(func() string { return strings.Join(k.cfg.Args, "\x00") + "\x00" }))
+	add("/proc/cpuinfo", text(k.procCPUInfo))
+	add("/proc/meminfo", text(k.procMeminfo))
+	online := func() string {
+		if k.cfg.CPUs == 1 {
+			return "0\n"
+		}
+		return "0-" + strconv.Itoa(k.cfg.CPUs-1) + "\n"
+	}
+	for _, name := range []string{"online", "possible", "present"} {
+		add("/sys/devices/system/cpu/"+name, text(online))
+	}
+	add(v.exe, &node{perm: 0o755, data: &memData{bytes: img.Data, links: 1}})
+	tmp := v.dir()
+	tmp.writable, tmp.perm = true, 0o777|0o1000
+	add("/tmp", tmp)
+	v.tree.children["proc"].children[strconv.Itoa(MainTID)] = v.tree.children["proc"].children["self"]
+}
+
+func (v *vfs) dir() *node {
+	return &node{ino: v.inode(), perm: 0o755, children: make(map[string]*node)}
+}
+
+// close closes the host files that are still open.
+func (v *vfs) close(k *Kernel) error {
+	for fd := range k.files.slots {
+		k.files.close(int32(fd))
+	}
+	if v.host != nil {
+		return v.host.root.Close()
+	}
+	return nil
+}
+
+func (k *Kernel) procMaps() string {
+	var b strings.Builder
+	for m := range k.space.VMAs() {
+		mode := "p"
+		if m.Shared {
+			mode = "s"
+		}
+		line := fmt.Sprintf("%08x-%08x %s%s 00000000 00:00 0", m.Start, m.End, m.Prot, mode)
+		if m.Name != "" {
+			line = fmt.Sprintf("%-72s %s", line, m.Name)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func (k *Kernel) procCPUInfo() string {
+	var b strings.Builder
+	for i := range k.cfg.CPUs {
+		fmt.Fprintf(&b, "processor\t: %d\nhart\t\t: %d\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\n\n", i, i)
+	}
+	return b.String()
+}
+
+func (k *Kernel) procMeminfo() string {
+	total := k.space.MaxBytes()
+	free := total - min(total, k.space.Resident())
+	return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\n", total>>10, free>>10, free>>10)
+}
+
+// inMemory gives the node at an absolute path. covered says that the path lies
+// in a part that only exists in memory, so that the host is not to be asked.
+func (v *vfs) inMemory(p string) (n *node, covered bool) {
+	n = v.tree
+	for i, part := range strings.Split(strings.Trim(p, "/"), "/") {
+		if part == "" {
+			return n, false
+		}
+		if n.children == nil {
+			return nil, true
+		}
+		next := n.children[part]
+		if next == nil {
+			return nil, i > 0 || covered
+		}
+		n, covered = next, true
+	}
+	return n, true
+}
+
+// resolve makes a path that the guest gave absolute.
+func (c *call) resolve(dirfd int32, addr uint64) (string, int64) {
+	name, e := c.pathArg(addr)
+	if e != 0 {
+		return "", e
+	}
+	if name == "" {
+		return "", -ENOENT
+	}
+	return c.absolute(dirfd, name)
+}
+
+// pathArg reads a path of the guest's.
+func (c *call) pathArg(addr uint64) (string, int64) {
+	name, ok, f := c.space.ReadCString(addr, maxPath)
+	if f != nil {
+		return "", c.fault(f)
+	}
+	if !ok {
+		return "", -ENAMETOOLONG
+	}
+	for _, part := range strings.Split(name, "/") {
+		if len(part) > 255 {
+			return "", -ENAMETOOLONG
+		}
+	}
+	return name, 0
+}
+
+const atFDCWD = -100
+
+// absolute makes a path absolute and simple. A trailing slash is kept as "/.",
+// which only a directory has.
+func (c *call) absolute(dirfd int32, name string) (string, int64) {
+	base := c.vfs.cwd
+	if !strings.HasPrefix(name, "/") && dirfd != atFDCWD {
+		f, e := c.files.get(dirfd)
+		if e != 0 {
+			return "", e
+		}
+		if _, ok := f.file.(directory); !ok {
+			return "", -ENOTDIR
+		}
+		base = f.path
+	}
+	if !strings.HasPrefix(name, "/") {
+		name = base + "/" + name
+	}
+	p := path.Clean("/" + name)
+	if p != "/" && (strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/.")) {
+		st, e := c.vfs.stat(p, true)
+		if e == 0 && st.mode&modeType != modeDir {
+			return "", -ENOTDIR
+		}
+	}
+	return p, 0
+}
+
+// stat looks a path up.
+func (v *vfs) stat(p string, follow bool) (stat, int64) {
+	n, covered := v.inMemory(p)
+	switch {
+	case n != nil && n.link != "" && follow:
+		return v.stat(n.link, false)
+	case n != nil && (n != v.tree || v.host == nil):
+		return n.stat(), 0
+	case covered || v.host == nil:
+		return stat{}, -ENOENT
+	}
+	return v.host.stat(p, follow)
+}
+
+// parentOf gives the directory in /tmp that holds, or would hold, a path.
+func (v *vfs) parentOf(p string) (dir *node, name string, e int64) {
+	dir, _ = v.inMemory(path.Dir(p))
+	switch {
+	case dir == nil:
+		return nil, "", -ENOENT
+	case !dir.isDir():
+		return nil, "", -ENOTDIR
+	case !dir.writable:
+		return nil, "", -EACCES
+	}
+	return dir, path.Base(p), 0
+}
+
+// open opens a path.
+func (v *vfs) open(p string, flags, perm uint32) (file, int64) {
+	n, covered := v.inMemory(p)
+	switch {
+	case n != nil && n.link != "":
+		if flags&openNoFollow != 0 {
+			return nil, -ELOOP
+		}
+		return v.open(n.link, flags, perm)
+	case n == nil && !covered && v.host != nil:
+		return v.host.open(p, flags, perm)
+	case n == nil && flags&openCreate == 0:
+		return nil, -ENOENT
+	case n == nil:
+		return v.create(p, perm)
+	}
+	return v.openNode(n, p, flags)
+}
+
+// create makes a file in /tmp and opens it.
+func (v *vfs) create(p string, perm uint32) (file, int64) {
+	dir, name, e := v.parentOf(p)
+	if e != 0 {
+		return nil, e
+	}
+	if v.nodes >= maxNodes {
+		return nil, -ENOSPC
+	}
+	v.nodes++
+	n := &node{ino: v.inode(), perm: perm & 0o777, writable: true, data: &memData{quota: &v.quota, links: 1}}
+	dir.children[name] = n
+	return v.openData(n), 0
+}
+
+func (v *vfs) openData(n *node) file {
+	n.data.links++
+	return &memFile{n.data, n.stat()}
+}
+
+// openNode opens what exists in memory.
+func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
+	switch {
+	case flags&(openCreate|openExcl) == openCreate|openExcl:
+		return nil, -EEXIST
+	case n.isDir():
+		if flags&(openAccess|openCreate) != 0 {
+			return nil, -EISDIR
+		}
+		d := &memDir{node: n}
+		if v.host != nil && n == v.tree {
+			d.more = func() []dirEntry {
+				list, _ := v.host.list(p)
+				return list
+			}
+		}
+		return d, 0
+	case flags&openDirectory != 0:
+		return nil, -ENOTDIR
+	case n.open != nil:
+		f := n.open()
+		if _, ok := f.(regular); ok && flags&openAccess != 0 {
+			return nil, -EACCES
+		}
+		return f, 0
+	case flags&openAccess != 0 && !n.writable:
+		return nil, -EACCES
+	}
+	if flags&openTrunc != 0 && n.writable {
+		n.data.resize(0)
+	}
+	return v.openData(n), 0
+}
