@@ -42,6 +42,8 @@ type Image struct {
 	Phdr      uint64
 	PhdrCount int
 	PhdrSize  int
+	// GP is the value of the global pointer, __global_pointer$; 0 if unknown.
+	GP uint64
 	// TLS is the initial image of thread-local storage; its zero value means
 	// that the program has none.
 	TLS TLS

@@ -208,6 +208,10 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 			file = name
 			continue
 		}
+		if name == "__global_pointer$" && index != elf.SHN_UNDEF {
+			m.GP = value + m.bias
+			continue
+		}
 		if name == "" || index == elf.SHN_UNDEF || index == elf.SHN_ABS || index == elf.SHN_COMMON {
 			continue
 		}

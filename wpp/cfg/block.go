@@ -1,0 +1,265 @@
+package cfg
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// Kind says how control takes an edge.
+type Kind uint8
+
+const (
+	Fall     Kind = iota // to the next instruction, the untaken side of a branch too
+	Taken                // the taken side of a branch
+	Jump                 // a direct jump
+	Indirect             // through a jump table
+	Return               // behind a call, when it has returned
+)
+
+var kindNames = [...]string{"fall", "taken", "jump", "indirect", "return"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind?"
+}
+
+// Block is a basic block.
+type Block struct {
+	PC     uint64
+	Bytes  uint32
+	Insts  uint32
+	End    event.End // EndFall also where another block begins behind it
+	Leaves bool      // control may go where no edge shows: a return, another function, an unknown target
+	Target uint64    // of EndBranch, EndJump, EndCall; else 0
+	Succs  []Succ    // in order of PC
+}
+
+// Succ is an edge to a block of the same function.
+type Succ struct {
+	PC   uint64 // where that block begins
+	To   uint32 // its index
+	Kind Kind
+	Back bool   // the edge closes a cycle of a depth-first search
+	Cut  bool   // a path that takes the edge ends here, and another begins behind it
+	Val  uint64 // otherwise, what the edge adds to the path's number
+}
+
+// Next is the address behind the block.
+func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
+
+// Succ finds the edge to the block at pc: what it adds to the path's number, or
+// that the path is cut. It is not ok when there is no such edge; a path that
+// goes on at pc nevertheless is to be cut.
+func (b *Block) Succ(pc uint64) (val uint64, cut, ok bool) {
+	s := b.Succs
+	i := 0
+	if len(s) > 4 {
+		i = sort.Search(len(s), func(i int) bool { return s[i].PC >= pc })
+	}
+	for ; i < len(s); i++ {
+		if s[i].PC == pc {
+			return s[i].Val, s[i].Cut, true
+		}
+	}
+	return 0, false, false
+}
+
+// inst is an instruction of a function while it is analysed.
+type inst struct {
+	rv.Inst
+	pc   uint64
+	end  event.End
+	stop bool // ends a block
+}
+
+// sweep is a function's code decoded from its start to its end.
+type sweep struct {
+	insts  []inst
+	leader []bool
+	tables map[int][]uint64 // targets of the indirect jump that is instruction i
+}
+
+// at is the index of the instruction at pc, or -1: pc is outside the function
+// or inside an instruction.
+func (s *sweep) at(pc uint64) int {
+	i := sort.Search(len(s.insts), func(i int) bool { return s.insts[i].pc >= pc })
+	if i < len(s.insts) && s.insts[i].pc == pc {
+		return i
+	}
+	return -1
+}
+
+// decode sweeps over the function's code.
+func (p *Program) decode(f *Function) *sweep {
+	s := &sweep{}
+	for pc := f.Start; pc < f.End; {
+		b := rv.Scan(pc, p.code, 0)
+		if len(b.Insts) == 0 {
+			break
+		}
+		for n, i := range b.Insts {
+			if pc >= f.End {
+				break
+			}
+			in := inst{Inst: i, pc: pc, end: event.EndFall, stop: i.Op == rv.OpFENCEI}
+			if n == len(b.Insts)-1 && b.End != event.EndFall {
+				in.end, in.stop = b.End, true
+			}
+			s.insts = append(s.insts, in)
+			pc += uint64(i.Len)
+		}
+	}
+	s.leader = make([]bool, len(s.insts))
+	return s
+}
+
+// mark makes the instruction at pc a beginning of a block, if it is one of the
+// function's.
+func (s *sweep) mark(pc uint64) {
+	if i := s.at(pc); i >= 0 {
+		s.leader[i] = true
+	}
+}
+
+// markLeaders finds the beginnings of blocks.
+func (s *sweep) markLeaders() {
+	for i := range s.insts {
+		in := &s.insts[i]
+		if i == 0 || s.insts[i-1].stop {
+			s.leader[i] = true
+		}
+		if in.end == event.EndBranch || in.end == event.EndJump || in.end == event.EndCall {
+			if t, ok := in.Target(in.pc); ok {
+				s.mark(t)
+			}
+		}
+		for _, t := range s.tables[i] {
+			s.mark(t)
+		}
+	}
+	// Where the simulator cuts a block that is too long, counted from each
+	// beginning. Cuts lie ahead, so one pass finds the cuts of cuts too.
+	for i := range s.insts {
+		if !s.leader[i] {
+			continue
+		}
+		j := i
+		for j < len(s.insts) && j-i < rv.MaxBlock {
+			j++
+			if s.insts[j-1].stop {
+				break
+			}
+		}
+		if j < len(s.insts) {
+			s.leader[j] = true
+		}
+	}
+}
+
+// analyse finds a function's blocks, edges and path numbers.
+func (p *Program) analyse(f *Function) body {
+	s := p.decode(f)
+	s.tables = p.jumpTables(f, s)
+	s.markLeaders()
+	var body body
+	var first []int // of each block, its first instruction
+	for i := range s.insts {
+		if s.leader[i] {
+			first = append(first, i)
+		}
+	}
+	index := func(pc uint64) (uint32, bool) {
+		i := s.at(pc)
+		if i < 0 || !s.leader[i] {
+			return 0, false
+		}
+		return uint32(sort.SearchInts(first, i)), true
+	}
+	for n, i := range first {
+		stop := len(s.insts)
+		if n+1 < len(first) {
+			stop = first[n+1]
+		}
+		last := &s.insts[stop-1]
+		b := Block{PC: s.insts[i].pc, Insts: uint32(stop - i), End: last.end}
+		b.Bytes = uint32(last.pc + uint64(last.Len) - b.PC)
+		b.addEdges(last, s.tables[stop-1], index)
+		body.blocks = append(body.blocks, b)
+	}
+	body.graph = make(Graph, len(body.blocks))
+	for v := range body.blocks {
+		for _, e := range body.blocks[v].Succs {
+			body.graph[v] = append(body.graph[v], int(e.To))
+		}
+	}
+	body.number()
+	return body
+}
+
+// addEdges gives the block the edges that its last instruction makes.
+func (b *Block) addEdges(last *inst, table []uint64, index func(uint64) (uint32, bool)) {
+	add := func(pc uint64, kind Kind) {
+		for _, e := range b.Succs {
+			if e.PC == pc {
+				return // both sides of a branch lead to the same place
+			}
+		}
+		if to, ok := index(pc); ok {
+			b.Succs = append(b.Succs, Succ{PC: pc, To: to, Kind: kind})
+		} else {
+			b.Leaves = true
+		}
+	}
+	next := b.Next()
+	switch b.End {
+	case event.EndFall, event.EndAtomic, event.EndSyscall:
+		add(next, Fall)
+	case event.EndBranch:
+		b.Target, _ = last.Target(last.pc)
+		add(next, Fall)
+		add(b.Target, Taken)
+	case event.EndJump:
+		b.Target, _ = last.Target(last.pc)
+		add(b.Target, Jump)
+	case event.EndCall, event.EndCallInd:
+		b.Target, _ = last.Target(last.pc)
+		add(next, Return)
+	case event.EndIndirect:
+		for _, t := range table { // each once
+			if to, ok := index(t); ok {
+				b.Succs = append(b.Succs, Succ{PC: t, To: to, Kind: Indirect})
+			}
+		}
+		b.Leaves = len(table) == 0
+	default: // EndReturn, EndTrap
+		b.Leaves = true
+	}
+	slices.SortFunc(b.Succs, func(x, y Succ) int { return cmp.Compare(x.PC, y.PC) })
+}
+
+// cuts says whether paths end at every edge of the block.
+func (b *Block) cuts() bool {
+	switch b.End {
+	case event.EndFall, event.EndBranch, event.EndJump, event.EndIndirect:
+		return false
+	}
+	return true
+}
+
+// number numbers the paths and copies the values into the edges.
+func (f *body) number() {
+	f.paths = Number(f.graph, func(v, _ int) bool { return f.blocks[v].cuts() }, MaxPaths)
+	back := f.graph.Retreating()
+	for v := range f.blocks {
+		for i := range f.blocks[v].Succs {
+			e := &f.blocks[v].Succs[i]
+			e.Back, e.Cut, e.Val = back[v][i], f.paths.cut[v][i], f.paths.val[v][i]
+		}
+	}
+}

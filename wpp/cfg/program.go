@@ -1,0 +1,260 @@
+package cfg
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sort"
+	"sync"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// maxRegion bounds the bytes of code that are analysed as one function where
+// there are no symbols.
+const maxRegion = 256 << 10
+
+// Program is the control flow of a whole program.
+type Program struct {
+	img   *image.Image
+	code  rv.Code
+	funcs []Function // in order of address; they do not overlap
+}
+
+// Ref names a block of a program. It depends on the program alone, not on what
+// was asked before.
+type Ref struct {
+	Func  uint32 // index of the function
+	Block uint32 // index of the block in it
+}
+
+// Function is a stretch of code that is analysed as a whole: what a function
+// symbol covers, or code between such stretches.
+type Function struct {
+	Name  string // the symbol's, demangled; "" where there is none
+	Index uint32
+	Start uint64 // first address
+	End   uint64 // address behind it
+
+	prog  *Program
+	once  sync.Once
+	body  body
+	trees sync.Once
+	flow  trees
+}
+
+// body is what analysing a function gives.
+type body struct {
+	blocks []Block
+	graph  Graph
+	paths  *Paths
+}
+
+// trees are made when they are first asked for.
+type trees struct {
+	dom, post *Tree
+	deps      [][]Dependence
+}
+
+// New prepares the control flow of a program: it divides the code into
+// functions and looks at none of them yet.
+func New(img *image.Image) *Program {
+	p := &Program{img: img}
+	p.code = func(addr uint64) (uint16, bool) {
+		b := img.Code(addr, 2)
+		if len(b) < 2 {
+			return 0, false
+		}
+		return binary.LittleEndian.Uint16(b), true
+	}
+	var starts []uint64
+	for _, s := range img.Symbols() {
+		if s.Addr%2 == 0 && (len(starts) == 0 || starts[len(starts)-1] != s.Addr) {
+			starts = append(starts, s.Addr)
+		}
+	}
+	for i := range img.Segments {
+		if s := &img.Segments[i]; s.Exec {
+			starts = p.addSegment(s.Addr+s.Addr%2, s.Addr+uint64(len(s.Data)), starts)
+		}
+	}
+	return p
+}
+
+// addSegment divides a segment at the function starts (ascending, of this and
+// later segments) and gives back those behind it.
+func (p *Program) addSegment(addr, end uint64, starts []uint64) []uint64 {
+	for len(starts) > 0 && starts[0] < addr {
+		starts = starts[1:]
+	}
+	for addr < end {
+		next := end
+		if len(starts) > 0 {
+			next = min(end, starts[0])
+		}
+		if next == addr { // a function begins here
+			s, _ := p.img.Func(addr)
+			starts = starts[1:]
+			next = end
+			if len(starts) > 0 {
+				next = min(end, starts[0])
+			}
+			stop := p.img.FuncEnd(addr)
+			if stop <= addr {
+				stop = next
+			}
+			stop = min(next, stop+stop%2)
+			p.add(s.Demangled(), addr, stop)
+			addr = stop
+			continue
+		}
+		next = min(next, addr+maxRegion)
+		p.add("", addr, next)
+		addr = next
+	}
+	return starts
+}
+
+func (p *Program) add(name string, start, end uint64) {
+	p.funcs = append(p.funcs, Function{Name: name, Index: uint32(len(p.funcs)), Start: start, End: end, prog: p})
+}
+
+// NumFuncs is the number of functions.
+func (p *Program) NumFuncs() int { return len(p.funcs) }
+
+// Func gives function i, nil when there is none.
+func (p *Program) Func(i uint32) *Function {
+	if uint64(i) >= uint64(len(p.funcs)) {
+		return nil
+	}
+	return &p.funcs[i]
+}
+
+// FuncAt gives the function whose code holds pc, nil when there is none.
+func (p *Program) FuncAt(pc uint64) *Function {
+	i := sort.Search(len(p.funcs), func(i int) bool { return p.funcs[i].Start > pc }) - 1
+	if i < 0 || pc >= p.funcs[i].End {
+		return nil
+	}
+	return &p.funcs[i]
+}
+
+// At gives the block that begins at pc.
+func (p *Program) At(pc uint64) (Ref, bool) {
+	r, ok := p.Find(pc)
+	if !ok || p.funcs[r.Func].body.blocks[r.Block].PC != pc {
+		return Ref{}, false
+	}
+	return r, true
+}
+
+// Find gives the block that pc is in.
+func (p *Program) Find(pc uint64) (Ref, bool) {
+	f := p.FuncAt(pc)
+	if f == nil {
+		return Ref{}, false
+	}
+	blocks := f.Blocks()
+	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].PC > pc }) - 1
+	if i < 0 || pc >= blocks[i].Next() {
+		return Ref{}, false
+	}
+	return Ref{f.Index, uint32(i)}, true
+}
+
+// Block gives the block that r names, nil when there is none.
+func (p *Program) Block(r Ref) *Block {
+	f := p.Func(r.Func)
+	if f == nil {
+		return nil
+	}
+	if blocks := f.Blocks(); uint64(r.Block) < uint64(len(blocks)) {
+		return &blocks[r.Block]
+	}
+	return nil
+}
+
+// NumPaths is the number of paths that begin at a block: their numbers are less
+// than that. It is 0 when there is no such block.
+func (p *Program) NumPaths(r Ref) uint64 {
+	if p.Block(r) == nil {
+		return 0
+	}
+	return p.funcs[r.Func].body.paths.NumPaths(int(r.Block))
+}
+
+// Decode gives the blocks of a path from its first block and its number. The
+// error wraps ErrPath.
+func (p *Program) Decode(start Ref, number uint64) ([]Ref, error) {
+	if p.Block(start) == nil {
+		return nil, fmt.Errorf("%w: no block %d in function %d", ErrPath, start.Block, start.Func)
+	}
+	nodes, err := p.funcs[start.Func].body.paths.Decode(int(start.Block), number)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]Ref, len(nodes))
+	for i, v := range nodes {
+		refs[i] = Ref{start.Func, uint32(v)}
+	}
+	return refs, nil
+}
+
+// Insts decodes the instructions of a block.
+func (p *Program) Insts(r Ref) []rv.Inst {
+	b := p.Block(r)
+	if b == nil {
+		return nil
+	}
+	return rv.Scan(b.PC, p.code, int(b.Insts)).Insts
+}
+
+// Sites lists the plain accesses of a block in execution order.
+func (p *Program) Sites(r Ref) []event.Site {
+	b := p.Block(r)
+	if b == nil {
+		return nil
+	}
+	s := rv.Scan(b.PC, p.code, int(b.Insts))
+	return s.Sites()
+}
+
+// Blocks are the function's blocks in order of address. They are shared and
+// must not be changed.
+func (f *Function) Blocks() []Block {
+	f.once.Do(func() { f.body = f.prog.analyse(f) })
+	return f.body.blocks
+}
+
+// Graph is the function's control flow; its nodes are the blocks and the edges
+// of a node are the block's Succs. It is shared and must not be changed.
+func (f *Function) Graph() Graph {
+	f.Blocks()
+	return f.body.graph
+}
+
+func (f *Function) grow() *trees {
+	f.trees.Do(func() {
+		blocks, g := f.Blocks(), f.body.graph
+		f.flow.dom = g.Dominators()
+		f.flow.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
+		f.flow.deps = g.ControlDependence(f.flow.post)
+	})
+	return &f.flow
+}
+
+// Dominators is the dominator tree of the function's blocks.
+func (f *Function) Dominators() *Tree { return f.grow().dom }
+
+// PostDominators is the post-dominator tree of the function's blocks.
+func (f *Function) PostDominators() *Tree { return f.grow().post }
+
+// ControlDependence gives what block i is control dependent on: pairs of a
+// block and the index of one of its Succs.
+func (f *Function) ControlDependence(i uint32) []Dependence {
+	if deps := f.grow().deps; uint64(i) < uint64(len(deps)) {
+		return deps[i]
+	}
+	return nil
+}
