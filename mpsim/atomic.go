@@ -1,0 +1,221 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/mem"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// reservation is what an LR leaves for its SC. As in qemu, the SC succeeds when
+// it is to the same address and memory still holds the value that was loaded.
+type reservation struct {
+	valid       bool
+	addr, value uint64
+	mode        event.Mode // of the LR
+}
+
+// pendingLoad is the event of an LR that waits for its SC: a success makes the
+// two one AtomicRMW, anything else leaves an AtomicLoad.
+type pendingLoad struct {
+	valid bool
+	event event.Event
+}
+
+// granule is the unit in which atomic accesses are told apart for elision.
+const granuleMask = ^uint64(7)
+
+// atomic executes the atomic access that ends b, and emits its event.
+func (h *Hart) atomic(b *block, o *op) bool {
+	in := &b.code.Insts[len(b.code.Insts)-1]
+	addr := h.X[in.Rs1&31]
+	access, size, plain := in.Mem()
+	if plain {
+		addr += uint64(int64(in.Imm))
+		return h.atomicPlain(b, in, access, addr, uint64(size))
+	}
+	width := uint64(in.AtomicSize())
+	if addr&(width-1) != 0 {
+		h.fault = &mem.Fault{Addr: addr, Access: mem.Write}
+		h.failed = stopAlign
+		return false
+	}
+	e := event.Event{Size: uint32(width), Mode: b.code.Mode, PC: b.lastPC(), Obj: addr}
+	switch in.Op {
+	case rv.OpLRW, rv.OpLRD:
+		return h.loadReserved(in, e)
+	case rv.OpSCW, rv.OpSCD:
+		return h.storeConditional(in, e)
+	}
+	page := h.writable(addr)
+	if page == nil {
+		return false
+	}
+	operand := h.X[in.Rs2&31]
+	if width == 4 {
+		old := uint64(int64(int32(load32(page, addr))))
+		store32(page, addr, uint32(combine(in.Op-rv.OpAMOSWAPW+rv.OpAMOSWAPD, old, uint64(int64(int32(operand))))))
+		h.X[in.Rd&31] = old
+	} else {
+		old := load64(page, addr)
+		store64(page, addr, combine(in.Op, old, operand))
+		h.X[in.Rd&31] = old
+	}
+	h.wrote(addr, width)
+	e.Kind = event.AtomicRMW
+	if in.Rd == 0 && (in.Op == rv.OpAMOSWAPW || in.Op == rv.OpAMOSWAPD) {
+		e.Kind = event.AtomicStore
+	}
+	h.atomicWrite(e)
+	return true
+}
+
+// combine is the new value of an AMO; the operations on words are done on
+// sign-extended values, which keeps both orders.
+func combine(code rv.Op, old, operand uint64) uint64 {
+	switch code {
+	case rv.OpAMOADDD:
+		return old + operand
+	case rv.OpAMOXORD:
+		return old ^ operand
+	case rv.OpAMOANDD:
+		return old & operand
+	case rv.OpAMOORD:
+		return old | operand
+	case rv.OpAMOMIND:
+		return uint64(min(int64(old), int64(operand)))
+	case rv.OpAMOMAXD:
+		return uint64(max(int64(old), int64(operand)))
+	case rv.OpAMOMINUD:
+		return min(old, operand)
+	case rv.OpAMOMAXUD:
+		return max(old, operand)
+	}
+	return operand
+}
+
+// atomicPlain executes an acquire load or a release store.
+func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, size uint64) bool {
+	e := event.Event{Size: uint32(size), Mode: b.code.Mode, PC: b.lastPC(), Obj: addr}
+	if access == event.Write {
+		if !h.store(addr, size, h.X[in.Rs2&31]) {
+			return false
+		}
+		e.Kind = event.AtomicStore
+		h.atomicWrite(e)
+		return true
+	}
+	v, ok := h.load(addr, size)
+	if !ok {
+		return false
+	}
+	switch in.Op {
+	case rv.OpLB:
+		v = uint64(int64(int8(v)))
+	case rv.OpLH:
+		v = uint64(int64(int16(v)))
+	case rv.OpLW:
+		v = uint64(int64(int32(v)))
+	}
+	h.X[in.Rd&31] = v
+	e.Kind = event.AtomicLoad
+	if h.recording && h.acquires(e) {
+		h.m.rec.event(h, e)
+	}
+	return true
+}
+
+func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
+	v, ok := h.load(e.Obj, uint64(e.Size))
+	if !ok {
+		return false
+	}
+	if e.Size == 4 {
+		v = uint64(int64(int32(v)))
+	}
+	h.X[in.Rd&31] = v
+	h.reserved = reservation{true, e.Obj, v, e.Mode}
+	if h.recording {
+		h.keepLoad()
+		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
+		e.At = uint32(len(h.m.rec.batch.Blocks))
+		h.pending = pendingLoad{true, e}
+	}
+	return true
+}
+
+func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
+	r := h.reserved
+	h.reserved.valid = false
+	page := h.writable(e.Obj)
+	if page == nil {
+		return false
+	}
+	var now uint64
+	if e.Size == 4 {
+		now = uint64(int64(int32(load32(page, e.Obj))))
+	} else {
+		now = load64(page, e.Obj)
+	}
+	if !r.valid || r.addr != e.Obj || now != r.value {
+		h.X[in.Rd&31] = 1
+		h.keepLoad()
+		return true
+	}
+	if e.Size == 4 {
+		store32(page, e.Obj, uint32(h.X[in.Rs2&31]))
+	} else {
+		store64(page, e.Obj, h.X[in.Rs2&31])
+	}
+	h.X[in.Rd&31] = 0
+	h.wrote(e.Obj, uint64(e.Size))
+	h.pending.valid = false
+	e.Kind = event.AtomicRMW
+	e.Mode |= r.mode
+	h.atomicWrite(e)
+	return true
+}
+
+// keepLoad gives up waiting for the SC of an LR: it was a load.
+func (h *Hart) keepLoad() {
+	if !h.pending.valid {
+		return
+	}
+	h.pending.valid = false
+	e := h.pending.event
+	if e.Mode&event.Acquire != 0 && !h.acquires(e) {
+		return
+	}
+	rec := h.m.rec
+	rec.batch.Events = append(rec.batch.Events, e)
+}
+
+// acquires tells whether an atomic load has something new to acquire: whether
+// anything was written atomically to the granule since this thread acquired
+// from it last. It counts as acquired from then on.
+func (h *Hart) acquires(e event.Event) bool {
+	g := e.Obj & granuleMask
+	version := h.m.versions[g]
+	if seen, ever := h.seen[g]; ever && seen == version {
+		return false
+	}
+	h.seen[g] = version
+	return true
+}
+
+// atomicWrite emits the event of an atomic access that wrote, and begins a new
+// version of its granule. What the thread itself wrote holds nothing new for
+// it, provided that it held nothing new before.
+func (h *Hart) atomicWrite(e event.Event) {
+	if !h.recording {
+		return
+	}
+	g := e.Obj & granuleMask
+	version := h.m.versions[g]
+	seen, ever := h.seen[g]
+	upToDate := ever && seen == version || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
+	h.m.versions[g] = version + 1
+	if upToDate {
+		h.seen[g] = version + 1
+	}
+	h.m.rec.event(h, e)
+}

@@ -1,0 +1,312 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/mem"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// op is an instruction as exec wants it: operands unpacked, immediates
+// absolute where the place of the instruction matters.
+type op struct {
+	code     rv.Op
+	rd, rs1  uint8
+	rs2, rs3 uint8
+	rm       uint8 // rounding mode field of floating-point operations
+	site     uint8 // of a plain access: its place among the block's sites
+	imm      int64
+}
+
+// Operations of exec that are no instruction of their own, or that stand for
+// several which are told apart elsewhere.
+const (
+	opZero     = rv.NumOps + iota // x0 = 0, behind an instruction that wrote x0
+	opLI                          // rd = imm
+	opMV                          // rd = rs1
+	opFloat                       // see Hart.float; the instruction is found by its place
+	opCSR                         //
+	opAtomic                      // AMO, LR, SC, acquire load, release store
+	opJump                        // to block.target
+	opJumpLink                    // the same, rd = block.next
+	opCall                        // the same, a call
+	opCallReg                     //
+	opReturn                      //
+	opJumpReg                     //
+	opFall                        // to block.next
+	opFenceI                      //
+)
+
+// noID is the id of a block that was not recorded yet.
+const noID = ^event.BlockID(0)
+
+// noHook is the hook number of a block that does not begin a hooked function.
+const noHook = -1
+
+// block is a decoded block. Blocks are linked directly to the blocks that
+// followed them, except to those that begin hooked functions.
+type block struct {
+	pc     uint64
+	next   uint64 // address behind the block
+	target uint64 // where its direct jump goes
+	ops    []op
+	taken  *block // at target, once executed
+	fall   *block // at next, once executed
+	insts  uint32
+	sites  uint32
+	id     event.BlockID
+	hook   int32
+	ord    []uint8 // for each op, the place of its instruction in code.Insts
+	code   rv.Block
+}
+
+// address is that of the instruction that ops[i] was made from.
+func (b *block) address(i int) uint64 {
+	pc := b.pc
+	for n := range b.ord[i] {
+		pc += uint64(b.code.Insts[n].Len)
+	}
+	return pc
+}
+
+// last is the address of the block's last instruction.
+func (b *block) lastPC() uint64 {
+	return b.next - uint64(b.code.Insts[len(b.code.Insts)-1].Len)
+}
+
+// codePage holds the blocks that begin in one page, by half-word.
+type codePage [mem.PageSize / 2]*block
+
+// codeCache is every decoded block.
+type codeCache struct {
+	pages map[uint64]*codePage // by page number; also those into which a block only extends
+	// known remembers which blocks were recorded at an address, so that a block
+	// that is decoded again as it was keeps its number.
+	known      map[uint64][]*block
+	generation uint64 // mem.Space.CodeGeneration as of which it holds
+	hooks      map[uint64]int
+}
+
+// fetch reads 16 bits of executable memory.
+func (m *Machine) fetch(addr uint64) (uint16, bool) {
+	if addr&1 != 0 {
+		return 0, false
+	}
+	page, fault := m.space.Page(addr>>mem.PageShift, mem.Exec)
+	if fault != nil {
+		return 0, false
+	}
+	return load16(page, addr), true
+}
+
+// chained gives the block at pc for a direct link to it; nil when the block
+// needs attention before it runs.
+func (m *Machine) chained(pc uint64) *block {
+	b := m.lookup(pc)
+	if b == nil || b.hook != noHook {
+		return nil
+	}
+	return b
+}
+
+// lookup gives the block at pc, decoding it if need be; nil when its first
+// instruction cannot be fetched.
+func (m *Machine) lookup(pc uint64) *block {
+	if page := m.code.pages[pc>>mem.PageShift]; page != nil && pc&1 == 0 {
+		if b := page[pc%mem.PageSize>>1]; b != nil {
+			return b
+		}
+	}
+	scanned := rv.Scan(pc, m.fetch, 0)
+	if len(scanned.Insts) == 0 {
+		return nil
+	}
+	b := translate(scanned)
+	b.hook = noHook
+	if fn, hooked := m.code.hooks[pc]; hooked {
+		b.hook = int32(fn)
+	}
+	for _, old := range m.code.known[pc] {
+		if sameCode(&old.code, &b.code) {
+			b.id = old.id
+		}
+	}
+	m.holdCode(pc >> mem.PageShift)[pc%mem.PageSize>>1] = b
+	m.holdCode((b.next - 1) >> mem.PageShift)
+	return b
+}
+
+// holdCode notes that a page holds decoded code: stores into it are watched
+// from now on.
+func (m *Machine) holdCode(vpn uint64) *codePage {
+	page := m.code.pages[vpn]
+	if page == nil {
+		page = new(codePage)
+		m.code.pages[vpn] = page
+		for _, h := range m.harts {
+			h.forgetWrites(vpn)
+		}
+	}
+	return page
+}
+
+// flushCode forgets all decoded code. What runs at the moment runs on to the
+// end of its block.
+func (m *Machine) flushCode() {
+	for _, page := range m.code.pages {
+		for _, b := range page {
+			if b != nil {
+				b.taken, b.fall = nil, nil
+				if b.id != noID {
+					m.remember(b)
+				}
+			}
+		}
+	}
+	clear(m.code.pages)
+	for _, h := range m.harts {
+		h.forgetJumps()
+	}
+}
+
+func (m *Machine) remember(b *block) {
+	for _, old := range m.code.known[b.pc] {
+		if old.id == b.id {
+			return
+		}
+	}
+	m.code.known[b.pc] = append(m.code.known[b.pc], b)
+}
+
+func sameCode(a, b *rv.Block) bool {
+	if a.PC != b.PC || a.Bytes != b.Bytes || a.End != b.End || a.Mode != b.Mode || len(a.Insts) != len(b.Insts) {
+		return false
+	}
+	for n := range a.Insts {
+		if a.Insts[n] != b.Insts[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// translate makes the operations of a block.
+func translate(code rv.Block) *block {
+	b := &block{
+		pc: code.PC, next: code.PC + uint64(code.Bytes), target: code.Target,
+		insts: uint32(len(code.Insts)), id: noID, code: code,
+	}
+	pc := code.PC
+	for n, i := range code.Insts {
+		last := n == len(code.Insts)-1
+		o := op{code: i.Op, rd: i.Rd, rs1: i.Rs1, rs2: i.Rs2, rs3: i.Rs3, rm: i.RM, imm: int64(i.Imm)}
+		_, _, access := i.Mem()
+		switch {
+		case last && code.End == event.EndAtomic:
+			o.code = opAtomic
+		case last && code.End != event.EndFall:
+			o.code = ending(code.End, i)
+		case access:
+			o.site = uint8(b.sites)
+			b.sites++
+		default:
+			translateALU(&o, i, pc)
+		}
+		if o.code != opDrop {
+			b.emit(o, n)
+		}
+		if defs := i.Rd == 0 && o.code != opDrop; defs && writesX0(i) {
+			b.emit(op{code: opZero}, n)
+		}
+		pc += uint64(i.Len)
+	}
+	if code.End == event.EndFall || code.End == event.EndAtomic {
+		if b.ops == nil || b.ops[len(b.ops)-1].code != opFenceI {
+			b.emit(op{code: opFall}, len(code.Insts)-1)
+		}
+	}
+	return b
+}
+
+func (b *block) emit(o op, n int) {
+	b.ops = append(b.ops, o)
+	b.ord = append(b.ord, uint8(n))
+}
+
+// opDrop marks an instruction without effect.
+const opDrop = opFenceI + 1
+
+// writesX0 tells instructions whose execution would leave something in x0,
+// which has to be zeroed again.
+func writesX0(i rv.Inst) bool {
+	if i.Atomic() {
+		return true
+	}
+	switch i.Op {
+	case rv.OpLB, rv.OpLBU, rv.OpLH, rv.OpLHU, rv.OpLW, rv.OpLWU, rv.OpLD,
+		rv.OpFCVTWS, rv.OpFCVTWUS, rv.OpFCVTLS, rv.OpFCVTLUS, rv.OpFCVTWD, rv.OpFCVTWUD, rv.OpFCVTLD, rv.OpFCVTLUD,
+		rv.OpFEQS, rv.OpFLTS, rv.OpFLES, rv.OpFEQD, rv.OpFLTD, rv.OpFLED, rv.OpFCLASSS, rv.OpFCLASSD,
+		rv.OpFMVXW, rv.OpFMVXD, rv.OpCSRRW, rv.OpCSRRS, rv.OpCSRRC, rv.OpCSRRWI, rv.OpCSRRSI, rv.OpCSRRCI:
+		return true
+	}
+	return false
+}
+
+// ending is the operation for the instruction that ends a block.
+func ending(end event.End, i rv.Inst) rv.Op {
+	switch end {
+	case event.EndJump:
+		if i.Rd != 0 {
+			return opJumpLink
+		}
+		return opJump
+	case event.EndCall:
+		return opCall
+	case event.EndCallInd:
+		return opCallReg
+	case event.EndReturn:
+		return opReturn
+	case event.EndIndirect:
+		return opJumpReg
+	}
+	return i.Op
+}
+
+// translateALU settles an instruction in the middle of a block.
+func translateALU(o *op, i rv.Inst, pc uint64) {
+	switch {
+	case i.Op == rv.OpFENCEI:
+		o.code = opFenceI
+	case i.Op >= rv.OpCSRRW && i.Op <= rv.OpCSRRCI:
+		o.code = opCSR
+	case i.Op >= rv.OpFLW:
+		if !inExec(i.Op) {
+			o.code, o.imm = opFloat, int64(i.Op)
+		}
+		switch i.Op {
+		case rv.OpFADDD, rv.OpFSUBD, rv.OpFMULD, rv.OpFMADDD, rv.OpFNMSUBD:
+			o.imm = int64(i.Op)
+		}
+	case i.Op == rv.OpFENCE || i.Rd == 0:
+		o.code = opDrop
+	case i.Op == rv.OpLUI:
+		o.code = opLI
+	case i.Op == rv.OpAUIPC:
+		o.code, o.imm = opLI, int64(pc+uint64(int64(i.Imm)))
+	case i.Op == rv.OpADDI && i.Rs1 == 0:
+		o.code = opLI
+	case i.Op == rv.OpADDI && i.Imm == 0:
+		o.code = opMV
+	case i.Op == rv.OpADD && i.Rs1 == 0:
+		o.code, o.rs1 = opMV, i.Rs2
+	}
+}
+
+// inExec tells the floating-point operations that exec does itself.
+func inExec(code rv.Op) bool {
+	switch code {
+	case rv.OpFADDD, rv.OpFSUBD, rv.OpFMULD, rv.OpFMADDD, rv.OpFNMSUBD, rv.OpFSGNJD, rv.OpFSGNJND, rv.OpFSGNJXD,
+		rv.OpFMVXD, rv.OpFMVDX, rv.OpFMVXW, rv.OpFMVWX:
+		return true
+	}
+	return false
+}

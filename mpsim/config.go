@@ -1,0 +1,86 @@
+package mpsim
+
+import (
+	"errors"
+	"io"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/event"
+)
+
+// Policy is how the scheduler chooses the next thread and how long it runs.
+type Policy uint8
+
+const (
+	// RoundRobin gives each runnable thread a fixed quantum in turn.
+	RoundRobin Policy = iota
+	// Random gives a thread that chance chooses a quantum of chance length, on
+	// average Config.Quantum, from Config.Seed.
+	Random
+)
+
+var policyNames = [...]string{"rr", "random"}
+
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return "policy?"
+}
+
+// ParsePolicy is the inverse of [Policy.String].
+func ParsePolicy(s string) (Policy, bool) {
+	for p, name := range policyNames {
+		if name == s {
+			return Policy(p), true
+		}
+	}
+	return 0, false
+}
+
+// DefaultQuantum is the quantum of a Config that gives none, in instructions.
+const DefaultQuantum = 10000
+
+// Config is a run to be made. Only Image is needed.
+type Config struct {
+	Image *image.Image
+
+	Args  []string // argv; empty means {"program"}
+	Env   []string // "NAME=value"
+	Stdin io.Reader
+	// Stdout and Stderr get what the guest writes; nil throws it away.
+	Stdout, Stderr io.Writer
+
+	// Root is a directory that the guest sees as "/"; "" means none. It can
+	// only be read unless Writable.
+	Root     string
+	Writable bool
+	CPUs     int // processors that the guest sees; 0 means 8
+
+	Policy  Policy
+	Seed    uint64 // of the scheduler and of all that looks random to the guest
+	Quantum int    // instructions a thread runs before another may; 0 means DefaultQuantum
+
+	MaxInsts  uint64 // the run ends after about so many instructions; 0 means no limit
+	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes
+
+	// Observer is told what happens; nil records nothing.
+	Observer event.Observer
+	// Hooks is called when a hart enters the functions at HookAt, which maps
+	// addresses to the function numbers that Hooks knows. Without Observer
+	// hooks are called all the same.
+	Hooks  Hooks
+	HookAt map[uint64]int
+}
+
+// ErrConfig wraps what is wrong with a Config.
+var ErrConfig = errors.New("mpsim: bad configuration")
+
+func (c *Config) kernel() linux.Config {
+	return linux.Config{
+		Args: c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
+		Root: c.Root, Writable: c.Writable,
+	}
+}

@@ -1,0 +1,545 @@
+package mpsim
+
+import (
+	"math"
+	"math/bits"
+
+	"hindsight/mpsim/rv"
+)
+
+// stop is why exec came back.
+type stop uint8
+
+const (
+	stopNext    stop = iota // the block at PC has to be looked up: it is hooked, or cannot be fetched
+	stopQuantum             // Hart.left is used up
+	stopWatch               // a jump went to Hart.watch
+	stopSyscall             // an ecall was executed; PC is behind it
+	stopFault               // Hart.fault says what access failed; PC is at the instruction
+	stopAlign               // an atomic access at Hart.fault.Addr is not aligned
+	stopIllegal             // PC is at an instruction that is none
+	stopBreak               // PC is at an ebreak
+)
+
+// exec runs the hart from block b on until something needs attention. It is
+// the inner loop of the simulator: no allocation, no interface call, and no
+// work for an instruction but the instruction's own.
+//
+// A block's last operation finds the block that follows, from the pointer that
+// the first execution left there, and `continue`s the outer loop. Operations
+// that can fault leave by `goto failed` with the block as it was up to them.
+//
+// The window receives the address of each plain access, in the order of the
+// block's sites: the place in the batch when the block is recorded, else
+// memory that nobody reads. That one store is cheaper than a second copy of
+// this function or a test.
+func (h *Hart) exec(b *block) stop {
+	x, f := &h.X, &h.F
+	recording := h.recording
+	window := &h.scrap
+	var i int
+	var o *op
+	var next *block
+	var target uint64
+blocks:
+	for {
+		if h.left <= 0 {
+			h.PC = b.pc
+			return stopQuantum
+		}
+		if recording {
+			window = h.m.rec.block(h, b)
+		}
+		h.left -= int64(b.insts)
+		h.last = b
+		ops := b.ops
+		for i = range ops {
+			o = &ops[i]
+			switch o.code {
+			case opZero:
+				x[0] = 0
+			case opLI:
+				x[o.rd&31] = uint64(o.imm)
+			case opMV:
+				x[o.rd&31] = x[o.rs1&31]
+			case rv.OpADDI:
+				x[o.rd&31] = x[o.rs1&31] + uint64(o.imm)
+			case rv.OpSLTI:
+				x[o.rd&31] = less(int64(x[o.rs1&31]) < o.imm)
+			case rv.OpSLTIU:
+				x[o.rd&31] = less(x[o.rs1&31] < uint64(o.imm))
+			case rv.OpXORI:
+				x[o.rd&31] = x[o.rs1&31] ^ uint64(o.imm)
+			case rv.OpORI:
+				x[o.rd&31] = x[o.rs1&31] | uint64(o.imm)
+			case rv.OpANDI:
+				x[o.rd&31] = x[o.rs1&31] & uint64(o.imm)
+			case rv.OpSLLI:
+				x[o.rd&31] = x[o.rs1&31] << (uint64(o.imm) & 63)
+			case rv.OpSRLI:
+				x[o.rd&31] = x[o.rs1&31] >> (uint64(o.imm) & 63)
+			case rv.OpSRAI:
+				x[o.rd&31] = uint64(int64(x[o.rs1&31]) >> (uint64(o.imm) & 63))
+			case rv.OpADD:
+				x[o.rd&31] = x[o.rs1&31] + x[o.rs2&31]
+			case rv.OpSUB:
+				x[o.rd&31] = x[o.rs1&31] - x[o.rs2&31]
+			case rv.OpSLL:
+				x[o.rd&31] = x[o.rs1&31] << (x[o.rs2&31] & 63)
+			case rv.OpSLT:
+				x[o.rd&31] = less(int64(x[o.rs1&31]) < int64(x[o.rs2&31]))
+			case rv.OpSLTU:
+				x[o.rd&31] = less(x[o.rs1&31] < x[o.rs2&31])
+			case rv.OpXOR:
+				x[o.rd&31] = x[o.rs1&31] ^ x[o.rs2&31]
+			case rv.OpSRL:
+				x[o.rd&31] = x[o.rs1&31] >> (x[o.rs2&31] & 63)
+			case rv.OpSRA:
+				x[o.rd&31] = uint64(int64(x[o.rs1&31]) >> (x[o.rs2&31] & 63))
+			case rv.OpOR:
+				x[o.rd&31] = x[o.rs1&31] | x[o.rs2&31]
+			case rv.OpAND:
+				x[o.rd&31] = x[o.rs1&31] & x[o.rs2&31]
+			case rv.OpADDIW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) + int32(o.imm)))
+			case rv.OpSLLIW:
+				x[o.rd&31] = uint64(int64(int32(uint32(x[o.rs1&31]) << (uint64(o.imm) & 31))))
+			case rv.OpSRLIW:
+				x[o.rd&31] = uint64(int64(int32(uint32(x[o.rs1&31]) >> (uint64(o.imm) & 31))))
+			case rv.OpSRAIW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) >> (uint64(o.imm) & 31)))
+			case rv.OpADDW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) + int32(x[o.rs2&31])))
+			case rv.OpSUBW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) - int32(x[o.rs2&31])))
+			case rv.OpSLLW:
+				x[o.rd&31] = uint64(int64(int32(uint32(x[o.rs1&31]) << (x[o.rs2&31] & 31))))
+			case rv.OpSRLW:
+				x[o.rd&31] = uint64(int64(int32(uint32(x[o.rs1&31]) >> (x[o.rs2&31] & 31))))
+			case rv.OpSRAW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) >> (x[o.rs2&31] & 31)))
+
+			case rv.OpMUL:
+				x[o.rd&31] = x[o.rs1&31] * x[o.rs2&31]
+			case rv.OpMULW:
+				x[o.rd&31] = uint64(int64(int32(x[o.rs1&31]) * int32(x[o.rs2&31])))
+			case rv.OpMULHU:
+				x[o.rd&31], _ = bits.Mul64(x[o.rs1&31], x[o.rs2&31])
+			case rv.OpMULH, rv.OpMULHSU, rv.OpDIV, rv.OpDIVU, rv.OpREM, rv.OpREMU,
+				rv.OpDIVW, rv.OpDIVUW, rv.OpREMW, rv.OpREMUW:
+				x[o.rd&31] = divide(o.code, x[o.rs1&31], x[o.rs2&31])
+
+			case rv.OpLB:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page1 {
+					x[o.rd&31] = uint64(int64(int8(e.page[a&offset])))
+				} else {
+					v, ok := h.load(a, 1)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = uint64(int64(int8(v)))
+				}
+			case rv.OpLBU:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page1 {
+					x[o.rd&31] = uint64(e.page[a&offset])
+				} else {
+					v, ok := h.load(a, 1)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = v
+				}
+			case rv.OpLH:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page2 {
+					x[o.rd&31] = uint64(int64(int16(load16(e.page, a))))
+				} else {
+					v, ok := h.load(a, 2)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = uint64(int64(int16(v)))
+				}
+			case rv.OpLHU:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page2 {
+					x[o.rd&31] = uint64(load16(e.page, a))
+				} else {
+					v, ok := h.load(a, 2)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = v
+				}
+			case rv.OpLW:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page4 {
+					x[o.rd&31] = uint64(int64(int32(load32(e.page, a))))
+				} else {
+					v, ok := h.load(a, 4)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = uint64(int64(int32(v)))
+				}
+			case rv.OpLWU:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page4 {
+					x[o.rd&31] = uint64(load32(e.page, a))
+				} else {
+					v, ok := h.load(a, 4)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = v
+				}
+			case rv.OpLD:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page8 {
+					x[o.rd&31] = load64(e.page, a)
+				} else {
+					v, ok := h.load(a, 8)
+					if !ok {
+						goto failed
+					}
+					x[o.rd&31] = v
+				}
+			case rv.OpFLW:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page4 {
+					f[o.rd&31] = boxed | uint64(load32(e.page, a))
+				} else {
+					v, ok := h.load(a, 4)
+					if !ok {
+						goto failed
+					}
+					f[o.rd&31] = boxed | v
+				}
+			case rv.OpFLD:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.reads[a>>12&tlbMask]; e.tag == a&page8 {
+					f[o.rd&31] = load64(e.page, a)
+				} else {
+					v, ok := h.load(a, 8)
+					if !ok {
+						goto failed
+					}
+					f[o.rd&31] = v
+				}
+			case rv.OpSB:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page1 {
+					e.page[a&offset] = uint8(x[o.rs2&31])
+				} else if !h.store(a, 1, x[o.rs2&31]) {
+					goto failed
+				}
+			case rv.OpSH:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page2 {
+					store16(e.page, a, uint16(x[o.rs2&31]))
+				} else if !h.store(a, 2, x[o.rs2&31]) {
+					goto failed
+				}
+			case rv.OpSW:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page4 {
+					store32(e.page, a, uint32(x[o.rs2&31]))
+				} else if !h.store(a, 4, x[o.rs2&31]) {
+					goto failed
+				}
+			case rv.OpSD:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page8 {
+					store64(e.page, a, x[o.rs2&31])
+				} else if !h.store(a, 8, x[o.rs2&31]) {
+					goto failed
+				}
+			case rv.OpFSW:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page4 {
+					store32(e.page, a, uint32(f[o.rs2&31]))
+				} else if !h.store(a, 4, f[o.rs2&31]) {
+					goto failed
+				}
+			case rv.OpFSD:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if e := &h.writes[a>>12&tlbMask]; e.tag == a&page8 {
+					store64(e.page, a, f[o.rs2&31])
+				} else if !h.store(a, 8, f[o.rs2&31]) {
+					goto failed
+				}
+
+			// Floating-point: the common cases that the host computes the same
+			// way (see Hart.exact), everything else in float.
+			case rv.OpFADDD:
+				if h.exact(o.rm) {
+					v := math.Float64bits(math.Float64frombits(f[o.rs1&31]) + math.Float64frombits(f[o.rs2&31]))
+					if ordinary(v) {
+						f[o.rd&31] = v
+						continue
+					}
+				}
+				if !h.float(o) {
+					goto failed
+				}
+			case rv.OpFSUBD:
+				if h.exact(o.rm) {
+					v := math.Float64bits(math.Float64frombits(f[o.rs1&31]) - math.Float64frombits(f[o.rs2&31]))
+					if ordinary(v) {
+						f[o.rd&31] = v
+						continue
+					}
+				}
+				if !h.float(o) {
+					goto failed
+				}
+			case rv.OpFMULD:
+				if h.exact(o.rm) {
+					v := math.Float64bits(math.Float64frombits(f[o.rs1&31]) * math.Float64frombits(f[o.rs2&31]))
+					if ordinary(v) {
+						f[o.rd&31] = v
+						continue
+					}
+				}
+				if !h.float(o) {
+					goto failed
+				}
+			case rv.OpFMADDD:
+				if h.exact(o.rm) {
+					v := math.Float64bits(math.FMA(math.Float64frombits(f[o.rs1&31]), math.Float64frombits(f[o.rs2&31]), math.Float64frombits(f[o.rs3&31])))
+					if ordinary(v) {
+						f[o.rd&31] = v
+						continue
+					}
+				}
+				if !h.float(o) {
+					goto failed
+				}
+			case rv.OpFNMSUBD:
+				if h.exact(o.rm) {
+					v := math.Float64bits(math.FMA(-math.Float64frombits(f[o.rs1&31]), math.Float64frombits(f[o.rs2&31]), math.Float64frombits(f[o.rs3&31])))
+					if ordinary(v) {
+						f[o.rd&31] = v
+						continue
+					}
+				}
+				if !h.float(o) {
+					goto failed
+				}
+			case rv.OpFSGNJD:
+				f[o.rd&31] = f[o.rs1&31]&^signBit | f[o.rs2&31]&signBit
+			case rv.OpFSGNJND:
+				f[o.rd&31] = f[o.rs1&31]&^signBit | ^f[o.rs2&31]&signBit
+			case rv.OpFSGNJXD:
+				f[o.rd&31] = f[o.rs1&31] ^ f[o.rs2&31]&signBit
+			case rv.OpFMVXD:
+				x[o.rd&31] = f[o.rs1&31]
+			case rv.OpFMVDX:
+				f[o.rd&31] = x[o.rs1&31]
+			case rv.OpFMVXW:
+				x[o.rd&31] = uint64(int64(int32(f[o.rs1&31])))
+			case rv.OpFMVWX:
+				f[o.rd&31] = boxed | x[o.rs1&31]&0xffffffff
+			case opFloat:
+				if !h.float(o) {
+					goto failed
+				}
+			case opCSR:
+				if !h.csr(b, i) {
+					goto failed
+				}
+			case opAtomic:
+				if !h.atomic(b, o) {
+					goto failed
+				}
+
+			case rv.OpBEQ:
+				if x[o.rs1&31] == x[o.rs2&31] {
+					goto taken
+				}
+				goto fall
+			case rv.OpBNE:
+				if x[o.rs1&31] != x[o.rs2&31] {
+					goto taken
+				}
+				goto fall
+			case rv.OpBLT:
+				if int64(x[o.rs1&31]) < int64(x[o.rs2&31]) {
+					goto taken
+				}
+				goto fall
+			case rv.OpBGE:
+				if int64(x[o.rs1&31]) >= int64(x[o.rs2&31]) {
+					goto taken
+				}
+				goto fall
+			case rv.OpBLTU:
+				if x[o.rs1&31] < x[o.rs2&31] {
+					goto taken
+				}
+				goto fall
+			case rv.OpBGEU:
+				if x[o.rs1&31] >= x[o.rs2&31] {
+					goto taken
+				}
+				goto fall
+			case opJump:
+				goto taken
+			case opJumpLink:
+				x[o.rd&31] = b.next
+				goto taken
+			case opCall:
+				x[o.rd&31] = b.next
+				h.calls.Frames = append(h.calls.Frames, b.next)
+				goto taken
+			case opCallReg:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				x[o.rd&31] = b.next
+				h.calls.Frames = append(h.calls.Frames, b.next)
+				goto indirect
+			case opReturn:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				if n := len(h.calls.Frames) - 1; n >= 0 && h.calls.Frames[n] == target {
+					h.calls.Frames = h.calls.Frames[:n]
+				} else {
+					h.calls.Return(target)
+				}
+				goto indirect
+			case opJumpReg:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				if o.rd != 0 {
+					x[o.rd&31] = b.next
+				}
+				goto indirect
+			case opFall:
+				goto fall
+			case opFenceI:
+				h.m.flushCode()
+				h.PC = b.next
+				return stopNext
+			case rv.OpECALL:
+				h.PC = b.next
+				return stopSyscall
+			case rv.OpEBREAK:
+				h.PC = b.address(i)
+				return stopBreak
+			default:
+				h.PC = b.address(i)
+				return stopIllegal
+			}
+		}
+	fall:
+		if next = b.fall; next == nil {
+			if next = h.m.chained(b.next); next == nil {
+				h.PC = b.next
+				return stopNext
+			}
+			b.fall = next
+		}
+		b = next
+		continue blocks
+	taken:
+		if next = b.taken; next == nil {
+			if next = h.m.chained(b.target); next == nil {
+				h.PC = b.target
+				return stopNext
+			}
+			b.taken = next
+		}
+		b = next
+		continue blocks
+	indirect:
+		if target == h.watch {
+			h.PC = target
+			return stopWatch
+		}
+		if next = h.jumps[target>>1&jumpMask]; next.pc != target {
+			if next = h.m.chained(target); next == nil {
+				h.PC = target
+				return stopNext
+			}
+			h.jumps[target>>1&jumpMask] = next
+		}
+		b = next
+		continue blocks
+	}
+failed:
+	return h.cutShort(b, i)
+}
+
+// less is 1 for true.
+func less(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// divide does division, and the multiplications that are seldom seen, as
+// chapter 7 of the manual defines them for zero and overflow.
+func divide(code rv.Op, a, b uint64) uint64 {
+	switch code {
+	case rv.OpMULH:
+		hi, _ := bits.Mul64(a, b)
+		return hi - uint64(int64(a)>>63)&b - uint64(int64(b)>>63)&a
+	case rv.OpMULHSU:
+		hi, _ := bits.Mul64(a, b)
+		return hi - uint64(int64(a)>>63)&b
+	case rv.OpDIV:
+		if b == 0 {
+			return math.MaxUint64
+		}
+		return uint64(int64(a) / int64(b))
+	case rv.OpDIVU:
+		if b == 0 {
+			return math.MaxUint64
+		}
+		return a / b
+	case rv.OpREM:
+		if b == 0 {
+			return a
+		}
+		return uint64(int64(a) % int64(b))
+	case rv.OpREMU:
+		if b == 0 {
+			return a
+		}
+		return a % b
+	case rv.OpDIVW:
+		if uint32(b) == 0 {
+			return math.MaxUint64
+		}
+		return uint64(int64(int32(a) / int32(b)))
+	case rv.OpDIVUW:
+		if uint32(b) == 0 {
+			return math.MaxUint64
+		}
+		return uint64(int64(int32(uint32(a) / uint32(b))))
+	case rv.OpREMW:
+		if uint32(b) == 0 {
+			return uint64(int64(int32(a)))
+		}
+		return uint64(int64(int32(a) % int32(b)))
+	}
+	if uint32(b) == 0 {
+		return uint64(int64(int32(a)))
+	}
+	return uint64(int64(int32(uint32(a) % uint32(b))))
+}

@@ -1,0 +1,141 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// Jumps through registers find their blocks in a direct-mapped table.
+const (
+	jumpSize = 1024
+	jumpMask = jumpSize - 1
+)
+
+// unwatched is no address that a jump can go to.
+const unwatched = 1
+
+// boxed are the upper bits of a single-precision value in a register.
+const boxed = 0xffffffff_00000000
+
+const signBit = 1 << 63
+
+// Numbers of registers in the calling convention.
+const (
+	regRA = 1
+	regSP = 2
+	regTP = 4
+	regA0 = 10
+)
+
+// Hart is a hardware thread: a guest thread with its registers. Hooks use its
+// methods and may read its registers.
+type Hart struct {
+	linux.Context
+
+	m    *Machine
+	id   event.ThreadID
+	task *linux.Task
+
+	left      int64  // instructions that may still run in this quantum
+	granted   int64  // left at the beginning of it
+	ticked    int64  // of granted-left, what the clock has counted
+	retired   uint64 // instructions in the quanta before
+	last      *block // that ran last
+	watch     uint64 // exec stops when a jump goes here
+	recording bool
+	flags     uint8 // exceptions of floating-point arithmetic not yet in FCSR
+	exactRM   uint8 // bit rm set: see exact
+
+	calls    event.CallStack
+	call     hidden
+	reserved reservation
+	pending  pendingLoad
+	seen     map[uint64]uint64 // version acquired from each atomic granule
+
+	first  []event.Event // of a thread that did not run yet
+	fault  *mem.Fault    // of stopFault and stopAlign
+	failed stop          // how to leave after a failed operation, if not by stopFault
+
+	generation uint64 // of the translations
+	reads      [tlbSize]translation
+	writes     [tlbSize]translation
+	jumps      [jumpSize]*block
+	scrap      [64]uint64 // takes the addresses that are not recorded
+}
+
+// nowhere is a block at no address.
+var nowhere = &block{pc: unwatched}
+
+func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
+	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}}
+	m.threads++
+	h.recording = m.rec != nil
+	h.flush()
+	h.forgetJumps()
+	h.setExact()
+	m.harts = append(m.harts, h)
+	m.byTask[task] = h
+	return h
+}
+
+func (h *Hart) forgetJumps() {
+	for n := range h.jumps {
+		h.jumps[n] = nowhere
+	}
+}
+
+// ID numbers the thread.
+func (h *Hart) ID() event.ThreadID { return h.id }
+
+// Insts is the number of instructions that the thread has retired.
+func (h *Hart) Insts() uint64 { return h.retired + uint64(h.granted-h.left) }
+
+// Stack gives the place of execution and the return addresses, innermost
+// first.
+func (h *Hart) Stack() []uint64 {
+	stack := []uint64{h.PC}
+	for n := len(h.calls.Frames) - 1; n >= 0; n-- {
+		stack = append(stack, h.calls.Frames[n])
+	}
+	return stack
+}
+
+// Load reads size bytes (1 to 8) of guest memory, little-endian; false when
+// they cannot be read.
+func (h *Hart) Load(addr uint64, size int) (uint64, bool) {
+	if size < 1 || size > 8 {
+		return 0, false
+	}
+	var b [8]byte
+	if h.m.space.Read(addr, b[:size]) != nil {
+		return 0, false
+	}
+	var v uint64
+	for n := size - 1; n >= 0; n-- {
+		v = v<<8 | uint64(b[n])
+	}
+	return v, true
+}
+
+// cutShort leaves exec at the operation i of b that failed.
+func (h *Hart) cutShort(b *block, i int) stop {
+	done := b.ord[i]
+	h.left += int64(b.insts) - int64(done)
+	h.PC = b.address(i)
+	if h.recording {
+		h.m.rec.cut(h, b, int(done))
+	}
+	why := h.failed
+	h.failed = 0
+	if why == stopNext {
+		return stopFault
+	}
+	return why
+}
+
+// refuse makes the operation under way an illegal instruction.
+func (h *Hart) refuse() bool {
+	h.failed = stopIllegal
+	return false
+}

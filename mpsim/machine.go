@@ -1,0 +1,224 @@
+package mpsim
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// Machine is a run in progress. See the package comment.
+type Machine struct {
+	cfg    Config
+	space  *mem.Space
+	kernel *linux.Kernel
+	sched  scheduler
+	code   codeCache
+	rec    *recorder // nil: nothing is recorded
+
+	harts    []*Hart // that are alive, in order of their ids
+	byTask   map[*linux.Task]*Hart
+	threads  event.ThreadID
+	versions map[uint64]uint64 // of atomic granules: how often they were written
+
+	ended       bool
+	result      Result
+	interrupted atomic.Bool
+}
+
+// New loads the program of cfg. Errors wrap [ErrConfig] or linux.ErrProgram.
+func New(cfg Config) (*Machine, error) {
+	switch {
+	case cfg.Image == nil:
+		return nil, fmt.Errorf("%w: no image", ErrConfig)
+	case cfg.Policy > Random:
+		return nil, fmt.Errorf("%w: unknown policy %d", ErrConfig, cfg.Policy)
+	case cfg.Quantum < 0:
+		return nil, fmt.Errorf("%w: quantum %d", ErrConfig, cfg.Quantum)
+	}
+	m := &Machine{
+		cfg:      cfg,
+		space:    mem.New(mem.Config{MaxBytes: cfg.MaxMemory}),
+		byTask:   map[*linux.Task]*Hart{},
+		versions: map[uint64]uint64{},
+		code:     codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
+	}
+	if cfg.Hooks != nil {
+		m.code.hooks = cfg.HookAt
+	}
+	kernel, task, ctx, err := linux.New(cfg.kernel(), m.space, cfg.Image)
+	if err != nil {
+		return nil, err
+	}
+	m.kernel = kernel
+	m.sched.init(&cfg)
+	m.code.generation = m.space.CodeGeneration()
+	if cfg.Observer != nil {
+		m.rec = newRecorder(cfg.Observer)
+	}
+	m.newHart(task, ctx)
+	return m, nil
+}
+
+// Space is the guest's memory.
+func (m *Machine) Space() *mem.Space { return m.space }
+
+// Run runs the guest to its end, or until ctx is cancelled or the observer has
+// an error, and closes the observer. It can be called once. The error is that
+// of the observer or of the machine's own files; whatever the guest does to
+// itself is in the Result.
+func (m *Machine) Run(ctx context.Context) (*Result, error) {
+	stop := context.AfterFunc(ctx, func() { m.interrupted.Store(true) })
+	defer stop()
+	m.start(m.harts[0], 0)
+	var last *Hart
+	for !m.ended {
+		h := m.sched.next(m)
+		if h == nil {
+			m.idle()
+			continue
+		}
+		if h != last {
+			m.switchTo(last, h)
+			last = h
+		}
+		m.slice(h)
+		m.account(h)
+	}
+	return m.finish(last)
+}
+
+// start emits the events with which a thread begins.
+func (m *Machine) start(h *Hart, parent event.ThreadID) {
+	low, bytes := h.task.StackLow, h.task.StackLen
+	if bytes == 0 {
+		if v, ok := m.space.Find(h.X[regSP] - 1); ok {
+			low, bytes = v.Start, v.Len()
+		}
+	}
+	h.first = append(h.first,
+		event.Event{Kind: event.ThreadStart, Obj: uint64(parent), Arg: h.X[regTP]},
+		event.Event{Kind: event.StackMap, Obj: low, Arg: bytes},
+	)
+}
+
+// switchTo ends the batch of one hart and begins that of another.
+func (m *Machine) switchTo(from, to *Hart) {
+	if m.rec == nil {
+		return
+	}
+	if from != nil {
+		m.rec.flush(from)
+	}
+	m.rec.begin(to)
+	if len(to.first) > 0 {
+		m.rec.batch.Events = append(m.rec.batch.Events, to.first...)
+		to.first = nil
+	}
+}
+
+// account moves the virtual clock on by what the slice ran, and looks at what
+// may end the run.
+func (m *Machine) account(h *Hart) {
+	m.tick(h)
+	h.retired += uint64(h.granted - h.left)
+	h.granted, h.left, h.ticked = 0, 0, 0
+	if m.ended {
+		return
+	}
+	if deadline, ok := m.kernel.NextDeadline(); ok && deadline <= m.kernel.Now() {
+		m.settle(m.kernel.Expire())
+	}
+	switch {
+	case m.interrupted.Load():
+		m.result.Interrupted = true
+		m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
+	case m.cfg.MaxInsts != 0 && m.result.Insts >= m.cfg.MaxInsts:
+		m.result.LimitReached = true
+		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: fmt.Sprintf("stopped after %d instructions", m.result.Insts)})
+	case m.rec != nil && m.rec.err() != nil:
+		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: "recording failed"})
+	}
+}
+
+// tick moves the clock on by what h ran since the last tick: one nanosecond an
+// instruction.
+func (m *Machine) tick(h *Hart) {
+	ran := h.granted - h.left - h.ticked
+	h.ticked += ran
+	m.result.Insts += uint64(ran)
+	m.kernel.Advance(uint64(ran))
+}
+
+// idle is for when no thread can run: time passes to the next deadline, or the
+// guest is deadlocked.
+func (m *Machine) idle() {
+	if m.interrupted.Load() {
+		m.result.Interrupted = true
+		m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
+		return
+	}
+	deadline, ok := m.kernel.NextDeadline()
+	if !ok {
+		m.deadlock()
+		return
+	}
+	m.kernel.AdvanceTo(deadline)
+	m.settle(m.kernel.Expire())
+}
+
+// settle takes an outcome of the kernel that is no answer to a call.
+func (m *Machine) settle(out linux.Outcome) {
+	if out.Action == linux.ExitGroup {
+		m.end(out)
+	}
+}
+
+// end ends the run.
+func (m *Machine) end(out linux.Outcome) {
+	if m.ended {
+		return
+	}
+	m.ended = true
+	m.result.Status, m.result.Signal, m.result.Message = out.Status, out.Signal, out.Message
+}
+
+func (m *Machine) deadlock() {
+	for _, h := range m.harts {
+		w := Waiting{Thread: h.id, Stack: h.Stack()}
+		if h.call.active {
+			w.For = m.cfg.Hooks.Waits(h, h.call.fn)
+		}
+		if w.For == "" {
+			w.For = h.task.Wait.String()
+		}
+		m.result.Deadlock = append(m.result.Deadlock, w)
+	}
+	m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: deadlockMessage(m.result.Deadlock)})
+}
+
+// finish closes what the run had open.
+func (m *Machine) finish(last *Hart) (*Result, error) {
+	m.result.Threads = int(m.threads)
+	m.result.Unsupported = m.kernel.Unsupported()
+	var err error
+	if m.rec != nil {
+		if last != nil {
+			m.rec.flush(last)
+		}
+		err = m.rec.close()
+		if e := m.cfg.Observer.Finish(m.result.Outcome); err == nil {
+			err = e
+		}
+	}
+	if e := m.kernel.Close(); err == nil && e != nil {
+		err = e
+	}
+	if err != nil {
+		return &m.result, fmt.Errorf("mpsim: %w", err)
+	}
+	return &m.result, nil
+}

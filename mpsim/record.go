@@ -1,0 +1,189 @@
+package mpsim
+
+import (
+	"sync"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// Sizes of a batch, and how many are under way between the machine and the
+// observer.
+const (
+	batchBlocks = 1 << 14
+	batchAddrs  = 1 << 16
+	batchEvents = 1 << 12
+	batches     = 16
+)
+
+// recorder collects the batch under way and hands full ones to the observer.
+type recorder struct {
+	batch *event.Batch
+	addrs []uint64 // all of the batch's storage; filled up to used
+	used  int
+	since uint64 // the hart's Insts when the batch began
+
+	blocks []event.Block // defined since the last batch
+	nextID event.BlockID
+	cuts   map[cutKey]event.BlockID
+
+	out    chan message
+	free   chan *event.Batch
+	done   chan struct{}
+	mu     sync.Mutex
+	failed error
+}
+
+type cutKey struct {
+	id   event.BlockID
+	done int
+}
+
+// message is what goes to the observer: definitions, then the batch.
+type message struct {
+	blocks []event.Block
+	batch  *event.Batch
+}
+
+func newRecorder(to event.Observer) *recorder {
+	r := &recorder{
+		cuts: map[cutKey]event.BlockID{},
+		out:  make(chan message, batches), free: make(chan *event.Batch, batches), done: make(chan struct{}),
+	}
+	for range batches {
+		r.free <- &event.Batch{
+			Blocks: make([]event.BlockID, 0, batchBlocks),
+			Addrs:  make([]uint64, 0, batchAddrs),
+		}
+	}
+	go r.deliver(to)
+	r.next()
+	return r
+}
+
+// deliver calls the observer for each message, in order. After an error it
+// only recycles.
+func (r *recorder) deliver(to event.Observer) {
+	defer close(r.done)
+	for m := range r.out {
+		if r.err() == nil {
+			var err error
+			if len(m.blocks) > 0 {
+				err = to.Define(m.blocks)
+			}
+			if err == nil && m.batch != nil {
+				err = to.Batch(m.batch)
+			}
+			if err != nil {
+				r.mu.Lock()
+				r.failed = err
+				r.mu.Unlock()
+			}
+		}
+		if m.batch != nil {
+			m.batch.Reset()
+			r.free <- m.batch
+		}
+	}
+}
+
+// err is the observer's error, if it had one.
+func (r *recorder) err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (r *recorder) next() {
+	r.batch = <-r.free
+	r.addrs = r.batch.Addrs[:cap(r.batch.Addrs)]
+	r.used = 0
+}
+
+// flush hands the batch of hart h over, if anything is in it.
+func (r *recorder) flush(h *Hart) {
+	h.keepLoad()
+	h.call.marked = false
+	b := r.batch
+	b.Insts = h.Insts() - r.since
+	r.since += b.Insts
+	if len(b.Blocks) == 0 && len(b.Events) == 0 && b.Insts == 0 {
+		return
+	}
+	b.Thread = h.id
+	b.Addrs = r.addrs[:r.used]
+	r.out <- message{r.blocks, b}
+	r.blocks = nil
+	r.next()
+}
+
+// begin starts recording hart h, whose batches come next.
+func (r *recorder) begin(h *Hart) { r.since = h.Insts() }
+
+// close waits until the observer has seen everything.
+func (r *recorder) close() error {
+	close(r.out)
+	<-r.done
+	return r.err()
+}
+
+// block notes that h is about to execute b, and gives the place for the
+// addresses of its accesses.
+func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
+	if len(r.batch.Blocks) == batchBlocks || r.used+rv.MaxBlock > len(r.addrs) {
+		r.flush(h)
+	}
+	if b.id == noID {
+		b.id = r.define(&b.code)
+	}
+	r.batch.Blocks = append(r.batch.Blocks, b.id)
+	window := (*[rv.MaxBlock]uint64)(r.addrs[r.used:])
+	r.used += int(b.sites)
+	return window
+}
+
+func (r *recorder) define(code *rv.Block) event.BlockID {
+	id := r.nextID
+	r.nextID++
+	r.blocks = append(r.blocks, event.Block{
+		ID: id, PC: code.PC, Bytes: code.Bytes, Insts: uint32(len(code.Insts)),
+		End: code.End, Target: code.Target, Sites: code.Sites(),
+	})
+	return id
+}
+
+// cut takes the block b, noted last, back and notes its first done
+// instructions in its place.
+func (r *recorder) cut(h *Hart, b *block, done int) {
+	r.batch.Blocks = r.batch.Blocks[:len(r.batch.Blocks)-1]
+	r.used -= int(b.sites)
+	if done == 0 {
+		return
+	}
+	part := rv.Block{PC: b.pc, Insts: b.code.Insts[:done], End: event.EndTrap}
+	for _, i := range part.Insts {
+		part.Bytes += uint32(i.Len)
+	}
+	key := cutKey{b.id, done}
+	id, known := r.cuts[key]
+	if !known {
+		id = r.define(&part)
+		r.cuts[key] = id
+	}
+	r.batch.Blocks = append(r.batch.Blocks, id)
+	r.used += len(part.Sites())
+}
+
+// event appends an ordered event of h at the present place.
+func (r *recorder) event(h *Hart, e event.Event) {
+	h.keepLoad()
+	r.append(h, e)
+}
+
+func (r *recorder) append(h *Hart, e event.Event) {
+	e.At = uint32(len(r.batch.Blocks))
+	r.batch.Events = append(r.batch.Events, e)
+	if len(r.batch.Events) >= batchEvents {
+		h.left = min(h.left, 0) // the quantum ends early, and the batch with it
+	}
+}

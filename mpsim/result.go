@@ -1,0 +1,58 @@
+package mpsim
+
+import (
+	"fmt"
+	"strings"
+
+	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/event"
+)
+
+// Result is how a run ended.
+type Result struct {
+	event.Outcome
+	// Fault is set when an instruction of the guest's own brought about the
+	// signal that ended the run.
+	Fault *Fault
+	// Deadlock lists the threads, in order of their ids, when the run ended
+	// because none of them could ever run again.
+	Deadlock []Waiting
+	// Unsupported are the system calls that the guest made and that are not
+	// there.
+	Unsupported []linux.Unsupported
+	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was.
+	Interrupted, LimitReached bool
+}
+
+// Fault is an access or instruction that failed.
+type Fault struct {
+	Thread event.ThreadID
+	PC     uint64 // of the instruction
+	Addr   uint64 // what it accessed; PC when the instruction itself is at fault
+	Signal int
+	Reason string   // "write to 0x0: not mapped"
+	Stack  []uint64 // PC, then the return addresses, innermost first
+}
+
+func (f *Fault) String() string {
+	return fmt.Sprintf("thread T%d: %s at pc %#x: %s", f.Thread, linux.SignalName(f.Signal), f.PC, f.Reason)
+}
+
+// Waiting is a thread that waits for what will never come.
+type Waiting struct {
+	Thread event.ThreadID
+	For    string   // "mutex 0x… held by thread T2", or the system call and its object
+	Stack  []uint64 // as of Fault
+}
+
+func deadlockMessage(all []Waiting) string {
+	var b strings.Builder
+	b.WriteString("deadlock:")
+	for n, w := range all {
+		if n > 0 {
+			b.WriteByte(';')
+		}
+		fmt.Fprintf(&b, " thread T%d waits for %s", w.Thread, w.For)
+	}
+	return b.String()
+}

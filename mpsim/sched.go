@@ -1,0 +1,86 @@
+package mpsim
+
+import (
+	"math/rand/v2"
+
+	"hindsight/mpsim/linux"
+)
+
+// scheduler chooses who runs next and for how long. Harts are looked at in the
+// order of their ids.
+type scheduler struct {
+	policy Policy
+	mean   int64
+	rng    *rand.Rand
+	at     int // place of the hart that ran last in Machine.harts
+}
+
+// schedulerStream tells the scheduler's random numbers from others that are
+// made from the same seed.
+const schedulerStream = 0x5ced
+
+func (s *scheduler) init(cfg *Config) {
+	s.policy, s.mean = cfg.Policy, int64(cfg.Quantum)
+	if s.mean == 0 {
+		s.mean = DefaultQuantum
+	}
+	s.rng = rand.New(rand.NewPCG(cfg.Seed, schedulerStream))
+	s.at = -1
+}
+
+// quantum is the length of the next slice, in instructions.
+func (s *scheduler) quantum() int64 {
+	if s.policy == Random {
+		return 1 + s.rng.Int64N(2*s.mean)
+	}
+	return s.mean
+}
+
+// next chooses a runnable hart; nil when there is none.
+func (s *scheduler) next(m *Machine) *Hart {
+	m.kernel.Woken() // their State says so already
+	if s.policy == Random {
+		return s.any(m)
+	}
+	for n := range m.harts {
+		at := (s.at + 1 + n) % len(m.harts)
+		if m.harts[at].task.State == linux.Runnable {
+			s.at = at
+			return m.harts[at]
+		}
+	}
+	return nil
+}
+
+// any chooses among the runnable harts by chance.
+func (s *scheduler) any(m *Machine) *Hart {
+	runnable := 0
+	for _, h := range m.harts {
+		if h.task.State == linux.Runnable {
+			runnable++
+		}
+	}
+	if runnable == 0 {
+		return nil
+	}
+	choice := 0
+	if runnable > 1 {
+		choice = s.rng.IntN(runnable)
+	}
+	for _, h := range m.harts {
+		if h.task.State == linux.Runnable {
+			if choice == 0 {
+				return h
+			}
+			choice--
+		}
+	}
+	return nil
+}
+
+// removed tells that the hart at place n is gone.
+func (s *scheduler) removed(n int) {
+	if n <= s.at {
+		s.at--
+	}
+}

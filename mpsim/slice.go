@@ -1,0 +1,158 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// slice runs h until its quantum is used up, or it cannot or should not go on.
+func (m *Machine) slice(h *Hart) {
+	h.granted = m.sched.quantum()
+	if max := m.cfg.MaxInsts; max != 0 {
+		h.granted = min(h.granted, int64(max-m.result.Insts))
+	}
+	h.left = h.granted
+	if h.task.Pending() {
+		h.settle()
+		m.resume(h, m.kernel.Deliver(h.task, &h.Context))
+	}
+	m.refresh(h)
+	for h.left > 0 && !m.ended {
+		b := m.lookup(h.PC)
+		if b == nil {
+			m.unfetchable(h)
+			continue
+		}
+		if b.hook != noHook && !h.call.active {
+			h.enterHook(b)
+		}
+		switch h.exec(b) {
+		case stopWatch:
+			h.leaveHook()
+		case stopSyscall:
+			if !m.syscall(h) {
+				return
+			}
+		case stopFault:
+			m.fault(h, h.fault)
+		case stopAlign:
+			m.raise(h, linux.SIGBUS, linux.CodeMisaligned, h.fault.Addr, "misaligned atomic access")
+		case stopIllegal:
+			m.raise(h, linux.SIGILL, linux.CodeIllegal, h.PC, "illegal instruction")
+		case stopBreak:
+			m.raise(h, linux.SIGTRAP, linux.CodeBreakpoint, h.PC, "breakpoint")
+		}
+	}
+}
+
+// refresh drops what went stale by changes to the guest's mappings.
+func (m *Machine) refresh(h *Hart) {
+	if g := m.space.CodeGeneration(); g != m.code.generation {
+		m.flushCode()
+		m.code.generation = g
+	}
+	if h.generation != m.space.Generation() {
+		h.flush()
+	}
+}
+
+// syscall does the system call that h stands behind; false ends the slice.
+func (m *Machine) syscall(h *Hart) bool {
+	m.tick(h)
+	h.settle()
+	out := m.kernel.Syscall(h.task, &h.Context)
+	h.setExact()
+	switch out.Action {
+	case linux.Return, linux.SigReturn:
+	case linux.Block, linux.Yield:
+		return false
+	case linux.Exit:
+		h.emit(event.Event{Kind: event.ThreadEnd, PC: h.PC - 4})
+		m.remove(h)
+		return false
+	case linux.ExitGroup:
+		m.end(out)
+		return false
+	case linux.Clone:
+		m.clone(h, &out)
+	}
+	m.refresh(h)
+	return true
+}
+
+// clone starts a hart for a new task.
+func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
+	child := m.newHart(out.Child, out.ChildContext)
+	pc := parent.PC - 4
+	if parent.call.active {
+		pc = parent.call.site
+	}
+	parent.emit(event.Event{Kind: event.Create, PC: pc, Obj: uint64(child.id)})
+	m.start(child, parent.id)
+	if parent.call.active {
+		m.cfg.Hooks.Created(parent, parent.call.fn, child.id)
+	}
+}
+
+// remove takes a hart whose thread has ended off the machine.
+func (m *Machine) remove(h *Hart) {
+	for n, other := range m.harts {
+		if other == h {
+			m.harts = append(m.harts[:n], m.harts[n+1:]...)
+			m.sched.removed(n)
+			break
+		}
+	}
+	delete(m.byTask, h.task)
+}
+
+// unfetchable is for a hart whose PC points to no instruction.
+func (m *Machine) unfetchable(h *Hart) {
+	at := h.PC
+	_, fault := m.space.Page(at>>mem.PageShift, mem.Exec)
+	if fault == nil {
+		at += 2 // a page boundary cuts the instruction in two
+		_, fault = m.space.Page(at>>mem.PageShift, mem.Exec)
+	}
+	if fault == nil {
+		m.raise(h, linux.SIGBUS, linux.CodeMisaligned, h.PC, "misaligned instruction")
+		return
+	}
+	fault.Addr = at
+	m.fault(h, fault)
+}
+
+// fault delivers the signal for a failed access.
+func (m *Machine) fault(h *Hart, f *mem.Fault) {
+	h.settle()
+	pc, stack := h.PC, h.Stack()
+	out := m.kernel.RaiseFault(h.task, f, &h.Context)
+	m.faulted(h, out, Fault{PC: pc, Addr: f.Addr, Reason: f.Error(), Stack: stack})
+}
+
+// raise delivers a signal that the instruction at h.PC brought about.
+func (m *Machine) raise(h *Hart, sig, code int, addr uint64, reason string) {
+	h.settle()
+	pc, stack := h.PC, h.Stack()
+	out := m.kernel.Raise(h.task, sig, code, addr, &h.Context)
+	m.faulted(h, out, Fault{PC: pc, Addr: addr, Reason: reason, Stack: stack})
+}
+
+func (m *Machine) faulted(h *Hart, out linux.Outcome, f Fault) {
+	if out.Action == linux.ExitGroup {
+		f.Thread, f.Signal = h.id, out.Signal
+		m.result.Fault = &f
+		if out.Message == "" || out.Signal != linux.SIGKILL {
+			out.Message = f.String()
+		}
+	}
+	m.resume(h, out)
+}
+
+// resume goes on after the kernel may have changed the registers.
+func (m *Machine) resume(h *Hart, out linux.Outcome) {
+	h.setExact()
+	m.settle(out)
+	m.refresh(h)
+}
