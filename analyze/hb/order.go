@@ -1,0 +1,283 @@
+package hb
+
+import (
+	"errors"
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// MaxThreads bounds thread identifiers, so that a damaged trace cannot ask for
+// clocks of absurd length.
+const MaxThreads = 1 << 16
+
+// ErrThread is wrapped by errors about thread identifiers out of range.
+var ErrThread = errors.New("thread identifier out of range")
+
+// Order follows happens-before along S_synch.
+//
+// For each event, in order: call Acquire, then look at the clocks (they are
+// those of the event itself, when it is an access), then call Release.
+type Order struct {
+	threads  []thread
+	locks    map[uint64]*Clock        // mutexes
+	rwlocks  map[uint64]*rwClock      //
+	barriers map[uint64]*barrier      //
+	sems     map[uint64]*Clock        //
+	onces    map[uint64]*Clock        //
+	atomics  map[uint64][]cell        // by 8-byte granule
+	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
+}
+
+type thread struct {
+	clock Clock // its own component is the current epoch, from 1
+	end   Clock // clock of ThreadEnd
+	// fences: what an acquire fence will take, what relaxed stores carry since
+	// the last release fence
+	acquire, release Clock
+	known, ended     bool
+}
+
+type rwClock struct{ write, read Clock }
+
+// barrier holds the generations that some thread has entered and not all have
+// left.
+type barrier map[uint64]*generation
+
+type generation struct {
+	clock Clock
+	in    int // entered and not left
+}
+
+// New is the order at the start of a run.
+func New() *Order {
+	return &Order{
+		locks:    map[uint64]*Clock{},
+		rwlocks:  map[uint64]*rwClock{},
+		barriers: map[uint64]*barrier{},
+		sems:     map[uint64]*Clock{},
+		onces:    map[uint64]*Clock{},
+		atomics:  map[uint64][]cell{},
+		begins:   map[event.ThreadID]Clock{},
+	}
+}
+
+// Root tells of a thread that no Create event announces, such as the main
+// thread.
+func (o *Order) Root(t event.ThreadID) { o.thread(t).known = true }
+
+// Clock is the present clock of thread t, valid until the next Acquire or
+// Release. Its component t is the thread's current epoch: an access that t
+// makes now happens before whoever has seen that epoch.
+func (o *Order) Clock(t event.ThreadID) Clock { return o.thread(t).clock }
+
+// Epoch is the present epoch of thread t, from 1.
+func (o *Order) Epoch(t event.ThreadID) uint64 { return o.thread(t).clock[t] }
+
+func (o *Order) thread(t event.ThreadID) *thread {
+	for int(t) >= len(o.threads) {
+		id := len(o.threads)
+		clock := make(Clock, id+1)
+		clock[id] = 1
+		o.threads = append(o.threads, thread{clock: clock})
+	}
+	return &o.threads[t]
+}
+
+// Acquire applies the part of an event of thread t that orders it after
+// earlier events.
+func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
+	if t >= MaxThreads {
+		return fmt.Errorf("%w: %d", ErrThread, t)
+	}
+	th := o.thread(t)
+	th.known = true
+	switch e.Kind {
+	case event.ThreadStart:
+		th.clock.join(o.begins[t])
+		delete(o.begins, t)
+	case event.Join:
+		if e.Obj < uint64(len(o.threads)) {
+			th.clock.join(o.threads[e.Obj].end)
+		}
+	case event.MutexLock:
+		take(th, o.locks[e.Obj])
+	case event.ReadLock:
+		if rw := o.rwlocks[e.Obj]; rw != nil {
+			th.clock.join(rw.write)
+		}
+	case event.WriteLock:
+		if rw := o.rwlocks[e.Obj]; rw != nil {
+			th.clock.join(rw.write)
+			th.clock.join(rw.read)
+		}
+	case event.BarrierLeave:
+		o.leave(th, e)
+	case event.SemWait:
+		take(th, o.sems[e.Obj])
+	case event.OnceSeen:
+		take(th, o.onces[e.Obj])
+	case event.AtomicLoad, event.AtomicRMW:
+		o.loadAtomic(th, e)
+	case event.Fence:
+		if e.Mode&event.Acquire != 0 {
+			th.clock.join(th.acquire)
+			th.acquire = th.acquire[:0]
+		}
+	}
+	return nil
+}
+
+func take(th *thread, c *Clock) {
+	if c != nil {
+		th.clock.join(*c)
+	}
+}
+
+func (o *Order) leave(th *thread, e *event.Event) {
+	b := o.barriers[e.Obj]
+	if b == nil || (*b)[e.Arg] == nil {
+		return
+	}
+	g := (*b)[e.Arg]
+	th.clock.join(g.clock)
+	if g.in--; g.in == 0 {
+		delete(*b, e.Arg)
+	}
+}
+
+// Release applies the part of an event of thread t that orders later events
+// after it.
+func (o *Order) Release(t event.ThreadID, e *event.Event) error {
+	if t >= MaxThreads {
+		return fmt.Errorf("%w: %d", ErrThread, t)
+	}
+	th := o.thread(t)
+	switch e.Kind {
+	case event.Create:
+		if e.Obj >= MaxThreads {
+			return fmt.Errorf("%w: %d is created", ErrThread, e.Obj)
+		}
+		o.begins[event.ThreadID(e.Obj)] = append(Clock(nil), th.clock...)
+	case event.ThreadEnd:
+		th.end.set(th.clock)
+		th.ended = true
+	case event.MutexUnlock:
+		publish(o.locks, e.Obj, th)
+	case event.WriteUnlock:
+		o.rwlock(e.Obj).write.join(th.clock)
+	case event.ReadUnlock:
+		o.rwlock(e.Obj).read.join(th.clock)
+	case event.BarrierEnter:
+		o.enter(th, e)
+	case event.SemPost:
+		publish(o.sems, e.Obj, th)
+	case event.OnceDone:
+		publish(o.onces, e.Obj, th)
+	case event.AtomicStore, event.AtomicRMW:
+		if !o.storeAtomic(th, e) {
+			return nil
+		}
+	case event.Fence:
+		if e.Mode&event.Release == 0 {
+			return nil
+		}
+		th.release.set(th.clock)
+	case event.Init, event.Destroy:
+		o.forget(e.Obj)
+		return nil
+	default:
+		return nil
+	}
+	th.clock[t]++
+	return nil
+}
+
+func publish(objects map[uint64]*Clock, obj uint64, th *thread) {
+	c := objects[obj]
+	if c == nil {
+		c = new(Clock)
+		objects[obj] = c
+	}
+	c.join(th.clock)
+}
+
+func (o *Order) rwlock(obj uint64) *rwClock {
+	rw := o.rwlocks[obj]
+	if rw == nil {
+		rw = new(rwClock)
+		o.rwlocks[obj] = rw
+	}
+	return rw
+}
+
+func (o *Order) enter(th *thread, e *event.Event) {
+	b := o.barriers[e.Obj]
+	if b == nil {
+		b = &barrier{}
+		o.barriers[e.Obj] = b
+	}
+	g := (*b)[e.Arg]
+	if g == nil {
+		g = new(generation)
+		(*b)[e.Arg] = g
+	}
+	g.clock.join(th.clock)
+	g.in++
+}
+
+// forget drops what is known of the sync object at obj: its memory begins or
+// ends to be another object.
+func (o *Order) forget(obj uint64) {
+	delete(o.locks, obj)
+	delete(o.rwlocks, obj)
+	delete(o.barriers, obj)
+	delete(o.sems, obj)
+	delete(o.onces, obj)
+}
+
+// Live calls yield with the clock of every thread that can still act: those
+// that have not ended, and those created and not yet started.
+func (o *Order) Live(yield func(t event.ThreadID, c Clock)) {
+	for i := range o.threads {
+		t := event.ThreadID(i)
+		if _, pending := o.begins[t]; o.threads[i].known && !o.threads[i].ended && !pending {
+			yield(t, o.threads[i].clock)
+		}
+	}
+	for t, c := range o.begins {
+		yield(t, c)
+	}
+}
+
+// Held calls yield with every clock that a thread may still take over: those
+// of live threads, of pending joins and of sync objects. An epoch boundary that
+// none of them distinguishes can no longer matter to anybody.
+func (o *Order) Held(yield func(Clock)) {
+	o.Live(func(_ event.ThreadID, c Clock) { yield(c) })
+	for i := range o.threads {
+		th := &o.threads[i]
+		yield(th.end)
+		yield(th.acquire)
+		yield(th.release)
+	}
+	for _, objects := range []map[uint64]*Clock{o.locks, o.sems, o.onces} {
+		for _, c := range objects {
+			yield(*c)
+		}
+	}
+	for _, rw := range o.rwlocks {
+		yield(rw.write)
+		yield(rw.read)
+	}
+	for _, b := range o.barriers {
+		for _, g := range *b {
+			yield(g.clock)
+		}
+	}
+	for _, cells := range o.atomics {
+		for i := range cells {
+			yield(cells[i].clock)
+		}
+	}
+}

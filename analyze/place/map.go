@@ -1,0 +1,167 @@
+package place
+
+import "hindsight/tracefmt/event"
+
+// threadArea is how many bytes below a thread pointer the C library may use for
+// its descriptor of the thread, which lies in the mapping of the stack.
+const threadArea = 4096
+
+// Program is what must be known of the program: which instructions and which
+// global variables are the user's own, not those of a library linked into it.
+// *image.Image is one.
+type Program interface {
+	User(pc uint64) bool
+	UserObject(addr uint64) bool
+}
+
+// Map is the address space at a moment of the run.
+type Map struct {
+	heap    blocks
+	threads []Thread
+	tls     uint64
+}
+
+// Thread is where a thread keeps what is its own.
+type Thread struct {
+	Known     bool
+	Parent    event.ThreadID
+	HasParent bool
+	CreatedAt uint64 // index of the Create event among the parent's events
+	Ended     bool
+	Stack     uint64 // lowest address, 0 if unknown
+	StackSize uint64 // bytes
+	TP        uint64 // thread pointer: where thread-local variables begin; 0 if unknown
+}
+
+// NewMap is the address space at the start of a run. tls is the size in bytes
+// of the thread-local variables of a thread.
+func NewMap(tls uint64) *Map { return &Map{heap: blocks{}, tls: tls} }
+
+// maxThreads bounds what a damaged trace can ask for.
+const maxThreads = 1 << 16
+
+// Thread is what is known of thread t now.
+func (m *Map) Thread(t event.ThreadID) Thread {
+	if int(t) < len(m.threads) {
+		return m.threads[t]
+	}
+	return Thread{}
+}
+
+// Threads is the number of threads known so far.
+func (m *Map) Threads() int { return len(m.threads) }
+
+func (m *Map) at(id uint64) *Thread {
+	if id >= maxThreads {
+		return &Thread{}
+	}
+	for uint64(len(m.threads)) <= id {
+		m.threads = append(m.threads, Thread{})
+	}
+	return &m.threads[id]
+}
+
+// Apply takes the next event of S_synch: that of thread t, number index among
+// its own.
+func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
+	switch e.Kind {
+	case event.Alloc, event.Map:
+		m.heap.insert(&Block{Addr: e.Obj, Size: e.Arg, Kind: e.Kind, Thread: t, Event: index, PC: e.PC})
+	case event.Free, event.Unmap:
+		if b := m.heap.find(e.Obj); b != nil && b.Addr == e.Obj && !b.Freed {
+			b.Freed, b.FreedBy, b.FreedAt = true, t, index
+		}
+	case event.Create:
+		child := m.at(e.Obj)
+		child.Known, child.Parent, child.HasParent, child.CreatedAt = true, t, true, index
+	case event.ThreadStart:
+		th := m.at(uint64(t))
+		th.Known, th.TP = true, e.Arg
+	case event.ThreadEnd:
+		m.at(uint64(t)).Ended = true
+	case event.StackMap:
+		th := m.at(uint64(t))
+		th.Stack, th.StackSize = e.Obj, e.Arg
+	}
+}
+
+// Block is the heap block around addr, freed or not.
+func (m *Map) Block(addr uint64) (Block, bool) {
+	if b := m.heap.find(addr); b != nil {
+		return *b, true
+	}
+	return Block{}, false
+}
+
+// TLS says which thread's thread-local variables addr is in, and how far from
+// their start.
+func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
+	for i := range m.threads {
+		if th := &m.threads[i]; th.TP != 0 && addr-th.TP < m.tls && !th.Ended {
+			return event.ThreadID(i), addr - th.TP, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Stack says which thread's stack addr is in. The stack of a thread that has
+// ended is its own until the memory is mapped again.
+func (m *Map) Stack(addr uint64) (event.ThreadID, bool) {
+	found, ok := 0, false
+	for i := range m.threads {
+		if th := &m.threads[i]; addr-th.Stack < th.StackSize && (!ok || !th.Ended) {
+			found, ok = i, true
+		}
+	}
+	return event.ThreadID(found), ok
+}
+
+// User says whether what lies at addr is the user's, so that what a library
+// does to it on the user's behalf is the user's concern: a global variable
+// that the program declares, a heap block that its own code allocated, a
+// variable on a thread's stack or in its thread-local storage.
+func (m *Map) User(p Program, addr uint64) bool {
+	if b := m.heap.find(addr); b != nil {
+		return p.User(b.PC)
+	}
+	if _, _, ok := m.TLS(addr); ok {
+		return true
+	}
+	if t, ok := m.Stack(addr); ok {
+		tp := m.threads[t].TP
+		return tp == 0 || addr < tp-threadArea
+	}
+	return p.UserObject(addr)
+}
+
+// Kind says what sort of memory a location is in.
+type Kind uint8
+
+const (
+	Unknown Kind = iota // none of the others: a global variable, if a symbol covers it
+	Heap
+	Stack
+	TLS
+)
+
+// Location is what lies at an address at a moment of the run.
+type Location struct {
+	Kind    Kind
+	Address uint64
+	Offset  uint64         // Heap: from the start of the block; TLS: from that of the thread-local variables
+	Block   Block          // Heap
+	Thread  event.ThreadID // Stack, TLS: whose
+}
+
+// Locate says what lies at addr now.
+func (m *Map) Locate(addr uint64) Location {
+	loc := Location{Address: addr}
+	if b := m.heap.find(addr); b != nil {
+		loc.Kind, loc.Block, loc.Offset = Heap, *b, addr-b.Addr
+	} else if t, off, ok := m.TLS(addr); ok {
+		loc.Kind, loc.Thread, loc.Offset = TLS, t, off
+	} else if t, ok := m.Stack(addr); ok {
+		loc.Kind, loc.Thread = Stack, t
+	}
+	return loc
+}

@@ -1,0 +1,276 @@
+package race
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// The plain detector: every access by itself, happens-before as reachability
+// in a graph of events, every pair looked at. It shares nothing with the
+// engine but the words of docs/semantics.md.
+
+type plainAccess struct {
+	place      Place
+	thread     event.ThreadID
+	lo, size   uint64
+	begin, end int // nodes; -1: before all, len(nodes): after all
+	instant    bool
+	order      uint64
+	ordinal    uint64
+	access     uint64
+}
+
+type plainPair struct {
+	dynamic     uint64
+	first, last [7]uint64
+}
+
+type plainKey [2]Place
+
+func sortedKey(a, b Place) plainKey {
+	if c := cmp.Or(cmp.Compare(a.PC, b.PC), cmp.Compare(a.Op, b.Op)); c > 0 {
+		a, b = b, a
+	}
+	return plainKey{a, b}
+}
+
+func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
+	reach := plainReach(f.events)
+	accesses := plainExpand(f)
+	atomic := map[uint64]bool{}
+	if mode == Relaxed {
+		for _, a := range accesses {
+			if a.place.Op.Atomic() {
+				for i := range a.size {
+					atomic[a.lo+i] = true
+				}
+			}
+		}
+	}
+	found := map[plainKey]*plainPair{}
+	for i := range accesses {
+		for j := range i {
+			plainCheck(f, &accesses[i], &accesses[j], reach, atomic, found)
+		}
+	}
+	return found
+}
+
+func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bool, found map[plainKey]*plainPair) {
+	if a.thread == b.thread || a.place.Op.Atomic() && b.place.Op.Atomic() || !a.place.Op.Writes() && !b.place.Op.Writes() {
+		return
+	}
+	at := max(a.lo, b.lo)
+	end := min(a.lo+a.size, b.lo+b.size)
+	for at < end && atomic[at] {
+		at++
+	}
+	if at >= end || before(a, b, reach) || before(b, a, reach) || separated(f, a, b, at) || separated(f, b, a, at) {
+		return
+	}
+	if a.order < b.order {
+		a, b = b, a
+	}
+	tuple := [7]uint64{a.order, b.order, a.ordinal, b.ordinal, a.access, b.access, at}
+	key := sortedKey(a.place, b.place)
+	p := found[key]
+	if p == nil {
+		p = &plainPair{first: tuple, last: tuple}
+		found[key] = p
+	}
+	p.dynamic++
+	if slices.Compare(tuple[:], p.first[:]) < 0 {
+		p.first = tuple
+	}
+	if slices.Compare(tuple[:], p.last[:]) > 0 {
+		p.last = tuple
+	}
+}
+
+// before says whether a happens before b.
+func before(a, b *plainAccess, reach [][]bool) bool {
+	if a.end >= len(reach) || b.begin < 0 {
+		return false
+	}
+	if a.instant && b.instant && a.end == b.begin {
+		return false
+	}
+	return a.end == b.begin || reach[a.end][b.begin]
+}
+
+// separated says whether the memory was allocated anew between a and b.
+func separated(f *fake, a, b *plainAccess, at uint64) bool {
+	for _, e := range f.events {
+		switch e.Kind {
+		case event.Alloc, event.Map, event.StackMap:
+			p := int(e.Seq)
+			if e.Arg > 0 && e.Obj&^7 <= at && at < (e.Obj+e.Arg+7)&^7 && a.end <= p && p <= b.begin {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func plainExpand(f *fake) []plainAccess {
+	var all []plainAccess
+	node := make([][]int, len(f.segments)) // events of a thread
+	began := make([]int, len(f.segments))  // where a thread without events begins
+	for t := range began {
+		began[t] = -1
+	}
+	for i, e := range f.events {
+		node[e.Thread] = append(node[e.Thread], i)
+		if e.Kind == event.Create && len(node[e.Obj]) == 0 {
+			began[e.Obj] = i
+		}
+	}
+	for t, segs := range f.segments {
+		for _, s := range segs {
+			begin, end, order := began[t], len(f.events), unfinished+uint64(t)
+			if s.place > 0 {
+				begin = node[t][s.place-1]
+			}
+			if int(s.place) < len(node[t]) {
+				end = node[t][s.place]
+				order = 2 * uint64(end)
+			}
+			for _, r := range s.runs {
+				site := f.sites[r.Site]
+				op := Read
+				if site.Access == event.Write {
+					op = Write
+				}
+				for i := range r.Count {
+					all = append(all, plainAccess{place: Place{site.PC, op}, thread: event.ThreadID(t), lo: r.Base + i*uint64(r.Stride),
+						size: uint64(site.Size), begin: begin, end: end, order: order, ordinal: r.First + i, access: uint64(r.Site)})
+				}
+			}
+		}
+	}
+	for i, e := range f.events {
+		a := plainAccess{thread: e.Thread, lo: e.Obj, size: uint64(e.Size), begin: i, end: i, instant: true,
+			order: 2*uint64(i) + 1, ordinal: e.Index, access: math.MaxUint64}
+		switch e.Kind {
+		case event.AtomicLoad:
+			a.place = Place{e.PC, AtomicRead}
+		case event.AtomicStore:
+			a.place = Place{e.PC, AtomicWrite}
+		case event.AtomicRMW:
+			a.place = Place{e.PC, AtomicUpdate}
+		case event.Free:
+			a.place, a.size = Place{e.PC, Free}, e.Arg
+		default:
+			continue
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// plainReach gives, for each two events, whether the first happens before the
+// second.
+func plainReach(events []Event) [][]bool {
+	n := len(events)
+	edges := make([][]int, n) // into each node
+	for j := range events {
+		edges[j] = plainEdges(events, j)
+	}
+	reach := make([][]bool, n)
+	for i := range reach {
+		reach[i] = make([]bool, n)
+	}
+	for j := range events {
+		for _, i := range edges[j] {
+			reach[i][j] = true
+			for k := range i {
+				if reach[k][i] {
+					reach[k][j] = true
+				}
+			}
+		}
+	}
+	return reach
+}
+
+// plainEdges are the events that directly order event j after themselves.
+func plainEdges(events []Event, j int) (from []int) {
+	e := events[j]
+	for i := j - 1; i >= 0; i-- {
+		if events[i].Thread == e.Thread {
+			from = append(from, i)
+			break
+		}
+	}
+	for i := j - 1; i >= 0; i-- {
+		d := events[i]
+		if (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == e.Obj {
+			switch e.Kind {
+			case event.MutexLock, event.ReadLock, event.WriteLock, event.BarrierLeave, event.SemWait, event.OnceSeen:
+				return from
+			}
+		}
+		same := d.Obj == e.Obj
+		var edge bool
+		switch e.Kind {
+		case event.ThreadStart:
+			edge = d.Kind == event.Create && d.Obj == uint64(e.Thread)
+		case event.Join:
+			edge = d.Kind == event.ThreadEnd && uint64(d.Thread) == e.Obj
+		case event.MutexLock:
+			edge = same && d.Kind == event.MutexUnlock
+		case event.ReadLock:
+			edge = same && d.Kind == event.WriteUnlock
+		case event.WriteLock:
+			edge = same && (d.Kind == event.WriteUnlock || d.Kind == event.ReadUnlock)
+		case event.BarrierLeave:
+			edge = same && d.Kind == event.BarrierEnter && d.Arg == e.Arg
+		case event.SemWait:
+			edge = same && d.Kind == event.SemPost
+		case event.OnceSeen:
+			edge = same && d.Kind == event.OnceDone
+		case event.Fence:
+			reads := d.Kind == event.AtomicLoad || d.Kind == event.AtomicRMW
+			if e.Mode&event.Acquire != 0 && d.Thread == e.Thread && reads && d.Mode&event.Acquire == 0 {
+				from = append(from, sources(events, i)...)
+			}
+		}
+		if edge {
+			from = append(from, i)
+		}
+	}
+	if (e.Kind == event.AtomicLoad || e.Kind == event.AtomicRMW) && e.Mode&event.Acquire != 0 {
+		from = append(from, sources(events, j)...)
+	}
+	return from
+}
+
+// sources are the releases that event j reads from, byte by byte.
+func sources(events []Event, j int) (from []int) {
+	for b := events[j].Obj; b < events[j].Obj+uint64(events[j].Size); b++ {
+	back:
+		for i := j - 1; i >= 0; i-- {
+			d := events[i]
+			if d.Kind != event.AtomicStore && d.Kind != event.AtomicRMW || b < d.Obj || b >= d.Obj+uint64(d.Size) {
+				continue
+			}
+			if d.Mode&event.Release != 0 {
+				from = append(from, i)
+			} else {
+				for k := i - 1; k >= 0; k-- {
+					if f := events[k]; f.Thread == d.Thread && f.Kind == event.Fence && f.Mode&event.Release != 0 {
+						from = append(from, k)
+						break
+					}
+				}
+			}
+			if d.Kind == event.AtomicStore {
+				break back
+			}
+		}
+	}
+	return from
+}

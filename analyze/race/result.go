@@ -1,0 +1,155 @@
+package race
+
+import (
+	"hindsight/analyze/place"
+	"hindsight/tracefmt/event"
+)
+
+// Atomics says how atomic accesses and plain ones get along.
+type Atomics uint8
+
+const (
+	// Relaxed takes a byte that an atomic access touched anywhere in the run
+	// for an atomic variable: plain accesses to it (a compiler's relaxed
+	// atomics look like them) do not race.
+	Relaxed Atomics = iota
+	// Strict reports races of atomic with plain accesses, and of plain
+	// accesses to atomic variables.
+	Strict
+)
+
+// Options of an analysis. The zero value is the default.
+type Options struct {
+	Atomics Atomics
+	// Program tells the user's code and variables from those of libraries
+	// linked into it; nil: everything is the user's.
+	Program place.Program
+	// TLSSize is the size in bytes of a thread's thread-local variables.
+	TLSSize uint64
+	// SweepEvery is how many records of accesses may be added before those
+	// that can no longer matter are looked for. 0: 262144.
+	SweepEvery int
+
+	columnsLimit int    // 0: columnsLimit
+	staleAfter   uint64 // 0: staleAfter
+}
+
+// Op is what a side of a race did.
+type Op uint8
+
+const (
+	Read Op = iota
+	Write
+	AtomicRead
+	AtomicWrite
+	AtomicUpdate // reads and writes at once
+	Free         // gave the memory back to the allocator
+)
+
+var opNames = [...]string{"read", "write", "atomic read", "atomic write", "atomic update", "free"}
+
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return "op?"
+}
+
+// Writes says whether the operation changes memory.
+func (o Op) Writes() bool { return o != Read && o != AtomicRead }
+
+// Atomic says whether the operation is an atomic access.
+func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
+
+// Plain says whether the operation is an execution of a [Site]; the others are
+// events.
+func (o Op) Plain() bool { return o == Read || o == Write }
+
+// Place is a static access: an instruction and what it does.
+type Place struct {
+	PC uint64
+	Op Op
+}
+
+// Side is one access of an instance of a race.
+type Side struct {
+	Place
+	Thread  event.ThreadID
+	Address uint64 // of the first byte accessed
+	Size    uint64 // bytes
+	Segment uint64 // events of the thread before the access
+	// Site and Ordinal name a plain access: the Ordinal-th execution, from 0,
+	// of Site by Thread. An event is named by Thread and Segment.
+	Site    SiteID
+	Ordinal uint64
+	// Seq is the place in S_synch of the event that ends the segment (or is
+	// the access); the maximum if none does.
+	Seq   uint64
+	Locks []Lock // held, in the order in which they were obtained
+}
+
+// Lock is a lock that a thread holds.
+type Lock struct {
+	Mutex int // index in Result.Mutexes
+	Write bool
+}
+
+// EventRef names an event of a thread.
+type EventRef struct {
+	Thread event.ThreadID
+	Index  uint64
+}
+
+// Mutex is a lock that some side of a race held. Its name in reports is M and
+// its index.
+type Mutex struct {
+	Address   uint64
+	Init      EventRef // valid if HasInit
+	HasInit   bool
+	FirstLock EventRef
+}
+
+// Instance is one dynamic pair. Later and Earlier are in the order in which
+// their segments ended; Address is their first common byte.
+type Instance struct {
+	Later, Earlier Side
+	Address        uint64
+}
+
+// Race is a static pair of accesses that raced.
+type Race struct {
+	// Dynamic is the exact number of dynamic pairs (saturated at 2^64-1).
+	Dynamic uint64
+	// First and Last are the extreme instances in the order that
+	// docs/semantics.md defines.
+	First, Last Instance
+	Location    place.Location // of First.Address, when First.Earlier's segment ended
+}
+
+// Result is what an analysis found.
+type Result struct {
+	Races   []Race // by first instance
+	Mutexes []Mutex
+	Threads []place.Thread
+	Stats   Stats
+}
+
+// Dynamic is the number of dynamic pairs of all races, saturated.
+func (r *Result) Dynamic() uint64 {
+	var n uint64
+	for i := range r.Races {
+		n = addSat(n, r.Races[i].Dynamic)
+	}
+	return n
+}
+
+// Stats says how much work an analysis was.
+type Stats struct {
+	Events   uint64 // entries of S_synch
+	Segments uint64 // with accesses
+	Runs     uint64
+	Accesses uint64 // that counted
+	Ignored  uint64 // accesses of libraries to their own data, and to atomic variables
+	Peak     int    // records of accesses held at once, at most
+	Sweeps   int
+}

@@ -1,0 +1,216 @@
+package race
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"hindsight/analyze/hb"
+	"hindsight/tracefmt/event"
+)
+
+// columnsLimit is the number of columns of a granule up to which none is looked
+// for that could be merged or dropped.
+const columnsLimit = 16
+
+// staleAfter is the least number of events after which a horizon is made anew.
+const staleAfter = 1024
+
+// horizon is what threads can still tell apart, at a moment of the run. It
+// remains true later: what has been learnt since lies above own and at.
+type horizon struct {
+	at    uint64     // place in S_synch, 1-based
+	cost  uint64     // values looked at to make it
+	own   []uint64   // each thread's epoch at the moment
+	least []uint64   // for each thread, its least component in the clocks of other live threads
+	held  [][]uint64 // for each thread, its components in the clocks held by anyone, sorted
+	start []uint64   // where the current segments of live threads start, sorted
+}
+
+// look makes the horizon of the present moment.
+func (e *engine) look() {
+	n := len(e.starts)
+	h := horizon{at: e.now, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
+	for t := range n {
+		h.own[t] = e.order.Epoch(event.ThreadID(t))
+		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
+	}
+	e.order.Live(func(u event.ThreadID, c hb.Clock) {
+		for t := range n {
+			if event.ThreadID(t) != u {
+				h.least[t] = min(h.least[t], c.At(event.ThreadID(t)))
+			}
+		}
+		if int(u) < n {
+			h.start = append(h.start, e.starts[u])
+		}
+	})
+	e.order.Held(func(c hb.Clock) {
+		h.cost += uint64(len(c))
+		for t := range min(n, len(c)) {
+			if v := c[t]; v < h.own[t] {
+				h.held[t] = append(h.held[t], v)
+			}
+		}
+	})
+	for t := range h.held {
+		slices.Sort(h.held[t])
+		h.held[t] = slices.Compact(h.held[t])
+	}
+	slices.Sort(h.start)
+	e.horizon = h
+}
+
+// sameEpochs says whether nobody can tell epochs a < b of thread t apart.
+func (h *horizon) sameEpochs(t event.ThreadID, a, b uint64) bool {
+	if int(t) >= len(h.own) || b > h.own[t] {
+		return false
+	}
+	held := h.held[t]
+	i := sort.Search(len(held), func(i int) bool { return held[i] >= a })
+	return i == len(held) || held[i] >= b
+}
+
+// sameCuts says whether nobody can tell allocations at a < b apart.
+func (h *horizon) sameCuts(a, b uint64) bool {
+	if b > h.at {
+		return false
+	}
+	i := sort.Search(len(h.start), func(i int) bool { return h.start[i] >= a })
+	return i == len(h.start) || h.start[i] >= b
+}
+
+// gone says whether no access still to come can race with c.
+func (h *horizon) gone(c *column) bool {
+	if int(c.thread) < len(h.least) && c.series[len(c.series)-1].epoch <= h.least[c.thread] {
+		return true
+	}
+	return c.cut != 0 && c.cut <= h.at && (len(h.start) == 0 || c.cut <= h.start[0])
+}
+
+// thin drops and merges what a granule need not remember.
+func (e *engine) thin(gr *granule) {
+	if e.now >= e.horizon.at+e.opts.staleAfter+e.horizon.cost/4 {
+		e.look()
+	}
+	before := weigh(gr)
+	e.horizon.thin(gr)
+	e.records += weigh(gr) - before
+	gr.limit = int32(min(2*len(gr.columns), math.MaxInt32))
+}
+
+func weigh(gr *granule) int {
+	n := len(gr.columns)
+	for i := range gr.columns {
+		n += len(gr.columns[i].series)
+	}
+	return n
+}
+
+func (h *horizon) thin(gr *granule) {
+	kept := gr.columns[:0]
+	for i := range gr.columns {
+		c := gr.columns[i]
+		if h.gone(&c) {
+			continue
+		}
+		h.shorten(&c)
+		if j := h.twin(kept, &c); j >= 0 {
+			kept[j] = h.joined(&kept[j], &c)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	clear(gr.columns[len(kept):])
+	gr.columns = kept
+}
+
+// twin finds a column in kept that nobody can tell from c, which is younger.
+func (h *horizon) twin(kept []column, c *column) int {
+	return slices.IndexFunc(kept, func(k column) bool {
+		return k.access == c.access && k.thread == c.thread && k.offset == c.offset &&
+			k.mask == c.mask && k.prev == c.prev &&
+			k.cut != 0 && c.cut != 0 && h.sameCuts(min(k.cut, c.cut), max(k.cut, c.cut))
+	})
+}
+
+// joined puts the series of the younger column c behind that of k.
+func (h *horizon) joined(k, c *column) column {
+	out := *c
+	out.before, out.series = k.before, k.series
+	base := c.before
+	for _, m := range c.series {
+		last := &out.series[len(out.series)-1]
+		count := m.total - base
+		base = m.total
+		if last.epoch == m.epoch {
+			last.total += count
+			last.last = m.last
+			continue
+		}
+		m.total = last.total + count
+		out.series = append(out.series, m)
+	}
+	h.shorten(&out)
+	return out
+}
+
+// shorten drops members that everybody has seen and merges those that nobody
+// can tell apart.
+func (h *horizon) shorten(c *column) {
+	s := c.series
+	if int(c.thread) < len(h.least) {
+		i := 0
+		for i < len(s)-1 && s[i].epoch <= h.least[c.thread] {
+			c.before = s[i].total
+			i++
+		}
+		s = s[i:]
+	}
+	n := 0
+	for _, m := range s[1:] {
+		if h.sameEpochs(c.thread, s[n].epoch, m.epoch) {
+			s[n].epoch, s[n].total, s[n].last = m.epoch, m.total, m.last
+			continue
+		}
+		n++
+		s[n] = m
+	}
+	s = s[:n+1]
+	if cap(s) > 4*len(s) {
+		s = append(make([]member, 0, len(s)), s...)
+	}
+	c.series = s
+}
+
+// sweep thins the whole shadow.
+func (e *engine) sweep() {
+	e.look()
+	e.stats.Sweeps++
+	e.records = 0
+	for number, p := range e.shadow.pages {
+		e.horizon.thin(&p.whole)
+		left := weigh(&p.whole)
+		if p.granules != nil {
+			inside := 0
+			for i := range p.granules {
+				gr := &p.granules[i]
+				if len(gr.columns) == 0 {
+					continue
+				}
+				e.horizon.thin(gr)
+				if inside += weigh(gr); len(gr.columns) == 0 {
+					*gr = granule{}
+				}
+			}
+			if left += inside; inside == 0 {
+				p.granules = nil
+			}
+		}
+		if e.records += left; left == 0 {
+			delete(e.shadow.pages, number)
+		}
+	}
+	e.shadow.last = nil
+	e.sweepAt = 2*e.records + e.opts.SweepEvery
+}
