@@ -93,11 +93,14 @@ func TestDecodeRejects(t *testing.T) {
 		{"nothing", nil, Limits{}, ErrTruncated},
 		{"no rules", []byte{0, 0}, Limits{}, ErrCorrupt},
 		{"too few symbols", []byte{2, 1, 0, 1}, Limits{}, ErrCorrupt},
-		{"unused rule", []byte{2, 3, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
+		{"unused rule", []byte{2, 3, 0, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
 		{"rule before it is finished", []byte{1, 2, 3, 3}, Limits{}, ErrCorrupt},
-		{"rule in itself", []byte{2, 4, 0, 0, 3, 1, 1}, Limits{}, ErrCorrupt},
+		{"rule in itself", []byte{2, 4, 0, 1, 0, 3, 1, 1}, Limits{}, ErrCorrupt},
+		{"fewer uses than announced", []byte{2, 4, 0, 1, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
+		{"more uses than announced", []byte{2, 5, 0, 0, 0, 1, 1, 3, 1}, Limits{}, ErrCorrupt},
+		{"more uses than symbols", []byte{2, 4, 0, 9, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
 		{"rule not announced", []byte{1, 2, 0, 1, 1}, Limits{}, ErrCorrupt},
-		{"rules longer than all", []byte{2, 3, 2, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
+		{"rules longer than all", []byte{2, 3, 2, 0, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
 		{"number too long", []byte{0x81, 0, 1, 1}, Limits{}, ErrCorrupt},
 		{"number too large", bytes.Repeat([]byte{0xff}, 11), Limits{}, ErrCorrupt},
 		{"new terminal by number", []byte{1, 1, 2}, Limits{}, ErrCorrupt},
@@ -131,7 +134,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(build(letters(s)).Grammar().AppendBinary(nil))
 	}
 	f.Add(doubling(f, 70).AppendBinary(nil))
-	f.Add([]byte{3, 9, 1, 0, 0, 0, 1, 1, 3, 1, 2, 3, 3, 5})
+	f.Add([]byte{3, 9, 1, 0, 2, 1, 0, 0, 1, 1, 3, 1, 2, 3, 3, 5})
 	f.Fuzz(func(t *testing.T, src []byte) {
 		g, rest, err := Decode(src, Limits{})
 		if err != nil {

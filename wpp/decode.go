@@ -14,7 +14,7 @@ var (
 	ErrTruncated = errors.New("wpp: truncated grammar")
 )
 
-// Limits bounds what [Decode] accepts. Memory is in any case less than 24
+// Limits bounds what [Decode] accepts. Memory is in any case less than 64
 // bytes a byte of input.
 type Limits struct {
 	// Symbols bounds the symbols in all rule bodies; 0 means 2^31-1.
@@ -58,6 +58,7 @@ type decoder struct {
 
 	g       *Grammar
 	lengths []uint64   // of the rules not entered yet, less 2
+	recent  recency    // of the finished rules
 	open    []openRule // rules entered and not finished, outermost first
 	pending []Symbol   // their symbols so far
 	next    uint64     // the terminal after the greatest so far
@@ -107,7 +108,7 @@ func (d *decoder) grammar() (*Grammar, error) {
 	if rules == 0 || rules-1 > symbols/2 {
 		return nil, fmt.Errorf("%d rules with %d symbols: %w", rules, symbols, ErrCorrupt)
 	}
-	if rules-1+symbols > uint64(len(d.src)-d.at) {
+	if 2*(rules-1)+symbols > uint64(len(d.src)-d.at) {
 		return nil, ErrTruncated
 	}
 	lengths := make([]uint64, rules-1)
@@ -115,8 +116,12 @@ func (d *decoder) grammar() (*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
+	uses := make([]uint32, rules-1)
+	if err := d.readUses(uses, symbols); err != nil {
+		return nil, err
+	}
 	g := &Grammar{body: make([]Symbol, 0, symbols), off: make([]uint32, 1, rules+1)}
-	return g, d.codes(g, lengths, start)
+	return g, d.codes(g, lengths, uses, start)
 }
 
 // readLengths reads the lengths of the rules but the start, and gives that of
@@ -137,9 +142,30 @@ func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, e
 	return start, nil
 }
 
+// readUses reads how often the rules but the start are used.
+func (d *decoder) readUses(uses []uint32, symbols uint64) error {
+	for i := range uses {
+		n, err := d.uvarint()
+		if err != nil {
+			return err
+		}
+		if n >= symbols {
+			return fmt.Errorf("rules used more than %d times: %w", symbols, ErrCorrupt)
+		}
+		symbols -= n + 1
+		uses[i] = uint32(n + 1)
+	}
+	return nil
+}
+
 // codes reads the symbols of a grammar into g, which is empty and has room.
-func (d *decoder) codes(g *Grammar, lengths []uint64, start uint64) error {
+func (d *decoder) codes(g *Grammar, lengths []uint64, uses []uint32, start uint64) error {
 	d.g, d.lengths = g, lengths
+	sum := uint64(0)
+	for _, n := range uses {
+		sum += uint64(n)
+	}
+	d.recent.reset(uses, sum)
 	d.open = append(d.open[:0], openRule{left: start})
 	d.pending = d.pending[:0]
 	d.finish()
@@ -151,6 +177,9 @@ func (d *decoder) codes(g *Grammar, lengths []uint64, start uint64) error {
 	}
 	if len(d.lengths) > 0 {
 		return fmt.Errorf("%d rules are never used: %w", len(d.lengths), ErrCorrupt)
+	}
+	if d.recent.live > 0 {
+		return fmt.Errorf("%d rules are used less than announced: %w", d.recent.live, ErrCorrupt)
 	}
 	return nil
 }
@@ -175,11 +204,12 @@ func (d *decoder) symbol() error {
 	case code == codeNewTerminal:
 	case code&1 == codeRule&1:
 		distance := (code - codeRule) / 2
-		finished := uint64(d.g.Rules())
-		if distance >= finished {
-			return fmt.Errorf("rule %d before the %d finished: %w", distance, finished, ErrCorrupt)
+		if distance >= uint64(d.recent.live) {
+			return fmt.Errorf("rule %d of %d: %w", distance, d.recent.live, ErrCorrupt)
 		}
-		d.pending = append(d.pending, RuleSymbol(Rule(finished-1-distance)))
+		r := d.recent.at(uint32(distance))
+		d.recent.used(r)
+		d.pending = append(d.pending, RuleSymbol(r))
 		return nil
 	default:
 		terminal = (code - codeTerminal) / 2
@@ -210,6 +240,7 @@ func (d *decoder) finish() {
 		d.open = d.open[:len(d.open)-1]
 		if len(d.open) > 0 {
 			d.pending = append(d.pending, RuleSymbol(number))
+			d.recent.used(number)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import "encoding/binary"
 //	rules      number of rules, the start among them, at least 1
 //	symbols    number of symbols in all bodies
 //	length     for each rule but the start, in order of first use: symbols - 2
+//	uses       for each rule but the start, in order of numbers: uses - 1
 //	code       for each symbol
 //
 // Codes follow a walk from the start rule that enters a rule at its first use,
@@ -17,9 +18,11 @@ import "encoding/binary"
 //	0          first use of a rule; its body follows at once
 //	1          the terminal that follows the greatest so far (0 at first)
 //	2 + 2t     terminal t
-//	3 + 2d     rule that was finished d rules before the last finished one
+//	3 + 2d     rule after whose latest use d other rules were used last, rules
+//	           that will not be used again left out; the end of a rule's body
+//	           is its first use
 //
-// Lengths and codes stand in separate columns, mostly a byte each, so that an
+// Lengths, uses and codes stand in separate columns, mostly a byte each, so that an
 // entropy stage behind has something to hold on to.
 const (
 	codeNewRule = iota
@@ -54,44 +57,81 @@ func (g *Grammar) walk(visit func(s Symbol, fresh bool, finished uint32)) {
 // AppendBinary appends the binary form of the grammar to dst. [Decode] reads
 // it back.
 func (g *Grammar) AppendBinary(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(g.Rules()))
-	dst = binary.AppendUvarint(dst, uint64(g.Symbols()))
-	dst = g.appendLengths(dst)
-	dst, _ = g.appendCodes(dst, 0)
-	return dst
+	e := encoder{dst: dst}
+	e.uvarint(uint64(g.Rules()))
+	e.uvarint(uint64(g.Symbols()))
+	e.lengths(g)
+	e.uses(g)
+	e.codes(g)
+	return e.dst
 }
 
-func (g *Grammar) appendLengths(dst []byte) []byte {
+type encoder struct {
+	dst    []byte
+	next   Terminal // what codeNewTerminal stands for
+	counts []uint32
+	recent recency
+}
+
+func (e *encoder) uvarint(v uint64) { e.dst = binary.AppendUvarint(e.dst, v) }
+
+// lengths appends the column of lengths.
+func (e *encoder) lengths(g *Grammar) {
 	if g.Rules() == 1 {
-		return dst
+		return
 	}
 	g.walk(func(s Symbol, fresh bool, _ uint32) {
 		if fresh {
-			dst = binary.AppendUvarint(dst, uint64(len(g.Body(s.Rule()))-2))
+			e.uvarint(uint64(len(g.Body(s.Rule())) - 2))
 		}
 	})
-	return dst
 }
 
-// appendCodes appends the codes of all symbols; next is the terminal that
-// codeNewTerminal stands for, before and after.
-func (g *Grammar) appendCodes(dst []byte, next Terminal) ([]byte, Terminal) {
+// count sets counts to the uses of each rule but the start and gives the sum.
+func (e *encoder) count(g *Grammar) (sum uint64) {
+	e.counts = append(e.counts[:0], make([]uint32, g.Rules()-1)...)
+	if len(e.counts) == 0 {
+		return 0
+	}
+	for _, s := range g.body {
+		if s.IsRule() {
+			e.counts[s.Rule()]++
+			sum++
+		}
+	}
+	return sum
+}
+
+// uses appends the column of uses.
+func (e *encoder) uses(g *Grammar) {
+	e.count(g)
+	for _, n := range e.counts {
+		e.uvarint(uint64(n - 1))
+	}
+}
+
+// codes appends the codes of all symbols.
+func (e *encoder) codes(g *Grammar) {
+	sum := e.count(g)
+	e.recent.reset(e.counts, sum)
+	known := uint32(0) // rules that are finished and in recent
 	g.walk(func(s Symbol, fresh bool, finished uint32) {
-		var code uint64
+		for ; known < finished; known++ {
+			e.recent.used(Rule(known))
+		}
 		switch {
 		case fresh:
-			code = codeNewRule
+			e.uvarint(codeNewRule)
 		case s.IsRule():
-			code = codeRule + 2*uint64(finished-1-uint32(s.Rule()))
-		case s.Terminal() == next:
-			code = codeNewTerminal
+			e.uvarint(codeRule + 2*uint64(e.recent.distance(s.Rule())))
+			e.recent.used(s.Rule())
+		case s.Terminal() == e.next:
+			e.uvarint(codeNewTerminal)
 		default:
-			code = codeTerminal + 2*uint64(s.Terminal())
+			e.uvarint(codeTerminal + 2*uint64(s.Terminal()))
 		}
-		if !s.IsRule() && s.Terminal() >= next {
-			next = s.Terminal() + 1
+		if !s.IsRule() && s.Terminal() >= e.next {
+			e.next = s.Terminal() + 1
 		}
-		dst = binary.AppendUvarint(dst, code)
 	})
-	return dst, next
 }

@@ -1,9 +1,6 @@
 package wpp
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // The binary form of a set of grammars: many small ones, as the address
 // streams of the load and store instructions of one thread are, most of them a
@@ -14,6 +11,7 @@ import (
 //	           start
 //	rules      for each grammar that has: rules - 2
 //	length     as in the form of a grammar, grammar after grammar
+//	uses       likewise
 //	code       likewise; the greatest terminal so far is that of the whole set
 //
 // All numbers are unsigned LEB128 in their shortest form.
@@ -22,27 +20,30 @@ import (
 // reads it back. It is smallest when terminals are numbered by first use, see
 // [Relabel].
 func AppendSet(dst []byte, grammars []*Grammar) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(grammars)))
+	e := encoder{dst: dst}
+	e.uvarint(uint64(len(grammars)))
 	for _, g := range grammars {
 		head := uint64(g.Symbols()) << 1
 		if g.Rules() > 1 {
 			head |= 1
 		}
-		dst = binary.AppendUvarint(dst, head)
+		e.uvarint(head)
 	}
 	for _, g := range grammars {
 		if g.Rules() > 1 {
-			dst = binary.AppendUvarint(dst, uint64(g.Rules()-2))
+			e.uvarint(uint64(g.Rules() - 2))
 		}
 	}
 	for _, g := range grammars {
-		dst = g.appendLengths(dst)
+		e.lengths(g)
 	}
-	next := Terminal(0)
 	for _, g := range grammars {
-		dst, next = g.appendCodes(dst, next)
+		e.uses(g)
 	}
-	return dst
+	for _, g := range grammars {
+		e.codes(g)
+	}
+	return e.dst
 }
 
 // DecodeSet reads what [AppendSet] wrote from the beginning of src and gives
@@ -69,13 +70,21 @@ func (d *decoder) set() ([]*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rules+symbols > uint64(len(d.src)-d.at) {
+	if 2*rules+symbols > uint64(len(d.src)-d.at) {
 		return nil, ErrTruncated
 	}
 	lengths := make([]uint64, rules)
-	for i, at := 0, uint64(0); i < len(heads); i++ {
+	for at, i := uint64(0), 0; i < len(heads); i++ {
 		h := &heads[i]
 		if h.start, err = d.readLengths(lengths[at:at+h.rules], h.symbols); err != nil {
+			return nil, err
+		}
+		at += h.rules
+	}
+	uses := make([]uint32, rules)
+	for at, i := uint64(0), 0; i < len(heads); i++ {
+		h := heads[i]
+		if err := d.readUses(uses[at:at+h.rules], h.symbols); err != nil {
 			return nil, err
 		}
 		at += h.rules
@@ -89,10 +98,10 @@ func (d *decoder) set() ([]*Grammar, error) {
 		g := &storage[i]
 		g.body, body = body[0:0:h.symbols], body[h.symbols:]
 		g.off, off = off[0:1:h.rules+2], off[h.rules+2:]
-		if err := d.codes(g, lengths[:h.rules], h.start); err != nil {
+		if err := d.codes(g, lengths[:h.rules], uses[:h.rules], h.start); err != nil {
 			return nil, err
 		}
-		lengths = lengths[h.rules:]
+		lengths, uses = lengths[h.rules:], uses[h.rules:]
 		out[i] = g
 	}
 	return out, nil
