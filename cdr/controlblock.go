@@ -62,8 +62,13 @@ type control struct {
 	g     *wpp.Grammar
 }
 
-// maxRun bounds the run of a path.
-const maxRun = 1 << 48
+// What a block of a trace may hold; a recorder within its budget writes less.
+const (
+	maxRun     = 1 << 40  // times that a path runs in a row
+	maxTerms   = 1 << 20  // letters of an alphabet
+	maxSymbols = 1 << 22  // of the grammars of a block
+	maxPayload = 32 << 20 // bytes
+)
 
 func decodeControl(payload []byte, tab *tables) (*control, error) {
 	d := decoder{b: payload}
@@ -79,7 +84,10 @@ func decodeControl(payload []byte, tab *tables) (*control, error) {
 		at += uint64(d.varint())
 		c.base[i] = at
 	}
-	n = d.count(2)
+	if n = d.count(2); n > maxTerms {
+		d.fail("number of terms")
+		n = 0
+	}
 	c.terms = make([]term, n)
 	again := make([]bool, n)
 	for i := range c.terms {
@@ -98,7 +106,7 @@ func decodeControl(payload []byte, tab *tables) (*control, error) {
 	if d.err != nil {
 		return nil, fmt.Errorf("control: %w", d.err)
 	}
-	g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(n, 1))})
+	g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(n, 1)), Symbols: maxSymbols})
 	if err != nil {
 		return nil, fmt.Errorf("control: %w: %w", tracefmt.ErrMalformed, err)
 	}

@@ -98,7 +98,12 @@ const maxCount = 1 << 56
 
 func decodeData(payload []byte, tab *tables) (*data, error) {
 	d := decoder{b: payload}
-	t := &data{terms: make([]addrTerm, d.count(1))}
+	terms := d.count(1)
+	if terms > maxTerms {
+		d.fail("number of terms")
+		terms = 0
+	}
+	t := &data{terms: make([]addrTerm, terms)}
 	for i := range t.terms {
 		c := d.max(maxCount)
 		t.terms[i] = addrTerm{count: c >> 1, skip: c&1 != 0}
@@ -112,6 +117,10 @@ func decodeData(payload []byte, tab *tables) (*data, error) {
 		}
 	}
 	n := d.count(4)
+	if n > len(tab.sites) {
+		d.fail("number of streams")
+		n = 0
+	}
 	t.streams = make([]addrStream, n)
 	t.bySite = make(map[SiteID]int, n)
 	site := uint64(0)
@@ -166,13 +175,18 @@ func (t *data) decodeGrammars(d *decoder, lengths []uint64) {
 		}
 		t.streams[i].g = g
 	}
+	symbols := uint64(0)
 	for i, n := range lengths {
 		if n != 0 || d.err != nil {
 			continue
 		}
-		g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(1, len(t.terms)))})
+		g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(1, len(t.terms))), Symbols: maxSymbols - symbols})
 		if err != nil {
 			d.err = fmt.Errorf("%w: %w", tracefmt.ErrMalformed, err)
+			return
+		}
+		if symbols += uint64(g.Symbols()); symbols >= maxSymbols {
+			d.fail("number of symbols")
 			return
 		}
 		t.streams[i].g, d.b = g, rest

@@ -13,7 +13,7 @@ const (
 	// DefaultBudget is the memory of the grammars of one epoch, in bytes.
 	DefaultBudget = 64 << 20
 	minBudget     = 4 << 10
-	maxBudget     = 192 << 20 // keeps every block of an epoch below tracefmt.MaxPayload
+	maxBudget     = 64 << 20 // keeps every block of an epoch within the reader's limits
 
 	// trieBudget bounds the interned paths, which outlive epochs.
 	trieBudget = 64 << 20
@@ -30,7 +30,7 @@ type Options struct {
 	// Image is the program's ELF file, carried in the trace. It may be nil.
 	Image []byte
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
-	// [DefaultBudget]; other values are brought between 4 KiB and 192 MiB.
+	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64
 	// Keep says whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
@@ -88,7 +88,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	if err := r.writeMeta(); err != nil {
 		return nil, err
 	}
-	const part = tracefmt.MaxPayload
+	const part = maxPayload / 2
 	for i := 0; i*part < len(opts.Image); i++ {
 		if err := tw.Append(tracefmt.KindImage, uint32(i), opts.Image[i*part:min((i+1)*part, len(opts.Image))]); err != nil {
 			return nil, err
@@ -112,6 +112,9 @@ func (r *Recorder) Define(blocks []event.Block) error {
 		b := &blocks[i]
 		if int(b.ID) != len(r.paths.blocks) {
 			return r.fail(fmt.Errorf("record: block %d defined out of order", b.ID))
+		}
+		if len(b.Sites) > maxBlockSites {
+			return r.fail(fmt.Errorf("record: block %d has %d sites", b.ID, len(b.Sites)))
 		}
 		var ids []SiteID
 		if len(b.Sites) > 0 {
@@ -230,7 +233,7 @@ func (r *Recorder) event(t *threadRec, e *event.Event) {
 		t.endPath()
 	}
 	t.syncPoint(e)
-	r.grow(r.sync.add(t, e))
+	r.grow(3 * r.sync.add(t, e)) // slices grow by doubling
 	t.events++
 }
 

@@ -96,6 +96,9 @@ func (b *tableBlock) next() uint64 { return b.pc + uint64(b.bytes) }
 // maxTableRows bounds blocks, and sites of blocks, and blocks of paths.
 const maxTableRows = 1 << 22
 
+// maxBlockSites bounds the sites of a block.
+const maxBlockSites = 1 << 10
+
 func newTables() *tables { return &tables{siteIDs: map[Site]SiteID{}, pathOff: []uint32{0}} }
 
 // add reads a tables block behind those that were read before.
@@ -145,7 +148,7 @@ func (t *tables) addBlocks(d *decoder) {
 	at = uint64(len(t.siteLists))
 	for i := range blocks {
 		blocks[i].siteFrom = uint32(at)
-		blocks[i].siteCount = uint32(d.max(maxTableRows))
+		blocks[i].siteCount = uint32(d.max(maxBlockSites))
 		if at += uint64(blocks[i].siteCount); at > maxTableRows {
 			d.fail("number of sites")
 			return

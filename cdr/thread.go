@@ -99,7 +99,7 @@ func (t *threadRec) call(ret uint64) {
 
 // emit ends a path: it lengthens the open run or begins another.
 func (t *threadRec) emit(node uint32) {
-	if node == t.runNode {
+	if node == t.runNode && t.run < maxRun {
 		t.run++
 		return
 	}

@@ -1,0 +1,248 @@
+package cdr
+
+import (
+	"fmt"
+	"iter"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// Segment is the stretch of a thread's execution between two of its ordered
+// events (or its beginning, or its end).
+type Segment struct {
+	Thread event.ThreadID
+	// Index says that the segment ends with the thread's event of that index;
+	// the last segment of a thread ends with the thread.
+	Index uint64
+	// Executed is the number of plain accesses in the segment, recorded or not.
+	Executed uint64
+
+	walk  *segmentWalk
+	parts []segmentPart
+}
+
+// segmentPart is what of a segment lies in one epoch.
+type segmentPart struct {
+	epoch int
+	sites []partSite
+}
+
+type partSite struct {
+	site  SiteID
+	count uint64
+	from  uint64 // ordinal of the first in the epoch
+	first uint64 // and in the trace
+}
+
+// segmentWalk cuts the control string of a thread at its sync terminals. It
+// enters only rules that hold one.
+type segmentWalk struct {
+	t       *Trace
+	thread  event.ThreadID
+	epoch   int // being walked
+	s       *stretch
+	counter *counter
+	stack   []wpp.Step
+	inEpoch []uint64 // executions of each site before the walk, in the epoch
+	before  []uint64 // and in the epochs before
+	cursors map[SiteID]*addrCursor
+	cursed  int // epoch of cursors
+}
+
+// Segments gives the segments of a thread in order: one more than it has
+// events. A Segment and its runs are good until the next one is asked for.
+// The iterator ends after the first error.
+//
+// Traces in DOR mode have no segments.
+func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
+	return func(yield func(*Segment, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(nil, err)
+			return
+		}
+		w := &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
+		if err := w.nextEpoch(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for index := uint64(0); ; index++ {
+			seg := &Segment{Thread: th, Index: index, walk: w}
+			more, err := w.fill(seg)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(seg, nil) || !more {
+				return
+			}
+		}
+	}
+}
+
+func (t *Trace) hasControl(th event.ThreadID) error {
+	if int(th) >= len(t.threads) {
+		return fmt.Errorf("thread %d: %w", th, ErrNoSuch)
+	}
+	if t.meta.Mode == ModeDOR {
+		return fmt.Errorf("control flow: %w (record mode dor)", ErrNotRecorded)
+	}
+	return nil
+}
+
+// nextEpoch goes on to the next epoch in which the thread did something; s is
+// nil behind the last.
+func (w *segmentWalk) nextEpoch() error {
+	for site, n := range w.inEpoch {
+		w.before[site] += n
+		w.inEpoch[site] = 0
+	}
+	w.s, w.counter = nil, nil
+	for w.epoch++; w.epoch < len(w.t.epochs); w.epoch++ {
+		s, err := w.t.stretch(w.epoch, w.thread)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			w.s, w.counter = s, newCounter(s)
+			w.stack = append(w.stack[:0], wpp.Step{Rule: s.g.Start()})
+			break
+		}
+	}
+	return nil
+}
+
+// fill walks to the end of the segment. more is false when that is the end of
+// the thread.
+func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
+	for w.s != nil {
+		atEvent := w.toEvent()
+		if v := w.counter.take(); len(v) > 0 {
+			part := segmentPart{epoch: w.epoch, sites: make([]partSite, len(v))}
+			for i, c := range v {
+				from := w.inEpoch[c.site]
+				part.sites[i] = partSite{site: c.site, count: c.count, from: from, first: w.before[c.site] + from}
+				w.inEpoch[c.site] += c.count
+				seg.Executed += c.count
+			}
+			seg.parts = append(seg.parts, part)
+		}
+		if atEvent {
+			return true, nil
+		}
+		if err := w.nextEpoch(); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// toEvent counts everything up to the next sync terminal and passes it. It
+// reports false at the end of the epoch.
+func (w *segmentWalk) toEvent() bool {
+	s := w.s
+	for len(w.stack) > 0 {
+		top := &w.stack[len(w.stack)-1]
+		body := s.g.Body(top.Rule)
+		if int(top.Index) >= len(body) {
+			w.stack = w.stack[:len(w.stack)-1]
+			continue
+		}
+		x := body[top.Index]
+		top.Index++
+		switch {
+		case x.IsRule() && s.events.Rule(x.Rule()) != 0:
+			w.stack = append(w.stack, wpp.Step{Rule: x.Rule()})
+		case !x.IsRule() && s.terms[x.Terminal()].kind == termSync:
+			return true
+		default:
+			w.counter.add(x)
+		}
+	}
+	return false
+}
+
+// Runs gives the recorded plain accesses of the segment as strided runs, site
+// by site (a segment that spans epochs: epoch by epoch). Nothing is expanded.
+// It ends after the first error.
+func (seg *Segment) Runs() iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		w := seg.walk
+		for _, part := range seg.parts {
+			s, err := w.t.stretch(part.epoch, w.thread)
+			if err != nil {
+				yield(Run{}, err)
+				return
+			}
+			if s.data == nil {
+				continue
+			}
+			if w.cursors == nil || w.cursed != part.epoch {
+				w.cursors, w.cursed = map[SiteID]*addrCursor{}, part.epoch
+			}
+			for _, p := range part.sites {
+				c, err := w.cursor(s, p.site)
+				if err != nil {
+					yield(Run{}, err)
+					return
+				}
+				if c == nil {
+					continue
+				}
+				if c.at != p.from || c.stack == nil {
+					c.seek(p.from)
+				}
+				if !c.next(p.from+p.count, func(r Run) bool {
+					r.Site = p.site
+					r.First += p.first - p.from
+					return yield(r, nil)
+				}) {
+					c.stack = nil
+					return
+				}
+			}
+		}
+	}
+}
+
+// cursor gives the walk's cursor in the addresses of a site; nil when none
+// were recorded.
+func (w *segmentWalk) cursor(s *stretch, site SiteID) (*addrCursor, error) {
+	if c, ok := w.cursors[site]; ok {
+		return c, nil
+	}
+	x, err := s.addrIndex(site)
+	if err != nil {
+		return nil, err
+	}
+	var c *addrCursor
+	if x != nil {
+		c = &addrCursor{x: x}
+	}
+	w.cursors[site] = c
+	return c, nil
+}
+
+// addrIndex gives the index of a site's addresses; nil when none were
+// recorded.
+func (s *stretch) addrIndex(site SiteID) (*addrIndex, error) {
+	if s.data == nil {
+		return nil, nil
+	}
+	i, ok := s.data.bySite[site]
+	if !ok {
+		return nil, nil
+	}
+	if x := s.indexes[site]; x != nil {
+		return x, nil
+	}
+	x, err := newAddrIndex(&s.data.streams[i], s.data.terms)
+	if err != nil {
+		return nil, err
+	}
+	if s.indexes == nil {
+		s.indexes = map[SiteID]*addrIndex{}
+	}
+	s.indexes[site] = x
+	return x, nil
+}

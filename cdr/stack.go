@@ -1,0 +1,203 @@
+package cdr
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// maxFrames bounds the stacks that are handed out; outer frames are left off.
+const maxFrames = 1 << 12
+
+// AccessStack gives the call stack at an access: first the pc of the access,
+// then return addresses, innermost first, at most a few thousand. The ordinal
+// counts the thread's accesses by this site from 0, recorded or not.
+func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]uint64, error) {
+	s, c, offset, err := t.access(th, site, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	term, _ := c.Terminal()
+	each, err := s.siteWeights(site)
+	if err != nil {
+		return nil, err
+	}
+	times := offset / (each.At(c) / s.terms[term].b)
+	frames, err := s.frames(c, times)
+	if err != nil {
+		return nil, err
+	}
+	return append([]uint64{t.Site(site).PC}, frames...), nil
+}
+
+// EventStack gives the call stack at a thread's ordered event, in the form of
+// AccessStack. The event of a hooked function stands at the call in its
+// caller.
+func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
+	if err := t.hasControl(th); err != nil {
+		return nil, err
+	}
+	left := index
+	for i := range t.epochs {
+		n := t.epochs[i].thread(th)
+		if n == nil {
+			continue
+		}
+		if left >= n.events {
+			left -= n.events
+			continue
+		}
+		s, err := t.stretch(i, th)
+		if err != nil {
+			return nil, err
+		}
+		c, _, ok := s.events.Select(left)
+		if !ok {
+			break
+		}
+		frames, err := s.frames(c, 0)
+		if err != nil {
+			return nil, err
+		}
+		term, _ := c.Terminal()
+		x := s.terms[term]
+		if kind := event.Kind(x.b >> 1); kind.Info().Class != event.ClassAtomic && len(frames) > 0 && (frames[0] == x.a+4 || frames[0] == x.a+2) {
+			frames = frames[1:] // the frame of the hooked function itself
+		}
+		return append([]uint64{x.a}, frames...), nil
+	}
+	return nil, fmt.Errorf("event %d of thread %d: %w", index, th, ErrNoSuch)
+}
+
+// Locate says in which segment of the thread an access lies.
+func (t *Trace) Locate(th event.ThreadID, site SiteID, ordinal uint64) (uint64, error) {
+	s, c, _, err := t.access(th, site, ordinal)
+	if err != nil {
+		return 0, err
+	}
+	segment := s.events.Rank(c)
+	for i := range t.epochs[:s.epoch] {
+		if n := t.epochs[i].thread(th); n != nil {
+			segment += n.events
+		}
+	}
+	return segment, nil
+}
+
+// access finds the terminal of an access, and the place of the access among
+// the site's accesses in that terminal.
+func (t *Trace) access(th event.ThreadID, site SiteID, ordinal uint64) (*stretch, *wpp.Cursor, uint64, error) {
+	if err := t.hasControl(th); err != nil {
+		return nil, nil, 0, err
+	}
+	left := ordinal
+	for i := range t.epochs {
+		if t.epochs[i].thread(th) == nil {
+			continue
+		}
+		if n, ok := t.totals[siteKey{i, th, site}]; ok && left >= n {
+			left -= n
+			continue
+		}
+		s, err := t.stretch(i, th)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		n, err := t.count(s, site)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if left >= n {
+			left -= n
+			continue
+		}
+		w, err := s.siteWeights(site)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		c, offset, _ := w.Select(left)
+		return s, c, offset, nil
+	}
+	return nil, nil, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
+}
+
+// effect is what a terminal does to the call stack. A run of paths that end
+// with the same call pushes the same frame again and again.
+func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
+	t := s.terms[x]
+	switch t.kind {
+	case termPath:
+		path := s.tab.pathBlocks(PathID(t.a))
+		switch s.tab.blocks[path[len(path)-1]].end {
+		case event.EndCall, event.EndCallInd:
+			return wpp.Effect{Pushes: t.b}
+		case event.EndReturn:
+			return wpp.Effect{Pops: t.b}
+		}
+	case termSync:
+		return wpp.Effect{Pops: t.b & 1}
+	case termPop:
+		return wpp.Effect{Pops: t.a}
+	case termPush:
+		return wpp.Effect{Pushes: 1}
+	}
+	return wpp.Effect{}
+}
+
+// frame is what a terminal that pushes pushes.
+func (s *stretch) frame(x wpp.Terminal) uint64 {
+	t := s.terms[x]
+	if t.kind == termPush {
+		return t.a
+	}
+	path := s.tab.pathBlocks(PathID(t.a))
+	return s.tab.blocks[path[len(path)-1]].next()
+}
+
+// frames gives the return addresses, innermost first, at a terminal whose path
+// has run the given number of times already.
+func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
+	if s.stacks == nil {
+		st, err := wpp.NewStacks(s.g, s.effect)
+		if err != nil {
+			return nil, err
+		}
+		s.stacks = st
+	}
+	var frames []uint64
+	pops := uint64(0)
+	if x, ok := c.Terminal(); ok && times > 0 && s.terms[x].kind == termPath {
+		switch e := s.effect(x); {
+		case e.Pushes > 0:
+			for range min(times, maxFrames) {
+				frames = append(frames, s.frame(x))
+			}
+		case e.Pops > 0:
+			pops = times
+		}
+	}
+	before := s.stacks.Before(c)
+	if pops < before.Pushes {
+		skip := pops
+		for at := range s.stacks.Enclosing(c) {
+			if skip > 0 {
+				skip--
+				continue
+			}
+			if len(frames) >= maxFrames {
+				return frames, nil
+			}
+			x, _ := at.Terminal()
+			frames = append(frames, s.frame(x))
+		}
+		pops = 0
+	} else {
+		pops -= before.Pushes
+	}
+	gone := min(before.Pops+pops, uint64(len(s.base)))
+	for i := len(s.base) - int(gone) - 1; i >= 0 && len(frames) < maxFrames; i-- {
+		frames = append(frames, s.base[i])
+	}
+	return frames, nil
+}

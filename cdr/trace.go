@@ -1,0 +1,332 @@
+package cdr
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+var (
+	// ErrNotRecorded says that the record mode leaves out what was asked for.
+	ErrNotRecorded = errors.New("not in this trace")
+	// ErrNoSuch says that a thread, site, event or access does not exist.
+	ErrNoSuch = errors.New("no such thing in the trace")
+)
+
+// Trace is a lazy view of a trace file. Opening it reads the tables and the
+// counts of each epoch; grammars are loaded when they are asked for and kept
+// within a bound.
+//
+// A Trace and its iterators belong to one goroutine at a time; iterators may
+// be interleaved.
+type Trace struct {
+	r       *tracefmt.Reader
+	file    io.Closer // nil when the caller owns the file
+	meta    Meta
+	tab     *tables
+	epochs  []epoch
+	threads []Thread
+	blocks  map[blockKey]tracefmt.Handle
+	cache   stretchCache
+	totals  map[siteKey]uint64
+}
+
+// epoch says what each thread did in an epoch.
+type epoch struct {
+	threads []counts
+	events  uint64 // of all threads
+}
+
+type blockKey struct {
+	kind   tracefmt.Kind
+	epoch  uint32
+	thread event.ThreadID
+}
+
+// Open opens a trace file. The caller closes it.
+func Open(path string) (*Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	var t *Trace
+	if err == nil {
+		t, err = OpenReaderAt(f, st.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open trace %s: %w", path, err)
+	}
+	t.file = f
+	return t, nil
+}
+
+// OpenReaderAt opens a trace of size bytes.
+func OpenReaderAt(r io.ReaderAt, size int64) (*Trace, error) {
+	tr, err := tracefmt.NewReader(r, size, tracefmt.ReaderOptions{MaxBlock: maxPayload})
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{r: tr, tab: newTables(), blocks: map[blockKey]tracefmt.Handle{}, totals: map[siteKey]uint64{}}
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close closes the file that [Open] opened.
+func (t *Trace) Close() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Close()
+}
+
+func (t *Trace) load() error {
+	var meta *tracefmt.Handle
+	for _, h := range t.r.Blocks() {
+		var err error
+		switch h.Kind {
+		case tracefmt.KindMeta:
+			meta = &h
+		case tracefmt.KindTables:
+			err = t.read(h, t.tab.add)
+		case tracefmt.KindCommit:
+			err = t.read(h, t.addEpoch)
+		case tracefmt.KindControl, tracefmt.KindData, tracefmt.KindSync:
+			key := blockKey{h.Kind, h.Epoch, event.ThreadID(h.Thread)}
+			if _, twice := t.blocks[key]; twice {
+				err = corrupt(h, fmt.Errorf("second block of its kind: %w", tracefmt.ErrMalformed))
+			}
+			t.blocks[key] = h
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if meta == nil {
+		return &tracefmt.CorruptError{Offset: t.r.Size(), Kind: tracefmt.KindMeta, Err: tracefmt.ErrTruncated}
+	}
+	if err := t.read(*meta, func(b []byte) (err error) {
+		t.meta, err = decodeMeta(b)
+		return err
+	}); err != nil {
+		return err
+	}
+	t.meta.Complete, t.meta.Epochs = t.r.Complete(), len(t.epochs)
+	if n := t.meta.ThreadInsts; len(n) > 0 {
+		for i := range t.threads {
+			if int(t.threads[i].ID) < len(n) {
+				t.threads[i].Insts = n[t.threads[i].ID]
+			}
+		}
+	}
+	return nil
+}
+
+// addEpoch takes the counts of a commit block.
+func (t *Trace) addEpoch(payload []byte) error {
+	list, err := decodeCommit(payload)
+	if err != nil {
+		return err
+	}
+	e := epoch{threads: list}
+	for _, c := range list {
+		for int(c.thread) >= len(t.threads) {
+			t.threads = append(t.threads, Thread{ID: event.ThreadID(len(t.threads))})
+		}
+		e.events += c.events
+		th := &t.threads[c.thread]
+		th.Insts += c.insts
+		th.Blocks += c.blocks
+		th.Accesses += c.accesses
+		th.Recorded += c.recorded
+		th.Events += c.events
+		if max(th.Insts, th.Blocks, th.Accesses, th.Events) > math.MaxInt64/2 {
+			return fmt.Errorf("counts: %w", tracefmt.ErrTooLarge)
+		}
+	}
+	t.epochs = append(t.epochs, e)
+	return nil
+}
+
+// read hands the payload of a block over and says where an error stands.
+func (t *Trace) read(h tracefmt.Handle, decode func([]byte) error) error {
+	payload, err := t.r.Read(h)
+	if err != nil {
+		return err
+	}
+	if err := decode(payload); err != nil {
+		return corrupt(h, err)
+	}
+	return nil
+}
+
+func corrupt(h tracefmt.Handle, err error) error {
+	return &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+}
+
+// Info says what was run and how.
+func (t *Trace) Info() Meta { return t.meta }
+
+// Threads lists the threads by their numbers.
+func (t *Trace) Threads() []Thread { return t.threads }
+
+// NumSites is the number of sites.
+func (t *Trace) NumSites() int { return len(t.tab.sites) }
+
+// Site gives a site; the zero Site when there is none of that number.
+func (t *Trace) Site(id SiteID) Site {
+	if int(id) >= len(t.tab.sites) {
+		return Site{}
+	}
+	return t.tab.sites[id]
+}
+
+// maxImage bounds the ELF file of a trace, in bytes.
+const maxImage = 256 << 20
+
+// Image gives the program's ELF file; nil when the trace carries none.
+func (t *Trace) Image() ([]byte, error) {
+	var image bytes.Buffer
+	part := uint32(0)
+	for _, h := range t.r.Blocks() {
+		if h.Kind != tracefmt.KindImage {
+			continue
+		}
+		if h.Thread != part || image.Len()+int(h.Raw) > maxImage {
+			return nil, corrupt(h, fmt.Errorf("part of the image: %w", tracefmt.ErrMalformed))
+		}
+		part++
+		if err := t.read(h, func(b []byte) error {
+			image.Write(b)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return image.Bytes(), nil
+}
+
+// Events gives S_synch in its total order, reading epoch by epoch. It ends
+// after the first error.
+func (t *Trace) Events() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		index := make([]uint64, len(t.threads))
+		seq := uint64(0)
+		for i := range t.epochs {
+			h, ok := t.blocks[blockKey{tracefmt.KindSync, uint32(i), 0}]
+			if !ok {
+				if t.epochs[i].events != 0 {
+					yield(Event{}, fmt.Errorf("epoch %d has no sync block: %w", i, tracefmt.ErrMalformed))
+					return
+				}
+				continue
+			}
+			var s *syncBlock
+			err := t.read(h, func(b []byte) (err error) {
+				s, err = decodeSync(b)
+				return err
+			})
+			if err == nil {
+				err = t.epochs[i].agree(s)
+			}
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			c := s.replay()
+			for {
+				th, e, ok, err := c.next()
+				if err != nil {
+					yield(Event{}, corrupt(h, err))
+					return
+				}
+				if !ok {
+					break
+				}
+				if !yield(Event{Event: e, Thread: th, Seq: seq, Index: index[th]}, nil) {
+					return
+				}
+				seq++
+				index[th]++
+			}
+		}
+	}
+}
+
+// agree checks the event counts of a sync block against the commit block.
+func (e *epoch) agree(s *syncBlock) error {
+	total := uint64(0)
+	for _, c := range s.threads {
+		total += c.events
+		if got := e.thread(c.thread); got == nil || got.events != c.events {
+			return fmt.Errorf("thread %d: events of sync and commit block differ: %w", c.thread, tracefmt.ErrMalformed)
+		}
+	}
+	if total != e.events {
+		return fmt.Errorf("events of sync and commit block differ: %w", tracefmt.ErrMalformed)
+	}
+	return nil
+}
+
+// thread gives what a thread did in the epoch; nil when nothing.
+func (e *epoch) thread(id event.ThreadID) *counts {
+	lo, hi := 0, len(e.threads)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if e.threads[mid].thread < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(e.threads) && e.threads[lo].thread == id {
+		return &e.threads[lo]
+	}
+	return nil
+}
+
+// Sizes are in bytes.
+type Sizes struct {
+	File, Control, Data, Sync, Tables, Image int64  // in the file; blocks with their headers
+	RawControl                               uint64 // 4 a block execution
+	RawData                                  uint64 // 4 a recorded access
+}
+
+// Sizes says where the bytes of the file are, and what the uncompressed trace
+// would take as PPoPP 2003 counts it. Synch counts take none: they are
+// computed when a grammar is loaded.
+func (t *Trace) Sizes() Sizes {
+	s := Sizes{File: t.r.Size()}
+	for _, h := range t.r.Blocks() {
+		switch h.Kind {
+		case tracefmt.KindControl:
+			s.Control += h.Size()
+		case tracefmt.KindData:
+			s.Data += h.Size()
+		case tracefmt.KindSync:
+			s.Sync += h.Size()
+		case tracefmt.KindTables:
+			s.Tables += h.Size()
+		case tracefmt.KindImage:
+			s.Image += h.Size()
+		}
+	}
+	for _, th := range t.threads {
+		s.RawControl += 4 * th.Blocks
+		s.RawData += 4 * th.Recorded
+	}
+	return s
+}

@@ -1,0 +1,172 @@
+package cdr
+
+import (
+	"container/heap"
+	"slices"
+
+	"hindsight/wpp"
+)
+
+// siteCount says how often a site was executed.
+type siteCount struct {
+	site  SiteID
+	count uint64
+}
+
+const (
+	// maxVectorEntries bounds what a [counter] remembers, 16 bytes each.
+	maxVectorEntries = 1 << 20
+	// smallRule is the length of strings that are counted anew each time.
+	smallRule = 8
+)
+
+// counter sums, over parts of a control string without sync events, how often
+// each site was executed. What a rule executes is computed once and kept, for
+// as many rules as the bound allows; for others the number of their uses is
+// handed down through the grammar, so that the cost of a part is never more
+// than the size of the grammar, however long its string is.
+type counter struct {
+	s       *stretch
+	vectors [][]siteCount // by rule; nil: not kept
+	small   []bool        // by rule: expand it
+	acc     []uint64      // by site
+	touched []SiteID
+	uses    []uint64 // by rule, while handing down
+	todo    ruleHeap
+	entries int
+}
+
+func newCounter(s *stretch) *counter {
+	rules := s.g.Rules()
+	c := &counter{s: s, vectors: make([][]siteCount, rules), small: make([]bool, rules), acc: make([]uint64, len(s.tab.sites)), uses: make([]uint64, rules)}
+	length := make([]uint8, rules) // saturates above smallRule
+	for r := range rules {
+		if s.events.Rule(wpp.Rule(r)) != 0 {
+			continue
+		}
+		n := 0
+		for _, x := range s.g.Body(wpp.Rule(r)) {
+			if x.IsRule() {
+				n += int(length[x.Rule()])
+			} else {
+				n++
+			}
+			if n > smallRule {
+				n = smallRule + 1
+				break
+			}
+		}
+		length[r] = uint8(n)
+		if n <= smallRule {
+			c.small[r] = true
+			continue
+		}
+		if c.entries >= maxVectorEntries {
+			continue
+		}
+		for _, x := range s.g.Body(wpp.Rule(r)) {
+			c.add(x)
+		}
+		c.vectors[r] = c.take()
+		c.entries += len(c.vectors[r])
+	}
+	return c
+}
+
+// take gives the sums by rising site and begins anew. It is never nil.
+func (c *counter) take() []siteCount {
+	slices.Sort(c.touched)
+	v := make([]siteCount, len(c.touched))
+	for i, site := range c.touched {
+		v[i] = siteCount{site, c.acc[site]}
+		c.acc[site] = 0
+	}
+	c.touched = c.touched[:0]
+	return v
+}
+
+func (c *counter) addSite(site SiteID, n uint64) {
+	if c.acc[site] == 0 {
+		c.touched = append(c.touched, site)
+	}
+	c.acc[site] += n
+}
+
+// add counts a symbol whose string has no sync event.
+func (c *counter) add(x wpp.Symbol) {
+	if !x.IsRule() {
+		c.addTerm(x.Terminal(), 1)
+		return
+	}
+	r := x.Rule()
+	switch {
+	case c.vectors[r] != nil:
+		c.addVector(r, 1)
+	case c.small[r]: // at most smallRule deep
+		for _, y := range c.s.g.Body(r) {
+			c.add(y)
+		}
+	default:
+		c.handDown(r)
+	}
+}
+
+func (c *counter) addTerm(x wpp.Terminal, times uint64) {
+	t := c.s.terms[x]
+	if t.kind != termPath {
+		return
+	}
+	for _, b := range c.s.tab.pathBlocks(PathID(t.a)) {
+		for _, site := range c.s.tab.blockSites(&c.s.tab.blocks[b]) {
+			c.addSite(site, t.b*times)
+		}
+	}
+}
+
+func (c *counter) addVector(r wpp.Rule, times uint64) {
+	for _, v := range c.vectors[r] {
+		c.addSite(v.site, v.count*times)
+	}
+}
+
+// handDown counts a rule that is not kept. Rules are numbered children first,
+// so that in falling order all uses of a rule are known when it is reached.
+func (c *counter) handDown(r wpp.Rule) {
+	use := func(r wpp.Rule, n uint64) {
+		if c.uses[r] == 0 {
+			heap.Push(&c.todo, r)
+		}
+		c.uses[r] += n
+	}
+	use(r, 1)
+	for len(c.todo) > 0 {
+		r := heap.Pop(&c.todo).(wpp.Rule)
+		n := c.uses[r]
+		c.uses[r] = 0
+		if c.vectors[r] != nil {
+			c.addVector(r, n)
+			continue
+		}
+		for _, x := range c.s.g.Body(r) {
+			if x.IsRule() {
+				use(x.Rule(), n)
+			} else {
+				c.addTerm(x.Terminal(), n)
+			}
+		}
+	}
+}
+
+// ruleHeap gives the greatest rule first.
+type ruleHeap []wpp.Rule
+
+func (h ruleHeap) Len() int           { return len(h) }
+func (h ruleHeap) Less(i, j int) bool { return h[i] > h[j] }
+func (h ruleHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *ruleHeap) Push(x any)        { *h = append(*h, x.(wpp.Rule)) }
+func (h *ruleHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,93 @@
+package cdr
+
+import (
+	"fmt"
+	"iter"
+
+	"hindsight/tracefmt/event"
+)
+
+// Blocks gives the pc of each block that a thread executed, in order. It walks
+// the whole string: for tests, exports and checks, not for analyses.
+func (t *Trace) Blocks(th event.ThreadID) iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(0, err)
+			return
+		}
+		for i := range t.epochs {
+			s, err := t.stretch(i, th)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if s != nil && !s.walkBlocks(yield) {
+				return
+			}
+		}
+	}
+}
+
+func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
+	for c := s.g.Begin(); !c.AtEnd(); c.Next() {
+		x, _ := c.Terminal()
+		t := s.terms[x]
+		if t.kind != termPath {
+			continue
+		}
+		path := s.tab.pathBlocks(PathID(t.a))
+		for range t.b {
+			for _, b := range path {
+				if !yield(s.tab.blocks[b].pc, nil) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// Accesses gives the addresses that a site of a thread touched, as recorded,
+// in order. It walks the whole string, like Blocks.
+func (t *Trace) Accesses(th event.ThreadID, site SiteID) iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(0, err)
+			return
+		}
+		if int(site) >= t.NumSites() {
+			yield(0, fmt.Errorf("site %d: %w", site, ErrNoSuch))
+			return
+		}
+		for i := range t.epochs {
+			s, err := t.stretch(i, th)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if s == nil {
+				continue
+			}
+			x, err := s.addrIndex(site)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if x == nil {
+				continue
+			}
+			c := &addrCursor{x: x}
+			c.seek(0)
+			if !c.next(x.total(), func(r Run) bool {
+				for k := range r.Count {
+					if !yield(r.Base+k*uint64(r.Stride), nil) {
+						return false
+					}
+				}
+				return true
+			}) {
+				return
+			}
+		}
+	}
+}
