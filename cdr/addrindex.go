@@ -57,6 +57,20 @@ func (x *addrIndex) symbol(s wpp.Symbol) (count, diff uint64) {
 // total is the number of accesses up to the last recorded one.
 func (x *addrIndex) total() uint64 { return x.lead + 1 + x.count[len(x.count)-1] }
 
+// skipped is the number of accesses left out between recorded ones.
+func (x *addrIndex) skipped() uint64 {
+	w, err := wpp.NewWeights(x.g, func(t wpp.Terminal) uint64 {
+		if x.terms[t].skip {
+			return x.terms[t].count
+		}
+		return 0
+	})
+	if err != nil {
+		return 0 // cannot be: the sum of all counts is bounded
+	}
+	return w.Total()
+}
+
 // addrCursor walks an address string.
 type addrCursor struct {
 	x     *addrIndex

@@ -73,6 +73,13 @@ func newCounter(s *stretch) *counter {
 	return c
 }
 
+// newTotals counts the executions of each site in the whole stretch.
+func newTotals(s *stretch) []siteCount {
+	c := &counter{s: s, vectors: make([][]siteCount, s.g.Rules()), acc: make([]uint64, len(s.tab.sites)), uses: make([]uint64, s.g.Rules())}
+	c.handDown(s.g.Start())
+	return c.take()
+}
+
 // take gives the sums by rising site and begins anew. It is never nil.
 func (c *counter) take() []siteCount {
 	slices.Sort(c.touched)

@@ -1,0 +1,206 @@
+package cdr
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func openBytes(b []byte) (*Trace, error) {
+	return OpenReaderAt(bytes.NewReader(b), int64(len(b)))
+}
+
+// TestRoundTrip records made-up runs and asks every view for what happened.
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(30) {
+		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
+			for _, budget := range []uint64{0, 40 << 10} {
+				t.Run(fmt.Sprintf("seed=%d/alphabet=%s/budget=%d", seed, alphabet, budget), func(t *testing.T) {
+					s := newSynthetic(seed, 1+int(seed%4))
+					s.run(4000)
+					image := bytes.Repeat([]byte("elf"), 5000)
+					file := s.record(t, Options{Meta: Meta{Alphabet: alphabet, Program: "p", Seed: seed}, Budget: budget, Image: image}, s.batches)
+					tr, err := openBytes(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if m := tr.Info(); !m.Complete || m.Program != "p" || m.Outcome == nil || budget != 0 && m.Epochs < 2 || budget == 0 && m.Epochs != 1 {
+						t.Errorf("meta %+v", m)
+					}
+					if got, err := tr.Image(); err != nil || !bytes.Equal(got, image) {
+						t.Errorf("image: %d bytes, %v", len(got), err)
+					}
+					if err := tr.Verify(); err != nil {
+						t.Errorf("verify: %v", err)
+					}
+					s.compare(t, tr, nil)
+				})
+			}
+		}
+	}
+}
+
+// compare asks a trace for everything that the run did. keep is what was
+// recorded of the accesses.
+func (s *synthetic) compare(t *testing.T, tr *Trace, keep func(granule uint64) bool) {
+	t.Helper()
+	var events []Event
+	for e, err := range tr.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	if !slices.Equal(events, s.order) {
+		t.Fatalf("S_synch: %d events, want %d; or they differ", len(events), len(s.order))
+	}
+	for _, th := range s.threads {
+		if len(th.pcs) > 0 {
+			s.compareThread(t, tr, th, keep)
+		}
+	}
+}
+
+func (s *synthetic) compareThread(t *testing.T, tr *Trace, th *synthThread, keep func(uint64) bool) {
+	t.Helper()
+	info := tr.Threads()[th.id]
+	if info.Blocks != uint64(len(th.pcs)) || info.Insts != th.insts || info.Events != uint64(len(th.events)) {
+		t.Errorf("thread %d: %+v, want %d blocks, %d instructions, %d events", th.id, info, len(th.pcs), th.insts, len(th.events))
+	}
+	i := 0
+	for pc, err := range tr.Blocks(th.id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i >= len(th.pcs) || pc != th.pcs[i] {
+			t.Fatalf("thread %d: block %d is %#x", th.id, i, pc)
+		}
+		i++
+	}
+	if i != len(th.pcs) {
+		t.Fatalf("thread %d: %d blocks, want %d", th.id, i, len(th.pcs))
+	}
+	for id := range tr.NumSites() {
+		site := tr.Site(SiteID(id))
+		var want []uint64
+		for _, a := range th.addrs[site] {
+			if keep == nil || kept(keep, a, site.Size) {
+				want = append(want, a)
+			}
+		}
+		var got []uint64
+		for a, err := range tr.Accesses(th.id, SiteID(id)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, a)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("thread %d site %d: addresses %x, want %x", th.id, id, got, want)
+		}
+	}
+	s.compareSegments(t, tr, th, keep)
+	s.comparePlaces(t, tr, th)
+}
+
+func (s *synthetic) compareSegments(t *testing.T, tr *Trace, th *synthThread, keep func(uint64) bool) {
+	t.Helper()
+	type access struct {
+		site    Site
+		ordinal uint64
+	}
+	seen := map[access]bool{}
+	segments := uint64(0)
+	skipSome := th.id%2 == 1 // ask for the runs of some segments only
+	for seg, err := range tr.Segments(th.id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seg.Index != segments || seg.Thread != th.id {
+			t.Fatalf("segment %d comes as %d", segments, seg.Index)
+		}
+		segments++
+		if skipSome && seg.Index%3 == 1 {
+			continue
+		}
+		for r, err := range seg.Runs() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			site := tr.Site(r.Site)
+			for k := range r.Count {
+				i := r.First + k
+				if i >= uint64(len(th.addrs[site])) || th.addrs[site][i] != r.Base+k*uint64(r.Stride) || th.segments[site][i] != seg.Index {
+					t.Fatalf("thread %d segment %d: run %+v: access %d is wrong", th.id, seg.Index, r, k)
+				}
+				if seen[access{site, i}] {
+					t.Fatalf("access twice: %+v", r)
+				}
+				seen[access{site, i}] = true
+			}
+		}
+	}
+	if segments != uint64(len(th.events))+1 {
+		t.Fatalf("thread %d: %d segments, want %d", th.id, segments, len(th.events)+1)
+	}
+	for site, addrs := range th.addrs {
+		for i, a := range addrs {
+			if skipSome && th.segments[site][i]%3 == 1 {
+				continue
+			}
+			if want := keep == nil || kept(keep, a, site.Size); seen[access{site, uint64(i)}] != want {
+				t.Fatalf("thread %d site %#x access %d: in a run %v, want %v", th.id, site.PC, i, !want, want)
+			}
+		}
+	}
+}
+
+func (s *synthetic) comparePlaces(t *testing.T, tr *Trace, th *synthThread) {
+	t.Helper()
+	for id := range tr.NumSites() {
+		site := tr.Site(SiteID(id))
+		for i := 0; i < len(th.addrs[site]); i += 1 + s.rng.IntN(20) {
+			stack, err := tr.AccessStack(th.id, SiteID(id), uint64(i))
+			if err != nil || !slices.Equal(stack, th.stacks[site][i]) {
+				t.Fatalf("thread %d site %d access %d: stack %x, want %x (%v)", th.id, id, i, stack, th.stacks[site][i], err)
+			}
+			seg, err := tr.Locate(th.id, SiteID(id), uint64(i))
+			if err != nil || seg != th.segments[site][i] {
+				t.Fatalf("thread %d site %d access %d: segment %d, want %d (%v)", th.id, id, i, seg, th.segments[site][i], err)
+			}
+		}
+		if _, err := tr.AccessStack(th.id, SiteID(id), uint64(len(th.addrs[site]))); !errors.Is(err, ErrNoSuch) {
+			t.Fatalf("access that never was: %v", err)
+		}
+	}
+	for i, e := range th.events {
+		if th.evStacks[i] == nil {
+			continue
+		}
+		stack, err := tr.EventStack(th.id, uint64(i))
+		if err != nil || !slices.Equal(stack, th.evStacks[i]) {
+			t.Fatalf("thread %d event %d (%v): stack %x, want %x (%v)", th.id, i, e.Kind, stack, th.evStacks[i], err)
+		}
+	}
+}
+
+// TestBatches: where the batches are cut, and whether a run is recorded twice,
+// does not show in the file.
+func TestBatches(t *testing.T) {
+	for seed := range uint64(10) {
+		s := newSynthetic(seed, 3)
+		s.run(5000)
+		opts := Options{Budget: 50 << 10}
+		want := s.record(t, opts, s.batches)
+		if again := s.record(t, opts, s.batches); !bytes.Equal(again, want) {
+			t.Fatalf("seed %d: two recordings differ", seed)
+		}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		if got := s.record(t, opts, rechop(rng, s.batches, s.siteCount)); !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: batch boundaries show in the file", seed)
+		}
+	}
+}
