@@ -9,12 +9,11 @@ import (
 // The example of PPoPP 2003, section 2: abcabc.
 func ExampleBuilder() {
 	var b wpp.Builder
-	for _, c := range "abcabcabcabc" {
+	for _, c := range "abcabc" {
 		b.Append(wpp.Terminal(c - 'a'))
 	}
 	fmt.Print(b.Grammar())
 	// Output:
-	// R2 → R1 R1
 	// R1 → R0 R0
 	// R0 → 0 1 2
 }

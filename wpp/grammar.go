@@ -38,6 +38,9 @@ func (g *Grammar) Symbols() int { return len(g.body) }
 // Body is the right side of a rule. The caller must not change it.
 func (g *Grammar) Body(r Rule) []Symbol { return g.body[g.off[r]:g.off[r+1]:g.off[r+1]] }
 
+// Size is the memory that the grammar holds, in bytes, for caches.
+func (g *Grammar) Size() uint64 { return 64 + 4*uint64(cap(g.body)+cap(g.off)) }
+
 // Len is the length of the string; [ErrTooLong] when it exceeds [MaxLength].
 // It costs time linear in the size of the grammar.
 func (g *Grammar) Len() (uint64, error) {

@@ -68,6 +68,9 @@ func (w *Weights) sums(r Rule) []uint64 {
 // Grammar is the grammar that is weighed.
 func (w *Weights) Grammar() *Grammar { return w.g }
 
+// Size is the memory that the weights hold, in bytes, the grammar not counted.
+func (w *Weights) Size() uint64 { return 32 + 8*uint64(cap(w.prefix)) }
+
 // Total is the weight of the string.
 func (w *Weights) Total() uint64 { return w.prefix[len(w.prefix)-1] }
 
