@@ -226,18 +226,13 @@ func (e *engine) takeEvent(p Place, addr, size, index uint64) {
 		if at&(1<<pageBits-1) == 0 && at != addr && end-at >= 1<<pageBits {
 			e.takePage(at>>pageBits, p.Op, &b)
 			at += 1 << pageBits
-			prev = wholeMask &^ e.atomic[at>>3-1]
+			prev = wholeMask
 			continue
 		}
 		stop := min(end, (g+1)<<3)
 		mask := uint8((1<<(stop-at) - 1) << (at & 7))
-		if p.Op == Free {
-			mask &^= e.atomic[g]
-		}
-		if mask != 0 {
-			offset := int64(addr - g<<3) // at least -8 for an atomic access, any for a free
-			e.touch(g, &b, column{offset: int8(max(offset, math.MinInt8)), mask: mask, prev: prev, op: p.Op})
-		}
+		offset := int64(addr - g<<3) // at least -15 for an atomic access, any for a free
+		e.touch(g, &b, column{offset: int8(max(offset, math.MinInt8)), mask: mask, prev: prev, op: p.Op})
 		prev, at = mask, stop
 	}
 }
@@ -252,9 +247,7 @@ func (e *engine) takePage(number uint64, op Op, b *burst) {
 	if p.granules != nil {
 		for i := range uint64(perPage) {
 			if gr := &p.granules[i]; len(gr.columns) > 0 {
-				part := c
-				part.mask, part.prev = wholeMask&^e.atomic[first+i], wholeMask&^e.atomic[first+i-1]
-				e.check(gr, first+i, b, &part)
+				e.check(gr, first+i, b, &c)
 			}
 		}
 	}

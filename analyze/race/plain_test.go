@@ -65,7 +65,7 @@ func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bo
 	}
 	at := max(a.lo, b.lo)
 	end := min(a.lo+a.size, b.lo+b.size)
-	for at < end && atomic[at] {
+	for at < end && atomic[at] && (a.place.Op != Free || b.place.Op != Free) {
 		at++
 	}
 	if at >= end || before(a, b, reach) || before(b, a, reach) || separated(f, a, b, at) || separated(f, b, a, at) {
