@@ -22,19 +22,23 @@ static void *thread2(void *arg)
 {
 	int x = Subscript; /* race: Subscript */
 	int y = A[x];      /* may artifact: A */
-	*(int *)arg = y;
-	return arg;
+	int *result = arg;
+	result[0] = x;
+	result[1] = y;
+	return NULL;
 }
 
 int main(void)
 {
 	pthread_t a, b;
-	int y = -1;
+	int result[2];
 
 	pthread_create(&a, NULL, thread1, NULL);
-	pthread_create(&b, NULL, thread2, &y);
+	pthread_create(&b, NULL, thread2, result);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
-	printf("y is one of 0, 7, 8: %s\n", y == 0 || y == 7 || y == 8 ? "yes" : "no");
+	int x = result[0], y = result[1];
+	printf("x is 0 or 1: %s, y is 0, 7 or 8: %s\n", x == 0 || x == 1 ? "yes" : "no",
+	       y == 0 || y == 7 || y == 8 ? "yes" : "no");
 	return 0;
 }

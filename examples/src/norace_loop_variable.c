@@ -10,8 +10,7 @@ int got[WORKERS + 1];
 
 static void *work(void *arg)
 {
-	int self = *(int *)arg;
-	return &got[self];
+	return &got[*(int *)arg];
 }
 
 int main(void)

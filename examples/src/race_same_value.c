@@ -13,9 +13,12 @@ int found_nine;
 static void *search(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < 4; i++)
-		if (value[i] == 9)
+	for (int i = 0; i < 4; i++) {
+		if (value[i] == 9) {
 			found_nine = 1; /* race: found_nine */
+			break;
+		}
+	}
 	return NULL;
 }
 

@@ -2,7 +2,8 @@
  * race_spin_lock: a home-made spin lock of a plain int.
  *
  * Testing and setting are two steps, so two threads may get in; and nothing
- * orders what is done inside.
+ * orders what is done inside. The compiler may even leave out setting the lock,
+ * as nobody can see it set without a race.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,7 @@ static void lock(void)
 {
 	for (int i = 0; i < 1000 && locked; i++) /* race: locked */
 		sched_yield();
-	locked = 1; /* race: locked */
+	locked = 1; /* may race: locked */
 }
 
 static void unlock(void)

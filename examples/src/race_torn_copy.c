@@ -5,6 +5,7 @@
  * such as a time whose two words do not belong together.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 struct stamp {
@@ -18,6 +19,7 @@ static void *tick(void *arg)
 	for (int i = 1; i <= 20; i++) {
 		struct stamp next = {i, i};
 		now = next; /* race: now */
+		sched_yield();
 	}
 	return arg;
 }

@@ -23,6 +23,8 @@ type Options struct {
 	CC    string   // default Compiler
 	Level string   // default the program's own
 	Extra []string // further flags, behind the program's
+	// Dynamic leaves out -static, which sanitizers cannot have.
+	Dynamic bool
 }
 
 // Unpack writes every source and the header into dir, once for many builds.
@@ -57,7 +59,11 @@ func Build(ctx context.Context, dir string, p examples.Program, out string, o Op
 	if level == "" {
 		level = p.Level
 	}
-	args := slices.Concat(examples.BaseFlags(), []string{level}, p.Defines,
+	base := examples.BaseFlags()
+	if o.Dynamic {
+		base = slices.DeleteFunc(base, func(flag string) bool { return flag == "-static" })
+	}
+	args := slices.Concat(base, []string{level}, p.Defines,
 		[]string{"-Wl,--build-id=none", "-ffile-prefix-map=" + dir + "=."},
 		o.Extra, []string{"-o", out, p.File}, p.Libs)
 	cmd := exec.CommandContext(ctx, cc, args...)
