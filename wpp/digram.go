@@ -27,7 +27,7 @@ func (d *digrams) clear() {
 // findOrAdd gives the entry with the same pair as node i, or adds i and gives
 // 0 when there is none.
 func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
-	if d.used*4 >= uint32(len(d.slots))*3 {
+	if int(d.used)*4 >= len(d.slots)*3 {
 		d.grow(nodes)
 	}
 	slot, m := d.find(nodes, i)
@@ -40,7 +40,7 @@ func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
 
 // set makes i the entry of its pair.
 func (d *digrams) set(nodes []node, i uint32) {
-	if d.used*4 >= uint32(len(d.slots))*3 {
+	if int(d.used)*4 >= len(d.slots)*3 {
 		d.grow(nodes)
 	}
 	slot, m := d.find(nodes, i)
