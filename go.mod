@@ -1,6 +1,6 @@
 module hindsight
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724 // indirect
@@ -8,5 +8,6 @@ require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
+	golang.org/x/arch v0.32.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )

@@ -1,0 +1,122 @@
+package rv
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"golang.org/x/arch/riscv64/riscv64asm"
+)
+
+// The independent decoder names operations as the assembler does, with aq and
+// rl as part of the name, and does not expand compressed instructions by
+// itself: it gives the base operation for those as well.
+func reference(word uint32) (string, int, bool) {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], word)
+	inst, err := riscv64asm.Decode(b[:])
+	if err != nil {
+		return "", 0, false
+	}
+	name := strings.ToLower(inst.Op.String())
+	for _, suffix := range []string{".aqrl", ".aq", ".rl"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name, inst.Len, true
+}
+
+func TestAgainstReferenceRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	wrong := map[string]int{}
+	agreed := 0
+	for range 400_000 {
+		word := rng.Uint32()
+		if rng.IntN(2) == 0 {
+			// Close to a valid instruction: one with a few bits changed.
+			op := 1 + Op(rng.IntN(int(NumOps)-1))
+			word = table[op].match | word&^table[op].mask
+		}
+		compare(t, word, wrong, &agreed)
+	}
+	for low := range uint32(1 << 16) {
+		if low&3 != 3 {
+			compare(t, low, wrong, &agreed)
+		}
+	}
+	for what, n := range wrong {
+		t.Errorf("%s: %d times", what, n)
+	}
+	if agreed < 150_000 {
+		t.Errorf("only %d words decode in both", agreed)
+	}
+}
+
+// compare notes in wrong what the two decoders disagree about. Operations of
+// extensions that are not ours count as illegal.
+func compare(t *testing.T, word uint32, wrong map[string]int, agreed *int) {
+	t.Helper()
+	want, n, valid := reference(word)
+	valid = valid && ours[want]
+	got, ok := Decode(word)
+	disagree := ""
+	switch {
+	case !ok && !valid:
+		return
+	case !ok && want == "csrrw" && word&0xffff == 0: // its way to write unimp
+		return
+	case ok && !valid && got.Len == 2 && hint(got): // legal without effect
+		return
+	case !ok:
+		disagree = "refused: " + want
+	case !valid:
+		disagree = "accepted: " + got.Op.String()
+	case want != got.Op.String() || n != int(got.Len):
+		disagree = "taken as " + got.Op.String() + ", not " + want
+	}
+	if disagree == "" {
+		*agreed++
+		return
+	}
+	if wrong[disagree]++; wrong[disagree] == 1 {
+		t.Logf("%08x %s %+v", word, want, got)
+	}
+}
+
+var ours = func() map[string]bool {
+	names := map[string]bool{}
+	for op := OpInvalid + 1; op < NumOps; op++ {
+		names[op.String()] = true
+	}
+	return names
+}()
+
+// hint tells the compressed encodings that the manual sets aside as HINTs: the
+// reference decoder refuses them.
+func hint(i Inst) bool {
+	switch i.Op {
+	case OpSLLI, OpSRLI, OpSRAI:
+		return i.Rd == 0 || i.Imm == 0
+	}
+	return i.Rd == 0
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(uint32(0x00000013))
+	f.Add(uint32(0x0000))
+	f.Add(uint32(0xffffffff))
+	f.Add(uint32(0x9002))
+	f.Fuzz(func(t *testing.T, word uint32) {
+		i, ok := Decode(word)
+		if ok == (i.Op == OpInvalid) || i.Len != Len(uint16(word)) || i.Op >= NumOps {
+			t.Fatalf("%08x: %+v %v", word, i, ok)
+		}
+		if i.Uses().Has(0) || i.Defs().Has(0) {
+			t.Fatalf("%08x: x0 used or defined", word)
+		}
+		i.End()
+		i.Target(0)
+		i.Mem()
+		i.Fence()
+	})
+}
