@@ -20,13 +20,13 @@ func BenchmarkOps(b *testing.B) {
 		{"sqrt64", RNE, func(x uint64, rm uint8, fl *uint8) uint64 { return Sqrt64(third|x&1, rm, fl) }},
 		{"madd64", RNE, func(x uint64, rm uint8, fl *uint8) uint64 { return MAdd64(third, half, x, rm, fl) }},
 		{"add32", RNE, func(x uint64, rm uint8, fl *uint8) uint64 {
-			return Box32(Add32(third32, Unbox32(x)&^sign32, rm, fl))
+			return Box32(Add32(third32, uint32(x)&^sign32, rm, fl))
 		}},
 		{"mul32", RNE, func(x uint64, rm uint8, fl *uint8) uint64 {
-			return Box32(Mul32(third32, half32|Unbox32(x)&1, rm, fl))
+			return Box32(Mul32(third32, half32|uint32(x)&1, rm, fl))
 		}},
 		{"madd32", RNE, func(x uint64, rm uint8, fl *uint8) uint64 {
-			return Box32(MAdd32(third32, half32, Unbox32(x), rm, fl))
+			return Box32(MAdd32(third32, half32, uint32(x), rm, fl))
 		}},
 		{"lt64", RNE, func(x uint64, rm uint8, fl *uint8) uint64 { return Lt64(x, third, fl) }},
 		{"toW", RTZ, func(x uint64, rm uint8, fl *uint8) uint64 { return F64ToW(third|x&1, rm, fl) }},
