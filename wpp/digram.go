@@ -73,13 +73,16 @@ func (d *digrams) remove(nodes []node, i uint32) {
 	if d.used == 0 {
 		return
 	}
-	hole, m := d.find(nodes, i)
-	if m != i {
-		return
-	}
-	d.used--
 	slots := d.slots
 	mask := uint32(len(slots) - 1)
+	hole := d.home(nodes[i].sym, nodes[nodes[i].next].sym) & mask
+	for slots[hole] != i {
+		if slots[hole] == 0 {
+			return
+		}
+		hole = (hole + 1) & mask
+	}
+	d.used--
 	for s := (hole + 1) & mask; ; s = (s + 1) & mask {
 		m := slots[s]
 		if m == 0 {
