@@ -223,7 +223,7 @@ func (e *engine) takeEvent(p Place, addr, size, index uint64) {
 	var prev uint8
 	for at := addr; at < end; {
 		g := at >> 3
-		if at&(1<<pageBits-1) == 0 && at != addr && end-at >= 1<<pageBits {
+		if at&(1<<pageBits-1) == 0 && at-addr >= 8 && end-at >= 1<<pageBits {
 			e.takePage(at>>pageBits, p.Op, &b)
 			at += 1 << pageBits
 			prev = wholeMask
@@ -237,7 +237,8 @@ func (e *engine) takeEvent(p Place, addr, size, index uint64) {
 	}
 }
 
-// takePage takes a whole page of a burst of Free that began before it. Only
+// takePage takes a whole page of a burst of Free that covers the granule before
+// it too. Only
 // what somebody touched there costs anything.
 func (e *engine) takePage(number uint64, op Op, b *burst) {
 	p := e.shadow.page(number)

@@ -94,7 +94,7 @@ type granule struct {
 
 // page is what is remembered of 4096 bytes.
 type page struct {
-	whole    granule // accesses (of Free) that cover every byte and began before the page
+	whole    granule // accesses (of Free) that cover every byte and the 8 before
 	granules *[perPage]granule
 }
 
