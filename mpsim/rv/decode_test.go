@@ -95,7 +95,7 @@ var ours = func() map[string]bool {
 // reference decoder refuses them.
 func hint(i Inst) bool {
 	switch i.Op {
-	case OpSLLI, OpSRLI, OpSRAI:
+	case OpSLLI, OpSRLI, OpSRAI, OpADDI:
 		return i.Rd == 0 || i.Imm == 0
 	}
 	return i.Rd == 0
