@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// compilers are tried in order: Debian's and Fedora's names.
+var (
+	ccNames  = []string{"riscv64-linux-gnu-gcc", "riscv64-unknown-linux-gnu-gcc"}
+	cxxNames = []string{"riscv64-linux-gnu-g++", "riscv64-unknown-linux-gnu-g++"}
+)
+
+func newCC(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cc ARGS…",
+		Short: "Compile with the RISC-V cross compiler, -g -static -pthread added",
+		Long: `cc calls riscv64-linux-gnu-gcc (g++ when a source file is C++) with
+-g -static -pthread in front of the arguments given, and ends with its status.
+HINDSIGHT_CC names another compiler.`,
+		Example: `  hindsight cc -O2 -o bank bank.c
+  hindsight cc -fopenmp -o sum sum.cc`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			compiler, err := findCompiler(args)
+			if err != nil {
+				return err
+			}
+			c := exec.CommandContext(cmd.Context(), compiler, append([]string{"-g", "-static", "-pthread"}, args...)...)
+			c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
+			err = c.Run()
+			var failed *exec.ExitError
+			if errors.As(err, &failed) && failed.ExitCode() > 0 {
+				return exitStatus(failed.ExitCode())
+			}
+			return err
+		},
+	}
+}
+
+func findCompiler(args []string) (string, error) {
+	if cc := os.Getenv("HINDSIGHT_CC"); cc != "" {
+		return cc, nil
+	}
+	names := ccNames
+	for _, a := range args {
+		switch filepath.Ext(a) {
+		case ".cc", ".cpp", ".cxx", ".C", ".c++":
+			names = cxxNames
+		}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf(`%s is not installed
+  Debian, Ubuntu:  apt-get install gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
+  Fedora:          a riscv64 gcc with a static glibc; name it in HINDSIGHT_CC
+  elsewhere:       any gcc for riscv64-linux with a static glibc; name it in HINDSIGHT_CC`, strings.Join(names, " or "))
+}

@@ -1,0 +1,82 @@
+// Command hindsight runs parallel programs on a simulated RISC-V
+// multiprocessor, records them in a compressed trace and answers questions
+// about the trace. Each subcommand has a file of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses. A run ends with the guest's own.
+const (
+	exitOK       = 0
+	exitError    = 2   // hindsight could not do what was asked
+	exitRaces    = 66  // races were reported, as ThreadSanitizer's default
+	exitRunError = 125 // `run` itself failed, as env(1) and timeout(1) have it
+)
+
+// streams are the standard streams of the process; tests put their own.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exitStatus is an error that only carries the status to end with.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// run is the whole program: it gives the exit status.
+func run(args []string, std streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot(std)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	var status exitStatus
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return int(status)
+	}
+	fmt.Fprintf(std.err, "hindsight: %v\n", err)
+	if cmd != nil && cmd.Name() == "run" {
+		return exitRunError
+	}
+	return exitError
+}
+
+func newRoot(std streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hindsight",
+		Short: "Record a parallel program, find its races",
+		Long: `hindsight runs a parallel RISC-V program on a simulated multiprocessor, records
+what every thread did in a compressed trace, and finds the data races in it.`,
+		Example: `  hindsight cc -O1 -o bank bank.c    # compile for the simulated machine
+  hindsight run ./bank               # run it, record bank.hst
+  hindsight races bank.hst           # the races of that run
+  hindsight demo                     # all of this on an embedded example`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	root.SetVersionTemplate("hindsight {{.Version}}\n")
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.AddCommand(newRun(std), newRaces(std), newInfo(std), newDemo(std), newCC(std))
+	return root
+}

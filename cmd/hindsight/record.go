@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// recording is a run to be made and what to keep of it.
+type recording struct {
+	Image   *image.Image
+	Program string // as it was named
+	Args    []string
+	Env     []string
+	Root    string
+	Stdin   io.Reader
+
+	Policy   mpsim.Policy
+	Seed     uint64
+	Quantum  int
+	MaxInsts uint64
+
+	Mode     string // none, cor, dor, cdr
+	Keep     string // shared, all
+	Alphabet string // path, block
+	Out      string // file of the trace
+}
+
+// recorded is what came of a recording.
+type recorded struct {
+	*mpsim.Result
+	Size    int64 // bytes of the trace
+	Elapsed time.Duration
+}
+
+// record makes the run. The guest's standard output and error go to std.
+//
+// With Keep "shared" the run is made twice: a scout learns which granules more
+// than one thread touches, then the same run is made again and recorded. The
+// guest's input is kept for the second, and its output is heard once.
+func (r *recording) record(ctx context.Context, std streams) (*recorded, error) {
+	start := time.Now()
+	if r.Mode == "none" {
+		res, err := r.simulate(ctx, std, nil)
+		return &recorded{Result: res, Elapsed: time.Since(start)}, err
+	}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data}
+	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
+		scout := new(cdr.Scout)
+		var input bytes.Buffer
+		if std.in != nil {
+			std.in = io.TeeReader(std.in, &input)
+		}
+		res, err := r.simulate(ctx, std, scout)
+		if err != nil {
+			return nil, err
+		}
+		opts.Keep = scout.Keep
+		if res.Interrupted {
+			// What ran up to here is worth keeping: stop the second run there.
+			ctx = context.WithoutCancel(ctx)
+			r.MaxInsts = max(res.Insts, 1)
+		}
+		std = streams{in: &input}
+	}
+	return r.write(ctx, std, opts, start)
+}
+
+// write records the run into the file Out.
+func (r *recording) write(ctx context.Context, std streams, opts cdr.Options, start time.Time) (out *recorded, err error) {
+	f, err := os.Create(r.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}()
+	rec, err := cdr.NewRecorder(f, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Out, err)
+	}
+	res, err := r.simulate(ctx, std, rec)
+	if err != nil {
+		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
+	}
+	return &recorded{Result: res, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+}
+
+func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
+	cfg := mpsim.Config{
+		Image: r.Image, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
+		Stdin: std.in, Stdout: std.out, Stderr: std.err,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, MaxInsts: r.MaxInsts,
+		Observer: observer,
+	}
+	hooks, at := hook.New(r.Image)
+	cfg.Hooks, cfg.HookAt = hooks, at
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Program, err)
+	}
+	return m.Run(ctx)
+}
+
+func (r *recording) meta() cdr.Meta {
+	quantum := r.Quantum
+	if quantum == 0 {
+		quantum = mpsim.DefaultQuantum
+	}
+	return cdr.Meta{
+		Tool: "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
+		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum),
+		Mode: cdr.Mode(r.Mode), Alphabet: cdr.Alphabet(r.Alphabet), Keep: r.Keep,
+	}
+}
+
+// summary is the line that a run ends with.
+func (r *recorded) summary(file string) string {
+	mips := float64(r.Insts) / 1e6 / max(r.Elapsed.Seconds(), 1e-9)
+	threads := "threads"
+	if r.Threads == 1 {
+		threads = "thread"
+	}
+	line := fmt.Sprintf("%s instructions, %d %s", grouped(r.Insts), r.Threads, threads)
+	if file != "" {
+		line += fmt.Sprintf(", %s in %s", bytesText(r.Size), file)
+	}
+	return line + fmt.Sprintf(", %.1f MIPS", mips)
+}
+
+// trouble tells, a line each, what went wrong with the guest, with places.
+func (r *recorded) trouble(img *image.Image, w io.Writer) {
+	stack := func(pcs []uint64) {
+		for i, pc := range pcs {
+			if i > 0 {
+				pc-- // a return address: the call stands before it
+			}
+			for _, f := range img.Frames(pc) {
+				fmt.Fprintf(w, "    #%d %s\n", i, placeText(f))
+			}
+			if i == maxFrames {
+				fmt.Fprintf(w, "    … %d more\n", len(pcs)-i-1)
+				return
+			}
+		}
+	}
+	switch {
+	case len(r.Deadlock) > 0:
+		fmt.Fprintln(w, "hindsight: deadlock: every thread waits")
+		for _, d := range r.Deadlock {
+			fmt.Fprintf(w, "  thread T%d waits for %s\n", d.Thread, d.For)
+			stack(d.Stack)
+		}
+	case r.Fault != nil:
+		fmt.Fprintf(w, "hindsight: %v\n", r.Fault)
+		stack(r.Fault.Stack)
+	case r.Message != "":
+		fmt.Fprintf(w, "hindsight: %s\n", r.Message)
+	}
+	for _, u := range r.Unsupported {
+		fmt.Fprintf(w, "hindsight: system call %s is not supported (%d calls got ENOSYS)\n", u.Name, u.Count)
+	}
+}
+
+// maxFrames bounds a printed call stack.
+const maxFrames = 24
