@@ -15,16 +15,18 @@ import (
 //go:embed programs.tar.zst
 var archive []byte
 
-// The archive is a tar file, compressed in one frame with a window that spans
-// it, so that the C library is stored about once. Its first entry names the
-// toolchain; then come the executables in the order of the manifest.
+// The archive is a tar file, compressed in one frame with a window of several
+// executables, so that each is stored as the difference to those before it. Its
+// first entry names the toolchain; then come the executables in the order of
+// the manifest.
 const (
 	// ToolchainEntry is the name of the archive's first entry.
 	ToolchainEntry = ".toolchain"
 	// SourceRecord is the PAX record that holds an entry's [Program.Digest].
 	SourceRecord = "HINDSIGHT.source"
-	// Window is the compression window in bytes.
-	Window = 64 << 20
+	// Window is the compression window in bytes. A window over the whole
+	// archive would make it a tenth smaller, and each reader need its size.
+	Window = 8 << 20
 )
 
 // Executable is a program's RISC-V executable: static, with DWARF.
@@ -40,13 +42,22 @@ var errEnd = errors.New("end of the walk")
 // ELF gives the executable of a program. It decompresses the archive up to
 // there; to use many, range over [Executables].
 func ELF(name string) ([]byte, error) {
-	for x, err := range Executables() {
-		if err != nil {
-			return nil, err
+	var elf []byte
+	err := walk(func(h *tar.Header, data io.Reader) error {
+		if h.Name != name || name == ToolchainEntry {
+			return nil
 		}
-		if x.Name == name {
-			return x.ELF, nil
+		var err error
+		if elf, err = contents(h, data); err != nil {
+			return err
 		}
+		return errEnd
+	})
+	switch {
+	case elf != nil:
+		return elf, nil
+	case err != nil:
+		return nil, err
 	}
 	return nil, fmt.Errorf("examples: no executable %q", name)
 }
@@ -59,7 +70,7 @@ func Executables() iter.Seq2[Executable, error] {
 			if h.Name == ToolchainEntry {
 				return nil
 			}
-			elf, err := io.ReadAll(data)
+			elf, err := contents(h, data)
 			if err != nil {
 				return err
 			}
@@ -83,7 +94,7 @@ func Toolchain() (string, error) {
 			return fmt.Errorf("the first entry is %q", h.Name)
 		}
 		var err error
-		if text, err = io.ReadAll(data); err != nil {
+		if text, err = contents(h, data); err != nil {
 			return err
 		}
 		return errEnd
@@ -92,6 +103,13 @@ func Toolchain() (string, error) {
 		return "", err
 	}
 	return string(text), nil
+}
+
+// contents reads the data of one entry.
+func contents(h *tar.Header, data io.Reader) ([]byte, error) {
+	b := make([]byte, h.Size)
+	_, err := io.ReadFull(data, b)
+	return b, err
 }
 
 // walk calls visit for each entry of the archive until it gives an error.

@@ -135,13 +135,14 @@ func Header() (name string, text []byte, err error) {
 	return "kernel.h", text, err
 }
 
+var marker = regexp.MustCompile(`/\* (may )?(race|artifact): (?:(heap|stack|tls) )?(\w+) \*/`)
+
 // markers collects the expectations that a source is marked with, in the order
 // in which their variables first appear.
 func markers(source string) []Race {
-	pattern := regexp.MustCompile(`/\* (may )?(race|artifact): (?:(heap|stack|tls) )?(\w+) \*/`)
 	var races []Race
 	for i, line := range strings.Split(source, "\n") {
-		for _, m := range pattern.FindAllStringSubmatch(line, -1) {
+		for _, m := range marker.FindAllStringSubmatch(line, -1) {
 			r := Race{Variable: m[4], Storage: Storage(m[3]), Artifact: m[2] == "artifact"}
 			if r.Storage == "" {
 				r.Storage = Global

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +108,35 @@ func TestQEMU(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPaperInputs runs the kernels, as they are in the archive, on the inputs
+// of the paper.
+func TestPaperInputs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the paper's inputs take some seconds")
+	}
+	need(t, qemu)
+	dir := t.TempDir()
+	for x, err := range examples.Executables() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := examples.Lookup(x.Name)
+		if p.Group != examples.Kernel || p.Races {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			out := filepath.Join(dir, p.Name)
+			if err := os.WriteFile(out, x.ELF, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			status, stdout, stderr := execute(t, nil, qemu, slices.Concat([]string{out}, p.PaperArgs)...)
+			if status != 0 || !strings.HasSuffix(stdout, ": PASS\n") {
+				t.Errorf("status %d\n%s%s", status, stdout, stderr)
+			}
+		})
 	}
 }
 
