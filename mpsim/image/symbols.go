@@ -255,6 +255,40 @@ func (m *Image) inCode(i int) bool {
 	return i < len(m.sections) && elf.SectionFlag(m.sections[i].Flags)&elf.SHF_EXECINSTR != 0
 }
 
+// Range is a stretch of addresses: Low is in it, High behind it.
+type Range struct{ Low, High uint64 }
+
+// CodeRanges are the stretches of memory that hold instructions, in order of
+// address: the sections marked so, or whole executable segments where the file
+// has no sections. Linkers often put constants into executable segments too.
+func (m *Image) CodeRanges() []Range {
+	var ranges []Range
+	for i := range m.sections {
+		s := &m.sections[i]
+		low := s.Addr + m.bias
+		if seg := m.segment(low); m.inCode(i) && s.Size > 0 && seg != nil && seg.Exec && s.Size <= seg.End()-low {
+			ranges = append(ranges, Range{low, low + s.Size})
+		}
+	}
+	if len(ranges) == 0 {
+		for i := range m.Segments {
+			if s := &m.Segments[i]; s.Exec {
+				ranges = append(ranges, Range{s.Addr, s.Addr + uint64(len(s.Data))})
+			}
+		}
+	}
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.Low, b.Low) })
+	kept := ranges[:0]
+	for _, r := range ranges {
+		if n := len(kept); n > 0 && r.Low < kept[n-1].High { // sections that overlap
+			kept[n-1].High = max(kept[n-1].High, r.High)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
 // codeEnd is the end of the section with instructions that holds addr.
 func (m *Image) codeEnd(addr uint64) uint64 {
 	for i := range m.sections {

@@ -234,9 +234,11 @@ func (b *Block) addEdges(last *inst, table []uint64, index func(uint64) (uint32,
 		for _, t := range table { // each once
 			if to, ok := index(t); ok {
 				b.Succs = append(b.Succs, Succ{PC: t, To: to, Kind: Indirect})
+			} else {
+				b.Leaves = true
 			}
 		}
-		b.Leaves = len(table) == 0
+		b.Leaves = b.Leaves || len(table) == 0
 	default: // EndReturn, EndTrap
 		b.Leaves = true
 	}

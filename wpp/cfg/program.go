@@ -74,17 +74,15 @@ func New(img *image.Image) *Program {
 			starts = append(starts, s.Addr)
 		}
 	}
-	for i := range img.Segments {
-		if s := &img.Segments[i]; s.Exec {
-			starts = p.addSegment(s.Addr+s.Addr%2, s.Addr+uint64(len(s.Data)), starts)
-		}
+	for _, r := range img.CodeRanges() {
+		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}
 	return p
 }
 
-// addSegment divides a segment at the function starts (ascending, of this and
-// later segments) and gives back those behind it.
-func (p *Program) addSegment(addr, end uint64, starts []uint64) []uint64 {
+// addRange divides a stretch of code at the function starts (ascending, of this
+// and later stretches) and gives back those behind it.
+func (p *Program) addRange(addr, end uint64, starts []uint64) []uint64 {
 	for len(starts) > 0 && starts[0] < addr {
 		starts = starts[1:]
 	}
