@@ -61,11 +61,11 @@ func newFake(threads int) *fake {
 // site gives the site of an instruction, made when it is new.
 func (f *fake) site(pc uint64, size uint8, a event.Access) SiteID {
 	for i, s := range f.sites {
-		if s == (Site{pc, size, a}) {
+		if s == (Site{PC: pc, Size: size, Access: a}) {
 			return SiteID(i)
 		}
 	}
-	f.sites = append(f.sites, Site{pc, size, a})
+	f.sites = append(f.sites, Site{PC: pc, Size: size, Access: a})
 	return SiteID(len(f.sites) - 1)
 }
 

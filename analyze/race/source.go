@@ -3,35 +3,17 @@ package race
 import (
 	"iter"
 
+	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
-// SiteID numbers the plain load and store instructions of a trace.
-type SiteID uint32
-
-// Site is a load or store instruction.
-type Site struct {
-	PC     uint64
-	Size   uint8 // bytes
-	Access event.Access
-}
-
-// Event is an entry of S_synch.
-type Event struct {
-	event.Event
-	Thread event.ThreadID
-	Seq    uint64 // place in S_synch, from 0
-	Index  uint64 // ordinal among the thread's own events, from 0
-}
-
-// Run is a number of accesses of a site at equal distances.
-type Run struct {
-	Site   SiteID
-	Base   uint64
-	Stride int64
-	Count  uint64
-	First  uint64 // ordinal of the first access among the thread's accesses by this site, from 0
-}
+// The words of a recorded run, as package cdr has them.
+type (
+	SiteID = cdr.SiteID
+	Site   = cdr.Site
+	Event  = cdr.Event
+	Run    = cdr.Run
+)
 
 // Segment is what a thread did between two of its events.
 type Segment interface {
@@ -42,7 +24,8 @@ type Segment interface {
 }
 
 // Source is a recorded run, as much as the analysis needs of it. Its
-// iterators may be walked more than once.
+// iterators may be walked more than once; a segment is not used any more when
+// the next one of its thread is asked for.
 type Source interface {
 	// NumThreads is the number of threads; their identifiers are below it.
 	NumThreads() int
@@ -53,4 +36,29 @@ type Source interface {
 	// Segments are those of a thread, in order; ones without accesses may be
 	// missing.
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
+}
+
+// FromTrace is a trace as a source.
+func FromTrace(t *cdr.Trace) Source { return trace{t} }
+
+type trace struct{ *cdr.Trace }
+
+type segment struct{ *cdr.Segment }
+
+func (s segment) Place() uint64 { return s.Index }
+
+func (t trace) NumThreads() int { return len(t.Trace.Threads()) }
+
+func (t trace) Segments(th event.ThreadID) iter.Seq2[Segment, error] {
+	return func(yield func(Segment, error) bool) {
+		for s, err := range t.Trace.Segments(th) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(segment{s}, nil) {
+				return
+			}
+		}
+	}
 }
