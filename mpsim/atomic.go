@@ -7,10 +7,11 @@ import (
 )
 
 // reservation is what an LR leaves for its SC. As in qemu, the SC succeeds when
-// it is to the same address and memory still holds the value that was loaded.
+// it is to the same address, as wide, and memory still holds the value that was loaded.
 type reservation struct {
 	valid       bool
 	addr, value uint64
+	size        uint32
 	mode        event.Mode // of the LR
 }
 
@@ -133,7 +134,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 		v = uint64(int64(int32(v)))
 	}
 	h.X[in.Rd&31] = v
-	h.reserved = reservation{true, e.Obj, v, e.Mode}
+	h.reserved = reservation{true, e.Obj, v, e.Size, e.Mode}
 	if h.recording {
 		h.keepLoad()
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
@@ -156,7 +157,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 	} else {
 		now = load64(page, e.Obj)
 	}
-	if !r.valid || r.addr != e.Obj || now != r.value {
+	if !r.valid || r.addr != e.Obj || r.size != e.Size || now != r.value {
 		h.X[in.Rd&31] = 1
 		h.keepLoad()
 		return true

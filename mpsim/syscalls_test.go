@@ -37,7 +37,7 @@ type ending struct {
 // TestSystemCalls runs C programs that lean on the kernel under qemu and under
 // the simulator, and compares what they print and how they end.
 func TestSystemCalls(t *testing.T) {
-	gcc, qemu := tool(t, "riscv64-linux-gnu-gcc"), tool(t, "qemu-riscv64-static")
+	qemu := tool(t, "qemu-riscv64-static")
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "data"), 0o755); err != nil {
 		t.Fatal(err)
@@ -49,6 +49,7 @@ func TestSystemCalls(t *testing.T) {
 	for _, c := range []struct {
 		name, program, stdin string
 		args                 []string
+		flags                []string // of the compiler
 	}{
 		{name: "files", program: "files", args: []string{"a b", "", "c"}},
 		{name: "input", program: "input", stdin: "first line\nsecond\n12 34\n" + strings.Repeat("more of it\n", 2000)},
@@ -60,14 +61,15 @@ func TestSystemCalls(t *testing.T) {
 		{name: "signals-segv", program: "signals", args: []string{"segv"}},
 		{name: "threads", program: "threads"},
 		{name: "memory", program: "memory"},
+		{name: "openmp", program: "openmp", flags: []string{"-fopenmp"}},
+		{name: "openmp-1", program: "openmp", args: []string{"1"}},
+		{name: "openmp-8", program: "openmp", args: []string{"8"}},
+		{name: "library", program: "library", stdin: "x\n\ny z", flags: []string{"-std=c++17"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			elf := filepath.Join(bin, c.program)
 			if !built[c.program] {
-				src := filepath.Join("testdata", "syscalls", c.program+".c")
-				if msg, err := exec.Command(gcc, "-g", "-O1", "-w", "-static", "-pthread", "-o", elf, src).CombinedOutput(); err != nil {
-					t.Fatalf("compiling %s: %v\n%s", src, err, msg)
-				}
+				compile(t, elf, c.program, c.flags)
 				built[c.program] = true
 			}
 			env := []string{"GREETING=hi"}
@@ -83,6 +85,19 @@ func TestSystemCalls(t *testing.T) {
 				compareLines(t, policy.String(), got.out, want.out)
 			}
 		})
+	}
+}
+
+// compile builds a program of testdata/syscalls, in C or C++.
+func compile(t *testing.T, elf, program string, flags []string) {
+	t.Helper()
+	src, compiler := filepath.Join("testdata", "syscalls", program+".c"), "riscv64-linux-gnu-gcc"
+	if _, err := os.Stat(src); err != nil {
+		src, compiler = filepath.Join("testdata", "syscalls", program+".cc"), "riscv64-linux-gnu-g++"
+	}
+	args := append([]string{"-g", "-O1", "-w", "-static", "-pthread", "-o", elf, src}, flags...)
+	if msg, err := exec.Command(tool(t, compiler), args...).CombinedOutput(); err != nil {
+		t.Fatalf("compiling %s: %v\n%s", src, err, msg)
 	}
 }
 
