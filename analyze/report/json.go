@@ -1,0 +1,167 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"hindsight/analyze/race"
+)
+
+// JSONVersion is the version of the JSON form. Members may be added to it;
+// none is taken away or changes its meaning.
+const JSONVersion = 1
+
+// address is an address; JSON has it as a string in hexadecimal, since not
+// every reader keeps 64 bits of a number.
+type address uint64
+
+func (a address) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(a)), nil }
+
+type jsonReport struct {
+	Version int         `json:"version"`
+	Tool    jsonTool    `json:"tool"`
+	Trace   jsonTrace   `json:"trace"`
+	Summary jsonSummary `json:"summary"`
+	Races   []jsonRace  `json:"races"`
+}
+
+type jsonTool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type jsonTrace struct {
+	File         string   `json:"file"`
+	Program      string   `json:"program"`
+	Args         []string `json:"args"`
+	Threads      int      `json:"threads"`
+	Instructions uint64   `json:"instructions"`
+	Seed         uint64   `json:"seed"`
+	Complete     bool     `json:"complete"`
+}
+
+type jsonSummary struct {
+	Static     int    `json:"static"`
+	Dynamic    uint64 `json:"dynamic"`
+	Artifacts  int    `json:"artifacts"`
+	Suppressed int    `json:"suppressed"`
+}
+
+type jsonRace struct {
+	ID          string        `json:"id"`
+	Fingerprint string        `json:"fingerprint"`
+	Group       string        `json:"group"`
+	Dynamic     uint64        `json:"dynamic"`
+	ArtifactOf  []string      `json:"artifact_of"`
+	Location    jsonLocation  `json:"location"`
+	Accesses    [2]jsonAccess `json:"accesses"`
+}
+
+type jsonLocation struct {
+	Kind    string      `json:"kind"`
+	Name    string      `json:"name"`
+	Address address     `json:"address"`
+	Offset  uint64      `json:"offset"`
+	Size    uint64      `json:"size"`
+	Symbol  string      `json:"symbol,omitempty"`
+	Thread  *uint32     `json:"thread,omitempty"`
+	Freed   bool        `json:"freed,omitempty"`
+	Stack   []jsonFrame `json:"stack,omitempty"`
+}
+
+type jsonAccess struct {
+	Thread   uint32      `json:"thread"`
+	Op       string      `json:"op"`
+	Atomic   bool        `json:"atomic,omitempty"`
+	Size     uint64      `json:"size"`
+	Address  address     `json:"address"`
+	Function string      `json:"function"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	PC       address     `json:"pc"`
+	Stack    []jsonFrame `json:"stack"`
+	Locks    []jsonLock  `json:"locks"`
+}
+
+type jsonFrame struct {
+	Function string  `json:"function"`
+	File     string  `json:"file"`
+	Line     int     `json:"line"`
+	PC       address `json:"pc"`
+	Path     string  `json:"path,omitempty"`
+}
+
+type jsonLock struct {
+	Name    string  `json:"name"`
+	Mode    string  `json:"mode"`
+	Address address `json:"address"`
+	Symbol  string  `json:"symbol"`
+}
+
+// WriteJSON writes the report in its JSON form, version 1, as
+// docs/races.schema.json describes it, indented by two spaces.
+func (r *Report) WriteJSON(w io.Writer) error {
+	out := jsonReport{
+		Version: JSONVersion,
+		Tool:    jsonTool{"hindsight", r.Info.Version},
+		Trace: jsonTrace{File: r.Info.File, Program: r.Info.Program, Args: append([]string{}, r.Info.Args...), Threads: r.Info.Threads,
+			Instructions: r.Info.Instructions, Seed: r.Info.Seed, Complete: r.Info.Complete},
+		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Suppressed: len(r.Suppressed)},
+		Races:   make([]jsonRace, len(r.Races)),
+	}
+	for i := range r.Races {
+		out.Races[i] = jsonOf(&r.Races[i])
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(&out)
+}
+
+func jsonOf(r *Race) jsonRace {
+	l := &r.Location
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{},
+		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
+			Symbol: l.Symbol, Freed: l.Freed}}
+	switch l.Kind {
+	case "heap", "stack", "tls":
+		thread := uint32(l.Thread)
+		out.Location.Thread = &thread
+	}
+	if len(l.Stack) > 0 {
+		out.Location.Stack = jsonStack(l.Stack)
+	}
+	for i := range r.Accesses {
+		a := &r.Accesses[i]
+		o := &out.Accesses[i]
+		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Size: a.Size, Address: address(a.Address),
+			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}}
+		for _, k := range a.Locks {
+			mode := "read"
+			if k.Write {
+				mode = "write"
+			}
+			o.Locks = append(o.Locks, jsonLock{k.Name, mode, address(k.Address), k.Symbol})
+		}
+	}
+	return out
+}
+
+func jsonOp(op race.Op) string {
+	switch {
+	case op == race.Free:
+		return "free"
+	case op.Writes():
+		return "write"
+	}
+	return "read"
+}
+
+func jsonStack(stack []Frame) []jsonFrame {
+	out := make([]jsonFrame, len(stack))
+	for i, f := range stack {
+		out[i] = jsonFrame{f.Function, f.File, f.Line, address(f.PC), f.Path}
+	}
+	return out
+}

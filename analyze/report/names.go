@@ -1,0 +1,150 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// namer gives names to code.
+type namer struct {
+	img    Image
+	stacks Stacks
+}
+
+func (n *namer) accessStack(t event.ThreadID, site race.SiteID, ordinal uint64) ([]Frame, error) {
+	pcs, err := n.stacks.AccessStack(t, site, ordinal)
+	if err != nil {
+		return nil, fmt.Errorf("call stack of an access of thread %d: %w", t, err)
+	}
+	return n.frames(pcs), nil
+}
+
+func (n *namer) eventStack(t event.ThreadID, index uint64) ([]Frame, error) {
+	pcs, err := n.stacks.EventStack(t, index)
+	if err != nil {
+		return nil, fmt.Errorf("call stack of event %d of thread %d: %w", index, t, err)
+	}
+	return n.frames(pcs), nil
+}
+
+// frames names a stack. All but the first address are return addresses, which
+// may lie behind the function that calls.
+func (n *namer) frames(pcs []uint64) []Frame {
+	var out []Frame
+	for i, pc := range pcs {
+		at := pc
+		if i > 0 && at > 0 {
+			at--
+		}
+		user := n.img.User(at)
+		named := n.img.Frames(at)
+		for _, f := range named {
+			out = append(out, Frame{Function: f.Function, File: f.Base(), Path: f.File, Line: f.Line, PC: pc, User: user})
+		}
+		if len(named) == 0 {
+			out = append(out, Frame{PC: pc, User: user})
+		}
+	}
+	return out
+}
+
+// top is the frame that a side of a race is named by: the innermost of the
+// user's code.
+func top(stack []Frame) Frame {
+	if i := slices.IndexFunc(stack, func(f Frame) bool { return f.User }); i >= 0 {
+		return stack[i]
+	}
+	if len(stack) > 0 {
+		return stack[0]
+	}
+	return Frame{}
+}
+
+// index matches the subscripts in the name of a part of a variable.
+var index = regexp.MustCompile(`\[[0-9]+\]|\+[0-9]+$`)
+
+// variable names what a race is about in a way that does not depend on which
+// element was touched first.
+func (l *Location) variable() string { return l.Kind + " " + index.ReplaceAllString(l.Name, "[]") }
+
+// lineKey names a source line pair and a variable.
+type lineKey struct{ a, b, variable string }
+
+// group gives each race the first race with the same source lines and the same
+// variable.
+func group(races []Race) {
+	first := map[lineKey]string{}
+	for i := range races {
+		r := &races[i]
+		a, b := r.Accesses[0].place(), r.Accesses[1].place()
+		key := lineKey{min(a, b), max(a, b), r.Location.variable()}
+		if _, ok := first[key]; !ok {
+			first[key] = r.ID
+		}
+		r.Group = first[key]
+	}
+}
+
+// place is the source line of an access, or its address when that is unknown.
+func (a *Access) place() string {
+	if a.Top.Line == 0 {
+		return fmt.Sprintf("%s 0x%x", a.Top.Function, a.Top.PC)
+	}
+	return fmt.Sprintf("%s %s:%d", a.Top.Function, a.Top.Path, a.Top.Line)
+}
+
+// fingerprint gives each race a name made of what an edit elsewhere in the
+// program, or another compiler, does not change: functions, lines counted from
+// the beginning of the function, operations, and the variable.
+func fingerprint(n *namer, races []Race) {
+	seen := map[string]int{}
+	for i := range races {
+		r := &races[i]
+		a, b := n.anchor(&r.Accesses[0]), n.anchor(&r.Accesses[1])
+		text := fmt.Sprintf("v1\n%s\n%s\n%s\n", min(a, b), max(a, b), r.Location.variable())
+		if seen[text]++; seen[text] > 1 {
+			text += fmt.Sprintf("%d\n", seen[text])
+		}
+		sum := sha256.Sum256([]byte(text))
+		r.Fingerprint = hex.EncodeToString(sum[:12])
+	}
+}
+
+// anchor names a side for its fingerprint.
+func (n *namer) anchor(a *Access) string {
+	line := 0
+	if a.Top.Line > 0 {
+		line = a.Top.Line - n.firstLine(a.Top)
+	}
+	return fmt.Sprintf("%s+%d %s %d", a.Top.Function, line, a.Op, a.Size)
+}
+
+// firstLine is the line on which the function of a frame begins; 0 if unknown.
+func (n *namer) firstLine(f Frame) int {
+	for _, at := range n.entries(f) {
+		for _, g := range n.img.Frames(at) {
+			if g.Function == f.Function && g.File == f.Path {
+				return g.Line
+			}
+		}
+	}
+	return 0
+}
+
+// entries are addresses at which the function of a frame may begin: of an
+// inlined one, that of its copy out of line if there is one.
+func (n *namer) entries(f Frame) (at []uint64) {
+	if s, ok := n.img.Func(f.PC); ok {
+		at = append(at, s.Addr)
+	}
+	if s, ok := n.img.Lookup(f.Function); ok {
+		at = append(at, s.Addr)
+	}
+	return at
+}

@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+
+	"hindsight/analyze/place"
+	"hindsight/analyze/race"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Image names code and data. *image.Image is one.
+type Image interface {
+	Func(pc uint64) (image.Symbol, bool)
+	Lookup(name string) (image.Symbol, bool)
+	Object(addr uint64) (image.Symbol, uint64, bool)
+	ObjectPathSize(addr, size uint64) string
+	TLSPath(off uint64) string
+	Frames(pc uint64) []image.Frame
+	User(pc uint64) bool
+}
+
+// Stacks gives call stacks: the pc itself, then return addresses, innermost
+// first. *cdr.Trace is one.
+type Stacks interface {
+	AccessStack(th event.ThreadID, s race.SiteID, ordinal uint64) ([]uint64, error)
+	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
+}
+
+// Info says what was analysed.
+type Info struct {
+	Version      string // of this tool
+	File         string // the trace
+	Program      string
+	Args         []string // without the program
+	Threads      int
+	Instructions uint64
+	Seed         uint64
+	Complete     bool // the recording was closed well
+}
+
+// Frame is a line of a call stack.
+type Frame struct {
+	Function string // "" if unknown
+	File     string // last element of its path, "" if unknown
+	Path     string // as the compiler was told it
+	Line     int    // from 1, 0 if unknown
+	PC       uint64
+	User     bool // in the user's code
+}
+
+// Lock is a lock held at an access.
+type Lock struct {
+	Name    string // M0, M1, …
+	Write   bool
+	Address uint64
+	Symbol  string // of the variable, "" if it has none
+}
+
+// Access is a side of a race.
+type Access struct {
+	Thread  event.ThreadID
+	Op      race.Op
+	Size    uint64 // bytes
+	Address uint64
+	PC      uint64
+	Stack   []Frame // innermost first; begins with the access
+	Top     Frame   // the innermost frame of the user's code, else the first
+	Locks   []Lock
+}
+
+// Location is the memory of a race.
+type Location struct {
+	Kind    string         // global, heap, stack, tls or unknown
+	Name    string         // of the variable or a part of it; of a heap block: the function that allocated it; "" if unknown
+	Symbol  string         // global: of the whole variable
+	Address uint64         // of the first byte in common
+	Base    uint64         // where the variable or block begins, 0 if unknown
+	Offset  uint64         // from there to Address
+	Size    uint64         // bytes of the variable or block, 0 if unknown
+	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
+	Stack   []Frame        // heap: where it was allocated
+	Freed   bool           // heap
+}
+
+// Race is a static pair of accesses that raced.
+type Race struct {
+	ID          string // R1, R2, …
+	Fingerprint string // survives recompilation; see docs/semantics.md
+	// Group is the ID of the first race between the same two source lines
+	// about the same variable; text shows a group as one.
+	Group    string
+	Dynamic  uint64    // dynamic pairs
+	Accesses [2]Access // of the first instance, the later one first
+	Location Location
+}
+
+// Mutex is a lock that some side of a race held.
+type Mutex struct {
+	Name    string
+	Address uint64
+	Symbol  string
+	Created bool // Stack is that of the initialisation, not of the first lock
+	Thread  event.ThreadID
+	Stack   []Frame
+}
+
+// Thread is a thread of the run.
+type Thread struct {
+	ID        event.ThreadID
+	Finished  bool
+	HasParent bool
+	Parent    event.ThreadID
+	Stack     []Frame // where it was created
+}
+
+// Report is what an analysis found, named.
+type Report struct {
+	Info       Info
+	Races      []Race // that no suppression covers, by first instance
+	Suppressed []Race
+	Mutexes    []Mutex                   // M0 is the first
+	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
+	// Dynamic is the number of dynamic pairs of Races.
+	Dynamic uint64
+}
+
+// Build names the races of res. sup may be nil.
+func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressions) (*Report, error) {
+	b := &builder{res: res, namer: namer{img: img, stacks: stacks}, rep: &Report{Info: info, Threads: map[event.ThreadID]Thread{}}}
+	if err := b.mutexes(); err != nil {
+		return nil, err
+	}
+	all := make([]Race, len(res.Races))
+	for i := range res.Races {
+		if err := b.race(&all[i], &res.Races[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range all {
+		if sup.covers(b.rep, &all[i]) {
+			b.rep.Suppressed = append(b.rep.Suppressed, all[i])
+		} else {
+			b.rep.Races = append(b.rep.Races, all[i])
+		}
+	}
+	for i := range b.rep.Races {
+		r := &b.rep.Races[i]
+		r.ID = fmt.Sprintf("R%d", i+1)
+		if b.rep.Dynamic += r.Dynamic; b.rep.Dynamic < r.Dynamic {
+			b.rep.Dynamic = ^uint64(0)
+		}
+	}
+	group(b.rep.Races)
+	fingerprint(&b.namer, b.rep.Races)
+	return b.rep, nil
+}
+
+// builder names the parts of a report.
+type builder struct {
+	namer
+	res *race.Result
+	rep *Report
+}
+
+func (b *builder) mutexes() error {
+	for i, m := range b.res.Mutexes {
+		ref := m.FirstLock
+		if m.HasInit {
+			ref = m.Init
+		}
+		stack, err := b.eventStack(ref.Thread, ref.Index)
+		if err != nil {
+			return err
+		}
+		b.rep.Mutexes = append(b.rep.Mutexes, Mutex{Name: fmt.Sprintf("M%d", i), Address: m.Address,
+			Symbol: b.img.ObjectPathSize(m.Address, 0), Created: m.HasInit, Thread: ref.Thread, Stack: stack})
+	}
+	return nil
+}
+
+func (b *builder) race(out *Race, r *race.Race) error {
+	out.Dynamic = r.Dynamic
+	for i, s := range []*race.Side{&r.First.Later, &r.First.Earlier} {
+		if err := b.access(&out.Accesses[i], s); err != nil {
+			return err
+		}
+		if err := b.thread(s.Thread); err != nil {
+			return err
+		}
+	}
+	return b.location(&out.Location, r)
+}
+
+func (b *builder) access(out *Access, s *race.Side) (err error) {
+	*out = Access{Thread: s.Thread, Op: s.Op, Size: s.Size, Address: s.Address, PC: s.PC}
+	if s.Op.Plain() {
+		out.Stack, err = b.accessStack(s.Thread, s.Site, s.Ordinal)
+	} else {
+		out.Stack, err = b.eventStack(s.Thread, s.Segment)
+	}
+	if err != nil {
+		return err
+	}
+	out.Top = top(out.Stack)
+	for _, l := range s.Locks {
+		m := &b.rep.Mutexes[l.Mutex]
+		out.Locks = append(out.Locks, Lock{Name: m.Name, Write: l.Write, Address: m.Address, Symbol: m.Symbol})
+	}
+	return nil
+}
+
+// thread notes a thread and those that it descends from.
+func (b *builder) thread(t event.ThreadID) error {
+	for {
+		if _, known := b.rep.Threads[t]; known || int(t) >= len(b.res.Threads) {
+			return nil
+		}
+		info := b.res.Threads[t]
+		th := Thread{ID: t, Finished: info.Ended, HasParent: info.HasParent, Parent: info.Parent}
+		if info.HasParent {
+			var err error
+			if th.Stack, err = b.eventStack(info.Parent, info.CreatedAt); err != nil {
+				return err
+			}
+		}
+		b.rep.Threads[t] = th
+		if !info.HasParent {
+			return nil
+		}
+		t = info.Parent
+	}
+}
+
+func (b *builder) location(out *Location, r *race.Race) (err error) {
+	loc := &r.Location
+	size := max(min(r.First.Later.Size, r.First.Earlier.Size), 1)
+	*out = Location{Kind: "unknown", Address: loc.Address, Thread: loc.Thread}
+	switch loc.Kind {
+	case place.Heap:
+		blk := &loc.Block
+		out.Kind, out.Base, out.Size, out.Offset = "heap", blk.Addr, blk.Size, loc.Offset
+		out.Thread, out.Freed = blk.Thread, blk.Freed
+		out.Stack, err = b.eventStack(blk.Thread, blk.Event)
+		out.Name = top(out.Stack).Function
+		if err == nil {
+			err = b.thread(blk.Thread)
+		}
+	case place.TLS:
+		out.Kind, out.Name, out.Offset = "tls", b.img.TLSPath(loc.Offset), loc.Offset
+	case place.Stack:
+		out.Kind = "stack"
+	default:
+		if s, off, ok := b.img.Object(loc.Address); ok {
+			out.Kind, out.Symbol, out.Base, out.Offset, out.Size = "global", s.Demangled(), s.Addr, off, s.Size
+			out.Name = b.img.ObjectPathSize(loc.Address, size)
+		}
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrSuppression is wrapped by errors about suppression files.
+var ErrSuppression = errors.New("bad suppression")
+
+// Rule is a line of a suppression file.
+type Rule struct {
+	Type    string // race, race_top, thread, mutex, called_from_lib, deadlock, signal
+	Pattern string
+	File    string
+	Line    int
+	Matched int // races that it was the first rule to cover
+}
+
+// Suppressions are the rules of one or more files, in ThreadSanitizer's
+// syntax. See docs/semantics.md for what each type matches. A nil
+// *Suppressions covers nothing.
+type Suppressions struct {
+	Rules []Rule
+}
+
+var ruleTypes = map[string]bool{"race": true, "race_top": true, "thread": true, "mutex": true,
+	"called_from_lib": true, "deadlock": true, "signal": true}
+
+// ParseSuppressions reads rules; name is that of the file, for messages.
+func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
+	s := new(Suppressions)
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		kind, pattern, ok := strings.Cut(text, ":")
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%s:%d: %w: %q has no type; write type:pattern", name, n, ErrSuppression, text)
+		case !ruleTypes[kind]:
+			return nil, fmt.Errorf("%s:%d: %w: unknown type %q", name, n, ErrSuppression, kind)
+		case pattern == "":
+			return nil, fmt.Errorf("%s:%d: %w: no pattern behind %q", name, n, ErrSuppression, kind+":")
+		}
+		s.Rules = append(s.Rules, Rule{Type: kind, Pattern: pattern, File: name, Line: n})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Matched is the number of races that the rules covered.
+func (s *Suppressions) Matched() (n int) {
+	if s != nil {
+		for _, r := range s.Rules {
+			n += r.Matched
+		}
+	}
+	return n
+}
+
+// covers says whether a rule covers the race, and counts the first that does.
+func (s *Suppressions) covers(rep *Report, r *Race) bool {
+	if s == nil {
+		return false
+	}
+	for i := range s.Rules {
+		if rule := &s.Rules[i]; rule.covers(rep, r) {
+			rule.Matched++
+			return true
+		}
+	}
+	return false
+}
+
+func (rule *Rule) covers(rep *Report, r *Race) bool {
+	switch rule.Type {
+	case "race":
+		if rule.match(r.Location.Symbol) || rule.match(r.Location.Name) && r.Location.Kind != "heap" {
+			return true
+		}
+		return rule.any(r.Accesses[0].Stack) || rule.any(r.Accesses[1].Stack)
+	case "race_top":
+		for i := range r.Accesses {
+			if stack := r.Accesses[i].Stack; len(stack) > 0 && rule.any(stack[:1]) || rule.any([]Frame{r.Accesses[i].Top}) {
+				return true
+			}
+		}
+	case "thread":
+		return rule.any(rep.Threads[r.Accesses[0].Thread].Stack) || rule.any(rep.Threads[r.Accesses[1].Thread].Stack)
+	case "mutex":
+		return rule.mutex(rep, &r.Accesses[0]) || rule.mutex(rep, &r.Accesses[1])
+	case "called_from_lib":
+		for i := range r.Accesses {
+			for _, f := range r.Accesses[i].Stack {
+				if f.User {
+					break
+				}
+				if rule.any([]Frame{f}) {
+					return true
+				}
+			}
+		}
+	}
+	return false // deadlock and signal are about other reports
+}
+
+func (rule *Rule) mutex(rep *Report, a *Access) bool {
+	for _, l := range a.Locks {
+		if rule.match(l.Symbol) {
+			return true
+		}
+		for i := range rep.Mutexes {
+			if m := &rep.Mutexes[i]; m.Name == l.Name && rule.any(m.Stack) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// any says whether the pattern matches the function or file of a frame.
+func (rule *Rule) any(stack []Frame) bool {
+	for _, f := range stack {
+		if rule.match(f.Function) || rule.match(f.Path) || rule.match(f.File) {
+			return true
+		}
+	}
+	return false
+}
+
+func (rule *Rule) match(text string) bool { return text != "" && match(rule.Pattern, text) }
+
+// match says whether a pattern matches a text: * stands for anything, a ^ at
+// the beginning and a $ at the end tie it to the ends of the text, which are
+// free otherwise.
+func match(pattern, text string) bool {
+	pattern, begin := strings.CutPrefix(pattern, "^")
+	pattern, end := strings.CutSuffix(pattern, "$")
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	for i, part := range parts {
+		switch {
+		case i == last && end:
+			if i == 0 && begin {
+				return text == part
+			}
+			return strings.HasSuffix(text, part)
+		case i == 0 && begin:
+			rest, ok := strings.CutPrefix(text, part)
+			if !ok {
+				return false
+			}
+			text = rest
+		default:
+			at := strings.Index(text, part)
+			if at < 0 {
+				return false
+			}
+			text = text[at+len(part):]
+		}
+	}
+	return true
+}

@@ -1,0 +1,297 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// TextOptions of [Report.WriteText]. The zero value is plain text of 100
+// columns.
+type TextOptions struct {
+	Color bool // emphasis by ANSI escape sequences, for a terminal
+	Width int  // columns; 0: 100. Names are shortened to fit, addresses and numbers never
+}
+
+const (
+	rule       = "=================="
+	plainWidth = 100
+	shortest   = 16 // columns that a shortened name keeps
+)
+
+// WriteText writes the report in the manner of ThreadSanitizer: a block for
+// each group of races, then the number of blocks.
+func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
+	if opts.Width <= 0 {
+		opts.Width = plainWidth
+	}
+	t := &text{rep: r, opts: opts, heads: map[string]int{}}
+	for i := range r.Races {
+		if g := r.Races[i].Group; g == r.Races[i].ID {
+			t.heads[g] = len(t.groups)
+			t.groups = append(t.groups, groupOf{lead: &r.Races[i]})
+		}
+	}
+	for i := range r.Races {
+		g := &t.groups[t.heads[r.Races[i].Group]]
+		g.pairs++
+		if g.dynamic += r.Races[i].Dynamic; g.dynamic < r.Races[i].Dynamic {
+			g.dynamic = ^uint64(0)
+		}
+	}
+	for i := range t.groups {
+		t.group(&t.groups[i])
+	}
+	t.printf("hindsight: reported %d warnings\n", len(t.groups))
+	if n := len(r.Suppressed); n > 0 {
+		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
+	}
+	_, err := io.WriteString(w, t.out.String())
+	return err
+}
+
+// groupOf is the races that are shown as one.
+type groupOf struct {
+	lead    *Race
+	pairs   uint64
+	dynamic uint64
+}
+
+// text is a report being written.
+type text struct {
+	rep    *Report
+	opts   TextOptions
+	out    strings.Builder
+	groups []groupOf
+	heads  map[string]int
+}
+
+func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.out, format, args...) }
+
+// emphasis begins or ends a colour.
+func (t *text) emphasis(code int, s string) string {
+	if !t.opts.Color {
+		return s
+	}
+	return fmt.Sprintf("\x1b[1;%dm%s\x1b[0m", code, s)
+}
+
+func (t *text) group(g *groupOf) {
+	r := g.lead
+	times := ""
+	if g.dynamic > 1 {
+		times = fmt.Sprintf(" (%s times", thousands(g.dynamic))
+		if g.pairs > 1 {
+			times += fmt.Sprintf(", %d pairs of instructions", g.pairs)
+		}
+		times += "; first instance shown)"
+	}
+	t.printf("%s\n%s%s\n", rule, t.emphasis(31, "WARNING: hindsight: data race"), times)
+	for i := range r.Accesses {
+		t.access(&r.Accesses[i], i == 1)
+		t.printf("\n")
+	}
+	t.location(&r.Location)
+	for _, name := range t.locks(r) {
+		t.mutex(name)
+	}
+	for _, id := range t.threads(r) {
+		t.thread(id)
+	}
+	top := r.Accesses[0].Top
+	t.printf("SUMMARY: hindsight: data race %s\n%s\n", t.fit(lineOf(top)+" in "+function(top), 31), rule)
+}
+
+// lineOf is where a frame stands, for the summary.
+func lineOf(f Frame) string {
+	if f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return fmt.Sprintf("0x%x", f.PC)
+}
+
+func function(f Frame) string {
+	if f.Function == "" {
+		return "??"
+	}
+	return f.Function
+}
+
+func (t *text) access(a *Access, previous bool) {
+	what := a.Op.String()
+	if a.Op == race.Free {
+		what = "free"
+	}
+	if previous {
+		what = "Previous " + what
+	} else {
+		what = strings.ToUpper(what[:1]) + what[1:]
+	}
+	head := fmt.Sprintf("%s of size %d at 0x%x by %s", what, a.Size, a.Address, threadName(a.Thread))
+	if len(a.Locks) > 0 {
+		names := make([]string, len(a.Locks))
+		for i, l := range a.Locks {
+			mode := "read"
+			if l.Write {
+				mode = "write"
+			}
+			names[i] = mode + " " + l.Name
+		}
+		head += " (mutexes: " + strings.Join(names, ", ") + ")"
+	}
+	t.printf("  %s\n", t.emphasis(34, head+":"))
+	t.stack(a.Stack)
+}
+
+func (t *text) stack(stack []Frame) {
+	if len(stack) == 0 {
+		t.printf("    (no call stack)\n")
+	}
+	for i, f := range stack {
+		tail := fmt.Sprintf(" (0x%x)", f.PC)
+		if f.Line > 0 {
+			tail = fmt.Sprintf(" %s:%d", f.File, f.Line)
+		}
+		head := fmt.Sprintf("    #%d ", i)
+		t.printf("%s%s%s\n", head, t.fit(function(f), len(head)+len(tail)), tail)
+	}
+}
+
+// fit shortens a name in the middle so that it leaves taken columns of a line.
+func (t *text) fit(name string, taken int) string {
+	room := max(t.opts.Width-taken, shortest)
+	runes := []rune(name)
+	if len(runes) <= room {
+		return name
+	}
+	head := room / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(room-head-1):])
+}
+
+func (t *text) location(l *Location) {
+	switch l.Kind {
+	case "global":
+		t.printf("  %s", t.emphasis(32, fmt.Sprintf("Location is global '%s' of size %d at 0x%x (%s+0x%x)",
+			t.fit(l.Symbol, 70), l.Size, l.Base, t.module(), l.Base)))
+		if l.Name != "" && l.Name != l.Symbol {
+			t.printf("\n    the access is to %s", t.fit(l.Name, 21))
+		}
+		t.printf("\n")
+	case "heap":
+		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is heap block of size %d at 0x%x allocated by %s:",
+			l.Size, l.Base, threadName(l.Thread))))
+		t.stack(l.Stack)
+	case "stack":
+		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is stack of %s.", threadName(l.Thread))))
+	case "tls":
+		name := ""
+		if l.Name != "" {
+			name = fmt.Sprintf(" '%s'", t.fit(l.Name, 40))
+		}
+		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is TLS%s of %s.", name, threadName(l.Thread))))
+	default:
+		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is unknown memory at 0x%x.", l.Address)))
+	}
+	t.printf("\n")
+}
+
+// module is the program's name as locations show it.
+func (t *text) module() string {
+	name := t.rep.Info.Program
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// locks are the names of the mutexes of both sides, each once.
+func (t *text) locks(r *Race) (names []string) {
+	seen := map[string]bool{}
+	for i := range r.Accesses {
+		for _, l := range r.Accesses[i].Locks {
+			if !seen[l.Name] {
+				seen[l.Name] = true
+				names = append(names, l.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (t *text) mutex(name string) {
+	for i := range t.rep.Mutexes {
+		m := &t.rep.Mutexes[i]
+		if m.Name != name {
+			continue
+		}
+		is := ""
+		if m.Symbol != "" {
+			is = fmt.Sprintf(" '%s'", t.fit(m.Symbol, 60))
+		}
+		how := "created"
+		if !m.Created {
+			how = "first locked by " + threadName(m.Thread)
+		}
+		t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("Mutex %s (0x%x)%s %s at:", m.Name, m.Address, is, how)))
+		t.stack(m.Stack)
+		t.printf("\n")
+	}
+}
+
+// threads are the threads to introduce: those of both sides, the one that
+// allocated the memory, and those that created them, but not the main thread.
+func (t *text) threads(r *Race) (ids []event.ThreadID) {
+	seen := map[event.ThreadID]bool{}
+	add := func(id event.ThreadID) {
+		for {
+			th, known := t.rep.Threads[id]
+			if !known || seen[id] || !th.HasParent {
+				return
+			}
+			seen[id] = true
+			ids = append(ids, id)
+			id = th.Parent
+		}
+	}
+	add(r.Accesses[0].Thread)
+	add(r.Accesses[1].Thread)
+	if k := r.Location.Kind; k == "heap" || k == "stack" || k == "tls" {
+		add(r.Location.Thread)
+	}
+	return ids
+}
+
+func (t *text) thread(id event.ThreadID) {
+	th := t.rep.Threads[id]
+	state := "running"
+	if th.Finished {
+		state = "finished"
+	}
+	t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("Thread T%d (%s) created by %s at:", id, state, threadName(th.Parent))))
+	t.stack(th.Stack)
+	t.printf("\n")
+}
+
+func threadName(t event.ThreadID) string {
+	if t == 0 {
+		return "main thread"
+	}
+	return fmt.Sprintf("thread T%d", t)
+}
+
+// thousands writes a number with commas.
+func thousands(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
