@@ -32,7 +32,7 @@ static struct table *get(void)
 
 static void *user(void *arg)
 {
-	*(int *)arg = get()->size; /* may race: heap t */
+	*(int *)arg = get()->size; /* may race: heap t */ /* may race: instance */
 	return NULL;
 }
 

@@ -26,7 +26,7 @@ static struct config *get_config(void)
 
 static void *user(void *arg)
 {
-	*(int *)arg = get_config()->verbosity; /* may race: heap c */
+	*(int *)arg = get_config()->verbosity; /* may race: heap c */ /* race: config */
 	return NULL;
 }
 
