@@ -71,7 +71,7 @@ var index = regexp.MustCompile(`\[[0-9]+\]|\+[0-9]+$`)
 
 // variable names what a race is about in a way that does not depend on which
 // element was touched first.
-func (l *Location) variable() string { return l.Kind + " " + index.ReplaceAllString(l.Name, "[]") }
+func (l *Location) variable() string { return l.Kind + " " + index.ReplaceAllString(l.Name, "") }
 
 // lineKey names a source line pair and a variable.
 type lineKey struct{ a, b, variable string }
