@@ -60,17 +60,19 @@ func TestSystemCalls(t *testing.T) {
 		{name: "signals-term", program: "signals", args: []string{"term"}},
 		{name: "signals-segv", program: "signals", args: []string{"segv"}},
 		{name: "threads", program: "threads"},
+		{name: "threads-pie", program: "threads", flags: []string{"-static-pie", "-fPIE"}},
 		{name: "memory", program: "memory"},
+		{name: "errors", program: "errors"},
 		{name: "openmp", program: "openmp", flags: []string{"-fopenmp"}},
-		{name: "openmp-1", program: "openmp", args: []string{"1"}},
-		{name: "openmp-8", program: "openmp", args: []string{"8"}},
+		{name: "openmp-1", program: "openmp", flags: []string{"-fopenmp"}, args: []string{"1"}},
+		{name: "openmp-8", program: "openmp", flags: []string{"-fopenmp"}, args: []string{"8"}},
 		{name: "library", program: "library", stdin: "x\n\ny z", flags: []string{"-std=c++17"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			elf := filepath.Join(bin, c.program)
-			if !built[c.program] {
+			elf := filepath.Join(bin, c.program+strings.Join(c.flags, ""))
+			if !built[elf] {
 				compile(t, elf, c.program, c.flags)
-				built[c.program] = true
+				built[elf] = true
 			}
 			env := []string{"GREETING=hi"}
 			want := underQemu(t, qemu, elf, root, env, c.stdin, c.args)
