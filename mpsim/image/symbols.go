@@ -193,7 +193,7 @@ func (n *symbolNames) at(off uint32) (string, error) {
 }
 
 func (m *Image) addSymbols(raw []byte, strtab string) error {
-	names := &symbolNames{strings: strtab, budget: 8*len(strtab) + 1<<16}
+	names := &symbolNames{strings: strtab, budget: 8*len(strtab) + 4*len(raw) + 1<<16}
 	var funcs, objects, tls []Symbol
 	file := ""
 	for ; len(raw) >= symbolSize; raw = raw[symbolSize:] {
