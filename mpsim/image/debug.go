@@ -62,8 +62,11 @@ type unit struct {
 	spans  []scopeSpan
 	reach  []uint64 // as in debugInfo
 	vars   []variable
-	lines  *lineTable
-	lined  bool
+	// prefixes are what stands before the names of entries without a linker's
+	// name, where that was asked for.
+	prefixes map[dwarf.Offset]string
+	lines    *lineTable
+	lined    bool
 }
 
 // note keeps the first complaint.

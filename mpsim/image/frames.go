@@ -65,9 +65,11 @@ func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 	for i := u.scopeAt(pc); i >= 0 && len(frames) < maxInlining; {
 		s := &u.scopes[i]
 		f := place
-		f.Function, f.Linkage = d.entryName(s.entry)
-		if f.Linkage != "" {
+		var declared dwarf.Offset
+		if f.Function, f.Linkage, declared = d.entryName(s.entry); f.Linkage != "" {
 			f.Function = demangled(f.Linkage)
+		} else if f.Function != "" {
+			f.Function = d.qualified(u, declared, f.Function)
 		}
 		f.Inlined = s.parent >= 0
 		frames = append(frames, f)

@@ -3,6 +3,7 @@ package image
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
@@ -230,6 +231,67 @@ func FuzzParse(f *testing.F) {
 		}
 		queryAll(m)
 	})
+}
+
+// FuzzDebug damages the debug information of the small executable in one place:
+// the image must be usable all the same.
+func FuzzDebug(f *testing.F) {
+	good := tiny(f)
+	e, err := elf.NewFile(bytes.NewReader(good))
+	if err != nil {
+		f.Fatal(err)
+	}
+	low, high := uint64(len(good)), uint64(0)
+	for _, s := range e.Sections {
+		if strings.HasPrefix(s.Name, ".debug_") {
+			low, high = min(low, s.Offset), max(high, s.Offset+s.Size)
+			f.Add(uint16(s.Offset), []byte{0xff, 0xff, 0xff, 0xff, 0x7f})
+			f.Add(uint16(s.Offset+s.Size/2), []byte{0, 0x80, 1})
+		}
+	}
+	f.Fuzz(func(t *testing.T, at uint16, patch []byte) {
+		data := bytes.Clone(good)
+		copy(data[low+uint64(at)%(high-low):high], patch)
+		m, err := Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queryAll(m)
+		if fr := m.Frames(m.Entry); len(fr) == 0 {
+			t.Error("no frame at all")
+		}
+	})
+}
+
+// TestNameBomb gives every symbol the same name, as long as the file allows.
+func TestNameBomb(t *testing.T) {
+	good := tiny(t)
+	e, err := elf.NewFile(bytes.NewReader(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := func(b []byte, index int) []byte {
+		shoff := binary.LittleEndian.Uint64(b[40:])
+		return b[shoff+uint64(index)*sectionSize:]
+	}
+	data := bytes.Clone(good)
+	const n = 1 << 16
+	symtab := bytes.Repeat(append([]byte{0, 0, 0, 0, byte(elf.STT_FUNC), 0, 1, 0}, make([]byte, 16)...), n)
+	strtab := append(bytes.Repeat([]byte{'x'}, 1<<20), 0)
+	for i, s := range e.Sections {
+		if s.Type == elf.SHT_SYMTAB {
+			h := header(data, i)
+			binary.LittleEndian.PutUint64(h[24:], uint64(len(good)))
+			binary.LittleEndian.PutUint64(h[32:], uint64(len(symtab)))
+			h = header(data, int(s.Link))
+			binary.LittleEndian.PutUint64(h[24:], uint64(len(good)+len(symtab)))
+			binary.LittleEndian.PutUint64(h[32:], uint64(len(strtab)))
+		}
+	}
+	data = append(append(data, symtab...), strtab...)
+	if _, err := Parse(data); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "symbol names") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // queryAll asks everything about some addresses of the image.

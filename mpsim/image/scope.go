@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // scope is a function or an inlined copy of one.
@@ -156,8 +157,9 @@ func (u *unit) scopeAt(pc uint64) int32 {
 }
 
 // entryName follows an entry to its names: its own, or those of the entry it is
-// an instance or the definition of.
-func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string) {
+// an instance or the definition of. declared is the last entry of that chain,
+// the one that stands where the source declares it.
+func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string, declared dwarf.Offset) {
 	r := d.data.Reader()
 	for range 8 {
 		r.Seek(off)
@@ -165,6 +167,7 @@ func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string) {
 		if err != nil || e == nil {
 			break
 		}
+		declared = e.Offset
 		if name == "" {
 			name, _ = e.Val(dwarf.AttrName).(string)
 		}
@@ -182,5 +185,91 @@ func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string) {
 		}
 		off = next
 	}
-	return name, linkage
+	return name, linkage, declared
+}
+
+// isCPlusPlus says whether the unit's language is a version of C++.
+func (u *unit) isCPlusPlus() bool {
+	switch lang, _ := u.root.Val(dwarf.AttrLanguage).(int64); lang {
+	case 0x04, 0x1a, 0x21, 0x2b, 0x3a: // C++98, 11, 14, 17, 20
+		return true
+	}
+	return false
+}
+
+// qualified puts the names of the namespaces, classes and functions around an
+// entry of u before its name. Compilers give no linker's name to members of
+// types without linkage, such as the function of a lambda expression.
+func (d *debugInfo) qualified(u *unit, declared dwarf.Offset, name string) string {
+	if declared < u.first || declared >= u.end || !u.isCPlusPlus() {
+		return name
+	}
+	prefix, ok := u.prefixes[declared]
+	if !ok {
+		prefix = d.enclosing(u, declared)
+		if u.prefixes == nil {
+			u.prefixes = map[dwarf.Offset]string{}
+		}
+		u.prefixes[declared] = prefix
+	}
+	return prefix + name
+}
+
+// enclosing goes through the unit up to the entry at off, and gives the names
+// of the entries around it, each with "::" behind it.
+func (d *debugInfo) enclosing(u *unit, off dwarf.Offset) string {
+	r := d.data.Reader()
+	r.Seek(u.first)
+	var around []*dwarf.Entry
+	last := dwarf.Offset(0)
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag != 0 && (e.Offset > off || e.Offset <= last) {
+			return ""
+		}
+		if e.Tag == 0 {
+			if len(around) == 0 {
+				return ""
+			}
+			around = around[:len(around)-1]
+			continue
+		}
+		if last = e.Offset; e.Offset == off {
+			return scopeNames(around)
+		}
+		if !e.Children {
+			continue
+		}
+		if sibling, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && sibling > e.Offset && sibling <= off {
+			r.Seek(sibling)
+			last = sibling - 1
+			continue
+		}
+		around = append(around, e)
+	}
+}
+
+// scopeNames joins the names of namespaces, classes and functions.
+func scopeNames(around []*dwarf.Entry) string {
+	var b strings.Builder
+	for _, e := range around[:min(len(around), maxInlining)] {
+		name, _ := e.Val(dwarf.AttrName).(string)
+		switch e.Tag {
+		case dwarf.TagNamespace:
+			if name == "" {
+				name = "(anonymous namespace)"
+			}
+		case dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType:
+			if name == "" {
+				name = "<lambda>" // a class without a name that has functions
+			}
+		case dwarf.TagSubprogram:
+		default:
+			continue
+		}
+		if name != "" {
+			b.WriteString(name + "::")
+		}
+	}
+	return b.String()
 }

@@ -36,7 +36,7 @@ func TestFramesLikeAddr2line(t *testing.T) {
 			for _, pc := range pcs {
 				fmt.Fprintf(&in, "%#x\n", pc)
 			}
-			want := addr2line(t, path, in.String())
+			want, names := addr2line(t, path, in.String())
 			inlined, lined := 0, 0
 			for _, pc := range pcs {
 				frames := m.Frames(pc)
@@ -46,6 +46,11 @@ func TestFramesLikeAddr2line(t *testing.T) {
 				}
 				if w := want[pc]; strings.Join(got, "; ") != strings.Join(w, "; ") && !wrongFile(w) {
 					t.Errorf("%#x:\n got %v\nwant %v", pc, got, w)
+				}
+				for i, f := range frames {
+					if n := names[pc]; i < len(n) && m.User(pc) && !sameFunction(m, pc, f, n[i]) {
+						t.Errorf("%#x: frame %d is in %s (%s), want %s", pc, i, f.Function, f.Linkage, n[i])
+					}
 				}
 				if len(frames) > 1 {
 					inlined++
@@ -63,6 +68,17 @@ func TestFramesLikeAddr2line(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sameFunction compares a frame's function with addr2line's, which gives the
+// linker's name if there is one, and puts the symbol at pc in place of a name
+// that is not the linker's.
+func sameFunction(m *Image, pc uint64, f Frame, name string) bool {
+	if name == f.Linkage || name == f.Function || demangled(name) == f.Function || strings.HasSuffix(f.Function, "::"+name) {
+		return true
+	}
+	s, ok := m.Lookup(name)
+	return ok && f.Linkage == "" && pc-s.Addr < s.Size
 }
 
 // wrongFile says that addr2line named a line that the short test program does
@@ -101,10 +117,10 @@ func place(f Frame) string {
 	return f.File + ":" + strconv.Itoa(f.Line)
 }
 
-// addr2line gives the places, innermost first, of each address.
-func addr2line(t *testing.T, path, addrs string) map[uint64][]string {
+// addr2line gives the places and functions, innermost first, of each address.
+func addr2line(t *testing.T, path, addrs string) (places, functions map[uint64][]string) {
 	t.Helper()
-	places := map[uint64][]string{}
+	places, functions = map[uint64][]string{}, map[uint64][]string{}
 	pc, lines := uint64(0), strings.Split(output(t, addrs, "addr2line", "-a", "-i", "-f", "-e", path), "\n")
 	for i := 0; i < len(lines); i++ {
 		if s, ok := strings.CutPrefix(lines[i], "0x"); ok {
@@ -112,6 +128,7 @@ func addr2line(t *testing.T, path, addrs string) map[uint64][]string {
 			continue
 		}
 		if i+1 < len(lines) {
+			functions[pc] = append(functions[pc], lines[i])
 			i++
 			where, _, _ := strings.Cut(lines[i], " (discriminator")
 			if strings.HasSuffix(where, ":0") || strings.HasSuffix(where, ":?") {
@@ -120,7 +137,7 @@ func addr2line(t *testing.T, path, addrs string) map[uint64][]string {
 			places[pc] = append(places[pc], where)
 		}
 	}
-	return places
+	return places, functions
 }
 
 // TestSymbolsLikeNM compares the symbols with nm's.
@@ -252,7 +269,8 @@ func TestPIE(t *testing.T) {
 		t.Fatal("no work")
 	}
 	for pc := work.Addr; pc < work.Addr+work.Size; pc += 2 {
-		want := addr2line(t, path, fmt.Sprintf("%#x\n", pc-PIEBase))[pc-PIEBase]
+		places, _ := addr2line(t, path, fmt.Sprintf("%#x\n", pc-PIEBase))
+		want := places[pc-PIEBase]
 		var got []string
 		for _, f := range m.Frames(pc) {
 			got = append(got, place(f))
@@ -279,6 +297,28 @@ func TestForeignPrograms(t *testing.T) {
 	if _, err := exec.LookPath("uname"); err == nil {
 		if _, err := Load(self); err == nil {
 			t.Error("a host executable is accepted")
+		}
+	}
+}
+
+// TestLambda finds the function of a lambda expression, which has no linker's
+// name in the debug information, where it was inlined.
+func TestLambda(t *testing.T) {
+	m := load(t, build(t, "g++", "-g", "-O2", "-static", "-pthread", "threads.cc"))
+	names := map[string]bool{}
+	for _, pc := range samplePCs(m) {
+		for _, f := range m.Frames(pc) {
+			names[f.Function] = true
+		}
+	}
+	for _, want := range []string{"main::<lambda>::operator()", "bank::Account::add(int)", "main", "__gthread_mutex_lock"} {
+		if !names[want] {
+			t.Errorf("no frame of %s", want)
+		}
+	}
+	for name := range names {
+		if (strings.Contains(name, "lambda") || strings.Contains(name, "main")) && t.Failed() {
+			t.Log(name)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	if e.Val(dwarf.AttrLocation) != nil {
 		return // a list of locations: a local variable
 	}
-	name, linkage := d.entryName(e.Offset)
+	name, linkage, _ := d.entryName(e.Offset)
 	if linkage != "" {
 		name = linkage
 	}
@@ -184,7 +184,7 @@ func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
 		if !ok {
 			return nil
 		}
-		name, linkage := d.entryName(v.entry)
+		name, linkage, _ := d.entryName(v.entry)
 		if strings.HasPrefix(linkage, "_Z") {
 			name = demangled(linkage)
 		}
