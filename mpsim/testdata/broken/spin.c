@@ -1,0 +1,4 @@
+/* Runs for ever. */
+int main(void) {
+  for (volatile long i = 0;; i++) ;
+}
