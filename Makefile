@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples bench bench-sim bench-record bench-races fuzz clean
+.PHONY: build test lint check examples bench bench-sim bench-grammar bench-races fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -20,6 +20,18 @@ check: lint test  ## everything that must be green, and a clean tree afterwards
 
 examples:         ## rebuild the embedded example programs from their C sources
 	$(GO) run ./examples/internal/build
+
+bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
+	$(GO) test -run '^$$' -bench Run -benchtime 3x ./cmd/hindsight
+
+bench-sim:        ## the interpreter alone
+	$(GO) test -run '^$$' -bench . ./mpsim ./mpsim/fpu
+
+bench-grammar:    ## Sequitur and the recorder
+	$(GO) test -run '^$$' -bench . ./wpp ./cdr
+
+bench-races:      ## the race analysis
+	$(GO) test -run '^$$' -bench . ./analyze/...
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

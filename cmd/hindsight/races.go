@@ -1,5 +1,185 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
 
-func newRaces(std streams) *cobra.Command { return &cobra.Command{Use: "races"} }
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+)
+
+// racesFlags are the flags of `hindsight races`.
+type racesFlags struct {
+	format       string
+	out          string
+	suppressions []string
+	printUsed    bool
+	atomics      string
+	color        string
+}
+
+func newRaces(std streams) *cobra.Command {
+	var f racesFlags
+	cmd := &cobra.Command{
+		Use:   "races [flags] TRACE",
+		Short: "Report the data races of a recorded run",
+		Long: `races reports every pair of instructions that raced in the run: accesses of
+different threads to a common byte, one at least a write, one at least not
+atomic, that no synchronisation of the run orders. Each pair has its exact
+number of dynamic pairs, both call stacks, the locks held and the variable.
+
+It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
+Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
+called_from_lib:).`,
+		Example: `  hindsight races bank.hst
+  hindsight races --format json -o bank.json bank.hst
+  hindsight races --suppressions known.supp bank.hst`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := f.report(cmd.Context(), std, args[0])
+			if err == nil && found > 0 {
+				err = exitStatus(exitRaces)
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "text", "text or json")
+	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
+	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
+	flags.BoolVar(&f.printUsed, "print-suppressions", false, "say on standard error how often each suppression matched")
+	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
+	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
+	complete(cmd, "format", "text", "json")
+	complete(cmd, "atomics", "relaxed", "strict")
+	complete(cmd, "color", "auto", "always", "never")
+	return cmd
+}
+
+// report analyses a trace, writes the report and gives the number of races in it.
+func (f *racesFlags) report(ctx context.Context, std streams, file string) (int, error) {
+	if err := checkFormat(f.format, "text", "json"); err != nil {
+		return 0, err
+	}
+	var opts race.Options
+	switch f.atomics {
+	case "relaxed":
+	case "strict":
+		opts.Atomics = race.Strict
+	default:
+		return 0, fmt.Errorf("--atomics %q: want relaxed or strict", f.atomics)
+	}
+	suppressions, err := readSuppressions(f.suppressions)
+	if err != nil {
+		return 0, err
+	}
+	t, err := openTrace(file)
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	rep, err := findRaces(ctx, t, file, opts, suppressions)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", file, err)
+	}
+	if !rep.Info.Complete {
+		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
+	}
+	if err := f.write(std, rep); err != nil {
+		return 0, err
+	}
+	if f.printUsed && suppressions != nil {
+		for _, r := range suppressions.Rules {
+			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
+		}
+	}
+	return len(rep.Races), nil
+}
+
+// write puts the report on standard output or into the file of -o.
+func (f *racesFlags) write(std streams, rep *report.Report) (err error) {
+	w := std.out
+	color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
+	if f.out != "" {
+		file, err := os.Create(f.out)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if cerr := file.Close(); err == nil {
+				err = cerr
+			}
+		}()
+		w = file
+	}
+	if f.format == "json" {
+		return rep.WriteJSON(w)
+	}
+	return rep.WriteText(w, report.TextOptions{Color: color})
+}
+
+func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
+
+// findRaces analyses an open trace and names what it finds by the program that
+// the trace carries.
+func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
+	data, err := t.Image()
+	if err != nil {
+		return nil, err
+	}
+	img, err := image.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("the program in the trace: %w", err)
+	}
+	opts.Program, opts.TLSSize = img, img.TLS.MemSize
+	res, err := race.Analyze(ctx, race.FromTrace(t), opts)
+	if err != nil {
+		return nil, err
+	}
+	meta := t.Info()
+	info := report.Info{
+		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Threads: len(t.Threads()), Seed: meta.Seed, Complete: meta.Complete,
+	}
+	for _, th := range t.Threads() {
+		info.Instructions += th.Insts
+	}
+	return report.Build(res, img, t, info, sup)
+}
+
+func readSuppressions(files []string) (*report.Suppressions, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	all := &report.Suppressions{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := report.ParseSuppressions(name, f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		all.Rules = append(all.Rules, s.Rules...)
+	}
+	return all, nil
+}
+
+// isTerminal says whether w is a terminal that may show colour.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	return term.IsTerminal(int(f.Fd()))
+}

@@ -39,8 +39,8 @@ type recording struct {
 // recorded is what came of a recording.
 type recorded struct {
 	*mpsim.Result
-	Size    int64 // bytes of the trace
-	Elapsed time.Duration
+	Size    int64         // bytes of the trace
+	Elapsed time.Duration // of the simulation that was recorded
 }
 
 // record makes the run. The guest's standard output and error go to std.
@@ -49,8 +49,8 @@ type recorded struct {
 // than one thread touches, then the same run is made again and recorded. The
 // guest's input is kept for the second, and its output is heard once.
 func (r *recording) record(ctx context.Context, std streams) (*recorded, error) {
-	start := time.Now()
 	if r.Mode == "none" {
+		start := time.Now()
 		res, err := r.simulate(ctx, std, nil)
 		return &recorded{Result: res, Elapsed: time.Since(start)}, err
 	}
@@ -73,11 +73,11 @@ func (r *recording) record(ctx context.Context, std streams) (*recorded, error) 
 		}
 		std = streams{in: &input}
 	}
-	return r.write(ctx, std, opts, start)
+	return r.write(ctx, std, opts)
 }
 
 // write records the run into the file Out.
-func (r *recording) write(ctx context.Context, std streams, opts cdr.Options, start time.Time) (out *recorded, err error) {
+func (r *recording) write(ctx context.Context, std streams, opts cdr.Options) (out *recorded, err error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
 		return nil, err
@@ -91,6 +91,7 @@ func (r *recording) write(ctx context.Context, std streams, opts cdr.Options, st
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Out, err)
 	}
+	start := time.Now()
 	res, err := r.simulate(ctx, std, rec)
 	if err != nil {
 		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hindsight/examples"
+)
+
+// benchExec makes the test binary the hindsight command, so that a benchmark
+// can measure whole processes.
+const benchExec = "HINDSIGHT_BENCH_EXEC"
+
+// usage is what a process took.
+type usage struct {
+	wall  time.Duration
+	rss   int64 // bytes, at its highest
+	insts float64
+}
+
+var instsSaid = regexp.MustCompile(`hindsight: ([0-9,]+) instructions`)
+
+func (u *usage) run(b *testing.B, name string, args ...string) {
+	b.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), benchExec+"=1")
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	u.wall += time.Since(start)
+	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		u.rss = max(u.rss, ru.Maxrss<<10)
+	}
+	if m := instsSaid.FindSubmatch(out); m != nil {
+		n, _ := strconv.ParseFloat(strings.ReplaceAll(string(m[1]), ",", ""), 64)
+		u.insts += n
+	}
+}
+
+func (u *usage) mips() float64 { return u.insts / 1e6 / u.wall.Seconds() }
+
+// BenchmarkRun runs the five kernels with the paper's inputs, and LU 512² for
+// memory: simulated alone, recorded as CDR, and, where it is installed, under
+// qemu-riscv64, in turn, as whole processes. Reported: million instructions a
+// second without and with recording, the ratios of wall time, the largest
+// resident memory while recording, and the trace in % of the raw one.
+func BenchmarkRun(b *testing.B) {
+	qemu, _ := exec.LookPath("qemu-riscv64-static")
+	type job struct {
+		name, threads string
+		args          []string
+	}
+	var jobs []job
+	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor"} {
+		p, ok := examples.Lookup(name)
+		if !ok {
+			b.Fatalf("no example %s", name)
+		}
+		for _, threads := range []string{"2", "4"} {
+			jobs = append(jobs, job{name, threads, p.PaperArgs})
+		}
+	}
+	jobs = append(jobs, job{"lu", "4", []string{"-n", "512", "-x"}})
+	for _, j := range jobs {
+		b.Run("program="+j.name+"/args="+strings.Join(j.args, "")+"/threads="+j.threads, func(b *testing.B) {
+			dir := b.TempDir()
+			elf, err := examples.ELF(j.name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			prog, trace := filepath.Join(dir, j.name), filepath.Join(dir, "trace.hst")
+			if err := os.WriteFile(prog, elf, 0o755); err != nil {
+				b.Fatal(err)
+			}
+			guest := append(append([]string{prog}, j.args...), "-p", j.threads)
+			var none, cdr, native usage
+			for b.Loop() {
+				none.run(b, os.Args[0], append([]string{"run", "--record", "none"}, guest...)...)
+				cdr.run(b, os.Args[0], append([]string{"run", "-o", trace}, guest...)...)
+				if qemu != "" {
+					native.run(b, qemu, guest...)
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(none.mips(), "MIPS")
+			b.ReportMetric(cdr.mips(), "cdr-MIPS")
+			b.ReportMetric(cdr.wall.Seconds()/none.wall.Seconds(), "cdr/none")
+			if qemu != "" {
+				b.ReportMetric(none.wall.Seconds()/native.wall.Seconds(), "none/qemu")
+			}
+			b.ReportMetric(float64(cdr.rss)/1e6, "MB-resident")
+			b.ReportMetric(tracePercent(b, trace), "trace-%")
+		})
+	}
+}
+
+// tracePercent is control, data and sync of a trace in % of the raw trace.
+func tracePercent(b *testing.B, file string) float64 {
+	b.Helper()
+	t, err := openTrace(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.Close()
+	s := t.Sizes()
+	return 100 * float64(s.Control+s.Data+s.Sync) / float64(s.RawControl+s.RawData)
+}
