@@ -15,6 +15,7 @@ const (
 	mapFixed          = 0x10
 	mapAnonymous      = 0x20
 	mapNoReserve      = 0x4000
+	mapStack          = 0x20000
 	mapFixedNoReplace = 0x100000
 )
 
@@ -63,7 +64,7 @@ func (c *call) mmap() int64 {
 		return -ENOMEM
 	}
 	fixed := flags&(mapFixed|mapFixedNoReplace) != 0
-	attr := mem.Attr{Prot: prot(c.arg[2]), Uncounted: flags&mapNoReserve != 0, Shared: kind != mapPrivate}
+	attr := mem.Attr{Prot: prot(c.arg[2]), Uncounted: flags&(mapNoReserve|mapStack) != 0, Shared: kind != mapPrivate}
 	var content pager
 	if flags&mapAnonymous == 0 {
 		var e int64

@@ -11,8 +11,9 @@ const (
 type pipe struct {
 	table            *fileTable
 	ino              uint64
-	buf              []byte
-	readers, writers bool // an end is open
+	buf              []byte // what was written and not read yet
+	store            []byte // where buf lies
+	readers, writers bool   // an end is open
 }
 
 // pipeEnd is one end of a pipe.
@@ -40,7 +41,7 @@ func (p *pipeEnd) read(b []byte) (int, int64) {
 		return 0, 0
 	}
 	n := copy(b, p.buf)
-	p.buf = append(p.buf[:0], p.buf[n:]...)
+	p.buf = p.buf[n:]
 	p.table.changed = true
 	return n, 0
 }
@@ -54,6 +55,12 @@ func (p *pipeEnd) write(b []byte) (int, int64) {
 		return 0, -EAGAIN
 	}
 	n := min(room, len(b))
+	if cap(p.buf)-len(p.buf) < n {
+		if p.store == nil {
+			p.store = make([]byte, 2*pipeBytes)
+		}
+		p.buf = p.store[:copy(p.store, p.buf)]
+	}
 	p.buf = append(p.buf, b[:n]...)
 	p.table.changed = true
 	return n, 0

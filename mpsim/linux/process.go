@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"hindsight/mpsim/mem"
 )
@@ -145,6 +146,7 @@ func (c *call) exit() int64 {
 	if len(c.tasks) == 0 {
 		return c.exitGroup()
 	}
+	c.passSignals()
 	c.out.Action = Exit
 	return 0
 }
@@ -245,11 +247,18 @@ func (c *call) taskOrSelf() (*Task, int64) {
 	return nil, -ESRCH
 }
 
-// getcpu says that every task runs on the first processor of its mask.
+// getcpu deals the tasks out to the processors that they may run on.
 func (c *call) getcpu() int64 {
-	for _, a := range c.arg[:2] {
-		if a != 0 {
-			if f := c.space.PutUint32(a, 0); f != nil {
+	mask := c.t.affinity
+	if mask == 0 {
+		mask = c.allCPUs()
+	}
+	for range (c.t.TID - MainTID) % bits.OnesCount64(mask) {
+		mask &= mask - 1
+	}
+	for i, v := range [2]uint32{uint32(bits.TrailingZeros64(mask)), 0} {
+		if a := c.arg[i]; a != 0 {
+			if f := c.space.PutUint32(a, v); f != nil {
 				return c.fault(f)
 			}
 		}

@@ -259,6 +259,21 @@ func (k *Kernel) notify(t *Task, sig int) {
 	}
 }
 
+// passSignals lets another task look at the signals of the process that the
+// task that just ended did not come to.
+func (k *Kernel) passSignals() {
+	for _, t := range k.tasks {
+		if k.signals.pending.set&^t.blocked == 0 {
+			continue
+		}
+		t.attention = true
+		if t.State == Blocked {
+			k.interrupt(t)
+		}
+		return
+	}
+}
+
 // killedBy is how a guest ends by a signal.
 func killedBy(sig int) Outcome {
 	return Outcome{Action: ExitGroup, Status: 128 + sig, Signal: sig, Message: "killed by " + SignalName(sig)}

@@ -227,3 +227,22 @@ func TestAlarm(t *testing.T) {
 		t.Fatal("no handler")
 	}
 }
+
+func TestSignalOfTheProcessOutlivesATask(t *testing.T) {
+	g := newGuest(t, Config{})
+	a, b := g.spawn(), g.spawn()
+	g.handle(SIGUSR1, 0, 0)
+	set := g.words(g.data, 1<<(SIGUSR1-1))
+	g.must(g.main, 135, 0, set, 0, 8)
+	g.blocks(b, sysFutex, g.data, futexWait, uint64(g.get32(g.data)), 0)
+	g.must(g.main, 129, MainTID, SIGUSR1)
+	if !a.Pending() || b.Pending() {
+		t.Fatal("the signal did not go to the first task that takes it")
+	}
+	g.call(a, 93, 0)
+	g.woken(b)
+	g.k.Deliver(b.Task, &b.ctx)
+	if b.ctx.PC != handlerAt {
+		t.Fatal("the other task did not handle it")
+	}
+}

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -34,7 +35,7 @@ const (
 func (k *Kernel) Now() uint64 { return k.now }
 
 // Advance moves the clock on by ns nanoseconds.
-func (k *Kernel) Advance(ns uint64) { k.now = min(k.now+ns, maxTime) }
+func (k *Kernel) Advance(ns uint64) { k.now = later(k.now, ns) }
 
 // AdvanceTo moves the clock on to t, if that lies ahead.
 func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
@@ -64,7 +65,7 @@ func (k *Kernel) Expire() Outcome {
 		}
 	}
 	slices.SortStableFunc(due, func(a, b *Task) int {
-		return int(int64(a.Wait.Deadline) - int64(b.Wait.Deadline))
+		return cmp.Compare(a.Wait.Deadline, b.Wait.Deadline)
 	})
 	for _, t := range due {
 		ret := t.block.timeout

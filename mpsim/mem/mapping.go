@@ -19,7 +19,7 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 	if had != 0 && !replace {
 		return ErrExists
 	}
-	if err := s.admit(attr.charge(length), freed); err != nil {
+	if err := s.admit(attr.charge(length), freed, 2); err != nil {
 		return err
 	}
 	if had != 0 {
@@ -30,12 +30,13 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 	return nil
 }
 
-// admit charges more bytes and takes freed off, unless that breaks a limit.
-func (s *Space) admit(more, freed uint64) error {
+// admit charges more bytes and takes freed off, unless that or the mappings
+// that come on top break a limit.
+func (s *Space) admit(more, freed uint64, mappings int) error {
 	if more > s.max || s.charged-freed > s.max-more {
 		return ErrNoMemory
 	}
-	if len(s.vmas)+2 > MaxMappings {
+	if mappings > 0 && len(s.vmas)+mappings > MaxMappings {
 		return ErrNoMemory
 	}
 	s.charged = s.charged - freed + more
@@ -50,15 +51,20 @@ func (s *Space) Unmap(addr, length uint64) error {
 	}
 	end := addr + length
 	var freed uint64
-	any := false
+	parts := 0
 	for v := range s.vmas.overlapping(addr, end) {
 		freed += v.charge(v.Len())
-		any = true
+		parts++
 	}
-	if !any {
+	if parts == 0 {
 		return nil
 	}
-	if err := s.admit(0, freed); err != nil {
+	// Only a hole in the middle of a mapping makes more of them.
+	split := 0
+	if v, _ := s.Find(addr); v.Start < addr && v.End > end {
+		split = 1
+	}
+	if err := s.admit(0, freed, split); err != nil {
 		return err
 	}
 	s.discard(addr, end)
@@ -92,7 +98,7 @@ func (s *Space) Protect(addr, length uint64, prot Prot) error {
 		after += v.charge(v.Len())
 		parts = append(parts, v)
 	}
-	if err := s.admit(after, before); err != nil {
+	if err := s.admit(after, before, 2); err != nil {
 		return err
 	}
 	s.vmas = s.vmas.replace(addr, end, merged(parts)...)

@@ -312,3 +312,23 @@ func TestMoveKeepsContent(t *testing.T) {
 	}
 	check(t, s)
 }
+
+func TestMappingsAreBounded(t *testing.T) {
+	s := New(Config{})
+	at := uint64(1 << 30)
+	var err error
+	n := 0
+	for ; err == nil; n++ {
+		err = s.Map(at+uint64(n)*2*PageSize, PageSize, Attr{Prot: Read}, false)
+	}
+	if !errors.Is(err, ErrNoMemory) || n > MaxMappings {
+		t.Fatalf("%d mappings: %v", n, err)
+	}
+	// At the limit things can still be given back.
+	if err := s.Unmap(at, PageSize); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Unmap(at, uint64(n)*2*PageSize); err != nil || len(s.vmas) != 0 {
+		t.Fatalf("%d mappings are left: %v", len(s.vmas), err)
+	}
+}
