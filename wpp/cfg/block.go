@@ -189,7 +189,7 @@ func (p *Program) analyse(f *Function) body {
 		last := &s.insts[stop-1]
 		b := Block{PC: s.insts[i].pc, Insts: uint32(stop - i), End: last.end}
 		b.Bytes = uint32(last.pc + uint64(last.Len) - b.PC)
-		b.addEdges(last, s.tables[stop-1], index)
+		b.addEdges(last, s.tables[stop-1], p.dead, index)
 		body.blocks = append(body.blocks, b)
 	}
 	body.graph = make(Graph, len(body.blocks))
@@ -202,8 +202,9 @@ func (p *Program) analyse(f *Function) body {
 	return body
 }
 
-// addEdges gives the block the edges that its last instruction makes.
-func (b *Block) addEdges(last *inst, table []uint64, index func(uint64) (uint32, bool)) {
+// addEdges gives the block the edges that its last instruction makes. index
+// finds the block of the function that begins at an address.
+func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index func(uint64) (uint32, bool)) {
 	add := func(pc uint64, kind Kind) {
 		for _, e := range b.Succs {
 			if e.PC == pc {
@@ -229,7 +230,11 @@ func (b *Block) addEdges(last *inst, table []uint64, index func(uint64) (uint32,
 		add(b.Target, Jump)
 	case event.EndCall, event.EndCallInd:
 		b.Target, _ = last.Target(last.pc)
-		add(next, Return)
+		if b.Target != 0 && dead[b.Target] {
+			b.Leaves = true
+		} else {
+			add(next, Return)
+		}
 	case event.EndIndirect:
 		for _, t := range table { // each once
 			if to, ok := index(t); ok {

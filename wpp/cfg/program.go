@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	"strings"
 	"sync"
 
 	"hindsight/mpsim/image"
@@ -20,6 +21,8 @@ type Program struct {
 	img   *image.Image
 	code  rv.Code
 	funcs []Function // in order of address; they do not overlap
+	// dead are the functions that never return to their caller.
+	dead map[uint64]bool
 }
 
 // Ref names a block of a program. It depends on the program alone, not on what
@@ -60,7 +63,7 @@ type trees struct {
 // New prepares the control flow of a program: it divides the code into
 // functions and looks at none of them yet.
 func New(img *image.Image) *Program {
-	p := &Program{img: img}
+	p := &Program{img: img, dead: deadEnds(img)}
 	p.code = func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)
 		if len(b) < 2 {
@@ -78,6 +81,29 @@ func New(img *image.Image) *Program {
 		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}
 	return p
+}
+
+// deadEnds finds the library functions that never return, by name: control does
+// not go on behind a call of one, which would otherwise spoil post-dominance in
+// every function with an assertion.
+func deadEnds(img *image.Image) map[uint64]bool {
+	dead := map[uint64]bool{}
+	for _, name := range []string{
+		"abort", "exit", "_exit", "_Exit", "quick_exit", "pthread_exit", "thrd_exit", "longjmp", "siglongjmp",
+		"__longjmp_chk", "__assert_fail", "__assert_perror_fail", "__stack_chk_fail", "__fortify_fail", "__chk_fail",
+		"__libc_fatal", "__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_call_unexpected", "_ZSt9terminatev",
+		"_Unwind_Resume",
+	} {
+		if s, ok := img.Lookup(name); ok && s.Kind == image.FuncSymbol {
+			dead[s.Addr] = true
+		}
+	}
+	for _, s := range img.Symbols() {
+		if rest, ok := strings.CutPrefix(s.Name, "_ZSt"); ok && strings.HasPrefix(strings.TrimLeft(rest, "0123456789"), "__throw_") {
+			dead[s.Addr] = true // the C++ library's std::__throw_out_of_range and so on
+		}
+	}
+	return dead
 }
 
 // addRange divides a stretch of code at the function starts (ascending, of this

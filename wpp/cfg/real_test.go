@@ -264,6 +264,36 @@ func TestPathsOfProgram(t *testing.T) {
 	t.Logf("%d paths", paths)
 }
 
+// TestDeadEnds checks that no way leads on behind a call of abort, so that what
+// the check guards depends on it.
+func TestDeadEnds(t *testing.T) {
+	p := program(t, build(t, "-O1", "-static", "-fno-reorder-blocks", "switch.c"))
+	s, ok := p.img.Lookup("guarded")
+	if !ok {
+		t.Fatal("no guarded")
+	}
+	abort, _ := p.img.Lookup("abort")
+	f, calls := p.FuncAt(s.Addr), 0
+	for i, b := range f.Blocks() {
+		if b.End != event.EndCall {
+			continue
+		}
+		if b.Target == abort.Addr {
+			calls++
+			if len(b.Succs) != 0 || !b.Leaves {
+				t.Errorf("the call of abort at %#x goes on", b.PC)
+			}
+		} else if len(b.Succs) != 1 || b.Succs[0].Kind != Return || !b.Succs[0].Cut {
+			t.Errorf("the call at %#x leads to %+v", b.PC, b.Succs)
+		} else if len(f.ControlDependence(b.Succs[0].To)) == 0 && i > 0 {
+			t.Errorf("the code behind the call at %#x does not depend on the check", b.PC)
+		}
+	}
+	if calls == 0 {
+		t.Error("no call of abort")
+	}
+}
+
 // TestSites compares the sites of blocks with the instructions.
 func TestSites(t *testing.T) {
 	p := program(t, build(t, "-O1", "-static", "switch.c"))
