@@ -61,6 +61,10 @@ func output(t testing.TB, stdin string, name string, args ...string) string {
 	return string(out)
 }
 
+// tiny is a small executable, built from testdata/tiny.c by
+//
+//	riscv64-linux-gnu-gcc -g -O1 -nostdlib -static -ffile-prefix-map=$PWD=/src
+//	    -Wl,--build-id=none,-z,norelro,-z,max-page-size=4096,-z,common-page-size=64
 func tiny(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile("testdata/tiny.elf")
