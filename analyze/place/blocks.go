@@ -28,8 +28,8 @@ func (b *Block) contains(addr uint64) bool { return addr-b.Addr < max(b.Size, 1)
 // kept sorted.
 const chunkBits = 16
 
-// maxSpan bounds the chunks that one block is entered in (256 GiB).
-const maxSpan = 1 << 22
+// maxSpan bounds the chunks that one block is entered in (16 GiB).
+const maxSpan = 1 << 18
 
 // blocks finds the block around an address: a sorted list for each chunk of
 // the address space, of the blocks that touch it.

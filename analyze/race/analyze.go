@@ -185,21 +185,30 @@ func (e *engine) takeSegments(ctx context.Context, c *cursor, t event.ThreadID, 
 			if int64(r.Site) >= int64(len(e.accesses)) {
 				return fmt.Errorf("%w: site %d of %d", ErrSource, r.Site, len(e.accesses))
 			}
-			if r.Count == 0 {
-				continue
-			}
-			if runs++; runs&0xff == 0 {
-				if err := ctx.Err(); err != nil {
-					return err
+			for r.Count > 0 {
+				piece := r
+				if r.Stride != 0 {
+					piece.Count = min(r.Count, maxPiece)
 				}
-			}
-			e.takeRun(r)
-			if e.records > e.sweepAt {
-				e.sweep()
+				e.takeRun(piece)
+				r.Base += piece.Count * uint64(r.Stride)
+				r.First += piece.Count
+				r.Count -= piece.Count
+				if e.records > e.sweepAt {
+					e.sweep()
+				}
+				if runs++; runs&0xff == 0 || piece.Count == maxPiece {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+				}
 			}
 		}
 	}
 }
+
+// maxPiece bounds the accesses of a run that are taken at a time.
+const maxPiece = 1 << 14
 
 // apply takes an event: the access that it is, if it is one, and what it does
 // to happens-before and to memory.
@@ -239,13 +248,18 @@ func (e *engine) apply(ev *Event) error {
 
 // freed is the number of bytes that a Free event gives back.
 func (e *engine) freed(ev *Event) uint64 {
-	if ev.Arg == 0 {
+	size := ev.Arg
+	if size == 0 {
 		if b, ok := e.memory.Block(ev.Obj); ok && b.Addr == ev.Obj && !b.Freed {
-			return b.Size
+			size = b.Size
 		}
 	}
-	return ev.Arg
+	return min(size, maxFree)
 }
+
+// maxFree bounds the bytes that a free is remembered for, so that a damaged
+// trace cannot ask for all memory. The rest of a larger block is not looked at.
+const maxFree = 1 << 30
 
 func atomicOp(k event.Kind) Op {
 	switch k {

@@ -5,7 +5,7 @@ import "hindsight/tracefmt/event"
 // The shadow remembers the accesses made so far, by granule of 8 bytes.
 
 const (
-	pageBits  = 12
+	pageBits  = 10
 	perPage   = 1 << (pageBits - 3) // granules
 	wholeMask = 0xff
 )
@@ -92,7 +92,7 @@ type granule struct {
 	limit   int32 // length at which superfluous columns are looked for again
 }
 
-// page is what is remembered of 4096 bytes.
+// page is what is remembered of 1024 bytes.
 type page struct {
 	whole    granule // accesses (of Free) that cover every byte and the 8 before
 	granules *[perPage]granule
