@@ -16,9 +16,10 @@
 //	A[1] = 0;         /* may artifact: A */
 //
 // A marker names the variable, after the kind of memory it is in unless that
-// is global. Lines marked "race" (or "artifact", for a race that is only a
-// consequence of another) take part in a race between two of them in every
-// schedule; lines with "may" do in some. No other line may ever be reported.
+// is global; a line may have several. Lines marked "race" (or "artifact", for a
+// race that is only a consequence of another) take part in a race between two
+// of them in every schedule; lines with "may" do in some. No other line may
+// ever be reported.
 // [Programs] gives the markers as [Race] values.
 //
 // # Executables

@@ -9,6 +9,7 @@
  * norace_bank.c lets transfers and audits take the same lock.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 #define ACCOUNTS 8
@@ -20,12 +21,24 @@
 long balance[ACCOUNTS];
 pthread_mutex_t teller_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t audit_lock = PTHREAD_RWLOCK_INITIALIZER;
+unsigned receipts;
 int strange_audits;
+
+/* receipt is a check number for a transfer. */
+static unsigned receipt(int from, int to, long amount)
+{
+	unsigned sum = 64 * from + 8 * to;
+
+	for (long i = 0; i < 16 + amount; i++)
+		sum = 31 * sum + (sum >> 7);
+	return sum;
+}
 
 static void transfer(int from, int to, long amount)
 {
 	pthread_mutex_lock(&teller_lock);
 	balance[from] -= amount; /* race: balance */
+	receipts ^= receipt(from, to, amount);
 	balance[to] += amount;   /* race: balance */
 	pthread_mutex_unlock(&teller_lock);
 }
@@ -55,9 +68,11 @@ static void *teller(void *arg)
 static void *auditor(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < AUDITS; i++)
+	for (int i = 0; i < AUDITS; i++) {
 		if (total() != ACCOUNTS * DEPOSIT)
 			strange_audits++;
+		sched_yield();
+	}
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
  * each other, never a transfer, so each of them finds the same sum.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 #define ACCOUNTS 8
@@ -15,12 +16,24 @@
 
 long balance[ACCOUNTS];
 pthread_rwlock_t bank_lock = PTHREAD_RWLOCK_INITIALIZER;
+unsigned receipts;
 int strange_audits;
+
+/* receipt is a check number for a transfer. */
+static unsigned receipt(int from, int to, long amount)
+{
+	unsigned sum = 64 * from + 8 * to;
+
+	for (long i = 0; i < 16 + amount; i++)
+		sum = 31 * sum + (sum >> 7);
+	return sum;
+}
 
 static void transfer(int from, int to, long amount)
 {
 	pthread_rwlock_wrlock(&bank_lock);
 	balance[from] -= amount;
+	receipts ^= receipt(from, to, amount);
 	balance[to] += amount;
 	pthread_rwlock_unlock(&bank_lock);
 }
@@ -50,9 +63,11 @@ static void *teller(void *arg)
 static void *auditor(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < AUDITS; i++)
+	for (int i = 0; i < AUDITS; i++) {
 		if (total() != ACCOUNTS * DEPOSIT)
 			strange_audits++;
+		sched_yield();
+	}
 	return NULL;
 }
 
