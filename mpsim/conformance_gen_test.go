@@ -64,7 +64,11 @@ func conformanceProgram(seed uint64, chunks int) []chunk {
 // record chooses what a chunk begins with. Some registers repeat another's
 // value, so that equal operands are met.
 func (g *generator) record() (r [64]uint64) {
-	r[0] = uint64(g.IntN(5)<<5 | g.IntN(32)&g.IntN(32))
+	if g.IntN(2) == 0 {
+		r[0] = flagNX
+	} else {
+		r[0] = uint64(g.IntN(5)<<5 | g.IntN(32)&g.IntN(32))
+	}
 	for n := 1; n < 32; n++ {
 		r[n] = g.integerValue()
 	}
@@ -110,7 +114,9 @@ func (g *generator) floatValue() uint64 {
 
 // floatBits is a pattern with frac bits of significand and exponents up to top.
 func (g *generator) floatBits(frac uint, top int) uint64 {
-	e := []int{0, 1, top, top - 1, g.IntN(top + 1), top/2 + g.IntN(72) - 4, top/2 + g.IntN(8) - 4, top/2 + g.IntN(3)}[g.IntN(8)]
+	e := []int{0, 1, top, top - 1, g.IntN(top + 1), top/2 + g.IntN(72) - 4, top/2 + g.IntN(8) - 4, top/2 + g.IntN(3),
+		// Products of two, or of one and the ends of the range, come near the ends.
+		top/4 + g.IntN(8) - 4, top/4 + g.IntN(8) - 4, 3*top/4 + g.IntN(8) - 4, 1 + g.IntN(int(frac)+4)}[g.IntN(12)]
 	full := uint64(1)<<frac - 1
 	m := []uint64{0, 1, full, 1 << (frac - 1), g.Uint64() & full, g.Uint64() & full, full << g.IntN(int(frac)) & full, uint64(g.IntN(4))}[g.IntN(8)]
 	return uint64(g.IntN(2))<<(frac+uint(len(fmt.Sprintf("%b", top)))) | uint64(e)<<frac | m

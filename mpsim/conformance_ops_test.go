@@ -40,6 +40,10 @@ func simpleTemplates() []string {
 	each("@ %d,%m", "lb lh lw ld lbu lhu lwu")
 	each("@ %s,%m", "sb sh sw sd")
 	each("@ %D,%S,%S,%r", "fadd.s fsub.s fmul.s fdiv.s fadd.d fsub.d fmul.d fdiv.d")
+	// Twice as often, for these have a way of their own when the mode is to
+	// nearest and the inexact flag is set.
+	each("@ %D,%S,%S,%E", "fadd.d fsub.d fmul.d fdiv.d fmul.s")
+	each("@ %D,%S,%S,%S,%E", "fmadd.d fnmsub.d")
 	each("@ %D,%S,%r", "fsqrt.s fsqrt.d")
 	each("@ %D,%S,%S,%S,%r", "fmadd.s fmsub.s fnmsub.s fnmadd.s fmadd.d fmsub.d fnmsub.d fnmadd.d")
 	each("@ %D,%S,%S", `fsgnj.s fsgnjn.s fsgnjx.s fmin.s fmax.s fsgnj.d fsgnjn.d fsgnjx.d fmin.d fmax.d`)
@@ -73,8 +77,9 @@ func pairTemplates() []string {
 		"andi x15,x9,-8;lr.d%q %e,(x15);sc.d%q %d,%s,(x15)",
 		"andi x15,x9,-8;addi x15,x15,%4;lr.w%q %e,(x15);sc.w%q %d,%s,(x15)",
 		"andi x15,x9,-8;lr.w%q %e,(x15);add %e,%s,%s;sc.w%q %d,%s,(x15)",
-		"andi x15,x9,-8;lr.d%q %e,(x15);addi x15,x15,8;sc.d%q %d,%s,(x15)", // elsewhere: fails
-		"andi x15,x9,-8;sc.d%q %d,%s,(x15)",                                // alone: fails
+		"andi x15,x9,-8;lr.d%q %e,(x15);addi x15,x15,8;sc.d%q %d,%s,(x15)",                       // elsewhere: fails
+		"andi x15,x9,-8;sd x0,0(x15);sd x0,8(x15);lr.d %e,(x15);addi x15,x15,8;sc.d %d,%s,(x15)", // same value
+		"andi x15,x9,-8;sc.d%q %d,%s,(x15)",                                                      // alone: fails
 		"andi x15,x9,-8;sc.w%q %d,%s,(x15)",
 		"andi x15,x9,-8;lr.d%q %e,(x15);sc.d %e,%s,(x15);sc.d %d,%s,(x15)", // twice: fails
 		"andi x15,x9,-8;fence iorw,ow;lr.d.aq %e,(x15);sc.d %d,%s,(x15)",
@@ -193,6 +198,8 @@ func (g *generator) placeholder(letter byte) string {
 		return fmt.Sprintf("f%d", g.IntN(32))
 	case 'r':
 		return g.pick("rne", "rtz", "rdn", "rup", "rmm", "dyn", "dyn")
+	case 'E':
+		return g.pick("rne", "dyn")
 	case 'q':
 		return g.pick("", ".aq", ".rl", ".aqrl")
 	case 'm':
