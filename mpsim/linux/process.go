@@ -15,7 +15,6 @@ const (
 // processState is what all tasks share beside memory, files and signals.
 type processState struct {
 	umask uint32
-	nice  int
 }
 
 // Flags of clone.

@@ -16,7 +16,6 @@ import "encoding/binary"
 const (
 	frameInfo    = 0
 	frameContext = 128
-	frameLink    = frameContext + 8
 	frameStack   = frameContext + 16
 	frameMask    = frameContext + 40
 	frameRegs    = frameContext + 176

@@ -26,7 +26,7 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 		s.discard(addr, end)
 	}
 	s.vmas = s.vmas.replace(addr, end, VMA{addr, end, attr})
-	s.last = VMA{}
+	s.last = nil
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (s *Space) Unmap(addr, length uint64) error {
 	}
 	s.discard(addr, end)
 	s.vmas = s.vmas.replace(addr, end)
-	s.last = VMA{}
+	s.last = nil
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (s *Space) Protect(addr, length uint64, prot Prot) error {
 		return err
 	}
 	s.vmas = s.vmas.replace(addr, end, merged(parts)...)
-	s.last = VMA{}
+	s.last = nil
 	if stale {
 		s.gen++
 	}

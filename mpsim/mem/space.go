@@ -39,7 +39,7 @@ type Config struct {
 type Space struct {
 	table    table
 	vmas     vmas
-	last     VMA // the mapping that was found last; empty when unknown
+	last     *VMA // the mapping that was found last, in vmas; nil when unknown
 	max      uint64
 	mapTop   uint64
 	charged  uint64
@@ -100,15 +100,24 @@ func (s *Space) VMAs() iter.Seq[VMA] {
 
 // Find gives the mapping that covers addr.
 func (s *Space) Find(addr uint64) (VMA, bool) {
-	if addr-s.last.Start < s.last.End-s.last.Start {
-		return s.last, true
+	if v := s.find(addr); v != nil {
+		return *v, true
+	}
+	return VMA{}, false
+}
+
+// find gives the mapping that covers addr, or nil. It is valid until mappings
+// change.
+func (s *Space) find(addr uint64) *VMA {
+	if v := s.last; v != nil && addr-v.Start < v.End-v.Start {
+		return v
 	}
 	i := s.vmas.search(addr)
 	if i == len(s.vmas) || s.vmas[i].Start > addr {
-		return VMA{}, false
+		return nil
 	}
-	s.last = s.vmas[i]
-	return s.last, true
+	s.last = &s.vmas[i]
+	return s.last
 }
 
 // Page gives the page with number vpn (address >> PageShift) for the access,
@@ -116,14 +125,16 @@ func (s *Space) Find(addr uint64) (VMA, bool) {
 // until [Space.Generation] changes. The fault's address is that of the page.
 func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
 	addr := vpn << PageShift
-	v, ok := s.Find(addr)
-	if !ok || vpn >= Top>>PageShift {
+	if vpn >= Top>>PageShift {
 		return nil, &Fault{addr, acc, Unmapped}
 	}
-	if v.Prot&acc != acc {
+	v := s.find(addr)
+	switch {
+	case v == nil:
+		return nil, &Fault{addr, acc, Unmapped}
+	case v.Prot&acc != acc:
 		return nil, &Fault{addr, acc, Denied}
-	}
-	if v.Hole {
+	case v.Hole:
 		return nil, &Fault{addr, acc, BeyondFile}
 	}
 	return s.touch(vpn, acc)

@@ -332,3 +332,27 @@ func TestMappingsAreBounded(t *testing.T) {
 		t.Fatalf("%d mappings are left: %v", len(s.vmas), err)
 	}
 }
+
+// BenchmarkPage is a miss of the machine's translation cache: pages of two
+// mappings in turn.
+func BenchmarkPage(b *testing.B) {
+	s := New(Config{})
+	bases := [2]uint64{1 << 30, 1 << 36}
+	for _, at := range bases {
+		if err := s.Map(at, 1024*PageSize, Attr{Prot: Read | Write}, false); err != nil {
+			b.Fatal(err)
+		}
+		for i := range uint64(1024) {
+			if _, f := s.Page(at>>PageShift+i, Write); f != nil {
+				b.Fatal(f)
+			}
+		}
+	}
+	i := uint64(0)
+	for b.Loop() {
+		if _, f := s.Page(bases[i>>3&1]>>PageShift+i&1023, Read); f != nil {
+			b.Fatal(f)
+		}
+		i++
+	}
+}

@@ -3,7 +3,6 @@ package mem
 import (
 	"iter"
 	"slices"
-	"sort"
 )
 
 // Kind says what a mapping is for, so that reports can name it.
@@ -67,7 +66,16 @@ type vmas []VMA
 
 // search gives the index of the first mapping that ends behind addr.
 func (l vmas) search(addr uint64) int {
-	return sort.Search(len(l), func(i int) bool { return l[i].End > addr })
+	lo, hi := 0, len(l)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if l[mid].End > addr {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
 }
 
 // covered says whether every byte of [start, end) is mapped.
