@@ -43,17 +43,36 @@ type recorded struct {
 	Elapsed time.Duration // of the simulation that was recorded
 }
 
-// record makes the run. The guest's standard output and error go to std.
-//
-// With Keep "shared" the run is made twice: a scout learns which granules more
-// than one thread touches, then the same run is made again and recorded. The
-// guest's input is kept for the second, and its output is heard once.
-func (r *recording) record(ctx context.Context, std streams) (*recorded, error) {
+// record makes the run and writes the trace into the file Out, if there is to
+// be one. The guest's standard output and error go to std.
+func (r *recording) record(ctx context.Context, std streams) (out *recorded, err error) {
 	if r.Mode == "none" {
 		start := time.Now()
 		res, err := r.simulate(ctx, std, nil)
 		return &recorded{Result: res, Elapsed: time.Since(start)}, err
 	}
+	f, err := os.Create(r.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}()
+	out, err = r.recordTo(ctx, std, f)
+	if err != nil {
+		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
+	}
+	return out, nil
+}
+
+// recordTo makes the run and writes the trace to w.
+//
+// With Keep "shared" the run is made twice: a scout learns which granules more
+// than one thread touches, then the same run is made again and recorded. The
+// guest's input is kept for the second, and its output is heard once.
+func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
 	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
@@ -67,34 +86,20 @@ func (r *recording) record(ctx context.Context, std streams) (*recorded, error) 
 		}
 		opts.Keep = scout.Keep
 		if res.Interrupted {
-			// What ran up to here is worth keeping: stop the second run there.
+			// What ran up to here is worth keeping: the second run stops there.
 			ctx = context.WithoutCancel(ctx)
 			r.MaxInsts = max(res.Insts, 1)
 		}
 		std = streams{in: &input}
 	}
-	return r.write(ctx, std, opts)
-}
-
-// write records the run into the file Out.
-func (r *recording) write(ctx context.Context, std streams, opts cdr.Options) (out *recorded, err error) {
-	f, err := os.Create(r.Out)
+	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
 		return nil, err
-	}
-	defer func() {
-		if cerr := f.Close(); err == nil && cerr != nil {
-			err = cerr
-		}
-	}()
-	rec, err := cdr.NewRecorder(f, opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Out, err)
 	}
 	start := time.Now()
 	res, err := r.simulate(ctx, std, rec)
 	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
+		return nil, err
 	}
 	return &recorded{Result: res, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// exampleSeeds is how many schedules each example is run under.
+const exampleSeeds = 10
+
+// TestExamples runs every example under ten seeds through recording and
+// analysis: the outcome is the expected one, the corrected programs are clean,
+// and of the broken ones the marked lines are reported and no others.
+func TestExamples(t *testing.T) {
+	seeds := exampleSeeds
+	if testing.Short() {
+		seeds = 2
+	}
+	for _, p := range examples.Programs() {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			elf, err := examples.ELF(p.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := image.Parse(elf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := seeds
+			if p.Group == examples.Kernel {
+				n = min(n, 3)
+			}
+			for seed := range n {
+				r := &recording{
+					Image: img, Program: p.Name, Args: p.Args, Seed: uint64(seed + 1),
+					Policy: mpsim.Random, Quantum: []int{0, 100, 1000}[seed%3],
+					Mode: "cdr", Keep: []string{"all", "shared"}[seed%2], Alphabet: []string{"path", "block"}[seed/2%2],
+				}
+				if err := checkExample(t.Context(), p, r); err != nil {
+					t.Errorf("seed %d, keep %s, alphabet %s: %v", r.Seed, r.Keep, r.Alphabet, err)
+				}
+			}
+		})
+	}
+}
+
+// checkExample makes the run and compares it with what the manifest expects.
+func checkExample(ctx context.Context, p examples.Program, r *recording) error {
+	var out, trace bytes.Buffer
+	done, err := r.recordTo(ctx, streams{out: &out, err: &out}, &trace)
+	if err != nil {
+		return err
+	}
+	if p.Status != examples.AnyStatus && done.Status != p.Status {
+		return fmt.Errorf("status %d, want %d: %s\n%s", done.Status, p.Status, done.Message, &out)
+	}
+	if p.Stdout != "" && out.String() != p.Stdout {
+		return fmt.Errorf("output %q, want %q", &out, p.Stdout)
+	}
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+	if err != nil {
+		return err
+	}
+	if err := tr.Verify(); err != nil {
+		return err
+	}
+	rep, err := findRaces(ctx, tr, p.Name, race.Options{}, nil)
+	if err != nil {
+		return err
+	}
+	return compareRaces(p, rep)
+}
+
+// compareRaces holds a report against the marks in the example's source.
+func compareRaces(p examples.Program, rep *report.Report) error {
+	var text bytes.Buffer
+	if err := rep.WriteText(&text, report.TextOptions{}); err != nil {
+		return err
+	}
+	if !p.Races {
+		if len(rep.Races) > 0 {
+			return fmt.Errorf("reported though correct:\n%s", &text)
+		}
+		return nil
+	}
+	found := false
+	for _, r := range rep.Races {
+		a, b := r.Accesses[0].Top.Line, r.Accesses[1].Top.Line
+		known := false
+		for _, want := range p.Expect {
+			if lines := want.Lines(); slices.Contains(lines, a) && slices.Contains(lines, b) && names(r.Location, want) {
+				known = true
+				found = found || slices.Contains(want.Sure, a) && slices.Contains(want.Sure, b)
+			}
+		}
+		if !known {
+			return fmt.Errorf("lines %d and %d on %s %q are not marked in the source:\n%s", a, b, r.Location.Kind, r.Location.Name, &text)
+		}
+	}
+	if !found {
+		return fmt.Errorf("no pair of the lines marked as sure is reported:\n%s", &text)
+	}
+	return nil
+}
+
+// names says whether a location can be the expected one. A static local is
+// called NAME.NUMBER by the compiler; a heap block has no name of its own.
+func names(l report.Location, want examples.Race) bool {
+	if l.Kind != string(want.Storage) {
+		return false
+	}
+	if want.Storage != examples.Global {
+		return true
+	}
+	symbol, _, _ := strings.Cut(l.Symbol, ".")
+	return symbol == want.Variable
+}
