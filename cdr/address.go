@@ -12,8 +12,6 @@ type addrTerm struct {
 	skip  bool
 }
 
-const addrTermBytes = 80 // of a dictionary entry, with its share of the map
-
 // addrDict numbers the terminals of one thread and epoch.
 type addrDict struct {
 	terms []addrTerm

@@ -65,9 +65,10 @@ type control struct {
 // What a block of a trace may hold; a recorder within its budget writes less.
 const (
 	maxRun     = 1 << 40  // times that a path runs in a row
-	maxTerms   = 1 << 20  // letters of an alphabet
-	maxSymbols = 1 << 22  // of the grammars of a block
-	maxPayload = 32 << 20 // bytes
+	maxTerms   = 1 << 19  // letters of an alphabet
+	maxSymbols = 1 << 21  // of the grammars of a block
+	maxPayload = 16 << 20 // bytes
+	maxEpoch   = 32 << 20 // bytes of all control, data and sync blocks of an epoch
 )
 
 func decodeControl(payload []byte, tab *tables) (*control, error) {

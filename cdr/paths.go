@@ -35,6 +35,7 @@ type paths struct {
 	written  int               // rows of seq that are in the file
 	defined  int               // rows of blocks that are in the file
 	bases    PathID            // id of seq[0]
+	total    int               // blocks of all paths that were used
 }
 
 // blockInfo is what the recorder needs of a block.
@@ -114,7 +115,7 @@ func (p *paths) follow(from, block uint32) uint32 {
 	to, ok := p.more[key]
 	if !ok {
 		n := &p.nodes[from]
-		if n.depth >= maxPathBlocks || p.blocks[block].pc <= p.blocks[n.block].pc {
+		if n.depth >= maxPathBlocks || p.full() || p.blocks[block].pc <= p.blocks[n.block].pc {
 			to = p.root(block) | cutBit
 		} else {
 			to = p.add(from, block)
@@ -127,11 +128,18 @@ func (p *paths) follow(from, block uint32) uint32 {
 	return to
 }
 
+// full says that the tables hold as many paths as they may; from there on
+// paths are cut to single blocks.
+func (p *paths) full() bool {
+	return int(p.bases)+len(p.seq) >= maxPaths || p.total >= maxPathsTotal
+}
+
 // id names the path of a node in the trace's tables.
 func (p *paths) id(node uint32) PathID {
 	n := &p.nodes[node]
 	if n.path == 0 {
 		p.seq = append(p.seq, seqEntry{node})
+		p.total += int(n.depth)
 		n.path = uint32(p.bases) + uint32(len(p.seq))
 	}
 	return PathID(n.path - 1)

@@ -46,11 +46,12 @@ type Recorder struct {
 	w    *tracefmt.Writer
 	opts Options
 
-	paths   *paths
-	sites   []Site
-	siteIDs map[Site]SiteID
-	threads []*threadRec
-	sync    syncRec
+	paths    *paths
+	sites    []Site
+	siteIDs  map[Site]SiteID
+	siteRows int // sites of all blocks
+	threads  []*threadRec
+	sync     syncRec
 
 	mem      uint64 // estimate of the memory of the open epoch
 	due      bool   // mem exceeds the budget: close the epoch after this block
@@ -108,6 +109,9 @@ func (r *Recorder) writeMeta() error {
 
 // Define implements [event.Observer].
 func (r *Recorder) Define(blocks []event.Block) error {
+	if len(r.paths.blocks)+len(blocks) > maxTableRows {
+		return r.fail(fmt.Errorf("record: more than %d blocks", maxTableRows))
+	}
 	for i := range blocks {
 		b := &blocks[i]
 		if int(b.ID) != len(r.paths.blocks) {
@@ -115,6 +119,9 @@ func (r *Recorder) Define(blocks []event.Block) error {
 		}
 		if len(b.Sites) > maxBlockSites {
 			return r.fail(fmt.Errorf("record: block %d has %d sites", b.ID, len(b.Sites)))
+		}
+		if r.siteRows += len(b.Sites); r.siteRows > maxTableRows {
+			return r.fail(fmt.Errorf("record: more than %d sites in blocks", maxTableRows))
 		}
 		var ids []SiteID
 		if len(b.Sites) > 0 {
@@ -233,7 +240,7 @@ func (r *Recorder) event(t *threadRec, e *event.Event) {
 		t.endPath()
 	}
 	t.syncPoint(e)
-	r.grow(3 * r.sync.add(t, e)) // slices grow by doubling
+	r.grow(syncFactor * r.sync.add(t, e))
 	t.events++
 }
 

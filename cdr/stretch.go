@@ -26,7 +26,7 @@ type stretch struct {
 
 // cacheSymbols bounds the loaded grammars by their size; a symbol takes up to
 // about 40 bytes with all that is computed for it.
-const cacheSymbols = 2 * maxSymbols
+const cacheSymbols = maxSymbols
 
 // stretchCache keeps the stretches that were used last.
 type stretchCache struct {
@@ -177,7 +177,7 @@ func (s *stretch) siteWeights(site SiteID) (*wpp.Weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.weights == nil || len(s.weights) >= 4 {
+	if s.weights == nil || len(s.weights) >= 2 {
 		s.weights = map[SiteID]*wpp.Weights{}
 	}
 	s.weights[site] = w

@@ -203,9 +203,13 @@ type syncReplay struct {
 func (s *syncBlock) replay() *syncCursor {
 	c := &syncCursor{rows: s.rows, order: decoder{b: s.order}, threads: map[event.ThreadID]*syncReplay{}}
 	for _, t := range s.threads {
-		c.threads[t.thread] = &syncReplay{thread: t.thread, row: decoder{b: t.row}, objs: decoder{b: t.objs}, args: decoder{b: t.args}, left: t.events}
+		c.threads[t.thread] = t.replay()
 	}
 	return c
+}
+
+func (c syncColumns) replay() *syncReplay {
+	return &syncReplay{thread: c.thread, row: decoder{b: c.row}, objs: decoder{b: c.objs}, args: decoder{b: c.args}, left: c.events}
 }
 
 // next gives the next event; ok is false at the end.

@@ -93,8 +93,12 @@ type tableBlock struct {
 
 func (b *tableBlock) next() uint64 { return b.pc + uint64(b.bytes) }
 
-// maxTableRows bounds blocks, and sites of blocks, and blocks of paths.
-const maxTableRows = 1 << 22
+// What the tables of a trace may hold.
+const (
+	maxTableRows  = 1 << 20 // blocks; sites of all blocks
+	maxPaths      = 1 << 22
+	maxPathsTotal = 1 << 24 // blocks of all paths
+)
 
 // maxBlockSites bounds the sites of a block.
 const maxBlockSites = 1 << 10
@@ -182,7 +186,7 @@ func (t *tables) addPaths(d *decoder) {
 		d.fail("number of the first path")
 	}
 	n := d.count(2)
-	if len(t.pathOff)+n > maxTableRows {
+	if len(t.pathOff)+n > maxPaths+maxTableRows {
 		d.fail("number of paths")
 		return
 	}
@@ -194,7 +198,7 @@ func (t *tables) addPaths(d *decoder) {
 			d.fail("length of a path")
 			return
 		}
-		if at += length; at > 4*maxTableRows {
+		if at += length; at > maxPathsTotal+maxTableRows {
 			d.fail("number of blocks in paths")
 			return
 		}

@@ -31,6 +31,7 @@ type threadRec struct {
 	used    []*stream // in order of first access
 	addrs   addrDict
 	slab    []stream
+	symbols int // of the streams' grammars
 
 	sync syncThread
 
@@ -199,6 +200,9 @@ func (t *threadRec) push(id wpp.Terminal) {
 	if after := t.control.Size(); after != before {
 		t.rec.grow(after - before)
 	}
+	if t.control.Symbols() >= maxSymbols/2 {
+		t.rec.due = true
+	}
 }
 
 // access records the addresses of one block's sites.
@@ -235,12 +239,15 @@ func (t *threadRec) pushAddr(s *stream, terms []addrTerm) {
 	for _, x := range terms {
 		id, isNew := t.addrs.id(x)
 		if isNew {
-			t.rec.grow(addrTermBytes)
+			t.rec.grow(termBytes)
 		}
-		before := s.b.Size()
+		before, symbols := s.b.Size(), s.b.Symbols()
 		s.b.Append(id)
 		if after := s.b.Size(); after != before {
 			t.rec.grow(after - before)
+		}
+		if t.symbols += s.b.Symbols() - symbols; t.symbols >= maxSymbols/2 {
+			t.rec.due = true
 		}
 	}
 }
@@ -280,7 +287,7 @@ func (t *threadRec) reset() {
 	t.terms, t.termIDs = nil, nil
 	clear(t.once)
 	t.streams, t.used, t.slab = nil, nil, nil
-	t.addrs = addrDict{}
+	t.addrs, t.symbols = addrDict{}, 0
 	t.sync = syncThread{}
 	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
 }

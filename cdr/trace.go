@@ -95,6 +95,7 @@ func (t *Trace) Close() error {
 
 func (t *Trace) load() error {
 	var meta *tracefmt.Handle
+	epoch, bytes := uint32(0), uint64(0)
 	for _, h := range t.r.Blocks() {
 		var err error
 		switch h.Kind {
@@ -110,6 +111,12 @@ func (t *Trace) load() error {
 				err = corrupt(h, fmt.Errorf("second block of its kind: %w", tracefmt.ErrMalformed))
 			}
 			t.blocks[key] = h
+			if h.Epoch != epoch {
+				epoch, bytes = h.Epoch, 0
+			}
+			if bytes += uint64(h.Raw); bytes > maxEpoch {
+				err = corrupt(h, fmt.Errorf("epoch %d: %w", epoch, tracefmt.ErrTooLarge))
+			}
 		}
 		if err != nil {
 			return err

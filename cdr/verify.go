@@ -67,19 +67,55 @@ func (t *Trace) verifyStretch(i int, th event.ThreadID) error {
 	return nil
 }
 
-// verifyEvents compares S_synch with the sync terminals of the threads.
+// verifyEvents compares S_synch with the control strings: the m-th event of a
+// thread is the m-th sync terminal in its string.
 func (t *Trace) verifyEvents() error {
-	counts := make([]uint64, len(t.threads))
-	for e, err := range t.Events() {
+	for _, err := range t.Events() {
 		if err != nil {
 			return err
 		}
-		counts[e.Thread]++
 	}
-	for i, th := range t.threads {
-		if counts[i] != th.Events {
-			return fmt.Errorf("thread %d: %d events in S_synch, %d in its string: %w", i, counts[i], th.Events, tracefmt.ErrMalformed)
+	for i := range t.epochs {
+		h, ok := t.blocks[blockKey{tracefmt.KindSync, uint32(i), 0}]
+		if !ok {
+			continue // Events has checked that there are none
 		}
+		if err := t.read(h, func(b []byte) error {
+			s, err := decodeSync(b)
+			if err != nil {
+				return err
+			}
+			for _, c := range s.threads {
+				if err := t.verifySync(i, s.rows, c); err != nil {
+					return fmt.Errorf("epoch %d, thread %d: %w", i, c.thread, err)
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifySync compares the events of a thread in an epoch, which both sides
+// have the same number of.
+func (t *Trace) verifySync(i int, rows []syncRow, columns syncColumns) error {
+	s, err := t.stretch(i, columns.thread)
+	if err != nil {
+		return err
+	}
+	events := columns.replay()
+	c := s.g.Begin()
+	for k := uint64(0); s.events.SkipTo(c); k++ {
+		e, err := events.next(rows, maxSyncPrev)
+		if err != nil {
+			return err
+		}
+		if x, _ := c.Terminal(); s.terms[x] != syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0) {
+			return fmt.Errorf("event %d differs from the one in the control string: %w", k, tracefmt.ErrMalformed)
+		}
+		c.Next()
 	}
 	return nil
 }
