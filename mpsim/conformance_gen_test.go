@@ -2,6 +2,7 @@ package mpsim
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 )
@@ -57,6 +58,7 @@ func conformanceProgram(seed uint64, chunks int) []chunk {
 			}
 			c.lines = append(c.lines, emit()...)
 		}
+		c.lines = append(c.lines, g.borderLines(&c.record)...)
 	}
 	return program
 }
@@ -82,6 +84,24 @@ func (g *generator) record() (r [64]uint64) {
 		r[32+g.IntN(32)] = r[n]
 	}
 	return r
+}
+
+// borderLines end a chunk with an operation whose result is about the least
+// normal number, where it may be tiny or not, with only the inexact flag set.
+// The operands are in the record, as f28–f31.
+func (g *generator) borderLines(r *[64]uint64) []string {
+	m := []float64{1, 1 - 0x1p-53, 1 - 0x1p-52, 1 + 0x1p-52, 0.5 + g.Float64()}[g.IntN(5)]
+	x := 1 + g.Float64()
+	r[32+28] = math.Float64bits(math.Ldexp(x, -500))
+	r[32+29] = math.Float64bits(math.Ldexp(m/x, -522))
+	r[32+30] = math.Float64bits(math.Ldexp(x/m, 522))
+	r[32+31] = 0
+	lines := []string{".option norvc", "fld f28,480(x3)", "fld f29,488(x3)", "fld f30,496(x3)", "fld f31,504(x3)", "fsflagsi 1"}
+	if g.IntN(4) != 0 {
+		lines = append(lines, "fsrmi 0")
+	}
+	return append(lines, g.pick("fmul.d f0,f28,f29", "fmadd.d f0,f28,f29,f31", "fnmsub.d f0,f28,f29,f31",
+		"fdiv.d f0,f28,f30", "fmul.d f0,f28,f29,rne", "fmsub.d f0,f28,f29,f31"))
 }
 
 func (g *generator) integerValue() uint64 {
