@@ -118,6 +118,9 @@ func F32ToLU(a uint32, rm uint8, fl *uint8) uint64 {
 	return binary32().toInt(uint64(a), 64, true, rm, fl)
 }
 
+// Integers below 2^53 (2^24) are exact as doubles (singles); of larger ones the
+// host's conversion only leaves open whether they are.
+
 // WToF64 is fcvt.d.w, which is always exact.
 func WToF64(v uint64) uint64 { return u64(float64(int32(v))) }
 
@@ -126,7 +129,7 @@ func WUToF64(v uint64) uint64 { return u64(float64(uint32(v))) }
 
 // LToF64 is fcvt.d.l.
 func LToF64(v uint64, rm uint8, fl *uint8) uint64 {
-	if v+1<<53 <= 1<<54 {
+	if v+1<<53 <= 1<<54 || rm == RNE && *fl&NX != 0 {
 		return u64(float64(int64(v)))
 	}
 	return binary64().fromSigned(int64(v), rm, fl)
@@ -134,7 +137,7 @@ func LToF64(v uint64, rm uint8, fl *uint8) uint64 {
 
 // LUToF64 is fcvt.d.lu.
 func LUToF64(v uint64, rm uint8, fl *uint8) uint64 {
-	if v <= 1<<53 {
+	if v <= 1<<53 || rm == RNE && *fl&NX != 0 && v < 1<<63 {
 		return u64(float64(int64(v)))
 	}
 	return binary64().fromInt(false, v, rm, fl)
@@ -152,7 +155,7 @@ func WUToF32(v uint64, rm uint8, fl *uint8) uint32 {
 
 // LToF32 is fcvt.s.l.
 func LToF32(v uint64, rm uint8, fl *uint8) uint32 {
-	if v+1<<24 <= 1<<25 {
+	if v+1<<24 <= 1<<25 || rm == RNE && *fl&NX != 0 {
 		return u32(float32(int64(v)))
 	}
 	return uint32(binary32().fromSigned(int64(v), rm, fl))
@@ -160,7 +163,7 @@ func LToF32(v uint64, rm uint8, fl *uint8) uint32 {
 
 // LUToF32 is fcvt.s.lu.
 func LUToF32(v uint64, rm uint8, fl *uint8) uint32 {
-	if v <= 1<<24 {
+	if v <= 1<<24 || rm == RNE && *fl&NX != 0 && v < 1<<63 {
 		return u32(float32(int64(v)))
 	}
 	return uint32(binary32().fromInt(false, v, rm, fl))
