@@ -160,3 +160,19 @@ func simulated(t *testing.T, elf string, cfg mpsim.Config) ending {
 	}
 	return ending{out.String(), errs.String(), res.Status}
 }
+
+// TestMemoryLimit: a guest that asks for too much is told so; one that takes
+// it all the same is ended.
+func TestMemoryLimit(t *testing.T) {
+	elf := filepath.Join(t.TempDir(), "limit")
+	compile(t, elf, "limit", nil)
+	cfg := mpsim.Config{MaxMemory: 64 << 20, Args: []string{"limit"}}
+	const told = "malloc failed after 50 MB\n"
+	if got := simulated(t, elf, cfg); got.status != 5 || got.out != told {
+		t.Errorf("status %d, printed %q, %s", got.status, got.out, got.errs)
+	}
+	cfg.Args = append(cfg.Args, "touch")
+	if got := simulated(t, elf, cfg); got.status != 128+9 || got.out != told || !strings.Contains(got.errs, "memory") {
+		t.Errorf("status %d, printed %q, %s", got.status, got.out, got.errs)
+	}
+}

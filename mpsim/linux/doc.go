@@ -27,5 +27,13 @@
 // environment or its files outside [Config].Root. The same calls in the same
 // order give the same results.
 //
+// # What is not there
+//
+// Processes (fork, exec, wait), sockets, epoll, stopping signals, POSIX timers,
+// timers of processor time, mappings that share a file writably, and futexes
+// that requeue to a priority-inheriting lock. Such calls give ENOSYS or the
+// error that Linux has for the purpose, and [Kernel.Unsupported] names them.
+// Priorities are accepted and have no effect.
+//
 // A Kernel belongs to one goroutine at a time.
 package linux

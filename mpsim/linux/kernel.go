@@ -59,7 +59,8 @@ type Kernel struct {
 	space *mem.Space
 	rng   *rand.PCG
 
-	now   uint64
+	now   uint64  // virtual time
+	busy  uint64  // the part of it in which instructions ran
 	tasks []*Task // that are alive, in order of creation
 	next  int     // tid of the next task
 	woken []*Task

@@ -206,6 +206,10 @@ func TestClocksAndSleep(t *testing.T) {
 	if g.main.result() != 0 {
 		t.Errorf("result %d", g.main.result())
 	}
+	g.must(g.main, 113, clockProcessCPU, g.data)
+	if g.get64(g.data) != 0 || g.get64(g.data+8) != 1500 {
+		t.Errorf("processor time %d.%09d: sleeping is not computing", g.get64(g.data), g.get64(g.data+8))
+	}
 }
 
 func TestUnknownCallsAreRemembered(t *testing.T) {

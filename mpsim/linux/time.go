@@ -34,10 +34,13 @@ const (
 // Now gives the virtual time in nanoseconds since the start.
 func (k *Kernel) Now() uint64 { return k.now }
 
-// Advance moves the clock on by ns nanoseconds.
-func (k *Kernel) Advance(ns uint64) { k.now = later(k.now, ns) }
+// Advance moves the clock on by ns nanoseconds, in which the guest computed.
+func (k *Kernel) Advance(ns uint64) {
+	k.busy = later(k.busy, ns)
+	k.now = later(k.now, ns)
+}
 
-// AdvanceTo moves the clock on to t, if that lies ahead.
+// AdvanceTo moves the clock on to t, if that lies ahead, while the guest slept.
 func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
 
 // NextDeadline gives the time at which the next task is to be woken or the
@@ -112,7 +115,8 @@ func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
 	return k.fault(k.space.Write(addr, b[:]))
 }
 
-// clock gives what a clock shows; false if there is no such clock.
+// clock gives what a clock shows; the processor time of a task is that of all
+// tasks together. false if there is no such clock.
 func (k *Kernel) clock(id uint64) (uint64, bool) {
 	switch id {
 	case clockRealtime, clockRealtimeCoarse, clockTAI:
@@ -120,11 +124,11 @@ func (k *Kernel) clock(id uint64) (uint64, bool) {
 	case clockMonotonic, clockMonotonicRaw, clockMonotonicCoarse, clockBoottime:
 		return k.now + bootNS, true
 	case clockProcessCPU, clockThreadCPU:
-		return k.now, true
+		return k.busy, true
 	}
 	// The clocks of other tasks: pthread_getcpuclockid.
 	if int32(id) < 0 {
-		return k.now, true
+		return k.busy, true
 	}
 	return 0, false
 }
@@ -211,7 +215,7 @@ func (c *call) sleepUntil(deadline, left uint64) int64 {
 func (c *call) times() int64 {
 	if c.arg[0] != 0 {
 		var b [32]byte
-		binary.LittleEndian.PutUint64(b[0:], c.now/tickNS)
+		binary.LittleEndian.PutUint64(b[0:], c.busy/tickNS)
 		if f := c.space.Write(c.arg[0], b[:]); f != nil {
 			return c.fault(f)
 		}
@@ -224,8 +228,8 @@ func (c *call) getrusage() int64 {
 	var b [144]byte
 	switch int32(c.arg[0]) {
 	case 0, 1:
-		binary.LittleEndian.PutUint64(b[0:], c.now/second)
-		binary.LittleEndian.PutUint64(b[8:], c.now%second/1000)
+		binary.LittleEndian.PutUint64(b[0:], c.busy/second)
+		binary.LittleEndian.PutUint64(b[8:], c.busy%second/1000)
 		binary.LittleEndian.PutUint64(b[32:], c.space.Resident()/1024)
 	case -1:
 	default:

@@ -33,7 +33,10 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 // admit charges more bytes and takes freed off, unless that or the mappings
 // that come on top break a limit.
 func (s *Space) admit(more, freed uint64, mappings int) error {
-	if more > s.max || s.charged-freed > s.max-more {
+	// An eighth is kept for what is not charged: tables, code, stacks. A program
+	// then hears that there is no more before it touches what is not there.
+	limit := s.max - s.max/8
+	if more > limit || s.charged-freed > limit-more {
 		return ErrNoMemory
 	}
 	if mappings > 0 && len(s.vmas)+mappings > MaxMappings {

@@ -28,8 +28,8 @@ const (
 // Config sets up a Space. The zero value is useful.
 type Config struct {
 	// MaxBytes bounds the memory of the guest, in bytes: the pages that exist
-	// together with what finds them, and separately the writable bytes that are
-	// mapped. 0 means DefaultMaxBytes.
+	// together with what finds them, and separately, at seven eighths of it, the
+	// writable bytes that are mapped. 0 means DefaultMaxBytes.
 	MaxBytes uint64
 	// MapTop is the address below which free ranges are looked for. 0 means Top.
 	MapTop uint64
