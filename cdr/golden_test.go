@@ -1,0 +1,35 @@
+package cdr
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden reads a trace that an earlier build wrote: format version 1 stays
+// readable. The bytes of a new one may differ, with the zstd library.
+func TestGolden(t *testing.T) {
+	const file = "testdata/v1.hst"
+	s := newSynthetic(11, 3)
+	s.run(1500)
+	if *update {
+		b := s.record(t, Options{Meta: Meta{Program: "golden", Args: []string{"a"}, Seed: 11}, Budget: 30 << 10, Image: []byte("no ELF")}, s.batches)
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	if err := tr.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	if m := tr.Info(); !m.Complete || m.Program != "golden" || m.Epochs < 2 {
+		t.Errorf("meta %+v", m)
+	}
+	s.compare(t, tr, nil)
+}
