@@ -11,7 +11,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestGolden reads a trace that an earlier build wrote: format version 1 stays
 // readable. The bytes of a new one may differ, with the zstd library.
 func TestGolden(t *testing.T) {
-	const file = "testdata/v1.hst"
+	const file = "testdata/v1.trace"
 	s := newSynthetic(11, 3)
 	s.run(1500)
 	if *update {
