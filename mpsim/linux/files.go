@@ -2,7 +2,6 @@ package linux
 
 import (
 	"encoding/binary"
-	"path"
 	"strconv"
 	"strings"
 )
@@ -507,102 +506,4 @@ func (c *call) statfs() int64 {
 	binary.LittleEndian.PutUint64(b[64:], 255)
 	binary.LittleEndian.PutUint64(b[72:], blockBytes)
 	return c.fault(c.space.Write(c.arg[1], b[:]))
-}
-
-// remove deletes a file, or an empty directory.
-func (v *vfs) remove(p string, dir bool) int64 {
-	n, covered := v.inMemory(p)
-	if n == nil && !covered && v.host != nil {
-		return v.host.remove(p, dir)
-	}
-	if n == nil {
-		return -ENOENT
-	}
-	parent, name, e := v.parentOf(p)
-	switch {
-	case e != 0:
-		return e
-	case dir && !n.isDir():
-		return -ENOTDIR
-	case !dir && n.isDir():
-		return -EISDIR
-	case len(n.children) > 0:
-		return -ENOTEMPTY
-	}
-	v.drop(parent, name)
-	return 0
-}
-
-// drop takes a name out of a directory of /tmp.
-func (v *vfs) drop(dir *node, name string) {
-	if d := dir.children[name].data; d != nil {
-		d.release()
-	}
-	delete(dir.children, name)
-	v.nodes--
-}
-
-func (v *vfs) mkdir(p string, perm uint32) int64 {
-	n, covered := v.inMemory(p)
-	if n == nil && !covered && v.host != nil {
-		return v.host.mkdir(p)
-	}
-	if n != nil {
-		return -EEXIST
-	}
-	parent, name, e := v.parentOf(p)
-	if e != 0 {
-		return e
-	}
-	if v.nodes >= maxNodes {
-		return -ENOSPC
-	}
-	v.nodes++
-	d := v.dir()
-	d.writable, d.perm = true, perm&0o777
-	parent.children[name] = d
-	return 0
-}
-
-// rename moves a file. It stays in /tmp or in the host's directory.
-func (v *vfs) rename(from, to string) int64 {
-	n, coveredFrom := v.inMemory(from)
-	old, coveredTo := v.inMemory(to)
-	if n == nil && old == nil && !coveredFrom && !coveredTo && v.host != nil {
-		return v.host.rename(from, to)
-	}
-	if n == nil {
-		if !coveredFrom && v.host != nil {
-			return -EXDEV
-		}
-		return -ENOENT
-	}
-	if !coveredTo && v.host != nil {
-		return -EXDEV
-	}
-	src, srcName, e := v.parentOf(from)
-	if e != 0 {
-		return e
-	}
-	dst, dstName, e := v.parentOf(to)
-	switch {
-	case e != 0:
-		return e
-	case n == old:
-		return 0
-	case strings.HasPrefix(path.Clean(to)+"/", path.Clean(from)+"/"):
-		return -EINVAL
-	case old != nil && old.isDir() && !n.isDir():
-		return -EISDIR
-	case old != nil && !old.isDir() && n.isDir():
-		return -ENOTDIR
-	case old != nil && len(old.children) > 0:
-		return -ENOTEMPTY
-	}
-	if old != nil {
-		v.drop(dst, dstName)
-	}
-	delete(src.children, srcName)
-	dst.children[dstName] = n
-	return 0
 }

@@ -133,14 +133,10 @@ func (k *Kernel) clock(id uint64) (uint64, bool) {
 	return 0, false
 }
 
-// fromClock turns a reading of a clock into virtual time.
+// fromClock turns a reading of a clock into virtual time: now if it has passed.
 func (k *Kernel) fromClock(id, ns uint64) uint64 {
 	at, _ := k.clock(id)
-	base := at - k.now
-	if ns < base {
-		return 0
-	}
-	return min(ns-base, maxTime)
+	return later(k.now, max(ns, at)-at)
 }
 
 func (c *call) clockGettime() int64 {
