@@ -148,6 +148,10 @@ var Table = []Func{
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
 	{Names: []string{"free", "__libc_free", "__free", "cfree"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
+	// The allocator's own housekeeping reads what used to be blocks.
+	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
+		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
+		"malloc_usable_size", "__malloc_usable_size"}},
 	{Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
 		End: func(_ *State, c *Call, result uint64) {
 			if result != mmapFailed {
