@@ -13,7 +13,8 @@ import (
 type Policy uint8
 
 const (
-	// RoundRobin gives each runnable thread a fixed quantum in turn.
+	// RoundRobin gives each runnable thread a quantum in turn: Config.Quantum and
+	// up to a sixteenth more, in a fixed pattern.
 	RoundRobin Policy = iota
 	// Random gives a thread that chance chooses a quantum of chance length, on
 	// average Config.Quantum, from Config.Seed.

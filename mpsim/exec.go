@@ -421,6 +421,10 @@ blocks:
 				} else {
 					h.calls.Return(target)
 				}
+				if x[regSP]-h.unwound.low < h.unwound.span {
+					h.PC = target
+					return stopWatch
+				}
 				goto indirect
 			case opJumpReg:
 				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1

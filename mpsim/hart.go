@@ -12,6 +12,9 @@ const (
 	jumpMask = jumpSize - 1
 )
 
+// span is a range of addresses.
+type span struct{ low, span uint64 }
+
 // unwatched is no address that a jump can go to.
 const unwatched = 1
 
@@ -43,6 +46,7 @@ type Hart struct {
 	retired   uint64 // instructions in the quanta before
 	last      *block // that ran last
 	watch     uint64 // exec stops when a jump goes here
+	unwound   span   // or when the stack pointer is in here at a return
 	recording bool
 	flags     uint8 // exceptions of floating-point arithmetic not yet in FCSR
 	exactRM   uint8 // bit rm set: see exact

@@ -72,16 +72,28 @@ func (h *Hart) enterHook(b *block) {
 	h.call.active = true
 	h.recording = false
 	h.watch = h.call.ret
+	if v, ok := h.m.space.Find(h.call.sp - 1); ok {
+		h.unwound = span{h.call.sp, v.End - h.call.sp}
+	}
 }
 
-// leaveHook is called when a hidden hart jumps to where its call returns to.
+// leaveHook is called when a hidden hart jumps to where its call returns to,
+// or returns to anywhere with a stack pointer at or above the call's, on the
+// same stack. In the first case, if the stack pointer is right, the function
+// has returned; in the second it was left for good, by a long jump or because
+// its thread is being cancelled (what it calls itself returns with a lower
+// stack pointer): there is no result then, and the hook is not told.
 func (h *Hart) leaveHook() {
-	if !h.call.active || h.X[regSP] != h.call.sp {
+	switch {
+	case !h.call.active:
+		return
+	case h.PC == h.call.ret && h.X[regSP] == h.call.sp:
+		h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
+	case h.X[regSP]-h.unwound.low >= h.unwound.span:
 		return
 	}
-	h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
 	h.call.active = false
-	h.watch = unwatched
+	h.watch, h.unwound = unwatched, span{}
 	rec := h.m.rec
 	if rec == nil {
 		return

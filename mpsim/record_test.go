@@ -49,8 +49,10 @@ type checker struct {
 	events  []event.Event
 	by      []event.ThreadID
 	hash    uint64
+	written map[uint64]int // how often each address was stored to
 	outcome *event.Outcome
 	wrong   []string
+	jumps   bool // the program leaves hooked functions by other ways than returning
 }
 
 // progress is where a thread is.
@@ -107,6 +109,11 @@ func (c *checker) Batch(b *event.Batch) error {
 		}
 		block := &c.blocks[b.Blocks[n]]
 		c.follow(p, b.Thread, block)
+		for n, s := range block.Sites {
+			if at := sites + n; s.Access == event.Write && at < len(b.Addrs) {
+				c.written[b.Addrs[at]]++
+			}
+		}
 		sites += len(block.Sites)
 		insts += uint64(block.Insts)
 	}
@@ -163,10 +170,10 @@ func (c *checker) follow(p *progress, th event.ThreadID, b *event.Block) {
 	case event.EndCall:
 		ok = b.PC == last.Target
 		if returned {
-			ok = b.PC == last.Next()
+			ok = b.PC == last.Next() || c.jumps
 		}
 	case event.EndCallInd:
-		ok = !returned || b.PC == last.Next()
+		ok = !returned || b.PC == last.Next() || c.jumps
 	}
 	if !ok {
 		c.fail("thread %d: block at %#x follows the one at %#x (%v to %#x, returned %v)", th, b.PC, last.PC, last.End, last.Target, returned)
@@ -188,9 +195,9 @@ func (c *checker) Finish(o event.Outcome) error {
 }
 
 // watch runs a program under the checker.
-func watch(t *testing.T, img *image.Image, cfg mpsim.Config) (*checker, *mpsim.Result) {
+func watch(t *testing.T, img *image.Image, cfg mpsim.Config, jumps ...bool) (*checker, *mpsim.Result) {
 	t.Helper()
-	c := &checker{threads: map[event.ThreadID]*progress{}}
+	c := &checker{threads: map[event.ThreadID]*progress{}, written: map[uint64]int{}, jumps: len(jumps) > 0}
 	cfg.Image, cfg.Observer = img, c
 	cfg.Hooks, cfg.HookAt = hook.New(img)
 	m, err := mpsim.New(cfg)
@@ -256,6 +263,23 @@ func TestEventsOfThreads(t *testing.T) {
 	}
 	if count[event.MutexLock] != count[event.MutexUnlock] || count[event.MutexLock] < 2005 {
 		t.Errorf("%d locks, %d unlocks", count[event.MutexLock], count[event.MutexUnlock])
+	}
+}
+
+// TestLeftForGood: a cancelled thread unwinds out of pthread_cond_wait, and
+// what it runs then is recorded again.
+func TestLeftForGood(t *testing.T) {
+	img := build(t, "cancel.c", "-O1")
+	c, res := watch(t, img, mpsim.Config{MaxInsts: 5_000_000}, true)
+	if res.Status != 0 {
+		t.Fatalf("%+v", res)
+	}
+	cleaned, ok := img.Lookup("cleaned")
+	if !ok {
+		t.Fatal("no symbol")
+	}
+	if c.written[cleaned.Addr] == 0 {
+		t.Error("the cleanup handler was not recorded")
 	}
 }
 

@@ -12,6 +12,7 @@ type scheduler struct {
 	policy Policy
 	mean   int64
 	rng    *rand.Rand
+	slices int64
 	at     int // place of the hart that ran last in Machine.harts
 }
 
@@ -33,8 +34,15 @@ func (s *scheduler) quantum() int64 {
 	if s.policy == Random {
 		return 1 + s.rng.Int64N(2*s.mean)
 	}
-	return s.mean
+	// Equal quanta could fall into step with a loop of the guest, so that it is
+	// interrupted at the same place for ever, perhaps where it holds a lock that
+	// others wait for. A fixed pattern of slightly longer ones cannot.
+	s.slices++
+	return s.mean + s.slices*stride%(s.mean/16+2)
 }
+
+// stride is a prime, so that the pattern goes through all lengths.
+const stride = 7919
 
 // next chooses a runnable hart; nil when there is none.
 func (s *scheduler) next(m *Machine) *Hart {
