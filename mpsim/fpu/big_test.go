@@ -163,9 +163,9 @@ func bigResult(name string, f format, v [3]uint64) (x *big.Float, ok bool) {
 
 // TestAgainstBig rounds exact results by the definition, in every mode.
 func TestAgainstBig(t *testing.T) {
-	tries := 800
+	tries := 4000
 	if testing.Short() {
-		tries = 200
+		tries = 400
 	}
 	for _, o := range arithmetic() {
 		t.Run(o.asm, func(t *testing.T) {
