@@ -63,6 +63,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "threads-pie", program: "threads", flags: []string{"-static-pie", "-fPIE"}},
 		{name: "memory", program: "memory"},
 		{name: "errors", program: "errors"},
+		{name: "timers", program: "timers", flags: []string{"-lm"}},
 		{name: "openmp", program: "openmp", flags: []string{"-fopenmp"}},
 		{name: "openmp-1", program: "openmp", flags: []string{"-fopenmp"}, args: []string{"1"}},
 		{name: "openmp-8", program: "openmp", flags: []string{"-fopenmp"}, args: []string{"8"}},
