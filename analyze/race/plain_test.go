@@ -51,9 +51,28 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 		}
 	}
 	found := map[plainKey]*plainPair{}
+	check := func(i, j int) { plainCheck(f, &accesses[i], &accesses[j], reach, atomic, found) }
+	near := map[uint64][]int{} // by granule
+	var frees []int
 	for i := range accesses {
-		for j := range i {
-			plainCheck(f, &accesses[i], &accesses[j], reach, atomic, found)
+		a := &accesses[i]
+		if a.place.Op == Free {
+			for j := range i {
+				check(i, j)
+			}
+			frees = append(frees, i)
+			continue
+		}
+		for _, j := range frees {
+			check(i, j)
+		}
+		for g := a.lo >> 3; g <= (a.lo+a.size-1)>>3; g++ {
+			for _, j := range near[g] {
+				if max(a.lo, accesses[j].lo)>>3 == g { // their first common byte, if any
+					check(i, j)
+				}
+			}
+			near[g] = append(near[g], i)
 		}
 	}
 	return found

@@ -244,8 +244,14 @@ func (p *programState) odd(t event.ThreadID, obj uint64) {
 // compareWithPlain runs both detectors.
 func compareWithPlain(t *testing.T, f *fake, opts Options) {
 	t.Helper()
+	compareSources(t, f, f, opts)
+}
+
+// compareSources compares the engine on src with the plain detector on f.
+func compareSources(t *testing.T, src Source, f *fake, opts Options) {
+	t.Helper()
 	want := plainDetect(f, opts.Atomics)
-	res, err := Analyze(context.Background(), f, opts)
+	res, err := Analyze(context.Background(), src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
