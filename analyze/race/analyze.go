@@ -71,7 +71,7 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 // scan is the first walk along S_synch.
 func (e *engine) scan(ctx context.Context, src Source) error {
 	if e.opts.Atomics == Relaxed {
-		e.atomic = map[uint64]uint8{}
+		e.atomic = &atomicSet{granules: map[uint64]uint8{}}
 	}
 	created := make([]bool, len(e.starts))
 	err := walk(ctx, src, func(ev *Event) error {
@@ -86,7 +86,7 @@ func (e *engine) scan(ctx context.Context, src Source) error {
 		case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 			if e.atomic != nil {
 				for i := range uint64(min(ev.Size, maxAtomic)) {
-					e.atomic[(ev.Obj+i)>>3] |= 1 << ((ev.Obj + i) & 7)
+					e.atomic.add(ev.Obj + i)
 				}
 			}
 		}

@@ -30,7 +30,7 @@ type engine struct {
 	opts     Options
 	order    *hb.Order
 	memory   *place.Map
-	atomic   map[uint64]uint8 // bytes of granules that atomic accesses touch; nil: do not care
+	atomic   *atomicSet // nil: Strict
 	places   []Place
 	accesses []access // the first NumSites are the sites
 	placeIDs map[Place]uint32
@@ -119,9 +119,9 @@ func (e *engine) take(id uint32, a *access, addr, first, last, count uint64) {
 	wide := uint16(1<<a.size-1) << lo
 	mask, over := uint8(wide), uint8(wide>>8)
 	if e.atomic != nil {
-		mask &^= e.atomic[g]
+		mask &^= e.atomic.bytes(g)
 		if over != 0 {
-			over &^= e.atomic[g+1]
+			over &^= e.atomic.bytes(g + 1)
 		}
 	}
 	if mask|over == 0 {

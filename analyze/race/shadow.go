@@ -47,7 +47,10 @@ func (c *column) unseen(seen uint64) (i int, count uint64) {
 	if c.series[n-1].epoch <= seen {
 		return n, 0
 	}
-	lo, hi := 0, n-1 // series[hi].epoch > seen
+	if c.series[0].epoch > seen {
+		return 0, c.series[n-1].total - c.before
+	}
+	lo, hi := 1, n-1 // series[hi].epoch > seen
 	for lo < hi {
 		if mid := (lo + hi) / 2; c.series[mid].epoch > seen {
 			hi = mid
