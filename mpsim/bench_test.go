@@ -2,11 +2,10 @@ package mpsim
 
 import (
 	"context"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -17,14 +16,13 @@ func (nothing) Define([]event.Block) error { return nil }
 func (nothing) Batch(*event.Batch) error   { return nil }
 func (nothing) Finish(event.Outcome) error { return nil }
 
-func BenchmarkTry(b *testing.B) {
-	for _, path := range strings.Split(os.Getenv("TRY"), ",") {
+// BenchmarkRun gives millions of instructions a second, simulated alone and
+// with an observer that does nothing.
+func BenchmarkRun(b *testing.B) {
+	for _, name := range []string{"integer.c", "lu.c"} {
+		img := load(b, compile(b, filepath.Join("testdata", "bench", name), "-O2"))
 		for _, mode := range []string{"none", "observer"} {
-			b.Run(path+"/record="+mode, func(b *testing.B) {
-				img, err := image.Load(path)
-				if err != nil {
-					b.Skip(err)
-				}
+			b.Run("program="+strings.TrimSuffix(name, ".c")+"/record="+mode, func(b *testing.B) {
 				var insts uint64
 				for b.Loop() {
 					cfg := Config{Image: img}

@@ -43,6 +43,8 @@ func ParsePolicy(s string) (Policy, bool) {
 // DefaultQuantum is the quantum of a Config that gives none, in instructions.
 const DefaultQuantum = 10000
 
+const maxQuantum = 1 << 30
+
 // Config is a run to be made. Only Image is needed.
 type Config struct {
 	Image *image.Image
@@ -61,7 +63,7 @@ type Config struct {
 
 	Policy  Policy
 	Seed    uint64 // of the scheduler and of all that looks random to the guest
-	Quantum int    // instructions a thread runs before another may; 0 means DefaultQuantum
+	Quantum int    // instructions a thread runs before another may; 0 means DefaultQuantum; at most 2^30
 
 	MaxInsts  uint64 // the run ends after about so many instructions; 0 means no limit
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes

@@ -79,7 +79,6 @@ func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
 	h.forgetJumps()
 	h.setExact()
 	m.harts = append(m.harts, h)
-	m.byTask[task] = h
 	return h
 }
 

@@ -20,7 +20,6 @@ type Machine struct {
 	rec    *recorder // nil: nothing is recorded
 
 	harts    []*Hart // that are alive, in order of their ids
-	byTask   map[*linux.Task]*Hart
 	threads  event.ThreadID
 	versions map[uint64]uint64 // of atomic granules: how often they were written
 
@@ -36,13 +35,12 @@ func New(cfg Config) (*Machine, error) {
 		return nil, fmt.Errorf("%w: no image", ErrConfig)
 	case cfg.Policy > Random:
 		return nil, fmt.Errorf("%w: unknown policy %d", ErrConfig, cfg.Policy)
-	case cfg.Quantum < 0:
+	case cfg.Quantum < 0 || cfg.Quantum > maxQuantum:
 		return nil, fmt.Errorf("%w: quantum %d", ErrConfig, cfg.Quantum)
 	}
 	m := &Machine{
 		cfg:      cfg,
 		space:    mem.New(mem.Config{MaxBytes: cfg.MaxMemory}),
-		byTask:   map[*linux.Task]*Hart{},
 		versions: map[uint64]uint64{},
 		code:     codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
 	}

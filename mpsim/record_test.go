@@ -266,6 +266,46 @@ func TestEventsOfThreads(t *testing.T) {
 	}
 }
 
+// TestAtomicEvents counts the events of a program whose atomic accesses are
+// known: 5 a turn of each worker that write, and the lock's CAS; a spinning
+// load is an event only when there was something new to see.
+func TestAtomicEvents(t *testing.T) {
+	img := build(t, "atomics.c", "-O2")
+	c, _ := watch(t, img, mpsim.Config{Policy: mpsim.Random, Seed: 11, Quantum: 300})
+	at := func(name string) (load, store, rmw int, all event.Mode) {
+		s, ok := img.Lookup(name)
+		if !ok {
+			t.Fatal("no symbol", name)
+		}
+		all = event.Acquire | event.Release
+		for _, e := range c.events {
+			if e.Obj-s.Addr >= 4 {
+				continue
+			}
+			switch e.Kind {
+			case event.AtomicLoad:
+				load++
+			case event.AtomicStore:
+				store++
+				all &= e.Mode
+			case event.AtomicRMW:
+				rmw++
+				all &= e.Mode
+			}
+		}
+		return load, store, rmw, all
+	}
+	if load, store, rmw, all := at("count"); load > 1 || store != 0 || rmw != 1200 || all != event.Acquire|event.Release {
+		t.Errorf("count: %d loads, %d stores, %d read-modify-writes, mode %d", load, store, rmw, all)
+	}
+	if _, store, rmw, all := at("lock"); store != 1200 || rmw != 1200 || all != 0 {
+		t.Errorf("lock: %d stores, %d read-modify-writes, mode %d", store, rmw, all)
+	}
+	if load, store, rmw, all := at("flag"); load > 2 || load < 1 || store != 1 || rmw != 0 || all != event.Release {
+		t.Errorf("flag: %d loads, %d stores, %d read-modify-writes, mode %d", load, store, rmw, all)
+	}
+}
+
 // TestLeftForGood: a cancelled thread unwinds out of pthread_cond_wait, and
 // what it runs then is recorded again.
 func TestLeftForGood(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 func (m *Machine) slice(h *Hart) {
 	h.granted = m.sched.quantum()
 	if max := m.cfg.MaxInsts; max != 0 {
-		h.granted = min(h.granted, int64(max-m.result.Insts))
+		h.granted = int64(min(uint64(h.granted), max-m.result.Insts))
 	}
 	h.left = h.granted
 	if h.task.Pending() {
@@ -104,7 +104,6 @@ func (m *Machine) remove(h *Hart) {
 			break
 		}
 	}
-	delete(m.byTask, h.task)
 }
 
 // unfetchable is for a hart whose PC points to no instruction.
