@@ -78,6 +78,7 @@ type addrCursor struct {
 	addr  uint64 // of the access before, when at > lead
 	stack []addrStep
 	term  addrTerm // the rest of the terminal that was begun
+	busy  bool     // its runs are being handed out
 }
 
 type addrStep struct {

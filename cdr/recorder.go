@@ -123,11 +123,17 @@ func (r *Recorder) Define(blocks []event.Block) error {
 		if r.siteRows += len(b.Sites); r.siteRows > maxTableRows {
 			return r.fail(fmt.Errorf("record: more than %d sites in blocks", maxTableRows))
 		}
+		if b.End > event.EndTrap {
+			return r.fail(fmt.Errorf("record: block %d has end %d", b.ID, b.End))
+		}
 		var ids []SiteID
 		if len(b.Sites) > 0 {
 			ids = make([]SiteID, len(b.Sites))
 		}
 		for j, s := range b.Sites {
+			if s.Size > maxSiteSize || s.Access > event.Write {
+				return r.fail(fmt.Errorf("record: block %d: site %d has size %d and access %d", b.ID, j, s.Size, s.Access))
+			}
 			ids[j] = r.siteID(Site(s))
 		}
 		r.paths.define(b, ids)
@@ -160,6 +166,9 @@ func (r *Recorder) Batch(b *event.Batch) error {
 		e := &b.Events[i]
 		if int(e.At) < from || int(e.At) > len(b.Blocks) {
 			return r.fail(fmt.Errorf("record: event %d of a batch stands at block %d of %d", i, e.At, len(b.Blocks)))
+		}
+		if e.Kind >= event.NumKinds {
+			return r.fail(fmt.Errorf("record: event %d of a batch is of kind %d", i, e.Kind))
 		}
 		if addrs, err = r.run(t, b.Blocks[from:e.At], addrs); err != nil {
 			return r.fail(err)

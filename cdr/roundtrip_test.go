@@ -204,3 +204,49 @@ func TestBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestLateRuns asks for the runs of segments in any order, and of two at once.
+func TestLateRuns(t *testing.T) {
+	s := newSynthetic(6, 2)
+	s.run(3000)
+	tr, err := openBytes(s.record(t, Options{Budget: 60 << 10}, s.batches))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range s.threads {
+		var segs []*Segment
+		var want [][]Run
+		for seg, err := range tr.Segments(th.id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			segs, want = append(segs, seg), append(want, runs(t, seg))
+		}
+		for range 500 {
+			a, b := s.rng.IntN(len(segs)), s.rng.IntN(len(segs))
+			i := 0
+			for r, err := range segs[a].Runs() {
+				if err != nil || r != want[a][i] {
+					t.Fatalf("segment %d, run %d: %+v, want %+v (%v)", a, i, r, want[a][i], err)
+				}
+				if i++; i == 1 && !slices.Equal(runs(t, segs[b]), want[b]) {
+					t.Fatalf("segment %d inside %d: other runs", b, a)
+				}
+				if i == 5 && a%2 == 0 {
+					break
+				}
+			}
+		}
+	}
+}
+
+func runs(t *testing.T, seg *Segment) (out []Run) {
+	t.Helper()
+	for r, err := range seg.Runs() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}

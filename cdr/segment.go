@@ -51,8 +51,8 @@ type segmentWalk struct {
 }
 
 // Segments gives the segments of a thread in order: one more than it has
-// events. A Segment and its runs are good until the next one is asked for.
-// The iterator ends after the first error.
+// events. Runs are cheapest to get in the order of the segments, and may be
+// asked for later too. The iterator ends after the first error.
 //
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
@@ -177,9 +177,6 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 			if s.data == nil {
 				continue
 			}
-			if w.cursors == nil || w.cursed != part.epoch {
-				w.cursors, w.cursed = map[SiteID]*addrCursor{}, part.epoch
-			}
 			for _, p := range part.sites {
 				c, err := w.cursor(s, p.site)
 				if err != nil {
@@ -192,11 +189,14 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 				if c.at != p.from || c.stack == nil {
 					c.seek(p.from)
 				}
-				if !c.next(p.from+p.count, func(r Run) bool {
+				c.busy = true
+				more := c.next(p.from+p.count, func(r Run) bool {
 					r.Site = p.site
 					r.First += p.first - p.from
 					return yield(r, nil)
-				}) {
+				})
+				c.busy = false
+				if !more {
 					c.stack = nil
 					return
 				}
@@ -208,7 +208,10 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 // cursor gives the walk's cursor in the addresses of a site; nil when none
 // were recorded.
 func (w *segmentWalk) cursor(s *stretch, site SiteID) (*addrCursor, error) {
-	if c, ok := w.cursors[site]; ok {
+	if w.cursors == nil || w.cursed != s.epoch {
+		w.cursors, w.cursed = map[SiteID]*addrCursor{}, s.epoch
+	}
+	if c, ok := w.cursors[site]; ok && (c == nil || !c.busy) {
 		return c, nil
 	}
 	x, err := s.addrIndex(site)

@@ -96,6 +96,8 @@ func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 		}); err != nil {
 			return nil, err
 		}
+	} else if t.meta.Mode == ModeCDR && c.recorded != 0 {
+		return nil, fmt.Errorf("thread %d has no data block in epoch %d: %w", th, i, tracefmt.ErrMalformed)
 	}
 	t.cache.put(s)
 	return s, nil

@@ -103,6 +103,9 @@ const (
 // maxBlockSites bounds the sites of a block.
 const maxBlockSites = 1 << 10
 
+// maxSiteSize is the largest access in bytes that the format can hold.
+const maxSiteSize = 127
+
 func newTables() *tables { return &tables{siteIDs: map[Site]SiteID{}, pathOff: []uint32{0}} }
 
 // add reads a tables block behind those that were read before.
