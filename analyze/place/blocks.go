@@ -35,38 +35,62 @@ const maxSpan = 1 << 18
 // the address space, of the blocks that touch it.
 type blocks map[uint64][]*Block
 
-// insert adds b and forgets freed blocks whose memory it takes over.
-func (m blocks) insert(b *Block) {
-	first, last := b.Addr>>chunkBits, (b.Addr+max(b.Size, 1)-1)>>chunkBits
+// end is the address behind the block.
+func (b *Block) end() uint64 { return b.Addr + max(b.Size, 1) }
+
+// chunks are the first and last chunk that the block is entered in.
+func (b *Block) chunks() (first, last uint64) {
+	first, last = b.Addr>>chunkBits, (b.end()-1)>>chunkBits
 	if last < first || last-first > maxSpan {
 		last = first
 	}
+	return first, last
+}
+
+// insert adds b and forgets blocks whose memory it takes over.
+func (m blocks) insert(b *Block) {
+	first, last := b.chunks()
 	for c := first; c <= last; c++ {
-		list := m[c]
-		i, _ := slices.BinarySearchFunc(list, b.Addr, func(x *Block, addr uint64) int {
-			if x.Addr+max(x.Size, 1) <= addr {
-				return -1
-			}
-			return 1
-		})
-		j := i
-		for j < len(list) && list[j].Addr < b.Addr+max(b.Size, 1) {
-			j++
+		for _, old := range m.touching(c, b) {
+			m.remove(old)
 		}
-		m[c] = slices.Replace(list, i, j, b)
+		i := m.search(c, b.Addr)
+		m[c] = slices.Insert(m[c], i, b)
 	}
 }
 
-func (m blocks) find(addr uint64) *Block {
-	list := m[addr>>chunkBits]
-	i, _ := slices.BinarySearchFunc(list, addr, func(x *Block, addr uint64) int {
-		if x.Addr+max(x.Size, 1) <= addr {
+// search is where in the list of chunk c the blocks begin that end above addr.
+func (m blocks) search(c, addr uint64) int {
+	i, _ := slices.BinarySearchFunc(m[c], addr, func(x *Block, addr uint64) int {
+		if x.end() <= addr {
 			return -1
 		}
 		return 1
 	})
-	if i < len(list) && list[i].contains(addr) {
-		return list[i]
+	return i
+}
+
+// touching are the blocks in chunk c that have a byte in common with b.
+func (m blocks) touching(c uint64, b *Block) (found []*Block) {
+	for i := m.search(c, b.Addr); i < len(m[c]) && m[c][i].Addr < b.end(); i++ {
+		found = append(found, m[c][i])
+	}
+	return found
+}
+
+func (m blocks) remove(b *Block) {
+	first, last := b.chunks()
+	for c := first; c <= last; c++ {
+		if i := m.search(c, b.Addr); i < len(m[c]) && m[c][i] == b {
+			m[c] = slices.Delete(m[c], i, i+1)
+		}
+	}
+}
+
+func (m blocks) find(addr uint64) *Block {
+	c := addr >> chunkBits
+	if i := m.search(c, addr); i < len(m[c]) && m[c][i].contains(addr) {
+		return m[c][i]
 	}
 	return nil
 }
