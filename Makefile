@@ -19,7 +19,7 @@ lint:             ## go vet, gofmt and golangci-lint
 check: lint test  ## everything that must be green, and a clean tree afterwards
 
 examples:         ## rebuild the embedded example programs from their C sources
-	$(GO) run ./examples/internal/build
+	$(GO) run ./examples/build
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench Run -benchtime 3x ./cmd/hindsight

@@ -31,4 +31,4 @@
 // several goroutines; nothing is kept between calls.
 package examples
 
-//go:generate go run ./internal/build
+//go:generate go run ./build

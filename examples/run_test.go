@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hindsight/examples"
-	"hindsight/examples/internal/cross"
+	"hindsight/examples/cross"
 )
 
 const qemu = "qemu-riscv64-static"

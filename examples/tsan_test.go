@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hindsight/examples"
-	"hindsight/examples/internal/cross"
+	"hindsight/examples/cross"
 )
 
 // TestThreadSanitizer checks the expectations against an independent detector:

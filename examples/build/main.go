@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"hindsight/examples"
-	"hindsight/examples/internal/cross"
+	"hindsight/examples/cross"
 )
 
 const archiveName = "programs.tar.zst"
