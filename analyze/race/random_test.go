@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-var programs = flag.Int("programs", 4000, "random programs to compare with the plain detector")
+var programs = flag.Int("programs", 2000, "random programs to compare with the plain detector")
 
 // chooser takes decisions from bytes, or at random when they run out.
 type chooser struct {
