@@ -26,7 +26,7 @@ type pendingLoad struct {
 const granuleMask = ^uint64(7)
 
 // atomic executes the atomic access that ends b, and emits its event.
-func (h *Hart) atomic(b *block, o *op) bool {
+func (h *Hart) atomic(b *block) bool {
 	in := &b.code.Insts[len(b.code.Insts)-1]
 	addr := h.X[in.Rs1&31]
 	access, size, plain := in.Mem()

@@ -366,7 +366,7 @@ blocks:
 					goto failed
 				}
 			case opAtomic:
-				if !h.atomic(b, o) {
+				if !h.atomic(b) {
 					goto failed
 				}
 

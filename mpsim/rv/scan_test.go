@@ -83,3 +83,26 @@ func TestScanLimit(t *testing.T) {
 		t.Errorf("target %#x", b.Target)
 	}
 }
+
+func FuzzScan(f *testing.F) {
+	f.Add([]byte{0x83, 0xa7, 0x07, 0x00, 0x0f, 0x00, 0x30, 0x02}, uint8(0))
+	f.Add([]byte{0x01}, uint8(0))
+	f.Fuzz(func(t *testing.T, code []byte, at uint8) {
+		b := Scan(uint64(at), func(addr uint64) (uint16, bool) {
+			if addr+1 < addr || addr+1 >= uint64(len(code)) {
+				return 0, false
+			}
+			return uint16(code[addr]) | uint16(code[addr+1])<<8, true
+		}, 0)
+		var bytes uint32
+		for n, i := range b.Insts {
+			bytes += uint32(i.Len)
+			if n < len(b.Insts)-1 && i.End() != event.EndFall {
+				t.Fatalf("%v inside a block", i.Op)
+			}
+		}
+		if bytes != b.Bytes || len(b.Insts) > MaxBlock {
+			t.Fatalf("%d bytes in %d instructions, said to be %d", bytes, len(b.Insts), b.Bytes)
+		}
+	})
+}
