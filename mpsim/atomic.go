@@ -52,14 +52,21 @@ func (h *Hart) atomic(b *block) bool {
 		return false
 	}
 	operand := h.X[in.Rs2&31]
+	var old, now uint64
 	if width == 4 {
-		old := uint64(int64(int32(load32(page, addr))))
-		store32(page, addr, uint32(combine(in.Op-rv.OpAMOSWAPW+rv.OpAMOSWAPD, old, uint64(int64(int32(operand))))))
-		h.X[in.Rd&31] = old
+		old = uint64(int64(int32(load32(page, addr))))
+		now = uint64(int64(int32(combine(in.Op-rv.OpAMOSWAPW+rv.OpAMOSWAPD, old, uint64(int64(int32(operand)))))))
+		store32(page, addr, uint32(now))
 	} else {
-		old := load64(page, addr)
-		store64(page, addr, combine(in.Op, old, operand))
-		h.X[in.Rd&31] = old
+		old = load64(page, addr)
+		now = combine(in.Op, old, operand)
+		store64(page, addr, now)
+	}
+	h.X[in.Rd&31] = old
+	if now == old {
+		h.spun(addr, old)
+	} else {
+		h.spin.turns = 0
 	}
 	h.wrote(addr, width)
 	e.Kind = event.AtomicRMW
@@ -102,6 +109,7 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, siz
 			return false
 		}
 		e.Kind = event.AtomicStore
+		h.spin.turns = 0
 		h.atomicWrite(e)
 		return true
 	}
@@ -109,6 +117,7 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, siz
 	if !ok {
 		return false
 	}
+	h.spun(addr, v)
 	switch in.Op {
 	case rv.OpLB:
 		v = uint64(int64(int8(v)))
@@ -134,6 +143,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 		v = uint64(int64(int32(v)))
 	}
 	h.X[in.Rd&31] = v
+	h.spun(e.Obj, v)
 	h.reserved = reservation{true, e.Obj, v, e.Size, e.Mode}
 	if h.recording {
 		h.keepLoad()
@@ -168,6 +178,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 		store64(page, e.Obj, h.X[in.Rs2&31])
 	}
 	h.X[in.Rd&31] = 0
+	h.spin.turns = 0
 	h.wrote(e.Obj, uint64(e.Size))
 	h.pending.valid = false
 	e.Kind = event.AtomicRMW

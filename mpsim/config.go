@@ -19,9 +19,13 @@ const (
 	// Random gives a thread that chance chooses a quantum of chance length, on
 	// average Config.Quantum, from Config.Seed.
 	Random
+	// PCT is probabilistic concurrency testing: the thread with the highest of
+	// the random priorities runs, and Config.Depth-1 times a priority is lowered
+	// at a random step. See pct.go.
+	PCT
 )
 
-var policyNames = [...]string{"rr", "random"}
+var policyNames = [...]string{"rr", "random", "pct"}
 
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
@@ -64,6 +68,8 @@ type Config struct {
 	Policy  Policy
 	Seed    uint64 // of the scheduler and of all that looks random to the guest
 	Quantum int    // instructions a thread runs before another may; 0 means DefaultQuantum; at most 2^30
+	Depth   int    // of PCT: the number of ordering constraints to try for, from 1; 0 means DefaultDepth
+	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 
 	MaxInsts  uint64 // the run ends after about so many instructions; 0 means no limit
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes

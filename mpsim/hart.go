@@ -57,6 +57,9 @@ type Hart struct {
 	pending  pendingLoad
 	seen     map[uint64]uint64 // version acquired from each atomic granule
 
+	priority int64 // of PCT
+	spin     spinning
+
 	first  []event.Event // of a thread that did not run yet
 	fault  *mem.Fault    // of stopFault and stopAlign
 	failed stop          // how to leave after a failed operation, if not by stopFault
@@ -72,7 +75,7 @@ type Hart struct {
 var nowhere = &block{pc: unwatched}
 
 func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
-	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}}
+	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}, priority: m.sched.priority()}
 	m.threads++
 	h.recording = m.rec != nil
 	h.flush()

@@ -33,10 +33,12 @@ func New(cfg Config) (*Machine, error) {
 	switch {
 	case cfg.Image == nil:
 		return nil, fmt.Errorf("%w: no image", ErrConfig)
-	case cfg.Policy > Random:
+	case cfg.Policy > PCT:
 		return nil, fmt.Errorf("%w: unknown policy %d", ErrConfig, cfg.Policy)
 	case cfg.Quantum < 0 || cfg.Quantum > maxQuantum:
 		return nil, fmt.Errorf("%w: quantum %d", ErrConfig, cfg.Quantum)
+	case cfg.Depth < 0 || cfg.Depth > maxDepth:
+		return nil, fmt.Errorf("%w: depth %d: want 1 to %d", ErrConfig, cfg.Depth, maxDepth)
 	}
 	m := &Machine{
 		cfg:      cfg,
@@ -123,6 +125,7 @@ func (m *Machine) switchTo(from, to *Hart) {
 func (m *Machine) account(h *Hart) {
 	m.tick(h)
 	h.retired += uint64(h.granted - h.left)
+	m.sched.ran(h, h.granted-h.left)
 	h.granted, h.left, h.ticked = 0, 0, 0
 	if m.ended {
 		return
@@ -201,6 +204,7 @@ func (m *Machine) deadlock() {
 // finish closes what the run had open.
 func (m *Machine) finish(last *Hart) (*Result, error) {
 	m.result.Threads = int(m.threads)
+	m.result.Steps = m.sched.pct.steps
 	m.result.Unsupported = m.kernel.Unsupported()
 	var err error
 	if m.rec != nil {

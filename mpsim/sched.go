@@ -14,25 +14,37 @@ type scheduler struct {
 	rng    *rand.Rand
 	slices int64
 	at     int // place of the hart that ran last in Machine.harts
+	pct    pct
 }
 
-// schedulerStream tells the scheduler's random numbers from others that are
-// made from the same seed.
-const schedulerStream = 0x5ced
+// Streams tell the scheduler's random numbers from others that are made from
+// the same seed.
+const (
+	schedulerStream = 0x5ced
+	pointStream     = 0x5cee
+)
+
+func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 func (s *scheduler) init(cfg *Config) {
 	s.policy, s.mean = cfg.Policy, int64(cfg.Quantum)
 	if s.mean == 0 {
 		s.mean = DefaultQuantum
 	}
-	s.rng = rand.New(rand.NewPCG(cfg.Seed, schedulerStream))
+	s.rng = newRand(cfg.Seed, schedulerStream)
 	s.at = -1
+	if s.policy == PCT {
+		s.initPCT(cfg)
+	}
 }
 
 // quantum is the length of the next slice, in instructions.
 func (s *scheduler) quantum() int64 {
-	if s.policy == Random {
+	switch s.policy {
+	case Random:
 		return 1 + s.rng.Int64N(2*s.mean)
+	case PCT:
+		return s.quantumPCT()
 	}
 	// Equal quanta could fall into step with a loop of the guest, so that it is
 	// interrupted at the same place for ever, perhaps where it holds a lock that
@@ -47,8 +59,11 @@ const stride = 7919
 // next chooses a runnable hart; nil when there is none.
 func (s *scheduler) next(m *Machine) *Hart {
 	m.kernel.Woken() // their State says so already
-	if s.policy == Random {
+	switch s.policy {
+	case Random:
 		return s.any(m)
+	case PCT:
+		return s.highest(m)
 	}
 	for n := range m.harts {
 		at := (s.at + 1 + n) % len(m.harts)

@@ -65,7 +65,10 @@ func (m *Machine) syscall(h *Hart) bool {
 	h.setExact()
 	switch out.Action {
 	case linux.Return, linux.SigReturn:
-	case linux.Block, linux.Yield:
+	case linux.Block:
+		return false
+	case linux.Yield:
+		h.yielded()
 		return false
 	case linux.Exit:
 		h.emit(event.Event{Kind: event.ThreadEnd, PC: h.PC - 4})
@@ -76,6 +79,9 @@ func (m *Machine) syscall(h *Hart) bool {
 		return false
 	case linux.Clone:
 		m.clone(h, &out)
+	}
+	if m.sched.woke(m, &out) {
+		return false
 	}
 	m.refresh(h)
 	return true

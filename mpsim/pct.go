@@ -1,0 +1,186 @@
+package mpsim
+
+import (
+	"cmp"
+	"slices"
+
+	"hindsight/mpsim/linux"
+)
+
+// Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi,
+// Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding
+// Bugs", ASPLOS 2010, section 3.
+//
+//  1. Each thread gets a random priority above d when it is created.
+//  2. d-1 steps are chosen uniformly from the k steps of the run. Step number i
+//     of them gives the thread that reaches it the priority i, which is below
+//     all of those.
+//  3. The runnable thread with the highest priority runs.
+//
+// A bug that needs d ordering constraints is met with a probability of at least
+// 1/(n·k^(d-1)) for n threads, whatever the seed before gave.
+//
+// A step is an instruction that runs while another thread could run as well:
+// no other gives the scheduler a choice. k is Config.Steps. The run of the same
+// seed at depth 1 counts it (Result.Steps): it goes the same way as the run of
+// depth d up to that one's first change of a priority.
+//
+// The paper assumes that a thread of high priority ends or waits at last. One
+// that spins for what a lower one has to do would not, so it is lowered below
+// all others, as in the paper's section 3.4 for yields:
+//
+//   - at sched_yield,
+//   - after spinTurns atomic accesses in a row that found the same value at the
+//     same address and left it,
+//   - after maxStretch steps in a row, for loops that spin on plain memory.
+//
+// It comes out on top again as the others are lowered in their turn, so no
+// thread starves.
+
+const (
+	// DefaultDepth is the depth of a Config that gives none.
+	DefaultDepth = 3
+	// maxDepth bounds the depth. Known bugs have one of a few.
+	maxDepth = 1 << 10
+	// defaultSteps is k when the Config gives none.
+	defaultSteps = 1 << 20
+
+	spinTurns  = 64
+	maxStretch = 50_000
+)
+
+// pct is the state of the scheduler under the policy PCT.
+type pct struct {
+	depth   int
+	points  []changePoint // still to come, in order of step
+	steps   uint64        // that have run
+	lowest  int64         // the lowest priority that was given
+	top     *Hart         // that runs
+	stretch int64         // steps that it has run in a row
+	choice  bool          // other harts could run as well
+}
+
+// changePoint is a step that changes the priority of the thread that reaches
+// it.
+type changePoint struct {
+	step     uint64
+	priority int64
+}
+
+// spinning is what a hart's last atomic access found, if it changed nothing.
+type spinning struct {
+	addr, value uint64
+	turns       int // how often in a row it found that before
+}
+
+func (s *scheduler) initPCT(cfg *Config) {
+	p := &s.pct
+	p.depth = cfg.Depth
+	if p.depth == 0 {
+		p.depth = DefaultDepth
+	}
+	k := cfg.Steps
+	if k == 0 {
+		k = defaultSteps
+	}
+	// The points have a stream of their own, so that threads get the same
+	// priorities at any depth.
+	rng := newRand(cfg.Seed, pointStream)
+	for i := 1; i < p.depth; i++ {
+		p.points = append(p.points, changePoint{1 + rng.Uint64N(k), int64(i)})
+	}
+	slices.SortFunc(p.points, func(a, b changePoint) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.priority, b.priority))
+	})
+}
+
+// priority is that of a new thread.
+func (s *scheduler) priority() int64 {
+	if s.policy != PCT {
+		return 0
+	}
+	return maxDepth + s.rng.Int64N(1<<62)
+}
+
+// highest chooses the runnable hart with the highest priority.
+func (s *scheduler) highest(m *Machine) *Hart {
+	p := &s.pct
+	var best *Hart
+	runnable := 0
+	for _, h := range m.harts {
+		if h.task.State != linux.Runnable {
+			continue
+		}
+		if runnable++; best == nil || h.priority > best.priority {
+			best = h
+		}
+	}
+	p.choice = runnable > 1
+	if best != p.top || !p.choice {
+		p.top, p.stretch = best, 0
+	}
+	return best
+}
+
+// quantumPCT ends the slice where the priority changes, at the latest.
+func (s *scheduler) quantumPCT() int64 {
+	p := &s.pct
+	q := s.mean
+	if p.choice {
+		q = min(q, maxStretch-p.stretch)
+		if len(p.points) > 0 {
+			q = int64(min(uint64(q), p.points[0].step-p.steps))
+		}
+	}
+	return max(q, 1)
+}
+
+// ran takes note of the instructions that h ran, and lowers it when it is time.
+func (s *scheduler) ran(h *Hart, insts int64) {
+	p := &s.pct
+	spins := h.spin.turns >= spinTurns
+	if spins {
+		h.spin = spinning{}
+	}
+	if s.policy != PCT || !p.choice {
+		return
+	}
+	p.steps += uint64(insts)
+	p.stretch += insts
+	if spins || p.stretch >= maxStretch {
+		p.lowest--
+		h.priority = p.lowest
+	}
+	for len(p.points) > 0 && p.points[0].step <= p.steps {
+		h.priority = min(h.priority, p.points[0].priority)
+		p.points = p.points[1:]
+	}
+}
+
+// woke tells whether the slice has to end because a system call made others
+// runnable, which may have a higher priority.
+func (s *scheduler) woke(m *Machine, out *linux.Outcome) bool {
+	return s.policy == PCT && (len(m.kernel.Woken()) > 0 || out.Action == linux.Clone)
+}
+
+// spun counts an atomic access that found value at addr and left it.
+func (h *Hart) spun(addr, value uint64) {
+	if h.spin.turns == 0 || addr != h.spin.addr || value != h.spin.value {
+		h.spin = spinning{addr, value, 1}
+		return
+	}
+	if h.spin.turns++; h.spin.turns == spinTurns && h.m.sched.policy == PCT {
+		h.cutSlice()
+	}
+}
+
+// yielded makes the hart count as one that spins.
+func (h *Hart) yielded() { h.spin.turns = spinTurns }
+
+// cutSlice ends the slice at the end of the present block.
+func (h *Hart) cutSlice() {
+	if h.left > 0 {
+		h.granted -= h.left
+		h.left = 0
+	}
+}
