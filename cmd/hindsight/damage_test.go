@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// damageLimit bounds the memory that a damaged trace may cost, in bytes.
+const damageLimit = 512 << 20
+
+// TestDamagedTraces cuts a trace at every 1/50th of its length and flips bytes
+// in it at random: opening, verifying and analysing it gives an error or a
+// partial answer that is marked as one, and never costs much memory.
+func TestDamagedTraces(t *testing.T) {
+	trace := recordExample(t, "race_ring_buffer")
+	for i := range 50 {
+		cut := trace[:len(trace)*i/50]
+		complete, err := readDamaged(t, cut)
+		if err == nil && complete {
+			t.Errorf("cut to %d of %d bytes, it counts as complete", len(cut), len(trace))
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		damaged := bytes.Clone(trace)
+		for range 1 + rng.IntN(8) {
+			damaged[rng.IntN(len(damaged))] ^= byte(1 + rng.IntN(255))
+		}
+		// With every byte under a checksum, no flip goes unseen.
+		if complete, err := readDamaged(t, damaged); err == nil && complete {
+			t.Errorf("flipped bytes were not noticed")
+		}
+	}
+}
+
+// readDamaged does all that the commands do with a trace.
+func readDamaged(t *testing.T, data []byte) (complete bool, err error) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	defer func() {
+		runtime.ReadMemStats(&after)
+		// All that was ever allocated bounds what was held at any moment.
+		if n := after.TotalAlloc - before.TotalAlloc; n > damageLimit {
+			t.Errorf("a damaged trace cost %d bytes", n)
+		}
+	}()
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return false, err
+	}
+	_ = describe("damaged", tr)
+	_, racesErr := findRaces(context.Background(), tr, "damaged", race.Options{}, nil)
+	if err := tr.Verify(); err != nil {
+		return tr.Info().Complete, err
+	}
+	return tr.Info().Complete, racesErr
+}
+
+// recordExample gives the trace of an example, by a random schedule.
+func recordExample(t testing.TB, name string) []byte {
+	t.Helper()
+	p, ok := examples.Lookup(name)
+	if !ok {
+		t.Fatalf("no example %s", name)
+	}
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{Image: img, Program: name, Args: p.Args, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path"}
+	var trace bytes.Buffer
+	if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+		t.Fatal(err)
+	}
+	return trace.Bytes()
+}
