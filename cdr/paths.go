@@ -31,7 +31,7 @@ type paths struct {
 	nodes    []pathNode        // 0 is no path
 	roots    []uint32          // node of the one-block path of each block, or 0
 	more     map[uint64]uint32 // node<<32|block → edge, when not in the node
-	seq      []seqEntry        // used paths, in order of their ids
+	seq      []uint32          // nodes of used paths, in order of their ids
 	written  int               // rows of seq that are in the file
 	defined  int               // rows of blocks that are in the file
 	bases    PathID            // id of seq[0]
@@ -64,11 +64,6 @@ type pathNode struct {
 const cutBit = 1 << 31
 
 const noBlock = math.MaxUint32
-
-// seqEntry is a used path.
-type seqEntry struct {
-	node uint32
-}
 
 const pathNodeBytes = 40 + 24 // with its share of the maps
 
@@ -138,7 +133,7 @@ func (p *paths) full() bool {
 func (p *paths) id(node uint32) PathID {
 	n := &p.nodes[node]
 	if n.path == 0 {
-		p.seq = append(p.seq, seqEntry{node})
+		p.seq = append(p.seq, node)
 		p.total += int(n.depth)
 		n.path = uint32(p.bases) + uint32(len(p.seq))
 	}

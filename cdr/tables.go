@@ -56,12 +56,12 @@ func (p *paths) encode(sites []Site) []byte {
 	seq := p.seq[p.written:]
 	b = binary.AppendUvarint(b, uint64(p.bases)+uint64(p.written))
 	b = binary.AppendUvarint(b, uint64(len(seq)))
-	for _, e := range seq {
-		b = binary.AppendUvarint(b, uint64(p.nodes[e.node].depth))
+	for _, node := range seq {
+		b = binary.AppendUvarint(b, uint64(p.nodes[node].depth))
 	}
 	var row []uint32
-	for _, e := range seq {
-		row = p.blocksOf(row[:0], e.node)
+	for _, node := range seq {
+		row = p.blocksOf(row[:0], node)
 		before := uint32(0)
 		for _, id := range row {
 			b = binary.AppendVarint(b, int64(id)-int64(before))
