@@ -2,6 +2,7 @@ package mpsim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"hindsight/mpsim/linux"
@@ -20,10 +21,11 @@ import (
 // A bug that needs d ordering constraints is met with a probability of at least
 // 1/(n·k^(d-1)) for n threads, whatever the seed before gave.
 //
-// A step is an instruction that runs while another thread could run as well:
-// no other gives the scheduler a choice. k is Config.Steps. The run of the same
-// seed at depth 1 counts it (Result.Steps): it goes the same way as the run of
-// depth d up to that one's first change of a priority.
+// A step is an instruction that runs while there is more than one thread. k is
+// Config.Steps. The run of the same seed at depth 1 counts it (Result.Steps): it
+// goes the same way as the run of depth d up to that one's first change of a
+// priority. Counting only while more than one thread could run would be too
+// little, since a run at depth 1 has few such steps and another has more.
 //
 // The paper assumes that a thread of high priority ends or waits at last. One
 // that spins for what a lower one has to do would not, so it is lowered below
@@ -32,7 +34,10 @@ import (
 //   - at sched_yield,
 //   - after spinTurns atomic accesses in a row that found the same value at the
 //     same address and left it,
-//   - after maxStretch steps in a row, for loops that spin on plain memory.
+//   - after a long stretch of steps in a row, for loops that spin on plain
+//     memory: k steps, which a thread that gets on hardly runs, and half as many
+//     each time that this happens, down to minStretch. What spinning costs a run
+//     is so bounded by 2k steps, and minStretch for each wait.
 //
 // It comes out on top again as the others are lowered in their turn, so no
 // thread starves.
@@ -46,7 +51,7 @@ const (
 	defaultSteps = 1 << 20
 
 	spinTurns  = 64
-	maxStretch = 50_000
+	minStretch = 50_000
 )
 
 // pct is the state of the scheduler under the policy PCT.
@@ -57,7 +62,9 @@ type pct struct {
 	lowest  int64         // the lowest priority that was given
 	top     *Hart         // that runs
 	stretch int64         // steps that it has run in a row
-	choice  bool          // other harts could run as well
+	longest int64         // stretch that is allowed
+	shared  bool          // there are other harts
+	choice  bool          // and they could run as well
 }
 
 // changePoint is a step that changes the priority of the thread that reaches
@@ -83,6 +90,7 @@ func (s *scheduler) initPCT(cfg *Config) {
 	if k == 0 {
 		k = defaultSteps
 	}
+	p.longest = int64(min(max(k, defaultSteps), math.MaxInt64))
 	// The points have a stream of their own, so that threads get the same
 	// priorities at any depth.
 	rng := newRand(cfg.Seed, pointStream)
@@ -115,7 +123,7 @@ func (s *scheduler) highest(m *Machine) *Hart {
 			best = h
 		}
 	}
-	p.choice = runnable > 1
+	p.shared, p.choice = len(m.harts) > 1, runnable > 1
 	if best != p.top || !p.choice {
 		p.top, p.stretch = best, 0
 	}
@@ -127,10 +135,10 @@ func (s *scheduler) quantumPCT() int64 {
 	p := &s.pct
 	q := s.mean
 	if p.choice {
-		q = min(q, maxStretch-p.stretch)
-		if len(p.points) > 0 {
-			q = int64(min(uint64(q), p.points[0].step-p.steps))
-		}
+		q = min(q, p.longest-p.stretch)
+	}
+	if p.shared && len(p.points) > 0 {
+		q = int64(min(uint64(q), p.points[0].step-p.steps))
 	}
 	return max(q, 1)
 }
@@ -142,15 +150,21 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 	if spins {
 		h.spin = spinning{}
 	}
-	if s.policy != PCT || !p.choice {
+	if s.policy != PCT || !p.shared {
 		return
 	}
-	p.steps += uint64(insts)
-	p.stretch += insts
-	if spins || p.stretch >= maxStretch {
-		p.lowest--
-		h.priority = p.lowest
+	if p.choice {
+		p.stretch += insts
+		long := p.stretch >= p.longest
+		if long {
+			p.longest = max(p.longest/2, minStretch)
+		}
+		if spins || long {
+			p.lowest--
+			h.priority = p.lowest
+		}
 	}
+	p.steps += uint64(insts)
 	for len(p.points) > 0 && p.points[0].step <= p.steps {
 		h.priority = min(h.priority, p.points[0].priority)
 		p.points = p.points[1:]

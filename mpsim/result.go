@@ -20,8 +20,8 @@ type Result struct {
 	// Unsupported are the system calls that the guest made and that are not
 	// there.
 	Unsupported []linux.Unsupported
-	// Steps counts, under the policy PCT, the instructions that ran while more
-	// than one thread could run.
+	// Steps counts, under the policy PCT, the instructions that ran while there
+	// was more than one thread.
 	Steps uint64
 	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was.
 	Interrupted, LimitReached bool
