@@ -1,0 +1,60 @@
+package arch
+
+import "hindsight/tracefmt/event"
+
+// hart is a hart's cache and predictor.
+type hart struct {
+	id      event.ThreadID
+	sets    []set
+	pred    predictor
+	streams [NumStreams]bitBuffer
+	counts  HartCounts
+
+	branch pendingBranch
+}
+
+// set is a set of a cache: the lines in it, that used last first.
+type set []way
+
+type way struct {
+	number uint64 // of the line: address / bytes of a line
+	c      *copyOf
+}
+
+// find gives the hart's copy of a line and makes it the one used last; nil
+// when the cache does not hold it.
+func (s set) find(number uint64) *copyOf {
+	for i := range s {
+		if s[i].number != number {
+			continue
+		}
+		w := s[i]
+		copy(s[1:i+1], s[:i])
+		s[0] = w
+		return w.c
+	}
+	return nil
+}
+
+// put brings a copy in as the one used last, and gives the one that it drives
+// out of a full set, else nil.
+func (s *set) put(number uint64, c *copyOf, ways int) (victim *copyOf) {
+	if len(*s) == ways {
+		victim = (*s)[ways-1].c
+	} else {
+		*s = append(*s, way{})
+	}
+	copy((*s)[1:], *s)
+	(*s)[0] = way{number, c}
+	return victim
+}
+
+// drop takes a line out, which leaves its way free.
+func (s *set) drop(number uint64) {
+	for i, w := range *s {
+		if w.number == number {
+			*s = append((*s)[:i], (*s)[i+1:]...)
+			return
+		}
+	}
+}
