@@ -1,0 +1,247 @@
+package vpc3
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"hindsight/tracefmt/wire"
+)
+
+// record appends one PC/ED pair.
+func record(dst []byte, pc uint32, ed uint64) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, pc)
+	return binary.LittleEndian.AppendUint64(dst, ed)
+}
+
+// loops makes n records of nested loops over two arrays with a gather through
+// an index, as programs make them.
+func loops(n int) []byte {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var out []byte
+	index := make([]uint64, 5000)
+	for i := range index {
+		index[i] = rnd.Uint64N(4096)
+	}
+	for i := 0; len(out) < n*RecordSize; i++ {
+		row := uint64(i%37) * 800
+		for j := uint64(0); j < 100; j++ {
+			out = record(out, 0x10400, 0x7fff0000+row+8*j)
+			out = record(out, 0x10404, 0x55500000+800*j+row/100)
+			if j%3 == 0 {
+				out = record(out, 0x10410, 0x66000000+8*index[(uint64(i)*100+j)%5000])
+			}
+		}
+		out = record(out, 0x10440, 0x7ffeff00)
+	}
+	return out[:n*RecordSize]
+}
+
+func noise(n int) []byte {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(rnd.Uint32())
+	}
+	return out
+}
+
+func pack(t testing.TB, trace []byte, opts Options) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(trace); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	r, err := NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+func traces() map[string][]byte {
+	all := map[string][]byte{
+		"empty":    nil,
+		"one":      record(nil, 1, 2),
+		"zeros":    make([]byte, 1200),
+		"loops":    loops(60000),
+		"noise":    noise(50000),
+		"ones":     bytes.Repeat([]byte{0xff}, 12*5000),
+		"tail":     append(loops(100), 1, 2, 3),
+		"few":      {1, 2, 3},
+		"sawtooth": nil,
+	}
+	var saw []byte
+	for i := range 30000 {
+		saw = record(saw, uint32(i*4)<<(i%7), uint64(i%97)<<(i%61))
+	}
+	all["sawtooth"] = saw
+	return all
+}
+
+func eachOptions(yield func(Options) bool) {
+	for profile := range numProfiles {
+		for post := range numPosts {
+			for _, header := range []int{0, 4, 13} {
+				if !yield(Options{Profile: profile, Post: post, Header: header}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for name, trace := range traces() {
+		for opts := range eachOptions {
+			got, err := unpack(pack(t, trace, opts))
+			if err != nil || !bytes.Equal(got, trace) {
+				t.Fatalf("%s %+v: %d bytes became %d, %v", name, opts, len(trace), len(got), err)
+			}
+		}
+	}
+}
+
+// TestPieces: neither the pieces that a trace is written in nor those that it
+// is read in change anything; a flush changes the chunks only.
+func TestPieces(t *testing.T) {
+	trace := append(loops(9000), 7)
+	for opts := range eachOptions {
+		want := pack(t, trace, opts)
+		var out, flushed bytes.Buffer
+		w, _ := NewWriter(&out, opts)
+		f, _ := NewWriter(&flushed, opts)
+		rnd := rand.New(rand.NewPCG(5, 6))
+		for rest := trace; len(rest) > 0; {
+			n := min(len(rest), 1+rnd.IntN(3000))
+			if k, err := w.Write(rest[:n]); k != n || err != nil {
+				t.Fatal(k, err)
+			}
+			if _, err := f.Write(rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if w.Close() != nil || f.Close() != nil {
+			t.Fatal("close")
+		}
+		if opts.Post == Store && !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%+v: written in pieces, other bytes", opts)
+		}
+		for _, b := range [][]byte{out.Bytes(), flushed.Bytes()} {
+			r, err := NewReader(iotest.HalfReader(bytes.NewReader(b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(iotest.OneByteReader(r))
+			if err != nil || !bytes.Equal(got, trace) {
+				t.Errorf("%+v: %d bytes became %d, %v", opts, len(trace), len(got), err)
+			}
+		}
+	}
+}
+
+// TestFlushShows: what was written before a flush can be read before more is
+// written.
+func TestFlushShows(t *testing.T) {
+	pr, pw := io.Pipe()
+	trace := loops(1000)
+	go func() {
+		w, _ := NewWriter(pw, Options{})
+		w.Write(trace[:6000])
+		w.Flush()
+		<-make(chan struct{}) // nothing more comes
+	}()
+	r, err := NewReader(pr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6000)
+	if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, trace[:6000]) {
+		t.Fatal(err)
+	}
+}
+
+func TestManyChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes 60 MB")
+	}
+	trace := append(append(loops(chunkRecords+12345), noise(12*400000)...), loops(50000)...)
+	for post := range numPosts {
+		got, err := unpack(pack(t, trace, Options{Post: post}))
+		if err != nil || !bytes.Equal(got, trace) {
+			t.Errorf("%v: %d bytes became %d, %v", post, len(trace), len(got), err)
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	trace := append(loops(20000), noise(3000)...)
+	for post := range numPosts {
+		packed := pack(t, trace, Options{Post: post, Header: 5})
+		for i := range 50 {
+			cut := packed[:len(packed)*i/50]
+			_, err := unpack(cut)
+			var e *wire.Error
+			if !errors.As(err, &e) {
+				t.Errorf("%v cut at %d: %v", post, len(cut), err)
+			}
+		}
+		rnd := rand.New(rand.NewPCG(7, 8))
+		for range 60 {
+			bad := bytes.Clone(packed)
+			bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
+			_, err := unpack(bad) // may go unnoticed: package packed has the checksum
+			var e *wire.Error
+			if err != nil && !errors.As(err, &e) {
+				t.Errorf("%v flipped: %v", post, err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		in   []byte
+		want error
+	}{
+		"other":   {[]byte("GZIP...."), wire.ErrMagic},
+		"version": {[]byte("VPC3\x63\x00\x00\x00"), wire.ErrVersion},
+		"post":    {[]byte("VPC3\x01\x00\x09\x00"), wire.ErrMalformed},
+		"header":  {[]byte("VPC3\x01\x00\x00\xff\xff\xff\x7f"), wire.ErrTooLarge},
+	} {
+		if _, err := unpack(c.in); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, opts := range []Options{{Header: -1}, {Header: MaxHeader + 1}, {Post: 9}, {Profile: 99}} {
+		if _, err := NewWriter(io.Discard, opts); err == nil {
+			t.Errorf("%+v was taken", opts)
+		}
+	}
+	for p := range numPosts {
+		if q, ok := ParsePost(fmt.Sprint(p)); !ok || q != p {
+			t.Errorf("%v", p)
+		}
+	}
+}

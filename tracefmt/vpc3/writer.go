@@ -1,0 +1,246 @@
+package vpc3
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	magic = "VPC3"
+	// Version is the format version that this package writes and reads.
+	Version = 1
+
+	// RecordSize is the size of a record: a 32-bit PC and 64 bits of extended
+	// data, both little-endian.
+	RecordSize = 12
+
+	// MaxHeader is the largest header that a trace may have, in bytes.
+	MaxHeader = 1 << 16
+
+	numStreams = 4
+
+	// A chunk ends with this many records, or when this many bytes of streams
+	// have been made, whichever comes first. Both bound the memory of either
+	// side; the second also what a decoder must hold of compressed bytes.
+	chunkRecords = 1 << 21
+	chunkBytes   = 4 << 20
+
+	// batchRecords are predicted between two writes to the post-compressors.
+	batchRecords = 1 << 12
+)
+
+// Options say how to write. The zero value is the paper's predictors with
+// zstd behind them, for traces without a header.
+type Options struct {
+	// Profile is the set of predictors; 0 is the paper's.
+	Profile Profile
+	// Post is the post-compressor; 0 is zstd.
+	Post Post
+	// Level is the level of zstd, as its command line counts; 0 is 7.
+	Level int
+	// Header is how many bytes stand before the first record: they are kept as
+	// they are. At most MaxHeader.
+	Header int
+}
+
+// Profile is a set of predictors and tables.
+type Profile uint8
+
+const (
+	// Paper is sections 3.3 and 4.4 of the paper to the letter.
+	Paper Profile = iota
+	numProfiles
+)
+
+func (p Profile) String() string {
+	if p == Paper {
+		return "paper"
+	}
+	return fmt.Sprintf("profile-%d", uint8(p))
+}
+
+// Writer compresses a trace. It is an io.WriteCloser: Close must be called,
+// and does not close the underlying writer.
+type Writer struct {
+	w       io.Writer
+	model   model
+	packers [numStreams]packer
+	streams [numStreams][]byte // of the present batch
+	scratch []byte
+
+	head    []byte // format's head and the trace's header, until both are written
+	prefix  int    // bytes of head before the header
+	header  int    // bytes of the header still to come
+	rest    []byte // of a record that has not come whole
+	records uint64 // in the present chunk
+	made    uint64 // bytes of streams in the present chunk
+	err     error
+}
+
+// model turns records into streams and back.
+type model interface {
+	encode(records []byte, out *[numStreams][]byte)
+	decode(records []byte, in *[numStreams][]byte)
+}
+
+func newModel(p Profile) (model, error) {
+	if p == Paper {
+		return new(paperModel), nil
+	}
+	return nil, fmt.Errorf("vpc3: unknown profile %d", p)
+}
+
+// NewWriter starts a compressed trace on w.
+func NewWriter(w io.Writer, opts Options) (*Writer, error) {
+	if opts.Header < 0 || opts.Header > MaxHeader {
+		return nil, fmt.Errorf("vpc3: header of %d bytes, want 0 to %d", opts.Header, MaxHeader)
+	}
+	m, err := newModel(opts.Profile)
+	if err != nil {
+		return nil, err
+	}
+	z := &Writer{w: w, model: m, header: opts.Header}
+	for i := range z.packers {
+		if z.packers[i], err = newPacker(opts.Post, opts.Level); err != nil {
+			return nil, err
+		}
+	}
+	z.head = append([]byte(magic), Version, byte(opts.Profile), byte(opts.Post))
+	z.prefix = len(z.head)
+	if z.header == 0 {
+		z.begin()
+	}
+	return z, z.err
+}
+
+// begin writes the head, once the trace's header is there.
+func (z *Writer) begin() {
+	out := append([]byte(nil), z.head[:z.prefix]...)
+	out = binary.AppendUvarint(out, uint64(len(z.head)-z.prefix))
+	z.write(append(out, z.head[z.prefix:]...))
+	z.head, z.header = nil, 0
+}
+
+func (z *Writer) write(b []byte) {
+	if _, err := z.w.Write(b); err != nil && z.err == nil {
+		z.err = fmt.Errorf("vpc3: %w", err)
+	}
+}
+
+// ErrClosed is given when a closed writer or reader is used.
+var ErrClosed = errors.New("vpc3: closed")
+
+// Write takes any stretch of the trace; records need not be whole.
+func (z *Writer) Write(p []byte) (int, error) {
+	if z.err != nil {
+		return 0, z.err
+	}
+	size := len(p)
+	for len(p) > 0 {
+		if z.header > 0 {
+			n := min(z.header, len(p))
+			z.head = append(z.head, p[:n]...)
+			p = p[n:]
+			if z.header -= n; z.header == 0 {
+				z.begin()
+			}
+			continue
+		}
+		if len(z.rest) > 0 || len(p) < RecordSize {
+			n := min(RecordSize-len(z.rest), len(p))
+			z.rest = append(z.rest, p[:n]...)
+			p = p[n:]
+			if len(z.rest) == RecordSize {
+				z.batch(z.rest)
+				z.rest = z.rest[:0]
+			}
+		} else {
+			n := min(len(p)/RecordSize, batchRecords, int(chunkRecords-z.records)) * RecordSize
+			z.batch(p[:n])
+			p = p[n:]
+		}
+		if z.err != nil {
+			return size - len(p), z.err
+		}
+	}
+	return size, nil
+}
+
+// batch predicts whole records, at most batchRecords and what the chunk can
+// still take.
+func (z *Writer) batch(records []byte) {
+	for i := range z.streams {
+		z.streams[i] = z.streams[i][:0]
+	}
+	z.model.encode(records, &z.streams)
+	z.records += uint64(len(records) / RecordSize)
+	for i, s := range z.streams {
+		z.made += uint64(len(s))
+		if _, err := z.packers[i].Write(s); err != nil {
+			z.err = fmt.Errorf("vpc3: post-compressor: %w", err)
+			return
+		}
+	}
+	if z.records == chunkRecords || z.made >= chunkBytes {
+		z.chunk(false)
+	}
+}
+
+// Flush ends the chunk, so that a decoder of what was written so far has every
+// whole record.
+func (z *Writer) Flush() error {
+	if z.err == nil && z.records > 0 {
+		z.chunk(false)
+	}
+	return z.err
+}
+
+func (z *Writer) chunk(last bool) {
+	out := binary.AppendUvarint(z.scratch[:0], z.records)
+	var parts [numStreams][]byte
+	for i, p := range z.packers {
+		b, err := p.cut(last)
+		if err != nil {
+			z.err = fmt.Errorf("vpc3: post-compressor: %w", err)
+			return
+		}
+		out = binary.AppendUvarint(out, uint64(len(b)))
+		parts[i] = b
+	}
+	for _, b := range parts {
+		out = append(out, b...)
+	}
+	z.records, z.made, z.scratch = 0, 0, out
+	z.write(out)
+}
+
+// Close ends the trace. Bytes behind the last whole record are kept as they
+// are.
+func (z *Writer) Close() error {
+	if z.err != nil {
+		if z.err == ErrClosed {
+			return nil
+		}
+		return z.err
+	}
+	if z.header > 0 {
+		z.begin() // the trace is shorter than its header
+	}
+	if z.records > 0 {
+		z.chunk(false)
+	}
+	if z.err == nil {
+		z.chunk(true) // of no records: the end
+	}
+	if z.err != nil {
+		return z.err
+	}
+	z.write(append(binary.AppendUvarint(nil, uint64(len(z.rest))), z.rest...))
+	if z.err != nil {
+		return z.err
+	}
+	z.err = ErrClosed
+	return nil
+}

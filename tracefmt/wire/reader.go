@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What can be wrong with encoded input. An [Error] wraps one of them.
+var (
+	ErrMagic     = errors.New("not of this format")
+	ErrVersion   = errors.New("unknown format version")
+	ErrChecksum  = errors.New("checksum does not match")
+	ErrTruncated = errors.New("input ends early")
+	ErrMalformed = errors.New("malformed")
+	ErrTooLarge  = errors.New("larger than the decoder's limit")
+)
+
+// Error says where encoded input is damaged.
+type Error struct {
+	Format string // of the input, as "vpc3"
+	Offset int64  // bytes from the start of the input, near the damage
+	Err    error  // wraps one of the sentinels above
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: damaged at offset %d: %v", e.Format, e.Offset, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// step is how much [Reader.Append] allocates ahead of what has arrived.
+const step = 1 << 16
+
+// Reader reads encoded input of one format.
+type Reader struct {
+	format string
+	r      *bufio.Reader
+	off    int64
+}
+
+// NewReader reads from r; format is the name that errors carry.
+func NewReader(r io.Reader, format string) *Reader {
+	return &Reader{format: format, r: bufio.NewReaderSize(r, step)}
+}
+
+// Offset is the number of bytes read so far.
+func (r *Reader) Offset() int64 { return r.off }
+
+// Fail gives an *[Error] at the present offset: kind is a sentinel, the rest
+// says more.
+func (r *Reader) Fail(kind error, format string, args ...any) error {
+	return &Error{Format: r.format, Offset: r.off, Err: fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))}
+}
+
+// wrap turns the end of input into an *[Error]; other errors of the source
+// stay what they are.
+func (r *Reader) wrap(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return &Error{Format: r.format, Offset: r.off, Err: ErrTruncated}
+	}
+	return fmt.Errorf("%s: read at offset %d: %w", r.format, r.off, err)
+}
+
+// ReadFull fills p.
+func (r *Reader) ReadFull(p []byte) error {
+	n, err := io.ReadFull(r.r, p)
+	r.off += int64(n)
+	if err != nil {
+		return r.wrap(err)
+	}
+	return nil
+}
+
+// ReadByte reads one byte.
+func (r *Reader) ReadByte() (byte, error) {
+	b, err := r.r.ReadByte()
+	if err != nil {
+		return 0, r.wrap(err)
+	}
+	r.off++
+	return b, nil
+}
+
+// Uvarint reads a number in LEB128 that may not exceed limit. what names it in
+// errors.
+func (r *Reader) Uvarint(limit uint64, what string) (uint64, error) {
+	var v uint64
+	for shift := uint(0); ; shift += 7 {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if shift == 63 && b > 1 {
+			return 0, r.Fail(ErrMalformed, "%s is longer than 64 bits", what)
+		}
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			break
+		}
+	}
+	if v > limit {
+		return 0, r.Fail(ErrTooLarge, "%s is %d, at most %d is allowed", what, v, limit)
+	}
+	return v, nil
+}
+
+// Uint32 reads four bytes, little-endian.
+func (r *Reader) Uint32() (uint32, error) {
+	var b [4]byte
+	err := r.ReadFull(b[:])
+	return binary.LittleEndian.Uint32(b[:]), err
+}
+
+// Uint64 reads eight bytes, little-endian.
+func (r *Reader) Uint64() (uint64, error) {
+	var b [8]byte
+	err := r.ReadFull(b[:])
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+// Append reads n bytes behind dst. A length that the input does not keep costs
+// no memory: space is made as bytes arrive.
+func (r *Reader) Append(dst []byte, n uint64) ([]byte, error) {
+	for n > 0 {
+		k := int(min(n, step))
+		start := len(dst)
+		if cap(dst)-start < k {
+			grown := make([]byte, start, max(2*cap(dst), start+k))
+			copy(grown, dst)
+			dst = grown
+		}
+		dst = dst[:start+k]
+		if err := r.ReadFull(dst[start:]); err != nil {
+			return dst[:start], err
+		}
+		n -= uint64(k)
+	}
+	return dst, nil
+}
+
+// AtEnd says whether the input has ended.
+func (r *Reader) AtEnd() (bool, error) {
+	_, err := r.r.Peek(1)
+	if err == io.EOF {
+		return true, nil
+	}
+	if err != nil {
+		return false, r.wrap(err)
+	}
+	return false, nil
+}
