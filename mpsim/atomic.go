@@ -22,7 +22,7 @@ type pendingLoad struct {
 	event event.Event
 }
 
-// granule is the unit in which atomic accesses are told apart for elision.
+// granuleMask gives the unit in which atomic writes are counted for elision.
 const granuleMask = ^uint64(7)
 
 // atomic executes the atomic access that ends b, and emits its event.
@@ -154,6 +154,9 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	return true
 }
 
+// storeConditional executes an SC. One that succeeds counts as a release,
+// whatever its bits say: gcc before version 13 writes a compare-and-swap that
+// releases like one that does not.
 func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 	r := h.reserved
 	h.reserved.valid = false
@@ -182,7 +185,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 	h.wrote(e.Obj, uint64(e.Size))
 	h.pending.valid = false
 	e.Kind = event.AtomicRMW
-	e.Mode |= r.mode
+	e.Mode |= r.mode | event.Release
 	h.atomicWrite(e)
 	return true
 }
@@ -201,16 +204,22 @@ func (h *Hart) keepLoad() {
 	rec.batch.Events = append(rec.batch.Events, e)
 }
 
+// location tells atomic accesses apart for elision: bytes at an address.
+func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
+
 // acquires tells whether an atomic load has something new to acquire: whether
-// anything was written atomically to the granule since this thread acquired
-// from it last. It counts as acquired from then on.
+// anything was written atomically to its granule since this thread acquired
+// from the same bytes last. It counts as acquired from then on.
 func (h *Hart) acquires(e event.Event) bool {
 	g := e.Obj & granuleMask
 	version := h.m.versions[g]
-	if seen, ever := h.seen[g]; ever && seen == version {
+	if seen, ever := h.seen[location(e)]; ever && seen == version {
 		return false
 	}
-	h.seen[g] = version
+	h.seen[location(e)] = version
+	if version == 0 {
+		h.m.versions[g] = 0 // an atomic variable from now on
+	}
 	return true
 }
 
@@ -223,11 +232,11 @@ func (h *Hart) atomicWrite(e event.Event) {
 	}
 	g := e.Obj & granuleMask
 	version := h.m.versions[g]
-	seen, ever := h.seen[g]
+	seen, ever := h.seen[location(e)]
 	upToDate := ever && seen == version || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
+	h.m.rec.event(h, e)
 	h.m.versions[g] = version + 1
 	if upToDate {
-		h.seen[g] = version + 1
+		h.seen[location(e)] = version + 1
 	}
-	h.m.rec.event(h, e)
 }

@@ -205,6 +205,8 @@ func translate(code rv.Block) *block {
 			o.code = opAtomic
 		case last && code.End != event.EndFall:
 			o.code = ending(code.End, i)
+		case last && code.Fence != 0:
+			o.code = opFence
 		case access:
 			o.site = uint8(b.sites)
 			b.sites++
@@ -232,8 +234,10 @@ func (b *block) emit(o op, n int) {
 	b.ord = append(b.ord, uint8(n))
 }
 
-// opDrop marks an instruction without effect.
-const opDrop = opFenceI + 1
+const (
+	opDrop  = opFenceI + 1 + iota // an instruction without effect
+	opFence                       // a fence on its own, which ends the block
+)
 
 // writesX0 tells instructions whose execution would leave something in x0,
 // which has to be zeroed again.

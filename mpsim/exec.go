@@ -434,6 +434,8 @@ blocks:
 				goto indirect
 			case opFall:
 				goto fall
+			case opFence:
+				h.fence(b)
 			case opFenceI:
 				h.m.flushCode()
 				h.PC = b.next

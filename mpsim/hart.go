@@ -55,7 +55,8 @@ type Hart struct {
 	call     hidden
 	reserved reservation
 	pending  pendingLoad
-	seen     map[uint64]uint64 // version acquired from each atomic granule
+	seen     map[uint64]uint64 // version acquired, by location
+	relaxed  map[uint64]uint64 // version that relaxed loads read, by location; see fence.go
 
 	priority int64 // of PCT
 	spin     spinning
@@ -75,7 +76,7 @@ type Hart struct {
 var nowhere = &block{pc: unwatched}
 
 func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
-	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}, priority: m.sched.priority()}
+	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, priority: m.sched.priority()}
 	m.threads++
 	h.recording = m.rec != nil
 	h.flush()

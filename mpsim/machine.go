@@ -58,6 +58,7 @@ func New(cfg Config) (*Machine, error) {
 	m.code.generation = m.space.CodeGeneration()
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
+		m.rec.fences = hasFences(cfg.Image)
 	}
 	m.newHart(task, ctx)
 	return m, nil
@@ -184,7 +185,7 @@ func (m *Machine) end(out linux.Outcome) {
 		return
 	}
 	m.ended = true
-	m.result.Status, m.result.Signal, m.result.Message = out.Status, out.Signal, out.Message
+	m.result.Status, m.result.Signal, m.result.Message, m.result.Limit = out.Status, out.Signal, out.Message, out.Limit
 }
 
 func (m *Machine) deadlock() {
@@ -206,6 +207,7 @@ func (m *Machine) finish(last *Hart) (*Result, error) {
 	m.result.Threads = int(m.threads)
 	m.result.Steps = m.sched.pct.steps
 	m.result.Unsupported = m.kernel.Unsupported()
+	m.result.Refused = m.space.Refused()
 	var err error
 	if m.rec != nil {
 		if last != nil {

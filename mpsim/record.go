@@ -27,6 +27,13 @@ type recorder struct {
 	nextID event.BlockID
 	cuts   map[cutKey]event.BlockID
 
+	// See capture: whether to look for relaxed accesses, the sites of blocks, and
+	// how much of the batch was looked through.
+	fences     bool
+	sites      [][]event.Site
+	seenBlocks int
+	seenAddrs  int
+
 	out    chan message
 	free   chan *event.Batch
 	done   chan struct{}
@@ -98,11 +105,13 @@ func (r *recorder) next() {
 	r.batch = <-r.free
 	r.addrs = r.batch.Addrs[:cap(r.batch.Addrs)]
 	r.used = 0
+	r.seenBlocks, r.seenAddrs = 0, 0
 }
 
 // flush hands the batch of hart h over, if anything is in it.
 func (r *recorder) flush(h *Hart) {
 	h.keepLoad()
+	r.capture(h)
 	h.call.marked = false
 	b := r.batch
 	b.Insts = h.Insts() - r.since
@@ -145,6 +154,9 @@ func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 func (r *recorder) define(code *rv.Block) event.BlockID {
 	id := r.nextID
 	r.nextID++
+	if r.fences {
+		r.sites = append(r.sites, code.Sites())
+	}
 	r.blocks = append(r.blocks, event.Block{
 		ID: id, PC: code.PC, Bytes: code.Bytes, Insts: uint32(len(code.Insts)),
 		End: code.End, Target: code.Target, Sites: code.Sites(),
@@ -177,6 +189,7 @@ func (r *recorder) cut(h *Hart, b *block, done int) {
 // event appends an ordered event of h at the present place.
 func (r *recorder) event(h *Hart, e event.Event) {
 	h.keepLoad()
+	r.capture(h)
 	r.append(h, e)
 }
 
@@ -184,6 +197,6 @@ func (r *recorder) append(h *Hart, e event.Event) {
 	e.At = uint32(len(r.batch.Blocks))
 	r.batch.Events = append(r.batch.Events, e)
 	if len(r.batch.Events) >= batchEvents {
-		h.left = min(h.left, 0) // the quantum ends early, and the batch with it
+		r.flush(h)
 	}
 }

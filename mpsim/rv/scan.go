@@ -17,6 +17,7 @@ type Block struct {
 	End    event.End
 	Target uint64     // of EndBranch, EndJump, EndCall; else 0
 	Mode   event.Mode // of EndAtomic: the ordering that the code gives the last instruction's access
+	Fence  event.Mode // ordering of a fence that stands on its own and ends the block as EndFall; else 0
 }
 
 // Sites lists the plain accesses of the block in execution order. The load or
@@ -42,13 +43,17 @@ func (b *Block) Sites() []event.Site {
 // Besides the instructions that [Inst.End] names, these end a block:
 //
 //   - fence.i (EndFall);
+//   - a FENCE that belongs to no atomic access, before or behind it (EndFall, Fence says
+//     what it orders): how gcc writes atomic_thread_fence;
 //   - a plain integer load directly followed by a FENCE with R among its
 //     predecessors and R and W among its successors: how gcc writes an acquire
 //     load (EndAtomic, after the load);
 //   - a plain integer store directly preceded in memory by a FENCE with R and W
 //     among its predecessors and W among its successors: a release store
 //     (EndAtomic). The bytes decide, not how the store was reached, so that it
-//     is the same in every block that it stands in.
+//     is the same in every block that it stands in. A FENCE that follows a
+//     store like that one belongs to it (a sequentially consistent store) and
+//     makes no release store of what comes next.
 //
 // An AMO or LR preceded by such a FENCE has Release ordering besides its own
 // bits; of an LR the release is that of the SC which succeeds.
@@ -70,7 +75,10 @@ func Scan(pc uint64, code Code, limit int) Block {
 				b.End = event.EndAtomic
 			}
 		}
-		if b.End != event.EndFall || i.Op == OpFENCEI {
+		if i.Op == OpFENCE {
+			b.Fence = alone(code, pc, i)
+		}
+		if b.End != event.EndFall || i.Op == OpFENCEI || b.Fence != 0 {
 			break
 		}
 		pc += uint64(i.Len)
@@ -121,18 +129,83 @@ func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 }
 
 // releases tells whether the four bytes before pc are a FENCE that orders all
-// earlier accesses before later writes.
+// earlier accesses before later writes, and that is not the second half of a
+// sequentially consistent store.
 func releases(code Code, pc uint64) bool {
-	low, ok := code(pc - 4)
-	if !ok || Len(low) != 4 {
-		return false
-	}
-	i, ok := fetch(code, pc-4)
+	f, ok := fenceAt(code, pc-4)
 	if !ok {
 		return false
 	}
-	pred, succ, ok := i.Fence()
-	return ok && pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0
+	pred, succ, _ := f.Fence()
+	return pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0 && !storeEnds(code, pc-4)
+}
+
+// fenceAt decodes the FENCE at pc.
+func fenceAt(code Code, pc uint64) (Inst, bool) {
+	low, ok := code(pc)
+	if !ok || Len(low) != 4 {
+		return Inst{}, false
+	}
+	i, ok := fetch(code, pc)
+	return i, ok && i.Op == OpFENCE
+}
+
+// storeEnds tells whether the bytes before pc are a fence and an integer store.
+func storeEnds(code Code, pc uint64) bool {
+	i, at, ok := before(code, pc, event.Write)
+	if !ok || i.float() {
+		return false
+	}
+	_, ok = fenceAt(code, at-4)
+	return ok
+}
+
+// before decodes the load or store whose bytes end at pc, as far as bytes can
+// tell.
+func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bool) {
+	for _, size := range []uint8{2, 4} {
+		at = pc - uint64(size)
+		low, readable := code(at)
+		if !readable || Len(low) != size {
+			continue
+		}
+		if i, ok = fetch(code, at); ok {
+			if a, _, plain := i.Mem(); plain && a == access {
+				return i, at, true
+			}
+		}
+	}
+	return Inst{}, 0, false
+}
+
+// alone gives the ordering of the FENCE i at pc when it is part of no atomic
+// access; else 0.
+func alone(code Code, pc uint64, i Inst) event.Mode {
+	pred, succ, _ := i.Fence()
+	var m event.Mode
+	if pred&FenceR != 0 && succ&(FenceR|FenceW) == FenceR|FenceW {
+		m |= event.Acquire
+	}
+	if pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0 {
+		m |= event.Release
+	}
+	if m == 0 {
+		return 0
+	}
+	if load, at, ok := before(code, pc, event.Read); ok && fenced(code, at, load, event.Read) && !load.float() {
+		return 0 // an acquire load
+	}
+	next, ok := fetch(code, pc+4)
+	if !ok {
+		return m
+	}
+	if next.Atomic() {
+		return 0
+	}
+	if access, _, plain := next.Mem(); plain && !next.float() && fenced(code, pc+4, next, access) {
+		return 0 // a release store, or a sequentially consistent load
+	}
+	return m
 }
 
 func mode(code Code, pc uint64, i Inst) (m event.Mode) {

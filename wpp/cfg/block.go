@@ -108,7 +108,7 @@ func (p *Program) decode(f *Function) *sweep {
 				break
 			}
 			in := inst{Inst: i, pc: pc, end: event.EndFall, stop: i.Op == rv.OpFENCEI}
-			if n == len(b.Insts)-1 && b.End != event.EndFall {
+			if n == len(b.Insts)-1 && (b.End != event.EndFall || b.Fence != 0) {
 				in.end, in.stop = b.End, true
 			}
 			s.insts = append(s.insts, in)
