@@ -46,6 +46,9 @@ func (r *Recorder) closeEpoch() error {
 			return err
 		}
 	}
+	if err := r.writeExtra(false); err != nil {
+		return err
+	}
 	if err := r.w.Commit(encodeCommit(active)); err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ type Options struct {
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
 	Keep func(granule uint64) bool
+	// Extra gives blocks that others add to the trace: to each epoch just before
+	// it is closed, and, with end, what stands behind the last. nil adds none.
+	Extra func(end bool) []Extra
 }
 
 // Recorder is the [event.Observer] that writes a CDR, COR or DOR trace.
@@ -278,6 +281,9 @@ func (r *Recorder) Finish(outcome event.Outcome) error {
 	}
 	r.finished = true
 	if err := r.closeEpoch(); err != nil {
+		return r.fail(err)
+	}
+	if err := r.writeExtra(true); err != nil {
 		return r.fail(err)
 	}
 	r.opts.Meta.Outcome = &outcome

@@ -41,9 +41,12 @@ const (
 	KindSync    Kind = 6 // ordered events of an epoch
 	KindCommit  Kind = 7 // closes an epoch
 	KindIndex   Kind = 8 // handles of all blocks before it
+
+	KindArch        Kind = 9  // history bits of a thread in an epoch (package archinfo)
+	KindArchSummary Kind = 10 // what a modelled memory system made of the run (package archinfo)
 )
 
-var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index"}
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {

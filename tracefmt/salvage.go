@@ -49,7 +49,7 @@ func committed(blocks []Handle) (epochs uint32, usable int, ok bool) {
 		switch {
 		case h.Kind == KindIndex:
 			return epochs, usable, false
-		case h.Kind == KindMeta || h.Kind == KindImage:
+		case h.Kind == KindMeta || h.Kind == KindImage || h.Kind == KindArchSummary:
 			if h.Epoch != NoEpoch {
 				return epochs, usable, false
 			}

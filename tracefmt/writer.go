@@ -50,14 +50,14 @@ func (w *Writer) Offset() int64 { return w.offset }
 // Epoch is the number of the open epoch.
 func (w *Writer) Epoch() uint32 { return w.epoch }
 
-// Append writes a block of the open epoch, or, for meta and image, one that
-// belongs to no epoch. The payload is the caller's again on return.
+// Append writes a block of the open epoch, or, for meta, image and
+// arch-summary, one that belongs to no epoch. The payload is the caller's again on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	switch kind {
-	case KindMeta, KindImage:
+	case KindMeta, KindImage, KindArchSummary:
 		_, err := w.append(kind, NoEpoch, thread, payload)
 		return err
-	case KindTables, KindControl, KindData, KindSync:
+	case KindTables, KindControl, KindData, KindSync, KindArch:
 		w.open++
 		_, err := w.append(kind, w.epoch, thread, payload)
 		return err

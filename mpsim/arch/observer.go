@@ -98,8 +98,17 @@ func (m *Model) Batch(b *event.Batch) error {
 	return err
 }
 
-// Finish implements [event.Observer].
+// Finish implements [event.Observer]. A miss that the run leaves open was not
+// essential.
 func (m *Model) Finish(event.Outcome) error {
+	for _, l := range m.lines {
+		for _, c := range l.copies {
+			if c.state != invalid && c.stale != 0 {
+				m.verdict(c, false)
+				c.stale = 0
+			}
+		}
+	}
 	for _, h := range m.harts {
 		if h != nil {
 			m.resolve(h, 0)

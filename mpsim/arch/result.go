@@ -137,18 +137,10 @@ type Result struct {
 // maxSites bounds the sites of a line in a Result.
 const maxSites = 16
 
-// Result gives what was found so far, with at most maxLines lines. Misses that
-// are not known to be essential count as false sharing from now on, as they do
-// when the run ends.
+// Result gives what was found so far, with at most maxLines lines. Before
+// Finish there may be misses of which is not known yet whether they were true
+// or false sharing; they are neither.
 func (m *Model) Result(maxLines int) *Result {
-	for _, l := range m.lines {
-		for _, c := range l.copies {
-			if c.state != invalid && c.stale != 0 {
-				m.verdict(c, false)
-				c.stale = 0
-			}
-		}
-	}
 	r := &Result{Config: m.cfg, Granule: 1 << m.granuleBits, Touched: uint64(len(m.lines)), SharedLines: m.sharedLines}
 	r.Config.History = nil
 	for _, h := range m.harts {

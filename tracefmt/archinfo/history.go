@@ -1,0 +1,206 @@
+package archinfo
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// ErrMalformed wraps what is wrong with a payload.
+var ErrMalformed = errors.New("malformed")
+
+// Stream is one of the history strings of a thread.
+type Stream uint8
+
+const (
+	Loads      Stream = iota // 1: the load missed
+	Stores                   // 1: the store missed
+	Branches                 // 1: the conditional branch was mispredicted
+	NumStreams = 3
+)
+
+const form = 1
+
+// HistoryEncoder collects the history of one thread in one epoch. It keeps the
+// coded bits only. The zero value is empty.
+type HistoryEncoder struct {
+	streams [NumStreams]*bitEncoder
+}
+
+// Append adds the next n bits of a stream, the first in the lowest bit of
+// bits[0].
+func (h *HistoryEncoder) Append(s Stream, bits []uint64, n int) {
+	e := h.streams[s]
+	if e == nil {
+		e = new(bitEncoder)
+		e.reset()
+		h.streams[s] = e
+	}
+	for i := range n {
+		e.add(uint32(bits[i>>6]>>(i&63)) & 1)
+	}
+}
+
+// Empty says that there is nothing to write.
+func (h *HistoryEncoder) Empty() bool {
+	for _, e := range h.streams {
+		if e != nil && e.bits > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Payload gives the arch block of what was added since the last call, and
+// begins anew.
+func (h *HistoryEncoder) Payload() []byte {
+	b := []byte{form}
+	for _, e := range h.streams {
+		if e == nil {
+			b = append(b, 0, 0, 0)
+			continue
+		}
+		code := e.finish()
+		b = binary.AppendUvarint(b, e.bits)
+		b = binary.AppendUvarint(b, e.ones)
+		b = binary.AppendUvarint(b, uint64(len(code)))
+		b = append(b, code...)
+		e.reset()
+	}
+	return b
+}
+
+// History is an arch block, not yet expanded.
+type History struct {
+	streams [NumStreams]coded
+}
+
+type coded struct {
+	bits, ones uint64
+	code       []byte
+}
+
+// DecodeHistory reads an arch block. It keeps the payload.
+func DecodeHistory(payload []byte) (*History, error) {
+	d := decoder{b: payload}
+	if d.byte() != form {
+		d.fail("form")
+	}
+	h := new(History)
+	for i := range h.streams {
+		s := &h.streams[i]
+		s.bits, s.ones = d.uvarint(), d.uvarint()
+		s.code = d.take(d.uvarint())
+		if s.ones > s.bits || s.bits > uint64(len(s.code))*maxExpansion {
+			d.fail("number of history bits")
+		}
+	}
+	d.end()
+	if d.err != nil {
+		return nil, fmt.Errorf("arch: %w", d.err)
+	}
+	return h, nil
+}
+
+// Count is the number of bits of a stream and how many of them are 1.
+func (h *History) Count(s Stream) (bits, ones uint64) {
+	return h.streams[s].bits, h.streams[s].ones
+}
+
+// Bits gives a stream bit by bit. It ends with an error when the code does not
+// hold as many bits, or as many ones, as the block says.
+func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
+	return func(yield func(bool, error) bool) {
+		c := &h.streams[s]
+		if c.bits == 0 {
+			return
+		}
+		d := new(bitDecoder)
+		d.reset(c.code)
+		ones := uint64(0)
+		for range c.bits {
+			bit := d.bit()
+			if d.overrun {
+				yield(false, fmt.Errorf("arch: history bits end early: %w", ErrMalformed))
+				return
+			}
+			ones += uint64(bit)
+			if !yield(bit == 1, nil) {
+				return
+			}
+		}
+		if ones != c.ones || len(d.in) != 0 {
+			yield(false, fmt.Errorf("arch: history bits differ from their count: %w", ErrMalformed))
+		}
+	}
+}
+
+// decoder reads the parts of a payload; the first error sticks.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s: %w", what, ErrMalformed)
+		d.b = nil
+	}
+}
+
+func (d *decoder) byte() byte {
+	if len(d.b) == 0 {
+		d.fail("length")
+		return 0
+	}
+	v := d.b[0]
+	d.b = d.b[1:]
+	return v
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail("number")
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) take(n uint64) []byte {
+	if n > uint64(len(d.b)) {
+		d.fail("length")
+		return nil
+	}
+	v := d.b[:n:n]
+	d.b = d.b[n:]
+	return v
+}
+
+// count reads how many things of at least size bytes follow.
+func (d *decoder) count(size int) int {
+	n := d.uvarint()
+	if n > uint64(len(d.b)/size) {
+		d.fail("count")
+		return 0
+	}
+	return int(n)
+}
+
+// below reads a number that must be less than limit.
+func (d *decoder) below(limit uint64) uint64 {
+	v := d.uvarint()
+	if v >= limit {
+		d.fail("number")
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) end() {
+	if len(d.b) != 0 {
+		d.fail("bytes behind the end")
+	}
+}

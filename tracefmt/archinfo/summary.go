@@ -1,0 +1,300 @@
+package archinfo
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// Limits of a summary.
+const (
+	MaxLines = 1 << 14 // that a writer keeps
+	maxBytes = 16 << 20
+	maxLine  = 1 << 16 // bytes of a line
+)
+
+// Config is the machine that was modelled.
+type Config struct {
+	Size, Ways, Line uint64 // of an L1 data cache: bytes, ways of a set, bytes of a line
+	Table            uint64 // counters of the gshare predictor
+	HistoryBits      uint64 // of its global history
+	Granule          uint64 // bytes that a bit of a Touch stands for
+}
+
+// HartCounts are the totals of one hart; docs/architecture-model.md says what
+// each counts.
+type HartCounts struct {
+	Loads, Stores                uint64
+	LoadMisses, StoreMisses      uint64
+	Cold, Replacement, Coherence uint64
+	TrueSharing, FalseSharing    uint64
+	Upgrades                     uint64
+	InvalidationsSent            uint64
+	InvalidationsReceived        uint64
+	CacheToCache                 uint64
+	Writebacks                   uint64
+
+	Branches, Mispredicted uint64
+	Unresolved             uint64
+}
+
+func (k *HartCounts) fields() []*uint64 {
+	return []*uint64{&k.Loads, &k.Stores, &k.LoadMisses, &k.StoreMisses, &k.Cold, &k.Replacement, &k.Coherence,
+		&k.TrueSharing, &k.FalseSharing, &k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived,
+		&k.CacheToCache, &k.Writebacks, &k.Branches, &k.Mispredicted, &k.Unresolved}
+}
+
+// LineCounts are counted for a line from when a second hart touches it.
+type LineCounts struct {
+	ReadMisses, WriteMisses  uint64
+	Coherence                uint64
+	TrueSharing              uint64
+	FalseSharing             uint64
+	Upgrades, Invalidations  uint64
+	CacheToCache, Writebacks uint64
+}
+
+func (k *LineCounts) fields() []*uint64 {
+	return []*uint64{&k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
+		&k.Upgrades, &k.Invalidations, &k.CacheToCache, &k.Writebacks}
+}
+
+// WordCounts are counted for a word of a shared line.
+type WordCounts struct {
+	Reads, Writes                            uint64
+	ReadMisses, WriteMisses                  uint64
+	Coherence, TrueSharing, FalseSharing     uint64
+	Upgrades                                 uint64
+	InvalidationsSent, InvalidationsReceived uint64
+
+	RemoteReads                             uint64
+	Runs, LongestRun                        uint64
+	Intervals, ReadIntervals, IntervalReads uint64
+	InvalidateBus, UpdateBus                uint64
+}
+
+func (k *WordCounts) fields() []*uint64 {
+	return []*uint64{&k.Reads, &k.Writes, &k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
+		&k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived, &k.RemoteReads, &k.Runs, &k.LongestRun,
+		&k.Intervals, &k.ReadIntervals, &k.IntervalReads, &k.InvalidateBus, &k.UpdateBus}
+}
+
+// Add adds the counts of o.
+func (k *WordCounts) Add(o *WordCounts) {
+	longest := max(k.LongestRun, o.LongestRun)
+	from := o.fields()
+	for i, f := range k.fields() {
+		*f += *from[i]
+	}
+	k.LongestRun = longest
+}
+
+// TouchCounts are what a line cost a hart.
+type TouchCounts struct {
+	Misses                                   uint64
+	InvalidationsSent, InvalidationsReceived uint64
+}
+
+// Touch is what a hart did to a line. Bit n of the masks is granule n.
+type Touch struct {
+	Thread        event.ThreadID
+	Read, Written uint64
+	TouchCounts
+}
+
+// Word is a word of 8 bytes of a shared line.
+type Word struct {
+	Index int // in the line
+	WordCounts
+}
+
+// Site is an instruction that had bus transactions on a shared line.
+type Site struct {
+	PC               uint64
+	Thread           event.ThreadID
+	Word             int // the first that it touches
+	Read, Write      bool
+	Misses, Upgrades uint64
+	True, False      uint64 // of Misses
+}
+
+// Cost is the number of bus transactions.
+func (s *Site) Cost() uint64 { return s.Misses + s.Upgrades }
+
+// Line is a line that was shared and invalidated.
+type Line struct {
+	Address uint64
+	LineCounts
+	Threads []Touch
+	Words   []Word
+	Sites   []Site // that cost most, first
+	// First and Last are how many ordered events the run had before the first
+	// and the last transaction between harts.
+	First, Last uint64
+}
+
+// Cost is the number of bus transactions that sharing brought about.
+func (l *Line) Cost() uint64 { return l.Coherence + l.Upgrades }
+
+// Summary is what the model found in a run.
+type Summary struct {
+	Config      Config
+	Harts       []HartCounts // by thread
+	Touched     uint64       // lines
+	SharedLines uint64       // that more than one hart touched
+	Lines       []Line       // that cost most, first
+	Dropped     uint64       // lines left out behind the last
+}
+
+func (s *Summary) head() []*uint64 {
+	c := &s.Config
+	return []*uint64{&c.Size, &c.Ways, &c.Line, &c.Table, &c.HistoryBits, &c.Granule, &s.Touched, &s.SharedLines, &s.Dropped}
+}
+
+// Encode gives the payload of an arch-summary block:
+//
+//	1 form (1)
+//	uvarint size, ways, line, table, history bits, granule, touched, shared, dropped
+//	uvarint harts, for each its counts in the order of HartCounts
+//	uvarint lines, for each:
+//	  uvarint address, first, last, the counts in the order of LineCounts
+//	  uvarint threads, for each: thread, mask read, mask written, misses,
+//	    invalidations sent, received
+//	  uvarint words, for each: index, the counts in the order of WordCounts
+//	  uvarint sites, for each: pc, thread, word, 1 read | 2 write, misses,
+//	    upgrades, true, false
+//
+// Lines that do not fit into 16 MiB are left out, the last first.
+func (s *Summary) Encode() []byte {
+	for lines := min(len(s.Lines), MaxLines); ; lines /= 2 {
+		cut := *s
+		cut.Lines, cut.Dropped = s.Lines[:lines], s.Dropped+uint64(len(s.Lines)-lines)
+		if b := cut.encode(); len(b) <= maxBytes || lines == 0 {
+			return b
+		}
+	}
+}
+
+func (s *Summary) encode() []byte {
+	b := appendFields([]byte{form}, s.head())
+	b = binary.AppendUvarint(b, uint64(len(s.Harts)))
+	for i := range s.Harts {
+		b = appendFields(b, s.Harts[i].fields())
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Lines)))
+	for i := range s.Lines {
+		b = s.Lines[i].append(b)
+	}
+	return b
+}
+
+func appendFields(b []byte, fields []*uint64) []byte {
+	for _, f := range fields {
+		b = binary.AppendUvarint(b, *f)
+	}
+	return b
+}
+
+func (l *Line) append(b []byte) []byte {
+	b = appendFields(b, []*uint64{&l.Address, &l.First, &l.Last})
+	b = appendFields(b, l.fields())
+	b = binary.AppendUvarint(b, uint64(len(l.Threads)))
+	for i := range l.Threads {
+		t := &l.Threads[i]
+		b = binary.AppendUvarint(b, uint64(t.Thread))
+		b = appendFields(b, []*uint64{&t.Read, &t.Written, &t.Misses, &t.InvalidationsSent, &t.InvalidationsReceived})
+	}
+	b = binary.AppendUvarint(b, uint64(len(l.Words)))
+	for i := range l.Words {
+		b = binary.AppendUvarint(b, uint64(l.Words[i].Index))
+		b = appendFields(b, l.Words[i].fields())
+	}
+	b = binary.AppendUvarint(b, uint64(len(l.Sites)))
+	for i := range l.Sites {
+		b = l.Sites[i].append(b)
+	}
+	return b
+}
+
+func (s *Site) append(b []byte) []byte {
+	flags := uint64(0)
+	if s.Read {
+		flags |= 1
+	}
+	if s.Write {
+		flags |= 2
+	}
+	thread, word := uint64(s.Thread), uint64(s.Word)
+	return appendFields(b, []*uint64{&s.PC, &thread, &word, &flags, &s.Misses, &s.Upgrades, &s.True, &s.False})
+}
+
+// DecodeSummary reads an arch-summary block.
+func DecodeSummary(payload []byte) (*Summary, error) {
+	d := decoder{b: payload}
+	if d.byte() != form || len(payload) > maxBytes {
+		d.fail("form")
+	}
+	s := new(Summary)
+	d.fields(s.head())
+	if c := &s.Config; c.Line < 8 || c.Line > maxLine || c.Line&(c.Line-1) != 0 || c.Granule == 0 || c.Line > 64*c.Granule {
+		d.fail("bytes of a line")
+	}
+	s.Harts = make([]HartCounts, d.count(len(new(HartCounts).fields())))
+	for i := range s.Harts {
+		d.fields(s.Harts[i].fields())
+	}
+	lines := d.count(3 + len(new(LineCounts).fields()) + 3)
+	if lines > MaxLines {
+		d.fail("number of lines")
+		lines = 0
+	}
+	s.Lines = make([]Line, lines)
+	for i := range s.Lines {
+		d.line(&s.Lines[i], s)
+		if d.err != nil {
+			break
+		}
+	}
+	d.end()
+	if d.err != nil {
+		return nil, fmt.Errorf("arch summary: %w", d.err)
+	}
+	return s, nil
+}
+
+func (d *decoder) fields(fields []*uint64) {
+	for _, f := range fields {
+		*f = d.uvarint()
+	}
+}
+
+func (d *decoder) line(l *Line, s *Summary) {
+	d.fields([]*uint64{&l.Address, &l.First, &l.Last})
+	d.fields(l.fields())
+	if l.Address&(s.Config.Line-1) != 0 {
+		d.fail("address of a line")
+	}
+	harts, words := uint64(len(s.Harts)), s.Config.Line/8
+	l.Threads = make([]Touch, d.count(6))
+	for i := range l.Threads {
+		t := &l.Threads[i]
+		t.Thread = event.ThreadID(d.below(harts))
+		d.fields([]*uint64{&t.Read, &t.Written, &t.Misses, &t.InvalidationsSent, &t.InvalidationsReceived})
+	}
+	l.Words = make([]Word, d.count(1+len(new(WordCounts).fields())))
+	for i := range l.Words {
+		l.Words[i].Index = int(d.below(words))
+		d.fields(l.Words[i].fields())
+	}
+	l.Sites = make([]Site, d.count(8))
+	for i := range l.Sites {
+		t := &l.Sites[i]
+		t.PC = d.uvarint()
+		t.Thread = event.ThreadID(d.below(harts))
+		t.Word = int(d.below(words))
+		flags := d.below(4)
+		t.Read, t.Write = flags&1 != 0, flags&2 != 0
+		d.fields([]*uint64{&t.Misses, &t.Upgrades, &t.True, &t.False})
+	}
+}
