@@ -1,0 +1,13 @@
+// Package rawtrace is the uncompressed trace formats that the trace-compression
+// papers studied, as this project writes and reads them (docs/raw-formats.md):
+//
+//   - PC/ED records (VPC3, section 3.1): a 32-bit program counter and 64 bits
+//     of extended data, an effective address or a loaded value;
+//   - block leaders (LD&R, section 3): the address of the first instruction of
+//     each basic block executed, followed by the data addresses of the block;
+//   - the text that Valgrind's lackey prints with --trace-mem=yes, and its
+//     lossless translation into PC/ED records and back.
+//
+// All numbers are little-endian. Nothing here keeps more than a line of a
+// trace; writers and iterators belong to one goroutine.
+package rawtrace
