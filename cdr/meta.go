@@ -40,6 +40,8 @@ type Meta struct {
 	Seed     uint64   `json:"seed"`
 	Policy   string   `json:"policy,omitempty"`  // of the scheduler
 	Quantum  uint64   `json:"quantum,omitempty"` // instructions
+	Depth    int      `json:"depth,omitempty"`   // of the policy pct
+	Steps    uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over
 	Mode     Mode     `json:"record"`
 	Alphabet Alphabet `json:"alphabet"`
 	Keep     string   `json:"keep,omitempty"` // "shared" or "all"

@@ -73,6 +73,9 @@ type Config struct {
 
 	MaxInsts  uint64 // the run ends after about so many instructions; 0 means no limit
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes
+	// MaxThreads bounds the threads that live at the same time: one more ends
+	// the run. 0 means linux.DefaultMaxTasks.
+	MaxThreads int
 
 	// Observer is told what happens; nil records nothing.
 	Observer event.Observer
@@ -90,6 +93,6 @@ func (c *Config) kernel() linux.Config {
 	return linux.Config{
 		Args: c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		Root: c.Root, Writable: c.Writable,
+		Root: c.Root, Writable: c.Writable, MaxTasks: c.MaxThreads,
 	}
 }

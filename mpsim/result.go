@@ -23,6 +23,11 @@ type Result struct {
 	// Steps counts, under the policy PCT, the instructions that ran while there
 	// was more than one thread.
 	Steps uint64
+	// Limit is the limit of memory or threads that ended the run, if one did.
+	Limit linux.Limit
+	// Refused counts the requests for memory that were refused because of
+	// Config.MaxMemory: the guest heard ENOMEM.
+	Refused uint64
 	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was.
 	Interrupted, LimitReached bool
 }

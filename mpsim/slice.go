@@ -128,12 +128,20 @@ func (m *Machine) unfetchable(h *Hart) {
 	m.fault(h, fault)
 }
 
+// stackReach is how far from the stack pointer an access to the stack may be.
+const stackReach = 1 << 20
+
 // fault delivers the signal for a failed access.
 func (m *Machine) fault(h *Hart, f *mem.Fault) {
 	h.settle()
-	pc, stack := h.PC, h.Stack()
+	pc, stack, reason := h.PC, h.Stack(), f.Error()
+	if below := h.X[regSP] - f.Addr; f.Cause != mem.OverLimit && below+stackReach < 2*stackReach && f.Access&mem.Exec == 0 {
+		if _, fault := m.space.Page(h.X[regSP]>>mem.PageShift, mem.Write); fault != nil {
+			reason += ": stack overflow"
+		}
+	}
 	out := m.kernel.RaiseFault(h.task, f, &h.Context)
-	m.faulted(h, out, Fault{PC: pc, Addr: f.Addr, Reason: f.Error(), Stack: stack})
+	m.faulted(h, out, Fault{PC: pc, Addr: f.Addr, Reason: reason, Stack: stack})
 }
 
 // raise delivers a signal that the instruction at h.PC brought about.

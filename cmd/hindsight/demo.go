@@ -18,6 +18,7 @@ func newDemo(std streams) *cobra.Command {
 	var f racesFlags
 	var list, source, paper bool
 	var seed uint64
+	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "demo [flags] [NAME [ARGS…]]",
 		Short: "Run an embedded example and report its races",
@@ -31,6 +32,9 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
   hindsight demo --format json lu_nobarrier`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(f.format, "text", "json"); err != nil {
+				return err
+			}
+			if err := limits.check(); err != nil {
 				return err
 			}
 			if list {
@@ -72,6 +76,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			defer os.RemoveAll(dir)
 			r := &recording{
 				Image: img, Program: p.Name, Args: args, Policy: mpsim.Random, Seed: seed,
+				MaxInsts: limits.insts, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
 				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.Name+".hst"),
 			}
 			done, err := r.record(cmd.Context(), streams{out: std.err, err: std.err})
@@ -91,6 +96,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 	flags.BoolVar(&source, "source", false, "print the example's source instead")
 	flags.BoolVar(&paper, "paper", false, "of a kernel: the paper's input")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the schedule")
+	limits.add(cmd, 0, 0)
 	f.atomics, f.color = "relaxed", "auto"
 	complete(cmd, "format", "text", "json")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/mpsim"
 )
 
 // infoVersion is the version of the JSON form (docs/info.schema.json).
@@ -29,6 +30,8 @@ type infoJSON struct {
 	Seed     uint64       `json:"seed"`
 	Policy   string       `json:"policy"`
 	Quantum  uint64       `json:"quantum"`
+	Depth    int          `json:"depth,omitempty"`
+	Steps    uint64       `json:"steps,omitempty"`
 	Record   string       `json:"record"`
 	Alphabet string       `json:"alphabet"`
 	Keep     string       `json:"keep"`
@@ -112,7 +115,7 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 	info := &infoJSON{
 		Version: infoVersion, File: file, Complete: meta.Complete, Epochs: meta.Epochs,
 		Program: meta.Program, Args: append([]string{}, meta.Args...), Seed: meta.Seed,
-		Policy: meta.Policy, Quantum: meta.Quantum,
+		Policy: meta.Policy, Quantum: meta.Quantum, Depth: meta.Depth, Steps: meta.Steps,
 		Record: string(meta.Mode), Alphabet: string(meta.Alphabet), Keep: meta.Keep,
 		Threads: []infoThread{},
 		Sizes: infoSizes{
@@ -142,7 +145,11 @@ func (i *infoJSON) text(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s: %s, %s\n", i.File, state, plural(uint64(i.Epochs), "epoch"))
 	fmt.Fprintf(w, "  program   %s\n", strings.Join(append([]string{i.Program}, i.Args...), " "))
-	fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
+	if i.Policy == mpsim.PCT.String() {
+		fmt.Fprintf(w, "  schedule  %s, seed %d, depth %d, %s steps\n", i.Policy, i.Seed, i.Depth, grouped(i.Steps))
+	} else {
+		fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
+	}
 	fmt.Fprintf(w, "  recorded  %s over the alphabet of %ss, accesses kept: %s\n", i.Record, i.Alphabet, i.Keep)
 	if i.Status != nil {
 		fmt.Fprintf(w, "  ended     with status %d", *i.Status)

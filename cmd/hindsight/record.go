@@ -13,6 +13,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/event"
 )
 
@@ -25,10 +26,15 @@ type recording struct {
 	Root    string
 	Stdin   io.Reader
 
-	Policy   mpsim.Policy
-	Seed     uint64
-	Quantum  int
-	MaxInsts uint64
+	Policy  mpsim.Policy
+	Seed    uint64
+	Quantum int
+	Depth   int    // of pct
+	Steps   uint64 // of pct: of the run at depth 1; 0 means that a run of its own counts them
+
+	MaxInsts   uint64 // 0: no limit
+	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
+	MaxThreads int    // 0: linux.DefaultMaxTasks
 
 	Mode     string // none, cor, dor, cdr
 	Keep     string // shared, all
@@ -47,6 +53,9 @@ type recorded struct {
 // be one. The guest's standard output and error go to std.
 func (r *recording) record(ctx context.Context, std streams) (out *recorded, err error) {
 	if r.Mode == "none" {
+		if std, err = r.countSteps(ctx, std); err != nil {
+			return nil, err
+		}
 		start := time.Now()
 		res, err := r.simulate(ctx, std, nil)
 		return &recorded{Result: res, Elapsed: time.Since(start)}, err
@@ -73,13 +82,14 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 // than one thread touches, then the same run is made again and recorded. The
 // guest's input is kept for the second, and its output is heard once.
 func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
+	std, err := r.countSteps(ctx, std)
+	if err != nil {
+		return nil, err
+	}
 	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
-		var input bytes.Buffer
-		if std.in != nil {
-			std.in = io.TeeReader(std.in, &input)
-		}
+		input := keepInput(&std)
 		res, err := r.simulate(ctx, std, scout)
 		if err != nil {
 			return nil, err
@@ -90,7 +100,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 			ctx = context.WithoutCancel(ctx)
 			r.MaxInsts = max(res.Insts, 1)
 		}
-		std = streams{in: &input}
+		std = streams{in: input}
 	}
 	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
@@ -104,11 +114,45 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	return &recorded{Result: res, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }
 
+// countSteps makes the run of pct at depth 1, unseen and not recorded, for the
+// number of steps that the changes of priority are spread over. It gives the
+// streams for the run proper. A run that was interrupted tells little; the run
+// proper will be interrupted at once as well.
+func (r *recording) countSteps(ctx context.Context, std streams) (streams, error) {
+	if r.Policy != mpsim.PCT || r.Depth == 1 || r.Steps != 0 {
+		return std, nil
+	}
+	first := *r
+	first.Depth = 1
+	in := streams{in: std.in}
+	input := keepInput(&in)
+	res, err := first.simulate(ctx, in, nil)
+	if err != nil {
+		return std, err
+	}
+	// What the first run did not read, a run that goes another way may.
+	if std.in != nil {
+		std.in = io.MultiReader(input, std.in)
+	}
+	r.Steps = max(res.Steps, 1)
+	return std, nil
+}
+
+// keepInput makes what is read from std.in appear in the reader it gives.
+func keepInput(std *streams) io.Reader {
+	var input bytes.Buffer
+	if std.in != nil {
+		std.in = io.TeeReader(std.in, &input)
+	}
+	return &input
+}
+
 func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
 	cfg := mpsim.Config{
 		Image: r.Image, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
-		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, MaxInsts: r.MaxInsts,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
+		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Observer: observer,
 	}
 	hooks, at := hook.New(r.Image)
@@ -125,9 +169,15 @@ func (r *recording) meta() cdr.Meta {
 	if quantum == 0 {
 		quantum = mpsim.DefaultQuantum
 	}
+	depth := 0
+	if r.Policy == mpsim.PCT {
+		if depth = r.Depth; depth == 0 {
+			depth = mpsim.DefaultDepth
+		}
+	}
 	return cdr.Meta{
 		Tool: "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
-		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum),
+		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(r.Mode), Alphabet: cdr.Alphabet(r.Alphabet), Keep: r.Keep,
 	}
 }
@@ -169,11 +219,25 @@ func (r *recorded) trouble(img *image.Image, w io.Writer) {
 			fmt.Fprintf(w, "  thread T%d waits for %s\n", d.Thread, d.For)
 			stack(d.Stack)
 		}
+	case r.Limit != linux.NoLimit:
+		flag := "--max-memory"
+		if r.Limit == linux.ThreadLimit {
+			flag = "--max-threads"
+		}
+		fmt.Fprintf(w, "hindsight: %s (%s)\n", r.Message, flag)
+		if r.Fault != nil {
+			stack(r.Fault.Stack)
+		}
+	case r.LimitReached:
+		fmt.Fprintf(w, "hindsight: %s (--max-instructions)\n", r.Message)
 	case r.Fault != nil:
 		fmt.Fprintf(w, "hindsight: %v\n", r.Fault)
 		stack(r.Fault.Stack)
 	case r.Message != "":
 		fmt.Fprintf(w, "hindsight: %s\n", r.Message)
+	}
+	if r.Refused > 0 {
+		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", plural(r.Refused, "time"))
 	}
 	for _, u := range r.Unsupported {
 		fmt.Fprintf(w, "hindsight: system call %s is not supported (%d calls got ENOSYS)\n", u.Name, u.Count)

@@ -8,24 +8,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 )
 
 // runFlags are the flags of `hindsight run`.
 type runFlags struct {
+	guestFlags
 	out      string
 	seed     uint64
-	sched    string
-	quantum  int
 	record   string
 	keep     string
 	alphabet string
-	env      []string
-	root     string
-	stdin    string
-	maxInsts uint64
 }
 
 func newRun(std streams) *cobra.Command {
@@ -38,11 +30,16 @@ multiprocessor with a hart for every thread, and records what each did in
 PROGRAM.hst. The same program, arguments, input, seed and scheduler give the
 same run and the same file, byte for byte.
 
+With --sched pct the thread with the highest of random priorities runs, and
+--depth less one times a priority is lowered at a random instruction, as in
+probabilistic concurrency testing. How long the run is, which that needs, a
+first run tells that is neither seen nor recorded.
+
 The guest has the standard streams; of the host's files it sees those under
 --root only, and can write none. run ends with the guest's exit status, or with
 125 when hindsight itself failed; the trace is kept in either case.`,
 		Example: `  hindsight run ./bank
-  hindsight run --seed 7 --sched random -o bank7.hst ./bank 4 1000
+  hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
   hindsight run --record none ./bank        # only simulate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,20 +67,14 @@ The guest has the standard streams; of the host's files it sees those under
 			return nil
 		},
 	}
+	f.add(cmd)
+	f.limits.add(cmd, 0, 0)
 	flags := cmd.Flags()
-	flags.SetInterspersed(false)
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn) or random")
-	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average)")
 	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
-	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
-	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only")
-	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
-	flags.Uint64Var(&f.maxInsts, "max-instructions", 0, "stop after so many instructions (0: no limit)")
-	complete(cmd, "sched", "rr", "random")
 	complete(cmd, "record", recordModes...)
 	complete(cmd, "keep", keepModes...)
 	complete(cmd, "alphabet", alphabets...)
@@ -98,10 +89,6 @@ var (
 
 // recording checks the flags. The caller calls the function that it gives.
 func (f *runFlags) recording(args []string) (*recording, func(), error) {
-	policy, ok := mpsim.ParsePolicy(f.sched)
-	if !ok {
-		return nil, nil, fmt.Errorf("--sched %q: want rr or random", f.sched)
-	}
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -110,38 +97,26 @@ func (f *runFlags) recording(args []string) (*recording, func(), error) {
 			return nil, nil, fmt.Errorf("--%s %q: want one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))
 		}
 	}
-	if f.quantum < 0 {
-		return nil, nil, fmt.Errorf("--quantum %d: want a positive number of instructions", f.quantum)
-	}
-	for _, e := range f.env {
-		if i := strings.IndexByte(e, '='); i <= 0 {
-			return nil, nil, fmt.Errorf("--env %q: want NAME=VALUE", e)
-		}
-	}
-	img, err := image.Load(args[0])
+	r, err := f.guestFlags.recording(args)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &recording{
-		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root,
-		Policy: policy, Seed: f.seed, Quantum: f.quantum, MaxInsts: f.maxInsts,
-		Mode: f.record, Keep: f.keep, Alphabet: f.alphabet, Out: f.out,
-	}
+	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out = f.seed, f.record, f.keep, f.alphabet, f.out
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
 	}
 	if r.Mode != "none" && sameFile(r.Out, args[0]) {
 		return nil, nil, fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])
 	}
-	closeInput := func() {}
-	if f.stdin != "" {
-		in, err := os.Open(f.stdin)
-		if err != nil {
-			return nil, nil, err
-		}
-		r.Stdin, closeInput = in, func() { in.Close() }
+	in, err := f.openInput()
+	if err != nil {
+		return nil, nil, err
 	}
-	return r, closeInput, nil
+	if in == nil {
+		return r, func() {}, nil
+	}
+	r.Stdin = in
+	return r, func() { in.Close() }, nil
 }
 
 func sameFile(a, b string) bool {

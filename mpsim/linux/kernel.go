@@ -29,7 +29,8 @@ type Config struct {
 	Root     string
 	Writable bool
 
-	// MaxTasks bounds the threads that live at the same time; 0 means 4096.
+	// MaxTasks bounds the threads that live at the same time; 0 means
+	// DefaultMaxTasks. One more ends the guest.
 	MaxTasks int
 	// MaxTempBytes bounds what the files in the guest's own /tmp hold; 0 means
 	// 256 MiB.
@@ -42,6 +43,9 @@ const (
 	MainTID   = 1000
 	ParentPID = 1
 )
+
+// DefaultMaxTasks is the limit of a Config that gives none.
+const DefaultMaxTasks = 4096
 
 // ErrProgram wraps the reasons why a program cannot be loaded.
 var ErrProgram = errors.New("program cannot be loaded")
@@ -236,5 +240,5 @@ func (k *Kernel) fault(f *mem.Fault) int64 {
 
 // limitOutcome is how a guest ends that needs more memory than it may have.
 func limitOutcome(f *mem.Fault) Outcome {
-	return Outcome{Action: ExitGroup, Status: 128 + SIGKILL, Signal: SIGKILL, Message: f.Error()}
+	return Outcome{Action: ExitGroup, Status: 128 + SIGKILL, Signal: SIGKILL, Message: "stopped: " + f.Error(), Limit: MemoryLimit}
 }

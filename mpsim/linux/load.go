@@ -39,7 +39,7 @@ func New(cfg Config, space *mem.Space, img *image.Image) (*Kernel, *Task, Contex
 	}
 	cfg.CPUs = min(cfg.CPUs, maxCPUs)
 	if cfg.MaxTasks <= 0 {
-		cfg.MaxTasks = 4096
+		cfg.MaxTasks = DefaultMaxTasks
 	}
 	if cfg.MaxTempBytes <= 0 {
 		cfg.MaxTempBytes = 256 << 20

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"hindsight/mpsim/mem"
@@ -82,6 +83,10 @@ func (c *call) newTask(a cloneArgs) int64 {
 		return -EINVAL
 	}
 	if len(c.tasks) >= c.cfg.MaxTasks {
+		// Linux would say EAGAIN, and a program that does not look at it would
+		// try for ever.
+		c.end(Outcome{Status: 128 + SIGKILL, Signal: SIGKILL, Limit: ThreadLimit,
+			Message: fmt.Sprintf("stopped: more than %d threads at the same time", c.cfg.MaxTasks)})
 		return -EAGAIN
 	}
 	t := &Task{

@@ -149,4 +149,15 @@ type Outcome struct {
 	Status  int
 	Signal  int
 	Message string
+	// Limit is the limit that ended the guest, if one did.
+	Limit Limit
 }
+
+// Limit is what a guest can be given only so much of.
+type Limit uint8
+
+const (
+	NoLimit     Limit = iota
+	MemoryLimit       // Config.MaxBytes of the space
+	ThreadLimit       // Config.MaxTasks
+)

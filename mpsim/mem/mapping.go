@@ -37,6 +37,7 @@ func (s *Space) admit(more, freed uint64, mappings int) error {
 	// then hears that there is no more before it touches what is not there.
 	limit := s.max - s.max/8
 	if more > limit || s.charged-freed > limit-more {
+		s.refused++
 		return ErrNoMemory
 	}
 	if mappings > 0 && len(s.vmas)+mappings > MaxMappings {

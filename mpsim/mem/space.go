@@ -43,6 +43,7 @@ type Space struct {
 	max      uint64
 	mapTop   uint64
 	charged  uint64
+	refused  uint64
 	gen      uint64
 	codeGen  uint64
 	brkStart uint64
@@ -83,6 +84,9 @@ func (s *Space) Resident() uint64 { return s.table.bytes }
 
 // Charged gives the mapped bytes that count against the limit.
 func (s *Space) Charged() uint64 { return s.charged }
+
+// Refused counts the requests that would have broken the limit.
+func (s *Space) Refused() uint64 { return s.refused }
 
 // MaxBytes gives the limit.
 func (s *Space) MaxBytes() uint64 { return s.max }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+)
+
+// guestFlags are the flags of all commands that run a program which the user
+// names: what it gets, how it is scheduled, how far it may go.
+type guestFlags struct {
+	sched   string
+	quantum int
+	depth   int
+	env     []string
+	root    string
+	stdin   string
+	limits  limitFlags
+}
+
+func (f *guestFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn), random, or pct (priorities)")
+	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average; default 10000)")
+	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to try for, one more than changes of priority")
+	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
+	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only")
+	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
+	complete(cmd, "sched", "rr", "random", "pct")
+}
+
+// recording checks the flags and loads the program, args[0].
+func (f *guestFlags) recording(args []string) (*recording, error) {
+	policy, ok := mpsim.ParsePolicy(f.sched)
+	if !ok {
+		return nil, fmt.Errorf("--sched %q: want rr, random or pct", f.sched)
+	}
+	if f.quantum < 0 {
+		return nil, fmt.Errorf("--quantum %d: want a positive number of instructions", f.quantum)
+	}
+	if f.depth < 1 {
+		return nil, fmt.Errorf("--depth %d: want 1 or more", f.depth)
+	}
+	for _, e := range f.env {
+		if i := strings.IndexByte(e, '='); i <= 0 {
+			return nil, fmt.Errorf("--env %q: want NAME=VALUE", e)
+		}
+	}
+	if err := f.limits.check(); err != nil {
+		return nil, err
+	}
+	img, err := image.Load(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return &recording{
+		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root,
+		Policy: policy, Quantum: f.quantum, Depth: f.depth, MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
+	}, nil
+}
+
+// limitFlags are what a guest may use at most.
+type limitFlags struct {
+	insts   uint64 // 0: no limit
+	memory  byteSize
+	threads int
+}
+
+func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
+	if memory == 0 {
+		memory = mem.DefaultMaxBytes
+	}
+	f.memory = memory
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.insts, "max-instructions", insts, "stop after so many instructions (0: no limit)")
+	flags.Var(&f.memory, "max-memory", "memory of the guest: bytes, or with K, M or G")
+	flags.IntVar(&f.threads, "max-threads", linux.DefaultMaxTasks, "stop when more threads live at the same time")
+}
+
+// check finds what no limit can be.
+func (f *limitFlags) check() error {
+	if f.threads < 1 {
+		return fmt.Errorf("--max-threads %d: want 1 or more", f.threads)
+	}
+	return nil
+}
+
+// byteSize is a flag: a number of bytes, with K, M, G for powers of 1024.
+type byteSize uint64
+
+func (b *byteSize) Type() string { return "SIZE" }
+
+func (b *byteSize) String() string {
+	n := uint64(*b)
+	for _, unit := range []struct {
+		shift uint
+		name  string
+	}{{30, "G"}, {20, "M"}, {10, "K"}} {
+		if n != 0 && n&(1<<unit.shift-1) == 0 {
+			return strconv.FormatUint(n>>unit.shift, 10) + unit.name
+		}
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func (b *byteSize) Set(s string) error {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
+	var shift uint
+	if number != "" {
+		switch number[len(number)-1] {
+		case 'K':
+			shift = 10
+		case 'M':
+			shift = 20
+		case 'G':
+			shift = 30
+		}
+	}
+	if shift > 0 {
+		number = number[:len(number)-1]
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || n == 0 || n > 1<<40>>shift {
+		return fmt.Errorf("want a size such as 512M or 4G, at most 1024G")
+	}
+	*b = byteSize(n << shift)
+	return nil
+}
+
+// openInput opens the file for the guest's standard input, if one is given.
+func (f *guestFlags) openInput() (*os.File, error) {
+	if f.stdin == "" {
+		return nil, nil
+	}
+	return os.Open(f.stdin)
+}
