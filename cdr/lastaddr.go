@@ -1,0 +1,177 @@
+package cdr
+
+import (
+	"errors"
+	"math"
+	"sort"
+
+	"hindsight/wpp"
+)
+
+// ErrSearch says that a search was given up because it took too long.
+var ErrSearch = errors.New("search given up")
+
+// maxSearch bounds the symbols that one search of an address string looks at.
+const maxSearch = 1 << 20
+
+// addrBounds says, for each rule of an address grammar, how far its accesses
+// lie from the address before the rule.
+type addrBounds struct {
+	x     *addrIndex
+	rules []span
+}
+
+// span is a range of differences, both ends included.
+type span struct {
+	low, high int64
+	any       bool // beyond what an int64 holds: any address
+	none      bool // no access is recorded
+}
+
+func newAddrBounds(x *addrIndex) *addrBounds {
+	b := &addrBounds{x: x, rules: make([]span, x.g.Rules())}
+	for r := range b.rules {
+		sum, at := span{none: true}, int64(0)
+		for _, sym := range x.g.Body(wpp.Rule(r)) {
+			sum = sum.cover(b.of(sym), at)
+			_, d := x.symbol(sym)
+			next := at + int64(d)
+			if (int64(d) > 0) != (next > at) && d != 0 {
+				sum.any = true
+			}
+			at = next
+		}
+		b.rules[r] = sum
+	}
+	return b
+}
+
+// of is the span of a symbol.
+func (b *addrBounds) of(s wpp.Symbol) span {
+	if s.IsRule() {
+		return b.rules[s.Rule()]
+	}
+	t := b.x.terms[s.Terminal()]
+	if t.skip || t.count == 0 {
+		return span{none: true}
+	}
+	if t.count > math.MaxInt32 || t.diff > math.MaxInt32 || t.diff < math.MinInt32 {
+		return span{any: t.diff != 0}
+	}
+	last := t.diff * int64(t.count)
+	return span{low: min(t.diff, last), high: max(t.diff, last)}
+}
+
+// cover extends s by t, moved by at.
+func (s span) cover(t span, at int64) span {
+	if t.none {
+		return s
+	}
+	low, high := t.low+at, t.high+at
+	any := s.any || t.any || (low > t.low) != (at > 0) && at != 0 || (high > t.high) != (at > 0) && at != 0
+	if s.none {
+		return span{low: low, high: high, any: any}
+	}
+	return span{low: min(s.low, low), high: max(s.high, high), any: any}
+}
+
+// meets tells whether an access of the span, from base, can be at one of the
+// addresses of w.
+func (s span) meets(base uint64, w window) bool {
+	if s.none {
+		return false
+	}
+	return s.any || s.low <= w.offset(base)+w.width && s.high >= w.offset(base)
+}
+
+// window is the addresses from low to low+width.
+type window struct {
+	low   uint64
+	width int64
+}
+
+func (w window) offset(base uint64) int64 { return int64(w.low - base) }
+
+func (w window) has(addr uint64) bool { return addr-w.low <= uint64(w.width) }
+
+// covers tells whether some access can be at one of the addresses of w.
+func (b *addrBounds) covers(w window) bool {
+	return w.has(b.x.first) || b.rules[b.x.g.Start()].meets(b.x.first, w)
+}
+
+// last finds the last access with an ordinal below limit at one of the
+// addresses of w.
+func (b *addrBounds) last(limit uint64, w window) (ordinal, addr uint64, ok bool, err error) {
+	x := b.x
+	s := search{b: b, limit: limit, w: w, left: maxSearch}
+	if limit > x.lead+1 {
+		if ordinal, addr, ok = s.rule(x.g.Start(), x.first, x.lead+1); ok || s.left <= 0 {
+			if !ok {
+				err = ErrSearch
+			}
+			return ordinal, addr, ok, err
+		}
+	}
+	if limit > x.lead && w.has(x.first) {
+		return x.lead, x.first, true, nil
+	}
+	return 0, 0, false, nil
+}
+
+type search struct {
+	b     *addrBounds
+	limit uint64
+	w     window
+	left  int
+}
+
+// rule searches the string of r, whose first access has the ordinal at and
+// follows one at the address base.
+func (s *search) rule(r wpp.Rule, base, at uint64) (ordinal, addr uint64, ok bool) {
+	x := s.b.x
+	body := x.g.Body(r)
+	counts, diffs := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]]
+	i := sort.Search(len(body), func(i int) bool { return at+counts[i] >= s.limit })
+	for i--; i >= 0 && s.left > 0; i-- {
+		s.left--
+		from, first := base+diffs[i], at+counts[i]
+		if !s.b.of(body[i]).meets(from, s.w) {
+			continue
+		}
+		if body[i].IsRule() {
+			ordinal, addr, ok = s.rule(body[i].Rule(), from, first)
+		} else {
+			ordinal, addr, ok = s.term(x.terms[body[i].Terminal()], from, first)
+		}
+		if ok {
+			return ordinal, addr, true
+		}
+	}
+	return 0, 0, false
+}
+
+// term searches a run of equal differences: the last k from 1 to its count
+// with from + k·diff in the window.
+func (s *search) term(t addrTerm, from, first uint64) (ordinal, addr uint64, ok bool) {
+	n := min(t.count, s.limit-first)
+	if n == 0 || t.skip {
+		return 0, 0, false
+	}
+	k := n
+	if t.diff != 0 {
+		low, high, step := s.w.offset(from), s.w.offset(from)+s.w.width, t.diff
+		if step < 0 {
+			low, high, step = -high, -low, -step
+		}
+		if high < step {
+			return 0, 0, false
+		}
+		k = min(n, uint64(high/step))
+		if int64(k)*step < low {
+			return 0, 0, false
+		}
+	} else if !s.w.has(from) {
+		return 0, 0, false
+	}
+	return first + k - 1, from + k*uint64(t.diff), true
+}
