@@ -204,6 +204,15 @@ func (h *Hart) keepLoad() {
 	rec.batch.Events = append(rec.batch.Events, e)
 }
 
+// version is what is known of a granule with atomic variables.
+type version struct {
+	writes uint64 // how many there were
+	bytes  uint8  // that atomic accesses touched
+}
+
+// touched gives the bytes of its granule that e touches.
+func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ granuleMask)) }
+
 // location tells atomic accesses apart for elision: bytes at an address.
 func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
 
@@ -212,31 +221,32 @@ func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
 // from the same bytes last. It counts as acquired from then on.
 func (h *Hart) acquires(e event.Event) bool {
 	g := e.Obj & granuleMask
-	version := h.m.versions[g]
-	if seen, ever := h.seen[location(e)]; ever && seen == version {
+	v := h.m.versions[g]
+	if seen, ever := h.seen[location(e)]; ever && seen == v.writes {
 		return false
 	}
-	h.seen[location(e)] = version
-	if version == 0 {
-		h.m.versions[g] = 0 // an atomic variable from now on
-	}
+	h.seen[location(e)] = v.writes
+	v.bytes |= touched(e)
+	h.m.versions[g] = v
 	return true
 }
 
-// atomicWrite emits the event of an atomic access that wrote, and begins a new
-// version of its granule. What the thread itself wrote holds nothing new for
-// it, provided that it held nothing new before.
+// atomicWrite emits the event of an atomic access that wrote, and counts it.
+// What the thread itself wrote holds nothing new for it, provided that it held
+// nothing new before.
 func (h *Hart) atomicWrite(e event.Event) {
 	if !h.recording {
 		return
 	}
-	g := e.Obj & granuleMask
-	version := h.m.versions[g]
-	seen, ever := h.seen[location(e)]
-	upToDate := ever && seen == version || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
 	h.m.rec.event(h, e)
-	h.m.versions[g] = version + 1
+	g := e.Obj & granuleMask
+	v := h.m.versions[g]
+	seen, ever := h.seen[location(e)]
+	upToDate := ever && seen == v.writes || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
+	v.writes++
+	v.bytes |= touched(e)
+	h.m.versions[g] = v
 	if upToDate {
-		h.seen[location(e)] = version + 1
+		h.seen[location(e)] = v.writes
 	}
 }

@@ -74,19 +74,20 @@ func (r *recorder) capture(h *Hart) {
 func (h *Hart) captureAccess(site event.Site, addr uint64) {
 	e := event.Event{Kind: event.AtomicLoad, Size: uint32(site.Size), PC: site.PC, Obj: addr}
 	g := addr & granuleMask
-	version, atomic := h.m.versions[g]
-	if !atomic {
+	v, atomic := h.m.versions[g]
+	if !atomic || v.bytes&touched(e) == 0 {
 		return
 	}
 	if site.Access == event.Write {
 		e.Kind = event.AtomicStore
-		h.m.versions[g] = version + 1
+		v.writes++
+		h.m.versions[g] = v
 		h.m.rec.append(h, e)
 		return
 	}
-	if last, ever := h.relaxed[location(e)]; ever && last == version || version == 0 {
+	if last, ever := h.relaxed[location(e)]; ever && last == v.writes || v.writes == 0 {
 		return
 	}
-	h.relaxed[location(e)] = version
+	h.relaxed[location(e)] = v.writes
 	h.m.rec.append(h, e)
 }

@@ -21,7 +21,7 @@ type Machine struct {
 
 	harts    []*Hart // that are alive, in order of their ids
 	threads  event.ThreadID
-	versions map[uint64]uint64 // of atomic granules: how often they were written
+	versions map[uint64]version // of granules with atomic variables
 
 	ended       bool
 	result      Result
@@ -43,7 +43,7 @@ func New(cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg:      cfg,
 		space:    mem.New(mem.Config{MaxBytes: cfg.MaxMemory}),
-		versions: map[uint64]uint64{},
+		versions: map[uint64]version{},
 		code:     codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
 	}
 	if cfg.Hooks != nil {

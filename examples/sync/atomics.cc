@@ -327,11 +327,11 @@ PAIR(seqlock, "seqlock with relaxed data and fences")
 			unsigned v = seqlock_version.load(memory_order_relaxed);
 			seqlock_version.store(v + 1, memory_order_relaxed);
 			atomic_thread_fence(memory_order_release);
-			if (broken)
-				seqlock_x = i;
 			seqlock_a.store(i, memory_order_relaxed);
 			seqlock_b.store(i, memory_order_relaxed);
 			seqlock_version.store(v + 2, memory_order_release);
+			if (broken)
+				seqlock_x = i;
 		}
 	});
 	thread reader([=] {

@@ -194,20 +194,21 @@ PAIR(weak_ptr, "std::weak_ptr::lock")
 			std::unique_lock<std::mutex> hold(m, std::defer_lock);
 			if (!broken)
 				hold.lock();
-			weak_ptr_x += *q;
+			if (!broken)
+				weak_ptr_x += *q;
 		}
+		if (broken)
+			weak_ptr_x++;
 	});
 	printf("%d\n", broken ? 0 : weak_ptr_x);
 }
 
-static int *thread_storage_x;
+static int *thread_storage_x, thread_storage_shared;
 static thread_local int thread_storage_own;
 PAIR(thread_storage, "thread_local")
 {
-	if (broken) {
-		static int thread_storage_shared;
+	if (broken)
 		thread_storage_x = &thread_storage_shared;
-	}
 	two([=](int) {
 		int *own = broken ? thread_storage_x : &thread_storage_own;
 		++*own;
@@ -282,7 +283,8 @@ PAIR(stringstream, "std::ostringstream shared by two threads")
 		std::unique_lock<std::mutex> hold(stringstream_m, std::defer_lock);
 		if (!broken)
 			hold.lock();
-		stringstream_x << 12;
+		for (int i = 0; i < 5; i++)
+			stringstream_x << 12;
 	});
 	printf("%zu\n", broken ? 0 : stringstream_x.str().size());
 }

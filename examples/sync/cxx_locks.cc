@@ -303,11 +303,14 @@ PAIR(semaphore, "std::counting_semaphore, binary_semaphore")
 				many.acquire();
 			else
 				one.acquire();
-			semaphore_x++;
+			if (!broken)
+				semaphore_x++;
 			if (broken)
 				many.release();
 			else
 				one.release();
+			if (broken)
+				semaphore_x++;
 		}
 	});
 	printf("%d\n", broken ? 0 : semaphore_x);

@@ -48,9 +48,10 @@ func (b *Block) Sites() []event.Site {
 //   - a plain integer load directly followed by a FENCE with R among its
 //     predecessors and R and W among its successors: how gcc writes an acquire
 //     load (EndAtomic, after the load);
-//   - a plain integer store directly preceded in memory by a FENCE with R and W
-//     among its predecessors and W among its successors: a release store
-//     (EndAtomic). The bytes decide, not how the store was reached, so that it
+//   - a plain integer store preceded in memory by a FENCE with R and W among its
+//     predecessors and W among its successors, with at most a few instructions
+//     between them that touch registers only: a release store (EndAtomic; but see
+//     releases). The bytes decide, not how the store was reached, so that it
 //     is the same in every block that it stands in. A FENCE that follows a
 //     store like that one belongs to it (a sequentially consistent store) and
 //     makes no release store of what comes next.
@@ -118,7 +119,8 @@ func fetch(code Code, pc uint64) (Inst, bool) {
 // release store.
 func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 	if access == event.Write {
-		return releases(code, pc)
+		_, size, _ := i.Mem()
+		return releases(code, pc, size)
 	}
 	next, ok := fetch(code, pc+uint64(i.Len))
 	if !ok {
@@ -128,16 +130,54 @@ func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 	return ok && pred&FenceR != 0 && succ&(FenceR|FenceW) == FenceR|FenceW
 }
 
-// releases tells whether the four bytes before pc are a FENCE that orders all
-// earlier accesses before later writes, and that is not the second half of a
-// sequentially consistent store.
-func releases(code Code, pc uint64) bool {
+// maxBetween bounds the instructions that a compiler's scheduler may have moved
+// between a fence and its store.
+const maxBetween = 3
+
+// releases tells whether a store of size bytes at pc stands behind a FENCE that
+// makes it a release store. That is one that orders all earlier accesses before
+// later writes; a full fence does so for stores of one or two bytes only (gcc
+// before version 14 uses amoswap for wider ones), and none does that is itself
+// the second half of a sequentially consistent store.
+func releases(code Code, pc uint64, size uint8) bool { return fenceBehind(code, pc, size, maxBetween) }
+
+func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
+	if f, ok := fenceAt(code, pc-4); ok {
+		pred, succ, _ := f.Fence()
+		return pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0 &&
+			(succ&FenceR == 0 || size <= 2) && !storeEnds(code, pc-4)
+	}
+	if between == 0 {
+		return false
+	}
+	for _, n := range []uint8{2, 4} {
+		low, ok := code(pc - uint64(n))
+		if !ok || Len(low) != n {
+			continue
+		}
+		if i, ok := fetch(code, pc-uint64(n)); ok && i.computes() && fenceBehind(code, pc-uint64(n), size, between-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// computes tells instructions that only change registers.
+func (i Inst) computes() bool {
+	_, _, access := i.Mem()
+	return i.Op != OpInvalid && i.End() == event.EndFall && !access && !i.Atomic() &&
+		i.Op != OpFENCE && i.Op != OpFENCEI && !(i.Op >= OpCSRRW && i.Op <= OpCSRRCI)
+}
+
+// precedes tells whether a FENCE stands right before pc that orders all earlier
+// accesses before later writes: part of the AMO or LR at pc.
+func precedes(code Code, pc uint64) bool {
 	f, ok := fenceAt(code, pc-4)
 	if !ok {
 		return false
 	}
 	pred, succ, _ := f.Fence()
-	return pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0 && !storeEnds(code, pc-4)
+	return pred&(FenceR|FenceW) == FenceR|FenceW && succ&FenceW != 0
 }
 
 // fenceAt decodes the FENCE at pc.
@@ -195,15 +235,23 @@ func alone(code Code, pc uint64, i Inst) event.Mode {
 	if load, at, ok := before(code, pc, event.Read); ok && fenced(code, at, load, event.Read) && !load.float() {
 		return 0 // an acquire load
 	}
-	next, ok := fetch(code, pc+4)
-	if !ok {
-		return m
-	}
-	if next.Atomic() {
+	at := pc + 4
+	next, ok := fetch(code, at)
+	if ok && next.Atomic() {
 		return 0
 	}
-	if access, _, plain := next.Mem(); plain && !next.float() && fenced(code, pc+4, next, access) {
-		return 0 // a release store, or a sequentially consistent load
+	if access, _, plain := next.Mem(); ok && plain && access == event.Read && !next.float() && fenced(code, at, next, access) {
+		return 0 // a sequentially consistent load
+	}
+	for range maxBetween {
+		if !ok || !next.computes() {
+			break
+		}
+		at += uint64(next.Len)
+		next, ok = fetch(code, at)
+	}
+	if access, _, plain := next.Mem(); ok && plain && access == event.Write && !next.float() && fenced(code, at, next, access) {
+		return 0 // a release store
 	}
 	return m
 }
@@ -219,7 +267,7 @@ func mode(code Code, pc uint64, i Inst) (m event.Mode) {
 	if i.Aq {
 		m |= event.Acquire
 	}
-	if i.Rl || releases(code, pc) {
+	if i.Rl || precedes(code, pc) {
 		m |= event.Release
 	}
 	return m
