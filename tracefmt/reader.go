@@ -52,9 +52,7 @@ func NewReader(r io.ReaderAt, size int64, opts ReaderOptions) (*Reader, error) {
 		t.complete = true
 		return t, nil
 	}
-	if err := t.salvage(); err != nil {
-		return nil, err
-	}
+	t.salvage()
 	return t, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // salvage walks the blocks from the front and stops at the first that is cut
 // or damaged. Payloads are only checksummed here, in constant memory.
-func (t *Reader) salvage() error {
+func (t *Reader) salvage() {
 	in := bufio.NewReaderSize(io.NewSectionReader(t.r, headerSize, max(0, t.size-headerSize)), 1<<16)
 	at := int64(headerSize)
 	sum := crc32.New(castagnoli)
@@ -37,7 +37,6 @@ func (t *Reader) salvage() error {
 		}
 	}
 	t.blocks, t.epochs = kept, epochs
-	return nil
 }
 
 // committed counts the epochs that are closed in order, each with as many

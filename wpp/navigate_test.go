@@ -372,9 +372,10 @@ func BenchmarkEnclosing(b *testing.B) {
 		if x == 2 && depth == 0 {
 			continue
 		}
-		if x == 1 {
+		switch x {
+		case 1:
 			depth++
-		} else if x == 2 {
+		case 2:
 			depth--
 		}
 		s = append(s, x)

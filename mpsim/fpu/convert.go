@@ -27,7 +27,7 @@ func (f format) toInt(v uint64, width uint, unsigned bool, rm uint8, fl *uint8) 
 	}
 	magnitude, inexact := n.sig, false
 	if n.exp < 63 {
-		magnitude, inexact = roundOff(n.sig, uint(63-n.exp), n.neg, false, rm)
+		magnitude, inexact = roundOff(n.sig, uint(63-n.exp), n.neg, rm)
 	}
 	switch {
 	case n.neg && magnitude > least:

@@ -89,20 +89,19 @@ func increments(rm uint8, neg, odd, half, rest bool) bool {
 	return half && (rest || odd)
 }
 
-// roundOff drops the low n bits (n ≥ 1) of sig under rm. more says that the
-// exact value is a little larger in magnitude than sig.
-func roundOff(sig uint64, n uint, neg, more bool, rm uint8) (kept uint64, inexact bool) {
-	var half bool
+// roundOff drops the low n bits (n ≥ 1) of sig under rm.
+func roundOff(sig uint64, n uint, neg bool, rm uint8) (kept uint64, inexact bool) {
+	var half, more bool
 	switch {
 	case n > 64:
-		more = more || sig != 0
+		more = sig != 0
 	case n == 64:
 		half = sig>>63 != 0
-		more = more || sig<<1 != 0
+		more = sig<<1 != 0
 	default:
 		kept = sig >> n
 		half = sig>>(n-1)&1 != 0
-		more = more || sig&(1<<(n-1)-1) != 0
+		more = sig&(1<<(n-1)-1) != 0
 	}
 	if increments(rm, neg, kept&1 != 0, half, more) {
 		kept++
@@ -119,7 +118,7 @@ func (f format) pack(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uint64 
 	if exp < least {
 		return f.packTiny(neg, exp, sig, rm, fl)
 	}
-	kept, inexact := roundOff(sig, drop, neg, false, rm)
+	kept, inexact := roundOff(sig, drop, neg, rm)
 	if inexact {
 		*fl |= NX
 	}
@@ -145,11 +144,11 @@ func (f format) packTiny(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uin
 	least := 1 - f.bias
 	tiny := true
 	if exp == least-1 {
-		full, _ := roundOff(sig, drop, neg, false, rm)
+		full, _ := roundOff(sig, drop, neg, rm)
 		tiny = full>>(f.frac+1) == 0
 	}
 	// A carry out of the fraction makes the encoding of the least normal number.
-	kept, inexact := roundOff(sig, drop+uint(least-exp), neg, false, rm)
+	kept, inexact := roundOff(sig, drop+uint(least-exp), neg, rm)
 	if inexact {
 		*fl |= NX
 		if tiny {

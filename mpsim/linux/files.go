@@ -168,7 +168,8 @@ const (
 
 // statAt looks up what newfstatat and statx name.
 func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
-	name, e := "", int64(0)
+	var name string
+	var e int64
 	if addr != 0 || flags&atEmptyPath == 0 {
 		if name, e = c.pathArg(addr); e != 0 {
 			return stat{}, e
@@ -261,7 +262,7 @@ func (c *call) readlinkat() int64 {
 	if int64(c.arg[3]) <= 0 {
 		return -EINVAL
 	}
-	target := ""
+	var target string
 	n, covered := c.vfs.inMemory(name)
 	if fd, ok := descriptorName(name); ok && strings.HasPrefix(name, "/proc") {
 		f, e := c.files.get(fd)

@@ -97,7 +97,7 @@ func TestFutexWakeOp(t *testing.T) {
 	g.blocks(a, sysFutex, one, futexWait, 0, 0)
 	g.blocks(b, sysFutex, two, futexWait, 0, 0)
 	// *two += 5; wake one; wake two if the old value was 0.
-	g.want(2, g.main, sysFutex, one, futexWakeOp, 1, 1, two, 1<<28|0<<24|5<<12|0)
+	g.want(2, g.main, sysFutex, one, futexWakeOp, 1, 1, two, 1<<28|5<<12)
 	g.woken(a, b)
 	if v := g.get32(two); v != 5 {
 		t.Fatalf("the word is %d", v)

@@ -175,7 +175,7 @@ const (
 )
 
 // hwcap says I, M, A, F, D and C, a bit a letter.
-const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1<<('A'-'A') | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
+const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1 | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
 
 // startStack maps the main stack, writes arguments, environment and auxiliary
 // vector to its top, and gives the first registers.

@@ -15,7 +15,6 @@ type model struct {
 type modelPage struct {
 	prot Prot
 	data byte // the one byte that the test writes to
-	hit  bool
 }
 
 const (

@@ -28,38 +28,38 @@ const (
 type Kind uint8
 
 const (
-	None         Kind = iota
-	ThreadStart       // first event of a thread. Obj: parent thread id; Arg: tp. Orders after the parent's Create
-	ThreadEnd         // last event of a thread
-	Create            // Obj: child thread id
-	Join              // Obj: joined thread id. Orders after its ThreadEnd
-	Detach            // Obj: thread id
-	StackMap          // the new thread's stack. Obj: lowest address; Arg: bytes. Follows ThreadStart at once
-	MutexLock         // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted when the lock is held
-	MutexUnlock       // Emitted before the lock is given up
-	ReadLock          // Obj: address of the rwlock
-	ReadUnlock        //
-	WriteLock         //
-	WriteUnlock       //
-	BarrierEnter      // Obj: address; Arg: generation (0, 1, …) of that barrier
-	BarrierLeave      // Orders after every BarrierEnter of the same Obj and Arg
-	CondWait          // Obj: address of the condition variable; Arg: mutex. Around it stand MutexUnlock and MutexLock
-	CondSignal        // Obj: address. Orders nothing by itself, as in POSIX
-	CondBroadcast     //
-	SemWait           // Obj: address. Orders after earlier SemPost of Obj
-	SemPost           //
-	OnceDone          // Obj: address of the once control: the initialisation has run
-	OnceSeen          // the call found it done. Orders after OnceDone
-	AtomicLoad        // Obj: address; Size; Mode
-	AtomicStore       //
-	AtomicRMW         // AMO, or a successful SC together with its LR
-	Fence             // a fence that is not part of an atomic access; Mode
-	Alloc             // Obj: address; Arg: bytes
-	Free              // Obj: address; Arg: bytes of the block (0: unknown)
-	Map               // mmap as the program itself called it. Obj: address; Arg: bytes
-	Unmap             //
-	Init              // a sync object was initialised. Obj: address; Arg: Kind that locks or waits on it
-	Destroy           // Obj: address
+	None          Kind = iota
+	ThreadStart        // first event of a thread. Obj: parent thread id; Arg: tp. Orders after the parent's Create
+	ThreadEnd          // last event of a thread
+	Create             // Obj: child thread id
+	Join               // Obj: joined thread id. Orders after its ThreadEnd
+	Detach             // Obj: thread id
+	StackMap           // the new thread's stack. Obj: lowest address; Arg: bytes. Follows ThreadStart at once
+	MutexLock          // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted when the lock is held
+	MutexUnlock        // Emitted before the lock is given up
+	ReadLock           // Obj: address of the rwlock
+	ReadUnlock         //
+	WriteLock          //
+	WriteUnlock        //
+	BarrierEnter       // Obj: address; Arg: generation (0, 1, …) of that barrier
+	BarrierLeave       // Orders after every BarrierEnter of the same Obj and Arg
+	CondWait           // Obj: address of the condition variable; Arg: mutex. Around it stand MutexUnlock and MutexLock
+	CondSignal         // Obj: address. Orders nothing by itself, as in POSIX
+	CondBroadcast      //
+	SemWait            // Obj: address. Orders after earlier SemPost of Obj
+	SemPost            //
+	OnceDone           // Obj: address of the once control: the initialisation has run
+	OnceSeen           // the call found it done. Orders after OnceDone
+	AtomicLoad         // Obj: address; Size; Mode
+	AtomicStore        //
+	AtomicRMW          // AMO, or a successful SC together with its LR
+	Fence              // a fence that is not part of an atomic access; Mode
+	Alloc              // Obj: address; Arg: bytes
+	Free               // Obj: address; Arg: bytes of the block (0: unknown)
+	Map                // mmap as the program itself called it. Obj: address; Arg: bytes
+	Unmap              //
+	Init               // a sync object was initialised. Obj: address; Arg: Kind that locks or waits on it
+	Destroy            // Obj: address
 	NumKinds
 )
 

@@ -165,7 +165,7 @@ func (s *sweep) markLeaders() {
 // analyse finds a function's blocks, edges and path numbers.
 func (p *Program) analyse(f *Function) body {
 	s := p.decode(f)
-	s.tables = p.jumpTables(f, s)
+	s.tables = p.jumpTables(s)
 	s.markLeaders()
 	var body body
 	var first []int // of each block, its first instruction

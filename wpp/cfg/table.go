@@ -61,7 +61,7 @@ type tracker struct {
 
 // jumpTables finds the targets of the function's indirect jumps, by the index
 // of the jump; each target once, in order of address.
-func (p *Program) jumpTables(f *Function, s *sweep) map[int][]uint64 {
+func (p *Program) jumpTables(s *sweep) map[int][]uint64 {
 	if !slices.ContainsFunc(s.insts, func(i inst) bool { return i.end == event.EndIndirect }) {
 		return nil
 	}
