@@ -24,6 +24,8 @@ type jsonReport struct {
 	Trace   jsonTrace   `json:"trace"`
 	Summary jsonSummary `json:"summary"`
 	Races   []jsonRace  `json:"races"`
+
+	Exploration any `json:"exploration,omitempty"`
 }
 
 type jsonTool struct {
@@ -56,6 +58,8 @@ type jsonRace struct {
 	ArtifactOf  []string      `json:"artifact_of"`
 	Location    jsonLocation  `json:"location"`
 	Accesses    [2]jsonAccess `json:"accesses"`
+	Seeds       []uint64      `json:"seeds,omitempty"`
+	Trace       string        `json:"trace,omitempty"`
 }
 
 type jsonLocation struct {
@@ -101,7 +105,11 @@ type jsonLock struct {
 
 // WriteJSON writes the report in its JSON form, version 1, as
 // docs/races.schema.json describes it, indented by two spaces.
-func (r *Report) WriteJSON(w io.Writer) error {
+func (r *Report) WriteJSON(w io.Writer) error { return r.WriteJSONWith(w, nil) }
+
+// WriteJSONWith is WriteJSON with a member "exploration" about the runs of a
+// merged report.
+func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	out := jsonReport{
 		Version: JSONVersion,
 		Tool:    jsonTool{"hindsight", r.Info.Version},
@@ -109,6 +117,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			Instructions: r.Info.Instructions, Seed: r.Info.Seed, Complete: r.Info.Complete},
 		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Suppressed: len(r.Suppressed)},
 		Races:   make([]jsonRace, len(r.Races)),
+
+		Exploration: exploration,
 	}
 	for i := range r.Races {
 		out.Races[i] = jsonOf(&r.Races[i])
@@ -121,7 +131,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{},
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace,
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Freed: l.Freed}}
 	switch l.Kind {

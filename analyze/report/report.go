@@ -37,6 +37,7 @@ type Info struct {
 	Instructions uint64
 	Seed         uint64
 	Complete     bool // the recording was closed well
+	Runs         int  // that were merged; 0 for the report of one run
 }
 
 // Frame is a line of a call stack.
@@ -93,6 +94,12 @@ type Race struct {
 	Dynamic  uint64    // dynamic pairs
 	Accesses [2]Access // of the first instance, the later one first
 	Location Location
+	// Seeds, of a merged report, are those of the runs that show the race, in
+	// ascending order; Trace is the file of the run that is shown.
+	Seeds []uint64
+	Trace string
+
+	from *Report // of which run it is; nil for the report that it is in
 }
 
 // Mutex is a lock that some side of a race held.

@@ -39,6 +39,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	for i := range r.Races {
 		g := &t.groups[t.heads[r.Races[i].Group]]
 		g.pairs++
+		g.seeds = append(g.seeds, r.Races[i].Seeds...)
 		if g.dynamic += r.Races[i].Dynamic; g.dynamic < r.Races[i].Dynamic {
 			g.dynamic = ^uint64(0)
 		}
@@ -59,11 +60,13 @@ type groupOf struct {
 	lead    *Race
 	pairs   uint64
 	dynamic uint64
+	seeds   []uint64 // of a merged report: of all races of the group, as they come
 }
 
 // text is a report being written.
 type text struct {
 	rep    *Report
+	run    *Report // of the race being written
 	opts   TextOptions
 	out    strings.Builder
 	groups []groupOf
@@ -91,6 +94,10 @@ func (t *text) group(g *groupOf) {
 		times += "; first instance shown)"
 	}
 	t.printf("%s\n%s%s\n", rule, t.emphasis(31, "WARNING: hindsight: data race"), times)
+	if t.run = r.from; t.run == nil {
+		t.run = t.rep
+	}
+	t.seenWith(g)
 	for i := range r.Accesses {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
@@ -220,8 +227,8 @@ func (t *text) locks(r *Race) (names []string) {
 }
 
 func (t *text) mutex(name string) {
-	for i := range t.rep.Mutexes {
-		m := &t.rep.Mutexes[i]
+	for i := range t.run.Mutexes {
+		m := &t.run.Mutexes[i]
 		if m.Name != name {
 			continue
 		}
@@ -245,7 +252,7 @@ func (t *text) threads(r *Race) (ids []event.ThreadID) {
 	seen := map[event.ThreadID]bool{}
 	add := func(id event.ThreadID) {
 		for {
-			th, known := t.rep.Threads[id]
+			th, known := t.run.Threads[id]
 			if !known || seen[id] || !th.HasParent {
 				return
 			}
@@ -263,7 +270,7 @@ func (t *text) threads(r *Race) (ids []event.ThreadID) {
 }
 
 func (t *text) thread(id event.ThreadID) {
-	th := t.rep.Threads[id]
+	th := t.run.Threads[id]
 	state := "running"
 	if th.Finished {
 		state = "finished"

@@ -69,13 +69,9 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err := checkFormat(f.format, "text", "json"); err != nil {
 		return 0, err
 	}
-	var opts race.Options
-	switch f.atomics {
-	case "relaxed":
-	case "strict":
-		opts.Atomics = race.Strict
-	default:
-		return 0, fmt.Errorf("--atomics %q: want relaxed or strict", f.atomics)
+	opts, err := f.options()
+	if err != nil {
+		return 0, err
 	}
 	suppressions, err := readSuppressions(f.suppressions)
 	if err != nil {
@@ -102,6 +98,19 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		}
 	}
 	return len(rep.Races), nil
+}
+
+// options are those of the analysis.
+func (f *racesFlags) options() (race.Options, error) {
+	var opts race.Options
+	switch f.atomics {
+	case "relaxed":
+	case "strict":
+		opts.Atomics = race.Strict
+	default:
+		return opts, fmt.Errorf("--atomics %q: want relaxed or strict", f.atomics)
+	}
+	return opts, nil
 }
 
 // write puts the report on standard output or into the file of -o.

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Part is what one run contributes to a merged report.
+type Part struct {
+	Report *Report
+	// Races are the fingerprints of the races that this run shows for all the
+	// runs that have them.
+	Races map[string]bool
+}
+
+// Merge makes one report of several runs of a program, with each race once: as
+// the part that has it in Races shows it, with the seeds of all runs in which
+// it was seen. The result depends on nothing but the order of the parts and on
+// the seeds, which are sorted here.
+//
+// Counts of dynamic pairs are those of the run that is shown. Mutexes and
+// threads have the names that they had in that run.
+func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
+	out := &Report{Info: info}
+	for _, p := range parts {
+		for i := range p.Report.Races {
+			r := p.Report.Races[i]
+			if !p.Races[r.Fingerprint] {
+				continue
+			}
+			r.ID = fmt.Sprintf("R%d", len(out.Races)+1)
+			r.Seeds = slices.Sorted(slices.Values(seeds[r.Fingerprint]))
+			r.Trace = p.Report.Info.File
+			r.from = p.Report
+			out.Races = append(out.Races, r)
+			if out.Dynamic += r.Dynamic; out.Dynamic < r.Dynamic {
+				out.Dynamic = math.MaxUint64
+			}
+		}
+		for i := range p.Report.Suppressed {
+			if r := &p.Report.Suppressed[i]; !slices.ContainsFunc(out.Suppressed, func(o Race) bool { return o.Fingerprint == r.Fingerprint }) {
+				out.Suppressed = append(out.Suppressed, *r)
+			}
+		}
+	}
+	group(out.Races)
+	return out
+}
+
+// shownSeeds is how many seeds a line of text names.
+const shownSeeds = 8
+
+// SeedsText names seeds, the first few when they are many.
+func SeedsText(seeds []uint64) string {
+	var b strings.Builder
+	for i, s := range seeds {
+		if i == shownSeeds && len(seeds) > shownSeeds+1 {
+			b.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d", s)
+	}
+	return b.String()
+}
+
+// seenWith is the line about the runs that show a group.
+func (t *text) seenWith(g *groupOf) {
+	if t.rep.Info.Runs == 0 {
+		return
+	}
+	seeds := slices.Compact(slices.Sorted(slices.Values(g.seeds)))
+	noun := "seeds"
+	if len(seeds) == 1 {
+		noun = "seed"
+	}
+	t.printf("  Seen with %s %s (%d of %s); shown as in %s\n\n", noun, SeedsText(seeds), len(seeds),
+		plural(uint64(t.rep.Info.Runs), "run", "runs"), g.lead.Trace)
+}

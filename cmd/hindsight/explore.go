@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/report"
+	"hindsight/mpsim"
+)
+
+// Limits of the runs of an exploration, when no others are given: many run at
+// once, and one that never ends must not hold up the others.
+const (
+	exploreInsts  = 1_000_000_000
+	exploreMemory = 1 << 30
+)
+
+// exploreFlags are the flags of `hindsight explore`.
+type exploreFlags struct {
+	guestFlags
+	races  racesFlags
+	runs   int
+	jobs   int
+	seed   uint64
+	until  bool
+	dir    string
+	resume bool
+	show   bool
+}
+
+func newExplore(std streams) *cobra.Command {
+	var f exploreFlags
+	cmd := &cobra.Command{
+		Use:   "explore [flags] PROGRAM [ARGS…]",
+		Short: "Run a program under many schedules, report all races and outcomes",
+		Long: `explore runs PROGRAM under many seeds, several at a time, and reports each race
+once with the seeds that show it, and the ways in which the runs ended: exit
+status, deadlock, fault, different output. The traces of the first seed for each
+race, deadlock and fault are kept in the directory of -o; any other seed can be
+run again with ` + "`hindsight run`" + ` and the same --sched and --depth.
+
+The report is the same for any number of jobs. An exploration that was
+interrupted, or that is to have more runs, goes on with --resume.
+
+The guest's standard input is empty unless --stdin is given. Each run is limited
+to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status is
+66 when a race was seen, 130 when there is none yet and it was interrupted.`,
+		Example: `  hindsight explore ./bank
+  hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
+  hindsight explore --until-race --format json ./bank
+  hindsight explore --runs 2000 --resume ./bank       # 1000 more`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.explore(cmd.Context(), std, args) },
+	}
+	f.add(cmd)
+	f.limits.add(cmd, exploreInsts, exploreMemory)
+	flags := cmd.Flags()
+	flags.IntVar(&f.runs, "runs", 100, "runs to make")
+	flags.Uint64Var(&f.seed, "seed", 1, "the `FIRST` seed; each run has the next one")
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "runs at a time")
+	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
+	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory)")
+	flags.BoolVar(&f.resume, "resume", false, "go on with the exploration that is in the directory")
+	flags.BoolVar(&f.show, "show-output", false, "show what the runs write, on standard error")
+	flags.StringVar(&f.races.format, "format", "text", "text or json")
+	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
+	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
+	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
+	complete(cmd, "format", "text", "json")
+	complete(cmd, "atomics", "relaxed", "strict")
+	complete(cmd, "color", "auto", "always", "never")
+	return cmd
+}
+
+// explore does the command.
+func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) error {
+	e, what, err := f.exploration(args)
+	if err != nil {
+		return err
+	}
+	state, runs, err := openState(e.dir, what, f.resume)
+	if err != nil {
+		return err
+	}
+	defer state.close()
+	e.state = state
+	if err := e.restore(runs); err != nil {
+		return err
+	}
+	if f.show {
+		e.show = std.err
+	}
+	clear := func() {}
+	if isTerminal(std.err) {
+		e.progress, clear = progressLine(std.err, f.runs)
+	}
+	err = e.explore(ctx)
+	clear()
+	if err != nil {
+		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, plural(uint64(len(e.done)), "run"))
+	}
+	// What was seen is worth reporting, interrupted or not.
+	return f.report(context.WithoutCancel(ctx), std, e, args, ctx.Err() != nil)
+}
+
+// exploration checks the flags.
+func (f *exploreFlags) exploration(args []string) (*exploration, explored, error) {
+	var what explored
+	if err := checkFormat(f.races.format, "text", "json"); err != nil {
+		return nil, what, err
+	}
+	if f.runs < 1 {
+		return nil, what, fmt.Errorf("--runs %d: want 1 or more", f.runs)
+	}
+	if f.jobs < 1 {
+		return nil, what, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
+	}
+	if f.seed+uint64(f.runs) < f.seed {
+		return nil, what, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
+	}
+	r, err := f.recording(args)
+	if err != nil {
+		return nil, what, err
+	}
+	r.Mode, r.Keep, r.Alphabet = "cdr", "all", "path"
+	opts, err := f.races.options()
+	if err != nil {
+		return nil, what, err
+	}
+	var input []byte
+	if f.stdin != "" {
+		if input, err = os.ReadFile(f.stdin); err != nil {
+			return nil, what, err
+		}
+	}
+	var rules bytes.Buffer
+	for _, name := range f.races.suppressions {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, what, err
+		}
+		fmt.Fprintf(&rules, "%d\n%s", len(text), text)
+	}
+	if f.dir == "" {
+		f.dir = filepath.Base(args[0]) + ".explore"
+	}
+	what = explored{
+		Tool: version(), Program: digest(r.Image.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root,
+		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
+		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads,
+		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,
+	}
+	if r.Policy == mpsim.PCT {
+		what.Depth = r.Depth
+	}
+	return &exploration{
+		run: *r, input: input, dir: f.dir, first: f.seed, runs: f.runs, jobs: f.jobs, until: f.until, opts: opts,
+		rules: func() (*report.Suppressions, error) { return readSuppressions(f.races.suppressions) },
+		done:  map[uint64]*explorationRun{}, kept: map[uint64]bool{},
+	}, what, nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// restore takes over what an exploration had done before. A run whose trace is
+// needed and gone is made again.
+func (e *exploration) restore(runs []explorationRun) error {
+	e.limit = uint64(e.runs)
+	for i := range runs {
+		r := &runs[i]
+		e.done[r.Seed] = r
+	}
+	for _, r := range e.inOrder() {
+		e.stopAt(r)
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(e.dir), "seed*.hst"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		var seed uint64
+		if _, err := fmt.Sscanf(filepath.Base(name), "seed%d.hst", &seed); err == nil && name == e.tracePath(seed) {
+			e.kept[seed] = true
+		}
+	}
+	for again := true; again; {
+		again = false
+		for seed := range e.toKeep() {
+			if !e.kept[seed] {
+				delete(e.done, seed)
+				again = true
+			}
+		}
+	}
+	return e.prune(e.toKeep())
+}
+
+// escapeGlob makes a pattern that matches a path literally.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// report merges what the kept traces show and writes it.
+func (f *exploreFlags) report(ctx context.Context, std streams, e *exploration, args []string, interrupted bool) error {
+	rep, err := e.merged(ctx, interrupted)
+	if err != nil {
+		return err
+	}
+	x := e.describe(f, interrupted)
+	if f.races.format == "json" {
+		err = rep.WriteJSONWith(std.out, x)
+	} else {
+		color := f.races.color == "always" || f.races.color == "auto" && isTerminal(std.out)
+		if err = rep.WriteText(std.out, report.TextOptions{Color: color}); err == nil {
+			err = x.text(std.out, f.guestCommand(args))
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case interrupted:
+		fmt.Fprintf(std.err, "hindsight: interrupted after %d of %s; --resume makes the others\n", x.Runs, plural(uint64(f.runs), "run"))
+		if len(rep.Races) == 0 {
+			return exitStatus(exitInterrupted)
+		}
+	}
+	if len(rep.Races) > 0 {
+		return exitStatus(exitRaces)
+	}
+	return nil
+}
+
+// merged is the report of all runs, from the traces that were kept.
+func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Report, error) {
+	info := report.Info{Version: version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted}
+	seeds := map[string][]uint64{}
+	var parts []report.Part
+	for _, r := range e.inOrder() {
+		info.Runs++
+		info.Instructions += r.Insts
+		info.Threads = max(info.Threads, r.Threads)
+		first := map[string]bool{}
+		for _, print := range r.Races {
+			if seeds[print] == nil {
+				first[print] = true
+			}
+			seeds[print] = append(seeds[print], r.Seed)
+		}
+		if len(first) == 0 {
+			continue
+		}
+		part, err := e.reread(ctx, r.Seed)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, report.Part{Report: part, Races: first})
+	}
+	return report.Merge(info, parts, seeds), nil
+}
+
+// reread analyses a trace that was kept.
+func (e *exploration) reread(ctx context.Context, seed uint64) (*report.Report, error) {
+	name := e.tracePath(seed)
+	t, err := openTrace(name)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	rules, err := e.rules()
+	if err != nil {
+		return nil, err
+	}
+	rep, err := findRaces(ctx, t, name, e.opts, rules)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rep, nil
+}
+
+// jsonExploration is the member "exploration" of the JSON form.
+type jsonExploration struct {
+	Runs        int           `json:"runs"`
+	Planned     int           `json:"planned"`
+	Seed        uint64        `json:"seed"`
+	Schedule    string        `json:"schedule"`
+	Quantum     int           `json:"quantum"`
+	Depth       int           `json:"depth,omitempty"`
+	Interrupted bool          `json:"interrupted"`
+	Outcomes    []jsonOutcome `json:"outcomes"`
+}
+
+type jsonOutcome struct {
+	Ending  string   `json:"ending"`
+	Status  int      `json:"status"`
+	Message string   `json:"message,omitempty"`
+	Output  string   `json:"output"`
+	Seeds   []uint64 `json:"seeds"`
+	Trace   string   `json:"trace,omitempty"`
+
+	ended string
+}
+
+// describe sums up the runs and how they ended.
+func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExploration {
+	x := &jsonExploration{
+		Planned: f.runs, Seed: e.first, Schedule: e.run.Policy.String(), Quantum: e.run.Quantum,
+		Interrupted: interrupted, Outcomes: []jsonOutcome{},
+	}
+	if x.Quantum == 0 {
+		x.Quantum = mpsim.DefaultQuantum
+	}
+	if e.run.Policy == mpsim.PCT {
+		x.Depth = e.run.Depth
+	}
+	for _, r := range e.inOrder() {
+		x.Runs++
+		at := slices.IndexFunc(x.Outcomes, func(o jsonOutcome) bool { return o.ended == r.ended() && o.Output == r.Output })
+		if at < 0 {
+			at = len(x.Outcomes)
+			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.ended()}
+			if e.kept[r.Seed] {
+				o.Trace = e.tracePath(r.Seed)
+			}
+			x.Outcomes = append(x.Outcomes, o)
+		}
+		x.Outcomes[at].Seeds = append(x.Outcomes[at].Seeds, r.Seed)
+	}
+	return x
+}
+
+// text writes the summary of the runs behind the races.
+func (x *jsonExploration) text(w io.Writer, command string) error {
+	var b strings.Builder
+	schedule := x.Schedule
+	if x.Depth > 0 {
+		schedule += fmt.Sprintf(", depth %d", x.Depth)
+	}
+	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", plural(uint64(x.Runs), "run"), x.Seed, schedule)
+	shown := map[string]bool{}
+	for i := range x.Outcomes {
+		o := &x.Outcomes[i]
+		if shown[o.ended] {
+			continue
+		}
+		shown[o.ended] = true
+		var seeds []uint64
+		outputs := 0
+		for _, same := range x.Outcomes[i:] {
+			if same.ended == o.ended {
+				seeds = append(seeds, same.Seeds...)
+				outputs++
+			}
+		}
+		slices.Sort(seeds)
+		fmt.Fprintf(&b, "  %d of %s: %s; %s\n", len(seeds), plural(uint64(x.Runs), "run"), o.how(), seedsOf(seeds))
+		if o.Trace != "" {
+			fmt.Fprintf(&b, "    trace %s\n", o.Trace)
+		}
+		if outputs > 1 {
+			fmt.Fprintf(&b, "    %d different outputs: %s\n", outputs, firstSeeds(x.Outcomes, o.ended))
+		}
+	}
+	if x.Runs > 0 {
+		fmt.Fprintf(&b, "  one seed again: %s\n", command)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// how says in words how a run ended.
+func (o *jsonOutcome) how() string {
+	if o.Ending == "exit" {
+		return o.ended
+	}
+	return o.Message
+}
+
+func seedsOf(seeds []uint64) string {
+	if len(seeds) == 1 {
+		return "seed " + report.SeedsText(seeds)
+	}
+	return "seeds " + report.SeedsText(seeds)
+}
+
+// maxOutputs is how many different outputs the text names.
+const maxOutputs = 6
+
+// firstSeeds tells which seeds wrote the same, for each output.
+func firstSeeds(all []jsonOutcome, ended string) string {
+	var parts []string
+	for _, o := range all {
+		if o.ended != ended {
+			continue
+		}
+		if len(parts) == maxOutputs {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, seedsOf(o.Seeds))
+	}
+	return strings.Join(parts, " | ")
+}
+
+// guestCommand is the command that makes one of the runs.
+func (f *exploreFlags) guestCommand(args []string) string {
+	words := []string{"hindsight run --sched", f.sched}
+	if f.sched == mpsim.PCT.String() {
+		words = append(words, "--depth", fmt.Sprint(f.depth))
+	}
+	if f.quantum > 0 {
+		words = append(words, "--quantum", fmt.Sprint(f.quantum))
+	}
+	for _, kv := range f.env {
+		words = append(words, "--env", kv)
+	}
+	if f.root != "" {
+		words = append(words, "--root", f.root)
+	}
+	if f.stdin != "" {
+		words = append(words, "--stdin", f.stdin)
+	} else {
+		words = append(words, "--stdin", os.DevNull)
+	}
+	return strings.Join(append(append(words, "--seed N"), args...), " ")
+}
+
+// progressLine shows on a terminal how far an exploration is; the second
+// function takes that away again.
+func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
+	start := time.Now()
+	begun := -1
+	show := func(done, races int) {
+		if begun < 0 {
+			begun = done - 1
+		}
+		rate := float64(done-begun) / max(time.Since(start).Seconds(), 1e-3)
+		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s", done, runs, plural(uint64(races), "race"), rate)
+	}
+	return show, func() { fmt.Fprint(w, "\r\x1b[K") }
+}

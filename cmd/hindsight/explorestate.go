@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// stateName is the file in which an exploration keeps what it has done: a JSON
+// value a line, first what was to be explored, then a line for each run, in the
+// order in which they ended. A line is written at once when its run is over; a
+// last line that is not whole is of no run.
+const stateName = "explore.jsonl"
+
+const stateVersion = 1
+
+// explored is what makes two explorations the same, so that one can go on
+// where the other stopped. How many runs are made is not part of it.
+type explored struct {
+	Version      int      `json:"version"`
+	Tool         string   `json:"tool"`
+	Program      string   `json:"program"` // SHA-256 of the ELF file
+	Args         []string `json:"args"`
+	Env          []string `json:"env"`
+	Root         string   `json:"root"`
+	Input        string   `json:"input"` // SHA-256 of the standard input
+	Seed         uint64   `json:"seed"`  // the first
+	Schedule     string   `json:"schedule"`
+	Quantum      int      `json:"quantum"`
+	Depth        int      `json:"depth,omitempty"`
+	Instructions uint64   `json:"max_instructions"`
+	Memory       uint64   `json:"max_memory"`
+	Threads      int      `json:"max_threads"`
+	Atomics      string   `json:"atomics"`
+	Suppressions string   `json:"suppressions"` // SHA-256 of the files
+	Keep         string   `json:"keep"`
+}
+
+// explorationRun is what is known of a run that is over.
+type explorationRun struct {
+	Seed    uint64   `json:"seed"`
+	Ending  string   `json:"ending"` // exit, signal, fault, deadlock or limit
+	Status  int      `json:"status"`
+	At      string   `json:"at,omitempty"` // of a fault: the line of source
+	Message string   `json:"message,omitempty"`
+	Output  string   `json:"output"` // names the content of both output streams
+	Insts   uint64   `json:"instructions"`
+	Threads int      `json:"threads"`
+	Races   []string `json:"races"` // fingerprints
+}
+
+// ended names the way in which the run ended, for telling runs apart.
+func (r *explorationRun) ended() string {
+	switch r.Ending {
+	case "exit":
+		return fmt.Sprintf("exit status %d", r.Status)
+	case "deadlock":
+		return "deadlock"
+	}
+	return r.Ending + " " + fmt.Sprint(r.Status) + " " + r.At
+}
+
+// runState is the state file of an exploration that is under way.
+type runState struct {
+	file *os.File
+}
+
+// openState begins the state file of dir, or with resume continues it and
+// gives the runs that are in it.
+func openState(dir string, what explored, resume bool) (*runState, []explorationRun, error) {
+	name := filepath.Join(dir, stateName)
+	what.Version = stateVersion
+	head, err := json.Marshal(what)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, nil, err
+		}
+		return startState(name, append(head, '\n'), nil)
+	case err != nil:
+		return nil, nil, err
+	case !resume:
+		return nil, nil, fmt.Errorf("%s holds an exploration: go on with it by --resume, or give another directory with -o", dir)
+	}
+	first, rest, _ := bytes.Cut(data, []byte{'\n'})
+	var was explored
+	if json.Unmarshal(first, &was) != nil || was.Version != stateVersion {
+		return nil, nil, fmt.Errorf("%s is no state of an exploration that this version can go on with", name)
+	}
+	if !bytes.Equal(first, head) {
+		return nil, nil, fmt.Errorf("%s explores something else: %s", dir, difference(first, head))
+	}
+	whole := len(first) + 1
+	var runs []explorationRun
+	for {
+		line, more, ok := bytes.Cut(rest, []byte{'\n'})
+		var r explorationRun
+		if !ok || json.Unmarshal(line, &r) != nil {
+			break
+		}
+		whole += len(line) + 1
+		runs = append(runs, r)
+		rest = more
+	}
+	return startState(name, data[:min(whole, len(data))], runs)
+}
+
+// startState writes the state as known, under another name until it is whole,
+// and leaves it open for more.
+func startState(name string, content []byte, runs []explorationRun) (*runState, []explorationRun, error) {
+	if err := os.WriteFile(name+".new", content, 0o666); err != nil {
+		return nil, nil, err
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &runState{f}, runs, nil
+}
+
+// add notes a run that is over.
+func (s *runState) add(r *explorationRun) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = s.file.Write(append(line, '\n'))
+	return err
+}
+
+func (s *runState) close() error { return s.file.Close() }
+
+// difference names the members in which two JSON objects differ.
+func difference(a, b []byte) string {
+	var was, is map[string]json.RawMessage
+	if json.Unmarshal(a, &was) != nil || json.Unmarshal(b, &is) != nil {
+		return "its state is damaged"
+	}
+	var names []string
+	for name := range is {
+		if !bytes.Equal(was[name], is[name]) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	text := ""
+	for i, name := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s was %s and is %s", name, orNothing(was[name]), orNothing(is[name]))
+	}
+	return text
+}
+
+func orNothing(v json.RawMessage) string {
+	if len(v) == 0 {
+		return "nothing"
+	}
+	return string(v)
+}
