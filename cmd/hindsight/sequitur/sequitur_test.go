@@ -1,0 +1,93 @@
+package sequitur
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/tracefmt/wire"
+)
+
+func pack(t testing.TB, in []byte, widths ...int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, widths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := in; len(rest) > 0; {
+		n := min(len(rest), 1001)
+		if _, err := w.Write(rest[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func unpack(b []byte) ([]byte, error) {
+	r, err := NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, 1<<24))
+}
+
+func TestRoundTrip(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 50001)
+	for i := range noise {
+		noise[i] = byte(rnd.Uint32())
+	}
+	for name, in := range map[string][]byte{
+		"empty": nil, "short": {1, 2, 3}, "zeros": make([]byte, 100003),
+		"period": bytes.Repeat([]byte("abcdefghijkl12345678"), 999), "noise": noise,
+	} {
+		for _, widths := range [][]int{{1}, {4}, {8}, {4, 8}, {3, 5, 7}} {
+			got, err := unpack(pack(t, in, widths...))
+			if err != nil || !bytes.Equal(got, in) {
+				t.Errorf("%s %v: %d bytes became %d, %v", name, widths, len(in), len(got), err)
+			}
+		}
+	}
+}
+
+func TestChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million distinct values")
+	}
+	in := make([]byte, 0, 8*(maxValues+1000))
+	for i := range maxValues + 1000 {
+		in = append(in, byte(i), byte(i>>8), byte(i>>16), 0, 0, 0, 0, 1)
+	}
+	got, err := unpack(pack(t, in, 8))
+	if err != nil || !bytes.Equal(got, in) {
+		t.Errorf("%d bytes became %d, %v", len(in), len(got), err)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	for _, widths := range [][]int{nil, {0}, {9}, make([]int, 17)} {
+		if _, err := NewWriter(io.Discard, widths); err == nil {
+			t.Errorf("%v was taken", widths)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add(pack(f, bytes.Repeat([]byte("abcdefghijkl"), 50), 4, 8))
+	f.Add(pack(f, []byte{1, 2, 3}, 4))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, err := unpack(b)
+		var e *wire.Error
+		if err != nil && !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+	})
+}
