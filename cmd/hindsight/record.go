@@ -11,6 +11,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/mpsim"
+	"hindsight/mpsim/arch"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -35,6 +36,8 @@ type recording struct {
 	MaxInsts   uint64 // 0: no limit
 	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
 	MaxThreads int    // 0: linux.DefaultMaxTasks
+
+	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
 	Mode     string // none, cor, dor, cdr
 	Keep     string // shared, all
@@ -102,12 +105,16 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 		}
 		std = streams{in: input}
 	}
+	model, err := newArchRecorder(r.Arch, &opts)
+	if err != nil {
+		return nil, err
+	}
 	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	res, err := r.simulate(ctx, std, rec)
+	res, err := r.simulate(ctx, std, model.beside(rec))
 	if err != nil {
 		return nil, err
 	}

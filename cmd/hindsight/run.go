@@ -18,6 +18,7 @@ type runFlags struct {
 	record   string
 	keep     string
 	alphabet string
+	arch     archFlags
 }
 
 func newRun(std streams) *cobra.Command {
@@ -34,6 +35,11 @@ With --sched pct the thread with the highest of random priorities runs, and
 --depth less one times a priority is lowered at a random instruction, as in
 probabilistic concurrency testing. How long the run is, which that needs, a
 first run tells that is neither seen nor recorded.
+
+With --arch the run is played on modelled caches and branch predictors as well,
+for hindsight sharing. Threads then take turns every 50 instructions on average
+where --quantum says nothing else, so that they meet on cache lines as on real
+hardware; with coarse quanta lines move between caches far less often.
 
 The guest has the standard streams; of the host's files it sees those under
 --root only, and can write none. run ends with the guest's exit status, or with
@@ -75,6 +81,7 @@ The guest has the standard streams; of the host's files it sees those under
 	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
+	f.arch.add(flags)
 	complete(cmd, "record", recordModes...)
 	complete(cmd, "keep", keepModes...)
 	complete(cmd, "alphabet", alphabets...)
@@ -104,6 +111,9 @@ func (f *runFlags) recording(args []string) (*recording, func(), error) {
 	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out = f.seed, f.record, f.keep, f.alphabet, f.out
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
+	}
+	if err := f.arch.apply(r); err != nil {
+		return nil, nil, err
 	}
 	if r.Mode != "none" && sameFile(r.Out, args[0]) {
 		return nil, nil, fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])

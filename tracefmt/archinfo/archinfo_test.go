@@ -192,12 +192,12 @@ func TestSummaryRoundTrip(t *testing.T) {
 
 // TestFields checks that the lists of fields leave none out.
 func TestFields(t *testing.T) {
-	for _, k := range []interface{ fields() []*uint64 }{new(HartCounts), new(LineCounts), new(WordCounts)} {
-		if got, want := len(k.fields()), reflect.TypeOf(k).Elem().NumField(); got != want {
+	for _, k := range []interface{ Fields() []*uint64 }{new(HartCounts), new(LineCounts), new(WordCounts)} {
+		if got, want := len(k.Fields()), reflect.TypeOf(k).Elem().NumField(); got != want {
 			t.Errorf("%T: %d fields, want %d", k, got, want)
 		}
 		seen := map[*uint64]bool{}
-		for _, f := range k.fields() {
+		for _, f := range k.Fields() {
 			if seen[f] {
 				t.Errorf("%T: a field twice", k)
 			}

@@ -39,7 +39,8 @@ type HartCounts struct {
 	Unresolved             uint64
 }
 
-func (k *HartCounts) fields() []*uint64 {
+// Fields are the counts in the order of the payload.
+func (k *HartCounts) Fields() []*uint64 {
 	return []*uint64{&k.Loads, &k.Stores, &k.LoadMisses, &k.StoreMisses, &k.Cold, &k.Replacement, &k.Coherence,
 		&k.TrueSharing, &k.FalseSharing, &k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived,
 		&k.CacheToCache, &k.Writebacks, &k.Branches, &k.Mispredicted, &k.Unresolved}
@@ -55,7 +56,8 @@ type LineCounts struct {
 	CacheToCache, Writebacks uint64
 }
 
-func (k *LineCounts) fields() []*uint64 {
+// Fields are the counts in the order of the payload.
+func (k *LineCounts) Fields() []*uint64 {
 	return []*uint64{&k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
 		&k.Upgrades, &k.Invalidations, &k.CacheToCache, &k.Writebacks}
 }
@@ -74,7 +76,8 @@ type WordCounts struct {
 	InvalidateBus, UpdateBus                uint64
 }
 
-func (k *WordCounts) fields() []*uint64 {
+// Fields are the counts in the order of the payload.
+func (k *WordCounts) Fields() []*uint64 {
 	return []*uint64{&k.Reads, &k.Writes, &k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
 		&k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived, &k.RemoteReads, &k.Runs, &k.LongestRun,
 		&k.Intervals, &k.ReadIntervals, &k.IntervalReads, &k.InvalidateBus, &k.UpdateBus}
@@ -83,8 +86,8 @@ func (k *WordCounts) fields() []*uint64 {
 // Add adds the counts of o.
 func (k *WordCounts) Add(o *WordCounts) {
 	longest := max(k.LongestRun, o.LongestRun)
-	from := o.fields()
-	for i, f := range k.fields() {
+	from := o.Fields()
+	for i, f := range k.Fields() {
 		*f += *from[i]
 	}
 	k.LongestRun = longest
@@ -180,7 +183,7 @@ func (s *Summary) encode() []byte {
 	b := appendFields([]byte{form}, s.head())
 	b = binary.AppendUvarint(b, uint64(len(s.Harts)))
 	for i := range s.Harts {
-		b = appendFields(b, s.Harts[i].fields())
+		b = appendFields(b, s.Harts[i].Fields())
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Lines)))
 	for i := range s.Lines {
@@ -198,7 +201,7 @@ func appendFields(b []byte, fields []*uint64) []byte {
 
 func (l *Line) append(b []byte) []byte {
 	b = appendFields(b, []*uint64{&l.Address, &l.First, &l.Last})
-	b = appendFields(b, l.fields())
+	b = appendFields(b, l.Fields())
 	b = binary.AppendUvarint(b, uint64(len(l.Threads)))
 	for i := range l.Threads {
 		t := &l.Threads[i]
@@ -208,7 +211,7 @@ func (l *Line) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(l.Words)))
 	for i := range l.Words {
 		b = binary.AppendUvarint(b, uint64(l.Words[i].Index))
-		b = appendFields(b, l.Words[i].fields())
+		b = appendFields(b, l.Words[i].Fields())
 	}
 	b = binary.AppendUvarint(b, uint64(len(l.Sites)))
 	for i := range l.Sites {
@@ -240,11 +243,11 @@ func DecodeSummary(payload []byte) (*Summary, error) {
 	if c := &s.Config; c.Line < 8 || c.Line > maxLine || c.Line&(c.Line-1) != 0 || c.Granule == 0 || c.Line > 64*c.Granule {
 		d.fail("bytes of a line")
 	}
-	s.Harts = make([]HartCounts, d.count(len(new(HartCounts).fields())))
+	s.Harts = make([]HartCounts, d.count(len(new(HartCounts).Fields())))
 	for i := range s.Harts {
-		d.fields(s.Harts[i].fields())
+		d.fields(s.Harts[i].Fields())
 	}
-	lines := d.count(3 + len(new(LineCounts).fields()) + 3)
+	lines := d.count(3 + len(new(LineCounts).Fields()) + 3)
 	if lines > MaxLines {
 		d.fail("number of lines")
 		lines = 0
@@ -271,7 +274,7 @@ func (d *decoder) fields(fields []*uint64) {
 
 func (d *decoder) line(l *Line, s *Summary) {
 	d.fields([]*uint64{&l.Address, &l.First, &l.Last})
-	d.fields(l.fields())
+	d.fields(l.Fields())
 	if l.Address&(s.Config.Line-1) != 0 {
 		d.fail("address of a line")
 	}
@@ -282,10 +285,10 @@ func (d *decoder) line(l *Line, s *Summary) {
 		t.Thread = event.ThreadID(d.below(harts))
 		d.fields([]*uint64{&t.Read, &t.Written, &t.Misses, &t.InvalidationsSent, &t.InvalidationsReceived})
 	}
-	l.Words = make([]Word, d.count(1+len(new(WordCounts).fields())))
+	l.Words = make([]Word, d.count(1+len(new(WordCounts).Fields())))
 	for i := range l.Words {
 		l.Words[i].Index = int(d.below(words))
-		d.fields(l.Words[i].fields())
+		d.fields(l.Words[i].Fields())
 	}
 	l.Sites = make([]Site, d.count(8))
 	for i := range l.Sites {

@@ -1,0 +1,116 @@
+package sharing
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindsight/tracefmt/event"
+)
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// subscript matches the last subscript of a path.
+var subscript = regexp.MustCompile(`\[[0-9]+\]`)
+
+// advice says what could be done about the sharing of a variable.
+func advice(v *Variable, line uint64) []string {
+	var out []string
+	if v.Verdict == False || v.Verdict == Mixed {
+		out = append(out, layout(v, line))
+	}
+	if v.Verdict == True || v.Verdict == Mixed {
+		out = append(out, protocol(v))
+	}
+	if v.Verdict == Handover {
+		out = append(out, "nothing to gain: its lines pass from thread to thread and do not come back")
+	}
+	return out
+}
+
+// layout is the advice against false sharing: who wrote what in the line that
+// has most of it.
+func layout(v *Variable, line uint64) string {
+	worst := &v.Lines[0]
+	for i := range v.Lines {
+		if v.Lines[i].FalseSharing > worst.FalseSharing {
+			worst = &v.Lines[i]
+		}
+	}
+	a, b := rivals(worst.Fields)
+	switch {
+	case b == nil:
+		return fmt.Sprintf("threads use different bytes of one line: give each thread's part a line of its own (align to %d bytes)", line)
+	case v.Location.Kind != "global" || a.Name == "" || b.Name == "":
+		return fmt.Sprintf("threads use different parts of one line (%s and %s): pad or align each thread's part to %d bytes", a.label(), b.label(), line)
+	case subscript.ReplaceAllString(a.Name, "[]") == subscript.ReplaceAllString(b.Name, "[]"):
+		whole, _, _ := strings.Cut(a.Name, "[")
+		if v.Location.Size > 4*line {
+			return fmt.Sprintf("elements of %s that different threads use meet on a line: begin each thread's part on a border of %d bytes", whole, line)
+		}
+		return fmt.Sprintf("each thread uses its own element of %s: pad the elements to %d bytes (alignas(%d)), or work in a local variable and store once", whole, line, line)
+	case root(a.Name) == root(b.Name):
+		return fmt.Sprintf("split %s: put %s and %s on different lines (alignas(%d) on one of them)", root(a.Name), a.Name, b.Name, line)
+	}
+	return fmt.Sprintf("%s and %s are different variables that happen to share a line: align one of them to %d bytes", a.Name, b.Name, line)
+}
+
+// root is the variable of a path.
+func root(path string) string {
+	if i := strings.IndexAny(path, ".["); i > 0 {
+		return path[:i]
+	}
+	return path
+}
+
+// label names a field in a sentence.
+func (f *Field) label() string {
+	if f.Name != "" {
+		return f.Name
+	}
+	return fmt.Sprintf("bytes %d to %d", f.Offset, f.Offset+f.Size-1)
+}
+
+// rivals are two fields that make a line falsely shared: one that is written
+// and another that a different thread uses.
+func rivals(fields []Field) (a, b *Field) {
+	for i := range fields {
+		for j := range fields {
+			if i != j && disturbs(&fields[i], &fields[j]) {
+				if i < j {
+					return &fields[i], &fields[j]
+				}
+				return &fields[j], &fields[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// disturbs says whether a thread writes f while another, which does not touch
+// f, uses g.
+func disturbs(f, g *Field) bool {
+	touches := func(f *Field, t event.ThreadID) bool {
+		return slices.ContainsFunc(f.Uses, func(u Use) bool { return u.Thread == t })
+	}
+	return slices.ContainsFunc(f.Uses, func(w Use) bool {
+		return w.Write && slices.ContainsFunc(g.Uses, func(u Use) bool {
+			return u.Thread != w.Thread && !touches(f, u.Thread)
+		})
+	})
+}
+
+// protocol says which protocol suits and why.
+func protocol(v *Variable) string {
+	w := &v.Words
+	runs := float64(w.Writes) / float64(max(w.Runs, 1))
+	switch v.Protocol {
+	case Update:
+		return fmt.Sprintf("an update protocol suits it: between two writes of a thread others read it %.1f times on average", float64(w.IntervalReads)/float64(max(w.Intervals, 1)))
+	case Invalidate:
+		return fmt.Sprintf("an invalidation protocol suits it: a thread writes it %.1f times in a row on average before another uses it", runs)
+	}
+	return "neither protocol is better for it"
+}

@@ -1,0 +1,220 @@
+package sharing
+
+import (
+	"cmp"
+	"math/bits"
+	"regexp"
+	"slices"
+
+	"hindsight/analyze/place"
+	"hindsight/tracefmt/archinfo"
+)
+
+// builder names lines.
+type builder struct {
+	s      *archinfo.Summary
+	img    Image
+	trace  Trace
+	groups map[groupKey]*group
+}
+
+// group are the lines whose most expensive word is in one variable.
+type group struct {
+	object place.Location // of that word of the first line
+	lines  []*line        // that cost most, first
+	blocks map[uint64]bool
+	cost   uint64
+}
+
+type groupKey struct {
+	kind place.Kind
+	name string
+	a, b uint64
+}
+
+// line is a line with what lies in it.
+type line struct {
+	*archinfo.Line
+	spans []span
+}
+
+// span is a stretch of granules of a line that are in one object.
+type span struct {
+	first, last int // granules
+	key         groupKey
+	loc         place.Location
+}
+
+// part matches how far into a variable a path leads.
+var part = regexp.MustCompile(`\+[0-9]+$`)
+
+// locate finds out what lies in the lines, each at the moment of its last
+// transaction, and groups them.
+func (b *builder) locate(tls uint64) error {
+	order := make([]*archinfo.Line, 0, len(b.s.Lines))
+	for i := range b.s.Lines {
+		if b.s.Lines[i].Cost() > 0 {
+			order = append(order, &b.s.Lines[i])
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *archinfo.Line) int { return cmp.Compare(x.Last, y.Last) })
+	memory := place.NewMap(tls)
+	for ev, err := range b.trace.Events() {
+		if err != nil {
+			return err
+		}
+		for len(order) > 0 && order[0].Last <= ev.Seq {
+			b.add(order[0], memory)
+			order = order[1:]
+		}
+		if len(order) == 0 {
+			break
+		}
+		memory.Apply(ev.Thread, ev.Index, &ev.Event)
+	}
+	for _, l := range order {
+		b.add(l, memory)
+	}
+	for _, g := range b.groups {
+		slices.SortStableFunc(g.lines, func(x, y *line) int {
+			return cmp.Or(cmp.Compare(y.Cost(), x.Cost()), cmp.Compare(x.Address, y.Address))
+		})
+	}
+	return nil
+}
+
+// add puts a line into the group of its most expensive word.
+func (b *builder) add(al *archinfo.Line, memory *place.Map) {
+	l := &line{Line: al}
+	touched := uint64(0)
+	for i := range al.Threads {
+		touched |= al.Threads[i].Read | al.Threads[i].Written
+	}
+	for m := touched; m != 0; m &= m - 1 {
+		n := bits.TrailingZeros64(m)
+		addr := al.Address + uint64(n)*b.s.Config.Granule
+		loc := memory.Locate(addr)
+		key := b.key(&loc)
+		if k := len(l.spans) - 1; k >= 0 && l.spans[k].key == key && l.spans[k].last == n-1 {
+			l.spans[k].last = n
+			continue
+		}
+		l.spans = append(l.spans, span{n, n, key, loc})
+	}
+	if len(l.spans) == 0 {
+		return
+	}
+	s := l.spanOf(l.dearest(), b.s.Config.Granule)
+	g := b.groups[s.key]
+	if g == nil {
+		g = &group{object: s.loc, blocks: map[uint64]bool{}}
+		b.groups[s.key] = g
+	}
+	g.lines = append(g.lines, l)
+	g.cost += l.Cost()
+	if s.loc.Kind == place.Heap {
+		g.blocks[s.loc.Block.Addr] = true
+	}
+}
+
+// dearest is the word of the line that cost most.
+func (l *line) dearest() int {
+	best, cost := 0, uint64(0)
+	for i := range l.Words {
+		w := &l.Words[i]
+		if c := w.Coherence + w.Upgrades; c > cost {
+			best, cost = w.Index, c
+		}
+	}
+	return best
+}
+
+// spanOf gives the span that holds something of a word, else the first.
+func (l *line) spanOf(word int, granule uint64) *span {
+	first := word * 8 / int(granule)
+	last := (word*8 + 7) / int(granule)
+	for i := range l.spans {
+		if s := &l.spans[i]; s.first <= last && s.last >= first {
+			return s
+		}
+	}
+	return &l.spans[0]
+}
+
+// key tells objects apart: a global by its symbol, a heap block by where it was
+// allocated and its size, thread-local variables by name and thread, a stack by
+// its thread.
+func (b *builder) key(loc *place.Location) groupKey {
+	switch loc.Kind {
+	case place.Heap:
+		return groupKey{loc.Kind, "", loc.Block.PC, loc.Block.Size}
+	case place.TLS:
+		return groupKey{loc.Kind, root(part.ReplaceAllString(b.img.TLSPath(loc.Offset), "")), uint64(loc.Thread), 0}
+	case place.Stack:
+		return groupKey{loc.Kind, "", uint64(loc.Thread), 0}
+	}
+	if s, _, ok := b.img.Object(loc.Address); ok {
+		return groupKey{place.Unknown, "", s.Addr, 1}
+	}
+	return groupKey{place.Unknown, "", loc.Address &^ (b.s.Config.Line - 1), 0}
+}
+
+// fields cuts the touched part of a line into stretches of one name that the
+// same threads used alike.
+func (b *builder) fields(l *line) []Field {
+	var out []Field
+	g := b.s.Config.Granule
+	for i := range l.spans {
+		s := &l.spans[i]
+		for n := s.first; n <= s.last; n++ {
+			addr := l.Address + uint64(n)*g
+			name, uses := b.name(s, addr), uses(l.Line, n)
+			if k := len(out) - 1; n > s.first && out[k].Name == name && slices.Equal(out[k].Uses, uses) {
+				out[k].Size += g
+				continue
+			}
+			out = append(out, Field{Name: name, Address: addr, Offset: uint64(n) * g, Size: g, Uses: uses})
+		}
+	}
+	for i := range out {
+		if f := &out[i]; f.Name == "" {
+			f.Name = b.offsetName(l, f)
+		}
+	}
+	return out
+}
+
+// name is the path of the smallest part at addr; "" for memory without names.
+func (b *builder) name(s *span, addr uint64) string {
+	switch s.loc.Kind {
+	case place.Heap, place.Stack:
+		return ""
+	case place.TLS:
+		return part.ReplaceAllString(b.img.TLSPath(s.loc.Offset+addr-s.loc.Address), "")
+	}
+	return part.ReplaceAllString(b.img.ObjectPathSize(addr, 1), "")
+}
+
+// offsetName names a field of a heap block by its offset.
+func (b *builder) offsetName(l *line, f *Field) string {
+	for i := range l.spans {
+		s := &l.spans[i]
+		if n := int(f.Offset / b.s.Config.Granule); s.first <= n && n <= s.last && s.loc.Kind == place.Heap {
+			return "block+" + utoa(f.Address-s.loc.Block.Addr)
+		}
+	}
+	return ""
+}
+
+func uses(l *archinfo.Line, granule int) []Use {
+	var out []Use
+	for i := range l.Threads {
+		t := &l.Threads[i]
+		u := Use{t.Thread, t.Read>>granule&1 != 0, t.Written>>granule&1 != 0}
+		if u.Read || u.Write {
+			out = append(out, u)
+		}
+	}
+	slices.SortFunc(out, func(x, y Use) int { return cmp.Compare(x.Thread, y.Thread) })
+	return out
+}

@@ -1,0 +1,327 @@
+package sharing
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"hindsight/analyze/place"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/archinfo"
+	"hindsight/tracefmt/event"
+)
+
+// Trace is what is needed of a trace. *cdr.Trace is one.
+type Trace interface {
+	Events() iter.Seq2[cdr.Event, error]
+	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
+}
+
+// Image names code and data. *image.Image is one.
+type Image interface {
+	Object(addr uint64) (image.Symbol, uint64, bool)
+	ObjectPathSize(addr, size uint64) string
+	TLSPath(off uint64) string
+	Frames(pc uint64) []image.Frame
+	User(pc uint64) bool
+}
+
+// Info says what was run.
+type Info struct {
+	Version      string // of this tool
+	File         string // the trace
+	Program      string
+	Args         []string // without the program
+	Threads      int
+	Instructions uint64
+	Seed         uint64
+	Quantum      uint64 // instructions
+	Complete     bool
+}
+
+// Options of [Build].
+type Options struct {
+	Top     int    // variables in the report; 0 means 10, negative means all
+	TLSSize uint64 // bytes of a thread's thread-local variables
+}
+
+// DefaultTop is how many variables a report has.
+const DefaultTop = 10
+
+// Verdict says of which nature the sharing is.
+type Verdict string
+
+const (
+	False    Verdict = "false"    // nine of ten coherence misses at least were false sharing
+	True     Verdict = "true"     // nine of ten were true sharing
+	Mixed    Verdict = "mixed"    // in between
+	Handover Verdict = "handover" // there were none: lines changed hands without coming back
+)
+
+// Protocol says which coherence protocol suits.
+type Protocol string
+
+const (
+	Invalidate Protocol = "invalidate"
+	Update     Protocol = "update"
+	Either     Protocol = "either"
+)
+
+// Frame is a place in the source.
+type Frame struct {
+	Function string // "" if unknown
+	File     string // last element of its path, "" if unknown
+	Line     int    // from 1, 0 if unknown
+	PC       uint64
+	User     bool
+}
+
+// Location is the variable, or what else the memory is.
+type Location struct {
+	Kind    string // global, heap, stack, tls or unknown
+	Name    string // of the variable; of a heap block: the function that allocated it; "" if unknown
+	Address uint64 // where the variable, the block or the line begins
+	Size    uint64 // bytes, 0 if unknown
+	Blocks  int    // heap: blocks of this size from this place that were shared
+	Thread  event.ThreadID
+	Stack   []Frame // heap: where it was allocated
+	Freed   bool    // heap
+}
+
+// Use is what a thread did to a field.
+type Use struct {
+	Thread      event.ThreadID
+	Read, Write bool
+}
+
+// Field is a stretch of a line that the same threads used in the same way.
+type Field struct {
+	Name    string // "" if unknown
+	Address uint64
+	Offset  uint64 // in the line
+	Size    uint64 // bytes
+	Uses    []Use
+}
+
+// Line is a line of a variable.
+type Line struct {
+	archinfo.Line
+	Verdict Verdict
+	Fields  []Field
+}
+
+// Site is a source line that brought about bus transactions.
+type Site struct {
+	Frame
+	Threads          []event.ThreadID
+	Read, Write      bool
+	Misses, Upgrades uint64
+	True, False      uint64 // of Misses
+}
+
+// Variable is a variable, or blocks of one kind, with its lines.
+type Variable struct {
+	ID       string // V1, V2, …
+	Location Location
+	Verdict  Verdict
+	Counts   archinfo.LineCounts
+	Words    archinfo.WordCounts // of its words, summed up
+	Protocol Protocol
+	Lines    []Line // that cost most, first; at most maxLines
+	More     int    // further lines
+	Sites    []Site // that cost most, first; at most maxSites
+	Advice   []string
+}
+
+// Cost is the number of bus transactions that sharing brought about.
+func (v *Variable) Cost() uint64 { return v.Counts.Coherence + v.Counts.Upgrades }
+
+const (
+	maxLines = 32
+	maxSites = 8
+)
+
+// Report is what was found, named.
+type Report struct {
+	Info      Info
+	Summary   *archinfo.Summary
+	Total     archinfo.HartCounts
+	Variables []Variable // that cost most, first
+	More      int        // further variables
+}
+
+// Build names what is in a summary.
+func Build(s *archinfo.Summary, t Trace, img Image, info Info, opts Options) (*Report, error) {
+	b := &builder{s: s, img: img, trace: t, groups: map[groupKey]*group{}}
+	if err := b.locate(opts.TLSSize); err != nil {
+		return nil, err
+	}
+	groups := make([]*group, 0, len(b.groups))
+	for _, g := range b.groups {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(x, y *group) int {
+		return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.lines[0].Address, y.lines[0].Address))
+	})
+	top := opts.Top
+	if top == 0 {
+		top = DefaultTop
+	}
+	r := &Report{Info: info, Summary: s}
+	if top > 0 && len(groups) > top {
+		groups, r.More = groups[:top], len(groups)-top
+	}
+	for i := range s.Harts {
+		total(&r.Total, &s.Harts[i])
+	}
+	for i, g := range groups {
+		v, err := b.variable(g)
+		if err != nil {
+			return nil, err
+		}
+		v.ID = fmt.Sprintf("V%d", i+1)
+		r.Variables = append(r.Variables, v)
+	}
+	return r, nil
+}
+
+func total(sum, h *archinfo.HartCounts) {
+	from := h.Fields()
+	for i, f := range sum.Fields() {
+		*f += *from[i]
+	}
+}
+
+// variable names a group.
+func (b *builder) variable(g *group) (Variable, error) {
+	v := Variable{}
+	for _, l := range g.lines {
+		from := l.LineCounts.Fields()
+		for i, f := range v.Counts.Fields() {
+			*f += *from[i]
+		}
+		for i := range l.Words {
+			v.Words.Add(&l.Words[i].WordCounts)
+		}
+	}
+	v.Verdict = verdict(&v.Counts)
+	v.Protocol = suits(&v.Words)
+	var err error
+	if v.Location, err = b.location(g); err != nil {
+		return v, err
+	}
+	shown := g.lines[:min(len(g.lines), maxLines)]
+	v.More = len(g.lines) - len(shown)
+	for _, l := range shown {
+		v.Lines = append(v.Lines, Line{Line: *l.Line, Verdict: verdict(&l.LineCounts), Fields: b.fields(l)})
+	}
+	v.Sites = b.sites(g)
+	v.Advice = advice(&v, b.s.Config.Line)
+	return v, nil
+}
+
+func verdict(k *archinfo.LineCounts) Verdict {
+	all := k.TrueSharing + k.FalseSharing
+	switch {
+	case all == 0:
+		return Handover
+	case k.FalseSharing >= all-all/10:
+		return False
+	case k.TrueSharing >= all-all/10:
+		return True
+	}
+	return Mixed
+}
+
+// suits compares the bus transactions under the two protocols.
+func suits(w *archinfo.WordCounts) Protocol {
+	switch {
+	case w.UpdateBus < w.InvalidateBus:
+		return Update
+	case w.UpdateBus > w.InvalidateBus:
+		return Invalidate
+	}
+	return Either
+}
+
+// sites sums the sites of a group up by source line.
+func (b *builder) sites(g *group) []Site {
+	type key struct {
+		function, file string
+		line           int
+		pc             uint64 // when the line is unknown
+		write          bool
+	}
+	at := map[key]int{}
+	var all []Site
+	for _, l := range g.lines {
+		for i := range l.Sites {
+			s := &l.Sites[i]
+			f := b.frame(s.PC)
+			k := key{f.Function, f.File, f.Line, 0, s.Write}
+			if f.Line == 0 {
+				k.pc = s.PC
+			}
+			n, known := at[k]
+			if !known {
+				n = len(all)
+				at[k] = n
+				all = append(all, Site{Frame: f})
+			}
+			o := &all[n]
+			o.Read, o.Write = o.Read || s.Read, o.Write || s.Write
+			o.Misses, o.Upgrades = o.Misses+s.Misses, o.Upgrades+s.Upgrades
+			o.True, o.False = o.True+s.True, o.False+s.False
+			if n, found := slices.BinarySearch(o.Threads, s.Thread); !found {
+				o.Threads = slices.Insert(o.Threads, n, s.Thread)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y Site) int { return cmp.Compare(y.Misses+y.Upgrades, x.Misses+x.Upgrades) })
+	return all[:min(len(all), maxSites)]
+}
+
+func (b *builder) frame(pc uint64) Frame {
+	out := Frame{PC: pc, User: b.img.User(pc)}
+	if fs := b.img.Frames(pc); len(fs) > 0 {
+		out.Function, out.File, out.Line = fs[0].Function, fs[0].Base(), fs[0].Line
+	}
+	return out
+}
+
+// location names what a group is.
+func (b *builder) location(g *group) (Location, error) {
+	o := &g.object
+	loc := Location{Kind: "unknown", Address: g.lines[0].Address}
+	switch o.Kind {
+	case place.Heap:
+		blk := &o.Block
+		loc.Kind, loc.Address, loc.Size, loc.Thread, loc.Freed = "heap", blk.Addr, blk.Size, blk.Thread, blk.Freed
+		loc.Blocks = len(g.blocks)
+		pcs, err := b.trace.EventStack(blk.Thread, blk.Event)
+		if err != nil {
+			return loc, fmt.Errorf("where a heap block was allocated: %w", err)
+		}
+		for i, pc := range pcs {
+			if i > 0 && pc > 0 {
+				pc-- // a return address: the call stands before it
+			}
+			f := b.frame(pc)
+			if f.User && loc.Name == "" {
+				loc.Name = f.Function
+			}
+			loc.Stack = append(loc.Stack, f)
+		}
+	case place.TLS:
+		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", part.ReplaceAllString(b.img.TLSPath(o.Offset), ""), o.Thread, o.Address
+	case place.Stack:
+		loc.Kind, loc.Thread = "stack", o.Thread
+	default:
+		if s, _, ok := b.img.Object(o.Address); ok {
+			loc.Kind, loc.Name, loc.Address, loc.Size = "global", s.Demangled(), s.Addr, s.Size
+		}
+	}
+	return loc, nil
+}

@@ -1,0 +1,225 @@
+package sharing
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hindsight/tracefmt/event"
+)
+
+const (
+	width     = 100 // columns of the text form
+	textLines = 3   // lines of a variable that it shows
+	maxFields = 8   // fields of a line that it shows
+)
+
+// WriteText writes the report for people, in at most 100 columns.
+func (r *Report) WriteText(out io.Writer) error {
+	w := &writer{w: bufio.NewWriter(out)}
+	r.head(w)
+	for i := range r.Variables {
+		w.variable(&r.Variables[i])
+	}
+	switch {
+	case len(r.Variables) == 0:
+		w.line("no thread took a line of its cache from another that had it")
+	case r.More > 0:
+		w.line("%s not shown (--top)", plural(uint64(r.More), "further variable"))
+	}
+	if r.Summary.Dropped > 0 {
+		w.line("%s that cost less did not fit into the trace", plural(r.Summary.Dropped, "line"))
+	}
+	return w.w.Flush()
+}
+
+// writer writes lines, cut to the width.
+type writer struct{ w *bufio.Writer }
+
+func (w *writer) line(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if utf8.RuneCountInString(s) > width {
+		s = string([]rune(s)[:width-1]) + "…"
+	}
+	w.w.WriteString(strings.TrimRight(s, " "))
+	w.w.WriteByte('\n')
+}
+
+// wrapped writes a paragraph, its lines after the first indented.
+func (w *writer) wrapped(first, text string) {
+	at := first
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(at)+1+utf8.RuneCountInString(word) > width {
+			w.line("%s", at)
+			at = strings.Repeat(" ", len(first))
+		}
+		at += " " + word
+	}
+	w.line("%s", at)
+}
+
+func (r *Report) head(w *writer) {
+	c, k := &r.Summary.Config, &r.Total
+	w.line("hindsight: sharing in %s: %s, seed %d, quantum %d",
+		strings.Join(append([]string{r.Info.Program}, r.Info.Args...), " "), plural(uint64(r.Info.Threads), "thread"), r.Info.Seed, r.Info.Quantum)
+	w.line("  modelled    L1 of %s bytes, %d ways, lines of %d bytes, MESI; gshare of %s counters, %d bits",
+		grouped(c.Size), c.Ways, c.Line, grouped(c.Table), c.HistoryBits)
+	misses := k.LoadMisses + k.StoreMisses
+	w.line("  accesses    %s, %s missed (%s)", grouped(k.Loads+k.Stores), grouped(misses), percent(misses, k.Loads+k.Stores))
+	w.line("  misses      %s cold, %s replacement, %s coherence (%s true, %s false sharing)",
+		grouped(k.Cold), grouped(k.Replacement), grouped(k.Coherence), grouped(k.TrueSharing), grouped(k.FalseSharing))
+	w.line("  bus         %s, %s of copies, %s cache to cache, %s",
+		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation"), plural(k.CacheToCache, "transfer"), plural(k.Writebacks, "writeback"))
+	w.line("  branches    %s, %s mispredicted (%s)", grouped(k.Branches), grouped(k.Mispredicted), percent(k.Mispredicted, k.Branches))
+	w.line("")
+}
+
+var verdictText = map[Verdict]string{
+	False: "FALSE SHARING", True: "true sharing", Mixed: "true and FALSE SHARING", Handover: "handed over",
+}
+
+func (w *writer) variable(v *Variable) {
+	k := &v.Counts
+	w.line("%s  %s: %s", v.ID, v.Location.text(), verdictText[v.Verdict])
+	for i, f := range v.Location.Stack {
+		if i == 3 {
+			break
+		}
+		w.line("      #%d %s", i, f.text())
+	}
+	w.line("    cost      %s (%s true, %s false), %s, %s, on %s",
+		plural(k.Coherence, "coherence miss"), grouped(k.TrueSharing), grouped(k.FalseSharing),
+		plural(k.Upgrades, "upgrade"), plural(k.Invalidations, "invalidation"), plural(uint64(len(v.Lines)+v.More), "line"))
+	for i := range v.Lines {
+		if i == textLines {
+			w.line("    … %s", plural(uint64(len(v.Lines)-i+v.More), "further line"))
+			break
+		}
+		w.cacheLine(&v.Lines[i])
+	}
+	for i := range v.Sites {
+		s := &v.Sites[i]
+		w.line("    at        %s, %s %s: %s, %s", s.text(), threadList(s.Threads), s.op(), plural(s.Misses, "miss"), plural(s.Upgrades, "upgrade"))
+	}
+	n := &v.Words
+	w.line("    protocol  invalidate %s, update %s transactions; write runs of %s; %s of %s re-read",
+		grouped(n.InvalidateBus), grouped(n.UpdateBus), ratio(n.Writes, n.Runs), grouped(n.ReadIntervals), plural(n.Intervals, "interval"))
+	for _, a := range v.Advice {
+		w.wrapped("    advice   ", a)
+	}
+	w.line("")
+}
+
+func (w *writer) cacheLine(l *Line) {
+	w.line("    line      0x%x: %s, %s", l.Address, plural(l.Coherence, "coherence miss"), plural(l.Upgrades, "upgrade"))
+	for i := range l.Fields {
+		if i == maxFields {
+			w.line("      … %s", plural(uint64(len(l.Fields)-i), "further field"))
+			break
+		}
+		f := &l.Fields[i]
+		var uses []string
+		for _, u := range f.Uses {
+			uses = append(uses, fmt.Sprintf("T%d %s", u.Thread, rw(u.Read, u.Write)))
+		}
+		name := f.Name
+		if utf8.RuneCountInString(name) > 32 {
+			name = string([]rune(name)[:31]) + "…"
+		}
+		w.line("      +%-3d %3d  %-32s  %s", f.Offset, f.Size, name, strings.Join(uses, ", "))
+	}
+}
+
+func (l *Location) text() string {
+	size := ""
+	if l.Size > 0 {
+		size = fmt.Sprintf(" of %s", plural(l.Size, "byte"))
+	}
+	name := l.Name
+	if utf8.RuneCountInString(name) > 40 {
+		name = string([]rune(name)[:39]) + "…"
+	}
+	switch l.Kind {
+	case "global":
+		return fmt.Sprintf("global '%s'%s at 0x%x", name, size, l.Address)
+	case "heap":
+		blocks := "heap block" + size
+		if l.Blocks > 1 {
+			blocks = fmt.Sprintf("%d heap blocks%s", l.Blocks, size)
+		}
+		return fmt.Sprintf("%s allocated by T%d", blocks, l.Thread)
+	case "stack":
+		return fmt.Sprintf("stack of T%d at 0x%x", l.Thread, l.Address)
+	case "tls":
+		return fmt.Sprintf("thread-local '%s' of T%d", name, l.Thread)
+	}
+	return fmt.Sprintf("memory at 0x%x", l.Address)
+}
+
+func (f *Frame) text() string {
+	name := f.Function
+	if name == "" {
+		name = fmt.Sprintf("0x%x", f.PC)
+	}
+	if utf8.RuneCountInString(name) > 30 {
+		name = string([]rune(name)[:29]) + "…"
+	}
+	if f.File == "" {
+		return name
+	}
+	return fmt.Sprintf("%s %s:%d", name, f.File, f.Line)
+}
+
+func (s *Site) op() string { return rw(s.Read, s.Write) }
+
+func rw(read, write bool) string {
+	switch {
+	case read && write:
+		return "read write"
+	case write:
+		return "write"
+	}
+	return "read"
+}
+
+func threadList(list []event.ThreadID) string {
+	var b strings.Builder
+	for i, t := range list {
+		if i == 6 {
+			b.WriteString(" …")
+			break
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "T%d", t)
+	}
+	return b.String()
+}
+
+func percent(part, whole uint64) string {
+	return fmt.Sprintf("%.2f %%", 100*float64(part)/float64(max(whole, 1)))
+}
+
+func ratio(a, b uint64) string { return fmt.Sprintf("%.1f", float64(a)/float64(max(b, 1))) }
+
+func grouped(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n uint64, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return grouped(n) + " " + noun + "es"
+	}
+	return grouped(n) + " " + noun + "s"
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/arch"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/archinfo"
+	"hindsight/tracefmt/event"
+)
+
+// archQuantum is the quantum of a run with --arch that names none: harts that
+// take turns every few dozen instructions meet on lines nearly as they would if
+// they ran at once (docs/architecture-model.md has what other quanta give).
+const archQuantum = 50
+
+// archFlags are the flags of `hindsight run` that describe the modelled machine.
+type archFlags struct {
+	on      bool
+	size    int
+	ways    int
+	line    int
+	table   int
+	history int
+}
+
+func (f *archFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "arch", false, "model caches and branch predictors; see hindsight sharing")
+	flags.IntVar(&f.size, "arch-cache", arch.DefaultSize, "with --arch: `BYTES` of a hart's L1 data cache")
+	flags.IntVar(&f.ways, "arch-ways", arch.DefaultWays, "with --arch: ways of a cache set")
+	flags.IntVar(&f.line, "arch-line", arch.DefaultLine, "with --arch: `BYTES` of a cache line")
+	flags.IntVar(&f.table, "arch-predictor", arch.DefaultTable, "with --arch: `COUNTERS` of a hart's gshare predictor")
+	flags.IntVar(&f.history, "arch-history", arch.DefaultHistoryBits, "with --arch: `BITS` of global branch history")
+}
+
+// apply makes a recording one with a model, if that is wanted.
+func (f *archFlags) apply(r *recording) error {
+	if !f.on {
+		return nil
+	}
+	if r.Mode == "none" {
+		return errors.New("--arch: what the model finds goes into the trace, which --record none does without")
+	}
+	c := arch.Config{Size: f.size, Ways: f.ways, Line: f.line, Table: f.table, HistoryBits: f.history}
+	if c.HistoryBits == 0 {
+		c.HistoryBits = -1
+	}
+	if _, err := arch.New(c); err != nil {
+		return err
+	}
+	if r.Quantum == 0 {
+		r.Quantum = archQuantum
+	}
+	r.Arch = &c
+	return nil
+}
+
+// archRecorder puts what a model finds into the trace: the history bits of each
+// epoch, and what it found so far, in short until the run ends.
+type archRecorder struct {
+	model   *arch.Model
+	history []*archinfo.HistoryEncoder // by thread
+}
+
+// epochLines is how many lines the summary of an epoch has.
+const epochLines = 64
+
+// newArchRecorder makes a model that writes into the trace of opts; nil when
+// there is to be none.
+func newArchRecorder(cfg *arch.Config, opts *cdr.Options) (*archRecorder, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	r, c := &archRecorder{}, *cfg
+	c.History = r
+	opts.Extra = r.extra
+	var err error
+	r.model, err = arch.New(c)
+	return r, err
+}
+
+// beside is what observes a run for the model, if there is one, and for rec,
+// which hears everything after it: an epoch's blocks then hold all that the
+// model knows of the epoch.
+func (r *archRecorder) beside(rec event.Observer) event.Observer {
+	if r == nil {
+		return rec
+	}
+	return event.Tee(r.model, rec)
+}
+
+// Append implements [arch.History].
+func (r *archRecorder) Append(t event.ThreadID, s arch.Stream, bits []uint64, n int) {
+	for int(t) >= len(r.history) {
+		r.history = append(r.history, new(archinfo.HistoryEncoder))
+	}
+	r.history[t].Append(archinfo.Stream(s), bits, n)
+}
+
+// extra is the cdr.Options.Extra of a recording.
+func (r *archRecorder) extra(end bool) []cdr.Extra {
+	lines := archinfo.MaxLines
+	var out []cdr.Extra
+	if !end {
+		lines = epochLines
+		r.model.Flush()
+		for t, h := range r.history {
+			if !h.Empty() {
+				out = append(out, cdr.Extra{Kind: tracefmt.KindArch, Thread: uint32(t), Payload: h.Payload()})
+			}
+		}
+	}
+	return append(out, cdr.Extra{Kind: tracefmt.KindArchSummary, Payload: archSummary(r.model.Result(lines)).Encode()})
+}
+
+// archSummary is a result in the terms of the trace.
+func archSummary(r *arch.Result) *archinfo.Summary {
+	s := &archinfo.Summary{
+		Config: archinfo.Config{
+			Size: uint64(r.Config.Size), Ways: uint64(r.Config.Ways), Line: uint64(r.Config.Line),
+			Table: uint64(r.Config.Table), HistoryBits: uint64(r.Config.HistoryBits), Granule: uint64(r.Granule),
+		},
+		Touched: r.Touched, SharedLines: r.SharedLines, Dropped: r.Dropped,
+	}
+	for _, h := range r.Harts {
+		s.Harts = append(s.Harts, archinfo.HartCounts(h))
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		out := archinfo.Line{Address: l.Address, LineCounts: archinfo.LineCounts(l.LineCounts), First: l.First, Last: l.Last}
+		for _, t := range l.Threads {
+			out.Threads = append(out.Threads, archinfo.Touch{
+				Thread: t.Thread, Read: t.Read, Written: t.Written, TouchCounts: archinfo.TouchCounts(t.TouchCounts),
+			})
+		}
+		for _, w := range l.Words {
+			out.Words = append(out.Words, archinfo.Word{Index: w.Index, WordCounts: archinfo.WordCounts(w.WordCounts)})
+		}
+		for _, at := range l.Sites {
+			out.Sites = append(out.Sites, archinfo.Site(at))
+		}
+		s.Lines = append(s.Lines, out)
+	}
+	return s
+}
+
+// readArchSummary gives the last summary in a trace; nil when it has none.
+func readArchSummary(t *cdr.Trace) (*archinfo.Summary, error) {
+	var last []byte
+	for x, err := range t.Extras(tracefmt.KindArchSummary) {
+		if err != nil {
+			return nil, err
+		}
+		last = x.Payload
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return archinfo.DecodeSummary(last)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/sharing"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+)
+
+func newSharing(std streams) *cobra.Command {
+	var format string
+	var top int
+	cmd := &cobra.Command{
+		Use:   "sharing [flags] TRACE",
+		Short: "Say which variables threads share, and what that costs",
+		Long: `sharing tells, of a run recorded with --arch, which variables and cache lines
+went to and fro between the caches: which threads read and wrote which of their
+bytes, whether they needed each other's data or only share a line (false
+sharing), which source lines brought it about, whether a coherence protocol that
+invalidates or one that updates suits, and what to do about it.
+
+Where another line size is wanted, record again with run --arch --arch-line.`,
+		Example: `  hindsight run --arch ./bank
+  hindsight sharing bank.hst
+  hindsight sharing --format json --top 3 bank.hst`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format, "text", "json"); err != nil {
+				return err
+			}
+			if top < 0 {
+				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
+			}
+			t, err := cdr.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer t.Close()
+			if top == 0 {
+				top = -1
+			}
+			rep, err := findSharing(t, args[0], top)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if !rep.Info.Complete {
+				fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
+			}
+			if format == "json" {
+				return rep.WriteJSON(std.out)
+			}
+			return rep.WriteText(std.out)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, those that cost most first (0: all)")
+	complete(cmd, "format", "text", "json")
+	return cmd
+}
+
+// findSharing reads what a model left in a trace and names it by the program
+// that the trace carries.
+func findSharing(t *cdr.Trace, file string, top int) (*sharing.Report, error) {
+	summary, err := readArchSummary(t)
+	if err != nil {
+		return nil, err
+	}
+	if summary == nil {
+		return nil, fmt.Errorf("recorded without a model of caches; record it again with hindsight run --arch")
+	}
+	data, err := t.Image()
+	if err != nil {
+		return nil, err
+	}
+	img, err := image.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("the program in the trace: %w", err)
+	}
+	meta := t.Info()
+	info := sharing.Info{
+		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Threads: len(t.Threads()), Seed: meta.Seed, Quantum: meta.Quantum, Complete: meta.Complete,
+	}
+	for _, th := range t.Threads() {
+		info.Instructions += th.Insts
+	}
+	return sharing.Build(summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLS.MemSize})
+}
