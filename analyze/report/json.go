@@ -65,13 +65,16 @@ type jsonRace struct {
 type jsonLocation struct {
 	Kind    string      `json:"kind"`
 	Name    string      `json:"name"`
+	Path    string      `json:"path,omitempty"`
 	Address address     `json:"address"`
 	Offset  uint64      `json:"offset"`
 	Size    uint64      `json:"size"`
 	Symbol  string      `json:"symbol,omitempty"`
 	Thread  *uint32     `json:"thread,omitempty"`
-	Freed   bool        `json:"freed,omitempty"`
 	Stack   []jsonFrame `json:"stack,omitempty"`
+	Freed   bool        `json:"freed,omitempty"`
+	FreedBy *uint32     `json:"freed_by,omitempty"`
+	FreedAt []jsonFrame `json:"freed_at,omitempty"`
 }
 
 type jsonAccess struct {
@@ -132,7 +135,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
 	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace,
-		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
+		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Freed: l.Freed}}
 	switch l.Kind {
 	case "heap", "stack", "tls":
@@ -141,6 +144,10 @@ func jsonOf(r *Race) jsonRace {
 	}
 	if len(l.Stack) > 0 {
 		out.Location.Stack = jsonStack(l.Stack)
+	}
+	if l.Freed {
+		by := uint32(l.FreedBy)
+		out.Location.FreedBy, out.Location.FreedAt = &by, jsonStack(l.FreeStack)
 	}
 	for i := range r.Accesses {
 		a := &r.Accesses[i]

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 
@@ -45,13 +46,21 @@ func (n *namer) frames(pcs []uint64) []Frame {
 		user := n.img.User(at)
 		named := n.img.Frames(at)
 		for _, f := range named {
-			out = append(out, Frame{Function: f.Function, File: f.Base(), Path: f.File, Line: f.Line, PC: pc, User: user})
+			out = append(out, Frame{Function: f.Function, File: f.Base(), Path: clean(f.File), Line: f.Line, PC: pc, User: user})
 		}
 		if len(named) == 0 {
 			out = append(out, Frame{PC: pc, User: user})
 		}
 	}
 	return out
+}
+
+// clean is a source path without its detours: compilers put ./ before names.
+func clean(file string) string {
+	if file == "" {
+		return ""
+	}
+	return path.Clean(file)
 }
 
 // top is the frame that a side of a race is named by: the innermost of the
@@ -71,7 +80,13 @@ var index = regexp.MustCompile(`\[[0-9]+\]|\+[0-9]+$`)
 
 // variable names what a race is about in a way that does not depend on which
 // element was touched first.
-func (l *Location) variable() string { return l.Kind + " " + index.ReplaceAllString(l.Name, "") }
+func (l *Location) variable() string {
+	name := l.Path
+	if name == "" {
+		name = l.Name
+	}
+	return l.Kind + " " + index.ReplaceAllString(name, "")
+}
 
 // lineKey names a source line pair and a variable.
 type lineKey struct{ a, b, variable string }
@@ -129,7 +144,7 @@ func (n *namer) anchor(a *Access) string {
 func (n *namer) firstLine(f Frame) int {
 	for _, at := range n.entries(f) {
 		for _, g := range n.img.Frames(at) {
-			if g.Function == f.Function && g.File == f.Path {
+			if g.Function == f.Function && clean(g.File) == f.Path {
 				return g.Line
 			}
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
@@ -16,6 +17,7 @@ type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
 	TLSPath(off uint64) string
+	TLSObject(off uint64) (image.Symbol, uint64, bool)
 	Frames(pc uint64) []image.Frame
 	User(pc uint64) bool
 }
@@ -44,7 +46,7 @@ type Info struct {
 type Frame struct {
 	Function string // "" if unknown
 	File     string // last element of its path, "" if unknown
-	Path     string // as the compiler was told it
+	Path     string // as the compiler was told it, without its detours
 	Line     int    // from 1, 0 if unknown
 	PC       uint64
 	User     bool // in the user's code
@@ -73,15 +75,20 @@ type Access struct {
 // Location is the memory of a race.
 type Location struct {
 	Kind    string         // global, heap, stack, tls or unknown
-	Name    string         // of the variable or a part of it; of a heap block: the function that allocated it; "" if unknown
-	Symbol  string         // global: of the whole variable
+	Name    string         // of the variable; of a heap block: the function that allocated it; "" if unknown
+	Path    string         // of the part of the variable, as the source would write it: balance[4]; "" if unknown
+	Symbol  string         // global: the linker's name of the variable, demangled
 	Address uint64         // of the first byte in common
 	Base    uint64         // where the variable or block begins, 0 if unknown
 	Offset  uint64         // from there to Address
 	Size    uint64         // bytes of the variable or block, 0 if unknown
 	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
 	Stack   []Frame        // heap: where it was allocated
-	Freed   bool           // heap
+	// Freed says that the heap block had been given up when the later side
+	// accessed it: by thread FreedBy, at FreeStack.
+	Freed     bool
+	FreedBy   event.ThreadID
+	FreeStack []Frame
 }
 
 // Race is a static pair of accesses that raced.
@@ -245,23 +252,50 @@ func (b *builder) location(out *Location, r *race.Race) (err error) {
 	*out = Location{Kind: "unknown", Address: loc.Address, Thread: loc.Thread}
 	switch loc.Kind {
 	case place.Heap:
-		blk := &loc.Block
-		out.Kind, out.Base, out.Size, out.Offset = "heap", blk.Addr, blk.Size, loc.Offset
-		out.Thread, out.Freed = blk.Thread, blk.Freed
-		out.Stack, err = b.eventStack(blk.Thread, blk.Event)
-		out.Name = top(out.Stack).Function
-		if err == nil {
-			err = b.thread(blk.Thread)
-		}
+		return b.block(out, r)
 	case place.TLS:
-		out.Kind, out.Name, out.Offset = "tls", b.img.TLSPath(loc.Offset), loc.Offset
+		out.Kind, out.Path, out.Offset = "tls", b.img.TLSPath(loc.Offset), loc.Offset
+		if s, off, ok := b.img.TLSObject(loc.Offset); ok {
+			out.Name, out.Base, out.Offset, out.Size = ownName(s.Demangled()), loc.Address-off, off, s.Size
+		}
 	case place.Stack:
 		out.Kind = "stack"
 	default:
 		if s, off, ok := b.img.Object(loc.Address); ok {
 			out.Kind, out.Symbol, out.Base, out.Offset, out.Size = "global", s.Demangled(), s.Addr, off, s.Size
-			out.Name = b.img.ObjectPathSize(loc.Address, size)
+			out.Name, out.Path = ownName(out.Symbol), b.img.ObjectPathSize(loc.Address, size)
 		}
 	}
-	return err
+	return nil
 }
+
+// block names a heap block by where it was allocated, and tells its end.
+func (b *builder) block(out *Location, r *race.Race) (err error) {
+	blk := &r.Location.Block
+	out.Kind, out.Base, out.Size, out.Offset, out.Thread = "heap", blk.Addr, blk.Size, r.Location.Offset, blk.Thread
+	if out.Stack, err = b.eventStack(blk.Thread, blk.Event); err != nil {
+		return err
+	}
+	out.Name = top(out.Stack).Function
+	if err := b.thread(blk.Thread); err != nil {
+		return err
+	}
+	by, at := blk.FreedBy, blk.FreedAt
+	if s := &r.First.Earlier; s.Op == race.Free {
+		by, at = s.Thread, s.Segment
+	} else if !blk.Freed {
+		return nil
+	}
+	out.Freed, out.FreedBy = true, by
+	if out.FreeStack, err = b.eventStack(by, at); err != nil {
+		return err
+	}
+	return b.thread(by)
+}
+
+// numbered matches what compilers append to the names of static variables of
+// functions.
+var numbered = regexp.MustCompile(`\.[0-9]+$`)
+
+// ownName is the name of a variable as its source has it.
+func ownName(symbol string) string { return numbered.ReplaceAllString(symbol, "") }

@@ -62,6 +62,10 @@ func (m fakeImage) ObjectPathSize(addr, _ uint64) string {
 
 func (fakeImage) TLSPath(uint64) string { return "errno_copy" }
 
+func (fakeImage) TLSObject(off uint64) (image.Symbol, uint64, bool) {
+	return image.Symbol{Name: "errno_copy", Size: 16}, off, true
+}
+
 func (fakeImage) User(pc uint64) bool { return pc < 0x1300 }
 
 func (m fakeImage) Frames(pc uint64) []image.Frame {

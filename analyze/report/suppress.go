@@ -83,7 +83,7 @@ func (s *Suppressions) covers(rep *Report, r *Race) bool {
 func (rule *Rule) covers(rep *Report, r *Race) bool {
 	switch rule.Type {
 	case "race":
-		if rule.match(r.Location.Symbol) || rule.match(r.Location.Name) && r.Location.Kind != "heap" {
+		if l := &r.Location; rule.match(l.Symbol) || rule.match(l.Path) || rule.match(l.Name) && l.Kind != "heap" {
 			return true
 		}
 		return rule.any(r.Accesses[0].Stack) || rule.any(r.Accesses[1].Stack)

@@ -102,7 +102,7 @@ func (t *text) group(g *groupOf) {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
 	}
-	t.location(&r.Location)
+	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
 	for _, name := range t.locks(r) {
 		t.mutex(name)
 	}
@@ -179,25 +179,31 @@ func (t *text) fit(name string, taken int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(room-head-1):])
 }
 
-func (t *text) location(l *Location) {
+// location tells what memory it is; freeing says that a side of the race is
+// the free of it and has its stack shown.
+func (t *text) location(l *Location, freeing bool) {
 	switch l.Kind {
 	case "global":
 		t.printf("  %s", t.emphasis(32, fmt.Sprintf("Location is global '%s' of size %d at 0x%x (%s+0x%x)",
 			t.fit(l.Symbol, 70), l.Size, l.Base, t.module(), l.Base)))
-		if l.Name != "" && l.Name != l.Symbol {
-			t.printf("\n    the access is to %s", t.fit(l.Name, 21))
+		if l.Path != "" && l.Path != l.Symbol {
+			t.printf("\n    the access is to %s", t.fit(l.Path, 21))
 		}
 		t.printf("\n")
 	case "heap":
 		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is heap block of size %d at 0x%x allocated by %s:",
 			l.Size, l.Base, threadName(l.Thread))))
 		t.stack(l.Stack)
+		if l.Freed && !freeing {
+			t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("freed by %s at:", threadName(l.FreedBy))))
+			t.stack(l.FreeStack)
+		}
 	case "stack":
 		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is stack of %s.", threadName(l.Thread))))
 	case "tls":
 		name := ""
-		if l.Name != "" {
-			name = fmt.Sprintf(" '%s'", t.fit(l.Name, 40))
+		if l.Path != "" {
+			name = fmt.Sprintf(" '%s'", t.fit(l.Path, 40))
 		}
 		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is TLS%s of %s.", name, threadName(l.Thread))))
 	default:
@@ -265,6 +271,9 @@ func (t *text) threads(r *Race) (ids []event.ThreadID) {
 	add(r.Accesses[1].Thread)
 	if k := r.Location.Kind; k == "heap" || k == "stack" || k == "tls" {
 		add(r.Location.Thread)
+	}
+	if r.Location.Freed {
+		add(r.Location.FreedBy)
 	}
 	return ids
 }
