@@ -17,10 +17,11 @@ import (
 
 // Exit statuses. A run ends with the guest's own.
 const (
-	exitOK       = 0
-	exitError    = 2   // hindsight could not do what was asked
-	exitRaces    = 66  // races were reported, as ThreadSanitizer's default
-	exitRunError = 125 // `run` itself failed, as env(1) and timeout(1) have it
+	exitOK          = 0
+	exitError       = 2   // hindsight could not do what was asked
+	exitRaces       = 66  // races were reported, as ThreadSanitizer's default
+	exitRunError    = 125 // `run` itself failed, as env(1) and timeout(1) have it
+	exitInterrupted = 130 // as a shell shows a process that SIGINT ended
 )
 
 // streams are the standard streams of the process; tests put their own.
@@ -42,6 +43,7 @@ func main() {
 func run(args []string, std streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	root := newRoot(std)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -77,6 +79,6 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.AddCommand(newRun(std), newRaces(std), newInfo(std), newDemo(std), newCC(std))
+	root.AddCommand(newRun(std), newExplore(std), newRaces(std), newInfo(std), newDemo(std), newCC(std), newSharing(std))
 	return root
 }

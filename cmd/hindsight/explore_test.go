@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hindsight/examples"
+)
+
+// command runs hindsight in this process and gives its standard output.
+func command(ctx context.Context, t testing.TB, args ...string) (stdout string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	root := newRoot(streams{in: strings.NewReader(""), out: &out, err: &errs})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var code exitStatus
+	switch {
+	case errors.As(err, &code):
+		status = int(code)
+	case err != nil:
+		t.Fatalf("%v: %v\n%s", args, err, &errs)
+	}
+	return out.String(), status
+}
+
+// exampleFile writes the executable of an example and gives its path.
+func exampleFile(t testing.TB, name string) string {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, elf, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// stateLines counts the runs that an exploration has noted.
+func stateLines(dir string) int {
+	data, _ := os.ReadFile(filepath.Join(dir, stateName))
+	return max(bytes.Count(data, []byte("\n"))-1, 0)
+}
+
+// TestExploreInterrupted: explorations that are cancelled, or killed at random
+// moments, or whose state is torn, give the report of one that was not, when
+// they are gone on with.
+func TestExploreInterrupted(t *testing.T) {
+	prog := exampleFile(t, "bank")
+	args := func(dir string, more ...string) []string {
+		return append(append([]string{"explore", "--runs", "12", "--sched", "pct", "--format", "json", "-o", dir}, more...), prog)
+	}
+	here := t.TempDir()
+	t.Chdir(here)
+	want, status := command(t.Context(), t, args("whole")...)
+	if status != exitRaces {
+		t.Fatalf("status %d\n%s", status, want)
+	}
+	checkSchema(t, want)
+	same := func(t *testing.T, dir string) {
+		t.Helper()
+		got, _ := command(t.Context(), t, args(dir, "--resume")...)
+		if got := strings.ReplaceAll(got, dir+"/", "whole/"); strings.ReplaceAll(got, `"`+dir+`"`, `"whole"`) != want {
+			t.Errorf("gone on with in %s:\n%s\nnot interrupted:\n%s", dir, got, want)
+		}
+		if parts, _ := filepath.Glob(dir + "/*.part"); len(parts) > 0 {
+			t.Errorf("left behind: %v", parts)
+		}
+	}
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for stateLines("cancelled") < 3 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		part, status := command(ctx, t, args("cancelled", "--jobs", "1")...)
+		if status != exitRaces {
+			t.Errorf("status %d", status)
+		}
+		checkSchema(t, part)
+		same(t, "cancelled")
+	})
+	t.Run("killed", func(t *testing.T) {
+		for n := range 3 {
+			cmd := exec.Command(os.Args[0], args("killed", "--resume")...)
+			cmd.Env = append(os.Environ(), benchExec+"=1")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(20 * time.Second); stateLines("killed") < 3*n+1 && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+		}
+		same(t, "killed")
+	})
+	t.Run("torn", func(t *testing.T) {
+		if err := os.CopyFS("torn", os.DirFS("killed")); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join("torn", stateName)
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data[:len(data)-20], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		traces, _ := filepath.Glob("torn/seed*.hst")
+		for _, trace := range traces {
+			if err := os.Remove(trace); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "torn")
+	})
+}
+
+// checkSchema holds a report against docs/races.schema.json.
+func checkSchema(t testing.TB, text string) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(sourceDir, "../../docs/races.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestExploreOutcomes: runs that end in different ways are told apart, with
+// the seeds of each, and the first deadlock and the first fault can be looked
+// at again.
+func TestExploreOutcomes(t *testing.T) {
+	prog := compileC(t, "outcomes.c")
+	t.Chdir(t.TempDir())
+	text, status := command(t.Context(), t, "explore", "--runs", "60", "--max-instructions", "3000000", "-o", "dir", prog)
+	for _, want := range []string{"exit status 0", "exit status 3", "deadlock: thread T0 waits for", "SIGSEGV", "stopped after", "different outputs"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing of %q (status %d):\n%s", want, status, text)
+		}
+	}
+	traces, _ := filepath.Glob("dir/seed*.hst")
+	if len(traces) < 3 {
+		t.Errorf("kept %v", traces)
+	}
+	data, _ := command(t.Context(), t, "explore", "--runs", "60", "--max-instructions", "3000000", "-o", "dir", "--format", "json", "--resume", prog)
+	checkSchema(t, data)
+}
