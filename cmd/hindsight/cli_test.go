@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hindsight/examples"
+	"hindsight/examples/cross"
 )
 
 func TestMain(m *testing.M) {
@@ -17,15 +20,54 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hindsight": main})
 }
 
-// TestScripts runs the user stories of testdata/script. The executables of
-// the examples that a story names in its first comment lines are found in
-// $WORK/bin.
+// TestScripts runs the user stories of testdata/script. Stories find the
+// executables of some examples in $WORK/bin.
 func TestScripts(t *testing.T) {
+	programs, missing := buildPrograms(t)
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
-		Setup:         installExamples,
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			if err := installExamples(env); err != nil || missing {
+				return err
+			}
+			return os.CopyFS(filepath.Join(env.WorkDir, "bin"), os.DirFS(programs))
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "programs" {
+				return !missing, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Condition:     scriptCondition,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// scriptCondition knows [toolchain]: the cross compiler is there, or has to be.
+func scriptCondition(name string) (bool, error) {
+	if name != "toolchain" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	_, err := exec.LookPath(cross.Compiler)
+	return err == nil || os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1", nil
+}
+
+// buildPrograms compiles the programs of testdata/programs into a folder.
+// Without the cross compiler they are missing, which is an error when the
+// environment says that it must be there.
+func buildPrograms(t *testing.T) (dir string, missing bool) {
+	sources, err := filepath.Glob("testdata/programs/*.c")
+	if err != nil || len(sources) == 0 {
+		t.Fatal("no programs", err)
+	}
+	if !haveCompiler(t) {
+		return "", true
+	}
+	dir = t.TempDir()
+	for _, source := range sources {
+		compileTo(t, dir, filepath.Base(source))
+	}
+	return dir, false
 }
 
 // scriptExamples are the examples that stories use.
