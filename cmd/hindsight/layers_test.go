@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	"cdr":            {"tracefmt", "wpp", "wpp/cfg"},
 	"wet":            {"tracefmt", "wpp", "wpp/cfg"},
 	"mpsim":          {"tracefmt/event", "mpsim"},
-	"analyze":        {"analyze", "cdr", "wet", "wpp", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/rv"},
+	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/rv"},
 	"examples":       {"examples"},
 	"cmd/hindsight":  {"tracefmt", "wpp", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
 }

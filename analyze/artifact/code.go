@@ -1,0 +1,141 @@
+package artifact
+
+import (
+	"encoding/binary"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+	"hindsight/wpp/cfg"
+)
+
+// code is the program, decoded as far as it was asked for.
+type code struct {
+	trace  *cdr.Trace
+	read   rv.Code
+	flow   *cfg.Program
+	blocks map[codeKey]*block
+	// hooked are the instructions from which a hooked function was called.
+	hooked map[uint64]bool
+}
+
+type codeKey struct {
+	pc    uint64
+	insts uint32
+}
+
+// block is a block of the trace, decoded.
+type block struct {
+	insts []rv.Inst
+	pcs   []uint64
+	sites []int // for each instruction its place among the block's sites, or -1
+	bad   bool  // the image holds other code than the trace says
+}
+
+func newCode(t *cdr.Trace, img *image.Image) *code {
+	c := &code{trace: t, flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}}
+	c.read = func(addr uint64) (uint16, bool) {
+		b := img.Code(addr, 2)
+		if len(b) < 2 {
+			return 0, false
+		}
+		return binary.LittleEndian.Uint16(b), true
+	}
+	return c
+}
+
+// block decodes a block of the trace.
+func (c *code) block(b *cdr.CodeBlock) *block {
+	key := codeKey{b.PC, b.Insts}
+	if d := c.blocks[key]; d != nil {
+		return d
+	}
+	d := &block{}
+	pc, left := b.PC, b.Sites
+	// What the simulator took as one block is one block here, but for limits
+	// of length.
+	s := rv.Scan(pc, c.read, int(b.Insts))
+	for _, i := range s.Insts {
+		site := -1
+		if len(left) > 0 && c.trace.Site(left[0]).PC == pc {
+			site = len(b.Sites) - len(left)
+			left = left[1:]
+		}
+		d.insts, d.pcs, d.sites = append(d.insts, i), append(d.pcs, pc), append(d.sites, site)
+		pc += uint64(i.Len)
+	}
+	d.bad = len(d.insts) != int(b.Insts) || len(left) > 0
+	c.blocks[key] = d
+	return d
+}
+
+// Registers of the calling convention.
+const (
+	regSP = 2
+	regA0 = 10
+)
+
+// clobbered are the registers that a function need not preserve.
+const clobbered uint64 = 1<<1 | 0x7<<5 | 0xff<<10 | 0xf<<28 | 0xff<<rv.RegF | 0xff<<(rv.RegF+10) | 0xf<<(rv.RegF+28)
+
+// defs is the set of registers that an instruction gives a new value. Moving
+// the stack pointer by a constant does not count: a function moves it back,
+// and what it points to is no matter of values.
+func defs(i rv.Inst) uint64 {
+	if i.Op == rv.OpADDI && i.Rd == regSP && i.Rs1 == regSP {
+		return 0
+	}
+	if i.Op == rv.OpECALL {
+		return 1 << regA0
+	}
+	return i.Defs().Regs
+}
+
+// marks says which registers a block defines, and which branch ends it.
+func (c *code) marks(b cdr.CodeBlock) (m wpp.Marks) {
+	d := c.block(&b)
+	for _, i := range d.insts {
+		m[0] |= defs(i)
+	}
+	if n := len(d.pcs); n > 0 {
+		last := d.pcs[n-1]
+		if c.hooked[last] {
+			m[0] |= clobbered
+		}
+		if b.End == event.EndBranch || b.End == event.EndIndirect {
+			m[1] = branchMark(last)
+		}
+	}
+	return m
+}
+
+// branchMark gives a branch one of 64 marks.
+func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 58) }
+
+// decider is a branch that code is control dependent on.
+type decider struct {
+	pc uint64 // of the branch
+	to uint64 // where it goes then
+}
+
+// deciders are the branches that the instruction at pc is directly control
+// dependent on, within its function; ok is false when the code is not known.
+func (c *code) deciders(pc uint64) (list []decider, ok bool) {
+	ref, ok := c.flow.Find(pc)
+	if !ok {
+		return nil, false
+	}
+	f := c.flow.Func(ref.Func)
+	blocks := f.Blocks()
+	for _, d := range f.ControlDependence(ref.Block) {
+		b := &blocks[d.Node]
+		insts := c.flow.Insts(cfg.Ref{Func: ref.Func, Block: uint32(d.Node)})
+		if len(insts) == 0 || d.Edge >= len(b.Succs) {
+			continue
+		}
+		list = append(list, decider{pc: b.Next() - uint64(insts[len(insts)-1].Len), to: b.Succs[d.Edge].PC})
+	}
+	return list, true
+}

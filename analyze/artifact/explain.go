@@ -1,0 +1,300 @@
+package artifact
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Analyze finds out which of the races of a trace are artifacts. res is what
+// [race.Analyze] found in it, img the program.
+//
+// A trace without addresses or control flow gives verdicts Unknown, not an
+// error.
+func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, opts Options) (*Result, error) {
+	opts.defaults()
+	out := &Result{Verdicts: make([]Verdict, len(res.Races))}
+	if len(res.Races) < 2 {
+		return out, nil // a race is no artifact of itself
+	}
+	if m := t.Info().Mode; m != cdr.ModeCDR {
+		return out.unknown(fmt.Sprintf("the trace was recorded with --record %s", m)), nil
+	}
+	src := race.FromTrace(t)
+	x, err := newIndex(ctx, src, res.Races, img, img.TLS.MemSize, &opts)
+	if errors.Is(err, errTooMuch) {
+		return out.unknown(err.Error()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := newCode(t, img)
+	if err := c.findHooked(src); err != nil {
+		return nil, err
+	}
+	g, err := newGraph(t, c, x)
+	if err != nil {
+		return nil, err
+	}
+	e := &explainer{graph: g, res: res, opts: &opts, slices: map[sliceKey]*slice{}}
+	for i := range res.Races {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		g.budget = opts.Steps
+		v, err := e.judge(i)
+		if err != nil {
+			return nil, err
+		}
+		out.Verdicts[i] = v
+	}
+	out.breakCycles()
+	out.Stats = Stats{Records: x.records, Nodes: len(g.nodes), Steps: g.steps}
+	return out, nil
+}
+
+func (r *Result) unknown(reason string) *Result {
+	for i := range r.Verdicts {
+		r.Verdicts[i] = Verdict{Status: Unknown, Reason: reason}
+	}
+	return r
+}
+
+// breakCycles makes the first race of each cycle of first causes one of its
+// own: they are consequences of each other, and one must be the first.
+func (r *Result) breakCycles() {
+	for i := range r.Verdicts {
+		at := i
+		for n := 0; n <= i && r.Verdicts[at].Status == Artifact; n++ {
+			if at = r.Verdicts[at].Causes[0]; at == i {
+				r.Verdicts[i] = Verdict{Checked: r.Verdicts[i].Checked}
+			}
+		}
+	}
+}
+
+// findHooked finds the calls of hooked functions.
+func (c *code) findHooked(src race.Source) error {
+	for ev, err := range src.Events() {
+		if err != nil {
+			return err
+		}
+		if ev.Mode&event.Returns != 0 {
+			c.hooked[ev.PC] = true
+		}
+	}
+	return nil
+}
+
+// explainer judges races.
+type explainer struct {
+	*graph
+	res    *race.Result
+	opts   *Options
+	slices map[sliceKey]*slice
+}
+
+// pairOf is a dynamic instance.
+type pairOf struct{ c, d exec }
+
+// instances lists dynamic instances of race i, the first one first, at most as
+// many as the options say.
+func (e *explainer) instances(i int) (list []pairOf) {
+	r := &e.res.Races[i]
+	sides := [2]*race.Side{&r.First.Later, &r.First.Earlier}
+	x := e.index
+	if !sides[0].Op.Plain() || !sides[1].Op.Plain() {
+		return e.ends(r)
+	}
+	c, ok := x.side(sides[0])
+	d, ok2 := x.side(sides[1])
+	if !ok || !ok2 {
+		return nil
+	}
+	list = append(list, pairOf{c, d})
+	first := list[0]
+	var keys []pairKey
+	for k, at := range x.pairs {
+		if at == i {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
+	for _, k := range keys {
+		s := x.sites[k.a]
+		for _, t := range s.order() {
+			for j := range s.threads[t] {
+				rec := &s.threads[t][j]
+				for n := range rec.count {
+					c := s.exec(k.a, rec, n)
+					for d := range x.partners(k.b, &c) {
+						if k.a == k.b && d.thread() < t {
+							continue // met the other way round
+						}
+						if c.same(&first.c) && d.same(&first.d) || c.same(&first.d) && d.same(&first.c) {
+							continue
+						}
+						if len(list) >= e.opts.Instances {
+							return list
+						}
+						list = append(list, pairOf{c, d})
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// ends lists the first and the last instance of a race with an event for a
+// side; others are not known.
+func (e *explainer) ends(r *race.Race) (list []pairOf) {
+	for i, in := range []*race.Instance{&r.First, &r.Last} {
+		c, ok := e.index.side(&in.Later)
+		d, ok2 := e.index.side(&in.Earlier)
+		if i == 1 && r.Dynamic == 1 || !ok || !ok2 {
+			break
+		}
+		list = append(list, pairOf{c, d})
+	}
+	return list
+}
+
+// judge finds out what race i is.
+func (e *explainer) judge(i int) (Verdict, error) {
+	list := e.instances(i)
+	if len(list) == 0 {
+		return Verdict{Status: Unknown, Reason: "no instance is known"}, nil
+	}
+	v := Verdict{Status: Artifact}
+	for n, p := range list {
+		why, missing, err := e.explain(i, &p)
+		if errors.Is(err, errBudget) || errors.Is(err, errCode) {
+			missing, err = err.Error(), nil
+		}
+		if err != nil {
+			return Verdict{}, err
+		}
+		v.Checked++
+		switch {
+		case why != nil:
+			v.Explained++
+			if n == 0 {
+				v.By = why.by
+				if v.Chain, err = e.chain(why); err != nil {
+					return Verdict{}, err
+				}
+			}
+			if !slices.Contains(v.Causes, why.cause) {
+				v.Causes = append(v.Causes, why.cause)
+			}
+		case missing != "":
+			v.Status, v.Reason = Unknown, missing
+		default:
+			return Verdict{Checked: v.Checked, Explained: v.Explained}, nil
+		}
+	}
+	if v.Status == Unknown {
+		return Verdict{Status: Unknown, Reason: v.Reason, Checked: v.Checked, Explained: v.Explained}, nil
+	}
+	return v, nil
+}
+
+// because is why an instance is an artifact.
+type because struct {
+	cause int // race
+	by    By
+	write exec // its writing side
+	side  exec // of the artifact, that the value led to
+	slice *slice
+	hit   int // in the slice
+}
+
+// explain looks for a cause of an instance of race i: a racy read b whose
+// value one side depends on, of a race with a write a that event-controls the
+// other side. missing is not empty when none was found and something could not
+// be followed.
+func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err error) {
+	for _, by := range []By{ByAddress, ByBranch} {
+		var s [2]*slice
+		sides := [2]*exec{&p.d, &p.c}
+		for k, x := range sides {
+			if s[k], err = e.slice(x, by); err != nil {
+				return nil, "", err
+			}
+		}
+		for k, other := range []*exec{&p.c, &p.d} {
+			for h := range s[k].hits {
+				w, cause, err := e.controls(i, s[k].hits[h].read, other, s[1-k])
+				if err != nil {
+					return nil, "", err
+				}
+				if cause >= 0 {
+					return &because{cause, by, w, *sides[k], s[k], h}, "", nil
+				}
+			}
+		}
+		missing = cmp.Or(s[0].missing, s[1].missing)
+	}
+	return nil, missing, nil
+}
+
+// maxWriters bounds the writes that are tried for one racy read.
+const maxWriters = 64
+
+// controls looks for a write that races with b and event-controls c: it comes
+// before c in c's thread, or c too depends on a value that is racy with it. It
+// gives the race of the two, or -1.
+func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int, err error) {
+	x := e.index
+	for _, id := range x.sites[b.site].partner {
+		cause := x.pairs[keyOf(id, b.site)]
+		if cause == i || x.sites[id].site.Access != event.Write {
+			continue
+		}
+		tried := 0
+		for a := range x.partners(id, b) {
+			if a.thread() == c.thread() {
+				before, err := e.precedes(&a, c)
+				if before || err != nil {
+					return a, cause, err
+				}
+			}
+			for h := range other.hits {
+				if o := other.hits[h].read; o.same(b) || x.races(&a, o) && x.pairs[keyOf(a.site, o.site)] == cause {
+					return a, cause, nil
+				}
+			}
+			if tried++; tried >= maxWriters {
+				break
+			}
+		}
+	}
+	return a, -1, nil
+}
+
+// precedes tells whether a is before c in the order of their thread.
+func (e *explainer) precedes(a, c *exec) (bool, error) {
+	if c.event {
+		return a.unit.end <= c.unit.end, nil
+	}
+	if a.unit != c.unit && a.unit.end != c.unit.end {
+		return a.unit.end < c.unit.end, nil
+	}
+	p, err := e.place(a)
+	if err != nil {
+		return false, err
+	}
+	q, err := e.place(c)
+	if err != nil {
+		return false, err
+	}
+	return cmp.Or(cmp.Compare(p.block, q.block), cmp.Compare(p.inst, q.inst)) < 0, nil
+}

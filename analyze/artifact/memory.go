@@ -1,0 +1,222 @@
+package artifact
+
+import (
+	"errors"
+	"math"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// loaded finds the stores that a load got its value from. When the load is a
+// racy read, it says so and follows nothing: that race is a cause.
+func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edge, error) {
+	p := g.nodes[id].point
+	at := d.sites[p.inst]
+	if at < 0 {
+		return nil, nil // an acquire load: values that pass through atomic variables are not followed
+	}
+	if err := g.spend(); err != nil {
+		return nil, err
+	}
+	site, h := b.Sites[at], g.history[p.thread]
+	ordinal, err := h.Rank(site, p.block)
+	if err != nil {
+		return nil, err
+	}
+	addr, ok, err := h.Address(site, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		g.nodes[id].missing = "an address was not recorded"
+		return nil, nil
+	}
+	g.nodes[id].addr, g.nodes[id].size = addr, size
+	if x, ok := g.index.at(p.thread, site, ordinal); ok && g.index.racy(&x) {
+		g.nodes[id].read = &x
+		return nil, nil
+	}
+	l := load{point: p, site: at, seg: segment{thread: p.thread}}
+	if l.seg.number, err = h.Segment(p.block); err != nil {
+		return nil, err
+	}
+	g.bounds(&l.seg)
+	return g.writers(id, &l, addr, size)
+}
+
+// racy tells whether an execution, which reads, races with a write.
+func (x *index) racy(e *exec) bool {
+	s := x.sites[e.site]
+	if s.site.Access != event.Read {
+		return false
+	}
+	for _, id := range s.partner {
+		if x.sites[id].site.Access != event.Write {
+			continue
+		}
+		for range x.partners(id, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// segment is a segment of a thread.
+type segment struct {
+	thread event.ThreadID
+	number uint64 // events of the thread before it
+	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none
+	end    uint64 // place in S_synch of the event that ends it
+}
+
+// bounds fills in where a segment begins and ends.
+func (g *graph) bounds(s *segment) {
+	seqs := g.index.seqs[s.thread]
+	s.end = math.MaxUint64
+	if s.number < uint64(len(seqs)) {
+		s.end = seqs[s.number]
+	}
+	switch {
+	case s.number > 0:
+		s.start = seqs[s.number-1] + 1
+	default:
+		if c, ok := g.index.creates[s.thread]; ok {
+			s.start = c.seq + 1
+		}
+	}
+}
+
+// load is a load whose value is looked for.
+type load struct {
+	point
+	site int // its place among the sites of its block
+	seg  segment
+}
+
+// written is a store found.
+type written struct {
+	cdr.Store
+	seg  segment
+	size uint64
+}
+
+// writers finds the stores that last wrote the bytes that a load read. The
+// load does not race, so that everything that was ordered before it in
+// S_synch, and nothing else, can have written them.
+func (g *graph) writers(id int32, l *load, addr, size uint64) (out []edge, err error) {
+	type span struct{ addr, size uint64 }
+	for todo := []span{{addr, size}}; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		w, ok, err := g.writer(id, l, s.addr, s.size)
+		if errors.Is(err, cdr.ErrSearch) {
+			err = errBudget
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		to, err := g.storeNode(w)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, edge{to, viaMemory})
+		if w.Address > s.addr {
+			todo = append(todo, span{s.addr, w.Address - s.addr})
+		}
+		if end := w.Address + w.size; end < s.addr+s.size {
+			todo = append(todo, span{end, s.addr + s.size - end})
+		}
+	}
+	return out, nil
+}
+
+func (g *graph) storeNode(w written) (int32, error) {
+	b, d, err := g.block(w.seg.thread, w.Point)
+	if err != nil {
+		return 0, err
+	}
+	for i, at := range d.sites {
+		if at == w.Index {
+			id := g.id(nodeKey{point: point{w.seg.thread, w.Point, i}})
+			g.nodes[id].addr, g.nodes[id].size = w.Address, uint64(g.trace.Site(b.Sites[at]).Size)
+			return id, nil
+		}
+	}
+	return 0, errCode
+}
+
+// writer finds the store that wrote one of the bytes last.
+func (g *graph) writer(id int32, l *load, addr, size uint64) (best written, found bool, err error) {
+	best, found, err = g.lastStore(l.thread, l.block, l.site, addr, size)
+	if err != nil {
+		return best, false, err
+	}
+	if found && best.seg.number == l.seg.number {
+		return best, true, nil
+	}
+	for t := range g.history {
+		th := event.ThreadID(t)
+		if th == l.thread {
+			continue
+		}
+		// The segments of th that an event ended before the load's began.
+		n := g.index.eventsBefore(th, l.seg.start)
+		if n == 0 {
+			continue
+		}
+		until, err := g.history[t].EventPoint(n - 1)
+		if err != nil {
+			return best, false, err
+		}
+		w, ok, err := g.lastStore(th, until, 0, addr, size)
+		if err != nil {
+			return best, false, err
+		}
+		switch {
+		case !ok || found && w.seg.end < best.seg.start:
+		case found && best.seg.end >= w.seg.start:
+			g.nodes[id].missing = "two threads wrote it last without order"
+			return best, false, nil
+		default:
+			best, found = w, true
+		}
+	}
+	if found && g.index.allocs.between(addr, best.seg.end, l.seg.start) {
+		return best, false, nil // the memory was handed out since
+	}
+	return best, found, nil
+}
+
+func (g *graph) lastStore(th event.ThreadID, n uint64, index int, addr, size uint64) (w written, ok bool, err error) {
+	if err := g.spend(); err != nil {
+		return w, false, err
+	}
+	h := g.history[th]
+	if w.Store, ok, err = h.LastStore(n, index, addr, size); !ok || err != nil {
+		return w, false, err
+	}
+	w.size = uint64(g.trace.Site(w.Site).Size)
+	w.seg.thread = th
+	w.seg.number, err = h.Segment(w.Point)
+	g.bounds(&w.seg)
+	return w, true, err
+}
+
+// eventsBefore is the number of events of a thread with places below seq.
+func (x *index) eventsBefore(th event.ThreadID, seq uint64) uint64 {
+	seqs := x.seqs[th]
+	lo, hi := 0, len(seqs)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if seqs[mid] < seq {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return uint64(lo)
+}

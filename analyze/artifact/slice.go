@@ -1,0 +1,121 @@
+package artifact
+
+import (
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// slice is the racy reads that an access depends on, nearest first.
+type slice struct {
+	start   int32
+	hits    []hit
+	visits  []visit
+	missing string // why it is not whole
+}
+
+// hit is a racy read.
+type hit struct {
+	read  *exec
+	visit int
+}
+
+// visit is a node met on the walk back.
+type visit struct {
+	node int32
+	from int // the visit that led here, -1 for the start
+	kind edgeKind
+}
+
+type sliceKey struct {
+	thread  event.ThreadID
+	site    cdr.SiteID
+	ordinal uint64
+	event   bool
+	by      By
+}
+
+// maxSlices bounds the slices that are remembered.
+const maxSlices = 1 << 12
+
+// slice walks back from the address of an access: by data alone, or by data
+// and control. It goes breadth first, so that the nearest racy reads come
+// first.
+func (e *explainer) slice(x *exec, by By) (*slice, error) {
+	key := sliceKey{x.thread(), x.site, x.ordinal, x.event, by}
+	if s := e.slices[key]; s != nil {
+		return s, nil
+	}
+	start, err := e.start(x)
+	if err != nil {
+		return nil, err
+	}
+	s := &slice{start: start, visits: []visit{{start, -1, viaRegister}}}
+	seen := map[int32]bool{start: true}
+	for at := 0; at < len(s.visits); at++ {
+		id := s.visits[at].node
+		edges, err := e.dataOf(id)
+		if err == nil && by == ByBranch {
+			var more []edge
+			more, err = e.controlOf(id)
+			edges = append(edges[:len(edges):len(edges)], more...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := &e.nodes[id]
+		if n.read != nil {
+			s.hits = append(s.hits, hit{n.read, at})
+		}
+		if n.missing != "" && s.missing == "" {
+			s.missing = n.missing
+		}
+		for _, to := range edges {
+			if !seen[to.to] {
+				seen[to.to] = true
+				s.visits = append(s.visits, visit{to.to, at, to.kind})
+			}
+		}
+	}
+	if len(e.slices) >= maxSlices {
+		clear(e.slices)
+	}
+	e.slices[key] = s
+	return s, nil
+}
+
+// chain lists the steps from the racy write to the artifact.
+func (e *explainer) chain(b *because) ([]Step, error) {
+	x := e.index
+	w := x.sites[b.write.site].site
+	steps := []Step{{RacyWrite, b.write.thread(), w.PC, b.write.addr, uint64(w.Size)}}
+	visits := b.slice.visits
+	for at := b.slice.hits[b.hit].visit; at >= 0; at = visits[at].from {
+		id := visits[at].node
+		pc, i, err := e.instruction(id)
+		if err != nil {
+			return nil, err
+		}
+		n := &e.nodes[id]
+		s := Step{Kind: Compute, Thread: n.thread, PC: pc, Address: n.addr, Size: n.size}
+		access, _, plain := i.Mem()
+		_, jumps := i.Target(pc)
+		switch {
+		case visits[at].from < 0:
+			s.Kind = Access
+		case at == b.slice.hits[b.hit].visit:
+			s.Kind = RacyRead
+		case plain && access == event.Read:
+			s.Kind = Load
+		case plain:
+			s.Kind = Store
+		case i.End() == event.EndCall:
+			s.Kind = Call
+		case jumps || i.End() == event.EndCallInd || i.End() == event.EndIndirect:
+			s.Kind = Decide
+		}
+		steps = append(steps, s)
+	}
+	last := &steps[len(steps)-1]
+	last.Address, last.Size = b.side.addr, b.side.size
+	return steps, nil
+}
