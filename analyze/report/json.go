@@ -25,7 +25,14 @@ type jsonReport struct {
 	Summary jsonSummary `json:"summary"`
 	Races   []jsonRace  `json:"races"`
 
-	Exploration any `json:"exploration,omitempty"`
+	Baseline    string      `json:"baseline,omitempty"`
+	Known       []jsonKnown `json:"known,omitempty"`
+	Exploration any         `json:"exploration,omitempty"`
+}
+
+type jsonKnown struct {
+	Fingerprint string `json:"fingerprint"`
+	Dynamic     uint64 `json:"dynamic"`
 }
 
 type jsonTool struct {
@@ -48,6 +55,7 @@ type jsonSummary struct {
 	Dynamic    uint64 `json:"dynamic"`
 	Artifacts  int    `json:"artifacts"`
 	Suppressed int    `json:"suppressed"`
+	Known      *int   `json:"known,omitempty"`
 }
 
 type jsonRace struct {
@@ -122,6 +130,13 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 		Races:   make([]jsonRace, len(r.Races)),
 
 		Exploration: exploration,
+	}
+	if r.Baseline != "" {
+		n := len(r.Known)
+		out.Baseline, out.Summary.Known = r.Baseline, &n
+		for i := range r.Known {
+			out.Known = append(out.Known, jsonKnown{r.Known[i].Fingerprint, r.Known[i].Dynamic})
+		}
 	}
 	for i := range r.Races {
 		out.Races[i] = jsonOf(&r.Races[i])

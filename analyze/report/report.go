@@ -106,6 +106,10 @@ type Race struct {
 	Seeds []uint64
 	Trace string
 
+	// SuppressedBy is the rule that covers the race, type:pattern, of a
+	// suppressed one.
+	SuppressedBy string
+
 	from *Report // of which run it is; nil for the report that it is in
 }
 
@@ -133,6 +137,8 @@ type Report struct {
 	Info       Info
 	Races      []Race // that no suppression covers, by first instance
 	Suppressed []Race
+	Known      []Race                    // that the baseline has
+	Baseline   string                    // file of known races; "" if there is none
 	Mutexes    []Mutex                   // M0 is the first
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.
@@ -151,23 +157,30 @@ func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressi
 			return nil, err
 		}
 	}
+	fingerprint(&b.namer, all)
 	for i := range all {
-		if sup.covers(b.rep, &all[i]) {
+		if rule := sup.covers(b.rep, &all[i]); rule != nil {
+			all[i].SuppressedBy = rule.Type + ":" + rule.Pattern
 			b.rep.Suppressed = append(b.rep.Suppressed, all[i])
 		} else {
 			b.rep.Races = append(b.rep.Races, all[i])
 		}
 	}
-	for i := range b.rep.Races {
-		r := &b.rep.Races[i]
-		r.ID = fmt.Sprintf("R%d", i+1)
-		if b.rep.Dynamic += r.Dynamic; b.rep.Dynamic < r.Dynamic {
-			b.rep.Dynamic = ^uint64(0)
+	b.rep.number()
+	return b.rep, nil
+}
+
+// number names the reported races, groups and counts them.
+func (r *Report) number() {
+	r.Dynamic = 0
+	for i := range r.Races {
+		x := &r.Races[i]
+		x.ID = fmt.Sprintf("R%d", i+1)
+		if r.Dynamic += x.Dynamic; r.Dynamic < x.Dynamic {
+			r.Dynamic = ^uint64(0)
 		}
 	}
-	group(b.rep.Races)
-	fingerprint(&b.namer, b.rep.Races)
-	return b.rep, nil
+	group(r.Races)
 }
 
 // builder names the parts of a report.

@@ -66,18 +66,19 @@ func (s *Suppressions) Matched() (n int) {
 	return n
 }
 
-// covers says whether a rule covers the race, and counts the first that does.
-func (s *Suppressions) covers(rep *Report, r *Race) bool {
+// covers gives the first rule that covers the race, and counts it; nil if none
+// does.
+func (s *Suppressions) covers(rep *Report, r *Race) *Rule {
 	if s == nil {
-		return false
+		return nil
 	}
 	for i := range s.Rules {
 		if rule := &s.Rules[i]; rule.covers(rep, r) {
 			rule.Matched++
-			return true
+			return rule
 		}
 	}
-	return false
+	return nil
 }
 
 func (rule *Rule) covers(rep *Report, r *Race) bool {

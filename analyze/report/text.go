@@ -51,6 +51,9 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	if n := len(r.Suppressed); n > 0 {
 		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
 	}
+	if r.Baseline != "" {
+		t.printf("hindsight: %s known from %s\n", plural(uint64(len(r.Known)), "race", "races"), r.Baseline)
+	}
 	_, err := io.WriteString(w, t.out.String())
 	return err
 }

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrBaseline is wrapped by errors about files that are no JSON reports.
+var ErrBaseline = errors.New("not a JSON report of hindsight races")
+
+// maxBaseline bounds the size of a baseline, in bytes.
+const maxBaseline = 256 << 20
+
+// Baseline is a report made earlier: the races that are known.
+type Baseline struct {
+	Name  string // of the file
+	known map[string]bool
+}
+
+// ReadBaseline reads a report in its JSON form, version 1. The name is for
+// messages.
+func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
+	var file struct {
+		Version int `json:"version"`
+		Races   *[]struct {
+			Fingerprint string `json:"fingerprint"`
+		} `json:"races"`
+		Known []struct {
+			Fingerprint string `json:"fingerprint"`
+		} `json:"known"`
+	}
+	if err := json.NewDecoder(io.LimitReader(in, maxBaseline)).Decode(&file); err != nil {
+		return nil, fmt.Errorf("baseline %s: %w: %w", name, ErrBaseline, err)
+	}
+	if file.Races == nil {
+		return nil, fmt.Errorf("baseline %s: %w", name, ErrBaseline)
+	}
+	if file.Version != JSONVersion {
+		return nil, fmt.Errorf("baseline %s: version %d: %w", name, file.Version, ErrBaseline)
+	}
+	b := &Baseline{Name: name, known: map[string]bool{}}
+	for _, r := range append(*file.Races, file.Known...) {
+		if r.Fingerprint == "" {
+			return nil, fmt.Errorf("baseline %s: a race without a fingerprint: %w", name, ErrBaseline)
+		}
+		b.known[r.Fingerprint] = true
+	}
+	return b, nil
+}
+
+// Apply moves the races that the baseline knows from Races to Known and gives
+// those that remain their names and groups anew.
+func (b *Baseline) Apply(r *Report) {
+	r.Baseline = b.Name
+	var fresh []Race
+	for i := range r.Races {
+		if x := r.Races[i]; b.known[x.Fingerprint] {
+			x.ID, x.Group = "", ""
+			r.Known = append(r.Known, x)
+		} else {
+			fresh = append(fresh, x)
+		}
+	}
+	r.Races = fresh
+	r.number()
+}

@@ -1,0 +1,272 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"strings"
+
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// SARIFOptions of [Report.WriteSARIF].
+type SARIFOptions struct {
+	Arguments []string // that this tool was called with, without its own name
+	ExitCode  int      // that it will end with
+}
+
+// The rules that results refer to. Their identifiers are stable.
+const (
+	ruleRace = "data-race"
+	ruleFree = "free-race"
+)
+
+// Names in partialFingerprints; the number is the version of the way in which
+// they are made.
+const sarifFingerprint = "hindsightRace/v1"
+
+// The related locations of a result by their ids, which its message links to.
+const (
+	earlierID  = 1
+	locationID = 2 // allocation of the heap block
+	freedID    = 3
+)
+
+// WriteSARIF writes the report as a SARIF 2.1.0 log with one run. Each static
+// pair is a result: its location is the later access, its first related
+// location the earlier one. Suppressed races are results too, marked as such,
+// and races that a baseline knows are marked unchanged.
+func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
+	run := sarifRun{
+		Tool: sarifTool{Driver: sarifDriver{Name: "hindsight", Version: r.Info.Version, Rules: sarifRules()}},
+		Invocations: []sarifInvocation{{
+			Arguments: opts.Arguments, ExitCode: opts.ExitCode, ExecutionSuccessful: true,
+		}},
+		ColumnKind: "unicodeCodePoints",
+		Results:    []sarifResult{},
+		Properties: map[string]any{
+			"trace": r.Info.File, "program": r.Info.Program, "args": append([]string{}, r.Info.Args...), "threads": r.Info.Threads,
+			"instructions": r.Info.Instructions, "seed": r.Info.Seed, "complete": r.Info.Complete,
+		},
+	}
+	if !r.Info.Complete {
+		run.Invocations[0].Notifications = []sarifNotification{{Level: "warning",
+			Message: sarifMessage{Text: "the trace is incomplete: results are of the run up to the last epoch written"}}}
+	}
+	add := func(races []Race, state string, suppressed bool) {
+		for i := range races {
+			res := r.sarifResult(&races[i])
+			res.BaselineState = state
+			if suppressed {
+				res.Suppressions = []sarifSuppression{{Kind: "external", Status: "accepted", Justification: races[i].SuppressedBy}}
+			}
+			run.Results = append(run.Results, res)
+		}
+	}
+	state, known := "", ""
+	if r.Baseline != "" {
+		state, known = "new", "unchanged"
+	}
+	add(r.Races, state, false)
+	add(r.Known, known, false)
+	add(r.Suppressed, "", true)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(&sarifLog{
+		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		Version: "2.1.0", Runs: []sarifRun{run},
+	})
+}
+
+func sarifRules() []sarifRule {
+	return []sarifRule{
+		{
+			ID: ruleRace, Name: "DataRace", ShortDescription: sarifMessage{Text: "Data race"},
+			FullDescription: sarifMessage{Text: "Two threads access the same memory, at least one of them writes, at least one access is not atomic, and no synchronisation orders them."},
+			Configuration:   sarifConfiguration{Level: "error"},
+		},
+		{
+			ID: ruleFree, Name: "FreeRace", ShortDescription: sarifMessage{Text: "Access races with free"},
+			FullDescription: sarifMessage{Text: "A thread frees a heap block while another thread accesses it, and no synchronisation orders the two."},
+			Configuration:   sarifConfiguration{Level: "error"},
+		},
+	}
+}
+
+func (r *Report) sarifResult(x *Race) sarifResult {
+	later, earlier := &x.Accesses[0], &x.Accesses[1]
+	run := r
+	if x.from != nil {
+		run = x.from
+	}
+	index := 0
+	if later.Op == race.Free || earlier.Op == race.Free {
+		index = 1
+	}
+	out := sarifResult{
+		RuleID: sarifRules()[index].ID, RuleIndex: index, Level: "error",
+		Message:             sarifMessage{Text: sarifText(x)},
+		Locations:           []sarifLocation{sarifAt(later.Top, "")},
+		PartialFingerprints: map[string]string{sarifFingerprint: x.Fingerprint},
+		OccurrenceCount:     min(x.Dynamic, math.MaxInt64),
+		Properties:          map[string]any{"location": x.Location.text()},
+	}
+	if x.ID != "" {
+		out.Properties["id"], out.Properties["group"] = x.ID, x.Group
+	}
+	related := sarifAt(earlier.Top, capital(earlier.what()))
+	related.ID = earlierID
+	out.RelatedLocations = []sarifLocation{related}
+	for i := range x.Accesses {
+		a := &x.Accesses[i]
+		out.Stacks = append(out.Stacks, sarifStackOf(a.Stack, a.what(), a.Thread))
+	}
+	l := &x.Location
+	if len(l.Stack) > 0 {
+		at := sarifAt(top(l.Stack), "Allocated by "+threadName(l.Thread))
+		at.ID = locationID
+		out.RelatedLocations = append(out.RelatedLocations, at)
+		out.Stacks = append(out.Stacks, sarifStackOf(l.Stack, "allocation by "+threadName(l.Thread), l.Thread))
+	}
+	if len(l.FreeStack) > 0 {
+		at := sarifAt(top(l.FreeStack), "Freed by "+threadName(l.FreedBy))
+		at.ID = freedID
+		out.RelatedLocations = append(out.RelatedLocations, at)
+	}
+	for _, t := range []event.ThreadID{later.Thread, earlier.Thread} {
+		if th, ok := run.Threads[t]; ok && len(th.Stack) > 0 {
+			out.Stacks = append(out.Stacks, sarifStackOf(th.Stack, capital(threadName(t))+" was created by "+threadName(th.Parent), th.Parent))
+		}
+	}
+	out.CodeFlows = []sarifCodeFlow{sarifFlow(x)}
+	return out
+}
+
+// sarifFlow is what happened, thread by thread, numbered through.
+func sarifFlow(x *Race) sarifCodeFlow {
+	var flow sarifCodeFlow
+	order := 0
+	step := func(t event.ThreadID, stack []Frame, at Frame, text string) {
+		order++
+		loc := sarifAt(at, text)
+		st := sarifStackOf(stack, "", t)
+		s := sarifStep{Location: &loc, Stack: &st, ExecutionOrder: order, Importance: "essential"}
+		id := fmt.Sprintf("T%d", t)
+		for i := range flow.ThreadFlows {
+			if f := &flow.ThreadFlows[i]; f.ID == id {
+				f.Locations = append(f.Locations, s)
+				return
+			}
+		}
+		flow.ThreadFlows = append(flow.ThreadFlows, sarifThreadFlow{ID: id, Message: &sarifMessage{Text: threadName(t)}, Locations: []sarifStep{s}})
+	}
+	if l := &x.Location; len(l.Stack) > 0 {
+		step(l.Thread, l.Stack, top(l.Stack), "allocates the block")
+	}
+	for _, i := range []int{1, 0} {
+		a := &x.Accesses[i]
+		step(a.Thread, a.Stack, a.Top, a.what())
+	}
+	return flow
+}
+
+// linkText escapes what has a meaning inside links [3.11.6].
+var linkText = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
+
+// sarifText is the message of a result. Links name related locations.
+func sarifText(x *Race) string {
+	later, earlier := &x.Accesses[0], &x.Accesses[1]
+	text := fmt.Sprintf("Data race on %s: %s races with an earlier [%s](%d).", x.Location.text(), later.what(), linkText.Replace(earlier.what()), earlierID)
+	if x.Dynamic > 1 {
+		text += fmt.Sprintf(" %s pairs of accesses race so; the first is shown.", thousands(x.Dynamic))
+	}
+	return text
+}
+
+// what says what an access did and who made it, with the locks held.
+func (a *Access) what() string {
+	s := fmt.Sprintf("%s of %s by %s", a.Op, plural(a.Size, "byte", "bytes"), threadName(a.Thread))
+	for i, l := range a.Locks {
+		if i == 0 {
+			s += " holding "
+		} else {
+			s += ", "
+		}
+		if s += l.Name; l.Symbol != "" {
+			s += " (" + l.Symbol + ")"
+		}
+	}
+	return s
+}
+
+// text names a location in a sentence.
+func (l *Location) text() string {
+	name := l.Path
+	if name == "" {
+		name = l.Name
+	}
+	switch l.Kind {
+	case "global":
+		return fmt.Sprintf("global '%s'", name)
+	case "heap":
+		s := fmt.Sprintf("a heap block of %s", plural(l.Size, "byte", "bytes"))
+		if name != "" {
+			s += " allocated in " + name
+		}
+		return s
+	case "stack":
+		return "the stack of " + threadName(l.Thread)
+	case "tls":
+		return fmt.Sprintf("thread-local '%s' of %s", name, threadName(l.Thread))
+	}
+	return fmt.Sprintf("memory at 0x%x", l.Address)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// sarifAt is the place of a frame: a line of a file, or an address where no
+// line is known.
+func sarifAt(f Frame, text string) sarifLocation {
+	var out sarifLocation
+	if text != "" {
+		out.Message = &sarifMessage{Text: text}
+	}
+	if f.Function != "" {
+		out.LogicalLocations = []sarifLogical{{Name: f.Function, Kind: "function"}}
+	}
+	switch {
+	case f.Path != "":
+		out.Physical = &sarifPhysical{Artifact: &sarifArtifact{URI: fileURI(f.Path)}}
+		if f.Line > 0 {
+			out.Physical.Region = &sarifRegion{StartLine: f.Line}
+		}
+	case f.PC <= math.MaxInt64:
+		out.Physical = &sarifPhysical{Address: &sarifAddress{Absolute: int64(f.PC), Kind: "instruction"}}
+	}
+	return out
+}
+
+// fileURI is the URI of a source file: relative when its path is.
+func fileURI(path string) string {
+	u := url.URL{Path: path}
+	if strings.HasPrefix(path, "/") {
+		u.Scheme = "file"
+	}
+	return u.String()
+}
+
+func sarifStackOf(stack []Frame, text string, t event.ThreadID) sarifStack {
+	out := sarifStack{Frames: make([]sarifFrame, len(stack))}
+	if text != "" {
+		out.Message = &sarifMessage{Text: capital(text)}
+	}
+	for i, f := range stack {
+		loc := sarifAt(f, "")
+		out.Frames[i] = sarifFrame{Location: &loc, ThreadID: uint32(t)}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// sarifSchema is the published one. Formats (URIs) are checked too.
+func sarifSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft4)
+	c.AssertFormat()
+	schema, err := c.Compile("testdata/sarif/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func sarifOf(t *testing.T, rep *Report, exit int) ([]byte, map[string]any) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := rep.WriteSARIF(&out, SARIFOptions{Arguments: []string{"races", "bank.hst"}, ExitCode: exit}); err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), value.(map[string]any)
+}
+
+func TestSARIF(t *testing.T) {
+	schema := sarifSchema(t)
+	for name, rules := range map[string]string{"races.sarif": "race_top:helper", "none.sarif": "race:*"} {
+		rep := build(t, rules)
+		out, value := sarifOf(t, rep, 66)
+		golden(t, "sarif/"+name, out)
+		if err := schema.Validate(value); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		delete(value, "version")
+		if schema.Validate(value) == nil {
+			t.Error("the schema accepts a log without a version")
+		}
+	}
+	incomplete := build(t, "")
+	incomplete.Info.Complete = false
+	incomplete.Races[0].Accesses[0].Top.Path = "/a dir/50%/#1?.c"
+	if _, value := sarifOf(t, incomplete, 66); schema.Validate(value) != nil {
+		t.Error(schema.Validate(value))
+	}
+}
+
+// TestSARIFSays reads a log back as a viewer would.
+func TestSARIFSays(t *testing.T) {
+	rep := build(t, "race_top:helper")
+	out, _ := sarifOf(t, rep, 66)
+	var log sarifLog
+	if err := json.Unmarshal(out, &log); err != nil {
+		t.Fatal(err)
+	}
+	run := log.Runs[0]
+	if run.Invocations[0].ExitCode != 66 || len(run.Results) != len(rep.Races)+len(rep.Suppressed) {
+		t.Fatalf("exit code %d, %d results", run.Invocations[0].ExitCode, len(run.Results))
+	}
+	seen := map[string]bool{}
+	for i, res := range run.Results {
+		x := &rep.Suppressed[0]
+		if i < len(rep.Races) {
+			x = &rep.Races[i]
+		}
+		if covered := i >= len(rep.Races); covered != (len(res.Suppressions) == 1) {
+			t.Errorf("result %d: suppressions %v", i, res.Suppressions)
+		}
+		if res.OccurrenceCount != x.Dynamic || res.RuleID != run.Tool.Driver.Rules[res.RuleIndex].ID {
+			t.Errorf("result %d: %d occurrences of rule %s", i, res.OccurrenceCount, res.RuleID)
+		}
+		if fp := res.PartialFingerprints[sarifFingerprint]; fp != x.Fingerprint || fp == "" || seen[fp] {
+			t.Errorf("result %d: fingerprint %q", i, fp)
+		}
+		seen[x.Fingerprint] = true
+		if l := res.Locations[0].Physical; l.Region.StartLine != x.Accesses[0].Top.Line {
+			t.Errorf("result %d: later access on line %d", i, l.Region.StartLine)
+		}
+		if l := res.RelatedLocations[0]; l.ID != 1 || l.Physical.Region.StartLine != x.Accesses[1].Top.Line || !strings.Contains(res.Message.Text, "](1)") {
+			t.Errorf("result %d: earlier access %+v, %s", i, l, res.Message.Text)
+		}
+		for k := range x.Accesses {
+			if len(res.Stacks[k].Frames) != len(x.Accesses[k].Stack) {
+				t.Errorf("result %d: stack %d has %d frames", i, k, len(res.Stacks[k].Frames))
+			}
+		}
+		checkFlow(t, x, res.CodeFlows[0])
+	}
+}
+
+// checkFlow wants a flow for each thread, with steps in a global order that
+// ends with the two accesses.
+func checkFlow(t *testing.T, x *Race, flow sarifCodeFlow) {
+	t.Helper()
+	at := map[int]string{}
+	for _, f := range flow.ThreadFlows {
+		last := 0
+		for _, s := range f.Locations {
+			if s.ExecutionOrder <= last || at[s.ExecutionOrder] != "" {
+				t.Errorf("step %d of %s after %d", s.ExecutionOrder, f.ID, last)
+			}
+			last = s.ExecutionOrder
+			at[last] = f.ID + " " + s.Location.Message.Text
+		}
+	}
+	n := len(at)
+	for i, a := range []*Access{&x.Accesses[0], &x.Accesses[1]} {
+		if !strings.Contains(at[n-i], a.what()) {
+			t.Errorf("step %d is %q, want %q", n-i, at[n-i], a.what())
+		}
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	all := build(t, "")
+	var some bytes.Buffer
+	if err := build(t, "race:account").WriteJSON(&some); err != nil {
+		t.Fatal(err)
+	}
+	base, err := ReadBaseline("some.json", bytes.NewReader(some.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base.Apply(all)
+	if len(all.Races) != 2 || len(all.Known) != 4 || all.Races[0].ID != "R1" || all.Races[1].Group != "R1" {
+		t.Fatalf("%d new, %d known: %+v", len(all.Races), len(all.Known), all.Races)
+	}
+	if all.Dynamic != all.Races[0].Dynamic+all.Races[1].Dynamic {
+		t.Errorf("%d dynamic pairs", all.Dynamic)
+	}
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/races.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := all.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	value, _ := jsonschema.UnmarshalJSON(bytes.NewReader(out.Bytes()))
+	if err := schema.Validate(value); err != nil {
+		t.Error(err)
+	}
+	_, log := sarifOf(t, all, 66)
+	if err := sarifSchema(t).Validate(log); err != nil {
+		t.Error(err)
+	}
+	// The report with what was known is the next baseline: nothing is new.
+	next, err := ReadBaseline("next.json", bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := build(t, "")
+	if next.Apply(again); len(again.Races) != 0 || len(again.Known) != 6 {
+		t.Errorf("%d new, %d known", len(again.Races), len(again.Known))
+	}
+}
+
+func TestBadBaselines(t *testing.T) {
+	for _, text := range []string{"", "{}", "[]", `{"version":2,"races":[]}`, `{"version":1,"races":[{}]}`, `{"version":1,"races":7}`} {
+		if _, err := ReadBaseline("bad", strings.NewReader(text)); !errors.Is(err, ErrBaseline) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	data, err := os.ReadFile("testdata/races.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadBaseline("good", bytes.NewReader(data)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFreedBlock shows the end of a block that had been freed before.
+func TestFreedBlock(t *testing.T) {
+	res := fakeResult()
+	r := &res.Races[2]
+	r.First.Earlier.Op, r.First.Earlier.Site, r.First.Earlier.Segment = 0, 4, 0
+	r.Location.Block.Freed, r.Location.Block.FreedBy, r.Location.Block.FreedAt = true, 1, 6
+	rep, err := Build(res, fakeImage{}, fakeStacks{}, info, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := rep.WriteText(&out, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "    #1 start_thread (0x1402)\n  freed by thread T1 at:\n    #0 worker bank.c:139\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in\n%s", want, out.String())
+	}
+}
