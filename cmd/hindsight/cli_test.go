@@ -21,23 +21,12 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the user stories of testdata/script. Stories find the
-// executables of some examples in $WORK/bin.
+// executables of some examples in $WORK/bin, and the programs of
+// testdata/programs as source in $WORK/src.
 func TestScripts(t *testing.T) {
-	programs, missing := buildPrograms(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(env *testscript.Env) error {
-			if err := installExamples(env); err != nil || missing {
-				return err
-			}
-			return os.CopyFS(filepath.Join(env.WorkDir, "bin"), os.DirFS(programs))
-		},
-		Condition: func(cond string) (bool, error) {
-			if cond == "programs" {
-				return !missing, nil
-			}
-			return false, fmt.Errorf("unknown condition %q", cond)
-		},
+		Dir:           "testdata/script",
+		Setup:         installExamples,
 		Condition:     scriptCondition,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -52,28 +41,13 @@ func scriptCondition(name string) (bool, error) {
 	return err == nil || os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1", nil
 }
 
-// buildPrograms compiles the programs of testdata/programs into a folder.
-// Without the cross compiler they are missing, which is an error when the
-// environment says that it must be there.
-func buildPrograms(t *testing.T) (dir string, missing bool) {
-	sources, err := filepath.Glob("testdata/programs/*.c")
-	if err != nil || len(sources) == 0 {
-		t.Fatal("no programs", err)
-	}
-	if !haveCompiler(t) {
-		return "", true
-	}
-	dir = t.TempDir()
-	for _, source := range sources {
-		compileTo(t, dir, filepath.Base(source))
-	}
-	return dir, false
-}
-
 // scriptExamples are the examples that stories use.
 var scriptExamples = []string{"bank", "norace_bank", "race_counter", "norace_counter", "fig6", "fig7"}
 
 func installExamples(env *testscript.Env) error {
+	if err := os.CopyFS(filepath.Join(env.WorkDir, "src"), os.DirFS("testdata/programs")); err != nil {
+		return err
+	}
 	dir := filepath.Join(env.WorkDir, "bin")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err

@@ -4,28 +4,41 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+const crossCompiler = "riscv64-linux-gnu-gcc"
 
 // sourceDir is the folder of this package; tests change the current one.
 var sourceDir, _ = os.Getwd()
 
-// compileC builds a source of testdata/programs and gives the path of the
-// program. Without the cross compiler the test is skipped, or fails when the
-// environment says that it must be there.
-func compileC(t testing.TB, source string, flags ...string) string {
+// haveCompiler says whether the cross compiler is installed, and fails if not
+// though the environment says that it must be.
+func haveCompiler(t testing.TB) bool {
 	t.Helper()
-	const compiler = "riscv64-linux-gnu-gcc"
-	path, err := exec.LookPath(compiler)
-	if err != nil {
-		if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
-			t.Fatalf("%s is required: %v", compiler, err)
-		}
-		t.Skipf("%s is not installed", compiler)
+	_, err := exec.LookPath(crossCompiler)
+	if err != nil && os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
+		t.Fatalf("%s is required: %v", crossCompiler, err)
 	}
-	out := filepath.Join(t.TempDir(), source[:len(source)-len(filepath.Ext(source))])
-	args := append([]string{"-g", "-O1", "-static", "-pthread", "-o", out, filepath.Join(sourceDir, "testdata/programs", source)}, flags...)
-	if text, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+	return err == nil
+}
+
+// compileC builds a source of testdata/programs and gives the path of the
+// program, or skips.
+func compileC(t testing.TB, source string) string {
+	t.Helper()
+	if !haveCompiler(t) {
+		t.Skipf("%s is not installed", crossCompiler)
+	}
+	return compileTo(t, t.TempDir(), source)
+}
+
+func compileTo(t testing.TB, dir, source string) string {
+	t.Helper()
+	out := filepath.Join(dir, strings.TrimSuffix(source, ".c"))
+	args := []string{"-g", "-O1", "-static", "-pthread", "-o", out, filepath.Join(sourceDir, "testdata/programs", source)}
+	if text, err := exec.Command(crossCompiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, text)
 	}
 	return out
