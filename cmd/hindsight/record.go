@@ -43,6 +43,7 @@ type recording struct {
 	Keep     string // shared, all
 	Alphabet string // path, block
 	Out      string // file of the trace
+	Budget   uint64 // memory of an epoch in bytes; 0: cdr.DefaultBudget
 }
 
 // recorded is what came of a recording.
@@ -89,7 +90,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Budget: r.Budget}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/cdr"
 )
 
 // runFlags are the flags of `hindsight run`.
@@ -18,6 +20,7 @@ type runFlags struct {
 	record   string
 	keep     string
 	alphabet string
+	epoch    byteSize
 	arch     archFlags
 }
 
@@ -82,6 +85,8 @@ The guest has the standard streams; of the host's files it sees those under
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
 	f.arch.add(flags)
+	f.epoch = cdr.DefaultBudget
+	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most; what is closed survives anything")
 	complete(cmd, "record", recordModes...)
 	complete(cmd, "keep", keepModes...)
 	complete(cmd, "alphabet", alphabets...)
@@ -109,6 +114,7 @@ func (f *runFlags) recording(args []string) (*recording, func(), error) {
 		return nil, nil, err
 	}
 	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out = f.seed, f.record, f.keep, f.alphabet, f.out
+	r.Budget = uint64(f.epoch)
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
 	}
