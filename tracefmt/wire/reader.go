@@ -152,3 +152,11 @@ func (r *Reader) AtEnd() (bool, error) {
 	}
 	return false, nil
 }
+
+// Read is io.Reader: it gives what is there, without making the end of input
+// an *[Error].
+func (r *Reader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.off += int64(n)
+	return n, err
+}

@@ -1,0 +1,155 @@
+package ldr
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+const (
+	leaderBit = 1 << 63
+
+	maxWords     = 1 << 17 // of a window
+	maxBlockData = 255     // data words of a block; the rest makes a block without leader
+	maxShapes    = 1 << 16
+	maxPlaces    = 1 << 20 // values of all shapes together
+	maxMembers   = 1 << 20 // of all sequences together
+	maxDepth     = 64      // of shapes in shapes
+)
+
+type shapeKind uint8
+
+const (
+	blockShape shapeKind = iota
+	sequenceShape
+	loopShape
+)
+
+// shape is what a piece of a trace looks like, its values left out.
+type shape struct {
+	kind    shapeKind
+	depth   uint8
+	values  uint32   // how many values an item of this shape has
+	words   uint32   // of a block
+	leader  uint64   // of a block: its first word, or 0 when it has no leader
+	members []uint32 // of a sequence; of a loop, its body alone
+	chaotic []bool   // of a loop, by value of the body
+	count   uint32   // of a loop with chaotic values: its iterations; else 0
+	history []place  // of the values, at the top level
+}
+
+// place predicts a value from those that were at the same place of the same
+// shape before: the last one, carried on by the stride seen twice.
+type place struct {
+	last, stride, seen uint64
+}
+
+func (p *place) predict() uint64 { return p.last + p.stride }
+
+func (p *place) update(v uint64) {
+	d := v - p.last
+	if d == p.seen {
+		p.stride = d
+	}
+	p.seen, p.last = d, v
+}
+
+// table is the shapes known so far; writer and reader keep it alike.
+type table struct {
+	shapes  []shape
+	places  int
+	members int
+}
+
+var errShape = errors.New("impossible shape")
+
+// fits says whether a shape of so many values and members can be added.
+func (t *table) fits(values, members int) bool {
+	return len(t.shapes) < maxShapes && t.places+values <= maxPlaces && t.members+members <= maxMembers
+}
+
+func (t *table) reset() { t.shapes, t.places, t.members = t.shapes[:0], 0, 0 }
+
+// add completes a shape and gives its number. Its members are in the table.
+func (t *table) add(s shape) (uint32, error) {
+	values := 0
+	switch s.kind {
+	case blockShape:
+		values = int(s.words)
+		if s.leader != 0 {
+			values--
+		}
+	case sequenceShape:
+		for _, m := range s.members {
+			values += int(t.shapes[m].values)
+			s.depth = max(s.depth, t.shapes[m].depth+1)
+			if values > maxPlaces {
+				return 0, errShape
+			}
+		}
+	case loopShape:
+		s.depth = t.shapes[s.members[0]].depth + 1
+		if s.count == 0 {
+			values++
+		}
+		for _, c := range s.chaotic {
+			if c {
+				values += int(s.count)
+			} else {
+				values += 2
+			}
+			if values > maxPlaces {
+				return 0, errShape
+			}
+		}
+	}
+	if s.depth > maxDepth || !t.fits(values, len(s.members)) {
+		return 0, errShape
+	}
+	s.values = uint32(values)
+	s.history = make([]place, values)
+	t.places += values
+	t.members += len(s.members)
+	t.shapes = append(t.shapes, s)
+	return uint32(len(t.shapes) - 1), nil
+}
+
+func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
+func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
+
+// residuals appends the values of an item and remembers them.
+func (s *shape) residuals(dst []byte, values []uint64) []byte {
+	j := 0
+	eachValue(s, func(chain bool) {
+		p := &s.history[j]
+		predicted := p.predict()
+		if chain {
+			predicted = values[j-1]
+		}
+		dst = binary.AppendUvarint(dst, zigzag(values[j]-predicted))
+		p.update(values[j])
+		j++
+	})
+	return dst
+}
+
+// eachValue calls f for the values of a shape in order: chain says that a
+// value stands behind another of the same chaotic reference, from which it is
+// predicted.
+func eachValue(s *shape, f func(chain bool)) {
+	if s.kind != loopShape || s.count == 0 {
+		for range s.values {
+			f(false)
+		}
+		return
+	}
+	for _, c := range s.chaotic {
+		if !c {
+			f(false)
+			f(false)
+			continue
+		}
+		for i := range s.count {
+			f(i > 0)
+		}
+	}
+}
