@@ -124,8 +124,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	out := jsonReport{
 		Version: JSONVersion,
 		Tool:    jsonTool{"hindsight", r.Info.Version},
-		Trace: jsonTrace{File: r.Info.File, Program: r.Info.Program, Args: append([]string{}, r.Info.Args...), Threads: r.Info.Threads,
-			Instructions: r.Info.Instructions, Seed: r.Info.Seed, Complete: r.Info.Complete},
+		Trace:   jsonTraceOf(&r.Info),
 		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Suppressed: len(r.Suppressed)},
 		Races:   make([]jsonRace, len(r.Races)),
 
@@ -145,6 +144,11 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(&out)
+}
+
+func jsonTraceOf(i *Info) jsonTrace {
+	return jsonTrace{File: i.File, Program: i.Program, Args: append([]string{}, i.Args...), Threads: i.Threads,
+		Instructions: i.Instructions, Seed: i.Seed, Complete: i.Complete}
 }
 
 func jsonOf(r *Race) jsonRace {

@@ -23,6 +23,7 @@ type racesFlags struct {
 	printUsed    bool
 	atomics      string
 	color        string
+	baseline     string
 }
 
 func newRaces(std streams) *cobra.Command {
@@ -37,10 +38,16 @@ number of dynamic pairs, both call stacks, the locks held and the variable.
 
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
-called_from_lib:).`,
+called_from_lib:).
+
+With --baseline FILE, a report that was written before with --format json, only
+races that it does not have are reported and count for the status. SARIF has
+them all: suppressed, unchanged and new ones, marked as such.`,
 		Example: `  hindsight races bank.hst
   hindsight races --format json -o bank.json bank.hst
-  hindsight races --suppressions known.supp bank.hst`,
+  hindsight races --suppressions known.supp bank.hst
+  hindsight races --baseline bank.json new.hst
+  hindsight races --format sarif -o bank.sarif bank.hst`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,13 +59,14 @@ called_from_lib:).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "text", "text or json")
+	flags.StringVar(&f.format, "format", "text", "text, json or sarif")
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.BoolVar(&f.printUsed, "print-suppressions", false, "say on standard error how often each suppression matched")
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
-	complete(cmd, "format", "text", "json")
+	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
+	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
 	complete(cmd, "color", "auto", "always", "never")
 	return cmd
@@ -66,7 +74,7 @@ called_from_lib:).`,
 
 // report analyses a trace, writes the report and gives the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std streams, file string) (int, error) {
-	if err := checkFormat(f.format, "text", "json"); err != nil {
+	if err := checkFormat(f.format, "text", "json", "sarif"); err != nil {
 		return 0, err
 	}
 	opts, err := f.options()
@@ -77,17 +85,16 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	t, err := openTrace(file)
+	base, err := readBaseline(f.baseline)
 	if err != nil {
 		return 0, err
 	}
-	defer t.Close()
-	rep, err := findRaces(ctx, t, file, opts, suppressions)
+	rep, err := reportOf(ctx, std, file, opts, suppressions)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", file, err)
+		return 0, err
 	}
-	if !rep.Info.Complete {
-		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
+	if base != nil {
+		base.Apply(rep)
 	}
 	if err := f.write(std, rep); err != nil {
 		return 0, err
@@ -114,25 +121,21 @@ func (f *racesFlags) options() (race.Options, error) {
 }
 
 // write puts the report on standard output or into the file of -o.
-func (f *racesFlags) write(std streams, rep *report.Report) (err error) {
-	w := std.out
-	color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
-	if f.out != "" {
-		file, err := os.Create(f.out)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if cerr := file.Close(); err == nil {
-				err = cerr
+func (f *racesFlags) write(std streams, rep *report.Report) error {
+	return writeTo(f.out, std.out, func(w io.Writer) error {
+		switch f.format {
+		case "json":
+			return rep.WriteJSON(w)
+		case "sarif":
+			opts := report.SARIFOptions{Arguments: os.Args[1:]}
+			if len(rep.Races) > 0 {
+				opts.ExitCode = exitRaces
 			}
-		}()
-		w = file
-	}
-	if f.format == "json" {
-		return rep.WriteJSON(w)
-	}
-	return rep.WriteText(w, report.TextOptions{Color: color})
+			return rep.WriteSARIF(w, opts)
+		}
+		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
+		return rep.WriteText(w, report.TextOptions{Color: color})
+	})
 }
 
 func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
@@ -182,6 +185,19 @@ func readSuppressions(files []string) (*report.Suppressions, error) {
 		all.Rules = append(all.Rules, s.Rules...)
 	}
 	return all, nil
+}
+
+// readBaseline reads the file of --baseline; nil without one.
+func readBaseline(file string) (*report.Baseline, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.ReadBaseline(file, f)
 }
 
 // isTerminal says whether w is a terminal that may show colour.

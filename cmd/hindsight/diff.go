@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+)
+
+// exitDiffer is the status of `diff` when the runs differ, as diff(1) has it.
+const exitDiffer = 1
+
+func newDiff(std streams) *cobra.Command {
+	var format, out string
+	var f racesFlags
+	cmd := &cobra.Command{
+		Use:   "diff [flags] A B",
+		Short: "Show which races differ between two runs",
+		Long: `diff finds the races of two traces and shows those that only one of them has,
+then those of both with how often each happened. Races are matched by their
+fingerprints, so the traces may be of two builds of a program.
+
+It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
+		Example: `  hindsight diff before.hst after.hst
+  hindsight diff --format json seed1.hst seed2.hst`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format, "text", "json"); err != nil {
+				return err
+			}
+			opts, err := f.options()
+			if err != nil {
+				return err
+			}
+			var reps [2]*report.Report
+			for i, file := range args {
+				// A fresh set each time: it counts what it matched.
+				sup, err := readSuppressions(f.suppressions)
+				if err != nil {
+					return err
+				}
+				if reps[i], err = reportOf(cmd.Context(), std, file, opts, sup); err != nil {
+					return err
+				}
+			}
+			d := report.Compare(reps[0], reps[1])
+			write := d.WriteText
+			if format == "json" {
+				write = d.WriteJSON
+			}
+			if err := writeTo(out, std.out, write); err != nil {
+				return err
+			}
+			if d.Differ() {
+				return exitStatus(exitDiffer)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", "text", "text or json")
+	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
+	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
+	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races to leave out; may be repeated")
+	complete(cmd, "format", "text", "json")
+	complete(cmd, "atomics", "relaxed", "strict")
+	return cmd
+}
+
+// reportOf opens a trace and finds its races.
+func reportOf(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
+	t, err := openTrace(file)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	rep, err := findRaces(ctx, t, file, opts, sup)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if !rep.Info.Complete {
+		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
+	}
+	return rep, nil
+}
+
+// writeTo lets write fill the file of that name, or std when it is "".
+func writeTo(file string, std io.Writer, write func(io.Writer) error) (err error) {
+	if file == "" {
+		return write(std)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return write(f)
+}
