@@ -20,6 +20,8 @@ type addrIndex struct {
 	// At off[r]+r+i: of the first i symbols of rule r.
 	count []uint64
 	diff  []uint64
+
+	prints []footprint // of the rules, computed when first needed
 }
 
 func newAddrIndex(s *addrStream, terms []addrTerm) (*addrIndex, error) {

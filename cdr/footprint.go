@@ -1,0 +1,489 @@
+package cdr
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+
+	"hindsight/wpp"
+)
+
+// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart.
+type Extent struct {
+	Site   SiteID
+	Base   uint64
+	Len    uint64
+	Stride uint64
+	Count  uint64
+}
+
+// footprint is the set of bytes that an occurrence of a grammar's rule
+// accesses, relative to the address before it. It is worked out once a rule.
+type footprint struct {
+	extents []Extent
+	lo, hi  int64 // first byte and the one behind the last; lo = hi: no byte
+	state   fpState
+	wild    bool // lo and hi are not known: the addresses go round
+}
+
+type fpState uint8
+
+const (
+	fpUnknown fpState = iota
+	fpKnown
+	fpMany // more extents than are worth keeping; lo and hi are known
+)
+
+// farAway is a distance in bytes at which addresses are no longer compared.
+const farAway = 1 << 60
+
+func magnitude(d int64) uint64 {
+	if d < 0 {
+		return -uint64(d)
+	}
+	return uint64(d)
+}
+
+// maxExtents bounds the extents kept of a rule.
+const maxExtents = 48
+
+// fpDense is the length in bytes up to which the bytes of a rule are looked at
+// one by one to find how to write them shortest.
+const fpDense = 1 << 15
+
+// footprint gives the footprint of a rule whose accesses have width bytes.
+func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
+	if x.prints == nil {
+		x.prints = make([]footprint, x.g.Rules())
+	}
+	f := &x.prints[r]
+	if f.state != fpUnknown {
+		return f
+	}
+	var all []Extent
+	many, begun := false, false
+	diffs := x.diff[x.off[r]:x.off[r+1]]
+	for i, s := range x.g.Body(r) {
+		at := diffs[i]
+		var lo, hi int64
+		if s.IsRule() {
+			sub := x.footprint(s.Rule(), width)
+			if sub.wild {
+				f.wild, many = true, true
+			}
+			if sub.lo == sub.hi {
+				continue
+			}
+			lo, hi = int64(at)+sub.lo, int64(at)+sub.hi
+			many = many || sub.state == fpMany
+			if !many {
+				for _, e := range sub.extents {
+					e.Base += at
+					all = append(all, e)
+				}
+			}
+		} else {
+			t := x.terms[s.Terminal()]
+			if t.skip {
+				continue
+			}
+			if high, span := bits.Mul64(t.count, magnitude(t.diff)); high != 0 || span > farAway {
+				f.wild = true
+			}
+			e := termExtent(t, at, width)
+			lo, hi = int64(e.Base), int64(e.Base+e.Stride*(e.Count-1)+e.Len)
+			all = append(all, e)
+		}
+		if !begun {
+			f.lo, f.hi, begun = lo, hi, true
+		}
+		f.lo, f.hi = min(f.lo, lo), max(f.hi, hi)
+		if f.wild || lo < -farAway || hi > farAway {
+			f.wild, many, all = true, true, nil
+			f.lo, f.hi = 0, 1
+		}
+		if len(all) > 8*maxExtents {
+			if all = simplify(all); len(all) > 4*maxExtents {
+				many = true
+			}
+		}
+	}
+	f.state = fpMany
+	if !many {
+		if f.extents = simplify(all); len(f.extents) <= maxExtents {
+			f.extents = slices.Clip(f.extents)
+			f.state = fpKnown
+		} else {
+			f.extents = nil
+		}
+	}
+	return f
+}
+
+// termExtent is the bytes of the accesses of a terminal behind address at.
+func termExtent(t addrTerm, at, width uint64) Extent {
+	base, stride := at+uint64(t.diff), uint64(t.diff)
+	if t.diff < 0 {
+		stride = -stride
+		base -= stride * (t.count - 1)
+	}
+	return oneBlock(Extent{Base: base, Len: width, Stride: stride, Count: t.count})
+}
+
+// oneBlock writes blocks that touch each other as one.
+func oneBlock(e Extent) Extent {
+	if e.Count > 1 && e.Stride <= e.Len {
+		e.Len += e.Stride * (e.Count - 1)
+		e.Count = 1
+	}
+	if e.Count == 1 {
+		e.Stride = 0
+	}
+	return e
+}
+
+// simplify writes the same bytes as fewer extents where it can. It reorders
+// its argument.
+func simplify(all []Extent) []Extent {
+	if len(all) < 2 {
+		return all
+	}
+	lo, hi := int64(all[0].Base), int64(all[0].Base)
+	for _, e := range all {
+		lo, hi = min(lo, int64(e.Base)), max(hi, int64(e.Base+e.Stride*(e.Count-1)+e.Len))
+	}
+	if hi > lo && hi-lo <= fpDense && len(all) > 4 {
+		return repaint(all, uint64(lo), uint64(hi-lo))
+	}
+	slices.SortFunc(all, func(a, b Extent) int {
+		switch x, y := int64(a.Base), int64(b.Base); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	out := all[:1]
+	for _, e := range all[1:] {
+		if last := &out[len(out)-1]; !join(last, e) {
+			out = append(out, e)
+		}
+	}
+	return group(out)
+}
+
+// join adds e, which does not begin before last, to it if the result is one
+// extent.
+func join(last *Extent, e Extent) bool {
+	d := e.Base - last.Base
+	switch {
+	case last.Count == 1 && e.Count == 1:
+		if d > last.Len {
+			return false
+		}
+		last.Len = max(last.Len, d+e.Len)
+	case last.Count == 1: // e inside last
+		if d > last.Len || d+e.Stride*(e.Count-1)+e.Len > last.Len {
+			return false
+		}
+	case e.Count == 1:
+		if d%last.Stride+e.Len > last.Len || d/last.Stride >= last.Count {
+			return e.Len == last.Len && d == last.Stride*last.Count && extend(last, 1)
+		}
+	default: // the same or the next blocks
+		if e.Stride != last.Stride || e.Len != last.Len || d%last.Stride != 0 || d/last.Stride > last.Count {
+			return false
+		}
+		last.Count = max(last.Count, d/last.Stride+e.Count)
+	}
+	return true
+}
+
+func extend(e *Extent, n uint64) bool {
+	e.Count += n
+	return true
+}
+
+// group joins single blocks of equal length at equal distances, which are in
+// order of address.
+func group(all []Extent) []Extent {
+	out := all[:0]
+	for i := 0; i < len(all); {
+		e := all[i]
+		i++
+		for e.Count == 1 || e.Stride != 0 {
+			if i == len(all) || all[i].Count != 1 || all[i].Len != e.Len || all[i].Base == e.Base {
+				break
+			}
+			d := all[i].Base - e.Base
+			if e.Count > 1 && d != e.Stride*e.Count || e.Count == 1 && d < e.Len {
+				break
+			}
+			if e.Count == 1 {
+				e.Stride = d
+			}
+			e.Count++
+			i++
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// repaint paints the extents on a map of size bytes from lo on and reads them
+// off again.
+func repaint(all []Extent, lo, size uint64) []Extent {
+	var dots [fpDense / 64]uint64
+	for _, e := range all {
+		for i := range e.Count {
+			from := e.Base + i*e.Stride - lo
+			for n := e.Len; n > 0; {
+				k := min(n, 64-from&63)
+				dots[from>>6] |= (^uint64(0) >> (64 - k)) << (from & 63)
+				from += k
+				n -= k
+			}
+		}
+	}
+	out := all[:0]
+	for at := uint64(0); at < size; {
+		if dots[at>>6]>>(at&63) == 0 {
+			at = at&^63 + 64
+			continue
+		}
+		if dots[at>>6]>>(at&63)&1 == 0 {
+			at++
+			continue
+		}
+		from := at
+		for at < size && dots[at>>6]>>(at&63)&1 != 0 {
+			if at&63 == 0 && dots[at>>6] == ^uint64(0) {
+				at += 64
+			} else {
+				at++
+			}
+		}
+		out = append(out, Extent{Base: lo + from, Len: min(at, size) - from, Count: 1})
+	}
+	return group(out)
+}
+
+// coverer hands out the extents of a segment.
+type coverer struct {
+	x     *addrIndex
+	width uint64
+	yield func(Extent) bool
+	// seen are the occurrences of rules without a footprint that have been
+	// handed out; a grammar may repeat one more often than anybody can wait.
+	seen map[occurrence]struct{}
+}
+
+type occurrence struct {
+	rule wpp.Rule
+	at   uint64
+}
+
+// maxSeen bounds the occurrences remembered.
+const maxSeen = 1 << 18
+
+// cover hands out extents that make up the bytes of the accesses number lo to
+// hi (exclusive) of an occurrence of rule r behind address at.
+func (c *coverer) cover(r wpp.Rule, at, lo, hi uint64) bool {
+	x := c.x
+	sums := x.count[x.off[r]:x.off[r+1]]
+	if lo == 0 && hi == sums[len(sums)-1] {
+		if f := x.footprint(r, c.width); f.state == fpKnown {
+			for _, e := range f.extents {
+				e.Base += at
+				if !c.yield(e) {
+					return false
+				}
+			}
+			return true
+		}
+		key := occurrence{r, at}
+		if _, ok := c.seen[key]; ok {
+			return true
+		}
+		if c.seen == nil || len(c.seen) >= maxSeen {
+			c.seen = map[occurrence]struct{}{}
+		}
+		c.seen[key] = struct{}{}
+	}
+	return x.parts(r, at, lo, hi, func(s wpp.Symbol, at, lo, hi, _ uint64) bool {
+		if s.IsRule() {
+			return c.cover(s.Rule(), at, lo, hi)
+		}
+		t := x.terms[s.Terminal()]
+		if t.skip {
+			return true
+		}
+		at += uint64(t.diff) * lo
+		t.count = hi - lo
+		return c.yield(termExtent(t, at, c.width))
+	})
+}
+
+// parts calls yield for the symbols of a rule that hold its accesses number lo
+// to hi, with the address before each, the accesses meant in it, and the
+// number of accesses of the rule before it.
+func (x *addrIndex) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
+	sums := x.count[x.off[r]:x.off[r+1]]
+	diffs := x.diff[x.off[r]:x.off[r+1]]
+	body := x.g.Body(r)
+	i, _ := slices.BinarySearch(sums, lo+1) // the first with more than lo before it
+	for i = max(i-1, 0); i < len(body) && sums[i] < hi; i++ {
+		end := min(hi, sums[i+1])
+		from := max(lo, sums[i])
+		if from < end && !yield(body[i], at+diffs[i], from-sums[i], end-sums[i], sums[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// within calls yield for the runs of the accesses number lo to hi of an
+// occurrence of rule r behind address at, of which first is the ordinal of its
+// first access; what lies in no range that keep accepts may be left out.
+func (x *addrIndex) within(r wpp.Rule, at, lo, hi, first, width uint64, keep func(lo, hi uint64) bool, yield func(Run) bool) bool {
+	f := x.footprint(r, width)
+	if f.lo == f.hi || !f.wild && !keep(at+uint64(f.lo), at+uint64(f.hi)) {
+		return true
+	}
+	return x.parts(r, at, lo, hi, func(s wpp.Symbol, before uint64, from, end, skipped uint64) bool {
+		if s.IsRule() {
+			return x.within(s.Rule(), before, from, end, first+skipped, width, keep, yield)
+		}
+		t := x.terms[s.Terminal()]
+		if t.skip {
+			return true
+		}
+		before += uint64(t.diff) * from
+		t.count = end - from
+		if e := termExtent(t, before, width); !f.wild && !keep(e.Base, e.Base+e.Stride*(e.Count-1)+e.Len) {
+			return true
+		}
+		run := Run{Base: before + uint64(t.diff), Stride: t.diff, Count: t.count, First: first + skipped + from}
+		if run.Count == 1 {
+			run.Stride = 0
+		}
+		return yield(run)
+	})
+}
+
+// fewAccesses is how many accesses of a site in a segment are better walked
+// than looked up.
+const fewAccesses = 12
+
+// eachSite calls yield for every site with recorded addresses in the segment.
+func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *addrIndex, width uint64) bool) error {
+	w := seg.walk
+	for i := range seg.parts {
+		part := &seg.parts[i]
+		s, err := w.t.stretch(part.epoch, w.thread)
+		if err != nil {
+			return err
+		}
+		if s.data == nil {
+			continue
+		}
+		for j := range part.sites {
+			p := &part.sites[j]
+			x, err := s.addrIndex(p.site)
+			if err != nil {
+				return err
+			}
+			if x != nil && !yield(s, p, x, uint64(w.t.Site(p.site).Size)) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// span cuts the accesses of a site in a segment to those that are behind the
+// site's first recorded one, which has ordinal lead. The ordinals lo to hi are
+// relative to the grammar; first says whether the first one is among them.
+func (p *partSite) span(x *addrIndex) (first bool, lo, hi uint64) {
+	from, to := p.from, p.from+p.count
+	first = from <= x.lead && x.lead < to
+	base := x.lead + 1
+	lo = max(from, base) - base
+	hi = min(max(to, base), x.total()) - base
+	return first, min(lo, hi), hi
+}
+
+// Footprint gives the bytes that the segment accesses, site by site, as
+// extents that may overlap. Repeated parts of the execution are looked at
+// once, so that this takes less time than [Segment.Runs] where the program is
+// regular. It ends after the first error.
+func (seg *Segment) Footprint() iter.Seq2[Extent, error] {
+	return func(yield func(Extent, error) bool) {
+		err := seg.eachSite(func(s *stretch, p *partSite, x *addrIndex, width uint64) bool {
+			if p.count <= fewAccesses {
+				return seg.walkSite(s, p, func(r Run) bool {
+					e := termExtent(addrTerm{diff: r.Stride, count: r.Count}, r.Base-uint64(r.Stride), width)
+					e.Site = p.site
+					return yield(e, nil)
+				})
+			}
+			first, lo, hi := p.span(x)
+			if first && !yield(Extent{Site: p.site, Base: x.first, Len: width, Count: 1}, nil) {
+				return false
+			}
+			c := coverer{x: x, width: width, yield: func(e Extent) bool {
+				e.Site = p.site
+				return yield(e, nil)
+			}}
+			return lo == hi || c.cover(x.g.Start(), x.first, lo, hi)
+		})
+		if err != nil {
+			yield(Extent{}, err)
+		}
+	}
+}
+
+// RunsWithin gives the same accesses as [Segment.Runs], possibly cut into more
+// runs, but may leave out those in no range of addresses [lo, hi) that keep
+// accepts; keep must accept a range if it accepts a part of it.
+func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		err := seg.eachSite(func(s *stretch, p *partSite, x *addrIndex, width uint64) bool {
+			put := func(r Run) bool {
+				r.Site = p.site
+				r.First += p.first - p.from
+				return yield(r, nil)
+			}
+			if p.count <= fewAccesses {
+				return seg.walkSite(s, p, put)
+			}
+			first, lo, hi := p.span(x)
+			if first && keep(x.first, x.first+width) && !put(Run{Base: x.first, Count: 1, First: x.lead}) {
+				return false
+			}
+			return lo == hi || x.within(x.g.Start(), x.first, lo, hi, x.lead+1, width, keep, put)
+		})
+		if err != nil {
+			yield(Run{}, err)
+		}
+	}
+}
+
+// walkSite walks the accesses of a site in the segment.
+func (seg *Segment) walkSite(s *stretch, p *partSite, yield func(Run) bool) bool {
+	c, err := seg.walk.cursor(s, p.site)
+	if err != nil || c == nil {
+		return true // the index is known, so that this cannot be
+	}
+	if c.at != p.from || c.stack == nil {
+		c.seek(p.from)
+	}
+	c.busy = true
+	more := c.next(p.from+p.count, yield)
+	c.busy = false
+	if !more {
+		c.stack = nil
+	}
+	return more
+}

@@ -1,0 +1,138 @@
+package cdr
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+)
+
+// oneAccess is one execution, as runs tell it.
+type oneAccess struct {
+	site          SiteID
+	addr, ordinal uint64
+}
+
+// TestFootprints compares the bytes of footprints with those of the runs, and
+// the runs within ranges with all runs.
+func TestFootprints(t *testing.T) {
+	for seed := range uint64(60) {
+		s := newSynthetic(seed, 3)
+		s.run(3000)
+		tr, err := openBytes(s.record(t, Options{Budget: seed % 2 * 40 << 10}, s.batches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(seed, 9))
+		for _, th := range tr.Threads() {
+			for seg, err := range tr.Segments(th.ID) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				compareFootprint(t, tr, seg, rng)
+			}
+		}
+		if t.Failed() {
+			t.Fatal("seed", seed)
+		}
+	}
+}
+
+func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
+	t.Helper()
+	type siteByte struct {
+		site SiteID
+		addr uint64
+	}
+	want, got := map[siteByte]bool{}, map[siteByte]bool{}
+	all := map[oneAccess]bool{}
+	var some uint64
+	for _, r := range runs(t, seg) {
+		for i := range r.Count {
+			a := oneAccess{r.Site, r.Base + i*uint64(r.Stride), r.First + i}
+			all[a], some = true, a.addr
+			for b := range uint64(tr.Site(r.Site).Size) {
+				want[siteByte{r.Site, a.addr + b}] = true
+			}
+		}
+	}
+	for e, err := range seg.Footprint() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range e.Count {
+			for b := range e.Len {
+				got[siteByte{e.Site, e.Base + i*e.Stride + b}] = true
+			}
+		}
+	}
+	if !maps.Equal(want, got) {
+		t.Errorf("thread %d segment %d: %d bytes in the footprint, want %d", seg.Thread, seg.Index, len(got), len(want))
+	}
+	from := some - rng.Uint64N(64)
+	for _, to := range []uint64{from, from + 1 + rng.Uint64N(200), 1 << 63} {
+		lo := from
+		if to == 1<<63 {
+			lo = 0
+		}
+		checkWithin(t, tr, seg, all, lo, to)
+	}
+}
+
+func checkWithin(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
+	t.Helper()
+	within := map[oneAccess]bool{}
+	for r, err := range seg.RunsWithin(func(lo, hi uint64) bool { return lo < to && from < hi }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Count {
+			a := oneAccess{r.Site, r.Base + i*uint64(r.Stride), r.First + i}
+			if !all[a] || within[a] {
+				t.Fatalf("thread %d segment %d: %+v is not an access of the segment, or there twice", seg.Thread, seg.Index, a)
+			}
+			within[a] = true
+		}
+	}
+	for a := range all {
+		if end := a.addr + uint64(tr.Site(a.site).Size); a.addr < to && from < end && !within[a] {
+			t.Fatalf("thread %d segment %d: %+v is missing", seg.Thread, seg.Index, a)
+		}
+	}
+}
+
+// TestSimplify compares sets of bytes before and after.
+func TestSimplify(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	bytes := func(all []Extent) map[uint64]bool {
+		m := map[uint64]bool{}
+		for _, e := range all {
+			for i := range e.Count {
+				for b := range e.Len {
+					m[e.Base+i*e.Stride+b] = true
+				}
+			}
+		}
+		return m
+	}
+	for range 20000 {
+		var all []Extent
+		far := rng.Uint64N(2) * fpDense
+		for range 1 + rng.IntN(9) {
+			e := Extent{Base: rng.Uint64N(100) - 50, Len: 1 + rng.Uint64N(9), Stride: rng.Uint64N(30), Count: 1 + rng.Uint64N(6)}
+			if rng.IntN(3) == 0 {
+				e.Base += far
+			}
+			if rng.IntN(2) == 0 {
+				e.Len, e.Stride = 8, 16
+				e.Base &^= 7
+			}
+			all = append(all, oneBlock(e))
+		}
+		want := bytes(all)
+		before := append([]Extent(nil), all...)
+		out := simplify(all)
+		if !maps.Equal(want, bytes(out)) {
+			t.Fatalf("%v became %v", before, out)
+		}
+	}
+}
