@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples bench bench-sim bench-grammar bench-races fuzz clean
+.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -22,7 +22,10 @@ examples:         ## rebuild the embedded example programs from their C sources
 	$(GO) run ./examples/build
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
-	$(GO) test -run '^$$' -bench Run -benchtime 3x ./cmd/hindsight
+	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight
+
+bench-record:     ## recording against Helgrind on the same sources (needs valgrind)
+	$(GO) test -run '^$$' -bench RecordAgainstHelgrind -benchtime 1x ./cmd/hindsight
 
 bench-sim:        ## the interpreter alone
 	$(GO) test -run '^$$' -bench . ./mpsim ./mpsim/fpu

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,11 +13,15 @@ import (
 	"time"
 
 	"hindsight/examples"
+	"hindsight/examples/cross"
 )
 
 // benchExec makes the test binary the hindsight command, so that a benchmark
 // can measure whole processes.
 const benchExec = "HINDSIGHT_BENCH_EXEC"
+
+// kernels are the paper's five.
+var kernels = []string{"fft", "lu", "mp3d", "water", "sor"}
 
 // usage is what a process took.
 type usage struct {
@@ -60,7 +65,7 @@ func BenchmarkRun(b *testing.B) {
 		args          []string
 	}
 	var jobs []job
-	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor"} {
+	for _, name := range kernels {
 		p, ok := examples.Lookup(name)
 		if !ok {
 			b.Fatalf("no example %s", name)
@@ -113,4 +118,50 @@ func tracePercent(b *testing.B, file string) float64 {
 	defer t.Close()
 	s := t.Sizes()
 	return 100 * float64(s.Control+s.Data+s.Sync) / float64(s.RawControl+s.RawData)
+}
+
+// BenchmarkRecordAgainstHelgrind records the five kernels with the paper's
+// inputs, and runs the same sources built natively under Helgrind, in turn, as
+// whole processes. It reports the ratio of wall times (below 1: recording is
+// the quicker) and both times of a run.
+func BenchmarkRecordAgainstHelgrind(b *testing.B) {
+	for _, tool := range []string{"valgrind", "gcc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			b.Skipf("%s is not installed (Debian: apt-get install valgrind gcc libc6-dbg)", tool)
+		}
+	}
+	sources := b.TempDir()
+	if err := cross.Unpack(sources); err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range kernels {
+		p, _ := examples.Lookup(name)
+		for _, threads := range []string{"2", "4"} {
+			b.Run("program="+name+"/args="+strings.Join(p.PaperArgs, "")+"/threads="+threads, func(b *testing.B) {
+				dir := b.TempDir()
+				native, guest := filepath.Join(dir, "native"), filepath.Join(dir, name)
+				if err := cross.Build(b.Context(), sources, p, native, cross.Options{CC: "gcc", Dynamic: true}); err != nil {
+					b.Fatal(err)
+				}
+				elf, err := examples.ELF(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := os.WriteFile(guest, elf, 0o755); err != nil {
+					b.Fatal(err)
+				}
+				args := append(slices.Clone(p.PaperArgs), "-p", threads)
+				var ours, helgrind usage
+				for b.Loop() {
+					ours.run(b, os.Args[0], append([]string{"run", "-o", filepath.Join(dir, "trace.hst"), guest}, args...)...)
+					helgrind.run(b, "valgrind", append([]string{"--tool=helgrind", "-q", native}, args...)...)
+				}
+				n := float64(b.N)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(ours.wall.Seconds()/n, "record-s")
+				b.ReportMetric(helgrind.wall.Seconds()/n, "helgrind-s")
+				b.ReportMetric(ours.wall.Seconds()/helgrind.wall.Seconds(), "record/helgrind")
+			})
+		}
+	}
 }
