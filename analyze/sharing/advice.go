@@ -104,7 +104,7 @@ func disturbs(f, g *Field) bool {
 
 // protocol says which protocol suits and why.
 func protocol(v *Variable) string {
-	w := &v.Words
+	w := &v.Counts
 	runs := float64(w.Writes) / float64(max(w.Runs, 1))
 	switch v.Protocol {
 	case Update:

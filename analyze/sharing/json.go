@@ -96,7 +96,7 @@ type jsonVariable struct {
 	ID        string       `json:"id"`
 	Location  jsonLocation `json:"location"`
 	Sharing   Verdict      `json:"sharing"`
-	Counts    jsonCounts   `json:"counts"`
+	Counts    jsonCost     `json:"counts"`
 	Protocol  jsonProtocol `json:"protocol"`
 	Advice    []string     `json:"advice"`
 	Sites     []jsonSite   `json:"sites"`
@@ -174,17 +174,26 @@ type jsonUse struct {
 	Op     string `json:"op"`
 }
 
+type jsonCost struct {
+	ReadMisses            uint64 `json:"read_misses"`
+	WriteMisses           uint64 `json:"write_misses"`
+	Coherence             uint64 `json:"coherence"`
+	TrueSharing           uint64 `json:"true_sharing"`
+	FalseSharing          uint64 `json:"false_sharing"`
+	Upgrades              uint64 `json:"upgrades"`
+	InvalidationsSent     uint64 `json:"invalidations_sent"`
+	InvalidationsReceived uint64 `json:"invalidations_received"`
+}
+
 type jsonWord struct {
-	Offset                int          `json:"offset"`
-	ReadMisses            uint64       `json:"read_misses"`
-	WriteMisses           uint64       `json:"write_misses"`
-	Coherence             uint64       `json:"coherence"`
-	TrueSharing           uint64       `json:"true_sharing"`
-	FalseSharing          uint64       `json:"false_sharing"`
-	Upgrades              uint64       `json:"upgrades"`
-	InvalidationsSent     uint64       `json:"invalidations_sent"`
-	InvalidationsReceived uint64       `json:"invalidations_received"`
-	Protocol              jsonProtocol `json:"protocol"`
+	Offset int `json:"offset"` // in the line
+	jsonCost
+	Protocol jsonProtocol `json:"protocol"`
+}
+
+func jsonOfCost(w *archinfo.WordCounts) jsonCost {
+	return jsonCost{w.ReadMisses, w.WriteMisses, w.Coherence, w.TrueSharing, w.FalseSharing,
+		w.Upgrades, w.InvalidationsSent, w.InvalidationsReceived}
 }
 
 // WriteJSON writes the report in its JSON form, version 1, as
@@ -222,7 +231,7 @@ func jsonOfHart(k *archinfo.HartCounts) jsonHart {
 
 func jsonOf(v *Variable) jsonVariable {
 	l := &v.Location
-	out := jsonVariable{ID: v.ID, Sharing: v.Verdict, Counts: jsonCounts(v.Counts), Protocol: jsonOfProtocol(v.Protocol, &v.Words),
+	out := jsonVariable{ID: v.ID, Sharing: v.Verdict, Counts: jsonOfCost(&v.Counts), Protocol: jsonOfProtocol(v.Protocol, &v.Counts),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: address(l.Address), Size: l.Size, Blocks: l.Blocks, Freed: l.Freed},
 		Advice:   append([]string{}, v.Advice...), Sites: []jsonSite{}, LineCount: len(v.Lines) + v.More, Lines: []jsonLine{}}
 	switch l.Kind {
@@ -258,8 +267,7 @@ func jsonOfLine(l *Line) jsonLine {
 	}
 	for i := range l.Words {
 		w := &l.Words[i].WordCounts
-		out.Words = append(out.Words, jsonWord{l.Words[i].Index * 8, w.ReadMisses, w.WriteMisses, w.Coherence, w.TrueSharing, w.FalseSharing,
-			w.Upgrades, w.InvalidationsSent, w.InvalidationsReceived, jsonOfProtocol(suits(w), w)})
+		out.Words = append(out.Words, jsonWord{l.Words[i].Index * 8, jsonOfCost(w), jsonOfProtocol(suits(w), w)})
 	}
 	return out
 }

@@ -18,12 +18,23 @@ type builder struct {
 	groups map[groupKey]*group
 }
 
-// group are the lines whose most expensive word is in one variable.
+// group is a variable: its words, in the lines that it has a part in.
 type group struct {
-	object place.Location // of that word of the first line
-	lines  []*line        // that cost most, first
+	object place.Location // of its first word that was located
+	parts  []part         // that cost most, first
 	blocks map[uint64]bool
-	cost   uint64
+	words  archinfo.WordCounts
+}
+
+// cost is the number of bus transactions of its words.
+func (g *group) cost() uint64 { return g.words.Coherence + g.words.Upgrades }
+
+// part are words of a line that are in one variable.
+type part struct {
+	*line
+	key   groupKey
+	words []int // places in Line.Words
+	cost  uint64
 }
 
 type groupKey struct {
@@ -45,8 +56,8 @@ type span struct {
 	loc         place.Location
 }
 
-// part matches how far into a variable a path leads.
-var part = regexp.MustCompile(`\+[0-9]+$`)
+// inside matches how far into the smallest part of a variable an address is.
+var inside = regexp.MustCompile(`\+[0-9]+$`)
 
 // locate finds out what lies in the lines, each at the moment of its last
 // transaction, and groups them.
@@ -76,14 +87,15 @@ func (b *builder) locate(tls uint64) error {
 		b.add(l, memory)
 	}
 	for _, g := range b.groups {
-		slices.SortStableFunc(g.lines, func(x, y *line) int {
-			return cmp.Or(cmp.Compare(y.Cost(), x.Cost()), cmp.Compare(x.Address, y.Address))
+		slices.SortStableFunc(g.parts, func(x, y part) int {
+			return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.Address, y.Address))
 		})
 	}
 	return nil
 }
 
-// add puts a line into the group of its most expensive word.
+// add cuts a line into spans and gives each of its words to the group of the
+// span that it begins in.
 func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	l := &line{Line: al}
 	touched := uint64(0)
@@ -104,32 +116,36 @@ func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	if len(l.spans) == 0 {
 		return
 	}
-	s := l.spanOf(l.dearest(), b.s.Config.Granule)
-	g := b.groups[s.key]
-	if g == nil {
-		g = &group{object: s.loc, blocks: map[uint64]bool{}}
-		b.groups[s.key] = g
+	parts := map[groupKey]*part{}
+	for i := range al.Words {
+		w := &al.Words[i]
+		s := l.spanOf(w.Index, b.s.Config.Granule)
+		g := b.groups[s.key]
+		if g == nil {
+			g = &group{object: s.loc, blocks: map[uint64]bool{}}
+			b.groups[s.key] = g
+		}
+		g.words.Add(&w.WordCounts)
+		if s.loc.Kind == place.Heap {
+			g.blocks[s.loc.Block.Addr] = true
+		}
+		p := parts[s.key]
+		if p == nil {
+			p = &part{line: l, key: s.key}
+			parts[s.key] = p
+		}
+		p.words = append(p.words, i)
+		p.cost += w.Coherence + w.Upgrades
 	}
-	g.lines = append(g.lines, l)
-	g.cost += l.Cost()
-	if s.loc.Kind == place.Heap {
-		g.blocks[s.loc.Block.Addr] = true
-	}
-}
-
-// dearest is the word of the line that cost most.
-func (l *line) dearest() int {
-	best, cost := 0, uint64(0)
-	for i := range l.Words {
-		w := &l.Words[i]
-		if c := w.Coherence + w.Upgrades; c > cost {
-			best, cost = w.Index, c
+	for k, p := range parts {
+		if p.cost > 0 {
+			b.groups[k].parts = append(b.groups[k].parts, *p)
 		}
 	}
-	return best
 }
 
-// spanOf gives the span that holds something of a word, else the first.
+// spanOf gives the first span that holds something of a word, else the first
+// of all.
 func (l *line) spanOf(word int, granule uint64) *span {
 	first := word * 8 / int(granule)
 	last := (word*8 + 7) / int(granule)
@@ -149,7 +165,7 @@ func (b *builder) key(loc *place.Location) groupKey {
 	case place.Heap:
 		return groupKey{loc.Kind, "", loc.Block.PC, loc.Block.Size}
 	case place.TLS:
-		return groupKey{loc.Kind, root(part.ReplaceAllString(b.img.TLSPath(loc.Offset), "")), uint64(loc.Thread), 0}
+		return groupKey{loc.Kind, root(inside.ReplaceAllString(b.img.TLSPath(loc.Offset), "")), uint64(loc.Thread), 0}
 	case place.Stack:
 		return groupKey{loc.Kind, "", uint64(loc.Thread), 0}
 	}
@@ -190,9 +206,9 @@ func (b *builder) name(s *span, addr uint64) string {
 	case place.Heap, place.Stack:
 		return ""
 	case place.TLS:
-		return part.ReplaceAllString(b.img.TLSPath(s.loc.Offset+addr-s.loc.Address), "")
+		return inside.ReplaceAllString(b.img.TLSPath(s.loc.Offset+addr-s.loc.Address), "")
 	}
-	return part.ReplaceAllString(b.img.ObjectPathSize(addr, 1), "")
+	return inside.ReplaceAllString(b.img.ObjectPathSize(addr, 1), "")
 }
 
 // offsetName names a field of a heap block by its offset.

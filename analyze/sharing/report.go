@@ -105,11 +105,11 @@ type Field struct {
 	Uses    []Use
 }
 
-// Line is a line of a variable.
+// Line is a line that a variable has a part in, with all that lies in it.
 type Line struct {
-	archinfo.Line
-	Verdict Verdict
-	Fields  []Field
+	archinfo.Line // what the whole line cost
+	Verdict       Verdict
+	Fields        []Field
 }
 
 // Site is a source line that brought about bus transactions.
@@ -126,8 +126,7 @@ type Variable struct {
 	ID       string // V1, V2, …
 	Location Location
 	Verdict  Verdict
-	Counts   archinfo.LineCounts
-	Words    archinfo.WordCounts // of its words, summed up
+	Counts   archinfo.WordCounts // of its words, summed up
 	Protocol Protocol
 	Lines    []Line // that cost most, first; at most maxLines
 	More     int    // further lines
@@ -160,10 +159,12 @@ func Build(s *archinfo.Summary, t Trace, img Image, info Info, opts Options) (*R
 	}
 	groups := make([]*group, 0, len(b.groups))
 	for _, g := range b.groups {
-		groups = append(groups, g)
+		if len(g.parts) > 0 {
+			groups = append(groups, g)
+		}
 	}
 	slices.SortFunc(groups, func(x, y *group) int {
-		return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.lines[0].Address, y.lines[0].Address))
+		return cmp.Or(cmp.Compare(y.cost(), x.cost()), cmp.Compare(x.object.Address, y.object.Address))
 	})
 	top := opts.Top
 	if top == 0 {
@@ -196,40 +197,31 @@ func total(sum, h *archinfo.HartCounts) {
 
 // variable names a group.
 func (b *builder) variable(g *group) (Variable, error) {
-	v := Variable{}
-	for _, l := range g.lines {
-		from := l.LineCounts.Fields()
-		for i, f := range v.Counts.Fields() {
-			*f += *from[i]
-		}
-		for i := range l.Words {
-			v.Words.Add(&l.Words[i].WordCounts)
-		}
-	}
-	v.Verdict = verdict(&v.Counts)
-	v.Protocol = suits(&v.Words)
+	v := Variable{Counts: g.words, Verdict: verdict(g.words.TrueSharing, g.words.FalseSharing)}
+	v.Protocol = suits(&v.Counts)
 	var err error
 	if v.Location, err = b.location(g); err != nil {
 		return v, err
 	}
-	shown := g.lines[:min(len(g.lines), maxLines)]
-	v.More = len(g.lines) - len(shown)
-	for _, l := range shown {
-		v.Lines = append(v.Lines, Line{Line: *l.Line, Verdict: verdict(&l.LineCounts), Fields: b.fields(l)})
+	shown := g.parts[:min(len(g.parts), maxLines)]
+	v.More = len(g.parts) - len(shown)
+	for i := range shown {
+		l := shown[i].line
+		v.Lines = append(v.Lines, Line{Line: *l.Line, Verdict: verdict(l.TrueSharing, l.FalseSharing), Fields: b.fields(l)})
 	}
 	v.Sites = b.sites(g)
 	v.Advice = advice(&v, b.s.Config.Line)
 	return v, nil
 }
 
-func verdict(k *archinfo.LineCounts) Verdict {
-	all := k.TrueSharing + k.FalseSharing
+func verdict(yes, no uint64) Verdict {
+	all := yes + no
 	switch {
 	case all == 0:
 		return Handover
-	case k.FalseSharing >= all-all/10:
+	case no >= all-all/10:
 		return False
-	case k.TrueSharing >= all-all/10:
+	case yes >= all-all/10:
 		return True
 	}
 	return Mixed
@@ -256,9 +248,12 @@ func (b *builder) sites(g *group) []Site {
 	}
 	at := map[key]int{}
 	var all []Site
-	for _, l := range g.lines {
-		for i := range l.Sites {
-			s := &l.Sites[i]
+	for _, p := range g.parts {
+		for i := range p.Sites {
+			s := &p.Sites[i]
+			if p.spanOf(s.Word, b.s.Config.Granule).key != p.key {
+				continue
+			}
 			f := b.frame(s.PC)
 			k := key{f.Function, f.File, f.Line, 0, s.Write}
 			if f.Line == 0 {
@@ -294,7 +289,7 @@ func (b *builder) frame(pc uint64) Frame {
 // location names what a group is.
 func (b *builder) location(g *group) (Location, error) {
 	o := &g.object
-	loc := Location{Kind: "unknown", Address: g.lines[0].Address}
+	loc := Location{Kind: "unknown", Address: g.parts[0].Address}
 	switch o.Kind {
 	case place.Heap:
 		blk := &o.Block
@@ -315,7 +310,7 @@ func (b *builder) location(g *group) (Location, error) {
 			loc.Stack = append(loc.Stack, f)
 		}
 	case place.TLS:
-		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", part.ReplaceAllString(b.img.TLSPath(o.Offset), ""), o.Thread, o.Address
+		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", inside.ReplaceAllString(b.img.TLSPath(o.Offset), ""), o.Thread, o.Address
 	case place.Stack:
 		loc.Kind, loc.Thread = "stack", o.Thread
 	default:

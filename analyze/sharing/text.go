@@ -71,8 +71,8 @@ func (r *Report) head(w *writer) {
 	w.line("  accesses    %s, %s missed (%s)", grouped(k.Loads+k.Stores), grouped(misses), percent(misses, k.Loads+k.Stores))
 	w.line("  misses      %s cold, %s replacement, %s coherence (%s true, %s false sharing)",
 		grouped(k.Cold), grouped(k.Replacement), grouped(k.Coherence), grouped(k.TrueSharing), grouped(k.FalseSharing))
-	w.line("  bus         %s, %s of copies, %s cache to cache, %s",
-		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation"), plural(k.CacheToCache, "transfer"), plural(k.Writebacks, "writeback"))
+	w.line("  bus         %s, %s, %s from cache to cache, %s",
+		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation"), grouped(k.CacheToCache), plural(k.Writebacks, "writeback"))
 	w.line("  branches    %s, %s mispredicted (%s)", grouped(k.Branches), grouped(k.Mispredicted), percent(k.Mispredicted, k.Branches))
 	w.line("")
 }
@@ -90,9 +90,9 @@ func (w *writer) variable(v *Variable) {
 		}
 		w.line("      #%d %s", i, f.text())
 	}
-	w.line("    cost      %s (%s true, %s false), %s, %s, on %s",
+	w.wrapped("    cost     ", fmt.Sprintf("on %s: %s (%s true, %s false), %s, %s", plural(uint64(len(v.Lines)+v.More), "line"),
 		plural(k.Coherence, "coherence miss"), grouped(k.TrueSharing), grouped(k.FalseSharing),
-		plural(k.Upgrades, "upgrade"), plural(k.Invalidations, "invalidation"), plural(uint64(len(v.Lines)+v.More), "line"))
+		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation")))
 	for i := range v.Lines {
 		if i == textLines {
 			w.line("    … %s", plural(uint64(len(v.Lines)-i+v.More), "further line"))
@@ -104,9 +104,11 @@ func (w *writer) variable(v *Variable) {
 		s := &v.Sites[i]
 		w.line("    at        %s, %s %s: %s, %s", s.text(), threadList(s.Threads), s.op(), plural(s.Misses, "miss"), plural(s.Upgrades, "upgrade"))
 	}
-	n := &v.Words
-	w.line("    protocol  invalidate %s, update %s transactions; write runs of %s; %s of %s re-read",
-		grouped(n.InvalidateBus), grouped(n.UpdateBus), ratio(n.Writes, n.Runs), grouped(n.ReadIntervals), plural(n.Intervals, "interval"))
+	w.line("    protocol  invalidate: %s bus transactions, update: %s; mean write run %s",
+		grouped(k.InvalidateBus), grouped(k.UpdateBus), ratio(k.Writes, k.Runs))
+	if k.Intervals > 0 {
+		w.line("              others read it in %s of %s between two writes of a thread", percent(k.ReadIntervals, k.Intervals), plural(k.Intervals, "interval"))
+	}
 	for _, a := range v.Advice {
 		w.wrapped("    advice   ", a)
 	}
@@ -121,16 +123,29 @@ func (w *writer) cacheLine(l *Line) {
 			break
 		}
 		f := &l.Fields[i]
-		var uses []string
-		for _, u := range f.Uses {
-			uses = append(uses, fmt.Sprintf("T%d %s", u.Thread, rw(u.Read, u.Write)))
-		}
 		name := f.Name
 		if utf8.RuneCountInString(name) > 32 {
 			name = string([]rune(name)[:31]) + "…"
 		}
-		w.line("      +%-3d %3d  %-32s  %s", f.Offset, f.Size, name, strings.Join(uses, ", "))
+		w.line("      +%-3d %3d  %-32s  %s", f.Offset, f.Size, name, useText(f.Uses))
 	}
+}
+
+// useText says who did what: T1 T3 write, T2 read.
+func useText(uses []Use) string {
+	var out []string
+	for _, op := range []Use{{Read: true, Write: true}, {Write: true}, {Read: true}} {
+		var threads []event.ThreadID
+		for _, u := range uses {
+			if u.Read == op.Read && u.Write == op.Write {
+				threads = append(threads, u.Thread)
+			}
+		}
+		if len(threads) > 0 {
+			out = append(out, threadList(threads)+" "+rw(op.Read, op.Write))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func (l *Location) text() string {
