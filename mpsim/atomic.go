@@ -128,7 +128,7 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, siz
 	}
 	h.X[in.Rd&31] = v
 	e.Kind = event.AtomicLoad
-	if h.recording && h.acquires(e) {
+	if h.recording && !h.quiet && h.acquires(e) {
 		h.m.rec.event(h, e)
 	}
 	return true
@@ -145,7 +145,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	h.X[in.Rd&31] = v
 	h.spun(e.Obj, v)
 	h.reserved = reservation{true, e.Obj, v, e.Size, e.Mode}
-	if h.recording {
+	if h.recording && !h.quiet {
 		h.keepLoad()
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
 		e.At = uint32(len(h.m.rec.batch.Blocks))
@@ -235,7 +235,7 @@ func (h *Hart) acquires(e event.Event) bool {
 // What the thread itself wrote holds nothing new for it, provided that it held
 // nothing new before.
 func (h *Hart) atomicWrite(e event.Event) {
-	if !h.recording {
+	if !h.recording || h.quiet {
 		return
 	}
 	h.m.rec.event(h, e)

@@ -55,6 +55,7 @@ type block struct {
 	sites  uint32
 	id     event.BlockID
 	hook   int32
+	quiet  bool    // its atomic accesses are no events: hooks speak for them
 	ord    []uint8 // for each op, the place of its instruction in code.Insts
 	code   rv.Block
 }
@@ -122,6 +123,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	}
 	b := translate(scanned)
 	b.hook = noHook
+	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
 		b.hook = int32(fn)
 	}

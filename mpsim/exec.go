@@ -366,6 +366,7 @@ blocks:
 					goto failed
 				}
 			case opAtomic:
+				h.quiet = b.quiet
 				if !h.atomic(b) {
 					goto failed
 				}

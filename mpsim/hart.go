@@ -52,7 +52,9 @@ type Hart struct {
 	exactRM   uint8 // bit rm set: see exact
 
 	calls    event.CallStack
-	call     hidden
+	call     hooked   // the last one that was entered or left
+	watched  []hooked // calls that are watched, innermost last
+	quiet    bool     // the block that runs is of a runtime that hooks speak for
 	reserved reservation
 	pending  pendingLoad
 	seen     map[uint64]uint64 // version acquired, by location

@@ -2,29 +2,45 @@ package mpsim
 
 import "hindsight/tracefmt/event"
 
+// Follow says what a hook wants of a call that begins.
+type Follow uint8
+
+const (
+	Pass  Follow = iota // nothing more
+	Hide                // the hart is hidden until the function returns, and the return is told
+	Watch               // what the function does is recorded like everything else, and the return is told
+)
+
 // Hooks is told when harts enter and leave the functions of Config.HookAt. It
 // is called on the goroutine of [Machine.Run].
 //
 // Enter is called before the first instruction of function fn runs; the hart's
-// registers are as the caller left them. When it gives true, the hart is hidden
-// until the function returns, and Exit is then called with what is in a0.
-// Hooked functions that a hidden hart enters are part of the call and not told.
+// registers are as the caller left them. Unless it gives Pass, Exit is called
+// with what is in a0 when the function has returned, or Abandon when it is known
+// that it never will: it was left by a long jump, an exception or the
+// cancellation of its thread. Calls of a hart end in reverse order.
 //
-// Created tells that thread child was made during such a call; the machine has
+// While a hart is hidden nothing of it is recorded, and hooked functions that it
+// enters are part of the call and not told. Watched calls may nest to any depth
+// and may have a hidden call inside.
+//
+// Created tells that thread child was made during a hidden call; the machine has
 // emitted event.Create.
 //
 // Waits describes what the hart, which does not come back from fn, waits for,
 // for the report of a deadlock; "" leaves it to the system call.
 type Hooks interface {
-	Enter(h *Hart, fn int) (hide bool)
+	Enter(h *Hart, fn int) Follow
 	Exit(h *Hart, fn int, result uint64)
+	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child event.ThreadID)
 	Waits(h *Hart, fn int) string
 }
 
-// hidden is the call of a hooked function in progress.
-type hidden struct {
-	active bool
+// hooked is the call of a hooked function in progress.
+type hooked struct {
+	active bool   // and hidden
+	at     uint64 // the function's address
 	fn     int
 	site   uint64    // pc of the call
 	ret    uint64    // where the function returns to
@@ -59,14 +75,26 @@ func (h *Hart) emit(e event.Event) {
 	h.call.marked = true
 }
 
+// Func is the address of the hooked function.
+func (h *Hart) Func() uint64 { return h.call.at }
+
+// SP is the stack pointer with which the hooked call began.
+func (h *Hart) SP() uint64 { return h.call.sp }
+
 // enterHook tells the hooks that h is about to run the hooked block b.
 func (h *Hart) enterHook(b *block) {
-	h.call = hidden{fn: int(b.hook), site: b.pc, ret: h.X[regRA], sp: h.X[regSP]}
+	h.dropWatched(h.X[regSP])
+	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP]}
 	if h.last != nil {
 		h.call.site = h.last.lastPC()
 	}
 	copy(h.call.args[:], h.X[regA0:regA0+8])
-	if !h.m.cfg.Hooks.Enter(h, h.call.fn) {
+	switch h.m.cfg.Hooks.Enter(h, h.call.fn) {
+	case Pass:
+		return
+	case Watch:
+		h.watched = append(h.watched, h.call)
+		h.watch = h.call.ret
 		return
 	}
 	h.call.active = true
@@ -77,23 +105,63 @@ func (h *Hart) enterHook(b *block) {
 	}
 }
 
+// dropWatched gives up watched calls whose frames are gone, now that the stack
+// pointer is at sp. Calls on another stack are left alone.
+func (h *Hart) dropWatched(sp uint64) {
+	for n := len(h.watched) - 1; n >= 0 && h.watched[n].sp < sp && sp-h.watched[n].sp < maxFrame; n-- {
+		h.call = h.watched[n]
+		h.watched = h.watched[:n]
+		h.m.cfg.Hooks.Abandon(h, h.call.fn)
+	}
+	h.watchTop()
+}
+
+// maxFrame is the distance of stack pointers beyond which they are taken to be
+// in different stacks.
+const maxFrame = 1 << 20
+
+// watchTop makes the hart stop where the innermost watched call returns to.
+func (h *Hart) watchTop() {
+	h.watch = unwatched
+	if n := len(h.watched); n > 0 {
+		h.watch = h.watched[n-1].ret
+	}
+}
+
+// leaveWatched is called when a hart jumps to where its innermost watched call
+// returns to.
+func (h *Hart) leaveWatched() {
+	n := len(h.watched) - 1
+	if n < 0 || h.PC != h.watched[n].ret || h.X[regSP] != h.watched[n].sp {
+		return
+	}
+	h.call = h.watched[n]
+	h.watched = h.watched[:n]
+	h.watchTop()
+	h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
+}
+
 // leaveHook is called when a hidden hart jumps to where its call returns to,
 // or returns to anywhere with a stack pointer at or above the call's, on the
 // same stack. In the first case, if the stack pointer is right, the function
 // has returned; in the second it was left for good, by a long jump or because
 // its thread is being cancelled (what it calls itself returns with a lower
-// stack pointer): there is no result then, and the hook is not told.
+// stack pointer): there is no result then.
 func (h *Hart) leaveHook() {
 	switch {
 	case !h.call.active:
+		h.leaveWatched()
 		return
 	case h.PC == h.call.ret && h.X[regSP] == h.call.sp:
 		h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
 	case h.X[regSP]-h.unwound.low >= h.unwound.span:
 		return
+	default:
+		h.m.cfg.Hooks.Abandon(h, h.call.fn)
 	}
 	h.call.active = false
-	h.watch, h.unwound = unwatched, span{}
+	h.unwound = span{}
+	h.watchTop()
 	rec := h.m.rec
 	if rec == nil {
 		return

@@ -19,13 +19,15 @@ var ErrThread = errors.New("thread identifier out of range")
 // For each event, in order: call Acquire, then look at the clocks (they are
 // those of the event itself, when it is an access), then call Release.
 type Order struct {
-	threads  []thread
+	threads  []thread                 // by strand: those of threads first, then those of tasks
+	strands  strands                  //
 	locks    map[uint64]*Clock        // mutexes
 	rwlocks  map[uint64]*rwClock      //
 	barriers map[uint64]*barrier      //
 	sems     map[uint64]*Clock        //
 	onces    map[uint64]*Clock        //
 	atomics  map[uint64][]cell        // by 8-byte granule
+	handles  map[uint64]*Clock        // by handle
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
 }
 
@@ -58,7 +60,9 @@ func New() *Order {
 		sems:     map[uint64]*Clock{},
 		onces:    map[uint64]*Clock{},
 		atomics:  map[uint64][]cell{},
+		handles:  map[uint64]*Clock{},
 		begins:   map[event.ThreadID]Clock{},
+		strands:  newStrands(),
 	}
 }
 
@@ -66,13 +70,13 @@ func New() *Order {
 // thread.
 func (o *Order) Root(t event.ThreadID) { o.thread(t).known = true }
 
-// Clock is the present clock of thread t, valid until the next Acquire or
-// Release. Its component t is the thread's current epoch: an access that t
-// makes now happens before whoever has seen that epoch.
-func (o *Order) Clock(t event.ThreadID) Clock { return o.thread(t).clock }
+// Clock is the present clock of thread t, of the strand that it acts as, valid
+// until the next Acquire or Release. Its component of the strand is the present
+// epoch: an access that t makes now happens before whoever has seen that epoch.
+func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
 
-// Epoch is the present epoch of thread t, from 1.
-func (o *Order) Epoch(t event.ThreadID) uint64 { return o.thread(t).clock[t] }
+// Epoch is the present epoch of strand s, from 1.
+func (o *Order) Epoch(s event.ThreadID) uint64 { return o.thread(s).clock[s] }
 
 func (o *Order) thread(t event.ThreadID) *thread {
 	for int(t) >= len(o.threads) {
@@ -90,9 +94,13 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 	if t >= MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
-	th := o.thread(t)
+	th := o.acting(t)
 	th.known = true
 	switch e.Kind {
+	case event.StrandBegin:
+		return o.beginStrand(t, e.Obj)
+	case event.Observe:
+		take(th, o.handles[e.Obj])
 	case event.ThreadStart:
 		th.clock.join(o.begins[t])
 		delete(o.begins, t)
@@ -152,8 +160,20 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 	if t >= MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
-	th := o.thread(t)
+	th := o.acting(t)
 	switch e.Kind {
+	case event.StrandCreate:
+		o.strands.begins[e.Obj] = append(Clock(nil), th.clock...)
+	case event.StrandEnd:
+		o.endStrand(t)
+		return nil
+	case event.Publish:
+		if publish(o.handles, e.Obj, th); e.Arg != 0 {
+			return nil // so that tasks behind those that wait for it share its number
+		}
+	case event.Forget:
+		delete(o.handles, e.Obj)
+		return nil
 	case event.Create:
 		if e.Obj >= MaxThreads {
 			return fmt.Errorf("%w: %d is created", ErrThread, e.Obj)
@@ -189,7 +209,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 	default:
 		return nil
 	}
-	th.clock[t]++
+	th.clock[o.Strand(t)]++
 	return nil
 }
 
@@ -236,8 +256,9 @@ func (o *Order) forget(obj uint64) {
 	delete(o.onces, obj)
 }
 
-// Live calls yield with the clock of every thread that can still act: those
-// that have not ended, and those created and not yet started.
+// Live calls yield with the clock of every strand that can still act: those
+// that have not ended, and those created and not yet started (a task that has
+// not begun has the number of no strand yet: [NoStrand]).
 func (o *Order) Live(yield func(t event.ThreadID, c Clock)) {
 	for i := range o.threads {
 		t := event.ThreadID(i)
@@ -247,6 +268,9 @@ func (o *Order) Live(yield func(t event.ThreadID, c Clock)) {
 	}
 	for t, c := range o.begins {
 		yield(t, c)
+	}
+	for _, c := range o.strands.begins {
+		yield(NoStrand, c)
 	}
 }
 
@@ -261,7 +285,10 @@ func (o *Order) Held(yield func(Clock)) {
 		yield(th.acquire)
 		yield(th.release)
 	}
-	for _, objects := range []map[uint64]*Clock{o.locks, o.sems, o.onces} {
+	for _, c := range o.strands.begins {
+		yield(c)
+	}
+	for _, objects := range []map[uint64]*Clock{o.locks, o.sems, o.onces, o.handles} {
 		for _, c := range objects {
 			yield(*c)
 		}

@@ -42,6 +42,7 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 	if n > hb.MaxThreads {
 		return nil, fmt.Errorf("%w: %d threads", hb.ErrThread, n)
 	}
+	rt, _ := opts.Program.(interface{ Runtime(pc uint64) bool })
 	e := &engine{
 		opts:     opts,
 		order:    hb.New(),
@@ -63,8 +64,9 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 			return nil, fmt.Errorf("%w: site %d accesses %d bytes", ErrSource, id, site.Size)
 		}
 		e.accesses = append(e.accesses, access{place: e.placeID(Place{site.PC, op}), op: op,
-			user: e.user(site.PC), size: site.Size, site: SiteID(id)})
+			user: e.user(site.PC), mute: rt != nil && rt.Runtime(site.PC), size: site.Size, site: SiteID(id)})
 	}
+	e.order.Threads(n)
 	return e, e.scan(ctx, src)
 }
 
@@ -234,6 +236,12 @@ func (e *engine) apply(ev *Event) error {
 		if ev.Obj < uint64(len(e.starts)) {
 			e.starts[ev.Obj] = at
 		}
+	case event.StrandBegin, event.StrandEnd:
+		// The frames below are of others, which run here before and after.
+		low := ev.Arg - min(ev.Arg, taskFrames)
+		e.shadow.cut(low, ev.Arg-low, at)
+	case event.Private:
+		e.private.add(ev.Obj, ev.Arg)
 	}
 	e.memory.Apply(t, ev.Index, &ev.Event)
 	if err := e.order.Release(t, &ev.Event); err != nil {
@@ -245,6 +253,10 @@ func (e *engine) apply(ev *Event) error {
 	}
 	return nil
 }
+
+// taskFrames is how many bytes of stack the frames of a task and of what it
+// calls are expected to take at most.
+const taskFrames = 256 << 10
 
 // freed is the number of bytes that a Free event gives back.
 func (e *engine) freed(ev *Event) uint64 {

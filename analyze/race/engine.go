@@ -15,6 +15,7 @@ type access struct {
 	place uint32 // index of engine.places
 	op    Op
 	user  bool   // in the user's code
+	mute  bool   // in the code of a runtime that says by events what it orders
 	size  uint8  // bytes, of a site
 	site  SiteID // of a site
 }
@@ -38,9 +39,10 @@ type engine struct {
 	shadow   shadow
 	pairs    pairTable
 	horizon  horizon
-	starts   []uint64 // for each thread, 1 + the place in S_synch of its last event
-	now      uint64   // 1 + the place in S_synch of the last event
-	records  int      // columns and members in the shadow
+	starts   []uint64  // for each thread, 1 + the place in S_synch of its last event
+	now      uint64    // 1 + the place in S_synch of the last event
+	private  intervals // memory of which each thread has its own part
+	records  int       // columns and members in the shadow
 	sweepAt  int
 	unit     unit
 	stats    Stats
@@ -49,6 +51,7 @@ type engine struct {
 // unit is the unit being taken.
 type unit struct {
 	thread event.ThreadID
+	strand event.ThreadID // that the thread acts as
 	clock  hb.Clock
 	epoch  uint64
 	order  uint64 // its place among units
@@ -59,7 +62,8 @@ type unit struct {
 const unfinished = 1 << 63
 
 func (e *engine) begin(t event.ThreadID, order, start uint64) {
-	e.unit = unit{thread: t, clock: e.order.Clock(t), epoch: e.order.Epoch(t), order: order, start: start}
+	s := e.order.Strand(t)
+	e.unit = unit{thread: t, strand: s, clock: e.order.Clock(t), epoch: e.order.Epoch(s), order: order, start: start}
 }
 
 func (e *engine) placeID(p Place) uint32 {
@@ -81,6 +85,16 @@ func (e *engine) eventAccess(p Place) uint32 {
 		e.eventIDs[p] = id
 	}
 	return id
+}
+
+// ownMemory says whether addr is in memory of which thread t has a part of its
+// own, so that its strands, which run there one after another, do not race.
+func (e *engine) ownMemory(t event.ThreadID, addr uint64) bool {
+	if e.private.contains(addr) {
+		return true
+	}
+	owner, _, ok := e.memory.TLS(addr)
+	return ok && owner == t
 }
 
 func (e *engine) user(pc uint64) bool { return e.opts.Program == nil || e.opts.Program.User(pc) }
@@ -111,7 +125,7 @@ type burst struct {
 // take takes count executions of a site at addr, with ordinals from first to
 // last.
 func (e *engine) take(id uint32, a *access, addr, first, last, count uint64) {
-	if !a.user && !e.memory.User(e.opts.Program, addr) {
+	if a.mute || !a.user && !e.memory.User(e.opts.Program, addr) {
 		e.stats.Ignored += count
 		return
 	}
@@ -143,7 +157,7 @@ func (e *engine) take(id uint32, a *access, addr, first, last, count uint64) {
 // remembers it there as c says.
 func (e *engine) touch(g uint64, b *burst, c column) {
 	const shift = pageBits - 3
-	c.access, c.thread = b.access, e.unit.thread
+	c.access, c.thread, c.strand = b.access, e.unit.thread, e.unit.strand
 	p := e.shadow.page(g >> shift)
 	gr := p.at(g & (perPage - 1))
 	if len(p.whole.columns) > 0 {
@@ -159,8 +173,8 @@ func (e *engine) check(gr *granule, g uint64, b *burst, c *column) int {
 	own := -1
 	for i := range gr.columns {
 		d := &gr.columns[i]
-		if d.thread == c.thread {
-			if d.access == c.access && d.cut == 0 && d.mask == c.mask && d.prev == c.prev && d.offset == c.offset {
+		if d.strand == c.strand {
+			if d.access == c.access && d.thread == c.thread && d.cut == 0 && d.mask == c.mask && d.prev == c.prev && d.offset == c.offset {
 				own = i
 			}
 			continue
@@ -170,7 +184,10 @@ func (e *engine) check(gr *granule, g uint64, b *burst, c *column) int {
 			d.cut != 0 && d.cut <= e.unit.start {
 			continue
 		}
-		if from, n := d.unseen(e.unit.clock.At(d.thread)); n != 0 {
+		if from, n := d.unseen(e.unit.clock.At(d.strand)); n != 0 {
+			if d.thread == c.thread && e.ownMemory(c.thread, g<<3) {
+				continue
+			}
 			e.found(d, from, mulSat(n, b.count), g<<3, uint64(bits.TrailingZeros8(c.mask&d.mask)), b)
 		}
 	}
@@ -243,7 +260,7 @@ func (e *engine) takeEvent(p Place, addr, size, index uint64) {
 func (e *engine) takePage(number uint64, op Op, b *burst) {
 	p := e.shadow.page(number)
 	first := number << (pageBits - 3)
-	c := column{access: b.access, thread: e.unit.thread, offset: math.MinInt8, mask: wholeMask, prev: wholeMask, op: op}
+	c := column{access: b.access, thread: e.unit.thread, strand: e.unit.strand, offset: math.MinInt8, mask: wholeMask, prev: wholeMask, op: op}
 	own := e.check(&p.whole, first, b, &c)
 	if p.granules != nil {
 		for i := range uint64(perPage) {

@@ -27,6 +27,7 @@ type member struct {
 type column struct {
 	access uint32 // index of engine.accesses
 	thread event.ThreadID
+	strand event.ThreadID // that the thread acted as
 	// offset of the first byte accessed from the start of the granule; it is
 	// negative when the access began in the granule before.
 	offset int8

@@ -21,15 +21,15 @@ const staleAfter = 1024
 type horizon struct {
 	at    uint64     // place in S_synch, 1-based
 	cost  uint64     // values looked at to make it
-	own   []uint64   // each thread's epoch at the moment
-	least []uint64   // for each thread, its least component in the clocks of other live threads
-	held  [][]uint64 // for each thread, its components in the clocks held by anyone, sorted
+	own   []uint64   // each strand's epoch at the moment
+	least []uint64   // for each strand, its least component in the clocks of other live strands
+	held  [][]uint64 // for each strand, its components in the clocks held by anyone, sorted
 	start []uint64   // where the current segments of live threads start, sorted
 }
 
 // look makes the horizon of the present moment.
 func (e *engine) look() {
-	n := len(e.starts)
+	n := e.order.Strands()
 	h := horizon{at: e.now, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
 		h.own[t] = e.order.Epoch(event.ThreadID(t))
@@ -41,7 +41,7 @@ func (e *engine) look() {
 				h.least[t] = min(h.least[t], c.At(event.ThreadID(t)))
 			}
 		}
-		if int(u) < n {
+		if int(u) < len(e.starts) {
 			h.start = append(h.start, e.starts[u])
 		}
 	})
@@ -82,7 +82,7 @@ func (h *horizon) sameCuts(a, b uint64) bool {
 
 // gone says whether no access still to come can race with c.
 func (h *horizon) gone(c *column) bool {
-	if int(c.thread) < len(h.least) && c.series[len(c.series)-1].epoch <= h.least[c.thread] {
+	if int(c.strand) < len(h.least) && c.series[len(c.series)-1].epoch <= h.least[c.strand] {
 		return true
 	}
 	return c.cut != 0 && c.cut <= h.at && (len(h.start) == 0 || c.cut <= h.start[0])
@@ -128,7 +128,7 @@ func (h *horizon) thin(gr *granule) {
 // twin finds a column in kept that nobody can tell from c, which is younger.
 func (h *horizon) twin(kept []column, c *column) int {
 	return slices.IndexFunc(kept, func(k column) bool {
-		return k.access == c.access && k.thread == c.thread && k.offset == c.offset &&
+		return k.access == c.access && k.thread == c.thread && k.strand == c.strand && k.offset == c.offset &&
 			k.mask == c.mask && k.prev == c.prev &&
 			k.cut != 0 && c.cut != 0 && h.sameCuts(min(k.cut, c.cut), max(k.cut, c.cut))
 	})
@@ -159,9 +159,9 @@ func (h *horizon) joined(k, c *column) column {
 // can tell apart.
 func (h *horizon) shorten(c *column) {
 	s := c.series
-	if int(c.thread) < len(h.least) {
+	if int(c.strand) < len(h.least) {
 		i := 0
-		for i < len(s)-1 && s[i].epoch <= h.least[c.thread] {
+		for i < len(s)-1 && s[i].epoch <= h.least[c.strand] {
 			c.before = s[i].total
 			i++
 		}
@@ -169,7 +169,7 @@ func (h *horizon) shorten(c *column) {
 	}
 	n := 0
 	for _, m := range s[1:] {
-		if h.sameEpochs(c.thread, s[n].epoch, m.epoch) {
+		if h.sameEpochs(c.strand, s[n].epoch, m.epoch) {
 			s[n].epoch, s[n].total, s[n].last = m.epoch, m.total, m.last
 			continue
 		}

@@ -6,44 +6,81 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Hooks makes the [Table] known to a machine: it is the mpsim.Hooks of one run.
+// Hooks makes the [Table] and the [Runtime] table known to a machine: it is the
+// mpsim.Hooks of one run. Functions are numbered in that order.
 type Hooks struct {
 	state *State
-	calls map[event.ThreadID]*Call // the last of each thread
+	table []Func
+	calls map[event.ThreadID]*Call // the last hidden one of each thread
 }
 
 // New gives the hooks for a run of img and where they stand in it, for
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
+	k := &Hooks{state: NewState(), table: append(append([]Func(nil), Table...), Runtime...), calls: map[event.ThreadID]*Call{}}
 	at := map[uint64]int{}
-	for fn := range Table {
-		for _, name := range Table[fn].Names {
+	for fn := range k.table {
+		for _, name := range k.table[fn].Names {
 			if sym, ok := img.Lookup(name); ok {
 				at[sym.Addr] = fn
 			}
 		}
+		if k.table[fn].Outlined {
+			for _, sym := range img.Outlined() {
+				at[sym.Addr] = fn
+			}
+		}
 	}
-	return &Hooks{state: NewState(), calls: map[event.ThreadID]*Call{}}, at
+	return k, at
 }
 
-// Enter implements [mpsim.Hooks]. Every function of the table hides.
-func (k *Hooks) Enter(h *mpsim.Hart, fn int) bool {
-	c := k.calls[h.ID()]
-	if c == nil {
-		c = new(Call)
-		k.calls[h.ID()] = c
+// Enter implements [mpsim.Hooks].
+func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
+	f := &k.table[fn]
+	var c *Call
+	follow := mpsim.Hide
+	if f.Watch {
+		c = &Call{Thread: h, fn: f}
+		t := k.state.omp.thread(h.ID())
+		t.open = append(t.open, c)
+		follow = mpsim.Watch
+	} else {
+		if c = k.calls[h.ID()]; c == nil {
+			c = new(Call)
+			k.calls[h.ID()] = c
+		}
+		*c = Call{Thread: h, fn: f}
 	}
-	*c = Call{Thread: h}
-	if begin := Table[fn].Begin; begin != nil {
-		begin(k.state, c)
+	if f.Begin != nil {
+		f.Begin(k.state, c)
 	}
-	return true
+	return follow
+}
+
+// ended gives the call of fn by h that ends.
+func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
+	if !k.table[fn].Watch {
+		return k.calls[h.ID()]
+	}
+	t := k.state.omp.thread(h.ID())
+	c := t.open[len(t.open)-1]
+	t.open = t.open[:len(t.open)-1]
+	return c
 }
 
 // Exit implements [mpsim.Hooks].
 func (k *Hooks) Exit(h *mpsim.Hart, fn int, result uint64) {
-	if end := Table[fn].End; end != nil {
-		end(k.state, k.calls[h.ID()], result)
+	c := k.ended(h, fn)
+	if end := k.table[fn].End; end != nil {
+		end(k.state, c, result)
+	}
+}
+
+// Abandon implements [mpsim.Hooks].
+func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
+	c := k.ended(h, fn)
+	if abandon := k.table[fn].Abandon; abandon != nil {
+		abandon(k.state, c)
 	}
 }
 
@@ -54,7 +91,7 @@ func (k *Hooks) Created(h *mpsim.Hart, _ int, child event.ThreadID) {
 
 // Waits implements [mpsim.Hooks].
 func (k *Hooks) Waits(h *mpsim.Hart, fn int) string {
-	if waits := Table[fn].Waits; waits != nil {
+	if waits := k.table[fn].Waits; waits != nil {
 		return waits(k.state, k.calls[h.ID()])
 	}
 	return ""

@@ -14,6 +14,10 @@ type Thread interface {
 	Arg(n int) uint64
 	// Load reads size bytes (1 to 8) of guest memory, little-endian.
 	Load(addr uint64, size int) (uint64, bool)
+	// Func is the address of the function.
+	Func() uint64
+	// SP is the stack pointer as it was when the call began.
+	SP() uint64
 	// Emit records an ordered event at the call; the machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
 }
@@ -23,6 +27,8 @@ type Call struct {
 	Thread
 	// Note is for the hook: what its begin leaves for its end.
 	Note uint64
+	fn   *Func
+	task *task // of [Runtime]: see each
 }
 
 // Func is a row of the table of hooked functions.
@@ -30,10 +36,21 @@ type Func struct {
 	// Names are the symbols under which the function may stand; one that
 	// exists is enough, all that exist are hooked.
 	Names []string
+	// Outlined hooks the functions that gcc makes of OpenMP's regions and tasks.
+	Outlined bool
+	// Watch says that what the function does is recorded like everything else;
+	// it calls back into the program.
+	Watch bool
+	// Reduces says that memory allocated inside is the threads' own copies of
+	// something that is being reduced.
+	Reduces bool
 	// Begin is called when the function is entered; nil when nothing is due.
 	Begin func(*State, *Call)
 	// End is called when it has returned, with the result; nil likewise.
 	End func(s *State, c *Call, result uint64)
+	// Abandon is called instead of End when the function was left by a long jump
+	// or the cancellation of its thread; nil likewise.
+	Abandon func(*State, *Call)
 	// Waits describes, for the report of a deadlock, what a thread waits for
 	// that does not return from the function; nil when it cannot block.
 	Waits func(s *State, c *Call) string
@@ -46,6 +63,7 @@ type State struct {
 	readers  map[holding]int           // shared holds of rwlocks
 	blocks   map[uint64]uint64         // live heap blocks: address to bytes
 	handles  map[uint64]event.ThreadID // pthread_t to thread
+	omp      openMP
 }
 
 type holding struct {
@@ -66,6 +84,7 @@ func NewState() *State {
 		readers:  map[holding]int{},
 		blocks:   map[uint64]uint64{},
 		handles:  map[uint64]event.ThreadID{},
+		omp:      newOpenMP(),
 	}
 }
 
@@ -116,6 +135,7 @@ func (s *State) alloc(c *Call, addr, size uint64) {
 	}
 	s.blocks[addr] = size
 	c.Emit(event.Alloc, addr, size)
+	s.omp.allocated(c, addr, size)
 }
 
 func (s *State) free(c *Call, addr uint64) {

@@ -25,6 +25,10 @@ func (g *guest) Arg(n int) uint64 {
 	return 0
 }
 func (g *guest) Load(addr uint64, _ int) (uint64, bool) { v, ok := g.memory[addr]; return v, ok }
+func (g *guest) Func() uint64                           { return 0 }
+
+func (g *guest) SP() uint64 { return 0 }
+
 func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }

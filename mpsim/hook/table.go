@@ -85,6 +85,9 @@ var Table = []Func{
 			s.unlock(c, event.MutexUnlock, c.Arg(1))
 		},
 		End: func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(1)) },
+		// A thread that is cancelled here has the mutex again before its
+		// cleanup handlers run.
+		Abandon: func(s *State, c *Call) { s.lock(c, event.MutexLock, c.Arg(1)) },
 		Waits: func(s *State, c *Call) string {
 			return fmt.Sprintf("condition variable 0x%x", c.Arg(0))
 		}},

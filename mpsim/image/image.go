@@ -51,6 +51,7 @@ type Image struct {
 	bias     uint64
 	sections []section
 	symbols  symbolTable
+	runtime  runtime
 	debug    debugInfo
 }
 

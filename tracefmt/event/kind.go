@@ -60,6 +60,15 @@ const (
 	Unmap              //
 	Init               // a sync object was initialised. Obj: address; Arg: Kind that locks or waits on it
 	Destroy            // Obj: address
+
+	// Order by agreement, and strands: the OpenMP runtime and others like it.
+	Publish      // Obj: handle, a number that is given once; Arg: 1 when the strand does nothing more before it ends. What it did is there to be taken
+	Observe      // Obj: handle. Orders after every earlier Publish of Obj
+	Forget       // Obj: handle. Nobody will take it any more
+	StrandCreate // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
+	StrandBegin  // Obj: strand; Arg: stack pointer. From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
+	StrandEnd    // Obj: strand; Arg: stack pointer. The thread goes on as what was suspended, which is ordered after it only if it observes so
+	Private      // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
 	NumKinds
 )
 
@@ -77,6 +86,7 @@ const (
 	ClassAtomic        // also an access to memory
 	ClassHeap          // life of memory
 	ClassObject        // life of sync objects
+	ClassOrder         // order by agreement
 )
 
 // Info is a row of the table of kinds.
@@ -122,6 +132,13 @@ var kinds = [NumKinds]Info{
 	Unmap:         {"unmap", ClassHeap, false},
 	Init:          {"init", ClassObject, false},
 	Destroy:       {"destroy", ClassObject, false},
+	Publish:       {"publish", ClassOrder, true},
+	Observe:       {"observe", ClassOrder, true},
+	Forget:        {"forget", ClassOrder, false},
+	StrandCreate:  {"strand-create", ClassThread, true},
+	StrandBegin:   {"strand-begin", ClassThread, true},
+	StrandEnd:     {"strand-end", ClassThread, true},
+	Private:       {"private", ClassHeap, false},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no

@@ -1,0 +1,73 @@
+package image
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// runtime is where the code of the OpenMP runtime lies.
+type runtime struct {
+	once sync.Once
+	body Range    // from the first to the last of its entry points
+	odd  []uint64 // functions of its outside of that
+}
+
+// Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
+// calls say what they order, so that nobody needs to look at how it does so.
+//
+// An archive's members are linked one behind the other: what lies between the
+// entry points is the runtime's. Functions that the compiler puts into other
+// sections (cold and start-up code) are known by their names.
+func (m *Image) Runtime(pc uint64) bool {
+	r := &m.runtime
+	r.once.Do(func() { m.findRuntime(r) })
+	if pc-r.body.Low < r.body.High-r.body.Low {
+		return true
+	}
+	if len(r.odd) == 0 {
+		return false
+	}
+	s, ok := m.Func(pc)
+	if !ok {
+		return false
+	}
+	_, odd := slices.BinarySearch(r.odd, s.Addr)
+	return odd
+}
+
+func (m *Image) findRuntime(r *runtime) {
+	for _, s := range m.Symbols() {
+		if outlined(s.Name) || m.User(s.Addr) {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(s.Name, "GOMP_"):
+			if r.body.High == 0 {
+				r.body.Low = s.Addr
+			}
+			r.body.High = max(r.body.High, s.Addr+s.Size)
+		case strings.HasPrefix(s.Name, "gomp_"), strings.HasPrefix(s.Name, "omp_"):
+			r.odd = append(r.odd, s.Addr)
+		}
+	}
+	if r.body.High == 0 {
+		r.odd = nil
+	}
+}
+
+// outlined says whether a function is the body of a construct of OpenMP that
+// gcc made a function of.
+func outlined(name string) bool { return strings.Contains(name, "._omp_") }
+
+// Outlined are the functions that gcc made of the bodies of parallel regions
+// and tasks, which the OpenMP runtime calls.
+func (m *Image) Outlined() []Symbol {
+	var all []Symbol
+	for _, s := range m.Symbols() {
+		if strings.Contains(s.Name, "._omp_fn.") && !strings.HasSuffix(s.Name, ".cold") {
+			all = append(all, s)
+		}
+	}
+	return all
+}
