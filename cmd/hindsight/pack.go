@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/tracefmt/packed"
+)
+
+// packSuffix ends the names of packed traces.
+const packSuffix = ".hpk"
+
+var packFormats = []string{"raw", "lackey"}
+
+func newPack(std streams) *cobra.Command {
+	var f packFlags
+	var about strings.Builder
+	for _, c := range packCodecs() {
+		fmt.Fprintf(&about, "  %-9s %s\n", c.name, c.about)
+	}
+	cmd := &cobra.Command{
+		Use:   "pack [flags] [FILE]",
+		Short: "Compress a raw trace with one of the papers' codecs",
+		Long: `pack compresses FILE, a raw trace (docs/raw-formats.md), or standard input when
+FILE is - or absent, and writes FILE.hpk, or standard output. unpack gives back
+exactly what went in: the container carries its length and checksum. Both work in
+bounded memory and in pipes.
+
+Codecs:
+` + about.String(),
+		Example: `  hindsight pack --codec vpc3 stores.pced            # stores.pced.hpk
+  valgrind --tool=lackey --trace-mem=yes --log-fd=1 ./a.out |
+      hindsight pack --format lackey -o a.hpk         # text, kept to the byte
+  hindsight unpack a.hpk | less`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.pack(cmd, std, firstArg(args))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.codec, "codec", "vpc3", "how to compress: "+strings.Join(codecNames(), ", "))
+	flags.StringVar(&f.format, "format", "raw", "what FILE is: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
+	flags.StringVar(&f.profile, "profile", "paper", "vpc3: set of predictors")
+	flags.StringVar(&f.post, "post", "zstd", "vpc3: compressor of the streams: zstd, bzip2, store")
+	flags.IntVar(&f.level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: a good one)")
+	flags.IntVar(&f.header, "header", 0, "vpc3: bytes before the first record")
+	flags.IntSliceVar(&f.columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
+	flags.StringVarP(&f.out, "output", "o", "", "packed `FILE`, - for standard output")
+	complete(cmd, "codec", codecNames()...)
+	complete(cmd, "format", packFormats...)
+	return cmd
+}
+
+func firstArg(args []string) string {
+	if len(args) == 0 {
+		return "-"
+	}
+	return args[0]
+}
+
+func (f *packFlags) pack(cmd *cobra.Command, std streams, file string) error {
+	codec, err := findCodec(f.codec)
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(f.format, packFormats...); err != nil {
+		return err
+	}
+	for _, name := range []string{"profile", "post", "level", "header", "columns"} {
+		if cmd.Flags().Changed(name) && !strings.Contains(" "+strings.Join(codec.flags, " ")+" ", " "+name+" ") {
+			return fmt.Errorf("--%s means nothing to codec %s", name, codec.name)
+		}
+	}
+	if f.level < 0 || f.level > 22 {
+		return fmt.Errorf("--level %d: want 0 to 22", f.level)
+	}
+	job := &packJob{ctx: cmd.Context(), std: std, in: file, out: f.out}
+	if f.out == "" && file != "-" {
+		job.out = file + packSuffix
+	}
+	return job.run(func(in io.Reader, out io.Writer) error {
+		// The codec starts first, so that its parameters can go into the head;
+		// its output waits in the forwarder.
+		to := new(forwarder)
+		z, params, err := codec.encode(to, f)
+		if err != nil {
+			return err
+		}
+		if params == nil {
+			params = map[string]string{}
+		}
+		params["format"] = f.format
+		w, err := packed.NewWriter(out, packed.Head{Codec: codec.name, Params: params}, func(frames io.Writer) (io.WriteCloser, error) {
+			return textual(f.format, z), to.start(frames)
+		})
+		if err != nil {
+			return err
+		}
+		if err := job.copy(w, in, "packed"); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		job.summary(w.Length(), w.Size())
+		return nil
+	})
+}
+
+// forwarder keeps what is written to it until it knows where to.
+type forwarder struct {
+	early []byte
+	to    io.Writer
+}
+
+func (f *forwarder) Write(p []byte) (int, error) {
+	if f.to == nil {
+		f.early = append(f.early, p...)
+		return len(p), nil
+	}
+	return f.to.Write(p)
+}
+
+func (f *forwarder) start(to io.Writer) error {
+	f.to = to
+	_, err := to.Write(f.early)
+	f.early = nil
+	return err
+}
+
+func newUnpack(std streams) *cobra.Command {
+	var out string
+	var test bool
+	cmd := &cobra.Command{
+		Use:   "unpack [flags] [FILE]",
+		Short: "Give back a raw trace that pack compressed",
+		Long: `unpack writes the raw trace that FILE was packed from, or standard input when
+FILE is - or absent: to standard output, or to the file of -o. It ends with an
+error, and leaves no file, when what it read is damaged. --test only checks.`,
+		Example: `  hindsight unpack -o stores.pced stores.pced.hpk
+  hindsight unpack --test *.hpk`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"-"}
+			}
+			if len(args) > 1 && !test {
+				return errors.New("only one FILE can be unpacked at a time")
+			}
+			for _, file := range args {
+				job := &packJob{ctx: cmd.Context(), std: std, in: file, out: out, discard: test, text: true}
+				if err := job.run(job.unpack); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "raw `FILE` (default standard output)")
+	cmd.Flags().BoolVar(&test, "test", false, "write nothing, only check")
+	return cmd
+}
+
+func (j *packJob) unpack(in io.Reader, out io.Writer) error {
+	r, err := packed.NewReader(in, decodePacked)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return j.copy(out, r, "unpacked")
+}
+
+// packJob is one file on its way through pack or unpack.
+type packJob struct {
+	ctx     context.Context
+	std     streams
+	in, out string // - or, for out, empty: a standard stream
+	discard bool   // only read
+	text    bool   // the output may go to a terminal
+}
+
+// run opens both ends. A file appears under its name only when it is whole.
+func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) {
+	in, out := j.std.in, j.std.out
+	if j.in != "-" {
+		f, err := os.Open(j.in)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	defer func() {
+		if err != nil && j.in != "-" {
+			err = fmt.Errorf("%s: %w", j.in, err)
+		}
+	}()
+	switch {
+	case j.discard:
+		return work(in, io.Discard)
+	case j.out == "" || j.out == "-":
+		if !j.text && isTerminal(out) {
+			return errors.New("a packed trace is not for a terminal: give -o FILE")
+		}
+		return work(in, out)
+	case j.in != "-" && sameFile(j.in, j.out):
+		return fmt.Errorf("the output would overwrite the input")
+	}
+	f, err := os.Create(j.out + ".partial")
+	if err != nil {
+		return err
+	}
+	err = work(in, f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), j.out)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// copy moves everything, and tells how far it is when a person watches.
+func (j *packJob) copy(dst io.Writer, src io.Reader, verb string) error {
+	watched := isTerminal(j.std.err)
+	buf := make([]byte, 1<<18)
+	var done int64
+	next := time.Now().Add(time.Second / 2)
+	for {
+		if err := j.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := src.Read(buf)
+		if n > 0 {
+			if _, werr := dst.Write(buf[:n]); werr != nil {
+				return werr
+			}
+			done += int64(n)
+		}
+		if watched && time.Now().After(next) {
+			fmt.Fprintf(j.std.err, "\r\x1b[K%s %s", verb, bytesText(done))
+			next = time.Now().Add(time.Second / 4)
+		}
+		if err != nil {
+			if watched {
+				fmt.Fprint(j.std.err, "\r\x1b[K")
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// summary says on standard error what came of it, when a person watches.
+func (j *packJob) summary(raw uint64, size int64) {
+	if !isTerminal(j.std.err) || size == 0 {
+		return
+	}
+	fmt.Fprintf(j.std.err, "hindsight: %s became %s, ratio %.1f\n", bytesText(int64(raw)), bytesText(size), float64(raw)/float64(size))
+}
