@@ -107,12 +107,33 @@ func (c *code) marks(b cdr.CodeBlock) (m wpp.Marks) {
 		if b.End == event.EndBranch || b.End == event.EndIndirect {
 			m[1] = branchMark(last)
 		}
+		if c.mayLeave(&b, last) {
+			m[1] |= tailMark
+		}
 	}
 	return m
 }
 
-// branchMark gives a branch one of 64 marks.
-func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 58) }
+// branchMark gives a branch one of 63 marks.
+func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 32 % 63) }
+
+// tailMark is borne by blocks that may jump to another function.
+const tailMark = 1 << 63
+
+// mayLeave tells whether the jump or branch at the end of a block may go to
+// another function.
+func (c *code) mayLeave(b *cdr.CodeBlock, last uint64) bool {
+	switch b.End {
+	case event.EndIndirect:
+		ref, ok := c.flow.Find(last)
+		return !ok || c.flow.Block(ref).Leaves
+	case event.EndJump, event.EndBranch:
+		d := c.block(b)
+		to, ok := d.insts[len(d.insts)-1].Target(last)
+		return !ok || c.flow.FuncAt(to) != c.flow.FuncAt(last)
+	}
+	return false
+}
 
 // decider is a branch that code is control dependent on.
 type decider struct {

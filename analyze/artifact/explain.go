@@ -27,11 +27,34 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Resu
 	if m := t.Info().Mode; m != cdr.ModeCDR {
 		return out.unknown(fmt.Sprintf("the trace was recorded with --record %s", m)), nil
 	}
-	src := race.FromTrace(t)
-	x, err := newIndex(ctx, src, res.Races, img, img.TLS.MemSize, &opts)
+	e, err := newExplainer(ctx, t, img, res, &opts)
 	if errors.Is(err, errTooMuch) {
 		return out.unknown(err.Error()), nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Races {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e.budget = opts.Steps
+		v, err := e.judge(i)
+		if err != nil {
+			return nil, err
+		}
+		out.Verdicts[i] = v
+	}
+	out.breakCycles()
+	out.Stats = Stats{Records: e.index.records, Nodes: len(e.nodes), Steps: e.steps}
+	return out, nil
+}
+
+// newExplainer prepares an analysis. The error is errTooMuch when the run is
+// beyond what may be kept.
+func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, opts *Options) (*explainer, error) {
+	src := race.FromTrace(t)
+	x, err := newIndex(ctx, src, res.Races, img, img.TLS.MemSize, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +66,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Resu
 	if err != nil {
 		return nil, err
 	}
-	e := &explainer{graph: g, res: res, opts: &opts, slices: map[sliceKey]*slice{}}
-	for i := range res.Races {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		g.budget = opts.Steps
-		v, err := e.judge(i)
-		if err != nil {
-			return nil, err
-		}
-		out.Verdicts[i] = v
-	}
-	out.breakCycles()
-	out.Stats = Stats{Records: x.records, Nodes: len(g.nodes), Steps: g.steps}
-	return out, nil
+	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}}, nil
 }
 
 func (r *Result) unknown(reason string) *Result {

@@ -303,11 +303,7 @@ func (g *graph) eventPoint(th event.ThreadID, index uint64) (point, bool, error)
 	if err != nil || n == 0 {
 		return point{}, false, err
 	}
-	_, d, err := g.block(th, n-1)
-	if err != nil || len(d.insts) == 0 {
-		return point{}, false, err
-	}
-	return point{th, n - 1, len(d.insts) - 1}, true, nil
+	return g.last(th, n-1)
 }
 
 // controlOf gives the edge of a node to what it is control dependent on.
@@ -351,14 +347,62 @@ func (g *graph) decider(p point) (point, bool, error) {
 			return q, ok, err
 		}
 	}
+	if q, ok, err := g.tail(p, d.pcs[p.inst], call, called); ok || err != nil {
+		return q, ok, err
+	}
 	if !called {
 		return g.creation(p.thread)
 	}
-	_, d, err = g.block(p.thread, call)
+	return g.last(p.thread, call)
+}
+
+// last is the last instruction of a block execution.
+func (g *graph) last(th event.ThreadID, n uint64) (point, bool, error) {
+	_, d, err := g.block(th, n)
 	if err != nil || len(d.insts) == 0 {
 		return point{}, false, err
 	}
-	return point{p.thread, call, len(d.insts) - 1}, true, nil
+	return point{th, n, len(d.insts) - 1}, true, nil
+}
+
+// tail finds the jump from another function by which the function of p was
+// entered within the activation that call began.
+func (g *graph) tail(p point, pc, call uint64, called bool) (point, bool, error) {
+	h, f := g.history[p.thread], g.code.flow.FuncAt(pc)
+	n := p.block
+	for range maxMismatch {
+		if err := g.spend(); err != nil {
+			return point{}, false, err
+		}
+		m, ok, err := h.LastMarked(n, wpp.Marks{0, tailMark})
+		if err != nil || !ok || called && m <= call {
+			return point{}, false, err
+		}
+		n = m
+		q, _, err := g.last(p.thread, m)
+		if err != nil {
+			return point{}, false, err
+		}
+		next, err := h.Block(m + 1)
+		if err != nil {
+			return point{}, false, err
+		}
+		_, d, err := g.block(p.thread, m)
+		if err != nil {
+			return point{}, false, err
+		}
+		if g.code.flow.FuncAt(next.PC) != f || g.code.flow.FuncAt(d.pcs[q.inst]) == f {
+			continue
+		}
+		c, ok, err := h.Caller(m)
+		if err != nil {
+			return point{}, false, err
+		}
+		if ok == called && c == call {
+			return q, true, nil
+		}
+	}
+	return point{}, false, errBudget
 }
 
 // branch finds the last execution of one of the branches before p in the
@@ -394,8 +438,7 @@ func (g *graph) branch(p point, list []decider, call uint64, called bool) (point
 			return point{}, false, err
 		}
 		if ok == called && c == call {
-			_, d, err := g.block(p.thread, m)
-			return point{p.thread, m, len(d.insts) - 1}, true, err
+			return g.last(p.thread, m)
 		}
 	}
 	return point{}, false, errBudget

@@ -37,12 +37,26 @@ func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edg
 		g.nodes[id].read = &x
 		return nil, nil
 	}
+	if g.index.touchesAtomic(addr, size) {
+		return nil, nil
+	}
 	l := load{point: p, site: at, seg: segment{thread: p.thread}}
 	if l.seg.number, err = h.Segment(p.block); err != nil {
 		return nil, err
 	}
 	g.bounds(&l.seg)
 	return g.writers(id, &l, addr, size)
+}
+
+// touchesAtomic tells whether some atomic access of the run is to one of the
+// bytes.
+func (x *index) touchesAtomic(addr, size uint64) bool {
+	for i := range size {
+		if at := addr + i; x.atomic[at>>3]>>(at&7)&1 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // racy tells whether an execution, which reads, races with a write.
