@@ -244,3 +244,22 @@ func (z *Writer) Close() error {
 	z.err = ErrClosed
 	return nil
 }
+
+// Profiles lists the names of the profiles.
+func Profiles() []string {
+	var names []string
+	for p := range numProfiles {
+		names = append(names, p.String())
+	}
+	return names
+}
+
+// ParseProfile gives the profile of a name.
+func ParseProfile(name string) (Profile, bool) {
+	for p := range numProfiles {
+		if p.String() == name {
+			return p, true
+		}
+	}
+	return 0, false
+}
