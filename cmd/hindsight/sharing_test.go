@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/sharing"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/arch"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/archinfo"
+	"hindsight/tracefmt/event"
+)
+
+// modelled records an example on modelled caches and opens the trace.
+func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{
+		Image: img, Program: name, Args: args, Seed: seed, Policy: mpsim.Random, Quantum: archQuantum,
+		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{},
+	}
+	var trace bytes.Buffer
+	if _, err := r.recordTo(t.Context(), streams{out: io.Discard, err: io.Discard}, &trace); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestSharingOfExamples runs the pair about false sharing under ten seeds. The
+// threads live for so short that few schedules let them overlap; where they
+// do, what they share is the array, and of the kind that its title says.
+func TestSharingOfExamples(t *testing.T) {
+	for _, c := range []struct{ name, variable string }{{"norace_false_sharing", "sum"}, {"race_false_sharing", "data"}} {
+		falsely := 0
+		for seed := range uint64(10) {
+			tr := modelled(t, c.name, seed+1)
+			rep, err := findSharing(tr, c.name, -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range rep.Variables {
+				if v.Counts.FalseSharing == 0 {
+					continue
+				}
+				falsely++
+				if v.Location.Name != c.variable {
+					t.Errorf("%s, seed %d: false sharing of %s %q", c.name, seed+1, v.Location.Kind, v.Location.Name)
+				}
+			}
+			if err := checkHistory(tr); err != nil {
+				t.Errorf("%s, seed %d: %v", c.name, seed+1, err)
+			}
+		}
+		t.Logf("%s: false sharing under %d of 10 seeds", c.name, falsely)
+		if falsely == 0 && c.name == "norace_false_sharing" {
+			t.Errorf("%s: no false sharing under any seed", c.name)
+		}
+	}
+}
+
+// checkHistory holds the history bits of a trace against its counts: a bit for
+// every load, store and conditional branch, and as many ones as were missed.
+func checkHistory(t *cdr.Trace) error {
+	s, err := readArchSummary(t)
+	if err != nil {
+		return err
+	}
+	type sums [archinfo.NumStreams]struct{ bits, ones uint64 }
+	got := make([]sums, len(s.Harts))
+	for x, err := range t.Extras(tracefmt.KindArch) {
+		if err != nil {
+			return err
+		}
+		h, err := archinfo.DecodeHistory(x.Payload)
+		if err != nil {
+			return err
+		}
+		for st := range archinfo.Stream(archinfo.NumStreams) {
+			for bit, err := range h.Bits(st) {
+				if err != nil {
+					return err
+				}
+				got[x.Thread][st].bits++
+				if bit {
+					got[x.Thread][st].ones++
+				}
+			}
+		}
+	}
+	atomics := make([]uint64, len(s.Harts))
+	for e, err := range t.Events() {
+		if err != nil {
+			return err
+		}
+		if e.Kind.Info().Class == event.ClassAtomic && e.Kind != event.Fence {
+			atomics[e.Thread]++
+		}
+	}
+	for i, th := range t.Threads() {
+		k, g := &s.Harts[i], &got[i]
+		if g[archinfo.Branches].bits != k.Branches || g[archinfo.Branches].ones != k.Mispredicted {
+			return errors.New("history of branches differs from their counts")
+		}
+		if g[archinfo.Loads].bits+g[archinfo.Stores].bits != th.Accesses+atomics[i] {
+			return errors.New("history of accesses differs from the accesses of the trace")
+		}
+		// Only accesses that cross lines are counted twice.
+		if g[archinfo.Loads].bits > k.Loads || g[archinfo.Loads].ones > k.LoadMisses || g[archinfo.Stores].ones > k.StoreMisses {
+			return errors.New("more history bits than accesses")
+		}
+	}
+	return nil
+}
+
+// TestSharingOfBank checks the names of what several threads really share.
+func TestSharingOfBank(t *testing.T) {
+	p, ok := examples.Lookup("bank")
+	if !ok {
+		t.Fatal("no example bank")
+	}
+	tr := modelled(t, p.Name, 1, p.Args...)
+	if err := checkHistory(tr); err != nil {
+		t.Error(err)
+	}
+	rep, err := findSharing(tr, p.Name, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Variables) == 0 || rep.Variables[0].Location.Name != "balance" || rep.Variables[0].Verdict != sharing.True {
+		t.Fatalf("the balances are not the hottest variable, or not truly shared: %+v", rep.Variables)
+	}
+	for _, s := range rep.Variables[0].Sites[:1] {
+		if s.File != "bank.c" || s.Line == 0 {
+			t.Errorf("hottest site %+v", s)
+		}
+	}
+}
+
+// TestHostileArchBlocks puts damaged payloads where the model's blocks belong.
+func TestHostileArchBlocks(t *testing.T) {
+	for name, payload := range map[string][]byte{
+		"empty": {}, "form": {9}, "cut": {1, 64}, "numbers": bytes.Repeat([]byte{0xff}, 400),
+	} {
+		file := filepath.Join(t.TempDir(), "bad.hst")
+		f, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := cdr.NewRecorder(f, cdr.Options{Extra: func(end bool) []cdr.Extra {
+			return []cdr.Extra{{Kind: tracefmt.KindArchSummary, Payload: payload}}
+		}})
+		if err == nil {
+			err = rec.Finish(event.Outcome{})
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		if status := run([]string{"sharing", file}, streams{nil, &out, &errs}); status != exitError || !strings.Contains(errs.String(), "malformed") {
+			t.Errorf("%s: status %d, %s", name, status, &errs)
+		}
+	}
+}
