@@ -5,9 +5,9 @@
 // # What a trace holds
 //
 //   - For each thread, its control flow: a string over terminals, kept as a
-//     Sequitur grammar (package wpp). A terminal is an acyclic path of blocks
-//     (or, by choice, one block) run a number of times in a row, an ordered
-//     event, or a correction of the call stack.
+//     Sequitur grammar (package wpp). A terminal is an acyclic path of basic
+//     blocks (or, by choice, one block) run a number of times in a row, an
+//     ordered event, or a correction of the call stack.
 //   - For each thread and load or store, the addresses: differences, runs of
 //     equal differences, and a Sequitur grammar over pairs (difference, count).
 //   - S_synch, the total order of ordered events.
@@ -20,6 +20,12 @@
 // Runs of a path are counted before Sequitur sees them, as the paper does with
 // differences: a loop is then one symbol and not a tower of rules, control
 // strings come out up to a quarter smaller, and recording is faster.
+//
+// Basic blocks and paths are those of the program's static control flow
+// ([Options].Program). What the simulator runs as one block is one or several
+// basic blocks, one behind the other; in the trace they are apart, so that a
+// block count means the same here as in the papers. Code that the static view
+// does not know, or that a fault cut short, is a block of its own.
 //
 // # Recording
 //
@@ -55,8 +61,8 @@
 //
 // # Files of this package
 //
-// Left of the file: recorder.go and thread.go (the hot loop), paths.go,
-// address.go, epoch.go. The payloads, both ways: meta.go, tables.go,
+// Left of the file: recorder.go and thread.go (the hot loop), program.go (from
+// the simulator's blocks to basic blocks), paths.go, address.go, epoch.go. The payloads, both ways: meta.go, tables.go,
 // controlblock.go, datablock.go, sync.go, and the commit block in epoch.go.
 // Right of the file: trace.go, stretch.go (a thread in an epoch, loaded),
 // segment.go with vector.go and addrindex.go, stack.go, walk.go, verify.go.

@@ -58,7 +58,7 @@ func (r *Recorder) closeEpoch() error {
 		}
 	}
 	r.sync = syncRec{}
-	if r.paths.size() > trieBudget {
+	if r.paths.size() > pathBudget {
 		r.paths.forget()
 		for _, t := range r.threads {
 			if t != nil {

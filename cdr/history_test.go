@@ -41,15 +41,17 @@ func (s *synthetic) histories() map[event.ThreadID]*plainHistory {
 		}
 		for i, id := range b.Blocks {
 			take(i)
-			n := len(s.blocks[id].Sites)
-			p := plainBlock{id: id, segment: uint64(len(h.events)), addrs: addrs[:n]}
-			for _, site := range s.blocks[id].Sites {
-				key := fmt.Sprint(b.Thread, site)
-				p.ordinals = append(p.ordinals, counts[key])
-				counts[key]++
+			for _, piece := range s.pieces[id] {
+				n := len(s.static[piece].Sites)
+				p := plainBlock{id: piece, segment: uint64(len(h.events)), addrs: addrs[:n]}
+				for _, site := range s.static[piece].Sites {
+					key := fmt.Sprint(b.Thread, site)
+					p.ordinals = append(p.ordinals, counts[key])
+					counts[key]++
+				}
+				h.blocks = append(h.blocks, p)
+				addrs = addrs[n:]
 			}
-			h.blocks = append(h.blocks, p)
-			addrs = addrs[n:]
 		}
 		take(len(b.Blocks))
 	}
@@ -97,7 +99,7 @@ func (s *synthetic) compareHistory(t *testing.T, tr *Trace, h *History, want *pl
 		n := rng.IntN(len(want.blocks))
 		p := want.blocks[n]
 		b, err := h.Block(uint64(n))
-		if err != nil || b.PC != s.blocks[p.id].PC || b.Insts != s.blocks[p.id].Insts || b.End != s.blocks[p.id].End {
+		if err != nil || b.PC != s.static[p.id].PC || b.Insts != s.static[p.id].Insts || b.End != s.static[p.id].End {
 			t.Fatalf("block %d: %+v, %v", n, b, err)
 		}
 		if seg, err := h.Segment(uint64(n)); err != nil || seg != p.segment {
@@ -163,7 +165,7 @@ func compareCallers(t *testing.T, tr *Trace, h *History, site SiteID, ordinal, n
 
 func (s *synthetic) compareMarked(t *testing.T, h *History, want *plainHistory, n int, m wpp.Marks) {
 	i := n - 1
-	for i >= 0 && !marksOf(s.blocks[want.blocks[i].id].PC).Meets(m) {
+	for i >= 0 && !marksOf(s.static[want.blocks[i].id].PC).Meets(m) {
 		i--
 	}
 	got, ok, err := h.LastMarked(uint64(n), m)
@@ -182,7 +184,7 @@ func (s *synthetic) compareStore(t *testing.T, h *History, want *plainHistory, n
 		if k--; k < 0 {
 			break
 		}
-		b := &s.blocks[want.blocks[at].id]
+		b := &s.static[want.blocks[at].id]
 		site, a := b.Sites[k], want.blocks[at].addrs[k]
 		if site.Access == event.Write && (a-addr < size || addr-a < uint64(site.Size)) {
 			break

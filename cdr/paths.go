@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
 )
 
 // BlockID and PathID name rows of the trace's tables, dense from 0.
@@ -12,154 +13,205 @@ type (
 	PathID  uint32
 )
 
-// maxPathBlocks cuts paths that never turn back, so that a path fits in a row.
-const maxPathBlocks = 128
+// maxPathBlocks is how many blocks a path may have in the trace's tables. A
+// longer one is written as paths of one block.
+const maxPathBlocks = 1 << 10
 
-// paths interns the acyclic paths of a run.
+// paths names the acyclic paths of a run.
 //
-// A path is cut, as in "Whole Program Paths" (PLDI 1999), behind calls and
-// returns, at ordered events, and at back edges. A back edge is taken to be a
-// transfer to the same or a lower address: every cycle has one, whatever the
-// compiler made of the loop, so paths are acyclic without a static graph, and
-// for code laid out in loop order the paths are those of Ball and Larus. Since
-// the file lists the blocks of every path that ran, a path needs no number
-// that a reader could decode: it is a node of a trie of blocks, and to follow
-// one is one compare a block.
+// A path ends, as in "Whole Program Paths" (PLDI 1999), behind calls and
+// returns, at ordered events, at retreating edges of the static control flow,
+// and where control goes along no edge of it. While it is followed it is its
+// first block and the sum of its edges' values ("Efficient Path Profiling",
+// MICRO 1996); which edge leads from one block of the simulator to the next is
+// found once and cached in the block. The file lists the blocks of every path
+// that ran, so that a reader needs no control flow graph.
 type paths struct {
 	alphabet Alphabet
-	blocks   []blockInfo
-	nodes    []pathNode        // 0 is no path
-	roots    []uint32          // node of the one-block path of each block, or 0
-	more     map[uint64]uint32 // node<<32|block → edge, when not in the node
-	seq      []uint32          // nodes of used paths, in order of their ids
-	written  int               // rows of seq that are in the file
-	defined  int               // rows of blocks that are in the file
-	bases    PathID            // id of seq[0]
-	total    int               // blocks of all paths that were used
-}
+	program  Program // nil: every block is a path
+	sims     []simBlock
+	edges    map[uint64]edge // from<<32|to: those not in the block
 
-// blockInfo is what the recorder needs of a block.
-type blockInfo struct {
-	pc, next uint64
-	bytes    uint32
-	insts    uint32
-	sites    []SiteID
-	end      event.End
-	cut      bool // the path ends behind this block
-}
+	codes   []codeBlock
+	static  map[cfg.Ref]uint32 // their code blocks
+	defined int                // rows of codes that are in the file
 
-// pathNode is a path: its parent followed by block.
-type pathNode struct {
-	edge   [2]struct{ block, to uint32 } // the edges that were taken last
-	parent uint32
-	block  uint32
-	path   uint32 // PathID+1 once it was used
-	depth  uint16
-	cut    bool
-	end    event.End
+	ids     map[pathStart]uint32 // PathID+1 of the paths that have a row
+	rows    []uint32             // blocks of the paths that are not in the file
+	lengths []uint32             // and their numbers
+	next    PathID
+	total   int // blocks of all paths
 }
-
-// cutBit marks an edge that ends the path: the rest of the edge is the node
-// of the next path.
-const cutBit = 1 << 31
 
 const noBlock = math.MaxUint32
 
-const pathNodeBytes = 40 + 24 // with its share of the maps
+const pathBytes = 64 // of a path's number, with its share of the map
 
-func newPaths(alphabet Alphabet) *paths {
-	return &paths{alphabet: alphabet, nodes: make([]pathNode, 1), more: map[uint64]uint32{}}
+func newPaths(alphabet Alphabet, program Program) *paths {
+	return &paths{alphabet: alphabet, program: program, edges: map[uint64]edge{},
+		static: map[cfg.Ref]uint32{}, ids: map[pathStart]uint32{}}
 }
 
-func (p *paths) define(b *event.Block, sites []SiteID) {
-	info := blockInfo{pc: b.PC, next: b.Next(), bytes: b.Bytes, insts: b.Insts, sites: sites, end: b.End}
+// define takes the next block of the simulator. site numbers a site.
+func (p *paths) define(b *event.Block, site func(Site) SiteID) {
+	s := simBlock{pc: b.PC, next: b.Next(), end: b.End, insts: b.Insts}
+	s.edges[0].to, s.edges[1].to = noBlock, noBlock
+	var blocks []uint32
+	if refs := cover(p.program, b); refs != nil {
+		for _, ref := range refs {
+			blocks = append(blocks, p.basicBlock(ref, site))
+		}
+	} else {
+		blocks = append(blocks, uint32(len(p.codes)))
+		p.codes = append(p.codes, codeBlock{pc: b.PC, next: b.Next(), bytes: b.Bytes, insts: b.Insts, sites: numbered(b.Sites, site), end: b.End})
+	}
+	s.first, s.last, s.blocks = blocks[0], blocks[len(blocks)-1], uint32(len(blocks))
+	number := &s.lead
+	for i, id := range blocks {
+		s.sites = append(s.sites, p.codes[id].sites...)
+		if i == 0 {
+			continue
+		}
+		val, cut := p.flow(blocks[i-1], p.codes[id].pc)
+		if cut {
+			s.cuts = append(s.cuts, pathStart{block: id})
+			number = &s.cuts[len(s.cuts)-1].number
+		} else {
+			*number += val
+		}
+	}
 	switch b.End {
 	case event.EndCall, event.EndCallInd, event.EndReturn:
-		info.cut = true
+		s.ends = true
 	}
-	if p.alphabet == AlphabetBlock {
-		info.cut = true
-	}
-	p.blocks = append(p.blocks, info)
-	p.roots = append(p.roots, 0)
+	s.ends = s.ends || p.alphabet == AlphabetBlock
+	p.sims = append(p.sims, s)
 }
 
-// root is the path that consists of block alone.
-func (p *paths) root(block uint32) uint32 {
-	if n := p.roots[block]; n != 0 {
-		return n
-	}
-	n := p.add(0, block)
-	p.roots[block] = n
-	return n
-}
-
-func (p *paths) add(parent, block uint32) uint32 {
-	info := &p.blocks[block]
-	n := pathNode{parent: parent, block: block, depth: p.nodes[parent].depth + 1, cut: info.cut, end: info.end}
-	n.edge[0].block, n.edge[1].block = noBlock, noBlock
-	p.nodes = append(p.nodes, n)
-	return uint32(len(p.nodes) - 1)
-}
-
-// follow is the edge from a path over block: the longer path, or, with cutBit,
-// the first node of the next one. The caller has looked at the node's own
-// edges already.
-func (p *paths) follow(from, block uint32) uint32 {
-	key := uint64(from)<<32 | uint64(block)
-	to, ok := p.more[key]
+// basicBlock gives the code block of a block of the program.
+func (p *paths) basicBlock(ref cfg.Ref, site func(Site) SiteID) uint32 {
+	id, ok := p.static[ref]
 	if !ok {
-		n := &p.nodes[from]
-		if n.depth >= maxPathBlocks || p.full() || p.blocks[block].pc <= p.blocks[n.block].pc {
-			to = p.root(block) | cutBit
-		} else {
-			to = p.add(from, block)
+		id = uint32(len(p.codes))
+		b := p.program.Block(ref)
+		p.codes = append(p.codes, codeBlock{pc: b.PC, next: b.Next(), bytes: b.Bytes, insts: b.Insts,
+			sites: numbered(p.program.Sites(ref), site), end: b.End, static: b, ref: ref})
+		p.static[ref] = id
+	}
+	return id
+}
+
+func numbered(sites []event.Site, site func(Site) SiteID) []SiteID {
+	if len(sites) == 0 {
+		return nil
+	}
+	ids := make([]SiteID, len(sites))
+	for i, s := range sites {
+		ids[i] = site(Site(s))
+	}
+	return ids
+}
+
+// flow says what the number of a path gains that goes on at pc behind a code
+// block, or that it is cut there.
+func (p *paths) flow(from uint32, pc uint64) (val uint64, cut bool) {
+	b := p.codes[from].static
+	if b == nil || p.alphabet == AlphabetBlock {
+		return 0, true
+	}
+	val, cut, ok := b.Succ(pc)
+	return val, cut || !ok
+}
+
+// edge gives the transition between two blocks of the simulator. The caller
+// has looked at the block's own edges already.
+func (p *paths) edge(from, to uint32) *edge {
+	key := uint64(from)<<32 | uint64(to)
+	e, ok := p.edges[key]
+	s := &p.sims[from]
+	if !ok {
+		next := &p.sims[to]
+		e.to = to
+		e.add, e.cut = p.flow(s.last, next.pc)
+		if e.cut || p.codes[next.first].static == nil {
+			e.add, e.cut = 0, true
 		}
-		p.more[key] = to
+		e.add += next.lead
+		p.edges[key] = e
 	}
-	n := &p.nodes[from]
-	n.edge[1] = n.edge[0]
-	n.edge[0].block, n.edge[0].to = block, to
-	return to
+	s.edges[1] = s.edges[0]
+	s.edges[0] = e
+	return &s.edges[0]
 }
 
-// full says that the tables hold as many paths as they may; from there on
-// paths are cut to single blocks.
-func (p *paths) full() bool {
-	return int(p.bases)+len(p.seq) >= maxPaths || p.total >= maxPathsTotal
+// id names a path in the trace's tables. ok is false when there is no room for
+// it: then its blocks are paths of their own.
+func (p *paths) id(path pathStart) (id PathID, added uint64, ok bool) {
+	recent := &p.codes[path.block].recent
+	if recent[0].number == path.number && recent[0].id != 0 {
+		return PathID(recent[0].id - 1), 0, true
+	}
+	if recent[1].number == path.number && recent[1].id != 0 {
+		recent[0], recent[1] = recent[1], recent[0]
+		return PathID(recent[0].id - 1), 0, true
+	}
+	x, known := p.ids[path]
+	if !known {
+		x, added = p.add(path)
+	}
+	if x == 0 {
+		return 0, added, false
+	}
+	recent[1] = recent[0]
+	recent[0] = pathID{path.number, x}
+	return PathID(x - 1), added, true
 }
 
-// id names the path of a node in the trace's tables.
-func (p *paths) id(node uint32) PathID {
-	n := &p.nodes[node]
-	if n.path == 0 {
-		p.seq = append(p.seq, node)
-		p.total += int(n.depth)
-		n.path = uint32(p.bases) + uint32(len(p.seq))
+// add makes the row of a path, and says how much memory that took.
+func (p *paths) add(path pathStart) (x uint32, added uint64) {
+	from := len(p.rows)
+	p.rows = p.blocksOf(p.rows, path)
+	n := len(p.rows) - from
+	if n > 1 && (n > maxPathBlocks || p.full()) {
+		p.rows = p.rows[:from]
+		return 0, 0
 	}
-	return PathID(n.path - 1)
+	p.lengths = append(p.lengths, uint32(n))
+	p.total += n
+	p.next++
+	p.ids[path] = uint32(p.next)
+	return uint32(p.next), pathBytes + 4*uint64(n)
 }
+
+// full says that the tables hold as many paths as they may, but for those of
+// one block.
+func (p *paths) full() bool { return p.next >= maxPaths || p.total >= maxPathsTotal }
 
 // blocksOf appends the blocks of a path.
-func (p *paths) blocksOf(dst []uint32, node uint32) []uint32 {
-	from := len(dst)
-	for ; node != 0; node = p.nodes[node].parent {
-		dst = append(dst, p.nodes[node].block)
+func (p *paths) blocksOf(dst []uint32, path pathStart) []uint32 {
+	if path.number != 0 {
+		refs, err := p.program.Decode(p.codes[path.block].ref, path.number)
+		if err == nil {
+			for _, r := range refs {
+				dst = append(dst, p.static[r])
+			}
+			return dst
+		}
 	}
-	for i, j := from, len(dst)-1; i < j; i, j = i+1, j-1 {
-		dst[i], dst[j] = dst[j], dst[i]
-	}
-	return dst
+	return append(dst, path.block)
 }
 
-func (p *paths) size() uint64 { return uint64(len(p.nodes)) * pathNodeBytes }
+func (p *paths) size() uint64 { return uint64(len(p.ids)) * pathBytes }
 
-// forget drops the trie, whose rows must all be in the file. A path that runs
-// again gets a second row.
+// forget drops the names of paths, whose rows must all be in the file. A path
+// that runs again gets a second row. When the tables are full no names come to
+// those that there are.
 func (p *paths) forget() {
-	p.bases += PathID(len(p.seq))
-	p.seq, p.written = p.seq[:0], 0
-	p.nodes = p.nodes[:1]
-	clear(p.more)
-	clear(p.roots)
+	if p.full() {
+		return
+	}
+	clear(p.ids)
+	for i := range p.codes {
+		p.codes[i].recent = [2]pathID{}
+	}
 }

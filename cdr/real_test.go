@@ -13,6 +13,7 @@ import (
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
 )
 
 // plainLog keeps everything that happens in a run, uncompressed.
@@ -24,7 +25,7 @@ type plainLog struct {
 }
 
 type plainThread struct {
-	pcs     []uint64
+	ran     []event.BlockID
 	addrs   map[cdr.Site][]uint64
 	segment map[cdr.Site][]uint64
 	events  uint64
@@ -59,7 +60,7 @@ func (l *plainLog) Batch(b *event.Batch) error {
 	for i, id := range b.Blocks {
 		occur(i)
 		block := &l.blocks[id]
-		t.pcs = append(t.pcs, block.PC)
+		t.ran = append(t.ran, id)
 		for k, s := range block.Sites {
 			site := cdr.Site(s)
 			t.addrs[site] = append(t.addrs[site], addrs[k])
@@ -76,13 +77,8 @@ func (l *plainLog) Finish(o event.Outcome) error {
 	return nil
 }
 
-// simulate runs an example once for all observers.
-func simulate(t *testing.T, name string, observers ...event.Observer) {
+func exampleImage(t *testing.T, name string) *image.Image {
 	t.Helper()
-	p, ok := examples.Lookup(name)
-	if !ok {
-		t.Fatalf("no example %q", name)
-	}
 	elf, err := examples.ELF(name)
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +86,16 @@ func simulate(t *testing.T, name string, observers ...event.Observer) {
 	img, err := image.Parse(elf)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return img
+}
+
+// simulate runs an example once for all observers.
+func simulate(t *testing.T, name string, img *image.Image, observers ...event.Observer) {
+	t.Helper()
+	p, ok := examples.Lookup(name)
+	if !ok {
+		t.Fatalf("no example %q", name)
 	}
 	hooks, at := hook.New(img)
 	m, err := mpsim.New(mpsim.Config{
@@ -113,13 +119,16 @@ func TestPrograms(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			img := exampleImage(t, name)
+			prog := cfg.New(img)
 			log := &plainLog{threads: map[event.ThreadID]*plainThread{}}
 			observers := []event.Observer{log}
 			var files []*bytes.Buffer
 			options := []cdr.Options{
+				{Program: prog},
+				{Program: prog, Meta: cdr.Meta{Alphabet: cdr.AlphabetBlock}},
+				{Program: prog, Budget: 256 << 10},
 				{},
-				{Meta: cdr.Meta{Alphabet: cdr.AlphabetBlock}},
-				{Budget: 256 << 10},
 			}
 			for _, o := range options {
 				var out bytes.Buffer
@@ -129,7 +138,7 @@ func TestPrograms(t *testing.T) {
 				}
 				files, observers = append(files, &out), append(observers, r)
 			}
-			simulate(t, name, observers...)
+			simulate(t, name, img, observers...)
 			for i, f := range files {
 				t.Run(fmt.Sprintf("options=%d", i), func(t *testing.T) {
 					tr, err := cdr.OpenReaderAt(bytes.NewReader(f.Bytes()), int64(f.Len()))
@@ -139,14 +148,14 @@ func TestPrograms(t *testing.T) {
 					if err := tr.Verify(); err != nil {
 						t.Fatal(err)
 					}
-					log.compare(t, tr)
+					log.compare(t, tr, options[i].Program)
 				})
 			}
 		})
 	}
 }
 
-func (l *plainLog) compare(t *testing.T, tr *cdr.Trace) {
+func (l *plainLog) compare(t *testing.T, tr *cdr.Trace, prog cdr.Program) {
 	t.Helper()
 	if o := tr.Info().Outcome; o == nil || *o != l.outcome {
 		t.Errorf("outcome %+v, want %+v", o, l.outcome)
@@ -163,20 +172,52 @@ func (l *plainLog) compare(t *testing.T, tr *cdr.Trace) {
 	}
 	for _, th := range tr.Threads() {
 		want := l.threads[th.ID]
-		if th.Insts != want.insts || th.Blocks != uint64(len(want.pcs)) || th.Events != want.events {
-			t.Errorf("thread %+v, want %d instructions, %d blocks, %d events", th, want.insts, len(want.pcs), want.events)
+		if th.Insts != want.insts || th.Events != want.events {
+			t.Errorf("thread %+v, want %d instructions, %d events", th, want.insts, want.events)
 		}
-		i := 0
-		for pc, err := range tr.Blocks(th.ID) {
-			if err != nil || i >= len(want.pcs) || want.pcs[i] != pc {
-				t.Fatalf("thread %d: block %d: %#x, %v", th.ID, i, pc, err)
-			}
-			i++
-		}
-		if i != len(want.pcs) {
-			t.Fatalf("thread %d: %d blocks, want %d", th.ID, i, len(want.pcs))
-		}
+		l.compareBlocks(t, tr, th, prog)
 		want.compareRuns(t, tr, th)
+	}
+}
+
+// compareBlocks checks that the blocks of the trace are the blocks that the
+// simulator ran, divided where the program's basic blocks begin.
+func (l *plainLog) compareBlocks(t *testing.T, tr *cdr.Trace, th cdr.Thread, prog cdr.Program) {
+	t.Helper()
+	ran := l.threads[th.ID].ran
+	blocks, foreign, pc, end := uint64(0), 0, uint64(0), uint64(0)
+	for got, err := range tr.Blocks(th.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pc == end {
+			if len(ran) == 0 {
+				t.Fatalf("thread %d: block %d: %#x behind the last", th.ID, blocks, got)
+			}
+			b := &l.blocks[ran[0]]
+			ran, pc, end = ran[1:], b.PC, b.Next()
+		}
+		if got != pc {
+			t.Fatalf("thread %d: block %d: %#x, want %#x", th.ID, blocks, got, pc)
+		}
+		blocks++
+		if prog == nil {
+			pc = end
+			continue
+		}
+		if ref, ok := prog.At(pc); ok && prog.Block(ref).Next() <= end {
+			pc = prog.Block(ref).Next()
+		} else {
+			foreign++
+			pc = end
+		}
+	}
+	if pc != end || len(ran) != 0 || blocks != th.Blocks {
+		t.Fatalf("thread %d: %d blocks, the trace says %d; %d of the simulator's are missing", th.ID, blocks, th.Blocks, len(ran))
+	}
+	t.Logf("thread %d: %d blocks, %d of them not basic blocks", th.ID, blocks, foreign)
+	if uint64(foreign)*1000 > blocks {
+		t.Errorf("thread %d: %d of %d blocks are no basic blocks", th.ID, foreign, blocks)
 	}
 }
 

@@ -15,8 +15,8 @@ const (
 	minBudget     = 4 << 10
 	maxBudget     = 64 << 20 // keeps every block of an epoch within the reader's limits
 
-	// trieBudget bounds the interned paths, which outlive epochs.
-	trieBudget = 64 << 20
+	// pathBudget bounds the names of paths, which outlive epochs.
+	pathBudget = 32 << 20
 
 	maxThreads = 1 << 16
 )
@@ -27,6 +27,10 @@ type Options struct {
 	// Meta describes the run. Mode and Alphabet choose what is recorded;
 	// empty means ModeCDR and AlphabetPath.
 	Meta Meta
+	// Program is the program's control flow: its basic blocks become the blocks
+	// of the trace, and paths run along its edges. With nil, the simulator's
+	// blocks are the trace's, and every block is a path.
+	Program Program
 	// Image is the program's ELF file, carried in the trace. It may be nil.
 	Image []byte
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
@@ -88,7 +92,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{w: tw, opts: opts, paths: newPaths(opts.Meta.Alphabet), siteIDs: map[Site]SiteID{}}
+	r := &Recorder{w: tw, opts: opts, paths: newPaths(opts.Meta.Alphabet, opts.Program), siteIDs: map[Site]SiteID{}}
 	if err := r.writeMeta(); err != nil {
 		return nil, err
 	}
@@ -112,12 +116,12 @@ func (r *Recorder) writeMeta() error {
 
 // Define implements [event.Observer].
 func (r *Recorder) Define(blocks []event.Block) error {
-	if len(r.paths.blocks)+len(blocks) > maxTableRows {
+	if len(r.paths.sims)+len(blocks) > maxTableRows {
 		return r.fail(fmt.Errorf("record: more than %d blocks", maxTableRows))
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		if int(b.ID) != len(r.paths.blocks) {
+		if int(b.ID) != len(r.paths.sims) {
 			return r.fail(fmt.Errorf("record: block %d defined out of order", b.ID))
 		}
 		if len(b.Sites) > maxBlockSites {
@@ -129,17 +133,12 @@ func (r *Recorder) Define(blocks []event.Block) error {
 		if b.End > event.EndTrap {
 			return r.fail(fmt.Errorf("record: block %d has end %d", b.ID, b.End))
 		}
-		var ids []SiteID
-		if len(b.Sites) > 0 {
-			ids = make([]SiteID, len(b.Sites))
-		}
 		for j, s := range b.Sites {
 			if s.Size > maxSiteSize || s.Access > event.Write {
 				return r.fail(fmt.Errorf("record: block %d: site %d has size %d and access %d", b.ID, j, s.Size, s.Access))
 			}
-			ids[j] = r.siteID(Site(s))
 		}
-		r.paths.define(b, ids)
+		r.paths.define(b, r.siteID)
 	}
 	return nil
 }
@@ -215,11 +214,11 @@ var errAddrs = errors.New("record: a batch has too few addresses")
 func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	control, data := r.opts.Meta.Mode != ModeDOR, r.opts.Meta.Mode != ModeCOR
 	for _, id := range blocks {
-		if int(id) >= len(r.paths.blocks) {
+		if int(id) >= len(r.paths.sims) {
 			return nil, fmt.Errorf("record: block %d is not defined", id)
 		}
-		info := &r.paths.blocks[id]
-		t.blocks++
+		info := &r.paths.sims[id]
+		t.blocks += uint64(info.blocks)
 		t.insts += uint64(info.insts)
 		if control {
 			t.step(uint32(id))

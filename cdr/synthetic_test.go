@@ -2,20 +2,25 @@ package cdr
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
 )
 
 // synthetic is a made-up program with threads that run it at random, and what
 // they did, kept plainly.
 type synthetic struct {
 	rng     *rand.Rand
-	blocks  []event.Block
+	static  []event.Block     // basic blocks
+	blocks  []event.Block     // of the simulator: one from each basic block on
+	pieces  [][]event.BlockID // their basic blocks
 	byPC    map[uint64]event.BlockID
 	funcs   [][]event.BlockID
+	flow    *synthFlow // nil: every basic block is a block of the simulator
 	threads []*synthThread
 	batches []event.Batch
 	order   []Event // S_synch
@@ -37,6 +42,9 @@ type synthThread struct {
 
 func newSynthetic(seed uint64, threads int) *synthetic {
 	s := &synthetic{rng: rand.New(rand.NewPCG(seed, 7)), byPC: map[uint64]event.BlockID{}}
+	if seed%5 != 4 {
+		s.flow = &synthFlow{at: map[uint64]cfg.Ref{}}
+	}
 	for range 3 + s.rng.IntN(5) {
 		s.function()
 	}
@@ -53,23 +61,99 @@ func (s *synthetic) function() {
 	var ids []event.BlockID
 	n := 2 + s.rng.IntN(8)
 	for i := range n {
-		b := event.Block{ID: event.BlockID(len(s.blocks)), PC: pc, Insts: uint32(1 + s.rng.IntN(6))}
+		b := event.Block{ID: event.BlockID(len(s.static)), PC: pc, Insts: uint32(1 + s.rng.IntN(6))}
 		b.Bytes = 4 * b.Insts
 		for k := range b.Insts {
 			if s.rng.IntN(3) == 0 {
 				b.Sites = append(b.Sites, event.Site{PC: pc + 4*uint64(k), Size: 1 << s.rng.IntN(4), Access: event.Access(s.rng.IntN(2))})
 			}
 		}
-		b.End = []event.End{event.EndFall, event.EndBranch, event.EndBranch, event.EndBranch, event.EndCall, event.EndCallInd, event.EndAtomic, event.EndJump, event.EndIndirect}[s.rng.IntN(9)]
+		b.End = []event.End{event.EndFall, event.EndFall, event.EndBranch, event.EndBranch, event.EndBranch, event.EndCall, event.EndCallInd, event.EndAtomic, event.EndJump, event.EndIndirect}[s.rng.IntN(10)]
 		if i == n-1 {
 			b.End = event.EndReturn
 		}
 		pc += uint64(b.Bytes)
 		s.byPC[b.PC] = b.ID
-		s.blocks = append(s.blocks, b)
+		s.static = append(s.static, b)
 		ids = append(ids, b.ID)
 	}
 	s.funcs = append(s.funcs, ids)
+	for _, id := range ids {
+		s.simulated(id)
+	}
+	if s.flow != nil {
+		s.flow.add(s.rng, s.static[ids[0]:])
+	}
+}
+
+// simulated makes the simulator's block from a basic block on: it runs on
+// through those that end by falling into the next, most of the time.
+func (s *synthetic) simulated(id event.BlockID) {
+	b, pieces := s.static[id], []event.BlockID{id}
+	b.Sites = slices.Clone(b.Sites)
+	for s.flow != nil && b.End == event.EndFall && s.rng.IntN(4) > 0 {
+		id++
+		next := &s.static[id]
+		b.Bytes, b.Insts, b.End = b.Bytes+next.Bytes, b.Insts+next.Insts, next.End
+		b.Sites = append(b.Sites, next.Sites...)
+		pieces = append(pieces, id)
+	}
+	s.blocks, s.pieces = append(s.blocks, b), append(s.pieces, pieces)
+}
+
+// synthFlow is the control flow of a synthetic program. Not every way that its
+// threads go is an edge.
+type synthFlow struct {
+	funcs [][]cfg.Block
+	paths []*cfg.Paths
+	sites [][][]event.Site
+	at    map[uint64]cfg.Ref
+}
+
+func (f *synthFlow) add(rng *rand.Rand, static []event.Block) {
+	g := make(cfg.Graph, len(static))
+	blocks := make([]cfg.Block, len(static))
+	var sites [][]event.Site
+	for v, b := range static {
+		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End}
+		f.at[b.PC] = cfg.Ref{Func: uint32(len(f.funcs)), Block: uint32(v)}
+		sites = append(sites, b.Sites)
+		for w := range static {
+			jumps := b.End == event.EndBranch || b.End == event.EndJump || b.End == event.EndIndirect
+			if w == v+1 && b.End != event.EndReturn || jumps && (w == v || rng.IntN(2) == 0) {
+				g[v] = append(g[v], w)
+			}
+		}
+		// Which edges are retreating depends on the order.
+		rng.Shuffle(len(g[v]), func(i, j int) { g[v][i], g[v][j] = g[v][j], g[v][i] })
+	}
+	paths := cfg.Number(g, func(v, _ int) bool { return static[v].End == event.EndCall || static[v].End == event.EndCallInd }, cfg.MaxPaths)
+	for v := range g {
+		for _, w := range g[v] {
+			e := cfg.Succ{PC: static[w].PC, To: uint32(w)}
+			e.Val, e.Cut, _ = paths.Edge(v, w)
+			blocks[v].Succs = append(blocks[v].Succs, e)
+		}
+		slices.SortFunc(blocks[v].Succs, func(a, b cfg.Succ) int { return cmp.Compare(a.PC, b.PC) })
+	}
+	f.funcs, f.paths, f.sites = append(f.funcs, blocks), append(f.paths, paths), append(f.sites, sites)
+}
+
+func (f *synthFlow) At(pc uint64) (cfg.Ref, bool) {
+	r, ok := f.at[pc]
+	return r, ok
+}
+
+func (f *synthFlow) Block(r cfg.Ref) *cfg.Block { return &f.funcs[r.Func][r.Block] }
+
+func (f *synthFlow) Sites(r cfg.Ref) []event.Site { return f.sites[r.Func][r.Block] }
+
+func (f *synthFlow) Decode(start cfg.Ref, number uint64) (refs []cfg.Ref, err error) {
+	nodes, err := f.paths[start.Func].Decode(int(start.Block), number)
+	for _, v := range nodes {
+		refs = append(refs, cfg.Ref{Func: start.Func, Block: uint32(v)})
+	}
+	return refs, err
 }
 
 // run lets the threads run for so many blocks altogether.
@@ -112,7 +196,9 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 	b := &s.blocks[id]
 	batch.Blocks = append(batch.Blocks, id)
 	batch.Insts += uint64(b.Insts)
-	t.pcs = append(t.pcs, b.PC)
+	for _, p := range s.pieces[id] {
+		t.pcs = append(t.pcs, s.static[p].PC)
+	}
 	for _, site := range b.Sites {
 		addr := s.address(t, Site(site))
 		batch.Addrs = append(batch.Addrs, addr)
@@ -253,6 +339,9 @@ func (s *synthetic) siteCount(id event.BlockID) int { return len(s.blocks[id].Si
 func (s *synthetic) record(t testing.TB, opts Options, batches []event.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer
+	if s.flow != nil {
+		opts.Program = s.flow
+	}
 	r, err := NewRecorder(&out, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 // encode gives the rows that no earlier tables block holds.
 func (p *paths) encode(sites []Site) []byte {
 	var b []byte
-	blocks := p.blocks[p.defined:]
+	blocks := p.codes[p.defined:]
 	b = binary.AppendUvarint(b, uint64(p.defined))
 	b = binary.AppendUvarint(b, uint64(len(blocks)))
 	at := uint64(0)
@@ -53,22 +53,21 @@ func (p *paths) encode(sites []Site) []byte {
 			at = s.PC
 		}
 	}
-	seq := p.seq[p.written:]
-	b = binary.AppendUvarint(b, uint64(p.bases)+uint64(p.written))
-	b = binary.AppendUvarint(b, uint64(len(seq)))
-	for _, node := range seq {
-		b = binary.AppendUvarint(b, uint64(p.nodes[node].depth))
+	b = binary.AppendUvarint(b, uint64(p.next)-uint64(len(p.lengths)))
+	b = binary.AppendUvarint(b, uint64(len(p.lengths)))
+	for _, n := range p.lengths {
+		b = binary.AppendUvarint(b, uint64(n))
 	}
-	var row []uint32
-	for _, node := range seq {
-		row = p.blocksOf(row[:0], node)
+	row := p.rows
+	for _, n := range p.lengths {
 		before := uint32(0)
-		for _, id := range row {
+		for _, id := range row[:n] {
 			b = binary.AppendVarint(b, int64(id)-int64(before))
 			before = id
 		}
+		row = row[n:]
 	}
-	p.defined, p.written = len(p.blocks), len(p.seq)
+	p.defined, p.rows, p.lengths = len(p.codes), p.rows[:0], p.lengths[:0]
 	return b
 }
 

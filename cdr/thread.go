@@ -11,10 +11,13 @@ type threadRec struct {
 	id  event.ThreadID
 	rec *Recorder
 
-	// The path that is being followed, and the run of equal paths before it.
-	node    uint32 // 0: between paths
-	runNode uint32
-	run     uint64
+	// The path that is being followed, up to the end of the simulator's block
+	// at if on is set, and the run of equal paths before it.
+	path  pathStart
+	at    uint32
+	on    bool
+	same  pathStart
+	times uint64 // 0: none
 
 	// Call stack. pending: a return happened and its target is not known yet;
 	// the top frame is popped as far as the file is concerned.
@@ -43,46 +46,42 @@ type threadRec struct {
 // program that switches stacks by hand). At the bound all frames are dropped.
 const maxStack = 1 << 20
 
-// step follows one block. See [paths] for where paths end.
-func (t *threadRec) step(block uint32) {
+// step follows one block of the simulator. See [paths] for where paths end.
+func (t *threadRec) step(id uint32) {
 	p := t.rec.paths
-	cur := t.node
-	if cur == 0 {
-		if t.pending {
-			t.resolve(p.blocks[block].pc)
+	b := &p.sims[id]
+	if t.on {
+		from := &p.sims[t.at]
+		e := &from.edges[0]
+		if e.to != id {
+			if e = &from.edges[1]; e.to != id {
+				e = p.edge(t.at, id)
+			}
 		}
-		cur = p.roots[block]
-		if cur == 0 {
-			cur = p.root(block)
+		if e.cut {
+			t.emit()
+			t.path = pathStart{b.first, e.add}
+		} else {
+			t.path.number += e.add
 		}
 	} else {
-		n := &p.nodes[cur]
-		var to uint32
-		switch block {
-		case n.edge[0].block:
-			to = n.edge[0].to
-		case n.edge[1].block:
-			to = n.edge[1].to
-		default:
-			to = p.follow(cur, block)
+		if t.pending {
+			t.resolve(b.pc)
 		}
-		if to&cutBit != 0 {
-			t.emit(cur)
-			to &^= cutBit
-		}
-		cur = to
+		t.path = pathStart{b.first, b.lead}
 	}
-	n := &p.nodes[cur]
-	if !n.cut {
-		t.node = cur
+	for i := range b.cuts {
+		t.emit()
+		t.path = b.cuts[i]
+	}
+	t.at, t.on = id, !b.ends
+	if t.on {
 		return
 	}
-	t.node = 0
-	end := n.end
-	t.emit(cur)
-	switch end {
+	t.emit()
+	switch b.end {
 	case event.EndCall, event.EndCallInd:
-		t.call(p.blocks[block].next)
+		t.call(b.next)
 	case event.EndReturn:
 		t.pending = true
 	}
@@ -99,41 +98,60 @@ func (t *threadRec) call(ret uint64) {
 }
 
 // emit ends a path: it lengthens the open run or begins another.
-func (t *threadRec) emit(node uint32) {
-	if node == t.runNode && t.run < maxRun {
-		t.run++
+func (t *threadRec) emit() {
+	if t.path == t.same && t.times-1 < maxRun-1 {
+		t.times++
 		return
 	}
 	t.flushRun()
-	t.runNode, t.run = node, 1
+	t.same, t.times = t.path, 1
 }
 
 // endPath ends the path that is being followed, if any, where it is.
 func (t *threadRec) endPath() {
-	if t.node != 0 {
-		t.emit(t.node)
-		t.node = 0
+	if t.on {
+		t.emit()
+		t.on = false
 	}
 	t.flushRun()
 }
 
+// flushRun puts the open run of a path into the string.
 func (t *threadRec) flushRun() {
-	if t.runNode == 0 {
+	if t.times == 0 {
 		return
 	}
-	id := t.rec.paths.id(t.runNode)
-	if t.run == 1 {
-		for int(id) >= len(t.once) {
-			t.once = append(t.once, 0)
-		}
-		if t.once[id] == 0 {
-			t.once[id] = uint32(t.intern(term{kind: termPath, a: uint64(id), b: 1})) + 1
-		}
-		t.push(wpp.Terminal(t.once[id] - 1))
-	} else {
-		t.append(term{kind: termPath, a: uint64(id), b: t.run})
+	id, added, ok := t.rec.paths.id(t.same)
+	if added != 0 {
+		t.rec.grow(added)
 	}
-	t.runNode, t.run = 0, 0
+	times := t.times
+	t.times = 0
+	if ok {
+		t.appendPath(id, times)
+		return
+	}
+	blocks := t.rec.paths.blocksOf(nil, t.same)
+	for range times {
+		for _, b := range blocks {
+			id, _, _ := t.rec.paths.id(pathStart{block: b})
+			t.appendPath(id, 1)
+		}
+	}
+}
+
+func (t *threadRec) appendPath(id PathID, times uint64) {
+	if times != 1 {
+		t.append(term{kind: termPath, a: uint64(id), b: times})
+		return
+	}
+	for int(id) >= len(t.once) {
+		t.once = append(t.once, 0)
+	}
+	if t.once[id] == 0 {
+		t.once[id] = uint32(t.intern(term{kind: termPath, a: uint64(id), b: 1})) + 1
+	}
+	t.push(wpp.Terminal(t.once[id] - 1))
 }
 
 // resolve follows a return now that its target is known. The terminal that

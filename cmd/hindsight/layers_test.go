@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"mpsim":          {"tracefmt/event", "mpsim"},
 	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/rv"},
 	"examples":       {"examples"},
-	"cmd/hindsight":  {"tracefmt", "wpp", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
+	"cmd/hindsight":  {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
 }
 
 func layerOf(pkg string) (string, bool) {

@@ -16,6 +16,7 @@ import (
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
 )
 
 // recording is a run to be made and what to keep of it.
@@ -90,7 +91,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Budget: r.Budget}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Program: cfg.New(r.Image), Budget: r.Budget}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)

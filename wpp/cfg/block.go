@@ -250,13 +250,15 @@ func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index
 	slices.SortFunc(b.Succs, func(x, y Succ) int { return cmp.Compare(x.PC, y.PC) })
 }
 
-// cuts says whether paths end at every edge of the block.
+// cuts says whether paths end at every edge of the block: where control leaves
+// the function. An atomic access or a system call ends a path only when it is
+// an ordered event, which the code alone does not tell.
 func (b *Block) cuts() bool {
 	switch b.End {
-	case event.EndFall, event.EndBranch, event.EndJump, event.EndIndirect:
-		return false
+	case event.EndCall, event.EndCallInd, event.EndReturn, event.EndTrap:
+		return true
 	}
-	return true
+	return false
 }
 
 // number numbers the paths and copies the values into the edges.
