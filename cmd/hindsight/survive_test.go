@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt"
+)
+
+// process is hindsight as a process of its own.
+func process(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), benchExec+"=1")
+	return cmd
+}
+
+// TestKilledRecording kills recordings at random moments. What they leave is
+// the beginning of the trace that the run would have had, and info and races
+// read its closed epochs.
+func TestKilledRecording(t *testing.T) {
+	prog := compileC(t, "scatter.c")
+	t.Chdir(t.TempDir())
+	record := []string{"run", "--epoch-memory", "128K"}
+	whole := process(append(record, "--max-instructions", "6000000", "-o", "whole.hst", prog)...)
+	if out, err := whole.CombinedOutput(); err == nil || whole.ProcessState.ExitCode() != 137 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want, err := os.ReadFile("whole.hst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := range 6 {
+		name := fmt.Sprintf("killed%d.hst", n)
+		cmd := process(append(record, "-o", name, prog)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		enough := int64(len(want)/4) + rng.Int64N(int64(len(want)/4))
+		for deadline := time.Now().Add(time.Minute); fileSize(name) < enough && time.Now().Before(deadline); {
+			time.Sleep(time.Duration(rng.IntN(3000)) * time.Microsecond)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if common := min(len(got), len(want)*9/10); !bytes.Equal(got[:common], want[:common]) {
+			t.Errorf("%s is not the beginning of the whole trace", name)
+		}
+		checkIncomplete(t, name)
+	}
+}
+
+func fileSize(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// checkIncomplete reads the trace of a recording that was cut off.
+func checkIncomplete(t *testing.T, name string) {
+	t.Helper()
+	text, _ := command(t.Context(), t, "info", "--verify", "--format", "json", name)
+	var info infoJSON
+	if err := json.Unmarshal([]byte(text), &info); err != nil {
+		t.Fatal(err)
+	}
+	if info.Complete || info.Epochs < 2 || len(info.Threads) != 3 || info.Verified == nil || !*info.Verified {
+		t.Errorf("%s: %s", name, text)
+	}
+	text, status := command(t.Context(), t, "races", "--format", "json", name)
+	if status != exitRaces {
+		t.Errorf("%s: status %d: %s", name, status, text)
+	}
+	checkSchema(t, text)
+}
+
+// disk is a file on a disk with so much room.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *disk) Write(b []byte) (int, error) {
+	if len(b) > d.room {
+		n, _ := d.Buffer.Write(b[:d.room])
+		d.room = 0
+		return n, syscall.ENOSPC
+	}
+	d.room -= len(b)
+	return d.Buffer.Write(b)
+}
+
+// TestFullDisk: the recording ends with an error that says where, and every
+// epoch that was closed can be read.
+func TestFullDisk(t *testing.T) {
+	img, err := image.Load(compileC(t, "scatter.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(room int) (*disk, error) {
+		d := &disk{room: room}
+		r := &recording{
+			Image: img, Program: "scatter", Policy: mpsim.Random, Seed: 1, MaxInsts: 3_000_000,
+			Mode: "cdr", Keep: "all", Alphabet: "path", Budget: 128 << 10,
+		}
+		_, err := r.recordTo(t.Context(), streams{}, d)
+		return d, err
+	}
+	whole, err := record(1 << 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := openBytes(t, whole.Bytes())
+	for part := 1; part < 10; part++ {
+		room := whole.Len() * part / 10
+		d, err := record(room)
+		var failed *tracefmt.WriteError
+		if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) || failed.Offset > int64(room) {
+			t.Errorf("room for %d bytes: %v", room, err)
+		}
+		if !bytes.Equal(d.Bytes(), whole.Bytes()[:room]) {
+			t.Errorf("room for %d bytes: something else was written", room)
+		}
+		tr, err := cdr.OpenReaderAt(bytes.NewReader(d.Bytes()), int64(d.Len()))
+		if err != nil {
+			if part > 5 {
+				t.Errorf("room for %d bytes: %v", room, err)
+			}
+			continue
+		}
+		if err := tr.Verify(); err != nil {
+			t.Errorf("room for %d bytes: %v", room, err)
+		}
+		// Epochs are of about the same size, but for the program before them.
+		info := tr.Info()
+		if most := all.Info().Epochs; info.Complete || info.Epochs >= most || part == 9 && info.Epochs < most/2 {
+			t.Errorf("room for %d bytes: %d epochs of %d, complete: %v", room, info.Epochs, most, info.Complete)
+		}
+	}
+}
+
+func openBytes(t *testing.T, data []byte) *cdr.Trace {
+	t.Helper()
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestSameBytes: one seed gives the same file whatever else the machine does
+// and however many processors there are.
+func TestSameBytes(t *testing.T) {
+	dir := t.TempDir()
+	progs := []string{exampleFile(t, "bank"), exampleFile(t, "race_stop_flag")}
+	if haveCompiler(t) {
+		progs = append(progs, compileC(t, "scatter.c"))
+	}
+	var stop atomic.Bool
+	defer stop.Store(true)
+	for round, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOMAXPROCS=2"} {
+		if round == 2 { // under load
+			for range 4 {
+				go func() {
+					for !stop.Load() {
+					}
+				}()
+			}
+		}
+		for _, prog := range progs {
+			for _, sched := range []string{"rr", "random", "pct"} {
+				file := filepath.Join(dir, fmt.Sprintf("%s.%s.%d.hst", filepath.Base(prog), sched, round))
+				cmd := process("run", "--seed", "5", "--sched", sched, "--epoch-memory", "256K",
+					"--max-instructions", "1000000", "-o", file, prog)
+				cmd.Env = append(cmd.Env, procs)
+				if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 137 {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				if round == 0 {
+					continue
+				}
+				want, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%s.%s.0.hst", filepath.Base(prog), sched)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s, %s: another file in round %d", filepath.Base(prog), sched, round)
+				}
+			}
+		}
+	}
+}
+
+// TestRecordingChangesNothing: what is recorded, and whether, has no influence
+// on the schedule.
+func TestRecordingChangesNothing(t *testing.T) {
+	img, err := image.Load(compileC(t, "locks.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, policy := range []mpsim.Policy{mpsim.RoundRobin, mpsim.Random, mpsim.PCT, mpsim.RoundRobin, mpsim.Random} {
+		quantum := 500
+		if n >= 3 {
+			quantum = 300_000 // more events than a batch holds
+		}
+		var want string
+		for _, mode := range []string{"none", "cor", "dor", "cdr"} {
+			var out bytes.Buffer
+			r := &recording{
+				Image: img, Program: "locks", Policy: policy, Seed: 3, Quantum: quantum, Mode: mode, Keep: "all", Alphabet: "path",
+				Out: filepath.Join(t.TempDir(), "trace.hst"),
+			}
+			res, err := r.record(t.Context(), streams{out: &out, err: &out})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprintf("%d instructions, status %d, %s", res.Insts, res.Status, &out)
+			if want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%v, quantum %d, recording %s: %s; recording nothing: %s", policy, quantum, mode, got, want)
+			}
+		}
+	}
+}
