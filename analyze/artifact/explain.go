@@ -138,13 +138,13 @@ func (e *explainer) instances(i int) (list []pairOf) {
 	slices.SortFunc(keys, func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
 	for _, k := range keys {
 		s := x.sites[k.a]
-		for _, t := range s.order() {
-			for j := range s.threads[t] {
-				rec := &s.threads[t][j]
+		for _, strand := range inOrder(s.strands) {
+			for j := range s.strands[strand] {
+				rec := &s.strands[strand][j]
 				for n := range rec.count {
 					c := s.exec(k.a, rec, n)
 					for d := range x.partners(k.b, &c) {
-						if k.a == k.b && d.thread() < t {
+						if k.a == k.b && d.unit.strand < strand {
 							continue // met the other way round
 						}
 						if c.same(&first.c) && d.same(&first.d) || c.same(&first.d) && d.same(&first.c) {
@@ -270,7 +270,7 @@ func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int
 		}
 		tried := 0
 		for a := range x.partners(id, b) {
-			if a.thread() == c.thread() {
+			if a.thread() == c.thread() && a.unit.strand == c.unit.strand {
 				before, err := e.precedes(&a, c)
 				if before || err != nil {
 					return a, cause, err

@@ -1,11 +1,11 @@
 package artifact
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -28,6 +28,10 @@ type index struct {
 	pairs   map[pairKey]int // static pair of sites → index of the race
 	seqs    [][]uint64      // for each thread, the places of its events in S_synch
 	creates map[event.ThreadID]eventRef
+	events  map[sideEvent]event.ThreadID // strands of the events that are sides of races
+	tls     uint64
+	tps     []uint64 // where the thread-local variables of each thread begin, 0 if unknown
+	private allocs   // memory of which each thread has its own part
 	allocs  allocs
 	atomic  map[uint64]uint8 // by granule: bytes that some atomic access touches
 	records int
@@ -40,15 +44,23 @@ type eventRef struct {
 	seq    uint64
 }
 
+// sideEvent names an event that is a side of a race.
+type sideEvent struct {
+	thread event.ThreadID
+	index  uint64
+}
+
 type pairKey struct{ a, b cdr.SiteID }
 
 func keyOf(a, b cdr.SiteID) pairKey { return pairKey{min(a, b), max(a, b)} }
 
-// siteIndex is the executions of a racing site, thread by thread in order.
+// siteIndex is the executions of a racing site, in order of each thread and,
+// the same records, in order of each strand (see [hb.NoStrand]).
 type siteIndex struct {
 	site    cdr.Site
 	partner []cdr.SiteID // sites that it races with
 	threads map[event.ThreadID][]record
+	strands map[event.ThreadID][]record
 }
 
 // record is a strided run of executions in a segment.
@@ -63,6 +75,7 @@ type record struct {
 // unit is a segment.
 type unit struct {
 	thread event.ThreadID
+	strand event.ThreadID // that the thread acts as
 	epoch  uint64
 	clock  hb.Clock
 	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none
@@ -70,7 +83,7 @@ type unit struct {
 }
 
 // before tells whether x happens before y.
-func (x *unit) before(y *unit) bool { return y.clock.At(x.thread) >= x.epoch }
+func (x *unit) before(y *unit) bool { return y.clock.At(x.strand) >= x.epoch }
 
 // exec is an execution of a racing site, or an event that races.
 type exec struct {
@@ -104,7 +117,8 @@ type indexer struct {
 	memory *place.Map
 	prog   place.Program
 	starts []uint64
-	last   []hb.Clock // of each thread, the clock that its last unit has
+	last   map[event.ThreadID]hb.Clock // of each strand, the clock that its last unit has
+	mute   func(pc uint64) bool        // code of a runtime that says by events what it orders
 }
 
 // newIndex makes the index of the plain sides of the races.
@@ -112,9 +126,15 @@ func newIndex(ctx context.Context, src race.Source, races []race.Race, prog plac
 	n := src.NumThreads()
 	x := &indexer{
 		index: &index{sites: map[cdr.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
-			creates: map[event.ThreadID]eventRef{}, atomic: map[uint64]uint8{}, allocs: allocs{pages: map[uint64][]alloc{}}},
-		opts: opts, order: hb.New(), memory: place.NewMap(tls), prog: prog, starts: make([]uint64, n), last: make([]hb.Clock, n),
+			creates: map[event.ThreadID]eventRef{}, events: map[sideEvent]event.ThreadID{}, tls: tls, tps: make([]uint64, n),
+			atomic: map[uint64]uint8{}, allocs: newAllocs(), private: newAllocs()},
+		opts: opts, order: hb.New(), memory: place.NewMap(tls), prog: prog, starts: make([]uint64, n), last: map[event.ThreadID]hb.Clock{},
+		mute: func(uint64) bool { return false },
 	}
+	if rt, ok := prog.(interface{ Runtime(pc uint64) bool }); ok {
+		x.mute = rt.Runtime
+	}
+	x.order.Threads(n)
 	x.findSites(src, races)
 	if err := x.scan(ctx, src); err != nil {
 		return nil, err
@@ -134,6 +154,13 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 				places[s.Place] = nil
 			}
 		}
+		for _, in := range []*race.Instance{&races[i].First, &races[i].Last} {
+			for _, s := range []*race.Side{&in.Later, &in.Earlier} {
+				if !s.Op.Plain() {
+					x.events[sideEvent{s.Thread, s.Segment}] = s.Thread
+				}
+			}
+		}
 	}
 	for id := range src.NumSites() {
 		s := src.Site(cdr.SiteID(id))
@@ -141,9 +168,9 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 		if s.Access == event.Write {
 			p.Op = race.Write
 		}
-		if _, ok := places[p]; ok {
+		if _, ok := places[p]; ok && !x.mute(s.PC) {
 			places[p] = append(places[p], cdr.SiteID(id))
-			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}}
+			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.ThreadID][]record{}}
 		}
 	}
 	for i := range races {
@@ -190,6 +217,14 @@ func (x *indexer) scan(ctx context.Context, src race.Source) error {
 			}
 		case event.Alloc, event.Map, event.StackMap:
 			x.allocs.add(alloc{ev.Seq, ev.Obj, ev.Arg})
+		case event.StrandBegin, event.StrandEnd:
+			// The frames below are of others, which run here before and after.
+			low := ev.Arg - min(ev.Arg, taskFrames)
+			x.allocs.add(alloc{ev.Seq, low, ev.Arg - low})
+		case event.Private:
+			x.private.add(alloc{ev.Seq, ev.Obj, ev.Arg})
+		case event.ThreadStart:
+			x.tps[ev.Thread] = ev.Arg
 		}
 	}
 	for t := range x.seqs {
@@ -199,6 +234,10 @@ func (x *indexer) scan(ctx context.Context, src race.Source) error {
 	}
 	return nil
 }
+
+// taskFrames is how many bytes of stack the frames of a task are taken to have,
+// as package race has it.
+const taskFrames = 256 << 10
 
 // pass walks along S_synch with the segments.
 func (x *indexer) pass(ctx context.Context, src race.Source) error {
@@ -245,7 +284,15 @@ func (x *indexer) pass(ctx context.Context, src race.Source) error {
 		if err := take(ev.Thread, ev.Index, ev.Seq); err != nil {
 			return err
 		}
-		if err := cmp.Or(x.order.Acquire(ev.Thread, &ev.Event), x.order.Release(ev.Thread, &ev.Event)); err != nil {
+		if err := x.order.Acquire(ev.Thread, &ev.Event); err != nil {
+			return err
+		}
+		if k := (sideEvent{ev.Thread, ev.Index}); len(x.events) > 0 {
+			if _, ok := x.events[k]; ok {
+				x.events[k] = x.order.Strand(ev.Thread)
+			}
+		}
+		if err := x.order.Release(ev.Thread, &ev.Event); err != nil {
 			return err
 		}
 		x.memory.Apply(ev.Thread, ev.Index, &ev.Event)
@@ -279,7 +326,9 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 			}
 		}
 		put := func(from, to uint64) {
-			s.threads[t] = append(s.threads[t], record{r.Base + from*uint64(r.Stride), r.Stride, to - from, r.First + from, u})
+			rec := record{r.Base + from*uint64(r.Stride), r.Stride, to - from, r.First + from, u}
+			s.threads[t] = append(s.threads[t], rec)
+			s.strands[u.strand] = append(s.strands[u.strand], rec)
 			x.records++
 		}
 		if x.prog == nil || x.prog.User(s.site.PC) {
@@ -323,18 +372,19 @@ func (x *indexer) library(r *cdr.Run, put func(from, to uint64)) error {
 }
 
 // unit is the present segment of t; nil when the clocks take too much memory.
-// Units of a thread share a clock as long as they have heard of the same of
-// other threads.
+// Units of a strand share a clock as long as they have heard of the same of
+// other strands.
 func (x *indexer) unit(t event.ThreadID, end uint64) *unit {
 	now := x.order.Clock(t)
-	u := &unit{thread: t, epoch: x.order.Epoch(t), clock: x.last[t], start: x.starts[t], end: end}
+	strand := x.order.Strand(t)
+	u := &unit{thread: t, strand: strand, epoch: x.order.Epoch(strand), clock: x.last[strand], start: x.starts[t], end: end}
 	same := len(u.clock) == len(now)
 	for i := 0; same && i < len(now); i++ {
-		same = now[i] == u.clock[i] || event.ThreadID(i) == t
+		same = now[i] == u.clock[i] || event.ThreadID(i) == strand
 	}
 	if !same {
 		u.clock = slices.Clone(now)
-		x.last[t] = u.clock
+		x.last[strand] = u.clock
 		if x.clocks += len(now); x.clocks > maxClocks {
 			return nil
 		}
@@ -365,7 +415,7 @@ func (x *index) side(s *race.Side) (exec, bool) {
 	if int(s.Thread) >= len(x.seqs) {
 		return exec{}, false
 	}
-	u := &unit{thread: s.Thread, end: s.Seq, start: s.Seq + 1}
+	u := &unit{thread: s.Thread, strand: x.events[sideEvent{s.Thread, s.Segment}], end: s.Seq, start: s.Seq + 1}
 	return exec{ordinal: s.Segment, event: true, addr: s.Address, size: s.Size, unit: u}, true
 }
 
@@ -374,16 +424,16 @@ func (s *siteIndex) exec(id cdr.SiteID, r *record, k uint64) exec {
 }
 
 // partners gives the executions of site id that race with y, in order for each
-// thread.
+// strand.
 func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
 		s := x.sites[id]
 		size := uint64(s.site.Size)
-		for _, t := range s.order() {
-			if t == y.unit.thread {
+		for _, strand := range inOrder(s.strands) {
+			if strand == y.unit.strand {
 				continue
 			}
-			list := s.threads[t]
+			list := s.strands[strand]
 			// What races is contiguous in time.
 			from := sort.Search(len(list), func(i int) bool { return !list[i].unit.before(y.unit) })
 			for i := from; i < len(list) && !y.unit.before(list[i].unit); i++ {
@@ -400,14 +450,9 @@ func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	}
 }
 
-// order is the threads that execute the site, in order.
-func (s *siteIndex) order() []event.ThreadID {
-	ids := make([]event.ThreadID, 0, len(s.threads))
-	for t := range s.threads {
-		ids = append(ids, t)
-	}
-	slices.Sort(ids)
-	return ids
+// inOrder is the threads or strands that execute a site, in order.
+func inOrder(lists map[event.ThreadID][]record) []event.ThreadID {
+	return slices.Sorted(maps.Keys(lists))
 }
 
 // overlap is the range of executions of the run that touch one of n bytes at
@@ -435,17 +480,23 @@ func (r *record) overlap(size, addr, n uint64) (lo, hi uint64) {
 
 // races tells whether two executions race.
 func (x *index) races(a, b *exec) bool {
-	return a.unit.thread != b.unit.thread && !a.unit.before(b.unit) && !b.unit.before(a.unit) && x.common(a, b)
+	return a.unit.strand != b.unit.strand && !a.unit.before(b.unit) && !b.unit.before(a.unit) && x.common(a, b)
 }
 
 // common tells whether two executions have a byte in common that counts.
 func (x *index) common(a, b *exec) bool {
 	for at := max(a.addr, b.addr); at-a.addr < a.size && at-b.addr < b.size; at++ {
 		if x.atomic[at>>3]>>(at&7)&1 == 0 {
-			return !x.allocs.separate(at, a.unit, b.unit)
+			return !x.allocs.separate(at, a.unit, b.unit) && (a.unit.thread != b.unit.thread || !x.own(a.unit.thread, at))
 		}
 	}
 	return false
+}
+
+// own tells whether an address is in memory of which a thread has a part of its
+// own, so that its strands, which run one after another, do not race there.
+func (x *index) own(t event.ThreadID, addr uint64) bool {
+	return x.private.between(addr, 0, math.MaxUint64) || x.tps[t] != 0 && addr-x.tps[t] < x.tls
 }
 
 // alloc is the beginning of a life of memory.
@@ -461,6 +512,8 @@ const (
 	allocPage = 16 // bits
 	largest   = 64 // pages
 )
+
+func newAllocs() allocs { return allocs{pages: map[uint64][]alloc{}} }
 
 func (a *allocs) add(x alloc) {
 	first, last := x.addr>>allocPage, (x.addr+max(x.size, 1)-1)>>allocPage
