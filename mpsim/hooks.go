@@ -81,6 +81,9 @@ func (h *Hart) Func() uint64 { return h.call.at }
 // SP is the stack pointer with which the hooked call began.
 func (h *Hart) SP() uint64 { return h.call.sp }
 
+// TP is the present thread pointer.
+func (h *Hart) TP() uint64 { return h.X[regTP] }
+
 // enterHook tells the hooks that h is about to run the hooked block b.
 func (h *Hart) enterHook(b *block) {
 	h.dropWatched(h.X[regSP])
@@ -128,17 +131,15 @@ func (h *Hart) watchTop() {
 	}
 }
 
-// leaveWatched is called when a hart jumps to where its innermost watched call
-// returns to.
+// leaveWatched is called when a hart has jumped to where its innermost watched
+// call may return to. Calls that were made by jumps return together.
 func (h *Hart) leaveWatched() {
-	n := len(h.watched) - 1
-	if n < 0 || h.PC != h.watched[n].ret || h.X[regSP] != h.watched[n].sp {
-		return
+	for n := len(h.watched) - 1; n >= 0 && h.PC == h.watched[n].ret && h.X[regSP] == h.watched[n].sp; n-- {
+		h.call = h.watched[n]
+		h.watched = h.watched[:n]
+		h.watchTop()
+		h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
 	}
-	h.call = h.watched[n]
-	h.watched = h.watched[:n]
-	h.watchTop()
-	h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
 }
 
 // leaveHook is called when a hidden hart jumps to where its call returns to,
@@ -164,12 +165,14 @@ func (h *Hart) leaveHook() {
 	h.watchTop()
 	rec := h.m.rec
 	if rec == nil {
+		h.leaveWatched()
 		return
 	}
 	h.recording = true
 	if n := len(rec.batch.Events); h.call.marked && n > 0 {
 		rec.batch.Events[n-1].Mode |= event.Returns
-		return
+	} else {
+		h.emit(event.Event{Kind: event.None, Mode: event.Returns, PC: h.call.site})
 	}
-	h.emit(event.Event{Kind: event.None, Mode: event.Returns, PC: h.call.site})
+	h.leaveWatched()
 }

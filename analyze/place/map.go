@@ -77,6 +77,8 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	case event.ThreadStart:
 		th := m.at(uint64(t))
 		th.Known, th.TP = true, e.Arg
+	case event.ThreadPointer:
+		m.at(uint64(t)).TP = e.Obj
 	case event.ThreadEnd:
 		m.at(uint64(t)).Ended = true
 	case event.StackMap:

@@ -36,7 +36,7 @@ BODY(memcpy_body)
 	else
 		memcpy(own, memcpy_x, sizeof own);
 	leave();
-	return own[1] == 50 ? arg : NULL;
+	return own[1] == 50 ? &bad : NULL;
 }
 PAIR(memcpy, "memcpy") { bad = broken; both(memcpy_body); printf("%s\n", memcpy_x[0] ? "own" : ""); }
 

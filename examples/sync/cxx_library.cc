@@ -23,6 +23,17 @@ template <class F> static void two(F f)
 	b.join();
 }
 
+/* gate lets threads through when both are there, and orders nothing. */
+struct gate {
+	std::atomic<int> here{0};
+	void pass()
+	{
+		here.fetch_add(1, std::memory_order_relaxed);
+		while (here.load(std::memory_order_relaxed) < 2)
+			std::this_thread::yield();
+	}
+};
+
 static int async_x;
 PAIR(async, "std::async, std::future")
 {
@@ -189,7 +200,9 @@ PAIR(weak_ptr, "std::weak_ptr::lock")
 	auto p = std::make_shared<int>(1);
 	std::weak_ptr<int> w = p;
 	std::mutex m;
+	gate g;
 	two([&, w](int) {
+		g.pass();
 		if (auto q = w.lock()) {
 			std::unique_lock<std::mutex> hold(m, std::defer_lock);
 			if (!broken)
@@ -279,7 +292,9 @@ static std::ostringstream stringstream_x;
 static std::mutex stringstream_m;
 PAIR(stringstream, "std::ostringstream shared by two threads")
 {
-	two([=](int) {
+	gate g;
+	two([&](int) {
+		g.pass();
 		std::unique_lock<std::mutex> hold(stringstream_m, std::defer_lock);
 		if (!broken)
 			hold.lock();

@@ -396,9 +396,9 @@ PAIR(lastprivate, "lastprivate, firstprivate")
 		last = i;
 		first += i;
 		if (broken)
-			lastprivate_x = i;
+			lastprivate_x += i;
 	}
-	printf("%d %d\n", last, first);
+	printf("%d %d\n", broken ? lastprivate_x > 999 : last, first);
 }
 
 static int barrier_x[4];
@@ -447,9 +447,12 @@ PAIR(test_lock, "omp_test_lock")
 			sched_yield();
 			held = omp_test_lock(&lock);
 		}
-		test_lock_x++;
+		if (!broken)
+			test_lock_x++;
 		if (held)
 			omp_unset_lock(&lock);
+		if (broken)
+			test_lock_x++;
 	}
 	omp_destroy_lock(&lock);
 	printf("%d\n", broken ? 0 : test_lock_x);
@@ -564,9 +567,11 @@ PAIR(loop_order, "dynamic loop: chunks are in no order")
 {
 #pragma omp parallel num_threads(3)
 #pragma omp for schedule(dynamic)
-	for (int i = 0; i < 6; i++)
-		if (broken && i % 2)
+	for (int i = 0; i < 12; i++) {
+		if (broken)
 			loop_order_x = i;
+		sched_yield();
+	}
 	printf("done\n");
 }
 

@@ -18,6 +18,8 @@ type Thread interface {
 	Func() uint64
 	// SP is the stack pointer as it was when the call began.
 	SP() uint64
+	// TP is the present thread pointer.
+	TP() uint64
 	// Emit records an ordered event at the call; the machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
 }

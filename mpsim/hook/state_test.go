@@ -29,6 +29,8 @@ func (g *guest) Func() uint64                           { return 0 }
 
 func (g *guest) SP() uint64 { return 0 }
 
+func (g *guest) TP() uint64 { return 0 }
+
 func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }

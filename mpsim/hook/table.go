@@ -123,6 +123,7 @@ var Table = []Func{
 			}
 			return fmt.Sprintf("the end of the thread with handle 0x%x", c.Arg(0))
 		}},
+	{Names: []string{"__libc_setup_tls"}, End: func(_ *State, c *Call, _ uint64) { c.Emit(event.ThreadPointer, c.TP(), 0) }},
 	{Names: []string{"pthread_detach", "__pthread_detach", "thrd_detach"},
 		Begin: func(s *State, c *Call) {
 			if child, known := s.handles[c.Arg(0)]; known {

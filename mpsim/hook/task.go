@@ -123,11 +123,11 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 }
 
 // take gives the task that waits for body to be called with data, which lies in
-// its block.
+// its block, or at its end when there is none.
 func (o *openMP) take(body, data uint64) *task {
 	list := o.pending[body]
 	for i, t := range list {
-		if data-t.block < t.blockSize {
+		if data-t.block <= t.blockSize {
 			if o.pending[body] = append(list[:i], list[i+1:]...); len(list) == 1 {
 				delete(o.pending, body)
 			}

@@ -69,6 +69,7 @@ const (
 	StrandBegin  // Obj: strand; Arg: stack pointer. From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
 	StrandEnd    // Obj: strand; Arg: stack pointer. The thread goes on as what was suspended, which is ordered after it only if it observes so
 	Private      // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
+	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
 	NumKinds
 )
 
@@ -139,6 +140,7 @@ var kinds = [NumKinds]Info{
 	StrandBegin:   {"strand-begin", ClassThread, true},
 	StrandEnd:     {"strand-end", ClassThread, true},
 	Private:       {"private", ClassHeap, false},
+	ThreadPointer: {"thread-pointer", ClassThread, false},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no
