@@ -12,8 +12,8 @@ import (
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// subscript matches the last subscript of a path.
-var subscript = regexp.MustCompile(`\[[0-9]+\]`)
+// subscript matches a subscript, or a range of them, in a path.
+var subscript = regexp.MustCompile(`\[[0-9.]+\]`)
 
 // advice says what could be done about the sharing of a variable.
 func advice(v *Variable, line uint64) []string {

@@ -197,6 +197,33 @@ func (b *builder) fields(l *line) []Field {
 			f.Name = b.offsetName(l, f)
 		}
 	}
+	return joined(out)
+}
+
+// element is the path of an element of an array, or of a part of one: what
+// stands before the last subscript, the subscript, what stands behind it.
+var element = regexp.MustCompile(`^(.*)\[([0-9]+)\]([^\[]*)$`)
+
+// joined makes one field of neighbouring elements that were used alike, as
+// grid[32..35].
+func joined(fields []Field) []Field {
+	var out []Field
+	for first := 0; first < len(fields); {
+		f := fields[first]
+		from := element.FindStringSubmatch(f.Name)
+		next := first + 1
+		for ; next < len(fields) && from != nil; next++ {
+			g := &fields[next]
+			to := element.FindStringSubmatch(g.Name)
+			if to == nil || to[1] != from[1] || to[3] != from[3] || g.Offset != f.Offset+f.Size || !slices.Equal(f.Uses, g.Uses) {
+				break
+			}
+			f.Size += g.Size
+			f.Name = from[1] + "[" + from[2] + ".." + to[2] + "]" + from[3]
+		}
+		out = append(out, f)
+		first = next
+	}
 	return out
 }
 

@@ -251,7 +251,7 @@ func (b *builder) sites(g *group) []Site {
 	for _, p := range g.parts {
 		for i := range p.Sites {
 			s := &p.Sites[i]
-			if p.spanOf(s.Word, b.s.Config.Granule).key != p.key {
+			if s.Cost() == 0 || p.spanOf(s.Word, b.s.Config.Granule).key != p.key {
 				continue
 			}
 			f := b.frame(s.PC)
@@ -310,7 +310,7 @@ func (b *builder) location(g *group) (Location, error) {
 			loc.Stack = append(loc.Stack, f)
 		}
 	case place.TLS:
-		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", inside.ReplaceAllString(b.img.TLSPath(o.Offset), ""), o.Thread, o.Address
+		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", root(inside.ReplaceAllString(b.img.TLSPath(o.Offset), "")), o.Thread, o.Address
 	case place.Stack:
 		loc.Kind, loc.Thread = "stack", o.Thread
 	default:
