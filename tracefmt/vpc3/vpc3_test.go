@@ -245,3 +245,46 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// readAnything reads what may be no compressed trace: it gives an error of the
+// format, or none.
+func readAnything(t *testing.T, b []byte) {
+	r, err := NewReader(bytes.NewReader(b))
+	if err == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(r, 1<<22))
+		r.Close()
+	}
+	var e *wire.Error
+	if err != nil && !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+}
+
+func BenchmarkVPC3(b *testing.B) {
+	for name, trace := range map[string][]byte{"loops": loops(1 << 20), "noise": noise(4 << 20)} {
+		for _, opts := range []Options{{}, {Post: Bzip2}} {
+			packed := pack(b, trace, opts)
+			tag := fmt.Sprintf("profile=%v/post=%v/trace=%s", opts.Profile, opts.Post, name)
+			b.Run("op=pack/"+tag, func(b *testing.B) {
+				b.SetBytes(int64(len(trace)))
+				for b.Loop() {
+					pack(b, trace, opts)
+				}
+				b.ReportMetric(float64(len(trace))/float64(len(packed)), "ratio")
+			})
+			b.Run("op=unpack/"+tag, func(b *testing.B) {
+				b.SetBytes(int64(len(trace)))
+				for b.Loop() {
+					r, err := NewReader(bytes.NewReader(packed))
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := io.Copy(io.Discard, r); err != nil {
+						b.Fatal(err)
+					}
+					r.Close()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// Package vpc3 compresses traces of PC/ED records, a 32-bit program counter and
+// 64 bits of extended data (an effective address, a loaded value), by value
+// predictors that turn the trace into streams which a general compressor then
+// finds easy (Burtscher, "VPC3: A Fast and Effective Trace-Compression
+// Algorithm", SIGMETRICS 2004).
+//
+// # The paper's profile
+//
+// Sections 3.3 and 4.4, to the letter where they speak:
+//
+//   - PC: FCM1ab and FCM3ab, global. 131,072 and 524,288 lines of two 4-byte
+//     values. They share their first level: three hashes.
+//   - Extended data: DFCM1ab (131,072 lines), DFCM3ab (524,288 lines), L4V, and
+//     FCM1ab (524,288 lines), two 8-byte values a line. First-level tables have
+//     65,536 lines, indexed by the PC modulo that number; the last value of the
+//     DFCMs is the first of the L4V.
+//   - Every predictor is updated with every value: the line's first value
+//     becomes its second. There are no counters in lines.
+//   - The predictor that is named is, of those that are right, the one named
+//     most often so far; on a tie the first in the order above.
+//   - Four streams, of bytes: the number of the PC's predictor (4: none is
+//     right), the PCs not predicted, the number of the extended data's (10:
+//     none), the extended data not predicted.
+//
+// Where the paper is silent: a hash of order n is, from the table sizes (a
+// table of order three has four times the lines), fold(v1) ^ fold(v2)<<1 ^
+// fold(v3)<<2, where v1 is the latest value and fold the exclusive or of its
+// 17-bit parts; it is kept up incrementally, which takes the three hashes a
+// line that the paper counts. FCM1 of the extended data, whose table is larger
+// and whose first level is one hash, folds by 19 bits.
+//
+// The tables take 26 MB, whatever the trace; zstd's windows come to that.
+//
+// # Format
+//
+//	head     "VPC3", version 1, profile, post-compressor (0 zstd, 1 bzip2, 2 none)
+//	         uvarint length of the trace's header, the header
+//	chunks   uvarint records (not 0, at most 2^21)
+//	         for each stream: uvarint compressed length
+//	         the compressed streams
+//	end      a chunk of no records, which ends the streams; then
+//	         uvarint length of the tail (0 to 11), the bytes behind the last
+//	         whole record
+//
+// A stream of zstd is one frame through all chunks, flushed at the end of each;
+// one of bzip2 starts anew in each chunk, and is left out when empty. The
+// format has no checksum: package packed has.
+//
+// A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
+// open.
+package vpc3
