@@ -18,6 +18,8 @@ import (
 
 	"hindsight/analyze/report"
 	"hindsight/mpsim"
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
 )
 
 // Limits of the runs of an exploration, when no others are given: many run at
@@ -78,6 +80,7 @@ to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status i
 	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
+	completeDir(cmd, "output")
 	complete(cmd, "format", "text", "json")
 	complete(cmd, "atomics", "relaxed", "strict")
 	complete(cmd, "color", "auto", "always", "never")
@@ -416,7 +419,7 @@ func firstSeeds(all []jsonOutcome, ended string) string {
 	return strings.Join(parts, " | ")
 }
 
-// guestCommand is the command that makes one of the runs.
+// guestCommand is the command that makes one of the runs, to the byte.
 func (f *exploreFlags) guestCommand(args []string) string {
 	words := []string{"hindsight run --sched", f.sched}
 	if f.sched == mpsim.PCT.String() {
@@ -431,11 +434,20 @@ func (f *exploreFlags) guestCommand(args []string) string {
 	if f.root != "" {
 		words = append(words, "--root", f.root)
 	}
-	if f.stdin != "" {
-		words = append(words, "--stdin", f.stdin)
-	} else {
-		words = append(words, "--stdin", os.DevNull)
+	if f.limits.memory != mem.DefaultMaxBytes {
+		words = append(words, "--max-memory", f.limits.memory.String())
 	}
+	if f.limits.threads != linux.DefaultMaxTasks {
+		words = append(words, "--max-threads", fmt.Sprint(f.limits.threads))
+	}
+	if f.limits.insts > 0 {
+		words = append(words, "--max-instructions", fmt.Sprint(f.limits.insts))
+	}
+	input := f.stdin
+	if input == "" {
+		input = os.DevNull
+	}
+	words = append(words, "--stdin", input)
 	return strings.Join(append(append(words, "--seed N"), args...), " ")
 }
 

@@ -60,6 +60,13 @@ func checkFormat(format string, known ...string) error {
 	return fmt.Errorf("--format %q: want %s", format, strings.Join(known, " or "))
 }
 
+// completeDir completes the value of a flag by folders.
+func completeDir(cmd *cobra.Command, flag string) {
+	if err := cmd.MarkFlagDirname(flag); err != nil {
+		panic(err) // no such flag: a mistake in this package
+	}
+}
+
 // completeTrace completes names of trace files.
 func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt

@@ -36,6 +36,7 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
 	complete(cmd, "sched", "rr", "random", "pct")
+	completeDir(cmd, "root")
 }
 
 // recording checks the flags and loads the program, args[0].

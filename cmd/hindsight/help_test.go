@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelp: every command says in a line and at length what it does, shows an
+// example that begins with its name, and describes each flag.
+func TestHelp(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		name := cmd.CommandPath()
+		if cmd.Short == "" || cmd.Long == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: no description, or one with a full stop: %q", name, cmd.Short)
+		}
+		if !strings.Contains(cmd.Example, name+" ") {
+			t.Errorf("%s: no example", name)
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if len([]rune(line)) > 84 {
+				t.Errorf("%s: a line of the help is too long: %q", name, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}))
+}
