@@ -33,8 +33,11 @@ func TestKeepShared(t *testing.T) {
 					}
 				}
 				for _, e := range th.events {
-					if e.Kind == event.AtomicRMW {
+					switch e.Kind {
+					case event.AtomicRMW:
 						touch(th.id, e.Obj, uint64(e.Size))
+					case event.Free:
+						touch(th.id, e.Obj, max(e.Arg, 1))
 					}
 				}
 			}
@@ -59,6 +62,43 @@ func TestKeepShared(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.compare(t, tr, scout.Keep)
+		}
+	}
+}
+
+// TestScoutFree: to free a block is to use all of it, and strands are users of
+// their own.
+func TestScoutFree(t *testing.T) {
+	var s Scout
+	define := []event.Block{{ID: 0, PC: 0x1000, Bytes: 4, Insts: 1, Sites: []event.Site{{PC: 0x1000, Size: 8, Access: event.Write}}}}
+	if err := s.Define(define); err != nil {
+		t.Fatal(err)
+	}
+	batch := func(th event.ThreadID, events []event.Event, addrs ...uint64) {
+		t.Helper()
+		if err := s.Batch(&event.Batch{Thread: th, Blocks: make([]event.BlockID, len(addrs)), Addrs: addrs, Events: events}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := func(addr, size uint64) []event.Event { return []event.Event{{Kind: event.Free, Obj: addr, Arg: size}} }
+	batch(0, nil, 0x10010, 0x11010)            // written by 0 before
+	batch(1, free(0x10000, 0x8008))            // 1 frees pages of which most were not touched
+	batch(0, nil, 0x12020, 0x18000, 0x18008)   // written by 0 afterwards; the last is behind the block
+	batch(1, nil, 0x13000)                     // and by 1 itself
+	batch(0, free(0x14000, 0x2000))            // freed twice
+	batch(1, nil, 0x15000)                     // and written by one who freed it
+	batch(2, free(0xffffffffffffff00, 0x1000)) // no block
+	batch(0, []event.Event{
+		{At: 1, Kind: event.StrandBegin, Obj: 1}, {At: 3, Kind: event.StrandEnd, Obj: 1},
+		{At: 3, Kind: event.StrandBegin, Obj: 2}, {At: 4, Kind: event.StrandEnd, Obj: 2},
+		{At: 5, Kind: event.StrandEnd, Obj: 9},
+	}, 0x20000, 0x20008, 0x20010, 0x20008, 0x20000, 0x20018)
+	for addr, want := range map[uint64]bool{
+		0x10010: true, 0x11010: true, 0x12020: true, 0x18000: true, 0x18008: false, 0x13000: false, 0x15000: true,
+		0x20000: false, 0x20008: true, 0x20010: false, 0x20018: false,
+	} {
+		if s.Keep(addr>>3) != want {
+			t.Errorf("%#x: kept %v", addr, !want)
 		}
 	}
 }

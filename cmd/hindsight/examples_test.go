@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,48 @@ func TestExamples(t *testing.T) {
 				if err := checkExample(t.Context(), p, r); err != nil {
 					t.Errorf("seed %d, keep %s, alphabet %s: %v", r.Seed, r.Keep, r.Alphabet, err)
 				}
+			}
+		})
+	}
+}
+
+// TestKeepFindsTheSame: what is left out of a trace of the shared memory alone
+// takes part in no race. The reports, down to the counts and the instances, are
+// those of a trace of everything.
+func TestKeepFindsTheSame(t *testing.T) {
+	for _, p := range examples.Programs() {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			elf, err := examples.ELF(p.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := image.Parse(elf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var races [2][]race.Race
+			for i, keep := range []string{"all", "shared"} {
+				r := &recording{
+					Image: img, Program: p.Name, Args: p.Args, Seed: 21, Policy: mpsim.Random,
+					Mode: "cdr", Keep: keep, Alphabet: "path",
+				}
+				var trace bytes.Buffer
+				if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+					t.Fatal(err)
+				}
+				tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := race.Analyze(t.Context(), race.FromTrace(tr), race.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				races[i] = res.Races
+			}
+			if !reflect.DeepEqual(races[0], races[1]) {
+				t.Errorf("%d races in all accesses, %d in those to shared memory:\n%+v\n%+v", len(races[0]), len(races[1]), races[0], races[1])
 			}
 		})
 	}
