@@ -62,6 +62,7 @@ type Hart struct {
 
 	priority int64 // of PCT
 	spin     spinning
+	sampled  [samples]uint64 // what the hart polled at the ends of its last slices
 
 	first  []event.Event // of a thread that did not run yet
 	fault  *mem.Fault    // of stopFault and stopAlign

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/event"
 )
 
 // Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi,
@@ -34,8 +35,10 @@ import (
 //   - at sched_yield,
 //   - after spinTurns atomic accesses in a row that found the same value at the
 //     same address and left it,
-//   - after a long stretch of steps in a row, for loops that spin on plain
-//     memory: k steps, which a thread that gets on hardly runs, and half as many
+//   - when, at the ends of two of a few slices in a row, it is about to load the
+//     same values from the same addresses by the same instructions, as loops do
+//     that spin on plain memory (a relaxed atomic load is one to the machine),
+//   - after a long stretch of steps in a row, for all others: k steps, which a thread that gets on hardly runs, and half as many
 //     each time that this happens, down to minStretch. What spinning costs a run
 //     is so bounded by 2k steps, and minStretch for each wait.
 //
@@ -51,6 +54,8 @@ const (
 	defaultSteps = 1 << 20
 
 	spinTurns  = 64
+	samples    = 4    // of a hart that are compared
+	sampleStep = 1000 // instructions that a slice has to have for one
 	minStretch = 50_000
 )
 
@@ -154,6 +159,9 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 		return
 	}
 	if p.choice {
+		if insts >= sampleStep && h.left <= 0 && h.polls() {
+			spins = true
+		}
 		p.stretch += insts
 		long := p.stretch >= p.longest
 		if long {
@@ -186,6 +194,42 @@ func (h *Hart) spun(addr, value uint64) {
 	if h.spin.turns++; h.spin.turns == spinTurns && h.m.sched.policy == PCT {
 		h.cutSlice()
 	}
+}
+
+// polls tells whether the hart is about to make the same loads, with the same
+// result, as at the end of one of the last slices.
+func (h *Hart) polls() bool {
+	b := h.m.lookup(h.PC)
+	if b == nil || h.last == nil {
+		return false
+	}
+	sum, loads := uint64(14695981039346656037), 0 // FNV-1a, by words
+	add := func(v uint64) { sum = (sum ^ v) * 1099511628211 }
+	for _, part := range []*block{h.last, b} {
+		add(part.pc)
+		for i := range part.code.Insts {
+			in := &part.code.Insts[i]
+			access, size, ok := in.Mem()
+			if !ok || access != event.Read {
+				continue
+			}
+			loads++
+			addr := h.X[in.Rs1&31] + uint64(int64(in.Imm))
+			value, _ := h.Load(addr, int(size))
+			add(addr)
+			add(value)
+		}
+	}
+	if loads == 0 {
+		return false
+	}
+	if slices.Contains(h.sampled[:], sum) {
+		h.sampled = [samples]uint64{}
+		return true
+	}
+	copy(h.sampled[1:], h.sampled[:])
+	h.sampled[0] = sum
+	return false
 }
 
 // yielded makes the hart count as one that spins.
