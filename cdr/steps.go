@@ -1,0 +1,126 @@
+package cdr
+
+import (
+	"iter"
+
+	"hindsight/tracefmt/event"
+)
+
+// Step is an access of a thread, or one of its ordered events.
+type Step struct {
+	IsEvent bool // the thread's next event; the rest is zero
+	Site    SiteID
+	Address uint64
+}
+
+// Steps gives the recorded accesses of a thread and marks its ordered events,
+// in program order. It walks the whole string: for exports and checks, not for
+// analyses. It ends after the first error.
+func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(Step{}, err)
+			return
+		}
+		for i := range t.epochs {
+			s, err := t.stretch(i, th)
+			if err != nil {
+				yield(Step{}, err)
+				return
+			}
+			if s == nil {
+				continue
+			}
+			w := stepWalk{s: s, feeds: map[SiteID]*feed{}}
+			if !w.walk(yield) {
+				return
+			}
+		}
+	}
+}
+
+// stepWalk walks what a thread did in an epoch.
+type stepWalk struct {
+	s     *stretch
+	feeds map[SiteID]*feed
+}
+
+func (w *stepWalk) walk(yield func(Step, error) bool) bool {
+	s := w.s
+	for c := s.g.Begin(); !c.AtEnd(); c.Next() {
+		x, _ := c.Terminal()
+		switch t := s.terms[x]; t.kind {
+		case termSync:
+			if !yield(Step{IsEvent: true}, nil) {
+				return false
+			}
+		case termPath:
+			path := s.tab.pathBlocks(PathID(t.a))
+			for range t.b {
+				for _, b := range path {
+					if !w.block(&s.tab.blocks[b], yield) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
+	for _, site := range w.s.tab.blockSites(b) {
+		f, ok := w.feeds[site]
+		if !ok {
+			x, err := w.s.addrIndex(site)
+			if err != nil {
+				yield(Step{}, err)
+				return false
+			}
+			if x != nil {
+				f = &feed{c: addrCursor{x: x}}
+				f.c.seek(0)
+			}
+			w.feeds[site] = f
+		}
+		if f == nil {
+			continue // none of its accesses was recorded
+		}
+		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// feedLength is how many accesses of a site a feed looks ahead.
+const feedLength = 1 << 10
+
+// feed gives the addresses of a site one by one.
+type feed struct {
+	c    addrCursor
+	runs []Run
+	at   uint64 // ordinal of the next access
+}
+
+// next passes over the next access and gives its address, unless it was left
+// out.
+func (f *feed) next() (addr uint64, ok bool) {
+	if f.at >= f.c.at {
+		f.runs = f.runs[:0]
+		f.c.next(f.c.at+feedLength, func(r Run) bool {
+			f.runs = append(f.runs, r)
+			return true
+		})
+	}
+	at := f.at
+	f.at++
+	for len(f.runs) > 0 && at >= f.runs[0].First+f.runs[0].Count {
+		f.runs = f.runs[1:]
+	}
+	if len(f.runs) == 0 || at < f.runs[0].First {
+		return 0, false
+	}
+	r := &f.runs[0]
+	return r.Base + (at-r.First)*uint64(r.Stride), true
+}
