@@ -1,6 +1,16 @@
 package vpc3
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"hindsight/tracefmt/wire"
+)
+
+// numStreams is how many streams the paper's profile makes: predictors and
+// values not predicted, of the PC and of the extended data.
+const numStreams = 4
 
 // Table sizes of section 4.4, as bits of a line number.
 const (
@@ -237,5 +247,161 @@ func (m *paperModel) decode(records []byte, in *[numStreams][]byte) {
 		}
 		l.update(ed)
 		binary.LittleEndian.PutUint64(record[4:], ed)
+	}
+}
+
+// paperEncoder is the engine of a Writer.
+type paperEncoder struct {
+	model   *paperModel
+	packers [numStreams]packer
+	streams [numStreams][]byte // of the present batch
+}
+
+func newPaperEncoder(opts Options) (*paperEncoder, error) {
+	e := &paperEncoder{model: new(paperModel)}
+	for i := range e.packers {
+		var err error
+		if e.packers[i], err = newPacker(opts.Post, opts.Level); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *paperEncoder) encode(records []byte) (made int, err error) {
+	for i := range e.streams {
+		e.streams[i] = e.streams[i][:0]
+	}
+	e.model.encode(records, &e.streams)
+	for i, s := range e.streams {
+		made += len(s)
+		if _, err := e.packers[i].Write(s); err != nil {
+			return made, fmt.Errorf("vpc3: post-compressor: %w", err)
+		}
+	}
+	return made, nil
+}
+
+func (e *paperEncoder) cut(last bool) ([][]byte, error) {
+	parts := make([][]byte, numStreams)
+	for i, p := range e.packers {
+		b, err := p.cut(last)
+		if err != nil {
+			return nil, fmt.Errorf("vpc3: post-compressor: %w", err)
+		}
+		parts[i] = b
+	}
+	return parts, nil
+}
+
+// paperDecoder is the engine of a Reader.
+type paperDecoder struct {
+	in      *wire.Reader
+	model   *paperModel
+	streams [numStreams]unpacker
+	cuts    [numStreams][]byte
+	buffers [numStreams][]byte // what a batch takes
+}
+
+func newPaperDecoder(in *wire.Reader, post Post) (*paperDecoder, error) {
+	d := &paperDecoder{in: in, model: new(paperModel)}
+	for i := range d.streams {
+		var err error
+		if d.streams[i], err = newUnpacker(post); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *paperDecoder) feed(lengths []uint64) error {
+	for i, n := range lengths {
+		if err := d.streams[i].settle(); err != nil {
+			return d.damaged(i, err)
+		}
+		left := d.streams[i].left()
+		if len(left) > maxLeft {
+			return d.in.Fail(wire.ErrMalformed, "%d bytes of stream %d belong to no record", len(left), i)
+		}
+		var err error
+		if d.cuts[i], err = d.in.Append(append(d.cuts[i][:0], left...), n); err != nil {
+			return err
+		}
+		d.streams[i].feed(d.cuts[i])
+	}
+	return nil
+}
+
+func (d *paperDecoder) decode(records []byte) error {
+	if err := d.need(len(records) / RecordSize); err != nil {
+		return err
+	}
+	d.model.decode(records, &d.buffers)
+	return nil
+}
+
+// need reads from the streams what n records take.
+func (d *paperDecoder) need(n int) error {
+	for i, width := range [numStreams / 2]int{4, 8} {
+		ids, none := 2*i, byte(pcNone)
+		if i == 1 {
+			none = edNone
+		}
+		if err := d.take(ids, n); err != nil {
+			return err
+		}
+		missed := 0
+		for _, id := range d.buffers[ids] {
+			if id >= none {
+				if id > none {
+					return d.in.Fail(wire.ErrMalformed, "predictor %d in stream %d", id, ids)
+				}
+				missed++
+			}
+		}
+		if err := d.take(ids+1, missed*width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads n bytes of a stream into its buffer.
+func (d *paperDecoder) take(stream, n int) error {
+	if cap(d.buffers[stream]) < n {
+		d.buffers[stream] = make([]byte, max(n, batchRecords))
+	}
+	b := d.buffers[stream][:n]
+	d.buffers[stream] = b
+	if n == 0 {
+		return nil
+	}
+	if _, err := io.ReadFull(d.streams[stream], b); err != nil {
+		return d.damaged(stream, err)
+	}
+	return nil
+}
+
+func (d *paperDecoder) damaged(stream int, err error) error {
+	return d.in.Fail(wire.ErrMalformed, "stream %d, in the chunk that ends here: %v", stream, err)
+}
+
+// maxLeft is how many compressed bytes a chunk may leave unread: the marks of
+// empty blocks.
+const maxLeft = 64
+
+func (d *paperDecoder) finish() error {
+	for i, s := range d.streams {
+		var b [1]byte
+		if n, err := s.Read(b[:]); n != 0 || err != io.EOF {
+			return d.damaged(i, fmt.Errorf("does not end with the trace (%v)", err))
+		}
+	}
+	return nil
+}
+
+func (d *paperDecoder) close() {
+	for _, s := range d.streams {
+		s.close()
 	}
 }

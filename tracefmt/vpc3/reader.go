@@ -1,7 +1,6 @@
 package vpc3
 
 import (
-	"fmt"
 	"io"
 
 	"hindsight/tracefmt/wire"
@@ -19,10 +18,7 @@ type Reader struct {
 	in      *wire.Reader
 	profile Profile
 	post    Post
-	model   model
-	streams [numStreams]unpacker
-	cuts    [numStreams][]byte
-	buffers [numStreams][]byte
+	engine  decoder
 
 	header  uint64 // bytes of the header still to come
 	records uint64 // of the chunk still to come
@@ -30,6 +26,32 @@ type Reader struct {
 	batch   []byte
 	ended   bool
 	err     error
+}
+
+// decoder is what reads the streams of a profile.
+type decoder interface {
+	// feed reads the compressed streams of the next chunk, or of the end.
+	feed(lengths []uint64) error
+	// decode fills whole records, no more than the chunk has.
+	decode(records []byte) error
+	// finish checks that nothing is left.
+	finish() error
+	close()
+}
+
+func newDecoder(in *wire.Reader, profile Profile, post Post) (decoder, error) {
+	if profile == Mixed {
+		return &mixedDecoder{in: in, m: newMixedModel(true)}, nil
+	}
+	return newPaperDecoder(in, post)
+}
+
+// streams is how many streams a chunk of the profile has.
+func (p Profile) streams() int {
+	if p == Mixed {
+		return 1
+	}
+	return numStreams
 }
 
 // NewReader reads the head of a compressed trace. The tables are made when the
@@ -47,7 +69,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, z.in.Fail(wire.ErrVersion, "version %d, this program reads %d", head[4], Version)
 	}
 	z.profile, z.post = Profile(head[5]), Post(head[6])
-	if z.profile >= numProfiles || z.post >= numPosts {
+	if z.profile >= numProfiles || z.post >= numPosts || z.profile == Mixed && z.post != 0 {
 		return nil, z.in.Fail(wire.ErrMalformed, "profile %d, post-compressor %d", head[5], head[6])
 	}
 	var err error
@@ -82,10 +104,8 @@ func (z *Reader) Read(p []byte) (int, error) {
 
 // Close releases the post-compressors. The underlying reader stays open.
 func (z *Reader) Close() error {
-	for _, s := range z.streams {
-		if s != nil {
-			s.close()
-		}
+	if z.engine != nil {
+		z.engine.close()
 	}
 	z.out, z.err = nil, ErrClosed
 	return nil
@@ -104,96 +124,34 @@ func (z *Reader) fill() error {
 	if z.batch == nil {
 		z.batch = make([]byte, batchRecords*RecordSize)
 	}
-	if err := z.need(n); err != nil {
+	if err := z.engine.decode(z.batch[:n*RecordSize]); err != nil {
 		return err
 	}
-	z.model.decode(z.batch[:n*RecordSize], &z.buffers)
 	z.out = z.batch[:n*RecordSize]
 	return nil
-}
-
-// need reads from the streams what n records take.
-func (z *Reader) need(n int) error {
-	for i, width := range [numStreams / 2]int{4, 8} {
-		ids, none := 2*i, byte(pcNone)
-		if i == 1 {
-			none = edNone
-		}
-		if err := z.take(ids, n); err != nil {
-			return err
-		}
-		missed := 0
-		for _, id := range z.buffers[ids] {
-			if id >= none {
-				if id > none {
-					return z.in.Fail(wire.ErrMalformed, "predictor %d in stream %d", id, ids)
-				}
-				missed++
-			}
-		}
-		if err := z.take(ids+1, missed*width); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// take reads n bytes of a stream into its buffer.
-func (z *Reader) take(stream, n int) error {
-	if cap(z.buffers[stream]) < n {
-		z.buffers[stream] = make([]byte, max(n, batchRecords))
-	}
-	b := z.buffers[stream][:n]
-	z.buffers[stream] = b
-	if n == 0 {
-		return nil
-	}
-	if _, err := io.ReadFull(z.streams[stream], b); err != nil {
-		return z.damaged(stream, err)
-	}
-	return nil
-}
-
-func (z *Reader) damaged(stream int, err error) error {
-	return z.in.Fail(wire.ErrMalformed, "stream %d, in the chunk that ends here: %v", stream, err)
 }
 
 // chunk reads the next chunk's head and its compressed streams, or the end of
 // the trace.
 func (z *Reader) chunk() error {
-	if z.model == nil {
+	if z.engine == nil {
 		var err error
-		if z.model, err = newModel(z.profile); err != nil {
+		if z.engine, err = newDecoder(z.in, z.profile, z.post); err != nil {
 			return err
-		}
-		for i := range z.streams {
-			if z.streams[i], err = newUnpacker(z.post); err != nil {
-				return err
-			}
 		}
 	}
 	records, err := z.in.Uvarint(chunkRecords, "records of a chunk")
 	if err != nil {
 		return err
 	}
-	var lengths [numStreams]uint64
+	lengths := make([]uint64, z.profile.streams())
 	for i := range lengths {
 		if lengths[i], err = z.in.Uvarint(maxCut, "bytes of a stream"); err != nil {
 			return err
 		}
 	}
-	for i, n := range lengths {
-		if err := z.streams[i].settle(); err != nil {
-			return z.damaged(i, err)
-		}
-		left := z.streams[i].left()
-		if len(left) > maxLeft {
-			return z.in.Fail(wire.ErrMalformed, "%d bytes of stream %d belong to no record", len(left), i)
-		}
-		if z.cuts[i], err = z.in.Append(append(z.cuts[i][:0], left...), n); err != nil {
-			return err
-		}
-		z.streams[i].feed(z.cuts[i])
+	if err := z.engine.feed(lengths); err != nil {
+		return err
 	}
 	z.records = records
 	if records == 0 {
@@ -202,17 +160,10 @@ func (z *Reader) chunk() error {
 	return nil
 }
 
-// maxLeft is how many compressed bytes a chunk may leave unread: the marks of
-// empty blocks.
-const maxLeft = 64
-
 // end reads what stands behind the last chunk.
 func (z *Reader) end() error {
-	for i, s := range z.streams {
-		var b [1]byte
-		if n, err := s.Read(b[:]); n != 0 || err != io.EOF {
-			return z.damaged(i, fmt.Errorf("does not end with the trace (%v)", err))
-		}
+	if err := z.engine.finish(); err != nil {
+		return err
 	}
 	n, err := z.in.Uvarint(RecordSize-1, "bytes of a partial record")
 	if err != nil {

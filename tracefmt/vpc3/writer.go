@@ -19,8 +19,6 @@ const (
 	// MaxHeader is the largest header that a trace may have, in bytes.
 	MaxHeader = 1 << 16
 
-	numStreams = 4
-
 	// A chunk ends with this many records, or when this many bytes of streams
 	// have been made, whichever comes first. Both bound the memory of either
 	// side; the second also what a decoder must hold of compressed bytes.
@@ -51,12 +49,18 @@ type Profile uint8
 const (
 	// Paper is sections 3.3 and 4.4 of the paper to the letter.
 	Paper Profile = iota
+	// Mixed is more predictors, and an arithmetic coder in place of streams
+	// and post-compressor: smaller on irregular traces, and slower.
+	Mixed
 	numProfiles
 )
 
 func (p Profile) String() string {
-	if p == Paper {
+	switch p {
+	case Paper:
 		return "paper"
+	case Mixed:
+		return "mixed"
 	}
 	return fmt.Sprintf("profile-%d", uint8(p))
 }
@@ -65,9 +69,7 @@ func (p Profile) String() string {
 // and does not close the underlying writer.
 type Writer struct {
 	w       io.Writer
-	model   model
-	packers [numStreams]packer
-	streams [numStreams][]byte // of the present batch
+	engine  encoder
 	scratch []byte
 
 	head    []byte // format's head and the trace's header, until both are written
@@ -79,17 +81,27 @@ type Writer struct {
 	err     error
 }
 
-// model turns records into streams and back.
-type model interface {
-	encode(records []byte, out *[numStreams][]byte)
-	decode(records []byte, in *[numStreams][]byte)
+// encoder is what makes the streams of a profile.
+type encoder interface {
+	// encode takes whole records, and says how many bytes of streams they made
+	// before post-compression.
+	encode(records []byte) (int, error)
+	// cut ends the chunk, or with last the trace, and gives the bytes of the
+	// streams, valid until the next call.
+	cut(last bool) ([][]byte, error)
 }
 
-func newModel(p Profile) (model, error) {
-	if p == Paper {
-		return new(paperModel), nil
+func newEncoder(opts Options) (encoder, error) {
+	switch opts.Profile {
+	case Paper:
+		return newPaperEncoder(opts)
+	case Mixed:
+		if opts.Post != 0 || opts.Level != 0 {
+			return nil, errors.New("vpc3: the mixed profile has no post-compressor to choose")
+		}
+		return newMixedEncoder(), nil
 	}
-	return nil, fmt.Errorf("vpc3: unknown profile %d", p)
+	return nil, fmt.Errorf("vpc3: unknown profile %d", opts.Profile)
 }
 
 // NewWriter starts a compressed trace on w.
@@ -97,16 +109,11 @@ func NewWriter(w io.Writer, opts Options) (*Writer, error) {
 	if opts.Header < 0 || opts.Header > MaxHeader {
 		return nil, fmt.Errorf("vpc3: header of %d bytes, want 0 to %d", opts.Header, MaxHeader)
 	}
-	m, err := newModel(opts.Profile)
+	engine, err := newEncoder(opts)
 	if err != nil {
 		return nil, err
 	}
-	z := &Writer{w: w, model: m, header: opts.Header}
-	for i := range z.packers {
-		if z.packers[i], err = newPacker(opts.Post, opts.Level); err != nil {
-			return nil, err
-		}
-	}
+	z := &Writer{w: w, engine: engine, header: opts.Header}
 	z.head = append([]byte(magic), Version, byte(opts.Profile), byte(opts.Post))
 	z.prefix = len(z.head)
 	if z.header == 0 {
@@ -171,18 +178,13 @@ func (z *Writer) Write(p []byte) (int, error) {
 // batch predicts whole records, at most batchRecords and what the chunk can
 // still take.
 func (z *Writer) batch(records []byte) {
-	for i := range z.streams {
-		z.streams[i] = z.streams[i][:0]
+	made, err := z.engine.encode(records)
+	if err != nil {
+		z.err = err
+		return
 	}
-	z.model.encode(records, &z.streams)
 	z.records += uint64(len(records) / RecordSize)
-	for i, s := range z.streams {
-		z.made += uint64(len(s))
-		if _, err := z.packers[i].Write(s); err != nil {
-			z.err = fmt.Errorf("vpc3: post-compressor: %w", err)
-			return
-		}
-	}
+	z.made += uint64(made)
 	if z.records == chunkRecords || z.made >= chunkBytes {
 		z.chunk(false)
 	}
@@ -198,16 +200,14 @@ func (z *Writer) Flush() error {
 }
 
 func (z *Writer) chunk(last bool) {
+	parts, err := z.engine.cut(last)
+	if err != nil {
+		z.err = err
+		return
+	}
 	out := binary.AppendUvarint(z.scratch[:0], z.records)
-	var parts [numStreams][]byte
-	for i, p := range z.packers {
-		b, err := p.cut(last)
-		if err != nil {
-			z.err = fmt.Errorf("vpc3: post-compressor: %w", err)
-			return
-		}
+	for _, b := range parts {
 		out = binary.AppendUvarint(out, uint64(len(b)))
-		parts[i] = b
 	}
 	for _, b := range parts {
 		out = append(out, b...)

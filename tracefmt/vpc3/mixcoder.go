@@ -1,0 +1,154 @@
+package vpc3
+
+import "math"
+
+// This file is the entropy coder of the mixed profile: binary decisions whose
+// probabilities are mixed from several contexts, in the way of context-mixing
+// compressors (Mahoney, "Adaptive Weighing of Context Models for Lossless Data
+// Compression", 2005), and an arithmetic coder.
+
+// arith is a binary arithmetic coder, for either direction. The interval is
+// low..high, both inclusive.
+type arith struct {
+	decoding  bool
+	low, high uint32
+	code      uint32 // what is read, when decoding
+	out       []byte
+	in        []byte
+	over      int // bytes read behind the end of in
+}
+
+// begin starts a stretch: on in when decoding, else with nothing written.
+func (a *arith) begin(in []byte) {
+	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, a.out[:0], 0
+	if a.decoding {
+		for range 4 {
+			a.code = a.code<<8 | uint32(a.next())
+		}
+	}
+}
+
+func (a *arith) next() byte {
+	if len(a.in) == 0 {
+		a.over++
+		return 0
+	}
+	b := a.in[0]
+	a.in = a.in[1:]
+	return b
+}
+
+// end completes the stretch: enough bytes that any that follow do not matter.
+func (a *arith) end() []byte {
+	a.out = append(a.out, byte(a.high>>24), byte(a.high>>16), byte(a.high>>8), byte(a.high))
+	return a.out
+}
+
+// bit codes a decision. p is the probability of 1 in 1/65536, not 0 and not
+// 65536; y is ignored when decoding.
+func (a *arith) bit(p uint32, y int) int {
+	mid := a.low + uint32(uint64(a.high-a.low)*uint64(p)>>16)
+	if a.decoding {
+		y = 0
+		if a.code <= mid {
+			y = 1
+		}
+	}
+	if y != 0 {
+		a.high = mid
+	} else {
+		a.low = mid + 1
+	}
+	for (a.low^a.high)>>24 == 0 {
+		if a.decoding {
+			a.code = a.code<<8 | uint32(a.next())
+		} else {
+			a.out = append(a.out, byte(a.high>>24))
+		}
+		a.low, a.high = a.low<<8, a.high<<8|0xff
+	}
+	return y
+}
+
+// chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
+// often it was seen, which says how fast it moves.
+type chance uint32
+
+const (
+	newChance   chance = 1 << 31
+	chanceLimit        = 255
+)
+
+const (
+	mixInputs = 4
+	mixRate   = 6 // weights move by error times input, in units of 2^-mixShift
+	mixShift  = 14
+)
+
+// mixer gives a probability from those of mixInputs contexts, by a weighted sum
+// in the logistic domain, and learns the weights.
+type mixer struct {
+	arith
+	stretch [4096]int16  // ln(p/(1-p)) in 1/256, p in 1/4096
+	squash  [4096]uint16 // its inverse, in 1/65536, from -2048
+	rate    [chanceLimit + 1]uint32
+	weights [mixSets][mixInputs]int32
+}
+
+const mixSets = 64
+
+func newMixer(decoding bool) *mixer {
+	m := &mixer{arith: arith{decoding: decoding}}
+	for i := range m.stretch {
+		p := (float64(i) + 0.5) / 4096
+		m.stretch[i] = int16(math.Round(math.Log(p/(1-p)) * 256))
+	}
+	for i := range m.squash {
+		p := 1 / (1 + math.Exp(-float64(i-2048)/256))
+		m.squash[i] = uint16(max(8, min(65528, math.Round(p*65536))))
+	}
+	for i := range m.rate {
+		m.rate[i] = uint32(65536 / (float64(i) + 1.6))
+	}
+	for i := range m.weights {
+		for j := range m.weights[i] {
+			m.weights[i][j] = 1 << 16 * 2 / 5
+		}
+	}
+	return m
+}
+
+// decide codes a decision in the given contexts, with the weights of a set.
+func (m *mixer) decide(set int, c0, c1, c2, c3 *chance, y int) int {
+	s0, s1 := int32(m.stretch[*c0>>20]), int32(m.stretch[*c1>>20])
+	s2, s3 := int32(m.stretch[*c2>>20]), int32(m.stretch[*c3>>20])
+	w := &m.weights[set]
+	dot := (int64(w[0])*int64(s0) + int64(w[1])*int64(s1) + int64(w[2])*int64(s2) + int64(w[3])*int64(s3)) >> 16
+	p := uint32(m.squash[max(-2048, min(2047, dot))+2048])
+	y = m.bit(p, y)
+	err := (int32(y<<16) - int32(p)) * mixRate
+	w[0] += (s0*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
+	w[1] += (s1*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
+	w[2] += (s2*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
+	w[3] += (s3*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
+	m.learn(c0, y)
+	m.learn(c1, y)
+	m.learn(c2, y)
+	m.learn(c3, y)
+	return y
+}
+
+func (m *mixer) learn(c *chance, y int) {
+	v := uint32(*c)
+	n := v & 1023
+	p := v >> 10
+	target := uint32(0)
+	if y != 0 {
+		target = 1<<22 - 1
+	}
+	p = uint32(int32(p) + int32((int64(target)-int64(p))*int64(m.rate[n])>>16))
+	if n < chanceLimit {
+		n++
+	}
+	*c = chance(p<<10 | n)
+}
