@@ -64,10 +64,16 @@ type jsonRace struct {
 	Group       string        `json:"group"`
 	Dynamic     uint64        `json:"dynamic"`
 	ArtifactOf  []string      `json:"artifact_of"`
+	Causes      []string      `json:"causes,omitempty"`
+	ArtifactBy  string        `json:"artifact_by,omitempty"`
+	Checked     uint64        `json:"checked,omitempty"`
+	Chain       []jsonLink    `json:"chain,omitempty"`
 	Location    jsonLocation  `json:"location"`
 	Accesses    [2]jsonAccess `json:"accesses"`
 	Seeds       []uint64      `json:"seeds,omitempty"`
 	Trace       string        `json:"trace,omitempty"`
+
+	ArtifactUnknown string `json:"artifact_unknown,omitempty"`
 }
 
 type jsonLocation struct {
@@ -125,7 +131,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 		Version: JSONVersion,
 		Tool:    jsonTool{"hindsight", r.Info.Version},
 		Trace:   jsonTraceOf(&r.Info),
-		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Suppressed: len(r.Suppressed)},
+		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Artifacts: r.Artifacts(), Suppressed: len(r.Suppressed)},
 		Races:   make([]jsonRace, len(r.Races)),
 
 		Exploration: exploration,
@@ -137,8 +143,10 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 			out.Known = append(out.Known, jsonKnown{r.Known[i].Fingerprint, r.Known[i].Dynamic})
 		}
 	}
+	races := r.byFingerprint()
 	for i := range r.Races {
 		out.Races[i] = jsonOf(&r.Races[i])
+		r.Races[i].artifactJSON(&out.Races[i], races)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -110,7 +110,13 @@ type Race struct {
 	// suppressed one.
 	SuppressedBy string
 
-	from *Report // of which run it is; nil for the report that it is in
+	// Artifact says what the race is a consequence of; nil: it is none, as far
+	// as is known. Unexplained says why that is not known, "" if it is.
+	Artifact    *Artifact
+	Unexplained string
+
+	from  *Report // of which run it is; nil for the report that it is in
+	index int     // in the result of the analysis
 }
 
 // Mutex is a lock that some side of a race held.
@@ -143,6 +149,8 @@ type Report struct {
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.
 	Dynamic uint64
+	// Hidden is the number of artifacts that were taken out of Races.
+	Hidden int
 }
 
 // Build names the races of res. sup may be nil.
@@ -156,6 +164,7 @@ func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressi
 		if err := b.race(&all[i], &res.Races[i]); err != nil {
 			return nil, err
 		}
+		all[i].index = i
 	}
 	fingerprint(&b.namer, all)
 	for i := range all {

@@ -15,6 +15,9 @@ import (
 type TextOptions struct {
 	Color bool // emphasis by ANSI escape sequences, for a terminal
 	Width int  // columns; 0: 100. Names are shortened to fit, addresses and numbers never
+	// List shows artifacts by themselves, with what led to them, and not as a
+	// line under their causes.
+	List bool
 }
 
 const (
@@ -44,10 +47,20 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 			g.dynamic = ^uint64(0)
 		}
 	}
-	for i := range t.groups {
-		t.group(&t.groups[i])
+	if !opts.List {
+		t.fold()
 	}
-	t.printf("hindsight: reported %d warnings\n", len(t.groups))
+	shown := 0
+	for i := range t.groups {
+		if t.groups[i].under == "" {
+			t.group(&t.groups[i])
+			shown++
+		}
+	}
+	t.printf("hindsight: reported %d warnings\n", shown)
+	if n := r.Artifacts(); n > 0 {
+		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
+	}
 	if n := len(r.Suppressed); n > 0 {
 		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
 	}
@@ -63,6 +76,7 @@ type groupOf struct {
 	lead    *Race
 	pairs   uint64
 	dynamic uint64
+	under   string   // the group that it is folded under, "" if none
 	seeds   []uint64 // of a merged report: of all races of the group, as they come
 }
 
@@ -105,6 +119,7 @@ func (t *text) group(g *groupOf) {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
 	}
+	t.explanation(r)
 	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
 	for _, name := range t.locks(r) {
 		t.mutex(name)
@@ -112,6 +127,7 @@ func (t *text) group(g *groupOf) {
 	for _, id := range t.threads(r) {
 		t.thread(id)
 	}
+	t.artifacts(g)
 	top := r.Accesses[0].Top
 	t.printf("SUMMARY: hindsight: data race %s\n%s\n", t.fit(lineOf(top)+" in "+function(top), 31), rule)
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
@@ -24,6 +26,7 @@ type racesFlags struct {
 	atomics      string
 	color        string
 	baseline     string
+	artifacts    string
 }
 
 func newRaces(std streams) *cobra.Command {
@@ -35,6 +38,11 @@ func newRaces(std streams) *cobra.Command {
 different threads to a common byte, one at least a write, one at least not
 atomic, that no synchronisation of the run orders. Each pair has its exact
 number of dynamic pairs, both call stacks, the locks held and the variable.
+
+Artifacts are races that are only consequences of another one: a value that a
+racy read got decided which address was accessed, or the branch that led to the
+access. They are named under their causes (--artifacts fold), reported like
+other races with the way that the value went (list), or left out (hide).
 
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
@@ -66,6 +74,8 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
+	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list or hide")
+	complete(cmd, "artifacts", artifactModes...)
 	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
 	complete(cmd, "color", "auto", "always", "never")
@@ -75,6 +85,9 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 // report analyses a trace, writes the report and gives the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std streams, file string) (int, error) {
 	if err := checkFormat(f.format, "text", "json", "sarif"); err != nil {
+		return 0, err
+	}
+	if err := checkArtifacts(f.artifacts); err != nil {
 		return 0, err
 	}
 	opts, err := f.options()
@@ -96,6 +109,10 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if base != nil {
 		base.Apply(rep)
 	}
+	found := len(rep.Races)
+	if f.artifacts == "hide" {
+		rep.HideArtifacts()
+	}
 	if err := f.write(std, rep); err != nil {
 		return 0, err
 	}
@@ -104,7 +121,17 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
 		}
 	}
-	return len(rep.Races), nil
+	return found, nil
+}
+
+// artifactModes are the values of --artifacts.
+var artifactModes = []string{"fold", "list", "hide"}
+
+func checkArtifacts(mode string) error {
+	if mode != "" && !slices.Contains(artifactModes, mode) {
+		return fmt.Errorf("--artifacts %q: want fold, list or hide", mode)
+	}
+	return nil
 }
 
 // options are those of the analysis.
@@ -134,7 +161,7 @@ func (f *racesFlags) write(std streams, rep *report.Report) error {
 			return rep.WriteSARIF(w, opts)
 		}
 		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
-		return rep.WriteText(w, report.TextOptions{Color: color})
+		return rep.WriteText(w, report.TextOptions{Color: color, List: f.artifacts == "list"})
 	})
 }
 
@@ -164,7 +191,16 @@ func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options
 	for _, th := range t.Threads() {
 		info.Instructions += th.Insts
 	}
-	return report.Build(res, img, t, info, sup)
+	rep, err := report.Build(res, img, t, info, sup)
+	if err != nil {
+		return nil, err
+	}
+	found, err := artifact.Analyze(ctx, t, img, res, artifact.Options{})
+	if err != nil {
+		return nil, err
+	}
+	rep.Explain(found, img)
+	return rep, nil
 }
 
 func readSuppressions(files []string) (*report.Suppressions, error) {

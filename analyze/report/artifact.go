@@ -1,0 +1,275 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"hindsight/analyze/artifact"
+	"hindsight/tracefmt/event"
+)
+
+// Artifact says of what a race is a consequence.
+type Artifact struct {
+	// Of are the fingerprints of its causes, that of the first instance first.
+	Of    []string
+	By    artifact.By
+	Chain []Link // of the first instance
+	// Checked is how many dynamic instances were looked at; all of them are
+	// consequences.
+	Checked uint64
+}
+
+// Link is a step on the way from a racy value to an artifact.
+type Link struct {
+	Kind    artifact.StepKind
+	Thread  event.ThreadID
+	Frame   Frame
+	Address uint64 // of memory that it accesses, 0 if none is known
+	Size    uint64 // bytes there
+	Name    string // of the global variable there, "" if it is none
+}
+
+// Explain tells artifacts from other races: found is what package artifact
+// found about the races that the report was built from. It is to be called
+// before a baseline is applied or reports are merged.
+func (r *Report) Explain(found *artifact.Result, img Image) {
+	n := namer{img: img}
+	prints := map[int]string{}
+	all := [][]Race{r.Races, r.Suppressed}
+	for _, races := range all {
+		for i := range races {
+			prints[races[i].index] = races[i].Fingerprint
+		}
+	}
+	for _, races := range all {
+		for i := range races {
+			if x := &races[i]; x.index < len(found.Verdicts) {
+				x.explain(&found.Verdicts[x.index], prints, &n)
+			}
+		}
+	}
+}
+
+func (r *Race) explain(v *artifact.Verdict, prints map[int]string, n *namer) {
+	r.Artifact, r.Unexplained = nil, ""
+	switch v.Status {
+	case artifact.Unknown:
+		r.Unexplained = v.Reason
+	case artifact.Artifact:
+		a := &Artifact{By: v.By, Checked: v.Checked}
+		for _, c := range v.Causes {
+			a.Of = append(a.Of, prints[c])
+		}
+		for _, s := range v.Chain {
+			l := Link{Kind: s.Kind, Thread: s.Thread, Frame: n.frames([]uint64{s.PC})[0], Address: s.Address, Size: s.Size}
+			if s.Address != 0 {
+				l.Name = n.img.ObjectPathSize(s.Address, s.Size)
+			}
+			a.Chain = append(a.Chain, l)
+		}
+		r.Artifact = a
+	}
+}
+
+// byFingerprint finds the reported races.
+func (r *Report) byFingerprint() map[string]*Race {
+	m := make(map[string]*Race, len(r.Races))
+	for i := range r.Races {
+		m[r.Races[i].Fingerprint] = &r.Races[i]
+	}
+	return m
+}
+
+// root is the reported race that first causes lead to from x, x itself when it
+// is no artifact or its cause is not reported.
+func root(races map[string]*Race, x *Race) *Race {
+	for range races {
+		if x.Artifact == nil {
+			break
+		}
+		next := races[x.Artifact.Of[0]]
+		if next == nil {
+			break
+		}
+		x = next
+	}
+	return x
+}
+
+// folded tells whether a race is an artifact of another one in the report.
+func folded(races map[string]*Race, x *Race) bool { return root(races, x) != x }
+
+// Artifacts is the number of artifacts among Races, and of those that were
+// hidden.
+func (r *Report) Artifacts() int {
+	n := r.Hidden
+	for i := range r.Races {
+		if r.Races[i].Artifact != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// HideArtifacts takes the artifacts whose causes are reported out of Races,
+// keeping their number in Hidden. The others keep their names.
+func (r *Report) HideArtifacts() {
+	races := r.byFingerprint()
+	hide := map[string]bool{}
+	for i := range r.Races {
+		hide[r.Races[i].Fingerprint] = folded(races, &r.Races[i])
+	}
+	r.Races = slices.DeleteFunc(slices.Clone(r.Races), func(x Race) bool { return hide[x.Fingerprint] })
+	r.Hidden += len(hide) - len(r.Races)
+	r.number()
+}
+
+// jsonLink is a link of a chain in the JSON form.
+type jsonLink struct {
+	What     string   `json:"what"`
+	Thread   uint32   `json:"thread"`
+	Function string   `json:"function"`
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	PC       address  `json:"pc"`
+	Address  *address `json:"address,omitempty"`
+	Size     uint64   `json:"size,omitempty"`
+	Name     string   `json:"name,omitempty"`
+}
+
+// artifactJSON fills in what the JSON form says about artifacts.
+func (r *Race) artifactJSON(out *jsonRace, races map[string]*Race) {
+	out.ArtifactUnknown = r.Unexplained
+	if r.Artifact == nil {
+		return
+	}
+	for _, f := range r.Artifact.Of {
+		if cause := races[f]; cause != nil {
+			out.ArtifactOf = append(out.ArtifactOf, cause.ID)
+		}
+		out.Causes = append(out.Causes, f)
+	}
+	out.ArtifactBy, out.Checked = r.Artifact.By.String(), r.Artifact.Checked
+	for _, l := range r.Artifact.Chain {
+		j := jsonLink{What: l.Kind.String(), Thread: uint32(l.Thread), Function: l.Frame.Function, File: l.Frame.File,
+			Line: l.Frame.Line, PC: address(l.Frame.PC), Size: l.Size, Name: l.Name}
+		if l.Address != 0 {
+			a := address(l.Address)
+			j.Address = &a
+		}
+		out.Chain = append(out.Chain, j)
+	}
+}
+
+// foldedInto are the groups whose races are artifacts of a race of group g.
+func (t *text) foldedInto(g *groupOf) (list []*groupOf) {
+	for i := range t.groups {
+		if h := &t.groups[i]; h.under == g.lead.ID {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// fold finds for each group the one that it is folded under: that of its
+// cause, if all of its races are artifacts.
+func (t *text) fold() {
+	races := t.rep.byFingerprint()
+	under := map[string]string{}
+	for i := range t.rep.Races {
+		x := &t.rep.Races[i]
+		cause := root(races, x).Group
+		if before, seen := under[x.Group]; seen && before != cause || cause == x.Group {
+			cause = ""
+		}
+		under[x.Group] = cause
+	}
+	for i := range t.groups {
+		t.groups[i].under = under[t.groups[i].lead.ID]
+	}
+	// A group of causes may itself be folded; its artifacts go where it goes.
+	for i := range t.groups {
+		g := &t.groups[i]
+		for range t.groups {
+			next := under[g.under]
+			if g.under == "" || next == "" {
+				break
+			}
+			g.under = next
+		}
+		if g.under == g.lead.ID {
+			g.under = ""
+		}
+	}
+}
+
+// artifacts lists the groups that are folded under g.
+func (t *text) artifacts(g *groupOf) {
+	list := t.foldedInto(g)
+	if len(list) == 0 {
+		return
+	}
+	verb, pairs := "races are artifacts", uint64(0)
+	for _, h := range list {
+		pairs += h.pairs
+	}
+	if pairs == 1 {
+		verb = "race is an artifact"
+	}
+	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("%s %s of this one:", thousands(pairs), verb)))
+	for _, h := range list {
+		by := h.lead.Artifact.By
+		line := fmt.Sprintf("    %s (by %s", between(h.lead), by)
+		if h.dynamic > 1 {
+			line += fmt.Sprintf(", %s times", thousands(h.dynamic))
+		}
+		t.printf("%s)\n", line)
+	}
+	t.printf("\n")
+}
+
+// between names a race in a line.
+func between(r *Race) string {
+	a, b := &r.Accesses[0], &r.Accesses[1]
+	s := fmt.Sprintf("%s at %s and %s at %s", a.Op, lineOf(a.Top), b.Op, lineOf(b.Top))
+	if l := &r.Location; l.Kind == "heap" {
+		s += " of a heap block"
+	} else if l.Name != "" {
+		s += " of " + l.Name
+	}
+	return s
+}
+
+// explanation says what an artifact that is listed by itself comes from.
+func (t *text) explanation(r *Race) {
+	if r.Artifact == nil {
+		return
+	}
+	cause := "a race that is not reported"
+	if c := t.rep.byFingerprint()[r.Artifact.Of[0]]; c != nil {
+		cause = "the race of " + between(c)
+	}
+	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("Artifact, by %s, of %s:", r.Artifact.By, cause)))
+	for i, n := 0, 0; i < len(r.Artifact.Chain); i++ {
+		l := &r.Artifact.Chain[i]
+		if i+1 < len(r.Artifact.Chain) && l.Kind == artifact.Compute && r.Artifact.Chain[i+1].Kind == artifact.Compute &&
+			l.Frame.Line == r.Artifact.Chain[i+1].Frame.Line && l.Frame.Path == r.Artifact.Chain[i+1].Frame.Path {
+			continue // one line of source is one step
+		}
+		head := fmt.Sprintf("    #%d %s", n, stepText[l.Kind])
+		if l.Address != 0 {
+			head += fmt.Sprintf(" of size %d at 0x%x", l.Size, l.Address)
+		}
+		if l.Name != "" {
+			head += " (" + t.fit(l.Name, 70) + ")"
+		}
+		t.printf("%s by %s in %s %s\n", head, threadName(l.Thread), t.fit(function(l.Frame), 80), lineOf(l.Frame))
+		n++
+	}
+	if r.Artifact.Checked < r.Dynamic {
+		t.printf("    (%s of %s instances were looked at)\n", thousands(r.Artifact.Checked), thousands(r.Dynamic))
+	}
+	t.printf("\n")
+}
+
+var stepText = [...]string{"racy write", "racy read", "computation", "load", "store", "branch", "call", "access"}
