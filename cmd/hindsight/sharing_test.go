@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
-	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
 )
 
@@ -67,7 +65,7 @@ func TestSharingOfExamples(t *testing.T) {
 					t.Errorf("%s, seed %d: false sharing of %s %q", c.name, seed+1, v.Location.Kind, v.Location.Name)
 				}
 			}
-			if err := checkHistory(tr); err != nil {
+			if err := verifyArch(tr); err != nil {
 				t.Errorf("%s, seed %d: %v", c.name, seed+1, err)
 			}
 		}
@@ -78,60 +76,6 @@ func TestSharingOfExamples(t *testing.T) {
 	}
 }
 
-// checkHistory holds the history bits of a trace against its counts: a bit for
-// every load, store and conditional branch, and as many ones as were missed.
-func checkHistory(t *cdr.Trace) error {
-	s, err := readArchSummary(t)
-	if err != nil {
-		return err
-	}
-	type sums [archinfo.NumStreams]struct{ bits, ones uint64 }
-	got := make([]sums, len(s.Harts))
-	for x, err := range t.Extras(tracefmt.KindArch) {
-		if err != nil {
-			return err
-		}
-		h, err := archinfo.DecodeHistory(x.Payload)
-		if err != nil {
-			return err
-		}
-		for st := range archinfo.Stream(archinfo.NumStreams) {
-			for bit, err := range h.Bits(st) {
-				if err != nil {
-					return err
-				}
-				got[x.Thread][st].bits++
-				if bit {
-					got[x.Thread][st].ones++
-				}
-			}
-		}
-	}
-	atomics := make([]uint64, len(s.Harts))
-	for e, err := range t.Events() {
-		if err != nil {
-			return err
-		}
-		if e.Kind.Info().Class == event.ClassAtomic && e.Kind != event.Fence {
-			atomics[e.Thread]++
-		}
-	}
-	for i, th := range t.Threads() {
-		k, g := &s.Harts[i], &got[i]
-		if g[archinfo.Branches].bits != k.Branches || g[archinfo.Branches].ones != k.Mispredicted {
-			return errors.New("history of branches differs from their counts")
-		}
-		if g[archinfo.Loads].bits+g[archinfo.Stores].bits != th.Accesses+atomics[i] {
-			return errors.New("history of accesses differs from the accesses of the trace")
-		}
-		// Only accesses that cross lines are counted twice.
-		if g[archinfo.Loads].bits > k.Loads || g[archinfo.Loads].ones > k.LoadMisses || g[archinfo.Stores].ones > k.StoreMisses {
-			return errors.New("more history bits than accesses")
-		}
-	}
-	return nil
-}
-
 // TestSharingOfBank checks the names of what several threads really share.
 func TestSharingOfBank(t *testing.T) {
 	p, ok := examples.Lookup("bank")
@@ -139,7 +83,7 @@ func TestSharingOfBank(t *testing.T) {
 		t.Fatal("no example bank")
 	}
 	tr := modelled(t, p.Name, 1, p.Args...)
-	if err := checkHistory(tr); err != nil {
+	if err := verifyArch(tr); err != nil {
 		t.Error(err)
 	}
 	rep, err := findSharing(tr, p.Name, 0)
