@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 
 	"hindsight/analyze/hb"
@@ -18,23 +19,85 @@ var ErrSource = errors.New("inconsistent trace")
 
 // Analyze finds the races of a run.
 //
-// It reads S_synch three times: for the atomic variables and the threads that
-// nobody creates; together with the segments, for the races; and for the locks
-// and locations of the instances that the result shows.
+// It reads S_synch up to four times: for the atomic variables and the threads
+// that nobody creates; together with the bytes that each segment accesses, for
+// the memory on which there are races; together with the accesses to that
+// memory, for the races; and for the locks and locations of the instances that
+// the result shows.
 func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
 	if opts.SweepEvery <= 0 {
 		opts.SweepEvery = 1 << 18
 	}
 	opts.columnsLimit = cmp.Or(opts.columnsLimit, columnsLimit)
 	opts.staleAfter = cmp.Or(opts.staleAfter, staleAfter)
+	opts.batchItems = cmp.Or(opts.batchItems, batchItems)
+	if opts.Workers <= 0 {
+		opts.Workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	opts.Workers = min(opts.Workers, maxWorkers)
 	e, err := newEngine(ctx, src, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.pass(ctx, src); err != nil {
-		return nil, err
+	if !opts.noSieve {
+		if err := e.sieve(ctx, src); err != nil {
+			return nil, err
+		}
+	}
+	if e.suspects == nil || len(e.suspects.ranges) > 0 {
+		if err := e.exact(ctx, src); err != nil {
+			return nil, err
+		}
 	}
 	return e.result(ctx, src)
+}
+
+// maxWorkers bounds the workers that memory is divided among.
+const maxWorkers = 64
+
+// sieve is the pass that finds the granules on which there are races.
+func (e *engine) sieve(ctx context.Context, src Source) error {
+	sieves := make([]*sieve, e.opts.Workers)
+	takers := make([]taker, len(sieves))
+	for i := range sieves {
+		sieves[i] = newSieve(i, len(sieves), len(e.starts))
+		takers[i] = sieves[i]
+		if e.opts.layers > 0 {
+			sieves[i].limit = e.opts.layers
+		}
+	}
+	e.sieving = true
+	if err := e.pass(ctx, src, takers); err != nil {
+		return err
+	}
+	e.sieving = false
+	e.suspects = gather(sieves)
+	for _, s := range sieves {
+		e.stats.Pages += len(s.pages)
+	}
+	return nil
+}
+
+// exact is the pass that counts the pairs.
+func (e *engine) exact(ctx context.Context, src Source) error {
+	shards := make([]*shard, e.opts.Workers)
+	takers := make([]taker, len(shards))
+	for i := range shards {
+		shards[i] = newShard(e, i)
+		takers[i] = shards[i]
+	}
+	if err := e.pass(ctx, src, takers); err != nil {
+		return err
+	}
+	for _, s := range shards {
+		for key, p := range s.pairs.pairs {
+			e.pairs.add(key, p.dynamic, &p.first, &p.last)
+		}
+		e.stats.Accesses += s.stats.Accesses
+		e.stats.Peak += s.stats.Peak
+		e.stats.Sweeps += s.stats.Sweeps
+	}
+	return nil
 }
 
 func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
@@ -45,14 +108,10 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 	rt, _ := opts.Program.(interface{ Runtime(pc uint64) bool })
 	e := &engine{
 		opts:     opts,
-		order:    hb.New(),
-		memory:   place.NewMap(opts.TLSSize),
 		placeIDs: map[Place]uint32{},
 		eventIDs: map[Place]uint32{},
-		shadow:   shadow{pages: map[uint64]*page{}},
 		pairs:    pairTable{pairs: map[pairKey]*pair{}},
 		starts:   make([]uint64, n),
-		sweepAt:  opts.SweepEvery,
 	}
 	for id := range src.NumSites() {
 		site := src.Site(SiteID(id))
@@ -66,7 +125,7 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 		e.accesses = append(e.accesses, access{place: e.placeID(Place{site.PC, op}), op: op,
 			user: e.user(site.PC), mute: rt != nil && rt.Runtime(site.PC), size: site.Size, site: SiteID(id)})
 	}
-	e.order.Threads(n)
+	e.sites = len(e.accesses)
 	return e, e.scan(ctx, src)
 }
 
@@ -75,30 +134,31 @@ func (e *engine) scan(ctx context.Context, src Source) error {
 	if e.opts.Atomics == Relaxed {
 		e.atomic = &atomicSet{granules: map[uint64]uint8{}}
 	}
-	created := make([]bool, len(e.starts))
+	e.created = make([]bool, len(e.starts))
 	err := walk(ctx, src, func(ev *Event) error {
 		if int64(ev.Thread) >= int64(len(e.starts)) {
 			return fmt.Errorf("%w: event %d is of thread %d of %d", ErrSource, ev.Seq, ev.Thread, len(e.starts))
 		}
 		switch ev.Kind {
 		case event.Create:
-			if ev.Obj < uint64(len(created)) {
-				created[ev.Obj] = true
+			if ev.Obj < uint64(len(e.created)) {
+				e.created[ev.Obj] = true
 			}
 		case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 			if e.atomic != nil {
 				for i := range uint64(min(ev.Size, maxAtomic)) {
 					e.atomic.add(ev.Obj + i)
 				}
+			} else {
+				e.eventAccess(Place{ev.PC, atomicOp(ev.Kind)})
 			}
+		case event.Free:
+			e.eventAccess(Place{ev.PC, Free})
+		case event.StrandBegin:
+			e.strands = true
 		}
 		return nil
 	})
-	for t, c := range created {
-		if !c {
-			e.order.Root(event.ThreadID(t))
-		}
-	}
 	return err
 }
 
@@ -143,16 +203,43 @@ func (c *cursor) peek() (Segment, error) {
 	return c.seg, nil
 }
 
-// pass is the second walk along S_synch, with the segments.
-func (e *engine) pass(ctx context.Context, src Source) error {
+// reset begins a pass.
+func (e *engine) reset(ctx context.Context, takers []taker) {
+	e.order, e.memory = hb.New(), place.NewMap(e.opts.TLSSize)
+	e.order.Threads(len(e.starts))
+	for t, created := range e.created {
+		if !created {
+			e.order.Root(event.ThreadID(t))
+		}
+	}
+	clear(e.starts)
+	e.private, e.horizon, e.batch, e.now = intervals{}, nil, nil, 0
+	e.stats = Stats{Pages: e.stats.Pages}
+	e.crew, e.canceled = newCrew(takers), ctx.Err
+}
+
+// pass is a walk along S_synch with the segments, of which the takers take the
+// accesses.
+func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
+	e.reset(ctx, takers)
+	err := e.walk(ctx, src)
+	if err == nil {
+		err = e.flush()
+	}
+	if stopped := e.crew.stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+func (e *engine) walk(ctx context.Context, src Source) error {
 	cursors := make([]cursor, len(e.starts))
 	for t := range cursors {
 		cursors[t].next, cursors[t].stop = iter.Pull2(src.Segments(event.ThreadID(t)))
 		defer cursors[t].stop()
 	}
 	err := walk(ctx, src, func(ev *Event) error {
-		t := ev.Thread
-		if err := e.takeSegments(ctx, &cursors[t], t, ev.Index, 2*ev.Seq); err != nil {
+		if err := e.takeSegments(ctx, &cursors[ev.Thread], ev.Thread, ev.Index, 2*ev.Seq); err != nil {
 			return err
 		}
 		return e.apply(ev)
@@ -179,38 +266,19 @@ func (e *engine) takeSegments(ctx context.Context, c *cursor, t event.ThreadID, 
 		c.seg = nil
 		e.stats.Segments++
 		e.begin(t, order, e.starts[t])
-		runs := 0
-		for r, err := range seg.Runs() {
-			if err != nil {
-				return err
-			}
-			if int64(r.Site) >= int64(len(e.accesses)) {
-				return fmt.Errorf("%w: site %d of %d", ErrSource, r.Site, len(e.accesses))
-			}
-			for r.Count > 0 {
-				piece := r
-				if r.Stride != 0 {
-					piece.Count = min(r.Count, maxPiece)
-				}
-				e.takeRun(piece)
-				r.Base += piece.Count * uint64(r.Stride)
-				r.First += piece.Count
-				r.Count -= piece.Count
-				if e.records > e.sweepAt {
-					e.sweep()
-				}
-				if runs++; runs&0xff == 0 || piece.Count == maxPiece {
-					if err := ctx.Err(); err != nil {
-						return err
-					}
-				}
-			}
+		if e.sieving {
+			err = e.feedExtents(seg)
+		} else {
+			err = e.feedRuns(seg)
+		}
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 }
-
-// maxPiece bounds the accesses of a run that are taken at a time.
-const maxPiece = 1 << 14
 
 // apply takes an event: the access that it is, if it is one, and what it does
 // to happens-before and to memory.
@@ -220,26 +288,15 @@ func (e *engine) apply(ev *Event) error {
 	if err := e.order.Acquire(t, &ev.Event); err != nil {
 		return fmt.Errorf("event %d: %w", ev.Seq, err)
 	}
+	if err := e.feed(ev); err != nil {
+		return err
+	}
 	at := ev.Seq + 1
 	switch ev.Kind {
-	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
-		if e.atomic == nil {
-			e.begin(t, 2*ev.Seq+1, at)
-			e.takeEvent(Place{ev.PC, atomicOp(ev.Kind)}, ev.Obj, uint64(min(ev.Size, maxAtomic)), ev.Index)
-		}
-	case event.Free:
-		e.begin(t, 2*ev.Seq+1, at)
-		e.takeEvent(Place{ev.PC, Free}, ev.Obj, e.freed(ev), ev.Index)
-	case event.Alloc, event.Map, event.StackMap:
-		e.shadow.cut(ev.Obj, ev.Arg, at)
 	case event.Create:
 		if ev.Obj < uint64(len(e.starts)) {
 			e.starts[ev.Obj] = at
 		}
-	case event.StrandBegin, event.StrandEnd:
-		// The frames below are of others, which run here before and after.
-		low := ev.Arg - min(ev.Arg, taskFrames)
-		e.shadow.cut(low, ev.Arg-low, at)
 	case event.Private:
 		e.private.add(ev.Obj, ev.Arg)
 	}
@@ -248,8 +305,37 @@ func (e *engine) apply(ev *Event) error {
 		return fmt.Errorf("event %d: %w", ev.Seq, err)
 	}
 	e.starts[t], e.now = at, at
-	if e.records > e.sweepAt {
-		e.sweep()
+	return nil
+}
+
+// feed hands out what an event does to memory.
+func (e *engine) feed(ev *Event) error {
+	t, at := ev.Thread, ev.Seq+1
+	switch ev.Kind {
+	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
+		if e.atomic == nil {
+			e.begin(t, 2*ev.Seq+1, at)
+			return e.feedEvent(Place{ev.PC, atomicOp(ev.Kind)}, ev.Obj, uint64(min(ev.Size, maxAtomic)), ev.Index)
+		}
+	case event.Free:
+		e.begin(t, 2*ev.Seq+1, at)
+		return e.feedEvent(Place{ev.PC, Free}, ev.Obj, e.freed(ev), ev.Index)
+	case event.Alloc, event.Map:
+		return e.feedCut(ev.Obj, ev.Arg, at)
+	case event.StackMap:
+		if err := e.feedCut(ev.Obj, ev.Arg, at); err != nil {
+			return err
+		}
+	case event.StrandBegin, event.StrandEnd:
+		// The frames below are of others, which run here before and after.
+		low := ev.Arg - min(ev.Arg, taskFrames)
+		return e.feedCut(low, ev.Arg-low, at)
+	}
+	switch ev.Kind {
+	case event.StackMap, event.Create, event.ThreadStart, event.ThreadEnd, event.Private:
+		if e.strands {
+			return e.settle() // the workers look at what this changes
+		}
 	}
 	return nil
 }

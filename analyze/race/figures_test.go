@@ -113,7 +113,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			do(th, event.MutexUnlock, 0x100+uint64(th), 0)
 		}
 	}
-	res := analyze(t, f, Options{SweepEvery: 100})
+	res := analyze(t, f, Options{SweepEvery: 100, batchItems: 16, staleAfter: 64, Workers: 1})
 	if want := uint64(threads * (threads - 1) / 2 * rounds * rounds * 4); res.Dynamic() != want {
 		t.Errorf("%d dynamic pairs, want %d", res.Dynamic(), want)
 	}

@@ -304,10 +304,12 @@ func compareInstance(t *testing.T, what string, got *Instance, want [7]uint64) {
 // keeping the shadow small all the time.
 var variants = []Options{
 	{},
-	{Atomics: Strict},
-	{SweepEvery: 1, columnsLimit: 1, staleAfter: 1},
-	{SweepEvery: 1, columnsLimit: 2, staleAfter: 7, Atomics: Strict},
-	{columnsLimit: 1, staleAfter: 5},
+	{Atomics: Strict, Workers: 3},
+	{SweepEvery: 1, columnsLimit: 1, staleAfter: 1, batchItems: 1, Workers: 1, layers: 1},
+	{SweepEvery: 1, columnsLimit: 2, staleAfter: 7, Atomics: Strict, batchItems: 2, noSieve: true, Workers: 2},
+	{columnsLimit: 1, staleAfter: 5, batchItems: 3, Workers: 8, layers: 3},
+	{layers: 1, Workers: 1},
+	{noSieve: true, Workers: 1},
 }
 
 func TestAgreesWithPlainDetector(t *testing.T) {

@@ -30,8 +30,16 @@ type Options struct {
 	// that can no longer matter are looked for. 0: 262144.
 	SweepEvery int
 
+	// Workers is how many goroutines look at parts of memory. The result does
+	// not depend on it. 0: one for each processor, at most 8.
+	Workers int
+
 	columnsLimit int    // 0: columnsLimit
 	staleAfter   uint64 // 0: staleAfter
+	batchItems   int    // 0: batchItems
+	layers       int    // of a page of the sieve; 0: by the number of threads
+	noSieve      bool   // look at all memory exactly
+	plainRuns    bool   // look at all runs, not at footprints
 }
 
 // Op is what a side of a race did.
@@ -148,8 +156,8 @@ type Stats struct {
 	Events   uint64 // entries of S_synch
 	Segments uint64 // with accesses
 	Runs     uint64
-	Accesses uint64 // that counted
-	Ignored  uint64 // accesses of libraries to their own data, and to atomic variables
+	Accesses uint64 // that were looked at one by one: those to memory with races
+	Pages    int    // of 4096 bytes that were accessed
 	Peak     int    // records of accesses held at once, at most
 	Sweeps   int
 }

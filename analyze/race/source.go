@@ -23,6 +23,15 @@ type Segment interface {
 	Runs() iter.Seq2[Run, error]
 }
 
+// compressed is a segment whose accesses can be had by their bytes.
+type compressed interface {
+	// Footprint gives the bytes that the segment accesses.
+	Footprint() iter.Seq2[cdr.Extent, error]
+	// RunsWithin gives runs like Runs, but may leave out accesses in no range
+	// [lo, hi) that keep accepts.
+	RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
+}
+
 // Source is a recorded run, as much as the analysis needs of it. Its
 // iterators may be walked more than once; a segment is not used any more when
 // the next one of its thread is asked for.

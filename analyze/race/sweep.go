@@ -30,7 +30,7 @@ type horizon struct {
 // look makes the horizon of the present moment.
 func (e *engine) look() {
 	n := e.order.Strands()
-	h := horizon{at: e.now, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
+	h := &horizon{at: e.now, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
 		h.own[t] = e.order.Epoch(event.ThreadID(t))
 		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
@@ -89,13 +89,10 @@ func (h *horizon) gone(c *column) bool {
 }
 
 // thin drops and merges what a granule need not remember.
-func (e *engine) thin(gr *granule) {
-	if e.now >= e.horizon.at+e.opts.staleAfter+e.horizon.cost/4 {
-		e.look()
-	}
+func (s *shard) thin(gr *granule) {
 	before := weigh(gr)
-	e.horizon.thin(gr)
-	e.records += weigh(gr) - before
+	s.horizon.thin(gr)
+	s.records += weigh(gr) - before
 	gr.limit = int32(min(2*len(gr.columns), math.MaxInt32))
 }
 
@@ -183,13 +180,21 @@ func (h *horizon) shorten(c *column) {
 	c.series = s
 }
 
+// trim thins the shadow when it has grown, if more is known of who has seen
+// what than the last time.
+func (s *shard) trim() {
+	if s.records > s.sweepAt && s.horizon != s.swept {
+		s.sweep()
+	}
+}
+
 // sweep thins the whole shadow.
-func (e *engine) sweep() {
-	e.look()
-	e.stats.Sweeps++
-	e.records = 0
-	for number, p := range e.shadow.pages {
-		e.horizon.thin(&p.whole)
+func (s *shard) sweep() {
+	s.swept = s.horizon
+	s.stats.Sweeps++
+	s.records = 0
+	for number, p := range s.shadow.pages {
+		s.horizon.thin(&p.whole)
 		left := weigh(&p.whole)
 		if p.granules != nil {
 			inside := 0
@@ -198,7 +203,7 @@ func (e *engine) sweep() {
 				if len(gr.columns) == 0 {
 					continue
 				}
-				e.horizon.thin(gr)
+				s.horizon.thin(gr)
 				if inside += weigh(gr); len(gr.columns) == 0 {
 					*gr = granule{}
 				}
@@ -207,10 +212,10 @@ func (e *engine) sweep() {
 				p.granules = nil
 			}
 		}
-		if e.records += left; left == 0 {
-			delete(e.shadow.pages, number)
+		if s.records += left; left == 0 {
+			delete(s.shadow.pages, number)
 		}
 	}
-	e.shadow.last = nil
-	e.sweepAt = 2*e.records + e.opts.SweepEvery
+	s.shadow.last = nil
+	s.sweepAt = 2*s.records + s.e.opts.SweepEvery
 }

@@ -1,0 +1,446 @@
+package race
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// ErrLimit is wrapped by errors about runs that would take more memory or time
+// to analyse than there is.
+var ErrLimit = errors.New("too large to analyse")
+
+// The sieve finds the bytes on which there is a race at all, so that the exact
+// counts need to be made of accesses to them only. It remembers of each byte
+// no more than what FastTrack does (Flanagan and Freund, PLDI 2009): the last
+// write and the reads since that are not ordered with each other, which is
+// enough to find a race on every byte that has one. It looks at all bytes of a
+// page that a unit accesses at once: a page has a few layers, each a set of
+// bytes that one strand accessed in one epoch. Pages in which accesses are
+// scattered have cells of eight bytes instead.
+//
+// Allocations are taken into account. Whose memory it is, and which variables
+// are atomic, is not: the sieve may let through too much.
+type sieve struct {
+	number, of int // the sieve looks at every of-th page, by hash
+	pages      map[uint64]*sievePage
+	lastPage   uint64
+	last       *sievePage
+	unit       *unit
+	me         stamp
+	horizon    *horizon
+	dots       dots
+	limit      int // layers of a page
+	maxPages   int
+}
+
+const (
+	sieveBits  = 12
+	sieveSize  = 1 << sieveBits
+	sieveWords = sieveSize / 64
+)
+
+// maxSieve bounds the pages of all sieves together, and maxSpan the bytes
+// between the first and the last access of a run.
+const (
+	maxSieve = 1 << 21
+	maxSpan  = 1 << 38
+)
+
+// dots is a set of bytes of a page: in words lo to hi, those of the others do
+// not count.
+type dots struct {
+	w      [sieveWords]uint64
+	lo, hi int
+}
+
+// stamp is a strand and an epoch of it.
+type stamp uint64
+
+// strandBits are enough for all threads and all tasks in no order.
+const strandBits = 17
+
+func newStamp(strand, epoch uint64) stamp {
+	return stamp(epoch<<strandBits | strand&(1<<strandBits-1))
+}
+
+func (s stamp) strand() int   { return int(s & (1<<strandBits - 1)) }
+func (s stamp) epoch() uint64 { return uint64(s >> strandBits) }
+
+// layer is the bytes of a page that a strand accessed in an epoch.
+type layer struct {
+	id     stamp
+	cut    uint64 // 1-based place in S_synch of the first allocation since, or 0
+	write  bool
+	shared bool // bits must be copied before they are changed
+	lo, hi uint8
+	bits   *[sieveWords]uint64
+}
+
+type sievePage struct {
+	suspect *[sieveWords]uint64
+	layers  []layer
+	cells   *[sieveSize / 8]cell
+}
+
+func newSieve(number, of int, threads int) *sieve {
+	return &sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of}
+}
+
+// owner says which of n workers looks at a page.
+func owner(page uint64, n int) int {
+	if n == 1 {
+		return 0
+	}
+	return int(page * 0x9e3779b97f4a7c15 >> 48 % uint64(n))
+}
+
+func (s *sieve) page(number uint64) (*sievePage, error) {
+	if s.last != nil && s.lastPage == number {
+		return s.last, nil
+	}
+	p := s.pages[number]
+	if p == nil {
+		if len(s.pages) >= s.maxPages {
+			return nil, fmt.Errorf("%w: more than %d pages of memory accessed", ErrLimit, len(s.pages))
+		}
+		p = new(sievePage)
+		s.pages[number] = p
+	}
+	s.lastPage, s.last = number, p
+	return p, nil
+}
+
+// take looks at the items of a batch.
+func (s *sieve) take(b *batch) error {
+	s.horizon = b.horizon
+	for i := range b.items {
+		it := &b.items[i]
+		if it.kind == itemCut {
+			s.cut(it.base, it.size, it.first)
+			continue
+		}
+		s.unit = &b.units[it.unit]
+		s.me = newStamp(uint64(s.unit.strand), s.unit.epoch)
+		if err := s.extent(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extent looks at count blocks of bytes.
+func (s *sieve) extent(it *item) error {
+	base, stride, count, size := it.base, it.stride, it.count, it.size
+	if int64(stride) < 0 {
+		stride = -stride
+		base -= stride * (count - 1)
+	}
+	high, span := bits.Mul64(stride, count-1)
+	if high != 0 || span > maxSpan || size > maxSpan {
+		return fmt.Errorf("%w: a run of %d accesses at %#x, %d bytes apart", ErrLimit, count, base, int64(it.stride))
+	}
+	if count == 1 || stride <= size {
+		size, stride, count = span+size, 0, 1
+	}
+	end := base + span + size // of the last block
+	if count == 1 {
+		end = base + size
+	}
+	if end < base { // around the end of the address space
+		return nil
+	}
+	first, last := base>>sieveBits, (end-1)>>sieveBits
+	step := stride >> sieveBits // pages in between may have nothing
+	for page := first; page <= last; page++ {
+		if s.of > 1 && owner(page, s.of) != s.number {
+			continue
+		}
+		if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {
+			if step > 1 {
+				// on to the page with the next block
+				k := (page<<sieveBits - base + stride - 1) / stride
+				page = max(page, (base+k*stride)>>sieveBits-1)
+			}
+			continue
+		}
+		p, err := s.page(page)
+		if err != nil {
+			return err
+		}
+		s.touch(p, it.write)
+	}
+	return nil
+}
+
+// paint makes d the bytes of the blocks that are in the page at lo. It reports
+// false when there are none.
+func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
+	from, to := max(base, lo)-lo, min(end, lo+sieveSize)-lo // of the page
+	d.lo, d.hi = int(from>>6), int((to-1)>>6)
+	if count == 1 || stride <= 64 && stride&(stride-1) == 0 && base&(stride-1)+size <= stride {
+		pattern := ^uint64(0)
+		if count > 1 {
+			pattern = 0
+			for at := base & (stride - 1); at < 64; at += stride {
+				pattern |= (1<<size - 1) << at
+			}
+		}
+		for w := d.lo; w <= d.hi; w++ {
+			d.w[w] = pattern
+		}
+		d.w[d.lo] &= ^uint64(0) << (from & 63)
+		d.w[d.hi] &= ^uint64(0) >> (63 - (to-1)&63)
+		return true
+	}
+	clear(d.w[d.lo : d.hi+1])
+	k := uint64(0)
+	if lo > base {
+		if off := lo - base; off >= size {
+			k = (off-size)/stride + 1
+		}
+	}
+	some := false
+	for ; k < count; k++ {
+		at := base + k*stride
+		if at >= lo+sieveSize {
+			break
+		}
+		from, to := max(at, lo)-lo, min(at+size, lo+sieveSize)-lo
+		some = true
+		for from < to {
+			n := min(to-from, 64-from&63)
+			d.w[from>>6] |= ^uint64(0) >> (64 - n) << (from & 63)
+			from += n
+		}
+	}
+	return some
+}
+
+// touch takes an access of the present unit to the dots of page p.
+func (s *sieve) touch(p *sievePage, write bool) {
+	d := &s.dots
+	if p.suspect != nil {
+		d.without(p.suspect)
+	}
+	if p.cells != nil {
+		s.touchCells(p, write)
+		return
+	}
+	for i := range p.layers { // what the unit did already
+		if l := &p.layers[i]; l.id == s.me && l.cut == 0 && (l.write || !write) {
+			d.without(l.bits)
+		}
+	}
+	if !d.any() {
+		return
+	}
+	hit, kept := false, p.layers[:0]
+	for i := range p.layers {
+		l := p.layers[i]
+		if int(l.lo) <= d.hi && int(l.hi) >= d.lo {
+			switch {
+			case s.ordered(l.id):
+				if (write || !l.write) && l.remove(d) {
+					continue
+				}
+			case (write || l.write) && (l.cut == 0 || l.cut > s.unit.start):
+				hit = p.mark(&l, d) || hit
+			}
+		}
+		kept = append(kept, l)
+	}
+	clear(p.layers[len(kept):])
+	p.layers = kept
+	if hit {
+		d.without(p.suspect)
+		p.clean()
+	}
+	s.remember(p, write)
+}
+
+// ordered says whether an access happens before the present unit.
+func (s *sieve) ordered(id stamp) bool {
+	t := id.strand()
+	return t == int(s.unit.strand) || t < len(s.unit.clock) && id.epoch() <= s.unit.clock[t]
+}
+
+func (d *dots) without(b *[sieveWords]uint64) {
+	for w := d.lo; w <= d.hi; w++ {
+		d.w[w] &^= b[w]
+	}
+}
+
+func (d *dots) any() bool {
+	var all uint64
+	for w := d.lo; w <= d.hi; w++ {
+		all |= d.w[w]
+	}
+	return all != 0
+}
+
+// remove takes the dots out of the layer; it reports whether nothing is left.
+func (l *layer) remove(d *dots) bool {
+	l.own()
+	var left uint64
+	for w := int(l.lo); w <= int(l.hi); w++ {
+		if w >= d.lo && w <= d.hi {
+			l.bits[w] &^= d.w[w]
+		}
+		left |= l.bits[w]
+	}
+	return left == 0
+}
+
+func (l *layer) own() {
+	if l.shared {
+		b := *l.bits
+		l.bits, l.shared = &b, false
+	}
+}
+
+// mark makes what the layer and the dots have in common suspect.
+func (p *sievePage) mark(l *layer, d *dots) (hit bool) {
+	for w := max(d.lo, int(l.lo)); w <= min(d.hi, int(l.hi)); w++ {
+		if b := l.bits[w] & d.w[w]; b != 0 {
+			if p.suspect == nil {
+				p.suspect = new([sieveWords]uint64)
+			}
+			p.suspect[w] |= b
+			hit = true
+		}
+	}
+	return hit
+}
+
+// clean forgets what is known of suspect bytes.
+func (p *sievePage) clean() {
+	d := dots{w: *p.suspect, hi: sieveWords - 1}
+	kept := p.layers[:0]
+	for i := range p.layers {
+		if l := p.layers[i]; !l.remove(&d) {
+			kept = append(kept, l)
+		}
+	}
+	clear(p.layers[len(kept):])
+	p.layers = kept
+}
+
+// remember adds the dots to the layers of the page.
+func (s *sieve) remember(p *sievePage, write bool) {
+	d := &s.dots
+	if !d.any() {
+		return
+	}
+	for i := range p.layers {
+		if l := &p.layers[i]; l.id == s.me && l.cut == 0 && l.write == write {
+			l.own()
+			for w := d.lo; w <= d.hi; w++ {
+				l.bits[w] |= d.w[w]
+			}
+			l.lo, l.hi = min(l.lo, uint8(d.lo)), max(l.hi, uint8(d.hi))
+			return
+		}
+	}
+	if len(p.layers) >= s.limit {
+		s.thin(p)
+		if len(p.layers) >= s.limit {
+			s.split(p)
+			s.touchCells(p, write)
+			return
+		}
+	}
+	p.layers = append(p.layers, d.layer(s.me, write))
+}
+
+// layer makes a layer of the dots.
+func (d *dots) layer(id stamp, write bool) layer {
+	l := layer{id: id, write: write, lo: uint8(d.lo), hi: uint8(d.hi), bits: new([sieveWords]uint64)}
+	copy(l.bits[d.lo:d.hi+1], d.w[d.lo:d.hi+1])
+	return l
+}
+
+// thin drops the layers that nothing to come can race with.
+func (s *sieve) thin(p *sievePage) {
+	kept := p.layers[:0]
+	for _, l := range p.layers {
+		if !s.horizon.past(l.id, l.cut) {
+			kept = append(kept, l)
+		}
+	}
+	clear(p.layers[len(kept):])
+	p.layers = kept
+}
+
+// past says whether no access still to come can race with one of id.
+func (h *horizon) past(id stamp, cut uint64) bool {
+	if h == nil {
+		return false
+	}
+	if t := id.strand(); t < len(h.least) && id.epoch() <= h.least[t] {
+		return true
+	}
+	return cut != 0 && cut <= h.at && (len(h.start) == 0 || cut <= h.start[0])
+}
+
+// cut begins new lives of the granules that [addr, addr+size) touches, at
+// place at of S_synch.
+func (s *sieve) cut(addr, size, at uint64) {
+	lo, hi := addr&^7, addr+size
+	if size == 0 || hi < addr || hi > math.MaxUint64-8 {
+		return
+	}
+	hi = (hi + 7) &^ 7
+	first, last := lo>>sieveBits, (hi-1)>>sieveBits
+	one := func(number uint64, p *sievePage) {
+		s.dots.paint(number<<sieveBits, lo, hi, 0, 1, hi-lo)
+		if p.cells != nil {
+			s.cutCells(p, at)
+		} else {
+			s.cutLayers(p, at)
+		}
+	}
+	if last-first > uint64(len(s.pages)) {
+		for number, p := range s.pages {
+			if number >= first && number <= last {
+				one(number, p)
+			}
+		}
+		return
+	}
+	for number := first; number <= last; number++ {
+		if p := s.pages[number]; p != nil {
+			one(number, p)
+		}
+	}
+}
+
+func (s *sieve) cutLayers(p *sievePage, at uint64) {
+	d := &s.dots
+	for i := range len(p.layers) {
+		l := &p.layers[i]
+		if l.cut != 0 || int(l.hi) < d.lo || int(l.lo) > d.hi {
+			continue
+		}
+		inside := dots{lo: max(d.lo, int(l.lo)), hi: min(d.hi, int(l.hi))}
+		for w := inside.lo; w <= inside.hi; w++ {
+			inside.w[w] = d.w[w] & l.bits[w]
+		}
+		if !inside.any() {
+			continue
+		}
+		cut := inside.layer(l.id, l.write)
+		cut.cut = at
+		if l.remove(&inside) {
+			*l = cut
+		} else {
+			p.layers = append(p.layers, cut)
+		}
+	}
+	if len(p.layers) > s.limit {
+		if s.thin(p); len(p.layers) > s.limit {
+			s.split(p)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package race
+
+// cell is what a sieve remembers of eight bytes of a page in which accesses
+// are scattered.
+type cell struct {
+	w, r         stamp // a write and a read
+	wmask, rmask uint8 // and their bytes, 0: none
+	more         *[]trace8
+}
+
+// trace8 is one more access to the bytes of a cell.
+type trace8 struct {
+	id    stamp
+	cut   uint64
+	mask  uint8
+	write bool
+}
+
+// split gives a page cells in place of layers.
+func (s *sieve) split(p *sievePage) {
+	p.cells = new([sieveSize / 8]cell)
+	for i := range p.layers {
+		l := &p.layers[i]
+		for w := int(l.lo); w <= int(l.hi); w++ {
+			for g, b := w*8, l.bits[w]; b != 0; g, b = g+1, b>>8 {
+				if m := uint8(b); m != 0 {
+					p.cells[g].put(trace8{id: l.id, cut: l.cut, mask: m, write: l.write})
+				}
+			}
+		}
+	}
+	p.layers = nil
+}
+
+// touchCells takes an access of the present unit to the dots of page p.
+func (s *sieve) touchCells(p *sievePage, write bool) {
+	d := &s.dots
+	for w := d.lo; w <= d.hi; w++ {
+		for g, b := w*8, d.w[w]; b != 0; g, b = g+1, b>>8 {
+			m := uint8(b)
+			if m == 0 {
+				continue
+			}
+			if hit := s.touchCell(&p.cells[g], m, write); hit != 0 {
+				if p.suspect == nil {
+					p.suspect = new([sieveWords]uint64)
+				}
+				p.suspect[w] |= uint64(hit) << (g & 7 * 8)
+			}
+		}
+	}
+}
+
+// touchCell takes an access to bytes m of a cell and gives those on which it
+// races.
+func (s *sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
+	if c.w == s.me {
+		m &^= c.wmask
+	}
+	if !write && c.r == s.me {
+		m &^= c.rmask
+	}
+	if m == 0 {
+		return 0
+	}
+	if c.wmask&m != 0 {
+		if s.ordered(c.w) {
+			if write {
+				c.wmask &^= m
+			}
+		} else {
+			hit |= c.wmask & m
+		}
+	}
+	if c.rmask&m != 0 {
+		if s.ordered(c.r) {
+			c.rmask &^= m
+		} else if write {
+			hit |= c.rmask & m
+		}
+	}
+	if c.more != nil {
+		hit |= s.touchMore(c, m, write)
+	}
+	if hit != 0 {
+		m &^= hit
+		c.wmask &^= hit
+		c.rmask &^= hit
+		c.remove(hit)
+	}
+	if m != 0 {
+		c.put(trace8{id: s.me, mask: m, write: write})
+		if c.more != nil && len(*c.more) > s.limit {
+			s.thinCell(c)
+		}
+	}
+	return hit
+}
+
+func (s *sieve) touchMore(c *cell, m uint8, write bool) (hit uint8) {
+	kept := (*c.more)[:0]
+	for _, t := range *c.more {
+		if t.mask&m != 0 {
+			switch {
+			case s.ordered(t.id):
+				if write || !t.write {
+					t.mask &^= m
+				}
+			case (write || t.write) && (t.cut == 0 || t.cut > s.unit.start):
+				hit |= t.mask & m
+			}
+		}
+		if t.mask != 0 {
+			kept = append(kept, t)
+		}
+	}
+	c.keep(kept)
+	return hit
+}
+
+func (c *cell) keep(kept []trace8) {
+	if len(kept) == 0 {
+		c.more = nil
+		return
+	}
+	*c.more = kept
+}
+
+// remove forgets what is known of bytes m beyond the first write and read.
+func (c *cell) remove(m uint8) {
+	if c.more == nil {
+		return
+	}
+	kept := (*c.more)[:0]
+	for _, t := range *c.more {
+		if t.mask &^= m; t.mask != 0 {
+			kept = append(kept, t)
+		}
+	}
+	c.keep(kept)
+}
+
+// put adds an access to the cell.
+func (c *cell) put(t trace8) {
+	if t.cut == 0 {
+		id, mask := &c.r, &c.rmask
+		if t.write {
+			id, mask = &c.w, &c.wmask
+		}
+		if *mask == 0 || *id == t.id {
+			*id, *mask = t.id, *mask|t.mask
+			return
+		}
+	}
+	if c.more == nil {
+		c.more = new([]trace8)
+	}
+	for i := range *c.more {
+		if o := &(*c.more)[i]; o.id == t.id && o.cut == t.cut && o.write == t.write {
+			o.mask |= t.mask
+			return
+		}
+	}
+	*c.more = append(*c.more, t)
+}
+
+// thinCell drops what nothing to come can race with.
+func (s *sieve) thinCell(c *cell) {
+	kept := (*c.more)[:0]
+	for _, t := range *c.more {
+		if !s.horizon.past(t.id, t.cut) {
+			kept = append(kept, t)
+		}
+	}
+	c.keep(kept)
+}
+
+// cutCells begins new lives of the cells that the dots are in.
+func (s *sieve) cutCells(p *sievePage, at uint64) {
+	for w := s.dots.lo; w <= s.dots.hi; w++ {
+		for g, b := w*8, s.dots.w[w]; b != 0; g, b = g+1, b>>8 {
+			if uint8(b) != 0 {
+				p.cells[g].cut(at)
+			}
+		}
+	}
+}
+
+func (c *cell) cut(at uint64) {
+	if c.more != nil {
+		for i := range *c.more {
+			if t := &(*c.more)[i]; t.cut == 0 {
+				t.cut = at
+			}
+		}
+	}
+	w, r := trace8{c.w, at, c.wmask, true}, trace8{c.r, at, c.rmask, false}
+	c.wmask, c.rmask = 0, 0
+	if w.mask != 0 {
+		c.put(w)
+	}
+	if r.mask != 0 {
+		c.put(r)
+	}
+}

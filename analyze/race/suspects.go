@@ -1,0 +1,61 @@
+package race
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// suspects are the granules on which there is a race: what the sieves let
+// through.
+type suspects struct {
+	ranges []interval                       // in order, apart
+	pages  []map[uint64]*[sieveWords]uint64 // of each worker
+}
+
+// gather collects what the sieves found.
+func gather(sieves []*sieve) *suspects {
+	all := &suspects{}
+	for _, s := range sieves {
+		pages := map[uint64]*[sieveWords]uint64{}
+		for number, p := range s.pages {
+			if p.suspect == nil {
+				continue
+			}
+			pages[number] = p.suspect
+			for w, b := range p.suspect {
+				for g := uint64(w) * 8; b != 0; g, b = g+1, b>>8 {
+					if n := uint64(bits.TrailingZeros64(b)) / 8; n > 0 {
+						g += n
+						b >>= 8 * n
+					}
+					low := number<<sieveBits + g*8
+					if n := len(all.ranges); n > 0 && all.ranges[n-1].high == low {
+						all.ranges[n-1].high = low + 8
+					} else {
+						all.ranges = append(all.ranges, interval{low, low + 8})
+					}
+				}
+			}
+		}
+		all.pages = append(all.pages, pages)
+	}
+	slices.SortFunc(all.ranges, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
+	kept := all.ranges[:0]
+	for _, r := range all.ranges {
+		if n := len(kept); n > 0 && kept[n-1].high == r.low {
+			kept[n-1].high = r.high
+			continue
+		}
+		kept = append(kept, r)
+	}
+	all.ranges = kept
+	return all
+}
+
+// meet says whether a suspect granule has a byte in [lo, hi).
+func (s *suspects) meet(lo, hi uint64) bool {
+	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].high > lo })
+	return i < len(s.ranges) && s.ranges[i].low < hi
+}
