@@ -11,7 +11,7 @@ const (
 	mixSlotBits  = 14 // first level: a line an instruction, by a hash of its PC
 	mixPCBits    = 16
 	mixValueBits = 17
-	mixCtxBits   = 18
+	mixCtxBits   = 16
 	mixByteBits  = 20
 )
 
@@ -26,11 +26,10 @@ func (p *pair[T]) update(v T) {
 
 // slot is what is known of an instruction.
 type slot struct {
-	last     [2]uint64 // values, latest first
-	strides  [3]uint64 // latest first
-	values   uint64    // hash of the last three values
-	history  uint32    // predictors that were right, latest in the low four bits
-	previous uint32    // the global-difference key used last
+	last    [2]uint64 // values, latest first
+	strides [3]uint64 // latest first
+	values  uint64    // hash of the last three values
+	history uint32    // predictors that were right, latest in the low four bits
 }
 
 // Predictors of a record's fields in the mixed profile. Where several give the
@@ -51,6 +50,8 @@ const (
 	mixFCM1b
 	mixBefore // the value before the last
 	mixEDs
+
+	mixNone = 15 // in histories: no predictor was right
 )
 
 // mixedModel predicts with more contexts than the paper's profile, and codes
@@ -58,8 +59,11 @@ const (
 type mixedModel struct {
 	*mixer
 
+	pcView pcView
+	edView edView
+
 	pcs       [6]uint32 // latest first
-	missedPC  uint32    // recent misses of the first candidate, as bits
+	joint     uint32    // recent records: both fields as expected, as bits
 	ids       uint32    // predictors of extended data in recent records, four bits each
 	lastED    uint64
 	pcTables  [3][1 << mixPCBits]pair[uint32]
@@ -95,32 +99,81 @@ func hash(v uint64, n uint) uint32 {
 // join mixes two values into one.
 func join(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
 
-// record codes a record, and gives it.
+// pcView is where a PC's predictions come from.
+type pcView struct {
+	h1, h6     uint64 // hashes of the last PC and of the last six
+	lines      [3]*pair[uint32]
+	candidates [mixPCs]uint32
+	agree      uint64 // candidates equal to the first, as bits
+}
+
+// edView is where the predictions of extended data come from, given a PC.
+type edView struct {
+	here       uint64
+	slot       *slot
+	pairs      [4]*pair[uint64] // DFCM3, DFCM1, FCM3, FCM1
+	global     *uint64
+	after      *uint64
+	candidates [mixEDs]uint64
+	first      uint32 // the candidate to be tried first: the one that was right last time
+	agree      uint64 // candidates equal to it, as bits
+}
+
+// record codes a record, and gives it. One decision says whether both fields
+// are what is expected first; only when not are there others.
 func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
-	pc = m.pc(pc)
-	ed = m.ed(pc, ed)
-	copy(m.pcs[1:], m.pcs[:])
-	m.pcs[0] = pc
-	m.lastED = ed
+	p, e := &m.pcView, &m.edView
+	m.viewPC()
+	expected := p.candidates[0]
+	m.viewED(expected)
+	y := 0
+	if pc == expected && ed == e.candidates[e.first] {
+		y = 1
+	}
+	key := p.agree<<12 | e.agree
+	y = m.decide(0,
+		&m.contexts[0][hash(join(p.h1, join(uint64(e.slot.history&0xff), e.agree)), mixCtxBits)],
+		&m.contexts[1][hash(p.h6+1, mixCtxBits)],
+		&m.contexts[2][hash(join(uint64(m.joint&0xff), key), mixCtxBits)],
+		&m.contexts[3][hash(join(uint64(m.ids&0xffff), p.h1), mixCtxBits)], y)
+	m.joint = m.joint<<1 | uint32(y)
+	id := e.first
+	if y != 0 {
+		pc, ed = expected, e.candidates[id]
+	} else {
+		pc = m.pc(pc)
+		known := pc == expected // then the first candidate is wrong
+		if !known {
+			m.viewED(pc)
+		}
+		id, ed = m.ed(ed, known)
+	}
+	m.update(pc, ed, id)
 	return pc, ed
 }
 
-func (m *mixedModel) pc(pc uint32) uint32 {
-	h1 := uint64(m.pcs[0])
-	h3 := join(join(h1, uint64(m.pcs[1])), uint64(m.pcs[2]))
-	h6 := join(join(join(h3, uint64(m.pcs[3])), uint64(m.pcs[4])), uint64(m.pcs[5]))
-	t6, t3, t1 := &m.pcTables[0][hash(h6, mixPCBits)], &m.pcTables[1][hash(h3, mixPCBits)], &m.pcTables[2][hash(h1, mixPCBits)]
-	candidates := [mixPCs]uint32{t6.a, t3.a, t1.a, t6.b, t3.b, t1.b}
-	var agree uint64
-	for i, c := range candidates[1:] {
-		if c == candidates[0] {
-			agree |= 1 << i
+func (m *mixedModel) viewPC() {
+	v := &m.pcView
+	v.h1 = uint64(m.pcs[0])
+	h3 := join(join(v.h1, uint64(m.pcs[1])), uint64(m.pcs[2]))
+	v.h6 = join(join(join(h3, uint64(m.pcs[3])), uint64(m.pcs[4])), uint64(m.pcs[5]))
+	t6, t3, t1 := &m.pcTables[0][hash(v.h6, mixPCBits)], &m.pcTables[1][hash(h3, mixPCBits)], &m.pcTables[2][hash(v.h1, mixPCBits)]
+	v.lines = [3]*pair[uint32]{t6, t3, t1}
+	v.candidates = [mixPCs]uint32{t6.a, t3.a, t1.a, t6.b, t3.b, t1.b}
+	v.agree = 0
+	for i, c := range v.candidates[1:] {
+		if c == t6.a {
+			v.agree |= 1 << i
 		}
 	}
-	found := -1
+}
+
+// pc codes a PC that may be any.
+func (m *mixedModel) pc(pc uint32) uint32 {
+	v := &m.pcView
 next:
-	for k, c := range candidates {
-		for _, d := range candidates[:k] {
+	for k, c := range v.candidates {
+		for _, d := range v.candidates[:k] {
 			if c == d {
 				continue next
 			}
@@ -129,101 +182,104 @@ next:
 		if c == pc {
 			y = 1
 		}
-		key := uint64(k)<<5 | agree
-		y = m.decide(k,
-			&m.contexts[0][hash(join(h1, key), mixCtxBits)],
-			&m.contexts[1][hash(join(h6, key), mixCtxBits)],
-			&m.contexts[2][hash(join(uint64(m.missedPC&0xff), key), mixCtxBits)],
-			&m.contexts[3][hash(join(uint64(m.ids&0xffff), join(h1, key)), mixCtxBits)], y)
+		key := uint64(k)<<5 | v.agree
+		y = m.decide(1+k,
+			&m.contexts[0][hash(join(v.h1, key), mixCtxBits)],
+			&m.contexts[1][hash(join(v.h6, key), mixCtxBits)],
+			&m.contexts[2][hash(join(uint64(m.joint&0xff), key)+1, mixCtxBits)],
+			&m.contexts[3][hash(join(uint64(m.ids&0xffff), join(v.h1, key)), mixCtxBits)], y)
 		if y != 0 {
-			found, pc = k, c
-			break
+			return c
 		}
 	}
-	if found < 0 {
-		pc = uint32(m.literal(uint64(pc), uint64(m.pcs[0]), 3, 1))
-	}
-	m.missedPC <<= 1
-	if found != 0 {
-		m.missedPC |= 1
-	}
-	t6.update(pc)
-	t3.update(pc)
-	t1.update(pc)
-	return pc
+	return uint32(m.literal(uint64(pc), uint64(m.pcs[0]), 3, 1))
 }
 
-func (m *mixedModel) ed(pc uint32, ed uint64) uint64 {
-	here := uint64(pc)
-	s := &m.slots[hash(here, mixSlotBits)]
+func (m *mixedModel) viewED(pc uint32) {
+	v := &m.edView
+	v.here = uint64(pc)
+	s := &m.slots[hash(v.here, mixSlotBits)]
 	d3 := &m.dfcm3[hash(join(join(s.strides[0], s.strides[1]), s.strides[2]), mixValueBits)]
-	d1 := &m.dfcm1[hash(join(s.strides[0], here), mixValueBits)]
-	f3 := &m.fcm3[hash(join(s.values, here), mixValueBits)]
-	f1 := &m.fcm1[hash(join(s.last[0], here), mixValueBits)]
-	global := &m.global[hash(join(here, uint64(m.pcs[0])), mixPCBits)]
-	after := &m.after[hash(join(m.lastED, here), mixValueBits)]
-	v := s.last[0]
-	candidates := [mixEDs]uint64{
-		v + d3.a, v + d1.a, f3.a, f1.a, v, m.lastED + *global, *after,
-		v + d3.b, v + d1.b, f3.b, f1.b, s.last[1],
+	d1 := &m.dfcm1[hash(join(s.strides[0], v.here), mixValueBits)]
+	f3 := &m.fcm3[hash(join(s.values, v.here), mixValueBits)]
+	f1 := &m.fcm1[hash(join(s.last[0], v.here), mixValueBits)]
+	v.slot, v.pairs = s, [4]*pair[uint64]{d3, d1, f3, f1}
+	v.global = &m.global[hash(join(v.here, uint64(m.pcs[0])), mixPCBits)]
+	v.after = &m.after[hash(join(m.lastED, v.here), mixValueBits)]
+	last := s.last[0]
+	v.candidates = [mixEDs]uint64{
+		last + d3.a, last + d1.a, f3.a, f1.a, last, m.lastED + *v.global, *v.after,
+		last + d3.b, last + d1.b, f3.b, f1.b, s.last[1],
 	}
-	// The predictor that was right last time goes first.
-	first := s.history & 15
-	if first >= mixEDs {
-		first = 0
+	v.first = s.history & 15
+	if v.first >= mixEDs {
+		v.first = 0
 	}
-	var agree uint64
-	for i, c := range candidates {
-		if c == candidates[first] {
-			agree |= 1 << i
+	v.agree = v.equal(v.first)
+}
+
+// equal gives, as bits, the candidates that are equal to one of them.
+func (v *edView) equal(id uint32) (mask uint64) {
+	value := v.candidates[id]
+	for i, c := range v.candidates {
+		if c == value {
+			mask |= 1 << i
 		}
 	}
-	found := uint32(15)
-	tried := agree
+	return mask
+}
+
+// ed codes extended data, and gives the predictor that was right; known says
+// that it is not the first candidate.
+func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
+	v := &m.edView
+	history := uint64(v.slot.history)
+	id, tried := v.first, v.agree
 	for k := uint32(0); ; k++ {
-		id := first
-		if k > 0 {
-			id = nextCandidate(tried)
-			if id >= mixEDs {
+		if k > 0 || known {
+			if id = nextCandidate(tried); id >= mixEDs {
 				break
 			}
-			for i, c := range candidates {
-				if c == candidates[id] {
-					tried |= 1 << i
-				}
-			}
+			tried |= v.equal(id)
 		}
 		y := 0
-		if candidates[id] == ed {
+		if v.candidates[id] == ed {
 			y = 1
 		}
 		key := uint64(id) | uint64(min(k, 3))<<4 | 1<<6
 		y = m.decide(8+int(id)+16*int(min(k, 2)),
-			&m.contexts[0][hash(join(uint64(s.history&0xffff), key), mixCtxBits)],
-			&m.contexts[1][hash(join(here, join(uint64(s.history&0xff), key)), mixCtxBits)],
-			&m.contexts[2][hash(join(tried, join(here, key)), mixCtxBits)],
-			&m.contexts[3][hash(join(uint64(m.ids&0xffffff), join(here, key)), mixCtxBits)], y)
+			&m.contexts[0][hash(join(history&0xffff, key), mixCtxBits)],
+			&m.contexts[1][hash(join(v.here, join(history&0xff, key)), mixCtxBits)],
+			&m.contexts[2][hash(join(tried, join(v.here, key)), mixCtxBits)],
+			&m.contexts[3][hash(join(uint64(m.ids&0xffffff), join(v.here, key)), mixCtxBits)], y)
 		if y != 0 {
-			found, ed = id, candidates[id]
-			break
+			return id, v.candidates[id]
 		}
 	}
-	if found == 15 {
-		ed = m.literal(ed, v, 7, here<<1)
+	return mixNone, m.literal(ed, v.slot.last[0], 7, v.here<<1)
+}
+
+// update enters the record everywhere.
+func (m *mixedModel) update(pc uint32, ed uint64, id uint32) {
+	for _, line := range m.pcView.lines {
+		line.update(pc)
 	}
-	stride := ed - v
-	d3.update(stride)
-	d1.update(stride)
-	f3.update(ed)
-	f1.update(ed)
-	*global = ed - m.lastED
-	*after = ed
+	m.pcs = [6]uint32{pc, m.pcs[0], m.pcs[1], m.pcs[2], m.pcs[3], m.pcs[4]}
+	v := &m.edView
+	s := v.slot
+	stride := ed - s.last[0]
+	v.pairs[0].update(stride)
+	v.pairs[1].update(stride)
+	v.pairs[2].update(ed)
+	v.pairs[3].update(ed)
+	*v.global = ed - m.lastED
+	*v.after = ed
 	s.strides = [3]uint64{stride, s.strides[0], s.strides[1]}
 	s.last = [2]uint64{ed, s.last[0]}
 	s.values = s.values<<21 ^ ed*0x9e3779b97f4a7c15>>20
-	s.history = s.history<<4 | found
-	m.ids = m.ids<<4 | found
-	return ed
+	s.history = s.history<<4 | id
+	m.ids = m.ids<<4 | id
+	m.lastED = ed
 }
 
 // nextCandidate gives the first predictor that has not been tried.
