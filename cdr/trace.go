@@ -308,7 +308,7 @@ func (e *epoch) thread(id event.ThreadID) *counts {
 // Sizes are in bytes.
 type Sizes struct {
 	File, Control, Data, Sync, Tables, Image int64  // in the file; blocks with their headers
-	RawControl                               uint64 // 4 a block execution
+	RawControl                               uint64 // 4 a block execution; 0 in DOR mode
 	RawData                                  uint64 // 4 a recorded access
 }
 
@@ -332,7 +332,9 @@ func (t *Trace) Sizes() Sizes {
 		}
 	}
 	for _, th := range t.threads {
-		s.RawControl += 4 * th.Blocks
+		if t.meta.Mode != ModeDOR {
+			s.RawControl += 4 * th.Blocks
+		}
 		s.RawData += 4 * th.Recorded
 	}
 	return s

@@ -135,6 +135,17 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 	return info
 }
 
+// recorded says what the trace holds of the run.
+func (i *infoJSON) recorded() string {
+	switch i.Record {
+	case string(cdr.ModeCOR):
+		return fmt.Sprintf("cor: control flow over the alphabet of %ss, no addresses", i.Alphabet)
+	case string(cdr.ModeDOR):
+		return fmt.Sprintf("dor: accesses in one string a thread, no control flow, accesses kept: %s", i.Keep)
+	}
+	return fmt.Sprintf("%s over the alphabet of %ss, accesses kept: %s", i.Record, i.Alphabet, i.Keep)
+}
+
 func (i *infoJSON) text(w io.Writer) error {
 	state := "complete"
 	if !i.Complete {
@@ -150,7 +161,7 @@ func (i *infoJSON) text(w io.Writer) error {
 	} else {
 		fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
 	}
-	fmt.Fprintf(w, "  recorded  %s over the alphabet of %ss, accesses kept: %s\n", i.Record, i.Alphabet, i.Keep)
+	fmt.Fprintf(w, "  recorded  %s\n", i.recorded())
 	if i.Status != nil {
 		fmt.Fprintf(w, "  ended     with status %d", *i.Status)
 		if i.Message != "" {
@@ -170,8 +181,15 @@ func (i *infoJSON) text(w io.Writer) error {
 	}
 	s := i.Sizes
 	compressed, raw := s.Control+s.Data+s.Sync, s.RawControl+s.RawData
-	fmt.Fprintf(w, "\n  control %s (raw %s), data %s (raw %s), sync %s\n",
-		bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Data), bytesText(int64(s.RawData)), bytesText(s.Sync))
+	switch i.Record {
+	case string(cdr.ModeDOR):
+		fmt.Fprintf(w, "\n  accesses and events %s (raw %s), sync %s\n", bytesText(s.Control), bytesText(int64(s.RawData)), bytesText(s.Sync))
+	case string(cdr.ModeCOR):
+		fmt.Fprintf(w, "\n  control %s (raw %s), sync %s\n", bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Sync))
+	default:
+		fmt.Fprintf(w, "\n  control %s (raw %s), data %s (raw %s), sync %s\n",
+			bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Data), bytesText(int64(s.RawData)), bytesText(s.Sync))
+	}
 	if raw > 0 {
 		fmt.Fprintf(w, "  together %s, %.2f %% of the raw trace; tables %s, program %s, file %s\n",
 			bytesText(compressed), 100*float64(compressed)/float64(raw), bytesText(s.Tables), bytesText(s.Image), bytesText(s.File))

@@ -170,6 +170,9 @@ func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
 // findRaces analyses an open trace and names what it finds by the program that
 // the trace carries.
 func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
+	if err := hasAccesses(t.Info()); err != nil {
+		return nil, err
+	}
 	data, err := t.Image()
 	if err != nil {
 		return nil, err
