@@ -128,3 +128,59 @@ func TestHostileArchBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestSharingOfPartOfATrace records in many epochs and cuts the file: what is
+// left has the summary of some epoch, or none yet, and sound history.
+func TestSharingOfPartOfATrace(t *testing.T) {
+	elf, err := examples.ELF("bank")
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: archQuantum,
+		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}}
+	opts := cdr.Options{Meta: r.meta(), Image: img.Data, Budget: 1 << 14}
+	model, err := newArchRecorder(r.Arch, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	rec, err := cdr.NewRecorder(&file, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.simulate(t.Context(), streams{out: io.Discard, err: io.Discard}, model.beside(rec)); err != nil {
+		t.Fatal(err)
+	}
+	reports := 0
+	for n := range 21 {
+		part := file.Bytes()[:file.Len()*(20-n)/20]
+		tr, err := cdr.OpenReaderAt(bytes.NewReader(part), int64(len(part)))
+		if err != nil {
+			if n == 0 {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if n == 0 && tr.Info().Epochs < 10 {
+			t.Fatalf("%d epochs", tr.Info().Epochs)
+		}
+		if err := verifyArch(tr); err != nil {
+			t.Errorf("%d/20: %v", 20-n, err)
+		}
+		if rep, err := findSharing(tr, "bank", 0); err == nil {
+			reports++
+			if n == 0 && rep.Variables[0].Location.Name != "balance" {
+				t.Errorf("hottest variable %+v", rep.Variables[0].Location)
+			}
+		} else if n == 0 {
+			t.Error(err)
+		}
+	}
+	if reports < 5 {
+		t.Errorf("%d parts of 21 have a report", reports)
+	}
+}
