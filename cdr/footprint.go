@@ -381,7 +381,7 @@ func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *addrIndex, w
 	w := seg.walk
 	for i := range seg.parts {
 		part := &seg.parts[i]
-		s, err := w.t.stretch(part.epoch, w.thread)
+		s, err := w.stretchOf(part.epoch)
 		if err != nil {
 			return err
 		}

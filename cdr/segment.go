@@ -169,7 +169,7 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 	return func(yield func(Run, error) bool) {
 		w := seg.walk
 		for _, part := range seg.parts {
-			s, err := w.t.stretch(part.epoch, w.thread)
+			s, err := w.stretchOf(part.epoch)
 			if err != nil {
 				yield(Run{}, err)
 				return
@@ -203,6 +203,16 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 			}
 		}
 	}
+}
+
+// stretchOf gives the thread's stretch in an epoch. The one being walked is at
+// hand, so that walks of several threads in turn do not load theirs again and
+// again when the cache cannot hold them all.
+func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
+	if w.s != nil && w.s.epoch == epoch {
+		return w.s, nil
+	}
+	return w.t.stretch(epoch, w.thread)
 }
 
 // cursor gives the walk's cursor in the addresses of a site; nil when none
