@@ -315,7 +315,7 @@ type jsonOutcome struct {
 	Seeds   []uint64 `json:"seeds"`
 	Trace   string   `json:"trace,omitempty"`
 
-	ended string
+	ended, at string
 }
 
 // describe sums up the runs and how they ended.
@@ -335,7 +335,7 @@ func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExplorati
 		at := slices.IndexFunc(x.Outcomes, func(o jsonOutcome) bool { return o.ended == r.ended() && o.Output == r.Output })
 		if at < 0 {
 			at = len(x.Outcomes)
-			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.ended()}
+			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.ended(), at: r.At}
 			if e.kept[r.Seed] {
 				o.Trace = e.tracePath(r.Seed)
 			}
@@ -387,8 +387,11 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 
 // how says in words how a run ended.
 func (o *jsonOutcome) how() string {
-	if o.Ending == "exit" {
+	switch {
+	case o.Ending == "exit":
 		return o.ended
+	case o.at != "":
+		return o.Message + ", in " + o.at
 	}
 	return o.Message
 }
