@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -305,4 +306,34 @@ func TestBrokenTrace(t *testing.T) {
 	if _, err := Build(s, fakeTrace{bad}, fakeImage{}, Info{}, Options{}); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// FuzzBuild names whatever a summary says.
+func FuzzBuild(f *testing.F) {
+	f.Add(fakeSummary().Encode())
+	odd := &archinfo.Summary{Config: archinfo.Config{Line: 16, Granule: 16}, Harts: make([]archinfo.HartCounts, 1)}
+	odd.Lines = []archinfo.Line{touched(0x8000, 0, []archinfo.Word{word(1, 1, 1, 1, 1), word(1, 1, 1, 1, 1)}, archinfo.Touch{Read: 1 << 63, Written: 5})}
+	f.Add(odd.Encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := archinfo.DecodeSummary(b)
+		if err != nil {
+			return
+		}
+		r, err := Build(s, fakeTrace{}, fakeImage{}, Info{}, Options{Top: -1, TLSSize: tlsSize})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := r.WriteText(&out); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > width {
+				t.Errorf("too long: %s", line)
+			}
+		}
+		if err := r.WriteJSON(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -240,7 +240,7 @@ func DecodeSummary(payload []byte) (*Summary, error) {
 	}
 	s := new(Summary)
 	d.fields(s.head())
-	if c := &s.Config; c.Line < 8 || c.Line > maxLine || c.Line&(c.Line-1) != 0 || c.Granule == 0 || c.Line > 64*c.Granule {
+	if c := &s.Config; c.Line < 8 || c.Line > maxLine || c.Line&(c.Line-1) != 0 || c.Granule == 0 || c.Granule > c.Line || c.Line > 64*c.Granule {
 		d.fail("bytes of a line")
 	}
 	s.Harts = make([]HartCounts, d.count(len(new(HartCounts).Fields())))
