@@ -1,0 +1,177 @@
+package std
+
+import (
+	"hindsight/analyze/hb"
+	"hindsight/tracefmt/event"
+)
+
+// speller finds, event by event, how happens-before is said in STD. It does
+// the same on both walks along S_synch: the first learns which events others
+// must hear of, the second writes.
+//
+// Mutexes that are used as STD demands are locks, Create and Join are fork and
+// join. Every other edge is a message: a lock of its own, which the one event
+// takes and gives back and then the other. It orders these two and nothing
+// else. Which messages are needed is read off the vector clocks: what a strand
+// has learnt at an event, and the STD text would not have told it, it gets from
+// the events that ended the epochs in question.
+type speller struct {
+	order   *hb.Order
+	known   []hb.Clock // by strand: what the text has told it
+	mutexes map[uint64]*mutex
+	names   uint64 // of mutexes so far
+	forked  map[event.ThreadID]bool
+	ended   map[event.ThreadID]bool
+	// outbox are the messages to send when a strand's epoch ends; sent by the
+	// first walk for the second. count numbers messages in both.
+	outbox map[epochOf][]uint64
+	count  uint64
+}
+
+type epochOf struct {
+	strand event.ThreadID
+	epoch  uint64
+}
+
+// mutex is a mutex since its initialisation.
+type mutex struct {
+	name  uint64
+	plain bool // has only been used as STD demands
+	held  bool
+	owner event.ThreadID // strand
+}
+
+func newSpeller(threads int, roots []event.ThreadID, outbox map[epochOf][]uint64) *speller {
+	s := &speller{order: hb.New(), mutexes: map[uint64]*mutex{}, forked: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, outbox: outbox}
+	s.order.Threads(threads)
+	for _, t := range roots {
+		s.order.Root(t)
+	}
+	return s
+}
+
+// spelled is what an event is in STD.
+type spelled struct {
+	strand event.ThreadID // that hears, and does what the event does
+	// hear are messages, told those of which the event is the sender (found by
+	// the second walk only); other is a lock or thread.
+	hear   []uint64
+	op     Op
+	hasOp  bool
+	other  uint64
+	sender event.ThreadID // strand
+	tell   []uint64
+}
+
+// acquire takes the first half of the next event: that which orders it after
+// others.
+func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error {
+	*out = spelled{hear: out.hear[:0]}
+	if err := s.order.Acquire(t, e); err != nil {
+		return err
+	}
+	strand := s.order.Strand(t)
+	out.strand = strand
+	clock := s.order.Clock(t)
+	for len(s.known) <= int(strand) {
+		s.known = append(s.known, nil)
+	}
+	switch e.Kind {
+	case event.MutexLock:
+		m := s.mutex(e.Obj)
+		if m.plain = m.plain && !m.held; m.plain {
+			m.held, m.owner = true, strand
+			out.op, out.hasOp, out.other = Acquire, true, m.name
+			s.learn(strand, clock)
+		}
+	case event.Join:
+		// What a thread did ends with its ThreadEnd, so that join says neither
+		// more nor less.
+		if child := event.ThreadID(e.Obj); s.ended[child] {
+			out.op, out.hasOp, out.other = Join, true, e.Obj
+			s.learn(strand, s.known[child])
+			s.learnOne(strand, child, clock.At(child))
+		}
+	}
+	for i, v := range clock {
+		k := event.ThreadID(i)
+		if k != strand && v > s.known[strand].At(k) {
+			out.hear = append(out.hear, s.count)
+			if s.outbox != nil {
+				at := epochOf{k, v}
+				s.outbox[at] = append(s.outbox[at], s.count)
+			}
+			s.count++
+		}
+	}
+	s.learn(strand, clock)
+	return nil
+}
+
+func (s *speller) learn(strand event.ThreadID, clock hb.Clock) {
+	for i, v := range clock {
+		s.learnOne(strand, event.ThreadID(i), v)
+	}
+}
+
+func (s *speller) learnOne(strand, of event.ThreadID, epoch uint64) {
+	for len(s.known) <= int(strand) {
+		s.known = append(s.known, nil)
+	}
+	c := &s.known[strand]
+	for len(*c) <= int(of) {
+		*c = append(*c, 0)
+	}
+	(*c)[of] = max((*c)[of], epoch)
+}
+
+// release takes the second half: that which orders others after the event.
+// Give is what the second walk found to be told, by epochs.
+func (s *speller) release(t event.ThreadID, e *event.Event, give map[epochOf][]uint64, out *spelled) error {
+	strand := s.order.Strand(t)
+	out.sender = strand
+	out.tell = nil
+	before := s.order.Epoch(strand)
+	switch e.Kind {
+	case event.MutexUnlock:
+		m := s.mutex(e.Obj)
+		if m.held && m.owner == strand {
+			m.held = false
+			out.op, out.hasOp, out.other = Release, true, m.name
+		} else {
+			m.plain = false
+		}
+	case event.Create:
+		child := event.ThreadID(e.Obj)
+		if !s.forked[child] && e.Obj < hb.MaxThreads {
+			s.forked[child] = true
+			out.op, out.hasOp, out.other = Fork, true, e.Obj
+			s.learn(child, s.order.Clock(t))
+		}
+	case event.ThreadEnd:
+		s.ended[t] = strand == t
+	case event.Init, event.Destroy:
+		delete(s.mutexes, e.Obj)
+	}
+	if err := s.order.Release(t, e); err != nil {
+		return err
+	}
+	if s.order.Epoch(strand) != before || e.Kind == event.Publish {
+		at := epochOf{strand, before}
+		if tell := give[at]; tell != nil {
+			out.tell = tell
+			delete(give, at)
+		}
+	}
+	return nil
+}
+
+func (s *speller) mutex(obj uint64) *mutex {
+	m := s.mutexes[obj]
+	if m == nil {
+		m = &mutex{name: s.names, plain: true}
+		s.names++
+		s.mutexes[obj] = m
+	}
+	return m
+}

@@ -1,0 +1,296 @@
+package std
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"hindsight/tracefmt/event"
+)
+
+// What a text may hold, so that it cannot ask for all memory.
+const (
+	maxLine    = 1 << 12 // bytes
+	maxThreads = 1 << 15
+	maxNames   = 1 << 24 // variables and locks
+	maxCode    = 1 << 19 // locations, once for reads and once for writes
+)
+
+// Where the objects of an imported run lie. Variables and locks take 8 bytes
+// each, in the order in which the text first names them.
+const (
+	firstVariable = 0x1_0000_0000
+	firstLock     = 0x8_0000_0000
+)
+
+// batchLength is how many blocks a batch holds at most.
+const batchLength = 1 << 12
+
+// ErrTooLarge is wrapped by errors about texts with too many names.
+var ErrTooLarge = errors.New("more than an import takes")
+
+// Import reads an STD text and hands the run that it tells of to an observer,
+// which it finishes. Each access is a block of its own with its location as its
+// address; the names of variables and locks are kept in the table that is
+// returned.
+//
+// Threads are numbered in the order in which the text names them. A thread ends
+// where it is first joined; an event of a thread that has been joined is an
+// error, as is a lock that is taken while another thread holds it or given back
+// by a thread that does not. Taking a lock again counts and does nothing else.
+func Import(ctx context.Context, r io.Reader, to event.Observer) (*Names, error) {
+	m := &importer{to: to, names: &Names{}, threads: map[string]event.ThreadID{}, variables: map[string]uint64{}, locks: map[string]uint64{}, owners: map[uint64]hold{}, blocks: map[codeKey]event.BlockID{}}
+	scan := bufio.NewScanner(r)
+	scan.Buffer(make([]byte, 0, maxLine), maxLine)
+	number := 0
+	for scan.Scan() {
+		if number++; number&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		text := bytes.TrimSpace(scan.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		l, err := ParseLine(text)
+		if err == nil {
+			err = m.take(&l)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", number+1, err)
+	}
+	if err := m.flush(); err != nil {
+		return nil, err
+	}
+	var insts uint64
+	for _, t := range m.state {
+		insts += t.insts
+	}
+	return m.names, to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
+}
+
+// Names are the names in a text, by what an import made of them.
+type Names struct {
+	Threads   []string // by thread
+	Variables []string // in order of address
+	Locks     []string
+}
+
+// Variable is the name of the variable at an address, and how far from its
+// start the address is.
+func (n *Names) Variable(addr uint64) (name string, start uint64, ok bool) {
+	for _, list := range []struct {
+		first uint64
+		names []string
+	}{{firstVariable, n.Variables}, {firstLock, n.Locks}} {
+		if i := (addr - list.first) / 8; addr >= list.first && i < uint64(len(list.names)) {
+			return list.names[i], list.first + 8*i, true
+		}
+	}
+	return "", 0, false
+}
+
+type importer struct {
+	to        event.Observer
+	names     *Names
+	threads   map[string]event.ThreadID
+	state     []threadState
+	variables map[string]uint64 // addresses
+	locks     map[string]uint64
+	owners    map[uint64]hold // by lock
+	blocks    map[codeKey]event.BlockID
+	batch     event.Batch
+}
+
+// hold says who holds a lock, and how often it was taken again since.
+type hold struct {
+	owner event.ThreadID
+	again int
+}
+
+type codeKey struct {
+	location uint64
+	write    bool
+}
+
+type threadState struct {
+	begun, ended bool
+	forked       bool
+	parent       event.ThreadID
+	insts        uint64
+}
+
+func (m *importer) take(l *Line) error {
+	t, err := m.thread(l.Thread)
+	if err != nil {
+		return err
+	}
+	if m.state[t].ended {
+		return fmt.Errorf("%w: thread %s acts after it was joined", ErrSyntax, l.Thread)
+	}
+	if err := m.turn(t); err != nil {
+		return err
+	}
+	switch l.Op {
+	case Read, Write:
+		return m.access(l)
+	case Acquire, Release:
+		return m.lock(t, l)
+	}
+	other, err := m.thread(l.Operand)
+	if err != nil {
+		return err
+	}
+	if other == t {
+		return fmt.Errorf("%w: thread %s forks or joins itself", ErrSyntax, l.Thread)
+	}
+	if l.Op == Fork {
+		if s := &m.state[other]; s.begun || s.forked {
+			return fmt.Errorf("%w: thread %s is forked after it has begun", ErrSyntax, l.Operand)
+		}
+		m.state[other].forked, m.state[other].parent = true, t
+		return m.event(event.Event{Kind: event.Create, PC: l.Location, Obj: uint64(other)})
+	}
+	if !m.state[other].ended {
+		if err := m.turn(other); err != nil {
+			return err
+		}
+		if err := m.event(event.Event{Kind: event.ThreadEnd}); err != nil {
+			return err
+		}
+		m.state[other].ended = true
+		if err := m.turn(t); err != nil {
+			return err
+		}
+	}
+	return m.event(event.Event{Kind: event.Join, PC: l.Location, Obj: uint64(other)})
+}
+
+// thread numbers a thread.
+func (m *importer) thread(name []byte) (event.ThreadID, error) {
+	if t, ok := m.threads[string(name)]; ok {
+		return t, nil
+	}
+	if len(m.state) == maxThreads {
+		return 0, fmt.Errorf("%w: %d threads", ErrTooLarge, maxThreads)
+	}
+	t := event.ThreadID(len(m.state))
+	m.threads[string(name)] = t
+	m.names.Threads = append(m.names.Threads, string(name))
+	m.state = append(m.state, threadState{})
+	return t, nil
+}
+
+// turn makes the batch one of thread t, which begins if it has not.
+func (m *importer) turn(t event.ThreadID) error {
+	if m.batch.Thread != t || len(m.batch.Blocks) >= batchLength {
+		if err := m.flush(); err != nil {
+			return err
+		}
+		m.batch.Thread = t
+	}
+	if s := &m.state[t]; !s.begun {
+		s.begun = true
+		return m.event(event.Event{Kind: event.ThreadStart, Obj: uint64(s.parent)})
+	}
+	return nil
+}
+
+func (m *importer) flush() error {
+	b := &m.batch
+	if len(b.Blocks) == 0 && len(b.Events) == 0 {
+		return nil
+	}
+	m.state[b.Thread].insts += b.Insts
+	err := m.to.Batch(b)
+	b.Reset()
+	return err
+}
+
+func (m *importer) event(e event.Event) error {
+	e.At = uint32(len(m.batch.Blocks))
+	m.batch.Events = append(m.batch.Events, e)
+	m.batch.Insts++
+	if len(m.batch.Events) < batchLength {
+		return nil
+	}
+	return m.flush()
+}
+
+func (m *importer) access(l *Line) error {
+	key := codeKey{l.Location, l.Op == Write}
+	id, ok := m.blocks[key]
+	if !ok {
+		if len(m.blocks) == maxCode {
+			return fmt.Errorf("%w: %d locations", ErrTooLarge, maxCode)
+		}
+		id = event.BlockID(len(m.blocks))
+		site := event.Site{PC: l.Location, Size: 8}
+		if key.write {
+			site.Access = event.Write
+		}
+		block := event.Block{ID: id, PC: l.Location, Bytes: 4, Insts: 1, Sites: []event.Site{site}}
+		if err := m.to.Define([]event.Block{block}); err != nil {
+			return err
+		}
+		m.blocks[key] = id
+	}
+	addr, err := address(m.variables, &m.names.Variables, firstVariable, l.Operand)
+	if err != nil {
+		return err
+	}
+	m.batch.Blocks, m.batch.Addrs = append(m.batch.Blocks, id), append(m.batch.Addrs, addr)
+	m.batch.Insts++
+	return nil
+}
+
+// address gives the address of what has a name.
+func address(known map[string]uint64, names *[]string, first uint64, name []byte) (uint64, error) {
+	addr, ok := known[string(name)]
+	if !ok {
+		if len(*names) == maxNames {
+			return 0, fmt.Errorf("%w: %d names", ErrTooLarge, maxNames)
+		}
+		addr = first + 8*uint64(len(*names))
+		known[string(name)] = addr
+		*names = append(*names, string(name))
+	}
+	return addr, nil
+}
+
+func (m *importer) lock(t event.ThreadID, l *Line) error {
+	addr, err := address(m.locks, &m.names.Locks, firstLock, l.Operand)
+	if err != nil {
+		return err
+	}
+	h, held := m.owners[addr]
+	kind := event.MutexLock
+	switch {
+	case l.Op == Acquire && held && h.owner == t:
+		h.again++
+		m.owners[addr] = h
+		return nil
+	case l.Op == Acquire && held:
+		return fmt.Errorf("%w: lock %s is taken by thread %s and held by %s", ErrSyntax, l.Operand, l.Thread, m.names.Threads[h.owner])
+	case l.Op == Acquire:
+		m.owners[addr] = hold{owner: t}
+	case !held || h.owner != t:
+		return fmt.Errorf("%w: lock %s is given back by thread %s, which does not hold it", ErrSyntax, l.Operand, l.Thread)
+	case h.again > 0:
+		h.again--
+		m.owners[addr] = h
+		return nil
+	default:
+		kind = event.MutexUnlock
+		delete(m.owners, addr)
+	}
+	return m.event(event.Event{Kind: kind, PC: l.Location, Obj: addr})
+}
