@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// tracesFlags are the flags of `hindsight traces`.
+type tracesFlags struct {
+	guestFlags
+	seed   uint64
+	kind   string
+	thread int
+	out    string
+}
+
+func newTraces(std streams) *cobra.Command {
+	var f tracesFlags
+	cmd := &cobra.Command{
+		Use:   "traces [flags] PROGRAM [ARGS…]",
+		Short: "Simulate a program and write a raw trace of it",
+		Long: `traces runs PROGRAM as run does, and writes a raw, uncompressed trace of the
+kinds that the trace-compression papers studied (docs/raw-formats.md):
+
+  store-addr   PC and address of each store and atomic update
+  cache-miss   PC and address of each access that misses in a data cache of
+               16 kB, direct-mapped, 64-byte lines, write-allocate, one a thread
+  leaders      address of each basic block, and the data addresses in it
+  branch-bits  a bit for each conditional branch: taken or not
+  blocks       number of each basic block
+
+Of several threads the entries stand in the order in which they ran; --thread
+picks those of one. Functions that run knows by name, such as pthread_mutex_lock,
+are in no trace.`,
+		Example: `  hindsight traces --kind store-addr -o fft.st ./fft
+  hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, std, args) },
+	}
+	f.add(cmd)
+	f.limits.add(cmd, 0, 0)
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "store-addr", "what to trace: "+strings.Join(traceKinds(), ", "))
+	flags.IntVar(&f.thread, "thread", -1, "only thread `N`, 0 being the first (-1: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE`, - for standard output (default PROGRAM.KIND)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
+	complete(cmd, "kind", traceKinds()...)
+	return cmd
+}
+
+func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error {
+	if f.kind == "load-value" {
+		return errors.New("--kind load-value: the simulator hands out addresses, not the values loaded; this kind cannot be traced yet")
+	}
+	if !slices.Contains(traceKinds(), f.kind) {
+		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(traceKinds(), ", "))
+	}
+	r, err := f.recording(args)
+	if err != nil {
+		return err
+	}
+	r.Seed = f.seed
+	in, err := f.openInput()
+	if err != nil {
+		return err
+	}
+	if in != nil {
+		defer in.Close()
+		std.in = in
+	}
+	job := &packJob{ctx: cmd.Context(), std: std, in: "-", out: f.out}
+	if f.out == "" {
+		job.out = filepath.Base(args[0]) + "." + f.kind
+	}
+	if sameFile(job.out, args[0]) {
+		return fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])
+	}
+	if job.out == "-" {
+		std.out = std.err // of the guest
+	}
+	status := 0
+	err = job.run(func(_ io.Reader, out io.Writer) error {
+		raw := newRawRecorder(out, f.kind, f.thread)
+		res, err := r.simulate(cmd.Context(), std, raw)
+		if err != nil {
+			return err
+		}
+		done := &recorded{Result: res}
+		done.trouble(r.Image, std.err)
+		status = res.Status
+		fmt.Fprintf(std.err, "hindsight: %s instructions, %s entries, %s of %s\n",
+			grouped(res.Insts), grouped(raw.entries), bytesText(raw.written), f.kind)
+		return nil
+	})
+	if err == nil && status != 0 {
+		return exitStatus(status)
+	}
+	return err
+}
