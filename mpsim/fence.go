@@ -9,7 +9,7 @@ import (
 // Fences on their own order the relaxed atomic accesses around them (C11,
 // 7.17.4). Compilers make plain loads and stores of relaxed accesses, so these
 // are looked for among the plain ones: where the program's own code has such
-// fences at all, a plain access to a granule that is known to be atomic becomes
+// fences at all, a plain access of that code to a granule that is known to be atomic becomes
 // an event too, a relaxed one.
 //
 // The events must take their places in the total order where nothing of other
@@ -55,6 +55,12 @@ func (h *Hart) fence(b *block) {
 	}
 }
 
+// blockSites is what capture needs of a block.
+type blockSites struct {
+	sites []event.Site
+	user  bool // in the user's code
+}
+
 // capture emits the relaxed atomic accesses among what h did since the last
 // time.
 func (r *recorder) capture(h *Hart) {
@@ -64,10 +70,13 @@ func (r *recorder) capture(h *Hart) {
 	from, at := r.seenBlocks, r.seenAddrs
 	r.seenBlocks, r.seenAddrs = len(r.batch.Blocks), r.used
 	for _, id := range r.batch.Blocks[from:] {
-		for _, site := range r.sites[id] {
-			h.captureAccess(site, r.addrs[at])
-			at++
+		of := &r.sites[id]
+		if of.user {
+			for n, site := range of.sites {
+				h.captureAccess(site, r.addrs[at+n])
+			}
 		}
+		at += len(of.sites)
 	}
 }
 

@@ -58,7 +58,7 @@ func New(cfg Config) (*Machine, error) {
 	m.code.generation = m.space.CodeGeneration()
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
-		m.rec.fences = hasFences(cfg.Image)
+		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
 	}
 	m.newHart(task, ctx)
 	return m, nil

@@ -30,7 +30,8 @@ type recorder struct {
 	// See capture: whether to look for relaxed accesses, the sites of blocks, and
 	// how much of the batch was looked through.
 	fences     bool
-	sites      [][]event.Site
+	user       func(pc uint64) bool
+	sites      []blockSites
 	seenBlocks int
 	seenAddrs  int
 
@@ -155,7 +156,7 @@ func (r *recorder) define(code *rv.Block) event.BlockID {
 	id := r.nextID
 	r.nextID++
 	if r.fences {
-		r.sites = append(r.sites, code.Sites())
+		r.sites = append(r.sites, blockSites{code.Sites(), r.user(code.PC)})
 	}
 	r.blocks = append(r.blocks, event.Block{
 		ID: id, PC: code.PC, Bytes: code.Bytes, Insts: uint32(len(code.Insts)),

@@ -569,10 +569,10 @@ PAIR(loop_order, "dynamic loop: chunks are in no order")
 #pragma omp for schedule(dynamic)
 	for (int i = 0; i < 12; i++) {
 		if (broken)
-			loop_order_x = i;
+			loop_order_x += i;
 		sched_yield();
 	}
-	printf("done\n");
+	printf("%d\n", loop_order_x > 999);
 }
 
 static int simd_x[N];

@@ -21,11 +21,18 @@ func (m *Image) User(pc uint64) bool {
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.
 func (m *Image) UserObject(addr uint64) bool {
-	if known, found := m.declared(addr-m.bias, false); known {
+	known, found := m.declared(addr-m.bias, false)
+	if found {
+		return true
+	}
+	s, off, ok := m.Object(addr)
+	if known && ok && off != 0 {
+		// Of a class that is only declared, the debug information does not know
+		// the size; the symbol does.
+		_, found = m.declared(s.Addr-m.bias, false)
 		return found
 	}
-	s, _, ok := m.Object(addr)
-	return ok && userName(s)
+	return !known && ok && userName(s)
 }
 
 // UserTLS says whether offset off of the TLS block is in a variable of the
