@@ -77,13 +77,21 @@ func (r *Report) head(w *writer) {
 	w.line("")
 }
 
-var verdictText = map[Verdict]string{
-	False: "FALSE SHARING", True: "true sharing", Mixed: "true and FALSE SHARING", Handover: "handed over",
+func (v Verdict) text() string {
+	switch v {
+	case False:
+		return "FALSE SHARING"
+	case True:
+		return "true sharing"
+	case Mixed:
+		return "true and FALSE SHARING"
+	}
+	return "handed over"
 }
 
 func (w *writer) variable(v *Variable) {
 	k := &v.Counts
-	w.line("%s  %s: %s", v.ID, v.Location.text(), verdictText[v.Verdict])
+	w.line("%s  %s: %s", v.ID, v.Location.text(), v.Verdict.text())
 	for i, f := range v.Location.Stack {
 		if i == 3 {
 			break

@@ -87,7 +87,9 @@ all of the file and checks every checksum, grammar and count.`,
 			info := describe(args[0], t)
 			var verdict error
 			if verify {
-				verdict = t.Verify()
+				if verdict = t.Verify(); verdict == nil {
+					verdict = verifyArch(t)
+				}
 				ok := verdict == nil
 				info.Verified = &ok
 			}
