@@ -19,6 +19,7 @@ type shard struct {
 	unit       *unit
 	near       *[sieveWords]uint64 // page nearNumber of suspects
 	nearNumber uint64
+	hasNear    bool
 	horizon    *horizon
 	swept      *horizon // at the last sweep
 	records    int      // columns and members in the shadow
@@ -57,26 +58,19 @@ func (s *shard) take(b *batch) error {
 
 // mine says whether some of what the shard looks at is in a page of a sieve.
 func (s *shard) mine(number uint64) bool {
-	if s.suspects != nil {
-		return s.suspects[number] != nil
+	if s.suspects == nil {
+		return owner(number, s.e.opts.Workers) == s.number
 	}
-	return owner(number, s.e.opts.Workers) == s.number
+	if s.nearNumber != number || !s.hasNear {
+		s.near, s.nearNumber, s.hasNear = s.suspects[number], number, true
+	}
+	return s.near != nil
 }
 
 // looks says whether the shard looks at a granule.
 func (s *shard) looks(g uint64) bool {
 	const perSieve = sieveSize / 8
-	number := g / perSieve
-	if s.suspects == nil {
-		return owner(number, s.e.opts.Workers) == s.number
-	}
-	if s.near == nil || s.nearNumber != number {
-		s.near, s.nearNumber = s.suspects[number], number
-		if s.near == nil {
-			return false
-		}
-	}
-	return uint8(s.near[g%perSieve/8]>>(g%8*8)) != 0
+	return s.mine(g/perSieve) && (s.suspects == nil || uint8(s.near[g%perSieve/8]>>(g%8*8)) != 0)
 }
 
 // ownMemory says whether addr is in memory of which thread t has a part of its

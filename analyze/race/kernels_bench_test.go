@@ -1,0 +1,130 @@
+package race
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+)
+
+// recorded runs an example into a trace in memory.
+func recorded(b *testing.B, name string, args ...string) (*cdr.Trace, Options) {
+	b.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var file bytes.Buffer
+	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf})
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := mpsim.Config{Image: img, Args: append([]string{name}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := m.Run(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return trace, Options{Program: img, TLSSize: img.TLS.MemSize}
+}
+
+func accessesOf(t *cdr.Trace) (n uint64) {
+	for _, th := range t.Threads() {
+		n += th.Accesses
+	}
+	return n
+}
+
+// BenchmarkGrowth analyses the regular kernels on data that grow, and reports
+// the exponent of the analysis time in the number of accesses: 1 is as fast as
+// the trace grows, below it slower.
+func BenchmarkGrowth(b *testing.B) {
+	kernels := []struct {
+		name, flag string
+		sizes      []int
+		more       []string
+	}{
+		{"lu", "-n", []int{128, 256, 512}, nil},
+		{"fft", "-m", []int{12, 14, 16, 18}, nil}, // of even powers of two only
+		{"sor", "-n", []int{100, 283, 800}, []string{"-i", "20"}},
+		{"lu_nobarrier", "-n", []int{64, 128, 256}, nil},
+	}
+	for _, k := range kernels {
+		var accesses, seconds float64 // of the size before
+		for _, size := range k.sizes {
+			args := append([]string{"-p", "4", "-x", k.flag, fmt.Sprint(size)}, k.more...)
+			b.Run(fmt.Sprintf("program=%s/size=%d/threads=4", k.name, size), func(b *testing.B) {
+				trace, opts := recorded(b, k.name, args...)
+				for b.Loop() {
+					if _, err := Analyze(context.Background(), FromTrace(trace), opts); err != nil {
+						b.Fatal(err)
+					}
+				}
+				n, s := float64(accessesOf(trace)), b.Elapsed().Seconds()/float64(b.N)
+				b.ReportMetric(n, "accesses")
+				if accesses > 0 {
+					b.ReportMetric(math.Log(s/seconds)/math.Log(n/accesses), "exponent")
+				}
+				accesses, seconds = n, s
+			})
+		}
+	}
+}
+
+// BenchmarkIrregular analyses MP3D as always, and with all accesses looked at
+// one by one in a shadow of eight-byte granules; the ratio of the two times is
+// reported.
+func BenchmarkIrregular(b *testing.B) {
+	for _, threads := range []int{2, 4, 8, 16} {
+		b.Run(fmt.Sprintf("program=mp3d/threads=%d", threads), func(b *testing.B) {
+			trace, opts := recorded(b, "mp3d", "-m", "20000", "-s", "3", "-x", "-p", fmt.Sprint(threads))
+			plain := opts
+			plain.noSieve, plain.plainRuns, plain.Workers = true, true, 1
+			var times [2]float64
+			for b.Loop() {
+				for i, o := range []Options{opts, plain} {
+					before := b.Elapsed()
+					if _, err := Analyze(context.Background(), FromTrace(trace), o); err != nil {
+						b.Fatal(err)
+					}
+					times[i] += (b.Elapsed() - before).Seconds()
+				}
+			}
+			b.ReportMetric(float64(accessesOf(trace)), "accesses")
+			b.ReportMetric(times[0]/float64(b.N)*1e3, "ms")
+			b.ReportMetric(times[0]/times[1], "of-plain")
+		})
+	}
+}
+
+// BenchmarkLocks analyses a million lock operations of 16 threads.
+func BenchmarkLocks(b *testing.B) {
+	for _, own := range []bool{false, true} {
+		b.Run(fmt.Sprintf("threads=16/own=%v", own), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Analyze(context.Background(), lockStep{16, 1_000_000 / 32, own}, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
