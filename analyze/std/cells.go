@@ -32,17 +32,17 @@ func (c *cells) reserve(addr, size uint64) {
 }
 
 // variables calls yield with the first byte of each variable that begins in
-// [addr, addr+size) and belongs to no atomic variable.
-func (c *cells) variables(addr, size uint64, yield func(at uint64) error) error {
+// [addr, addr+size), and whether an atomic access touches it.
+func (c *cells) variables(addr, size uint64, yield func(at uint64, atomic bool) error) error {
 	end := addr + size
 	for g := addr >> 3; g <= (end-1)>>3; g++ {
 		cuts, atomic := c.cuts[g]|1, c.atomic[g]
 		for i := range uint64(8) {
 			at := g<<3 + i
-			if at < addr || at >= end || cuts&(1<<i) == 0 || atomic&(1<<i) != 0 {
+			if at < addr || at >= end || cuts&(1<<i) == 0 {
 				continue
 			}
-			if err := yield(at); err != nil {
+			if err := yield(at, atomic&(1<<i) != 0); err != nil {
 				return err
 			}
 		}

@@ -226,10 +226,13 @@ func (x *exporter) segment(t event.ThreadID) error {
 			continue
 		}
 		before := x.stats.Lines
-		err = x.cells.variables(step.Address, uint64(site.Size), func(at uint64) error {
+		err = x.cells.variables(step.Address, uint64(site.Size), func(at uint64, atomic bool) error {
+			if atomic {
+				return nil
+			}
 			first, last := x.lives.of(t, at>>3)
 			for life := first; ; life++ {
-				if err := x.access(strand, op, at, life, site.PC); err != nil || life == last {
+				if err := x.access(strand, op, 'V', at, life, site.PC); err != nil || life == last {
 					return err
 				}
 			}
@@ -324,15 +327,19 @@ func (x *exporter) free(strand event.ThreadID, ev *cdr.Event) error {
 		return nil
 	}
 	x.stats.Accesses++
-	return x.cells.variables(ev.Obj, size, func(at uint64) error {
-		return x.access(strand, Write, at, x.lives.now(at>>3), ev.PC)
+	return x.cells.variables(ev.Obj, size, func(at uint64, atomic bool) error {
+		kind := byte('V')
+		if atomic {
+			kind = 'F' // frees do not race with atomic accesses, but with each other
+		}
+		return x.access(strand, Write, kind, at, x.lives.now(at>>3), ev.PC)
 	})
 }
 
 // access writes a line about the variable at an address, in one of its lives.
-func (x *exporter) access(strand event.ThreadID, op Op, at uint64, life uint32, pc uint64) error {
+func (x *exporter) access(strand event.ThreadID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
 	x.begin(strand, op)
-	x.line = append(x.line, 'V')
+	x.line = append(x.line, kind)
 	x.line = strconv.AppendUint(x.line, at, 16)
 	if life > 0 {
 		x.line = append(x.line, '.')
