@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -33,6 +34,9 @@ type Options struct {
 	Program Program
 	// Image is the program's ELF file, carried in the trace. It may be nil.
 	Image []byte
+	// Packed is the same, compressed before: of the two this one counts. It
+	// saves time when many runs of one program are recorded.
+	Packed PackedImage
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64
@@ -66,6 +70,26 @@ type Recorder struct {
 	err      error
 }
 
+// imagePart is how much of an image a block holds, in bytes.
+const imagePart = maxPayload / 2
+
+// PackedImage is a program's ELF file, compressed for [Options]. It may be used
+// by several recorders at once.
+type PackedImage []*tracefmt.Packed
+
+// PackImage compresses an ELF file as a recorder does.
+func PackImage(elf []byte) (PackedImage, error) {
+	var out PackedImage
+	for part := range slices.Chunk(elf, imagePart) {
+		p, err := tracefmt.Pack(part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
 // NewRecorder starts a trace on w, which it does not close.
 func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	if opts.Meta.Mode == "" {
@@ -96,9 +120,14 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	if err := r.writeMeta(); err != nil {
 		return nil, err
 	}
-	const part = maxPayload / 2
-	for i := 0; i*part < len(opts.Image); i++ {
+	const part = imagePart
+	for i := 0; i*part < len(opts.Image) && opts.Packed == nil; i++ {
 		if err := tw.Append(tracefmt.KindImage, uint32(i), opts.Image[i*part:min((i+1)*part, len(opts.Image))]); err != nil {
+			return nil, err
+		}
+	}
+	for i, p := range opts.Packed {
+		if err := tw.AppendPacked(tracefmt.KindImage, uint32(i), p); err != nil {
 			return nil, err
 		}
 	}

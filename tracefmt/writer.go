@@ -25,14 +25,9 @@ type Writer struct {
 
 // NewWriter writes the file header to w.
 func NewWriter(w io.Writer) (*Writer, error) {
-	// The level is fixed because the bytes of a file are a promise.
-	enc, err := zstd.NewWriter(nil,
-		zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderLevel(zstd.SpeedBestCompression),
-		zstd.WithEncoderCRC(false), // the block has its own
-		zstd.WithWindowSize(8<<20))
+	enc, err := newEncoder()
 	if err != nil {
-		return nil, fmt.Errorf("zstd encoder: %w", err)
+		return nil, err
 	}
 	tw := &Writer{w: w, enc: enc}
 	if f, ok := w.(interface{ Name() string }); ok {
@@ -42,6 +37,52 @@ func NewWriter(w io.Writer) (*Writer, error) {
 		return nil, err
 	}
 	return tw, nil
+}
+
+func newEncoder() (*zstd.Encoder, error) {
+	// The level is fixed because the bytes of a file are a promise.
+	enc, err := zstd.NewWriter(nil,
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedBestCompression),
+		zstd.WithEncoderCRC(false), // the block has its own
+		zstd.WithWindowSize(8<<20))
+	if err != nil {
+		return nil, fmt.Errorf("zstd encoder: %w", err)
+	}
+	return enc, nil
+}
+
+// Packed is a payload that was compressed once, for a block that many files
+// have in common. It does not change and may be used by several writers at once.
+type Packed struct {
+	raw    uint32
+	codec  Codec
+	stored []byte
+}
+
+// Pack compresses a payload just as [Writer.Append] does.
+func Pack(payload []byte) (*Packed, error) {
+	if len(payload) > MaxPayload {
+		return nil, fmt.Errorf("block of %d bytes: %w", len(payload), ErrTooLarge)
+	}
+	enc, err := newEncoder()
+	if err != nil {
+		return nil, err
+	}
+	defer enc.Close()
+	p := &Packed{raw: uint32(len(payload))}
+	p.stored, p.codec = compress(enc, nil, payload)
+	return p, nil
+}
+
+// compress appends what is stored of a payload to buf.
+func compress(enc *zstd.Encoder, buf, payload []byte) ([]byte, Codec) {
+	before := len(buf)
+	buf = enc.EncodeAll(payload, buf)
+	if len(buf)-before >= len(payload) {
+		return append(buf[:before], payload...), CodecStore
+	}
+	return buf, CodecZstd
 }
 
 // Offset is the number of bytes written so far.
@@ -54,7 +95,7 @@ func (w *Writer) Epoch() uint32 { return w.epoch }
 // arch-summary, one that belongs to no epoch. The payload is the caller's again on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	switch kind {
-	case KindMeta, KindImage, KindArchSummary:
+	case KindMeta, KindImage, KindArchSummary, KindNames:
 		_, err := w.append(kind, NoEpoch, thread, payload)
 		return err
 	case KindTables, KindControl, KindData, KindSync, KindArch:
@@ -63,6 +104,20 @@ func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 		return err
 	}
 	return fmt.Errorf("append: no %v block here", kind)
+}
+
+// AppendPacked is [Writer.Append] of a meta or image block that was packed.
+func (w *Writer) AppendPacked(kind Kind, thread uint32, p *Packed) error {
+	if kind != KindMeta && kind != KindImage {
+		return fmt.Errorf("append: no packed %v block here", kind)
+	}
+	if err := w.admit(kind, int(p.raw)); err != nil {
+		return err
+	}
+	var room [blockHeaderSize]byte
+	w.buf = append(append(w.buf[:0], room[:]...), p.stored...)
+	_, err := w.put(Handle{Kind: kind, Epoch: NoEpoch, Thread: thread, Raw: p.raw, Codec: p.codec})
+	return err
 }
 
 // Commit closes the open epoch. From here on its blocks survive whatever
@@ -97,30 +152,40 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) append(kind Kind, epoch, thread uint32, payload []byte) (Handle, error) {
+	if err := w.admit(kind, len(payload)); err != nil {
+		return Handle{}, err
+	}
+	h := Handle{Kind: kind, Epoch: epoch, Thread: thread, Raw: uint32(len(payload))}
+	var room [blockHeaderSize]byte
+	w.buf, h.Codec = compress(w.enc, append(w.buf[:0], room[:]...), payload)
+	return w.put(h)
+}
+
+// admit refuses a block that a file cannot hold.
+func (w *Writer) admit(kind Kind, size int) error {
 	switch {
 	case w.err != nil:
-		return Handle{}, w.err
+		return w.err
 	case w.closed:
-		return Handle{}, w.fail(errors.New("trace writer is closed"))
-	case len(payload) > MaxPayload:
-		return Handle{}, w.fail(fmt.Errorf("%v block of %d bytes: %w", kind, len(payload), ErrTooLarge))
+		return w.fail(errors.New("trace writer is closed"))
+	case size > MaxPayload:
+		return w.fail(fmt.Errorf("%v block of %d bytes: %w", kind, size, ErrTooLarge))
 	case len(w.blocks) >= maxBlocks:
-		return Handle{}, w.fail(fmt.Errorf("%d blocks: %w", len(w.blocks), ErrTooLarge))
+		return w.fail(fmt.Errorf("%d blocks: %w", len(w.blocks), ErrTooLarge))
 	}
-	h := Handle{Offset: w.offset, Kind: kind, Epoch: epoch, Thread: thread, Raw: uint32(len(payload)), Codec: CodecZstd}
-	var room [blockHeaderSize]byte
-	w.buf = w.enc.EncodeAll(payload, append(w.buf[:0], room[:]...))
-	if len(w.buf)-blockHeaderSize >= len(payload) {
-		h.Codec = CodecStore
-		w.buf = append(w.buf[:blockHeaderSize], payload...)
-	}
+	return nil
+}
+
+// put writes the block that is in buf behind the room for its header.
+func (w *Writer) put(h Handle) (Handle, error) {
+	h.Offset = w.offset
 	stored := w.buf[blockHeaderSize:]
 	h.Stored = uint32(len(stored))
 	appendBlockHeader(w.buf[:0], h, checksum(stored))
 	if err := w.write(w.buf); err != nil {
 		return Handle{}, err
 	}
-	if kind != KindIndex {
+	if h.Kind != KindIndex {
 		w.blocks = append(w.blocks, h)
 	}
 	return h, nil

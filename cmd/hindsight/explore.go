@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/report"
+	"hindsight/cdr"
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
@@ -138,6 +139,9 @@ func (f *exploreFlags) exploration(args []string) (*exploration, explored, error
 		return nil, what, err
 	}
 	r.Mode, r.Keep, r.Alphabet = "cdr", "all", "path"
+	if r.Packed, err = cdr.PackImage(r.Image.Data); err != nil {
+		return nil, what, err
+	}
 	opts, err := f.races.options()
 	if err != nil {
 		return nil, what, err

@@ -40,11 +40,12 @@ type recording struct {
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	Mode     string // none, cor, dor, cdr
-	Keep     string // shared, all
-	Alphabet string // path, block
-	Out      string // file of the trace
-	Budget   uint64 // memory of an epoch in bytes; 0: cdr.DefaultBudget
+	Mode     string          // none, cor, dor, cdr
+	Keep     string          // shared, all
+	Alphabet string          // path, block
+	Out      string          // file of the trace
+	Packed   cdr.PackedImage // of Image, if it is at hand
+	Budget   uint64          // memory of an epoch in bytes; 0: cdr.DefaultBudget
 }
 
 // recorded is what came of a recording.
@@ -91,7 +92,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Program: cfg.New(r.Image), Budget: r.Budget}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: cfg.New(r.Image), Budget: r.Budget}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
