@@ -8,13 +8,16 @@ import (
 	"hindsight/wpp"
 )
 
-// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart.
+// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart. One
+// with Bits is a single block of which only the bytes with a bit are meant: of
+// byte i, bit i%64 of word i/64. Bits must not be changed.
 type Extent struct {
 	Site   SiteID
 	Base   uint64
 	Len    uint64
 	Stride uint64
 	Count  uint64
+	Bits   []uint64
 }
 
 // footprint is the set of bytes that an occurrence of a grammar's rule
@@ -46,6 +49,9 @@ func magnitude(d int64) uint64 {
 
 // maxExtents bounds the extents kept of a rule.
 const maxExtents = 48
+
+// tooMany bounds the extents collected of a rule before they are simplified.
+const tooMany = 1 << 13
 
 // fpDense is the length in bytes up to which the bytes of a rule are looked at
 // one by one to find how to write them shortest.
@@ -102,20 +108,28 @@ func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
 			f.wild, many, all = true, true, nil
 			f.lo, f.hi = 0, 1
 		}
-		if len(all) > 8*maxExtents {
-			if all = simplify(all); len(all) > 4*maxExtents {
+		if len(all) > tooMany {
+			if all = simplify(all); len(all) > tooMany/2 {
 				many = true
 			}
 		}
 	}
 	f.state = fpMany
 	if !many {
-		if f.extents = simplify(all); len(f.extents) <= maxExtents {
-			f.extents = slices.Clip(f.extents)
-			f.state = fpKnown
-		} else {
-			f.extents = nil
-		}
+		f.extents = simplify(all)
+	}
+	switch {
+	case many:
+		f.extents = nil
+	case len(f.extents) <= maxExtents:
+		f.extents, f.state = slices.Clip(f.extents), fpKnown
+	case f.hi-f.lo <= fpDense && (f.hi-f.lo)/64 <= 2*int64(len(f.extents)):
+		var dots [fpDense / 64]uint64
+		draw(&dots, f.extents, uint64(f.lo))
+		bits := slices.Clone(dots[:(f.hi-f.lo+63)/64])
+		f.extents, f.state = []Extent{{Base: uint64(f.lo), Len: uint64(f.hi - f.lo), Count: 1, Bits: bits}}, fpKnown
+	default:
+		f.extents = nil
 	}
 	return f
 }
@@ -177,6 +191,9 @@ func simplify(all []Extent) []Extent {
 // extent.
 func join(last *Extent, e Extent) bool {
 	d := e.Base - last.Base
+	if last.Bits != nil || e.Bits != nil {
+		return last.Bits == nil && last.Count == 1 && d <= last.Len && d+e.Len <= last.Len
+	}
 	switch {
 	case last.Count == 1 && e.Count == 1:
 		if d > last.Len {
@@ -212,8 +229,8 @@ func group(all []Extent) []Extent {
 	for i := 0; i < len(all); {
 		e := all[i]
 		i++
-		for e.Count == 1 || e.Stride != 0 {
-			if i == len(all) || all[i].Count != 1 || all[i].Len != e.Len || all[i].Base == e.Base {
+		for e.Bits == nil {
+			if i == len(all) || all[i].Bits != nil || all[i].Count != 1 || all[i].Len != e.Len || all[i].Base == e.Base {
 				break
 			}
 			d := all[i].Base - e.Base
@@ -231,11 +248,19 @@ func group(all []Extent) []Extent {
 	return out
 }
 
-// repaint paints the extents on a map of size bytes from lo on and reads them
-// off again.
-func repaint(all []Extent, lo, size uint64) []Extent {
-	var dots [fpDense / 64]uint64
+// draw sets the bits of the bytes of the extents, which begin at lo or later.
+func draw(dots *[fpDense / 64]uint64, all []Extent, lo uint64) {
 	for _, e := range all {
+		for i, b := range e.Bits {
+			from := e.Base - lo + uint64(i)*64
+			dots[from>>6] |= b << (from & 63)
+			if high := b >> 1 >> (63 - from&63); high != 0 {
+				dots[from>>6+1] |= high
+			}
+		}
+		if e.Bits != nil {
+			continue
+		}
 		for i := range e.Count {
 			from := e.Base + i*e.Stride - lo
 			for n := e.Len; n > 0; {
@@ -246,6 +271,13 @@ func repaint(all []Extent, lo, size uint64) []Extent {
 			}
 		}
 	}
+}
+
+// repaint paints the extents on a map of size bytes from lo on and reads them
+// off again.
+func repaint(all []Extent, lo, size uint64) []Extent {
+	var dots [fpDense / 64]uint64
+	draw(&dots, all, lo)
 	out := all[:0]
 	for at := uint64(0); at < size; {
 		if dots[at>>6]>>(at&63) == 0 {

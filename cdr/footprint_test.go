@@ -61,7 +61,9 @@ func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
 		}
 		for i := range e.Count {
 			for b := range e.Len {
-				got[siteByte{e.Site, e.Base + i*e.Stride + b}] = true
+				if e.Bits == nil || e.Bits[b/64]>>(b%64)&1 != 0 {
+					got[siteByte{e.Site, e.Base + i*e.Stride + b}] = true
+				}
 			}
 		}
 	}
@@ -108,7 +110,9 @@ func TestSimplify(t *testing.T) {
 		for _, e := range all {
 			for i := range e.Count {
 				for b := range e.Len {
-					m[e.Base+i*e.Stride+b] = true
+					if e.Bits == nil || e.Bits[b/64]>>(b%64)&1 != 0 {
+						m[e.Base+i*e.Stride+b] = true
+					}
 				}
 			}
 		}
@@ -125,6 +129,13 @@ func TestSimplify(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				e.Len, e.Stride = 8, 16
 				e.Base &^= 7
+			}
+			if rng.IntN(5) == 0 {
+				e = Extent{Base: e.Base, Len: 1 + rng.Uint64N(150), Count: 1}
+				e.Bits = make([]uint64, (e.Len+63)/64)
+				for b := range e.Len {
+					e.Bits[b/64] |= rng.Uint64N(2) << (b % 64)
+				}
 			}
 			all = append(all, oneBlock(e))
 		}

@@ -29,8 +29,9 @@ type item struct {
 	base   uint64
 	stride uint64
 	count  uint64
-	size   uint64 // bytes of each of count blocks, of an event or of what begins a new life
-	first  uint64 // ordinal of the first execution, index of the event, 1-based place of the cut in S_synch
+	size   uint64   // bytes of each of count blocks, of an event or of what begins a new life
+	bits   []uint64 // of the one block of an extent, see cdr.Extent
+	first  uint64   // ordinal of the first execution, index of the event, 1-based place of the cut in S_synch
 }
 
 // batch is a number of items in order.
@@ -210,7 +211,7 @@ func (e *engine) feedExtent(x cdr.Extent, single bool) error {
 	if e.stats.Runs++; a.mute || x.Count == 0 {
 		return nil
 	}
-	return e.add(item{kind: itemExtent, write: a.op.Writes(), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len})
+	return e.add(item{kind: itemExtent, write: a.op.Writes(), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len, bits: x.Bits})
 }
 
 func (e *engine) checkSite(id SiteID) error {

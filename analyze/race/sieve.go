@@ -157,7 +157,11 @@ func (s *sieve) extent(it *item) error {
 		if s.of > 1 && owner(page, s.of) != s.number {
 			continue
 		}
-		if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {
+		if it.bits != nil {
+			if s.dots.copy(page<<sieveBits, base, end, it.bits); !s.dots.any() {
+				continue
+			}
+		} else if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {
 			if step > 1 {
 				// on to the page with the next block
 				k := (page<<sieveBits - base + stride - 1) / stride
@@ -216,6 +220,27 @@ func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 		}
 	}
 	return some
+}
+
+// copy makes d the bytes with bits from base on that are in the page at lo.
+func (d *dots) copy(lo, base, end uint64, bits []uint64) {
+	from, to := max(base, lo), min(end, lo+sieveSize)
+	d.lo, d.hi = int((from-lo)>>6), int((to-lo-1)>>6)
+	for w := d.lo; w <= d.hi; w++ {
+		at := lo + uint64(w)*64 - base // of the word in bits; below 0 at the beginning
+		if int64(at) < 0 {
+			d.w[w] = bits[0] << -at
+			continue
+		}
+		i, shift := at>>6, at&63
+		d.w[w] = 0
+		if i < uint64(len(bits)) {
+			d.w[w] = bits[i] >> shift
+		}
+		if shift != 0 && i+1 < uint64(len(bits)) {
+			d.w[w] |= bits[i+1] << (64 - shift)
+		}
+	}
 }
 
 // touch takes an access of the present unit to the dots of page p.
