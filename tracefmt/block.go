@@ -44,9 +44,11 @@ const (
 
 	KindArch        Kind = 9  // history bits of a thread in an epoch (package archinfo)
 	KindArchSummary Kind = 10 // what a modelled memory system made of the run (package archinfo)
+
+	KindNames Kind = 11 // names of an imported run, a part of the table (package analyze/std)
 )
 
-var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary"}
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {

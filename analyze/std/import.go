@@ -34,22 +34,22 @@ var ErrTooLarge = errors.New("more than an import takes")
 
 // Import reads an STD text and hands the run that it tells of to an observer,
 // which it finishes. Each access is a block of its own with its location as its
-// address; the names of variables and locks are kept in the table that is
-// returned.
+// address; the names of variables and locks are added to names, which must be
+// empty, before the observer finishes.
 //
 // Threads are numbered in the order in which the text names them. A thread ends
 // where it is first joined; an event of a thread that has been joined is an
 // error, as is a lock that is taken while another thread holds it or given back
 // by a thread that does not. Taking a lock again counts and does nothing else.
-func Import(ctx context.Context, r io.Reader, to event.Observer) (*Names, error) {
-	m := &importer{to: to, names: &Names{}, threads: map[string]event.ThreadID{}, variables: map[string]uint64{}, locks: map[string]uint64{}, owners: map[uint64]hold{}, blocks: map[codeKey]event.BlockID{}}
+func Import(ctx context.Context, r io.Reader, to event.Observer, names *Names) error {
+	m := &importer{to: to, names: names, threads: map[string]event.ThreadID{}, variables: map[string]uint64{}, locks: map[string]uint64{}, owners: map[uint64]hold{}, blocks: map[codeKey]event.BlockID{}}
 	scan := bufio.NewScanner(r)
 	scan.Buffer(make([]byte, 0, maxLine), maxLine)
 	number := 0
 	for scan.Scan() {
 		if number++; number&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		text := bytes.TrimSpace(scan.Bytes())
@@ -61,20 +61,20 @@ func Import(ctx context.Context, r io.Reader, to event.Observer) (*Names, error)
 			err = m.take(&l)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", number+1, err)
+		return fmt.Errorf("line %d: %w", number+1, err)
 	}
 	if err := m.flush(); err != nil {
-		return nil, err
+		return err
 	}
 	var insts uint64
 	for _, t := range m.state {
 		insts += t.insts
 	}
-	return m.names, to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
+	return to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
 }
 
 // Names are the names in a text, by what an import made of them.

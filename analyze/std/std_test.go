@@ -197,8 +197,8 @@ func imported(t *testing.T, text []byte) (*cdr.Trace, *Names) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := Import(context.Background(), bytes.NewReader(text), r)
-	if err != nil {
+	names := &Names{}
+	if err := Import(context.Background(), bytes.NewReader(text), r, names); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, out.Bytes()), names
@@ -311,6 +311,15 @@ func TestImport(t *testing.T) {
 				t.Errorf("variable %d: %q at %#x", i, got, start)
 			}
 		}
+		var read Names
+		for _, part := range names.Encode() {
+			if err := read.Add(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(read.Threads, names.Threads) || !slices.Equal(read.Variables, names.Variables) || !slices.Equal(read.Locks, names.Locks) {
+			t.Errorf("names %+v became %+v", names, read)
+		}
 		var back bytes.Buffer
 		stats, err := Export(context.Background(), &back, tr, Options{})
 		if err != nil {
@@ -370,7 +379,7 @@ func TestBadText(t *testing.T) {
 		"T0|fork(T1)|1\nT0|join(T1)|1\nT1|r(x)|1": "after it was joined",
 		strings.Repeat("x", 5000):                 "too long",
 	} {
-		_, err := Import(context.Background(), strings.NewReader(text), discard{})
+		err := Import(context.Background(), strings.NewReader(text), discard{}, &Names{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q in it", text, err, want)
 		}
@@ -378,8 +387,16 @@ func TestBadText(t *testing.T) {
 			t.Errorf("%.40q: %v is no ErrSyntax", text, err)
 		}
 	}
-	if _, err := Import(context.Background(), strings.NewReader("T0|acq(l)|1\r\n\nT0|acq(l)|1\nT0|rel(l)|1\nT0|rel(l)|9223372036854775807"), discard{}); err != nil {
+	if err := Import(context.Background(), strings.NewReader("T0|acq(l)|1\r\n\nT0|acq(l)|1\nT0|rel(l)|1\nT0|rel(l)|9223372036854775807"), discard{}, &Names{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestBadNames(t *testing.T) {
+	for _, text := range []string{"\n", "V", "V\n", "Vx", "Xx\n", "Vx y\n"} {
+		if err := new(Names).Add([]byte(text)); !errors.Is(err, ErrNames) {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
@@ -424,7 +441,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Import(context.Background(), bytes.NewReader(text), r); err != nil {
+		if err := Import(context.Background(), bytes.NewReader(text), r, &Names{}); err != nil {
 			return
 		}
 		tr := open(t, out.Bytes())

@@ -173,15 +173,21 @@ func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options
 	if err := hasAccesses(t.Info()); err != nil {
 		return nil, err
 	}
-	data, err := t.Image()
+	names, err := importedNames(t)
 	if err != nil {
 		return nil, err
 	}
-	img, err := image.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("the program in the trace: %w", err)
+	var img *image.Image
+	if names == nil {
+		data, err := t.Image()
+		if err != nil {
+			return nil, err
+		}
+		if img, err = image.Parse(data); err != nil {
+			return nil, fmt.Errorf("the program in the trace: %w", err)
+		}
+		opts.Program, opts.TLSSize = img, img.TLS.MemSize
 	}
-	opts.Program, opts.TLSSize = img, img.TLS.MemSize
 	res, err := race.Analyze(ctx, race.FromTrace(t), opts)
 	if err != nil {
 		return nil, err
@@ -193,6 +199,9 @@ func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options
 	}
 	for _, th := range t.Threads() {
 		info.Instructions += th.Insts
+	}
+	if names != nil {
+		return report.Build(res, names, t, info, sup) // of an imported run there is no code to look into
 	}
 	rep, err := report.Build(res, img, t, info, sup)
 	if err != nil {

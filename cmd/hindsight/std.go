@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/std"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt"
+)
+
+func newExport(stdio streams) *cobra.Command {
+	var format, out string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "export --format std [flags] TRACE",
+		Short: "Write a trace in another tool's format",
+		Long: `export writes a trace as RAPID's STD text, a line an event:
+
+  thread|op(operand)|location     op: r w acq rel fork join
+
+Locations are the addresses of instructions. Whatever orders threads is spelled
+with locks, fork and join, so that happens-before is the same; accesses that
+races would not count (a library's own data, atomic variables) are left out.
+docs/exchange.md has the details.`,
+		Example: `  hindsight export --format std -o bank.std bank.hst
+  hindsight export --format std bank.hst | rapid-tool`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format, "std"); err != nil {
+				return err
+			}
+			var stats std.Stats
+			err := writeTo(out, stdio.out, func(w io.Writer) (err error) {
+				stats, err = exportStd(cmd.Context(), w, args[0], all)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			fmt.Fprintf(stdio.err, "hindsight: %s lines, %s of %s accesses\n", grouped(stats.Lines), grouped(stats.Accesses), grouped(stats.Accesses+stats.Left))
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", "std", "std")
+	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
+	flags.BoolVar(&all, "all", false, "accesses of libraries to their own data too")
+	complete(cmd, "format", "std")
+	return cmd
+}
+
+func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Stats, error) {
+	t, err := openTrace(file)
+	if err != nil {
+		return std.Stats{}, err
+	}
+	defer t.Close()
+	if err := hasAccesses(t.Info()); err != nil {
+		return std.Stats{}, err
+	}
+	var opts std.Options
+	data, err := t.Image()
+	if err == nil && len(data) > 0 && !all {
+		var img *image.Image
+		if img, err = image.Parse(data); err == nil {
+			opts.Program, opts.TLSSize = img, img.TLS.MemSize
+		}
+	}
+	if err != nil {
+		return std.Stats{}, err
+	}
+	return std.Export(ctx, w, t, opts)
+}
+
+func newImport(stdio streams) *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "import --format std [-o TRACE] FILE",
+		Short: "Make a trace of another tool's log",
+		Long: `import reads RAPID's STD text (- for standard input) into a trace. There is no
+program behind it: reports name places by their locations in the text (loc 42)
+and variables and locks by their names. Threads are numbered in the order in
+which the text names them.`,
+		Example: `  hindsight import --format std -o log.hst log.std
+  hindsight races log.hst`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := checkFormat(format, "std"); err != nil {
+				return err
+			}
+			in := stdio.in
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			if out == "" {
+				if out = "stdin.hst"; args[0] != "-" {
+					out = filepath.Base(args[0]) + ".hst"
+				}
+			}
+			var size int64
+			err = writeTo(out, nil, func(w io.Writer) (err error) {
+				size, err = importStd(cmd.Context(), w, in, filepath.Base(args[0]))
+				return err
+			})
+			if err != nil {
+				return errors.Join(fmt.Errorf("%s: %w", args[0], err), os.Remove(out))
+			}
+			fmt.Fprintf(stdio.err, "hindsight: %s in %s\n", bytesText(size), out)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", "std", "std")
+	flags.StringVarP(&out, "output", "o", "", "trace `FILE` to write; FILE.hst if not given")
+	complete(cmd, "format", "std")
+	return cmd
+}
+
+func importStd(ctx context.Context, w io.Writer, in io.Reader, name string) (int64, error) {
+	names := &std.Names{}
+	rec, err := cdr.NewRecorder(w, cdr.Options{
+		Meta: cdr.Meta{Tool: "hindsight " + version(), Program: name, Alphabet: cdr.AlphabetBlock, Keep: "all", Policy: "import"},
+		Extra: func(end bool) (out []cdr.Extra) {
+			if !end {
+				return nil
+			}
+			for i, part := range names.Encode() {
+				out = append(out, cdr.Extra{Kind: tracefmt.KindNames, Thread: uint32(i), Payload: part})
+			}
+			return out
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = std.Import(ctx, in, rec, names)
+	return rec.Size(), err
+}
+
+// foreign is what reports name an imported run by.
+type foreign struct{ names std.Names }
+
+// importedNames gives the names of an imported run; nil when the trace is of a
+// program.
+func importedNames(t *cdr.Trace) (*foreign, error) {
+	var f *foreign
+	for x, err := range t.Extras(tracefmt.KindNames) {
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			f = &foreign{}
+		}
+		if err := f.names.Add(bytes.Clone(x.Payload)); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func location(pc uint64) string { return fmt.Sprintf("loc %d", pc) }
+
+func (f *foreign) Func(pc uint64) (image.Symbol, bool) {
+	return image.Symbol{Name: location(pc), Addr: pc, Size: 1}, true
+}
+
+func (f *foreign) Lookup(string) (image.Symbol, bool) { return image.Symbol{}, false }
+
+func (f *foreign) Object(addr uint64) (image.Symbol, uint64, bool) {
+	name, start, ok := f.names.Variable(addr)
+	return image.Symbol{Name: name, Addr: start, Size: 8}, addr - start, ok
+}
+
+func (f *foreign) ObjectPathSize(addr, _ uint64) string {
+	name, _, _ := f.names.Variable(addr)
+	return name
+}
+
+func (f *foreign) TLSPath(uint64) string { return "" }
+
+func (f *foreign) TLSObject(uint64) (image.Symbol, uint64, bool) { return image.Symbol{}, 0, false }
+
+func (f *foreign) User(uint64) bool { return true }
+
+// Frames has none for calls that the text does not tell of: a thread begins
+// nowhere.
+func (f *foreign) Frames(pc uint64) []image.Frame { return []image.Frame{{Function: location(pc)}} }
