@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
 )
 
 // kernel is a run of loops like those of numeric code: nested, with strided
@@ -49,15 +50,23 @@ func kernel(blocks int) ([]event.Block, []event.Batch, int) {
 	return defs, batches, addrs
 }
 
+// kernelFlow is the control flow of kernel's program.
+func kernelFlow(defs []event.Block) Program {
+	f := &synthFlow{at: map[uint64]cfg.Ref{}}
+	f.addGraph(cfg.Graph{{1}, {2, 3}, {3}, {1, 4}, {5}, {0}, {}}, defs)
+	return f
+}
+
 func BenchmarkRecorder(b *testing.B) {
 	const blocks = 2_000_000
 	defs, batches, addrs := kernel(blocks)
+	flow := kernelFlow(defs)
 	for _, mode := range []Mode{ModeCOR, ModeCDR} {
 		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
 			b.Run(fmt.Sprintf("record=%s/alphabet=%s", mode, alphabet), func(b *testing.B) {
 				size := int64(0)
 				for b.Loop() {
-					r, err := NewRecorder(io.Discard, Options{Meta: Meta{Mode: mode, Alphabet: alphabet}})
+					r, err := NewRecorder(io.Discard, Options{Program: flow, Meta: Meta{Mode: mode, Alphabet: alphabet}})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -97,7 +106,7 @@ func BenchmarkRandom(b *testing.B) {
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()
-		r, err := NewRecorder(&out, Options{})
+		r, err := NewRecorder(&out, Options{Program: s.flow})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -77,7 +77,7 @@ func (l *plainLog) Finish(o event.Outcome) error {
 	return nil
 }
 
-func exampleImage(t *testing.T, name string) *image.Image {
+func exampleImage(t testing.TB, name string) *image.Image {
 	t.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {
@@ -90,16 +90,20 @@ func exampleImage(t *testing.T, name string) *image.Image {
 	return img
 }
 
-// simulate runs an example once for all observers.
-func simulate(t *testing.T, name string, img *image.Image, observers ...event.Observer) {
+// simulate runs an example once for all observers. args are the example's own
+// if nil.
+func simulate(t testing.TB, name string, args []string, img *image.Image, observers ...event.Observer) {
 	t.Helper()
-	p, ok := examples.Lookup(name)
-	if !ok {
-		t.Fatalf("no example %q", name)
+	if args == nil {
+		p, ok := examples.Lookup(name)
+		if !ok {
+			t.Fatalf("no example %q", name)
+		}
+		args = p.Args
 	}
 	hooks, at := hook.New(img)
 	m, err := mpsim.New(mpsim.Config{
-		Image: img, Args: append([]string{name}, p.Args...), Seed: 3, Policy: mpsim.Random,
+		Image: img, Args: append([]string{name}, args...), Seed: 3, Policy: mpsim.Random,
 		Observer: event.Tee(observers...), Hooks: hooks, HookAt: at,
 	})
 	if err != nil {
@@ -138,7 +142,7 @@ func TestPrograms(t *testing.T) {
 				}
 				files, observers = append(files, &out), append(observers, r)
 			}
-			simulate(t, name, img, observers...)
+			simulate(t, name, nil, img, observers...)
 			for i, f := range files {
 				t.Run(fmt.Sprintf("options=%d", i), func(t *testing.T) {
 					tr, err := cdr.OpenReaderAt(bytes.NewReader(f.Bytes()), int64(f.Len()))

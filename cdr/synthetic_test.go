@@ -112,12 +112,7 @@ type synthFlow struct {
 
 func (f *synthFlow) add(rng *rand.Rand, static []event.Block) {
 	g := make(cfg.Graph, len(static))
-	blocks := make([]cfg.Block, len(static))
-	var sites [][]event.Site
 	for v, b := range static {
-		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End}
-		f.at[b.PC] = cfg.Ref{Func: uint32(len(f.funcs)), Block: uint32(v)}
-		sites = append(sites, b.Sites)
 		for w := range static {
 			jumps := b.End == event.EndBranch || b.End == event.EndJump || b.End == event.EndIndirect
 			if w == v+1 && b.End != event.EndReturn || jumps && (w == v || rng.IntN(2) == 0) {
@@ -126,6 +121,18 @@ func (f *synthFlow) add(rng *rand.Rand, static []event.Block) {
 		}
 		// Which edges are retreating depends on the order.
 		rng.Shuffle(len(g[v]), func(i, j int) { g[v][i], g[v][j] = g[v][j], g[v][i] })
+	}
+	f.addGraph(g, static)
+}
+
+// addGraph adds a function.
+func (f *synthFlow) addGraph(g cfg.Graph, static []event.Block) {
+	blocks := make([]cfg.Block, len(static))
+	var sites [][]event.Site
+	for v, b := range static {
+		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End}
+		f.at[b.PC] = cfg.Ref{Func: uint32(len(f.funcs)), Block: uint32(v)}
+		sites = append(sites, b.Sites)
 	}
 	paths := cfg.Number(g, func(v, _ int) bool { return static[v].End == event.EndCall || static[v].End == event.EndCallInd }, cfg.MaxPaths)
 	for v := range g {
