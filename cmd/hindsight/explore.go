@@ -21,6 +21,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
+	"hindsight/wpp/cfg"
 )
 
 // Limits of the runs of an exploration, when no others are given: many run at
@@ -138,7 +139,7 @@ func (f *exploreFlags) exploration(args []string) (*exploration, explored, error
 	if err != nil {
 		return nil, what, err
 	}
-	r.Mode, r.Keep, r.Alphabet = "cdr", "all", "path"
+	r.Mode, r.Keep, r.Alphabet, r.Flow = "cdr", "all", "path", cfg.New(r.Image)
 	if r.Packed, err = cdr.PackImage(r.Image.Data); err != nil {
 		return nil, what, err
 	}
@@ -203,6 +204,15 @@ func (e *exploration) restore(runs []explorationRun) error {
 		var seed uint64
 		if _, err := fmt.Sscanf(filepath.Base(name), "seed%d.hst", &seed); err == nil && name == e.tracePath(seed) {
 			e.kept[seed] = true
+		}
+	}
+	parts, err := filepath.Glob(filepath.Join(escapeGlob(e.dir), "seed*.hst.part"))
+	if err != nil {
+		return err
+	}
+	for _, name := range parts { // of runs that were killed
+		if err := os.Remove(name); err != nil {
+			return err
 		}
 	}
 	for again := true; again; {
