@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+// syncGroup is a source file of twins in examples/sync.
+type syncGroup struct {
+	File  string
+	Title string
+	Flags []string
+}
+
+var syncGroups = []syncGroup{
+	{"buffers.c", "C: library functions on shared buffers, POSIX and C11 threads", nil},
+	{"atomics.cc", "Home-made synchronisation on atomics", nil},
+	{"cxx_locks.cc", "C++: threads and locks", nil},
+	{"cxx_library.cc", "C++: the rest of the library", nil},
+	{"omp.c", "OpenMP: teams, work sharing, locks", []string{"-fopenmp"}},
+	{"omp_tasks.c", "OpenMP: tasks", []string{"-fopenmp"}},
+}
+
+// syncFailing are the twins known to get the wrong verdict, with why. One that
+// gets the right one turns the test red, so that it leaves the list.
+var syncFailing = map[string]string{}
+
+// syncSeeds is how many schedules each twin is run under. A correct twin is
+// clean under each; a broken one is found under one at least.
+const syncSeeds = 3
+
+// syncPair is a pair of twins.
+type syncPair struct {
+	Name, Construct string
+}
+
+var pairLine = regexp.MustCompile(`(?m)^(?:PAIR\((\w+), "(.*)"\)|SCHEDULE\((\w+), (.*)\))`)
+
+// syncPairs reads the pairs of a source file.
+func syncPairs(t *testing.T, file string) []syncPair {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(syncDir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []syncPair
+	for _, m := range pairLine.FindAllStringSubmatch(string(src), -1) {
+		if m[3] != "" {
+			m[1], m[2] = "schedule_"+m[3], "for schedule("+strings.ReplaceAll(m[4], " COMMA", ",")+")"
+		}
+		pairs = append(pairs, syncPair{m[1], m[2]})
+	}
+	return pairs
+}
+
+var syncDir = filepath.Join("..", "..", "examples", "sync")
+
+// TestSyncTable runs the twins of examples/sync, one construct each, and holds
+// the verdicts against what they should be and against docs/sync-constructs.md.
+func TestSyncTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs several hundred small programs")
+	}
+	for _, tool := range []string{"riscv64-linux-gnu-gcc", "riscv64-linux-gnu-g++", "qemu-riscv64-static"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
+				t.Fatalf("%s is required: %v", tool, err)
+			}
+			t.Skipf("%s is not installed: %v", tool, err)
+		}
+	}
+	dir := t.TempDir()
+	var mu sync.Mutex
+	verdicts := map[string]string{} // by name of the twin
+	t.Run("run", func(t *testing.T) {
+		for _, g := range syncGroups {
+			t.Run(g.File, func(t *testing.T) {
+				t.Parallel()
+				program, img := g.build(t, dir)
+				for _, p := range syncPairs(t, g.File) {
+					for _, broken := range []bool{false, true} {
+						twin := "norace_" + p.Name
+						if broken {
+							twin = "race_" + p.Name
+						}
+						reason, failing := syncFailing[g.File+"/"+twin]
+						name := twin
+						if failing {
+							name += "_failing"
+						}
+						t.Run(name, func(t *testing.T) {
+							t.Parallel()
+							verdict, err := checkTwin(t.Context(), program, img, p, broken)
+							switch {
+							case err != nil && !failing:
+								t.Error(err)
+							case err == nil && failing:
+								t.Errorf("gets the right verdict now; take it off the list (%s)", reason)
+							}
+							if err != nil {
+								verdict = "**wrong**"
+								if failing {
+									verdict += ": " + reason
+								}
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							verdicts[g.File+"/"+twin] = verdict
+						})
+					}
+				}
+			})
+		}
+	})
+	if !t.Failed() {
+		checkSyncDoc(t, verdicts)
+	}
+}
+
+// build compiles a group.
+func (g syncGroup) build(t *testing.T, dir string) (string, *image.Image) {
+	t.Helper()
+	out := filepath.Join(dir, strings.ReplaceAll(g.File, ".", "_"))
+	compiler, args := "riscv64-linux-gnu-gcc", []string{"-std=gnu17"}
+	if filepath.Ext(g.File) == ".cc" {
+		compiler, args = "riscv64-linux-gnu-g++", []string{"-std=c++20"}
+	}
+	args = append(args, "-O1", "-g", "-static", "-pthread", "-o", out)
+	args = append(append(args, g.Flags...), filepath.Join(syncDir, g.File))
+	if msg, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", g.File, err, msg)
+	}
+	img, err := image.Load(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, img
+}
+
+// checkTwin runs a twin under each seed and gives the verdict for the table;
+// the error says what is wrong with it.
+func checkTwin(ctx context.Context, program string, img *image.Image, p syncPair, broken bool) (string, error) {
+	twin := "norace_" + p.Name
+	if broken {
+		twin = "race_" + p.Name
+	}
+	var want string
+	if !broken {
+		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", program, twin).Output()
+		if err != nil {
+			return "", fmt.Errorf("under qemu: %w", err)
+		}
+		want = string(out)
+	}
+	found := map[string]bool{}
+	for seed := range syncSeeds {
+		r := &recording{
+			Image: img, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
+			Policy: mpsim.Random, Quantum: []int{100, 1000, 0}[seed%3],
+			Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,
+		}
+		rep, out, err := runTwin(ctx, r)
+		if err != nil {
+			return "", fmt.Errorf("seed %d: %w", r.Seed, err)
+		}
+		if !broken && out != want {
+			return "", fmt.Errorf("seed %d: printed %q, under qemu %q", r.Seed, out, want)
+		}
+		if err := judgeTwin(rep, p, broken, found); err != nil {
+			return "", fmt.Errorf("seed %d: %w", r.Seed, err)
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	switch {
+	case !broken:
+		return "clean", nil
+	case len(found) == 0:
+		return "", errors.New("no race is reported")
+	}
+	var names []string
+	for name := range found {
+		names = append(names, "`"+name+"`")
+	}
+	slices.Sort(names)
+	return "race on " + strings.Join(names, ", "), nil
+}
+
+func runTwin(ctx context.Context, r *recording) (*report.Report, string, error) {
+	var out, trace bytes.Buffer
+	done, err := r.recordTo(ctx, streams{out: &out, err: &out}, &trace)
+	if err != nil {
+		return nil, "", err
+	}
+	if done.Status != 0 {
+		return nil, "", fmt.Errorf("status %d: %s\n%s", done.Status, done.Message, &out)
+	}
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+	if err != nil {
+		return nil, "", err
+	}
+	// As findRaces, with the image that is there already.
+	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: r.Image, TLSSize: r.Image.TLS.MemSize})
+	if err != nil {
+		return nil, "", err
+	}
+	rep, err := report.Build(res, r.Image, tr, report.Info{Program: r.Program}, nil)
+	return rep, out.String(), err
+}
+
+// judgeTwin holds a report against what the twin is known to do, and notes the
+// variables of its races.
+func judgeTwin(rep *report.Report, p syncPair, broken bool, found map[string]bool) error {
+	var text bytes.Buffer
+	if err := rep.WriteText(&text, report.TextOptions{}); err != nil {
+		return err
+	}
+	for _, r := range rep.Races {
+		symbol, _, _ := strings.Cut(r.Location.Symbol, ".")
+		switch {
+		case !broken:
+			return fmt.Errorf("reported though correct:\n%s", &text)
+		case symbol == "" && r.Location.Kind == "heap":
+			symbol = "heap"
+		case !strings.HasPrefix(symbol, p.Name+"_"):
+			return fmt.Errorf("a race on %s %q:\n%s", r.Location.Kind, r.Location.Name, &text)
+		}
+		for _, a := range r.Accesses {
+			if !a.Top.User {
+				return fmt.Errorf("no frame of the user's on the stack:\n%s", &text)
+			}
+		}
+		found[symbol] = true
+	}
+	return nil
+}
+
+// checkSyncDoc compares docs/sync-constructs.md with the verdicts, or writes it.
+func checkSyncDoc(t *testing.T, verdicts map[string]string) {
+	t.Helper()
+	var doc bytes.Buffer
+	pairs := 0
+	var tables bytes.Buffer
+	for _, g := range syncGroups {
+		fmt.Fprintf(&tables, "\n## %s\n\nTwins in examples/sync/%s.\n\n| construct | pair | correct program | broken program |\n| --- | --- | --- | --- |\n", g.Title, g.File)
+		for _, p := range syncPairs(t, g.File) {
+			pairs++
+			fmt.Fprintf(&tables, "| %s | %s | %s | %s |\n", p.Construct, p.Name,
+				verdicts[g.File+"/norace_"+p.Name], verdicts[g.File+"/race_"+p.Name])
+		}
+	}
+	fmt.Fprintf(&doc, `# Synchronisation constructs
+
+What `+"`hindsight races`"+` says about a correct and a broken program for each of
+%d constructs. Written by `+"`go test ./cmd/hindsight -run TestSyncTable -update`"+`, which
+compiles each twin for the simulated machine, runs it under %d schedules, and
+fails when a verdict is not the right one or this page is stale. A broken
+program is found when at least one of the schedules shows a race; the gallery in
+examples/src has %d more pairs, held against their sources line by line.
+`, pairs, syncSeeds, galleryPairs())
+	doc.Write(tables.Bytes())
+	file := filepath.Join("..", "..", "docs", "sync-constructs.md")
+	if *update {
+		if err := os.WriteFile(file, doc.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(old, doc.Bytes()) {
+		t.Errorf("%s is stale; write it anew with -update", file)
+	}
+}
+
+// galleryPairs counts the pairs of examples/src.
+func galleryPairs() int {
+	n := 0
+	for _, p := range examples.Programs() {
+		if p.Group == examples.Gallery && p.Races {
+			n++
+		}
+	}
+	return n
+}
