@@ -45,6 +45,7 @@ type recording struct {
 	Alphabet string          // path, block
 	Out      string          // file of the trace
 	Packed   cdr.PackedImage // of Image, if it is at hand
+	Flow     *cfg.Program    // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64          // memory of an epoch in bytes; 0: cdr.DefaultBudget
 }
 
@@ -92,7 +93,10 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: cfg.New(r.Image), Budget: r.Budget}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: r.Flow, Budget: r.Budget}
+	if r.Flow == nil {
+		opts.Program = cfg.New(r.Image)
+	}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
