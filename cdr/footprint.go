@@ -1,6 +1,7 @@
 package cdr
 
 import (
+	"cmp"
 	"iter"
 	"math/bits"
 	"slices"
@@ -8,9 +9,9 @@ import (
 	"hindsight/wpp"
 )
 
-// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart. One
-// with Bits is a single block of which only the bytes with a bit are meant: of
-// byte i, bit i%64 of word i/64. Bits must not be changed.
+// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart. If
+// it has Bits, only the bytes of each block that have a bit are meant: of byte
+// i, bit i%64 of word i/64. Bits must not be changed.
 type Extent struct {
 	Site   SiteID
 	Base   uint64
@@ -184,7 +185,7 @@ func simplify(all []Extent) []Extent {
 			out = append(out, e)
 		}
 	}
-	return group(out)
+	return weave(group(out))
 }
 
 // join adds e, which does not begin before last, to it if the result is one
@@ -192,7 +193,7 @@ func simplify(all []Extent) []Extent {
 func join(last *Extent, e Extent) bool {
 	d := e.Base - last.Base
 	if last.Bits != nil || e.Bits != nil {
-		return last.Bits == nil && last.Count == 1 && d <= last.Len && d+e.Len <= last.Len
+		return last.Bits == nil && last.Count == 1 && d <= last.Len && d+e.Stride*(e.Count-1)+e.Len <= last.Len
 	}
 	switch {
 	case last.Count == 1 && e.Count == 1:
@@ -251,18 +252,12 @@ func group(all []Extent) []Extent {
 // draw sets the bits of the bytes of the extents, which begin at lo or later.
 func draw(dots *[fpDense / 64]uint64, all []Extent, lo uint64) {
 	for _, e := range all {
-		for i, b := range e.Bits {
-			from := e.Base - lo + uint64(i)*64
-			dots[from>>6] |= b << (from & 63)
-			if high := b >> 1 >> (63 - from&63); high != 0 {
-				dots[from>>6+1] |= high
-			}
-		}
-		if e.Bits != nil {
-			continue
-		}
 		for i := range e.Count {
 			from := e.Base + i*e.Stride - lo
+			if e.Bits != nil {
+				stamp(dots, e.Bits, from)
+				continue
+			}
 			for n := e.Len; n > 0; {
 				k := min(n, 64-from&63)
 				dots[from>>6] |= (^uint64(0) >> (64 - k)) << (from & 63)
@@ -271,6 +266,53 @@ func draw(dots *[fpDense / 64]uint64, all []Extent, lo uint64) {
 			}
 		}
 	}
+}
+
+// stamp sets the bits from bit number from on.
+func stamp(dots *[fpDense / 64]uint64, bits []uint64, from uint64) {
+	for _, b := range bits {
+		dots[from>>6] |= b << (from & 63)
+		if high := b >> 1 >> (63 - from&63); high != 0 {
+			dots[from>>6+1] |= high
+		}
+		from += 64
+	}
+}
+
+// weave joins extents with blocks at the same distances that lie between each
+// other, such as the columns of a matrix.
+func weave(all []Extent) []Extent {
+	if len(all) <= maxExtents/2 {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b Extent) int {
+		return cmp.Or(cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
+	})
+	out := all[:0]
+	for i := 0; i < len(all); {
+		e, j := all[i], i+1
+		size := e.Len
+		for ; j < len(all) && all[j].Stride == e.Stride && all[j].Count == e.Count; j++ {
+			to := max(size, all[j].Base-e.Base+all[j].Len)
+			if e.Count == 1 || to > min(e.Stride, fpDense) {
+				break
+			}
+			size = to
+		}
+		if j > i+1 {
+			var dots [fpDense / 64]uint64
+			blocks := slices.Clone(all[i:j])
+			for k := range blocks {
+				blocks[k].Count = 1
+			}
+			draw(&dots, blocks, e.Base)
+			e.Len = size
+			e.Bits = slices.Clone(dots[:(e.Len+63)/64])
+		}
+		out = append(out, e)
+		i = j
+	}
+	return out
 }
 
 // repaint paints the extents on a map of size bytes from lo on and reads them

@@ -73,7 +73,6 @@ type layer struct {
 	id     stamp
 	cut    uint64 // 1-based place in S_synch of the first allocation since, or 0
 	write  bool
-	shared bool // bits must be copied before they are changed
 	lo, hi uint8
 	bits   *[sieveWords]uint64
 }
@@ -132,6 +131,17 @@ func (s *sieve) take(b *batch) error {
 
 // extent looks at count blocks of bytes.
 func (s *sieve) extent(it *item) error {
+	if it.bits != nil && it.count > 1 {
+		one := *it
+		one.count, one.stride = 1, 0
+		for range it.count {
+			if err := s.extent(&one); err != nil {
+				return err
+			}
+			one.base += it.stride
+		}
+		return nil
+	}
 	base, stride, count, size := it.base, it.stride, it.count, it.size
 	if int64(stride) < 0 {
 		stride = -stride
@@ -307,22 +317,22 @@ func (d *dots) any() bool {
 
 // remove takes the dots out of the layer; it reports whether nothing is left.
 func (l *layer) remove(d *dots) bool {
-	l.own()
+	from, to := max(int(l.lo), d.lo), min(int(l.hi), d.hi)
+	var common uint64
+	for w := from; w <= to; w++ {
+		common |= l.bits[w] & d.w[w]
+	}
+	if common == 0 {
+		return false
+	}
+	for w := from; w <= to; w++ {
+		l.bits[w] &^= d.w[w]
+	}
 	var left uint64
-	for w := int(l.lo); w <= int(l.hi); w++ {
-		if w >= d.lo && w <= d.hi {
-			l.bits[w] &^= d.w[w]
-		}
-		left |= l.bits[w]
+	for w := int(l.lo); w <= int(l.hi) && left == 0; w++ {
+		left = l.bits[w]
 	}
 	return left == 0
-}
-
-func (l *layer) own() {
-	if l.shared {
-		b := *l.bits
-		l.bits, l.shared = &b, false
-	}
 }
 
 // mark makes what the layer and the dots have in common suspect.
@@ -360,7 +370,6 @@ func (s *sieve) remember(p *sievePage, write bool) {
 	}
 	for i := range p.layers {
 		if l := &p.layers[i]; l.id == s.me && l.cut == 0 && l.write == write {
-			l.own()
 			for w := d.lo; w <= d.hi; w++ {
 				l.bits[w] |= d.w[w]
 			}
