@@ -54,7 +54,7 @@ type syncPair struct {
 	Name, Construct string
 }
 
-var pairLine = regexp.MustCompile(`(?m)^(?:PAIR\((\w+), "(.*)"\)|SCHEDULE\((\w+), (.*)\))`)
+var pairLine = regexp.MustCompile(`(?m)^(?:PAIR\((\w+), "([^"]*)"\)|SCHEDULE\((\w+), (.*)\))`)
 
 // syncPairs reads the pairs of a source file.
 func syncPairs(t *testing.T, file string) []syncPair {
