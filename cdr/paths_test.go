@@ -1,6 +1,7 @@
 package cdr
 
 import (
+	"bytes"
 	"testing"
 
 	"hindsight/tracefmt/event"
@@ -82,26 +83,30 @@ func (s *synthetic) checkPaths(t *testing.T, x *stretch) (long int) {
 	return long
 }
 
-// TestLongPaths: a path that is too long for the tables is written block by
-// block.
-func TestLongPaths(t *testing.T) {
-	s := newSynthetic(1, 1)
-	s.run(1000)
-	p := newPaths(AlphabetPath, s.flow)
-	for i := range s.blocks {
-		p.define(&s.blocks[i], func(Site) SiteID { return 0 })
-	}
-	p.total = maxPathsTotal
-	for v := range p.codes {
-		start := pathStart{block: uint32(v)}
-		if _, _, ok := p.id(start); !ok {
-			t.Fatalf("no row for block %d alone", v)
-		}
-		ref, _ := s.flow.At(p.codes[v].pc)
-		if s.flow.paths[ref.Func].NumPaths(int(ref.Block)) > 1 {
-			start.number = 1
-			if _, _, ok := p.id(start); ok || len(p.blocksOf(nil, start)) != 2 {
-				t.Fatalf("path 1 from block %d got a row", v)
+// TestFullTables: when the tables hold as many paths as they may, paths without
+// a row are written block by block.
+func TestFullTables(t *testing.T) {
+	for seed := range uint64(4) {
+		for _, taken := range []int{0, 30} { // blocks in paths before the tables are full
+			s := newSynthetic(seed, 2)
+			s.run(3000)
+			var out bytes.Buffer
+			r, err := NewRecorder(&out, Options{Program: s.flow, Budget: 40 << 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.paths.total = maxPathsTotal - taken
+			s.feed(t, r, s.batches)
+			tr, err := openBytes(out.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.Verify(); err != nil {
+				t.Fatal(err)
+			}
+			s.compare(t, tr, nil)
+			if long := len(tr.tab.path) - tr.tab.paths(); long > taken+10 || taken > 0 && long == 0 {
+				t.Errorf("room for %d blocks in paths: %d paths have %d blocks", taken, tr.tab.paths(), len(tr.tab.path))
 			}
 		}
 	}

@@ -167,7 +167,9 @@ func (r *Recorder) Define(blocks []event.Block) error {
 				return r.fail(fmt.Errorf("record: block %d: site %d has size %d and access %d", b.ID, j, s.Size, s.Access))
 			}
 		}
-		r.paths.define(b, r.siteID)
+		if r.paths.define(b, r.siteID); len(r.paths.codes) > maxTableRows {
+			return r.fail(fmt.Errorf("record: more than %d basic blocks", maxTableRows))
+		}
 	}
 	return nil
 }
