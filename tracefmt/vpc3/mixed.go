@@ -64,7 +64,9 @@ type mixedModel struct {
 
 	pcs       [6]uint32 // latest first
 	joint     uint32    // recent records: both fields as expected, as bits
-	ids       uint32    // predictors of extended data in recent records, four bits each
+	streak    int       // records as expected up to here
+	run       run
+	ids       uint32 // predictors of extended data in recent records, four bits each
 	lastED    uint64
 	pcTables  [3][1 << mixPCBits]pair[uint32]
 	slots     [1 << mixSlotBits]slot
@@ -120,7 +122,8 @@ type edView struct {
 }
 
 // record codes a record, and gives it. One decision says whether both fields
-// are what is expected first; only when not are there others.
+// are what is expected first; only when not are there others. After a while of
+// records as expected, one decision serves a run of them.
 func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	p, e := &m.pcView, &m.edView
 	m.viewPC()
@@ -130,13 +133,24 @@ func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	if pc == expected && ed == e.candidates[e.first] {
 		y = 1
 	}
-	key := p.agree<<12 | e.agree
-	y = m.decide(0,
-		&m.contexts[0][hash(join(p.h1, join(uint64(e.slot.history&0xff), e.agree)), mixCtxBits)],
-		&m.contexts[1][hash(p.h6+1, mixCtxBits)],
-		&m.contexts[2][hash(join(uint64(m.joint&0xff), key), mixCtxBits)],
-		&m.contexts[3][hash(join(uint64(m.ids&0xffff), p.h1), mixCtxBits)], y)
+	switch {
+	case m.streak < runAfter:
+		key := p.agree<<12 | e.agree
+		y = m.decide(0,
+			&m.contexts[0][hash(join(p.h1, join(uint64(e.slot.history&0xff), e.agree)), mixCtxBits)],
+			&m.contexts[1][hash(p.h6+1, mixCtxBits)],
+			&m.contexts[2][hash(join(uint64(m.joint&0xff), key), mixCtxBits)],
+			&m.contexts[3][hash(join(uint64(m.ids&0xffff), p.h1), mixCtxBits)], y)
+	case m.decoding:
+		y = m.nextOfRun()
+	default:
+		m.addToRun(y)
+	}
 	m.joint = m.joint<<1 | uint32(y)
+	m.streak++
+	if y == 0 {
+		m.streak = 0
+	}
 	id := e.first
 	if y != 0 {
 		pc, ed = expected, e.candidates[id]
@@ -150,6 +164,87 @@ func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	}
 	m.update(pc, ed, id)
 	return pc, ed
+}
+
+const (
+	runAfter = 32 // records as expected before runs are counted
+	runBits  = 5
+	runMax   = 1 << runBits // records of a run at most
+)
+
+// run is the records as expected that are counted together. When encoding, it
+// is written when it has ended; when decoding, it is read before its first
+// record. In either case its contexts are those before its first record.
+type run struct {
+	open bool
+	full bool // of runMax records: what follows is not known to be unexpected
+	left int  // encoding: records so far; decoding: records to come
+	keys [3]uint64
+	past uint64 // lengths of the runs before
+}
+
+func (m *mixedModel) openRun() {
+	r := &m.run
+	r.open = true
+	r.keys = [3]uint64{m.pcView.h6, m.pcView.h1, uint64(m.ids)}
+}
+
+// codeRun codes the length of a run, and gives it.
+func (m *mixedModel) codeRun(n int) int {
+	r := &m.run
+	c0, c1, c2 := join(r.keys[0], r.past&0xfff), join(r.keys[1], r.past&0xffffff), join(r.past, 5)
+	c3 := join(r.keys[0], join(r.keys[2], 6))
+	y := 0
+	if n == runMax {
+		y = 1
+	}
+	y = m.decide(7,
+		&m.contexts[0][hash(c0, mixCtxBits)], &m.contexts[1][hash(c1, mixCtxBits)],
+		&m.contexts[2][hash(c2, mixCtxBits)], &m.contexts[3][hash(c3, mixCtxBits)], y)
+	if y != 0 {
+		n = runMax
+	} else {
+		n = int(m.symbol(uint64(n), c0, c1, c2, c3, runBits, 55))
+	}
+	r.past = r.past<<6 | uint64(n)
+	return n
+}
+
+// addToRun counts a record that is as expected, or ends the run.
+func (m *mixedModel) addToRun(y int) {
+	r := &m.run
+	if !r.open {
+		m.openRun()
+	}
+	r.left += y
+	if y == 0 || r.left == runMax {
+		m.endRun()
+	}
+}
+
+// endRun writes the run that has been counted.
+func (m *mixedModel) endRun() {
+	m.codeRun(m.run.left)
+	m.run.open, m.run.left = false, 0
+}
+
+// nextOfRun says whether the next record is as expected.
+func (m *mixedModel) nextOfRun() int {
+	r := &m.run
+	if !r.open {
+		m.openRun()
+		r.left = m.codeRun(0)
+		r.full = r.left == runMax
+	}
+	if r.left == 0 {
+		r.open = false
+		return 0
+	}
+	r.left--
+	if r.left == 0 && r.full {
+		r.open = false
+	}
+	return 1
 }
 
 func (m *mixedModel) viewPC() {
@@ -351,6 +446,9 @@ func (e *mixedEncoder) cut(last bool) ([][]byte, error) {
 	if last {
 		return [][]byte{nil}, nil
 	}
+	if e.m.run.open {
+		e.m.endRun()
+	}
 	b := e.m.end()
 	// The next stretch must not write into b before it has been used.
 	e.m.out = nil
@@ -373,6 +471,7 @@ func (d *mixedDecoder) feed(lengths []uint64) error {
 	if d.cut, err = d.in.Append(d.cut[:0], lengths[0]); err != nil {
 		return err
 	}
+	d.m.run.open, d.m.run.left = false, 0 // a run ends with its chunk
 	if len(d.cut) > 0 {
 		d.m.begin(d.cut)
 	}
