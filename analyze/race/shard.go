@@ -199,12 +199,22 @@ func (s *shard) check(gr *granule, g uint64, b *burst, c *column) int {
 // number from. The first common byte is number common of the granule at base.
 func (s *shard) found(c *column, from int, dynamic, base, common uint64, b *burst) {
 	x, y := s.accesses[b.access].place, s.accesses[c.access].place
+	key := pairKey{min(x, y), max(x, y)}
+	newest := &c.series[len(c.series)-1]
+	if p := s.pairs.last; p != nil && s.pairs.lastKey == key && b.order > p.last.later.order {
+		// Units come in order: this pair is behind all that were found.
+		p.dynamic = addSat(p.dynamic, dynamic)
+		p.last.later, p.last.addr = b.execution, base+common
+		p.last.later.ordinal = b.last
+		p.last.earlier = execution{access: c.access, thread: uint32(c.thread), addr: base + uint64(int64(c.offset)), ref: newest.last}
+		return
+	}
 	earlier := execution{access: c.access, thread: uint32(c.thread), addr: base + uint64(int64(c.offset)), ref: c.series[from].first}
 	first := instance{later: b.execution, earlier: earlier, addr: base + common}
 	last := first
 	last.later.ordinal = b.last
-	last.earlier.ref = c.series[len(c.series)-1].last
-	s.pairs.add(pairKey{min(x, y), max(x, y)}, dynamic, &first, &last)
+	last.earlier.ref = newest.last
+	s.pairs.add(key, dynamic, &first, &last)
 }
 
 // remember adds a burst to column number own of gr, or as column c.
