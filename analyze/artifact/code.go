@@ -19,6 +19,7 @@ type code struct {
 	blocks map[codeKey]*block
 	// hooked are the instructions from which a hooked function was called.
 	hooked map[uint64]bool
+	decide map[cfg.Ref][]decider
 }
 
 type codeKey struct {
@@ -35,7 +36,7 @@ type block struct {
 }
 
 func newCode(t *cdr.Trace, img *image.Image) *code {
-	c := &code{trace: t, flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}}
+	c := &code{trace: t, flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}, decide: map[cfg.Ref][]decider{}}
 	c.read = func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)
 		if len(b) < 2 {
@@ -142,11 +143,15 @@ type decider struct {
 }
 
 // deciders are the branches that the instruction at pc is directly control
-// dependent on, within its function; ok is false when the code is not known.
-func (c *code) deciders(pc uint64) (list []decider, ok bool) {
+// dependent on, within its function.
+func (c *code) deciders(pc uint64) (list []decider) {
 	ref, ok := c.flow.Find(pc)
 	if !ok {
-		return nil, false
+		return nil
+	}
+	list, ok = c.decide[ref]
+	if ok {
+		return list
 	}
 	f := c.flow.Func(ref.Func)
 	blocks := f.Blocks()
@@ -158,5 +163,6 @@ func (c *code) deciders(pc uint64) (list []decider, ok bool) {
 		}
 		list = append(list, decider{pc: b.Next() - uint64(insts[len(insts)-1].Len), to: b.Succs[d.Edge].PC})
 	}
-	return list, true
+	c.decide[ref] = list
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"hindsight/analyze/race"
@@ -38,7 +39,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Resu
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		e.budget = opts.Steps
+		e.budget = min(opts.Steps, opts.TotalSteps-e.steps)
 		v, err := e.judge(i)
 		if err != nil {
 			return nil, err
@@ -113,77 +114,80 @@ type explainer struct {
 // pairOf is a dynamic instance.
 type pairOf struct{ c, d exec }
 
-// instances lists dynamic instances of race i, the first one first, at most as
-// many as the options say.
-func (e *explainer) instances(i int) (list []pairOf) {
-	r := &e.res.Races[i]
-	sides := [2]*race.Side{&r.First.Later, &r.First.Earlier}
-	x := e.index
-	if !sides[0].Op.Plain() || !sides[1].Op.Plain() {
-		return e.ends(r)
-	}
-	c, ok := x.side(sides[0])
-	d, ok2 := x.side(sides[1])
-	if !ok || !ok2 {
-		return nil
-	}
-	list = append(list, pairOf{c, d})
-	first := list[0]
-	var keys []pairKey
-	for k, at := range x.pairs {
-		if at == i {
-			keys = append(keys, k)
+// instances gives dynamic instances of race i: the first one, the last one, and
+// others in no special order. A race with an event for a side has only those
+// two.
+func (e *explainer) instances(i int) iter.Seq[pairOf] {
+	return func(yield func(pairOf) bool) {
+		r := &e.res.Races[i]
+		var ends []pairOf
+		for n, in := range []*race.Instance{&r.First, &r.Last} {
+			c, ok := e.index.side(&in.Later)
+			d, ok2 := e.index.side(&in.Earlier)
+			if n == 1 && r.Dynamic == 1 || !ok || !ok2 {
+				break
+			}
+			ends = append(ends, pairOf{c, d})
+			if !yield(pairOf{c, d}) {
+				return
+			}
+		}
+		if len(ends) < 2 || ends[0].c.event || ends[0].d.event {
+			return
+		}
+		for p := range e.index.instances(i) {
+			if !p.same(&ends[0]) && !p.same(&ends[1]) && !yield(p) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(keys, func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
-	for _, k := range keys {
-		s := x.sites[k.a]
-		for _, strand := range inOrder(s.strands) {
-			for j := range s.strands[strand] {
-				rec := &s.strands[strand][j]
-				for n := range rec.count {
-					c := s.exec(k.a, rec, n)
-					for d := range x.partners(k.b, &c) {
-						if k.a == k.b && d.unit.strand < strand {
-							continue // met the other way round
-						}
-						if c.same(&first.c) && d.same(&first.d) || c.same(&first.d) && d.same(&first.c) {
-							continue
-						}
-						if len(list) >= e.opts.Instances {
-							return list
-						}
-						list = append(list, pairOf{c, d})
+}
+
+// same tells whether two instances are one.
+func (p *pairOf) same(q *pairOf) bool {
+	return p.c.same(&q.c) && p.d.same(&q.d) || p.c.same(&q.d) && p.d.same(&q.c)
+}
+
+// maxCompared bounds the records that are compared in search of instances of
+// one race.
+const maxCompared = 4 << 20
+
+// instances gives the instances of race i between executions of sites.
+func (x *index) instances(i int) iter.Seq[pairOf] {
+	return func(yield func(pairOf) bool) {
+		var keys []pairKey
+		for k, at := range x.pairs {
+			if at == i {
+				keys = append(keys, k)
+			}
+		}
+		slices.SortFunc(keys, func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
+		until := x.compared + maxCompared
+		for _, k := range keys {
+			for c := range x.sites[k.a].all(k.a) {
+				for d := range x.partners(k.b, &c) {
+					if k.a == k.b && d.unit.strand < c.unit.strand {
+						continue // met the other way round
 					}
+					if !yield(pairOf{c, d}) {
+						return
+					}
+				}
+				if x.compared > until {
+					return
 				}
 			}
 		}
 	}
-	return list
-}
-
-// ends lists the first and the last instance of a race with an event for a
-// side; others are not known.
-func (e *explainer) ends(r *race.Race) (list []pairOf) {
-	for i, in := range []*race.Instance{&r.First, &r.Last} {
-		c, ok := e.index.side(&in.Later)
-		d, ok2 := e.index.side(&in.Earlier)
-		if i == 1 && r.Dynamic == 1 || !ok || !ok2 {
-			break
-		}
-		list = append(list, pairOf{c, d})
-	}
-	return list
 }
 
 // judge finds out what race i is.
 func (e *explainer) judge(i int) (Verdict, error) {
-	list := e.instances(i)
-	if len(list) == 0 {
-		return Verdict{Status: Unknown, Reason: "no instance is known"}, nil
-	}
 	v := Verdict{Status: Artifact}
-	for n, p := range list {
+	for p := range e.instances(i) {
+		if v.Checked == uint64(e.opts.Instances) {
+			break
+		}
 		why, missing, err := e.explain(i, &p)
 		if errors.Is(err, errBudget) || errors.Is(err, errCode) {
 			missing, err = err.Error(), nil
@@ -195,7 +199,7 @@ func (e *explainer) judge(i int) (Verdict, error) {
 		switch {
 		case why != nil:
 			v.Explained++
-			if n == 0 {
+			if v.Checked == 1 {
 				v.By = why.by
 				if v.Chain, err = e.chain(why); err != nil {
 					return Verdict{}, err
@@ -206,9 +210,15 @@ func (e *explainer) judge(i int) (Verdict, error) {
 			}
 		case missing != "":
 			v.Status, v.Reason = Unknown, missing
+			if e.budget < 0 {
+				return Verdict{Status: Unknown, Reason: missing, Checked: v.Checked, Explained: v.Explained}, nil
+			}
 		default:
 			return Verdict{Checked: v.Checked, Explained: v.Explained}, nil
 		}
+	}
+	if v.Checked == 0 {
+		return Verdict{Status: Unknown, Reason: "no instance is known"}, nil
 	}
 	if v.Status == Unknown {
 		return Verdict{Status: Unknown, Reason: v.Reason, Checked: v.Checked, Explained: v.Explained}, nil
@@ -231,22 +241,37 @@ type because struct {
 // other side. missing is not empty when none was found and something could not
 // be followed.
 func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err error) {
+	sides := [2]*exec{&p.d, &p.c}
 	for _, by := range []By{ByAddress, ByBranch} {
 		var s [2]*slice
-		sides := [2]*exec{&p.d, &p.c}
 		for k, x := range sides {
 			if s[k], err = e.slice(x, by); err != nil {
 				return nil, "", err
 			}
 		}
-		for k, other := range []*exec{&p.c, &p.d} {
-			for h := range s[k].hits {
-				w, cause, err := e.controls(i, s[k].hits[h].read, other, s[1-k])
-				if err != nil {
-					return nil, "", err
+		// Nearest first; that the write comes first in its thread is common,
+		// and found before the walks are at their ends.
+		for k := range sides {
+			for h := 0; ; h++ {
+				if h == len(s[k].hits) {
+					if more, err := e.grow(s[k]); !more || err != nil {
+						if err != nil {
+							return nil, "", err
+						}
+						break
+					}
 				}
-				if cause >= 0 {
-					return &because{cause, by, w, *sides[k], s[k], h}, "", nil
+				w, cause, err := e.controls(i, s[k].hits[h].read, sides[1-k], nil)
+				if err != nil || cause >= 0 {
+					return &because{cause, by, w, *sides[k], s[k], h}, "", err
+				}
+			}
+		}
+		for k := range sides {
+			for h := range s[k].hits {
+				w, cause, err := e.controls(i, s[k].hits[h].read, nil, s[1-k])
+				if err != nil || cause >= 0 {
+					return &because{cause, by, w, *sides[k], s[k], h}, "", err
 				}
 			}
 		}
@@ -258,8 +283,9 @@ func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err
 // maxWriters bounds the writes that are tried for one racy read.
 const maxWriters = 64
 
-// controls looks for a write that races with b and event-controls c: it comes
-// before c in c's thread, or c too depends on a value that is racy with it. It
+// controls looks for a write that races with b and event-controls the other
+// side of the instance: it comes before c in c's thread (c not nil), or the
+// other side too depends on a value that is racy with it (other not nil). It
 // gives the race of the two, or -1.
 func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int, err error) {
 	x := e.index
@@ -270,16 +296,14 @@ func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int
 		}
 		tried := 0
 		for a := range x.partners(id, b) {
-			if a.thread() == c.thread() && a.unit.strand == c.unit.strand {
+			if c != nil && a.thread() == c.thread() && a.unit.strand == c.unit.strand {
 				before, err := e.precedes(&a, c)
 				if before || err != nil {
 					return a, cause, err
 				}
 			}
-			for h := range other.hits {
-				if o := other.hits[h].read; o.same(b) || x.races(&a, o) && x.pairs[keyOf(a.site, o.site)] == cause {
-					return a, cause, nil
-				}
+			if other != nil && e.reaches(other, &a, b, cause) {
+				return a, cause, nil
 			}
 			if tried++; tried >= maxWriters {
 				break
@@ -287,6 +311,17 @@ func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int
 		}
 	}
 	return a, -1, nil
+}
+
+// reaches tells whether a slice depends on the racy read b, or on another one
+// that races with the write a.
+func (e *explainer) reaches(s *slice, a, b *exec, cause int) bool {
+	for h := range s.hits {
+		if o := s.hits[h].read; o.same(b) || e.index.races(a, o) && e.index.pairs[keyOf(a.site, o.site)] == cause {
+			return true
+		}
+	}
+	return false
 }
 
 // precedes tells whether a is before c in the order of their thread.

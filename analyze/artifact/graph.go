@@ -65,7 +65,11 @@ type graph struct {
 	ids     map[nodeKey]int32
 	budget  int // searches left for the present race
 	steps   int
+	counted int // of index.compared
 }
+
+// comparedStep is how many records may be compared for a step.
+const comparedStep = 256
 
 var errBudget = errors.New("the data flow is too long")
 
@@ -87,6 +91,11 @@ func newGraph(t *cdr.Trace, c *code, x *index) (*graph, error) {
 // spend counts a search in the trace.
 func (g *graph) spend() error {
 	g.steps++
+	if g.index.compared > g.counted+comparedStep { // comparing records costs too
+		n := (g.index.compared - g.counted) / comparedStep
+		g.counted += n * comparedStep
+		g.steps, g.budget = g.steps+n, g.budget-n
+	}
 	if g.budget--; g.budget < 0 || len(g.nodes) > maxNodes {
 		return errBudget
 	}
@@ -336,7 +345,7 @@ func (g *graph) decider(p point) (point, bool, error) {
 	if err != nil || p.inst >= len(d.pcs) {
 		return point{}, false, err
 	}
-	list, _ := g.code.deciders(d.pcs[p.inst])
+	list := g.code.deciders(d.pcs[p.inst])
 	call, called, err := h.Caller(p.block)
 	if err != nil {
 		return point{}, false, err

@@ -36,6 +36,8 @@ type index struct {
 	atomic  map[uint64]uint8 // by granule: bytes that some atomic access touches
 	records int
 	clocks  int // words of all clocks
+	// compared counts the records looked at in search of races.
+	compared int
 }
 
 type eventRef struct {
@@ -60,7 +62,55 @@ type siteIndex struct {
 	site    cdr.Site
 	partner []cdr.SiteID // sites that it races with
 	threads map[event.ThreadID][]record
-	strands map[event.ThreadID][]record
+	strands map[event.ThreadID]*strandRecords
+}
+
+// strandRecords is the executions by a strand, in order.
+type strandRecords struct {
+	records []record
+	// granules finds records of a few accesses; the others are wide. Made when
+	// first needed.
+	granules map[uint64][]int32
+	wide     []int32
+}
+
+// fewAccesses is how many accesses a record may have that is found by their
+// granules.
+const fewAccesses = 16
+
+func (s *strandRecords) build(size uint64) {
+	s.granules = map[uint64][]int32{}
+	for i := range s.records {
+		r := &s.records[i]
+		if r.count > fewAccesses && r.stride != 0 {
+			s.wide = append(s.wide, int32(i))
+			continue
+		}
+		for k := range min(r.count, fewAccesses) {
+			addr := r.base + k*uint64(r.stride)
+			for g := addr >> 3; g <= (addr+size-1)>>3; g++ {
+				if list := s.granules[g]; len(list) == 0 || list[len(list)-1] != int32(i) {
+					s.granules[g] = append(list, int32(i))
+				}
+			}
+		}
+	}
+}
+
+// near gives the records from index from on that may touch one of n bytes at
+// addr, in order.
+func (s *strandRecords) near(addr, n uint64, from int) []int32 {
+	var out []int32
+	add := func(list []int32) {
+		i, _ := slices.BinarySearch(list, int32(from))
+		out = append(out, list[i:]...)
+	}
+	add(s.wide)
+	for g := addr >> 3; g <= (addr+n-1)>>3; g++ {
+		add(s.granules[g])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // record is a strided run of executions in a segment.
@@ -170,7 +220,7 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 		}
 		if _, ok := places[p]; ok && !x.mute(s.PC) {
 			places[p] = append(places[p], cdr.SiteID(id))
-			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.ThreadID][]record{}}
+			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.ThreadID]*strandRecords{}}
 		}
 	}
 	for i := range races {
@@ -328,7 +378,11 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 		put := func(from, to uint64) {
 			rec := record{r.Base + from*uint64(r.Stride), r.Stride, to - from, r.First + from, u}
 			s.threads[t] = append(s.threads[t], rec)
-			s.strands[u.strand] = append(s.strands[u.strand], rec)
+			if s.strands[u.strand] == nil {
+				s.strands[u.strand] = &strandRecords{}
+			}
+			own := s.strands[u.strand]
+			own.records = append(own.records, rec)
 			x.records++
 		}
 		if x.prog == nil || x.prog.User(s.site.PC) {
@@ -423,6 +477,22 @@ func (s *siteIndex) exec(id cdr.SiteID, r *record, k uint64) exec {
 	return exec{site: id, ordinal: r.first + k, addr: r.base + k*uint64(r.stride), size: uint64(s.site.Size), unit: r.unit}
 }
 
+// all gives the executions of the site.
+func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
+	return func(yield func(exec) bool) {
+		for _, strand := range inOrder(s.strands) {
+			for i := range s.strands[strand].records {
+				r := &s.strands[strand].records[i]
+				for k := range r.count {
+					if !yield(s.exec(id, r, k)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // partners gives the executions of site id that race with y, in order for each
 // strand.
 func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
@@ -433,11 +503,19 @@ func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 			if strand == y.unit.strand {
 				continue
 			}
-			list := s.strands[strand]
+			own := s.strands[strand]
+			if own.granules == nil {
+				own.build(size)
+			}
+			list := own.records
 			// What races is contiguous in time.
 			from := sort.Search(len(list), func(i int) bool { return !list[i].unit.before(y.unit) })
-			for i := from; i < len(list) && !y.unit.before(list[i].unit); i++ {
+			for _, i := range own.near(y.addr, y.size, from) {
 				r := &list[i]
+				if y.unit.before(r.unit) {
+					break
+				}
+				x.compared++
 				lo, hi := r.overlap(size, y.addr, y.size)
 				for k := lo; k < hi; k++ {
 					e := s.exec(id, r, k)
@@ -450,8 +528,8 @@ func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	}
 }
 
-// inOrder is the threads or strands that execute a site, in order.
-func inOrder(lists map[event.ThreadID][]record) []event.ThreadID {
+// inOrder is the strands that execute a site, in order.
+func inOrder(lists map[event.ThreadID]*strandRecords) []event.ThreadID {
 	return slices.Sorted(maps.Keys(lists))
 }
 

@@ -128,8 +128,10 @@ type Stats struct {
 type Options struct {
 	// Instances is how many dynamic instances of a race are looked at. 0: 256.
 	Instances int
-	// Steps bounds the searches in the trace for one race. 0: 100000.
-	Steps int
+	// Steps bounds the searches in the trace for one race, TotalSteps for all.
+	// A race for which they do not suffice is Unknown. 0: 100000 and
+	// 500000.
+	Steps, TotalSteps int
 	// Records bounds the runs of accesses of racing instructions that are kept.
 	// 0: 1048576.
 	Records int
@@ -141,6 +143,9 @@ func (o *Options) defaults() {
 	}
 	if o.Steps <= 0 {
 		o.Steps = 100_000
+	}
+	if o.TotalSteps <= 0 {
+		o.TotalSteps = 500_000
 	}
 	if o.Records <= 0 {
 		o.Records = 1 << 20

@@ -7,10 +7,12 @@ import (
 
 // slice is the racy reads that an access depends on, nearest first.
 type slice struct {
-	start   int32
+	by      By
 	hits    []hit
 	visits  []visit
-	missing string // why it is not whole
+	at      int            // visits whose dependences were followed
+	seen    map[int32]bool // nodes visited; nil at the end of the walk
+	missing string         // why it is not whole
 }
 
 // hit is a racy read.
@@ -37,9 +39,9 @@ type sliceKey struct {
 // maxSlices bounds the slices that are remembered.
 const maxSlices = 1 << 12
 
-// slice walks back from the address of an access: by data alone, or by data
-// and control. It goes breadth first, so that the nearest racy reads come
-// first.
+// slice begins the walk back from the address of an access: by data alone, or
+// by data and control. It goes breadth first, so that the nearest racy reads
+// come first.
 func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	key := sliceKey{x.thread(), x.site, x.ordinal, x.event, by}
 	if s := e.slices[key]; s != nil {
@@ -49,38 +51,47 @@ func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &slice{start: start, visits: []visit{{start, -1, viaRegister}}}
-	seen := map[int32]bool{start: true}
-	for at := 0; at < len(s.visits); at++ {
-		id := s.visits[at].node
-		edges, err := e.dataOf(id)
-		if err == nil && by == ByBranch {
-			var more []edge
-			more, err = e.controlOf(id)
-			edges = append(edges[:len(edges):len(edges)], more...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		n := &e.nodes[id]
-		if n.read != nil {
-			s.hits = append(s.hits, hit{n.read, at})
-		}
-		if n.missing != "" && s.missing == "" {
-			s.missing = n.missing
-		}
-		for _, to := range edges {
-			if !seen[to.to] {
-				seen[to.to] = true
-				s.visits = append(s.visits, visit{to.to, at, to.kind})
-			}
-		}
-	}
+	s := &slice{by: by, visits: []visit{{start, -1, viaRegister}}, seen: map[int32]bool{start: true}}
 	if len(e.slices) >= maxSlices {
 		clear(e.slices)
 	}
 	e.slices[key] = s
 	return s, nil
+}
+
+// grow walks on to the next racy read; it reports false when there is none.
+func (e *explainer) grow(s *slice) (bool, error) {
+	before := len(s.hits)
+	for s.at < len(s.visits) && len(s.hits) == before {
+		id := s.visits[s.at].node
+		edges, err := e.dataOf(id)
+		if err == nil && s.by == ByBranch {
+			var more []edge
+			more, err = e.controlOf(id)
+			edges = append(edges[:len(edges):len(edges)], more...)
+		}
+		if err != nil {
+			return false, err
+		}
+		n := &e.nodes[id]
+		if n.read != nil {
+			s.hits = append(s.hits, hit{n.read, s.at})
+		}
+		if n.missing != "" && s.missing == "" {
+			s.missing = n.missing
+		}
+		for _, to := range edges {
+			if !s.seen[to.to] {
+				s.seen[to.to] = true
+				s.visits = append(s.visits, visit{to.to, s.at, to.kind})
+			}
+		}
+		s.at++
+	}
+	if s.at == len(s.visits) {
+		s.seen = nil
+	}
+	return len(s.hits) > before, nil
 }
 
 // chain lists the steps from the racy write to the artifact.
