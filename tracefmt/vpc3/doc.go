@@ -31,6 +31,27 @@
 //
 // The tables take 26 MB, whatever the trace; zstd's windows come to that.
 //
+// # The mixed profile
+//
+// A second profile, smaller on every trace that was measured and slower. It
+// predicts PCs by FCM6ab, FCM3ab and FCM1ab, and extended data by DFCM3ab,
+// DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in their context), the
+// last two values, the extended data of the record before plus what was added
+// the last time that these two instructions met, and what last followed that
+// extended data at this instruction. The two values of a line are distinct. In
+// place of streams and a post-compressor there is one arithmetic-coded string
+// of decisions, whose probabilities are mixed from four contexts each:
+//
+//   - after 32 records as expected: how many more are, up to 32;
+//   - else, whether both fields are what is expected first: the PC of FCM6a,
+//     and the extended data of the predictor that was right at this PC before;
+//   - when not, candidate by candidate, duplicates left out, whether it is
+//     right, first for the PC and then for the extended data;
+//   - when none is, how many high bytes are those of the value before, and the
+//     other bytes bit by bit.
+//
+// Its tables take 27 MB.
+//
 // # Format
 //
 //	head     "VPC3", version 1, profile, post-compressor (0 zstd, 1 bzip2, 2 none)
@@ -43,8 +64,10 @@
 //	         whole record
 //
 // A stream of zstd is one frame through all chunks, flushed at the end of each;
-// one of bzip2 starts anew in each chunk, and is left out when empty. The
-// format has no checksum: package packed has.
+// one of bzip2 starts anew in each chunk, and is left out when empty. The mixed
+// profile has one stream and no post-compressor: the coder starts anew in each
+// chunk, with what it has learned; no bytes stand for it at the end. The format
+// has no checksum: package packed has.
 //
 // A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
 // open.

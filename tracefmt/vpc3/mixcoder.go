@@ -76,13 +76,15 @@ type chance uint32
 
 const (
 	newChance   chance = 1 << 31
-	chanceLimit        = 255
+	chanceLimit        = 60
 )
 
 const (
 	mixInputs = 4
-	mixRate   = 6 // weights move by error times input, in units of 2^-mixShift
-	mixShift  = 14
+	// Weights, in 1/65536, move by mixRate/2^mixShift of the error, in 1/4096,
+	// times the input, in 1/256.
+	mixRate  = 6
+	mixShift = 14
 )
 
 // mixer gives a probability from those of mixInputs contexts, by a weighted sum
@@ -126,11 +128,11 @@ func (m *mixer) decide(set int, c0, c1, c2, c3 *chance, y int) int {
 	dot := (int64(w[0])*int64(s0) + int64(w[1])*int64(s1) + int64(w[2])*int64(s2) + int64(w[3])*int64(s3)) >> 16
 	p := uint32(m.squash[max(-2048, min(2047, dot))+2048])
 	y = m.bit(p, y)
-	err := (int32(y<<16) - int32(p)) * mixRate
-	w[0] += (s0*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
-	w[1] += (s1*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
-	w[2] += (s2*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
-	w[3] += (s3*(err>>4) + 1<<(mixShift-5)) >> (mixShift - 4)
+	err := (int32(y<<16) - int32(p)) * mixRate >> 4
+	w[0] += (s0*err + 1<<(mixShift-1)) >> mixShift
+	w[1] += (s1*err + 1<<(mixShift-1)) >> mixShift
+	w[2] += (s2*err + 1<<(mixShift-1)) >> mixShift
+	w[3] += (s3*err + 1<<(mixShift-1)) >> mixShift
 	m.learn(c0, y)
 	m.learn(c1, y)
 	m.learn(c2, y)

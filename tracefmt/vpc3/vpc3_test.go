@@ -190,18 +190,19 @@ func TestManyChunks(t *testing.T) {
 		t.Skip("makes 60 MB")
 	}
 	trace := append(append(loops(chunkRecords+12345), noise(12*400000)...), loops(50000)...)
-	for post := range numPosts {
-		got, err := unpack(pack(t, trace, Options{Post: post}))
+	for _, opts := range []Options{{}, {Post: Bzip2}, {Post: Store}, {Profile: Mixed}} {
+		got, err := unpack(pack(t, trace, opts))
 		if err != nil || !bytes.Equal(got, trace) {
-			t.Errorf("%v: %d bytes became %d, %v", post, len(trace), len(got), err)
+			t.Errorf("%+v: %d bytes became %d, %v", opts, len(trace), len(got), err)
 		}
 	}
 }
 
 func TestDamage(t *testing.T) {
 	trace := append(loops(20000), noise(3000)...)
-	for post := range numPosts {
-		packed := pack(t, trace, Options{Post: post, Header: 5})
+	for _, opts := range []Options{{Header: 5}, {Header: 5, Post: Bzip2}, {Header: 5, Post: Store}, {Header: 5, Profile: Mixed}} {
+		post := fmt.Sprintf("%v %v", opts.Profile, opts.Post)
+		packed := pack(t, trace, opts)
 		for i := range 50 {
 			cut := packed[:len(packed)*i/50]
 			_, err := unpack(cut)
@@ -265,7 +266,7 @@ func readAnything(t *testing.T, b []byte) {
 
 func BenchmarkVPC3(b *testing.B) {
 	for name, trace := range map[string][]byte{"loops": loops(1 << 20), "noise": noise(4 << 20)} {
-		for _, opts := range []Options{{}, {Post: Bzip2}} {
+		for _, opts := range []Options{{}, {Post: Bzip2}, {Profile: Mixed}} {
 			packed := pack(b, trace, opts)
 			tag := fmt.Sprintf("profile=%v/post=%v/trace=%s", opts.Profile, opts.Post, name)
 			b.Run("op=pack/"+tag, func(b *testing.B) {

@@ -1,0 +1,167 @@
+package vpc3
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+// plainMixed keeps the whole past of a trace and finds the mixed profile's
+// candidates in it anew for every record. Its tables are maps by the same line
+// numbers.
+type plainMixed struct {
+	pcs    []uint32 // latest last
+	eds    []uint64
+	at     map[uint32][]uint64 // extended data by line of the first level, latest last
+	tables map[string]map[uint32][2]uint64
+}
+
+func newPlainMixed() *plainMixed {
+	return &plainMixed{at: map[uint32][]uint64{}, tables: map[string]map[uint32][2]uint64{}}
+}
+
+// back gives the n-th last of a history, from 0; what was before it is zero.
+func back[T any](s []T, n int) (v T) {
+	if n < len(s) {
+		v = s[len(s)-1-n]
+	}
+	return v
+}
+
+func (p *plainMixed) line(table string, key uint32) [2]uint64 { return p.tables[table][key] }
+
+func (p *plainMixed) put(table string, key uint32, v uint64) {
+	if p.tables[table] == nil {
+		p.tables[table] = map[uint32][2]uint64{}
+	}
+	if l := p.tables[table][key]; l[0] != v {
+		p.tables[table][key] = [2]uint64{v, l[0]}
+	}
+}
+
+// chain joins values, first to last.
+func chain(values ...uint64) uint64 {
+	h := values[0]
+	for _, v := range values[1:] {
+		h = join(h, v)
+	}
+	return h
+}
+
+func (p *plainMixed) pcKeys() map[string]uint32 {
+	v := make([]uint64, 6)
+	for i := range v {
+		v[i] = uint64(back(p.pcs, i))
+	}
+	return map[string]uint32{
+		"pc6": hash(chain(v...), mixPCBits), "pc3": hash(chain(v[:3]...), mixPCBits), "pc1": hash(v[0], mixPCBits),
+	}
+}
+
+func (p *plainMixed) edKeys(pc uint32) map[string]uint32 {
+	here := uint64(pc)
+	seen := p.at[hash(here, mixSlotBits)]
+	stride := func(n int) uint64 { return back(seen, n) - back(seen, n+1) }
+	// A rolling hash, which everything older than three values has left.
+	var values uint64
+	for i := min(len(seen), 4) - 1; i >= 0; i-- {
+		values = values<<21 ^ back(seen, i)*0x9e3779b97f4a7c15>>20
+	}
+	return map[string]uint32{
+		"dfcm3":  hash(chain(stride(0), stride(1), stride(2)), mixValueBits),
+		"dfcm1":  hash(chain(stride(0), here), mixValueBits),
+		"fcm3":   hash(chain(values, here), mixValueBits),
+		"fcm1":   hash(chain(back(seen, 0), here), mixValueBits),
+		"global": hash(chain(here, uint64(back(p.pcs, 0))), mixPCBits),
+		"after":  hash(chain(back(p.eds, 0), here), mixValueBits),
+	}
+}
+
+func (p *plainMixed) candidates(pc uint32) (pcs [mixPCs]uint32, eds [mixEDs]uint64) {
+	k := p.pcKeys()
+	for i, name := range []string{"pc6", "pc3", "pc1"} {
+		l := p.line(name, k[name])
+		pcs[i], pcs[i+3] = uint32(l[0]), uint32(l[1])
+	}
+	k = p.edKeys(pc)
+	seen := p.at[hash(uint64(pc), mixSlotBits)]
+	last := back(seen, 0)
+	d3, d1 := p.line("dfcm3", k["dfcm3"]), p.line("dfcm1", k["dfcm1"])
+	f3, f1 := p.line("fcm3", k["fcm3"]), p.line("fcm1", k["fcm1"])
+	eds = [mixEDs]uint64{
+		last + d3[0], last + d1[0], f3[0], f1[0], last,
+		back(p.eds, 0) + p.line("global", k["global"])[0], p.line("after", k["after"])[0],
+		last + d3[1], last + d1[1], f3[1], f1[1], back(seen, 1),
+	}
+	return pcs, eds
+}
+
+func (p *plainMixed) take(pc uint32, ed uint64) {
+	for name, key := range p.pcKeys() {
+		p.put(name, key, uint64(pc))
+	}
+	slot := hash(uint64(pc), mixSlotBits)
+	last := back(p.at[slot], 0)
+	for name, key := range p.edKeys(pc) {
+		v := ed
+		switch name {
+		case "dfcm3", "dfcm1":
+			v = ed - last
+		case "global":
+			v = ed - back(p.eds, 0)
+		}
+		p.put(name, key, v)
+	}
+	p.pcs, p.eds = append(p.pcs, pc), append(p.eds, ed)
+	p.at[slot] = append(p.at[slot], ed)
+}
+
+// TestMixedAgainstPlain: before every record, every predictor of the mixed
+// profile says what the plain one says.
+func TestMixedAgainstPlain(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 9))
+	for name, trace := range traces() {
+		m, p := newMixedModel(false), newPlainMixed()
+		m.begin(nil)
+		for i := 0; len(trace) >= RecordSize && i < 8000; i++ {
+			pc, ed := binary.LittleEndian.Uint32(trace), binary.LittleEndian.Uint64(trace[4:])
+			trace = trace[RecordSize:]
+			ask := pc
+			if rnd.IntN(4) == 0 {
+				ask = rnd.Uint32() // an instruction never seen
+			}
+			m.viewPC()
+			m.viewED(ask)
+			pcs, eds := p.candidates(ask)
+			if m.pcView.candidates != pcs || m.edView.candidates != eds {
+				t.Fatalf("%s, record %d:\n%x %x, want\n%x %x", name, i, m.pcView.candidates, m.edView.candidates, pcs, eds)
+			}
+			m.record(pc, ed)
+			p.take(pc, ed)
+		}
+	}
+}
+
+// TestChances: what the coder pays for a decision is close to what it is worth.
+func TestChances(t *testing.T) {
+	for _, c := range []struct {
+		one  float64 // probability
+		most float64 // bits a decision
+	}{{0.5, 1.02}, {0.1, 0.50}, {0.01, 0.095}, {0, 0.002}} {
+		m := newMixer(false)
+		m.begin(nil)
+		ctx := [4]chance{newChance, newChance, newChance, newChance}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		const n = 100000
+		for range n {
+			y := 0
+			if rnd.Float64() < c.one {
+				y = 1
+			}
+			m.decide(0, &ctx[0], &ctx[1], &ctx[2], &ctx[3], y)
+		}
+		if got := float64(len(m.end())*8) / n; got > c.most {
+			t.Errorf("probability %v: %.4f bits a decision, want at most %v", c.one, got, c.most)
+		}
+	}
+}
