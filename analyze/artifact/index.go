@@ -265,7 +265,7 @@ func (x *indexer) scan(ctx context.Context, src race.Source) error {
 			for i := range uint64(min(ev.Size, 16)) {
 				x.atomic[(ev.Obj+i)>>3] |= 1 << ((ev.Obj + i) & 7)
 			}
-		case event.Alloc, event.Map, event.StackMap:
+		case event.Alloc, event.Map, event.StackMap, event.Renew:
 			x.allocs.add(alloc{ev.Seq, ev.Obj, ev.Arg})
 		case event.StrandBegin, event.StrandEnd:
 			// The frames below are of others, which run here before and after.

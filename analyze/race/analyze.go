@@ -320,7 +320,7 @@ func (e *engine) feed(ev *Event) error {
 	case event.Free:
 		e.begin(t, 2*ev.Seq+1, at)
 		return e.feedEvent(Place{ev.PC, Free}, ev.Obj, e.freed(ev), ev.Index)
-	case event.Alloc, event.Map:
+	case event.Alloc, event.Map, event.Renew:
 		return e.feedCut(ev.Obj, ev.Arg, at)
 	case event.StackMap:
 		if err := e.feedCut(ev.Obj, ev.Arg, at); err != nil {

@@ -283,7 +283,7 @@ func (x *exporter) event(ev *cdr.Event, give map[epochOf][]uint64) error {
 		}
 	}
 	switch ev.Kind {
-	case event.Alloc, event.Map, event.StackMap:
+	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		x.lives.renew(ev.Obj, ev.Arg)
 	case event.StrandBegin, event.StrandEnd:
 		low := ev.Arg - min(ev.Arg, taskFrames)

@@ -50,8 +50,10 @@ type task struct {
 	final     bool
 	ended     bool
 	after     []*handle // what it depends on
-	done      *handle   // its end, when others may depend on it
-	loop      bool      // stands for the tasks that a taskloop makes
+	data      uint64    // what its body is passed, when it is called at once
+	dataSize  uint64
+	done      *handle // its end, when others may depend on it
+	loop      bool    // stands for the tasks that a taskloop makes
 
 	children   handle
 	groups     []*handle

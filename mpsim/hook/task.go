@@ -38,6 +38,7 @@ func taskBegin(s *State, c *Call) {
 	if flags&flagDepend != 0 {
 		o.depend(c, t, c.Arg(7), true)
 	}
+	t.dataSize = c.Arg(3)
 	c.task = t
 }
 
@@ -53,7 +54,7 @@ func taskloopBegin(s *State, c *Call) {
 	o := &s.omp
 	flags := c.Arg(5)
 	parent := o.current(c)
-	c.task = &task{body: c.Arg(0), loop: true, included: flags&flagIf == 0, final: flags&flagFinal != 0}
+	c.task = &task{body: c.Arg(0), dataSize: c.Arg(3), loop: true, included: flags&flagIf == 0, final: flags&flagFinal != 0}
 	if flags&flagNoGroup == 0 {
 		c.task.group = new(handle)
 		parent.groups = append(parent.groups, c.task.group)
@@ -153,7 +154,12 @@ func (th *ompThread) creating(body uint64) *task {
 // start begins a task on the thread that calls its body.
 func (o *openMP) start(c *Call, th *ompThread, t *task) {
 	if t.loop {
+		size := t.dataSize
 		t = o.make(c, t.body, t.included, t.final)
+		t.dataSize = size
+	}
+	if t.block == 0 {
+		t.data = c.Arg(0)
 	}
 	c.task = t
 	c.Emit(event.StrandBegin, t.strand, c.SP())
@@ -183,6 +189,11 @@ func (o *openMP) finish(c *Call, t *task) {
 	}
 	t.children.forget(c)
 	c.Emit(event.StrandEnd, t.strand, c.SP())
+	if t.data != 0 && t.dataSize != 0 {
+		// Where the creator puts its arguments, without the copy that a task
+		// which is put off gets: they are the next task's.
+		c.Emit(event.Renew, t.data, t.dataSize)
+	}
 	done.observe(c)
 	done.forget(c)
 }

@@ -62,14 +62,15 @@ const (
 	Destroy            // Obj: address
 
 	// Order by agreement, and strands: the OpenMP runtime and others like it.
-	Publish      // Obj: handle, a number that is given once; Arg: 1 when the strand does nothing more before it ends. What it did is there to be taken
-	Observe      // Obj: handle. Orders after every earlier Publish of Obj
-	Forget       // Obj: handle. Nobody will take it any more
-	StrandCreate // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
-	StrandBegin  // Obj: strand; Arg: stack pointer. From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
-	StrandEnd    // Obj: strand; Arg: stack pointer. The thread goes on as what was suspended, which is ordered after it only if it observes so
-	Private      // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
+	Publish       // Obj: handle, a number that is given once; Arg: 1 when the strand does nothing more before it ends. What it did is there to be taken
+	Observe       // Obj: handle. Orders after every earlier Publish of Obj
+	Forget        // Obj: handle. Nobody will take it any more
+	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
+	StrandBegin   // Obj: strand; Arg: stack pointer. From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
+	StrandEnd     // Obj: strand; Arg: stack pointer. The thread goes on as what was suspended, which is ordered after it only if it observes so
+	Private       // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
 	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
+	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did
 	NumKinds
 )
 
@@ -141,6 +142,7 @@ var kinds = [NumKinds]Info{
 	StrandEnd:     {"strand-end", ClassThread, true},
 	Private:       {"private", ClassHeap, false},
 	ThreadPointer: {"thread-pointer", ClassThread, false},
+	Renew:         {"renew", ClassHeap, false},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no
