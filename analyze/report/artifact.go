@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -234,8 +235,8 @@ func between(r *Race) string {
 	s := fmt.Sprintf("%s at %s and %s at %s", a.Op, lineOf(a.Top), b.Op, lineOf(b.Top))
 	if l := &r.Location; l.Kind == "heap" {
 		s += " of a heap block"
-	} else if l.Name != "" {
-		s += " of " + l.Name
+	} else if name := cmp.Or(l.Path, l.Name); name != "" {
+		s += " of " + name
 	}
 	return s
 }
