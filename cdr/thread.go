@@ -23,6 +23,7 @@ type threadRec struct {
 	// the top frame is popped as far as the file is concerned.
 	stack   event.CallStack
 	pending bool
+	depths  []uint32 // by block that calls: 1 + the frames below its last call
 	base    []uint64 // the stack when the epoch began
 
 	control wpp.Builder
@@ -82,6 +83,10 @@ func (t *threadRec) step(id uint32) {
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
 		t.call(b.next)
+		for int(id) >= len(t.depths) {
+			t.depths = append(t.depths, 0)
+		}
+		t.depths[id] = uint32(len(t.stack.Frames))
 	case event.EndReturn:
 		t.pending = true
 	}
@@ -166,10 +171,30 @@ func (t *threadRec) resolve(target uint64) {
 	switch n := t.stack.Return(target); {
 	case n == 0:
 		t.flushRun()
-		t.append(term{kind: termPush, a: top})
+		t.jump(target, depth, top)
 	case n > 1:
 		t.flushRun()
 		t.append(term{kind: termPop, a: uint64(n - 1)})
+	}
+}
+
+// jump follows a return that no frame expects. If target lies behind a call that
+// has returned before, it is a long jump to a setjmp: back to the depth at
+// which that call was made last. Otherwise the stack is left as it is. The
+// terminal that returned has popped one frame, top, of the depth frames.
+func (t *threadRec) jump(target uint64, depth int, top uint64) {
+	to := depth
+	for _, id := range t.rec.paths.calls[target] {
+		if int(id) < len(t.depths) && t.depths[id] > 0 && int(t.depths[id]) <= depth {
+			to = int(t.depths[id]) - 1
+		}
+	}
+	t.stack.Frames = t.stack.Frames[:to]
+	switch {
+	case to == depth:
+		t.append(term{kind: termPush, a: top})
+	case to < depth-1:
+		t.append(term{kind: termPop, a: uint64(depth - 1 - to)})
 	}
 }
 

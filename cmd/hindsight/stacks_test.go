@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// TestStacks compares the call stacks that a trace gives with what a program
+// says of itself: through recursion, virtual, inlined and tail calls, long
+// jumps, exceptions and signal handlers, at each level of optimisation.
+func TestStacks(t *testing.T) {
+	const cxx = "riscv64-linux-gnu-g++"
+	if _, err := exec.LookPath(cxx); err != nil {
+		if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
+			t.Fatalf("%s is required: %v", cxx, err)
+		}
+		t.Skipf("%s is not installed", cxx)
+	}
+	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+		t.Run(level, func(t *testing.T) {
+			elf := filepath.Join(t.TempDir(), "stacks")
+			args := []string{"-g", level, "-static", "-pthread", "-o", elf, filepath.Join(sourceDir, "testdata/stacks/stacks.cc")}
+			if text, err := exec.Command(cxx, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			for _, budget := range []uint64{0, 128 << 10} { // one epoch, and many
+				checkStacks(t, elf, budget)
+			}
+		})
+	}
+}
+
+func checkStacks(t *testing.T, elf string, budget uint64) {
+	t.Helper()
+	img, err := image.Load(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file, said bytes.Buffer
+	rec, err := cdr.NewRecorder(&file, cdr.Options{Budget: budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks, at := hook.New(img)
+	m, err := mpsim.New(mpsim.Config{Image: img, Args: []string{"stacks"}, Seed: 1, Stdout: &said, Stderr: &said, Observer: rec, Hooks: hooks, HookAt: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := m.Run(context.Background()); err != nil || res.Status != 0 {
+		t.Fatalf("%+v, %v: %s", res, err, said.Bytes())
+	}
+	tr, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if budget != 0 && tr.Info().Epochs < 2 {
+		t.Errorf("%d epochs", tr.Info().Epochs)
+	}
+	site := hitSite(t, tr, img)
+	var lines []string
+	for line := range strings.Lines(said.String()) {
+		if rest, ok := strings.CutPrefix(line, "stack "); ok {
+			lines = append(lines, strings.TrimSpace(rest))
+		}
+	}
+	if len(lines) < 50 || len(lines)%2 != 0 {
+		t.Fatalf("%d stacks", len(lines))
+	}
+	wrong, unwound := 0, 0
+	for i, want := range lines {
+		thread, ordinal := event.ThreadID(0), uint64(i)
+		if i >= len(lines)/2 { // the second thread does the same again
+			thread, ordinal = 1, uint64(i-len(lines)/2)
+		}
+		pcs, err := tr.AccessStack(thread, site, ordinal)
+		if err != nil {
+			t.Fatalf("stack %d: %v", i, err)
+		}
+		if got := userNames(img, pcs); !fits(got, strings.Fields(want)) {
+			if strings.HasPrefix(want, "Teller::~Teller thrower") || strings.HasPrefix(want, "catcher") {
+				unwound++ // frames that an exception has left may stay until a caller returns
+				continue
+			}
+			if wrong++; wrong < 4 {
+				t.Errorf("stack %d of thread %d is\n%.300s\nwant\n%.300s", ordinal, thread, strings.Join(got, " "), want)
+			}
+		}
+	}
+	t.Logf("%d stacks, %d with frames that exceptions had left", len(lines), unwound)
+	if wrong > 0 {
+		t.Errorf("%d of %d stacks are wrong", wrong, len(lines))
+	}
+}
+
+// hitSite is the store to hit in probe.
+func hitSite(t *testing.T, tr *cdr.Trace, img *image.Image) cdr.SiteID {
+	t.Helper()
+	for id := range tr.NumSites() {
+		s := tr.Site(cdr.SiteID(id))
+		if f, _ := img.Func(s.PC); f.Name != "probe" || s.Access != event.Write {
+			continue
+		}
+		for addr, err := range tr.Accesses(0, cdr.SiteID(id)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o, _, _ := img.Object(addr); o.Name == "hit" {
+				return cdr.SiteID(id)
+			}
+			break
+		}
+	}
+	t.Fatal("no store to hit")
+	return 0
+}
+
+// userNames are the functions of the user's code on a stack, without probe.
+func userNames(img *image.Image, pcs []uint64) (names []string) {
+	for i, pc := range pcs {
+		if i > 0 {
+			pc--
+		}
+		if !img.User(pc) {
+			continue
+		}
+		for _, f := range img.Frames(pc) {
+			name, _, _ := strings.Cut(f.Function, "(")
+			name = name[strings.LastIndexByte(name, ' ')+1:] // of a template the type comes first
+			if name != "probe" && !strings.HasPrefix(name, "Scope::") {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// fits compares a stack with what the program said; ~ marks what may be
+// missing.
+func fits(got, want []string) bool {
+	for _, w := range want {
+		name, optional := strings.CutPrefix(w, "~")
+		switch {
+		case len(got) > 0 && got[0] == name:
+			got = got[1:]
+		case !optional:
+			return false
+		}
+	}
+	return len(got) == 0
+}
+
+func TestFits(t *testing.T) {
+	for _, tt := range []struct {
+		got, want string
+		ok        bool
+	}{{"a b", "a b", true}, {"a b", "a ~x b", true}, {"a x b", "a ~x b", true}, {"a", "a b", false}, {"a b", "a", false}, {"b a", "a b", false}} {
+		if ok := fits(strings.Fields(tt.got), strings.Fields(tt.want)); ok != tt.ok {
+			t.Error(fmt.Sprint(tt))
+		}
+	}
+}
