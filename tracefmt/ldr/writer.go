@@ -15,7 +15,7 @@ const (
 	Version = 1
 
 	wordSize      = 8
-	defaultWindow = 1 << 14
+	defaultWindow = maxWindow
 	maxWindow     = 1 << 15
 
 	zstdWindow = 4 << 20
@@ -24,7 +24,7 @@ const (
 // Options say how to write. The zero value is a good one.
 type Options struct {
 	// Window is how many executed blocks are looked at together, at most
-	// 32,768; 0 is 16,384.
+	// 32,768; 0 is that many.
 	Window int
 	// Plain leaves out zstd: reduction alone, as in the abstract.
 	Plain bool
