@@ -121,7 +121,7 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 		ones := uint64(0)
 		for range c.bits {
 			bit := d.bit()
-			if d.overrun {
+			if d.coder.Overrun() {
 				yield(false, fmt.Errorf("arch: history bits end early: %w", ErrMalformed))
 				return
 			}
@@ -130,7 +130,7 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 				return
 			}
 		}
-		if ones != c.ones || len(d.in) != 0 {
+		if ones != c.ones || d.coder.Rest() != 0 {
 			yield(false, fmt.Errorf("arch: history bits differ from their count: %w", ErrMalformed))
 		}
 	}

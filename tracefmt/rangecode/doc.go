@@ -1,0 +1,14 @@
+// Package rangecode is a binary arithmetic coder: it codes decisions between
+// two outcomes in fractions of a bit, given at each how likely they are. Where
+// the likelihoods come from is the caller's matter.
+//
+// The coder is the carry-propagating range coder of G. N. N. Martin, "Range
+// encoding: an algorithm for removing redundancy from a digitised message"
+// (1979), with an interval of 32 bits and a cached byte: the caller divides the
+// interval's width in two parts, and the part of the outcome becomes the
+// interval. It is never narrower than [MinWidth] when a decision begins.
+//
+// It is a leaf that codecs share. An [Encoder] and a [Decoder] belong to one
+// goroutine. A decoder never fails: behind the end of its input it reads zeros,
+// and [Decoder.Overrun] says that it did.
+package rangecode
