@@ -102,7 +102,10 @@ func eachOptions(yield func(Options) bool) {
 			if profile == Mixed && post != 0 {
 				continue
 			}
-			for _, header := range []int{0, 4, 13} {
+			for _, header := range []int{0, 13} {
+				if header != 0 && post != 0 {
+					continue
+				}
 				if !yield(Options{Profile: profile, Post: post, Header: header}) {
 					return
 				}
@@ -189,8 +192,13 @@ func TestManyChunks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 60 MB")
 	}
-	trace := append(append(loops(chunkRecords+12345), noise(12*400000)...), loops(50000)...)
+	regular := loops(chunkRecords + 12345)
+	wild := append(append(loops(1000), noise(12*400000)...), loops(50000)...) // chunks that end by their bytes
 	for _, opts := range []Options{{}, {Post: Bzip2}, {Post: Store}, {Profile: Mixed}} {
+		trace := regular
+		if opts.Post == Store {
+			trace = wild
+		}
 		got, err := unpack(pack(t, trace, opts))
 		if err != nil || !bytes.Equal(got, trace) {
 			t.Errorf("%+v: %d bytes became %d, %v", opts, len(trace), len(got), err)
