@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
 
@@ -226,6 +225,3 @@ func (t *tables) pathBlocks(id PathID) []uint32 { return t.path[t.pathOff[id]:t.
 func (t *tables) blockSites(b *tableBlock) []SiteID {
 	return t.siteLists[b.siteFrom : b.siteFrom+b.siteCount]
 }
-
-// errTables says that a block names a row that no table holds.
-var errTables = fmt.Errorf("row of a table: %w", tracefmt.ErrMalformed)

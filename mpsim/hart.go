@@ -134,7 +134,7 @@ func (h *Hart) cutShort(b *block, i int) stop {
 	h.left += int64(b.insts) - int64(done)
 	h.PC = b.address(i)
 	if h.recording {
-		h.m.rec.cut(h, b, int(done))
+		h.m.rec.cut(b, int(done))
 	}
 	why := h.failed
 	h.failed = 0

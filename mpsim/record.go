@@ -167,7 +167,7 @@ func (r *recorder) define(code *rv.Block) event.BlockID {
 
 // cut takes the block b, noted last, back and notes its first done
 // instructions in its place.
-func (r *recorder) cut(h *Hart, b *block, done int) {
+func (r *recorder) cut(b *block, done int) {
 	r.batch.Blocks = r.batch.Blocks[:len(r.batch.Blocks)-1]
 	r.used -= int(b.sites)
 	if done == 0 {

@@ -61,7 +61,6 @@ type progress struct {
 	started bool
 	ended   bool
 	returns bool // a hidden call has returned since the last block
-	other   bool // a signal may have moved it
 }
 
 func (c *checker) fail(format string, args ...any) {

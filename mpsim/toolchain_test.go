@@ -61,7 +61,7 @@ func runQemu(t testing.TB, program, stdin string, args ...string) output {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if status = exit.ExitCode(); status < 0 { // killed by a signal
-			status = 128 + int(signalOf(exit))
+			status = 128 + signalOf(exit)
 		}
 	} else if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ func (fakeImage) Object(addr uint64) (image.Symbol, uint64, bool) {
 
 func (m fakeImage) ObjectPathSize(addr, _ uint64) string {
 	s, off, ok := m.Object(addr)
-	name, rest := "", off
+	var name string
+	rest := off
 	switch {
 	case !ok:
 		return ""

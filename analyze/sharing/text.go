@@ -44,8 +44,7 @@ func (w *writer) line(format string, args ...any) {
 	if utf8.RuneCountInString(s) > width {
 		s = string([]rune(s)[:width-1]) + "…"
 	}
-	w.w.WriteString(strings.TrimRight(s, " "))
-	w.w.WriteByte('\n')
+	fmt.Fprintln(w.w, strings.TrimRight(s, " "))
 }
 
 // wrapped writes a paragraph, its lines after the first indented.

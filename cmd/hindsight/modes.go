@@ -11,7 +11,7 @@ import (
 // hasAccesses says what keeps races from being found in a trace that holds one
 // half of a run only, and how to make the run again with both.
 func hasAccesses(meta cdr.Meta) error {
-	missing := ""
+	var missing string
 	switch meta.Mode {
 	case cdr.ModeCOR:
 		missing = "the addresses of the accesses"

@@ -114,9 +114,15 @@ func FuzzDecode(f *testing.F) {
 		if i.Uses().Has(0) || i.Defs().Has(0) {
 			t.Fatalf("%08x: x0 used or defined", word)
 		}
-		i.End()
-		i.Target(0)
-		i.Mem()
-		i.Fence()
+		_ = i.End()
+		if target, ok := i.Target(0); ok && target%2 != 0 {
+			t.Fatalf("%08x: jumps to the odd address %#x", word, target)
+		}
+		if _, size, ok := i.Mem(); ok && (size == 0 || size > 8) {
+			t.Fatalf("%08x: accesses %d bytes", word, size)
+		}
+		if pred, succ, ok := i.Fence(); ok && (pred > 15 || succ > 15) {
+			t.Fatalf("%08x: fence of %x and %x", word, pred, succ)
+		}
 	})
 }
