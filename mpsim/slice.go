@@ -145,6 +145,7 @@ func (m *Machine) fault(h *Hart, f *mem.Fault) {
 }
 
 // raise delivers a signal that the instruction at h.PC brought about.
+//
 //nolint:unparam // the codes of different signals happen to be the same number
 func (m *Machine) raise(h *Hart, sig, code int, addr uint64, reason string) {
 	h.settle()
