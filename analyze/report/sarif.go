@@ -118,6 +118,11 @@ func (r *Report) sarifResult(x *Race) sarifResult {
 	if x.ID != "" {
 		out.Properties["id"], out.Properties["group"] = x.ID, x.Group
 	}
+	if a := x.Artifact; a != nil {
+		out.Level = "note" // as severe as its cause, which has a result of its own
+		out.Properties["artifactOf"], out.Properties["artifactBy"] = a.Of, a.By.String()
+		out.Message.Text += " It is an artifact: a consequence of another race."
+	}
 	related := sarifAt(earlier.Top, capital(earlier.what()))
 	related.ID = earlierID
 	out.RelatedLocations = []sarifLocation{related}

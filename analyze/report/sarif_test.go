@@ -125,6 +125,26 @@ func checkFlow(t *testing.T, x *Race, flow sarifCodeFlow) {
 	}
 }
 
+func TestSARIFArtifact(t *testing.T) {
+	rep := build(t, "")
+	rep.Races[1].Artifact = &Artifact{Of: []string{rep.Races[0].Fingerprint}}
+	out, value := sarifOf(t, rep, 66)
+	if err := sarifSchema(t).Validate(value); err != nil {
+		t.Error(err)
+	}
+	var log sarifLog
+	if err := json.Unmarshal(out, &log); err != nil {
+		t.Fatal(err)
+	}
+	cause, res := log.Runs[0].Results[0], log.Runs[0].Results[1]
+	if cause.Level != "error" || res.Level != "note" || !strings.Contains(res.Message.Text, "artifact") {
+		t.Errorf("%s and %s: %s", cause.Level, res.Level, res.Message.Text)
+	}
+	if of, ok := res.Properties["artifactOf"].([]any); !ok || len(of) != 1 || of[0] != cause.PartialFingerprints[sarifFingerprint] {
+		t.Errorf("artifact of %v", res.Properties["artifactOf"])
+	}
+}
+
 func TestBaseline(t *testing.T) {
 	all := build(t, "")
 	var some bytes.Buffer
