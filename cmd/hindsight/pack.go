@@ -212,6 +212,15 @@ func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) 
 	case j.in != "-" && sameFile(j.in, j.out):
 		return fmt.Errorf("the output would overwrite the input")
 	}
+	if st, err := os.Stat(j.out); err == nil && !st.Mode().IsRegular() {
+		// A device or a named pipe: nothing to be replaced.
+		f, err := os.OpenFile(j.out, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return work(in, f)
+	}
 	f, err := os.Create(j.out + ".partial")
 	if err != nil {
 		return err

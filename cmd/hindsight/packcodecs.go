@@ -120,8 +120,12 @@ func encodeVPC3(w io.Writer, f *packFlags) (io.WriteCloser, map[string]string, e
 	if opts.Post, ok = vpc3.ParsePost(f.post); !ok {
 		return nil, nil, fmt.Errorf("--post %q: want zstd, bzip2 or store", f.post)
 	}
+	params := map[string]string{"profile": f.profile, "header": strconv.Itoa(f.header)}
+	if opts.Profile == vpc3.Paper {
+		params["post"] = f.post
+	}
 	z, err := vpc3.NewWriter(w, opts)
-	return z, map[string]string{"profile": f.profile, "post": f.post, "header": strconv.Itoa(f.header)}, err
+	return z, params, err
 }
 
 func encodeSequitur(w io.Writer, f *packFlags) (io.WriteCloser, map[string]string, error) {
