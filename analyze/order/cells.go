@@ -1,0 +1,199 @@
+package order
+
+import (
+	"math/bits"
+
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// granule is what is remembered of eight bytes.
+type granule struct {
+	entries []entry
+	written []written // the last writes, with disjoint masks
+	states  []state   // of the lock sets, with disjoint masks
+}
+
+// entry is the last execution by a strand of a place that touched the same
+// bytes.
+type entry struct {
+	access Access
+	strand int
+	epoch  uint64 // of happens-before
+	shb    uint64
+	mask   uint8
+	prev   uint8  // bytes of the granule before
+	cut    uint64 // 1-based place of the first allocation since, or 0
+}
+
+type written struct {
+	mask uint8
+	lastWrite
+}
+
+// access takes an access; start is where its segment or it itself begins.
+func (w *walker) access(a *Access, start uint64) {
+	if a.Size == 0 || a.Address+a.Size < a.Address || !w.counts(a) {
+		return
+	}
+	var prev uint8
+	end := a.Address + a.Size
+	last := (end - 1) >> 3
+	for g := a.Address >> 3; g <= last; g++ {
+		lo, hi := max(a.Address, g<<3), min(end, (g+1)<<3)
+		mask := uint8((1<<(hi-lo) - 1) << (lo & 7))
+		if w.atomic != nil && a.Op != race.Free {
+			mask &^= w.atomic[g]
+		}
+		if a.Op == race.Free && w.pages[g>>9] == 0 && w.cells[g] == nil && a.Size > 4096 && g&511 == 0 && last-g > 512 {
+			g += 511 // see Find
+			prev = 0xff
+			continue
+		}
+		if mask != 0 {
+			w.touch(a, g, mask, prev, start)
+		}
+		prev = mask
+	}
+}
+
+// touch takes the part of an access that is in granule g.
+func (w *walker) touch(a *Access, g uint64, mask, prev uint8, start uint64) {
+	s := int(w.all.order.Strand(a.Thread))
+	gr := w.cells[g]
+	if gr == nil {
+		gr = &granule{}
+		w.cells[g] = gr
+		w.pages[g>>9]++
+	}
+	writes := a.Op.Writes()
+	w.wcp.strand(s)
+	w.wcp.access(s, touch{g, mask, writes})
+	shared := gr.lockset(&w.locks, s, mask, writes)
+	own := -1
+	for i := range gr.entries {
+		e := &gr.entries[i]
+		if e.strand == s {
+			if e.mask == mask && e.prev == prev && e.cut == 0 && e.access.Place == a.Place {
+				own = i
+			}
+			continue
+		}
+		if e.mask&mask == 0 || e.prev&prev != 0 || !writes && !e.access.Op.Writes() ||
+			a.Op.Atomic() && e.access.Op.Atomic() || e.cut != 0 && e.cut <= start {
+			continue
+		}
+		if e.access.Thread == a.Thread && w.own(a.Thread, g<<3) {
+			continue
+		}
+		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0)
+	}
+	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(event.ThreadID(s)), mask: mask, prev: prev}
+	w.readAndWrite(gr, a, s, mask)
+	n.shb = w.shb.clock(s).at(s)
+	if a.Op.Writes() {
+		w.shb.tick(s)
+	}
+	if own >= 0 {
+		gr.entries[own] = n
+	} else {
+		gr.entries = append(gr.entries, n)
+	}
+}
+
+// report puts a pair into the result for the orders that do not order it.
+func (w *walker) report(e *entry, a *Access, s int, at uint64, bare bool) {
+	var orders Set
+	if e.epoch > w.all.order.Clock(a.Thread).At(event.ThreadID(e.strand)) {
+		orders.add(HB)
+	}
+	if e.shb > w.shb.clock(s).at(e.strand) {
+		orders.add(SHB)
+	}
+	if !w.wcp.ordered(s, e.strand, e.epoch) {
+		orders.add(WCP)
+	}
+	if bare {
+		orders.add(Lockset)
+	}
+	if orders == 0 {
+		return
+	}
+	k := keyOf(e.access.Place, a.Place)
+	p := w.pairs[k]
+	if p == nil {
+		p = &Pair{}
+		w.pairs[k] = p
+	}
+	for o := range NumOrders {
+		if orders.Has(o) && !p.Orders.Has(o) {
+			p.First[o], p.At[o] = [2]Access{e.access, *a}, at
+		}
+	}
+	p.Orders |= orders
+}
+
+// readAndWrite takes the part of an access that concerns which write a read
+// reads from.
+func (w *walker) readAndWrite(gr *granule, a *Access, s int, mask uint8) {
+	w.shb.clock(s)
+	if a.Op == race.Read || a.Op == race.AtomicRead || a.Op == race.AtomicUpdate {
+		for i := range gr.written {
+			if l := &gr.written[i]; l.mask&mask != 0 {
+				w.shb.read(s, &l.lastWrite)
+			}
+		}
+	}
+	if !a.Op.Writes() {
+		return
+	}
+	kept := gr.written[:0]
+	for _, l := range gr.written {
+		if l.mask &^= mask; l.mask != 0 {
+			kept = append(kept, l)
+		}
+	}
+	gr.written = append(kept, written{mask, w.shb.write(s)})
+}
+
+// cut begins new lives of the granules that [addr, addr+size) touches.
+func (w *walker) cut(addr, size, at uint64) {
+	if size == 0 || addr+size < addr {
+		return
+	}
+	for g, last := addr>>3, (addr+size-1)>>3; g <= last; g++ {
+		if w.pages[g>>9] == 0 {
+			g |= 511
+			continue
+		}
+		gr := w.cells[g]
+		if gr == nil {
+			continue
+		}
+		for i := range gr.entries {
+			if gr.entries[i].cut == 0 {
+				gr.entries[i].cut = at
+			}
+		}
+		gr.written, gr.states = nil, nil
+		w.forget(gr)
+	}
+}
+
+// forget drops entries that nothing to come can race with.
+func (w *walker) forget(gr *granule) {
+	if len(gr.entries) < 16 {
+		return
+	}
+	least := w.starts[0]
+	for _, at := range w.starts {
+		least = min(least, at)
+	}
+	kept := gr.entries[:0]
+	for _, e := range gr.entries {
+		if e.cut == 0 || e.cut > least {
+			kept = append(kept, e)
+		}
+	}
+	gr.entries = kept
+}

@@ -1,0 +1,129 @@
+package order
+
+import (
+	"hindsight/analyze/hb"
+	"hindsight/tracefmt/event"
+)
+
+// vector is a clock with a component for each strand.
+type vector []uint64
+
+func (v vector) at(s int) uint64 {
+	if s < len(v) {
+		return v[s]
+	}
+	return 0
+}
+
+func (v *vector) set(s int, n uint64) {
+	for len(*v) <= s {
+		*v = append(*v, 0)
+	}
+	(*v)[s] = n
+}
+
+// join makes v the least upper bound of v and w; it reports whether v grew.
+func (v *vector) join(w []uint64) (grew bool) {
+	for len(*v) < len(w) {
+		*v = append(*v, 0)
+	}
+	for i, n := range w {
+		if n > (*v)[i] {
+			(*v)[i], grew = n, true
+		}
+	}
+	return grew
+}
+
+func (v vector) clone() vector { return append(vector(nil), v...) }
+
+// carrier carries values along the edges of an order: what a strand had when
+// it released is handed to those that the order puts behind that.
+type carrier[T any] struct {
+	order *hb.Order
+	seen  []vector // of each strand: its clock when last looked at
+	kept  map[epochOf]T
+	limit int
+}
+
+type epochOf struct {
+	strand int
+	epoch  uint64
+}
+
+func newCarrier[T any](threads int, roots []event.ThreadID) *carrier[T] {
+	c := &carrier[T]{order: hb.New(), kept: map[epochOf]T{}, limit: 1 << 10}
+	c.order.Threads(threads)
+	for _, t := range roots {
+		c.order.Root(t)
+	}
+	return c
+}
+
+// acquire takes the part of an event that orders it behind others, and calls
+// take with what those had.
+func (c *carrier[T]) acquire(t event.ThreadID, e *event.Event, take func(T)) error {
+	if err := c.order.Acquire(t, e); err != nil {
+		return err
+	}
+	s := int(c.order.Strand(t))
+	for len(c.seen) <= s {
+		c.seen = append(c.seen, nil)
+	}
+	if e.Kind == event.StrandBegin {
+		c.seen[s] = c.seen[s][:0]
+	}
+	seen := &c.seen[s]
+	for u, n := range c.order.Clock(t) {
+		if u != s && n > seen.at(u) {
+			seen.set(u, n)
+			if v, ok := c.kept[epochOf{u, n}]; ok {
+				take(v)
+			}
+		}
+	}
+	return nil
+}
+
+// release takes the part of an event that orders others behind it; value is
+// what the strand has now.
+func (c *carrier[T]) release(t event.ThreadID, e *event.Event, value func() T) error {
+	s := c.order.Strand(t)
+	epoch := c.order.Epoch(s)
+	keep := e.Kind == event.Publish || e.Kind == event.StrandCreate
+	var v T
+	if keep {
+		v = value()
+	}
+	before := value
+	if err := c.order.Release(t, e); err != nil {
+		return err
+	}
+	if !keep && c.order.Epoch(s) == epoch {
+		return nil
+	}
+	if !keep {
+		v = before()
+	}
+	c.kept[epochOf{int(s), epoch}] = v
+	if len(c.kept) > c.limit {
+		c.sweep()
+	}
+	return nil
+}
+
+// sweep forgets what nobody can be ordered behind directly any more.
+func (c *carrier[T]) sweep() {
+	held := map[epochOf]bool{}
+	c.order.Held(func(clock hb.Clock) {
+		for s, n := range clock {
+			held[epochOf{s, n}] = true
+		}
+	})
+	for k := range c.kept {
+		if !held[k] {
+			delete(c.kept, k)
+		}
+	}
+	c.limit = 2*len(c.kept) + 1<<10
+}

@@ -1,0 +1,170 @@
+package order
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"hindsight/analyze/place"
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// ErrTrace is wrapped by errors about traces that contradict themselves.
+var ErrTrace = errors.New("inconsistent trace")
+
+// Order is one of the orders.
+type Order uint8
+
+const (
+	HB Order = iota
+	SHB
+	WCP
+	Lockset
+	NumOrders
+)
+
+var names = [NumOrders]string{"hb", "shb", "wcp", "lockset"}
+
+func (o Order) String() string {
+	if o < NumOrders {
+		return names[o]
+	}
+	return "order?"
+}
+
+// Parse gives the order of a name.
+func Parse(name string) (Order, bool) {
+	i := slices.Index(names[:], name)
+	return Order(max(i, 0)), i >= 0
+}
+
+// Set is a set of orders.
+type Set uint8
+
+// Has says whether o is in the set.
+func (s Set) Has(o Order) bool { return s>>o&1 != 0 }
+
+func (s *Set) add(o Order) { *s |= 1 << o }
+
+// Names are those of the orders in the set.
+func (s Set) Names() (all []string) {
+	for o := range NumOrders {
+		if s.Has(o) {
+			all = append(all, o.String())
+		}
+	}
+	return all
+}
+
+// Options of an analysis. The zero value is the default.
+type Options struct {
+	Atomics race.Atomics
+	Program place.Program // nil: everything is the user's
+	TLSSize uint64        // bytes of a thread's thread-local variables
+}
+
+// Source is a recorded run. *cdr.Trace is one.
+type Source interface {
+	Threads() []cdr.Thread
+	NumSites() int
+	Site(cdr.SiteID) cdr.Site
+	Events() iter.Seq2[cdr.Event, error]
+	Steps(event.ThreadID) iter.Seq2[cdr.Step, error]
+}
+
+// Access is a side of a pair.
+type Access struct {
+	race.Place
+	Thread  event.ThreadID
+	Address uint64
+	Size    uint64
+	Segment uint64 // events of the thread before the access
+	Site    cdr.SiteID
+	Ordinal uint64 // of the execution of the site by the thread, from 0
+	Seq     uint64 // place in S_synch of the event that ends the segment or is the access; the maximum if none does
+}
+
+// Pair is a static pair that one order at least reports.
+type Pair struct {
+	Orders Set
+	// First is, for each order that reports the pair, the first instance that
+	// it reports: the earlier access, then the later one.
+	First [NumOrders][2]Access
+	// At is the first common byte of the first instance.
+	At [NumOrders]uint64
+}
+
+// Places are the two places, the smaller first.
+func (p *Pair) Places() (a, b race.Place) {
+	for o := range NumOrders {
+		if p.Orders.Has(o) {
+			k := keyOf(p.First[o][0].Place, p.First[o][1].Place)
+			return k.a, k.b
+		}
+	}
+	return race.Place{}, race.Place{}
+}
+
+type key struct{ a, b race.Place }
+
+func comparePlaces(a, b race.Place) int {
+	return cmp.Or(cmp.Compare(a.PC, b.PC), cmp.Compare(a.Op, b.Op))
+}
+
+func keyOf(a, b race.Place) key {
+	if comparePlaces(a, b) > 0 {
+		a, b = b, a
+	}
+	return key{a, b}
+}
+
+// Find gives the static pairs that the orders report, by place. What counts as
+// a race is as in package race, but for one thing: of a freed block, parts of
+// whole untouched pages are not remembered, so that a use of them for the first
+// time after the free is not found.
+func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
+	w, err := newWalker(ctx, src, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]*Pair, 0, len(w.pairs))
+	for _, p := range w.pairs {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(x, y *Pair) int {
+		a, b := x.Places()
+		c, d := y.Places()
+		return cmp.Or(comparePlaces(a, c), comparePlaces(b, d))
+	})
+	return all, nil
+}
+
+// events calls visit for the events of S_synch.
+func events(ctx context.Context, src Source, threads int, visit func(*cdr.Event) error) error {
+	n := 0
+	for ev, err := range src.Events() {
+		if err != nil {
+			return err
+		}
+		if n++; n&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if int64(ev.Thread) >= int64(threads) {
+			return fmt.Errorf("%w: event %d is of thread %d of %d", ErrTrace, ev.Seq, ev.Thread, threads)
+		}
+		if err := visit(&ev); err != nil {
+			return fmt.Errorf("event %d: %w", ev.Seq, err)
+		}
+	}
+	return ctx.Err()
+}
