@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
@@ -76,6 +77,7 @@ func (c *code) block(b *cdr.CodeBlock) *block {
 const (
 	regSP = 2
 	regA0 = 10
+	regA7 = 17
 )
 
 // clobbered are the registers that a function need not preserve.
@@ -108,11 +110,33 @@ func (c *code) marks(b cdr.CodeBlock) (m wpp.Marks) {
 		if b.End == event.EndBranch || b.End == event.EndIndirect {
 			m[1] = branchMark(last)
 		}
+		if b.End == event.EndSyscall && d.mayStore() {
+			m[0] |= syscallMark
+		}
 		if c.mayLeave(&b, last) {
 			m[1] |= tailMark
 		}
 	}
 	return m
+}
+
+// syscallMark is borne by blocks that end with a system call which may store
+// what it was not given: the place of x0 among the registers.
+const syscallMark = 1
+
+// inputCalls are the system calls that store data from outside in memory, by
+// their numbers: read, readv, pread64, preadv, recvfrom, recvmsg, recvmmsg,
+// getrandom, readlinkat, getcwd.
+var inputCalls = [...]int32{63, 65, 67, 69, 207, 212, 243, 278, 78, 17}
+
+// mayStore tells whether the system call that ends the block may be one of
+// inputCalls.
+func (d *block) mayStore() bool {
+	i := d.lastDef(len(d.insts)-1, regA7)
+	if i < 0 || d.insts[i].Op != rv.OpADDI || d.insts[i].Rs1 != 0 {
+		return true
+	}
+	return slices.Contains(inputCalls[:], d.insts[i].Imm)
 }
 
 // branchMark gives a branch one of 63 marks.

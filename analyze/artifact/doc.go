@@ -30,13 +30,13 @@
 // What cannot be followed makes a verdict Unknown with the reason, and never
 // Artifact: addresses that were not recorded, two writes without order, walks
 // beyond [Options]. Not followed, and taken for independent of any race, are
-// values that pass through atomic variables, through hooked functions (what
-// malloc or pthread_join returns) and through system calls; stores made
-// there are not seen.
+// values that pass through atomic variables, and what hooked functions (malloc,
+// pthread_join) and system calls return. Where a system call for input may have
+// replaced a value in memory, nothing is claimed.
 //
 // # Files
 //
-// index.go knows which executions race; code.go the program; graph.go and
+// index.go, records.go and lives.go know which executions race; code.go the program; graph.go and
 // memory.go find what an instruction depends on; slice.go walks; explain.go
 // judges.
 //

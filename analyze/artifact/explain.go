@@ -82,7 +82,7 @@ func (r *Result) unknown(reason string) *Result {
 func (r *Result) breakCycles() {
 	for i := range r.Verdicts {
 		at := i
-		for n := 0; n <= i && r.Verdicts[at].Status == Artifact; n++ {
+		for n := 0; n < len(r.Verdicts) && r.Verdicts[at].Status == Artifact; n++ {
 			if at = r.Verdicts[at].Causes[0]; at == i {
 				r.Verdicts[i] = Verdict{Checked: r.Verdicts[i].Checked}
 			}
@@ -241,7 +241,7 @@ type because struct {
 // other side. missing is not empty when none was found and something could not
 // be followed.
 func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err error) {
-	sides := [2]*exec{&p.d, &p.c}
+	sides, doubt := [2]*exec{&p.d, &p.c}, ""
 	for _, by := range []By{ByAddress, ByBranch} {
 		var s [2]*slice
 		for k, x := range sides {
@@ -262,6 +262,10 @@ func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err
 					}
 				}
 				w, cause, err := e.controls(i, s[k].hits[h].read, sides[1-k], nil)
+				if cause >= 0 && s[k].hits[h].doubt {
+					doubt = inputDoubt
+					continue
+				}
 				if err != nil || cause >= 0 {
 					return &because{cause, by, w, *sides[k], s[k], h}, "", err
 				}
@@ -270,6 +274,10 @@ func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err
 		for k := range sides {
 			for h := range s[k].hits {
 				w, cause, err := e.controls(i, s[k].hits[h].read, nil, s[1-k])
+				if cause >= 0 && (s[k].hits[h].doubt || s[1-k].doubtful()) {
+					doubt = inputDoubt
+					continue
+				}
 				if err != nil || cause >= 0 {
 					return &because{cause, by, w, *sides[k], s[k], h}, "", err
 				}
@@ -277,8 +285,10 @@ func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err
 		}
 		missing = cmp.Or(s[0].missing, s[1].missing)
 	}
-	return nil, missing, nil
+	return nil, cmp.Or(missing, doubt), nil
 }
+
+const inputDoubt = "a system call may have written a value on the way"
 
 // maxWriters bounds the writes that are tried for one racy read.
 const maxWriters = 64

@@ -101,7 +101,7 @@ func (l *log) collect(wanted map[cdr.Site]bool) *plainRun {
 				switch e.Kind {
 				case event.Create:
 					begun[event.ThreadID(e.Obj)] = n
-				case event.Alloc, event.Map, event.StackMap:
+				case event.Alloc, event.Map, event.StackMap, event.Renew:
 					r.allocs = append(r.allocs, plainAlloc{n, e.Obj, e.Arg})
 				case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 					for k := range uint64(e.Size) {
@@ -304,7 +304,7 @@ func (k *tracker) event(t *taint, e *event.Event) {
 		child := k.thread(event.ThreadID(e.Obj))
 		child.regs[10] = t.regs[13]
 		child.regions = []region{{depth: -1, set: t.top()}}
-	case event.Alloc, event.Map, event.StackMap:
+	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		if len(k.memory) > 0 {
 			for at := range k.memory {
 				if at>>3 >= e.Obj>>3 && e.Arg > 0 && at>>3 <= (e.Obj+e.Arg-1)>>3 {

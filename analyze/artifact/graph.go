@@ -40,8 +40,9 @@ type node struct {
 
 // edge leads to what an instruction depends on.
 type edge struct {
-	to   int32
-	kind edgeKind
+	to    int32
+	kind  edgeKind
+	doubt bool // it may not be so
 }
 
 type edgeKind uint8
@@ -211,7 +212,7 @@ func (g *graph) findData(id int32) ([]edge, error) {
 			return nil, err
 		}
 		if ok {
-			out = append(out, edge{g.id(nodeKey{point: to}), viaRegister})
+			out = append(out, edge{to: g.id(nodeKey{point: to}), kind: viaRegister})
 		}
 	}
 	return out, nil
@@ -324,7 +325,7 @@ func (g *graph) controlOf(id int32) ([]edge, error) {
 		}
 		var out []edge
 		if ok {
-			out = []edge{{g.id(nodeKey{point: p}), viaControl}}
+			out = []edge{{to: g.id(nodeKey{point: p}), kind: viaControl}}
 		}
 		g.nodes[id].control, g.nodes[id].hasControl = out, true
 	}

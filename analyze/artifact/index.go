@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -55,63 +54,6 @@ type sideEvent struct {
 type pairKey struct{ a, b cdr.SiteID }
 
 func keyOf(a, b cdr.SiteID) pairKey { return pairKey{min(a, b), max(a, b)} }
-
-// siteIndex is the executions of a racing site, in order of each thread and,
-// the same records, in order of each strand (see [hb.NoStrand]).
-type siteIndex struct {
-	site    cdr.Site
-	partner []cdr.SiteID // sites that it races with
-	threads map[event.ThreadID][]record
-	strands map[event.ThreadID]*strandRecords
-}
-
-// strandRecords is the executions by a strand, in order.
-type strandRecords struct {
-	records []record
-	// granules finds records of a few accesses; the others are wide. Made when
-	// first needed.
-	granules map[uint64][]int32
-	wide     []int32
-}
-
-// fewAccesses is how many accesses a record may have that is found by their
-// granules.
-const fewAccesses = 16
-
-func (s *strandRecords) build(size uint64) {
-	s.granules = map[uint64][]int32{}
-	for i := range s.records {
-		r := &s.records[i]
-		if r.count > fewAccesses && r.stride != 0 {
-			s.wide = append(s.wide, int32(i))
-			continue
-		}
-		for k := range min(r.count, fewAccesses) {
-			addr := r.base + k*uint64(r.stride)
-			for g := addr >> 3; g <= (addr+size-1)>>3; g++ {
-				if list := s.granules[g]; len(list) == 0 || list[len(list)-1] != int32(i) {
-					s.granules[g] = append(list, int32(i))
-				}
-			}
-		}
-	}
-}
-
-// near gives the records from index from on that may touch one of n bytes at
-// addr, in order.
-func (s *strandRecords) near(addr, n uint64, from int) []int32 {
-	var out []int32
-	add := func(list []int32) {
-		i, _ := slices.BinarySearch(list, int32(from))
-		out = append(out, list[i:]...)
-	}
-	add(s.wide)
-	for g := addr >> 3; g <= (addr+n-1)>>3; g++ {
-		add(s.granules[g])
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
 
 // record is a strided run of executions in a segment.
 type record struct {
@@ -275,6 +217,8 @@ func (x *indexer) scan(ctx context.Context, src race.Source) error {
 			x.private.add(alloc{ev.Seq, ev.Obj, ev.Arg})
 		case event.ThreadStart:
 			x.tps[ev.Thread] = ev.Arg
+		case event.ThreadPointer:
+			x.tps[ev.Thread] = ev.Obj
 		}
 	}
 	for t := range x.seqs {
@@ -477,22 +421,6 @@ func (s *siteIndex) exec(id cdr.SiteID, r *record, k uint64) exec {
 	return exec{site: id, ordinal: r.first + k, addr: r.base + k*uint64(r.stride), size: uint64(s.site.Size), unit: r.unit}
 }
 
-// all gives the executions of the site.
-func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
-	return func(yield func(exec) bool) {
-		for _, strand := range inOrder(s.strands) {
-			for i := range s.strands[strand].records {
-				r := &s.strands[strand].records[i]
-				for k := range r.count {
-					if !yield(s.exec(id, r, k)) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
 // partners gives the executions of site id that race with y, in order for each
 // strand.
 func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
@@ -528,34 +456,6 @@ func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	}
 }
 
-// inOrder is the strands that execute a site, in order.
-func inOrder(lists map[event.ThreadID]*strandRecords) []event.ThreadID {
-	return slices.Sorted(maps.Keys(lists))
-}
-
-// overlap is the range of executions of the run that touch one of n bytes at
-// addr.
-func (r *record) overlap(size, addr, n uint64) (lo, hi uint64) {
-	if r.stride == 0 {
-		if addr-r.base < size || r.base-addr < n {
-			return 0, r.count
-		}
-		return 0, 0
-	}
-	// base + k·stride from addr-size+1 to addr+n-1
-	low, high, step := int64(addr-r.base)-int64(size)+1, int64(addr-r.base)+int64(n)-1, r.stride
-	if step < 0 {
-		low, high, step = -high, -low, -step
-	}
-	if high < 0 {
-		return 0, 0
-	}
-	if low > 0 {
-		lo = uint64((low + step - 1) / step)
-	}
-	return lo, min(uint64(high/step)+1, r.count)
-}
-
 // races tells whether two executions race.
 func (x *index) races(a, b *exec) bool {
 	return a.unit.strand != b.unit.strand && !a.unit.before(b.unit) && !b.unit.before(a.unit) && x.common(a, b)
@@ -575,54 +475,4 @@ func (x *index) common(a, b *exec) bool {
 // own, so that its strands, which run one after another, do not race there.
 func (x *index) own(t event.ThreadID, addr uint64) bool {
 	return x.private.between(addr, 0, math.MaxUint64) || x.tps[t] != 0 && addr-x.tps[t] < x.tls
-}
-
-// alloc is the beginning of a life of memory.
-type alloc struct{ seq, addr, size uint64 }
-
-// allocs finds those that lie at an address.
-type allocs struct {
-	pages map[uint64][]alloc // small ones
-	large []alloc
-}
-
-const (
-	allocPage = 16 // bits
-	largest   = 64 // pages
-)
-
-func newAllocs() allocs { return allocs{pages: map[uint64][]alloc{}} }
-
-func (a *allocs) add(x alloc) {
-	first, last := x.addr>>allocPage, (x.addr+max(x.size, 1)-1)>>allocPage
-	if last-first > largest {
-		a.large = append(a.large, x)
-		return
-	}
-	for p := first; p <= last; p++ {
-		a.pages[p] = append(a.pages[p], x)
-	}
-}
-
-// separate tells whether the memory began another life between two segments.
-func (a *allocs) separate(addr uint64, x, y *unit) bool {
-	return a.between(addr, x.end, y.start) || a.between(addr, y.end, x.start)
-}
-
-// between tells whether the granule of addr began another life by an event
-// with a place from end on and below start.
-func (a *allocs) between(addr, end, start uint64) bool {
-	if end >= start {
-		return false
-	}
-	g := addr >> 3
-	for _, list := range [][]alloc{a.pages[addr>>allocPage], a.large} {
-		i := sort.Search(len(list), func(i int) bool { return list[i].seq >= end })
-		for ; i < len(list) && list[i].seq < start; i++ {
-			if x := &list[i]; x.size > 0 && g >= x.addr>>3 && g <= (x.addr+x.size-1)>>3 {
-				return true
-			}
-		}
-	}
-	return false
 }

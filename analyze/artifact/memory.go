@@ -6,6 +6,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
+	"hindsight/wpp"
 )
 
 // loaded finds the stores that a load got its value from. When the load is a
@@ -113,6 +114,8 @@ type written struct {
 	cdr.Store
 	seg  segment
 	size uint64
+	// doubt: a system call may have stored something else there since.
+	doubt bool
 }
 
 // writers finds the stores that last wrote the bytes that a load read. The
@@ -137,7 +140,7 @@ func (g *graph) writers(id int32, l *load, addr, size uint64) (out []edge, err e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, edge{to, viaMemory})
+		out = append(out, edge{to, viaMemory, w.doubt})
 		if w.Address > s.addr {
 			todo = append(todo, span{s.addr, w.Address - s.addr})
 		}
@@ -170,7 +173,7 @@ func (g *graph) writer(id int32, l *load, addr, size uint64) (best written, foun
 		return best, false, err
 	}
 	if found && best.seg.number == l.seg.number {
-		return best, true, nil
+		return g.withDoubt(l, best, found)
 	}
 	for t := range g.history {
 		th := event.ThreadID(t)
@@ -202,7 +205,18 @@ func (g *graph) writer(id int32, l *load, addr, size uint64) (best written, foun
 	if found && g.index.allocs.between(addr, best.seg.end, l.seg.start) {
 		return best, false, nil // the memory was handed out since
 	}
-	return best, found, nil
+	return g.withDoubt(l, best, found)
+}
+
+// withDoubt says whether the loading thread has made a system call since the
+// store that may have stored something else there.
+func (g *graph) withDoubt(l *load, w written, found bool) (written, bool, error) {
+	if !found {
+		return w, false, nil
+	}
+	n, ok, err := g.history[l.thread].LastMarked(l.block, wpp.Marks{syscallMark, 0})
+	w.doubt = ok && (w.seg.thread != l.thread || n >= w.Point)
+	return w, true, err
 }
 
 func (g *graph) lastStore(th event.ThreadID, n uint64, index int, addr, size uint64) (w written, ok bool, err error) {

@@ -220,3 +220,23 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestInput: where a system call may have replaced the racy value, nothing is
+// claimed.
+func TestInput(t *testing.T) {
+	source, err := examples.Source("race_index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]Status{
+		"":                      Artifact,
+		"read(0, &i, sizeof i)": Unknown,
+		"write(1, &i, 0)":       Artifact,
+	} {
+		program := "#include <unistd.h>\n" + strings.Replace(string(source), "seen->entry = table[i];", text+"; seen->entry = table[i];", 1)
+		r := recordRun(t, compile(t, program, "-O1"), nil, 1, cdr.Options{})
+		if out := r.analyze(t); len(out.Verdicts) != 2 || out.Verdicts[1].Status != want {
+			t.Errorf("%q:\n%s", text, r.describe(out))
+		}
+	}
+}

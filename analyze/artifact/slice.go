@@ -1,6 +1,8 @@
 package artifact
 
 import (
+	"slices"
+
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -19,6 +21,7 @@ type slice struct {
 type hit struct {
 	read  *exec
 	visit int
+	doubt bool
 }
 
 // visit is a node met on the walk back.
@@ -26,6 +29,13 @@ type visit struct {
 	node int32
 	from int // the visit that led here, -1 for the start
 	kind edgeKind
+	// doubt: some step of the way here may not be so.
+	doubt bool
+}
+
+// doubtful tells whether some racy read was reached in doubt.
+func (s *slice) doubtful() bool {
+	return slices.ContainsFunc(s.hits, func(h hit) bool { return h.doubt })
 }
 
 type sliceKey struct {
@@ -51,7 +61,7 @@ func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &slice{by: by, visits: []visit{{start, -1, viaRegister}}, seen: map[int32]bool{start: true}}
+	s := &slice{by: by, visits: []visit{{node: start, from: -1}}, seen: map[int32]bool{start: true}}
 	if len(e.slices) >= maxSlices {
 		clear(e.slices)
 	}
@@ -75,7 +85,7 @@ func (e *explainer) grow(s *slice) (bool, error) {
 		}
 		n := &e.nodes[id]
 		if n.read != nil {
-			s.hits = append(s.hits, hit{n.read, s.at})
+			s.hits = append(s.hits, hit{n.read, s.at, s.visits[s.at].doubt})
 		}
 		if n.missing != "" && s.missing == "" {
 			s.missing = n.missing
@@ -83,7 +93,7 @@ func (e *explainer) grow(s *slice) (bool, error) {
 		for _, to := range edges {
 			if !s.seen[to.to] {
 				s.seen[to.to] = true
-				s.visits = append(s.visits, visit{to.to, s.at, to.kind})
+				s.visits = append(s.visits, visit{to.to, s.at, to.kind, to.doubt || s.visits[s.at].doubt})
 			}
 		}
 		s.at++
