@@ -1,0 +1,115 @@
+package app
+
+import "hindsight/tracefmt/rangecode"
+
+// pair is how often each direction was taken: counters less 1, so that memory
+// that was never touched is right.
+type pair [2]uint16
+
+// conditional is a branch, or a decision that stands for part of an indirect
+// jump.
+type conditional struct {
+	local uint32 // its last directions
+	table []pair // by local and global history; shared by conditionals whose numbers collide
+}
+
+// model is the alloyed predictor with the arithmetic coder that it feeds, for
+// either direction (section 5.2).
+type model struct {
+	decoding bool
+	enc      rangecode.Encoder
+	dec      rangecode.Decoder
+
+	global      uint32
+	globalBits  uint
+	globalMask  uint32
+	localMask   uint32
+	step, limit uint32
+
+	slots  [][]pair // by the low bits of the conditional's number
+	count  uint32   // conditionals so far
+	ids    []pair   // counters of the asymmetric scheme, hashed
+	idSite uint32   // jumps of the asymmetric scheme so far
+}
+
+// idBits is the size of the table of the asymmetric scheme.
+const idBits = 16
+
+func newModel(o *Options, decoding bool) *model {
+	return &model{
+		decoding:   decoding,
+		globalBits: uint(o.Global),
+		globalMask: 1<<o.Global - 1,
+		localMask:  1<<o.Local - 1,
+		global:     1<<o.Global - 1,
+		step:       uint32(o.Step),
+		limit:      uint32(o.Limit),
+		slots:      make([][]pair, 1<<o.Table),
+	}
+}
+
+// reset forgets everything that was learned.
+func (m *model) reset() {
+	for _, s := range m.slots {
+		clear(s)
+	}
+	clear(m.ids)
+	m.count, m.idSite, m.global = 0, 0, m.globalMask
+}
+
+// conditional numbers a new conditional.
+func (m *model) conditional() *conditional {
+	slot := &m.slots[m.count&uint32(len(m.slots)-1)]
+	if *slot == nil {
+		*slot = make([]pair, (m.localMask+1)<<m.globalBits)
+	}
+	m.count++
+	return &conditional{local: m.localMask, table: *slot}
+}
+
+// decide codes a direction of a conditional, and learns it. When decoding, y is
+// ignored.
+func (m *model) decide(c *conditional, y uint32) uint32 {
+	y = m.code(&c.table[c.local<<m.globalBits|m.global], y)
+	c.local = (c.local<<1 | y) & m.localMask
+	m.global = (m.global<<1 | y) & m.globalMask
+	return y
+}
+
+// code codes y with the probability that p gives. The less frequent direction
+// has the lower part of the interval, so that what division leaves over goes to
+// the other.
+func (m *model) code(p *pair, y uint32) uint32 {
+	n0, n1 := uint32(p[0])+1, uint32(p[1])+1
+	rare, n := uint32(0), n0
+	if n1 < n0 {
+		rare, n = 1, n1
+	}
+	if m.decoding {
+		y = rare
+		if !m.dec.Decode(m.dec.Width() / (n0 + n1) * n) {
+			y ^= 1
+		}
+	} else {
+		m.enc.Encode(m.enc.Width()/(n0+n1)*n, y == rare)
+	}
+	p[y] += uint16(m.step)
+	if n0+n1+m.step > m.limit {
+		p[0], p[1] = p[0]/2, p[1]/2 // (n+1)/2 - 1 of each
+	}
+	return y
+}
+
+// identifier codes a number of n bits, least significant first, with counters
+// of the jump site and the bits before. When decoding, id is ignored.
+func (m *model) identifier(site uint32, id uint32, n int) uint32 {
+	if m.ids == nil {
+		m.ids = make([]pair, 1<<idBits)
+	}
+	got := uint32(0)
+	for i := range n {
+		h := (site*0x9e3779b1 ^ (got|1<<i)*0x85ebca6b) * 0xc2b2ae35
+		got |= m.code(&m.ids[h>>(32-idBits)], id>>i&1) << i
+	}
+	return got
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Scheme is how indirect jumps are recorded.
+type Scheme uint8
+
+const (
+	Symmetric  Scheme = iota // by comparisons with each possible target
+	Asymmetric               // by identifiers of targets
+)
+
+func (s Scheme) String() string {
+	if s == Asymmetric {
+		return "asymmetric"
+	}
+	return "symmetric"
+}
+
+// Options are how control flow is recorded. The zero value is the paper's
+// choice: both histories 7 bits, 1024 conditionals apart.
+type Options struct {
+	// Local and Global are the bits of history of the conditional itself and of
+	// all conditionals; at most 20 together. 0 stands for 7, None for none.
+	Local, Global int
+	// Table is how many low bits of a conditional's number count; 0 stands for
+	// 10, None for none. Table + Local + Global is at most 26: counters take
+	// up to 2^(2+Table+Local+Global) bytes.
+	Table int
+	// Step is what a direction adds to its counter, which begins at 1; 0
+	// stands for the paper's 1, at most 255. A larger step learns faster.
+	Step int
+	// Limit is the largest sum of a pair of counters; 0 stands for 65000, which
+	// is the most. At least 16 + 2·Step.
+	Limit int
+
+	Scheme          Scheme
+	Intraprocedural bool
+
+	// Functions are the identifiers of the functions that are recorded, at
+	// least one; nil stands for all.
+	Functions []uint64
+
+	// Checkpoint is the number of blocks from one checkpoint to the next; 0
+	// stands for no checkpoints. Each takes 16 bytes of the encoder.
+	Checkpoint int
+}
+
+// None stands for zero bits where 0 stands for a default.
+const None = -1
+
+const (
+	maxHistory  = 20
+	maxModel    = 26
+	maxLimit    = 65000
+	defaultBits = 7
+	defaultIfs  = 10
+)
+
+// withDefaults fills in what zero stands for, and checks.
+func (o Options) withDefaults() (Options, error) {
+	bits := func(v *int, otherwise int) {
+		switch *v {
+		case 0:
+			*v = otherwise
+		case None:
+			*v = 0
+		}
+	}
+	bits(&o.Local, defaultBits)
+	bits(&o.Global, defaultBits)
+	bits(&o.Table, defaultIfs)
+	if o.Step == 0 {
+		o.Step = 1
+	}
+	if o.Limit == 0 {
+		o.Limit = maxLimit
+	}
+	if o.Functions != nil {
+		o.Functions = slices.Compact(slices.Sorted(slices.Values(o.Functions)))
+		if len(o.Functions) == 0 {
+			return o, fmt.Errorf("app: no functions are chosen")
+		}
+	}
+	if o.Checkpoint < 0 {
+		return o, fmt.Errorf("app: checkpoints every %d blocks", o.Checkpoint)
+	}
+	return o, o.check()
+}
+
+// check looks at options that are filled in.
+func (o *Options) check() error {
+	switch {
+	case o.Local < 0 || o.Global < 0 || o.Local+o.Global > maxHistory:
+		return fmt.Errorf("app: histories of %d and %d bits: at most %d together", o.Local, o.Global, maxHistory)
+	case o.Table < 0 || o.Table+o.Local+o.Global > maxModel:
+		return fmt.Errorf("app: %d bits of a conditional's number and %d of history: at most %d together", o.Table, o.Local+o.Global, maxModel)
+	case o.Step < 1 || o.Step > 255:
+		return fmt.Errorf("app: step %d: want 1 to 255", o.Step)
+	case o.Limit < 16+2*o.Step || o.Limit > maxLimit:
+		return fmt.Errorf("app: limit %d: want %d to %d", o.Limit, 16+2*o.Step, maxLimit)
+	case o.Scheme > Asymmetric:
+		return fmt.Errorf("app: unknown scheme %d", o.Scheme)
+	}
+	return nil
+}
+
+// chosen says whether blocks of a function are recorded.
+func (o *Options) chosen(fn uint64) bool {
+	if o.Functions == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(o.Functions, fn)
+	return ok
+}

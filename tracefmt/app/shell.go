@@ -1,0 +1,60 @@
+package app
+
+// Kind is how control leaves a block.
+type Kind uint8
+
+const (
+	// Indirect leads to one of Targets, or to anywhere. A block of which
+	// nothing is known is Indirect with no targets.
+	Indirect     Kind = iota
+	Next              // to Targets[0]
+	Branch            // to Targets[0] when taken, else to Targets[1]
+	Call              // calls Targets[0] and returns to Return
+	CallIndirect      // calls one of Targets, or anything, and returns to Return
+	Return            // to the innermost call's Return
+	numKinds
+)
+
+// Block is what a [Shell] knows of a block.
+type Block struct {
+	Kind    Kind
+	Targets []uint64 // see the kind
+	Return  uint64   // where a call returns to
+	Func    uint64   // identifier of the function; for Options.Functions
+}
+
+// Shell is a program's control flow with everything else taken away (section
+// 5.1). Block must give the same answer for the same pc whenever it is asked;
+// false for an address that it does not know. The codec asks once a block, and
+// keeps what it gets.
+type Shell interface {
+	Block(pc uint64) (Block, bool)
+}
+
+// node is a block that was met.
+type node struct {
+	pc      uint64
+	kind    Kind
+	outside bool     // of a function that was not chosen
+	targets []uint64 // of the indirect kinds: sorted, each once
+	ret     uint64
+	cond    *conditional // of a branch
+
+	to      [2]uint64 // of the other kinds
+	toNode  [2]*node  // nil until needed
+	retNode *node
+
+	learned []uint64       // targets of exceptions, in order
+	flag    *conditional   // as the shell says?
+	tests   []*conditional // whether it is learned[i]
+	search  []*conditional // of the binary search, by index into targets
+	site    uint32         // number among jumps of the asymmetric scheme, from 1
+}
+
+// maxLearned bounds the targets that a block learns.
+const maxLearned = 256
+
+// forget takes a node back to what the shell says.
+func (n *node) forget() {
+	n.cond, n.flag, n.tests, n.search, n.learned, n.site = nil, nil, nil, nil, n.learned[:0], 0
+}
