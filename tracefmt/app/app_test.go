@@ -291,7 +291,7 @@ func TestDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	s := randomShell(rng)
 	pcs := walk(rng, s, 4000, 5)
-	data, _ := encode(t, s, Options{Checkpoint: 1000}, pcs)
+	data, _ := encode(t, s, Options{Local: 3, Global: 3, Checkpoint: 1000}, pcs)
 	for i := range data {
 		bad := slices.Clone(data)
 		bad[i] ^= 1 << rng.IntN(8)
@@ -315,7 +315,7 @@ func TestOtherShell(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		s := randomShell(rng)
-		data, _ := encode(t, s, Options{Checkpoint: 500}, walk(rng, s, 2000, 5))
+		data, _ := encode(t, s, Options{Local: 3, Global: 3, Checkpoint: 500}, walk(rng, s, 2000, 5))
 		if _, err := decode(randomShell(rng), data); err != nil && !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("seed %d: %v", seed, err)
 		}
