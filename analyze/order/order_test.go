@@ -241,7 +241,7 @@ func randomRun(rnd *rand.Rand) *made {
 }
 
 func TestAgreesWithDefinitions(t *testing.T) {
-	n := 20000
+	n := 8000
 	if testing.Short() {
 		n = 2000
 	}

@@ -2,9 +2,9 @@ package order
 
 import (
 	"fmt"
+	"sort"
 
 	"hindsight/analyze/race"
-	"hindsight/tracefmt/event"
 )
 
 // wcp is the clocks of weak causal precedence, after the algorithm of the
@@ -30,7 +30,7 @@ type wcpStrand struct {
 // section is a critical section that a strand is in.
 type section struct {
 	obj     uint64
-	acquire vector // the clock of its acquire
+	acquire uint64 // the epoch of its acquire
 	touched map[touch]struct{}
 }
 
@@ -44,10 +44,14 @@ type touch struct {
 type wcpLock struct {
 	before  vector // P of the last release
 	touched map[uint64][]touched
-	log     []closed
-	base    int         // of log in the numbering of cursors
-	cursors map[int]int // of each strand: the first section that it is not known to be behind
-	depth   int
+	logs    map[int]*sectionLog // of each strand
+}
+
+// sectionLog is the critical sections of a strand that have ended.
+type sectionLog struct {
+	closed []closed
+	base   int         // number of the first
+	passed map[int]int // by how many of them each other strand is known to be behind
 }
 
 // touched is the join of the clocks of releases whose sections touched bytes.
@@ -59,8 +63,7 @@ type touched struct {
 
 // closed is a critical section that has ended.
 type closed struct {
-	strand  int
-	acquire vector
+	acquire uint64 // the epoch of its acquire
 	release vector // happens-before clock
 }
 
@@ -75,15 +78,6 @@ func (w *wcp) strand(s int) *wcpStrand {
 	return &w.strands[s]
 }
 
-// clock is the clock of the strand's next event; own is its epoch.
-func (w *wcp) clock(s int, own uint64) vector {
-	th := w.strand(s)
-	c := th.before.clone()
-	c.join(th.hard)
-	c.set(s, own)
-	return c
-}
-
 // ordered says whether epoch n of strand u precedes the next event of s.
 func (w *wcp) ordered(s, u int, n uint64) bool {
 	th := &w.strands[s]
@@ -93,7 +87,7 @@ func (w *wcp) ordered(s, u int, n uint64) bool {
 func (w *wcp) lock(obj uint64) *wcpLock {
 	l := w.locks[obj]
 	if l == nil {
-		l = &wcpLock{touched: map[uint64][]touched{}, cursors: map[int]int{}}
+		l = &wcpLock{touched: map[uint64][]touched{}, logs: map[int]*sectionLog{}}
 		w.locks[obj] = l
 	}
 	return l
@@ -103,7 +97,7 @@ func (w *wcp) lock(obj uint64) *wcpLock {
 func (w *wcp) acquire(s int, obj uint64, own uint64) {
 	th, l := w.strand(s), w.lock(obj)
 	th.before.join(l.before)
-	th.held = append(th.held, &section{obj: obj, acquire: w.clock(s, own), touched: map[touch]struct{}{}})
+	th.held = append(th.held, &section{obj: obj, acquire: own, touched: map[touch]struct{}{}})
 }
 
 // access orders an access in critical sections behind the sections of the same
@@ -131,38 +125,61 @@ func (w *wcp) release(s int, obj uint64, h vector) error {
 	}
 	c, l := th.held[i], w.lock(obj)
 	th.held = append(th.held[:i], th.held[i+1:]...)
-	now := w.clock(s, h.at(s))
-	n := max(l.cursors[s]-l.base, 0)
-	for ; n < len(l.log); n++ {
-		if e := &l.log[n]; e.strand != s {
-			if !below(e.acquire, now) {
-				break
-			}
-			th.before.join(e.release)
-			now.join(e.release)
-		}
+	for w.behind(l, s) {
 	}
-	l.cursors[s] = l.base + n
 	release := h.clone()
 	for t := range c.touched {
 		l.touch(t, s, release)
 	}
 	l.before = th.before.clone()
-	l.log = append(l.log, closed{s, c.acquire, release})
+	log := l.logs[s]
+	if log == nil {
+		log = &sectionLog{passed: map[int]int{}}
+		l.logs[s] = log
+	}
+	log.closed = append(log.closed, closed{c.acquire, release})
 	if w.entries++; w.entries > maxLog {
 		return fmt.Errorf("%w: more than %d critical sections in no weak order", race.ErrLimit, maxLog)
 	}
-	w.trim(l)
+	if len(log.closed)&63 == 0 {
+		w.entries -= log.trim(len(w.strands), s)
+	}
 	return nil
 }
 
-func below(a, b vector) bool {
-	for i, n := range a {
-		if n > b.at(i) {
-			return false
+// behind orders the strand, which is about to release, behind the releases of
+// the sections whose acquires precede it. It says whether there were any new
+// ones. (The paper has a queue for each pair of threads, of which the front is
+// the only candidate; that is not so with hard edges.)
+func (w *wcp) behind(l *wcpLock, s int) (some bool) {
+	th := w.strand(s)
+	for u, log := range l.logs {
+		if u == s {
+			continue
+		}
+		known := max(th.before.at(u), th.hard.at(u))
+		n := sort.Search(len(log.closed), func(i int) bool { return log.closed[i].acquire > known })
+		if n > 0 && log.base+n > log.passed[s] {
+			th.before.join(log.closed[n-1].release) // which is behind those before it
+			log.passed[s], some = log.base+n, true
 		}
 	}
-	return true
+	return some
+}
+
+// trim forgets sections that every strand is known to be behind; it gives
+// their number.
+func (l *sectionLog) trim(strands, own int) int {
+	least := l.base + len(l.closed)
+	for s := range strands {
+		if s != own {
+			least = min(least, max(l.passed[s], l.base))
+		}
+	}
+	n := least - l.base
+	l.closed = append([]closed(nil), l.closed[n:]...)
+	l.base = least
+	return n
 }
 
 func (l *wcpLock) touch(t touch, s int, release vector) {
@@ -175,21 +192,3 @@ func (l *wcpLock) touch(t touch, s int, release vector) {
 	}
 	l.touched[t.granule] = append(all, touched{t, s, release})
 }
-
-// trim forgets sections that every strand is known to be behind.
-func (w *wcp) trim(l *wcpLock) {
-	if len(l.log)&63 != 0 {
-		return
-	}
-	least := l.base + len(l.log)
-	for s := range w.strands {
-		least = min(least, max(l.cursors[s], l.base))
-	}
-	n := least - l.base
-	l.log = append([]closed(nil), l.log[n:]...)
-	l.base = least
-	w.entries -= n
-}
-
-// soft says whether an event orders only as weak causal precedence says.
-func soft(k event.Kind) bool { return k == event.MutexLock || k == event.MutexUnlock }
