@@ -129,8 +129,8 @@ type Options struct {
 	// Instances is how many dynamic instances of a race are looked at. 0: 256.
 	Instances int
 	// Steps bounds the searches in the trace for one race, TotalSteps for all.
-	// A race for which they do not suffice is Unknown. 0: 100000 and
-	// 500000.
+	// A race for which they do not suffice is Unknown. 0: 200000 and
+	// 1000000.
 	Steps, TotalSteps int
 	// Records bounds the runs of accesses of racing instructions that are kept.
 	// 0: 1048576.
@@ -142,10 +142,10 @@ func (o *Options) defaults() {
 		o.Instances = 256
 	}
 	if o.Steps <= 0 {
-		o.Steps = 100_000
+		o.Steps = 200_000
 	}
 	if o.TotalSteps <= 0 {
-		o.TotalSteps = 500_000
+		o.TotalSteps = 1_000_000
 	}
 	if o.Records <= 0 {
 		o.Records = 1 << 20

@@ -112,6 +112,17 @@ func (r *Report) Artifacts() int {
 	return n
 }
 
+// unexplained is the number of races of which it is not known whether they are
+// artifacts.
+func (r *Report) unexplained() (n int) {
+	for i := range r.Races {
+		if r.Races[i].Unexplained != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // HideArtifacts takes the artifacts whose causes are reported out of Races,
 // keeping their number in Hidden. The others keep their names.
 func (r *Report) HideArtifacts() {

@@ -61,6 +61,9 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	if n := r.Artifacts(); n > 0 {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
+	if n := r.unexplained(); n > 0 {
+		t.printf("hindsight: %s\n", plural(uint64(n), "race may be an artifact; its data flow was not followed to the end", "races may be artifacts; their data flow was not followed to the end"))
+	}
 	if n := len(r.Suppressed); n > 0 {
 		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
 	}
