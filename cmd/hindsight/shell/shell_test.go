@@ -202,9 +202,9 @@ func BenchmarkAPP(b *testing.B) {
 			b.Fatalf("no example %s", name)
 		}
 		b.Run("program="+name, func(b *testing.B) {
-			args := slices.Clone(p.Args)
+			args := p.Args
 			if p.PaperArgs != nil {
-				args = append(args, "-p", "4")
+				args = append(slices.Clone(p.PaperArgs), "-p", "4")
 			}
 			r := record(b, name, args)
 			s := shell.New(r.program)
