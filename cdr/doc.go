@@ -65,7 +65,8 @@
 // the simulator's blocks to basic blocks), paths.go, address.go, epoch.go. The payloads, both ways: meta.go, tables.go,
 // controlblock.go, datablock.go, sync.go, and the commit block in epoch.go.
 // Right of the file: trace.go, stretch.go (a thread in an epoch, loaded),
-// segment.go with vector.go and addrindex.go, stack.go, walk.go, verify.go.
+// segment.go with vector.go and addrindex.go, stack.go, walk.go, history.go with
+// lastaddr.go, verify.go.
 //
 // # Several goroutines
 //
