@@ -129,6 +129,9 @@ func (w *walker) report(e *entry, a *Access, s int, at uint64, bare bool) {
 		if orders.Has(o) && !p.Orders.Has(o) {
 			p.First[o], p.At[o] = [2]Access{e.access, *a}, at
 		}
+		if orders.Has(o) {
+			p.Count[o]++
+		}
 	}
 	p.Orders |= orders
 }

@@ -95,6 +95,9 @@ type Pair struct {
 	// First is, for each order that reports the pair, the first instance that
 	// it reports: the earlier access, then the later one.
 	First [NumOrders][2]Access
+	// Count is, for each order, how often an access raced with the last
+	// execution of the other place by another strand.
+	Count [NumOrders]uint64
 	// At is the first common byte of the first instance.
 	At [NumOrders]uint64
 }

@@ -132,6 +132,9 @@ type Race struct {
 	// docs/semantics.md defines.
 	First, Last Instance
 	Location    place.Location // of First.Address, when First.Earlier's segment ended
+	// Orders are the names of the orders that report the race; nil: only
+	// happens-before was asked (package order).
+	Orders []string
 }
 
 // Result is what an analysis found.

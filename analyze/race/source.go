@@ -56,7 +56,7 @@ type segment struct{ *cdr.Segment }
 
 func (s segment) Place() uint64 { return s.Index }
 
-func (t trace) NumThreads() int { return len(t.Trace.Threads()) }
+func (t trace) NumThreads() int { return len(t.Threads()) }
 
 func (t trace) Segments(th event.ThreadID) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {

@@ -72,6 +72,7 @@ type jsonRace struct {
 	Accesses    [2]jsonAccess `json:"accesses"`
 	Seeds       []uint64      `json:"seeds,omitempty"`
 	Trace       string        `json:"trace,omitempty"`
+	Orders      []string      `json:"orders,omitempty"`
 
 	ArtifactUnknown string `json:"artifact_unknown,omitempty"`
 }
@@ -161,7 +162,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace,
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders,
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Freed: l.Freed}}
 	switch l.Kind {

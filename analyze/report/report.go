@@ -105,6 +105,9 @@ type Race struct {
 	// ascending order; Trace is the file of the run that is shown.
 	Seeds []uint64
 	Trace string
+	// Orders are the orders that report the race, if others than happens-before
+	// were asked.
+	Orders []string
 
 	// SuppressedBy is the rule that covers the race, type:pattern, of a
 	// suppressed one.
@@ -216,7 +219,7 @@ func (b *builder) mutexes() error {
 }
 
 func (b *builder) race(out *Race, r *race.Race) error {
-	out.Dynamic = r.Dynamic
+	out.Dynamic, out.Orders = r.Dynamic, r.Orders
 	for i, s := range []*race.Side{&r.First.Later, &r.First.Earlier} {
 		if err := b.access(&out.Accesses[i], s); err != nil {
 			return err

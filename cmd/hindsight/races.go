@@ -19,6 +19,7 @@ import (
 
 // racesFlags are the flags of `hindsight races`.
 type racesFlags struct {
+	order        string
 	format       string
 	out          string
 	suppressions []string
@@ -74,6 +75,8 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
+	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, or all")
+	complete(cmd, "order", orderNames()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list or hide")
 	complete(cmd, "artifacts", artifactModes...)
 	complete(cmd, "format", "text", "json", "sarif")
@@ -102,7 +105,11 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	rep, err := reportOf(ctx, std, file, opts, suppressions)
+	analyze, err := analysisBy(f.order)
+	if err != nil {
+		return 0, err
+	}
+	rep, err := reportBy(ctx, std, file, opts, suppressions, analyze)
 	if err != nil {
 		return 0, err
 	}
@@ -170,6 +177,10 @@ func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
 // findRaces analyses an open trace and names what it finds by the program that
 // the trace carries.
 func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
+	return findRacesBy(ctx, t, file, opts, sup, byHappensBefore)
+}
+
+func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions, analyze analysis) (*report.Report, error) {
 	if err := hasAccesses(t.Info()); err != nil {
 		return nil, err
 	}
@@ -188,7 +199,7 @@ func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options
 		}
 		opts.Program, opts.TLSSize = img, img.TLS.MemSize
 	}
-	res, err := race.Analyze(ctx, race.FromTrace(t), opts)
+	res, err := analyze(ctx, t, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,26 @@
+package race
+
+import (
+	"context"
+	"slices"
+)
+
+// Describe makes a result of pairs that something else found: it fills in the
+// locks held, the segments and the locations. Of the sides of the instances it
+// needs the place, the thread, Seq and, of plain accesses, Site, Ordinal,
+// Address and Size; of each race First and Dynamic.
+func Describe(ctx context.Context, src Source, opts Options, races []Race) (*Result, error) {
+	e := &engine{opts: opts, starts: make([]uint64, src.NumThreads())}
+	res := &Result{Races: slices.Clone(races)}
+	d := newDetails(e, res)
+	for i := range res.Races {
+		res.Races[i].Last = res.Races[i].First
+		d.want(&res.Races[i])
+	}
+	if err := walk(ctx, src, func(ev *Event) error { d.apply(ev); return nil }); err != nil {
+		return nil, err
+	}
+	d.finish()
+	res.Threads = slices.Clone(d.threads())
+	return res, nil
+}
