@@ -24,10 +24,10 @@ func sarifSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-func sarifOf(t *testing.T, rep *Report, exit int) ([]byte, map[string]any) {
+func sarifOf(t *testing.T, rep *Report) ([]byte, map[string]any) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := rep.WriteSARIF(&out, SARIFOptions{Arguments: []string{"races", "bank.hst"}, ExitCode: exit}); err != nil {
+	if err := rep.WriteSARIF(&out, SARIFOptions{Arguments: []string{"races", "bank.hst"}, ExitCode: 66}); err != nil {
 		t.Fatal(err)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(out.Bytes()))
@@ -41,7 +41,7 @@ func TestSARIF(t *testing.T) {
 	schema := sarifSchema(t)
 	for name, rules := range map[string]string{"races.sarif": "race_top:helper", "none.sarif": "race:*"} {
 		rep := build(t, rules)
-		out, value := sarifOf(t, rep, 66)
+		out, value := sarifOf(t, rep)
 		golden(t, "sarif/"+name, out)
 		if err := schema.Validate(value); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -54,7 +54,7 @@ func TestSARIF(t *testing.T) {
 	incomplete := build(t, "")
 	incomplete.Info.Complete = false
 	incomplete.Races[0].Accesses[0].Top.Path = "/a dir/50%/#1?.c"
-	if _, value := sarifOf(t, incomplete, 66); schema.Validate(value) != nil {
+	if _, value := sarifOf(t, incomplete); schema.Validate(value) != nil {
 		t.Error(schema.Validate(value))
 	}
 }
@@ -62,7 +62,7 @@ func TestSARIF(t *testing.T) {
 // TestSARIFSays reads a log back as a viewer would.
 func TestSARIFSays(t *testing.T) {
 	rep := build(t, "race_top:helper")
-	out, _ := sarifOf(t, rep, 66)
+	out, _ := sarifOf(t, rep)
 	var log sarifLog
 	if err := json.Unmarshal(out, &log); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func checkFlow(t *testing.T, x *Race, flow sarifCodeFlow) {
 func TestSARIFArtifact(t *testing.T) {
 	rep := build(t, "")
 	rep.Races[1].Artifact = &Artifact{Of: []string{rep.Races[0].Fingerprint}}
-	out, value := sarifOf(t, rep, 66)
+	out, value := sarifOf(t, rep)
 	if err := sarifSchema(t).Validate(value); err != nil {
 		t.Error(err)
 	}
@@ -174,7 +174,7 @@ func TestBaseline(t *testing.T) {
 	if err := schema.Validate(value); err != nil {
 		t.Error(err)
 	}
-	_, log := sarifOf(t, all, 66)
+	_, log := sarifOf(t, all)
 	if err := sarifSchema(t).Validate(log); err != nil {
 		t.Error(err)
 	}

@@ -44,7 +44,7 @@ func taskBegin(s *State, c *Call) {
 
 func taskEnd(s *State, c *Call, _ uint64) {
 	if t := c.task; t.block == 0 && !t.ended {
-		s.omp.drop(c, t) // cancelled before it began
+		s.omp.drop(t) // cancelled before it began
 	}
 }
 
@@ -199,7 +199,7 @@ func (o *openMP) finish(c *Call, t *task) {
 }
 
 // drop gives up a task that will not begin.
-func (o *openMP) drop(c *Call, t *task) { t.after = nil }
+func (o *openMP) drop(t *task) { t.after = nil }
 
 // depend reads the depend clauses at addr, which gcc lays out as a number of
 // addresses, the number of those for writing, and the addresses, these first; or

@@ -166,7 +166,7 @@ func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
 func (i Inst) computes() bool {
 	_, _, access := i.Mem()
 	return i.Op != OpInvalid && i.End() == event.EndFall && !access && !i.Atomic() &&
-		i.Op != OpFENCE && i.Op != OpFENCEI && !(i.Op >= OpCSRRW && i.Op <= OpCSRRCI)
+		i.Op != OpFENCE && i.Op != OpFENCEI && (i.Op < OpCSRRW || i.Op > OpCSRRCI)
 }
 
 // precedes tells whether a FENCE stands right before pc that orders all earlier

@@ -41,7 +41,8 @@ type reducer struct {
 // define gives the number of a shape, and writes its definition when it is
 // new. ok is false when the table has no place for it.
 func (r *reducer) define(s shape) (id uint32, ok bool) {
-	k := append(r.key[:0], byte(s.kind))
+	k := r.key[:0]
+	k = append(k, byte(s.kind))
 	switch s.kind {
 	case blockShape:
 		k = binary.AppendUvarint(k, uint64(s.words))

@@ -235,7 +235,7 @@ func NewReader(r io.Reader, decode func(Head, io.Reader) (io.ReadCloser, error))
 
 // blame prefers what is wrong with a frame to what the codec made of it.
 func (z *Reader) blame(err error) error {
-	if z.frames.err != nil && z.frames.err != io.EOF {
+	if z.frames.err != nil && !errors.Is(z.frames.err, io.EOF) {
 		return z.frames.err
 	}
 	return err
@@ -275,7 +275,7 @@ func (z *Reader) end() error {
 	if n > 0 {
 		return in.Fail(wire.ErrMalformed, "the payload goes on behind the end of the %s stream", z.head.Codec)
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return err
 	}
 	if z.frames.length != z.length {

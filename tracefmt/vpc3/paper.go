@@ -2,6 +2,7 @@ package vpc3
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -21,12 +22,6 @@ const (
 	fcm1Bits   = 19
 	dfcm1Bits  = 17
 	dfcm3Bits  = 19
-
-	// foldBits is the width of the folded values that the hashes of orders one
-	// to three are made of. Each order shifts by one bit more, so that order
-	// three fills the 19 bits of a table four times as large as that of order
-	// one, as the paper sizes them.
-	foldBits = 17
 )
 
 // Predictors of a program counter, in the order in which ties are broken.
@@ -393,8 +388,8 @@ const maxLeft = 64
 func (d *paperDecoder) finish() error {
 	for i, s := range d.streams {
 		var b [1]byte
-		if n, err := s.Read(b[:]); n != 0 || err != io.EOF {
-			return d.damaged(i, fmt.Errorf("does not end with the trace (%v)", err))
+		if n, err := s.Read(b[:]); n != 0 || !errors.Is(err, io.EOF) {
+			return d.damaged(i, errors.New("does not end with the trace"))
 		}
 	}
 	return nil

@@ -45,7 +45,6 @@ type plainModel struct {
 	lines            map[uint32]*plainLine
 	fcm1, fcm3       plainTable
 	dfcm1, dfcm3     plainTable
-	fcmLines         uint64 // of the FCM1 table
 	hash1            func(values []uint64) uint64
 	predict          func(m *plainModel, l *plainLine) []uint64
 	uses             []int

@@ -242,7 +242,7 @@ func (z *bzip2Unpacker) Read(p []byte) (int, error) {
 }
 
 func (z *bzip2Unpacker) feed(b []byte) {
-	z.segment.b, z.dec = b, nil
+	z.b, z.dec = b, nil
 }
 
 // settle reads on to the end, where the checksum stands.

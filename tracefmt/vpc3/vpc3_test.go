@@ -174,8 +174,8 @@ func TestFlushShows(t *testing.T) {
 	trace := loops(1000)
 	go func() {
 		w, _ := NewWriter(pw, Options{})
-		w.Write(trace[:6000])
-		w.Flush()
+		_, _ = w.Write(trace[:6000])
+		_ = w.Flush()
 		<-make(chan struct{}) // nothing more comes
 	}()
 	r, err := NewReader(pr)

@@ -58,7 +58,7 @@ func (r *Reader) Fail(kind error, format string, args ...any) error {
 // wrap turns the end of input into an *[Error]; other errors of the source
 // stay what they are.
 func (r *Reader) wrap(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &Error{Format: r.format, Offset: r.off, Err: ErrTruncated}
 	}
 	return fmt.Errorf("%s: read at offset %d: %w", r.format, r.off, err)

@@ -219,7 +219,7 @@ type source struct{ dec *zstd.Decoder }
 
 func (s source) Read(p []byte) (int, error) {
 	n, err := s.dec.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = &wire.Error{Format: "sequitur", Err: fmt.Errorf("%w: %w", wire.ErrMalformed, err)}
 	}
 	return n, err
