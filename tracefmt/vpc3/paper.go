@@ -77,7 +77,7 @@ func fold19(v uint64) uint32 {
 	return uint32(v^v>>19^v>>38^v>>57) & (1<<19 - 1)
 }
 
-// advance puts a value, folded to foldBits, into the hashes of orders one to
+// advance puts a value, folded to 17 bits, into the hashes of orders one to
 // three. A hash of order n is made of the one of order n-1 before the value.
 func advance(h *[3]uint32, folded uint32) {
 	h[2] = h[1]<<1 ^ folded
