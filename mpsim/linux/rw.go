@@ -116,33 +116,23 @@ func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
 
 // scatter reads into buffers one after the other until one is short.
 func (k *Kernel) scatter(bufs []buffer, from func(p []byte) (int, int64)) int64 {
-	var done int64
-	for _, b := range bufs {
-		if b.n == 0 {
-			continue
-		}
-		n := k.copyOut(b.addr, b.n, from)
-		if n < 0 {
-			if done > 0 {
-				break
-			}
-			return n
-		}
-		if done += n; n < int64(b.n) {
-			break
-		}
-	}
-	return done
+	return eachBuffer(bufs, func(b buffer) int64 { return k.copyOut(b.addr, b.n, from) })
 }
 
 // gather writes from buffers one after the other until one is taken in part.
 func (k *Kernel) gather(bufs []buffer, to func(p []byte) (int, int64)) int64 {
+	return eachBuffer(bufs, func(b buffer) int64 { return k.copyIn(b.addr, b.n, to) })
+}
+
+// eachBuffer moves the bytes of buffers until one is not moved whole. It gives
+// the bytes moved, or the error of the first.
+func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 	var done int64
 	for _, b := range bufs {
 		if b.n == 0 {
 			continue
 		}
-		n := k.copyIn(b.addr, b.n, to)
+		n := move(b)
 		if n < 0 {
 			if done > 0 {
 				break
