@@ -119,7 +119,7 @@ func walk(rng *rand.Rand, s mapShell, n, wild int) []uint64 {
 func randomOptions(rng *rand.Rand) Options {
 	o := Options{
 		Local: rng.IntN(6), Global: rng.IntN(6), Table: rng.IntN(5), Step: rng.IntN(40),
-		Scheme: Scheme(rng.IntN(2)), Intraprocedural: rng.IntN(2) == 0,
+		Scheme: Scheme(rng.IntN(2)), Intraprocedural: rng.IntN(2) == 0, Loops: rng.IntN(2) == 0,
 	}
 	if rng.IntN(3) == 0 {
 		o.Local, o.Table = None, None

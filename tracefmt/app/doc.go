@@ -19,6 +19,13 @@
 // global history is one of the function's activation: it is put by at a call
 // and taken up again at the return (section 7.4).
 //
+// The paper's predictor cannot foresee the end of a loop that turns more often
+// than its histories are long, and loses to grammars there (section 7.2, art and
+// equake). Options.Loops, which is not of the paper, adds two bits to the
+// context: whether the conditional has gone the same way as often as it did the
+// last time, and as often as if the difference between the last two times
+// went on, as it does in a triangular nest of loops.
+//
 // # Indirect jumps
 //
 // In the [Symmetric] scheme (section 5.3) an indirect jump is a cascade of
@@ -57,7 +64,7 @@
 // v is an unsigned LEB128 number, z a signed one (zigzag) that is the difference
 // to the one before; fixed numbers are little-endian; crc32 is IEEE, of what
 // stands before it in the header, in the body, or in the end. Flags: 1
-// intraprocedural, 2 asymmetric, 4 functions are chosen.
+// intraprocedural, 2 asymmetric, 4 functions are chosen, 8 loops.
 //
 // # Checkpoints
 //

@@ -10,7 +10,36 @@ type pair [2]uint16
 // jump.
 type conditional struct {
 	local uint32 // its last directions
-	table []pair // by local and global history; shared by conditionals whose numbers collide
+	table []pair // by context; shared by conditionals whose numbers collide
+	runs  runs   // with Options.Loops
+}
+
+// runs is how often in a row a conditional goes the same way.
+type runs struct {
+	way          uint32    // the last direction
+	run          uint32    // how often in a row by now
+	last, before [2]uint32 // by direction: the length of the last run that ended, and of the one before
+}
+
+// runBits is the bits of context that runs give.
+const runBits = 2
+
+// context says whether the present run is as long as the one before in that
+// direction, and whether it is longer than that by as much as that was longer
+// than its predecessor.
+func (r *runs) context() uint32 {
+	last, before := r.last[r.way], r.before[r.way]
+	return truth(r.run == last) | truth(r.run == 2*last-before)<<1
+}
+
+// add takes a direction up. Runs are counted modulo 2^32.
+func (r *runs) add(y uint32) {
+	if y == r.way {
+		r.run++
+		return
+	}
+	r.before[r.way], r.last[r.way] = r.last[r.way], r.run
+	r.way, r.run = y, 1
 }
 
 // model is the alloyed predictor with the arithmetic coder that it feeds, for
@@ -25,6 +54,7 @@ type model struct {
 	globalMask  uint32
 	localMask   uint32
 	step, limit uint32
+	loops       bool
 
 	slots  [][]pair // by the low bits of the conditional's number
 	count  uint32   // conditionals so far
@@ -44,6 +74,7 @@ func newModel(o *Options, decoding bool) *model {
 		global:     1<<o.Global - 1,
 		step:       uint32(o.Step),
 		limit:      uint32(o.Limit),
+		loops:      o.Loops,
 		slots:      make([][]pair, 1<<o.Table),
 	}
 }
@@ -61,16 +92,26 @@ func (m *model) reset() {
 func (m *model) conditional() *conditional {
 	slot := &m.slots[m.count&uint32(len(m.slots)-1)]
 	if *slot == nil {
-		*slot = make([]pair, (m.localMask+1)<<m.globalBits)
+		size := (m.localMask + 1) << m.globalBits
+		if m.loops {
+			size <<= runBits
+		}
+		*slot = make([]pair, size)
 	}
 	m.count++
-	return &conditional{local: m.localMask, table: *slot}
+	return &conditional{local: m.localMask, table: *slot, runs: runs{way: 1, run: 1}}
 }
 
 // decide codes a direction of a conditional, and learns it. When decoding, y is
 // ignored.
 func (m *model) decide(c *conditional, y uint32) uint32 {
-	y = m.code(&c.table[c.local<<m.globalBits|m.global], y)
+	context := c.local<<m.globalBits | m.global
+	if m.loops {
+		y = m.code(&c.table[context<<runBits|c.runs.context()], y)
+		c.runs.add(y)
+	} else {
+		y = m.code(&c.table[context], y)
+	}
 	c.local = (c.local<<1 | y) & m.localMask
 	m.global = (m.global<<1 | y) & m.globalMask
 	return y

@@ -37,6 +37,11 @@ type Options struct {
 	// is the most. At least 16 + 2·Step.
 	Limit int
 
+	// Loops adds two bits to the context of a conditional, beyond the paper:
+	// see the package comment. It takes four times the counters, and Table +
+	// Local + Global is at most 24.
+	Loops bool
+
 	Scheme          Scheme
 	Intraprocedural bool
 
@@ -91,13 +96,22 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.check()
 }
 
+// contextBits is the bits that select a pair of counters.
+func (o *Options) contextBits() int {
+	n := o.Table + o.Local + o.Global
+	if o.Loops {
+		n += runBits
+	}
+	return n
+}
+
 // check looks at options that are filled in.
 func (o *Options) check() error {
 	switch {
 	case o.Local < 0 || o.Global < 0 || o.Local+o.Global > maxHistory:
 		return fmt.Errorf("app: histories of %d and %d bits: at most %d together", o.Local, o.Global, maxHistory)
-	case o.Table < 0 || o.Table+o.Local+o.Global > maxModel:
-		return fmt.Errorf("app: %d bits of a conditional's number and %d of history: at most %d together", o.Table, o.Local+o.Global, maxModel)
+	case o.Table < 0 || o.contextBits() > maxModel:
+		return fmt.Errorf("app: %d bits of a conditional's number and %d of context: at most %d together", o.Table, o.contextBits()-o.Table, maxModel)
 	case o.Step < 1 || o.Step > 255:
 		return fmt.Errorf("app: step %d: want 1 to 255", o.Step)
 	case o.Limit < 16+2*o.Step || o.Limit > maxLimit:

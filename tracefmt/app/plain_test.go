@@ -20,6 +20,7 @@ type plain struct {
 
 	numbers  map[string]int    // of conditionals, by name
 	local    map[string]string // history by name
+	all      map[string]string // directions by name
 	global   string
 	counters map[string][2]int
 	low      *big.Int
@@ -39,7 +40,7 @@ type plainFrame struct {
 func newPlain(s mapShell, o Options) *plain {
 	o, _ = o.withDefaults()
 	return &plain{
-		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{},
+		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{}, all: map[string]string{},
 		global: strings.Repeat("1", o.Global), counters: map[string][2]int{},
 		low: new(big.Int), width: 1<<32 - 1, sites: map[uint64]int{},
 	}
@@ -91,12 +92,31 @@ func (p *plain) decide(name string, yes bool) {
 		y = 1
 	}
 	slot := p.numbers[name] % (1 << p.o.Table)
-	p.code(fmt.Sprint(slot, "/", p.local[name], "/", p.global), y)
+	p.code(fmt.Sprint(slot, "/", p.local[name], "/", p.global, p.runs(name)), y)
+	p.all[name] += fmt.Sprint(y)
 	last := func(history string, n int) string {
 		history += fmt.Sprint(y)
 		return history[len(history)-n:]
 	}
 	p.local[name], p.global = last(p.local[name], p.o.Local), last(p.global, p.o.Global)
+}
+
+// runs is the context of a conditional's loops, from all its directions.
+func (p *plain) runs(name string) string {
+	if !p.o.Loops {
+		return ""
+	}
+	var lengths [3]int // of the present run and the two before it in that direction
+	all := "1" + p.all[name]
+	way := all[len(all)-1]
+	for i, n := len(all)-1, 0; i >= 0 && n < 3; n++ {
+		for ; i >= 0 && all[i] == way; i-- {
+			lengths[n]++
+		}
+		for ; i >= 0 && all[i] != way; i-- {
+		}
+	}
+	return fmt.Sprint("runs", lengths[0] == lengths[1], lengths[0] == 2*lengths[1]-lengths[2])
 }
 
 // identifier codes the place of a target in the list of all.

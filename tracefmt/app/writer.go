@@ -16,7 +16,8 @@ const (
 	flagIntraprocedural = 1 << 0
 	flagAsymmetric      = 1 << 1
 	flagFunctions       = 1 << 2
-	knownFlags          = 1<<3 - 1
+	flagLoops           = 1 << 3
+	knownFlags          = 1<<4 - 1
 )
 
 // Bounds of a chunk: it ends when one is reached.
@@ -91,6 +92,9 @@ func appendHeader(b []byte, o *Options) []byte {
 	}
 	if o.Functions != nil {
 		flags |= flagFunctions
+	}
+	if o.Loops {
+		flags |= flagLoops
 	}
 	b = append(b, magic...)
 	b = append(b, version, flags, byte(o.Local), byte(o.Global), byte(o.Table), byte(o.Step))

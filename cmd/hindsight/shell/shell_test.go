@@ -123,7 +123,7 @@ func TestPlayback(t *testing.T) {
 			for _, o := range []app.Options{
 				{Checkpoint: 50_000},
 				{Scheme: app.Asymmetric},
-				{Intraprocedural: true, Step: 16},
+				{Intraprocedural: true, Step: 16, Loops: true},
 			} {
 				for _, pcs := range r.threads {
 					var out bytes.Buffer
@@ -194,6 +194,9 @@ func BenchmarkAPP(b *testing.B) {
 		{"asymmetric", app.Options{Scheme: app.Asymmetric}},
 		{"step=16", app.Options{Step: 16}},
 		{"step=16,l=4,g=8", app.Options{Step: 16, Local: 4, Global: 8}},
+		{"loops", app.Options{Loops: true}},
+		{"loops,step=16", app.Options{Loops: true, Step: 16}},
+		{"loops,step=16,l=2,g=6", app.Options{Loops: true, Step: 16, Local: 2, Global: 6}},
 		{"checkpoints", app.Options{Step: 16, Checkpoint: 1 << 20}},
 	}
 	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor", "bank"} {
