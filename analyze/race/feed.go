@@ -224,8 +224,17 @@ func (e *engine) checkSite(id SiteID) error {
 // feedRuns hands out the executions of a segment that matter.
 func (e *engine) feedRuns(seg Segment) error {
 	runs := seg.Runs()
+	var stopped error
 	if c, ok := seg.(compressed); ok && e.suspects != nil && !e.opts.plainRuns {
-		runs = c.RunsWithin(e.suspects.meet)
+		looks := uint64(0)
+		runs = c.RunsWithin(func(lo, hi uint64) bool {
+			if looks++; looks&0xffff == 0 && stopped == nil {
+				if stopped = e.canceled(); looks > maxWork {
+					stopped = fmt.Errorf("%w: a segment with too many accesses near memory that races", ErrLimit)
+				}
+			}
+			return stopped == nil && e.suspects.meet(lo, hi)
+		})
 	}
 	for r, err := range runs {
 		if err != nil {
@@ -235,7 +244,7 @@ func (e *engine) feedRuns(seg Segment) error {
 			return err
 		}
 	}
-	return nil
+	return stopped
 }
 
 func (e *engine) feedRun(r Run) error {

@@ -1,0 +1,99 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/tracefmt/event"
+)
+
+// TestManyRandomAccesses analyses a million accesses of 16 threads at random
+// places, with all ways of going about it.
+func TestManyRandomAccesses(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	const threads = 16
+	f := newFake(threads)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	index, owner := make([]uint64, threads), 0
+	do := func(k event.Kind) {
+		f.events = append(f.events, Event{Event: event.Event{Kind: k, Obj: 0x100}, Thread: event.ThreadID(owner), Seq: uint64(len(f.events)), Index: index[owner]})
+		index[owner]++
+	}
+	var sites []SiteID
+	for i := range uint64(8) {
+		sites = append(sites, f.site(0x10+4*i, 1<<(i%4), event.Access(i/4)))
+	}
+	for i := range n {
+		if i%100 == 0 {
+			owner = rnd.IntN(threads)
+			do(event.MutexLock)
+			do(event.MutexUnlock)
+		}
+		th := event.ThreadID(rnd.IntN(threads))
+		segs := f.segments[th]
+		if k := len(segs); k == 0 || segs[k-1].place != index[th] {
+			segs = append(segs, fakeSegment{place: index[th]})
+		}
+		site := sites[rnd.IntN(len(sites))]
+		key := [2]uint64{uint64(th), uint64(site)}
+		s := &segs[len(segs)-1]
+		s.runs = append(s.runs, Run{Site: site, Base: 0x10000 + rnd.Uint64N(1<<22), Count: 1, First: f.ordinals[key]})
+		f.ordinals[key]++
+		f.segments[th] = segs
+	}
+	var want *Result
+	for i, opts := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 3}, {Workers: 8}, {noSieve: true, Workers: 1}} {
+		res := analyze(t, f, opts)
+		if i == 0 {
+			if want = res; want.Dynamic() == 0 {
+				t.Fatal("no races")
+			}
+			continue
+		}
+		if len(res.Races) != len(want.Races) || res.Dynamic() != want.Dynamic() {
+			t.Fatalf("options %d: %d races, %d dynamic; want %d, %d", i, len(res.Races), res.Dynamic(), len(want.Races), want.Dynamic())
+		}
+		for j := range res.Races {
+			x, y := &res.Races[j], &want.Races[j]
+			if x.Dynamic != y.Dynamic || x.First.Address != y.First.Address || x.Last.Address != y.Last.Address ||
+				x.First.Later.Ordinal != y.First.Later.Ordinal || x.Last.Earlier.Ordinal != y.Last.Earlier.Ordinal {
+				t.Fatalf("options %d: race %d is %+v, want %+v", i, j, x, y)
+			}
+		}
+	}
+}
+
+// TestTooLarge has runs that nobody could walk: they are analysed if they
+// touch little, and refused if not.
+func TestTooLarge(t *testing.T) {
+	for _, tt := range []struct {
+		stride int64
+		count  uint64
+		racy   bool
+		fails  bool
+	}{
+		{0, 1 << 55, true, false},
+		{8, 1 << 40, false, true},
+		{1 << 20, 1 << 50, true, true},
+		{-24, 1 << 60, true, true},
+	} {
+		f := newFake(2)
+		w := f.site(0x10, 8, event.Write)
+		f.run(0, w, 0x1000, tt.stride, tt.count)
+		if tt.racy {
+			f.run(1, w, 0x1000, tt.stride, tt.count)
+		}
+		res, err := Analyze(context.Background(), f, Options{})
+		if errors.Is(err, ErrLimit) != tt.fails || err != nil && !tt.fails {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		if err == nil && tt.racy && res.Dynamic() == 0 {
+			t.Errorf("%+v: no race", tt)
+		}
+	}
+}
