@@ -119,7 +119,7 @@ func walk(rng *rand.Rand, s mapShell, n, wild int) []uint64 {
 func randomOptions(rng *rand.Rand) Options {
 	o := Options{
 		Local: rng.IntN(6), Global: rng.IntN(6), Table: rng.IntN(5), Step: rng.IntN(40),
-		Scheme: Scheme(rng.IntN(2)), Intraprocedural: rng.IntN(2) == 0, Loops: rng.IntN(2) == 0,
+		Scheme: Scheme(rng.IntN(2)), Intraprocedural: rng.IntN(2) == 0, Loops: rng.IntN(2) == 0, Repeats: rng.IntN(3) == 0,
 	}
 	if rng.IntN(3) == 0 {
 		o.Local, o.Table = None, None
@@ -259,6 +259,41 @@ func TestDeepRecursion(t *testing.T) {
 	}
 }
 
+// TestImproved: ends of loops longer than the histories, and stretches that
+// come again, cost next to nothing beyond the paper's scheme, and not in it.
+func TestImproved(t *testing.T) {
+	loop := mapShell{
+		0: {Kind: Branch, Targets: []uint64{4, 8}},
+		4: {Kind: Next, Targets: []uint64{0}},
+		8: {Kind: Next, Targets: []uint64{0}},
+	}
+	var turns []uint64 // a triangular nest
+	for n := range uint64(300) {
+		for range n {
+			turns = append(turns, 0, 4)
+		}
+		turns = append(turns, 0, 8)
+	}
+	rng := rand.New(rand.NewPCG(2, 2))
+	var again []uint64
+	for range 2000 {
+		again = append(again, 0, 4+4*rng.Uint64N(2))
+	}
+	for range 4 {
+		again = append(again, again...)
+	}
+	for name, pcs := range map[string][]uint64{"loops": turns, "repeats": again} {
+		paper, _ := encode(t, loop, Options{}, pcs)
+		better, _ := encode(t, loop, Improved(), pcs)
+		if len(better)*4 > len(paper) {
+			t.Errorf("%s: %d bytes, %d in the paper's scheme", name, len(better), len(paper))
+		}
+		if got, err := decode(loop, better); err != nil || !slices.Equal(got, pcs) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestCost holds what control flow costs: choices, and nothing else.
 func TestCost(t *testing.T) {
 	// A loop that calls by pointer, with one target, a function that is not
@@ -324,7 +359,7 @@ func TestOtherShell(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
-		{Local: 11, Global: 10}, {Local: -2}, {Table: 13, Local: 7, Global: 7}, {Table: -2}, {Step: 256}, {Step: -1},
+		{Local: 11, Global: 10}, {Local: -2}, {Table: 13, Local: 7, Global: 7}, {Table: -2}, {Table: 17, Local: 1, Global: 1}, {Step: 256}, {Step: -1},
 		{Limit: 17}, {Limit: 1 << 16}, {Scheme: 2}, {Functions: []uint64{}}, {Checkpoint: -1},
 	} {
 		if _, err := NewEncoder(io.Discard, mapShell{}, o); err == nil {

@@ -24,7 +24,11 @@
 // equake). Options.Loops, which is not of the paper, adds two bits to the
 // context: whether the conditional has gone the same way as often as it did the
 // last time, and as often as if the difference between the last two times
-// went on, as it does in a triangular nest of loops.
+// went on, as it does in a triangular nest of loops. Options.Repeats, which is
+// not of the paper either, finds long stretches that come again, as Sequitur
+// does: where a conditional was reached before by the same 16 directions or
+// more, the direction that it took then, and how many have agreed so far, are
+// its context in place of the histories.
 //
 // # Indirect jumps
 //
@@ -64,7 +68,8 @@
 // v is an unsigned LEB128 number, z a signed one (zigzag) that is the difference
 // to the one before; fixed numbers are little-endian; crc32 is IEEE, of what
 // stands before it in the header, in the body, or in the end. Flags: 1
-// intraprocedural, 2 asymmetric, 4 functions are chosen, 8 loops.
+// intraprocedural, 2 asymmetric, 4 functions are chosen, 8 loops,
+// 16 repeats.
 //
 // # Checkpoints
 //

@@ -12,6 +12,7 @@ type conditional struct {
 	local uint32 // its last directions
 	table []pair // by context; shared by conditionals whose numbers collide
 	runs  runs   // with Options.Loops
+	num   uint32
 }
 
 // runs is how often in a row a conditional goes the same way.
@@ -55,6 +56,9 @@ type model struct {
 	localMask   uint32
 	step, limit uint32
 	loops       bool
+	runShift    uint // runBits with loops, or 0
+	repeating   bool
+	repeats     repeats
 
 	slots  [][]pair // by the low bits of the conditional's number
 	count  uint32   // conditionals so far
@@ -66,7 +70,7 @@ type model struct {
 const idBits = 16
 
 func newModel(o *Options, decoding bool) *model {
-	return &model{
+	m := &model{
 		decoding:   decoding,
 		globalBits: uint(o.Global),
 		globalMask: 1<<o.Global - 1,
@@ -75,8 +79,16 @@ func newModel(o *Options, decoding bool) *model {
 		step:       uint32(o.Step),
 		limit:      uint32(o.Limit),
 		loops:      o.Loops,
+		repeating:  o.Repeats,
 		slots:      make([][]pair, 1<<o.Table),
 	}
+	if m.loops {
+		m.runShift = runBits
+	}
+	if m.repeating {
+		m.repeats.reset()
+	}
+	return m
 }
 
 // reset forgets everything that was learned.
@@ -85,6 +97,9 @@ func (m *model) reset() {
 		clear(s)
 	}
 	clear(m.ids)
+	if m.repeating {
+		m.repeats.reset()
+	}
 	m.count, m.idSite, m.global = 0, 0, m.globalMask
 }
 
@@ -96,21 +111,33 @@ func (m *model) conditional() *conditional {
 		if m.loops {
 			size <<= runBits
 		}
+		if m.repeating {
+			size += repeatContexts
+		}
 		*slot = make([]pair, size)
 	}
 	m.count++
-	return &conditional{local: m.localMask, table: *slot, runs: runs{way: 1, run: 1}}
+	return &conditional{local: m.localMask, table: *slot, runs: runs{way: 1, run: 1}, num: m.count - 1}
 }
 
 // decide codes a direction of a conditional, and learns it. When decoding, y is
 // ignored.
 func (m *model) decide(c *conditional, y uint32) uint32 {
 	context := c.local<<m.globalBits | m.global
+	if m.repeating {
+		if foreseen, ok := m.repeats.look(c.num); ok {
+			context = uint32(len(c.table)-repeatContexts)>>m.runShift + foreseen
+		}
+	}
 	if m.loops {
-		y = m.code(&c.table[context<<runBits|c.runs.context()], y)
+		context = context<<runBits | c.runs.context()
+	}
+	y = m.code(&c.table[context], y)
+	if m.loops {
 		c.runs.add(y)
-	} else {
-		y = m.code(&c.table[context], y)
+	}
+	if m.repeating {
+		m.repeats.add(y)
 	}
 	c.local = (c.local<<1 | y) & m.localMask
 	m.global = (m.global<<1 | y) & m.globalMask

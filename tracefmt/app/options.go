@@ -27,7 +27,7 @@ type Options struct {
 	// all conditionals; at most 20 together. 0 stands for 7, None for none.
 	Local, Global int
 	// Table is how many low bits of a conditional's number count; 0 stands for
-	// 10, None for none. Table + Local + Global is at most 26: counters take
+	// 10, None for none; at most 16. Table + Local + Global is at most 26: counters take
 	// up to 2^(2+Table+Local+Global) bytes.
 	Table int
 	// Step is what a direction adds to its counter, which begins at 1; 0
@@ -41,6 +41,9 @@ type Options struct {
 	// see the package comment. It takes four times the counters, and Table +
 	// Local + Global is at most 24.
 	Loops bool
+	// Repeats looks for places that control came to by the same way before,
+	// beyond the paper, too. It takes 2 MB.
+	Repeats bool
 
 	Scheme          Scheme
 	Intraprocedural bool
@@ -54,12 +57,19 @@ type Options struct {
 	Checkpoint int
 }
 
+// Improved are options beyond the paper's scheme that make streams smaller,
+// much smaller where the program is loops.
+func Improved() Options {
+	return Options{Local: 4, Global: 6, Step: 16, Loops: true, Repeats: true}
+}
+
 // None stands for zero bits where 0 stands for a default.
 const None = -1
 
 const (
 	maxHistory  = 20
 	maxModel    = 26
+	maxTable    = 16
 	maxLimit    = 65000
 	defaultBits = 7
 	defaultIfs  = 10
@@ -110,7 +120,9 @@ func (o *Options) check() error {
 	switch {
 	case o.Local < 0 || o.Global < 0 || o.Local+o.Global > maxHistory:
 		return fmt.Errorf("app: histories of %d and %d bits: at most %d together", o.Local, o.Global, maxHistory)
-	case o.Table < 0 || o.contextBits() > maxModel:
+	case o.Table < 0 || o.Table > maxTable:
+		return fmt.Errorf("app: %d bits of a conditional's number: at most %d", o.Table, maxTable)
+	case o.contextBits() > maxModel:
 		return fmt.Errorf("app: %d bits of a conditional's number and %d of context: at most %d together", o.Table, o.contextBits()-o.Table, maxModel)
 	case o.Step < 1 || o.Step > 255:
 		return fmt.Errorf("app: step %d: want 1 to 255", o.Step)

@@ -21,6 +21,10 @@ type plain struct {
 	numbers  map[string]int    // of conditionals, by name
 	local    map[string]string // history by name
 	all      map[string]string // directions by name
+	dirs     string            // all directions
+	places   map[uint32]int    // in dirs, by hash
+	again    int               // place in dirs that is to come again
+	agreed   int               // directions that have, or 0
 	global   string
 	counters map[string][2]int
 	low      *big.Int
@@ -40,7 +44,7 @@ type plainFrame struct {
 func newPlain(s mapShell, o Options) *plain {
 	o, _ = o.withDefaults()
 	return &plain{
-		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{}, all: map[string]string{},
+		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{}, all: map[string]string{}, places: map[uint32]int{},
 		global: strings.Repeat("1", o.Global), counters: map[string][2]int{},
 		low: new(big.Int), width: 1<<32 - 1, sites: map[uint64]int{},
 	}
@@ -92,8 +96,20 @@ func (p *plain) decide(name string, yes bool) {
 		y = 1
 	}
 	slot := p.numbers[name] % (1 << p.o.Table)
-	p.code(fmt.Sprint(slot, "/", p.local[name], "/", p.global, p.runs(name)), y)
+	context := fmt.Sprint(p.local[name], "/", p.global)
+	if p.o.Repeats {
+		context = p.repeat(p.numbers[name], context)
+	}
+	p.code(fmt.Sprint(slot, "/", context, p.runs(name)), y)
 	p.all[name] += fmt.Sprint(y)
+	if p.agreed > 0 {
+		if int(p.dirs[p.again]-'0') == y {
+			p.agreed, p.again = p.agreed+1, p.again+1
+		} else {
+			p.agreed = 0
+		}
+	}
+	p.dirs += fmt.Sprint(y)
 	last := func(history string, n int) string {
 		history += fmt.Sprint(y)
 		return history[len(history)-n:]
@@ -117,6 +133,36 @@ func (p *plain) runs(name string) string {
 		}
 	}
 	return fmt.Sprint("runs", lengths[0] == lengths[1], lengths[0] == 2*lengths[1]-lengths[2])
+}
+
+// repeat is the context of a conditional that was reached by the same way
+// before.
+func (p *plain) repeat(number int, otherwise string) string {
+	bits := uint32(0)
+	for _, d := range p.dirs[max(0, len(p.dirs)-24):] {
+		bits = bits*2 + uint32(d-'0')
+	}
+	h := (bits*0x9e3779b1 ^ uint32(number)*0x85ebca6b) * 0xc2b2ae35 >> 14
+	if before, ok := p.places[h]; ok && p.agreed == 0 {
+		n := 0
+		for n < 32 && n < before && p.dirs[before-1-n] == p.dirs[len(p.dirs)-1-n] {
+			n++
+		}
+		if n >= 16 {
+			p.agreed, p.again = n, before
+		}
+	}
+	p.places[h] = len(p.dirs)
+	if p.agreed == 0 {
+		return otherwise
+	}
+	length := 0
+	for _, bound := range []int{32, 128, 512} {
+		if p.agreed >= bound {
+			length++
+		}
+	}
+	return fmt.Sprint("again ", p.dirs[p.again:p.again+1], " after ", length)
 }
 
 // identifier codes the place of a target in the list of all.

@@ -68,6 +68,7 @@ func (d *Decoder) header() error {
 	o := Options{
 		Local: int(b[6]), Global: int(b[7]), Table: int(b[8]), Step: int(b[9]), Limit: int(limit),
 		Intraprocedural: b[5]&flagIntraprocedural != 0, Loops: b[5]&flagLoops != 0,
+		Repeats: b[5]&flagRepeats != 0,
 	}
 	if b[5]&flagAsymmetric != 0 {
 		o.Scheme = Asymmetric

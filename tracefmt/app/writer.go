@@ -17,7 +17,8 @@ const (
 	flagAsymmetric      = 1 << 1
 	flagFunctions       = 1 << 2
 	flagLoops           = 1 << 3
-	knownFlags          = 1<<4 - 1
+	flagRepeats         = 1 << 4
+	knownFlags          = 1<<5 - 1
 )
 
 // Bounds of a chunk: it ends when one is reached.
@@ -95,6 +96,9 @@ func appendHeader(b []byte, o *Options) []byte {
 	}
 	if o.Loops {
 		flags |= flagLoops
+	}
+	if o.Repeats {
+		flags |= flagRepeats
 	}
 	b = append(b, magic...)
 	b = append(b, version, flags, byte(o.Local), byte(o.Global), byte(o.Table), byte(o.Step))

@@ -123,7 +123,8 @@ func TestPlayback(t *testing.T) {
 			for _, o := range []app.Options{
 				{Checkpoint: 50_000},
 				{Scheme: app.Asymmetric},
-				{Intraprocedural: true, Step: 16, Loops: true},
+				{Intraprocedural: true, Step: 16},
+				app.Improved(),
 			} {
 				for _, pcs := range r.threads {
 					var out bytes.Buffer
@@ -185,6 +186,8 @@ func TestChosenFunctions(t *testing.T) {
 // the branch bits; size against the control blocks of the same run as CDR;
 // million blocks a second each way.
 func BenchmarkAPP(b *testing.B) {
+	checkpoints := app.Improved()
+	checkpoints.Checkpoint = 1 << 18
 	profiles := []struct {
 		name string
 		opts app.Options
@@ -193,11 +196,10 @@ func BenchmarkAPP(b *testing.B) {
 		{"intraprocedural", app.Options{Intraprocedural: true}},
 		{"asymmetric", app.Options{Scheme: app.Asymmetric}},
 		{"step=16", app.Options{Step: 16}},
-		{"step=16,l=4,g=8", app.Options{Step: 16, Local: 4, Global: 8}},
-		{"loops", app.Options{Loops: true}},
-		{"loops,step=16", app.Options{Loops: true, Step: 16}},
-		{"loops,step=16,l=2,g=6", app.Options{Loops: true, Step: 16, Local: 2, Global: 6}},
-		{"checkpoints", app.Options{Step: 16, Checkpoint: 1 << 20}},
+		{"loops", app.Options{Step: 16, Loops: true}},
+		{"repeats", app.Options{Step: 16, Repeats: true}},
+		{"improved", app.Improved()},
+		{"checkpoints", checkpoints},
 	}
 	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor", "bank"} {
 		p, ok := examples.Lookup(name)
