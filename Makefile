@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races fuzz clean
+.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races bench-papers fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -35,6 +35,9 @@ bench-grammar:    ## Sequitur and the recorder
 
 bench-races:      ## the race analysis
 	$(GO) test -run '^$$' -bench . ./analyze/...
+
+bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
+	$(GO) run ./cmd/hindsight compare $(COMPARE)
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

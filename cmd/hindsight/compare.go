@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// compareTables are the values of --table.
+var compareTables = []string{"001", "001-3", "001-4", "001-5", "002", "003", "all"}
+
+// compareKernels are the parallel-trace paper's programs, in its order.
+var compareKernels = []string{"fft", "lu", "mp3d", "water", "sor"}
+
+// compareFlags are the flags of `hindsight compare`.
+type compareFlags struct {
+	table   string
+	threads []int
+	small   bool
+	format  string
+	out     string
+	seed    uint64
+}
+
+func newCompare(std streams) *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare [flags] [KERNEL…]",
+		Short: "Measure the papers' tables again on the example kernels",
+		Long: `compare runs the five kernels of the parallel-trace paper (fft, lu, mp3d, water,
+sor) with its inputs and prints the tables of the papers, measured now, with the
+published figures beside them:
+
+  001    the next three, measured at once
+  001-3  PPoPP 2003, Table 3: control flow and synchronisation (COR)
+  001-4  PPoPP 2003, Table 4: one string of accesses a thread (DOR)
+  001-5  PPoPP 2003, Table 5: control flow and data (CDR), against gzip, xz, zstd
+  002    VPC3, Table 2 and speeds: store-address and cache-miss traces
+  003    LD&R: ratio over block-leader traces
+
+Rows that do not reach the paper's figure are marked. Raw traces are kept, one
+run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed
+programs; --small takes small inputs, which no published figure is for.`,
+		Example: `  hindsight compare --small
+  hindsight compare --table 001-5 --threads 2,4 --format markdown -o table5.md fft lu`,
+		ValidArgs: compareKernels,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), std, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(compareTables, ", "))
+	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; 002 and 003 take the first")
+	flags.BoolVar(&f.small, "small", false, "small inputs, for a quick look")
+	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
+	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
+	complete(cmd, "table", compareTables...)
+	complete(cmd, "format", "text", "markdown", "csv")
+	return cmd
+}
+
+func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) error {
+	if !slices.Contains(compareTables, f.table) {
+		return fmt.Errorf("--table %q: want one of %s", f.table, strings.Join(compareTables, ", "))
+	}
+	if err := checkFormat(f.format, "text", "markdown", "csv"); err != nil {
+		return err
+	}
+	if len(f.threads) == 0 {
+		return fmt.Errorf("--threads: want a number of threads")
+	}
+	for _, n := range f.threads {
+		if n < 1 || n > 64 || n&(n-1) != 0 {
+			return fmt.Errorf("--threads %d: want a power of two up to 64", n)
+		}
+	}
+	for _, k := range kernels {
+		if !slices.Contains(compareKernels, k) {
+			return fmt.Errorf("no kernel %q: want some of %s", k, strings.Join(compareKernels, ", "))
+		}
+	}
+	if len(kernels) == 0 {
+		kernels = compareKernels
+	}
+	dir, err := os.MkdirTemp("", "hindsight-compare-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels}
+	defer c.progress("")
+	return writeTo(f.out, std.out, c.write)
+}
+
+// comparison is one run of `hindsight compare`.
+type comparison struct {
+	*compareFlags
+	ctx     context.Context
+	std     streams
+	dir     string // of temporary files
+	kernels []string
+}
+
+// write measures and prints one paper after the other.
+func (c *comparison) write(w io.Writer) error {
+	if c.format != "csv" {
+		if err := c.preface(w); err != nil {
+			return err
+		}
+	}
+	for _, paper := range []struct {
+		prefix  string
+		measure func() ([]*compareTable, error)
+	}{{"001", c.parallel}, {"002", c.predictors}, {"003", c.loops}} {
+		if c.table != "all" && !strings.HasPrefix(c.table, paper.prefix) {
+			continue
+		}
+		tables, err := paper.measure()
+		if err != nil {
+			return err
+		}
+		c.progress("")
+		for _, t := range tables {
+			if c.table != "all" && t.id != c.table && c.table != paper.prefix {
+				continue
+			}
+			if err := t.write(w, c.format); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// preface says where, when and how the tables were made.
+func (c *comparison) preface(w io.Writer) error {
+	words := []string{"hindsight compare --table", c.table, "--threads", joinInts(c.threads)}
+	if c.small {
+		words = append(words, "--small")
+	}
+	if !slices.Equal(c.kernels, compareKernels) {
+		words = append(words, c.kernels...)
+	}
+	lines := []string{
+		fmt.Sprintf("Measured %s on %s (%d cores, %s/%s) with", time.Now().UTC().Format("2006-01-02"), processorName(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+		"`" + strings.Join(words, " ") + "`.",
+		"Compressors: " + strings.Join(c.versions(), ", ") + ".",
+	}
+	_, err := fmt.Fprintf(w, "%s\n\n", strings.Join(lines, "\n"))
+	return err
+}
+
+// versions names the installed programs that take part.
+func (c *comparison) versions() []string {
+	var names []string
+	for _, name := range []string{"gzip", "xz", "zstd"} {
+		out, err := exec.CommandContext(c.ctx, name, "--version").Output()
+		if err != nil {
+			names = append(names, "no "+name)
+			continue
+		}
+		line, _, _ := strings.Cut(string(out), "\n")
+		names = append(names, strings.TrimSpace(strings.Trim(line, "*")))
+	}
+	return names
+}
+
+// processorName is what the system calls the processor.
+func processorName() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(data)) {
+			key, value, ok := strings.Cut(line, ":")
+			if ok && strings.TrimSpace(key) == "model name" {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return "a processor without a name"
+}
+
+func joinInts(values []int) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, strconv.Itoa(v))
+	}
+	return strings.Join(words, ",")
+}
+
+// progress shows on a terminal what is being measured; "" takes it away.
+func (c *comparison) progress(what string) {
+	if isTerminal(c.std.err) {
+		fmt.Fprintf(c.std.err, "\r\x1b[K%s", what)
+	}
+}
+
+// recording prepares runs of a kernel. Several simulations of it are alike.
+func (c *comparison) recording(kernel string, threads int) (*recording, error) {
+	p, ok := examples.Lookup(kernel)
+	if !ok {
+		return nil, fmt.Errorf("no example %s", kernel)
+	}
+	elf, err := examples.ELF(kernel)
+	if err != nil {
+		return nil, err
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		return nil, err
+	}
+	args := p.PaperArgs
+	if c.small {
+		args = p.Args
+	}
+	return &recording{
+		Image: img, Program: kernel, Args: append(slices.Clone(args), "-p", strconv.Itoa(threads)),
+		Policy: mpsim.Random, Seed: c.seed, Mode: "cdr", Keep: "all", Alphabet: "path",
+	}, nil
+}
+
+// simulate makes a run whose output nobody wants to see. A run that fails is
+// no measurement.
+func (c *comparison) simulate(r *recording, o event.Observer) error {
+	res, err := r.simulate(c.ctx, streams{out: io.Discard, err: io.Discard}, o)
+	switch {
+	case err != nil:
+		return err
+	case res.Interrupted:
+		return context.Canceled
+	case res.Status != 0:
+		return fmt.Errorf("%s %s ended with status %d", r.Program, strings.Join(r.Args, " "), res.Status)
+	}
+	return nil
+}
+
+func (c *comparison) file(name string) string { return filepath.Join(c.dir, name) }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"hindsight/tracefmt/ldr"
+)
+
+// predictorRivals take part in Table 2 of VPC3, ours last.
+func predictorRivals() []rival {
+	return []rival{
+		gzipRival("-9"), bzip2Rival(),
+		packRival("sequitur", "sequitur", packFlags{columns: []int{4, 8}}),
+		zstdRival("-19"), xzRival(),
+		packRival("vpc3 paper, bzip2", "vpc3", packFlags{profile: "paper", post: "bzip2"}),
+		packRival("vpc3 paper, zstd", "vpc3", packFlags{profile: "paper", post: "zstd"}),
+		packRival("vpc3 mixed", "vpc3", packFlags{profile: "mixed", post: "zstd"}),
+	}
+}
+
+// predictors measures Table 2 of VPC3 and its speeds.
+func (c *comparison) predictors() ([]*compareTable, error) {
+	rivals := predictorRivals()
+	var notes []string
+	for i := range rivals {
+		if n := rivals[i].find(); n != "" {
+			notes = append(notes, n)
+		}
+	}
+	tables := []*compareTable{
+		{id: "002", title: "002 (VPC3), Table 2: compression ratio", notes: append(notes,
+			fmt.Sprintf("Traces of `hindsight traces`, %d threads, 12 bytes a record, against the paper's SPECcpu2000 traces (geometric means of its Table 2).", c.threads[0]),
+			"leads: which of our profiles is above zstd -19 and xz -9 in ratio.")},
+		{id: "002", title: "002 (VPC3): compression, MB of the raw trace a second of processor time"},
+		{id: "002", title: "002 (VPC3): decompression, MB of the raw trace a second of processor time"},
+	}
+	for _, t := range tables {
+		t.head = []string{"trace", "raw bytes"}
+		for _, r := range rivals {
+			t.head = append(t.head, r.name)
+		}
+	}
+	tables[0].head = append(tables[0].head, "leads")
+	for _, kind := range []string{"store-addr", "cache-miss"} {
+		if err := c.predictorsOf(kind, rivals, tables); err != nil {
+			return nil, err
+		}
+	}
+	return tables, nil
+}
+
+// predictorsOf adds the rows of one kind of trace.
+func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*compareTable) error {
+	columns := make([][3][]float64, len(rivals))
+	for _, kernel := range c.kernels {
+		raw := c.file("raw")
+		size, err := c.rawFile(kernel, kind, raw)
+		if err != nil {
+			return fmt.Errorf("%s of %s: %w", kind, kernel, err)
+		}
+		rows := [3][]any{}
+		for i := range rows {
+			rows[i] = []any{kernel + " " + kind, size}
+		}
+		ratios := make([]float64, len(rivals))
+		for i := range rivals {
+			m := measured{math.NaN(), math.NaN(), math.NaN()}
+			if rivals[i].there() {
+				c.progress(fmt.Sprintf("002: %s of %s, %s", kind, kernel, rivals[i].name))
+				if m, err = rivals[i].measure(c.ctx, raw, c.file("packed")); err != nil {
+					return fmt.Errorf("%s of %s: %w", kind, kernel, err)
+				}
+			}
+			ratios[i] = m.ratio
+			for j, v := range []float64{m.ratio, m.packMB, m.unpackMB} {
+				columns[i][j] = append(columns[i][j], v)
+				rows[j] = append(rows[j], v)
+			}
+		}
+		rows[0] = append(rows[0], leads(ratios))
+		for i, t := range tables {
+			t.add(rows[i]...)
+		}
+	}
+	paper := publishedVPC3[kind]
+	for j, t := range tables {
+		mean := []any{"geometric mean", ""}
+		ratios := make([]float64, len(rivals))
+		for i := range rivals {
+			ratios[i] = geoMean(columns[i][j])
+			mean = append(mean, ratios[i])
+		}
+		if j == 0 {
+			mean = append(mean, leads(ratios))
+		}
+		t.add(mean...)
+		switch j {
+		case 0:
+			t.add("paper's "+kind, "", paper.gzip, paper.bzip2, paper.sequitur, "", "", paper.vpc3, "", "", "")
+		case 1:
+			t.add("paper's "+kind, "", "", "", "", "", "", paper.compress, "", "")
+		case 2:
+			t.add("paper's "+kind, "", "", "", "", "", "", paper.decompress, "", "")
+		}
+	}
+	return nil
+}
+
+// leads says which of the profiles, which stand last, compress better than
+// zstd and xz, which stand before.
+func leads(ratios []float64) string {
+	n := len(ratios)
+	best := 0.0
+	for _, r := range ratios[n-5 : n-3] {
+		if !math.IsNaN(r) {
+			best = max(best, r)
+		}
+	}
+	paper, mixed := max(ratios[n-3], ratios[n-2]) > best, ratios[n-1] > best
+	switch {
+	case paper && mixed:
+		return "both"
+	case paper:
+		return "paper"
+	case mixed:
+		return "mixed"
+	}
+	return "NEITHER"
+}
+
+// rawFile makes a raw trace of a kernel.
+func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) {
+	c.progress(fmt.Sprintf("002: %s of %s", kind, kernel))
+	r, err := c.recording(kernel, c.threads[0])
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return 0, err
+	}
+	raw := newRawRecorder(f, kind, -1)
+	err = c.simulate(r, raw)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return raw.written, err
+}
+
+// loops measures the ratio of LD&R over the block-leader format.
+func (c *comparison) loops() ([]*compareTable, error) {
+	t := &compareTable{
+		id: "003", title: "003 (LD&R): ratio over the block-leader trace",
+		notes: []string{
+			fmt.Sprintf("Traces of %d threads in the order in which they ran, and of the first thread alone; 8 bytes a leader or data address.", c.threads[0]),
+			"The paper says \"about an order of magnitude\" over its block-leader format (MTRACE), without a table; rows below 10 are marked.",
+		},
+		head: []string{"kernel", "threads traced", "raw bytes", "LD&R bytes", "ratio", "paper", "against paper"},
+	}
+	var all, one []float64
+	for _, kernel := range c.kernels {
+		for _, only := range []int{-1, 0} {
+			c.progress("003: " + kernel)
+			r, err := c.recording(kernel, c.threads[0])
+			if err != nil {
+				return nil, err
+			}
+			size := new(byteCount)
+			z, err := ldr.NewWriter(size, ldr.Options{})
+			if err != nil {
+				return nil, err
+			}
+			raw := newRawRecorder(z, "leaders", only)
+			if err := c.simulate(r, raw); err != nil {
+				return nil, err
+			}
+			if err := z.Close(); err != nil {
+				return nil, err
+			}
+			ratio := float64(raw.written) / float64(*size)
+			traced := "all"
+			if only == 0 {
+				traced, one = "first", append(one, ratio)
+			} else {
+				all = append(all, ratio)
+			}
+			t.add(kernel, traced, raw.written, int64(*size), ratio, "≈10", reaches(ratio))
+		}
+	}
+	t.add("geometric mean", "all", "", "", geoMean(all), "≈10", reaches(geoMean(all)))
+	t.add("geometric mean", "first", "", "", geoMean(one), "≈10", reaches(geoMean(one)))
+	return []*compareTable{t}, nil
+}
+
+func reaches(ratio float64) string {
+	if ratio < 10 {
+		return "BELOW"
+	}
+	return "above"
+}

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
+)
+
+// parallelRun is what was measured of a kernel with a number of threads.
+type parallelRun struct {
+	kernel  string
+	threads int
+	cdr     [2]cdr.Sizes // with the accesses to shared memory, and with all
+	dor     cdr.Sizes    // of shared memory
+	rivals  []rivalSizes
+	// gzipAll is gzip of control and all accesses.
+	gzipAll float64
+}
+
+// rivalSizes are the sizes that a general compressor gives; NaN for unknown.
+type rivalSizes struct{ control, data float64 }
+
+func (s rivalSizes) total() float64 { return s.control + s.data }
+
+// What of the accesses is recorded, and in which row of a table.
+const (
+	keepShared = iota
+	keepAll
+)
+
+func parallelRivals() []rival {
+	return []rival{gzipRival("-6"), zstdRival("-19", "--long=27"), xzRival()}
+}
+
+// parallel measures Tables 3, 4 and 5 of the parallel-trace paper.
+func (c *comparison) parallel() ([]*compareTable, error) {
+	rivals := parallelRivals()
+	var missing []string
+	for i := range rivals {
+		if n := rivals[i].find(); n != "" {
+			missing = append(missing, n)
+		}
+	}
+	tables := []*compareTable{corTable(), dorTable(), cdrTable(missing)}
+	for _, kernel := range c.kernels {
+		for _, threads := range c.threads {
+			m, err := c.parallelRun(kernel, threads, rivals)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
+			}
+			p := published(kernel, threads, c.small)
+			m.corRow(tables[0], p)
+			m.dorRow(tables[1], p)
+			m.cdrRows(tables[2], p)
+		}
+	}
+	return tables, nil
+}
+
+const controlNote = "Sizes in bytes. Raw control is 4 bytes a block execution, as in the paper; sizes of ours are the blocks of the trace file with their headers, without the tables of blocks and paths and without the program, which the paper leaves out too."
+
+func corTable() *compareTable {
+	return &compareTable{
+		id: "001-3", title: "001 (PPoPP 2003), Table 3: COR, control flow and synchronisation",
+		notes: []string{controlNote, "Synch counts take no bytes in our traces: they are computed when a grammar is loaded; the paper's % is without them too."},
+		head:  []string{"kernel", "threads", "raw", "WPP", "S_synch", "%", "paper raw", "paper WPP", "paper S_synch", "paper %", "against paper"},
+	}
+}
+
+func (m *parallelRun) corRow(t *compareTable, p publishedRow) {
+	s := m.cdr[keepShared]
+	ours := percent(s.Control+s.Sync, s.RawControl)
+	t.add(m.kernel, m.threads, s.RawControl, s.Control, s.Sync, ours,
+		paperBytes(p.corRaw), paperBytes(p.corWPP), paperBytes(p.sync), p.corPercent, above(ours, p.corPercent))
+}
+
+func dorTable() *compareTable {
+	return &compareTable{
+		id: "001-4", title: "001 (PPoPP 2003), Table 4: DOR, one string of accesses a thread",
+		notes: []string{"Sizes in bytes. Raw is 4 bytes an access to shared memory. Our grammars are of bounded memory (epochs); the paper's are of the whole string."},
+		head:  []string{"kernel", "threads", "raw", "SQ", "S_synch", "%", "paper raw", "paper SQ", "paper S_synch", "paper %", "against paper"},
+	}
+}
+
+func (m *parallelRun) dorRow(t *compareTable, p publishedRow) {
+	s := m.dor
+	ours := percent(s.Control+s.Sync, s.RawData)
+	t.add(m.kernel, m.threads, s.RawData, s.Control, s.Sync, ours,
+		paperBytes(p.dorRaw), paperBytes(p.dorSQ), paperBytes(p.sync), p.dorPercent, above(ours, p.dorPercent))
+}
+
+func cdrTable(missing []string) *compareTable {
+	return &compareTable{
+		id: "001-5", title: "001 (PPoPP 2003), Table 5: CDR, control flow and data",
+		notes: slices.Concat(missing, []string{
+			controlNote,
+			"Raw data is 4 bytes an access. Shared: granules of 8 bytes that two threads touch, as the paper kept shared memory only; all: every load and store, stacks and private memory too, which the paper has no figures for.",
+			"control is WPP and S_synch, as in the paper. The general compressors get the same raw trace, the control of the threads one behind the other and their data likewise, each of the two by itself. smaller: whether ours is below xz -9 and zstd -19 --long=27.",
+		}),
+		head: []string{"kernel", "threads", "kept", "raw", "control", "data", "total", "%", "paper %", "against paper",
+			"gzip control", "gzip data", "gzip %", "paper gzip %", "zstd -19 %", "xz -9 %", "smaller"},
+	}
+}
+
+func (m *parallelRun) cdrRows(t *compareTable, p publishedRow) {
+	s := m.cdr[keepShared]
+	raw := s.RawControl + s.RawData
+	total := s.Control + s.Sync + s.Data
+	ours := percent(total, raw)
+	of := func(size float64) float64 { return 100 * size / float64(raw) }
+	smaller := "–"
+	for _, r := range m.rivals[1:] {
+		switch {
+		case float64(total) >= r.total():
+			smaller = "NO"
+		case smaller != "NO" && !math.IsNaN(r.total()):
+			smaller = "yes"
+		}
+	}
+	gz := m.rivals[0]
+	t.add(m.kernel, m.threads, "shared", raw, s.Control+s.Sync, s.Data, total, ours, p.cdrPercent, above(ours, p.cdrPercent),
+		paperBytes(gz.control), paperBytes(gz.data), of(gz.total()), p.gzipPercent, of(m.rivals[1].total()), of(m.rivals[2].total()), smaller)
+	s = m.cdr[keepAll]
+	raw = s.RawControl + s.RawData
+	total = s.Control + s.Sync + s.Data
+	t.add(m.kernel, m.threads, "all", raw, s.Control+s.Sync, s.Data, total, percent(total, raw), "", "",
+		paperBytes(gz.control), paperBytes(m.gzipAll-gz.control), 100*m.gzipAll/float64(raw), "", "", "", "")
+}
+
+// paperBytes writes a size of the paper; – when it has none.
+func paperBytes(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return grouped(uint64(math.Round(v)))
+}
+
+// parallelRun records a kernel in every way, from one run that is made twice:
+// first to learn which memory is shared.
+func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*parallelRun, error) {
+	what := fmt.Sprintf("001: %s, %d threads", kernel, threads)
+	c.progress(what)
+	r, err := c.recording(kernel, threads)
+	if err != nil {
+		return nil, err
+	}
+	scout := new(cdr.Scout)
+	if err := c.simulate(r, scout); err != nil {
+		return nil, err
+	}
+	raw := [2]*rawData{{dir: c.file("shared"), keep: scout.Keep}, {dir: c.file("all")}}
+	observers := []event.Observer{raw[keepShared], raw[keepAll]}
+	modes := []struct {
+		mode cdr.Mode
+		keep func(uint64) bool
+		name string
+	}{{cdr.ModeCDR, scout.Keep, "shared.hst"}, {cdr.ModeCDR, nil, "all.hst"}, {cdr.ModeDOR, scout.Keep, "dor.hst"}}
+	for _, m := range modes {
+		f, err := os.Create(c.file(m.name))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		meta := r.meta()
+		meta.Mode = m.mode
+		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Data, Program: cfg.New(r.Image), Keep: m.keep})
+		if err != nil {
+			return nil, err
+		}
+		observers = append(observers, rec)
+	}
+	if err := c.simulate(r, event.Tee(observers...)); err != nil {
+		return nil, err
+	}
+	out := &parallelRun{kernel: kernel, threads: threads}
+	for i, to := range []*cdr.Sizes{&out.cdr[keepShared], &out.cdr[keepAll], &out.dor} {
+		t, err := openTrace(c.file(modes[i].name))
+		if err != nil {
+			return nil, err
+		}
+		*to = t.Sizes()
+		if i < len(raw) && raw[i].size != to.RawData {
+			err = fmt.Errorf("%d bytes of raw data, the trace says %d", raw[i].size, to.RawData)
+		}
+		if err == nil && i == keepShared {
+			err = c.rawControl(t, to.RawControl)
+		}
+		if cerr := t.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range rivals {
+		c.progress(what + ", " + rivals[i].name)
+		s := rivalSizes{math.NaN(), math.NaN()}
+		if rivals[i].there() {
+			if s.control, err = c.packedSize(&rivals[i], []string{c.file("control")}); err != nil {
+				return nil, err
+			}
+			if s.data, err = c.packedSize(&rivals[i], raw[keepShared].files); err != nil {
+				return nil, err
+			}
+		}
+		out.rivals = append(out.rivals, s)
+	}
+	all, err := c.packedSize(&rivals[0], raw[keepAll].files)
+	out.gzipAll = all + out.rivals[0].control
+	return out, err
+}
+
+// packedSize is what a rival makes of files, one behind the other.
+func (c *comparison) packedSize(r *rival, files []string) (float64, error) {
+	var readers []io.Reader
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		readers = append(readers, f)
+	}
+	size := new(byteCount)
+	_, err := r.pack(c.ctx, size, io.MultiReader(readers...))
+	return float64(*size), err
+}
+
+// rawControl writes the uncompressed control flow of a trace: for each thread,
+// 4 bytes a block execution, the low half of its address.
+func (c *comparison) rawControl(t *cdr.Trace, want uint64) (err error) {
+	f, err := os.Create(c.file("control"))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<18)
+	var size uint64
+	var word [4]byte
+	for _, th := range t.Threads() {
+		for pc, err := range t.Blocks(th.ID) {
+			if err != nil {
+				return err
+			}
+			binary.LittleEndian.PutUint32(word[:], uint32(pc))
+			if _, err := w.Write(word[:]); err != nil {
+				return err
+			}
+			size += 4
+		}
+	}
+	if size != want {
+		return fmt.Errorf("%d bytes of raw control, the trace says %d", size, want)
+	}
+	return w.Flush()
+}
+
+// rawData is an event.Observer that writes the uncompressed accesses of each
+// thread into a file of its own: 4 bytes an access, the low half of its address.
+type rawData struct {
+	dir     string // made when it is needed
+	keep    func(granule uint64) bool
+	sites   [][]event.Site // by block
+	threads map[event.ThreadID]*rawDataFile
+	files   []string // once finished, by thread
+	size    uint64
+}
+
+type rawDataFile struct {
+	f *os.File
+	w *bufio.Writer
+}
+
+// Define is event.Observer.
+func (d *rawData) Define(blocks []event.Block) error {
+	for _, b := range blocks {
+		for int(b.ID) >= len(d.sites) {
+			d.sites = append(d.sites, nil)
+		}
+		d.sites[b.ID] = slices.Clone(b.Sites)
+	}
+	return nil
+}
+
+// Batch is event.Observer.
+func (d *rawData) Batch(b *event.Batch) error {
+	out, err := d.thread(b.Thread)
+	if err != nil {
+		return err
+	}
+	addrs := b.Addrs
+	var word [4]byte
+	for _, id := range b.Blocks {
+		for i, s := range d.sites[id] {
+			if !d.kept(addrs[i], s.Size) {
+				continue
+			}
+			binary.LittleEndian.PutUint32(word[:], uint32(addrs[i]))
+			if _, err := out.w.Write(word[:]); err != nil {
+				return err
+			}
+			d.size += 4
+		}
+		addrs = addrs[len(d.sites[id]):]
+	}
+	return nil
+}
+
+// kept says whether an access is recorded: as in package cdr, when one of the
+// granules is that it touches.
+func (d *rawData) kept(addr uint64, size uint8) bool {
+	return d.keep == nil || d.keep(addr>>3) || d.keep((addr+uint64(size)-1)>>3)
+}
+
+func (d *rawData) thread(id event.ThreadID) (*rawDataFile, error) {
+	if t := d.threads[id]; t != nil {
+		return t, nil
+	}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(fmt.Sprintf("%s/%06d", d.dir, id))
+	if err != nil {
+		return nil, err
+	}
+	if d.threads == nil {
+		d.threads = map[event.ThreadID]*rawDataFile{}
+	}
+	t := &rawDataFile{f, bufio.NewWriterSize(f, 1<<18)}
+	d.threads[id] = t
+	d.files = append(d.files, f.Name())
+	return t, nil
+}
+
+// Finish is event.Observer.
+func (d *rawData) Finish(event.Outcome) error {
+	slices.Sort(d.files)
+	var err error
+	for _, t := range d.threads {
+		if ferr := t.w.Flush(); err == nil {
+			err = ferr
+		}
+		if cerr := t.f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
