@@ -1,0 +1,159 @@
+package stream
+
+// checkpointLines is how many values lie between two checkpoints of a context
+// method for each line of a table: two tables of 8 bytes a line, kept that
+// often, are a quarter of a byte a value in memory. They are not in the binary
+// form.
+const checkpointLines = 64
+
+// bidirectional is both compressed forms of section 4 for a context method:
+// the right-context codes (FR) and the left-context codes (BL) of all values.
+// At position i the paper's stream is FR up to the context, the context, and
+// BL from i on. Neither form depends on where the traversal stands (figure 6),
+// so both are kept whole and never written to, and cursors share them.
+type bidirectional struct {
+	fr, bl       flags  // of the step between positions i and i+1: the table was right
+	frOld, blOld packed // lines of the tables that misses replaced
+
+	every  uint64
+	checks []check // at each multiple of every, and at the end
+}
+
+// check is the state at a position.
+type check struct {
+	pos, last    uint64
+	frMiss       uint64 // FR misses before pos
+	blMiss       uint64 // BL misses from pos on
+	sym          [3]uint64
+	frTab, blTab []uint64
+}
+
+// newBidirectional compresses the whole stream forward, as section 4 has it,
+// and walks back to the beginning.
+func newBidirectional(s *Stream) *bidirectional {
+	b := &bidirectional{fr: newFlags(s.n), bl: newFlags(s.n), every: checkpointLines << s.bits}
+	end, frOld := b.compress(s)
+	b.frOld = pack(frOld)
+	b.blOld = pack(b.rewind(s, end, frOld))
+	return b
+}
+
+// compress takes the values into FR. The state at the end is returned, with
+// BL empty.
+func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
+	ctx := newContext(s.method.order(), s.bits)
+	tab := make([]uint64, 1<<s.bits)
+	last, i := uint64(0), uint64(0)
+	for sym := range s.symbols() {
+		if i%b.every == 0 {
+			b.checks = append(b.checks, check{
+				pos: i, last: last, frMiss: uint64(len(old)), sym: ctx.sym, frTab: clone(tab),
+			})
+		}
+		if s.method.strides() {
+			last += unzigzag(sym)
+		}
+		out := ctx.push(sym)
+		if line := &tab[ctx.hash()]; *line == out {
+			b.fr.set(i)
+		} else {
+			old = append(old, *line)
+			*line = out
+		}
+		i++
+	}
+	end = check{
+		pos: i, last: last, frMiss: uint64(len(old)), sym: ctx.sym,
+		frTab: tab, blTab: make([]uint64, 1<<s.bits),
+	}
+	b.checks = append(b.checks, check{
+		pos: i, last: last, frMiss: end.frMiss, sym: ctx.sym, frTab: clone(tab), blTab: clone(end.blTab),
+	})
+	return end, old
+}
+
+// rewind steps back from the end, as figure 5 does, and writes BL.
+func (b *bidirectional) rewind(s *Stream, at check, frOld []uint64) (old []uint64) {
+	ctx := newContext(s.method.order(), s.bits)
+	ctx.sym = at.sym
+	next := len(b.checks) - 2
+	for i := s.n; i > 0; i-- {
+		line := &at.frTab[ctx.hash()]
+		in := *line
+		if !b.fr.at(i - 1) {
+			at.frMiss--
+			*line = frOld[at.frMiss]
+		}
+		sym := ctx.pull(in)
+		if line := &at.blTab[ctx.hash()]; *line == sym {
+			b.bl.set(i - 1)
+		} else {
+			old = append(old, *line)
+			*line = sym
+		}
+		if next >= 0 && b.checks[next].pos == i-1 {
+			b.checks[next].blMiss = uint64(len(old))
+			b.checks[next].blTab = clone(at.blTab)
+			next--
+		}
+	}
+	return old
+}
+
+func clone(t []uint64) []uint64 { return append([]uint64(nil), t...) }
+
+// nearest is the checkpoint that is fewest steps from pos.
+func (b *bidirectional) nearest(pos uint64) *check {
+	low := pos / b.every // the last but one is the last multiple, or lies at the end too
+	low = min(low, uint64(len(b.checks)-1))
+	best := &b.checks[low]
+	if low+1 < uint64(len(b.checks)) {
+		if after := &b.checks[low+1]; distance(after.pos, pos) < distance(best.pos, pos) {
+			best = after
+		}
+	}
+	return best
+}
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
+
+func (b *bidirectional) bytes() uint64 {
+	n := 8*uint64(len(b.fr)+len(b.bl)) + b.frOld.bytes() + b.blOld.bytes()
+	for i := range b.checks {
+		n += 8 * uint64(len(b.checks[i].frTab)+len(b.checks[i].blTab)+7)
+	}
+	return n
+}
+
+// rankEvery is how many values lie between two checkpoints of a last-n method.
+const rankEvery = 1024
+
+// ranks are the checkpoints of a last-n method: its whole state is a place in
+// the list of misses, and the value before when symbols are strides.
+type ranks struct {
+	at []rank
+}
+
+type rank struct{ misses, last uint64 }
+
+func newRanks(s *Stream) *ranks {
+	r := &ranks{at: make([]rank, 0, s.n/rankEvery+1)}
+	var at rank
+	i := uint64(0)
+	for sym := range s.symbols() {
+		if i%rankEvery == 0 {
+			r.at = append(r.at, at)
+		}
+		if s.codes.at(i) == 0 {
+			at.misses++
+		}
+		if s.method.strides() {
+			at.last += unzigzag(sym)
+		}
+		i++
+	}
+	if i%rankEvery == 0 {
+		r.at = append(r.at, at)
+	}
+	return r
+}

@@ -1,0 +1,103 @@
+package stream
+
+// trialLength is how many values all methods compete on; a stream that is
+// shorter is compared whole.
+const trialLength = 4096
+
+// smallStream is the length below which a stream stays plain: what a predictor
+// would save is less than what it costs to open.
+const smallStream = 32
+
+// Builder compresses one stream of values as they come. The zero value is
+// ready. Beyond the trial prefix it keeps what is compressed only, and one
+// table. A Builder belongs to one goroutine.
+type Builder struct {
+	trial []uint64 // values before the choice
+	coder *coder   // after the choice
+	plain plainCost
+	sum   uint64 // length so far
+}
+
+// Len is the number of values appended.
+func (b *Builder) Len() uint64 { return b.sum }
+
+// Append adds a value at the end of the stream.
+func (b *Builder) Append(v uint64) {
+	b.sum++
+	b.plain.put(v)
+	if b.coder != nil {
+		b.coder.put(v)
+		return
+	}
+	b.trial = append(b.trial, v)
+	if len(b.trial) == trialLength {
+		b.coder = choose(b.trial)
+		b.trial = nil
+	}
+}
+
+// Finish gives the stream, and leaves the Builder empty for another.
+func (b *Builder) Finish() *Stream {
+	c := b.coder
+	if c == nil {
+		c = choose(b.trial)
+	}
+	s := c.stream()
+	if s.method != Plain && uint64(len(s.appendBody(nil))) >= b.plain.size() {
+		s = s.as(Plain, 0) // the prefix was not like the rest
+	}
+	*b = Builder{}
+	return s
+}
+
+// New compresses values with the method that suits their beginning.
+func New(values []uint64) *Stream {
+	var b Builder
+	for _, v := range values {
+		b.Append(v)
+	}
+	return b.Finish()
+}
+
+// NewWith compresses values with the method given, for comparisons. An unknown
+// method is [Plain].
+func NewWith(m Method, values []uint64) *Stream {
+	if m >= numMethods {
+		m = Plain
+	}
+	return encode(m, m.tableBits(uint64(len(values))), values).stream()
+}
+
+func encode(m Method, tableBits uint, values []uint64) *coder {
+	c := newCoder(m, tableBits)
+	for _, v := range values {
+		c.put(v)
+	}
+	return c
+}
+
+// choose encodes the prefix with every method and returns the coder whose
+// binary form is shortest, ready for more.
+func choose(prefix []uint64) *coder {
+	best := encode(Plain, 0, prefix)
+	if len(prefix) < smallStream {
+		return best
+	}
+	least := len(best.stream().appendBody(nil))
+	for m := Plain + 1; m < numMethods; m++ {
+		c := encode(m, m.tableBits(uint64(len(prefix))), prefix)
+		if size := len(c.stream().appendBody(nil)); size < least {
+			best, least = c, size
+		}
+	}
+	return best
+}
+
+// as encodes the values of s anew.
+func (s *Stream) as(m Method, tableBits uint) *Stream {
+	c := newCoder(m, tableBits)
+	for v := range s.forward() {
+		c.put(v)
+	}
+	return c.stream()
+}
