@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// TestRacesOfLU holds the dynamic counts of LU without its barrier against the
+// formula of docs/lu-races.md, under schedules that differ.
+func TestRacesOfLU(t *testing.T) {
+	elf, err := examples.ELF("lu_nobarrier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed, n := range []int{32, 64, 128} {
+		updates := 0 // that race with the solving of the block they read
+		for m := range n / 16 {
+			updates += m * ((m + 1) / 2)
+		}
+		var trace bytes.Buffer
+		r := &recording{
+			Image: img, Program: "lu_nobarrier", Args: []string{"-p", "2", "-n", fmt.Sprint(n)},
+			Policy: mpsim.Random, Seed: uint64(seed), Mode: "cdr", Keep: "all", Alphabet: "path",
+		}
+		if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := findRaces(t.Context(), tr, "lu_nobarrier", race.Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byLine := map[int]uint64{}
+		for _, r := range rep.Races {
+			for _, a := range r.Accesses {
+				if a.Op == race.Write {
+					byLine[a.Top.Line] += r.Dynamic
+				}
+			}
+		}
+		for line, writes := range map[int]uint64{72: 256, 75: 1920} {
+			if want := uint64(updates) * writes; byLine[line] != want {
+				t.Errorf("n=%d: %d races with the write of line %d, want %d", n, byLine[line], line, want)
+			}
+		}
+		if len(byLine) != 2 {
+			t.Errorf("n=%d: races with the writes of lines %v", n, byLine)
+		}
+	}
+}
