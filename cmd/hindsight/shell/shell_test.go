@@ -181,6 +181,39 @@ func TestChosenFunctions(t *testing.T) {
 	}
 }
 
+// paperArgs are the arguments of an example for measuring: the papers' input
+// with 4 threads, or what it has.
+func paperArgs(t testing.TB, name string) []string {
+	t.Helper()
+	p, ok := examples.Lookup(name)
+	if !ok {
+		t.Fatalf("no example %s", name)
+	}
+	if p.PaperArgs == nil {
+		return p.Args
+	}
+	return append(slices.Clone(p.PaperArgs), "-p", "4")
+}
+
+// branches counts the conditional branches among blocks that are followed by
+// another.
+func (r *recorded) branches(pcs []uint64) (n int) {
+	s := shell.New(r.program)
+	branch := map[uint64]bool{}
+	for _, pc := range pcs[:max(len(pcs)-1, 0)] {
+		is, ok := branch[pc]
+		if !ok {
+			b, _ := s.Block(pc)
+			is = b.Kind == app.Branch
+			branch[pc] = is
+		}
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // BenchmarkAPP records the control flow of kernels with 4 threads as arithmetic
 // program paths and plays it back. Reported: bits a branch and compression of
 // the branch bits; size against the control blocks of the same run as CDR;
@@ -202,16 +235,8 @@ func BenchmarkAPP(b *testing.B) {
 		{"checkpoints", checkpoints},
 	}
 	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor", "bank"} {
-		p, ok := examples.Lookup(name)
-		if !ok {
-			b.Fatalf("no example %s", name)
-		}
 		b.Run("program="+name, func(b *testing.B) {
-			args := p.Args
-			if p.PaperArgs != nil {
-				args = append(slices.Clone(p.PaperArgs), "-p", "4")
-			}
-			r := record(b, name, args)
+			r := record(b, name, paperArgs(b, name))
 			s := shell.New(r.program)
 			for _, profile := range profiles {
 				b.Run("profile="+profile.name, func(b *testing.B) { r.bench(b, s, profile.opts) })
