@@ -22,7 +22,7 @@ import (
 )
 
 // compareTables are the values of --table.
-var compareTables = []string{"001", "001-3", "001-4", "001-5", "002", "003", "all"}
+var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "002", "003", "all"}
 
 // compareKernels are the parallel-trace paper's programs, in its order.
 var compareKernels = []string{"fft", "lu", "mp3d", "water", "sor"}
@@ -50,6 +50,7 @@ published figures beside them:
   001-3  PPoPP 2003, Table 3: control flow and synchronisation (COR)
   001-4  PPoPP 2003, Table 4: one string of accesses a thread (DOR)
   001-5  PPoPP 2003, Table 5: control flow and data (CDR), against gzip, xz, zstd
+  001-f4 PPoPP 2003, Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
   002    VPC3, Table 2 and speeds: store-address and cache-miss traces
   003    LD&R: ratio over block-leader traces
 
@@ -125,10 +126,13 @@ func (c *comparison) write(w io.Writer) error {
 		}
 	}
 	for _, paper := range []struct {
-		prefix  string
+		tables  []string
 		measure func() ([]*compareTable, error)
-	}{{"001", c.parallel}, {"002", c.predictors}, {"003", c.loops}} {
-		if c.table != "all" && !strings.HasPrefix(c.table, paper.prefix) {
+	}{
+		{[]string{"001", "001-3", "001-4", "001-5"}, c.parallel},
+		{[]string{"001-f4"}, c.figure}, {[]string{"002"}, c.predictors}, {[]string{"003"}, c.loops},
+	} {
+		if c.table != "all" && !slices.Contains(paper.tables, c.table) {
 			continue
 		}
 		tables, err := paper.measure()
@@ -137,7 +141,7 @@ func (c *comparison) write(w io.Writer) error {
 		}
 		c.progress("")
 		for _, t := range tables {
-			if c.table != "all" && t.id != c.table && c.table != paper.prefix {
+			if c.table != "all" && c.table != t.id && c.table != paper.tables[0] {
 				continue
 			}
 			if err := t.write(w, c.format); err != nil {

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// publishedGain is what the text of section 3.4 says of Figure 4: how many
+// times smaller Diff∘RLE∘SEQ is than SEQ.
+var publishedGain = map[string]string{"fft": "up to 211", "mp3d": "2", "water": "3 to 5"}
+
+// figure measures Figure 4 of the parallel-trace paper.
+func (c *comparison) figure() ([]*compareTable, error) {
+	t := &compareTable{
+		id: "001-f4", title: "001 (PPoPP 2003), Figure 4: addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+		notes: []string{
+			"Accesses to shared memory; DRS is Diff∘RLE∘SEQ. Symbols: on the right sides of all rules, a grammar for each load and store of a thread; they do not depend on how a grammar is written down. Bytes: of SEQ the grammars in our binary form with a dictionary of the addresses (as differences), all of a thread through zstd as the blocks of a trace are; of DRS the data blocks of the trace. Differences and zstd in the dictionary find much of what Diff∘RLE finds, so that the bytes differ less than the symbols, and less than in the paper.",
+			"The paper gives the figure as a drawing; its text names the gains of three programs.",
+		},
+		head: []string{"kernel", "threads", "raw",
+			"SEQ symbols", "DRS symbols", "times fewer", "SEQ bytes", "DRS bytes", "times smaller", "paper"},
+	}
+	for _, kernel := range c.kernels {
+		for _, threads := range c.threads {
+			c.progress(fmt.Sprintf("001: Figure 4: %s, %d threads", kernel, threads))
+			if err := c.figureRow(t, kernel, threads); err != nil {
+				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
+			}
+		}
+	}
+	return []*compareTable{t}, nil
+}
+
+func (c *comparison) figureRow(t *compareTable, kernel string, threads int) error {
+	r, err := c.recording(kernel, threads)
+	if err != nil {
+		return err
+	}
+	r.Keep, r.Out = "shared", c.file("figure.hst")
+	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		return err
+	}
+	if done.Interrupted {
+		return c.ctx.Err()
+	}
+	trace, err := openTrace(r.Out)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(r.Out)
+	defer trace.Close()
+	var a addressGrammars
+	for _, th := range trace.Threads() {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.thread(trace, th.ID); err != nil {
+			return err
+		}
+	}
+	s := trace.Sizes()
+	paper := publishedGain[kernel]
+	if c.small {
+		paper = ""
+	}
+	gain := func(before, after float64) float64 {
+		if after == 0 {
+			return math.NaN()
+		}
+		return before / after
+	}
+	t.add(kernel, threads, s.RawData, uint64(a.alone), uint64(a.runs), gain(float64(a.alone), float64(a.runs)),
+		a.aloneBytes, s.Data, gain(float64(a.aloneBytes), float64(s.Data)), paper)
+	return nil
+}
+
+// addressGrammars are the grammars of the addresses of loads and stores, in
+// both ways.
+type addressGrammars struct {
+	aloneBytes           int64
+	alone, runs          int // symbols
+	terms                map[uint64]wpp.Terminal
+	runTerms             map[addressRun]wpp.Terminal
+	builder, runsBuilder wpp.Builder
+}
+
+// addressRun is a terminal of Diff∘RLE: a difference, and how many times in a
+// row.
+type addressRun struct{ diff, count uint64 }
+
+// thread adds the grammars of a thread, a load or store at a time.
+func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
+	size := new(byteCount)
+	z, _, err := encodeZstd(size, &packFlags{})
+	if err != nil {
+		return err
+	}
+	for site := range t.NumSites() {
+		form, err := a.site(t, th, cdr.SiteID(site))
+		if err != nil {
+			return err
+		}
+		if _, err := z.Write(form); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	a.aloneBytes += int64(*size)
+	return nil
+}
+
+// site builds both grammars of a load or store and gives the binary form of
+// the one over addresses, behind its dictionary.
+func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID) ([]byte, error) {
+	a.terms, a.runTerms = map[uint64]wpp.Terminal{}, map[addressRun]wpp.Terminal{}
+	a.builder.Reset()
+	a.runsBuilder.Reset()
+	var form []byte
+	var entry, last uint64 // the dictionary's last, the stream's last
+	var run addressRun
+	for addr, err := range t.Accesses(th, site) {
+		if err != nil {
+			return nil, err
+		}
+		term, ok := a.terms[addr]
+		if !ok {
+			term = wpp.Terminal(len(a.terms))
+			a.terms[addr] = term
+			form = binary.AppendVarint(form, int64(addr-entry))
+			entry = addr
+		}
+		a.builder.Append(term)
+		if diff := addr - last; run.count > 0 && diff == run.diff {
+			run.count++
+		} else {
+			a.endRun(run)
+			run = addressRun{diff, 1}
+		}
+		last = addr
+	}
+	if a.builder.Len() == 0 {
+		return nil, nil
+	}
+	a.endRun(run)
+	a.runs += a.runsBuilder.Symbols()
+	g := a.builder.Grammar()
+	a.alone += g.Symbols()
+	return g.AppendBinary(form), nil
+}
+
+func (a *addressGrammars) endRun(run addressRun) {
+	if run.count == 0 {
+		return
+	}
+	term, ok := a.runTerms[run]
+	if !ok {
+		term = wpp.Terminal(len(a.runTerms))
+		a.runTerms[run] = term
+	}
+	a.runsBuilder.Append(term)
+}
