@@ -1,0 +1,87 @@
+package stream
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// BenchmarkWalk goes over whole streams in turn forward and backward: values a
+// second each way, how much dearer the way back is, and sizes.
+func BenchmarkWalk(b *testing.B) {
+	for _, sm := range samples(1 << 17) {
+		s := New(sm.values)
+		b.Run(fmt.Sprintf("stream=%s/method=%v", sm.name, s.Method()), func(b *testing.B) {
+			walkBoth(b, s)
+			b.ReportMetric(8*float64(s.Size())/float64(s.Len()), "bits/value")
+			b.ReportMetric(8*float64(s.Memory())/float64(s.Len()), "membits/value")
+		})
+	}
+}
+
+// BenchmarkMethods is the same for every method on one stream.
+func BenchmarkMethods(b *testing.B) {
+	sm := samples(1 << 17)[8]
+	for m := range numMethods {
+		s := NewWith(m, sm.values)
+		b.Run(fmt.Sprintf("stream=%s/method=%v", sm.name, m), func(b *testing.B) {
+			walkBoth(b, s)
+			b.ReportMetric(8*float64(s.Size())/float64(s.Len()), "bits/value")
+		})
+	}
+}
+
+func walkBoth(b *testing.B, s *Stream) {
+	c := s.Cursor()
+	var forward, backward time.Duration
+	var turns, sum uint64
+	for b.Loop() {
+		start := time.Now()
+		for v, ok := c.Next(); ok; v, ok = c.Next() {
+			sum += v
+		}
+		middle := time.Now()
+		for v, ok := c.Prev(); ok; v, ok = c.Prev() {
+			sum -= v
+		}
+		forward += middle.Sub(start)
+		backward += time.Since(middle)
+		turns++
+	}
+	if sum != 0 {
+		b.Fatal("the two ways give different values")
+	}
+	values := float64(turns * s.Len())
+	b.ReportMetric(values/forward.Seconds()/1e6, "Mvalues/s-forward")
+	b.ReportMetric(values/backward.Seconds()/1e6, "Mvalues/s-backward")
+	b.ReportMetric(float64(backward)/float64(forward), "backward/forward")
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, sm := range samples(1 << 17) {
+		b.Run("stream="+sm.name, func(b *testing.B) {
+			b.SetBytes(8 * int64(len(sm.values)))
+			for b.Loop() {
+				New(sm.values)
+			}
+			b.ReportMetric(float64(len(sm.values))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
+		})
+	}
+}
+
+// BenchmarkOpen is what the first cursor costs.
+func BenchmarkOpen(b *testing.B) {
+	for _, sm := range samples(1 << 17) {
+		enc := New(sm.values).AppendBinary(nil)
+		b.Run("stream="+sm.name, func(b *testing.B) {
+			for b.Loop() {
+				s, _, err := Decode(enc, Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.Cursor()
+			}
+			b.ReportMetric(float64(len(sm.values))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
+		})
+	}
+}
