@@ -121,6 +121,7 @@ func randomOptions(rng *rand.Rand) Options {
 		Local: rng.IntN(6), Global: rng.IntN(6), Table: rng.IntN(5), Step: rng.IntN(40),
 		Scheme: Scheme(rng.IntN(2)), Intraprocedural: rng.IntN(2) == 0, Loops: rng.IntN(2) == 0, Repeats: rng.IntN(3) == 0,
 	}
+	o.Repeats = o.Repeats && !o.Intraprocedural
 	if rng.IntN(3) == 0 {
 		o.Local, o.Table = None, None
 	}
@@ -359,7 +360,7 @@ func TestOtherShell(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
-		{Local: 11, Global: 10}, {Local: -2}, {Table: 13, Local: 7, Global: 7}, {Table: -2}, {Table: 17, Local: 1, Global: 1}, {Step: 256}, {Step: -1},
+		{Local: 11, Global: 10}, {Local: -2}, {Table: 13, Local: 7, Global: 7}, {Table: -2}, {Repeats: true, Intraprocedural: true}, {Table: 17, Local: 1, Global: 1}, {Step: 256}, {Step: -1},
 		{Limit: 17}, {Limit: 1 << 16}, {Scheme: 2}, {Functions: []uint64{}}, {Checkpoint: -1},
 	} {
 		if _, err := NewEncoder(io.Discard, mapShell{}, o); err == nil {

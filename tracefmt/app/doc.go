@@ -37,8 +37,8 @@
 // comparisons with those that only the run has shown. They have numbers and
 // histories like any conditional. In the [Asymmetric] scheme the target is
 // given by its identifier, its place in the list of all targets so far, whose
-// bits are coded with counters of that jump. A jump that has only one
-// known target costs nothing.
+// bits are coded with counters of that jump. In the symmetric scheme a jump that
+// has only one known target costs nothing.
 //
 // # What a shell does not foresee
 //
@@ -52,8 +52,8 @@
 // # Chosen functions
 //
 // With Options.Functions only blocks of these functions are recorded, and given
-// back. A call of another function leads behind the call, and
-// a jump to one returns.
+// back; blocks that the shell does not know are of none. A call of another
+// function leads behind the call, and a jump to one returns.
 //
 // # Format
 //

@@ -42,7 +42,8 @@ type Options struct {
 	// Local + Global is at most 24.
 	Loops bool
 	// Repeats looks for places that control came to by the same way before,
-	// beyond the paper, too. It takes 2 MB.
+	// beyond the paper, too. It takes 2 MB. It sees all functions' directions,
+	// and so excludes Intraprocedural.
 	Repeats bool
 
 	Scheme          Scheme
@@ -128,6 +129,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("app: step %d: want 1 to 255", o.Step)
 	case o.Limit < 16+2*o.Step || o.Limit > maxLimit:
 		return fmt.Errorf("app: limit %d: want %d to %d", o.Limit, 16+2*o.Step, maxLimit)
+	case o.Repeats && o.Intraprocedural:
+		return fmt.Errorf("app: repeats are found across functions, which intraprocedural histories exclude")
 	case o.Scheme > Asymmetric:
 		return fmt.Errorf("app: unknown scheme %d", o.Scheme)
 	}

@@ -25,8 +25,8 @@ type Block struct {
 
 // Shell is a program's control flow with everything else taken away (section
 // 5.1). Block must give the same answer for the same pc whenever it is asked;
-// false for an address that it does not know. The codec asks once a block, and
-// keeps what it gets.
+// false for an address that it does not know. The codec keeps what it gets, and
+// does not ask at every execution.
 type Shell interface {
 	Block(pc uint64) (Block, bool)
 }
