@@ -191,7 +191,9 @@ func TestRandomPrograms(t *testing.T) {
 		n = 3
 	}
 	if s := os.Getenv("HINDSIGHT_RANDOM_PROGRAMS"); s != "" {
-		fmt.Sscan(s, &n)
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			t.Fatal(err)
+		}
 	}
 	compared, depend := 0, 0
 	for i := range n {

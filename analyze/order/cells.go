@@ -156,7 +156,8 @@ func (w *walker) readAndWrite(gr *granule, a *Access, s int, mask uint8) {
 			kept = append(kept, l)
 		}
 	}
-	gr.written = append(kept, written{mask, w.shb.write(s)})
+	kept = append(kept, written{mask, w.shb.write(s)})
+	gr.written = kept
 }
 
 // cut begins new lives of the granules that [addr, addr+size) touches.

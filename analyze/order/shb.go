@@ -2,9 +2,8 @@ package order
 
 // shb is the clocks of schedulable happens-before.
 type shb struct {
-	carrier *carrier[vector] // along happens-before
-	clocks  []vector         // of each strand; its own component counts its writes and releases
-	frozen  []vector         // the same, in storage that does not change; nil: made when needed
+	clocks []vector // of each strand; its own component counts its writes and releases
+	frozen []vector // the same, in storage that does not change; nil: made when needed
 }
 
 // lastWrite is the clock of a write.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/iotest"
 
@@ -219,7 +220,7 @@ func TestTableReset(t *testing.T) {
 	for i := range uint64(3 * maxShapes) {
 		tr.block(0x1000+4*i, i)
 	}
-	trace := append(tr.b, walk(60000, 3)...)
+	trace := slices.Concat(tr.b, walk(60000, 3))
 	got, err := unpack(pack(t, trace, Options{}))
 	if err != nil || !bytes.Equal(got, trace) {
 		t.Errorf("%d bytes became %d, %v", len(trace), len(got), err)

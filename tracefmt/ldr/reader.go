@@ -2,6 +2,7 @@ package ldr
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -79,7 +80,7 @@ type inflated struct{ dec *zstd.Decoder }
 
 func (s inflated) Read(p []byte) (int, error) {
 	n, err := s.dec.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = &wire.Error{Format: "ldr", Err: fmt.Errorf("%w: %w", wire.ErrMalformed, err)}
 	}
 	return n, err

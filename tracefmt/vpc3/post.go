@@ -252,7 +252,7 @@ func (z *bzip2Unpacker) settle() error {
 	if n != 0 {
 		return errors.New("holds more than the records take")
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
