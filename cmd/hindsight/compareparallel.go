@@ -143,62 +143,15 @@ func paperBytes(v float64) string {
 	return grouped(uint64(math.Round(v)))
 }
 
-// parallelRun records a kernel in every way, from one run that is made twice:
-// first to learn which memory is shared.
+// parallelRun records a kernel in every way and gives the same raw traces to
+// the general compressors.
 func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*parallelRun, error) {
 	what := fmt.Sprintf("001: %s, %d threads", kernel, threads)
 	c.progress(what)
-	r, err := c.recording(kernel, threads)
+	out := &parallelRun{kernel: kernel, threads: threads}
+	raw, err := c.recordings(out)
 	if err != nil {
 		return nil, err
-	}
-	scout := new(cdr.Scout)
-	if err := c.simulate(r, scout); err != nil {
-		return nil, err
-	}
-	raw := [2]*rawData{{dir: c.file("shared"), keep: scout.Keep}, {dir: c.file("all")}}
-	observers := []event.Observer{raw[keepShared], raw[keepAll]}
-	modes := []struct {
-		mode cdr.Mode
-		keep func(uint64) bool
-		name string
-	}{{cdr.ModeCDR, scout.Keep, "shared.hst"}, {cdr.ModeCDR, nil, "all.hst"}, {cdr.ModeDOR, scout.Keep, "dor.hst"}}
-	for _, m := range modes {
-		f, err := os.Create(c.file(m.name))
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		meta := r.meta()
-		meta.Mode = m.mode
-		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Data, Program: cfg.New(r.Image), Keep: m.keep})
-		if err != nil {
-			return nil, err
-		}
-		observers = append(observers, rec)
-	}
-	if err := c.simulate(r, event.Tee(observers...)); err != nil {
-		return nil, err
-	}
-	out := &parallelRun{kernel: kernel, threads: threads}
-	for i, to := range []*cdr.Sizes{&out.cdr[keepShared], &out.cdr[keepAll], &out.dor} {
-		t, err := openTrace(c.file(modes[i].name))
-		if err != nil {
-			return nil, err
-		}
-		*to = t.Sizes()
-		if i < len(raw) && raw[i].size != to.RawData {
-			err = fmt.Errorf("%d bytes of raw data, the trace says %d", raw[i].size, to.RawData)
-		}
-		if err == nil && i == keepShared {
-			err = c.rawControl(t, to.RawControl)
-		}
-		if cerr := t.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return nil, err
-		}
 	}
 	for i := range rivals {
 		c.progress(what + ", " + rivals[i].name)
@@ -216,6 +169,78 @@ func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*p
 	all, err := c.packedSize(&rivals[0], raw[keepAll].files)
 	out.gzipAll = all + out.rivals[0].control
 	return out, err
+}
+
+// recordings makes the traces of a run and its raw ones, in files that the next
+// run overwrites, and fills in the sizes of the traces. The program runs twice:
+// first to learn which memory is shared.
+func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
+	var raw [2]*rawData
+	r, err := c.recording(out.kernel, out.threads)
+	if err != nil {
+		return raw, err
+	}
+	scout := new(cdr.Scout)
+	if err := c.simulate(r, scout); err != nil {
+		return raw, err
+	}
+	raw = [2]*rawData{{dir: c.file("shared"), keep: scout.Keep}, {dir: c.file("all")}}
+	observers := []event.Observer{raw[keepShared], raw[keepAll]}
+	traces := []struct {
+		name string
+		mode cdr.Mode
+		keep func(uint64) bool
+		to   *cdr.Sizes
+	}{
+		{"shared.hst", cdr.ModeCDR, scout.Keep, &out.cdr[keepShared]},
+		{"all.hst", cdr.ModeCDR, nil, &out.cdr[keepAll]},
+		{"dor.hst", cdr.ModeDOR, scout.Keep, &out.dor},
+	}
+	for _, t := range traces {
+		f, err := os.Create(c.file(t.name))
+		if err != nil {
+			return raw, err
+		}
+		defer f.Close()
+		meta := r.meta()
+		meta.Mode = t.mode
+		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Data, Program: cfg.New(r.Image), Keep: t.keep})
+		if err != nil {
+			return raw, err
+		}
+		observers = append(observers, rec)
+	}
+	if err := c.simulate(r, event.Tee(observers...)); err != nil {
+		return raw, err
+	}
+	for i, t := range traces {
+		var of *rawData
+		if i < len(raw) {
+			of = raw[i]
+		}
+		if *t.to, err = c.traceSizes(c.file(t.name), of, i == keepShared); err != nil {
+			return raw, err
+		}
+	}
+	return raw, nil
+}
+
+// traceSizes reads the sizes of a trace, checks that the raw data is what the
+// trace was made of, and writes the raw control on demand.
+func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.Sizes, err error) {
+	t, err := openTrace(file)
+	if err != nil {
+		return s, err
+	}
+	defer t.Close()
+	s = t.Sizes()
+	if raw != nil && raw.size != s.RawData {
+		return s, fmt.Errorf("%d bytes of raw data, the trace says %d", raw.size, s.RawData)
+	}
+	if control {
+		err = c.rawControl(t, s.RawControl)
+	}
+	return s, err
 }
 
 // packedSize is what a rival makes of files, one behind the other.
