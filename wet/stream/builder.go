@@ -96,7 +96,7 @@ func choose(prefix []uint64) *coder {
 // as encodes the values of s anew.
 func (s *Stream) as(m Method, tableBits uint) *Stream {
 	c := newCoder(m, tableBits)
-	for v := range s.forward() {
+	for v := range s.All() {
 		c.put(v)
 	}
 	return c.stream()

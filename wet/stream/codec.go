@@ -82,9 +82,11 @@ func appendNumbers(dst []byte, p *packed) []byte {
 
 // Limits bound what [Decode] accepts.
 type Limits struct {
-	// Values bounds the length of a stream; 0 means 2^26. A stream may take
-	// a bit a value in the input and 8 bytes a value in memory, or less in the
-	// input when it is regular.
+	// Values bounds the length of a stream; 0 means 2^26. Runs cost nothing in
+	// the input, but half a byte a value in memory at most; other values cost 8
+	// bytes in memory for each byte of the input at most. The first cursor of a
+	// context method, not Decode, may take 40 bytes a value more for a moment,
+	// and 20 as long as the stream lives.
 	Values uint64
 }
 

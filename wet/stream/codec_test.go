@@ -73,13 +73,13 @@ func FuzzDecode(f *testing.F) {
 		if len(rest) > len(src) {
 			t.Fatal("more is left than there was")
 		}
-		values := slices.Collect(s.forward())
+		values := slices.Collect(s.All())
 		checkWalks(t, s, values, rand.New(rand.NewPCG(s.n, 1)))
 		again, rest, err := Decode(s.AppendBinary(nil), Limits{Values: 1 << 14})
 		if err != nil || len(rest) != 0 {
 			t.Fatalf("written again: %v, %d bytes left", err, len(rest))
 		}
-		if !slices.Equal(slices.Collect(again.forward()), values) {
+		if !slices.Equal(slices.Collect(again.All()), values) {
 			t.Fatal("written again, values differ")
 		}
 	})

@@ -87,8 +87,9 @@ func (s *Stream) symbols() iter.Seq[uint64] {
 	}
 }
 
-// forward decodes the values in order, without a cursor.
-func (s *Stream) forward() iter.Seq[uint64] {
+// All gives the values in order. It needs none of what a cursor does, and costs
+// no memory but a table: it is the way to go over a stream once.
+func (s *Stream) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		last := uint64(0)
 		for sym := range s.symbols() {

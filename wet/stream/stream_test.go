@@ -77,6 +77,9 @@ func checkWalks(t *testing.T, s *Stream, want []uint64, r *rand.Rand) {
 	if got := collect(t, s); !slices.Equal(got, want) {
 		t.Fatalf("%v: forward differs", s.Method())
 	}
+	if got := slices.Collect(s.All()); !slices.Equal(got, want) {
+		t.Fatalf("%v: All differs", s.Method())
+	}
 	c := s.Cursor()
 	if err := c.Seek(s.Len()); err != nil {
 		t.Fatal(err)
