@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -84,6 +85,22 @@ func BenchmarkOpen(b *testing.B) {
 				s.Cursor()
 			}
 			b.ReportMetric(float64(len(sm.values))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
+		})
+	}
+}
+
+// BenchmarkSeek goes to random positions.
+func BenchmarkSeek(b *testing.B) {
+	for _, sm := range samples(1 << 17) {
+		s := New(sm.values)
+		b.Run(fmt.Sprintf("stream=%s/method=%v", sm.name, s.Method()), func(b *testing.B) {
+			c := s.Cursor()
+			r := rand.New(rand.NewPCG(1, 2))
+			for b.Loop() {
+				if err := c.Seek(r.Uint64N(s.Len())); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

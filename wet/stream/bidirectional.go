@@ -2,9 +2,10 @@ package stream
 
 // checkpointLines is how many values lie between two checkpoints of a context
 // method for each line of a table: two tables of 8 bytes a line, kept that
-// often, are a quarter of a byte a value in memory. They are not in the binary
-// form.
-const checkpointLines = 64
+// often, are a byte a value in memory where the stream is irregular. Where no
+// prediction failed since the checkpoint before, tables are shared with it.
+// Checkpoints are not in the binary form.
+const checkpointLines = 16
 
 // bidirectional is both compressed forms of section 4 for a context method:
 // the right-context codes (FR) and the left-context codes (BL) of all values.
@@ -46,9 +47,7 @@ func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
 	last, i := uint64(0), uint64(0)
 	for sym := range s.symbols() {
 		if i%b.every == 0 {
-			b.checks = append(b.checks, check{
-				pos: i, last: last, frMiss: uint64(len(old)), sym: ctx.sym, frTab: clone(tab),
-			})
+			b.keep(check{pos: i, last: last, frMiss: uint64(len(old)), sym: ctx.sym}, tab)
 		}
 		if s.method.strides() {
 			last += unzigzag(sym)
@@ -66,10 +65,19 @@ func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
 		pos: i, last: last, frMiss: uint64(len(old)), sym: ctx.sym,
 		frTab: tab, blTab: make([]uint64, 1<<s.bits),
 	}
-	b.checks = append(b.checks, check{
-		pos: i, last: last, frMiss: end.frMiss, sym: ctx.sym, frTab: clone(tab), blTab: clone(end.blTab),
-	})
+	b.keep(check{pos: i, last: last, frMiss: end.frMiss, sym: ctx.sym, blTab: clone(end.blTab)}, tab)
 	return end, old
+}
+
+// keep adds a checkpoint with FRTB as it is, which has not changed since the
+// one before if nothing missed.
+func (b *bidirectional) keep(k check, frTab []uint64) {
+	if n := len(b.checks); n > 0 && b.checks[n-1].frMiss == k.frMiss {
+		k.frTab = b.checks[n-1].frTab
+	} else {
+		k.frTab = clone(frTab)
+	}
+	b.checks = append(b.checks, k)
 }
 
 // rewind steps back from the end, as figure 5 does, and writes BL.
@@ -92,8 +100,11 @@ func (b *bidirectional) rewind(s *Stream, at check, frOld []uint64) (old []uint6
 			*line = sym
 		}
 		if next >= 0 && b.checks[next].pos == i-1 {
-			b.checks[next].blMiss = uint64(len(old))
-			b.checks[next].blTab = clone(at.blTab)
+			k, after := &b.checks[next], &b.checks[next+1]
+			k.blMiss = uint64(len(old))
+			if k.blTab = after.blTab; k.blMiss != after.blMiss {
+				k.blTab = clone(at.blTab)
+			}
 			next--
 		}
 	}
@@ -120,7 +131,14 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 func (b *bidirectional) bytes() uint64 {
 	n := 8*uint64(len(b.fr)+len(b.bl)) + b.frOld.bytes() + b.blOld.bytes()
 	for i := range b.checks {
-		n += 8 * uint64(len(b.checks[i].frTab)+len(b.checks[i].blTab)+7)
+		k := &b.checks[i]
+		n += 8*7 + 2*24
+		if i == 0 || k.frMiss != b.checks[i-1].frMiss {
+			n += 8 * uint64(len(k.frTab))
+		}
+		if i == 0 || k.blMiss != b.checks[i-1].blMiss {
+			n += 8 * uint64(len(k.blTab))
+		}
 	}
 	return n
 }

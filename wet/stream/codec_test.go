@@ -34,6 +34,7 @@ func TestDecodeRejects(t *testing.T) {
 		{"width", []byte{1, 0, 1, 0, 0, 65, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Limits{}, ErrMalformed},
 		{"bits end", []byte{1, 0, 3, 0, 0, 8, 1, 1}, Limits{}, ErrTruncated},
 		{"numbers end", []byte{1, 0, 3, 1, 1, 1}, Limits{}, ErrTruncated},
+		{"length whose bits overflow", append(binary.AppendUvarint([]byte{1, 0}, 1<<58), 0, 0, 64), Limits{Values: 1 << 60}, ErrTooLarge},
 		{"huge plain stream without numbers", append(binary.AppendUvarint([]byte{1, 0}, 1<<47), 1), Limits{Values: 1 << 60}, ErrTruncated},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package stream
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+)
 
 // Cursor is a position between two values of a stream, from 0, before the
 // first, to Len, after the last. A step costs the same in either direction. A
@@ -162,6 +165,34 @@ func (c *Cursor) Seek(pos uint64) error {
 		c.Prev()
 	}
 	return nil
+}
+
+// Search moves the cursor before the first value that is not below v, and says
+// whether there is one; else it stands at the end. The values must not fall, as
+// timestamps do not. It looks at checkpoints first.
+func (c *Cursor) Search(v uint64) bool {
+	every := uint64(1)
+	switch c.s.method.family() {
+	case familyLast:
+		every = rankEvery
+	case familyContext:
+		every = c.s.two.every
+	}
+	reached := func(pos uint64) bool {
+		_ = c.Seek(pos) // pos is in the stream
+		x, ok := c.Next()
+		return !ok || x >= v
+	}
+	k := uint64(sort.Search(int(c.s.n/every)+1, func(k int) bool { return reached(uint64(k) * every) }))
+	// The value at checkpoint k-1 is below v, the one at k is not.
+	_ = c.Seek((max(k, 1) - 1) * every)
+	for x, ok := c.Next(); ok; x, ok = c.Next() {
+		if x >= v {
+			c.Prev()
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Cursor) load(k *check) {

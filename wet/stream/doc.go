@@ -37,8 +37,8 @@
 // forms are written once, when a stream is first walked, and cursors share
 // them, with only context, tables and two counters of their own. The paper
 // rewrites the forms in place, which allows one traversal at a time. A stream
-// in memory therefore takes up to twice its compressed size; the binary form
-// does not.
+// in memory therefore holds both forms, about twice what one takes; the binary
+// form holds one.
 //
 // For last-n one table serves both directions, as section 4 asks. A miss puts
 // the symbol in and the oldest out; a hit moves nothing. Then the table at any
@@ -52,11 +52,12 @@
 //
 // [Cursor.Seek] steps from the nearest checkpoint, or from where it stands. A
 // checkpoint of a last-n method is a rank in the list of misses, every 1024
-// values. One of FCM is both tables, every 64 values a line: a quarter of a
-// byte a value in memory, and half that many steps at most. Plain streams need
-// none. Checkpoints are made when a stream is first walked, in the two passes
-// that also make the forms; they are not in the binary form, where they would
-// outweigh what they index. Long streams are cut by the epochs of the trace.
+// values. One of FCM is both tables, every 16 values a line: up to a byte a
+// value in memory, nearly nothing where the stream is regular, and 8 steps a
+// line at most. Plain streams need none. Checkpoints are made when a stream is
+// first walked, in the two passes that also make the forms; they are not in the
+// binary form, where they would outweigh what they index. Long streams are cut
+// by the epochs of the trace.
 //
 // # Sizes of tables
 //

@@ -226,32 +226,49 @@ func sameStates(t *testing.T, s *Stream, ref *machine) {
 	}
 }
 
-// TestCheckpointsAreStates compares the tables of a checkpoint in the middle
-// of a stream with those met by stepping there from either end.
+// TestCheckpointsAreStates compares the state that a checkpoint holds with
+// those met by stepping there from either end. The stream is regular in the
+// middle, where checkpoints share tables.
 func TestCheckpointsAreStates(t *testing.T) {
-	const n = checkpointLines<<10 + 500
+	const every = checkpointLines << 10
 	r := rand.New(rand.NewPCG(9, 10))
-	values := make([]uint64, n)
+	values := make([]uint64, 7*every+500)
 	for i := range values {
-		values[i] = r.Uint64N(40) * r.Uint64N(3)
+		if values[i] = 5; i < 2*every || i > 5*every {
+			values[i] = r.Uint64N(40) * r.Uint64N(3)
+		}
 	}
 	s := NewWith(FCM1, values)
 	left, right := s.Cursor(), s.Cursor()
-	if err := right.Seek(n); err != nil {
+	if err := right.Seek(s.Len()); err != nil {
 		t.Fatal(err)
 	}
-	mid := &s.two.checks[1]
-	for left.pos < mid.pos {
-		left.Next()
+	same := func(k *check, c *Cursor) bool {
+		return slices.Equal(c.frTab, k.frTab) && slices.Equal(c.blTab, k.blTab) && c.ctx.sym == k.sym &&
+			c.frMiss == k.frMiss && c.blMiss == k.blMiss && c.last == k.last && c.pos == k.pos
 	}
-	for right.pos > mid.pos {
-		right.Prev()
-	}
-	for name, c := range map[string]*Cursor{"left": left, "right": right} {
-		if !slices.Equal(c.frTab, mid.frTab) || !slices.Equal(c.blTab, mid.blTab) || c.ctx.sym != mid.sym ||
-			c.frMiss != mid.frMiss || c.blMiss != mid.blMiss || c.last != mid.last {
-			t.Errorf("the state reached from the %s is not the checkpoint's", name)
+	checks, shared := s.two.checks, 0
+	for i := range checks {
+		for left.pos < checks[i].pos {
+			left.Next()
 		}
+		if !same(&checks[i], left) {
+			t.Errorf("checkpoint %d: the state reached from the left differs", i)
+		}
+		if i > 0 && &checks[i].frTab[0] == &checks[i-1].frTab[0] && &checks[i].blTab[0] == &checks[i-1].blTab[0] {
+			shared++
+		}
+	}
+	for i := len(checks) - 1; i >= 0; i-- {
+		for right.pos > checks[i].pos {
+			right.Prev()
+		}
+		if !same(&checks[i], right) {
+			t.Errorf("checkpoint %d: the state reached from the right differs", i)
+		}
+	}
+	if len(checks) != 9 || shared == 0 {
+		t.Errorf("%d checkpoints, %d share tables", len(checks), shared)
 	}
 }
 

@@ -180,6 +180,41 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// TestPlainAfterAll: bytes cost less than their differences, but not in the
+// prefix.
+func TestPlainAfterAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	values := make([]uint64, 20*trialLength)
+	for i := range values {
+		if values[i] = uint64(i) % 256; i >= trialLength {
+			values[i] = r.Uint64N(256)
+		}
+	}
+	if m := New(values[:trialLength]).Method(); m == Plain {
+		t.Fatal("the prefix alone is plain")
+	}
+	s := New(values)
+	if s.Method() != Plain {
+		t.Errorf("method is %v", s.Method())
+	}
+	checkWalks(t, s, values, r)
+}
+
+func TestSearchSmall(t *testing.T) {
+	values := []uint64{3, 3, 5, 5, 5, 9}
+	for m := range numMethods {
+		for n := range len(values) + 1 {
+			c := NewWith(m, values[:n]).Cursor()
+			for v := range uint64(11) {
+				want, _ := slices.BinarySearch(values[:n], v)
+				if ok := c.Search(v); ok != (want < n) || c.Pos() != uint64(want) {
+					t.Fatalf("%v, %d values: Search(%d): %v at %d, want %d", m, n, v, ok, c.Pos(), want)
+				}
+			}
+		}
+	}
+}
+
 func TestRegularStreamsVanish(t *testing.T) {
 	limits := map[string]int{"constant": 32, "stride": 32, "falling": 32, "periodic": 300, "alternating": 300}
 	for _, sm := range samples(100000) {
@@ -235,6 +270,11 @@ func TestFarSeeks(t *testing.T) {
 		}
 		c := s.Cursor()
 		for range 20 {
+			v := values[n-1]/32*r.Uint64N(34) + r.Uint64N(5)
+			want, _ := slices.BinarySearch(values, v)
+			if ok := c.Search(v); ok != (want < n) || c.Pos() != uint64(want) {
+				t.Fatalf("%v: Search(%d): %v at %d, want %d", m, v, ok, c.Pos(), want)
+			}
 			pos := r.IntN(n + 1)
 			if err := c.Seek(uint64(pos)); err != nil || c.Pos() != uint64(pos) {
 				t.Fatalf("%v: Pos %d after Seek(%d), %v", m, c.Pos(), pos, err)
