@@ -52,14 +52,15 @@ type blockKey struct {
 
 // Open opens a trace file. The caller closes it.
 func Open(path string) (*Trace, error) {
+	// Before opening: opening a FIFO waits for its writer.
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("open trace %s: not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
 	var t *Trace
 	if err == nil {
 		t, err = OpenReaderAt(f, st.Size())

@@ -85,6 +85,9 @@ func Load(path string) (*Image, error) {
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s: is a directory", path)
 	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
 	if info.Size() > MaxFile {
 		return nil, fmt.Errorf("%s: %w: %d bytes, the limit is %d", path, ErrTooBig, info.Size(), MaxFile)
 	}
