@@ -79,7 +79,7 @@ func TestLeads(t *testing.T) {
 }
 
 func TestRatioText(t *testing.T) {
-	for v, want := range map[float64]string{0.254: "0.25", 9.81: "9.81", 43.98: "44.0", 693.4: "693", 36248.6: "36,249"} {
+	for v, want := range map[float64]string{0: "0.00", 0.0134: "0.013", 0.254: "0.25", 9.81: "9.81", 43.98: "44.0", 693.4: "693", 36248.6: "36,249"} {
 		if got := ratioText(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}

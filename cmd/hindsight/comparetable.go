@@ -38,7 +38,7 @@ func (t *compareTable) add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// ratioText writes a ratio or a percentage to three digits or so.
+// ratioText writes a ratio or a percentage to two or three digits.
 func ratioText(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -49,6 +49,8 @@ func ratioText(f float64) string {
 		return fmt.Sprintf("%.0f", f)
 	case f >= 10:
 		return fmt.Sprintf("%.1f", f)
+	case f > 0 && f < 0.1:
+		return fmt.Sprintf("%.3f", f)
 	}
 	return fmt.Sprintf("%.2f", f)
 }
