@@ -104,3 +104,17 @@ func BenchmarkSeek(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBuildSmall is a stream that ends before the choice is made: all
+// methods see all of it.
+func BenchmarkBuildSmall(b *testing.B) {
+	for _, n := range []int{20, 200, 2000} {
+		values := samples(n)[8].values
+		b.Run(fmt.Sprintf("values=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				New(values)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
+		})
+	}
+}

@@ -355,3 +355,22 @@ func TestPacked(t *testing.T) {
 		}
 	}
 }
+
+// TestNearestCheckpoint: none is fewer steps away.
+func TestNearestCheckpoint(t *testing.T) {
+	for _, n := range []int{0, 1, 255, 256, 257, 1000} {
+		b := bidirectional{every: 256}
+		for pos := 0; pos < n; pos += 256 {
+			b.checks = append(b.checks, check{pos: uint64(pos)})
+		}
+		b.checks = append(b.checks, check{pos: uint64(n)})
+		for pos := range uint64(n + 1) {
+			got := distance(b.nearest(pos).pos, pos)
+			for _, k := range b.checks {
+				if d := distance(k.pos, pos); d < got {
+					t.Fatalf("%d values: %d steps to %d, but there is a checkpoint %d away", n, got, pos, d)
+				}
+			}
+		}
+	}
+}

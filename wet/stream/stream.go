@@ -28,8 +28,8 @@ func (s *Stream) Method() Method { return s.method }
 // Size is the length of the binary form in bytes.
 func (s *Stream) Size() int { return len(s.AppendBinary(nil)) }
 
-// Memory is the bytes that the stream takes in memory now. It grows when the
-// first cursor is made.
+// Memory is the bytes that the stream takes in memory once it can be walked,
+// which this makes sure of.
 func (s *Stream) Memory() uint64 {
 	s.open()
 	m := s.codes.bytes() + s.missed.bytes()
