@@ -34,6 +34,8 @@ func conformanceSeeds(t *testing.T) int {
 // end, are equal. Together the programs execute every operation of RV64GC but
 // ebreak, which the test of traps has.
 func TestConformance(t *testing.T) {
+	need(t, compiler)
+	need(t, qemu)
 	const chunks = 250
 	executed := make(map[rv.Op]int)
 	for seed := range uint64(conformanceSeeds(t)) {
