@@ -492,7 +492,10 @@ func ExampleEncoder() {
 		fmt.Println(err)
 	}
 	dec, _ := NewDecoder(&stream, shell)
-	for pc := range dec.Blocks() {
+	for pc, err := range dec.Blocks() {
+		if err != nil {
+			fmt.Println(err)
+		}
 		fmt.Printf("%x ", pc)
 	}
 	fmt.Println(enc.Stats().Branches)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 
@@ -22,10 +23,7 @@ const maxEnd = 64 << 20
 // stream's start is none.
 func Checkpoints(r io.ReaderAt, size int64) ([]Checkpoint, error) {
 	fail := func(off int64, kind error, what string) error {
-		in := wire.NewReader(io.NewSectionReader(r, off, 0), format)
-		err := in.Fail(kind, "%s", what).(*wire.Error)
-		err.Offset = off
-		return err
+		return &wire.Error{Format: format, Offset: off, Err: fmt.Errorf("%w: %s", kind, what)}
 	}
 	const fixed = 4 + 8 + len(trailer)
 	var tail [fixed]byte

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"iter"
@@ -154,7 +155,7 @@ func (d *Decoder) Blocks() iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		for {
 			pc, err := d.Next()
-			if err == io.EOF || !yield(pc, err) || err != nil {
+			if errors.Is(err, io.EOF) || !yield(pc, err) || err != nil {
 				return
 			}
 		}

@@ -143,7 +143,7 @@ func (e *Encoder) Block(pc uint64) error {
 			return err
 		}
 	}
-	ok := false
+	var ok bool
 	if w.reachable(pc) {
 		ok = w.step(pc)
 		e.gap++
@@ -201,7 +201,8 @@ func (e *Encoder) flush() error {
 	body = append(body, e.w.m.enc.Finish()...)
 	e.w.m.enc.Reset()
 
-	b := append(e.buf[:0], 1)
+	b := e.buf[:0]
+	b = append(b, 1)
 	b = binary.AppendUvarint(b, uint64(len(body)))
 	b = append(b, body...)
 	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(body))
@@ -214,7 +215,7 @@ func truth64(b bool) uint64 { return uint64(truth(b)) }
 // Close writes what is left and the end of the stream.
 func (e *Encoder) Close() error {
 	if e.err != nil {
-		if e.err == errClosed {
+		if errors.Is(e.err, errClosed) {
 			return nil
 		}
 		return e.err

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -97,7 +98,7 @@ func sameBlocks(t testing.TB, d *app.Decoder, err error, want []uint64) {
 	for {
 		pc, err := d.Next()
 		switch {
-		case err == io.EOF && len(want) == 0:
+		case errors.Is(err, io.EOF) && len(want) == 0:
 			return
 		case err != nil || len(want) == 0 || pc != want[0]:
 			t.Fatalf("%#x, %v with %d blocks to come", pc, err, len(want))
