@@ -208,7 +208,7 @@ func (z *Writer) Flush() error {
 
 // Close ends the trace.
 func (z *Writer) Close() error {
-	if z.err == ErrClosed {
+	if errors.Is(z.err, ErrClosed) {
 		return nil
 	}
 	if z.err == nil {

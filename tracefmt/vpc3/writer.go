@@ -220,7 +220,7 @@ func (z *Writer) chunk(last bool) {
 // are.
 func (z *Writer) Close() error {
 	if z.err != nil {
-		if z.err == ErrClosed {
+		if errors.Is(z.err, ErrClosed) {
 			return nil
 		}
 		return z.err
