@@ -21,7 +21,8 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 	at := map[uint64]int{}
 	for fn := range k.table {
 		for _, name := range k.table[fn].Names {
-			if sym, ok := img.Lookup(name); ok {
+			sym, ok := img.Lookup(name)
+			if ok && !(k.table[fn].Replaceable && img.User(sym.Addr)) {
 				at[sym.Addr] = fn
 			}
 		}

@@ -43,6 +43,9 @@ type Func struct {
 	// Watch says that what the function does is recorded like everything else;
 	// it calls back into the program.
 	Watch bool
+	// Replaceable says that the program may define the function itself; it is
+	// user code then, and not hooked.
+	Replaceable bool
 	// Reduces says that memory allocated inside is the threads' own copies of
 	// something that is being reduced.
 	Reduces bool

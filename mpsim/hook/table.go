@@ -152,6 +152,17 @@ var Table = []Func{
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
 	{Names: []string{"free", "__libc_free", "__free", "cfree"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
+	// C++: the call of operator new is the program's own, that of malloc inside
+	// it is the library's.
+	{Replaceable: true, Names: []string{"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
+		"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+		"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"},
+		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
+	{Replaceable: true, Names: []string{"_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
+		"_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t",
+		"_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
+		"_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
+		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
 	// The allocator's own housekeeping reads what used to be blocks.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
