@@ -22,7 +22,7 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 	for fn := range k.table {
 		for _, name := range k.table[fn].Names {
 			sym, ok := img.Lookup(name)
-			if ok && !(k.table[fn].Replaceable && img.User(sym.Addr)) {
+			if ok && (!k.table[fn].Replaceable || !img.User(sym.Addr)) {
 				at[sym.Addr] = fn
 			}
 		}
