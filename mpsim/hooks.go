@@ -67,6 +67,22 @@ func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
 	h.emit(event.Event{Kind: kind, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
+// EmitAtomic records an atomic access that the hooked call makes by other
+// means than an atomic instruction. Without an observer it does nothing.
+func (h *Hart) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
+	e := event.Event{Kind: kind, Mode: mode, Size: size, PC: h.call.site, Obj: addr}
+	h.emit(e)
+	if h.m.rec == nil {
+		return
+	}
+	v := h.m.versions[addr&granuleMask]
+	v.bytes |= touched(e)
+	if kind != event.AtomicLoad {
+		v.writes++
+	}
+	h.m.versions[addr&granuleMask] = v
+}
+
 func (h *Hart) emit(e event.Event) {
 	if h.m.rec == nil {
 		return

@@ -22,6 +22,8 @@ type Thread interface {
 	TP() uint64
 	// Emit records an ordered event at the call; the machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
+	// EmitAtomic records an atomic access to size bytes at addr likewise.
+	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
 }
 
 // Call is one call in progress of a hooked function.

@@ -35,6 +35,10 @@ func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }
 
+func (g *guest) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
+	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d %d", g.id, kind, mode, addr, size))
+}
+
 // process drives hooks without a machine.
 type process struct {
 	t     *testing.T
@@ -181,6 +185,13 @@ func TestHeap(t *testing.T) {
 	p.call(1, 8192, "mmap", 0, 4096)
 	p.call(1, 0, "munmap", 8192, 4096)
 	p.said("T1 map 8192 4096", "T1 unmap 8192 4096")
+}
+
+// TestReferenceCount: what a call releases is released when it begins.
+func TestReferenceCount(t *testing.T) {
+	p := newProcess(t)
+	p.call(1, 2, "_ZN9__gnu_cxx18__exchange_and_addEPVii", 64, 1)
+	p.said("T1 atomic-rmw 2 64 4", "T1 atomic-load 1 64 4")
 }
 
 // TestTable: no function is hooked twice.

@@ -163,6 +163,12 @@ var Table = []Func{
 		"_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
 		"_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
+	// libstdc++'s reference counts, which it guards with a mutex where its build
+	// knew of no atomics for them. Two events, since what is released has to be
+	// seen by whoever comes second, whose call may return first.
+	{Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii", "_ZN9__gnu_cxx12__atomic_addEPVii"},
+		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicRMW, event.Release, c.Arg(0), 4) },
+		End:   func(_ *State, c *Call, _ uint64) { c.EmitAtomic(event.AtomicLoad, event.Acquire, c.Arg(0), 4) }},
 	// The allocator's own housekeeping reads what used to be blocks.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
