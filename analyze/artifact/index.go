@@ -331,7 +331,7 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 		}
 		if x.prog == nil || x.prog.User(s.site.PC) {
 			put(0, r.Count)
-		} else if err := x.libraryCall(&r, put); err != nil {
+		} else if err := x.byLibrary(&r, put); err != nil {
 			return err
 		}
 		if x.records > x.opts.Records {
@@ -343,7 +343,7 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 
 // library finds the parts of a run by library code that are to the user's
 // memory.
-func (x *indexer) libraryCall(r *cdr.Run, put func(from, to uint64)) error {
+func (x *indexer) byLibrary(r *cdr.Run, put func(from, to uint64)) error {
 	const limit = 1 << 20
 	if r.Count > limit && r.Stride != 0 {
 		return errTooMuch
