@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,20 +16,6 @@ import (
 )
 
 const qemu = "qemu-riscv64-static"
-
-// needTools skips a test where a tool is missing, or fails it where the
-// environment says that the toolchain is there.
-func needTools(t testing.TB, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
-				t.Fatalf("%s is required: %v", tool, err)
-			}
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-}
 
 // TestExamplesLikeQemu builds every example at -O0 and -O2 and runs it, the
 // kernels with 1 to 8 threads, under qemu and under the simulator: status and

@@ -15,6 +15,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 )
@@ -45,7 +46,7 @@ func compileText(t *testing.T, name, source string, flags ...string) string {
 		t.Fatal(err)
 	}
 	args := append([]string{"-g", "-static", "-pthread", "-o", elf, file}, flags...)
-	if text, err := exec.Command(crossCompiler, args...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(cross.Compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return elf
@@ -55,9 +56,7 @@ func compileText(t *testing.T, name, source string, flags ...string) string {
 // lines, code and data added above and between functions: every race keeps its
 // fingerprint. With another optimisation at least one does.
 func TestFingerprintsRecompiled(t *testing.T) {
-	if !haveCompiler(t) {
-		t.Skipf("%s is not installed", crossCompiler)
-	}
+	needTools(t, cross.Compiler)
 	const more = "static int added_table[100] = {1};\n\nint added_function(int n)\n{\n\treturn added_table[n % 100] * n;\n}\n\n/* and\n * a comment\n */\n"
 	for _, name := range []string{"race_counter", "race_wrong_lock", "race_list", "race_check_then_act"} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,12 +21,7 @@ import (
 // jumps, exceptions and signal handlers, at each level of optimisation.
 func TestStacks(t *testing.T) {
 	const cxx = "riscv64-linux-gnu-g++"
-	if _, err := exec.LookPath(cxx); err != nil {
-		if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
-			t.Fatalf("%s is required: %v", cxx, err)
-		}
-		t.Skipf("%s is not installed", cxx)
-	}
+	needTools(t, cxx)
 	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
 		t.Run(level, func(t *testing.T) {
 			elf := filepath.Join(t.TempDir(), "stacks")
@@ -98,9 +92,19 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 			}
 		}
 	}
-	t.Logf("%d stacks, %d with frames that exceptions had left", len(lines), unwound)
+	exceptionStacksFailing(t, unwound)
 	if wrong > 0 {
 		t.Errorf("%d of %d stacks are wrong", wrong, len(lines))
+	}
+}
+
+// exceptionStacksFailing is a known failure: frames that an exception has left
+// stay on some stacks until a caller returns (docs/semantics.md). It turns red
+// when there are none any more; the stacks then have to count as the others do.
+func exceptionStacksFailing(t *testing.T, unwound int) {
+	t.Helper()
+	if unwound == 0 {
+		t.Error("stacks after exceptions, known as failing, are right: let checkStacks hold them to it")
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
+
+	"hindsight/examples/cross"
 )
 
 // process is hindsight as a process of its own.
@@ -173,7 +175,7 @@ func openBytes(t *testing.T, data []byte) *cdr.Trace {
 func TestSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	progs := []string{exampleFile(t, "bank"), exampleFile(t, "race_stop_flag")}
-	if haveCompiler(t) {
+	if haveTool(t, cross.Compiler) {
 		progs = append(progs, compileC(t, "scatter.c"))
 	}
 	var stop atomic.Bool

@@ -19,6 +19,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 )
@@ -81,14 +82,7 @@ func TestSyncTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs several hundred small programs")
 	}
-	for _, tool := range []string{"riscv64-linux-gnu-gcc", "riscv64-linux-gnu-g++", "qemu-riscv64-static"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
-				t.Fatalf("%s is required: %v", tool, err)
-			}
-			t.Skipf("%s is not installed: %v", tool, err)
-		}
-	}
+	needTools(t, cross.Compiler, "riscv64-linux-gnu-g++", qemu)
 	dir := t.TempDir()
 	var mu sync.Mutex
 	verdicts := map[string]string{} // by name of the twin

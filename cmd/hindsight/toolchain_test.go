@@ -6,31 +6,39 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-const crossCompiler = "riscv64-linux-gnu-gcc"
+	"hindsight/examples/cross"
+)
 
 // sourceDir is the folder of this package; tests change the current one.
 var sourceDir, _ = os.Getwd()
 
-// haveCompiler says whether the cross compiler is installed, and fails if not
-// though the environment says that it must be.
-func haveCompiler(t testing.TB) bool {
+// haveTool says whether a tool is installed, and fails if not though the
+// environment says that the toolchain must be there.
+func haveTool(t testing.TB, tool string) bool {
 	t.Helper()
-	_, err := exec.LookPath(crossCompiler)
+	_, err := exec.LookPath(tool)
 	if err != nil && os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
-		t.Fatalf("%s is required: %v", crossCompiler, err)
+		t.Fatalf("%s is required: %v", tool, err)
 	}
 	return err == nil
+}
+
+// needTools skips a test where a tool is missing.
+func needTools(t testing.TB, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if !haveTool(t, tool) {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
 }
 
 // compileC builds a source of testdata/programs and gives the path of the
 // program, or skips.
 func compileC(t testing.TB, source string) string {
 	t.Helper()
-	if !haveCompiler(t) {
-		t.Skipf("%s is not installed", crossCompiler)
-	}
+	needTools(t, cross.Compiler)
 	return compileTo(t, t.TempDir(), source)
 }
 
@@ -38,7 +46,7 @@ func compileTo(t testing.TB, dir, source string) string {
 	t.Helper()
 	out := filepath.Join(dir, strings.TrimSuffix(source, ".c"))
 	args := []string{"-g", "-O1", "-static", "-pthread", "-o", out, filepath.Join(sourceDir, "testdata/programs", source)}
-	if text, err := exec.Command(crossCompiler, args...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(cross.Compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, text)
 	}
 	return out
