@@ -20,20 +20,23 @@ type op struct {
 // Operations of exec that are no instruction of their own, or that stand for
 // several which are told apart elsewhere.
 const (
-	opZero     = rv.NumOps + iota // x0 = 0, behind an instruction that wrote x0
-	opLI                          // rd = imm
-	opMV                          // rd = rs1
-	opFloat                       // see Hart.float; the instruction is found by its place
-	opCSR                         //
-	opAtomic                      // AMO, LR, SC, acquire load, release store
-	opJump                        // to block.target
-	opJumpLink                    // the same, rd = block.next
-	opCall                        // the same, a call
-	opCallReg                     //
-	opReturn                      //
-	opJumpReg                     //
-	opFall                        // to block.next
-	opFenceI                      //
+	opZero      = rv.NumOps + iota // x0 = 0, behind an instruction that wrote x0
+	opLI                           // rd = imm
+	opMV                           // rd = rs1
+	opFloat                        // see Hart.float; the instruction is found by its place
+	opCSR                          //
+	opAtomic                       // AMO, LR, SC, acquire load, release store
+	opJump                         // to block.target
+	opJumpLink                     // the same, rd = block.next
+	opCall                         // the same, a call
+	opCallReg                      //
+	opReturn                       //
+	opJumpReg                      //
+	opFall                         // to block.next
+	opFenceI                       //
+	opValueX                       // tells rd's value, as entry site of the block's
+	opValueF                       // the same of a floating-point register
+	opValueAddr                    // the same of rs1 + imm
 )
 
 // noID is the id of a block that was not recorded yet.
@@ -53,6 +56,7 @@ type block struct {
 	fall   *block // at next, once executed
 	insts  uint32
 	sites  uint32
+	values uint32 // entries in event.Batch.Values; 0 when they are not asked for
 	id     event.BlockID
 	hook   int32
 	quiet  bool    // its atomic accesses are no events: hooks speak for them
@@ -121,7 +125,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	if len(scanned.Insts) == 0 {
 		return nil
 	}
-	b := translate(scanned)
+	b := translate(scanned, m.values)
 	b.hook = noHook
 	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
@@ -191,8 +195,9 @@ func sameCode(a, b *rv.Block) bool {
 	return true
 }
 
-// translate makes the operations of a block.
-func translate(code rv.Block) *block {
+// translate makes the operations of a block. With values each result is told by
+// an operation of its own, so that exec does nothing for it in other runs.
+func translate(code rv.Block, values bool) *block {
 	b := &block{
 		pc: code.PC, next: code.PC + uint64(code.Bytes), target: code.Target,
 		insts: uint32(len(code.Insts)), id: noID, code: code,
@@ -215,8 +220,14 @@ func translate(code rv.Block) *block {
 		default:
 			translateALU(&o, i, pc)
 		}
+		if values && o.code == opAtomic {
+			b.emit(op{code: opValueAddr, rs1: i.Rs1, imm: int64(i.Imm), site: b.value()}, n)
+		}
 		if o.code != opDrop {
 			b.emit(o, n)
+		}
+		if values {
+			b.tellValue(i, o.code, n)
 		}
 		if defs := i.Rd == 0 && o.code != opDrop; defs && writesX0(i) {
 			b.emit(op{code: opZero}, n)
@@ -231,14 +242,44 @@ func translate(code rv.Block) *block {
 	return b
 }
 
+// part is the first done instructions of a block.
+func (b *block) part(done int) rv.Block {
+	p := rv.Block{PC: b.pc, Insts: b.code.Insts[:done], End: event.EndTrap}
+	for _, i := range p.Insts {
+		p.Bytes += uint32(i.Len)
+	}
+	return p
+}
+
+// tellValue emits the operation that tells the result of instruction n, if it
+// has one to tell.
+func (b *block) tellValue(i rv.Inst, code rv.Op, n int) {
+	o := op{code: opValueX, rd: i.Rd}
+	switch defs := i.Defs().Regs; {
+	case code == opAtomic && (i.Op == rv.OpSCW || i.Op == rv.OpSCD):
+	case !i.Valued():
+		return
+	case defs >= 1<<rv.RegF:
+		o.code = opValueF
+	}
+	o.site = b.value()
+	b.emit(o, n)
+}
+
+// value numbers one more of the block's values.
+func (b *block) value() uint8 {
+	b.values++
+	return uint8(b.values - 1)
+}
+
 func (b *block) emit(o op, n int) {
 	b.ops = append(b.ops, o)
 	b.ord = append(b.ord, uint8(n))
 }
 
 const (
-	opDrop  = opFenceI + 1 + iota // an instruction without effect
-	opFence                       // a fence on its own, which ends the block
+	opDrop  = opValueAddr + 1 + iota // an instruction without effect
+	opFence                          // a fence on its own, which ends the block
 )
 
 // writesX0 tells instructions whose execution would leave something in x0,

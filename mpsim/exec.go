@@ -35,7 +35,7 @@ const (
 // this function or a test.
 func (h *Hart) exec(b *block) stop {
 	x, f := &h.X, &h.F
-	recording := h.recording
+	recording := h.recording || h.m.values
 	window := &h.scrap
 	var i int
 	var o *op
@@ -435,6 +435,12 @@ blocks:
 				goto indirect
 			case opFall:
 				goto fall
+			case opValueX:
+				h.values[o.site&127] = x[o.rd&31]
+			case opValueF:
+				h.values[o.site&127] = f[o.rd&31]
+			case opValueAddr:
+				h.values[o.site&127] = x[o.rs1&31] + uint64(o.imm)
 			case opFence:
 				h.fence(b)
 			case opFenceI:

@@ -73,6 +73,12 @@ type Hart struct {
 	writes     [tlbSize]translation
 	jumps      [jumpSize]*block
 	scrap      [64]uint64 // takes the addresses that are not recorded
+
+	// See values.go.
+	values     *[blockValues]uint64 // where exec tells results
+	valueScrap [blockValues]uint64  // takes those that are not recorded
+	unseen     unseen
+	blocked    bool // in a system call whose result is to be told
 }
 
 // nowhere is a block at no address.
@@ -82,6 +88,7 @@ func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
 	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, priority: m.sched.priority()}
 	m.threads++
 	h.recording = m.rec != nil
+	h.values = &h.valueScrap
 	h.flush()
 	h.forgetJumps()
 	h.setExact()
@@ -133,8 +140,13 @@ func (h *Hart) cutShort(b *block, i int) stop {
 	done := b.ord[i]
 	h.left += int64(b.insts) - int64(done)
 	h.PC = b.address(i)
-	if h.recording {
+	switch {
+	case h.recording:
 		h.m.rec.cut(b, int(done))
+	case h.m.values:
+		h.unseen.block = nil
+		part := b.part(int(done))
+		h.m.rec.storedBy(h, b, &part)
 	}
 	why := h.failed
 	h.failed = 0

@@ -35,6 +35,8 @@ type Hooks interface {
 	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child event.ThreadID)
 	Waits(h *Hart, fn int) string
+	// Args is the number of integer arguments that fn takes.
+	Args(fn int) int
 }
 
 // hooked is the call of a hooked function in progress.
@@ -91,6 +93,14 @@ func (h *Hart) emit(e event.Event) {
 	h.call.marked = true
 }
 
+// Carries tells that the hooked call, which is hidden, copies or keeps what is
+// in the n bytes at addr.
+func (h *Hart) Carries(addr, n uint64) {
+	if h.m.values {
+		h.unseen.reads = append(h.unseen.reads, bytesAt{addr, n})
+	}
+}
+
 // Func is the address of the hooked function.
 func (h *Hart) Func() uint64 { return h.call.at }
 
@@ -118,6 +128,9 @@ func (h *Hart) enterHook(b *block) {
 	}
 	h.call.active = true
 	h.recording = false
+	if h.m.values {
+		h.m.rec.hide(h)
+	}
 	h.watch = h.call.ret
 	if v, ok := h.m.space.Find(h.call.sp - 1); ok {
 		h.unwound = span{h.call.sp, v.End - h.call.sp}
@@ -185,6 +198,7 @@ func (h *Hart) leaveHook() {
 		return
 	}
 	h.recording = true
+	rec.unhide(h)
 	if n := len(rec.batch.Events); h.call.marked && n > 0 {
 		rec.batch.Events[n-1].Mode |= event.Returns
 	} else {

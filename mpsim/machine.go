@@ -18,6 +18,7 @@ type Machine struct {
 	sched  scheduler
 	code   codeCache
 	rec    *recorder // nil: nothing is recorded
+	values bool      // are recorded too
 
 	harts    []*Hart // that are alive, in order of their ids
 	threads  event.ThreadID
@@ -59,6 +60,9 @@ func New(cfg Config) (*Machine, error) {
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
 		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
+		if m.values = m.rec.values; m.values {
+			m.space.Watch(m.rec.touched)
+		}
 	}
 	m.newHart(task, ctx)
 	return m, nil
@@ -117,6 +121,7 @@ func (m *Machine) switchTo(from, to *Hart) {
 	m.rec.begin(to)
 	if len(to.first) > 0 {
 		m.rec.batch.Events = append(m.rec.batch.Events, to.first...)
+		m.rec.begun(to)
 		to.first = nil
 	}
 }
@@ -132,7 +137,7 @@ func (m *Machine) account(h *Hart) {
 		return
 	}
 	if deadline, ok := m.kernel.NextDeadline(); ok && deadline <= m.kernel.Now() {
-		m.settle(m.kernel.Expire())
+		m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 	}
 	switch {
 	case m.interrupted.Load():
@@ -169,7 +174,7 @@ func (m *Machine) idle() {
 		return
 	}
 	m.kernel.AdvanceTo(deadline)
-	m.settle(m.kernel.Expire())
+	m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 }
 
 // settle takes an outcome of the kernel that is no answer to a call.

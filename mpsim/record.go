@@ -35,6 +35,13 @@ type recorder struct {
 	seenBlocks int
 	seenAddrs  int
 
+	// See values.go.
+	values                         bool     // are asked for
+	results                        []uint64 // all of the batch's storage for values
+	told                           int      // filled up to here
+	inKernel                       bool
+	fresh, kernelRead, kernelWrote []bytesAt
+
 	out    chan message
 	free   chan *event.Batch
 	done   chan struct{}
@@ -58,11 +65,16 @@ func newRecorder(to event.Observer) *recorder {
 		cuts: map[cutKey]event.BlockID{},
 		out:  make(chan message, batches), free: make(chan *event.Batch, batches), done: make(chan struct{}),
 	}
+	r.values = event.WantsValues(to)
 	for range batches {
-		r.free <- &event.Batch{
+		b := &event.Batch{
 			Blocks: make([]event.BlockID, 0, batchBlocks),
 			Addrs:  make([]uint64, 0, batchAddrs),
 		}
+		if r.values {
+			b.Values = make([]uint64, 0, batchValues)
+		}
+		r.free <- b
 	}
 	go r.deliver(to)
 	r.next()
@@ -106,6 +118,7 @@ func (r *recorder) next() {
 	r.batch = <-r.free
 	r.addrs = r.batch.Addrs[:cap(r.batch.Addrs)]
 	r.used = 0
+	r.results, r.told = r.batch.Values[:cap(r.batch.Values)], 0
 	r.seenBlocks, r.seenAddrs = 0, 0
 }
 
@@ -114,14 +127,18 @@ func (r *recorder) flush(h *Hart) {
 	h.keepLoad()
 	r.capture(h)
 	h.call.marked = false
+	if r.values && h.call.active {
+		r.tellPart(h)
+	}
 	b := r.batch
 	b.Insts = h.Insts() - r.since
 	r.since += b.Insts
-	if len(b.Blocks) == 0 && len(b.Events) == 0 && b.Insts == 0 {
+	if len(b.Blocks) == 0 && len(b.Events) == 0 && len(b.Effects) == 0 && b.Insts == 0 {
 		return
 	}
 	b.Thread = h.id
 	b.Addrs = r.addrs[:r.used]
+	b.Values = r.results[:r.told]
 	r.out <- message{r.blocks, b}
 	r.blocks = nil
 	r.next()
@@ -140,8 +157,18 @@ func (r *recorder) close() error {
 // block notes that h is about to execute b, and gives the place for the
 // addresses of its accesses.
 func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
+	if !h.recording {
+		return r.hidden(h, b)
+	}
 	if len(r.batch.Blocks) == batchBlocks || r.used+rv.MaxBlock > len(r.addrs) {
 		r.flush(h)
+	}
+	if r.values {
+		if r.told+blockValues > len(r.results) || len(r.batch.Effects) >= batchEvents {
+			r.flush(h)
+		}
+		h.values = (*[blockValues]uint64)(r.results[r.told:])
+		r.told += int(b.values)
 	}
 	if b.id == noID {
 		b.id = r.define(&b.code)
@@ -170,12 +197,13 @@ func (r *recorder) define(code *rv.Block) event.BlockID {
 func (r *recorder) cut(b *block, done int) {
 	r.batch.Blocks = r.batch.Blocks[:len(r.batch.Blocks)-1]
 	r.used -= int(b.sites)
+	r.told -= int(b.values)
 	if done == 0 {
 		return
 	}
-	part := rv.Block{PC: b.pc, Insts: b.code.Insts[:done], End: event.EndTrap}
-	for _, i := range part.Insts {
-		part.Bytes += uint32(i.Len)
+	part := b.part(done)
+	if r.values {
+		r.told += rv.Values(part.Insts, part.End)
 	}
 	key := cutKey{b.id, done}
 	id, known := r.cuts[key]

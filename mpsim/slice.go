@@ -13,9 +13,12 @@ func (m *Machine) slice(h *Hart) {
 		h.granted = int64(min(uint64(h.granted), max-m.result.Insts))
 	}
 	h.left = h.granted
+	if m.values {
+		m.rec.woken(h)
+	}
 	if h.task.Pending() {
 		h.settle()
-		m.resume(h, m.kernel.Deliver(h.task, &h.Context))
+		m.resume(h, m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Deliver(h.task, &h.Context) }))
 	}
 	m.refresh(h)
 	for h.left > 0 && !m.ended {
@@ -61,11 +64,12 @@ func (m *Machine) refresh(h *Hart) {
 func (m *Machine) syscall(h *Hart) bool {
 	m.tick(h)
 	h.settle()
-	out := m.kernel.Syscall(h.task, &h.Context)
+	out := m.kernelCall(h, event.EffectSyscall, func() linux.Outcome { return m.kernel.Syscall(h.task, &h.Context) })
 	h.setExact()
 	switch out.Action {
 	case linux.Return, linux.SigReturn:
 	case linux.Block:
+		h.blocked = true
 		return false
 	case linux.Yield:
 		h.yielded()
@@ -140,7 +144,7 @@ func (m *Machine) fault(h *Hart, f *mem.Fault) {
 			reason += ": stack overflow"
 		}
 	}
-	out := m.kernel.RaiseFault(h.task, f, &h.Context)
+	out := m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.RaiseFault(h.task, f, &h.Context) })
 	m.faulted(h, out, Fault{PC: pc, Addr: f.Addr, Reason: reason, Stack: stack})
 }
 
@@ -150,7 +154,7 @@ func (m *Machine) fault(h *Hart, f *mem.Fault) {
 func (m *Machine) raise(h *Hart, sig, code int, addr uint64, reason string) {
 	h.settle()
 	pc, stack := h.PC, h.Stack()
-	out := m.kernel.Raise(h.task, sig, code, addr, &h.Context)
+	out := m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Raise(h.task, sig, code, addr, &h.Context) })
 	m.faulted(h, out, Fault{PC: pc, Addr: addr, Reason: reason, Stack: stack})
 }
 

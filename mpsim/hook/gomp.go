@@ -26,7 +26,7 @@ var Runtime = []Func{
 			}
 		}},
 	{Names: []string{"GOMP_single_copy_end"}, Watch: true, Begin: barrierBegin, End: func(s *State, c *Call, _ uint64) { barrierEnd(s, c) }},
-	{Names: []string{"GOMP_loop_start", "GOMP_loop_ull_start", "GOMP_loop_ordered_start", "GOMP_loop_ull_ordered_start",
+	{Args: 8, Names: []string{"GOMP_loop_start", "GOMP_loop_ull_start", "GOMP_loop_ordered_start", "GOMP_loop_ull_ordered_start",
 		"GOMP_sections2_start", "GOMP_scope_start"}, Watch: true, Reduces: true},
 
 	// Mutual exclusion.
@@ -54,7 +54,7 @@ var Runtime = []Func{
 	// Order among the iterations of a loop.
 	{Names: []string{"GOMP_ordered_start"}, End: func(s *State, c *Call, _ uint64) { s.omp.current(c).team.ordered.observe(c) }},
 	{Names: []string{"GOMP_ordered_end"}, Begin: func(s *State, c *Call) { s.omp.publish(c, &s.omp.current(c).team.ordered) }},
-	{Names: []string{"GOMP_loop_doacross_start", "GOMP_loop_doacross_static_start", "GOMP_loop_doacross_dynamic_start",
+	{Args: 8, Names: []string{"GOMP_loop_doacross_start", "GOMP_loop_doacross_static_start", "GOMP_loop_doacross_dynamic_start",
 		"GOMP_loop_doacross_guided_start", "GOMP_loop_doacross_runtime_start", "GOMP_loop_ull_doacross_start",
 		"GOMP_loop_ull_doacross_static_start", "GOMP_loop_ull_doacross_dynamic_start", "GOMP_loop_ull_doacross_guided_start",
 		"GOMP_loop_ull_doacross_runtime_start"}, Watch: true, Reduces: true, Begin: doacrossBegin},

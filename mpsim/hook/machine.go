@@ -90,6 +90,9 @@ func (k *Hooks) Created(h *mpsim.Hart, _ int, child event.ThreadID) {
 	k.state.Created(k.calls[h.ID()], child)
 }
 
+// Args implements [mpsim.Hooks].
+func (k *Hooks) Args(fn int) int { return max(k.table[fn].Args, 1) }
+
 // Waits implements [mpsim.Hooks].
 func (k *Hooks) Waits(h *mpsim.Hart, fn int) string {
 	if waits := k.table[fn].Waits; waits != nil {

@@ -24,6 +24,8 @@ type Thread interface {
 	Emit(kind event.Kind, obj, arg uint64)
 	// EmitAtomic records an atomic access to size bytes at addr likewise.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
+	// Carries tells that the function copies or keeps what is in n bytes at addr.
+	Carries(addr, n uint64)
 }
 
 // Call is one call in progress of a hooked function.
@@ -42,6 +44,8 @@ type Func struct {
 	Names []string
 	// Outlined hooks the functions that gcc makes of OpenMP's regions and tasks.
 	Outlined bool
+	// Args is the number of integer arguments; 0 means 1.
+	Args int
 	// Watch says that what the function does is recorded like everything else;
 	// it calls back into the program.
 	Watch bool

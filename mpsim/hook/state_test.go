@@ -35,6 +35,7 @@ func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }
 
+func (g *guest) Carries(_, _ uint64) {}
 func (g *guest) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d %d", g.id, kind, mode, addr, size))
 }

@@ -51,7 +51,7 @@ var Table = []Func{
 		"sem_destroy", "__new_sem_destroy"),
 
 	// Barriers.
-	{Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
+	{Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
 		End: func(s *State, c *Call, result uint64) {
 			if int32(result) == success {
 				s.barriers[c.Arg(0)] = &barrier{count: c.Arg(2) & 0xffffffff}
@@ -77,7 +77,7 @@ var Table = []Func{
 		}},
 
 	// Condition variables: the mutex is given up and obtained again.
-	{Names: []string{"pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait",
+	{Args: 2, Names: []string{"pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait",
 		"pthread_cond_timedwait", "__pthread_cond_timedwait", "___pthread_cond_timedwait",
 		"pthread_cond_clockwait", "__pthread_cond_clockwait", "___pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"},
 		Begin: func(s *State, c *Call) {
@@ -108,8 +108,8 @@ var Table = []Func{
 	initialise(event.SemWait, "sem_init", "__new_sem_init"),
 
 	// Threads. Create is emitted by the machine when the thread is made.
-	{Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
-	{Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
+	{Args: 4, Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
+	{Args: 2, Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
 		"pthread_clockjoin_np", "thrd_join"},
 		End: func(s *State, c *Call, result uint64) {
 			if child, known := s.handles[c.Arg(0)]; known && int32(result) == success {
@@ -134,20 +134,20 @@ var Table = []Func{
 	// The heap.
 	{Names: []string{"malloc", "__libc_malloc", "__malloc", "valloc", "__libc_valloc", "pvalloc", "__libc_pvalloc"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
-	{Names: []string{"calloc", "__libc_calloc", "__calloc"},
+	{Args: 2, Names: []string{"calloc", "__libc_calloc", "__calloc"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)*c.Arg(1)) }},
-	{Names: []string{"memalign", "__libc_memalign", "aligned_alloc", "__memalign"},
+	{Args: 2, Names: []string{"memalign", "__libc_memalign", "aligned_alloc", "__memalign"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)) }},
-	{Names: []string{"posix_memalign", "__posix_memalign"},
+	{Args: 3, Names: []string{"posix_memalign", "__posix_memalign"},
 		End: func(s *State, c *Call, result uint64) {
 			if addr, ok := c.Load(c.Arg(0), 8); ok && int32(result) == success {
 				s.alloc(c, addr, c.Arg(2))
 			}
 		}},
-	{Names: []string{"realloc", "__libc_realloc", "__realloc"},
+	{Args: 2, Names: []string{"realloc", "__libc_realloc", "__realloc"},
 		Begin: reallocBegin,
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)) }},
-	{Names: []string{"reallocarray", "__libc_reallocarray"},
+	{Args: 3, Names: []string{"reallocarray", "__libc_reallocarray"},
 		Begin: reallocBegin,
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
 	{Names: []string{"free", "__libc_free", "__free", "cfree"},
@@ -166,20 +166,20 @@ var Table = []Func{
 	// libstdc++'s reference counts, which it guards with a mutex where its build
 	// knew of no atomics for them. Two events, since what is released has to be
 	// seen by whoever comes second, whose call may return first.
-	{Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii", "_ZN9__gnu_cxx12__atomic_addEPVii"},
+	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii", "_ZN9__gnu_cxx12__atomic_addEPVii"},
 		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicRMW, event.Release, c.Arg(0), 4) },
 		End:   func(_ *State, c *Call, _ uint64) { c.EmitAtomic(event.AtomicLoad, event.Acquire, c.Arg(0), 4) }},
 	// The allocator's own housekeeping reads what used to be blocks.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
 		"malloc_usable_size", "__malloc_usable_size"}},
-	{Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
+	{Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
 		End: func(_ *State, c *Call, result uint64) {
 			if result != mmapFailed {
 				c.Emit(event.Map, result, c.Arg(1))
 			}
 		}},
-	{Names: []string{"munmap", "__munmap"},
+	{Args: 2, Names: []string{"munmap", "__munmap"},
 		Begin: func(_ *State, c *Call) { c.Emit(event.Unmap, c.Arg(0), c.Arg(1)) }},
 }
 
@@ -230,6 +230,7 @@ func rwUnlock(s *State, c *Call) {
 // another thread; reallocEnd says what became of it.
 func reallocBegin(s *State, c *Call) {
 	c.Note = s.blocks[c.Arg(0)]
+	c.Carries(c.Arg(0), c.Note)
 	s.free(c, c.Arg(0))
 }
 

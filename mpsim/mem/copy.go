@@ -8,6 +8,7 @@ import (
 // Read copies len(p) bytes from addr. On a fault, which carries the address of
 // the first byte that could not be read, the bytes before it are in p.
 func (s *Space) Read(addr uint64, p []byte) *Fault {
+	s.tell(addr, uint64(len(p)), Read)
 	return s.each(addr, uint64(len(p)), Read, func(mem []byte) {
 		n := copy(p, mem)
 		p = p[n:]
@@ -17,6 +18,7 @@ func (s *Space) Read(addr uint64, p []byte) *Fault {
 // Write copies p to addr. On a fault, which carries the address of the first
 // byte that could not be written, the bytes before it are written.
 func (s *Space) Write(addr uint64, p []byte) *Fault {
+	s.tell(addr, uint64(len(p)), Write)
 	return s.each(addr, uint64(len(p)), Write, func(mem []byte) {
 		n := copy(mem, p)
 		p = p[n:]
@@ -77,6 +79,7 @@ func (s *Space) ReadCString(addr uint64, limit int) (str string, ok bool, fault 
 			rest = rest[:more]
 		}
 		if i := bytes.IndexByte(rest, 0); i >= 0 {
+			s.tell(addr-uint64(len(out)), uint64(len(out)+i+1), Read)
 			return string(append(out, rest[:i]...)), true, nil
 		}
 		out = append(out, rest...)

@@ -135,6 +135,7 @@ func (s *Space) discard(addr, end uint64) {
 	})
 	if removed {
 		s.gen++
+		s.tell(addr, end-addr, 0)
 	}
 	for v := range s.vmas.overlapping(addr, end) {
 		if v.Prot&Exec != 0 {
@@ -213,6 +214,8 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	}
 	if len(pages) > 0 {
 		s.gen++
+		s.tell(from, min(oldLen, newLen), Read)
+		s.tell(to, min(oldLen, newLen), Write)
 	}
 	if v.Prot&Exec != 0 {
 		s.codeGen++

@@ -48,6 +48,19 @@ type Space struct {
 	codeGen  uint64
 	brkStart uint64
 	brk      uint64
+	watch    func(addr, n uint64, acc Access)
+}
+
+// Watch makes f hear of what Read, Write, ReadCString and Move access, also
+// when they fail half-way, and with 0 for the access of bytes that are given up:
+// unmapped, or zero again. What goes through pages of [Space.Page] it does not
+// hear of.
+func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
+
+func (s *Space) tell(addr, n uint64, acc Access) {
+	if s.watch != nil {
+		s.watch(addr, n, acc)
+	}
 }
 
 // New makes an empty space.

@@ -81,11 +81,24 @@ type Batch struct {
 	// Insts counts all instructions that the thread retired in this stretch,
 	// those inside hooked functions too, which are in no block.
 	Insts uint64
+
+	// Values and Effects are filled for a [ValueObserver] that wants them.
+	//
+	// Values holds what the instructions of the blocks left in their destination
+	// registers, block by block: nothing for an instruction without one (x0 is
+	// none) or whose result the code alone tells (rv.Inst.Static). An atomic
+	// access that ends a block of EndAtomic gives its address first, then its
+	// result; a store-conditional gives one in any case, 0 when it stored. An
+	// environment call gives nothing here. rv.Values counts a block's.
+	Values []uint64
+	// Effects says, in order, what else changed registers and memory.
+	Effects []Effect
 }
 
 // Reset empties the batch and keeps its storage.
 func (b *Batch) Reset() {
 	b.Blocks, b.Addrs, b.Events, b.Insts = b.Blocks[:0], b.Addrs[:0], b.Events[:0], 0
+	b.Values, b.Effects = b.Values[:0], b.Effects[:0]
 }
 
 // Observer takes a run as it happens.
