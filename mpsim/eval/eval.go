@@ -1,0 +1,188 @@
+package eval
+
+import (
+	"hindsight/mpsim/fpu"
+	"hindsight/mpsim/rv"
+)
+
+// Operands is what an instruction works on. Fields that it does not use are
+// ignored.
+type Operands struct {
+	PC uint64 // address of the instruction
+	// Rs1, Rs2 and Rs3 are the whole 64-bit registers, integer or
+	// floating-point as the instruction has them. Those of x0 count as 0
+	// whatever stands here.
+	Rs1, Rs2, Rs3 uint64
+	// Mem is what memory holds at the address accessed: the bytes, little-endian,
+	// in the low bits; what is above the size of the access is ignored.
+	Mem uint64
+	// Mode is the rounding mode of fcsr (fpu.RNE … fpu.RMM), for the instructions
+	// that name none.
+	Mode uint8
+}
+
+// dynamic is the rounding mode field that says: the mode of fcsr.
+const dynamic = 7
+
+// settle puts 0 in place of x0.
+func (o *Operands) settle(i rv.Inst) {
+	uses := i.Uses().Regs
+	clear := func(v *uint64, r uint8) {
+		if r == 0 && uses&(1<<rv.RegF) == 0 {
+			*v = 0
+		}
+	}
+	clear(&o.Rs1, i.Rs1)
+	clear(&o.Rs2, i.Rs2)
+}
+
+// Result is what the instruction leaves in its destination register. ok is
+// false when it has none (x0 is none), when its rounding mode is reserved, and
+// when operands do not decide: a store-conditional, which depends on a
+// reservation, the operations on control and status registers, and an
+// environment call.
+func Result(i rv.Inst, o Operands) (v uint64, ok bool) {
+	if i.Defs().Regs == 0 {
+		return 0, false
+	}
+	if v, ok = i.Static(o.PC); ok {
+		return v, true
+	}
+	o.settle(i)
+	switch {
+	case i.Op >= rv.OpFLW:
+		return float(i, o)
+	case i.Atomic():
+		return loaded(i, o.Mem), i.Op != rv.OpSCW && i.Op != rv.OpSCD
+	}
+	if a, _, access := i.Mem(); access && a == 0 {
+		return loaded(i, o.Mem), true
+	}
+	return integer(i, o)
+}
+
+// loaded extends what memory holds as the load, LR or AMO does.
+func loaded(i rv.Inst, mem uint64) uint64 {
+	switch i.Op {
+	case rv.OpLB:
+		return uint64(int64(int8(mem)))
+	case rv.OpLBU:
+		return mem & 0xff
+	case rv.OpLH:
+		return uint64(int64(int16(mem)))
+	case rv.OpLHU:
+		return mem & 0xffff
+	case rv.OpLWU:
+		return mem & 0xffffffff
+	case rv.OpLW:
+		return word(mem)
+	case rv.OpFLW:
+		return fpu.Box32(uint32(mem))
+	}
+	if i.AtomicSize() == 4 {
+		return word(mem)
+	}
+	return mem
+}
+
+// word sign-extends the low 32 bits.
+func word(v uint64) uint64 { return uint64(int64(int32(v))) }
+
+// Address is the first byte that a load, store, AMO, LR or SC accesses; ok is
+// false for other instructions.
+func Address(i rv.Inst, rs1 uint64) (addr uint64, ok bool) {
+	_, _, access := i.Mem()
+	if !access && !i.Atomic() {
+		return 0, false
+	}
+	if i.Rs1 == 0 {
+		rs1 = 0
+	}
+	return rs1 + uint64(int64(i.Imm)), true
+}
+
+// Stored is what a store, an AMO or a store-conditional that succeeds leaves in
+// memory, in the low bits; size is the bytes, 0 for an instruction that stores
+// nothing.
+func Stored(i rv.Inst, o Operands) (v uint64, size uint8) {
+	if i.Rs2 == 0 && i.Op != rv.OpFSW && i.Op != rv.OpFSD {
+		o.Rs2 = 0
+	}
+	size = i.AtomicSize()
+	switch i.Op {
+	case rv.OpSB, rv.OpSH, rv.OpSW, rv.OpSD, rv.OpFSW, rv.OpFSD:
+		_, size, _ = i.Mem()
+		v = o.Rs2
+	case rv.OpSCW, rv.OpSCD:
+		v = o.Rs2
+	case rv.OpLRW, rv.OpLRD:
+		return 0, 0
+	default:
+		if size == 0 {
+			return 0, 0
+		}
+		v = combine(i.Op, loaded(i, o.Mem), o.Rs2)
+	}
+	if size < 8 {
+		v &= 1<<(8*size) - 1
+	}
+	return v, size
+}
+
+// combine is what an AMO makes of the value in memory, extended, and its
+// operand.
+func combine(op rv.Op, old, with uint64) uint64 {
+	if op < rv.OpLRD {
+		op += rv.OpLRD - rv.OpLRW // on words: the same on sign-extended values, which keeps both orders
+		with = word(with)
+	}
+	switch op {
+	case rv.OpAMOADDD:
+		return old + with
+	case rv.OpAMOXORD:
+		return old ^ with
+	case rv.OpAMOANDD:
+		return old & with
+	case rv.OpAMOORD:
+		return old | with
+	case rv.OpAMOMIND:
+		return uint64(min(int64(old), int64(with)))
+	case rv.OpAMOMAXD:
+		return uint64(max(int64(old), int64(with)))
+	case rv.OpAMOMINUD:
+		return min(old, with)
+	case rv.OpAMOMAXUD:
+		return max(old, with)
+	}
+	return with
+}
+
+// Next is the address of the instruction that is executed behind i when nothing
+// intervenes: for a branch the side that its operands choose, for a jump its
+// target, else the instruction behind.
+func Next(i rv.Inst, o Operands) uint64 {
+	o.settle(i)
+	taken := false
+	switch i.Op {
+	case rv.OpBEQ:
+		taken = o.Rs1 == o.Rs2
+	case rv.OpBNE:
+		taken = o.Rs1 != o.Rs2
+	case rv.OpBLT:
+		taken = int64(o.Rs1) < int64(o.Rs2)
+	case rv.OpBGE:
+		taken = int64(o.Rs1) >= int64(o.Rs2)
+	case rv.OpBLTU:
+		taken = o.Rs1 < o.Rs2
+	case rv.OpBGEU:
+		taken = o.Rs1 >= o.Rs2
+	case rv.OpJAL:
+		taken = true
+	case rv.OpJALR:
+		return (o.Rs1 + uint64(int64(i.Imm))) &^ 1
+	}
+	if target, _ := i.Target(o.PC); taken {
+		return target
+	}
+	return o.PC + uint64(i.Len)
+}

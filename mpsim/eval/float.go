@@ -1,0 +1,186 @@
+package eval
+
+import (
+	"hindsight/mpsim/fpu"
+	"hindsight/mpsim/rv"
+)
+
+// float computes the operations of extensions F and D, loads among them.
+func float(i rv.Inst, o Operands) (uint64, bool) {
+	rm := i.RM
+	if rm == dynamic && i.Uses().FCSR {
+		rm = o.Mode
+	}
+	switch {
+	case i.Op == rv.OpFLW || i.Op == rv.OpFLD:
+		return loaded(i, o.Mem), true
+	case rm > fpu.RMM:
+		return 0, false
+	case i.Op < rv.OpFLD:
+		return single(i.Op, o, rm)
+	}
+	return double(i.Op, o, rm)
+}
+
+// single computes the operations of extension F.
+func single(op rv.Op, o Operands, rm uint8) (uint64, bool) {
+	var flags uint8 // nobody asks for them
+	fl := &flags
+	if op == rv.OpFMVXW { // takes the register's low half, boxed or not
+		return word(o.Rs1), true
+	}
+	if v, ok := singleFromInteger(op, o.Rs1, rm, fl); ok {
+		return fpu.Box32(v), true
+	}
+	a, b, c := fpu.Unbox32(o.Rs1), fpu.Unbox32(o.Rs2), fpu.Unbox32(o.Rs3)
+	if v, ok := singleToInteger(op, a, b, rm, fl); ok {
+		return v, true
+	}
+	var v uint32
+	switch op {
+	case rv.OpFADDS:
+		v = fpu.Add32(a, b, rm, fl)
+	case rv.OpFSUBS:
+		v = fpu.Sub32(a, b, rm, fl)
+	case rv.OpFMULS:
+		v = fpu.Mul32(a, b, rm, fl)
+	case rv.OpFDIVS:
+		v = fpu.Div32(a, b, rm, fl)
+	case rv.OpFSQRTS:
+		v = fpu.Sqrt32(a, rm, fl)
+	case rv.OpFMADDS:
+		v = fpu.MAdd32(a, b, c, rm, fl)
+	case rv.OpFMSUBS:
+		v = fpu.MSub32(a, b, c, rm, fl)
+	case rv.OpFNMSUBS:
+		v = fpu.NMSub32(a, b, c, rm, fl)
+	case rv.OpFNMADDS:
+		v = fpu.NMAdd32(a, b, c, rm, fl)
+	case rv.OpFSGNJS:
+		v = fpu.SgnJ32(a, b)
+	case rv.OpFSGNJNS:
+		v = fpu.SgnJN32(a, b)
+	case rv.OpFSGNJXS:
+		v = fpu.SgnJX32(a, b)
+	case rv.OpFMINS:
+		v = fpu.Min32(a, b, fl)
+	case rv.OpFMAXS:
+		v = fpu.Max32(a, b, fl)
+	default:
+		return 0, false
+	}
+	return fpu.Box32(v), true
+}
+
+func singleFromInteger(op rv.Op, x uint64, rm uint8, fl *uint8) (uint32, bool) {
+	switch op {
+	case rv.OpFMVWX:
+		return uint32(x), true
+	case rv.OpFCVTSW:
+		return fpu.WToF32(x, rm, fl), true
+	case rv.OpFCVTSWU:
+		return fpu.WUToF32(x, rm, fl), true
+	case rv.OpFCVTSL:
+		return fpu.LToF32(x, rm, fl), true
+	case rv.OpFCVTSLU:
+		return fpu.LUToF32(x, rm, fl), true
+	}
+	return 0, false
+}
+
+func singleToInteger(op rv.Op, a, b uint32, rm uint8, fl *uint8) (uint64, bool) {
+	switch op {
+	case rv.OpFCVTWS:
+		return fpu.F32ToW(a, rm, fl), true
+	case rv.OpFCVTWUS:
+		return fpu.F32ToWU(a, rm, fl), true
+	case rv.OpFCVTLS:
+		return fpu.F32ToL(a, rm, fl), true
+	case rv.OpFCVTLUS:
+		return fpu.F32ToLU(a, rm, fl), true
+	case rv.OpFEQS:
+		return fpu.Eq32(a, b, fl), true
+	case rv.OpFLTS:
+		return fpu.Lt32(a, b, fl), true
+	case rv.OpFLES:
+		return fpu.Le32(a, b, fl), true
+	case rv.OpFCLASSS:
+		return fpu.Class32(a), true
+	}
+	return 0, false
+}
+
+// double computes the operations of extension D.
+func double(op rv.Op, o Operands, rm uint8) (uint64, bool) {
+	var flags uint8
+	fl := &flags
+	a, b, c := o.Rs1, o.Rs2, o.Rs3
+	switch op {
+	case rv.OpFADDD:
+		return fpu.Add64(a, b, rm, fl), true
+	case rv.OpFSUBD:
+		return fpu.Sub64(a, b, rm, fl), true
+	case rv.OpFMULD:
+		return fpu.Mul64(a, b, rm, fl), true
+	case rv.OpFDIVD:
+		return fpu.Div64(a, b, rm, fl), true
+	case rv.OpFSQRTD:
+		return fpu.Sqrt64(a, rm, fl), true
+	case rv.OpFMADDD:
+		return fpu.MAdd64(a, b, c, rm, fl), true
+	case rv.OpFMSUBD:
+		return fpu.MSub64(a, b, c, rm, fl), true
+	case rv.OpFNMSUBD:
+		return fpu.NMSub64(a, b, c, rm, fl), true
+	case rv.OpFNMADDD:
+		return fpu.NMAdd64(a, b, c, rm, fl), true
+	case rv.OpFSGNJD:
+		return fpu.SgnJ64(a, b), true
+	case rv.OpFSGNJND:
+		return fpu.SgnJN64(a, b), true
+	case rv.OpFSGNJXD:
+		return fpu.SgnJX64(a, b), true
+	case rv.OpFMIND:
+		return fpu.Min64(a, b, fl), true
+	case rv.OpFMAXD:
+		return fpu.Max64(a, b, fl), true
+	case rv.OpFMVXD, rv.OpFMVDX:
+		return a, true
+	case rv.OpFCVTSD:
+		return fpu.Box32(fpu.F64ToF32(a, rm, fl)), true
+	case rv.OpFCVTDS:
+		return fpu.F32ToF64(fpu.Unbox32(a), fl), true
+	}
+	return doubleInteger(op, a, b, rm, fl)
+}
+
+// doubleInteger computes those of extension D that have integers on one side.
+func doubleInteger(op rv.Op, a, b uint64, rm uint8, fl *uint8) (uint64, bool) {
+	switch op {
+	case rv.OpFCVTDW:
+		return fpu.WToF64(a), true
+	case rv.OpFCVTDWU:
+		return fpu.WUToF64(a), true
+	case rv.OpFCVTDL:
+		return fpu.LToF64(a, rm, fl), true
+	case rv.OpFCVTDLU:
+		return fpu.LUToF64(a, rm, fl), true
+	case rv.OpFCVTWD:
+		return fpu.F64ToW(a, rm, fl), true
+	case rv.OpFCVTWUD:
+		return fpu.F64ToWU(a, rm, fl), true
+	case rv.OpFCVTLD:
+		return fpu.F64ToL(a, rm, fl), true
+	case rv.OpFCVTLUD:
+		return fpu.F64ToLU(a, rm, fl), true
+	case rv.OpFEQD:
+		return fpu.Eq64(a, b, fl), true
+	case rv.OpFLTD:
+		return fpu.Lt64(a, b, fl), true
+	case rv.OpFLED:
+		return fpu.Le64(a, b, fl), true
+	case rv.OpFCLASSD:
+		return fpu.Class64(a), true
+	}
+	return 0, false
+}
