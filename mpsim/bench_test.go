@@ -16,18 +16,26 @@ func (nothing) Define([]event.Block) error { return nil }
 func (nothing) Batch(*event.Batch) error   { return nil }
 func (nothing) Finish(event.Outcome) error { return nil }
 
-// BenchmarkRun gives millions of instructions a second, simulated alone and
-// with an observer that does nothing.
+// valued asks for values as well.
+type valued struct{ nothing }
+
+func (valued) WantsValues() bool { return true }
+
+// BenchmarkRun gives millions of instructions a second, simulated alone, with
+// an observer that does nothing, and with one that gets values too.
 func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"integer.c", "lu.c"} {
 		img := load(b, compile(b, filepath.Join("testdata", "bench", name), "-O2"))
-		for _, mode := range []string{"none", "observer"} {
+		for _, mode := range []string{"none", "observer", "values"} {
 			b.Run("program="+strings.TrimSuffix(name, ".c")+"/record="+mode, func(b *testing.B) {
 				var insts uint64
 				for b.Loop() {
 					cfg := Config{Image: img}
-					if mode == "observer" {
+					switch mode {
+					case "observer":
 						cfg.Observer = nothing{}
+					case "values":
+						cfg.Observer = valued{}
 					}
 					m, err := New(cfg)
 					if err != nil {
