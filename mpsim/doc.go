@@ -33,6 +33,10 @@
 // Atomic accesses (atomic.go) are events, except acquire loads that have
 // nothing new to acquire.
 //
+// An observer that asks for values (event.ValueObserver) also gets the result of
+// every instruction, and what changed registers and memory besides: system
+// calls, signals, hidden calls (values.go).
+//
 // A Machine and its Harts belong to the goroutine that calls Run; hooks are
 // called on it too. The observer is called on another, one call at a time.
 package mpsim
