@@ -1,0 +1,70 @@
+package slice
+
+import (
+	"iter"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+)
+
+// Graph is a whole execution trace as this package reads it. See package wet
+// for what the methods give.
+type Graph interface {
+	Threads() []wet.Thread
+	NumNodes() int
+	Node(n wet.NodeID) *wet.Node
+	// Sites are the places where the instruction at pc, or an outside statement
+	// of that pc, stands.
+	Sites(pc uint64) []wet.Site
+	// Executions is how often a thread executed a node.
+	Executions(th event.ThreadID, n wet.NodeID) uint64
+	// Time is the thread's timestamp of execution k of a node.
+	Time(th event.ThreadID, n wet.NodeID, k uint64) (uint64, error)
+	// Order places a thread's timestamp in the run: of two executions the one
+	// with the smaller number began first.
+	Order(th event.ThreadID, time uint64) uint64
+	// Forward and Backward give a thread's executions from the one at a timestamp
+	// on, that one included.
+	Forward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error]
+	Backward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error]
+	// Value is what the instance left in its destination register; ok is false
+	// when it has none.
+	Value(i wet.Instance) (v uint64, ok bool, err error)
+	// Addr is what the instance accessed; ok is false when it is no access.
+	Addr(i wet.Instance) (addr uint64, size uint8, ok bool, err error)
+	// Deps are the dependences of an instance, Users those on it.
+	Deps(i wet.Instance) iter.Seq2[wet.Dep, error]
+	Users(i wet.Instance) iter.Seq2[wet.Dep, error]
+}
+
+// place is a statement as one thread executes it.
+type place struct {
+	thread event.ThreadID
+	node   wet.NodeID
+	stmt   uint32
+}
+
+func placeOf(i wet.Instance) place { return place{i.Thread, i.Node, i.Stmt} }
+
+func (p place) instance(k uint64) wet.Instance {
+	return wet.Instance{Thread: p.thread, Node: p.node, Stmt: p.stmt, K: k}
+}
+
+func (p place) compare(q place) int {
+	switch {
+	case p == q:
+		return 0
+	case p.thread != q.thread:
+		return order(p.thread < q.thread)
+	case p.node != q.node:
+		return order(p.node < q.node)
+	}
+	return order(p.stmt < q.stmt)
+}
+
+func order(less bool) int {
+	if less {
+		return -1
+	}
+	return 1
+}
