@@ -1,8 +1,10 @@
 package cfg
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -58,6 +60,7 @@ type body struct {
 type trees struct {
 	dom, post *Tree
 	deps      [][]Dependence
+	decides   []bool // some block depends on it
 }
 
 // New prepares the control flow of a program: it divides the code into
@@ -264,6 +267,12 @@ func (f *Function) grow() *trees {
 		f.flow.dom = g.Dominators()
 		f.flow.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
 		f.flow.deps = g.ControlDependence(f.flow.post)
+		f.flow.decides = make([]bool, len(g))
+		for _, deps := range f.flow.deps {
+			for _, d := range deps {
+				f.flow.decides[d.Node] = true
+			}
+		}
 	})
 	return &f.flow
 }
@@ -281,4 +290,26 @@ func (f *Function) ControlDependence(i uint32) []Dependence {
 		return deps[i]
 	}
 	return nil
+}
+
+// Deciders gives the blocks that block r is control dependent on, in order and
+// each once; nil when there is no such block or nothing decides about it.
+func (p *Program) Deciders(r Ref) []Ref {
+	if p.Block(r) == nil {
+		return nil
+	}
+	var refs []Ref
+	for _, d := range p.funcs[r.Func].ControlDependence(r.Block) {
+		refs = append(refs, Ref{r.Func, uint32(d.Node)})
+	}
+	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Block, b.Block) })
+	return slices.Compact(refs)
+}
+
+// Decides tells whether some block is control dependent on block r.
+func (p *Program) Decides(r Ref) bool {
+	if p.Block(r) == nil {
+		return false
+	}
+	return p.funcs[r.Func].grow().decides[r.Block]
 }
