@@ -90,3 +90,37 @@ func le64(b []byte) (v uint64) {
 	}
 	return v
 }
+
+// TestRandom: random programs end by themselves, soon but not at once, and do
+// the same each time.
+func TestRandom(t *testing.T) {
+	var total uint64
+	for seed := range uint64(60) {
+		o := RandomOptions{Threads: int(seed % 4), Functions: 1 + int(seed%5), Straight: seed%7 == 0}
+		data, err := Random(seed, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Random(seed, o)
+		if err != nil || !bytes.Equal(again, data) {
+			t.Fatalf("seed %d makes different programs", seed)
+		}
+		img, err := image.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := mpsim.New(mpsim.Config{Image: img, Quantum: 20, Policy: mpsim.Random, Seed: seed, MaxInsts: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Run(context.Background())
+		if err != nil || res.Signal != 0 || res.Fault != nil || res.Message != "" {
+			t.Fatalf("seed %d: %v, %+v", seed, err, res)
+		}
+		total += res.Insts
+	}
+	if total < 60*100 {
+		t.Errorf("%d instructions only", total)
+	}
+	t.Logf("%d instructions", total)
+}

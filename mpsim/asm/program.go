@@ -23,13 +23,14 @@ type Program struct {
 	labels  []int // index into text of each label, -1 when it is not bound
 	fixes   []fix
 	symbols []symbol
-	failed  error
 }
 
-// fix is an instruction whose immediate is the way to a label.
+// fix is an instruction whose immediate is the way to a label, or with absolute
+// two that make its address.
 type fix struct {
-	at    int
-	label Label
+	at       int
+	label    Label
+	absolute bool
 }
 
 type symbol struct {
@@ -77,8 +78,14 @@ func (p *Program) Emit(insts ...rv.Inst) {
 
 // To appends a branch or JAL that goes to the label.
 func (p *Program) To(i rv.Inst, l Label) {
-	p.fixes = append(p.fixes, fix{len(p.text), l})
+	p.fixes = append(p.fixes, fix{len(p.text), l, false})
 	p.Emit(i)
+}
+
+// La puts the address of the label into rd.
+func (p *Program) La(rd uint8, l Label) {
+	p.fixes = append(p.fixes, fix{len(p.text), l, true})
+	p.Emit(rv.Inst{Op: rv.OpLUI, Rd: rd}, rv.Inst{Op: rv.OpADDIW, Rd: rd, Rs1: rd})
 }
 
 // Op appends an instruction on registers.
@@ -135,6 +142,11 @@ func (p *Program) Code() ([]byte, error) {
 			return nil, fmt.Errorf("asm: instruction %d goes to a label that is not bound", f.at)
 		}
 		p.text[f.at].Imm = int32(4 * (to - f.at))
+		if f.absolute {
+			addr := int32(TextBase + 4*to)
+			low := addr << 20 >> 20
+			p.text[f.at].Imm, p.text[f.at+1].Imm = addr-low, low
+		}
 	}
 	code := make([]byte, 0, 4*len(p.text))
 	for n, i := range p.text {

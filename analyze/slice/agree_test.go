@@ -1,0 +1,191 @@
+package slice_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/analyze/slice"
+	"hindsight/analyze/slice/slicetest"
+	"hindsight/wet"
+)
+
+// randomOptions chooses what to follow.
+func randomOptions(rng *rand.Rand) slice.Options {
+	o := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(4)), OneThread: rng.IntN(3) == 0}
+	if rng.IntN(3) == 0 {
+		o.Depth = 1 + rng.IntN(6)
+	}
+	return o
+}
+
+// plain is the slice by the plain walk over the log.
+func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
+	stmts := l.Statements()
+	follow := func(from, to int, kind wet.DepKind) bool {
+		if o.OneThread && stmts[from].Thread != stmts[to].Thread {
+			return false
+		}
+		return o.Kinds == 0 || o.Kinds&slice.Control != 0 && kind == wet.DepControl || o.Kinds&slice.Data != 0 && kind != wet.DepControl
+	}
+	if o.Depth == 0 {
+		return l.Slice(from, o.Direction == slice.Forward, follow)
+	}
+	in := map[int]bool{}
+	for _, n := range from {
+		in[n] = true
+	}
+	for range o.Depth {
+		next := map[int]bool{}
+		for to := range stmts {
+			for _, d := range stmts[to].Deps {
+				a, b := to, d.From
+				if o.Direction == slice.Forward {
+					a, b = b, a
+				}
+				if in[a] && follow(d.From, to, d.Kind) {
+					next[b] = true
+				}
+			}
+		}
+		for n := range next {
+			in[n] = true
+		}
+	}
+	return in
+}
+
+// indexes are the statements of the log that a slice of the log holds.
+func indexes(t testing.TB, l *slicetest.Log, s *slice.Slice) map[int]bool {
+	t.Helper()
+	in := map[int]bool{}
+	for i := range s.Instances() {
+		n, err := l.Find(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in[n] || !s.Has(i) {
+			t.Fatalf("instance %+v is listed twice, or not in the slice", i)
+		}
+		in[n] = true
+	}
+	return in
+}
+
+func same(a, b map[int]bool) error {
+	for n := range a {
+		if !b[n] {
+			return fmt.Errorf("statement %d is in the first only", n)
+		}
+	}
+	for n := range b {
+		if !a[n] {
+			return fmt.Errorf("statement %d is in the second only", n)
+		}
+	}
+	return nil
+}
+
+// arrowsAgree holds a slice's counts against the log.
+func arrowsAgree(t *testing.T, l *slicetest.Log, s *slice.Slice, in map[int]bool) {
+	t.Helper()
+	var instances, arrows, crossing uint64
+	for _, st := range s.Statements() {
+		instances += st.Count
+	}
+	for _, a := range s.Arrows() {
+		arrows, crossing = arrows+a.Count, crossing+a.Crossing
+	}
+	var want, wantCrossing uint64
+	stmts := l.Statements()
+	for to := range stmts {
+		for _, d := range stmts[to].Deps {
+			followed := in[to] && s.Options().Direction == slice.Backward || in[d.From] && s.Options().Direction == slice.Forward
+			if !followed || s.Options().OneThread && stmts[d.From].Thread != stmts[to].Thread ||
+				s.Options().Kinds == slice.Data && d.Kind == wet.DepControl || s.Options().Kinds == slice.Control && d.Kind != wet.DepControl {
+				continue
+			}
+			want++
+			if stmts[d.From].Thread != stmts[to].Thread {
+				wantCrossing++
+			}
+		}
+	}
+	if instances != s.Len() || instances != uint64(len(in)) || arrows != want || crossing != wantCrossing {
+		t.Errorf("%d instances, %d arrows, %d between threads; want %d, %d, %d", instances, arrows, crossing, len(in), want, wantCrossing)
+	}
+}
+
+// TestSlices: slices equal those of a plain walk over the log.
+func TestSlices(t *testing.T) {
+	var sizes, threads [2]int
+	for seed := range uint64(60) {
+		l, _ := logged(t, randomShape(seed))
+		rng := rand.New(rand.NewPCG(seed, 13))
+		for range 12 {
+			o := randomOptions(rng)
+			from := []int{rng.IntN(len(l.Statements()))}
+			if rng.IntN(4) == 0 {
+				from = append(from, rng.IntN(len(l.Statements())))
+			}
+			var criterion []wet.Instance
+			for _, n := range from {
+				criterion = append(criterion, l.Instance(n))
+			}
+			s, err := slice.Compute(context.Background(), l, criterion, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := indexes(t, l, s)
+			if err := same(got, plain(l, from, o)); err != nil {
+				t.Fatalf("seed %d, from %v, %+v: %v (slice, then plain walk)", seed, from, o, err)
+			}
+			if o.Depth == 0 {
+				arrowsAgree(t, l, s, got)
+			}
+			sizes[o.Direction] += len(got)
+			for n := range got {
+				if l.Statements()[n].Thread != l.Statements()[from[0]].Thread {
+					threads[o.Direction]++
+					break
+				}
+			}
+		}
+	}
+	if sizes[0] < 1000 || sizes[1] < 1000 || threads[0] < 20 || threads[1] < 20 {
+		t.Errorf("slices backward and forward have %v instances; %v go through threads", sizes, threads)
+	}
+	t.Logf("slices backward and forward have %v instances; %v go through threads", sizes, threads)
+}
+
+// TestIntersect: what two slices have in common is what both have.
+func TestIntersect(t *testing.T) {
+	common := 0
+	for seed := range uint64(20) {
+		l, _ := logged(t, randomShape(seed))
+		rng := rand.New(rand.NewPCG(seed, 14))
+		var both [2]*slice.Slice
+		var sets [2]map[int]bool
+		for n := range both {
+			s, err := slice.Compute(context.Background(), l, []wet.Instance{l.Instance(rng.IntN(len(l.Statements())))}, slice.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			both[n], sets[n] = s, indexes(t, l, s)
+		}
+		want := map[int]bool{}
+		for n := range sets[0] {
+			if sets[1][n] {
+				want[n] = true
+			}
+		}
+		if err := same(indexes(t, l, slice.Intersect(both[0], both[1])), want); err != nil {
+			t.Fatal(err)
+		}
+		common += len(want)
+	}
+	if common < 100 {
+		t.Errorf("%d instances in common only", common)
+	}
+}
