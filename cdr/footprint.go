@@ -99,7 +99,9 @@ func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
 			}
 			e := termExtent(t, at, width)
 			lo, hi = int64(e.Base), int64(e.Base+e.Stride*(e.Count-1)+e.Len)
-			all = append(all, e)
+			if !many {
+				all = append(all, e)
+			}
 		}
 		if !begun {
 			f.lo, f.hi, begun = lo, hi, true
@@ -111,7 +113,7 @@ func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
 		}
 		if len(all) > tooMany {
 			if all = simplify(all); len(all) > tooMany/2 {
-				many = true
+				many, all = true, nil
 			}
 		}
 	}
@@ -285,8 +287,14 @@ func weave(all []Extent) []Extent {
 	if len(all) <= maxExtents/2 {
 		return all
 	}
-	slices.SortStableFunc(all, func(a, b Extent) int {
-		return cmp.Or(cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
+	slices.SortFunc(all, func(a, b Extent) int {
+		switch {
+		case a.Stride != b.Stride:
+			return cmp.Compare(a.Stride, b.Stride)
+		case a.Count != b.Count:
+			return cmp.Compare(a.Count, b.Count)
+		}
+		return cmp.Compare(int64(a.Base), int64(b.Base))
 	})
 	out := all[:0]
 	for i := 0; i < len(all); {
