@@ -150,7 +150,7 @@ func (l *Log) instruction(t *thread, s *Statement, atomic bool, values, addrs *[
 	case conditional && atomic:
 		v = take(values)
 		failed = v != 0
-		s.Value, s.HasValue = v, i.Rd != 0
+		s.Value, s.HasValue = v, true
 	case static:
 		s.Value, s.HasValue = v, true
 	case i.Valued():

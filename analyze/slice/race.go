@@ -1,0 +1,278 @@
+package slice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+)
+
+// Verdict says how far a racy value came.
+type Verdict uint8
+
+const (
+	DiesUnused         Verdict = iota // it decided nothing and was put out nowhere
+	ReachesControlFlow                // a branch or a jump depended on it, no output did
+	ReachesOutput                     // bytes that were put out, or the exit status, depended on it
+)
+
+var verdictNames = [...]string{"dies unused", "reaches control flow", "reaches output"}
+
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return "verdict?"
+}
+
+// Impact is what a value reached: what the instances in its forward slice along
+// data dependences did.
+type Impact struct {
+	Verdict     Verdict
+	Instances   uint64 // of the forward slice
+	OutputCalls uint64 // write(2) and the like with bytes, an address or a length in the slice
+	OutputBytes uint64 // bytes of theirs that a store in the slice left
+	ExitStatus  bool   // the exit status depended on it
+	Branches    uint64 // instances of branches and computed jumps in the slice
+	BranchSites int    // statements that they are of
+	Syscalls    uint64 // other environment calls in the slice
+	Variables   []Variable
+}
+
+// Variable is a global variable that stores in a slice wrote to.
+type Variable struct {
+	Name   string
+	Addr   uint64
+	Stores uint64
+}
+
+// Numbers of the system calls that put bytes out or end the program.
+const (
+	sysWrite     = 64
+	sysWritev    = 66
+	sysPwrite    = 68
+	sysSendto    = 206
+	sysExit      = 93
+	sysExitGroup = 94
+)
+
+// ImpactOf tells what a forward slice reached. It is meant for slices along
+// data dependences; img names the variables, and may be nil.
+func ImpactOf(ctx context.Context, s *Slice, img *image.Image) (Impact, error) {
+	m := Impact{Instances: s.Len()}
+	variables := map[uint64]*Variable{}
+	for n := range s.stmts {
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
+		st := &s.stmts[n]
+		if st.Kind != wet.NodePath {
+			continue
+		}
+		switch st.Inst.End() {
+		case event.EndBranch, event.EndIndirect, event.EndCallInd, event.EndReturn:
+			m.Branches += st.Count
+			m.BranchSites++
+		case event.EndSyscall:
+			if err := m.calls(s, n); err != nil {
+				return m, err
+			}
+		}
+		if stores(st.Inst) && img != nil {
+			if err := stored(s, n, img, variables); err != nil {
+				return m, err
+			}
+		}
+	}
+	for _, v := range variables {
+		m.Variables = append(m.Variables, *v)
+	}
+	slices.SortFunc(m.Variables, func(a, b Variable) int { return cmp.Compare(a.Addr, b.Addr) })
+	switch {
+	case m.OutputCalls > 0 || m.ExitStatus:
+		m.Verdict = ReachesOutput
+	case m.Branches > 0:
+		m.Verdict = ReachesControlFlow
+	}
+	return m, nil
+}
+
+// calls looks at the environment calls of statement n.
+func (m *Impact) calls(s *Slice, n int) error {
+	for i := range s.Of(n) {
+		c, err := readCall(s, i)
+		if err != nil {
+			return err
+		}
+		switch c.number {
+		case sysExit, sysExitGroup:
+			m.ExitStatus = m.ExitStatus || c.reached&(1<<regA0) != 0
+		case sysWrite, sysWritev, sysPwrite, sysSendto:
+			m.OutputCalls++
+			m.OutputBytes += c.bytes()
+		default:
+			m.Syscalls++
+		}
+	}
+	return nil
+}
+
+// call is an environment call that is in a slice.
+type call struct {
+	number    uint64
+	reached   uint64 // registers whose producers are in the slice
+	addr, len uint64 // a1 and a2
+	vector    bool   // the bytes are not only from addr on
+	found     []extent
+}
+
+type extent struct{ low, high uint64 }
+
+// readCall looks at the dependences of an environment call.
+func readCall(s *Slice, i wet.Instance) (c call, err error) {
+	for d, err := range s.g.Deps(i) {
+		if err != nil {
+			return c, err
+		}
+		switch d.Kind {
+		case wet.DepRegister:
+			if s.Has(d.From) {
+				c.reached |= 1 << d.Reg
+			}
+			v, ok, err := s.g.Value(d.From)
+			if err != nil {
+				return c, err
+			}
+			if !ok {
+				continue
+			}
+			switch d.Reg {
+			case regA1:
+				c.addr = v
+			case regA2:
+				c.len = v
+			case regA7:
+				c.number = v
+			}
+		case wet.DepMemory:
+			if !s.Has(d.From) {
+				continue
+			}
+			addr, size, ok, err := s.g.Addr(d.From)
+			if err != nil {
+				return c, err
+			}
+			if ok {
+				c.found = append(c.found, extent{addr, addr + uint64(size)})
+			}
+		}
+	}
+	c.vector = c.number == sysWritev
+	return c, nil
+}
+
+// bytes counts the bytes that stores in the slice left, of those that the call
+// put out.
+func (c *call) bytes() (n uint64) {
+	slices.SortFunc(c.found, func(a, b extent) int { return cmp.Compare(a.low, b.low) })
+	end := uint64(0)
+	for _, e := range c.found {
+		low, high := max(e.low, end), e.high
+		if !c.vector {
+			low, high = max(low, c.addr), min(high, c.addr+c.len)
+		}
+		if high > low {
+			n += high - low
+			end = high
+		}
+	}
+	return n
+}
+
+// stored counts the stores of statement n to global variables.
+func stored(s *Slice, n int, img *image.Image, variables map[uint64]*Variable) error {
+	for i := range s.Of(n) {
+		addr, _, ok, err := s.g.Addr(i)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		sym, _, ok := img.Object(addr)
+		if !ok || !img.UserObject(addr) {
+			continue
+		}
+		v := variables[sym.Addr]
+		if v == nil {
+			v = &Variable{Name: sym.Demangled(), Addr: sym.Addr}
+			variables[sym.Addr] = v
+		}
+		v.Stores++
+	}
+	return nil
+}
+
+// RaceSlices is what surrounds a race.
+type RaceSlices struct {
+	A, B   *Slice // what led to each access
+	Common *Slice // what led to both: where the trouble starts
+	// Forward is what followed from what the racy read got (of two writes, from
+	// what was written), along data dependences.
+	Forward *Slice
+	Impact  Impact
+}
+
+// Race slices around two racing accesses. opts holds for the backward slices;
+// its direction does not matter.
+func Race(ctx context.Context, g Graph, img *image.Image, a, b wet.Instance, opts Options) (*RaceSlices, error) {
+	opts.Direction = Backward
+	r := &RaceSlices{}
+	var err error
+	if r.A, err = Compute(ctx, g, []wet.Instance{a}, opts); err != nil {
+		return nil, fmt.Errorf("first access: %w", err)
+	}
+	if r.B, err = Compute(ctx, g, []wet.Instance{b}, opts); err != nil {
+		return nil, fmt.Errorf("second access: %w", err)
+	}
+	r.Common = Intersect(r.A, r.B)
+	r.Forward, r.Impact, err = Poisoned(ctx, g, img, a, b)
+	return r, err
+}
+
+// Poisoned gives the forward slice of a race along data dependences, and what
+// it reached: the cheaper half of [Race].
+func Poisoned(ctx context.Context, g Graph, img *image.Image, a, b wet.Instance) (*Slice, Impact, error) {
+	var racy []wet.Instance
+	for _, i := range []wet.Instance{a, b} {
+		if err := valid(g, i); err != nil {
+			return nil, Impact{}, err
+		}
+		if reads(g.Node(i.Node).Stmts[i.Stmt].Inst) {
+			racy = append(racy, i)
+		}
+	}
+	if racy == nil {
+		racy = []wet.Instance{a, b}
+	}
+	s, err := Compute(ctx, g, racy, Options{Direction: Forward, Kinds: Data})
+	if err != nil {
+		return nil, Impact{}, err
+	}
+	m, err := ImpactOf(ctx, s, img)
+	return s, m, err
+}
+
+// reads tells the instructions that load.
+func reads(i rv.Inst) bool {
+	if i.Atomic() {
+		return i.Op != rv.OpSCW && i.Op != rv.OpSCD
+	}
+	access, _, ok := i.Mem()
+	return ok && access == event.Read
+}
