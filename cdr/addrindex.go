@@ -21,7 +21,10 @@ type addrIndex struct {
 	count []uint64
 	diff  []uint64
 
-	prints []footprint // of the rules, computed when first needed
+	// Of the rules, computed when first needed.
+	prints  []footprint
+	tallies []ruleTally
+	tallied int // in tallies
 }
 
 func newAddrIndex(s *addrStream, terms []addrTerm) (*addrIndex, error) {

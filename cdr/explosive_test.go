@@ -61,8 +61,9 @@ func TestExplosiveGrammars(t *testing.T) {
 			t.Errorf("%s: more than %d extents", tt.name, tt.extents)
 		}
 		runs := 0
-		x.within(x.g.Start(), x.first, 0, x.total()-1, 1, 8, func(lo, hi uint64) bool { return lo <= 0x900 && 0x900 < hi },
-			func(Run) bool { runs++; return runs < 100 })
+		f := finder{x: x, width: 8, keep: func(lo, hi uint64) bool { return lo <= 0x900 && 0x900 < hi },
+			yield: func(Run) bool { runs++; return runs < 100 }}
+		f.walk(x.g.Start(), x.first, 0, x.total()-1, 1)
 	}
 	if _, err := newAddrIndex(doublings(t, 60, walk[:2]...), back); !errors.Is(err, tracefmt.ErrTooLarge) {
 		t.Errorf("2^61 accesses: %v", err)

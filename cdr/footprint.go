@@ -411,13 +411,10 @@ func (c *coverer) cover(r wpp.Rule, at, lo, hi uint64) bool {
 // to hi, with the address before each, the accesses meant in it, and the
 // number of accesses of the rule before it.
 func (x *addrIndex) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
-	sums := x.count[x.off[r]:x.off[r+1]]
-	diffs := x.diff[x.off[r]:x.off[r+1]]
-	body := x.g.Body(r)
+	sums, diffs, body := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]], x.g.Body(r)
 	i, _ := slices.BinarySearch(sums, lo+1) // the first with more than lo before it
 	for i = max(i-1, 0); i < len(body) && sums[i] < hi; i++ {
-		end := min(hi, sums[i+1])
-		from := max(lo, sums[i])
+		from, end := max(lo, sums[i]), min(hi, sums[i+1])
 		if from < end && !yield(body[i], at+diffs[i], from-sums[i], end-sums[i], sums[i]) {
 			return false
 		}
@@ -425,33 +422,17 @@ func (x *addrIndex) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol
 	return true
 }
 
-// within calls yield for the runs of the accesses number lo to hi of an
-// occurrence of rule r behind address at, of which first is the ordinal of its
-// first access; what lies in no range that keep accepts may be left out.
-func (x *addrIndex) within(r wpp.Rule, at, lo, hi, first, width uint64, keep func(lo, hi uint64) bool, yield func(Run) bool) bool {
-	f := x.footprint(r, width)
-	if f.lo == f.hi || !f.wild && !keep(at+uint64(f.lo), at+uint64(f.hi)) {
-		return true
+// partsBack is parts, the last symbol first.
+func (x *addrIndex) partsBack(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
+	sums, diffs, body := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]], x.g.Body(r)
+	i, _ := slices.BinarySearch(sums, hi) // the first with hi or more before it
+	for i = min(i, len(body)) - 1; i >= 0 && sums[i+1] > lo; i-- {
+		from, end := max(lo, sums[i]), min(hi, sums[i+1])
+		if from < end && !yield(body[i], at+diffs[i], from-sums[i], end-sums[i], sums[i]) {
+			return false
+		}
 	}
-	return x.parts(r, at, lo, hi, func(s wpp.Symbol, before uint64, from, end, skipped uint64) bool {
-		if s.IsRule() {
-			return x.within(s.Rule(), before, from, end, first+skipped, width, keep, yield)
-		}
-		t := x.terms[s.Terminal()]
-		if t.skip {
-			return true
-		}
-		before += uint64(t.diff) * from
-		t.count = end - from
-		if e := termExtent(t, before, width); !f.wild && !keep(e.Base, e.Base+e.Stride*(e.Count-1)+e.Len) {
-			return true
-		}
-		run := Run{Base: before + uint64(t.diff), Stride: t.diff, Count: t.count, First: first + skipped + from}
-		if run.Count == 1 {
-			run.Stride = 0
-		}
-		return yield(run)
-	})
+	return true
 }
 
 // fewAccesses is how many accesses of a site in a segment are better walked
@@ -522,32 +503,6 @@ func (seg *Segment) Footprint() iter.Seq2[Extent, error] {
 		})
 		if err != nil {
 			yield(Extent{}, err)
-		}
-	}
-}
-
-// RunsWithin gives the same accesses as [Segment.Runs], possibly cut into more
-// runs, but may leave out those in no range of addresses [lo, hi) that keep
-// accepts; keep must accept a range if it accepts a part of it.
-func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[Run, error] {
-	return func(yield func(Run, error) bool) {
-		err := seg.eachSite(func(s *stretch, p *partSite, x *addrIndex, width uint64) bool {
-			put := func(r Run) bool {
-				r.Site = p.site
-				r.First += p.first - p.from
-				return yield(r, nil)
-			}
-			if p.count <= fewAccesses {
-				return seg.walkSite(s, p, put)
-			}
-			first, lo, hi := p.span(x)
-			if first && keep(x.first, x.first+width) && !put(Run{Base: x.first, Count: 1, First: x.lead}) {
-				return false
-			}
-			return lo == hi || x.within(x.g.Start(), x.first, lo, hi, x.lead+1, width, keep, put)
-		})
-		if err != nil {
-			yield(Run{}, err)
 		}
 	}
 }

@@ -24,17 +24,45 @@ func TestFootprints(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 9))
 		for _, th := range tr.Threads() {
+			var at []uint64
+			var want []map[oneAccess]bool
 			for seg, err := range tr.Segments(th.ID) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				compareFootprint(t, tr, seg, rng)
+				if rng.IntN(5) == 0 {
+					at, want = append(at, seg.Index), append(want, accessesIn(t, seg))
+				}
+			}
+			i := 0
+			for seg, err := range tr.SegmentsAt(th.ID, at) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seg.Index != at[i] || !maps.Equal(accessesIn(t, seg), want[i]) {
+					t.Fatalf("thread %d segment %d: other accesses when reached at once", th.ID, at[i])
+				}
+				i++
+			}
+			if i != len(at) {
+				t.Fatalf("thread %d: %d of %d segments", th.ID, i, len(at))
 			}
 		}
 		if t.Failed() {
 			t.Fatal("seed", seed)
 		}
 	}
+}
+
+func accessesIn(t *testing.T, seg *Segment) map[oneAccess]bool {
+	all := map[oneAccess]bool{}
+	for _, r := range runs(t, seg) {
+		for i := range r.Count {
+			all[oneAccess{r.Site, r.Base + i*uint64(r.Stride), r.First + i}] = true
+		}
+	}
+	return all
 }
 
 func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
@@ -77,6 +105,104 @@ func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
 			lo = 0
 		}
 		checkWithin(t, tr, seg, all, lo, to)
+		checkTally(t, tr, seg, all, lo, to)
+		checkRunsOf(t, tr, seg, all, lo, to)
+	}
+}
+
+// checkTally compares how often each address is accessed.
+func checkTally(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
+	t.Helper()
+	left := map[[2]uint64]uint64{} // by site and address
+	for a := range all {
+		left[[2]uint64{uint64(a.site), a.addr}]++
+	}
+	for y, err := range seg.TallyWithin(func(lo, hi uint64) bool { return lo < to && from < hi }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range y.Count {
+			key := [2]uint64{uint64(y.Site), y.Base + i*y.Stride}
+			if left[key] < y.Times {
+				t.Fatalf("thread %d segment %d: %+v is too much", seg.Thread, seg.Index, y)
+			}
+			left[key] -= y.Times
+		}
+	}
+	for key, n := range left {
+		if end := key[1] + uint64(tr.Site(SiteID(key[0])).Size); n > 0 && key[1] < to && from < end {
+			t.Fatalf("thread %d segment %d: %d accesses by site %d to %#x are missing", seg.Thread, seg.Index, n, key[0], key[1])
+		}
+	}
+}
+
+// checkRunsOf walks the runs of one site to and fro.
+func checkRunsOf(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
+	t.Helper()
+	for site := range SiteID(tr.NumSites()) {
+		for _, back := range []bool{false, true} {
+			within, last := map[oneAccess]bool{}, uint64(0)
+			for r, err := range seg.RunsOf(site, back, func(lo, hi uint64) bool { return lo < to && from < hi }) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(within) > 0 && (r.First > last) == back {
+					t.Fatalf("site %d: run %+v after one at %d", site, r, last)
+				}
+				last = r.First
+				for i := range r.Count {
+					within[oneAccess{r.Site, r.Base + i*uint64(r.Stride), r.First + i}] = true
+				}
+			}
+			for a := range within {
+				if !all[a] || a.site != site {
+					t.Fatalf("site %d: %+v is not an access of the segment", site, a)
+				}
+			}
+			for a := range all {
+				if end := a.addr + uint64(tr.Site(a.site).Size); a.site == site && a.addr < to && from < end && !within[a] {
+					t.Fatalf("site %d: %+v is missing", site, a)
+				}
+			}
+		}
+	}
+}
+
+// TestCondense compares tallies before and after.
+func TestCondense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	spread := func(all []Tally) map[uint64]uint64 {
+		m := map[uint64]uint64{}
+		for _, y := range all {
+			for i := range y.Count {
+				m[y.Base+i*y.Stride] += y.Times
+			}
+		}
+		return m
+	}
+	for range 20000 {
+		var all []Tally
+		for range 1 + rng.IntN(40) {
+			y := runTally(rng.Uint64N(100)*4-200, rng.Int64N(7)*4-12, 1+rng.Uint64N(9))
+			if rng.IntN(9) == 0 {
+				y.Base += 1 << 20
+			}
+			all = append(all, y)
+		}
+		want := spread(all)
+		before := append([]Tally(nil), all...)
+		if out := condense(all); len(out) > len(before) || !maps.Equal(want, spread(out)) {
+			t.Fatalf("%v became %v", before, out)
+		}
+	}
+	var all []Tally // a triangle: column j of each row j+1 times
+	for i := range uint64(16) {
+		for j := range uint64(16) {
+			all = append(all, Tally{Base: i*128 + j*8, Stride: 8, Count: 16 - j, Times: 1})
+		}
+	}
+	if out := condense(all); len(out) != 16 {
+		t.Errorf("a triangle as %d tallies, want 16", len(out))
 	}
 }
 

@@ -80,6 +80,86 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	}
 }
 
+// SegmentsAt gives the segments of a thread with the given indices, which must
+// rise. It goes down the grammar by synch counts (PPoPP 2003, algorithm 1)
+// instead of past all that is before. The iterator ends after the first error.
+func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segment, error] {
+	return func(yield func(*Segment, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(nil, err)
+			return
+		}
+		w := &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
+		err := w.nextEpoch()
+		at := uint64(0)
+		for _, index := range indices {
+			if err == nil {
+				err = w.forward(index - at)
+			}
+			seg := &Segment{Thread: th, Index: index, walk: w}
+			if err == nil {
+				_, err = w.fill(seg)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(seg, nil) {
+				return
+			}
+			at = index + 1
+		}
+	}
+}
+
+// forward passes n events.
+func (w *segmentWalk) forward(n uint64) error {
+	for n > 0 {
+		if w.s == nil {
+			return fmt.Errorf("segment of thread %d: %w", w.thread, ErrNoSuch)
+		}
+		n -= w.skip(n)
+		for _, c := range w.counter.take() {
+			w.inEpoch[c.site] += c.count
+		}
+		if n > 0 {
+			if err := w.nextEpoch(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// skip counts everything up to behind the n-th sync terminal from where the
+// walk begins, or to the end of the epoch, and gives the number of sync
+// terminals passed.
+func (w *segmentWalk) skip(n uint64) (passed uint64) {
+	s := w.s
+	for passed < n && len(w.stack) > 0 {
+		top := &w.stack[len(w.stack)-1]
+		body := s.g.Body(top.Rule)
+		if int(top.Index) >= len(body) {
+			w.stack = w.stack[:len(w.stack)-1]
+			continue
+		}
+		x := body[top.Index]
+		top.Index++
+		switch {
+		case !x.IsRule() && s.terms[x.Terminal()].kind == termSync:
+			passed++
+		case !x.IsRule() || s.events.Rule(x.Rule()) == 0:
+			w.counter.add(x)
+		case s.events.Rule(x.Rule()) < n-passed:
+			passed += s.events.Rule(x.Rule())
+			w.counter.handDown(x.Rule())
+		default:
+			w.stack = append(w.stack, wpp.Step{Rule: x.Rule()})
+		}
+	}
+	return passed
+}
+
 func (t *Trace) hasControl(th event.ThreadID) error {
 	if int(th) >= len(t.threads) {
 		return fmt.Errorf("thread %d: %w", th, ErrNoSuch)
