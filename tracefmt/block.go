@@ -46,9 +46,12 @@ const (
 	KindArchSummary Kind = 10 // what a modelled memory system made of the run (package archinfo)
 
 	KindNames Kind = 11 // names of an imported run, a part of the table (package analyze/std)
+
+	KindWetTables Kind = 12 // nodes of a whole execution trace, and what was executed in a stretch of the run (package wet)
+	KindWetLabels Kind = 13 // labels of those nodes, which the next tables block refers to (package wet)
 )
 
-var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names"}
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -78,6 +81,15 @@ type Handle struct {
 
 // Size is the number of bytes that the block takes in the file.
 func (h Handle) Size() int64 { return blockHeaderSize + int64(h.Stored) }
+
+// global tells the kinds of blocks that belong to no epoch.
+func (k Kind) global() bool {
+	switch k {
+	case KindMeta, KindImage, KindArchSummary, KindNames, KindWetTables, KindWetLabels:
+		return true
+	}
+	return false
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

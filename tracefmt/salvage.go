@@ -48,7 +48,7 @@ func committed(blocks []Handle) (epochs uint32, usable int, ok bool) {
 		switch {
 		case h.Kind == KindIndex:
 			return epochs, usable, false
-		case h.Kind == KindMeta || h.Kind == KindImage || h.Kind == KindArchSummary || h.Kind == KindNames:
+		case h.Kind.global():
 			if h.Epoch != NoEpoch {
 				return epochs, usable, false
 			}

@@ -91,13 +91,14 @@ func (w *Writer) Offset() int64 { return w.offset }
 // Epoch is the number of the open epoch.
 func (w *Writer) Epoch() uint32 { return w.epoch }
 
-// Append writes a block of the open epoch, or, for meta, image and
-// arch-summary, one that belongs to no epoch. The payload is the caller's again on return.
+// Append writes a block of the open epoch, or one that belongs to no epoch if it
+// is of such a kind (meta, image, arch-summary, names, wet). The payload is the caller's again on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
-	switch kind {
-	case KindMeta, KindImage, KindArchSummary, KindNames:
+	if kind.global() {
 		_, err := w.append(kind, NoEpoch, thread, payload)
 		return err
+	}
+	switch kind {
 	case KindTables, KindControl, KindData, KindSync, KindArch:
 		w.open++
 		_, err := w.append(kind, w.epoch, thread, payload)

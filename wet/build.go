@@ -1,0 +1,388 @@
+package wet
+
+import (
+	"errors"
+	"fmt"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
+)
+
+// DefaultBudget is the memory of the labels of one epoch, in bytes.
+const DefaultBudget = 192 << 20
+
+const (
+	minBudget = 16 << 10
+	maxBudget = 1 << 30
+)
+
+// Evaluator computes the result of an instruction at pc from the values of its
+// operands rs1, rs2 and rs3 (those that it has), with fcsr's rounding mode to
+// nearest. It is not ok for what operands do not decide; that may not depend
+// on the values.
+type Evaluator func(i rv.Inst, pc, rs1, rs2, rs3 uint64) (v uint64, ok bool)
+
+// Sink takes the blocks of a graph. [*tracefmt.Writer] is one, [Queue] another.
+type Sink interface {
+	Append(kind tracefmt.Kind, thread uint32, payload []byte) error
+}
+
+// Options of a [Builder].
+type Options struct {
+	// Program is the program's control flow. It must be given.
+	Program Program
+	// Code reads n bytes of the program's code; fewer where there is none. It
+	// must be given.
+	Code func(pc uint64, n int) []byte
+	// Evaluate computes results, so that they need not be kept where their
+	// operands are. With nil all results are kept, as in the paper.
+	Evaluate Evaluator
+	// Budget is the memory in bytes at which an epoch is closed. 0 means
+	// [DefaultBudget]; other values are brought between 16 KiB and 1 GiB. What
+	// was written where, and the nodes, take memory besides.
+	Budget uint64
+}
+
+// Builder is the [event.ValueObserver] that makes a whole execution trace.
+type Builder struct {
+	sink Sink
+	opts Options
+	flavour
+
+	codeTable
+	nodes   []*pathNode
+	paths   map[pathKey]NodeID
+	outside map[outsideKey]NodeID
+	shadow  *shadow
+
+	threads []*thread
+	running *thread   // whose path may be open
+	order   []stretch // of this epoch: which thread executed how many nodes
+
+	depth []uint8 // scratch: of kept statements
+	live  []uint8 // scratch: of live registers
+	cells [8]cell
+
+	mem      uint64 // of the open epoch's labels
+	executed uint64 // nodes in the open epoch
+	written  tablesWritten
+	epoch    uint64
+	total    Counts
+	err      error
+	done     bool
+}
+
+type pathKey struct {
+	number uint64
+	piece  uint32
+	strict bool
+}
+
+type outsideKey struct {
+	kind   NodeKind
+	pc     uint64
+	callee uint64
+	args   uint8
+}
+
+// stretch is a number of node executions of one thread in a row.
+type stretch struct {
+	thread uint32
+	n      uint64
+}
+
+// reg is who defined a register last.
+type reg struct {
+	src   src
+	k     uint64
+	out   *outReg // of an outside statement: where the value is kept once it is used
+	value uint64
+	depth uint8
+}
+
+// thread is the recording of one thread.
+type thread struct {
+	id    event.ThreadID
+	nodes []*threadNode // by node, nil: not executed yet
+	used  []*threadNode // in this epoch
+	times uint64
+	stmts uint64
+	began uint64 // times at the epoch's beginning
+
+	// The open path.
+	path   []uint32
+	number uint64
+	stmtsN int
+	at     *cfg.Block // static block that the path has reached; nil: it cannot go on
+	values []uint64   // of the path, from batches before
+	addrs  []uint64
+
+	regs     [64]reg
+	frames   frames
+	returned bool // and the next block says where to
+	control  ref  // of the last statement
+	ecall    ref  // last environment call
+	group    ref  // statement that effects belong to
+	rounding uint8
+}
+
+// NewBuilder makes a Builder that gives its blocks to sink.
+func NewBuilder(sink Sink, opts Options) (*Builder, error) {
+	if opts.Program == nil || opts.Code == nil {
+		return nil, errors.New("wet: no program")
+	}
+	if opts.Budget == 0 {
+		opts.Budget = DefaultBudget
+	}
+	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
+	b := &Builder{
+		sink: sink, opts: opts, paths: map[pathKey]NodeID{}, outside: map[outsideKey]NodeID{}, shadow: newShadow(),
+		codeTable: codeTable{program: opts.Program, read: opts.Code, ids: map[pieceKey]uint32{}, deciders: map[cfg.Ref]uint32{}},
+	}
+	if opts.Evaluate != nil {
+		for op := rv.OpInvalid + 1; op < rv.NumOps; op++ {
+			i := rv.Inst{Op: op, Rd: 1, Rs1: 1, Rs2: 1, Rs3: 1, Len: 4}
+			if _, _, mem := i.Mem(); mem || i.Atomic() {
+				continue
+			}
+			if _, ok := opts.Evaluate(i, 0, 0, 0, 0); ok {
+				b.ops[op/64] |= 1 << (op % 64)
+			}
+		}
+	}
+	return b, nil
+}
+
+// WantsValues implements [event.ValueObserver].
+func (b *Builder) WantsValues() bool { return true }
+
+// Define implements [event.Observer].
+func (b *Builder) Define(blocks []event.Block) error {
+	for i := range blocks {
+		if err := b.define(&blocks[i]); err != nil {
+			return b.fail(err)
+		}
+	}
+	return b.err
+}
+
+func (b *Builder) fail(err error) error {
+	if b.err == nil {
+		b.err = err
+	}
+	return b.err
+}
+
+// Batch implements [event.Observer].
+func (b *Builder) Batch(batch *event.Batch) error {
+	if b.err != nil {
+		return b.err
+	}
+	t, err := b.thread(batch.Thread)
+	if err != nil {
+		return b.fail(err)
+	}
+	if b.running != t {
+		// A path ends where another thread runs: so the memory accesses of a path
+		// stand together in the order of the run.
+		if b.running != nil {
+			b.endPath(b.running, nil)
+		}
+		b.running = t
+	}
+	for i := range batch.Events {
+		if e := &batch.Events[i]; e.Kind == event.ThreadStart && e.Obj < uint64(len(b.threads)) && b.threads[e.Obj] != nil {
+			t.rounding = b.threads[e.Obj].rounding
+		}
+	}
+	if err := b.batch(t, batch); err != nil {
+		return b.fail(fmt.Errorf("wet: a batch of thread %d: %w", batch.Thread, err))
+	}
+	return b.err
+}
+
+func (b *Builder) thread(id event.ThreadID) (*thread, error) {
+	if id >= maxThreads {
+		return nil, fmt.Errorf("wet: more than %d threads", maxThreads)
+	}
+	for int(id) >= len(b.threads) {
+		b.threads = append(b.threads, nil)
+	}
+	if b.threads[id] == nil {
+		b.threads[id] = &thread{id: id}
+	}
+	return b.threads[id], nil
+}
+
+var (
+	errValues = errors.New("it has too few values")
+	errAddrs  = errors.New("it has too few addresses")
+	errRest   = errors.New("it has values or addresses that belong to no block")
+	errBlock  = errors.New("it has a block that is not defined")
+	errEffect = errors.New("an effect stands behind its last block")
+)
+
+// window is what of a batch's columns is not part of a path that has ended.
+type window struct {
+	values, addrs []uint64
+	v, a          int // up to where the open path has come
+}
+
+func (b *Builder) batch(t *thread, batch *event.Batch) error {
+	w := window{values: batch.Values, addrs: batch.Addrs}
+	effects := batch.Effects
+	for i, id := range batch.Blocks {
+		for len(effects) > 0 && int(effects[0].At) <= i {
+			b.effect(t, &effects[0], &w)
+			effects = effects[1:]
+		}
+		if int(id) >= len(b.sims) {
+			return errBlock
+		}
+		if err := b.step(t, &b.sims[id], &w); err != nil {
+			return err
+		}
+	}
+	for i := range effects {
+		if int(effects[i].At) > len(batch.Blocks) {
+			return errEffect
+		}
+		b.effect(t, &effects[i], &w)
+	}
+	if w.v != len(w.values) || w.a != len(w.addrs) {
+		return errRest
+	}
+	if len(t.path) > 0 {
+		t.values = append(t.values, w.values...)
+		t.addrs = append(t.addrs, w.addrs...)
+	}
+	return b.err
+}
+
+// step follows one block of the simulator.
+func (b *Builder) step(t *thread, s *simulated, w *window) error {
+	if t.returned {
+		t.returned = false
+		t.frames.leave(s.pc)
+	}
+	for _, id := range s.pieces {
+		p := &b.pieces[id]
+		if len(t.path) > 0 {
+			add, cut, ok := uint64(0), true, false
+			if t.at != nil && p.static != nil && t.stmtsN+len(p.insts) <= maxPathStmts {
+				add, cut, ok = t.at.Succ(p.pc)
+			}
+			if cut || !ok {
+				b.endPath(t, w)
+			} else {
+				t.number += add
+			}
+		}
+		if len(w.values)-w.v < p.values {
+			return errValues
+		}
+		if len(w.addrs)-w.a < p.plain {
+			return errAddrs
+		}
+		w.v += p.values
+		w.a += p.plain
+		t.path = append(t.path, id)
+		t.at = p.static
+		t.stmtsN += len(p.insts)
+	}
+	switch s.end {
+	case event.EndCall, event.EndCallInd:
+		by := b.endPath(t, w)
+		t.frames.call(s.next, by)
+	case event.EndReturn:
+		b.endPath(t, w)
+		t.returned = true
+	case event.EndSyscall:
+		t.ecall = b.endPath(t, w)
+	}
+	return b.err
+}
+
+// endPath executes the open path, if there is one, and gives the instance of
+// its last statement.
+func (b *Builder) endPath(t *thread, w *window) ref {
+	if len(t.path) == 0 {
+		return ref{}
+	}
+	values, addrs := t.values, t.addrs
+	if w != nil {
+		if len(values)+len(addrs) == 0 {
+			values, addrs = w.values[:w.v], w.addrs[:w.a]
+		} else {
+			values = append(values, w.values[:w.v]...)
+			addrs = append(addrs, w.addrs[:w.a]...)
+			t.values, t.addrs = values, addrs
+		}
+		w.values, w.addrs = w.values[w.v:], w.addrs[w.a:]
+		w.v, w.a = 0, 0
+	}
+	node := b.pathNode(t)
+	n := b.threadNode(t, node)
+	k := n.k
+	b.execute(t, n, values, addrs)
+	t.path, t.values, t.addrs = t.path[:0], t.values[:0], t.addrs[:0]
+	t.number, t.stmtsN, t.at = 0, 0, nil
+	by := ref{srcOf(uint32(t.id), node, uint32(len(n.tmpl.Stmts)-1)), k}
+	if b.full() {
+		b.closeEpoch()
+	}
+	return by
+}
+
+// pathNode names the open path.
+func (b *Builder) pathNode(t *thread) NodeID {
+	first := &b.pieces[t.path[0]]
+	strict := t.rounding != 0
+	for i := range first.recent {
+		if r := &first.recent[i]; r.known && r.number == t.number && r.strict == strict {
+			if i > 0 {
+				first.recent[0], first.recent[i] = first.recent[i], first.recent[0]
+			}
+			return first.recent[0].node
+		}
+	}
+	key := pathKey{t.number, t.path[0], strict}
+	id, ok := b.paths[key]
+	if !ok {
+		id = b.addNode(b.newPathNode(t.path, strict, &b.flavour))
+		b.paths[key] = id
+	}
+	first.recent[1] = first.recent[0]
+	first.recent[0] = recentPath{t.number, id, strict, true}
+	return id
+}
+
+func (b *Builder) addNode(n *pathNode) NodeID {
+	if len(b.nodes) >= maxNodes {
+		b.fail(fmt.Errorf("wet: more than %d nodes", maxNodes))
+	}
+	if n.rounding && !n.strict { // what follows the change inside the path cannot be computed
+		n = b.newPathNode(n.pieces, true, &b.flavour)
+	}
+	id := NodeID(len(b.nodes))
+	b.nodes = append(b.nodes, n)
+	return id
+}
+
+// Finish implements [event.Observer]: it closes the last epoch.
+func (b *Builder) Finish(event.Outcome) error {
+	if b.err != nil {
+		return b.err
+	}
+	if b.done {
+		return errors.New("wet: finished twice")
+	}
+	b.done = true
+	if b.running != nil {
+		b.endPath(b.running, nil)
+	}
+	b.closeEpoch()
+	return b.err
+}

@@ -1,0 +1,218 @@
+package wet
+
+import (
+	"fmt"
+	"slices"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
+)
+
+// Program is the static control flow of the program that runs. [*cfg.Program]
+// is one.
+type Program interface {
+	// At gives the basic block that begins at pc, Find the one that pc is in.
+	At(pc uint64) (cfg.Ref, bool)
+	Find(pc uint64) (cfg.Ref, bool)
+	// Block gives a block and its edges; nil when there is none.
+	Block(r cfg.Ref) *cfg.Block
+	// Deciders gives the blocks that a block is control dependent on, and
+	// Decides whether there are blocks that are control dependent on it.
+	Deciders(r cfg.Ref) []cfg.Ref
+	Decides(r cfg.Ref) bool
+}
+
+// piece is a block of the graph: a basic block of the program, or the part of
+// one that ran as such.
+type piece struct {
+	code
+	next     uint64
+	static   *cfg.Block // nil unless it is a whole block of the program
+	fn       uint32
+	values   int // entries in event.Batch.Values
+	plain    int // and in event.Batch.Addrs
+	deciders []uint32
+	decider  uint32 // number + 1, 0: it decides about nothing
+	recent   [2]recentPath
+}
+
+type recentPath struct {
+	number uint64
+	node   NodeID
+	strict bool
+	known  bool
+}
+
+// simulated is a block as the simulator runs it: pieces, each reached by
+// falling out of the one before.
+type simulated struct {
+	pieces []uint32
+	pc     uint64
+	next   uint64
+	end    event.End
+}
+
+type pieceKey struct {
+	pc    uint64
+	bytes uint64
+	end   event.End
+}
+
+// codeTable holds all code that ran.
+type codeTable struct {
+	program  Program
+	read     func(pc uint64, n int) []byte
+	sims     []simulated
+	pieces   []piece
+	ids      map[pieceKey]uint32
+	deciders map[cfg.Ref]uint32
+}
+
+// Bounds of the tables, which the reader keeps too.
+const (
+	maxPieces     = 1 << 20
+	maxPieceBytes = 1 << 12
+)
+
+// define takes the next block of the simulator: it is divided where basic
+// blocks of the program begin.
+func (c *codeTable) define(b *event.Block) error {
+	if int(b.ID) != len(c.sims) {
+		return fmt.Errorf("wet: block %d defined out of order", b.ID)
+	}
+	if b.Bytes > maxPieceBytes || b.Bytes%2 != 0 {
+		return fmt.Errorf("wet: block %d has %d bytes", b.ID, b.Bytes)
+	}
+	s := simulated{pc: b.PC, next: b.Next(), end: b.End}
+	raw := c.read(b.PC, int(b.Bytes))
+	if len(raw) != int(b.Bytes) {
+		raw = make([]byte, b.Bytes) // not the program's: instructions that do nothing known
+	}
+	insts, ok := decodeCode(raw)
+	if !ok {
+		return fmt.Errorf("wet: block %d ends inside an instruction", b.ID)
+	}
+	pc, from, at := b.PC, 0, 0 // of the piece: address, instruction, byte
+	off := 0
+	for i := range insts {
+		off += int(insts[i].Len)
+		behind := b.PC + uint64(off)
+		last := i == len(insts)-1
+		if !last {
+			if _, begins := c.program.At(behind); !begins {
+				continue
+			}
+		}
+		end := event.EndFall
+		if last {
+			end = b.End
+		}
+		id := c.piece(code{pc: pc, raw: raw[at:off], insts: insts[from : i+1], end: end})
+		s.pieces = append(s.pieces, id)
+		pc, from, at = behind, i+1, off
+	}
+	if len(c.pieces) > maxPieces {
+		return fmt.Errorf("wet: more than %d blocks", maxPieces)
+	}
+	c.sims = append(c.sims, s)
+	return nil
+}
+
+func (c *codeTable) piece(k code) uint32 {
+	key := pieceKey{k.pc, uint64(len(k.raw)), k.end}
+	if id, ok := c.ids[key]; ok {
+		return id
+	}
+	k.raw = slices.Clone(k.raw)
+	p := piece{code: k, next: k.pc + uint64(len(k.raw)), values: rv.Values(k.insts, k.end)}
+	for n, i := range k.insts {
+		if _, _, mem := i.Mem(); mem && (k.end != event.EndAtomic || n != len(k.insts)-1) {
+			p.plain++
+		}
+	}
+	if ref, ok := c.program.Find(k.pc); ok {
+		b := c.program.Block(ref)
+		p.fn = ref.Func + 1
+		if b.PC == k.pc && b.Next() == p.next && int(b.Insts) == len(k.insts) && b.End == k.end {
+			p.static = b
+		}
+		for _, d := range c.program.Deciders(ref) {
+			p.deciders = append(p.deciders, c.decider(d))
+		}
+		if b.Next() == p.next && c.program.Decides(ref) {
+			p.decider = c.decider(ref) + 1
+		}
+	}
+	id := uint32(len(c.pieces))
+	c.pieces = append(c.pieces, p)
+	c.ids[key] = id
+	return id
+}
+
+func (c *codeTable) decider(r cfg.Ref) uint32 {
+	d, ok := c.deciders[r]
+	if !ok {
+		d = uint32(len(c.deciders))
+		c.deciders[r] = d
+	}
+	return d
+}
+
+// pathNode is a node with what the recorder alone needs.
+type pathNode struct {
+	*template
+	pieces   []uint32
+	strict   bool
+	deciders [][]uint32 // by slot for control
+	decides  []decides
+}
+
+// decides is a block of a path that decides about others.
+type decides struct {
+	decider uint32
+	block   int32
+	stmt    uint32
+}
+
+// newPathNode works out which blocks of a path are decided inside it.
+func (c *codeTable) newPathNode(blocks []uint32, strict bool, f *flavour) *pathNode {
+	n := &pathNode{pieces: slices.Clone(blocks), strict: strict}
+	list := make([]code, len(blocks))
+	ctl := make([]int32, len(blocks))
+	for i, id := range blocks {
+		p := &c.pieces[id]
+		list[i] = p.code
+		ctl[i] = none
+		for j := i - 1; j >= 0; j-- {
+			if d := c.pieces[blocks[j]].decider; d != 0 && slices.Contains(p.deciders, d-1) {
+				ctl[i] = int32(j)
+				break
+			}
+		}
+		if ctl[i] != none {
+			continue
+		}
+		slot := slices.IndexFunc(n.deciders, func(s []uint32) bool { return slices.Equal(s, p.deciders) })
+		if slot < 0 {
+			slot = len(n.deciders)
+			n.deciders = append(n.deciders, p.deciders)
+		}
+		ctl[i] = ^int32(slot)
+	}
+	n.template = newPath(c.pieces[blocks[0]].fn, list, ctl, strict, f)
+	for i, id := range blocks {
+		if p := &c.pieces[id]; p.decider != 0 {
+			n.decides = append(n.decides, decides{p.decider - 1, int32(i), n.lastStmt(i)})
+		}
+	}
+	return n
+}
+
+// lastStmt is the last statement of a block.
+func (t *template) lastStmt(block int) uint32 {
+	if block+1 < len(t.Blocks) {
+		return uint32(t.Blocks[block+1].First - 1)
+	}
+	return uint32(len(t.Stmts) - 1)
+}

@@ -1,0 +1,300 @@
+package wet
+
+import "hindsight/tracefmt/event"
+
+// maxDepth bounds how many loads may lie between a value that is asked for and
+// one that is kept.
+const maxDepth = 12
+
+// execute takes one execution of a node: its labels.
+func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
+	p := n.tmpl
+	k := n.k
+	n.k++
+	b.count(t, n)
+	b.mem += n.times.add(t.times)
+	t.times++
+	b.liveIn(t, n, k)
+	b.access(n, k, values, addrs)
+	b.control(t, n, k)
+	if p.rounding {
+		t.setRounding(p.template, values)
+	}
+	for i := range p.liveOuts {
+		o := &p.liveOuts[i]
+		depth := uint8(0)
+		for _, x := range o.roots {
+			depth = max(depth, b.depth[x])
+		}
+		r := &t.regs[o.reg]
+		*r = reg{src: n.base + src(o.stmt), k: k, depth: depth}
+		if r.value = o.static; o.val != none {
+			r.value = values[o.val]
+		}
+	}
+	b.keep(n, values)
+}
+
+// count notes an execution.
+func (b *Builder) count(t *thread, n *threadNode) {
+	p := n.tmpl
+	if k := len(b.order) - 1; k >= 0 && b.order[k].thread == uint32(t.id) {
+		b.order[k].n++
+	} else {
+		b.order = append(b.order, stretch{uint32(t.id), 1})
+		b.mem += 16
+	}
+	b.executed++
+	t.stmts += uint64(len(p.Stmts))
+	b.total.Stmts += uint64(len(p.Stmts))
+	b.total.Executions++
+	b.total.Blocks += uint64(max(len(p.Blocks), 1))
+	b.total.Values += uint64(p.valued)
+	b.total.Deps += uint64(p.deps)
+}
+
+// liveIn labels the registers that come in.
+func (b *Builder) liveIn(t *thread, n *threadNode, k uint64) {
+	for i, r := range n.tmpl.liveIn {
+		d := &t.regs[r]
+		b.label(&n.slots[i], k, d.src, d.k)
+		if d.out != nil {
+			b.threadNode(t, d.src.node())
+			b.use(d.out, d.k, d.value)
+		}
+		if i == len(b.live) {
+			b.live = append(b.live, 0)
+		}
+		b.live[i] = d.depth
+	}
+}
+
+// access follows the accesses to memory in order.
+func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
+	p := n.tmpl
+	for len(b.depth) < len(p.kept) {
+		b.depth = append(b.depth, 0)
+	}
+	clear(b.depth[:len(p.kept)])
+	for i := range p.accesses {
+		a := &p.accesses[i]
+		var addr uint64
+		if a.plain != none {
+			addr = addrs[a.plain]
+		} else {
+			addr = values[a.addrVal]
+		}
+		if a.read {
+			b.load(n, a, k, addr, values)
+		}
+		if !a.write || a.sc && values[p.info[a.stmt].val] != 0 {
+			continue
+		}
+		depth := uint8(unknown)
+		if a.forward {
+			depth = 0
+			for _, x := range a.dataFrom {
+				if x >= 0 {
+					depth = max(depth, b.depth[x])
+				} else {
+					depth = max(depth, b.live[^x])
+				}
+			}
+		}
+		b.shadow.write(addr, uint64(a.size), cell{n.base + src(a.stmt), markOf(k, depth, a.size)})
+	}
+}
+
+// load labels what a load reads, and decides whether its value is kept.
+func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64) {
+	count, whole := b.shadow.read(addr, uint64(a.size), &b.cells)
+	s := &n.slots[a.slot]
+	if count == 0 {
+		b.label(s, k, 0, 0)
+	} else {
+		b.label(s, k, b.cells[0].src, b.cells[0].mark.k())
+		for _, c := range b.cells[1:count] {
+			n.extras = append(n.extras, extra{a.stmt, k, ref{c.src, c.mark.k()}})
+			b.mem += extraBytes
+		}
+	}
+	b.total.Deps += uint64(count)
+	if a.kept == none || !a.forward {
+		return
+	}
+	c := &n.cols[a.kept]
+	m := b.cells[0].mark
+	found := whole && m.depth() < maxDepth && m.size() == a.size
+	switch {
+	case found && c.sparse:
+		b.depth[a.kept] = m.depth() + 1
+	case found:
+		c.found++
+	case c.sparse:
+		b.mem += c.ks.add(k) + c.values.add(values[n.tmpl.info[a.stmt].val])
+	}
+}
+
+// control labels what decided that the blocks run, and notes what they decide.
+func (b *Builder) control(t *thread, n *threadNode, k uint64) {
+	p := n.tmpl
+	var by ref
+	if p.Kind != NodePath {
+		if p.ctlSlots > 0 {
+			b.label(&n.slots[p.ctlSlot(0)], k, t.control.src, t.control.k)
+		}
+		if t.control.src == 0 {
+			b.total.Deps--
+		}
+		return
+	}
+	last := p.ctl[len(p.ctl)-1]
+	for i, deciders := range p.deciders {
+		x := t.frames.find(deciders)
+		b.label(&n.slots[p.ctlSlot(int32(i))], k, x.src, x.k)
+		if ^int32(i) == last {
+			by = x
+		}
+	}
+	if last >= 0 {
+		by = ref{n.base + src(p.lastStmt(int(last))), k}
+	}
+	t.control = by
+	for _, d := range p.decides {
+		t.frames.decide(d.decider, t.times<<12|uint64(d.block), ref{n.base + src(d.stmt), k})
+	}
+}
+
+// keep takes the values that are kept.
+func (b *Builder) keep(n *threadNode, values []uint64) {
+	for i := range n.groups {
+		g := &n.groups[i]
+		where := n.where[i]
+		if g.pattern {
+			x, isNew := g.find(values, where)
+			b.mem += g.pat.add(x)
+			if isNew {
+				b.mem += uint64(16 + 8*len(where))
+			}
+			if g.pat.n >= g.check {
+				b.checkGroup(n, g)
+			}
+			continue
+		}
+		for j, m := range g.members {
+			c := &n.cols[m]
+			if c.sparse {
+				continue
+			}
+			b.mem += c.values.add(values[where[j]])
+			if c.values.n >= c.check {
+				c.look()
+			}
+		}
+	}
+}
+
+// look makes a column sparse when its values are irregular and most of them
+// can be found through memory.
+func (c *column) look() {
+	c.check = 2 * c.values.n
+	if 2*c.found >= c.values.n && 4*uint64(len(c.values.runs)) >= c.values.n {
+		c.sparse, c.full = true, c.values.n
+	}
+}
+
+// checkGroup gives the members of a group columns of their own when its tuples
+// are mostly new: then patterns save nothing.
+func (b *Builder) checkGroup(n *threadNode, g *group) {
+	g.check = 2 * g.pat.n
+	if 4*uint64(g.tuples()) <= g.pat.n {
+		return
+	}
+	m := len(g.members)
+	g.pat.each(func(x uint64) {
+		for j, v := range g.uniq[int(x)*m : (int(x)+1)*m] {
+			b.mem += n.cols[g.members[j]].values.add(v)
+		}
+	})
+	for _, j := range g.members {
+		n.cols[j].look()
+	}
+	b.mem -= min(b.mem, uint64(g.tuples()*(16+8*m)+runBytes*len(g.pat.runs)))
+	g.pattern, g.pat, g.uniq, g.table = false, seq{}, nil, nil
+}
+
+// effect takes one effect.
+func (b *Builder) effect(t *thread, e *event.Effect, w *window) {
+	b.endPath(t, w)
+	switch e.Kind {
+	case event.EffectStart:
+		b.happen(t, outsideKey{kind: NodeStart})
+	case event.EffectCall:
+		b.happen(t, outsideKey{NodeCall, e.PC, e.Addr, uint8(min(e.Arg, 8))})
+		t.returned = true
+	case event.EffectSignal:
+		b.happen(t, outsideKey{kind: NodeSignal})
+	case event.EffectSyscall:
+		t.group = t.ecall
+	case event.EffectReg:
+		b.setReg(t, e.Reg&63, e.Arg)
+	case event.EffectRead:
+		b.reads(t, e.Addr, e.Arg)
+	case event.EffectWrote:
+		if t.group.src != 0 {
+			b.shadow.write(e.Addr, e.Arg, cell{t.group.src, markOf(t.group.k, unknown, 1)})
+		}
+	case event.EffectFresh:
+		b.shadow.forget(e.Addr, e.Arg)
+	}
+	if b.full() {
+		b.closeEpoch()
+	}
+}
+
+// happen executes an outside statement.
+func (b *Builder) happen(t *thread, key outsideKey) {
+	id, ok := b.outside[key]
+	if !ok {
+		id = b.addNode(&pathNode{template: newOutside(key.kind, key.pc, key.callee, key.args)})
+		b.outside[key] = id
+	}
+	n := b.threadNode(t, id)
+	t.group = ref{n.base, n.k}
+	b.execute(t, n, nil, nil)
+}
+
+// setReg gives a register the value that an outside statement left.
+func (b *Builder) setReg(t *thread, r uint8, value uint64) {
+	if t.group.src == 0 {
+		return
+	}
+	out := t.nodes[t.group.src.node()].out(r)
+	if d := &t.regs[r]; d.out == out && d.k == t.group.k && d.src == t.group.src {
+		out.used = false // told again
+	}
+	t.regs[r] = reg{src: t.group.src, k: t.group.k, out: out, value: value}
+	if r == 10 {
+		b.threadNode(t, t.group.src.node())
+		b.use(out, t.group.k, value)
+	}
+}
+
+// reads notes what memory an outside statement reads.
+func (b *Builder) reads(t *thread, addr, size uint64) {
+	if t.group.src == 0 {
+		return
+	}
+	n := b.threadNode(t, t.group.src.node())
+	seen := map[ref]bool{}
+	b.shadow.scan(addr, size, func(c cell) {
+		from := ref{c.src, c.mark.k()}
+		if seen[from] {
+			return
+		}
+		seen[from] = true
+		n.extras = append(n.extras, extra{t.group.src.stmt(), t.group.k, from})
+		b.mem += extraBytes
+		b.total.Deps++
+	})
+}

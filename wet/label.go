@@ -1,0 +1,256 @@
+package wet
+
+// edge is a dependence between two statements: the instances of the one that
+// is labelled with it, and those of the producer.
+type edge struct {
+	from   src // 0: nobody
+	kc, kp seq
+}
+
+// slot is a place of a node where what it depends on has to be told: a register
+// that is live in, what an access reads, the decision above some blocks. Each
+// execution has one label in it.
+type slot struct {
+	last  *edge
+	edges []*edge
+	index map[src]*edge // once there are many
+}
+
+const edgeBytes = 160
+
+// slotScan is how many edges are looked through one by one.
+const slotScan = 8
+
+// label adds the label of execution k.
+func (b *Builder) label(s *slot, k uint64, from src, kp uint64) {
+	e := s.last
+	if e == nil || e.from != from {
+		e = b.edge(s, from)
+		s.last = e
+	}
+	grown := e.kc.add(k)
+	if from != 0 {
+		grown += e.kp.add(kp)
+	}
+	b.mem += grown
+}
+
+func (b *Builder) edge(s *slot, from src) *edge {
+	if s.index != nil {
+		if e := s.index[from]; e != nil {
+			return e
+		}
+	} else {
+		for _, e := range s.edges {
+			if e.from == from {
+				return e
+			}
+		}
+	}
+	e := &edge{from: from}
+	s.edges = append(s.edges, e)
+	b.mem += edgeBytes
+	if s.index != nil {
+		s.index[from] = e
+	} else if len(s.edges) > slotScan {
+		s.index = map[src]*edge{}
+		for _, e := range s.edges {
+			s.index[e.from] = e
+		}
+	}
+	return e
+}
+
+// column is the values of a kept statement on their own. A sparse one keeps
+// only those that cannot be found through memory: from full executions on in
+// the epoch.
+type column struct {
+	values seq
+	ks     seq
+	sparse bool
+	full   uint64
+	found  uint64 // executions whose value could be found through memory
+	check  uint64 // when to look whether it should be sparse
+}
+
+// firstCheck is the number of values after which a column or a group is looked
+// at for the first time; then each time that it has doubled.
+const firstCheck = 128
+
+// group is the values of statements that depend on the same inputs: section
+// 3.2's unique tuples, and the pattern in which they came.
+type group struct {
+	members []int32 // indexes into template.kept
+	pattern bool    // else each member has a column of its own
+	pat     seq
+	uniq    []uint64 // tuples, one behind the other
+	table   []uint32 // open addressing: number of the tuple + 1
+	check   uint64
+}
+
+func (g *group) tuples() int { return len(g.uniq) / len(g.members) }
+
+// hashValues mixes a tuple.
+func hashValues(h, v uint64) uint64 {
+	h = (h ^ v) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// find gives the number of the tuple that val gives for the members, and adds
+// it when it is new.
+func (g *group) find(values []uint64, where []int32) (i uint64, isNew bool) {
+	m := len(g.members)
+	h := uint64(0)
+	for _, x := range where {
+		h = hashValues(h, values[x])
+	}
+	if 2*g.tuples() >= len(g.table) {
+		g.grow()
+	}
+	mask := uint64(len(g.table) - 1)
+	for p := h & mask; ; p = (p + 1) & mask {
+		x := g.table[p]
+		if x == 0 {
+			g.table[p] = uint32(g.tuples()) + 1
+			for _, x := range where {
+				g.uniq = append(g.uniq, values[x])
+			}
+			return uint64(g.tuples() - 1), true
+		}
+		t := g.uniq[int(x-1)*m : int(x)*m]
+		same := true
+		for j, x := range where {
+			if t[j] != values[x] {
+				same = false
+				break
+			}
+		}
+		if same {
+			return uint64(x - 1), false
+		}
+	}
+}
+
+func (g *group) grow() {
+	g.table = make([]uint32, max(16, 2*len(g.table)))
+	mask := uint64(len(g.table) - 1)
+	m := len(g.members)
+	for i := range g.tuples() {
+		h := uint64(0)
+		for _, v := range g.uniq[i*m : (i+1)*m] {
+			h = hashValues(h, v)
+		}
+		p := h & mask
+		for g.table[p] != 0 {
+			p = (p + 1) & mask
+		}
+		g.table[p] = uint32(i) + 1
+	}
+}
+
+// outReg is a register as a statement left it that is no ordinary instruction:
+// its values, once they are used.
+type outReg struct {
+	reg        uint8
+	ks, values seq
+	last       uint64
+	used       bool
+}
+
+// use keeps the value of instance k.
+func (b *Builder) use(o *outReg, k, value uint64) {
+	if o.used && o.last == k {
+		return
+	}
+	o.used, o.last = true, k
+	b.mem += o.ks.add(k) + o.values.add(value)
+}
+
+// extra is a memory dependence besides the one in the slot.
+type extra struct {
+	stmt uint32
+	k    uint64
+	from ref
+}
+
+const extraBytes = 40
+
+// threadNode is a node as one thread executed it: the labels of the open
+// epoch.
+type threadNode struct {
+	id     NodeID
+	tmpl   *pathNode
+	base   src // of statement 0
+	k      uint64
+	began  uint64 // k at the epoch's beginning
+	in     bool   // listed among those used in the epoch
+	times  seq
+	slots  []slot
+	groups []group
+	where  [][]int32 // by group: places of the members' values
+	cols   []column
+	outs   []*outReg
+	extras []extra
+}
+
+func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
+	for int(id) >= len(t.nodes) {
+		t.nodes = append(t.nodes, make([]*threadNode, max(256, int(id)+1-len(t.nodes)))...)
+	}
+	n := t.nodes[id]
+	if n == nil {
+		tmpl := b.nodes[id]
+		n = &threadNode{id: id, tmpl: tmpl, base: srcOf(uint32(t.id), id, 0)}
+		n.slots = make([]slot, tmpl.slots())
+		n.cols = make([]column, len(tmpl.kept))
+		for _, members := range tmpl.groups {
+			n.groups = append(n.groups, group{members: members, pattern: len(members) > 1, check: firstCheck})
+			where := make([]int32, len(members))
+			for i, m := range members {
+				where[i] = tmpl.info[tmpl.kept[m]].val
+			}
+			n.where = append(n.where, where)
+		}
+		for i := range n.cols {
+			n.cols[i].check = firstCheck
+		}
+		t.nodes[id] = n
+	}
+	if !n.in {
+		n.in = true
+		n.began = n.k
+		t.used = append(t.used, n)
+		b.mem += 64 + uint64(48*len(n.slots)+32*len(n.cols))
+	}
+	return n
+}
+
+// reset forgets the labels of an epoch that was written. Which columns are
+// sparse, and which groups are patterns, it keeps.
+func (n *threadNode) reset() {
+	n.in, n.times, n.extras = false, seq{}, nil
+	clear(n.slots)
+	for i := range n.groups {
+		g := &n.groups[i]
+		g.pat, g.uniq, g.table = seq{}, nil, nil
+		g.check = firstCheck
+	}
+	for i := range n.cols {
+		c := &n.cols[i]
+		*c = column{sparse: c.sparse, check: firstCheck}
+	}
+	for _, o := range n.outs {
+		o.ks, o.values = seq{}, seq{}
+	}
+}
+
+func (n *threadNode) out(r uint8) *outReg {
+	for _, o := range n.outs {
+		if o.reg == r {
+			return o
+		}
+	}
+	o := &outReg{reg: r}
+	n.outs = append(n.outs, o)
+	return o
+}

@@ -1,0 +1,254 @@
+package wet
+
+import "math/bits"
+
+// src is a statement of a thread: who produced something. 0 is nobody.
+type src uint64
+
+const (
+	stmtBits   = 24
+	nodeBits   = 24
+	maxNodes   = 1<<nodeBits - 2
+	maxThreads = 1 << 16
+)
+
+// srcOf packs a statement; node is counted from 1, so that 0 stands for nobody.
+func srcOf(thread uint32, node NodeID, stmt uint32) src {
+	return src(thread)<<(stmtBits+nodeBits) | src(node+1)<<stmtBits | src(stmt)
+}
+
+func (s src) thread() uint32 { return uint32(s >> (stmtBits + nodeBits)) }
+func (s src) node() NodeID   { return NodeID(s>>stmtBits&(1<<nodeBits-1)) - 1 }
+func (s src) stmt() uint32   { return uint32(s & (1<<stmtBits - 1)) }
+
+// mark is the instance of a producer, the bytes that its store took, and how
+// many loads lie between the stored value and one that is kept.
+//
+//	bits 0–47   instance
+//	bits 48–53  depth, farther than maxDepth: the value cannot be found this way
+//	bits 54–55  logarithm of the store's size
+//	bit  63     a cell: it is split, and src is its place in the pool
+type mark uint64
+
+const (
+	kBits     = 48
+	maxK      = 1<<kBits - 1
+	unknown   = 63 // a depth
+	splitMark = mark(1) << 63
+)
+
+func markOf(k uint64, depth, size uint8) mark {
+	return mark(k) | mark(depth)<<kBits | mark(bits.TrailingZeros8(size))<<(kBits+6)
+}
+
+func (m mark) k() uint64    { return uint64(m) & maxK }
+func (m mark) depth() uint8 { return uint8(m>>kBits) & 63 }
+func (m mark) size() uint8  { return 1 << (m >> (kBits + 6) & 3) }
+
+// cell says who wrote the bytes of a granule last.
+type cell struct {
+	src  src
+	mark mark
+}
+
+func (c cell) same(d cell) bool { return c.src == d.src && c.mark.k() == d.mark.k() }
+
+// A granule is 4 bytes, what most stores take at least. One that was written in
+// parts has a cell for each byte, in a pool.
+const (
+	granule   = 4
+	pageShift = 13
+	pageCells = 1 << pageShift / granule
+	pageCache = 64
+)
+
+type shadowPage [pageCells]cell
+
+// shadow is who wrote each byte of memory last.
+type shadow struct {
+	pages map[uint64]*shadowPage
+	tags  [pageCache]uint64 // number of the page + 1
+	cache [pageCache]*shadowPage
+	pool  [][granule]cell
+	free  []uint32
+}
+
+func newShadow() *shadow { return &shadow{pages: map[uint64]*shadowPage{}} }
+
+// page gives the page of an address; nil when it was never written and make is
+// not set.
+func (s *shadow) page(addr uint64, create bool) *shadowPage {
+	n := addr >> pageShift
+	i := n % pageCache
+	if s.tags[i] == n+1 {
+		return s.cache[i]
+	}
+	p := s.pages[n]
+	if p == nil {
+		if !create {
+			return nil
+		}
+		p = new(shadowPage)
+		s.pages[n] = p
+	}
+	s.tags[i], s.cache[i] = n+1, p
+	return p
+}
+
+func at(addr uint64) uint64 { return addr >> 2 & (pageCells - 1) }
+
+// write notes that the bytes were written.
+func (s *shadow) write(addr, size uint64, by cell) {
+	for size > 0 {
+		c := &s.page(addr, true)[at(addr)]
+		off := addr % granule
+		n := min(granule-off, size)
+		switch {
+		case n == granule:
+			if c.mark&splitMark != 0 {
+				s.free = append(s.free, uint32(c.src))
+			}
+			*c = by
+		default:
+			p := s.split(c)
+			for i := off; i < off+n; i++ {
+				p[i] = by
+			}
+		}
+		addr += n
+		size -= n
+	}
+}
+
+// split gives the bytes of a cell.
+func (s *shadow) split(c *cell) *[granule]cell {
+	if c.mark&splitMark != 0 {
+		return &s.pool[c.src]
+	}
+	var i int
+	if n := len(s.free); n > 0 {
+		i = int(s.free[n-1])
+		s.free = s.free[:n-1]
+	} else {
+		i = len(s.pool)
+		s.pool = append(s.pool, [granule]cell{})
+	}
+	s.pool[i] = [granule]cell{*c, *c, *c, *c}
+	*c = cell{src(i), splitMark}
+	return &s.pool[i]
+}
+
+// forget notes that nobody wrote the bytes.
+func (s *shadow) forget(addr, size uint64) {
+	if size>>pageShift > uint64(len(s.pages)) { // a large part of the address space
+		first, last := addr>>pageShift+1, (addr+size)>>pageShift // whole pages: up to last
+		for n := range s.pages {
+			if n >= first && n < last {
+				s.drop(n)
+			}
+		}
+		s.forget(addr, first<<pageShift-addr)
+		s.forget(last<<pageShift, (addr+size)-last<<pageShift)
+		return
+	}
+	for size > 0 {
+		n := min(1<<pageShift-addr%(1<<pageShift), size)
+		switch {
+		case s.page(addr, false) == nil:
+		case n == 1<<pageShift:
+			s.drop(addr >> pageShift)
+		default:
+			s.write(addr, n, cell{})
+		}
+		addr += n
+		size -= n
+	}
+}
+
+// drop gives a page's memory back.
+func (s *shadow) drop(n uint64) {
+	for _, c := range s.pages[n] {
+		if c.mark&splitMark != 0 {
+			s.free = append(s.free, uint32(c.src))
+		}
+	}
+	i := n % pageCache
+	s.tags[i], s.cache[i] = 0, nil
+	delete(s.pages, n)
+}
+
+// read finds the distinct producers of up to 8 bytes and puts them into out.
+// whole says that one producer wrote all of them.
+func (s *shadow) read(addr, size uint64, out *[8]cell) (n int, whole bool) {
+	whole = true
+	for size > 0 {
+		off := addr % granule
+		k := min(granule-off, size)
+		page := s.page(addr, false)
+		switch {
+		case page == nil:
+			whole = false
+		default:
+			c := page[at(addr)]
+			if c.mark&splitMark == 0 {
+				n, whole = note(c, out, n, whole)
+				break
+			}
+			for _, b := range s.pool[c.src][off : off+k] {
+				n, whole = note(b, out, n, whole)
+			}
+		}
+		addr += k
+		size -= k
+	}
+	return n, whole && n == 1
+}
+
+func note(c cell, out *[8]cell, n int, whole bool) (int, bool) {
+	if c.src == 0 {
+		return n, false
+	}
+	for i := range n {
+		if out[i].same(c) {
+			return n, whole
+		}
+	}
+	out[n] = c
+	return n + 1, whole
+}
+
+// scan calls f with the producers of a range, neighbours that are equal once.
+func (s *shadow) scan(addr, size uint64, f func(cell)) {
+	var last cell
+	tell := func(c cell) {
+		if c.src != 0 && !c.same(last) {
+			f(c)
+		}
+		last = c
+	}
+	for size > 0 {
+		page := s.page(addr, false)
+		if page == nil {
+			n := min(1<<pageShift-addr%(1<<pageShift), size)
+			addr += n
+			size -= n
+			continue
+		}
+		off := addr % granule
+		k := min(granule-off, size)
+		if c := page[at(addr)]; c.mark&splitMark == 0 {
+			tell(c)
+		} else {
+			for _, b := range s.pool[c.src][off : off+k] {
+				tell(b)
+			}
+		}
+		addr += k
+		size -= k
+	}
+}
+
+// bytes is the memory of the table.
+func (s *shadow) bytes() uint64 {
+	return 16 * (pageCells*uint64(len(s.pages)) + granule*uint64(len(s.pool)))
+}

@@ -1,0 +1,451 @@
+package wet
+
+import (
+	"slices"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// maxPathStmts is the number of statements at which a path is cut.
+const maxPathStmts = 1 << 12
+
+// noControl marks a block that no other block of its path decides about; it
+// takes its control dependence from slot 0 of those for control on.
+const none = -1
+
+// code is a basic block's code.
+type code struct {
+	pc    uint64
+	raw   []byte
+	insts []rv.Inst
+	end   event.End // EndAtomic gives the last instruction's access a place in the values
+}
+
+// decode reads the instructions of raw.
+func decodeCode(raw []byte) (insts []rv.Inst, ok bool) {
+	for len(raw) >= 2 {
+		word := uint32(raw[0]) | uint32(raw[1])<<8
+		n := int(rv.Len(uint16(word)))
+		if n > len(raw) {
+			return insts, false
+		}
+		if n == 4 {
+			word |= uint32(raw[2])<<16 | uint32(raw[3])<<24
+		}
+		i, _ := rv.Decode(word) // an illegal one is a statement too
+		i.Len = uint8(n)
+		insts = append(insts, i)
+		raw = raw[n:]
+	}
+	return insts, len(raw) == 0
+}
+
+// flavour is what a file says about how its values were kept.
+type flavour struct {
+	ops [(rv.NumOps + 63) / 64]uint64 // operations whose results are computed and not kept
+}
+
+func (f *flavour) has(op rv.Op) bool { return op < rv.NumOps && f.ops[op/64]>>(op%64)&1 != 0 }
+
+// source is how a statement finds its result.
+type source uint8
+
+const (
+	sourceNone    source = iota // it has none
+	sourceStatic                // the code tells
+	sourceDerived               // from its operands
+	sourceKept                  // it is kept, or found through memory
+)
+
+// operand is a register that a statement uses.
+type operand struct {
+	reg  uint8
+	pos  uint8 // 0–2: rs1–rs3; 3: an argument of an environment call
+	from int32 // statement of the path, or ^slot of a register that is live in
+}
+
+// stmtInfo is what a path knows of a statement beyond the public part.
+type stmtInfo struct {
+	uses   []operand
+	source source
+	val    int32 // index into the values of an execution, or none
+	kept   int32 // index into template.kept, or none
+	access int32 // index into template.accesses, or none
+}
+
+// access is a statement's access to memory.
+type access struct {
+	stmt     uint32
+	size     uint8
+	read     bool
+	write    bool
+	sc       bool  // stores only if its value is 0
+	forward  bool  // read: a plain load; write: a plain store
+	plain    int32 // index into the plain addresses, or none
+	addrVal  int32 // otherwise into the values
+	slot     int32 // of what it reads
+	kept     int32 // of a load: index into template.kept, or none
+	data     int32 // of a plain store: the index of its data operand among the statement's uses, or none (x0)
+	dataFrom []int32
+}
+
+// liveOut is a register that a path leaves defined.
+type liveOut struct {
+	reg    uint8
+	val    int32 // index of its value, or none: static
+	static uint64
+	stmt   uint32
+	roots  []int32 // kept statements that its value is computed from
+}
+
+// template is what can be said of a node before it runs: built from its code
+// alone, by the recorder and by the reader alike.
+type template struct {
+	Node
+	info     []stmtInfo
+	liveIn   []uint8 // registers by slot
+	accesses []access
+	reads    int     // slots of those that read: they follow the live registers
+	ctl      []int32 // by block: the block of the path that decides, or ^slot for control
+	ctlSlots int     // they follow the reads
+	liveOuts []liveOut
+	kept     []int32   // statements whose values are kept
+	groups   [][]int32 // indexes into kept
+	values   int       // an execution's entries in event.Batch.Values
+	plain    int       // and in event.Batch.Addrs
+	valued   int       // statements with values
+	rounding bool      // it changes the rounding mode
+	deps     int       // dependences through registers and control of one execution
+}
+
+func (t *template) slots() int { return len(t.liveIn) + t.reads + t.ctlSlots }
+
+// readSlot and ctlSlot number the slots.
+func (t *template) ctlSlot(i int32) int { return len(t.liveIn) + t.reads + int(i) }
+
+// newPath builds the template of a path. ctl says what decides about each
+// block, as in template; strict says that the rounding mode of fcsr may be
+// other than to nearest.
+func newPath(fn uint32, blocks []code, ctl []int32, strict bool, f *flavour) *template {
+	t := &template{Node: Node{Kind: NodePath, Func: fn}, ctl: ctl}
+	for _, c := range ctl {
+		if c < 0 {
+			t.ctlSlots = max(t.ctlSlots, int(^c)+1)
+		}
+	}
+	t.addStmts(blocks)
+	b := builderOf(t)
+	for s := range t.Stmts {
+		b.classify(s, strict, f)
+	}
+	b.finish()
+	return t
+}
+
+func (t *template) addStmts(blocks []code) {
+	n := 0
+	for i := range blocks {
+		n += len(blocks[i].insts)
+	}
+	t.Stmts, t.info = make([]Stmt, 0, n), make([]stmtInfo, n)
+	for i := range blocks {
+		b := &blocks[i]
+		t.Blocks = append(t.Blocks, NodeBlock{PC: b.pc, First: len(t.Stmts)})
+		pc := b.pc
+		for k, in := range b.insts {
+			s := len(t.Stmts)
+			t.Stmts = append(t.Stmts, Stmt{PC: pc, Inst: in, Block: i})
+			t.addAccess(s, in, b.end == event.EndAtomic && k == len(b.insts)-1)
+			t.addValue(s, in)
+			pc += uint64(in.Len)
+		}
+	}
+}
+
+// addAccess gives a statement its access. An atomic access has its address
+// among the values.
+func (t *template) addAccess(s int, in rv.Inst, atomic bool) {
+	t.info[s].access = none
+	kind, size, plain := in.Mem()
+	a := access{stmt: uint32(s), size: size, plain: none, addrVal: none, kept: none, data: none}
+	switch {
+	case plain:
+		a.read, a.write = kind == event.Read, kind == event.Write
+		a.forward = true
+	case in.Atomic() && atomic:
+		a.size = in.AtomicSize()
+		switch in.Op {
+		case rv.OpLRW, rv.OpLRD:
+			a.read = true
+		case rv.OpSCW, rv.OpSCD:
+			a.write, a.sc = true, true
+		default:
+			a.read, a.write = true, true
+		}
+	default:
+		return
+	}
+	if atomic {
+		a.addrVal = int32(t.values)
+		t.values++
+	} else {
+		a.plain = int32(t.plain)
+		t.plain++
+	}
+	t.info[s].access = int32(len(t.accesses))
+	t.accesses = append(t.accesses, a)
+}
+
+func (t *template) addValue(s int, in rv.Inst) {
+	info := &t.info[s]
+	info.val, info.kept = none, none
+	a := info.access
+	if in.Valued() || a != none && t.accesses[a].sc {
+		info.val = int32(t.values)
+		t.values++
+		if in.Valued() {
+			t.Stmts[s].Valued = true
+			t.valued++
+		}
+	}
+}
+
+// pathBuilder follows registers through a path.
+type pathBuilder struct {
+	t      *template
+	last   [64]int32 // statement that defined a register last
+	slot   [64]int32 // of a register that is live in
+	inputs [][]int32 // by statement: inputs of the node that it depends on: slots of live registers as ^slot, input statements
+	roots  [][]int32 // by statement: kept statements and ^slots that its value is computed from
+}
+
+func builderOf(t *template) *pathBuilder {
+	b := &pathBuilder{t: t, inputs: make([][]int32, len(t.Stmts)), roots: make([][]int32, len(t.Stmts))}
+	for r := range b.last {
+		b.last[r], b.slot[r] = none, none
+	}
+	return b
+}
+
+// ecallUses are the registers that an environment call takes.
+var ecallUses = [...]uint8{17, 10, 11, 12, 13, 14, 15}
+
+// classify finds where a statement's operands come from, and how it will find
+// its own result.
+func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
+	t := b.t
+	in, info := t.Stmts[s].Inst, &t.info[s]
+	for n := 1; n <= 3; n++ {
+		if r, ok := in.Source(n); ok {
+			b.use(s, r, uint8(n-1))
+		}
+	}
+	if in.Op == rv.OpECALL {
+		for _, r := range ecallUses {
+			b.use(s, r, 3)
+		}
+	}
+	if in.CSR == 2 || in.CSR == 3 {
+		t.rounding = t.rounding || in.Defs().FCSR
+	}
+	dest, defines := in.Dest()
+	_, static := in.Static(t.Stmts[s].PC)
+	_, _, mem := in.Mem()
+	switch {
+	case !defines:
+		info.source = sourceNone
+	case static:
+		info.source = sourceStatic
+	case !mem && !in.Atomic() && f.has(in.Op) && !(strict && in.RM == 7):
+		info.source = sourceDerived
+		for _, u := range info.uses {
+			if u.from >= 0 {
+				b.inputs[s] = append(b.inputs[s], b.inputs[u.from]...)
+			} else {
+				b.inputs[s] = append(b.inputs[s], u.from)
+			}
+		}
+	default:
+		info.source = sourceKept
+		// What is read inside the node is an input of its own. Without an
+		// evaluator, what is computed depends on inputs all the same.
+		if !mem && !in.Atomic() && len(info.uses) > 0 {
+			for _, u := range info.uses {
+				if u.from >= 0 {
+					b.inputs[s] = append(b.inputs[s], b.inputs[u.from]...)
+				} else {
+					b.inputs[s] = append(b.inputs[s], u.from)
+				}
+			}
+		} else {
+			b.inputs[s] = []int32{int32(s)}
+		}
+	}
+	slices.Sort(b.inputs[s])
+	b.inputs[s] = slices.Compact(b.inputs[s])
+	if defines {
+		b.last[dest] = int32(s)
+	}
+}
+
+func (b *pathBuilder) use(s int, r, pos uint8) {
+	t := b.t
+	from := b.last[r]
+	if from == none {
+		if b.slot[r] == none {
+			b.slot[r] = int32(len(t.liveIn))
+			t.liveIn = append(t.liveIn, r)
+		}
+		from = ^b.slot[r]
+	}
+	info := &t.info[s]
+	known := slices.ContainsFunc(info.uses, func(u operand) bool { return u.reg == r })
+	if !known {
+		t.deps++
+	}
+	info.uses = append(info.uses, operand{r, pos, from})
+}
+
+// finish chooses what is kept and numbers what there is.
+func (b *pathBuilder) finish() {
+	t := b.t
+	// A register that the path leaves defined by a computation from registers
+	// that came in is kept: so what a register holds never takes more than one
+	// path to find, or what was loaded there.
+	for _, s := range b.last {
+		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x int32) bool { return x < 0 }) {
+			t.info[s].source = sourceKept
+		}
+	}
+	for s := range t.info {
+		info := &t.info[s]
+		switch info.source {
+		case sourceKept:
+			info.kept = int32(len(t.kept))
+			t.kept = append(t.kept, int32(s))
+			b.roots[s] = []int32{info.kept}
+		case sourceDerived:
+			for _, u := range info.uses {
+				if u.from >= 0 {
+					b.roots[s] = append(b.roots[s], b.roots[u.from]...)
+				} else {
+					b.roots[s] = append(b.roots[s], u.from)
+				}
+			}
+			slices.Sort(b.roots[s])
+			b.roots[s] = slices.Compact(b.roots[s])
+		}
+	}
+	for i := range t.accesses {
+		b.finishAccess(&t.accesses[i])
+	}
+	for r, s := range b.last {
+		if s != none {
+			o := liveOut{reg: uint8(r), val: t.info[s].val, stmt: uint32(s), roots: b.roots[s]}
+			o.static, _ = t.Stmts[s].Inst.Static(t.Stmts[s].PC)
+			t.liveOuts = append(t.liveOuts, o)
+		}
+	}
+	t.deps += len(t.Stmts) // one for control each
+	b.group()
+}
+
+func (b *pathBuilder) finishAccess(a *access) {
+	t := b.t
+	info := &t.info[a.stmt]
+	a.kept = info.kept
+	if a.read {
+		a.slot = int32(len(t.liveIn) + t.reads)
+		t.reads++
+	}
+	if !a.forward || !a.write {
+		return
+	}
+	for n, u := range info.uses {
+		if u.pos != 1 {
+			continue
+		}
+		a.data = int32(n)
+		if u.from < 0 {
+			a.dataFrom = []int32{u.from}
+		} else {
+			a.dataFrom = b.roots[u.from]
+		}
+	}
+}
+
+// group divides the kept statements as section 3.2 says: those that depend on
+// the same inputs go together; a group whose inputs are a proper subset of
+// another's joins it; an input that is read inside the node joins one of the
+// groups that depend on it.
+func (b *pathBuilder) group() {
+	t := b.t
+	type group struct{ inputs, members []int32 }
+	var groups []*group
+	isInput := func(s int32) bool { return len(b.inputs[s]) == 1 && b.inputs[s][0] == s }
+	for k, s := range t.kept {
+		if isInput(s) {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.inputs, b.inputs[s]) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &group{inputs: b.inputs[s]})
+		}
+		groups[i].members = append(groups[i].members, int32(k))
+	}
+	// The largest first: a subset joins the largest group that holds it.
+	slices.SortStableFunc(groups, func(x, y *group) int { return len(y.inputs) - len(x.inputs) })
+	var merged []*group
+	for _, g := range groups {
+		i := slices.IndexFunc(merged, func(m *group) bool { return contains(m.inputs, g.inputs) })
+		if i < 0 {
+			merged = append(merged, g)
+			continue
+		}
+		merged[i].members = append(merged[i].members, g.members...)
+	}
+	for k, s := range t.kept {
+		if !isInput(s) {
+			continue
+		}
+		i := slices.IndexFunc(merged, func(m *group) bool { return contains(m.inputs, []int32{s}) })
+		if i < 0 {
+			i = len(merged)
+			merged = append(merged, &group{inputs: []int32{s}})
+		}
+		merged[i].members = append(merged[i].members, int32(k))
+	}
+	for _, g := range merged {
+		slices.Sort(g.members)
+		t.groups = append(t.groups, g.members)
+	}
+}
+
+// contains tells whether the sorted set holds all of the sorted subset.
+func contains(set, subset []int32) bool {
+	for _, x := range subset {
+		if _, ok := slices.BinarySearch(set, x); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// newOutside builds the template of a statement that stands for something
+// outside the recorded code.
+func newOutside(kind NodeKind, pc, callee uint64, args uint8) *template {
+	t := &template{Node: Node{Kind: kind, Callee: callee, Args: args, Stmts: []Stmt{{PC: pc}}}, info: make([]stmtInfo, 1)}
+	t.info[0] = stmtInfo{val: none, kept: none, access: none}
+	for r := range min(args, 8) {
+		t.info[0].uses = append(t.info[0].uses, operand{reg: 10 + r, pos: 3, from: ^int32(r)})
+		t.liveIn = append(t.liveIn, 10+r)
+	}
+	t.deps = len(t.liveIn)
+	if kind != NodeStart {
+		t.ctlSlots = 1
+		t.deps++
+	}
+	return t
+}
