@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +33,10 @@ func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Ima
 	return l, img, out.String()
 }
 
-// sourceLine is the line of an example that holds text, from 1.
-func sourceLine(t *testing.T, name, text string) int {
+// sourceLine is the line of a source that holds text, from 1.
+func sourceLine(t *testing.T, file, text string) int {
 	t.Helper()
-	p, ok := examples.Find(name)
-	if !ok {
-		t.Fatalf("no example %s", name)
-	}
-	src, err := p.Source()
+	src, err := examples.Source(strings.TrimSuffix(file, ".c"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +45,177 @@ func sourceLine(t *testing.T, name, text string) int {
 			return n + 1
 		}
 	}
-	t.Fatalf("%s has no line with %q", name, text)
+	t.Fatalf("%s has no line with %q", file, text)
 	return 0
+}
+
+// resolve finds what a specification names, or fails.
+func resolve(t *testing.T, l *slicetest.Log, img *image.Image, spec string) *slice.Target {
+	t.Helper()
+	target, err := slice.NewResolver(img).Resolve(l, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+// access finds a load or store of the target: the one that is executed last.
+func access(t *testing.T, l *slicetest.Log, target *slice.Target, write bool) wet.Instance {
+	t.Helper()
+	var found wet.Instance
+	all, err := slice.Instances(l, target, slice.AllThreads, slice.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for _, i := range all {
+		n, err := l.Find(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := l.Statements()[n]; s.Size > 0 && s.Stores == write && n > last {
+			last, found = n, i
+		}
+	}
+	if last < 0 {
+		t.Fatalf("no access at %s", target.Text)
+	}
+	return found
+}
+
+// TestVerdicts: what racy values of the examples reach.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b string // the example, and what marks the lines of the accesses
+		writes     [2]bool
+		want       slice.Verdict
+		variable   string
+	}{
+		{"race_counter", "counter++;", "counter++;", [2]bool{true, false}, slice.ReachesOutput, "counter"},
+		{"race_branch", "mode = 1", "if (mode)", [2]bool{true, false}, slice.ReachesControlFlow, ""},
+		{"race_same_value", "found_nine = 1", "found_nine = 1", [2]bool{true, true}, slice.ReachesOutput, ""},
+		{"fig7", "Subscript = 1", "x = Subscript", [2]bool{true, false}, slice.ReachesControlFlow, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, img, out := example(t, c.name, 1)
+			file := c.name + ".c"
+			var both [2]wet.Instance
+			for n, mark := range []string{c.a, c.b} {
+				target := resolve(t, l, img, fmt.Sprintf("%s:%d", file, sourceLine(t, file, mark)))
+				both[n] = access(t, l, target, c.writes[n])
+			}
+			r, err := slice.Race(context.Background(), l, img, both[0], both[1], slice.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := same(indexes(t, l, r.Forward), plainForward(l, t, r.Forward.Criterion())); err != nil {
+				t.Error(err)
+			}
+			if r.Impact.Verdict != c.want {
+				t.Errorf("it %v, want that it %v: %+v", r.Impact.Verdict, c.want, r.Impact)
+			}
+			if r.Impact.OutputBytes > uint64(len(out)) || c.want == slice.ReachesOutput && r.Impact.OutputCalls == 0 {
+				t.Errorf("%d bytes of %q", r.Impact.OutputBytes, out)
+			}
+			if c.variable != "" && !slices.ContainsFunc(r.Impact.Variables, func(v slice.Variable) bool { return v.Name == c.variable }) {
+				t.Errorf("%s was not reached: %+v", c.variable, r.Impact.Variables)
+			}
+			if !r.A.Has(both[0]) || !r.B.Has(both[1]) || r.Common.Len() > min(r.A.Len(), r.B.Len()) {
+				t.Errorf("slices of %d, %d and %d instances", r.A.Len(), r.B.Len(), r.Common.Len())
+			}
+			t.Logf("%+v; %d, %d, %d in common", r.Impact, r.A.Len(), r.B.Len(), r.Common.Len())
+		})
+	}
+}
+
+func plainForward(l *slicetest.Log, t *testing.T, criterion []wet.Instance) map[int]bool {
+	t.Helper()
+	var from []int
+	for _, i := range criterion {
+		n, err := l.Find(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = append(from, n)
+	}
+	return plain(l, from, slice.Options{Direction: slice.Forward, Kinds: slice.Data})
+}
+
+// TestResolve: what specifications name in a program with debug information.
+func TestResolve(t *testing.T) {
+	l, img, _ := example(t, "race_branch", 1)
+	r := slice.NewResolver(img)
+	line := sourceLine(t, "race_branch.c", "total = 100;")
+	total, _ := img.Lookup("total")
+	for _, c := range []struct {
+		spec, name string
+		code       bool
+		addr, size uint64
+	}{
+		{fmt.Sprintf("race_branch.c:%d", line), "", true, 0, 0},
+		{fmt.Sprintf("race_branch.c:%d:total", line), "total", true, 0, 0},
+		{"configure", "configure", true, 0, 0},
+		{"total", "total", false, total.Addr, 4},
+		{"total+2", "total+2", false, total.Addr + 2, 2},
+		{fmt.Sprintf("%#x", total.Addr), "total", false, total.Addr, 4},
+	} {
+		target, err := r.Resolve(l, c.spec)
+		if err != nil {
+			t.Errorf("%s: %v", c.spec, err)
+			continue
+		}
+		if target.Name != c.name || len(target.PCs) > 0 != c.code || target.Addr != c.addr || target.Size != c.size {
+			t.Errorf("%s is %+v", c.spec, target)
+		}
+		for _, pc := range target.PCs {
+			if frames := img.Frames(pc); frames[0].Function != "configure" {
+				t.Errorf("%s has code of %s", c.spec, frames[0].Function)
+			}
+		}
+	}
+	for _, c := range []struct{ spec, candidate, reason string }{
+		{fmt.Sprintf("race_branch.c:%d", sourceLine(t, "race_branch.c", "int mode, total")), fmt.Sprintf("race_branch.c:%d", line-1), "nothing was executed"},
+		{"race_brunch.c:5", "race_branch.c", "no"},
+		{fmt.Sprintf("race_branch.c:%d:result", line), "total", "no variable"},
+		{"totl", "total", "no function or variable"},
+		{"total+4", "", "4 bytes"},
+		{"0x1", "", ""},
+		{"0xzz", "", "no address"},
+		{"", "", "no function"},
+	} {
+		target, err := r.Resolve(l, c.spec)
+		if c.spec == "0x1" { // any address can be asked for
+			if err != nil || target.Size != 1 {
+				t.Errorf("%s is %+v, %v", c.spec, target, err)
+			}
+			continue
+		}
+		var e *slice.SpecError
+		if !errors.As(err, &e) || target != nil {
+			t.Errorf("%s is %+v, %v", c.spec, target, err)
+			continue
+		}
+		if c.candidate != "" && !slices.Contains(e.Candidates, c.candidate) || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v", c.spec, err)
+		}
+	}
+}
+
+// FuzzResolve: any text is a target or an error.
+func FuzzResolve(f *testing.F) {
+	for _, s := range []string{"f0", "shared+8", "0x10000", "a.c:3", "a.c:3:x", "::", "shared+0xfffffffffffffffff", "a:99999999999999999999", "+", "malloc+4"} {
+		f.Add(s)
+	}
+	l, img := logged(f, randomShape(1))
+	r := slice.NewResolver(img)
+	f.Fuzz(func(t *testing.T, spec string) {
+		target, err := r.Resolve(l, spec)
+		var e *slice.SpecError
+		switch {
+		case err == nil && (target == nil || len(target.PCs) == 0 && target.Size == 0):
+			t.Errorf("%q is nothing: %+v", spec, target)
+		case err != nil && (!errors.As(err, &e) || target != nil):
+			t.Errorf("%q: %v", spec, err)
+		}
+	})
 }
