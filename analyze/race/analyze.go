@@ -90,9 +90,7 @@ func (e *engine) exact(ctx context.Context, src Source) error {
 		return err
 	}
 	for _, s := range shards {
-		for key, p := range s.pairs.pairs {
-			e.pairs.add(key, p.dynamic, &p.first, &p.last)
-		}
+		e.pairs.merge(&s.pairs)
 		e.stats.Accesses += s.stats.Accesses
 		e.stats.Peak += s.stats.Peak
 		e.stats.Sweeps += s.stats.Sweeps
@@ -269,7 +267,7 @@ func (e *engine) takeSegments(ctx context.Context, c *cursor, t event.ThreadID, 
 		if e.sieving {
 			err = e.feedExtents(seg)
 		} else {
-			err = e.feedRuns(seg)
+			err = e.feedTallies(seg)
 		}
 		if err != nil {
 			return err
@@ -369,14 +367,18 @@ func atomicOp(k event.Kind) Op {
 	return AtomicUpdate
 }
 
-// result makes the report of what was found, with a third walk along S_synch.
+// result makes the report of what was found, with two more walks along
+// S_synch.
 func (e *engine) result(ctx context.Context, src Source) (*Result, error) {
 	res := &Result{Stats: e.stats}
-	found := e.pairs.sorted()
+	found, err := e.resolve(ctx, src)
+	if err != nil {
+		return nil, err
+	}
 	res.Races = make([]Race, len(found))
 	d := newDetails(e, res)
-	for i, p := range found {
-		r := &res.Races[i]
+	for i := range found {
+		p, r := &found[i], &res.Races[i]
 		r.Dynamic = p.dynamic
 		r.First, r.Last = d.instance(&p.first), d.instance(&p.last)
 	}

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"slices"
+
+	"hindsight/tracefmt/event"
 )
 
 func addSat(a, b uint64) uint64 {
@@ -21,10 +22,14 @@ func mulSat(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// execution is one execution of an access, as the pair table keeps it.
+// ref names an execution: the place in the order of units (see engine.order)
+// and the ordinal of the site, or the index of the event.
+type ref struct{ order, ordinal uint64 }
+
+// execution is one execution of an access.
 type execution struct {
 	access uint32
-	thread uint32
+	thread event.ThreadID
 	addr   uint64
 	ref
 }
@@ -52,7 +57,7 @@ func (x *instance) compare(y *instance) int {
 // pair is a static pair in the making.
 type pair struct {
 	dynamic     uint64
-	first, last instance
+	first, last meeting
 }
 
 // pairKey is an unordered pair of indices of engine.places, the smaller first.
@@ -65,33 +70,29 @@ type pairTable struct {
 	last    *pair
 }
 
-// add counts dynamic pairs of the static pair key, of which first and last
-// are the extreme instances.
-func (t *pairTable) add(key pairKey, dynamic uint64, first, last *instance) {
-	p := t.last
-	if p == nil || t.lastKey != key {
-		p = t.pairs[key]
+// at is the pair of that key, made when it is new.
+func (t *pairTable) at(key pairKey) *pair {
+	if t.last == nil || t.lastKey != key {
+		p := t.pairs[key]
 		if p == nil {
-			p = &pair{first: *first, last: *last}
+			p = new(pair)
 			t.pairs[key] = p
 		}
 		t.last, t.lastKey = p, key
 	}
-	p.dynamic = addSat(p.dynamic, dynamic)
-	if first.compare(&p.first) < 0 {
-		p.first = *first
-	}
-	if last.compare(&p.last) > 0 {
-		p.last = *last
-	}
+	return t.last
 }
 
-// sorted gives the pairs in the order of their first instances.
-func (t *pairTable) sorted() []*pair {
-	all := make([]*pair, 0, len(t.pairs))
-	for _, p := range t.pairs {
-		all = append(all, p)
+// merge adds what another worker found.
+func (t *pairTable) merge(other *pairTable) {
+	for key, q := range other.pairs {
+		p := t.pairs[key]
+		if p == nil {
+			t.pairs[key] = q
+			continue
+		}
+		p.dynamic = addSat(p.dynamic, q.dynamic)
+		p.first.merge(&q.first, 1)
+		p.last.merge(&q.last, -1)
 	}
-	slices.SortFunc(all, func(x, y *pair) int { return x.first.compare(&y.first) })
-	return all
 }

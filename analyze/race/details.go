@@ -52,7 +52,7 @@ func (d *details) instance(x *instance) Instance {
 
 func (d *details) side(x *execution) Side {
 	a := &d.e.accesses[x.access]
-	s := Side{Place: d.e.places[a.place], Thread: event.ThreadID(x.thread), Address: x.addr, Seq: math.MaxUint64}
+	s := Side{Place: d.e.places[a.place], Thread: x.thread, Address: x.addr, Seq: math.MaxUint64}
 	if x.order < unfinished {
 		s.Seq = x.order / 2
 	}

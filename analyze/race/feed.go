@@ -14,7 +14,7 @@ import (
 type itemKind uint8
 
 const (
-	itemRun    itemKind = iota // executions of a site
+	itemRun    itemKind = iota // executions of a site, times at each of count addresses
 	itemExtent                 // bytes accessed
 	itemEvent                  // an event that is an access
 	itemCut                    // memory begins a new life
@@ -31,7 +31,8 @@ type item struct {
 	count  uint64
 	size   uint64   // bytes of each of count blocks, of an event or of what begins a new life
 	bits   []uint64 // of the one block of an extent, see cdr.Extent
-	first  uint64   // ordinal of the first execution, index of the event, 1-based place of the cut in S_synch
+	times  uint64
+	first  uint64 // index of the event, 1-based place of the cut in S_synch
 }
 
 // batch is a number of items in order.
@@ -221,58 +222,72 @@ func (e *engine) checkSite(id SiteID) error {
 	return nil
 }
 
-// feedRuns hands out the executions of a segment that matter.
-func (e *engine) feedRuns(seg Segment) error {
-	runs := seg.Runs()
-	var stopped error
-	if c, ok := seg.(compressed); ok && e.suspects != nil && !e.opts.plainRuns {
-		looks := uint64(0)
-		runs = c.RunsWithin(func(lo, hi uint64) bool {
-			if looks++; looks&0xffff == 0 && stopped == nil {
-				if stopped = e.canceled(); looks > maxWork {
-					stopped = fmt.Errorf("%w: a segment with too many accesses near memory that races", ErrLimit)
-				}
+// feedTallies hands out the executions of a segment that matter.
+func (e *engine) feedTallies(seg Segment) error {
+	c, ok := seg.(compressed)
+	if !ok || e.suspects == nil || e.opts.plainRuns {
+		for r, err := range seg.Runs() {
+			if err != nil {
+				return err
 			}
-			return stopped == nil && e.suspects.meet(lo, hi)
-		})
+			if err := e.feedTally(tallyOf(r)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	for r, err := range runs {
+	looks, stopped := uint64(0), error(nil)
+	for t, err := range c.TallyWithin(func(lo, hi uint64) bool {
+		if looks++; looks&0xffff == 0 && stopped == nil {
+			if stopped = e.canceled(); looks > maxWork {
+				stopped = fmt.Errorf("%w: a segment with too many accesses near memory that races", ErrLimit)
+			}
+		}
+		return stopped == nil && e.suspects.meet(lo, hi)
+	}) {
 		if err != nil {
 			return err
 		}
-		if err := e.feedRun(r); err != nil {
+		if err := e.feedTally(t); err != nil {
 			return err
 		}
 	}
 	return stopped
 }
 
-func (e *engine) feedRun(r Run) error {
-	if err := e.checkSite(r.Site); err != nil {
+// tallyOf is the executions of a run.
+func tallyOf(r Run) cdr.Tally {
+	t := cdr.Tally{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count, Times: 1}
+	switch {
+	case r.Count <= 1:
+		t.Stride = 0
+	case r.Stride == 0:
+		t.Count, t.Times = 1, r.Count
+	case r.Stride < 0:
+		t.Stride = -t.Stride
+		t.Base -= t.Stride * (r.Count - 1)
+	}
+	return t
+}
+
+func (e *engine) feedTally(t cdr.Tally) error {
+	if err := e.checkSite(t.Site); err != nil {
 		return err
 	}
-	a := &e.accesses[r.Site]
-	if e.stats.Runs++; a.mute || r.Count == 0 {
+	a := &e.accesses[t.Site]
+	if e.stats.Runs++; a.mute || t.Count == 0 || t.Times == 0 {
 		return nil
 	}
-	if r.Stride == 0 {
-		e.work++
-	} else if e.work += r.Count; e.work > maxWork || r.Count > maxWork {
+	if e.work += t.Count; e.work > maxWork || t.Count > maxWork {
 		return fmt.Errorf("%w: more than %d accesses to memory that races", ErrLimit, uint64(maxWork))
 	}
-	it := item{kind: itemRun, access: uint32(r.Site), base: r.Base, stride: uint64(r.Stride), count: r.Count, first: r.First}
+	it := item{kind: itemRun, access: uint32(t.Site), base: t.Base, stride: t.Stride, count: t.Count, times: t.Times}
 	if a.user {
 		return e.add(it)
 	}
-	if r.Stride == 0 {
-		if !e.memory.User(e.opts.Program, r.Base) {
-			return nil
-		}
-		return e.add(it)
-	}
-	for i := range r.Count {
+	for i := range t.Count {
 		one := it
-		one.base, one.stride, one.count, one.first = r.Base+i*uint64(r.Stride), 0, 1, r.First+i
+		one.base, one.stride, one.count = t.Base+i*t.Stride, 0, 1
 		if e.suspects != nil && !e.suspects.meet(one.base, one.base+uint64(a.size)) || !e.memory.User(e.opts.Program, one.base) {
 			continue
 		}

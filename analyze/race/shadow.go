@@ -1,8 +1,14 @@
 package race
 
-import "hindsight/tracefmt/event"
+import (
+	"math/bits"
+
+	"hindsight/tracefmt/event"
+)
 
 // The shadow remembers the accesses made so far, by granule of 8 bytes.
+// Granules of a page that were accessed in the same way share what is
+// remembered of them: they are a class.
 
 const (
 	pageBits  = 10
@@ -10,30 +16,80 @@ const (
 	wholeMask = 0xff
 )
 
-// ref names an execution: the place in the order of units (see engine.order)
-// and the ordinal of the site, or the index of the event.
-type ref struct{ order, ordinal uint64 }
+// granules is a set of granules of a page.
+type granules [perPage / 64]uint64
+
+var allGranules = granules{^uint64(0), ^uint64(0)}
+
+// progression is n granules from number from on, step apart; they are in the
+// page.
+func progression(from, step, n uint64) (g granules) {
+	if step <= 1 {
+		lo, hi := from, from+max(n, 1) // hi is behind the last
+		if lo < 64 {
+			g[0] = ^uint64(0) << lo
+		}
+		g[1] = ^uint64(0)
+		if lo > 64 {
+			g[1] <<= lo - 64
+		}
+		if hi <= 64 {
+			g[0] &= ^uint64(0) >> (64 - hi)
+			g[1] = 0
+		} else if hi < perPage {
+			g[1] &= ^uint64(0) >> (perPage - hi)
+		}
+		return g
+	}
+	for ; n > 0; n-- {
+		g[from>>6] |= 1 << (from & 63)
+		from += step
+	}
+	return g
+}
+
+func (g granules) empty() bool                 { return g[0]|g[1] == 0 }
+func (g granules) and(h granules) granules     { return granules{g[0] & h[0], g[1] & h[1]} }
+func (g granules) or(h granules) granules      { return granules{g[0] | h[0], g[1] | h[1]} }
+func (g granules) without(h granules) granules { return granules{g[0] &^ h[0], g[1] &^ h[1]} }
+func (g granules) contains(i uint64) bool      { return g[i>>6]>>(i&63)&1 != 0 }
+func (g *granules) add(i uint64)               { g[i>>6] |= 1 << (i & 63) }
+func (g granules) count() uint64               { return uint64(bits.OnesCount64(g[0]) + bits.OnesCount64(g[1])) }
+func singleton(i uint64) (g granules)          { g.add(i); return g }
+
+// first is the number of the first granule; there is one.
+func (g granules) first() uint64 {
+	if g[0] != 0 {
+		return uint64(bits.TrailingZeros64(g[0]))
+	}
+	return 64 + uint64(bits.TrailingZeros64(g[1]))
+}
 
 // member is a member of a series: executions in one epoch, or in several that
 // nobody can tell apart.
 type member struct {
 	epoch       uint64 // the last of the epochs
 	total       uint64 // executions up to and including these
-	first, last ref
+	first, last uint64 // their first and last unit (see engine.order)
 }
 
-// column is the series of the executions by one thread of one access that
-// touched the same bytes of a granule.
-type column struct {
+// manner is the way in which an access touches a granule.
+type manner struct {
 	access uint32 // index of engine.accesses
-	thread event.ThreadID
-	strand event.ThreadID // that the thread acted as
 	// offset of the first byte accessed from the start of the granule; it is
 	// negative when the access began in the granule before.
 	offset int8
 	mask   uint8 // bytes of the granule
 	prev   uint8 // bytes of the granule before
 	op     Op
+}
+
+// column is the series of the executions by one thread of one access that
+// touched the same bytes of a granule.
+type column struct {
+	manner
+	thread event.ThreadID
+	strand event.ThreadID // that the thread acted as
 	// cut is the 1-based place in S_synch of the first allocation of this
 	// memory since, 0 if there was none.
 	cut    uint64
@@ -66,76 +122,136 @@ func (c *column) unseen(seen uint64) (i int, count uint64) {
 	return lo, c.series[n-1].total - base
 }
 
-// add records a burst. It says whether the series became longer.
-func (c *column) add(epoch uint64, b *burst) bool {
+// add records executions in a unit. It says whether the series became longer.
+func (c *column) add(u *unit, times uint64) bool {
 	n := len(c.series)
-	if n > 0 && c.series[n-1].epoch == epoch {
+	if n > 0 && c.series[n-1].epoch == u.epoch {
 		m := &c.series[n-1]
-		m.total += b.count
-		if m.first.order == b.order {
-			m.first.ordinal = min(m.first.ordinal, b.ordinal)
-		}
-		if m.last.order == b.order {
-			m.last.ordinal = max(m.last.ordinal, b.last)
-		} else {
-			m.last = ref{b.order, b.last}
-		}
+		m.total += times
+		m.last = u.order
 		return false
 	}
-	total := b.count + c.before
+	total := times + c.before
 	if n > 0 {
-		total = b.count + c.series[n-1].total
+		total = times + c.series[n-1].total
 	}
-	c.series = append(c.series, member{epoch, total, b.ref, ref{b.order, b.last}})
+	c.series = append(c.series, member{u.epoch, total, u.order, u.order})
 	return true
 }
 
-// granule is what is remembered of 8 bytes.
-type granule struct {
+// class is granules of a page, and what is remembered of each of them.
+type class struct {
+	set     granules
 	columns []column
 	limit   int32 // length at which superfluous columns are looked for again
 }
 
-// page is what is remembered of 1024 bytes.
-type page struct {
-	whole    granule // accesses (of Free) that cover every byte and the 8 before
-	granules *[perPage]granule
+// weigh is the columns and members of a class.
+func (c *class) weigh() int {
+	n := len(c.columns)
+	for i := range c.columns {
+		n += len(c.columns[i].series)
+	}
+	return n
 }
 
-func (p *page) at(i uint64) *granule {
-	if p.granules == nil {
-		p.granules = new([perPage]granule)
+// copyTo gives what is remembered to other granules.
+func (c *class) copyTo(set granules) class {
+	d := class{set: set, columns: make([]column, len(c.columns)), limit: c.limit}
+	for i := range c.columns {
+		d.columns[i] = c.columns[i]
+		d.columns[i].series = append([]member(nil), c.columns[i].series...)
 	}
-	return &p.granules[i]
+	return d
+}
+
+// page is what is remembered of 1024 bytes.
+type page struct {
+	number  uint64
+	looks   granules // that are looked at
+	atomic  granules // of which some bytes are atomic variables
+	after   granules // behind one of those
+	touched granules // in some class
+	classes []class
+	of      *[perPage]uint8 // the class of each granule; nil: there are few
+	pending []pending
+}
+
+// fewClasses is how many classes of a page are looked through to find one.
+const fewClasses = 4
+
+// classAt is the class of a granule that is in one.
+func (p *page) classAt(g uint64) int {
+	if p.of != nil {
+		return int(p.of[g])
+	}
+	for i := range p.classes {
+		if p.classes[i].set.contains(g) {
+			return i
+		}
+	}
+	return -1
+}
+
+// put adds a class to the page.
+func (p *page) put(c class) int {
+	i := len(p.classes)
+	p.classes = append(p.classes, c)
+	p.touched = p.touched.or(c.set)
+	switch {
+	case p.of != nil:
+		p.name(i)
+	case len(p.classes) > fewClasses:
+		p.index()
+	}
+	return i
+}
+
+// index notes the class of every granule.
+func (p *page) index() {
+	if p.of = nil; len(p.classes) <= fewClasses {
+		return
+	}
+	p.of = new([perPage]uint8)
+	for i := range p.classes {
+		p.name(i)
+	}
+}
+
+func (p *page) name(i int) {
+	for s := p.classes[i].set; !s.empty(); {
+		g := s.first()
+		p.of[g] = uint8(i)
+		s = s.without(singleton(g))
+	}
+}
+
+// part makes the granules that class i has in common with set a class of their
+// own and says which; grown is what there is to remember in addition.
+func (p *page) part(i int, set granules) (own int, grown int) {
+	c := &p.classes[i]
+	both := c.set.and(set)
+	if both == c.set {
+		return i, 0
+	}
+	c.set = c.set.without(both)
+	d := c.copyTo(both)
+	return p.put(d), d.weigh()
 }
 
 // shadow maps page numbers to pages.
 type shadow struct {
-	pages    map[uint64]*page
-	lastPage uint64
-	last     *page
-}
-
-func (s *shadow) page(number uint64) *page {
-	if s.last != nil && s.lastPage == number {
-		return s.last
-	}
-	p := s.pages[number]
-	if p == nil {
-		p = new(page)
-		s.pages[number] = p
-	}
-	s.lastPage, s.last = number, p
-	return p
+	pages map[uint64]*page
+	last  *page
 }
 
 // within calls yield for the pages that exist among those numbered first to
 // last.
-func (s *shadow) within(first, last uint64, yield func(number uint64, p *page)) {
+func (s *shadow) within(first, last uint64, yield func(p *page)) {
 	if last-first < uint64(len(s.pages)) {
 		for n := first; ; n++ {
 			if p := s.pages[n]; p != nil {
-				yield(n, p)
+				yield(p)
 			}
 			if n == last {
 				return
@@ -144,62 +260,42 @@ func (s *shadow) within(first, last uint64, yield func(number uint64, p *page)) 
 	}
 	for n, p := range s.pages {
 		if n >= first && n <= last {
-			yield(n, p)
+			yield(p)
 		}
 	}
 }
 
 // cut separates what is remembered of the granules that [addr, addr+size)
 // touches from accesses that begin at place at (1-based) of S_synch or later.
-func (s *shadow) cut(addr, size, at uint64) {
+// It gives what there is to remember in addition.
+func (s *shadow) cut(addr, size, at uint64) (grown int) {
 	if size == 0 {
-		return
+		return 0
 	}
 	lo, hi := addr>>3, (addr+size-1)>>3
 	if hi < lo {
-		return
+		return 0
 	}
 	const shift = pageBits - 3
-	s.within(lo>>shift, hi>>shift, func(number uint64, p *page) {
+	s.within(lo>>shift, hi>>shift, func(p *page) {
 		from, to := uint64(0), uint64(perPage-1)
-		if number == lo>>shift {
+		if p.number == lo>>shift {
 			from = lo & (perPage - 1)
 		}
-		if number == hi>>shift {
+		if p.number == hi>>shift {
 			to = hi & (perPage - 1)
 		}
-		if from == 0 && to == perPage-1 {
-			p.whole.cut(at)
-		} else {
-			p.spread()
-		}
-		if p.granules != nil {
-			for i := from; i <= to; i++ {
-				p.granules[i].cut(at)
+		for set := progression(from, 1, to-from+1).and(p.touched); !set.empty(); {
+			i, more := p.part(p.classAt(set.first()), set)
+			grown += more
+			c := &p.classes[i]
+			for j := range c.columns {
+				if d := &c.columns[j]; d.cut == 0 {
+					d.cut = at
+				}
 			}
+			set = set.without(c.set)
 		}
 	})
-}
-
-func (g *granule) cut(at uint64) {
-	for i := range g.columns {
-		if c := &g.columns[i]; c.cut == 0 {
-			c.cut = at
-		}
-	}
-}
-
-// spread writes the accesses that cover the whole page into its granules.
-func (p *page) spread() {
-	if len(p.whole.columns) == 0 {
-		return
-	}
-	for i := range uint64(perPage) {
-		g := p.at(i)
-		for _, c := range p.whole.columns {
-			c.series = append([]member(nil), c.series...)
-			g.columns = append(g.columns, c)
-		}
-	}
-	p.whole = granule{}
+	return grown
 }

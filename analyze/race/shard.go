@@ -3,6 +3,7 @@ package race
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"hindsight/tracefmt/event"
 )
@@ -10,21 +11,21 @@ import (
 // shard is a worker of the exact pass: it remembers the accesses to its part of
 // memory and counts the pairs that race there.
 type shard struct {
-	e          *engine // what does not change during a batch
-	number     int     // of e.of
-	suspects   map[uint64]*[sieveWords]uint64
-	accesses   []access
-	shadow     shadow
-	pairs      pairTable
-	unit       *unit
-	near       *[sieveWords]uint64 // page nearNumber of suspects
-	nearNumber uint64
-	hasNear    bool
-	horizon    *horizon
-	swept      *horizon // at the last sweep
-	records    int      // columns and members in the shadow
-	sweepAt    int
-	stats      Stats
+	e        *engine // what does not change during a batch
+	number   int     // of e.of
+	suspects map[uint64]*[sieveWords]uint64
+	sorted   []uint64 // the pages of suspects
+	accesses []access
+	shadow   shadow
+	pairs    pairTable
+	unit     *unit
+	manners  []manner // of the present access
+	dirty    []*page  // with something pending
+	horizon  *horizon
+	swept    *horizon // at the last sweep
+	records  int      // columns and members in the shadow
+	sweepAt  int
+	stats    Stats
 }
 
 func newShard(e *engine, number int) *shard {
@@ -32,6 +33,10 @@ func newShard(e *engine, number int) *shard {
 		pairs: pairTable{pairs: map[pairKey]*pair{}}, sweepAt: e.opts.SweepEvery}
 	if e.suspects != nil {
 		s.suspects = e.suspects.pages[number]
+		for n := range s.suspects {
+			s.sorted = append(s.sorted, n)
+		}
+		slices.Sort(s.sorted)
 	}
 	return s
 }
@@ -39,38 +44,95 @@ func newShard(e *engine, number int) *shard {
 // take takes a batch.
 func (s *shard) take(b *batch) error {
 	s.horizon = b.horizon
+	unit, access := int32(-1), uint32(0)
 	for i := range b.items {
 		it := &b.items[i]
+		if len(s.dirty) > 0 && (it.kind != itemRun || it.unit != unit || it.access != access) {
+			s.settle()
+		}
 		switch it.kind {
 		case itemCut:
-			s.shadow.cut(it.base, it.size, it.first)
-			continue
+			s.records += s.shadow.cut(it.base, it.size, it.first)
 		case itemRun:
+			unit, access = it.unit, it.access
 			s.unit = &b.units[it.unit]
-			s.takeRun(it)
+			s.paintRun(it)
 		case itemEvent:
 			s.unit = &b.units[it.unit]
 			s.takeEvent(it)
 		}
 	}
+	s.settle()
 	return nil
 }
 
-// mine says whether some of what the shard looks at is in a page of a sieve.
-func (s *shard) mine(number uint64) bool {
-	if s.suspects == nil {
-		return owner(number, s.e.opts.Workers) == s.number
+// perSieve is the pages of the shadow in a page of a sieve.
+const perSieve = 1 << (sieveBits - pageBits)
+
+// page gives a page of the shadow, or nil when the shard looks at nothing in
+// the whole page of the sieve.
+func (s *shard) page(number uint64) *page {
+	if s.shadow.last != nil && s.shadow.last.number == number {
+		return s.shadow.last
 	}
-	if s.nearNumber != number || !s.hasNear {
-		s.near, s.nearNumber, s.hasNear = s.suspects[number], number, true
+	p := s.shadow.pages[number]
+	if p == nil {
+		looks := allGranules
+		if s.suspects != nil {
+			near := s.suspects[number/perSieve]
+			if near == nil {
+				return nil
+			}
+			looks = suspectGranules(near, number%perSieve)
+		} else if owner(number/perSieve, s.e.opts.Workers) != s.number {
+			return nil
+		}
+		p = &page{number: number, looks: looks}
+		if s.e.atomic != nil {
+			s.markAtomic(p)
+		}
+		s.shadow.pages[number] = p
 	}
-	return s.near != nil
+	s.shadow.last = p
+	return p
 }
 
-// looks says whether the shard looks at a granule.
-func (s *shard) looks(g uint64) bool {
-	const perSieve = sieveSize / 8
-	return s.mine(g/perSieve) && (s.suspects == nil || uint8(s.near[g%perSieve/8]>>(g%8*8)) != 0)
+// suspectGranules are those of page number part of a page of a sieve.
+func suspectGranules(near *[sieveWords]uint64, part uint64) (g granules) {
+	const words = sieveWords / perSieve
+	for i, w := range near[part*words : (part+1)*words] {
+		for w != 0 {
+			b := bits.TrailingZeros64(w) &^ 7
+			w &^= 0xff << b
+			g.add(uint64(i)*8 + uint64(b)/8)
+		}
+	}
+	return g
+}
+
+func (s *shard) markAtomic(p *page) {
+	first := p.number * perPage
+	for i := range uint64(perPage) {
+		if s.e.atomic.bytes(first+i) != 0 {
+			p.atomic.add(i)
+		}
+		if s.e.atomic.bytes(first+i-1) != 0 {
+			p.after.add(i)
+		}
+	}
+}
+
+// nextPage is the first page behind the given one that the shard may look at.
+func (s *shard) nextPage(number uint64) (uint64, bool) {
+	outer := number/perSieve + 1
+	if s.suspects == nil {
+		return outer * perSieve, outer < 1<<(64-sieveBits)
+	}
+	i, _ := slices.BinarySearch(s.sorted, outer)
+	if i == len(s.sorted) {
+		return 0, false
+	}
+	return s.sorted[i] * perSieve, true
 }
 
 // ownMemory says whether addr is in memory of which thread t has a part of its
@@ -83,99 +145,44 @@ func (s *shard) ownMemory(t event.ThreadID, addr uint64) bool {
 	return ok && owner == t
 }
 
-// takeRun takes a run of plain accesses of the present unit.
-func (s *shard) takeRun(it *item) {
-	a := &s.accesses[it.access]
-	if it.stride == 0 {
-		s.burst(it.access, a, it.base, it.first, it.first+it.count-1, it.count)
-		s.trim()
-		return
-	}
-	for i := uint64(0); i < it.count; {
-		addr := it.base + i*it.stride
-		number := addr >> sieveBits
-		end := (addr + uint64(a.size) - 1) >> sieveBits
-		if !s.mine(number) && (number == end || !s.mine(end)) {
-			i += leave(addr, int64(it.stride), uint64(a.size))
-			continue
-		}
-		s.burst(it.access, a, addr, it.first+i, it.first+i, 1)
-		i++
-		if i&(1<<14-1) == 0 {
-			s.trim()
+// common are the granules of a set that are not the thread's own memory.
+func (s *shard) common(p *page, set granules) (rest granules) {
+	for !set.empty() {
+		i := set.first()
+		set = set.without(singleton(i))
+		if !s.ownMemory(s.unit.thread, (p.number*perPage+i)<<3) {
+			rest.add(i)
 		}
 	}
-	s.trim()
+	return rest
 }
 
-// leave is after how many steps from addr on accesses of size bytes can touch
-// another page than the first one's.
-func leave(addr uint64, stride int64, size uint64) uint64 {
-	in := addr & (sieveSize - 1)
-	if stride < 0 {
-		return in/-uint64(stride) + 1
+// touch finds the races of executions of the present unit, times on each
+// granule of a set, with what was done there before, and remembers them.
+func (s *shard) touch(p *page, set granules, m manner, times uint64) {
+	c := column{manner: m, thread: s.unit.thread, strand: s.unit.strand}
+	if fresh := set.without(p.touched); !fresh.empty() {
+		s.remember(&p.classes[p.put(class{set: fresh})], -1, &c, times)
+		set = set.without(fresh)
 	}
-	if in+size > sieveSize {
-		return 1
-	}
-	return (sieveSize-in-size)/uint64(stride) + 1
-}
-
-// burst is a number of executions of an access at one address.
-type burst struct {
-	execution        // its ordinal is that of the first
-	last      uint64 // ordinal of the last
-	count     uint64
-}
-
-// burst takes count executions of a site at addr, with ordinals from first to
-// last.
-func (s *shard) burst(id uint32, a *access, addr, first, last, count uint64) {
-	g, lo := addr>>3, addr&7
-	wide := uint16(1<<a.size-1) << lo
-	mask, over := uint8(wide), uint8(wide>>8)
-	if s.e.atomic != nil {
-		mask &^= s.e.atomic.bytes(g)
-		if over != 0 {
-			over &^= s.e.atomic.bytes(g + 1)
-		}
-	}
-	looks := mask != 0 && s.looks(g)
-	if looks {
-		s.stats.Accesses += count
-	}
-	b := burst{last: last, count: count}
-	b.access, b.thread, b.addr, b.ref = id, uint32(s.unit.thread), addr, ref{s.unit.order, first}
-	if looks {
-		s.touch(g, &b, column{offset: int8(lo), mask: mask, op: a.op})
-	}
-	if over != 0 && s.looks(g+1) {
-		s.touch(g+1, &b, column{offset: int8(lo) - 8, mask: over, prev: mask, op: a.op})
+	for !set.empty() {
+		i, grown := p.part(p.classAt(set.first()), set)
+		s.records += grown
+		cl := &p.classes[i]
+		s.remember(cl, s.check(p, cl, &c, times), &c, times)
+		set = set.without(cl.set)
 	}
 }
 
-// touch finds the races of a burst with what was done to granule g before, and
-// remembers it there as c says.
-func (s *shard) touch(g uint64, b *burst, c column) {
-	const shift = pageBits - 3
-	c.access, c.thread, c.strand = b.access, s.unit.thread, s.unit.strand
-	p := s.shadow.page(g >> shift)
-	gr := p.at(g & (perPage - 1))
-	if len(p.whole.columns) > 0 {
-		s.check(&p.whole, g, b, &c)
-	}
-	s.remember(gr, s.check(gr, g, b, &c), b, c)
-}
-
-// check counts the pairs of a burst, which touches granule g as c says, with
-// what is remembered in gr. It gives the index of the column that the burst
-// itself belongs in, or -1.
-func (s *shard) check(gr *granule, g uint64, b *burst, c *column) int {
+// check counts the pairs of executions, which touch the granules of a class as
+// c says, with what is remembered of them. It gives the index of the column
+// that the executions themselves belong in, or -1.
+func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 	own := -1
-	for i := range gr.columns {
-		d := &gr.columns[i]
+	for i := range cl.columns {
+		d := &cl.columns[i]
 		if d.strand == c.strand {
-			if d.access == c.access && d.thread == c.thread && d.cut == 0 && d.mask == c.mask && d.prev == c.prev && d.offset == c.offset {
+			if d.manner == c.manner && d.thread == c.thread && d.cut == 0 {
 				own = i
 			}
 			continue
@@ -186,48 +193,46 @@ func (s *shard) check(gr *granule, g uint64, b *burst, c *column) int {
 			continue
 		}
 		if from, n := d.unseen(s.unit.clock.At(d.strand)); n != 0 {
-			if d.thread == c.thread && s.ownMemory(c.thread, g<<3) {
-				continue
+			set := cl.set
+			if d.thread == c.thread {
+				if set = s.common(p, set); set.empty() {
+					continue
+				}
 			}
-			s.found(d, from, mulSat(n, b.count), g<<3, uint64(bits.TrailingZeros8(c.mask&d.mask)), b)
+			s.found(p, set, c, d, from, mulSat(n, times))
 		}
 	}
 	return own
 }
 
-// found counts dynamic pairs of a burst with the members of c that begin with
-// number from. The first common byte is number common of the granule at base.
-func (s *shard) found(c *column, from int, dynamic, base, common uint64, b *burst) {
-	x, y := s.accesses[b.access].place, s.accesses[c.access].place
-	key := pairKey{min(x, y), max(x, y)}
-	newest := &c.series[len(c.series)-1]
-	if p := s.pairs.last; p != nil && s.pairs.lastKey == key && b.order > p.last.later.order {
-		// Units come in order: this pair is behind all that were found.
-		p.dynamic = addSat(p.dynamic, dynamic)
-		p.last.later, p.last.addr = b.execution, base+common
-		p.last.later.ordinal = b.last
-		p.last.earlier = execution{access: c.access, thread: uint32(c.thread), addr: base + uint64(int64(c.offset)), ref: newest.last}
-		return
+// found counts dynamic pairs, so many on each granule of a set, of executions
+// in the present unit with the members of d that begin with number from.
+func (s *shard) found(p *page, set granules, c, d *column, from int, dynamic uint64) {
+	x, y := s.accesses[c.access].place, s.accesses[d.access].place
+	pr := s.pairs.at(pairKey{min(x, y), max(x, y)})
+	pr.dynamic = addSat(pr.dynamic, mulSat(dynamic, set.count()))
+	m := meetingKey{s.unit.order, d.series[from].first}
+	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.mask & d.mask}
+	if n := pr.first.meetingKey.compare(m); n >= 0 || pr.first.spots == nil {
+		pr.first.offer(m, c.thread, d.thread, at)
 	}
-	earlier := execution{access: c.access, thread: uint32(c.thread), addr: base + uint64(int64(c.offset)), ref: c.series[from].first}
-	first := instance{later: b.execution, earlier: earlier, addr: base + common}
-	last := first
-	last.later.ordinal = b.last
-	last.earlier.ref = newest.last
-	s.pairs.add(key, dynamic, &first, &last)
+	m.earlier = d.series[len(d.series)-1].last
+	if n := pr.last.meetingKey.compare(m); n <= 0 || pr.last.spots == nil {
+		pr.last.offer(m, c.thread, d.thread, at)
+	}
 }
 
-// remember adds a burst to column number own of gr, or as column c.
-func (s *shard) remember(gr *granule, own int, b *burst, c column) {
+// remember adds executions to column number own of a class, or as column c.
+func (s *shard) remember(cl *class, own int, c *column, times uint64) {
 	if own < 0 {
-		if len(gr.columns) >= max(int(gr.limit), s.e.opts.columnsLimit) {
-			s.thin(gr)
+		if len(cl.columns) >= max(int(cl.limit), s.e.opts.columnsLimit) {
+			s.thin(cl)
 		}
-		own = len(gr.columns)
-		gr.columns = append(gr.columns, c)
+		own = len(cl.columns)
+		cl.columns = append(cl.columns, *c)
 		s.records++
 	}
-	if gr.columns[own].add(s.unit.epoch, b) {
+	if cl.columns[own].add(s.unit, times) {
 		s.records++
 	}
 	s.stats.Peak = max(s.stats.Peak, s.records)
@@ -235,56 +240,46 @@ func (s *shard) remember(gr *granule, own int, b *burst, c column) {
 
 // takeEvent takes the present unit, an event that is an access.
 func (s *shard) takeEvent(it *item) {
-	addr, id, op := it.base, it.access, s.accesses[it.access].op
-	b := burst{last: it.first, count: 1}
-	b.access, b.thread, b.addr, b.ref = id, uint32(s.unit.thread), addr, ref{s.unit.order, it.first}
-	end := addr + it.size
-	var prev uint8
+	addr, end := it.base, it.base+it.size
+	m := manner{access: it.access, op: s.accesses[it.access].op}
+	const shift = pageBits - 3
 	for at := addr; at < end; {
-		if number := at >> sieveBits; !s.mine(number) { // the bytes before the next page have been looked at
-			at = min((number+1)<<sieveBits, end)
-			prev = lastBytes(addr, at)
+		g := at >> 3
+		p := s.page(g >> shift)
+		if p == nil {
+			next, ok := s.nextPage(g >> shift)
+			if !ok {
+				break
+			}
+			at = next << pageBits
 			continue
 		}
-		g := at >> 3
-		if at&(1<<pageBits-1) == 0 && at-addr >= 8 && end-at >= 1<<pageBits {
-			s.takePage(at>>pageBits, op, &b)
-			at += 1 << pageBits
-			prev = wholeMask
+		if at&7 == 0 && at-addr >= 8 && end-at >= 8 { // all that is whole in the page, at once
+			n := min((end-at)>>3, perPage-g&(perPage-1))
+			m.offset, m.mask, m.prev = math.MinInt8, wholeMask, wholeMask
+			s.touch(p, progression(g&(perPage-1), 1, n).and(p.looks), m, 1)
+			at += n << 3
 			continue
 		}
 		stop := min(end, (g+1)<<3)
-		mask := uint8((1<<(stop-at) - 1) << (at & 7))
-		offset := int64(addr - g<<3) // at least -15 for an atomic access, any for a free
-		if s.looks(g) {
-			s.touch(g, &b, column{offset: int8(max(offset, math.MinInt8)), mask: mask, prev: prev, op: op})
+		m.mask = uint8((1<<(stop-at) - 1) << (at & 7))
+		m.offset = int8(max(int64(addr-g<<3), math.MinInt8)) // at least -15 for an atomic access, any for a free
+		m.prev = lastBytes(addr, g<<3)
+		if p.looks.contains(g & (perPage - 1)) {
+			s.touch(p, singleton(g&(perPage-1)), m, 1)
 		}
-		prev, at = mask, stop
+		at = stop
 	}
+	s.trim()
 }
 
-// lastBytes is the bytes from addr on in the granule that ends at at.
-func lastBytes(addr, at uint64) uint8 {
-	if at-addr >= 8 {
+// lastBytes is the bytes from addr on in the granule that ends at end.
+func lastBytes(addr, end uint64) uint8 {
+	switch {
+	case addr >= end:
+		return 0
+	case end-addr >= 8:
 		return wholeMask
 	}
-	return wholeMask << (8 - (at - addr))
-}
-
-// takePage takes a whole page of a burst of Free that covers the granule before
-// it too. Only
-// what somebody touched there costs anything.
-func (s *shard) takePage(number uint64, op Op, b *burst) {
-	p := s.shadow.page(number)
-	first := number << (pageBits - 3)
-	c := column{access: b.access, thread: s.unit.thread, strand: s.unit.strand, offset: math.MinInt8, mask: wholeMask, prev: wholeMask, op: op}
-	own := s.check(&p.whole, first, b, &c)
-	if p.granules != nil {
-		for i := range uint64(perPage) {
-			if gr := &p.granules[i]; len(gr.columns) > 0 {
-				s.check(gr, first+i, b, &c)
-			}
-		}
-	}
-	s.remember(&p.whole, own, b, c)
+	return uint8(wholeMask) << (8 - (end - addr))
 }

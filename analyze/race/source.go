@@ -27,9 +27,18 @@ type Segment interface {
 type compressed interface {
 	// Footprint gives the bytes that the segment accesses.
 	Footprint() iter.Seq2[cdr.Extent, error]
-	// RunsWithin gives runs like Runs, but may leave out accesses in no range
-	// [lo, hi) that keep accepts.
-	RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
+	// TallyWithin gives how often sites were executed at which addresses; it may
+	// leave out accesses in no range [lo, hi) that keep accepts.
+	TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[cdr.Tally, error]
+	// RunsOf gives the runs of a site, the last one first if back is set; it may
+	// leave out accesses too.
+	RunsOf(site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
+}
+
+// seekable is a source of which segments can be had without those before.
+type seekable interface {
+	// SegmentsAt gives the segments of a thread with those places, which rise.
+	SegmentsAt(t event.ThreadID, places []uint64) iter.Seq2[Segment, error]
 }
 
 // Source is a recorded run, as much as the analysis needs of it. Its
@@ -59,8 +68,16 @@ func (s segment) Place() uint64 { return s.Index }
 func (t trace) NumThreads() int { return len(t.Threads()) }
 
 func (t trace) Segments(th event.ThreadID) iter.Seq2[Segment, error] {
+	return asSegments(t.Trace.Segments(th))
+}
+
+func (t trace) SegmentsAt(th event.ThreadID, places []uint64) iter.Seq2[Segment, error] {
+	return asSegments(t.Trace.SegmentsAt(th, places))
+}
+
+func asSegments(all iter.Seq2[*cdr.Segment, error]) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
-		for s, err := range t.Trace.Segments(th) {
+		for s, err := range all {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -88,26 +88,18 @@ func (h *horizon) gone(c *column) bool {
 	return c.cut != 0 && c.cut <= h.at && (len(h.start) == 0 || c.cut <= h.start[0])
 }
 
-// thin drops and merges what a granule need not remember.
-func (s *shard) thin(gr *granule) {
-	before := weigh(gr)
-	s.horizon.thin(gr)
-	s.records += weigh(gr) - before
-	gr.limit = int32(min(2*len(gr.columns), math.MaxInt32))
+// thin drops and merges what a class need not remember.
+func (s *shard) thin(cl *class) {
+	before := cl.weigh()
+	s.horizon.thin(cl)
+	s.records += cl.weigh() - before
+	cl.limit = int32(min(2*len(cl.columns), math.MaxInt32))
 }
 
-func weigh(gr *granule) int {
-	n := len(gr.columns)
-	for i := range gr.columns {
-		n += len(gr.columns[i].series)
-	}
-	return n
-}
-
-func (h *horizon) thin(gr *granule) {
-	kept := gr.columns[:0]
-	for i := range gr.columns {
-		c := gr.columns[i]
+func (h *horizon) thin(cl *class) {
+	kept := cl.columns[:0]
+	for i := range cl.columns {
+		c := cl.columns[i]
 		if h.gone(&c) {
 			continue
 		}
@@ -118,15 +110,14 @@ func (h *horizon) thin(gr *granule) {
 		}
 		kept = append(kept, c)
 	}
-	clear(gr.columns[len(kept):])
-	gr.columns = kept
+	clear(cl.columns[len(kept):])
+	cl.columns = kept
 }
 
 // twin finds a column in kept that nobody can tell from c, which is younger.
 func (h *horizon) twin(kept []column, c *column) int {
 	return slices.IndexFunc(kept, func(k column) bool {
-		return k.access == c.access && k.thread == c.thread && k.strand == c.strand && k.offset == c.offset &&
-			k.mask == c.mask && k.prev == c.prev &&
+		return k.manner == c.manner && k.thread == c.thread && k.strand == c.strand &&
 			k.cut != 0 && c.cut != 0 && h.sameCuts(min(k.cut, c.cut), max(k.cut, c.cut))
 	})
 }
@@ -194,23 +185,13 @@ func (s *shard) sweep() {
 	s.stats.Sweeps++
 	s.records = 0
 	for number, p := range s.shadow.pages {
-		s.horizon.thin(&p.whole)
-		left := weigh(&p.whole)
-		if p.granules != nil {
-			inside := 0
-			for i := range p.granules {
-				gr := &p.granules[i]
-				if len(gr.columns) == 0 {
-					continue
-				}
-				s.horizon.thin(gr)
-				if inside += weigh(gr); len(gr.columns) == 0 {
-					*gr = granule{}
-				}
-			}
-			if left += inside; inside == 0 {
-				p.granules = nil
-			}
+		left := 0
+		for i := range p.classes {
+			s.horizon.thin(&p.classes[i])
+		}
+		p.join()
+		for i := range p.classes {
+			left += p.classes[i].weigh()
 		}
 		if s.records += left; left == 0 {
 			delete(s.shadow.pages, number)
@@ -218,4 +199,50 @@ func (s *shard) sweep() {
 	}
 	s.shadow.last = nil
 	s.sweepAt = 2*s.records + s.e.opts.SweepEvery
+}
+
+// join drops classes of which nothing is remembered and makes one of those of
+// which the same is.
+func (p *page) join() {
+	kept, marks := p.classes[:0], make([]uint64, 0, len(p.classes))
+	p.touched = granules{}
+	for i := range p.classes {
+		c := p.classes[i]
+		if len(c.columns) == 0 {
+			continue
+		}
+		p.touched = p.touched.or(c.set)
+		mark := c.mark()
+		j := 0
+		for j < len(kept) && (marks[j] != mark || !kept[j].same(&c)) {
+			j++
+		}
+		if j < len(kept) {
+			kept[j].set = kept[j].set.or(c.set)
+			continue
+		}
+		kept, marks = append(kept, c), append(marks, mark)
+	}
+	clear(p.classes[len(kept):])
+	p.classes = kept
+	p.index()
+}
+
+// mark is equal where what is remembered is.
+func (c *class) mark() uint64 {
+	h := uint64(len(c.columns))
+	for i := range c.columns {
+		d := &c.columns[i]
+		last := &d.series[len(d.series)-1]
+		h = (h ^ uint64(d.access) ^ uint64(d.strand)<<32 ^ last.total<<16 ^ last.epoch<<8) * 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
+// same says whether the same is remembered of both classes.
+func (c *class) same(o *class) bool {
+	return slices.EqualFunc(c.columns, o.columns, func(x, y column) bool {
+		return x.manner == y.manner && x.thread == y.thread && x.strand == y.strand && x.cut == y.cut && x.before == y.before &&
+			slices.Equal(x.series, y.series)
+	})
 }

@@ -1,0 +1,171 @@
+package race
+
+import "math"
+
+// A unit's executions of an access are first painted on the pages: what is
+// accessed how often. Only then are they compared with what was done before, so
+// that everything of a page that is alike is compared once.
+
+// pending is granules that the present unit accesses, each so many times.
+type pending struct {
+	manner uint32 // index of shard.manners
+	set    granules
+	times  uint64
+}
+
+// paint adds accesses to the granules of a set.
+func (p *page) paint(manner uint32, set granules, times uint64) {
+	for i := 0; i < len(p.pending); i++ {
+		e := &p.pending[i]
+		if e.manner != manner {
+			continue
+		}
+		both := e.set.and(set)
+		switch {
+		case both.empty():
+			if e.times == times && i == len(p.pending)-1 {
+				e.set = e.set.or(set)
+				return
+			}
+			continue
+		case both == e.set:
+			e.times = addSat(e.times, times)
+		default:
+			e.set = e.set.without(both)
+			p.pending = append(p.pending, pending{manner, both, addSat(e.times, times)})
+		}
+		if set = set.without(both); set.empty() {
+			return
+		}
+	}
+	for i := range p.pending {
+		if e := &p.pending[i]; e.manner == manner && e.times == times {
+			e.set = e.set.or(set)
+			return
+		}
+	}
+	p.pending = append(p.pending, pending{manner, set, times})
+}
+
+// manner finds a manner of the present access, or adds it.
+func (s *shard) manner(m manner) uint32 {
+	for i := range s.manners {
+		if s.manners[i] == m {
+			return uint32(i)
+		}
+	}
+	s.manners = append(s.manners, m)
+	return uint32(len(s.manners) - 1)
+}
+
+// paintRun takes a run of plain accesses of the present unit: it.times at each
+// of it.count addresses. Addresses that are alike modulo 8 touch their granules
+// in the same manner; there are at most eight kinds.
+func (s *shard) paintRun(it *item) {
+	a := &s.accesses[it.access]
+	period := uint64(1)
+	for it.stride*period&7 != 0 {
+		period++
+	}
+	if span := it.stride * (it.count - 1); it.base+span < it.base || it.base+span > math.MaxUint64-16 {
+		period = it.count // around the end of the address space
+	}
+	for k := range min(period, it.count) {
+		addr := it.base + k*it.stride
+		lo := addr & 7
+		wide := uint16(1<<a.size-1) << lo
+		walk := progress{at: addr >> 3, step: it.stride * period >> 3, n: (it.count-k-1)/period + 1, times: it.times}
+		m := manner{access: it.access, offset: int8(lo), mask: uint8(wide), op: a.op}
+		s.paintManner(m, walk)
+		if over := uint8(wide >> 8); over != 0 {
+			walk.at++
+			s.paintManner(manner{access: it.access, offset: int8(lo) - 8, mask: over, prev: m.mask, op: a.op}, walk)
+		}
+	}
+}
+
+// progress is n granules, step apart.
+type progress struct{ at, step, n, times uint64 }
+
+func (w *progress) skip(k uint64) {
+	k = min(k, w.n)
+	w.at += k * w.step
+	w.n -= k
+}
+
+// paintManner paints a progression of granules that are accessed alike.
+func (s *shard) paintManner(m manner, w progress) {
+	const shift = pageBits - 3
+	index := s.manner(m)
+	for w.n > 0 {
+		p := s.page(w.at >> shift)
+		if p == nil {
+			next, ok := s.nextPage(w.at >> shift)
+			if !ok || w.step == 0 {
+				return
+			}
+			w.skip((next<<shift - w.at + w.step - 1) / w.step)
+			continue
+		}
+		from := w.at & (perPage - 1)
+		n := uint64(1)
+		if w.step > 0 && w.step < perPage {
+			n = min(w.n, (perPage-1-from)/w.step+1)
+		}
+		set := progression(from, w.step, n).and(p.looks)
+		w.skip(n)
+		if set.empty() {
+			continue
+		}
+		if len(p.pending) == 0 {
+			s.dirty = append(s.dirty, p)
+		}
+		special := set.and(p.atomic)
+		if m.prev != 0 {
+			special = set.and(p.atomic.or(p.after))
+		} else {
+			s.stats.Accesses += set.count() * w.times
+		}
+		if special.empty() {
+			p.paint(index, set, w.times)
+			continue
+		}
+		if set = set.without(special); !set.empty() {
+			p.paint(index, set, w.times)
+		}
+		s.paintSpecial(m, p, special, w.times)
+	}
+}
+
+// paintSpecial paints granules of which some bytes, or some of the granule
+// before, are atomic variables, which plain accesses do not touch.
+func (s *shard) paintSpecial(m manner, p *page, set granules, times uint64) {
+	for !set.empty() {
+		i := set.first()
+		set = set.without(singleton(i))
+		g := p.number<<(pageBits-3) + i
+		one := m
+		if one.mask &^= s.e.atomic.bytes(g); one.mask == 0 {
+			continue
+		}
+		if one.prev != 0 {
+			one.prev &^= s.e.atomic.bytes(g - 1)
+		}
+		p.paint(s.manner(one), singleton(i), times)
+	}
+}
+
+// settle compares what is painted with what was done before.
+func (s *shard) settle() {
+	for _, p := range s.dirty {
+		for i := range p.pending {
+			e := &p.pending[i]
+			s.touch(p, e.set, s.manners[e.manner], e.times)
+		}
+		if p.pending = p.pending[:0]; cap(p.pending) > perPage {
+			p.pending = nil
+		}
+	}
+	s.dirty, s.manners = s.dirty[:0], s.manners[:0]
+	s.trim()
+}
