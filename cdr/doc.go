@@ -41,8 +41,9 @@
 // A path that ends with a call pushes the address behind it, one that ends with
 // a return pops, and so does an event that returns from a hooked function. The
 // recorder follows [event.CallStack]; where a return really left more frames
-// (a long jump) or none, a correction follows the terminal as soon as the
-// target is known. Folding the terminals therefore always gives the true stack,
+// (a long jump, an exception) or none, a correction follows the terminal as soon
+// as the target is known or [event.Unwound] tells. Folding the terminals
+// therefore always gives the true stack,
 // and wpp.Stacks finds it at any place without expansion.
 //
 // # Reading

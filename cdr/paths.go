@@ -30,8 +30,7 @@ type paths struct {
 	alphabet Alphabet
 	program  Program // nil: every block is a path
 	sims     []simBlock
-	edges    map[uint64]edge     // from<<32|to: those not in the block
-	calls    map[uint64][]uint32 // blocks that call, by where they go on
+	edges    map[uint64]edge // from<<32|to: those not in the block
 
 	codes   []codeBlock
 	static  map[cfg.Ref]uint32 // their code blocks
@@ -49,7 +48,7 @@ const noBlock = math.MaxUint32
 const pathBytes = 64 // of a path's number, with its share of the map
 
 func newPaths(alphabet Alphabet, program Program) *paths {
-	return &paths{alphabet: alphabet, program: program, edges: map[uint64]edge{}, calls: map[uint64][]uint32{},
+	return &paths{alphabet: alphabet, program: program, edges: map[uint64]edge{},
 		static: map[cfg.Ref]uint32{}, ids: map[pathStart]uint32{}}
 }
 
@@ -82,10 +81,7 @@ func (p *paths) define(b *event.Block, site func(Site) SiteID) {
 		}
 	}
 	switch b.End {
-	case event.EndCall, event.EndCallInd:
-		s.ends = true
-		p.calls[s.next] = append(p.calls[s.next], uint32(len(p.sims)))
-	case event.EndReturn:
+	case event.EndCall, event.EndCallInd, event.EndReturn:
 		s.ends = true
 	}
 	s.ends = s.ends || p.alphabet == AlphabetBlock

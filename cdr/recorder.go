@@ -281,6 +281,14 @@ func (r *Recorder) event(t *threadRec, e *event.Event) {
 	if r.opts.Meta.Mode != ModeDOR {
 		t.endPath()
 	}
+	switch e.Kind {
+	case event.Unwound:
+		t.unwound(e.Arg)
+		return
+	case event.Rewound:
+		t.rewound(e.Obj)
+		return
+	}
 	t.syncPoint(e)
 	r.grow(syncFactor * r.sync.add(t, e))
 	t.events++

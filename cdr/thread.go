@@ -23,7 +23,6 @@ type threadRec struct {
 	// the top frame is popped as far as the file is concerned.
 	stack   event.CallStack
 	pending bool
-	depths  []uint32 // by block that calls: 1 + the frames below its last call
 	base    []uint64 // the stack when the epoch began
 
 	control wpp.Builder
@@ -83,10 +82,6 @@ func (t *threadRec) step(id uint32) {
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
 		t.call(b.next)
-		for int(id) >= len(t.depths) {
-			t.depths = append(t.depths, 0)
-		}
-		t.depths[id] = uint32(len(t.stack.Frames))
 	case event.EndReturn:
 		t.pending = true
 	}
@@ -169,33 +164,40 @@ func (t *threadRec) resolve(target uint64) {
 	}
 	top := t.stack.Frames[depth-1]
 	switch n := t.stack.Return(target); {
-	case n == 0:
+	case n == 0: // no frame expects it: the stack is left as it was
 		t.flushRun()
-		t.jump(target, depth, top)
+		t.append(term{kind: termPush, a: top})
 	case n > 1:
 		t.flushRun()
 		t.append(term{kind: termPop, a: uint64(n - 1)})
 	}
 }
 
-// jump follows a return that no frame expects. If target lies behind a call that
-// has returned before, it is a long jump to a setjmp: back to the depth at
-// which that call was made last. Otherwise the stack is left as it is. The
-// terminal that returned has popped one frame, top, of the depth frames.
-func (t *threadRec) jump(target uint64, depth int, top uint64) {
-	to := depth
-	for _, id := range t.rec.paths.calls[target] {
-		if int(id) < len(t.depths) && t.depths[id] > 0 && int(t.depths[id]) <= depth {
-			to = int(t.depths[id]) - 1
-		}
+// unwound cuts the stack down to its outermost frames, keep of them: what the
+// return or jump before it really did.
+func (t *threadRec) unwound(keep uint64) {
+	if t.rec.opts.Meta.Mode == ModeDOR {
+		return
 	}
-	t.stack.Frames = t.stack.Frames[:to]
+	all, seen := t.stack.Frames, len(t.frames())
+	t.pending = false
+	left := int(min(keep, uint64(len(all))))
 	switch {
-	case to == depth:
-		t.append(term{kind: termPush, a: top})
-	case to < depth-1:
-		t.append(term{kind: termPop, a: uint64(depth - 1 - to)})
+	case left < seen:
+		t.append(term{kind: termPop, a: uint64(seen - left)})
+	case left > seen:
+		t.append(term{kind: termPush, a: all[left-1]})
 	}
+	t.stack.Frames = all[:left]
+}
+
+// rewound puts a frame back.
+func (t *threadRec) rewound(ret uint64) {
+	if t.rec.opts.Meta.Mode == ModeDOR || len(t.stack.Frames) >= maxStack {
+		return
+	}
+	t.append(term{kind: termPush, a: ret})
+	t.stack.Call(ret)
 }
 
 // syncPoint puts an ordered event into the string. The path before it has

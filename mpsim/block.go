@@ -32,6 +32,7 @@ const (
 	opCallReg                      //
 	opReturn                       //
 	opJumpReg                      //
+	opSwitch                       // the same where stacks are switched
 	opFall                         // to block.next
 	opFenceI                       //
 	opValueX                       // tells rd's value, as entry site of the block's
@@ -125,7 +126,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	if len(scanned.Insts) == 0 {
 		return nil
 	}
-	b := translate(scanned, m.values)
+	b := translate(scanned, m.values, m.switches(scanned.PC))
 	b.hook = noHook
 	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
@@ -197,7 +198,7 @@ func sameCode(a, b *rv.Block) bool {
 
 // translate makes the operations of a block. With values each result is told by
 // an operation of its own, so that exec does nothing for it in other runs.
-func translate(code rv.Block, values bool) *block {
+func translate(code rv.Block, values, switches bool) *block {
 	b := &block{
 		pc: code.PC, next: code.PC + uint64(code.Bytes), target: code.Target,
 		insts: uint32(len(code.Insts)), id: noID, code: code,
@@ -211,7 +212,9 @@ func translate(code rv.Block, values bool) *block {
 		case last && code.End == event.EndAtomic:
 			o.code = opAtomic
 		case last && code.End != event.EndFall:
-			o.code = ending(code.End, i)
+			if o.code = ending(code.End, i); o.code == opJumpReg && switches {
+				o.code = opSwitch
+			}
 		case last && code.Fence != 0:
 			o.code = opFence
 		case access:

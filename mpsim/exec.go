@@ -408,19 +408,19 @@ blocks:
 				goto taken
 			case opCall:
 				x[o.rd&31] = b.next
-				h.calls.Frames = append(h.calls.Frames, b.next)
+				h.frames = append(h.frames, frame{b.next, x[regSP]})
 				goto taken
 			case opCallReg:
 				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
 				x[o.rd&31] = b.next
-				h.calls.Frames = append(h.calls.Frames, b.next)
+				h.frames = append(h.frames, frame{b.next, x[regSP]})
 				goto indirect
 			case opReturn:
 				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
-				if n := len(h.calls.Frames) - 1; n >= 0 && h.calls.Frames[n] == target {
-					h.calls.Frames = h.calls.Frames[:n]
+				if n := len(h.frames) - 1; n >= 0 && h.frames[n].ret == target && h.frames[n].sp == x[regSP] {
+					h.frames = h.frames[:n]
 				} else {
-					h.calls.Return(target)
+					h.leave(target, true)
 				}
 				if x[regSP]-h.unwound.low < h.unwound.span {
 					h.PC = target
@@ -432,6 +432,13 @@ blocks:
 				if o.rd != 0 {
 					x[o.rd&31] = b.next
 				}
+				if n := len(h.frames) - 1; n >= 0 && h.frames[n].sp-x[regSP] > maxFrame {
+					h.leave(target, false)
+				}
+				goto indirect
+			case opSwitch:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				h.leave(target, false)
 				goto indirect
 			case opFall:
 				goto fall

@@ -51,7 +51,8 @@ type Hart struct {
 	flags     uint8 // exceptions of floating-point arithmetic not yet in FCSR
 	exactRM   uint8 // bit rm set: see exact
 
-	calls    event.CallStack
+	frames   []frame  // calls in progress, outermost first
+	lowest   int      // how few of them the hidden call under way left
 	call     hooked   // the last one that was entered or left
 	watched  []hooked // calls that are watched, innermost last
 	quiet    bool     // the block that runs is of a runtime that hooks speak for
@@ -112,8 +113,8 @@ func (h *Hart) Insts() uint64 { return h.retired + uint64(h.granted-h.left) }
 // first.
 func (h *Hart) Stack() []uint64 {
 	stack := []uint64{h.PC}
-	for n := len(h.calls.Frames) - 1; n >= 0; n-- {
-		stack = append(stack, h.calls.Frames[n])
+	for n := len(h.frames) - 1; n >= 0; n-- {
+		stack = append(stack, h.frames[n].ret)
 	}
 	return stack
 }

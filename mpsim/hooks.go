@@ -48,6 +48,7 @@ type hooked struct {
 	ret    uint64    // where the function returns to
 	sp     uint64    // with which stack pointer
 	args   [8]uint64 // a0–a7 when it began
+	depth  int       // frames when it began, its own too
 	marked bool      // the last event of the batch was emitted by this call
 }
 
@@ -113,7 +114,7 @@ func (h *Hart) TP() uint64 { return h.X[regTP] }
 // enterHook tells the hooks that h is about to run the hooked block b.
 func (h *Hart) enterHook(b *block) {
 	h.dropWatched(h.X[regSP])
-	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP]}
+	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
 	if h.last != nil {
 		h.call.site = h.last.lastPC()
 	}
@@ -128,6 +129,7 @@ func (h *Hart) enterHook(b *block) {
 	}
 	h.call.active = true
 	h.recording = false
+	h.lowest = h.call.depth
 	if h.m.values {
 		h.m.rec.hide(h)
 	}
@@ -204,5 +206,6 @@ func (h *Hart) leaveHook() {
 	} else {
 		h.emit(event.Event{Kind: event.None, Mode: event.Returns, PC: h.call.site})
 	}
+	h.returned()
 	h.leaveWatched()
 }

@@ -24,6 +24,10 @@ type Machine struct {
 	threads  event.ThreadID
 	versions map[uint64]version // of granules with atomic variables
 
+	// See calls.go.
+	switchers []span
+	suspended map[frame][]frame // stacks that are not on a hart, by their innermost frame
+
 	ended       bool
 	result      Result
 	interrupted atomic.Bool
@@ -55,6 +59,7 @@ func New(cfg Config) (*Machine, error) {
 		return nil, err
 	}
 	m.kernel = kernel
+	m.findSwitchers()
 	m.sched.init(&cfg)
 	m.code.generation = m.space.CodeGeneration()
 	if cfg.Observer != nil {

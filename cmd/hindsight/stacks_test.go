@@ -72,7 +72,7 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 	if len(lines) < 50 || len(lines)%2 != 0 {
 		t.Fatalf("%d stacks", len(lines))
 	}
-	wrong, unwound := 0, 0
+	wrong := 0
 	for i, want := range lines {
 		thread, ordinal := event.ThreadID(0), uint64(i)
 		if i >= len(lines)/2 { // the second thread does the same again
@@ -83,28 +83,13 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 			t.Fatalf("stack %d: %v", i, err)
 		}
 		if got := userNames(img, pcs); !fits(got, strings.Fields(want)) {
-			if strings.HasPrefix(want, "Teller::~Teller thrower") || strings.HasPrefix(want, "catcher") {
-				unwound++ // frames that an exception has left may stay until a caller returns
-				continue
-			}
 			if wrong++; wrong < 4 {
 				t.Errorf("stack %d of thread %d is\n%.300s\nwant\n%.300s", ordinal, thread, strings.Join(got, " "), want)
 			}
 		}
 	}
-	exceptionStacksFailing(t, unwound)
 	if wrong > 0 {
 		t.Errorf("%d of %d stacks are wrong", wrong, len(lines))
-	}
-}
-
-// exceptionStacksFailing is a known failure: frames that an exception has left
-// stay on some stacks until a caller returns (docs/semantics.md). It turns red
-// when there are none any more; the stacks then have to count as the others do.
-func exceptionStacksFailing(t *testing.T, unwound int) {
-	t.Helper()
-	if unwound == 0 {
-		t.Error("stacks after exceptions, known as failing, are right: let checkStacks hold them to it")
 	}
 }
 

@@ -3,10 +3,10 @@ package event
 // CallStack follows calls and returns of one thread. Frames are return
 // addresses, outermost first. The zero value is an empty stack.
 //
-// Both the machine (to report a fault) and the recorder (to keep stacks
-// navigable in the trace) follow stacks by the same rule, which is why it
-// stands here: a return pops up to the innermost frame that expects its
-// target, so that longjmp and unwinding pop as many frames as they leave.
+// A return pops up to the innermost frame that expects its target. That is a
+// guess where frames are left by other means than returns (longjmp, unwinding):
+// the machine, which knows the stack pointer, tells what became of the stack
+// then by [Unwound] and [Rewound].
 type CallStack struct {
 	Frames []uint64
 }

@@ -71,6 +71,11 @@ const (
 	Private       // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
 	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
 	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did
+
+	// What the call stack is, where blocks do not tell it (see [CallStack]). They
+	// are told to observers, and are no part of S_synch.
+	Unwound // Arg: how many frames, the outermost, are left
+	Rewound // Obj: a return address, that of a frame on top. Follows Unwound when a thread has gone on to another stack
 	NumKinds
 )
 
@@ -89,6 +94,7 @@ const (
 	ClassHeap          // life of memory
 	ClassObject        // life of sync objects
 	ClassOrder         // order by agreement
+	ClassStack         // the call stack: not in a trace's S_synch
 )
 
 // Info is a row of the table of kinds.
@@ -143,6 +149,8 @@ var kinds = [NumKinds]Info{
 	Private:       {"private", ClassHeap, false},
 	ThreadPointer: {"thread-pointer", ClassThread, false},
 	Renew:         {"renew", ClassHeap, false},
+	Unwound:       {"unwound", ClassStack, false},
+	Rewound:       {"rewound", ClassStack, false},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no
