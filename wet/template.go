@@ -116,6 +116,8 @@ type template struct {
 	plain    int       // and in event.Batch.Addrs
 	valued   int       // statements with values
 	rounding bool      // it changes the rounding mode
+	cones    [][]int32 // see cone
+	inputs   [][]Input // see Graph.Inputs
 	deps     int       // dependences through registers and control of one execution
 }
 
@@ -253,6 +255,9 @@ func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
 	_, static := in.Static(t.Stmts[s].PC)
 	_, _, mem := in.Mem()
 	switch {
+	case info.access != none && t.accesses[info.access].sc:
+		info.source = sourceKept // even if no register takes it: whether it stored
+		b.inputs[s] = []int32{int32(s)}
 	case !defines:
 		info.source = sourceNone
 	case static:

@@ -1,0 +1,484 @@
+package wet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sort"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+	"hindsight/wet/stream"
+)
+
+// decoder reads numbers off a payload. After the first error everything it
+// gives is 0.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s: %w", what, tracefmt.ErrMalformed)
+	}
+	d.b = nil
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail("number")
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.b)
+	if n <= 0 {
+		d.fail("number")
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+// max reads a number that may not exceed limit.
+func (d *decoder) max(limit uint64, what string) uint64 {
+	v := d.uvarint()
+	if v > limit {
+		d.fail(what)
+		return 0
+	}
+	return v
+}
+
+// count reads how many things of at least size bytes follow.
+func (d *decoder) count(size int, what string) int {
+	return int(d.max(uint64(len(d.b))/uint64(size), what))
+}
+
+func (d *decoder) byte() byte {
+	if len(d.b) == 0 {
+		d.fail("byte")
+		return 0
+	}
+	v := d.b[0]
+	d.b = d.b[1:]
+	return v
+}
+
+func (d *decoder) take(n int) []byte {
+	if n > len(d.b) {
+		d.fail("length")
+		return nil
+	}
+	v := d.b[:n]
+	d.b = d.b[n:]
+	return v
+}
+
+// loaded is a part of an epoch's labels in memory.
+type loaded struct {
+	streams [][]byte
+	records []byte
+}
+
+func decodePart(payload []byte) (*loaded, error) {
+	d := decoder{b: payload}
+	p := &loaded{streams: make([][]byte, d.count(1, "number of streams"))}
+	lengths := make([]int, len(p.streams))
+	for i := range lengths {
+		lengths[i] = d.count(1, "length of a stream")
+	}
+	for i, n := range lengths {
+		p.streams[i] = d.take(n)
+	}
+	p.records = d.b
+	return p, d.err
+}
+
+// numbers is a sequence that is decoded when it is asked for.
+type numbers struct {
+	n     uint64
+	form  uint8
+	at    uint32 // formStream: its stream
+	base  uint64
+	count uint64 // formColumns: runs
+	cols  [3]struct {
+		at   uint32
+		base uint64
+	}
+	part *loaded
+
+	runs   []run    // formRuns, formColumns
+	starts []uint64 // formColumns: numbers before each run
+	raw    []uint64 // formStream
+	order  []uint32 // see find
+	sorted int8     // 1: ascending, -1: not, 0: not known yet
+}
+
+// maxNumbers bounds a sequence that has to be held in memory.
+const maxNumbers = 1 << 25
+
+func (d *decoder) numbers(p *loaded) *numbers {
+	x := &numbers{part: p}
+	head := d.uvarint()
+	x.n, x.form = head>>2, uint8(head&3)
+	stream := func() (uint32, uint64) {
+		i := d.uvarint()
+		base := uint64(d.varint())
+		if d.err == nil && i >= uint64(len(p.streams)) {
+			d.fail("number of a stream")
+		}
+		return uint32(i), base
+	}
+	switch x.form {
+	case formRuns:
+		d.runs(x)
+	case formStream:
+		if x.n > maxNumbers {
+			d.fail("length of a sequence")
+		}
+		x.at, x.base = stream()
+	case formColumns:
+		if x.count = d.uvarint(); x.count > maxNumbers || x.count > x.n {
+			d.fail("number of runs")
+		}
+		for i := range x.cols {
+			x.cols[i].at, x.cols[i].base = stream()
+		}
+	default:
+		d.fail("form of a sequence")
+	}
+	return x
+}
+
+func (d *decoder) runs(x *numbers) {
+	if x.n == 0 {
+		return
+	}
+	count := d.count(1, "number of runs")
+	if count == 0 || uint64(count) > x.n {
+		d.fail("number of runs")
+		return
+	}
+	x.runs = make([]run, count)
+	left, at := x.n, uint64(0)
+	for i := range x.runs {
+		r := &x.runs[i]
+		r.first = at + uint64(d.varint())
+		if r.n = left; i < count-1 {
+			r.n = d.uvarint() + 1
+		}
+		if r.n == 0 || r.n > left || r.n == left && i < count-1 {
+			d.fail("length of a run")
+			return
+		}
+		if left -= r.n; r.n > 1 {
+			r.stride = uint64(d.varint())
+		}
+		at = r.first + r.stride*r.n
+	}
+}
+
+// open decodes the sequence; it says how much memory that took.
+func (x *numbers) open() (bytes uint64, err error) {
+	switch {
+	case x.form == formStream && x.raw == nil:
+		x.raw, err = x.part.stream(x.at, x.n, x.base)
+		bytes = 8 * x.n
+	case x.form == formColumns && x.runs == nil:
+		err = x.openColumns()
+		bytes = (runBytes + 8) * x.count
+	}
+	return bytes, err
+}
+
+func (p *loaded) stream(i uint32, n, base uint64) ([]uint64, error) {
+	s, _, err := stream.Decode(p.streams[i], stream.Limits{Values: maxNumbers})
+	if err != nil {
+		return nil, fmt.Errorf("stream %d: %w: %w", i, tracefmt.ErrMalformed, err)
+	}
+	if s.Len() != n {
+		return nil, fmt.Errorf("stream %d has %d values for %d: %w", i, s.Len(), n, tracefmt.ErrMalformed)
+	}
+	raw := make([]uint64, 0, n)
+	for v := range s.All() {
+		raw = append(raw, v+base)
+	}
+	return raw, nil
+}
+
+func (x *numbers) openColumns() error {
+	var cols [3][]uint64
+	for i, c := range x.cols {
+		var err error
+		if cols[i], err = x.part.stream(c.at, x.count, c.base); err != nil {
+			return err
+		}
+	}
+	x.runs = make([]run, x.count)
+	x.starts = make([]uint64, x.count)
+	at, sum := uint64(0), uint64(0)
+	for i := range x.runs {
+		r := run{at + cols[0][i], cols[1][i], cols[2][i]}
+		if r.n == 0 || r.n > x.n-sum {
+			x.runs = nil
+			return fmt.Errorf("length of a run: %w", tracefmt.ErrMalformed)
+		}
+		x.runs[i], x.starts[i] = r, sum
+		sum += r.n
+		at = r.first + r.stride*r.n
+	}
+	if sum != x.n {
+		x.runs = nil
+		return fmt.Errorf("length of runs: %w", tracefmt.ErrMalformed)
+	}
+	return nil
+}
+
+// get gives number i of an open sequence; i must be below n.
+func (x *numbers) get(i uint64) uint64 {
+	switch x.form {
+	case formStream:
+		return x.raw[i]
+	case formRuns:
+		for k := range x.runs {
+			r := &x.runs[k]
+			if i < r.n {
+				return r.first + r.stride*i
+			}
+			i -= r.n
+		}
+		return 0
+	}
+	k := sort.Search(len(x.starts), func(k int) bool { return x.starts[k] > i }) - 1
+	return x.runs[k].first + x.runs[k].stride*(i-x.starts[k])
+}
+
+// each calls f with all numbers of an open sequence.
+func (x *numbers) each(f func(i int, v uint64)) {
+	if x.form == formStream {
+		for i, v := range x.raw {
+			f(i, v)
+		}
+		return
+	}
+	i := 0
+	for _, r := range x.runs {
+		v := r.first
+		for range r.n {
+			f(i, v)
+			v += r.stride
+			i++
+		}
+	}
+}
+
+// search gives the place of v in an open sequence that ascends.
+func (x *numbers) search(v uint64) (uint64, bool) {
+	i := sort.Search(int(x.n), func(i int) bool { return x.get(uint64(i)) >= v })
+	return uint64(i), uint64(i) < x.n && x.get(uint64(i)) == v
+}
+
+// find calls f with each place of v in an open sequence, until it says false.
+// The first time it looks whether the sequence ascends; of one that does not it
+// sorts the places, which grown counts.
+func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
+	if x.form != formStream {
+		x.findRuns(v, f)
+		return 0
+	}
+	if x.sorted == 0 {
+		x.sorted = 1
+		for i := 1; i < len(x.raw); i++ {
+			if x.raw[i] < x.raw[i-1] {
+				x.sorted = -1
+				break
+			}
+		}
+	}
+	place := func(i int) uint64 { return uint64(i) }
+	if x.sorted < 0 {
+		if x.order == nil {
+			x.order = make([]uint32, len(x.raw))
+			for i := range x.order {
+				x.order[i] = uint32(i)
+			}
+			sort.Slice(x.order, func(a, b int) bool {
+				if va, vb := x.raw[x.order[a]], x.raw[x.order[b]]; va != vb {
+					return va < vb
+				}
+				return x.order[a] < x.order[b]
+			})
+			grown = 4 * uint64(len(x.order))
+		}
+		place = func(i int) uint64 { return uint64(x.order[i]) }
+	}
+	for i := sort.Search(len(x.raw), func(i int) bool { return x.raw[place(i)] >= v }); i < len(x.raw); i++ {
+		if p := place(i); x.raw[p] != v || !f(p) {
+			break
+		}
+	}
+	return grown
+}
+
+// findRuns looks through the runs.
+func (x *numbers) findRuns(v uint64, f func(i uint64) bool) {
+	if x.sorted == 0 {
+		x.sorted = 1
+		for i := range x.runs {
+			r := &x.runs[i]
+			if int64(r.stride) < 0 || r.n > math.MaxUint32 || r.stride > math.MaxUint32 || i > 0 && r.first < x.runs[i-1].last() {
+				x.sorted = -1
+				break
+			}
+		}
+	}
+	from, at := 0, uint64(0)
+	if x.sorted > 0 && x.starts != nil {
+		from = sort.Search(len(x.runs), func(i int) bool { return x.runs[i].last() >= v })
+		if from < len(x.runs) {
+			at = x.starts[from]
+		}
+	}
+	for ; from < len(x.runs); from++ {
+		r := &x.runs[from]
+		d := v - r.first
+		if x.sorted > 0 && r.first > v {
+			return
+		}
+		switch {
+		case r.stride == 0 && d == 0:
+			for i := range r.n {
+				if !f(at + i) {
+					return
+				}
+			}
+		case r.stride != 0:
+			q := d / r.stride
+			if int64(r.stride) < 0 {
+				q = -d / -r.stride
+			}
+			if q < r.n && r.first+q*r.stride == v && !f(at+q) {
+				return
+			}
+		}
+		at += r.n
+	}
+}
+
+func (r *run) last() uint64 { return r.first + r.stride*(r.n-1) }
+
+// nodeRow is a node as the file has it.
+type nodeRow struct {
+	kind   NodeKind
+	strict bool
+	fn     uint32
+	pieces []uint32
+	ctl    []int32
+	pc     uint64
+	callee uint64
+	args   uint8
+}
+
+func (d *decoder) pieces(to *[]code) {
+	pc := uint64(0)
+	for range d.count(3, "number of blocks") {
+		pc += uint64(d.varint())
+		c := code{pc: pc, end: event.End(d.byte())}
+		c.raw = append([]byte(nil), d.take(d.count(1, "length of a block"))...)
+		var ok bool
+		if c.insts, ok = decodeCode(c.raw); !ok || len(c.insts) == 0 || c.end > event.EndTrap || len(c.raw) > maxPieceBytes || len(*to) >= maxPieces {
+			d.fail("block")
+			return
+		}
+		*to = append(*to, c)
+		pc += uint64(len(c.raw))
+	}
+}
+
+func (d *decoder) nodes(to *[]nodeRow, pieces []code) {
+	for range d.count(3, "number of nodes") {
+		n := nodeRow{kind: NodeKind(d.byte())}
+		switch {
+		case n.kind > NodeSignal:
+			d.fail("kind of a node")
+		case n.kind != NodePath:
+			n.pc, n.callee, n.args = d.uvarint(), d.uvarint(), d.byte()
+		default:
+			d.path(&n, pieces)
+		}
+		if d.err != nil {
+			return
+		}
+		*to = append(*to, n)
+	}
+}
+
+func (d *decoder) path(n *nodeRow, pieces []code) {
+	x := d.max(math.MaxUint32, "function")
+	n.fn, n.strict = uint32(x>>1), x&1 != 0
+	count := d.count(2, "blocks of a path")
+	at, stmts := int64(0), 0
+	for range count {
+		at += d.varint()
+		if at < 0 || at >= int64(len(pieces)) {
+			d.fail("block of a path")
+			return
+		}
+		stmts += len(pieces[at].insts)
+		n.pieces = append(n.pieces, uint32(at))
+		at++
+	}
+	slots := int32(0)
+	for i := range count {
+		c := d.uvarint()
+		switch {
+		case c&1 == 0 && c>>1 <= uint64(slots):
+			n.ctl = append(n.ctl, ^int32(c>>1))
+			slots = max(slots, int32(c>>1)+1)
+		case c&1 != 0 && c>>1 <= uint64(i) && c>>1 > 0:
+			n.ctl = append(n.ctl, int32(i)-int32(c>>1))
+		default:
+			d.fail("control dependence of a block")
+			return
+		}
+	}
+	if count == 0 || stmts == 0 || count > 1 && stmts > maxPathStmts {
+		d.fail("length of a path")
+	}
+}
+
+// build makes the node's template.
+func (n *nodeRow) build(pieces []code, f *flavour) *template {
+	if n.kind != NodePath {
+		return newOutside(n.kind, n.pc, n.callee, n.args)
+	}
+	list := make([]code, len(n.pieces))
+	for i, p := range n.pieces {
+		list[i] = pieces[p]
+	}
+	return newPath(n.fn, list, n.ctl, n.strict, f)
+}
+
+func (d *decoder) flavour() (f flavour) {
+	if n := d.count(1, "operations"); n > 0 {
+		for i := range n {
+			x := d.uvarint()
+			if i < len(f.ops) {
+				f.ops[i] = x
+			} else if x != 0 {
+				d.fail("operations")
+			}
+		}
+	}
+	if f.has(rv.OpInvalid) {
+		d.fail("operations")
+	}
+	return f
+}

@@ -1,0 +1,370 @@
+package wet
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+func (r ref) instance() Instance {
+	return Instance{Thread: event.ThreadID(r.src.thread()), Node: r.src.node(), Stmt: r.src.stmt(), K: r.k}
+}
+
+// Deps gives what an instance depends on: for each register that it uses the
+// instance that defined it, for each byte that it reads the instance that wrote
+// it, and the one that decided that it runs; each producer once a kind and
+// register. Those that nobody produced are left out. It ends after the first
+// error.
+func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
+	return func(yield func(Dep, error) bool) {
+		r, err := g.instance(i)
+		if err != nil {
+			yield(Dep{}, err)
+			return
+		}
+		info := &r.tmpl.info[i.Stmt]
+		for n, u := range info.uses {
+			if slices.ContainsFunc(info.uses[:n], func(v operand) bool { return v.reg == u.reg }) {
+				continue
+			}
+			d := Dep{Kind: DepRegister, Reg: u.reg, To: i}
+			if u.from >= 0 {
+				d.From = i
+				d.From.Stmt = uint32(u.from)
+			} else if !g.dep(r, int(^u.from), &d, yield) {
+				continue
+			}
+			if d.From == (Instance{}) && d.To == (Instance{}) {
+				return
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if !g.memoryDeps(r, i, yield) {
+			return
+		}
+		g.controlDep(r, i, yield)
+	}
+}
+
+// dep completes a dependence from the label of a slot: false when there is
+// none, or after an error, which it hands on with d emptied.
+func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bool {
+	by, err := g.label(r, &r.slots[slot], d.To.K)
+	if err != nil {
+		yield(Dep{}, err)
+		*d = Dep{}
+		return true
+	}
+	if by.src == 0 {
+		return false
+	}
+	d.From = by.instance()
+	return true
+}
+
+// memoryDeps gives the dependences through memory; false when to stop.
+func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
+	var seen []Instance
+	tell := func(from Instance) bool {
+		if slices.Contains(seen, from) {
+			return true
+		}
+		seen = append(seen, from)
+		return yield(Dep{Kind: DepMemory, From: from, To: i}, nil)
+	}
+	info := &r.tmpl.info[i.Stmt]
+	if info.access != none && r.tmpl.accesses[info.access].read {
+		by, err := g.label(r, &r.slots[r.tmpl.accesses[info.access].slot], i.K)
+		if err != nil {
+			yield(Dep{}, err)
+			return false
+		}
+		if by.src != 0 && !tell(by.instance()) {
+			return false
+		}
+	}
+	list := g.spans(i.Thread, i.Node)
+	late := r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL // told in later epochs too
+	for _, s := range list {
+		if s.epoch < r.span.epoch || s.epoch > r.span.epoch && !late {
+			continue
+		}
+		x, err := g.record(s)
+		if err != nil {
+			yield(Dep{}, err)
+			return false
+		}
+		for n := x.firstExtra(i.Stmt, i.K); n < len(x.extras) && x.extras[n].stmt == i.Stmt && x.extras[n].k == i.K; n++ {
+			if !tell(x.extras[n].from.instance()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *record) firstExtra(stmt uint32, k uint64) int {
+	return sort.Search(len(r.extras), func(n int) bool {
+		x := &r.extras[n]
+		return x.stmt > stmt || x.stmt == stmt && x.k >= k
+	})
+}
+
+func (g *Graph) controlDep(r *record, i Instance, yield func(Dep, error) bool) {
+	t := r.tmpl
+	d := Dep{Kind: DepControl, To: i}
+	c := int32(none)
+	switch {
+	case t.Kind == NodePath:
+		c = t.ctl[t.Stmts[i.Stmt].Block]
+	case t.ctlSlots == 0:
+		return
+	}
+	if c >= 0 {
+		d.From = i
+		d.From.Stmt = t.lastStmt(int(c))
+	} else if !g.dep(r, t.ctlSlot(^c), &d, yield) || d.To != i {
+		return
+	}
+	yield(d, nil)
+}
+
+// reverse leads from producers to the slots that name them.
+type reverse struct {
+	edges  map[src][]use
+	extras map[src][]*span
+}
+
+type use struct {
+	span *span
+	slot int32
+	edge int32
+}
+
+// index makes the table of who names whom, once.
+func (g *Graph) index() error {
+	if g.reverse != nil {
+		return nil
+	}
+	v := &reverse{edges: map[src][]use{}, extras: map[src][]*span{}}
+	for _, t := range g.threads {
+		for i := range t.epochs {
+			for _, s := range t.epochs[i].spans {
+				r, err := g.record(s)
+				if err != nil {
+					return err
+				}
+				for j := range r.slots {
+					for k, e := range r.slots[j].edges {
+						if e.from != 0 {
+							v.edges[e.from] = append(v.edges[e.from], use{s, int32(j), int32(k)})
+						}
+					}
+				}
+				for _, x := range r.extras {
+					list := v.extras[x.from.src]
+					if len(list) == 0 || list[len(list)-1] != s {
+						v.extras[x.from.src] = append(list, s)
+					}
+				}
+			}
+		}
+	}
+	g.reverse = v
+	return nil
+}
+
+// Users gives the dependences on what an instance produced: [Graph.Deps] the
+// other way round. It ends after the first error.
+func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
+	return func(yield func(Dep, error) bool) {
+		r, err := g.instance(i)
+		if err == nil {
+			err = g.index()
+		}
+		if err != nil {
+			yield(Dep{}, err)
+			return
+		}
+		if !r.tmpl.localUsers(i, yield) {
+			return
+		}
+		from := srcOf(uint32(i.Thread), i.Node, i.Stmt)
+		for _, u := range g.reverse.edges[from] {
+			more, err := g.users(u, i.K, func(r *record, k uint64) bool { return r.tellSlot(int(u.slot), i, k, yield) })
+			if err != nil {
+				yield(Dep{}, err)
+			}
+			if !more {
+				return
+			}
+		}
+		more, err := g.extraUsers(i, from, func(_ *record, to Instance) bool {
+			return yield(Dep{Kind: DepMemory, From: i, To: to}, nil)
+		})
+		if more && err != nil {
+			yield(Dep{}, err)
+		}
+	}
+}
+
+// extraUsers gives the instances that name i in a list of their own; false when
+// to stop.
+func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance) bool) (more bool, err error) {
+	var seen []Instance
+	for _, s := range g.reverse.extras[from] {
+		r, err := g.record(s)
+		if err != nil {
+			return true, err
+		}
+		for _, x := range r.extras {
+			to := Instance{event.ThreadID(s.thread), s.node, x.stmt, x.k}
+			if x.from.src != from || x.from.k != i.K || slices.Contains(seen, to) {
+				continue
+			}
+			seen = append(seen, to)
+			if !yield(r, to) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// localUsers gives the dependences inside the path; false when to stop.
+func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
+	for s := int(i.Stmt) + 1; s < len(t.Stmts); s++ {
+		uses := t.info[s].uses
+		for n, u := range uses {
+			if u.from != int32(i.Stmt) || slices.ContainsFunc(uses[:n], func(v operand) bool { return v.reg == u.reg }) {
+				continue
+			}
+			to := i
+			to.Stmt = uint32(s)
+			if !yield(Dep{Kind: DepRegister, Reg: u.reg, From: i, To: to}, nil) {
+				return false
+			}
+		}
+	}
+	if t.Kind != NodePath {
+		return true
+	}
+	block := t.Stmts[i.Stmt].Block
+	if t.lastStmt(block) != i.Stmt {
+		return true
+	}
+	for b := block + 1; b < len(t.Blocks); b++ {
+		if t.ctl[b] == int32(block) && !t.tellBlock(b, i, i, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// tellBlock gives the control dependences of a block's statements.
+func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error) bool) bool {
+	for s := uint32(t.Blocks[block].First); s <= t.lastStmt(block); s++ {
+		to.Stmt = s
+		if !yield(Dep{Kind: DepControl, From: from, To: to}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// users gives the executions that an edge leads to from instance k of its
+// producer; false when to stop.
+func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (more bool, err error) {
+	r, err := g.record(u.span)
+	if err != nil {
+		return false, err
+	}
+	s := &r.slots[u.slot]
+	e := &s.edges[u.edge]
+	if err = g.open(r, e.kp); err == nil {
+		switch {
+		case e.kc != nil:
+			err = g.open(r, e.kc)
+		case len(s.edges) > 1:
+			err = g.rest(r, s)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	more = true
+	g.charge(r, e.kp.find(k, func(j uint64) bool {
+		to := r.span.began + j
+		switch {
+		case e.kc != nil:
+			to = e.kc.get(j)
+		case len(s.edges) > 1:
+			if j >= uint64(len(s.rest)) {
+				err = g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
+				return false
+			}
+			to = r.span.began + uint64(s.rest[j])
+		}
+		more = yield(r, to)
+		return more
+	}))
+	return more && err == nil, err
+}
+
+// rest lists the executions of a slot's first edge.
+func (g *Graph) rest(r *record, s *slotView) error {
+	if s.rest != nil {
+		return nil
+	}
+	if err := g.align(r, s); err != nil {
+		return err
+	}
+	for x, o := range s.owner {
+		if o == 0 {
+			s.rest = append(s.rest, uint32(x))
+		}
+	}
+	g.charge(r, 4*uint64(len(s.rest)))
+	return nil
+}
+
+// tellSlot gives the dependences that a label of a slot stands for.
+func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, error) bool) bool {
+	t := r.tmpl
+	to := Instance{Thread: event.ThreadID(r.span.thread), Node: r.span.node, K: k}
+	switch {
+	case slot < len(t.liveIn):
+		reg := t.liveIn[slot]
+		for s := range t.Stmts {
+			if slices.ContainsFunc(t.info[s].uses, func(u operand) bool { return u.from == ^int32(slot) }) {
+				to.Stmt = uint32(s)
+				if !yield(Dep{Kind: DepRegister, Reg: reg, From: from, To: to}, nil) {
+					return false
+				}
+			}
+		}
+	case slot < len(t.liveIn)+t.reads:
+		for _, a := range t.accesses {
+			if a.read && int(a.slot) == slot {
+				to.Stmt = a.stmt
+				return yield(Dep{Kind: DepMemory, From: from, To: to}, nil)
+			}
+		}
+	case t.Kind != NodePath:
+		return yield(Dep{Kind: DepControl, From: from, To: to}, nil)
+	default:
+		for b, c := range t.ctl {
+			if c < 0 && t.ctlSlot(^c) == slot && !t.tellBlock(b, from, to, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,346 @@
+package wet
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt"
+)
+
+// record is a node's labels in memory, each sequence decoded when it is asked
+// for.
+type record struct {
+	span   *span
+	tmpl   *template
+	times  *numbers
+	groups []groupView
+	where  []member // by kept statement
+	slots  []slotView
+	extras []extraView
+	outs   []outView
+	cost   uint64
+	used   uint64
+}
+
+// member is a kept statement's place in its group.
+type member struct{ group, index int32 }
+
+// groupView is the values of a group: unique tuples and a pattern, or columns.
+type groupView struct {
+	pattern *numbers // nil: columns
+	values  []*numbers
+	cols    []columnView
+}
+
+type columnView struct {
+	sparse bool
+	full   uint64
+	ks     *numbers
+}
+
+type edgeView struct {
+	from src
+	kc   *numbers // nil of the first edge
+	kp   *numbers // nil when from nobody
+}
+
+type slotView struct {
+	edges []edgeView
+	// Of a slot with several edges, once it is asked for: by execution the edge
+	// and the place in its labels.
+	owner, place []uint32
+	rest         []uint32 // executions of the first edge, once they are asked for
+}
+
+type extraView struct {
+	stmt uint32
+	k    uint64
+	from ref
+}
+
+type outView struct {
+	reg        uint8
+	ks, values *numbers
+}
+
+// record brings the labels of a span into memory.
+func (g *Graph) record(s *span) (*record, error) {
+	g.cache.clock++
+	if s.rec != nil {
+		s.rec.used = g.cache.clock
+		return s.rec, nil
+	}
+	e := g.epochs[s.epoch]
+	p := e.loaded[s.place.part]
+	h := e.parts[s.place.part]
+	if p == nil {
+		payload, err := g.r.Read(h)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = decodePart(payload); err != nil {
+			return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+		}
+		e.loaded[s.place.part] = p
+	}
+	if s.place.offset > uint64(len(p.records)) {
+		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed)}
+	}
+	d := decoder{b: p.records[s.place.offset:]}
+	r := d.record(p, s, g.template(s.node))
+	if d.err != nil {
+		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", s.node, d.err)}
+	}
+	r.used = g.cache.clock
+	s.rec = r
+	g.cache.recs = append(g.cache.recs, r)
+	g.charge(r, uint64(200+120*(len(r.slots)+len(r.where))+48*len(r.extras)))
+	return r, nil
+}
+
+func (d *decoder) record(p *loaded, s *span, t *template) *record {
+	r := &record{span: s, tmpl: t, times: d.numbers(p), where: make([]member, len(t.kept))}
+	if r.times.n != s.n {
+		d.fail("number of timestamps")
+	}
+	for i, members := range t.groups {
+		for j, m := range members {
+			r.where[m] = member{int32(i), int32(j)}
+		}
+		r.groups = append(r.groups, d.group(p, s, len(members)))
+	}
+	for range t.slots() {
+		r.slots = append(r.slots, d.slot(p, s))
+		if d.err != nil {
+			return r
+		}
+	}
+	d.extraViews(r)
+	for range d.count(3, "number of registers") {
+		o := outView{reg: uint8(d.max(63, "register")), ks: d.numbers(p), values: d.numbers(p)}
+		if o.ks.n != o.values.n {
+			d.fail("values of a register")
+		}
+		r.outs = append(r.outs, o)
+	}
+	return r
+}
+
+func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
+	if d.max(1, "form of a group") == 1 {
+		g.pattern = d.numbers(p)
+		if g.pattern.n != s.n {
+			d.fail("length of a pattern")
+		}
+		for i := range members {
+			g.values = append(g.values, d.numbers(p))
+			if g.values[i].n != g.values[0].n {
+				d.fail("number of tuples")
+			}
+		}
+		return g
+	}
+	for range members {
+		c := columnView{sparse: d.max(1, "form of a column") == 1}
+		want := s.n
+		if c.sparse {
+			c.full = d.max(s.n, "length of a column")
+			c.ks = d.numbers(p)
+			want = c.full + c.ks.n
+			if c.ks.n > s.n {
+				d.fail("length of a column")
+			}
+		}
+		v := d.numbers(p)
+		if v.n != want {
+			d.fail("length of a column")
+		}
+		g.cols = append(g.cols, c)
+		g.values = append(g.values, v)
+		if d.err != nil {
+			return g
+		}
+	}
+	return g
+}
+
+func (d *decoder) slot(p *loaded, s *span) (v slotView) {
+	left := s.n
+	for i := range d.count(2, "number of edges") {
+		e := edgeView{from: d.from(s)}
+		if i > 0 {
+			if e.kc = d.numbers(p); e.kc.n > left || e.kc.n == 0 {
+				d.fail("labels of an edge")
+			}
+			left -= e.kc.n
+		}
+		if e.from != 0 {
+			e.kp = d.numbers(p)
+			if i > 0 && e.kp.n != e.kc.n {
+				d.fail("labels of an edge")
+			}
+		}
+		v.edges = append(v.edges, e)
+		if d.err != nil {
+			return v
+		}
+	}
+	if len(v.edges) == 0 && s.n > 0 {
+		d.fail("number of edges")
+	} else if len(v.edges) > 0 && v.edges[0].kp != nil && v.edges[0].kp.n != left {
+		d.fail("labels of an edge")
+	}
+	return v
+}
+
+func (d *decoder) from(s *span) src {
+	x := d.uvarint()
+	if x == 0 {
+		return 0
+	}
+	x--
+	thread := int64(s.thread) + (int64(x>>1) ^ -int64(x&1))
+	node := int64(s.node) + d.varint()
+	stmt := d.uvarint()
+	if thread < 0 || thread >= maxThreads || node < 0 || node >= maxNodes || stmt >= 1<<stmtBits {
+		d.fail("producer")
+		return 0
+	}
+	return srcOf(uint32(thread), NodeID(node), uint32(stmt))
+}
+
+func (d *decoder) extraViews(r *record) {
+	k := uint64(0)
+	for range d.count(4, "number of producers") {
+		x := extraView{stmt: uint32(d.max(1<<stmtBits, "statement"))}
+		k += uint64(d.varint())
+		x.k = k
+		x.from = ref{d.from(r.span), d.uvarint()}
+		if n := len(r.extras); n > 0 && (r.extras[n-1].stmt > x.stmt || r.extras[n-1].stmt == x.stmt && r.extras[n-1].k > x.k) {
+			d.fail("order of producers")
+		}
+		r.extras = append(r.extras, x)
+	}
+}
+
+// open makes sure that a sequence of the record can be read.
+func (g *Graph) open(r *record, x *numbers) error {
+	if x.form == formRuns || x.raw != nil || x.form == formColumns && x.runs != nil {
+		return nil
+	}
+	bytes, err := x.open()
+	if err != nil {
+		return g.damaged(r, err)
+	}
+	g.charge(r, bytes)
+	return nil
+}
+
+func (g *Graph) damaged(r *record, err error) error {
+	h := g.epochs[r.span.epoch].parts[r.span.place.part]
+	return &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", r.span.node, err)}
+}
+
+// openAll decodes everything of a record.
+func (g *Graph) openAll(r *record) error {
+	var all []*numbers
+	all = append(all, r.times)
+	for i := range r.groups {
+		v := &r.groups[i]
+		if v.pattern != nil {
+			all = append(all, v.pattern)
+		}
+		all = append(all, v.values...)
+		for _, c := range v.cols {
+			if c.ks != nil {
+				all = append(all, c.ks)
+			}
+		}
+	}
+	for i := range r.slots {
+		for _, e := range r.slots[i].edges {
+			if e.kc != nil {
+				all = append(all, e.kc)
+			}
+			if e.kp != nil {
+				all = append(all, e.kp)
+			}
+		}
+	}
+	for _, o := range r.outs {
+		all = append(all, o.ks, o.values)
+	}
+	for _, x := range all {
+		if err := g.open(r, x); err != nil {
+			return err
+		}
+	}
+	for i := range r.slots {
+		if err := g.align(r, &r.slots[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// align finds for each execution the edge of a slot that has its label.
+func (g *Graph) align(r *record, s *slotView) error {
+	if len(s.edges) <= 1 || s.owner != nil {
+		return nil
+	}
+	n := r.span.n
+	owner, place := make([]uint32, n), make([]uint32, n)
+	for i := range s.edges {
+		e := &s.edges[i]
+		if e.kc == nil {
+			continue
+		}
+		if err := g.open(r, e.kc); err != nil {
+			return err
+		}
+		bad := false
+		e.kc.each(func(j int, k uint64) {
+			x := k - r.span.began
+			if x >= n || owner[x] != 0 {
+				bad = true
+				return
+			}
+			owner[x], place[x] = uint32(i), uint32(j)
+		})
+		if bad {
+			return g.damaged(r, fmt.Errorf("instances of an edge: %w", tracefmt.ErrMalformed))
+		}
+	}
+	rest := uint32(0)
+	for x, o := range owner {
+		if o == 0 {
+			place[x] = rest
+			rest++
+		}
+	}
+	s.owner, s.place = owner, place
+	g.charge(r, 8*n)
+	return nil
+}
+
+// label gives the producer of execution k in a slot.
+func (g *Graph) label(r *record, s *slotView, k uint64) (ref, error) {
+	x := k - r.span.began
+	e := &s.edges[0]
+	if len(s.edges) > 1 {
+		if err := g.align(r, s); err != nil {
+			return ref{}, err
+		}
+		e = &s.edges[s.owner[x]]
+		x = uint64(s.place[x])
+	}
+	if e.from == 0 {
+		return ref{}, nil
+	}
+	if err := g.open(r, e.kp); err != nil {
+		return ref{}, err
+	}
+	if x >= e.kp.n {
+		return ref{}, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
+	}
+	return ref{e.from, e.kp.get(x)}, nil
+}

@@ -1,0 +1,330 @@
+package wet
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
+)
+
+// errDeep says that a value leads through more loads than a recorder lets it.
+var errDeep = fmt.Errorf("a value that is found through too many others: %w", tracefmt.ErrMalformed)
+
+// maxFollow bounds the nodes that are looked into for a value: each load is
+// one, and the registers between them at most two more.
+const maxFollow = 4 * (maxDepth + 2)
+
+// memoValues is how many values that were found through memory are remembered.
+const memoValues = 1 << 16
+
+type memoKey struct {
+	base src
+	k    uint64
+}
+
+// Value is what an instance left in its destination register; not ok when it
+// has none. Of an environment call and of a call it is what a0 held
+// afterwards, if that was told.
+func (g *Graph) Value(i Instance) (v uint64, ok bool, err error) {
+	r, err := g.instance(i)
+	if err != nil {
+		return 0, false, err
+	}
+	info := &r.tmpl.info[i.Stmt]
+	if info.source == sourceNone {
+		if r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL {
+			return g.outside(r, 10, i.K)
+		}
+		return 0, false, nil
+	}
+	v, err = g.value(r, int32(i.Stmt), i.K, maxFollow)
+	return v, err == nil, err
+}
+
+// instance gives the labels of an instance's node.
+func (g *Graph) instance(i Instance) (*record, error) {
+	s, err := g.find(i.Thread, i.Node, i.K)
+	if err != nil {
+		return nil, err
+	}
+	r, err := g.record(s)
+	if err == nil && uint64(i.Stmt) >= uint64(len(r.tmpl.Stmts)) {
+		err = fmt.Errorf("%w: statement %d of node %d", ErrNoSuch, i.Stmt, i.Node)
+	}
+	return r, err
+}
+
+// outside is what a statement that is no ordinary instruction left in a
+// register. It was kept in the epoch in which it was used first.
+func (g *Graph) outside(r *record, reg uint8, k uint64) (v uint64, ok bool, err error) {
+	list := g.threads[r.span.thread].spans[r.span.node]
+	for _, s := range list {
+		if s.epoch < r.span.epoch {
+			continue
+		}
+		x, err := g.record(s)
+		if err != nil {
+			return 0, false, err
+		}
+		for _, o := range x.outs {
+			if o.reg != reg {
+				continue
+			}
+			if err := errors.Join(g.open(x, o.ks), g.open(x, o.values)); err != nil {
+				return 0, false, err
+			}
+			if i, found := o.ks.search(k + 1); i > 0 && o.ks.get(i-1) == k { // the last of several
+				_ = found
+				v, ok = o.values.get(i-1), true
+			}
+		}
+	}
+	return v, ok, nil
+}
+
+// value computes or finds the value of statement s, which has one.
+func (g *Graph) value(r *record, s int32, k uint64, follow int) (uint64, error) {
+	if follow == 0 {
+		return 0, g.damaged(r, errDeep)
+	}
+	info := &r.tmpl.info[s]
+	switch info.source {
+	case sourceStatic:
+		st := &r.tmpl.Stmts[s]
+		v, _ := st.Inst.Static(st.PC)
+		return v, nil
+	case sourceKept:
+		return g.kept(r, s, k, follow)
+	case sourceDerived:
+		return g.derive(r, s, k, follow)
+	}
+	return 0, g.damaged(r, fmt.Errorf("value of a statement without one: %w", tracefmt.ErrMalformed))
+}
+
+// derive computes a statement and what it needs inside its path, in order.
+func (g *Graph) derive(r *record, s int32, k uint64, follow int) (uint64, error) {
+	if g.opts.Evaluate == nil {
+		return 0, ErrEvaluator
+	}
+	cone := r.tmpl.cone(s)
+	var room [32]uint64
+	values := room[:0]
+	for _, c := range cone {
+		var x [3]uint64
+		for _, u := range r.tmpl.info[c].uses {
+			v, err := g.operand(r, u, k, follow, cone, values)
+			if err != nil {
+				return 0, err
+			}
+			// One register may be several operands.
+			x[u.pos] = v
+		}
+		st := &r.tmpl.Stmts[c]
+		v, ok := g.opts.Evaluate(st.Inst, st.PC, x[0], x[1], x[2])
+		if !ok {
+			return 0, fmt.Errorf("%w: %v", ErrEvaluator, st.Inst.Op)
+		}
+		values = append(values, v)
+	}
+	return values[len(values)-1], nil
+}
+
+// operand is the value of a register that a statement uses. cone and values
+// are what was computed already.
+func (g *Graph) operand(r *record, u operand, k uint64, follow int, cone []int32, values []uint64) (uint64, error) {
+	if u.from < 0 {
+		return g.register(r, int(^u.from), u.reg, k, follow)
+	}
+	if r.tmpl.info[u.from].source == sourceDerived {
+		for i := range values {
+			if cone[i] == u.from {
+				return values[i], nil
+			}
+		}
+	}
+	return g.value(r, u.from, k, follow)
+}
+
+// register is the value of a register that comes into a path.
+func (g *Graph) register(r *record, slot int, reg uint8, k uint64, follow int) (uint64, error) {
+	by, err := g.label(r, &r.slots[slot], k)
+	if err != nil || by.src == 0 {
+		return 0, err
+	}
+	from, err := g.producer(r, by)
+	if err != nil {
+		return 0, err
+	}
+	s := by.src.stmt()
+	if from.tmpl.info[s].source == sourceNone {
+		v, ok, err := g.outside(from, reg, by.k)
+		if err == nil && !ok {
+			err = g.damaged(r, fmt.Errorf("register of an outside statement: %w", tracefmt.ErrMalformed))
+		}
+		return v, err
+	}
+	return g.value(from, int32(s), by.k, follow-1)
+}
+
+// producer gives the labels of a producer's node.
+func (g *Graph) producer(r *record, by ref) (*record, error) {
+	from, err := g.instance(by.instance())
+	if errors.Is(err, ErrNoSuch) {
+		err = g.damaged(r, fmt.Errorf("producer: %w", tracefmt.ErrMalformed))
+	}
+	return from, err
+}
+
+// kept finds a value that is kept, or that is in memory.
+func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
+	m := r.where[r.tmpl.info[s].kept]
+	v := &r.groups[m.group]
+	values := v.values[m.index]
+	i := k - r.span.began
+	if err := g.open(r, values); err != nil {
+		return 0, err
+	}
+	if v.pattern != nil {
+		if err := g.open(r, v.pattern); err != nil {
+			return 0, err
+		}
+		if i = v.pattern.get(i); i >= values.n {
+			return 0, g.damaged(r, fmt.Errorf("pattern: %w", tracefmt.ErrMalformed))
+		}
+		return values.get(i), nil
+	}
+	c := &v.cols[m.index]
+	if !c.sparse || i < c.full {
+		return values.get(i), nil
+	}
+	if err := g.open(r, c.ks); err != nil {
+		return 0, err
+	}
+	if j, ok := c.ks.search(k); ok {
+		return values.get(c.full + j), nil
+	}
+	return g.stored(r, s, k, follow)
+}
+
+// stored is the value of a load as the store that it reads from had it.
+func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error) {
+	key := memoKey{srcOf(r.span.thread, r.span.node, uint32(s)), k}
+	if v, ok := g.memo[key]; ok {
+		return v, nil
+	}
+	bad := func() error { return g.damaged(r, fmt.Errorf("value of a load: %w", tracefmt.ErrMalformed)) }
+	info := &r.tmpl.info[s]
+	if info.access == none || !r.tmpl.accesses[info.access].forward {
+		return 0, bad()
+	}
+	by, err := g.label(r, &r.slots[r.tmpl.accesses[info.access].slot], k)
+	if err != nil {
+		return 0, err
+	}
+	if by.src == 0 {
+		return 0, bad()
+	}
+	from, err := g.producer(r, by)
+	if err != nil {
+		return 0, err
+	}
+	w := &from.tmpl.info[by.src.stmt()]
+	if w.access == none || !from.tmpl.accesses[w.access].forward || !from.tmpl.accesses[w.access].write {
+		return 0, bad()
+	}
+	v := uint64(0)
+	if d := from.tmpl.accesses[w.access].data; d != none {
+		if v, err = g.operand(from, w.uses[d], by.k, follow-1, nil, nil); err != nil {
+			return 0, err
+		}
+	}
+	v = loaded64(r.tmpl.Stmts[s].Inst.Op, v)
+	if len(g.memo) >= memoValues {
+		clear(g.memo)
+	}
+	g.memo[key] = v
+	return v, nil
+}
+
+// loaded64 is what a load leaves of the bytes that are in the low bits of v.
+func loaded64(op rv.Op, v uint64) uint64 {
+	switch op {
+	case rv.OpLB:
+		return uint64(int64(int8(v)))
+	case rv.OpLH:
+		return uint64(int64(int16(v)))
+	case rv.OpLW:
+		return uint64(int64(int32(v)))
+	case rv.OpLBU:
+		return v & 0xff
+	case rv.OpLHU:
+		return v & 0xffff
+	case rv.OpLWU:
+		return v & 0xffffffff
+	case rv.OpFLW:
+		return v | 0xffffffff<<32
+	}
+	return v
+}
+
+// Addr is the address that an instance accessed, and how many bytes; not ok
+// when it is no access. It is the value of the base register's producer and
+// the immediate.
+func (g *Graph) Addr(i Instance) (addr uint64, size uint8, ok bool, err error) {
+	r, err := g.instance(i)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	info := &r.tmpl.info[i.Stmt]
+	if info.access == none {
+		return 0, 0, false, nil
+	}
+	in := r.tmpl.Stmts[i.Stmt].Inst
+	addr = uint64(int64(in.Imm))
+	if in.Atomic() {
+		addr = 0
+	}
+	for _, u := range info.uses {
+		if u.pos == 0 {
+			base, err := g.operand(r, u, i.K, maxFollow, nil, nil)
+			if err != nil {
+				return 0, 0, false, err
+			}
+			addr += base
+		}
+	}
+	return addr, r.tmpl.accesses[info.access].size, true, nil
+}
+
+// cone lists the statements that have to be computed for s, in order, s last.
+func (t *template) cone(s int32) []int32 {
+	if t.cones == nil {
+		t.cones = make([][]int32, len(t.Stmts))
+	}
+	if t.cones[s] != nil {
+		return t.cones[s]
+	}
+	need := make([]uint64, s/64+1)
+	need[s/64] |= 1 << (s % 64)
+	var list []int32
+	for w := len(need) - 1; w >= 0; w-- {
+		for need[w] != 0 {
+			top := 63 - bits.LeadingZeros64(need[w])
+			x := int32(w*64 + top)
+			need[w] &^= 1 << top
+			list = append(list, x)
+			for _, u := range t.info[x].uses {
+				if u.from >= 0 && t.info[u.from].source == sourceDerived {
+					need[u.from/64] |= 1 << (u.from % 64)
+				}
+			}
+		}
+	}
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	t.cones[s] = list
+	return list
+}

@@ -1,0 +1,163 @@
+package wet
+
+import (
+	"fmt"
+	"iter"
+	"sort"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+// flow is the control flow of a thread in an epoch: the nodes in the order in
+// which they were executed.
+type flow struct {
+	nodes []NodeID
+	ks    []uint32 // executions in the epoch before
+	used  uint64
+}
+
+func (f *flow) bytes() uint64 { return 8 * uint64(len(f.nodes)) }
+
+// flow puts the timestamps of an epoch's nodes in order.
+func (g *Graph) flow(te *threadEpoch) (*flow, error) {
+	g.cache.clock++
+	if te.flow != nil {
+		te.flow.used = g.cache.clock
+		return te.flow, nil
+	}
+	f := &flow{nodes: make([]NodeID, te.n), ks: make([]uint32, te.n), used: g.cache.clock}
+	for i := range f.nodes {
+		f.nodes[i] = NodeID(maxNodes)
+	}
+	for _, s := range te.spans {
+		r, err := g.record(s)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.open(r, r.times); err != nil {
+			return nil, err
+		}
+		bad := false
+		r.times.each(func(i int, t uint64) {
+			x := t - te.began
+			if x >= te.n || f.nodes[x] != NodeID(maxNodes) {
+				bad = true
+				return
+			}
+			f.nodes[x], f.ks[x] = s.node, uint32(i)
+		})
+		if bad {
+			return nil, g.damaged(r, fmt.Errorf("timestamps: %w", tracefmt.ErrMalformed))
+		}
+	}
+	te.flow = f
+	g.cache.used += f.bytes()
+	return f, nil
+}
+
+// Walk is a position between two executions of nodes of a thread. A step costs
+// the same in either direction.
+type Walk struct {
+	g    *Graph
+	t    *threadView
+	at   uint64 // the timestamp behind the position
+	te   *threadEpoch
+	flow *flow
+}
+
+// Walk gives a walk along a thread's control flow that stands before timestamp
+// t, which may be the number of timestamps at most.
+func (g *Graph) Walk(th event.ThreadID, t uint64) (*Walk, error) {
+	if uint64(th) >= uint64(len(g.threads)) || t > g.threads[th].Times {
+		return nil, fmt.Errorf("%w: time %d of thread %d", ErrNoSuch, t, th)
+	}
+	return &Walk{g: g, t: g.threads[th], at: t}, nil
+}
+
+// Next gives the execution behind the position and steps over it; not ok at
+// the end.
+func (w *Walk) Next() (e Execution, ok bool, err error) {
+	if w.at >= w.t.Times {
+		return e, false, nil
+	}
+	if e, err = w.get(w.at); err != nil {
+		return e, false, err
+	}
+	w.at++
+	return e, true, nil
+}
+
+// Prev gives the execution before the position and steps back over it; not ok
+// at the beginning.
+func (w *Walk) Prev() (e Execution, ok bool, err error) {
+	if w.at == 0 {
+		return e, false, nil
+	}
+	if e, err = w.get(w.at - 1); err != nil {
+		return e, false, err
+	}
+	w.at--
+	return e, true, nil
+}
+
+func (w *Walk) get(t uint64) (Execution, error) {
+	if w.te == nil || t-w.te.began >= w.te.n {
+		list := w.t.epochs
+		i := sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })
+		f, err := w.g.flow(&list[i])
+		if err != nil {
+			return Execution{}, err
+		}
+		w.te, w.flow = &list[i], f
+	}
+	x := t - w.te.began
+	node := w.flow.nodes[x]
+	return Execution{Node: node, K: w.t.began(node, w.te.epoch) + uint64(w.flow.ks[x]), Time: t}, nil
+}
+
+// began is how often the thread executed a node before an epoch in which it
+// does.
+func (t *threadView) began(node NodeID, epoch int) uint64 {
+	list := t.spans[node]
+	if len(list) == 1 {
+		return list[0].began
+	}
+	i := sort.Search(len(list), func(i int) bool { return int(list[i].epoch) >= epoch })
+	return list[i].began
+}
+
+// Forward gives a thread's executions from the one at a timestamp on. It ends
+// after the first error.
+func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
+	return func(yield func(Execution, error) bool) {
+		w, err := g.Walk(th, t)
+		for err == nil {
+			var e Execution
+			var ok bool
+			if e, ok, err = w.Next(); err == nil && (!ok || !yield(e, nil)) {
+				return
+			}
+		}
+		yield(Execution{}, err)
+	}
+}
+
+// Backward gives a thread's executions from the one at a timestamp back. It
+// ends after the first error.
+func (g *Graph) Backward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
+	return func(yield func(Execution, error) bool) {
+		if uint64(th) < uint64(len(g.threads)) && t < g.threads[th].Times {
+			t++
+		}
+		w, err := g.Walk(th, t)
+		for err == nil {
+			var e Execution
+			var ok bool
+			if e, ok, err = w.Prev(); err == nil && (!ok || !yield(e, nil)) {
+				return
+			}
+		}
+		yield(Execution{}, err)
+	}
+}
