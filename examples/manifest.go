@@ -4,7 +4,7 @@ import "slices"
 
 // manifest is the table of examples, without what is derived from the sources.
 func manifest() []Program {
-	return slices.Concat(demos(), kernels(), figures(), gallery())
+	return slices.Concat(demos(), kernels(), workloads(), figures(), gallery())
 }
 
 func demos() []Program {
@@ -26,11 +26,13 @@ func kernels() []Program {
 		{
 			Name: "fft", File: "fft.c", Title: "1-D FFT, six-step, barriers",
 			Args: []string{"-m", "8"}, PaperArgs: []string{"-m", "16"},
+			TenMillion: []string{"-m", "14"}, HundredMillion: []string{"-m", "18", "-x"},
 			Stdout: "fft: 256 points: PASS\n",
 		},
 		{
 			Name: "lu", File: "lu.c", Title: "blocked dense LU, 2-D scatter, barriers", Twin: "lu_nobarrier",
 			Args: []string{"-n", "64"}, PaperArgs: []string{"-n", "256"},
+			TenMillion: []string{"-n", "160"}, HundredMillion: []string{"-n", "336"},
 			Stdout: "lu: 64 by 64: PASS\n",
 		},
 		{
@@ -42,6 +44,7 @@ func kernels() []Program {
 		{
 			Name: "mp3d", File: "mp3d.c", Title: "particle flow in a wind tunnel, cell locks, barriers", Twin: "mp3d_nolock",
 			Args: []string{"-m", "500", "-s", "3"}, PaperArgs: []string{"-m", "50000", "-s", "5"},
+			TenMillion: []string{"-m", "5000", "-s", "8"}, HundredMillion: []string{"-m", "50000", "-s", "8"},
 			Stdout: "mp3d: 500 particles, 3 steps: PASS\n",
 		},
 		{
@@ -53,16 +56,46 @@ func kernels() []Program {
 		{
 			Name: "water", File: "water.c", Title: "molecular dynamics, molecule locks, barriers",
 			Args: []string{"-n", "16", "-s", "2"}, PaperArgs: []string{"-n", "64", "-s", "3"},
+			TenMillion: []string{"-n", "64", "-s", "6"}, HundredMillion: []string{"-n", "128", "-s", "18"},
 			Stdout: "water: 16 molecules, 2 steps: PASS\n",
 		},
 		{
 			Name: "sor", File: "sor.c", Title: "red-black successive over-relaxation, barriers",
 			Args: []string{"-n", "24", "-i", "10"}, PaperArgs: []string{"-n", "100", "-i", "20"},
+			TenMillion: []string{"-n", "100", "-i", "34"}, HundredMillion: []string{"-n", "200", "-i", "88"},
 			Stdout: "sor: 24 by 24, 10 iterations: PASS\n",
 		},
 	}
 	for i := range ps {
 		ps[i].Group, ps[i].Level, ps[i].Libs = Kernel, "-O2", []string{"-lm"}
+	}
+	return ps
+}
+
+// workloads are long runs of one thread, of the kinds that SPECint has.
+func workloads() []Program {
+	ps := []Program{
+		{
+			Name: "compiler", File: "compiler.c", Title: "a compiler: tokens, a tree, scopes, folding, code",
+			Args:       []string{"-n", "2"},
+			TenMillion: []string{"-n", "34"}, HundredMillion: []string{"-n", "340"},
+			Stdout: "compiler: 2 functions, 661 tokens, 21 symbols, 20 folded, 262 instructions, 0 removed, checksum f7cdf27b: PASS\n",
+		},
+		{
+			Name: "interpreter", File: "interpreter.c", Title: "a byte-code machine that runs four programs",
+			Args:       []string{"-n", "2"},
+			TenMillion: []string{"-n", "8"}, HundredMillion: []string{"-n", "73"},
+			Stdout: "interpreter: 2 rounds, 71621 operations, fibonacci 178, sieve 124, collatz 54, queens 12: PASS\n",
+		},
+		{
+			Name: "sort", File: "sort.c", Title: "records sorted by six algorithms",
+			Args:       []string{"-n", "300"},
+			TenMillion: []string{"-n", "3200"}, HundredMillion: []string{"-n", "27000"},
+			Stdout: "sort: 300 records, 1 rounds, 17223 compared, 18368 moved: PASS\n",
+		},
+	}
+	for i := range ps {
+		ps[i].Group, ps[i].Level = Workload, "-O2"
 	}
 	return ps
 }

@@ -17,10 +17,11 @@ var sources embed.FS
 type Group string
 
 const (
-	Demo    Group = "demo"    // the default of hindsight demo, and its twin
-	Kernel  Group = "kernel"  // the parallel-trace paper's benchmarks
-	Figure  Group = "figure"  // the parallel-trace paper's figures
-	Gallery Group = "gallery" // bugs that people write
+	Demo     Group = "demo"     // the default of hindsight demo, and its twin
+	Kernel   Group = "kernel"   // the parallel-trace paper's benchmarks
+	Workload Group = "workload" // one thread and much to do, for measurements
+	Figure   Group = "figure"   // the parallel-trace paper's figures
+	Gallery  Group = "gallery"  // bugs that people write
 )
 
 // AnyStatus as a Program's Status says that its exit status depends on the
@@ -40,6 +41,10 @@ type Program struct {
 	// the paper. Kernels also take -p THREADS, from 1 to 8, by default 4.
 	Args      []string
 	PaperArgs []string
+
+	// TenMillion and HundredMillion, of workloads and of the kernels without
+	// races, make runs of about so many instructions.
+	TenMillion, HundredMillion []string
 
 	// Level is the optimisation that the executable is built with, Defines
 	// and Libs what its command line holds besides [BaseFlags].
@@ -94,7 +99,7 @@ func (r Race) Lines() []int {
 }
 
 // Programs gives every example: the demonstration first, then the kernels, the
-// figures and the gallery by name. The result is the caller's.
+// workloads, the figures and the gallery by name. The result is the caller's.
 func Programs() []Program {
 	programs := manifest()
 	for i := range programs {
