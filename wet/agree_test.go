@@ -1,0 +1,133 @@
+package wet_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/slice/slicetest"
+	"hindsight/mpsim"
+	"hindsight/mpsim/asm"
+	"hindsight/mpsim/eval"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+	"hindsight/wpp/cfg"
+)
+
+func evaluate(i rv.Inst, pc, rs1, rs2, rs3 uint64) (uint64, bool) {
+	return eval.Result(i, eval.Operands{PC: pc, Rs1: rs1, Rs2: rs2, Rs3: rs3})
+}
+
+// simulate runs a program.
+func simulate(t testing.TB, img *image.Image, cfg mpsim.Config, observers ...event.Observer) *mpsim.Result {
+	t.Helper()
+	cfg.Image, cfg.Observer = img, event.Tee(observers...)
+	cfg.Stdin = strings.NewReader(strings.Repeat("input ", 50))
+	if cfg.Stdout == nil {
+		cfg.Stdout = io.Discard
+	}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// recording is a graph on its way into a file in memory.
+type recording struct {
+	*wet.Builder
+	w    *tracefmt.Writer
+	file bytes.Buffer
+}
+
+func record(t testing.TB, img *image.Image, budget uint64, ev wet.Evaluator) *recording {
+	t.Helper()
+	r := &recording{}
+	var err error
+	if r.w, err = tracefmt.NewWriter(&r.file); err != nil {
+		t.Fatal(err)
+	}
+	r.Builder, err = wet.NewBuilder(r.w, wet.Options{Program: cfg.New(img), Code: img.Code, Budget: budget, Evaluate: ev})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *recording) open(t testing.TB, opts wet.OpenOptions) *wet.Graph {
+	t.Helper()
+	if err := r.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := wet.OpenReaderAt(bytes.NewReader(r.file.Bytes()), int64(r.file.Len()), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func randomProgram(t testing.TB, seed uint64) (*image.Image, mpsim.Config) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 11))
+	data, err := asm.Random(seed, asm.RandomOptions{Threads: rng.IntN(4), Functions: 1 + rng.IntN(6), Statements: 4 + rng.IntN(16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img, mpsim.Config{Policy: mpsim.Random, Seed: seed, Quantum: 5 + rng.IntN(200), MaxInsts: 1 << 18}
+}
+
+// TestAgreesWithLog: all that the graph tells about every instance of random
+// programs is what an uncompressed log has, with epochs of any size, with and
+// without an evaluator, after either tier.
+func TestAgreesWithLog(t *testing.T) {
+	seeds := uint64(24)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			img, config := randomProgram(t, seed)
+			l := slicetest.New(img)
+			ev := wet.Evaluator(evaluate)
+			if seed%3 == 2 {
+				ev = nil
+			}
+			recs := []*recording{record(t, img, 0, ev), record(t, img, 1, ev)}
+			simulate(t, img, config, l, recs[0], recs[1])
+			for n, r := range recs {
+				g := r.open(t, wet.OpenOptions{Evaluate: ev, Tier1: seed%2 == 1, Cache: 1 << (10 + seed)})
+				a, err := slicetest.Align(g, l)
+				if err != nil {
+					t.Fatalf("recording %d: %v", n, err)
+				}
+				if err := a.Check(); err != nil {
+					t.Fatalf("recording %d: %v", n, err)
+				}
+				for _, th := range g.Threads() {
+					if th.Times > 0 {
+						if err := a.Backward(th, th.Times/2); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
