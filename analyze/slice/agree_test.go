@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hindsight/analyze/slice"
@@ -188,4 +189,31 @@ func TestIntersect(t *testing.T) {
 	if common < 100 {
 		t.Errorf("%d instances in common only", common)
 	}
+}
+
+// sameSlices compares two slices of the same nodes: instances, statements,
+// arrows.
+func sameSlices(a, b *slice.Slice) error {
+	if a.Len() != b.Len() {
+		return fmt.Errorf("%d instances, %d in the other", a.Len(), b.Len())
+	}
+	n := uint64(0)
+	for i := range a.Instances() {
+		if !b.Has(i) {
+			return fmt.Errorf("%+v is not in the other", i)
+		}
+		n++
+	}
+	if n != a.Len() {
+		return fmt.Errorf("%d instances are listed of %d", n, a.Len())
+	}
+	if x, y := a.Arrows(), b.Arrows(); !slices.Equal(x, y) {
+		return fmt.Errorf("arrows %+v, in the other %+v", x, y)
+	}
+	for s, st := range a.Statements() {
+		if other := b.Statements()[s]; st.Count != other.Count || st.PC != other.PC || !slices.Equal(st.Threads, other.Threads) {
+			return fmt.Errorf("statement %+v, in the other %+v", st, other)
+		}
+	}
+	return nil
 }

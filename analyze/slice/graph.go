@@ -68,3 +68,19 @@ func order(less bool) int {
 	}
 	return 1
 }
+
+// slotted is a Graph that tells where the dependences of a node's statements
+// come from without asking for each statement: from statements of the same
+// execution, or through slots that several statements share. A slice then asks
+// for the label of a slot once an execution, whoever shares it.
+type slotted interface {
+	Graph
+	// Inputs are what a statement depends on.
+	Inputs(n wet.NodeID, stmt uint32) []wet.Input
+	// Slots is how many slots a node has.
+	Slots(n wet.NodeID) int
+	// Label appends what execution k of a node depends on through a slot.
+	Label(th event.ThreadID, n wet.NodeID, slot int32, k uint64, dst []wet.Instance) ([]wet.Instance, error)
+	// Readers appends the slots through which others depend on an instance.
+	Readers(i wet.Instance, dst []wet.Reader) ([]wet.Reader, error)
+}

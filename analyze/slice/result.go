@@ -16,22 +16,14 @@ type Slice struct {
 	g         Graph
 	opts      Options
 	criterion []wet.Instance
-	places    []place
-	index     map[place]int
-	sets      []*set    // of each place, its executions in the slice
-	arrows    [][]arrow // of each place, dependences to or from others
+	homes     []*nodeSet
+	index     map[home]int
+	links     tally
 	count     uint64
 
-	stmts []Statement
-	of    []int // of each place, its statement
-}
-
-// arrow is the dependences of one kind between two places.
-type arrow struct {
-	other int // index of the place at the far end
-	kind  wet.DepKind
-	reg   uint8
-	count uint64
+	places []place // with instances, sorted
+	stmts  []Statement
+	of     map[place]int // statement of each place
 }
 
 // Statement is an instruction of the program, or an outside statement of one
@@ -45,7 +37,7 @@ type Statement struct {
 	// Threads are those that executed the instances, ascending.
 	Threads []event.ThreadID
 
-	places []int
+	places []place
 }
 
 // Arrow is the dependences of one kind between two statements: To used, From
@@ -65,16 +57,14 @@ type stmtKey struct {
 
 // finish makes the table of statements.
 func (s *Slice) finish() {
-	perm := make([]int, 0, len(s.places))
-	for at := range s.places {
-		if s.sets[at].count > 0 {
-			perm = append(perm, at)
+	for _, h := range s.homes {
+		for stmt := range h.stmts().all {
+			s.places = append(s.places, place{h.thread, h.node, stmt})
 		}
 	}
-	slices.SortFunc(perm, func(a, b int) int { return s.places[a].compare(s.places[b]) })
+	slices.SortFunc(s.places, place.compare)
 	index := map[stmtKey]int{}
-	for _, at := range perm {
-		p := s.places[at]
+	for _, p := range s.places {
 		n := s.g.Node(p.node)
 		st := n.Stmts[p.stmt]
 		key := stmtKey{n.Kind, st.PC, n.Callee}
@@ -85,22 +75,25 @@ func (s *Slice) finish() {
 			s.stmts = append(s.stmts, Statement{Kind: n.Kind, PC: st.PC, Inst: st.Inst, Callee: n.Callee})
 		}
 		t := &s.stmts[i]
-		t.Count += s.sets[at].count
+		t.Count += s.set(p).len(p.stmt)
 		if k := len(t.Threads); k == 0 || t.Threads[k-1] != p.thread {
 			t.Threads = append(t.Threads, p.thread) // places are sorted by thread first
 		}
-		t.places = append(t.places, at)
+		t.places = append(t.places, p)
 	}
 	slices.SortFunc(s.stmts, func(a, b Statement) int {
 		return cmp.Or(cmp.Compare(a.PC, b.PC), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Callee, b.Callee))
 	})
-	s.of = make([]int, len(s.places))
+	s.of = make(map[place]int, len(s.places))
 	for i := range s.stmts {
-		for _, at := range s.stmts[i].places {
-			s.of[at] = i
+		for _, p := range s.stmts[i].places {
+			s.of[p] = i
 		}
 	}
 }
+
+// set holds the instances of a place.
+func (s *Slice) set(p place) *nodeSet { return s.homes[s.index[home{p.thread, p.node}]] }
 
 // Len is the number of instances.
 func (s *Slice) Len() uint64 { return s.count }
@@ -120,34 +113,25 @@ func (s *Slice) Statements() []Statement { return s.stmts }
 
 // Has tells whether an instance is in the slice.
 func (s *Slice) Has(i wet.Instance) bool {
-	at, ok := s.index[placeOf(i)]
-	return ok && s.sets[at].has(i.K)
+	at, ok := s.index[homeOf(i)]
+	if !ok {
+		return false
+	}
+	h := s.homes[at]
+	return h.masks[h.get(i.K)].has(i.Stmt)
 }
 
 // Instances gives all instances, by thread, node, statement and number.
-func (s *Slice) Instances() iter.Seq[wet.Instance] {
-	return func(yield func(wet.Instance) bool) {
-		perm := make([]int, len(s.places))
-		for at := range perm {
-			perm[at] = at
-		}
-		slices.SortFunc(perm, func(a, b int) int { return s.places[a].compare(s.places[b]) })
-		for _, at := range perm {
-			for k := range s.sets[at].all(0) {
-				if !yield(s.places[at].instance(k)) {
-					return
-				}
-			}
-		}
-	}
-}
+func (s *Slice) Instances() iter.Seq[wet.Instance] { return s.instances(s.places) }
 
 // Of gives the instances of statement n, by thread, node and number.
-func (s *Slice) Of(n int) iter.Seq[wet.Instance] {
+func (s *Slice) Of(n int) iter.Seq[wet.Instance] { return s.instances(s.stmts[n].places) }
+
+func (s *Slice) instances(places []place) iter.Seq[wet.Instance] {
 	return func(yield func(wet.Instance) bool) {
-		for _, at := range s.stmts[n].places {
-			for k := range s.sets[at].all(0) {
-				if !yield(s.places[at].instance(k)) {
+		for _, p := range places {
+			for k := range s.set(p).of(p.stmt) {
+				if !yield(p.instance(k)) {
 					return
 				}
 			}
@@ -156,36 +140,24 @@ func (s *Slice) Of(n int) iter.Seq[wet.Instance] {
 }
 
 // Arrows are the dependences that were followed, between statements; most
-// frequent first. There are none with Options.NoArrows.
+// frequent first.
 func (s *Slice) Arrows() []Arrow {
 	type key struct {
 		from, to int
 		kind     wet.DepKind
 		reg      uint8
 	}
-	if s.opts.NoArrows {
-		return nil
-	}
 	sum := map[key]*Arrow{}
-	for at, list := range s.arrows {
-		for _, a := range list {
-			if s.sets[at].count == 0 || s.sets[a.other].count == 0 {
-				continue
-			}
-			from, to := a.other, at
-			if s.opts.Direction == Forward {
-				from, to = to, from
-			}
-			k := key{s.of[from], s.of[to], a.kind, a.reg}
-			t := sum[k]
-			if t == nil {
-				t = &Arrow{From: k.from, To: k.to, Kind: k.kind, Reg: k.reg}
-				sum[k] = t
-			}
-			t.Count += a.count
-			if s.places[from].thread != s.places[to].thread {
-				t.Crossing += a.count
-			}
+	for l, count := range s.links {
+		k := key{s.of[l.from], s.of[l.to], l.kind, l.reg}
+		t := sum[k]
+		if t == nil {
+			t = &Arrow{From: k.from, To: k.to, Kind: k.kind, Reg: k.reg}
+			sum[k] = t
+		}
+		t.Count += count
+		if l.from.thread != l.to.thread {
+			t.Crossing += count
 		}
 	}
 	out := make([]Arrow, 0, len(sum))
@@ -209,10 +181,13 @@ type Values struct {
 
 // Values reads the values of statement n's instances in the slice.
 func (s *Slice) Values(n int) (v Values, err error) {
-	var first, last uint64 // places in the run
-	for _, at := range s.stmts[n].places {
-		p := s.places[at]
-		for k := range s.sets[at].all(0) {
+	var first, last at
+	fresh := true
+	for _, p := range s.stmts[n].places {
+		var low, high wet.Instance
+		var lowValue, highValue uint64
+		found := false
+		for k := range s.set(p).of(p.stmt) {
 			x, ok, err := s.g.Value(p.instance(k))
 			if err != nil {
 				return v, err
@@ -225,65 +200,59 @@ func (s *Slice) Values(n int) (v Values, err error) {
 			}
 			v.Min, v.Max, v.MinS, v.MaxS = min(v.Min, x), max(v.Max, x), min(v.MinS, int64(x)), max(v.MaxS, int64(x))
 			v.Count++
+			if !found {
+				low, lowValue, found = p.instance(k), x, true
+			}
+			high, highValue = p.instance(k), x
 		}
-	}
-	if v.Count == 0 {
-		return v, nil
-	}
-	for n, at := range s.stmts[n].places {
-		p, all := s.places[at], s.sets[at]
-		low := s.firstOf(all)
-		for _, k := range []uint64{low, all.max} {
-			o, err := s.place(p.instance(k))
-			if err != nil {
-				return v, err
-			}
-			x, ok, err := s.g.Value(p.instance(k))
-			if err != nil {
-				return v, err
-			}
-			if ok && (n == 0 && k == low || o < first) {
-				first, v.First = o, x
-			}
-			if ok && (n == 0 && k == low || o >= last) {
-				last, v.Last = o, x
-			}
+		if !found {
+			continue
 		}
+		a, err := s.place(low)
+		if err != nil {
+			return v, err
+		}
+		b, err := s.place(high)
+		if err != nil {
+			return v, err
+		}
+		if fresh || a.before(&first) {
+			first, v.First = a, lowValue
+		}
+		if fresh || !b.before(&last) {
+			last, v.Last = b, highValue
+		}
+		fresh = false
 	}
 	return v, nil
 }
 
-func (s *Slice) firstOf(all *set) uint64 {
-	for k := range all.all(0) {
-		return k
-	}
-	return 0
-}
-
 // place puts an instance in the order of the run.
-func (s *Slice) place(i wet.Instance) (uint64, error) {
+func (s *Slice) place(i wet.Instance) (at, error) {
 	t, err := s.g.Time(i.Thread, i.Node, i.K)
 	if err != nil {
-		return 0, err
+		return at{}, err
 	}
-	return s.g.Order(i.Thread, t), nil
+	return at{i, t, s.g.Order(i.Thread, t)}, nil
 }
 
 // Intersect is what is in both slices, of the same graph. It has no arrows.
 func Intersect(a, b *Slice) *Slice {
-	out := &Slice{g: a.g, opts: a.opts, index: map[place]int{}}
-	out.opts.NoArrows = true
-	for at, p := range a.places {
-		other, ok := b.index[p]
+	out := &Slice{g: a.g, opts: a.opts, index: map[home]int{}}
+	for _, h := range a.homes {
+		other, ok := b.index[h.home]
 		if !ok {
 			continue
 		}
-		if both := a.sets[at].and(b.sets[other]); both.count > 0 {
-			out.index[p] = len(out.places)
-			out.places = append(out.places, p)
-			out.sets = append(out.sets, both)
-			out.arrows = append(out.arrows, nil)
-			out.count += both.count
+		both := h.and(b.homes[other])
+		n := uint64(0)
+		for id, m := range both.masks {
+			n += both.counts[id] * uint64(m.count())
+		}
+		if n > 0 {
+			out.index[h.home] = len(out.homes)
+			out.homes = append(out.homes, both)
+			out.count += n
 		}
 	}
 	out.finish()

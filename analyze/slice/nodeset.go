@@ -1,0 +1,201 @@
+package slice
+
+import (
+	"encoding/binary"
+	"iter"
+	"math/bits"
+	"slices"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+)
+
+// home is a node as one thread executes it.
+type home struct {
+	thread event.ThreadID
+	node   wet.NodeID
+}
+
+// mask is a set of a node's statements.
+type mask []uint64
+
+func (m mask) has(stmt uint32) bool { return m[stmt/64]>>(stmt%64)&1 != 0 }
+
+// all gives the statements in order.
+func (m mask) all(yield func(uint32) bool) {
+	for w, word := range m {
+		for ; word != 0; word &= word - 1 {
+			if !yield(uint32(w)<<6 | uint32(bits.TrailingZeros64(word))) {
+				return
+			}
+		}
+	}
+}
+
+func (m mask) count() (n int) {
+	for _, w := range m {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Executions are kept in pages: 4 bytes each where it is dense.
+const (
+	execShift = 9
+	execPage  = 1 << execShift
+)
+
+// nodeSet is the instances of a node's statements that are in a slice. Few
+// combinations of statements are met in one node, so each execution has the
+// number of its combination.
+type nodeSet struct {
+	home
+	words  int
+	masks  []mask // masks[0] is empty
+	counts []uint64
+	ids    map[string]uint32
+	pages  map[uint64]*[execPage]uint32
+	last   *[execPage]uint32
+	at     uint64
+}
+
+func newNodeSet(h home, stmts int) *nodeSet {
+	s := &nodeSet{home: h, words: (stmts + 63) / 64, ids: map[string]uint32{}, pages: map[uint64]*[execPage]uint32{}, at: ^uint64(0)}
+	s.intern(make(mask, s.words))
+	return s
+}
+
+// intern numbers a mask, which it keeps.
+func (s *nodeSet) intern(m mask) uint32 {
+	key := make([]byte, 0, 8*len(m))
+	for _, w := range m {
+		key = binary.LittleEndian.AppendUint64(key, w)
+	}
+	id, ok := s.ids[string(key)]
+	if !ok {
+		id = uint32(len(s.masks))
+		s.ids[string(key)] = id
+		s.masks = append(s.masks, m)
+		s.counts = append(s.counts, 0)
+	}
+	return id
+}
+
+// join numbers the mask id with the statements of m.
+func (s *nodeSet) join(id uint32, m mask) uint32 {
+	sum := slices.Clone(s.masks[id])
+	for n, w := range m {
+		sum[n] |= w
+	}
+	return s.intern(sum)
+}
+
+// get is the number of the mask of execution k.
+func (s *nodeSet) get(k uint64) uint32 {
+	if p := s.pages[k>>execShift]; p != nil {
+		return p[k%execPage]
+	}
+	return 0
+}
+
+// slot is where the number of execution k stands, for writing.
+func (s *nodeSet) slot(k uint64) *uint32 {
+	n := k >> execShift
+	if s.at != n {
+		p := s.pages[n]
+		if p == nil {
+			p = new([execPage]uint32)
+			s.pages[n] = p
+		}
+		s.last, s.at = p, n
+	}
+	return &s.last[k%execPage]
+}
+
+// set changes the mask of the execution at slot.
+func (s *nodeSet) set(slot *uint32, id uint32) {
+	if *slot != 0 {
+		s.counts[*slot]--
+	}
+	*slot = id
+	s.counts[id]++
+}
+
+// len is how many instances of a statement there are.
+func (s *nodeSet) len(stmt uint32) (n uint64) {
+	for id, m := range s.masks {
+		if m.has(stmt) {
+			n += s.counts[id]
+		}
+	}
+	return n
+}
+
+// stmts are the statements with instances.
+func (s *nodeSet) stmts() mask {
+	sum := make(mask, s.words)
+	for id, m := range s.masks {
+		if s.counts[id] > 0 {
+			for n, w := range m {
+				sum[n] |= w
+			}
+		}
+	}
+	return sum
+}
+
+// executions gives the executions with their masks, ascending.
+func (s *nodeSet) executions() iter.Seq2[uint64, uint32] {
+	return func(yield func(uint64, uint32) bool) {
+		numbers := make([]uint64, 0, len(s.pages))
+		for n := range s.pages {
+			numbers = append(numbers, n)
+		}
+		slices.Sort(numbers)
+		for _, n := range numbers {
+			for k, id := range s.pages[n] {
+				if id != 0 && !yield(n<<execShift|uint64(k), id) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// of gives the executions of a statement, ascending.
+func (s *nodeSet) of(stmt uint32) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for k, id := range s.executions() {
+			if s.masks[id].has(stmt) && !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// and is what two sets have in common.
+func (s *nodeSet) and(t *nodeSet) *nodeSet {
+	out := &nodeSet{home: s.home, words: s.words, ids: map[string]uint32{}, pages: map[uint64]*[execPage]uint32{}, at: ^uint64(0)}
+	out.intern(make(mask, s.words))
+	type pair struct{ a, b uint32 }
+	both := map[pair]uint32{}
+	for k, a := range s.executions() {
+		b := t.get(k)
+		if b == 0 {
+			continue
+		}
+		id, ok := both[pair{a, b}]
+		if !ok {
+			m := slices.Clone(s.masks[a])
+			for n, w := range t.masks[b] {
+				m[n] &= w
+			}
+			id = out.intern(m)
+			both[pair{a, b}] = id
+		}
+		if id != 0 {
+			out.set(out.slot(k), id)
+		}
+	}
+	return out
+}
