@@ -11,7 +11,7 @@
 #define NOINLINE __attribute__((noinline))
 
 static const char *chain[8192];
-static int depth;
+static int depth, thread;
 volatile int hit;
 
 struct Scope {
@@ -20,7 +20,7 @@ struct Scope {
 };
 
 extern "C" NOINLINE void probe() {
-  printf("stack");
+  printf("stack %d", thread);
   for (int i = depth; i > 0; i--)
     printf(" %s", chain[i - 1]);
   printf("\n");
@@ -203,6 +203,7 @@ extern "C" void everything() {
 }
 
 extern "C" void *worker(void *) {
+  thread = 1;
   Scope s("worker");
   everything();
   return nullptr;
