@@ -1,6 +1,11 @@
 package wet
 
-import "hindsight/tracefmt/event"
+import (
+	"slices"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
 
 // Input is one dependence of a statement as its node's code tells it: on a
 // statement of the same execution, or through a slot whose label each execution
@@ -19,4 +24,180 @@ type Reader struct {
 	Node   NodeID
 	Slot   int32
 	K      uint64
+}
+
+// Inputs are what a statement depends on, as far as the code tells: [Graph.Deps]
+// without the labels. They are the same each time.
+func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
+	t := g.template(n)
+	var list []Input
+	info := &t.info[stmt]
+	for i, u := range info.uses {
+		if slices.ContainsFunc(info.uses[:i], func(v operand) bool { return v.reg == u.reg }) {
+			continue
+		}
+		in := Input{Kind: DepRegister, Reg: u.reg, Stmt: u.from}
+		if u.from < 0 {
+			in.Stmt, in.Slot = -1, ^u.from
+		}
+		list = append(list, in)
+	}
+	if slot, ok := t.memorySlot(stmt); ok {
+		list = append(list, Input{Kind: DepMemory, Stmt: -1, Slot: slot})
+	}
+	switch {
+	case t.Kind != NodePath:
+		if t.ctlSlots > 0 {
+			list = append(list, Input{Kind: DepControl, Stmt: -1, Slot: int32(t.ctlSlot(0))})
+		}
+	default:
+		if c := t.ctl[t.Stmts[stmt].Block]; c >= 0 {
+			list = append(list, Input{Kind: DepControl, Stmt: int32(t.lastStmt(int(c)))})
+		} else {
+			list = append(list, Input{Kind: DepControl, Stmt: -1, Slot: int32(t.ctlSlot(^c))})
+		}
+	}
+	return list
+}
+
+// takesBytes tells the statements that may depend on any number of bytes:
+// environment calls and outside statements. What they read is in lists, for
+// which they have slots behind those with labels.
+func (t *template) takesBytes(stmt uint32) bool {
+	return t.Kind != NodePath || t.Stmts[stmt].Inst.Op == rv.OpECALL
+}
+
+// memorySlot is the slot of a statement's memory dependences.
+func (t *template) memorySlot(stmt uint32) (int32, bool) {
+	if a := t.info[stmt].access; a != none && t.accesses[a].read {
+		return t.accesses[a].slot, true
+	}
+	if !t.takesBytes(stmt) {
+		return 0, false
+	}
+	slot := int32(t.slots())
+	for s := range stmt {
+		if t.takesBytes(s) {
+			slot++
+		}
+	}
+	return slot, true
+}
+
+// Slots is how many slots a node has.
+func (g *Graph) Slots(n NodeID) int {
+	t := g.template(n)
+	slots := t.slots()
+	for s := range t.Stmts {
+		if t.takesBytes(uint32(s)) {
+			slots++
+		}
+	}
+	return slots
+}
+
+// slotStmt is the statement whose memory dependences a slot has; false of
+// another slot.
+func (t *template) slotStmt(slot int32) (uint32, bool) {
+	switch {
+	case int(slot) < len(t.liveIn):
+		return 0, false
+	case int(slot) < len(t.liveIn)+t.reads:
+		for _, a := range t.accesses {
+			if a.read && a.slot == slot {
+				return a.stmt, true
+			}
+		}
+	case int(slot) >= t.slots():
+		n := t.slots()
+		for s := range t.Stmts {
+			if t.takesBytes(uint32(s)) {
+				if n == int(slot) {
+					return uint32(s), true
+				}
+				n++
+			}
+		}
+	}
+	return 0, false
+}
+
+// Label appends to dst what execution k of a node depends on through a slot:
+// nothing or one instance, several for bytes that were written apart.
+func (g *Graph) Label(th event.ThreadID, n NodeID, slot int32, k uint64, dst []Instance) ([]Instance, error) {
+	s, err := g.find(th, n, k)
+	if err != nil {
+		return dst, err
+	}
+	r, err := g.record(s)
+	if err != nil {
+		return dst, err
+	}
+	t := r.tmpl
+	first := len(dst)
+	if int(slot) < t.slots() {
+		by, err := g.label(r, &r.slots[slot], k)
+		if err != nil {
+			return dst, err
+		}
+		if by.src != 0 {
+			dst = append(dst, by.instance())
+		}
+		if len(r.extras) == 0 || int(slot) < len(t.liveIn) || int(slot) >= len(t.liveIn)+t.reads {
+			return dst, nil
+		}
+	}
+	stmt, ok := t.slotStmt(slot)
+	if !ok {
+		return dst, nil
+	}
+	add := func(r *record) {
+		for n := r.firstExtra(stmt, k); n < len(r.extras) && r.extras[n].stmt == stmt && r.extras[n].k == k; n++ {
+			if i := r.extras[n].from.instance(); !slices.Contains(dst[first:], i) {
+				dst = append(dst, i)
+			}
+		}
+	}
+	add(r)
+	if !t.takesBytes(stmt) {
+		return dst, nil
+	}
+	for _, later := range g.spans(th, n) { // a call that blocks is told of in later epochs too
+		if later.epoch > s.epoch {
+			x, err := g.record(later)
+			if err != nil {
+				return dst, err
+			}
+			add(x)
+		}
+	}
+	return dst, nil
+}
+
+// Readers appends to dst the slots through which other executions depend on an
+// instance: [Graph.Users] without those inside its own execution.
+func (g *Graph) Readers(i Instance, dst []Reader) ([]Reader, error) {
+	if err := g.index(); err != nil {
+		return dst, err
+	}
+	first := len(dst)
+	from := srcOf(uint32(i.Thread), i.Node, i.Stmt)
+	for _, u := range g.reverse.edges[from] {
+		_, err := g.users(u, i.K, func(_ *record, k uint64) bool {
+			dst = append(dst, Reader{event.ThreadID(u.span.thread), u.span.node, u.slot, k})
+			return true
+		})
+		if err != nil {
+			return dst, err
+		}
+	}
+	_, err := g.extraUsers(i, from, func(r *record, to Instance) bool {
+		if slot, ok := r.tmpl.memorySlot(to.Stmt); ok {
+			if x := (Reader{to.Thread, to.Node, slot, to.K}); !slices.Contains(dst[first:], x) {
+				dst = append(dst, x)
+			}
+		}
+		return true
+	})
+	return dst, err
 }
