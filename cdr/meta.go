@@ -35,8 +35,9 @@ type Meta struct {
 	Version  int      `json:"version"`
 	Tool     string   `json:"tool,omitempty"` // program and version that recorded
 	Program  string   `json:"program,omitempty"`
-	Args     []string `json:"args,omitempty"` // without the program's name
-	Env      []string `json:"env,omitempty"`  // what was given with --env, KEY=VALUE
+	Argv0    string   `json:"argv0,omitempty"` // what the guest was told that it is called, when that is not Program
+	Args     []string `json:"args,omitempty"`  // without the program's name
+	Env      []string `json:"env,omitempty"`   // what was given with --env, KEY=VALUE
 	Seed     uint64   `json:"seed"`
 	Policy   string   `json:"policy,omitempty"`  // of the scheduler
 	Quantum  uint64   `json:"quantum,omitempty"` // instructions

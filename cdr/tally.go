@@ -46,8 +46,8 @@ const (
 	// maxTally bounds the tallies kept of a rule, maxTallied those of an index.
 	maxTally   = 512
 	maxTallied = 1 << 20
-	// maxPlaces is how many addresses are looked at one by one to find how to
-	// write them shortest.
+	// maxPlaces is how many addresses may be looked at one by one to find how
+	// to write them shortest.
 	maxPlaces = 1 << 12
 )
 
@@ -103,21 +103,14 @@ func condense(all []Tally) []Tally {
 	if len(all) < 2 {
 		return all
 	}
-	places := uint64(0)
-	for _, t := range all {
-		if t.Count > maxPlaces {
-			places = maxPlaces + 1
-			break
-		}
-		places += t.Count
-	}
-	if len(all) > 4 && places <= maxPlaces {
-		if fewer := regroup(all, int(places)); len(fewer) < len(all) {
-			return fewer
-		}
-	}
 	slices.SortFunc(all, func(a, b Tally) int {
-		return cmp.Or(cmp.Compare(int64(a.Base), int64(b.Base)), cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
+		switch {
+		case a.Base != b.Base:
+			return cmp.Compare(int64(a.Base), int64(b.Base))
+		case a.Stride != b.Stride:
+			return cmp.Compare(a.Stride, b.Stride)
+		}
+		return cmp.Compare(a.Count, b.Count)
 	})
 	out := all[:1]
 	for _, t := range all[1:] {
@@ -131,46 +124,90 @@ func condense(all []Tally) []Tally {
 			out = append(out, t)
 		}
 	}
-	return out
+	return regroup(out)
 }
 
 // regroup takes tallies apart into addresses and puts these together anew:
-// those with equal times, at equal distances.
-func regroup(all []Tally, places int) []Tally {
-	one := make([]Tally, 0, places)
-	for _, t := range all {
-		for i := range t.Count {
-			one = append(one, Tally{Base: t.Base + i*t.Stride, Times: t.Times, Count: 1, Site: t.Site})
-		}
-	}
-	slices.SortFunc(one, func(a, b Tally) int { return cmp.Compare(int64(a.Base), int64(b.Base)) })
-	kept := one[:1]
-	for _, t := range one[1:] {
-		if last := &kept[len(kept)-1]; last.Base == t.Base {
-			last.Times += t.Times
-			continue
-		}
-		kept = append(kept, t)
-	}
-	slices.SortStableFunc(kept, func(a, b Tally) int { return cmp.Compare(a.Times, b.Times) })
-	out := make([]Tally, 0, len(all))
-	for i := 0; i < len(kept); {
-		t := kept[i]
-		for i++; i < len(kept) && kept[i].Times == t.Times; i++ {
-			d := kept[i].Base - t.Base
-			if t.Count == 1 {
-				t.Stride = d
-			} else if d != t.Stride*t.Count {
+// those with equal times, at equal distances. It does so where tallies that
+// follow each other in order of address are short and close to each other.
+func regroup(all []Tally) []Tally {
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		lo, j := all[i].Base, i
+		unit, places := uint64(0), uint64(0) // of which all distances are multiples
+		for ; j < len(all); j++ {
+			t := &all[j]
+			if t.Base-lo >= fpDense || t.Count > maxPlaces || t.Base+t.Stride*(t.Count-1)-lo >= fpDense {
 				break
 			}
-			t.Count++
+			unit = gcd(gcd(unit, t.Base-lo), t.Stride)
+			places += t.Count
 		}
-		if len(out) >= len(all) {
-			return out
+		part := all[i:max(j, i+1)]
+		i += len(part)
+		if unit = max(unit, 1); len(part) > 2 && places <= shortRuns*uint64(len(part)) && fpDense/unit <= maxPlaces {
+			if fewer := regroupDense(part, lo, unit); len(fewer) < len(part) {
+				part = fewer
+			}
 		}
-		out = append(out, t)
+		kept = append(kept, part...)
 	}
-	return out
+	return kept
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// shortRuns is the mean number of places of tallies that are worth taking
+// apart.
+const shortRuns = 64
+
+// regroupDense regroups tallies within fpDense bytes from lo on, at addresses
+// whose distances are multiples of unit.
+func regroupDense(all []Tally, lo, unit uint64) []Tally {
+	var times [maxPlaces]uint64
+	high := uint64(0)
+	for _, t := range all {
+		at, step := (t.Base-lo)/unit, t.Stride/unit
+		for range t.Count {
+			times[at] += t.Times
+			high = max(high, at)
+			at += step
+		}
+	}
+	var out, open []Tally // open has one for each number of times
+	for at, n := range times[:high+1] {
+		if n == 0 {
+			continue
+		}
+		i := 0
+		for i < len(open) && open[i].Times != n {
+			i++
+		}
+		one := Tally{Site: all[0].Site, Base: lo + uint64(at)*unit, Times: n, Count: 1}
+		if i == len(open) {
+			open = append(open, one)
+			continue
+		}
+		t := &open[i]
+		switch d := one.Base - t.Base; {
+		case t.Count == 1:
+			t.Stride, t.Count = d, 2
+		case d == t.Stride*t.Count:
+			t.Count++
+		default:
+			out = append(out, *t)
+			*t = one
+		}
+		if len(out)+len(open) >= len(all) {
+			return all
+		}
+	}
+	return append(out, open...)
 }
 
 // tallier hands out the tallies of a segment.

@@ -92,6 +92,7 @@ func (e *engine) exact(ctx context.Context, src Source) error {
 	for _, s := range shards {
 		e.pairs.merge(&s.pairs)
 		e.stats.Accesses += s.stats.Accesses
+		e.stats.Groups += s.stats.Groups
 		e.stats.Peak += s.stats.Peak
 		e.stats.Sweeps += s.stats.Sweeps
 	}

@@ -45,6 +45,7 @@ type engine struct {
 	suspects *suspects // nil: all memory
 	work     uint64    // accesses handed to the exact pass so far
 	batch    *batch    // being filled, or nil
+	fed      uint64    // items so far
 	crew     *crew
 	canceled func() error
 	unit     unit

@@ -126,7 +126,7 @@ func (c *crew) stop() error {
 func (e *engine) add(it item) error {
 	b := e.batch
 	if b == nil {
-		if e.horizon == nil || e.now >= e.horizon.at+e.opts.staleAfter+e.horizon.cost/4 {
+		if e.stale() {
 			e.look()
 		}
 		b = &batch{horizon: e.horizon, items: make([]item, 0, e.opts.batchItems)}
@@ -144,10 +144,18 @@ func (e *engine) add(it item) error {
 		it.unit = int32(len(b.units) - 1)
 	}
 	b.items = append(b.items, it)
+	e.fed++
 	if len(b.items) >= e.opts.batchItems || len(b.clocks) > maxClocks {
 		return e.flush()
 	}
 	return nil
+}
+
+// stale says whether a new horizon is worth what it costs: after many events,
+// or many items.
+func (e *engine) stale() bool {
+	h := e.horizon
+	return h == nil || e.now >= h.at+e.opts.staleAfter+h.cost/4 || e.now > h.at && e.fed >= h.fed+h.cost
 }
 
 // maxClocks bounds the components of clocks in a batch.

@@ -77,7 +77,7 @@ func BenchmarkGrowth(b *testing.B) {
 		{"lu", "-n", []int{128, 256, 512}, nil},
 		{"fft", "-m", []int{12, 14, 16, 18}, nil}, // of even powers of two only
 		{"sor", "-n", []int{100, 283, 800}, []string{"-i", "20"}},
-		{"lu_nobarrier", "-n", []int{64, 128, 256}, nil},
+		{"lu_nobarrier", "-n", []int{64, 128, 256, 512}, nil},
 	}
 	for _, k := range kernels {
 		var accesses, seconds float64 // of the size before
@@ -86,11 +86,16 @@ func BenchmarkGrowth(b *testing.B) {
 			b.Run(fmt.Sprintf("program=%s/size=%d/threads=4", k.name, size), func(b *testing.B) {
 				trace, opts := recorded(b, k.name, args...)
 				before := processorTime(b)
+				var res *Result
 				for b.Loop() {
-					if _, err := Analyze(context.Background(), FromTrace(trace), opts); err != nil {
+					var err error
+					if res, err = Analyze(context.Background(), FromTrace(trace), opts); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.ReportMetric(float64(res.Stats.Groups), "groups")
+				b.ReportMetric(float64(res.Stats.Runs), "runs")
+				b.ReportMetric(float64(res.Stats.Peak), "records")
 				n, s := float64(accessesOf(trace)), (processorTime(b)-before)/float64(b.N)
 				b.ReportMetric(n, "accesses")
 				b.ReportMetric(s*1e3, "cpu-ms")

@@ -158,6 +158,7 @@ func (s *shard) paintSpecial(m manner, p *page, set granules, times uint64) {
 // settle compares what is painted with what was done before.
 func (s *shard) settle() {
 	for _, p := range s.dirty {
+		s.tidyUsed(p)
 		for i := range p.pending {
 			e := &p.pending[i]
 			s.touch(p, e.set, s.manners[e.manner], e.times)

@@ -159,7 +159,8 @@ type Stats struct {
 	Events   uint64 // entries of S_synch
 	Segments uint64 // with accesses
 	Runs     uint64
-	Accesses uint64 // that were looked at one by one: those to memory with races
+	Accesses uint64 // to memory with races
+	Groups   uint64 // of those, that were looked at together
 	Pages    int    // of 4096 bytes that were accessed
 	Peak     int    // records of accesses held at once, at most
 	Sweeps   int

@@ -175,6 +175,16 @@ type page struct {
 	classes []class
 	of      *[perPage]uint8 // the class of each granule; nil: there are few
 	pending []pending
+	tidied  *horizon // at the last time that the page was thinned
+	work    int      // comparisons of classes since
+}
+
+// weigh is the columns and members of the page.
+func (p *page) weigh() (n int) {
+	for i := range p.classes {
+		n += p.classes[i].weigh()
+	}
+	return n
 }
 
 // fewClasses is how many classes of a page are looked through to find one.

@@ -169,6 +169,7 @@ func (s *shard) touch(p *page, set granules, m manner, times uint64) {
 		i, grown := p.part(p.classAt(set.first()), set)
 		s.records += grown
 		cl := &p.classes[i]
+		p.work++
 		s.remember(cl, s.check(p, cl, &c, times), &c, times)
 		set = set.without(cl.set)
 	}
@@ -178,6 +179,7 @@ func (s *shard) touch(p *page, set granules, m manner, times uint64) {
 // c says, with what is remembered of them. It gives the index of the column
 // that the executions themselves belong in, or -1.
 func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
+	s.stats.Groups++
 	own := -1
 	for i := range cl.columns {
 		d := &cl.columns[i]

@@ -21,6 +21,7 @@ const staleAfter = 1024
 type horizon struct {
 	at    uint64     // place in S_synch, 1-based
 	cost  uint64     // values looked at to make it
+	fed   uint64     // items before
 	own   []uint64   // each strand's epoch at the moment
 	least []uint64   // for each strand, its least component in the clocks of other live strands
 	held  [][]uint64 // for each strand, its components in the clocks held by anyone, sorted
@@ -30,7 +31,7 @@ type horizon struct {
 // look makes the horizon of the present moment.
 func (e *engine) look() {
 	n := e.order.Strands()
-	h := &horizon{at: e.now, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
+	h := &horizon{at: e.now, fed: e.fed, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
 		h.own[t] = e.order.Epoch(event.ThreadID(t))
 		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
@@ -185,20 +186,34 @@ func (s *shard) sweep() {
 	s.stats.Sweeps++
 	s.records = 0
 	for number, p := range s.shadow.pages {
-		left := 0
-		for i := range p.classes {
-			s.horizon.thin(&p.classes[i])
-		}
-		p.join()
-		for i := range p.classes {
-			left += p.classes[i].weigh()
-		}
+		s.tidy(p)
+		left := p.weigh()
 		if s.records += left; left == 0 {
 			delete(s.shadow.pages, number)
 		}
 	}
 	s.shadow.last = nil
 	s.sweepAt = 2*s.records + s.e.opts.SweepEvery
+}
+
+// tidy thins a page.
+func (s *shard) tidy(p *page) {
+	for i := range p.classes {
+		s.horizon.thin(&p.classes[i])
+	}
+	p.join()
+	p.tidied, p.work = s.horizon, 0
+}
+
+// tidyUsed thins a page of many classes that has been in use since, so that
+// what is alike again is compared once.
+func (s *shard) tidyUsed(p *page) {
+	if len(p.classes) < fewClasses || p.work < 4*len(p.classes) || p.tidied == s.horizon {
+		return
+	}
+	s.records -= p.weigh()
+	s.tidy(p)
+	s.records += p.weigh()
 }
 
 // join drops classes of which nothing is remembered and makes one of those of
