@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"hindsight/analyze/artifact"
@@ -262,12 +263,8 @@ func (t *text) explanation(r *Race) {
 		cause = "the race of " + between(c)
 	}
 	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("Artifact, by %s, of %s:", r.Artifact.By, cause)))
-	for i, n := 0, 0; i < len(r.Artifact.Chain); i++ {
-		l := &r.Artifact.Chain[i]
-		if i+1 < len(r.Artifact.Chain) && l.Kind == artifact.Compute && r.Artifact.Chain[i+1].Kind == artifact.Compute &&
-			l.Frame.Line == r.Artifact.Chain[i+1].Frame.Line && l.Frame.Path == r.Artifact.Chain[i+1].Frame.Path {
-			continue // one line of source is one step
-		}
+	n := 0
+	for l := range r.Artifact.steps() {
 		head := fmt.Sprintf("    #%d %s", n, stepText[l.Kind])
 		if l.Address != 0 {
 			head += fmt.Sprintf(" of size %d at 0x%x", l.Size, l.Address)
@@ -282,6 +279,35 @@ func (t *text) explanation(r *Race) {
 		t.printf("    (%s of %s instances were looked at)\n", thousands(r.Artifact.Checked), thousands(r.Dynamic))
 	}
 	t.printf("\n")
+}
+
+// steps are the links of the chain, those that compute on one line of source as
+// one.
+func (a *Artifact) steps() iter.Seq[*Link] {
+	return func(yield func(*Link) bool) {
+		for i := range a.Chain {
+			l := &a.Chain[i]
+			if i+1 < len(a.Chain) && l.Kind == artifact.Compute && a.Chain[i+1].Kind == artifact.Compute &&
+				l.Frame.Line == a.Chain[i+1].Frame.Line && l.Frame.Path == a.Chain[i+1].Frame.Path {
+				continue
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// what says what a link does.
+func (l *Link) what() string {
+	s := stepText[l.Kind]
+	if l.Address != 0 {
+		s += fmt.Sprintf(" of %s at 0x%x", plural(l.Size, "byte", "bytes"), l.Address)
+	}
+	if l.Name != "" {
+		s += " (" + l.Name + ")"
+	}
+	return s + " by " + threadName(l.Thread)
 }
 
 var stepText = [...]string{"racy write", "racy read", "computation", "load", "store", "branch", "call", "access"}

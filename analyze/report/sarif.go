@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/tracefmt/event"
 )
@@ -33,6 +34,8 @@ const (
 	earlierID  = 1
 	locationID = 2 // allocation of the heap block
 	freedID    = 3
+	writeID    = 4 // of an artifact: the racy write and read that it is a consequence of
+	readID     = 5
 )
 
 // WriteSARIF writes the report as a SARIF 2.1.0 log with one run. Each static
@@ -56,9 +59,10 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 		run.Invocations[0].Notifications = []sarifNotification{{Level: "warning",
 			Message: sarifMessage{Text: "the trace is incomplete: results are of the run up to the last epoch written"}}}
 	}
+	all := r.byFingerprint()
 	add := func(races []Race, state string, suppressed bool) {
 		for i := range races {
-			res := r.sarifResult(&races[i])
+			res := r.sarifResult(&races[i], all)
 			res.BaselineState = state
 			if suppressed {
 				res.Suppressions = []sarifSuppression{{Kind: "external", Status: "accepted", Justification: races[i].SuppressedBy}}
@@ -97,7 +101,7 @@ func sarifRules() []sarifRule {
 	}
 }
 
-func (r *Report) sarifResult(x *Race) sarifResult {
+func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	later, earlier := &x.Accesses[0], &x.Accesses[1]
 	run := r
 	if x.from != nil {
@@ -117,11 +121,6 @@ func (r *Report) sarifResult(x *Race) sarifResult {
 	}
 	if x.ID != "" {
 		out.Properties["id"], out.Properties["group"] = x.ID, x.Group
-	}
-	if a := x.Artifact; a != nil {
-		out.Level = "note" // as severe as its cause, which has a result of its own
-		out.Properties["artifactOf"], out.Properties["artifactBy"] = a.Of, a.By.String()
-		out.Message.Text += " It is an artifact: a consequence of another race."
 	}
 	related := sarifAt(earlier.Top, capital(earlier.what()))
 	related.ID = earlierID
@@ -148,26 +147,37 @@ func (r *Report) sarifResult(x *Race) sarifResult {
 		}
 	}
 	out.CodeFlows = []sarifCodeFlow{sarifFlow(x)}
+	x.sarifArtifact(&out, races)
 	return out
 }
 
-// sarifFlow is what happened, thread by thread, numbered through.
+// sarifSteps collects the steps of a code flow, thread by thread, numbered
+// through.
+type sarifSteps struct {
+	flow  sarifCodeFlow
+	order int
+}
+
+func (c *sarifSteps) add(t event.ThreadID, s sarifStep) {
+	c.order++
+	s.ExecutionOrder = c.order
+	id := fmt.Sprintf("T%d", t)
+	for i := range c.flow.ThreadFlows {
+		if f := &c.flow.ThreadFlows[i]; f.ID == id {
+			f.Locations = append(f.Locations, s)
+			return
+		}
+	}
+	c.flow.ThreadFlows = append(c.flow.ThreadFlows, sarifThreadFlow{ID: id, Message: &sarifMessage{Text: threadName(t)}, Locations: []sarifStep{s}})
+}
+
+// sarifFlow is what happened.
 func sarifFlow(x *Race) sarifCodeFlow {
-	var flow sarifCodeFlow
-	order := 0
+	var steps sarifSteps
 	step := func(t event.ThreadID, stack []Frame, at Frame, text string) {
-		order++
 		loc := sarifAt(at, text)
 		st := sarifStackOf(stack, "", t)
-		s := sarifStep{Location: &loc, Stack: &st, ExecutionOrder: order, Importance: "essential"}
-		id := fmt.Sprintf("T%d", t)
-		for i := range flow.ThreadFlows {
-			if f := &flow.ThreadFlows[i]; f.ID == id {
-				f.Locations = append(f.Locations, s)
-				return
-			}
-		}
-		flow.ThreadFlows = append(flow.ThreadFlows, sarifThreadFlow{ID: id, Message: &sarifMessage{Text: threadName(t)}, Locations: []sarifStep{s}})
+		steps.add(t, sarifStep{Location: &loc, Stack: &st, Importance: "essential"})
 	}
 	if l := &x.Location; len(l.Stack) > 0 {
 		step(l.Thread, l.Stack, top(l.Stack), "allocates the block")
@@ -176,8 +186,52 @@ func sarifFlow(x *Race) sarifCodeFlow {
 		a := &x.Accesses[i]
 		step(a.Thread, a.Stack, a.Top, a.what())
 	}
-	return flow
+	return steps.flow
 }
+
+// sarifArtifact says of what the race is a consequence: in the message, in
+// related locations, and as a second code flow, on which the racy value goes
+// from its write to the access.
+func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
+	if x.Unexplained != "" {
+		out.Properties["artifactUnknown"] = x.Unexplained
+	}
+	a := x.Artifact
+	if a == nil {
+		return
+	}
+	out.Level = "note" // as severe as its cause, which has a result of its own
+	out.Properties["artifactOf"], out.Properties["artifactBy"], out.Properties["artifactChecked"] = a.Of, a.By.String(), a.Checked
+	out.Message.Text += " It is an artifact: a consequence of another race"
+	if cause := races[a.Of[0]]; cause != nil {
+		out.Message.Text += ", " + cause.ID
+	}
+	if len(a.Chain) < 2 {
+		out.Message.Text += "."
+		return
+	}
+	out.Message.Text += fmt.Sprintf(", of a [write](%d) with a [read](%d) whose value decided the %s.", writeID, readID, decided[a.By])
+	for i, id := range []int{writeID, readID} {
+		l := &a.Chain[i]
+		at := sarifAt(l.Frame, capital(l.what()))
+		at.ID = id
+		out.RelatedLocations = append(out.RelatedLocations, at)
+	}
+	var steps sarifSteps
+	for l := range a.steps() {
+		at, importance := sarifAt(l.Frame, l.what()), "important"
+		switch l.Kind {
+		case artifact.RacyWrite, artifact.RacyRead, artifact.Decide, artifact.Access:
+			importance = "essential"
+		}
+		steps.add(l.Thread, sarifStep{Location: &at, Importance: importance})
+	}
+	steps.flow.Message = &sarifMessage{Text: "How the value of the other race led here"}
+	out.CodeFlows = append(out.CodeFlows, steps.flow)
+}
+
+// decided is what a racy value decided.
+var decided = [...]string{artifact.ByAddress: "address", artifact.ByBranch: "way"}
 
 // linkText escapes what has a meaning inside links [3.11.6].
 var linkText = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)

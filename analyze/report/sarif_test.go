@@ -145,6 +145,50 @@ func TestSARIFArtifact(t *testing.T) {
 	}
 }
 
+// TestSARIFChain reads what a log says about an artifact: its cause, and the way
+// of the value as a code flow.
+func TestSARIFChain(t *testing.T) {
+	rep := explained(t, "")
+	out, value := sarifOf(t, rep)
+	golden(t, "sarif/artifacts.sarif", out)
+	if err := sarifSchema(t).Validate(value); err != nil {
+		t.Error(err)
+	}
+	var log sarifLog
+	if err := json.Unmarshal(out, &log); err != nil {
+		t.Fatal(err)
+	}
+	res := log.Runs[0].Results[3]
+	if want := "a consequence of another race, R1, of a [write](4) with a [read](5)"; !strings.Contains(res.Message.Text, want) {
+		t.Errorf("message %q", res.Message.Text)
+	}
+	lines := map[int]int{}
+	for _, l := range res.RelatedLocations {
+		lines[l.ID] = l.Physical.Region.StartLine
+	}
+	chain := rep.Races[3].Artifact.Chain
+	if lines[writeID] != chain[0].Frame.Line || lines[readID] != chain[1].Frame.Line {
+		t.Errorf("related lines %v", lines)
+	}
+	if len(res.CodeFlows) != 2 || len(res.CodeFlows[1].ThreadFlows) != 2 {
+		t.Fatalf("flows %+v", res.CodeFlows)
+	}
+	var steps [8]string
+	for _, f := range res.CodeFlows[1].ThreadFlows {
+		for _, s := range f.Locations {
+			steps[s.ExecutionOrder] = s.Location.Message.Text
+		}
+	}
+	for i, l := range []int{0, 1, 2, 3, 4, 5, 6} {
+		if got, want := steps[i+1], chain[l].what(); got != want {
+			t.Errorf("step %d is %q, want %q", i+1, got, want)
+		}
+	}
+	if why := log.Runs[0].Results[5].Properties["artifactUnknown"]; why != "the data flow is too long" {
+		t.Errorf("unknown because %v", why)
+	}
+}
+
 func TestBaseline(t *testing.T) {
 	all := build(t, "")
 	var some bytes.Buffer

@@ -119,6 +119,7 @@ type sarifFrame struct { // [3.45]
 }
 
 type sarifCodeFlow struct { // [3.36]
+	Message     *sarifMessage     `json:"message,omitempty"`
 	ThreadFlows []sarifThreadFlow `json:"threadFlows"`
 }
 
