@@ -148,6 +148,18 @@ func archSummary(r *arch.Result) *archinfo.Summary {
 	return s
 }
 
+// archConfig is the model that a summary is of.
+func archConfig(s *archinfo.Summary) *arch.Config {
+	c := &arch.Config{
+		Size: int(s.Config.Size), Ways: int(s.Config.Ways), Line: int(s.Config.Line),
+		Table: int(s.Config.Table), HistoryBits: int(s.Config.HistoryBits),
+	}
+	if c.HistoryBits == 0 {
+		c.HistoryBits = -1
+	}
+	return c
+}
+
 // readArchSummary gives the last summary in a trace; nil when it has none.
 func readArchSummary(t *cdr.Trace) (*archinfo.Summary, error) {
 	var last []byte

@@ -40,13 +40,15 @@ type recording struct {
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	Mode     string          // none, cor, dor, cdr
+	Mode     string          // none, cor, dor, cdr, wet
 	Keep     string          // shared, all
 	Alphabet string          // path, block
 	Out      string          // file of the trace
 	Packed   cdr.PackedImage // of Image, if it is at hand
 	Flow     *cfg.Program    // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64          // memory of an epoch in bytes; 0: cdr.DefaultBudget
+	Beside   *progress       // nil: nobody is told how far the run is
+	Window   *timeWindow     // of wet: the part of the run to keep values of; nil: all
 }
 
 // recorded is what came of a recording.
@@ -93,10 +95,11 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: r.Flow, Budget: r.Budget}
-	if r.Flow == nil {
-		opts.Program = cfg.New(r.Image)
+	flow := r.Flow
+	if flow == nil {
+		flow = cfg.New(r.Image)
 	}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
@@ -116,12 +119,18 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
+	var graph *wetRecorder
+	if r.Mode == modeWET {
+		if graph, err = newWetRecorder(r.Image, flow, r.Budget, r.Window, &opts); err != nil {
+			return nil, err
+		}
+	}
 	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	res, err := r.simulate(ctx, std, model.beside(rec))
+	res, err := r.simulate(ctx, std, model.beside(graph.beside(rec)))
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +171,9 @@ func keepInput(std *streams) io.Reader {
 }
 
 func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
+	if r.Beside != nil && observer != nil {
+		observer = event.Tee(observer, r.Beside)
+	}
 	cfg := mpsim.Config{
 		Image: r.Image, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
@@ -189,10 +201,18 @@ func (r *recording) meta() cdr.Meta {
 			depth = mpsim.DefaultDepth
 		}
 	}
+	mode, argv0 := r.Mode, ""
+	if mode == modeWET {
+		mode = string(cdr.ModeCDR)
+	}
+	if r.Program != filepath.Base(r.Program) {
+		argv0 = r.Program
+	}
 	return cdr.Meta{
-		Tool: "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
+		Argv0: argv0,
+		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum), Depth: depth, Steps: r.Steps,
-		Mode: cdr.Mode(r.Mode), Alphabet: cdr.Alphabet(r.Alphabet), Keep: r.Keep,
+		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Keep: r.Keep,
 	}
 }
 

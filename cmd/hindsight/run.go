@@ -81,7 +81,7 @@ The guest has the standard streams; of the host's files it sees those under
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both)")
+	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both), wet (values and dependences besides)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
 	f.arch.add(flags)
@@ -94,7 +94,7 @@ The guest has the standard streams; of the host's files it sees those under
 }
 
 var (
-	recordModes = []string{"none", "cor", "dor", "cdr"}
+	recordModes = []string{"none", "cor", "dor", "cdr", modeWET}
 	keepModes   = []string{"shared", "all"}
 	alphabets   = []string{"path", "block"}
 )

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"hindsight/tracefmt/event"
+)
+
+// progress tells on a terminal how far a long work has come. A nil *progress
+// tells nothing.
+type progress struct {
+	w     io.Writer
+	what  string
+	total uint64
+	done  uint64
+	next  time.Time
+	shown bool
+}
+
+const (
+	progressFirst = time.Second
+	progressEvery = 200 * time.Millisecond
+)
+
+// newProgress makes one for a work of so many steps, 0 when nobody knows; nil
+// when w is no terminal.
+func newProgress(w io.Writer, what string, total uint64) *progress {
+	if !isTerminal(w) {
+		return nil
+	}
+	return &progress{w: w, what: what, total: total, next: time.Now().Add(progressFirst)}
+}
+
+// step says that n more steps are done.
+func (p *progress) step(n uint64) {
+	if p == nil {
+		return
+	}
+	p.done += n
+	now := time.Now()
+	if now.Before(p.next) {
+		return
+	}
+	p.next, p.shown = now.Add(progressEvery), true
+	if p.total > 0 {
+		fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %d %%", p.what, min(100, 100*p.done/p.total))
+		return
+	}
+	fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %s", p.what, grouped(p.done))
+}
+
+// end takes the line away.
+func (p *progress) end() {
+	if p != nil && p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// Define implements [event.Observer].
+func (p *progress) Define([]event.Block) error { return nil }
+
+// Batch implements [event.Observer].
+func (p *progress) Batch(b *event.Batch) error { p.step(b.Insts); return nil }
+
+// Finish implements [event.Observer].
+func (p *progress) Finish(event.Outcome) error { p.end(); return nil }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"hindsight/cdr"
+	"hindsight/mpsim/eval"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+	"hindsight/wpp/cfg"
+)
+
+// modeWET as --record asks for a CDR trace with a whole execution trace in it.
+const modeWET = "wet"
+
+// wetBudget is how much more memory an epoch of the whole execution trace has
+// than one of the trace around it: it holds values and dependences besides.
+const wetBudget = wet.DefaultBudget / cdr.DefaultBudget
+
+// evaluate computes the results of instructions from their operands, so that a
+// graph need not keep them.
+func evaluate(i rv.Inst, pc, rs1, rs2, rs3 uint64) (uint64, bool) {
+	return eval.Result(i, eval.Operands{PC: pc, Rs1: rs1, Rs2: rs2, Rs3: rs3})
+}
+
+// wetRecorder builds a whole execution trace whose blocks go into the epochs of
+// a CDR trace.
+type wetRecorder struct {
+	builder *wet.Builder
+	queue   wet.Queue
+	window  *window // nil: all of the run
+}
+
+// newWetRecorder makes a recorder that writes into the trace of opts. budget is
+// the memory of an epoch in bytes, 0 for the default.
+func newWetRecorder(img *image.Image, flow *cfg.Program, budget uint64, part *timeWindow, opts *cdr.Options) (*wetRecorder, error) {
+	r := &wetRecorder{}
+	var err error
+	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{
+		Program: flow, Code: img.Code, Evaluate: evaluate, Budget: budget * wetBudget,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if part != nil {
+		r.window = newWindow(*part, img, r.builder)
+	}
+	others := opts.Extra
+	opts.Extra = func(end bool) (out []cdr.Extra) {
+		if others != nil {
+			out = others(end)
+		}
+		for _, b := range r.queue.Take() {
+			out = append(out, cdr.Extra{Kind: b.Kind, Thread: b.Thread, Payload: b.Payload})
+		}
+		return out
+	}
+	return r, nil
+}
+
+// beside is what observes a run for the graph and for rec, which comes last: it
+// takes what the graph has when it closes an epoch.
+func (r *wetRecorder) beside(rec event.Observer) event.Observer {
+	if r == nil {
+		return rec
+	}
+	if r.window != nil {
+		return event.Tee(r.window, rec)
+	}
+	return event.Tee(r.builder, rec)
+}

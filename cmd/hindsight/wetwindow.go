@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// timeWindow is a part of a run, in instructions that all threads together
+// executed before: from From up to To, 0 for its end.
+type timeWindow struct{ From, To uint64 }
+
+// window hands the part of a run to an observer that a [timeWindow] names, in
+// whole batches: it begins and ends where a batch does. Of the run before it
+// keeps the registers, with which each thread then begins.
+type window struct {
+	timeWindow
+	to      event.Observer
+	img     *image.Image
+	at      uint64 // instructions so far
+	blocks  []windowBlock
+	threads map[event.ThreadID]*windowThread
+}
+
+type windowBlock struct {
+	sites  int
+	values int
+	insts  []windowInst // that leave something in a register
+}
+
+// windowInst is what an instruction does to a register.
+type windowInst struct {
+	reg   uint8  // as in rv.RegSet; 0: none, the value is only passed over
+	value uint64 // of one that needs no record
+	told  bool   // the value is the batch's next
+
+	sets rv.Inst // what sets the rounding mode, before it sets the register; Len 0: nothing
+}
+
+type windowThread struct {
+	regs     [64]uint64
+	rounding uint8 // mode; 0 is to nearest
+	inside   bool
+}
+
+func newWindow(part timeWindow, img *image.Image, to event.Observer) *window {
+	return &window{timeWindow: part, to: to, img: img, threads: map[event.ThreadID]*windowThread{}}
+}
+
+// WantsValues implements [event.ValueObserver].
+func (w *window) WantsValues() bool { return true }
+
+// Define implements [event.Observer].
+func (w *window) Define(blocks []event.Block) error {
+	for i := range blocks {
+		w.blocks = append(w.blocks, w.scan(&blocks[i]))
+	}
+	return w.to.Define(blocks)
+}
+
+func (w *window) scan(b *event.Block) windowBlock {
+	code := rv.Scan(b.PC, func(addr uint64) (uint16, bool) {
+		c := w.img.Code(addr, 2)
+		if len(c) < 2 {
+			return 0, false
+		}
+		return uint16(c[0]) | uint16(c[1])<<8, true
+	}, int(b.Insts))
+	out := windowBlock{sites: len(b.Sites)}
+	pc := b.PC
+	for n, i := range code.Insts {
+		atomic := n == len(code.Insts)-1 && b.End == event.EndAtomic
+		if atomic {
+			out.insts = append(out.insts, windowInst{told: true}) // its address
+		}
+		sc := i.Op == rv.OpSCW || i.Op == rv.OpSCD
+		reg := i.Rd
+		if i.Defs().Regs >= 1<<32 {
+			reg += rv.RegF
+		}
+		var sets rv.Inst
+		if (i.CSR == csrFRM || i.CSR == csrFCSR) && i.Defs().FCSR {
+			sets = i
+		}
+		if atomic && sc || i.Valued() {
+			out.insts = append(out.insts, windowInst{reg: reg, told: true, sets: sets})
+		} else if sets.Len != 0 {
+			out.insts = append(out.insts, windowInst{sets: sets})
+		} else if v, ok := i.Static(pc); ok && i.Rd != 0 {
+			out.insts = append(out.insts, windowInst{reg: reg, value: v})
+		}
+		pc += uint64(i.Len)
+	}
+	for _, i := range out.insts {
+		if i.told {
+			out.values++
+		}
+	}
+	return out
+}
+
+// Batch implements [event.Observer].
+func (w *window) Batch(b *event.Batch) error {
+	t := w.threads[b.Thread]
+	if t == nil {
+		t = &windowThread{}
+		w.threads[b.Thread] = t
+	}
+	began := w.at
+	w.at += b.Insts
+	if w.To > 0 && began >= w.To {
+		return nil
+	}
+	if w.at <= w.From {
+		t.follow(b, w.blocks)
+		return nil
+	}
+	if !t.inside {
+		t.inside = true
+		if began > 0 {
+			if err := w.begin(b, t); err != nil {
+				return err
+			}
+		}
+	}
+	return w.to.Batch(b)
+}
+
+// begin lets a thread that runs already begin with the registers it has. One
+// that starts in this batch says so itself.
+func (w *window) begin(b *event.Batch, t *windowThread) error {
+	if len(b.Effects) > 0 && b.Effects[0].Kind == event.EffectStart {
+		return nil
+	}
+	if t.rounding != 0 {
+		return fmt.Errorf("thread T%d rounds otherwise than to nearest where the window begins; let it begin earlier or later", b.Thread)
+	}
+	start := event.Batch{Thread: b.Thread, Effects: []event.Effect{{Kind: event.EffectStart}}}
+	for r, v := range t.regs {
+		if v != 0 {
+			start.Effects = append(start.Effects, event.Effect{Kind: event.EffectReg, Reg: uint8(r), Arg: v})
+		}
+	}
+	return w.to.Batch(&start)
+}
+
+// follow keeps the registers up to date.
+func (t *windowThread) follow(b *event.Batch, blocks []windowBlock) {
+	effects, values := b.Effects, b.Values
+	for n := 0; n <= len(b.Blocks); n++ {
+		for len(effects) > 0 && int(effects[0].At) <= n {
+			if e := &effects[0]; e.Kind == event.EffectReg {
+				t.regs[e.Reg&63] = e.Arg
+			}
+			effects = effects[1:]
+		}
+		if n == len(b.Blocks) || int(b.Blocks[n]) >= len(blocks) {
+			return
+		}
+		block := &blocks[b.Blocks[n]]
+		if block.values > len(values) {
+			return // the observer of the window will complain
+		}
+		for _, i := range block.insts {
+			v := i.value
+			if i.sets.Len != 0 {
+				t.round(i.sets)
+			}
+			if i.told {
+				v, values = values[0], values[1:]
+			}
+			t.regs[i.reg&63] = v
+		}
+		t.regs[0] = 0
+	}
+}
+
+// The control registers that hold the rounding mode.
+const (
+	csrFRM  = 2
+	csrFCSR = 3
+)
+
+// round follows what an instruction does to the rounding mode.
+func (t *windowThread) round(i rv.Inst) {
+	v := t.regs[i.Rs1]
+	switch i.Op {
+	case rv.OpCSRRWI, rv.OpCSRRSI, rv.OpCSRRCI:
+		v = uint64(i.Imm)
+	}
+	if i.CSR == csrFCSR {
+		v >>= 5
+	}
+	mode := uint8(v & 7)
+	switch i.Op {
+	case rv.OpCSRRW, rv.OpCSRRWI:
+		t.rounding = mode
+	case rv.OpCSRRS, rv.OpCSRRSI:
+		t.rounding |= mode
+	case rv.OpCSRRC, rv.OpCSRRCI:
+		t.rounding &^= mode
+	}
+}
+
+// Finish implements [event.Observer].
+func (w *window) Finish(outcome event.Outcome) error { return w.to.Finish(outcome) }
