@@ -98,6 +98,7 @@ type reg struct {
 	src   src
 	k     uint64
 	out   *outReg // of an outside statement: where the value is kept once it is used
+	col   *column // of an anchor whose value is not kept so far: the same
 	value uint64
 	depth uint8
 }

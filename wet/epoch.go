@@ -132,7 +132,7 @@ func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 }
 
 func (p *part) column(c *column, began uint64, size *sizes) {
-	if !c.sparse {
+	if !c.sparse && !c.anchor {
 		p.uvarint(0)
 		p.seq(&c.values, 8, &size.values)
 		return

@@ -22,14 +22,16 @@ func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 	}
 	for i := range p.liveOuts {
 		o := &p.liveOuts[i]
-		depth := uint8(0)
-		for _, x := range o.roots {
-			depth = max(depth, b.depth[x])
-		}
 		r := &t.regs[o.reg]
-		*r = reg{src: n.base + src(o.stmt), k: k, depth: depth}
-		if r.value = o.static; o.val != none {
+		*r = reg{src: n.base + src(o.stmt), k: k, value: o.static}
+		for _, x := range o.roots {
+			r.depth = max(r.depth, b.depth[x])
+		}
+		if o.val != none {
 			r.value = values[o.val]
+		}
+		if o.kept != none && p.anchors[o.kept] != nil && !n.groups[n.home[o.kept]].pattern {
+			r.col = &n.cols[o.kept]
 		}
 	}
 	b.keep(n, values)
@@ -62,6 +64,14 @@ func (b *Builder) liveIn(t *thread, n *threadNode, k uint64) {
 			b.threadNode(t, d.src.node())
 			b.use(d.out, d.k, d.value)
 		}
+		if d.col != nil && (!d.col.sparse || d.depth >= maxDepth) {
+			b.threadNode(t, d.src.node())
+			b.mem += d.col.ks.add(d.k) + d.col.values.add(d.value)
+			if d.col.values.n >= d.col.check {
+				d.col.look()
+			}
+			d.col, d.depth = nil, 0
+		}
 		if i == len(b.live) {
 			b.live = append(b.live, 0)
 		}
@@ -76,8 +86,10 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 		b.depth = append(b.depth, 0)
 	}
 	clear(b.depth[:len(p.kept)])
+	next := 0 // anchor
 	for i := range p.accesses {
 		a := &p.accesses[i]
+		next = b.deepen(n, next, a.stmt)
 		var addr uint64
 		if a.plain != none {
 			addr = addrs[a.plain]
@@ -103,6 +115,29 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 		}
 		b.shadow.write(addr, uint64(a.size), cell{n.base + src(a.stmt), markOf(k, depth, a.size)})
 	}
+	b.deepen(n, next, uint32(len(p.Stmts)))
+}
+
+// deepen finds how deep the anchors are that stand before a statement, from
+// the next one on.
+func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
+	p := n.tmpl
+	for ; next < len(p.kept) && uint32(p.kept[next]) < before; next++ {
+		roots := p.anchors[next]
+		if roots == nil || n.groups[n.home[next]].pattern {
+			continue
+		}
+		depth := uint8(0)
+		for _, x := range roots {
+			if x >= 0 {
+				depth = max(depth, b.depth[x])
+			} else {
+				depth = max(depth, b.live[^x])
+			}
+		}
+		b.depth[next] = min(depth+1, unknown)
+	}
+	return next
 }
 
 // load labels what a load reads, and decides whether its value is kept.
@@ -183,7 +218,7 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 		}
 		for j, m := range g.members {
 			c := &n.cols[m]
-			if c.sparse {
+			if c.sparse || c.anchor {
 				continue
 			}
 			b.mem += c.values.add(values[where[j]])
@@ -194,12 +229,14 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 	}
 }
 
-// look makes a column sparse when its values are irregular and most of them
-// can be found through memory.
+// look makes a column sparse when its values are irregular and, if it is a
+// load's, most of them can be found through memory.
 func (c *column) look() {
 	c.check = 2 * c.values.n
-	if 2*c.found >= c.values.n && 4*uint64(len(c.values.runs)) >= c.values.n {
-		c.sparse, c.full = true, c.values.n
+	if (c.anchor || 2*c.found >= c.values.n) && 4*uint64(len(c.values.runs)) >= c.values.n {
+		if c.sparse = true; !c.anchor {
+			c.full = c.values.n
+		}
 	}
 }
 
@@ -217,7 +254,11 @@ func (b *Builder) checkGroup(n *threadNode, g *group) {
 		}
 	})
 	for _, j := range g.members {
-		n.cols[j].look()
+		c := &n.cols[j]
+		if c.anchor {
+			c.full = c.values.n
+		}
+		c.look()
 	}
 	b.mem -= min(b.mem, uint64(g.tuples()*(16+8*m)+runBytes*len(g.pat.runs)))
 	g.pattern, g.pat, g.uniq, g.table = false, seq{}, nil, nil

@@ -61,15 +61,20 @@ func (b *Builder) edge(s *slot, from src) *edge {
 	return e
 }
 
-// column is the values of a kept statement on their own. A sparse one keeps
-// only those that cannot be found through memory: from full executions on in
-// the epoch.
+// column is the values of a kept statement on their own: the first executions
+// of the epoch, as many as full says, then those in ks.
+//
+// Of a load, sparse says that only values are kept which cannot be found
+// through memory. Those of an anchor, a statement that can be computed, are
+// kept when another path uses them: all of these, or, with sparse, those that
+// would take too long to compute.
 type column struct {
 	values seq
 	ks     seq
+	anchor bool
 	sparse bool
 	full   uint64
-	found  uint64 // executions whose value could be found through memory
+	found  uint64 // of a load: executions whose value could be found through memory
 	check  uint64 // when to look whether it should be sparse
 }
 
@@ -96,7 +101,7 @@ func hashValues(h, v uint64) uint64 {
 	return h ^ h>>32
 }
 
-// find gives the number of the tuple that val gives for the members, and adds
+// find gives the number of the tuple that values has for the members, and adds
 // it when it is new.
 func (g *group) find(values []uint64, where []int32) (i uint64, isNew bool) {
 	m := len(g.members)
@@ -178,6 +183,7 @@ const extraBytes = 40
 // threadNode is a node as one thread executed it: the labels of the open
 // epoch.
 type threadNode struct {
+	home   []int32 // by kept statement: its group
 	id     NodeID
 	tmpl   *pathNode
 	base   src // of statement 0
@@ -203,16 +209,18 @@ func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
 		n = &threadNode{id: id, tmpl: tmpl, base: srcOf(uint32(t.id), id, 0)}
 		n.slots = make([]slot, tmpl.slots())
 		n.cols = make([]column, len(tmpl.kept))
-		for _, members := range tmpl.groups {
+		n.home = make([]int32, len(tmpl.kept))
+		for g, members := range tmpl.groups {
 			n.groups = append(n.groups, group{members: members, pattern: len(members) > 1, check: firstCheck})
 			where := make([]int32, len(members))
 			for i, m := range members {
 				where[i] = tmpl.info[tmpl.kept[m]].val
+				n.home[m] = int32(g)
 			}
 			n.where = append(n.where, where)
 		}
 		for i := range n.cols {
-			n.cols[i].check = firstCheck
+			n.cols[i] = column{check: firstCheck, anchor: tmpl.anchors[i] != nil}
 		}
 		t.nodes[id] = n
 	}
@@ -237,7 +245,7 @@ func (n *threadNode) reset() {
 	}
 	for i := range n.cols {
 		c := &n.cols[i]
-		*c = column{sparse: c.sparse, check: firstCheck}
+		*c = column{sparse: c.sparse, anchor: c.anchor, check: firstCheck}
 	}
 	for _, o := range n.outs {
 		o.ks, o.values = seq{}, seq{}

@@ -146,9 +146,6 @@ func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
 			c.full = d.max(s.n, "length of a column")
 			c.ks = d.numbers(p)
 			want = c.full + c.ks.n
-			if c.ks.n > s.n {
-				d.fail("length of a column")
-			}
 		}
 		v := d.numbers(p)
 		if v.n != want {

@@ -96,6 +96,7 @@ type liveOut struct {
 	val    int32 // index of its value, or none: static
 	static uint64
 	stmt   uint32
+	kept   int32   // index into template.kept, or none
 	roots  []int32 // kept statements that its value is computed from
 }
 
@@ -111,6 +112,7 @@ type template struct {
 	ctlSlots int     // they follow the reads
 	liveOuts []liveOut
 	kept     []int32   // statements whose values are kept
+	anchors  [][]int32 // by kept: of a statement that could be computed too, kept statements and ^slots that it is computed from
 	groups   [][]int32 // indexes into kept
 	values   int       // an execution's entries in event.Batch.Values
 	plain    int       // and in event.Batch.Addrs
@@ -316,30 +318,24 @@ func (b *pathBuilder) use(s int, r, pos uint8) {
 func (b *pathBuilder) finish() {
 	t := b.t
 	// A register that the path leaves defined by a computation from registers
-	// that came in is kept: so what a register holds never takes more than one
-	// path to find, or what was loaded there.
+	// that came in may be kept: so what a register holds does not take a chain of
+	// paths to find.
+	anchor := make([]bool, len(t.info))
 	for _, s := range b.last {
 		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x int32) bool { return x < 0 }) {
-			t.info[s].source = sourceKept
+			t.info[s].source, anchor[s] = sourceKept, true
 		}
 	}
 	for s := range t.info {
 		info := &t.info[s]
-		switch info.source {
-		case sourceKept:
+		if info.source == sourceDerived || anchor[s] {
+			b.roots[s] = b.rootsOf(info)
+		}
+		if info.source == sourceKept {
 			info.kept = int32(len(t.kept))
 			t.kept = append(t.kept, int32(s))
+			t.anchors = append(t.anchors, b.roots[s])
 			b.roots[s] = []int32{info.kept}
-		case sourceDerived:
-			for _, u := range info.uses {
-				if u.from >= 0 {
-					b.roots[s] = append(b.roots[s], b.roots[u.from]...)
-				} else {
-					b.roots[s] = append(b.roots[s], u.from)
-				}
-			}
-			slices.Sort(b.roots[s])
-			b.roots[s] = slices.Compact(b.roots[s])
 		}
 	}
 	for i := range t.accesses {
@@ -347,13 +343,26 @@ func (b *pathBuilder) finish() {
 	}
 	for r, s := range b.last {
 		if s != none {
-			o := liveOut{reg: uint8(r), val: t.info[s].val, stmt: uint32(s), roots: b.roots[s]}
+			o := liveOut{reg: uint8(r), val: t.info[s].val, stmt: uint32(s), kept: t.info[s].kept, roots: b.roots[s]}
 			o.static, _ = t.Stmts[s].Inst.Static(t.Stmts[s].PC)
 			t.liveOuts = append(t.liveOuts, o)
 		}
 	}
 	t.deps += len(t.Stmts) // one for control each
 	b.group()
+}
+
+// rootsOf gives what the operands of a statement are computed from.
+func (b *pathBuilder) rootsOf(info *stmtInfo) (roots []int32) {
+	for _, u := range info.uses {
+		if u.from >= 0 {
+			roots = append(roots, b.roots[u.from]...)
+		} else {
+			roots = append(roots, u.from)
+		}
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots)
 }
 
 func (b *pathBuilder) finishAccess(a *access) {

@@ -180,22 +180,22 @@ func (g *Graph) producer(r *record, by ref) (*record, error) {
 // kept finds a value that is kept, or that is in memory.
 func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	m := r.where[r.tmpl.info[s].kept]
-	v := &r.groups[m.group]
-	values := v.values[m.index]
+	group := &r.groups[m.group]
+	values := group.values[m.index]
 	i := k - r.span.began
 	if err := g.open(r, values); err != nil {
 		return 0, err
 	}
-	if v.pattern != nil {
-		if err := g.open(r, v.pattern); err != nil {
+	if group.pattern != nil {
+		if err := g.open(r, group.pattern); err != nil {
 			return 0, err
 		}
-		if i = v.pattern.get(i); i >= values.n {
+		if i = group.pattern.get(i); i >= values.n {
 			return 0, g.damaged(r, fmt.Errorf("pattern: %w", tracefmt.ErrMalformed))
 		}
 		return values.get(i), nil
 	}
-	c := &v.cols[m.index]
+	c := &group.cols[m.index]
 	if !c.sparse || i < c.full {
 		return values.get(i), nil
 	}
@@ -205,15 +205,62 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if j, ok := c.ks.search(k); ok {
 		return values.get(c.full + j), nil
 	}
-	return g.stored(r, s, k, follow)
-}
-
-// stored is the value of a load as the store that it reads from had it.
-func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error) {
 	key := memoKey{srcOf(r.span.thread, r.span.node, uint32(s)), k}
 	if v, ok := g.memo[key]; ok {
 		return v, nil
 	}
+	var v uint64
+	var err error
+	if r.tmpl.anchors[r.tmpl.info[s].kept] == nil {
+		v, err = g.stored(r, s, k, follow)
+	} else if v, err = g.keptLater(r, m, k); errors.Is(err, errNotKept) {
+		v, err = g.derive(r, s, k, follow)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(g.memo) >= memoValues {
+		clear(g.memo)
+	}
+	g.memo[key] = v
+	return v, nil
+}
+
+var errNotKept = errors.New("a value that is not kept")
+
+// keptLater finds the value of an anchor that was first used in a later epoch.
+func (g *Graph) keptLater(r *record, m member, k uint64) (uint64, error) {
+	for _, s := range g.threads[r.span.thread].spans[r.span.node] {
+		if s.epoch <= r.span.epoch {
+			continue
+		}
+		x, err := g.record(s)
+		if err != nil {
+			return 0, err
+		}
+		v := &x.groups[m.group]
+		if v.pattern != nil || !v.cols[m.index].sparse {
+			break
+		}
+		c := &v.cols[m.index]
+		if c.ks.n == 0 {
+			continue
+		}
+		if err := errors.Join(g.open(x, c.ks), g.open(x, v.values[m.index])); err != nil {
+			return 0, err
+		}
+		if j, ok := c.ks.search(k); ok {
+			return v.values[m.index].get(c.full + j), nil
+		}
+		if c.ks.get(0) > k {
+			break
+		}
+	}
+	return 0, errNotKept
+}
+
+// stored is the value of a load as the store that it reads from had it.
+func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error) {
 	bad := func() error { return g.damaged(r, fmt.Errorf("value of a load: %w", tracefmt.ErrMalformed)) }
 	info := &r.tmpl.info[s]
 	if info.access == none || !r.tmpl.accesses[info.access].forward {
@@ -240,12 +287,7 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 			return 0, err
 		}
 	}
-	v = loaded64(r.tmpl.Stmts[s].Inst.Op, v)
-	if len(g.memo) >= memoValues {
-		clear(g.memo)
-	}
-	g.memo[key] = v
-	return v, nil
+	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), nil
 }
 
 // loaded64 is what a load leaves of the bytes that are in the low bits of v.
