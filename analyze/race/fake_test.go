@@ -12,6 +12,7 @@ type fake struct {
 	events   []Event
 	segments [][]fakeSegment // by thread
 	ordinals map[[2]uint64]uint64
+	barriers uint64 // generations so far
 }
 
 type fakeSegment struct {
