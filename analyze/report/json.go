@@ -104,6 +104,7 @@ type jsonAccess struct {
 	PC       address     `json:"pc"`
 	Stack    []jsonFrame `json:"stack"`
 	Locks    []jsonLock  `json:"locks"`
+	Task     *jsonTask   `json:"task,omitempty"`
 }
 
 type jsonFrame struct {
@@ -181,7 +182,7 @@ func jsonOf(r *Race) jsonRace {
 		a := &r.Accesses[i]
 		o := &out.Accesses[i]
 		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Size: a.Size, Address: address(a.Address),
-			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}}
+			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}, Task: jsonOfTask(a.Task)}
 		for _, k := range a.Locks {
 			mode := "read"
 			if k.Write {

@@ -70,6 +70,7 @@ type Access struct {
 	Stack   []Frame // innermost first; begins with the access
 	Top     Frame   // the innermost frame of the user's code, else the first
 	Locks   []Lock
+	Task    *Task // in which it was made; nil: in none, as far as is known
 }
 
 // Location is the memory of a race.

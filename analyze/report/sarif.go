@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 
 	"hindsight/analyze/artifact"
@@ -36,6 +38,7 @@ const (
 	freedID    = 3
 	writeID    = 4 // of an artifact: the racy write and read that it is a consequence of
 	readID     = 5
+	taskID     = 6 // creation of the task of the later access; 7: of the earlier one
 )
 
 // WriteSARIF writes the report as a SARIF 2.1.0 log with one run. Each static
@@ -114,7 +117,7 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	out := sarifResult{
 		RuleID: sarifRules()[index].ID, RuleIndex: index, Level: "error",
 		Message:             sarifMessage{Text: sarifText(x)},
-		Locations:           []sarifLocation{sarifAt(later.Top, "")},
+		Locations:           []sarifLocation{later.sarifAt("")},
 		PartialFingerprints: map[string]string{sarifFingerprint: x.Fingerprint},
 		OccurrenceCount:     min(x.Dynamic, math.MaxInt64),
 		Properties:          map[string]any{"location": x.Location.text()},
@@ -122,19 +125,24 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	if x.ID != "" {
 		out.Properties["id"], out.Properties["group"] = x.ID, x.Group
 	}
-	related := sarifAt(earlier.Top, capital(earlier.what()))
+	related := earlier.sarifAt(capital(earlier.what()))
 	related.ID = earlierID
 	out.RelatedLocations = []sarifLocation{related}
 	for i := range x.Accesses {
 		a := &x.Accesses[i]
-		out.Stacks = append(out.Stacks, sarifStackOf(a.Stack, a.what(), a.Thread))
+		out.addStack(sarifStackOf(a.Stack, a.what(), a.Thread))
+		if a.Task != nil {
+			at := sarifAt(a.Task.Top, fmt.Sprintf("%s was created by %s", capital(a.Task.name()), threadName(a.Task.Thread)))
+			at.ID = taskID + i
+			out.RelatedLocations = append(out.RelatedLocations, at)
+		}
 	}
 	l := &x.Location
 	if len(l.Stack) > 0 {
 		at := sarifAt(top(l.Stack), "Allocated by "+threadName(l.Thread))
 		at.ID = locationID
 		out.RelatedLocations = append(out.RelatedLocations, at)
-		out.Stacks = append(out.Stacks, sarifStackOf(l.Stack, "allocation by "+threadName(l.Thread), l.Thread))
+		out.addStack(sarifStackOf(l.Stack, "allocation by "+threadName(l.Thread), l.Thread))
 	}
 	if len(l.FreeStack) > 0 {
 		at := sarifAt(top(l.FreeStack), "Freed by "+threadName(l.FreedBy))
@@ -143,12 +151,19 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	}
 	for _, t := range []event.ThreadID{later.Thread, earlier.Thread} {
 		if th, ok := run.Threads[t]; ok && len(th.Stack) > 0 {
-			out.Stacks = append(out.Stacks, sarifStackOf(th.Stack, capital(threadName(t))+" was created by "+threadName(th.Parent), th.Parent))
+			out.addStack(sarifStackOf(th.Stack, capital(threadName(t))+" was created by "+threadName(th.Parent), th.Parent))
 		}
 	}
 	out.CodeFlows = []sarifCodeFlow{sarifFlow(x)}
 	x.sarifArtifact(&out, races)
 	return out
+}
+
+// addStack adds a stack that is not there yet: they must differ [3.27.19].
+func (r *sarifResult) addStack(s sarifStack) {
+	if !slices.ContainsFunc(r.Stacks, func(o sarifStack) bool { return reflect.DeepEqual(o, s) }) {
+		r.Stacks = append(r.Stacks, s)
+	}
 }
 
 // sarifSteps collects the steps of a code flow, thread by thread, numbered
@@ -249,6 +264,9 @@ func sarifText(x *Race) string {
 // what says what an access did and who made it, with the locks held.
 func (a *Access) what() string {
 	s := fmt.Sprintf("%s of %s by %s", a.Op, plural(a.Size, "byte", "bytes"), threadName(a.Thread))
+	if a.Task != nil {
+		s += " in " + a.Task.name()
+	}
 	for i, l := range a.Locks {
 		if i == 0 {
 			s += " holding "
@@ -305,6 +323,16 @@ func sarifAt(f Frame, text string) sarifLocation {
 		}
 	case f.PC <= math.MaxInt64:
 		out.Physical = &sarifPhysical{Address: &sarifAddress{Absolute: int64(f.PC), Kind: "instruction"}}
+	}
+	return out
+}
+
+// sarifAt is the place of an access, with the task in which it was made as the
+// logical location around its function.
+func (a *Access) sarifAt(text string) sarifLocation {
+	out := sarifAt(a.Top, text)
+	if a.Task != nil {
+		out.LogicalLocations = append(out.LogicalLocations, sarifLogical{Name: a.Task.name(), Kind: "task"})
 	}
 	return out
 }

@@ -127,6 +127,7 @@ func (t *text) group(g *groupOf) {
 	for _, name := range t.locks(r) {
 		t.mutex(name)
 	}
+	t.tasks(r)
 	for _, id := range t.threads(r) {
 		t.thread(id)
 	}
@@ -151,10 +152,7 @@ func function(f Frame) string {
 }
 
 func (t *text) access(a *Access, previous bool) {
-	what := a.Op.String()
-	if a.Op == race.Free {
-		what = "free"
-	}
+	what := a.verb()
 	if previous {
 		what = "Previous " + what
 	} else {
@@ -174,6 +172,14 @@ func (t *text) access(a *Access, previous bool) {
 	}
 	t.printf("  %s\n", t.emphasis(34, head+":"))
 	t.stack(a.Stack)
+}
+
+// verb says what an access does.
+func (a *Access) verb() string {
+	if a.Op == race.Free {
+		return "free"
+	}
+	return a.Op.String()
 }
 
 func (t *text) stack(stack []Frame) {
@@ -291,6 +297,11 @@ func (t *text) threads(r *Race) (ids []event.ThreadID) {
 	}
 	add(r.Accesses[0].Thread)
 	add(r.Accesses[1].Thread)
+	for i := range r.Accesses {
+		if task := r.Accesses[i].Task; task != nil {
+			add(task.Thread)
+		}
+	}
 	if k := r.Location.Kind; k == "heap" || k == "stack" || k == "tls" {
 		add(r.Location.Thread)
 	}

@@ -218,6 +218,11 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 	if err != nil {
 		return nil, err
 	}
+	if _, tasks := img.Lookup("GOMP_task"); tasks {
+		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
+			return nil, err
+		}
+	}
 	found, err := artifact.Analyze(ctx, t, img, res, artifact.Options{})
 	if err != nil {
 		return nil, err

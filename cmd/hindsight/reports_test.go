@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,6 +98,56 @@ func TestFingerprintsRecompiled(t *testing.T) {
 				t.Error("no fingerprint survives another optimisation")
 			}
 		})
+	}
+}
+
+// TestTasksNamed runs tasks that race, some on one thread: each side names its
+// task, and where that was created.
+func TestTasksNamed(t *testing.T) {
+	needTools(t, cross.Compiler)
+	rep := racesOf(t, compileText(t, "tasks", `static long total;
+static void add(int i)
+{
+	total += i;
+}
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	{
+#pragma omp task
+		add(1);
+#pragma omp task
+		add(2);
+#pragma omp taskwait
+	}
+	return 0;
+}
+`, "-O1", "-fopenmp"))
+	if len(rep.Races) == 0 {
+		t.Fatal("no races")
+	}
+	for _, r := range rep.Races {
+		var tasks []uint64
+		for _, a := range r.Accesses {
+			if a.Task == nil {
+				t.Fatalf("%s: no task", r.ID)
+			}
+			tasks = append(tasks, a.Task.ID)
+			if top := a.Task.Top; top.File != "tasks.c" || !strings.HasPrefix(top.Function, "main") {
+				t.Errorf("%s: task %d created at %+v", r.ID, a.Task.ID, top)
+			}
+		}
+		if slices.Sort(tasks); !slices.Equal(tasks, []uint64{1, 2}) {
+			t.Errorf("%s: tasks %v", r.ID, tasks)
+		}
+	}
+	var out bytes.Buffer
+	if err := rep.WriteText(&out, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, reported := parseTSan(t, strings.ReplaceAll(out.String(), "hindsight: ", "ThreadSanitizer: ")); len(got) == 0 || reported != len(got) {
+		t.Errorf("a script sees %d of %d reports", len(got), reported)
 	}
 }
 

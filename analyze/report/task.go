@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// Task is an OpenMP task in which an access was made.
+type Task struct {
+	ID     uint64         // from 1, in order of creation in the run
+	Thread event.ThreadID // that created it
+	Stack  []Frame        // where; innermost first
+	Top    Frame          // the innermost frame of the user's code, else the first
+}
+
+// Tasks finds the tasks in which accesses were made. It goes along S_synch
+// once, and needs the stacks and names that the report was built with. res is
+// what it was built from. It is to be called before a baseline is applied or
+// reports are merged.
+func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img Image, stacks Stacks) error {
+	t := taskFinder{wanted: map[race.EventRef][]*Access{}, created: map[uint64]race.EventRef{}, acting: map[event.ThreadID][]uint64{}, events: map[event.ThreadID]uint64{}, found: map[*Access]uint64{}}
+	for _, races := range [][]Race{r.Races, r.Suppressed} {
+		for i := range races {
+			x := &races[i]
+			first := &res.Races[x.index].First
+			for k, s := range []*race.Side{&first.Later, &first.Earlier} {
+				at := race.EventRef{Thread: s.Thread, Index: s.Segment}
+				t.wanted[at] = append(t.wanted[at], &x.Accesses[k])
+			}
+		}
+	}
+	if err := t.walk(events); err != nil {
+		return err
+	}
+	b := builder{namer: namer{img: img, stacks: stacks}, res: res, rep: r}
+	tasks := map[uint64]*Task{}
+	for a, id := range t.found {
+		task := tasks[id]
+		if task == nil {
+			at := t.created[id]
+			stack, err := b.eventStack(at.Thread, at.Index)
+			if err != nil {
+				return err
+			}
+			task = &Task{ID: id, Thread: at.Thread, Stack: stack, Top: top(stack)}
+			tasks[id] = task
+		}
+		a.Task = task
+		if err := b.thread(task.Thread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taskFinder follows which task each thread acts as.
+type taskFinder struct {
+	wanted  map[race.EventRef][]*Access // by the event that ends the segment
+	created map[uint64]race.EventRef
+	acting  map[event.ThreadID][]uint64 // tasks begun and not ended, innermost last
+	events  map[event.ThreadID]uint64   // so far
+	found   map[*Access]uint64
+}
+
+func (t *taskFinder) walk(events iter.Seq2[cdr.Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if len(t.acting) > 0 {
+			t.find(race.EventRef{Thread: e.Thread, Index: e.Index})
+		}
+		t.events[e.Thread] = e.Index + 1
+		switch e.Kind {
+		case event.StrandCreate:
+			t.created[e.Obj] = race.EventRef{Thread: e.Thread, Index: e.Index}
+		case event.StrandBegin:
+			t.acting[e.Thread] = append(t.acting[e.Thread], e.Obj)
+		case event.StrandEnd:
+			if a := t.acting[e.Thread]; len(a) > 1 {
+				t.acting[e.Thread] = a[:len(a)-1]
+			} else {
+				delete(t.acting, e.Thread)
+			}
+		}
+	}
+	for at := range t.wanted {
+		if at.Index >= t.events[at.Thread] {
+			t.find(at) // there is no event behind it
+		}
+	}
+	return nil
+}
+
+// find settles the accesses of the segment that event at ends.
+func (t *taskFinder) find(at race.EventRef) {
+	acting := t.acting[at.Thread]
+	if len(acting) == 0 {
+		return
+	}
+	for _, a := range t.wanted[at] {
+		if id := acting[len(acting)-1]; t.isCreated(id) {
+			t.found[a] = id
+		}
+	}
+	delete(t.wanted, at)
+}
+
+func (t *taskFinder) isCreated(id uint64) bool {
+	_, ok := t.created[id]
+	return ok
+}
+
+// name names a task in a sentence.
+func (t *Task) name() string { return fmt.Sprintf("task %d", t.ID) }
+
+// jsonTask is a task in the JSON form.
+type jsonTask struct {
+	ID       uint64      `json:"id"`
+	Thread   uint32      `json:"thread"`
+	Function string      `json:"function"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	Stack    []jsonFrame `json:"stack"`
+}
+
+func jsonOfTask(t *Task) *jsonTask {
+	if t == nil {
+		return nil
+	}
+	return &jsonTask{t.ID, uint32(t.Thread), t.Top.Function, t.Top.File, t.Top.Line, jsonStack(t.Stack)}
+}
+
+// tasks introduces the tasks of both sides.
+func (t *text) tasks(r *Race) {
+	for i := range r.Accesses {
+		a := &r.Accesses[i]
+		if a.Task == nil || i == 1 && r.Accesses[0].Task != nil && r.Accesses[0].Task.ID == a.Task.ID {
+			continue
+		}
+		t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("%s, of the %s by %s, created by %s at:", capital(a.Task.name()), a.verb(), threadName(a.Thread), threadName(a.Task.Thread))))
+		t.stack(a.Task.Stack)
+		t.printf("\n")
+	}
+}
