@@ -11,6 +11,7 @@ type Step struct {
 	IsEvent bool // the thread's next event; the rest is zero
 	Site    SiteID
 	Address uint64
+	Ordinal uint64 // of the execution of the site by the thread, from 0
 }
 
 // Steps gives the recorded accesses of a thread and marks its ordered events,
@@ -22,6 +23,7 @@ func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 			yield(Step{}, err)
 			return
 		}
+		before := make([]uint64, t.NumSites())
 		for i := range t.epochs {
 			s, err := t.stretch(i, th)
 			if err != nil {
@@ -31,9 +33,12 @@ func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 			if s == nil {
 				continue
 			}
-			w := stepWalk{s: s, feeds: map[SiteID]*feed{}}
+			w := stepWalk{s: s, feeds: map[SiteID]*feed{}, before: before}
 			if !w.walk(yield) {
 				return
+			}
+			for _, c := range newTotals(s) {
+				before[c.site] += c.count
 			}
 		}
 	}
@@ -41,8 +46,9 @@ func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 
 // stepWalk walks what a thread did in an epoch.
 type stepWalk struct {
-	s     *stretch
-	feeds map[SiteID]*feed
+	s      *stretch
+	feeds  map[SiteID]*feed
+	before []uint64 // by site: its executions in the epochs before
 }
 
 func (w *stepWalk) walk(yield func(Step, error) bool) bool {
@@ -86,7 +92,8 @@ func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
 		if f == nil {
 			continue // none of its accesses was recorded
 		}
-		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr}, nil) {
+		at := w.before[site] + f.at
+		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr, Ordinal: at}, nil) {
 			return false
 		}
 	}

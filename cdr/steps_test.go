@@ -2,6 +2,7 @@ package cdr
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"hindsight/tracefmt/event"
@@ -24,6 +25,7 @@ func TestSteps(t *testing.T) {
 					for _, th := range s.threads {
 						if len(th.pcs) > 0 {
 							s.compareSteps(t, tr, th, keep)
+							s.compareWithin(t, tr, th)
 						}
 					}
 				})
@@ -65,7 +67,7 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 			if keep != nil && !keep(addr>>3) && !keep(last>>3) {
 				continue
 			}
-			if tr.Site(step.Site) != site || step.Address != addr || th.segments[site][n] != uint64(events) {
+			if tr.Site(step.Site) != site || step.Address != addr || th.segments[site][n] != uint64(events) || step.Ordinal != uint64(n) {
 				t.Fatalf("thread %d: %+v at %#x in segment %d, want %+v at %#x in %d", th.id, tr.Site(step.Site), step.Address, events, site, addr, th.segments[site][n])
 			}
 			found = true
@@ -85,6 +87,36 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 		done[site]++
 		if keep == nil || keep(addr>>3) || keep((addr+uint64(site.Size)-1)>>3) {
 			t.Fatalf("an access to %#x is missing at the end", addr)
+		}
+	}
+}
+
+// compareWithin compares what is left of the steps with those that it should
+// be, with a lot wanted and with little.
+func (s *synthetic) compareWithin(t *testing.T, tr *Trace, th *synthThread) {
+	t.Helper()
+	for _, part := range []uint64{1, 2, 7, 100, 1 << 60} {
+		const bits = 5
+		keep := func(lo, hi uint64) bool {
+			return (hi-1)>>bits/part*part >= lo>>bits
+		}
+		var want, got []Step
+		for step, err := range tr.Steps(th.id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.IsEvent || keep(step.Address, step.Address+uint64(tr.Site(step.Site).Size)) {
+				want = append(want, step)
+			}
+		}
+		for step, err := range tr.StepsWithin(th.id, keep) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, step)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("thread %d, every %d-th piece: %d steps, want %d", th.id, part, len(got), len(want))
 		}
 	}
 }

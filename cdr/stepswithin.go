@@ -1,0 +1,290 @@
+package cdr
+
+import (
+	"iter"
+	"math"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// StepsWithin gives the same steps as [Trace.Steps], but of the accesses only
+// those that touch a range of addresses [lo, hi) that keep accepts; keep must
+// accept a range if it accepts a part of it. Rules of the control grammar of
+// which no execution touches such a range are passed as a whole, so that the
+// walk takes time for what it gives and for the events, not for what lies in
+// between. It ends after the first error.
+func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(Step{}, err)
+			return
+		}
+		before := make([]uint64, t.NumSites())
+		for i := range t.epochs {
+			s, err := t.stretch(i, th)
+			if err != nil {
+				yield(Step{}, err)
+				return
+			}
+			if s == nil {
+				continue
+			}
+			n := t.NumSites()
+			w := sparseWalk{s: s, keep: keep, counter: newCounter(s), at: make([]uint64, n), next: make([]uint64, n),
+				feeds: make([]*sparseFeed, n), before: before, yield: yield}
+			if !w.rule(s.g.Start()) {
+				if w.err != nil {
+					yield(Step{}, w.err)
+				}
+				return
+			}
+			for site, n := range w.at {
+				before[site] += n
+			}
+		}
+	}
+}
+
+// sparseWalk walks what a thread did in an epoch, past everything that is not
+// wanted. Of each site it knows the ordinal of the next execution that is.
+type sparseWalk struct {
+	s       *stretch
+	keep    func(lo, hi uint64) bool
+	counter *counter // what rules execute
+	at      []uint64 // by site: its executions so far in the epoch
+	next    []uint64 // by site: ordinal of the next wanted one, not below at
+	feeds   []*sparseFeed
+	before  []uint64 // by site: its executions in the epochs before
+	yield   func(Step, error) bool
+	err     error
+}
+
+// rule walks the string of a rule. It reports false when the walk has ended.
+func (w *sparseWalk) rule(r wpp.Rule) bool {
+	stack := []wpp.Step{{Rule: r}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		body := w.s.g.Body(top.Rule)
+		if int(top.Index) >= len(body) {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		x := body[top.Index]
+		top.Index++
+		if !x.IsRule() {
+			if !w.term(w.s.terms[x.Terminal()]) {
+				return false
+			}
+			continue
+		}
+		passed, ok := w.pass(x.Rule())
+		if !ok {
+			return false
+		}
+		if !passed {
+			stack = append(stack, wpp.Step{Rule: x.Rule()})
+		}
+	}
+	return true
+}
+
+// pass goes behind a rule if nothing in it is wanted. ok is false after an
+// error.
+func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
+	v := w.counter.vectors[r]
+	if v == nil {
+		return false, true
+	}
+	for _, c := range v {
+		n, ok := w.wanted(c.site)
+		if !ok {
+			return false, false
+		}
+		if n-w.at[c.site] < c.count {
+			return false, true
+		}
+	}
+	for _, c := range v {
+		w.at[c.site] += c.count
+	}
+	return true, true
+}
+
+// term walks a terminal.
+func (w *sparseWalk) term(t term) bool {
+	if t.kind == termSync {
+		return w.yield(Step{IsEvent: true}, nil)
+	}
+	if t.kind != termPath {
+		return true
+	}
+	path := w.s.tab.pathBlocks(PathID(t.a))
+	for left := t.b; left > 0; {
+		n, ok := w.idle(path, left)
+		if !ok {
+			return false
+		}
+		if left -= n; left == 0 {
+			return true
+		}
+		for _, b := range path {
+			if !w.block(&w.s.tab.blocks[b]) {
+				return false
+			}
+		}
+		left--
+	}
+	return true
+}
+
+// idle goes behind as many of the executions of a path as it can be sure that
+// nothing in them is wanted, at most limit.
+func (w *sparseWalk) idle(path []uint32, limit uint64) (n uint64, ok bool) {
+	n = limit
+	var counts [16]siteCount
+	v := counts[:0]
+	for _, b := range path {
+		for _, site := range w.s.tab.blockSites(&w.s.tab.blocks[b]) {
+			found := false
+			for i := range v {
+				if v[i].site == site {
+					v[i].count++
+					found = true
+				}
+			}
+			if !found {
+				v = append(v, siteCount{site, 1})
+			}
+		}
+	}
+	for _, c := range v {
+		next, ok := w.wanted(c.site)
+		if !ok {
+			return 0, false
+		}
+		n = min(n, (next-w.at[c.site])/c.count)
+	}
+	for _, c := range v {
+		w.at[c.site] += n * c.count
+	}
+	return n, true
+}
+
+func (w *sparseWalk) block(b *tableBlock) bool {
+	for _, site := range w.s.tab.blockSites(b) {
+		next, ok := w.wanted(site)
+		if !ok {
+			return false
+		}
+		at := w.at[site]
+		w.at[site]++
+		if at == next && !w.yield(Step{Site: site, Address: w.feeds[site].address, Ordinal: w.before[site] + at}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// wanted gives the ordinal of the next execution of a site that is wanted.
+func (w *sparseWalk) wanted(site SiteID) (uint64, bool) {
+	f := w.feeds[site]
+	if f == nil {
+		x, err := w.s.addrIndex(site)
+		if err != nil {
+			w.err = err
+			return 0, false
+		}
+		f = &sparseFeed{x: x, width: uint64(w.s.tab.sites[site].Size), keep: w.keep}
+		w.feeds[site] = f
+		w.next[site] = f.find(w.at[site])
+	}
+	if w.next[site] < w.at[site] {
+		w.next[site] = f.find(w.at[site])
+	}
+	return w.next[site], true
+}
+
+// sparseFeed finds the accesses of a site that are wanted.
+type sparseFeed struct {
+	x       *addrIndex // nil: none was recorded
+	width   uint64
+	keep    func(lo, hi uint64) bool
+	runs    []Run // some of which may be wanted
+	looked  uint64
+	address uint64 // of the one found last
+}
+
+// feedRuns is how many runs a feed looks ahead.
+const feedRuns = 64
+
+// find gives the ordinal of the first wanted access with ordinal from or later.
+func (f *sparseFeed) find(from uint64) uint64 {
+	if f.x == nil {
+		return math.MaxUint64
+	}
+	f.looked = max(f.looked, from)
+	for {
+		for len(f.runs) > 0 {
+			r := &f.runs[0]
+			if from = max(from, r.First); from < r.First+r.Count {
+				if n, ok := f.within(r, from-r.First); ok {
+					f.address = r.Base + n*uint64(r.Stride)
+					return r.First + n
+				}
+			}
+			f.runs = f.runs[1:]
+		}
+		if f.looked >= f.x.total() {
+			return math.MaxUint64
+		}
+		f.look()
+	}
+}
+
+// look finds more runs.
+func (f *sparseFeed) look() {
+	x := f.x
+	f.runs = f.runs[:0]
+	if f.looked <= x.lead {
+		f.looked = x.lead + 1
+		f.runs = append(f.runs, Run{Base: x.first, Count: 1, First: x.lead})
+		return
+	}
+	base, end := x.lead+1, x.total()
+	find := finder{x: x, width: f.width, keep: f.keep, yield: func(r Run) bool {
+		f.runs = append(f.runs, r)
+		return len(f.runs) < feedRuns
+	}}
+	if find.walk(x.g.Start(), x.first, f.looked-base, end-base, base) {
+		f.looked = end
+		return
+	}
+	last := &f.runs[len(f.runs)-1]
+	f.looked = last.First + last.Count
+}
+
+// within gives the first access of a run, from number n on, that is wanted.
+func (f *sparseFeed) within(r *Run, n uint64) (uint64, bool) {
+	accepts := func(n, end uint64) bool {
+		lo, hi := r.Base+n*uint64(r.Stride), r.Base+(end-1)*uint64(r.Stride)
+		if r.Stride < 0 {
+			lo, hi = hi, lo
+		}
+		hi += f.width
+		return hi < lo || f.keep(lo, hi) // around the end of the address space
+	}
+	for step := uint64(1); n < r.Count; {
+		end := n + min(step, r.Count-n)
+		switch {
+		case !accepts(n, end):
+			n = end
+			step *= 2
+		case end-n == 1:
+			return n, true
+		default:
+			step = (end - n) / 2
+		}
+	}
+	return 0, false
+}
