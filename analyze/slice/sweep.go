@@ -1,7 +1,6 @@
 package slice
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 
@@ -9,23 +8,26 @@ import (
 )
 
 // sweep finds a slice node by node. Of an execution of a node it knows which
-// statements are in the slice, as a mask; when another one comes in (through a
-// dependence from elsewhere, a root), the statements that it brings along
+// statements are in the slice, as a mask; when others come in (through
+// dependences from elsewhere, the roots), the statements that they bring along
 // inside the execution are known from the code alone, and so are the slots
 // whose labels have to be looked at. Each such step between two masks is worked
 // out once, as a move, and then made for as many executions as there are.
 //
-//	roots of an execution → moves → labels of slots → roots of other executions
+//	roots of an execution → move → labels of slots → roots of other executions
+//
+// Executions are looked at in the order of the run, backwards for a backward
+// slice.
 type sweep struct {
 	*Slice
-	ctx   context.Context
-	g     slotted
-	nodes []*nodeSweep // as Slice.homes
-	queue []*nodeSweep
-	codes map[wet.NodeID]*nodeCode
-	from  []wet.Instance
-	to    []wet.Reader
-	steps uint64
+	ctx    context.Context
+	g      slotted
+	nodes  []*nodeSweep // as Slice.homes
+	agenda agenda
+	codes  map[wet.NodeID]*nodeCode
+	from   []wet.Instance
+	to     []wet.Reader
+	steps  uint64
 }
 
 // nodeCode is what a node's code tells about its dependences.
@@ -40,41 +42,21 @@ type nodeCode struct {
 // nodeSweep is a node of one thread.
 type nodeSweep struct {
 	*nodeSet
-	code    *nodeCode
-	moves   []*move
-	index   map[moveKey]*move
-	recent  *move
-	pushed  []set // of each root, executions that it came to
-	pending roots
-	queued  bool
-}
+	code   *nodeCode
+	index  map[moveKey]*move
+	recent *move
 
-// root is what comes into an execution from elsewhere: a statement, or behind
-// the statements a slot (forward, when what the slot depends on is in the slice).
-type root struct {
-	k    uint64
-	what uint32
-}
-
-// roots is a heap, the latest execution on top.
-type roots []root
-
-func (r roots) Len() int           { return len(r) }
-func (r roots) Less(i, j int) bool { return r[i].k > r[j].k }
-func (r roots) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
-func (r *roots) Push(x any)        { *r = append(*r, x.(root)) }
-func (r *roots) Pop() any {
-	old := *r
-	last := old[len(old)-1]
-	*r = old[:len(old)-1]
-	return last
+	pending pending
+	at      int    // on the agenda
+	first   uint64 // the execution that it is there for
+	order   uint64 // and its place in the run
 }
 
 type moveKey struct {
-	mask, root uint32
+	mask, combo uint32
 }
 
-// move is a step from one mask to another.
+// move is a step from one mask to another, by a combination of roots.
 type move struct {
 	moveKey
 	to    uint32
@@ -99,21 +81,25 @@ type far struct {
 }
 
 func newSweep(ctx context.Context, s *Slice, g slotted) *sweep {
-	return &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}}
+	w := &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}}
+	w.agenda.ascending = s.opts.Direction == Forward
+	return w
 }
 
 func (w *sweep) run(criterion []wet.Instance) error {
 	for _, i := range criterion {
-		w.push(w.node(homeOf(i)), root{i.K, i.Stmt})
+		if err := w.push(w.node(homeOf(i)), i.K, i.Stmt); err != nil {
+			return err
+		}
 	}
-	for len(w.queue) > 0 {
-		n := w.queue[0]
-		w.queue = w.queue[1:]
-		n.queued = false
-		for len(n.pending) > 0 {
-			if err := w.take(n, heap.Pop(&n.pending).(root)); err != nil {
-				return err
-			}
+	for len(w.agenda.nodes) > 0 {
+		n := w.agenda.nodes[0]
+		k := n.first
+		if err := w.take(n, k, n.pending.take(k)); err != nil {
+			return err
+		}
+		if err := w.schedule(n); err != nil {
+			return err
 		}
 	}
 	w.tally()
@@ -196,30 +182,34 @@ func (c *nodeCode) closure(what uint32, forward bool) mask {
 func (w *sweep) node(h home) *nodeSweep {
 	at := w.homeIndex(h)
 	if at == len(w.nodes) {
-		c := w.code(h.node)
-		w.nodes = append(w.nodes, &nodeSweep{nodeSet: w.homes[at], code: c, index: map[moveKey]*move{}, pushed: make([]set, c.stmts+c.slots)})
+		w.nodes = append(w.nodes, &nodeSweep{
+			nodeSet: w.homes[at], code: w.code(h.node), index: map[moveKey]*move{},
+			pending: newPending(w.agenda.ascending), at: outside,
+		})
 	}
 	return w.nodes[at]
 }
 
-// push notes a root that is to be looked at.
-func (w *sweep) push(n *nodeSweep, r root) {
-	if !n.pushed[r.what].add(r.k) {
-		return
+// push lets a root into execution k of a node: a statement, or behind the
+// statements a slot (of a forward slice, when what the slot depends on is in the
+// slice).
+func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
+	if root < uint32(n.code.stmts) && n.masks[n.get(k)].has(root) {
+		return nil
 	}
-	heap.Push(&n.pending, r)
-	if !n.queued {
-		n.queued = true
-		w.queue = append(w.queue, n)
+	n.pending.add(k, root)
+	if n.at != outside && (k <= n.first) != w.agenda.ascending {
+		return nil // not the next one
 	}
+	return w.schedule(n)
 }
 
-// take lets a root into its execution.
-func (w *sweep) take(n *nodeSweep, r root) error {
-	slot := n.slot(r.k)
+// take lets a combination of roots into execution k.
+func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
+	slot := n.slot(k)
 	m := n.recent
-	if m == nil || m.mask != *slot || m.root != r.what {
-		m = w.move(n, moveKey{*slot, r.what})
+	if m == nil || m.mask != *slot || m.combo != combo {
+		m = w.move(n, moveKey{*slot, combo})
 		n.recent = m
 	}
 	if m.size == 0 {
@@ -237,9 +227,9 @@ func (w *sweep) take(n *nodeSweep, r root) error {
 	for _, p := range m.ports {
 		var err error
 		if w.opts.Direction == Forward {
-			err = w.readers(n, p, r.k)
+			err = w.readers(n, p, k)
 		} else {
-			err = w.producers(n, p, r.k)
+			err = w.producers(n, p, k)
 		}
 		if err != nil {
 			return err
@@ -248,19 +238,20 @@ func (w *sweep) take(n *nodeSweep, r root) error {
 	return nil
 }
 
-// move works out the step that a root makes from a mask.
+// move works out the step that roots make from a mask.
 func (w *sweep) move(n *nodeSweep, key moveKey) *move {
 	if m := n.index[key]; m != nil {
 		return m
 	}
 	forward := w.opts.Direction == Forward
 	m := &move{moveKey: key, fresh: make(mask, n.words)}
-	all := n.code.closure(key.root, forward)
-	for i, word := range all {
-		m.fresh[i] = word &^ n.masks[key.mask][i]
+	for _, root := range n.pending.combos[key.combo] {
+		for i, word := range n.code.closure(root, forward) {
+			m.fresh[i] |= word &^ n.masks[key.mask][i]
+		}
 	}
 	m.size = uint64(m.fresh.count())
-	m.to = n.join(key.mask, all)
+	m.to = n.join(key.mask, m.fresh)
 	seen := map[uint32]bool{}
 	add := func(what uint32) {
 		if !seen[what] {
@@ -293,7 +284,9 @@ func (w *sweep) producers(n *nodeSweep, p *port, k uint64) (err error) {
 		if w.opts.OneThread && i.Thread != n.thread {
 			continue
 		}
-		w.push(w.lead(p, homeOf(i), i.Stmt), root{i.K, i.Stmt})
+		if err := w.push(w.lead(p, homeOf(i), i.Stmt), i.K, i.Stmt); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -313,7 +306,9 @@ func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 		if len(c.users[what]) == 0 {
 			continue // of a kind that is not followed
 		}
-		w.push(w.lead(p, home{r.Thread, r.Node}, what), root{r.K, what})
+		if err := w.push(w.lead(p, home{r.Thread, r.Node}, what), r.K, what); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,0 +1,221 @@
+package slice
+
+import (
+	"container/heap"
+	"math/bits"
+
+	"hindsight/wet"
+)
+
+// pending is the executions of a node that something came into, by the number
+// of the combination of roots that did, until they are looked at: from the last
+// one to the first, or from the first to the last.
+type pending struct {
+	ascending bool
+	pages     map[uint64]*pendingPage
+	numbers   []uint64 // of the pages, a heap: the next one on top
+	recent    *pendingPage
+	spare     []*pendingPage
+
+	combos [][]uint32        // combos[0] is empty
+	joins  map[uint64]uint32 // combination<<32|root → combination
+	from   uint64            // the last key of joins that was asked for
+	to     uint32
+}
+
+type pendingPage struct {
+	number uint64
+	combo  [execPage]uint32
+	todo   [execPage / 64]uint64
+	left   int
+}
+
+func newPending(ascending bool) pending {
+	return pending{ascending: ascending, pages: map[uint64]*pendingPage{}, combos: [][]uint32{nil}, joins: map[uint64]uint32{}, from: ^uint64(0)}
+}
+
+func (p *pending) Len() int { return len(p.numbers) }
+func (p *pending) Less(i, j int) bool {
+	if p.ascending {
+		return p.numbers[i] < p.numbers[j]
+	}
+	return p.numbers[i] > p.numbers[j]
+}
+func (p *pending) Swap(i, j int) { p.numbers[i], p.numbers[j] = p.numbers[j], p.numbers[i] }
+func (p *pending) Push(x any)    { p.numbers = append(p.numbers, x.(uint64)) }
+func (p *pending) Pop() any {
+	last := p.numbers[len(p.numbers)-1]
+	p.numbers = p.numbers[:len(p.numbers)-1]
+	return last
+}
+
+// add lets a root into execution k.
+func (p *pending) add(k uint64, root uint32) {
+	page := p.recent
+	if number := k >> execShift; page == nil || page.number != number {
+		page = p.page(number)
+	}
+	c := &page.combo[k%execPage]
+	if *c == 0 {
+		page.todo[k%execPage/64] |= 1 << (k % 64)
+		page.left++
+	}
+	key := uint64(*c)<<32 | uint64(root)
+	if key != p.from {
+		p.from, p.to = key, p.join(*c, root)
+	}
+	*c = p.to
+}
+
+func (p *pending) page(number uint64) *pendingPage {
+	page := p.pages[number]
+	if page == nil {
+		if n := len(p.spare); n > 0 {
+			page, p.spare = p.spare[n-1], p.spare[:n-1]
+		} else {
+			page = new(pendingPage)
+		}
+		page.number = number
+		p.pages[number] = page
+		heap.Push(p, number)
+	}
+	p.recent = page
+	return page
+}
+
+// join numbers a combination with one more root.
+func (p *pending) join(c, root uint32) uint32 {
+	key := uint64(c)<<32 | uint64(root)
+	id, ok := p.joins[key]
+	if ok {
+		return id
+	}
+	var list []uint32
+	done := false
+	for _, r := range p.combos[c] {
+		if r == root {
+			p.joins[key] = c
+			return c
+		}
+		if r > root && !done {
+			list, done = append(list, root), true
+		}
+		list = append(list, r)
+	}
+	if !done {
+		list = append(list, root)
+	}
+	// The same combination may have been met in another order.
+	id = 0
+	for _, r := range list {
+		step := uint64(id)<<32 | uint64(r)
+		next, ok := p.joins[step]
+		if !ok {
+			next = uint32(len(p.combos))
+			p.combos = append(p.combos, append(append([]uint32(nil), p.combos[id]...), r))
+			p.joins[step] = next
+		}
+		id = next
+	}
+	p.joins[key] = id
+	return id
+}
+
+// next is the execution to be looked at next; false when there is none.
+func (p *pending) next() (uint64, bool) {
+	if len(p.numbers) == 0 {
+		return 0, false
+	}
+	page := p.pages[p.numbers[0]]
+	if p.ascending {
+		for w, word := range page.todo {
+			if word != 0 {
+				return page.number<<execShift | uint64(w)<<6 | uint64(bits.TrailingZeros64(word)), true
+			}
+		}
+	}
+	for w := len(page.todo) - 1; w >= 0; w-- {
+		if word := page.todo[w]; word != 0 {
+			return page.number<<execShift | uint64(w)<<6 | uint64(63-bits.LeadingZeros64(word)), true
+		}
+	}
+	return 0, false // no page is empty
+}
+
+// take takes out the execution that is next, k, with its combination of roots.
+func (p *pending) take(k uint64) uint32 {
+	page := p.pages[p.numbers[0]]
+	c := page.combo[k%execPage]
+	page.combo[k%execPage] = 0
+	page.todo[k%execPage/64] &^= 1 << (k % 64)
+	if page.left--; page.left == 0 {
+		delete(p.pages, page.number)
+		heap.Pop(p)
+		if p.recent == page {
+			p.recent = nil
+		}
+		p.spare = append(p.spare, page)
+	}
+	return c
+}
+
+// agenda is a heap of nodes: the one whose next execution is the latest in the
+// run (the earliest, of a forward slice) on top. What an execution depends on
+// comes before it, so nearly every execution is looked at once, when all that
+// comes into it is known; one that is met again is looked at again.
+type agenda struct {
+	ascending bool
+	nodes     []*nodeSweep
+}
+
+func (a *agenda) Len() int { return len(a.nodes) }
+func (a *agenda) Less(i, j int) bool {
+	if a.ascending {
+		return a.nodes[i].order < a.nodes[j].order
+	}
+	return a.nodes[i].order > a.nodes[j].order
+}
+func (a *agenda) Swap(i, j int) {
+	a.nodes[i], a.nodes[j] = a.nodes[j], a.nodes[i]
+	a.nodes[i].at, a.nodes[j].at = i, j
+}
+func (a *agenda) Push(x any) {
+	n := x.(*nodeSweep)
+	n.at = len(a.nodes)
+	a.nodes = append(a.nodes, n)
+}
+func (a *agenda) Pop() any {
+	n := a.nodes[len(a.nodes)-1]
+	a.nodes = a.nodes[:len(a.nodes)-1]
+	n.at = outside
+	return n
+}
+
+// outside is the place of a node that is not on the agenda.
+const outside = -1
+
+// schedule puts a node where it belongs by its next execution.
+func (w *sweep) schedule(n *nodeSweep) error {
+	k, ok := n.pending.next()
+	if !ok {
+		if n.at != outside {
+			heap.Remove(&w.agenda, n.at)
+		}
+		return nil
+	}
+	if n.at != outside && n.first == k {
+		return nil
+	}
+	i := wet.Instance{Thread: n.thread, Node: n.nodeSet.node, K: k}
+	t, err := w.g.Time(i.Thread, i.Node, k)
+	if err != nil {
+		return err
+	}
+	n.first, n.order = k, w.g.Order(i.Thread, t)
+	if n.at == outside {
+		heap.Push(&w.agenda, n)
+	} else {
+		heap.Fix(&w.agenda, n.at)
+	}
+	return nil
+}
