@@ -1,6 +1,7 @@
 package wet
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -88,12 +89,13 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 
 // node writes the labels of a node.
 //
-//	node   = times group* slot* extras outs
+//	node   = times group* slot* extras stores outs
 //	group  = 1 pattern uvarint tuples values*member | 0 column*member
 //	column = 0 values | 1 uvarint full, instances, values
 //	slot   = uvarint edges, edge*
 //	edge   = from, instances (not of the first edge), producers (unless from nobody)
 //	extras = uvarint n, rows: statement, Δ instance, from, producer
+//	stores = uvarint n, each: access, instances, values
 //	outs   = uvarint n, each: register, instances, values
 //
 // The first edge of a slot is the one with most labels; it has all executions
@@ -123,6 +125,7 @@ func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 		p.slot(thread, n, &n.slots[i], size)
 	}
 	p.extras(thread, n, size)
+	p.stores(n, size)
 	p.uvarint(uint64(len(n.outs)))
 	for _, o := range n.outs {
 		p.uvarint(uint64(o.reg))
@@ -214,6 +217,30 @@ func (p *part) extras(thread uint32, n *threadNode, size *sizes) {
 	}
 	size.edges.Tier1 += 8 * uint64(len(n.extras))
 	size.edges.Tier2 += uint64(len(p.records) - before)
+}
+
+func (p *part) stores(n *threadNode, size *sizes) {
+	used := 0
+	for _, list := range n.stores {
+		if len(list) > 0 {
+			used++
+		}
+	}
+	p.uvarint(uint64(used))
+	for i, list := range n.stores {
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b storedValue) int { return cmp.Compare(a.k, b.k) })
+		var ks, values seq
+		for _, x := range list {
+			ks.add(x.k)
+			values.add(x.value)
+		}
+		p.uvarint(uint64(i))
+		p.seq(&ks, 4, &size.values)
+		p.seq(&values, 8, &size.values)
+	}
 }
 
 // tables is the block that ends an epoch: the code and the nodes that were new

@@ -2,9 +2,14 @@ package wet
 
 import "hindsight/tracefmt/event"
 
-// maxDepth bounds how many loads may lie between a value that is asked for and
-// one that is kept.
-const maxDepth = 12
+// What is not kept is found by way of others: a load by what was stored, what a
+// path leaves in a register by what came into it. maxDepth bounds the length of
+// that way for what is loaded, maxChain for what is computed: were they equal, a
+// sum over values that are far away would be kept at each step.
+const (
+	maxDepth = 16
+	maxChain = 32
+)
 
 // execute takes one execution of a node: its labels.
 func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
@@ -64,7 +69,7 @@ func (b *Builder) liveIn(t *thread, n *threadNode, k uint64) {
 			b.threadNode(t, d.src.node())
 			b.use(d.out, d.k, d.value)
 		}
-		if d.col != nil && (!d.col.sparse || d.depth >= maxDepth) {
+		if d.col != nil && (!d.col.sparse || d.depth >= maxChain) {
 			b.threadNode(t, d.src.node())
 			b.mem += d.col.ks.add(d.k) + d.col.values.add(d.value)
 			if d.col.values.n >= d.col.check {
@@ -159,15 +164,33 @@ func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64
 	}
 	c := &n.cols[a.kept]
 	m := b.cells[0].mark
-	found := whole && m.depth() < maxDepth && m.size() == a.size
+	found := whole && m.depth() < unknown && m.size() == a.size
 	switch {
 	case found && c.sparse:
-		b.depth[a.kept] = m.depth() + 1
+		if b.depth[a.kept] = m.depth() + 1; m.depth() >= maxDepth {
+			b.keepStore(addr, values[n.tmpl.info[a.stmt].val])
+			b.depth[a.kept] = 1
+		}
 	case found:
 		c.found++
 	case c.sparse:
 		b.mem += c.ks.add(k) + c.values.add(values[n.tmpl.info[a.stmt].val])
 	}
+}
+
+// keepStore keeps what the store in b.cells[0] put at addr, so that it is found
+// at once from now on.
+func (b *Builder) keepStore(addr, value uint64) {
+	c := b.cells[0]
+	t := b.threads[c.src.thread()]
+	n := b.threadNode(t, c.src.node())
+	i := n.tmpl.info[c.src.stmt()].access
+	if n.stores == nil {
+		n.stores = make([][]storedValue, len(n.tmpl.accesses))
+	}
+	n.stores[i] = append(n.stores[i], storedValue{c.mark.k(), value})
+	b.mem += 16
+	b.shadow.write(addr, uint64(c.mark.size()), cell{c.src, markOf(c.mark.k(), 0, c.mark.size())})
 }
 
 // control labels what decided that the blocks run, and notes what they decide.
@@ -229,22 +252,26 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 	}
 }
 
-// look makes a column sparse when its values are irregular and, if it is a
-// load's, most of them can be found through memory.
+// look makes a column sparse when its latest values are irregular and, if it is
+// a load's, most of them can be found through memory.
 func (c *column) look() {
-	c.check = 2 * c.values.n
-	if (c.anchor || 2*c.found >= c.values.n) && 4*uint64(len(c.values.runs)) >= c.values.n {
+	values, runs := c.values.n-c.seen.values, uint64(len(c.values.runs))-c.seen.runs
+	if (c.anchor || 2*(c.found-c.seen.found) >= values) && 4*runs >= values {
 		if c.sparse = true; !c.anchor {
 			c.full = c.values.n
 		}
 	}
+	c.check = c.values.n + checkEvery
+	c.seen = glance{c.values.n, uint64(len(c.values.runs)), c.found}
 }
 
-// checkGroup gives the members of a group columns of their own when its tuples
-// are mostly new: then patterns save nothing.
+// checkGroup gives the members of a group columns of their own when many of its
+// latest tuples were new: then patterns save nothing.
 func (b *Builder) checkGroup(n *threadNode, g *group) {
-	g.check = 2 * g.pat.n
-	if 4*uint64(g.tuples()) <= g.pat.n {
+	few := 4*(uint64(g.tuples())-g.seen.values) <= g.pat.n-g.seen.runs
+	g.check = g.pat.n + checkEvery
+	g.seen = glance{values: uint64(g.tuples()), runs: g.pat.n}
+	if few {
 		return
 	}
 	m := len(g.members)

@@ -54,7 +54,7 @@ type Graph struct {
 	sites   map[uint64][]Site
 	cache   cache
 	reverse *reverse
-	memo    map[memoKey]uint64
+	memo    memo
 	pending []tracefmt.Handle // labels blocks before their tables block
 }
 
@@ -128,7 +128,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, opts OpenOptions) (*Graph, error) {
 	if opts.Cache == 0 {
 		opts.Cache = DefaultCache
 	}
-	g := &Graph{opts: opts, r: tr, memo: map[memoKey]uint64{}}
+	g := &Graph{opts: opts, r: tr}
 	g.cache.limit = opts.Cache
 	for _, h := range tr.Blocks() {
 		switch h.Kind {

@@ -76,11 +76,21 @@ type column struct {
 	full   uint64
 	found  uint64 // of a load: executions whose value could be found through memory
 	check  uint64 // when to look whether it should be sparse
+	seen   glance
 }
 
-// firstCheck is the number of values after which a column or a group is looked
-// at for the first time; then each time that it has doubled.
-const firstCheck = 128
+// glance is how far a column or a group had come when it was looked at last.
+type glance struct{ values, runs, found uint64 }
+
+// storedValue is what an instance of a store wrote.
+type storedValue struct{ k, value uint64 }
+
+// A column or a group is looked at after so many values for the first time, and
+// then each time that so many more have come.
+const (
+	firstCheck = 128
+	checkEvery = 512
+)
 
 // group is the values of statements that depend on the same inputs: section
 // 3.2's unique tuples, and the pattern in which they came.
@@ -91,6 +101,7 @@ type group struct {
 	uniq    []uint64 // tuples, one behind the other
 	table   []uint32 // open addressing: number of the tuple + 1
 	check   uint64
+	seen    glance // values: tuples, runs: executions
 }
 
 func (g *group) tuples() int { return len(g.uniq) / len(g.members) }
@@ -195,6 +206,7 @@ type threadNode struct {
 	groups []group
 	where  [][]int32 // by group: places of the members' values
 	cols   []column
+	stores [][]storedValue // by access: what stores wrote that would take too long to compute
 	outs   []*outReg
 	extras []extra
 }
@@ -236,12 +248,12 @@ func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
 // reset forgets the labels of an epoch that was written. Which columns are
 // sparse, and which groups are patterns, it keeps.
 func (n *threadNode) reset() {
-	n.in, n.times, n.extras = false, seq{}, nil
+	n.in, n.times, n.extras, n.stores = false, seq{}, nil, nil
 	clear(n.slots)
 	for i := range n.groups {
 		g := &n.groups[i]
 		g.pat, g.uniq, g.table = seq{}, nil, nil
-		g.check = firstCheck
+		g.check, g.seen = firstCheck, glance{}
 	}
 	for i := range n.cols {
 		c := &n.cols[i]

@@ -16,6 +16,7 @@ type record struct {
 	where  []member // by kept statement
 	slots  []slotView
 	extras []extraView
+	stores []storeView
 	outs   []outView
 	cost   uint64
 	used   uint64
@@ -55,6 +56,12 @@ type extraView struct {
 	stmt uint32
 	k    uint64
 	from ref
+}
+
+// storeView is what a store wrote, of some instances.
+type storeView struct {
+	access     uint32
+	ks, values *numbers
 }
 
 type outView struct {
@@ -115,6 +122,13 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 		}
 	}
 	d.extraViews(r)
+	for range d.count(3, "number of stores") {
+		v := storeView{access: uint32(d.max(uint64(len(t.accesses)), "access")), ks: d.numbers(p), values: d.numbers(p)}
+		if v.ks.n != v.values.n {
+			d.fail("values of a store")
+		}
+		r.stores = append(r.stores, v)
+	}
 	for range d.count(3, "number of registers") {
 		o := outView{reg: uint8(d.max(63, "register")), ks: d.numbers(p), values: d.numbers(p)}
 		if o.ks.n != o.values.n {
@@ -262,6 +276,9 @@ func (g *Graph) openAll(r *record) error {
 				all = append(all, e.kp)
 			}
 		}
+	}
+	for _, v := range r.stores {
+		all = append(all, v.ks, v.values)
 	}
 	for _, o := range r.outs {
 		all = append(all, o.ks, o.values)

@@ -14,14 +14,23 @@ var errDeep = fmt.Errorf("a value that is found through too many others: %w", tr
 
 // maxFollow bounds the nodes that are looked into for a value: each load is
 // one, and the registers between them at most two more.
-const maxFollow = 4 * (maxDepth + 2)
+const maxFollow = 4 * (maxChain + maxDepth)
 
-// memoValues is how many values that were found through memory are remembered.
-const memoValues = 1 << 16
+// memo remembers values that took a way to find, one in each of its places.
+type memo []memoValue
 
-type memoKey struct {
-	base src
-	k    uint64
+type memoValue struct {
+	ref
+	value uint64
+}
+
+const memoSize = 1 << 18
+
+func (m *memo) place(r ref) *memoValue {
+	if *m == nil {
+		*m = make(memo, memoSize)
+	}
+	return &(*m)[hashValues(uint64(r.src), r.k)%memoSize]
 }
 
 // Value is what an instance left in its destination register; not ok when it
@@ -205,9 +214,10 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if j, ok := c.ks.search(k); ok {
 		return values.get(c.full + j), nil
 	}
-	key := memoKey{srcOf(r.span.thread, r.span.node, uint32(s)), k}
-	if v, ok := g.memo[key]; ok {
-		return v, nil
+	key := ref{srcOf(r.span.thread, r.span.node, uint32(s)), k}
+	known := g.memo.place(key)
+	if known.ref == key {
+		return known.value, nil
 	}
 	var v uint64
 	var err error
@@ -219,10 +229,7 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(g.memo) >= memoValues {
-		clear(g.memo)
-	}
-	g.memo[key] = v
+	*known = memoValue{key, v}
 	return v, nil
 }
 
@@ -281,13 +288,43 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 	if w.access == none || !from.tmpl.accesses[w.access].forward || !from.tmpl.accesses[w.access].write {
 		return 0, bad()
 	}
-	v := uint64(0)
+	v, ok, err := g.keptStore(from, w.access, by.k, r.span.epoch)
+	if ok || err != nil {
+		return loaded64(r.tmpl.Stmts[s].Inst.Op, v), err
+	}
 	if d := from.tmpl.accesses[w.access].data; d != none {
 		if v, err = g.operand(from, w.uses[d], by.k, follow-1, nil, nil); err != nil {
 			return 0, err
 		}
 	}
 	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), nil
+}
+
+// keptStore finds what a store wrote where that is kept, in an epoch up to last.
+func (g *Graph) keptStore(r *record, access int32, k uint64, last uint32) (v uint64, ok bool, err error) {
+	for _, s := range g.threads[r.span.thread].spans[r.span.node] {
+		if s.epoch < r.span.epoch || s.epoch > last {
+			continue
+		}
+		x := r
+		if s != r.span {
+			if x, err = g.record(s); err != nil {
+				return 0, false, err
+			}
+		}
+		for i := range x.stores {
+			if x.stores[i].access != uint32(access) {
+				continue
+			}
+			if err := errors.Join(g.open(x, x.stores[i].ks), g.open(x, x.stores[i].values)); err != nil {
+				return 0, false, err
+			}
+			if j, found := x.stores[i].ks.search(k); found {
+				return x.stores[i].values.get(j), true, nil
+			}
+		}
+	}
+	return 0, false, nil
 }
 
 // loaded64 is what a load leaves of the bytes that are in the low bits of v.
