@@ -30,7 +30,7 @@ func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edg
 		return nil, err
 	}
 	if !ok {
-		g.nodes[id].missing = "an address was not recorded"
+		g.nodes[id].missing = unrecorded
 		return nil, nil
 	}
 	g.nodes[id].addr, g.nodes[id].size = addr, size

@@ -1,6 +1,10 @@
 package artifact
 
-import "hindsight/tracefmt/event"
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
 
 // Status is what is known of a race.
 type Status uint8
@@ -102,6 +106,16 @@ func (r *Result) Artifacts() (n int) {
 		}
 	}
 	return n
+}
+
+// unrecorded is the reason of verdicts that want addresses which the trace does
+// not have.
+const unrecorded = "an address was not recorded"
+
+// Unrecorded tells whether some verdict is Unknown for want of addresses that a
+// recording of all accesses would have.
+func (r *Result) Unrecorded() bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Status == Unknown && v.Reason == unrecorded })
 }
 
 // Root is the race that first causes lead to from race i: i itself when it is

@@ -75,17 +75,18 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 
 // reportOf opens a trace and finds its races.
 func reportOf(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return reportBy(ctx, std, file, opts, sup, byHappensBefore)
+	return reportBy(ctx, std, file, opts, sup, byHappensBefore, nil)
 }
 
-// reportBy is reportOf with another analysis.
-func reportBy(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions, analyze analysis) (*report.Report, error) {
+// reportBy is reportOf with another analysis, and what making the run again
+// needs; nil: it is not.
+func reportBy(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions, analyze analysis, again *againFlags) (*report.Report, error) {
 	t, err := openTrace(file)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	rep, err := findRacesBy(ctx, t, file, opts, sup, analyze)
+	rep, err := findRacesBy(ctx, t, file, opts, sup, analyze, again, std.err)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
@@ -28,6 +27,7 @@ type racesFlags struct {
 	color        string
 	baseline     string
 	artifacts    string
+	again        againFlags
 }
 
 func newRaces(std streams) *cobra.Command {
@@ -43,7 +43,9 @@ number of dynamic pairs, both call stacks, the locks held and the variable.
 Artifacts are races that are only consequences of another one: a value that a
 racy read got decided which address was accessed, or the branch that led to the
 access. They are named under their causes (--artifacts fold), reported like
-other races with the way that the value went (list), or left out (hide).
+other races with the way that the value went (list), or left out (hide). When
+the trace was recorded with --keep shared and the way leads through memory that
+it does not have, the run is made again.
 
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
@@ -79,6 +81,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	complete(cmd, "order", orderNames()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list or hide")
 	complete(cmd, "artifacts", artifactModes...)
+	f.again.add(cmd)
 	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
 	complete(cmd, "color", "auto", "always", "never")
@@ -109,7 +112,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	rep, err := reportBy(ctx, std, file, opts, suppressions, analyze)
+	rep, err := reportBy(ctx, std, file, opts, suppressions, analyze, &f.again)
 	if err != nil {
 		return 0, err
 	}
@@ -177,10 +180,12 @@ func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
 // findRaces analyses an open trace and names what it finds by the program that
 // the trace carries.
 func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return findRacesBy(ctx, t, file, opts, sup, byHappensBefore)
+	return findRacesBy(ctx, t, file, opts, sup, byHappensBefore, nil, io.Discard)
 }
 
-func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions, analyze analysis) (*report.Report, error) {
+// findRacesBy is findRaces with another analysis; with again it may make the run
+// again for what the trace does not keep, and tells say what it could not do.
+func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions, analyze analysis, again *againFlags, say io.Writer) (*report.Report, error) {
 	if err := hasAccesses(t.Info()); err != nil {
 		return nil, err
 	}
@@ -223,7 +228,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 			return nil, err
 		}
 	}
-	found, err := artifact.Analyze(ctx, t, img, res, artifact.Options{})
+	found, err := again.artifactsOf(ctx, t, file, img, res, say)
 	if err != nil {
 		return nil, err
 	}

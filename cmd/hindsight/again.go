@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/artifact"
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+)
+
+// againFlags are what the run of a trace, made again for what the trace does
+// not keep, needs besides.
+type againFlags struct {
+	stdin string
+	root  string
+}
+
+func (f *againFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.stdin, "stdin", "", "when the run is made again: `FILE` that it had as standard input")
+	flags.StringVar(&f.root, "root", "", "when the run is made again: directory that it saw as /")
+	completeDir(cmd, "root")
+}
+
+// recording is the run of a trace, recorded nowhere as yet, with its input.
+func (f *againFlags) recording(t *cdr.Trace) (r *recording, std streams, done func(), err error) {
+	if r, err = runAgain(t); err != nil {
+		return nil, std, nil, err
+	}
+	r.Root, r.Mode, r.Arch = f.root, string(cdr.ModeCDR), nil
+	std, done = streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, func() {}
+	if f.stdin != "" {
+		file, err := os.Open(f.stdin)
+		if err != nil {
+			return nil, std, nil, err
+		}
+		std.in, done = file, func() { file.Close() }
+	}
+	return r, std, done, nil
+}
+
+// withAll makes the run of trace t, which kept only shared memory, again, and
+// hands a trace with all accesses to use. Sites have the same numbers in both,
+// and their executions as well.
+func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
+	dir, err := os.MkdirTemp("", "hindsight")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r, std, done, err := f.recording(t)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r.Keep, r.Out = "all", filepath.Join(dir, "all.hst")
+	if _, err := r.record(ctx, std); err != nil {
+		return err
+	}
+	if err := checkSameRun(t, file, r.Out, nil); err != nil {
+		return err
+	}
+	all, err := openTrace(r.Out)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	for id := range cdr.SiteID(t.NumSites()) {
+		if int(id) >= all.NumSites() || t.Site(id) != all.Site(id) {
+			return errOtherRun
+		}
+	}
+	return use(all)
+}
+
+// artifactsOf finds the artifacts among the races of a trace. Where it was
+// recorded with --keep shared and some address on the way of a value is not in
+// it, the run is made again; say is told when that cannot be done.
+func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Image, res *race.Result, say io.Writer) (*artifact.Result, error) {
+	found, err := artifact.Analyze(ctx, t, img, res, artifact.Options{})
+	if err != nil || f == nil || t.Info().Keep != "shared" || !found.Unrecorded() {
+		return found, err
+	}
+	err = f.withAll(ctx, t, file, func(all *cdr.Trace) (err error) {
+		found, err = artifact.Analyze(ctx, all, img, res, artifact.Options{})
+		return err
+	})
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(say, "hindsight: whether some races are artifacts stays unknown: it needs more than --keep shared keeps: %v\n", err)
+	}
+	return found, nil
+}
