@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_THREADS 8
+#define MAX_THREADS 16
 
 static int threads = 4;
 static pthread_barrier_t barrier;
