@@ -174,6 +174,16 @@ func (g *Graph) Label(th event.ThreadID, n NodeID, slot int32, k uint64, dst []I
 	return dst, nil
 }
 
+// HasReaders tells whether anything outside the execution depends on an instance
+// of a statement: whether [Graph.Readers] ever gives something.
+func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, error) {
+	if err := g.index(); err != nil {
+		return false, err
+	}
+	from := srcOf(uint32(th), n, stmt)
+	return len(g.reverse.edges[from])+len(g.reverse.extras[from]) > 0, nil
+}
+
 // Readers appends to dst the slots through which other executions depend on an
 // instance: [Graph.Users] without those inside its own execution.
 func (g *Graph) Readers(i Instance, dst []Reader) ([]Reader, error) {

@@ -81,6 +81,9 @@ type slotted interface {
 	Slots(n wet.NodeID) int
 	// Label appends what execution k of a node depends on through a slot.
 	Label(th event.ThreadID, n wet.NodeID, slot int32, k uint64, dst []wet.Instance) ([]wet.Instance, error)
+	// HasReaders tells whether Readers gives something for any instance of a
+	// statement.
+	HasReaders(th event.ThreadID, n wet.NodeID, stmt uint32) (bool, error)
 	// Readers appends the slots through which others depend on an instance.
 	Readers(i wet.Instance, dst []wet.Reader) ([]wet.Reader, error)
 }

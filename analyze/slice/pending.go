@@ -2,7 +2,9 @@ package slice
 
 import (
 	"container/heap"
+	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"hindsight/wet"
 )
@@ -17,10 +19,16 @@ type pending struct {
 	recent    *pendingPage
 	spare     []*pendingPage
 
-	combos [][]uint32        // combos[0] is empty
-	joins  map[uint64]uint32 // combination<<32|root → combination
-	from   uint64            // the last key of joins that was asked for
-	to     uint32
+	combos []combo // combos[0] is empty
+	ids    map[string]uint32
+	dense  []uint32 // of each root, its number among those that were met, from 1
+	roots  uint32   // that were met
+}
+
+// combo is a combination of roots, ascending.
+type combo struct {
+	roots []uint32
+	next  []uint32 // by dense number of a root, the combination with it; 0: not worked out
 }
 
 type pendingPage struct {
@@ -30,8 +38,9 @@ type pendingPage struct {
 	left   int
 }
 
-func newPending(ascending bool) pending {
-	return pending{ascending: ascending, pages: map[uint64]*pendingPage{}, combos: [][]uint32{nil}, joins: map[uint64]uint32{}, from: ^uint64(0)}
+// newPending prepares for a node with so many different roots.
+func newPending(ascending bool, roots int) pending {
+	return pending{ascending: ascending, pages: map[uint64]*pendingPage{}, combos: make([]combo, 1), ids: map[string]uint32{}, dense: make([]uint32, roots)}
 }
 
 func (p *pending) Len() int { return len(p.numbers) }
@@ -60,11 +69,11 @@ func (p *pending) add(k uint64, root uint32) {
 		page.todo[k%execPage/64] |= 1 << (k % 64)
 		page.left++
 	}
-	key := uint64(*c)<<32 | uint64(root)
-	if key != p.from {
-		p.from, p.to = key, p.join(*c, root)
+	if d, next := p.dense[root], p.combos[*c].next; d != 0 && int(d) < len(next) && next[d] != 0 {
+		*c = next[d]
+		return
 	}
-	*c = p.to
+	*c = p.join(*c, root)
 }
 
 func (p *pending) page(number uint64) *pendingPage {
@@ -85,39 +94,31 @@ func (p *pending) page(number uint64) *pendingPage {
 
 // join numbers a combination with one more root.
 func (p *pending) join(c, root uint32) uint32 {
-	key := uint64(c)<<32 | uint64(root)
-	id, ok := p.joins[key]
-	if ok {
-		return id
+	if p.dense[root] == 0 {
+		p.roots++
+		p.dense[root] = p.roots
 	}
-	var list []uint32
-	done := false
-	for _, r := range p.combos[c] {
-		if r == root {
-			p.joins[key] = c
-			return c
+	list := p.combos[c].roots
+	at, found := slices.BinarySearch(list, root)
+	id := c
+	if !found {
+		list = slices.Insert(slices.Clone(list), at, root)
+		key := make([]byte, 0, 4*len(list))
+		for _, r := range list {
+			key = binary.LittleEndian.AppendUint32(key, r)
 		}
-		if r > root && !done {
-			list, done = append(list, root), true
+		var known bool
+		if id, known = p.ids[string(key)]; !known {
+			id = uint32(len(p.combos))
+			p.ids[string(key)] = id
+			p.combos = append(p.combos, combo{roots: list})
 		}
-		list = append(list, r)
 	}
-	if !done {
-		list = append(list, root)
+	from, d := &p.combos[c], int(p.dense[root])
+	for len(from.next) <= d {
+		from.next = append(from.next, 0)
 	}
-	// The same combination may have been met in another order.
-	id = 0
-	for _, r := range list {
-		step := uint64(id)<<32 | uint64(r)
-		next, ok := p.joins[step]
-		if !ok {
-			next = uint32(len(p.combos))
-			p.combos = append(p.combos, append(append([]uint32(nil), p.combos[id]...), r))
-			p.joins[step] = next
-		}
-		id = next
-	}
-	p.joins[key] = id
+	from.next[d] = id
 	return id
 }
 

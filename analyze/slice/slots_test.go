@@ -98,6 +98,8 @@ func (g *slots) Label(th event.ThreadID, n wet.NodeID, slot int32, k uint64, dst
 	return dst, nil
 }
 
+func (g *slots) HasReaders(event.ThreadID, wet.NodeID, uint32) (bool, error) { return true, nil }
+
 func (g *slots) Readers(i wet.Instance, dst []wet.Reader) ([]wet.Reader, error) {
 	seen := map[wet.Reader]bool{}
 	for d, err := range g.Users(i) {

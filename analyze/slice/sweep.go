@@ -182,9 +182,10 @@ func (c *nodeCode) closure(what uint32, forward bool) mask {
 func (w *sweep) node(h home) *nodeSweep {
 	at := w.homeIndex(h)
 	if at == len(w.nodes) {
+		c := w.code(h.node)
 		w.nodes = append(w.nodes, &nodeSweep{
-			nodeSet: w.homes[at], code: w.code(h.node), index: map[moveKey]*move{},
-			pending: newPending(w.agenda.ascending), at: outside,
+			nodeSet: w.homes[at], code: c, index: map[moveKey]*move{},
+			pending: newPending(w.agenda.ascending, c.stmts+c.slots), at: outside,
 		})
 	}
 	return w.nodes[at]
@@ -194,9 +195,6 @@ func (w *sweep) node(h home) *nodeSweep {
 // statements a slot (of a forward slice, when what the slot depends on is in the
 // slice).
 func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
-	if root < uint32(n.code.stmts) && n.masks[n.get(k)].has(root) {
-		return nil
-	}
 	n.pending.add(k, root)
 	if n.at != outside && (k <= n.first) != w.agenda.ascending {
 		return nil // not the next one
@@ -209,7 +207,10 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	slot := n.slot(k)
 	m := n.recent
 	if m == nil || m.mask != *slot || m.combo != combo {
-		m = w.move(n, moveKey{*slot, combo})
+		var err error
+		if m, err = w.move(n, moveKey{*slot, combo}); err != nil {
+			return err
+		}
 		n.recent = m
 	}
 	if m.size == 0 {
@@ -239,13 +240,13 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 }
 
 // move works out the step that roots make from a mask.
-func (w *sweep) move(n *nodeSweep, key moveKey) *move {
+func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 	if m := n.index[key]; m != nil {
-		return m
+		return m, nil
 	}
 	forward := w.opts.Direction == Forward
 	m := &move{moveKey: key, fresh: make(mask, n.words)}
-	for _, root := range n.pending.combos[key.combo] {
+	for _, root := range n.pending.combos[key.combo].roots {
 		for i, word := range n.code.closure(root, forward) {
 			m.fresh[i] |= word &^ n.masks[key.mask][i]
 		}
@@ -261,7 +262,13 @@ func (w *sweep) move(n *nodeSweep, key moveKey) *move {
 	}
 	for s := range m.fresh.all {
 		if forward {
-			add(s)
+			ok, err := w.g.HasReaders(n.thread, n.nodeSet.node, s)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				add(s)
+			}
 			continue
 		}
 		for _, in := range n.code.inputs[s] {
@@ -271,7 +278,7 @@ func (w *sweep) move(n *nodeSweep, key moveKey) *move {
 		}
 	}
 	n.index[key] = m
-	return m
+	return m, nil
 }
 
 // producers follows a slot of execution k back.
@@ -363,8 +370,10 @@ func (w *sweep) tallyMove(n *nodeSweep, m *move) {
 			continue
 		}
 		w.tallyUsers(n, s, n, s, m.made)
-		for _, f := range ports[s].far {
-			w.tallyUsers(n, s, f.node, f.what, f.count)
+		if p := ports[s]; p != nil {
+			for _, f := range p.far {
+				w.tallyUsers(n, s, f.node, f.what, f.count)
+			}
 		}
 	}
 }
