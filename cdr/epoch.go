@@ -30,7 +30,7 @@ func (r *Recorder) closeEpoch() error {
 		return err
 	}
 	for _, t := range active {
-		if err := r.w.Append(tracefmt.KindControl, uint32(t.id), encodeControl(t)); err != nil {
+		if err := r.writeControl(t); err != nil {
 			return err
 		}
 		streams := t.finishStreams()
@@ -68,6 +68,14 @@ func (r *Recorder) closeEpoch() error {
 	}
 	r.mem, r.due = 0, false
 	return nil
+}
+
+// writeControl writes the control flow of a thread.
+func (r *Recorder) writeControl(t *threadRec) error {
+	if r.paths.named {
+		return t.writeFlow()
+	}
+	return r.w.Append(tracefmt.KindControl, uint32(t.id), encodeControl(t))
 }
 
 // finishStreams ends the open runs and gives the streams that hold anything,

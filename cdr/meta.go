@@ -29,6 +29,16 @@ const (
 	AlphabetBlock Alphabet = "block" // one block
 )
 
+// Control says how control flow stands in the file.
+type Control string
+
+const (
+	ControlWPP Control = "wpp" // as grammars: whole program paths
+	// ControlAPP is arithmetic program paths: directions of branches, in less
+	// time. Grammars are made of them when they are asked for.
+	ControlAPP Control = "app"
+)
+
 // Meta is what a trace says about itself. It is stored as JSON, once when
 // recording starts and once, with the outcome, when it ends.
 type Meta struct {
@@ -45,7 +55,8 @@ type Meta struct {
 	Steps    uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over
 	Mode     Mode     `json:"record"`
 	Alphabet Alphabet `json:"alphabet"`
-	Keep     string   `json:"keep,omitempty"` // "shared" or "all"
+	Control  Control  `json:"control,omitempty"` // empty: ControlWPP
+	Keep     string   `json:"keep,omitempty"`    // "shared" or "all"
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`
@@ -79,6 +90,9 @@ func decodeMeta(b []byte) (Meta, error) {
 	case ModeCDR, ModeCOR, ModeDOR:
 	default:
 		return m, fmt.Errorf("meta: record mode %q: %w", m.Mode, tracefmt.ErrMalformed)
+	}
+	if m.Control != "" && m.Control != ControlWPP && m.Control != ControlAPP {
+		return m, fmt.Errorf("meta: control flow as %q: %w", m.Control, tracefmt.ErrMalformed)
 	}
 	return m, nil
 }

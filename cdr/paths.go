@@ -30,6 +30,7 @@ type paths struct {
 	alphabet Alphabet
 	program  Program // nil: every block is a path
 	sims     []simBlock
+	named    bool            // blocks get names for flows
 	edges    map[uint64]edge // from<<32|to: those not in the block
 
 	codes   []codeBlock
@@ -80,12 +81,18 @@ func (p *paths) define(b *event.Block, site func(Site) SiteID) {
 			*number += val
 		}
 	}
-	switch b.End {
-	case event.EndCall, event.EndCallInd, event.EndReturn:
-		s.ends = true
+	s.ends = p.endsPath(b.End)
+	if p.named {
+		for _, id := range blocks {
+			s.names = append(s.names, p.name(id))
+		}
 	}
-	s.ends = s.ends || p.alphabet == AlphabetBlock
 	p.sims = append(p.sims, s)
+}
+
+// endsPath says whether paths end behind a block that is left so.
+func (p *paths) endsPath(end event.End) bool {
+	return p.alphabet == AlphabetBlock || end == event.EndCall || end == event.EndCallInd || end == event.EndReturn
 }
 
 // basicBlock gives the code block of a block of the program.

@@ -56,6 +56,7 @@ type simBlock struct {
 	blocks   uint32
 	insts    uint32
 	sites    []SiteID
+	names    []uint64 // of its blocks in flows; with ControlAPP
 }
 
 // edge is a transition from one block of the simulator to another.

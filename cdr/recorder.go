@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/event"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64
+	// Flow are the options of arithmetic program paths, where Meta.Control is
+	// ControlAPP, which needs a Program and an Image. Functions must be nil.
+	Flow app.Options
 	// Keep says whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
@@ -106,6 +110,9 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	default:
 		return nil, fmt.Errorf("record: no mode %q", opts.Meta.Mode)
 	}
+	if err := opts.checkControl(); err != nil {
+		return nil, err
+	}
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
 	}
@@ -117,6 +124,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{w: tw, opts: opts, paths: newPaths(opts.Meta.Alphabet, opts.Program), siteIDs: map[Site]SiteID{}}
+	r.paths.named = opts.Meta.Control == ControlAPP
 	if err := r.writeMeta(); err != nil {
 		return nil, err
 	}
@@ -133,6 +141,28 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	}
 	r.opts.Image = nil
 	return r, nil
+}
+
+// checkControl looks at how control flow is to be recorded.
+func (o *Options) checkControl() error {
+	switch o.Meta.Control {
+	case "":
+	case ControlWPP:
+		o.Meta.Control = "" // there is one way only to say it
+	case ControlAPP:
+		if o.Program == nil {
+			return errors.New("record: control flow as app needs the program's")
+		}
+		if o.Meta.Mode == ModeDOR {
+			return errors.New("record: mode dor has no control flow")
+		}
+		if o.Flow.Functions != nil {
+			return errors.New("record: chosen functions are left to the recorder")
+		}
+	default:
+		return fmt.Errorf("record: no control flow as %q", o.Meta.Control)
+	}
+	return nil
 }
 
 func (r *Recorder) writeMeta() error {
@@ -207,7 +237,9 @@ func (r *Recorder) Batch(b *event.Batch) error {
 			return r.fail(err)
 		}
 		from = int(e.At)
-		r.event(t, e)
+		if err := r.event(t, e); err != nil {
+			return r.fail(err)
+		}
 		if r.due {
 			if err := r.closeEpoch(); err != nil {
 				return r.fail(err)
@@ -217,6 +249,7 @@ func (r *Recorder) Batch(b *event.Batch) error {
 	if addrs, err = r.run(t, b.Blocks[from:], addrs); err != nil {
 		return r.fail(err)
 	}
+	t.flowGrow()
 	if len(addrs) != 0 {
 		return r.fail(fmt.Errorf("record: a batch of thread %d has %d addresses too many", b.Thread, len(addrs)))
 	}
@@ -244,6 +277,7 @@ var errAddrs = errors.New("record: a batch has too few addresses")
 // it did not use. This is the recorder's hot loop.
 func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	control, data := r.opts.Meta.Mode != ModeDOR, r.opts.Meta.Mode != ModeCOR
+	flow := r.paths.named
 	for _, id := range blocks {
 		if int(id) >= len(r.paths.sims) {
 			return nil, fmt.Errorf("record: block %d is not defined", id)
@@ -251,7 +285,11 @@ func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]
 		info := &r.paths.sims[id]
 		t.blocks += uint64(info.blocks)
 		t.insts += uint64(info.insts)
-		if control {
+		if flow {
+			if err := t.flowStep(uint32(id)); err != nil {
+				return nil, err
+			}
+		} else if control {
 			t.step(uint32(id))
 		}
 		if n := len(info.sites); n > 0 {
@@ -277,21 +315,27 @@ func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]
 	return addrs, nil
 }
 
-func (r *Recorder) event(t *threadRec, e *event.Event) {
-	if r.opts.Meta.Mode != ModeDOR {
+func (r *Recorder) event(t *threadRec, e *event.Event) error {
+	switch {
+	case r.paths.named:
+		if err := t.flowMark(e); err != nil {
+			return err
+		}
+	case r.opts.Meta.Mode != ModeDOR:
 		t.endPath()
 	}
 	switch e.Kind {
 	case event.Unwound:
 		t.unwound(e.Arg)
-		return
+		return nil
 	case event.Rewound:
 		t.rewound(e.Obj)
-		return
+		return nil
 	}
 	t.syncPoint(e)
 	r.grow(syncFactor * r.sync.add(t, e))
 	t.events++
+	return nil
 }
 
 // grow counts memory that the open epoch took.

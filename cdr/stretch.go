@@ -77,16 +77,7 @@ func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 		return s, nil
 	}
 	s := &stretch{epoch: i, thread: th, tab: t.tab}
-	h, ok := t.blocks[blockKey{tracefmt.KindControl, uint32(i), th}]
-	if !ok {
-		return nil, fmt.Errorf("thread %d has no control block in epoch %d: %w", th, i, tracefmt.ErrMalformed)
-	}
-	if err := t.read(h, func(b []byte) (err error) {
-		if s.control, err = decodeControl(b, t.tab); err == nil {
-			err = s.check(c, t.meta.Mode == ModeDOR)
-		}
-		return err
-	}); err != nil {
+	if err := t.loadControl(s, c); err != nil {
 		return nil, err
 	}
 	if h, ok := t.blocks[blockKey{tracefmt.KindData, uint32(i), th}]; ok {
@@ -101,6 +92,31 @@ func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 	}
 	t.cache.put(s)
 	return s, nil
+}
+
+// loadControl loads a stretch's control string, from the grammar of a control
+// block or by playing a flow block back.
+func (t *Trace) loadControl(s *stretch, c *counts) error {
+	kind := tracefmt.KindControl
+	decode := func(b []byte) (*control, error) { return decodeControl(b, t.tab) }
+	if t.meta.Control == ControlAPP {
+		kind = tracefmt.KindFlow
+		player, err := t.player()
+		if err != nil {
+			return err
+		}
+		decode = func(b []byte) (*control, error) { return player.control(b, c) }
+	}
+	h, ok := t.blocks[blockKey{kind, uint32(s.epoch), s.thread}]
+	if !ok {
+		return fmt.Errorf("thread %d has no %v block in epoch %d: %w", s.thread, kind, s.epoch, tracefmt.ErrMalformed)
+	}
+	return t.read(h, func(b []byte) (err error) {
+		if s.control, err = decode(b); err == nil {
+			err = s.check(c, t.meta.Mode == ModeDOR)
+		}
+		return err
+	})
 }
 
 // check computes the synch counts and compares the control string with the

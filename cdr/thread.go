@@ -25,6 +25,7 @@ type threadRec struct {
 	pending bool
 	base    []uint64 // the stack when the epoch began
 
+	flow    *flowRec // with ControlAPP, in place of control; nil: nothing happened yet
 	control wpp.Builder
 	terms   []term
 	termIDs map[term]wpp.Terminal
@@ -223,7 +224,13 @@ func (t *threadRec) frames() []uint64 {
 	return f
 }
 
-func (t *threadRec) append(x term) { t.push(t.intern(x)) }
+// append puts a terminal into the string. In a flow all terminals but paths and
+// marks follow from what is there.
+func (t *threadRec) append(x term) {
+	if t.flow == nil {
+		t.push(t.intern(x))
+	}
+}
 
 func (t *threadRec) intern(x term) wpp.Terminal {
 	id, ok := t.termIDs[x]
@@ -328,7 +335,7 @@ func (t *threadRec) accessString(sites []SiteID, addrs []uint64) {
 // reset forgets the epoch that was written.
 func (t *threadRec) reset() {
 	t.base = append(t.base[:0], t.frames()...)
-	t.control = wpp.Builder{}
+	t.control, t.flow = wpp.Builder{}, nil
 	t.terms, t.termIDs = nil, nil
 	clear(t.once)
 	t.streams, t.used, t.slab = nil, nil, nil

@@ -36,6 +36,9 @@ type Trace struct {
 	blocks  map[blockKey]tracefmt.Handle
 	cache   stretchCache
 	totals  map[siteKey]uint64
+
+	play        *playback                         // of flow blocks; nil: not needed yet
+	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
 }
 
 // epoch says what each thread did in an epoch.
@@ -106,7 +109,7 @@ func (t *Trace) load() error {
 			err = t.read(h, t.tab.add)
 		case tracefmt.KindCommit:
 			err = t.read(h, t.addEpoch)
-		case tracefmt.KindControl, tracefmt.KindData, tracefmt.KindSync:
+		case tracefmt.KindControl, tracefmt.KindFlow, tracefmt.KindData, tracefmt.KindSync:
 			key := blockKey{h.Kind, h.Epoch, event.ThreadID(h.Thread)}
 			if _, twice := t.blocks[key]; twice {
 				err = corrupt(h, fmt.Errorf("second block of its kind: %w", tracefmt.ErrMalformed))
@@ -320,7 +323,7 @@ func (t *Trace) Sizes() Sizes {
 	s := Sizes{File: t.r.Size()}
 	for _, h := range t.r.Blocks() {
 		switch h.Kind {
-		case tracefmt.KindControl:
+		case tracefmt.KindControl, tracefmt.KindFlow:
 			s.Control += h.Size()
 		case tracefmt.KindData:
 			s.Data += h.Size()

@@ -33,6 +33,7 @@ type infoJSON struct {
 	Depth    int          `json:"depth,omitempty"`
 	Steps    uint64       `json:"steps,omitempty"`
 	Record   string       `json:"record"`
+	Control  string       `json:"control"`
 	Alphabet string       `json:"alphabet"`
 	Keep     string       `json:"keep"`
 	Status   *int         `json:"status,omitempty"` // exit status of the guest
@@ -118,7 +119,7 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 		Version: infoVersion, File: file, Complete: meta.Complete, Epochs: meta.Epochs,
 		Program: meta.Program, Args: append([]string{}, meta.Args...), Seed: meta.Seed,
 		Policy: meta.Policy, Quantum: meta.Quantum, Depth: meta.Depth, Steps: meta.Steps,
-		Record: string(meta.Mode), Alphabet: string(meta.Alphabet), Keep: meta.Keep,
+		Record: string(meta.Mode), Control: controlText(meta.Control), Alphabet: string(meta.Alphabet), Keep: meta.Keep,
 		Threads: []infoThread{},
 		Sizes: infoSizes{
 			File: sizes.File, Control: sizes.Control, Data: sizes.Data, Sync: sizes.Sync,
@@ -141,11 +142,19 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 func (i *infoJSON) recorded() string {
 	switch i.Record {
 	case string(cdr.ModeCOR):
-		return fmt.Sprintf("cor: control flow over the alphabet of %ss, no addresses", i.Alphabet)
+		return fmt.Sprintf("cor: control flow%s over the alphabet of %ss, no addresses", i.control(), i.Alphabet)
 	case string(cdr.ModeDOR):
 		return fmt.Sprintf("dor: accesses in one string a thread, no control flow, accesses kept: %s", i.Keep)
 	}
-	return fmt.Sprintf("%s over the alphabet of %ss, accesses kept: %s", i.Record, i.Alphabet, i.Keep)
+	return fmt.Sprintf("%s%s over the alphabet of %ss, accesses kept: %s", i.Record, i.control(), i.Alphabet, i.Keep)
+}
+
+// control says how control flow is kept, where it is not as grammars.
+func (i *infoJSON) control() string {
+	if i.Control == string(cdr.ControlAPP) {
+		return " by directions of branches (app), played back"
+	}
+	return ""
 }
 
 func (i *infoJSON) text(w io.Writer) error {

@@ -15,6 +15,7 @@ import (
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
 )
@@ -44,6 +45,8 @@ type recording struct {
 	Keep     string          // shared, all
 	Alphabet string          // path, block
 	Out      string          // file of the trace
+	Control  cdr.Control     // empty: as grammars
+	APP      app.Options     // of control flow as arithmetic program paths
 	Packed   cdr.PackedImage // of Image, if it is at hand
 	Flow     *cfg.Program    // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64          // memory of an epoch in bytes; 0: cdr.DefaultBudget
@@ -99,7 +102,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if flow == nil {
 		flow = cfg.New(r.Image)
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
@@ -212,7 +215,7 @@ func (r *recording) meta() cdr.Meta {
 		Argv0: argv0,
 		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum), Depth: depth, Steps: r.Steps,
-		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Keep: r.Keep,
+		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Keep: r.Keep,
 	}
 }
 

@@ -21,6 +21,7 @@ type runFlags struct {
 	keep     string
 	alphabet string
 	epoch    byteSize
+	control  controlFlags
 	arch     archFlags
 }
 
@@ -84,6 +85,7 @@ The guest has the standard streams; of the host's files it sees those under
 	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both), wet (values and dependences besides)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
+	f.control.add(cmd)
 	f.arch.add(flags)
 	f.epoch = cdr.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most; what is closed survives anything")
@@ -117,6 +119,9 @@ func (f *runFlags) recording(args []string) (*recording, func(), error) {
 	r.Budget = uint64(f.epoch)
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
+	}
+	if err := f.control.apply(r); err != nil {
+		return nil, nil, err
 	}
 	if err := f.arch.apply(r); err != nil {
 		return nil, nil, err

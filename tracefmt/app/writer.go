@@ -242,6 +242,10 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
+// Size is about how many bytes the stream takes by now, those that are not
+// written yet included.
+func (e *Encoder) Size() int64 { return e.off + int64(e.w.m.enc.Len()) + 8*int64(len(e.except)) }
+
 // Stats says what was recorded so far.
 func (e *Encoder) Stats() Stats {
 	return Stats{Blocks: e.blocks, Branches: e.w.branches, Exceptions: e.w.exceptions, Checkpoints: len(e.index), Bytes: e.off}

@@ -86,6 +86,15 @@ func New(img *image.Image) *Program {
 	return p
 }
 
+// Parse prepares the control flow of an ELF file.
+func Parse(elf []byte) (*Program, error) {
+	img, err := image.Parse(elf)
+	if err != nil {
+		return nil, err
+	}
+	return New(img), nil
+}
+
 // deadEnds finds the library functions that never return, by name: control does
 // not go on behind a call of one, which would otherwise spoil post-dominance in
 // every function with an assertion.

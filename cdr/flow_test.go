@@ -1,0 +1,107 @@
+package cdr
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"hindsight/tracefmt/app"
+	"hindsight/wpp/cfg"
+)
+
+// openFlow opens a trace whose image is none.
+func openFlow(file []byte, program Program) (*Trace, error) {
+	tr, err := openBytes(file)
+	if err == nil {
+		tr.loadProgram = func([]byte) (Program, error) { return program, nil }
+	}
+	return tr, err
+}
+
+// shelled gives the run a control flow, an empty one if it has none.
+func (s *synthetic) shelled() {
+	if s.flow == nil {
+		s.flow = &synthFlow{at: map[uint64]cfg.Ref{}}
+	}
+}
+
+// TestFlowRoundTrip records made-up runs as arithmetic program paths and asks
+// every view for what happened.
+func TestFlowRoundTrip(t *testing.T) {
+	for seed := range uint64(12) {
+		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
+			for _, o := range []Options{
+				{Flow: app.Improved()},
+				{Flow: app.Options{Local: 3, Global: 3, Checkpoint: 100}, Budget: 200 << 10},
+				{Flow: app.Options{Local: 2, Global: 2, Scheme: app.Asymmetric, Intraprocedural: true}, Budget: 80 << 10},
+			} {
+				t.Run(fmt.Sprintf("seed=%d/alphabet=%s/budget=%d", seed, alphabet, o.Budget), func(t *testing.T) {
+					s := newSynthetic(seed, 1+int(seed%4))
+					s.run(4000)
+					s.shelled()
+					o.Meta = Meta{Alphabet: alphabet, Control: ControlAPP}
+					file := s.record(t, o, s.batches)
+					tr, err := openFlow(file, s.flow)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if m := tr.Info(); !m.Complete || m.Control != ControlAPP || (o.Budget != 0) != (m.Epochs > 1) {
+						t.Errorf("meta %+v", m)
+					}
+					if err := tr.Verify(); err != nil {
+						t.Errorf("verify: %v", err)
+					}
+					s.compare(t, tr, nil)
+				})
+			}
+		}
+	}
+}
+
+// TestFlowGrammars compares the control strings made of a flow with those of
+// the same run recorded as grammars: the same terminals, with other numbers for
+// paths, and the same grammar.
+func TestFlowGrammars(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newSynthetic(seed, 1+int(seed%4))
+		s.run(4000)
+		s.shelled()
+		whole, err := openBytes(s.record(t, Options{}, s.batches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		played, err := openFlow(s.record(t, Options{Meta: Meta{Control: ControlAPP}, Flow: app.Improved()}, s.batches), s.flow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, th := range whole.Threads() {
+			if th.Blocks == 0 {
+				continue
+			}
+			want, err := whole.stretch(0, th.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := played.stretch(0, th.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.g.AppendBinary(nil), want.g.AppendBinary(nil)) || !slices.Equal(got.base, want.base) || len(got.terms) != len(want.terms) {
+				t.Fatalf("seed %d, thread %d: the grammars differ", seed, th.ID)
+			}
+			for i, x := range want.terms {
+				y := got.terms[i]
+				if x.kind == termPath && y.kind == termPath {
+					if !slices.Equal(whole.tab.pathBlocks(PathID(x.a)), played.tab.pathBlocks(PathID(y.a))) {
+						t.Fatalf("seed %d, thread %d: terminal %d is another path", seed, th.ID, i)
+					}
+					x.a = y.a
+				}
+				if x != y {
+					t.Fatalf("seed %d, thread %d: terminal %d is %+v, want %+v", seed, th.ID, i, y, x)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package cdr
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+// A flow block stands in place of a control block where control flow is
+// recorded as arithmetic program paths ([ControlAPP]): what one thread did in
+// one epoch, as the directions of its branches. Played back through the shell
+// of the program that the trace carries it gives the blocks and events from
+// which the control string is made, the same as a recorder of [ControlWPP] would have made.
+//
+//	payload = version stack pending marks stream
+//	version = byte 1: how names are made and how the program is analysed
+//	stack   = uvarint frames, then varint differences, outermost first: the
+//	          call stack when the epoch began
+//	pending = byte 1 if the thread returned last and its innermost frame is
+//	          therefore left as soon as the target is known, else 0
+//	marks   = uvarint n, n bytes of kind (0 event, 1 unwound, 2 rewound), then for
+//	          each varint a - a of the mark before of its kind and, for an event,
+//	          uvarint b (column of its own)
+//	stream  = of package app, over names of blocks and marks
+//
+// See flowShell for the names.
+type flow struct {
+	stack   []uint64
+	pending bool
+	marks   []mark
+	stream  []byte
+}
+
+const flowVersion = 1
+
+// mark is something between two blocks that is told beside them.
+type mark struct {
+	kind markKind
+	a, b uint64
+}
+
+// markKind numbers are part of the format.
+type markKind uint8
+
+const (
+	markEvent   markKind = iota // ordered event, a and b as in a termSync
+	markUnwound                 // the stack is cut down to its a outermost frames
+	markRewound                 // the frame a is put back
+	numMarkKinds
+)
+
+// returns says whether control goes on at the innermost frame, which is left.
+func (m mark) returns() bool { return m.kind == markEvent && m.b&1 != 0 }
+
+func (f *flow) encode() []byte {
+	b := []byte{flowVersion}
+	b = binary.AppendUvarint(b, uint64(len(f.stack)))
+	prev := uint64(0)
+	for _, x := range f.stack {
+		b = binary.AppendVarint(b, int64(x-prev))
+		prev = x
+	}
+	pending := byte(0)
+	if f.pending {
+		pending = 1
+	}
+	b = append(b, pending)
+	b = binary.AppendUvarint(b, uint64(len(f.marks)))
+	for _, m := range f.marks {
+		b = append(b, byte(m.kind))
+	}
+	var last [numMarkKinds]uint64
+	for _, m := range f.marks {
+		b = binary.AppendVarint(b, int64(m.a-last[m.kind]))
+		last[m.kind] = m.a
+	}
+	for _, m := range f.marks {
+		if m.kind == markEvent {
+			b = binary.AppendUvarint(b, m.b)
+		}
+	}
+	return append(b, f.stream...)
+}
+
+func decodeFlow(payload []byte) (*flow, error) {
+	d := decoder{b: payload}
+	f := &flow{}
+	if v := d.byte(); d.err == nil && v != flowVersion {
+		return nil, fmt.Errorf("flow: %w %d", tracefmt.ErrVersion, v)
+	}
+	n := d.count(1)
+	if n > maxStack+1 {
+		d.fail("call stack")
+		n = 0
+	}
+	f.stack = make([]uint64, n)
+	at := uint64(0)
+	for i := range f.stack {
+		at += uint64(d.varint())
+		f.stack[i] = at
+	}
+	pending := d.byte()
+	if pending > 1 {
+		d.fail("pending return")
+	}
+	f.pending = pending == 1
+	if n = d.count(2); n > maxTerms {
+		d.fail("number of marks")
+		n = 0
+	}
+	f.marks = make([]mark, n)
+	for i := range f.marks {
+		if f.marks[i].kind = markKind(d.byte()); f.marks[i].kind >= numMarkKinds {
+			d.fail("kind of a mark")
+			break
+		}
+	}
+	if d.err == nil {
+		f.decodeMarks(&d)
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("flow: %w", d.err)
+	}
+	f.stream = d.b
+	return f, nil
+}
+
+func (f *flow) decodeMarks(d *decoder) {
+	var last [numMarkKinds]uint64
+	for i := range f.marks {
+		m := &f.marks[i]
+		last[m.kind] += uint64(d.varint())
+		m.a = last[m.kind]
+	}
+	for i := range f.marks {
+		if m := &f.marks[i]; m.kind == markEvent {
+			m.b = d.max(uint64(event.NumKinds)*2 - 1)
+		}
+	}
+}

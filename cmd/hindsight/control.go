@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/app"
+)
+
+// controlFlags are the flags of `hindsight run` that say how control flow
+// stands in the trace.
+type controlFlags struct {
+	control         string
+	intraprocedural bool
+	asymmetric      bool
+	checkpoint      uint64
+}
+
+var controlModes = []string{string(cdr.ControlWPP), string(cdr.ControlAPP)}
+
+func (f *controlFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.control, "control", "wpp", "control flow as wpp (grammars of paths), or app (directions of branches; grammars are made when the trace is read)")
+	flags.BoolVar(&f.intraprocedural, "intraprocedural", false, "with --control app: foresee branches by those of the same function only")
+	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: indirect jumps by numbers of targets, not by comparisons")
+	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: a place to begin reading at every `N` blocks (0: where epochs begin only)")
+	complete(cmd, "control", controlModes...)
+}
+
+// apply checks the flags.
+func (f *controlFlags) apply(r *recording) error {
+	if !slices.Contains(controlModes, f.control) {
+		return fmt.Errorf("--control %q: want one of %s", f.control, strings.Join(controlModes, ", "))
+	}
+	r.Control = cdr.Control(f.control)
+	if r.Control == cdr.ControlWPP {
+		r.Control = ""
+		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 {
+			return errors.New("--intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
+		}
+		return nil
+	}
+	if r.Mode == string(cdr.ModeDOR) {
+		return errors.New("--control app: --record dor has no control flow")
+	}
+	if f.checkpoint > 1<<40 {
+		return fmt.Errorf("--checkpoint %d: too far apart", f.checkpoint)
+	}
+	r.APP = app.Improved()
+	r.APP.Checkpoint = int(f.checkpoint)
+	if f.intraprocedural {
+		r.APP.Intraprocedural, r.APP.Repeats = true, false
+	}
+	if f.asymmetric {
+		r.APP.Scheme = app.Asymmetric
+	}
+	return nil
+}
+
+// controlText is the name of a way to keep control flow.
+func controlText(c cdr.Control) string {
+	if c == "" {
+		c = cdr.ControlWPP
+	}
+	return string(c)
+}
