@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/slice/slicetest"
+	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/eval"
@@ -126,6 +127,47 @@ func TestAgreesWithLog(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
+				}
+			}
+		})
+	}
+}
+
+// TestExamplesAgreeWithLog is the same on programs that compilers made, long
+// enough for every way of keeping values.
+func TestExamplesAgreeWithLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, p := range []struct {
+		name string
+		args []string
+		max  uint64
+	}{
+		{"compiler", []string{"-n", "1"}, 400_000},
+		{"sort", []string{"-n", "60"}, 400_000},
+		{"lu", []string{"-n", "32", "-p", "2"}, 300_000},
+		{"water", []string{"-n", "8", "-s", "1", "-p", "2"}, 300_000},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			data, err := examples.ELF(p.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := image.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := slicetest.New(img)
+			recs := []*recording{record(t, img, 0, evaluate), record(t, img, 1<<20, evaluate)}
+			simulate(t, img, mpsim.Config{Args: append([]string{p.name}, p.args...), MaxInsts: p.max}, l, recs[0], recs[1])
+			for n, r := range recs {
+				a, err := slicetest.Align(r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
+				if err != nil {
+					t.Fatalf("recording %d: %v", n, err)
+				}
+				if err := a.Check(); err != nil {
+					t.Fatalf("recording %d: %v", n, err)
 				}
 			}
 		})

@@ -50,6 +50,7 @@ type slotView struct {
 	// and the place in its labels.
 	owner, place []uint32
 	rest         []uint32 // executions of the first edge, once they are asked for
+	flat         []uint64 // by execution edge and producer, once Label was asked: see flatten
 }
 
 type extraView struct {

@@ -1,9 +1,11 @@
 package wet
 
 import (
+	"fmt"
 	"slices"
 
 	"hindsight/mpsim/rv"
+	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
 
@@ -136,7 +138,7 @@ func (g *Graph) Label(th event.ThreadID, n NodeID, slot int32, k uint64, dst []I
 	t := r.tmpl
 	first := len(dst)
 	if int(slot) < t.slots() {
-		by, err := g.label(r, &r.slots[slot], k)
+		by, err := g.flatLabel(r, &r.slots[slot], k)
 		if err != nil {
 			return dst, err
 		}
@@ -172,6 +174,141 @@ func (g *Graph) Label(th event.ThreadID, n NodeID, slot int32, k uint64, dst []I
 		}
 	}
 	return dst, nil
+}
+
+// A flat label is the number of an edge and the producer's instance, packed.
+const (
+	flatBits = 44
+	maxFlat  = 1<<flatBits - 1
+)
+
+// flatLabel is label for those who ask for many: the labels of a slot are laid
+// out one behind the other, so that each takes one look at memory.
+func (g *Graph) flatLabel(r *record, s *slotView, k uint64) (ref, error) {
+	if s.flat == nil {
+		if e := &s.edges[0]; len(s.edges) == 1 && (e.from == 0 || e.kp.form == formRuns && len(e.kp.runs) <= 2) {
+			return g.label(r, s, k)
+		}
+		ok, err := g.flatten(r, s)
+		if err != nil {
+			return ref{}, err
+		}
+		if !ok {
+			return g.label(r, s, k)
+		}
+	}
+	v := s.flat[k-r.span.began]
+	by := ref{s.edges[v>>flatBits].from, v & maxFlat}
+	if by.src == 0 {
+		by.k = 0
+	}
+	return by, nil
+}
+
+// flatten lays out the labels of a slot; false when they do not fit.
+func (g *Graph) flatten(r *record, s *slotView) (bool, error) {
+	n := r.span.n
+	const nobody = ^uint64(0)
+	flat := make([]uint64, n)
+	for x := range flat {
+		flat[x] = nobody
+	}
+	for i := range s.edges {
+		e := &s.edges[i]
+		if i >= 1<<(64-flatBits)-1 {
+			return false, nil
+		}
+		if e.kc == nil {
+			continue
+		}
+		closing, err := g.briefly(r, e.kc, e.kp)
+		if err != nil {
+			return false, err
+		}
+		var at []uint64
+		bad := false
+		e.kc.each(func(_ int, k uint64) {
+			if x := k - r.span.began; x >= n || flat[x] != nobody {
+				bad = true
+			} else {
+				flat[x] = uint64(i) << flatBits
+				at = append(at, x)
+			}
+		})
+		fits := true
+		if e.kp != nil && !bad {
+			e.kp.each(func(j int, k uint64) {
+				fits = fits && k <= maxFlat
+				flat[at[j]] |= k & maxFlat
+			})
+		}
+		closing()
+		if bad {
+			return false, g.damaged(r, fmt.Errorf("instances of an edge: %w", tracefmt.ErrMalformed))
+		}
+		if !fits {
+			return false, nil
+		}
+	}
+	return g.flattenRest(r, s, flat, nobody)
+}
+
+// flattenRest lays out the first edge, which has the executions that are left.
+func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64) (bool, error) {
+	e := &s.edges[0]
+	closing, err := g.briefly(r, e.kp)
+	if err != nil {
+		return false, err
+	}
+	defer closing()
+	x, fits := 0, true
+	skip := func() {
+		for x < len(flat) && flat[x] != nobody {
+			x++
+		}
+	}
+	if e.kp == nil {
+		for skip(); x < len(flat); skip() {
+			flat[x] = 0
+		}
+	} else {
+		e.kp.each(func(_ int, k uint64) {
+			if skip(); x < len(flat) {
+				fits = fits && k <= maxFlat
+				flat[x] = k & maxFlat
+			}
+		})
+		if skip(); x < len(flat) {
+			return false, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
+		}
+	}
+	if fits {
+		s.flat = flat
+		g.charge(r, 8*uint64(len(flat)))
+	}
+	return fits, nil
+}
+
+// briefly decodes sequences (nil ones too) for one walk over them: what was not
+// decoded before is given back by the function that it returns.
+func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error) {
+	var opened []*numbers
+	for _, x := range list {
+		if x == nil || x.raw != nil || x.runs != nil {
+			continue
+		}
+		if _, err := x.open(); err != nil {
+			return nil, g.damaged(r, err)
+		}
+		if x.form != formRuns {
+			opened = append(opened, x)
+		}
+	}
+	return func() {
+		for _, x := range opened {
+			x.raw, x.runs, x.starts = nil, nil, nil
+		}
+	}, nil
 }
 
 // HasReaders tells whether anything outside the execution depends on an instance

@@ -16,7 +16,8 @@ var errDeep = fmt.Errorf("a value that is found through too many others: %w", tr
 // one, and the registers between them at most two more.
 const maxFollow = 4 * (maxChain + maxDepth)
 
-// memo remembers values that took a way to find, one in each of its places.
+// memo remembers values that took a way to find. An instance has a few places;
+// the oldest value in them gives way.
 type memo []memoValue
 
 type memoValue struct {
@@ -24,13 +25,35 @@ type memoValue struct {
 	value uint64
 }
 
-const memoSize = 1 << 18
+const (
+	memoSize = 1 << 19
+	memoWays = 4
+)
 
-func (m *memo) place(r ref) *memoValue {
+func (m memo) places(r ref) []memoValue {
+	h := hashValues(hashValues(0, uint64(r.src)), r.k) % (memoSize / memoWays)
+	return m[h*memoWays : (h+1)*memoWays]
+}
+
+func (m memo) get(r ref) (uint64, bool) {
+	if m == nil {
+		return 0, false
+	}
+	for _, x := range m.places(r) {
+		if x.ref == r {
+			return x.value, true
+		}
+	}
+	return 0, false
+}
+
+func (m *memo) put(r ref, v uint64) {
 	if *m == nil {
 		*m = make(memo, memoSize)
 	}
-	return &(*m)[hashValues(uint64(r.src), r.k)%memoSize]
+	p := m.places(r)
+	copy(p[1:], p[:memoWays-1])
+	p[0] = memoValue{r, v}
 }
 
 // Value is what an instance left in its destination register; not ok when it
@@ -214,23 +237,21 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if j, ok := c.ks.search(k); ok {
 		return values.get(c.full + j), nil
 	}
-	key := ref{srcOf(r.span.thread, r.span.node, uint32(s)), k}
-	known := g.memo.place(key)
-	if known.ref == key {
-		return known.value, nil
-	}
-	var v uint64
-	var err error
 	if r.tmpl.anchors[r.tmpl.info[s].kept] == nil {
-		v, err = g.stored(r, s, k, follow)
-	} else if v, err = g.keptLater(r, m, k); errors.Is(err, errNotKept) {
+		return g.stored(r, s, k, follow)
+	}
+	key := ref{srcOf(r.span.thread, r.span.node, uint32(s)), k}
+	if v, ok := g.memo.get(key); ok {
+		return v, nil
+	}
+	v, err := g.keptLater(r, m, k)
+	if errors.Is(err, errNotKept) {
 		v, err = g.derive(r, s, k, follow)
 	}
-	if err != nil {
-		return 0, err
+	if err == nil {
+		g.memo.put(key, v)
 	}
-	*known = memoValue{key, v}
-	return v, nil
+	return v, err
 }
 
 var errNotKept = errors.New("a value that is not kept")
@@ -280,24 +301,35 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 	if by.src == 0 {
 		return 0, bad()
 	}
+	v, err := g.wrote(r, by, follow)
+	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), err
+}
+
+// wrote is what a store put into memory, in the low bits, as a load of r finds
+// it.
+func (g *Graph) wrote(r *record, by ref, follow int) (uint64, error) {
+	if v, ok := g.memo.get(by); ok {
+		return v, nil
+	}
 	from, err := g.producer(r, by)
 	if err != nil {
 		return 0, err
 	}
-	w := &from.tmpl.info[by.src.stmt()]
-	if w.access == none || !from.tmpl.accesses[w.access].forward || !from.tmpl.accesses[w.access].write {
-		return 0, bad()
+	info := &from.tmpl.info[by.src.stmt()]
+	if info.access == none || !from.tmpl.accesses[info.access].forward || !from.tmpl.accesses[info.access].write {
+		return 0, g.damaged(r, fmt.Errorf("value of a load: %w", tracefmt.ErrMalformed))
 	}
-	v, ok, err := g.keptStore(from, w.access, by.k, r.span.epoch)
-	if ok || err != nil {
-		return loaded64(r.tmpl.Stmts[s].Inst.Op, v), err
+	v, ok, err := g.keptStore(from, info.access, by.k, r.span.epoch)
+	if err != nil {
+		return 0, err
 	}
-	if d := from.tmpl.accesses[w.access].data; d != none {
-		if v, err = g.operand(from, w.uses[d], by.k, follow-1, nil, nil); err != nil {
+	if d := from.tmpl.accesses[info.access].data; !ok && d != none {
+		if v, err = g.operand(from, info.uses[d], by.k, follow-1, nil, nil); err != nil {
 			return 0, err
 		}
 	}
-	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), nil
+	g.memo.put(by, v)
+	return v, nil
 }
 
 // keptStore finds what a store wrote where that is kept, in an epoch up to last.

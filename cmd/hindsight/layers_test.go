@@ -19,7 +19,7 @@ var layers = map[string][]string{
 	"wpp":            {},
 	"wpp/cfg":        {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
 	"cdr":            {"tracefmt", "wpp", "wpp/cfg"},
-	"wet":            {"tracefmt", "wpp", "wpp/cfg"},
+	"wet":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
 	"mpsim":          {"tracefmt/event", "mpsim"},
 	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/rv"},
 	"examples":       {"examples"},
