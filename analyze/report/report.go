@@ -71,6 +71,10 @@ type Access struct {
 	Top     Frame   // the innermost frame of the user's code, else the first
 	Locks   []Lock
 	Task    *Task // in which it was made; nil: in none, as far as is known
+
+	// Ordinal is how often the thread had executed the access before; of an
+	// event, one not plain, Segment is how many events the thread had before.
+	Ordinal, Segment uint64
 }
 
 // Location is the memory of a race.
@@ -233,7 +237,7 @@ func (b *builder) race(out *Race, r *race.Race) error {
 }
 
 func (b *builder) access(out *Access, s *race.Side) (err error) {
-	*out = Access{Thread: s.Thread, Op: s.Op, Size: s.Size, Address: s.Address, PC: s.PC}
+	*out = Access{Thread: s.Thread, Op: s.Op, Size: s.Size, Address: s.Address, PC: s.PC, Ordinal: s.Ordinal, Segment: s.Segment}
 	if s.Op.Plain() {
 		out.Stack, err = b.accessStack(s.Thread, s.Site, s.Ordinal)
 	} else {

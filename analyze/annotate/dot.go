@@ -1,0 +1,105 @@
+package annotate
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"hindsight/wet"
+)
+
+// maxDrawn is how many lines a graph that is drawn may have, and maxEdges how
+// many arrows.
+const (
+	maxDrawn = 150
+	maxEdges = 1500
+)
+
+// WriteDOT writes the slices as a graph for Graphviz: a box a line, an edge for
+// the dependences of a kind between two. It is an error when there are too many
+// to draw.
+func (r *Report) WriteDOT(w io.Writer) error {
+	var views []*view
+	lines, edges := 0, 0
+	for n := range r.Parts {
+		v, err := newView(r.Parts[n].Slice, r.Image, true)
+		if err != nil {
+			return err
+		}
+		views = append(views, v)
+		lines += len(v.rows)
+		for i := range v.rows {
+			edges += len(v.rows[i].in)
+		}
+	}
+	if lines > maxDrawn || edges > maxEdges {
+		return fmt.Errorf("a graph of %d lines and %d arrows is too big to draw (%d and %d can be); make the slice smaller (--depth 5, --deps data, --through-threads=false) or take --format html",
+			lines, edges, maxDrawn, maxEdges)
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "digraph slice {\n  node [shape=box, fontname=monospace];\n")
+	for n, v := range views {
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", n, strconv.Quote(r.Parts[n].Title))
+		for i := range v.rows {
+			row := &v.rows[i]
+			style := ""
+			if row.begun {
+				style = ", penwidth=3"
+			}
+			fmt.Fprintf(b, "    r%d_%d [label=%s%s];\n", n, i, dotQuote(r.dotLabel(v, row)), style)
+		}
+		for i := range v.rows {
+			for _, l := range v.rows[i].in {
+				style := ""
+				if l.kind == wet.DepControl {
+					style = ", style=dashed"
+				}
+				if l.crossing > 0 {
+					style += ", color=red"
+				}
+				fmt.Fprintf(b, "    r%d_%d -> r%d_%d [label=\"%d\"%s];\n", n, l.row, n, i, l.count, style)
+			}
+		}
+		fmt.Fprintf(b, "  }\n")
+	}
+	fmt.Fprintf(b, "}\n")
+	return b.Flush()
+}
+
+func (r *Report) dotLabel(v *view, row *row) string {
+	label := v.nameOf(row, "")
+	if text, ok := r.Sources.line(row.key.file, row.key.line); ok {
+		label += "\n" + expand(trimLeft(text))
+	}
+	label += fmt.Sprintf("\n%s times", grouped(row.count))
+	if text := v.rangeText(row); text != "" {
+		label += ": " + text
+	}
+	return label
+}
+
+func trimLeft(s string) string {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	return s
+}
+
+// dotQuote is a string of DOT, with left-aligned lines.
+func dotQuote(s string) string {
+	out := []byte{'"'}
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		case '\n':
+			out = append(out, `\l`...)
+		default:
+			if c >= ' ' {
+				out = append(out, c)
+			}
+		}
+	}
+	return string(append(out, `\l"`...))
+}

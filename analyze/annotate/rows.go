@@ -1,0 +1,349 @@
+package annotate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hindsight/analyze/slice"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+)
+
+// row is what is shown as one: a line of the source, a function that has no
+// lines, or what happened outside.
+type row struct {
+	key      rowKey
+	function string
+	stmts    []int // statements of the slice, by address
+	count    uint64
+	threads  []event.ThreadID
+	begun    bool // the slice began with it
+	in, out  []link
+	// of is the statement whose values stand for the row; its name when the
+	// values are of a variable.
+	of     int
+	values slice.Values
+	known  bool // values were read
+	name   string
+}
+
+// rowKey orders rows: by file and line, then functions without lines, then what
+// happened outside.
+type rowKey struct {
+	kind int // rowLine, rowCode, rowOutside
+	file string
+	line int
+	pc   uint64 // rowCode: of the function, or of the instruction
+	text string // rowOutside
+}
+
+const (
+	rowLine = iota
+	rowCode
+	rowOutside
+)
+
+func (k rowKey) compare(o rowKey) int {
+	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.file, o.file), cmp.Compare(k.line, o.line),
+		cmp.Compare(k.pc, o.pc), cmp.Compare(k.text, o.text))
+}
+
+// link is the dependences of one kind between a row and another.
+type link struct {
+	row      int
+	kind     wet.DepKind
+	count    uint64
+	crossing uint64 // between threads
+}
+
+// view is a slice as rows.
+type view struct {
+	*slice.Slice
+	img    *image.Image
+	rows   []row
+	of     []int // row of each statement
+	arrows []slice.Arrow
+	from   map[registerUse]int
+	unread int // rows whose values would have taken too long to read
+}
+
+// valueBudget bounds the instances whose values are read for the rows of a
+// slice.
+const valueBudget = 8 << 20
+
+// newView makes the rows of a slice. With whole, code without lines has a row
+// for each function, else for each instruction.
+func newView(s *slice.Slice, img *image.Image, whole bool) (*view, error) {
+	v := &view{Slice: s, img: img, arrows: s.Arrows()}
+	index := map[rowKey]int{}
+	stmts := s.Statements()
+	keys := make([]rowKey, len(stmts))
+	for n := range stmts {
+		key, function := v.keyOf(&stmts[n], whole)
+		keys[n] = key
+		at, ok := index[key]
+		if !ok {
+			at = len(v.rows)
+			index[key] = at
+			v.rows = append(v.rows, row{key: key, function: function, of: -1})
+		}
+		r := &v.rows[at]
+		r.stmts = append(r.stmts, n)
+		r.count = max(r.count, stmts[n].Count)
+		r.threads = append(r.threads, stmts[n].Threads...)
+	}
+	slices.SortFunc(v.rows, func(a, b row) int { return a.key.compare(b.key) })
+	for i := range v.rows {
+		index[v.rows[i].key] = i
+		slices.Sort(v.rows[i].threads)
+		v.rows[i].threads = slices.Compact(v.rows[i].threads)
+	}
+	v.of = make([]int, len(stmts))
+	for n, key := range keys {
+		v.of[n] = index[key]
+	}
+	v.link()
+	v.begin()
+	return v, v.readValues()
+}
+
+// keyOf names the row of a statement.
+func (v *view) keyOf(s *slice.Statement, whole bool) (rowKey, string) {
+	switch s.Kind {
+	case wet.NodeStart:
+		return rowKey{kind: rowOutside, text: "start of " + threadList(s.Threads)}, ""
+	case wet.NodeSignal:
+		return rowKey{kind: rowOutside, text: "signal handling"}, ""
+	}
+	frames := v.img.Frames(s.PC)
+	if len(frames) > 0 && frames[0].Line > 0 && frames[0].File != "" {
+		return rowKey{kind: rowLine, file: frames[0].File, line: frames[0].Line}, frames[0].Function
+	}
+	f, ok := v.img.Func(s.PC)
+	switch {
+	case !ok:
+		return rowKey{kind: rowCode, pc: s.PC}, fmt.Sprintf("%#x", s.PC)
+	case whole:
+		return rowKey{kind: rowCode, pc: f.Addr}, f.Demangled()
+	}
+	return rowKey{kind: rowCode, pc: s.PC}, f.Demangled()
+}
+
+// link adds the arrows of statements up to links of rows: those of data, those
+// of control.
+func (v *view) link() {
+	type key struct {
+		from, to int
+		control  bool
+	}
+	sum := map[key]*link{}
+	var order []key
+	for _, a := range v.arrows {
+		k := key{v.of[a.From], v.of[a.To], a.Kind == wet.DepControl}
+		if k.from == k.to {
+			continue
+		}
+		l := sum[k]
+		if l == nil {
+			l = &link{kind: a.Kind}
+			sum[k] = l
+			order = append(order, k)
+		}
+		if a.Kind == wet.DepMemory {
+			l.kind = wet.DepMemory
+		}
+		l.count += a.Count
+		l.crossing += a.Crossing
+	}
+	for _, k := range order {
+		l := *sum[k]
+		l.row = k.from
+		v.rows[k.to].in = append(v.rows[k.to].in, l)
+		l.row = k.to
+		v.rows[k.from].out = append(v.rows[k.from].out, l)
+	}
+	for i := range v.rows {
+		slices.SortFunc(v.rows[i].in, v.compareLinks)
+		slices.SortFunc(v.rows[i].out, v.compareLinks)
+	}
+}
+
+// compareLinks puts what matters first: lines of the source before other code,
+// what crosses threads before what does not, data before control; of a kind what
+// is frequent.
+func (v *view) compareLinks(a, b link) int {
+	rank := func(l link) int {
+		n := 3 * v.rows[l.row].key.kind
+		switch {
+		case l.crossing > 0:
+			return n
+		case l.kind == wet.DepControl:
+			return n + 2
+		}
+		return n + 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.count, a.count), cmp.Compare(a.row, b.row), cmp.Compare(a.kind, b.kind))
+}
+
+// begin marks the rows of the criterion.
+func (v *view) begin() {
+	stmts := v.Statements()
+	for _, i := range v.Criterion() {
+		n := v.Graph().Node(i.Node)
+		pc := n.Stmts[i.Stmt].PC
+		for s := range stmts {
+			if stmts[s].PC == pc && stmts[s].Kind == n.Kind {
+				v.rows[v.of[s]].begun = true
+			}
+		}
+	}
+}
+
+// readValues reads the values that stand for rows, as far as the budget goes;
+// rows of the criterion and rare ones first.
+func (v *view) readValues() error {
+	leaves := v.leaving()
+	order := make([]int, len(v.rows))
+	for i := range order {
+		order[i] = i
+		v.represent(&v.rows[i], leaves)
+	}
+	stmts := v.Statements()
+	cost := func(i int) uint64 {
+		if v.rows[i].of < 0 {
+			return 0
+		}
+		return stmts[v.rows[i].of].Count
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if v.rows[a].begun != v.rows[b].begun {
+			if v.rows[a].begun {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(cost(a), cost(b)), cmp.Compare(a, b))
+	})
+	left := uint64(valueBudget)
+	for _, i := range order {
+		r := &v.rows[i]
+		if r.of < 0 {
+			continue
+		}
+		if cost(i) > left {
+			v.unread++
+			continue
+		}
+		left -= cost(i)
+		var err error
+		if r.values, err = v.Values(r.of); err != nil {
+			return err
+		}
+		r.known = r.values.Count > 0
+	}
+	return nil
+}
+
+// leaving marks the statements whose result another row uses.
+func (v *view) leaving() []bool {
+	out := make([]bool, len(v.Statements()))
+	for _, a := range v.arrows {
+		if a.Kind != wet.DepControl && v.of[a.From] != v.of[a.To] {
+			out[a.From] = true
+		}
+	}
+	return out
+}
+
+// represent chooses the statement whose values stand for a row: what a store of
+// the line stores, else the last result that another line uses, else the last.
+func (v *view) represent(r *row, leaves []bool) {
+	if r.key.kind == rowCode && len(r.stmts) > 1 || r.key.kind == rowOutside {
+		return
+	}
+	stmts := v.Statements()
+	best, rank := -1, 0
+	for _, n := range r.stmts {
+		s := &stmts[n]
+		if s.Kind != wet.NodePath {
+			continue
+		}
+		at, score := n, 0
+		if reg, ok := storedRegister(s.Inst); ok {
+			from := v.producer(n, reg)
+			if from < 0 {
+				continue
+			}
+			at, score = from, 4
+		} else if s.Inst.Defs().Regs == 0 {
+			continue
+		} else if leaves[n] {
+			score = 3
+		} else {
+			score = 2
+		}
+		if _, static := stmts[at].Inst.Static(stmts[at].PC); static && score < 4 {
+			continue // the code, not the run, says what it is
+		}
+		if stmts[at].Kind != wet.NodePath || stmts[at].Inst.Op == rv.OpECALL {
+			continue
+		}
+		if score >= rank {
+			best, rank = at, score
+		}
+	}
+	r.of = best
+}
+
+// storedRegister is the register that a plain store stores.
+func storedRegister(i rv.Inst) (uint8, bool) {
+	access, _, ok := i.Mem()
+	if !ok || access != event.Write {
+		return 0, false
+	}
+	if i.Op == rv.OpFSW || i.Op == rv.OpFSD {
+		return rv.RegF + i.Rs2, true
+	}
+	return i.Rs2, i.Rs2 != 0
+}
+
+// registerUse is a register that a statement uses.
+type registerUse struct {
+	stmt int
+	reg  uint8
+}
+
+// producer is the statement that most often produced a register for another;
+// -1: none in the slice.
+func (v *view) producer(to int, reg uint8) int {
+	if v.from == nil {
+		v.from = map[registerUse]int{}
+		for _, a := range v.arrows { // most frequent first
+			u := registerUse{a.To, a.Reg}
+			if _, ok := v.from[u]; !ok && a.Kind == wet.DepRegister {
+				v.from[u] = a.From
+			}
+		}
+	}
+	if from, ok := v.from[registerUse{to, reg}]; ok {
+		return from
+	}
+	return -1
+}
+
+func threadList(list []event.ThreadID) string {
+	text := ""
+	for i, t := range list {
+		switch {
+		case i == 6 && len(list) > 7:
+			return fmt.Sprintf("%s and %d more threads", text, len(list)-i)
+		case i > 0:
+			text += ", "
+		}
+		text += fmt.Sprintf("T%d", t)
+	}
+	return text
+}

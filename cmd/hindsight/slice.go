@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/annotate"
+	"hindsight/analyze/slice"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/wet"
+)
+
+// sliceFlags are the flags of `hindsight slice`.
+type sliceFlags struct {
+	at             string
+	race           string
+	instance       string
+	thread         string
+	direction      string
+	deps           string
+	throughThreads bool
+	depth          int
+	format         string
+	out            string
+	summary        bool
+	instructions   bool
+	color          string
+	sources        []string
+	order          string
+}
+
+func newSlice(std streams) *cobra.Command {
+	var f sliceFlags
+	cmd := &cobra.Command{
+		Use:   "slice [flags] TRACE",
+		Short: "Show what led to a value, or what followed from it",
+		Long: `slice follows the dependences of a run that was recorded with values (run
+--record wet, or hindsight wet) from one execution of a place in the program:
+backward to everything that led to it, forward to everything that it led to,
+through registers, memory and control flow, and from thread to thread.
+
+` + specHelp + `
+
+--instance K takes the K-th execution, from 0, or the last; "all" takes every one.
+A variable stands for the writes to it.
+
+text is the source with the lines in the slice: how often each took part, which
+values came of it (first, last, smallest … largest), and the dependences that
+matter most, those between threads first. > marks where the slice begins. json
+has every statement instance, or with --summary statements with counts
+(docs/slice.schema.json); dot is for graphs small enough to draw; html is one
+file with the source in it, in which dependences are links.
+
+With --race R1, a race that hindsight races reports, it shows what led to each of
+the two accesses, what led to both, and what the racy value reached.`,
+		Example: `  hindsight slice bank.wet.hst --at bank.c:47
+  hindsight slice bank.wet.hst --at total --direction forward --deps data
+  hindsight slice bank.wet.hst --at bank.c:31:balance --instance 12 --format html -o why.html
+  hindsight slice bank.wet.hst --race R1`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.run(cmd.Context(), std, args[0]); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.at, "at", "", "`SPEC` of the place to begin at")
+	flags.StringVar(&f.race, "race", "", "slice around this race, an `ID` of hindsight races (R1)")
+	flags.StringVar(&f.instance, "instance", "last", "which execution: a number from 0, last, or all")
+	flags.StringVar(&f.thread, "thread", "", "only executions by thread `T`, as 2 or T2")
+	flags.StringVar(&f.direction, "direction", "backward", "backward (what led to it) or forward (what followed)")
+	flags.StringVar(&f.deps, "deps", "both", "dependences to follow: data, control or both")
+	flags.BoolVar(&f.throughThreads, "through-threads", true, "follow values that another thread wrote")
+	flags.IntVar(&f.depth, "depth", 0, "follow so many dependences at most (0: all)")
+	flags.StringVar(&f.format, "format", "text", "text, json, dot or html")
+	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
+	flags.BoolVar(&f.summary, "summary", false, "of json: statements with counts, not every instance")
+	flags.BoolVar(&f.instructions, "instructions", false, "of text: each instruction of code without line numbers")
+	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
+	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
+	flags.StringVar(&f.order, "order", "hb", "with --race: what orders accesses, as for hindsight races")
+	complete(cmd, "instance", "last", "all")
+	complete(cmd, "direction", "backward", "forward")
+	complete(cmd, "deps", "data", "control", "both")
+	complete(cmd, "format", "text", "json", "dot", "html")
+	complete(cmd, "color", "auto", "always", "never")
+	complete(cmd, "order", orderNames()...)
+	completeDir(cmd, "source-dir")
+	return cmd
+}
+
+func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
+	if err := checkFormat(f.format, "text", "json", "dot", "html"); err != nil {
+		return err
+	}
+	if (f.at == "") == (f.race == "") {
+		return errors.New("give --at SPEC, a place to begin at, or --race ID, a race")
+	}
+	opts, err := f.options()
+	if err != nil {
+		return err
+	}
+	v, err := openValues(file)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	p := newProgress(std.err, "following dependences: instances", 0)
+	rep := v.report(file, f.sources)
+	if f.race != "" {
+		err = f.around(ctx, std, v, opts, rep)
+	} else {
+		err = f.from(ctx, v, opts, rep)
+	}
+	p.end()
+	if err != nil {
+		return err
+	}
+	return writeTo(f.out, std.out, func(w io.Writer) error { return f.write(std, w, rep) })
+}
+
+func (f *sliceFlags) write(std streams, w io.Writer, rep *annotate.Report) error {
+	switch f.format {
+	case "json":
+		return rep.WriteJSON(w, annotate.JSONOptions{Summary: f.summary})
+	case "dot":
+		return rep.WriteDOT(w)
+	case "html":
+		return rep.WriteHTML(w)
+	}
+	color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
+	return rep.WriteText(w, annotate.TextOptions{Color: color, Instructions: f.instructions})
+}
+
+// options are those of the slice.
+func (f *sliceFlags) options() (opts slice.Options, err error) {
+	switch f.direction {
+	case "backward":
+	case "forward":
+		opts.Direction = slice.Forward
+	default:
+		return opts, fmt.Errorf("--direction %q: want backward or forward", f.direction)
+	}
+	switch f.deps {
+	case "both":
+	case "data":
+		opts.Kinds = slice.Data
+	case "control":
+		opts.Kinds = slice.Control
+	default:
+		return opts, fmt.Errorf("--deps %q: want data, control or both", f.deps)
+	}
+	if f.depth < 0 {
+		return opts, fmt.Errorf("--depth %d: want a number of dependences", f.depth)
+	}
+	opts.OneThread, opts.Depth = !f.throughThreads, f.depth
+	return opts, nil
+}
+
+// which reads --instance.
+func (f *sliceFlags) which() (slice.Which, error) {
+	switch f.instance {
+	case "last":
+		return slice.Last, nil
+	case "all":
+		return slice.All, nil
+	}
+	n, err := strconv.ParseInt(f.instance, 10, 62)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("--instance %q: want a number from 0, last or all", f.instance)
+	}
+	return slice.Which(n), nil
+}
+
+// from slices from a place in the program.
+func (f *sliceFlags) from(ctx context.Context, v *values, opts slice.Options, rep *annotate.Report) error {
+	which, err := f.which()
+	if err != nil {
+		return err
+	}
+	thread, err := v.thread(f.thread)
+	if err != nil {
+		return err
+	}
+	target, err := slice.NewResolver(v.img).Resolve(v.graph, f.at)
+	if err != nil {
+		return specError(err)
+	}
+	criterion, err := slice.Instances(v.graph, target, thread, which)
+	if err != nil {
+		return f.noInstance(v, target, thread, err)
+	}
+	s, err := slice.Compute(ctx, v.graph, criterion, opts)
+	if err != nil {
+		return err
+	}
+	rep.At = f.at
+	rep.Parts = []annotate.Part{{Role: annotate.RoleSlice, Title: f.title(v, criterion), Slice: s}}
+	return nil
+}
+
+// title says what a slice begins at.
+func (f *sliceFlags) title(v *values, criterion []wet.Instance) string {
+	what := "execution " + f.instance
+	switch f.instance {
+	case "last":
+		what = "the last execution"
+	case "all":
+		return fmt.Sprintf("slice of %s, all executions", f.at)
+	}
+	if len(criterion) == 0 {
+		return fmt.Sprintf("slice of %s", f.at)
+	}
+	i := criterion[len(criterion)-1]
+	text := fmt.Sprintf("slice of %s, %s, by T%d", f.at, what, i.Thread)
+	if t, err := v.graph.Time(i.Thread, i.Node, i.K); err == nil {
+		text += fmt.Sprintf(" at time %s", grouped(t))
+	}
+	return text
+}
+
+// noInstance says which executions there are.
+func (f *sliceFlags) noInstance(v *values, t *slice.Target, thread int, err error) error {
+	if !errors.Is(err, slice.ErrNoInstance) {
+		return err
+	}
+	var have []string
+	for _, th := range v.graph.Threads() {
+		if all, e := slice.Instances(v.graph, t, int(th.ID), slice.All); e == nil && len(all) > 0 {
+			have = append(have, fmt.Sprintf("T%d", th.ID))
+		}
+	}
+	switch {
+	case len(have) == 0:
+		return fmt.Errorf("%w; nothing that was recorded executed it", err)
+	case thread != slice.AllThreads:
+		return fmt.Errorf("%w in T%d; it was executed by %s", err, thread, strings.Join(have, ", "))
+	}
+	return fmt.Errorf("%w; --instance counts from 0", err)
+}
+
+// values is a trace with its values and dependences.
+type values struct {
+	trace *cdr.Trace
+	graph *wet.Graph
+	img   *image.Image
+}
+
+// openValues opens a trace that was recorded with values.
+func openValues(file string) (v *values, err error) {
+	v = &values{}
+	if v.trace, err = openTrace(file); err != nil {
+		return nil, err
+	}
+	if v.graph, err = wet.Open(file, wet.OpenOptions{Evaluate: evaluate}); err != nil {
+		if errors.Is(err, wet.ErrNoGraph) {
+			err = fmt.Errorf("it was recorded without values and dependences; add them with: hindsight wet %s", file)
+		}
+		return nil, errors.Join(err, v.trace.Close())
+	}
+	data, err := v.trace.Image()
+	if err == nil {
+		if v.img, err = image.Parse(data); err != nil {
+			err = fmt.Errorf("the program in the trace: %w", err)
+		}
+	}
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *values) close() {
+	v.graph.Close()
+	v.trace.Close()
+}
+
+// thread reads a --thread flag: T2 or 2, "" for all.
+func (v *values) thread(s string) (int, error) {
+	if s == "" {
+		return slice.AllThreads, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(s, "T"), "t"), 10, 16)
+	if err != nil {
+		return 0, fmt.Errorf("--thread %q: want a number such as 2 or T2", s)
+	}
+	if list := v.graph.Threads(); n >= uint64(len(list)) {
+		return 0, fmt.Errorf("--thread T%d: the run has threads T0 to T%d", n, len(list)-1)
+	}
+	return int(n), nil
+}
+
+func (v *values) report(file string, dirs []string) *annotate.Report {
+	meta := v.trace.Info()
+	info := annotate.Info{
+		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Threads: len(v.trace.Threads()), Seed: meta.Seed, Complete: meta.Complete,
+	}
+	for _, th := range v.trace.Threads() {
+		info.Instructions += th.Insts
+	}
+	return &annotate.Report{Info: info, Image: v.img, Sources: &annotate.Sources{Dirs: dirs}}
+}
+
+// specHelp explains SPEC in the help of commands.
+const specHelp = `SPEC is file.c:42 (a line), file.c:42:name (what the line does to a variable), a
+function, a variable, symbol+8, or 0x and an address. One that names nothing or
+too much is answered with what there is.`
+
+// specError lists candidates under each other.
+func specError(err error) error {
+	var e *slice.SpecError
+	if !errors.As(err, &e) || len(e.Candidates) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %s; there is\n  %s", e.Spec, e.Reason, strings.Join(e.Candidates, "\n  "))
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"hindsight/analyze/annotate"
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+	"hindsight/analyze/slice"
+	"hindsight/wet"
+)
+
+// around slices around a race.
+func (f *sliceFlags) around(ctx context.Context, _ streams, v *values, opts slice.Options, rep *annotate.Report) error {
+	analyze, err := analysisBy(f.order)
+	if err != nil {
+		return err
+	}
+	found, err := findRacesBy(ctx, v.trace, rep.Info.File, race.Options{}, nil, analyze, nil, io.Discard)
+	if err != nil {
+		return err
+	}
+	var one *report.Race
+	var ids []string
+	for i := range found.Races {
+		ids = append(ids, found.Races[i].ID)
+		if strings.EqualFold(found.Races[i].ID, f.race) {
+			one = &found.Races[i]
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return fmt.Errorf("--race %s: the run has no races", f.race)
+	case one == nil:
+		return fmt.Errorf("--race %s: the run has the races %s", f.race, strings.Join(ids, ", "))
+	}
+	a, b, err := v.sides(one)
+	if err != nil {
+		return err
+	}
+	around, err := slice.Race(ctx, v.graph, v.img, a, b, opts)
+	if err != nil {
+		return err
+	}
+	first, second := accessText(&one.Accesses[1]), accessText(&one.Accesses[0])
+	rep.At = one.ID
+	rep.Impact = &around.Impact
+	rep.Parts = []annotate.Part{
+		{Role: annotate.RoleCommon, Title: fmt.Sprintf("%s: what led to both accesses, the %s and the %s", one.ID, first, second), Slice: around.Common},
+		{Role: annotate.RoleFirst, Title: "what led to the " + first, Slice: around.A},
+		{Role: annotate.RoleSecond, Title: "what led to the " + second, Slice: around.B},
+		{Role: annotate.RoleForward, Title: "what the racy value reached", Slice: around.Forward},
+	}
+	return nil
+}
+
+func accessText(a *report.Access) string {
+	text := fmt.Sprintf("%v of T%d", a.Op, a.Thread)
+	if a.Top.File != "" {
+		text += fmt.Sprintf(" at %s:%d", filepath.Base(a.Top.File), a.Top.Line)
+	}
+	return text
+}
+
+// sides finds the instances of a race's accesses, the earlier one first.
+func (v *values) sides(r *report.Race) (a, b wet.Instance, err error) {
+	if a, err = v.access(&r.Accesses[1]); err == nil {
+		b, err = v.access(&r.Accesses[0])
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", r.ID, err)
+	}
+	return a, b, err
+}
+
+// errElsewhere says that the graph has not the access of a race.
+var errElsewhere = errors.New("its access is not in the recorded part of the run (a window, or --keep shared)")
+
+// access finds the instance of an access. Graphs count executions of an
+// instruction as traces do, unless they hold different parts of the run: the
+// address tells.
+func (v *values) access(a *report.Access) (wet.Instance, error) {
+	n := a.Ordinal
+	if !a.Op.Plain() {
+		n = 0
+		for e, err := range v.trace.Events() {
+			if err != nil {
+				return wet.Instance{}, err
+			}
+			if e.Thread == a.Thread && e.Index < a.Segment && e.PC == a.PC {
+				n++
+			}
+		}
+	}
+	i, err := slice.Nth(v.graph, a.Thread, a.PC, n)
+	if errors.Is(err, slice.ErrNoInstance) {
+		return i, errElsewhere
+	}
+	if err != nil {
+		return i, err
+	}
+	addr, size, ok, err := v.graph.Addr(i)
+	if err != nil {
+		return i, err
+	}
+	if !ok || addr >= a.Address+a.Size || a.Address >= addr+uint64(size) {
+		return i, errElsewhere
+	}
+	return i, nil
+}
+
+// impact tells what the value of a race reached.
+func (v *values) impact(ctx context.Context, r *report.Race) (slice.Impact, error) {
+	a, b, err := v.sides(r)
+	if err != nil {
+		return slice.Impact{}, err
+	}
+	_, m, err := slice.Poisoned(ctx, v.graph, v.img, a, b)
+	return m, err
+}
