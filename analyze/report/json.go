@@ -75,6 +75,8 @@ type jsonRace struct {
 	Orders      []string      `json:"orders,omitempty"`
 
 	ArtifactUnknown string `json:"artifact_unknown,omitempty"`
+
+	SameValue *jsonSameValue `json:"same_value,omitempty"`
 }
 
 type jsonLocation struct {
@@ -163,7 +165,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders,
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Freed: l.Freed}}
 	switch l.Kind {

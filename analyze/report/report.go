@@ -122,6 +122,9 @@ type Race struct {
 	// as is known. Unexplained says why that is not known, "" if it is.
 	Artifact    *Artifact
 	Unexplained string
+	// SameValue says that the values written make no difference; nil: they do,
+	// or it was not asked or is not known.
+	SameValue *SameValue
 
 	from  *Report // of which run it is; nil for the report that it is in
 	index int     // in the result of the analysis

@@ -125,6 +125,11 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	if x.ID != "" {
 		out.Properties["id"], out.Properties["group"] = x.ID, x.Group
 	}
+	if s := x.SameValue; s != nil {
+		out.Properties["sameValue"] = jsonOfSameValue(s)
+		out.Level = "warning"
+		out.Message.Text += " Same value: " + s.text() + "."
+	}
 	related := earlier.sarifAt(capital(earlier.what()))
 	related.ID = earlierID
 	out.RelatedLocations = []sarifLocation{related}

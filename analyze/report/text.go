@@ -42,6 +42,9 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	for i := range r.Races {
 		g := &t.groups[t.heads[r.Races[i].Group]]
 		g.pairs++
+		if r.Races[i].SameValue != nil {
+			g.same++
+		}
 		g.seeds = append(g.seeds, r.Races[i].Seeds...)
 		if g.dynamic += r.Races[i].Dynamic; g.dynamic < r.Races[i].Dynamic {
 			g.dynamic = ^uint64(0)
@@ -64,6 +67,9 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	if n := r.unexplained(); n > 0 {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race may be an artifact; its data flow was not followed to the end", "races may be artifacts; their data flow was not followed to the end"))
 	}
+	if n := r.sameValues(); n > 0 {
+		t.printf("hindsight: %s\n", plural(n, "race is of writes of the same value", "races are of writes of the same value"))
+	}
 	if n := len(r.Suppressed); n > 0 {
 		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
 	}
@@ -80,6 +86,7 @@ type groupOf struct {
 	pairs   uint64
 	dynamic uint64
 	under   string   // the group that it is folded under, "" if none
+	same    uint64   // of its races, those whose writes make no difference
 	seeds   []uint64 // of a merged report: of all races of the group, as they come
 }
 
@@ -122,6 +129,7 @@ func (t *text) group(g *groupOf) {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
 	}
+	t.sameValue(g)
 	t.explanation(r)
 	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
 	for _, name := range t.locks(r) {

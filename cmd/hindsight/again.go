@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
+	"hindsight/analyze/written"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 )
@@ -20,12 +22,14 @@ import (
 // againFlags are what the run of a trace, made again for what the trace does
 // not keep, needs besides.
 type againFlags struct {
-	stdin string
-	root  string
+	values bool // look at what racing writes write
+	stdin  string
+	root   string
 }
 
 func (f *againFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.BoolVar(&f.values, "values", false, "make the run again to see which races are of writes of the same value")
 	flags.StringVar(&f.stdin, "stdin", "", "when the run is made again: `FILE` that it had as standard input")
 	flags.StringVar(&f.root, "root", "", "when the run is made again: directory that it saw as /")
 	completeDir(cmd, "root")
@@ -101,4 +105,39 @@ func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string,
 		fmt.Fprintf(say, "hindsight: whether some races are artifacts stays unknown: it needs more than --keep shared keeps: %v\n", err)
 	}
 	return found, nil
+}
+
+// racingWrites bounds the racing writes that are told apart.
+const racingWrites = 1 << 20
+
+// valuesOf makes the run of a trace again and looks at what the writes of its
+// races write.
+func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result) ([]written.Seen, error) {
+	want := t.Info().Outcome
+	if want == nil {
+		return nil, errors.New("the trace is incomplete: a run made again could not be held against it")
+	}
+	writes, pages, ok, err := artifact.RacingWrites(ctx, t, img, res, racingWrites)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("the racing instructions write too much memory")
+	}
+	r, std, done, err := f.recording(t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	obs := written.New(img, t.Site, writes, pages)
+	if _, err := r.simulate(ctx, std, obs); err != nil {
+		return nil, err
+	}
+	got := obs.Outcome
+	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
+		!slices.Equal(obs.Insts, t.Info().ThreadInsts) {
+		return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
+			errOtherRun, grouped(want.Insts), want.Status, grouped(got.Insts), got.Status)
+	}
+	return obs.Seen(), nil
 }

@@ -129,3 +129,122 @@ func TestArtifactsOfShared(t *testing.T) {
 		})
 	}
 }
+
+// writesOfAll has a global variable for each way in which two threads can write.
+const writesOfAll = `#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int both_five, nine = 9, zero, counts, mine, three, kept = 4, input, late = 1;
+double half;
+struct { char a, b; short c; } parts = {1, 2, 3};
+char copied[16] = "0123456789abcde";
+unsigned char low;
+int array[16], squares[16];
+static volatile int sink;
+static void *worker(void *arg)
+{
+	int self = (int)(long)arg;
+	for (int i = 0; i < 3; i++) {
+		both_five = 5;
+		nine = 9;
+		zero = 0;
+		counts = counts + 1;
+		half = 0.5;
+		parts.c = 7;
+		low = 0x107 + (i << 8);
+		array[i] = 6;
+		squares[i] = i * i + 1;
+	}
+	memcpy(copied, "0123456789abcde", 16);
+	mine = self;
+	if (self) {
+		three = 3;
+		kept = 4;
+		input = 0;
+		late = 1;
+	} else {
+		sink = three;
+		sink = kept;
+		sink = input;
+		sink = late;
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t[2];
+	int from[2];
+	pipe(from);
+	write(from[1], "\0\0\0\0", 4);
+	read(from[0], &input, 4); // zeros again, but nobody knows
+	late = 2;
+	for (long i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, worker, (void *)i);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+`
+
+// TestSameValues: races are marked whose writes all store the same, or what was
+// there, and no others.
+func TestSameValues(t *testing.T) {
+	needTools(t, cross.Compiler)
+	want := map[string]string{ // of a pair of writes; of a write and a read
+		"both_five": "equal", "nine": "unchanged unchanged", "zero": "unchanged unchanged", "half": "equal", "parts.c": "equal",
+		"low": "equal", "array": "equal", "squares": "equal", "copied": "unchanged", "kept": " unchanged",
+		"counts": "", "mine": "", "three": "", "input": "", "late": "",
+	}
+	for _, level := range []string{"-O0", "-O1", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			elf := compileText(t, "writes", writesOfAll, level, "-fno-builtin", "-Wno-unused-result")
+			for _, keep := range []string{"all", "shared"} {
+				rep, said := reportAgain(t, recordKeeping(t, elf, keep, ""), &againFlags{values: true})
+				if said != "" {
+					t.Errorf("says %q", said)
+				}
+				seen := map[string]bool{}
+				for i := range rep.Races {
+					checkSameValue(t, &rep.Races[i], want, seen)
+				}
+				for name := range want {
+					if !seen[name] {
+						t.Errorf("no race on %s", name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func checkSameValue(t *testing.T, r *report.Race, want map[string]string, seen map[string]bool) {
+	t.Helper()
+	name := r.Location.Path
+	if i := strings.IndexAny(name, "[+"); i >= 0 {
+		name = name[:i]
+	}
+	seen[name] = true
+	w, known := want[name]
+	if !known {
+		t.Errorf("a race on %s", name)
+	}
+	ofWrites, ofRead, _ := strings.Cut(w, " ")
+	expected := ofRead
+	if r.Accesses[0].Op.Writes() && r.Accesses[1].Op.Writes() {
+		expected = ofWrites
+	}
+	got := ""
+	if s := r.SameValue; s != nil {
+		if got = "equal"; s.Unchanged {
+			got = "unchanged"
+		}
+		if s.Writes == 0 || s.All {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if got != expected {
+		t.Errorf("%s (%s and %s): %q, want %q: %+v", name, r.Accesses[0].Op, r.Accesses[1].Op, got, expected, r.SameValue)
+	}
+}

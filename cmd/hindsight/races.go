@@ -51,6 +51,9 @@ It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
 
+With --values the run is made again, and races are marked whose writes make no
+difference: each stored what was there already, or all of them the same.
+
 With --baseline FILE, a report that was written before with --format json, only
 races that it does not have are reported and count for the status. SARIF has
 them all: suppressed, unchanged and new ones, marked as such.`,
@@ -233,6 +236,13 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 		return nil, err
 	}
 	rep.Explain(found, img)
+	if again != nil && again.values && len(res.Races) > 0 {
+		seen, err := again.valuesOf(ctx, t, img, res)
+		if err != nil {
+			return nil, fmt.Errorf("--values: %w", err)
+		}
+		rep.SameValues(seen)
+	}
 	return rep, nil
 }
 

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+
+	"hindsight/analyze/written"
+)
+
+// SameValue says that what the writes of a race wrote makes no difference.
+type SameValue struct {
+	// Unchanged: each write stored what was there already. Else both sides
+	// write, and all writes to an address stored the same.
+	Unchanged bool
+	Writes    uint64 // that were looked at
+	All       bool   // those are all executions of the writing instructions, not only the racing ones
+	One       bool   // all of them stored the same, Value
+	Value     uint64
+}
+
+// SameValues marks the races whose writes make no difference: seen is what
+// package written saw of the races that the report was built from. It is to be
+// called before a baseline is applied or reports are merged.
+func (r *Report) SameValues(seen []written.Seen) {
+	for _, races := range [][]Race{r.Races, r.Suppressed} {
+		for i := range races {
+			x := &races[i]
+			if x.index >= len(seen) || !seen[x.index].Same() {
+				continue
+			}
+			s := &seen[x.index]
+			x.SameValue = &SameValue{Unchanged: s.Unchanged == s.Writes, Writes: s.Writes, All: s.All, One: s.One, Value: s.Value}
+		}
+	}
+}
+
+// text tells it in a sentence.
+func (s *SameValue) text() string {
+	which, value := "racing writes", ""
+	if s.All {
+		which = "writes by these instructions"
+	}
+	if s.One {
+		value = fmt.Sprintf(" (0x%x)", s.Value)
+	}
+	switch {
+	case s.Unchanged && s.Writes == 1:
+		return fmt.Sprintf("the racing write stored what was there already%s", value)
+	case s.Unchanged:
+		return fmt.Sprintf("each of the %s %s stored what was there already%s", thousands(s.Writes), which, value)
+	case s.One:
+		return fmt.Sprintf("the %s %s all stored the same%s", thousands(s.Writes), which, value)
+	}
+	return fmt.Sprintf("the %s %s stored the same wherever two met", thousands(s.Writes), which)
+}
+
+// jsonSameValue is a SameValue in the JSON form.
+type jsonSameValue struct {
+	How    string   `json:"how"`
+	Writes uint64   `json:"writes"`
+	All    bool     `json:"all,omitempty"`
+	Value  *address `json:"value,omitempty"`
+}
+
+func jsonOfSameValue(s *SameValue) *jsonSameValue {
+	if s == nil {
+		return nil
+	}
+	out := &jsonSameValue{How: "equal", Writes: s.Writes, All: s.All}
+	if s.Unchanged {
+		out.How = "unchanged"
+	}
+	if s.One {
+		v := address(s.Value)
+		out.Value = &v
+	}
+	return out
+}
+
+// sameValue tells it of a group, if it holds for all of its races.
+func (t *text) sameValue(g *groupOf) {
+	if g.same == g.pairs {
+		t.printf("  %s\n\n", t.emphasis(35, "Same value: "+g.lead.SameValue.text()+"."))
+	}
+}
+
+// sameValues is the number of races whose writes make no difference.
+func (r *Report) sameValues() (n uint64) {
+	for i := range r.Races {
+		if r.Races[i].SameValue != nil {
+			n++
+		}
+	}
+	return n
+}

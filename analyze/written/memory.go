@@ -1,0 +1,108 @@
+package written
+
+import (
+	"hindsight/mpsim/image"
+)
+
+const (
+	pageBytes = 4096
+	filter    = 1 << 12
+)
+
+// memory is the contents of some pages, as far as they are known.
+type memory struct {
+	pages map[uint64]*page // by address / 4096
+	maybe [filter]bool     // whether some page has the number, modulo filter
+}
+
+type page struct {
+	data  [pageBytes]byte
+	known [pageBytes]bool
+}
+
+// newMemory has those pages, with what the program's file puts there.
+func newMemory(img *image.Image, numbers map[uint64]bool) memory {
+	m := memory{pages: make(map[uint64]*page, len(numbers))}
+	for n := range numbers {
+		p := new(page)
+		m.pages[n], m.maybe[n%filter] = p, true
+		for i := range img.Segments {
+			s := &img.Segments[i]
+			for k := range uint64(pageBytes) {
+				off := n*pageBytes + k - s.Addr
+				if off < s.MemSize {
+					p.known[k] = true
+					if off < uint64(len(s.Data)) {
+						p.data[k] = s.Data[off]
+					}
+				}
+			}
+		}
+	}
+	return m
+}
+
+// watches tells whether an address is in one of the pages.
+func (m *memory) watches(addr uint64) bool {
+	n := addr / pageBytes
+	return m.maybe[n%filter] && m.pages[n] != nil
+}
+
+// write stores the lowest bytes of value and tells whether they were there
+// already.
+func (m *memory) write(addr uint64, size uint8, value uint64) (unchanged bool) {
+	unchanged = true
+	for range size {
+		p, b := m.pages[addr/pageBytes], byte(value)
+		if p == nil {
+			unchanged = false
+		} else {
+			at := addr % pageBytes
+			unchanged = unchanged && p.known[at] && p.data[at] == b
+			p.data[at], p.known[at] = b, true
+		}
+		addr++
+		value >>= 8
+	}
+	return unchanged
+}
+
+// forget says that something unknown was written.
+func (m *memory) forget(addr, n uint64) { m.fill(addr, n, false) }
+
+// zero says that zeros are there now.
+func (m *memory) zero(addr, n uint64) { m.fill(addr, n, true) }
+
+func (m *memory) fill(addr, n uint64, known bool) {
+	if n == 0 {
+		return
+	}
+	first, last := addr/pageBytes, (addr+n-1)/pageBytes
+	if last-first < uint64(len(m.pages)) {
+		for number := first; number <= last; number++ {
+			if p := m.pages[number]; p != nil {
+				p.fill(number, addr, n, known)
+			}
+		}
+		return
+	}
+	for number, p := range m.pages {
+		if number-first <= last-first {
+			p.fill(number, addr, n, known)
+		}
+	}
+}
+
+// fill sets what of n bytes at addr lies in the page of that number.
+func (p *page) fill(number, addr, n uint64, known bool) {
+	var from, to uint64
+	if start := number * pageBytes; start < addr {
+		from = addr - start
+		to = min(from+n, pageBytes)
+	} else {
+		to = min(addr+n-start, pageBytes)
+	}
+	for k := from; k < to; k++ {
+		p.data[k], p.known[k] = 0, known
+	}
+}
