@@ -22,7 +22,6 @@ type entry struct {
 	epoch  uint64 // of happens-before
 	shb    uint64
 	mask   uint8
-	prev   uint8  // bytes of the granule before
 	cut    uint64 // 1-based place of the first allocation since, or 0
 }
 
@@ -31,41 +30,38 @@ type written struct {
 	lastWrite
 }
 
+// instance is a pair of executions, of which one is that of the present access.
+type instance struct {
+	place   race.Place
+	strand  int
+	ordinal uint64
+}
+
 // access takes an access; start is where its segment or it itself begins.
 func (w *walker) access(a *Access, start uint64) {
 	if a.Size == 0 || a.Address+a.Size < a.Address || !w.counts(a) {
 		return
 	}
-	var prev uint8
 	end := a.Address + a.Size
-	last := (end - 1) >> 3
-	for g := a.Address >> 3; g <= last; g++ {
+	several := a.Address>>3 != (end-1)>>3
+	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		lo, hi := max(a.Address, g<<3), min(end, (g+1)<<3)
 		mask := uint8((1<<(hi-lo) - 1) << (lo & 7))
 		if w.atomic != nil && a.Op != race.Free {
 			mask &^= w.atomic[g]
 		}
-		if a.Op == race.Free && w.pages[g>>9] == 0 && w.cells[g] == nil && a.Size > 4096 && g&511 == 0 && last-g > 512 {
-			g += 511 // see Find
-			prev = 0xff
-			continue
-		}
 		if mask != 0 {
-			w.touch(a, g, mask, prev, start)
+			w.touch(a, g, gr, mask, start, several)
 		}
-		prev = mask
+	})
+	if several {
+		clear(w.seen)
 	}
 }
 
 // touch takes the part of an access that is in granule g.
-func (w *walker) touch(a *Access, g uint64, mask, prev uint8, start uint64) {
+func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint64, several bool) {
 	s := int(w.all.order.Strand(a.Thread))
-	gr := w.cells[g]
-	if gr == nil {
-		gr = &granule{}
-		w.cells[g] = gr
-		w.pages[g>>9]++
-	}
 	writes := a.Op.Writes()
 	w.wcp.strand(s)
 	w.wcp.access(s, touch{g, mask, writes})
@@ -74,21 +70,21 @@ func (w *walker) touch(a *Access, g uint64, mask, prev uint8, start uint64) {
 	for i := range gr.entries {
 		e := &gr.entries[i]
 		if e.strand == s {
-			if e.mask == mask && e.prev == prev && e.cut == 0 && e.access.Place == a.Place {
+			if e.mask == mask && e.cut == 0 && e.access.Place == a.Place {
 				own = i
 			}
 			continue
 		}
-		if e.mask&mask == 0 || e.prev&prev != 0 || !writes && !e.access.Op.Writes() ||
+		if e.mask&mask == 0 || !writes && !e.access.Op.Writes() ||
 			a.Op.Atomic() && e.access.Op.Atomic() || e.cut != 0 && e.cut <= start {
 			continue
 		}
 		if e.access.Thread == a.Thread && w.own(a.Thread, g<<3) {
 			continue
 		}
-		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0)
+		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0, several)
 	}
-	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(event.ThreadID(s)), mask: mask, prev: prev}
+	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(event.ThreadID(s)), mask: mask}
 	w.readAndWrite(gr, a, s, mask)
 	n.shb = w.shb.clock(s).at(s)
 	if a.Op.Writes() {
@@ -102,7 +98,7 @@ func (w *walker) touch(a *Access, g uint64, mask, prev uint8, start uint64) {
 }
 
 // report puts a pair into the result for the orders that do not order it.
-func (w *walker) report(e *entry, a *Access, s int, at uint64, bare bool) {
+func (w *walker) report(e *entry, a *Access, s int, at uint64, bare, several bool) {
 	var orders Set
 	if e.epoch > w.all.order.Clock(a.Thread).At(event.ThreadID(e.strand)) {
 		orders.add(HB)
@@ -113,8 +109,13 @@ func (w *walker) report(e *entry, a *Access, s int, at uint64, bare bool) {
 	if !w.wcp.ordered(s, e.strand, e.epoch) {
 		orders.add(WCP)
 	}
-	if bare {
+	if bare && w.opts.lockset() {
 		orders.add(Lockset)
+	}
+	if several { // each pair counts once
+		in := instance{e.access.Place, e.strand, e.access.Ordinal}
+		orders &^= w.seen[in]
+		w.seen[in] |= orders
 	}
 	if orders == 0 {
 		return
@@ -162,18 +163,7 @@ func (w *walker) readAndWrite(gr *granule, a *Access, s int, mask uint8) {
 
 // cut begins new lives of the granules that [addr, addr+size) touches.
 func (w *walker) cut(addr, size, at uint64) {
-	if size == 0 || addr+size < addr {
-		return
-	}
-	for g, last := addr>>3, (addr+size-1)>>3; g <= last; g++ {
-		if w.pages[g>>9] == 0 {
-			g |= 511
-			continue
-		}
-		gr := w.cells[g]
-		if gr == nil {
-			continue
-		}
+	w.wanted.within(addr, size, func(_ uint64, gr *granule) {
 		for i := range gr.entries {
 			if gr.entries[i].cut == 0 {
 				gr.entries[i].cut = at
@@ -181,7 +171,7 @@ func (w *walker) cut(addr, size, at uint64) {
 		}
 		gr.written, gr.states = nil, nil
 		w.forget(gr)
-	}
+	})
 }
 
 // forget drops entries that nothing to come can race with.

@@ -127,3 +127,23 @@ func (c *carrier[T]) sweep() {
 	}
 	c.limit = 2*len(c.kept) + 1<<10
 }
+
+// meet makes v the greatest lower bound of v and w.
+func (v *vector) meet(w vector) {
+	if len(*v) > len(w) {
+		*v = (*v)[:len(w)]
+	}
+	for i := range *v {
+		(*v)[i] = min((*v)[i], w[i])
+	}
+}
+
+// below says whether v is at most w.
+func (v vector) below(w vector) bool {
+	for i, n := range v {
+		if n > w.at(i) {
+			return false
+		}
+	}
+	return true
+}

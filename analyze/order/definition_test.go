@@ -190,7 +190,7 @@ func byDefinition(m *made) map[key]Set {
 	all := linear(m)
 	hard, hb, shb := orders(all)
 	wcp := weak(all, hard, hb)
-	bare := eraser(all)
+	bare := bareBytes(all)
 	out := map[key]Set{}
 	for j := range all {
 		for i := range j {
@@ -225,9 +225,9 @@ func byDefinition(m *made) map[key]Set {
 	return out
 }
 
-// eraser gives the bytes that each access finds shared, modified and without a
+// bareBytes gives the bytes that each access finds shared, modified and without a
 // lock.
-func eraser(all []node) []map[uint64]bool {
+func bareBytes(all []node) []map[uint64]bool {
 	type byteState struct {
 		seen, shared, modified bool
 		owner                  int

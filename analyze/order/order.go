@@ -66,7 +66,15 @@ type Options struct {
 	Atomics race.Atomics
 	Program place.Program // nil: everything is the user's
 	TLSSize uint64        // bytes of a thread's thread-local variables
+	// NoLockset leaves Lockset out. The other orders look at little memory, lock
+	// sets at all that threads share and write; pairs are then not said to be
+	// reported by lock sets.
+	NoLockset bool
+	// everything takes all accesses one by one, for tests.
+	everything bool
 }
+
+func (o *Options) lockset() bool { return !o.NoLockset }
 
 // Source is a recorded run. *cdr.Trace is one.
 type Source interface {
@@ -127,9 +135,7 @@ func keyOf(a, b race.Place) key {
 }
 
 // Find gives the static pairs that the orders report, by place. What counts as
-// a race is as in package race, but for one thing: of a freed block, parts of
-// whole untouched pages are not remembered, so that a use of them for the first
-// time after the free is not found.
+// a race is as in package race.
 func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 	w, err := newWalker(ctx, src, opts)
 	if err != nil {

@@ -20,7 +20,8 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := Find(ctx, t, Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
+	find := Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize, NoLockset: !want.Has(Lockset)}
+	pairs, err := Find(ctx, t, find)
 	if err != nil {
 		return nil, err
 	}

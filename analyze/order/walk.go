@@ -14,33 +14,25 @@ import (
 
 // walker is the state of the walk over the run.
 type walker struct {
-	src      Source
-	opts     Options
-	threads  int
-	roots    []event.ThreadID
-	atomic   map[uint64]uint8 // bytes of atomic variables, by granule; nil: strict
-	runtime  func(pc uint64) bool
-	memory   *place.Map
-	all      *carrier[vector] // happens-before; carries the clocks of shb
-	shb      *shb
-	wcp      *wcp
-	locks    lockset
-	cells    map[uint64]*granule
-	pages    map[uint64]int // granules in each page
-	pairs    map[key]*Pair
-	ordinals map[ordinalKey]uint64
-	index    []uint64 // events of each thread so far
-	starts   []uint64 // 1 + the place in S_synch of each thread's last event
-	private  []span
-	feeds    []feed
+	src     Source
+	opts    Options
+	threads int
+	roots   []event.ThreadID
+	atomic  map[uint64]uint8 // bytes of atomic variables, by granule; nil: strict
+	runtime func(pc uint64) bool
+	memory  *place.Map
+	all     *carrier[vector] // happens-before; carries the clocks of shb
+	shb     *shb
+	wcp     *wcp
+	locks   lockset
+	wanted  *wanted
+	pairs   map[key]*Pair
+	seen    map[instance]Set // by the present access, if it touches several granules
+	index   []uint64         // events of each thread so far
+	starts  []uint64         // 1 + the place in S_synch of each thread's last event
+	private []span
+	feeds   []feed
 }
-
-type ordinalKey struct {
-	thread event.ThreadID
-	site   cdr.SiteID
-}
-
-type span struct{ lo, hi uint64 }
 
 type feed struct {
 	next func() (cdr.Step, error, bool)
@@ -48,8 +40,8 @@ type feed struct {
 }
 
 func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
-	w := &walker{src: src, opts: opts, threads: len(src.Threads()), cells: map[uint64]*granule{}, pages: map[uint64]int{},
-		pairs: map[key]*Pair{}, ordinals: map[ordinalKey]uint64{}, memory: place.NewMap(opts.TLSSize)}
+	w := &walker{src: src, opts: opts, threads: len(src.Threads()),
+		pairs: map[key]*Pair{}, seen: map[instance]Set{}, memory: place.NewMap(opts.TLSSize)}
 	if opts.Atomics == race.Relaxed {
 		w.atomic = map[uint64]uint8{}
 	}
@@ -72,16 +64,27 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	for t, c := range created {
 		if !c {
 			w.roots = append(w.roots, event.ThreadID(t))
 		}
 	}
+	w.wanted = everything()
+	c, err := w.contest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !opts.everything {
+		w.wanted = c.wanted()
+	}
 	w.all = newCarrier[vector](w.threads, w.roots)
 	w.shb = &shb{}
-	w.wcp = &wcp{hard: newCarrier[hardClock](w.threads, w.roots), locks: map[uint64]*wcpLock{}}
+	w.wcp = newWCP(w.threads, w.roots, c.uses)
 	w.index, w.starts = make([]uint64, w.threads), make([]uint64, w.threads)
-	return w, err
+	return w, nil
 }
 
 const (
@@ -94,7 +97,11 @@ const (
 func (w *walker) run(ctx context.Context) error {
 	for t := range w.threads {
 		var f feed
-		f.next, f.stop = iter.Pull2(w.src.Steps(event.ThreadID(t)))
+		steps := w.src.Steps(event.ThreadID(t))
+		if src, ok := w.src.(compressed); ok && !w.wanted.every {
+			steps = src.StepsWithin(event.ThreadID(t), w.wanted.meets)
+		}
+		f.next, f.stop = iter.Pull2(steps)
 		defer f.stop()
 		w.feeds = append(w.feeds, f)
 	}
@@ -131,15 +138,12 @@ func (w *walker) segment(ctx context.Context, t event.ThreadID, seq uint64) erro
 			return fmt.Errorf("%w: site %d", ErrTrace, step.Site)
 		}
 		site := w.src.Site(step.Site)
-		key := ordinalKey{t, step.Site}
-		ordinal := w.ordinals[key]
-		w.ordinals[key]++
 		op := race.Read
 		if site.Access == event.Write {
 			op = race.Write
 		}
 		a := Access{Place: race.Place{PC: site.PC, Op: op}, Thread: t, Address: step.Address, Size: uint64(site.Size),
-			Segment: w.index[t], Site: step.Site, Ordinal: ordinal, Seq: seq}
+			Segment: w.index[t], Site: step.Site, Ordinal: step.Ordinal, Seq: seq}
 		w.access(&a, w.starts[t])
 	}
 }
@@ -182,12 +186,10 @@ func (w *walker) weak(ev *cdr.Event, s int) error {
 	case event.MutexLock:
 		w.wcp.acquire(s, ev.Obj, own)
 	case event.MutexUnlock:
-		return w.wcp.release(s, ev.Obj, vector(w.all.order.Clock(t)))
+		return w.wcp.release(s, ev.Obj, vector(w.all.order.Clock(t)), ev.Seq+1)
 	default:
+		w.wcp.life(t, s, own, ev)
 		th := w.wcp.strand(s)
-		if ev.Kind == event.StrandBegin {
-			*th = wcpStrand{}
-		}
 		err := w.wcp.hard.acquire(t, &ev.Event, func(c hardClock) {
 			th.before.join(c.before)
 			th.hard.join(c.hard)
@@ -196,9 +198,7 @@ func (w *walker) weak(ev *cdr.Event, s int) error {
 			return err
 		}
 		return w.wcp.hard.release(t, &ev.Event, func() hardClock {
-			hard := th.hard.clone()
-			hard.set(s, own)
-			return hardClock{th.before.clone(), hard}
+			return w.wcp.strand(s).handed(s, own)
 		})
 	}
 	return nil
@@ -216,19 +216,14 @@ func (w *walker) touchMemory(ev *cdr.Event) {
 			w.access(&a, at)
 		}
 	case event.Free:
-		a.Op, a.Size = race.Free, ev.Arg
-		if b, ok := w.memory.Block(ev.Obj); ok && a.Size == 0 && b.Addr == ev.Obj && !b.Freed {
-			a.Size = b.Size
-		}
-		a.Size = min(a.Size, maxFree)
+		a.Op, a.Size = race.Free, freedBytes(w.memory, ev)
 		w.access(&a, at)
-	case event.Alloc, event.Map, event.StackMap:
-		w.cut(ev.Obj, ev.Arg, at)
-	case event.StrandBegin, event.StrandEnd:
-		low := ev.Arg - min(ev.Arg, taskFrames)
-		w.cut(low, ev.Arg-low, at)
 	case event.Private:
 		w.private = append(w.private, span{ev.Obj, ev.Obj + ev.Arg})
+	default:
+		if addr, size, ok := renewed(ev); ok {
+			w.cut(addr, size, at)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
 )
 
 // wcp is the clocks of weak causal precedence, after the algorithm of the
@@ -14,9 +15,12 @@ import (
 // program order does.
 type wcp struct {
 	hard    *carrier[hardClock]
+	threads int
 	strands []wcpStrand
 	locks   map[uint64]*wcpLock
-	entries int // in the logs of locks
+	uses    map[uint64][]lockUse
+	tasks   map[uint64]hardClock // of tasks that have not begun
+	entries int                  // in the logs of locks
 }
 
 type hardClock struct{ before, hard vector }
@@ -25,6 +29,7 @@ type wcpStrand struct {
 	before vector // P: what precedes it by weak causal precedence
 	hard   vector // what precedes it by program order and hard edges, without itself
 	held   []*section
+	alive  bool // begun or created, and not ended
 }
 
 // section is a critical section that a strand is in.
@@ -44,6 +49,8 @@ type touch struct {
 type wcpLock struct {
 	before  vector // P of the last release
 	touched map[uint64][]touched
+	size    int                 // of touched
+	limit   int                 // of size, before something is forgotten
 	logs    map[int]*sectionLog // of each strand
 }
 
@@ -52,6 +59,7 @@ type sectionLog struct {
 	closed []closed
 	base   int         // number of the first
 	passed map[int]int // by how many of them each other strand is known to be behind
+	limit  int         // of closed, before some are forgotten
 }
 
 // touched is the join of the clocks of releases whose sections touched bytes.
@@ -70,6 +78,14 @@ type closed struct {
 // maxLog bounds the critical sections remembered because some strand may still
 // be found to be behind them.
 const maxLog = 1 << 22
+
+func newWCP(threads int, roots []event.ThreadID, uses map[uint64][]lockUse) *wcp {
+	w := &wcp{hard: newCarrier[hardClock](threads, roots), threads: threads, locks: map[uint64]*wcpLock{}, uses: uses, tasks: map[uint64]hardClock{}}
+	for _, t := range roots {
+		w.strand(int(t)).alive = true
+	}
+	return w
+}
 
 func (w *wcp) strand(s int) *wcpStrand {
 	for len(w.strands) <= s {
@@ -114,8 +130,9 @@ func (w *wcp) access(s int, a touch) {
 	}
 }
 
-// release ends a critical section; h is the happens-before clock.
-func (w *wcp) release(s int, obj uint64, h vector) error {
+// release ends a critical section; h is the happens-before clock, now the place
+// in S_synch, from 1.
+func (w *wcp) release(s int, obj uint64, h vector, now uint64) error {
 	th := w.strand(s)
 	i := len(th.held) - 1
 	for ; i >= 0 && th.held[i].obj != obj; i-- {
@@ -134,16 +151,14 @@ func (w *wcp) release(s int, obj uint64, h vector) error {
 	l.before = th.before.clone()
 	log := l.logs[s]
 	if log == nil {
-		log = &sectionLog{passed: map[int]int{}}
+		log = &sectionLog{passed: map[int]int{}, limit: minLog}
 		l.logs[s] = log
 	}
 	log.closed = append(log.closed, closed{c.acquire, release})
 	if w.entries++; w.entries > maxLog {
 		return fmt.Errorf("%w: more than %d critical sections in no weak order", race.ErrLimit, maxLog)
 	}
-	if len(log.closed)&63 == 0 {
-		w.entries -= log.trim(len(w.strands), s)
-	}
+	w.reclaim(l, obj, s, now)
 	return nil
 }
 
@@ -167,21 +182,6 @@ func (w *wcp) behind(l *wcpLock, s int) (some bool) {
 	return some
 }
 
-// trim forgets sections that every strand is known to be behind; it gives
-// their number.
-func (l *sectionLog) trim(strands, own int) int {
-	least := l.base + len(l.closed)
-	for s := range strands {
-		if s != own {
-			least = min(least, max(l.passed[s], l.base))
-		}
-	}
-	n := least - l.base
-	l.closed = append([]closed(nil), l.closed[n:]...)
-	l.base = least
-	return n
-}
-
 func (l *wcpLock) touch(t touch, s int, release vector) {
 	all := l.touched[t.granule]
 	for i := range all {
@@ -191,4 +191,5 @@ func (l *wcpLock) touch(t touch, s int, release vector) {
 		}
 	}
 	l.touched[t.granule] = append(all, touched{t, s, release})
+	l.size++
 }

@@ -1,0 +1,194 @@
+package order
+
+import (
+	"math"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// What weak causal precedence must remember of critical sections is unbounded
+// in general (Kini, Mathur and Viswanathan, PLDI 2017, section 4). But of a
+// lock nothing is needed any more once those that will still take it know it:
+// the queues of a lock lose what everybody has passed. Who will take a lock is
+// known from a walk before.
+
+// minLog and minTouched are what a log, and the accesses in sections of a lock,
+// may take before something is forgotten.
+const (
+	minLog     = 16
+	minTouched = 64
+)
+
+// life follows which strands are alive; own is the present epoch of strand s.
+func (w *wcp) life(t event.ThreadID, s int, own uint64, ev *cdr.Event) {
+	switch ev.Kind {
+	case event.StrandBegin:
+		*w.strand(s) = wcpStrand{alive: true}
+		delete(w.tasks, ev.Obj)
+	case event.StrandEnd:
+		w.strand(s).alive = false
+	case event.StrandCreate:
+		w.tasks[ev.Obj] = w.strand(s).handed(s, own)
+	case event.Create:
+		if ev.Obj < uint64(w.threads) && int(ev.Obj) != s {
+			h := w.strand(s).handed(s, own)
+			child := w.strand(int(ev.Obj))
+			// It begins with what its creator knows.
+			child.alive = true
+			child.before.join(h.before)
+			child.hard.join(h.hard)
+		}
+	case event.ThreadEnd:
+		w.strand(int(t)).alive = false
+	}
+}
+
+// handed is what strand s hands on in its present epoch.
+func (th *wcpStrand) handed(s int, own uint64) hardClock {
+	hard := th.hard.clone()
+	hard.set(s, own)
+	return hardClock{th.before.clone(), hard}
+}
+
+// known is up to which epoch of strand u strand s is behind it.
+func (th *wcpStrand) known(u int) uint64 { return max(th.before.at(u), th.hard.at(u)) }
+
+// users calls visit for the strands that will still use a lock. known is false
+// if there will be others, of which all that is sure is that they begin with
+// what somebody alive knows then.
+func (w *wcp) users(obj, now uint64, visit func(s int)) (known bool) {
+	known = true
+	for _, u := range w.uses[obj] {
+		switch {
+		case u.last <= now:
+		case u.strand < w.threads && u.strand < len(w.strands) && w.strands[u.strand].alive:
+			visit(u.strand)
+		default:
+			known = false
+		}
+	}
+	return known
+}
+
+// used says whether anybody will use a lock.
+func (w *wcp) used(obj, now uint64) bool {
+	for _, u := range w.uses[obj] {
+		if u.last > now {
+			return true
+		}
+	}
+	return false
+}
+
+// reclaim forgets what is not needed of a lock that strand s has given back.
+func (w *wcp) reclaim(l *wcpLock, obj uint64, s int, now uint64) {
+	if !w.used(obj, now) {
+		for _, log := range l.logs {
+			w.entries -= len(log.closed)
+		}
+		delete(w.locks, obj)
+		return
+	}
+	if log := l.logs[s]; len(log.closed) >= log.limit {
+		floor := uint64(math.MaxUint64)
+		least := func(s2 int) {
+			if s2 != s {
+				floor = min(floor, w.strands[s2].known(s))
+			}
+		}
+		if !w.users(obj, now, least) {
+			w.everybody(func(s2 int, th *wcpStrand) {
+				if s2 != s { // whoever it creates knows its past
+					floor = min(floor, th.known(s))
+				}
+			})
+		}
+		w.entries -= log.trim(floor)
+		log.limit = max(minLog, 2*len(log.closed))
+	}
+	if l.size >= max(l.limit, minTouched) {
+		w.forgetTouched(l, obj, now)
+		l.limit = 2 * l.size
+	}
+}
+
+// everybody calls visit for whoever is alive or has been created; s is -1 for
+// tasks that have not begun.
+func (w *wcp) everybody(visit func(s int, th *wcpStrand)) {
+	for s := range w.strands {
+		if w.strands[s].alive {
+			visit(s, &w.strands[s])
+		}
+	}
+	for _, c := range w.tasks {
+		visit(-1, &wcpStrand{before: c.before, hard: c.hard})
+	}
+}
+
+// trim forgets sections that everybody who matters is behind as soon as it
+// gives the lock back: all with acquires up to floor but the last of them, whose
+// release is behind the others'. It gives their number.
+func (l *sectionLog) trim(floor uint64) int {
+	n := 0
+	for n < len(l.closed) && l.closed[n].acquire <= floor {
+		n++
+	}
+	if floor != math.MaxUint64 { // else nobody else will take the lock
+		n--
+	}
+	if n <= 0 {
+		return 0
+	}
+	l.closed = append([]closed(nil), l.closed[n:]...)
+	l.base += n
+	return n
+}
+
+// forgetTouched forgets accesses in sections that whoever will take the lock is
+// weakly behind already.
+func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
+	floors := map[int]vector{}
+	floor := func(u int) vector {
+		f, ok := floors[u]
+		if ok {
+			return f
+		}
+		some := false
+		take := func(v vector) {
+			if !some {
+				f, some = append(vector{}, v...), true
+			} else {
+				f.meet(v)
+			}
+		}
+		known := w.users(obj, now, func(s int) {
+			if s != u {
+				take(w.strands[s].before)
+			}
+		})
+		if !known {
+			w.everybody(func(_ int, th *wcpStrand) { take(th.before) })
+		}
+		if !some {
+			f = nil // nobody else takes it
+		}
+		floors[u] = f
+		return f
+	}
+	l.size = 0
+	for g, all := range l.touched {
+		kept := all[:0]
+		for _, t := range all {
+			if f := floor(t.strand); f != nil && !t.clock.below(f) {
+				kept = append(kept, t)
+			}
+		}
+		clear(all[len(kept):])
+		if l.size += len(kept); len(kept) == 0 {
+			delete(l.touched, g)
+		} else {
+			l.touched[g] = kept
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package order
+
+import (
+	"slices"
+	"sort"
+)
+
+// wanted is the granules that the walk looks at, and what it remembers of them.
+type wanted struct {
+	pages  map[uint64]*cells
+	ranges []span // in order, apart; nil: all memory
+	every  bool   // all memory
+	number uint64 // of last
+	last   *cells
+}
+
+// span is the addresses from lo to hi, hi excluded.
+type span struct{ lo, hi uint64 }
+
+// cells are the granules of a page.
+type cells struct {
+	in  granules
+	all *[pageGranules]*granule // made when first needed
+}
+
+// everything wants all memory.
+func everything() *wanted { return &wanted{pages: map[uint64]*cells{}, every: true} }
+
+// wanted gives what the contest let through.
+func (c *contest) wanted() *wanted {
+	w := &wanted{pages: map[uint64]*cells{}}
+	var numbers []uint64
+	for n, p := range c.pages {
+		if p.contested.any() {
+			numbers = append(numbers, n)
+			w.pages[n] = &cells{in: p.contested}
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		in := &w.pages[n].in
+		for g := range uint64(pageGranules) {
+			if in[g>>6]>>(g&63)&1 == 0 {
+				continue
+			}
+			at := n<<pageBits + g<<3
+			if k := len(w.ranges); k > 0 && w.ranges[k-1].hi == at {
+				w.ranges[k-1].hi = at + 8
+			} else {
+				w.ranges = append(w.ranges, span{at, at + 8})
+			}
+		}
+	}
+	return w
+}
+
+// meets says whether a wanted granule has a byte in [lo, hi).
+func (w *wanted) meets(lo, hi uint64) bool {
+	if w.every {
+		return true
+	}
+	if page := lo >> pageBits; page == (hi-1)>>pageBits {
+		c := w.page(page)
+		if c == nil {
+			return false
+		}
+		if first, last := lo>>3&(pageGranules-1), (hi-1)>>3&(pageGranules-1); last-first < 2 {
+			return c.in[first>>6]>>(first&63)&1 != 0 || c.in[last>>6]>>(last&63)&1 != 0
+		}
+	}
+	i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].hi > lo })
+	return i < len(w.ranges) && w.ranges[i].lo < hi
+}
+
+func (w *wanted) page(number uint64) *cells {
+	if w.last == nil || w.number != number {
+		c := w.pages[number]
+		if c == nil {
+			if !w.every {
+				return nil
+			}
+			c = &cells{}
+			for i := range c.in {
+				c.in[i] = ^uint64(0)
+			}
+			w.pages[number] = c
+		}
+		w.number, w.last = number, c
+	}
+	return w.last
+}
+
+// granule gives what is remembered of a granule; nil when it is not wanted.
+func (w *wanted) granule(g uint64) *granule {
+	c := w.page(g / pageGranules)
+	if c == nil {
+		return nil
+	}
+	i := g % pageGranules
+	if c.in[i>>6]>>(i&63)&1 == 0 {
+		return nil
+	}
+	if c.all == nil {
+		c.all = new([pageGranules]*granule)
+	}
+	if c.all[i] == nil {
+		c.all[i] = &granule{}
+	}
+	return c.all[i]
+}
+
+// within calls visit for the wanted granules that [addr, addr+size) touches.
+func (w *wanted) within(addr, size uint64, visit func(g uint64, gr *granule)) {
+	if size == 0 || addr+size < addr {
+		return
+	}
+	first, last := addr>>3, (addr+size-1)>>3
+	if w.every {
+		for g := first; g <= last; g++ {
+			visit(g, w.granule(g))
+		}
+		return
+	}
+	i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].hi > addr&^7 })
+	for ; i < len(w.ranges) && w.ranges[i].lo>>3 <= last; i++ {
+		for g := max(first, w.ranges[i].lo>>3); g <= min(last, w.ranges[i].hi>>3-1); g++ {
+			visit(g, w.granule(g))
+		}
+	}
+}
