@@ -124,56 +124,83 @@ func (t *template) slotStmt(slot int32) (uint32, bool) {
 	return 0, false
 }
 
-// Label appends to dst what execution k of a node depends on through a slot:
-// nothing or one instance, several for bytes that were written apart.
-func (g *Graph) Label(th event.ThreadID, n NodeID, slot int32, k uint64, dst []Instance) ([]Instance, error) {
+// Labels calls tell with what execution k of a node depends on through each of
+// the slots: nothing or one instance, several for bytes that were written apart.
+// Its first argument is the index into slots. An error of tell ends it.
+func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tell func(i int, from Instance) error) error {
 	s, err := g.find(th, n, k)
 	if err != nil {
-		return dst, err
+		return err
 	}
 	r, err := g.record(s)
 	if err != nil {
-		return dst, err
+		return err
 	}
 	t := r.tmpl
-	first := len(dst)
-	if int(slot) < t.slots() {
+	for i, slot := range slots {
+		if int(slot) < len(r.slots) {
+			by, err := g.flatLabel(r, &r.slots[slot], k)
+			if err != nil {
+				return err
+			}
+			if len(r.extras) == 0 || int(slot) < len(t.liveIn) || int(slot) >= len(t.liveIn)+t.reads {
+				if by.src != 0 {
+					if err := tell(i, by.instance()); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+		}
+		if err := g.lists(r, slot, k, i, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists tells the labels of a slot that has some in a list.
+func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, from Instance) error) error {
+	t := r.tmpl
+	var all []Instance
+	if int(slot) < len(r.slots) {
 		by, err := g.flatLabel(r, &r.slots[slot], k)
 		if err != nil {
-			return dst, err
+			return err
 		}
 		if by.src != 0 {
-			dst = append(dst, by.instance())
-		}
-		if len(r.extras) == 0 || int(slot) < len(t.liveIn) || int(slot) >= len(t.liveIn)+t.reads {
-			return dst, nil
+			all = append(all, by.instance())
 		}
 	}
 	stmt, ok := t.slotStmt(slot)
 	if !ok {
-		return dst, nil
+		return nil
 	}
 	add := func(r *record) {
 		for n := r.firstExtra(stmt, k); n < len(r.extras) && r.extras[n].stmt == stmt && r.extras[n].k == k; n++ {
-			if i := r.extras[n].from.instance(); !slices.Contains(dst[first:], i) {
-				dst = append(dst, i)
+			if i := r.extras[n].from.instance(); !slices.Contains(all, i) {
+				all = append(all, i)
 			}
 		}
 	}
 	add(r)
-	if !t.takesBytes(stmt) {
-		return dst, nil
-	}
-	for _, later := range g.spans(th, n) { // a call that blocks is told of in later epochs too
-		if later.epoch > s.epoch {
-			x, err := g.record(later)
-			if err != nil {
-				return dst, err
+	if t.takesBytes(stmt) {
+		for _, later := range g.spans(event.ThreadID(r.span.thread), r.span.node) { // a call that blocks is told of in later epochs too
+			if later.epoch > r.span.epoch {
+				x, err := g.record(later)
+				if err != nil {
+					return err
+				}
+				add(x)
 			}
-			add(x)
 		}
 	}
-	return dst, nil
+	for _, from := range all {
+		if err := tell(i, from); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A flat label is the number of an edge and the producer's instance, packed.

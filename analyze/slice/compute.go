@@ -94,7 +94,7 @@ func (s *Slice) homeIndex(h home) int {
 	if !ok {
 		at = len(s.homes)
 		s.index[h] = at
-		s.homes = append(s.homes, newNodeSet(h, len(s.g.Node(h.node).Stmts)))
+		s.homes = append(s.homes, newNodeSet(h, (len(s.g.Node(h.node).Stmts)+63)/64))
 	}
 	return at
 }

@@ -79,8 +79,9 @@ type slotted interface {
 	Inputs(n wet.NodeID, stmt uint32) []wet.Input
 	// Slots is how many slots a node has.
 	Slots(n wet.NodeID) int
-	// Label appends what execution k of a node depends on through a slot.
-	Label(th event.ThreadID, n wet.NodeID, slot int32, k uint64, dst []wet.Instance) ([]wet.Instance, error)
+	// Labels tells what execution k of a node depends on through each of the
+	// slots, by their index.
+	Labels(th event.ThreadID, n wet.NodeID, k uint64, slots []int32, tell func(i int, from wet.Instance) error) error
 	// HasReaders tells whether Readers gives something for any instance of a
 	// statement.
 	HasReaders(th event.ThreadID, n wet.NodeID, stmt uint32) (bool, error)

@@ -54,14 +54,12 @@ type nodeSet struct {
 	masks  []mask // masks[0] is empty
 	counts []uint64
 	ids    map[string]uint32
-	pages  map[uint64]*[execPage]uint32
-	last   *[execPage]uint32
-	at     uint64
+	pages  []*[execPage]uint32 // by k>>execShift; nil: none of them
 }
 
-func newNodeSet(h home, stmts int) *nodeSet {
-	s := &nodeSet{home: h, words: (stmts + 63) / 64, ids: map[string]uint32{}, pages: map[uint64]*[execPage]uint32{}, at: ^uint64(0)}
-	s.intern(make(mask, s.words))
+func newNodeSet(h home, words int) *nodeSet {
+	s := &nodeSet{home: h, words: words, ids: map[string]uint32{}}
+	s.intern(make(mask, words))
 	return s
 }
 
@@ -92,8 +90,8 @@ func (s *nodeSet) join(id uint32, m mask) uint32 {
 
 // get is the number of the mask of execution k.
 func (s *nodeSet) get(k uint64) uint32 {
-	if p := s.pages[k>>execShift]; p != nil {
-		return p[k%execPage]
+	if n := k >> execShift; n < uint64(len(s.pages)) && s.pages[n] != nil {
+		return s.pages[n][k%execPage]
 	}
 	return 0
 }
@@ -101,15 +99,15 @@ func (s *nodeSet) get(k uint64) uint32 {
 // slot is where the number of execution k stands, for writing.
 func (s *nodeSet) slot(k uint64) *uint32 {
 	n := k >> execShift
-	if s.at != n {
-		p := s.pages[n]
-		if p == nil {
-			p = new([execPage]uint32)
-			s.pages[n] = p
-		}
-		s.last, s.at = p, n
+	for n >= uint64(len(s.pages)) {
+		s.pages = append(s.pages, nil)
 	}
-	return &s.last[k%execPage]
+	p := s.pages[n]
+	if p == nil {
+		p = new([execPage]uint32)
+		s.pages[n] = p
+	}
+	return &p[k%execPage]
 }
 
 // set changes the mask of the execution at slot.
@@ -147,14 +145,12 @@ func (s *nodeSet) stmts() mask {
 // executions gives the executions with their masks, ascending.
 func (s *nodeSet) executions() iter.Seq2[uint64, uint32] {
 	return func(yield func(uint64, uint32) bool) {
-		numbers := make([]uint64, 0, len(s.pages))
-		for n := range s.pages {
-			numbers = append(numbers, n)
-		}
-		slices.Sort(numbers)
-		for _, n := range numbers {
-			for k, id := range s.pages[n] {
-				if id != 0 && !yield(n<<execShift|uint64(k), id) {
+		for n, p := range s.pages {
+			if p == nil {
+				continue
+			}
+			for k, id := range p {
+				if id != 0 && !yield(uint64(n)<<execShift|uint64(k), id) {
 					return
 				}
 			}
@@ -175,8 +171,7 @@ func (s *nodeSet) of(stmt uint32) iter.Seq[uint64] {
 
 // and is what two sets have in common.
 func (s *nodeSet) and(t *nodeSet) *nodeSet {
-	out := &nodeSet{home: s.home, words: s.words, ids: map[string]uint32{}, pages: map[uint64]*[execPage]uint32{}, at: ^uint64(0)}
-	out.intern(make(mask, s.words))
+	out := newNodeSet(s.home, s.words)
 	type pair struct{ a, b uint32 }
 	both := map[pair]uint32{}
 	for k, a := range s.executions() {

@@ -14,9 +14,8 @@ import (
 // one to the first, or from the first to the last.
 type pending struct {
 	ascending bool
-	pages     map[uint64]*pendingPage
-	numbers   []uint64 // of the pages, a heap: the next one on top
-	recent    *pendingPage
+	pages     []*pendingPage // by k>>execShift; nil: none of them
+	numbers   []uint64       // of the pages, a heap: the next one on top
 	spare     []*pendingPage
 
 	combos []combo // combos[0] is empty
@@ -40,7 +39,7 @@ type pendingPage struct {
 
 // newPending prepares for a node with so many different roots.
 func newPending(ascending bool, roots int) pending {
-	return pending{ascending: ascending, pages: map[uint64]*pendingPage{}, combos: make([]combo, 1), ids: map[string]uint32{}, dense: make([]uint32, roots)}
+	return pending{ascending: ascending, combos: make([]combo, 1), ids: map[string]uint32{}, dense: make([]uint32, roots)}
 }
 
 func (p *pending) Len() int { return len(p.numbers) }
@@ -60,10 +59,7 @@ func (p *pending) Pop() any {
 
 // add lets a root into execution k.
 func (p *pending) add(k uint64, root uint32) {
-	page := p.recent
-	if number := k >> execShift; page == nil || page.number != number {
-		page = p.page(number)
-	}
+	page := p.page(k >> execShift)
 	c := &page.combo[k%execPage]
 	if *c == 0 {
 		page.todo[k%execPage/64] |= 1 << (k % 64)
@@ -77,18 +73,25 @@ func (p *pending) add(k uint64, root uint32) {
 }
 
 func (p *pending) page(number uint64) *pendingPage {
-	page := p.pages[number]
-	if page == nil {
-		if n := len(p.spare); n > 0 {
-			page, p.spare = p.spare[n-1], p.spare[:n-1]
-		} else {
-			page = new(pendingPage)
-		}
-		page.number = number
-		p.pages[number] = page
-		heap.Push(p, number)
+	if number < uint64(len(p.pages)) && p.pages[number] != nil {
+		return p.pages[number]
 	}
-	p.recent = page
+	return p.newPage(number)
+}
+
+func (p *pending) newPage(number uint64) *pendingPage {
+	for number >= uint64(len(p.pages)) {
+		p.pages = append(p.pages, nil)
+	}
+	var page *pendingPage
+	if n := len(p.spare); n > 0 {
+		page, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		page = new(pendingPage)
+	}
+	page.number = number
+	p.pages[number] = page
+	heap.Push(p, number)
 	return page
 }
 
@@ -150,11 +153,8 @@ func (p *pending) take(k uint64) uint32 {
 	page.combo[k%execPage] = 0
 	page.todo[k%execPage/64] &^= 1 << (k % 64)
 	if page.left--; page.left == 0 {
-		delete(p.pages, page.number)
+		p.pages[page.number] = nil
 		heap.Pop(p)
-		if p.recent == page {
-			p.recent = nil
-		}
 		p.spare = append(p.spare, page)
 	}
 	return c

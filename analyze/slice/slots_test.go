@@ -85,17 +85,21 @@ func (g *slots) wire(n wet.NodeID) *wires {
 func (g *slots) Inputs(n wet.NodeID, stmt uint32) []wet.Input { return g.wire(n).inputs[stmt] }
 func (g *slots) Slots(n wet.NodeID) int                       { return len(g.wire(n).owner) }
 
-func (g *slots) Label(th event.ThreadID, n wet.NodeID, slot int32, k uint64, dst []wet.Instance) ([]wet.Instance, error) {
+func (g *slots) Labels(th event.ThreadID, n wet.NodeID, k uint64, list []int32, tell func(int, wet.Instance) error) error {
 	w := g.wire(n)
-	for d, err := range g.Deps(wet.Instance{Thread: th, Node: n, Stmt: w.owner[slot], K: k}) {
-		if err != nil {
-			return nil, err
-		}
-		if d.Kind == w.key[slot].Kind && d.Reg == w.key[slot].Reg {
-			dst = append(dst, d.From)
+	for i, slot := range list {
+		for d, err := range g.Deps(wet.Instance{Thread: th, Node: n, Stmt: w.owner[slot], K: k}) {
+			if err != nil {
+				return err
+			}
+			if d.Kind == w.key[slot].Kind && d.Reg == w.key[slot].Reg {
+				if err := tell(i, d.From); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	return dst, nil
+	return nil
 }
 
 func (g *slots) HasReaders(event.ThreadID, wet.NodeID, uint32) (bool, error) { return true, nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hindsight/tracefmt/event"
 	"hindsight/wet"
 )
 
@@ -25,9 +26,12 @@ type sweep struct {
 	nodes  []*nodeSweep // as Slice.homes
 	agenda agenda
 	codes  map[wet.NodeID]*nodeCode
-	from   []wet.Instance
 	to     []wet.Reader
 	steps  uint64
+
+	tell   func(i int, from wet.Instance) error // producer
+	thread event.ThreadID                       // of the execution that is being looked at
+	ports  []*port
 }
 
 // nodeCode is what a node's code tells about its dependences.
@@ -63,6 +67,7 @@ type move struct {
 	fresh mask    // statements that come in
 	size  uint64  // how many
 	ports []*port // what has to be looked at: slots, or (forward) statements
+	slots []int32 // the same, when they are slots
 	made  uint64  // executions
 }
 
@@ -83,6 +88,7 @@ type far struct {
 func newSweep(ctx context.Context, s *Slice, g slotted) *sweep {
 	w := &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}}
 	w.agenda.ascending = s.opts.Direction == Forward
+	w.tell = w.producer
 	return w
 }
 
@@ -225,14 +231,12 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	if w.steps++; w.steps%4096 == 0 && w.ctx.Err() != nil {
 		return w.ctx.Err()
 	}
+	if w.opts.Direction == Backward {
+		w.thread, w.ports = n.thread, m.ports
+		return w.g.Labels(n.thread, n.nodeSet.node, k, m.slots, w.tell)
+	}
 	for _, p := range m.ports {
-		var err error
-		if w.opts.Direction == Forward {
-			err = w.readers(n, p, k)
-		} else {
-			err = w.producers(n, p, k)
-		}
-		if err != nil {
+		if err := w.readers(n, p, k); err != nil {
 			return err
 		}
 	}
@@ -258,6 +262,7 @@ func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 		if !seen[what] {
 			seen[what] = true
 			m.ports = append(m.ports, &port{what: what})
+			m.slots = append(m.slots, int32(what))
 		}
 	}
 	for s := range m.fresh.all {
@@ -281,21 +286,13 @@ func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 	return m, nil
 }
 
-// producers follows a slot of execution k back.
-func (w *sweep) producers(n *nodeSweep, p *port, k uint64) (err error) {
-	w.from, err = w.g.Label(n.thread, n.nodeSet.node, int32(p.what), k, w.from[:0])
-	if err != nil {
-		return err
+// producer follows a port of the execution that is being looked at back to what
+// it depends on.
+func (w *sweep) producer(i int, from wet.Instance) error {
+	if w.opts.OneThread && from.Thread != w.thread {
+		return nil
 	}
-	for _, i := range w.from {
-		if w.opts.OneThread && i.Thread != n.thread {
-			continue
-		}
-		if err := w.push(w.lead(p, homeOf(i), i.Stmt), i.K, i.Stmt); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.push(w.lead(w.ports[i], homeOf(from), from.Stmt), from.K, from.Stmt)
 }
 
 // readers follows a statement of execution k on.
