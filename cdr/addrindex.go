@@ -25,6 +25,7 @@ type addrIndex struct {
 	prints  []footprint
 	tallies []ruleTally
 	tallied int // in tallies
+	useless int // times in a row that [condense] made little of a segment's
 }
 
 func newAddrIndex(s *addrStream, terms []addrTerm) (*addrIndex, error) {

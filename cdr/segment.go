@@ -20,6 +20,7 @@ type Segment struct {
 
 	walk  *segmentWalk
 	parts []segmentPart
+	one   [1]segmentPart // where parts begins
 }
 
 // segmentPart is what of a segment lies in one epoch.
@@ -43,11 +44,12 @@ type segmentWalk struct {
 	epoch   int // being walked
 	s       *stretch
 	counter *counter
+	scratch []siteCount
 	stack   []wpp.Step
-	inEpoch []uint64 // executions of each site before the walk, in the epoch
-	before  []uint64 // and in the epochs before
-	cursors map[SiteID]*addrCursor
-	cursed  int // epoch of cursors
+	inEpoch []uint64      // executions of each site before the walk, in the epoch
+	before  []uint64      // and in the epochs before
+	cursors []*addrCursor // by site
+	cursed  int           // epoch of cursors
 }
 
 // Segments gives the segments of a thread in order: one more than it has
@@ -119,7 +121,8 @@ func (w *segmentWalk) forward(n uint64) error {
 			return fmt.Errorf("segment of thread %d: %w", w.thread, ErrNoSuch)
 		}
 		n -= w.skip(n)
-		for _, c := range w.counter.take() {
+		w.scratch = w.counter.takeInto(w.scratch[:0])
+		for _, c := range w.scratch {
 			w.inEpoch[c.site] += c.count
 		}
 		if n > 0 {
@@ -197,13 +200,17 @@ func (w *segmentWalk) nextEpoch() error {
 func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 	for w.s != nil {
 		atEvent := w.toEvent()
-		if v := w.counter.take(); len(v) > 0 {
+		if w.scratch = w.counter.takeInto(w.scratch[:0]); len(w.scratch) > 0 {
+			v := w.scratch
 			part := segmentPart{epoch: w.epoch, sites: make([]partSite, len(v))}
 			for i, c := range v {
 				from := w.inEpoch[c.site]
 				part.sites[i] = partSite{site: c.site, count: c.count, from: from, first: w.before[c.site] + from}
 				w.inEpoch[c.site] += c.count
 				seg.Executed += c.count
+			}
+			if seg.parts == nil {
+				seg.parts = seg.one[:0]
 			}
 			seg.parts = append(seg.parts, part)
 		}
@@ -299,9 +306,9 @@ func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 // were recorded.
 func (w *segmentWalk) cursor(s *stretch, site SiteID) (*addrCursor, error) {
 	if w.cursors == nil || w.cursed != s.epoch {
-		w.cursors, w.cursed = map[SiteID]*addrCursor{}, s.epoch
+		w.cursors, w.cursed = make([]*addrCursor, len(w.inEpoch)), s.epoch
 	}
-	if c, ok := w.cursors[site]; ok && (c == nil || !c.busy) {
+	if c := w.cursors[site]; c != nil && !c.busy {
 		return c, nil
 	}
 	x, err := s.addrIndex(site)
@@ -322,19 +329,19 @@ func (s *stretch) addrIndex(site SiteID) (*addrIndex, error) {
 	if s.data == nil {
 		return nil, nil
 	}
+	if int(site) < len(s.indexes) && s.indexes[site] != nil {
+		return s.indexes[site], nil
+	}
 	i, ok := s.data.bySite[site]
 	if !ok {
 		return nil, nil
-	}
-	if x := s.indexes[site]; x != nil {
-		return x, nil
 	}
 	x, err := newAddrIndex(&s.data.streams[i], s.data.terms)
 	if err != nil {
 		return nil, err
 	}
 	if s.indexes == nil {
-		s.indexes = map[SiteID]*addrIndex{}
+		s.indexes = make([]*addrIndex, len(s.tab.sites))
 	}
 	s.indexes[site] = x
 	return x, nil

@@ -21,7 +21,7 @@ type stretch struct {
 	// Computed when first needed.
 	stacks  *wpp.Stacks
 	weights map[SiteID]*wpp.Weights
-	indexes map[SiteID]*addrIndex
+	indexes []*addrIndex // by site
 }
 
 // cacheSymbols bounds the loaded grammars by their size; a symbol takes up to

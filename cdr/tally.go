@@ -268,7 +268,15 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[Tally, 
 		err := seg.eachSite(func(s *stretch, p *partSite, x *addrIndex, width uint64) bool {
 			all = all[:0]
 			give := func() bool {
-				for _, t := range condense(all) {
+				if x.useless < 8 || len(all) > 4*maxTally { // else they are as they come
+					n := len(all)
+					if all = condense(all); n > 8 {
+						if x.useless++; len(all) <= n*3/4 {
+							x.useless = 0
+						}
+					}
+				}
+				for _, t := range all {
 					t.Site = p.site
 					if !yield(t, nil) {
 						return false

@@ -81,11 +81,13 @@ func newTotals(s *stretch) []siteCount {
 }
 
 // take gives the sums by rising site and begins anew. It is never nil.
-func (c *counter) take() []siteCount {
+func (c *counter) take() []siteCount { return c.takeInto(make([]siteCount, 0, len(c.touched))) }
+
+// takeInto is take, behind v.
+func (c *counter) takeInto(v []siteCount) []siteCount {
 	slices.Sort(c.touched)
-	v := make([]siteCount, len(c.touched))
-	for i, site := range c.touched {
-		v[i] = siteCount{site, c.acc[site]}
+	for _, site := range c.touched {
+		v = append(v, siteCount{site, c.acc[site]})
 		c.acc[site] = 0
 	}
 	c.touched = c.touched[:0]

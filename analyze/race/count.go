@@ -60,8 +60,9 @@ type pair struct {
 	first, last meeting
 }
 
-// pairKey is an unordered pair of indices of engine.places, the smaller first.
-type pairKey struct{ a, b uint32 }
+// pairKey is an unordered pair of indices of engine.places, the smaller one in
+// the high half.
+type pairKey uint64
 
 // pairTable is all static pairs found so far.
 type pairTable struct {

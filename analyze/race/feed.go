@@ -3,7 +3,9 @@ package race
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"hindsight/cdr"
 )
@@ -26,62 +28,104 @@ type item struct {
 	write  bool
 	unit   int32  // index of batch.units
 	access uint32 // index of engine.accesses
+	bits   int32  // 1 + index of batch.bits, of the one block of an extent, see cdr.Extent; 0: none
 	base   uint64
 	stride uint64
 	count  uint64
-	size   uint64   // bytes of each of count blocks, of an event or of what begins a new life
-	bits   []uint64 // of the one block of an extent, see cdr.Extent
-	times  uint64
-	first  uint64 // index of the event, 1-based place of the cut in S_synch
+	size   uint64 // bytes of each of count blocks, of an event or of what begins a new life
+	// times of a run, index of the event, 1-based place of the cut in S_synch
+	number uint64
 }
 
-// batch is a number of items in order.
+// batch is a number of items in order, for each worker those that it must look
+// at.
 type batch struct {
 	units   []unit
 	clocks  []uint64
-	items   []item
-	horizon *horizon // of a moment before the first item
+	bits    [][]uint64
+	items   [][]item
+	all     int          // items
+	horizon *horizon     // of a moment before the first item
+	left    atomic.Int32 // workers that have not taken it
+}
+
+func (b *batch) reset() {
+	clear(b.bits)
+	b.units, b.clocks, b.bits, b.all, b.horizon = b.units[:0], b.clocks[:0], b.bits[:0], 0, nil
+	for i := range b.items {
+		b.items[i] = b.items[i][:0]
+	}
 }
 
 // batchItems is how many items a batch has at most.
 const batchItems = 2048
 
 // taker takes the items of a pass.
-type taker interface{ take(*batch) error }
+type taker interface {
+	// take takes items of a batch, which belongs to others afterwards.
+	take(b *batch, items []item) error
+}
 
 // crew is the workers of a pass.
 type crew struct {
 	takers  []taker
 	in      []chan *batch
+	free    chan *batch
 	pending sync.WaitGroup // batches times workers
 	workers sync.WaitGroup
 	mu      sync.Mutex
 	err     error
 }
 
+// ahead is how many batches a worker may be behind.
+const ahead = 4
+
 // newCrew starts the workers; a single one works where it is called from.
 func newCrew(takers []taker) *crew {
-	c := &crew{takers: takers}
+	c := &crew{takers: takers, free: make(chan *batch, ahead+2)}
 	if len(takers) == 1 {
 		return c
 	}
-	for _, t := range takers {
-		in := make(chan *batch, 4)
+	for i, t := range takers {
+		in := make(chan *batch, ahead)
 		c.in = append(c.in, in)
 		c.workers.Go(func() {
 			failed := false
 			for b := range in {
 				if !failed {
-					if err := t.take(b); err != nil {
+					if err := t.take(b, b.items[i]); err != nil {
 						failed = true
 						c.fail(err)
 					}
 				}
+				c.release(b)
 				c.pending.Done()
 			}
 		})
 	}
 	return c
+}
+
+// fresh is an empty batch.
+func (c *crew) fresh() *batch {
+	select {
+	case b := <-c.free:
+		b.reset()
+		return b
+	default:
+		return &batch{items: make([][]item, len(c.takers))}
+	}
+}
+
+// release says that a worker has taken the batch.
+func (c *crew) release(b *batch) {
+	if b.left.Add(-1) > 0 {
+		return
+	}
+	select {
+	case c.free <- b:
+	default:
+	}
 }
 
 func (c *crew) fail(err error) {
@@ -101,9 +145,13 @@ func (c *crew) failed() error {
 // put hands a batch to the workers. It must not be changed any more.
 func (c *crew) put(b *batch) error {
 	if len(c.takers) == 1 {
-		return c.takers[0].take(b)
+		b.left.Store(1)
+		err := c.takers[0].take(b, b.items[0])
+		c.release(b)
+		return err
 	}
 	c.pending.Add(len(c.in))
+	b.left.Store(int32(len(c.in)))
 	for _, in := range c.in {
 		in <- b
 	}
@@ -122,16 +170,10 @@ func (c *crew) stop() error {
 	return c.failed()
 }
 
-// add puts an item of the present unit into the batch.
-func (e *engine) add(it item) error {
-	b := e.batch
-	if b == nil {
-		if e.stale() {
-			e.look()
-		}
-		b = &batch{horizon: e.horizon, items: make([]item, 0, e.opts.batchItems)}
-		e.batch, e.unit.added = b, false
-	}
+// add puts an item of the present unit into the batch, for the workers whose
+// memory is in the bytes from low up to high, which is behind the last.
+func (e *engine) add(it *item, low, high uint64) error {
+	b := e.begun()
 	if it.kind != itemCut {
 		if !e.unit.added {
 			from := len(b.clocks)
@@ -143,19 +185,39 @@ func (e *engine) add(it item) error {
 		}
 		it.unit = int32(len(b.units) - 1)
 	}
-	b.items = append(b.items, it)
+	if low>>sieveBits == (high-1)>>sieveBits && low < high {
+		w := owner(low>>sieveBits, len(b.items))
+		b.items[w] = append(b.items[w], *it)
+	} else {
+		for w := range b.items {
+			b.items[w] = append(b.items[w], *it)
+		}
+	}
+	b.all++
 	e.fed++
-	if len(b.items) >= e.opts.batchItems || len(b.clocks) > maxClocks {
+	if b.all >= e.opts.batchItems || len(b.clocks) > maxClocks {
 		return e.flush()
 	}
 	return nil
+}
+
+// begun is the batch being filled.
+func (e *engine) begun() *batch {
+	if e.batch == nil {
+		if e.stale() {
+			e.look()
+		}
+		e.batch, e.unit.added = e.crew.fresh(), false
+		e.batch.horizon = e.horizon
+	}
+	return e.batch
 }
 
 // stale says whether a new horizon is worth what it costs: after many events,
 // or many items.
 func (e *engine) stale() bool {
 	h := e.horizon
-	return h == nil || e.now >= h.at+e.opts.staleAfter+h.cost/4 || e.now > h.at && e.fed >= h.fed+h.cost
+	return h == nil || e.now >= h.at+e.opts.staleAfter+h.cost/4 || !e.sieving && e.now > h.at && e.fed >= h.fed+h.cost
 }
 
 // maxClocks bounds the components of clocks in a batch.
@@ -220,7 +282,13 @@ func (e *engine) feedExtent(x cdr.Extent, single bool) error {
 	if e.stats.Runs++; a.mute || x.Count == 0 {
 		return nil
 	}
-	return e.add(item{kind: itemExtent, write: a.op.Writes(), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len, bits: x.Bits})
+	it := item{kind: itemExtent, write: a.op.Writes(), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len}
+	if x.Bits != nil {
+		b := e.begun()
+		b.bits = append(b.bits, x.Bits)
+		it.bits = int32(len(b.bits))
+	}
+	return e.addRun(&it)
 }
 
 func (e *engine) checkSite(id SiteID) error {
@@ -289,9 +357,9 @@ func (e *engine) feedTally(t cdr.Tally) error {
 	if e.work += t.Count; e.work > maxWork || t.Count > maxWork {
 		return fmt.Errorf("%w: more than %d accesses to memory that races", ErrLimit, uint64(maxWork))
 	}
-	it := item{kind: itemRun, access: uint32(t.Site), base: t.Base, stride: t.Stride, count: t.Count, times: t.Times}
+	it := item{kind: itemRun, access: uint32(t.Site), base: t.Base, stride: t.Stride, count: t.Count, size: uint64(a.size), number: t.Times}
 	if a.user {
-		return e.add(it)
+		return e.addRun(&it)
 	}
 	for i := range t.Count {
 		one := it
@@ -299,11 +367,22 @@ func (e *engine) feedTally(t cdr.Tally) error {
 		if e.suspects != nil && !e.suspects.meet(one.base, one.base+uint64(a.size)) || !e.memory.User(e.opts.Program, one.base) {
 			continue
 		}
-		if err := e.add(one); err != nil {
+		if err := e.addRun(&one); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addRun adds an item of count blocks.
+func (e *engine) addRun(it *item) error {
+	if it.count == 1 {
+		return e.add(it, it.base, it.base+it.size)
+	}
+	if over, span := bits.Mul64(it.stride, it.count-1); over == 0 && it.base+span >= it.base {
+		return e.add(it, it.base, it.base+span+it.size)
+	}
+	return e.add(it, 0, 0) // backwards, or around the end of the address space
 }
 
 // maxWork bounds the accesses that are looked at one by one.
@@ -316,7 +395,7 @@ func (e *engine) feedEvent(p Place, addr, size, index uint64) error {
 		return nil
 	}
 	if e.sieving {
-		return e.add(item{kind: itemExtent, write: p.Op.Writes(), base: addr, count: 1, size: size})
+		return e.add(&item{kind: itemExtent, write: p.Op.Writes(), base: addr, count: 1, size: size}, addr, addr+size)
 	}
 	id := e.eventAccess(p)
 	if !e.accesses[id].user && !e.memory.User(e.opts.Program, addr) {
@@ -325,7 +404,7 @@ func (e *engine) feedEvent(p Place, addr, size, index uint64) error {
 	if e.suspects != nil && !e.suspects.meet(addr, addr+size) {
 		return nil
 	}
-	return e.add(item{kind: itemEvent, access: id, base: addr, count: 1, size: size, first: index})
+	return e.add(&item{kind: itemEvent, access: id, base: addr, count: 1, size: size, number: index}, addr, addr+size)
 }
 
 // feedCut begins new lives of the memory in which [addr, addr+size) is.
@@ -336,5 +415,5 @@ func (e *engine) feedCut(addr, size, at uint64) error {
 	if e.suspects != nil && !e.suspects.meet(addr&^7, (addr+size+7)&^7) {
 		return nil
 	}
-	return e.add(item{kind: itemCut, base: addr, size: size, first: at})
+	return e.add(&item{kind: itemCut, base: addr, size: size, number: at}, 0, 0)
 }

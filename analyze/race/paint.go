@@ -58,7 +58,7 @@ func (s *shard) manner(m manner) uint32 {
 	return uint32(len(s.manners) - 1)
 }
 
-// paintRun takes a run of plain accesses of the present unit: it.times at each
+// paintRun takes a run of plain accesses of the present unit: it.number at each
 // of it.count addresses. Addresses that are alike modulo 8 touch their granules
 // in the same manner; there are at most eight kinds.
 func (s *shard) paintRun(it *item) {
@@ -74,7 +74,7 @@ func (s *shard) paintRun(it *item) {
 		addr := it.base + k*it.stride
 		lo := addr & 7
 		wide := uint16(1<<a.size-1) << lo
-		walk := progress{at: addr >> 3, step: it.stride * period >> 3, n: (it.count-k-1)/period + 1, times: it.times}
+		walk := progress{at: addr >> 3, step: it.stride * period >> 3, n: (it.count-k-1)/period + 1, times: it.number}
 		m := manner{access: it.access, offset: int8(lo), mask: uint8(wide), op: a.op}
 		s.paintManner(m, walk)
 		if over := uint8(wide >> 8); over != 0 {

@@ -93,6 +93,7 @@ type column struct {
 	// cut is the 1-based place in S_synch of the first allocation of this
 	// memory since, 0 if there was none.
 	cut    uint64
+	newest uint64 // epoch of the last member
 	before uint64 // executions dropped from the front of the series
 	series []member
 }
@@ -101,7 +102,7 @@ type column struct {
 // this column's thread is not ordered after: those from member i on.
 func (c *column) unseen(seen uint64) (i int, count uint64) {
 	n := len(c.series)
-	if c.series[n-1].epoch <= seen {
+	if c.newest <= seen {
 		return n, 0
 	}
 	if c.series[0].epoch > seen {
@@ -125,7 +126,7 @@ func (c *column) unseen(seen uint64) (i int, count uint64) {
 // add records executions in a unit. It says whether the series became longer.
 func (c *column) add(u *unit, times uint64) bool {
 	n := len(c.series)
-	if n > 0 && c.series[n-1].epoch == u.epoch {
+	if n > 0 && c.newest == u.epoch {
 		m := &c.series[n-1]
 		m.total += times
 		m.last = u.order
@@ -135,6 +136,7 @@ func (c *column) add(u *unit, times uint64) bool {
 	if n > 0 {
 		total = times + c.series[n-1].total
 	}
+	c.newest = u.epoch
 	c.series = append(c.series, member{u.epoch, total, u.order, u.order})
 	return true
 }
@@ -177,6 +179,7 @@ type page struct {
 	pending []pending
 	tidied  *horizon // at the last time that the page was thinned
 	work    int      // comparisons of classes since
+	idle    int      // times that this made little of the page, lately
 }
 
 // weigh is the columns and members of the page.

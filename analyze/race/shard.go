@@ -42,17 +42,17 @@ func newShard(e *engine, number int) *shard {
 }
 
 // take takes a batch.
-func (s *shard) take(b *batch) error {
+func (s *shard) take(b *batch, items []item) error {
 	s.horizon = b.horizon
 	unit, access := int32(-1), uint32(0)
-	for i := range b.items {
-		it := &b.items[i]
+	for i := range items {
+		it := &items[i]
 		if len(s.dirty) > 0 && (it.kind != itemRun || it.unit != unit || it.access != access) {
 			s.settle()
 		}
 		switch it.kind {
 		case itemCut:
-			s.records += s.shadow.cut(it.base, it.size, it.first)
+			s.records += s.shadow.cut(it.base, it.size, it.number)
 		case itemRun:
 			unit, access = it.unit, it.access
 			s.unit = &b.units[it.unit]
@@ -180,9 +180,18 @@ func (s *shard) touch(p *page, set granules, m manner, times uint64) {
 // that the executions themselves belong in, or -1.
 func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 	s.stats.Groups++
+	least := s.horizon.least
 	own := -1
-	for i := range cl.columns {
+	for i := 0; i < len(cl.columns); i++ {
 		d := &cl.columns[i]
+		if int(d.strand) < len(least) && d.newest <= least[d.strand] { // everybody has seen it
+			s.records -= 1 + len(d.series)
+			last := len(cl.columns) - 1
+			*d, cl.columns[last] = cl.columns[last], column{}
+			cl.columns = cl.columns[:last]
+			i--
+			continue
+		}
 		if d.strand == c.strand {
 			if d.manner == c.manner && d.thread == c.thread && d.cut == 0 {
 				own = i
@@ -211,7 +220,7 @@ func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 // in the present unit with the members of d that begin with number from.
 func (s *shard) found(p *page, set granules, c, d *column, from int, dynamic uint64) {
 	x, y := s.accesses[c.access].place, s.accesses[d.access].place
-	pr := s.pairs.at(pairKey{min(x, y), max(x, y)})
+	pr := s.pairs.at(pairKey(min(x, y))<<32 | pairKey(max(x, y)))
 	pr.dynamic = addSat(pr.dynamic, mulSat(dynamic, set.count()))
 	m := meetingKey{s.unit.order, d.series[from].first}
 	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.mask & d.mask}

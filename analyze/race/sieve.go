@@ -112,30 +112,70 @@ func (s *sieve) page(number uint64) (*sievePage, error) {
 }
 
 // take looks at the items of a batch.
-func (s *sieve) take(b *batch) error {
+func (s *sieve) take(b *batch, items []item) error {
 	s.horizon = b.horizon
-	for i := range b.items {
-		it := &b.items[i]
+	for i := range items {
+		it := &items[i]
 		if it.kind == itemCut {
-			s.cut(it.base, it.size, it.first)
+			s.cut(it.base, it.size, it.number)
 			continue
 		}
 		s.unit = &b.units[it.unit]
 		s.me = newStamp(uint64(s.unit.strand), s.unit.epoch)
-		if err := s.extent(it); err != nil {
+		if it.count == 1 && it.bits == 0 && it.base&7+it.size <= 8 && it.size > 0 {
+			if done, err := s.small(it); done || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		var bits []uint64
+		if it.bits != 0 {
+			bits = b.bits[it.bits-1]
+		}
+		if err := s.extent(it, bits); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// small looks at bytes of one granule, if they are in a page with cells.
+func (s *sieve) small(it *item) (done bool, err error) {
+	number := it.base >> sieveBits
+	if s.of > 1 && owner(number, s.of) != s.number {
+		return true, nil
+	}
+	p, err := s.page(number)
+	if err != nil || p.cells == nil {
+		return false, err
+	}
+	g := it.base & (sieveSize - 1) >> 3
+	m := uint8(1<<it.size-1) << (it.base & 7)
+	w, shift := g/8, g%8*8
+	if p.suspect != nil {
+		m &^= uint8(p.suspect[w] >> shift)
+	}
+	if m == 0 {
+		return true, nil
+	}
+	if hit := s.touchCell(&p.cells[g], m, it.write); hit != 0 {
+		if p.suspect == nil {
+			p.suspect = new([sieveWords]uint64)
+		}
+		p.suspect[w] |= uint64(hit) << shift
+	}
+	return true, nil
+}
+
 // extent looks at count blocks of bytes.
-func (s *sieve) extent(it *item) error {
-	if it.bits != nil && it.count > 1 {
+func (s *sieve) extent(it *item, set []uint64) error {
+	if set != nil && it.count > 1 {
 		one := *it
 		one.count, one.stride = 1, 0
 		for range it.count {
-			if err := s.extent(&one); err != nil {
+			if err := s.extent(&one, set); err != nil {
 				return err
 			}
 			one.base += it.stride
@@ -167,8 +207,8 @@ func (s *sieve) extent(it *item) error {
 		if s.of > 1 && owner(page, s.of) != s.number {
 			continue
 		}
-		if it.bits != nil {
-			if s.dots.copy(page<<sieveBits, base, end, it.bits); !s.dots.any() {
+		if set != nil {
+			if s.dots.copy(page<<sieveBits, base, end, set); !s.dots.any() {
 				continue
 			}
 		} else if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {

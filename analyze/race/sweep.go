@@ -83,7 +83,7 @@ func (h *horizon) sameCuts(a, b uint64) bool {
 
 // gone says whether no access still to come can race with c.
 func (h *horizon) gone(c *column) bool {
-	if int(c.strand) < len(h.least) && c.series[len(c.series)-1].epoch <= h.least[c.strand] {
+	if int(c.strand) < len(h.least) && c.newest <= h.least[c.strand] {
 		return true
 	}
 	return c.cut != 0 && c.cut <= h.at && (len(h.start) == 0 || c.cut <= h.start[0])
@@ -117,10 +117,16 @@ func (h *horizon) thin(cl *class) {
 
 // twin finds a column in kept that nobody can tell from c, which is younger.
 func (h *horizon) twin(kept []column, c *column) int {
-	return slices.IndexFunc(kept, func(k column) bool {
-		return k.manner == c.manner && k.thread == c.thread && k.strand == c.strand &&
-			k.cut != 0 && c.cut != 0 && h.sameCuts(min(k.cut, c.cut), max(k.cut, c.cut))
-	})
+	if c.cut == 0 {
+		return -1
+	}
+	for i := range kept {
+		k := &kept[i]
+		if k.cut != 0 && k.manner == c.manner && k.thread == c.thread && k.strand == c.strand && h.sameCuts(min(k.cut, c.cut), max(k.cut, c.cut)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // joined puts the series of the younger column c behind that of k.
@@ -140,6 +146,7 @@ func (h *horizon) joined(k, c *column) column {
 		m.total = last.total + count
 		out.series = append(out.series, m)
 	}
+	out.newest = out.series[len(out.series)-1].epoch
 	h.shorten(&out)
 	return out
 }
@@ -208,12 +215,16 @@ func (s *shard) tidy(p *page) {
 // tidyUsed thins a page of many classes that has been in use since, so that
 // what is alike again is compared once.
 func (s *shard) tidyUsed(p *page) {
-	if len(p.classes) < fewClasses || p.work < 4*len(p.classes) || p.tidied == s.horizon {
+	n := len(p.classes)
+	if n < fewClasses || p.work < n<<(2+p.idle) || p.tidied == s.horizon {
 		return
 	}
 	s.records -= p.weigh()
 	s.tidy(p)
 	s.records += p.weigh()
+	if p.idle = min(p.idle+1, 20); len(p.classes) <= n*3/4 {
+		p.idle = 0
+	}
 }
 
 // join drops classes of which nothing is remembered and makes one of those of
