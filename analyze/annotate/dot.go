@@ -12,8 +12,8 @@ import (
 // maxDrawn is how many lines a graph that is drawn may have, and maxEdges how
 // many arrows.
 const (
-	maxDrawn = 150
-	maxEdges = 1500
+	maxDrawn = 60
+	maxEdges = 240
 )
 
 // WriteDOT writes the slices as a graph for Graphviz: a box a line, an edge for

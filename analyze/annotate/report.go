@@ -108,14 +108,14 @@ func crossText(r *row) string { return " in " + threadList(r.threads) }
 // about says what a slice is, for people.
 func about(s *slice.Slice) string {
 	o := s.Options()
-	deps := "data and control dependences"
+	deps := "data and control"
 	switch o.Kinds {
 	case slice.Data:
-		deps = "data dependences"
+		deps = "data"
 	case slice.Control:
-		deps = "control dependences"
+		deps = "control"
 	}
-	text := o.Direction.String() + " along " + deps
+	text := o.Direction.String() + ", " + deps
 	if o.OneThread {
 		text += ", inside threads"
 	}

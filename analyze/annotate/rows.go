@@ -205,6 +205,9 @@ func (v *view) begin() {
 // readValues reads the values that stand for rows, as far as the budget goes;
 // rows of the criterion and rare ones first.
 func (v *view) readValues() error {
+	if len(v.arrows) == 0 && len(v.rows) > 1 {
+		return nil // nothing says which of a line's instructions matter
+	}
 	leaves := v.leaving()
 	order := make([]int, len(v.rows))
 	for i := range order {

@@ -26,7 +26,7 @@ type TextOptions struct {
 const (
 	plainWidth  = 100
 	plainArrows = 4
-	gutter      = 18 // columns before the source
+	gutter      = 19 // columns before the source
 	tabWidth    = 4
 )
 
@@ -89,7 +89,7 @@ func (t *textWriter) part(p *Part) error {
 			lines++
 		}
 	}
-	t.printf("%s: %s of %s on %s in %s\n", about(p.Slice), plural(v.Len(), "instance"),
+	t.printf("%s: %s, %s, %s, %s\n", about(p.Slice), plural(v.Len(), "instance"),
 		plural(uint64(len(v.Statements())), "instruction"), plural(lines, "line"), plural(uint64(len(threadsOf(p.Slice))), "thread"))
 	if v.unread > 0 {
 		t.printf("values of %s are left out: they would take long to read\n", plural(uint64(v.unread), "line"))

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the user stories of testdata/script. Stories find the
-// executables of some examples in $WORK/bin, and the programs of
-// testdata/programs as source in $WORK/src.
+// executables of some examples in $WORK/bin and their sources in
+// $WORK/src/examples, and the programs of testdata/programs as source in $WORK/src.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -52,12 +52,23 @@ func installExamples(env *testscript.Env) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
+	sources := filepath.Join(env.WorkDir, "src", "examples")
+	if err := os.Mkdir(sources, 0o755); err != nil {
+		return err
+	}
 	for _, name := range scriptExamples {
 		elf, err := examples.ELF(name)
 		if err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), elf, 0o755); err != nil {
+			return err
+		}
+		source, err := examples.Source(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(sources, name+".c"), source, 0o644); err != nil {
 			return err
 		}
 	}

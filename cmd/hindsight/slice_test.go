@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"html/template"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hindsight/examples"
+)
+
+// recordValues records an example with values and gives the trace's file.
+func recordValues(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program, file := filepath.Join(dir, name), filepath.Join(dir, name+".hst")
+	if err := os.WriteFile(program, elf, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hindsight(t, 0, append([]string{"run", "--record", "wet", "-o", file, program}, args...)...)
+	return file
+}
+
+// hindsight runs a command and gives its standard output.
+func hindsight(t *testing.T, status int, args ...string) string {
+	t.Helper()
+	var out, err bytes.Buffer
+	if got := run(args, streams{strings.NewReader(""), &out, &err}); got != status {
+		t.Fatalf("hindsight %q: status %d, want %d\n%s%s", args, got, status, out.String(), err.String())
+	}
+	return out.String()
+}
+
+// TestSliceSchema holds the JSON forms against docs/slice.schema.json, and what
+// they say about the same slice against each other.
+func TestSliceSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/slice.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := recordValues(t, "bank")
+	for _, args := range [][]string{
+		{"--at", "bank.c:40"},
+		{"--at", "bank.c:40", "--summary"},
+		{"--at", "strange_audits", "--instance", "all", "--deps", "data"},
+		{"--at", "bank.c:40", "--direction", "forward", "--instance", "3", "--thread", "T2", "--depth", "4"},
+		{"--at", "total", "--through-threads=false"},
+		{"--race", "R1"},
+	} {
+		text := hindsight(t, 0, append([]string{"slice", "--format", "json", file}, args...)...)
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		checkCounts(t, text)
+	}
+}
+
+// checkCounts holds the instances of a slice against the counts of its
+// statements.
+func checkCounts(t *testing.T, text string) {
+	t.Helper()
+	var rep struct {
+		Slices []struct {
+			Role       string
+			Total      uint64 `json:"instance_count"`
+			Criterion  []struct{ Statement int }
+			Statements []struct{ ID, Count int }
+			Arrows     []struct{ From, To int }
+			Instances  []struct{ Statement int }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &rep); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range rep.Slices {
+		sum := 0
+		seen := make([]int, len(s.Statements))
+		for _, st := range s.Statements {
+			sum += st.Count
+		}
+		if uint64(sum) != s.Total {
+			t.Errorf("%s: statements have %d instances, the slice %d", s.Role, sum, s.Total)
+		}
+		for _, a := range s.Arrows {
+			if a.From >= len(seen) || a.To >= len(seen) {
+				t.Errorf("%s: an arrow from %d to %d of %d statements", s.Role, a.From, a.To, len(seen))
+			}
+		}
+		for _, i := range s.Instances {
+			seen[i.Statement]++
+		}
+		for n, st := range s.Statements {
+			if s.Instances != nil && seen[n] != st.Count {
+				t.Errorf("%s: statement %d has %d instances, %d are listed", s.Role, n, st.Count, seen[n])
+			}
+		}
+		for _, i := range s.Criterion {
+			if s.Role != "common" && i.Statement < 0 {
+				t.Errorf("%s: its criterion is not in it", s.Role)
+			}
+		}
+	}
+}
+
+// TestSlicePage checks that a page of HTML needs nothing else, has a target for
+// each of its links, and shows source text as text.
+func TestSlicePage(t *testing.T) {
+	file := recordValues(t, "bank")
+	dir := t.TempDir()
+	source, err := examples.Source("bank")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nasty := `<script>alert("1")</script> & ]]>`
+	lines := strings.Split(string(source), "\n")
+	lines[0] = nasty
+	if err := os.WriteFile(filepath.Join(dir, "bank.c"), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page := hindsight(t, 0, "slice", "--race", "R1", "--format", "html", "--source-dir", dir, file)
+	if strings.Contains(page, "<script") || !strings.Contains(page, template.HTMLEscapeString(nasty)) {
+		t.Error("the source is not escaped")
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] {
+			t.Errorf("two lines have the id %s", m[1])
+		}
+		ids[m[1]] = true
+	}
+	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	for _, m := range links {
+		if target, ok := strings.CutPrefix(m[1], "#"); !ok || !ids[target] {
+			t.Errorf("a link leads to %q", m[1])
+		}
+	}
+	if len(links) < 20 || len(ids) < 20 {
+		t.Errorf("%d links between %d lines", len(links), len(ids))
+	}
+	for _, outside := range []string{"http:", "https:", "url(", "@import"} {
+		if strings.Contains(page, outside) {
+			t.Errorf("the page has %q", outside)
+		}
+	}
+}
+
+// TestSliceText checks the columns of the text form, and that a pipe gets no
+// colour.
+func TestSliceText(t *testing.T) {
+	file := recordValues(t, "bank")
+	for _, args := range [][]string{{"--at", "bank.c:40"}, {"--race", "R1"}, {"--at", "main", "--direction", "forward", "--instructions"}} {
+		text := hindsight(t, 0, append([]string{"slice", file}, args...)...)
+		for line := range strings.Lines(text) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+				t.Errorf("%q: a line of %d columns: %s", args, n, line)
+			}
+		}
+		if strings.Contains(text, "\x1b") {
+			t.Errorf("%q: an escape sequence", args)
+		}
+	}
+}
