@@ -199,7 +199,7 @@ func (o *Observer) store(id event.ThreadID, t *thread, s *store, values, addrs [
 		ordinal = t.times[s.id]
 		t.times[s.id]++
 	}
-	addr := uint64(0)
+	var addr uint64
 	if s.site >= 0 {
 		addr = addrs[s.site]
 	} else {
