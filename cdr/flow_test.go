@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
 )
@@ -33,8 +34,8 @@ func TestFlowRoundTrip(t *testing.T) {
 		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
 			for _, o := range []Options{
 				{Flow: app.Improved()},
-				{Flow: app.Options{Local: 3, Global: 3, Checkpoint: 100}, Budget: 200 << 10},
-				{Flow: app.Options{Local: 2, Global: 2, Scheme: app.Asymmetric, Intraprocedural: true}, Budget: 80 << 10},
+				{Flow: app.Options{Local: 3, Global: 3, Checkpoint: 100}, Budget: 100 << 10},
+				{Flow: app.Options{Local: 2, Global: 2, Scheme: app.Asymmetric, Intraprocedural: true}, Budget: 40 << 10},
 			} {
 				t.Run(fmt.Sprintf("seed=%d/alphabet=%s/budget=%d", seed, alphabet, o.Budget), func(t *testing.T) {
 					s := newSynthetic(seed, 1+int(seed%4))
@@ -104,4 +105,84 @@ func TestFlowGrammars(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFlowChosen records some functions only: their blocks, all events, and
+// the call stacks that a whole recording has.
+func TestFlowChosen(t *testing.T) {
+	for seed := range uint64(16) {
+		s := newSynthetic(seed, 1+int(seed%4))
+		s.run(4000)
+		if s.flow == nil {
+			continue
+		}
+		chosen := func(pc uint64) bool {
+			ref, ok := s.flow.At(pc)
+			return ok && uint64(ref.Func)%2 == seed%2
+		}
+		whole, err := openBytes(s.record(t, Options{Meta: Meta{Mode: ModeCOR}}, s.batches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, budget := range []uint64{0, 200 << 10} {
+			o := Options{Meta: Meta{Mode: ModeCOR, Control: ControlAPP}, Chosen: chosen, Budget: budget, Flow: app.Options{Local: 3, Global: 3}}
+			tr, err := openFlow(s.record(t, o, s.batches), s.flow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.Verify(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, th := range s.threads {
+				want := slices.DeleteFunc(slices.Clone(th.pcs), func(pc uint64) bool { return !chosen(pc) })
+				var got []uint64
+				for pc, err := range tr.Blocks(th.id) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, pc)
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("seed %d, thread %d: %d blocks, want %d; or they differ", seed, th.id, len(got), len(want))
+				}
+				for i := range th.events {
+					got, err := tr.EventStack(th.id, uint64(i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want, _ := whole.EventStack(th.id, uint64(i)); !slices.Equal(got, want) {
+						t.Fatalf("seed %d, thread %d, event %d: stack %x, want %x", seed, th.id, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// FuzzFlow feeds the playback of flow blocks.
+func FuzzFlow(f *testing.F) {
+	s := newSynthetic(4, 2)
+	s.run(300)
+	s.shelled()
+	file := s.record(f, Options{Meta: Meta{Control: ControlAPP}, Flow: app.Options{Local: 2, Global: 2, Checkpoint: 100}}, s.batches)
+	forge(f, file, func(h tracefmt.Handle, payload []byte) []byte {
+		if h.Kind == tracefmt.KindFlow {
+			f.Add(payload)
+		}
+		return payload
+	})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		tr, err := openFlow(file, s.flow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := tr.player()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := p.control(payload, &counts{blocks: 5000, events: 100}); err == nil {
+			st := &stretch{control: c, tab: tr.tab}
+			st.walkBlocks(func(uint64, error) bool { return true })
+		}
+	})
 }

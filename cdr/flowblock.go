@@ -20,7 +20,8 @@ import (
 //	          call stack when the epoch began
 //	pending = byte 1 if the thread returned last and its innermost frame is
 //	          therefore left as soon as the target is known, else 0
-//	marks   = uvarint n, n bytes of kind (0 event, 1 unwound, 2 rewound), then for
+//	marks   = uvarint n, n bytes of kind (0 event, 1 unwound, 2 rewound, 3 pop,
+//	          4 push), then for
 //	          each varint a - a of the mark before of its kind and, for an event,
 //	          uvarint b (column of its own)
 //	stream  = of package app, over names of blocks and marks
@@ -48,11 +49,15 @@ const (
 	markEvent   markKind = iota // ordered event, a and b as in a termSync
 	markUnwound                 // the stack is cut down to its a outermost frames
 	markRewound                 // the frame a is put back
+	markPop                     // code that is not recorded left a frames
+	markPush                    // and called, to return to a
 	numMarkKinds
 )
 
 // returns says whether control goes on at the innermost frame, which is left.
-func (m mark) returns() bool { return m.kind == markEvent && m.b&1 != 0 }
+func (m mark) returns() bool {
+	return m.kind == markEvent && m.b&1 != 0 || m.kind == markPop && m.a == 1
+}
 
 func (f *flow) encode() []byte {
 	b := []byte{flowVersion}

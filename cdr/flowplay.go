@@ -100,6 +100,9 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 	}
 	p.learn()
 	shell := &flowShell{Shell: p.shell, codes: p.rec.paths.codeEnd, marks: f.marks}
+	if c.blocks > maxFlowBlocks+maxTableRows {
+		return nil, fmt.Errorf("flow: %w", tracefmt.ErrTooLarge)
+	}
 	d, err := app.NewDecoder(bytes.NewReader(f.stream), shell)
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
@@ -107,7 +110,7 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 	t := &threadRec{rec: p.rec, pending: f.pending}
 	t.stack.Frames = f.stack
 	base := append([]uint64(nil), t.frames()...)
-	blocks := uint64(0)
+	blocks, marks := uint64(0), uint64(0)
 	for {
 		name, err := d.Next()
 		if errors.Is(err, io.EOF) {
@@ -116,9 +119,9 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow: %w: %w", tracefmt.ErrMalformed, err)
 		}
-		if name&(markName|oddName) == markName|oddName {
-			i := (name &^ markName) >> 1
-			if i >= uint64(len(f.marks)) {
+		if name&nameKinds == markName {
+			i := name >> nameBits
+			if marks++; i >= uint64(len(f.marks)) || marks > c.events+maxFlowBlocks {
 				return nil, fmt.Errorf("flow: mark: %w", tracefmt.ErrMalformed)
 			}
 			t.play(f.marks[i])
@@ -146,6 +149,16 @@ func (t *threadRec) play(m mark) {
 		t.unwound(m.a)
 	case markRewound:
 		t.rewound(m.a)
+	case markPop:
+		t.settled()
+		if m.a == 0 {
+			break
+		}
+		t.append(term{kind: termPop, a: m.a})
+		t.stack.Frames = t.stack.Frames[:len(t.stack.Frames)-int(min(m.a, uint64(len(t.stack.Frames))))]
+	case markPush:
+		t.settled()
+		t.rewound(m.a)
 	default:
 		e := event.Event{PC: m.a, Kind: event.Kind(m.b >> 1)}
 		if m.returns() {
@@ -153,6 +166,11 @@ func (t *threadRec) play(m mark) {
 		}
 		t.syncPoint(&e)
 	}
+}
+
+// settled takes a return for done.
+func (t *threadRec) settled() {
+	t.stack.Frames, t.pending = t.frames(), false
 }
 
 // namePaths puts the paths that were met into the trace's tables.

@@ -73,6 +73,11 @@ func (t *threadRec) flowStep(id uint32) error {
 	if t.pending {
 		t.resolve(b.pc)
 	}
+	if t.away {
+		if err := t.flowAlign(); err != nil {
+			return err
+		}
+	}
 	for _, name := range b.names {
 		if err := f.enc.Block(name); err != nil {
 			return fmt.Errorf("record: %w", err)
@@ -81,30 +86,91 @@ func (t *threadRec) flowStep(id uint32) error {
 	if f.count += uint64(len(b.names)); f.count >= maxFlowBlocks {
 		t.rec.due = true
 	}
+	t.leave(b)
+	return nil
+}
+
+// leave follows calls and returns.
+func (t *threadRec) leave(b *simBlock) {
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
 		t.call(b.next)
 	case event.EndReturn:
 		t.pending = true
 	}
+}
+
+// flowSkip follows a block that is not recorded.
+func (t *threadRec) flowSkip(b *simBlock) {
+	if t.flow != nil && (!t.away || t.kept) {
+		t.away, t.kept, t.settle = true, false, t.pending
+		t.seen = append(t.seen[:0], t.frames()...)
+	}
+	if t.pending {
+		t.resolve(b.pc)
+	}
+	t.leave(b)
+}
+
+// flowAlign tells the reader what became of the call stack in code that is not
+// recorded.
+func (t *threadRec) flowAlign() error {
+	now, same := t.frames(), 0
+	for same < len(now) && same < len(t.seen) && now[same] == t.seen[same] {
+		same++
+	}
+	if n := len(t.seen) - same; n > 0 || t.settle && same == len(now) {
+		if err := t.mark(mark{kind: markPop, a: uint64(n)}); err != nil {
+			return err
+		}
+	}
+	for _, frame := range now[same:] {
+		if err := t.mark(mark{kind: markPush, a: frame}); err != nil {
+			return err
+		}
+	}
+	t.away, t.settle = false, false
 	return nil
+}
+
+// flowKept follows an event in code that is not recorded: where a return is
+// pending, the reader takes it for done.
+func (t *threadRec) flowKept() {
+	if t.rec.paths.chosen != nil && t.pending {
+		t.away, t.kept, t.settle = true, true, false
+		t.seen = append(t.seen[:0], t.frames()...)
+	}
 }
 
 // flowMark records an event. The call stack has not taken it up yet.
 func (t *threadRec) flowMark(e *event.Event) error {
-	f, err := t.flowing()
-	if err != nil {
+	if _, err := t.flowing(); err != nil {
 		return err
 	}
-	m := mark{kind: markUnwound, a: e.Arg}
 	switch e.Kind {
 	case event.Unwound:
+		if t.away {
+			return nil // the stack as it is then is told later
+		}
+		return t.mark(mark{kind: markUnwound, a: e.Arg})
 	case event.Rewound:
-		m = mark{kind: markRewound, a: e.Obj}
-	default:
-		x := syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0)
-		m = mark{markEvent, x.a, x.b}
+		if t.away {
+			return nil
+		}
+		return t.mark(mark{kind: markRewound, a: e.Obj})
 	}
+	if t.away {
+		if err := t.flowAlign(); err != nil {
+			return err
+		}
+	}
+	x := syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0)
+	return t.mark(mark{markEvent, x.a, x.b})
+}
+
+// mark puts a mark into the stream.
+func (t *threadRec) mark(m mark) error {
+	f := t.flow
 	i, ok := f.ids[m]
 	if !ok {
 		i = len(f.marks)

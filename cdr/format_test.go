@@ -16,12 +16,12 @@ import (
 
 // tinyTrace is the worked example of docs/trace-format.md: a loop that is
 // entered by falling into it, under a lock, by two threads.
-func tinyTrace(t *testing.T) []byte {
+func tinyTrace(t *testing.T, control Control) []byte {
 	t.Helper()
 	static := []event.Block{
 		{PC: 0x10100, Bytes: 8, Insts: 2, End: event.EndFall},
-		{PC: 0x10108, Bytes: 12, Insts: 4, End: event.EndBranch, Sites: []event.Site{{PC: 0x10108, Size: 8, Access: event.Read}}},
-		{PC: 0x10114, Bytes: 8, Insts: 2, End: event.EndCall, Sites: []event.Site{{PC: 0x10114, Size: 4, Access: event.Write}}},
+		{PC: 0x10108, Bytes: 12, Insts: 4, End: event.EndBranch, Target: 0x10108, Sites: []event.Site{{PC: 0x10108, Size: 8, Access: event.Read}}},
+		{PC: 0x10114, Bytes: 8, Insts: 2, End: event.EndCall, Target: 0x10200, Sites: []event.Site{{PC: 0x10114, Size: 4, Access: event.Write}}},
 		{PC: 0x1011c, Bytes: 4, Insts: 1, End: event.EndReturn},
 	}
 	flow := &synthFlow{at: map[uint64]cfg.Ref{}}
@@ -33,7 +33,7 @@ func tinyTrace(t *testing.T) []byte {
 		blocks[i].ID = event.BlockID(i)
 	}
 	var out bytes.Buffer
-	r, err := NewRecorder(&out, Options{Program: flow, Meta: Meta{Program: "tiny", Seed: 1}, Image: []byte("\x7fELF")})
+	r, err := NewRecorder(&out, Options{Program: flow, Meta: Meta{Program: "tiny", Seed: 1, Control: control}, Image: []byte("\x7fELF")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func tinyTrace(t *testing.T) []byte {
 // says, and compares the dump in that page with it.
 func TestFormatDocument(t *testing.T) {
 	const page = "../docs/trace-format.md"
-	file := tinyTrace(t)
+	file := tinyTrace(t, ControlWPP)
 	tr, err := openBytes(file)
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +76,7 @@ func TestFormatDocument(t *testing.T) {
 	}
 	d := dumper{t: t}
 	d.file(file)
+	d.flowOf(tinyTrace(t, ControlAPP))
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +227,8 @@ func (d *dumper) payload(kind tracefmt.Kind, payload []byte) {
 		d.tables()
 	case tracefmt.KindControl:
 		d.control()
+	case tracefmt.KindFlow:
+		d.flow()
 	case tracefmt.KindData:
 		d.data()
 	case tracefmt.KindSync:
@@ -306,6 +309,83 @@ func (d *dumper) control() {
 		}
 	}
 	d.grammar()
+}
+
+// flowOf adds the first flow block of the same run recorded as app.
+func (d *dumper) flowOf(b []byte) {
+	r, err := tracefmt.NewReader(bytes.NewReader(b), int64(len(b)), tracefmt.ReaderOptions{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, h := range r.Blocks() {
+		if h.Kind != tracefmt.KindFlow {
+			continue
+		}
+		payload, err := r.Read(h)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		fmt.Fprintf(&d.out, "\nthe same run with control app: thread %d's flow block in place of its control block; no paths in the tables\n", h.Thread)
+		d.payload(h.Kind, payload)
+		return
+	}
+	d.t.Error("no flow block")
+}
+
+func (d *dumper) flow() {
+	d.line("version %d", d.take(1)[0])
+	n := d.u()
+	d.vs(n)
+	d.line("call stack: %d frames", n)
+	d.line("return pending: %d", d.take(1)[0])
+	n = d.u()
+	d.line("%d marks", n)
+	kinds := bytes.Clone(d.take(int(n)))
+	d.line("  kinds %d", kinds)
+	a := make([]uint64, n)
+	var last [8]uint64
+	for i, k := range kinds {
+		last[k] += uint64(d.v())
+		a[i] = last[k]
+	}
+	d.line("  a, from the one before of its kind: %#x", a)
+	for i, k := range kinds {
+		if k == 0 {
+			b := d.u()
+			d.line("  mark %d: event at %#x: %v, returns %d", i, a[i], event.Kind(b>>1), b&1)
+		}
+	}
+	d.line("stream: %s", d.take(4))
+	x := d.take(6)
+	d.line("  version %d, flags %d, local %d, global %d, table %d, step %d", x[0], x[1], x[2], x[3], x[4], x[5])
+	d.line("  limit %d", d.u())
+	d.line("  functions %d", d.u())
+	d.take(4)
+	d.line("  CRC-32 of the stream so far")
+	for d.take(1)[0] == 1 {
+		length := d.u()
+		rest := len(d.b) - int(length)
+		d.line("  chunk of %d bytes", length)
+		blocks, mark, exceptions := d.u(), d.u(), d.u()
+		d.line("    %d names, checkpoint %d, %d exceptions", blocks, mark, exceptions)
+		name := int64(0)
+		for range exceptions {
+			gap := d.u()
+			name += d.v()
+			d.line("      after %d: %#x", gap, uint64(name))
+		}
+		d.take(len(d.b) - rest)
+		d.line("    directions, coded")
+		d.take(4)
+		d.line("    CRC-32 of the chunk")
+	}
+	d.line("  end")
+	d.line("    %d names, %d checkpoints", d.u(), d.u())
+	d.take(4)
+	d.line("    CRC-32 of the end")
+	d.take(8)
+	d.line("    where the end begins in the stream")
+	d.line("    %s", d.take(4))
 }
 
 func (d *dumper) grammar() {

@@ -42,21 +42,22 @@ const (
 // Meta is what a trace says about itself. It is stored as JSON, once when
 // recording starts and once, with the outcome, when it ends.
 type Meta struct {
-	Version  int      `json:"version"`
-	Tool     string   `json:"tool,omitempty"` // program and version that recorded
-	Program  string   `json:"program,omitempty"`
-	Argv0    string   `json:"argv0,omitempty"` // what the guest was told that it is called, when that is not Program
-	Args     []string `json:"args,omitempty"`  // without the program's name
-	Env      []string `json:"env,omitempty"`   // what was given with --env, KEY=VALUE
-	Seed     uint64   `json:"seed"`
-	Policy   string   `json:"policy,omitempty"`  // of the scheduler
-	Quantum  uint64   `json:"quantum,omitempty"` // instructions
-	Depth    int      `json:"depth,omitempty"`   // of the policy pct
-	Steps    uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over
-	Mode     Mode     `json:"record"`
-	Alphabet Alphabet `json:"alphabet"`
-	Control  Control  `json:"control,omitempty"` // empty: ControlWPP
-	Keep     string   `json:"keep,omitempty"`    // "shared" or "all"
+	Version   int      `json:"version"`
+	Tool      string   `json:"tool,omitempty"` // program and version that recorded
+	Program   string   `json:"program,omitempty"`
+	Argv0     string   `json:"argv0,omitempty"` // what the guest was told that it is called, when that is not Program
+	Args      []string `json:"args,omitempty"`  // without the program's name
+	Env       []string `json:"env,omitempty"`   // what was given with --env, KEY=VALUE
+	Seed      uint64   `json:"seed"`
+	Policy    string   `json:"policy,omitempty"`  // of the scheduler
+	Quantum   uint64   `json:"quantum,omitempty"` // instructions
+	Depth     int      `json:"depth,omitempty"`   // of the policy pct
+	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over
+	Mode      Mode     `json:"record"`
+	Alphabet  Alphabet `json:"alphabet"`
+	Control   Control  `json:"control,omitempty"`   // empty: ControlWPP
+	Functions []string `json:"functions,omitempty"` // whose control flow alone is recorded; empty: all
+	Keep      string   `json:"keep,omitempty"`      // "shared" or "all"
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`

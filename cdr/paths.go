@@ -30,7 +30,8 @@ type paths struct {
 	alphabet Alphabet
 	program  Program // nil: every block is a path
 	sims     []simBlock
-	named    bool            // blocks get names for flows
+	named    bool // blocks get names for flows
+	chosen   func(pc uint64) bool
 	edges    map[uint64]edge // from<<32|to: those not in the block
 
 	codes   []codeBlock
@@ -82,6 +83,7 @@ func (p *paths) define(b *event.Block, site func(Site) SiteID) {
 		}
 	}
 	s.ends = p.endsPath(b.End)
+	s.outside = p.chosen != nil && !p.chosen(b.PC)
 	if p.named {
 		for _, id := range blocks {
 			s.names = append(s.names, p.name(id))

@@ -56,6 +56,7 @@ type simBlock struct {
 	blocks   uint32
 	insts    uint32
 	sites    []SiteID
+	outside  bool     // not chosen to be recorded
 	names    []uint64 // of its blocks in flows; with ControlAPP
 }
 

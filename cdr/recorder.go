@@ -44,6 +44,11 @@ type Options struct {
 	// Flow are the options of arithmetic program paths, where Meta.Control is
 	// ControlAPP, which needs a Program and an Image. Functions must be nil.
 	Flow app.Options
+	// Chosen says of which blocks, by the address of their first instruction,
+	// control flow is recorded; nil: of all. The others, their instructions and
+	// accesses are in no count; events and call stacks are whole. It needs
+	// ControlAPP and ModeCOR.
+	Chosen func(pc uint64) bool
 	// Keep says whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
@@ -124,7 +129,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{w: tw, opts: opts, paths: newPaths(opts.Meta.Alphabet, opts.Program), siteIDs: map[Site]SiteID{}}
-	r.paths.named = opts.Meta.Control == ControlAPP
+	r.paths.named, r.paths.chosen = opts.Meta.Control == ControlAPP, opts.Chosen
 	if err := r.writeMeta(); err != nil {
 		return nil, err
 	}
@@ -145,6 +150,9 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 
 // checkControl looks at how control flow is to be recorded.
 func (o *Options) checkControl() error {
+	if o.Chosen != nil && o.Meta.Control != ControlAPP {
+		return errors.New("record: blocks can be chosen with control flow as app only")
+	}
 	switch o.Meta.Control {
 	case "":
 	case ControlWPP:
@@ -158,6 +166,9 @@ func (o *Options) checkControl() error {
 		}
 		if o.Flow.Functions != nil {
 			return errors.New("record: chosen functions are left to the recorder")
+		}
+		if o.Chosen != nil && o.Meta.Mode != ModeCOR {
+			return errors.New("record: blocks can be chosen in mode cor only")
 		}
 	default:
 		return fmt.Errorf("record: no control flow as %q", o.Meta.Control)
@@ -283,6 +294,14 @@ func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]
 			return nil, fmt.Errorf("record: block %d is not defined", id)
 		}
 		info := &r.paths.sims[id]
+		if info.outside {
+			if len(addrs) < len(info.sites) {
+				return nil, errAddrs
+			}
+			addrs = addrs[len(info.sites):]
+			t.flowSkip(info)
+			continue
+		}
 		t.blocks += uint64(info.blocks)
 		t.insts += uint64(info.insts)
 		if flow {
@@ -333,6 +352,7 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 		return nil
 	}
 	t.syncPoint(e)
+	t.flowKept()
 	r.grow(syncFactor * r.sync.add(t, e))
 	t.events++
 	return nil

@@ -45,9 +45,9 @@ func shellBlock(b *cfg.Block, function uint64) app.Block {
 }
 
 // flowShell is the shell of a flow block. It knows three kinds of names: an
-// even number is the address of a basic block of the program; an odd one, which
-// no instruction has for an address, is 2·number+1 of a block of the tables that is none of the program's,
-// or, with the top bit set, a mark.
+// even number is the address of a basic block of the program; of odd ones, which
+// no instruction has for an address, 4·n+1 is block n of the tables, where that
+// is none of the program's, and 4·n+3 is mark n.
 type flowShell struct {
 	Shell
 	codes func(id uint64) (codeEnd, bool)
@@ -60,21 +60,24 @@ type codeEnd struct {
 	end  event.End
 }
 
+// The low bits of a name.
 const (
-	markName = 1 << 63
-	oddName  = 1
+	oddName   = 1
+	markName  = 3
+	nameBits  = 2
+	nameKinds = 1<<nameBits - 1
 )
 
-func nameOfCode(id uint32) uint64 { return uint64(id)<<1 | oddName }
-func nameOfMark(i int) uint64     { return markName | uint64(i)<<1 | oddName }
+func nameOfCode(id uint32) uint64 { return uint64(id)<<nameBits | oddName }
+func nameOfMark(i int) uint64     { return uint64(i)<<nameBits | markName }
 
 // Block is app.Shell.
 func (s *flowShell) Block(name uint64) (app.Block, bool) {
 	switch {
 	case name&oddName == 0:
 		return s.Shell.Block(name)
-	case name&markName != 0:
-		i := (name &^ markName) >> 1
+	case name&nameKinds == markName:
+		i := name >> nameBits
 		if i >= uint64(len(s.marks)) {
 			return app.Block{}, false
 		}
@@ -83,7 +86,7 @@ func (s *flowShell) Block(name uint64) (app.Block, bool) {
 		}
 		return app.Block{Kind: app.Indirect}, true
 	}
-	c, ok := s.codes(name >> 1)
+	c, ok := s.codes(name >> nameBits)
 	if !ok {
 		return app.Block{}, false
 	}

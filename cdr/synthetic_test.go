@@ -130,7 +130,7 @@ func (f *synthFlow) addGraph(g cfg.Graph, static []event.Block) {
 	blocks := make([]cfg.Block, len(static))
 	var sites [][]event.Site
 	for v, b := range static {
-		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End}
+		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End, Target: b.Target}
 		f.at[b.PC] = cfg.Ref{Func: uint32(len(f.funcs)), Block: uint32(v)}
 		sites = append(sites, b.Sites)
 	}

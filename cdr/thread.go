@@ -26,6 +26,10 @@ type threadRec struct {
 	base    []uint64 // the stack when the epoch began
 
 	flow    *flowRec // with ControlAPP, in place of control; nil: nothing happened yet
+	away    bool     // since the last mark or block the stack went ways that are not recorded
+	kept    bool     // away for a return of an event only, which a reader follows too if a block comes next
+	settle  bool     // away: the reader waits for a return's target
+	seen    []uint64 // away: the stack as a reader has it
 	control wpp.Builder
 	terms   []term
 	termIDs map[term]wpp.Terminal
@@ -335,7 +339,7 @@ func (t *threadRec) accessString(sites []SiteID, addrs []uint64) {
 // reset forgets the epoch that was written.
 func (t *threadRec) reset() {
 	t.base = append(t.base[:0], t.frames()...)
-	t.control, t.flow = wpp.Builder{}, nil
+	t.control, t.flow, t.away = wpp.Builder{}, nil, false
 	t.terms, t.termIDs = nil, nil
 	clear(t.once)
 	t.streams, t.used, t.slab = nil, nil, nil

@@ -10,6 +10,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/tracefmt/app"
+	"hindsight/wpp/cfg"
 )
 
 // controlFlags are the flags of `hindsight run` that say how control flow
@@ -19,6 +20,7 @@ type controlFlags struct {
 	intraprocedural bool
 	asymmetric      bool
 	checkpoint      uint64
+	functions       []string
 }
 
 var controlModes = []string{string(cdr.ControlWPP), string(cdr.ControlAPP)}
@@ -29,6 +31,7 @@ func (f *controlFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.intraprocedural, "intraprocedural", false, "with --control app: foresee branches by those of the same function only")
 	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: indirect jumps by numbers of targets, not by comparisons")
 	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: a place to begin reading at every `N` blocks (0: where epochs begin only)")
+	flags.StringSliceVar(&f.functions, "functions", nil, "with --control app --record cor: control flow of the functions `NAME,…` only; events stay whole")
 	complete(cmd, "control", controlModes...)
 }
 
@@ -40,14 +43,18 @@ func (f *controlFlags) apply(r *recording) error {
 	r.Control = cdr.Control(f.control)
 	if r.Control == cdr.ControlWPP {
 		r.Control = ""
-		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 {
-			return errors.New("--intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
+		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 || len(f.functions) > 0 {
+			return errors.New("--functions, --intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
 		}
 		return nil
 	}
 	if r.Mode == string(cdr.ModeDOR) {
 		return errors.New("--control app: --record dor has no control flow")
 	}
+	if len(f.functions) > 0 && r.Mode != string(cdr.ModeCOR) {
+		return errors.New("--functions: give --record cor, too: where control flow is left out, accesses have no place")
+	}
+	r.Choose = f.functions
 	if f.checkpoint > 1<<40 {
 		return fmt.Errorf("--checkpoint %d: too far apart", f.checkpoint)
 	}
@@ -60,6 +67,26 @@ func (f *controlFlags) apply(r *recording) error {
 		r.APP.Scheme = app.Asymmetric
 	}
 	return nil
+}
+
+// chosenFunctions tells the blocks of functions by their names: whole, or up to
+// the parameters that C++ has behind.
+func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
+	chosen := map[*cfg.Function]bool{}
+	for _, name := range names {
+		found := false
+		for i := range p.NumFuncs() {
+			f := p.Func(uint32(i))
+			short, _, _ := strings.Cut(f.Name, "(")
+			if f.Name == name || short == name {
+				chosen[f], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--functions: the program has no function %q", name)
+		}
+	}
+	return func(pc uint64) bool { return chosen[p.FuncAt(pc)] }, nil
 }
 
 // controlText is the name of a way to keep control flow.

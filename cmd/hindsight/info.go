@@ -23,23 +23,24 @@ type infoJSON struct {
 	Complete bool   `json:"complete"`
 	// Verified is present when --verify was given: whether all that is in the
 	// file was decoded and agrees.
-	Verified *bool        `json:"verified,omitempty"`
-	Epochs   int          `json:"epochs"`
-	Program  string       `json:"program"`
-	Args     []string     `json:"args"`
-	Seed     uint64       `json:"seed"`
-	Policy   string       `json:"policy"`
-	Quantum  uint64       `json:"quantum"`
-	Depth    int          `json:"depth,omitempty"`
-	Steps    uint64       `json:"steps,omitempty"`
-	Record   string       `json:"record"`
-	Control  string       `json:"control"`
-	Alphabet string       `json:"alphabet"`
-	Keep     string       `json:"keep"`
-	Status   *int         `json:"status,omitempty"` // exit status of the guest
-	Message  string       `json:"message,omitempty"`
-	Threads  []infoThread `json:"threads"`
-	Sizes    infoSizes    `json:"sizes"`
+	Verified  *bool        `json:"verified,omitempty"`
+	Epochs    int          `json:"epochs"`
+	Program   string       `json:"program"`
+	Args      []string     `json:"args"`
+	Seed      uint64       `json:"seed"`
+	Policy    string       `json:"policy"`
+	Quantum   uint64       `json:"quantum"`
+	Depth     int          `json:"depth,omitempty"`
+	Steps     uint64       `json:"steps,omitempty"`
+	Record    string       `json:"record"`
+	Control   string       `json:"control"`
+	Functions []string     `json:"functions,omitempty"`
+	Alphabet  string       `json:"alphabet"`
+	Keep      string       `json:"keep"`
+	Status    *int         `json:"status,omitempty"` // exit status of the guest
+	Message   string       `json:"message,omitempty"`
+	Threads   []infoThread `json:"threads"`
+	Sizes     infoSizes    `json:"sizes"`
 }
 
 type infoThread struct {
@@ -119,7 +120,7 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 		Version: infoVersion, File: file, Complete: meta.Complete, Epochs: meta.Epochs,
 		Program: meta.Program, Args: append([]string{}, meta.Args...), Seed: meta.Seed,
 		Policy: meta.Policy, Quantum: meta.Quantum, Depth: meta.Depth, Steps: meta.Steps,
-		Record: string(meta.Mode), Control: controlText(meta.Control), Alphabet: string(meta.Alphabet), Keep: meta.Keep,
+		Record: string(meta.Mode), Control: controlText(meta.Control), Functions: meta.Functions, Alphabet: string(meta.Alphabet), Keep: meta.Keep,
 		Threads: []infoThread{},
 		Sizes: infoSizes{
 			File: sizes.File, Control: sizes.Control, Data: sizes.Data, Sync: sizes.Sync,
@@ -152,6 +153,9 @@ func (i *infoJSON) recorded() string {
 // control says how control flow is kept, where it is not as grammars.
 func (i *infoJSON) control() string {
 	if i.Control == string(cdr.ControlAPP) {
+		if len(i.Functions) > 0 {
+			return " of " + strings.Join(i.Functions, ", ") + " by directions of branches (app)"
+		}
 		return " by directions of branches (app), played back"
 	}
 	return ""

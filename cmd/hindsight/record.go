@@ -46,6 +46,7 @@ type recording struct {
 	Alphabet string          // path, block
 	Out      string          // file of the trace
 	Control  cdr.Control     // empty: as grammars
+	Choose   []string        // functions whose control flow alone is recorded; nil: all
 	APP      app.Options     // of control flow as arithmetic program paths
 	Packed   cdr.PackedImage // of Image, if it is at hand
 	Flow     *cfg.Program    // of Image, kept from run to run; nil: analysed anew
@@ -103,6 +104,11 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 		flow = cfg.New(r.Image)
 	}
 	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP}
+	if len(r.Choose) > 0 {
+		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
+			return nil, err
+		}
+	}
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
@@ -215,7 +221,7 @@ func (r *recording) meta() cdr.Meta {
 		Argv0: argv0,
 		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum), Depth: depth, Steps: r.Steps,
-		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Keep: r.Keep,
+		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }
 
