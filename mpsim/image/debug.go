@@ -44,6 +44,10 @@ type debugInfo struct {
 	types    map[dwarf.Offset]*typeInfo
 	globals  *variables
 	tlsNames map[string][]Symbol // thread-local symbols, by name without a number behind it
+
+	locLists, loc []byte       // .debug_loclists, and .debug_loc of DWARF 4
+	frameEntries  []frameEntry // in order of address
+	framesRead    bool
 }
 
 // unitRange is a stretch of code that a unit covers.
@@ -160,6 +164,7 @@ func (d *debugInfo) open(m *Image) error {
 		}
 	}
 	d.line, d.lineStr, d.str = sections[".debug_line"], sections[".debug_line_str"], sections[".debug_str"]
+	d.locLists, d.loc = sections[".debug_loclists"], sections[".debug_loc"]
 	d.rowsLeft = 2*len(d.line) + 1024
 	d.spanLeft = len(info) + 4*(len(sections[".debug_ranges"])+len(sections[".debug_rnglists"])) + 1024
 	d.types = map[dwarf.Offset]*typeInfo{}

@@ -1,0 +1,289 @@
+package image
+
+import (
+	"debug/dwarf"
+	"fmt"
+)
+
+// Local is a variable or parameter of a function, where it is kept at one
+// instruction.
+type Local struct {
+	Name string
+	Size uint64 // bytes
+	// Memory says that it is in memory, Offset bytes from the value of register
+	// Reg before the instruction. Otherwise it is in register Reg: 0–31 integer,
+	// 32–63 floating-point.
+	Memory bool
+	Reg    uint8
+	Offset int64
+}
+
+// Operations of DWARF expressions that say where local variables are (DWARF 5
+// section 7.7.1).
+const (
+	opReg0         = 0x50
+	opReg31        = 0x6f
+	opBreg0        = 0x70
+	opBreg31       = 0x8f
+	opRegx         = 0x90
+	opFbreg        = 0x91
+	opBregx        = 0x92
+	opCallFrameCFA = 0x9c
+)
+
+// maxLocals bounds the variables of a function that are looked at.
+const maxLocals = 1 << 16
+
+// Locals gives the variables and parameters of the functions around pc, inlined
+// ones too, that have a place there which a register tells. An inner one of a
+// name comes before an outer one.
+func (m *Image) Locals(pc uint64) []Local {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	pc -= m.bias
+	u := d.unitAt(pc)
+	if u == nil {
+		return nil
+	}
+	d.walk(u)
+	at := u.scopeAt(pc)
+	if at < 0 {
+		return nil
+	}
+	for u.scopes[at].parent >= 0 {
+		at = u.scopes[at].parent
+	}
+	var found []Local
+	d.note(guard(func() error {
+		l := localSearch{m: m, d: d, unit: u, pc: pc}
+		err := l.function(u.scopes[at].entry)
+		found = l.found
+		return err
+	}))
+	for i, j := 0, len(found)-1; i < j; i, j = i+1, j-1 {
+		found[i], found[j] = found[j], found[i]
+	}
+	return found
+}
+
+// localSearch looks for the variables of one function.
+type localSearch struct {
+	m     *Image
+	d     *debugInfo
+	unit  *unit
+	pc    uint64 // address of the file
+	frame []byte // expression of the frame base
+	found []Local
+}
+
+// function goes through the entries of a function. Blocks and inlined functions
+// that do not cover the place are passed over.
+func (l *localSearch) function(at dwarf.Offset) error {
+	r := l.d.data.Reader()
+	r.Seek(at)
+	e, err := r.Next()
+	if err != nil || e == nil || !e.Children {
+		return err
+	}
+	l.frame, _ = e.Val(dwarf.AttrFrameBase).([]byte)
+	covered := []bool{true} // of the open entries
+	for n := 0; len(covered) > 0 && n < maxLocals; n++ {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return err
+		}
+		if e.Tag == 0 {
+			covered = covered[:len(covered)-1]
+			continue
+		}
+		in := covered[len(covered)-1]
+		switch e.Tag {
+		case dwarf.TagVariable, dwarf.TagFormalParameter:
+			if in {
+				l.variable(e)
+			}
+			in = false
+		case dwarf.TagLexDwarfBlock, dwarf.TagInlinedSubroutine:
+			in = in && l.covers(e)
+		default:
+			in = false
+		}
+		if e.Children {
+			covered = append(covered, in)
+		}
+	}
+	return nil
+}
+
+// covers says whether the code of a block or inlined function holds the place.
+func (l *localSearch) covers(e *dwarf.Entry) bool {
+	ranges, err := l.d.rangesOf(e)
+	if err != nil {
+		return false
+	}
+	for _, r := range ranges {
+		if r[0] <= l.pc && l.pc < r[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// variable takes note of a variable if it has a place.
+func (l *localSearch) variable(e *dwarf.Entry) {
+	expr, ok := e.Val(dwarf.AttrLocation).([]byte)
+	if !ok {
+		off, list := e.Val(dwarf.AttrLocation).(int64)
+		if !list || off < 0 {
+			return
+		}
+		expr = l.listed(uint64(off))
+	}
+	v, ok := l.place(expr)
+	if !ok {
+		return
+	}
+	if v.Name, _, _ = l.d.entryName(e.Offset); v.Name == "" {
+		return
+	}
+	v.Size = max(l.d.typeAt(l.d.typeOfEntry(e.Offset)).size, 1)
+	l.found = append(l.found, v)
+}
+
+// place reads an expression.
+func (l *localSearch) place(expr []byte) (v Local, ok bool) {
+	if len(expr) == 0 {
+		return v, false
+	}
+	c := cursor{data: expr, off: 1}
+	reg := uint64(expr[0])
+	switch op := expr[0]; {
+	case op >= opReg0 && op <= opReg31:
+		reg -= opReg0
+	case op == opRegx:
+		reg = c.uleb()
+	case op >= opBreg0 && op <= opBreg31:
+		reg -= opBreg0
+		v.Memory, v.Offset = true, c.sleb()
+	case op == opBregx:
+		reg = c.uleb()
+		v.Memory, v.Offset = true, c.sleb()
+	case op == opFbreg:
+		offset := c.sleb()
+		if len(l.frame) == 1 && l.frame[0] == opCallFrameCFA {
+			cfa, known := l.d.frameAddress(l.m, l.pc)
+			if !known {
+				return v, false
+			}
+			v = Local{Memory: true, Reg: cfa.reg, Offset: cfa.offset + offset}
+		} else if base, known := l.place(l.frame); known && len(l.frame) > 0 && l.frame[0] != opFbreg {
+			v = Local{Memory: true, Reg: base.Reg, Offset: base.Offset + offset}
+		} else {
+			return v, false
+		}
+		return v, !c.bad && c.off == len(expr)
+	default:
+		return v, false
+	}
+	v.Reg = uint8(reg)
+	return v, reg < 64 && !c.bad && c.off == len(expr)
+}
+
+// Entries of location lists (DWARF 5 section 7.7.3).
+const (
+	listEnd         = 0
+	listOffsetPair  = 4
+	listDefault     = 5
+	listBase        = 6
+	listStartEnd    = 7
+	listStartLength = 8
+	listViewPair    = 9
+)
+
+// listed finds the expression that holds at the place in a location list.
+func (l *localSearch) listed(off uint64) []byte {
+	base, _ := l.unit.root.Val(dwarf.AttrLowpc).(uint64)
+	if l.d.locLists == nil {
+		return l.listed4(off, base)
+	}
+	if off > uint64(len(l.d.locLists)) {
+		return nil
+	}
+	c := cursor{data: l.d.locLists, off: int(off)}
+	var fallback []byte
+	for !c.bad {
+		var low, high uint64
+		switch c.u8() {
+		case listEnd:
+			return fallback
+		case listOffsetPair:
+			low = base + c.uleb()
+			high = base + c.uleb()
+		case listDefault:
+			fallback = c.take(int(min(c.uleb(), maxExpression)))
+			continue
+		case listBase:
+			base = c.u64()
+			continue
+		case listStartEnd:
+			low, high = c.u64(), c.u64()
+		case listStartLength:
+			low = c.u64()
+			high = low + c.uleb()
+		case listViewPair:
+			c.uleb()
+			c.uleb()
+			continue
+		default:
+			return nil // indexes into .debug_addr, or unknown
+		}
+		expr := c.take(int(min(c.uleb(), maxExpression)))
+		if low <= l.pc && l.pc < high {
+			return expr
+		}
+	}
+	return nil
+}
+
+// maxExpression bounds the length of an expression in bytes.
+const maxExpression = 1 << 16
+
+// listed4 is listed for the lists of DWARF 4 and before (DWARF 4 section 2.6.2).
+func (l *localSearch) listed4(off, base uint64) []byte {
+	if off > uint64(len(l.d.loc)) {
+		return nil
+	}
+	c := cursor{data: l.d.loc, off: int(off)}
+	for !c.bad {
+		low, high := c.u64(), c.u64()
+		if low == 0 && high == 0 {
+			break
+		}
+		if low == ^uint64(0) {
+			base = high
+			continue
+		}
+		expr := c.take(int(c.u16()))
+		if base+low <= l.pc && l.pc < base+high {
+			return expr
+		}
+	}
+	return nil
+}
+
+// String gives the place for people: a0, fa1, or -24(s0).
+func (v Local) String() string {
+	name := registerNames[v.Reg&63]
+	if v.Memory {
+		return fmt.Sprintf("%d(%s)", v.Offset, name)
+	}
+	return name
+}
+
+// registerNames are those of the calling convention, by DWARF number.
+var registerNames = [64]string{
+	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+	"ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3", "fa4", "fa5",
+	"fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
+}
