@@ -54,6 +54,12 @@ func (m *Machine) begins(pc uint64) bool {
 // call. returns says that the recorder takes it for a return.
 func (h *Hart) leave(target uint64, returns bool) {
 	sp, depth := h.X[regSP], len(h.frames)
+	if depth > 0 && returns {
+		if top := h.frames[depth-1]; top.ret == target && top.sp-sp-1 < maxFrame {
+			h.frames = h.frames[:depth-1] // from a routine that makes room on the stack for its caller
+			return
+		}
+	}
 	here := frame{target, sp}
 	keep, exact := depth, target == h.m.kernel.Trampoline() // at the end of a signal handler nothing is left
 	if !exact {
@@ -68,16 +74,10 @@ func (h *Hart) leave(target uint64, returns bool) {
 	if depth == 0 {
 		return // a pop of an empty stack does nothing, here and for the recorder
 	}
-	top := h.frames[depth-1]
-	switch {
+	switch top := h.frames[depth-1]; {
 	case !exact && (!returns || top.sp-sp > maxFrame) && h.m.begins(target):
 		h.suspend()
 		h.tell(0, nil) // the first function of a new stack
-		return
-	case returns && keep == depth && target == top.ret:
-		keep-- // by a routine that makes room on the stack for its caller
-	}
-	switch {
 	case returns && keep == depth-1 && target == top.ret:
 		h.frames = h.frames[:keep] // as the recorder has it
 	case returns || keep < depth:

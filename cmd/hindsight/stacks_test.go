@@ -27,10 +27,10 @@ func TestStacks(t *testing.T) {
 	const cxx = "riscv64-linux-gnu-g++"
 	needTools(t, cxx)
 	for _, program := range []string{"stacks", "leaving"} {
-		for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os -msave-restore"} {
 			t.Run(program+level, func(t *testing.T) {
 				elf := filepath.Join(t.TempDir(), program)
-				args := []string{"-g", level, "-static", "-pthread", "-fopenmp", "-o", elf, filepath.Join(sourceDir, "testdata/stacks", program+".cc")}
+				args := append(strings.Fields(level), "-g", "-static", "-pthread", "-fopenmp", "-o", elf, filepath.Join(sourceDir, "testdata/stacks", program+".cc"))
 				if text, err := exec.Command(cxx, args...).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
