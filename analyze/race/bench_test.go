@@ -14,6 +14,7 @@ import (
 type lockStep struct {
 	threads, rounds int
 	own             bool // every thread has a lock of its own
+	scattered       bool // eight words here and there in a MiB instead of 64 in a row
 }
 
 func (l lockStep) NumThreads() int { return l.threads }
@@ -43,10 +44,18 @@ func (l lockStep) Events() iter.Seq2[Event, error] {
 	}
 }
 
-func (l lockStep) Segments(event.ThreadID) iter.Seq2[Segment, error] {
+func (l lockStep) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
 		for r := range uint64(l.rounds) {
-			inside := fakeSegment{2*r + 1, []Run{{Site: 0, Base: 0x1000, Count: 1, First: r}, {Site: 1, Base: 0x2000, Stride: 8, Count: 64, First: 64 * r}}}
+			inside := fakeSegment{2*r + 1, []Run{{Site: 0, Base: 0x1000, Count: 1, First: r}}}
+			if l.scattered {
+				for i := range uint64(8) {
+					at := (8*(r*uint64(l.threads)+uint64(t)) + i) * 0x9e3779b97f4a7c15 >> 44 &^ 7
+					inside.runs = append(inside.runs, Run{Site: 1, Base: 0x100000 + at, Count: 1, First: 8*r + i})
+				}
+			} else {
+				inside.runs = append(inside.runs, Run{Site: 1, Base: 0x2000, Stride: 8, Count: 64, First: 64 * r})
+			}
 			after := fakeSegment{2*r + 2, []Run{{Site: 2, Base: 0x1000, Count: 1, First: r}}}
 			if !yield(inside, nil) || !yield(after, nil) {
 				return
@@ -61,7 +70,7 @@ func BenchmarkLockStep(b *testing.B) {
 			var res *Result
 			for b.Loop() {
 				var err error
-				if res, err = Analyze(context.Background(), lockStep{16, 2000, own}, Options{}); err != nil {
+				if res, err = Analyze(context.Background(), lockStep{threads: 16, rounds: 2000, own: own}, Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

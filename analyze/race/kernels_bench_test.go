@@ -151,15 +151,38 @@ func BenchmarkIrregular(b *testing.B) {
 	}
 }
 
-// BenchmarkLocks analyses a million lock operations of 16 threads.
+// BenchmarkLocks analyses a million lock operations of 16 threads: of one lock,
+// and of a lock for each thread, so that every access races.
 func BenchmarkLocks(b *testing.B) {
 	for _, own := range []bool{false, true} {
-		b.Run(fmt.Sprintf("threads=16/own=%v", own), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Analyze(context.Background(), lockStep{16, 1_000_000 / 32, own}, Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		for _, scattered := range []bool{false, true} {
+			b.Run(fmt.Sprintf("threads=16/own=%v/scattered=%v", own, scattered), func(b *testing.B) {
+				measure(b, lockStep{threads: 16, rounds: 1_000_000 / 32, own: own, scattered: scattered})
+			})
+		}
 	}
+}
+
+// BenchmarkRandom analyses a million accesses at random places.
+func BenchmarkRandom(b *testing.B) {
+	for _, threads := range []int{2, 4, 8, 16} {
+		b.Run(fmt.Sprintf("accesses=1000000/threads=%d", threads), func(b *testing.B) { measure(b, manyRandom(1_000_000, threads)) })
+	}
+}
+
+// measure analyses a run and reports what it took.
+func measure(b *testing.B, src Source) {
+	var res *Result
+	before := processorTime(b)
+	for b.Loop() {
+		var err error
+		if res, err = Analyze(context.Background(), src, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric((processorTime(b)-before)/float64(b.N)*1e3, "cpu-ms")
+	b.ReportMetric(float64(res.Dynamic()), "pairs")
+	b.ReportMetric(float64(res.Stats.Accesses), "accesses")
+	b.ReportMetric(float64(res.Stats.Groups), "groups")
+	b.ReportMetric(float64(res.Stats.Peak), "records")
 }

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"hindsight/tracefmt/event"
 )
 
-// TestManyRandomAccesses analyses a million accesses of 16 threads at random
-// places, with all ways of going about it.
-func TestManyRandomAccesses(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
-	}
-	const threads = 16
+// manyRandom is n accesses of threads at random places. Every hundredth time
+// one of the threads takes a lock.
+func manyRandom(n, threads int) *fake {
 	f := newFake(threads)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	index, owner := make([]uint64, threads), 0
@@ -46,6 +42,17 @@ func TestManyRandomAccesses(t *testing.T) {
 		f.ordinals[key]++
 		f.segments[th] = segs
 	}
+	return f
+}
+
+// TestManyRandomAccesses analyses a million accesses of 16 threads at random
+// places, with all ways of going about it.
+func TestManyRandomAccesses(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	f := manyRandom(n, 16)
 	var want *Result
 	for i, opts := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 3}, {Workers: 8}, {noSieve: true, Workers: 1}} {
 		res := analyze(t, f, opts)
@@ -60,8 +67,7 @@ func TestManyRandomAccesses(t *testing.T) {
 		}
 		for j := range res.Races {
 			x, y := &res.Races[j], &want.Races[j]
-			if x.Dynamic != y.Dynamic || x.First.Address != y.First.Address || x.Last.Address != y.Last.Address ||
-				x.First.Later.Ordinal != y.First.Later.Ordinal || x.Last.Earlier.Ordinal != y.Last.Earlier.Ordinal {
+			if !reflect.DeepEqual(x, y) {
 				t.Fatalf("options %d: race %d is %+v, want %+v", i, j, x, y)
 			}
 		}
