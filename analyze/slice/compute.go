@@ -51,6 +51,8 @@ type Options struct {
 	OneThread bool   // do not follow dependences between threads
 	Depth     int    // dependences between the criterion and an instance at most; 0 means any number
 	MaxInsts  uint64 // instances at most, or the error is ErrTooBig; 0 means any number
+
+	patience uint64 // see pass.go; 0 means the usual
 }
 
 // Compute finds the slice of the criterion, which belongs to it. An error of

@@ -372,7 +372,8 @@ func (r *Resolver) variable(g Graph, t *Target, name string) error {
 	var kept []uint64
 	var seen []string
 	for _, pc := range t.PCs {
-		hit := false
+		hit, locals := r.locals(g, pc, name)
+		seen = append(seen, locals...)
 		for _, p := range placesOf(g, []uint64{pc}, AllThreads) {
 			for _, k := range []uint64{0, g.Executions(p.thread, p.node) - 1} {
 				addr, size, ok, err := g.Addr(p.instance(k))
@@ -395,7 +396,7 @@ func (r *Resolver) variable(g Graph, t *Target, name string) error {
 	}
 	if len(kept) == 0 {
 		slices.Sort(seen)
-		return &SpecError{t.Text, "the line accesses no variable of that name in memory", clip(slices.Compact(seen))}
+		return &SpecError{t.Text, "the line uses no variable of that name that is known to be in memory or in a register", clip(slices.Compact(seen))}
 	}
 	t.PCs, t.Name = kept, name
 	return nil

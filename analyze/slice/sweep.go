@@ -2,6 +2,7 @@ package slice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hindsight/tracefmt/event"
@@ -28,6 +29,8 @@ type sweep struct {
 	codes  map[wet.NodeID]*nodeCode
 	to     []wet.Reader
 	steps  uint64
+	asked  uint64 // times that readers were asked for
+	quiet  bool   // a pass finds out who depends on what
 
 	tell   func(i int, from wet.Instance) error // producer
 	thread event.ThreadID                       // of the execution that is being looked at
@@ -58,6 +61,7 @@ type nodeSweep struct {
 
 type moveKey struct {
 	mask, combo uint32
+	quiet       bool // its ports are not asked for
 }
 
 // move is a step from one mask to another, by a combination of roots.
@@ -98,7 +102,28 @@ func (w *sweep) run(criterion []wet.Instance) error {
 			return err
 		}
 	}
-	for len(w.agenda.nodes) > 0 {
+	err := w.settle(w.opts.Direction == Forward)
+	if errors.Is(err, errPatience) {
+		return w.passOver(criterion)
+	}
+	if err != nil {
+		return err
+	}
+	w.tally()
+	return nil
+}
+
+// settle looks at what is on the agenda until nothing is left. When it is
+// impatient it gives up with errPatience.
+func (w *sweep) settle(impatient bool) error {
+	limit := w.opts.patience
+	if limit == 0 {
+		limit = patience
+		for _, t := range w.g.Threads() {
+			limit += t.Times / patiencePart
+		}
+	}
+	for w.asked = 0; len(w.agenda.nodes) > 0; {
 		n := w.agenda.nodes[0]
 		k := n.first
 		if err := w.take(n, k, n.pending.take(k)); err != nil {
@@ -107,8 +132,10 @@ func (w *sweep) run(criterion []wet.Instance) error {
 		if err := w.schedule(n); err != nil {
 			return err
 		}
+		if impatient && w.asked > limit {
+			return errPatience
+		}
 	}
-	w.tally()
 	return nil
 }
 
@@ -212,9 +239,9 @@ func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
 func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	slot := n.slot(k)
 	m := n.recent
-	if m == nil || m.mask != *slot || m.combo != combo {
+	if m == nil || m.mask != *slot || m.combo != combo || m.quiet != w.quiet {
 		var err error
-		if m, err = w.move(n, moveKey{*slot, combo}); err != nil {
+		if m, err = w.move(n, moveKey{*slot, combo, w.quiet}); err != nil {
 			return err
 		}
 		n.recent = m
@@ -266,6 +293,9 @@ func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 		}
 	}
 	for s := range m.fresh.all {
+		if key.quiet {
+			break
+		}
 		if forward {
 			ok, err := w.g.HasReaders(n.thread, n.nodeSet.node, s)
 			if err != nil {
@@ -297,6 +327,7 @@ func (w *sweep) producer(i int, from wet.Instance) error {
 
 // readers follows a statement of execution k on.
 func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
+	w.asked++
 	w.to, err = w.g.Readers(wet.Instance{Thread: n.thread, Node: n.nodeSet.node, Stmt: p.what, K: k}, w.to[:0])
 	if err != nil {
 		return err
@@ -320,19 +351,24 @@ func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 // lead counts one more execution in which a port leads to a place, and gives
 // that place's node.
 func (w *sweep) lead(p *port, h home, what uint32) *nodeSweep {
+	f := w.far(p, h, what)
+	f.count++
+	return f.node
+}
+
+// far finds the count of a port and a place.
+func (w *sweep) far(p *port, h home, what uint32) *far {
 	for n := range p.far {
 		if f := &p.far[n]; f.what == what && f.node.home == h {
-			f.count++
 			if n > 0 { // towards the front: few of them take most of the dependences
 				p.far[n], p.far[n-1] = p.far[n-1], p.far[n]
 				n--
 			}
-			return p.far[n].node
+			return &p.far[n]
 		}
 	}
-	node := w.node(h)
-	p.far = append(p.far, far{node, what, 1})
-	return node
+	p.far = append(p.far, far{node: w.node(h), what: what})
+	return &p.far[len(p.far)-1]
 }
 
 // tally turns the counts of the moves into counts of dependences.
@@ -378,6 +414,9 @@ func (w *sweep) tallyMove(n *nodeSweep, m *move) {
 // tallyUsers counts the dependences on statement s of n of those statements of
 // to that use what.
 func (w *sweep) tallyUsers(n *nodeSweep, s uint32, to *nodeSweep, what uint32, count uint64) {
+	if count == 0 {
+		return
+	}
 	for _, u := range to.code.users[what] {
 		for _, in := range to.code.inputs[u] {
 			if to.code.producer(in) == what {

@@ -88,6 +88,15 @@ func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int
 		if o.Depth != 0 {
 			continue
 		}
+		if o.Direction == slice.Forward {
+			over, err := slice.Compute(context.Background(), a.Graph, criterion, slice.Impatient(o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameSlices(over, s); err != nil {
+				t.Fatalf("from %v, %+v: %v (in a pass, then by readers)", from, o, err)
+			}
+		}
 		// The same graph without its slots.
 		plainly, err := slice.Compute(context.Background(), struct{ slice.Graph }{a.Graph}, criterion, o)
 		if err != nil {
