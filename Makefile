@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races bench-papers fuzz clean
+.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -38,6 +38,9 @@ bench-races:      ## the race analysis
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
 	$(GO) run ./cmd/hindsight compare $(COMPARE)
+
+bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
+	$(GO) run ./cmd/hindsight compare --table 000 $(COMPARE)
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

@@ -22,7 +22,10 @@ import (
 )
 
 // compareTables are the values of --table.
-var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "002", "003", "all"}
+var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "002", "003", "all", "000", "000-1", "000-2", "000-3", "000-4", "000-5", "000-6", "000-7", "000-8", "000-9"}
+
+// wetTableNames are those of MICRO 2004.
+var wetTableNames = compareTables[slices.Index(compareTables, "000"):]
 
 // compareKernels are the parallel-trace paper's programs, in its order.
 var compareKernels = []string{"fft", "lu", "mp3d", "water", "sor"}
@@ -35,6 +38,9 @@ type compareFlags struct {
 	format  string
 	out     string
 	seed    uint64
+
+	statements []string // of 000: millions
+	long       bool
 }
 
 func newCompare(std streams) *cobra.Command {
@@ -53,13 +59,16 @@ published figures beside them:
   001-f4 PPoPP 2003, Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
   002    VPC3, Table 2 and speeds: store-address and cache-miss traces
   003    LD&R: ratio over block-leader traces
+  000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables, of runs of
+         10 and 100 million statements (--statements) of compiler, interpreter, sort
+         and the kernels; not in all, since it takes long
 
 Rows that do not reach the paper's figure are marked. Raw traces are kept, one
 run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed
 programs; --small takes small inputs, which no published figure is for.`,
 		Example: `  hindsight compare --small
   hindsight compare --table 001-5 --threads 2,4 --format markdown -o table5.md fft lu`,
-		ValidArgs: compareKernels,
+		ValidArgs: wetPrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), std, args)
 		},
@@ -68,6 +77,8 @@ programs; --small takes small inputs, which no published figure is for.`,
 	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(compareTables, ", "))
 	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; 002 and 003 take the first")
 	flags.BoolVar(&f.small, "small", false, "small inputs, for a quick look")
+	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "of 000: lengths of runs in millions of statements: 1, 10, 100")
+	flags.BoolVar(&f.long, "long", false, "of 000: all figures of runs of 100 million statements too, which takes hours and 16 GB")
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
@@ -91,9 +102,18 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 			return fmt.Errorf("--threads %d: want a power of two up to 64", n)
 		}
 	}
+	known := compareKernels
+	if strings.HasPrefix(f.table, "000") {
+		known = wetPrograms
+	}
 	for _, k := range kernels {
-		if !slices.Contains(compareKernels, k) {
-			return fmt.Errorf("no kernel %q: want some of %s", k, strings.Join(compareKernels, ", "))
+		if !slices.Contains(known, k) {
+			return fmt.Errorf("no kernel %q: want some of %s", k, strings.Join(known, ", "))
+		}
+	}
+	for _, n := range f.statements {
+		if !slices.Contains(wetSizes, n) {
+			return fmt.Errorf("--statements %s: want some of %s", n, strings.Join(wetSizes, ", "))
 		}
 	}
 	if len(kernels) == 0 {
@@ -131,8 +151,9 @@ func (c *comparison) write(w io.Writer) error {
 	}{
 		{[]string{"001", "001-3", "001-4", "001-5"}, c.parallel},
 		{[]string{"001-f4"}, c.figure}, {[]string{"002"}, c.predictors}, {[]string{"003"}, c.loops},
+		{wetTableNames, c.wholeTraces},
 	} {
-		if c.table != "all" && !slices.Contains(paper.tables, c.table) {
+		if c.table == "all" && paper.tables[0] == wetTableNames[0] || c.table != "all" && !slices.Contains(paper.tables, c.table) {
 			continue
 		}
 		tables, err := paper.measure()
@@ -155,6 +176,9 @@ func (c *comparison) write(w io.Writer) error {
 // preface says where, when and how the tables were made.
 func (c *comparison) preface(w io.Writer) error {
 	words := []string{"hindsight compare --table", c.table, "--threads", joinInts(c.threads)}
+	if strings.HasPrefix(c.table, "000") {
+		words = []string{"hindsight compare --table", c.table, "--statements", strings.Join(c.statements, ",")}
+	}
 	if c.small {
 		words = append(words, "--small")
 	}
