@@ -1,6 +1,7 @@
 package wet
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -136,48 +137,74 @@ func (g *Graph) controlDep(r *record, i Instance, yield func(Dep, error) bool) {
 	yield(d, nil)
 }
 
-// reverse leads from producers to the slots that name them.
+// reverse leads from producers to the slots that name them: two lists in order
+// of producers.
 type reverse struct {
-	edges  map[src][]use
-	extras map[src][]*span
+	edges  []use
+	extras []use // slot and edge have no meaning
 }
 
 type use struct {
+	from src
 	span *span
 	slot int32
 	edge int32
 }
 
-// index makes the table of who names whom, once.
+// of gives the part of a list that names a producer.
+func of(list []use, from src) []use {
+	i := sort.Search(len(list), func(i int) bool { return list[i].from >= from })
+	j := i
+	for j < len(list) && list[j].from == from {
+		j++
+	}
+	return list[i:j]
+}
+
+// index makes the lists of who names whom, once.
 func (g *Graph) index() error {
 	if g.reverse != nil {
 		return nil
 	}
-	v := &reverse{edges: map[src][]use{}, extras: map[src][]*span{}}
+	v := &reverse{}
 	for _, t := range g.threads {
 		for i := range t.epochs {
 			for _, s := range t.epochs[i].spans {
-				r, err := g.record(s)
-				if err != nil {
+				if err := g.indexSpan(v, s); err != nil {
 					return err
-				}
-				for j := range r.slots {
-					for k, e := range r.slots[j].edges {
-						if e.from != 0 {
-							v.edges[e.from] = append(v.edges[e.from], use{s, int32(j), int32(k)})
-						}
-					}
-				}
-				for _, x := range r.extras {
-					list := v.extras[x.from.src]
-					if len(list) == 0 || list[len(list)-1] != s {
-						v.extras[x.from.src] = append(list, s)
-					}
 				}
 			}
 		}
 	}
+	for _, list := range [][]use{v.edges, v.extras} {
+		slices.SortStableFunc(list, func(a, b use) int { return cmp.Compare(a.from, b.from) })
+	}
 	g.reverse = v
+	return nil
+}
+
+func (g *Graph) indexSpan(v *reverse, s *span) error {
+	r, err := g.record(s)
+	if err != nil {
+		return err
+	}
+	for j := range r.slots {
+		for k, e := range r.slots[j].edges {
+			if e.from != 0 {
+				v.edges = append(v.edges, use{e.from, s, int32(j), int32(k)})
+			}
+		}
+	}
+	if len(r.extras) > 0 {
+		named := make([]src, len(r.extras))
+		for i, x := range r.extras {
+			named[i] = x.from.src
+		}
+		slices.Sort(named)
+		for _, from := range slices.Compact(named) {
+			v.extras = append(v.extras, use{from: from, span: s})
+		}
+	}
 	return nil
 }
 
@@ -197,7 +224,7 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 			return
 		}
 		from := srcOf(uint32(i.Thread), i.Node, i.Stmt)
-		for _, u := range g.reverse.edges[from] {
+		for _, u := range of(g.reverse.edges, from) {
 			more, err := g.users(u, i.K, func(r *record, k uint64) bool { return r.tellSlot(int(u.slot), i, k, yield) })
 			if err != nil {
 				yield(Dep{}, err)
@@ -219,7 +246,8 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 // to stop.
 func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance) bool) (more bool, err error) {
 	var seen []Instance
-	for _, s := range g.reverse.extras[from] {
+	for _, u := range of(g.reverse.extras, from) {
+		s := u.span
 		r, err := g.record(s)
 		if err != nil {
 			return true, err

@@ -345,7 +345,7 @@ func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, erro
 		return false, err
 	}
 	from := srcOf(uint32(th), n, stmt)
-	return len(g.reverse.edges[from])+len(g.reverse.extras[from]) > 0, nil
+	return len(of(g.reverse.edges, from))+len(of(g.reverse.extras, from)) > 0, nil
 }
 
 // Readers appends to dst the slots through which other executions depend on an
@@ -356,7 +356,7 @@ func (g *Graph) Readers(i Instance, dst []Reader) ([]Reader, error) {
 	}
 	first := len(dst)
 	from := srcOf(uint32(i.Thread), i.Node, i.Stmt)
-	for _, u := range g.reverse.edges[from] {
+	for _, u := range of(g.reverse.edges, from) {
 		_, err := g.users(u, i.K, func(_ *record, k uint64) bool {
 			dst = append(dst, Reader{event.ThreadID(u.span.thread), u.span.node, u.slot, k})
 			return true
