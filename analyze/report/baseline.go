@@ -64,5 +64,17 @@ func (b *Baseline) Apply(r *Report) {
 		}
 	}
 	r.Races = fresh
+	shown := map[string]bool{}
+	for _, races := range [][]Race{r.Known, r.Suppressed} {
+		for i := range races {
+			shown[races[i].Fingerprint] = true
+		}
+	}
+	r.Gone = 0
+	for f := range b.known {
+		if !shown[f] {
+			r.Gone++
+		}
+	}
 	r.number()
 }

@@ -70,7 +70,11 @@ func (d *Diff) WriteText(w io.Writer) error {
 
 // line names a race in one or two lines.
 func (t *text) line(r *Race) {
-	t.printf("  %s  %s\n", r.ID, t.fit(r.Location.text(), 8))
+	mark := ""
+	if r.Artifact != nil {
+		mark = " (artifact, by " + r.Artifact.By.String() + ")"
+	}
+	t.printf("  %s  %s%s\n", r.ID, t.fit(r.Location.text(), 8+len(mark)), mark)
 	for i := range r.Accesses {
 		a := &r.Accesses[i]
 		head := fmt.Sprintf("    %s in ", a.Op)
@@ -107,20 +111,26 @@ type jsonPair struct {
 // WriteJSON writes the comparison in its JSON form, version 1, as
 // docs/diff.schema.json describes it.
 func (d *Diff) WriteJSON(w io.Writer) error {
-	list := func(races []*Race) []jsonRace {
+	inA, inB := d.A.byFingerprint(), d.B.byFingerprint()
+	form := func(r *Race, in map[string]*Race) jsonRace {
+		out := jsonOf(r)
+		r.artifactJSON(&out, in)
+		return out
+	}
+	list := func(races []*Race, in map[string]*Race) []jsonRace {
 		out := make([]jsonRace, len(races))
 		for i, r := range races {
-			out[i] = jsonOf(r)
+			out[i] = form(r, in)
 		}
 		return out
 	}
 	out := jsonDiff{
 		Version: JSONVersion, Tool: jsonTool{"hindsight", d.A.Info.Version}, A: jsonTraceOf(&d.A.Info), B: jsonTraceOf(&d.B.Info),
 		Summary: jsonDiffCounts{len(d.OnlyA), len(d.OnlyB), len(d.Both)},
-		OnlyA:   list(d.OnlyA), OnlyB: list(d.OnlyB), Both: make([]jsonPair, len(d.Both)),
+		OnlyA:   list(d.OnlyA, inA), OnlyB: list(d.OnlyB, inB), Both: make([]jsonPair, len(d.Both)),
 	}
 	for i, p := range d.Both {
-		out.Both[i] = jsonPair{p.A.Fingerprint, jsonOf(p.A), jsonOf(p.B)}
+		out.Both[i] = jsonPair{p.A.Fingerprint, form(p.A, inA), form(p.B, inB)}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -44,5 +46,38 @@ func TestDiff(t *testing.T) {
 	}
 	if same := Compare(a, build(t, "race_top:helper")); same.Differ() || len(same.Both) != 5 {
 		t.Errorf("a report differs from itself: %+v", same)
+	}
+}
+
+// TestDiffArtifacts: an artifact is called one, with its cause in its own run.
+func TestDiffArtifacts(t *testing.T) {
+	a, b := explained(t, ""), explained(t, "race:errno")
+	d := Compare(a, b)
+	var out bytes.Buffer
+	if err := d.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), " (artifact, by "); n != 3 {
+		t.Errorf("%d artifacts in\n%s", n, &out)
+	}
+	out.Reset()
+	if err := d.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var form struct {
+		Both []struct {
+			A, B struct {
+				ID         string   `json:"id"`
+				ArtifactOf []string `json:"artifact_of"`
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &form); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range form.Both {
+		if len(p.A.ArtifactOf) != len(p.B.ArtifactOf) || (d.Both[i].A.Artifact != nil) != (len(p.A.ArtifactOf) > 0) {
+			t.Errorf("%s is an artifact of %v, %s of %v", p.A.ID, p.A.ArtifactOf, p.B.ID, p.B.ArtifactOf)
+		}
 	}
 }

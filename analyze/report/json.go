@@ -56,6 +56,7 @@ type jsonSummary struct {
 	Artifacts  int    `json:"artifacts"`
 	Suppressed int    `json:"suppressed"`
 	Known      *int   `json:"known,omitempty"`
+	Gone       *int   `json:"gone,omitempty"`
 }
 
 type jsonRace struct {
@@ -142,7 +143,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	}
 	if r.Baseline != "" {
 		n := len(r.Known)
-		out.Baseline, out.Summary.Known = r.Baseline, &n
+		out.Baseline, out.Summary.Known, out.Summary.Gone = r.Baseline, &n, &r.Gone
 		for i := range r.Known {
 			out.Known = append(out.Known, jsonKnown{r.Known[i].Fingerprint, r.Known[i].Dynamic})
 		}

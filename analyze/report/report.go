@@ -156,6 +156,7 @@ type Report struct {
 	Suppressed []Race
 	Known      []Race                    // that the baseline has
 	Baseline   string                    // file of known races; "" if there is none
+	Gone       int                       // races that the baseline has and this run does not show
 	Mutexes    []Mutex                   // M0 is the first
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.

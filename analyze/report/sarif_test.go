@@ -228,8 +228,22 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := build(t, "")
-	if next.Apply(again); len(again.Races) != 0 || len(again.Known) != 6 {
-		t.Errorf("%d new, %d known", len(again.Races), len(again.Known))
+	if next.Apply(again); len(again.Races) != 0 || len(again.Known) != 6 || again.Gone != 0 {
+		t.Errorf("%d new, %d known, %d gone", len(again.Races), len(again.Known), again.Gone)
+	}
+	// What does not show any more is counted; what is suppressed shows.
+	fewer := build(t, "race:account")
+	shown := len(fewer.Races) + len(fewer.Suppressed)
+	fewer.Races = fewer.Races[1:]
+	if next.Apply(fewer); fewer.Gone != 6-shown+1 || fewer.Gone == 0 {
+		t.Errorf("%d gone", fewer.Gone)
+	}
+	out.Reset()
+	if err := fewer.WriteText(&out, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "hindsight: 1 race in it did not show\n") {
+		t.Errorf("no count of races that are gone in\n%s", &out)
 	}
 }
 

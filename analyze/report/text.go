@@ -75,6 +75,9 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	}
 	if r.Baseline != "" {
 		t.printf("hindsight: %s known from %s\n", plural(uint64(len(r.Known)), "race", "races"), r.Baseline)
+		if r.Gone > 0 {
+			t.printf("hindsight: %s in it did not show\n", plural(uint64(r.Gone), "race", "races"))
+		}
 	}
 	_, err := io.WriteString(w, t.out.String())
 	return err

@@ -178,7 +178,7 @@ void all() {
     probe();
   }
   room(5);
-  for (int i = 0; i < 300; i++) { // the same again, for a repetitive grammar
+  for (int i = 0; i < 50; i++) { // the same again, for a repetitive grammar
     try {
       leaf(i % 7);
     } catch (int) {
