@@ -41,6 +41,7 @@ type infoJSON struct {
 	Message   string       `json:"message,omitempty"`
 	Threads   []infoThread `json:"threads"`
 	Sizes     infoSizes    `json:"sizes"`
+	Values    *infoValues  `json:"values,omitempty"` // with run --record wet
 }
 
 type infoThread struct {
@@ -92,8 +93,16 @@ all of the file and checks every checksum, grammar and count.`,
 				if verdict = t.Verify(); verdict == nil {
 					verdict = verifyArch(t)
 				}
+				if verdict == nil {
+					info.Values, verdict = describeValues(args[0], true)
+				}
 				ok := verdict == nil
 				info.Verified = &ok
+			}
+			if info.Values == nil && verdict == nil {
+				if info.Values, err = describeValues(args[0], false); err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
 			}
 			if format == "json" {
 				enc := json.NewEncoder(std.out)
@@ -177,6 +186,9 @@ func (i *infoJSON) text(w io.Writer) error {
 		fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
 	}
 	fmt.Fprintf(w, "  recorded  %s\n", i.recorded())
+	if i.Values != nil {
+		i.Values.text(w)
+	}
 	if i.Status != nil {
 		fmt.Fprintf(w, "  ended     with status %d", *i.Status)
 		if i.Message != "" {
