@@ -207,7 +207,7 @@ func (w *sweep) schedule(n *nodeSweep) error {
 	if n.at != outside && n.first == k {
 		return nil
 	}
-	i := wet.Instance{Thread: n.thread, Node: n.nodeSet.node, K: k}
+	i := wet.Instance{Thread: n.thread, Node: n.node, K: k}
 	t, err := w.g.Time(i.Thread, i.Node, k)
 	if err != nil {
 		return err

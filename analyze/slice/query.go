@@ -327,12 +327,12 @@ func lastWrites(g Graph, t *Target, thread int, which Which) ([]wet.Instance, er
 		if thread != AllThreads && w.Thread != event.ThreadID(thread) {
 			continue
 		}
-		switch {
-		case which == All:
+		switch which {
+		case All:
 			out = append(out, w.Instance)
-		case which == Last:
+		case Last:
 			out = append(out[:0], w.Instance)
-		case which == n:
+		case n:
 			return []wet.Instance{w.Instance}, nil
 		}
 		n++

@@ -221,7 +221,11 @@ func stored(s *Slice, n int, img *image.Image, variables map[uint64]*Variable) e
 // RaceSlices is what surrounds a race.
 type RaceSlices struct {
 	A, B   *Slice // what led to each access
-	Common *Slice // what led to both: where the trouble starts
+	Common *Slice // what led to both
+	// Parting is where the trouble starts: those of the common causes that
+	// something depends on which led to one of the accesses only, and the accesses
+	// themselves where one led to the other.
+	Parting *Slice
 	// Forward is what followed from what the racy read got (of two writes, from
 	// what was written), along data dependences.
 	Forward *Slice
@@ -241,8 +245,56 @@ func Race(ctx context.Context, g Graph, img *image.Image, a, b wet.Instance, opt
 		return nil, fmt.Errorf("second access: %w", err)
 	}
 	r.Common = Intersect(r.A, r.B)
+	if r.Parting, err = parting(ctx, r); err != nil {
+		return nil, err
+	}
 	r.Forward, r.Impact, err = Poisoned(ctx, g, img, a, b)
 	return r, err
+}
+
+// parting finds the common causes where the two slices part.
+func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
+	g, opts := r.Common.g, r.Common.opts
+	var edge []wet.Instance
+	seen := map[wet.Instance]bool{}
+	add := func(i wet.Instance) {
+		if !seen[i] {
+			seen[i] = true
+			edge = append(edge, i)
+		}
+	}
+	looked := 0
+	for _, s := range []*Slice{r.A, r.B} {
+		for _, i := range s.criterion {
+			if r.Common.Has(i) {
+				add(i)
+			}
+		}
+		for i := range s.Instances() {
+			if looked++; looked%4096 == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if r.Common.Has(i) {
+				continue
+			}
+			for d, err := range g.Deps(i) {
+				if err != nil {
+					return nil, err
+				}
+				if opts.Kinds.follows(d.Kind) && r.Common.Has(d.From) {
+					add(d.From)
+				}
+			}
+		}
+	}
+	opts.Depth = 0
+	out := &Slice{g: g, opts: opts, criterion: edge, index: map[home]int{}}
+	w := newWalk(out)
+	for _, i := range edge {
+		w.found(w.state(placeOf(i)), i.K)
+	}
+	out.finish()
+	return out, nil
 }
 
 // Poisoned gives the forward slice of a race along data dependences, and what

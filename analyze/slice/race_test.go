@@ -123,7 +123,15 @@ func TestVerdicts(t *testing.T) {
 			if !r.A.Has(both[0]) || !r.B.Has(both[1]) || r.Common.Len() > min(r.A.Len(), r.B.Len()) {
 				t.Errorf("slices of %d, %d and %d instances", r.A.Len(), r.B.Len(), r.Common.Len())
 			}
-			t.Logf("%+v; %d, %d, %d in common", r.Impact, r.A.Len(), r.B.Len(), r.Common.Len())
+			for i := range r.Parting.Instances() {
+				if !r.Common.Has(i) {
+					t.Errorf("the slices part at %+v, which is not in both", i)
+				}
+			}
+			if r.Parting.Len() == 0 || r.Parting.Len() > r.Common.Len() {
+				t.Errorf("they part at %d instances", r.Parting.Len())
+			}
+			t.Logf("part at %d; %+v; %d, %d, %d in common", r.Parting.Len(), r.Impact, r.A.Len(), r.B.Len(), r.Common.Len())
 		})
 	}
 }

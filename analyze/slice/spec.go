@@ -114,14 +114,14 @@ func (r *Resolver) Resolve(g Graph, spec string) (*Target, error) {
 		}
 		return orError(t, r.line(g, t, m[1], line, m[3]))
 	}
-	name, offset := spec, uint64(0)
-	s, err := r.symbol(spec, name)
+	s, err := r.symbol(spec, spec)
 	if err != nil {
 		m := offsetSpec.FindStringSubmatch(spec)
 		if m == nil {
 			return nil, err
 		}
-		if offset, err = strconv.ParseUint(m[2], 0, 64); err != nil {
+		offset, err := strconv.ParseUint(m[2], 0, 64)
+		if err != nil {
 			return nil, &SpecError{Spec: spec, Reason: "this is no offset"}
 		}
 		if s, err = r.symbol(spec, m[1]); err != nil {

@@ -260,7 +260,7 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	}
 	if w.opts.Direction == Backward {
 		w.thread, w.ports = n.thread, m.ports
-		return w.g.Labels(n.thread, n.nodeSet.node, k, m.slots, w.tell)
+		return w.g.Labels(n.thread, n.node, k, m.slots, w.tell)
 	}
 	for _, p := range m.ports {
 		if err := w.readers(n, p, k); err != nil {
@@ -297,7 +297,7 @@ func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 			break
 		}
 		if forward {
-			ok, err := w.g.HasReaders(n.thread, n.nodeSet.node, s)
+			ok, err := w.g.HasReaders(n.thread, n.node, s)
 			if err != nil {
 				return nil, err
 			}
@@ -328,7 +328,7 @@ func (w *sweep) producer(i int, from wet.Instance) error {
 // readers follows a statement of execution k on.
 func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 	w.asked++
-	w.to, err = w.g.Readers(wet.Instance{Thread: n.thread, Node: n.nodeSet.node, Stmt: p.what, K: k}, w.to[:0])
+	w.to, err = w.g.Readers(wet.Instance{Thread: n.thread, Node: n.node, Stmt: p.what, K: k}, w.to[:0])
 	if err != nil {
 		return err
 	}
@@ -388,7 +388,7 @@ func (w *sweep) tallyMove(n *nodeSweep, m *move) {
 	for _, p := range m.ports {
 		ports[p.what] = p
 	}
-	of := func(n *nodeSweep, stmt uint32) place { return place{n.thread, n.nodeSet.node, stmt} }
+	of := func(n *nodeSweep, stmt uint32) place { return place{n.thread, n.node, stmt} }
 	for s := range m.fresh.all {
 		if w.opts.Direction == Backward {
 			for _, in := range n.code.inputs[s] {
@@ -420,7 +420,7 @@ func (w *sweep) tallyUsers(n *nodeSweep, s uint32, to *nodeSweep, what uint32, c
 	for _, u := range to.code.users[what] {
 		for _, in := range to.code.inputs[u] {
 			if to.code.producer(in) == what {
-				l := link{place{n.thread, n.nodeSet.node, s}, place{to.thread, to.nodeSet.node, u}, in.Kind, in.Reg}
+				l := link{place{n.thread, n.node, s}, place{to.thread, to.node, u}, in.Kind, in.Reg}
 				w.links[l] += count
 			}
 		}
