@@ -337,7 +337,7 @@ func (r *frameRun) define(op uint8, c *cursor) bool {
 		r.saved = r.saved[:len(r.saved)-1]
 	case cfaDef, cfaDefSF:
 		reg := c.uleb()
-		offset := int64(0)
+		var offset int64
 		if op == cfaDef {
 			offset = int64(c.uleb())
 		} else {

@@ -261,6 +261,7 @@ func FuzzDebug(f *testing.F) {
 			t.Fatal(err)
 		}
 		queryAll(m)
+		m.Locals(m.Entry)
 		if fr := m.Frames(m.Entry); len(fr) == 0 {
 			t.Error("no frame at all")
 		}
