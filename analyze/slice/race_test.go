@@ -13,6 +13,7 @@ import (
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
 	"hindsight/wet"
 )
 
@@ -184,7 +185,7 @@ func TestResolve(t *testing.T) {
 	for _, c := range []struct{ spec, candidate, reason string }{
 		{fmt.Sprintf("race_branch.c:%d", sourceLine(t, "race_branch.c", "int mode, total")), fmt.Sprintf("race_branch.c:%d", line-1), "nothing was executed"},
 		{"race_brunch.c:5", "race_branch.c", "no"},
-		{fmt.Sprintf("race_branch.c:%d:result", line), "total", "no variable"},
+		{fmt.Sprintf("race_branch.c:%d:result", line), "total", "no instruction"},
 		{"totl", "total", "no function or variable"},
 		{"total+4", "", "4 bytes"},
 		{"0x1", "", ""},
@@ -206,6 +207,35 @@ func TestResolve(t *testing.T) {
 		if c.candidate != "" && !slices.Contains(e.Candidates, c.candidate) || !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %v", c.spec, err)
 		}
+	}
+}
+
+// TestLocals: a local variable on a line is the instructions that use or write
+// it. (The example keeps its variables in registers.)
+func TestLocals(t *testing.T) {
+	l, img, _ := example(t, "fig7", 1)
+	for _, c := range []struct {
+		line, name string
+		want       rv.Op
+	}{
+		{"int x = Subscript;", "x", rv.OpLW},
+		{"result[0] = x;", "x", rv.OpSW},
+		{"result[1] = y;", "result", rv.OpSW},
+	} {
+		target := resolve(t, l, img, fmt.Sprintf("fig7.c:%d:%s", sourceLine(t, "fig7.c", c.line), c.name))
+		ops := map[rv.Op]int{}
+		for _, pc := range target.PCs {
+			site := l.Sites(pc)[0]
+			ops[l.Node(site.Node).Stmts[site.Stmt].Inst.Op]++
+		}
+		if ops[c.want] != 1 || len(target.PCs) != 1 {
+			t.Errorf("%s on the line %q: %v", c.name, c.line, ops)
+		}
+	}
+	var e *slice.SpecError
+	_, err := slice.NewResolver(img).Resolve(l, fmt.Sprintf("fig7.c:%d:q", sourceLine(t, "fig7.c", "result[0] = x;")))
+	if !errors.As(err, &e) || !slices.Contains(e.Candidates, "x") || !slices.Contains(e.Candidates, "result") {
+		t.Errorf("q: %v", err)
 	}
 }
 
