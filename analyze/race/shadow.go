@@ -2,6 +2,7 @@ package race
 
 import (
 	"math/bits"
+	"slices"
 
 	"hindsight/tracefmt/event"
 )
@@ -93,53 +94,55 @@ type column struct {
 	// cut is the 1-based place in S_synch of the first allocation of this
 	// memory since, 0 if there was none.
 	cut    uint64
-	newest uint64 // epoch of the last member
 	before uint64 // executions dropped from the front of the series
-	series []member
+	newest member // the last of the series
+	older  []member
 }
 
 // unseen finds the executions that a thread whose clock stands at seen for
-// this column's thread is not ordered after: those from member i on.
-func (c *column) unseen(seen uint64) (i int, count uint64) {
-	n := len(c.series)
-	if c.newest <= seen {
-		return n, 0
+// this column's thread is not ordered after: the first unit with one, and how
+// many there are.
+func (c *column) unseen(seen uint64) (first, count uint64) {
+	if c.newest.epoch <= seen {
+		return 0, 0
 	}
-	if c.series[0].epoch > seen {
-		return 0, c.series[n-1].total - c.before
-	}
-	lo, hi := 1, n-1 // series[hi].epoch > seen
+	lo, hi := 0, len(c.older) // older[hi].epoch > seen
 	for lo < hi {
-		if mid := (lo + hi) / 2; c.series[mid].epoch > seen {
+		if mid := (lo + hi) / 2; c.older[mid].epoch > seen {
 			hi = mid
 		} else {
 			lo = mid + 1
 		}
 	}
-	base := c.before
-	if lo > 0 {
-		base = c.series[lo-1].total
+	first, base := c.newest.first, c.before
+	if lo < len(c.older) {
+		first = c.older[lo].first
 	}
-	return lo, c.series[n-1].total - base
+	if lo > 0 {
+		base = c.older[lo-1].total
+	}
+	return first, c.newest.total - base
 }
 
 // add records executions in a unit. It says whether the series became longer.
 func (c *column) add(u *unit, times uint64) bool {
-	n := len(c.series)
-	if n > 0 && c.newest == u.epoch {
-		m := &c.series[n-1]
+	m := &c.newest
+	if m.epoch == u.epoch {
 		m.total += times
 		m.last = u.order
 		return false
 	}
-	total := times + c.before
-	if n > 0 {
-		total = times + c.series[n-1].total
+	total := c.before + times
+	if m.epoch != 0 { // epochs are from 1
+		c.older = append(c.older, *m)
+		total = m.total + times
 	}
-	c.newest = u.epoch
-	c.series = append(c.series, member{u.epoch, total, u.order, u.order})
+	*m = member{u.epoch, total, u.order, u.order}
 	return true
 }
+
+// weight is the column and its members.
+func (c *column) weight() int { return 2 + len(c.older) }
 
 // class is granules of a page, and what is remembered of each of them.
 type class struct {
@@ -150,9 +153,9 @@ type class struct {
 
 // weigh is the columns and members of a class.
 func (c *class) weigh() int {
-	n := len(c.columns)
+	n := 0
 	for i := range c.columns {
-		n += len(c.columns[i].series)
+		n += c.columns[i].weight()
 	}
 	return n
 }
@@ -162,7 +165,7 @@ func (c *class) copyTo(set granules) class {
 	d := class{set: set, columns: make([]column, len(c.columns)), limit: c.limit}
 	for i := range c.columns {
 		d.columns[i] = c.columns[i]
-		d.columns[i].series = append([]member(nil), c.columns[i].series...)
+		d.columns[i].older = slices.Clone(c.columns[i].older)
 	}
 	return d
 }

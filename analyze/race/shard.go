@@ -184,8 +184,8 @@ func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 	own := -1
 	for i := 0; i < len(cl.columns); i++ {
 		d := &cl.columns[i]
-		if int(d.strand) < len(least) && d.newest <= least[d.strand] { // everybody has seen it
-			s.records -= 1 + len(d.series)
+		if int(d.strand) < len(least) && d.newest.epoch <= least[d.strand] { // everybody has seen it
+			s.records -= d.weight()
 			last := len(cl.columns) - 1
 			*d, cl.columns[last] = cl.columns[last], column{}
 			cl.columns = cl.columns[:last]
@@ -203,31 +203,31 @@ func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 			d.cut != 0 && d.cut <= s.unit.start {
 			continue
 		}
-		if from, n := d.unseen(s.unit.clock.At(d.strand)); n != 0 {
+		if first, n := d.unseen(s.unit.clock.At(d.strand)); n != 0 {
 			set := cl.set
 			if d.thread == c.thread {
 				if set = s.common(p, set); set.empty() {
 					continue
 				}
 			}
-			s.found(p, set, c, d, from, mulSat(n, times))
+			s.found(p, set, c, d, first, mulSat(n, times))
 		}
 	}
 	return own
 }
 
 // found counts dynamic pairs, so many on each granule of a set, of executions
-// in the present unit with the members of d that begin with number from.
-func (s *shard) found(p *page, set granules, c, d *column, from int, dynamic uint64) {
+// in the present unit with those of d from its unit first on.
+func (s *shard) found(p *page, set granules, c, d *column, first, dynamic uint64) {
 	x, y := s.accesses[c.access].place, s.accesses[d.access].place
 	pr := s.pairs.at(pairKey(min(x, y))<<32 | pairKey(max(x, y)))
 	pr.dynamic = addSat(pr.dynamic, mulSat(dynamic, set.count()))
-	m := meetingKey{s.unit.order, d.series[from].first}
+	m := meetingKey{s.unit.order, first}
 	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.mask & d.mask}
 	if n := pr.first.meetingKey.compare(m); n >= 0 || pr.first.spots == nil {
 		pr.first.offer(m, c.thread, d.thread, at)
 	}
-	m.earlier = d.series[len(d.series)-1].last
+	m.earlier = d.newest.last
 	if n := pr.last.meetingKey.compare(m); n <= 0 || pr.last.spots == nil {
 		pr.last.offer(m, c.thread, d.thread, at)
 	}

@@ -81,7 +81,12 @@ type sievePage struct {
 	suspect *[sieveWords]uint64
 	layers  []layer
 	cells   *[sieveSize / 8]cell
+	small   int // layers made of few bytes
 }
+
+// manySmall is how many layers of few bytes a page may have had before it gets
+// cells.
+const manySmall = 64
 
 func newSieve(number, of int, threads int) *sieve {
 	return &sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of}
@@ -417,9 +422,12 @@ func (s *sieve) remember(p *sievePage, write bool) {
 			return
 		}
 	}
-	if len(p.layers) >= s.limit {
+	if d.lo == d.hi {
+		p.small++
+	}
+	if len(p.layers) >= s.limit || p.small >= manySmall {
 		s.thin(p)
-		if len(p.layers) >= s.limit {
+		if len(p.layers) >= s.limit || p.small >= manySmall {
 			s.split(p)
 			s.touchCells(p, write)
 			return

@@ -83,7 +83,7 @@ func (h *horizon) sameCuts(a, b uint64) bool {
 
 // gone says whether no access still to come can race with c.
 func (h *horizon) gone(c *column) bool {
-	if int(c.strand) < len(h.least) && c.newest <= h.least[c.strand] {
+	if int(c.strand) < len(h.least) && c.newest.epoch <= h.least[c.strand] {
 		return true
 	}
 	return c.cut != 0 && c.cut <= h.at && (len(h.start) == 0 || c.cut <= h.start[0])
@@ -132,10 +132,11 @@ func (h *horizon) twin(kept []column, c *column) int {
 // joined puts the series of the younger column c behind that of k.
 func (h *horizon) joined(k, c *column) column {
 	out := *c
-	out.before, out.series = k.before, k.series
+	out.before = k.before
+	all := append(k.older, k.newest)
 	base := c.before
-	for _, m := range c.series {
-		last := &out.series[len(out.series)-1]
+	for _, m := range append(c.older, c.newest) {
+		last := &all[len(all)-1]
 		count := m.total - base
 		base = m.total
 		if last.epoch == m.epoch {
@@ -144,9 +145,9 @@ func (h *horizon) joined(k, c *column) column {
 			continue
 		}
 		m.total = last.total + count
-		out.series = append(out.series, m)
+		all = append(all, m)
 	}
-	out.newest = out.series[len(out.series)-1].epoch
+	out.older, out.newest = all[:len(all)-1], all[len(all)-1]
 	h.shorten(&out)
 	return out
 }
@@ -154,7 +155,10 @@ func (h *horizon) joined(k, c *column) column {
 // shorten drops members that everybody has seen and merges those that nobody
 // can tell apart.
 func (h *horizon) shorten(c *column) {
-	s := c.series
+	if len(c.older) == 0 {
+		return
+	}
+	s := append(c.older, c.newest)
 	if int(c.strand) < len(h.least) {
 		i := 0
 		for i < len(s)-1 && s[i].epoch <= h.least[c.strand] {
@@ -172,11 +176,14 @@ func (h *horizon) shorten(c *column) {
 		n++
 		s[n] = m
 	}
-	s = s[:n+1]
-	if cap(s) > 4*len(s) {
-		s = append(make([]member, 0, len(s)), s...)
+	c.newest = s[n]
+	switch s = s[:n]; {
+	case n == 0:
+		s = nil
+	case cap(s) > 4*n:
+		s = slices.Clone(s)
 	}
-	c.series = s
+	c.older = s
 }
 
 // trim thins the shadow when it has grown, if more is known of who has seen
@@ -259,8 +266,7 @@ func (c *class) mark() uint64 {
 	h := uint64(len(c.columns))
 	for i := range c.columns {
 		d := &c.columns[i]
-		last := &d.series[len(d.series)-1]
-		h = (h ^ uint64(d.access) ^ uint64(d.strand)<<32 ^ last.total<<16 ^ last.epoch<<8) * 0x9e3779b97f4a7c15
+		h = (h ^ uint64(d.access) ^ uint64(d.strand)<<32 ^ d.newest.total<<16 ^ d.newest.epoch<<8) * 0x9e3779b97f4a7c15
 	}
 	return h
 }
@@ -269,6 +275,6 @@ func (c *class) mark() uint64 {
 func (c *class) same(o *class) bool {
 	return slices.EqualFunc(c.columns, o.columns, func(x, y column) bool {
 		return x.manner == y.manner && x.thread == y.thread && x.strand == y.strand && x.cut == y.cut && x.before == y.before &&
-			slices.Equal(x.series, y.series)
+			x.newest == y.newest && slices.Equal(x.older, y.older)
 	})
 }
