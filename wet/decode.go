@@ -124,10 +124,14 @@ type numbers struct {
 // maxNumbers bounds a sequence that has to be held in memory.
 const maxNumbers = 1 << 25
 
-func (d *decoder) numbers(p *loaded) *numbers {
+// numbers reads a sequence of limit numbers at most.
+func (d *decoder) numbers(p *loaded, limit uint64) *numbers {
 	x := &numbers{part: p}
 	head := d.uvarint()
 	x.n, x.form = head>>2, uint8(head&3)
+	if x.n > limit {
+		d.fail("length of a sequence")
+	}
 	stream := func() (uint32, uint64) {
 		i := d.uvarint()
 		base := uint64(d.varint())

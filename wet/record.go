@@ -106,7 +106,8 @@ func (g *Graph) record(s *span) (*record, error) {
 }
 
 func (d *decoder) record(p *loaded, s *span, t *template) *record {
-	r := &record{span: s, tmpl: t, times: d.numbers(p), where: make([]member, len(t.kept))}
+	limit := s.limit()
+	r := &record{span: s, tmpl: t, times: d.numbers(p, limit), where: make([]member, len(t.kept))}
 	if r.times.n != s.n {
 		d.fail("number of timestamps")
 	}
@@ -124,14 +125,14 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	}
 	d.extraViews(r)
 	for range d.count(3, "number of stores") {
-		v := storeView{access: uint32(d.max(uint64(len(t.accesses)), "access")), ks: d.numbers(p), values: d.numbers(p)}
+		v := storeView{access: uint32(d.max(uint64(len(t.accesses)), "access")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
 		if v.ks.n != v.values.n {
 			d.fail("values of a store")
 		}
 		r.stores = append(r.stores, v)
 	}
 	for range d.count(3, "number of registers") {
-		o := outView{reg: uint8(d.max(63, "register")), ks: d.numbers(p), values: d.numbers(p)}
+		o := outView{reg: uint8(d.max(63, "register")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
 		if o.ks.n != o.values.n {
 			d.fail("values of a register")
 		}
@@ -140,14 +141,19 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	return r
 }
 
+// limit bounds a sequence in a node's labels: an execution, of this epoch or one
+// before, has few numbers in each.
+func (s *span) limit() uint64 { return 4*(s.began+s.n) + 16 }
+
 func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
+	limit := s.limit()
 	if d.max(1, "form of a group") == 1 {
-		g.pattern = d.numbers(p)
+		g.pattern = d.numbers(p, limit)
 		if g.pattern.n != s.n {
 			d.fail("length of a pattern")
 		}
 		for i := range members {
-			g.values = append(g.values, d.numbers(p))
+			g.values = append(g.values, d.numbers(p, limit))
 			if g.values[i].n != g.values[0].n {
 				d.fail("number of tuples")
 			}
@@ -159,10 +165,10 @@ func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
 		want := s.n
 		if c.sparse {
 			c.full = d.max(s.n, "length of a column")
-			c.ks = d.numbers(p)
+			c.ks = d.numbers(p, limit)
 			want = c.full + c.ks.n
 		}
-		v := d.numbers(p)
+		v := d.numbers(p, limit)
 		if v.n != want {
 			d.fail("length of a column")
 		}
@@ -176,17 +182,18 @@ func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
 }
 
 func (d *decoder) slot(p *loaded, s *span) (v slotView) {
+	limit := s.limit()
 	left := s.n
 	for i := range d.count(2, "number of edges") {
 		e := edgeView{from: d.from(s)}
 		if i > 0 {
-			if e.kc = d.numbers(p); e.kc.n > left || e.kc.n == 0 {
+			if e.kc = d.numbers(p, limit); e.kc.n > left || e.kc.n == 0 {
 				d.fail("labels of an edge")
 			}
 			left -= e.kc.n
 		}
 		if e.from != 0 {
-			e.kp = d.numbers(p)
+			e.kp = d.numbers(p, limit)
 			if i > 0 && e.kp.n != e.kc.n {
 				d.fail("labels of an edge")
 			}
