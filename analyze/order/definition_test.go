@@ -3,6 +3,7 @@ package order
 import (
 	"slices"
 
+	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
 	"hindsight/tracefmt/event"
 )
@@ -18,30 +19,17 @@ type node struct {
 	lo, size uint64
 }
 
-// linear puts each segment before the event that ends it.
-func linear(m *made) (all []node) {
-	at := make([]int, len(m.steps))
-	segment := func(t int) {
-		for at[t] < len(m.steps[t]) {
-			s := m.steps[t][at[t]]
-			at[t]++
-			if s.IsEvent {
-				return
+func linear(m *madeup.Run) (all []node) {
+	for _, x := range m.Linear() {
+		n := node{thread: x.Thread, isEvent: x.IsEvent, ev: x.Event}
+		if !x.IsEvent {
+			n.place = race.Place{PC: x.Site.PC, Op: race.Read}
+			if x.Site.Access == event.Write {
+				n.place.Op = race.Write
 			}
-			site := m.sites[s.Site]
-			op := race.Read
-			if site.Access == event.Write {
-				op = race.Write
-			}
-			all = append(all, node{thread: t, place: race.Place{PC: site.PC, Op: op}, lo: s.Address, size: uint64(site.Size)})
+			n.lo, n.size = x.Address, uint64(x.Site.Size)
 		}
-	}
-	for _, e := range m.events {
-		segment(int(e.Thread))
-		all = append(all, node{thread: int(e.Thread), isEvent: true, ev: e.Event})
-	}
-	for t := range m.steps {
-		segment(t)
+		all = append(all, n)
 	}
 	return all
 }
@@ -85,7 +73,8 @@ func orders(all []node) (hard, hb, shb relation) {
 			if d.isEvent && e.isEvent {
 				same := d.ev.Obj == e.ev.Obj
 				soft = d.ev.Kind == event.MutexUnlock && e.ev.Kind == event.MutexLock && same
-				is = d.ev.Kind == event.SemPost && e.ev.Kind == event.SemWait && same ||
+				is = d.ev.Kind == event.BarrierEnter && e.ev.Kind == event.BarrierLeave && same && d.ev.Arg == e.ev.Arg ||
+					d.ev.Kind == event.SemPost && e.ev.Kind == event.SemWait && same ||
 					d.ev.Kind == event.Create && e.ev.Kind == event.ThreadStart && int(d.ev.Obj) == e.thread ||
 					d.ev.Kind == event.ThreadEnd && e.ev.Kind == event.Join && int(e.ev.Obj) == d.thread
 			}
@@ -186,7 +175,7 @@ func weak(all []node, hard, hb relation) relation {
 }
 
 // byDefinition gives the orders that report each pair.
-func byDefinition(m *made) map[key]Set {
+func byDefinition(m *madeup.Run) map[key]Set {
 	all := linear(m)
 	hard, hb, shb := orders(all)
 	wcp := weak(all, hard, hb)

@@ -1,0 +1,171 @@
+// Package madeup holds made-up runs for tests of analyses: a run written down
+// step by step, or made up at random. It is for tests only.
+package madeup
+
+import (
+	"fmt"
+	"iter"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// Run is a run held in memory, with its accesses one by one. It can be asked
+// for what an analysis wants of a trace.
+type Run struct {
+	sites  []cdr.Site
+	events []cdr.Event
+	steps  [][]cdr.Step // by thread
+	index  []uint64     // by thread: its events so far
+	counts map[execution]uint64
+}
+
+type execution struct {
+	thread int
+	site   cdr.SiteID
+}
+
+// New is a run of a number of threads in which nothing has happened yet.
+func New(threads int) *Run {
+	return &Run{steps: make([][]cdr.Step, threads), index: make([]uint64, threads), counts: map[execution]uint64{}}
+}
+
+// Event lets thread t do an ordered event.
+func (r *Run) Event(t int, e event.Event) {
+	r.events = append(r.events, cdr.Event{Event: e, Thread: event.ThreadID(t), Seq: uint64(len(r.events)), Index: r.index[t]})
+	r.index[t]++
+	r.steps[t] = append(r.steps[t], cdr.Step{IsEvent: true})
+}
+
+// Do is Event for events of a kind and an object.
+func (r *Run) Do(t int, k event.Kind, obj uint64) { r.Event(t, event.Event{Kind: k, Obj: obj}) }
+
+// AddSite adds a site and gives its number.
+func (r *Run) AddSite(s cdr.Site) cdr.SiteID {
+	r.sites = append(r.sites, s)
+	return cdr.SiteID(len(r.sites) - 1)
+}
+
+// Execute lets thread t execute a site.
+func (r *Run) Execute(t int, site cdr.SiteID, addr uint64) {
+	k := execution{t, site}
+	r.steps[t] = append(r.steps[t], cdr.Step{Site: site, Address: addr, Ordinal: r.counts[k]})
+	r.counts[k]++
+}
+
+// Access lets thread t execute the site at pc, which is added if it is new.
+func (r *Run) Access(t int, pc, addr uint64, size uint8, a event.Access) {
+	want := cdr.Site{PC: pc, Size: size, Access: a}
+	for i, s := range r.sites {
+		if s == want {
+			r.Execute(t, cdr.SiteID(i), addr)
+			return
+		}
+	}
+	r.Execute(t, r.AddSite(want), addr)
+}
+
+// Read and Write are accesses to eight bytes.
+func (r *Run) Read(t int, pc, addr uint64)  { r.Access(t, pc, addr, 8, event.Read) }
+func (r *Run) Write(t int, pc, addr uint64) { r.Access(t, pc, addr, 8, event.Write) }
+
+// Threads are numbered from 0.
+func (r *Run) Threads() []cdr.Thread {
+	out := make([]cdr.Thread, len(r.steps))
+	for i := range out {
+		out[i].ID = event.ThreadID(i)
+	}
+	return out
+}
+
+// NumThreads, NumSites and Site tell of what there is.
+func (r *Run) NumThreads() int             { return len(r.steps) }
+func (r *Run) NumSites() int               { return len(r.sites) }
+func (r *Run) Site(id cdr.SiteID) cdr.Site { return r.sites[id] }
+
+// Events is S_synch.
+func (r *Run) Events() iter.Seq2[cdr.Event, error] { return all(r.events) }
+
+// Steps is what a thread did.
+func (r *Run) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] { return all(r.steps[t]) }
+
+func all[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, x := range list {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
+
+type segment struct {
+	place uint64
+	runs  []race.Run
+}
+
+func (s segment) Place() uint64                    { return s.place }
+func (s segment) Runs() iter.Seq2[race.Run, error] { return all(s.runs) }
+
+// Segments are those of a thread, with a run for each access.
+func (r *Run) Segments(t event.ThreadID) iter.Seq2[race.Segment, error] {
+	return func(yield func(race.Segment, error) bool) {
+		seg := segment{}
+		for _, s := range r.steps[t] {
+			if s.IsEvent {
+				if !yield(seg, nil) {
+					return
+				}
+				seg = segment{place: seg.place + 1}
+				continue
+			}
+			seg.runs = append(seg.runs, race.Run{Site: s.Site, Base: s.Address, Count: 1, First: s.Ordinal})
+		}
+		yield(seg, nil)
+	}
+}
+
+// Moment is an event or an access of a run in one order.
+type Moment struct {
+	Thread  int
+	IsEvent bool
+	Event   event.Event
+	Site    cdr.Site
+	Address uint64
+}
+
+// Linear puts each segment before the event that ends it.
+func (r *Run) Linear() (out []Moment) {
+	at := make([]int, len(r.steps))
+	segment := func(t int) {
+		for at[t] < len(r.steps[t]) {
+			s := r.steps[t][at[t]]
+			at[t]++
+			if s.IsEvent {
+				return
+			}
+			out = append(out, Moment{Thread: t, Site: r.sites[s.Site], Address: s.Address})
+		}
+	}
+	for _, e := range r.events {
+		segment(int(e.Thread))
+		out = append(out, Moment{Thread: int(e.Thread), IsEvent: true, Event: e.Event})
+	}
+	for t := range r.steps {
+		segment(t)
+	}
+	return out
+}
+
+// String lists the run in one order.
+func (r *Run) String() (s string) {
+	for _, m := range r.Linear() {
+		if m.IsEvent {
+			s += fmt.Sprintf("%d: %v %#x\n", m.Thread, m.Event.Kind, m.Event.Obj)
+		} else {
+			s += fmt.Sprintf("%d: %v at %#x, %d bytes at %#x\n", m.Thread, m.Site.Access, m.Site.PC, m.Site.Size, m.Address)
+		}
+	}
+	return s
+}
