@@ -33,28 +33,40 @@
 //
 // # The mixed profile
 //
-// A second profile, smaller on every trace that was measured and slower. It
-// predicts PCs by FCM6ab, FCM3ab and FCM1ab, and extended data by DFCM3ab,
-// DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in their context), the
-// last two values, the extended data of the record before plus what was added
-// the last time that these two instructions met, and what last followed that
-// extended data at this instruction. The two values of a line are distinct. In
-// place of streams and a post-compressor there is one arithmetic-coded string
-// of decisions, whose probabilities are mixed from four contexts each:
+// A second profile, smaller on every trace that was measured and slower on
+// irregular ones. It predicts PCs by FCM6ab, FCM3ab and FCM1ab, and extended
+// data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in
+// their context), the last two values, the extended data of the record before
+// plus what was added the last time that these two instructions met, and what
+// last followed that extended data at this instruction. The two values of a line
+// are distinct. In place of streams and a post-compressor there is one
+// arithmetic-coded string of decisions, whose probabilities are mixed from four
+// contexts each:
 //
 //   - after 32 records as expected: how many more are, up to 32;
 //   - else, whether both fields are what is expected first: the PC of FCM6a,
 //     and the extended data of the predictor that was right at this PC before;
 //   - when not, candidate by candidate, duplicates left out, whether it is
-//     right, first for the PC and then for the extended data;
+//     right, first for the PC and then for the extended data; behind the first
+//     of the latter, whether any is;
 //   - when none is, how many high bytes are those of the value before, and the
 //     other bytes bit by bit.
 //
-// Its tables take 27 MB.
+// Where the same predictor of an instruction was right more than eight times in
+// a row (one of the first values of a line, or the last value), and 32 records
+// were as expected, only FCM6 and that predictor are looked at, and a record as
+// expected changes no table: the values of regular stretches do not fill the
+// tables, and their memory is not touched.
+//
+// The writer tries, on the first 65,536 records, how fast the hash of FCM6
+// should forget (it is shifted by 5, 3 or 8 bits a PC, which makes it of order
+// six, ten or four, roughly), and goes on with the best; tables are smaller for
+// traces that end before. Its tables take 17 MB at most, twice that while it
+// chooses.
 //
 // # Format
 //
-//	head     "VPC3", version 1, profile, post-compressor (0 zstd, 1 bzip2, 2 none)
+//	head     "VPC3", version 2, profile, post-compressor (0 zstd, 1 bzip2, 2 none)
 //	         uvarint length of the trace's header, the header
 //	chunks   uvarint records (not 0, at most 2^21)
 //	         for each stream: uvarint compressed length
@@ -66,8 +78,10 @@
 // A stream of zstd is one frame through all chunks, flushed at the end of each;
 // one of bzip2 starts anew in each chunk, and is left out when empty. The mixed
 // profile has one stream and no post-compressor: the coder starts anew in each
-// chunk, with what it has learned; no bytes stand for it at the end. The format
-// has no checksum: package packed has.
+// chunk, with what it has learned; no bytes stand for it at the end. Its first
+// chunk begins with two bytes: how often the tables' sizes are halved (0 to 7),
+// and the shift of FCM6's hash (1 to 16). The format has no checksum: package
+// packed has.
 //
 // A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
 // open.

@@ -18,9 +18,9 @@ type arith struct {
 	over      int // bytes read behind the end of in
 }
 
-// begin starts a stretch: on in when decoding, else with nothing written.
-func (a *arith) begin(in []byte) {
-	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, a.out[:0], 0
+// begin starts a stretch: on in when decoding, else behind out.
+func (a *arith) begin(out, in []byte) {
+	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, out, 0
 	if a.decoding {
 		for range 4 {
 			a.code = a.code<<8 | uint32(a.next())
@@ -72,10 +72,11 @@ func (a *arith) bit(p uint32, y int) int {
 
 // chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
 // often it was seen, which says how fast it moves.
+// In memory 0 stands for 1/2, so that fresh tables need no work.
 type chance uint32
 
 const (
-	newChance   chance = 1 << 31
+	evenChance  chance = 1 << 31
 	chanceLimit        = 60
 )
 
@@ -93,7 +94,7 @@ type mixer struct {
 	arith
 	stretch [4096]int16  // ln(p/(1-p)) in 1/256, p in 1/4096
 	squash  [4096]uint16 // its inverse, in 1/65536, from -2048
-	rate    [chanceLimit + 1]uint32
+	rate    [64]uint32   // by how often a chance was seen, at most chanceLimit
 	weights [mixSets][mixInputs]int32
 }
 
@@ -122,35 +123,31 @@ func newMixer(decoding bool) *mixer {
 
 // decide codes a decision in the given contexts, with the weights of a set.
 func (m *mixer) decide(set int, c0, c1, c2, c3 *chance, y int) int {
-	s0, s1 := int32(m.stretch[*c0>>20]), int32(m.stretch[*c1>>20])
-	s2, s3 := int32(m.stretch[*c2>>20]), int32(m.stretch[*c3>>20])
-	w := &m.weights[set]
-	dot := (int64(w[0])*int64(s0) + int64(w[1])*int64(s1) + int64(w[2])*int64(s2) + int64(w[3])*int64(s3)) >> 16
-	p := uint32(m.squash[max(-2048, min(2047, dot))+2048])
-	y = m.bit(p, y)
-	err := (int32(y<<16) - int32(p)) * mixRate >> 4
-	w[0] += (s0*err + 1<<(mixShift-1)) >> mixShift
-	w[1] += (s1*err + 1<<(mixShift-1)) >> mixShift
-	w[2] += (s2*err + 1<<(mixShift-1)) >> mixShift
-	w[3] += (s3*err + 1<<(mixShift-1)) >> mixShift
-	m.learn(c0, y)
-	m.learn(c1, y)
-	m.learn(c2, y)
-	m.learn(c3, y)
+	v0, v1, v2, v3 := *c0^evenChance, *c1^evenChance, *c2^evenChance, *c3^evenChance
+	s0, s1 := int(m.stretch[v0>>20]), int(m.stretch[v1>>20])
+	s2, s3 := int(m.stretch[v2>>20]), int(m.stretch[v3>>20])
+	w := &m.weights[set&(mixSets-1)]
+	w0, w1, w2, w3 := int(w[0]), int(w[1]), int(w[2]), int(w[3])
+	dot := (w0*s0 + w1*s1 + w2*s2 + w3*s3) >> 16
+	p := int(m.squash[(max(-2048, min(2047, dot))+2048)&4095])
+	y = m.bit(uint32(p), y)
+	err := (y<<16 - p) * mixRate >> 4
+	w[0] = int32(w0 + (s0*err+1<<(mixShift-1))>>mixShift)
+	w[1] = int32(w1 + (s1*err+1<<(mixShift-1))>>mixShift)
+	w[2] = int32(w2 + (s2*err+1<<(mixShift-1))>>mixShift)
+	w[3] = int32(w3 + (s3*err+1<<(mixShift-1))>>mixShift)
+	target := int(uint32(-y) >> 10)
+	*c0 = v0.toward(target, &m.rate)
+	*c1 = v1.toward(target, &m.rate)
+	*c2 = v2.toward(target, &m.rate)
+	*c3 = v3.toward(target, &m.rate)
 	return y
 }
 
-func (m *mixer) learn(c *chance, y int) {
-	v := uint32(*c)
-	n := v & 1023
-	p := v >> 10
-	target := uint32(0)
-	if y != 0 {
-		target = 1<<22 - 1
-	}
-	p = uint32(int32(p) + int32((int64(target)-int64(p))*int64(m.rate[n])>>16))
-	if n < chanceLimit {
-		n++
-	}
-	*c = chance(p<<10 | n)
+// toward moves a chance to what came: 0 or all ones.
+func (c chance) toward(target int, rate *[64]uint32) chance {
+	n := int(c & 1023)
+	p := int(c >> 10)
+	p += (target - p) * int(rate[n&63]) >> 16
+	return chance(p<<10|n+int(uint(n-chanceLimit)>>63)) ^ evenChance
 }

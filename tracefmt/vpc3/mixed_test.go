@@ -10,14 +10,18 @@ import (
 // candidates in it anew for every record. Its tables are maps by the same line
 // numbers.
 type plainMixed struct {
-	pcs    []uint32 // latest last
+	params mixParams
+	n      mixSizes
+	right  map[uint32][]uint32 // predictors that were right, by line of the first level, latest last
+	streak int                 // records as expected up to here
+	pcs    []uint32            // latest last
 	eds    []uint64
 	at     map[uint32][]uint64 // extended data by line of the first level, latest last
 	tables map[string]map[uint32][2]uint64
 }
 
-func newPlainMixed() *plainMixed {
-	return &plainMixed{at: map[uint32][]uint64{}, tables: map[string]map[uint32][2]uint64{}}
+func newPlainMixed(params mixParams) *plainMixed {
+	return &plainMixed{params: params, n: params.sizes(), right: map[uint32][]uint32{}, at: map[uint32][]uint64{}, tables: map[string]map[uint32][2]uint64{}}
 }
 
 // back gives the n-th last of a history, from 0; what was before it is zero.
@@ -49,31 +53,43 @@ func chain(values ...uint64) uint64 {
 }
 
 func (p *plainMixed) pcKeys() map[string]uint32 {
-	v := make([]uint64, 6)
+	var far uint32
+	for _, pc := range p.pcs[max(0, len(p.pcs)-32):] {
+		far = far<<p.params.pcShift ^ pc*0x9e3779b1
+	}
+	v := make([]uint64, 3)
 	for i := range v {
 		v[i] = uint64(back(p.pcs, i))
 	}
 	return map[string]uint32{
-		"pc6": hash(chain(v...), mixPCBits), "pc3": hash(chain(v[:3]...), mixPCBits), "pc1": hash(v[0], mixPCBits),
+		"pc6": hash(uint64(far), p.n.pcs), "pc3": hash(chain(v...), p.n.pcs), "pc1": hash(v[0], p.n.pcs),
 	}
+}
+
+// rolling is a hash of values, latest first, which everything older than the
+// first four has left.
+func rolling(values [4]uint64) (h uint64) {
+	for i := 3; i >= 0; i-- {
+		h = h<<21 ^ values[i]*0x9e3779b97f4a7c15>>20
+	}
+	return h
 }
 
 func (p *plainMixed) edKeys(pc uint32) map[string]uint32 {
 	here := uint64(pc)
-	seen := p.at[hash(here, mixSlotBits)]
+	seen := p.at[hash(here, p.n.slots)]
 	stride := func(n int) uint64 { return back(seen, n) - back(seen, n+1) }
-	// A rolling hash, which everything older than three values has left.
-	var values uint64
-	for i := min(len(seen), 4) - 1; i >= 0; i-- {
-		values = values<<21 ^ back(seen, i)*0x9e3779b97f4a7c15>>20
+	var values, strides [4]uint64
+	for i := range values {
+		values[i], strides[i] = back(seen, i), stride(i)
 	}
 	return map[string]uint32{
-		"dfcm3":  hash(chain(stride(0), stride(1), stride(2)), mixValueBits),
-		"dfcm1":  hash(chain(stride(0), here), mixValueBits),
-		"fcm3":   hash(chain(values, here), mixValueBits),
-		"fcm1":   hash(chain(back(seen, 0), here), mixValueBits),
-		"global": hash(chain(here, uint64(back(p.pcs, 0))), mixPCBits),
-		"after":  hash(chain(back(p.eds, 0), here), mixValueBits),
+		"dfcm3":  hash(rolling(strides), p.n.values),
+		"dfcm1":  hash(chain(stride(0), here), p.n.values),
+		"fcm3":   hash(chain(rolling(values), here), p.n.values),
+		"fcm1":   hash(chain(back(seen, 0), here), p.n.values),
+		"global": hash(chain(here, uint64(back(p.pcs, 0))), p.n.pcs),
+		"after":  hash(chain(back(p.eds, 0), here), p.n.values),
 	}
 }
 
@@ -84,7 +100,7 @@ func (p *plainMixed) candidates(pc uint32) (pcs [mixPCs]uint32, eds [mixEDs]uint
 		pcs[i], pcs[i+3] = uint32(l[0]), uint32(l[1])
 	}
 	k = p.edKeys(pc)
-	seen := p.at[hash(uint64(pc), mixSlotBits)]
+	seen := p.at[hash(uint64(pc), p.n.slots)]
 	last := back(seen, 0)
 	d3, d1 := p.line("dfcm3", k["dfcm3"]), p.line("dfcm1", k["dfcm1"])
 	f3, f1 := p.line("fcm3", k["fcm3"]), p.line("fcm1", k["fcm1"])
@@ -96,12 +112,53 @@ func (p *plainMixed) candidates(pc uint32) (pcs [mixPCs]uint32, eds [mixEDs]uint
 	return pcs, eds
 }
 
+// take enters a record. Where all was as expected for long and the same
+// predictor of the instruction was right often enough, tables stay as they are.
 func (p *plainMixed) take(pc uint32, ed uint64) {
+	slot := hash(uint64(pc), p.n.slots)
+	pcs, _ := p.candidates(pc)
+	_, eds := p.candidates(pc)
+	right := p.right[slot]
+	first := back(right, 0)
+	if first >= mixEDs {
+		first = 0
+	}
+	id := first
+	if eds[id] != ed {
+		id = 0
+		for id < mixEDs && eds[id] != ed {
+			id++
+		}
+		if id == mixEDs {
+			id = mixNone
+		}
+	}
+	steady := p.streak >= runAfter && back(right, 0) <= mixLast
+	for i := range steadyAfter + 1 {
+		if i >= len(right) {
+			steady = steady && first == 0 && len(right) >= steadyAfter // a predictor of before the first record: number 0
+		} else if back(right, i) != first {
+			steady = false
+		}
+	}
+	expected := pcs[0] == pc && eds[first] == ed
+	p.streak++
+	if !expected {
+		p.streak = 0
+	}
+	if !steady || !expected {
+		p.enter(pc, ed)
+	}
+	p.pcs, p.eds = append(p.pcs, pc), append(p.eds, ed)
+	p.at[slot] = append(p.at[slot], ed)
+	p.right[slot] = append(right, id)
+}
+
+func (p *plainMixed) enter(pc uint32, ed uint64) {
+	last := back(p.at[hash(uint64(pc), p.n.slots)], 0)
 	for name, key := range p.pcKeys() {
 		p.put(name, key, uint64(pc))
 	}
-	slot := hash(uint64(pc), mixSlotBits)
-	last := back(p.at[slot], 0)
 	for name, key := range p.edKeys(pc) {
 		v := ed
 		switch name {
@@ -112,8 +169,6 @@ func (p *plainMixed) take(pc uint32, ed uint64) {
 		}
 		p.put(name, key, v)
 	}
-	p.pcs, p.eds = append(p.pcs, pc), append(p.eds, ed)
-	p.at[slot] = append(p.at[slot], ed)
 }
 
 // TestMixedAgainstPlain: before every record, every predictor of the mixed
@@ -121,8 +176,9 @@ func (p *plainMixed) take(pc uint32, ed uint64) {
 func TestMixedAgainstPlain(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 9))
 	for name, trace := range traces() {
-		m, p := newMixedModel(false), newPlainMixed()
-		m.begin(nil)
+		params := mixParams{smaller: byte(rnd.IntN(mixSmallest + 1)), pcShift: byte(1 + rnd.IntN(16))}
+		m, p := newMixedModel(params, false), newPlainMixed(params)
+		m.begin(nil, nil)
 		for i := 0; len(trace) >= RecordSize && i < 8000; i++ {
 			pc, ed := binary.LittleEndian.Uint32(trace), binary.LittleEndian.Uint64(trace[4:])
 			trace = trace[RecordSize:]
@@ -130,6 +186,7 @@ func TestMixedAgainstPlain(t *testing.T) {
 			if rnd.IntN(4) == 0 {
 				ask = rnd.Uint32() // an instruction never seen
 			}
+			m.viewPC6()
 			m.viewPC()
 			m.viewED(ask)
 			pcs, eds := p.candidates(ask)
@@ -149,8 +206,8 @@ func TestChances(t *testing.T) {
 		most float64 // bits a decision
 	}{{0.5, 1.02}, {0.1, 0.50}, {0.01, 0.095}, {0, 0.002}} {
 		m := newMixer(false)
-		m.begin(nil)
-		ctx := [4]chance{newChance, newChance, newChance, newChance}
+		m.begin(nil, nil)
+		var ctx [4]chance
 		rnd := rand.New(rand.NewPCG(1, 2))
 		const n = 100000
 		for range n {

@@ -41,7 +41,7 @@ type decoder interface {
 
 func newDecoder(in *wire.Reader, profile Profile, post Post) (decoder, error) {
 	if profile == Mixed {
-		return &mixedDecoder{in: in, m: newMixedModel(true)}, nil
+		return &mixedDecoder{in: in}, nil
 	}
 	return newPaperDecoder(in, post)
 }

@@ -236,8 +236,8 @@ func TestDamage(t *testing.T) {
 	}{
 		"other":   {[]byte("GZIP...."), wire.ErrMagic},
 		"version": {[]byte("VPC3\x63\x00\x00\x00"), wire.ErrVersion},
-		"post":    {[]byte("VPC3\x01\x00\x09\x00"), wire.ErrMalformed},
-		"header":  {[]byte("VPC3\x01\x00\x00\xff\xff\xff\x7f"), wire.ErrTooLarge},
+		"post":    {[]byte("VPC3\x02\x00\x09\x00"), wire.ErrMalformed},
+		"header":  {[]byte("VPC3\x02\x00\x00\xff\xff\xff\x7f"), wire.ErrTooLarge},
 	} {
 		if _, err := unpack(c.in); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -10,7 +10,7 @@ import (
 const (
 	magic = "VPC3"
 	// Version is the format version that this package writes and reads.
-	Version = 1
+	Version = 2
 
 	// RecordSize is the size of a record: a 32-bit PC and 64 bits of extended
 	// data, both little-endian.
@@ -99,7 +99,7 @@ func newEncoder(opts Options) (encoder, error) {
 		if opts.Post != 0 || opts.Level != 0 {
 			return nil, errors.New("vpc3: the mixed profile has no post-compressor to choose")
 		}
-		return newMixedEncoder(), nil
+		return new(mixedEncoder), nil
 	}
 	return nil, fmt.Errorf("vpc3: unknown profile %d", opts.Profile)
 }
