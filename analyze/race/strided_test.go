@@ -75,9 +75,8 @@ func stridedProgram(c *chooser, steps int) *fake {
 	return f
 }
 
-// recorded writes the run into a trace and gives that, and the run with the
-// trace's site numbers.
-func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
+// file writes the run into a trace.
+func (f *fake) file(t testing.TB, budget uint64) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	rec, err := cdr.NewRecorder(&file, cdr.Options{Budget: budget})
@@ -122,7 +121,14 @@ func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
 	if err := rec.Finish(event.Outcome{}); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	return file.Bytes()
+}
+
+// recorded gives the run as a trace, and with the trace's site numbers.
+func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
+	t.Helper()
+	file := f.file(t, budget)
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
