@@ -1,6 +1,7 @@
 package wet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -362,7 +363,7 @@ func (b *Builder) pathNode(t *thread) NodeID {
 
 func (b *Builder) addNode(n *pathNode) NodeID {
 	if len(b.nodes) >= maxNodes {
-		b.fail(fmt.Errorf("wet: more than %d nodes", maxNodes))
+		b.err = cmp.Or(b.err, fmt.Errorf("wet: more than %d nodes", maxNodes))
 	}
 	if n.rounding && !n.strict { // what follows the change inside the path cannot be computed
 		n = b.newPathNode(n.pieces, true, &b.flavour)

@@ -123,7 +123,7 @@ func TestDamage(t *testing.T) {
 		bad[rng.IntN(len(bad))] ^= 4
 		g, err := wet.OpenReaderAt(bytes.NewReader(bad), int64(len(bad)), wet.OpenOptions{Evaluate: evaluate})
 		if err == nil {
-			visit(g, 500)
+			_ = visit(g, 500)
 		}
 	}
 	g, err := wet.OpenReaderAt(bytes.NewReader(file), int64(len(file)), wet.OpenOptions{})

@@ -82,9 +82,7 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 	if b.err != nil {
 		return
 	}
-	if err := b.sink.Append(kind, thread, payload); err != nil {
-		b.fail(err)
-	}
+	b.err = b.sink.Append(kind, thread, payload)
 }
 
 // node writes the labels of a node.
@@ -107,7 +105,7 @@ func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 		if !g.pattern {
 			p.uvarint(0)
 			for _, m := range g.members {
-				p.column(&n.cols[m], n.began, size)
+				p.column(&n.cols[m], size)
 			}
 			continue
 		}
@@ -134,7 +132,7 @@ func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 	}
 }
 
-func (p *part) column(c *column, began uint64, size *sizes) {
+func (p *part) column(c *column, size *sizes) {
 	if !c.sparse && !c.anchor {
 		p.uvarint(0)
 		p.seq(&c.values, 8, &size.values)

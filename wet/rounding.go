@@ -42,15 +42,16 @@ func (t *thread) setRounding(p *template, values []uint64) {
 
 // operandValue is what statement s finds in rs1.
 func (t *thread) operandValue(p *template, s int, values []uint64) uint64 {
-	for _, u := range p.info[s].uses {
-		if u.from < 0 {
-			return t.regs[u.reg].value
-		}
-		if i := p.info[u.from].val; i != none {
-			return values[i]
-		}
-		v, _ := p.Stmts[u.from].Inst.Static(p.Stmts[u.from].PC)
-		return v
+	if len(p.info[s].uses) == 0 {
+		return 0
 	}
-	return 0
+	u := p.info[s].uses[0]
+	if u.from < 0 {
+		return t.regs[u.reg].value
+	}
+	if i := p.info[u.from].val; i != none {
+		return values[i]
+	}
+	v, _ := p.Stmts[u.from].Inst.Static(p.Stmts[u.from].PC)
+	return v
 }

@@ -103,13 +103,12 @@ func (s *shadow) write(addr, size uint64, by cell) {
 		c := &s.page(addr, true)[at(addr)]
 		off := addr % granule
 		n := min(granule-off, size)
-		switch {
-		case n == granule:
+		if n == granule {
 			if c.mark&splitMark != 0 {
 				s.free = append(s.free, uint32(c.src))
 			}
 			*c = by
-		default:
+		} else {
 			p := s.split(c)
 			for i := off; i < off+n; i++ {
 				p[i] = by
@@ -184,16 +183,11 @@ func (s *shadow) read(addr, size uint64, out *[8]cell) (n int, whole bool) {
 	for size > 0 {
 		off := addr % granule
 		k := min(granule-off, size)
-		page := s.page(addr, false)
-		switch {
-		case page == nil:
+		if page := s.page(addr, false); page == nil {
 			whole = false
-		default:
-			c := page[at(addr)]
-			if c.mark&splitMark == 0 {
-				n, whole = note(c, out, n, whole)
-				break
-			}
+		} else if c := page[at(addr)]; c.mark&splitMark == 0 {
+			n, whole = note(c, out, n, whole)
+		} else {
 			for _, b := range s.pool[c.src][off : off+k] {
 				n, whole = note(b, out, n, whole)
 			}
@@ -246,9 +240,4 @@ func (s *shadow) scan(addr, size uint64, f func(cell)) {
 		addr += k
 		size -= k
 	}
-}
-
-// bytes is the memory of the table.
-func (s *shadow) bytes() uint64 {
-	return 16 * (pageCells*uint64(len(s.pages)) + granule*uint64(len(s.pool)))
 }

@@ -10,8 +10,7 @@ import (
 // maxPathStmts is the number of statements at which a path is cut.
 const maxPathStmts = 1 << 12
 
-// noControl marks a block that no other block of its path decides about; it
-// takes its control dependence from slot 0 of those for control on.
+// none is the index of nothing.
 const none = -1
 
 // code is a basic block's code.
@@ -119,7 +118,6 @@ type template struct {
 	valued   int       // statements with values
 	rounding bool      // it changes the rounding mode
 	cones    [][]int32 // see cone
-	inputs   [][]Input // see Graph.Inputs
 	deps     int       // dependences through registers and control of one execution
 }
 
@@ -264,7 +262,7 @@ func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
 		info.source = sourceNone
 	case static:
 		info.source = sourceStatic
-	case !mem && !in.Atomic() && f.has(in.Op) && !(strict && in.RM == 7):
+	case !mem && !in.Atomic() && f.has(in.Op) && (!strict || in.RM != 7):
 		info.source = sourceDerived
 		for _, u := range info.uses {
 			if u.from >= 0 {

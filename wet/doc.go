@@ -1,0 +1,68 @@
+// Package wet records and reads whole execution traces: X. Zhang and R. Gupta,
+// "Whole Execution Traces" (MICRO 2004), extended to several threads. A graph
+// of the program's code is labelled with all that happened in a run: when each
+// path was executed, what every statement computed, and on what, where and when
+// each depended. Package analyze/slice asks the questions.
+//
+// # The graph
+//
+// A statement is an instruction. A node is an acyclic path of a function
+// (section 3.1; package cfg numbers them) or something that happened outside
+// the recorded code: a thread's start, a hooked function, a signal. Executions
+// of a node by a thread are counted from 0, K; those of all nodes by a thread
+// are its timestamps. A path ends behind calls and returns, where control goes
+// along no edge of the static control flow, at environment calls and effects,
+// and where another thread runs; so the accesses to memory of one execution
+// stand together in the order of the run.
+//
+// A statement depends on those that defined the registers it uses, on those
+// that wrote the bytes it reads, in any thread, and on the last instance in its
+// frame of a branch that it is control dependent on, or else on the call that
+// made the frame.
+//
+// # What is kept of it (section 3)
+//
+// Timestamps: one list a thread and node.
+//
+// Dependences: those inside a path follow from its code. The others stand in
+// slots of a node: a register that is live in, an access that reads, and what
+// decides about blocks that nothing in the path decides about. Statements share
+// slots, and each execution of the node has one label in each: an edge (a
+// statement of a thread) and an instance of it. Lists of labels are arithmetic
+// runs while an epoch is open, so that a dependence at a constant distance
+// takes no memory however often it comes; in the file equal lists, and those
+// that differ by a constant, stand once.
+//
+// Values: grouped by the inputs that they depend on, with unique tuples and a
+// pattern, while tuples come again; a group whose tuples are mostly new is
+// given up and its statements stand on their own. With an [Evaluator] most
+// values are not kept at all:
+//
+//   - what is computed inside a path from other values is computed again;
+//   - what a path leaves in a register, computed from registers that came in
+//     (an anchor), is kept when another path uses it, or, if it is irregular,
+//     only when it would take a chain of more than maxChain steps to compute;
+//   - what is loaded is what a store wrote; once that is more than maxDepth
+//     steps away the stored value is kept.
+//
+// Every value is found exactly, from kept ones, in a bounded number of steps.
+//
+// # Tier 2 (section 4)
+//
+// Lists that are not a few runs go through package stream. Blocks are compressed
+// once more by the container.
+//
+// # Epochs
+//
+// When the labels of the open epoch reach the budget they are written and
+// forgotten; counts go on. A reader finds the epoch of an execution in a
+// directory, decodes lists when they are asked for, and keeps them within a
+// bound. Timestamps and instances are the run's, not the epoch's, so edges lead
+// across epochs. docs/trace-format.md has the bytes.
+//
+// # Goroutines
+//
+// A [Builder] is called by one goroutine at a time, as observers are. A [Graph]
+// and its iterators belong to one goroutine at a time; iterators may be
+// interleaved. Whatever a file says, a reader gives errors and does not panic.
+package wet
