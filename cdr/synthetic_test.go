@@ -24,6 +24,7 @@ type synthetic struct {
 	threads []*synthThread
 	batches []event.Batch
 	order   []Event // S_synch
+	unwinds bool    // batches tell of frames that are gone and of others that come
 }
 
 type synthThread struct {
@@ -225,7 +226,9 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 			}
 			s.event(t, batch, event.Event{Kind: kinds[s.rng.IntN(len(kinds))], Mode: event.Returns, PC: last, Obj: s.object(), Arg: s.rng.Uint64N(4)}, stack)
 			batch.Insts += 17
-			t.pc = b.Next()
+			if t.pc = b.Next(); s.unwinds && s.rng.IntN(10) == 0 { // left by a long jump
+				s.unwind(t, batch)
+			}
 			return
 		}
 		if len(t.stack.Frames) < 30 {
@@ -239,12 +242,16 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 		// Such a call needs a returning event, or the stack would keep it.
 		s.event(t, batch, event.Event{Kind: event.Free, Mode: event.Returns, PC: last}, callers(last, t.stack.Frames))
 	case event.EndReturn:
-		s.doReturn(t)
+		s.doReturn(t, batch)
 	case event.EndAtomic:
 		s.event(t, batch, event.Event{Kind: event.AtomicRMW, Mode: event.Acquire, Size: 4, PC: last, Obj: s.object()}, callers(last, t.stack.Frames))
 		t.pc = b.Next()
 	case event.EndBranch, event.EndJump, event.EndIndirect:
 		f := s.funcOf(id)
+		if s.unwinds && b.End == event.EndIndirect && s.rng.IntN(9) == 0 {
+			s.unwind(t, batch)
+			return
+		}
 		switch s.rng.IntN(5) {
 		case 0:
 			t.pc = s.blocks[f[s.rng.IntN(len(f))]].PC
@@ -258,10 +265,13 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 	}
 }
 
-func (s *synthetic) doReturn(t *synthThread) {
+func (s *synthetic) doReturn(t *synthThread, batch *event.Batch) {
 	frames := t.stack.Frames
 	entry := s.blocks[s.funcs[0][0]].PC
 	switch {
+	case s.unwinds && s.rng.IntN(12) == 0:
+		s.unwind(t, batch)
+		return
 	case len(frames) == 0 || s.rng.IntN(20) == 0:
 		t.pc = entry // to nowhere that was called from, unless by chance
 	case s.rng.IntN(20) == 0:
@@ -270,6 +280,25 @@ func (s *synthetic) doReturn(t *synthThread) {
 		t.pc = frames[len(frames)-1]
 	}
 	t.stack.Return(t.pc)
+}
+
+// unwind tells what became of the stack behind the last block, and goes on
+// anywhere: all frames may stay, some be gone, and those of another stack come.
+func (s *synthetic) unwind(t *synthThread, batch *event.Batch) {
+	keep := s.rng.IntN(len(t.stack.Frames) + 1)
+	tell := func(e event.Event) {
+		e.At = uint32(len(batch.Blocks))
+		batch.Events = append(batch.Events, e)
+	}
+	tell(event.Event{Kind: event.Unwound, Arg: uint64(keep)})
+	t.stack.Frames = t.stack.Frames[:keep]
+	for range s.rng.IntN(2) * s.rng.IntN(4) {
+		ret := s.blocks[s.rng.IntN(len(s.blocks))].PC
+		tell(event.Event{Kind: event.Rewound, Obj: ret})
+		t.stack.Call(ret)
+	}
+	f := s.funcs[s.rng.IntN(len(s.funcs))]
+	t.pc = s.blocks[f[s.rng.IntN(len(f))]].PC
 }
 
 func (s *synthetic) funcOf(id event.BlockID) []event.BlockID {
