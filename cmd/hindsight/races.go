@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -220,6 +221,9 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 		info.Instructions += th.Insts
 	}
 	if names != nil {
+		if again != nil && again.values {
+			return nil, errors.New("--values: the trace was imported; there is no program to run again")
+		}
 		return report.Build(res, names, t, info, sup) // of an imported run there is no code to look into
 	}
 	rep, err := report.Build(res, img, t, info, sup)

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -159,6 +162,137 @@ func fits(got, want []string) bool {
 		}
 	}
 	return len(got) == 0
+}
+
+// folder folds calls, returns and what is told of the stack, as the recorder
+// does, and wants each return that nothing is told of to go where the innermost
+// call expects.
+type folder struct {
+	blocks  []event.Block
+	threads map[event.ThreadID]*folded
+	returns int
+	told    int
+	wrong   []string
+}
+
+type folded struct {
+	stack   []uint64
+	pending bool   // a return, whose target is the next block
+	expects uint64 // there; 0: nothing is called
+}
+
+func (f *folder) Define(blocks []event.Block) error {
+	f.blocks = append(f.blocks, blocks...)
+	return nil
+}
+
+func (f *folder) Finish(event.Outcome) error { return nil }
+
+func (f *folder) Batch(b *event.Batch) error {
+	t := f.threads[b.Thread]
+	if t == nil {
+		t = &folded{}
+		f.threads[b.Thread] = t
+	}
+	events := b.Events
+	for n := 0; n <= len(b.Blocks); n++ {
+		for len(events) > 0 && int(events[0].At) <= n {
+			f.event(t, &events[0])
+			events = events[1:]
+		}
+		if n == len(b.Blocks) {
+			break
+		}
+		block := &f.blocks[b.Blocks[n]]
+		if t.pending {
+			if f.returns++; t.expects != 0 && t.expects != block.PC {
+				f.wrong = append(f.wrong, fmt.Sprintf("T%d returns to %#x, expected at %#x", b.Thread, block.PC, t.expects))
+			}
+			t.pending = false
+		}
+		switch block.End {
+		case event.EndCall, event.EndCallInd:
+			t.stack = append(t.stack, block.Next())
+		case event.EndReturn:
+			t.pop()
+		}
+	}
+	return nil
+}
+
+func (t *folded) pop() {
+	t.pending, t.expects = true, 0
+	if n := len(t.stack); n > 0 {
+		t.expects, t.stack = t.stack[n-1], t.stack[:n-1]
+	}
+}
+
+func (f *folder) event(t *folded, e *event.Event) {
+	switch {
+	case e.Kind == event.Unwound:
+		f.told++
+		if t.pending && t.expects != 0 {
+			t.stack = append(t.stack, t.expects) // for now
+		}
+		if t.pending = false; e.Arg > uint64(len(t.stack)) {
+			f.wrong = append(f.wrong, fmt.Sprintf("%d of %d frames are left", e.Arg, len(t.stack)))
+			return
+		}
+		t.stack = t.stack[:e.Arg]
+	case e.Kind == event.Rewound:
+		t.stack = append(t.stack, e.Obj)
+	case e.Mode&event.Returns != 0:
+		t.pop()
+	}
+}
+
+// TestStacksFold runs programs of every kind: what is told of call stacks must
+// be all that calls and returns leave out.
+func TestStacksFold(t *testing.T) {
+	for _, name := range []string{"bank", "compiler", "interpreter", "sort", "race_detached", "race_semaphore", "race_cond_flag", "mp3d", "water"} {
+		data, err := examples.ELF(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFold(t, name, data, 0)
+	}
+	const cxx = "riscv64-linux-gnu-g++"
+	needTools(t, cxx)
+	for program, told := range map[string]int{"stacks": 10, "leaving": 100} {
+		elf := filepath.Join(t.TempDir(), program)
+		args := []string{"-O1", "-static", "-pthread", "-fopenmp", "-o", elf, filepath.Join(sourceDir, "testdata/stacks", program+".cc")}
+		if text, err := exec.Command(cxx, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		data, err := os.ReadFile(elf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFold(t, program, data, told)
+	}
+}
+
+func checkFold(t *testing.T, name string, elf []byte, told int) {
+	t.Helper()
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &folder{threads: map[event.ThreadID]*folded{}}
+	hooks, at := hook.New(img)
+	m, err := mpsim.New(mpsim.Config{Image: img, Args: []string{name}, Seed: 3, Stdout: io.Discard, Stderr: io.Discard, Observer: f, Hooks: hooks, HookAt: at, MaxInsts: 30e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.wrong) > 0 {
+		t.Errorf("%s: %d returns go elsewhere: %s", name, len(f.wrong), f.wrong[0])
+	}
+	if t.Logf("%s: %d returns, %d told", name, f.returns, f.told); f.returns < 100 || f.told < told {
+		t.Errorf("%s: %d returns, %d told", name, f.returns, f.told)
+	}
 }
 
 func TestFits(t *testing.T) {
