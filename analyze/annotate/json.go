@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"hindsight/analyze/slice"
 	"hindsight/tracefmt/event"
@@ -120,17 +121,22 @@ func (j *jsonWriter) comma() {
 	if k := len(j.first) - 1; j.first[k] {
 		j.first[k] = false
 	} else {
-		j.WriteByte(',')
+		j.text(",")
 	}
-	j.WriteString("\n" + "            "[:min(12, 2*len(j.first))])
+	j.newline()
 }
 
-func (j *jsonWriter) open(c byte) { j.WriteByte(c); j.first = append(j.first, true) }
+// text writes something; bufio keeps an error for Flush.
+func (j *jsonWriter) text(s string) { _, _ = j.WriteString(s) }
 
-func (j *jsonWriter) close(c byte) {
+func (j *jsonWriter) newline() { j.text("\n" + strings.Repeat("  ", len(j.first))) }
+
+func (j *jsonWriter) open(c string) { j.text(c); j.first = append(j.first, true) }
+
+func (j *jsonWriter) close(c string) {
 	j.first = j.first[:len(j.first)-1]
-	j.WriteString("\n" + "            "[:min(12, 2*len(j.first))])
-	j.WriteByte(c)
+	j.newline()
+	j.text(c)
 }
 
 func (j *jsonWriter) key(name string) {
@@ -143,7 +149,7 @@ func (j *jsonWriter) value(x any) {
 	if err != nil && j.err == nil {
 		j.err = err
 	}
-	j.Write(b)
+	j.text(string(b))
 }
 
 func (j *jsonWriter) member(name string, x any) { j.key(name); j.value(x) }
@@ -153,20 +159,20 @@ func (j *jsonWriter) element(x any) { j.comma(); j.value(x) }
 // WriteJSON writes the report as docs/slice.schema.json describes it.
 func (r *Report) WriteJSON(w io.Writer, opts JSONOptions) error {
 	j := &jsonWriter{Writer: bufio.NewWriterSize(w, 64<<10)}
-	j.open('{')
+	j.open("{")
 	j.member("version", JSONVersion)
 	j.member("tool", jsonTool{"hindsight", r.Info.Version})
 	j.member("trace", jsonTrace{r.Info.File, r.Info.Program, append([]string{}, r.Info.Args...), r.Info.Threads, r.Info.Instructions, r.Info.Seed, r.Info.Complete})
 	j.member("at", r.At)
 	j.key("slices")
-	j.open('[')
+	j.open("[")
 	for n := range r.Parts {
 		j.comma()
 		if err := r.jsonPart(j, &r.Parts[n], opts); err != nil {
 			return err
 		}
 	}
-	j.close(']')
+	j.close("]")
 	if m := r.Impact; m != nil {
 		out := jsonImpact{m.Verdict.String(), m.Instances, m.OutputCalls, m.OutputBytes, m.ExitStatus, m.Branches, m.BranchSites, m.Syscalls, []jsonVariable{}}
 		for _, v := range m.Variables {
@@ -174,8 +180,8 @@ func (r *Report) WriteJSON(w io.Writer, opts JSONOptions) error {
 		}
 		j.member("impact", out)
 	}
-	j.close('}')
-	j.WriteByte('\n')
+	j.close("}")
+	j.text("\n")
 	if j.err != nil {
 		return j.err
 	}
@@ -198,18 +204,18 @@ func (r *Report) jsonPart(j *jsonWriter, p *Part, opts JSONOptions) error {
 		}
 		head.Criterion = append(head.Criterion, x)
 	}
-	j.open('{')
+	j.open("{")
 	b, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}
 	j.comma()
-	j.Write(b[1 : len(b)-1])
+	j.text(string(b[1 : len(b)-1]))
 	if err := r.jsonStatements(j, s); err != nil {
 		return err
 	}
 	j.key("arrows")
-	j.open('[')
+	j.open("[")
 	for _, a := range s.Arrows() {
 		out := jsonArrow{From: a.From, To: a.To, Kind: a.Kind.String(), Count: a.Count, Crossing: a.Crossing}
 		if a.Kind == wet.DepRegister {
@@ -217,10 +223,10 @@ func (r *Report) jsonPart(j *jsonWriter, p *Part, opts JSONOptions) error {
 		}
 		j.element(out)
 	}
-	j.close(']')
+	j.close("]")
 	if !opts.Summary {
 		j.key("instances")
-		j.open('[')
+		j.open("[")
 		for i := range s.Instances() {
 			x, err := jsonOf(s, i, index)
 			if err != nil {
@@ -228,15 +234,15 @@ func (r *Report) jsonPart(j *jsonWriter, p *Part, opts JSONOptions) error {
 			}
 			j.element(x)
 		}
-		j.close(']')
+		j.close("]")
 	}
-	j.close('}')
+	j.close("}")
 	return j.err
 }
 
 func (r *Report) jsonStatements(j *jsonWriter, s *slice.Slice) error {
 	j.key("statements")
-	j.open('[')
+	j.open("[")
 	left := uint64(valueBudget)
 	stmts := s.Statements()
 	for n := range stmts {
@@ -257,7 +263,7 @@ func (r *Report) jsonStatements(j *jsonWriter, s *slice.Slice) error {
 		}
 		j.element(out)
 	}
-	j.close(']')
+	j.close("]")
 	return nil
 }
 

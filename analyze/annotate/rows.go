@@ -22,12 +22,10 @@ type row struct {
 	threads  []event.ThreadID
 	begun    bool // the slice began with it
 	in, out  []link
-	// of is the statement whose values stand for the row; its name when the
-	// values are of a variable.
+	// of is the statement whose values stand for the row; -1: none does.
 	of     int
 	values slice.Values
 	known  bool // values were read
-	name   string
 }
 
 // rowKey orders rows: by file and line, then functions without lines, then what
@@ -274,7 +272,7 @@ func (v *view) represent(r *row, leaves []bool) {
 		if s.Kind != wet.NodePath {
 			continue
 		}
-		at, score := n, 0
+		at, score := n, 2
 		if reg, ok := storedRegister(s.Inst); ok {
 			from := v.producer(n, reg)
 			if from < 0 {
@@ -285,8 +283,6 @@ func (v *view) represent(r *row, leaves []bool) {
 			continue
 		} else if leaves[n] {
 			score = 3
-		} else {
-			score = 2
 		}
 		if _, static := stmts[at].Inst.Static(stmts[at].PC); static && score < 4 {
 			continue // the code, not the run, says what it is

@@ -49,7 +49,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	t := &textWriter{bufio.NewWriter(w), r, opts}
 	for n := range r.Parts {
 		if n > 0 {
-			t.WriteString("\n")
+			t.printf("\n")
 		}
 		if err := t.part(&r.Parts[n]); err != nil {
 			return err
