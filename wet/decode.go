@@ -118,7 +118,8 @@ type numbers struct {
 	starts []uint64 // formColumns: numbers before each run
 	raw    []uint64 // formStream
 	order  []uint32 // see find
-	sorted int8     // 1: ascending, -1: not, 0: not known yet
+	reach  *runIndex
+	sorted int8 // 1: ascending, -1: not, 0: not known yet
 }
 
 // maxNumbers bounds a sequence that has to be held in memory.
@@ -294,8 +295,7 @@ func (x *numbers) search(v uint64) (uint64, bool) {
 // sorts the places, which grown counts.
 func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.form != formStream {
-		x.findRuns(v, f)
-		return 0
+		return x.findRuns(v, f)
 	}
 	if x.sorted == 0 {
 		x.sorted = 1
@@ -331,8 +331,8 @@ func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	return grown
 }
 
-// findRuns looks through the runs.
-func (x *numbers) findRuns(v uint64, f func(i uint64) bool) {
+// findRuns looks through the runs, or into an index of them.
+func (x *numbers) findRuns(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.sorted == 0 {
 		x.sorted = 1
 		for i := range x.runs {
@@ -343,6 +343,14 @@ func (x *numbers) findRuns(v uint64, f func(i uint64) bool) {
 			}
 		}
 	}
+	if x.sorted < 0 && len(x.runs) > scanRuns {
+		if x.reach == nil {
+			x.reach = indexRuns(x.runs)
+			grown = runIndexBytes * uint64(len(x.runs))
+		}
+		x.reach.find(x.runs, v, f)
+		return grown
+	}
 	from, at := 0, uint64(0)
 	if x.sorted > 0 && x.starts != nil {
 		from = sort.Search(len(x.runs), func(i int) bool { return x.runs[i].last() >= v })
@@ -352,28 +360,12 @@ func (x *numbers) findRuns(v uint64, f func(i uint64) bool) {
 	}
 	for ; from < len(x.runs); from++ {
 		r := &x.runs[from]
-		d := v - r.first
-		if x.sorted > 0 && r.first > v {
-			return
-		}
-		switch {
-		case r.stride == 0 && d == 0:
-			for i := range r.n {
-				if !f(at + i) {
-					return
-				}
-			}
-		case r.stride != 0:
-			q := d / r.stride
-			if int64(r.stride) < 0 {
-				q = -d / -r.stride
-			}
-			if q < r.n && r.first+q*r.stride == v && !f(at+q) {
-				return
-			}
+		if x.sorted > 0 && r.first > v || !r.each(v, at, f) {
+			return 0
 		}
 		at += r.n
 	}
+	return 0
 }
 
 func (r *run) last() uint64 { return r.first + r.stride*(r.n-1) }

@@ -1,0 +1,88 @@
+package wet
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// A sequence of many runs that does not ascend is searched by an index of where
+// its runs reach.
+
+// scanRuns are looked through one by one.
+const scanRuns = 16
+
+// runIndex orders runs by their least number.
+type runIndex struct {
+	order  []uint32
+	low    []uint64
+	reach  []uint64 // reach[i]: the greatest number of the runs up to order[i]
+	starts []uint64 // of each run, the numbers before it
+}
+
+const runIndexBytes = 28
+
+func indexRuns(runs []run) *runIndex {
+	x := &runIndex{
+		order: make([]uint32, len(runs)), low: make([]uint64, len(runs)),
+		reach: make([]uint64, len(runs)), starts: make([]uint64, len(runs)),
+	}
+	at := uint64(0)
+	for i := range runs {
+		x.order[i], x.starts[i] = uint32(i), at
+		at += runs[i].n
+	}
+	slices.SortStableFunc(x.order, func(a, b uint32) int {
+		la, _ := runs[a].bounds()
+		lb, _ := runs[b].bounds()
+		return cmp.Compare(la, lb)
+	})
+	high := uint64(0)
+	for i, k := range x.order {
+		l, h := runs[k].bounds()
+		high = max(high, h)
+		x.low[i], x.reach[i] = l, high
+	}
+	return x
+}
+
+// bounds are the least and the greatest number of a run.
+func (r *run) bounds() (low, high uint64) {
+	if int64(r.stride) < 0 {
+		return r.last(), r.first
+	}
+	return r.first, r.last()
+}
+
+// each calls f with the places of v in a run whose numbers begin at place at;
+// false when f said so.
+func (r *run) each(v, at uint64, f func(i uint64) bool) bool {
+	d := v - r.first
+	switch {
+	case r.stride == 0 && d == 0:
+		for i := range r.n {
+			if !f(at + i) {
+				return false
+			}
+		}
+	case r.stride != 0:
+		q := d / r.stride
+		if int64(r.stride) < 0 {
+			q = -d / -r.stride
+		}
+		if q < r.n && r.first+q*r.stride == v {
+			return f(at + q)
+		}
+	}
+	return true
+}
+
+// find calls f with each place of v, until it says false.
+func (x *runIndex) find(runs []run, v uint64, f func(i uint64) bool) {
+	i := sort.Search(len(x.low), func(i int) bool { return x.low[i] > v }) - 1
+	for ; i >= 0 && x.reach[i] >= v; i-- {
+		if k := x.order[i]; !runs[k].each(v, x.starts[k], f) {
+			return
+		}
+	}
+}
