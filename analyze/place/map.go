@@ -136,6 +136,15 @@ func (m *Map) User(p Program, addr uint64) bool {
 	return p.UserObject(addr)
 }
 
+// UserUntil is User, and where what was looked at ends: the answer is the same
+// for all addresses from addr up to there.
+func (m *Map) UserUntil(p Program, addr uint64) (user bool, end uint64) {
+	if b := m.heap.find(addr); b != nil && b.end() > addr {
+		return p.User(b.PC), b.end()
+	}
+	return m.User(p, addr), addr + 1
+}
+
 // Kind says what sort of memory a location is in.
 type Kind uint8
 

@@ -38,7 +38,7 @@ func doubled(t *testing.T, times, n int) []byte {
 
 // explosive is the trace of threads that each execute one site len(diffs) *
 // 2^times + 1 times, from first on, with the differences diffs again and again.
-func explosive(t *testing.T, threads, times int, diffs ...int64) *cdr.Trace {
+func explosive(t *testing.T, threads, times int, diffs ...int64) (*cdr.Trace, error) {
 	t.Helper()
 	f := newFake(threads)
 	w := f.site(0x10, 8, event.Write)
@@ -97,11 +97,7 @@ func explosive(t *testing.T, threads, times int, diffs ...int64) *cdr.Trace {
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace
+	return cdr.OpenReaderAt(bytes.NewReader(out.Bytes()), int64(out.Len()))
 }
 
 // pathString is a control string that executes terminal 0 n * 2^times + 1
@@ -132,26 +128,30 @@ func pathString(t *testing.T, times, n int) []byte {
 // bytes of grammars that say 2^40 accesses and more. What touches little memory
 // is counted, exactly; what touches more than there is, is refused.
 func TestExplosiveTraces(t *testing.T) {
-	// To and fro: 2^40 times 8 more and 8 less, from 0x1000 on.
+	race := func(workers, times int, diffs ...int64) (*Result, error) {
+		trace, err := explosive(t, 2, times, diffs...)
+		if err != nil {
+			return nil, err
+		}
+		return Analyze(context.Background(), FromTrace(trace), Options{Workers: workers})
+	}
+	// To and fro: 8 more and 8 less, from 0x1000 on. Of the last two accesses
+	// both are to 0x1000, and all pairs are more than can be counted.
 	const n = uint64(1) << 40
-	trace := explosive(t, 2, 40, 8, -8)
-	for _, opts := range []Options{{Workers: 1}, {Workers: 3}} {
-		res, err := Analyze(context.Background(), FromTrace(trace), opts)
+	for _, workers := range []int{1, 3} {
+		res, err := race(workers, 40, 8, -8)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// 2^40 + 1 accesses to the one word and 2^40 to the other, squared, is
-		// more than can be counted.
 		if len(res.Races) != 1 || res.Dynamic() != 1<<64-1 || res.Stats.Groups > 100 {
-			t.Errorf("to and fro: %d races, %d pairs, %d groups", len(res.Races), res.Dynamic(), res.Stats.Groups)
+			t.Fatalf("to and fro: %d races, %d pairs, %d groups", len(res.Races), res.Dynamic(), res.Stats.Groups)
 		}
 		if last := res.Races[0].Last; last.Later.Ordinal != 2*n || last.Earlier.Ordinal != 2*n || last.Address != 0x1000 {
 			t.Errorf("to and fro: last instance %+v", last)
 		}
 	}
-	// The same, so often that the squares can be counted.
-	trace = explosive(t, 2, 20, 8, -8)
-	res, err := Analyze(context.Background(), FromTrace(trace), Options{})
+	// The same, so often that the pairs can be counted.
+	res, err := race(2, 20, 8, -8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,12 @@ func TestExplosiveTraces(t *testing.T) {
 	}
 	// On and on, in steps of a word and of a gigabyte.
 	for _, diff := range []int64{8, 1 << 30} {
-		_, err := Analyze(context.Background(), FromTrace(explosive(t, 2, 45, diff)), Options{})
-		if !errors.Is(err, ErrLimit) {
+		if _, err := race(2, 45, diff); !errors.Is(err, ErrLimit) {
 			t.Errorf("steps of %d: %v", diff, err)
 		}
+	}
+	// More than a trace may have.
+	if _, err := race(2, 60, 8, -8); !errors.Is(err, tracefmt.ErrMalformed) && !errors.Is(err, tracefmt.ErrTooLarge) {
+		t.Errorf("doubled 60 times: %v", err)
 	}
 }

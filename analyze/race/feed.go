@@ -361,11 +361,19 @@ func (e *engine) feedTally(t cdr.Tally) error {
 	if a.user {
 		return e.addRun(&it)
 	}
-	for i := range t.Count {
+	for i := uint64(0); i < t.Count; { // as far as the memory is of one kind, at once
 		one := it
-		one.base, one.stride, one.count = t.Base+i*t.Stride, 0, 1
-		if e.suspects != nil && !e.suspects.meet(one.base, one.base+uint64(a.size)) || !e.memory.User(e.opts.Program, one.base) {
+		one.base, one.count = t.Base+i*t.Stride, 1
+		user, end := e.memory.UserUntil(e.opts.Program, one.base)
+		if t.Stride > 0 {
+			one.count = min((end-1-one.base)/t.Stride+1, t.Count-i)
+		}
+		i += one.count
+		if !user || e.suspects != nil && one.count == 1 && !e.suspects.meet(one.base, one.base+uint64(a.size)) {
 			continue
+		}
+		if one.count == 1 {
+			one.stride = 0
 		}
 		if err := e.addRun(&one); err != nil {
 			return err

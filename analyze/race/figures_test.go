@@ -200,6 +200,23 @@ func TestWhoseAccess(t *testing.T) {
 	}
 }
 
+// TestWhoseRuns has a library copy from a block of the user's and on, through
+// one of its own, into memory that is nobody's.
+func TestWhoseRuns(t *testing.T) {
+	const user, lib = 0x10, 0x8010
+	f := newFake(2)
+	f.event(0, event.Event{Kind: event.Alloc, Obj: 0x30000, Arg: 100, PC: user})
+	f.event(0, event.Event{Kind: event.Alloc, Obj: 0x30068, Arg: 200, PC: lib})
+	f.do(0, event.Create, 1, 0)
+	f.run(0, f.site(lib, 8, event.Write), 0x30000, 8, 100)
+	f.run(0, f.site(lib, 8, event.Write), 0x30000, -8, 3)
+	f.do(1, event.ThreadStart, 0, 0)
+	f.run(1, f.site(lib+4, 8, event.Read), 0x30000, 8, 100)
+	if n := analyze(t, f, Options{Program: program{}}).Dynamic(); n != 14 {
+		t.Errorf("%d dynamic pairs, want 13 and 1", n)
+	}
+}
+
 func TestUseAfterFree(t *testing.T) {
 	f := newFake(2)
 	f.do(0, event.Alloc, 0x1000, 100000)
