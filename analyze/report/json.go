@@ -78,6 +78,7 @@ type jsonRace struct {
 	ArtifactUnknown string `json:"artifact_unknown,omitempty"`
 
 	SameValue *jsonSameValue `json:"same_value,omitempty"`
+	Impact    *jsonImpact    `json:"impact,omitempty"`
 }
 
 type jsonLocation struct {
@@ -166,7 +167,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue),
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Freed: l.Freed}}
 	switch l.Kind {

@@ -6,6 +6,7 @@ import (
 
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/slice"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -128,6 +129,8 @@ type Race struct {
 
 	from  *Report // of which run it is; nil for the report that it is in
 	index int     // in the result of the analysis
+
+	impact *slice.Impact // what its value reached; nil: not known, or not asked
 }
 
 // Mutex is a lock that some side of a race held.

@@ -130,6 +130,10 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 		out.Level = "warning"
 		out.Message.Text += " Same value: " + s.text() + "."
 	}
+	if m := x.impact; m != nil {
+		out.Properties["impact"] = jsonOfImpact(m)
+		out.Message.Text += " The value " + impactText(m) + "."
+	}
 	related := earlier.sarifAt(capital(earlier.what()))
 	related.ID = earlierID
 	out.RelatedLocations = []sarifLocation{related}

@@ -133,6 +133,7 @@ func (t *text) group(g *groupOf) {
 		t.printf("\n")
 	}
 	t.sameValue(g)
+	t.impact(g)
 	t.explanation(r)
 	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
 	for _, name := range t.locks(r) {

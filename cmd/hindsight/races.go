@@ -28,6 +28,7 @@ type racesFlags struct {
 	color        string
 	baseline     string
 	artifacts    string
+	impact       bool
 	again        againFlags
 }
 
@@ -48,6 +49,10 @@ other races with the way that the value went (list), or left out (hide). When
 the trace was recorded with --keep shared and the way leads through memory that
 it does not have, the run is made again.
 
+With --impact, of a trace with values (run --record wet, hindsight wet), it says of
+each race what the racy value reached: reaches output, reaches control flow, or dies
+unused, with counts; hindsight slice --race shows the way.
+
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
@@ -59,6 +64,7 @@ With --baseline FILE, a report that was written before with --format json, only
 races that it does not have are reported and count for the status. SARIF has
 them all: suppressed, unchanged and new ones, marked as such.`,
 		Example: `  hindsight races bank.hst
+  hindsight races --impact bank.wet.hst
   hindsight races --format json -o bank.json bank.hst
   hindsight races --suppressions known.supp bank.hst
   hindsight races --baseline bank.json new.hst
@@ -85,6 +91,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	complete(cmd, "order", orderNames()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list or hide")
 	complete(cmd, "artifacts", artifactModes...)
+	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
 	f.again.add(cmd)
 	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
@@ -124,6 +131,11 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		base.Apply(rep)
 	}
 	found := len(rep.Races)
+	if f.impact {
+		if err := addImpact(ctx, std, file, rep); err != nil {
+			return 0, err
+		}
+	}
 	if f.artifacts == "hide" {
 		rep.HideArtifacts()
 	}
