@@ -8,7 +8,10 @@
 // interval's width in two parts, and the part of the outcome becomes the
 // interval. It is never narrower than [MinWidth] when a decision begins.
 //
-// It is a leaf that codecs share. An [Encoder] and a [Decoder] belong to one
-// goroutine. A decoder never fails: behind the end of its input it reads zeros,
+// A [Mixer] codes decisions whose likelihoods it learns itself, in contexts that
+// the caller chooses.
+//
+// It is a leaf that codecs share. An [Encoder], a [Decoder] and a [Mixer] belong
+// to one goroutine. A decoder never fails: behind the end of its input it reads zeros,
 // and [Decoder.Overrun] says that it did.
 package rangecode

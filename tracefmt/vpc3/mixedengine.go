@@ -27,11 +27,11 @@ func (e *mixedEncoder) encode(records []byte) (int, error) {
 			return 0, nil
 		}
 		e.choose()
-		return len(e.m.out), nil
+		return e.m.Len(), nil
 	}
-	before := len(e.m.out)
+	before := e.m.Len()
 	e.m.records(records)
-	return len(e.m.out) - before, nil
+	return e.m.Len() - before, nil
 }
 
 // choose compresses the prefix in several ways and goes on with the best.
@@ -40,9 +40,9 @@ func (e *mixedEncoder) choose() {
 	p := mixParams{smaller: byte(max(0, min(bits.Len(mixPrefix)-1-bits.Len(uint(records)), mixSmallest)))}
 	for _, p.pcShift = range mixShifts {
 		m := newMixedModel(p, false)
-		m.begin([]byte{p.smaller, p.pcShift}, nil)
+		m.Begin([]byte{p.smaller, p.pcShift}, nil)
 		m.records(e.prefix)
-		if e.m == nil || len(m.out) < len(e.m.out) {
+		if e.m == nil || m.Len() < e.m.Len() {
 			e.m = m
 		}
 	}
@@ -66,9 +66,9 @@ func (e *mixedEncoder) cut(last bool) ([][]byte, error) {
 	if e.m.run.open {
 		e.m.endRun()
 	}
-	b := e.m.end()
+	b := e.m.End()
 	// The next stretch must not write into b before it has been used.
-	e.m.begin(nil, nil)
+	e.m.Begin(nil, nil)
 	return [][]byte{b}, nil
 }
 
@@ -102,7 +102,7 @@ func (d *mixedDecoder) feed(lengths []uint64) error {
 		d.m, in = newMixedModel(p, true), in[2:]
 	}
 	d.m.run.open, d.m.run.left = false, 0 // a run ends with its chunk
-	d.m.begin(nil, in)
+	d.m.Begin(nil, in)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (d *mixedDecoder) decode(records []byte) error {
 		binary.LittleEndian.PutUint32(records, pc)
 		binary.LittleEndian.PutUint64(records[4:], ed)
 	}
-	if d.m.over > 0 {
+	if d.m.Overrun() {
 		return d.in.Fail(wire.ErrMalformed, "the chunk that ends here is too short for its records")
 	}
 	return nil
@@ -125,7 +125,7 @@ func (d *mixedDecoder) finish() error {
 	if d.m == nil {
 		return nil
 	}
-	if n := len(d.m.in); n > 0 {
+	if n := d.m.Rest(); n > 0 {
 		return d.in.Fail(wire.ErrMalformed, "%d bytes too many in the chunk before", n)
 	}
 	return nil

@@ -1,15 +1,15 @@
-package vpc3
+package rangecode
 
 import "math"
 
-// This file is the entropy coder of the mixed profile: binary decisions whose
-// probabilities are mixed from several contexts, in the way of context-mixing
-// compressors (Mahoney, "Adaptive Weighing of Context Models for Lossless Data
-// Compression", 2005), and an arithmetic coder.
+// This file codes decisions whose probabilities are mixed from several contexts,
+// in the way of context-mixing compressors (Mahoney, "Adaptive Weighing of
+// Context Models for Lossless Data Compression", 2005), with an arithmetic coder
+// of its own.
 
-// arith is a binary arithmetic coder, for either direction. The interval is
+// interval is a binary arithmetic coder, for either direction. The interval is
 // low..high, both inclusive.
-type arith struct {
+type interval struct {
 	decoding  bool
 	low, high uint32
 	code      uint32 // what is read, when decoding
@@ -18,8 +18,20 @@ type arith struct {
 	over      int // bytes read behind the end of in
 }
 
-// begin starts a stretch: on in when decoding, else behind out.
-func (a *arith) begin(out, in []byte) {
+// Decoding says which direction this is.
+func (a *interval) Decoding() bool { return a.decoding }
+
+// Len is the number of bytes that have been written.
+func (a *interval) Len() int { return len(a.out) }
+
+// Rest is the number of bytes of the input that have not been needed so far.
+func (a *interval) Rest() int { return len(a.in) }
+
+// Overrun says whether more was read than there is.
+func (a *interval) Overrun() bool { return a.over > 0 }
+
+// Begin starts a stretch: on in when decoding, else behind out.
+func (a *interval) Begin(out, in []byte) {
 	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, out, 0
 	if a.decoding {
 		for range 4 {
@@ -28,7 +40,7 @@ func (a *arith) begin(out, in []byte) {
 	}
 }
 
-func (a *arith) next() byte {
+func (a *interval) next() byte {
 	if len(a.in) == 0 {
 		a.over++
 		return 0
@@ -38,15 +50,15 @@ func (a *arith) next() byte {
 	return b
 }
 
-// end completes the stretch: enough bytes that any that follow do not matter.
-func (a *arith) end() []byte {
+// End completes the stretch: enough bytes that any that follow do not matter.
+func (a *interval) End() []byte {
 	a.out = append(a.out, byte(a.high>>24), byte(a.high>>16), byte(a.high>>8), byte(a.high))
 	return a.out
 }
 
 // bit codes a decision. p is the probability of 1 in 1/65536, not 0 and not
 // 65536; y is ignored when decoding.
-func (a *arith) bit(p uint32, y int) int {
+func (a *interval) bit(p uint32, y int) int {
 	mid := a.low + uint32(uint64(a.high-a.low)*uint64(p)>>16)
 	if a.decoding {
 		y = 0
@@ -70,38 +82,41 @@ func (a *arith) bit(p uint32, y int) int {
 	return y
 }
 
-// chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
-// often it was seen, which says how fast it moves.
-// In memory 0 stands for 1/2, so that fresh tables need no work.
-type chance uint32
+// Chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
+// often it was seen, which says how fast it moves. In memory 0 stands for 1/2, so that fresh tables need no work.
+type Chance uint32
 
 const (
-	evenChance  chance = 1 << 31
+	evenChance  Chance = 1 << 31
 	chanceLimit        = 60
 )
 
 const (
-	mixInputs = 4
+	// Inputs is the number of contexts of a decision.
+	Inputs = 4
+	// Sets is the number of sets of weights.
+	Sets = 64
 	// Weights, in 1/65536, move by mixRate/2^mixShift of the error, in 1/4096,
 	// times the input, in 1/256.
 	mixRate  = 6
 	mixShift = 14
 )
 
-// mixer gives a probability from those of mixInputs contexts, by a weighted sum
-// in the logistic domain, and learns the weights.
-type mixer struct {
-	arith
+// Mixer codes decisions, or decodes them, by probabilities from those of Inputs
+// contexts each: their weighted sum in the logistic domain. It learns the
+// weights, of which there are several sets, for kinds of decisions. Call Begin
+// before the first.
+type Mixer struct {
+	interval
 	stretch [4096]int16  // ln(p/(1-p)) in 1/256, p in 1/4096
 	squash  [4096]uint16 // its inverse, in 1/65536, from -2048
-	rate    [64]uint32   // by how often a chance was seen, at most chanceLimit
-	weights [mixSets][mixInputs]int32
+	rate    [64]uint32   // by how often a Chance was seen, at most chanceLimit
+	weights [Sets][Inputs]int32
 }
 
-const mixSets = 64
-
-func newMixer(decoding bool) *mixer {
-	m := &mixer{arith: arith{decoding: decoding}}
+// NewMixer gives a mixer for one direction.
+func NewMixer(decoding bool) *Mixer {
+	m := &Mixer{interval: interval{decoding: decoding}}
 	for i := range m.stretch {
 		p := (float64(i) + 0.5) / 4096
 		m.stretch[i] = int16(math.Round(math.Log(p/(1-p)) * 256))
@@ -121,12 +136,13 @@ func newMixer(decoding bool) *mixer {
 	return m
 }
 
-// decide codes a decision in the given contexts, with the weights of a set.
-func (m *mixer) decide(set int, c0, c1, c2, c3 *chance, y int) int {
+// Decide codes a decision in the given contexts, with the weights of a set
+// modulo Sets, and gives it: y when coding, what was coded when decoding.
+func (m *Mixer) Decide(set int, c0, c1, c2, c3 *Chance, y int) int {
 	v0, v1, v2, v3 := *c0^evenChance, *c1^evenChance, *c2^evenChance, *c3^evenChance
 	s0, s1 := int(m.stretch[v0>>20]), int(m.stretch[v1>>20])
 	s2, s3 := int(m.stretch[v2>>20]), int(m.stretch[v3>>20])
-	w := &m.weights[set&(mixSets-1)]
+	w := &m.weights[set&(Sets-1)]
 	w0, w1, w2, w3 := int(w[0]), int(w[1]), int(w[2]), int(w[3])
 	dot := (w0*s0 + w1*s1 + w2*s2 + w3*s3) >> 16
 	p := int(m.squash[(max(-2048, min(2047, dot))+2048)&4095])
@@ -144,10 +160,10 @@ func (m *mixer) decide(set int, c0, c1, c2, c3 *chance, y int) int {
 	return y
 }
 
-// toward moves a chance to what came: 0 or all ones.
-func (c chance) toward(target int, rate *[64]uint32) chance {
+// toward moves a Chance to what came: 0 or all ones.
+func (c Chance) toward(target int, rate *[64]uint32) Chance {
 	n := int(c & 1023)
 	p := int(c >> 10)
 	p += (target - p) * int(rate[n&63]) >> 16
-	return chance(p<<10|n+int(uint(n-chanceLimit)>>63)) ^ evenChance
+	return Chance(p<<10|n+int(uint(n-chanceLimit)>>63)) ^ evenChance
 }
