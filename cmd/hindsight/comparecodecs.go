@@ -43,7 +43,7 @@ func (c *comparison) predictors() ([]*compareTable, error) {
 		}
 	}
 	tables[0].head = append(tables[0].head, "leads")
-	for _, kind := range []string{"store-addr", "cache-miss"} {
+	for _, kind := range []string{"store-addr", "cache-miss", "load-value"} {
 		if err := c.predictorsOf(kind, rivals, tables); err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	raw := newRawRecorder(f, kind, -1)
+	raw := newRawRecorder(f, kind, -1, r.Image.Code)
 	err = c.simulate(r, raw)
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -172,7 +172,7 @@ func (c *comparison) loops() ([]*compareTable, error) {
 			if err != nil {
 				return nil, err
 			}
-			raw := newRawRecorder(z, "leaders", only)
+			raw := newRawRecorder(z, "leaders", only, r.Image.Code)
 			if err := c.simulate(r, raw); err != nil {
 				return nil, err
 			}

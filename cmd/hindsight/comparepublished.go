@@ -65,4 +65,5 @@ func published(program string, threads int, small bool) publishedRow {
 var publishedVPC3 = map[string]struct{ gzip, bzip2, sequitur, vpc3, compress, decompress string }{
 	"store-addr": {"12.4", "26.3", "55.5", "484.7", "5–7.5", "25"},
 	"cache-miss": {"7.0", "11.5", "21.0", "38.2", "5–7.5", "14"},
+	"load-value": {"9.1", "15.3", "20.7", "35.2", "5–7.5", "15"},
 }

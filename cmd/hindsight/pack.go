@@ -47,12 +47,13 @@ Codecs:
 	flags := cmd.Flags()
 	flags.StringVar(&f.codec, "codec", "vpc3", "how to compress: "+strings.Join(codecNames(), ", "))
 	flags.StringVar(&f.format, "format", "raw", "what FILE is: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
-	flags.StringVar(&f.profile, "profile", "paper", "vpc3: set of predictors")
+	flags.StringVar(&f.profile, "profile", "paper", "vpc3: set of predictors; app: paper, or improved")
 	flags.StringVar(&f.post, "post", "zstd", "vpc3: compressor of the streams: zstd, bzip2, store")
 	flags.IntVar(&f.level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: a good one)")
 	flags.IntVar(&f.header, "header", 0, "vpc3: bytes before the first record")
 	flags.IntSliceVar(&f.columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
 	flags.StringVarP(&f.out, "output", "o", "", "packed `FILE`, - for standard output")
+	flags.StringVar(&f.program, "program", "", "app: the ELF `FILE` that was traced; unpack does not need it")
 	complete(cmd, "codec", codecNames()...)
 	complete(cmd, "format", packFormats...)
 	return cmd
@@ -73,7 +74,7 @@ func (f *packFlags) pack(cmd *cobra.Command, std streams, file string) error {
 	if err := checkFormat(f.format, packFormats...); err != nil {
 		return err
 	}
-	for _, name := range []string{"profile", "post", "level", "header", "columns"} {
+	for _, name := range []string{"profile", "post", "level", "header", "columns", "program"} {
 		if cmd.Flags().Changed(name) && !strings.Contains(" "+strings.Join(codec.flags, " ")+" ", " "+name+" ") {
 			return fmt.Errorf("--%s means nothing to codec %s", name, codec.name)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"hindsight/cmd/hindsight/sequitur"
+	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/ldr"
 	"hindsight/tracefmt/packed"
 	"hindsight/tracefmt/vpc3"
@@ -27,6 +28,7 @@ type packFlags struct {
 	level   int
 	header  int
 	columns []int
+	program string
 	out     string
 }
 
@@ -58,6 +60,11 @@ func packCodecs() []packCodec {
 				return z, nil, err
 			},
 			decode: func(r io.Reader) (io.ReadCloser, error) { return ldr.NewReader(r) },
+		}, {
+			name: "app", about: "arithmetic program paths: leaders without data (--program)",
+			flags:  []string{"profile", "program"},
+			encode: encodeAPP,
+			decode: func(r io.Reader) (io.ReadCloser, error) { return app.NewLeadersReader(r) },
 		}, {
 			name: "sequitur", about: "a grammar for each column of the records, values as terminals",
 			flags:  []string{"columns"},

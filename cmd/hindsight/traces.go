@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -31,7 +30,9 @@ kinds that the trace-compression papers studied (docs/raw-formats.md):
   store-addr   PC and address of each store and atomic update
   cache-miss   PC and address of each access that misses in a data cache of
                16 kB, direct-mapped, 64-byte lines, write-allocate, one a thread
+  load-value   PC and value of each load
   leaders      address of each basic block, and the data addresses in it
+  control      address of each basic block
   branch-bits  a bit for each conditional branch: taken or not
   blocks       number of each basic block
 
@@ -39,7 +40,8 @@ Of several threads the entries stand in the order in which they ran; --thread
 picks those of one. Functions that run knows by name, such as pthread_mutex_lock,
 are in no trace.`,
 		Example: `  hindsight traces --kind store-addr -o fft.st ./fft
-  hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk`,
+  hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk
+  hindsight traces --kind control --thread 0 -o - ./fft | hindsight pack --codec app --program ./fft -o fft.hpk`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, std, args) },
 	}
@@ -55,9 +57,6 @@ are in no trace.`,
 }
 
 func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error {
-	if f.kind == "load-value" {
-		return errors.New("--kind load-value: the simulator hands out addresses, not the values loaded; this kind cannot be traced yet")
-	}
 	if !slices.Contains(traceKinds(), f.kind) {
 		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(traceKinds(), ", "))
 	}
@@ -86,7 +85,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	}
 	status := 0
 	err = job.run(func(_ io.Reader, out io.Writer) error {
-		raw := newRawRecorder(out, f.kind, f.thread)
+		raw := newRawRecorder(out, f.kind, f.thread, r.Image.Code)
 		res, err := r.simulate(cmd.Context(), std, raw)
 		if err != nil {
 			return err

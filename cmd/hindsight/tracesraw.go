@@ -17,15 +17,18 @@ const (
 // rawKinds writes a kind of raw trace each: what a block adds, and what an
 // ordered event does.
 var rawKinds = []struct {
-	name  string
-	block func(*rawRecorder, *rawThread, *event.Block, []uint64)
-	event func(*rawRecorder, *rawThread, *event.Event)
+	name   string
+	block  func(*rawRecorder, *rawThread, *event.Block, []uint64)
+	event  func(*rawRecorder, *rawThread, *event.Event)
+	values bool // of instructions are looked at
 }{
-	{"store-addr", (*rawRecorder).storesOf, (*rawRecorder).atomicStore},
-	{"cache-miss", (*rawRecorder).missesOf, (*rawRecorder).atomicMiss},
-	{"leaders", (*rawRecorder).leaderOf, (*rawRecorder).atomicData},
-	{"branch-bits", (*rawRecorder).branchOf, nil},
-	{"blocks", (*rawRecorder).numberOf, nil},
+	{"store-addr", (*rawRecorder).storesOf, (*rawRecorder).atomicStore, false},
+	{"cache-miss", (*rawRecorder).missesOf, (*rawRecorder).atomicMiss, false},
+	{"load-value", (*rawRecorder).valuesOf, nil, true},
+	{"leaders", (*rawRecorder).leaderOf, (*rawRecorder).atomicData, false},
+	{"control", (*rawRecorder).controlOf, nil, false},
+	{"branch-bits", (*rawRecorder).branchOf, nil, false},
+	{"blocks", (*rawRecorder).numberOf, nil, false},
 }
 
 func traceKinds() []string {
@@ -40,7 +43,10 @@ func traceKinds() []string {
 type rawRecorder struct {
 	w       io.Writer
 	kind    int
-	only    int // thread, or -1
+	only    int                           // thread, or -1
+	code    func(pc uint64, n int) []byte // of the program; for values
+	loads   []blockLoads                  // by block; of values
+	values  []uint64                      // of the blocks to come in this batch
 	blocks  []event.Block
 	threads map[event.ThreadID]*rawThread
 	buf     []byte
@@ -56,8 +62,9 @@ type rawThread struct {
 	branch *event.Block      // the branch that it ran last, not decided yet
 }
 
-func newRawRecorder(w io.Writer, kind string, only int) *rawRecorder {
-	r := &rawRecorder{w: w, only: only, threads: map[event.ThreadID]*rawThread{}}
+// newRawRecorder writes a kind of trace to w; code gives the program's code.
+func newRawRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int) []byte) *rawRecorder {
+	r := &rawRecorder{w: w, only: only, code: code, threads: map[event.ThreadID]*rawThread{}}
 	for i, k := range rawKinds {
 		if k.name == kind {
 			r.kind = i
@@ -74,6 +81,16 @@ func (r *rawRecorder) Define(blocks []event.Block) error {
 			r.blocks = append(r.blocks, event.Block{})
 		}
 		r.blocks[b.ID] = b
+		if rawKinds[r.kind].values {
+			l, err := r.loadsOf(&b)
+			if err != nil {
+				return err
+			}
+			for int(b.ID) >= len(r.loads) {
+				r.loads = append(r.loads, blockLoads{})
+			}
+			r.loads[b.ID] = l
+		}
 	}
 	return nil
 }
@@ -90,6 +107,7 @@ func (r *rawRecorder) Batch(b *event.Batch) error {
 	}
 	kind := &rawKinds[r.kind]
 	addrs, events := b.Addrs, b.Events
+	r.values = b.Values
 	for i, id := range b.Blocks {
 		for len(events) > 0 && int(events[0].At) <= i {
 			if kind.event != nil {
@@ -181,6 +199,11 @@ func (r *rawRecorder) leaderOf(_ *rawThread, b *event.Block, addrs []uint64) {
 	for _, a := range addrs {
 		r.buf = rawtrace.AppendData(r.buf, a)
 	}
+}
+
+func (r *rawRecorder) controlOf(_ *rawThread, b *event.Block, _ []uint64) {
+	r.entries++
+	r.buf = rawtrace.AppendLeader(r.buf, b.PC)
 }
 
 // atomicData adds the address of an atomic access, which ends its block.

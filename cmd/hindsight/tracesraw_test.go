@@ -52,7 +52,7 @@ func TestRawRecorder(t *testing.T) {
 		{"blocks", 0, []byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		var out bytes.Buffer
-		r := newRawRecorder(&out, c.kind, c.only)
+		r := newRawRecorder(&out, c.kind, c.only, nil)
 		if err := r.Define(blocks); err != nil {
 			t.Fatal(err)
 		}
@@ -70,5 +70,49 @@ func TestRawRecorder(t *testing.T) {
 		if r.written != int64(out.Len()) {
 			t.Errorf("%s: %d bytes counted of %d", c.kind, r.written, out.Len())
 		}
+	}
+}
+
+// TestLoadValues: the values of loads are picked from among those of all
+// instructions.
+func TestLoadValues(t *testing.T) {
+	code := []uint32{
+		0x00813503, // ld a0, 8(sp)
+		0x00150513, // addi a0, a0, 1
+		0x00052583, // lw a1, 0(a0)
+		0x00052003, // lw zero, 0(a0): no value
+		0x12345637, // lui a2: known from the code
+		0x00b5262f, // amoadd.w a2, a1, (a0)
+	}
+	var text []byte
+	for _, w := range code {
+		text = binary.LittleEndian.AppendUint32(text, w)
+	}
+	read := func(pc uint64, n int) []byte { return text[pc-0x100:][:n] }
+	blocks := []event.Block{
+		{ID: 0, PC: 0x100, Bytes: 24, Insts: 6, End: event.EndAtomic},
+		{ID: 1, PC: 0x108, Bytes: 8, Insts: 2, End: event.EndFall},
+	}
+	var out bytes.Buffer
+	r := newRawRecorder(&out, "load-value", -1, read)
+	if !r.WantsValues() {
+		t.Error("no values are wanted")
+	}
+	if err := r.Define(blocks); err != nil {
+		t.Fatal(err)
+	}
+	b := event.Batch{Blocks: []event.BlockID{0, 1, 0}, Values: []uint64{10, 11, 12, 0x2000, 13, 20, 30, 31, 32, 0x2000, 33}}
+	if err := r.Batch(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(event.Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for _, x := range []rawtrace.Record{{PC: 0x100, ED: 10}, {PC: 0x108, ED: 12}, {PC: 0x114, ED: 13}, {PC: 0x108, ED: 20}, {PC: 0x100, ED: 30}, {PC: 0x108, ED: 32}, {PC: 0x114, ED: 33}} {
+		want = x.Append(want)
+	}
+	if !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("%x, want %x", out.Bytes(), want)
 	}
 }

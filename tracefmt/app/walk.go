@@ -90,6 +90,15 @@ func (w *walker) at(pc uint64) *node {
 	return n
 }
 
+// admits says whether there is room for a block.
+func (w *walker) admits(pc uint64) bool {
+	if w.unknown < maxUnknown || w.nodes[pc] != nil {
+		return true
+	}
+	_, ok := w.shell.Block(pc)
+	return ok
+}
+
 func targetsOf(k Kind) int {
 	switch k {
 	case Next, Call:

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/app"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp/cfg"
+)
+
+// encodeAPP starts packing a block-leader trace as arithmetic program paths.
+func encodeAPP(w io.Writer, f *packFlags) (io.WriteCloser, map[string]string, error) {
+	var opts app.Options
+	switch f.profile {
+	case "paper":
+	case "improved":
+		opts = app.Improved()
+	default:
+		return nil, nil, fmt.Errorf("--profile %q: want paper or improved", f.profile)
+	}
+	shell := app.Shell(noShell{})
+	if f.program != "" {
+		elf, err := os.ReadFile(f.program)
+		if err != nil {
+			return nil, nil, err
+		}
+		program, err := cfg.Parse(elf)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.program, err)
+		}
+		shell = runShell{cdr.Shell{Program: program}}
+	}
+	z, err := app.NewLeadersWriter(w, shell, opts)
+	return z, map[string]string{"profile": f.profile}, err
+}
+
+// runShell is a program's control flow as a simulator or tracer sees it, which
+// learns of a leader only by a jump to it: blocks that nothing but falling out
+// of them leaves are one with the block behind.
+type runShell struct{ cdr.Shell }
+
+// Block is app.Shell.
+func (s runShell) Block(pc uint64) (app.Block, bool) {
+	out, ok := s.Shell.Block(pc)
+	for insts := uint32(0); ok; {
+		ref, known := s.Program.At(pc)
+		if !known {
+			break
+		}
+		b := s.Program.Block(ref)
+		if insts += b.Insts; b.End != event.EndFall || insts > maxRunInsts {
+			break
+		}
+		next, known := s.Shell.Block(b.Next())
+		if !known {
+			break
+		}
+		out, pc = next, b.Next()
+	}
+	return out, ok
+}
+
+// maxRunInsts bounds the instructions of such a run.
+const maxRunInsts = 64
+
+// noShell knows no program.
+type noShell struct{}
+
+// Block is app.Shell.
+func (noShell) Block(uint64) (app.Block, bool) { return app.Block{}, false }

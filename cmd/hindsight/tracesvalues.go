@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// loadEntry is an entry in event.Batch.Values that a load gave: the At-th of
+// its block.
+type loadEntry struct {
+	at uint32
+	pc uint64
+}
+
+// blockLoads are the loads of a block, and how many entries it has in all.
+type blockLoads struct {
+	loads   []loadEntry
+	entries int
+}
+
+// WantsValues is event.ValueObserver.
+func (r *rawRecorder) WantsValues() bool { return rawKinds[r.kind].values }
+
+// loadsOf finds the loads among the instructions of a block.
+func (r *rawRecorder) loadsOf(b *event.Block) (blockLoads, error) {
+	var out blockLoads
+	raw := r.code(b.PC, int(b.Bytes))
+	if len(raw) != int(b.Bytes) {
+		return out, fmt.Errorf("the code at %#x is not in the program file: values cannot be told apart there", b.PC)
+	}
+	var insts []rv.Inst
+	for pc := b.PC; len(raw) >= 2; {
+		word := uint32(raw[0]) | uint32(raw[1])<<8
+		if len(raw) >= 4 {
+			word |= uint32(raw[2])<<16 | uint32(raw[3])<<24
+		}
+		in, ok := rv.Decode(word)
+		if !ok || int(in.Len) > len(raw) {
+			break
+		}
+		atomic := b.End == event.EndAtomic && int(in.Len) == len(raw)
+		from, to := rv.Values(insts, event.EndFall), 0
+		insts = append(insts, in)
+		if to = rv.Values(insts, event.EndFall); atomic {
+			from, to = from+1, rv.Values(insts, event.EndAtomic) // behind the address
+		}
+		access, _, mem := in.Mem()
+		if loads := mem && access == event.Read || in.Atomic() && in.Op != rv.OpSCW && in.Op != rv.OpSCD; loads && to > from {
+			out.loads = append(out.loads, loadEntry{uint32(from), pc})
+		}
+		pc, raw = pc+uint64(in.Len), raw[in.Len:]
+	}
+	out.entries = rv.Values(insts, b.End)
+	return out, nil
+}
+
+// valuesOf records the values that the loads of a block gave.
+func (r *rawRecorder) valuesOf(_ *rawThread, b *event.Block, _ []uint64) {
+	l := &r.loads[b.ID]
+	for _, e := range l.loads {
+		r.record(e.pc, r.values[e.at])
+	}
+	r.values = r.values[l.entries:]
+}

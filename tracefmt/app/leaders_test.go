@@ -1,0 +1,152 @@
+package app
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/tracefmt/wire"
+)
+
+// packLeaders packs a trace in writes of odd sizes.
+func packLeaders(t testing.TB, s Shell, o Options, trace []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewLeadersWriter(&out, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := trace; len(rest) > 0; {
+		n := min(len(rest), 1+len(rest)%1000)
+		if _, err := w.Write(rest[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func unpackLeaders(packed []byte) ([]byte, error) {
+	r, err := NewLeadersReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// leadersOf is a trace of a walk with a data word here and there.
+func leadersOf(rng *rand.Rand, pcs []uint64, data int) (trace []byte) {
+	for _, pc := range pcs {
+		trace = binary.LittleEndian.AppendUint64(trace, pc|leaderBit)
+		for data > 0 && rng.IntN(100) < data {
+			trace = binary.LittleEndian.AppendUint64(trace, rng.Uint64()>>1)
+		}
+	}
+	return trace
+}
+
+// evenShell is a shell whose blocks have even addresses.
+func evenShell(rng *rand.Rand) mapShell {
+	even := mapShell{}
+	for pc, b := range randomShell(rng) {
+		c := Block{Kind: b.Kind, Return: 2 * b.Return, Func: b.Func}
+		for _, t := range b.Targets {
+			c.Targets = append(c.Targets, 2*t)
+		}
+		even[2*pc] = c
+	}
+	return even
+}
+
+// TestLeaders: any trace comes back without the program, and what follows the
+// program's control flow takes little.
+func TestLeaders(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		s, o := evenShell(rng), randomOptions(rng)
+		o.Functions = nil
+		data := []int{0, 30, 90}[seed%3]
+		trace := leadersOf(rng, walk(rng, s, 5000, 3), data)
+		trace = append(trace, trace[:seed%8]...)
+		packed := packLeaders(t, s, o, trace)
+		if got, err := unpackLeaders(packed); err != nil || !bytes.Equal(got, trace) {
+			t.Fatalf("seed %d: %d bytes, want %d: %v", seed, len(got), len(trace), err)
+		}
+		if data == 0 && o.Checkpoint == 0 && len(packed) > len(trace)/4 {
+			t.Errorf("seed %d: %d bytes of %d", seed, len(packed), len(trace))
+		}
+	}
+}
+
+// TestLeadersWords: a trace of words only, and one where leaders are rare, in
+// bounded memory.
+func TestLeadersWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	trace := make([]byte, 12<<20)
+	for i := range trace {
+		trace[i] = byte(rng.IntN(4))
+	}
+	for _, every := range []int{0, 1 << 20} {
+		for i := 0; every > 0 && i+8 < len(trace); i += every {
+			binary.LittleEndian.PutUint64(trace[i:], 0x1000|leaderBit)
+		}
+		if got, err := unpackLeaders(packLeaders(t, mapShell{}, Options{}, trace)); err != nil || !bytes.Equal(got, trace) {
+			t.Fatalf("every %d: %d bytes: %v", every, len(got), err)
+		}
+	}
+}
+
+// TestLeadersDamage: every truncation and many changed bytes give an error or
+// the trace.
+func TestLeadersDamage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 5))
+	s := evenShell(rng)
+	trace := leadersOf(rng, walk(rng, s, 300, 3), 20)
+	packed := packLeaders(t, s, Options{Local: 2, Global: 2}, trace)
+	for i := range packed {
+		if _, err := unpackLeaders(packed[:i]); err == nil {
+			t.Errorf("cut at %d: no error", i)
+		}
+		bad := bytes.Clone(packed)
+		bad[i] ^= 1 << rng.IntN(8)
+		if got, err := unpackLeaders(bad); err == nil && !bytes.Equal(got, trace) {
+			t.Errorf("byte %d changed: another trace and no error", i)
+		}
+	}
+}
+
+func FuzzLeadersReader(f *testing.F) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		s := evenShell(rng)
+		f.Add(packLeaders(f, s, Options{Local: 2, Global: 2, Scheme: Scheme(seed % 2)}, leadersOf(rng, walk(rng, s, 100, 5), int(seed)*20)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var e *wire.Error
+		r, err := NewLeadersReader(bytes.NewReader(data))
+		if err == nil {
+			defer r.Close()
+			_, err = io.Copy(io.Discard, io.LimitReader(r, 64<<20))
+		}
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%v is no *wire.Error", err)
+		}
+	})
+}
+
+func FuzzLeaders(f *testing.F) {
+	f.Add(uint64(1), []byte{0, 1, 2, 3, 4, 5, 6, 0x80, 1, 2})
+	f.Fuzz(func(t *testing.T, shell uint64, trace []byte) {
+		s := evenShell(rand.New(rand.NewPCG(shell, 0)))
+		if got, err := unpackLeaders(packLeaders(t, s, Options{Local: 1, Global: 1}, trace)); err != nil || !bytes.Equal(got, trace) {
+			t.Fatalf("%x, want %x: %v", got, trace, err)
+		}
+	})
+}
