@@ -110,8 +110,9 @@ func TestAgreesWithLog(t *testing.T) {
 			if seed%3 == 2 {
 				ev = nil
 			}
-			recs := []*recording{record(t, img, 0, ev), record(t, img, 1, ev)}
-			simulate(t, img, config, l, recs[0], recs[1])
+			recs := []*recording{record(t, img, 0, ev), record(t, img, 1, ev), record(t, img, 1<<15, ev)}
+			wet.LimitPaths(recs[2].Builder, 60)
+			simulate(t, img, config, l, recs[0], recs[1], recs[2])
 			for n, r := range recs {
 				g := r.open(t, wet.OpenOptions{Evaluate: ev, Tier1: seed%2 == 1, Cache: 1 << (10 + seed)})
 				a, err := slicetest.Align(g, l)

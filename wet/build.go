@@ -62,6 +62,8 @@ type Builder struct {
 	running *thread   // whose path may be open
 	order   []stretch // of this epoch: which thread executed how many nodes
 
+	pathStmts, pathLimit int // statements of all nodes, and when no paths are added
+
 	depth []uint8 // scratch: of kept statements
 	live  []uint8 // scratch: of live registers
 	cells [8]cell
@@ -128,6 +130,8 @@ type thread struct {
 	ecall    ref  // last environment call
 	group    ref  // statement that effects belong to
 	rounding uint8
+	ended    bool // it does nothing more
+	released bool // and was forgotten
 }
 
 // NewBuilder makes a Builder that gives its blocks to sink.
@@ -140,7 +144,7 @@ func NewBuilder(sink Sink, opts Options) (*Builder, error) {
 	}
 	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
 	b := &Builder{
-		sink: sink, opts: opts, paths: map[pathKey]NodeID{}, outside: map[outsideKey]NodeID{}, shadow: newShadow(),
+		sink: sink, opts: opts, paths: map[pathKey]NodeID{}, outside: map[outsideKey]NodeID{}, shadow: newShadow(), pathLimit: maxPathsStmts,
 		codeTable: codeTable{program: opts.Program, read: opts.Code, ids: map[pieceKey]uint32{}, deciders: map[cfg.Ref]uint32{}},
 	}
 	if opts.Evaluate != nil {
@@ -199,8 +203,15 @@ func (b *Builder) Batch(batch *event.Batch) error {
 			t.rounding = b.threads[e.Obj].rounding
 		}
 	}
-	if err := b.batch(t, batch); err != nil {
+	err = b.batch(t, batch)
+	if err == nil && t.released && t.times > t.began {
+		err = errEnded
+	}
+	if err != nil {
 		return b.fail(fmt.Errorf("wet: a batch of thread %d: %w", batch.Thread, err))
+	}
+	for i := range batch.Events {
+		t.ended = t.ended || batch.Events[i].Kind == event.ThreadEnd
 	}
 	return b.err
 }
@@ -223,6 +234,7 @@ var (
 	errAddrs  = errors.New("it has too few addresses")
 	errRest   = errors.New("it has values or addresses that belong to no block")
 	errBlock  = errors.New("it has a block that is not defined")
+	errEnded  = errors.New("the thread has ended")
 	errEffect = errors.New("an effect stands behind its last block")
 )
 
@@ -325,45 +337,70 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 		w.values, w.addrs = w.values[w.v:], w.addrs[w.a:]
 		w.v, w.a = 0, 0
 	}
-	node := b.pathNode(t)
-	n := b.threadNode(t, node)
-	k := n.k
-	b.execute(t, n, values, addrs)
+	var by ref
+	if node, ok := b.pathNode(t, t.path, t.number); ok {
+		by = b.run(t, node, values, addrs)
+	} else {
+		for i, id := range t.path {
+			node, _ := b.pathNode(t, t.path[i:i+1], 0)
+			p := &b.pieces[id]
+			by = b.run(t, node, values[:p.values], addrs[:p.plain])
+			values, addrs = values[p.values:], addrs[p.plain:]
+		}
+	}
 	t.path, t.values, t.addrs = t.path[:0], t.values[:0], t.addrs[:0]
 	t.number, t.stmtsN, t.at = 0, 0, nil
-	by := ref{srcOf(uint32(t.id), node, uint32(len(n.tmpl.Stmts)-1)), k}
 	if b.full() {
 		b.closeEpoch()
 	}
 	return by
 }
 
-// pathNode names the open path.
-func (b *Builder) pathNode(t *thread) NodeID {
-	first := &b.pieces[t.path[0]]
+// run executes a node and gives the instance of its last statement.
+func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
+	n := b.threadNode(t, node)
+	by := ref{srcOf(uint32(t.id), node, uint32(len(n.tmpl.Stmts)-1)), n.k}
+	b.execute(t, n, values, addrs)
+	return by
+}
+
+// pathNode names a path. It is not ok when there is no room for a new one: then
+// the path's blocks are nodes of their own.
+func (b *Builder) pathNode(t *thread, path []uint32, number uint64) (id NodeID, ok bool) {
+	first := &b.pieces[path[0]]
 	strict := t.rounding != 0
 	for i := range first.recent {
-		if r := &first.recent[i]; r.known && r.number == t.number && r.strict == strict {
+		if r := &first.recent[i]; r.known && r.number == number && r.strict == strict {
 			if i > 0 {
 				first.recent[0], first.recent[i] = first.recent[i], first.recent[0]
 			}
-			return first.recent[0].node
+			return first.recent[0].node, true
 		}
 	}
-	key := pathKey{t.number, t.path[0], strict}
-	id, ok := b.paths[key]
+	key := pathKey{number, path[0], strict}
+	id, ok = b.paths[key]
 	if !ok {
-		id = b.addNode(b.newPathNode(t.path, strict, &b.flavour))
+		if len(path) > 1 && b.pathStmts >= b.pathLimit {
+			return 0, false
+		}
+		id = b.addNode(b.newPathNode(path, strict, &b.flavour))
 		b.paths[key] = id
 	}
 	first.recent[1] = first.recent[0]
-	first.recent[0] = recentPath{t.number, id, strict, true}
-	return id
+	first.recent[0] = recentPath{number, id, strict, true}
+	return id, true
 }
 
+// Bounds of the statements of all nodes, some 200 bytes of memory each. At the
+// first one paths are divided; the other one only code without end reaches.
+const (
+	maxPathsStmts = 1 << 21
+	maxNodesStmts = 1 << 22
+)
+
 func (b *Builder) addNode(n *pathNode) NodeID {
-	if len(b.nodes) >= maxNodes {
-		b.err = cmp.Or(b.err, fmt.Errorf("wet: more than %d nodes", maxNodes))
+	if b.pathStmts += len(n.Stmts); len(b.nodes) >= maxNodes || b.pathStmts > maxNodesStmts {
+		b.err = cmp.Or(b.err, fmt.Errorf("wet: more than %d statements in nodes", maxNodesStmts))
 	}
 	if n.rounding && !n.strict { // what follows the change inside the path cannot be computed
 		n = b.newPathNode(n.pieces, true, &b.flavour)

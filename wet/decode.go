@@ -17,6 +17,8 @@ import (
 type decoder struct {
 	b   []byte
 	err error
+
+	stmts int // of all paths
 }
 
 func (d *decoder) fail(what string) {
@@ -428,6 +430,7 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 			return
 		}
 		stmts += len(pieces[at].insts)
+		d.stmts += len(pieces[at].insts)
 		n.pieces = append(n.pieces, uint32(at))
 		at++
 	}
@@ -445,7 +448,7 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 			return
 		}
 	}
-	if count == 0 || stmts == 0 || count > 1 && stmts > maxPathStmts {
+	if count == 0 || stmts == 0 || count > 1 && stmts > maxPathStmts || d.stmts > maxNodesStmts {
 		d.fail("length of a path")
 	}
 }

@@ -73,6 +73,9 @@ func (b *Builder) closeEpoch() {
 			n.reset()
 		}
 		t.used, t.began = t.used[:0], t.times
+		if t.ended && t != b.running { // what others find out about it later begins anew
+			*t = thread{id: t.id, times: t.times, stmts: t.stmts, began: t.times, ended: true, released: true}
+		}
 	}
 	b.order, b.executed, b.mem = b.order[:0], 0, 0
 	b.epoch++

@@ -46,6 +46,7 @@ type Graph struct {
 	flavour flavour
 	pieces  []code
 	rows    []nodeRow
+	stmts   int // of all paths
 	nodes   []*template
 	threads []*threadView
 	epochs  []*epochView
@@ -168,7 +169,7 @@ func (g *Graph) Close() error {
 
 // addEpoch takes the tables block of an epoch.
 func (g *Graph) addEpoch(payload []byte) error {
-	d := decoder{b: payload}
+	d := decoder{b: payload, stmts: g.stmts}
 	if v := d.uvarint(); d.err == nil && v != tablesVersion {
 		return fmt.Errorf("%w %d of the graph", tracefmt.ErrVersion, v)
 	}
@@ -188,6 +189,7 @@ func (g *Graph) addEpoch(payload []byte) error {
 	if d.err != nil {
 		return d.err
 	}
+	g.stmts = d.stmts
 	g.nodes = append(g.nodes, make([]*template, len(g.rows)-len(g.nodes))...)
 	e := &epochView{parts: g.pending, loaded: make([]*loaded, len(g.pending))}
 	g.pending = nil
