@@ -1,0 +1,161 @@
+package std
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+)
+
+var twin = regexp.MustCompile(`(?m)^(?:PAIR\((\w+),|SCHEDULE\((\w+),)`)
+
+// ownMemory are the pairs whose tasks use memory that their thread has for
+// itself, one after another: STD has no word for that.
+var ownMemory = []string{"taskloop_reduction", "in_reduction", "task_private"}
+
+// TestExportSync does what TestExport does with a program for each way to
+// synchronise, of OpenMP among them, synchronised and not: barriers, work
+// sharing, conditions, semaphores, atomics and fences, locks, tasks.
+func TestExportSync(t *testing.T) {
+	racy, clean := 0, 0
+	for _, file := range []string{"omp.c", "omp_tasks.c", "atomics.cc", "cxx_locks.cc"} {
+		t.Run(file, func(t *testing.T) {
+			source := filepath.Join("..", "..", "examples", "sync", file)
+			img := compiled(t, source)
+			text, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs := twin.FindAllSubmatch(text, -1)
+			if len(pairs) < 5 {
+				t.Fatalf("only %d pairs", len(pairs))
+			}
+			for i, p := range pairs {
+				name := string(p[1])
+				if len(p[2]) > 0 {
+					name = "schedule_" + string(p[2])
+				}
+				if testing.Short() && i%4 != 0 {
+					continue
+				}
+				failing := slices.Contains(ownMemory, name)
+				for _, name := range []string{"race_" + name, "norace_" + name} {
+					tr := simulated(t, img, name)
+					if failing {
+						t.Run(name+"_failing", func(t *testing.T) {
+							if len(differences(t, tr, img)) == 0 {
+								t.Error("agrees now; take it off the list")
+							}
+						})
+						continue
+					}
+					t.Run(name, func(t *testing.T) {
+						if there(t, tr, img) > 0 {
+							racy++
+						} else {
+							clean++
+						}
+					})
+				}
+			}
+		})
+	}
+	t.Logf("%d racy, %d clean", racy, clean)
+}
+
+// differences are the pairs that only the trace or only the text has.
+func differences(t *testing.T, tr *cdr.Trace, img *image.Image) (all []pair) {
+	t.Helper()
+	var text bytes.Buffer
+	if _, err := Export(t.Context(), &text, tr, Options{Program: img, TLSSize: img.TLS.MemSize}); err != nil {
+		t.Fatal(err)
+	}
+	want, got := ours(t, tr, img), detect(t, text.Bytes()).pairs
+	for p := range got {
+		if !want[p] {
+			all = append(all, p)
+		}
+	}
+	for p := range want {
+		if !got[p] {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// there compares the races of a trace with those of its export, and of that
+// read back; it gives their number.
+func there(t *testing.T, tr *cdr.Trace, img *image.Image) int {
+	t.Helper()
+	var text bytes.Buffer
+	if _, err := Export(t.Context(), &text, tr, Options{Program: img, TLSSize: img.TLS.MemSize}); err != nil {
+		t.Fatal(err)
+	}
+	want := ours(t, tr, img)
+	same(t, "export", detect(t, text.Bytes()).pairs, want)
+	back, _ := imported(t, text.Bytes())
+	same(t, "import", ours(t, back, nil), want)
+	return len(want)
+}
+
+func compiled(t *testing.T, source string) *image.Image {
+	t.Helper()
+	compiler, args := "riscv64-linux-gnu-gcc", []string{"-std=gnu17"}
+	if filepath.Ext(source) == ".cc" {
+		compiler, args = "riscv64-linux-gnu-g++", []string{"-std=c++20"}
+	}
+	if strings.HasPrefix(filepath.Base(source), "omp") {
+		args = append(args, "-fopenmp")
+	}
+	if _, err := exec.LookPath(compiler); err != nil {
+		if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	out := filepath.Join(t.TempDir(), "program")
+	args = append(args, "-O1", "-g", "-static", "-pthread", "-o", out, source)
+	if msg, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	elf, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func simulated(t *testing.T, img *image.Image, args ...string) *cdr.Trace {
+	t.Helper()
+	var out bytes.Buffer
+	r, err := cdr.NewRecorder(&out, cdr.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks, at := hook.New(img)
+	m, err := mpsim.New(mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Seed: 1, Policy: mpsim.Random,
+		Stdout: io.Discard, Stderr: io.Discard, Observer: r, Hooks: hooks, HookAt: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, out.Bytes())
+}
