@@ -91,20 +91,25 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 	if err := c.buildGraph(r, file, m); err != nil {
 		return nil, err
 	}
-	if size != "100" || c.long {
+	if c.wants("000-1") && (size != "100" || c.long) {
 		c.progress(m.name + ": zstd of the raw trace")
 		if err := c.packRawValues(r, m); err != nil {
 			return nil, err
 		}
 	}
-	c.progress(m.name + ": history bits")
-	if err := c.historyBits(r, m); err != nil {
-		return nil, err
+	if c.wants("000-4") {
+		c.progress(m.name + ": history bits")
+		if err := c.historyBits(r, m); err != nil {
+			return nil, err
+		}
 	}
 	for tier := range m.queries {
 		c.progress(fmt.Sprintf("%s: queries after tier %d", m.name, tier+1))
 		if tier == 0 && size == "100" && !c.long {
 			continue // decoded it may not fit into memory
+		}
+		if !c.wants("000-6", "000-7", "000-8", "000-9") {
+			continue
 		}
 		if err := c.measureQueries(file, tier == 0, &m.queries[tier]); err != nil {
 			return nil, err
@@ -294,6 +299,11 @@ type historyCount [arch.NumStreams]uint64
 // Append implements [arch.History].
 func (h *historyCount) Append(_ event.ThreadID, s arch.Stream, _ []uint64, n int) { h[s] += uint64(n) }
 
+// wants tells whether one of the tables is to be measured.
+func (c *comparison) wants(tables ...string) bool {
+	return c.table == wetTableNames[0] || slices.Contains(tables, c.table)
+}
+
 // measureQueries opens a graph anew for each query, so that none finds what
 // another has decoded; but the slices share one.
 func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) error {
@@ -307,6 +317,39 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 		defer g.Close()
 		return use(g)
 	}
+	if c.wants("000-6") {
+		if err := c.timeFlow(open, q); err != nil {
+			return err
+		}
+	}
+	if c.wants("000-7") {
+		if err := open(func(g *wet.Graph) (err error) {
+			start := time.Now()
+			q.loads, err = extractLoads(g)
+			q.loadTime = time.Since(start).Seconds()
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if c.wants("000-8") {
+		if err := open(func(g *wet.Graph) (err error) {
+			start := time.Now()
+			q.addrs, err = extractAddrs(g)
+			q.addrTime = time.Since(start).Seconds()
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if !c.wants("000-9") {
+		return nil
+	}
+	return open(func(g *wet.Graph) error { return c.timeSlices(g, q) })
+}
+
+// timeFlow extracts control flow both ways.
+func (c *comparison) timeFlow(open func(func(*wet.Graph) error) error, q *wetQueries) error {
 	for _, way := range []struct {
 		backward bool
 		seconds  *float64
@@ -320,23 +363,7 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 			return err
 		}
 	}
-	if err := open(func(g *wet.Graph) (err error) {
-		start := time.Now()
-		q.loads, err = extractLoads(g)
-		q.loadTime = time.Since(start).Seconds()
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := open(func(g *wet.Graph) (err error) {
-		start := time.Now()
-		q.addrs, err = extractAddrs(g)
-		q.addrTime = time.Since(start).Seconds()
-		return err
-	}); err != nil {
-		return err
-	}
-	return open(func(g *wet.Graph) error { return c.timeSlices(g, q) })
+	return nil
 }
 
 // extractFlow writes the address of every statement of every thread, in 4
