@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/slice"
 	"hindsight/analyze/slice/slicetest"
+	"hindsight/examples"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/rv"
@@ -145,4 +146,39 @@ func FuzzSlices(f *testing.F) {
 		}
 		compareSlices(t, a, rand.New(rand.NewPCG(criteria, 19)), 4)
 	})
+}
+
+// TestExamples: the same of programs in C, with the library's start-up code,
+// hooked functions, OpenMP or C++ in them.
+func TestExamples(t *testing.T) {
+	for _, name := range []string{"bank", "race_counter", "race_list", "norace_semaphore", "norace_loop_variable", "fig6"} {
+		t.Run(name, func(t *testing.T) {
+			p, ok := examples.Lookup(name)
+			if !ok {
+				t.Skip("no such example")
+			}
+			elf, err := examples.ELF(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := image.Parse(elf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, r := slicetest.New(img), newRecording(t, img, 20000)
+			res := run(t, img, shape{seed: 5, quantum: 300}, nil, l, r)
+			if n := len(l.Statements()); n > 400000 {
+				t.Skipf("%d statements", n)
+			}
+			a, err := slicetest.Align(r.open(t, wet.OpenOptions{}), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Check(); err != nil {
+				t.Fatal(err)
+			}
+			compareSlices(t, a, rand.New(rand.NewPCG(21, 21)), 6)
+			t.Logf("%s: %d statements, %d threads, status %d", p.File, len(l.Statements()), len(l.Threads()), res.Status)
+		})
+	}
 }
