@@ -115,14 +115,14 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 		return err
 	}
 	defer v.close()
-	p := newProgress(std.err, "following dependences: instances", 0)
+	done := waiting(std.err, "following dependences")
 	rep := v.report(file, f.sources)
 	if f.race != "" {
 		err = f.around(ctx, std, v, opts, rep)
 	} else {
 		err = f.from(ctx, v, opts, rep)
 	}
-	p.end()
+	done()
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,31 @@ func (p *progress) end() {
 	}
 }
 
+// waiting shows on a terminal, until the function that it gives is called, that
+// something takes long whose steps nobody counts.
+func waiting(w io.Writer, what string) (done func()) {
+	if !isTerminal(w) {
+		return func() {}
+	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		start := time.Now()
+		for {
+			select {
+			case <-stop:
+				if time.Since(start) > progressFirst {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			case <-time.After(progressFirst):
+				fmt.Fprintf(w, "\r\x1b[Khindsight: %s: %d s", what, int(time.Since(start).Seconds()))
+			}
+		}
+	}()
+	return func() { close(stop); <-ended }
+}
+
 // Define implements [event.Observer].
 func (p *progress) Define([]event.Block) error { return nil }
 
