@@ -114,21 +114,8 @@ func TestAgreesWithLog(t *testing.T) {
 			wet.LimitPaths(recs[2].Builder, 60)
 			simulate(t, img, config, l, recs[0], recs[1], recs[2])
 			for n, r := range recs {
-				g := r.open(t, wet.OpenOptions{Evaluate: ev, Tier1: seed%2 == 1, Cache: 1 << (10 + seed)})
-				a, err := slicetest.Align(g, l)
-				if err != nil {
-					t.Fatalf("recording %d: %v", n, err)
-				}
-				if err := a.Check(); err != nil {
-					t.Fatalf("recording %d: %v", n, err)
-				}
-				for _, th := range g.Threads() {
-					if th.Times > 0 {
-						if err := a.Backward(th, th.Times/2); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
+				t.Log("recording", n)
+				check(t, r.open(t, wet.OpenOptions{Evaluate: ev, Tier1: seed%2 == 1, Cache: 1 << (10 + seed)}), l)
 			}
 		})
 	}
@@ -163,14 +150,71 @@ func TestExamplesAgreeWithLog(t *testing.T) {
 			recs := []*recording{record(t, img, 0, evaluate), record(t, img, 1<<20, evaluate)}
 			simulate(t, img, mpsim.Config{Args: append([]string{p.name}, p.args...), MaxInsts: p.max}, l, recs[0], recs[1])
 			for n, r := range recs {
-				a, err := slicetest.Align(r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
-				if err != nil {
-					t.Fatalf("recording %d: %v", n, err)
-				}
-				if err := a.Check(); err != nil {
-					t.Fatalf("recording %d: %v", n, err)
-				}
+				t.Log("recording", n)
+				check(t, r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
 			}
 		})
 	}
+}
+
+// TestAllExamplesAgreeWithLog: the same on the beginning of every example, with
+// all that libraries do: locks, conditions, OpenMP, exceptions.
+func TestAllExamplesAgreeWithLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for p, err := range examples.Executables() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			img, err := image.Parse(p.ELF)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, r := slicetest.New(img), record(t, img, 1<<18, evaluate)
+			simulate(t, img, mpsim.Config{Args: []string{p.Name}, MaxInsts: 60000, Policy: mpsim.Random, Quantum: 500, Seed: 3}, l, r)
+			check(t, r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
+		})
+	}
+}
+
+// check holds all that a graph tells against the log.
+func check(t *testing.T, g *wet.Graph, l *slicetest.Log) {
+	t.Helper()
+	a, err := slicetest.Align(g, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range g.Threads() {
+		if th.Times > 0 {
+			if err := a.Backward(th, th.Times/2); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// FuzzAgreesWithLog is [TestAgreesWithLog] on programs, budgets and caches that
+// the fuzzer chooses.
+func FuzzAgreesWithLog(f *testing.F) {
+	for seed := range uint64(6) {
+		f.Add(seed, uint16(1)<<(2*seed), uint8(seed), seed%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, budget uint16, paths uint8, computed bool) {
+		img, config := randomProgram(t, seed)
+		ev := wet.Evaluator(nil)
+		if computed {
+			ev = evaluate
+		}
+		l, r := slicetest.New(img), record(t, img, 1+uint64(budget)<<4, ev)
+		if paths > 0 {
+			wet.LimitPaths(r.Builder, int(paths)*8)
+		}
+		simulate(t, img, config, l, r)
+		check(t, r.open(t, wet.OpenOptions{Evaluate: ev, Cache: 1 + uint64(budget)<<6}), l)
+	})
 }
