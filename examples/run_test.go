@@ -140,7 +140,43 @@ func TestPaperInputs(t *testing.T) {
 	}
 }
 
-// TestUsage: kernels refuse arguments that make no sense.
+// TestLongRuns makes the runs of ten million instructions.
+func TestLongRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long runs take some seconds")
+	}
+	need(t, qemu)
+	dir := t.TempDir()
+	ran := 0
+	for x, err := range examples.Executables() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := examples.Lookup(x.Name)
+		if p.TenMillion == nil {
+			if p.Group == examples.Workload || p.HundredMillion != nil {
+				t.Errorf("%s: only one of the long runs", p.Name)
+			}
+			continue
+		}
+		ran++
+		t.Run(p.Name, func(t *testing.T) {
+			out := filepath.Join(dir, p.Name)
+			if err := os.WriteFile(out, x.ELF, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			status, stdout, stderr := execute(t, nil, qemu, slices.Concat([]string{out}, p.TenMillion)...)
+			if status != 0 || !strings.HasSuffix(stdout, ": PASS\n") {
+				t.Errorf("status %d\n%s%s", status, stdout, stderr)
+			}
+		})
+	}
+	if ran != 8 {
+		t.Errorf("%d programs have long runs", ran)
+	}
+}
+
+// TestUsage: kernels and workloads refuse arguments that make no sense.
 func TestUsage(t *testing.T) {
 	need(t, cross.Compiler, qemu)
 	dir := unpacked(t)
@@ -150,6 +186,10 @@ func TestUsage(t *testing.T) {
 		"sor":   {{"-n", "x"}, {"-n", ""}},
 		"mp3d":  {{"-m", "99999999999999999999"}},
 		"water": {{"-n", "-1"}},
+
+		"compiler":    {{"-n", "0"}, {"-n", "x"}, {"-q"}},
+		"interpreter": {{"-n", "0"}, {"-n"}},
+		"sort":        {{"-n", "0"}, {"-n", "1000001"}, {"-r", "0"}},
 	} {
 		p, _ := examples.Lookup(name)
 		out := filepath.Join(dir, name+".elf")

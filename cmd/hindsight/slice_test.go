@@ -69,6 +69,22 @@ func TestSliceSchema(t *testing.T) {
 	}
 }
 
+// TestImpactSchema holds the report of races --impact against its schema.
+func TestImpactSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/races.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := hindsight(t, exitRaces, "races", "--impact", "--format", "json", recordValues(t, "race_counter"))
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil || !strings.Contains(text, `"impact"`) {
+		t.Error(err)
+	}
+}
+
 // checkCounts holds the instances of a slice against the counts of its
 // statements.
 func checkCounts(t *testing.T, text string) {
