@@ -90,6 +90,7 @@ type jsonLocation struct {
 	Size    uint64      `json:"size"`
 	Symbol  string      `json:"symbol,omitempty"`
 	Thread  *uint32     `json:"thread,omitempty"`
+	Local   *jsonLocal  `json:"local,omitempty"`
 	Stack   []jsonFrame `json:"stack,omitempty"`
 	Freed   bool        `json:"freed,omitempty"`
 	FreedBy *uint32     `json:"freed_by,omitempty"`
@@ -169,7 +170,7 @@ func jsonOf(r *Race) jsonRace {
 	l := &r.Location
 	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
-			Symbol: l.Symbol, Freed: l.Freed}}
+			Symbol: l.Symbol, Local: jsonOfLocal(l.Local), Freed: l.Freed}}
 	switch l.Kind {
 	case "heap", "stack", "tls":
 		thread := uint32(l.Thread)

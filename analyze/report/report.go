@@ -89,6 +89,7 @@ type Location struct {
 	Offset  uint64         // from there to Address
 	Size    uint64         // bytes of the variable or block, 0 if unknown
 	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
+	Local   *Local         // stack: the variable, if it was asked for and is known
 	Stack   []Frame        // heap: where it was allocated
 	// Freed says that the heap block had been given up when the later side
 	// accessed it: by thread FreedBy, at FreeStack.

@@ -305,6 +305,9 @@ func (l *Location) text() string {
 		}
 		return s
 	case "stack":
+		if l.Local != nil {
+			return l.Local.text() + " on the stack of " + threadName(l.Thread)
+		}
 		return "the stack of " + threadName(l.Thread)
 	case "tls":
 		return fmt.Sprintf("thread-local '%s' of %s", name, threadName(l.Thread))

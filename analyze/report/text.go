@@ -240,6 +240,10 @@ func (t *text) location(l *Location, freeing bool) {
 		}
 	case "stack":
 		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is stack of %s.", threadName(l.Thread))))
+		if l.Local != nil {
+			at := " " + lineOf(l.Local.In)
+			t.printf("    the access is to %s%s\n", t.fit(l.Local.text(), 21+len(at)), at)
+		}
 	case "tls":
 		name := ""
 		if l.Path != "" {

@@ -11,6 +11,10 @@ type block struct {
 	defs          []def
 	stores        []store
 	known         bool // its code is in the program
+
+	pc, last uint64 // first and last instruction
+	end      event.End
+	loads    []int32 // watched sites
 }
 
 // source is where a value comes from.
@@ -59,7 +63,7 @@ func scan(c code, b *event.Block) block {
 		}
 		return uint16(p[0]) | uint16(p[1])<<8, true
 	}, int(b.Insts))
-	out := block{sites: len(b.Sites), known: len(scanned.Insts) == int(b.Insts)}
+	out := block{sites: len(b.Sites), known: len(scanned.Insts) == int(b.Insts), pc: b.PC, last: b.PC, end: b.End}
 	var regs [2 * rv.RegF]*source
 	read := func(reg uint8) source {
 		switch {
@@ -74,6 +78,7 @@ func scan(c code, b *event.Block) block {
 	for n, i := range scanned.Insts {
 		atomic := n == len(scanned.Insts)-1 && b.End == event.EndAtomic
 		access, size, plain := i.Mem()
+		out.last = pc
 		data := i.Rs2
 		if i.Op == rv.OpFSW || i.Op == rv.OpFSD {
 			data += rv.RegF

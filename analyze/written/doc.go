@@ -9,5 +9,8 @@
 // an atomic update) counts as another value, so that "the same" is never said
 // wrongly.
 //
+// Besides, it follows the calls of each thread with their stack pointers, and says
+// which local variable memory on a stack belonged to ([Place]).
+//
 // An Observer belongs to one goroutine at a time.
 package written

@@ -40,6 +40,9 @@ type Observer struct {
 	bySite  [][]int32 // queries that ask about all executions of a site
 	byExec  map[execution][]int32
 	memory  memory
+	asked   []Place
+	places  map[execution][]int32
+	locals  []Local // of the places
 	threads map[event.ThreadID]*thread
 
 	// Outcome is how the run ended, and Insts what each thread executed, to be
@@ -65,13 +68,14 @@ type execution struct {
 }
 
 type thread struct {
-	regs  [64]uint64
-	times []uint64 // by watched site
+	regs   [64]uint64
+	times  []uint64 // by watched site
+	frames frames
 }
 
 // New prepares to watch the writes, of which site gives the sites, on pages
-// (addresses / 4096).
-func New(img *image.Image, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool) *Observer {
+// (addresses / 4096), and to say what variables places are in.
+func New(img *image.Image, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []Place) *Observer {
 	o := &Observer{img: img, ids: map[cdr.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
 		memory: newMemory(img, pages), threads: map[event.ThreadID]*thread{}}
 	for n := range writes {
@@ -92,6 +96,7 @@ func New(img *image.Image, site func(cdr.SiteID) cdr.Site, writes []artifact.Wri
 			o.byExec[at] = append(o.byExec[at], int32(n))
 		}
 	}
+	o.ask(site, places)
 	return o
 }
 
@@ -117,6 +122,11 @@ func (o *Observer) Define(blocks []event.Block) error {
 				if id, watched := o.ids[cdr.Site(blocks[n].Sites[s.site])]; watched {
 					s.id = id
 				}
+			}
+		}
+		for _, s := range blocks[n].Sites {
+			if id, watched := o.ids[cdr.Site(s)]; watched && s.Access == event.Read {
+				b.loads = append(b.loads, id)
 			}
 		}
 		o.blocks = append(o.blocks, b)
@@ -147,11 +157,15 @@ func (o *Observer) Batch(b *event.Batch) error {
 		t = &thread{times: make([]uint64, len(o.ids))}
 		o.threads[b.Thread] = t
 	}
-	effects, values, addrs := b.Effects, b.Values, b.Addrs
+	effects, events, values, addrs := b.Effects, b.Events, b.Values, b.Addrs
 	for n := 0; n <= len(b.Blocks); n++ {
 		for len(effects) > 0 && int(effects[0].At) <= n {
 			o.effect(t, &effects[0])
 			effects = effects[1:]
+		}
+		for len(events) > 0 && int(events[0].At) <= n {
+			t.frames.event(&events[0])
+			events = events[1:]
 		}
 		if n == len(b.Blocks) {
 			break
@@ -166,6 +180,10 @@ func (o *Observer) Batch(b *event.Batch) error {
 		if len(values) < x.values || len(addrs) < x.sites {
 			return errBatch
 		}
+		t.frames.begin(x, t)
+		for k := range x.loads {
+			o.executed(b.Thread, t, x.loads[k])
+		}
 		for k := range x.stores {
 			o.store(b.Thread, t, &x.stores[k], values, addrs)
 		}
@@ -176,6 +194,7 @@ func (o *Observer) Batch(b *event.Batch) error {
 				t.regs[d.reg] = d.from.value
 			}
 		}
+		t.frames.end(x, t)
 		values, addrs = values[x.values:], addrs[x.sites:]
 	}
 	return nil
@@ -196,8 +215,7 @@ func (o *Observer) effect(t *thread, e *event.Effect) {
 func (o *Observer) store(id event.ThreadID, t *thread, s *store, values, addrs []uint64) {
 	var ordinal uint64
 	if s.id >= 0 {
-		ordinal = t.times[s.id]
-		t.times[s.id]++
+		ordinal = o.executed(id, t, s.id)
 	}
 	var addr uint64
 	if s.site >= 0 {

@@ -139,7 +139,7 @@ func TestMemory(t *testing.T) {
 					pages[p] = true
 				}
 			}
-			r := &reader{Observer: New(img, nil, nil, pages), t: t}
+			r := &reader{Observer: New(img, nil, nil, pages, nil), t: t}
 			hooks, at := hook.New(img)
 			m, err := mpsim.New(mpsim.Config{Image: img, Args: append([]string{tt.name}, tt.args...), Seed: 1, Stdout: io.Discard, Stderr: io.Discard,
 				Observer: r, Hooks: hooks, HookAt: at, Quantum: 500})
@@ -202,7 +202,7 @@ func TestBadBatches(t *testing.T) {
 	}
 	entry := event.Block{PC: img.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Entry, Size: 8}}}
 	outside := event.Block{ID: 1, PC: 0x10, Bytes: 4, Insts: 1}
-	o := New(img, func(cdr.SiteID) cdr.Site { return cdr.Site{} }, []artifact.Writes{{Sites: []cdr.SiteID{1}}}, nil)
+	o := New(img, func(cdr.SiteID) cdr.Site { return cdr.Site{} }, []artifact.Writes{{Sites: []cdr.SiteID{1}}}, nil, nil)
 	if err := o.Define([]event.Block{entry, outside}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/artifact"
+	"hindsight/analyze/place"
 	"hindsight/analyze/race"
 	"hindsight/analyze/written"
 	"hindsight/cdr"
@@ -29,7 +30,7 @@ type againFlags struct {
 
 func (f *againFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.values, "values", false, "make the run again to see which races are of writes of the same value")
+	flags.BoolVar(&f.values, "values", false, "make the run again: mark races of writes of the same value, name local variables")
 	flags.StringVar(&f.stdin, "stdin", "", "when the run is made again: `FILE` that it had as standard input")
 	flags.StringVar(&f.root, "root", "", "when the run is made again: directory that it saw as /")
 	completeDir(cmd, "root")
@@ -111,8 +112,8 @@ func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string,
 const racingWrites = 1 << 20
 
 // valuesOf makes the run of a trace again and looks at what the writes of its
-// races write.
-func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result) ([]written.Seen, error) {
+// races write, and which variables those on stacks are about.
+func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result) (*written.Observer, error) {
 	want := t.Info().Outcome
 	if want == nil {
 		return nil, errors.New("the trace is incomplete: a run made again could not be held against it")
@@ -129,7 +130,7 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Imag
 		return nil, err
 	}
 	defer done()
-	obs := written.New(img, t.Site, writes, pages)
+	obs := written.New(img, t.Site, writes, pages, stackPlaces(res))
 	if _, err := r.simulate(ctx, std, obs); err != nil {
 		return nil, err
 	}
@@ -139,5 +140,22 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Imag
 		return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
 			errOtherRun, grouped(want.Insts), want.Status, grouped(got.Insts), got.Status)
 	}
-	return obs.Seen(), nil
+	return obs, nil
+}
+
+// stackPlaces are the locations of races that are on a stack, at the time of a
+// plain side of the first instance; for other races, nothing is asked.
+func stackPlaces(res *race.Result) []written.Place {
+	out := make([]written.Place, len(res.Races))
+	for i := range res.Races {
+		r := &res.Races[i]
+		s := &r.First.Earlier
+		if !s.Op.Plain() {
+			s = &r.First.Later
+		}
+		if r.Location.Kind == place.Stack && s.Op.Plain() {
+			out[i] = written.Place{Access: artifact.Execution{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}, Owner: r.Location.Thread, Address: r.First.Address}
+		}
+	}
+	return out
 }

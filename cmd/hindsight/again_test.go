@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -246,5 +248,92 @@ func checkSameValue(t *testing.T, r *report.Race, want map[string]string, seen m
 	}
 	if got != expected {
 		t.Errorf("%s (%s and %s): %q, want %q: %+v", name, r.Accesses[0].Op, r.Accesses[1].Op, got, expected, r.SameValue)
+	}
+}
+
+// onStacks lets threads race on variables of functions that are in the middle of
+// calls, in a function that calls itself, and on one of the function that runs.
+const onStacks = `#include <pthread.h>
+#include <stdlib.h>
+struct pair { long first, second; };
+static void *writer(void *arg)
+{
+	struct pair *p = arg;
+	p->second = 1;
+	return NULL;
+}
+static void *adder(void *arg)
+{
+	++*(int *)arg;
+	return NULL;
+}
+static void *setter(void *arg)
+{
+	((int *)arg)[4] = 5;
+	return NULL;
+}
+__attribute__((noinline)) static void two(void *(*f)(void *), void *arg)
+{
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, f, arg);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+}
+__attribute__((noinline)) static long deep(int n, struct pair *outer)
+{
+	struct pair here = {n, n};
+	if (n == 0)
+		two(writer, outer);
+	else
+		here.first += deep(n - 1, n == 3 ? &here : outer);
+	return here.first + here.second;
+}
+__attribute__((noinline)) static int owner(void)
+{
+	int counter = 3, room[40];
+	room[4] = counter;
+	two(adder, &counter);
+	two(setter, room);
+	return counter + room[4];
+}
+__attribute__((noinline)) static int watcher(void)
+{
+	volatile int flag = 0;
+	pthread_t t;
+	pthread_create(&t, NULL, adder, (void *)&flag);
+	for (int i = 0; i < 100 && !flag; i++)
+		;
+	pthread_join(t, NULL);
+	return flag;
+}
+int main(void)
+{
+	return (deep(6, NULL) + owner() + watcher()) * 0;
+}
+`
+
+// TestLocals: memory on a stack has the name of the variable.
+func TestLocals(t *testing.T) {
+	needTools(t, cross.Compiler)
+	for _, level := range []string{"-O0", "-O1", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			elf := compileText(t, "stacks", onStacks, level)
+			rep, _ := reportAgain(t, recordKeeping(t, elf, "all", ""), &againFlags{values: true})
+			var got []string
+			for i := range rep.Races {
+				if l := rep.Races[i].Location.Local; l != nil {
+					name, _, _ := strings.Cut(l.In.Function, ".") // clones have something behind it
+					got = append(got, fmt.Sprintf("%s+%d in %s", l.Name, l.Offset, name))
+				} else {
+					t.Errorf("a race on %+v", rep.Races[i].Location)
+				}
+			}
+			slices.Sort(got)
+			want := []string{"counter+0 in owner", "flag+0 in watcher", "here+8 in deep", "room+16 in owner"}
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("races on %v, want %v", got, want)
+			}
+		})
 	}
 }

@@ -58,7 +58,8 @@ Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
 
 With --values the run is made again, and races are marked whose writes make no
-difference: each stored what was there already, or all of them the same.
+difference: each stored what was there already, or all of them the same. Races on
+a stack then name the local variable.
 
 With --baseline FILE, a report that was written before with --format json, only
 races that it does not have are reported and count for the status. SARIF has
@@ -257,7 +258,8 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 		if err != nil {
 			return nil, fmt.Errorf("--values: %w", err)
 		}
-		rep.SameValues(seen)
+		rep.SameValues(seen.Seen())
+		rep.Locals(seen.Locals(), img)
 	}
 	return rep, nil
 }

@@ -1,0 +1,148 @@
+package written
+
+import (
+	"hindsight/analyze/artifact"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Place is an address on a thread's stack, at the time of an access.
+type Place struct {
+	Access  artifact.Execution
+	Owner   event.ThreadID
+	Address uint64
+}
+
+// Local is the variable of a function's activation that a [Place] is in.
+type Local struct {
+	PC     uint64 // where the function was; 0: not known
+	Name   string // "" if none is known to be there
+	Offset uint64 // in it
+	Size   uint64 // of it, in bytes
+}
+
+// frame is an activation: an instruction of it, and the registers that tell
+// where its variables are, as they were before that.
+type frame struct{ pc, sp, fp uint64 }
+
+const (
+	regSP = 2
+	regFP = 8
+)
+
+// frames follows the calls of a thread.
+type frames struct {
+	calls   []frame
+	pending bool  // the innermost call has returned, or Unwound tells what else
+	last    frame // where the thread was when its last block began
+}
+
+// maxCalls bounds the calls that are followed; outer ones are forgotten.
+const maxCalls = 1 << 16
+
+func (f *frames) begin(b *block, t *thread) {
+	f.settle()
+	f.last = frame{pc: b.pc, sp: t.regs[regSP], fp: t.regs[regFP]}
+}
+
+// settle drops the call that has returned.
+func (f *frames) settle() {
+	if f.pending = f.pending && len(f.calls) > 0; f.pending {
+		f.calls, f.pending = f.calls[:len(f.calls)-1], false
+	}
+}
+
+// end follows how a block was left.
+func (f *frames) end(b *block, t *thread) {
+	switch b.end {
+	case event.EndCall, event.EndCallInd:
+		if len(f.calls) >= maxCalls {
+			f.calls = f.calls[:0]
+		}
+		f.calls = append(f.calls, frame{b.last, t.regs[regSP], t.regs[regFP]})
+	case event.EndReturn:
+		f.pending = true
+	}
+}
+
+func (f *frames) event(e *event.Event) {
+	switch {
+	case e.Kind == event.Unwound:
+		f.pending = false
+		f.calls = f.calls[:min(e.Arg, uint64(len(f.calls)))]
+	case e.Kind == event.Rewound:
+		f.calls = append(f.calls, frame{}) // of another stack
+	case e.Mode&event.Returns != 0:
+		f.settle()
+		f.pending = true
+	}
+}
+
+// locate finds the variable that an address is in. img may be asked for what is
+// live at a place.
+func (f *frames) locate(img *image.Image, addr uint64) Local {
+	// A call that has just returned stands for its caller still.
+	chain := []frame{f.last}
+	for n := len(f.calls); n > 0; n-- {
+		chain = append(chain, f.calls[n-1])
+	}
+	for i := range chain {
+		x := &chain[i]
+		if x.pc == 0 {
+			continue
+		}
+		for _, l := range img.Locals(x.pc) {
+			base := uint64(l.Offset)
+			switch {
+			case l.Memory && l.Reg == regSP:
+				base += x.sp
+			case l.Memory && l.Reg == regFP:
+				base += x.fp
+			default:
+				continue
+			}
+			if addr-base < l.Size {
+				return Local{PC: x.pc, Name: l.Name, Offset: addr - base, Size: l.Size}
+			}
+		}
+	}
+	for i := range chain { // no variable, but a frame: between two stack pointers
+		if x := &chain[i]; x.pc != 0 && x.sp <= addr && (i+1 == len(chain) || addr < chain[i+1].sp) {
+			return Local{PC: x.pc}
+		}
+	}
+	return Local{}
+}
+
+// ask prepares to locate places.
+func (o *Observer) ask(site func(cdr.SiteID) cdr.Site, places []Place) {
+	o.locals = make([]Local, len(places))
+	o.places = map[execution][]int32{}
+	o.asked = places
+	for n := range places {
+		if a := &places[n].Access; places[n].Address != 0 {
+			at := execution{a.Thread, o.watch(site(a.Site)), a.Ordinal}
+			o.places[at] = append(o.places[at], int32(n))
+		}
+	}
+}
+
+// executed counts an execution of a watched site.
+func (o *Observer) executed(id event.ThreadID, t *thread, site int32) (ordinal uint64) {
+	ordinal = t.times[site]
+	t.times[site]++
+	if len(o.places) == 0 {
+		return ordinal
+	}
+	for _, n := range o.places[execution{id, site, ordinal}] {
+		p := &o.asked[n]
+		if owner := o.threads[p.Owner]; owner != nil {
+			o.locals[n] = owner.frames.locate(o.img, p.Address)
+		}
+	}
+	return ordinal
+}
+
+// Locals is what was found about each place, after the run.
+func (o *Observer) Locals() []Local { return o.locals }
