@@ -18,7 +18,7 @@ import (
 )
 
 // recorded runs an example into a trace in memory.
-func recorded(b *testing.B, name string, args ...string) (*cdr.Trace, Options) {
+func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	b.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {

@@ -74,6 +74,31 @@ func TestManyRandomAccesses(t *testing.T) {
 	}
 }
 
+// TestWorkers analyses kernels that race with any number of workers, and with
+// every run of every segment looked at.
+func TestWorkers(t *testing.T) {
+	for _, args := range [][]string{
+		{"lu_nobarrier", "-p", "4", "-x", "-n", "64"},
+		{"mp3d_nolock", "-p", "16", "-x", "-m", "700", "-s", "2"},
+	} {
+		trace, opts := recorded(t, args[0], args[1:]...)
+		var want *Result
+		for i, o := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 3}, {Workers: 7}, {noSieve: true}, {plainRuns: true, batchItems: 5, SweepEvery: 100}} {
+			o.Program, o.TLSSize = opts.Program, opts.TLSSize
+			res, err := Analyze(context.Background(), FromTrace(trace), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = res
+			}
+			if len(res.Races) == 0 || !reflect.DeepEqual(res.Races, want.Races) {
+				t.Errorf("%s, options %d: %d races, %d pairs; want %d, %d", args[0], i, len(res.Races), res.Dynamic(), len(want.Races), want.Dynamic())
+			}
+		}
+	}
+}
+
 // TestTooLarge has runs that nobody could walk: they are analysed if they
 // touch little, and refused if not.
 func TestTooLarge(t *testing.T) {

@@ -154,7 +154,7 @@ func TestStridedProgramsAgree(t *testing.T) {
 	for seed := range uint64(n) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		f := stridedProgram(&chooser{rnd: rnd}, 10+rnd.IntN(25))
-		if !f.small() {
+		if !f.small(6000) {
 			continue
 		}
 		trace, same := f.recorded(t, seed%3*4<<10)
@@ -176,7 +176,7 @@ func TestStridedProgramsAgree(t *testing.T) {
 }
 
 // small says whether the plain detector can be waited for.
-func (f *fake) small() bool {
+func (f *fake) small(limit uint64) bool {
 	n := uint64(0)
 	for _, segs := range f.segments {
 		for _, s := range segs {
@@ -185,7 +185,7 @@ func (f *fake) small() bool {
 			}
 		}
 	}
-	return n < 6000
+	return n < limit
 }
 
 func FuzzStridedProgramsAgree(f *testing.F) {
@@ -195,8 +195,8 @@ func FuzzStridedProgramsAgree(f *testing.F) {
 		if len(data) > 300 {
 			return
 		}
-		p := stridedProgram(&chooser{bytes: data}, 60)
-		if !p.small() {
+		p := stridedProgram(&chooser{bytes: data}, 40)
+		if !p.small(1000) {
 			return
 		}
 		trace, same := p.recorded(t, uint64(variant&8)<<9)
