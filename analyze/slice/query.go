@@ -304,17 +304,83 @@ func choose(g Graph, places []place, which Which) (wet.Instance, error) {
 		}
 		return last.Instance, nil
 	}
-	n := Which(0)
-	for a, err := range inOrder(g, places, nil) {
+	return nth(g, places, uint64(which))
+}
+
+// nth finds the instance with n others of the places before it in the run, by
+// bisection: how many there are up to a place in the run is found by bisection
+// too, place by place.
+func nth(g Graph, places []place, n uint64) (wet.Instance, error) {
+	total, end := uint64(0), uint64(0)
+	for _, p := range places {
+		count := g.Executions(p.thread, p.node)
+		total += count
+		o, err := orderOf(g, p.instance(count-1))
 		if err != nil {
 			return wet.Instance{}, err
 		}
-		if n == which {
-			return a.Instance, nil
-		}
-		n++
+		end = max(end, o)
 	}
-	return wet.Instance{}, fmt.Errorf("%w: there are %d", ErrNoInstance, n)
+	if n >= total {
+		return wet.Instance{}, fmt.Errorf("%w: there are %d", ErrNoInstance, total)
+	}
+	low, high := uint64(0), end // the instance is at a place in the run from low to high
+	for low < high {
+		mid := low + (high-low)/2
+		upTo := uint64(0)
+		for _, p := range places {
+			k, err := executionsTo(g, p, mid)
+			if err != nil {
+				return wet.Instance{}, err
+			}
+			upTo += k
+		}
+		if upTo > n {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	for _, p := range places {
+		k, err := executionsTo(g, p, low)
+		if err != nil {
+			return wet.Instance{}, err
+		}
+		if k == 0 {
+			continue
+		}
+		if o, err := orderOf(g, p.instance(k-1)); err != nil || o == low {
+			return p.instance(k - 1), err
+		}
+	}
+	return wet.Instance{}, ErrNoInstance
+}
+
+// executionsTo counts a place's executions up to a place in the run, that one
+// included.
+func executionsTo(g Graph, p place, order uint64) (uint64, error) {
+	low, high := uint64(0), g.Executions(p.thread, p.node)
+	for low < high {
+		mid := low + (high-low)/2
+		o, err := orderOf(g, p.instance(mid))
+		if err != nil {
+			return 0, err
+		}
+		if o <= order {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, nil
+}
+
+func orderOf(g Graph, i wet.Instance) (uint64, error) {
+	t, err := g.Time(i.Thread, i.Node, i.K)
+	if err != nil {
+		return 0, err
+	}
+	return g.Order(i.Thread, t), nil
 }
 
 func lastWrites(g Graph, t *Target, thread int, which Which) ([]wet.Instance, error) {
