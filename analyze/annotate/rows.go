@@ -287,7 +287,7 @@ func (v *view) represent(r *row, leaves []bool) {
 		if _, static := stmts[at].Inst.Static(stmts[at].PC); static && score < 4 {
 			continue // the code, not the run, says what it is
 		}
-		if stmts[at].Kind != wet.NodePath || stmts[at].Inst.Op == rv.OpECALL {
+		if stmts[at].Kind != wet.NodePath || stmts[at].Inst.Op == rv.OpECALL || keepsPlace(stmts[at].Inst) {
 			continue
 		}
 		if score >= rank {
@@ -296,6 +296,10 @@ func (v *view) represent(r *row, leaves []bool) {
 	}
 	r.of = best
 }
+
+// keepsPlace tells an instruction whose result says where the program is and not
+// what it computes: the return address, stack, global or thread pointer.
+func keepsPlace(i rv.Inst) bool { return i.Defs().Regs&0x1e != 0 }
 
 // storedRegister is the register that a plain store stores.
 func storedRegister(i rv.Inst) (uint8, bool) {
