@@ -14,14 +14,26 @@
 // whole pages; that is enough to find every byte on which there is a race
 // (FastTrack, Flanagan and Freund, PLDI 2009). A run without races ends here.
 //
-// The second takes the accesses to those bytes, found through the grammars by
-// the ranges of addresses that rules cover. No pair is ever enumerated: the
-// executions of a site that touched the same bytes are a series of (epoch,
+// The second takes the accesses to those bytes, by arithmetic: for each rule of
+// the address grammars it is worked out once how often which addresses are
+// accessed, as strided sets of addresses with a number of times. Such a set
+// becomes, at once for all of a page, a set of granules that are touched in the
+// same manner. Granules that were touched in the same manner by the same units
+// are a class, of which one history is kept, and a set is compared with each
+// class that it meets once: what is found counts for all granules that they have
+// in common, and as many times as they were accessed. No pair is ever
+// enumerated: the executions of a site on a class are a series of (epoch,
 // executions so far), and the number of them that are unordered with another
 // access is a difference of two members of the series.
 //
-// In both, memory is divided among workers by page; the result does not depend
-// on their number.
+// Counting knows of the first and last instances of a race only the two units,
+// and the classes on which they meet. The executions are looked up last: the
+// runs of one site in one segment are walked from the front, or from the back,
+// as far as the first that touches such a class. The segment is reached by synch
+// counts.
+//
+// In both passes memory is divided among workers by page; the result does not
+// depend on their number.
 //
 // # Memory
 //

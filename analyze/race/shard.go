@@ -224,11 +224,11 @@ func (s *shard) found(p *page, set granules, c, d *column, first, dynamic uint64
 	pr.dynamic = addSat(pr.dynamic, mulSat(dynamic, set.count()))
 	m := meetingKey{s.unit.order, first}
 	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.mask & d.mask}
-	if n := pr.first.meetingKey.compare(m); n >= 0 || pr.first.spots == nil {
+	if n := pr.first.compare(m); n >= 0 || pr.first.spots == nil {
 		pr.first.offer(m, c.thread, d.thread, at)
 	}
 	m.earlier = d.newest.last
-	if n := pr.last.meetingKey.compare(m); n <= 0 || pr.last.spots == nil {
+	if n := pr.last.compare(m); n <= 0 || pr.last.spots == nil {
 		pr.last.offer(m, c.thread, d.thread, at)
 	}
 }

@@ -133,9 +133,14 @@ func (h *horizon) twin(kept []column, c *column) int {
 func (h *horizon) joined(k, c *column) column {
 	out := *c
 	out.before = k.before
-	all := append(k.older, k.newest)
+	k.older = append(k.older, k.newest)
+	all := k.older
 	base := c.before
-	for _, m := range append(c.older, c.newest) {
+	for i := range len(c.older) + 1 {
+		m := c.newest
+		if i < len(c.older) {
+			m = c.older[i]
+		}
 		last := &all[len(all)-1]
 		count := m.total - base
 		base = m.total
@@ -158,7 +163,8 @@ func (h *horizon) shorten(c *column) {
 	if len(c.older) == 0 {
 		return
 	}
-	s := append(c.older, c.newest)
+	c.older = append(c.older, c.newest)
+	s := c.older
 	if int(c.strand) < len(h.least) {
 		i := 0
 		for i < len(s)-1 && s[i].epoch <= h.least[c.strand] {
