@@ -34,7 +34,9 @@ var ruleTypes = map[string]bool{"race": true, "race_top": true, "thread": true, 
 func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 	s := new(Suppressions)
 	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	n := 0
+	for lines.Scan() {
+		n++
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || text[0] == '#' {
 			continue
@@ -50,8 +52,11 @@ func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 		}
 		s.Rules = append(s.Rules, Rule{Type: kind, Pattern: pattern, File: name, Line: n})
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: %w: longer than %d bytes", name, n+1, ErrSuppression, bufio.MaxScanTokenSize)
+	case err != nil:
+		return nil, fmt.Errorf("%s:%d: %w", name, n+1, err)
 	}
 	return s, nil
 }

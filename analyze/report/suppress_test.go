@@ -98,6 +98,7 @@ func TestBadSuppressions(t *testing.T) {
 		"race:a\n\nleak:b": "rules:3:",
 		"worker":           "rules:1:",
 		"race:":            "rules:1:",
+		"race:a\nrace:" + strings.Repeat("b", 1<<17): "rules:2:",
 	} {
 		_, err := ParseSuppressions("rules", strings.NewReader(rules))
 		if !errors.Is(err, ErrSuppression) || !strings.HasPrefix(err.Error(), want) {
