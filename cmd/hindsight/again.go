@@ -37,14 +37,14 @@ func (f *againFlags) add(cmd *cobra.Command) {
 }
 
 // recording is the run of a trace, recorded nowhere as yet, with its input.
-func (f *againFlags) recording(t *cdr.Trace) (r *recording, std streams, done func(), err error) {
+func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *recording, std streams, done func(), err error) {
 	if r, err = runAgain(t); err != nil {
 		return nil, std, nil, err
 	}
 	r.Root, r.Mode, r.Arch = f.root, string(cdr.ModeCDR), nil
 	std, done = streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, func() {}
 	if f.stdin != "" {
-		file, err := os.Open(f.stdin)
+		file, err := openFile(ctx, f.stdin)
 		if err != nil {
 			return nil, std, nil, err
 		}
@@ -62,7 +62,7 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r, std, done, err := f.recording(t)
+	r, std, done, err := f.recording(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Imag
 	if !ok {
 		return nil, errors.New("the racing instructions write too much memory")
 	}
-	r, std, done, err := f.recording(t)
+	r, std, done, err := f.recording(ctx, t)
 	if err != nil {
 		return nil, err
 	}

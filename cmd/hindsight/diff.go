@@ -41,7 +41,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 			var reps [2]*report.Report
 			for i, file := range args {
 				// A fresh set each time: it counts what it matched.
-				sup, err := readSuppressions(f.suppressions)
+				sup, err := readSuppressions(cmd.Context(), f.suppressions)
 				if err != nil {
 					return err
 				}

@@ -91,7 +91,7 @@ to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status i
 
 // explore does the command.
 func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) error {
-	e, what, err := f.exploration(args)
+	e, what, err := f.exploration(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) 
 }
 
 // exploration checks the flags.
-func (f *exploreFlags) exploration(args []string) (*exploration, explored, error) {
+func (f *exploreFlags) exploration(ctx context.Context, args []string) (*exploration, explored, error) {
 	var what explored
 	if err := checkFormat(f.races.format, "text", "json"); err != nil {
 		return nil, what, err
@@ -149,13 +149,13 @@ func (f *exploreFlags) exploration(args []string) (*exploration, explored, error
 	}
 	var input []byte
 	if f.stdin != "" {
-		if input, err = os.ReadFile(f.stdin); err != nil {
+		if input, err = readFile(ctx, f.stdin); err != nil {
 			return nil, what, err
 		}
 	}
 	var rules bytes.Buffer
 	for _, name := range f.races.suppressions {
-		text, err := os.ReadFile(name)
+		text, err := readFile(ctx, name)
 		if err != nil {
 			return nil, what, err
 		}
@@ -175,7 +175,7 @@ func (f *exploreFlags) exploration(args []string) (*exploration, explored, error
 	}
 	return &exploration{
 		run: *r, input: input, dir: f.dir, first: f.seed, runs: f.runs, jobs: f.jobs, until: f.until, opts: opts,
-		rules: func() (*report.Suppressions, error) { return readSuppressions(f.races.suppressions) },
+		rules: func() (*report.Suppressions, error) { return readSuppressions(ctx, f.races.suppressions) },
 		done:  map[uint64]*explorationRun{}, kept: map[uint64]bool{},
 	}, what, nil
 }

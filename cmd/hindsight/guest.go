@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -138,9 +139,9 @@ func (b *byteSize) Set(s string) error {
 }
 
 // openInput opens the file for the guest's standard input, if one is given.
-func (f *guestFlags) openInput() (*os.File, error) {
+func (f *guestFlags) openInput(ctx context.Context) (*os.File, error) {
 	if f.stdin == "" {
 		return nil, nil
 	}
-	return os.Open(f.stdin)
+	return openFile(ctx, f.stdin)
 }

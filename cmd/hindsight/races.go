@@ -112,11 +112,11 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	suppressions, err := readSuppressions(f.suppressions)
+	suppressions, err := readSuppressions(ctx, f.suppressions)
 	if err != nil {
 		return 0, err
 	}
-	base, err := readBaseline(f.baseline)
+	base, err := readBaseline(ctx, f.baseline)
 	if err != nil {
 		return 0, err
 	}
@@ -264,13 +264,13 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 	return rep, nil
 }
 
-func readSuppressions(files []string) (*report.Suppressions, error) {
+func readSuppressions(ctx context.Context, files []string) (*report.Suppressions, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
 	all := &report.Suppressions{}
 	for _, name := range files {
-		f, err := os.Open(name)
+		f, err := openFile(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -285,11 +285,11 @@ func readSuppressions(files []string) (*report.Suppressions, error) {
 }
 
 // readBaseline reads the file of --baseline; nil without one.
-func readBaseline(file string) (*report.Baseline, error) {
+func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(file)
+	f, err := openFile(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ The guest has the standard streams; of the host's files it sees those under
   hindsight run --record none ./bank        # only simulate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, closeInput, err := f.recording(args)
+			r, closeInput, err := f.recording(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -102,7 +103,7 @@ var (
 )
 
 // recording checks the flags. The caller calls the function that it gives.
-func (f *runFlags) recording(args []string) (*recording, func(), error) {
+func (f *runFlags) recording(ctx context.Context, args []string) (*recording, func(), error) {
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -129,7 +130,7 @@ func (f *runFlags) recording(args []string) (*recording, func(), error) {
 	if r.Mode != "none" && sameFile(r.Out, args[0]) {
 		return nil, nil, fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])
 	}
-	in, err := f.openInput()
+	in, err := f.openInput(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -98,9 +98,11 @@ which the text names them.`,
 			if err := checkFormat(format, "std"); err != nil {
 				return err
 			}
-			in := stdio.in
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
+			var in io.Reader
+			if args[0] == "-" {
+				in = untilDone(cmd.Context(), stdio.in)
+			} else {
+				f, err := openFile(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -149,6 +151,9 @@ func importStd(ctx context.Context, w io.Writer, in io.Reader, name string) (int
 		return 0, err
 	}
 	err = std.Import(ctx, in, rec, names)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // and not what became of the read
+	}
 	return rec.Size(), err
 }
 

@@ -65,7 +65,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 		return err
 	}
 	r.Seed = f.seed
-	in, err := f.openInput()
+	in, err := f.openInput(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	}
 	in := io.Reader(strings.NewReader(""))
 	if f.stdin != "" {
-		file, err := os.Open(f.stdin)
+		file, err := openFile(ctx, f.stdin)
 		if err != nil {
 			return "", err
 		}

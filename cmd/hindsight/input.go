@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// openFile opens a file to read. Whoever opens a FIFO that nobody writes to
+// waits, as does whoever reads from one: both end with ctx.
+func openFile(ctx context.Context, name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return os.Open(name)
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(name)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err == nil {
+			// A file that knows no deadlines is read to its end.
+			context.AfterFunc(ctx, func() { _ = o.file.SetReadDeadline(time.Unix(1, 0)) })
+		}
+		return o.file, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("open %s: %w", name, ctx.Err())
+	}
+}
+
+// readFile reads a file as openFile opens it.
+func readFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := openFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// untilDone reads from r, and no more when ctx is done: then a read that waits
+// gives its error.
+func untilDone(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	return out
+}
