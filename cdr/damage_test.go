@@ -282,13 +282,14 @@ func FuzzPayloads(f *testing.F) {
 				}
 			}
 		case tracefmt.KindSync:
-			if s, err := decodeSync(payload); err == nil {
-				c := s.replay()
-				for ok := true; ok; {
-					_, _, ok, err = c.next()
-					if err != nil {
-						return
-					}
+			threads := []counts{{thread: 0, events: 3}, {thread: 1, events: 2000}, {thread: 7, events: 40}}
+			if len(payload) > 0 {
+				threads[2].events = uint64(payload[0]) // any number that fits
+			}
+			c, err := replaySync(payload, threads)
+			for ok := err == nil; ok; {
+				if _, _, ok, err = c.next(); err != nil {
+					return
 				}
 			}
 		case tracefmt.KindCommit:

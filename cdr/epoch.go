@@ -41,8 +41,12 @@ func (r *Recorder) closeEpoch() error {
 			return err
 		}
 	}
-	if len(r.sync.rows) > 0 {
-		if err := r.w.Append(tracefmt.KindSync, 0, r.sync.encode(r.threads)); err != nil {
+	if len(r.sync.events) > 0 {
+		payload, err := r.sync.encode(active)
+		if err != nil {
+			return err
+		}
+		if err := r.w.Append(tracefmt.KindSync, 0, payload); err != nil {
 			return err
 		}
 	}

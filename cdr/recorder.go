@@ -353,7 +353,8 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 	}
 	t.syncPoint(e)
 	t.flowKept()
-	r.grow(syncFactor * r.sync.add(t, e))
+	r.grow(r.sync.add(t, e))
+	r.due = r.due || r.sync.full()
 	t.events++
 	return nil
 }

@@ -23,12 +23,10 @@ const (
 )
 
 // What things in memory count for the budget, with their share of maps and
-// slices, in bytes. A budget's worth of terms is less than maxTerms, and a
-// budget's worth of sync columns less than maxPayload.
+// slices, in bytes. A budget's worth of terms is less than maxTerms.
 const (
 	termBytes   = 160
 	streamBytes = 200
-	syncFactor  = 6 // bytes for a byte of a column
 )
 
 func syncTerm(pc uint64, kind event.Kind, returns bool) term {

@@ -41,8 +41,6 @@ type threadRec struct {
 	slab    []stream
 	symbols int // of the streams' grammars
 
-	sync syncThread
-
 	insts, blocks, accesses, recorded, events uint64 // in this epoch
 	totalInsts                                uint64 // in the run, as the batches say
 }
@@ -344,6 +342,5 @@ func (t *threadRec) reset() {
 	clear(t.once)
 	t.streams, t.used, t.slab = nil, nil, nil
 	t.addrs, t.symbols = addrDict{}, 0
-	t.sync = syncThread{}
 	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
 }

@@ -245,19 +245,14 @@ func (t *Trace) Events() iter.Seq2[Event, error] {
 				}
 				continue
 			}
-			var s *syncBlock
-			err := t.read(h, func(b []byte) (err error) {
-				s, err = decodeSync(b)
+			var c *syncCursor
+			if err := t.read(h, func(b []byte) (err error) {
+				c, err = replaySync(b, t.epochs[i].threads)
 				return err
-			})
-			if err == nil {
-				err = t.epochs[i].agree(s)
-			}
-			if err != nil {
+			}); err != nil {
 				yield(Event{}, err)
 				return
 			}
-			c := s.replay()
 			for {
 				th, e, ok, err := c.next()
 				if err != nil {
@@ -275,21 +270,6 @@ func (t *Trace) Events() iter.Seq2[Event, error] {
 			}
 		}
 	}
-}
-
-// agree checks the event counts of a sync block against the commit block.
-func (e *epoch) agree(s *syncBlock) error {
-	total := uint64(0)
-	for _, c := range s.threads {
-		total += c.events
-		if got := e.thread(c.thread); got == nil || got.events != c.events {
-			return fmt.Errorf("thread %d: events of sync and commit block differ: %w", c.thread, tracefmt.ErrMalformed)
-		}
-	}
-	if total != e.events {
-		return fmt.Errorf("events of sync and commit block differ: %w", tracefmt.ErrMalformed)
-	}
-	return nil
 }
 
 // thread gives what a thread did in the epoch; nil when nothing.

@@ -2,6 +2,8 @@ package cdr
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -80,19 +82,25 @@ func (t *Trace) verifyEvents() error {
 		if !ok {
 			continue // Events has checked that there are none
 		}
+		terms := map[event.ThreadID][]term{}
 		if err := t.read(h, func(b []byte) error {
-			s, err := decodeSync(b)
-			if err != nil {
-				return err
-			}
-			for _, c := range s.threads {
-				if err := t.verifySync(i, s.rows, c); err != nil {
-					return fmt.Errorf("epoch %d, thread %d: %w", i, c.thread, err)
+			c, err := replaySync(b, t.epochs[i].threads)
+			for ok := true; err == nil; {
+				var th event.ThreadID
+				var e event.Event
+				if th, e, ok, err = c.next(); !ok {
+					break
 				}
+				terms[th] = append(terms[th], syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))
 			}
-			return nil
+			return err
 		}); err != nil {
 			return err
+		}
+		for _, th := range slices.Sorted(maps.Keys(terms)) {
+			if err := t.verifySync(i, th, terms[th]); err != nil {
+				return fmt.Errorf("epoch %d, thread %d: %w", i, th, err)
+			}
 		}
 	}
 	return nil
@@ -100,19 +108,14 @@ func (t *Trace) verifyEvents() error {
 
 // verifySync compares the events of a thread in an epoch, which both sides
 // have the same number of.
-func (t *Trace) verifySync(i int, rows []syncRow, columns syncColumns) error {
-	s, err := t.stretch(i, columns.thread)
+func (t *Trace) verifySync(i int, th event.ThreadID, terms []term) error {
+	s, err := t.stretch(i, th)
 	if err != nil {
 		return err
 	}
-	events := columns.replay()
 	c := s.g.Begin()
-	for k := uint64(0); s.events.SkipTo(c); k++ {
-		e, err := events.next(rows, maxSyncPrev)
-		if err != nil {
-			return err
-		}
-		if x, _ := c.Terminal(); s.terms[x] != syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0) {
+	for k := 0; k < len(terms) && s.events.SkipTo(c); k++ {
+		if x, _ := c.Terminal(); s.terms[x] != terms[k] {
 			return fmt.Errorf("event %d differs from the one in the control string: %w", k, tracefmt.ErrMalformed)
 		}
 		c.Next()

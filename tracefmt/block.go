@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the format version that this package writes and reads.
-const Version = 1
+const Version = 2
 
 const (
 	headerSize      = 16
@@ -112,11 +112,11 @@ func checkHeader(b []byte) error {
 	if len(b) < headerSize {
 		return &CorruptError{Offset: int64(len(b)), Err: ErrTruncated}
 	}
-	if binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
-		return &CorruptError{Offset: 0, Err: ErrChecksum}
-	}
 	if v := binary.LittleEndian.Uint16(b[8:]); v != Version {
 		return &CorruptError{Offset: 8, Err: fmt.Errorf("%w %d (this build reads %d)", ErrVersion, v, Version)}
+	}
+	if binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
+		return &CorruptError{Offset: 0, Err: ErrChecksum}
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 // checksummed, separately compressed blocks with an index at the tail. It knows
 // what a block is for (its [Kind]) and nothing of what is inside.
 //
-// # Layout, version 1
+// # Layout, version 2
 //
 // All integers are little endian. CRC is CRC-32C (Castagnoli).
 //
@@ -10,7 +10,7 @@
 //
 //	header, 16 bytes
 //	+0  8  magic 89 48 53 54 0D 0A 1A 0A  ("\x89HST\r\n\x1a\n")
-//	+8  2  version (1)
+//	+8  2  version (2)
 //	+10 2  flags (0)
 //	+12 4  CRC of bytes 0..11
 //

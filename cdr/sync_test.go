@@ -1,0 +1,176 @@
+package cdr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/tracefmt/event"
+)
+
+// syncStrings are sequences of events: regular ones, and what no predictor has.
+func syncStrings() map[string][]Event {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	all := map[string][]Event{"none": nil}
+	add := func(name string, th event.ThreadID, e event.Event) {
+		all[name] = append(all[name], Event{Event: e, Thread: th})
+	}
+	for i := range 3000 {
+		th := event.ThreadID(i / 7 % 3)
+		add("turns", th, event.Event{Kind: event.MutexLock, PC: 0x1000, Obj: 0x5000})
+		add("strides", th*5, event.Event{Kind: event.MutexUnlock, Mode: event.Returns, PC: uint64(0x1000 + i%3*4), Obj: uint64(i%3)<<20 + uint64(i)*40, Arg: uint64(i / 100)})
+		add("noise", event.ThreadID(rnd.IntN(40)), event.Event{
+			Kind: event.Kind(rnd.IntN(int(event.NumKinds))), Mode: event.Mode(rnd.IntN(256)), Size: rnd.Uint32(),
+			PC: rnd.Uint64(), Obj: rnd.Uint64() >> rnd.IntN(64), Arg: rnd.Uint64() >> rnd.IntN(64),
+		})
+		add("extremes", event.ThreadID(i&1), event.Event{Obj: -uint64(i & 1), Arg: 1 << 63 * uint64(i>>1&1), PC: -uint64(i >> 2 & 1)})
+	}
+	for th := range event.ThreadID(300) {
+		add("threads", th, event.Event{Kind: event.MutexLock, Obj: uint64(th)})
+	}
+	// Two threads that step after step do the same, nearly, with random objects.
+	objects := make([]uint64, 500)
+	for i := range objects {
+		objects[i] = uint64(rnd.IntN(2000)) * 56
+	}
+	for i := range 8000 {
+		k := i % len(objects)
+		objects[k] += uint64(rnd.IntN(2)) * 56
+		add("steps", event.ThreadID(k/250), event.Event{Kind: event.MutexLock, PC: 0x10, Obj: objects[k]})
+		add("steps", event.ThreadID(k/250), event.Event{Kind: event.MutexUnlock, PC: 0x20, Obj: objects[k]})
+	}
+	return all
+}
+
+// encodeEvents gives a sync block as a recorder makes it, and the threads as
+// its commit block has them.
+func encodeEvents(t testing.TB, events []Event) ([]byte, []counts) {
+	var s syncRec
+	recs := map[event.ThreadID]*threadRec{}
+	for i := range events {
+		e := &events[i]
+		th := recs[e.Thread]
+		if th == nil {
+			th = &threadRec{id: e.Thread}
+			recs[e.Thread] = th
+		}
+		s.add(th, &e.Event)
+		th.events++
+	}
+	var active []*threadRec
+	var threads []counts
+	for id := range event.ThreadID(1000) {
+		if th := recs[id]; th != nil {
+			active = append(active, th)
+			threads = append(threads, counts{thread: id, events: th.events})
+		}
+	}
+	b, err := s.encode(active)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, threads
+}
+
+func TestSyncRoundTrip(t *testing.T) {
+	for name, events := range syncStrings() {
+		b, threads := encodeEvents(t, events)
+		c, err := replaySync(b, threads)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := 0; ; i++ {
+			th, e, ok, err := c.next()
+			if err != nil {
+				t.Fatalf("%s, event %d: %v", name, i, err)
+			}
+			if !ok {
+				if i != len(events) {
+					t.Fatalf("%s: %d events of %d", name, i, len(events))
+				}
+				break
+			}
+			if th != events[i].Thread || e != events[i].Event {
+				t.Fatalf("%s, event %d: thread %d %+v, want %+v", name, i, th, e, events[i])
+			}
+		}
+	}
+}
+
+// TestSyncSizes: what can be told from before takes next to nothing, and where
+// a step is like the one before, an object takes little more than what is new.
+func TestSyncSizes(t *testing.T) {
+	all := syncStrings()
+	for name, most := range map[string]float64{"turns": 0.3, "strides": 2, "steps": 2.5} {
+		b, _ := encodeEvents(t, all[name])
+		if got := float64(8*len(b)) / float64(len(all[name])); got > most {
+			t.Errorf("%s: %.3f bits an event, want at most %v", name, got, most)
+		}
+	}
+}
+
+// TestSyncDamage: damage gives an error or other events, and nothing else.
+func TestSyncDamage(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for name, events := range syncStrings() {
+		b, threads := encodeEvents(t, events)
+		for i := range 60 {
+			bad := append([]byte(nil), b...)
+			if i%2 == 0 {
+				bad = bad[:len(bad)*i/60]
+			} else {
+				bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
+			}
+			c, err := replaySync(bad, threads)
+			n := 0
+			for ok := err == nil; ok; n++ {
+				_, _, ok, err = c.next()
+			}
+			if err == nil && n-1 != len(events) {
+				t.Fatalf("%s: %d events without an error", name, n-1)
+			}
+			if i%2 == 0 && err == nil && len(events) > 0 {
+				t.Errorf("%s: cut at %d unnoticed", name, len(bad))
+			}
+		}
+	}
+}
+
+func TestFindLag(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, lag := range []int{0, 50, 333, 1200} {
+		objects := make([]uint64, 4000)
+		for i := range objects {
+			objects[i] = uint64(rnd.IntN(300))
+			if lag > 0 && i >= lag && rnd.IntN(3) > 0 {
+				objects[i] = objects[i-lag]
+			}
+		}
+		if got := findLag(objects); got != lag {
+			t.Errorf("lag %d, found %d", lag, got)
+		}
+	}
+}
+
+func BenchmarkSync(b *testing.B) {
+	events := syncStrings()["steps"]
+	payload, threads := encodeEvents(b, events)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			encodeEvents(b, events)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			c, err := replaySync(payload, threads)
+			for ok := err == nil; ok; {
+				_, _, ok, err = c.next()
+			}
+			if err != nil {
+				b.Fatal(fmt.Errorf("replay: %w", err))
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
+	})
+}

@@ -1,0 +1,397 @@
+package cdr
+
+import (
+	"fmt"
+	"math/bits"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/rangecode"
+)
+
+// syncModel codes the events of an epoch in their total order as a string of
+// decisions, whose probabilities come from what was before. Recorder and reader
+// keep it alike. Of each event it codes
+//
+//   - whether the thread of the event before goes on, and if not, which one
+//     comes: how many others came last since it did;
+//   - the event's row (kind, mode, size, pc): the one that followed the thread's
+//     last two rows before, or its number; one that is new follows with its
+//     fields;
+//   - the object: one of the candidates, or its number in the order in which
+//     objects of the row first came, or its difference from a candidate;
+//   - the argument: as before at this row of this thread, as before at this row
+//     and object, or its difference.
+type syncModel struct {
+	*rangecode.Mixer
+	chances [rangecode.Inputs][1 << syncChanceBits]rangecode.Chance
+
+	rows    []syncRow
+	rowIDs  map[syncRow]uint32
+	objects []syncObjects              // by row
+	follows [1 << syncTableBits]uint32 // row behind two rows
+	after   [1 << syncTableBits]uint64 // object behind two objects, at a row
+	args    [1 << syncTableBits]uint64 // argument at a row and object
+
+	threads []*syncThread
+	recent  []uint32 // indices of threads, the one that came last first
+	run     uint32   // events in a row of the thread that came last
+	lags    map[uint64]int
+
+	places, slots, numbered int // of all threads
+	bad                     bool
+}
+
+const (
+	syncChanceBits = 15
+	syncTableBits  = 12
+	maxSyncRows    = 1 << 16
+	maxSyncPlaces  = 1 << 20 // threads times their rows
+	maxSyncObjects = 1 << 20 // of all rows
+	maxSyncEvents  = 1 << 20 // of an epoch; the recorder ends it at half of that
+)
+
+// syncRow is what events have in common that repeat.
+type syncRow struct {
+	pc   uint64
+	size uint32
+	kind event.Kind
+	mode event.Mode
+}
+
+// syncObjects numbers the objects of a row.
+type syncObjects struct {
+	list []uint64
+	ids  map[uint64]uint32
+	last uint64 // of any thread
+}
+
+// syncThread is what the model knows of a thread.
+type syncThread struct {
+	id     event.ThreadID
+	left   uint64 // events to come
+	rows   [3]uint32
+	obj    uint64 // of the event before
+	places []*syncPlace
+}
+
+// syncPlace is what the model knows of a row of a thread.
+type syncPlace struct {
+	obj, arg  uint64
+	stride    uint64   // between the last two objects
+	lagStep   uint64   // from what was there a lag ago, the last time that it was no candidate
+	argStep   uint64   // between the last two arguments
+	right     uint32   // candidates that were right, the latest in the low four bits
+	argsRight uint32   // the same of arguments
+	lag       int      // so many events of the row before, something similar was; 0: nothing
+	past      []uint64 // objects, when there is a lag
+}
+
+func newSyncModel(decoding bool, threads []*syncThread) *syncModel {
+	m := &syncModel{
+		Mixer: rangecode.NewMixer(decoding), rowIDs: map[syncRow]uint32{}, threads: threads,
+		lags: map[uint64]int{},
+	}
+	for i := range threads {
+		m.recent = append(m.recent, uint32(i))
+	}
+	return m
+}
+
+func lagKey(thread int, row uint32) uint64 { return uint64(thread)<<32 | uint64(row) }
+
+// mix joins two numbers into a context.
+func mix(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
+
+// decide codes a decision in four contexts. set is its kind.
+func (m *syncModel) decide(set int, c0, c1, c2, c3 uint64, y int) int {
+	const shift = 64 - syncChanceBits
+	s := uint64(set) * 0x9e3779b97f4a7c15
+	return m.Decide(set,
+		&m.chances[0][(c0+s)*0x9e3779b97f4a7c15>>shift], &m.chances[1][(c1+s)*0x9e3779b97f4a7c15>>shift],
+		&m.chances[2][(c2+s)*0x9e3779b97f4a7c15>>shift], &m.chances[3][(c3+s)*0x9e3779b97f4a7c15>>shift], y)
+}
+
+// number codes any number: how many bits it has, then these from the top, each
+// in the contexts together with what is known of the number.
+func (m *syncModel) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
+	size := uint64(bits.Len64(v))
+	node := uint64(1)
+	for i := 6; i >= 0; i-- {
+		y := m.decide(set, mix(c0, node), mix(c1, node), mix(c2, node), mix(c3, node), int(size>>i&1))
+		node = node<<1 | uint64(y)
+	}
+	if size = node & 127; size <= 1 {
+		return size
+	}
+	out := uint64(1)
+	for i := min(size, 64) - 1; i > 0; i-- {
+		k := mix(out, node<<8|i)
+		y := m.decide(set+1, mix(c0, k), mix(c1, k), mix(c2, k), mix(c3, k), int(v>>(i-1)&1))
+		out = out<<1 | uint64(y)
+	}
+	return out
+}
+
+// event codes an event: th is the index of its thread, e what it is. Both are
+// given as they are decoded.
+func (m *syncModel) event(th int, e event.Event) (int, event.Event, error) {
+	th = m.thread(th)
+	t := m.threads[th]
+	row, err := m.row(t, e)
+	if err != nil {
+		return th, e, err
+	}
+	p, err := m.place(th, t, row)
+	if err != nil {
+		return th, e, err
+	}
+	r := &m.rows[row]
+	e.Obj = m.object(t, p, row, e.Obj)
+	e.Arg = m.argument(p, row, e.Obj, e.Arg)
+	e.Kind, e.Mode, e.Size, e.PC = r.kind, r.mode, r.size, r.pc
+	t.rows = [3]uint32{row, t.rows[0], t.rows[1]}
+	t.obj = e.Obj
+	t.left--
+	if m.bad {
+		return th, e, fmt.Errorf("sync: object: %w", tracefmt.ErrMalformed)
+	}
+	return th, e, nil
+}
+
+// thread codes which thread comes. Those without events to come are left out.
+func (m *syncModel) thread(th int) int {
+	t := m.threads[m.recent[0]]
+	row, before := uint64(t.rows[0]), uint64(t.rows[1])
+	length := uint64(bits.Len32(m.run))
+	rank := 0
+	for k, i := range m.recent {
+		next := m.threads[i]
+		if next.left == 0 {
+			continue
+		}
+		rank = k
+		if m.lastWithEvents(k) {
+			break
+		}
+		step := uint64(min(k, 40))
+		to := mix(uint64(next.rows[0])<<8|step, 1)
+		if m.decide(min(k, 2), mix(row, length<<8|step), mix(mix(row, before<<8|step), uint64(min(m.run, 255))), mix(to, uint64(i)), mix(to, row), b2i(int(i) == th)) != 0 {
+			break
+		}
+	}
+	index := m.recent[rank]
+	copy(m.recent[1:rank+1], m.recent[:rank])
+	m.recent[0] = index
+	if m.run++; rank > 0 {
+		m.run = 1
+	}
+	return int(index)
+}
+
+// lastWithEvents says whether no thread behind the k-th has events to come.
+func (m *syncModel) lastWithEvents(k int) bool {
+	for _, i := range m.recent[k+1:] {
+		if m.threads[i].left > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func b2i(b bool) (i int) {
+	if b {
+		i = 1
+	}
+	return i
+}
+
+// row codes the row of an event of t. One that is new is entered.
+func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
+	r0, r1, r2 := uint64(t.rows[0]), uint64(t.rows[1]), uint64(t.rows[2])
+	follows := &m.follows[mix(r0, r1)>>(64-syncTableBits)]
+	key := syncRow{e.PC, e.Size, e.Kind, e.Mode}
+	row, known := uint32(len(m.rows)), false
+	if !m.Decoding() {
+		if row, known = m.rowIDs[key]; !known {
+			row = uint32(len(m.rows))
+		}
+	}
+	guess := uint64(*follows)
+	if m.decide(3, mix(r0, r1), mix(mix(r0, r1), r2), mix(guess, r0), guess, b2i(row == *follows)) != 0 {
+		row = *follows
+	} else {
+		row = uint32(min(m.number(4, uint64(row), r0, mix(r0, r1), 1, guess), maxSyncRows))
+	}
+	*follows = row
+	if int(row) < len(m.rows) {
+		return row, nil
+	}
+	if int(row) > len(m.rows) || len(m.rows) >= maxSyncRows {
+		return 0, fmt.Errorf("sync: row: %w", tracefmt.ErrMalformed)
+	}
+	last := uint64(0)
+	if row > 0 {
+		last = m.rows[row-1].pc
+	}
+	kind := m.number(6, uint64(key.kind), 1, r0, r1, 2)
+	mode := m.number(8, uint64(key.mode), kind, 1, 2, 3)
+	size := m.number(10, uint64(key.size), kind, 1, mode, 2)
+	pc := last + uint64(unzigzag(m.number(12, zigzag(int64(key.pc-last)), 1, kind, 2, 3)))
+	if kind >= uint64(event.NumKinds) || mode > 255 || size > 1<<32-1 {
+		return 0, fmt.Errorf("sync: new row: %w", tracefmt.ErrMalformed)
+	}
+	key = syncRow{pc, uint32(size), event.Kind(kind), event.Mode(mode)}
+	m.rows = append(m.rows, key)
+	m.objects = append(m.objects, syncObjects{ids: map[uint64]uint32{}})
+	if !m.Decoding() {
+		m.rowIDs[key] = row
+	}
+	return row, nil
+}
+
+// place finds what is known of a row of a thread.
+func (m *syncModel) place(th int, t *syncThread, row uint32) (*syncPlace, error) {
+	for int(row) >= len(t.places) {
+		t.places = append(t.places, nil)
+		if m.slots++; m.slots > 16*maxSyncPlaces {
+			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
+		}
+	}
+	if t.places[row] == nil {
+		if m.places++; m.places > maxSyncPlaces {
+			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
+		}
+		t.places[row] = &syncPlace{lag: m.lags[lagKey(th, row)]}
+	}
+	return t.places[row], nil
+}
+
+// candidates of an object
+const (
+	objLag    = iota // what was there a lag ago
+	objBefore        // the object of the thread's event before
+	objSame          // of this row before
+	objStride        // the same, and the stride seen last
+	objFollow        // what followed the last two
+	objOther         // the last of this row in any thread
+	numObjs
+	objNone = 15
+)
+
+// object codes the object of an event.
+func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) uint64 {
+	r := uint64(row)
+	all := &m.objects[row]
+	follow := &m.after[mix(mix(r, p.obj), t.obj)>>(64-syncTableBits)]
+	c := [numObjs]uint64{p.obj, t.obj, p.obj, p.obj + p.stride, *follow, all.last}
+	lagging := p.lag > 0 && len(p.past) >= p.lag
+	if lagging {
+		c[objLag] = p.past[len(p.past)-p.lag]
+	}
+	first := p.right & 15
+	if first >= numObjs {
+		first = 0
+	}
+	right := m.choose(14, c[:], obj, first, r, uint64(p.right), t.obj, mix(uint64(t.rows[0]), p.obj))
+	switch {
+	case right != objNone:
+		obj = c[right]
+	case lagging:
+		base := c[objLag]
+		step := uint64(0)
+		if n := len(p.past) - 2*p.lag; n >= 0 {
+			step = base - p.past[n]
+		}
+		obj = base + uint64(unzigzag(m.number(30, zigzag(int64(obj-base)), mix(r, p.lagStep), mix(r, base), mix(r, step), r)))
+		p.lagStep = obj - base
+	default:
+		obj = m.knownObject(all, p, t, r, obj)
+	}
+	if right != objSame && right != objFollow && right != objOther {
+		m.enter(all, obj)
+	}
+	if p.lag > 0 {
+		p.past = append(p.past, obj)
+	}
+	p.right = p.right<<4 | right
+	p.stride, p.obj, all.last, *follow = obj-p.obj, obj, obj, obj
+	return obj
+}
+
+// knownObject codes an object that is no candidate: its number among those of
+// its row, or its difference from the one before.
+func (m *syncModel) knownObject(all *syncObjects, p *syncPlace, t *syncThread, r, obj uint64) uint64 {
+	id := uint64(0)
+	if !m.Decoding() {
+		if k, known := all.ids[obj]; known {
+			id = uint64(k) + 1
+		}
+	}
+	if id = m.number(32, id, r, mix(r, p.obj), mix(r, t.obj), mix(r, uint64(len(all.list)))); id > 0 {
+		if id <= uint64(len(all.list)) {
+			return all.list[id-1]
+		}
+		m.bad = true
+		return obj
+	}
+	return p.obj + uint64(unzigzag(m.number(34, zigzag(int64(obj-p.obj)), r, mix(r, p.stride), 1, mix(uint64(m.rows[r].kind), 2))))
+}
+
+func (m *syncModel) enter(all *syncObjects, obj uint64) {
+	if m.numbered >= maxSyncObjects {
+		return
+	}
+	if _, known := all.ids[obj]; !known {
+		all.ids[obj] = uint32(len(all.list))
+		all.list = append(all.list, obj)
+		m.numbered++
+	}
+}
+
+// argument codes the argument of an event.
+func (m *syncModel) argument(p *syncPlace, row uint32, obj, arg uint64) uint64 {
+	r := uint64(row)
+	at := &m.args[mix(r, obj)>>(64-syncTableBits)]
+	c := [...]uint64{p.arg, p.arg + p.argStep, *at}
+	first := p.argsRight & 15
+	if int(first) >= len(c) {
+		first = 0
+	}
+	right := m.choose(36, c[:], arg, first, r|1<<32, uint64(p.argsRight), obj, p.arg)
+	if right != objNone {
+		arg = c[right]
+	} else {
+		arg = p.arg + uint64(unzigzag(m.number(52, zigzag(int64(arg-p.arg)), r, mix(r, obj), mix(r, p.argStep), mix(r, p.arg))))
+	}
+	p.argsRight = p.argsRight<<4 | right
+	p.argStep, p.arg, *at = arg-p.arg, arg, arg
+	return arg
+}
+
+// choose codes which candidate a value is, first trying one that is likely; it
+// gives objNone when it is none.
+func (m *syncModel) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
+	var tried [numObjs]uint64
+	n := 0
+next:
+	for k := range len(c) + 1 {
+		id := first
+		if k > 0 {
+			id = uint32(k - 1)
+		}
+		for _, t := range tried[:n] {
+			if t == c[id] {
+				continue next
+			}
+		}
+		later := uint64(min(n, 1))
+		tried[n] = c[id]
+		n++
+		key := row<<8 | uint64(id)<<2 | later
+		if m.decide(set+int(id)*2+int(later), mix(key, right&0xfff), mix(key, near), mix(key, nearer), mix(key, right&0xf), b2i(c[id] == v)) != 0 {
+			return id
+		}
+	}
+	return objNone
+}
