@@ -38,6 +38,7 @@ const (
 	RoleFirst   = "first"   // what led to a race's first access
 	RoleSecond  = "second"  // what led to its second
 	RoleCommon  = "common"  // what led to both
+	RoleParting = "parting" // where the two part: the trouble's start
 	RoleForward = "forward" // what followed from the racy value
 )
 

@@ -186,8 +186,14 @@ func (v *view) compareLinks(a, b link) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.count, a.count), cmp.Compare(a.row, b.row), cmp.Compare(a.kind, b.kind))
 }
 
+// bare tells a slice that is a part of others, without arrows of its own.
+func (v *view) bare() bool { return len(v.arrows) == 0 && len(v.rows) > 1 }
+
 // begin marks the rows of the criterion.
 func (v *view) begin() {
+	if v.bare() {
+		return
+	}
 	stmts := v.Statements()
 	for _, i := range v.Criterion() {
 		n := v.Graph().Node(i.Node)
@@ -203,7 +209,7 @@ func (v *view) begin() {
 // readValues reads the values that stand for rows, as far as the budget goes;
 // rows of the criterion and rare ones first.
 func (v *view) readValues() error {
-	if len(v.arrows) == 0 && len(v.rows) > 1 {
+	if v.bare() {
 		return nil // nothing says which of a line's instructions matter
 	}
 	leaves := v.leaving()

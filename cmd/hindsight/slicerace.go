@@ -51,10 +51,13 @@ func (f *sliceFlags) around(ctx context.Context, _ streams, v *values, opts slic
 	rep.At = one.ID
 	rep.Impact = &around.Impact
 	rep.Parts = []annotate.Part{
-		{Role: annotate.RoleCommon, Title: fmt.Sprintf("%s: what led to both accesses, the %s and the %s", one.ID, first, second), Slice: around.Common},
+		{Role: annotate.RoleParting, Title: fmt.Sprintf("%s: where the trouble starts: %s, %s", one.ID, first, second), Slice: around.Parting},
 		{Role: annotate.RoleFirst, Title: "what led to the " + first, Slice: around.A},
 		{Role: annotate.RoleSecond, Title: "what led to the " + second, Slice: around.B},
 		{Role: annotate.RoleForward, Title: "what the racy value reached", Slice: around.Forward},
+	}
+	if f.format == "json" { // it is long, and begins where the program does
+		rep.Parts = append(rep.Parts, annotate.Part{Role: annotate.RoleCommon, Title: "what led to both accesses", Slice: around.Common})
 	}
 	return nil
 }
