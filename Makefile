@@ -37,7 +37,7 @@ bench-races:      ## the race analysis
 	$(GO) test -run '^$$' -bench . ./analyze/...
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
-	$(GO) run ./cmd/hindsight compare $(COMPARE)
+	$(GO) run ./cmd/hindsight compare --plots docs/figures $(COMPARE)
 
 bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
 	$(GO) run ./cmd/hindsight compare --table 000 $(COMPARE)

@@ -22,7 +22,7 @@ import (
 )
 
 // compareTables are the values of --table.
-var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "002", "003", "all", "000", "000-1", "000-2", "000-3", "000-4", "000-5", "000-6", "000-7", "000-8", "000-9"}
+var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "001-f5", "002", "003", "004", "all", "000", "000-1", "000-2", "000-3", "000-4", "000-5", "000-6", "000-7", "000-8", "000-9"}
 
 // wetTableNames are those of MICRO 2004.
 var wetTableNames = compareTables[slices.Index(compareTables, "000"):]
@@ -38,6 +38,7 @@ type compareFlags struct {
 	format  string
 	out     string
 	seed    uint64
+	plots   string
 
 	statements []string // of 000: millions
 	long       bool
@@ -57,8 +58,11 @@ published figures beside them:
   001-4  PPoPP 2003, Table 4: one string of accesses a thread (DOR)
   001-5  PPoPP 2003, Table 5: control flow and data (CDR), against gzip, xz, zstd
   001-f4 PPoPP 2003, Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
-  002    VPC3, Table 2 and speeds: store-address and cache-miss traces
+  001-f5 PPoPP 2003, Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
+  002    VPC3, Table 2 and speeds: store-address, cache-miss, load-value traces
   003    LD&R: ratio over block-leader traces
+  004    APP, Tables 1 to 3: directions of branches against grammars of paths, of
+         compiler, interpreter and sort as well
   000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables, of runs of
          10 and 100 million statements (--statements) of compiler, interpreter, sort
          and the kernels; not in all, since it takes long
@@ -75,12 +79,14 @@ programs; --small takes small inputs, which no published figure is for.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(compareTables, ", "))
-	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; 002 and 003 take the first")
+	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; 002, 003 and 004 take the first")
 	flags.BoolVar(&f.small, "small", false, "small inputs, for a quick look")
 	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "of 000: lengths of runs in millions of statements: 1, 10, 100")
 	flags.BoolVar(&f.long, "long", false, "of 000: all figures of runs of 100 million statements too, which takes hours and 16 GB")
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
+	flags.StringVar(&f.plots, "plots", "", "draw tables as SVG files in `DIR`, too")
+	completeDir(cmd, "plots")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
 	complete(cmd, "table", compareTables...)
 	complete(cmd, "format", "text", "markdown", "csv")
@@ -105,6 +111,8 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 	known := compareKernels
 	if strings.HasPrefix(f.table, "000") {
 		known = wetPrograms
+	} else if f.table == "all" || f.table == "004" {
+		known = slices.Concat(compareKernels, compareWorkloads)
 	}
 	for _, k := range kernels {
 		if !slices.Contains(known, k) {
@@ -116,15 +124,20 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 			return fmt.Errorf("--statements %s: want some of %s", n, strings.Join(wetSizes, ", "))
 		}
 	}
+	workloads := compareWorkloads
 	if len(kernels) == 0 {
 		kernels = compareKernels
+	} else if f.table == "all" || f.table == "004" {
+		workload := func(k string) bool { return slices.Contains(compareWorkloads, k) }
+		workloads = slices.DeleteFunc(slices.Clone(kernels), func(k string) bool { return !workload(k) })
+		kernels = slices.DeleteFunc(slices.Clone(kernels), workload)
 	}
 	dir, err := os.MkdirTemp("", "hindsight-compare-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels}
+	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
 	defer c.progress("")
 	return writeTo(f.out, std.out, c.write)
 }
@@ -136,6 +149,9 @@ type comparison struct {
 	std     streams
 	dir     string // of temporary files
 	kernels []string
+
+	workloads []string       // beside the kernels, in 004
+	drawn     map[string]int // tables, by their names
 }
 
 // write measures and prints one paper after the other.
@@ -150,7 +166,8 @@ func (c *comparison) write(w io.Writer) error {
 		measure func() ([]*compareTable, error)
 	}{
 		{[]string{"001", "001-3", "001-4", "001-5"}, c.parallel},
-		{[]string{"001-f4"}, c.figure}, {[]string{"002"}, c.predictors}, {[]string{"003"}, c.loops},
+		{[]string{"001-f4"}, c.figure}, {[]string{"001-f5"}, c.timing}, {[]string{"002"}, c.predictors},
+		{[]string{"003"}, c.loops}, {[]string{"004"}, c.arithmetic},
 		{wetTableNames, c.wholeTraces},
 	} {
 		if c.table == "all" && paper.tables[0] == wetTableNames[0] || c.table != "all" && !slices.Contains(paper.tables, c.table) {
@@ -168,6 +185,9 @@ func (c *comparison) write(w io.Writer) error {
 			if err := t.write(w, c.format); err != nil {
 				return err
 			}
+			if err := c.plot(t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -182,8 +202,11 @@ func (c *comparison) preface(w io.Writer) error {
 	if c.small {
 		words = append(words, "--small")
 	}
-	if !slices.Equal(c.kernels, compareKernels) {
+	if !slices.Equal(c.kernels, compareKernels) || !slices.Equal(c.workloads, compareWorkloads) {
 		words = append(words, c.kernels...)
+		if c.table == "all" || c.table == "004" {
+			words = append(words, c.workloads...)
+		}
 	}
 	lines := []string{
 		fmt.Sprintf("Measured %s on %s (%d cores, %s/%s) with", time.Now().UTC().Format("2006-01-02"), processorName(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
@@ -256,8 +279,11 @@ func (c *comparison) recording(kernel string, threads int) (*recording, error) {
 	if c.small {
 		args = p.Args
 	}
+	if slices.Contains(compareKernels, kernel) {
+		args = append(slices.Clone(args), "-p", strconv.Itoa(threads))
+	}
 	return &recording{
-		Image: img, Program: kernel, Args: append(slices.Clone(args), "-p", strconv.Itoa(threads)),
+		Image: img, Program: kernel, Args: args,
 		Policy: mpsim.Random, Seed: c.seed, Mode: "cdr", Keep: "all", Alphabet: "path",
 	}, nil
 }

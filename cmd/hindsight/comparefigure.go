@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"time"
 
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
@@ -39,34 +40,10 @@ func (c *comparison) figure() ([]*compareTable, error) {
 }
 
 func (c *comparison) figureRow(t *compareTable, kernel string, threads int) error {
-	r, err := c.recording(kernel, threads)
+	a, s, err := c.addressGrammars(kernel, threads)
 	if err != nil {
 		return err
 	}
-	r.Keep, r.Out = "shared", c.file("figure.hst")
-	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})
-	if err != nil {
-		return err
-	}
-	if done.Interrupted {
-		return c.ctx.Err()
-	}
-	trace, err := openTrace(r.Out)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(r.Out)
-	defer trace.Close()
-	var a addressGrammars
-	for _, th := range trace.Threads() {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		if err := a.thread(trace, th.ID); err != nil {
-			return err
-		}
-	}
-	s := trace.Sizes()
 	paper := publishedGain[kernel]
 	if c.small {
 		paper = ""
@@ -82,11 +59,73 @@ func (c *comparison) figureRow(t *compareTable, kernel string, threads int) erro
 	return nil
 }
 
+// addressGrammars makes the grammars of a kernel's addresses.
+func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGrammars, s cdr.Sizes, err error) {
+	r, err := c.recording(kernel, threads)
+	if err != nil {
+		return nil, s, err
+	}
+	r.Keep, r.Out = "shared", c.file("figure.hst")
+	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		return nil, s, err
+	}
+	if done.Interrupted {
+		return nil, s, c.ctx.Err()
+	}
+	trace, err := openTrace(r.Out)
+	if err != nil {
+		return nil, s, err
+	}
+	defer os.Remove(r.Out)
+	defer trace.Close()
+	a = new(addressGrammars)
+	for _, th := range trace.Threads() {
+		if err := c.ctx.Err(); err != nil {
+			return nil, s, err
+		}
+		if err := a.thread(trace, th.ID); err != nil {
+			return nil, s, err
+		}
+	}
+	return a, trace.Sizes(), nil
+}
+
+// publishedTiming is what section 3.5 says of Figure 5.
+var publishedTiming = map[string]string{"fft": "slower", "lu": "faster", "mp3d": "slower", "water": "slower", "sor": "faster"}
+
+// timing measures Figure 5 of the parallel-trace paper.
+func (c *comparison) timing() ([]*compareTable, error) {
+	t := &compareTable{
+		id: "001-f5", title: "001 (PPoPP 2003), Figure 5: time to compress the addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+		notes: []string{
+			"Accesses to shared memory, in memory; seconds for building the grammars of all threads, and what stands before them.",
+			"The paper gives the figure as a drawing; its text says for which programs Diff∘RLE∘SEQ was faster.",
+		},
+		head: []string{"kernel", "threads", "accesses", "SEQ s", "Diff∘RLE∘SEQ s", "times faster", "paper"},
+	}
+	for _, kernel := range c.kernels {
+		for _, threads := range c.threads {
+			c.progress(fmt.Sprintf("001: Figure 5: %s, %d threads", kernel, threads))
+			a, _, err := c.addressGrammars(kernel, threads)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
+			}
+			seq, runs := a.aloneTime.Seconds(), a.runsTime.Seconds()
+			t.add(kernel, threads, a.accesses, seq, runs, seq/max(runs, 1e-6), publishedTiming[kernel])
+		}
+	}
+	return []*compareTable{t}, nil
+}
+
 // addressGrammars are the grammars of the addresses of loads and stores, in
 // both ways.
 type addressGrammars struct {
 	aloneBytes           int64
 	alone, runs          int // symbols
+	aloneTime, runsTime  time.Duration
+	accesses             uint64
+	addrs                []uint64 // of the load or store at hand
 	terms                map[uint64]wpp.Terminal
 	runTerms             map[addressRun]wpp.Terminal
 	builder, runsBuilder wpp.Builder
@@ -122,16 +161,34 @@ func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 // site builds both grammars of a load or store and gives the binary form of
 // the one over addresses, behind its dictionary.
 func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID) ([]byte, error) {
-	a.terms, a.runTerms = map[uint64]wpp.Terminal{}, map[addressRun]wpp.Terminal{}
-	a.builder.Reset()
-	a.runsBuilder.Reset()
-	var form []byte
-	var entry, last uint64 // the dictionary's last, the stream's last
-	var run addressRun
+	a.addrs = a.addrs[:0]
 	for addr, err := range t.Accesses(th, site) {
 		if err != nil {
 			return nil, err
 		}
+		a.addrs = append(a.addrs, addr)
+	}
+	if len(a.addrs) == 0 {
+		return nil, nil
+	}
+	a.accesses += uint64(len(a.addrs))
+	start := time.Now()
+	form := a.whole()
+	g := a.builder.Grammar()
+	middle := time.Now()
+	a.inRuns()
+	a.aloneTime, a.runsTime = a.aloneTime+middle.Sub(start), a.runsTime+time.Since(middle)
+	a.runs += a.runsBuilder.Symbols()
+	a.alone += g.Symbols()
+	return g.AppendBinary(form), nil
+}
+
+// whole builds the grammar over addresses and gives its dictionary.
+func (a *addressGrammars) whole() (form []byte) {
+	a.terms = map[uint64]wpp.Terminal{}
+	a.builder.Reset()
+	entry := uint64(0) // the dictionary's last
+	for _, addr := range a.addrs {
 		term, ok := a.terms[addr]
 		if !ok {
 			term = wpp.Terminal(len(a.terms))
@@ -140,6 +197,17 @@ func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID)
 			entry = addr
 		}
 		a.builder.Append(term)
+	}
+	return form
+}
+
+// inRuns builds the grammar over runs of differences.
+func (a *addressGrammars) inRuns() {
+	a.runTerms = map[addressRun]wpp.Terminal{}
+	a.runsBuilder.Reset()
+	var last uint64
+	var run addressRun
+	for _, addr := range a.addrs {
 		if diff := addr - last; run.count > 0 && diff == run.diff {
 			run.count++
 		} else {
@@ -148,14 +216,7 @@ func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID)
 		}
 		last = addr
 	}
-	if a.builder.Len() == 0 {
-		return nil, nil
-	}
 	a.endRun(run)
-	a.runs += a.runsBuilder.Symbols()
-	g := a.builder.Grammar()
-	a.alone += g.Symbols()
-	return g.AppendBinary(form), nil
 }
 
 func (a *addressGrammars) endRun(run addressRun) {

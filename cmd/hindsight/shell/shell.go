@@ -5,43 +5,26 @@
 package shell
 
 import (
+	"hindsight/cdr"
 	"hindsight/tracefmt/app"
-	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
 )
 
 // Shell is the control flow of a program. Functions are identified by the
 // address of their first instruction.
-type Shell struct{ program *cfg.Program }
+type Shell struct {
+	cdr.Shell
+	program *cfg.Program
+}
 
 // New makes the shell of a program.
-func New(p *cfg.Program) Shell { return Shell{p} }
+func New(p *cfg.Program) Shell { return Shell{cdr.Shell{Program: p}, p} }
 
 // Block is app.Shell: what is known of the basic block that begins at pc.
 func (s Shell) Block(pc uint64) (app.Block, bool) {
-	ref, ok := s.program.At(pc)
-	if !ok {
-		return app.Block{}, false
+	b, ok := s.Shell.Block(pc)
+	if ok {
+		b.Func = s.program.Func(uint32(b.Func)).Start
 	}
-	b := s.program.Block(ref)
-	out := app.Block{Func: s.program.Func(ref.Func).Start}
-	switch b.End {
-	case event.EndBranch:
-		out.Kind, out.Targets = app.Branch, []uint64{b.Target, b.Next()}
-	case event.EndJump:
-		out.Kind, out.Targets = app.Next, []uint64{b.Target}
-	case event.EndCall:
-		out.Kind, out.Targets, out.Return = app.Call, []uint64{b.Target}, b.Next()
-	case event.EndCallInd:
-		out.Kind, out.Return = app.CallIndirect, b.Next()
-	case event.EndReturn:
-		out.Kind = app.Return
-	case event.EndIndirect, event.EndTrap:
-		for _, e := range b.Succs {
-			out.Targets = append(out.Targets, e.PC)
-		}
-	default:
-		out.Kind, out.Targets = app.Next, []uint64{b.Next()}
-	}
-	return out, true
+	return b, ok
 }

@@ -196,25 +196,6 @@ func paperArgs(t testing.TB, name string) []string {
 	return append(slices.Clone(p.PaperArgs), "-p", "4")
 }
 
-// branches counts the conditional branches among blocks that are followed by
-// another.
-func (r *recorded) branches(pcs []uint64) (n int) {
-	s := shell.New(r.program)
-	branch := map[uint64]bool{}
-	for _, pc := range pcs[:max(len(pcs)-1, 0)] {
-		is, ok := branch[pc]
-		if !ok {
-			b, _ := s.Block(pc)
-			is = b.Kind == app.Branch
-			branch[pc] = is
-		}
-		if is {
-			n++
-		}
-	}
-	return n
-}
-
 // BenchmarkAPP records the control flow of kernels with 4 threads as arithmetic
 // program paths and plays it back. Reported: bits a branch and compression of
 // the branch bits; size against the control blocks of the same run as CDR;

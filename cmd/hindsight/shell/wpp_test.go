@@ -4,53 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"hindsight/cmd/hindsight/shell"
 	"hindsight/wpp"
-	"hindsight/wpp/cfg"
 )
-
-// paths takes a sequence of blocks apart into acyclic paths, numbered in order
-// of first appearance.
-func paths(p *cfg.Program, pcs []uint64) []wpp.Terminal {
-	type path struct {
-		start  uint64
-		number uint64
-		stray  bool
-	}
-	ids := map[path]wpp.Terminal{}
-	blocks := map[uint64]*cfg.Block{}
-	var out []wpp.Terminal
-	emit := func(x path) {
-		id, ok := ids[x]
-		if !ok {
-			id = wpp.Terminal(len(ids))
-			ids[x] = id
-		}
-		out = append(out, id)
-	}
-	var now path
-	for i, pc := range pcs {
-		b, ok := blocks[pc]
-		if !ok {
-			if ref, known := p.At(pc); known {
-				b = p.Block(ref)
-			}
-			blocks[pc] = b
-		}
-		if i == 0 || now.stray {
-			now = path{start: pc}
-		}
-		now.stray = true // unless the path goes on
-		if b != nil && i+1 < len(pcs) {
-			if val, cut, ok := b.Succ(pcs[i+1]); ok && !cut {
-				now.number, now.stray = now.number+val, false
-			}
-		}
-		if now.stray {
-			emit(path{start: now.start, number: now.number})
-		}
-	}
-	return out
-}
 
 // BenchmarkWPP compresses the acyclic paths of the same threads as BenchmarkAPP
 // by Sequitur: whole program paths, as the tables of "Arithmetic Program Paths"
@@ -62,9 +18,10 @@ func BenchmarkWPP(b *testing.B) {
 			r := record(b, name, paperArgs(b, name))
 			branches := 0
 			var threads [][]wpp.Terminal
+			paths := shell.NewPaths(r.program)
 			for _, pcs := range r.threads {
-				threads = append(threads, paths(r.program, pcs))
-				branches += r.branches(pcs)
+				terms, n := paths.Of(pcs)
+				threads, branches = append(threads, terms), branches+n
 			}
 			size := 0
 			var spent time.Duration
