@@ -14,6 +14,7 @@ import (
 type lockStep struct {
 	threads, rounds int
 	own             bool // every thread has a lock of its own
+	locks           int  // or each time another one of so many
 	scattered       bool // eight words here and there in a MiB instead of 64 in a row
 }
 
@@ -32,6 +33,9 @@ func (l lockStep) Events() iter.Seq2[Event, error] {
 				lock := uint64(0x100)
 				if l.own {
 					lock += uint64(t) * 8
+				}
+				if l.locks > 0 {
+					lock += (r*uint64(l.threads) + uint64(t)) * 0x9e3779b97f4a7c15 >> 32 % uint64(l.locks) * 8
 				}
 				for i, k := range []event.Kind{event.MutexLock, event.MutexUnlock} {
 					if !yield(Event{Event: event.Event{Kind: k, Obj: lock}, Thread: t, Seq: seq, Index: 2*r + uint64(i)}, nil) {

@@ -152,7 +152,8 @@ func BenchmarkIrregular(b *testing.B) {
 }
 
 // BenchmarkLocks analyses a million lock operations of 16 threads: of one lock,
-// and of a lock for each thread, so that every access races.
+// of a lock for each thread, so that every access races, and of a hundred
+// thousand locks, so that most do.
 func BenchmarkLocks(b *testing.B) {
 	for _, own := range []bool{false, true} {
 		for _, scattered := range []bool{false, true} {
@@ -161,6 +162,12 @@ func BenchmarkLocks(b *testing.B) {
 			})
 		}
 	}
+}
+
+func BenchmarkManyLocks(b *testing.B) {
+	b.Run("threads=16/locks=100000", func(b *testing.B) {
+		measure(b, lockStep{threads: 16, rounds: 1_000_000 / 32, locks: 100_000})
+	})
 }
 
 // BenchmarkRandom analyses a million accesses at random places.
