@@ -24,13 +24,8 @@ type speller struct {
 	ended   map[event.ThreadID]bool
 	// outbox are the messages to send when a strand's epoch ends; sent by the
 	// first walk for the second. count numbers messages in both.
-	outbox map[epochOf][]uint64
+	outbox *outbox // nil in the second
 	count  uint64
-}
-
-type epochOf struct {
-	strand event.ThreadID
-	epoch  uint64
 }
 
 // mutex is a mutex since its initialisation.
@@ -41,7 +36,7 @@ type mutex struct {
 	owner event.ThreadID // strand
 }
 
-func newSpeller(threads int, roots []event.ThreadID, outbox map[epochOf][]uint64) *speller {
+func newSpeller(threads int, roots []event.ThreadID, outbox *outbox) *speller {
 	s := &speller{order: hb.New(), mutexes: map[uint64]*mutex{}, forked: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, outbox: outbox}
 	s.order.Threads(threads)
 	for _, t := range roots {
@@ -60,7 +55,7 @@ type spelled struct {
 	hasOp  bool
 	other  uint64
 	sender event.ThreadID // strand
-	tell   []uint64
+	tell   []letter
 }
 
 // acquire takes the first half of the next event: that which orders it after
@@ -98,8 +93,7 @@ func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error 
 		if k != strand && v > s.known[strand].At(k) {
 			out.hear = append(out.hear, s.count)
 			if s.outbox != nil {
-				at := epochOf{k, v}
-				s.outbox[at] = append(s.outbox[at], s.count)
+				s.outbox.put(k, v, s.count)
 			}
 			s.count++
 		}
@@ -127,7 +121,7 @@ func (s *speller) learnOne(strand, of event.ThreadID, epoch uint64) {
 
 // release takes the second half: that which orders others after the event.
 // Give is what the second walk found to be told, by epochs.
-func (s *speller) release(t event.ThreadID, e *event.Event, give map[epochOf][]uint64, out *spelled) error {
+func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *spelled) error {
 	strand := s.order.Strand(t)
 	out.sender = strand
 	out.tell = nil
@@ -156,12 +150,8 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give map[epochOf][]u
 	if err := s.order.Release(t, e); err != nil {
 		return err
 	}
-	if s.order.Epoch(strand) != before || e.Kind == event.Publish {
-		at := epochOf{strand, before}
-		if tell := give[at]; tell != nil {
-			out.tell = tell
-			delete(give, at)
-		}
+	if give != nil && (s.order.Epoch(strand) != before || e.Kind == event.Publish) {
+		out.tell = give.take(strand, before)
 	}
 	return nil
 }

@@ -45,10 +45,14 @@ type Source interface {
 
 // Export writes the run as STD text. It walks the trace twice and holds no part
 // of it: its memory is bounded by the memory that the program touched in parts
-// of granules, its live objects, and the edges of happens-before that are no
-// mutex's.
+// of granules, its live objects, and 16 bytes for each edge of happens-before
+// that is no mutex's.
 func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, error) {
 	x := &exporter{ctx: ctx, src: src, opts: opts, cells: newCells()}
+	return x.export(w)
+}
+
+func (x *exporter) export(w io.Writer) (Stats, error) {
 	created := map[uint64]bool{}
 	err := x.events(func(ev *cdr.Event) error {
 		switch ev.Kind {
@@ -63,20 +67,19 @@ func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, 
 		return Stats{}, err
 	}
 	var roots []event.ThreadID
-	for _, th := range src.Threads() {
+	for _, th := range x.src.Threads() {
 		if !created[uint64(th.ID)] {
 			roots = append(roots, th.ID)
 		}
 	}
-	give, err := x.listen(roots)
-	if err != nil {
+	if x.give, err = x.listen(roots); err != nil {
 		return Stats{}, err
 	}
 	if err := x.survey(); err != nil {
 		return Stats{}, err
 	}
 	x.out = bufio.NewWriterSize(w, 1<<16)
-	if err := x.write(roots, give); err != nil {
+	if err := x.write(roots); err != nil {
 		return x.stats, err
 	}
 	return x.stats, x.out.Flush()
@@ -93,6 +96,7 @@ type exporter struct {
 	opts   Options
 	cells  *cells
 	spell  *speller
+	give   *outbox
 	memory *place.Map
 	lives  *lives
 	feeds  []steps
@@ -130,8 +134,8 @@ func (x *exporter) events(visit func(*cdr.Event) error) error {
 }
 
 // listen finds which messages are needed.
-func (x *exporter) listen(roots []event.ThreadID) (map[epochOf][]uint64, error) {
-	give := map[epochOf][]uint64{}
+func (x *exporter) listen(roots []event.ThreadID) (*outbox, error) {
+	give := &outbox{}
 	s := newSpeller(len(x.src.Threads()), roots, give)
 	var sp spelled
 	err := x.events(func(ev *cdr.Event) error {
@@ -140,6 +144,7 @@ func (x *exporter) listen(roots []event.ThreadID) (map[epochOf][]uint64, error) 
 		}
 		return s.release(ev.Thread, &ev.Event, nil, &sp)
 	})
+	give.sort()
 	return give, err
 }
 
@@ -170,7 +175,7 @@ func (x *exporter) survey() error {
 }
 
 // write writes the lines: each segment just before the event that ends it.
-func (x *exporter) write(roots []event.ThreadID, give map[epochOf][]uint64) error {
+func (x *exporter) write(roots []event.ThreadID) error {
 	threads := x.src.Threads()
 	x.spell = newSpeller(len(threads), roots, nil)
 	x.memory, x.lives = place.NewMap(x.opts.TLSSize), newLives()
@@ -187,7 +192,7 @@ func (x *exporter) write(roots []event.ThreadID, give map[epochOf][]uint64) erro
 		if err := x.segment(ev.Thread); err != nil {
 			return err
 		}
-		return x.event(ev, give)
+		return x.event(ev)
 	})
 	if err != nil {
 		return err
@@ -197,8 +202,8 @@ func (x *exporter) write(roots []event.ThreadID, give map[epochOf][]uint64) erro
 			return err
 		}
 	}
-	if len(give) > 0 {
-		return fmt.Errorf("%w: %d ends of epochs are missing", ErrTrace, len(give))
+	if n := x.give.left(); n > 0 {
+		return fmt.Errorf("%w: %d ends of epochs are missing", ErrTrace, n)
 	}
 	return nil
 }
@@ -260,7 +265,7 @@ func (x *exporter) foreign(pc, addr uint64) bool {
 	return !p.User(pc) && !x.memory.User(p, addr)
 }
 
-func (x *exporter) event(ev *cdr.Event, give map[epochOf][]uint64) error {
+func (x *exporter) event(ev *cdr.Event) error {
 	var sp spelled
 	if err := x.spell.acquire(ev.Thread, &ev.Event, &sp); err != nil {
 		return err
@@ -294,7 +299,7 @@ func (x *exporter) event(ev *cdr.Event, give map[epochOf][]uint64) error {
 		defer x.lives.close(ev.Thread)
 	}
 	x.memory.Apply(ev.Thread, ev.Index, &ev.Event)
-	if err := x.spell.release(ev.Thread, &ev.Event, give, &sp); err != nil {
+	if err := x.spell.release(ev.Thread, &ev.Event, x.give, &sp); err != nil {
 		return err
 	}
 	if sp.hasOp && !heard {
@@ -303,7 +308,7 @@ func (x *exporter) event(ev *cdr.Event, give map[epochOf][]uint64) error {
 		}
 	}
 	for _, m := range sp.tell {
-		if err := x.message(sp.sender, m, ev.PC); err != nil {
+		if err := x.message(sp.sender, m.message, ev.PC); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,14 @@ var ErrTooLarge = errors.New("more than an import takes")
 // error, as is a lock that is taken while another thread holds it or given back
 // by a thread that does not. Taking a lock again counts and does nothing else.
 func Import(ctx context.Context, r io.Reader, to event.Observer, names *Names) error {
-	m := &importer{to: to, names: names, threads: map[string]event.ThreadID{}, variables: map[string]uint64{}, locks: map[string]uint64{}, owners: map[uint64]hold{}, blocks: map[codeKey]event.BlockID{}}
+	return newImporter(to, names).read(ctx, r)
+}
+
+func newImporter(to event.Observer, names *Names) *importer {
+	return &importer{to: to, names: names, threads: map[string]event.ThreadID{}, variables: map[string]uint64{}, locks: map[string]uint64{}, owners: map[uint64]hold{}, blocks: map[codeKey]event.BlockID{}}
+}
+
+func (m *importer) read(ctx context.Context, r io.Reader) error {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(make([]byte, 0, maxLine), maxLine)
 	number := 0
@@ -74,7 +81,7 @@ func Import(ctx context.Context, r io.Reader, to event.Observer, names *Names) e
 	for _, t := range m.state {
 		insts += t.insts
 	}
-	return to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
+	return m.to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
 }
 
 // Names are the names in a text, by what an import made of them.

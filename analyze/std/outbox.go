@@ -1,0 +1,63 @@
+package std
+
+import (
+	"cmp"
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// outbox is the messages that strands have to send, by the epochs that end when
+// they do: the first walk along S_synch learns them, the second sends them.
+type outbox struct {
+	letters [][]letter // by strand
+	next    []int      // of letters, to send
+	missed  int        // epochs that never ended
+}
+
+// letter is a message of which the sender is known: 16 bytes for each edge that
+// is no mutex's is all that an export keeps of the length of a run.
+type letter struct{ epoch, message uint64 }
+
+// put notes a message that strand s sends at the end of an epoch.
+func (o *outbox) put(s event.ThreadID, epoch, message uint64) {
+	for len(o.letters) <= int(s) {
+		o.letters = append(o.letters, nil)
+	}
+	o.letters[s] = append(o.letters[s], letter{epoch, message})
+}
+
+// sort makes the outbox ready for take.
+func (o *outbox) sort() {
+	o.next = make([]int, len(o.letters))
+	for _, list := range o.letters {
+		slices.SortFunc(list, func(a, b letter) int { return cmp.Or(cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.message, b.message)) })
+	}
+}
+
+// take gives the messages that strand s sends at the end of an epoch. A
+// strand's epochs rise.
+func (o *outbox) take(s event.ThreadID, epoch uint64) []letter {
+	if int(s) >= len(o.letters) {
+		return nil
+	}
+	list := o.letters[s]
+	for o.next[s] < len(list) && list[o.next[s]].epoch < epoch {
+		o.next[s]++
+		o.missed++
+	}
+	from := o.next[s]
+	for o.next[s] < len(list) && list[o.next[s]].epoch == epoch {
+		o.next[s]++
+	}
+	return list[from:o.next[s]]
+}
+
+// left is the number of messages that were not sent.
+func (o *outbox) left() int {
+	n := o.missed
+	for s, list := range o.letters {
+		n += len(list) - o.next[s]
+	}
+	return n
+}
