@@ -15,6 +15,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
 )
 
@@ -150,6 +151,10 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 		Image: img, Program: meta.Program, Args: meta.Args, Env: meta.Env,
 		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
 		Mode: modeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
+	}
+	r.Control = meta.Control
+	if r.Control == cdr.ControlAPP {
+		r.APP = app.Improved()
 	}
 	if meta.Argv0 != "" {
 		r.Program = meta.Argv0

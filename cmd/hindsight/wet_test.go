@@ -48,6 +48,7 @@ func TestWetAgain(t *testing.T) {
 		"arch":      {"race_counter", []string{"--arch"}, nil},
 		"shared":    {"bank", []string{"--keep", "shared"}, nil},
 		"block":     {"race_counter", []string{"--alphabet", "block"}, nil},
+		"app":       {"bank", []string{"--control", "app"}, nil},
 		"stopped":   {"bank", []string{"--max-instructions", "100000"}, nil},
 		"arguments": {"sort", []string{"--env", "LANG=C"}, []string{"-n", "50"}},
 	} {
