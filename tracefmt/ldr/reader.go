@@ -2,7 +2,6 @@ package ldr
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 
@@ -28,6 +27,7 @@ const (
 // Reader decompresses a trace as it is read. Bad input gives a *wire.Error.
 // Memory is bounded: a window, its two sections and the table of shapes.
 type Reader struct {
+	wire.Stream
 	in    *wire.Reader
 	dec   *zstd.Decoder // nil when plain
 	table table
@@ -40,26 +40,22 @@ type Reader struct {
 	item           []uint64
 
 	buf   []byte
-	out   []byte
 	ended bool
-	err   error
 }
 
 // NewReader reads the head of a compressed trace.
 func NewReader(r io.Reader) (*Reader, error) {
 	in := wire.NewReader(r, "ldr")
-	var head [len(magic) + 2]byte
-	if err := in.ReadFull(head[:]); err != nil {
+	if err := in.Head(magic, Version); err != nil {
 		return nil, err
 	}
-	if string(head[:len(magic)]) != magic {
-		return nil, in.Fail(wire.ErrMagic, "starts with %q", head[:len(magic)])
-	}
-	if head[4] != Version {
-		return nil, in.Fail(wire.ErrVersion, "version %d, this program reads %d", head[4], Version)
+	how, err := in.ReadByte()
+	if err != nil {
+		return nil, err
 	}
 	z := &Reader{in: in, scratch: make([][]uint64, maxDepth+1)}
-	switch head[5] {
+	z.Fill = z.fill
+	switch how {
 	case 0:
 	case 1:
 		dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -68,38 +64,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 			return nil, fmt.Errorf("ldr: %w", err)
 		}
 		z.dec = dec
-		z.in = wire.NewReader(inflated{dec}, "ldr")
+		z.in = wire.Decompressed(dec, "ldr")
 	default:
-		return nil, in.Fail(wire.ErrMalformed, "compression %d", head[5])
+		return nil, in.Fail(wire.ErrMalformed, "compression %d", how)
 	}
 	return z, nil
-}
-
-// inflated makes what zstd finds wrong an error of the format.
-type inflated struct{ dec *zstd.Decoder }
-
-func (s inflated) Read(p []byte) (int, error) {
-	n, err := s.dec.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = &wire.Error{Format: "ldr", Err: fmt.Errorf("%w: %w", wire.ErrMalformed, err)}
-	}
-	return n, err
-}
-
-// Read gives the trace.
-func (z *Reader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for len(z.out) == 0 {
-		if z.err != nil {
-			return 0, z.err
-		}
-		z.err = z.fill()
-	}
-	n := copy(p, z.out)
-	z.out = z.out[n:]
-	return n, nil
 }
 
 // Close releases the decoder.
@@ -107,18 +76,18 @@ func (z *Reader) Close() error {
 	if z.dec != nil {
 		z.dec.Close()
 	}
-	z.out, z.err = nil, ErrClosed
+	z.Stop(ErrClosed)
 	return nil
 }
 
 // fill reads codes until there is something to hand out.
-func (z *Reader) fill() error {
+func (z *Reader) fill() ([]byte, error) {
 	if z.ended {
-		return io.EOF
+		return nil, io.EOF
 	}
 	if z.words == 0 {
 		if len(z.body) > 0 || len(z.vals) > 0 {
-			return z.in.Fail(wire.ErrMalformed, "%d and %d bytes behind the end of a window", len(z.body), len(z.vals))
+			return nil, z.in.Fail(wire.ErrMalformed, "%d and %d bytes behind the end of a window", len(z.body), len(z.vals))
 		}
 		return z.section()
 	}
@@ -126,7 +95,7 @@ func (z *Reader) fill() error {
 	for len(z.buf) == 0 {
 		code, err := z.code(codeItem+maxShapes, "code")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch {
 		case code >= codeItem:
@@ -137,50 +106,33 @@ func (z *Reader) fill() error {
 			err = z.define(shapeKind(code))
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	z.out = z.buf
-	return nil
+	return z.buf, nil
 }
 
 // section reads the next window, or the end.
-func (z *Reader) section() error {
+func (z *Reader) section() ([]byte, error) {
 	words, err := z.in.Uvarint(maxWords, "words of a window")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if words == 0 {
-		return z.end()
+		z.ended = true
+		return z.in.Tail(wordSize)
 	}
 	for _, s := range []*[]byte{&z.shapes, &z.values} {
 		n, err := z.in.Uvarint(maxSection, "length of a section")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if *s, err = z.in.Append((*s)[:0], n); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	z.body, z.vals, z.words, z.steps = z.shapes, z.values, int(words), 0
-	return nil
-}
-
-func (z *Reader) end() error {
-	n, err := z.in.Uvarint(wordSize-1, "bytes of a partial word")
-	if err != nil {
-		return err
-	}
-	if z.out, err = z.in.Append(nil, n); err != nil {
-		return err
-	}
-	if end, err := z.in.AtEnd(); err != nil {
-		return err
-	} else if !end {
-		return z.in.Fail(wire.ErrMalformed, "bytes behind the end")
-	}
-	z.ended = true
-	return nil
+	return nil, nil
 }
 
 // code reads a number of the shapes section.

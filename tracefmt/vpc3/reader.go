@@ -15,17 +15,16 @@ const maxCut = chunkBytes + chunkBytes/4
 // Memory is bounded: the predictors' tables, the windows of four
 // post-compressors and one compressed chunk, under 96 MB in all.
 type Reader struct {
+	wire.Stream
 	in      *wire.Reader
 	profile Profile
 	post    Post
 	engine  decoder
 
-	header  uint64 // bytes of the header still to come
+	header  []byte // of the trace, until it has been handed out
 	records uint64 // of the chunk still to come
-	out     []byte // decoded, not yet handed out
 	batch   []byte
 	ended   bool
-	err     error
 }
 
 // decoder is what reads the streams of a profile.
@@ -58,26 +57,26 @@ func (p Profile) streams() int {
 // first record is wanted.
 func NewReader(r io.Reader) (*Reader, error) {
 	z := &Reader{in: wire.NewReader(r, "vpc3")}
-	var head [len(magic) + 3]byte
-	if err := z.in.ReadFull(head[:]); err != nil {
+	z.Fill = z.fill
+	if err := z.in.Head(magic, Version); err != nil {
 		return nil, err
 	}
-	if string(head[:len(magic)]) != magic {
-		return nil, z.in.Fail(wire.ErrMagic, "starts with %q", head[:len(magic)])
+	var how [2]byte
+	if err := z.in.ReadFull(how[:]); err != nil {
+		return nil, err
 	}
-	if head[4] != Version {
-		return nil, z.in.Fail(wire.ErrVersion, "version %d, this program reads %d", head[4], Version)
-	}
-	z.profile, z.post = Profile(head[5]), Post(head[6])
+	z.profile, z.post = Profile(how[0]), Post(how[1])
 	if z.profile >= numProfiles || z.post >= numPosts || z.profile == Mixed && z.post != 0 {
-		return nil, z.in.Fail(wire.ErrMalformed, "profile %d, post-compressor %d", head[5], head[6])
+		return nil, z.in.Fail(wire.ErrMalformed, "profile %d, post-compressor %d", how[0], how[1])
 	}
-	var err error
-	if z.header, err = z.in.Uvarint(MaxHeader, "length of the header"); err != nil {
+	n, err := z.in.Uvarint(MaxHeader, "length of the header")
+	if err != nil {
 		return nil, err
 	}
-	z.out = make([]byte, z.header)
-	return z, z.in.ReadFull(z.out)
+	if z.header, err = z.in.Append(nil, n); err != nil {
+		return nil, err
+	}
+	return z, nil
 }
 
 // Profile is the set of predictors that the trace was written with.
@@ -86,35 +85,24 @@ func (z *Reader) Profile() Profile { return z.profile }
 // Post is the post-compressor that the trace was written with.
 func (z *Reader) Post() Post { return z.post }
 
-// Read gives the trace, header and tail included.
-func (z *Reader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, z.err
-	}
-	for len(z.out) == 0 {
-		if z.err != nil {
-			return 0, z.err
-		}
-		z.err = z.fill()
-	}
-	n := copy(p, z.out)
-	z.out = z.out[n:]
-	return n, nil
-}
-
 // Close releases the post-compressors. The underlying reader stays open.
 func (z *Reader) Close() error {
 	if z.engine != nil {
 		z.engine.close()
 	}
-	z.out, z.err = nil, ErrClosed
+	z.Stop(ErrClosed)
 	return nil
 }
 
 // fill makes the next batch of records, or reads the next chunk's head.
-func (z *Reader) fill() error {
+func (z *Reader) fill() ([]byte, error) {
+	if z.header != nil {
+		b := z.header
+		z.header = nil
+		return b, nil
+	}
 	if z.ended {
-		return io.EOF
+		return nil, io.EOF
 	}
 	if z.records == 0 {
 		return z.chunk()
@@ -125,58 +113,45 @@ func (z *Reader) fill() error {
 		z.batch = make([]byte, batchRecords*RecordSize)
 	}
 	if err := z.engine.decode(z.batch[:n*RecordSize]); err != nil {
-		return err
+		return nil, err
 	}
-	z.out = z.batch[:n*RecordSize]
-	return nil
+	return z.batch[:n*RecordSize], nil
 }
 
 // chunk reads the next chunk's head and its compressed streams, or the end of
 // the trace.
-func (z *Reader) chunk() error {
+func (z *Reader) chunk() ([]byte, error) {
 	if z.engine == nil {
 		var err error
 		if z.engine, err = newDecoder(z.in, z.profile, z.post); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	records, err := z.in.Uvarint(chunkRecords, "records of a chunk")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lengths := make([]uint64, z.profile.streams())
 	for i := range lengths {
 		if lengths[i], err = z.in.Uvarint(maxCut, "bytes of a stream"); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := z.engine.feed(lengths); err != nil {
-		return err
+		return nil, err
 	}
 	z.records = records
 	if records == 0 {
 		return z.end()
 	}
-	return nil
+	return nil, nil
 }
 
 // end reads what stands behind the last chunk.
-func (z *Reader) end() error {
+func (z *Reader) end() ([]byte, error) {
 	if err := z.engine.finish(); err != nil {
-		return err
-	}
-	n, err := z.in.Uvarint(RecordSize-1, "bytes of a partial record")
-	if err != nil {
-		return err
-	}
-	if z.out, err = z.in.Append(nil, n); err != nil {
-		return err
-	}
-	if end, err := z.in.AtEnd(); err != nil {
-		return err
-	} else if !end {
-		return z.in.Fail(wire.ErrMalformed, "bytes behind the end")
+		return nil, err
 	}
 	z.ended = true
-	return nil
+	return z.in.Tail(RecordSize)
 }

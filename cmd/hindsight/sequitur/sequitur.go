@@ -183,15 +183,14 @@ func (z *Writer) Close() error {
 // Reader decompresses a trace as it is read: of a chunk, the grammars are held
 // and walked by cursors, never expanded. Bad input gives a *wire.Error.
 type Reader struct {
+	wire.Stream
 	dec     *zstd.Decoder
 	in      *wire.Reader
 	columns []readColumn
 	size    int
 	records uint64 // of the chunk still to come
 	buf     []byte
-	out     []byte
 	ended   bool
-	err     error
 }
 
 type readColumn struct {
@@ -206,7 +205,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sequitur: %w", err)
 	}
-	z := &Reader{dec: dec, in: wire.NewReader(source{dec}, "sequitur")}
+	z := &Reader{dec: dec, in: wire.Decompressed(dec, "sequitur")}
+	z.Fill = z.fill
 	if err := z.head(); err != nil {
 		dec.Close()
 		return nil, err
@@ -214,29 +214,15 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return z, nil
 }
 
-// source makes what zstd finds wrong an error of the format.
-type source struct{ dec *zstd.Decoder }
-
-func (s source) Read(p []byte) (int, error) {
-	n, err := s.dec.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = &wire.Error{Format: "sequitur", Err: fmt.Errorf("%w: %w", wire.ErrMalformed, err)}
-	}
-	return n, err
-}
-
 func (z *Reader) head() error {
-	var head [len(magic) + 2]byte
-	if err := z.in.ReadFull(head[:]); err != nil {
+	if err := z.in.Head(magic, version); err != nil {
 		return err
 	}
-	if string(head[:len(magic)]) != magic {
-		return z.in.Fail(wire.ErrMagic, "starts with %q", head[:len(magic)])
+	n, err := z.in.ReadByte()
+	if err != nil {
+		return err
 	}
-	if head[4] != version {
-		return z.in.Fail(wire.ErrVersion, "version %d, this program reads %d", head[4], version)
-	}
-	widths := make([]byte, head[5])
+	widths := make([]byte, n)
 	if err := z.in.ReadFull(widths); err != nil {
 		return err
 	}
@@ -252,34 +238,18 @@ func (z *Reader) head() error {
 	return nil
 }
 
-// Read gives the trace.
-func (z *Reader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for len(z.out) == 0 {
-		if z.err != nil {
-			return 0, z.err
-		}
-		z.err = z.fill()
-	}
-	n := copy(p, z.out)
-	z.out = z.out[n:]
-	return n, nil
-}
-
 // Close releases the decoder.
 func (z *Reader) Close() error {
 	z.dec.Close()
-	z.out, z.err = nil, errors.New("sequitur: closed")
+	z.Stop(errors.New("sequitur: closed"))
 	return nil
 }
 
 const batch = 1 << 12
 
-func (z *Reader) fill() error {
+func (z *Reader) fill() ([]byte, error) {
 	if z.ended {
-		return io.EOF
+		return nil, io.EOF
 	}
 	if z.records == 0 {
 		return z.chunk()
@@ -292,31 +262,31 @@ func (z *Reader) fill() error {
 			c := &z.columns[i]
 			t, ok := c.cursor.Terminal()
 			if !ok {
-				return z.in.Fail(wire.ErrMalformed, "a grammar is shorter than its chunk")
+				return nil, z.in.Fail(wire.ErrMalformed, "a grammar is shorter than its chunk")
 			}
 			c.cursor.Next()
 			z.buf = append(z.buf, c.values[int(t)*c.width:(int(t)+1)*c.width]...)
 		}
 	}
-	z.out = z.buf
-	return nil
+	return z.buf, nil
 }
 
-func (z *Reader) chunk() error {
+func (z *Reader) chunk() ([]byte, error) {
 	records, err := z.in.Uvarint(maxRecords, "records of a chunk")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if records == 0 {
-		return z.end()
+		z.ended = true
+		return z.in.Tail(z.size)
 	}
 	for i := range z.columns {
 		if err := z.column(&z.columns[i], records); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	z.records = records
-	return nil
+	return nil, nil
 }
 
 func (z *Reader) column(c *readColumn, records uint64) error {
@@ -343,22 +313,5 @@ func (z *Reader) column(c *readColumn, records uint64) error {
 		return z.in.Fail(wire.ErrMalformed, "a grammar of %d terminals in a chunk of %d records (%d bytes left)", n, records, len(rest))
 	}
 	c.cursor = g.Begin()
-	return nil
-}
-
-func (z *Reader) end() error {
-	n, err := z.in.Uvarint(uint64(z.size-1), "bytes of a partial record")
-	if err != nil {
-		return err
-	}
-	if z.out, err = z.in.Append(nil, n); err != nil {
-		return err
-	}
-	if end, err := z.in.AtEnd(); err != nil {
-		return err
-	} else if !end {
-		return z.in.Fail(wire.ErrMalformed, "bytes behind the end")
-	}
-	z.ended = true
 	return nil
 }
