@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
 
 	"hindsight/wet"
 )
@@ -40,7 +39,7 @@ func (r *Report) WriteDOT(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "digraph slice {\n  node [shape=box, fontname=monospace];\n")
 	for n, v := range views {
-		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", n, strconv.Quote(r.Parts[n].Title))
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", n, dotQuote(r.Parts[n].Title))
 		for i := range v.rows {
 			row := &v.rows[i]
 			style := ""
