@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hindsight/cmd/hindsight/shell"
+	"hindsight/examples"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp"
 	"hindsight/wpp/cfg"
@@ -49,6 +50,9 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 	r, err := c.recording(name, c.threads[0])
 	if err != nil {
 		return nil, err
+	}
+	if p, ok := examples.Lookup(name); ok && p.HundredMillion != nil && !c.small && slices.Contains(compareWorkloads, name) {
+		r.Args = p.HundredMillion
 	}
 	r.Mode, r.Out = "cor", c.file("flow.hst")
 	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})

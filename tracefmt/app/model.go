@@ -9,9 +9,9 @@ type pair [2]uint16
 // conditional is a branch, or a decision that stands for part of an indirect
 // jump.
 type conditional struct {
-	local uint32 // its last directions
-	table []pair // by context; shared by conditionals whose numbers collide
-	runs  runs   // with Options.Loops
+	local uint32   // its last directions
+	table [][]pair // by context, in rows; shared by conditionals whose numbers collide
+	runs  runs     // with Options.Loops
 	num   uint32
 }
 
@@ -60,10 +60,13 @@ type model struct {
 	repeating   bool
 	repeats     repeats
 
-	slots  [][]pair // by the low bits of the conditional's number
-	count  uint32   // conditionals so far
-	ids    []pair   // counters of the asymmetric scheme, hashed
-	idSite uint32   // jumps of the asymmetric scheme so far
+	slots    [][][]pair // by the low bits of the conditional's number; nil: not needed yet
+	contexts uint32     // of a conditional, without those of repeats
+	slabs    [][]pair   // what rows are made of
+	rows     int        // that were made
+	count    uint32     // conditionals so far
+	ids      []pair     // counters of the asymmetric scheme, hashed
+	idSite   uint32     // jumps of the asymmetric scheme so far
 }
 
 // idBits is the size of the table of the asymmetric scheme.
@@ -80,10 +83,12 @@ func newModel(o *Options, decoding bool) *model {
 		limit:      uint32(o.Limit),
 		loops:      o.Loops,
 		repeating:  o.Repeats,
-		slots:      make([][]pair, 1<<o.Table),
+		slots:      make([][][]pair, 1<<o.Table),
 	}
+	m.contexts = (m.localMask + 1) << m.globalBits
 	if m.loops {
 		m.runShift = runBits
+		m.contexts <<= runBits
 	}
 	if m.repeating {
 		m.repeats.reset()
@@ -96,6 +101,7 @@ func (m *model) reset() {
 	for _, s := range m.slots {
 		clear(s)
 	}
+	m.rows = 0
 	clear(m.ids)
 	if m.repeating {
 		m.repeats.reset()
@@ -107,32 +113,64 @@ func (m *model) reset() {
 func (m *model) conditional() *conditional {
 	slot := &m.slots[m.count&uint32(len(m.slots)-1)]
 	if *slot == nil {
-		size := (m.localMask + 1) << m.globalBits
-		if m.loops {
-			size <<= runBits
-		}
+		size := m.contexts
 		if m.repeating {
 			size += repeatContexts
 		}
-		*slot = make([]pair, size)
+		*slot = make([][]pair, (size+rowPairs-1)/rowPairs)
 	}
 	m.count++
 	return &conditional{local: m.localMask, table: *slot, runs: runs{way: 1, run: 1}, num: m.count - 1}
+}
+
+// Rows are made when a context in them is met first: of most conditionals only
+// few contexts ever are, and what is met should stand together in memory.
+const (
+	rowBits  = 6
+	rowPairs = 1 << rowBits
+	slabRows = 1 << 8
+)
+
+// pair gives the counters of a context of a conditional.
+func (m *model) pair(c *conditional, context uint32) *pair {
+	row := c.table[context>>rowBits]
+	if row == nil {
+		row = m.row()
+		c.table[context>>rowBits] = row
+	}
+	return &row[context%rowPairs]
+}
+
+// row makes a row.
+func (m *model) row() []pair {
+	if m.rows/slabRows == len(m.slabs) {
+		m.slabs = append(m.slabs, make([]pair, slabRows*rowPairs))
+	}
+	row := m.slabs[m.rows/slabRows][m.rows%slabRows*rowPairs:][:rowPairs:rowPairs]
+	m.rows++
+	clear(row) // it may have been one before a reset
+	return row
 }
 
 // decide codes a direction of a conditional, and learns it. When decoding, y is
 // ignored.
 func (m *model) decide(c *conditional, y uint32) uint32 {
 	context := c.local<<m.globalBits | m.global
+	if !m.repeating && !m.loops { // the paper's
+		y = m.code(m.pair(c, context), y)
+		c.local = (c.local<<1 | y) & m.localMask
+		m.global = (m.global<<1 | y) & m.globalMask
+		return y
+	}
 	if m.repeating {
 		if foreseen, ok := m.repeats.look(c.num); ok {
-			context = uint32(len(c.table)-repeatContexts)>>m.runShift + foreseen
+			context = m.contexts>>m.runShift + foreseen
 		}
 	}
 	if m.loops {
 		context = context<<runBits | c.runs.context()
 	}
-	y = m.code(&c.table[context], y)
+	y = m.code(m.pair(c, context), y)
 	if m.loops {
 		c.runs.add(y)
 	}

@@ -143,8 +143,10 @@ func (e *Encoder) Block(pc uint64) error {
 			return err
 		}
 	}
-	var ok bool
-	if w.reachable(pc) {
+	ok := true
+	if w.quick(pc) {
+		e.gap++
+	} else if w.reachable(pc) {
 		ok = w.step(pc)
 		e.gap++
 	} else {
