@@ -166,9 +166,6 @@ func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	}
 	switch {
 	case m.streak < runAfter:
-		if steady {
-			p.agree, e.agree = 0, 1<<mixEDs|uint64(e.first)
-		}
 		key := p.agree<<12 | e.agree
 		y = m.Decide(0,
 			&m.contexts[0][hash(join(p.h1, join(uint64(e.slot.history&0xff), e.agree)), m.sizes.chances)],

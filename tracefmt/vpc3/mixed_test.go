@@ -3,6 +3,7 @@ package vpc3
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -13,6 +14,8 @@ type plainMixed struct {
 	params mixParams
 	n      mixSizes
 	right  map[uint32][]uint32 // predictors that were right, by line of the first level, latest last
+	ids    []uint32            // the same of all records
+	joint  []bool              // records that were as expected
 	streak int                 // records as expected up to here
 	pcs    []uint32            // latest last
 	eds    []uint64
@@ -116,22 +119,12 @@ func (p *plainMixed) candidates(pc uint32) (pcs [mixPCs]uint32, eds [mixEDs]uint
 // predictor of the instruction was right often enough, tables stay as they are.
 func (p *plainMixed) take(pc uint32, ed uint64) {
 	slot := hash(uint64(pc), p.n.slots)
-	pcs, _ := p.candidates(pc)
-	_, eds := p.candidates(pc)
+	pcs, eds := p.candidates(pc)
 	right := p.right[slot]
-	first := back(right, 0)
-	if first >= mixEDs {
-		first = 0
-	}
+	first := p.first(pc)
 	id := first
 	if eds[id] != ed {
-		id = 0
-		for id < mixEDs && eds[id] != ed {
-			id++
-		}
-		if id == mixEDs {
-			id = mixNone
-		}
+		id = uint32(slices.Index(eds[:], ed)) & 15 // 15 is none
 	}
 	steady := p.streak >= runAfter && back(right, 0) <= mixLast
 	for i := range steadyAfter + 1 {
@@ -152,6 +145,16 @@ func (p *plainMixed) take(pc uint32, ed uint64) {
 	p.pcs, p.eds = append(p.pcs, pc), append(p.eds, ed)
 	p.at[slot] = append(p.at[slot], ed)
 	p.right[slot] = append(right, id)
+	p.ids = append(p.ids, id)
+	p.joint = append(p.joint, expected)
+}
+
+// first is the candidate that is expected at a PC.
+func (p *plainMixed) first(pc uint32) uint32 {
+	if id := back(p.right[hash(uint64(pc), p.n.slots)], 0); id < mixEDs {
+		return id
+	}
+	return 0
 }
 
 func (p *plainMixed) enter(pc uint32, ed uint64) {
