@@ -98,7 +98,7 @@ func randomProgram(t testing.TB, seed uint64) (*image.Image, mpsim.Config) {
 // programs is what an uncompressed log has, with epochs of any size, with and
 // without an evaluator, after either tier.
 func TestAgreesWithLog(t *testing.T) {
-	seeds := uint64(24)
+	seeds := uint64(12)
 	if testing.Short() {
 		seeds = 4
 	}

@@ -85,6 +85,7 @@ func (d *decoder) take(n int) []byte {
 
 // loaded is a part of an epoch's labels in memory.
 type loaded struct {
+	size    uint64
 	streams [][]byte
 	records []byte
 }
@@ -92,6 +93,7 @@ type loaded struct {
 func decodePart(payload []byte) (*loaded, error) {
 	d := decoder{b: payload}
 	p := &loaded{streams: make([][]byte, d.count(1, "number of streams"))}
+	p.size = uint64(len(payload) + 24*len(p.streams))
 	lengths := make([]int, len(p.streams))
 	for i := range lengths {
 		lengths[i] = d.count(1, "length of a stream")

@@ -495,7 +495,12 @@ func (g *Graph) charge(r *record, bytes uint64) {
 	}
 	c.recs = append(c.recs[:0:0], c.recs[i:]...)
 	for _, e := range g.epochs {
-		clear(e.loaded)
+		for i, p := range e.loaded {
+			if p != nil {
+				c.used -= min(c.used, p.size)
+				e.loaded[i] = nil
+			}
+		}
 	}
 	for _, t := range g.threads {
 		for k := range t.epochs {

@@ -50,7 +50,7 @@ type slotView struct {
 	// and the place in its labels.
 	owner, place []uint32
 	rest         []uint32 // executions of the first edge, once they are asked for
-	flat         []uint64 // by execution edge and producer, once Label was asked: see flatten
+	flat         *flat    // once Labels was asked
 }
 
 type extraView struct {
@@ -89,6 +89,7 @@ func (g *Graph) record(s *span) (*record, error) {
 			return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
 		}
 		e.loaded[s.place.part] = p
+		g.cache.used += p.size
 	}
 	if s.place.offset > uint64(len(p.records)) {
 		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed)}
