@@ -51,6 +51,7 @@ The guest has the standard streams; of the host's files it sees those under
 125 when hindsight itself failed; the trace is kept in either case.`,
 		Example: `  hindsight run ./bank
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
+  hindsight run --record wet ./bank         # with values, for slice and query
   hindsight run --record none ./bank        # only simulate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
