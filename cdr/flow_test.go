@@ -54,7 +54,34 @@ func TestFlowRoundTrip(t *testing.T) {
 						t.Errorf("verify: %v", err)
 					}
 					s.compare(t, tr, nil)
+					s.compareFrom(t, tr)
 				})
+			}
+		}
+	}
+}
+
+// compareFrom asks for blocks from places all over the run, of a trace that
+// has made no grammars yet.
+func (s *synthetic) compareFrom(t *testing.T, tr *Trace) {
+	t.Helper()
+	for _, th := range s.threads {
+		for n := 0; n <= len(th.pcs); n += 1 + len(th.pcs)/7 {
+			want := th.pcs[n:min(n+50, len(th.pcs))]
+			for pc, err := range tr.BlocksFrom(th.id, uint64(n)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(want) == 0 {
+					break
+				}
+				if pc != want[0] {
+					t.Fatalf("thread %d from block %d on: %#x with %d to come", th.id, n, pc, len(want))
+				}
+				want = want[1:]
+			}
+			if len(want) > 0 {
+				t.Fatalf("thread %d from block %d on: %d too few", th.id, n, len(want))
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // of the program that the trace carries it gives the blocks and events from
 // which the control string is made, the same as a recorder of [ControlWPP] would have made.
 //
-//	payload = version stack pending marks stream
+//	payload = version stack pending marks points stream
 //	version = byte 1: how names are made and how the program is analysed
 //	stack   = uvarint frames, then varint differences, outermost first: the
 //	          call stack when the epoch began
@@ -24,6 +24,8 @@ import (
 //	          4 push), then for
 //	          each varint a - a of the mark before of its kind and, for an event,
 //	          uvarint b (column of its own)
+//	points  = uvarint n, then for each checkpoint of the stream uvarint blocks
+//	          (marks do not count) between the one before and it
 //	stream  = of package app, over names of blocks and marks
 //
 // See flowShell for the names.
@@ -31,6 +33,7 @@ type flow struct {
 	stack   []uint64
 	pending bool
 	marks   []mark
+	points  []uint64 // blocks before each checkpoint of the stream
 	stream  []byte
 }
 
@@ -86,6 +89,12 @@ func (f *flow) encode() []byte {
 			b = binary.AppendUvarint(b, m.b)
 		}
 	}
+	b = binary.AppendUvarint(b, uint64(len(f.points)))
+	last = [numMarkKinds]uint64{}
+	for _, n := range f.points {
+		b = binary.AppendUvarint(b, n-last[0])
+		last[0] = n
+	}
 	return append(b, f.stream...)
 }
 
@@ -124,6 +133,12 @@ func decodeFlow(payload []byte) (*flow, error) {
 	}
 	if d.err == nil {
 		f.decodeMarks(&d)
+		f.points = make([]uint64, d.count(1))
+		at := uint64(0)
+		for i := range f.points {
+			at += d.max(maxFlowBlocks + maxTableRows)
+			f.points[i] = at
+		}
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("flow: %w", d.err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sort"
 
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
@@ -139,6 +140,78 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 	t.endPath()
 	p.namePaths()
 	return &control{base: base, terms: t.terms, g: t.control.Grammar()}, nil
+}
+
+// playBlocks gives the blocks of a flow from the last checkpoint that is not
+// behind the from-th block on, and says how many it passed over.
+func (t *Trace) playBlocks(epoch int, c *counts, from uint64, passed func(uint64), yield func(uint64, error) bool) bool {
+	fail := func(err error) bool {
+		yield(0, err)
+		return false
+	}
+	p, err := t.player()
+	if err != nil {
+		return fail(err)
+	}
+	h, ok := t.blocks[blockKey{tracefmt.KindFlow, uint32(epoch), c.thread}]
+	if !ok {
+		return fail(fmt.Errorf("thread %d has no flow block in epoch %d: %w", c.thread, epoch, tracefmt.ErrMalformed))
+	}
+	payload, err := t.r.Read(h)
+	if err != nil {
+		return fail(err)
+	}
+	d, skipped, err := p.decoder(payload, from)
+	if err != nil {
+		return fail(corrupt(h, err))
+	}
+	passed(skipped)
+	for n := skipped; ; {
+		name, err := d.Next()
+		if errors.Is(err, io.EOF) {
+			if n != c.blocks {
+				return fail(corrupt(h, errOtherFlow))
+			}
+			return true
+		}
+		if err != nil {
+			return fail(corrupt(h, fmt.Errorf("flow: %w: %w", tracefmt.ErrMalformed, err)))
+		}
+		if name&nameKinds == markName {
+			continue
+		}
+		id, ok := p.code[name]
+		if n++; !ok || n > c.blocks {
+			return fail(corrupt(h, errOtherFlow))
+		}
+		if !yield(p.tab.blocks[id].pc, nil) {
+			return false
+		}
+	}
+}
+
+// decoder starts at the last checkpoint that is not behind the from-th block.
+func (p *playback) decoder(payload []byte, from uint64) (d *app.Decoder, skipped uint64, err error) {
+	f, err := decodeFlow(payload)
+	if err != nil {
+		return nil, 0, err
+	}
+	p.learn()
+	shell := &flowShell{Shell: p.shell, codes: p.rec.paths.codeEnd, marks: f.marks}
+	in := bytes.NewReader(f.stream)
+	at := sort.Search(len(f.points), func(i int) bool { return f.points[i] > from }) - 1
+	if at < 0 {
+		d, err = app.NewDecoder(in, shell)
+		return d, 0, err
+	}
+	list, err := app.Checkpoints(in, in.Size())
+	if err == nil && len(list) != len(f.points) {
+		err = fmt.Errorf("flow: checkpoints: %w", tracefmt.ErrMalformed)
+	}
+	if err == nil {
+		d, err = app.NewDecoderAt(in, in.Size(), shell, list[at])
+	}
+	return d, f.points[at], err
 }
 
 // play takes up a mark.

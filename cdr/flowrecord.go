@@ -26,8 +26,15 @@ type flowRec struct {
 	out   bytes.Buffer
 	shell flowShell
 	ids   map[mark]int
-	size  int64 // of the stream, as counted for the budget
-	count uint64
+	size  int64  // of the stream, as counted for the budget
+	count uint64 // blocks
+}
+
+// point notes where a checkpoint is that the last name may have begun with.
+func (f *flowRec) point() {
+	if f.enc.Checkpoints() > len(f.points) {
+		f.points = append(f.points, f.count)
+	}
 }
 
 // flowing gives the thread's flow in this epoch. It must be asked for before
@@ -82,8 +89,10 @@ func (t *threadRec) flowStep(id uint32) error {
 		if err := f.enc.Block(name); err != nil {
 			return fmt.Errorf("record: %w", err)
 		}
+		f.point()
+		f.count++
 	}
-	if f.count += uint64(len(b.names)); f.count >= maxFlowBlocks {
+	if f.count >= maxFlowBlocks {
 		t.rec.due = true
 	}
 	t.leave(b)
@@ -182,6 +191,7 @@ func (t *threadRec) mark(m mark) error {
 	if err := f.enc.Block(nameOfMark(i)); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
+	f.point()
 	return nil
 }
 

@@ -355,6 +355,9 @@ func (d *dumper) flow() {
 			d.line("  mark %d: event at %#x: %v, returns %d", i, a[i], event.Kind(b>>1), b&1)
 		}
 	}
+	n = d.u()
+	d.us(n)
+	d.line("%d checkpoints", n)
 	d.line("stream: %s", d.take(4))
 	x := d.take(6)
 	d.line("  version %d, flags %d, local %d, global %d, table %d, step %d", x[0], x[1], x[2], x[3], x[4], x[5])

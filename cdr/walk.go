@@ -47,6 +47,49 @@ func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
 	return true
 }
 
+// BlocksFrom is Blocks from the n-th block of the thread on. What is before is
+// passed epoch by epoch and, where control flow is recorded as ControlAPP, from
+// checkpoint to checkpoint; no grammar is made of it then.
+func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		if err := t.hasControl(th); err != nil {
+			yield(0, err)
+			return
+		}
+		for i := range t.epochs {
+			c := t.epochs[i].thread(th)
+			if c == nil {
+				continue
+			}
+			if n >= c.blocks {
+				n -= c.blocks
+				continue
+			}
+			skip := func(pc uint64, err error) bool {
+				if n > 0 && err == nil {
+					n--
+					return true
+				}
+				return yield(pc, err) && err == nil
+			}
+			if t.meta.Control == ControlAPP {
+				if !t.playBlocks(i, c, n, func(passed uint64) { n -= passed }, skip) {
+					return
+				}
+				continue
+			}
+			s, err := t.stretch(i, th)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if !s.walkBlocks(skip) {
+				return
+			}
+		}
+	}
+}
+
 // Accesses gives the addresses that a site of a thread touched, as recorded,
 // in order. It walks the whole string, like Blocks.
 func (t *Trace) Accesses(th event.ThreadID, site SiteID) iter.Seq2[uint64, error] {

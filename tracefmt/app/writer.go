@@ -248,6 +248,9 @@ func (e *Encoder) Close() error {
 // written yet included.
 func (e *Encoder) Size() int64 { return e.off + int64(e.w.m.enc.Len()) + 8*int64(len(e.except)) }
 
+// Checkpoints is the number of checkpoints so far.
+func (e *Encoder) Checkpoints() int { return len(e.index) }
+
 // Stats says what was recorded so far.
 func (e *Encoder) Stats() Stats {
 	return Stats{Blocks: e.blocks, Branches: e.w.branches, Exceptions: e.w.exceptions, Checkpoints: len(e.index), Bytes: e.off}
