@@ -28,18 +28,20 @@
 //  3. What remains, the top level of the tree, is written as references to
 //     shapes (what a piece of the tree looks like, values left out) with their
 //     values, each as its difference from what the same place of the same
-//     shape had before, carried on by the stride seen there.
+//     shape had before, carried on by the stride seen there. A block that is met
+//     for the first time has its data compared with those of the block before.
 //
 // The result goes through zstd, which the abstract's tool did not have;
 // Options.Plain leaves it out.
 //
 // # Format
 //
-//	head     "HLDR", version 1, a byte: 1 when zstd follows, 0 when not
+//	head     "HLDR", version 2, a byte: 1 when zstd follows, 0 when not
 //	windows  uvarint words of the window (not 0, at most 2^17)
 //	         uvarint length, shapes section: uvarint codes until the window is full:
 //	           0  a block is defined: uvarint data words*2+1 (without leader: +0),
-//	              uvarint leader without bit 63
+//	              zigzag uvarint: leader without bit 63, from that of the block
+//	              defined before
 //	           1  a sequence is defined: uvarint members, and for each the
 //	              uvarint distance back to its shape
 //	           2  a loop is defined: uvarint distance back to its body, a bit

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -165,11 +166,12 @@ func (z *Reader) define(kind shapeKind) error {
 		}
 		s.words = uint32(n / 2)
 		if n&1 == 1 {
-			leader, err := z.code(leaderBit-1, "leader")
+			d, err := z.code(math.MaxUint64, "leader")
 			if err != nil {
 				return err
 			}
-			s.leader = leader | leaderBit
+			z.table.leader += unzigzag(d)
+			s.leader = z.table.leader | leaderBit
 			s.words++
 		}
 		if s.words == 0 {
@@ -249,12 +251,12 @@ func (z *Reader) expandItem(id uint32) error {
 		z.vals = z.vals[n:]
 		j := len(z.item)
 		p := &s.history[j]
-		predicted := p.predict()
+		predicted := z.table.predict(s, p)
 		if chain {
 			predicted = z.item[j-1]
 		}
 		z.item = append(z.item, predicted+unzigzag(v))
-		p.update(z.item[j])
+		z.table.update(s, p, z.item[j])
 	})
 	if bad {
 		return z.in.Fail(wire.ErrMalformed, "values are cut off in the window that ends here")

@@ -66,7 +66,7 @@ func (r *reducer) define(s shape) (id uint32, ok bool) {
 		return 0, false
 	}
 	r.known[string(k)] = id
-	r.def = s.appendDefinition(r.def, id)
+	r.def = s.appendDefinition(r.def, id, &r.table)
 	return id, true
 }
 
@@ -84,7 +84,7 @@ func appendBits(dst []byte, bits []bool) []byte {
 	return dst
 }
 
-func (s *shape) appendDefinition(dst []byte, id uint32) []byte {
+func (s *shape) appendDefinition(dst []byte, id uint32, t *table) []byte {
 	dst = append(dst, byte(s.kind))
 	switch s.kind {
 	case blockShape:
@@ -92,7 +92,9 @@ func (s *shape) appendDefinition(dst []byte, id uint32) []byte {
 			return binary.AppendUvarint(dst, uint64(s.words)*2)
 		}
 		dst = binary.AppendUvarint(dst, uint64(s.words-1)*2+1)
-		return binary.AppendUvarint(dst, s.leader&^leaderBit)
+		d := s.leader&^leaderBit - t.leader
+		t.leader += d
+		return binary.AppendUvarint(dst, zigzag(d))
 	case sequenceShape:
 		dst = binary.AppendUvarint(dst, uint64(len(s.members)))
 		for _, m := range s.members {

@@ -41,11 +41,16 @@ type shape struct {
 // shape before: the last one, carried on by the stride seen twice.
 type place struct {
 	last, stride, seen uint64
+	known              bool // there was a value
 }
 
 func (p *place) predict() uint64 { return p.last + p.stride }
 
 func (p *place) update(v uint64) {
+	if !p.known {
+		p.known, p.last = true, v
+		return
+	}
 	d := v - p.last
 	if d == p.seen {
 		p.stride = d
@@ -58,6 +63,8 @@ type table struct {
 	shapes  []shape
 	places  int
 	members int
+	leader  uint64 // of the block that was defined last
+	near    uint64 // the last data address of a block item
 }
 
 var errShape = errors.New("impossible shape")
@@ -67,7 +74,7 @@ func (t *table) fits(values, members int) bool {
 	return len(t.shapes) < maxShapes && t.places+values <= maxPlaces && t.members+members <= maxMembers
 }
 
-func (t *table) reset() { t.shapes, t.places, t.members = t.shapes[:0], 0, 0 }
+func (t *table) reset() { *t = table{shapes: t.shapes[:0]} }
 
 // add completes a shape and gives its number. Its members are in the table.
 func (t *table) add(s shape) (uint32, error) {
@@ -117,19 +124,35 @@ func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
 // residuals appends the values of an item and remembers them.
-func (s *shape) residuals(dst []byte, values []uint64) []byte {
+func (t *table) residuals(dst []byte, s *shape, values []uint64) []byte {
 	j := 0
 	eachValue(s, func(chain bool) {
 		p := &s.history[j]
-		predicted := p.predict()
+		predicted := t.predict(s, p)
 		if chain {
 			predicted = values[j-1]
 		}
 		dst = binary.AppendUvarint(dst, zigzag(values[j]-predicted))
-		p.update(values[j])
+		t.update(s, p, values[j])
 		j++
 	})
 	return dst
+}
+
+// predict gives the value expected at a place of an item. A block that is met
+// for the first time has its data near those of the block before.
+func (t *table) predict(s *shape, p *place) uint64 {
+	if !p.known && s.kind == blockShape {
+		return t.near
+	}
+	return p.predict()
+}
+
+func (t *table) update(s *shape, p *place, v uint64) {
+	p.update(v)
+	if s.kind == blockShape {
+		t.near = v
+	}
 }
 
 // eachValue calls f for the values of a shape in order: chain says that a

@@ -12,7 +12,7 @@ import (
 const (
 	magic = "HLDR"
 	// Version is the format version that this package writes and reads.
-	Version = 1
+	Version = 2
 
 	wordSize      = 8
 	defaultWindow = maxWindow
@@ -172,7 +172,7 @@ func (z *Writer) flush() {
 	for _, id := range top.ids {
 		z.body = binary.AppendUvarint(z.body, codeItem+uint64(id))
 		s := &z.r.table.shapes[id]
-		z.vals = s.residuals(z.vals, values[:s.values])
+		z.vals = z.r.table.residuals(z.vals, s, values[:s.values])
 		values = values[s.values:]
 	}
 	z.out = binary.AppendUvarint(z.out[:0], uint64(z.words))
