@@ -23,6 +23,7 @@ type addrIndex struct {
 
 	// Of the rules, computed when first needed.
 	prints  []footprint
+	bounds  []bound
 	tallies []ruleTally
 	tallied int // in tallies
 	useless int // times in a row that [condense] made little of a segment's

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"testing"
+
+	"hindsight/wpp"
 )
 
 // oneAccess is one execution, as runs tell it.
@@ -225,6 +227,41 @@ func checkWithin(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, 
 		if end := a.addr + uint64(tr.Site(a.site).Size); a.addr < to && from < end && !within[a] {
 			t.Fatalf("thread %d segment %d: %+v is missing", seg.Thread, seg.Index, a)
 		}
+	}
+}
+
+// TestBounds compares what is known of rules with their footprints.
+func TestBounds(t *testing.T) {
+	rules := 0
+	for seed := range uint64(10) {
+		s := newSynthetic(seed, 3)
+		s.run(3000)
+		tr, err := openBytes(s.record(t, Options{}, s.batches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, th := range tr.Threads() {
+			st, err := tr.stretch(0, th.ID)
+			if err != nil || st == nil || st.data == nil {
+				t.Fatal(st, err)
+			}
+			for site := range st.data.bySite {
+				x, err := st.addrIndex(site)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for r := range x.g.Rules() {
+					b, f := x.bound(wpp.Rule(r), 4), x.footprint(wpp.Rule(r), 4)
+					if b.wild != f.wild || !b.wild && (b.lo != f.lo || b.hi != f.hi) {
+						t.Fatalf("rule %d: %+v, but the footprint has %d to %d", r, b, f.lo, f.hi)
+					}
+					rules++
+				}
+			}
+		}
+	}
+	if rules < 1000 {
+		t.Errorf("%d rules: nothing is tested", rules)
 	}
 }
 

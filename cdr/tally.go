@@ -219,14 +219,14 @@ type tallier struct {
 }
 
 // put hands out a tally if it is in a range that keep accepts.
-func (c *tallier) put(t Tally) bool { return !c.keep(t.Base, t.end(c.width)) || c.yield(t) }
+func (c *tallier) put(t Tally) bool { return !within(c.keep, t.Base, t.end(c.width)) || c.yield(t) }
 
 // walk hands out the accesses number lo to hi of an occurrence of rule r behind
 // address at.
 func (c *tallier) walk(r wpp.Rule, at, lo, hi uint64) bool {
 	x := c.x
-	f := x.footprint(r, c.width)
-	if f.lo == f.hi || !f.wild && !c.keep(at+uint64(f.lo), at+uint64(f.hi)) {
+	f := x.bound(r, c.width)
+	if f.lo == f.hi || !f.wild && !within(c.keep, at+uint64(f.lo), at+uint64(f.hi)) {
 		return true
 	}
 	sums := x.count[x.off[r]:x.off[r+1]]
@@ -296,7 +296,7 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[Tally, 
 				return give()
 			}
 			first, lo, hi := p.span(x)
-			if first && keep(x.first, x.first+width) && !put(Tally{Base: x.first, Count: 1, Times: 1}) {
+			if first && within(keep, x.first, x.first+width) && !put(Tally{Base: x.first, Count: 1, Times: 1}) {
 				return false
 			}
 			c := tallier{x: x, width: width, keep: keep, yield: put}

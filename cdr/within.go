@@ -3,6 +3,7 @@ package cdr
 import (
 	"cmp"
 	"iter"
+	"math/bits"
 	"slices"
 
 	"hindsight/wpp"
@@ -18,12 +19,66 @@ type finder struct {
 	yield func(Run) bool
 }
 
+// within says whether keep accepts a range, which it must if that goes around
+// the end of the address space.
+func within(keep func(lo, hi uint64) bool, lo, hi uint64) bool { return lo >= hi || keep(lo, hi) }
+
+// bound is between which bytes an occurrence of a rule accesses memory, relative
+// to the address before it.
+type bound struct {
+	lo, hi int64 // first byte and the one behind the last; lo = hi: no byte
+	known  bool
+	wild   bool // lo and hi are not known: the addresses go round
+}
+
+// bound gives the bound of a rule whose accesses have width bytes. It is that
+// of its footprint, and cheaper to have.
+func (x *addrIndex) bound(r wpp.Rule, width uint64) bound {
+	if x.bounds == nil {
+		x.bounds = make([]bound, x.g.Rules())
+	}
+	if b := x.bounds[r]; b.known {
+		return b
+	}
+	b, begun := bound{known: true}, false
+	diffs := x.diff[x.off[r]:x.off[r+1]]
+	for i, s := range x.g.Body(r) {
+		at := diffs[i]
+		var lo, hi int64
+		if s.IsRule() {
+			sub := x.bound(s.Rule(), width)
+			if b.wild = b.wild || sub.wild; sub.lo == sub.hi {
+				continue
+			}
+			lo, hi = int64(at)+sub.lo, int64(at)+sub.hi
+		} else {
+			t := x.terms[s.Terminal()]
+			if t.skip {
+				continue
+			}
+			if high, span := bits.Mul64(t.count, magnitude(t.diff)); high != 0 || span > farAway {
+				b.wild = true
+			}
+			e := termExtent(t, at, width)
+			lo, hi = int64(e.Base), int64(e.Base+e.Stride*(e.Count-1)+e.Len)
+		}
+		if !begun {
+			b.lo, b.hi, begun = lo, hi, true
+		}
+		if b.lo, b.hi = min(b.lo, lo), max(b.hi, hi); b.wild || lo < -farAway || hi > farAway {
+			b.wild, b.lo, b.hi = true, 0, 1
+		}
+	}
+	x.bounds[r] = b
+	return b
+}
+
 // walk hands out the accesses number lo to hi of an occurrence of rule r behind
 // address at, of which first is the ordinal of its first access.
 func (c *finder) walk(r wpp.Rule, at, lo, hi, first uint64) bool {
 	x := c.x
-	f := x.footprint(r, c.width)
-	if f.lo == f.hi || !f.wild && !c.keep(at+uint64(f.lo), at+uint64(f.hi)) {
+	f := x.bound(r, c.width)
+	if f.lo == f.hi || !f.wild && !within(c.keep, at+uint64(f.lo), at+uint64(f.hi)) {
 		return true
 	}
 	parts := x.parts
@@ -40,7 +95,7 @@ func (c *finder) walk(r wpp.Rule, at, lo, hi, first uint64) bool {
 		}
 		before += uint64(t.diff) * from
 		t.count = end - from
-		if e := termExtent(t, before, c.width); !f.wild && !c.keep(e.Base, e.Base+e.Stride*(e.Count-1)+e.Len) {
+		if e := termExtent(t, before, c.width); !f.wild && !within(c.keep, e.Base, e.Base+e.Stride*(e.Count-1)+e.Len) {
 			return true
 		}
 		run := Run{Base: before + uint64(t.diff), Stride: t.diff, Count: t.count, First: first + skipped + from}
@@ -108,7 +163,7 @@ func (seg *Segment) runsWithin(s *stretch, p *partSite, f *finder) bool {
 	}
 	first, lo, hi := p.span(x)
 	lead := func() bool {
-		return !first || !f.keep(x.first, x.first+f.width) || f.yield(Run{Base: x.first, Count: 1, First: x.lead})
+		return !first || !within(f.keep, x.first, x.first+f.width) || f.yield(Run{Base: x.first, Count: 1, First: x.lead})
 	}
 	if !f.back && !lead() {
 		return false
