@@ -2,6 +2,7 @@ package wet
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"hindsight/mpsim/rv"
@@ -203,37 +204,70 @@ func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, f
 	return nil
 }
 
-// A flat label is the number of an edge and the producer's instance, packed.
+// flat is the labels of a slot laid out by execution: each the number of an
+// edge, and in the low bits the producer's instance. Most fit into 32 bits.
+type flat struct {
+	shift  uint8
+	narrow []uint32
+	wide   []uint64 // when 32 bits are too few; neither: 64 are too few
+}
+
+// A label takes so many bits for the instance until all are known.
 const (
 	flatBits = 44
 	maxFlat  = 1<<flatBits - 1
 )
 
-// flatLabel is label for those who ask for many: the labels of a slot are laid
-// out one behind the other, so that each takes one look at memory.
+// flatLabel is label for those who ask for many: each takes one look at memory.
 func (g *Graph) flatLabel(r *record, s *slotView, k uint64) (ref, error) {
 	if s.flat == nil {
 		if e := &s.edges[0]; len(s.edges) == 1 && (e.from == 0 || e.kp.form == formRuns && len(e.kp.runs) <= 2) {
 			return g.label(r, s, k)
 		}
-		ok, err := g.flatten(r, s)
+		labels, err := g.flatten(r, s)
 		if err != nil {
 			return ref{}, err
 		}
-		if !ok {
-			return g.label(r, s, k)
-		}
+		s.flat = pack(labels, len(s.edges))
+		g.charge(r, 4*uint64(len(s.flat.narrow))+8*uint64(len(s.flat.wide)))
 	}
-	v := s.flat[k-r.span.began]
-	by := ref{s.edges[v>>flatBits].from, v & maxFlat}
+	f := s.flat
+	x := k - r.span.began
+	var v uint64
+	switch {
+	case f.narrow != nil:
+		v = uint64(f.narrow[x])
+	case f.wide != nil:
+		v = f.wide[x]
+	default:
+		return g.label(r, s, k)
+	}
+	by := ref{s.edges[v>>f.shift].from, v & (1<<f.shift - 1)}
 	if by.src == 0 {
 		by.k = 0
 	}
 	return by, nil
 }
 
-// flatten lays out the labels of a slot; false when they do not fit.
-func (g *Graph) flatten(r *record, s *slotView) (bool, error) {
+// pack makes labels as small as they can be; nil ones did not fit.
+func pack(labels []uint64, edges int) *flat {
+	greatest := uint64(0)
+	for _, v := range labels {
+		greatest = max(greatest, v&maxFlat)
+	}
+	shift := bits.Len64(greatest)
+	if labels == nil || shift+bits.Len(uint(edges-1)) > 32 {
+		return &flat{shift: flatBits, wide: labels}
+	}
+	narrow := make([]uint32, len(labels))
+	for x, v := range labels {
+		narrow[x] = uint32(v>>flatBits<<shift | v&maxFlat)
+	}
+	return &flat{shift: uint8(shift), narrow: narrow}
+}
+
+// flatten lays out the labels of a slot; nil when they do not fit.
+func (g *Graph) flatten(r *record, s *slotView) ([]uint64, error) {
 	n := r.span.n
 	const nobody = ^uint64(0)
 	flat := make([]uint64, n)
@@ -243,14 +277,14 @@ func (g *Graph) flatten(r *record, s *slotView) (bool, error) {
 	for i := range s.edges {
 		e := &s.edges[i]
 		if i >= 1<<(64-flatBits)-1 {
-			return false, nil
+			return nil, nil
 		}
 		if e.kc == nil {
 			continue
 		}
 		closing, err := g.briefly(r, e.kc, e.kp)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		var at []uint64
 		bad := false
@@ -271,21 +305,21 @@ func (g *Graph) flatten(r *record, s *slotView) (bool, error) {
 		}
 		closing()
 		if bad {
-			return false, g.damaged(r, fmt.Errorf("instances of an edge: %w", tracefmt.ErrMalformed))
+			return nil, g.damaged(r, fmt.Errorf("instances of an edge: %w", tracefmt.ErrMalformed))
 		}
 		if !fits {
-			return false, nil
+			return nil, nil
 		}
 	}
 	return g.flattenRest(r, s, flat, nobody)
 }
 
 // flattenRest lays out the first edge, which has the executions that are left.
-func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64) (bool, error) {
+func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64) ([]uint64, error) {
 	e := &s.edges[0]
 	closing, err := g.briefly(r, e.kp)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer closing()
 	x, fits := 0, true
@@ -306,14 +340,13 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 			}
 		})
 		if skip(); x < len(flat) {
-			return false, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
+			return nil, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
 		}
 	}
-	if fits {
-		s.flat = flat
-		g.charge(r, 8*uint64(len(flat)))
+	if !fits {
+		return nil, nil
 	}
-	return fits, nil
+	return flat, nil
 }
 
 // briefly decodes sequences (nil ones too) for one walk over them: what was not
