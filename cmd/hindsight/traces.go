@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,13 +17,15 @@ type tracesFlags struct {
 	seed   uint64
 	kind   string
 	thread int
+	from   uint64
+	count  uint64
 	out    string
 }
 
 func newTraces(std streams) *cobra.Command {
 	var f tracesFlags
 	cmd := &cobra.Command{
-		Use:   "traces [flags] PROGRAM [ARGS…]",
+		Use:   "traces [flags] PROGRAM [ARGS…] | TRACE",
 		Short: "Simulate a program and write a raw trace of it",
 		Long: `traces runs PROGRAM as run does, and writes a raw, uncompressed trace of the
 kinds that the trace-compression papers studied (docs/raw-formats.md):
@@ -38,7 +41,11 @@ kinds that the trace-compression papers studied (docs/raw-formats.md):
 
 Of several threads the entries stand in the order in which they ran; --thread
 picks those of one. Functions that run knows by name, such as pthread_mutex_lock,
-are in no trace.`,
+are in no trace.
+
+Of a TRACE of run in place of PROGRAM, --kind control plays a thread's basic blocks
+back, exactly; --from and --count choose a part. A trace of run --control app is
+read from the checkpoint before it.`,
 		Example: `  hindsight traces --kind store-addr -o fft.st ./fft
   hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk
   hindsight traces --kind control --thread 0 -o - ./fft | hindsight pack --codec app --program ./fft -o fft.hpk`,
@@ -50,6 +57,8 @@ are in no trace.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "store-addr", "what to trace: "+strings.Join(traceKinds(), ", "))
 	flags.IntVar(&f.thread, "thread", -1, "only thread `N`, 0 being the first (-1: all)")
+	flags.Uint64Var(&f.from, "from", 0, "of a trace: blocks of the thread to pass over")
+	flags.Uint64Var(&f.count, "count", 0, "of a trace: blocks to give (0: all)")
 	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE`, - for standard output (default PROGRAM.KIND)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
 	complete(cmd, "kind", traceKinds()...)
@@ -59,6 +68,15 @@ are in no trace.`,
 func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error {
 	if !slices.Contains(traceKinds(), f.kind) {
 		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(traceKinds(), ", "))
+	}
+	if isTrace(args[0]) {
+		if len(args) > 1 {
+			return errors.New("a trace takes no arguments")
+		}
+		return f.play(cmd, std, args[0])
+	}
+	if f.from != 0 || f.count != 0 {
+		return errors.New("--from and --count are for traces")
 	}
 	r, err := f.recording(args)
 	if err != nil {
