@@ -3,6 +3,7 @@ package cdr
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
@@ -32,7 +33,7 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 			}
 			n := t.NumSites()
 			w := sparseWalk{s: s, keep: keep, counter: newCounter(s), at: make([]uint64, n), next: make([]uint64, n),
-				feeds: make([]*sparseFeed, n), before: before, yield: yield}
+				feeds: make([]*sparseFeed, n), before: before, paths: map[uint64][]siteCount{}, yield: yield}
 			if !w.rule(s.g.Start()) {
 				if w.err != nil {
 					yield(Step{}, w.err)
@@ -56,6 +57,7 @@ type sparseWalk struct {
 	next    []uint64 // by site: ordinal of the next wanted one, not below at
 	feeds   []*sparseFeed
 	before  []uint64 // by site: its executions in the epochs before
+	paths   map[uint64][]siteCount
 	yield   func(Step, error) bool
 	err     error
 }
@@ -121,7 +123,7 @@ func (w *sparseWalk) term(t term) bool {
 	}
 	path := w.s.tab.pathBlocks(PathID(t.a))
 	for left := t.b; left > 0; {
-		n, ok := w.idle(path, left)
+		n, ok := w.idle(t.a, path, left)
 		if !ok {
 			return false
 		}
@@ -140,24 +142,9 @@ func (w *sparseWalk) term(t term) bool {
 
 // idle goes behind as many of the executions of a path as it can be sure that
 // nothing in them is wanted, at most limit.
-func (w *sparseWalk) idle(path []uint32, limit uint64) (n uint64, ok bool) {
+func (w *sparseWalk) idle(id uint64, path []uint32, limit uint64) (n uint64, ok bool) {
 	n = limit
-	var counts [16]siteCount
-	v := counts[:0]
-	for _, b := range path {
-		for _, site := range w.s.tab.blockSites(&w.s.tab.blocks[b]) {
-			found := false
-			for i := range v {
-				if v[i].site == site {
-					v[i].count++
-					found = true
-				}
-			}
-			if !found {
-				v = append(v, siteCount{site, 1})
-			}
-		}
-	}
+	v := w.sites(id, path)
 	for _, c := range v {
 		next, ok := w.wanted(c.site)
 		if !ok {
@@ -169,6 +156,26 @@ func (w *sparseWalk) idle(path []uint32, limit uint64) (n uint64, ok bool) {
 		w.at[c.site] += n * c.count
 	}
 	return n, true
+}
+
+// sites counts the executions of each site in a path.
+func (w *sparseWalk) sites(id uint64, path []uint32) []siteCount {
+	v, ok := w.paths[id]
+	if ok {
+		return v
+	}
+	for _, b := range path {
+		for _, site := range w.s.tab.blockSites(&w.s.tab.blocks[b]) {
+			i := slices.IndexFunc(v, func(c siteCount) bool { return c.site == site })
+			if i < 0 {
+				i = len(v)
+				v = append(v, siteCount{site: site})
+			}
+			v[i].count++
+		}
+	}
+	w.paths[id] = v
+	return v
 }
 
 func (w *sparseWalk) block(b *tableBlock) bool {

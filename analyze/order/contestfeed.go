@@ -84,6 +84,7 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 		}, stop
 	}
 	next, stop := iter.Pull2(src.Segments(t))
+	present := new(cdr.Extent) // one for all, which none need outlive
 	return func(visit func(*cdr.Extent) error) error {
 		seg, err, ok := next()
 		if err != nil || !ok {
@@ -93,7 +94,8 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 			if err != nil {
 				return err
 			}
-			if err := visit(&x); err != nil {
+			*present = x
+			if err := visit(present); err != nil {
 				return err
 			}
 		}
