@@ -186,6 +186,9 @@ func (v *view) pageLinks(part int, row *row, list []link) (out []pageLink, more 
 		if l.crossing > 0 {
 			one.Class = "crossing"
 			one.Text += crossText(other)
+			if l.through != "" {
+				one.Title += ", " + l.through
+			}
 			one.Title += ", " + grouped(l.crossing) + " between threads"
 		}
 		out = append(out, one)

@@ -55,6 +55,7 @@ type link struct {
 	kind     wet.DepKind
 	count    uint64
 	crossing uint64 // between threads
+	through  string // the variable that crosses, "" if unknown
 }
 
 // view is a slice as rows.
@@ -153,6 +154,9 @@ func (v *view) link() {
 		if a.Kind == wet.DepMemory {
 			l.kind = wet.DepMemory
 		}
+		if a.Crossing > 0 && a.Kind == wet.DepMemory && l.through == "" {
+			l.through = v.variable(a.From)
+		}
 		l.count += a.Count
 		l.crossing += a.Crossing
 	}
@@ -167,6 +171,22 @@ func (v *view) link() {
 		slices.SortFunc(v.rows[i].in, v.compareLinks)
 		slices.SortFunc(v.rows[i].out, v.compareLinks)
 	}
+}
+
+// variable names the global variable that a statement stored to when it was
+// executed first; "" when it is none, or no store.
+func (v *view) variable(n int) string {
+	for i := range v.Of(n) {
+		addr, _, ok, err := v.Graph().Addr(i)
+		if err != nil || !ok {
+			return ""
+		}
+		if s, _, ok := v.img.Object(addr); ok && v.img.UserObject(addr) {
+			return s.Demangled()
+		}
+		return ""
+	}
+	return ""
 }
 
 // compareLinks puts what matters first: lines of the source before other code,

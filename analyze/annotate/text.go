@@ -157,7 +157,7 @@ func (t *textWriter) row(v *view, r *row) {
 			notes = nil
 			text = t.links(v, r, links, from, because, room)
 		}
-		notes = append(notes, t.paint(dim, text))
+		notes = append(notes, t.paint(dim, t.clipTo(text, room)))
 	}
 	if len(notes) > 0 {
 		t.printf("%*s%s\n", gutter, "", strings.Join(notes, "  "))
@@ -202,6 +202,9 @@ func (t *textWriter) links(v *view, r *row, list []link, from, because string, r
 		}
 		if l.crossing > 0 && other.key.kind != rowOutside {
 			one += crossText(other)
+			if l.through != "" {
+				one += " through " + l.through
+			}
 		}
 		more := ""
 		if left := len(list) - n; left > 1 {
