@@ -11,11 +11,13 @@
 //
 // # Slices
 //
-// [Compute] finds a slice by a breadth-first walk. What it keeps is a bitmap
-// over the executions of each statement that is in the slice and the runs of
-// instances that are still to be looked at, so that a slice of a hundred
-// million instances takes some tens of megabytes. The rest (values, arrows'
-// texts, lists of instances) is read from the graph when it is asked for.
+// [Compute] finds a slice node by node, in the order of the run (sweep.go), a
+// large forward slice in one pass over it (pass.go); with a limit of depth, and
+// on graphs that tell dependences by instances only, breadth first (walk.go). For
+// each execution of a node that is in the slice it keeps the number of the
+// combination of statements that are, 4 bytes, so that a slice of a hundred
+// million instances takes some tens of megabytes. The rest (values, lists of
+// instances) is read from the graph when it is asked for.
 //
 // All results are in a fixed order: statements by address, instances by thread,
 // node, statement and number.
