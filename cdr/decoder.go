@@ -72,23 +72,8 @@ func (d *decoder) count(size int) int {
 	return int(v)
 }
 
-func (d *decoder) column() []byte {
-	n := d.uvarint()
-	if n > uint64(len(d.b)) {
-		d.fail("column")
-		return nil
-	}
-	c := d.b[:n]
-	d.b = d.b[n:]
-	return c
-}
-
 func (d *decoder) end() {
 	if d.err == nil && len(d.b) != 0 {
 		d.fail("bytes left over")
 	}
-}
-
-func appendColumn(dst, column []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(column))), column...)
 }

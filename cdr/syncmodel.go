@@ -211,11 +211,9 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 	r0, r1, r2 := uint64(t.rows[0]), uint64(t.rows[1]), uint64(t.rows[2])
 	follows := &m.follows[mix(r0, r1)>>(64-syncTableBits)]
 	key := syncRow{e.PC, e.Size, e.Kind, e.Mode}
-	row, known := uint32(len(m.rows)), false
-	if !m.Decoding() {
-		if row, known = m.rowIDs[key]; !known {
-			row = uint32(len(m.rows))
-		}
+	row := uint32(len(m.rows)) // a new one
+	if known, ok := m.rowIDs[key]; ok {
+		row = known
 	}
 	guess := uint64(*follows)
 	if m.decide(3, mix(r0, r1), mix(mix(r0, r1), r2), mix(guess, r0), guess, b2i(row == *follows)) != 0 {

@@ -85,9 +85,10 @@ func (t *Trace) verifyEvents() error {
 		terms := map[event.ThreadID][]term{}
 		if err := t.read(h, func(b []byte) error {
 			c, err := replaySync(b, t.epochs[i].threads)
-			for ok := true; err == nil; {
+			for err == nil {
 				var th event.ThreadID
 				var e event.Event
+				var ok bool
 				if th, e, ok, err = c.next(); !ok {
 					break
 				}

@@ -429,7 +429,7 @@ func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 
 // tryED codes whether a candidate is right, the k-th that is tried.
 func (m *mixedModel) tryED(id uint32, k int, history, tried, ed uint64) int {
-	return m.decideED(8+int(id)+16*min(k, 1), uint64(id)|uint64(min(k, 3))<<4|1<<6, history, tried, int(equal(m.edView.candidates[id], ed)))
+	return m.decideED(8+int(id)+16*min(k, 1), uint64(id)|uint64(min(k, 3))<<4|1<<6, history, tried, equal(m.edView.candidates[id], ed))
 }
 
 // decideED codes a decision about extended data.

@@ -162,7 +162,7 @@ func (e *plainMixedEncoder) encode(pc uint32, ed uint64) {
 	}
 	if !expected {
 		// The decision on the record is in the recent ones already.
-		joint := e.recent()<<1&0xff | 0
+		joint := e.recent() << 1 & 0xff
 		e.pc(pc, pcs[:], pcAgree, joint)
 		e.ed(pc, ed, pc == pcs[0])
 	}
