@@ -87,7 +87,7 @@ func (c *codeTable) define(b *event.Block) error {
 	s := simulated{pc: b.PC, next: b.Next(), end: b.End}
 	raw := c.read(b.PC, int(b.Bytes))
 	if len(raw) != int(b.Bytes) {
-		raw = make([]byte, b.Bytes) // not the program's: instructions that do nothing known
+		raw = foreign(b)
 	}
 	insts, ok := decodeCode(raw)
 	if !ok {
@@ -117,6 +117,18 @@ func (c *codeTable) define(b *event.Block) error {
 	}
 	c.sims = append(c.sims, s)
 	return nil
+}
+
+// sigreturn is what Linux lets signal handlers return to: li a7, 139; ecall.
+const sigreturn = "\x93\x08\xb0\x08\x73\x00\x00\x00"
+
+// foreign gives the code of a block that is not the program's: the one that a
+// signal handler returns to, or else instructions that do nothing known.
+func foreign(b *event.Block) []byte {
+	if b.End == event.EndSyscall && b.Bytes == uint32(len(sigreturn)) && b.Insts == 2 {
+		return []byte(sigreturn)
+	}
+	return make([]byte, b.Bytes)
 }
 
 func (c *codeTable) piece(k code) uint32 {

@@ -201,3 +201,32 @@ func TestNoGraph(t *testing.T) {
 		t.Errorf("a file without a graph: %v", err)
 	}
 }
+
+// TestForeignCode: what a signal handler returns to is no code of the program;
+// code that nobody knows has statements that do nothing.
+func TestForeignCode(t *testing.T) {
+	img, _ := randomProgram(t, 0)
+	r := record(t, img, 0, evaluate)
+	blocks := []event.Block{
+		{ID: 0, PC: 0x3fffffe000, Bytes: 8, Insts: 2, End: event.EndSyscall},
+		{ID: 1, PC: 0x100, Bytes: 6, Insts: 2, End: event.EndFall},
+	}
+	effects := []event.Effect{{At: 1, Kind: event.EffectSyscall}, {At: 1, Kind: event.EffectReg, Reg: 10, Arg: 7}}
+	if err := errors.Join(r.Define(blocks), r.Batch(&event.Batch{Blocks: []event.BlockID{0, 1}, Effects: effects}), r.Finish(event.Outcome{})); err != nil {
+		t.Fatal(err)
+	}
+	g := r.open(t, wet.OpenOptions{Evaluate: evaluate})
+	e := executions(t, g, 0)
+	call := wet.Instance{Node: e[0].Node, Stmt: 1}
+	if v, ok, err := g.Value(call); v != 7 || !ok || err != nil {
+		t.Errorf("value of the environment call: %d %v %v", v, ok, err)
+	}
+	for d, err := range g.Deps(call) {
+		if want := (wet.Dep{Kind: wet.DepRegister, Reg: 17, From: wet.Instance{Node: e[0].Node}, To: call}); d != want || err != nil {
+			t.Errorf("dependence %+v %v, want %+v", d, err, want)
+		}
+	}
+	if err := visit(g, 100); err != nil || len(e) != 2 {
+		t.Errorf("%v, %d executions", err, len(e))
+	}
+}
