@@ -35,7 +35,7 @@ func (v Verdict) String() string {
 type Impact struct {
 	Verdict     Verdict
 	Instances   uint64 // of the forward slice
-	OutputCalls uint64 // write(2) and the like with bytes, an address or a length in the slice
+	OutputCalls uint64 // write(2) and the like with bytes, a descriptor, an address or a length in the slice
 	OutputBytes uint64 // bytes of theirs that a store in the slice left
 	ExitStatus  bool   // the exit status depended on it
 	Branches    uint64 // instances of branches and computed jumps in the slice
@@ -113,8 +113,11 @@ func (m *Impact) calls(s *Slice, n int) error {
 		case sysExit, sysExitGroup:
 			m.ExitStatus = m.ExitStatus || c.reached&(1<<regA0) != 0
 		case sysWrite, sysWritev, sysPwrite, sysSendto:
-			m.OutputCalls++
-			m.OutputBytes += c.bytes()
+			// The last of the registers are left over from something else.
+			if c.memory || c.reached&(1<<regA0|1<<regA1|1<<regA2) != 0 {
+				m.OutputCalls++
+				m.OutputBytes += c.bytes()
+			}
 		default:
 			m.Syscalls++
 		}
@@ -127,6 +130,7 @@ type call struct {
 	number    uint64
 	reached   uint64 // registers whose producers are in the slice
 	addr, len uint64 // a1 and a2
+	memory    bool   // bytes that it reads are from the slice
 	vector    bool   // the bytes are not only from addr on
 	found     []extent
 }
@@ -163,6 +167,7 @@ func readCall(s *Slice, i wet.Instance) (c call, err error) {
 			if !s.Has(d.From) {
 				continue
 			}
+			c.memory = true
 			addr, size, ok, err := s.g.Addr(d.From)
 			if err != nil {
 				return c, err

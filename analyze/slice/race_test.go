@@ -12,6 +12,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
+	"hindsight/mpsim/asm"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/rv"
 	"hindsight/wet"
@@ -256,4 +257,47 @@ func FuzzResolve(f *testing.F) {
 			t.Errorf("%q: %v", spec, err)
 		}
 	})
+}
+
+// TestLeftOver: a value that only stands in a register that write(2) does not
+// look at is not put out.
+func TestLeftOver(t *testing.T) {
+	for _, c := range []struct {
+		reg  uint8 // that the loaded value is in when write is called
+		want slice.Verdict
+	}{{13, slice.DiesUnused}, {12, slice.ReachesOutput}} {
+		p := &asm.Program{}
+		p.Func("_start")
+		data := p.Data("data", []byte{4, 0, 0, 0, 0, 0, 0, 0})
+		p.Li(5, data)
+		p.Li(12, 3)
+		load := p.PC()
+		p.Imm(rv.OpLD, c.reg, 5, 0)
+		p.Li(10, 1)
+		p.Li(11, data)
+		p.Li(17, 64)
+		p.Op(rv.OpECALL, 0, 0, 0)
+		p.Li(c.reg, 0)
+		p.Li(10, 0)
+		p.Li(17, 94)
+		p.Op(rv.OpECALL, 0, 0, 0)
+		elf, err := p.ELF()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := image.Parse(elf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := slicetest.New(img)
+		run(t, img, shape{quantum: 100}, nil, l)
+		racy, err := slice.Nth(l, 0, load, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, m, err := slice.Poisoned(context.Background(), l, img, racy, racy)
+		if err != nil || m.Verdict != c.want {
+			t.Errorf("x%d: it %v, %v; want that it %v: %+v", c.reg, m.Verdict, err, c.want, m)
+		}
+	}
 }
