@@ -89,8 +89,13 @@ func (t *textWriter) part(p *Part) error {
 			lines++
 		}
 	}
-	t.printf("%s: %s, %s, %s, %s\n", about(p.Slice), plural(v.Len(), "instance"),
-		plural(uint64(len(v.Statements())), "instruction"), plural(lines, "line"), plural(uint64(len(threadsOf(p.Slice))), "thread"))
+	how := about(p.Slice) + ": "
+	size := fmt.Sprintf("%s, %s, %s, %s", plural(v.Len(), "instance"), plural(uint64(len(v.Statements())), "instruction"),
+		plural(lines, "line"), plural(uint64(len(threadsOf(p.Slice))), "thread"))
+	if len(how)+len(size) > t.opts.Width {
+		how = strings.TrimSuffix(how, " ") + "\n  "
+	}
+	t.printf("%s%s\n", how, size)
 	if v.unread > 0 {
 		t.printf("values of %s are left out: they would take long to read\n", plural(uint64(v.unread), "line"))
 	}
@@ -235,7 +240,7 @@ func (t *textWriter) impact(m *slice.Impact) {
 		t.printf("  control flow: %s of %s\n", plural(m.Branches, "execution"), branches(m.BranchSites))
 	}
 	for _, x := range m.Variables {
-		t.printf("  variable %s: %s\n", x.Name, plural(x.Stores, "store"))
+		t.printf("%s\n", t.clip(fmt.Sprintf("  variable %s: %s", x.Name, plural(x.Stores, "store"))))
 	}
 }
 

@@ -1,0 +1,114 @@
+package annotate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/annotate"
+	"hindsight/analyze/slice"
+	"hindsight/analyze/slice/slicetest"
+	"hindsight/mpsim"
+	"hindsight/mpsim/asm"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/wet"
+)
+
+// TestRandomPrograms writes slices of random programs, which have no debug
+// information, in every form: lines keep to their columns, JSON is JSON and
+// counts what the slice counts.
+func TestRandomPrograms(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		img, log := randomRun(t, seed)
+		for range 4 {
+			i := log.Instance(rng.IntN(len(log.Statements())))
+			opts := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(4)), Depth: rng.IntN(12)}
+			s, err := slice.Compute(t.Context(), log, []wet.Instance{i}, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep := &annotate.Report{
+				At: "here", Image: img, Sources: &annotate.Sources{},
+				Parts: []annotate.Part{{Role: annotate.RoleSlice, Title: strings.Repeat("a long title ", 12), Slice: s}},
+			}
+			checkText(t, rep)
+			checkJSON(t, rep, s)
+			var page bytes.Buffer
+			if err := rep.WriteHTML(&page); err != nil || strings.Count(page.String(), "<table>") != strings.Count(page.String(), "</table>") {
+				t.Errorf("seed %d: page: %v", seed, err)
+			}
+			if err := rep.WriteDOT(io.Discard); err != nil && !strings.Contains(err.Error(), "too big to draw") {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func randomRun(t *testing.T, seed uint64) (*image.Image, *slicetest.Log) {
+	t.Helper()
+	data, err := asm.Random(seed, asm.RandomOptions{Threads: int(seed % 3), Functions: 3, Statements: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slicetest.New(img)
+	cfg := mpsim.Config{Image: img, Stdout: io.Discard, Stdin: strings.NewReader("input"), Policy: mpsim.Random, Seed: seed, Quantum: 50, MaxInsts: 1 << 14, Observer: log}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err == nil {
+		_, err = m.Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img, log
+}
+
+func checkText(t *testing.T, rep *annotate.Report) {
+	t.Helper()
+	for _, instructions := range []bool{false, true} {
+		var out strings.Builder
+		if err := rep.WriteText(&out, annotate.TextOptions{Instructions: instructions, Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len([]rune(line)) > 81 {
+				t.Errorf("a line is too long: %s", line)
+			}
+		}
+	}
+}
+
+func checkJSON(t *testing.T, rep *annotate.Report, s *slice.Slice) {
+	t.Helper()
+	for _, summary := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := rep.WriteJSON(&out, annotate.JSONOptions{Summary: summary}); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Slices []struct {
+				Count     uint64            `json:"instance_count"`
+				Instances []json.RawMessage `json:"instances"`
+			}
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		want := s.Len()
+		if summary {
+			want = 0
+		}
+		if len(got.Slices) != 1 || got.Slices[0].Count != s.Len() || uint64(len(got.Slices[0].Instances)) != want {
+			t.Errorf("JSON has %d instances of %d", len(got.Slices[0].Instances), s.Len())
+		}
+	}
+}
