@@ -42,7 +42,7 @@ func scriptCondition(name string) (bool, error) {
 }
 
 // scriptExamples are the examples that stories use.
-var scriptExamples = []string{"bank", "norace_bank", "race_counter", "norace_counter", "race_wrong_lock", "race_memcpy", "fig6", "fig7"}
+var scriptExamples = []string{"bank", "norace_bank", "race_counter", "norace_counter", "race_wrong_lock", "race_memcpy", "race_same_value", "race_stack_args", "fig6", "fig7"}
 
 func installExamples(env *testscript.Env) error {
 	if err := os.CopyFS(filepath.Join(env.WorkDir, "src"), os.DirFS("testdata/programs")); err != nil {
