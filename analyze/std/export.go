@@ -61,6 +61,7 @@ func (x *exporter) export(w io.Writer) (Stats, error) {
 		case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 			x.cells.reserve(ev.Obj, uint64(min(max(ev.Size, 1), maxAtomic)))
 		}
+		x.own.event(ev.Thread, &ev.Event, x.opts.TLSSize)
 		return nil
 	})
 	if err != nil {
@@ -97,6 +98,7 @@ type exporter struct {
 	cells  *cells
 	spell  *speller
 	give   *outbox
+	own    own
 	memory *place.Map
 	lives  *lives
 	feeds  []steps
@@ -142,7 +144,14 @@ func (x *exporter) listen(roots []event.ThreadID) (*outbox, error) {
 		if err := s.acquire(ev.Thread, &ev.Event, &sp); err != nil {
 			return err
 		}
-		return s.release(ev.Thread, &ev.Event, nil, &sp)
+		if err := s.release(ev.Thread, &ev.Event, nil, &sp); err != nil {
+			return err
+		}
+		if ev.Kind == event.Free {
+			x.own.note(ev.Thread, sp.strand, ev.Obj, min(ev.Arg, maxFree))
+		}
+		x.own.turn(ev.Thread, ev.Index, s.order.Strand(ev.Thread))
+		return nil
 	})
 	give.sort()
 	return give, err
@@ -151,7 +160,7 @@ func (x *exporter) listen(roots []event.ThreadID) (*outbox, error) {
 // survey finds where variables begin and end.
 func (x *exporter) survey() error {
 	for _, th := range x.src.Threads() {
-		n := 0
+		n, turn, index := 0, 0, uint64(0)
 		for step, err := range x.src.Steps(th.ID) {
 			if err != nil {
 				return err
@@ -161,8 +170,14 @@ func (x *exporter) survey() error {
 					return err
 				}
 			}
-			if !step.IsEvent {
-				x.cells.cut(step.Address, uint64(x.src.Site(step.Site).Size))
+			if step.IsEvent {
+				index++
+				continue
+			}
+			size := uint64(x.src.Site(step.Site).Size)
+			x.cells.cut(step.Address, size)
+			if x.own.tasks {
+				x.own.note(th.ID, x.own.strand(th.ID, index, &turn), step.Address, size)
 			}
 		}
 	}
@@ -237,7 +252,7 @@ func (x *exporter) segment(t event.ThreadID) error {
 			}
 			first, last := x.lives.of(t, at>>3)
 			for life := first; ; life++ {
-				if err := x.access(strand, op, 'V', at, life, site.PC); err != nil || life == last {
+				if err := x.access(t, strand, op, 'V', at, life, site.PC); err != nil || life == last {
 					return err
 				}
 			}
@@ -337,12 +352,28 @@ func (x *exporter) free(strand event.ThreadID, ev *cdr.Event) error {
 		if atomic {
 			kind = 'F' // frees do not race with atomic accesses, but with each other
 		}
-		return x.access(strand, Write, kind, at, x.lives.now(at>>3), ev.PC)
+		return x.access(ev.Thread, strand, Write, kind, at, x.lives.now(at>>3), ev.PC)
 	})
 }
 
-// access writes a line about the variable at an address, in one of its lives.
-func (x *exporter) access(strand event.ThreadID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
+// access writes a line about the variable at an address, in one of its lives,
+// or one for each part of it that stands for the strand's accesses.
+func (x *exporter) access(t, strand event.ThreadID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
+	if parts, err := x.own.parts(t, strand, at>>3, func(a, b int) error {
+		x.variable(strand, op, kind, at, life)
+		x.line = append(x.line, '~')
+		x.line = strconv.AppendInt(x.line, int64(a), 10)
+		x.line = append(x.line, '-')
+		x.line = strconv.AppendInt(x.line, int64(b), 10)
+		return x.end(pc)
+	}); parts || err != nil {
+		return err
+	}
+	x.variable(strand, op, kind, at, life)
+	return x.end(pc)
+}
+
+func (x *exporter) variable(strand event.ThreadID, op Op, kind byte, at uint64, life uint32) {
 	x.begin(strand, op)
 	x.line = append(x.line, kind)
 	x.line = strconv.AppendUint(x.line, at, 16)
@@ -350,7 +381,6 @@ func (x *exporter) access(strand event.ThreadID, op Op, kind byte, at uint64, li
 		x.line = append(x.line, '.')
 		x.line = strconv.AppendUint(x.line, uint64(life), 10)
 	}
-	return x.end(pc)
 }
 
 // sync writes a line about a mutex or a thread.

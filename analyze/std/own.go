@@ -1,0 +1,154 @@
+package std
+
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// own is the memory of which threads have a part for themselves: thread-local
+// variables, and parts of reductions. Tasks that one thread runs do not race
+// there, in whatever order they are; others do. STD has no word for that, so
+// that where tasks of one thread share a granule of it, there is a variable for
+// each two strands that can race, which each of them accesses, in place of one
+// that all access.
+type own struct {
+	tasks bool // the run has tasks; without them there is nothing to do
+	spans []ownSpan
+	turns [][]turn // by thread: what it acted as
+	users map[uint64][]user
+}
+
+// ownSpan is memory of a thread, or of which each thread has a part.
+type ownSpan struct {
+	lo, hi uint64
+	owner  event.ThreadID
+	each   bool
+}
+
+// turn says as which strand a thread acts from one of its events on.
+type turn struct {
+	index  uint64
+	strand event.ThreadID
+}
+
+// user is a strand that touches a granule, and the thread that acts as it.
+type user struct {
+	thread, strand event.ThreadID
+	owns           bool
+}
+
+const (
+	maxOwnSpans = 1 << 10
+	maxUsers    = 32 // of a granule; with more it is one variable
+)
+
+// event notes memory that an event makes somebody's own.
+func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
+	s := ownSpan{lo: e.Obj, hi: e.Obj + tls, owner: t}
+	switch e.Kind {
+	case event.StrandBegin:
+		o.tasks = true
+		return
+	case event.Private:
+		s = ownSpan{lo: e.Obj, hi: e.Obj + e.Arg, each: true}
+	case event.ThreadStart:
+		s.lo, s.hi = e.Arg, e.Arg+tls
+	case event.ThreadPointer:
+	default:
+		return
+	}
+	if s.lo != 0 && s.lo < s.hi && len(o.spans) < maxOwnSpans && !slices.Contains(o.spans, s) {
+		o.spans = append(o.spans, s)
+	}
+}
+
+// turn notes what a thread acts as behind its event of that index.
+func (o *own) turn(t event.ThreadID, index uint64, strand event.ThreadID) {
+	for len(o.turns) <= int(t) {
+		o.turns = append(o.turns, nil)
+	}
+	list := o.turns[t]
+	if now := t; len(list) > 0 {
+		now = list[len(list)-1].strand
+		if now == strand {
+			return
+		}
+	} else if now == strand {
+		return
+	}
+	o.turns[t] = append(list, turn{index + 1, strand})
+}
+
+// strand is what a thread acts as in its segment of that index; next is where
+// the search goes on, from 0.
+func (o *own) strand(t event.ThreadID, index uint64, next *int) event.ThreadID {
+	if int(t) >= len(o.turns) {
+		return t
+	}
+	list := o.turns[t]
+	for *next < len(list) && list[*next].index <= index {
+		*next++
+	}
+	if *next == 0 {
+		return t
+	}
+	return list[*next-1].strand
+}
+
+// note notes an access.
+func (o *own) note(t, strand event.ThreadID, addr, size uint64) {
+	if !o.tasks || size == 0 || addr+size < addr {
+		return
+	}
+	for _, s := range o.spans {
+		if addr >= s.hi || addr+size <= s.lo {
+			continue
+		}
+		for g := max(addr, s.lo) >> 3; g <= (min(addr+size, s.hi)-1)>>3; g++ {
+			u := user{t, strand, s.each || s.owner == t}
+			users := o.users[g]
+			if i := slices.IndexFunc(users, func(v user) bool { return v.thread == t && v.strand == strand }); i >= 0 {
+				users[i].owns = users[i].owns || u.owns
+			} else if len(users) <= maxUsers {
+				if o.users == nil {
+					o.users = map[uint64][]user{}
+				}
+				o.users[g] = append(users, u)
+			}
+		}
+	}
+}
+
+// parts calls yield with the pairs of users for which strand's accesses to a
+// granule stand, the lower number first; ok is false when it is one variable.
+// A strand that races with nobody there gets a pair with itself.
+func (o *own) parts(t, strand event.ThreadID, granule uint64, yield func(a, b int) error) (ok bool, err error) {
+	users := o.users[granule]
+	me, mixed := -1, false
+	for i, u := range users {
+		if u.thread == t && u.strand == strand {
+			me = i
+		}
+		for _, v := range users[:i] {
+			mixed = mixed || u.thread == v.thread && u.owns
+		}
+	}
+	if me < 0 || !mixed || len(users) > maxUsers {
+		return false, nil
+	}
+	some := false
+	for i, u := range users {
+		if u.strand == strand || u.thread == t && u.owns {
+			continue
+		}
+		some = true
+		if err := yield(min(i, me), max(i, me)); err != nil {
+			return true, err
+		}
+	}
+	if !some {
+		err = yield(me, me)
+	}
+	return true, err
+}
