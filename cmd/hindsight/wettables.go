@@ -116,13 +116,21 @@ func wetFlowTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
+// seconds is a time; NaN when it was not measured.
+func (q *wetQueries) seconds(t float64) float64 {
+	if !q.known {
+		return math.NaN()
+	}
+	return t
+}
+
 func wetLoadTable(all []*wetMeasured) *compareTable {
 	t := &compareTable{id: "000-7", title: "MICRO 2004, Table 7: values of loads, instruction by instruction",
 		notes: []string{"8 bytes a value (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
-		t.add(m.name, b.loads/mega, a.loadTime, ratio(a.loads/mega, a.loadTime), b.loadTime, ratio(b.loads/mega, b.loadTime), ratio(b.loadTime, a.loadTime))
+		t.add(m.name, b.loads/mega, a.seconds(a.loadTime), ratio(a.loads/mega, a.loadTime), b.seconds(b.loadTime), ratio(b.loads/mega, b.loadTime), ratio(b.loadTime, a.loadTime))
 	}
 	t.add(publishedName, 74.56, 47.41, 4.57, 210.28, 1.44, 210.28/47.41)
 	return t
@@ -134,7 +142,7 @@ func wetAddrTable(all []*wetMeasured) *compareTable {
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
-		t.add(m.name, b.addrs/mega, a.addrTime, ratio(a.addrs/mega, a.addrTime), b.addrTime, ratio(b.addrs/mega, b.addrTime), ratio(b.addrTime, a.addrTime))
+		t.add(m.name, b.addrs/mega, a.seconds(a.addrTime), ratio(a.addrs/mega, a.addrTime), b.seconds(b.addrTime), ratio(b.addrs/mega, b.addrTime), ratio(b.addrTime, a.addrTime))
 	}
 	t.add(publishedName, 114.66, 79.10, 4.67, 226.05, 1.43, 226.05/79.10)
 	return t
