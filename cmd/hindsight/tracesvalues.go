@@ -41,9 +41,10 @@ func (r *rawRecorder) loadsOf(b *event.Block) (blockLoads, error) {
 			break
 		}
 		atomic := b.End == event.EndAtomic && int(in.Len) == len(raw)
-		from, to := rv.Values(insts, event.EndFall), 0
+		from := rv.Values(insts, event.EndFall)
 		insts = append(insts, in)
-		if to = rv.Values(insts, event.EndFall); atomic {
+		to := rv.Values(insts, event.EndFall)
+		if atomic {
 			from, to = from+1, rv.Values(insts, event.EndAtomic) // behind the address
 		}
 		access, _, mem := in.Mem()
