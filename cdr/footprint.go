@@ -486,6 +486,9 @@ func (seg *Segment) Footprint() iter.Seq2[Extent, error] {
 		err := seg.eachSite(func(s *stretch, p *partSite, x *addrIndex, width uint64) bool {
 			if p.count <= fewAccesses {
 				return seg.walkSite(s, p, func(r Run) bool {
+					if r.Count == 1 {
+						return yield(Extent{Site: p.site, Base: r.Base, Len: width, Count: 1}, nil)
+					}
 					e := termExtent(addrTerm{diff: r.Stride, count: r.Count}, r.Base-uint64(r.Stride), width)
 					e.Site = p.site
 					return yield(e, nil)

@@ -59,27 +59,47 @@ type segmentWalk struct {
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
-		if err := t.hasControl(th); err != nil {
-			yield(nil, err)
-			return
-		}
-		w := &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
-		if err := w.nextEpoch(); err != nil {
-			yield(nil, err)
-			return
-		}
-		for index := uint64(0); ; index++ {
-			seg := &Segment{Thread: th, Index: index, walk: w}
-			more, err := w.fill(seg)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(seg, nil) || !more {
+		for next := t.NextSegment(th); ; {
+			seg, err := next()
+			if seg == nil && err == nil || !yield(seg, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// NextSegment gives a function that gives the segments of a thread one by one,
+// like [Trace.Segments], and nil after the last or an error.
+func (t *Trace) NextSegment(th event.ThreadID) func() (*Segment, error) {
+	var w *segmentWalk
+	index, done := uint64(0), false
+	return func() (*Segment, error) {
+		if done {
+			return nil, nil
+		}
+		done = true // unless all goes well
+		if w == nil {
+			if err := t.hasControl(th); err != nil {
+				return nil, err
+			}
+			w = t.newSegmentWalk(th)
+			if err := w.nextEpoch(); err != nil {
+				return nil, err
+			}
+		}
+		seg := &Segment{Thread: th, Index: index, walk: w}
+		more, err := w.fill(seg)
+		if err != nil {
+			return nil, err
+		}
+		index++
+		done = !more
+		return seg, nil
+	}
+}
+
+func (t *Trace) newSegmentWalk(th event.ThreadID) *segmentWalk {
+	return &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
 }
 
 // SegmentsAt gives the segments of a thread with the given indices, which must
@@ -91,7 +111,7 @@ func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segme
 			yield(nil, err)
 			return
 		}
-		w := &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
+		w := t.newSegmentWalk(th)
 		err := w.nextEpoch()
 		at := uint64(0)
 		for _, index := range indices {

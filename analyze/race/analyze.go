@@ -185,19 +185,30 @@ func walk(ctx context.Context, src Source, visit func(*Event) error) error {
 
 // cursor walks the segments of a thread.
 type cursor struct {
-	next func() (Segment, error, bool)
+	next func() (Segment, error) // nil after the last
 	stop func()
 	seg  Segment // the next one, or nil
 	done bool
 }
 
+func newCursor(src Source, t event.ThreadID) cursor {
+	if s, ok := src.(steppable); ok {
+		return cursor{next: s.NextSegment(t), stop: func() {}}
+	}
+	next, stop := iter.Pull2(src.Segments(t))
+	return cursor{stop: stop, next: func() (Segment, error) {
+		seg, err, _ := next()
+		return seg, err
+	}}
+}
+
 func (c *cursor) peek() (Segment, error) {
 	if c.seg == nil && !c.done {
-		seg, err, ok := c.next()
+		seg, err := c.next()
 		if err != nil {
 			return nil, err
 		}
-		c.seg, c.done = seg, !ok
+		c.seg, c.done = seg, seg == nil
 	}
 	return c.seg, nil
 }
@@ -234,7 +245,7 @@ func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
 func (e *engine) walk(ctx context.Context, src Source) error {
 	cursors := make([]cursor, len(e.starts))
 	for t := range cursors {
-		cursors[t].next, cursors[t].stop = iter.Pull2(src.Segments(event.ThreadID(t)))
+		cursors[t] = newCursor(src, event.ThreadID(t))
 		defer cursors[t].stop()
 	}
 	err := walk(ctx, src, func(ev *Event) error {

@@ -56,6 +56,13 @@ type Source interface {
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
 }
 
+// steppable is a source of which segments can be had one by one.
+type steppable interface {
+	// NextSegment gives a function that gives the segments of a thread in order,
+	// and nil after the last or an error.
+	NextSegment(t event.ThreadID) func() (Segment, error)
+}
+
 // FromTrace is a trace as a source.
 func FromTrace(t *cdr.Trace) Source { return trace{t} }
 
@@ -69,6 +76,17 @@ func (t trace) NumThreads() int { return len(t.Threads()) }
 
 func (t trace) Segments(th event.ThreadID) iter.Seq2[Segment, error] {
 	return asSegments(t.Trace.Segments(th))
+}
+
+func (t trace) NextSegment(th event.ThreadID) func() (Segment, error) {
+	next := t.Trace.NextSegment(th)
+	return func() (Segment, error) {
+		s, err := next()
+		if s == nil {
+			return nil, err
+		}
+		return segment{s}, err
+	}
 }
 
 func (t trace) SegmentsAt(th event.ThreadID, places []uint64) iter.Seq2[Segment, error] {
