@@ -85,6 +85,39 @@ func TestImpactSchema(t *testing.T) {
 	}
 }
 
+// TestImpactOfGallery: the accesses of every race of the gallery are found among
+// the statements, also where one is a free or an atomic.
+func TestImpactOfGallery(t *testing.T) {
+	for _, p := range examples.Programs() {
+		if !p.Races || p.Group == examples.Kernel {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "t.hst")
+			quietly("run", "--record", "wet", "-o", file, program(t, p.Name))
+			_, text, said := quietly("races", "--impact", "--format", "json", file)
+			var rep struct {
+				Races []struct {
+					ID     string
+					Impact *struct{ Verdict string }
+				}
+			}
+			if err := json.Unmarshal([]byte(text), &rep); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rep.Races {
+				if r.Impact == nil || r.Impact.Verdict == "" {
+					t.Errorf("%s has no impact: %s", r.ID, said)
+				}
+			}
+			if len(rep.Races) == 0 {
+				t.Error("no races: " + said)
+			}
+		})
+	}
+}
+
 // checkCounts holds the instances of a slice against the counts of its
 // statements.
 func checkCounts(t *testing.T, text string) {

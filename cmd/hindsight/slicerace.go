@@ -100,6 +100,9 @@ func (v *values) access(a *report.Access) (wet.Instance, error) {
 			}
 		}
 	}
+	if !a.Op.Plain() && !a.Op.Atomic() {
+		return v.hiddenCall(a, n)
+	}
 	i, err := slice.Nth(v.graph, a.Thread, a.PC, n)
 	if errors.Is(err, slice.ErrNoInstance) {
 		return i, errElsewhere
@@ -115,6 +118,17 @@ func (v *values) access(a *report.Access) (wet.Instance, error) {
 		return i, errElsewhere
 	}
 	return i, nil
+}
+
+// hiddenCall finds the n-th call from 0 of a function that ran as one statement,
+// such as free, by its call instruction.
+func (v *values) hiddenCall(a *report.Access, n uint64) (wet.Instance, error) {
+	for _, s := range v.graph.Sites(a.PC) {
+		if v.graph.Node(s.Node).Kind == wet.NodeCall && n < v.graph.Executions(a.Thread, s.Node) {
+			return wet.Instance{Thread: a.Thread, Node: s.Node, Stmt: s.Stmt, K: n}, nil
+		}
+	}
+	return wet.Instance{}, errElsewhere
 }
 
 // impact tells what the value of a race reached.
