@@ -149,7 +149,10 @@ func (t *textWriter) row(v *view, r *row) {
 		notes = append(notes, t.paint(color, note))
 	}
 	if text := v.rangeText(r); text != "" {
-		add("= "+text, cyan)
+		if end := strings.LastIndex(text, ", "); end > 0 && len([]rune(text))+2 > t.opts.Width-gutter {
+			text = text[:end] // without the range
+		}
+		add(t.clipTo("= "+text, t.opts.Width-gutter), cyan)
 	}
 	links, from, because := r.in, "from ", "if "
 	if v.Options().Direction == slice.Forward {

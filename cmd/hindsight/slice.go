@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -200,13 +201,59 @@ func (f *sliceFlags) from(ctx context.Context, v *values, opts slice.Options, re
 	if err != nil {
 		return f.noInstance(v, target, thread, err)
 	}
+	title := f.title(v, criterion)
+	if which == slice.Last && len(target.PCs) > 1 {
+		if criterion, err = v.lastPass(target, criterion); err != nil {
+			return err
+		}
+	}
 	s, err := slice.Compute(ctx, v.graph, criterion, opts)
 	if err != nil {
 		return err
 	}
 	rep.At = f.at
-	rep.Parts = []annotate.Part{{Role: annotate.RoleSlice, Title: f.title(v, criterion), Slice: s}}
+	rep.Parts = []annotate.Part{{Role: annotate.RoleSlice, Title: title, Slice: s}}
 	return nil
+}
+
+// lastPass adds to the last instances of a line or function what the thread
+// executed of it in the same pass: the last execution of each of its other
+// instructions in that function, unless that was before the last time that its
+// first instruction was executed.
+func (v *values) lastPass(t *slice.Target, last []wet.Instance) ([]wet.Instance, error) {
+	thread := int(last[0].Thread)
+	pc := v.graph.Node(last[0].Node).Stmts[last[0].Stmt].PC
+	in, ok := v.img.Func(pc)
+	if !ok {
+		return last, nil
+	}
+	began := uint64(0)
+	out := slices.Clone(last)
+	for n, pc := range t.PCs { // ascending
+		if f, ok := v.img.Func(pc); !ok || f.Addr != in.Addr {
+			continue
+		}
+		one, err := slice.Instances(v.graph, &slice.Target{Text: t.Text, PCs: t.PCs[n : n+1]}, thread, slice.Last)
+		if errors.Is(err, slice.ErrNoInstance) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range one {
+			at, err := v.graph.Time(i.Thread, i.Node, i.K)
+			if err != nil {
+				return nil, err
+			}
+			if began == 0 {
+				began = at
+			}
+			if at >= began && !slices.Contains(out, i) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out, nil
 }
 
 // title says what a slice begins at.
