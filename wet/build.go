@@ -246,11 +246,15 @@ type window struct {
 
 func (b *Builder) batch(t *thread, batch *event.Batch) error {
 	w := window{values: batch.Values, addrs: batch.Addrs}
-	effects := batch.Effects
+	effects, events := batch.Effects, batch.Events
 	for i, id := range batch.Blocks {
 		for len(effects) > 0 && int(effects[0].At) <= i {
 			b.effect(t, &effects[0], &w)
 			effects = effects[1:]
+		}
+		for len(events) > 0 && int(events[0].At) <= i {
+			b.event(t, &events[0], &w)
+			events = events[1:]
 		}
 		if int(id) >= len(b.sims) {
 			return errBlock
@@ -265,6 +269,9 @@ func (b *Builder) batch(t *thread, batch *event.Batch) error {
 		}
 		b.effect(t, &effects[i], &w)
 	}
+	for i := range events {
+		b.event(t, &events[i], &w)
+	}
 	if w.v != len(w.values) || w.a != len(w.addrs) {
 		return errRest
 	}
@@ -273,6 +280,19 @@ func (b *Builder) batch(t *thread, batch *event.Batch) error {
 		t.addrs = append(t.addrs, w.addrs...)
 	}
 	return b.err
+}
+
+// event follows what blocks do not tell of the call stack. A frame that comes
+// back with another stack has no call that made it.
+func (b *Builder) event(t *thread, e *event.Event, w *window) {
+	switch e.Kind {
+	case event.Unwound:
+		b.endPath(t, w)
+		t.returned = false
+		t.frames.unwound(e.Arg)
+	case event.Rewound:
+		t.frames.call(e.Obj, ref{})
+	}
 }
 
 // step follows one block of the simulator.

@@ -69,13 +69,27 @@ func (f *frames) call(ret uint64, by ref) {
 func (f *frames) leave(target uint64) {
 	f.top()
 	for range f.stack.Return(target) {
-		from := f.list[len(f.list)-1].undo
-		for i := len(f.log) - 1; i >= from; i-- {
-			f.decisions[f.log[i].decider] = f.log[i].old
-		}
-		f.log = f.log[:from]
-		f.list = f.list[:len(f.list)-1]
+		f.pop()
 	}
+}
+
+// unwound leaves the outermost frames, keep of them, as event.Unwound says.
+func (f *frames) unwound(keep uint64) {
+	f.top()
+	for uint64(len(f.stack.Frames)) > keep {
+		f.stack.Frames = f.stack.Frames[:len(f.stack.Frames)-1]
+		f.pop()
+	}
+}
+
+// pop puts the decisions back that the innermost frame wrote over.
+func (f *frames) pop() {
+	from := f.list[len(f.list)-1].undo
+	for i := len(f.log) - 1; i >= from; i-- {
+		f.decisions[f.log[i].decider] = f.log[i].old
+	}
+	f.log = f.log[:from]
+	f.list = f.list[:len(f.list)-1]
 }
 
 // find gives the latest decision of the present frame among deciders, or the

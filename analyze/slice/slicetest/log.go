@@ -192,13 +192,17 @@ func (l *Log) thread(id event.ThreadID) *thread {
 // Batch implements event.Observer.
 func (l *Log) Batch(b *event.Batch) error {
 	t := l.thread(b.Thread)
-	effects, values, addrs := b.Effects, b.Values, b.Addrs
+	effects, events, values, addrs := b.Effects, b.Events, b.Values, b.Addrs
 	for n := 0; n <= len(b.Blocks); n++ {
 		for len(effects) > 0 && int(effects[0].At) <= n {
 			if err := l.effect(t, effects[0]); err != nil {
 				return err
 			}
 			effects = effects[1:]
+		}
+		for len(events) > 0 && int(events[0].At) <= n {
+			t.stackEvent(events[0])
+			events = events[1:]
 		}
 		if n == len(b.Blocks) {
 			break
@@ -217,6 +221,20 @@ func (l *Log) Batch(b *event.Batch) error {
 		return fmt.Errorf("slicetest: %d values, %d addresses and %d effects are left over", len(values), len(addrs), len(effects))
 	}
 	return nil
+}
+
+// stackEvent takes what blocks do not tell of the frames.
+func (t *thread) stackEvent(e event.Event) {
+	switch e.Kind {
+	case event.Unwound:
+		t.returns = false
+		if keep := int(e.Arg); keep < len(t.stack.Frames) {
+			t.stack.Frames, t.frames = t.stack.Frames[:keep], t.frames[:keep+1]
+		}
+	case event.Rewound:
+		t.stack.Call(e.Obj)
+		t.frames = append(t.frames, frame{finals: map[cfg.Ref]int{}})
+	}
 }
 
 // begin notes the execution of a node.
