@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,18 @@ type racesFlags struct {
 	artifacts    string
 	impact       bool
 	again        againFlags
+}
+
+// analysisMemory is where the garbage collector begins to work harder, so that
+// what the analysis holds and what it has let go stay below a GiB together.
+const analysisMemory = 800 << 20
+
+// boundMemory keeps garbage from doubling what an analysis takes, unless
+// GOMEMLIMIT says how much there may be.
+func boundMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(analysisMemory)
+	}
 }
 
 func newRaces(std streams) *cobra.Command {
@@ -73,6 +86,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			boundMemory()
 			found, err := f.report(cmd.Context(), std, args[0])
 			if err == nil && found > 0 {
 				err = exitStatus(exitRaces)
