@@ -26,8 +26,8 @@
 // last time, and as often as if the difference between the last two times
 // went on, as it does in a triangular nest of loops. Options.Repeats, which is
 // not of the paper either, finds long stretches that come again, as Sequitur
-// does: where a conditional was reached before by the same 16 directions or
-// more, the direction that it took then, and how many have agreed so far, are
+// does: where a conditional was reached before by the same 128 directions, or
+// else by the same 16 or more, the direction that it took then, and how many have agreed so far, are
 // its context in place of the histories.
 //
 // # Indirect jumps

@@ -42,7 +42,7 @@ type Options struct {
 	// Local + Global is at most 24.
 	Loops bool
 	// Repeats looks for places that control came to by the same way before,
-	// beyond the paper, too. It takes 2 MB. It sees all functions' directions,
+	// beyond the paper, too. It takes 3 MB. It sees all functions' directions,
 	// and so excludes Intraprocedural.
 	Repeats bool
 

@@ -23,6 +23,7 @@ type plain struct {
 	all      map[string]string // directions by name
 	dirs     string            // all directions
 	places   map[uint32]int    // in dirs, by hash
+	far      map[uint64]int    // the same, by hash of the last 128
 	again    int               // place in dirs that is to come again
 	agreed   int               // directions that have, or 0
 	global   string
@@ -44,7 +45,7 @@ type plainFrame struct {
 func newPlain(s mapShell, o Options) *plain {
 	o, _ = o.withDefaults()
 	return &plain{
-		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{}, all: map[string]string{}, places: map[uint32]int{},
+		shell: s, o: o, numbers: map[string]int{}, local: map[string]string{}, all: map[string]string{}, places: map[uint32]int{}, far: map[uint64]int{},
 		global: strings.Repeat("1", o.Global), counters: map[string][2]int{},
 		low: new(big.Int), width: 1<<32 - 1, sites: map[uint64]int{},
 	}
@@ -143,6 +144,7 @@ func (p *plain) repeat(number int, otherwise string) string {
 		bits = bits*2 + uint32(d-'0')
 	}
 	h := (bits*0x9e3779b1 ^ uint32(number)*0x85ebca6b) * 0xc2b2ae35 >> 14
+	p.repeatFar(number)
 	if before, ok := p.places[h]; ok && p.agreed == 0 {
 		n := 0
 		for n < 32 && n < before && p.dirs[before-1-n] == p.dirs[len(p.dirs)-1-n] {
@@ -163,6 +165,27 @@ func (p *plain) repeat(number int, otherwise string) string {
 		}
 	}
 	return fmt.Sprint("again ", p.dirs[p.again:p.again+1], " after ", length)
+}
+
+// repeatFar looks for the place that the last 128 directions give.
+func (p *plain) repeatFar(number int) {
+	var past [2]uint64
+	for i := 1; i <= min(128, len(p.dirs)); i++ {
+		past[(i-1)/64] |= uint64(p.dirs[len(p.dirs)-i]-'0') << ((i - 1) % 64)
+	}
+	h := (past[0]*0x9e3779b97f4a7c15 ^ past[1]*0xc2b2ae3d27d4eb4f ^ uint64(number)*0x85ebca6b85ebca6b) * 0xff51afd7ed558ccd >> 46
+	before, ok := p.far[h]
+	p.far[h] = len(p.dirs)
+	if !ok || p.agreed >= 64 {
+		return
+	}
+	n := 0
+	for n < 32 && n < before && p.dirs[before-1-n] == p.dirs[len(p.dirs)-1-n] {
+		n++
+	}
+	if n >= 16 {
+		p.agreed, p.again = 64, before
+	}
 }
 
 // identifier codes the place of a target in the list of all.

@@ -7,6 +7,7 @@ const (
 	repeatHash  = 24      // directions that a place is found by
 	repeatLeast = 16      // directions that must agree
 	repeatMost  = 32      // that are looked at
+	repeatFar   = 64      // what a place counts for that the last 128 directions find
 
 	repeatContexts = 4 * 2 << runBits // pairs that a conditional has for repeats
 )
@@ -14,20 +15,24 @@ const (
 // repeats looks for the last time that control came to a conditional by the
 // same directions, and foresees that it goes on as then.
 type repeats struct {
-	ring  []byte   // directions by place, modulo its length
-	table []uint32 // places by hash; 0 is none
-	long  uint32   // the last 32 directions
-	pos   uint32   // the next place; from 1
-	at    uint32   // place of the direction that is foreseen
-	len   uint32   // directions that have agreed; 0 when none is foreseen
+	ring  []byte    // directions by place, modulo its length
+	table []uint32  // places by hash of the last directions; 0 is none
+	far   []uint32  // and by that of the last 128
+	long  uint32    // the last 32 directions
+	past  [2]uint64 // the last 128, the latest in the first
+	pos   uint32    // the next place; from 1
+	at    uint32    // place of the direction that is foreseen
+	len   uint32    // directions that have agreed; 0 when none is foreseen
 }
 
 func (r *repeats) reset() {
 	if r.ring == nil {
-		r.ring, r.table = make([]byte, repeatRing), make([]uint32, 1<<repeatTable)
+		r.ring, r.table, r.far = make([]byte, repeatRing), make([]uint32, 1<<repeatTable), make([]uint32, 1<<repeatTable)
 	}
 	clear(r.ring)
 	clear(r.table)
+	clear(r.far)
+	r.past = [2]uint64{}
 	r.long, r.pos, r.at, r.len = 0, 1, 0, 0
 }
 
@@ -35,6 +40,7 @@ func (r *repeats) reset() {
 // false when nothing is foreseen.
 func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	h := ((r.long<<(32-repeatHash)>>(32-repeatHash))*0x9e3779b1 ^ number*0x85ebca6b) * 0xc2b2ae35 >> (32 - repeatTable)
+	r.lookFar(number)
 	if r.len == 0 {
 		r.at = r.table[h]
 		if r.at != 0 && r.pos-r.at < repeatRing-repeatMost {
@@ -55,6 +61,23 @@ func (r *repeats) look(number uint32) (context uint32, ok bool) {
 		context |= 1 << 1
 	}
 	return context, true
+}
+
+// lookFar looks for the last time that the 128 directions before were the same:
+// a better place than one that has agreed for less.
+func (r *repeats) lookFar(number uint32) {
+	h := (r.past[0]*0x9e3779b97f4a7c15 ^ r.past[1]*0xc2b2ae3d27d4eb4f ^ uint64(number)*0x85ebca6b85ebca6b) * 0xff51afd7ed558ccd >> (64 - repeatTable)
+	at := r.far[h]
+	r.far[h] = r.pos
+	if r.len >= repeatFar || at == 0 || r.pos-at >= repeatRing-repeatMost {
+		return
+	}
+	before := r.at
+	if r.at = at; r.agree() > 0 {
+		r.len = repeatFar
+	} else {
+		r.at = before
+	}
 }
 
 // agree counts the directions before at that are as the last ones; 0 when they
@@ -82,4 +105,5 @@ func (r *repeats) add(y uint32) {
 	r.ring[r.pos%repeatRing] = byte(y)
 	r.pos++
 	r.long = r.long<<1 | y
+	r.past = [2]uint64{r.past[0]<<1 | uint64(y), r.past[1]<<1 | r.past[0]>>63}
 }
