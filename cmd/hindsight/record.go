@@ -73,6 +73,12 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 		res, err := r.simulate(ctx, std, nil)
 		return &recorded{Result: res, Elapsed: time.Since(start)}, err
 	}
+	if r.Flow == nil {
+		r.Flow = cfg.New(r.Image)
+	}
+	if _, err := chosenFunctions(r.Flow, r.Choose); err != nil {
+		return nil, err // before a trace is overwritten
+	}
 	f, err := os.Create(r.Out)
 	if err != nil {
 		return nil, err
