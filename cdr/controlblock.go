@@ -72,42 +72,42 @@ const (
 )
 
 func decodeControl(payload []byte, tab *tables) (*control, error) {
-	d := decoder{b: payload}
+	d := decode(payload)
 	c := &control{}
-	n := d.count(1)
+	n := d.Count(1, "count")
 	if n > maxStack+1 {
-		d.fail("call stack")
+		d.Fail("call stack")
 		n = 0
 	}
 	c.base = make([]uint64, n)
 	at := uint64(0)
 	for i := range c.base {
-		at += uint64(d.varint())
+		at += uint64(d.Varint())
 		c.base[i] = at
 	}
-	if n = d.count(2); n > maxTerms {
-		d.fail("number of terms")
+	if n = d.Count(2, "count"); n > maxTerms {
+		d.Fail("number of terms")
 		n = 0
 	}
 	c.terms = make([]term, n)
 	again := make([]bool, n)
 	for i := range c.terms {
-		k := d.byte()
+		k := d.Byte()
 		again[i] = k == repeated+byte(termPath)
 		if again[i] {
 			k -= repeated
 		}
 		if c.terms[i].kind = termKind(k); c.terms[i].kind >= numTermKinds {
-			d.fail("kind of a term")
+			d.Fail("kind of a term")
 		}
 	}
-	if d.err == nil {
+	if d.Err == nil {
 		c.decodeTerms(&d, again, tab)
 	}
-	if d.err != nil {
-		return nil, fmt.Errorf("control: %w", d.err)
+	if d.Err != nil {
+		return nil, fmt.Errorf("control: %w", d.Err)
 	}
-	g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(n, 1)), Symbols: maxSymbols})
+	g, rest, err := wpp.Decode(d.Rest, wpp.Limits{Terminals: uint64(max(n, 1)), Symbols: maxSymbols})
 	if err != nil {
 		return nil, fmt.Errorf("control: %w: %w", tracefmt.ErrMalformed, err)
 	}
@@ -122,7 +122,7 @@ func (c *control) decodeTerms(d *decoder, again []bool, tab *tables) {
 	var last [numTermKinds]uint64
 	for i := range c.terms {
 		x := &c.terms[i]
-		last[x.kind] += uint64(d.varint())
+		last[x.kind] += uint64(d.Varint())
 		x.a = last[x.kind]
 	}
 	for i := range c.terms {
@@ -131,15 +131,15 @@ func (c *control) decodeTerms(d *decoder, again []bool, tab *tables) {
 		case termPath:
 			x.b = 1
 			if again[i] {
-				x.b = d.max(maxRun)
+				x.b = d.Max(maxRun, "number out of range")
 			}
 			if x.a >= uint64(tab.paths()) || x.b == 0 {
-				d.fail("path")
+				d.Fail("path")
 			}
 		case termSync:
-			x.b = d.max(uint64(event.NumKinds)*2 - 1)
+			x.b = d.Max(uint64(event.NumKinds)*2-1, "number out of range")
 		case termAccess:
-			x.b = d.max(255)
+			x.b = d.Max(255, "number out of range")
 		case termPop, termPush:
 		}
 	}

@@ -97,37 +97,37 @@ type addrStream struct {
 const maxCount = 1 << 56
 
 func decodeData(payload []byte, tab *tables) (*data, error) {
-	d := decoder{b: payload}
-	terms := d.count(1)
+	d := decode(payload)
+	terms := d.Count(1, "count")
 	if terms > maxTerms {
-		d.fail("number of terms")
+		d.Fail("number of terms")
 		terms = 0
 	}
 	t := &data{terms: make([]addrTerm, terms)}
 	for i := range t.terms {
-		c := d.max(maxCount)
+		c := d.Max(maxCount, "number out of range")
 		t.terms[i] = addrTerm{count: c >> 1, skip: c&1 != 0}
 		if c>>1 == 0 {
-			d.fail("count of a run")
+			d.Fail("count of a run")
 		}
 	}
 	for i := range t.terms {
 		if !t.terms[i].skip {
-			t.terms[i].diff = d.varint()
+			t.terms[i].diff = d.Varint()
 		}
 	}
-	n := d.count(4)
+	n := d.Count(4, "count")
 	if n > len(tab.sites) {
-		d.fail("number of streams")
+		d.Fail("number of streams")
 		n = 0
 	}
 	t.streams = make([]addrStream, n)
 	t.bySite = make(map[SiteID]int, n)
 	site := uint64(0)
 	for i := range t.streams {
-		step := d.uvarint()
+		step := d.Uvarint()
 		if site += step; step > uint64(len(tab.sites)) || site >= uint64(len(tab.sites)) || step == 0 && i > 0 {
-			d.fail("site")
+			d.Fail("site")
 			break
 		}
 		t.streams[i].site = SiteID(site)
@@ -135,20 +135,20 @@ func decodeData(payload []byte, tab *tables) (*data, error) {
 	}
 	addr := uint64(0)
 	for i := range t.streams {
-		addr += uint64(d.varint())
+		addr += uint64(d.Varint())
 		t.streams[i].first = addr
 	}
 	for i := range t.streams {
-		t.streams[i].lead = d.max(maxCount)
+		t.streams[i].lead = d.Max(maxCount, "number out of range")
 	}
 	lengths := make([]uint64, n)
 	for i := range lengths {
-		lengths[i] = d.max(plainStream)
+		lengths[i] = d.Max(plainStream, "number out of range")
 	}
 	t.decodeGrammars(&d, lengths)
-	d.end()
-	if d.err != nil {
-		return nil, fmt.Errorf("data: %w", d.err)
+	d.End()
+	if d.Err != nil {
+		return nil, fmt.Errorf("data: %w", d.Err)
 	}
 	return t, nil
 }
@@ -156,39 +156,39 @@ func decodeData(payload []byte, tab *tables) (*data, error) {
 func (t *data) decodeGrammars(d *decoder, lengths []uint64) {
 	var body []wpp.Symbol
 	for i, n := range lengths {
-		if n == 0 || d.err != nil {
+		if n == 0 || d.Err != nil {
 			continue
 		}
 		body = body[:0]
 		for range n - 1 {
-			x := d.uvarint()
+			x := d.Uvarint()
 			if x >= uint64(len(t.terms)) {
-				d.fail("terminal")
+				d.Fail("terminal")
 				return
 			}
 			body = append(body, wpp.TerminalSymbol(wpp.Terminal(x)))
 		}
 		g, err := wpp.NewGrammar([][]wpp.Symbol{body}, 0)
 		if err != nil {
-			d.fail(err.Error())
+			d.Fail(err.Error())
 			return
 		}
 		t.streams[i].g = g
 	}
 	symbols := uint64(0)
 	for i, n := range lengths {
-		if n != 0 || d.err != nil {
+		if n != 0 || d.Err != nil {
 			continue
 		}
-		g, rest, err := wpp.Decode(d.b, wpp.Limits{Terminals: uint64(max(1, len(t.terms))), Symbols: maxSymbols - symbols})
+		g, rest, err := wpp.Decode(d.Rest, wpp.Limits{Terminals: uint64(max(1, len(t.terms))), Symbols: maxSymbols - symbols})
 		if err != nil {
-			d.err = fmt.Errorf("%w: %w", tracefmt.ErrMalformed, err)
+			d.Err = fmt.Errorf("%w: %w", tracefmt.ErrMalformed, err)
 			return
 		}
 		if symbols += uint64(g.Symbols()); symbols >= maxSymbols {
-			d.fail("number of symbols")
+			d.Fail("number of symbols")
 			return
 		}
-		t.streams[i].g, d.b = g, rest
+		t.streams[i].g, d.Rest = g, rest
 	}
 }

@@ -121,24 +121,24 @@ func encodeCommit(active []*threadRec) []byte {
 }
 
 func decodeCommit(payload []byte) ([]counts, error) {
-	d := decoder{b: payload}
-	list := make([]counts, d.count(6))
+	d := decode(payload)
+	list := make([]counts, d.Count(6, "count"))
 	for i := range list {
 		c := &list[i]
-		c.thread = event.ThreadID(d.max(maxThreads - 1))
+		c.thread = event.ThreadID(d.Max(maxThreads-1, "number out of range"))
 		for _, v := range [...]*uint64{&c.insts, &c.blocks, &c.accesses, &c.recorded, &c.events} {
-			*v = d.max(maxCount)
+			*v = d.Max(maxCount, "number out of range")
 		}
 		if i > 0 && list[i-1].thread >= c.thread {
-			d.fail("order of threads")
+			d.Fail("order of threads")
 		}
 		if c.recorded > c.accesses {
-			d.fail("recorded accesses")
+			d.Fail("recorded accesses")
 		}
 	}
-	d.end()
-	if d.err != nil {
-		return nil, fmt.Errorf("commit: %w", d.err)
+	d.End()
+	if d.Err != nil {
+		return nil, fmt.Errorf("commit: %w", d.Err)
 	}
 	return list, nil
 }

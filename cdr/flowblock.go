@@ -99,51 +99,51 @@ func (f *flow) encode() []byte {
 }
 
 func decodeFlow(payload []byte) (*flow, error) {
-	d := decoder{b: payload}
+	d := decode(payload)
 	f := &flow{}
-	if v := d.byte(); d.err == nil && v != flowVersion {
+	if v := d.Byte(); d.Err == nil && v != flowVersion {
 		return nil, fmt.Errorf("flow: %w %d", tracefmt.ErrVersion, v)
 	}
-	n := d.count(1)
+	n := d.Count(1, "count")
 	if n > maxStack+1 {
-		d.fail("call stack")
+		d.Fail("call stack")
 		n = 0
 	}
 	f.stack = make([]uint64, n)
 	at := uint64(0)
 	for i := range f.stack {
-		at += uint64(d.varint())
+		at += uint64(d.Varint())
 		f.stack[i] = at
 	}
-	pending := d.byte()
+	pending := d.Byte()
 	if pending > 1 {
-		d.fail("pending return")
+		d.Fail("pending return")
 	}
 	f.pending = pending == 1
-	if n = d.count(2); n > maxTerms {
-		d.fail("number of marks")
+	if n = d.Count(2, "count"); n > maxTerms {
+		d.Fail("number of marks")
 		n = 0
 	}
 	f.marks = make([]mark, n)
 	for i := range f.marks {
-		if f.marks[i].kind = markKind(d.byte()); f.marks[i].kind >= numMarkKinds {
-			d.fail("kind of a mark")
+		if f.marks[i].kind = markKind(d.Byte()); f.marks[i].kind >= numMarkKinds {
+			d.Fail("kind of a mark")
 			break
 		}
 	}
-	if d.err == nil {
+	if d.Err == nil {
 		f.decodeMarks(&d)
-		f.points = make([]uint64, d.count(1))
+		f.points = make([]uint64, d.Count(1, "count"))
 		at := uint64(0)
 		for i := range f.points {
-			at += d.max(maxFlowBlocks + maxTableRows)
+			at += d.Max(maxFlowBlocks+maxTableRows, "number out of range")
 			f.points[i] = at
 		}
 	}
-	if d.err != nil {
-		return nil, fmt.Errorf("flow: %w", d.err)
+	if d.Err != nil {
+		return nil, fmt.Errorf("flow: %w", d.Err)
 	}
-	f.stream = d.b
+	f.stream = d.Rest
 	return f, nil
 }
 
@@ -151,12 +151,12 @@ func (f *flow) decodeMarks(d *decoder) {
 	var last [numMarkKinds]uint64
 	for i := range f.marks {
 		m := &f.marks[i]
-		last[m.kind] += uint64(d.varint())
+		last[m.kind] += uint64(d.Varint())
 		m.a = last[m.kind]
 	}
 	for i := range f.marks {
 		if m := &f.marks[i]; m.kind == markEvent {
-			m.b = d.max(uint64(event.NumKinds)*2 - 1)
+			m.b = d.Max(uint64(event.NumKinds)*2-1, "number out of range")
 		}
 	}
 }

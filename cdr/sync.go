@@ -172,8 +172,8 @@ type syncCursor struct {
 // replaySync begins to decode a sync block of an epoch in which the threads had
 // so many events.
 func replaySync(payload []byte, threads []counts) (*syncCursor, error) {
-	d := decoder{b: payload}
-	c := &syncCursor{left: d.max(maxSyncEvents)}
+	d := decode(payload)
+	c := &syncCursor{left: d.Max(maxSyncEvents, "number out of range")}
 	var list []*syncThread
 	total := uint64(0)
 	for _, t := range threads {
@@ -182,24 +182,24 @@ func replaySync(payload []byte, threads []counts) (*syncCursor, error) {
 			total += t.events
 		}
 	}
-	if d.err == nil && total != c.left {
-		d.fail("number of events")
+	if d.Err == nil && total != c.left {
+		d.Fail("number of events")
 	}
 	c.m = newSyncModel(true, list)
 	thread := 0
-	for range d.count(3) {
-		thread += int(d.max(maxThreads))
-		row, lag := d.max(maxSyncRows-1), d.max(maxSyncEvents)
+	for range d.Count(3, "count") {
+		thread += int(d.Max(maxThreads, "number out of range"))
+		row, lag := d.Max(maxSyncRows-1, "number out of range"), d.Max(maxSyncEvents, "number out of range")
 		if thread >= len(list) || lag == 0 {
-			d.fail("lag")
+			d.Fail("lag")
 			break
 		}
 		c.m.lags[lagKey(thread, uint32(row))] = int(lag)
 	}
-	if d.err != nil {
-		return nil, fmt.Errorf("sync: %w", d.err)
+	if d.Err != nil {
+		return nil, fmt.Errorf("sync: %w", d.Err)
 	}
-	c.m.Begin(nil, d.b)
+	c.m.Begin(nil, d.Rest)
 	return c, nil
 }
 

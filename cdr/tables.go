@@ -108,23 +108,23 @@ func newTables() *tables { return &tables{siteIDs: map[Site]SiteID{}, pathOff: [
 
 // add reads a tables block behind those that were read before.
 func (t *tables) add(payload []byte) error {
-	d := decoder{b: payload}
+	d := decode(payload)
 	t.addBlocks(&d)
 	t.addPaths(&d)
-	d.end()
-	if d.err != nil {
-		return fmt.Errorf("tables: %w", d.err)
+	d.End()
+	if d.Err != nil {
+		return fmt.Errorf("tables: %w", d.Err)
 	}
 	return nil
 }
 
 func (t *tables) addBlocks(d *decoder) {
-	if d.uvarint() != uint64(len(t.blocks)) {
-		d.fail("number of the first block")
+	if d.Uvarint() != uint64(len(t.blocks)) {
+		d.Fail("number of the first block")
 	}
-	n := d.count(5)
+	n := d.Count(5, "count")
 	if len(t.blocks)+n > maxTableRows {
-		d.fail("number of blocks")
+		d.Fail("number of blocks")
 		return
 	}
 	from := len(t.blocks)
@@ -134,37 +134,37 @@ func (t *tables) addBlocks(d *decoder) {
 	// in the next column.
 	deltas := make([]int64, n)
 	for i := range deltas {
-		deltas[i] = d.varint()
+		deltas[i] = d.Varint()
 	}
 	at := uint64(0)
 	for i := range blocks {
-		blocks[i].bytes = uint32(d.max(math.MaxUint32))
+		blocks[i].bytes = uint32(d.Max(math.MaxUint32, "number out of range"))
 		blocks[i].pc = at + uint64(deltas[i])
 		at = blocks[i].next()
 	}
 	for i := range blocks {
-		blocks[i].insts = uint32(d.max(math.MaxUint32))
+		blocks[i].insts = uint32(d.Max(math.MaxUint32, "number out of range"))
 	}
 	for i := range blocks {
-		if blocks[i].end = event.End(d.byte()); blocks[i].end > event.EndTrap {
-			d.fail("end of a block")
+		if blocks[i].end = event.End(d.Byte()); blocks[i].end > event.EndTrap {
+			d.Fail("end of a block")
 		}
 	}
 	at = uint64(len(t.siteLists))
 	for i := range blocks {
 		blocks[i].siteFrom = uint32(at)
-		blocks[i].siteCount = uint32(d.max(maxBlockSites))
+		blocks[i].siteCount = uint32(d.Max(maxBlockSites, "number out of range"))
 		if at += uint64(blocks[i].siteCount); at > maxTableRows {
-			d.fail("number of sites")
+			d.Fail("number of sites")
 			return
 		}
 	}
 	for i := range blocks {
 		at := blocks[i].pc
 		for range blocks[i].siteCount {
-			at += d.uvarint()
-			x := d.byte()
-			if d.err != nil {
+			at += d.Uvarint()
+			x := d.Byte()
+			if d.Err != nil {
 				return
 			}
 			t.siteLists = append(t.siteLists, t.site(Site{PC: at, Size: x >> 1, Access: event.Access(x & 1)}))
@@ -183,24 +183,24 @@ func (t *tables) site(s Site) SiteID {
 }
 
 func (t *tables) addPaths(d *decoder) {
-	if d.uvarint() != uint64(len(t.pathOff)-1) {
-		d.fail("number of the first path")
+	if d.Uvarint() != uint64(len(t.pathOff)-1) {
+		d.Fail("number of the first path")
 	}
-	n := d.count(2)
+	n := d.Count(2, "count")
 	if len(t.pathOff)+n > maxPaths+maxTableRows {
-		d.fail("number of paths")
+		d.Fail("number of paths")
 		return
 	}
 	from := len(t.pathOff) - 1
 	at := uint64(len(t.path))
 	for range n {
-		length := d.max(maxPathBlocks)
+		length := d.Max(maxPathBlocks, "number out of range")
 		if length == 0 {
-			d.fail("length of a path")
+			d.Fail("length of a path")
 			return
 		}
 		if at += length; at > maxPathsTotal+maxTableRows {
-			d.fail("number of blocks in paths")
+			d.Fail("number of blocks in paths")
 			return
 		}
 		t.pathOff = append(t.pathOff, uint32(at))
@@ -208,9 +208,9 @@ func (t *tables) addPaths(d *decoder) {
 	for i := from; i < from+n; i++ {
 		id := int64(0)
 		for range t.pathOff[i+1] - t.pathOff[i] {
-			id += d.varint()
+			id += d.Varint()
 			if id < 0 || id >= int64(len(t.blocks)) {
-				d.fail("block of a path")
+				d.Fail("block of a path")
 				return
 			}
 			t.path = append(t.path, uint32(id))

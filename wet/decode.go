@@ -1,7 +1,6 @@
 package wet
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sort"
@@ -9,78 +8,18 @@ import (
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/wire"
 	"hindsight/wet/stream"
 )
 
-// decoder reads numbers off a payload. After the first error everything it
-// gives is 0.
+// decoder reads a payload.
 type decoder struct {
-	b   []byte
-	err error
-
+	wire.Payload
 	stmts int // of all paths
 }
 
-func (d *decoder) fail(what string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("%s: %w", what, tracefmt.ErrMalformed)
-	}
-	d.b = nil
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.fail("number")
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
-func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.fail("number")
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
-// max reads a number that may not exceed limit.
-func (d *decoder) max(limit uint64, what string) uint64 {
-	v := d.uvarint()
-	if v > limit {
-		d.fail(what)
-		return 0
-	}
-	return v
-}
-
-// count reads how many things of at least size bytes follow.
-func (d *decoder) count(size int, what string) int {
-	return int(d.max(uint64(len(d.b))/uint64(size), what))
-}
-
-func (d *decoder) byte() byte {
-	if len(d.b) == 0 {
-		d.fail("byte")
-		return 0
-	}
-	v := d.b[0]
-	d.b = d.b[1:]
-	return v
-}
-
-func (d *decoder) take(n int) []byte {
-	if n > len(d.b) {
-		d.fail("length")
-		return nil
-	}
-	v := d.b[:n]
-	d.b = d.b[n:]
-	return v
+func decode(payload []byte) decoder {
+	return decoder{Payload: wire.Payload{Rest: payload, Kind: tracefmt.ErrMalformed}}
 }
 
 // loaded is a part of an epoch's labels in memory.
@@ -91,18 +30,18 @@ type loaded struct {
 }
 
 func decodePart(payload []byte) (*loaded, error) {
-	d := decoder{b: payload}
-	p := &loaded{streams: make([][]byte, d.count(1, "number of streams"))}
+	d := decode(payload)
+	p := &loaded{streams: make([][]byte, d.Count(1, "number of streams"))}
 	p.size = uint64(len(payload) + 24*len(p.streams))
 	lengths := make([]int, len(p.streams))
 	for i := range lengths {
-		lengths[i] = d.count(1, "length of a stream")
+		lengths[i] = d.Count(1, "length of a stream")
 	}
 	for i, n := range lengths {
-		p.streams[i] = d.take(n)
+		p.streams[i] = d.Take(uint64(n))
 	}
-	p.records = d.b
-	return p, d.err
+	p.records = d.Rest
+	return p, d.Err
 }
 
 // numbers is a sequence that is decoded when it is asked for.
@@ -132,16 +71,16 @@ const maxNumbers = 1 << 25
 // numbers reads a sequence of limit numbers at most.
 func (d *decoder) numbers(p *loaded, limit uint64) *numbers {
 	x := &numbers{part: p}
-	head := d.uvarint()
+	head := d.Uvarint()
 	x.n, x.form = head>>2, uint8(head&3)
 	if x.n > limit {
-		d.fail("length of a sequence")
+		d.Fail("length of a sequence")
 	}
 	stream := func() (uint32, uint64) {
-		i := d.uvarint()
-		base := uint64(d.varint())
-		if d.err == nil && i >= uint64(len(p.streams)) {
-			d.fail("number of a stream")
+		i := d.Uvarint()
+		base := uint64(d.Varint())
+		if d.Err == nil && i >= uint64(len(p.streams)) {
+			d.Fail("number of a stream")
 		}
 		return uint32(i), base
 	}
@@ -150,18 +89,18 @@ func (d *decoder) numbers(p *loaded, limit uint64) *numbers {
 		d.runs(x)
 	case formStream:
 		if x.n > maxNumbers {
-			d.fail("length of a sequence")
+			d.Fail("length of a sequence")
 		}
 		x.at, x.base = stream()
 	case formColumns:
-		if x.count = d.uvarint(); x.count > maxNumbers || x.count > x.n {
-			d.fail("number of runs")
+		if x.count = d.Uvarint(); x.count > maxNumbers || x.count > x.n {
+			d.Fail("number of runs")
 		}
 		for i := range x.cols {
 			x.cols[i].at, x.cols[i].base = stream()
 		}
 	default:
-		d.fail("form of a sequence")
+		d.Fail("form of a sequence")
 	}
 	return x
 }
@@ -170,25 +109,25 @@ func (d *decoder) runs(x *numbers) {
 	if x.n == 0 {
 		return
 	}
-	count := d.count(1, "number of runs")
+	count := d.Count(1, "number of runs")
 	if count == 0 || uint64(count) > x.n {
-		d.fail("number of runs")
+		d.Fail("number of runs")
 		return
 	}
 	x.runs = make([]run, count)
 	left, at := x.n, uint64(0)
 	for i := range x.runs {
 		r := &x.runs[i]
-		r.first = at + uint64(d.varint())
+		r.first = at + uint64(d.Varint())
 		if r.n = left; i < count-1 {
-			r.n = d.uvarint() + 1
+			r.n = d.Uvarint() + 1
 		}
 		if r.n == 0 || r.n > left || r.n == left && i < count-1 {
-			d.fail("length of a run")
+			d.Fail("length of a run")
 			return
 		}
 		if left -= r.n; r.n > 1 {
-			r.stride = uint64(d.varint())
+			r.stride = uint64(d.Varint())
 		}
 		at = r.first + r.stride*r.n
 	}
@@ -388,13 +327,13 @@ type nodeRow struct {
 
 func (d *decoder) pieces(to *[]code) {
 	pc := uint64(0)
-	for range d.count(3, "number of blocks") {
-		pc += uint64(d.varint())
-		c := code{pc: pc, end: event.End(d.byte())}
-		c.raw = append([]byte(nil), d.take(d.count(1, "length of a block"))...)
+	for range d.Count(3, "number of blocks") {
+		pc += uint64(d.Varint())
+		c := code{pc: pc, end: event.End(d.Byte())}
+		c.raw = append([]byte(nil), d.Take(uint64(d.Count(1, "length of a block")))...)
 		var ok bool
 		if c.insts, ok = decodeCode(c.raw); !ok || len(c.insts) == 0 || c.end > event.EndTrap || len(c.raw) > maxPieceBytes || len(*to) >= maxPieces {
-			d.fail("block")
+			d.Fail("block")
 			return
 		}
 		*to = append(*to, c)
@@ -403,17 +342,17 @@ func (d *decoder) pieces(to *[]code) {
 }
 
 func (d *decoder) nodes(to *[]nodeRow, pieces []code) {
-	for range d.count(3, "number of nodes") {
-		n := nodeRow{kind: NodeKind(d.byte())}
+	for range d.Count(3, "number of nodes") {
+		n := nodeRow{kind: NodeKind(d.Byte())}
 		switch {
 		case n.kind > NodeSignal:
-			d.fail("kind of a node")
+			d.Fail("kind of a node")
 		case n.kind != NodePath:
-			n.pc, n.callee, n.args = d.uvarint(), d.uvarint(), d.byte()
+			n.pc, n.callee, n.args = d.Uvarint(), d.Uvarint(), d.Byte()
 		default:
 			d.path(&n, pieces)
 		}
-		if d.err != nil {
+		if d.Err != nil {
 			return
 		}
 		*to = append(*to, n)
@@ -421,14 +360,14 @@ func (d *decoder) nodes(to *[]nodeRow, pieces []code) {
 }
 
 func (d *decoder) path(n *nodeRow, pieces []code) {
-	x := d.max(math.MaxUint32, "function")
+	x := d.Max(math.MaxUint32, "function")
 	n.fn, n.strict = uint32(x>>1), x&1 != 0
-	count := d.count(2, "blocks of a path")
+	count := d.Count(2, "blocks of a path")
 	at, stmts := int64(0), 0
 	for range count {
-		at += d.varint()
+		at += d.Varint()
 		if at < 0 || at >= int64(len(pieces)) {
-			d.fail("block of a path")
+			d.Fail("block of a path")
 			return
 		}
 		stmts += len(pieces[at].insts)
@@ -438,7 +377,7 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 	}
 	slots := int32(0)
 	for i := range count {
-		c := d.uvarint()
+		c := d.Uvarint()
 		switch {
 		case c&1 == 0 && c>>1 <= uint64(slots):
 			n.ctl = append(n.ctl, ^int32(c>>1))
@@ -446,12 +385,12 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 		case c&1 != 0 && c>>1 <= uint64(i) && c>>1 > 0:
 			n.ctl = append(n.ctl, int32(i)-int32(c>>1))
 		default:
-			d.fail("control dependence of a block")
+			d.Fail("control dependence of a block")
 			return
 		}
 	}
 	if count == 0 || stmts == 0 || count > 1 && stmts > maxPathStmts || d.stmts > maxNodesStmts {
-		d.fail("length of a path")
+		d.Fail("length of a path")
 	}
 }
 
@@ -468,18 +407,18 @@ func (n *nodeRow) build(pieces []code, f *flavour) *template {
 }
 
 func (d *decoder) flavour() (f flavour) {
-	if n := d.count(1, "operations"); n > 0 {
+	if n := d.Count(1, "operations"); n > 0 {
 		for i := range n {
-			x := d.uvarint()
+			x := d.Uvarint()
 			if i < len(f.ops) {
 				f.ops[i] = x
 			} else if x != 0 {
-				d.fail("operations")
+				d.Fail("operations")
 			}
 		}
 	}
 	if f.has(rv.OpInvalid) {
-		d.fail("operations")
+		d.Fail("operations")
 	}
 	return f
 }

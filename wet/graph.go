@@ -169,25 +169,26 @@ func (g *Graph) Close() error {
 
 // addEpoch takes the tables block of an epoch.
 func (g *Graph) addEpoch(payload []byte) error {
-	d := decoder{b: payload, stmts: g.stmts}
-	if v := d.uvarint(); d.err == nil && v != tablesVersion {
+	d := decode(payload)
+	d.stmts = g.stmts
+	if v := d.Uvarint(); d.Err == nil && v != tablesVersion {
 		return fmt.Errorf("%w %d of the graph", tracefmt.ErrVersion, v)
 	}
-	if d.uvarint() != uint64(len(g.epochs)) {
-		d.fail("number of the epoch")
+	if d.Uvarint() != uint64(len(g.epochs)) {
+		d.Fail("number of the epoch")
 	}
 	f := d.flavour()
 	if len(g.epochs) > 0 && f != g.flavour {
-		d.fail("operations")
+		d.Fail("operations")
 	}
 	g.flavour = f
 	d.pieces(&g.pieces)
 	d.nodes(&g.rows, g.pieces)
 	if len(g.rows) > maxNodes {
-		d.fail("number of nodes")
+		d.Fail("number of nodes")
 	}
-	if d.err != nil {
-		return d.err
+	if d.Err != nil {
+		return d.Err
 	}
 	g.stmts = d.stmts
 	g.nodes = append(g.nodes, make([]*template, len(g.rows)-len(g.nodes))...)
@@ -197,37 +198,37 @@ func (g *Graph) addEpoch(payload []byte) error {
 	g.directory(&d, e)
 	g.order(&d)
 	for _, c := range g.counts.fields() {
-		*c += d.uvarint()
+		*c += d.Uvarint()
 	}
 	for _, s := range g.size.fields() {
-		s.add(Size{d.uvarint(), d.uvarint(), d.uvarint()})
+		s.add(Size{d.Uvarint(), d.Uvarint(), d.Uvarint()})
 	}
-	if len(d.b) != 0 {
-		d.fail("length")
+	if len(d.Rest) != 0 {
+		d.Fail("length")
 	}
-	return d.err
+	return d.Err
 }
 
 // directory reads what each thread executed in the epoch.
 func (g *Graph) directory(d *decoder, e *epochView) {
 	seen := uint64(0)
-	for range d.count(4, "number of threads") {
-		id := d.max(maxThreads-1, "thread")
+	for range d.Count(4, "number of threads") {
+		id := d.Max(maxThreads-1, "thread")
 		if id < seen {
-			d.fail("order of threads")
+			d.Fail("order of threads")
 			return
 		}
 		seen = id + 1
 		t := g.threadView(event.ThreadID(id))
-		te := threadEpoch{epoch: len(g.epochs) - 1, began: t.Times, n: d.max(maxExecutions+1, "executions")}
-		t.Stmts = d.uvarint()
-		count := d.count(2, "number of nodes")
+		te := threadEpoch{epoch: len(g.epochs) - 1, began: t.Times, n: d.Max(maxExecutions+1, "executions")}
+		t.Stmts = d.Uvarint()
+		count := d.Count(2, "number of nodes")
 		all := make([]span, count)
 		node := uint64(0)
 		for i := range all {
-			node += d.uvarint()
+			node += d.Uvarint()
 			if node >= uint64(len(g.rows)) || i > 0 && NodeID(node) == all[i-1].node {
-				d.fail("node")
+				d.Fail("node")
 				return
 			}
 			all[i] = span{node: NodeID(node), thread: uint32(id), epoch: uint32(te.epoch)}
@@ -235,14 +236,14 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 		}
 		sum := uint64(0)
 		for i := range all {
-			all[i].n = d.max(maxExecutions+1, "executions")
+			all[i].n = d.Max(maxExecutions+1, "executions")
 			sum += all[i].n
 		}
 		if sum != te.n {
-			d.fail("executions")
+			d.Fail("executions")
 		}
 		d.places(all, e)
-		if d.err != nil {
+		if d.Err != nil {
 			return
 		}
 		for _, s := range te.spans {
@@ -262,14 +263,14 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 func (d *decoder) places(all []span, e *epochView) {
 	at := place{}
 	for i := range all {
-		part := d.uvarint()
-		offset := d.uvarint()
+		part := d.Uvarint()
+		offset := d.Uvarint()
 		if part > 0 {
 			at = place{at.part + uint32(part), 0}
 		}
 		at.offset += offset
 		if part > uint64(len(e.parts)) || int(at.part) >= len(e.parts) || at.offset > tracefmt.MaxPayload {
-			d.fail("place of labels")
+			d.Fail("place of labels")
 			return
 		}
 		all[i].place = at
@@ -288,16 +289,16 @@ func (g *Graph) order(d *decoder) {
 	at := g.counts.Executions
 	next := map[uint64]uint64{}
 	last := len(g.epochs) - 1
-	for range d.count(2, "number of stretches") {
-		id, n := d.max(maxThreads-1, "thread"), d.max(maxExecutions+1, "executions")
+	for range d.Count(2, "number of stretches") {
+		id, n := d.Max(maxThreads-1, "thread"), d.Max(maxExecutions+1, "executions")
 		if id >= uint64(len(g.threads)) || len(g.threads[id].epochs) == 0 {
-			d.fail("thread")
+			d.Fail("thread")
 			return
 		}
 		t := g.threads[id]
 		te := &t.epochs[len(t.epochs)-1]
 		if te.epoch != last || next[id]+n > te.n {
-			d.fail("executions")
+			d.Fail("executions")
 			return
 		}
 		t.control = append(t.control, stretchView{te.began + next[id], at})
@@ -306,7 +307,7 @@ func (g *Graph) order(d *decoder) {
 	}
 	for _, t := range g.threads {
 		if k := len(t.epochs) - 1; k >= 0 && t.epochs[k].epoch == last && next[uint64(t.ID)] != t.epochs[k].n {
-			d.fail("executions")
+			d.Fail("executions")
 		}
 	}
 }

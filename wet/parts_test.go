@@ -169,19 +169,19 @@ func TestNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := decoder{b: l.records}
+		d := decode(l.records)
 		for n, values := range all {
 			x := d.numbers(l, 1<<20)
-			if d.err != nil {
-				t.Fatal(d.err)
+			if d.Err != nil {
+				t.Fatal(d.Err)
 			}
 			if _, err := x.open(); err != nil {
 				t.Fatal(err)
 			}
 			compareNumbers(t, rng, n, x, values)
 		}
-		if len(d.b) != 0 {
-			t.Errorf("%d bytes left", len(d.b))
+		if len(d.Rest) != 0 {
+			t.Errorf("%d bytes left", len(d.Rest))
 		}
 	}
 }

@@ -94,10 +94,10 @@ func (g *Graph) record(s *span) (*record, error) {
 	if s.place.offset > uint64(len(p.records)) {
 		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed)}
 	}
-	d := decoder{b: p.records[s.place.offset:]}
+	d := decode(p.records[s.place.offset:])
 	r := d.record(p, s, g.template(s.node))
-	if d.err != nil {
-		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", s.node, d.err)}
+	if d.Err != nil {
+		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", s.node, d.Err)}
 	}
 	r.used = g.cache.clock
 	s.rec = r
@@ -110,7 +110,7 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	limit := s.limit()
 	r := &record{span: s, tmpl: t, times: d.numbers(p, limit), where: make([]member, len(t.kept))}
 	if r.times.n != s.n {
-		d.fail("number of timestamps")
+		d.Fail("number of timestamps")
 	}
 	for i, members := range t.groups {
 		for j, m := range members {
@@ -120,22 +120,22 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	}
 	for range t.slots() {
 		r.slots = append(r.slots, d.slot(p, s))
-		if d.err != nil {
+		if d.Err != nil {
 			return r
 		}
 	}
 	d.extraViews(r)
-	for range d.count(3, "number of stores") {
-		v := storeView{access: uint32(d.max(uint64(len(t.accesses)), "access")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
+	for range d.Count(3, "number of stores") {
+		v := storeView{access: uint32(d.Max(uint64(len(t.accesses)), "access")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
 		if v.ks.n != v.values.n {
-			d.fail("values of a store")
+			d.Fail("values of a store")
 		}
 		r.stores = append(r.stores, v)
 	}
-	for range d.count(3, "number of registers") {
-		o := outView{reg: uint8(d.max(63, "register")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
+	for range d.Count(3, "number of registers") {
+		o := outView{reg: uint8(d.Max(63, "register")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
 		if o.ks.n != o.values.n {
-			d.fail("values of a register")
+			d.Fail("values of a register")
 		}
 		r.outs = append(r.outs, o)
 	}
@@ -148,34 +148,34 @@ func (s *span) limit() uint64 { return 4*(s.began+s.n) + 16 }
 
 func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
 	limit := s.limit()
-	if d.max(1, "form of a group") == 1 {
+	if d.Max(1, "form of a group") == 1 {
 		g.pattern = d.numbers(p, limit)
 		if g.pattern.n != s.n {
-			d.fail("length of a pattern")
+			d.Fail("length of a pattern")
 		}
 		for i := range members {
 			g.values = append(g.values, d.numbers(p, limit))
 			if g.values[i].n != g.values[0].n {
-				d.fail("number of tuples")
+				d.Fail("number of tuples")
 			}
 		}
 		return g
 	}
 	for range members {
-		c := columnView{sparse: d.max(1, "form of a column") == 1}
+		c := columnView{sparse: d.Max(1, "form of a column") == 1}
 		want := s.n
 		if c.sparse {
-			c.full = d.max(s.n, "length of a column")
+			c.full = d.Max(s.n, "length of a column")
 			c.ks = d.numbers(p, limit)
 			want = c.full + c.ks.n
 		}
 		v := d.numbers(p, limit)
 		if v.n != want {
-			d.fail("length of a column")
+			d.Fail("length of a column")
 		}
 		g.cols = append(g.cols, c)
 		g.values = append(g.values, v)
-		if d.err != nil {
+		if d.Err != nil {
 			return g
 		}
 	}
@@ -185,44 +185,44 @@ func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
 func (d *decoder) slot(p *loaded, s *span) (v slotView) {
 	limit := s.limit()
 	left := s.n
-	for i := range d.count(2, "number of edges") {
+	for i := range d.Count(2, "number of edges") {
 		e := edgeView{from: d.from(s)}
 		if i > 0 {
 			if e.kc = d.numbers(p, limit); e.kc.n > left || e.kc.n == 0 {
-				d.fail("labels of an edge")
+				d.Fail("labels of an edge")
 			}
 			left -= e.kc.n
 		}
 		if e.from != 0 {
 			e.kp = d.numbers(p, limit)
 			if i > 0 && e.kp.n != e.kc.n {
-				d.fail("labels of an edge")
+				d.Fail("labels of an edge")
 			}
 		}
 		v.edges = append(v.edges, e)
-		if d.err != nil {
+		if d.Err != nil {
 			return v
 		}
 	}
 	if len(v.edges) == 0 && s.n > 0 {
-		d.fail("number of edges")
+		d.Fail("number of edges")
 	} else if len(v.edges) > 0 && v.edges[0].kp != nil && v.edges[0].kp.n != left {
-		d.fail("labels of an edge")
+		d.Fail("labels of an edge")
 	}
 	return v
 }
 
 func (d *decoder) from(s *span) src {
-	x := d.uvarint()
+	x := d.Uvarint()
 	if x == 0 {
 		return 0
 	}
 	x--
 	thread := int64(s.thread) + (int64(x>>1) ^ -int64(x&1))
-	node := int64(s.node) + d.varint()
-	stmt := d.uvarint()
+	node := int64(s.node) + d.Varint()
+	stmt := d.Uvarint()
 	if thread < 0 || thread >= maxThreads || node < 0 || node >= maxNodes || stmt >= 1<<stmtBits {
-		d.fail("producer")
+		d.Fail("producer")
 		return 0
 	}
 	return srcOf(uint32(thread), NodeID(node), uint32(stmt))
@@ -230,13 +230,13 @@ func (d *decoder) from(s *span) src {
 
 func (d *decoder) extraViews(r *record) {
 	k := uint64(0)
-	for range d.count(4, "number of producers") {
-		x := extraView{stmt: uint32(d.max(1<<stmtBits, "statement"))}
-		k += uint64(d.varint())
+	for range d.Count(4, "number of producers") {
+		x := extraView{stmt: uint32(d.Max(1<<stmtBits, "statement"))}
+		k += uint64(d.Varint())
 		x.k = k
-		x.from = ref{d.from(r.span), d.uvarint()}
+		x.from = ref{d.from(r.span), d.Uvarint()}
 		if n := len(r.extras); n > 0 && (r.extras[n-1].stmt > x.stmt || r.extras[n-1].stmt == x.stmt && r.extras[n-1].k > x.k) {
-			d.fail("order of producers")
+			d.Fail("order of producers")
 		}
 		r.extras = append(r.extras, x)
 	}

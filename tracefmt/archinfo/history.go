@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"hindsight/tracefmt/wire"
 )
 
 // ErrMalformed wraps what is wrong with a payload.
@@ -83,22 +85,22 @@ type coded struct {
 
 // DecodeHistory reads an arch block. It keeps the payload.
 func DecodeHistory(payload []byte) (*History, error) {
-	d := decoder{b: payload}
-	if d.byte() != form {
-		d.fail("form")
+	d := decode(payload)
+	if d.Byte() != form {
+		d.Fail("form")
 	}
 	h := new(History)
 	for i := range h.streams {
 		s := &h.streams[i]
-		s.bits, s.ones = d.uvarint(), d.uvarint()
-		s.code = d.take(d.uvarint())
+		s.bits, s.ones = d.Uvarint(), d.Uvarint()
+		s.code = d.Take(d.Uvarint())
 		if s.ones > s.bits || s.bits > uint64(len(s.code))*maxExpansion {
-			d.fail("number of history bits")
+			d.Fail("number of history bits")
 		}
 	}
-	d.end()
-	if d.err != nil {
-		return nil, fmt.Errorf("arch: %w", d.err)
+	d.End()
+	if d.Err != nil {
+		return nil, fmt.Errorf("arch: %w", d.Err)
 	}
 	return h, nil
 }
@@ -136,71 +138,9 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 	}
 }
 
-// decoder reads the parts of a payload; the first error sticks.
-type decoder struct {
-	b   []byte
-	err error
-}
+// decoder reads the parts of a payload.
+type decoder struct{ wire.Payload }
 
-func (d *decoder) fail(what string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("%s: %w", what, ErrMalformed)
-		d.b = nil
-	}
-}
-
-func (d *decoder) byte() byte {
-	if len(d.b) == 0 {
-		d.fail("length")
-		return 0
-	}
-	v := d.b[0]
-	d.b = d.b[1:]
-	return v
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.fail("number")
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
-func (d *decoder) take(n uint64) []byte {
-	if n > uint64(len(d.b)) {
-		d.fail("length")
-		return nil
-	}
-	v := d.b[:n:n]
-	d.b = d.b[n:]
-	return v
-}
-
-// count reads how many things of at least size bytes follow.
-func (d *decoder) count(size int) int {
-	n := d.uvarint()
-	if n > uint64(len(d.b)/size) {
-		d.fail("count")
-		return 0
-	}
-	return int(n)
-}
-
-// below reads a number that must be less than limit.
-func (d *decoder) below(limit uint64) uint64 {
-	v := d.uvarint()
-	if v >= limit {
-		d.fail("number")
-		return 0
-	}
-	return v
-}
-
-func (d *decoder) end() {
-	if len(d.b) != 0 {
-		d.fail("bytes behind the end")
-	}
+func decode(payload []byte) decoder {
+	return decoder{wire.Payload{Rest: payload, Kind: ErrMalformed}}
 }

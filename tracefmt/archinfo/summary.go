@@ -234,41 +234,41 @@ func (s *Site) append(b []byte) []byte {
 
 // DecodeSummary reads an arch-summary block.
 func DecodeSummary(payload []byte) (*Summary, error) {
-	d := decoder{b: payload}
-	if d.byte() != form || len(payload) > maxBytes {
-		d.fail("form")
+	d := decode(payload)
+	if d.Byte() != form || len(payload) > maxBytes {
+		d.Fail("form")
 	}
 	s := new(Summary)
 	d.fields(s.head())
 	if c := &s.Config; c.Line < 8 || c.Line > maxLine || c.Line&(c.Line-1) != 0 || c.Granule == 0 || c.Granule > c.Line || c.Line > 64*c.Granule {
-		d.fail("bytes of a line")
+		d.Fail("bytes of a line")
 	}
-	s.Harts = make([]HartCounts, d.count(len(new(HartCounts).Fields())))
+	s.Harts = make([]HartCounts, d.Count(len(new(HartCounts).Fields()), "count"))
 	for i := range s.Harts {
 		d.fields(s.Harts[i].Fields())
 	}
-	lines := d.count(3 + len(new(LineCounts).Fields()) + 3)
+	lines := d.Count(3+len(new(LineCounts).Fields())+3, "count")
 	if lines > MaxLines {
-		d.fail("number of lines")
+		d.Fail("number of lines")
 		lines = 0
 	}
 	s.Lines = make([]Line, lines)
 	for i := range s.Lines {
 		d.line(&s.Lines[i], s)
-		if d.err != nil {
+		if d.Err != nil {
 			break
 		}
 	}
-	d.end()
-	if d.err != nil {
-		return nil, fmt.Errorf("arch summary: %w", d.err)
+	d.End()
+	if d.Err != nil {
+		return nil, fmt.Errorf("arch summary: %w", d.Err)
 	}
 	return s, nil
 }
 
 func (d *decoder) fields(fields []*uint64) {
 	for _, f := range fields {
-		*f = d.uvarint()
+		*f = d.Uvarint()
 	}
 }
 
@@ -276,27 +276,27 @@ func (d *decoder) line(l *Line, s *Summary) {
 	d.fields([]*uint64{&l.Address, &l.First, &l.Last})
 	d.fields(l.Fields())
 	if l.Address&(s.Config.Line-1) != 0 {
-		d.fail("address of a line")
+		d.Fail("address of a line")
 	}
 	harts, words := uint64(len(s.Harts)), s.Config.Line/8
-	l.Threads = make([]Touch, d.count(6))
+	l.Threads = make([]Touch, d.Count(6, "count"))
 	for i := range l.Threads {
 		t := &l.Threads[i]
-		t.Thread = event.ThreadID(d.below(harts))
+		t.Thread = event.ThreadID(d.Below(harts, "number out of range"))
 		d.fields([]*uint64{&t.Read, &t.Written, &t.Misses, &t.InvalidationsSent, &t.InvalidationsReceived})
 	}
-	l.Words = make([]Word, d.count(1+len(new(WordCounts).Fields())))
+	l.Words = make([]Word, d.Count(1+len(new(WordCounts).Fields()), "count"))
 	for i := range l.Words {
-		l.Words[i].Index = int(d.below(words))
+		l.Words[i].Index = int(d.Below(words, "number out of range"))
 		d.fields(l.Words[i].Fields())
 	}
-	l.Sites = make([]Site, d.count(8))
+	l.Sites = make([]Site, d.Count(8, "count"))
 	for i := range l.Sites {
 		t := &l.Sites[i]
-		t.PC = d.uvarint()
-		t.Thread = event.ThreadID(d.below(harts))
-		t.Word = int(d.below(words))
-		flags := d.below(4)
+		t.PC = d.Uvarint()
+		t.Thread = event.ThreadID(d.Below(harts, "number out of range"))
+		t.Word = int(d.Below(words, "number out of range"))
+		flags := d.Below(4, "number out of range")
 		t.Read, t.Write = flags&1 != 0, flags&2 != 0
 		d.fields([]*uint64{&t.Misses, &t.Upgrades, &t.True, &t.False})
 	}
