@@ -19,29 +19,43 @@ type Step struct {
 // analyses. It ends after the first error.
 func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		if err := t.hasControl(th); err != nil {
-			yield(Step{}, err)
-			return
-		}
-		before := make([]uint64, t.NumSites())
-		for i := range t.epochs {
-			s, err := t.stretch(i, th)
-			if err != nil {
-				yield(Step{}, err)
-				return
-			}
-			if s == nil {
-				continue
-			}
+		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
 			w := stepWalk{s: s, feeds: map[SiteID]*feed{}, before: before}
 			if !w.walk(yield) {
-				return
+				return false, nil
 			}
 			for _, c := range newTotals(s) {
 				before[c.site] += c.count
 			}
+			return true, nil
+		})
+		if err != nil {
+			yield(Step{}, err)
 		}
 	}
+}
+
+// eachStretch calls visit for what a thread did in each epoch, until it does not
+// want more. before is how often the thread executed each site in the epochs
+// before, which visit adds to.
+func (t *Trace) eachStretch(th event.ThreadID, visit func(s *stretch, before []uint64) (more bool, err error)) error {
+	if err := t.hasControl(th); err != nil {
+		return err
+	}
+	before := make([]uint64, t.NumSites())
+	for i := range t.epochs {
+		s, err := t.stretch(i, th)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			continue
+		}
+		if more, err := visit(s, before); !more || err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stepWalk walks what a thread did in an epoch.

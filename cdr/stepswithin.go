@@ -17,32 +17,20 @@ import (
 // between. It ends after the first error.
 func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		if err := t.hasControl(th); err != nil {
-			yield(Step{}, err)
-			return
-		}
-		before := make([]uint64, t.NumSites())
-		for i := range t.epochs {
-			s, err := t.stretch(i, th)
-			if err != nil {
-				yield(Step{}, err)
-				return
-			}
-			if s == nil {
-				continue
-			}
+		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
 			n := t.NumSites()
 			w := sparseWalk{s: s, keep: keep, counter: newCounter(s), at: make([]uint64, n), next: make([]uint64, n),
 				feeds: make([]*sparseFeed, n), before: before, paths: map[uint64][]siteCount{}, yield: yield}
 			if !w.rule(s.g.Start()) {
-				if w.err != nil {
-					yield(Step{}, w.err)
-				}
-				return
+				return false, w.err
 			}
 			for site, n := range w.at {
 				before[site] += n
 			}
+			return true, nil
+		})
+		if err != nil {
+			yield(Step{}, err)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func TestExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, ok := examples.Lookup(name)
 			if !ok {
-				t.Skip("no such example")
+				t.Fatal("no such example")
 			}
 			elf, err := examples.ELF(name)
 			if err != nil {
@@ -171,9 +171,6 @@ func TestExamples(t *testing.T) {
 			}
 			l, r := slicetest.New(img), newRecording(t, img, 20000)
 			res := run(t, img, shape{seed: 5, quantum: 300}, nil, l, r)
-			if n := len(l.Statements()); n > 400000 {
-				t.Skipf("%d statements", n)
-			}
 			a, err := slicetest.Align(r.open(t, wet.OpenOptions{}), l)
 			if err != nil {
 				t.Fatal(err)
