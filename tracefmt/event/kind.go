@@ -76,6 +76,11 @@ const (
 	// are told to observers, and are no part of S_synch.
 	Unwound // Arg: how many frames, the outermost, are left
 	Rewound // Obj: a return address, that of a frame on top. Follows Unwound when a thread has gone on to another stack
+	// What a system call or a hooked function does to the caller's memory: an access
+	// of the caller's, of any length, that orders nothing.
+	RangeRead  // Obj: address; Arg: bytes
+	RangeWrite // Obj: address; Arg: bytes
+
 	NumKinds
 )
 
@@ -95,6 +100,7 @@ const (
 	ClassObject        // life of sync objects
 	ClassOrder         // order by agreement
 	ClassStack         // the call stack: not in a trace's S_synch
+	ClassRange         // an access to memory by a system call or a hooked function
 )
 
 // Info is a row of the table of kinds.
@@ -151,6 +157,8 @@ var kinds = [NumKinds]Info{
 	Renew:         {"renew", ClassHeap, false},
 	Unwound:       {"unwound", ClassStack, false},
 	Rewound:       {"rewound", ClassStack, false},
+	RangeRead:     {"range-read", ClassRange, false},
+	RangeWrite:    {"range-write", ClassRange, false},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no
