@@ -115,7 +115,7 @@ func (l *log) collect(wanted map[cdr.Site]bool) *plainRun {
 			for _, s := range l.blocks[b.Blocks[i]].Sites {
 				if site := cdr.Site(s); wanted[site] {
 					key := execKey{b.Thread, site, 0}
-					x := &plainExec{execKey: execKey{b.Thread, site, counts[key]}, addr: addrs[0], epoch: order.Epoch(b.Thread),
+					x := &plainExec{execKey: execKey{b.Thread, site, counts[key]}, addr: addrs[0], epoch: order.Epoch(b.Thread.Strand()),
 						clock: slices.Clone(order.Clock(b.Thread)), start: begun[b.Thread], end: 1 << 40}
 					counts[key]++
 					r.execs = append(r.execs, x)
@@ -130,7 +130,7 @@ func (l *log) collect(wanted map[cdr.Site]bool) *plainRun {
 
 func (r *plainRun) race(x, y *plainExec) bool {
 	if x.thread == y.thread || x.site.Access == event.Read && y.site.Access == event.Read ||
-		y.clock.At(x.thread) >= x.epoch || x.clock.At(y.thread) >= y.epoch {
+		y.clock.At(x.thread.Strand()) >= x.epoch || x.clock.At(y.thread.Strand()) >= y.epoch {
 		return false
 	}
 	for k := range uint64(x.site.Size) {

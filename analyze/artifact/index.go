@@ -27,7 +27,7 @@ type index struct {
 	pairs   map[pairKey]int // static pair of sites → index of the race
 	seqs    [][]uint64      // for each thread, the places of its events in S_synch
 	creates map[event.ThreadID]eventRef
-	events  map[sideEvent]event.ThreadID // strands of the events that are sides of races
+	events  map[sideEvent]event.StrandID // strands of the events that are sides of races
 	tls     uint64
 	tps     []uint64 // where the thread-local variables of each thread begin, 0 if unknown
 	private allocs   // memory of which each thread has its own part
@@ -67,7 +67,7 @@ type record struct {
 // unit is a segment.
 type unit struct {
 	thread event.ThreadID
-	strand event.ThreadID // that the thread acts as
+	strand event.StrandID // that the thread acts as
 	epoch  uint64
 	clock  hb.Clock
 	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none
@@ -109,7 +109,7 @@ type indexer struct {
 	memory *place.Map
 	prog   place.Program
 	starts []uint64
-	last   map[event.ThreadID]hb.Clock // of each strand, the clock that its last unit has
+	last   map[event.StrandID]hb.Clock // of each strand, the clock that its last unit has
 	mute   func(pc uint64) bool        // code of a runtime that says by events what it orders
 }
 
@@ -118,9 +118,9 @@ func newIndex(ctx context.Context, src race.Source, races []race.Race, prog plac
 	n := src.NumThreads()
 	x := &indexer{
 		index: &index{sites: map[cdr.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
-			creates: map[event.ThreadID]eventRef{}, events: map[sideEvent]event.ThreadID{}, tls: tls, tps: make([]uint64, n),
+			creates: map[event.ThreadID]eventRef{}, events: map[sideEvent]event.StrandID{}, tls: tls, tps: make([]uint64, n),
 			atomic: map[uint64]uint8{}, allocs: newAllocs(), private: newAllocs()},
-		opts: opts, order: hb.New(), memory: place.NewMap(tls), prog: prog, starts: make([]uint64, n), last: map[event.ThreadID]hb.Clock{},
+		opts: opts, order: hb.New(), memory: place.NewMap(tls), prog: prog, starts: make([]uint64, n), last: map[event.StrandID]hb.Clock{},
 		mute: func(uint64) bool { return false },
 	}
 	if rt, ok := prog.(interface{ Runtime(pc uint64) bool }); ok {
@@ -149,7 +149,7 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 		for _, in := range []*race.Instance{&races[i].First, &races[i].Last} {
 			for _, s := range []*race.Side{&in.Later, &in.Earlier} {
 				if !s.Op.Plain() {
-					x.events[sideEvent{s.Thread, s.Segment}] = s.Thread
+					x.events[sideEvent{s.Thread, s.Segment}] = s.Thread.Strand()
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 		}
 		if _, ok := places[p]; ok && !x.mute(s.PC) {
 			places[p] = append(places[p], cdr.SiteID(id))
-			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.ThreadID]*strandRecords{}}
+			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.StrandID]*strandRecords{}}
 		}
 	}
 	for i := range races {
@@ -378,7 +378,7 @@ func (x *indexer) unit(t event.ThreadID, end uint64) *unit {
 	u := &unit{thread: t, strand: strand, epoch: x.order.Epoch(strand), clock: x.last[strand], start: x.starts[t], end: end}
 	same := len(u.clock) == len(now)
 	for i := 0; same && i < len(now); i++ {
-		same = now[i] == u.clock[i] || event.ThreadID(i) == strand
+		same = now[i] == u.clock[i] || event.StrandID(i) == strand
 	}
 	if !same {
 		u.clock = slices.Clone(now)

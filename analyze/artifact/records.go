@@ -15,7 +15,7 @@ type siteIndex struct {
 	site    cdr.Site
 	partner []cdr.SiteID // sites that it races with
 	threads map[event.ThreadID][]record
-	strands map[event.ThreadID]*strandRecords
+	strands map[event.StrandID]*strandRecords
 }
 
 // strandRecords is the executions by a strand, in order.
@@ -83,7 +83,7 @@ func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
 }
 
 // inOrder is the strands that execute a site, in order.
-func inOrder(lists map[event.ThreadID]*strandRecords) []event.ThreadID {
+func inOrder(lists map[event.StrandID]*strandRecords) []event.StrandID {
 	return slices.Sorted(maps.Keys(lists))
 }
 

@@ -25,10 +25,10 @@ func parts(addr uint64, size uint32, yield func(granule uint64, mask uint8)) {
 
 // loadAtomic takes the clocks of the bytes: at once when the access acquires,
 // else for the thread's next acquire fence.
-func (o *Order) loadAtomic(th *thread, e *event.Event) {
-	to := &th.acquire
+func (o *Order) loadAtomic(st *strand, e *event.Event) {
+	to := &st.acquire
 	if e.Mode&event.Acquire != 0 {
-		to = &th.clock
+		to = &st.clock
 	}
 	parts(e.Obj, e.Size, func(granule uint64, mask uint8) {
 		for _, c := range o.atomics[granule] {
@@ -41,11 +41,11 @@ func (o *Order) loadAtomic(th *thread, e *event.Event) {
 
 // storeAtomic begins or continues the release sequence of the bytes and says
 // whether it published the thread's clock.
-func (o *Order) storeAtomic(th *thread, e *event.Event) bool {
+func (o *Order) storeAtomic(st *strand, e *event.Event) bool {
 	release := e.Mode&event.Release != 0
-	clock := th.release
+	clock := st.release
 	if release {
-		clock = th.clock
+		clock = st.clock
 	}
 	parts(e.Obj, e.Size, func(granule uint64, mask uint8) {
 		cells := o.atomics[granule]

@@ -2,15 +2,15 @@ package hb
 
 import "hindsight/tracefmt/event"
 
-// Clock is a vector clock: for each thread, the last of its epochs that
-// happens before the point the clock belongs to. Threads beyond its length
+// Clock is a vector clock: for each strand, the last of its epochs that
+// happens before the point the clock belongs to. Strands beyond its length
 // stand at 0, which is before their first epoch.
 type Clock []uint64
 
-// At is the component of thread t.
-func (c Clock) At(t event.ThreadID) uint64 {
-	if int(t) < len(c) {
-		return c[t]
+// At is the component of strand s.
+func (c Clock) At(s event.StrandID) uint64 {
+	if int(s) < len(c) {
+		return c[s]
 	}
 	return 0
 }

@@ -19,8 +19,8 @@ var ErrThread = errors.New("thread identifier out of range")
 // For each event, in order: call Acquire, then look at the clocks (they are
 // those of the event itself, when it is an access), then call Release.
 type Order struct {
-	threads  []thread                 // by strand: those of threads first, then those of tasks
-	strands  strands                  //
+	strands  []strand                 // those of threads first, then those of tasks
+	tasks    tasks                    //
 	locks    map[uint64]*Clock        // mutexes
 	rwlocks  map[uint64]*rwClock      //
 	barriers map[uint64]*barrier      //
@@ -31,7 +31,7 @@ type Order struct {
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
 }
 
-type thread struct {
+type strand struct {
 	clock Clock // its own component is the current epoch, from 1
 	end   Clock // clock of ThreadEnd
 	// fences: what an acquire fence will take, what relaxed stores carry since
@@ -62,13 +62,13 @@ func New() *Order {
 		atomics:  map[uint64][]cell{},
 		handles:  map[uint64]*Clock{},
 		begins:   map[event.ThreadID]Clock{},
-		strands:  newStrands(),
+		tasks:    newTasks(),
 	}
 }
 
 // Root tells of a thread that no Create event announces, such as the main
 // thread.
-func (o *Order) Root(t event.ThreadID) { o.thread(t).known = true }
+func (o *Order) Root(t event.ThreadID) { o.strand(t.Strand()).known = true }
 
 // Clock is the present clock of thread t, of the strand that it acts as, valid
 // until the next Acquire or Release. Its component of the strand is the present
@@ -76,16 +76,16 @@ func (o *Order) Root(t event.ThreadID) { o.thread(t).known = true }
 func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
 
 // Epoch is the present epoch of strand s, from 1.
-func (o *Order) Epoch(s event.ThreadID) uint64 { return o.thread(s).clock[s] }
+func (o *Order) Epoch(s event.StrandID) uint64 { return o.strand(s).clock[s] }
 
-func (o *Order) thread(t event.ThreadID) *thread {
-	for int(t) >= len(o.threads) {
-		id := len(o.threads)
+func (o *Order) strand(s event.StrandID) *strand {
+	for int(s) >= len(o.strands) {
+		id := len(o.strands)
 		clock := make(Clock, id+1)
 		clock[id] = 1
-		o.threads = append(o.threads, thread{clock: clock})
+		o.strands = append(o.strands, strand{clock: clock})
 	}
-	return &o.threads[t]
+	return &o.strands[s]
 }
 
 // Acquire applies the part of an event of thread t that orders it after
@@ -94,61 +94,61 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 	if t >= MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
-	th := o.acting(t)
-	th.known = true
+	st := o.acting(t)
+	st.known = true
 	switch e.Kind {
 	case event.StrandBegin:
 		return o.beginStrand(t, e.Obj)
 	case event.Observe:
-		take(th, o.handles[e.Obj])
+		take(st, o.handles[e.Obj])
 	case event.ThreadStart:
-		th.clock.join(o.begins[t])
+		st.clock.join(o.begins[t])
 		delete(o.begins, t)
 	case event.Join:
-		if e.Obj < uint64(len(o.threads)) {
-			th.clock.join(o.threads[e.Obj].end)
+		if e.Obj < uint64(len(o.strands)) {
+			st.clock.join(o.strands[e.Obj].end)
 		}
 	case event.MutexLock:
-		take(th, o.locks[e.Obj])
+		take(st, o.locks[e.Obj])
 	case event.ReadLock:
 		if rw := o.rwlocks[e.Obj]; rw != nil {
-			th.clock.join(rw.write)
+			st.clock.join(rw.write)
 		}
 	case event.WriteLock:
 		if rw := o.rwlocks[e.Obj]; rw != nil {
-			th.clock.join(rw.write)
-			th.clock.join(rw.read)
+			st.clock.join(rw.write)
+			st.clock.join(rw.read)
 		}
 	case event.BarrierLeave:
-		o.leave(th, e)
+		o.leave(st, e)
 	case event.SemWait:
-		take(th, o.sems[e.Obj])
+		take(st, o.sems[e.Obj])
 	case event.OnceSeen:
-		take(th, o.onces[e.Obj])
+		take(st, o.onces[e.Obj])
 	case event.AtomicLoad, event.AtomicRMW:
-		o.loadAtomic(th, e)
+		o.loadAtomic(st, e)
 	case event.Fence:
 		if e.Mode&event.Acquire != 0 {
-			th.clock.join(th.acquire)
-			th.acquire = th.acquire[:0]
+			st.clock.join(st.acquire)
+			st.acquire = st.acquire[:0]
 		}
 	}
 	return nil
 }
 
-func take(th *thread, c *Clock) {
+func take(st *strand, c *Clock) {
 	if c != nil {
-		th.clock.join(*c)
+		st.clock.join(*c)
 	}
 }
 
-func (o *Order) leave(th *thread, e *event.Event) {
+func (o *Order) leave(st *strand, e *event.Event) {
 	b := o.barriers[e.Obj]
 	if b == nil || (*b)[e.Arg] == nil {
 		return
 	}
 	g := (*b)[e.Arg]
-	th.clock.join(g.clock)
+	st.clock.join(g.clock)
 	if g.in--; g.in == 0 {
 		delete(*b, e.Arg)
 	}
@@ -160,15 +160,15 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 	if t >= MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
-	th := o.acting(t)
+	st := o.acting(t)
 	switch e.Kind {
 	case event.StrandCreate:
-		o.strands.begins[e.Obj] = append(Clock(nil), th.clock...)
+		o.tasks.begins[e.Obj] = append(Clock(nil), st.clock...)
 	case event.StrandEnd:
 		o.endStrand(t)
 		return nil
 	case event.Publish:
-		if publish(o.handles, e.Obj, th); e.Arg != 0 {
+		if publish(o.handles, e.Obj, st); e.Arg != 0 {
 			return nil // so that tasks behind those that wait for it share its number
 		}
 	case event.Forget:
@@ -178,48 +178,48 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		if e.Obj >= MaxThreads {
 			return fmt.Errorf("%w: %d is created", ErrThread, e.Obj)
 		}
-		o.begins[event.ThreadID(e.Obj)] = append(Clock(nil), th.clock...)
+		o.begins[event.ThreadID(e.Obj)] = append(Clock(nil), st.clock...)
 	case event.ThreadEnd:
-		th.end.set(th.clock)
-		th.ended = true
+		st.end.set(st.clock)
+		st.ended = true
 	case event.MutexUnlock:
-		publish(o.locks, e.Obj, th)
+		publish(o.locks, e.Obj, st)
 	case event.WriteUnlock:
-		o.rwlock(e.Obj).write.join(th.clock)
+		o.rwlock(e.Obj).write.join(st.clock)
 	case event.ReadUnlock:
-		o.rwlock(e.Obj).read.join(th.clock)
+		o.rwlock(e.Obj).read.join(st.clock)
 	case event.BarrierEnter:
-		o.enter(th, e)
+		o.enter(st, e)
 	case event.SemPost:
-		publish(o.sems, e.Obj, th)
+		publish(o.sems, e.Obj, st)
 	case event.OnceDone:
-		publish(o.onces, e.Obj, th)
+		publish(o.onces, e.Obj, st)
 	case event.AtomicStore, event.AtomicRMW:
-		if !o.storeAtomic(th, e) {
+		if !o.storeAtomic(st, e) {
 			return nil
 		}
 	case event.Fence:
 		if e.Mode&event.Release == 0 {
 			return nil
 		}
-		th.release.set(th.clock)
+		st.release.set(st.clock)
 	case event.Init, event.Destroy:
 		o.forget(e.Obj)
 		return nil
 	default:
 		return nil
 	}
-	th.clock[o.Strand(t)]++
+	st.clock[o.Strand(t)]++
 	return nil
 }
 
-func publish(objects map[uint64]*Clock, obj uint64, th *thread) {
+func publish(objects map[uint64]*Clock, obj uint64, st *strand) {
 	c := objects[obj]
 	if c == nil {
 		c = new(Clock)
 		objects[obj] = c
 	}
-	c.join(th.clock)
+	c.join(st.clock)
 }
 
 func (o *Order) rwlock(obj uint64) *rwClock {
@@ -231,7 +231,7 @@ func (o *Order) rwlock(obj uint64) *rwClock {
 	return rw
 }
 
-func (o *Order) enter(th *thread, e *event.Event) {
+func (o *Order) enter(st *strand, e *event.Event) {
 	b := o.barriers[e.Obj]
 	if b == nil {
 		b = &barrier{}
@@ -242,7 +242,7 @@ func (o *Order) enter(th *thread, e *event.Event) {
 		g = new(generation)
 		(*b)[e.Arg] = g
 	}
-	g.clock.join(th.clock)
+	g.clock.join(st.clock)
 	g.in++
 }
 
@@ -259,17 +259,17 @@ func (o *Order) forget(obj uint64) {
 // Live calls yield with the clock of every strand that can still act: those
 // that have not ended, and those created and not yet started (a task that has
 // not begun has the number of no strand yet: [NoStrand]).
-func (o *Order) Live(yield func(t event.ThreadID, c Clock)) {
-	for i := range o.threads {
-		t := event.ThreadID(i)
-		if _, pending := o.begins[t]; o.threads[i].known && !o.threads[i].ended && !pending {
-			yield(t, o.threads[i].clock)
+func (o *Order) Live(yield func(s event.StrandID, c Clock)) {
+	for i := range o.strands {
+		_, pending := o.begins[event.ThreadID(i)]
+		if s := &o.strands[i]; s.known && !s.ended && !pending {
+			yield(event.StrandID(i), s.clock)
 		}
 	}
 	for t, c := range o.begins {
-		yield(t, c)
+		yield(t.Strand(), c)
 	}
-	for _, c := range o.strands.begins {
+	for _, c := range o.tasks.begins {
 		yield(NoStrand, c)
 	}
 }
@@ -278,14 +278,14 @@ func (o *Order) Live(yield func(t event.ThreadID, c Clock)) {
 // of live threads, of pending joins and of sync objects. An epoch boundary that
 // none of them distinguishes can no longer matter to anybody.
 func (o *Order) Held(yield func(Clock)) {
-	o.Live(func(_ event.ThreadID, c Clock) { yield(c) })
-	for i := range o.threads {
-		th := &o.threads[i]
-		yield(th.end)
-		yield(th.acquire)
-		yield(th.release)
+	o.Live(func(_ event.StrandID, c Clock) { yield(c) })
+	for i := range o.strands {
+		st := &o.strands[i]
+		yield(st.end)
+		yield(st.acquire)
+		yield(st.release)
 	}
-	for _, c := range o.strands.begins {
+	for _, c := range o.tasks.begins {
 		yield(c)
 	}
 	for _, objects := range []map[uint64]*Clock{o.locks, o.sems, o.onces, o.handles} {

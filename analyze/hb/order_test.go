@@ -117,8 +117,8 @@ func TestAbsurdThreads(t *testing.T) {
 func TestLive(t *testing.T) {
 	o := New()
 	o.Root(0)
-	live := func() (ids []event.ThreadID) {
-		o.Live(func(t event.ThreadID, _ Clock) { ids = append(ids, t) })
+	live := func() (ids []event.StrandID) {
+		o.Live(func(s event.StrandID, _ Clock) { ids = append(ids, s) })
 		return ids
 	}
 	do := func(th event.ThreadID, k event.Kind, obj uint64) {

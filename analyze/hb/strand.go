@@ -21,7 +21,7 @@ import (
 // as ordered although they are not, which may hide races between them.
 
 // NoStrand is no strand's number.
-const NoStrand event.ThreadID = math.MaxUint32
+const NoStrand event.StrandID = math.MaxUint32
 
 // MaxTasks is how many tasks that are in no order can be told apart.
 const MaxTasks = 1024
@@ -29,95 +29,95 @@ const MaxTasks = 1024
 // ErrStrand is wrapped by errors about strands that begin or end out of order.
 var ErrStrand = errors.New("strand out of order")
 
-type strands struct {
+type tasks struct {
 	base   int                                 // number of the first task; 0 until it is known
-	acting map[event.ThreadID][]event.ThreadID // strands that a thread suspended, and the one that it is, unless that is its own
+	acting map[event.ThreadID][]event.StrandID // strands that a thread suspended, and the one that it is, unless that is its own
 	begins map[uint64]Clock                    // clock of StrandCreate, until the task begins
-	free   []event.ThreadID                    // strands of ended tasks
+	free   []event.StrandID                    // strands of ended tasks
 	next   int                                 // in free, to take over
 }
 
-func newStrands() strands {
-	return strands{acting: map[event.ThreadID][]event.ThreadID{}, begins: map[uint64]Clock{}}
+func newTasks() tasks {
+	return tasks{acting: map[event.ThreadID][]event.StrandID{}, begins: map[uint64]Clock{}}
 }
 
 // Threads says how many threads the run has, so that tasks are numbered behind
 // them. Without it they are numbered behind those known when the first begins.
-func (o *Order) Threads(n int) { o.strands.base = n }
+func (o *Order) Threads(n int) { o.tasks.base = n }
 
 // Strands is the number of strands so far.
-func (o *Order) Strands() int { return len(o.threads) }
+func (o *Order) Strands() int { return len(o.strands) }
 
 // Strand is what thread t acts as.
-func (o *Order) Strand(t event.ThreadID) event.ThreadID {
-	if s := o.strands.acting[t]; len(s) > 0 {
+func (o *Order) Strand(t event.ThreadID) event.StrandID {
+	if s := o.tasks.acting[t]; len(s) > 0 {
 		return s[len(s)-1]
 	}
-	return t
+	return t.Strand()
 }
 
-func (o *Order) acting(t event.ThreadID) *thread {
-	if len(o.strands.acting) == 0 {
-		return o.thread(t)
+func (o *Order) acting(t event.ThreadID) *strand {
+	if len(o.tasks.acting) == 0 {
+		return o.strand(t.Strand())
 	}
-	return o.thread(o.Strand(t))
+	return o.strand(o.Strand(t))
 }
 
 // beginStrand makes t act as task id.
 func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
-	begin, ok := o.strands.begins[id]
+	begin, ok := o.tasks.begins[id]
 	if !ok {
 		return fmt.Errorf("%w: task %d begins, which was not created", ErrStrand, id)
 	}
-	delete(o.strands.begins, id)
-	if o.strands.base == 0 {
-		o.strands.base = len(o.threads)
+	delete(o.tasks.begins, id)
+	if o.tasks.base == 0 {
+		o.tasks.base = len(o.strands)
 	}
-	for len(o.threads) < o.strands.base {
-		o.thread(event.ThreadID(len(o.threads)))
+	for len(o.strands) < o.tasks.base {
+		o.strand(event.StrandID(len(o.strands)))
 	}
 	s := o.chain(begin)
-	th := o.thread(s)
-	epoch := th.clock[s]
-	*th = thread{clock: th.clock[:0], known: true, acquire: th.acquire[:0], release: th.release[:0]}
-	th.clock.set(begin)
-	th.clock.grow(int(s) + 1)
-	th.clock[s] = epoch + 1
-	o.strands.acting[t] = append(o.strands.acting[t], s)
+	st := o.strand(s)
+	epoch := st.clock[s]
+	*st = strand{clock: st.clock[:0], known: true, acquire: st.acquire[:0], release: st.release[:0]}
+	st.clock.set(begin)
+	st.clock.grow(int(s) + 1)
+	st.clock[s] = epoch + 1
+	o.tasks.acting[t] = append(o.tasks.acting[t], s)
 	return nil
 }
 
 // chain chooses the strand for a task that begins with the given clock.
-func (o *Order) chain(begin Clock) event.ThreadID {
-	free := o.strands.free
+func (o *Order) chain(begin Clock) event.StrandID {
+	free := o.tasks.free
 	for i, s := range free {
-		if begin.At(s) >= o.threads[s].clock[s] {
+		if begin.At(s) >= o.strands[s].clock[s] {
 			free[i] = free[len(free)-1]
-			o.strands.free = free[:len(free)-1]
+			o.tasks.free = free[:len(free)-1]
 			return s
 		}
 	}
-	if len(o.threads)-o.strands.base < MaxTasks || len(free) == 0 {
-		return event.ThreadID(len(o.threads))
+	if len(o.strands)-o.tasks.base < MaxTasks || len(free) == 0 {
+		return event.StrandID(len(o.strands))
 	}
-	o.strands.next = (o.strands.next + 1) % len(free)
-	s := free[o.strands.next]
-	free[o.strands.next] = free[len(free)-1]
-	o.strands.free = free[:len(free)-1]
+	o.tasks.next = (o.tasks.next + 1) % len(free)
+	s := free[o.tasks.next]
+	free[o.tasks.next] = free[len(free)-1]
+	o.tasks.free = free[:len(free)-1]
 	return s
 }
 
 // endStrand makes t act as what it did before it began the task.
 func (o *Order) endStrand(t event.ThreadID) {
-	acting := o.strands.acting[t]
+	acting := o.tasks.acting[t]
 	if len(acting) == 0 {
 		return
 	}
 	s := acting[len(acting)-1]
-	if o.strands.acting[t] = acting[:len(acting)-1]; len(acting) == 1 {
-		delete(o.strands.acting, t)
+	if o.tasks.acting[t] = acting[:len(acting)-1]; len(acting) == 1 {
+		delete(o.tasks.acting, t)
 	}
-	th := o.thread(s)
-	th.ended = true
-	o.strands.free = append(o.strands.free, s)
+	st := o.strand(s)
+	st.ended = true
+	o.tasks.free = append(o.tasks.free, s)
 }

@@ -18,7 +18,7 @@ type granule struct {
 // bytes.
 type entry struct {
 	access Access
-	strand int
+	strand event.StrandID
 	epoch  uint64 // of happens-before
 	shb    uint64
 	mask   uint8
@@ -33,7 +33,7 @@ type written struct {
 // instance is a pair of executions, of which one is that of the present access.
 type instance struct {
 	place   race.Place
-	strand  int
+	strand  event.StrandID
 	ordinal uint64
 }
 
@@ -61,7 +61,7 @@ func (w *walker) access(a *Access, start uint64) {
 
 // touch takes the part of an access that is in granule g.
 func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint64, several bool) {
-	s := int(w.all.order.Strand(a.Thread))
+	s := w.all.order.Strand(a.Thread)
 	writes := a.Op.Writes()
 	w.wcp.strand(s)
 	w.wcp.access(s, touch{g, mask, writes})
@@ -84,7 +84,7 @@ func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint6
 		}
 		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0, several)
 	}
-	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(event.ThreadID(s)), mask: mask}
+	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(s), mask: mask}
 	w.readAndWrite(gr, a, s, mask)
 	n.shb = w.shb.clock(s).at(s)
 	if a.Op.Writes() {
@@ -98,9 +98,9 @@ func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint6
 }
 
 // report puts a pair into the result for the orders that do not order it.
-func (w *walker) report(e *entry, a *Access, s int, at uint64, bare, several bool) {
+func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, several bool) {
 	var orders Set
-	if e.epoch > w.all.order.Clock(a.Thread).At(event.ThreadID(e.strand)) {
+	if e.epoch > w.all.order.Clock(a.Thread).At(e.strand) {
 		orders.add(HB)
 	}
 	if e.shb > w.shb.clock(s).at(e.strand) {
@@ -139,7 +139,7 @@ func (w *walker) report(e *entry, a *Access, s int, at uint64, bare, several boo
 
 // readAndWrite takes the part of an access that concerns which write a read
 // reads from.
-func (w *walker) readAndWrite(gr *granule, a *Access, s int, mask uint8) {
+func (w *walker) readAndWrite(gr *granule, a *Access, s event.StrandID, mask uint8) {
 	w.shb.clock(s)
 	if a.Op == race.Read || a.Op == race.AtomicRead || a.Op == race.AtomicUpdate {
 		for i := range gr.written {

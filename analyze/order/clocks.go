@@ -8,15 +8,15 @@ import (
 // vector is a clock with a component for each strand.
 type vector []uint64
 
-func (v vector) at(s int) uint64 {
-	if s < len(v) {
+func (v vector) at(s event.StrandID) uint64 {
+	if int(s) < len(v) {
 		return v[s]
 	}
 	return 0
 }
 
-func (v *vector) set(s int, n uint64) {
-	for len(*v) <= s {
+func (v *vector) set(s event.StrandID, n uint64) {
+	for len(*v) <= int(s) {
 		*v = append(*v, 0)
 	}
 	(*v)[s] = n
@@ -47,7 +47,7 @@ type carrier[T any] struct {
 }
 
 type epochOf struct {
-	strand int
+	strand event.StrandID
 	epoch  uint64
 }
 
@@ -66,16 +66,16 @@ func (c *carrier[T]) acquire(t event.ThreadID, e *event.Event, take func(T)) err
 	if err := c.order.Acquire(t, e); err != nil {
 		return err
 	}
-	s := int(c.order.Strand(t))
-	for len(c.seen) <= s {
+	s := c.order.Strand(t)
+	for len(c.seen) <= int(s) {
 		c.seen = append(c.seen, nil)
 	}
 	if e.Kind == event.StrandBegin {
 		c.seen[s] = c.seen[s][:0]
 	}
 	seen := &c.seen[s]
-	for u, n := range c.order.Clock(t) {
-		if u != s && n > seen.at(u) {
+	for i, n := range c.order.Clock(t) {
+		if u := event.StrandID(i); u != s && n > seen.at(u) {
 			seen.set(u, n)
 			if v, ok := c.kept[epochOf{u, n}]; ok {
 				take(v)
@@ -105,7 +105,7 @@ func (c *carrier[T]) release(t event.ThreadID, e *event.Event, value func() T) e
 	if !keep {
 		v = before()
 	}
-	c.kept[epochOf{int(s), epoch}] = v
+	c.kept[epochOf{s, epoch}] = v
 	if len(c.kept) > c.limit {
 		c.sweep()
 	}
@@ -117,7 +117,7 @@ func (c *carrier[T]) sweep() {
 	held := map[epochOf]bool{}
 	c.order.Held(func(clock hb.Clock) {
 		for s, n := range clock {
-			held[epochOf{s, n}] = true
+			held[epochOf{event.StrandID(s), n}] = true
 		}
 	})
 	for k := range c.kept {
@@ -141,7 +141,7 @@ func (v *vector) meet(w vector) {
 // below says whether v is at most w.
 func (v vector) below(w vector) bool {
 	for i, n := range v {
-		if n > w.at(i) {
+		if n > w.at(event.StrandID(i)) {
 			return false
 		}
 	}

@@ -29,7 +29,7 @@ type contest struct {
 	hard    *hb.Order
 	all     *hb.Order // names strands as the walk does
 	locks   lockset
-	held    map[int][]uint64 // by strand: mutexes
+	held    map[event.StrandID][]uint64 // by strand: mutexes
 	uses    map[uint64][]lockUse
 	eraser  *eraser
 	pages   map[uint64]*contestPage
@@ -45,20 +45,20 @@ type contest struct {
 // lockUse says when a strand last took a mutex or gave it back: 1 + the place
 // in S_synch, or the maximum if it holds it at the end.
 type lockUse struct {
-	strand int
+	strand event.StrandID
 	last   uint64
 }
 
 // contestUnit is who touches memory, and when.
 type contestUnit struct {
 	thread event.ThreadID
-	strand int // by the hard order
+	strand event.StrandID // by the hard order
 	epoch  uint64
 	clock  hb.Clock
 	held   bool
 	start  uint64
-	own    int      // strand by happens-before
-	locks  [2]int32 // held for reading, for writing
+	own    event.StrandID // strand by happens-before
+	locks  [2]int32       // held for reading, for writing
 }
 
 // granules are those of a page.
@@ -110,7 +110,7 @@ type contestPage struct {
 
 // contestLayer is the granules of a page that a strand touched in an epoch.
 type contestLayer struct {
-	strand      int
+	strand      event.StrandID
 	epoch       uint64
 	cut         uint64 // 1-based place in S_synch of the first allocation since, or 0
 	write, held bool
@@ -165,7 +165,7 @@ func (p *contestPage) touch(in granules, u *contestUnit, write bool, oldest func
 	for _, l := range p.layers {
 		if both.common(&l.in, &in) {
 			same := l.strand == u.strand
-			before := same || l.epoch <= u.clock.At(event.ThreadID(l.strand))
+			before := same || l.epoch <= u.clock.At(l.strand)
 			switch {
 			case !same && (write || l.write) && (l.held && u.held || !before && (l.cut == 0 || l.cut > u.start)):
 				hit.with(&both)

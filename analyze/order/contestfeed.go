@@ -27,7 +27,7 @@ type footprints func(visit func(*cdr.Extent) error) error
 // contest walks the run for the granules that matter and for the last uses of
 // mutexes.
 func (w *walker) contest(ctx context.Context) (*contest, error) {
-	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: hb.New(), all: hb.New(), held: map[int][]uint64{}, uses: map[uint64][]lockUse{},
+	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: hb.New(), all: hb.New(), held: map[event.StrandID][]uint64{}, uses: map[uint64][]lockUse{},
 		eraser: newEraser(), pages: map[uint64]*contestPage{}, starts: make([]uint64, w.threads), mute: w.runtime, strict: w.atomic == nil,
 		memory: place.NewMap(w.opts.TLSSize)}
 	for _, o := range []*hb.Order{c.hard, c.all} {
@@ -105,8 +105,8 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 
 // begin makes a thread's present segment, or an event at that place, the unit.
 func (c *contest) begin(t event.ThreadID, start uint64) {
-	s, own := int(c.hard.Strand(t)), int(c.all.Strand(t))
-	c.unit = contestUnit{thread: t, strand: s, epoch: c.hard.Epoch(event.ThreadID(s)), clock: c.hard.Clock(t),
+	s, own := c.hard.Strand(t), c.all.Strand(t)
+	c.unit = contestUnit{thread: t, strand: s, epoch: c.hard.Epoch(s), clock: c.hard.Clock(t),
 		held: len(c.held[own]) > 0, start: start, own: own}
 	if c.lockset {
 		held := c.locks.held[own]
@@ -140,7 +140,7 @@ func (c *contest) event(ev *cdr.Event) error {
 	if err != nil {
 		return err
 	}
-	own := int(c.all.Strand(t))
+	own := c.all.Strand(t)
 	switch ev.Kind {
 	case event.MutexLock:
 		c.held[own] = append(c.held[own], ev.Obj)
@@ -173,7 +173,7 @@ func (c *contest) event(ev *cdr.Event) error {
 	return err
 }
 
-func (c *contest) use(s int, obj, at uint64) {
+func (c *contest) use(s event.StrandID, obj, at uint64) {
 	uses := c.uses[obj]
 	for i := range uses {
 		if uses[i].strand == s {

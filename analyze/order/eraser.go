@@ -2,6 +2,8 @@ package order
 
 import (
 	"slices"
+
+	"hindsight/tracefmt/event"
 )
 
 // eraser is Eraser's state machine for the granules of pages, those in the same
@@ -24,8 +26,8 @@ const maxMeets = 1 << 18
 // contestState is the granules of a page in a state.
 type contestState struct {
 	phase phase
-	owner int   // exclusive
-	locks int32 // number of a set
+	owner event.StrandID // exclusive
+	locks int32          // number of a set
 	in    granules
 }
 

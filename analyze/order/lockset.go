@@ -8,7 +8,7 @@ import (
 
 // lockset is the locks that strands hold.
 type lockset struct {
-	held map[int][]hold
+	held map[event.StrandID][]hold
 }
 
 type hold struct {
@@ -16,9 +16,9 @@ type hold struct {
 	write bool
 }
 
-func (l *lockset) event(s int, e *event.Event) {
+func (l *lockset) event(s event.StrandID, e *event.Event) {
 	if l.held == nil {
-		l.held = map[int][]hold{}
+		l.held = map[event.StrandID][]hold{}
 	}
 	switch e.Kind {
 	case event.MutexLock, event.WriteLock, event.ReadLock:
@@ -38,7 +38,7 @@ func (l *lockset) event(s int, e *event.Event) {
 type state struct {
 	mask  uint8
 	phase phase
-	owner int // exclusive
+	owner event.StrandID // exclusive
 	locks []uint64
 }
 
@@ -52,7 +52,7 @@ const (
 
 // lockset takes an access to bytes of the granule through the state machine.
 // It gives the bytes that no lock protects.
-func (g *granule) lockset(l *lockset, s int, mask uint8, write bool) (bare uint8) {
+func (g *granule) lockset(l *lockset, s event.StrandID, mask uint8, write bool) (bare uint8) {
 	left := mask
 	for i := 0; i < len(g.states) && left != 0; i++ {
 		common := g.states[i].mask & left
@@ -78,7 +78,7 @@ func (g *granule) lockset(l *lockset, s int, mask uint8, write bool) (bare uint8
 
 // step takes an access; it says whether the bytes are shared and modified
 // without a lock.
-func (st *state) step(held []hold, s int, write bool) bool {
+func (st *state) step(held []hold, s event.StrandID, write bool) bool {
 	switch {
 	case st.phase == exclusive && st.owner == s:
 		return false

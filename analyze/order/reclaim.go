@@ -3,6 +3,7 @@ package order
 import (
 	"math"
 
+	"hindsight/analyze/hb"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // life follows which strands are alive; own is the present epoch of strand s.
-func (w *wcp) life(t event.ThreadID, s int, own uint64, ev *cdr.Event) {
+func (w *wcp) life(t event.ThreadID, s event.StrandID, own uint64, ev *cdr.Event) {
 	switch ev.Kind {
 	case event.StrandBegin:
 		*w.strand(s) = wcpStrand{alive: true}
@@ -31,38 +32,38 @@ func (w *wcp) life(t event.ThreadID, s int, own uint64, ev *cdr.Event) {
 	case event.StrandCreate:
 		w.tasks[ev.Obj] = w.strand(s).handed(s, own)
 	case event.Create:
-		if ev.Obj < uint64(w.threads) && int(ev.Obj) != s {
+		if ev.Obj < uint64(w.threads) && event.StrandID(ev.Obj) != s {
 			h := w.strand(s).handed(s, own)
-			child := w.strand(int(ev.Obj))
+			child := w.strand(event.StrandID(ev.Obj))
 			// It begins with what its creator knows.
 			child.alive = true
 			child.before.join(h.before)
 			child.hard.join(h.hard)
 		}
 	case event.ThreadEnd:
-		w.strand(int(t)).alive = false
+		w.strand(t.Strand()).alive = false
 	}
 }
 
 // handed is what strand s hands on in its present epoch.
-func (th *wcpStrand) handed(s int, own uint64) hardClock {
+func (th *wcpStrand) handed(s event.StrandID, own uint64) hardClock {
 	hard := th.hard.clone()
 	hard.set(s, own)
 	return hardClock{th.before.clone(), hard}
 }
 
 // known is up to which epoch of strand u strand s is behind it.
-func (th *wcpStrand) known(u int) uint64 { return max(th.before.at(u), th.hard.at(u)) }
+func (th *wcpStrand) known(u event.StrandID) uint64 { return max(th.before.at(u), th.hard.at(u)) }
 
 // users calls visit for the strands that will still use a lock. known is false
 // if there will be others, of which all that is sure is that they begin with
 // what somebody alive knows then.
-func (w *wcp) users(obj, now uint64, visit func(s int)) (known bool) {
+func (w *wcp) users(obj, now uint64, visit func(s event.StrandID)) (known bool) {
 	known = true
 	for _, u := range w.uses[obj] {
 		switch {
 		case u.last <= now:
-		case u.strand < w.threads && u.strand < len(w.strands) && w.strands[u.strand].alive:
+		case int(u.strand) < min(w.threads, len(w.strands)) && w.strands[u.strand].alive:
 			visit(u.strand)
 		default:
 			known = false
@@ -82,7 +83,7 @@ func (w *wcp) used(obj, now uint64) bool {
 }
 
 // reclaim forgets what is not needed of a lock that strand s has given back.
-func (w *wcp) reclaim(l *wcpLock, obj uint64, s int, now uint64) {
+func (w *wcp) reclaim(l *wcpLock, obj uint64, s event.StrandID, now uint64) {
 	if !w.used(obj, now) {
 		for _, log := range l.logs {
 			w.entries -= len(log.closed)
@@ -92,13 +93,13 @@ func (w *wcp) reclaim(l *wcpLock, obj uint64, s int, now uint64) {
 	}
 	if log := l.logs[s]; len(log.closed) >= log.limit {
 		floor := uint64(math.MaxUint64)
-		least := func(s2 int) {
+		least := func(s2 event.StrandID) {
 			if s2 != s {
 				floor = min(floor, w.strands[s2].known(s))
 			}
 		}
 		if !w.users(obj, now, least) {
-			w.everybody(func(s2 int, th *wcpStrand) {
+			w.everybody(func(s2 event.StrandID, th *wcpStrand) {
 				if s2 != s { // whoever it creates knows its past
 					floor = min(floor, th.known(s))
 				}
@@ -113,16 +114,16 @@ func (w *wcp) reclaim(l *wcpLock, obj uint64, s int, now uint64) {
 	}
 }
 
-// everybody calls visit for whoever is alive or has been created; s is -1 for
-// tasks that have not begun.
-func (w *wcp) everybody(visit func(s int, th *wcpStrand)) {
+// everybody calls visit for whoever is alive or has been created; s is hb.NoStrand
+// for tasks that have not begun.
+func (w *wcp) everybody(visit func(s event.StrandID, th *wcpStrand)) {
 	for s := range w.strands {
 		if w.strands[s].alive {
-			visit(s, &w.strands[s])
+			visit(event.StrandID(s), &w.strands[s])
 		}
 	}
 	for _, c := range w.tasks {
-		visit(-1, &wcpStrand{before: c.before, hard: c.hard})
+		visit(hb.NoStrand, &wcpStrand{before: c.before, hard: c.hard})
 	}
 }
 
@@ -148,8 +149,8 @@ func (l *sectionLog) trim(floor uint64) int {
 // forgetTouched forgets accesses in sections that whoever will take the lock is
 // weakly behind already.
 func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
-	floors := map[int]vector{}
-	floor := func(u int) vector {
+	floors := map[event.StrandID]vector{}
+	floor := func(u event.StrandID) vector {
 		f, ok := floors[u]
 		if ok {
 			return f
@@ -162,13 +163,13 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 				f.meet(v)
 			}
 		}
-		known := w.users(obj, now, func(s int) {
+		known := w.users(obj, now, func(s event.StrandID) {
 			if s != u {
 				take(w.strands[s].before)
 			}
 		})
 		if !known {
-			w.everybody(func(_ int, th *wcpStrand) { take(th.before) })
+			w.everybody(func(_ event.StrandID, th *wcpStrand) { take(th.before) })
 		}
 		if !some {
 			f = nil // nobody else takes it

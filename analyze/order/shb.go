@@ -1,5 +1,7 @@
 package order
 
+import "hindsight/tracefmt/event"
+
 // shb is the clocks of schedulable happens-before.
 type shb struct {
 	clocks []vector // of each strand; its own component counts its writes and releases
@@ -8,21 +10,21 @@ type shb struct {
 
 // lastWrite is the clock of a write.
 type lastWrite struct {
-	strand int
+	strand event.StrandID
 	own    uint64
 	clock  vector // without the strand's own component
 }
 
-func (s *shb) clock(strand int) *vector {
-	for len(s.clocks) <= strand {
-		n := len(s.clocks)
+func (s *shb) clock(strand event.StrandID) *vector {
+	for len(s.clocks) <= int(strand) {
+		n := event.StrandID(len(s.clocks))
 		s.clocks, s.frozen = append(s.clocks, nil), append(s.frozen, nil)
 		s.clocks[n].set(n, 1)
 	}
 	return &s.clocks[strand]
 }
 
-func (s *shb) take(strand int, v vector) {
+func (s *shb) take(strand event.StrandID, v vector) {
 	own := s.clock(strand).at(strand)
 	if s.clock(strand).join(v) {
 		s.frozen[strand] = nil
@@ -31,10 +33,10 @@ func (s *shb) take(strand int, v vector) {
 }
 
 // tick ends an epoch of the strand.
-func (s *shb) tick(strand int) { s.clock(strand).set(strand, s.clock(strand).at(strand)+1) }
+func (s *shb) tick(strand event.StrandID) { s.clock(strand).set(strand, s.clock(strand).at(strand)+1) }
 
 // read orders a read behind the write that it reads from.
-func (s *shb) read(strand int, w *lastWrite) {
+func (s *shb) read(strand event.StrandID, w *lastWrite) {
 	c := s.clock(strand)
 	if w.strand == strand || w.own <= c.at(w.strand) {
 		return
@@ -45,7 +47,7 @@ func (s *shb) read(strand int, w *lastWrite) {
 }
 
 // write gives the clock of a write by the strand.
-func (s *shb) write(strand int) lastWrite {
+func (s *shb) write(strand event.StrandID) lastWrite {
 	c := s.clock(strand)
 	if s.frozen[strand] == nil {
 		s.frozen[strand] = c.clone()

@@ -151,23 +151,23 @@ func (w *walker) segment(ctx context.Context, t event.ThreadID, seq uint64) erro
 // event takes an event.
 func (w *walker) event(ev *cdr.Event) error {
 	t := ev.Thread
-	err := w.all.acquire(t, &ev.Event, func(v vector) { w.shb.take(int(w.all.order.Strand(t)), v) })
+	err := w.all.acquire(t, &ev.Event, func(v vector) { w.shb.take(w.all.order.Strand(t), v) })
 	if err != nil {
 		return err
 	}
-	s := int(w.all.order.Strand(t))
+	s := w.all.order.Strand(t)
 	if err := w.weak(ev, s); err != nil {
 		return err
 	}
 	w.touchMemory(ev)
 	w.memory.Apply(t, ev.Index, &ev.Event)
 	w.locks.event(s, &ev.Event)
-	epoch := w.all.order.Epoch(event.ThreadID(s))
+	epoch := w.all.order.Epoch(s)
 	w.shb.clock(s)
 	if err := w.all.release(t, &ev.Event, func() vector { return w.shb.clocks[s].clone() }); err != nil {
 		return err
 	}
-	if w.all.order.Epoch(event.ThreadID(s)) != epoch {
+	if w.all.order.Epoch(s) != epoch {
 		w.shb.tick(s)
 	}
 	w.index[t]++
@@ -179,9 +179,9 @@ func (w *walker) event(ev *cdr.Event) error {
 }
 
 // weak takes the part of an event that concerns weak causal precedence.
-func (w *walker) weak(ev *cdr.Event, s int) error {
+func (w *walker) weak(ev *cdr.Event, s event.StrandID) error {
 	t := ev.Thread
-	own := w.all.order.Epoch(event.ThreadID(s))
+	own := w.all.order.Epoch(s)
 	switch ev.Kind {
 	case event.MutexLock:
 		w.wcp.acquire(s, ev.Obj, own)

@@ -49,23 +49,23 @@ type touch struct {
 type wcpLock struct {
 	before  vector // P of the last release
 	touched map[uint64][]touched
-	size    int                 // of touched
-	limit   int                 // of size, before something is forgotten
-	logs    map[int]*sectionLog // of each strand
+	size    int                            // of touched
+	limit   int                            // of size, before something is forgotten
+	logs    map[event.StrandID]*sectionLog // of each strand
 }
 
 // sectionLog is the critical sections of a strand that have ended.
 type sectionLog struct {
 	closed []closed
-	base   int         // number of the first
-	passed map[int]int // by how many of them each other strand is known to be behind
-	limit  int         // of closed, before some are forgotten
+	base   int                    // number of the first
+	passed map[event.StrandID]int // by how many of them each other strand is known to be behind
+	limit  int                    // of closed, before some are forgotten
 }
 
 // touched is the join of the clocks of releases whose sections touched bytes.
 type touched struct {
 	touch
-	strand int
+	strand event.StrandID
 	clock  vector
 }
 
@@ -82,20 +82,20 @@ const maxLog = 1 << 22
 func newWCP(threads int, roots []event.ThreadID, uses map[uint64][]lockUse) *wcp {
 	w := &wcp{hard: newCarrier[hardClock](threads, roots), threads: threads, locks: map[uint64]*wcpLock{}, uses: uses, tasks: map[uint64]hardClock{}}
 	for _, t := range roots {
-		w.strand(int(t)).alive = true
+		w.strand(t.Strand()).alive = true
 	}
 	return w
 }
 
-func (w *wcp) strand(s int) *wcpStrand {
-	for len(w.strands) <= s {
+func (w *wcp) strand(s event.StrandID) *wcpStrand {
+	for len(w.strands) <= int(s) {
 		w.strands = append(w.strands, wcpStrand{})
 	}
 	return &w.strands[s]
 }
 
 // ordered says whether epoch n of strand u precedes the next event of s.
-func (w *wcp) ordered(s, u int, n uint64) bool {
+func (w *wcp) ordered(s, u event.StrandID, n uint64) bool {
 	th := &w.strands[s]
 	return n <= th.before.at(u) || n <= th.hard.at(u)
 }
@@ -103,14 +103,14 @@ func (w *wcp) ordered(s, u int, n uint64) bool {
 func (w *wcp) lock(obj uint64) *wcpLock {
 	l := w.locks[obj]
 	if l == nil {
-		l = &wcpLock{touched: map[uint64][]touched{}, logs: map[int]*sectionLog{}}
+		l = &wcpLock{touched: map[uint64][]touched{}, logs: map[event.StrandID]*sectionLog{}}
 		w.locks[obj] = l
 	}
 	return l
 }
 
 // acquire begins a critical section.
-func (w *wcp) acquire(s int, obj uint64, own uint64) {
+func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 	th, l := w.strand(s), w.lock(obj)
 	th.before.join(l.before)
 	th.held = append(th.held, &section{obj: obj, acquire: own, touched: map[touch]struct{}{}})
@@ -118,7 +118,7 @@ func (w *wcp) acquire(s int, obj uint64, own uint64) {
 
 // access orders an access in critical sections behind the sections of the same
 // locks that conflict with it.
-func (w *wcp) access(s int, a touch) {
+func (w *wcp) access(s event.StrandID, a touch) {
 	th := w.strand(s)
 	for _, c := range th.held {
 		for _, t := range w.lock(c.obj).touched[a.granule] {
@@ -132,7 +132,7 @@ func (w *wcp) access(s int, a touch) {
 
 // release ends a critical section; h is the happens-before clock, now the place
 // in S_synch, from 1.
-func (w *wcp) release(s int, obj uint64, h vector, now uint64) error {
+func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error {
 	th := w.strand(s)
 	i := len(th.held) - 1
 	for ; i >= 0 && th.held[i].obj != obj; i-- {
@@ -151,7 +151,7 @@ func (w *wcp) release(s int, obj uint64, h vector, now uint64) error {
 	l.before = th.before.clone()
 	log := l.logs[s]
 	if log == nil {
-		log = &sectionLog{passed: map[int]int{}, limit: minLog}
+		log = &sectionLog{passed: map[event.StrandID]int{}, limit: minLog}
 		l.logs[s] = log
 	}
 	log.closed = append(log.closed, closed{c.acquire, release})
@@ -166,7 +166,7 @@ func (w *wcp) release(s int, obj uint64, h vector, now uint64) error {
 // the sections whose acquires precede it. It says whether there were any new
 // ones. (The paper has a queue for each pair of threads, of which the front is
 // the only candidate; that is not so with hard edges.)
-func (w *wcp) behind(l *wcpLock, s int) (some bool) {
+func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 	th := w.strand(s)
 	for u, log := range l.logs {
 		if u == s {
@@ -182,7 +182,7 @@ func (w *wcp) behind(l *wcpLock, s int) (some bool) {
 	return some
 }
 
-func (l *wcpLock) touch(t touch, s int, release vector) {
+func (l *wcpLock) touch(t touch, s event.StrandID, release vector) {
 	all := l.touched[t.granule]
 	for i := range all {
 		if all[i].touch == t && all[i].strand == s {

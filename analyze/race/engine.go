@@ -55,7 +55,7 @@ type engine struct {
 // unit is the unit being taken.
 type unit struct {
 	thread event.ThreadID
-	strand event.ThreadID // that the thread acts as
+	strand event.StrandID // that the thread acts as
 	clock  hb.Clock
 	epoch  uint64
 	order  uint64 // its place among units

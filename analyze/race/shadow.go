@@ -90,7 +90,7 @@ type manner struct {
 type column struct {
 	manner
 	thread event.ThreadID
-	strand event.ThreadID // that the thread acted as
+	strand event.StrandID // that the thread acted as
 	// cut is the 1-based place in S_synch of the first allocation of this
 	// memory since, 0 if there was none.
 	cut    uint64

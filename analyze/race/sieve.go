@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"hindsight/tracefmt/event"
 )
 
 // ErrLimit is wrapped by errors about runs that would take more memory or time
@@ -61,12 +63,12 @@ type stamp uint64
 // strandBits are enough for all threads and all tasks in no order.
 const strandBits = 17
 
-func newStamp(strand, epoch uint64) stamp {
-	return stamp(epoch<<strandBits | strand&(1<<strandBits-1))
+func newStamp(strand event.StrandID, epoch uint64) stamp {
+	return stamp(epoch<<strandBits | uint64(strand)&(1<<strandBits-1))
 }
 
-func (s stamp) strand() int   { return int(s & (1<<strandBits - 1)) }
-func (s stamp) epoch() uint64 { return uint64(s >> strandBits) }
+func (s stamp) strand() event.StrandID { return event.StrandID(s & (1<<strandBits - 1)) }
+func (s stamp) epoch() uint64          { return uint64(s >> strandBits) }
 
 // layer is the bytes of a page that a strand accessed in an epoch.
 type layer struct {
@@ -126,7 +128,7 @@ func (s *sieve) take(b *batch, items []item) error {
 			continue
 		}
 		s.unit = &b.units[it.unit]
-		s.me = newStamp(uint64(s.unit.strand), s.unit.epoch)
+		s.me = newStamp(s.unit.strand, s.unit.epoch)
 		if it.count == 1 && it.bits == 0 && it.base&7+it.size <= 8 && it.size > 0 {
 			if done, err := s.small(it); done || err != nil {
 				if err != nil {
@@ -343,7 +345,7 @@ func (s *sieve) touch(p *sievePage, write bool) {
 // ordered says whether an access happens before the present unit.
 func (s *sieve) ordered(id stamp) bool {
 	t := id.strand()
-	return t == int(s.unit.strand) || t < len(s.unit.clock) && id.epoch() <= s.unit.clock[t]
+	return t == s.unit.strand || id.epoch() <= s.unit.clock.At(t)
 }
 
 func (d *dots) without(b *[sieveWords]uint64) {
@@ -460,7 +462,7 @@ func (h *horizon) past(id stamp, cut uint64) bool {
 	if h == nil {
 		return false
 	}
-	if t := id.strand(); t < len(h.least) && id.epoch() <= h.least[t] {
+	if t := id.strand(); int(t) < len(h.least) && id.epoch() <= h.least[t] {
 		return true
 	}
 	return cut != 0 && cut <= h.at && (len(h.start) == 0 || cut <= h.start[0])

@@ -33,13 +33,13 @@ func (e *engine) look() {
 	n := e.order.Strands()
 	h := &horizon{at: e.now, fed: e.fed, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
-		h.own[t] = e.order.Epoch(event.ThreadID(t))
+		h.own[t] = e.order.Epoch(event.StrandID(t))
 		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
 	}
-	e.order.Live(func(u event.ThreadID, c hb.Clock) {
+	e.order.Live(func(u event.StrandID, c hb.Clock) {
 		for t := range n {
-			if event.ThreadID(t) != u {
-				h.least[t] = min(h.least[t], c.At(event.ThreadID(t)))
+			if event.StrandID(t) != u {
+				h.least[t] = min(h.least[t], c.At(event.StrandID(t)))
 			}
 		}
 		if int(u) < len(e.starts) {
@@ -62,12 +62,12 @@ func (e *engine) look() {
 	e.horizon = h
 }
 
-// sameEpochs says whether nobody can tell epochs a < b of thread t apart.
-func (h *horizon) sameEpochs(t event.ThreadID, a, b uint64) bool {
-	if int(t) >= len(h.own) || b > h.own[t] {
+// sameEpochs says whether nobody can tell epochs a < b of strand s apart.
+func (h *horizon) sameEpochs(s event.StrandID, a, b uint64) bool {
+	if int(s) >= len(h.own) || b > h.own[s] {
 		return false
 	}
-	held := h.held[t]
+	held := h.held[s]
 	i := sort.Search(len(held), func(i int) bool { return held[i] >= a })
 	return i == len(held) || held[i] >= b
 }

@@ -33,7 +33,7 @@ type mutex struct {
 	name  uint64
 	plain bool // has only been used as STD demands
 	held  bool
-	owner event.ThreadID // strand
+	owner event.StrandID // strand
 }
 
 func newSpeller(threads int, roots []event.ThreadID, outbox *outbox) *speller {
@@ -47,14 +47,14 @@ func newSpeller(threads int, roots []event.ThreadID, outbox *outbox) *speller {
 
 // spelled is what an event is in STD.
 type spelled struct {
-	strand event.ThreadID // that hears, and does what the event does
+	strand event.StrandID // that hears, and does what the event does
 	// hear are messages, told those of which the event is the sender (found by
 	// the second walk only); other is a lock or thread.
 	hear   []uint64
 	op     Op
 	hasOp  bool
 	other  uint64
-	sender event.ThreadID // strand
+	sender event.StrandID // strand
 	tell   []letter
 }
 
@@ -84,12 +84,12 @@ func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error 
 		// more nor less.
 		if child := event.ThreadID(e.Obj); s.ended[child] {
 			out.op, out.hasOp, out.other = Join, true, e.Obj
-			s.learn(strand, s.known[child])
-			s.learnOne(strand, child, clock.At(child))
+			s.learn(strand, s.known[child.Strand()])
+			s.learnOne(strand, child.Strand(), clock.At(child.Strand()))
 		}
 	}
 	for i, v := range clock {
-		k := event.ThreadID(i)
+		k := event.StrandID(i)
 		if k != strand && v > s.known[strand].At(k) {
 			out.hear = append(out.hear, s.count)
 			if s.outbox != nil {
@@ -102,13 +102,13 @@ func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error 
 	return nil
 }
 
-func (s *speller) learn(strand event.ThreadID, clock hb.Clock) {
+func (s *speller) learn(strand event.StrandID, clock hb.Clock) {
 	for i, v := range clock {
-		s.learnOne(strand, event.ThreadID(i), v)
+		s.learnOne(strand, event.StrandID(i), v)
 	}
 }
 
-func (s *speller) learnOne(strand, of event.ThreadID, epoch uint64) {
+func (s *speller) learnOne(strand, of event.StrandID, epoch uint64) {
 	for len(s.known) <= int(strand) {
 		s.known = append(s.known, nil)
 	}
@@ -140,10 +140,10 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *s
 		if !s.forked[child] && e.Obj < hb.MaxThreads {
 			s.forked[child] = true
 			out.op, out.hasOp, out.other = Fork, true, e.Obj
-			s.learn(child, s.order.Clock(t))
+			s.learn(child.Strand(), s.order.Clock(t))
 		}
 	case event.ThreadEnd:
-		s.ended[t] = strand == t
+		s.ended[t] = strand == t.Strand()
 	case event.Init, event.Destroy:
 		delete(s.mutexes, e.Obj)
 	}

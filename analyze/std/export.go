@@ -336,7 +336,7 @@ func (x *exporter) event(ev *cdr.Event) error {
 const taskFrames = 256 << 10
 
 // free writes what a free does: a write of the whole block.
-func (x *exporter) free(strand event.ThreadID, ev *cdr.Event) error {
+func (x *exporter) free(strand event.StrandID, ev *cdr.Event) error {
 	size := ev.Arg
 	if size == 0 {
 		if b, ok := x.memory.Block(ev.Obj); ok && b.Addr == ev.Obj && !b.Freed {
@@ -358,7 +358,7 @@ func (x *exporter) free(strand event.ThreadID, ev *cdr.Event) error {
 
 // access writes a line about the variable at an address, in one of its lives,
 // or one for each part of it that stands for the strand's accesses.
-func (x *exporter) access(t, strand event.ThreadID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
+func (x *exporter) access(t event.ThreadID, strand event.StrandID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
 	if parts, err := x.own.parts(t, strand, at>>3, func(a, b int) error {
 		x.variable(strand, op, kind, at, life)
 		x.line = append(x.line, '~')
@@ -373,7 +373,7 @@ func (x *exporter) access(t, strand event.ThreadID, op Op, kind byte, at uint64,
 	return x.end(pc)
 }
 
-func (x *exporter) variable(strand event.ThreadID, op Op, kind byte, at uint64, life uint32) {
+func (x *exporter) variable(strand event.StrandID, op Op, kind byte, at uint64, life uint32) {
 	x.begin(strand, op)
 	x.line = append(x.line, kind)
 	x.line = strconv.AppendUint(x.line, at, 16)
@@ -384,7 +384,7 @@ func (x *exporter) variable(strand event.ThreadID, op Op, kind byte, at uint64, 
 }
 
 // sync writes a line about a mutex or a thread.
-func (x *exporter) sync(strand event.ThreadID, op Op, other, pc uint64) error {
+func (x *exporter) sync(strand event.StrandID, op Op, other, pc uint64) error {
 	x.begin(strand, op)
 	if op == Fork || op == Join {
 		x.line = append(x.line, 'T')
@@ -396,7 +396,7 @@ func (x *exporter) sync(strand event.ThreadID, op Op, other, pc uint64) error {
 }
 
 // message writes a strand's part of a message.
-func (x *exporter) message(strand event.ThreadID, number, pc uint64) error {
+func (x *exporter) message(strand event.StrandID, number, pc uint64) error {
 	for _, op := range [2]Op{Acquire, Release} {
 		x.begin(strand, op)
 		x.line = append(x.line, 'M')
@@ -408,7 +408,7 @@ func (x *exporter) message(strand event.ThreadID, number, pc uint64) error {
 	return nil
 }
 
-func (x *exporter) begin(strand event.ThreadID, op Op) {
+func (x *exporter) begin(strand event.StrandID, op Op) {
 	x.line = append(x.line[:0], 'T')
 	x.line = strconv.AppendUint(x.line, uint64(strand), 10)
 	x.line = append(x.line, '|')

@@ -20,7 +20,7 @@ type outbox struct {
 type letter struct{ epoch, message uint64 }
 
 // put notes a message that strand s sends at the end of an epoch.
-func (o *outbox) put(s event.ThreadID, epoch, message uint64) {
+func (o *outbox) put(s event.StrandID, epoch, message uint64) {
 	for len(o.letters) <= int(s) {
 		o.letters = append(o.letters, nil)
 	}
@@ -37,7 +37,7 @@ func (o *outbox) sort() {
 
 // take gives the messages that strand s sends at the end of an epoch. A
 // strand's epochs rise.
-func (o *outbox) take(s event.ThreadID, epoch uint64) []letter {
+func (o *outbox) take(s event.StrandID, epoch uint64) []letter {
 	if int(s) >= len(o.letters) {
 		return nil
 	}

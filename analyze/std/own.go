@@ -29,13 +29,14 @@ type ownSpan struct {
 // turn says as which strand a thread acts from one of its events on.
 type turn struct {
 	index  uint64
-	strand event.ThreadID
+	strand event.StrandID
 }
 
 // user is a strand that touches a granule, and the thread that acts as it.
 type user struct {
-	thread, strand event.ThreadID
-	owns           bool
+	thread event.ThreadID
+	strand event.StrandID
+	owns   bool
 }
 
 const (
@@ -64,12 +65,12 @@ func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
 }
 
 // turn notes what a thread acts as behind its event of that index.
-func (o *own) turn(t event.ThreadID, index uint64, strand event.ThreadID) {
+func (o *own) turn(t event.ThreadID, index uint64, strand event.StrandID) {
 	for len(o.turns) <= int(t) {
 		o.turns = append(o.turns, nil)
 	}
 	list := o.turns[t]
-	if now := t; len(list) > 0 {
+	if now := t.Strand(); len(list) > 0 {
 		now = list[len(list)-1].strand
 		if now == strand {
 			return
@@ -82,22 +83,22 @@ func (o *own) turn(t event.ThreadID, index uint64, strand event.ThreadID) {
 
 // strand is what a thread acts as in its segment of that index; next is where
 // the search goes on, from 0.
-func (o *own) strand(t event.ThreadID, index uint64, next *int) event.ThreadID {
+func (o *own) strand(t event.ThreadID, index uint64, next *int) event.StrandID {
 	if int(t) >= len(o.turns) {
-		return t
+		return t.Strand()
 	}
 	list := o.turns[t]
 	for *next < len(list) && list[*next].index <= index {
 		*next++
 	}
 	if *next == 0 {
-		return t
+		return t.Strand()
 	}
 	return list[*next-1].strand
 }
 
 // note notes an access.
-func (o *own) note(t, strand event.ThreadID, addr, size uint64) {
+func (o *own) note(t event.ThreadID, strand event.StrandID, addr, size uint64) {
 	if !o.tasks || size == 0 || addr+size < addr {
 		return
 	}
@@ -123,7 +124,7 @@ func (o *own) note(t, strand event.ThreadID, addr, size uint64) {
 // parts calls yield with the pairs of users for which strand's accesses to a
 // granule stand, the lower number first; ok is false when it is one variable.
 // A strand that races with nobody there gets a pair with itself.
-func (o *own) parts(t, strand event.ThreadID, granule uint64, yield func(a, b int) error) (ok bool, err error) {
+func (o *own) parts(t event.ThreadID, strand event.StrandID, granule uint64, yield func(a, b int) error) (ok bool, err error) {
 	users := o.users[granule]
 	me, mixed := -1, false
 	for i, u := range users {
