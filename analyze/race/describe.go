@@ -10,17 +10,16 @@ import (
 // needs the place, the thread, Seq and, of plain accesses, Site, Ordinal,
 // Address and Size; of each race First and Dynamic.
 func Describe(ctx context.Context, src Source, opts Options, races []Race) (*Result, error) {
-	e := &engine{opts: opts, starts: make([]uint64, src.NumThreads())}
+	e := &engine{opts: opts}
 	res := &Result{Races: slices.Clone(races)}
-	d := newDetails(e, res)
+	d := newDetails(e, res, src.NumThreads())
 	for i := range res.Races {
 		res.Races[i].Last = res.Races[i].First
 		d.want(&res.Races[i])
 	}
-	if err := walk(ctx, src, func(ev *Event) error { d.apply(ev); return nil }); err != nil {
+	if err := d.walk(ctx, src); err != nil {
 		return nil, err
 	}
-	d.finish()
 	res.Threads = slices.Clone(d.threads())
 	return res, nil
 }

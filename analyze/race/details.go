@@ -2,10 +2,12 @@ package race
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
 	"hindsight/analyze/place"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -14,18 +16,13 @@ import (
 type details struct {
 	e      *engine
 	res    *Result
-	memory *place.Map
-	held   [][]hold
+	run    *replay.Walk
+	held   replay.Held[event.ThreadID]
 	events []uint64 // of each thread, so far
 	// sides to fill in by the unit they are of; locations likewise
 	sides     map[uint64][]*Side
 	locations map[uint64][]*Race
 	mutexes   map[uint64]*mutex // by address
-}
-
-type hold struct {
-	mutex *mutex
-	write bool
 }
 
 // mutex is a lock and, once some side holds it, its place in the result.
@@ -40,9 +37,9 @@ type sideLock struct {
 	slot int
 }
 
-func newDetails(e *engine, res *Result) *details {
-	n := len(e.starts)
-	return &details{e: e, res: res, memory: place.NewMap(e.opts.TLSSize), held: make([][]hold, n), events: make([]uint64, n),
+func newDetails(e *engine, res *Result, threads int) *details {
+	run := (&replay.Survey{Threads: threads}).Walk(replay.Options{TLSSize: e.opts.TLSSize, NoOrder: true})
+	return &details{e: e, res: res, run: run, events: make([]uint64, threads),
 		sides: map[uint64][]*Side{}, locations: map[uint64][]*Race{}, mutexes: map[uint64]*mutex{}}
 }
 
@@ -53,7 +50,7 @@ func (d *details) instance(x *instance) Instance {
 func (d *details) side(x *execution) Side {
 	a := &d.e.accesses[x.access]
 	s := Side{Place: d.e.places[a.place], Thread: x.thread, Address: x.addr, Seq: math.MaxUint64}
-	if x.order < unfinished {
+	if x.order < replay.Unfinished {
 		s.Seq = x.order / 2
 	}
 	if s.Op.Plain() {
@@ -70,34 +67,41 @@ func (d *details) want(r *Race) {
 	d.locations[r.First.Earlier.Seq] = append(d.locations[r.First.Earlier.Seq], r)
 }
 
-// apply takes the next event of S_synch. Sides of the segment that it ends, or
-// of the event itself, are as things stand before it.
-func (d *details) apply(ev *Event) {
+// walk fills in what is wanted.
+func (d *details) walk(ctx context.Context, src Source) error {
+	err := d.run.Run(ctx, src, &replay.Visitor{Event: d.before, Done: d.after})
+	if err == nil {
+		d.finish()
+	}
+	return err
+}
+
+// before looks at the sides of the segment that an event ends, or of the event
+// itself, which are as things stand before it.
+func (d *details) before(ev *Event) error {
 	for _, r := range d.locations[ev.Seq] {
-		r.Location = d.memory.Locate(r.First.Address)
+		r.Location = d.run.Memory.Locate(r.First.Address)
 	}
 	for _, s := range d.sides[ev.Seq] {
 		d.fill(s)
 		if !s.Op.Plain() {
-			s.Address, s.Size = ev.Obj, uint64(min(ev.Size, maxAtomic))
-			if s.Op == Free {
-				s.Size = ev.Arg
-				if b, ok := d.memory.Block(ev.Obj); ok && ev.Arg == 0 {
-					s.Size = b.Size
-				}
-			}
+			s.Address, s.Size = ev.Obj, replay.Extent(d.run.Memory, &ev.Event)
 		}
 	}
-	d.memory.Apply(ev.Thread, ev.Index, &ev.Event)
+	return nil
+}
+
+func (d *details) after(ev *Event) error {
 	d.lock(ev)
 	d.events[ev.Thread] = ev.Index + 1
+	return nil
 }
 
 // finish fills in the sides of segments that no event ends and numbers the
 // mutexes.
 func (d *details) finish() {
 	for _, r := range d.locations[math.MaxUint64] {
-		r.Location = d.memory.Locate(r.First.Address)
+		r.Location = d.run.Memory.Locate(r.First.Address)
 	}
 	for _, s := range d.sides[math.MaxUint64] {
 		d.fill(s)
@@ -107,28 +111,21 @@ func (d *details) finish() {
 
 func (d *details) fill(s *Side) {
 	s.Segment = d.events[s.Thread]
-	for i, h := range d.held[s.Thread] {
-		s.Locks = append(s.Locks, Lock{Mutex: -1, Write: h.write})
-		h.mutex.sides = append(h.mutex.sides, sideLock{s, i})
+	for i, l := range d.held.Of(s.Thread) {
+		s.Locks = append(s.Locks, Lock{Mutex: -1, Write: l.Write})
+		m := d.mutex(l.Obj)
+		m.sides = append(m.sides, sideLock{s, i})
 	}
 }
 
-// lock follows the locks that threads hold.
+// lock follows the locks that threads hold, and where each was first used.
 func (d *details) lock(ev *Event) {
+	d.held.Apply(ev.Thread, &ev.Event)
 	switch ev.Kind {
 	case event.MutexLock, event.WriteLock, event.ReadLock:
 		m := d.mutex(ev.Obj)
 		if m.first == 0 {
 			m.first, m.FirstLock = ev.Seq+1, EventRef{ev.Thread, ev.Index}
-		}
-		d.held[ev.Thread] = append(d.held[ev.Thread], hold{m, ev.Kind != event.ReadLock})
-	case event.MutexUnlock, event.WriteUnlock, event.ReadUnlock:
-		held := d.held[ev.Thread]
-		for i := len(held) - 1; i >= 0; i-- {
-			if held[i].mutex.Address == ev.Obj {
-				d.held[ev.Thread] = append(held[:i], held[i+1:]...)
-				break
-			}
 		}
 	case event.Init:
 		switch event.Kind(ev.Arg) {
@@ -168,9 +165,9 @@ func (d *details) number() {
 }
 
 func (d *details) threads() []place.Thread {
-	all := make([]place.Thread, max(len(d.e.starts), d.memory.Threads()))
+	all := make([]place.Thread, max(len(d.events), d.run.Memory.Threads()))
 	for t := range all {
-		all[t] = d.memory.Thread(event.ThreadID(t))
+		all[t] = d.run.Memory.Thread(event.ThreadID(t))
 	}
 	return all
 }

@@ -2,7 +2,7 @@ package race
 
 import (
 	"hindsight/analyze/hb"
-	"hindsight/analyze/place"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -26,21 +26,16 @@ type access struct {
 // each pair is met once, when its later unit is taken.
 type engine struct {
 	opts     Options
-	order    *hb.Order
-	memory   *place.Map
-	atomic   *atomicSet // nil: Strict
+	survey   *replay.Survey
+	run      *replay.Walk // the present pass
+	business replay.Business
 	places   []Place
 	accesses []access // the first NumSites are the sites
 	placeIDs map[Place]uint32
 	eventIDs map[Place]uint32 // of accesses that are events
 	pairs    pairTable
-	created  []bool // threads that a Create event announces
 	horizon  *horizon
-	starts   []uint64  // for each thread, 1 + the place in S_synch of its last event
-	now      uint64    // 1 + the place in S_synch of the last event
-	private  intervals // memory of which each thread has its own part
 	sites    int       // accesses that are sites
-	strands  bool      // the run has tasks
 	sieving  bool      // the present pass is for the sieve
 	suspects *suspects // nil: all memory
 	work     uint64    // accesses handed to the exact pass so far
@@ -63,12 +58,10 @@ type unit struct {
 	added  bool   // to the batch
 }
 
-// unfinished is where the units that no event ends stand in the order.
-const unfinished = 1 << 63
-
-func (e *engine) begin(t event.ThreadID, order, start uint64) {
-	s := e.order.Strand(t)
-	e.unit = unit{thread: t, strand: s, clock: e.order.Clock(t), epoch: e.order.Epoch(s), order: order, start: start}
+func (e *engine) begin(u *replay.Unit) {
+	o := e.run.Order
+	s := o.Strand(u.Thread)
+	e.unit = unit{thread: u.Thread, strand: s, clock: o.Clock(u.Thread), epoch: o.Epoch(s), order: u.Number, start: u.Start}
 }
 
 func (e *engine) placeID(p Place) uint32 {
@@ -86,10 +79,8 @@ func (e *engine) eventAccess(p Place) uint32 {
 	id, ok := e.eventIDs[p]
 	if !ok {
 		id = uint32(len(e.accesses))
-		e.accesses = append(e.accesses, access{place: e.placeID(p), op: p.Op, user: e.user(p.PC)})
+		e.accesses = append(e.accesses, access{place: e.placeID(p), op: p.Op, user: e.business.User(p.PC)})
 		e.eventIDs[p] = id
 	}
 	return id
 }
-
-func (e *engine) user(pc uint64) bool { return e.opts.Program == nil || e.opts.Program.User(pc) }

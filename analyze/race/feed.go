@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 )
 
@@ -217,7 +218,7 @@ func (e *engine) begun() *batch {
 // or many items.
 func (e *engine) stale() bool {
 	h := e.horizon
-	return h == nil || e.now >= h.at+e.opts.staleAfter+h.cost/4 || !e.sieving && e.now > h.at && e.fed >= h.fed+h.cost
+	return h == nil || e.run.Now >= h.at+e.opts.staleAfter+h.cost/4 || !e.sieving && e.run.Now > h.at && e.fed >= h.fed+h.cost
 }
 
 // maxClocks bounds the components of clocks in a batch.
@@ -364,7 +365,7 @@ func (e *engine) feedTally(t cdr.Tally) error {
 	for i := uint64(0); i < t.Count; { // as far as the memory is of one kind, at once
 		one := it
 		one.base, one.count = t.Base+i*t.Stride, 1
-		user, end := e.memory.UserUntil(e.opts.Program, one.base)
+		user, end := e.business.CountsUntil(e.run.Memory, one.base)
 		if t.Stride > 0 {
 			one.count = min((end-1-one.base)/t.Stride+1, t.Count-i)
 		}
@@ -396,17 +397,18 @@ func (e *engine) addRun(it *item) error {
 // maxWork bounds the accesses that are looked at one by one.
 const maxWork = 1 << 38
 
-// feedEvent hands out the present unit, an event that is an access: size bytes
-// at addr.
-func (e *engine) feedEvent(p Place, addr, size, index uint64) error {
+// feedEvent hands out the present unit, an event that is an access and has that
+// number among its thread's.
+func (e *engine) feedEvent(a *replay.Access, index uint64) error {
+	addr, size := a.Address, a.Size
 	if size == 0 || addr+size < addr {
 		return nil
 	}
 	if e.sieving {
-		return e.add(&item{kind: itemExtent, write: p.Op.Writes(), base: addr, count: 1, size: size}, addr, addr+size)
+		return e.add(&item{kind: itemExtent, write: a.Op.Writes(), base: addr, count: 1, size: size}, addr, addr+size)
 	}
-	id := e.eventAccess(p)
-	if !e.accesses[id].user && !e.memory.User(e.opts.Program, addr) {
+	id := e.eventAccess(Place{a.PC, a.Op})
+	if !e.accesses[id].user && !e.business.Counts(e.run.Memory, a.PC, addr) {
 		return nil
 	}
 	if e.suspects != nil && !e.suspects.meet(addr, addr+size) {

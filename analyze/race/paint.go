@@ -145,11 +145,11 @@ func (s *shard) paintSpecial(m manner, p *page, set granules, times uint64) {
 		set = set.without(singleton(i))
 		g := p.number<<(pageBits-3) + i
 		one := m
-		if one.mask &^= s.e.atomic.bytes(g); one.mask == 0 {
+		if one.mask &^= s.e.survey.Atomic.Of(g); one.mask == 0 {
 			continue
 		}
 		if one.prev != 0 {
-			one.prev &^= s.e.atomic.bytes(g - 1)
+			one.prev &^= s.e.survey.Atomic.Of(g - 1)
 		}
 		p.paint(s.manner(one), singleton(i), times)
 	}

@@ -12,6 +12,9 @@ import (
 // in a graph of events, every pair looked at. It shares nothing with the
 // engine but the words of docs/semantics.md.
 
+// unfinished is where the units that no event ends stand in the order.
+const unfinished = 1 << 63
+
 type plainAccess struct {
 	place      Place
 	thread     event.ThreadID

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -30,7 +31,7 @@ type side struct {
 	place uint64
 }
 
-func (s *side) isEvent() bool { return s.order < unfinished && s.order&1 != 0 }
+func (s *side) isEvent() bool { return s.order < replay.Unfinished && s.order&1 != 0 }
 
 // quest is the search for an instance: spots of one access on each side.
 type quest struct {
@@ -53,7 +54,7 @@ func (e *engine) resolve(ctx context.Context, src Source) ([]resolved, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := findPlaces(ctx, src, len(e.starts), all); err != nil {
+	if err := findPlaces(ctx, src, e.survey.Threads, all); err != nil {
 		return nil, err
 	}
 	for _, round := range []func(*quest) *side{func(q *quest) *side { return &q.later }, func(q *quest) *side { return &q.earlier }} {
@@ -108,14 +109,14 @@ func findPlaces(ctx context.Context, src Source, threads int, all []*quest) erro
 	for _, q := range all {
 		for _, s := range []*side{&q.later, &q.earlier} {
 			seq := s.order / 2
-			if s.order >= unfinished {
-				seq = unfinished + uint64(s.thread)
+			if s.order >= replay.Unfinished {
+				seq = replay.Unfinished + uint64(s.thread)
 			}
 			bySeq[seq] = append(bySeq[seq], s)
 		}
 	}
 	events := make([]uint64, threads)
-	err := walk(ctx, src, func(ev *Event) error {
+	err := replay.Each(ctx, src, threads, func(ev *Event) error {
 		for _, s := range bySeq[ev.Seq] {
 			s.place = ev.Index
 		}
@@ -123,7 +124,7 @@ func findPlaces(ctx context.Context, src Source, threads int, all []*quest) erro
 		return nil
 	})
 	for t, n := range events {
-		for _, s := range bySeq[unfinished+uint64(t)] {
+		for _, s := range bySeq[replay.Unfinished+uint64(t)] {
 			s.place = n
 		}
 	}
@@ -132,7 +133,7 @@ func findPlaces(ctx context.Context, src Source, threads int, all []*quest) erro
 
 // round finds the executions of one side of all quests.
 func (e *engine) round(ctx context.Context, src Source, all []*quest, of func(*quest) *side) error {
-	want := make([]map[uint64][]*quest, len(e.starts))
+	want := make([]map[uint64][]*quest, e.survey.Threads)
 	for _, q := range all {
 		s := of(q)
 		if s.isEvent() {

@@ -2,6 +2,7 @@ package race
 
 import (
 	"hindsight/analyze/place"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -43,35 +44,16 @@ type Options struct {
 }
 
 // Op is what a side of a race did.
-type Op uint8
+type Op = replay.Op
 
 const (
-	Read Op = iota
-	Write
-	AtomicRead
-	AtomicWrite
-	AtomicUpdate // reads and writes at once
-	Free         // gave the memory back to the allocator
+	Read         = replay.Read
+	Write        = replay.Write
+	AtomicRead   = replay.AtomicRead
+	AtomicWrite  = replay.AtomicWrite
+	AtomicUpdate = replay.AtomicUpdate
+	Free         = replay.Free
 )
-
-var opNames = [...]string{"read", "write", "atomic read", "atomic write", "atomic update", "free"}
-
-func (o Op) String() string {
-	if int(o) < len(opNames) {
-		return opNames[o]
-	}
-	return "op?"
-}
-
-// Writes says whether the operation changes memory.
-func (o Op) Writes() bool { return o != Read && o != AtomicRead }
-
-// Atomic says whether the operation is an atomic access.
-func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
-
-// Plain says whether the operation is an execution of a [Site]; the others are
-// events.
-func (o Op) Plain() bool { return o == Read || o == Write }
 
 // Place is a static access: an instruction and what it does.
 type Place struct {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"hindsight/tracefmt/event"
 )
 
 // shard is a worker of the exact pass: it remembers the accesses to its part of
@@ -88,7 +86,7 @@ func (s *shard) page(number uint64) *page {
 			return nil
 		}
 		p = &page{number: number, looks: looks}
-		if s.e.atomic != nil {
+		if s.e.survey.Atomic != nil {
 			s.markAtomic(p)
 		}
 		s.shadow.pages[number] = p
@@ -113,10 +111,10 @@ func suspectGranules(near *[sieveWords]uint64, part uint64) (g granules) {
 func (s *shard) markAtomic(p *page) {
 	first := p.number * perPage
 	for i := range uint64(perPage) {
-		if s.e.atomic.bytes(first+i) != 0 {
+		if s.e.survey.Atomic.Of(first+i) != 0 {
 			p.atomic.add(i)
 		}
-		if s.e.atomic.bytes(first+i-1) != 0 {
+		if s.e.survey.Atomic.Of(first+i-1) != 0 {
 			p.after.add(i)
 		}
 	}
@@ -135,22 +133,12 @@ func (s *shard) nextPage(number uint64) (uint64, bool) {
 	return s.sorted[i] * perSieve, true
 }
 
-// ownMemory says whether addr is in memory of which thread t has a part of its
-// own, so that its strands, which run there one after another, do not race.
-func (s *shard) ownMemory(t event.ThreadID, addr uint64) bool {
-	if s.e.private.contains(addr) {
-		return true
-	}
-	owner, _, ok := s.e.memory.TLS(addr)
-	return ok && owner == t
-}
-
 // common are the granules of a set that are not the thread's own memory.
 func (s *shard) common(p *page, set granules) (rest granules) {
 	for !set.empty() {
 		i := set.first()
 		set = set.without(singleton(i))
-		if !s.ownMemory(s.unit.thread, (p.number*perPage+i)<<3) {
+		if !s.e.run.Own(s.unit.thread, (p.number*perPage+i)<<3) {
 			rest.add(i)
 		}
 	}

@@ -3,25 +3,19 @@ package race
 import (
 	"iter"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
-// The words of a recorded run, as package cdr has them.
+// The words of a recorded run, as package replay has them.
 type (
-	SiteID = cdr.SiteID
-	Site   = cdr.Site
-	Event  = cdr.Event
-	Run    = cdr.Run
+	SiteID  = replay.SiteID
+	Site    = replay.Site
+	Event   = replay.Event
+	Run     = replay.Run
+	Segment = replay.Segment
 )
-
-// Segment is what a thread did between two of its events.
-type Segment interface {
-	// Place is the number of the thread's events before the segment.
-	Place() uint64
-	// Runs are the plain accesses of the segment, site by site.
-	Runs() iter.Seq2[Run, error]
-}
 
 // compressed is a segment whose accesses can be had by their bytes.
 type compressed interface {
@@ -54,13 +48,6 @@ type Source interface {
 	// Segments are those of a thread, in order; ones without accesses may be
 	// missing.
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
-}
-
-// steppable is a source of which segments can be had one by one.
-type steppable interface {
-	// NextSegment gives a function that gives the segments of a thread in order,
-	// and nil after the last or an error.
-	NextSegment(t event.ThreadID) func() (Segment, error)
 }
 
 // FromTrace is a trace as a source.

@@ -14,6 +14,8 @@ type suspects struct {
 	pages  []map[uint64]*[sieveWords]uint64 // of each worker
 }
 
+type interval struct{ low, high uint64 } // high is the first address after it
+
 // gather collects what the sieves found.
 func gather(sieves []*sieve) *suspects {
 	all := &suspects{}

@@ -30,23 +30,23 @@ type horizon struct {
 
 // look makes the horizon of the present moment.
 func (e *engine) look() {
-	n := e.order.Strands()
-	h := &horizon{at: e.now, fed: e.fed, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
+	n := e.run.Order.Strands()
+	h := &horizon{at: e.run.Now, fed: e.fed, own: make([]uint64, n), least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
-		h.own[t] = e.order.Epoch(event.StrandID(t))
+		h.own[t] = e.run.Order.Epoch(event.StrandID(t))
 		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
 	}
-	e.order.Live(func(u event.StrandID, c hb.Clock) {
+	e.run.Order.Live(func(u event.StrandID, c hb.Clock) {
 		for t := range n {
 			if event.StrandID(t) != u {
 				h.least[t] = min(h.least[t], c.At(event.StrandID(t)))
 			}
 		}
-		if int(u) < len(e.starts) {
-			h.start = append(h.start, e.starts[u])
+		if int(u) < len(e.run.Starts) {
+			h.start = append(h.start, e.run.Starts[u])
 		}
 	})
-	e.order.Held(func(c hb.Clock) {
+	e.run.Order.Held(func(c hb.Clock) {
 		h.cost += uint64(len(c))
 		for t := range min(n, len(c)) {
 			if v := c[t]; v < h.own[t] {

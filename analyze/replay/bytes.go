@@ -1,0 +1,79 @@
+package replay
+
+import "slices"
+
+// Bytes is a set of addresses of bytes, kept by 8-byte granules.
+type Bytes struct {
+	granules map[uint64]uint8
+	// filter has a bit for each of its hash values: most granules are not in
+	// the set, and this says so at the price of a load.
+	filter [1 << 10]uint64
+}
+
+// NewBytes is an empty set.
+func NewBytes() *Bytes { return &Bytes{granules: map[uint64]uint8{}} }
+
+// slot is where a granule's bit stands in the filter.
+func slot(granule uint64) (word uint64, bit uint64) {
+	h := granule * 0x9e3779b97f4a7c15 >> 48
+	return h >> 6, 1 << (h & 63)
+}
+
+// Add puts size bytes from addr on into the set.
+func (s *Bytes) Add(addr, size uint64) {
+	for ; size > 0; addr, size = addr+1, size-1 {
+		word, bit := slot(addr >> 3)
+		s.filter[word] |= bit
+		s.granules[addr>>3] |= 1 << (addr & 7)
+	}
+}
+
+// Of is the mask of the bytes of a granule that are in the set; nothing is in
+// a nil set.
+func (s *Bytes) Of(granule uint64) uint8 {
+	if s == nil {
+		return 0
+	}
+	if word, bit := slot(granule); s.filter[word]&bit == 0 {
+		return 0
+	}
+	return s.granules[granule]
+}
+
+// ranges is a set of addresses, as disjoint intervals in order.
+type ranges []interval
+
+type interval struct{ low, high uint64 } // high is the first address after it
+
+func (s ranges) contains(addr uint64) bool {
+	_, found := slices.BinarySearchFunc(s, addr, func(x interval, addr uint64) int {
+		switch {
+		case x.high <= addr:
+			return -1
+		case x.low > addr:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+// add puts size bytes from low on into the set.
+func (s *ranges) add(low, size uint64) {
+	if size == 0 || low+size < low {
+		return
+	}
+	x := interval{low, low + size}
+	i, _ := slices.BinarySearchFunc(*s, low, func(y interval, low uint64) int {
+		if y.high < low {
+			return -1
+		}
+		return 1
+	})
+	j := i
+	for j < len(*s) && (*s)[j].low <= x.high {
+		x.low, x.high = min(x.low, (*s)[j].low), max(x.high, (*s)[j].high)
+		j++
+	}
+	*s = slices.Replace(*s, i, j, x)
+}

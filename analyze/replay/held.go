@@ -1,0 +1,48 @@
+package replay
+
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// Lock is a lock that is held.
+type Lock struct {
+	Obj   uint64
+	Write bool // not a rwlock that is held for reading
+}
+
+// Held is the locks that each thread, or each strand, holds, in the order in
+// which it took them.
+type Held[K event.ThreadID | event.StrandID] struct{ by map[K][]Lock }
+
+// Of is what k holds.
+func (h *Held[K]) Of(k K) []Lock { return h.by[k] }
+
+// All calls yield for each lock that is held.
+func (h *Held[K]) All(yield func(k K, l Lock)) {
+	for k, held := range h.by {
+		for _, l := range held {
+			yield(k, l)
+		}
+	}
+}
+
+// Apply takes the next event of k.
+func (h *Held[K]) Apply(k K, e *event.Event) {
+	switch e.Kind {
+	case event.MutexLock, event.WriteLock, event.ReadLock:
+		if h.by == nil {
+			h.by = map[K][]Lock{}
+		}
+		h.by[k] = append(h.by[k], Lock{e.Obj, e.Kind != event.ReadLock})
+	case event.MutexUnlock, event.WriteUnlock, event.ReadUnlock:
+		held := h.by[k]
+		for i := len(held) - 1; i >= 0; i-- {
+			if held[i].Obj == e.Obj {
+				h.by[k] = slices.Delete(held, i, i+1)
+				break
+			}
+		}
+	}
+}

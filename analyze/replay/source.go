@@ -1,0 +1,106 @@
+package replay
+
+import (
+	"errors"
+	"iter"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// ErrTrace is wrapped by errors about runs that contradict themselves.
+var ErrTrace = errors.New("inconsistent trace")
+
+// The words of a recorded run, as package cdr has them.
+type (
+	SiteID = cdr.SiteID
+	Site   = cdr.Site
+	Event  = cdr.Event
+	Run    = cdr.Run
+	Step   = cdr.Step
+)
+
+// Events is a run's S_synch, in total order. It may be walked more than once.
+type Events interface {
+	Events() iter.Seq2[Event, error]
+}
+
+// Segment is what a thread did between two of its events.
+type Segment interface {
+	// Place is the number of the thread's events before the segment.
+	Place() uint64
+	// Runs are the plain accesses of the segment, site by site.
+	Runs() iter.Seq2[Run, error]
+}
+
+// Segmented is a run that has its segments one by one.
+type Segmented interface {
+	// Segments are those of a thread, in order; ones without accesses may be
+	// missing. A segment is not used any more when the next one of its thread is
+	// asked for.
+	Segments(event.ThreadID) iter.Seq2[Segment, error]
+}
+
+// steppable is a run of which segments can be had without an iterator, at less
+// cost.
+type steppable interface {
+	// NextSegment returns a function that returns the segments of a thread in
+	// order, and nil after the last or an error.
+	NextSegment(t event.ThreadID) func() (Segment, error)
+}
+
+// Cursors walk the segments of all threads, each at its own pace.
+type Cursors struct{ threads []cursor }
+
+type cursor struct {
+	next func() (Segment, error) // nil after the last
+	stop func()
+	seg  Segment // the next one, or nil
+	done bool
+}
+
+// NewCursors stands before the first segment of each thread. It must be closed.
+func NewCursors(src Segmented, threads int) *Cursors {
+	c := &Cursors{threads: make([]cursor, threads)}
+	for t := range c.threads {
+		c.threads[t] = newCursor(src, event.ThreadID(t))
+	}
+	return c
+}
+
+func newCursor(src Segmented, t event.ThreadID) cursor {
+	if s, ok := src.(steppable); ok {
+		return cursor{next: s.NextSegment(t), stop: func() {}}
+	}
+	next, stop := iter.Pull2(src.Segments(t))
+	return cursor{stop: stop, next: func() (Segment, error) {
+		seg, err, _ := next()
+		return seg, err
+	}}
+}
+
+// Close ends the walks.
+func (c *Cursors) Close() {
+	for t := range c.threads {
+		c.threads[t].stop()
+	}
+}
+
+// Next returns the next segment of the unit, or nil after the last. (There is
+// one, unless the run is damaged.)
+func (c *Cursors) Next(u *Unit) (Segment, error) {
+	t := &c.threads[u.Thread]
+	if t.seg == nil && !t.done {
+		seg, err := t.next()
+		if err != nil {
+			return nil, err
+		}
+		t.seg, t.done = seg, seg == nil
+	}
+	if t.seg == nil || t.seg.Place() > u.Index {
+		return nil, nil
+	}
+	seg := t.seg
+	t.seg = nil
+	return seg, nil
+}

@@ -1,0 +1,72 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// Survey is what must be known of the whole run before its accesses can be
+// judged.
+type Survey struct {
+	Threads int
+	Roots   []event.ThreadID // threads that no Create announces
+	Atomic  *Bytes           // of atomic variables; nil under strict rules
+	Tasks   bool             // the run has strands that are no threads' own
+}
+
+// NewSurvey walks along S_synch of a run with that many threads. Also, if it is
+// not nil, is called with every event.
+func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also func(*Event) error) (*Survey, error) {
+	s := &Survey{Threads: threads}
+	if !strict {
+		s.Atomic = NewBytes()
+	}
+	created := make([]bool, threads)
+	err := Each(ctx, src, threads, func(ev *Event) error {
+		switch ev.Kind {
+		case event.Create:
+			if ev.Obj < uint64(threads) {
+				created[ev.Obj] = true
+			}
+		case event.StrandBegin:
+			s.Tasks = true
+		}
+		if s.Atomic != nil {
+			s.Atomic.Add(ev.Obj, AtomicBytes(&ev.Event))
+		}
+		if also != nil {
+			return also(ev)
+		}
+		return nil
+	})
+	for t, c := range created {
+		if !c {
+			s.Roots = append(s.Roots, event.ThreadID(t))
+		}
+	}
+	return s, err
+}
+
+// Each calls visit for the events of S_synch of a run with that many threads.
+func Each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
+	n := 0
+	for ev, err := range src.Events() {
+		if err != nil {
+			return err
+		}
+		if n++; n&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if int64(ev.Thread) >= int64(threads) {
+			return fmt.Errorf("%w: event %d is of thread %d of %d", ErrTrace, ev.Seq, ev.Thread, threads)
+		}
+		if err := visit(&ev); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,180 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"hindsight/analyze/hb"
+	"hindsight/analyze/place"
+	"hindsight/tracefmt/event"
+)
+
+// Unit is a segment, or an event that is an access. Units are numbered in the
+// order in which they end.
+type Unit struct {
+	Thread event.ThreadID
+	Index  uint64 // among its thread's events, of the one that ends it or is it; the maximum if no event ends it
+	Seq    uint64 // the place of that event in S_synch, or the maximum
+	Number uint64 // its place among units
+	Start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none does
+}
+
+// Unfinished is where the units that no event ends begin to be numbered.
+const Unfinished = 1 << 63
+
+// Access is an access that an event is.
+type Access struct {
+	Op      Op
+	PC      uint64
+	Address uint64
+	Size    uint64 // bytes, at most [LargestFree]
+}
+
+// Visitor is what a client of a walk asks to be told; a nil function is not
+// called. An error ends the walk.
+type Visitor struct {
+	Segment func(u *Unit) error
+	Event   func(ev *Event) error
+	Access  func(u *Unit, a *Access) error
+	// Life: the memory in [addr, addr+size) begins a new life at place at of
+	// S_synch, from 1.
+	Life func(addr, size, at uint64) error
+	// Changes is called before the address space changes in other ways than by
+	// heap blocks.
+	Changes func(ev *Event) error
+	Done    func(ev *Event) error
+}
+
+// Options of a walk. The zero value follows everything.
+type Options struct {
+	TLSSize uint64 // bytes of a thread's thread-local variables
+	Strict  bool   // atomic accesses are accesses
+	NoOrder bool   // happens-before is not followed
+}
+
+// Walk is a moment of a run.
+type Walk struct {
+	Order  *hb.Order // nil: not followed
+	Memory *place.Map
+	Starts []uint64 // for each thread, where its present segment begins, as in [Unit.Start]
+	Now    uint64   // 1 + the place in S_synch of the last event
+	strict bool
+	own    ranges // memory of which each thread has its own part
+}
+
+// Walk is a walk at the beginning of the run.
+func (s *Survey) Walk(opts Options) *Walk {
+	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads), strict: opts.Strict}
+	if !opts.NoOrder {
+		w.Order = hb.New()
+		w.Order.Threads(s.Threads)
+		for _, t := range s.Roots {
+			w.Order.Root(t)
+		}
+	}
+	return w
+}
+
+// Own says whether addr is in memory of which thread t has a part for itself,
+// so that its strands, which run there one after another, do not race.
+func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
+	if w.own.contains(addr) {
+		return true
+	}
+	owner, _, ok := w.Memory.TLS(addr)
+	return ok && owner == t
+}
+
+// Run walks from the beginning to the end of the run that was surveyed.
+func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
+	err := Each(ctx, src, len(w.Starts), func(ev *Event) error {
+		if v.Segment != nil {
+			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2 * ev.Seq, Start: w.Starts[ev.Thread]}
+			if err := v.Segment(&u); err != nil {
+				return err
+			}
+		}
+		if err := w.event(ev, v); err != nil {
+			return fmt.Errorf("event %d: %w", ev.Seq, err)
+		}
+		return nil
+	})
+	if err != nil || v.Segment == nil {
+		return err
+	}
+	for t := range w.Starts {
+		u := Unit{Thread: event.ThreadID(t), Index: math.MaxUint64, Seq: math.MaxUint64, Number: Unfinished + uint64(t), Start: w.Starts[t]}
+		if err := v.Segment(&u); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// event takes the steps 2 to 8 of an event; see the package comment.
+func (w *Walk) event(ev *Event, v *Visitor) error {
+	t, at := ev.Thread, ev.Seq+1
+	if w.Order != nil {
+		if err := w.Order.Acquire(t, &ev.Event); err != nil {
+			return err
+		}
+	}
+	if v.Event != nil {
+		if err := v.Event(ev); err != nil {
+			return err
+		}
+	}
+	if err := w.touch(ev, v); err != nil {
+		return err
+	}
+	switch ev.Kind {
+	case event.StackMap, event.Create, event.ThreadStart, event.ThreadEnd, event.ThreadPointer, event.Private:
+		if v.Changes != nil {
+			if err := v.Changes(ev); err != nil {
+				return err
+			}
+		}
+	}
+	switch ev.Kind {
+	case event.Create:
+		if ev.Obj < uint64(len(w.Starts)) {
+			w.Starts[ev.Obj] = at
+		}
+	case event.Private:
+		w.own.add(ev.Obj, ev.Arg)
+	}
+	w.Memory.Apply(t, ev.Index, &ev.Event)
+	if w.Order != nil {
+		if err := w.Order.Release(t, &ev.Event); err != nil {
+			return err
+		}
+	}
+	w.Starts[t], w.Now = at, at
+	if v.Done != nil {
+		return v.Done(ev)
+	}
+	return nil
+}
+
+// touch takes what an event does to memory: an access, a new life.
+func (w *Walk) touch(ev *Event, v *Visitor) error {
+	if v.Access != nil {
+		if op, ok := OpOf(ev.Kind, w.strict); ok {
+			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2*ev.Seq + 1, Start: ev.Seq + 1}
+			a := Access{Op: op, PC: ev.PC, Address: ev.Obj, Size: min(Extent(w.Memory, &ev.Event), LargestFree)}
+			if err := v.Access(&u, &a); err != nil {
+				return err
+			}
+		}
+	}
+	if v.Life != nil {
+		if addr, size, ok := LifeOf(&ev.Event); ok {
+			return v.Life(addr, size, ev.Seq+1)
+		}
+	}
+	return nil
+}
