@@ -1,7 +1,6 @@
 package cdr
 
 import (
-	"cmp"
 	"fmt"
 	"sort"
 
@@ -32,6 +31,7 @@ type History struct {
 	blocks []uint64 // executions before each epoch, and at the end
 	events []uint64 // ordered events likewise
 	views  []*historyView
+	totals []total // by epoch; nil until needed
 }
 
 // historyViews is how many epochs a History holds.
@@ -40,16 +40,10 @@ const historyViews = 3
 // historyView is what a History keeps of an epoch.
 type historyView struct {
 	*stretch
-	blocks  *wpp.Weights
-	finder  *wpp.Finder // made when first needed
-	sites   map[SiteID]*wpp.Weights
-	size    uint64 // of sites, in bytes
-	bounds  map[SiteID]*addrBounds
-	storing []SiteID // sites that write, with recorded addresses; nil until needed
+	blocks *wpp.Weights
+	finder *wpp.Finder // made when first needed
+	stores *storeIndex // made when first needed
 }
-
-// maxSiteWeights bounds the memory of one view for the counts of sites.
-const maxSiteWeights = 32 << 20
 
 // History gives the past of a thread. The function marks says which marks
 // [History.LastMarked] finds a block by; it is called once a block. It may be
@@ -85,7 +79,7 @@ func (h *History) view(epoch int) (*historyView, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
-	v := &historyView{stretch: s, sites: map[SiteID]*wpp.Weights{}, bounds: map[SiteID]*addrBounds{}}
+	v := &historyView{stretch: s}
 	if v.blocks, err = wpp.NewWeights(s.g, s.termWeight(func(*tableBlock) uint64 { return 1 })); err != nil {
 		return nil, err
 	}
@@ -309,284 +303,4 @@ func (h *History) EventPoint(index uint64) (uint64, error) {
 	}
 	c, _, _ := v.events.Select(index - h.events[e])
 	return h.blocks[e] + v.blocks.Rank(c), nil
-}
-
-// siteCounts counts the executions of a site by terminal.
-func (v *historyView) siteCounts(site SiteID) (*wpp.Weights, error) {
-	if w := v.sites[site]; w != nil {
-		return w, nil
-	}
-	w, err := wpp.NewWeights(v.g, v.termWeight(func(b *tableBlock) uint64 { return v.tab.siteIn(b, site) }))
-	if err != nil {
-		return nil, err
-	}
-	if v.size += w.Size(); v.size > maxSiteWeights {
-		clear(v.sites)
-		v.size = w.Size()
-	}
-	v.sites[site] = w
-	return w, nil
-}
-
-// siteIn is how often a site stands in a block.
-func (t *tables) siteIn(b *tableBlock, site SiteID) (n uint64) {
-	for _, id := range t.blockSites(b) {
-		if id == site {
-			n++
-		}
-	}
-	return n
-}
-
-// earlier is how often the site was executed in the epochs before one.
-func (h *History) earlier(epoch int, site SiteID) (sum uint64, err error) {
-	for i := range epoch {
-		n, err := h.inEpoch(i, site)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
-	}
-	return sum, nil
-}
-
-// inEpoch is how often the site was executed in an epoch.
-func (h *History) inEpoch(epoch int, site SiteID) (uint64, error) {
-	if h.t.epochs[epoch].thread(h.thread) == nil {
-		return 0, nil
-	}
-	if n, ok := h.t.totals[siteKey{epoch, h.thread, site}]; ok {
-		return n, nil
-	}
-	v, err := h.view(epoch)
-	if err != nil {
-		return 0, err
-	}
-	w, err := v.siteCounts(site)
-	if err != nil {
-		return 0, err
-	}
-	if len(h.t.totals) > 1<<20 {
-		clear(h.t.totals)
-	}
-	h.t.totals[siteKey{epoch, h.thread, site}] = w.Total()
-	return w.Total(), nil
-}
-
-// Rank is the number of executions of a site by the thread before block
-// execution n: the ordinal of the next.
-func (h *History) Rank(site SiteID, n uint64) (uint64, error) {
-	p, err := h.find(n)
-	if err != nil {
-		return 0, err
-	}
-	local, err := p.rank(site)
-	if err != nil {
-		return 0, err
-	}
-	before, err := h.earlier(p.v.epoch, site)
-	return before + local, err
-}
-
-// rank is the number of executions of the site in the epoch before the place.
-func (p *place) rank(site SiteID) (uint64, error) {
-	w, err := p.v.siteCounts(site)
-	if err != nil {
-		return 0, err
-	}
-	x, _ := p.c.Terminal()
-	n := w.Rank(p.c) + p.times*(w.At(p.c)/p.v.terms[x].b)
-	for _, b := range p.path[:p.at] {
-		n += p.v.tab.siteIn(&p.v.tab.blocks[b], site)
-	}
-	return n, nil
-}
-
-// split finds the epoch of an execution of a site, and its ordinal there.
-func (h *History) split(site SiteID, ordinal uint64) (epoch int, local uint64, err error) {
-	local = ordinal
-	for i := range h.t.epochs {
-		n, err := h.inEpoch(i, site)
-		if err != nil {
-			return 0, 0, err
-		}
-		if local < n {
-			return i, local, nil
-		}
-		local -= n
-	}
-	return 0, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, h.thread, ErrNoSuch)
-}
-
-// Execution gives the block execution that an execution of a site was part of.
-func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
-	e, local, err := h.split(site, ordinal)
-	if err != nil {
-		return 0, err
-	}
-	v, err := h.view(e)
-	if err != nil {
-		return 0, err
-	}
-	p, err := h.execution(v, site, local)
-	if err != nil {
-		return 0, err
-	}
-	return p.point(), nil
-}
-
-// execution is Execution within an epoch.
-func (h *History) execution(v *historyView, site SiteID, local uint64) (*place, error) {
-	w, err := v.siteCounts(site)
-	if err != nil {
-		return nil, err
-	}
-	c, offset, ok := w.Select(local)
-	if !ok {
-		return nil, fmt.Errorf("access of site %d: %w", site, ErrNoSuch)
-	}
-	x, _ := c.Terminal()
-	each := w.At(c) / v.terms[x].b
-	p := h.place(v, c, 0)
-	p.times, offset = offset/each, offset%each
-	for ; p.at < len(p.path)-1; p.at++ {
-		n := v.tab.siteIn(p.block(), site)
-		if offset < n {
-			break
-		}
-		offset -= n
-	}
-	return p, nil
-}
-
-// Address is what an execution of a site accessed; ok is false when that was
-// not recorded.
-func (h *History) Address(site SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
-	e, local, err := h.split(site, ordinal)
-	if err != nil {
-		return 0, false, err
-	}
-	v, err := h.view(e)
-	if err != nil {
-		return 0, false, err
-	}
-	x, err := v.addrIndex(site)
-	if x == nil || err != nil {
-		return 0, false, err
-	}
-	c := addrCursor{x: x}
-	c.seek(local)
-	c.next(local+1, func(r Run) bool {
-		addr, ok = r.Base, true
-		return true
-	})
-	return addr, ok, nil
-}
-
-// Store is an execution of a store.
-type Store struct {
-	Point   uint64 // its block execution
-	Index   int    // its place among the sites of that block
-	Site    SiteID
-	Ordinal uint64
-	Address uint64
-}
-
-// LastStore finds the last recorded store to one of size bytes at addr, before
-// the site of that index in block execution n (n may be Blocks, with index 0).
-// It searches the addresses of each storing site by their grammar. The error
-// is [ErrSearch] when that took too long.
-func (h *History) LastStore(n uint64, index int, addr, size uint64) (Store, bool, error) {
-	for e := len(h.blocks) - 2; e >= 0; e-- {
-		if h.blocks[e] > n || h.blocks[e] == h.blocks[e+1] {
-			continue
-		}
-		v, err := h.view(e)
-		if err != nil {
-			return Store{}, false, err
-		}
-		s, ok, err := h.lastStoreIn(v, n, index, addr, size)
-		if ok || err != nil {
-			return s, ok, err
-		}
-	}
-	return Store{}, false, nil
-}
-
-func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size uint64) (best Store, found bool, err error) {
-	var here *place // nil: the epoch ends before n
-	if n < h.blocks[v.epoch+1] {
-		if here, err = h.find(n); err != nil {
-			return best, false, err
-		}
-	}
-	if err := v.findStoring(); err != nil {
-		return best, false, err
-	}
-	for _, site := range v.storing {
-		width := uint64(v.tab.sites[site].Size)
-		w := window{low: addr - width + 1, width: int64(size + width - 2)}
-		if !v.bounds[site].covers(w) {
-			continue
-		}
-		limit := uint64(1) << 62
-		if here != nil {
-			if limit, err = here.rank(site); err != nil {
-				return best, false, err
-			}
-			for _, id := range v.tab.blockSites(here.block())[:index] {
-				if id == site {
-					limit++
-				}
-			}
-		}
-		local, at, ok, err := v.bounds[site].last(limit, w)
-		if err != nil {
-			return best, false, err
-		}
-		if !ok {
-			continue
-		}
-		p, err := h.execution(v, site, local)
-		if err != nil {
-			return best, false, err
-		}
-		s := Store{Point: p.point(), Site: site, Ordinal: local, Address: at}
-		for i, id := range v.tab.blockSites(p.block()) {
-			if id == site {
-				s.Index = i
-			}
-		}
-		if !found || cmp.Or(cmp.Compare(s.Point, best.Point), cmp.Compare(s.Index, best.Index)) > 0 {
-			best, found = s, true
-		}
-	}
-	if found {
-		before, err := h.earlier(v.epoch, best.Site)
-		if err != nil {
-			return best, false, err
-		}
-		best.Ordinal += before
-	}
-	return best, found, nil
-}
-
-// findStoring lists the sites that write, with the bounds of their addresses.
-func (v *historyView) findStoring() error {
-	if v.storing != nil || v.data == nil {
-		return nil
-	}
-	v.storing = []SiteID{}
-	for site := range v.data.bySite {
-		if v.tab.sites[site].Access != event.Write {
-			continue
-		}
-		x, err := v.addrIndex(site)
-		if err != nil {
-			return err
-		}
-		v.bounds[site] = newAddrBounds(x)
-		v.storing = append(v.storing, site)
-	}
-	return nil
 }

@@ -99,11 +99,11 @@ func (b *addrBounds) covers(w window) bool {
 	return w.has(b.x.first) || b.rules[b.x.g.Start()].meets(b.x.first, w)
 }
 
-// last finds the last access with an ordinal below limit at one of the
-// addresses of w.
-func (b *addrBounds) last(limit uint64, w window) (ordinal, addr uint64, ok bool, err error) {
+// last finds the last access with an ordinal from a lower bound on and below
+// limit at one of the addresses of w.
+func (b *addrBounds) last(lower, limit uint64, w window) (ordinal, addr uint64, ok bool, err error) {
 	x := b.x
-	s := search{b: b, limit: limit, w: w, left: maxSearch}
+	s := search{b: b, lower: lower, limit: limit, w: w, left: maxSearch}
 	if limit > x.lead+1 {
 		if ordinal, addr, ok = s.rule(x.g.Start(), x.first, x.lead+1); ok || s.left <= 0 {
 			if !ok {
@@ -112,7 +112,7 @@ func (b *addrBounds) last(limit uint64, w window) (ordinal, addr uint64, ok bool
 			return ordinal, addr, ok, err
 		}
 	}
-	if limit > x.lead && w.has(x.first) {
+	if limit > x.lead && lower <= x.lead && w.has(x.first) {
 		return x.lead, x.first, true, nil
 	}
 	return 0, 0, false, nil
@@ -120,6 +120,7 @@ func (b *addrBounds) last(limit uint64, w window) (ordinal, addr uint64, ok bool
 
 type search struct {
 	b     *addrBounds
+	lower uint64
 	limit uint64
 	w     window
 	left  int
@@ -132,7 +133,7 @@ func (s *search) rule(r wpp.Rule, base, at uint64) (ordinal, addr uint64, ok boo
 	body := x.g.Body(r)
 	counts, diffs := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]]
 	i := sort.Search(len(body), func(i int) bool { return at+counts[i] >= s.limit })
-	for i--; i >= 0 && s.left > 0; i-- {
+	for i--; i >= 0 && s.left > 0 && at+counts[i+1] > s.lower; i-- {
 		s.left--
 		from, first := base+diffs[i], at+counts[i]
 		if !s.b.of(body[i]).meets(from, s.w) {
@@ -173,5 +174,5 @@ func (s *search) term(t addrTerm, from, first uint64) (ordinal, addr uint64, ok 
 	} else if !s.w.has(from) {
 		return 0, 0, false
 	}
-	return first + k - 1, from + k*uint64(t.diff), true
+	return first + k - 1, from + k*uint64(t.diff), first+k > s.lower
 }

@@ -19,10 +19,7 @@ func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]u
 		return nil, err
 	}
 	term, _ := c.Terminal()
-	each, err := s.siteWeights(site)
-	if err != nil {
-		return nil, err
-	}
+	each := s.siteCounts(site)
 	times := offset / (each.At(c) / s.terms[term].b)
 	frames, err := s.frames(c, times)
 	if err != nil {
@@ -104,19 +101,12 @@ func (t *Trace) access(th event.ThreadID, site SiteID, ordinal uint64) (*stretch
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		n, err := t.count(s, site)
-		if err != nil {
-			return nil, nil, 0, err
-		}
+		n := t.count(s, site)
 		if left >= n {
 			left -= n
 			continue
 		}
-		w, err := s.siteWeights(site)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		c, offset, _ := w.Select(left)
+		c, offset, _ := s.siteCounts(site).Select(left)
 		return s, c, offset, nil
 	}
 	return nil, nil, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)

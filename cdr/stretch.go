@@ -20,7 +20,7 @@ type stretch struct {
 
 	// Computed when first needed.
 	stacks  *wpp.Stacks
-	weights map[SiteID]*wpp.Weights
+	counts  *siteCounter
 	indexes []*addrIndex // by site
 }
 
@@ -178,45 +178,18 @@ func (s *stretch) termWeight(of func(*tableBlock) uint64) func(wpp.Terminal) uin
 	return func(x wpp.Terminal) uint64 { return memo[x] }
 }
 
-// siteWeights counts the executions of a site by terminal.
-func (s *stretch) siteWeights(site SiteID) (*wpp.Weights, error) {
-	if w := s.weights[site]; w != nil {
-		return w, nil
-	}
-	w, err := wpp.NewWeights(s.g, s.termWeight(func(b *tableBlock) uint64 {
-		n := uint64(0)
-		for _, id := range s.tab.blockSites(b) {
-			if id == site {
-				n++
-			}
-		}
-		return n
-	}))
-	if err != nil {
-		return nil, err
-	}
-	if s.weights == nil || len(s.weights) >= 2 {
-		s.weights = map[SiteID]*wpp.Weights{}
-	}
-	s.weights[site] = w
-	return w, nil
-}
-
 // count is how often the site was executed in the stretch.
-func (t *Trace) count(s *stretch, site SiteID) (uint64, error) {
+func (t *Trace) count(s *stretch, site SiteID) uint64 {
 	key := siteKey{s.epoch, s.thread, site}
 	if n, ok := t.totals[key]; ok {
-		return n, nil
+		return n
 	}
-	w, err := s.siteWeights(site)
-	if err != nil {
-		return 0, err
-	}
+	w := s.siteCounts(site)
 	if len(t.totals) > 1<<20 {
 		clear(t.totals)
 	}
 	t.totals[key] = w.Total()
-	return w.Total(), nil
+	return w.Total()
 }
 
 type siteKey struct {

@@ -72,6 +72,7 @@ func (p *paths) encode(sites []Site) []byte {
 
 // tables are the blocks, sites and paths of a trace.
 type tables struct {
+	bySite    *siteBlocks // made when first needed
 	blocks    []tableBlock
 	siteLists []SiteID // of all blocks, one after another
 	sites     []Site

@@ -1,0 +1,135 @@
+package cdr
+
+import (
+	"fmt"
+)
+
+// earlier is how often the site was executed in the epochs before one.
+func (h *History) earlier(epoch int, site SiteID) (sum uint64, err error) {
+	for i := range epoch {
+		n, err := h.inEpoch(i, site)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// inEpoch is how often the site was executed in an epoch.
+func (h *History) inEpoch(epoch int, site SiteID) (uint64, error) {
+	if h.t.epochs[epoch].thread(h.thread) == nil {
+		return 0, nil
+	}
+	if h.totals == nil {
+		h.totals = make([]total, len(h.t.epochs))
+	}
+	if h.totals[epoch] == nil {
+		v, err := h.view(epoch)
+		if err != nil {
+			return 0, err
+		}
+		h.totals[epoch] = newTotals(v.stretch)
+	}
+	return h.totals[epoch].of(site), nil
+}
+
+// Rank is the number of executions of a site by the thread before block
+// execution n: the ordinal of the next.
+func (h *History) Rank(site SiteID, n uint64) (uint64, error) {
+	p, err := h.find(n)
+	if err != nil {
+		return 0, err
+	}
+	before, err := h.earlier(p.v.epoch, site)
+	return before + p.rank(site), err
+}
+
+// rank is the number of executions of the site in the epoch before the place.
+func (p *place) rank(site SiteID) uint64 {
+	w := p.v.siteCounts(site)
+	x, _ := p.c.Terminal()
+	n := w.Rank(p.c) + p.times*(w.At(p.c)/p.v.terms[x].b)
+	for _, b := range p.path[:p.at] {
+		n += p.v.tab.siteIn(&p.v.tab.blocks[b], site)
+	}
+	return n
+}
+
+// split finds the epoch of an execution of a site, and its ordinal there.
+func (h *History) split(site SiteID, ordinal uint64) (epoch int, local uint64, err error) {
+	local = ordinal
+	for i := range h.t.epochs {
+		n, err := h.inEpoch(i, site)
+		if err != nil {
+			return 0, 0, err
+		}
+		if local < n {
+			return i, local, nil
+		}
+		local -= n
+	}
+	return 0, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, h.thread, ErrNoSuch)
+}
+
+// Execution gives the block execution that an execution of a site was part of.
+func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
+	e, local, err := h.split(site, ordinal)
+	if err != nil {
+		return 0, err
+	}
+	v, err := h.view(e)
+	if err != nil {
+		return 0, err
+	}
+	p, err := h.execution(v, site, local)
+	if err != nil {
+		return 0, err
+	}
+	return p.point(), nil
+}
+
+// execution is Execution within an epoch.
+func (h *History) execution(v *historyView, site SiteID, local uint64) (*place, error) {
+	w := v.siteCounts(site)
+	c, offset, ok := w.Select(local)
+	if !ok {
+		return nil, fmt.Errorf("access of site %d: %w", site, ErrNoSuch)
+	}
+	x, _ := c.Terminal()
+	each := w.At(c) / v.terms[x].b
+	p := h.place(v, c, 0)
+	p.times, offset = offset/each, offset%each
+	for ; p.at < len(p.path)-1; p.at++ {
+		n := v.tab.siteIn(p.block(), site)
+		if offset < n {
+			break
+		}
+		offset -= n
+	}
+	return p, nil
+}
+
+// Address is what an execution of a site accessed; ok is false when that was
+// not recorded.
+func (h *History) Address(site SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
+	e, local, err := h.split(site, ordinal)
+	if err != nil {
+		return 0, false, err
+	}
+	v, err := h.view(e)
+	if err != nil {
+		return 0, false, err
+	}
+	x, err := v.addrIndex(site)
+	if x == nil || err != nil {
+		return 0, false, err
+	}
+	c := addrCursor{x: x}
+	c.seek(local)
+	c.next(local+1, func(r Run) bool {
+		addr, ok = r.Base, true
+		return true
+	})
+	return addr, ok, nil
+}

@@ -1,0 +1,158 @@
+package cdr
+
+import (
+	"cmp"
+
+	"hindsight/tracefmt/event"
+)
+
+// Store is an execution of a store.
+type Store struct {
+	Point   uint64 // its block execution
+	Index   int    // its place among the sites of that block
+	Site    SiteID
+	Ordinal uint64
+	Address uint64
+}
+
+// storeIndex is the sites of a stretch that write, with recorded addresses.
+type storeIndex struct {
+	sites []storing
+}
+
+// storing is a site that writes.
+type storing struct {
+	site   SiteID
+	width  uint64
+	bounds *addrBounds
+}
+
+// storeSites lists the sites that write.
+func (v *historyView) storeSites() (*storeIndex, error) {
+	if v.stores != nil {
+		return v.stores, nil
+	}
+	v.stores = &storeIndex{}
+	if v.data == nil {
+		return v.stores, nil
+	}
+	for i := range v.data.streams {
+		site := v.data.streams[i].site
+		if v.tab.sites[site].Access != event.Write {
+			continue
+		}
+		x, err := v.addrIndex(site)
+		if err != nil {
+			v.stores = nil
+			return nil, err
+		}
+		v.stores.sites = append(v.stores.sites, storing{site, uint64(v.tab.sites[site].Size), newAddrBounds(x)})
+	}
+	return v.stores, nil
+}
+
+// LastStore finds the last recorded store to one of size bytes at addr, before
+// the site of that index in block execution n (n may be Blocks, with index 0).
+// It searches the addresses of each storing site by their grammar. The error
+// is [ErrSearch] when that took too long.
+func (h *History) LastStore(n uint64, index int, addr, size uint64) (Store, bool, error) {
+	for e := len(h.blocks) - 2; e >= 0; e-- {
+		if h.blocks[e] > n || h.blocks[e] == h.blocks[e+1] {
+			continue
+		}
+		v, err := h.view(e)
+		if err != nil {
+			return Store{}, false, err
+		}
+		s, ok, err := h.lastStoreIn(v, n, index, addr, size)
+		if ok || err != nil {
+			return s, ok, err
+		}
+	}
+	return Store{}, false, nil
+}
+
+// storeSearch is a search for the last store in an epoch.
+type storeSearch struct {
+	h     *History
+	v     *historyView
+	here  *place // that it is to come before; nil: the end of the epoch
+	index int    // of the site in the block there
+	best  *place // found so far
+	Store
+}
+
+func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size uint64) (Store, bool, error) {
+	s := storeSearch{h: h, v: v, index: index}
+	if n < h.blocks[v.epoch+1] {
+		p, err := h.find(n)
+		if err != nil {
+			return s.Store, false, err
+		}
+		s.here = p
+	}
+	index2, err := v.storeSites()
+	if err != nil {
+		return s.Store, false, err
+	}
+	for i := range index2.sites {
+		x := &index2.sites[i]
+		w := window{low: addr - x.width + 1, width: int64(size + x.width - 2)}
+		if !x.bounds.covers(w) {
+			continue
+		}
+		if err := s.try(x, w); err != nil {
+			return s.Store, false, err
+		}
+	}
+	if s.best == nil {
+		return s.Store, false, nil
+	}
+	before, err := h.earlier(v.epoch, s.Site)
+	s.Ordinal += before
+	return s.Store, true, err
+}
+
+// try looks for a store by a site that is later than the best so far.
+func (s *storeSearch) try(x *storing, w window) error {
+	from, limit := uint64(0), uint64(1)<<62
+	if s.here != nil {
+		limit = s.v.rankAt(s.here, s.index, x.site)
+	}
+	if s.best != nil {
+		from = s.v.rankAt(s.best, s.Index+1, x.site)
+	}
+	if from >= limit {
+		return nil
+	}
+	local, at, ok, err := x.bounds.last(from, limit, w)
+	if !ok || err != nil {
+		return err
+	}
+	p, err := s.h.execution(s.v, x.site, local)
+	if err != nil {
+		return err
+	}
+	found := Store{Point: p.point(), Site: x.site, Ordinal: local, Address: at}
+	for i, id := range s.v.tab.blockSites(p.block()) {
+		if id == x.site {
+			found.Index = i
+		}
+	}
+	if s.best == nil || cmp.Or(cmp.Compare(found.Point, s.Point), cmp.Compare(found.Index, s.Index)) > 0 {
+		s.best, s.Store = p, found
+	}
+	return nil
+}
+
+// rankAt is how often a site was executed in the epoch before the site of that
+// index in the block at a place.
+func (v *historyView) rankAt(p *place, index int, site SiteID) uint64 {
+	n := p.rank(site)
+	for _, id := range v.tab.blockSites(p.block())[:index] {
+		if id == site {
+			n++
+		}
+	}
+	return n
+}
