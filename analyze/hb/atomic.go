@@ -58,6 +58,7 @@ func (o *Order) storeAtomic(st *strand, e *event.Event) bool {
 			delete(o.atomics, granule)
 		} else {
 			o.atomics[granule] = cells
+			o.places.Add(granule << granuleShift)
 		}
 	})
 	return release

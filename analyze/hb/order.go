@@ -29,6 +29,7 @@ type Order struct {
 	atomics  map[uint64][]cell        // by 8-byte granule
 	handles  map[uint64]*Clock        // by handle
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
+	places   Places                   // of all these that have an address
 }
 
 type strand struct {
@@ -38,6 +39,7 @@ type strand struct {
 	// the last release fence
 	acquire, release Clock
 	known, ended     bool
+	entered          *generation // of the last barrier that it entered
 }
 
 type rwClock struct{ write, read Clock }
@@ -47,8 +49,9 @@ type rwClock struct{ write, read Clock }
 type barrier map[uint64]*generation
 
 type generation struct {
-	clock Clock
-	in    int // entered and not left
+	obj, number uint64
+	clock       Clock
+	in          int // entered and not left
 }
 
 // New is the order at the start of a run.
@@ -142,14 +145,20 @@ func take(st *strand, c *Clock) {
 	}
 }
 
+// leave is for a strand that leaves a barrier. What it entered is the
+// generation to look at: the barrier may have been destroyed since, by a strand
+// that left before.
 func (o *Order) leave(st *strand, e *event.Event) {
-	b := o.barriers[e.Obj]
-	if b == nil || (*b)[e.Arg] == nil {
+	g := st.entered
+	if g == nil || g.obj != e.Obj || g.number != e.Arg {
 		return
 	}
-	g := (*b)[e.Arg]
+	st.entered = nil
 	st.clock.join(g.clock)
-	if g.in--; g.in == 0 {
+	if g.in--; g.in > 0 {
+		return
+	}
+	if b := o.barriers[e.Obj]; b != nil && (*b)[e.Arg] == g {
 		delete(*b, e.Arg)
 	}
 }
@@ -166,6 +175,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		o.tasks.begins[e.Obj] = append(Clock(nil), st.clock...)
 	case event.StrandEnd:
 		o.endStrand(t)
+		o.renew(e)
 		return nil
 	case event.Publish:
 		if publish(o.handles, e.Obj, st); e.Arg != 0 {
@@ -184,6 +194,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		st.ended = true
 	case event.MutexUnlock:
 		publish(o.locks, e.Obj, st)
+		o.places.Add(e.Obj)
 	case event.WriteUnlock:
 		o.rwlock(e.Obj).write.join(st.clock)
 	case event.ReadUnlock:
@@ -192,8 +203,10 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		o.enter(st, e)
 	case event.SemPost:
 		publish(o.sems, e.Obj, st)
+		o.places.Add(e.Obj)
 	case event.OnceDone:
 		publish(o.onces, e.Obj, st)
+		o.places.Add(e.Obj)
 	case event.AtomicStore, event.AtomicRMW:
 		if !o.storeAtomic(st, e) {
 			return nil
@@ -207,6 +220,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		o.forget(e.Obj)
 		return nil
 	default:
+		o.renew(e)
 		return nil
 	}
 	st.clock[o.Strand(t)]++
@@ -227,6 +241,7 @@ func (o *Order) rwlock(obj uint64) *rwClock {
 	if rw == nil {
 		rw = new(rwClock)
 		o.rwlocks[obj] = rw
+		o.places.Add(obj)
 	}
 	return rw
 }
@@ -236,18 +251,20 @@ func (o *Order) enter(st *strand, e *event.Event) {
 	if b == nil {
 		b = &barrier{}
 		o.barriers[e.Obj] = b
+		o.places.Add(e.Obj)
 	}
 	g := (*b)[e.Arg]
 	if g == nil {
-		g = new(generation)
+		g = &generation{obj: e.Obj, number: e.Arg}
 		(*b)[e.Arg] = g
 	}
 	g.clock.join(st.clock)
 	g.in++
+	st.entered = g
 }
 
 // forget drops what is known of the sync object at obj: its memory begins or
-// ends to be another object.
+// ends to be another object. Release sequences stay.
 func (o *Order) forget(obj uint64) {
 	delete(o.locks, obj)
 	delete(o.rwlocks, obj)
@@ -284,6 +301,9 @@ func (o *Order) Held(yield func(Clock)) {
 		yield(st.end)
 		yield(st.acquire)
 		yield(st.release)
+		if st.entered != nil {
+			yield(st.entered.clock)
+		}
 	}
 	for _, c := range o.tasks.begins {
 		yield(c)

@@ -127,12 +127,21 @@ func before(a, b *plainAccess, reach [][]bool) bool {
 func separated(f *fake, a, b *plainAccess, at uint64) bool {
 	for _, e := range f.events {
 		switch e.Kind {
-		case event.Alloc, event.Map, event.StackMap:
+		case event.Alloc, event.Map, event.StackMap, event.Renew:
 			p := int(e.Seq)
-			if e.Arg > 0 && e.Obj&^7 <= at && at < (e.Obj+e.Arg+7)&^7 && a.end <= p && p <= b.begin {
+			if plainRenews(&e, at) && a.end <= p && p <= b.begin {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// plainRenews says whether e begins a new life of the granule of addr.
+func plainRenews(e *Event, addr uint64) bool {
+	switch e.Kind {
+	case event.Alloc, event.Map, event.StackMap, event.Renew:
+		return e.Arg > 0 && e.Obj&^7 <= addr && addr < (e.Obj+e.Arg+7)&^7
 	}
 	return false
 }
@@ -227,11 +236,14 @@ func plainEdges(events []Event, j int) (from []int) {
 			break
 		}
 	}
+	if e.Kind == event.BarrierLeave {
+		return append(from, plainEntered(events, j)...)
+	}
 	for i := j - 1; i >= 0; i-- {
 		d := events[i]
-		if (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == e.Obj {
+		if plainEnds(&d, e.Obj) {
 			switch e.Kind {
-			case event.MutexLock, event.ReadLock, event.WriteLock, event.BarrierLeave, event.SemWait, event.OnceSeen:
+			case event.MutexLock, event.ReadLock, event.WriteLock, event.SemWait, event.OnceSeen:
 				return from
 			}
 		}
@@ -248,8 +260,6 @@ func plainEdges(events []Event, j int) (from []int) {
 			edge = same && d.Kind == event.WriteUnlock
 		case event.WriteLock:
 			edge = same && (d.Kind == event.WriteUnlock || d.Kind == event.ReadUnlock)
-		case event.BarrierLeave:
-			edge = same && d.Kind == event.BarrierEnter && d.Arg == e.Arg
 		case event.SemWait:
 			edge = same && d.Kind == event.SemPost
 		case event.OnceSeen:
@@ -270,12 +280,43 @@ func plainEdges(events []Event, j int) (from []int) {
 	return from
 }
 
+// plainEnds says whether a sync object at obj is another one after d.
+func plainEnds(d *Event, obj uint64) bool {
+	return (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == obj || plainRenews(d, obj)
+}
+
+// plainEntered are the events of those that entered the barrier that the thread
+// leaves at event j, in the life of the barrier in which it entered itself.
+func plainEntered(events []Event, j int) (from []int) {
+	e, life, own := events[j], 0, -1
+	lives := make([]int, j) // of the barrier, at each event
+	for i := range j {
+		d := events[i]
+		if plainEnds(&d, e.Obj) {
+			life++
+		}
+		lives[i] = life
+		if d.Kind == event.BarrierEnter && d.Obj == e.Obj && d.Arg == e.Arg && d.Thread == e.Thread {
+			own = life
+		}
+	}
+	for i, life := range lives {
+		if d := events[i]; life == own && d.Kind == event.BarrierEnter && d.Obj == e.Obj && d.Arg == e.Arg {
+			from = append(from, i)
+		}
+	}
+	return from
+}
+
 // sources are the releases that event j reads from, byte by byte.
 func sources(events []Event, j int) (from []int) {
 	for b := events[j].Obj; b < events[j].Obj+uint64(events[j].Size); b++ {
 	back:
 		for i := j - 1; i >= 0; i-- {
 			d := events[i]
+			if plainRenews(&d, b) {
+				break back
+			}
 			if d.Kind != event.AtomicStore && d.Kind != event.AtomicRMW || b < d.Obj || b >= d.Obj+uint64(d.Size) {
 				continue
 			}

@@ -227,7 +227,11 @@ func (p *programState) heap(t event.ThreadID) {
 }
 
 func (p *programState) odd(t event.ThreadID, obj uint64) {
-	switch p.n(6) {
+	switch p.n(8) {
+	case 4: // an object's memory becomes another's
+		p.f.do(t, event.Renew, obj+uint64(p.n(6))*0x100, uint64(1+p.n(0x20)))
+	case 5:
+		p.f.do(t, event.Renew, 0x580, 8)
 	case 0:
 		if _, held := p.owner[obj]; !held {
 			p.f.do(t, event.Init, obj, uint64(event.MutexLock))

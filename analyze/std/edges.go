@@ -19,6 +19,7 @@ type speller struct {
 	order   *hb.Order
 	known   []hb.Clock // by strand: what the text has told it
 	mutexes map[uint64]*mutex
+	places  hb.Places // of mutexes
 	names   uint64 // of mutexes so far
 	forked  map[event.ThreadID]bool
 	ended   map[event.ThreadID]bool
@@ -28,7 +29,7 @@ type speller struct {
 	count  uint64
 }
 
-// mutex is a mutex since its initialisation.
+// mutex is a mutex since its initialisation, or since its memory began a life.
 type mutex struct {
 	name  uint64
 	plain bool // has only been used as STD demands
@@ -147,6 +148,13 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *s
 	case event.Init, event.Destroy:
 		delete(s.mutexes, e.Obj)
 	}
+	if addr, size, ok := hb.Renewed(e); ok {
+		s.places.Take(addr, size, func(granule uint64) {
+			for b := range uint64(8) {
+				delete(s.mutexes, granule+b)
+			}
+		})
+	}
 	if err := s.order.Release(t, e); err != nil {
 		return err
 	}
@@ -162,6 +170,7 @@ func (s *speller) mutex(obj uint64) *mutex {
 		m = &mutex{name: s.names, plain: true}
 		s.names++
 		s.mutexes[obj] = m
+		s.places.Add(obj)
 	}
 	return m
 }
