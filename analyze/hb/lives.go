@@ -6,18 +6,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TaskFrames is how many bytes of stack the frames of a task and of what it
+// TaskStack is how many bytes of stack the frames of a task and of what it
 // calls are expected to take at most.
-const TaskFrames = 256 << 10
+const TaskStack = 256 << 10
 
-// Renewed is the memory that e begins a new life of, if it does
+// LifeOf is the memory that e begins a new life of, if it does
 // (docs/semantics.md, "Lives of memory").
-func Renewed(e *event.Event) (addr, size uint64, ok bool) {
+func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		return e.Obj, e.Arg, true
 	case event.StrandBegin, event.StrandEnd: // the frames below are of others, which run here before and after
-		low := e.Arg - min(e.Arg, TaskFrames)
+		low := e.Arg - min(e.Arg, TaskStack)
 		return low, e.Arg - low, true
 	}
 	return 0, 0, false
@@ -101,7 +101,7 @@ func (p *Places) takeOf(n, addr, last uint64, gone func(granule uint64)) {
 // renew forgets the sync objects and release sequences in memory that begins a
 // new life.
 func (o *Order) renew(e *event.Event) {
-	if addr, size, ok := Renewed(e); ok {
+	if addr, size, ok := LifeOf(e); ok {
 		o.places.Take(addr, size, func(granule uint64) {
 			delete(o.atomics, granule>>granuleShift)
 			for b := range uint64(1 << granuleShift) {

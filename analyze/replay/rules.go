@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"hindsight/analyze/hb"
 	"hindsight/analyze/place"
 	"hindsight/tracefmt/event"
 )
@@ -14,7 +15,7 @@ const (
 	LargestFree = 1 << 30
 	// TaskStack is how many bytes of stack the frames of a task and of what it
 	// calls are expected to take at most.
-	TaskStack = 256 << 10
+	TaskStack = hb.TaskStack
 )
 
 // Op is what an access does.
@@ -97,14 +98,4 @@ func AtomicBytes(e *event.Event) uint64 {
 }
 
 // LifeOf is the memory that an event begins a new life of, if it does.
-func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
-	switch e.Kind {
-	case event.Alloc, event.Map, event.StackMap, event.Renew:
-		return e.Obj, e.Arg, true
-	case event.StrandBegin, event.StrandEnd:
-		// The frames below are of others, which run here before and after.
-		low := e.Arg - min(e.Arg, TaskStack)
-		return low, e.Arg - low, true
-	}
-	return 0, 0, false
-}
+func LifeOf(e *event.Event) (addr, size uint64, ok bool) { return hb.LifeOf(e) }

@@ -148,7 +148,7 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *s
 	case event.Init, event.Destroy:
 		delete(s.mutexes, e.Obj)
 	}
-	if addr, size, ok := hb.Renewed(e); ok {
+	if addr, size, ok := hb.LifeOf(e); ok {
 		s.places.Take(addr, size, func(granule uint64) {
 			for b := range uint64(8) {
 				delete(s.mutexes, granule+b)
