@@ -13,6 +13,8 @@ type reservation struct {
 	addr, value uint64
 	size        uint32
 	mode        event.Mode // of the LR
+	// What of the word the access is about, see [rv.Part].
+	part, bytes uint32
 }
 
 // pendingLoad is the event of an LR that waits for its SC: a success makes the
@@ -41,6 +43,9 @@ func (h *Hart) atomic(b *block) bool {
 		return false
 	}
 	e := event.Event{Size: uint32(width), Mode: b.code.Mode, PC: b.lastPC(), Obj: addr}
+	if width == 4 && h.m.rec != nil {
+		h.narrow(b, in, &e)
+	}
 	switch in.Op {
 	case rv.OpLRW, rv.OpLRD:
 		return h.loadReserved(in, e)
@@ -75,6 +80,23 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.atomicWrite(e)
 	return true
+}
+
+// narrow makes e, the event of the atomic instruction in at the end of b, one of
+// the byte or half-word that the code is really about. Which that is follows
+// from registers; where they are is worked out once for each instruction.
+func (h *Hart) narrow(b *block, in *rv.Inst, e *event.Event) {
+	if b.word == nil {
+		pc := b.lastPC()
+		start := b.pc
+		if f, ok := h.m.cfg.Image.Func(pc); ok {
+			start = f.Addr
+		}
+		p := rv.PartAt(start, pc, h.m.fetch)
+		b.word = &p
+	}
+	offset, size := b.word.Bytes(in.Op, uint32(h.X[in.Rs2&31]), &h.X)
+	e.Obj, e.Size = e.Obj+uint64(offset), size
 }
 
 // combine is the new value of an AMO; the operations on words are done on
@@ -135,16 +157,17 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, siz
 }
 
 func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
-	v, ok := h.load(e.Obj, uint64(e.Size))
+	addr, width := h.X[in.Rs1&31], uint32(in.AtomicSize())
+	v, ok := h.load(addr, uint64(width))
 	if !ok {
 		return false
 	}
-	if e.Size == 4 {
+	if width == 4 {
 		v = uint64(int64(int32(v)))
 	}
 	h.X[in.Rd&31] = v
-	h.spun(e.Obj, v)
-	h.reserved = reservation{true, e.Obj, v, e.Size, e.Mode}
+	h.spun(addr, v)
+	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size}
 	if h.recording && !h.quiet {
 		h.keepLoad()
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
@@ -185,6 +208,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 	h.wrote(e.Obj, uint64(e.Size))
 	h.pending.valid = false
 	e.Kind = event.AtomicRMW
+	e.Obj, e.Size = e.Obj+uint64(r.part), r.bytes
 	e.Mode |= r.mode | event.Release
 	h.atomicWrite(e)
 	return true
@@ -236,6 +260,7 @@ func (h *Hart) acquires(e event.Event) bool {
 // nothing new before.
 func (h *Hart) atomicWrite(e event.Event) {
 	if !h.recording || h.quiet {
+		h.wroteOutOfLine(e)
 		return
 	}
 	h.m.rec.event(h, e)

@@ -58,8 +58,10 @@ type Hart struct {
 	quiet    bool     // the block that runs is of a runtime that hooks speak for
 	reserved reservation
 	pending  pendingLoad
-	seen     map[uint64]uint64 // version acquired, by location
-	relaxed  map[uint64]uint64 // version that relaxed loads read, by location; see fence.go
+
+	outOfLine outOfLine         // see Atomically
+	seen      map[uint64]uint64 // version acquired, by location
+	relaxed   map[uint64]uint64 // version that relaxed loads read, by location; see fence.go
 
 	priority int64 // of PCT
 	spin     spinning

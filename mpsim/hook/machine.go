@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"slices"
+
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -17,7 +19,7 @@ type Hooks struct {
 // New gives the hooks for a run of img and where they stand in it, for
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
-	k := &Hooks{state: NewState(), table: append(append([]Func(nil), Table...), Runtime...), calls: map[event.ThreadID]*Call{}}
+	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*Call{}}
 	at := map[uint64]int{}
 	for fn := range k.table {
 		for _, name := range k.table[fn].Names {

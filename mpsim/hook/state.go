@@ -3,6 +3,7 @@ package hook
 import (
 	"fmt"
 
+	"hindsight/mpsim"
 	"hindsight/tracefmt/event"
 )
 
@@ -24,6 +25,10 @@ type Thread interface {
 	Emit(kind event.Kind, obj, arg uint64)
 	// EmitAtomic records an atomic access to size bytes at addr likewise.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
+	// Atomically tells that the call, which begins, is one atomic access, and
+	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
+	Atomically(a mpsim.AtomicCall)
+	AtomicallyDone(wrote bool)
 	// Carries tells that the function copies or keeps what is in n bytes at addr.
 	Carries(addr, n uint64)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/mpsim"
 	"hindsight/tracefmt/event"
 )
 
@@ -36,6 +37,10 @@ func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 }
 
 func (g *guest) Carries(_, _ uint64) {}
+func (g *guest) Atomically(a mpsim.AtomicCall) {
+	*g.log = append(*g.log, fmt.Sprintf("T%d %v of %d bytes at %d, %d or %d", g.id, a.Kind, a.Size, a.Addr, a.Mode, a.Else))
+}
+func (g *guest) AtomicallyDone(bool) {}
 func (g *guest) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d %d", g.id, kind, mode, addr, size))
 }
