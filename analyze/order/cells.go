@@ -47,8 +47,8 @@ func (w *walker) access(a *Access, start uint64) {
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		lo, hi := max(a.Address, g<<3), min(end, (g+1)<<3)
 		mask := uint8((1<<(hi-lo) - 1) << (lo & 7))
-		if w.atomic != nil && a.Op != race.Free {
-			mask &^= w.atomic[g]
+		if a.Op != race.Free {
+			mask &^= w.survey.Atomic.Of(g)
 		}
 		if mask != 0 {
 			w.touch(a, g, gr, mask, start, several)
@@ -61,11 +61,11 @@ func (w *walker) access(a *Access, start uint64) {
 
 // touch takes the part of an access that is in granule g.
 func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint64, several bool) {
-	s := w.all.order.Strand(a.Thread)
+	s := w.run.Order.Strand(a.Thread)
 	writes := a.Op.Writes()
 	w.wcp.strand(s)
 	w.wcp.access(s, touch{g, mask, writes})
-	shared := gr.lockset(&w.locks, s, mask, writes)
+	shared := gr.lockset(w.held.Of(s), s, mask, writes)
 	own := -1
 	for i := range gr.entries {
 		e := &gr.entries[i]
@@ -79,12 +79,12 @@ func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint6
 			a.Op.Atomic() && e.access.Op.Atomic() || e.cut != 0 && e.cut <= start {
 			continue
 		}
-		if e.access.Thread == a.Thread && w.own(a.Thread, g<<3) {
+		if e.access.Thread == a.Thread && w.run.Own(a.Thread, g<<3) {
 			continue
 		}
 		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0, several)
 	}
-	n := entry{access: *a, strand: s, epoch: w.all.order.Epoch(s), mask: mask}
+	n := entry{access: *a, strand: s, epoch: w.run.Order.Epoch(s), mask: mask}
 	w.readAndWrite(gr, a, s, mask)
 	n.shb = w.shb.clock(s).at(s)
 	if a.Op.Writes() {
@@ -100,7 +100,7 @@ func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint6
 // report puts a pair into the result for the orders that do not order it.
 func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, several bool) {
 	var orders Set
-	if e.epoch > w.all.order.Clock(a.Thread).At(e.strand) {
+	if e.epoch > w.run.Order.Clock(a.Thread).At(e.strand) {
 		orders.add(HB)
 	}
 	if e.shb > w.shb.clock(s).at(e.strand) {
@@ -179,8 +179,8 @@ func (w *walker) forget(gr *granule) {
 	if len(gr.entries) < 16 {
 		return
 	}
-	least := w.starts[0]
-	for _, at := range w.starts {
+	least := w.run.Starts[0]
+	for _, at := range w.run.Starts {
 		least = min(least, at)
 	}
 	kept := gr.entries[:0]

@@ -51,21 +51,13 @@ type epochOf struct {
 	epoch  uint64
 }
 
-func newCarrier[T any](threads int, roots []event.ThreadID) *carrier[T] {
-	c := &carrier[T]{order: hb.New(), kept: map[epochOf]T{}, limit: 1 << 10}
-	c.order.Threads(threads)
-	for _, t := range roots {
-		c.order.Root(t)
-	}
-	return c
+func newCarrier[T any](order *hb.Order) *carrier[T] {
+	return &carrier[T]{order: order, kept: map[epochOf]T{}, limit: 1 << 10}
 }
 
-// acquire takes the part of an event that orders it behind others, and calls
-// take with what those had.
-func (c *carrier[T]) acquire(t event.ThreadID, e *event.Event, take func(T)) error {
-	if err := c.order.Acquire(t, e); err != nil {
-		return err
-	}
+// acquired calls take with what those had whom an event, of which the order has
+// taken the part that orders it after others, has newly been ordered after.
+func (c *carrier[T]) acquired(t event.ThreadID, e *event.Event, take func(T)) {
 	s := c.order.Strand(t)
 	for len(c.seen) <= int(s) {
 		c.seen = append(c.seen, nil)
@@ -82,34 +74,19 @@ func (c *carrier[T]) acquire(t event.ThreadID, e *event.Event, take func(T)) err
 			}
 		}
 	}
-	return nil
 }
 
-// release takes the part of an event that orders others behind it; value is
-// what the strand has now.
-func (c *carrier[T]) release(t event.ThreadID, e *event.Event, value func() T) error {
-	s := c.order.Strand(t)
-	epoch := c.order.Epoch(s)
-	keep := e.Kind == event.Publish || e.Kind == event.StrandCreate
-	var v T
-	if keep {
-		v = value()
+// released keeps what a strand had at an event, of which the order has taken the
+// part that orders others after it, if that ended the given epoch of the strand
+// or can be observed in it.
+func (c *carrier[T]) released(s event.StrandID, epoch uint64, e *event.Event, value func() T) {
+	if c.order.Epoch(s) == epoch && e.Kind != event.Publish && e.Kind != event.StrandCreate {
+		return
 	}
-	before := value
-	if err := c.order.Release(t, e); err != nil {
-		return err
-	}
-	if !keep && c.order.Epoch(s) == epoch {
-		return nil
-	}
-	if !keep {
-		v = before()
-	}
-	c.kept[epochOf{s, epoch}] = v
+	c.kept[epochOf{s, epoch}] = value()
 	if len(c.kept) > c.limit {
 		c.sweep()
 	}
-	return nil
 }
 
 // sweep forgets what nobody can be ordered behind directly any more.

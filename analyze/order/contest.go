@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"hindsight/analyze/hb"
-	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -24,22 +24,19 @@ import (
 // For lock sets a granule matters if Eraser's state machine, on the granule as
 // a whole, finds it shared, modified and without a lock.
 type contest struct {
-	src     Source
-	lockset bool // of lock sets too
-	hard    *hb.Order
-	all     *hb.Order // names strands as the walk does
-	locks   lockset
-	held    map[event.StrandID][]uint64 // by strand: mutexes
-	uses    map[uint64][]lockUse
-	eraser  *eraser
-	pages   map[uint64]*contestPage
-	last    *contestPage
-	number  uint64               // of last
-	starts  []uint64             // 1 + the place in S_synch of each thread's last event
-	mute    func(pc uint64) bool // may be nil
-	strict  bool                 // atomic accesses are accesses
-	memory  *place.Map
-	unit    contestUnit
+	src      Source
+	lockset  bool // of lock sets too
+	run      *replay.Walk
+	hard     *hb.Order
+	held     replay.Held[event.StrandID]
+	strand   event.StrandID // of the present event, by happens-before
+	uses     map[uint64][]lockUse
+	eraser   *eraser
+	pages    map[uint64]*contestPage
+	last     *contestPage
+	number   uint64 // of last
+	business *replay.Business
+	unit     contestUnit
 }
 
 // lockUse says when a strand last took a mutex or gave it back: 1 + the place
@@ -245,8 +242,8 @@ next:
 
 // oldest is the least beginning of the present segments.
 func (c *contest) oldest() uint64 {
-	least := c.starts[0]
-	for _, at := range c.starts {
+	least := c.run.Starts[0]
+	for _, at := range c.run.Starts {
 		least = min(least, at)
 	}
 	return least

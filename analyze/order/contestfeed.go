@@ -8,9 +8,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"hindsight/analyze/hb"
-	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -27,43 +26,32 @@ type footprints func(visit func(*cdr.Extent) error) error
 // contest walks the run for the granules that matter and for the last uses of
 // mutexes.
 func (w *walker) contest(ctx context.Context) (*contest, error) {
-	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: hb.New(), all: hb.New(), held: map[event.StrandID][]uint64{}, uses: map[uint64][]lockUse{},
-		eraser: newEraser(), pages: map[uint64]*contestPage{}, starts: make([]uint64, w.threads), mute: w.runtime, strict: w.atomic == nil,
-		memory: place.NewMap(w.opts.TLSSize)}
-	for _, o := range []*hb.Order{c.hard, c.all} {
-		o.Threads(w.threads)
-		for _, t := range w.roots {
-			o.Root(t)
-		}
-	}
-	feeds := make([]footprints, w.threads)
+	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
+		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions())}
+	feeds := make([]footprints, w.survey.Threads)
 	for t := range feeds {
 		var stop func()
 		feeds[t], stop = w.footprints(event.ThreadID(t))
 		defer stop()
 	}
-	err := events(ctx, w.src, w.threads, func(ev *cdr.Event) error {
-		if err := c.segment(feeds[ev.Thread], ev.Thread); err != nil {
-			return err
-		}
-		return c.event(ev)
+	err := c.run.Run(ctx, w.src, &replay.Visitor{
+		Segment: func(u *replay.Unit) error { return c.segment(feeds[u.Thread], u) },
+		Event:   c.event,
+		Access: func(u *replay.Unit, a *replay.Access) error {
+			c.begin(u)
+			return c.extent(&cdr.Extent{Base: a.Address, Len: a.Size, Count: 1}, a.Op.Writes())
+		},
+		Life: func(addr, size, at uint64) error { c.cut(addr, size, at); return nil },
+		Done: c.done,
 	})
 	if err != nil {
 		return nil, err
 	}
-	for t := range feeds {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	c.held.All(func(s event.StrandID, l replay.Lock) {
+		if !l.RW {
+			c.use(s, l.Obj, math.MaxUint64)
 		}
-		if err := c.segment(feeds[t], event.ThreadID(t)); err != nil {
-			return nil, err
-		}
-	}
-	for s, held := range c.held {
-		for _, obj := range held {
-			c.use(s, obj, math.MaxUint64)
-		}
-	}
+	})
 	return c, nil
 }
 
@@ -103,75 +91,56 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 	}, stop
 }
 
-// begin makes a thread's present segment, or an event at that place, the unit.
-func (c *contest) begin(t event.ThreadID, start uint64) {
-	s, own := c.hard.Strand(t), c.all.Strand(t)
-	c.unit = contestUnit{thread: t, strand: s, epoch: c.hard.Epoch(s), clock: c.hard.Clock(t),
-		held: len(c.held[own]) > 0, start: start, own: own}
+// begin makes u the present unit.
+func (c *contest) begin(u *replay.Unit) {
+	s, own := c.hard.Strand(u.Thread), c.run.Order.Strand(u.Thread)
+	held := c.held.Of(own)
+	c.unit = contestUnit{thread: u.Thread, strand: s, epoch: c.hard.Epoch(s), clock: c.hard.Clock(u.Thread),
+		held: slices.ContainsFunc(held, func(l replay.Lock) bool { return !l.RW }), start: u.Start, own: own}
 	if c.lockset {
-		held := c.locks.held[own]
 		c.unit.locks = [2]int32{c.eraser.id(locks(held, false)), c.eraser.id(locks(held, true))}
 	}
 }
 
-func (c *contest) segment(next footprints, t event.ThreadID) error {
+func (c *contest) segment(next footprints, u *replay.Unit) error {
 	begun := false
 	return next(func(x *cdr.Extent) error {
 		site := c.src.Site(x.Site)
-		if c.mute != nil && c.mute(site.PC) {
+		if c.business.Muted(site.PC) {
 			return nil
 		}
 		if !begun {
-			c.begin(t, c.starts[t])
+			c.begin(u)
 			begun = true
 		}
 		return c.extent(x, site.Access == event.Write)
 	})
 }
 
-// event takes an event.
+// event takes the part of an event that orders it after others in the hard
+// order, and the uses of mutexes.
 func (c *contest) event(ev *cdr.Event) error {
-	t, at := ev.Thread, ev.Seq+1
-	mutex := ev.Kind == event.MutexLock || ev.Kind == event.MutexUnlock
-	err := c.all.Acquire(t, &ev.Event)
-	if err == nil && !mutex {
-		err = c.hard.Acquire(t, &ev.Event)
+	c.strand = c.run.Order.Strand(ev.Thread)
+	if ev.Kind == event.StrandBegin {
+		c.held.Clear(c.strand)
 	}
-	if err != nil {
-		return err
+	if isMutex(ev.Kind) {
+		c.use(c.strand, ev.Obj, ev.Seq+1)
+		return nil
 	}
-	own := c.all.Strand(t)
-	switch ev.Kind {
-	case event.MutexLock:
-		c.held[own] = append(c.held[own], ev.Obj)
-		c.use(own, ev.Obj, at)
-	case event.MutexUnlock:
-		if held := c.held[own]; slices.Contains(held, ev.Obj) {
-			i := len(held) - 1
-			for held[i] != ev.Obj {
-				i--
-			}
-			c.held[own] = slices.Delete(held, i, i+1)
-		}
-		c.use(own, ev.Obj, at)
-	case event.StrandBegin:
-		delete(c.held, own)
-	}
-	if err := c.touchMemory(ev, at); err != nil {
-		return err
-	}
-	c.memory.Apply(t, ev.Index, &ev.Event)
-	c.locks.event(own, &ev.Event)
-	err = c.all.Release(t, &ev.Event)
-	if err == nil && !mutex {
-		err = c.hard.Release(t, &ev.Event)
-	}
-	c.starts[t] = at
-	if ev.Kind == event.Create && ev.Obj < uint64(len(c.starts)) {
-		c.starts[ev.Obj] = at
-	}
-	return err
+	return c.hard.Acquire(ev.Thread, &ev.Event)
 }
+
+// done takes the part that orders others after it.
+func (c *contest) done(ev *cdr.Event) error {
+	c.held.Apply(c.strand, &ev.Event)
+	if isMutex(ev.Kind) {
+		return nil
+	}
+	return c.hard.Release(ev.Thread, &ev.Event)
+}
+
+func isMutex(k event.Kind) bool { return k == event.MutexLock || k == event.MutexUnlock }
 
 func (c *contest) use(s event.StrandID, obj, at uint64) {
 	uses := c.uses[obj]
@@ -182,45 +151,6 @@ func (c *contest) use(s event.StrandID, obj, at uint64) {
 		}
 	}
 	c.uses[obj] = append(uses, lockUse{s, at})
-}
-
-func (c *contest) touchMemory(ev *cdr.Event, at uint64) error {
-	switch ev.Kind {
-	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
-		if c.strict {
-			c.begin(ev.Thread, at)
-			return c.extent(&cdr.Extent{Base: ev.Obj, Len: uint64(min(ev.Size, maxAtomic)), Count: 1}, ev.Kind != event.AtomicLoad)
-		}
-	case event.Free:
-		c.begin(ev.Thread, at)
-		return c.extent(&cdr.Extent{Base: ev.Obj, Len: freedBytes(c.memory, ev), Count: 1}, true)
-	default:
-		if addr, size, ok := renewed(ev); ok {
-			c.cut(addr, size, at)
-		}
-	}
-	return nil
-}
-
-// freedBytes is how many bytes of a block its free is taken for.
-func freedBytes(memory *place.Map, ev *cdr.Event) uint64 {
-	size := ev.Arg
-	if b, ok := memory.Block(ev.Obj); ok && size == 0 && b.Addr == ev.Obj && !b.Freed {
-		size = b.Size
-	}
-	return min(size, maxFree)
-}
-
-// renewed gives the memory that an event begins a new life of.
-func renewed(ev *cdr.Event) (addr, size uint64, ok bool) {
-	switch ev.Kind {
-	case event.Alloc, event.Map, event.StackMap, event.Renew:
-		return ev.Obj, ev.Arg, true
-	case event.StrandBegin, event.StrandEnd:
-		low := ev.Arg - min(ev.Arg, taskFrames)
-		return low, ev.Arg - low, true
-	}
-	return 0, 0, false
 }
 
 // maxBlocks and maxSpan bound the blocks of an extent, and the bytes between

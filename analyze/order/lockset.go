@@ -3,36 +3,9 @@ package order
 import (
 	"slices"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
-
-// lockset is the locks that strands hold.
-type lockset struct {
-	held map[event.StrandID][]hold
-}
-
-type hold struct {
-	obj   uint64
-	write bool
-}
-
-func (l *lockset) event(s event.StrandID, e *event.Event) {
-	if l.held == nil {
-		l.held = map[event.StrandID][]hold{}
-	}
-	switch e.Kind {
-	case event.MutexLock, event.WriteLock, event.ReadLock:
-		l.held[s] = append(l.held[s], hold{e.Obj, e.Kind != event.ReadLock})
-	case event.MutexUnlock, event.WriteUnlock, event.ReadUnlock:
-		held := l.held[s]
-		for i := len(held) - 1; i >= 0; i-- {
-			if held[i].obj == e.Obj {
-				l.held[s] = slices.Delete(held, i, i+1)
-				break
-			}
-		}
-	}
-}
 
 // state is where the bytes of a mask are in Eraser's state machine.
 type state struct {
@@ -52,7 +25,7 @@ const (
 
 // lockset takes an access to bytes of the granule through the state machine.
 // It gives the bytes that no lock protects.
-func (g *granule) lockset(l *lockset, s event.StrandID, mask uint8, write bool) (bare uint8) {
+func (g *granule) lockset(held []replay.Lock, s event.StrandID, mask uint8, write bool) (bare uint8) {
 	left := mask
 	for i := 0; i < len(g.states) && left != 0; i++ {
 		common := g.states[i].mask & left
@@ -66,7 +39,7 @@ func (g *granule) lockset(l *lockset, s event.StrandID, mask uint8, write bool) 
 			g.states[i].mask = common
 			g.states = append(g.states, other)
 		}
-		if g.states[i].step(l.held[s], s, write) {
+		if g.states[i].step(held, s, write) {
 			bare |= common
 		}
 	}
@@ -78,7 +51,7 @@ func (g *granule) lockset(l *lockset, s event.StrandID, mask uint8, write bool) 
 
 // step takes an access; it says whether the bytes are shared and modified
 // without a lock.
-func (st *state) step(held []hold, s event.StrandID, write bool) bool {
+func (st *state) step(held []replay.Lock, s event.StrandID, write bool) bool {
 	switch {
 	case st.phase == exclusive && st.owner == s:
 		return false
@@ -98,10 +71,10 @@ func (st *state) step(held []hold, s event.StrandID, write bool) bool {
 }
 
 // locks are those that protect an access: for a write those held for writing.
-func locks(held []hold, write bool) (all []uint64) {
+func locks(held []replay.Lock, write bool) (all []uint64) {
 	for _, h := range held {
-		if h.write || !write {
-			all = append(all, h.obj)
+		if h.Write || !write {
+			all = append(all, h.Obj)
 		}
 	}
 	return all

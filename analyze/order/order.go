@@ -3,19 +3,18 @@ package order
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
 // ErrTrace is wrapped by errors about traces that contradict themselves.
-var ErrTrace = errors.New("inconsistent trace")
+var ErrTrace = replay.ErrTrace
 
 // Order is one of the orders.
 type Order uint8
@@ -141,7 +140,7 @@ func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.run(ctx); err != nil {
+	if err := w.walk(ctx); err != nil {
 		return nil, err
 	}
 	all := make([]*Pair, 0, len(w.pairs))
@@ -154,26 +153,4 @@ func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 		return cmp.Or(comparePlaces(a, c), comparePlaces(b, d))
 	})
 	return all, nil
-}
-
-// events calls visit for the events of S_synch.
-func events(ctx context.Context, src Source, threads int, visit func(*cdr.Event) error) error {
-	n := 0
-	for ev, err := range src.Events() {
-		if err != nil {
-			return err
-		}
-		if n++; n&0xfff == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if int64(ev.Thread) >= int64(threads) {
-			return fmt.Errorf("%w: event %d is of thread %d of %d", ErrTrace, ev.Seq, ev.Thread, threads)
-		}
-		if err := visit(&ev); err != nil {
-			return fmt.Errorf("event %d: %w", ev.Seq, err)
-		}
-	}
-	return ctx.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -79,9 +80,9 @@ type closed struct {
 // be found to be behind them.
 const maxLog = 1 << 22
 
-func newWCP(threads int, roots []event.ThreadID, uses map[uint64][]lockUse) *wcp {
-	w := &wcp{hard: newCarrier[hardClock](threads, roots), threads: threads, locks: map[uint64]*wcpLock{}, uses: uses, tasks: map[uint64]hardClock{}}
-	for _, t := range roots {
+func newWCP(s *replay.Survey, uses map[uint64][]lockUse) *wcp {
+	w := &wcp{hard: newCarrier[hardClock](s.Order()), threads: s.Threads, locks: map[uint64]*wcpLock{}, uses: uses, tasks: map[uint64]hardClock{}}
+	for _, t := range s.Roots {
 		w.strand(t.Strand()).alive = true
 	}
 	return w

@@ -14,11 +14,10 @@ import (
 // details finds out, on a last walk along S_synch, what a report says about
 // instances beyond their existence: the locks held, the memory, the segments.
 type details struct {
-	e      *engine
-	res    *Result
-	run    *replay.Walk
-	held   replay.Held[event.ThreadID]
-	events []uint64 // of each thread, so far
+	e    *engine
+	res  *Result
+	run  *replay.Walk
+	held replay.Held[event.ThreadID]
 	// sides to fill in by the unit they are of; locations likewise
 	sides     map[uint64][]*Side
 	locations map[uint64][]*Race
@@ -39,7 +38,7 @@ type sideLock struct {
 
 func newDetails(e *engine, res *Result, threads int) *details {
 	run := (&replay.Survey{Threads: threads}).Walk(replay.Options{TLSSize: e.opts.TLSSize, NoOrder: true})
-	return &details{e: e, res: res, run: run, events: make([]uint64, threads),
+	return &details{e: e, res: res, run: run,
 		sides: map[uint64][]*Side{}, locations: map[uint64][]*Race{}, mutexes: map[uint64]*mutex{}}
 }
 
@@ -93,7 +92,6 @@ func (d *details) before(ev *Event) error {
 
 func (d *details) after(ev *Event) error {
 	d.lock(ev)
-	d.events[ev.Thread] = ev.Index + 1
 	return nil
 }
 
@@ -110,7 +108,7 @@ func (d *details) finish() {
 }
 
 func (d *details) fill(s *Side) {
-	s.Segment = d.events[s.Thread]
+	s.Segment = d.run.Index[s.Thread]
 	for i, l := range d.held.Of(s.Thread) {
 		s.Locks = append(s.Locks, Lock{Mutex: -1, Write: l.Write})
 		m := d.mutex(l.Obj)
@@ -165,7 +163,7 @@ func (d *details) number() {
 }
 
 func (d *details) threads() []place.Thread {
-	all := make([]place.Thread, max(len(d.events), d.run.Memory.Threads()))
+	all := make([]place.Thread, max(len(d.run.Index), d.run.Memory.Threads()))
 	for t := range all {
 		all[t] = d.run.Memory.Thread(event.ThreadID(t))
 	}

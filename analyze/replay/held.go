@@ -9,7 +9,8 @@ import (
 // Lock is a lock that is held.
 type Lock struct {
 	Obj   uint64
-	Write bool // not a rwlock that is held for reading
+	RW    bool // a rwlock
+	Write bool // not held for reading
 }
 
 // Held is the locks that each thread, or each strand, holds, in the order in
@@ -18,6 +19,9 @@ type Held[K event.ThreadID | event.StrandID] struct{ by map[K][]Lock }
 
 // Of is what k holds.
 func (h *Held[K]) Of(k K) []Lock { return h.by[k] }
+
+// Clear forgets what k holds: its number is another's from now on.
+func (h *Held[K]) Clear(k K) { delete(h.by, k) }
 
 // All calls yield for each lock that is held.
 func (h *Held[K]) All(yield func(k K, l Lock)) {
@@ -35,11 +39,11 @@ func (h *Held[K]) Apply(k K, e *event.Event) {
 		if h.by == nil {
 			h.by = map[K][]Lock{}
 		}
-		h.by[k] = append(h.by[k], Lock{e.Obj, e.Kind != event.ReadLock})
+		h.by[k] = append(h.by[k], Lock{e.Obj, e.Kind != event.MutexLock, e.Kind != event.ReadLock})
 	case event.MutexUnlock, event.WriteUnlock, event.ReadUnlock:
 		held := h.by[k]
 		for i := len(held) - 1; i >= 0; i-- {
-			if held[i].Obj == e.Obj {
+			if held[i].Obj == e.Obj && held[i].RW == (e.Kind != event.MutexUnlock) {
 				h.by[k] = slices.Delete(held, i, i+1)
 				break
 			}

@@ -58,6 +58,7 @@ type Walk struct {
 	Order  *hb.Order // nil: not followed
 	Memory *place.Map
 	Starts []uint64 // for each thread, where its present segment begins, as in [Unit.Start]
+	Index  []uint64 // of each thread, how many events there were
 	Now    uint64   // 1 + the place in S_synch of the last event
 	strict bool
 	own    ranges // memory of which each thread has its own part
@@ -65,15 +66,22 @@ type Walk struct {
 
 // Walk is a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
-	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads), strict: opts.Strict}
+	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
+		Index: make([]uint64, s.Threads), strict: opts.Strict}
 	if !opts.NoOrder {
-		w.Order = hb.New()
-		w.Order.Threads(s.Threads)
-		for _, t := range s.Roots {
-			w.Order.Root(t)
-		}
+		w.Order = s.Order()
 	}
 	return w
+}
+
+// Order is happens-before at the beginning of the run.
+func (s *Survey) Order() *hb.Order {
+	o := hb.New()
+	o.Threads(s.Threads)
+	for _, t := range s.Roots {
+		o.Root(t)
+	}
+	return o
 }
 
 // Own says whether addr is in memory of which thread t has a part for itself,
@@ -153,7 +161,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 			return err
 		}
 	}
-	w.Starts[t], w.Now = at, at
+	w.Starts[t], w.Index[t], w.Now = at, ev.Index+1, at
 	if v.Done != nil {
 		return v.Done(ev)
 	}
