@@ -25,7 +25,10 @@ type pendingLoad struct {
 }
 
 // granuleMask gives the unit in which atomic writes are counted for elision.
-const granuleMask = ^uint64(7)
+const (
+	granuleSize = 8
+	granuleMask = ^uint64(granuleSize - 1)
+)
 
 // atomic executes the atomic access that ends b, and emits its event.
 func (h *Hart) atomic(b *block) bool {
@@ -232,6 +235,7 @@ func (h *Hart) keepLoad() {
 type version struct {
 	writes uint64 // how many there were
 	bytes  uint8  // that atomic accesses touched
+	noted  bool   // see noteObject
 }
 
 // touched gives the bytes of its granule that e touches.
@@ -245,7 +249,7 @@ func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
 // from the same bytes last. It counts as acquired from then on.
 func (h *Hart) acquires(e event.Event) bool {
 	g := e.Obj & granuleMask
-	v := h.m.versions[g]
+	v := h.m.noteObject(g)
 	if seen, ever := h.seen[location(e)]; ever && seen == v.writes {
 		return false
 	}
@@ -265,7 +269,7 @@ func (h *Hart) atomicWrite(e event.Event) {
 	}
 	h.m.rec.event(h, e)
 	g := e.Obj & granuleMask
-	v := h.m.versions[g]
+	v := h.m.noteObject(g)
 	seen, ever := h.seen[location(e)]
 	upToDate := ever && seen == v.writes || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
 	v.writes++

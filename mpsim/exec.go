@@ -422,6 +422,9 @@ blocks:
 				} else {
 					h.leave(target, true)
 				}
+				if x[regSP] > h.object {
+					h.leaveObjects()
+				}
 				if x[regSP]-h.unwound.low < h.unwound.span {
 					h.PC = target
 					return stopWatch

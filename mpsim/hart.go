@@ -53,6 +53,9 @@ type Hart struct {
 
 	frames   []frame  // calls in progress, outermost first
 	lowest   int      // how few of them the hidden call under way left
+	stack    span     // that it was started with, as far as it is known
+	objects  []uint64 // granules on it with sync objects, in falling order; see stackobjects.go
+	object   uint64   // the last of them
 	call     hooked   // the last one that was entered or left
 	watched  []hooked // calls that are watched, innermost last
 	quiet    bool     // the block that runs is of a runtime that hooks speak for
@@ -88,7 +91,7 @@ type Hart struct {
 var nowhere = &block{pc: unwatched}
 
 func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
-	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, priority: m.sched.priority()}
+	h := &Hart{Context: ctx, m: m, id: m.threads, task: task, watch: unwatched, object: noObject, seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, priority: m.sched.priority()}
 	m.threads++
 	h.recording = m.rec != nil
 	h.values = &h.valueScrap

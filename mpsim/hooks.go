@@ -78,7 +78,7 @@ func (h *Hart) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size ui
 	if h.m.rec == nil {
 		return
 	}
-	v := h.m.versions[addr&granuleMask]
+	v := h.m.noteObject(addr)
 	v.bytes |= touched(e)
 	if kind != event.AtomicLoad {
 		v.writes++
@@ -92,6 +92,10 @@ func (h *Hart) emit(e event.Event) {
 	}
 	h.m.rec.event(h, e)
 	h.call.marked = true
+	switch e.Kind.Info().Class {
+	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem, event.ClassOnce, event.ClassObject:
+		h.m.noteObject(e.Obj)
+	}
 }
 
 // Carries tells that the hooked call, which is hidden, copies or keeps what is

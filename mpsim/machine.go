@@ -109,6 +109,9 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 			low, bytes = v.Start, v.Len()
 		}
 	}
+	if h.task.StackLen != 0 || h.id == 0 {
+		h.stack = span{low, bytes}
+	}
 	h.first = append(h.first,
 		event.Event{Kind: event.ThreadStart, Obj: uint64(parent), Arg: h.X[regTP]},
 		event.Event{Kind: event.StackMap, Obj: low, Arg: bytes},

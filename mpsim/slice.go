@@ -107,6 +107,7 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 
 // remove takes a hart whose thread has ended off the machine.
 func (m *Machine) remove(h *Hart) {
+	h.forgetObjects(0)
 	for n, other := range m.harts {
 		if other == h {
 			m.harts = append(m.harts[:n], m.harts[n+1:]...)

@@ -45,6 +45,10 @@ func (a *altStack) holds(sp uint64) bool {
 	return sp > a.sp && sp-a.sp <= a.size
 }
 
+// OnAltStack says whether sp is in the stack that the task has set for signal
+// handlers.
+func (t *Task) OnAltStack(sp uint64) bool { return t.altStack.holds(sp) }
+
 // status gives the flags that sigaltstack reports for a stack pointer.
 func (a *altStack) status(sp uint64) uint32 {
 	switch {

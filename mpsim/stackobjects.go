@@ -1,0 +1,80 @@
+package mpsim
+
+import (
+	"math"
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// Sync objects and atomic variables on a stack live as long as the frame that
+// they are in. What uses the memory next, be it at the same address, is
+// something else: event.Renew says so when a function returns.
+//
+// An object's granule is noted when it is used first, with the hart whose stack
+// it is on. A function returns with the stack pointer at which it was called, so
+// that one comparison tells whether a noted granule is gone: all below the stack
+// pointer are.
+
+// noObject is Hart.object when nothing on the hart's stack is noted.
+const noObject = math.MaxUint64
+
+// noteObject notes that a sync object or an atomic variable is at addr. It
+// returns what is known of the granule.
+func (m *Machine) noteObject(addr uint64) version {
+	g := addr & granuleMask
+	v := m.versions[g]
+	if v.noted {
+		return v
+	}
+	v.noted = true
+	m.versions[g] = v
+	for _, h := range m.harts {
+		if g-h.stack.low < h.stack.span {
+			i, _ := slices.BinarySearchFunc(h.objects, g, func(x, g uint64) int {
+				if x > g {
+					return -1
+				}
+				return 1
+			})
+			h.objects = slices.Insert(h.objects, i, g)
+			h.object = h.objects[len(h.objects)-1]
+			break
+		}
+	}
+	return v
+}
+
+// leaveObjects is called when a function has returned with the stack pointer
+// above a noted granule. Where the hart runs on another stack than its own, or
+// one stack may be in the frame of another, nothing is known to be gone.
+func (h *Hart) leaveObjects() {
+	sp := h.X[regSP]
+	if !h.recording || sp-h.stack.low >= h.stack.span || len(h.m.suspended) > 0 || h.task.OnAltStack(sp) {
+		return
+	}
+	n := len(h.objects)
+	for n > 0 && h.objects[n-1] < sp {
+		high := h.objects[n-1] + granuleSize
+		low := h.objects[n-1]
+		for n--; n > 0 && h.objects[n-1] == high && high < sp; n-- {
+			high += granuleSize
+		}
+		h.m.rec.event(h, event.Event{Kind: event.Renew, PC: h.last.lastPC(), Obj: low, Arg: high - low})
+	}
+	h.forgetObjects(n)
+}
+
+// forgetObjects forgets all but the n outermost noted granules of h's stack.
+func (h *Hart) forgetObjects(n int) {
+	for _, g := range h.objects[n:] {
+		v := h.m.versions[g]
+		v.noted, v.bytes = false, 0
+		h.m.versions[g] = v
+	}
+	h.objects = h.objects[:n]
+	h.object = noObject
+	if n > 0 {
+		h.object = h.objects[n-1]
+	}
+}
