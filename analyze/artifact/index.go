@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"hindsight/analyze/hb"
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -32,7 +32,7 @@ type index struct {
 	tps     []uint64 // where the thread-local variables of each thread begin, 0 if unknown
 	private allocs   // memory of which each thread has its own part
 	allocs  allocs
-	atomic  map[uint64]uint8 // by granule: bytes that some atomic access touches
+	atomic  *replay.Bytes // that some atomic access touches
 	records int
 	clocks  int // words of all clocks
 	// compared counts the records looked at in search of races.
@@ -104,13 +104,11 @@ const (
 // indexer fills an index in one pass along S_synch.
 type indexer struct {
 	*index
-	opts   *Options
-	order  *hb.Order
-	memory *place.Map
-	prog   place.Program
-	starts []uint64
-	last   map[event.StrandID]hb.Clock // of each strand, the clock that its last unit has
-	mute   func(pc uint64) bool        // code of a runtime that says by events what it orders
+	opts     *Options
+	survey   *replay.Survey
+	run      *replay.Walk
+	business replay.Business
+	last     map[event.StrandID]hb.Clock // of each strand, the clock that its last unit has
 }
 
 // newIndex makes the index of the plain sides of the races.
@@ -119,14 +117,9 @@ func newIndex(ctx context.Context, src race.Source, races []race.Race, prog plac
 	x := &indexer{
 		index: &index{sites: map[cdr.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
 			creates: map[event.ThreadID]eventRef{}, events: map[sideEvent]event.StrandID{}, tls: tls, tps: make([]uint64, n),
-			atomic: map[uint64]uint8{}, allocs: newAllocs(), private: newAllocs()},
-		opts: opts, order: hb.New(), memory: place.NewMap(tls), prog: prog, starts: make([]uint64, n), last: map[event.StrandID]hb.Clock{},
-		mute: func(uint64) bool { return false },
+			allocs: newAllocs(), private: newAllocs()},
+		opts: opts, business: replay.NewBusiness(prog), last: map[event.StrandID]hb.Clock{},
 	}
-	if rt, ok := prog.(interface{ Runtime(pc uint64) bool }); ok {
-		x.mute = rt.Runtime
-	}
-	x.order.Threads(n)
 	x.findSites(src, races)
 	if err := x.scan(ctx, src); err != nil {
 		return nil, err
@@ -156,11 +149,8 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 	}
 	for id := range src.NumSites() {
 		s := src.Site(cdr.SiteID(id))
-		p := race.Place{PC: s.PC, Op: race.Read}
-		if s.Access == event.Write {
-			p.Op = race.Write
-		}
-		if _, ok := places[p]; ok && !x.mute(s.PC) {
+		p := race.Place{PC: s.PC, Op: replay.SiteOp(&s)}
+		if _, ok := places[p]; ok && !x.business.Muted(s.PC) {
 			places[p] = append(places[p], cdr.SiteID(id))
 			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.StrandID]*strandRecords{}}
 		}
@@ -184,35 +174,16 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 
 // scan is a first walk along S_synch: places of events, atomic bytes, threads
 // that nobody creates.
-func (x *indexer) scan(ctx context.Context, src race.Source) error {
+func (x *indexer) scan(ctx context.Context, src race.Source) (err error) {
 	total := 0
-	for ev, err := range src.Events() {
-		if err != nil {
-			return err
-		}
+	x.survey, err = replay.NewSurvey(ctx, src, len(x.seqs), false, func(ev *replay.Event) error {
 		if total++; total > maxEvents {
 			return errTooMuch
-		}
-		if total&0xfff == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if int(ev.Thread) >= len(x.seqs) {
-			return fmt.Errorf("%w: event %d", race.ErrSource, ev.Seq)
 		}
 		x.seqs[ev.Thread] = append(x.seqs[ev.Thread], ev.Seq)
 		switch ev.Kind {
 		case event.Create:
 			x.creates[event.ThreadID(ev.Obj)] = eventRef{ev.Thread, ev.Index, ev.Seq}
-		case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
-			for i := range uint64(min(ev.Size, 16)) {
-				x.atomic[(ev.Obj+i)>>3] |= 1 << ((ev.Obj + i) & 7)
-			}
-		case event.Alloc, event.Map, event.StackMap, event.Renew:
-			x.allocs.add(alloc{ev.Seq, ev.Obj, ev.Arg})
-		case event.StrandBegin, event.StrandEnd:
-			// The frames below are of others, which run here before and after.
-			low := ev.Arg - min(ev.Arg, taskFrames)
-			x.allocs.add(alloc{ev.Seq, low, ev.Arg - low})
 		case event.Private:
 			x.private.add(alloc{ev.Seq, ev.Obj, ev.Arg})
 		case event.ThreadStart:
@@ -220,91 +191,49 @@ func (x *indexer) scan(ctx context.Context, src race.Source) error {
 		case event.ThreadPointer:
 			x.tps[ev.Thread] = ev.Obj
 		}
-	}
-	for t := range x.seqs {
-		if _, created := x.creates[event.ThreadID(t)]; !created {
-			x.order.Root(event.ThreadID(t))
-		}
-	}
-	return nil
+		return nil
+	})
+	x.atomic = x.survey.Atomic
+	return err
 }
-
-// taskFrames is how many bytes of stack the frames of a task are taken to have,
-// as package race has it.
-const taskFrames = 256 << 10
 
 // pass walks along S_synch with the segments.
 func (x *indexer) pass(ctx context.Context, src race.Source) error {
-	type cursor struct {
-		next func() (race.Segment, error, bool)
-		seg  race.Segment
-		done bool
-	}
-	cursors := make([]cursor, len(x.seqs))
-	for t := range cursors {
-		next, stop := iter.Pull2(src.Segments(event.ThreadID(t)))
-		defer stop()
-		cursors[t].next = next
-	}
-	take := func(t event.ThreadID, upTo, end uint64) error {
-		c := &cursors[t]
-		for !c.done {
-			if c.seg == nil {
-				seg, err, ok := c.next()
-				if err != nil {
+	cursors := replay.NewCursors(src, x.survey.Threads)
+	defer cursors.Close()
+	x.run = x.survey.Walk(replay.Options{TLSSize: x.tls})
+	return x.run.Run(ctx, src, &replay.Visitor{
+		Segment: func(u *replay.Unit) error {
+			for {
+				seg, err := cursors.Next(u)
+				if err != nil || seg == nil {
 					return err
 				}
-				if c.seg, c.done = seg, !ok; !ok {
-					return nil
+				if err := x.take(seg, u); err != nil {
+					return err
+				}
+				if err := ctx.Err(); err != nil {
+					return err
 				}
 			}
-			if c.seg.Place() > upTo {
-				return nil
+		},
+		Event: func(ev *replay.Event) error {
+			if k := (sideEvent{ev.Thread, ev.Index}); len(x.events) > 0 {
+				if _, ok := x.events[k]; ok {
+					x.events[k] = x.run.Order.Strand(ev.Thread)
+				}
 			}
-			if err := x.take(c.seg, t, end); err != nil {
-				return err
-			}
-			c.seg = nil
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for ev, err := range src.Events() {
-		if err != nil {
-			return err
-		}
-		if err := take(ev.Thread, ev.Index, ev.Seq); err != nil {
-			return err
-		}
-		if err := x.order.Acquire(ev.Thread, &ev.Event); err != nil {
-			return err
-		}
-		if k := (sideEvent{ev.Thread, ev.Index}); len(x.events) > 0 {
-			if _, ok := x.events[k]; ok {
-				x.events[k] = x.order.Strand(ev.Thread)
-			}
-		}
-		if err := x.order.Release(ev.Thread, &ev.Event); err != nil {
-			return err
-		}
-		x.memory.Apply(ev.Thread, ev.Index, &ev.Event)
-		if ev.Kind == event.Create && ev.Obj < uint64(len(x.starts)) {
-			x.starts[ev.Obj] = ev.Seq + 1
-		}
-		x.starts[ev.Thread] = ev.Seq + 1
-	}
-	for t := range cursors {
-		if err := take(event.ThreadID(t), math.MaxUint64, math.MaxUint64); err != nil {
-			return err
-		}
-	}
-	return nil
+			return nil
+		},
+		Life: func(addr, size, at uint64) error {
+			x.allocs.add(alloc{at - 1, addr, size})
+			return nil
+		},
+	})
 }
 
 // take keeps the runs of racing sites in a segment.
-func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
+func (x *indexer) take(seg race.Segment, of *replay.Unit) error {
 	var u *unit
 	for r, err := range seg.Runs() {
 		if err != nil {
@@ -315,13 +244,13 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 			continue
 		}
 		if u == nil {
-			if u = x.unit(t, end); u == nil {
+			if u = x.unit(of); u == nil {
 				return errTooMuch
 			}
 		}
 		put := func(from, to uint64) {
 			rec := record{r.Base + from*uint64(r.Stride), r.Stride, to - from, r.First + from, u}
-			s.threads[t] = append(s.threads[t], rec)
+			s.threads[u.thread] = append(s.threads[u.thread], rec)
 			if s.strands[u.strand] == nil {
 				s.strands[u.strand] = &strandRecords{}
 			}
@@ -329,9 +258,9 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 			own.records = append(own.records, rec)
 			x.records++
 		}
-		if x.prog == nil || x.prog.User(s.site.PC) {
+		if x.business.User(s.site.PC) {
 			put(0, r.Count)
-		} else if err := x.byLibrary(&r, put); err != nil {
+		} else if err := x.byLibrary(s.site.PC, &r, put); err != nil {
 			return err
 		}
 		if x.records > x.opts.Records {
@@ -341,9 +270,9 @@ func (x *indexer) take(seg race.Segment, t event.ThreadID, end uint64) error {
 	return nil
 }
 
-// library finds the parts of a run by library code that are to the user's
+// byLibrary finds the parts of a run by library code at pc that are to the user's
 // memory.
-func (x *indexer) byLibrary(r *cdr.Run, put func(from, to uint64)) error {
+func (x *indexer) byLibrary(pc uint64, r *cdr.Run, put func(from, to uint64)) error {
 	const limit = 1 << 20
 	if r.Count > limit && r.Stride != 0 {
 		return errTooMuch
@@ -354,7 +283,7 @@ func (x *indexer) byLibrary(r *cdr.Run, put func(from, to uint64)) error {
 	}
 	from, in := uint64(0), false
 	for i := uint64(0); i < r.Count; i += step {
-		user := x.memory.User(x.prog, r.Base+i*uint64(r.Stride))
+		user := x.business.Counts(x.run.Memory, pc, r.Base+i*uint64(r.Stride))
 		if user && !in {
 			from = i
 		}
@@ -369,13 +298,14 @@ func (x *indexer) byLibrary(r *cdr.Run, put func(from, to uint64)) error {
 	return nil
 }
 
-// unit is the present segment of t; nil when the clocks take too much memory.
+// unit is a segment; nil when the clocks take too much memory.
 // Units of a strand share a clock as long as they have heard of the same of
 // other strands.
-func (x *indexer) unit(t event.ThreadID, end uint64) *unit {
-	now := x.order.Clock(t)
-	strand := x.order.Strand(t)
-	u := &unit{thread: t, strand: strand, epoch: x.order.Epoch(strand), clock: x.last[strand], start: x.starts[t], end: end}
+func (x *indexer) unit(of *replay.Unit) *unit {
+	t, order := of.Thread, x.run.Order
+	now := order.Clock(t)
+	strand := order.Strand(t)
+	u := &unit{thread: t, strand: strand, epoch: order.Epoch(strand), clock: x.last[strand], start: of.Start, end: of.Seq}
 	same := len(u.clock) == len(now)
 	for i := 0; same && i < len(now); i++ {
 		same = now[i] == u.clock[i] || event.StrandID(i) == strand
@@ -464,7 +394,7 @@ func (x *index) races(a, b *exec) bool {
 // common tells whether two executions have a byte in common that counts.
 func (x *index) common(a, b *exec) bool {
 	for at := max(a.addr, b.addr); at-a.addr < a.size && at-b.addr < b.size; at++ {
-		if x.atomic[at>>3]>>(at&7)&1 == 0 {
+		if x.atomic.Of(at>>3)>>(at&7)&1 == 0 {
 			return !x.allocs.separate(at, a.unit, b.unit) && (a.unit.thread != b.unit.thread || !x.own(a.unit.thread, at))
 		}
 	}
