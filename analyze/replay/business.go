@@ -2,15 +2,16 @@ package replay
 
 import "hindsight/analyze/place"
 
-// Business says which accesses are the program's business.
+// Business says which accesses are the program's business; of the zero value
+// all are.
 type Business struct {
 	program place.Program // nil: everything is
-	muted   func(pc uint64) bool
+	muted   func(pc uint64) bool // nil: nothing is
 }
 
 // NewBusiness is that of a program; nil: everything is the user's.
 func NewBusiness(p place.Program) Business {
-	b := Business{program: p, muted: func(uint64) bool { return false }}
+	b := Business{program: p}
 	if r, ok := p.(interface{ Runtime(pc uint64) bool }); ok {
 		b.muted = r.Runtime
 	}
@@ -22,7 +23,7 @@ func (b *Business) User(pc uint64) bool { return b.program == nil || b.program.U
 
 // Muted says whether an instruction is in a runtime (libgomp) whose
 // synchronisation is recorded as events: its plain accesses never count.
-func (b *Business) Muted(pc uint64) bool { return b.muted(pc) }
+func (b *Business) Muted(pc uint64) bool { return b.muted != nil && b.muted(pc) }
 
 // Counts says whether an access by the instruction at pc, which is not muted,
 // to addr is the program's business, when memory is as it is after the access's

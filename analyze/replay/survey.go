@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hindsight/tracefmt/event"
@@ -49,8 +50,19 @@ func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also f
 	return s, err
 }
 
+// ErrStop is what a visitor returns to end a walk that then is no failure.
+var ErrStop = errors.New("enough")
+
 // Each calls visit for the events of S_synch of a run with that many threads.
 func Each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
+	err := each(ctx, src, threads, visit)
+	if errors.Is(err, ErrStop) {
+		return nil
+	}
+	return err
+}
+
+func each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
 	n := 0
 	for ev, err := range src.Events() {
 		if err != nil {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -96,7 +97,7 @@ func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
 
 // Run walks from the beginning to the end of the run that was surveyed.
 func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
-	err := Each(ctx, src, len(w.Starts), func(ev *Event) error {
+	err := each(ctx, src, len(w.Starts), func(ev *Event) error {
 		if v.Segment != nil {
 			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2 * ev.Seq, Start: w.Starts[ev.Thread]}
 			if err := v.Segment(&u); err != nil {
@@ -108,6 +109,9 @@ func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
 		}
 		return nil
 	})
+	if errors.Is(err, ErrStop) {
+		return nil
+	}
 	if err != nil || v.Segment == nil {
 		return err
 	}

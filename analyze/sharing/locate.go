@@ -2,11 +2,13 @@ package sharing
 
 import (
 	"cmp"
+	"context"
 	"math/bits"
 	"regexp"
 	"slices"
 
 	"hindsight/analyze/place"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/archinfo"
 )
 
@@ -61,7 +63,7 @@ var inside = regexp.MustCompile(`\+[0-9]+$`)
 
 // locate finds out what lies in the lines, each at the moment of its last
 // transaction, and groups them.
-func (b *builder) locate(tls uint64) error {
+func (b *builder) locate(ctx context.Context, tls uint64) error {
 	order := make([]*archinfo.Line, 0, len(b.s.Lines))
 	for i := range b.s.Lines {
 		if b.s.Lines[i].Cost() > 0 {
@@ -69,22 +71,22 @@ func (b *builder) locate(tls uint64) error {
 		}
 	}
 	slices.SortStableFunc(order, func(x, y *archinfo.Line) int { return cmp.Compare(x.Last, y.Last) })
-	memory := place.NewMap(tls)
-	for ev, err := range b.trace.Events() {
-		if err != nil {
-			return err
-		}
+	run := (&replay.Survey{Threads: len(b.trace.Threads())}).Walk(replay.Options{TLSSize: tls, NoOrder: true})
+	err := run.Run(ctx, b.trace, &replay.Visitor{Event: func(ev *replay.Event) error {
 		for len(order) > 0 && order[0].Last <= ev.Seq {
-			b.add(order[0], memory)
+			b.add(order[0], run.Memory)
 			order = order[1:]
 		}
 		if len(order) == 0 {
-			break
+			return replay.ErrStop
 		}
-		memory.Apply(ev.Thread, ev.Index, &ev.Event)
+		return nil
+	}})
+	if err != nil {
+		return err
 	}
 	for _, l := range order {
-		b.add(l, memory)
+		b.add(l, run.Memory)
 	}
 	for _, g := range b.groups {
 		slices.SortStableFunc(g.parts, func(x, y part) int {

@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 // Trace is what is needed of a trace. *cdr.Trace is one.
 type Trace interface {
+	Threads() []cdr.Thread
 	Events() iter.Seq2[cdr.Event, error]
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
@@ -152,9 +154,9 @@ type Report struct {
 }
 
 // Build names what is in a summary.
-func Build(s *archinfo.Summary, t Trace, img Image, info Info, opts Options) (*Report, error) {
+func Build(ctx context.Context, s *archinfo.Summary, t Trace, img Image, info Info, opts Options) (*Report, error) {
 	b := &builder{s: s, img: img, trace: t, groups: map[groupKey]*group{}}
-	if err := b.locate(opts.TLSSize); err != nil {
+	if err := b.locate(ctx, opts.TLSSize); err != nil {
 		return nil, err
 	}
 	groups := make([]*group, 0, len(b.groups))

@@ -85,6 +85,8 @@ type fakeTrace struct{ err error }
 
 const tlsSize = 64
 
+func (f fakeTrace) Threads() []cdr.Thread { return make([]cdr.Thread, 3) }
+
 func (f fakeTrace) Events() iter.Seq2[cdr.Event, error] {
 	list := []cdr.Event{
 		{Thread: 0, Event: event.Event{Kind: event.ThreadStart, Arg: 0x70000}},
@@ -176,7 +178,7 @@ func fakeSummary() *archinfo.Summary {
 
 func fakeReport(t *testing.T, s *archinfo.Summary, top int) *Report {
 	t.Helper()
-	r, err := Build(s, fakeTrace{}, fakeImage{}, Info{Version: "1.2.3", File: "pool.hst", Program: "pool", Args: []string{"4"}, Threads: 3,
+	r, err := Build(t.Context(), s, fakeTrace{}, fakeImage{}, Info{Version: "1.2.3", File: "pool.hst", Program: "pool", Args: []string{"4"}, Threads: 3,
 		Instructions: 123456, Seed: 7, Quantum: 50, Complete: true}, Options{Top: top, TLSSize: tlsSize})
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +306,7 @@ func TestBrokenTrace(t *testing.T) {
 	bad := errors.New("bad block")
 	s := fakeSummary()
 	s.Lines[0].Last = 1 << 40 // wants all events
-	if _, err := Build(s, fakeTrace{bad}, fakeImage{}, Info{}, Options{}); !errors.Is(err, bad) {
+	if _, err := Build(t.Context(), s, fakeTrace{bad}, fakeImage{}, Info{}, Options{}); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -320,7 +322,7 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := Build(s, fakeTrace{}, fakeImage{}, Info{}, Options{Top: -1, TLSSize: tlsSize})
+		r, err := Build(t.Context(), s, fakeTrace{}, fakeImage{}, Info{}, Options{Top: -1, TLSSize: tlsSize})
 		if err != nil {
 			t.Fatal(err)
 		}

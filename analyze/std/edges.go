@@ -20,7 +20,7 @@ type speller struct {
 	known   []hb.Clock // by strand: what the text has told it
 	mutexes map[uint64]*mutex
 	places  hb.Places // of mutexes
-	names   uint64 // of mutexes so far
+	names   uint64    // of mutexes so far
 	forked  map[event.ThreadID]bool
 	ended   map[event.ThreadID]bool
 	// outbox are the messages to send when a strand's epoch ends; sent by the
@@ -37,37 +37,29 @@ type mutex struct {
 	owner event.StrandID // strand
 }
 
-func newSpeller(threads int, roots []event.ThreadID, outbox *outbox) *speller {
-	s := &speller{order: hb.New(), mutexes: map[uint64]*mutex{}, forked: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, outbox: outbox}
-	s.order.Threads(threads)
-	for _, t := range roots {
-		s.order.Root(t)
-	}
-	return s
+func newSpeller(order *hb.Order, outbox *outbox) *speller {
+	return &speller{order: order, mutexes: map[uint64]*mutex{}, forked: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, outbox: outbox}
 }
 
 // spelled is what an event is in STD.
 type spelled struct {
-	strand event.StrandID // that hears, and does what the event does
+	strand event.StrandID // that does it
+	epoch  uint64         // of the strand
 	// hear are messages, told those of which the event is the sender (found by
 	// the second walk only); other is a lock or thread.
-	hear   []uint64
-	op     Op
-	hasOp  bool
-	other  uint64
-	sender event.StrandID // strand
-	tell   []letter
+	hear  []uint64
+	op    Op
+	hasOp bool
+	other uint64
+	tell  []letter
 }
 
-// acquire takes the first half of the next event: that which orders it after
-// others.
-func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error {
+// acquired takes the first half of the next event: that which orders it after
+// others, and which the order has taken.
+func (s *speller) acquired(t event.ThreadID, e *event.Event, out *spelled) {
 	*out = spelled{hear: out.hear[:0]}
-	if err := s.order.Acquire(t, e); err != nil {
-		return err
-	}
 	strand := s.order.Strand(t)
-	out.strand = strand
+	out.strand, out.epoch = strand, s.order.Epoch(strand)
 	clock := s.order.Clock(t)
 	for len(s.known) <= int(strand) {
 		s.known = append(s.known, nil)
@@ -100,7 +92,6 @@ func (s *speller) acquire(t event.ThreadID, e *event.Event, out *spelled) error 
 		}
 	}
 	s.learn(strand, clock)
-	return nil
 }
 
 func (s *speller) learn(strand event.StrandID, clock hb.Clock) {
@@ -120,13 +111,11 @@ func (s *speller) learnOne(strand, of event.StrandID, epoch uint64) {
 	(*c)[of] = max((*c)[of], epoch)
 }
 
-// release takes the second half: that which orders others after the event.
-// Give is what the second walk found to be told, by epochs.
-func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *spelled) error {
-	strand := s.order.Strand(t)
-	out.sender = strand
-	out.tell = nil
-	before := s.order.Epoch(strand)
+// released takes the second half: that which orders others after the event, and
+// which the order has taken. Give is what the second walk found to be told, by
+// epochs.
+func (s *speller) released(t event.ThreadID, e *event.Event, give *outbox, out *spelled) {
+	strand := out.strand
 	switch e.Kind {
 	case event.MutexUnlock:
 		m := s.mutex(e.Obj)
@@ -141,7 +130,7 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *s
 		if !s.forked[child] && e.Obj < hb.MaxThreads {
 			s.forked[child] = true
 			out.op, out.hasOp, out.other = Fork, true, e.Obj
-			s.learn(child.Strand(), s.order.Clock(t))
+			s.learn(child.Strand(), s.known[strand]) // which is its clock at the event
 		}
 	case event.ThreadEnd:
 		s.ended[t] = strand == t.Strand()
@@ -155,13 +144,9 @@ func (s *speller) release(t event.ThreadID, e *event.Event, give *outbox, out *s
 			}
 		})
 	}
-	if err := s.order.Release(t, e); err != nil {
-		return err
+	if give != nil && (s.order.Epoch(strand) != out.epoch || e.Kind == event.Publish) {
+		out.tell = give.take(strand, out.epoch)
 	}
-	if give != nil && (s.order.Epoch(strand) != before || e.Kind == event.Publish) {
-		out.tell = give.take(strand, before)
-	}
-	return nil
 }
 
 func (s *speller) mutex(obj uint64) *mutex {

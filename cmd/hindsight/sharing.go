@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
   hindsight sharing --format json --top 3 bank.hst`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format, "text", "json"); err != nil {
 				return err
 			}
@@ -43,7 +44,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 			if top == 0 {
 				top = -1
 			}
-			rep, err := findSharing(t, args[0], top)
+			rep, err := findSharing(cmd.Context(), t, args[0], top)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -64,7 +65,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 
 // findSharing reads what a model left in a trace and names it by the program
 // that the trace carries.
-func findSharing(t *cdr.Trace, file string, top int) (*sharing.Report, error) {
+func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*sharing.Report, error) {
 	summary, err := readArchSummary(t)
 	if err != nil {
 		return nil, err
@@ -88,5 +89,5 @@ func findSharing(t *cdr.Trace, file string, top int) (*sharing.Report, error) {
 	for _, th := range t.Threads() {
 		info.Instructions += th.Insts
 	}
-	return sharing.Build(summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLS.MemSize})
+	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLS.MemSize})
 }
