@@ -37,6 +37,8 @@ type Hooks interface {
 	Waits(h *Hart, fn int) string
 	// Args is the number of integer arguments that fn takes.
 	Args(fn int) int
+	// Copies tells that fn hands on to its caller what others left for it.
+	Copies(fn int) bool
 }
 
 // hooked is the call of a hooked function in progress.
@@ -50,6 +52,7 @@ type hooked struct {
 	args   [8]uint64 // a0–a7 when it began
 	depth  int       // frames when it began, its own too
 	marked bool      // the last event of the batch was emitted by this call
+	waited uint64    // the condition variable that the call waits for
 }
 
 // Arg gives integer argument n (a0 is 0) of the hooked call, as it was when the
@@ -95,6 +98,9 @@ func (h *Hart) emit(e event.Event) {
 	switch e.Kind.Info().Class {
 	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem, event.ClassOnce, event.ClassObject:
 		h.m.noteObject(e.Obj)
+	}
+	if h.m.values && (!h.recording || e.Kind == event.ThreadEnd || e.Kind == event.Create) {
+		h.order(&e)
 	}
 }
 

@@ -66,6 +66,7 @@ func New(cfg Config) (*Machine, error) {
 		m.rec = newRecorder(cfg.Observer)
 		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
 		if m.values = m.rec.values; m.values {
+			m.rec.acting = kernel.Acting
 			m.space.Watch(m.rec.touched)
 		}
 	}
@@ -130,6 +131,9 @@ func (m *Machine) switchTo(from, to *Hart) {
 	if len(to.first) > 0 {
 		m.rec.batch.Events = append(m.rec.batch.Events, to.first...)
 		m.rec.begun(to)
+		if m.values {
+			to.orderedBy(place(placeBegin, uint64(to.id)), placeBytes)
+		}
 		to.first = nil
 	}
 }

@@ -3,6 +3,7 @@ package mpsim
 import (
 	"sync"
 
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 )
@@ -22,6 +23,7 @@ type recorder struct {
 	addrs []uint64 // all of the batch's storage; filled up to used
 	used  int
 	since uint64 // the hart's Insts when the batch began
+	owner *Hart  // whose batch it is
 
 	blocks []event.Block // defined since the last batch
 	nextID event.BlockID
@@ -36,11 +38,13 @@ type recorder struct {
 	seenAddrs  int
 
 	// See values.go.
-	values                         bool     // are asked for
-	results                        []uint64 // all of the batch's storage for values
-	told                           int      // filled up to here
-	inKernel                       bool
-	fresh, kernelRead, kernelWrote []bytesAt
+	values   bool     // are asked for
+	results  []uint64 // all of the batch's storage for values
+	told     int      // filled up to here
+	inKernel bool
+	acting   func() *linux.Task // on whose behalf the kernel works; nil: the caller's
+	fresh    []bytesAt
+	flows    []flow
 
 	out    chan message
 	free   chan *event.Batch
@@ -130,13 +134,17 @@ func (r *recorder) flush(h *Hart) {
 	if r.values && h.call.active {
 		r.tellPart(h)
 	}
-	b := r.batch
-	b.Insts = h.Insts() - r.since
-	r.since += b.Insts
-	if len(b.Blocks) == 0 && len(b.Events) == 0 && len(b.Effects) == 0 && b.Insts == 0 {
-		return
+	insts := h.Insts() - r.since
+	r.since += insts
+	if b := r.batch; len(b.Blocks) > 0 || len(b.Events) > 0 || len(b.Effects) > 0 || insts > 0 {
+		r.handOver(h.id, insts)
 	}
-	b.Thread = h.id
+}
+
+// handOver gives the batch to the observer.
+func (r *recorder) handOver(id event.ThreadID, insts uint64) {
+	b := r.batch
+	b.Thread, b.Insts = id, insts
 	b.Addrs = r.addrs[:r.used]
 	b.Values = r.results[:r.told]
 	r.out <- message{r.blocks, b}
@@ -145,7 +153,7 @@ func (r *recorder) flush(h *Hart) {
 }
 
 // begin starts recording hart h, whose batches come next.
-func (r *recorder) begin(h *Hart) { r.since = h.Insts() }
+func (r *recorder) begin(h *Hart) { r.owner, r.since = h, h.Insts() }
 
 // close waits until the observer has seen everything.
 func (r *recorder) close() error {

@@ -34,6 +34,7 @@ type unseen struct {
 	block  *block    // that ran last; what it stored is in Hart.scrap
 	reads  []bytesAt // that the call carries on, as the hooks say
 	wrote  []bytesAt
+	copies *copies // of a call that hands on what others left
 }
 
 // bytesAt is a range of memory.
@@ -51,7 +52,10 @@ func join(ranges []bytesAt, addr, n uint64) []bytesAt {
 // hide is called when a hidden call of h begins.
 func (r *recorder) hide(h *Hart) {
 	if r.values {
-		h.unseen.before, h.unseen.block = h.registers(), nil
+		h.unseen.before, h.unseen.block, h.unseen.copies = h.registers(), nil, nil
+		if h.m.cfg.Hooks.Copies(h.call.fn) {
+			h.unseen.copies = &copies{}
+		}
 		h.values = &h.valueScrap
 	}
 }
@@ -110,6 +114,9 @@ func (r *recorder) stored(h *Hart) {
 // storedBy notes what code, which is b or the part of it that ran, stored.
 func (r *recorder) storedBy(h *Hart, b *block, code *rv.Block) {
 	u := &h.unseen
+	if u.copies != nil {
+		u.copies.follow(u, code, h.scrap[:len(code.Sites())])
+	}
 	for n, site := range code.Sites() {
 		if site.Access == event.Write {
 			u.wrote = join(u.wrote, h.scrap[n], uint64(site.Size))
@@ -156,22 +163,44 @@ func (r *recorder) begun(h *Hart) {
 	}
 }
 
-// touched is mem.Config's Watch: while the kernel runs its accesses are noted.
+// flow is what the kernel read and wrote on behalf of one task (nil: of the
+// one that called), before it turned to another.
+type flow struct {
+	task         *linux.Task
+	reads, wrote []bytesAt
+}
+
+// touched is what the space tells its watcher: while the kernel runs its accesses
+// are noted.
 func (r *recorder) touched(addr, n uint64, acc mem.Access) {
-	switch {
-	case !r.inKernel || n == 0:
-	case acc == 0:
+	if !r.inKernel || n == 0 {
+		return
+	}
+	if acc == 0 {
 		r.fresh = append(r.fresh, bytesAt{addr, n})
-	case acc&mem.Write != 0:
-		r.kernelWrote = join(r.kernelWrote, addr, n)
-	default:
-		r.kernelRead = join(r.kernelRead, addr, n)
+		return
+	}
+	task, last := r.acting(), len(r.flows)-1
+	if last < 0 || r.flows[last].task != task {
+		if last++; last < cap(r.flows) {
+			r.flows = r.flows[:last+1] // with the room that it has
+		} else {
+			r.flows = append(r.flows, flow{})
+		}
+		f := &r.flows[last]
+		f.task, f.reads, f.wrote = task, f.reads[:0], f.wrote[:0]
+	}
+	if f := &r.flows[last]; acc&mem.Write != 0 {
+		f.wrote = join(f.wrote, addr, n)
+	} else {
+		f.reads = join(f.reads, addr, n)
 	}
 }
 
 // kernelCall lets the kernel do something for h, which may be nil, and tells
 // what came of it: as a group of kind open, or as part of the hidden call that
-// h is in.
+// h is in. What it did for others, whose calls were blocked, belongs to their
+// calls.
 func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
 	r := m.rec
 	if !m.values {
@@ -188,29 +217,74 @@ func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Out
 	for _, b := range r.fresh {
 		r.effect(event.Effect{Kind: event.EffectFresh, Addr: b.addr, Arg: b.n})
 	}
-	if h != nil && !h.recording {
-		for _, b := range r.kernelWrote {
-			h.unseen.wrote = join(h.unseen.wrote, b.addr, b.n)
-		}
-	} else if h == nil {
-		if len(r.kernelWrote) > 0 {
-			r.effect(event.Effect{Kind: event.EffectSignal})
-			r.ranges(nil, r.kernelWrote)
-		}
-	} else {
+	flows := r.flows
+	if h != nil && h.recording {
 		if out.Action == linux.SigReturn {
 			open = event.EffectSignal
 		}
 		r.effect(event.Effect{Kind: open, PC: pc})
-		r.ranges(r.kernelRead, nil)
+		var wrote []bytesAt
+		if len(flows) > 0 && (flows[0].task == nil || flows[0].task == h.task) {
+			r.ranges(flows[0].reads, nil)
+			wrote, flows = flows[0].wrote, flows[1:]
+		}
 		if open == event.EffectSyscall && out.Action != linux.Block {
 			before[regA0] = ^h.X[regA0] // always told
 		}
 		r.changed(h, &before)
-		r.ranges(nil, r.kernelWrote)
+		r.ranges(nil, wrote)
 	}
-	r.fresh, r.kernelRead, r.kernelWrote = r.fresh[:0], r.kernelRead[:0], r.kernelWrote[:0]
+	for i := range flows {
+		m.tellFlow(h, open, pc, &flows[i])
+	}
+	r.fresh, r.flows = r.fresh[:0], r.flows[:0]
 	return out
+}
+
+// tellFlow tells what the kernel did while h, which may be nil, called it.
+func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
+	r, of := m.rec, h
+	if f.task != nil && (h == nil || f.task != h.task) {
+		if of = m.hartOf(f.task); of == nil {
+			return
+		}
+	}
+	switch {
+	case of == nil: // a timer, say
+		if len(f.wrote) > 0 {
+			r.effect(event.Effect{Kind: event.EffectSignal})
+			r.ranges(nil, f.wrote)
+		}
+	case !of.recording:
+		for _, b := range f.reads {
+			if b.addr >= linux.StateBase {
+				of.unseen.reads = append(of.unseen.reads, b)
+			}
+		}
+		for _, b := range f.wrote {
+			of.unseen.wrote = join(of.unseen.wrote, b.addr, b.n)
+		}
+	case of == h:
+		r.effect(event.Effect{Kind: open, PC: pc})
+		r.ranges(f.reads, f.wrote)
+	default: // the call that the other one is blocked in
+		if r.owner != nil {
+			r.flush(r.owner)
+		}
+		r.effect(event.Effect{Kind: event.EffectSyscall, PC: of.PC - 4})
+		r.ranges(f.reads, f.wrote)
+		r.handOver(of.id, 0)
+	}
+}
+
+// hartOf is the hart that runs a task.
+func (m *Machine) hartOf(t *linux.Task) *Hart {
+	for _, h := range m.harts {
+		if h.task == t {
+			return h
+		}
+	}
+	return nil
 }
 
 // woken tells the result of the system call that h was blocked in.

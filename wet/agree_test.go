@@ -16,6 +16,7 @@ import (
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -61,7 +62,7 @@ func record(t testing.TB, img *image.Image, budget uint64, ev wet.Evaluator) *re
 	if r.w, err = tracefmt.NewWriter(&r.file); err != nil {
 		t.Fatal(err)
 	}
-	r.Builder, err = wet.NewBuilder(r.w, wet.Options{Program: cfg.New(img), Code: img.Code, Budget: budget, Evaluate: ev})
+	r.Builder, err = wet.NewBuilder(r.w, wet.Options{Program: cfg.New(img), Code: img.Code, Budget: budget, Evaluate: ev, CallArgs: linux.CallArgs})
 	if err != nil {
 		t.Fatal(err)
 	}

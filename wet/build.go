@@ -40,6 +40,9 @@ type Options struct {
 	// Evaluate computes results, so that they need not be kept where their
 	// operands are. With nil all results are kept, as in the paper.
 	Evaluate Evaluator
+	// CallArgs says which arguments an environment call takes, bit n for register
+	// a0+n, given its number and what these registers hold. With nil it takes all.
+	CallArgs func(nr uint64, args [6]uint64) uint8
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 16 KiB and 1 GiB. What
 	// was written where, and the nodes, take memory besides.
@@ -80,7 +83,7 @@ type Builder struct {
 type pathKey struct {
 	number uint64
 	piece  uint32
-	strict bool
+	mode   mode
 }
 
 type outsideKey struct {
@@ -358,11 +361,19 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 		w.v, w.a = 0, 0
 	}
 	var by ref
-	if node, ok := b.pathNode(t, t.path, t.number); ok {
+	m := mode{strict: t.rounding != 0}
+	if b.pieces[t.path[len(t.path)-1]].end == event.EndSyscall {
+		m.args = b.callArgs(t, values)
+	}
+	if node, ok := b.pathNode(t.path, t.number, m); ok {
 		by = b.run(t, node, values, addrs)
 	} else {
 		for i, id := range t.path {
-			node, _ := b.pathNode(t, t.path[i:i+1], 0)
+			one := m
+			if one.strict = t.rounding != 0; i < len(t.path)-1 {
+				one.args = 0
+			}
+			node, _ := b.pathNode(t.path[i:i+1], 0, one)
 			p := &b.pieces[id]
 			by = b.run(t, node, values[:p.values], addrs[:p.plain])
 			values, addrs = values[p.values:], addrs[p.plain:]
@@ -376,6 +387,38 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 	return by
 }
 
+// callArgs are the arguments that the environment call at the end of the open
+// path takes.
+func (b *Builder) callArgs(t *thread, values []uint64) uint8 {
+	if b.opts.CallArgs == nil {
+		return 1<<maxArgs - 1
+	}
+	var held [callNumber + 1]uint64
+	for r := callArgs; r <= callNumber; r++ {
+		held[r] = t.regs[r].value
+	}
+	for _, id := range t.path {
+		p := &b.pieces[id]
+		pc := p.pc
+		for k, in := range p.insts {
+			_, _, plain := in.Mem()
+			if p.end == event.EndAtomic && k == len(p.insts)-1 && (plain || in.Atomic()) {
+				values = values[1:] // its address
+			}
+			v, static := in.Static(pc)
+			if in.Valued() || in.Op == rv.OpSCW || in.Op == rv.OpSCD {
+				v, values = values[0], values[1:]
+				static = true
+			}
+			if r, ok := in.Dest(); ok && static && int(r) < len(held) {
+				held[r] = v
+			}
+			pc += uint64(in.Len)
+		}
+	}
+	return b.opts.CallArgs(held[callNumber], [6]uint64(held[callArgs:callArgs+maxArgs])) & (1<<maxArgs - 1)
+}
+
 // run executes a node and gives the instance of its last statement.
 func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 	n := b.threadNode(t, node)
@@ -386,28 +429,27 @@ func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 
 // pathNode names a path. It is not ok when there is no room for a new one: then
 // the path's blocks are nodes of their own.
-func (b *Builder) pathNode(t *thread, path []uint32, number uint64) (id NodeID, ok bool) {
+func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok bool) {
 	first := &b.pieces[path[0]]
-	strict := t.rounding != 0
 	for i := range first.recent {
-		if r := &first.recent[i]; r.known && r.number == number && r.strict == strict {
+		if r := &first.recent[i]; r.known && r.number == number && r.mode == m {
 			if i > 0 {
 				first.recent[0], first.recent[i] = first.recent[i], first.recent[0]
 			}
 			return first.recent[0].node, true
 		}
 	}
-	key := pathKey{number, path[0], strict}
+	key := pathKey{number, path[0], m}
 	id, ok = b.paths[key]
 	if !ok {
 		if len(path) > 1 && b.pathStmts >= b.pathLimit {
 			return 0, false
 		}
-		id = b.addNode(b.newPathNode(path, strict, &b.flavour))
+		id = b.addNode(b.newPathNode(path, m, &b.flavour))
 		b.paths[key] = id
 	}
 	first.recent[1] = first.recent[0]
-	first.recent[0] = recentPath{number, id, strict, true}
+	first.recent[0] = recentPath{number, id, m, true}
 	return id, true
 }
 
@@ -423,7 +465,7 @@ func (b *Builder) addNode(n *pathNode) NodeID {
 		b.err = cmp.Or(b.err, fmt.Errorf("wet: more than %d statements in nodes", maxNodesStmts))
 	}
 	if n.rounding && !n.strict { // what follows the change inside the path cannot be computed
-		n = b.newPathNode(n.pieces, true, &b.flavour)
+		n = b.newPathNode(n.pieces, mode{true, n.args}, &b.flavour)
 	}
 	id := NodeID(len(b.nodes))
 	b.nodes = append(b.nodes, n)

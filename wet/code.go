@@ -40,7 +40,7 @@ type piece struct {
 type recentPath struct {
 	number uint64
 	node   NodeID
-	strict bool
+	mode   mode
 	known  bool
 }
 
@@ -175,7 +175,6 @@ func (c *codeTable) decider(r cfg.Ref) uint32 {
 type pathNode struct {
 	*template
 	pieces   []uint32
-	strict   bool
 	deciders [][]uint32 // by slot for control
 	decides  []decides
 }
@@ -188,8 +187,8 @@ type decides struct {
 }
 
 // newPathNode works out which blocks of a path are decided inside it.
-func (c *codeTable) newPathNode(blocks []uint32, strict bool, f *flavour) *pathNode {
-	n := &pathNode{pieces: slices.Clone(blocks), strict: strict}
+func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
+	n := &pathNode{pieces: slices.Clone(blocks)}
 	list := make([]code, len(blocks))
 	ctl := make([]int32, len(blocks))
 	for i, id := range blocks {
@@ -212,7 +211,7 @@ func (c *codeTable) newPathNode(blocks []uint32, strict bool, f *flavour) *pathN
 		}
 		ctl[i] = ^int32(slot)
 	}
-	n.template = newPath(c.pieces[blocks[0]].fn, list, ctl, strict, f)
+	n.template = newPath(c.pieces[blocks[0]].fn, list, ctl, m, f)
 	for i, id := range blocks {
 		if p := &c.pieces[id]; p.decider != 0 {
 			n.decides = append(n.decides, decides{p.decider - 1, int32(i), n.lastStmt(i)})

@@ -316,7 +316,7 @@ func (r *run) last() uint64 { return r.first + r.stride*(r.n-1) }
 // nodeRow is a node as the file has it.
 type nodeRow struct {
 	kind   NodeKind
-	strict bool
+	mode   mode
 	fn     uint32
 	pieces []uint32
 	ctl    []int32
@@ -361,7 +361,10 @@ func (d *decoder) nodes(to *[]nodeRow, pieces []code) {
 
 func (d *decoder) path(n *nodeRow, pieces []code) {
 	x := d.Max(math.MaxUint32, "function")
-	n.fn, n.strict = uint32(x>>1), x&1 != 0
+	n.fn, n.mode.strict = uint32(x>>1), x&1 != 0
+	if n.mode.args = d.Byte(); n.mode.args >= 1<<maxArgs {
+		d.Fail("arguments of a call")
+	}
 	count := d.Count(2, "blocks of a path")
 	at, stmts := int64(0), 0
 	for range count {
@@ -403,7 +406,7 @@ func (n *nodeRow) build(pieces []code, f *flavour) *template {
 	for i, p := range n.pieces {
 		list[i] = pieces[p]
 	}
-	return newPath(n.fn, list, n.ctl, n.strict, f)
+	return newPath(n.fn, list, n.ctl, n.mode, f)
 }
 
 func (d *decoder) flavour() (f flavour) {

@@ -47,7 +47,7 @@ func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 				return
 			}
 		}
-		if !g.memoryDeps(r, i, yield) {
+		if !g.memoryDeps(r, i, yield) || !g.syncDeps(r, i, yield) {
 			return
 		}
 		g.controlDep(r, i, yield)
@@ -72,14 +72,7 @@ func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bo
 
 // memoryDeps gives the dependences through memory; false when to stop.
 func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
-	var seen []Instance
-	tell := func(from Instance) bool {
-		if slices.Contains(seen, from) {
-			return true
-		}
-		seen = append(seen, from)
-		return yield(Dep{Kind: DepMemory, From: from, To: i}, nil)
-	}
+	tell := tellOnce(i, DepMemory, yield)
 	info := &r.tmpl.info[i.Stmt]
 	if info.access != none && r.tmpl.accesses[info.access].read {
 		by, err := g.label(r, &r.slots[r.tmpl.accesses[info.access].slot], i.K)
@@ -87,10 +80,17 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 			yield(Dep{}, err)
 			return false
 		}
-		if by.src != 0 && !tell(by.instance()) {
+		if by.src != 0 && !tell(by.instance(), nil) {
 			return false
 		}
 	}
+	return g.listed(r, i, DepMemory, tell)
+}
+
+// listed gives the dependences of an instance that stand in a list; false when
+// to stop, with an error told.
+func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Instance, err error) bool) bool {
+	row := rowOf(i.Stmt, kind)
 	list := g.spans(i.Thread, i.Node)
 	late := r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL // told in later epochs too
 	for _, s := range list {
@@ -99,11 +99,11 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 		}
 		x, err := g.record(s)
 		if err != nil {
-			yield(Dep{}, err)
+			tell(Instance{}, err)
 			return false
 		}
-		for n := x.firstExtra(i.Stmt, i.K); n < len(x.extras) && x.extras[n].stmt == i.Stmt && x.extras[n].k == i.K; n++ {
-			if !tell(x.extras[n].from.instance()) {
+		for n := x.firstExtra(row, i.K); n < len(x.extras) && x.extras[n].row == row && x.extras[n].k == i.K; n++ {
+			if !tell(x.extras[n].from.instance(), nil) {
 				return false
 			}
 		}
@@ -111,10 +111,33 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	return true
 }
 
-func (r *record) firstExtra(stmt uint32, k uint64) int {
+// syncDeps gives the dependences by order; false when to stop.
+func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
+	if !r.tmpl.takesBytes(i.Stmt) {
+		return true
+	}
+	return g.listed(r, i, DepSync, tellOnce(i, DepSync, yield))
+}
+
+// tellOnce makes dependences of a kind, each producer once.
+func tellOnce(i Instance, kind DepKind, yield func(Dep, error) bool) func(from Instance, err error) bool {
+	var seen []Instance
+	return func(from Instance, err error) bool {
+		if err != nil {
+			return yield(Dep{}, err)
+		}
+		if slices.Contains(seen, from) {
+			return true
+		}
+		seen = append(seen, from)
+		return yield(Dep{Kind: kind, From: from, To: i}, nil)
+	}
+}
+
+func (r *record) firstExtra(row uint32, k uint64) int {
 	return sort.Search(len(r.extras), func(n int) bool {
 		x := &r.extras[n]
-		return x.stmt > stmt || x.stmt == stmt && x.k >= k
+		return x.row > row || x.row == row && x.k >= k
 	})
 }
 
@@ -233,8 +256,8 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 				return
 			}
 		}
-		more, err := g.extraUsers(i, from, func(_ *record, to Instance) bool {
-			return yield(Dep{Kind: DepMemory, From: i, To: to}, nil)
+		more, err := g.extraUsers(i, from, func(_ *record, to Instance, kind DepKind) bool {
+			return yield(Dep{Kind: kind, From: i, To: to}, nil)
 		})
 		if more && err != nil {
 			yield(Dep{}, err)
@@ -244,8 +267,12 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 
 // extraUsers gives the instances that name i in a list of their own; false when
 // to stop.
-func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance) bool) (more bool, err error) {
-	var seen []Instance
+func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance, kind DepKind) bool) (more bool, err error) {
+	type user struct {
+		to   Instance
+		kind DepKind
+	}
+	var seen []user
 	for _, u := range of(g.reverse.extras, from) {
 		s := u.span
 		r, err := g.record(s)
@@ -253,12 +280,12 @@ func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instan
 			return true, err
 		}
 		for _, x := range r.extras {
-			to := Instance{event.ThreadID(s.thread), s.node, x.stmt, x.k}
-			if x.from.src != from || x.from.k != i.K || slices.Contains(seen, to) {
+			u := user{Instance{event.ThreadID(s.thread), s.node, x.row >> 1, x.k}, kindOf(x.row)}
+			if x.from.src != from || x.from.k != i.K || slices.Contains(seen, u) {
 				continue
 			}
-			seen = append(seen, to)
-			if !yield(r, to) {
+			seen = append(seen, u)
+			if !yield(r, u.to, u.kind) {
 				return false, nil
 			}
 		}

@@ -95,7 +95,7 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 //	column = 0 values | 1 uvarint full, instances, values
 //	slot   = uvarint edges, edge*
 //	edge   = from, instances (not of the first edge), producers (unless from nobody)
-//	extras = uvarint n, rows: statement, Δ instance, from, producer
+//	extras = uvarint n, rows: statement and kind, Δ instance, from, producer
 //	stores = uvarint n, each: access, instances, values
 //	outs   = uvarint n, each: register, instances, values
 //
@@ -196,8 +196,8 @@ func (p *part) from(thread uint32, node NodeID, from src) {
 func (p *part) extras(thread uint32, n *threadNode, size *sizes) {
 	before := len(p.records)
 	slices.SortStableFunc(n.extras, func(x, y extra) int {
-		if x.stmt != y.stmt {
-			return int(x.stmt) - int(y.stmt)
+		if x.row != y.row {
+			return int(x.row) - int(y.row)
 		}
 		if x.k < y.k {
 			return -1
@@ -210,7 +210,7 @@ func (p *part) extras(thread uint32, n *threadNode, size *sizes) {
 	p.uvarint(uint64(len(n.extras)))
 	k := uint64(0)
 	for _, x := range n.extras {
-		p.uvarint(uint64(x.stmt))
+		p.uvarint(uint64(x.row))
 		p.varint(int64(x.k - k))
 		k = x.k
 		p.from(thread, n.id, x.from.src)
@@ -307,6 +307,7 @@ func (n *pathNode) encode(e []byte) []byte {
 		strict = 1
 	}
 	e = binary.AppendUvarint(e, uint64(n.Func)<<1|strict)
+	e = append(e, n.args)
 	e = binary.AppendUvarint(e, uint64(len(n.pieces)))
 	at := int64(0)
 	for _, id := range n.pieces {
@@ -362,7 +363,7 @@ func (b *Builder) directory(e []byte, places map[*threadNode]place) []byte {
 	return e
 }
 
-const tablesVersion = 1
+const tablesVersion = 2
 
 // maxExecutions bounds the executions of nodes in an epoch, which a reader that
 // walks along the control flow holds in memory.

@@ -154,7 +154,7 @@ func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64
 	} else {
 		b.label(s, k, b.cells[0].src, b.cells[0].mark.k())
 		for _, c := range b.cells[1:count] {
-			n.extras = append(n.extras, extra{a.stmt, k, ref{c.src, c.mark.k()}})
+			n.extras = append(n.extras, extra{rowOf(a.stmt, DepMemory), k, ref{c.src, c.mark.k()}})
 			b.mem += extraBytes
 		}
 	}
@@ -348,12 +348,16 @@ func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	}
 }
 
-// reads notes what memory an outside statement reads.
+// reads notes what an outside statement reads, or what orders it.
 func (b *Builder) reads(t *thread, addr, size uint64) {
 	if t.group.src == 0 {
 		return
 	}
 	n := b.threadNode(t, t.group.src.node())
+	kind := DepMemory
+	if addr >= event.SyncBase {
+		kind = DepSync
+	}
 	seen := map[ref]bool{}
 	b.shadow.scan(addr, size, func(c cell) {
 		from := ref{c.src, c.mark.k()}
@@ -361,7 +365,7 @@ func (b *Builder) reads(t *thread, addr, size uint64) {
 			return
 		}
 		seen[from] = true
-		n.extras = append(n.extras, extra{t.group.src.stmt(), t.group.k, from})
+		n.extras = append(n.extras, extra{rowOf(t.group.src.stmt(), kind), t.group.k, from})
 		b.mem += extraBytes
 		b.total.Deps++
 	})

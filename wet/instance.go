@@ -86,9 +86,10 @@ const (
 	DepRegister DepKind = iota
 	DepMemory
 	DepControl
+	DepSync // order: an unlock and the next lock, the end of a thread and who joined it
 )
 
-var depKindNames = [...]string{"register", "memory", "control"}
+var depKindNames = [...]string{"register", "memory", "control", "sync"}
 
 func (k DepKind) String() string {
 	if int(k) < len(depKindNames) {

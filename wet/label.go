@@ -182,14 +182,30 @@ func (b *Builder) use(o *outReg, k, value uint64) {
 	b.mem += o.ks.add(k) + o.values.add(value)
 }
 
-// extra is a memory dependence besides the one in the slot.
+// extra is a dependence besides those in slots: through memory or order.
 type extra struct {
-	stmt uint32
+	row  uint32 // see rowOf
 	k    uint64
 	from ref
 }
 
 const extraBytes = 40
+
+// rowOf numbers the lists of a statement: through memory, by order.
+func rowOf(stmt uint32, kind DepKind) uint32 {
+	if kind == DepSync {
+		return stmt<<1 | 1
+	}
+	return stmt << 1
+}
+
+// kindOf is the kind of the dependences in a list.
+func kindOf(row uint32) DepKind {
+	if row&1 != 0 {
+		return DepSync
+	}
+	return DepMemory
+}
 
 // threadNode is a node as one thread executed it: the labels of the open
 // epoch.

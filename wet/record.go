@@ -54,7 +54,7 @@ type slotView struct {
 }
 
 type extraView struct {
-	stmt uint32
+	row  uint32 // see rowOf
 	k    uint64
 	from ref
 }
@@ -231,11 +231,11 @@ func (d *decoder) from(s *span) src {
 func (d *decoder) extraViews(r *record) {
 	k := uint64(0)
 	for range d.Count(4, "number of producers") {
-		x := extraView{stmt: uint32(d.Max(1<<stmtBits, "statement"))}
+		x := extraView{row: uint32(d.Max(1<<(stmtBits+1), "statement"))}
 		k += uint64(d.Varint())
 		x.k = k
 		x.from = ref{d.from(r.span), d.Uvarint()}
-		if n := len(r.extras); n > 0 && (r.extras[n-1].stmt > x.stmt || r.extras[n-1].stmt == x.stmt && r.extras[n-1].k > x.k) {
+		if n := len(r.extras); n > 0 && (r.extras[n-1].row > x.row || r.extras[n-1].row == x.row && r.extras[n-1].k > x.k) {
 			d.Fail("order of producers")
 		}
 		r.extras = append(r.extras, x)

@@ -48,6 +48,9 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 	if slot, ok := t.memorySlot(stmt); ok {
 		list = append(list, Input{Kind: DepMemory, Stmt: -1, Slot: slot})
 	}
+	if slot, ok := t.listSlot(rowOf(stmt, DepSync)); ok {
+		list = append(list, Input{Kind: DepSync, Stmt: -1, Slot: slot})
+	}
 	switch {
 	case t.Kind != NodePath:
 		if t.ctlSlots > 0 {
@@ -64,8 +67,8 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 }
 
 // takesBytes tells the statements that may depend on any number of bytes:
-// environment calls and outside statements. What they read is in lists, for
-// which they have slots behind those with labels.
+// environment calls and outside statements. What they read is in a list, as is
+// what orders them; each list has a slot behind those with labels.
 func (t *template) takesBytes(stmt uint32) bool {
 	return t.Kind != NodePath || t.Stmts[stmt].Inst.Op == rv.OpECALL
 }
@@ -75,13 +78,18 @@ func (t *template) memorySlot(stmt uint32) (int32, bool) {
 	if a := t.info[stmt].access; a != none && t.accesses[a].read {
 		return t.accesses[a].slot, true
 	}
-	if !t.takesBytes(stmt) {
+	return t.listSlot(rowOf(stmt, DepMemory))
+}
+
+// listSlot is the slot of a list.
+func (t *template) listSlot(row uint32) (int32, bool) {
+	if !t.takesBytes(row >> 1) {
 		return 0, false
 	}
-	slot := int32(t.slots())
-	for s := range stmt {
+	slot := int32(t.slots()) + int32(row&1)
+	for s := range row >> 1 {
 		if t.takesBytes(s) {
-			slot++
+			slot += 2
 		}
 	}
 	return slot, true
@@ -93,32 +101,32 @@ func (g *Graph) Slots(n NodeID) int {
 	slots := t.slots()
 	for s := range t.Stmts {
 		if t.takesBytes(uint32(s)) {
-			slots++
+			slots += 2
 		}
 	}
 	return slots
 }
 
-// slotStmt is the statement whose memory dependences a slot has; false of
+// slotRow is the list whose dependences a slot has, if it has one; false of
 // another slot.
-func (t *template) slotStmt(slot int32) (uint32, bool) {
+func (t *template) slotRow(slot int32) (uint32, bool) {
 	switch {
 	case int(slot) < len(t.liveIn):
 		return 0, false
 	case int(slot) < len(t.liveIn)+t.reads:
 		for _, a := range t.accesses {
 			if a.read && a.slot == slot {
-				return a.stmt, true
+				return rowOf(a.stmt, DepMemory), true
 			}
 		}
 	case int(slot) >= t.slots():
-		n := t.slots()
+		n := uint32(t.slots())
 		for s := range t.Stmts {
 			if t.takesBytes(uint32(s)) {
-				if n == int(slot) {
-					return uint32(s), true
+				if x := uint32(slot) - n; x < 2 {
+					return uint32(s)<<1 | x, true
 				}
-				n++
+				n += 2
 			}
 		}
 	}
@@ -173,19 +181,19 @@ func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, f
 			all = append(all, by.instance())
 		}
 	}
-	stmt, ok := t.slotStmt(slot)
+	row, ok := t.slotRow(slot)
 	if !ok {
 		return nil
 	}
 	add := func(r *record) {
-		for n := r.firstExtra(stmt, k); n < len(r.extras) && r.extras[n].stmt == stmt && r.extras[n].k == k; n++ {
+		for n := r.firstExtra(row, k); n < len(r.extras) && r.extras[n].row == row && r.extras[n].k == k; n++ {
 			if i := r.extras[n].from.instance(); !slices.Contains(all, i) {
 				all = append(all, i)
 			}
 		}
 	}
 	add(r)
-	if t.takesBytes(stmt) {
+	if t.takesBytes(row >> 1) {
 		for _, later := range g.spans(event.ThreadID(r.span.thread), r.span.node) { // a call that blocks is told of in later epochs too
 			if later.epoch > r.span.epoch {
 				x, err := g.record(later)
@@ -398,8 +406,12 @@ func (g *Graph) Readers(i Instance, dst []Reader) ([]Reader, error) {
 			return dst, err
 		}
 	}
-	_, err := g.extraUsers(i, from, func(r *record, to Instance) bool {
-		if slot, ok := r.tmpl.memorySlot(to.Stmt); ok {
+	_, err := g.extraUsers(i, from, func(r *record, to Instance, kind DepKind) bool {
+		slot, ok := r.tmpl.memorySlot(to.Stmt)
+		if kind == DepSync {
+			slot, ok = r.tmpl.listSlot(rowOf(to.Stmt, kind))
+		}
+		if ok {
 			if x := (Reader{to.Thread, to.Node, slot, to.K}); !slices.Contains(dst[first:], x) {
 				dst = append(dst, x)
 			}

@@ -103,6 +103,7 @@ type liveOut struct {
 // alone, by the recorder and by the reader alike.
 type template struct {
 	Node
+	mode
 	info     []stmtInfo
 	liveIn   []uint8 // registers by slot
 	accesses []access
@@ -127,10 +128,9 @@ func (t *template) slots() int { return len(t.liveIn) + t.reads + t.ctlSlots }
 func (t *template) ctlSlot(i int32) int { return len(t.liveIn) + t.reads + int(i) }
 
 // newPath builds the template of a path. ctl says what decides about each
-// block, as in template; strict says that the rounding mode of fcsr may be
-// other than to nearest.
-func newPath(fn uint32, blocks []code, ctl []int32, strict bool, f *flavour) *template {
-	t := &template{Node: Node{Kind: NodePath, Func: fn}, ctl: ctl}
+// block, as in template.
+func newPath(fn uint32, blocks []code, ctl []int32, m mode, f *flavour) *template {
+	t := &template{Node: Node{Kind: NodePath, Func: fn}, mode: m, ctl: ctl}
 	for _, c := range ctl {
 		if c < 0 {
 			t.ctlSlots = max(t.ctlSlots, int(^c)+1)
@@ -139,7 +139,7 @@ func newPath(fn uint32, blocks []code, ctl []int32, strict bool, f *flavour) *te
 	t.addStmts(blocks)
 	b := builderOf(t)
 	for s := range t.Stmts {
-		b.classify(s, strict, f)
+		b.classify(s, f)
 	}
 	b.finish()
 	return t
@@ -230,12 +230,22 @@ func builderOf(t *template) *pathBuilder {
 	return b
 }
 
-// ecallUses are the registers that an environment call takes.
-var ecallUses = [...]uint8{17, 10, 11, 12, 13, 14, 15}
+// mode is what of a path its code does not tell.
+type mode struct {
+	strict bool  // the rounding mode of fcsr may be other than to nearest
+	args   uint8 // of a path that ends with an environment call: bit n: it takes a0+n
+}
+
+// Registers of an environment call.
+const (
+	callArgs   = 10 // the first of maxArgs
+	maxArgs    = 6
+	callNumber = 17
+)
 
 // classify finds where a statement's operands come from, and how it will find
 // its own result.
-func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
+func (b *pathBuilder) classify(s int, f *flavour) {
 	t := b.t
 	in, info := t.Stmts[s].Inst, &t.info[s]
 	for n := 1; n <= 3; n++ {
@@ -244,8 +254,11 @@ func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
 		}
 	}
 	if in.Op == rv.OpECALL {
-		for _, r := range ecallUses {
-			b.use(s, r, 3)
+		b.use(s, callNumber, 3)
+		for n := range uint8(maxArgs) {
+			if t.args>>n&1 != 0 {
+				b.use(s, callArgs+n, 3)
+			}
 		}
 	}
 	if in.CSR == 2 || in.CSR == 3 {
@@ -262,7 +275,7 @@ func (b *pathBuilder) classify(s int, strict bool, f *flavour) {
 		info.source = sourceNone
 	case static:
 		info.source = sourceStatic
-	case !mem && !in.Atomic() && f.has(in.Op) && (!strict || in.RM != 7):
+	case !mem && !in.Atomic() && f.has(in.Op) && (!t.strict || in.RM != 7):
 		info.source = sourceDerived
 		for _, u := range info.uses {
 			if u.from >= 0 {

@@ -14,11 +14,25 @@ import (
 
 // randomOptions chooses what to follow.
 func randomOptions(rng *rand.Rand) slice.Options {
-	o := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(4)), OneThread: rng.IntN(3) == 0}
+	o := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(8)), OneThread: rng.IntN(3) == 0}
 	if rng.IntN(3) == 0 {
 		o.Depth = 1 + rng.IntN(6)
 	}
 	return o
+}
+
+// follows tells whether a slice along kinds follows a dependence.
+func follows(kinds slice.Kinds, kind wet.DepKind) bool {
+	if kinds == 0 {
+		kinds = slice.Both
+	}
+	switch kind {
+	case wet.DepControl:
+		return kinds&slice.Control != 0
+	case wet.DepSync:
+		return kinds&slice.Sync != 0
+	}
+	return kinds&slice.Data != 0
 }
 
 // plain is the slice by the plain walk over the log.
@@ -28,7 +42,7 @@ func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
 		if o.OneThread && stmts[from].Thread != stmts[to].Thread {
 			return false
 		}
-		return o.Kinds == 0 || o.Kinds&slice.Control != 0 && kind == wet.DepControl || o.Kinds&slice.Data != 0 && kind != wet.DepControl
+		return follows(o.Kinds, kind)
 	}
 	if o.Depth == 0 {
 		return l.Slice(from, o.Direction == slice.Forward, follow)
@@ -104,7 +118,7 @@ func arrowsAgree(t *testing.T, l *slicetest.Log, s *slice.Slice, in map[int]bool
 		for _, d := range stmts[to].Deps {
 			followed := in[to] && s.Options().Direction == slice.Backward || in[d.From] && s.Options().Direction == slice.Forward
 			if !followed || s.Options().OneThread && stmts[d.From].Thread != stmts[to].Thread ||
-				s.Options().Kinds == slice.Data && d.Kind == wet.DepControl || s.Options().Kinds == slice.Control && d.Kind != wet.DepControl {
+				!follows(s.Options().Kinds, d.Kind) {
 				continue
 			}
 			want++

@@ -30,12 +30,16 @@ type Kinds uint8
 const (
 	Data    Kinds = 1 << iota // through registers and memory
 	Control                   //
+	Sync                      // what orders: an unlock and the next lock, the end of a thread and who joined it
 	Both    = Data | Control
 )
 
 func (k Kinds) follows(d wet.DepKind) bool {
-	if d == wet.DepControl {
+	switch d {
+	case wet.DepControl:
 		return k&Control != 0
+	case wet.DepSync:
+		return k&Sync != 0
 	}
 	return k&Data != 0
 }
@@ -43,8 +47,8 @@ func (k Kinds) follows(d wet.DepKind) bool {
 // ErrTooBig says that a slice has more instances than Options.MaxInstances.
 var ErrTooBig = errors.New("more instances than allowed")
 
-// Options says how to slice. The zero value is a backward slice along all
-// dependences, through all threads, without end.
+// Options says how to slice. The zero value is a backward slice along data and
+// control dependences, through all threads, without end.
 type Options struct {
 	Direction Direction
 	Kinds     Kinds  // 0 means Both

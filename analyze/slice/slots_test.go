@@ -38,7 +38,7 @@ func (g *slots) wire(n wet.NodeID) *wires {
 		if in.Kind == wet.DepControl {
 			key.Stmt = int32(node.Stmts[s].Block)
 		}
-		if in.Kind == wet.DepMemory {
+		if in.Kind == wet.DepMemory || in.Kind == wet.DepSync || node.Stmts[s].Inst.Op == rv.OpECALL {
 			key.Stmt = int32(s)
 		}
 		slot, ok := slotOf[key]
@@ -64,13 +64,16 @@ func (g *slots) wire(n wet.NodeID) *wires {
 			if uses>>r&1 == 0 {
 				continue
 			}
-			if d, ok := last[r]; ok {
+			if st.Inst.Op == rv.OpECALL && r != 17 {
+				use(uint32(s), wet.Input{Kind: wet.DepRegister, Reg: r}) // the code does not tell which it takes
+			} else if d, ok := last[r]; ok {
 				w.inputs[s] = append(w.inputs[s], wet.Input{Kind: wet.DepRegister, Reg: r, Stmt: d})
 			} else {
 				use(uint32(s), wet.Input{Kind: wet.DepRegister, Reg: r})
 			}
 		}
 		use(uint32(s), wet.Input{Kind: wet.DepMemory})
+		use(uint32(s), wet.Input{Kind: wet.DepSync})
 		use(uint32(s), wet.Input{Kind: wet.DepControl})
 		for r := range uint8(64) {
 			if st.Inst.Defs().Regs>>r&1 != 0 {

@@ -11,6 +11,7 @@ import (
 	"hindsight/examples"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt"
 	"hindsight/wet"
@@ -38,7 +39,7 @@ func newRecording(t testing.TB, img *image.Image, budget uint64) *recording {
 	if r.w, err = tracefmt.NewWriter(&r.file); err != nil {
 		t.Fatal(err)
 	}
-	r.Builder, err = wet.NewBuilder(r.w, wet.Options{Program: cfg.New(img), Code: img.Code, Budget: budget, Evaluate: evaluate})
+	r.Builder, err = wet.NewBuilder(r.w, wet.Options{Program: cfg.New(img), Code: img.Code, Budget: budget, Evaluate: evaluate, CallArgs: linux.CallArgs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -156,7 +157,7 @@ func (c *comparison) buildGraph(r *recording, file string, m *wetMeasured) error
 	if err != nil {
 		return err
 	}
-	builder, err := wet.NewBuilder(w, wet.Options{Program: r.Flow, Code: r.Image.Code, Evaluate: evaluate})
+	builder, err := wet.NewBuilder(w, wet.Options{Program: r.Flow, Code: r.Image.Code, Evaluate: evaluate, CallArgs: linux.CallArgs})
 	if err != nil {
 		return err
 	}

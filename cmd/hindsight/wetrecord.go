@@ -4,6 +4,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -37,7 +38,7 @@ func newWetRecorder(img *image.Image, flow *cfg.Program, budget uint64, part *ti
 	r := &wetRecorder{}
 	var err error
 	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{
-		Program: flow, Code: img.Code, Evaluate: evaluate, Budget: budget * wetBudget,
+		Program: flow, Code: img.Code, Evaluate: evaluate, CallArgs: linux.CallArgs, Budget: budget * wetBudget,
 	})
 	if err != nil {
 		return nil, err

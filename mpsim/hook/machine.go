@@ -92,6 +92,9 @@ func (k *Hooks) Created(h *mpsim.Hart, _ int, child event.ThreadID) {
 	k.state.Created(k.calls[h.ID()], child)
 }
 
+// Copies implements [mpsim.Hooks].
+func (k *Hooks) Copies(fn int) bool { return k.table[fn].Copies }
+
 // Args implements [mpsim.Hooks].
 func (k *Hooks) Args(fn int) int { return max(k.table[fn].Args, 1) }
 

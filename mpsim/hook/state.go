@@ -51,6 +51,9 @@ type Func struct {
 	Outlined bool
 	// Args is the number of integer arguments; 0 means 1.
 	Args int
+	// Copies says that the function hands on to its caller what another thread
+	// left for it.
+	Copies bool
 	// Watch says that what the function does is recorded like everything else;
 	// it calls back into the program.
 	Watch bool

@@ -109,7 +109,7 @@ var Table = []Func{
 
 	// Threads. Create is emitted by the machine when the thread is made.
 	{Args: 4, Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
-	{Args: 2, Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
+	{Args: 2, Copies: true, Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
 		"pthread_clockjoin_np", "thrd_join"},
 		End: func(s *State, c *Call, result uint64) {
 			if child, known := s.handles[c.Arg(0)]; known && int32(result) == success {

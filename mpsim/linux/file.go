@@ -93,6 +93,7 @@ type openFile struct {
 	offset int64 // of a regular file; of a directory the next entry
 	refs   int
 	list   []dirEntry // of a directory, from the first getdents on
+	cell   uint64     // see Kernel.offset; 0: not given yet
 }
 
 func (f *openFile) readable() bool {
@@ -184,9 +185,11 @@ func (k *Kernel) retryIO() {
 			if t.State != Blocked || t.block.retry == nil {
 				continue
 			}
-			if ret, done := t.block.retry(); done {
-				k.wake(t, ret)
-			}
+			k.onBehalf(t, func() {
+				if ret, done := t.block.retry(); done {
+					k.wake(t, ret)
+				}
+			})
 		}
 	}
 }

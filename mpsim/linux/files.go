@@ -29,6 +29,9 @@ func (c *call) openPath(name string, flags, perm uint32) int64 {
 		}
 		return c.files.add(f, 0, flags&openCloexec != 0)
 	}
+	if flags&openCreate != 0 {
+		c.reads(processCell(cellUmask))
+	}
 	f, e := c.vfs.open(name, flags, perm&^c.process.umask)
 	if e != 0 {
 		return e
@@ -122,6 +125,7 @@ func (c *call) lseek() int64 {
 		return -EINVAL
 	}
 	f.offset = off
+	c.writes(c.offset(f))
 	return off
 }
 
@@ -338,6 +342,7 @@ func (c *call) getdents() int64 {
 
 // getcwd is getcwd(buf, size).
 func (c *call) getcwd() int64 {
+	c.reads(processCell(cellCwd))
 	b := append([]byte(c.vfs.cwd), 0)
 	if uint64(len(b)) > c.arg[1] {
 		return -ERANGE
@@ -361,6 +366,7 @@ func (c *call) chdir() int64 {
 		return -ENOTDIR
 	}
 	c.vfs.cwd = name
+	c.writes(processCell(cellCwd))
 	return 0
 }
 
@@ -373,6 +379,7 @@ func (c *call) fchdir() int64 {
 		return -ENOTDIR
 	}
 	c.vfs.cwd = f.path
+	c.writes(processCell(cellCwd))
 	return 0
 }
 
@@ -395,6 +402,7 @@ func (c *call) mkdirat() int64 {
 	if e != 0 {
 		return e
 	}
+	c.reads(processCell(cellUmask))
 	return c.vfs.mkdir(name, uint32(c.arg[2])&^c.process.umask)
 }
 

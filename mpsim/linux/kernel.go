@@ -78,7 +78,13 @@ type Kernel struct {
 
 	unsupported []Unsupported
 	dying       *Outcome // set when the guest has to end
-	trampoline  uint64
+
+	// See state.go.
+	acting               *Task
+	contents             map[uint64]uint64
+	offsets, signalsSent uint64
+
+	trampoline uint64
 }
 
 // Close releases the host files that the guest left open.

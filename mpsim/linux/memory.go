@@ -152,6 +152,7 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 		if n == 0 {
 			break // it became shorter: zeros
 		}
+		c.moved(from.file, int64(off+done), n, readAccess)
 		if f := c.space.Fill(addr+done, buf[:n]); f != nil {
 			if f.Cause == mem.OverLimit {
 				return -ENOMEM

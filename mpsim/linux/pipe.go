@@ -14,6 +14,7 @@ type pipe struct {
 	buf              []byte // what was written and not read yet
 	store            []byte // where buf lies
 	readers, writers bool   // an end is open
+	written          uint64 // bytes, in all
 }
 
 // pipeEnd is one end of a pipe.
@@ -62,6 +63,7 @@ func (p *pipeEnd) write(b []byte) (int, int64) {
 		p.buf = p.store[:copy(p.store, p.buf)]
 	}
 	p.buf = append(p.buf, b[:n]...)
+	p.written += uint64(n)
 	p.table.changed = true
 	return n, 0
 }
@@ -144,6 +146,9 @@ func (e *eventFD) write(b []byte) (int, int64) {
 	e.table.changed = true
 	return 8, 0
 }
+
+// carried implements [carrier]: what is read depends on all that was written.
+func (e *eventFD) carried(bool) (at, size uint64) { return 0, cellBytes }
 
 func (e *eventFD) ready() (read, write, hangup bool) {
 	return e.count > 0, e.count < ^uint64(0)-1, false

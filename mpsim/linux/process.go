@@ -15,8 +15,12 @@ const (
 
 // processState is what all tasks share beside memory, files and signals.
 type processState struct {
-	umask uint32
+	umask  uint32
+	limits [numLimits]*limit // that were set
 }
+
+// limit is a struct rlimit.
+type limit struct{ soft, hard uint64 }
 
 // Flags of clone.
 const (
@@ -109,6 +113,10 @@ func (c *call) newTask(a cloneArgs) int64 {
 	}
 	c.next++
 	c.tasks = append(c.tasks, t)
+	for _, n := range [...]int{cellMask, cellName} { // inherited
+		c.reads(c.t.cell(n))
+		c.writes(t.cell(n))
+	}
 	child := *c.ctx
 	child.X[regA0] = 0
 	if a.stack != 0 {
@@ -213,6 +221,7 @@ func (c *call) schedSetaffinity() int64 {
 		return -EINVAL
 	}
 	t.affinity = mask
+	c.writes(t.cell(cellAffinity))
 	return 0
 }
 
@@ -225,6 +234,7 @@ func (c *call) schedGetaffinity() int64 {
 		return -EINVAL
 	}
 	mask := t.affinity
+	c.reads(t.cell(cellAffinity))
 	if mask == 0 {
 		mask = c.allCPUs()
 	}
@@ -355,8 +365,8 @@ const (
 	numLimits  = 16
 )
 
-// prlimit is prlimit64(pid, resource, new, old): limits can be asked for, and
-// setting them is accepted without effect.
+// prlimit is prlimit64(pid, resource, new, old): limits can be set and asked
+// for, and have no effect.
 func (c *call) prlimit() int64 {
 	if p := int32(c.arg[0]); p != 0 && p != MainTID {
 		return -ESRCH
@@ -371,33 +381,50 @@ func (c *call) limits(resource, set, get uint64) int64 {
 	if resource >= numLimits {
 		return -EINVAL
 	}
+	old := c.limit(resource)
 	if set != 0 {
 		var b [16]byte
 		if f := c.space.Read(set, b[:]); f != nil {
 			return c.fault(f)
 		}
-		if binary.LittleEndian.Uint64(b[0:]) > binary.LittleEndian.Uint64(b[8:]) {
+		now := limit{binary.LittleEndian.Uint64(b[0:]), binary.LittleEndian.Uint64(b[8:])}
+		if now.soft > now.hard {
 			return -EINVAL
 		}
+		c.process.limits[resource] = &now
 	}
-	if get == 0 {
-		return 0
+	if get != 0 {
+		c.reads(processCell(cellLimits + int(resource)))
+		var b [16]byte
+		binary.LittleEndian.PutUint64(b[0:], old.soft)
+		binary.LittleEndian.PutUint64(b[8:], old.hard)
+		if f := c.space.Write(get, b[:]); f != nil {
+			return c.fault(f)
+		}
 	}
-	soft, hard := ^uint64(0), ^uint64(0)
+	if set != 0 {
+		c.writes(processCell(cellLimits + int(resource)))
+	}
+	return 0
+}
+
+// limit is what holds for a resource.
+func (c *call) limit(resource uint64) limit {
+	if l := c.process.limits[resource]; l != nil {
+		return *l
+	}
+	l := limit{^uint64(0), ^uint64(0)}
 	switch resource {
 	case rlimStack:
-		soft = stackBytes
+		l.soft = stackBytes
 	case 4: // core files
-		soft = 0
+		l.soft = 0
 	case rlimNoFile:
-		soft, hard = maxFiles, maxFiles
+		l = limit{maxFiles, maxFiles}
 	case rlimNProc:
-		soft, hard = uint64(c.cfg.MaxTasks), uint64(c.cfg.MaxTasks)
+		l = limit{uint64(c.cfg.MaxTasks), uint64(c.cfg.MaxTasks)}
 	}
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[0:], soft)
-	binary.LittleEndian.PutUint64(b[8:], hard)
-	return c.fault(c.space.Write(get, b[:]))
+	return l
 }
 
 // prctl answers the few questions that libraries ask.
@@ -412,10 +439,12 @@ func (c *call) prctl() int64 {
 			s = c.cstringUpTo(c.arg[1], 15)
 		}
 		c.t.Name = s
+		c.space.Tell(c.t.cell(cellName), 2*cellBytes, writeAccess)
 		return 0
 	case 16: // PR_GET_NAME
 		var b [16]byte
 		copy(b[:15], c.t.Name)
+		c.space.Tell(c.t.cell(cellName), 2*cellBytes, readAccess)
 		return c.fault(c.space.Write(c.arg[1], b[:]))
 	case 3: // PR_GET_DUMPABLE
 		return 1
@@ -486,6 +515,8 @@ func (k *Kernel) random(p []byte) {
 
 func (c *call) umask() int64 {
 	old := c.process.umask
+	c.reads(processCell(cellUmask))
+	c.writes(processCell(cellUmask))
 	c.process.umask = uint32(c.arg[0]) & 0o777
 	return int64(old)
 }

@@ -161,9 +161,12 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 		pos := &f.offset
 		if at >= 0 {
 			pos = &at
+		} else if f.cell != 0 {
+			c.reads(f.cell)
 		}
 		return c.scatter(bufs, func(p []byte) (int, int64) {
 			n, e := file.readAt(p, *pos)
+			c.moved(file, *pos, n, readAccess)
 			*pos += int64(n)
 			return n, e
 		})
@@ -180,7 +183,7 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 func (c *call) readStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
 	k := c.Kernel
 	try := func() int64 {
-		return k.scatter(bufs, func(p []byte) (int, int64) { return s.read(p) })
+		return k.scatter(bufs, func(p []byte) (int, int64) { return k.readFrom(s, p) })
 	}
 	n := try()
 	if n != -EAGAIN || f.flags&openNonblock != 0 {
@@ -211,9 +214,12 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 			pos = &at
 		} else if f.flags&openAppend != 0 {
 			f.offset = file.size()
+		} else if f.cell != 0 {
+			c.reads(f.cell)
 		}
 		return c.gather(bufs, func(p []byte) (int, int64) {
 			n, e := file.writeAt(p, *pos)
+			c.moved(file, *pos, n, writeAccess)
 			*pos += int64(n)
 			return n, e
 		})
@@ -232,7 +238,7 @@ func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64
 	var done int64
 	// try gives the result when there is one.
 	try := func() (int64, bool) {
-		n := k.gather(bufs, func(p []byte) (int, int64) { return s.write(p) })
+		n := k.gather(bufs, func(p []byte) (int, int64) { return k.writeTo(s, p) })
 		if n > 0 {
 			done += n
 			bufs = skip(bufs, uint64(n))

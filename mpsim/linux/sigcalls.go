@@ -16,11 +16,15 @@ func (c *call) sigactionCall() int64 {
 	}
 	act := &c.signals.actions[sig]
 	old := *act
+	if c.arg[2] != 0 {
+		c.reads(processCell(cellActions + sig))
+	}
 	if c.arg[1] != 0 {
 		var b [24]byte
 		if f := c.space.Read(c.arg[1], b[:]); f != nil {
 			return c.fault(f)
 		}
+		c.writes(processCell(cellActions + sig))
 		act.handler = binary.LittleEndian.Uint64(b[0:])
 		act.flags = binary.LittleEndian.Uint64(b[8:])
 		act.mask = sigset(binary.LittleEndian.Uint64(b[16:])) &^ unblockable
@@ -47,6 +51,9 @@ func (c *call) sigprocmask() int64 {
 		return -EINVAL
 	}
 	old := c.t.blocked
+	if c.arg[2] != 0 || c.arg[1] != 0 && c.arg[0] != 2 {
+		c.reads(c.t.cell(cellMask))
+	}
 	if c.arg[1] != 0 {
 		v, f := c.space.Uint64(c.arg[1])
 		if f != nil {
@@ -64,6 +71,7 @@ func (c *call) sigprocmask() int64 {
 			return -EINVAL
 		}
 		c.t.blocked = mask &^ unblockable
+		c.writes(c.t.cell(cellMask))
 		c.attend(c.t)
 	}
 	if c.arg[2] != 0 {
@@ -119,6 +127,7 @@ func (c *call) sigtimedwait() int64 {
 		w.Timed, w.Deadline = true, later(c.now, d)
 	}
 	if i, ok := c.takeSignal(c.t, set); ok {
+		c.reads(i.cell)
 		return c.giveInfo(c.arg[1], i)
 	}
 	if w.Timed && w.Deadline == c.now {
@@ -156,7 +165,10 @@ func (t *Task) waitsFor(sig int) bool {
 // endSigwait wakes a task whose awaited signal was queued.
 func (k *Kernel) endSigwait(t *Task) {
 	if i, ok := k.takeSignal(t, t.block.sigwait); ok {
-		k.wake(t, k.giveInfo(t.block.info, i))
+		k.onBehalf(t, func() {
+			k.reads(i.cell)
+			k.wake(t, k.giveInfo(t.block.info, i))
+		})
 	}
 }
 
@@ -164,6 +176,9 @@ func (k *Kernel) endSigwait(t *Task) {
 func (c *call) sigaltstack() int64 {
 	old := c.t.altStack
 	sp := c.ctx.X[regSP]
+	if c.arg[1] != 0 {
+		c.reads(c.t.cell(cellAltStack))
+	}
 	if c.arg[0] != 0 {
 		var b [24]byte
 		if f := c.space.Read(c.arg[0], b[:]); f != nil {
@@ -179,6 +194,7 @@ func (c *call) sigaltstack() int64 {
 		}); e != 0 {
 			return e
 		}
+		c.writes(c.t.cell(cellAltStack))
 	}
 	if c.arg[1] != 0 {
 		var b [24]byte

@@ -102,6 +102,7 @@ type siginfo struct {
 	addr      uint64
 	value     uint64
 	timer     bool
+	cell      uint64 // see Kernel.sent; 0: nobody's
 }
 
 // maxQueued bounds the queued real-time signals of a queue.
@@ -206,6 +207,7 @@ func (k *Kernel) sendTask(t *Task, i siginfo) int64 {
 	if k.signals.ignored(i.sig) && !t.blocked.has(i.sig) && !t.waitsFor(i.sig) {
 		return 0
 	}
+	k.sent(&i)
 	if !t.pending.add(i) {
 		return -EAGAIN
 	}
@@ -231,6 +233,7 @@ func (k *Kernel) sendProcess(i siginfo) int64 {
 			return 0
 		}
 	}
+	k.sent(&i)
 	if !k.signals.pending.add(i) {
 		return -EAGAIN
 	}
@@ -358,6 +361,7 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 			break
 		}
 		k.resumeAfterSignal(t, ctx, act.flags&saRestart != 0)
+		k.delivered(t, &info)
 		k.enter(t, ctx, info, *act)
 		if act.flags&saResetHand != 0 {
 			act.handler = sigDefault

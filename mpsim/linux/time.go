@@ -73,7 +73,7 @@ func (k *Kernel) Expire() Outcome {
 	for _, t := range due {
 		ret := t.block.timeout
 		if t.block.expire != nil {
-			ret = t.block.expire()
+			k.onBehalf(t, func() { ret = t.block.expire() })
 		}
 		k.wake(t, ret)
 	}
@@ -289,6 +289,7 @@ func (c *call) setitimer() int64 {
 		}
 	}
 	c.itimer = set
+	c.writes(processCell(cellTimer))
 	return 0
 }
 
@@ -301,6 +302,7 @@ func (c *call) getitimer() int64 {
 }
 
 func (k *Kernel) putTimer(addr uint64) int64 {
+	k.reads(processCell(cellTimer))
 	var left, interval uint64
 	if t := k.itimer; t.armed {
 		left, interval = max(t.deadline, k.now+1000)-k.now, t.interval

@@ -33,6 +33,7 @@ func (s *Space) Check(addr, length uint64, acc Access) *Fault {
 // Fill copies p to addr whatever the permissions are: the loader's way into
 // read-only segments. All of it must be mapped.
 func (s *Space) Fill(addr uint64, p []byte) *Fault {
+	s.tell(addr, uint64(len(p)), Write)
 	for len(p) > 0 {
 		v, ok := s.Find(addr)
 		if !ok || v.Hole {

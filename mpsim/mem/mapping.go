@@ -23,7 +23,7 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 		return err
 	}
 	if had != 0 {
-		s.discard(addr, end)
+		s.discard(addr, end, nil)
 	}
 	s.vmas = s.vmas.replace(addr, end, VMA{addr, end, attr})
 	s.last = nil
@@ -71,7 +71,7 @@ func (s *Space) Unmap(addr, length uint64) error {
 	if err := s.admit(0, freed, split); err != nil {
 		return err
 	}
-	s.discard(addr, end)
+	s.discard(addr, end, nil)
 	s.vmas = s.vmas.replace(addr, end)
 	s.last = nil
 	return nil
@@ -122,20 +122,25 @@ func (s *Space) Drop(addr, length uint64) error {
 	if !valid(addr, length) {
 		return ErrInvalid
 	}
-	s.discard(addr, addr+length)
+	s.discard(addr, addr+length, func(vpn uint64) { s.tell(vpn<<PageShift, PageSize, Write) })
 	return nil
 }
 
-// discard removes pages and says so by the generations.
-func (s *Space) discard(addr, end uint64) {
+// discard removes pages and says so by the generations, and of each to drop.
+func (s *Space) discard(addr, end uint64, drop func(vpn uint64)) {
 	removed := false
-	s.table.walk(addr>>PageShift, end>>PageShift, func(uint64, *Page) bool {
+	s.table.walk(addr>>PageShift, end>>PageShift, func(vpn uint64, _ *Page) bool {
+		if drop != nil {
+			drop(vpn)
+		}
 		removed = true
 		return true
 	})
 	if removed {
 		s.gen++
-		s.tell(addr, end-addr, 0)
+		if drop == nil {
+			s.tell(addr, end-addr, 0)
+		}
 	}
 	for v := range s.vmas.overlapping(addr, end) {
 		if v.Prot&Exec != 0 {

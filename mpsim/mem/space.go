@@ -52,10 +52,17 @@ type Space struct {
 }
 
 // Watch makes f hear of what Read, Write, ReadCString and Move access, also
-// when they fail half-way, and with 0 for the access of bytes that are given up:
-// unmapped, or zero again. What goes through pages of [Space.Page] it does not
-// hear of.
+// when they fail half-way; of pages that Drop makes zero, as written; and with 0
+// for the access of bytes that are unmapped. What goes through pages of
+// [Space.Page] it does not hear of.
 func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
+
+// Watched tells whether anybody watches.
+func (s *Space) Watched() bool { return s.watch != nil }
+
+// Tell lets the watcher hear of an access to what is not in the space: what a
+// kernel holds for the guest, at addresses from [Top] on.
+func (s *Space) Tell(addr, n uint64, acc Access) { s.tell(addr, n, acc) }
 
 func (s *Space) tell(addr, n uint64, acc Access) {
 	if s.watch != nil {

@@ -10,6 +10,9 @@ const (
 	EffectSyscall                   // PC: the ecall, which ended the block before
 	EffectSignal                    // a signal's handler is entered or left, or the registers changed otherwise
 
+	// Addresses are of the program's memory; of what the kernel holds for it,
+	// which no program can name; or from SyncBase on of what synchronisation goes
+	// by.
 	EffectReg   // Reg received the value Arg
 	EffectRead  // Arg bytes from Addr on were read: what a write(2) puts out, for one
 	EffectWrote // Arg bytes from Addr on were written
@@ -19,6 +22,10 @@ const (
 	// again. It does not end the group before it.
 	EffectFresh
 )
+
+// SyncBase is the lowest address of what is no memory: who wrote there last
+// released what those acquire that read it.
+const SyncBase = 1 << 62
 
 // Opens tells the kinds that begin a group.
 func (k EffectKind) Opens() bool { return k <= EffectSignal }

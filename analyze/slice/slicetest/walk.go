@@ -3,6 +3,7 @@ package slicetest
 import (
 	"fmt"
 
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -58,9 +59,41 @@ func (l *Log) useReg(t *thread, s *Statement, reg uint8) {
 }
 
 func (l *Log) useBytes(s *Statement, addr, n uint64) {
-	for k := range n {
-		s.add(wet.DepMemory, 0, l.memory.at(addr+k))
+	kind := wet.DepMemory
+	if addr >= event.SyncBase {
+		kind = wet.DepSync
 	}
+	for k := range n {
+		s.add(kind, 0, l.memory.at(addr+k))
+	}
+}
+
+// callArgs are the arguments that an environment call takes which t is about to
+// make, as a set.
+func (l *Log) callArgs(t *thread) uint64 {
+	var args [6]uint64
+	for n := range args {
+		args[n] = l.held(t, 10+uint8(n))
+	}
+	return uint64(linux.CallArgs(l.held(t, 17), args))
+}
+
+// held is what is in a register.
+func (l *Log) held(t *thread, reg uint8) (v uint64) {
+	who := t.writers[reg]
+	if who == 0 {
+		return 0
+	}
+	s := &l.stmts[who-1]
+	for _, r := range s.Regs {
+		if r.Reg == reg {
+			v = r.Value
+		}
+	}
+	if s.Kind == wet.NodePath && s.Inst.Op != rv.OpECALL {
+		v = s.Value
+	}
+	return v
 }
 
 // block walks over an executed block.
@@ -133,7 +166,7 @@ func (l *Log) instruction(t *thread, s *Statement, atomic bool, values, addrs *[
 	}
 	uses := i.Uses().Regs
 	if i.Op == rv.OpECALL {
-		uses = 1<<17 | 0b111111<<10
+		uses = 1<<17 | l.callArgs(t)<<10
 	}
 	for r := range uint8(64) {
 		if uses>>r&1 != 0 {

@@ -1,0 +1,172 @@
+package linux
+
+import "hindsight/mpsim/mem"
+
+// What the kernel holds for the guest is memory too, of addresses that no
+// program has: bytes in pipes and files, handlers of signals, masks, limits. A
+// call that changes it writes there, one whose result or effect depends on it
+// reads there, and whoever watches the space ([mem.Space.Watch]) hears of both.
+//
+//	1<<60  cells of 8 bytes: of the process, 1<<12 for each task, one for each signal that was sent
+//	1<<61  bytes of files, pipes and counters, 1<<40 for each
+
+// StateBase is the lowest address of the kernel's own state.
+const StateBase = 1 << 60
+
+const (
+	processCells = StateBase
+	taskCells    = StateBase | 1<<40
+	sentCells    = StateBase | 2<<40
+	offsetCells  = StateBase | 3<<40
+	contents     = uint64(1) << 61
+
+	cellBytes   = 8
+	contentBits = 40
+)
+
+// Cells of the process. Those of signals and limits are numbered from their
+// first one.
+const (
+	cellUmask = iota
+	cellTimer
+	cellCwd
+	cellActions
+	cellLimits = cellActions + numSigs + 1
+)
+
+// Cells of a task.
+const (
+	cellMask     = iota
+	cellName     // two
+	cellAltStack = iota + 1
+	cellAffinity
+	cellsPerTask = 1 << 9
+)
+
+func processCell(n int) uint64 { return processCells + uint64(n)*cellBytes }
+
+func (t *Task) cell(n int) uint64 {
+	return taskCells + (uint64(t.TID)*cellsPerTask+uint64(n))*cellBytes
+}
+
+// reads tells that the call under way depends on a cell of the kernel's state;
+// writes, that it sets the cell.
+func (k *Kernel) reads(cell uint64) {
+	if cell != 0 {
+		k.space.Tell(cell, cellBytes, mem.Read)
+	}
+}
+
+func (k *Kernel) writes(cell uint64) { k.space.Tell(cell, cellBytes, mem.Write) }
+
+// Acting is the task on whose behalf the kernel works when that is not the one
+// that called: one whose call was blocked and can go on. nil: the caller.
+func (k *Kernel) Acting() *Task { return k.acting }
+
+// onBehalf does something for a task that is not the caller.
+func (k *Kernel) onBehalf(t *Task, do func()) {
+	before := k.acting
+	k.acting = t
+	do()
+	k.acting = before
+}
+
+// content is the address of the bytes of a file, by its inode number.
+func (k *Kernel) content(ino uint64) uint64 {
+	if k.contents == nil {
+		k.contents = map[uint64]uint64{}
+	}
+	n, ok := k.contents[ino]
+	if !ok {
+		n = uint64(len(k.contents))
+		k.contents[ino] = n
+	}
+	return contents + n<<contentBits
+}
+
+// moved tells that n bytes of a file with offsets, from off on, were read or
+// written.
+func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
+	if n > 0 && k.space.Watched() {
+		k.space.Tell(k.content(f.stat().ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
+	}
+}
+
+// carrier is a stream that hands on what is written to it.
+type carrier interface {
+	// carried is where the next byte to be read, or written, stands among those
+	// that the stream can hold, and how many that are.
+	carried(write bool) (at, size uint64)
+}
+
+// passed tells that n bytes went through a stream, from where it stood before.
+func (k *Kernel) passed(s stream, at, size uint64, n int, acc mem.Access) {
+	if n <= 0 || size == 0 || !k.space.Watched() {
+		return
+	}
+	base := k.content(s.stat().ino)
+	first := min(uint64(n), size-at)
+	k.space.Tell(base+at, first, acc)
+	if rest := uint64(n) - first; rest > 0 {
+		k.space.Tell(base, rest, acc)
+	}
+}
+
+// readFrom reads from a stream and tells where the bytes come from.
+func (k *Kernel) readFrom(s stream, p []byte) (int, int64) {
+	var at, size uint64
+	if c, ok := s.(carrier); ok {
+		at, size = c.carried(false)
+	}
+	n, e := s.read(p)
+	k.passed(s, at, size, n, mem.Read)
+	return n, e
+}
+
+// writeTo writes to a stream and tells where the bytes go.
+func (k *Kernel) writeTo(s stream, p []byte) (int, int64) {
+	var at, size uint64
+	if c, ok := s.(carrier); ok {
+		at, size = c.carried(true)
+	}
+	n, e := s.write(p)
+	k.passed(s, at, size, n, mem.Write)
+	return n, e
+}
+
+// carried implements [carrier].
+func (p *pipeEnd) carried(write bool) (at, size uint64) {
+	if write {
+		return p.written % pipeBytes, pipeBytes
+	}
+	return (p.written - uint64(len(p.buf))) % pipeBytes, pipeBytes
+}
+
+// offset is the cell of an open file's position. lseek sets it; that reads and
+// writes advance it is no dependence, or each would depend on all before it.
+func (k *Kernel) offset(f *openFile) uint64 {
+	if f.cell == 0 {
+		k.offsets++
+		f.cell = offsetCells + k.offsets*cellBytes
+	}
+	return f.cell
+}
+
+// sent gives a signal that is being sent a cell of its own, which its delivery
+// reads.
+func (k *Kernel) sent(i *siginfo) {
+	if i.timer {
+		i.cell = processCell(cellTimer)
+		return
+	}
+	k.signalsSent++
+	i.cell = sentCells + k.signalsSent*cellBytes
+	k.writes(i.cell)
+}
+
+// delivered tells what the delivery of a signal depends on.
+func (k *Kernel) delivered(t *Task, i *siginfo) {
+	k.reads(processCell(cellActions + i.sig))
+	k.reads(t.cell(cellMask))
+	k.reads(i.cell)
+}
