@@ -106,7 +106,7 @@ func TestAgreesWithLog(t *testing.T) {
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			img, config := randomProgram(t, seed)
-			l := slicetest.New(img)
+			l := slicetest.New(img, linux.CallArgs)
 			ev := wet.Evaluator(evaluate)
 			if seed%3 == 2 {
 				ev = nil
@@ -147,7 +147,7 @@ func TestExamplesAgreeWithLog(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := slicetest.New(img)
+			l := slicetest.New(img, linux.CallArgs)
 			recs := []*recording{record(t, img, 0, evaluate), record(t, img, 1<<20, evaluate)}
 			simulate(t, img, mpsim.Config{Args: append([]string{p.name}, p.args...), MaxInsts: p.max}, l, recs[0], recs[1])
 			for n, r := range recs {
@@ -173,7 +173,7 @@ func TestAllExamplesAgreeWithLog(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, r := slicetest.New(img), record(t, img, 1<<18, evaluate)
+			l, r := slicetest.New(img, linux.CallArgs), record(t, img, 1<<18, evaluate)
 			simulate(t, img, mpsim.Config{Args: []string{p.Name}, MaxInsts: 60000, Policy: mpsim.Random, Quantum: 500, Seed: 3}, l, r)
 			check(t, r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
 		})
@@ -211,7 +211,7 @@ func FuzzAgreesWithLog(f *testing.F) {
 		if computed {
 			ev = evaluate
 		}
-		l, r := slicetest.New(img), record(t, img, 1+uint64(budget)<<4, ev)
+		l, r := slicetest.New(img, linux.CallArgs), record(t, img, 1+uint64(budget)<<4, ev)
 		if paths > 0 {
 			wet.LimitPaths(r.Builder, int(paths)*8)
 		}

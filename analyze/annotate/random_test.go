@@ -15,6 +15,7 @@ import (
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/wet"
 )
 
@@ -59,7 +60,7 @@ func randomRun(t *testing.T, seed uint64) (*image.Image, *slicetest.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slicetest.New(img)
+	log := slicetest.New(img, linux.CallArgs)
 	cfg := mpsim.Config{Image: img, Stdout: io.Discard, Stdin: strings.NewReader("input"), Policy: mpsim.Random, Seed: seed, Quantum: 50, MaxInsts: 1 << 14, Observer: log}
 	cfg.Hooks, cfg.HookAt = hook.New(img)
 	m, err := mpsim.New(cfg)

@@ -9,6 +9,7 @@ import (
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/wet"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkSlice(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := slicetest.New(img)
+	l := slicetest.New(img, linux.CallArgs)
 	run(b, img, shape{quantum: 1000}, nil, l)
 	n := len(l.Statements())
 	for _, d := range []slice.Direction{slice.Backward, slice.Forward} {

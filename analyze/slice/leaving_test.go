@@ -13,6 +13,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/wet"
 )
@@ -37,7 +38,7 @@ func TestLeaving(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, r := slicetest.New(img), newRecording(t, img, 20000)
+			l, r := slicetest.New(img, linux.CallArgs), newRecording(t, img, 20000)
 			if res := run(t, img, shape{seed: 5, quantum: 300}, nil, l, r); res.Fault != nil {
 				t.Fatalf("%+v", res)
 			}

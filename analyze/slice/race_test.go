@@ -14,6 +14,7 @@ import (
 	"hindsight/examples"
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/wet"
 )
@@ -29,7 +30,7 @@ func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Ima
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := slicetest.New(img)
+	l := slicetest.New(img, linux.CallArgs)
 	var out bytes.Buffer
 	run(t, img, shape{seed: seed, quantum: 30}, &out, l)
 	return l, img, out.String()
@@ -289,7 +290,7 @@ func TestLeftOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := slicetest.New(img)
+		l := slicetest.New(img, linux.CallArgs)
 		run(t, img, shape{quantum: 100}, nil, l)
 		racy, err := slice.Nth(l, 0, load, 0)
 		if err != nil {

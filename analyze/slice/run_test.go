@@ -12,6 +12,7 @@ import (
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/event"
 )
 
@@ -64,7 +65,7 @@ func build(t testing.TB, s shape) *image.Image {
 func logged(t testing.TB, s shape) (*slicetest.Log, *image.Image) {
 	t.Helper()
 	img := build(t, s)
-	l := slicetest.New(img)
+	l := slicetest.New(img, linux.CallArgs)
 	if res := run(t, img, s, nil, l); res.Fault != nil {
 		t.Fatalf("seed %d: %+v", s.seed, res)
 	}

@@ -114,7 +114,7 @@ func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int
 func graphOf(t testing.TB, s shape, budget uint64, opts wet.OpenOptions) *slicetest.Aligned {
 	t.Helper()
 	img := build(t, s)
-	l, r := slicetest.New(img), newRecording(t, img, budget)
+	l, r := slicetest.New(img, linux.CallArgs), newRecording(t, img, budget)
 	run(t, img, s, nil, l, r)
 	a, err := slicetest.Align(r.open(t, opts), l)
 	if err != nil {
@@ -170,7 +170,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, r := slicetest.New(img), newRecording(t, img, 20000)
+			l, r := slicetest.New(img, linux.CallArgs), newRecording(t, img, 20000)
 			res := run(t, img, shape{seed: 5, quantum: 300}, nil, l, r)
 			a, err := slicetest.Align(r.open(t, wet.OpenOptions{}), l)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 type Log struct {
 	prog    *cfg.Program
 	img     *image.Image
+	takes   func(nr uint64, args [6]uint64) uint8
 	blocks  []block
 	nodes   []wet.Node
 	outside map[outside]wet.NodeID
@@ -112,9 +113,10 @@ type frame struct {
 	finals map[cfg.Ref]int // last execution of each static block's last instruction, + 1
 }
 
-// New prepares to log a run of a program.
-func New(img *image.Image) *Log {
-	return &Log{prog: cfg.New(img), img: img, outside: map[outside]wet.NodeID{}, memory: writers{}}
+// New prepares to log a run of a program. takes says which arguments an
+// environment call takes, as wet.Options.CallArgs.
+func New(img *image.Image, takes func(nr uint64, args [6]uint64) uint8) *Log {
+	return &Log{prog: cfg.New(img), img: img, takes: takes, outside: map[outside]wet.NodeID{}, memory: writers{}}
 }
 
 // WantsValues implements event.ValueObserver.

@@ -3,7 +3,6 @@ package slicetest
 import (
 	"fmt"
 
-	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -75,7 +74,7 @@ func (l *Log) callArgs(t *thread) uint64 {
 	for n := range args {
 		args[n] = l.held(t, 10+uint8(n))
 	}
-	return uint64(linux.CallArgs(l.held(t, 17), args))
+	return uint64(l.takes(l.held(t, 17), args))
 }
 
 // held is what is in a register.
