@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples bench bench-record bench-sim bench-grammar bench-races bench-papers bench-wet fuzz clean
+.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -20,6 +20,9 @@ check: lint test  ## everything that must be green, and a clean tree afterwards
 
 examples:         ## rebuild the embedded example programs from their C sources
 	$(GO) run ./examples/build
+
+tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; every difference is explained
+	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight
