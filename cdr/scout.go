@@ -122,10 +122,10 @@ func (s *Scout) event(t event.ThreadID, e *event.Event) {
 		s.touch(s.owner(t), e.Obj, uint64(e.Size))
 	case event.Free:
 		s.free(s.owner(t), e.Obj, min(e.Arg, maxScoutFree))
-	case event.StrandBegin:
+	case event.StrandBegin, event.StrandResume:
 		strand := maxThreads + 1 + e.Obj%(scoutShared-maxThreads-1)
 		s.strands[t] = append(s.strands[t], scoutCell(strand))
-	case event.StrandEnd:
+	case event.StrandEnd, event.StrandSuspend:
 		if n := len(s.strands[t]); n > 1 {
 			s.strands[t] = s.strands[t][:n-1]
 		}

@@ -16,7 +16,7 @@ func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		return e.Obj, e.Arg, true
-	case event.StrandBegin, event.StrandEnd: // the frames below are of others, which run here before and after
+	case event.StrandBegin, event.StrandEnd, event.StrandSuspend, event.StrandResume: // the frames below are of others, which run here before and after
 		low := e.Arg - min(e.Arg, TaskStack)
 		return low, e.Arg - low, true
 	}

@@ -102,6 +102,8 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 	switch e.Kind {
 	case event.StrandBegin:
 		return o.beginStrand(t, e.Obj)
+	case event.StrandResume:
+		return o.resumeStrand(t, e.Obj)
 	case event.Observe:
 		take(st, o.handles[e.Obj])
 	case event.ThreadStart:
@@ -123,7 +125,7 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 			st.clock.join(rw.read)
 		}
 	case event.BarrierLeave:
-		o.leave(st, e)
+		o.leaveBarrier(st, e)
 	case event.SemWait:
 		take(st, o.sems[e.Obj])
 	case event.OnceSeen:
@@ -145,10 +147,10 @@ func take(st *strand, c *Clock) {
 	}
 }
 
-// leave is for a strand that leaves a barrier. What it entered is the
+// leaveBarrier is for a strand that leaves a barrier. What it entered is the
 // generation to look at: the barrier may have been destroyed since, by a strand
 // that left before.
-func (o *Order) leave(st *strand, e *event.Event) {
+func (o *Order) leaveBarrier(st *strand, e *event.Event) {
 	g := st.entered
 	if g == nil || g.obj != e.Obj || g.number != e.Arg {
 		return
@@ -177,6 +179,9 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		o.endStrand(t)
 		o.renew(e)
 		return nil
+	case event.StrandSuspend:
+		o.renew(e)
+		return o.suspendStrand(t, e.Obj)
 	case event.Publish:
 		if publish(o.handles, e.Obj, st); e.Arg != 0 {
 			return nil // so that tasks behind those that wait for it share its number

@@ -11,7 +11,9 @@ import (
 // Strands are what is ordered: a thread, or a task that it runs. Clocks have a
 // component for each strand; those of threads have the threads' numbers, those
 // of tasks follow. A thread acts as one strand at a time, the innermost task
-// that it has begun and not ended.
+// that it has begun or resumed and neither ended nor suspended. A task that was
+// suspended may be resumed by any thread: its clock is the strand's, not the
+// thread's, and goes with it.
 //
 // A task gets a number when it begins: that of a task which has ended and whose
 // end it is ordered after, if there is one, else a new one. What shares a number
@@ -30,15 +32,22 @@ const MaxTasks = 1024
 var ErrStrand = errors.New("strand out of order")
 
 type tasks struct {
-	base   int                                 // number of the first task; 0 until it is known
-	acting map[event.ThreadID][]event.StrandID // strands that a thread suspended, and the one that it is, unless that is its own
-	begins map[uint64]Clock                    // clock of StrandCreate, until the task begins
-	free   []event.StrandID                    // strands of ended tasks
-	next   int                                 // in free, to take over
+	base   int                         // number of the first task; 0 until it is known
+	acting map[event.ThreadID][]acting // tasks that a thread interrupted by others, and the one that it is, unless it is none
+	begins map[uint64]Clock            // clock of StrandCreate, until the task begins
+	parked map[uint64]event.StrandID   // of tasks that are suspended
+	free   []event.StrandID            // strands of ended tasks
+	next   int                         // in free, to take over
+}
+
+// acting is a task that a thread acts as.
+type acting struct {
+	task   uint64
+	strand event.StrandID
 }
 
 func newTasks() tasks {
-	return tasks{acting: map[event.ThreadID][]event.StrandID{}, begins: map[uint64]Clock{}}
+	return tasks{acting: map[event.ThreadID][]acting{}, begins: map[uint64]Clock{}, parked: map[uint64]event.StrandID{}}
 }
 
 // Threads says how many threads the run has, so that tasks are numbered behind
@@ -51,7 +60,7 @@ func (o *Order) Strands() int { return len(o.strands) }
 // Strand is what thread t acts as.
 func (o *Order) Strand(t event.ThreadID) event.StrandID {
 	if s := o.tasks.acting[t]; len(s) > 0 {
-		return s[len(s)-1]
+		return s[len(s)-1].strand
 	}
 	return t.Strand()
 }
@@ -83,7 +92,7 @@ func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
 	st.clock.set(begin)
 	st.clock.grow(int(s) + 1)
 	st.clock[s] = epoch + 1
-	o.tasks.acting[t] = append(o.tasks.acting[t], s)
+	o.tasks.acting[t] = append(o.tasks.acting[t], acting{id, s})
 	return nil
 }
 
@@ -107,17 +116,45 @@ func (o *Order) chain(begin Clock) event.StrandID {
 	return s
 }
 
-// endStrand makes t act as what it did before it began the task.
-func (o *Order) endStrand(t event.ThreadID) {
-	acting := o.tasks.acting[t]
-	if len(acting) == 0 {
-		return
+// leave makes t act as what it did before it began or resumed the task that it
+// is, and says which that was.
+func (o *Order) leave(t event.ThreadID) (acting, bool) {
+	list := o.tasks.acting[t]
+	if len(list) == 0 {
+		return acting{}, false
 	}
-	s := acting[len(acting)-1]
-	if o.tasks.acting[t] = acting[:len(acting)-1]; len(acting) == 1 {
+	a := list[len(list)-1]
+	if o.tasks.acting[t] = list[:len(list)-1]; len(list) == 1 {
 		delete(o.tasks.acting, t)
 	}
-	st := o.strand(s)
-	st.ended = true
-	o.tasks.free = append(o.tasks.free, s)
+	return a, true
+}
+
+// endStrand ends the task that t acts as.
+func (o *Order) endStrand(t event.ThreadID) {
+	if a, ok := o.leave(t); ok {
+		o.strand(a.strand).ended = true
+		o.tasks.free = append(o.tasks.free, a.strand)
+	}
+}
+
+// suspendStrand makes t leave task id, which it acts as, for later.
+func (o *Order) suspendStrand(t event.ThreadID, id uint64) error {
+	a, ok := o.leave(t)
+	if !ok || a.task != id {
+		return fmt.Errorf("%w: thread %d suspends task %d, which it does not act as", ErrStrand, t, id)
+	}
+	o.tasks.parked[id] = a.strand
+	return nil
+}
+
+// resumeStrand makes t act as task id, which some thread suspended.
+func (o *Order) resumeStrand(t event.ThreadID, id uint64) error {
+	s, ok := o.tasks.parked[id]
+	if !ok {
+		return fmt.Errorf("%w: task %d is resumed, which is not suspended", ErrStrand, id)
+	}
+	delete(o.tasks.parked, id)
+	o.tasks.acting[t] = append(o.tasks.acting[t], acting{id, s})
+	return nil
 }

@@ -5,7 +5,7 @@ import "hindsight/analyze/place"
 // Business says which accesses are the program's business; of the zero value
 // all are.
 type Business struct {
-	program place.Program // nil: everything is
+	program place.Program        // nil: everything is
 	muted   func(pc uint64) bool // nil: nothing is
 }
 

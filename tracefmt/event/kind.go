@@ -80,6 +80,10 @@ const (
 	// of the caller's, of any length, that orders nothing.
 	RangeRead  // Obj: address; Arg: bytes
 	RangeWrite // Obj: address; Arg: bytes
+	// A strand that leaves the thread that it runs on, and may go on in another: a
+	// coroutine, a goroutine.
+	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 when the strand keeps its stack. The thread goes on as what it was before, as at StrandEnd
+	StrandResume  // Obj: strand; Arg: as at StrandSuspend. From here on this thread acts as it. Orders after what the strand did before, and after nothing else
 
 	NumKinds
 )
@@ -159,6 +163,8 @@ var kinds = [NumKinds]Info{
 	Rewound:       {"rewound", ClassStack, false},
 	RangeRead:     {"range-read", ClassRange, false},
 	RangeWrite:    {"range-write", ClassRange, false},
+	StrandSuspend: {"strand-suspend", ClassThread, true},
+	StrandResume:  {"strand-resume", ClassThread, true},
 }
 
 // Info gives the table row of a kind; the row of None for a number that is no
