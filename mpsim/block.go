@@ -128,6 +128,9 @@ func (m *Machine) lookup(pc uint64) *block {
 		return nil
 	}
 	b := translate(scanned, m.values, m.switches(scanned.PC))
+	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
+		last.code = opCallBack
+	}
 	b.hook = noHook
 	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
@@ -282,8 +285,9 @@ func (b *block) emit(o op, n int) {
 }
 
 const (
-	opDrop  = opValueAddr + 1 + iota // an instruction without effect
-	opFence                          // a fence on its own, which ends the block
+	opDrop     = opValueAddr + 1 + iota // an instruction without effect
+	opFence                             // a fence on its own, which ends the block
+	opCallBack                          // a direct call of the program's code by a library's: a replaced malloc
 )
 
 // writesX0 tells instructions whose execution would leave something in x0,

@@ -14,6 +14,7 @@ const (
 	stopNext    stop = iota // the block at PC has to be looked up: it is hooked, or cannot be fetched
 	stopQuantum             // Hart.left is used up
 	stopWatch               // a jump went to Hart.watch
+	stopCall                // a call that may go from hidden code to the program's; PC is where it goes
 	stopSyscall             // an ecall was executed; PC is behind it
 	stopFault               // Hart.fault says what access failed; PC is at the instruction
 	stopAlign               // an atomic access at Hart.fault.Addr is not aligned
@@ -414,7 +415,16 @@ blocks:
 				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
 				x[o.rd&31] = b.next
 				h.frames = append(h.frames, frame{b.next, x[regSP]})
+				if h.hiding {
+					h.PC = target
+					return stopCall
+				}
 				goto indirect
+			case opCallBack:
+				x[o.rd&31] = b.next
+				h.frames = append(h.frames, frame{b.next, x[regSP]})
+				h.PC = b.target
+				return stopCall
 			case opReturn:
 				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
 				if n := len(h.frames) - 1; n >= 0 && h.frames[n].ret == target && h.frames[n].sp == x[regSP] {

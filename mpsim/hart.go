@@ -51,16 +51,18 @@ type Hart struct {
 	flags     uint8 // exceptions of floating-point arithmetic not yet in FCSR
 	exactRM   uint8 // bit rm set: see exact
 
-	frames   []frame  // calls in progress, outermost first
-	lowest   int      // how few of them the hidden call under way left
-	stack    span     // that it was started with, as far as it is known
-	objects  []uint64 // granules on it with sync objects, in falling order; see stackobjects.go
-	object   uint64   // the last of them
-	call     hooked   // the last one that was entered or left
-	watched  []hooked // calls that are watched, innermost last
-	quiet    bool     // the block that runs is of a runtime that hooks speak for
-	reserved reservation
-	pending  pendingLoad
+	frames      []frame       // calls in progress, outermost first
+	lowest      int           // how few of them the hidden call under way left
+	stack       span          // that it was started with, as far as it is known
+	objects     []uint64      // granules on it with sync objects, in falling order; see stackobjects.go
+	object      uint64        // the last of them
+	call        hooked        // the last one that was entered or left
+	watched     []hooked      // calls that are watched, innermost last
+	hiding      bool          // exec stops at calls through registers
+	interrupted []interrupted // hidden calls in the middle of which the program's code runs, innermost last
+	quiet       bool          // the block that runs is of a runtime that hooks speak for
+	reserved    reservation
+	pending     pendingLoad
 
 	outOfLine outOfLine         // see Atomically
 	seen      map[uint64]uint64 // version acquired, by location
@@ -71,6 +73,7 @@ type Hart struct {
 	sampled  [samples]uint64 // what the hart polled at the ends of its last slices
 
 	first  []event.Event // of a thread that did not run yet
+	owed   []event.Event // that others brought about while it was not running
 	fault  *mem.Fault    // of stopFault and stopAlign
 	failed stop          // how to leave after a failed operation, if not by stopFault
 
@@ -99,6 +102,7 @@ func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
 	h.forgetJumps()
 	h.setExact()
 	m.harts = append(m.harts, h)
+	m.hartOf[task] = h
 	return h
 }
 

@@ -22,10 +22,12 @@ const (
 //
 // While a hart is hidden nothing of it is recorded, and hooked functions that it
 // enters are part of the call and not told. Watched calls may nest to any depth
-// and may have a hidden call inside.
+// and may have a hidden call inside. When code of the program runs in the middle
+// of a hidden call, a signal handler or a function that the call calls back, the
+// hart is not hidden for that long, and may have other calls inside.
 //
-// Created tells that thread child was made during a hidden call; the machine has
-// emitted event.Create.
+// Created tells that thread child was made during a hidden call; the machine
+// emits event.Create next.
 //
 // Waits describes what the hart, which does not come back from fn, waits for,
 // for the report of a deadlock; "" leaves it to the system call.
@@ -33,7 +35,7 @@ type Hooks interface {
 	Enter(h *Hart, fn int) Follow
 	Exit(h *Hart, fn int, result uint64)
 	Abandon(h *Hart, fn int)
-	Created(h *Hart, fn int, child event.ThreadID)
+	Created(h *Hart, fn int, child *Hart)
 	Waits(h *Hart, fn int) string
 	// Args is the number of integer arguments that fn takes.
 	Args(fn int) int
@@ -70,6 +72,9 @@ func (h *Hart) CallPC() uint64 { return h.call.site }
 // Emit records an ordered event at the hooked call. Without an observer it does
 // nothing.
 func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
+	if kind.Info().Class == event.ClassRange && h.m.threads < 2 {
+		return // ordered before all that a second thread does
+	}
 	h.emit(event.Event{Kind: kind, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
@@ -81,12 +86,17 @@ func (h *Hart) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size ui
 	if h.m.rec == nil {
 		return
 	}
-	v := h.m.noteObject(addr)
+	h.m.noteAtomic(e)
+}
+
+// noteAtomic counts an atomic access that no instruction made.
+func (m *Machine) noteAtomic(e event.Event) {
+	v := m.noteObject(e.Obj)
 	v.bytes |= touched(e)
-	if kind != event.AtomicLoad {
+	if e.Kind != event.AtomicLoad {
 		v.writes++
 	}
-	h.m.versions[addr&granuleMask] = v
+	m.versions[e.Obj&granuleMask] = v
 }
 
 func (h *Hart) emit(e event.Event) {
@@ -121,8 +131,16 @@ func (h *Hart) SP() uint64 { return h.call.sp }
 // TP is the present thread pointer.
 func (h *Hart) TP() uint64 { return h.X[regTP] }
 
+// Handle gives a number for event.Publish, Observe and Forget that the run has not
+// used yet.
+func (h *Hart) Handle() uint64 { return h.m.Handle() }
+
+// TID is the thread's number as the guest knows it.
+func (h *Hart) TID() int { return h.task.TID }
+
 // enterHook tells the hooks that h is about to run the hooked block b.
 func (h *Hart) enterHook(b *block) {
+	h.leaveInterrupted()
 	h.dropWatched(h.X[regSP])
 	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
 	if h.last != nil {
@@ -138,36 +156,44 @@ func (h *Hart) enterHook(b *block) {
 		return
 	}
 	h.call.active = true
-	h.recording = false
 	h.lowest = h.call.depth
-	if h.m.values {
-		h.m.rec.hide(h)
-	}
-	h.watch = h.call.ret
-	if v, ok := h.m.space.Find(h.call.sp - 1); ok {
-		h.unwound = span{h.call.sp, v.End - h.call.sp}
-	}
+	h.hide()
 }
 
 // dropWatched gives up watched calls whose frames are gone, now that the stack
 // pointer is at sp. Calls on another stack are left alone.
 func (h *Hart) dropWatched(sp uint64) {
 	for n := len(h.watched) - 1; n >= 0 && h.watched[n].sp < sp && sp-h.watched[n].sp < maxFrame; n-- {
-		h.call = h.watched[n]
-		h.watched = h.watched[:n]
-		h.m.cfg.Hooks.Abandon(h, h.call.fn)
+		h.abandonWatched()
 	}
 	h.watchTop()
+}
+
+// abandonWatched gives the innermost watched call up.
+func (h *Hart) abandonWatched() {
+	n := len(h.watched) - 1
+	h.call = h.watched[n]
+	h.watched = h.watched[:n]
+	h.m.cfg.Hooks.Abandon(h, h.call.fn)
 }
 
 // maxFrame is the distance of stack pointers beyond which they are taken to be
 // in different stacks.
 const maxFrame = 1 << 20
 
-// watchTop makes the hart stop where the innermost watched call returns to.
+// watchTop makes the hart, which is not hidden, stop where the innermost watched
+// call returns to, or the function that a hidden call calls back, and where the
+// hidden call that is interrupted would be left for good.
 func (h *Hart) watchTop() {
-	h.watch = unwatched
-	if n := len(h.watched); n > 0 {
+	h.watch, h.unwound, h.hiding = unwatched, span{}, false
+	from := 0
+	if in := h.interruption(); in != nil {
+		from, h.unwound = in.watched, h.above(in.call.sp)
+		if in.callback {
+			h.watch = in.pc
+		}
+	}
+	if n := len(h.watched); n > from {
 		h.watch = h.watched[n-1].ret
 	}
 }
@@ -188,25 +214,40 @@ func (h *Hart) leaveWatched() {
 // same stack. In the first case, if the stack pointer is right, the function
 // has returned; in the second it was left for good, by a long jump or because
 // its thread is being cancelled (what it calls itself returns with a lower
-// stack pointer): there is no result then.
+// stack pointer): there is no result then. It is called in the same way when
+// the hart runs code of the program in the middle of hidden calls.
 func (h *Hart) leaveHook() {
-	switch {
-	case !h.call.active:
-		h.leaveWatched()
-		return
-	case h.PC == h.call.ret && h.X[regSP] == h.call.sp:
-		h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
-	case h.X[regSP]-h.unwound.low >= h.unwound.span:
-		return
-	default:
-		h.m.cfg.Hooks.Abandon(h, h.call.fn)
+	if h.call.active {
+		switch {
+		case h.PC == h.call.ret && h.X[regSP] == h.call.sp:
+			h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])
+		case !h.gone(h.call.sp):
+			return
+		default:
+			h.m.cfg.Hooks.Abandon(h, h.call.fn)
+		}
+		h.reveal()
 	}
+	h.leaveInterrupted()
+	h.leaveWatched()
+}
+
+// hide begins or resumes the hidden part of h.call.
+func (h *Hart) hide() {
+	h.recording, h.hiding = false, true
+	if h.m.values {
+		h.m.rec.hide(h)
+	}
+	h.watch = h.call.ret
+	h.unwound = h.above(h.call.sp)
+}
+
+// reveal ends h.call, which was hidden.
+func (h *Hart) reveal() {
 	h.call.active = false
-	h.unwound = span{}
 	h.watchTop()
 	rec := h.m.rec
 	if rec == nil {
-		h.leaveWatched()
 		return
 	}
 	h.recording = true
@@ -217,5 +258,22 @@ func (h *Hart) leaveHook() {
 		h.emit(event.Event{Kind: event.None, Mode: event.Returns, PC: h.call.site})
 	}
 	h.returned()
-	h.leaveWatched()
+}
+
+// above is the stack from sp on up.
+func (h *Hart) above(sp uint64) span {
+	if v, ok := h.m.space.Find(sp - 1); ok {
+		return span{sp, v.End - sp}
+	}
+	return span{}
+}
+
+// gone says whether a call that began with stack pointer sp was left for good,
+// as the present stack pointer shows.
+func (h *Hart) gone(sp uint64) bool {
+	now := h.X[regSP]
+	if now-h.unwound.low >= h.unwound.span {
+		return false
+	}
+	return h.task.OnAltStack(now) == h.task.OnAltStack(sp)
 }

@@ -21,12 +21,18 @@ type Machine struct {
 	values bool      // are recorded too
 
 	harts    []*Hart // that are alive, in order of their ids
+	hartOf   map[*linux.Task]*Hart
 	threads  event.ThreadID
 	versions map[uint64]version // of granules with atomic variables
 
 	// See calls.go.
 	switchers []span
 	suspended map[frame][]frame // stacks that are not on a hart, by their innermost frame
+
+	// See orders.go.
+	calling *Hart  // that the kernel does something for
+	place   uint64 // where it is
+	handles uint64 // given out
 
 	ended       bool
 	result      Result
@@ -49,12 +55,15 @@ func New(cfg Config) (*Machine, error) {
 		cfg:      cfg,
 		space:    mem.New(mem.Config{MaxBytes: cfg.MaxMemory}),
 		versions: map[uint64]version{},
+		hartOf:   map[*linux.Task]*Hart{},
 		code:     codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
 	}
 	if cfg.Hooks != nil {
 		m.code.hooks = cfg.HookAt
 	}
-	kernel, task, ctx, err := linux.New(cfg.kernel(), m.space, cfg.Image)
+	guest := cfg.kernel()
+	guest.Tracer = m
+	kernel, task, ctx, err := linux.New(guest, m.space, cfg.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +74,9 @@ func New(cfg Config) (*Machine, error) {
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
 		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
-		if m.values = m.rec.values; m.values {
-			m.rec.acting = kernel.Acting
-			m.space.Watch(m.rec.touched)
-		}
+		m.values = m.rec.values
+		m.rec.acting = m.actingFor
+		m.space.Watch(m.touched)
 	}
 	m.newHart(task, ctx)
 	return m, nil

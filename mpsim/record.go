@@ -45,6 +45,8 @@ type recorder struct {
 	acting   func() *linux.Task // on whose behalf the kernel works; nil: the caller's
 	fresh    []bytesAt
 	flows    []flow
+	open     event.EffectKind // of what the kernel does
+	before   registers        // when it began
 
 	out    chan message
 	free   chan *event.Batch

@@ -16,6 +16,10 @@ func (m *Machine) slice(h *Hart) {
 	if m.values {
 		m.rec.woken(h)
 	}
+	for _, e := range h.owed {
+		h.emit(e)
+	}
+	h.owed = h.owed[:0]
 	if h.task.Pending() {
 		h.settle()
 		m.resume(h, m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Deliver(h.task, &h.Context) }))
@@ -33,6 +37,8 @@ func (m *Machine) slice(h *Hart) {
 		switch h.exec(b) {
 		case stopWatch:
 			h.leaveHook()
+		case stopCall:
+			h.calls()
 		case stopSyscall:
 			if !m.syscall(h) {
 				return
@@ -67,7 +73,9 @@ func (m *Machine) syscall(h *Hart) bool {
 	out := m.kernelCall(h, event.EffectSyscall, func() linux.Outcome { return m.kernel.Syscall(h.task, &h.Context) })
 	h.setExact()
 	switch out.Action {
-	case linux.Return, linux.SigReturn:
+	case linux.Return:
+	case linux.SigReturn:
+		h.returnedFromSignal()
 	case linux.Block:
 		h.blocked = true
 		return false
@@ -97,12 +105,10 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 	pc := parent.PC - 4
 	if parent.call.active {
 		pc = parent.call.site
+		m.cfg.Hooks.Created(parent, parent.call.fn, child)
 	}
 	parent.emit(event.Event{Kind: event.Create, PC: pc, Obj: uint64(child.id)})
 	m.start(child, parent.id)
-	if parent.call.active {
-		m.cfg.Hooks.Created(parent, parent.call.fn, child.id)
-	}
 }
 
 // remove takes a hart whose thread has ended off the machine.

@@ -197,19 +197,39 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 	}
 }
 
-// kernelCall lets the kernel do something for h, which may be nil, and tells
-// what came of it: as a group of kind open, or as part of the hidden call that
-// h is in. What it did for others, whose calls were blocked, belongs to their
-// calls.
-func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
-	r := m.rec
-	if !m.values {
-		return do()
+// interrupts tells that a handler interrupts the hidden call of h in the middle of
+// what the kernel does: what that was until now belongs to the call.
+func (r *recorder) interrupts(h *Hart) {
+	for i := range r.flows {
+		if f := &r.flows[i]; f.task == nil {
+			h.unseen.adopt(f)
+			f.reads, f.wrote = f.reads[:0], f.wrote[:0]
+		}
 	}
-	var before registers
+}
+
+// adopt counts what the kernel did as done by the hidden call.
+func (u *unseen) adopt(f *flow) {
+	for _, b := range f.reads {
+		if b.addr >= linux.StateBase {
+			u.reads = append(u.reads, b)
+		}
+	}
+	for _, b := range f.wrote {
+		u.wrote = join(u.wrote, b.addr, b.n)
+	}
+}
+
+// kernelValues is kernelCall for those who ask for values. It tells what came of
+// what the kernel did: as a group of kind open, or as part of the hidden call
+// that h is in. What it did for others, whose calls were blocked, belongs to
+// their calls.
+func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
+	r := m.rec
+	r.open = open
 	var pc uint64
 	if h != nil {
-		before, pc = h.registers(), h.PC-4
+		r.before, pc = h.registers(), h.PC-ecallBytes
 	}
 	r.inKernel = true
 	out := do()
@@ -220,22 +240,22 @@ func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Out
 	flows := r.flows
 	if h != nil && h.recording {
 		if out.Action == linux.SigReturn {
-			open = event.EffectSignal
+			r.open = event.EffectSignal
 		}
-		r.effect(event.Effect{Kind: open, PC: pc})
+		r.effect(event.Effect{Kind: r.open, PC: pc})
 		var wrote []bytesAt
-		if len(flows) > 0 && (flows[0].task == nil || flows[0].task == h.task) {
+		if len(flows) > 0 && flows[0].task == nil {
 			r.ranges(flows[0].reads, nil)
 			wrote, flows = flows[0].wrote, flows[1:]
 		}
-		if open == event.EffectSyscall && out.Action != linux.Block {
-			before[regA0] = ^h.X[regA0] // always told
+		if r.open == event.EffectSyscall && out.Action != linux.Block {
+			r.before[regA0] = ^h.X[regA0] // always told
 		}
-		r.changed(h, &before)
+		r.changed(h, &r.before)
 		r.ranges(nil, wrote)
 	}
 	for i := range flows {
-		m.tellFlow(h, open, pc, &flows[i])
+		m.tellFlow(h, r.open, pc, &flows[i])
 	}
 	r.fresh, r.flows = r.fresh[:0], r.flows[:0]
 	return out
@@ -244,8 +264,8 @@ func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Out
 // tellFlow tells what the kernel did while h, which may be nil, called it.
 func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 	r, of := m.rec, h
-	if f.task != nil && (h == nil || f.task != h.task) {
-		if of = m.hartOf(f.task); of == nil {
+	if f.task != nil {
+		if of = m.hartOf[f.task]; of == nil {
 			return
 		}
 	}
@@ -256,14 +276,7 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 			r.ranges(nil, f.wrote)
 		}
 	case !of.recording:
-		for _, b := range f.reads {
-			if b.addr >= linux.StateBase {
-				of.unseen.reads = append(of.unseen.reads, b)
-			}
-		}
-		for _, b := range f.wrote {
-			of.unseen.wrote = join(of.unseen.wrote, b.addr, b.n)
-		}
+		of.unseen.adopt(f)
 	case of == h:
 		r.effect(event.Effect{Kind: open, PC: pc})
 		r.ranges(f.reads, f.wrote)
@@ -275,16 +288,6 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 		r.ranges(f.reads, f.wrote)
 		r.handOver(of.id, 0)
 	}
-}
-
-// hartOf is the hart that runs a task.
-func (m *Machine) hartOf(t *linux.Task) *Hart {
-	for _, h := range m.harts {
-		if h.task == t {
-			return h
-		}
-	}
-	return nil
 }
 
 // woken tells the result of the system call that h was blocked in.

@@ -48,8 +48,8 @@ var Runtime = []Func{
 		}},
 	{Names: []string{"omp_unset_lock", "gomp_unset_lock_30", "omp_unset_nest_lock", "gomp_unset_nest_lock_30"},
 		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
-	initialise(event.MutexLock, "omp_init_lock", "gomp_init_lock_30", "omp_init_nest_lock", "gomp_init_nest_lock_30"),
-	destroy("omp_destroy_lock", "gomp_destroy_lock_30", "omp_destroy_nest_lock", "gomp_destroy_nest_lock_30"),
+	initLock(event.Init, "omp_init_lock", "gomp_init_lock_30", "omp_init_nest_lock", "gomp_init_nest_lock_30"),
+	initLock(event.Destroy, "omp_destroy_lock", "gomp_destroy_lock_30", "omp_destroy_nest_lock", "gomp_destroy_nest_lock_30"),
 
 	// Order among the iterations of a loop.
 	{Names: []string{"GOMP_ordered_start"}, End: func(s *State, c *Call, _ uint64) { s.omp.current(c).team.ordered.observe(c) }},
@@ -81,6 +81,11 @@ const (
 	lockCritical = 8 * (1 + iota)
 	lockAtomic
 )
+
+// initLock hooks functions that make a lock, or end it.
+func initLock(kind event.Kind, names ...string) Func {
+	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), uint64(event.MutexLock)) }}
+}
 
 func onlyStart(what string, lock uint64, name string) Func {
 	return Func{

@@ -13,13 +13,32 @@ import (
 type Hooks struct {
 	state *State
 	table []Func
-	calls map[event.ThreadID]*Call // the last hidden one of each thread
+	calls map[event.ThreadID]*hiddenCalls
 }
+
+// hiddenCalls are those of a thread that have not ended, innermost last: there is
+// more than one where a signal handler runs in the middle of a call. What a call
+// is kept in is used again.
+type hiddenCalls struct {
+	list []*Call
+	open int
+}
+
+func (s *hiddenCalls) begin(c Call) *Call {
+	if s.open == len(s.list) {
+		s.list = append(s.list, new(Call))
+	}
+	s.open++
+	*s.top() = c
+	return s.top()
+}
+
+func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 
 // New gives the hooks for a run of img and where they stand in it, for
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
-	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*Call{}}
+	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
 	at := map[uint64]int{}
 	for fn := range k.table {
 		for _, name := range k.table[fn].Names {
@@ -48,11 +67,12 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 		t.open = append(t.open, c)
 		follow = mpsim.Watch
 	} else {
-		if c = k.calls[h.ID()]; c == nil {
-			c = new(Call)
-			k.calls[h.ID()] = c
+		calls := k.calls[h.ID()]
+		if calls == nil {
+			calls = new(hiddenCalls)
+			k.calls[h.ID()] = calls
 		}
-		*c = Call{Thread: h, fn: f}
+		c = calls.begin(Call{Thread: h, fn: f})
 	}
 	if f.Begin != nil {
 		f.Begin(k.state, c)
@@ -63,7 +83,9 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 // ended gives the call of fn by h that ends.
 func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
 	if !k.table[fn].Watch {
-		return k.calls[h.ID()]
+		calls := k.calls[h.ID()]
+		calls.open--
+		return calls.list[calls.open]
 	}
 	t := k.state.omp.thread(h.ID())
 	c := t.open[len(t.open)-1]
@@ -88,8 +110,8 @@ func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
 }
 
 // Created implements [mpsim.Hooks].
-func (k *Hooks) Created(h *mpsim.Hart, _ int, child event.ThreadID) {
-	k.state.Created(k.calls[h.ID()], child)
+func (k *Hooks) Created(h *mpsim.Hart, _ int, child *mpsim.Hart) {
+	k.state.Created(k.calls[h.ID()].top(), child.ID(), child.TP())
 }
 
 // Copies implements [mpsim.Hooks].
@@ -101,7 +123,7 @@ func (k *Hooks) Args(fn int) int { return max(k.table[fn].Args, 1) }
 // Waits implements [mpsim.Hooks].
 func (k *Hooks) Waits(h *mpsim.Hart, fn int) string {
 	if waits := k.table[fn].Waits; waits != nil {
-		return waits(k.state, k.calls[h.ID()])
+		return waits(k.state, k.calls[h.ID()].top())
 	}
 	return ""
 }

@@ -10,7 +10,6 @@ import (
 
 // openMP is what the hooks of [Runtime] remember.
 type openMP struct {
-	last    uint64 // handle given
 	strands uint64 // strand given
 	threads map[event.ThreadID]*ompThread
 	teams   map[uint64][]*team // regions that are open, by body
@@ -73,15 +72,14 @@ func newOpenMP() openMP {
 	return openMP{threads: map[event.ThreadID]*ompThread{}, teams: map[uint64][]*team{}, pending: map[uint64][]*task{}}
 }
 
-func (o *openMP) publish(c *Call, h *handle) { c.Emit(event.Publish, o.number(h), 0) }
+func (o *openMP) publish(c *Call, h *handle) { c.Emit(event.Publish, h.number(c), 0) }
 
 // conclude publishes for a strand that does nothing more before it ends.
-func (o *openMP) conclude(c *Call, h *handle) { c.Emit(event.Publish, o.number(h), 1) }
+func (o *openMP) conclude(c *Call, h *handle) { c.Emit(event.Publish, h.number(c), 1) }
 
-func (o *openMP) number(h *handle) uint64 {
+func (h *handle) number(c *Call) uint64 {
 	if h.id == 0 {
-		o.last++
-		h.id = o.last
+		h.id = c.Handle()
 	}
 	return h.id
 }

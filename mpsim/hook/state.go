@@ -9,8 +9,9 @@ import (
 
 // Thread is what a hook needs of the guest thread that calls.
 type Thread interface {
-	// ID is the calling thread.
+	// ID is the calling thread, TID its number as the guest knows it.
 	ID() event.ThreadID
+	TID() int
 	// Arg is integer argument n (a0 is 0) as it was when the call began.
 	Arg(n int) uint64
 	// Load reads size bytes (1 to 8) of guest memory, little-endian.
@@ -29,6 +30,9 @@ type Thread interface {
 	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
 	Atomically(a mpsim.AtomicCall)
 	AtomicallyDone(wrote bool)
+	// Handle gives a number for Publish, Observe and Forget that the run has not
+	// used yet.
+	Handle() uint64
 	// Carries tells that the function copies or keeps what is in n bytes at addr.
 	Carries(addr, n uint64)
 }
@@ -82,7 +86,10 @@ type State struct {
 	readers  map[holding]int           // shared holds of rwlocks
 	blocks   map[uint64]uint64         // live heap blocks: address to bytes
 	handles  map[uint64]event.ThreadID // pthread_t to thread
-	omp      openMP
+	// A pthread_t is so far below the thread pointer; the main thread's is known
+	// by that.
+	mainPointer, handleOffset uint64
+	omp                       openMP
 }
 
 type holding struct {
@@ -109,11 +116,21 @@ func NewState() *State {
 
 // Created tells that the thread child was made during call c, which is a call
 // of a hooked create function: its pthread_t is what the caller is given.
-// glibc stores it before it starts the thread.
-func (s *State) Created(c *Call, child event.ThreadID) {
-	if handle, ok := c.Load(c.Arg(0), 8); ok {
+// glibc stores it before it starts the thread, whose thread pointer is tp.
+func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
+	c.writes(c.Arg(0), pointerBytes)
+	if handle, ok := c.Load(c.Arg(0), pointerBytes); ok {
 		s.handles[handle] = child
+		s.handleOffset = tp - handle
 	}
+}
+
+// thread gives the thread with a pthread_t.
+func (s *State) thread(handle uint64) (id event.ThreadID, known bool) {
+	if id, known = s.handles[handle]; known {
+		return id, true
+	}
+	return 0, s.mainPointer != 0 && s.handleOffset != 0 && handle == s.mainPointer-s.handleOffset
 }
 
 func (s *State) lock(c *Call, kind event.Kind, addr uint64) {

@@ -19,6 +19,8 @@ type guest struct {
 }
 
 func (g *guest) ID() event.ThreadID { return g.id }
+func (g *guest) TID() int           { return int(g.id) }
+func (g *guest) Handle() uint64     { return 1 }
 func (g *guest) Arg(n int) uint64 {
 	if n < len(g.args) {
 		return g.args[n]
@@ -99,7 +101,8 @@ func (p *process) said(want ...string) {
 	p.log = nil
 }
 
-const busy, timedOut, interrupted = 16, 110, ^uint64(0) // EBUSY, ETIMEDOUT, -1
+// Error numbers, and -1.
+const notPermitted, busy, invalid, timedOut, interrupted = 1, 16, 22, 110, ^uint64(0)
 
 func TestLocks(t *testing.T) {
 	p := newProcess(t)
@@ -129,7 +132,7 @@ func TestLocks(t *testing.T) {
 func TestBarrier(t *testing.T) {
 	p := newProcess(t)
 	p.call(0, 0, "pthread_barrier_init", 8, 0, 2)
-	p.said(fmt.Sprintf("T0 init 8 %d", event.BarrierEnter))
+	p.said(fmt.Sprintf("T0 init 8 %d", event.BarrierEnter), "T0 range-write 8 32")
 	a := p.begin(1, "pthread_barrier_wait", 8)
 	b := p.begin(2, "pthread_barrier_wait", 8)
 	p.end(a, "pthread_barrier_wait", 0)
@@ -144,9 +147,43 @@ func TestBarrier(t *testing.T) {
 
 func TestCondition(t *testing.T) {
 	p := newProcess(t)
+	p.mem[16+mutexOwner] = 1 // T1 holds the mutex
 	p.call(1, timedOut, "pthread_cond_timedwait", 8, 16, 0)
 	p.call(2, 0, "pthread_cond_signal", 8)
 	p.said("T1 cond-wait 8 16", "T1 unlock 16 0", "T1 lock 16 0", "T2 cond-signal 8 0")
+	p.mem[100+8] = 1e9 // no time
+	p.call(1, invalid, "pthread_cond_timedwait", 8, 16, 100)
+	p.said("T1 range-read 100 16")
+	p.mem[16+mutexKind] = kindChecked
+	p.call(2, notPermitted, "pthread_cond_wait", 8, 16) // does not hold it
+	p.said("T2 cond-wait 8 16")
+	left := p.begin(1, "pthread_cond_wait", 8, 16)
+	p.mem[16+mutexOwner] = 2
+	p.find("pthread_cond_wait").Abandon(p.state, left) // by a long jump
+	p.said("T1 cond-wait 8 16", "T1 unlock 16 0")
+}
+
+// TestFailedUnlocks: what fails orders nothing, and neither do the inner ones of
+// nested calls.
+func TestFailedUnlocks(t *testing.T) {
+	p := newProcess(t)
+	for _, kind := range []uint64{kindChecked, kindRecursive, kindRobust, kindInherit, kindRobust | kindInherit | kindRecursive} {
+		p.mem = map[uint64]uint64{8 + mutexKind: kind, 8 + mutexCount: 1, 8 + mutexOwner: 1, 8: 1}
+		p.call(2, notPermitted, "pthread_mutex_unlock", 8)
+		p.said()
+		p.call(1, 0, "pthread_mutex_unlock", 8)
+		p.said("T1 unlock 8 0")
+	}
+	p.mem = map[uint64]uint64{8 + mutexOwner: 1}
+	p.call(2, 0, "pthread_mutex_unlock", 8) // a plain one does not look at who unlocks it
+	p.said("T2 unlock 8 0")
+
+	p.mem = map[uint64]uint64{8 + mutexKind: kindRecursive, 8 + mutexCount: 2, 8 + mutexOwner: 1}
+	p.call(1, 0, "pthread_mutex_lock", 8)
+	p.call(1, 0, "mtx_unlock", 8)
+	p.said()
+	p.call(1, busy, "pthread_mutex_destroy", 8)
+	p.said()
 }
 
 func TestSemaphore(t *testing.T) {
@@ -155,18 +192,27 @@ func TestSemaphore(t *testing.T) {
 	p.call(2, 0, "sem_wait", 8)
 	p.call(2, interrupted, "sem_trywait", 8)
 	p.said("T1 sem-post 8 0", "T2 sem-wait 8 0")
+	p.mem[8] = semaphoreMax
+	p.call(1, interrupted, "sem_post", 8)
+	p.said()
+	p.call(1, 0, "sem_post", 8) // somebody took one in the meantime
+	p.said("T1 sem-post 8 0")
 }
 
 func TestJoin(t *testing.T) {
 	p := newProcess(t)
 	p.mem[100] = 7777 // where pthread_create stores the handle
-	p.state.Created(p.begin(0, "pthread_create", 100, 0, 0, 0), 3)
+	p.state.Created(p.begin(0, "pthread_create", 100, 0, 0, 0), 3, 9999)
+	p.said("T0 range-write 100 8")
 	p.call(0, timedOut, "pthread_timedjoin_np", 7777, 0, 0)
 	p.said()
-	p.call(0, 0, "pthread_join", 7777, 0)
-	p.said("T0 join 3 0")
+	p.call(0, 0, "pthread_join", 7777, 200)
+	p.said("T0 join 3 0", "T0 range-write 200 8")
 	p.call(0, 0, "pthread_join", 7777, 0) // joined already: the handle may be another's by now
 	p.said()
+	p.state.mainPointer = 5000
+	p.call(3, 0, "pthread_join", 5000-(9999-7777), 0)
+	p.said("T3 join 0 0")
 }
 
 func TestHeap(t *testing.T) {
@@ -186,7 +232,7 @@ func TestHeap(t *testing.T) {
 	p.call(2, 0, "free", 1024)
 	p.call(2, 0, "free", 0)
 	p.call(2, 0, "free", 4096) // not ours
-	p.said("T1 alloc 1024 32", "T2 free 1024 32", "T2 free 4096 0")
+	p.said("T1 range-write 100 8", "T1 alloc 1024 32", "T2 free 1024 32", "T2 free 4096 0")
 	p.call(1, mmapFailed, "mmap", 0, 4096)
 	p.call(1, 8192, "mmap", 0, 4096)
 	p.call(1, 0, "munmap", 8192, 4096)

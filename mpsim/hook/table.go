@@ -20,42 +20,43 @@ const mmapFailed = ^uint64(0)
 // Table is every hooked function. The position in it is the function's number.
 var Table = []Func{
 	// Mutual exclusion.
-	acquire("mutex", event.MutexLock, "pthread_mutex_lock", "__pthread_mutex_lock", "___pthread_mutex_lock",
-		"pthread_mutex_trylock", "__pthread_mutex_trylock", "___pthread_mutex_trylock",
-		"pthread_mutex_timedlock", "__pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_clocklock",
-		"mtx_lock", "mtx_trylock", "mtx_timedlock"),
-	acquire("spin lock", event.MutexLock, "pthread_spin_lock", "__pthread_spin_lock",
+	mutexLock(0, "pthread_mutex_lock", "__pthread_mutex_lock", "___pthread_mutex_lock",
+		"pthread_mutex_trylock", "__pthread_mutex_trylock", "___pthread_mutex_trylock", "mtx_lock", "mtx_trylock"),
+	mutexLock(1, "pthread_mutex_timedlock", "__pthread_mutex_timedlock", "mtx_timedlock"),
+	mutexLock(2, "pthread_mutex_clocklock", "__pthread_mutex_clocklock"),
+	acquire("spin lock", event.MutexLock, 0, "pthread_spin_lock", "__pthread_spin_lock",
 		"pthread_spin_trylock", "__pthread_spin_trylock"),
-	{Names: []string{"pthread_mutex_unlock", "__pthread_mutex_unlock", "___pthread_mutex_unlock", "mtx_unlock",
-		"pthread_spin_unlock", "__pthread_spin_unlock"},
+	{Names: []string{"pthread_mutex_unlock", "__pthread_mutex_unlock", "___pthread_mutex_unlock", "mtx_unlock"},
+		Begin: func(s *State, c *Call) { s.unlockMutex(c, c.Arg(0)) }},
+	{Names: []string{"pthread_spin_unlock", "__pthread_spin_unlock"},
 		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
-	acquire("rwlock (to write)", event.WriteLock, "pthread_rwlock_wrlock", "__pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
-		"pthread_rwlock_trywrlock", "___pthread_rwlock_trywrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock"),
-	{Names: []string{"pthread_rwlock_rdlock", "__pthread_rwlock_rdlock", "___pthread_rwlock_rdlock",
-		"pthread_rwlock_tryrdlock", "___pthread_rwlock_tryrdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock"},
-		End: func(s *State, c *Call, result uint64) {
-			if obtained(result) {
-				s.readers[holding{c.Arg(0), c.ID()}]++
-				c.Emit(event.ReadLock, c.Arg(0), 0)
-			}
-		},
-		Waits: func(s *State, c *Call) string { return s.waitsForLock("rwlock (to read)", c.Arg(0)) }},
+	acquire("rwlock (to write)", event.WriteLock, 0, "pthread_rwlock_wrlock", "__pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
+		"pthread_rwlock_trywrlock", "___pthread_rwlock_trywrlock"),
+	acquire("rwlock (to write)", event.WriteLock, 1, "pthread_rwlock_timedwrlock"),
+	acquire("rwlock (to write)", event.WriteLock, 2, "pthread_rwlock_clockwrlock"),
+	readLock(0, "pthread_rwlock_rdlock", "__pthread_rwlock_rdlock", "___pthread_rwlock_rdlock",
+		"pthread_rwlock_tryrdlock", "___pthread_rwlock_tryrdlock"),
+	readLock(1, "pthread_rwlock_timedrdlock"),
+	readLock(2, "pthread_rwlock_clockrdlock"),
 	{Names: []string{"pthread_rwlock_unlock", "__pthread_rwlock_unlock", "___pthread_rwlock_unlock"}, Begin: rwUnlock},
-	initialise(event.MutexLock, "pthread_mutex_init", "__pthread_mutex_init", "___pthread_mutex_init", "mtx_init",
-		"pthread_spin_init", "__pthread_spin_init"),
-	initialise(event.WriteLock, "pthread_rwlock_init", "__pthread_rwlock_init", "___pthread_rwlock_init"),
-	destroy("pthread_mutex_destroy", "__pthread_mutex_destroy", "___pthread_mutex_destroy", "mtx_destroy",
-		"pthread_rwlock_destroy", "__pthread_rwlock_destroy", "___pthread_rwlock_destroy",
-		"pthread_spin_destroy", "__pthread_spin_destroy",
-		"pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy",
-		"sem_destroy", "__new_sem_destroy"),
+	initialise(event.MutexLock, mutexBytes, 4, "pthread_mutex_init", "__pthread_mutex_init", "___pthread_mutex_init"),
+	initialise(event.MutexLock, mutexBytes, 0, "mtx_init"),
+	initialise(event.MutexLock, spinBytes, 0, "pthread_spin_init", "__pthread_spin_init"),
+	initialise(event.WriteLock, rwlockBytes, 8, "pthread_rwlock_init", "__pthread_rwlock_init", "___pthread_rwlock_init"),
+	destroy(mutexBytes, "pthread_mutex_destroy", "__pthread_mutex_destroy", "___pthread_mutex_destroy", "mtx_destroy"),
+	destroy(rwlockBytes, "pthread_rwlock_destroy", "__pthread_rwlock_destroy", "___pthread_rwlock_destroy"),
+	destroy(spinBytes, "pthread_spin_destroy", "__pthread_spin_destroy"),
+	destroy(conditionBytes, "pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy"),
+	destroy(semaphoreBytes, "sem_destroy", "__new_sem_destroy"),
 
 	// Barriers.
 	{Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
 		End: func(s *State, c *Call, result uint64) {
 			if int32(result) == success {
 				s.barriers[c.Arg(0)] = &barrier{count: c.Arg(2) & 0xffffffff}
+				c.reads(c.Arg(1), 4)
 				c.Emit(event.Init, c.Arg(0), uint64(event.BarrierEnter))
+				c.writes(c.Arg(0), barrierBytes)
 			}
 		}},
 	{Names: []string{"pthread_barrier_wait", "__pthread_barrier_wait", "___pthread_barrier_wait"},
@@ -71,62 +72,48 @@ var Table = []Func{
 			return fmt.Sprintf("barrier 0x%x (%d of %d threads there)", c.Arg(0), b.entered%max(b.count, 1), b.count)
 		}},
 	{Names: []string{"pthread_barrier_destroy", "__pthread_barrier_destroy"},
-		Begin: func(s *State, c *Call) {
-			delete(s.barriers, c.Arg(0))
-			c.Emit(event.Destroy, c.Arg(0), 0)
+		End: func(s *State, c *Call, result uint64) {
+			if int32(result) == success {
+				delete(s.barriers, c.Arg(0))
+				c.Emit(event.Destroy, c.Arg(0), 0)
+				c.writes(c.Arg(0), barrierBytes)
+			}
 		}},
 
 	// Condition variables: the mutex is given up and obtained again.
-	{Args: 2, Names: []string{"pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait",
-		"pthread_cond_timedwait", "__pthread_cond_timedwait", "___pthread_cond_timedwait",
-		"pthread_cond_clockwait", "__pthread_cond_clockwait", "___pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"},
-		Begin: func(s *State, c *Call) {
-			c.Emit(event.CondWait, c.Arg(0), c.Arg(1))
-			s.unlock(c, event.MutexUnlock, c.Arg(1))
-		},
-		End: func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(1)) },
-		// A thread that is cancelled here has the mutex again before its
-		// cleanup handlers run.
-		Abandon: func(s *State, c *Call) { s.lock(c, event.MutexLock, c.Arg(1)) },
-		Waits: func(s *State, c *Call) string {
-			return fmt.Sprintf("condition variable 0x%x", c.Arg(0))
-		}},
+	conditionWait(0, "pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait", "cnd_wait"),
+	conditionWait(2, "pthread_cond_timedwait", "__pthread_cond_timedwait", "___pthread_cond_timedwait", "cnd_timedwait"),
+	conditionWait(3, "pthread_cond_clockwait", "__pthread_cond_clockwait", "___pthread_cond_clockwait"),
 	emitBegin(event.CondSignal, "pthread_cond_signal", "__pthread_cond_signal", "___pthread_cond_signal", "cnd_signal"),
 	emitBegin(event.CondBroadcast, "pthread_cond_broadcast", "__pthread_cond_broadcast", "___pthread_cond_broadcast", "cnd_broadcast"),
-	initialise(event.CondWait, "pthread_cond_init", "__pthread_cond_init", "___pthread_cond_init", "cnd_init"),
+	initialise(event.CondWait, conditionBytes, 4, "pthread_cond_init", "__pthread_cond_init", "___pthread_cond_init"),
+	initialise(event.CondWait, conditionBytes, 0, "cnd_init"),
 
 	// Semaphores.
-	{Names: []string{"sem_wait", "__new_sem_wait", "sem_trywait", "__new_sem_trywait",
-		"sem_timedwait", "___sem_timedwait", "sem_clockwait", "___sem_clockwait"},
-		End: func(_ *State, c *Call, result uint64) {
-			if int32(result) == success {
-				c.Emit(event.SemWait, c.Arg(0), 0)
-			}
-		},
-		Waits: func(_ *State, c *Call) string { return fmt.Sprintf("semaphore 0x%x", c.Arg(0)) }},
-	emitBegin(event.SemPost, "sem_post", "__new_sem_post"),
-	initialise(event.SemWait, "sem_init", "__new_sem_init"),
+	semaphoreWait(0, "sem_wait", "__new_sem_wait", "sem_trywait", "__new_sem_trywait"),
+	semaphoreWait(1, "sem_timedwait", "___sem_timedwait"),
+	semaphoreWait(2, "sem_clockwait", "___sem_clockwait"),
+	{Names: []string{"sem_post", "__new_sem_post"}, Begin: postBegin, End: postEnd},
+	initialise(event.SemWait, semaphoreBytes, 0, "sem_init", "__new_sem_init"),
+
+	// pthread_once runs with its own atomics, and so does an initialisation that
+	// ends by an exception or by cancellation: what it did is there for the next
+	// (C++, [thread.once.callonce]), although glibc takes the control back by a
+	// plain store.
+	{Names: []string{"clear_once_control"},
+		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicStore, event.Release, c.Arg(0), 4) }},
 
 	// Threads. Create is emitted by the machine when the thread is made.
 	{Args: 4, Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
-	{Args: 2, Copies: true, Names: []string{"pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np",
-		"pthread_clockjoin_np", "thrd_join"},
-		End: func(s *State, c *Call, result uint64) {
-			if child, known := s.handles[c.Arg(0)]; known && int32(result) == success {
-				delete(s.handles, c.Arg(0))
-				c.Emit(event.Join, uint64(child), 0)
-			}
-		},
-		Waits: func(s *State, c *Call) string {
-			if child, known := s.handles[c.Arg(0)]; known {
-				return fmt.Sprintf("the end of thread T%d", child)
-			}
-			return fmt.Sprintf("the end of the thread with handle 0x%x", c.Arg(0))
-		}},
-	{Names: []string{"__libc_setup_tls"}, End: func(_ *State, c *Call, _ uint64) { c.Emit(event.ThreadPointer, c.TP(), 0) }},
+	join(pointerBytes, "pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np"),
+	join(4, "thrd_join"),
+	{Names: []string{"__libc_setup_tls"}, End: func(s *State, c *Call, _ uint64) {
+		s.mainPointer = c.TP()
+		c.Emit(event.ThreadPointer, c.TP(), 0)
+	}},
 	{Names: []string{"pthread_detach", "__pthread_detach", "thrd_detach"},
 		Begin: func(s *State, c *Call) {
-			if child, known := s.handles[c.Arg(0)]; known {
+			if child, known := s.thread(c.Arg(0)); known {
 				c.Emit(event.Detach, uint64(child), 0)
 			}
 		}},
@@ -141,6 +128,7 @@ var Table = []Func{
 	{Args: 3, Names: []string{"posix_memalign", "__posix_memalign"},
 		End: func(s *State, c *Call, result uint64) {
 			if addr, ok := c.Load(c.Arg(0), 8); ok && int32(result) == success {
+				c.writes(c.Arg(0), pointerBytes)
 				s.alloc(c, addr, c.Arg(2))
 			}
 		}},
@@ -183,10 +171,12 @@ var Table = []Func{
 		Begin: func(_ *State, c *Call) { c.Emit(event.Unmap, c.Arg(0), c.Arg(1)) }},
 }
 
-// acquire hooks functions that obtain an exclusive lock when they succeed.
-func acquire(what string, kind event.Kind, names ...string) Func {
+// acquire hooks functions that obtain an exclusive lock when they succeed. If
+// deadline is not 0, that argument points to the time until which they wait.
+func acquire(what string, kind event.Kind, deadline int, names ...string) Func {
 	return Func{
 		Names: names,
+		Begin: func(_ *State, c *Call) { c.readsDeadline(deadline) },
 		End: func(s *State, c *Call, result uint64) {
 			if obtained(result) {
 				s.lock(c, kind, c.Arg(0))
@@ -196,19 +186,112 @@ func acquire(what string, kind event.Kind, names ...string) Func {
 	}
 }
 
+// mutexLock hooks those of mutexes, which may be recursive.
+func mutexLock(deadline int, names ...string) Func {
+	f := acquire("mutex", event.MutexLock, deadline, names...)
+	f.End = func(s *State, c *Call, result uint64) {
+		if obtained(result) {
+			s.lockMutex(c, c.Arg(0))
+		}
+	}
+	return f
+}
+
+// readLock hooks those that share a rwlock.
+func readLock(deadline int, names ...string) Func {
+	f := acquire("rwlock (to read)", event.ReadLock, deadline, names...)
+	f.End = func(s *State, c *Call, result uint64) {
+		if obtained(result) {
+			s.readers[holding{c.Arg(0), c.ID()}]++
+			c.Emit(event.ReadLock, c.Arg(0), 0)
+		}
+	}
+	return f
+}
+
+// semaphoreWait hooks those that wait on a semaphore.
+func semaphoreWait(deadline int, names ...string) Func {
+	f := acquire("semaphore", event.SemWait, deadline, names...)
+	f.End = func(_ *State, c *Call, result uint64) {
+		if int32(result) == success {
+			c.Emit(event.SemWait, c.Arg(0), 0)
+		}
+	}
+	return f
+}
+
+// conditionWait hooks those that wait on a condition.
+func conditionWait(deadline int, names ...string) Func {
+	return Func{
+		Args: 2, Names: names,
+		Begin: func(s *State, c *Call) {
+			if deadline == 0 {
+				conditionBegin(s, c, 0)
+			} else {
+				conditionBegin(s, c, c.Arg(deadline))
+			}
+		},
+		End:     func(s *State, c *Call, _ uint64) { conditionEnd(s, c) },
+		Abandon: conditionEnd,
+		Waits: func(_ *State, c *Call) string {
+			return fmt.Sprintf("condition variable 0x%x", c.Arg(0))
+		},
+	}
+}
+
+// join hooks functions that wait for a thread and put its result, of so many
+// bytes, where the second argument points.
+func join(bytes uint64, names ...string) Func {
+	return Func{
+		Args: 2, Copies: true, Names: names,
+		End: func(s *State, c *Call, result uint64) {
+			if int32(result) != success {
+				return
+			}
+			if child, known := s.thread(c.Arg(0)); known {
+				delete(s.handles, c.Arg(0))
+				c.Emit(event.Join, uint64(child), 0)
+			}
+			c.writes(c.Arg(1), bytes)
+		},
+		Waits: func(s *State, c *Call) string {
+			if child, known := s.thread(c.Arg(0)); known {
+				return fmt.Sprintf("the end of thread T%d", child)
+			}
+			return fmt.Sprintf("the end of the thread with handle 0x%x", c.Arg(0))
+		},
+	}
+}
+
 // emitBegin hooks functions whose first argument is all that matters.
 func emitBegin(kind event.Kind, names ...string) Func {
 	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
 }
 
-func initialise(lockedBy event.Kind, names ...string) Func {
-	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(event.Init, c.Arg(0), uint64(lockedBy)) }}
+// initialise hooks functions that make an object of so many bytes, from the
+// attributes, of so many, that the second argument points to.
+func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) Func {
+	return Func{Names: names, End: func(_ *State, c *Call, result uint64) {
+		if int32(result) != success {
+			return
+		}
+		if attributes != 0 {
+			c.reads(c.Arg(1), attributes)
+		}
+		c.Emit(event.Init, c.Arg(0), uint64(lockedBy))
+		c.writes(c.Arg(0), bytes)
+	}}
 }
 
-func destroy(names ...string) Func {
-	return Func{Names: names, Begin: func(s *State, c *Call) {
+// destroy hooks those that end one.
+func destroy(bytes uint64, names ...string) Func {
+	return Func{Names: names, End: func(s *State, c *Call, result uint64) {
+		if int32(result) != success {
+			return // in use: nothing happened
+		}
 		delete(s.owner, c.Arg(0))
 		c.Emit(event.Destroy, c.Arg(0), 0)
+		c.writes(c.Arg(0), bytes)
 	}}
 }
 

@@ -149,40 +149,60 @@ func (c *call) ppoll() int64 {
 	if n > maxFiles {
 		return -EINVAL
 	}
-	k := c.Kernel
-	try := func() (int64, bool) { return k.pollOnce(addr, n) }
-	return c.pollUntil(try, c.arg[2], c.arg[3], c.arg[4], nil)
+	k, raw := c.Kernel, make([]byte, 8*n)
+	if f := k.space.Read(addr, raw); f != nil {
+		return k.fault(f)
+	}
+	try := func() (int64, bool) {
+		got, count := k.pollOnce(raw)
+		if count == 0 {
+			return 0, false
+		}
+		return k.putEvents(addr, got, count), true
+	}
+	none := func() int64 { return k.putEvents(addr, make([]uint16, n), 0) }
+	return c.pollUntil(try, c.arg[2], c.arg[3], c.arg[4], none)
 }
 
-// pollOnce looks at all descriptors of a poll and writes what they are ready
-// for.
-func (k *Kernel) pollOnce(addr, n uint64) (int64, bool) {
-	raw := make([]byte, 8*n)
-	if f := k.space.Read(addr, raw); f != nil {
-		return k.fault(f), true
-	}
-	var count int64
-	for ; len(raw) > 0; raw = raw[8:] {
-		fd := int32(binary.LittleEndian.Uint32(raw))
-		var got uint16
-		if fd >= 0 {
-			if f, e := k.files.get(fd); e != 0 {
-				got = pollNval
-			} else {
-				got = events(f, binary.LittleEndian.Uint16(raw[4:]))
-			}
+// pollOnce looks at all descriptors of a poll and gives what they are ready for,
+// and how many are.
+func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
+	got = make([]uint16, len(raw)/8)
+	for i := range got {
+		fd, want := int32(binary.LittleEndian.Uint32(raw[8*i:])), binary.LittleEndian.Uint16(raw[8*i+4:])
+		if fd < 0 {
+			continue
 		}
-		if got != 0 {
+		f, e := k.files.get(fd)
+		if got[i] = pollNval; e == 0 {
+			got[i] = events(f, want)
+			f.observeReady(got[i])
+		}
+		if got[i] != 0 {
 			count++
 		}
-		var b [2]byte
-		binary.LittleEndian.PutUint16(b[:], got)
-		if f := k.space.Write(addr+6, b[:]); f != nil {
-			return k.fault(f), true
-		}
-		addr += 8
 	}
-	return count, count > 0
+	return got, count
+}
+
+// putEvents writes what the descriptors of a poll are ready for, and gives its
+// result.
+func (k *Kernel) putEvents(addr uint64, got []uint16, count int64) int64 {
+	for i, e := range got {
+		var b [2]byte
+		binary.LittleEndian.PutUint16(b[:], e)
+		if f := k.space.Write(addr+8*uint64(i)+6, b[:]); f != nil {
+			return k.fault(f)
+		}
+	}
+	return count
+}
+
+// observeReady orders whoever polls after what made f ready.
+func (f *openFile) observeReady(got uint16) {
+	if r, ok := f.file.(readying); ok && got != 0 {
+		r.observeReady(got)
+	}
 }
 
 // pollUntil tries until there is a result, the timeout passes or a signal
@@ -278,11 +298,16 @@ func (k *Kernel) selectOnce(n int, want *[3][maxFiles / 8]byte) (count int64, go
 		}
 		bit := byte(1) << (fd & 7)
 		ev := events(f, pollIn|pollOut)
+		var seen bool
 		for i, hit := range [3]bool{ev&(pollIn|pollHup) != 0, ev&(pollOut|pollErr) != 0, false} {
 			if hit && want[i][fd/8]&bit != 0 {
 				got[i][fd/8] |= bit
 				count++
+				seen = true
 			}
+		}
+		if seen {
+			f.observeReady(ev)
 		}
 	}
 	return count, got

@@ -18,6 +18,13 @@ type stream interface {
 	ready() (read, write, hangup bool)
 }
 
+// closing is a file that tells its other end when descriptors of it are closed.
+type closing interface{ closes() }
+
+// readying is a file whose readiness says that something was done: what poll
+// saw is ordered after that.
+type readying interface{ observeReady(got uint16) }
+
 // regular is a file with offsets.
 type regular interface {
 	file
@@ -151,6 +158,9 @@ func (t *fileTable) close(fd int32) int64 {
 		return e
 	}
 	t.slots[fd] = slot{}
+	if c, ok := f.file.(closing); ok {
+		c.closes()
+	}
 	t.release(f)
 	return 0
 }

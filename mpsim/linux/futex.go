@@ -1,6 +1,10 @@
 package linux
 
-import "slices"
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
 
 // Operations of futex, and the flags that come with them.
 const (
@@ -33,6 +37,7 @@ type futexQueue struct {
 // futex is futex(addr, op, val, timeout or val2, addr2, val3). All memory is
 // of one process, so private and shared futexes are the same.
 func (c *call) futex() int64 {
+	c.quiet = true
 	op := c.arg[1] &^ (futexPrivate | futexClockRealtime)
 	addr, val := c.arg[0], uint32(c.arg[2])
 	if c.arg[1]&futexClockRealtime != 0 {
@@ -96,7 +101,11 @@ func (c *call) futexWait(addr uint64, val, bitset uint32, absolute bool) int64 {
 	if f != nil {
 		return c.fault(f)
 	}
+	own := c.own()
 	if have != val {
+		if own {
+			c.observe(c.cleared[addr])
+		}
 		return -EAGAIN
 	}
 	if w.Timed && w.Deadline <= c.now {
@@ -104,7 +113,7 @@ func (c *call) futexWait(addr uint64, val, bitset uint32, absolute bool) int64 {
 	}
 	q := c.queueAt(addr)
 	q.waiters = append(q.waiters, c.t)
-	return c.sleep(w, blockState{futex: q, bitset: bitset, timeout: -ETIMEDOUT, restart: !w.Timed})
+	return c.sleep(w, blockState{futex: q, bitset: bitset, timeout: -ETIMEDOUT, restart: !w.Timed, own: own})
 }
 
 func (c *call) futexClock() uint64 {
@@ -139,6 +148,11 @@ func (k *Kernel) leaveFutex(t *Task) {
 
 // futexWake wakes up to n waiters whose bitset meets bitset.
 func (k *Kernel) futexWake(addr uint64, n int64, bitset uint32) int64 {
+	return k.wakeWaiters(addr, n, bitset, k.own())
+}
+
+// wakeWaiters is futexWake; own says that the program itself wakes.
+func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int64 {
 	if bitset == 0 {
 		return -EINVAL
 	}
@@ -157,13 +171,23 @@ func (k *Kernel) futexWake(addr uint64, n int64, bitset uint32) int64 {
 		if t.block.bitset&bitset == 0 {
 			continue
 		}
-		k.wake(t, 0)
+		k.wakeOne(t, own)
 		// At least one, whatever n says, as Linux does.
 		if woken++; woken >= n {
 			break
 		}
 	}
 	return woken
+}
+
+// wakeOne wakes a waiter. If both are the program's own calls it is ordered
+// after what the one that wakes it did: the C library's use of futexes is its
+// own affair.
+func (k *Kernel) wakeOne(t *Task, own bool) {
+	if own && t.block.own {
+		k.pass(t)
+	}
+	k.wake(t, 0)
 }
 
 // futexRequeue wakes some waiters of one word and moves others to another.
@@ -188,10 +212,11 @@ func (c *call) futexRequeue(compare bool) int64 {
 		return 0
 	}
 	var done int64
+	own := c.own()
 	for _, t := range slices.Clone(q.waiters) {
 		switch {
 		case done < wake:
-			c.wake(t, 0)
+			c.wakeOne(t, own)
 		case done < wake+move:
 			c.leaveFutex(t)
 			t.block.futex = c.queueAt(to)
@@ -305,7 +330,7 @@ func (c *call) futexLockPI(addr uint64, block, realtime bool) int64 {
 	}
 	q := c.queueAt(addr)
 	q.waiters = append(q.waiters, c.t)
-	return c.sleep(w, blockState{futex: q, pi: true, timeout: -ETIMEDOUT, restart: true})
+	return c.sleep(w, blockState{futex: q, pi: true, timeout: -ETIMEDOUT, restart: true, own: c.own()})
 }
 
 // futexUnlockPI gives the lock to the first that waits for it.
@@ -335,7 +360,7 @@ func (k *Kernel) passPI(addr uint64, flags uint32) int64 {
 	if f := k.space.PutUint32(addr, word); f != nil {
 		return k.fault(f)
 	}
-	k.wake(next, 0)
+	k.wakeOne(next, k.own())
 	return 0
 }
 
@@ -390,6 +415,9 @@ func (k *Kernel) ownerDied(t *Task, addr uint64, pi, pendingOp bool) bool {
 	}
 	if word&futexTIDMask != uint32(t.TID) {
 		return true
+	}
+	if k.traced() { // the next owner may rely on all that this one did
+		k.cfg.Tracer.Emit(t, event.Event{Kind: event.MutexUnlock, Obj: addr})
 	}
 	if pi {
 		k.passPI(addr, futexOwnerDied)

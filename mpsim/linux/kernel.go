@@ -35,6 +35,9 @@ type Config struct {
 	// MaxTempBytes bounds what the files in the guest's own /tmp hold; 0 means
 	// 256 MiB.
 	MaxTempBytes int64
+
+	// Tracer, if not nil, hears what the guest's calls put in order.
+	Tracer Tracer
 }
 
 // Process and thread ids are constants: the main thread's, and for every
@@ -84,6 +87,11 @@ type Kernel struct {
 	contents             map[uint64]uint64
 	offsets, signalsSent uint64
 
+	// See trace.go.
+	quiet    bool // the accesses to memory are the kernel's own business
+	promised []handle
+	cleared  map[uint64]handle // by address: the ends of the threads that cleared their ids there
+
 	trampoline uint64
 }
 
@@ -126,7 +134,9 @@ func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 	t.ctx = ctx
 	c := call{Kernel: k, t: t, ctx: ctx, nr: ctx.X[regA7]}
 	copy(c.arg[:], ctx.X[regA0:regA0+6])
-	ret := c.dispatch()
+	var ret int64
+	k.onBehalf(t, func() { ret = c.dispatch() })
+	k.quiet = false
 	k.retryIO()
 	if k.dying != nil {
 		return *k.dying

@@ -191,6 +191,7 @@ func (c *call) mprotect() int64 {
 
 // madvise drops pages when asked to; other advice changes nothing.
 func (c *call) madvise() int64 {
+	c.quiet = true
 	addr, length := c.arg[0], mem.Pages(c.arg[1])
 	if addr&pageMask != 0 || length == 0 && c.arg[1] != 0 {
 		return -EINVAL
@@ -231,6 +232,7 @@ func (c *call) dropAnonymous(addr, end uint64) int64 {
 
 // mremap is mremap(old, old length, new length, flags, new).
 func (c *call) mremap() int64 {
+	c.quiet = true
 	old, flags, to := c.arg[0], c.arg[3], c.arg[4]
 	oldLen, newLen := mem.Pages(c.arg[1]), mem.Pages(c.arg[2])
 	if old&pageMask != 0 || newLen == 0 || oldLen == 0 || flags&^(mremapMayMove|mremapFixed|mremapDontUnmap) != 0 {

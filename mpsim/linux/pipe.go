@@ -9,12 +9,24 @@ const (
 
 // pipe is the buffer between two ends.
 type pipe struct {
-	table            *fileTable
+	k                *Kernel
 	ino              uint64
-	buf              []byte // what was written and not read yet
-	store            []byte // where buf lies
-	readers, writers bool   // an end is open
-	written          uint64 // bytes, in all
+	buf              []byte    // what was written and not read yet
+	store            []byte    // where buf lies
+	messages         []message // that buf is made of
+	readers, writers bool      // an end is open
+	written          uint64    // bytes, in all
+
+	// What was done before a descriptor of an end was closed: the other end
+	// knows of it when all are.
+	readersClose, writersClose handle
+}
+
+// message is what one call wrote: whoever reads of it is ordered after the
+// writer, and not after those who wrote later.
+type message struct {
+	left  int // bytes of it in the buffer
+	order handle
 }
 
 // pipeEnd is one end of a pipe.
@@ -31,7 +43,27 @@ func (p *pipeEnd) close() {
 	} else {
 		p.readers = false
 	}
-	p.table.changed = true
+	p.k.files.changed = true
+}
+
+func (p *pipeEnd) closes() {
+	if p.writing {
+		p.k.publish(&p.writersClose)
+	} else {
+		p.k.publish(&p.readersClose)
+	}
+}
+
+func (p *pipeEnd) observeReady(got uint16) {
+	switch {
+	case p.writing && got&pollErr != 0:
+		p.k.observe(p.readersClose)
+	case p.writing:
+	case got&pollIn != 0 && len(p.messages) > 0:
+		p.k.observe(p.messages[0].order)
+	case got&pollHup != 0:
+		p.k.observe(p.writersClose)
+	}
 }
 
 func (p *pipeEnd) read(b []byte) (int, int64) {
@@ -39,16 +71,34 @@ func (p *pipeEnd) read(b []byte) (int, int64) {
 		if p.writers {
 			return 0, -EAGAIN
 		}
+		p.k.observe(p.writersClose)
 		return 0, 0
 	}
 	n := copy(b, p.buf)
 	p.buf = p.buf[n:]
-	p.table.changed = true
+	p.took(n)
+	p.k.files.changed = true
 	return n, 0
+}
+
+// took orders the reader of n bytes after those who wrote them.
+func (p *pipe) took(n int) {
+	for n > 0 {
+		m := &p.messages[0]
+		p.k.observe(m.order)
+		if m.left > n {
+			m.left -= n
+			return
+		}
+		n -= m.left
+		p.k.forget(&m.order)
+		p.messages = p.messages[1:]
+	}
 }
 
 func (p *pipeEnd) write(b []byte) (int, int64) {
 	if !p.readers {
+		p.k.observe(p.readersClose)
 		return 0, -EPIPE
 	}
 	room := pipeBytes - len(p.buf)
@@ -64,7 +114,9 @@ func (p *pipeEnd) write(b []byte) (int, int64) {
 	}
 	p.buf = append(p.buf, b[:n]...)
 	p.written += uint64(n)
-	p.table.changed = true
+	p.messages = append(p.messages, message{left: n})
+	p.k.promise(&p.messages[len(p.messages)-1].order)
+	p.k.files.changed = true
 	return n, 0
 }
 
@@ -81,7 +133,7 @@ func (c *call) pipe2() int64 {
 	if flags&^(openCloexec|openNonblock|0o40000) != 0 {
 		return -EINVAL
 	}
-	p := &pipe{table: &c.files, ino: c.vfs.inode(), readers: true, writers: true}
+	p := &pipe{k: c.Kernel, ino: c.vfs.inode(), readers: true, writers: true}
 	mode := flags & openNonblock
 	r := c.files.add(&openFile{file: &pipeEnd{p, false}, path: "pipe:", flags: mode}, 0, flags&openCloexec != 0)
 	if r < 0 {
@@ -105,10 +157,11 @@ func (c *call) pipe2() int64 {
 
 // eventFD is a counter with a descriptor.
 type eventFD struct {
-	table     *fileTable
+	k         *Kernel
 	ino       uint64
 	count     uint64
 	semaphore bool
+	order     handle // of the writes that the count is made of
 }
 
 func (e *eventFD) stat() stat { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
@@ -127,8 +180,18 @@ func (e *eventFD) read(b []byte) (int, int64) {
 	}
 	e.count -= v
 	binary.LittleEndian.PutUint64(b, v)
-	e.table.changed = true
+	e.k.observe(e.order)
+	if !e.semaphore { // of a semaphore nobody knows who of those before posted what is taken
+		e.k.forget(&e.order)
+	}
+	e.k.files.changed = true
 	return 8, 0
+}
+
+func (e *eventFD) observeReady(got uint16) {
+	if got&pollIn != 0 {
+		e.k.observe(e.order)
+	}
 }
 
 func (e *eventFD) write(b []byte) (int, int64) {
@@ -143,7 +206,8 @@ func (e *eventFD) write(b []byte) (int, int64) {
 		return 0, -EAGAIN
 	}
 	e.count += v
-	e.table.changed = true
+	e.k.promise(&e.order)
+	e.k.files.changed = true
 	return 8, 0
 }
 
@@ -160,7 +224,7 @@ func (c *call) eventfd2() int64 {
 	if flags&^(openCloexec|openNonblock|1) != 0 {
 		return -EINVAL
 	}
-	e := &eventFD{table: &c.files, ino: c.vfs.inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
+	e := &eventFD{k: c.Kernel, ino: c.vfs.inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
 	return c.files.add(&openFile{file: e, path: "anon_inode:[eventfd]", flags: flags&openNonblock | openReadWrite},
 		0, flags&openCloexec != 0)
 }

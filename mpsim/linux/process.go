@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
 )
 
 const (
@@ -111,6 +112,7 @@ func (c *call) newTask(a cloneArgs) int64 {
 	if a.flags&cloneChildCleartid != 0 {
 		t.clearTID = a.childTID
 	}
+	t.own = c.own()
 	c.next++
 	c.tasks = append(c.tasks, t)
 	for _, n := range [...]int{cellMask, cellName} { // inherited
@@ -142,10 +144,12 @@ func (k *Kernel) task(tid int) *Task {
 // exit ends the task, and the guest when it was the last.
 func (c *call) exit() int64 {
 	t := c.t
+	c.quiet = true
 	c.exitRobust(t)
 	if t.clearTID != 0 {
 		if c.space.PutUint32(t.clearTID, 0) == nil {
-			c.futexWake(t.clearTID, 1, futexAnyBit)
+			c.tellCleared(t)
+			c.wakeWaiters(t.clearTID, 1, futexAnyBit, t.own && c.traced())
 		}
 	}
 	t.State = Dead
@@ -161,6 +165,21 @@ func (c *call) exit() int64 {
 	c.passSignals()
 	c.out.Action = Exit
 	return 0
+}
+
+// tellCleared tells that t, which ends, has cleared its id. Whoever sees that may
+// take it for the end of a thread that the program made by itself.
+func (c *call) tellCleared(t *Task) {
+	if !c.traced() || !t.own {
+		return
+	}
+	c.cfg.Tracer.Emit(t, event.Event{Kind: event.AtomicStore, Mode: event.Release, Size: 4, Obj: t.clearTID})
+	h := c.cleared[t.clearTID]
+	c.publish(&h)
+	if c.cleared == nil {
+		c.cleared = map[uint64]handle{}
+	}
+	c.cleared[t.clearTID] = h
 }
 
 func (c *call) exitGroup() int64 {

@@ -88,7 +88,7 @@ func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
 	var done uint64
 	for done < n {
 		p := buf[:min(n-done, ioChunk)]
-		fault := k.space.Read(addr+done, p)
+		fault := k.space.Peek(addr+done, p)
 		if fault != nil {
 			ok := fault.Addr - (addr + done)
 			if ok == 0 || ok > uint64(len(p)) {
@@ -106,6 +106,8 @@ func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
 			}
 			return e
 		}
+		k.space.Tell(addr+done, uint64(m), readAccess)
+		k.keep()
 		done += uint64(m)
 		if m < len(p) || fault != nil {
 			break

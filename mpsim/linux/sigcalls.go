@@ -147,6 +147,7 @@ func (k *Kernel) takeSignal(t *Task, set sigset) (siginfo, bool) {
 
 // giveInfo is the result of a sigwait that took a signal.
 func (k *Kernel) giveInfo(addr uint64, i siginfo) int64 {
+	k.received(i)
 	if addr != 0 {
 		var b [128]byte
 		i.encode(b[:])

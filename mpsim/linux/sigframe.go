@@ -123,6 +123,7 @@ func (i *siginfo) encode(b []byte) {
 // sigreturn is rt_sigreturn: it takes the registers back from the frame that
 // the stack pointer points to.
 func (c *call) sigreturn() int64 {
+	c.quiet = true
 	var f [frameSize]byte
 	if fault := c.space.Read(c.ctx.X[regSP], f[:]); fault != nil {
 		c.fault(fault)

@@ -42,6 +42,7 @@ const (
 	SIGSYS    = 31
 	numSigs   = 64
 	firstRT   = 32
+	firstUser = 34 // the two before it are the C library's own
 )
 
 // Codes of siginfo for faults.
@@ -103,6 +104,7 @@ type siginfo struct {
 	value     uint64
 	timer     bool
 	cell      uint64 // see Kernel.sent; 0: nobody's
+	order     handle // what was published by those who sent it, or by who set the timer
 }
 
 // maxQueued bounds the queued real-time signals of a queue.
@@ -115,17 +117,34 @@ type sigqueue struct {
 	infos []siginfo // in order of sending
 }
 
-// add queues a signal; false when there is no room.
-func (q *sigqueue) add(i siginfo) bool {
+// add queues a signal; false when there is no room. The acting task orders
+// whoever receives it after itself: a signal that was pending already and is
+// not queued again, after both senders.
+func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	if q.set.has(i.sig) && i.sig < firstRT {
+		at := slices.IndexFunc(q.infos, func(p siginfo) bool { return p.sig == i.sig })
+		if p := &q.infos[at]; !p.timer && !i.timer {
+			k.publish(&p.order)
+		}
 		return true
 	}
 	if len(q.infos) >= maxQueued {
 		return false
 	}
+	if !i.timer && !Internal(i.sig) {
+		k.publish(&i.order)
+	}
 	q.set |= sigbit(i.sig)
 	q.infos = append(q.infos, i)
 	return true
+}
+
+// received orders the acting task after what sent it a signal.
+func (k *Kernel) received(i siginfo) {
+	k.observe(i.order)
+	if !i.timer {
+		k.forget(&i.order)
+	}
 }
 
 // take removes the first pending instance of a signal of the set: synchronous
@@ -208,7 +227,7 @@ func (k *Kernel) sendTask(t *Task, i siginfo) int64 {
 		return 0
 	}
 	k.sent(&i)
-	if !t.pending.add(i) {
+	if !k.add(&t.pending, i) {
 		return -EAGAIN
 	}
 	k.notify(t, i.sig)
@@ -234,7 +253,7 @@ func (k *Kernel) sendProcess(i siginfo) int64 {
 		}
 	}
 	k.sent(&i)
-	if !k.signals.pending.add(i) {
+	if !k.add(&k.signals.pending, i) {
 		return -EAGAIN
 	}
 	if to != nil {
@@ -288,7 +307,7 @@ func (k *Kernel) interrupt(t *Task) {
 	b := t.block
 	k.wake(t, -EINTR)
 	if b.interrupted != nil {
-		b.interrupted()
+		k.onBehalf(t, b.interrupted)
 	}
 	t.interrupted = interruption{set: true, restart: b.restart, a0: b.a0}
 	if b.partial != nil {
@@ -319,7 +338,7 @@ func (k *Kernel) Raise(t *Task, sig, code int, addr uint64, ctx *Context) Outcom
 		t.blocked &^= sigbit(sig)
 	}
 	t.pending.drop(sig)
-	t.pending.add(siginfo{sig: sig, code: code, fault: true, addr: addr})
+	k.add(&t.pending, siginfo{sig: sig, code: code, fault: true, addr: addr})
 	return k.Deliver(t, ctx)
 }
 
@@ -361,7 +380,11 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 			break
 		}
 		k.resumeAfterSignal(t, ctx, act.flags&saRestart != 0)
+		if k.cfg.Tracer != nil {
+			k.cfg.Tracer.Enter(t, info.sig)
+		}
 		k.delivered(t, &info)
+		k.onBehalf(t, func() { k.received(info) })
 		k.enter(t, ctx, info, *act)
 		if act.flags&saResetHand != 0 {
 			act.handler = sigDefault

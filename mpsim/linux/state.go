@@ -59,8 +59,8 @@ func (k *Kernel) reads(cell uint64) {
 
 func (k *Kernel) writes(cell uint64) { k.space.Tell(cell, cellBytes, mem.Write) }
 
-// Acting is the task on whose behalf the kernel works when that is not the one
-// that called: one whose call was blocked and can go on. nil: the caller.
+// Acting is the task on whose behalf the kernel works: the one that called, or
+// one whose call was blocked and can go on. nil: nobody.
 func (k *Kernel) Acting() *Task { return k.acting }
 
 // onBehalf does something for a task that is not the caller.

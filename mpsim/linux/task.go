@@ -94,6 +94,7 @@ type Task struct {
 	block       blockState
 	interrupted interruption
 	attention   bool
+	own         bool // the program itself made it: see Tracer.Own
 }
 
 // blockState is what ends a task's wait, and how.
@@ -114,6 +115,7 @@ type blockState struct {
 	partial func() int64
 	holds   *openFile // stays open while the task waits
 
+	own    bool        // the program itself waits on a futex: see Tracer.Own
 	futex  *futexQueue // that the task stands in
 	bitset uint32      // of FUTEX_WAIT_BITSET
 	pi     bool        // waits for a priority-inheriting lock

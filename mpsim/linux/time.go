@@ -238,6 +238,7 @@ func (c *call) getrusage() int64 {
 type itimer struct {
 	armed              bool
 	deadline, interval uint64
+	order              handle // of the call that set it
 }
 
 // expireTimer sends SIGALRM when the timer has run off.
@@ -251,7 +252,7 @@ func (k *Kernel) expireTimer() {
 		missed := (k.now - t.deadline) / t.interval
 		t.deadline = later(t.deadline, (missed+1)*t.interval)
 	}
-	k.sendProcess(siginfo{sig: SIGALRM, code: codeKernel, timer: true})
+	k.sendProcess(siginfo{sig: SIGALRM, code: codeKernel, timer: true, order: t.order})
 }
 
 // setitimer is setitimer(which, new, old). Only ITIMER_REAL is there.
@@ -288,6 +289,7 @@ func (c *call) setitimer() int64 {
 			return e
 		}
 	}
+	c.publish(&set.order)
 	c.itimer = set
 	c.writes(processCell(cellTimer))
 	return 0

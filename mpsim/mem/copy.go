@@ -8,7 +8,12 @@ import (
 // Read copies len(p) bytes from addr. On a fault, which carries the address of
 // the first byte that could not be read, the bytes before it are in p.
 func (s *Space) Read(addr uint64, p []byte) *Fault {
-	s.tell(addr, uint64(len(p)), Read)
+	s.Tell(addr, uint64(len(p)), Read)
+	return s.Peek(addr, p)
+}
+
+// Peek is Read that nobody hears of: see [Space.Watch].
+func (s *Space) Peek(addr uint64, p []byte) *Fault {
 	return s.each(addr, uint64(len(p)), Read, func(mem []byte) {
 		n := copy(p, mem)
 		p = p[n:]
@@ -18,7 +23,7 @@ func (s *Space) Read(addr uint64, p []byte) *Fault {
 // Write copies p to addr. On a fault, which carries the address of the first
 // byte that could not be written, the bytes before it are written.
 func (s *Space) Write(addr uint64, p []byte) *Fault {
-	s.tell(addr, uint64(len(p)), Write)
+	s.Tell(addr, uint64(len(p)), Write)
 	return s.each(addr, uint64(len(p)), Write, func(mem []byte) {
 		n := copy(mem, p)
 		p = p[n:]
@@ -33,7 +38,7 @@ func (s *Space) Check(addr, length uint64, acc Access) *Fault {
 // Fill copies p to addr whatever the permissions are: the loader's way into
 // read-only segments. All of it must be mapped.
 func (s *Space) Fill(addr uint64, p []byte) *Fault {
-	s.tell(addr, uint64(len(p)), Write)
+	s.Tell(addr, uint64(len(p)), Write)
 	for len(p) > 0 {
 		v, ok := s.Find(addr)
 		if !ok || v.Hole {
@@ -80,7 +85,7 @@ func (s *Space) ReadCString(addr uint64, limit int) (str string, ok bool, fault 
 			rest = rest[:more]
 		}
 		if i := bytes.IndexByte(rest, 0); i >= 0 {
-			s.tell(addr-uint64(len(out)), uint64(len(out)+i+1), Read)
+			s.Tell(addr-uint64(len(out)), uint64(len(out)+i+1), Read)
 			return string(append(out, rest[:i]...)), true, nil
 		}
 		out = append(out, rest...)

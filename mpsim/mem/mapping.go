@@ -122,7 +122,7 @@ func (s *Space) Drop(addr, length uint64) error {
 	if !valid(addr, length) {
 		return ErrInvalid
 	}
-	s.discard(addr, addr+length, func(vpn uint64) { s.tell(vpn<<PageShift, PageSize, Write) })
+	s.discard(addr, addr+length, func(vpn uint64) { s.Tell(vpn<<PageShift, PageSize, Write) })
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (s *Space) discard(addr, end uint64, drop func(vpn uint64)) {
 	if removed {
 		s.gen++
 		if drop == nil {
-			s.tell(addr, end-addr, 0)
+			s.Tell(addr, end-addr, 0)
 		}
 	}
 	for v := range s.vmas.overlapping(addr, end) {
@@ -219,8 +219,8 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	}
 	if len(pages) > 0 {
 		s.gen++
-		s.tell(from, min(oldLen, newLen), Read)
-		s.tell(to, min(oldLen, newLen), Write)
+		s.Tell(from, min(oldLen, newLen), Read)
+		s.Tell(to, min(oldLen, newLen), Write)
 	}
 	if v.Prot&Exec != 0 {
 		s.codeGen++

@@ -60,11 +60,10 @@ func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
 // Watched tells whether anybody watches.
 func (s *Space) Watched() bool { return s.watch != nil }
 
-// Tell lets the watcher hear of an access to what is not in the space: what a
-// kernel holds for the guest, at addresses from [Top] on.
-func (s *Space) Tell(addr, n uint64, acc Access) { s.tell(addr, n, acc) }
-
-func (s *Space) tell(addr, n uint64, acc Access) {
+// Tell lets the watcher hear of an access: to what is not in the space, which a
+// kernel holds for the guest at addresses from [Top] on, or one that was a
+// [Space.Peek].
+func (s *Space) Tell(addr, n uint64, acc Access) {
 	if s.watch != nil {
 		s.watch(addr, n, acc)
 	}

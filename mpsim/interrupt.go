@@ -1,0 +1,99 @@
+package mpsim
+
+import "hindsight/tracefmt/event"
+
+// interrupted is a hidden call in the middle of which code of the program runs:
+// the handler of a signal that came, or a function that it calls back, such as a
+// new-handler. That code is recorded like any other, on the frames that were open
+// in the call, and may make hooked calls of its own. The hidden call goes on when
+// the handler or the function returns; a long jump or the end of the thread may
+// leave it for good.
+type interrupted struct {
+	call     hooked
+	pc, sp   uint64 // where it goes on
+	callback bool
+	watched  int // calls that were watched when it was interrupted
+}
+
+// interruption is the innermost interrupted call; nil when there is none.
+func (h *Hart) interruption() *interrupted {
+	if n := len(h.interrupted); n > 0 {
+		return &h.interrupted[n-1]
+	}
+	return nil
+}
+
+// interruptCall lays the hidden call of h by, which goes on at pc with stack
+// pointer sp: what follows is recorded.
+func (h *Hart) interruptCall(pc, sp uint64, callback bool) {
+	h.interrupted = append(h.interrupted, interrupted{h.call, pc, sp, callback, len(h.watched)})
+	depth := h.call.depth
+	h.call.active = false
+	h.watchTop()
+	rec := h.m.rec
+	if rec == nil {
+		return
+	}
+	rec.unhide(h)
+	h.recording = true
+	if h.lowest < depth || len(h.frames) != depth {
+		h.record(min(h.lowest, len(h.frames)))
+	}
+}
+
+// resumeCall goes on with the innermost interrupted call.
+func (h *Hart) resumeCall() {
+	in := *h.interruption()
+	for len(h.watched) > in.watched {
+		h.abandonWatched()
+	}
+	h.interrupted = h.interrupted[:len(h.interrupted)-1]
+	h.call = in.call
+	h.call.marked = false
+	if rec := h.m.rec; rec != nil && len(h.frames) > h.call.depth {
+		rec.event(h, event.Event{Kind: event.Unwound, Arg: uint64(h.call.depth)})
+	}
+	h.lowest = min(h.call.depth, len(h.frames))
+	h.hide()
+}
+
+// leaveInterrupted is called when h may have left code that runs in the middle
+// of hidden calls.
+func (h *Hart) leaveInterrupted() {
+	for {
+		in := h.interruption()
+		switch {
+		case in == nil:
+			return
+		case in.callback && h.PC == in.pc && h.X[regSP] == in.sp:
+			h.resumeCall()
+			return
+		case !h.gone(in.call.sp):
+			return
+		}
+		for len(h.watched) > in.watched {
+			h.abandonWatched()
+		}
+		h.call = in.call
+		h.interrupted = h.interrupted[:len(h.interrupted)-1]
+		h.m.cfg.Hooks.Abandon(h, h.call.fn)
+		h.call.active = false
+		h.watchTop()
+	}
+}
+
+// returnedFromSignal is called when a handler has returned.
+func (h *Hart) returnedFromSignal() {
+	if in := h.interruption(); in != nil && !in.callback && h.X[regSP] == in.sp {
+		h.resumeCall()
+	}
+}
+
+// calls is called when hidden code, or the code of a library, has called the
+// function at PC: it may be the program's, which is recorded.
+func (h *Hart) calls() {
+	if h.call.active && h.m.cfg.Image.User(h.PC) {
+		f := h.frames[len(h.frames)-1]
+		h.interruptCall(f.ret, f.sp, true)
+	}
+}

@@ -1,0 +1,139 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// What system calls bring about beside their results: order (linux.Tracer) and
+// accesses to memory. Those of a thread that is not running, because another one
+// finished its call for it, are told when it runs again.
+
+// Handle implements [linux.Tracer].
+func (m *Machine) Handle() uint64 {
+	m.handles++
+	return m.handles
+}
+
+// Enter implements [linux.Tracer]. The handlers of the C library's own signals
+// are part of the call that they interrupt.
+func (m *Machine) Enter(t *linux.Task, signal int) {
+	h := m.hartOf[t]
+	if h == nil || !h.call.active || linux.Internal(signal) {
+		return
+	}
+	if m.values {
+		m.rec.interrupts(h)
+	}
+	h.interruptCall(h.PC, h.X[regSP], false)
+	if m.values {
+		m.rec.open, m.rec.before = event.EffectSignal, h.registers()
+	}
+}
+
+// Emit implements [linux.Tracer].
+func (m *Machine) Emit(t *linux.Task, e event.Event) {
+	h := m.hartOf[t]
+	if h == nil || m.rec == nil {
+		return
+	}
+	switch {
+	case h.call.active:
+		e.PC = h.call.site
+	case h == m.calling:
+		e.PC = m.place
+	default:
+		e.PC = h.PC - ecallBytes
+	}
+	if h != m.calling {
+		h.owed = append(h.owed, e)
+		return
+	}
+	h.emit(e)
+	if e.Kind.Info().Class == event.ClassAtomic {
+		m.noteAtomic(e)
+	}
+}
+
+// ecallBytes is the length of the instruction that calls the kernel.
+const ecallBytes = 4
+
+// starters are the functions of libraries that call the first function of a
+// thread. That one may end with a call that leaves no frame of it.
+var starters = map[string]bool{"start_thread": true, "__libc_start_call_main": true, "execute_native_thread_routine": true}
+
+// Own implements [linux.Tracer]: the call is made by the program's code, or by a
+// function of the C library that it calls for that.
+func (m *Machine) Own(t *linux.Task) bool {
+	h := m.hartOf[t]
+	if h == nil || h.call.active {
+		return false
+	}
+	if m.cfg.Image.User(h.PC - ecallBytes) {
+		return true
+	}
+	n := len(h.frames)
+	if n == 0 {
+		return false
+	}
+	ret := h.frames[n-1].ret - 1
+	if m.cfg.Image.User(ret) {
+		return true
+	}
+	s, ok := m.cfg.Image.Func(ret)
+	return ok && starters[s.Name]
+}
+
+// touched is what the guest's memory is watched with: it hears of what the
+// kernel reads and writes.
+func (m *Machine) touched(addr, n uint64, acc mem.Access) {
+	if m.values {
+		m.rec.touched(addr, n, acc)
+	}
+	if acc == 0 || n == 0 || addr >= linux.StateBase || m.threads < 2 || m.kernel.Quiet() {
+		return // what happens before there is a second thread is ordered before all that one does
+	}
+	t := m.kernel.Acting()
+	if t == nil {
+		return
+	}
+	if h := m.hartOf[t]; h == nil || h.call.active {
+		return // hooks say what hidden calls access
+	}
+	kind := event.RangeRead
+	if acc&mem.Write != 0 {
+		kind = event.RangeWrite
+	}
+	m.Emit(t, event.Event{Kind: kind, Obj: addr, Arg: n})
+}
+
+// actingFor gives the task on whose behalf the kernel works; nil when it is the
+// one that called.
+func (m *Machine) actingFor() *linux.Task {
+	t := m.kernel.Acting()
+	if m.calling != nil && t == m.calling.task {
+		return nil
+	}
+	return t
+}
+
+// kernelCall lets the kernel do something for h, which may be nil: a system call,
+// or, with event.EffectSignal, anything else.
+func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
+	m.calling = h
+	if h != nil {
+		m.place = h.PC
+		if open == event.EffectSyscall {
+			m.place -= ecallBytes
+		}
+	}
+	var out linux.Outcome
+	if m.values {
+		out = m.kernelValues(h, open, do)
+	} else {
+		out = do()
+	}
+	m.calling = nil
+	return out
+}
