@@ -10,7 +10,8 @@ import "hindsight/tracefmt/event"
 // leave it for good.
 type interrupted struct {
 	call     hooked
-	pc, sp   uint64 // where it goes on
+	atomic   outOfLine // that the call is
+	pc, sp   uint64    // where it goes on
 	callback bool
 	watched  int // calls that were watched when it was interrupted
 }
@@ -26,7 +27,8 @@ func (h *Hart) interruption() *interrupted {
 // interruptCall lays the hidden call of h by, which goes on at pc with stack
 // pointer sp: what follows is recorded.
 func (h *Hart) interruptCall(pc, sp uint64, callback bool) {
-	h.interrupted = append(h.interrupted, interrupted{h.call, pc, sp, callback, len(h.watched)})
+	h.interrupted = append(h.interrupted, interrupted{h.call, h.outOfLine, pc, sp, callback, len(h.watched)})
+	h.outOfLine.active = false
 	depth := h.call.depth
 	h.call.active = false
 	h.watchTop()
@@ -48,7 +50,7 @@ func (h *Hart) resumeCall() {
 		h.abandonWatched()
 	}
 	h.interrupted = h.interrupted[:len(h.interrupted)-1]
-	h.call = in.call
+	h.call, h.outOfLine = in.call, in.atomic
 	h.call.marked = false
 	if rec := h.m.rec; rec != nil && len(h.frames) > h.call.depth {
 		rec.event(h, event.Event{Kind: event.Unwound, Arg: uint64(h.call.depth)})
