@@ -50,6 +50,9 @@ func (r *Recorder) closeEpoch() error {
 			return err
 		}
 	}
+	if err := r.writeSchedule(); err != nil {
+		return err
+	}
 	if err := r.writeExtra(false); err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ type Meta struct {
 	Control   Control  `json:"control,omitempty"`   // empty: ControlWPP
 	Functions []string `json:"functions,omitempty"` // whose control flow alone is recorded; empty: all
 	Keep      string   `json:"keep,omitempty"`      // "shared" or "all"
+	Schedule  bool     `json:"schedule,omitempty"`  // the order of accesses between events is recorded
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`

@@ -53,6 +53,9 @@ type Options struct {
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
 	Keep func(granule uint64) bool
+	// NoSchedule leaves out in which order accesses were executed between two
+	// events, which modes other than CDR never say.
+	NoSchedule bool
 	// Extra gives blocks that others add to the trace: to each epoch just before
 	// it is closed, and, with end, what stands behind the last. nil adds none.
 	Extra func(end bool) []Extra
@@ -72,6 +75,7 @@ type Recorder struct {
 	siteRows int // sites of all blocks
 	threads  []*threadRec
 	sync     syncRec
+	schedule scheduleRec
 
 	mem      uint64 // estimate of the memory of the open epoch
 	due      bool   // mem exceeds the budget: close the epoch after this block
@@ -123,6 +127,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	}
 	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
 	opts.Meta.Outcome, opts.Meta.ThreadInsts = nil, nil
+	opts.Meta.Schedule = opts.Meta.Mode == ModeCDR && !opts.NoSchedule
 
 	tw, err := tracefmt.NewWriter(w)
 	if err != nil {
@@ -233,6 +238,9 @@ func (r *Recorder) Batch(b *event.Batch) error {
 	t, err := r.thread(b.Thread)
 	if err != nil {
 		return r.fail(err)
+	}
+	if r.opts.Meta.Schedule {
+		r.takeTurn(t)
 	}
 	t.totalInsts += b.Insts
 	addrs, from := b.Addrs, 0
@@ -356,6 +364,8 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 	r.grow(r.sync.add(t, e))
 	r.due = r.due || r.sync.full()
 	t.events++
+	r.schedule.seq++
+	t.told()
 	return nil
 }
 

@@ -8,10 +8,11 @@ import (
 
 // Step is an access of a thread, or one of its ordered events.
 type Step struct {
-	IsEvent bool // the thread's next event; the rest is zero
+	IsEvent bool // the thread's next event; of the rest only Number counts
 	Site    SiteID
 	Address uint64
 	Ordinal uint64 // of the execution of the site by the thread, from 0
+	Number  uint64 // accesses that the thread executed before, recorded or not
 }
 
 // Steps gives the recorded accesses of a thread and marks its ordered events,
@@ -20,7 +21,7 @@ type Step struct {
 func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
-			w := stepWalk{s: s, feeds: map[SiteID]*feed{}, before: before}
+			w := stepWalk{s: s, feeds: map[SiteID]*feed{}, before: before, number: sum(before)}
 			if !w.walk(yield) {
 				return false, nil
 			}
@@ -58,11 +59,19 @@ func (t *Trace) eachStretch(th event.ThreadID, visit func(s *stretch, before []u
 	return nil
 }
 
+func sum(list []uint64) (n uint64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
 // stepWalk walks what a thread did in an epoch.
 type stepWalk struct {
 	s      *stretch
 	feeds  map[SiteID]*feed
 	before []uint64 // by site: its executions in the epochs before
+	number uint64   // accesses so far
 }
 
 func (w *stepWalk) walk(yield func(Step, error) bool) bool {
@@ -71,7 +80,7 @@ func (w *stepWalk) walk(yield func(Step, error) bool) bool {
 		x, _ := c.Terminal()
 		switch t := s.terms[x]; t.kind {
 		case termSync:
-			if !yield(Step{IsEvent: true}, nil) {
+			if !yield(Step{IsEvent: true, Number: w.number}, nil) {
 				return false
 			}
 		case termPath:
@@ -90,6 +99,8 @@ func (w *stepWalk) walk(yield func(Step, error) bool) bool {
 
 func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
 	for _, site := range w.s.tab.blockSites(b) {
+		number := w.number
+		w.number++
 		f, ok := w.feeds[site]
 		if !ok {
 			x, err := w.s.addrIndex(site)
@@ -107,7 +118,7 @@ func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
 			continue // none of its accesses was recorded
 		}
 		at := w.before[site] + f.at
-		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr, Ordinal: at}, nil) {
+		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr, Ordinal: at, Number: number}, nil) {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
 			n := t.NumSites()
 			w := sparseWalk{s: s, keep: keep, counter: newCounter(s), at: make([]uint64, n), next: make([]uint64, n),
-				feeds: make([]*sparseFeed, n), before: before, paths: map[uint64][]siteCount{}, yield: yield}
+				feeds: make([]*sparseFeed, n), before: before, number: sum(before), paths: map[uint64][]siteCount{}, yield: yield}
 			if !w.rule(s.g.Start()) {
 				return false, w.err
 			}
@@ -45,6 +45,7 @@ type sparseWalk struct {
 	next    []uint64 // by site: ordinal of the next wanted one, not below at
 	feeds   []*sparseFeed
 	before  []uint64 // by site: its executions in the epochs before
+	number  uint64   // accesses so far
 	paths   map[uint64][]siteCount
 	yield   func(Step, error) bool
 	err     error
@@ -97,6 +98,7 @@ func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
 	}
 	for _, c := range v {
 		w.at[c.site] += c.count
+		w.number += c.count
 	}
 	return true, true
 }
@@ -104,7 +106,7 @@ func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
 // term walks a terminal.
 func (w *sparseWalk) term(t term) bool {
 	if t.kind == termSync {
-		return w.yield(Step{IsEvent: true}, nil)
+		return w.yield(Step{IsEvent: true, Number: w.number}, nil)
 	}
 	if t.kind != termPath {
 		return true
@@ -142,6 +144,7 @@ func (w *sparseWalk) idle(id uint64, path []uint32, limit uint64) (n uint64, ok 
 	}
 	for _, c := range v {
 		w.at[c.site] += n * c.count
+		w.number += n * c.count
 	}
 	return n, true
 }
@@ -172,9 +175,10 @@ func (w *sparseWalk) block(b *tableBlock) bool {
 		if !ok {
 			return false
 		}
-		at := w.at[site]
+		at, number := w.at[site], w.number
 		w.at[site]++
-		if at == next && !w.yield(Step{Site: site, Address: w.feeds[site].address, Ordinal: w.before[site] + at}, nil) {
+		w.number++
+		if at == next && !w.yield(Step{Site: site, Address: w.feeds[site].address, Ordinal: w.before[site] + at, Number: number}, nil) {
 			return false
 		}
 	}

@@ -42,7 +42,10 @@ type threadRec struct {
 	symbols int // of the streams' grammars
 
 	insts, blocks, accesses, recorded, events uint64 // in this epoch
-	totalInsts                                uint64 // in the run, as the batches say
+	// Accesses that the schedule has not placed: those of earlier epochs, and those
+	// of this one from toldTo on.
+	loose, toldTo uint64
+	totalInsts    uint64 // in the run, as the batches say
 }
 
 // maxStack bounds the frames of a thread that calls and never returns (a
@@ -342,5 +345,6 @@ func (t *threadRec) reset() {
 	clear(t.once)
 	t.streams, t.used, t.slab = nil, nil, nil
 	t.addrs, t.symbols = addrDict{}, 0
+	t.loose, t.toldTo = t.sinceEvent(), 0
 	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
 }

@@ -109,7 +109,7 @@ func (t *Trace) load() error {
 			err = t.read(h, t.tab.add)
 		case tracefmt.KindCommit:
 			err = t.read(h, t.addEpoch)
-		case tracefmt.KindControl, tracefmt.KindFlow, tracefmt.KindData, tracefmt.KindSync:
+		case tracefmt.KindControl, tracefmt.KindFlow, tracefmt.KindData, tracefmt.KindSync, tracefmt.KindSchedule:
 			key := blockKey{h.Kind, h.Epoch, event.ThreadID(h.Thread)}
 			if _, twice := t.blocks[key]; twice {
 				err = corrupt(h, fmt.Errorf("second block of its kind: %w", tracefmt.ErrMalformed))

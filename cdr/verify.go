@@ -77,6 +77,11 @@ func (t *Trace) verifyEvents() error {
 			return err
 		}
 	}
+	for _, err := range t.Schedule() {
+		if err != nil {
+			return err
+		}
+	}
 	for i := range t.epochs {
 		h, ok := t.blocks[blockKey{tracefmt.KindSync, uint32(i), 0}]
 		if !ok {

@@ -49,11 +49,13 @@ const (
 
 	KindFlow Kind = 14 // control flow of a thread in an epoch, as directions of branches
 
+	KindSchedule Kind = 15 // in which order accesses of an epoch were executed
+
 	KindWetTables Kind = 12 // nodes of a whole execution trace, and what was executed in a stretch of the run (package wet)
 	KindWetLabels Kind = 13 // labels of those nodes, which the next tables block refers to (package wet)
 )
 
-var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels", KindFlow: "flow"}
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels", KindFlow: "flow", KindSchedule: "schedule"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {

@@ -99,7 +99,7 @@ func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 		return err
 	}
 	switch kind {
-	case KindTables, KindControl, KindFlow, KindData, KindSync, KindArch:
+	case KindTables, KindControl, KindFlow, KindData, KindSync, KindSchedule, KindArch:
 		w.open++
 		_, err := w.append(kind, w.epoch, thread, payload)
 		return err
