@@ -34,10 +34,17 @@ const (
 func (h *Hart) atomic(b *block) bool {
 	in := &b.code.Insts[len(b.code.Insts)-1]
 	addr := h.X[in.Rs1&31]
+	mode := b.code.Mode
+	var order *sourceOrder
+	if h.m.rec != nil {
+		if order = h.source(b); order.known {
+			mode = h.mode(&order.success)
+		}
+	}
 	access, size, plain := in.Mem()
 	if plain {
 		addr += uint64(int64(in.Imm))
-		return h.atomicPlain(b, in, access, addr, uint64(size))
+		return h.atomicPlain(b, in, event.Event{Size: uint32(size), Mode: mode, PC: b.lastPC(), Obj: addr}, access)
 	}
 	width := uint64(in.AtomicSize())
 	if addr&(width-1) != 0 {
@@ -45,15 +52,18 @@ func (h *Hart) atomic(b *block) bool {
 		h.failed = stopAlign
 		return false
 	}
-	e := event.Event{Size: uint32(width), Mode: b.code.Mode, PC: b.lastPC(), Obj: addr}
+	e := event.Event{Size: uint32(width), Mode: mode, PC: b.lastPC(), Obj: addr}
 	if width == 4 && h.m.rec != nil {
 		h.narrow(b, in, &e)
 	}
 	switch in.Op {
 	case rv.OpLRW, rv.OpLRD:
+		if order != nil && order.known {
+			e.Mode = h.mode(&order.failure)
+		}
 		return h.loadReserved(in, e)
 	case rv.OpSCW, rv.OpSCD:
-		return h.storeConditional(in, e)
+		return h.storeConditional(in, e, order)
 	}
 	page := h.writable(addr)
 	if page == nil {
@@ -127,13 +137,13 @@ func combine(code rv.Op, old, operand uint64) uint64 {
 }
 
 // atomicPlain executes an acquire load or a release store.
-func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, size uint64) bool {
-	e := event.Event{Size: uint32(size), Mode: b.code.Mode, PC: b.lastPC(), Obj: addr}
+func (h *Hart) atomicPlain(b *block, in *rv.Inst, e event.Event, access event.Access) bool {
+	addr, size := e.Obj, uint64(e.Size)
 	if access == event.Write {
 		if !h.store(addr, size, h.X[in.Rs2&31]) {
 			return false
 		}
-		e.Kind = event.AtomicStore
+		e.Kind, e.Mode = event.AtomicStore, e.Mode&event.Release
 		h.spin.turns = 0
 		h.atomicWrite(e)
 		return true
@@ -152,8 +162,8 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, access event.Access, addr, siz
 		v = uint64(int64(int32(v)))
 	}
 	h.X[in.Rd&31] = v
-	e.Kind = event.AtomicLoad
-	if h.recording && !h.quiet && h.acquires(e) {
+	e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
+	if h.recording && !h.quiet && h.news(e) {
 		h.m.rec.event(h, e)
 	}
 	return true
@@ -181,9 +191,9 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 }
 
 // storeConditional executes an SC. One that succeeds counts as a release,
-// whatever its bits say: gcc before version 13 writes a compare-and-swap that
-// releases like one that does not.
-func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
+// whatever its bits say, unless the source says otherwise or the compiler is
+// known to write the bits; see [sourceOrder].
+func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) bool {
 	r := h.reserved
 	h.reserved.valid = false
 	page := h.writable(e.Obj)
@@ -212,7 +222,12 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event) bool {
 	h.pending.valid = false
 	e.Kind = event.AtomicRMW
 	e.Obj, e.Size = e.Obj+uint64(r.part), r.bytes
-	e.Mode |= r.mode | event.Release
+	if order != nil && !order.known {
+		e.Mode |= r.mode
+		if order.losesRelease {
+			e.Mode |= event.Release
+		}
+	}
 	h.atomicWrite(e)
 	return true
 }
@@ -243,6 +258,22 @@ func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ gr
 
 // location tells atomic accesses apart for elision: bytes at an address.
 func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
+
+// news tells whether an atomic load may order more than earlier ones did.
+func (h *Hart) news(e event.Event) bool {
+	if e.Mode&event.Acquire != 0 {
+		return h.acquires(e)
+	}
+	g := e.Obj & granuleMask
+	v := h.m.versions[g]
+	if last, ever := h.relaxed[location(e)]; ever && last == v.writes && v.bytes&touched(e) != 0 {
+		return false
+	}
+	h.relaxed[location(e)] = v.writes
+	v.bytes |= touched(e)
+	h.m.versions[g] = v
+	return true
+}
 
 // acquires tells whether an atomic load has something new to acquire: whether
 // anything was written atomically to its granule since this thread acquired

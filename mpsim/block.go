@@ -63,7 +63,9 @@ type block struct {
 	quiet  bool    // its atomic accesses are no events: hooks speak for them
 	ord    []uint8 // for each op, the place of its instruction in code.Insts
 	code   rv.Block
-	word   *rv.Part // of the atomic access at its end, once that ran
+	// Of the atomic access at its end, once that ran.
+	word  *rv.Part
+	order *sourceOrder
 }
 
 // address is that of the instruction that ops[i] was made from.

@@ -14,32 +14,6 @@ import (
 // functions behind C11's macros.
 var LibAtomic = libAtomic()
 
-// Memory orders as the compilers number them.
-const (
-	orderRelaxed = iota
-	orderConsume
-	orderAcquire
-	orderRelease
-	orderAcqRel
-	orderSeqCst
-)
-
-// orderModes is what a memory order does for a read-modify-write. Consume is
-// acquire, as all compilers have it.
-var orderModes = [...]event.Mode{
-	orderRelaxed: 0, orderConsume: event.Acquire, orderAcquire: event.Acquire, orderRelease: event.Release,
-	orderAcqRel: event.Acquire | event.Release, orderSeqCst: event.Acquire | event.Release,
-}
-
-// orderMode reads an argument of type memory_order; bits above are hints of the
-// compiler's. What is no order counts as the strongest.
-func orderMode(arg uint64) event.Mode {
-	if order := arg & 0xffff; order < uint64(len(orderModes)) {
-		return orderModes[order]
-	}
-	return event.Acquire | event.Release
-}
-
 // modifications are the read-modify-writes of both families.
 var modifications = []string{"add", "sub", "and", "or", "xor", "nand"}
 
@@ -85,7 +59,7 @@ func atomicCall(kind event.Kind, addr int, size uint32, order int, names []strin
 		Begin: func(_ *State, c *Call) {
 			mode := event.Acquire | event.Release
 			if order != strongest {
-				mode = orderMode(c.Arg(order))
+				mode = mpsim.OrderMode(c.Arg(order))
 			}
 			c.Atomically(mpsim.AtomicCall{Kind: kind, Addr: c.Arg(addr), Size: sizeArg(c, size), Mode: mode})
 		},
@@ -99,7 +73,7 @@ func compareCall(addr int, size uint32, order int, names []string) Func {
 	return Func{Args: order + 2, Names: names, Replaceable: true,
 		Begin: func(_ *State, c *Call) {
 			c.Atomically(mpsim.AtomicCall{Kind: event.AtomicRMW, Conditional: true, Addr: c.Arg(addr), Size: sizeArg(c, size),
-				Mode: orderMode(c.Arg(order)), Else: orderMode(c.Arg(order+1)) & event.Acquire})
+				Mode: mpsim.OrderMode(c.Arg(order)), Else: mpsim.OrderMode(c.Arg(order+1)) & event.Acquire})
 		},
 		End: func(_ *State, c *Call, result uint64) { c.AtomicallyDone(result&1 != 0) },
 	}

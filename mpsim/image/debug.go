@@ -48,6 +48,7 @@ type debugInfo struct {
 	locLists, loc []byte       // .debug_loclists, and .debug_loc of DWARF 4
 	frameEntries  []frameEntry // in order of address
 	framesRead    bool
+	atomics       map[dwarf.Offset][]atomicScope // of the functions that were looked at
 }
 
 // unitRange is a stretch of code that a unit covers.

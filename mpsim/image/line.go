@@ -25,9 +25,10 @@ type lineFile struct {
 }
 
 type lineRow struct {
-	addr uint64
-	file uint32
-	line uint32
+	addr   uint64
+	file   uint32
+	line   uint32
+	column uint32
 }
 
 // lineSeq is a sequence of rows of contiguous code.
@@ -262,6 +263,7 @@ func stringAt(data []byte, off uint64) string {
 type lineState struct {
 	addr, file uint64
 	line       int64
+	column     uint64
 }
 
 // run runs the program until the data ends.
@@ -284,7 +286,7 @@ func (t *lineTable) run(c *cursor, h *lineHeader, isCode func(uint64) bool, budg
 			if *budget--; *budget < 0 {
 				return fmt.Errorf("%w: too many lines", ErrDebug)
 			}
-			t.rows = append(t.rows, lineRow{s.addr, uint32(s.file), uint32(max(s.line, 0))})
+			t.rows = append(t.rows, lineRow{s.addr, uint32(s.file), uint32(max(s.line, 0)), uint32(s.column)})
 		}
 		if end {
 			t.endSequence(first, s.addr, isCode)
@@ -334,11 +336,13 @@ func (s *lineState) standard(c *cursor, h *lineHeader, op uint8) bool {
 		s.line += c.sleb()
 	case 4: // set_file
 		s.file = c.uleb()
+	case 5: // set_column
+		s.column = c.uleb()
 	case 8: // const_add_pc
 		s.addr += uint64(int64(255-h.opcodeBase)/h.lineRange) * h.minInst
 	case 9: // fixed_advance_pc
 		s.addr += uint64(c.u16())
-	default: // set_column and those without meaning here: skip the operands
+	default: // those without meaning here: skip the operands
 		for range h.lengths[op-1] {
 			c.uleb()
 		}

@@ -108,6 +108,10 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 	case dwarf.TagVariable:
 		d.addVariable(u, e, in == outside)
 		return false, in, nil
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		// The functions of local and unnamed classes, those of lambda expressions
+		// above all, are defined in them.
+		return in != outside || e.Val(dwarf.AttrName) == nil, in, nil
 	case dwarf.TagSubprogram:
 		in = outside
 	case dwarf.TagInlinedSubroutine:

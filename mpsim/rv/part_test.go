@@ -16,7 +16,7 @@ func TestPart(t *testing.T) {
 	}
 	reused := append([]uint32{}, testAndSet...)
 	reused[5] = 0x00000713 // li a4,0: the shift is gone
-	add := []uint32{ // clang, a half-word: a2 holds the mask
+	add := []uint32{       // clang, a half-word: a2 holds the mask
 		0x1005272f, // lr.w a4,(a0)
 		0x00d707b3, // add a5,a4,a3
 		0x00e7c7b3, // xor a5,a5,a4

@@ -50,7 +50,7 @@ func (b *Block) Sites() []event.Site {
 //     load (EndAtomic, after the load);
 //   - a plain integer store preceded in memory by a FENCE with R and W among its
 //     predecessors and W among its successors, with at most a few instructions
-//     between them that touch registers only: a release store (EndAtomic; but see
+//     between them that touch registers or load from the frame: a release store (EndAtomic; but see
 //     releases). The bytes decide, not how the store was reached, so that it
 //     is the same in every block that it stands in. A FENCE that follows a
 //     store like that one belongs to it (a sequentially consistent store) and
@@ -155,12 +155,25 @@ func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
 		if !ok || Len(low) != n {
 			continue
 		}
-		if i, ok := fetch(code, pc-uint64(n)); ok && i.computes() && fenceBehind(code, pc-uint64(n), size, between-1) {
+		if i, ok := fetch(code, pc-uint64(n)); ok && i.prepares() && fenceBehind(code, pc-uint64(n), size, between-1) {
 			return true
 		}
 	}
 	return false
 }
+
+// prepares tells instructions that may stand between the fence of a release store
+// and the store: those that compute what it stores, or where, or, without
+// optimisation, load it from the function's own frame.
+func (i Inst) prepares() bool {
+	if a, _, ok := i.Mem(); ok && a == event.Read {
+		return i.Rs1 == regSP || i.Rs1 == regS0
+	}
+	return i.computes()
+}
+
+// regS0 is the frame pointer, where there is one.
+const regS0 = 8
 
 // computes tells instructions that only change registers.
 func (i Inst) computes() bool {
@@ -244,7 +257,7 @@ func alone(code Code, pc uint64, i Inst) event.Mode {
 		return 0 // a sequentially consistent load
 	}
 	for range maxBetween {
-		if !ok || !next.computes() {
+		if !ok || !next.prepares() {
 			break
 		}
 		at += uint64(next.Len)

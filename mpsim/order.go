@@ -1,0 +1,87 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Memory orders as compilers number them in the arguments of library functions.
+const (
+	orderRelaxed = iota
+	orderConsume
+	orderAcquire
+	orderRelease
+	orderAcqRel
+	orderSeqCst
+)
+
+const acquireRelease = event.Acquire | event.Release
+
+// orderModes is what a memory order does for a read-modify-write. Consume is
+// acquire, as all compilers have it.
+var orderModes = [...]event.Mode{
+	orderRelaxed: 0, orderConsume: event.Acquire, orderAcquire: event.Acquire, orderRelease: event.Release,
+	orderAcqRel: acquireRelease, orderSeqCst: acquireRelease,
+}
+
+// OrderMode is what a value of type memory_order does for a read-modify-write;
+// bits above it are hints of the compiler's. What is no order counts as the
+// strongest.
+func OrderMode(order uint64) event.Mode {
+	if order &= 0xffff; order < uint64(len(orderModes)) {
+		return orderModes[order]
+	}
+	return acquireRelease
+}
+
+// sourceOrder is where the order that the source gives an atomic instruction is
+// found. The code may have another: without optimisation gcc does not see that
+// the parameter of a std::atomic function is constant, and takes the strongest;
+// and gcc before version 14 writes a compare-and-swap that releases like one
+// that does not.
+type sourceOrder struct {
+	known            bool
+	success, failure image.Operand
+	// losesRelease says that the code of an SC does not tell whether it releases.
+	losesRelease bool
+}
+
+// firstKeeping is the first version of gcc that writes the release of a
+// compare-and-swap.
+const firstKeeping = 14
+
+// source finds out, once for each instruction, what the source says of the
+// order of the atomic access that ends b.
+func (h *Hart) source(b *block) *sourceOrder {
+	if b.order != nil {
+		return b.order
+	}
+	pc, img := b.lastPC(), h.m.cfg.Image
+	s := &sourceOrder{losesRelease: true}
+	if img.User(pc) && img.HasDebug() {
+		v := img.GCC(pc)
+		s.losesRelease = v > 0 && v < firstKeeping
+	}
+	if scope, ok := img.AtomicScope(pc); ok && len(scope.Orders) > 0 {
+		s.success = scope.Orders[0]
+		s.failure = scope.Orders[len(scope.Orders)-1]
+		s.known = s.success.Kind != image.OperandUnknown && s.failure.Kind != image.OperandUnknown
+	}
+	b.order = s
+	return s
+}
+
+// mode reads a memory order. Registers are those before the instruction.
+func (h *Hart) mode(o *image.Operand) event.Mode {
+	v := o.Value
+	switch o.Kind {
+	case image.OperandSum:
+		v = h.X[o.Reg&31] + uint64(o.Offset)
+	case image.OperandMemory:
+		var ok bool
+		if v, ok = h.Load(h.X[o.Reg&31]+uint64(o.Offset), 4); !ok {
+			return acquireRelease
+		}
+	}
+	return OrderMode(v)
+}
