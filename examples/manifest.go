@@ -124,7 +124,7 @@ func bugs() []bug {
 	return []bug{
 		{"bitfield", "neighbouring bit-fields set by two threads", "neighbouring bytes set by two threads",
 			"", "opened 1, closed 1, want 1 1\n"},
-		{"branch", "a racy flag, and the artifact race that it leads to", "the flag is set before the thread starts",
+		{"branch", "a racy flag, and the race that is behind it", "the flag is set before the thread starts",
 			"total 100\n", "total 100\n"},
 		{"check_then_act", "a check without the lock that the act holds", "check and act under one lock",
 			"", "bought 5 of 5\n"},

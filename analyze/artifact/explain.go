@@ -18,7 +18,8 @@ import (
 // [race.Analyze] found in it, img the program.
 //
 // A trace without addresses or control flow gives verdicts Unknown, not an
-// error.
+// error. When ctx ends, the result is what is known by then, the rest Unknown,
+// beside the error.
 func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, opts Options) (*Result, error) {
 	opts.defaults()
 	out := &Result{Verdicts: make([]Verdict, len(res.Races))}
@@ -32,24 +33,116 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Resu
 	if errors.Is(err, errTooMuch) {
 		return out.unknown(err.Error()), nil
 	}
+	if err == nil {
+		err = e.judgeAll(out)
+	}
+	out.breakCycles()
+	if err != nil && ctx.Err() != nil {
+		for i := range out.Verdicts {
+			if v := &out.Verdicts[i]; v.Status == Own && v.Checked == 0 {
+				v.Status, v.Reason = Unknown, Interrupted
+			}
+		}
+		return out, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	for i := range res.Races {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		e.budget = min(opts.Steps, opts.TotalSteps-e.steps)
-		v, err := e.judge(i)
-		if err != nil {
-			return nil, err
-		}
-		out.Verdicts[i] = v
-	}
-	out.breakCycles()
 	out.Stats = Stats{Records: e.index.records, Nodes: len(e.nodes), Steps: e.steps}
 	return out, nil
 }
+
+// Interrupted is the reason of verdicts that were not reached.
+const Interrupted = "the analysis was interrupted"
+
+// judgeAll finds out what the races are.
+func (e *explainer) judgeAll(out *Result) error {
+	doubts, err := e.judgeOrder(out)
+	if err != nil {
+		return err
+	}
+	for i := range out.Verdicts {
+		v := &out.Verdicts[i]
+		e.begin()
+		if v.Status != Artifact {
+			if *v, err = e.judge(i); err != nil {
+				return err
+			}
+			if v.Status == Own && doubts[i] != "" {
+				v.Status, v.Reason = Unknown, doubts[i]
+			}
+		}
+		if v.Status != Artifact && !e.opts.Brief {
+			if v.Behind, err = e.behind(i); err != nil {
+				return err
+			}
+		}
+		if e.opts.EventControl {
+			if v.Controlled, err = e.controlled(i); err != nil {
+				return err
+			}
+		}
+		if e.opts.Progress != nil {
+			e.opts.Progress()
+		}
+	}
+	return nil
+}
+
+// begin sets what may be spent on a race.
+func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-e.steps) }
+
+// judgeOrder finds the races that are explained by order. Of those that may be
+// but are not known to be, it gives the reason.
+func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
+	list := e.wanting()
+	doubts = map[int]string{}
+	doubt := func(err error) (map[int]string, error) {
+		for _, i := range list {
+			doubts[i] = err.Error()
+		}
+		return doubts, nil
+	}
+	if len(list) == 0 {
+		return doubts, nil
+	}
+	reads := newReads(e.index)
+	if reads == nil {
+		return doubts, nil
+	}
+	if e.opts.Again == nil {
+		return doubt(errNotAgain)
+	}
+	if err := e.opts.Again(e.ctx, reads); err != nil {
+		if e.ctx.Err() != nil {
+			return nil, e.ctx.Err()
+		}
+		return doubt(err)
+	}
+	o, err := e.newOrderer(race.FromTrace(e.trace), list, reads.found)
+	var causes map[int][]int
+	var together map[int]bool
+	if err == nil {
+		causes, together, err = o.byOrder(list)
+	}
+	if errors.Is(err, errBudget) || errors.Is(err, errOrder) || errors.Is(err, errCode) {
+		return doubt(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, list := range causes {
+		n := uint64(o.from[i][1] - o.from[i][0])
+		v := &out.Verdicts[i]
+		*v = Verdict{Status: Artifact, Causes: list, Together: together[i], By: ByOrder, Checked: n, Explained: n}
+		if !e.opts.Brief {
+			v.Chain = o.chain(i, list[0])
+		}
+	}
+	return doubts, nil
+}
+
+var errNotAgain = errors.New("which writes were read is not known without making the run again")
 
 // newExplainer prepares an analysis. The error is errTooMuch when the run is
 // beyond what may be kept.
@@ -67,7 +160,8 @@ func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Image, res *race
 	if err != nil {
 		return nil, err
 	}
-	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}}, nil
+	g.ctx = ctx
+	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}, img: img}, nil
 }
 
 func (r *Result) unknown(reason string) *Result {
@@ -84,7 +178,7 @@ func (r *Result) breakCycles() {
 		at := i
 		for n := 0; n < len(r.Verdicts) && r.Verdicts[at].Status == Artifact; n++ {
 			if at = r.Verdicts[at].Causes[0]; at == i {
-				r.Verdicts[i] = Verdict{Checked: r.Verdicts[i].Checked}
+				r.Verdicts[i] = Verdict{Checked: r.Verdicts[i].Checked, Controlled: r.Verdicts[i].Controlled}
 			}
 		}
 	}
@@ -106,6 +200,7 @@ func (c *code) findHooked(src race.Source) error {
 // explainer judges races.
 type explainer struct {
 	*graph
+	img    *image.Image
 	res    *race.Result
 	opts   *Options
 	slices map[sliceKey]*slice
@@ -181,14 +276,14 @@ func (x *index) instances(i int) iter.Seq[pairOf] {
 	}
 }
 
-// judge finds out what race i is.
+// judge finds out whether race i is an artifact by address.
 func (e *explainer) judge(i int) (Verdict, error) {
 	v := Verdict{Status: Artifact}
 	for p := range e.instances(i) {
 		if v.Checked == uint64(e.opts.Instances) {
 			break
 		}
-		why, missing, err := e.explain(i, &p)
+		why, missing, err := e.explain(i, &p, ByAddress, v.Checked == 0)
 		if errors.Is(err, errBudget) || errors.Is(err, errCode) {
 			missing, err = err.Error(), nil
 		}
@@ -199,14 +294,15 @@ func (e *explainer) judge(i int) (Verdict, error) {
 		switch {
 		case why != nil:
 			v.Explained++
-			if v.Checked == 1 {
-				v.By = why.by
-				if v.Chain, err = e.chain(why); err != nil {
+			if v.Checked == 1 && !e.opts.Brief {
+				if v.Chain, err = e.chain(&why[0]); err != nil {
 					return Verdict{}, err
 				}
 			}
-			if !slices.Contains(v.Causes, why.cause) {
-				v.Causes = append(v.Causes, why.cause)
+			for k := range why {
+				if !slices.Contains(v.Causes, why[k].cause) {
+					v.Causes = append(v.Causes, why[k].cause)
+				}
 			}
 		case missing != "":
 			v.Status, v.Reason = Unknown, missing
@@ -228,64 +324,72 @@ func (e *explainer) judge(i int) (Verdict, error) {
 
 // because is why an instance is an artifact.
 type because struct {
-	cause int // race
-	by    By
+	cause int  // race
 	write exec // its writing side
 	side  exec // of the artifact, that the value led to
 	slice *slice
 	hit   int // in the slice
 }
 
-// explain looks for a cause of an instance of race i: a racy read b whose
-// value one side depends on, of a race with a write a that event-controls the
-// other side. missing is not empty when none was found and something could not
-// be followed.
-func (e *explainer) explain(i int, p *pairOf) (why *because, missing string, err error) {
+// explain looks for causes of an instance of race i: a racy read b whose value
+// one side depends on, of a race with a write a that event-controls the other
+// side. It gives the first that it finds, or with all set one for each race.
+// missing is not empty when none was found and something could not be followed.
+func (e *explainer) explain(i int, p *pairOf, by By, all bool) (why []because, missing string, err error) {
 	sides, doubt := [2]*exec{&p.d, &p.c}, ""
-	for _, by := range []By{ByAddress, ByBranch} {
-		var s [2]*slice
-		for k, x := range sides {
-			if s[k], err = e.slice(x, by); err != nil {
-				return nil, "", err
-			}
+	var s [2]*slice
+	for k, x := range sides {
+		if s[k], err = e.slice(x, by); err != nil {
+			return nil, "", err
 		}
-		// Nearest first; that the write comes first in its thread is common,
-		// and found before the walks are at their ends.
-		for k := range sides {
-			for h := 0; ; h++ {
-				if h == len(s[k].hits) {
-					if more, err := e.grow(s[k]); !more || err != nil {
-						if err != nil {
-							return nil, "", err
-						}
-						break
-					}
-				}
-				w, cause, err := e.controls(i, s[k].hits[h].read, sides[1-k], nil)
-				if cause >= 0 && s[k].hits[h].doubt {
-					doubt = inputDoubt
-					continue
-				}
-				if err != nil || cause >= 0 {
-					return &because{cause, by, w, *sides[k], s[k], h}, "", err
-				}
-			}
-		}
-		for k := range sides {
-			for h := range s[k].hits {
-				w, cause, err := e.controls(i, s[k].hits[h].read, nil, s[1-k])
-				if cause >= 0 && (s[k].hits[h].doubt || s[1-k].doubtful()) {
-					doubt = inputDoubt
-					continue
-				}
-				if err != nil || cause >= 0 {
-					return &because{cause, by, w, *sides[k], s[k], h}, "", err
-				}
-			}
-		}
-		missing = cmp.Or(s[0].missing, s[1].missing)
 	}
-	return nil, cmp.Or(missing, doubt), nil
+	// try looks at one racy read. It reports true when that is enough.
+	try := func(k, h int, c *exec, other *slice) (bool, error) {
+		w, cause, err := e.controls(i, s[k].hits[h].read, c, other)
+		if err != nil || cause < 0 {
+			return false, err
+		}
+		if s[k].hits[h].doubt || other != nil && other.doubtful() {
+			doubt = inputDoubt
+			return false, nil
+		}
+		if !slices.ContainsFunc(why, func(b because) bool { return b.cause == cause }) {
+			why = append(why, because{cause, w, *sides[k], s[k], h})
+		}
+		return !all, nil
+	}
+	// Nearest first; that the write comes first in its thread is common, and
+	// found before the walks are at their ends.
+	for k := range sides {
+		for h := 0; ; h++ {
+			if h == len(s[k].hits) {
+				more, err := e.grow(s[k])
+				if errors.Is(err, errBudget) && len(why) > 0 {
+					return why, "", nil
+				}
+				if err != nil {
+					return nil, "", err
+				}
+				if !more {
+					break
+				}
+			}
+			if enough, err := try(k, h, sides[1-k], nil); enough || err != nil {
+				return why, "", err
+			}
+		}
+	}
+	for k := range sides {
+		for h := range s[k].hits {
+			if enough, err := try(k, h, nil, s[1-k]); enough || err != nil {
+				return why, "", err
+			}
+		}
+	}
+	if len(why) > 0 {
+		return why, "", nil
+	}
+	return nil, cmp.Or(s[0].missing, s[1].missing, doubt), nil
 }
 
 const inputDoubt = "a system call may have written a value on the way"

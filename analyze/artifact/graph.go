@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"context"
 	"errors"
 
 	"hindsight/cdr"
@@ -58,6 +59,7 @@ const (
 // the stores that it read from, anything on the branch that led to it. It
 // grows as it is walked. Edges lead into the past.
 type graph struct {
+	ctx     context.Context
 	trace   *cdr.Trace
 	code    *code
 	index   *index
@@ -91,7 +93,9 @@ func newGraph(t *cdr.Trace, c *code, x *index) (*graph, error) {
 
 // spend counts a search in the trace.
 func (g *graph) spend() error {
-	g.steps++
+	if g.steps++; g.steps&0xff == 0 && g.ctx.Err() != nil {
+		return g.ctx.Err()
+	}
 	if g.index.compared > g.counted+comparedStep { // comparing records costs too
 		n := (g.index.compared - g.counted) / comparedStep
 		g.counted += n * comparedStep

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"hindsight/analyze/artifact"
 	"hindsight/tracefmt/event"
@@ -13,9 +14,11 @@ import (
 // Artifact says of what a race is a consequence.
 type Artifact struct {
 	// Of are the fingerprints of its causes, that of the first instance first.
-	Of    []string
-	By    artifact.By
-	Chain []Link // of the first instance
+	// By order, each of them is one by itself, or Together all of them are.
+	Of       []string
+	Together bool
+	By       artifact.By
+	Chain    []Link // of the first instance
 	// Checked is how many dynamic instances were looked at; all of them are
 	// consequences.
 	Checked uint64
@@ -53,12 +56,18 @@ func (r *Report) Explain(found *artifact.Result, img Image) {
 }
 
 func (r *Race) explain(v *artifact.Verdict, prints map[int]string, n *namer) {
-	r.Artifact, r.Unexplained = nil, ""
+	r.Artifact, r.Unexplained, r.Behind, r.Controlled = nil, "", nil, nil
+	for _, k := range v.Behind {
+		r.Behind = append(r.Behind, prints[k])
+	}
+	for _, k := range v.Controlled {
+		r.Controlled = append(r.Controlled, prints[k])
+	}
 	switch v.Status {
 	case artifact.Unknown:
 		r.Unexplained = v.Reason
 	case artifact.Artifact:
-		a := &Artifact{By: v.By, Checked: v.Checked}
+		a := &Artifact{By: v.By, Together: v.Together, Checked: v.Checked}
 		for _, c := range v.Causes {
 			a.Of = append(a.Of, prints[c])
 		}
@@ -113,15 +122,61 @@ func (r *Report) Artifacts() int {
 	return n
 }
 
-// unexplained is the number of races of which it is not known whether they are
-// artifacts.
-func (r *Report) unexplained() (n int) {
+// unexplained are the reasons for which it is not known whether races are
+// artifacts, each with the races, in order of the first.
+func (r *Report) unexplained() (reasons []string, races map[string][]string) {
+	races = map[string][]string{}
 	for i := range r.Races {
-		if r.Races[i].Unexplained != "" {
-			n++
+		if x := &r.Races[i]; x.Unexplained != "" {
+			if races[x.Unexplained] == nil {
+				reasons = append(reasons, x.Unexplained)
+			}
+			races[x.Unexplained] = append(races[x.Unexplained], x.ID)
 		}
 	}
-	return n
+	return reasons, races
+}
+
+// unexplained says which races may be artifacts, and why it is not known.
+func (t *text) unexplained() {
+	reasons, races := t.rep.unexplained()
+	for _, why := range reasons {
+		list := races[why]
+		t.printf("hindsight: %s: %s\n", plural(uint64(len(list)), "race may be an artifact", "races may be artifacts"), why)
+		t.printf("  (%s)\n", t.fit(idList(list), 4))
+	}
+}
+
+// idList names races; of many, the first few.
+func idList(ids []string) string {
+	const most = 12
+	if len(ids) > most+1 {
+		return strings.Join(ids[:most], ", ") + fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// reported are the races of fingerprints, those that are in the report.
+func reported(races map[string]*Race, prints []string) (ids []string) {
+	for _, f := range prints {
+		if x := races[f]; x != nil {
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids
+}
+
+// repair says what repairing the cause of an artifact does.
+func (a *Artifact) repair() string {
+	switch a.By {
+	case artifact.ByOrder:
+		return "ordered then"
+	case artifact.ByAddress:
+		return "another element then; unordered still if it is the same"
+	case artifact.ByEventControl:
+		return "may be unordered still"
+	}
+	return ""
 }
 
 // HideArtifacts takes the artifacts whose causes are reported out of Races,
@@ -153,16 +208,13 @@ type jsonLink struct {
 // artifactJSON fills in what the JSON form says about artifacts.
 func (r *Race) artifactJSON(out *jsonRace, races map[string]*Race) {
 	out.ArtifactUnknown = r.Unexplained
+	out.AlsoBehind, out.EventControlledBy = reported(races, r.Behind), reported(races, r.Controlled)
 	if r.Artifact == nil {
 		return
 	}
-	for _, f := range r.Artifact.Of {
-		if cause := races[f]; cause != nil {
-			out.ArtifactOf = append(out.ArtifactOf, cause.ID)
-		}
-		out.Causes = append(out.Causes, f)
-	}
+	out.ArtifactOf, out.Causes = append(out.ArtifactOf, reported(races, r.Artifact.Of)...), r.Artifact.Of
 	out.ArtifactBy, out.Checked = r.Artifact.By.String(), r.Artifact.Checked
+	out.Together, out.Repair = r.Artifact.Together, r.Artifact.repair()
 	for _, l := range r.Artifact.Chain {
 		j := jsonLink{What: l.Kind.String(), Thread: uint32(l.Thread), Function: l.Frame.Function, File: l.Frame.File,
 			Line: l.Frame.Line, PC: address(l.Frame.PC), Size: l.Size, Name: l.Name}
@@ -231,14 +283,46 @@ func (t *text) artifacts(g *groupOf) {
 	}
 	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("%s %s of this one:", thousands(pairs), verb)))
 	for _, h := range list {
-		by := h.lead.Artifact.By
-		line := fmt.Sprintf("    %s (by %s", between(h.lead), by)
+		a := h.lead.Artifact
+		times := ""
 		if h.dynamic > 1 {
-			line += fmt.Sprintf(", %s times", thousands(h.dynamic))
+			times = fmt.Sprintf(", %s times", thousands(h.dynamic))
 		}
-		t.printf("%s)\n", line)
+		t.printf("    %s%s\n      by %s: %s%s\n", between(h.lead), times, a.By, t.withOthers(a, g.lead.ID), a.repair())
 	}
 	t.printf("\n")
+}
+
+// withOthers says which causes an artifact that is shown with one has besides.
+func (t *text) withOthers(a *Artifact, shown string) string {
+	causes := reported(t.rep.byFingerprint(), a.Of)
+	if !slices.Contains(causes, shown) { // what it is an artifact of is one of that
+		if len(causes) == 0 {
+			return ""
+		}
+		return "of " + idList(causes) + ", "
+	}
+	others := slices.DeleteFunc(causes, func(id string) bool { return id == shown })
+	switch {
+	case len(others) == 0:
+		return ""
+	case a.Together:
+		return "together with " + idList(others) + ", "
+	}
+	return "of " + idList(others) + " as well, "
+}
+
+// behind says which races decided that a race's code ran.
+func (t *text) behind(r *Race) {
+	if r.Artifact != nil || len(r.Behind) == 0 {
+		return
+	}
+	races := t.rep.byFingerprint()
+	for _, f := range r.Behind {
+		if c := races[f]; c != nil {
+			t.printf("  %s\n    %s\n\n", t.emphasis(35, fmt.Sprintf("Also behind %s, whose value decided that this ran:", c.ID)), between(c))
+		}
+	}
 }
 
 // between names a race in a line.
@@ -263,6 +347,11 @@ func (t *text) explanation(r *Race) {
 		cause = "the race of " + between(c)
 	}
 	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("Artifact, by %s, of %s:", r.Artifact.By, cause)))
+	id := ""
+	if c := t.rep.byFingerprint()[r.Artifact.Of[0]]; c != nil {
+		id = c.ID
+	}
+	t.printf("    (%s%s)\n", t.withOthers(r.Artifact, id), r.Artifact.repair())
 	n := 0
 	for l := range r.Artifact.steps() {
 		head := fmt.Sprintf("    #%d %s", n, stepText[l.Kind])

@@ -67,6 +67,8 @@ type jsonRace struct {
 	ArtifactOf  []string      `json:"artifact_of"`
 	Causes      []string      `json:"causes,omitempty"`
 	ArtifactBy  string        `json:"artifact_by,omitempty"`
+	Together    bool          `json:"together,omitempty"`
+	Repair      string        `json:"repair,omitempty"`
 	Checked     uint64        `json:"checked,omitempty"`
 	Chain       []jsonLink    `json:"chain,omitempty"`
 	Location    jsonLocation  `json:"location"`
@@ -75,7 +77,9 @@ type jsonRace struct {
 	Trace       string        `json:"trace,omitempty"`
 	Orders      []string      `json:"orders,omitempty"`
 
-	ArtifactUnknown string `json:"artifact_unknown,omitempty"`
+	ArtifactUnknown   string   `json:"artifact_unknown,omitempty"`
+	AlsoBehind        []string `json:"also_behind,omitempty"`
+	EventControlledBy []string `json:"event_controlled_by,omitempty"`
 
 	SameValue *jsonSameValue `json:"same_value,omitempty"`
 	Impact    *jsonImpact    `json:"impact,omitempty"`

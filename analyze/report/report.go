@@ -124,6 +124,10 @@ type Race struct {
 	// as is known. Unexplained says why that is not known, "" if it is.
 	Artifact    *Artifact
 	Unexplained string
+	// Behind are the fingerprints of races whose values decided, by branches,
+	// that the race's accesses were executed. Controlled are those of the races
+	// that event-control it in the paper's sense, if that was asked.
+	Behind, Controlled []string
 	// SameValue says that the values written make no difference; nil: they do,
 	// or it was not asked or is not known.
 	SameValue *SameValue

@@ -220,21 +220,34 @@ func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 	if x.Unexplained != "" {
 		out.Properties["artifactUnknown"] = x.Unexplained
 	}
+	if ids := reported(races, x.Behind); len(ids) > 0 {
+		out.Properties["alsoBehind"] = x.Behind
+		out.Message.Text += " Also behind " + idList(ids) + ": a racy value decided that it ran."
+	}
+	if len(x.Controlled) > 0 {
+		out.Properties["eventControlledBy"] = x.Controlled
+	}
 	a := x.Artifact
 	if a == nil {
 		return
 	}
 	out.Level = "note" // as severe as its cause, which has a result of its own
 	out.Properties["artifactOf"], out.Properties["artifactBy"], out.Properties["artifactChecked"] = a.Of, a.By.String(), a.Checked
-	out.Message.Text += " It is an artifact: a consequence of another race"
-	if cause := races[a.Of[0]]; cause != nil {
-		out.Message.Text += ", " + cause.ID
+	out.Properties["artifactRepair"] = a.repair()
+	if a.Together {
+		out.Properties["artifactTogether"] = true
 	}
+	out.Message.Text += " It is an artifact: a consequence of another race"
+	if ids := reported(races, a.Of); len(ids) > 0 {
+		out.Message.Text += ", " + idList(ids)
+	}
+	if len(a.Chain) >= 2 {
+		out.Message.Text += fmt.Sprintf(", of a [write](%d) with a [read](%d)", writeID, readID)
+	}
+	out.Message.Text += fmt.Sprintf(". It is one by %s: %s.", a.By, a.repair())
 	if len(a.Chain) < 2 {
-		out.Message.Text += "."
 		return
 	}
-	out.Message.Text += fmt.Sprintf(", of a [write](%d) with a [read](%d) whose value decided the %s.", writeID, readID, decided[a.By])
 	for i, id := range []int{writeID, readID} {
 		l := &a.Chain[i]
 		at := sarifAt(l.Frame, capital(l.what()))
@@ -253,9 +266,6 @@ func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 	steps.flow.Message = &sarifMessage{Text: "How the value of the other race led here"}
 	out.CodeFlows = append(out.CodeFlows, steps.flow)
 }
-
-// decided is what a racy value decided.
-var decided = [...]string{artifact.ByAddress: "address", artifact.ByBranch: "way"}
 
 // linkText escapes what has a meaning inside links [3.11.6].
 var linkText = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)

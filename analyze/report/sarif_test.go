@@ -159,7 +159,7 @@ func TestSARIFChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := log.Runs[0].Results[3]
-	if want := "a consequence of another race, R1, of a [write](4) with a [read](5)"; !strings.Contains(res.Message.Text, want) {
+	if want := "a consequence of another race, R1, R2, of a [write](4) with a [read](5)"; !strings.Contains(res.Message.Text, want) {
 		t.Errorf("message %q", res.Message.Text)
 	}
 	lines := map[int]int{}

@@ -64,9 +64,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	if n := r.Artifacts(); n > 0 {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
-	if n := r.unexplained(); n > 0 {
-		t.printf("hindsight: %s\n", plural(uint64(n), "race may be an artifact; its data flow was not followed to the end", "races may be artifacts; their data flow was not followed to the end"))
-	}
+	t.unexplained()
 	if n := r.sameValues(); n > 0 {
 		t.printf("hindsight: %s\n", plural(n, "race is of writes of the same value", "races are of writes of the same value"))
 	}
@@ -135,6 +133,7 @@ func (t *text) group(g *groupOf) {
 	t.sameValue(g)
 	t.impact(g)
 	t.explanation(r)
+	t.behind(r)
 	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
 	for _, name := range t.locks(r) {
 		t.mutex(name)

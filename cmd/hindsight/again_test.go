@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -37,7 +36,7 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, string) {
 	t.Helper()
 	var said bytes.Buffer
-	rep, err := reportBy(context.Background(), streams{out: io.Discard, err: &said}, file, race.Options{}, nil, byHappensBefore, again)
+	rep, err := reportBy(context.Background(), streams{out: io.Discard, err: &said}, file, &inquiry{again: again})
 	if err != nil {
 		t.Fatal(err)
 	}

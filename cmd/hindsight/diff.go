@@ -75,25 +75,25 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 
 // reportOf opens a trace and finds its races.
 func reportOf(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return reportBy(ctx, std, file, opts, sup, byHappensBefore, nil)
+	return reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: sup})
 }
 
-// reportBy is reportOf with another analysis, and what making the run again
-// needs; nil: it is not.
-func reportBy(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions, analyze analysis, again *againFlags) (*report.Report, error) {
+// reportBy is reportOf with all that can be asked; see [findRacesBy].
+func reportBy(ctx context.Context, std streams, file string, q *inquiry) (*report.Report, error) {
 	t, err := openTrace(file)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	rep, err := findRacesBy(ctx, t, file, opts, sup, analyze, again, std.err)
-	if err != nil {
+	q.say = std.err
+	rep, err := findRacesBy(ctx, t, file, q)
+	if err != nil && (rep == nil || ctx.Err() == nil) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if !rep.Info.Complete {
 		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
 	}
-	return rep, nil
+	return rep, err
 }
 
 // writeTo lets write fill the file of that name, or std when it is "".

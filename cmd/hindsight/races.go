@@ -8,10 +8,12 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
@@ -30,23 +32,26 @@ type racesFlags struct {
 	baseline     string
 	artifacts    string
 	impact       bool
+	limit        time.Duration
+	memory       byteSize
 	again        againFlags
 }
 
-// analysisMemory is where the garbage collector begins to work harder, so that
-// what the analysis holds and what it has let go stay below a GiB together.
-const analysisMemory = 800 << 20
+// defaultAnalysisMemory is how much memory an analysis may take.
+const defaultAnalysisMemory = 1 << 30
 
-// boundMemory keeps garbage from doubling what an analysis takes, unless
-// GOMEMLIMIT says how much there may be.
-func boundMemory() {
+// bound keeps garbage from doubling what an analysis takes, unless GOMEMLIMIT
+// says how much there may be: from four fifths of the limit on the garbage
+// collector works harder, so that what the analysis holds and what it has let go
+// stay below the limit together.
+func (b byteSize) bound() {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(analysisMemory)
+		debug.SetMemoryLimit(int64(min(b, 1<<62)) / 5 * 4)
 	}
 }
 
 func newRaces(std streams) *cobra.Command {
-	var f racesFlags
+	f := racesFlags{memory: defaultAnalysisMemory}
 	cmd := &cobra.Command{
 		Use:   "races [flags] TRACE",
 		Short: "Report the data races of a recorded run",
@@ -86,7 +91,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			boundMemory()
+			f.memory.bound()
 			found, err := f.report(cmd.Context(), std, args[0])
 			if err == nil && found > 0 {
 				err = exitStatus(exitRaces)
@@ -104,9 +109,11 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
 	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, or all")
 	complete(cmd, "order", orderNames()...)
-	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list or hide")
+	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list, hide; event-control (fold by the paper's own relation); off")
 	complete(cmd, "artifacts", artifactModes...)
 	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
+	flags.DurationVar(&f.limit, "time-limit", 0, "after so long, stop telling artifacts from other races and report the races as they stand (0: no limit)")
+	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
 	f.again.add(cmd)
 	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
@@ -138,20 +145,24 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	rep, err := reportBy(ctx, std, file, opts, suppressions, analyze, &f.again)
-	if err != nil {
+	rep, err := reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
+		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit})
+	if rep == nil || err != nil && ctx.Err() == nil {
 		return 0, err
+	}
+	if err != nil {
+		fmt.Fprintln(std.err, "hindsight: interrupted; the races are those of the whole run, what is said about them is not complete")
 	}
 	if base != nil {
 		base.Apply(rep)
 	}
 	found := len(rep.Races)
-	if f.impact {
+	if f.impact && ctx.Err() == nil {
 		if err := addImpact(ctx, std, file, rep); err != nil {
 			return 0, err
 		}
 	}
-	if f.artifacts == "hide" {
+	if f.artifacts == artifactsHide {
 		rep.HideArtifacts()
 	}
 	if err := f.write(std, rep); err != nil {
@@ -162,17 +173,34 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
 		}
 	}
+	if ctx.Err() != nil {
+		return found, exitStatus(exitInterrupted)
+	}
 	return found, nil
 }
 
-// artifactModes are the values of --artifacts.
-var artifactModes = []string{"fold", "list", "hide"}
+// Values of --artifacts.
+const (
+	artifactsFold    = "fold"
+	artifactsList    = "list"
+	artifactsHide    = "hide"
+	artifactsOff     = "off"
+	artifactsControl = "event-control"
+)
+
+var artifactModes = []string{artifactsFold, artifactsList, artifactsHide, artifactsControl, artifactsOff}
 
 func checkArtifacts(mode string) error {
 	if mode != "" && !slices.Contains(artifactModes, mode) {
-		return fmt.Errorf("--artifacts %q: want fold, list or hide", mode)
+		return fmt.Errorf("--artifacts %q: want fold, list, hide, event-control or off", mode)
 	}
 	return nil
+}
+
+// artifactOptions are what is asked about artifacts.
+func (f *racesFlags) artifactOptions() artifact.Options {
+	return artifact.Options{Brief: f.artifacts == artifactsHide,
+		EventControl: f.artifacts == artifactsControl || f.format == "json" || f.format == "sarif"}
 }
 
 // options are those of the analysis.
@@ -202,21 +230,36 @@ func (f *racesFlags) write(std streams, rep *report.Report) error {
 			return rep.WriteSARIF(w, opts)
 		}
 		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
-		return rep.WriteText(w, report.TextOptions{Color: color, List: f.artifacts == "list"})
+		return rep.WriteText(w, report.TextOptions{Color: color, List: f.artifacts == artifactsList})
 	})
 }
 
 func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
 
+// inquiry is what is asked about the races of a trace. Its zero value asks for
+// those by happens-before, and for artifacts as far as the trace tells.
+type inquiry struct {
+	opts         race.Options
+	suppressions *report.Suppressions
+	analyze      analysis
+	again        *againFlags // nil: the run is not made again
+	noArtifacts  bool
+	artifacts    artifact.Options
+	control      bool          // artifacts by event control
+	limit        time.Duration // of all: when it is over, only the races are finished; 0: none
+	say          io.Writer     // nil: nobody
+}
+
 // findRaces analyses an open trace and names what it finds by the program that
 // the trace carries.
 func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return findRacesBy(ctx, t, file, opts, sup, byHappensBefore, nil, io.Discard)
+	return findRacesBy(ctx, t, file, &inquiry{opts: opts, suppressions: sup})
 }
 
-// findRacesBy is findRaces with another analysis; with again it may make the run
-// again for what the trace does not keep, and tells say what it could not do.
-func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions, analyze analysis, again *againFlags, say io.Writer) (*report.Report, error) {
+// findRacesBy is findRaces with all that can be asked. When ctx ends after the
+// races are known, there is a report beside the error.
+func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*report.Report, error) {
+	begun := time.Now()
 	if err := hasAccesses(t.Info()); err != nil {
 		return nil, err
 	}
@@ -224,6 +267,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 	if err != nil {
 		return nil, err
 	}
+	opts := q.opts
 	var img *image.Image
 	if names == nil {
 		data, err := t.Image()
@@ -234,6 +278,10 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 			return nil, fmt.Errorf("the program in the trace: %w", err)
 		}
 		opts.Program, opts.TLSSize = img, img.TLS.MemSize
+	}
+	analyze := q.analyze
+	if analyze == nil {
+		analyze = byHappensBefore
 	}
 	res, err := analyze(ctx, t, opts)
 	if err != nil {
@@ -248,12 +296,12 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 		info.Instructions += th.Insts
 	}
 	if names != nil {
-		if again != nil && again.values {
+		if q.again != nil && q.again.values {
 			return nil, errors.New("--values: the trace was imported; there is no program to run again")
 		}
-		return report.Build(res, names, t, info, sup) // of an imported run there is no code to look into
+		return report.Build(res, names, t, info, q.suppressions) // of an imported run there is no code to look into
 	}
-	rep, err := report.Build(res, img, t, info, sup)
+	rep, err := report.Build(res, img, t, info, q.suppressions)
 	if err != nil {
 		return nil, err
 	}
@@ -262,20 +310,52 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, opts race.Optio
 			return nil, err
 		}
 	}
-	found, err := again.artifactsOf(ctx, t, file, img, res, say)
-	if err != nil {
-		return nil, err
+	if err := q.explain(ctx, t, file, img, res, rep, begun); err != nil {
+		return rep, err
 	}
-	rep.Explain(found, img)
-	if again != nil && again.values && len(res.Races) > 0 {
-		seen, err := again.valuesOf(ctx, t, img, res)
+	if q.again != nil && q.again.values && len(res.Races) > 0 {
+		seen, err := q.again.valuesOf(ctx, t, img, res)
 		if err != nil {
-			return nil, fmt.Errorf("--values: %w", err)
+			return rep, fmt.Errorf("--values: %w", err)
 		}
 		rep.SameValues(seen.Seen())
 		rep.Locals(seen.Locals(), img)
 	}
 	return rep, nil
+}
+
+// explain tells the artifacts among the races of a report. The error is that of
+// ctx when that ends; the report then has what was known.
+func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *image.Image, res *race.Result, rep *report.Report, begun time.Time) error {
+	if q.noArtifacts || len(res.Races) == 0 {
+		return ctx.Err()
+	}
+	say := q.say
+	if say == nil {
+		say = io.Discard
+	}
+	limited := ctx
+	if q.limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, begun.Add(q.limit))
+		defer cancel()
+	}
+	opts := q.artifacts
+	bar := newProgress(say, "which races are artifacts", uint64(len(res.Races)))
+	opts.Progress = func() { bar.step(1) }
+	found, err := q.again.artifactsOf(limited, t, file, img, res, opts, say)
+	bar.end()
+	if found != nil {
+		if q.control {
+			found = found.EventControlled()
+		}
+		rep.Explain(found, img)
+	}
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		fmt.Fprintf(say, "hindsight: --time-limit %v is over\n", q.limit)
+		return nil
+	}
+	return err
 }
 
 func readSuppressions(ctx context.Context, files []string) (*report.Suppressions, error) {

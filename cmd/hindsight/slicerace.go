@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"hindsight/analyze/annotate"
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/analyze/slice"
 	"hindsight/wet"
@@ -21,7 +19,7 @@ func (f *sliceFlags) around(ctx context.Context, _ streams, v *values, opts slic
 	if err != nil {
 		return err
 	}
-	found, err := findRacesBy(ctx, v.trace, rep.Info.File, race.Options{}, nil, analyze, nil, io.Discard)
+	found, err := findRacesBy(ctx, v.trace, rep.Info.File, &inquiry{analyze: analyze, noArtifacts: true})
 	if err != nil {
 		return err
 	}

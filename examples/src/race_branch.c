@@ -3,7 +3,7 @@
  *
  * Which of its two statements the user of the mode executes depends on the
  * race on mode. Both use total, which the other thread sets behind the mode:
- * the race on total is an artifact by control flow.
+ * the race on total is behind that on mode, and stays without it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@ int result;
 static void *configure(void *arg)
 {
 	mode = 1;    /* race: mode */
-	total = 100; /* artifact: total */
+	total = 100; /* race: total */
 	return arg;
 }
 
 static void *use(void *arg)
 {
 	if (mode)                /* race: mode */
-		result = total + 1;  /* artifact: total */
+		result = total + 1;  /* race: total */
 	else
-		result = total - 1;  /* artifact: total */
+		result = total - 1;  /* race: total */
 	return arg;
 }
 

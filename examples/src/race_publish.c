@@ -19,7 +19,7 @@ static void *sender(void *arg)
 {
 	struct message *m = malloc(sizeof *m);
 
-	m->length = 5; /* may race: heap m */
+	m->length = 5; /* may artifact: heap m */
 	box = m;       /* race: box */
 	return arg;
 }
@@ -32,7 +32,7 @@ static void *receiver(void *arg)
 		m = box; /* race: box */
 		sched_yield();
 	}
-	*(int *)arg = m ? m->length : 0; /* may race: heap m */
+	*(int *)arg = m ? m->length : 0; /* may artifact: heap m */
 	return NULL;
 }
 

@@ -1,0 +1,139 @@
+package artifact
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// behind lists the race whose racy value decided, by branches, that the accesses
+// of the first instance of race i were executed.
+func (e *explainer) behind(i int) ([]int, error) {
+	e.budget = min(behindSteps, e.opts.TotalSteps-e.steps)
+	for p := range e.instances(i) {
+		why, _, err := e.explain(i, &p, ByBranch, false)
+		if errors.Is(err, errBudget) || errors.Is(err, errCode) || why == nil && err == nil {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []int{why[0].cause}, nil
+	}
+	return nil, nil
+}
+
+// behindSteps bounds the searches for what a race is behind.
+const behindSteps = 4000
+
+// controlled lists the races whose writes event-control both sides of the first
+// instance of race i, by the paper's relation: a write a of such a race comes
+// before one side in the thread of that, and a read b that races with it comes
+// before the other side in its thread, which has made use of the value by then,
+// in a branch or in an address (what comes after that in the thread is
+// controlled by program order).
+func (e *explainer) controlled(i int) (list []int, err error) {
+	e.budget = min(behindSteps, e.opts.TotalSteps-e.steps)
+	for p := range e.instances(i) {
+		for key, k := range e.index.pairs {
+			if k == i || slices.Contains(list, k) {
+				continue
+			}
+			a, b := key.a, key.b
+			if e.index.sites[a].site.Access == e.index.sites[b].site.Access {
+				continue
+			}
+			if e.index.sites[a].site.Access != event.Write {
+				a, b = b, a
+			}
+			for _, s := range [][2]*exec{{&p.c, &p.d}, {&p.d, &p.c}} {
+				ok, err := e.controlsBoth(exec{site: a}, exec{site: b}, s[0], s[1])
+				if errors.Is(err, errBudget) || errors.Is(err, errCode) {
+					return sorted(list), nil
+				}
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					list = append(list, k)
+					break
+				}
+			}
+		}
+		break
+	}
+	return sorted(list), nil
+}
+
+func sorted(list []int) []int {
+	slices.Sort(list)
+	return list
+}
+
+// maxReads bounds the reads before an access that are tried.
+const maxReads = 16
+
+// controlsBoth tells whether a write by a's site comes before c in its thread
+// and a read by b's site that races with it, and whose value was used, before d.
+func (e *explainer) controlsBoth(a, b exec, c, d *exec) (bool, error) {
+	x := e.index
+	at, err := e.place(d)
+	if err != nil {
+		return false, err
+	}
+	list := x.sites[b.site].strands[d.unit.strand]
+	if list == nil {
+		return false, nil
+	}
+	tried := 0
+	for n := len(list.records) - 1; n >= 0 && tried < maxReads; n-- {
+		r := &list.records[n]
+		if r.unit.end > d.unit.end {
+			continue
+		}
+		for k := r.count; k > 0 && tried < maxReads; k-- {
+			read := x.sites[b.site].exec(b.site, r, k-1)
+			before, err := e.precedes(&read, d)
+			if err != nil || !before && !read.same(d) {
+				if err != nil {
+					return false, err
+				}
+				continue
+			}
+			tried++
+			ok, err := e.usedBefore(&read, at, d.event)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				continue
+			}
+			for w := range x.partners(a.site, &read) {
+				if w.unit.strand != c.unit.strand {
+					continue
+				}
+				before, err := e.precedes(&w, c)
+				if before || err != nil {
+					return before, err
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+// usedBefore tells whether the value of a racy read was used by the time that a
+// thread was at a point. An access at an address made of it counts as used.
+func (e *explainer) usedBefore(read *exec, until point, anyway bool) (bool, error) {
+	at, err := e.place(read)
+	if err != nil {
+		return false, err
+	}
+	from, ok, err := e.looked(at)
+	if !ok || err != nil {
+		return false, err
+	}
+	return anyway || cmp.Or(cmp.Compare(from.block, until.block), cmp.Compare(from.inst, until.inst)) <= 0, nil
+}

@@ -1,0 +1,548 @@
+package artifact
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"hindsight/analyze/hb"
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// A race is explained by order when each of its instances that is looked at is
+// ordered by happens-before together with the edges that repairing its causes
+// would add: from a racy write to what a thread does once it has read that value
+// by a racy read, and has made use of it (see [graph.looked]).
+//
+//  1. [orderer.mayHelp] tells by the clocks of whole segments whether some race
+//     could explain another so.
+//  2. The run is made again to see which writes the reads read from ([Reads]).
+//  3. [orderer.pass] walks along S_synch with a Publish behind each of those
+//     writes and an Observe behind each of those reads, and notes the clocks of
+//     the instances: with the edges of each race by itself, and of all.
+type orderer struct {
+	*explainer
+	src     race.Source
+	links   []link
+	sides   []sideProbe // two for each instance
+	from    [][2]int    // instances of race i: from[i][0] to from[i][1] (exclusive)
+	perRace [][]int     // links of race i
+	events  int
+}
+
+// link is an edge that the repair of race cause adds.
+type link struct {
+	cause int
+	write position // takes effect behind it
+	read  position // takes effect before it
+	id    uint64   // of the write
+	found ReadFrom
+}
+
+// position is a place in a thread's execution.
+type position struct {
+	point
+	segment uint64 // events of the thread before it
+}
+
+// sideProbe is a side of an instance, and what happens-before is there.
+type sideProbe struct {
+	at    position
+	clock hb.Clock
+	epoch uint64
+	by    event.StrandID
+}
+
+const (
+	// orderInstances is how many instances of a race are looked at.
+	orderInstances = 512
+	// maxOrderWork bounds the events that all passes see, maxLinks the edges.
+	maxOrderWork = 1 << 22
+	maxLinks     = 1 << 16
+	// maxCoarse bounds the records that are looked at to see whether one race
+	// could explain another.
+	maxCoarse = 1 << 12
+)
+
+// mayHelp tells whether race k, repaired, could order the first instance of
+// race i, as far as segments say.
+func (e *explainer) mayHelp(k, i int) bool {
+	if k == i {
+		return false
+	}
+	r := &e.res.Races[i].First
+	c, ok := e.index.side(&r.Earlier)
+	d, ok2 := e.index.side(&r.Later)
+	if !ok || !ok2 {
+		return false
+	}
+	for key, cause := range e.index.pairs {
+		if cause != k {
+			continue
+		}
+		a, b := e.index.sites[key.a], e.index.sites[key.b]
+		if a.site.Access == b.site.Access {
+			continue
+		}
+		if a.site.Access != event.Write {
+			a, b = b, a
+		}
+		for _, p := range [][2]*exec{{&c, &d}, {&d, &c}} {
+			if a.some(func(u *unit) bool { return u == p[0].unit || p[0].unit.precedes(u) }) &&
+				b.some(func(u *unit) bool { return u == p[1].unit || u.precedes(p[1].unit) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// precedes tells whether something in x may be before something in y, in their
+// strand or by happens-before.
+func (x *unit) precedes(y *unit) bool {
+	if x.strand == y.strand {
+		return x.end <= y.end
+	}
+	return x.before(y)
+}
+
+// some tells whether a segment that executes the site is accepted, or there are
+// too many to look at.
+func (s *siteIndex) some(accept func(*unit) bool) bool {
+	n := 0
+	for _, list := range s.strands {
+		for i := range list.records {
+			if n++; n > maxCoarse || accept(list.records[i].unit) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wanting lists the races that some other race could explain by order.
+func (e *explainer) wanting() (list []int) {
+	for i := range e.res.Races {
+		for k := range e.res.Races {
+			if e.mayHelp(k, i) {
+				list = append(list, i)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// newOrderer finds the edges and the instances of the races in a list.
+func (e *explainer) newOrderer(src race.Source, list []int, found []ReadFrom) (*orderer, error) {
+	o := &orderer{explainer: e, src: src, from: make([][2]int, len(e.res.Races)), perRace: make([][]int, len(e.res.Races))}
+	for t := range e.index.seqs {
+		o.events += len(e.index.seqs[t])
+	}
+	ids := map[Execution]uint64{}
+	for _, f := range found {
+		cause, ok := e.index.pairs[keyOf(f.Write.Site, f.Read.Site)]
+		if !ok || len(o.links) >= maxLinks {
+			continue
+		}
+		w, ok := e.index.at(f.Write.Thread, f.Write.Site, f.Write.Ordinal)
+		r, ok2 := e.index.at(f.Read.Thread, f.Read.Site, f.Read.Ordinal)
+		if !ok || !ok2 || !e.index.races(&w, &r) {
+			continue
+		}
+		e.budget = e.opts.Steps
+		l, ok, err := o.link(&w, &r)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if ids[f.Write] == 0 {
+			ids[f.Write] = uint64(len(ids) + 1)
+		}
+		l.cause, l.id, l.found = cause, ids[f.Write], f
+		o.perRace[cause] = append(o.perRace[cause], len(o.links))
+		o.links = append(o.links, l)
+	}
+	if len(o.links) == 0 {
+		return o, nil
+	}
+	for _, i := range list {
+		if err := o.probe(i); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (o *orderer) link(w, r *exec) (l link, ok bool, err error) {
+	at, err := o.place(r)
+	if err != nil {
+		return l, false, err
+	}
+	from, ok, err := o.looked(at)
+	if !ok || err != nil {
+		return l, false, err
+	}
+	if l.read, err = o.position(from); err != nil {
+		return l, false, err
+	}
+	if at, err = o.place(w); err != nil {
+		return l, false, err
+	}
+	l.write, err = o.position(at)
+	return l, true, err
+}
+
+func (o *orderer) position(p point) (position, error) {
+	n, err := o.history[p.thread].Segment(p.block)
+	return position{p, n}, err
+}
+
+// probe prepares to look at instances of race i.
+func (o *orderer) probe(i int) error {
+	o.from[i][0] = len(o.sides) / 2
+	for p := range o.instances(i) {
+		for _, x := range []*exec{&p.c, &p.d} {
+			at := position{point{x.thread(), math.MaxUint64, 0}, x.ordinal} // just before an event
+			if !x.event {
+				o.budget = o.opts.Steps
+				q, err := o.place(x)
+				if err != nil {
+					return err
+				}
+				if at, err = o.position(q); err != nil {
+					return err
+				}
+			}
+			o.sides = append(o.sides, sideProbe{at: at})
+		}
+		if len(o.sides)/2-o.from[i][0] == orderInstances {
+			break
+		}
+	}
+	o.from[i][1] = len(o.sides) / 2
+	return nil
+}
+
+// step is something that a pass does at a place in a thread's execution.
+type orderStep struct {
+	position
+	kind stepOf
+	id   uint64 // of the write
+	side int
+}
+
+type stepOf uint8
+
+const (
+	observeStep stepOf = iota
+	probeStep
+	publishStep
+)
+
+// pass is a walk along S_synch with the edges of some races.
+type pass struct {
+	*orderer
+	order *hb.Order
+	steps [][]orderStep // of each thread, in order
+	next  []int
+	where map[uint64]writeStep // the writes
+}
+
+// writeStep is a step that publishes.
+type writeStep struct {
+	thread event.ThreadID
+	at     int
+}
+
+var errOrder = errors.New("the writes that racy reads read from are in no order")
+
+// pass fills in what happens-before is at the instances, with the edges of the
+// given races.
+func (o *orderer) pass(causes []int) error {
+	n := len(o.index.seqs)
+	p := &pass{orderer: o, order: hb.New(), steps: make([][]orderStep, n), next: make([]int, n), where: map[uint64]writeStep{}}
+	p.order.Threads(n)
+	for t := range n {
+		if _, created := o.index.creates[event.ThreadID(t)]; !created {
+			p.order.Root(event.ThreadID(t))
+		}
+	}
+	p.prepare(causes)
+	for ev, err := range o.src.Events() {
+		if err != nil {
+			return err
+		}
+		if err := p.advance(ev.Thread, ev.Index); err != nil {
+			return err
+		}
+		if err := p.order.Acquire(ev.Thread, &ev.Event); err != nil {
+			return err
+		}
+		if err := p.order.Release(ev.Thread, &ev.Event); err != nil {
+			return err
+		}
+	}
+	for t := range n {
+		if err := p.advance(event.ThreadID(t), math.MaxUint64); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare lists the steps of each thread.
+func (p *pass) prepare(causes []int) {
+	add := func(s orderStep) { p.steps[s.thread] = append(p.steps[s.thread], s) }
+	seen := map[uint64]bool{}
+	for _, k := range causes {
+		for _, i := range p.perRace[k] {
+			l := &p.links[i]
+			add(orderStep{position: l.read, kind: observeStep, id: l.id})
+			if !seen[l.id] {
+				seen[l.id] = true
+				add(orderStep{position: l.write, kind: publishStep, id: l.id})
+			}
+		}
+	}
+	for i := range p.sides {
+		add(orderStep{position: p.sides[i].at, kind: probeStep, side: i})
+	}
+	for t, list := range p.steps {
+		slices.SortFunc(list, func(a, b orderStep) int {
+			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.block, b.block), cmp.Compare(a.inst, b.inst),
+				cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+		})
+		for i := range list {
+			if list[i].kind == publishStep {
+				p.where[list[i].id] = writeStep{event.ThreadID(t), i}
+			}
+		}
+	}
+}
+
+// handles of the edges, apart from those of the run.
+const linkHandle = 1 << 63
+
+// advance takes the steps of a thread before its event of that index. A step
+// that observes a write comes after the write, which its thread has reached by
+// then, since all of this was so in the run.
+func (p *pass) advance(t event.ThreadID, index uint64) error {
+	type goal struct {
+		thread event.ThreadID
+		until  int // steps
+	}
+	last := p.next[t]
+	for last < len(p.steps[t]) && p.steps[t][last].segment <= index {
+		last++
+	}
+	stack := []goal{{t, last}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if p.next[top.thread] >= top.until {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		s := &p.steps[top.thread][p.next[top.thread]]
+		if s.kind == observeStep {
+			if w := p.where[s.id]; p.next[w.thread] <= w.at {
+				if len(stack) > len(p.steps) || slices.ContainsFunc(stack, func(g goal) bool { return g.thread == w.thread }) {
+					return errOrder
+				}
+				stack = append(stack, goal{w.thread, w.at + 1})
+				continue
+			}
+		}
+		if err := p.step(top.thread, s); err != nil {
+			return err
+		}
+		p.next[top.thread]++
+	}
+	return nil
+}
+
+func (p *pass) step(t event.ThreadID, s *orderStep) error {
+	switch s.kind {
+	case observeStep:
+		return p.order.Acquire(t, &event.Event{Kind: event.Observe, Obj: s.id | linkHandle})
+	case publishStep:
+		return p.order.Release(t, &event.Event{Kind: event.Publish, Obj: s.id | linkHandle})
+	}
+	side := &p.sides[s.side]
+	side.by = p.order.Strand(t)
+	side.epoch = p.order.Epoch(side.by)
+	side.clock = append(side.clock[:0], p.order.Clock(t)...)
+	return nil
+}
+
+// ordered tells whether all instances of race i that are looked at are ordered,
+// as the last pass found.
+func (o *orderer) ordered(i int) bool {
+	for k := o.from[i][0]; k < o.from[i][1]; k++ {
+		c, d := &o.sides[2*k], &o.sides[2*k+1]
+		if c.clock.At(d.by) < d.epoch && d.clock.At(c.by) < c.epoch {
+			return false
+		}
+	}
+	return o.from[i][1] > o.from[i][0]
+}
+
+// byOrder finds the races in a list that are explained by order: for each the
+// races that alone suffice; if none does, all that are needed, and together is
+// set.
+func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bool, err error) {
+	causes, together = map[int][]int{}, map[int]bool{}
+	var all []int
+	for k, links := range o.perRace {
+		if len(links) > 0 {
+			all = append(all, k)
+		}
+	}
+	if len(all) == 0 {
+		return causes, together, nil
+	}
+	left := maxOrderWork
+	try := func(set []int) error {
+		if left -= o.events + len(o.links) + len(o.sides); left < 0 {
+			return errBudget
+		}
+		return o.pass(set)
+	}
+	if err := try(all); err != nil {
+		return nil, nil, err
+	}
+	var some []int
+	for _, i := range list {
+		if o.ordered(i) && !o.moved(i) {
+			some = append(some, i)
+		}
+	}
+	if some = o.wholeLines(some); len(some) == 0 {
+		return causes, together, nil
+	}
+	for _, k := range all {
+		if err := try([]int{k}); err != nil {
+			return nil, nil, err
+		}
+		for _, i := range some {
+			if i != k && o.ordered(i) {
+				causes[i] = append(causes[i], k)
+			}
+		}
+	}
+	for _, i := range some {
+		if len(causes[i]) > 0 {
+			continue
+		}
+		need := slices.DeleteFunc(slices.Clone(all), func(k int) bool { return k == i })
+		for _, k := range slices.Clone(need) {
+			fewer := slices.DeleteFunc(slices.Clone(need), func(x int) bool { return x == k })
+			if err := try(fewer); err != nil {
+				return nil, nil, err
+			}
+			if o.ordered(i) {
+				need = fewer
+			}
+		}
+		if err := try(need); err != nil {
+			return nil, nil, err
+		}
+		if o.ordered(i) && len(need) > 0 {
+			causes[i], together[i] = need, true
+		}
+	}
+	return causes, together, nil
+}
+
+// line is where an instruction stands in the source.
+func (e *explainer) line(pc uint64) (file string, line int) {
+	if f := e.img.Frames(pc); len(f) > 0 {
+		return f[0].File, f[0].Line
+	}
+	return "", 0
+}
+
+// linePair names the two lines of source that race, and the memory.
+type linePair struct {
+	files [2]string
+	lines [2]int
+	addr  uint64
+}
+
+func (e *explainer) linePair(i int) (p linePair) {
+	r := &e.res.Races[i].First
+	p.files[0], p.lines[0] = e.line(r.Later.PC)
+	p.files[1], p.lines[1] = e.line(r.Earlier.PC)
+	if p.files[0] > p.files[1] || p.files[0] == p.files[1] && p.lines[0] > p.lines[1] {
+		p.files[0], p.files[1], p.lines[0], p.lines[1] = p.files[1], p.files[0], p.lines[1], p.lines[0]
+	}
+	p.addr = r.Address
+	return p
+}
+
+// wholeLines leaves out the races of two lines of source if another race of the
+// same lines and memory is not ordered. The compiler may have moved the read of a
+// count in front of the racy write and left the write of the count behind it;
+// with the cause repaired, it may not.
+func (o *orderer) wholeLines(list []int) []int {
+	apart := map[linePair]bool{}
+	for i := range o.res.Races {
+		if !slices.Contains(list, i) {
+			apart[o.linePair(i)] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(i int) bool { return apart[o.linePair(i)] })
+}
+
+// moved tells whether the compiler seems to have moved a side of race i in front
+// of a write that would order it: it comes from a later line than the write, and
+// is executed before it in the same block.
+func (o *orderer) moved(i int) bool {
+	for k := o.from[i][0]; k < o.from[i][1]; k++ {
+		for _, s := range o.sides[2*k : 2*k+2] {
+			for n := range o.links {
+				w := &o.links[n].write
+				if w.thread != s.at.thread || w.block != s.at.block || w.inst <= s.at.inst {
+					continue
+				}
+				_, d, err := o.block(w.thread, w.block)
+				if err != nil || w.inst >= len(d.pcs) {
+					continue
+				}
+				file, line := o.line(d.pcs[s.at.inst])
+				file2, line2 := o.line(d.pcs[w.inst])
+				if file == file2 && line > line2 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// chain lists the steps from the write of a cause to an access of race i.
+func (o *orderer) chain(i, cause int) []Step {
+	p := pairOf{}
+	for p = range o.instances(i) {
+		break
+	}
+	for _, n := range o.perRace[cause] {
+		f := o.links[n].found
+		w, _ := o.index.at(f.Write.Thread, f.Write.Site, f.Write.Ordinal)
+		r, _ := o.index.at(f.Read.Thread, f.Read.Site, f.Read.Ordinal)
+		step := func(kind StepKind, x *exec) Step {
+			return Step{kind, x.thread(), o.index.sites[x.site].site.PC, x.addr, x.size}
+		}
+		steps := []Step{step(RacyWrite, &w), step(RacyRead, &r)}
+		for _, x := range []*exec{&p.c, &p.d} {
+			if !x.event && x.unit != nil && x.unit.thread == r.unit.thread {
+				return append(steps, step(Access, x))
+			}
+		}
+	}
+	return nil
+}
