@@ -87,9 +87,12 @@ const (
 	DepMemory
 	DepControl
 	DepSync // order: an unlock and the next lock, the end of a thread and who joined it
+	// DepExit is not in a graph; package slice finds it: the decision that ended a
+	// loop, for a use behind it of what was defined in it.
+	DepExit
 )
 
-var depKindNames = [...]string{"register", "memory", "control", "sync"}
+var depKindNames = [...]string{"register", "memory", "control", "sync", "exit"}
 
 func (k DepKind) String() string {
 	if int(k) < len(depKindNames) {

@@ -12,12 +12,16 @@ import (
 	"hindsight/wet"
 )
 
-// randomOptions chooses what to follow.
-func randomOptions(rng *rand.Rand) slice.Options {
+// randomOptions chooses what to follow of a run.
+func randomOptions(rng *rand.Rand, l *slicetest.Log) slice.Options {
 	o := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(8)), OneThread: rng.IntN(3) == 0}
 	if rng.IntN(3) == 0 {
 		o.Depth = 1 + rng.IntN(6)
 	}
+	if rng.IntN(2) == 0 {
+		o.Flow = l.Flow()
+	}
+	o.Brief = rng.IntN(3) == 0
 	return o
 }
 
@@ -29,6 +33,8 @@ func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 	switch kind {
 	case wet.DepControl:
 		return kinds&slice.Control != 0
+	case wet.DepExit:
+		return false // see plain
 	case wet.DepSync:
 		return kinds&slice.Sync != 0
 	}
@@ -38,11 +44,15 @@ func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 // plain is the slice by the plain walk over the log.
 func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
 	stmts := l.Statements()
-	follow := func(from, to int, kind wet.DepKind) bool {
+	exits := o.Flow != nil && (o.Kinds == 0 || o.Kinds&slice.Both == slice.Both) && o.Direction == slice.Backward
+	follow := func(from, to int, d slicetest.Dep) bool {
 		if o.OneThread && stmts[from].Thread != stmts[to].Thread {
 			return false
 		}
-		return follows(o.Kinds, kind)
+		if o.Brief && d.Kind == wet.DepRegister && d.Reg >= 2 && d.Reg <= 4 {
+			return false
+		}
+		return d.Kind == wet.DepExit && exits || follows(o.Kinds, d.Kind)
 	}
 	if o.Depth == 0 {
 		return l.Slice(from, o.Direction == slice.Forward, follow)
@@ -54,12 +64,16 @@ func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
 	for range o.Depth {
 		next := map[int]bool{}
 		for to := range stmts {
-			for _, d := range stmts[to].Deps {
+			deps := stmts[to].Deps
+			if exits {
+				deps = append(slices.Clone(deps), l.Exits(to)...)
+			}
+			for _, d := range deps {
 				a, b := to, d.From
 				if o.Direction == slice.Forward {
 					a, b = b, a
 				}
-				if in[a] && follow(d.From, to, d.Kind) {
+				if in[a] && follow(d.From, to, d) {
 					next[b] = true
 				}
 			}
@@ -69,6 +83,28 @@ func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
 		}
 	}
 	return in
+}
+
+// visible leaves out what a brief slice passes through.
+func visible(in map[int]bool, o slice.Options, from []int, of func(int) wet.Instance, g slice.Graph) map[int]bool {
+	if !o.Brief {
+		return in
+	}
+	begun := map[wet.Instance]bool{}
+	for _, n := range from {
+		i := of(n)
+		i.K = 0
+		begun[i] = true
+	}
+	out := map[int]bool{}
+	for n := range in {
+		i := of(n)
+		node := g.Node(i.Node)
+		if i.K = 0; begun[i] || !slice.Housekeeping(node, i.Stmt) {
+			out[n] = true
+		}
+	}
+	return out
 }
 
 // indexes are the statements of the log that a slice of the log holds.
@@ -139,7 +175,7 @@ func TestSlices(t *testing.T) {
 		l, _ := logged(t, randomShape(seed))
 		rng := rand.New(rand.NewPCG(seed, 13))
 		for range 12 {
-			o := randomOptions(rng)
+			o := randomOptions(rng, l)
 			from := []int{rng.IntN(len(l.Statements()))}
 			if rng.IntN(4) == 0 {
 				from = append(from, rng.IntN(len(l.Statements())))
@@ -153,10 +189,10 @@ func TestSlices(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := indexes(t, l, s)
-			if err := same(got, plain(l, from, o)); err != nil {
+			if err := same(got, visible(plain(l, from, o), o, from, l.Instance, l)); err != nil {
 				t.Fatalf("seed %d, from %v, %+v: %v (slice, then plain walk)", seed, from, o, err)
 			}
-			if o.Depth == 0 {
+			if o.Depth == 0 && !o.Brief && o.Flow == nil {
 				arrowsAgree(t, l, s, got)
 			}
 			sizes[o.Direction] += len(got)

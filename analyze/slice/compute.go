@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hindsight/wet"
+	"hindsight/wpp/cfg"
 )
 
 // Direction is which way a slice goes.
@@ -36,7 +37,7 @@ const (
 
 func (k Kinds) follows(d wet.DepKind) bool {
 	switch d {
-	case wet.DepControl:
+	case wet.DepControl, wet.DepExit:
 		return k&Control != 0
 	case wet.DepSync:
 		return k&Sync != 0
@@ -55,6 +56,12 @@ type Options struct {
 	OneThread bool   // do not follow dependences between threads
 	Depth     int    // dependences between the criterion and an instance at most; 0 means any number
 	MaxInsts  uint64 // instances at most, or the error is ErrTooBig; 0 means any number
+	// Brief leaves out the stack, global and thread pointers, and saves and
+	// restores of callers' registers (brief.go).
+	Brief bool
+	// Flow is the program's control flow, for backward slices with control: the
+	// decisions that ended loops are in them (exits.go). nil: they are not.
+	Flow *cfg.Program
 
 	patience uint64 // see pass.go; 0 means the usual
 }
@@ -71,6 +78,9 @@ func Compute(ctx context.Context, g Graph, criterion []wet.Instance, opts Option
 		}
 	}
 	s := &Slice{g: g, opts: opts, criterion: slices.Clone(criterion), index: map[home]int{}}
+	if opts.Direction == Backward && opts.Kinds&Both == Both {
+		s.exits = newExits(g, opts.Flow)
+	}
 	var err error
 	if fast, ok := g.(slotted); ok && opts.Depth == 0 {
 		err = newSweep(ctx, s, fast).run(criterion)

@@ -8,3 +8,5 @@ func Impatient(o Options) Options {
 	o.patience = 1
 	return o
 }
+
+var Housekeeping = housekeeping

@@ -20,6 +20,8 @@ type Slice struct {
 	index     map[home]int
 	links     tally
 	count     uint64
+	exits     *exits         // nil: decisions that ended loops are left out
+	hidden    map[place]bool // instances that are passed through
 
 	places []place // with instances, sorted
 	stmts  []Statement
@@ -63,6 +65,10 @@ func (s *Slice) finish() {
 		}
 	}
 	slices.SortFunc(s.places, place.compare)
+	if s.opts.Brief {
+		s.hide()
+		s.links = s.past(s.links)
+	}
 	index := map[stmtKey]int{}
 	for _, p := range s.places {
 		n := s.g.Node(p.node)
@@ -118,7 +124,7 @@ func (s *Slice) Has(i wet.Instance) bool {
 		return false
 	}
 	h := s.homes[at]
-	return h.masks[h.get(i.K)].has(i.Stmt)
+	return h.masks[h.get(i.K)].has(i.Stmt) && !s.hidden[placeOf(i)]
 }
 
 // Instances gives all instances, by thread, node, statement and number.

@@ -134,7 +134,7 @@ func TestSlots(t *testing.T) {
 		g := &slots{l, map[wet.NodeID]*wires{}}
 		rng := rand.New(rand.NewPCG(seed, 17))
 		for range 12 {
-			o := randomOptions(rng)
+			o := randomOptions(rng, l)
 			o.Depth = 0
 			var criterion []wet.Instance
 			for range 1 + rng.IntN(2) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -35,6 +36,14 @@ type sweep struct {
 	tell   func(i int, from wet.Instance) error // producer
 	thread event.ThreadID                       // of the execution that is being looked at
 	ports  []*port
+
+	// Of loops that ended: what of which execution is looked at, the decisions
+	// that it was led to, and all such links.
+	taken  *nodeSweep
+	takenK uint64
+	fresh  mask
+	ended  []ended
+	exited tally
 }
 
 // nodeCode is what a node's code tells about its dependences.
@@ -90,7 +99,7 @@ type far struct {
 }
 
 func newSweep(ctx context.Context, s *Slice, g slotted) *sweep {
-	w := &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}}
+	w := &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}, exited: tally{}}
 	w.agenda.ascending = s.opts.Direction == Forward
 	w.tell = w.producer
 	return w
@@ -151,18 +160,30 @@ func (w *sweep) code(n wet.NodeID) *nodeCode {
 	c.closed = make([]mask, c.stmts+c.slots)
 	for s := range c.inputs {
 		for _, in := range w.g.Inputs(n, uint32(s)) {
-			if !w.opts.Kinds.follows(in.Kind) {
+			if !w.opts.follows(in.Kind, in.Reg) {
 				continue
 			}
-			c.inputs[s] = append(c.inputs[s], in)
-			at := c.producer(in)
-			if u := c.users[at]; len(u) == 0 || u[len(u)-1] != uint32(s) {
-				c.users[at] = append(u, uint32(s))
+			c.add(s, in)
+			if w.exits != nil && in.Kind == wet.DepRegister && in.Stmt >= 0 {
+				for _, e := range w.exits.local(n, uint32(in.Stmt), uint32(s)) {
+					if x := (wet.Input{Kind: wet.DepExit, Stmt: int32(e)}); !slices.Contains(c.inputs[s], x) {
+						c.add(s, x)
+					}
+				}
 			}
 		}
 	}
 	w.codes[n] = c
 	return c
+}
+
+// add notes an input of a statement.
+func (c *nodeCode) add(s int, in wet.Input) {
+	c.inputs[s] = append(c.inputs[s], in)
+	at := c.producer(in)
+	if u := c.users[at]; len(u) == 0 || u[len(u)-1] != uint32(s) {
+		c.users[at] = append(u, uint32(s))
+	}
 }
 
 // producer numbers what an input comes from, as roots are numbered.
@@ -260,6 +281,7 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	}
 	if w.opts.Direction == Backward {
 		w.thread, w.ports = n.thread, m.ports
+		w.taken, w.takenK, w.fresh, w.ended = n, k, m.fresh, w.ended[:0]
 		return w.g.Labels(n.thread, n.node, k, m.slots, w.tell)
 	}
 	for _, p := range m.ports {
@@ -322,7 +344,41 @@ func (w *sweep) producer(i int, from wet.Instance) error {
 	if w.opts.OneThread && from.Thread != w.thread {
 		return nil
 	}
-	return w.push(w.lead(w.ports[i], homeOf(from), from.Stmt), from.K, from.Stmt)
+	if err := w.push(w.lead(w.ports[i], homeOf(from), from.Stmt), from.K, from.Stmt); err != nil || w.exits == nil {
+		return err
+	}
+	return w.leave(w.ports[i].what, from)
+}
+
+// ended is a use and the decision that it depends on.
+type ended struct {
+	stmt uint32
+	by   wet.Instance
+}
+
+// leave follows the statements that have a slot's label to the decisions that
+// ended the loops in which it was defined.
+func (w *sweep) leave(slot uint32, from wet.Instance) error {
+	c := w.taken.code
+	for _, u := range c.users[uint32(c.stmts)+slot] {
+		if !w.fresh.has(u) {
+			continue
+		}
+		at := slices.IndexFunc(c.inputs[u], func(in wet.Input) bool { return in.Stmt < 0 && uint32(in.Slot) == slot })
+		to := wet.Instance{Thread: w.taken.thread, Node: w.taken.node, Stmt: u, K: w.takenK}
+		err := w.exits.decided(from, to, c.inputs[u][at].Kind, func(e wet.Instance) error {
+			if e.Node == to.Node && e.K == to.K && slices.Contains(c.inputs[u], wet.Input{Kind: wet.DepExit, Stmt: int32(e.Stmt)}) || slices.Contains(w.ended, ended{u, e}) {
+				return nil
+			}
+			w.ended = append(w.ended, ended{u, e})
+			w.exited[link{placeOf(e), placeOf(to), wet.DepExit, 0}]++
+			return w.push(w.node(homeOf(e)), e.K, e.Stmt)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readers follows a statement of execution k on.
@@ -380,6 +436,9 @@ func (w *sweep) tally() {
 				w.tallyMove(n, m)
 			}
 		}
+	}
+	for l, count := range w.exited {
+		w.links[l] += count
 	}
 }
 

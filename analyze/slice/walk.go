@@ -118,6 +118,7 @@ func (w *walk) look(ctx context.Context, p *placeState, k uint64) error {
 	if w.looked++; w.looked%4096 == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var ended []wet.Instance
 	for d, err := range w.step(p.instance(k)) {
 		if err != nil {
 			return err
@@ -126,12 +127,24 @@ func (w *walk) look(ctx context.Context, p *placeState, k uint64) error {
 		if w.opts.Direction == Forward {
 			other = d.To
 		}
-		if !w.opts.Kinds.follows(d.Kind) || w.opts.OneThread && other.Thread != p.thread {
+		if !w.opts.follows(d.Kind, d.Reg) || w.opts.OneThread && other.Thread != p.thread {
 			continue
 		}
 		w.found(w.neighbour(p, d, placeOf(other)), other.K)
 		if w.opts.MaxInsts != 0 && w.count > w.opts.MaxInsts {
 			return fmt.Errorf("%w: %d", ErrTooBig, w.opts.MaxInsts)
+		}
+		if w.exits != nil {
+			err := w.exits.decided(d.From, d.To, d.Kind, func(e wet.Instance) error {
+				if !slices.Contains(ended, e) {
+					ended = append(ended, e)
+					w.found(w.neighbour(p, wet.Dep{Kind: wet.DepExit}, placeOf(e)), e.K)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int
 	t.Helper()
 	l := a.Log
 	for range times {
-		o := randomOptions(rng)
+		o := randomOptions(rng, l)
 		from := []int{rng.IntN(len(l.Statements()))}
 		criterion := []wet.Instance{a.Of[from[0]]}
 		if rng.IntN(4) == 0 {
@@ -84,7 +84,7 @@ func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int
 			}
 			got[n] = true
 		}
-		if err := same(got, plain(l, from, o)); err != nil {
+		if err := same(got, visible(plain(l, from, o), o, from, func(n int) wet.Instance { return a.Of[n] }, a.Graph)); err != nil {
 			t.Fatalf("from %v, %+v: %v (slice, then plain walk)", from, o, err)
 		}
 		if o.Depth != 0 {

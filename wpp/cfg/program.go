@@ -61,6 +61,7 @@ type trees struct {
 	dom, post *Tree
 	deps      [][]Dependence
 	decides   []bool // some block depends on it
+	loops     []*Loop
 }
 
 // New prepares the control flow of a program: it divides the code into
@@ -276,6 +277,7 @@ func (f *Function) grow() *trees {
 		f.flow.dom = g.Dominators()
 		f.flow.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
 		f.flow.deps = g.ControlDependence(f.flow.post)
+		f.flow.loops = g.Loops()
 		f.flow.decides = make([]bool, len(g))
 		for _, deps := range f.flow.deps {
 			for _, d := range deps {

@@ -3,13 +3,18 @@ package slicetest
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
+	"hindsight/wpp/cfg"
 )
 
 // Statements are all statements that ran, in the order of the run.
 func (l *Log) Statements() []Statement { return l.stmts }
+
+// Flow is the program's control flow.
+func (l *Log) Flow() *cfg.Program { return l.prog }
 
 // Instance names statement n.
 func (l *Log) Instance(n int) wet.Instance {
@@ -184,7 +189,7 @@ func (l *Log) Ordinals(set iter.Seq[wet.Instance]) (map[event.ThreadID][]uint64,
 // Slice is the plain slice: the indexes of all statements that those of from
 // depend on (or that depend on them), through dependences for which follow
 // holds.
-func (l *Log) Slice(from []int, forward bool, follow func(from, to int, kind wet.DepKind) bool) map[int]bool {
+func (l *Log) Slice(from []int, forward bool, follow func(from, to int, d Dep) bool) map[int]bool {
 	in := map[int]bool{}
 	for _, n := range from {
 		in[n] = true
@@ -196,7 +201,7 @@ func (l *Log) Slice(from []int, forward bool, follow func(from, to int, kind wet
 			grew = false
 			for to := range l.stmts {
 				for _, d := range l.stmts[to].Deps {
-					if !in[to] && in[d.From] && follow(d.From, to, d.Kind) {
+					if !in[to] && in[d.From] && follow(d.From, to, d) {
 						in[to], grew = true, true
 					}
 				}
@@ -204,12 +209,12 @@ func (l *Log) Slice(from []int, forward bool, follow func(from, to int, kind wet
 		}
 		return in
 	}
-	todo := from
+	todo := slices.Clone(from)
 	for len(todo) > 0 {
 		to := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, d := range l.stmts[to].Deps {
-			if !in[d.From] && follow(d.From, to, d.Kind) {
+		for _, d := range slices.Concat(l.stmts[to].Deps, l.Exits(to)) {
+			if !in[d.From] && follow(d.From, to, d) {
 				in[d.From] = true
 				todo = append(todo, d.From)
 			}

@@ -22,6 +22,7 @@ type Log struct {
 	threads []*thread
 	stmts   []Statement // of all threads, in the order of the run
 	memory  writers
+	frames  int     // made
 	users   [][]int // made when they are first asked for
 	// Outcome is how the run ended.
 	Outcome event.Outcome
@@ -34,6 +35,9 @@ type Statement struct {
 	exec    int    // index into thread.execs
 	stmt    uint32
 
+	Frame    int     // the function's activation, numbered in the run
+	Block    cfg.Ref // static, of an instruction
+	Known    bool    // there is such a block
 	PC       uint64
 	Kind     wet.NodeKind
 	Inst     rv.Inst
@@ -109,6 +113,7 @@ type exec struct {
 
 // frame is a function's activation.
 type frame struct {
+	number int
 	maker  int             // the call's statement + 1; 0: none
 	finals map[cfg.Ref]int // last execution of each static block's last instruction, + 1
 }
@@ -182,10 +187,16 @@ func (l *Log) part(first int, ref cfg.Ref, known bool) part {
 	return p
 }
 
+// frame makes a function's activation.
+func (l *Log) frame(maker int) frame {
+	l.frames++
+	return frame{number: l.frames, maker: maker, finals: map[cfg.Ref]int{}}
+}
+
 func (l *Log) thread(id event.ThreadID) *thread {
 	for int(id) >= len(l.threads) {
 		l.threads = append(l.threads, &thread{
-			id: event.ThreadID(len(l.threads)), byNode: map[wet.NodeID][]int{}, frames: []frame{{finals: map[cfg.Ref]int{}}},
+			id: event.ThreadID(len(l.threads)), byNode: map[wet.NodeID][]int{}, frames: []frame{l.frame(0)},
 		})
 	}
 	return l.threads[id]
@@ -203,7 +214,7 @@ func (l *Log) Batch(b *event.Batch) error {
 			effects = effects[1:]
 		}
 		for len(events) > 0 && int(events[0].At) <= n {
-			t.stackEvent(events[0])
+			l.stackEvent(t, events[0])
 			events = events[1:]
 		}
 		if n == len(b.Blocks) {
@@ -226,7 +237,7 @@ func (l *Log) Batch(b *event.Batch) error {
 }
 
 // stackEvent takes what blocks do not tell of the frames.
-func (t *thread) stackEvent(e event.Event) {
+func (l *Log) stackEvent(t *thread, e event.Event) {
 	switch e.Kind {
 	case event.Unwound:
 		t.returns = false
@@ -235,7 +246,7 @@ func (t *thread) stackEvent(e event.Event) {
 		}
 	case event.Rewound:
 		t.stack.Call(e.Obj)
-		t.frames = append(t.frames, frame{finals: map[cfg.Ref]int{}})
+		t.frames = append(t.frames, l.frame(0))
 	}
 }
 
@@ -248,6 +259,7 @@ func (l *Log) begin(t *thread, n wet.NodeID) {
 // append adds a statement of the execution that began last.
 func (l *Log) append(t *thread, s Statement) *Statement {
 	e := t.execs[len(t.execs)-1]
+	s.Frame = t.frames[len(t.frames)-1].number
 	s.Thread, s.Ordinal, s.exec, s.stmt = t.id, t.count, len(t.execs)-1, uint32(len(l.stmts)-e.first)
 	t.count++
 	l.stmts = append(l.stmts, s)

@@ -6,7 +6,6 @@ import (
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
-	"hindsight/wpp/cfg"
 )
 
 // writers says who wrote each byte of memory last: index into Log.stmts + 1.
@@ -110,7 +109,7 @@ func (l *Log) block(t *thread, b *block, values, addrs []uint64) error {
 			t.control = l.decider(t, &b.parts[next])
 			next++
 		}
-		s := l.append(t, Statement{PC: pc, Kind: wet.NodePath, Inst: i})
+		s := l.append(t, Statement{PC: pc, Kind: wet.NodePath, Inst: i, Block: b.parts[next-1].static, Known: b.parts[next-1].known})
 		s.add(wet.DepControl, 0, t.control)
 		if err := l.instruction(t, s, k == len(b.insts)-1 && b.End == event.EndAtomic, &values, &addrs); err != nil {
 			return err
@@ -123,7 +122,7 @@ func (l *Log) block(t *thread, b *block, values, addrs []uint64) error {
 	switch b.End {
 	case event.EndCall, event.EndCallInd:
 		t.stack.Call(b.Next())
-		t.frames = append(t.frames, frame{maker: len(l.stmts), finals: map[cfg.Ref]int{}})
+		t.frames = append(t.frames, l.frame(len(l.stmts)))
 	case event.EndReturn:
 		t.returns = true
 	case event.EndSyscall:

@@ -1,0 +1,225 @@
+package annotate
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+
+	"hindsight/analyze/slice"
+	"hindsight/wet"
+)
+
+// Rows are ranked by how far they are from where the slice began: by the
+// cheapest way along the dependences of statements. A step inside a row costs
+// nothing as long as it is one of values.
+
+// stepCost is what a step to another row costs, by its meaning; one inside a row
+// the same, but for values.
+var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3}
+
+// far is the distance of what no way leads to.
+const far = int(^uint(0) >> 1)
+
+// step is the next statement on the way from a statement to where the slice
+// began; to is below 0 there.
+type step struct {
+	to       int
+	relation slice.Relation
+	crossing bool // to another thread
+	arrow    int
+}
+
+// ranking is the distances of a view's statements, and the ways.
+type ranking struct {
+	dist []int
+	next []step
+}
+
+// rank finds the ways of a slice, which v's rows divide.
+func (v *view) rank() *ranking {
+	stmts := v.Statements()
+	r := &ranking{dist: make([]int, len(stmts)), next: make([]step, len(stmts))}
+	for n := range stmts {
+		r.dist[n], r.next[n].to = far, -1
+	}
+	forward := v.Options().Direction == slice.Forward
+	arrows := make([][]int, len(stmts)) // by the end that is nearer
+	for n, a := range v.arrows {
+		near := a.To
+		if forward {
+			near = a.From
+		}
+		arrows[near] = append(arrows[near], n)
+	}
+	q := &statementQueue{r: r}
+	for _, n := range v.begins() {
+		r.dist[n] = 0
+		heap.Push(q, queued{0, n})
+	}
+	for q.Len() > 0 {
+		x := heap.Pop(q).(queued)
+		if x.dist > r.dist[x.stmt] {
+			continue
+		}
+		for _, at := range arrows[x.stmt] {
+			a := &v.arrows[at]
+			other := a.From
+			if forward {
+				other = a.To
+			}
+			rel := slice.Relate(stmts[a.To].Inst, a.Kind, a.Reg)
+			if stmts[a.To].Kind != wet.NodePath && a.Kind == wet.DepRegister {
+				rel = slice.ByValue
+			}
+			cost := stepCost[rel]
+			if rel == slice.ByValue && v.of[other] == v.of[x.stmt] {
+				cost = 0
+			}
+			if d := x.dist + cost; d < r.dist[other] {
+				r.dist[other] = d
+				r.next[other] = step{x.stmt, rel, a.Crossing > 0, at}
+				heap.Push(q, queued{d, other})
+			}
+		}
+	}
+	return r
+}
+
+// begins are the statements of the criterion.
+func (v *view) begins() (list []int) {
+	stmts := v.Statements()
+	for _, i := range v.Criterion() {
+		n := v.Graph().Node(i.Node)
+		pc := n.Stmts[i.Stmt].PC
+		for s := range stmts {
+			if stmts[s].PC == pc && stmts[s].Kind == n.Kind && stmts[s].Callee == n.Callee && !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+type queued struct{ dist, stmt int }
+
+// statementQueue is a heap: the nearest on top, of several the one with the
+// lowest address.
+type statementQueue struct {
+	list []queued
+	r    *ranking
+}
+
+func (q *statementQueue) Len() int { return len(q.list) }
+func (q *statementQueue) Less(i, j int) bool {
+	if q.list[i].dist != q.list[j].dist {
+		return q.list[i].dist < q.list[j].dist
+	}
+	return q.list[i].stmt < q.list[j].stmt
+}
+func (q *statementQueue) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
+func (q *statementQueue) Push(x any)    { q.list = append(q.list, x.(queued)) }
+func (q *statementQueue) Pop() any {
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+	return last
+}
+
+// nearest is the statement of a row that is nearest; -1 when no way leads there.
+func (r *ranking) nearest(row *row) int {
+	best := -1
+	for _, n := range row.stmts {
+		if r.dist[n] < far && (best < 0 || r.dist[n] < r.dist[best]) {
+			best = n
+		}
+	}
+	return best
+}
+
+// onward is the row after a row on the way to where the slice began, and what
+// the row is for it; false for a row that the slice began with.
+func (v *view) onward(r *ranking, row *row) (next int, rel slice.Relation, crossing *slice.Arrow, ok bool) {
+	at := r.nearest(row)
+	if at < 0 {
+		return 0, 0, nil, false
+	}
+	here := v.of[at]
+	for at >= 0 && v.of[at] == here {
+		s := r.next[at]
+		if s.to < 0 {
+			return 0, 0, nil, false
+		}
+		rel = s.relation
+		if s.crossing {
+			crossing = &v.arrows[s.arrow]
+		}
+		at = s.to
+	}
+	// A value that only serves as an address in that row is one.
+	next = v.of[at]
+	for rel == slice.ByValue && r.next[at].to >= 0 && v.of[r.next[at].to] == next {
+		if r.next[at].relation == slice.ByAddress {
+			rel = slice.ByAddress
+		}
+		at = r.next[at].to
+	}
+	return next, rel, crossing, true
+}
+
+// relationText says what a row is for another, which place names.
+func relationText(rel slice.Relation, forward bool, place string) string {
+	words := [...]string{"used by ", "ended the loop before ", "decides ", "address for ", "comes before "}
+	if forward {
+		words = [...]string{"uses ", "after the loop that ended at ", "decided by ", "address from ", "comes after "}
+	}
+	return words[rel] + place
+}
+
+// wayText says how a row leads to where the slice began.
+func (v *view) wayText(r *ranking, row *row) string {
+	next, rel, crossing, ok := v.onward(r, row)
+	if !ok {
+		return ""
+	}
+	other := &v.rows[next]
+	text := relationText(rel, v.Options().Direction == slice.Forward, v.nameOf(other, row.key.file))
+	if crossing != nil && other.key.kind != rowOutside {
+		text += crossText(other)
+		if name := v.variable(crossing.From); name != "" && crossing.Kind == wet.DepMemory {
+			text += " through " + name
+		}
+	}
+	return text
+}
+
+// byDistance orders rows: near ones first, those of a distance by their place.
+func (v *view) byDistance(r *ranking) []int {
+	order := make([]int, len(v.rows))
+	for i := range order {
+		order[i] = i
+	}
+	dist := func(i int) int {
+		if n := r.nearest(&v.rows[i]); n >= 0 {
+			return r.dist[n]
+		}
+		return far
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		da, db := dist(a), dist(b)
+		switch {
+		case da < db:
+			return -1
+		case da > db:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+// distanceText is a distance as text.
+func distanceText(d int) string {
+	if d == far {
+		return "-"
+	}
+	return fmt.Sprint(d)
+}

@@ -1,0 +1,150 @@
+package slice
+
+import (
+	"cmp"
+	"slices"
+
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+)
+
+// What a brief slice leaves out. Nothing depends on the stack, global and thread
+// pointers: where a function has its frame is no part of what it computes. A
+// register that a function saves for its caller, and restores, passes through
+// as one step: both instructions are in the slice, so that the value is followed,
+// but they are no statements of it, and its arrows lead past them.
+
+// Registers of the calling convention.
+const (
+	regRA = 1
+	regSP = 2
+	regFP = 8
+)
+
+// pointers are the stack, global and thread pointers.
+func pointers(reg uint8) bool { return reg >= regSP && reg <= 4 }
+
+// follows tells whether a slice follows dependences of a kind.
+func (o *Options) follows(kind wet.DepKind, reg uint8) bool {
+	return o.Kinds.follows(kind) && !(o.Brief && kind == wet.DepRegister && pointers(reg))
+}
+
+// saved tells the registers that a function gives back as it found them.
+func saved(reg uint8) bool {
+	if reg >= rv.RegF {
+		f := reg - rv.RegF
+		return f == 8 || f == 9 || f >= 18 && f <= 27
+	}
+	return reg == regRA || reg == regFP || reg == 9 || reg >= 18 && reg <= 27
+}
+
+// housekeeping tells a statement that saves or restores a register of the
+// caller's, or sets the frame pointer: it stands in the same path behind the
+// instruction that makes room for the frame, or before the one that gives it up.
+func housekeeping(n *wet.Node, stmt uint32) bool {
+	if n.Kind != wet.NodePath {
+		return false
+	}
+	i := n.Stmts[stmt].Inst
+	access, _, mem := i.Mem()
+	switch {
+	case i.Rs1 != regSP:
+		return false
+	case mem && access == event.Write:
+		return saved(source(i)) && opens(n, stmt) && !definedBefore(n, stmt, source(i))
+	case mem:
+		rd, ok := i.Dest()
+		return ok && saved(rd) && closes(n, stmt)
+	}
+	return i.Op == rv.OpADDI && i.Rd == regFP && opens(n, stmt)
+}
+
+// opens tells whether a frame is made before a statement of the path.
+func opens(n *wet.Node, stmt uint32) bool {
+	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm < 0 })
+}
+
+// closes tells whether a frame is given up behind a statement of the path.
+func closes(n *wet.Node, stmt uint32) bool {
+	return slices.ContainsFunc(n.Stmts[stmt+1:], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm > 0 })
+}
+
+func adjusts(i rv.Inst) bool { return i.Op == rv.OpADDI && i.Rd == regSP && i.Rs1 == regSP }
+
+// definedBefore tells whether the path defines a register before a statement.
+func definedBefore(n *wet.Node, stmt uint32, reg uint8) bool {
+	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return s.Inst.Defs().Has(int(reg)) })
+}
+
+// hide takes the statements out that are nothing but housekeeping, but for
+// those of the criterion.
+func (s *Slice) hide() {
+	begun := map[place]bool{}
+	for _, i := range s.criterion {
+		begun[placeOf(i)] = true
+	}
+	kept := s.places[:0]
+	s.hidden = map[place]bool{}
+	for _, p := range s.places {
+		if !begun[p] && housekeeping(s.g.Node(p.node), p.stmt) {
+			s.hidden[p] = true
+			s.count -= s.set(p).len(p.stmt)
+			continue
+		}
+		kept = append(kept, p)
+	}
+	s.places = kept
+}
+
+// past replaces the links that lead to or from what is hidden by those that lead
+// past it: from each producer before to each user behind. A link past has the
+// count of the one that it ends with.
+func (s *Slice) past(links tally) tally {
+	if len(s.hidden) == 0 {
+		return links
+	}
+	into := map[place][]link{} // of what is hidden
+	for l := range links {
+		if s.hidden[l.to] {
+			into[l.to] = append(into[l.to], l)
+		}
+	}
+	out := make(tally, len(links))
+	for l, count := range links {
+		switch {
+		case s.hidden[l.to]:
+		case !s.hidden[l.from]:
+			out[l] += count
+		default:
+			s.origins(l.from, into, map[place]bool{}, l.kind, func(from place, kind wet.DepKind) {
+				if l.kind != wet.DepControl {
+					out[link{from, l.to, kind, l.reg}] += count
+				}
+			})
+		}
+	}
+	return out
+}
+
+// origins tells the producers of what passes through a hidden statement, and
+// whether a way leads through memory of another thread.
+func (s *Slice) origins(p place, into map[place][]link, seen map[place]bool, kind wet.DepKind, tell func(place, wet.DepKind)) {
+	if seen[p] {
+		return
+	}
+	seen[p] = true
+	list := slices.Clone(into[p])
+	slices.SortFunc(list, func(a, b link) int {
+		return cmp.Or(a.from.compare(b.from), cmp.Compare(a.kind, b.kind), cmp.Compare(a.reg, b.reg))
+	})
+	for _, l := range list {
+		switch {
+		case l.kind == wet.DepControl || l.kind == wet.DepExit: // why it was saved is why the function ran
+		case s.hidden[l.from]:
+			s.origins(l.from, into, seen, kind, tell)
+		default:
+			tell(l.from, kind)
+		}
+	}
+}
