@@ -51,7 +51,7 @@ func (r *Report) WriteDOT(w io.Writer) error {
 		for i := range v.rows {
 			for _, l := range v.rows[i].in {
 				style := ""
-				if l.kind == wet.DepControl {
+				if l.kind == wet.DepControl || l.kind == wet.DepExit {
 					style = ", style=dashed"
 				}
 				if l.crossing > 0 {

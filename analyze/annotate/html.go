@@ -180,7 +180,7 @@ func (v *view) pageLinks(part int, row *row, list []link) (out []pageLink, more 
 		other := &v.rows[l.row]
 		one := pageLink{To: fmt.Sprintf("#p%dr%d", part, l.row), Text: v.nameOf(other, row.key.file), Class: "data"}
 		one.Title = fmt.Sprintf("%s, through %s", plural(l.count, "time"), l.kind)
-		if l.kind == wet.DepControl {
+		if l.kind == wet.DepControl || l.kind == wet.DepExit {
 			one.Class, one.Title = "control", "decided "+plural(l.count, "time")
 		}
 		if l.crossing > 0 {

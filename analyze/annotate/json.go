@@ -49,6 +49,7 @@ type jsonSliceHead struct {
 	Deps           string         `json:"deps"`
 	ThroughThreads bool           `json:"through_threads"`
 	Depth          int            `json:"depth"`
+	Brief          bool           `json:"brief"`
 	Instances      uint64         `json:"instance_count"`
 	Criterion      []jsonInstance `json:"criterion"`
 }
@@ -195,8 +196,8 @@ func (r *Report) jsonPart(j *jsonWriter, p *Part, opts JSONOptions) error {
 		index[statementKey{st.Kind, st.PC, st.Callee}] = n
 	}
 	o := s.Options()
-	deps := map[slice.Kinds]string{0: "both", slice.Both: "both", slice.Data: "data", slice.Control: "control"}[o.Kinds]
-	head := jsonSliceHead{p.Role, p.Title, o.Direction.String(), deps, !o.OneThread, o.Depth, s.Len(), []jsonInstance{}}
+	deps := map[slice.Kinds]string{0: "both", slice.Both: "both", slice.Data: "data", slice.Control: "control", slice.Both | slice.Sync: "sync"}[o.Kinds]
+	head := jsonSliceHead{p.Role, p.Title, o.Direction.String(), deps, !o.OneThread, o.Depth, o.Brief, s.Len(), []jsonInstance{}}
 	for _, i := range s.Criterion() {
 		x, err := jsonOf(s, i, index)
 		if err != nil {

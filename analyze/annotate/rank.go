@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hindsight/analyze/slice"
 	"hindsight/wet"
@@ -135,34 +136,55 @@ func (r *ranking) nearest(row *row) int {
 	return best
 }
 
-// onward is the row after a row on the way to where the slice began, and what
-// the row is for it; false for a row that the slice began with.
-func (v *view) onward(r *ranking, row *row) (next int, rel slice.Relation, crossing *slice.Arrow, ok bool) {
+// way is how a row leads to where the slice began: to the next row that is
+// shown.
+type way struct {
+	to       int
+	relation slice.Relation
+	crossing *slice.Arrow // to another thread; nil: it does not
+	past     []int        // rows between that are not shown
+}
+
+// onward finds the way on from a row; false of one that the slice began with.
+func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 	at := r.nearest(row)
 	if at < 0 {
-		return 0, 0, nil, false
+		return w, false
 	}
 	here := v.of[at]
-	for at >= 0 && v.of[at] == here {
+	for {
+		if v.of[at] != here {
+			here = v.of[at]
+			if !v.pass[here] {
+				break
+			}
+			w.past = append(w.past, here)
+		}
 		s := r.next[at]
 		if s.to < 0 {
-			return 0, 0, nil, false
+			break
 		}
-		rel = s.relation
+		w.relation = max(w.relation, s.relation)
 		if s.crossing {
-			crossing = &v.arrows[s.arrow]
+			w.crossing = &v.arrows[s.arrow]
 		}
 		at = s.to
 	}
+	if w.to = v.of[at]; &v.rows[w.to] == row {
+		return w, false
+	}
+	if v.pass[w.to] { // the slice began in a library
+		w.to = -1
+		return w, true
+	}
 	// A value that only serves as an address in that row is one.
-	next = v.of[at]
-	for rel == slice.ByValue && r.next[at].to >= 0 && v.of[r.next[at].to] == next {
+	for w.relation == slice.ByValue && r.next[at].to >= 0 && v.of[r.next[at].to] == w.to {
 		if r.next[at].relation == slice.ByAddress {
-			rel = slice.ByAddress
+			w.relation = slice.ByAddress
 		}
 		at = r.next[at].to
 	}
-	return next, rel, crossing, true
+	return w, true
 }
 
 // relationText says what a row is for another, which place names.
@@ -176,17 +198,31 @@ func relationText(rel slice.Relation, forward bool, place string) string {
 
 // wayText says how a row leads to where the slice began.
 func (v *view) wayText(r *ranking, row *row) string {
-	next, rel, crossing, ok := v.onward(r, row)
+	w, ok := v.onward(r, row)
 	if !ok {
 		return ""
 	}
-	other := &v.rows[next]
-	text := relationText(rel, v.Options().Direction == slice.Forward, v.nameOf(other, row.key.file))
-	if crossing != nil && other.key.kind != rowOutside {
-		text += crossText(other)
-		if name := v.variable(crossing.From); name != "" && crossing.Kind == wet.DepMemory {
+	text := "leads there"
+	if w.to >= 0 {
+		text = relationText(w.relation, v.Options().Direction == slice.Forward, v.nameOf(&v.rows[w.to], row.key.file))
+	}
+	if w.crossing != nil && w.to >= 0 && v.rows[w.to].key.kind != rowOutside {
+		text += crossText(&v.rows[w.to])
+		if name := v.variable(w.crossing.From); name != "" && w.crossing.Kind == wet.DepMemory {
 			text += " through " + name
 		}
+	}
+	var names []string
+	for _, i := range w.past {
+		if name := v.rows[i].function; name != "" && v.rows[i].key.kind != rowOutside && !v.mine(&v.rows[i]) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if n := len(names); n > 3 {
+		names = append(names[:2], "…", names[n-1])
+	}
+	if len(names) > 0 {
+		text += " by way of " + strings.Join(names, ", ")
 	}
 	return text
 }

@@ -115,6 +115,8 @@ func about(s *slice.Slice) string {
 		deps = "data"
 	case slice.Control:
 		deps = "control"
+	case slice.Both | slice.Sync:
+		deps = "data, control and order"
 	}
 	text := o.Direction.String() + ", " + deps
 	if o.OneThread {

@@ -24,6 +24,7 @@ type row struct {
 	in, out  []link
 	// of is the statement whose values stand for the row; -1: none does.
 	of     int
+	names  int // the statement that writes the variable that has these values; -1: none
 	values slice.Values
 	known  bool // values were read
 }
@@ -66,7 +67,10 @@ type view struct {
 	of     []int // row of each statement
 	arrows []slice.Arrow
 	from   map[registerUse]int
-	unread int // rows whose values would have taken too long to read
+	rowAt  map[wet.Site]int
+	began  uint64 // where main begins in the run
+	pass   []bool // rows that a slice by distance does not show
+	unread int    // rows whose values would have taken too long to read
 }
 
 // valueBudget bounds the instances whose values are read for the rows of a
@@ -87,7 +91,7 @@ func newView(s *slice.Slice, img *image.Image, whole bool) (*view, error) {
 		if !ok {
 			at = len(v.rows)
 			index[key] = at
-			v.rows = append(v.rows, row{key: key, function: function, of: -1})
+			v.rows = append(v.rows, row{key: key, function: function, of: -1, names: -1})
 		}
 		r := &v.rows[at]
 		r.stmts = append(r.stmts, n)
@@ -141,7 +145,7 @@ func (v *view) link() {
 	sum := map[key]*link{}
 	var order []key
 	for _, a := range v.arrows {
-		k := key{v.of[a.From], v.of[a.To], a.Kind == wet.DepControl}
+		k := key{v.of[a.From], v.of[a.To], a.Kind == wet.DepControl || a.Kind == wet.DepExit}
 		if k.from == k.to {
 			continue
 		}
@@ -198,7 +202,7 @@ func (v *view) compareLinks(a, b link) int {
 		switch {
 		case l.crossing > 0:
 			return n
-		case l.kind == wet.DepControl:
+		case l.kind == wet.DepControl || l.kind == wet.DepExit:
 			return n + 2
 		}
 		return n + 1
@@ -214,15 +218,8 @@ func (v *view) begin() {
 	if v.bare() {
 		return
 	}
-	stmts := v.Statements()
-	for _, i := range v.Criterion() {
-		n := v.Graph().Node(i.Node)
-		pc := n.Stmts[i.Stmt].PC
-		for s := range stmts {
-			if stmts[s].PC == pc && stmts[s].Kind == n.Kind {
-				v.rows[v.of[s]].begun = true
-			}
-		}
+	for _, n := range v.begins() {
+		v.rows[v.of[n]].begun = true
 	}
 }
 
@@ -278,7 +275,7 @@ func (v *view) readValues() error {
 func (v *view) leaving() []bool {
 	out := make([]bool, len(v.Statements()))
 	for _, a := range v.arrows {
-		if a.Kind != wet.DepControl && v.of[a.From] != v.of[a.To] {
+		if a.Kind != wet.DepControl && a.Kind != wet.DepExit && v.of[a.From] != v.of[a.To] {
 			out[a.From] = true
 		}
 	}
@@ -292,7 +289,7 @@ func (v *view) represent(r *row, leaves []bool) {
 		return
 	}
 	stmts := v.Statements()
-	best, rank := -1, 0
+	best, rank, names := -1, 0, -1
 	for _, n := range r.stmts {
 		s := &stmts[n]
 		if s.Kind != wet.NodePath {
@@ -317,10 +314,10 @@ func (v *view) represent(r *row, leaves []bool) {
 			continue
 		}
 		if score >= rank {
-			best, rank = at, score
+			best, rank, names = at, score, n
 		}
 	}
-	r.of = best
+	r.of, r.names = best, names
 }
 
 // keepsPlace tells an instruction whose result says where the program is and not

@@ -19,6 +19,16 @@ type TextOptions struct {
 	// Instructions gives code without lines an entry for each instruction, not
 	// for each function.
 	Instructions bool
+	// BySource lists lines in the order of the source, with their dependences, and
+	// not by how far they are from where the slice began.
+	BySource bool
+	// Lines bounds the lines that are listed by distance; 0: all.
+	Lines int
+	// All lists code of libraries like the program's.
+	All bool
+	// Why, if set, names a line, and the way from where the slice began to it is
+	// shown: 42 or file.c:42.
+	Why string
 	// Arrows is how many dependences of a line are shown at most; 0: 4.
 	Arrows int
 }
@@ -90,6 +100,9 @@ func (t *textWriter) part(p *Part) error {
 		}
 	}
 	how := about(p.Slice) + ": "
+	if !t.opts.BySource && !v.bare() {
+		how = about(p.Slice) + ", nearest first: "
+	}
 	size := fmt.Sprintf("%s, %s, %s, %s", plural(v.Len(), "instance"), plural(uint64(len(v.Statements())), "instruction"),
 		plural(lines, "line"), plural(uint64(len(threadsOf(p.Slice))), "thread"))
 	if len(how)+len(size) > t.opts.Width {
@@ -98,6 +111,13 @@ func (t *textWriter) part(p *Part) error {
 	t.printf("%s%s\n", how, size)
 	if v.unread > 0 {
 		t.printf("values of %s are left out: they would take long to read\n", plural(uint64(v.unread), "line"))
+	}
+	if t.opts.Why != "" {
+		return t.writeWhy(v, t.opts.Why)
+	}
+	if !t.opts.BySource && !v.bare() {
+		t.near(v)
+		return nil
 	}
 	file, kind := "", -1
 	for i := range v.rows {
@@ -203,7 +223,7 @@ func (t *textWriter) links(v *view, r *row, list []link, from, because string, r
 	for n, l := range list {
 		other := &v.rows[l.row]
 		one := v.nameOf(other, r.key.file)
-		if l.kind == wet.DepControl {
+		if l.kind == wet.DepControl || l.kind == wet.DepExit {
 			one = because + one
 		} else {
 			one = from + one

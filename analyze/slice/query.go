@@ -175,6 +175,17 @@ func written(g Graph, a at) (Write, bool, error) {
 	return w, true, err
 }
 
+// Stored is what a store stored, in the bytes that it wrote, as a signed number
+// of that size; ok is false when the trace does not tell.
+func Stored(g Graph, i wet.Instance) (v uint64, ok bool, err error) {
+	w, wrote, err := written(g, at{Instance: i})
+	if err != nil || !wrote || !w.HasValue || w.Size == 0 {
+		return 0, false, err
+	}
+	shift := 64 - 8*uint(w.Size)
+	return uint64(int64(w.Value<<shift) >> shift), true, nil
+}
+
 // source is the register that a store stores, numbered as in rv.RegSet.
 func source(i rv.Inst) uint8 {
 	if i.Op == rv.OpFSW || i.Op == rv.OpFSD {

@@ -16,6 +16,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 	"hindsight/wet"
+	"hindsight/wpp/cfg"
 )
 
 // sliceFlags are the flags of `hindsight slice`.
@@ -35,6 +36,10 @@ type sliceFlags struct {
 	color          string
 	sources        []string
 	order          string
+	all            bool
+	lines          int
+	sort           string
+	why            string
 }
 
 func newSlice(std streams) *cobra.Command {
@@ -80,7 +85,7 @@ the two accesses, what led to both, and what the racy value reached.`,
 	flags.StringVar(&f.instance, "instance", "last", "which execution: a number from 0, last, or all")
 	flags.StringVar(&f.thread, "thread", "", "only executions by thread `T`, as 2 or T2")
 	flags.StringVar(&f.direction, "direction", "backward", "backward (what led to it) or forward (what followed)")
-	flags.StringVar(&f.deps, "deps", "both", "dependences to follow: data, control or both")
+	flags.StringVar(&f.deps, "deps", "both", "dependences to follow: data, control, both, or sync (these and what orders)")
 	flags.BoolVar(&f.throughThreads, "through-threads", true, "follow values that another thread wrote")
 	flags.IntVar(&f.depth, "depth", 0, "follow so many dependences at most (0: all)")
 	flags.StringVar(&f.format, "format", "text", "text, json, dot or html")
@@ -89,10 +94,15 @@ the two accesses, what led to both, and what the racy value reached.`,
 	flags.BoolVar(&f.instructions, "instructions", false, "of text: each instruction of code without line numbers")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
+	flags.BoolVar(&f.all, "all", false, "with stack pointers, saves and restores of registers, and code of libraries")
+	flags.IntVar(&f.lines, "lines", 40, "of text: so many lines of the program at most (0: all)")
+	flags.StringVar(&f.sort, "sort", "distance", "of text: distance (nearest first) or source")
+	flags.StringVar(&f.why, "why", "", "show the way from where the slice begins to this `LINE` (42 or file.c:42)")
 	flags.StringVar(&f.order, "order", "hb", "with --race: what orders accesses, as for hindsight races")
 	complete(cmd, "instance", "last", "all")
 	complete(cmd, "direction", "backward", "forward")
-	complete(cmd, "deps", "data", "control", "both")
+	complete(cmd, "deps", "data", "control", "both", "sync")
+	complete(cmd, "sort", "distance", "source")
 	complete(cmd, "format", "text", "json", "dot", "html")
 	complete(cmd, "color", "auto", "always", "never")
 	complete(cmd, "order", orderNames()...)
@@ -107,6 +117,9 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	if (f.at == "") == (f.race == "") {
 		return errors.New("give --at SPEC, a place to begin at, or --race ID, a race")
 	}
+	if f.why != "" && (f.format != "text" || f.race != "") {
+		return errors.New("--why is for the text of a slice with --at")
+	}
 	opts, err := f.options()
 	if err != nil {
 		return err
@@ -116,6 +129,7 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 		return err
 	}
 	defer v.close()
+	opts.Flow = v.flow
 	done := waiting(std.err, "following dependences")
 	rep := v.report(file, f.sources)
 	if f.race != "" {
@@ -140,7 +154,11 @@ func (f *sliceFlags) write(std streams, w io.Writer, rep *annotate.Report) error
 		return rep.WriteHTML(w)
 	}
 	color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
-	return rep.WriteText(w, annotate.TextOptions{Color: color, Instructions: f.instructions})
+	lines := f.lines
+	if f.all {
+		lines = 0
+	}
+	return rep.WriteText(w, annotate.TextOptions{Color: color, Instructions: f.instructions, BySource: f.sort == "source", Lines: lines, All: f.all, Why: f.why})
 }
 
 // options are those of the slice.
@@ -158,13 +176,18 @@ func (f *sliceFlags) options() (opts slice.Options, err error) {
 		opts.Kinds = slice.Data
 	case "control":
 		opts.Kinds = slice.Control
+	case "sync":
+		opts.Kinds = slice.Both | slice.Sync
 	default:
-		return opts, fmt.Errorf("--deps %q: want data, control or both", f.deps)
+		return opts, fmt.Errorf("--deps %q: want data, control, both or sync", f.deps)
 	}
 	if f.depth < 0 {
 		return opts, fmt.Errorf("--depth %d: want a number of dependences", f.depth)
 	}
-	opts.OneThread, opts.Depth = !f.throughThreads, f.depth
+	if f.sort != "distance" && f.sort != "source" {
+		return opts, fmt.Errorf("--sort %q: want distance or source", f.sort)
+	}
+	opts.OneThread, opts.Depth, opts.Brief = !f.throughThreads, f.depth, !f.all
 	return opts, nil
 }
 
@@ -193,19 +216,9 @@ func (f *sliceFlags) from(ctx context.Context, v *values, opts slice.Options, re
 	if err != nil {
 		return err
 	}
-	target, err := slice.NewResolver(v.img).Resolve(v.graph, f.at)
+	criterion, title, err := f.criterion(v, thread, which)
 	if err != nil {
-		return specError(err)
-	}
-	criterion, err := slice.Instances(v.graph, target, thread, which)
-	if err != nil {
-		return f.noInstance(v, target, thread, err)
-	}
-	title := f.title(v, criterion)
-	if which == slice.Last && len(target.PCs) > 1 {
-		if criterion, err = v.lastPass(target, criterion); err != nil {
-			return err
-		}
+		return err
 	}
 	s, err := slice.Compute(ctx, v.graph, criterion, opts)
 	if err != nil {
@@ -214,6 +227,70 @@ func (f *sliceFlags) from(ctx context.Context, v *values, opts slice.Options, re
 	rep.At = f.at
 	rep.Parts = []annotate.Part{{Role: annotate.RoleSlice, Title: title, Slice: s}}
 	return nil
+}
+
+// criterion finds the instances that a slice begins with.
+func (f *sliceFlags) criterion(v *values, thread int, which slice.Which) (criterion []wet.Instance, title string, err error) {
+	for fd, name := range [...]string{1: "stdout:", 2: "stderr:"} {
+		if text, ok := strings.CutPrefix(f.at, name); ok && name != "" {
+			return f.output(v, uint64(fd), text, which)
+		}
+	}
+	target, err := slice.NewResolver(v.img).Resolve(v.graph, f.at)
+	if err != nil {
+		return nil, "", specError(err)
+	}
+	if criterion, err = slice.Instances(v.graph, target, thread, which); err != nil {
+		return nil, "", f.noInstance(v, target, thread, err)
+	}
+	title = f.title(v, criterion)
+	if which == slice.Last && len(target.PCs) > 1 {
+		if criterion, err = v.lastPass(target, criterion); err != nil {
+			return nil, "", err
+		}
+	}
+	if f.direction == "backward" {
+		args, err := slice.Arguments(v.graph, v.img, criterion)
+		if err != nil {
+			return nil, "", err
+		}
+		criterion = append(criterion, args...)
+	}
+	return criterion, title, nil
+}
+
+// output finds what made a text that the run put out.
+func (f *sliceFlags) output(v *values, fd uint64, text string, which slice.Which) ([]wet.Instance, string, error) {
+	puts, err := slice.FindOutput(v.graph, v.img, fd, text)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(puts) == 0 {
+		return nil, "", fmt.Errorf("%s: the run did not put that out there", f.at)
+	}
+	switch {
+	case which == slice.All:
+	case which == slice.Last:
+		puts = puts[len(puts)-1:]
+	case uint64(which) < uint64(len(puts)):
+		puts = puts[which : which+1]
+	default:
+		return nil, "", fmt.Errorf("%s: %w: there are %d", f.at, slice.ErrNoInstance, len(puts))
+	}
+	var criterion []wet.Instance
+	for _, p := range puts {
+		from := p.Makers
+		if len(from) == 0 || f.direction == "forward" {
+			from = p.Calls
+		}
+		for _, i := range from {
+			if !slices.Contains(criterion, i) {
+				criterion = append(criterion, i)
+			}
+		}
+	}
+	title := f.title(v, []wet.Instance{puts[len(puts)-1].Call})
+	return criterion, title + " (the write that put it out)", nil
 }
 
 // lastPass adds to the last instances of a line or function what the thread
@@ -301,6 +378,7 @@ type values struct {
 	trace *cdr.Trace
 	graph *wet.Graph
 	img   *image.Image
+	flow  *cfg.Program
 }
 
 // openValues opens a trace that was recorded with values.
@@ -319,6 +397,8 @@ func openValues(file string) (v *values, err error) {
 	if err == nil {
 		if v.img, err = image.Parse(data); err != nil {
 			err = fmt.Errorf("the program in the trace: %w", err)
+		} else {
+			v.flow = cfg.New(v.img)
 		}
 	}
 	if err != nil {

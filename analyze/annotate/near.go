@@ -1,0 +1,241 @@
+package annotate
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hindsight/analyze/slice"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// Columns of a slice by distance: mark, distance, times, place.
+const (
+	nearGutter = 20
+	placeWidth = 24
+)
+
+// near writes a slice's rows by distance: lines of the program first, then in
+// one paragraph what else the values came through.
+func (t *textWriter) near(v *view) {
+	r := v.rank()
+	v.pass = make([]bool, len(v.rows))
+	for i := range v.rows {
+		row := &v.rows[i]
+		v.pass[i] = row.key.kind != rowLine || !t.opts.All && (!v.mine(row) || !row.begun && t.brace(row))
+	}
+	width := 4
+	var lines, others []int
+	for _, i := range v.byDistance(r) {
+		row := &v.rows[i]
+		if v.pass[i] {
+			if row.key.kind != rowLine || !t.brace(row) {
+				others = append(others, i)
+			}
+			continue
+		}
+		lines = append(lines, i)
+		width = max(width, min(len(placeText(row)), placeWidth))
+	}
+	if len(lines) > 0 {
+		t.printf("\n%s\n", t.paint(dim, fmt.Sprintf("   far     times  %-*s", width, "line")))
+	}
+	shown := lines
+	if t.opts.Lines > 0 && len(lines) > t.opts.Lines {
+		shown = lines[:t.opts.Lines]
+	}
+	for _, i := range shown {
+		t.nearRow(v, r, &v.rows[i], width)
+	}
+	if left := len(lines) - len(shown); left > 0 {
+		t.printf("%*s… %s farther away; --lines 0 shows them\n", nearGutter, "", plural(uint64(left), "line"))
+	}
+	if len(others) == 0 {
+		return
+	}
+	if !t.opts.All && !t.opts.Instructions {
+		t.through(v, others)
+		return
+	}
+	for n, i := range others {
+		row := &v.rows[i]
+		if n == 0 || v.rows[others[n-1]].key.kind != row.key.kind {
+			t.heading(row)
+		}
+		t.row(v, row)
+	}
+}
+
+// brace tells a line that has nothing but the end of a block: where a function
+// puts its result into place.
+func (t *textWriter) brace(r *row) bool {
+	text, ok := t.rep.Sources.line(r.key.file, r.key.line)
+	return ok && strings.Trim(text, " \t{};") == "" && text != ""
+}
+
+// mine tells whether a row is code of the program and not of a library.
+func (v *view) mine(r *row) bool {
+	stmts := v.Statements()
+	return slices.ContainsFunc(r.stmts, func(n int) bool { return v.img.User(stmts[n].PC) })
+}
+
+func placeText(r *row) string { return fmt.Sprintf("%s:%d", path.Base(r.key.file), r.key.line) }
+
+// nearRow writes one line: how far it is, how often it took part, what it is;
+// below it its values and how it leads to where the slice began.
+func (t *textWriter) nearRow(v *view, r *ranking, row *row, width int) {
+	mark := " "
+	if row.begun {
+		mark = ">"
+	}
+	d := far
+	if n := r.nearest(row); n >= 0 {
+		d = r.dist[n]
+	}
+	place := placeText(row)
+	if len(place) > width {
+		place = "…" + place[len(place)-width+1:]
+	}
+	indent := nearGutter - 2 + width
+	room := t.opts.Width - indent
+	t.printf("%s%5s %9s  %-*s  %s\n", t.paint(bold, mark), distanceText(d), grouped(row.count), width, place, t.clipTo(strings.TrimLeft(t.what(v, row), " "), room-2))
+	var notes []string
+	used := 0
+	add := func(text, color string) {
+		if text == "" {
+			return
+		}
+		if used > 0 && used+len([]rune(text))+2 > room-2 {
+			t.printf("%*s%s\n", indent+2, "", strings.Join(notes, "  "))
+			notes, used = nil, 0
+		}
+		text = t.clipTo(text, room-2)
+		used += len([]rune(text)) + 2
+		notes = append(notes, t.paint(color, text))
+	}
+	add(v.valueText(row, room), cyan)
+	for _, note := range v.origin(row) {
+		add(note, "")
+	}
+	add(v.wayText(r, row), dim)
+	if len(notes) > 0 {
+		t.printf("%*s%s\n", indent+2, "", strings.Join(notes, "  "))
+	}
+}
+
+// through names what the values came through beside lines of the program.
+func (t *textWriter) through(v *view, others []int) {
+	const most = 24
+	var names []string
+	for _, i := range others {
+		row := &v.rows[i]
+		name := row.function
+		if row.key.kind == rowOutside {
+			name = row.key.text
+		}
+		if v.startup(row) {
+			continue
+		}
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	text := "through libraries and the system: "
+	if v.Options().Direction == slice.Forward {
+		text = "and in libraries and the system: "
+	}
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if len(names) > most {
+		more = fmt.Sprintf(", %d more (--all)", len(names)-most)
+		names = names[:most]
+	}
+	t.printf("\n")
+	line := text
+	for n, name := range names {
+		if n < len(names)-1 {
+			name += ","
+		} else {
+			name += more
+		}
+		if len([]rune(line))+len([]rune(name))+1 > t.opts.Width {
+			t.printf("%s\n", t.clip(strings.TrimRight(line, " ")))
+			line = "  "
+		}
+		line += name + " "
+	}
+	t.printf("%s\n", t.clip(strings.TrimRight(line, " ")))
+}
+
+// startup tells a row of a library that ran before main did: it leads to
+// everything.
+func (v *view) startup(r *row) bool {
+	if r.key.kind == rowOutside {
+		return slices.Equal(r.threads, []event.ThreadID{0})
+	}
+	main, ok := v.img.Lookup("main")
+	if !ok {
+		return false
+	}
+	if v.began == 0 {
+		v.began = 1
+		for _, s := range v.Graph().Sites(main.Addr) {
+			if v.Graph().Executions(0, s.Node) == 0 {
+				continue
+			}
+			if at, err := v.Graph().Time(0, s.Node, 0); err == nil {
+				v.began = v.Graph().Order(0, at)
+			}
+		}
+	}
+	for _, n := range r.stmts {
+		for i := range v.Of(n) {
+			at, err := v.Graph().Time(i.Thread, i.Node, i.K)
+			if err != nil || v.Graph().Order(i.Thread, at) >= v.began {
+				return false
+			}
+			break
+		}
+	}
+	return true
+}
+
+// valueText says what a row's values were, with the name of the variable that
+// they were written to. What has no name and looks like an address says nothing.
+func (v *view) valueText(row *row, room int) string {
+	text := v.rangeText(row)
+	if row.names >= 0 && row.names != row.of && v.Statements()[row.names].Count == 1 {
+		for i := range v.Of(row.names) { // the values that were stored may be fewer than were made
+			if x, ok, err := slice.Stored(v.Graph(), i); err == nil && ok {
+				text = valueText(v.Statements()[row.of].Inst, x)
+			}
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	if end := strings.LastIndex(text, ", "); end > 0 && len([]rune(text)) > room/2 {
+		text = text[:end] // without the range
+	}
+	if row.names >= 0 {
+		for i := range v.Of(row.names) {
+			if name := slice.VariableOf(v.img, v.Graph(), i); name != "" {
+				return name + " = " + text
+			}
+			break
+		}
+	}
+	const small = 1 << 16
+	floats := v.Statements()[row.of].Inst.Defs().Regs >= 1<<rv.RegF
+	if row.values.Max < small || row.values.MinS > -small && row.values.MaxS < small || floats {
+		return "= " + text
+	}
+	return ""
+}
+
+// origin says what a row's loads read that no instruction of the run wrote.
+func (v *view) origin(*row) []string { return nil }

@@ -1,0 +1,219 @@
+package slice
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/wet"
+)
+
+// What a run put out is not in its trace, but follows from it: the bytes of a
+// write are those that the stores left which it depends on, and else those that
+// the program began with.
+
+// System calls that put out.
+const (
+	callWrite  = 64
+	callWritev = 66
+	maxOutput  = 1 << 20 // bytes of one call that are looked at
+)
+
+// Output is a system call that put something out.
+type Output struct {
+	Call  wet.Instance
+	Bytes []byte
+	// By is what made each byte, as an index into Makers; -1: the program began
+	// with it, or the trace does not tell.
+	By     []int
+	Makers []wet.Instance
+}
+
+// Put is where a text was put out.
+type Put struct {
+	Call   wet.Instance   // the one that put its last byte out
+	Makers []wet.Instance // what made its bytes
+	Calls  []wet.Instance // that put it out
+}
+
+// FindOutput finds the places where a text was put out to a descriptor, in the
+// order of the run.
+func FindOutput(g Graph, img *image.Image, fd uint64, text string) (puts []Put, err error) {
+	if text == "" {
+		return nil, fmt.Errorf("no text to look for")
+	}
+	var all []Output
+	var stream []byte
+	var ends []int // of each call in the stream
+	for a, err := range inOrder(g, outputPlaces(g), nil) {
+		if err != nil {
+			return nil, err
+		}
+		o, ok, err := output(g, img, a.Instance, fd)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		all = append(all, o)
+		stream = append(stream, o.Bytes...)
+		ends = append(ends, len(stream))
+	}
+	for at := 0; ; {
+		n := bytes.Index(stream[at:], []byte(text))
+		if n < 0 {
+			return puts, nil
+		}
+		at += n
+		puts = append(puts, putAt(all, ends, at, at+len(text)))
+		at++
+	}
+}
+
+func putAt(all []Output, ends []int, from, to int) (p Put) {
+	began := 0
+	for n := range all {
+		for at := max(from, began); at < min(to, ends[n]); at++ {
+			if !slices.Contains(p.Calls, all[n].Call) {
+				p.Call = all[n].Call
+				p.Calls = append(p.Calls, p.Call)
+			}
+			if by := all[n].By[at-began]; by >= 0 && !slices.Contains(p.Makers, all[n].Makers[by]) {
+				p.Makers = append(p.Makers, all[n].Makers[by])
+			}
+		}
+		began = ends[n]
+	}
+	return p
+}
+
+// outputPlaces are the environment calls of a graph.
+func outputPlaces(g Graph) (places []place) {
+	for n := range g.NumNodes() {
+		node := g.Node(wet.NodeID(n))
+		last := len(node.Stmts) - 1
+		if node.Kind == wet.NodePath && node.Stmts[last].Inst.Op == rv.OpECALL {
+			places = append(places, placesAt(g, wet.Site{Node: wet.NodeID(n), Stmt: uint32(last)}, AllThreads)...)
+		}
+	}
+	slices.SortFunc(places, place.compare)
+	return places
+}
+
+// output reads what an environment call put out; not ok when it put nothing out
+// to fd.
+func output(g Graph, img *image.Image, call wet.Instance, fd uint64) (o Output, ok bool, err error) {
+	var regs [4]uint64
+	for n, r := range [...]uint8{regA7, regA0, regA1, regA2} {
+		if regs[n], _, err = register(g, call, r); err != nil {
+			return o, false, err
+		}
+	}
+	if regs[0] != callWrite && regs[0] != callWritev || regs[1] != fd {
+		return o, false, nil
+	}
+	done, _, err := g.Value(call)
+	if err != nil || int64(done) <= 0 {
+		return o, false, err
+	}
+	m, err := readBy(g, call)
+	if err != nil {
+		return o, false, err
+	}
+	o = Output{Call: call, Makers: m.makers}
+	left := min(done, maxOutput)
+	if regs[0] == callWrite {
+		m.append(img, &o, regs[2], left)
+		return o, true, nil
+	}
+	for n := uint64(0); n < regs[3] && left > 0; n++ {
+		addr, size := m.word(img, regs[2]+16*n), m.word(img, regs[2]+16*n+8)
+		size = min(size, left)
+		m.append(img, &o, addr, size)
+		left -= size
+	}
+	return o, true, nil
+}
+
+// memoryBytes are bytes that an instance read, as far as the graph tells.
+type memoryBytes struct {
+	values map[uint64]byte
+	by     map[uint64]int
+	makers []wet.Instance
+}
+
+// readBy collects what the producers of an instance's memory left.
+func readBy(g Graph, i wet.Instance) (*memoryBytes, error) {
+	m := &memoryBytes{values: map[uint64]byte{}, by: map[uint64]int{}}
+	var writes []at
+	for d, err := range g.Deps(i) {
+		if err != nil {
+			return nil, err
+		}
+		n := g.Node(d.From.Node)
+		if d.Kind != wet.DepMemory || n.Kind != wet.NodePath || !stores(n.Stmts[d.From.Stmt].Inst) {
+			continue
+		}
+		t, err := g.Time(d.From.Thread, d.From.Node, d.From.K)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, at{d.From, t, g.Order(d.From.Thread, t)})
+	}
+	slices.SortFunc(writes, func(a, b at) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	for _, s := range writes {
+		w, ok, err := written(g, s)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for b := range uint64(w.Size) {
+			m.by[w.Addr+b] = len(m.makers)
+			if w.HasValue {
+				m.values[w.Addr+b] = byte(w.Value >> (8 * b))
+			}
+		}
+		m.makers = append(m.makers, s.Instance)
+	}
+	return m, nil
+}
+
+func (m *memoryBytes) at(img *image.Image, addr uint64) byte {
+	if v, ok := m.values[addr]; ok {
+		return v
+	}
+	if b := img.Bytes(addr, 1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (m *memoryBytes) word(img *image.Image, addr uint64) uint64 {
+	var b [8]byte
+	for n := range b {
+		b[n] = m.at(img, addr+uint64(n))
+	}
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (m *memoryBytes) append(img *image.Image, o *Output, addr, n uint64) {
+	for ; n > 0; addr, n = addr+1, n-1 {
+		by, ok := m.by[addr]
+		if !ok {
+			by = -1
+		}
+		o.Bytes = append(o.Bytes, m.at(img, addr))
+		o.By = append(o.By, by)
+	}
+}

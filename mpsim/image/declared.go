@@ -1,0 +1,93 @@
+package image
+
+import "debug/dwarf"
+
+// Declared says where the source declares the global variable that addr is in,
+// as the file of the debug information and a line; not ok when it does not say.
+func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	v, ok := findVariable(d.allVariables(m).fixed, addr-m.bias)
+	if !ok {
+		return "", 0, false
+	}
+	err := guard(func() error {
+		e, err := d.entry(v.entry)
+		if err != nil || e == nil {
+			return err
+		}
+		// A definition apart from its declaration may leave the line to that.
+		if spec, has := e.Val(dwarf.AttrSpecification).(dwarf.Offset); has && e.Val(dwarf.AttrDeclLine) == nil {
+			if e, err = d.entry(spec); err != nil || e == nil {
+				return err
+			}
+		}
+		n, _ := e.Val(dwarf.AttrDeclLine).(int64)
+		f, _ := e.Val(dwarf.AttrDeclFile).(int64)
+		for _, u := range d.units {
+			for _, of := range u.vars {
+				if of.entry == v.entry && n > 0 {
+					d.readUnitLines(m, u)
+					if u.lines != nil {
+						file, line = u.lines.file(uint64(f)), int(n)
+					}
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+	d.note(err)
+	return file, line, line > 0
+}
+
+// entry reads one entry.
+func (d *debugInfo) entry(at dwarf.Offset) (*dwarf.Entry, error) {
+	r := d.data.Reader()
+	r.Seek(at)
+	return r.Next()
+}
+
+// Params is how many parameters the function at pc takes; -1 when the debug
+// information does not know it, or it takes any number.
+func (m *Image) Params(pc uint64) int {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	pc -= m.bias
+	u := d.unitAt(pc)
+	if u == nil {
+		return -1
+	}
+	d.walk(u)
+	at := u.scopeAt(pc)
+	if at < 0 {
+		return -1
+	}
+	for u.scopes[at].parent >= 0 {
+		at = u.scopes[at].parent
+	}
+	count := 0
+	err := guard(func() error {
+		r := d.data.Reader()
+		r.Seek(u.scopes[at].entry)
+		e, err := r.Next()
+		if err != nil || e == nil || !e.Children {
+			return err
+		}
+		return children(r, e, func(c *dwarf.Entry) {
+			switch c.Tag {
+			case dwarf.TagFormalParameter:
+				if count >= 0 {
+					count++
+				}
+			case dwarf.TagUnspecifiedParameters:
+				count = -1
+			}
+		})
+	})
+	if err != nil {
+		d.note(err)
+		return -1
+	}
+	return count
+}
