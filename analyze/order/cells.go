@@ -42,26 +42,37 @@ func (w *walker) access(a *Access, start uint64) {
 	if a.Size == 0 || a.Address+a.Size < a.Address || !w.counts(a) {
 		return
 	}
+	s := w.run.Order.Strand(a.Thread)
 	end := a.Address + a.Size
+	w.remember = w.remember[:0]
 	several := a.Address>>3 != (end-1)>>3
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
-		lo, hi := max(a.Address, g<<3), min(end, (g+1)<<3)
-		mask := uint8((1<<(hi-lo) - 1) << (lo & 7))
+		mask := maskOf(g, a.Address, end)
 		if a.Op != race.Free {
 			mask &^= w.survey.Atomic.Of(g)
 		}
 		if mask != 0 {
-			w.touch(a, g, gr, mask, start, several)
+			w.touch(a, s, g, gr, mask, start, several)
 		}
 	})
 	if several {
 		clear(w.seen)
 	}
+	// What it reads from orders what comes later, and not the access itself.
+	own := w.readsFrom(a.Op, s, a.Address, a.Size)
+	for _, e := range w.remember {
+		e.shb = own
+	}
+}
+
+// maskOf is the bytes of granule g in [addr, end).
+func maskOf(g, addr, end uint64) uint8 {
+	lo, hi := max(addr, g<<3), min(end, (g+1)<<3)
+	return uint8((1<<(hi-lo) - 1) << (lo & 7))
 }
 
 // touch takes the part of an access that is in granule g.
-func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint64, several bool) {
-	s := w.run.Order.Strand(a.Thread)
+func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask uint8, start uint64, several bool) {
 	writes := a.Op.Writes()
 	w.wcp.strand(s)
 	w.wcp.access(s, touch{g, mask, writes})
@@ -85,16 +96,13 @@ func (w *walker) touch(a *Access, g uint64, gr *granule, mask uint8, start uint6
 		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0, several)
 	}
 	n := entry{access: *a, strand: s, epoch: w.run.Order.Epoch(s), mask: mask}
-	w.readAndWrite(gr, a, s, mask)
-	n.shb = w.shb.clock(s).at(s)
-	if a.Op.Writes() {
-		w.shb.tick(s)
-	}
-	if own >= 0 {
-		gr.entries[own] = n
-	} else {
+	if own < 0 {
+		own = len(gr.entries)
 		gr.entries = append(gr.entries, n)
+	} else {
+		gr.entries[own] = n
 	}
+	w.remember = append(w.remember, &gr.entries[own])
 }
 
 // report puts a pair into the result for the orders that do not order it.
@@ -103,7 +111,7 @@ func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, 
 	if e.epoch > w.run.Order.Clock(a.Thread).At(e.strand) {
 		orders.add(HB)
 	}
-	if e.shb > w.shb.clock(s).at(e.strand) {
+	if w.ordered && e.shb > w.shb.clock(s).at(e.strand) {
 		orders.add(SHB)
 	}
 	if !w.wcp.ordered(s, e.strand, e.epoch) {
@@ -137,41 +145,63 @@ func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, 
 	p.Orders |= orders
 }
 
-// readAndWrite takes the part of an access that concerns which write a read
-// reads from.
-func (w *walker) readAndWrite(gr *granule, a *Access, s event.StrandID, mask uint8) {
+// readsFrom orders strand s, which does op to size bytes at addr, after the
+// writes that it reads from, and makes its write the last one there. It returns
+// the strand's own component of the clock of schedulable happens-before at the
+// access. Accesses to atomic variables count for this too: another schedule of
+// the same run must let them read the same.
+func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own uint64) {
 	w.shb.clock(s)
-	if a.Op == race.Read || a.Op == race.AtomicRead || a.Op == race.AtomicUpdate {
-		for i := range gr.written {
-			if l := &gr.written[i]; l.mask&mask != 0 {
-				w.shb.read(s, &l.lastWrite)
+	if size == 0 || addr+size < addr {
+		return w.shb.clock(s).at(s)
+	}
+	if op.Reads() {
+		w.wanted.within(addr, size, func(g uint64, gr *granule) {
+			mask := maskOf(g, addr, addr+size)
+			for i := range gr.written {
+				if l := &gr.written[i]; l.mask&mask != 0 {
+					w.shb.read(s, &l.lastWrite)
+				}
+			}
+		})
+	}
+	own = w.shb.clock(s).at(s)
+	if !op.Writes() {
+		return own
+	}
+	w.wanted.within(addr, size, func(g uint64, gr *granule) {
+		mask := maskOf(g, addr, addr+size)
+		kept := gr.written[:0]
+		for _, l := range gr.written {
+			if l.mask &^= mask; l.mask != 0 {
+				kept = append(kept, l)
 			}
 		}
-	}
-	if !a.Op.Writes() {
-		return
-	}
-	kept := gr.written[:0]
-	for _, l := range gr.written {
-		if l.mask &^= mask; l.mask != 0 {
-			kept = append(kept, l)
-		}
-	}
-	kept = append(kept, written{mask, w.shb.write(s)})
-	gr.written = kept
+		gr.written = append(kept, written{mask, w.shb.write(s)})
+	})
+	w.shb.tick(s)
+	return own
 }
 
 // cut begins new lives of the granules that [addr, addr+size) touches.
 func (w *walker) cut(addr, size, at uint64) {
 	w.wanted.within(addr, size, func(_ uint64, gr *granule) {
 		for i := range gr.entries {
-			if gr.entries[i].cut == 0 {
-				gr.entries[i].cut = at
+			if e := &gr.entries[i]; e.cut == 0 && !w.open(e) {
+				e.cut = at
 			}
 		}
 		gr.written, gr.states = nil, nil
 		w.forget(gr)
 	})
+}
+
+// open says whether the segment of an access still goes on behind the present
+// event: only what began after the end of a segment is in another life of memory
+// than what the segment did.
+func (w *walker) open(e *entry) bool {
+	t := e.access.Thread
+	return t != w.thread && e.access.Op.Plain() && e.access.Segment == w.run.Index[t]
 }
 
 // forget drops entries that nothing to come can race with.

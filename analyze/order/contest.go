@@ -36,6 +36,8 @@ type contest struct {
 	last     *contestPage
 	number   uint64 // of last
 	business *replay.Business
+	strict   bool // atomic accesses are accesses
+	alive    int  // strands that were created and have not ended
 	unit     contestUnit
 }
 
@@ -137,7 +139,7 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 		return nil
 	}
 	if c.lockset {
-		c.eraser.touch(p, in, &c.unit, write)
+		c.eraser.touch(p, in, &c.unit, write, c.alive < 2)
 		in.without(&p.contested)
 	}
 	p.touch(in, &c.unit, write, c.oldest)

@@ -27,7 +27,8 @@ type footprints func(visit func(*cdr.Extent) error) error
 // mutexes.
 func (w *walker) contest(ctx context.Context) (*contest, error) {
 	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
-		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions())}
+		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions()),
+		strict: w.survey.Atomic == nil, alive: len(w.survey.Roots)}
 	feeds := make([]footprints, w.survey.Threads)
 	for t := range feeds {
 		var stop func()
@@ -128,12 +129,26 @@ func (c *contest) event(ev *cdr.Event) error {
 		c.use(c.strand, ev.Obj, ev.Seq+1)
 		return nil
 	}
-	return c.hard.Acquire(ev.Thread, &ev.Event)
+	if err := c.hard.Acquire(ev.Thread, &ev.Event); err != nil {
+		return err
+	}
+	if op, ok := replay.OpOf(ev.Kind, true); ok && op.Atomic() && !c.strict {
+		// It does not race, but something may read from it.
+		c.begin(&replay.Unit{Thread: ev.Thread, Start: ev.Seq + 1})
+		return c.extent(&cdr.Extent{Base: ev.Obj, Len: replay.AtomicBytes(&ev.Event), Count: 1}, op.Writes())
+	}
+	return nil
 }
 
 // done takes the part that orders others after it.
 func (c *contest) done(ev *cdr.Event) error {
 	c.held.Apply(c.strand, &ev.Event)
+	switch ev.Kind {
+	case event.Create, event.StrandCreate:
+		c.alive++
+	case event.ThreadEnd, event.StrandEnd:
+		c.alive--
+	}
 	if isMutex(ev.Kind) {
 		return nil
 	}

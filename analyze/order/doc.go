@@ -13,11 +13,13 @@
 //   - [Lockset], Eraser (Savage and others, TOCS 1997): memory that several
 //     threads share and write without one lock that all of them hold.
 //
-// The orders need the accesses of all threads in one order. A trace has the
-// total order of the events; a segment's accesses are taken just before the
-// event that ends it, in program order, as the exports of package std do.
+// The orders need the accesses of all threads in one order: the one in which they
+// were executed, which a trace tells by its schedule. Of a run without one a
+// segment's accesses are taken just before the event that ends it, in program
+// order; SHB, which depends on which write a read read from, then reports nothing.
 //
-// [Find] walks the run once for what is atomic and once for the races, and
+// [Find] walks the run once for what is atomic, once for the memory that can
+// matter and once for the races, and
 // holds per memory touched one record for each instruction and thread that
 // touched it. It may be called from several goroutines on different sources.
 package order

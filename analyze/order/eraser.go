@@ -20,14 +20,21 @@ func newEraser() *eraser {
 	return e
 }
 
+// anyLocks is the lock set that has all locks.
+const anyLocks = -1
+
 // maxMeets bounds the intersections that are remembered.
 const maxMeets = 1 << 18
 
-// contestState is the granules of a page in a state.
+// contestState is the granules of a page in a state. Segments are looked at whole
+// and may overlap, so that it is not known which of two strands came first. An
+// owner's accesses therefore count for the locks too, unless it was the only
+// strand alive.
 type contestState struct {
 	phase phase
+	wrote bool           // exclusive: when others were alive
 	owner event.StrandID // exclusive
-	locks int32          // number of a set
+	locks int32          // number of a set, or anyLocks
 	in    granules
 }
 
@@ -52,6 +59,9 @@ func (e *eraser) id(locks []uint64) int32 {
 
 // meet gives the number of what two lock sets have in common.
 func (e *eraser) meet(a, b int32) int32 {
+	if a == anyLocks || b == anyLocks {
+		return max(a, b)
+	}
 	if a == b || a == 0 || b == 0 {
 		return min(a, b)
 	}
@@ -69,7 +79,8 @@ func (e *eraser) meet(a, b int32) int32 {
 
 // touch takes an access to granules of a page through the state machine. Those
 // that no lock protects are let through.
-func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write bool) {
+// alone says that no other strand is alive.
+func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write, alone bool) {
 	locks := u.locks[0]
 	if write {
 		locks = u.locks[1]
@@ -85,20 +96,25 @@ func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write bool) 
 		next := st
 		switch {
 		case st.phase == exclusive && st.owner == u.own:
-			continue
+			if !alone {
+				next.locks, next.wrote = e.meet(st.locks, locks), st.wrote || write
+			}
 		case st.phase == exclusive:
-			next.phase, next.owner, next.locks = shared, 0, locks
+			next.phase, next.owner, next.wrote, next.locks = shared, 0, false, e.meet(st.locks, locks)
+			if write || st.wrote {
+				next.phase = modified
+			}
 		default:
 			next.locks = e.meet(st.locks, locks)
-		}
-		if write {
-			next.phase = modified
+			if write {
+				next.phase = modified
+			}
 		}
 		if next.phase == modified && next.locks == 0 {
 			bare.with(&part)
 			continue
 		}
-		if next.phase == st.phase && next.locks == st.locks {
+		if next.phase == st.phase && next.locks == st.locks && next.wrote == st.wrote {
 			continue
 		}
 		p.states[i].in.without(&part)
@@ -106,7 +122,11 @@ func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write bool) 
 		p.addState(next)
 	}
 	if in.any() {
-		p.addState(contestState{phase: exclusive, owner: u.own, in: in})
+		st := contestState{phase: exclusive, owner: u.own, locks: anyLocks, in: in}
+		if !alone {
+			st.locks, st.wrote = locks, write
+		}
+		p.addState(st)
 	}
 	p.states = slices.DeleteFunc(p.states, func(st contestState) bool { return !st.in.any() })
 	if bare.any() {
@@ -117,7 +137,7 @@ func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write bool) 
 func (p *contestPage) addState(st contestState) {
 	for i := range p.states {
 		o := &p.states[i]
-		if o.phase == st.phase && o.owner == st.owner && o.locks == st.locks {
+		if o.phase == st.phase && o.owner == st.owner && o.locks == st.locks && o.wrote == st.wrote {
 			o.in.with(&st.in)
 			return
 		}

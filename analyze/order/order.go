@@ -143,6 +143,9 @@ func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 	if err := w.walk(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.places(ctx); err != nil {
+		return nil, err
+	}
 	all := make([]*Pair, 0, len(w.pairs))
 	for _, p := range w.pairs {
 		all = append(all, p)

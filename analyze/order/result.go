@@ -3,11 +3,17 @@ package order
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math"
 	"slices"
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 )
+
+// ErrNoSchedule says that SHB alone was asked for of a run that does not know in
+// which order accesses were executed.
+var ErrNoSchedule = errors.New("the trace does not say in which order accesses were executed, which shb needs; record it again")
 
 // Analyze gives the races of a trace by the orders in want, as package race
 // gives those by happens-before, each with the orders that report it. What
@@ -15,6 +21,9 @@ import (
 // Dynamic is how often an access raced with the last execution of the other
 // instruction by another strand.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*race.Result, error) {
+	if want == 1<<SHB && !t.HasSchedule() {
+		return nil, ErrNoSchedule
+	}
 	src := race.FromTrace(t)
 	exact, err := race.Analyze(ctx, src, opts)
 	if err != nil {
@@ -40,7 +49,11 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 		r := race.Race{Dynamic: n, Orders: p.Orders.Names()}
 		for o := range NumOrders {
 			if (p.Orders & want).Has(o) {
-				r.First = race.Instance{Later: p.First[o][1].side(), Earlier: p.First[o][0].side(), Address: p.At[o]}
+				earlier, later := &p.First[o][0], &p.First[o][1]
+				if earlier.endsAfter(later) { // reports go by the units
+					earlier, later = later, earlier
+				}
+				r.First = race.Instance{Later: later.side(), Earlier: earlier.side(), Address: p.At[o]}
 				if !ok {
 					r.Dynamic = p.Count[o]
 				}
@@ -58,6 +71,14 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 	}
 	res.Stats = exact.Stats
 	return res, nil
+}
+
+// endsAfter says whether the unit of an access comes after that of another.
+func (a *Access) endsAfter(b *Access) bool {
+	if a.Seq != b.Seq {
+		return a.Seq > b.Seq
+	}
+	return a.Seq == math.MaxUint64 && a.Thread > b.Thread || b.Op.Plain() && !a.Op.Plain()
 }
 
 func (a *Access) side() race.Side {

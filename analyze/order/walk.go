@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
@@ -20,12 +21,15 @@ type walker struct {
 	run      *replay.Walk
 	all      *carrier[vector] // happens-before; carries the clocks of shb
 	shb      *shb
+	ordered  bool // the run knows in which order accesses were executed
 	wcp      *wcp
 	held     replay.Held[event.StrandID]
 	wanted   *wanted
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
-	// strand and epoch are those of the present event.
+	remember []*entry         // of the present access
+	// thread, strand and epoch are those of the present event.
+	thread event.ThreadID
 	strand event.StrandID
 	epoch  uint64
 }
@@ -44,9 +48,11 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 	if !opts.everything {
 		w.wanted = c.wanted()
 	}
-	w.run = w.survey.Walk(w.walkOptions())
+	options := w.walkOptions()
+	options.Parts = true
+	w.run = w.survey.Walk(options)
 	w.all = newCarrier[vector](w.run.Order)
-	w.shb = &shb{}
+	w.shb, w.ordered = &shb{}, replay.HasSchedule(src)
 	w.wcp = newWCP(w.survey, c.uses)
 	return w, nil
 }
@@ -55,7 +61,8 @@ func (w *walker) walkOptions() replay.Options {
 	return replay.Options{TLSSize: w.opts.TLSSize, Strict: w.opts.Atomics == race.Strict}
 }
 
-// walk takes each segment just before the event that ends it.
+// walk takes accesses in the order in which they were executed, as far as the run
+// knows.
 func (w *walker) walk(ctx context.Context) error {
 	steps := replay.NewSteps(w.survey.Threads, w.src.Steps)
 	if src, ok := w.src.(compressed); ok && !w.wanted.every {
@@ -79,6 +86,33 @@ func (w *walker) walk(ctx context.Context) error {
 	})
 }
 
+// places finds out where the segments of the accesses to report end, which is not
+// known while they go on.
+func (w *walker) places(ctx context.Context) error {
+	type segment struct {
+		thread event.ThreadID
+		index  uint64
+	}
+	wanted := map[segment][]*Access{}
+	for _, p := range w.pairs {
+		for o := range p.First {
+			for i := range p.First[o] {
+				if a := &p.First[o][i]; p.Orders.Has(Order(o)) && a.Op.Plain() {
+					a.Seq = math.MaxUint64
+					k := segment{a.Thread, a.Segment}
+					wanted[k] = append(wanted[k], a)
+				}
+			}
+		}
+	}
+	return replay.Each(ctx, w.src, w.survey.Threads, func(ev *cdr.Event) error {
+		for _, a := range wanted[segment{ev.Thread, ev.Index}] {
+			a.Seq = ev.Seq
+		}
+		return nil
+	})
+}
+
 // step takes an execution of a site.
 func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 	if int64(s.Site) >= int64(w.src.NumSites()) {
@@ -89,7 +123,7 @@ func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 		return nil
 	}
 	w.access(&Access{Place: race.Place{PC: site.PC, Op: replay.SiteOp(&site)}, Thread: u.Thread, Address: s.Address, Size: uint64(site.Size),
-		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal, Seq: u.Seq}, u.Start)
+		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}, u.Start)
 	return nil
 }
 
@@ -103,7 +137,14 @@ func (w *walker) event(ev *cdr.Event) error {
 	if ev.Kind == event.StrandBegin {
 		w.held.Clear(w.strand)
 	}
-	return w.weak(ev, w.strand, w.epoch)
+	w.thread = t
+	if err := w.weak(ev, w.strand, w.epoch); err != nil {
+		return err
+	}
+	if op, ok := replay.OpOf(ev.Kind, true); ok && op.Atomic() && w.survey.Atomic != nil {
+		w.readsFrom(op, w.strand, ev.Obj, replay.AtomicBytes(&ev.Event))
+	}
+	return nil
 }
 
 // done takes the part that orders others after it.

@@ -20,7 +20,10 @@
 //  7. the part of the event that orders others after it;
 //  8. the event is over ([Visitor.Done]).
 //
-// The segments that no event ends come last, by thread.
+// The segments that no event ends come last, by thread. A client that needs to
+// know which write a read read from asks for parts ([Options.Parts]): then what a
+// thread did before another had its turn comes at its time, as far as the run
+// knows.
 //
 // A Walk is used by one goroutine. Others may read its Memory, and ask [Walk.Own],
 // between two calls of [Visitor.Changes].

@@ -42,6 +42,9 @@ func (o Op) String() string {
 // Writes says whether the operation changes memory.
 func (o Op) Writes() bool { return o != Read && o != AtomicRead }
 
+// Reads says whether the operation looks at memory.
+func (o Op) Reads() bool { return o == Read || o == AtomicRead || o == AtomicUpdate }
+
 // Atomic says whether the operation is an atomic access.
 func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
 

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"errors"
 	"iter"
 
@@ -106,47 +105,15 @@ func (c *Cursors) Next(u *Unit) (Segment, error) {
 	return seg, nil
 }
 
-// Steps walk the accesses of all threads one by one, each thread at its own
-// pace.
-type Steps struct{ threads []steps }
-
-type steps struct {
-	next func() (Step, error, bool)
-	stop func()
+// Scheduled is a run that may know in which order accesses were executed between
+// two events. *cdr.Trace is one.
+type Scheduled interface {
+	HasSchedule() bool
+	Schedule() iter.Seq2[cdr.Piece, error]
 }
 
-// NewSteps stands before the first step of each thread; of says what a thread's
-// steps are. It must be closed.
-func NewSteps(threads int, of func(event.ThreadID) iter.Seq2[Step, error]) *Steps {
-	s := &Steps{threads: make([]steps, threads)}
-	for t := range s.threads {
-		s.threads[t].next, s.threads[t].stop = iter.Pull2(of(event.ThreadID(t)))
-	}
-	return s
-}
-
-// Close ends the walks.
-func (s *Steps) Close() {
-	for t := range s.threads {
-		s.threads[t].stop()
-	}
-}
-
-// Segment calls visit for the accesses of a unit, which must be the next
-// segment of its thread.
-func (s *Steps) Segment(ctx context.Context, u *Unit, visit func(*Step) error) error {
-	for n := 1; ; n++ {
-		step, err, ok := s.threads[u.Thread].next()
-		if err != nil || !ok || step.IsEvent {
-			return err
-		}
-		if n&0xffff == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if err := visit(&step); err != nil {
-			return err
-		}
-	}
+// HasSchedule says whether a run knows in which order accesses were executed.
+func HasSchedule(src Events) bool {
+	s, ok := src.(Scheduled)
+	return ok && s.HasSchedule()
 }

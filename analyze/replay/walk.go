@@ -19,6 +19,11 @@ type Unit struct {
 	Seq    uint64 // the place of that event in S_synch, or the maximum
 	Number uint64 // its place among units
 	Start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none does
+	// Part is how many accesses the unit is, of those that the thread executed
+	// since its last event or part; of the other fields only Thread and Start
+	// count then. 0: all up to the event. There are parts only in walks in
+	// the order of accesses.
+	Part uint64
 }
 
 // Unfinished is where the units that no event ends begin to be numbered.
@@ -52,6 +57,9 @@ type Options struct {
 	TLSSize uint64 // bytes of a thread's thread-local variables
 	Strict  bool   // atomic accesses are accesses
 	NoOrder bool   // happens-before is not followed
+	// Parts takes segments in parts, where the run knows in which order accesses
+	// were executed. Without, a segment is taken whole, at its end.
+	Parts bool
 }
 
 // Walk is a moment of a run.
@@ -62,13 +70,14 @@ type Walk struct {
 	Index  []uint64 // of each thread, how many events there were
 	Now    uint64   // 1 + the place in S_synch of the last event
 	strict bool
+	parts  bool
 	own    ranges // memory of which each thread has its own part
 }
 
 // Walk is a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
-		Index: make([]uint64, s.Threads), strict: opts.Strict}
+		Index: make([]uint64, s.Threads), strict: opts.Strict, parts: opts.Parts}
 	if !opts.NoOrder {
 		w.Order = s.Order()
 	}
@@ -97,8 +106,13 @@ func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
 
 // Run walks from the beginning to the end of the run that was surveyed.
 func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
+	parts := w.schedule(src, v)
+	defer parts.close()
 	err := each(ctx, src, len(w.Starts), func(ev *Event) error {
 		if v.Segment != nil {
+			if err := parts.upTo(ev.Seq); err != nil {
+				return err
+			}
 			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2 * ev.Seq, Start: w.Starts[ev.Thread]}
 			if err := v.Segment(&u); err != nil {
 				return err
@@ -113,6 +127,9 @@ func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
 		return nil
 	}
 	if err != nil || v.Segment == nil {
+		return err
+	}
+	if err := parts.upTo(math.MaxUint64); err != nil {
 		return err
 	}
 	for t := range w.Starts {

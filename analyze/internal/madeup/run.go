@@ -19,6 +19,10 @@ type Run struct {
 	steps  [][]cdr.Step // by thread
 	index  []uint64     // by thread: its events so far
 	counts map[execution]uint64
+	turns  []int    // threads, of one step each
+	number []uint64 // by thread: its accesses so far
+	// NoSchedule keeps to itself in which order accesses were.
+	NoSchedule bool
 }
 
 type execution struct {
@@ -28,14 +32,15 @@ type execution struct {
 
 // New is a run of a number of threads in which nothing has happened yet.
 func New(threads int) *Run {
-	return &Run{steps: make([][]cdr.Step, threads), index: make([]uint64, threads), counts: map[execution]uint64{}}
+	return &Run{steps: make([][]cdr.Step, threads), index: make([]uint64, threads), number: make([]uint64, threads), counts: map[execution]uint64{}}
 }
 
 // Event lets thread t do an ordered event.
 func (r *Run) Event(t int, e event.Event) {
 	r.events = append(r.events, cdr.Event{Event: e, Thread: event.ThreadID(t), Seq: uint64(len(r.events)), Index: r.index[t]})
 	r.index[t]++
-	r.steps[t] = append(r.steps[t], cdr.Step{IsEvent: true})
+	r.steps[t] = append(r.steps[t], cdr.Step{IsEvent: true, Number: r.number[t]})
+	r.turns = append(r.turns, t)
 }
 
 // Do is Event for events of a kind and an object.
@@ -50,8 +55,10 @@ func (r *Run) AddSite(s cdr.Site) cdr.SiteID {
 // Execute lets thread t execute a site.
 func (r *Run) Execute(t int, site cdr.SiteID, addr uint64) {
 	k := execution{t, site}
-	r.steps[t] = append(r.steps[t], cdr.Step{Site: site, Address: addr, Ordinal: r.counts[k]})
+	r.steps[t] = append(r.steps[t], cdr.Step{Site: site, Address: addr, Ordinal: r.counts[k], Number: r.number[t]})
 	r.counts[k]++
+	r.number[t]++
+	r.turns = append(r.turns, t)
 }
 
 // Access lets thread t execute the site at pc, which is added if it is new.
@@ -89,6 +96,26 @@ func (r *Run) Events() iter.Seq2[cdr.Event, error] { return all(r.events) }
 
 // Steps is what a thread did.
 func (r *Run) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] { return all(r.steps[t]) }
+
+// HasSchedule and Schedule tell in which order accesses were.
+func (r *Run) HasSchedule() bool { return !r.NoSchedule }
+
+func (r *Run) Schedule() iter.Seq2[cdr.Piece, error] {
+	var pieces []cdr.Piece
+	at, loose, seq := make([]int, len(r.steps)), uint64(0), uint64(0)
+	for i, t := range r.turns {
+		if i > 0 && r.turns[i-1] != t && loose > 0 {
+			pieces = append(pieces, cdr.Piece{Seq: seq, Thread: event.ThreadID(r.turns[i-1]), Accesses: loose})
+			loose = 0
+		}
+		if loose++; r.steps[t][at[t]].IsEvent {
+			loose = 0
+			seq++
+		}
+		at[t]++
+	}
+	return all(pieces)
+}
 
 func all[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -135,8 +162,24 @@ type Moment struct {
 	Address uint64
 }
 
-// Linear puts each segment before the event that ends it.
+// Linear is what happened, in order.
 func (r *Run) Linear() (out []Moment) {
+	at, seq := make([]int, len(r.steps)), 0
+	for _, t := range r.turns {
+		s := r.steps[t][at[t]]
+		at[t]++
+		if s.IsEvent {
+			out = append(out, Moment{Thread: t, IsEvent: true, Event: r.events[seq].Event})
+			seq++
+			continue
+		}
+		out = append(out, Moment{Thread: t, Site: r.sites[s.Site], Address: s.Address})
+	}
+	return out
+}
+
+// BySegment puts each segment before the event that ends it.
+func (r *Run) BySegment() (out []Moment) {
 	at := make([]int, len(r.steps))
 	segment := func(t int) {
 		for at[t] < len(r.steps[t]) {
