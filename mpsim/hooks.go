@@ -1,6 +1,11 @@
 package mpsim
 
-import "hindsight/tracefmt/event"
+import (
+	"math"
+
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
 
 // Follow says what a hook wants of a call that begins.
 type Follow uint8
@@ -97,6 +102,19 @@ func (m *Machine) noteAtomic(e event.Event) {
 		v.writes++
 	}
 	m.versions[e.Obj&granuleMask] = v
+}
+
+// EmitStrand records that h begins or ends to act as a strand at the hooked call,
+// with how much of the stack below was ever used. Without an observer it does
+// nothing.
+func (h *Hart) EmitStrand(kind event.Kind, strand uint64) {
+	e := event.Event{Kind: kind, PC: h.call.site, Obj: strand, Arg: h.call.sp}
+	v, ok := h.m.space.Find(e.Arg - 1)
+	if ok && v.Start == h.stackLow && (v.Kind == mem.Stack || v.Kind == mem.Anonymous) {
+		lowest, _ := h.m.space.Lowest(v.Start, e.Arg)
+		e.Size = uint32(min(e.Arg-max(lowest, v.Start), math.MaxUint32))
+	}
+	h.emit(e)
 }
 
 func (h *Hart) emit(e event.Event) {

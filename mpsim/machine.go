@@ -118,6 +118,7 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 			low, bytes = v.Start, v.Len()
 		}
 	}
+	h.stackLow = low
 	if h.task.StackLen != 0 || h.id == 0 {
 		h.stack = span{low, bytes}
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // TaskStack is how many bytes of stack the frames of a task and of what it
-// calls are expected to take at most.
+// calls are expected to take at most, where the event does not say how many were
+// ever used.
 const TaskStack = 256 << 10
 
 // LifeOf is the memory that e begins a new life of, if it does
@@ -17,7 +18,11 @@ func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		return e.Obj, e.Arg, true
 	case event.StrandBegin, event.StrandEnd, event.StrandSuspend, event.StrandResume: // the frames below are of others, which run here before and after
-		low := e.Arg - min(e.Arg, TaskStack)
+		size = uint64(e.Size)
+		if size == 0 {
+			size = TaskStack
+		}
+		low := e.Arg - min(e.Arg, size)
 		return low, e.Arg - low, true
 	}
 	return 0, 0, false

@@ -41,6 +41,8 @@ var syncGroups = []syncGroup{
 	{"cxx_library.cc", "C++: the rest of the library", nil},
 	{"omp.c", "OpenMP: teams, work sharing, locks", []string{"-fopenmp"}},
 	{"omp_tasks.c", "OpenMP: tasks", []string{"-fopenmp"}},
+	{"omp_depend.c", "OpenMP: dependences, events, task loops", []string{"-fopenmp"}},
+	{"omp_teams.c", "OpenMP: teams and target regions on the host", []string{"-fopenmp"}},
 }
 
 // syncFailing are the twins known to get the wrong verdict, with why. One that

@@ -7,27 +7,35 @@ import "hindsight/tracefmt/event"
 // meaning: OpenMP 5.1, sections 1.3 and 2.19). libgomp's own atomic accesses are
 // no events (image.Runtime), so that these say all that it orders.
 var Runtime = []Func{
-	{Outlined: true, Watch: true, Begin: bodyBegin, End: func(s *State, c *Call, _ uint64) { bodyEnd(s, c) }, Abandon: bodyEnd},
+	{Part: Body, Watch: true, Begin: bodyBegin, End: func(s *State, c *Call, _ uint64) { bodyEnd(s, c) }, Abandon: bodyEnd},
+	{Part: Copy, Watch: true, Args: 2, End: func(s *State, c *Call, _ uint64) { copyEnd(s, c) }},
 
 	// Teams. The arguments begin with the body and what it is passed.
-	{Names: []string{"GOMP_parallel", "GOMP_parallel_loop_static", "GOMP_parallel_loop_dynamic", "GOMP_parallel_loop_guided",
-		"GOMP_parallel_loop_runtime", "GOMP_parallel_loop_nonmonotonic_dynamic", "GOMP_parallel_loop_nonmonotonic_guided",
-		"GOMP_parallel_loop_nonmonotonic_runtime", "GOMP_parallel_loop_maybe_nonmonotonic_runtime", "GOMP_parallel_sections"},
-		Watch: true, Begin: teamBegin, End: teamEnd},
-	{Names: []string{"GOMP_parallel_reductions"}, Watch: true, Reduces: true, Begin: teamBegin, End: teamEnd},
+	around(teamBegin, teamEnd, Func{Calls: member}, "GOMP_parallel", "GOMP_parallel_loop_static", "GOMP_parallel_loop_dynamic",
+		"GOMP_parallel_loop_guided", "GOMP_parallel_loop_runtime", "GOMP_parallel_loop_nonmonotonic_dynamic",
+		"GOMP_parallel_loop_nonmonotonic_guided", "GOMP_parallel_loop_nonmonotonic_runtime",
+		"GOMP_parallel_loop_maybe_nonmonotonic_runtime", "GOMP_parallel_sections"),
+	around(teamBegin, teamEnd, Func{Calls: member, Reduces: true}, "GOMP_parallel_reductions"),
+	around(leagueBegin, leagueEnd, Func{Calls: leagueBody}, "GOMP_teams_reg"),
+	{Names: []string{"GOMP_teams4"}, Args: 4, End: nextTeam},
 
 	// Barriers, those at the ends of work-sharing constructs too.
-	{Names: []string{"GOMP_barrier", "GOMP_barrier_cancel", "GOMP_loop_end", "GOMP_loop_end_cancel", "GOMP_sections_end", "GOMP_sections_end_cancel"},
-		Watch: true, Begin: barrierBegin, End: func(s *State, c *Call, _ uint64) { barrierEnd(s, c) }},
+	around(barrierBegin, barrierEnd, Func{}, "GOMP_barrier", "GOMP_loop_end", "GOMP_sections_end", "GOMP_single_copy_end"),
+	{Names: []string{"GOMP_barrier_cancel", "GOMP_loop_end_cancel", "GOMP_sections_end_cancel"},
+		Watch: true, Begin: barrierBegin, End: barrierCancel},
 	{Names: []string{"GOMP_single_copy_start"}, Watch: true, Begin: barrierBegin,
 		End: func(s *State, c *Call, result uint64) {
 			if result != 0 { // another thread has been here
 				barrierEnd(s, c)
 			}
 		}},
-	{Names: []string{"GOMP_single_copy_end"}, Watch: true, Begin: barrierBegin, End: func(s *State, c *Call, _ uint64) { barrierEnd(s, c) }},
-	{Args: 8, Names: []string{"GOMP_loop_start", "GOMP_loop_ull_start", "GOMP_loop_ordered_start", "GOMP_loop_ull_ordered_start",
-		"GOMP_sections2_start", "GOMP_scope_start"}, Watch: true, Reduces: true},
+
+	// Work-sharing constructs that may have reductions.
+	{Names: []string{"GOMP_loop_start", "GOMP_loop_ordered_start"}, Args: 8, Watch: true, Reduces: true, Begin: loopBegin(7)},
+	{Names: []string{"GOMP_loop_ull_start", "GOMP_loop_ull_ordered_start"}, Args: 8, Watch: true, Reduces: true, Begin: loopBegin(8)},
+	{Names: []string{"GOMP_sections2_start"}, Args: 3, Watch: true, Reduces: true, Begin: loopBegin(1)},
+	{Names: []string{"GOMP_scope_start"}, Watch: true, Reduces: true, Begin: loopBegin(0)},
+	around(barrierBegin, reductionsEnd, Func{}, "GOMP_workshare_task_reduction_unregister"),
 
 	// Mutual exclusion.
 	onlyStart("critical region", lockCritical, "GOMP_critical_start"),
@@ -52,27 +60,58 @@ var Runtime = []Func{
 	initLock(event.Destroy, "omp_destroy_lock", "gomp_destroy_lock_30", "omp_destroy_nest_lock", "gomp_destroy_nest_lock_30"),
 
 	// Order among the iterations of a loop.
-	{Names: []string{"GOMP_ordered_start"}, End: func(s *State, c *Call, _ uint64) { s.omp.current(c).team.ordered.observe(c) }},
-	{Names: []string{"GOMP_ordered_end"}, Begin: func(s *State, c *Call) { s.omp.publish(c, &s.omp.current(c).team.ordered) }},
-	{Args: 8, Names: []string{"GOMP_loop_doacross_start", "GOMP_loop_doacross_static_start", "GOMP_loop_doacross_dynamic_start",
-		"GOMP_loop_doacross_guided_start", "GOMP_loop_doacross_runtime_start", "GOMP_loop_ull_doacross_start",
-		"GOMP_loop_ull_doacross_static_start", "GOMP_loop_ull_doacross_dynamic_start", "GOMP_loop_ull_doacross_guided_start",
-		"GOMP_loop_ull_doacross_runtime_start"}, Watch: true, Reduces: true, Begin: doacrossBegin},
+	{Names: []string{"GOMP_ordered_start"}, End: func(s *State, c *Call, _ uint64) { orderedStart(s, c) }},
+	{Names: []string{"GOMP_ordered_end"}, Begin: orderedEnd},
+	{Names: []string{"GOMP_loop_ordered_static_next", "GOMP_loop_ordered_dynamic_next", "GOMP_loop_ordered_guided_next",
+		"GOMP_loop_ull_ordered_static_next", "GOMP_loop_ull_ordered_dynamic_next", "GOMP_loop_ull_ordered_guided_next"}, Watch: true},
+	{Names: []string{"GOMP_loop_doacross_start", "GOMP_loop_ull_doacross_start"}, Args: 8, Watch: true, Reduces: true, Begin: doacrossBegin(6)},
+	{Names: []string{"GOMP_loop_doacross_static_start", "GOMP_loop_doacross_dynamic_start", "GOMP_loop_doacross_guided_start",
+		"GOMP_loop_ull_doacross_static_start", "GOMP_loop_ull_doacross_dynamic_start", "GOMP_loop_ull_doacross_guided_start"},
+		Args: 8, Watch: true, Begin: doacrossBegin(-1)},
 	{Names: []string{"GOMP_doacross_post", "GOMP_doacross_ull_post"}, Begin: doacrossPost},
-	{Names: []string{"GOMP_doacross_wait", "GOMP_doacross_ull_wait"}, End: doacrossWait},
+	{Args: 8, Names: []string{"GOMP_doacross_wait", "GOMP_doacross_ull_wait"}, End: doacrossWait},
 
 	// Tasks.
-	{Names: []string{"GOMP_task"}, Watch: true, Begin: taskBegin, End: taskEnd},
-	{Names: []string{"GOMP_taskloop", "GOMP_taskloop_ull"}, Watch: true, Begin: taskloopBegin, End: taskloopEnd},
-	{Names: []string{"GOMP_taskwait"}, Watch: true, End: func(s *State, c *Call, _ uint64) { taskwaitEnd(s, c) }},
-	{Names: []string{"GOMP_taskwait_depend"}, Watch: true, Begin: taskwaitDepend,
-		End: func(s *State, c *Call, _ uint64) { s.omp.await(c, c.task) }},
+	around(taskBegin, taskEnd, Func{Args: 8, Calls: undeferred}, "GOMP_task"),
+	around(taskloopBegin, taskloopEnd, Func{Args: 8, Calls: undeferred}, "GOMP_taskloop", "GOMP_taskloop_ull"),
+	around(nil, taskwaitEnd, Func{}, "GOMP_taskwait"),
+	around(func(s *State, c *Call) { dependWait(s, c, c.Arg(0)) }, awaited, Func{}, "GOMP_taskwait_depend"),
+	{Names: []string{"GOMP_taskwait_depend_nowait"}, Watch: true, Begin: func(s *State, c *Call) { dependPass(s, c, c.Arg(0)) }},
 	{Names: []string{"GOMP_taskgroup_start"}, Watch: true, Begin: func(s *State, c *Call) {
-		t := s.omp.current(c)
-		t.groups = append(t.groups, new(handle))
+		if !s.omp.internal(c) {
+			groupBegin(s, c)
+		}
 	}},
-	{Names: []string{"GOMP_taskgroup_end"}, Watch: true, End: func(s *State, c *Call, _ uint64) { groupEnd(s, c) }},
-	{Names: []string{"GOMP_taskgroup_reduction_register", "GOMP_workshare_task_reduction_register"}, Watch: true, Reduces: true},
+	around(nil, func(s *State, c *Call) {
+		if !s.omp.internal(c) {
+			groupEnd(s, c)
+		}
+	}, Func{}, "GOMP_taskgroup_end"),
+	{Names: []string{"GOMP_taskgroup_reduction_register", "gomp_workshare_task_reduction_register"}, Watch: true, Reduces: true},
+	{Names: []string{"omp_fulfill_event"}, Begin: fulfill},
+
+	// Target regions, which the host runs.
+	around(targetBegin, nil, Func{Args: 8, Calls: targetBody}, "GOMP_target_ext"),
+	{Names: []string{"GOMP_target"}, Watch: true, Calls: targetBody},
+	around(targetDataBegin, awaited, Func{Args: 7}, "GOMP_target_update_ext", "GOMP_target_enter_exit_data"),
+
+	// Memory. The program owns what it gets here.
+	{Args: 2, Names: []string{"omp_alloc", "omp_target_alloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
+	{Args: 3, Names: []string{"GOMP_alloc", "omp_aligned_alloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)) }},
+	{Args: 3, Names: []string{"omp_calloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)*c.Arg(1)) }},
+	{Args: 4, Names: []string{"omp_aligned_calloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)*c.Arg(2)) }},
+	{Args: 4, Names: []string{"omp_realloc"}, Begin: reallocBegin,
+		End: func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)) }},
+	{Args: 2, Names: []string{"omp_free", "GOMP_free", "omp_target_free"}, Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
+}
+
+// around is a row for functions inside of which everything is recorded.
+func around(begin, end func(*State, *Call), f Func, names ...string) Func {
+	f.Names, f.Watch, f.Begin, f.Abandon = names, true, begin, end
+	if end != nil {
+		f.End = func(s *State, c *Call, _ uint64) { end(s, c) }
+	}
+	return f
 }
 
 // The locks of constructs that have one for the whole program, at addresses that
@@ -97,148 +136,4 @@ func onlyStart(what string, lock uint64, name string) Func {
 
 func onlyEnd(lock uint64, name string) Func {
 	return Func{Names: []string{name}, Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, lock) }}
-}
-
-// teamBegin opens a parallel region: what the thread did until now is there for
-// the team to take.
-func teamBegin(s *State, c *Call) {
-	r := newTeam()
-	r.body, r.data = c.Arg(0), c.Arg(1)
-	s.omp.publish(c, &r.begin)
-	s.omp.teams[r.body] = append(s.omp.teams[r.body], r)
-	c.task = &task{team: r}
-}
-
-// teamEnd closes it: all of its threads and tasks are done.
-func teamEnd(s *State, c *Call, _ uint64) {
-	r := c.task.team
-	r.end.observe(c)
-	for _, n := range sortedKeys(r.tasks) {
-		r.tasks[n].observe(c)
-	}
-	r.forget(c)
-	list := s.omp.teams[r.body]
-	for i := range list {
-		if list[i] == r {
-			list = append(list[:i], list[i+1:]...)
-			break
-		}
-	}
-	if s.omp.teams[r.body] = list; len(list) == 0 {
-		delete(s.omp.teams, r.body)
-	}
-}
-
-// bodyBegin tells what the body is called for: an implicit task of a team, an
-// explicit task, or nothing known, such as a target region on the host.
-func bodyBegin(s *State, c *Call) {
-	o := &s.omp
-	th := o.thread(c.ID())
-	body, data := c.Func(), c.Arg(0)
-	if t := o.take(body, data); t != nil {
-		o.start(c, th, t)
-		return
-	}
-	if t := th.creating(body); t != nil {
-		o.start(c, th, t)
-		return
-	}
-	if list := o.teams[body]; len(list) > 0 {
-		for i := len(list) - 1; i >= 0; i-- {
-			if r := list[i]; r.data == data {
-				c.task = &task{team: r, implicit: true}
-				th.tasks = append(th.tasks, c.task)
-				r.begin.observe(c)
-				return
-			}
-		}
-	}
-}
-
-func bodyEnd(s *State, c *Call) {
-	t := c.task
-	if t == nil {
-		return
-	}
-	o := &s.omp
-	th := o.thread(c.ID())
-	if n := len(th.tasks); n > 0 {
-		th.tasks = th.tasks[:n-1]
-	}
-	if t.implicit {
-		o.publish(c, &t.team.end)
-		return
-	}
-	o.finish(c, t)
-}
-
-// barrierBegin makes what the team's thread did there to be taken; barrierEnd
-// takes what all of them, and all tasks made before, did.
-func barrierBegin(s *State, c *Call) {
-	t := s.omp.current(c)
-	s.omp.publish(c, t.team.barrier(t.passed))
-}
-
-func barrierEnd(s *State, c *Call) {
-	t := s.omp.current(c)
-	r := t.team
-	r.barrier(t.passed).observe(c)
-	if h := r.tasks[t.passed]; h != nil {
-		h.observe(c)
-	}
-	t.passed++
-	if t.passed >= 2 { // everybody has left the barrier before this one
-		forget(c, r.barriers, t.passed-2)
-		forget(c, r.tasks, t.passed-2)
-	}
-	t.children, t.depends = handle{}, nil
-}
-
-func forget(c *Call, handles map[uint64]*handle, n uint64) {
-	if h := handles[n]; h != nil {
-		h.forget(c)
-		delete(handles, n)
-	}
-}
-
-func doacrossBegin(s *State, c *Call) {
-	t := s.omp.current(c)
-	t.loopCount++
-	t.dimensions = int(min(c.Arg(0), 8))
-}
-
-// doacrossPost: the iteration whose numbers the argument points to is done.
-func doacrossPost(s *State, c *Call) {
-	t := s.omp.current(c)
-	at := make([]uint64, t.dimensions)
-	for n := range at {
-		at[n], _ = c.Load(c.Arg(0)+8*uint64(n), 8)
-	}
-	key := iteration(t.loopCount, at)
-	if t.team.posts[key] == nil {
-		t.team.posts[key] = new(handle)
-	}
-	s.omp.publish(c, t.team.posts[key])
-}
-
-// doacrossWait waits for one; its numbers are the arguments.
-func doacrossWait(s *State, c *Call, _ uint64) {
-	t := s.omp.current(c)
-	at := make([]uint64, t.dimensions)
-	for n := range at {
-		at[n] = c.Arg(n)
-	}
-	if h := t.team.posts[iteration(t.loopCount, at)]; h != nil {
-		h.observe(c)
-	}
-}
-
-func iteration(loop uint64, at []uint64) string {
-	var key []byte
-	for _, v := range append([]uint64{loop}, at...) {
-		for shift := 0; shift < 64; shift += 8 {
-			key = append(key, byte(v>>shift))
-		}
-	}
-	return string(key)
 }

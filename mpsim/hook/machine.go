@@ -47,8 +47,8 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 				at[sym.Addr] = fn
 			}
 		}
-		if k.table[fn].Outlined {
-			for _, sym := range img.Outlined() {
+		if part := k.table[fn].Part; part != Library {
+			for _, sym := range img.Outlined(part == Copy) {
 				at[sym.Addr] = fn
 			}
 		}

@@ -12,64 +12,96 @@ import (
 type openMP struct {
 	strands uint64 // strand given
 	threads map[event.ThreadID]*ompThread
-	teams   map[uint64][]*team // regions that are open, by body
-	pending map[uint64][]*task // made and not begun, by body
+	pending map[uint64][]*task // deferred and not begun, by body
+	blocks  map[uint64]*task   // of pending, by the address of a block of theirs
+	events  map[uint64]*task   // whose completion an omp_event_handle_t stands for
 }
 
 // ompThread is what a guest thread does.
 type ompThread struct {
-	open  []*Call // watched calls, innermost last
-	tasks []*task // that it is in, innermost last
-	root  *task   // outside of all of them
+	open    []*Call // watched calls, innermost last
+	tasks   []*task // that it is in, innermost last
+	root    *task   // outside of all of them
+	regions []*team // parallel regions that it opened, innermost last
+
+	// A thread of libgomp's works for the region at one depth of the thread that
+	// made it: those of a nested region end with it, those of the pool are used
+	// for the next region at the same depth.
+	master *ompThread
+	depth  int
 }
 
-// team is a parallel region.
+// team is the threads of a parallel region, or the thread that a target region
+// or a team of a league begins with.
 type team struct {
-	body, data uint64
+	body       uint64
 	begin, end handle
 	ordered    handle
 	barriers   map[uint64]*handle // by number
 	tasks      map[uint64]*handle // ends of the tasks made before the barrier with that number
-	posts      map[string]*handle // of doacross loops
+	loops      map[uint64]*doacross
 }
 
-// task is an implicit task (a thread's part in a team), or an explicit one.
-type task struct {
-	team     *team
-	implicit bool
-	passed   uint64 // barriers: of an implicit task those that it passed, of an explicit one its creator had
+// role is what a task is there for.
+type role uint8
 
-	strand    uint64 // of explicit tasks
-	body      uint64
-	block     uint64 // where libgomp keeps it until it begins, if it does
-	blockSize uint64
-	parent    *task
-	group     *handle // innermost group that it was made in
-	included  bool    // its creator waits for it
-	final     bool
-	ended     bool
-	after     []*handle // what it depends on
-	data      uint64    // what its body is passed, when it is called at once
-	dataSize  uint64
-	done      *handle // its end, when others may depend on it
-	loop      bool    // stands for the tasks that a taskloop makes
+const (
+	implicit role = iota // a thread's part in a team
+	explicit             // made by a task, taskloop or target construct
+	initial              // a target region, on the thread that runs it
+	league               // a team of a teams construct, on the thread that runs all of them
+)
+
+// task is what a thread is in: see role.
+type task struct {
+	role   role
+	team   *team
+	passed uint64 // barriers: of an implicit task those that it passed, of an explicit one its creator had
+
+	strand   uint64 // of explicit tasks and teams of a league
+	body     uint64
+	blocks   []block // where libgomp keeps it until it begins, if it is deferred
+	parent   *task
+	group    *group // innermost group that it was made in
+	included bool   // its creator waits for it
+	final    bool
+	ended    bool
+	after    []*handle // what it depends on
+	data     uint64    // what its body is passed, when it is called at once
+	dataSize uint64
+	copied   handle  // the copies of its variables are made
+	done     *handle // its end, when others may depend on it
+	target   bool    // its body is a target region
+	detach   uint64  // where libgomp stores the event that completes it; 0 if there is none
+
+	loop   bool    // stands for the tasks that a taskloop makes
+	copies []*task // those that will be called at once, whose variables have been copied
 
 	children   handle
-	groups     []*handle
+	groups     []*group
 	depends    map[uint64]*dependence // of its children, by address
+	league     handle                 // ends of the teams that it began
 	dimensions int
 	loopCount  uint64
 }
 
-// dependence is who touched an address of depend clauses last.
-type dependence struct{ out, in []*handle }
+type block struct{ addr, size uint64 }
+
+// group is a taskgroup, or what stands for one.
+type group struct {
+	handle
+	after []*handle // besides: what target data tasks in it wait for
+}
 
 // handle is something to publish and observe; it gets its number when it is
 // published first.
 type handle struct{ id uint64 }
 
 func newOpenMP() openMP {
-	return openMP{threads: map[event.ThreadID]*ompThread{}, teams: map[uint64][]*team{}, pending: map[uint64][]*task{}}
+	return openMP{
+		threads: map[event.ThreadID]*ompThread{}, pending: map[uint64][]*task{},
+		blocks: map[uint64]*task{}, events: map[uint64]*task{},
+	}
 }
 
 func (o *openMP) publish(c *Call, h *handle) { c.Emit(event.Publish, h.number(c), 0) }
@@ -97,6 +129,58 @@ func (h *handle) forget(c *Call) {
 	}
 }
 
+func (o *openMP) thread(id event.ThreadID) *ompThread {
+	t := o.threads[id]
+	if t == nil {
+		t = &ompThread{root: &task{team: newTeam()}}
+		o.threads[id] = t
+	}
+	return t
+}
+
+// current is the task that the calling thread is in.
+func (o *openMP) current(c *Call) *task { return o.thread(c.ID()).current() }
+
+func (th *ompThread) current() *task {
+	if n := len(th.tasks); n > 0 {
+		return th.tasks[n-1]
+	}
+	return th.root
+}
+
+// caller is the innermost watched call that c was made in, nil if there is none.
+func (th *ompThread) caller(c *Call) *Call {
+	n := len(th.open)
+	if n > 0 && th.open[n-1] == c {
+		n--
+	}
+	if n == 0 {
+		return nil
+	}
+	return th.open[n-1]
+}
+
+// internal says whether libgomp itself made call c, as part of another call of
+// [Runtime] that says what is ordered.
+func (o *openMP) internal(c *Call) bool {
+	outer := o.thread(c.ID()).caller(c)
+	return outer != nil && outer.fn.Part == Library
+}
+
+// created tells that a thread made another one. Those that libgomp makes for a
+// parallel region work for that thread.
+func (o *openMP) created(c *Call, child event.ThreadID) {
+	th := o.thread(c.ID())
+	if outer := th.caller(c); outer != nil && outer.team != nil {
+		t := o.thread(child)
+		t.master, t.depth = th, len(th.regions)-1
+	}
+}
+
+func newTeam() *team {
+	return &team{barriers: map[uint64]*handle{}, tasks: map[uint64]*handle{}, loops: map[uint64]*doacross{}}
+}
+
 func (r *team) barrier(n uint64) *handle {
 	h := r.barriers[n]
 	if h == nil {
@@ -104,6 +188,13 @@ func (r *team) barrier(n uint64) *handle {
 		r.barriers[n] = h
 	}
 	return h
+}
+
+// wait observes the ends of all tasks of the team.
+func (r *team) wait(c *Call) {
+	for _, n := range sortedKeys(r.tasks) {
+		r.tasks[n].observe(c)
+	}
 }
 
 // forget gives up all that the team published.
@@ -116,31 +207,9 @@ func (r *team) forget(c *Call) {
 			m[n].forget(c)
 		}
 	}
-	for _, n := range sortedKeys(r.posts) {
-		r.posts[n].forget(c)
+	for _, n := range sortedKeys(r.loops) {
+		r.loops[n].forget(c)
 	}
-}
-
-func (o *openMP) thread(id event.ThreadID) *ompThread {
-	t := o.threads[id]
-	if t == nil {
-		t = &ompThread{root: &task{implicit: true, team: newTeam()}}
-		o.threads[id] = t
-	}
-	return t
-}
-
-// current is the task that the calling thread is in.
-func (o *openMP) current(c *Call) *task {
-	t := o.thread(c.ID())
-	if n := len(t.tasks); n > 0 {
-		return t.tasks[n-1]
-	}
-	return t.root
-}
-
-func newTeam() *team {
-	return &team{barriers: map[uint64]*handle{}, tasks: map[uint64]*handle{}, posts: map[string]*handle{}}
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -24,6 +24,8 @@ type Thread interface {
 	TP() uint64
 	// Emit records an ordered event at the call; the machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
+	// EmitStrand records that the thread begins or ends to act as a strand.
+	EmitStrand(kind event.Kind, strand uint64)
 	// EmitAtomic records an atomic access to size bytes at addr likewise.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
 	// Atomically tells that the call, which begins, is one atomic access, and
@@ -44,15 +46,35 @@ type Call struct {
 	Note uint64
 	fn   *Func
 	task *task // of [Runtime]: see each
+	team *team // the parallel region that the call opened
 }
+
+// argument is integer argument n, also where it is passed on the stack.
+func (c *Call) argument(n int) uint64 {
+	const registers = 8
+	if n < registers {
+		return c.Arg(n)
+	}
+	v, _ := c.Load(c.SP()+8*uint64(n-registers), 8)
+	return v
+}
+
+// Part is what a hooked function is a part of.
+type Part uint8
+
+const (
+	Library Part = iota // a library: the function is known by its name
+	Body                // the program: what gcc made of the body of a region or task of OpenMP
+	Copy                // the program: what gcc made to copy the variables of a task of OpenMP
+)
 
 // Func is a row of the table of hooked functions.
 type Func struct {
 	// Names are the symbols under which the function may stand; one that
 	// exists is enough, all that exist are hooked.
 	Names []string
-	// Outlined hooks the functions that gcc makes of OpenMP's regions and tasks.
-	Outlined bool
+	// Part says whose functions these are; those of the program need no names.
+	Part Part
 	// Args is the number of integer arguments; 0 means 1.
 	Args int
 	// Copies says that the function hands on to its caller what another thread
@@ -74,6 +96,9 @@ type Func struct {
 	// Abandon is called instead of End when the function was left by a long jump
 	// or the cancellation of its thread; nil likewise.
 	Abandon func(*State, *Call)
+	// Calls tells what body is called for, when the runtime calls it inside call
+	// outer of the function; nil when it calls none but those of deferred tasks.
+	Calls func(s *State, outer, body *Call)
 	// Waits describes, for the report of a deadlock, what a thread waits for
 	// that does not return from the function; nil when it cannot block.
 	Waits func(s *State, c *Call) string
@@ -123,6 +148,7 @@ func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 		s.handles[handle] = child
 		s.handleOffset = tp - handle
 	}
+	s.omp.created(c, child)
 }
 
 // thread gives the thread with a pthread_t.
@@ -180,4 +206,5 @@ func (s *State) free(c *Call, addr uint64) {
 	}
 	c.Emit(event.Free, addr, s.blocks[addr])
 	delete(s.blocks, addr)
+	s.omp.freed(addr)
 }

@@ -42,7 +42,9 @@ func (g *guest) Carries(_, _ uint64) {}
 func (g *guest) Atomically(a mpsim.AtomicCall) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v of %d bytes at %d, %d or %d", g.id, a.Kind, a.Size, a.Addr, a.Mode, a.Else))
 }
-func (g *guest) AtomicallyDone(bool) {}
+func (g *guest) AtomicallyDone(bool)                       {}
+func (g *guest) EmitStrand(kind event.Kind, strand uint64) { g.Emit(kind, strand, 0) }
+
 func (g *guest) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d %d", g.id, kind, mode, addr, size))
 }

@@ -2,12 +2,15 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// Flags of GOMP_task and GOMP_taskloop.
+// Flags of GOMP_task, GOMP_taskloop and GOMP_target_ext.
 const (
 	flagFinal   = 1 << 1
 	flagDepend  = 1 << 3
 	flagIf      = 1 << 10 // of taskloop: the if clause held
 	flagNoGroup = 1 << 11
+	flagDetach  = 1 << 13
+
+	flagTargetNoWait = 1 << 0
 )
 
 // make is a new explicit task of the thread that calls.
@@ -15,7 +18,7 @@ func (o *openMP) make(c *Call, body uint64, included, final bool) *task {
 	parent := o.current(c)
 	o.strands++
 	t := &task{
-		team: parent.team, passed: parent.passed, strand: o.strands, body: body, parent: parent,
+		role: explicit, team: parent.team, passed: parent.passed, strand: o.strands, body: body, parent: parent,
 		included: included || parent.final, final: final || parent.final, group: parent.innermost(),
 	}
 	c.Emit(event.StrandCreate, t.strand, 0)
@@ -23,57 +26,74 @@ func (o *openMP) make(c *Call, body uint64, included, final bool) *task {
 }
 
 // innermost is the group that a task made now belongs to; nil if there is none.
-func (t *task) innermost() *handle {
+func (t *task) innermost() *group {
 	if n := len(t.groups); n > 0 {
 		return t.groups[n-1]
 	}
 	return t.group
 }
 
-// taskBegin: GOMP_task (fn, data, cpyfn, size, align, if, flags, depend, …).
+// taskBegin: GOMP_task (fn, data, cpyfn, size, align, if, flags, depend, priority, detach).
 func taskBegin(s *State, c *Call) {
 	o := &s.omp
 	flags := c.Arg(6)
 	t := o.make(c, c.Arg(0), c.Arg(5)&0xff == 0, flags&flagFinal != 0)
 	if flags&flagDepend != 0 {
-		o.depend(c, t, c.Arg(7), true)
+		o.order(c, t, c.Arg(7))
+	}
+	if flags&flagDetach != 0 {
+		t.detach = c.argument(9)
 	}
 	t.dataSize = c.Arg(3)
 	c.task = t
 }
 
-func taskEnd(s *State, c *Call, _ uint64) {
-	if t := c.task; t.block == 0 && !t.ended {
-		s.omp.drop(t) // cancelled before it began
+// order makes a new task depend on others, and others on it.
+func (o *openMP) order(c *Call, t *task, depend uint64) {
+	t.after = o.depends(c, t.parent, depend)
+	t.done = new(handle)
+	o.enter(c, t.parent, depend, []*handle{t.done})
+}
+
+// taskEnd: a task that its creator waits for is complete when the call returns;
+// if it is to be detached, only then.
+func taskEnd(_ *State, c *Call) {
+	if t := c.task; t.ended && t.included && t.detach != 0 {
+		t.done.observe(c)
 	}
 }
 
 // taskloopBegin: GOMP_taskloop (fn, data, cpyfn, size, align, flags, tasks, …).
 // Each block that it allocates is a task; those that it calls at once too.
 func taskloopBegin(s *State, c *Call) {
-	o := &s.omp
 	flags := c.Arg(5)
-	parent := o.current(c)
 	c.task = &task{body: c.Arg(0), dataSize: c.Arg(3), loop: true, included: flags&flagIf == 0, final: flags&flagFinal != 0}
 	if flags&flagNoGroup == 0 {
-		c.task.group = new(handle)
-		parent.groups = append(parent.groups, c.task.group)
+		c.task.group = groupBegin(s, c)
 	}
 }
 
-func taskloopEnd(s *State, c *Call, _ uint64) {
+func taskloopEnd(s *State, c *Call) {
 	if c.task.group != nil {
 		groupEnd(s, c)
 	}
 }
 
+func groupBegin(s *State, c *Call) *group {
+	t := s.omp.current(c)
+	g := new(group)
+	t.groups = append(t.groups, g)
+	return g
+}
+
 func groupEnd(s *State, c *Call) {
 	t := s.omp.current(c)
 	if n := len(t.groups); n > 0 {
-		h := t.groups[n-1]
+		g := t.groups[n-1]
 		t.groups = t.groups[:n-1]
-		h.observe(c)
-		h.forget(c)
+		g.observe(c)
+		g.forget(c)
+		observeAll(c, g.after)
 	}
 }
 
@@ -84,22 +104,86 @@ func taskwaitEnd(s *State, c *Call) {
 	t.depends = nil
 }
 
-// taskwaitDepend: GOMP_taskwait_depend (depend).
-func taskwaitDepend(s *State, c *Call) {
-	c.task = &task{parent: s.omp.current(c)}
-	s.omp.depend(c, c.task, c.Arg(0), false)
+// dependWait waits for what a child with the depend clauses at addr would.
+func dependWait(s *State, c *Call, addr uint64) {
+	o := &s.omp
+	c.task = &task{after: o.depends(c, o.current(c), addr)}
 }
 
-// await orders the thread after what t depends on.
-func (o *openMP) await(c *Call, t *task) {
-	for _, h := range t.after {
+// dependPass stands for a child that does nothing, with these clauses: what
+// depends on it depends on what it depends on.
+func dependPass(s *State, c *Call, addr uint64) {
+	o := &s.omp
+	t := o.current(c)
+	after := o.depends(c, t, addr)
+	o.enter(c, t, addr, after)
+	if g := t.innermost(); g != nil {
+		g.after = append(g.after, after...)
+	}
+}
+
+// awaited orders the thread after what [dependWait] found.
+func awaited(_ *State, c *Call) {
+	if c.task != nil {
+		observeAll(c, c.task.after)
+		c.task.after = nil
+	}
+}
+
+func observeAll(c *Call, handles []*handle) {
+	for _, h := range handles {
 		h.observe(c)
 	}
-	t.after = nil
+}
+
+// targetBegin: GOMP_target_ext (device, fn, count, addresses, sizes, kinds,
+// flags, depend, args). There is no device but the host. With nowait the region
+// is a task; without, the encountering thread runs it, when what it depends on
+// is done.
+func targetBegin(s *State, c *Call) {
+	o := &s.omp
+	depend := c.Arg(7)
+	switch {
+	case c.Arg(6)&flagTargetNoWait != 0 && !o.current(c).final:
+		c.task = o.make(c, c.Arg(1), false, false)
+		c.task.target = true
+		if depend != 0 {
+			o.order(c, c.task, depend)
+		}
+	case depend != 0:
+		dependWait(s, c, depend)
+	}
+}
+
+// targetBody is the body of the construct on the thread that encountered it.
+func targetBody(s *State, outer, c *Call) {
+	awaited(s, outer)
+	o := &s.omp
+	c.task = o.beginInitial(o.thread(c.ID()), nil)
+}
+
+// beginInitial begins the implicit region around a target region.
+func (o *openMP) beginInitial(th *ompThread, of *task) *task {
+	t := &task{role: initial, team: newTeam(), parent: of}
+	th.tasks = append(th.tasks, t)
+	return t
+}
+
+// targetDataBegin: GOMP_target_update_ext and GOMP_target_enter_exit_data
+// (device, count, addresses, sizes, kinds, flags, depend), which do nothing on
+// the host but what the clauses say.
+func targetDataBegin(s *State, c *Call) {
+	switch depend := c.Arg(6); {
+	case depend == 0:
+	case c.Arg(5)&flagTargetNoWait != 0 && !s.omp.current(c).final:
+		dependPass(s, c, depend)
+	default:
+		dependWait(s, c, depend)
+	}
 }
 
 // allocated is told of each block that the thread allocates: inside GOMP_task
-// the first one holds the task.
+// the first one holds the task, inside GOMP_target_ext one of them.
 func (o *openMP) allocated(c *Call, addr, size uint64) {
 	th := o.threads[c.ID()]
 	if th == nil || len(th.open) == 0 {
@@ -112,83 +196,162 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 	}
 	t := in.task
 	switch {
-	case t == nil || t.body == 0 || in.fn.Outlined || t.team != nil && t.strand == 0:
+	case in.fn.Part != Library || t == nil || t.body == 0:
 		return
 	case t.loop:
 		t = o.make(c, t.body, t.included, t.final)
-	case t.block != 0:
+	case len(t.blocks) > 0 && !t.target || t.ended:
+		return
+	case t.detach != 0:
+		o.events[addr] = t
+	}
+	if len(t.blocks) == 0 {
+		o.pending[t.body] = append(o.pending[t.body], t)
+	}
+	t.blocks = append(t.blocks, block{addr, size})
+	o.blocks[addr] = t
+}
+
+// freed is told of each block that is given up. A task that has not begun never
+// will: it was cancelled.
+func (o *openMP) freed(addr uint64) {
+	t := o.blocks[addr]
+	if t == nil {
 		return
 	}
-	t.block, t.blockSize = addr, size
-	o.pending[t.body] = append(o.pending[t.body], t)
+	delete(o.blocks, addr)
+	for i := range t.blocks {
+		if t.blocks[i].addr == addr {
+			t.blocks = append(t.blocks[:i], t.blocks[i+1:]...)
+			break
+		}
+	}
+	if len(t.blocks) == 0 {
+		o.remove(t)
+	}
 }
 
-// take gives the task that waits for body to be called with data, which lies in
-// its block, or at its end when there is none.
+// remove takes a task off the list of those that have not begun.
+func (o *openMP) remove(t *task) {
+	list := o.pending[t.body]
+	for i := range list {
+		if list[i] == t {
+			list = append(list[:i], list[i+1:]...)
+			break
+		}
+	}
+	if o.pending[t.body] = list; len(list) == 0 {
+		delete(o.pending, t.body)
+	}
+	for _, b := range t.blocks {
+		delete(o.blocks, b.addr)
+	}
+}
+
+// take is the task that waits for body to be called with data, which lies in a
+// block of its, or at the end of one when there is no data.
 func (o *openMP) take(body, data uint64) *task {
-	list := o.pending[body]
-	for i, t := range list {
-		if data-t.block <= t.blockSize {
-			if o.pending[body] = append(list[:i], list[i+1:]...); len(list) == 1 {
-				delete(o.pending, body)
+	for _, t := range o.pending[body] {
+		for _, b := range t.blocks {
+			if data-b.addr <= b.size {
+				o.remove(t)
+				return t
 			}
-			return t
 		}
 	}
 	return nil
 }
 
-// creating gives the task that the thread is making of body and calls at once.
-func (th *ompThread) creating(body uint64) *task {
-	for i := len(th.open) - 2; i >= 0; i-- { // the last one is the body itself
-		if t := th.open[i].task; t != nil && t.body == body && (t.loop || t.strand != 0) && t.block == 0 && !t.ended {
+// copyEnd: the copies of a task's variables have been made, by its creator.
+func copyEnd(s *State, c *Call) {
+	o := &s.omp
+	outer := o.thread(c.ID()).caller(c)
+	if outer == nil || outer.task == nil {
+		return
+	}
+	t := outer.task
+	if t.loop {
+		t = o.copied(c, t)
+	}
+	o.publish(c, &t.copied)
+}
+
+// copied is the task of a taskloop whose variables have been copied: the last one
+// that was allocated, or one that will be called at once.
+func (o *openMP) copied(c *Call, loop *task) *task {
+	to := c.Arg(0)
+	if list := o.pending[loop.body]; len(list) > 0 {
+		t := list[len(list)-1]
+		if len(t.blocks) > 0 && to-t.blocks[0].addr <= t.blocks[0].size {
 			return t
 		}
-		if th.open[i].fn.Outlined {
-			return nil
+	}
+	t := o.make(c, loop.body, loop.included, loop.final)
+	t.data = to
+	loop.copies = append(loop.copies, t)
+	return t
+}
+
+// undeferred is the task that GOMP_task or GOMP_taskloop calls at once.
+func undeferred(s *State, outer, c *Call) {
+	o := &s.omp
+	t := outer.task
+	if t.body != c.Func() || t.ended {
+		return
+	}
+	if t.loop {
+		t = o.next(c, t)
+	}
+	t.data = c.Arg(0)
+	if t.detach != 0 {
+		if event, ok := c.Load(t.detach, 8); ok {
+			o.events[event] = t
+		}
+		if t.done == nil {
+			t.done = new(handle)
 		}
 	}
-	return nil
+	o.start(c, o.thread(c.ID()), t)
+}
+
+// next is the task that a taskloop calls now.
+func (o *openMP) next(c *Call, loop *task) *task {
+	for i, t := range loop.copies {
+		if t.data == c.Arg(0) {
+			loop.copies = append(loop.copies[:i], loop.copies[i+1:]...)
+			t.dataSize = loop.dataSize
+			return t
+		}
+	}
+	t := o.make(c, loop.body, loop.included, loop.final)
+	t.dataSize = loop.dataSize
+	return t
 }
 
 // start begins a task on the thread that calls its body.
 func (o *openMP) start(c *Call, th *ompThread, t *task) {
-	if t.loop {
-		size := t.dataSize
-		t = o.make(c, t.body, t.included, t.final)
-		t.dataSize = size
-	}
-	if t.block == 0 {
-		t.data = c.Arg(0)
-	}
 	c.task = t
-	c.Emit(event.StrandBegin, t.strand, c.SP())
-	o.await(c, t)
+	c.EmitStrand(event.StrandBegin, t.strand)
+	observeAll(c, t.after)
+	t.after = nil
+	t.copied.observe(c)
+	t.copied.forget(c)
 	th.tasks = append(th.tasks, t)
+	if t.target {
+		o.beginInitial(th, t)
+	}
 }
 
 // finish ends a task: whoever waits for it may take what it did.
 func (o *openMP) finish(c *Call, t *task) {
 	t.ended = true
-	if !t.parent.ended {
-		o.conclude(c, &t.parent.children)
-	}
-	if t.group != nil {
-		o.conclude(c, t.group)
-	}
-	if t.team.tasks[t.passed] == nil {
-		t.team.tasks[t.passed] = new(handle)
-	}
-	o.conclude(c, t.team.tasks[t.passed])
 	var done handle
-	if t.done != nil {
-		o.conclude(c, t.done)
-	}
+	o.complete(c, t, o.conclude)
 	if t.included {
 		o.conclude(c, &done)
 	}
 	t.children.forget(c)
-	c.Emit(event.StrandEnd, t.strand, c.SP())
+	c.EmitStrand(event.StrandEnd, t.strand)
 	if t.data != 0 && t.dataSize != 0 {
 		// Where the creator puts its arguments, without the copy that a task
 		// which is put off gets: they are the next task's.
@@ -198,50 +361,30 @@ func (o *openMP) finish(c *Call, t *task) {
 	done.forget(c)
 }
 
-// drop gives up a task that will not begin.
-func (o *openMP) drop(t *task) { t.after = nil }
+// complete publishes for all who wait for a task to complete.
+func (o *openMP) complete(c *Call, t *task, publish func(*Call, *handle)) {
+	if !t.parent.ended {
+		publish(c, &t.parent.children)
+	}
+	if t.group != nil {
+		publish(c, &t.group.handle)
+	}
+	if t.team.tasks[t.passed] == nil {
+		t.team.tasks[t.passed] = new(handle)
+	}
+	publish(c, t.team.tasks[t.passed])
+	if t.done != nil {
+		publish(c, t.done)
+	}
+}
 
-// depend reads the depend clauses at addr, which gcc lays out as a number of
-// addresses, the number of those for writing, and the addresses, these first; or
-// as zero and four numbers, for more kinds of clauses. t is to begin after the
-// tasks that it depends on; enter makes others depend on t.
-func (o *openMP) depend(c *Call, t *task, addr uint64, enter bool) {
-	word := func(n uint64) uint64 {
-		v, _ := c.Load(addr+8*n, 8)
-		return v
-	}
-	total, out, first := word(0), word(1), uint64(2)
-	if total == 0 {
-		total, out, first = word(1), word(2)+word(3), 5
-	}
-	const most = 1 << 12
-	if total > most {
-		return
-	}
-	parent := t.parent
-	if parent.depends == nil {
-		parent.depends = map[uint64]*dependence{}
-	}
-	if enter {
-		t.done = new(handle)
-	}
-	for n := range total {
-		on := word(first + n)
-		d := parent.depends[on]
-		if d == nil {
-			d = new(dependence)
-			parent.depends[on] = d
-		}
-		t.after = append(t.after, d.out...)
-		if n < out {
-			t.after = append(t.after, d.in...)
-		}
-		switch {
-		case !enter:
-		case n < out:
-			d.out, d.in = []*handle{t.done}, nil
-		default:
-			d.in = append(d.in, t.done)
-		}
+// fulfill: omp_fulfill_event (event). A detached task is complete when its body
+// has ended and its event is fulfilled.
+func fulfill(s *State, c *Call) {
+	o := &s.omp
+	event := c.Arg(0)
+	if t := o.events[event]; t != nil {
+		delete(o.events, event)
+		o.complete(c, t, o.publish)
 	}
 }

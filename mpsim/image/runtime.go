@@ -60,12 +60,17 @@ func (m *Image) findRuntime(r *runtime) {
 // gcc made a function of.
 func outlined(name string) bool { return strings.Contains(name, "._omp_") }
 
-// Outlined are the functions that gcc made of the bodies of parallel regions
-// and tasks, which the OpenMP runtime calls.
-func (m *Image) Outlined() []Symbol {
+// Outlined are the functions that gcc made of the bodies of parallel, teams and
+// target regions and of tasks, which the OpenMP runtime calls; or those that it
+// made to copy the variables of tasks.
+func (m *Image) Outlined(copies bool) []Symbol {
+	made := "._omp_fn."
+	if copies {
+		made = "._omp_cpyfn."
+	}
 	var all []Symbol
 	for _, s := range m.Symbols() {
-		if strings.Contains(s.Name, "._omp_fn.") && !strings.HasSuffix(s.Name, ".cold") {
+		if strings.Contains(s.Name, made) && !strings.HasSuffix(s.Name, ".cold") {
 			all = append(all, s)
 		}
 	}

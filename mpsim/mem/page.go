@@ -67,6 +67,26 @@ func (t *table) get(vpn uint64) *Page {
 	return l.pages[vpn&levelMask]
 }
 
+// first is the number of the first page in [from, to), if there is one.
+func (t *table) first(from, to uint64) (vpn uint64, ok bool) {
+	for from < to {
+		var l *leaf
+		if u := t.uppers[from>>(3*levelBits)%rootSize]; u != nil {
+			if m := u.middles[from>>(2*levelBits)&levelMask]; m != nil {
+				l = m.leaves[from>>levelBits&levelMask]
+			}
+		}
+		end := min(from&^levelMask+leafPages, to)
+		for ; l != nil && from < end; from++ {
+			if l.pages[from&levelMask] != nil {
+				return from, true
+			}
+		}
+		from = end
+	}
+	return 0, false
+}
+
 // put stores a page at vpn, where there must be none.
 func (t *table) put(vpn uint64, p *Page) {
 	up := &t.uppers[vpn>>(3*levelBits)%rootSize]

@@ -163,6 +163,13 @@ func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
 	return s.touch(vpn, acc)
 }
 
+// Lowest is the address of the first page in [from, to) that was touched, if
+// there is one.
+func (s *Space) Lowest(from, to uint64) (addr uint64, ok bool) {
+	vpn, ok := s.table.first(from>>PageShift, min(Pages(to), Top)>>PageShift)
+	return vpn << PageShift, ok
+}
+
 // touch gives the page vpn of a mapping, making it if need be.
 func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	if p := s.table.get(vpn); p != nil {

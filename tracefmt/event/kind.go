@@ -6,7 +6,7 @@ type Event struct {
 	At   uint32 // blocks of the batch that ran before the event
 	Kind Kind
 	Mode Mode   // ordering of an atomic access; else 0
-	Size uint32 // bytes touched by an atomic access; else 0
+	Size uint32 // bytes touched by an atomic access; else 0, or see the kind
 	PC   uint64 // the instruction: an atomic access, or the call of a hooked function; 0 for ThreadStart
 	Obj  uint64 // what it is done to: see the kind
 	Arg  uint64 // see the kind
@@ -66,8 +66,8 @@ const (
 	Observe       // Obj: handle. Orders after every earlier Publish of Obj
 	Forget        // Obj: handle. Nobody will take it any more
 	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
-	StrandBegin   // Obj: strand; Arg: stack pointer. From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
-	StrandEnd     // Obj: strand; Arg: stack pointer. The thread goes on as what was suspended, which is ordered after it only if it observes so
+	StrandBegin   // Obj: strand; Arg: stack pointer; Size: bytes below it that the stack ever had in use (0: unknown). From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
+	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread goes on as what was suspended, which is ordered after it only if it observes so
 	Private       // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
 	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
 	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did

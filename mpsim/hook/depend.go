@@ -1,0 +1,115 @@
+package hook
+
+// dependence is who touched an address of depend clauses last, in generations:
+// the tasks of one are in no order, and each is ordered after those of the
+// previous one (OpenMP 5.1, section 2.19.11).
+type dependence struct {
+	kind     int // of the present generation
+	last     []*handle
+	previous []*handle
+}
+
+// Kinds of dependences, as libgomp numbers them in an omp_depend_t.
+const (
+	dependIn       = 1
+	dependOut      = 2
+	dependInOutSet = 5
+)
+
+// clause is one address of a depend clause.
+type clause struct {
+	on   uint64
+	kind int
+}
+
+// clauses reads the depend clauses at addr, which gcc lays out as a number of
+// addresses, the number of those for writing, and the addresses, these first; or
+// as zero and four numbers: of all addresses, of those for writing, of those of
+// mutexinoutset and of those for reading, which follow in this order, and behind
+// them those of omp_depend_t objects. Each address is in the answer once.
+func clauses(c *Call, addr uint64) []clause {
+	word := func(n uint64) uint64 {
+		v, _ := c.Load(addr+8*n, 8)
+		return v
+	}
+	const most = 1 << 16
+	total, out, first := word(0), word(1), uint64(2)
+	in := total - out
+	if total == 0 {
+		// The members of a mutexinoutset exclude each other, in whatever order:
+		// libgomp takes them one after another.
+		total, out, in, first = word(1), word(2)+word(3), word(4), 5
+	}
+	if total > most || out > total || in > total-out {
+		return nil
+	}
+	list := make([]clause, 0, total)
+	place := map[uint64]int{}
+	for n := range total {
+		cl := clause{word(first + n), dependIn}
+		switch {
+		case n < out:
+			cl.kind = dependOut
+		case n >= out+in:
+			object, kind := cl.on, uint64(0)
+			cl.on, _ = c.Load(object, 8)
+			if kind, _ = c.Load(object+8, 8); kind == dependInOutSet {
+				cl.kind = dependInOutSet
+			} else if kind != dependIn {
+				cl.kind = dependOut
+			}
+		}
+		switch i, twice := place[cl.on]; {
+		case !twice:
+			place[cl.on] = len(list)
+			list = append(list, cl)
+		case list[i].kind != cl.kind:
+			list[i].kind = dependOut
+		}
+	}
+	return list
+}
+
+// on is what a task with a dependence of the given kind comes after.
+func (d *dependence) on(kind int) []*handle {
+	if kind == d.kind && kind != dependOut {
+		return d.previous
+	}
+	return d.last
+}
+
+// add makes the task that concludes the handles one of the present generation,
+// or the first of a new one.
+func (d *dependence) add(kind int, by []*handle) {
+	if kind != d.kind || kind == dependOut {
+		d.kind, d.previous, d.last = kind, d.last, nil
+	}
+	d.last = append(d.last, by...)
+}
+
+// depends is what a child of parent with the depend clauses at addr comes after.
+func (o *openMP) depends(c *Call, parent *task, addr uint64) []*handle {
+	var after []*handle
+	for _, cl := range clauses(c, addr) {
+		if d := parent.depends[cl.on]; d != nil {
+			after = append(after, d.on(cl.kind)...)
+		}
+	}
+	return after
+}
+
+// enter makes later children of parent depend on one with these clauses, whose
+// end is known by the handles.
+func (o *openMP) enter(c *Call, parent *task, addr uint64, by []*handle) {
+	if parent.depends == nil {
+		parent.depends = map[uint64]*dependence{}
+	}
+	for _, cl := range clauses(c, addr) {
+		d := parent.depends[cl.on]
+		if d == nil {
+			d = new(dependence)
+			parent.depends[cl.on] = d
+		}
+		d.add(cl.kind, by)
+	}
+}

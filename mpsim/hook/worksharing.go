@@ -1,0 +1,99 @@
+package hook
+
+// loopBegin enters a work-sharing construct. One with reductions that tasks take
+// part in is a task group, up to the call that ends the reductions; libgomp's
+// argument number n points to them.
+func loopBegin(n int) func(*State, *Call) {
+	return func(s *State, c *Call) {
+		if c.argument(n) != 0 {
+			groupBegin(s, c)
+		}
+	}
+}
+
+// reductionsEnd: GOMP_workshare_task_reduction_unregister (cancelled) waits for
+// the group and, unless the construct was cancelled, at a barrier.
+func reductionsEnd(s *State, c *Call) {
+	groupEnd(s, c)
+	if c.Arg(0)&0xff == 0 {
+		barrierEnd(s, c)
+	}
+}
+
+// orderedStart takes what the iterations before did. libgomp also calls it to
+// wait for an iteration's turn, which promises nothing.
+func orderedStart(s *State, c *Call) {
+	if !s.omp.internal(c) {
+		s.omp.current(c).team.ordered.observe(c)
+	}
+}
+
+func orderedEnd(s *State, c *Call) { s.omp.publish(c, &s.omp.current(c).team.ordered) }
+
+// doacross is a loop whose iterations say which of them they wait for.
+type doacross struct {
+	passed uint64 // barriers before it
+	posts  map[string]*handle
+}
+
+func (d *doacross) forget(c *Call) {
+	for _, n := range sortedKeys(d.posts) {
+		d.posts[n].forget(c)
+	}
+}
+
+// doacrossBegin: GOMP_loop_doacross_start (dimensions, …). reductions is the
+// number of the argument that points to reductions, -1 if there is none.
+func doacrossBegin(reductions int) func(*State, *Call) {
+	return func(s *State, c *Call) {
+		t := s.omp.current(c)
+		t.loopCount++
+		t.dimensions = int(min(c.Arg(0), 1<<10))
+		if t.team.loops[t.loopCount] == nil {
+			t.team.loops[t.loopCount] = &doacross{passed: t.passed, posts: map[string]*handle{}}
+		}
+		if reductions >= 0 && c.argument(reductions) != 0 {
+			groupBegin(s, c)
+		}
+	}
+}
+
+// doacrossPost: the iteration whose numbers the argument points to is done.
+func doacrossPost(s *State, c *Call) {
+	t := s.omp.current(c)
+	loop := t.team.loops[t.loopCount]
+	if loop == nil {
+		return // of a thread that has no team
+	}
+	key := iteration(t.dimensions, func(n int) uint64 {
+		v, _ := c.Load(c.Arg(0)+8*uint64(n), 8)
+		return v
+	})
+	if loop.posts[key] == nil {
+		loop.posts[key] = new(handle)
+	}
+	s.omp.publish(c, loop.posts[key])
+}
+
+// doacrossWait waits for one; its numbers are the arguments.
+func doacrossWait(s *State, c *Call, _ uint64) {
+	t := s.omp.current(c)
+	loop := t.team.loops[t.loopCount]
+	if loop == nil {
+		return
+	}
+	if h := loop.posts[iteration(t.dimensions, c.argument)]; h != nil {
+		h.observe(c)
+	}
+}
+
+func iteration(dimensions int, at func(n int) uint64) string {
+	key := make([]byte, 0, 8*dimensions)
+	for n := range dimensions {
+		v := at(n)
+		for shift := 0; shift < 64; shift += 8 {
+			key = append(key, byte(v>>shift))
+		}
+	}
+	return string(key)
+}
