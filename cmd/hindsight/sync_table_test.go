@@ -42,6 +42,7 @@ var syncGroups = []syncGroup{
 	{"omp.c", "OpenMP: teams, work sharing, locks", []string{"-fopenmp"}},
 	{"omp_tasks.c", "OpenMP: tasks", []string{"-fopenmp"}},
 	{"omp_depend.c", "OpenMP: dependences, events, task loops", []string{"-fopenmp"}},
+	{"omp_cxx.cc", "OpenMP in C++", []string{"-fopenmp"}},
 	{"omp_teams.c", "OpenMP: teams and target regions on the host", []string{"-fopenmp"}},
 }
 

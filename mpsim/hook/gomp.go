@@ -88,6 +88,7 @@ var Runtime = []Func{
 		}
 	}, Func{}, "GOMP_taskgroup_end"),
 	{Names: []string{"GOMP_taskgroup_reduction_register", "gomp_workshare_task_reduction_register"}, Watch: true, Reduces: true},
+	{Args: 3, Names: []string{"GOMP_task_reduction_remap"}, Watch: true, Begin: func(s *State, c *Call) { s.omp.current(c).reduces = true }},
 	{Names: []string{"omp_fulfill_event"}, Begin: fulfill},
 
 	// Target regions, which the host runs.

@@ -35,6 +35,7 @@ type ompThread struct {
 // or a team of a league begins with.
 type team struct {
 	body       uint64
+	reduces    bool // tasks take part in a reduction of the region
 	begin, end handle
 	ordered    handle
 	barriers   map[uint64]*handle // by number
@@ -72,6 +73,7 @@ type task struct {
 	copied   handle  // the copies of its variables are made
 	done     *handle // its end, when others may depend on it
 	target   bool    // its body is a target region
+	reduces  bool    // it takes part in a reduction of tasks: see allocated
 	detach   uint64  // where libgomp stores the event that completes it; 0 if there is none
 
 	loop   bool    // stands for the tasks that a taskloop makes

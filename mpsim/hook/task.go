@@ -190,11 +190,13 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 		return
 	}
 	in := th.open[len(th.open)-1]
-	if in.fn.Reduces {
+	t := in.task
+	if in.fn.Reduces || in.fn.Part == Body && t != nil && t.reduces {
+		// The tasks of a reduction that one thread runs share what it reduces to,
+		// and what that owns.
 		c.Emit(event.Private, addr, size)
 		return
 	}
-	t := in.task
 	switch {
 	case in.fn.Part != Library || t == nil || t.body == 0:
 		return

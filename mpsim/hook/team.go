@@ -8,7 +8,7 @@ func teamBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
 	c.team = newTeam()
-	c.team.body = c.Arg(0)
+	c.team.body, c.team.reduces = c.Arg(0), c.fn.Reduces
 	th.regions = append(th.regions, c.team)
 	o.publish(c, &c.team.begin)
 }
@@ -58,7 +58,7 @@ func (o *openMP) join(c *Call, th *ompThread, r *team) {
 	if r.body != c.Func() {
 		return
 	}
-	c.task = &task{team: r}
+	c.task = &task{team: r, reduces: r.reduces}
 	th.tasks = append(th.tasks, c.task)
 	r.begin.observe(c)
 }

@@ -7,6 +7,7 @@ func loopBegin(n int) func(*State, *Call) {
 	return func(s *State, c *Call) {
 		if c.argument(n) != 0 {
 			groupBegin(s, c)
+			s.omp.current(c).reduces = true
 		}
 	}
 }
@@ -15,6 +16,8 @@ func loopBegin(n int) func(*State, *Call) {
 // the group and, unless the construct was cancelled, at a barrier.
 func reductionsEnd(s *State, c *Call) {
 	groupEnd(s, c)
+	t := s.omp.current(c)
+	t.reduces = t.team.reduces
 	if c.Arg(0)&0xff == 0 {
 		barrierEnd(s, c)
 	}
@@ -52,8 +55,8 @@ func doacrossBegin(reductions int) func(*State, *Call) {
 		if t.team.loops[t.loopCount] == nil {
 			t.team.loops[t.loopCount] = &doacross{passed: t.passed, posts: map[string]*handle{}}
 		}
-		if reductions >= 0 && c.argument(reductions) != 0 {
-			groupBegin(s, c)
+		if reductions >= 0 {
+			loopBegin(reductions)(s, c)
 		}
 	}
 }
