@@ -44,6 +44,9 @@ func (h *Hart) atomic(b *block) bool {
 	access, size, plain := in.Mem()
 	if plain {
 		addr += uint64(int64(in.Imm))
+	}
+	h.quiet = h.silent(b, addr)
+	if plain {
 		return h.atomicPlain(b, in, event.Event{Size: uint32(size), Mode: mode, PC: b.lastPC(), Obj: addr}, access)
 	}
 	width := uint64(in.AtomicSize())
@@ -93,6 +96,11 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.atomicWrite(e)
 	return true
+}
+
+// silent says whether the synchronising instruction at the end of b is no event.
+func (h *Hart) silent(b *block, addr uint64) bool {
+	return b.quiet || b.library && h.recording && h.m.cfg.Hooks.Silent(h, b.lastPC(), addr)
 }
 
 // narrow makes e, the event of the atomic instruction in at the end of b, one of

@@ -60,9 +60,12 @@ type block struct {
 	values uint32 // entries in event.Batch.Values; 0 when they are not asked for
 	id     event.BlockID
 	hook   int32
-	quiet  bool    // its atomic accesses are no events: hooks speak for them
-	ord    []uint8 // for each op, the place of its instruction in code.Insts
-	code   rv.Block
+	quiet  bool // its atomic accesses are no events: hooks speak for them
+	// library says that the code is a system library's, and that hooks know what
+	// is its own business.
+	library bool
+	ord     []uint8 // for each op, the place of its instruction in code.Insts
+	code    rv.Block
 	// Of the atomic access at its end, once that ran.
 	word  *rv.Part
 	order *sourceOrder
@@ -135,6 +138,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	}
 	b.hook = noHook
 	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
+	b.library = m.rec != nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
 		b.hook = int32(fn)
 	}

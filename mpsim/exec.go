@@ -367,7 +367,6 @@ blocks:
 					goto failed
 				}
 			case opAtomic:
-				h.quiet = b.quiet
 				if !h.atomic(b) {
 					goto failed
 				}

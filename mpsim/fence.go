@@ -50,7 +50,7 @@ func hasFences(img *image.Image) bool {
 
 // fence executes the fence that ends b.
 func (h *Hart) fence(b *block) {
-	if h.recording && !b.quiet {
+	if h.recording && !h.silent(b, 0) {
 		h.m.rec.event(h, event.Event{Kind: event.Fence, Mode: b.code.Fence, PC: b.lastPC()})
 	}
 }

@@ -41,6 +41,12 @@ type Hooks interface {
 	Exit(h *Hart, fn int, result uint64)
 	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child *Hart)
+	// Started tells that a thread begins; its thread pointer is tp.
+	Started(tp uint64)
+	// Silent says whether an atomic access to addr by the library's instruction at
+	// pc, or a fence there (addr is 0), is the library's own business: it is not
+	// recorded then.
+	Silent(h *Hart, pc, addr uint64) bool
 	Waits(h *Hart, fn int) string
 	// Args is the number of integer arguments that fn takes.
 	Args(fn int) int
@@ -81,6 +87,20 @@ func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
 		return // ordered before all that a second thread does
 	}
 	h.emit(event.Event{Kind: kind, PC: h.call.site, Obj: obj, Arg: arg})
+}
+
+// EmitAs is Emit of an event with a mode.
+func (h *Hart) EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64) {
+	h.emit(event.Event{Kind: kind, Mode: mode, PC: h.call.site, Obj: obj, Arg: arg})
+}
+
+// Return is where the nth call in progress around the present place returns to,
+// from 0 for the innermost.
+func (h *Hart) Return(n int) (pc uint64, ok bool) {
+	if n = len(h.frames) - 1 - n; n < 0 {
+		return 0, false
+	}
+	return h.frames[n].ret, true
 }
 
 // EmitAtomic records an atomic access that the hooked call makes by other

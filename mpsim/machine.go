@@ -122,6 +122,9 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 	if h.task.StackLen != 0 || h.id == 0 {
 		h.stack = span{low, bytes}
 	}
+	if h.m.cfg.Hooks != nil {
+		h.m.cfg.Hooks.Started(h.X[regTP])
+	}
 	h.first = append(h.first,
 		event.Event{Kind: event.ThreadStart, Obj: uint64(parent), Arg: h.X[regTP]},
 		event.Event{Kind: event.StackMap, Obj: low, Arg: bytes},

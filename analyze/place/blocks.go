@@ -11,13 +11,25 @@ type Block struct {
 	Addr, Size uint64
 	Kind       event.Kind // Alloc or Map
 	Thread     event.ThreadID
-	Event      uint64 // the allocating event's index among its thread's events
-	PC         uint64 // of the call that allocated it
+	Event      uint64     // the allocating event's index among its thread's events
+	PC         uint64     // of the call that allocated it
+	Mode       event.Mode // event.Given or Kept
 	// Freed says that the block has been given up; its memory has not become
 	// part of another block since.
 	Freed   bool
 	FreedBy event.ThreadID
 	FreedAt uint64 // index of the freeing event among its thread's events
+}
+
+// user says whether the block is the program's.
+func (b *Block) user(p Program) bool {
+	switch {
+	case b.Mode&event.Given != 0:
+		return true
+	case b.Mode&event.Kept != 0:
+		return false
+	}
+	return p.User(b.PC)
 }
 
 // contains says whether addr is in the block; a block of no bytes contains its

@@ -66,7 +66,7 @@ func (m *Map) at(id uint64) *Thread {
 func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	switch e.Kind {
 	case event.Alloc, event.Map:
-		m.heap.insert(&Block{Addr: e.Obj, Size: e.Arg, Kind: e.Kind, Thread: t, Event: index, PC: e.PC})
+		m.heap.insert(&Block{Addr: e.Obj, Size: e.Arg, Kind: e.Kind, Thread: t, Event: index, PC: e.PC, Mode: e.Mode & (event.Given | event.Kept)})
 	case event.Free, event.Unmap:
 		if b := m.heap.find(e.Obj); b != nil && b.Addr == e.Obj && !b.Freed {
 			b.Freed, b.FreedBy, b.FreedAt = true, t, index
@@ -120,18 +120,18 @@ func (m *Map) Stack(addr uint64) (event.ThreadID, bool) {
 
 // User says whether what lies at addr is the user's, so that what a library
 // does to it on the user's behalf is the user's concern: a global variable
-// that the program declares, a heap block that its own code allocated, a
-// variable on a thread's stack or in its thread-local storage.
+// that the program declares, a heap block that its own code allocated or that a
+// library allocated for it, a variable on a thread's stack or in its thread-local
+// storage.
 func (m *Map) User(p Program, addr uint64) bool {
 	if b := m.heap.find(addr); b != nil {
-		return p.User(b.PC)
+		return b.user(p)
 	}
 	if _, _, ok := m.TLS(addr); ok {
 		return true
 	}
 	if t, ok := m.Stack(addr); ok {
-		tp := m.threads[t].TP
-		return tp == 0 || addr < tp-threadArea
+		return m.threads[t].TP-addr-1 >= threadArea
 	}
 	return p.UserObject(addr)
 }
@@ -140,7 +140,7 @@ func (m *Map) User(p Program, addr uint64) bool {
 // for all addresses from addr up to there.
 func (m *Map) UserUntil(p Program, addr uint64) (user bool, end uint64) {
 	if b := m.heap.find(addr); b != nil && b.end() > addr {
-		return p.User(b.PC), b.end()
+		return b.user(p), b.end()
 	}
 	return m.User(p, addr), addr + 1
 }

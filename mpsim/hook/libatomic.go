@@ -55,7 +55,7 @@ const strongest = -1
 // atomicCall hooks functions that access size bytes (0: as argument 0 says) at
 // the address in one argument, in the order that another says.
 func atomicCall(kind event.Kind, addr int, size uint32, order int, names []string) Func {
-	return Func{Args: max(order, addr) + 1, Names: names, Replaceable: true,
+	return Func{Args: max(order, addr) + 1, Object: addr + 1, Names: names,
 		Begin: func(_ *State, c *Call) {
 			mode := event.Acquire | event.Release
 			if order != strongest {
@@ -70,7 +70,7 @@ func atomicCall(kind event.Kind, addr int, size uint32, order int, names []strin
 // compareCall hooks compare-and-swap; the order of its failure is the argument
 // after that of its success.
 func compareCall(addr int, size uint32, order int, names []string) Func {
-	return Func{Args: order + 2, Names: names, Replaceable: true,
+	return Func{Args: order + 2, Object: addr + 1, Names: names,
 		Begin: func(_ *State, c *Call) {
 			c.Atomically(mpsim.AtomicCall{Kind: event.AtomicRMW, Conditional: true, Addr: c.Arg(addr), Size: sizeArg(c, size),
 				Mode: mpsim.OrderMode(c.Arg(order)), Else: mpsim.OrderMode(c.Arg(order+1)) & event.Acquire})
@@ -90,7 +90,7 @@ func syncCall(size uint32) Func {
 	const full = event.Acquire | event.Release
 	// All of them end with an SC, which tells by itself whether a
 	// compare-and-swap did write.
-	return Func{Args: 3, Names: append(slices.Clip(names), compare...), Replaceable: true,
+	return Func{Args: 3, Object: 1, Names: append(slices.Clip(names), compare...),
 		Begin: func(_ *State, c *Call) {
 			c.Atomically(mpsim.AtomicCall{Kind: event.AtomicRMW, Conditional: true, Addr: c.Arg(0), Size: size, Mode: full, Else: event.Acquire})
 		},

@@ -39,12 +39,22 @@ func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
+	k.state.whose = newWhose(img)
 	at := map[uint64]int{}
-	for fn := range k.table {
+	for fn := range slices.Clone(k.table) {
+		watched := -1
 		for _, name := range k.table[fn].Names {
-			sym, ok := img.Lookup(name)
-			if ok && (!k.table[fn].Replaceable || !img.User(sym.Addr)) {
+			switch sym, ok := img.Lookup(name); {
+			case !ok:
+			case k.ofLibrary(sym):
 				at[sym.Addr] = fn
+			case k.table[fn].Replaceable && sym.Global:
+				if watched < 0 {
+					watched = len(k.table)
+					k.table = append(k.table, k.table[fn])
+					k.table[watched].Watch = true
+				}
+				at[sym.Addr] = watched
 			}
 		}
 		if part := k.table[fn].Part; part != Library {
@@ -54,6 +64,14 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 		}
 	}
 	return k, at
+}
+
+// ofLibrary says whether a function is a library's and not the program's own of
+// the same name. Where the C library itself has debug information, names must do.
+func (k *Hooks) ofLibrary(sym image.Symbol) bool {
+	img := k.state.whose.img
+	start, ok := img.Lookup("__libc_start_main")
+	return !img.User(sym.Addr) || ok && img.User(start.Addr)
 }
 
 // Enter implements [mpsim.Hooks].
@@ -73,6 +91,18 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 			k.calls[h.ID()] = calls
 		}
 		c = calls.begin(Call{Thread: h, fn: f})
+	}
+	own := k.state.whose
+	switch {
+	case f.Object > 0:
+		c.muted = own.silent(h.CallPC(), c.Arg(f.Object-1))
+	case f.ForCaller:
+		c.kept = own.at(h.CallPC()).library
+	case f.Allocates:
+		c.kept, c.mode = own.allocation(h, h.CallPC())
+	}
+	if c.muted {
+		return follow
 	}
 	if f.Begin != nil {
 		f.Begin(k.state, c)
@@ -96,7 +126,7 @@ func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
 // Exit implements [mpsim.Hooks].
 func (k *Hooks) Exit(h *mpsim.Hart, fn int, result uint64) {
 	c := k.ended(h, fn)
-	if end := k.table[fn].End; end != nil {
+	if end := k.table[fn].End; end != nil && !c.muted {
 		end(k.state, c, result)
 	}
 }
@@ -104,7 +134,7 @@ func (k *Hooks) Exit(h *mpsim.Hart, fn int, result uint64) {
 // Abandon implements [mpsim.Hooks].
 func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
 	c := k.ended(h, fn)
-	if abandon := k.table[fn].Abandon; abandon != nil {
+	if abandon := k.table[fn].Abandon; abandon != nil && !c.muted {
 		abandon(k.state, c)
 	}
 }
@@ -116,6 +146,12 @@ func (k *Hooks) Created(h *mpsim.Hart, _ int, child *mpsim.Hart) {
 
 // Copies implements [mpsim.Hooks].
 func (k *Hooks) Copies(fn int) bool { return k.table[fn].Copies }
+
+// Started implements [mpsim.Hooks].
+func (k *Hooks) Started(tp uint64) { k.state.whose.thread(tp) }
+
+// Silent implements [mpsim.Hooks].
+func (k *Hooks) Silent(h *mpsim.Hart, pc, addr uint64) bool { return k.state.silent(h.ID(), pc, addr) }
 
 // Args implements [mpsim.Hooks].
 func (k *Hooks) Args(fn int) int { return max(k.table[fn].Args, 1) }

@@ -26,6 +26,13 @@ type Thread interface {
 	Emit(kind event.Kind, obj, arg uint64)
 	// EmitStrand records that the thread begins or ends to act as a strand.
 	EmitStrand(kind event.Kind, strand uint64)
+	// EmitAs is Emit of an event with a mode.
+	EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64)
+	// Return is where the nth call in progress around the present place returns
+	// to, from 0 for the innermost.
+	Return(n int) (pc uint64, ok bool)
+	// CallPC is the instruction that called the hooked function.
+	CallPC() uint64
 	// EmitAtomic records an atomic access to size bytes at addr likewise.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
 	// Atomically tells that the call, which begins, is one atomic access, and
@@ -47,6 +54,12 @@ type Call struct {
 	fn   *Func
 	task *task // of [Runtime]: see each
 	team *team // the parallel region that the call opened
+	// muted: the call is about an object of a library's own, and is no event.
+	muted bool
+	// kept and mode say for whom memory is allocated, see whose.allocation; kept
+	// also that a library initialises what is its own.
+	kept bool
+	mode event.Mode
 }
 
 // argument is integer argument n, also where it is passed on the stack.
@@ -83,8 +96,17 @@ type Func struct {
 	// Watch says that what the function does is recorded like everything else;
 	// it calls back into the program.
 	Watch bool
-	// Replaceable says that the program may define the function itself; it is
-	// user code then, and not hooked.
+	// Object says that the function synchronises on the object that argument
+	// Object-1 points to; it is not told of one that a library keeps for itself.
+	Object int
+	// ForCaller says that the function synchronises on an object of whoever calls.
+	ForCaller bool
+	// Allocates says that the function hands out memory.
+	Allocates bool
+	// Replaceable says that the program may define the function in the library's
+	// place: its own is watched then. Of other functions only those of libraries
+	// are hooked; the program's are its code like any other, whatever they are
+	// called.
 	Replaceable bool
 	// Reduces says that memory allocated inside is the threads' own copies of
 	// something that is being reduced.
@@ -114,6 +136,7 @@ type State struct {
 	// A pthread_t is so far below the thread pointer; the main thread's is known
 	// by that.
 	mainPointer, handleOffset uint64
+	whose                     *whose // nil: everything is the program's
 	omp                       openMP
 }
 
@@ -196,7 +219,8 @@ func (s *State) alloc(c *Call, addr, size uint64) {
 		return
 	}
 	s.blocks[addr] = size
-	c.Emit(event.Alloc, addr, size)
+	s.noteBlock(c, addr, size)
+	c.EmitAs(c.mode, event.Alloc, addr, size)
 	s.omp.allocated(c, addr, size)
 }
 
@@ -205,6 +229,16 @@ func (s *State) free(c *Call, addr uint64) {
 		return
 	}
 	c.Emit(event.Free, addr, s.blocks[addr])
+	if s.whose != nil {
+		s.whose.freed(addr, s.blocks[addr])
+	}
 	delete(s.blocks, addr)
 	s.omp.freed(addr)
+}
+
+// noteBlock notes whose a new block or mapping is.
+func (s *State) noteBlock(c *Call, addr, size uint64) {
+	if s.whose != nil {
+		s.whose.allocated(addr, size, c.kept)
+	}
 }

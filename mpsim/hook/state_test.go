@@ -38,6 +38,10 @@ func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }
 
+func (g *guest) EmitAs(_ event.Mode, kind event.Kind, obj, arg uint64) { g.Emit(kind, obj, arg) }
+func (g *guest) Return(int) (uint64, bool)                             { return 0, false }
+func (g *guest) CallPC() uint64                                        { return 0 }
+
 func (g *guest) Carries(_, _ uint64) {}
 func (g *guest) Atomically(a mpsim.AtomicCall) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v of %d bytes at %d, %d or %d", g.id, a.Kind, a.Size, a.Addr, a.Mode, a.Else))
@@ -241,11 +245,15 @@ func TestHeap(t *testing.T) {
 	p.said("T1 map 8192 4096", "T1 unmap 8192 4096")
 }
 
-// TestReferenceCount: what a call releases is released when it begins.
+// TestReferenceCount: who lets go releases, when the call begins; who was the last
+// to do so acquires.
 func TestReferenceCount(t *testing.T) {
 	p := newProcess(t)
-	p.call(1, 2, "_ZN9__gnu_cxx18__exchange_and_addEPVii", 64, 1)
-	p.said("T1 atomic-rmw 2 64 4", "T1 atomic-load 1 64 4")
+	const less = 1<<64 - 1
+	p.call(1, 1, "_ZN9__gnu_cxx18__exchange_and_addEPVii", 64, 1)
+	p.call(1, 2, "_ZN9__gnu_cxx18__exchange_and_addEPVii", 64, less)
+	p.call(1, 1, "_ZN9__gnu_cxx18__exchange_and_addEPVii", 64, less)
+	p.said("T1 atomic-rmw 0 64 4", "T1 atomic-rmw 2 64 4", "T1 atomic-rmw 2 64 4", "T1 atomic-load 1 64 4")
 }
 
 // TestTable: no function is hooked twice.

@@ -26,9 +26,9 @@ var Table = []Func{
 	mutexLock(2, "pthread_mutex_clocklock", "__pthread_mutex_clocklock"),
 	acquire("spin lock", event.MutexLock, 0, "pthread_spin_lock", "__pthread_spin_lock",
 		"pthread_spin_trylock", "__pthread_spin_trylock"),
-	{Names: []string{"pthread_mutex_unlock", "__pthread_mutex_unlock", "___pthread_mutex_unlock", "mtx_unlock"},
+	{Object: 1, Names: []string{"pthread_mutex_unlock", "__pthread_mutex_unlock", "___pthread_mutex_unlock", "mtx_unlock"},
 		Begin: func(s *State, c *Call) { s.unlockMutex(c, c.Arg(0)) }},
-	{Names: []string{"pthread_spin_unlock", "__pthread_spin_unlock"},
+	{Object: 1, Names: []string{"pthread_spin_unlock", "__pthread_spin_unlock"},
 		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
 	acquire("rwlock (to write)", event.WriteLock, 0, "pthread_rwlock_wrlock", "__pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
 		"pthread_rwlock_trywrlock", "___pthread_rwlock_trywrlock"),
@@ -38,7 +38,7 @@ var Table = []Func{
 		"pthread_rwlock_tryrdlock", "___pthread_rwlock_tryrdlock"),
 	readLock(1, "pthread_rwlock_timedrdlock"),
 	readLock(2, "pthread_rwlock_clockrdlock"),
-	{Names: []string{"pthread_rwlock_unlock", "__pthread_rwlock_unlock", "___pthread_rwlock_unlock"}, Begin: rwUnlock},
+	{Object: 1, Names: []string{"pthread_rwlock_unlock", "__pthread_rwlock_unlock", "___pthread_rwlock_unlock"}, Begin: rwUnlock},
 	initialise(event.MutexLock, mutexBytes, 4, "pthread_mutex_init", "__pthread_mutex_init", "___pthread_mutex_init"),
 	initialise(event.MutexLock, mutexBytes, 0, "mtx_init"),
 	initialise(event.MutexLock, spinBytes, 0, "pthread_spin_init", "__pthread_spin_init"),
@@ -49,8 +49,26 @@ var Table = []Func{
 	destroy(conditionBytes, "pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy"),
 	destroy(semaphoreBytes, "sem_destroy", "__new_sem_destroy"),
 
+	// What is done once orders by the atomic accesses of these functions.
+	{ForCaller: true, Watch: true, Names: onces},
+
+	// Streams: POSIX promises that flockfile excludes. The locks that each call of
+	// stdio takes are the library's own, except those of streams that have
+	// something of the program's: a buffer, or functions.
+	acquire("stream", event.MutexLock, 0, "flockfile", "_IO_flockfile", "__flockfile", "ftrylockfile", "_IO_ftrylockfile", "__ftrylockfile"),
+	{Object: 1, Names: []string{"funlockfile", "_IO_funlockfile", "__funlockfile"},
+		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
+	{Args: 2, Watch: true, Names: []string{"setvbuf", "_IO_setvbuf", "setbuf", "_IO_setbuf", "setbuffer", "_IO_setbuffer"},
+		Begin: func(s *State, c *Call) {
+			if c.Arg(1) != 0 {
+				s.shareStream(c, c.Arg(0))
+			}
+		}},
+	{Watch: true, Names: []string{"fopencookie", "_IO_fopencookie", "fmemopen", "__fmemopen", "open_memstream", "__open_memstream", "open_wmemstream", "__open_wmemstream"},
+		End: func(s *State, c *Call, result uint64) { s.shareStream(c, result) }},
+
 	// Barriers.
-	{Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
+	{Object: 1, Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
 		End: func(s *State, c *Call, result uint64) {
 			if int32(result) == success {
 				s.barriers[c.Arg(0)] = &barrier{count: c.Arg(2) & 0xffffffff}
@@ -59,7 +77,7 @@ var Table = []Func{
 				c.writes(c.Arg(0), barrierBytes)
 			}
 		}},
-	{Names: []string{"pthread_barrier_wait", "__pthread_barrier_wait", "___pthread_barrier_wait"},
+	{Object: 1, Names: []string{"pthread_barrier_wait", "__pthread_barrier_wait", "___pthread_barrier_wait"},
 		Begin: func(s *State, c *Call) {
 			b := s.barrierAt(c, c.Arg(0))
 			c.Note = b.entered / max(b.count, 1)
@@ -71,7 +89,7 @@ var Table = []Func{
 			b := s.barrierAt(c, c.Arg(0))
 			return fmt.Sprintf("barrier 0x%x (%d of %d threads there)", c.Arg(0), b.entered%max(b.count, 1), b.count)
 		}},
-	{Names: []string{"pthread_barrier_destroy", "__pthread_barrier_destroy"},
+	{Object: 1, Names: []string{"pthread_barrier_destroy", "__pthread_barrier_destroy"},
 		End: func(s *State, c *Call, result uint64) {
 			if int32(result) == success {
 				delete(s.barriers, c.Arg(0))
@@ -93,7 +111,7 @@ var Table = []Func{
 	semaphoreWait(0, "sem_wait", "__new_sem_wait", "sem_trywait", "__new_sem_trywait"),
 	semaphoreWait(1, "sem_timedwait", "___sem_timedwait"),
 	semaphoreWait(2, "sem_clockwait", "___sem_clockwait"),
-	{Names: []string{"sem_post", "__new_sem_post"}, Begin: postBegin, End: postEnd},
+	{Object: 1, Names: []string{"sem_post", "__new_sem_post"}, Begin: postBegin, End: postEnd},
 	initialise(event.SemWait, semaphoreBytes, 0, "sem_init", "__new_sem_init"),
 
 	// pthread_once runs with its own atomics, and so does an initialisation that
@@ -109,6 +127,9 @@ var Table = []Func{
 	join(4, "thrd_join"),
 	{Names: []string{"__libc_setup_tls"}, End: func(s *State, c *Call, _ uint64) {
 		s.mainPointer = c.TP()
+		if s.whose != nil {
+			s.whose.thread(c.TP())
+		}
 		c.Emit(event.ThreadPointer, c.TP(), 0)
 	}},
 	{Names: []string{"pthread_detach", "__pthread_detach", "thrd_detach"},
@@ -119,30 +140,30 @@ var Table = []Func{
 		}},
 
 	// The heap.
-	{Names: []string{"malloc", "__libc_malloc", "__malloc", "valloc", "__libc_valloc", "pvalloc", "__libc_pvalloc"},
+	{Allocates: true, Replaceable: true, Names: []string{"malloc", "__libc_malloc", "__malloc", "valloc", "__libc_valloc", "pvalloc", "__libc_pvalloc"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
-	{Args: 2, Names: []string{"calloc", "__libc_calloc", "__calloc"},
+	{Allocates: true, Replaceable: true, Args: 2, Names: []string{"calloc", "__libc_calloc", "__calloc"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)*c.Arg(1)) }},
-	{Args: 2, Names: []string{"memalign", "__libc_memalign", "aligned_alloc", "__memalign"},
+	{Allocates: true, Replaceable: true, Args: 2, Names: []string{"memalign", "__libc_memalign", "aligned_alloc", "__memalign"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)) }},
-	{Args: 3, Names: []string{"posix_memalign", "__posix_memalign"},
+	{Allocates: true, Replaceable: true, Args: 3, Names: []string{"posix_memalign", "__posix_memalign"},
 		End: func(s *State, c *Call, result uint64) {
 			if addr, ok := c.Load(c.Arg(0), 8); ok && int32(result) == success {
 				c.writes(c.Arg(0), pointerBytes)
 				s.alloc(c, addr, c.Arg(2))
 			}
 		}},
-	{Args: 2, Names: []string{"realloc", "__libc_realloc", "__realloc"},
+	{Allocates: true, Replaceable: true, Args: 2, Names: []string{"realloc", "__libc_realloc", "__realloc"},
 		Begin: reallocBegin,
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)) }},
-	{Args: 3, Names: []string{"reallocarray", "__libc_reallocarray"},
+	{Allocates: true, Replaceable: true, Args: 3, Names: []string{"reallocarray", "__libc_reallocarray"},
 		Begin: reallocBegin,
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
-	{Names: []string{"free", "__libc_free", "__free", "cfree"},
+	{Replaceable: true, Names: []string{"free", "__libc_free", "__free", "cfree"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
 	// C++: the call of operator new is the program's own, that of malloc inside
 	// it is the library's.
-	{Replaceable: true, Names: []string{"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
+	{Allocates: true, Replaceable: true, Names: []string{"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
 		"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
 		"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"},
 		End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
@@ -152,30 +173,73 @@ var Table = []Func{
 		"_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
 	// libstdc++'s reference counts, which it guards with a mutex where its build
-	// knew of no atomics for them. Two events, since what is released has to be
+	// knew of no atomics for them. They order those who let go before the one who
+	// was last, and nothing else. Two events, since what is released has to be
 	// seen by whoever comes second, whose call may return first.
-	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii", "_ZN9__gnu_cxx12__atomic_addEPVii"},
-		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicRMW, event.Release, c.Arg(0), 4) },
-		End:   func(_ *State, c *Call, _ uint64) { c.EmitAtomic(event.AtomicLoad, event.Acquire, c.Arg(0), 4) }},
+	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii"}, Begin: countBegin,
+		End: func(_ *State, c *Call, result uint64) {
+			if change := int32(c.Arg(1)); change < 0 && int32(result)+change == 0 {
+				c.EmitAtomic(event.AtomicLoad, event.Acquire, c.Arg(0), 4)
+			}
+		}},
+	{Args: 2, Names: []string{"_ZN9__gnu_cxx12__atomic_addEPVii"}, Begin: countBegin},
 	// The allocator's own housekeeping reads what used to be blocks.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
 		"malloc_usable_size", "__malloc_usable_size"}},
-	{Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
-		End: func(_ *State, c *Call, result uint64) {
+	{Allocates: true, Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
+		End: func(s *State, c *Call, result uint64) {
 			if result != mmapFailed {
-				c.Emit(event.Map, result, c.Arg(1))
+				s.mapped(c, result, c.Arg(1))
+			}
+		}},
+	{Allocates: true, Args: 4, Names: []string{"mremap", "__mremap"},
+		End: func(s *State, c *Call, result uint64) {
+			if result == mmapFailed {
+				return
+			}
+			old, was, size := c.Arg(0), c.Arg(1), c.Arg(2)
+			if result == old {
+				old, was = old+min(was, size), was-min(was, size) // what is given back
+				result, size = result+c.Arg(1), size-min(size, c.Arg(1))
+			}
+			if was > 0 {
+				c.Emit(event.Unmap, old, was)
+			}
+			if size > 0 {
+				s.mapped(c, result, size)
+			}
+		}},
+	{Allocates: true, Names: []string{"sbrk", "__sbrk"},
+		End: func(s *State, c *Call, result uint64) {
+			if size := c.Arg(0); result != mmapFailed && int64(size) > 0 {
+				s.mapped(c, result, size)
 			}
 		}},
 	{Args: 2, Names: []string{"munmap", "__munmap"},
 		Begin: func(_ *State, c *Call) { c.Emit(event.Unmap, c.Arg(0), c.Arg(1)) }},
 }
 
+// countBegin changes a reference count.
+func countBegin(_ *State, c *Call) {
+	var mode event.Mode
+	if int32(c.Arg(1)) < 0 {
+		mode = event.Release
+	}
+	c.EmitAtomic(event.AtomicRMW, mode, c.Arg(0), 4)
+}
+
+// mapped emits the event of a mapping or an extension of the heap.
+func (s *State) mapped(c *Call, addr, size uint64) {
+	s.noteBlock(c, addr, size)
+	c.EmitAs(c.mode, event.Map, addr, size)
+}
+
 // acquire hooks functions that obtain an exclusive lock when they succeed. If
 // deadline is not 0, that argument points to the time until which they wait.
 func acquire(what string, kind event.Kind, deadline int, names ...string) Func {
 	return Func{
-		Names: names,
+		Names: names, Object: 1,
 		Begin: func(_ *State, c *Call) { c.readsDeadline(deadline) },
 		End: func(s *State, c *Call, result uint64) {
 			if obtained(result) {
@@ -223,7 +287,7 @@ func semaphoreWait(deadline int, names ...string) Func {
 // conditionWait hooks those that wait on a condition.
 func conditionWait(deadline int, names ...string) Func {
 	return Func{
-		Args: 2, Names: names,
+		Args: 2, Object: 2, Names: names,
 		Begin: func(s *State, c *Call) {
 			if deadline == 0 {
 				conditionBegin(s, c, 0)
@@ -265,13 +329,13 @@ func join(bytes uint64, names ...string) Func {
 
 // emitBegin hooks functions whose first argument is all that matters.
 func emitBegin(kind event.Kind, names ...string) Func {
-	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
+	return Func{Names: names, Object: 1, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
 }
 
 // initialise hooks functions that make an object of so many bytes, from the
 // attributes, of so many, that the second argument points to.
 func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) Func {
-	return Func{Names: names, End: func(_ *State, c *Call, result uint64) {
+	return Func{Names: names, Object: 1, End: func(_ *State, c *Call, result uint64) {
 		if int32(result) != success {
 			return
 		}
@@ -285,7 +349,7 @@ func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) 
 
 // destroy hooks those that end one.
 func destroy(bytes uint64, names ...string) Func {
-	return Func{Names: names, End: func(s *State, c *Call, result uint64) {
+	return Func{Names: names, Object: 1, End: func(s *State, c *Call, result uint64) {
 		if int32(result) != success {
 			return // in use: nothing happened
 		}

@@ -171,6 +171,10 @@ func (m *Image) segment(addr uint64) *Segment {
 	return nil
 }
 
+// Static says whether addr is in memory that the file lays out: code and global
+// variables.
+func (m *Image) Static(addr uint64) bool { return m.segment(addr) != nil }
+
 // Code gives up to n bytes of the file's executable memory from pc on: fewer at
 // the end of a segment, none when pc is not in one. The result shares
 // Image.Data.

@@ -17,6 +17,14 @@ func (m *Image) User(pc uint64) bool {
 	return m.userBySymbols(pc)
 }
 
+// Library says whether pc is in the code of one of the system's libraries. Code
+// without debug information beside a program that has some is taken for it,
+// unless the symbol table names a source file for it: some other library that was
+// compiled without.
+func (m *Image) Library(pc uint64) bool {
+	return !m.User(pc) && (len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc)))
+}
+
 // UserObject says whether addr is in a global variable of the user's code:
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.

@@ -21,6 +21,11 @@ const (
 	// Returns marks the last event of a hooked function: the call that led
 	// into it has returned, and no block of the function itself was recorded.
 	Returns
+	// Given marks an Alloc or Map that a library asked for, of memory that it
+	// handed to the program; Kept one that the program's own allocator asked for,
+	// of memory that a library keeps for itself.
+	Given
+	Kept
 )
 
 // Kind is what an ordered event does. The numbers are part of the trace

@@ -1,0 +1,217 @@
+package hook
+
+import (
+	"slices"
+
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// whose tells what is the program's own from what libraries keep for
+// themselves: memory, and the objects that are synchronised on (docs/semantics.md,
+// "The program's business"). A library's locks and counters order nothing for the
+// program, whoever comes by.
+//
+// Of the two mistakes, to call a library's object the program's hides a race, to
+// call the program's a library's invents one. What is not known is the program's.
+type whose struct {
+	img  *image.Image
+	code map[uint64]codeKind // by address of an instruction
+	// What libraries keep: heap blocks and mappings in order of address, thread
+	// descriptors by the thread pointer that they end at.
+	kept        []extent
+	descriptors map[uint64][]uint64 // by page
+	globals     map[uint64]bool     // by granule: a library's
+	exempt      map[uint64]bool     // granules that are the program's all the same
+}
+
+type extent struct{ addr, size uint64 }
+
+// codeKind is what a function is.
+type codeKind struct {
+	name    string
+	library bool // a system library's; code without debug information that is not known to be is neither
+	user    bool // has debug information
+}
+
+// granule is the unit in which objects are known.
+const granule = 8
+
+// descriptorArea is how many bytes below a thread pointer the C library's
+// description of the thread may take.
+const descriptorArea = 4096
+
+func newWhose(img *image.Image) *whose {
+	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
+}
+
+// at is the function that pc is in.
+func (o *whose) at(pc uint64) codeKind {
+	k, known := o.code[pc]
+	if !known {
+		s, _ := o.img.Func(pc)
+		k = codeKind{name: s.Name, library: o.img.Library(pc), user: o.img.User(pc)}
+		o.code[pc] = k
+	}
+	return k
+}
+
+// callers calls yield with site, the instruction that made the call, and the
+// return addresses of the calls around it, innermost first.
+func callers(t Thread, site uint64, yield func(pc uint64) bool) {
+	const deepest = 32
+	if !yield(site) {
+		return
+	}
+	for n := range deepest {
+		ret, ok := t.Return(n)
+		if !ok || !yield(ret-1) {
+			return
+		}
+	}
+}
+
+// allocation says for whom the allocator is called at site: for the program, or
+// for a library. mode says so in the event, where the place of the call does not.
+func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
+	program, first := false, true
+	callers(t, site, func(pc uint64) bool {
+		k := o.at(pc)
+		switch {
+		case allocators[k.name]:
+			return true
+		case !k.library:
+			program, kept = k.user, false
+			return false
+		}
+		kept = true
+		if first && isContainer(k.name) {
+			program, kept = true, false
+			return false
+		}
+		first = false
+		return handsOver[k.name]
+	})
+	switch user := o.at(site).user; {
+	case program && !user:
+		mode = event.Given
+	case kept && user:
+		mode = event.Kept
+	}
+	return kept, mode
+}
+
+// allocated notes a block or mapping.
+func (o *whose) allocated(addr, size uint64, kept bool) {
+	o.freed(addr, size)
+	if kept {
+		i, _ := o.search(addr)
+		o.kept = slices.Insert(o.kept, i, extent{addr, max(size, 1)})
+	}
+}
+
+// freed forgets what was kept in memory that is something else now.
+func (o *whose) freed(addr, size uint64) {
+	i, _ := o.search(addr)
+	if i > 0 && addr-o.kept[i-1].addr < o.kept[i-1].size {
+		i--
+	}
+	j := i
+	for j < len(o.kept) && o.kept[j].addr-addr < max(size, 1) {
+		j++
+	}
+	o.kept = slices.Delete(o.kept, i, j)
+	if len(o.exempt) > 0 {
+		for g := range o.exempt {
+			if g+granule > addr && g-addr < size {
+				delete(o.exempt, g)
+			}
+		}
+	}
+}
+
+func (o *whose) search(addr uint64) (int, bool) {
+	return slices.BinarySearchFunc(o.kept, addr, func(b extent, addr uint64) int {
+		switch {
+		case b.addr < addr:
+			return -1
+		case b.addr > addr:
+			return 1
+		}
+		return 0
+	})
+}
+
+// thread notes the description of a thread, which ends at its thread pointer.
+func (o *whose) thread(tp uint64) {
+	for _, page := range []uint64{(tp - descriptorArea) / descriptorArea, (tp - 1) / descriptorArea} {
+		if !slices.Contains(o.descriptors[page], tp) {
+			o.descriptors[page] = append(o.descriptors[page], tp)
+		}
+	}
+}
+
+// exemptFrom makes size bytes at addr the program's.
+func (o *whose) exemptFrom(addr, size uint64) {
+	for g := addr &^ (granule - 1); g < addr+size; g += granule {
+		o.exempt[g] = true
+	}
+}
+
+// private says whether the object at addr is a library's own.
+func (o *whose) private(addr uint64) bool {
+	g := addr &^ (granule - 1)
+	if o.exempt[g] {
+		return false
+	}
+	for _, tp := range o.descriptors[addr/descriptorArea] {
+		if tp-addr-1 < descriptorArea {
+			return true
+		}
+	}
+	if i, exact := o.search(addr); exact || i > 0 && addr-o.kept[i-1].addr < o.kept[i-1].size {
+		return true
+	}
+	own, known := o.globals[g]
+	if !known {
+		own = o.img.Static(addr) && !o.img.UserObject(addr)
+		o.globals[g] = own
+	}
+	return own
+}
+
+// silent says whether a synchronising operation on the object at addr orders
+// nothing for the program: it is done by a library's code, at pc, to what the
+// library keeps for itself, and no promise of the library is behind it. A fence
+// has no object (0).
+func (o *whose) silent(pc, addr uint64) bool {
+	k := o.at(pc)
+	return k.library && !promised(k.name) && (addr == 0 || o.private(addr))
+}
+
+// silent is the same for an instruction that thread t executes: some functions
+// synchronise for whoever calls them.
+func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
+	if forCaller[s.whose.at(pc).name] {
+		open := s.omp.thread(t).open
+		for i := len(open) - 1; i >= 0; i-- {
+			if c := open[i]; c.fn.ForCaller {
+				return c.kept && s.whose.silent(pc, addr)
+			}
+		}
+	}
+	return s.whose.silent(pc, addr)
+}
+
+// Where glibc keeps a stream's lock: the address of it, and how large it is.
+const (
+	streamLock     = 0x88
+	streamLockSize = 16
+)
+
+// shareStream makes the lock of a stream the program's.
+func (s *State) shareStream(c *Call, stream uint64) {
+	if lock, ok := c.Load(stream+streamLock, 8); ok && stream != 0 && s.whose != nil {
+		s.whose.exemptFrom(lock, streamLockSize)
+	}
+}
