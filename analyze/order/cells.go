@@ -152,7 +152,7 @@ func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, 
 // the same run must let them read the same.
 func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own uint64) {
 	w.shb.clock(s)
-	if size == 0 || addr+size < addr {
+	if op == race.Free || size == 0 || addr+size < addr { // a free stores nothing that could be read
 		return w.shb.clock(s).at(s)
 	}
 	if op.Reads() {

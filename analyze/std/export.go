@@ -90,6 +90,7 @@ type exporter struct {
 	give     *outbox
 	own      own
 	lives    *lives
+	late     late
 	out      *bufio.Writer
 	line     []byte
 	stats    Stats
@@ -154,9 +155,10 @@ func (x *exporter) cut() error {
 	})
 }
 
-// write writes the lines: each segment just before the event that ends it.
+// write writes the lines, accesses in the order in which they were executed, as
+// far as the run knows.
 func (x *exporter) write() error {
-	x.run = x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize})
+	x.run = x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, Parts: true})
 	x.spell = newSpeller(x.run.Order, nil)
 	x.lives = newLives()
 	steps := replay.NewSteps(x.survey.Threads, x.src.Steps)
@@ -167,13 +169,18 @@ func (x *exporter) write() error {
 	err := x.run.Run(x.ctx, x.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
 			strand := x.run.Order.Strand(u.Thread)
-			return steps.Segment(x.ctx, u, func(s *cdr.Step) error { return x.step(u.Thread, strand, s) })
+			if u.Part == 0 {
+				x.late.close(u.Thread)
+			}
+			return steps.Segment(x.ctx, u, func(s *cdr.Step) error { return x.step(u, strand, s) })
 		},
 		Event:  x.event,
 		Access: x.access,
 		Life: func(addr, size, _ uint64) error {
 			x.lives.renew(addr, size)
-			return nil
+			return x.late.renewed(addr, size, func(t event.ThreadID, a *lateAccess) error {
+				return x.touch(t, x.run.Order.Strand(t), a.op, 'V', a.at, x.lives.now(a.at>>3), a.pc)
+			})
 		},
 		Done: x.done,
 	})
@@ -187,7 +194,8 @@ func (x *exporter) write() error {
 }
 
 // step writes an execution of a site.
-func (x *exporter) step(t event.ThreadID, strand event.StrandID, s *cdr.Step) error {
+func (x *exporter) step(u *replay.Unit, strand event.StrandID, s *cdr.Step) error {
+	t := u.Thread
 	site := x.src.Site(s.Site)
 	op := Read
 	if site.Access == event.Write {
@@ -201,6 +209,9 @@ func (x *exporter) step(t event.ThreadID, strand event.StrandID, s *cdr.Step) er
 	err := x.cells.variables(s.Address, uint64(site.Size), func(at uint64, atomic bool) error {
 		if atomic {
 			return nil
+		}
+		if u.Part > 0 {
+			x.late.add(t, lateAccess{at, site.PC, op})
 		}
 		first, last := x.lives.of(t, at>>3)
 		for life := first; ; life++ {
@@ -231,7 +242,7 @@ func (x *exporter) event(ev *cdr.Event) error {
 	x.spell.acquired(ev.Thread, &ev.Event, sp)
 	for _, m := range sp.hear {
 		x.stats.Messages++
-		if err := x.message(sp.strand, m, ev.PC); err != nil {
+		if err := x.message(sp.strand, Read, m, ev.PC); err != nil {
 			return err
 		}
 	}
@@ -252,7 +263,7 @@ func (x *exporter) done(ev *cdr.Event) error {
 		}
 	}
 	for _, m := range sp.tell {
-		if err := x.message(sp.strand, m.message, ev.PC); err != nil {
+		if err := x.message(sp.strand, Write, m.message, ev.PC); err != nil {
 			return err
 		}
 	}
@@ -325,11 +336,17 @@ func (x *exporter) sync(strand event.StrandID, op Op, other, pc uint64) error {
 	return x.end(pc)
 }
 
-// message writes a strand's part of a message.
-func (x *exporter) message(strand event.StrandID, number, pc uint64) error {
-	for _, op := range [2]Op{Acquire, Release} {
-		x.begin(strand, op)
-		x.line = append(x.line, 'M')
+// message writes a strand's part of a message: a critical section of a lock of
+// its own, in which the sender writes a variable of its own and the receiver
+// reads it. Detectors that let critical sections change places unless they
+// conflict keep the two in order.
+func (x *exporter) message(strand event.StrandID, op Op, number, pc uint64) error {
+	for _, part := range [3]struct {
+		op   Op
+		name byte
+	}{{Acquire, 'M'}, {op, 'm'}, {Release, 'M'}} {
+		x.begin(strand, part.op)
+		x.line = append(x.line, part.name)
 		x.line = strconv.AppendUint(x.line, number, 10)
 		if err := x.end(pc); err != nil {
 			return err

@@ -151,6 +151,8 @@ func (m *importer) take(l *Line) error {
 		return m.access(l)
 	case Acquire, Release:
 		return m.lock(t, l)
+	case Begin, End:
+		return nil
 	}
 	other, err := m.thread(l.Operand)
 	if err != nil {

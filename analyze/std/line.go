@@ -17,10 +17,12 @@ const (
 	Release
 	Fork
 	Join
+	Begin // of a block of code that is meant to be atomic: orders nothing
+	End
 	numOps
 )
 
-var opNames = [numOps]string{"r", "w", "acq", "rel", "fork", "join"}
+var opNames = [numOps]string{"r", "w", "acq", "rel", "fork", "join", "begin", "end"}
 
 func (o Op) String() string {
 	if o < numOps {
@@ -34,7 +36,7 @@ func (o Op) String() string {
 type Line struct {
 	Thread   []byte
 	Op       Op
-	Operand  []byte
+	Operand  []byte // empty in some lines of begin and end
 	Location uint64
 }
 
@@ -52,24 +54,32 @@ func ParseLine(text []byte) (Line, error) {
 	if !isName(thread) {
 		return l, fmt.Errorf("%w: thread %.40q", ErrSyntax, thread)
 	}
-	open := bytes.IndexByte(what, '(')
-	if open < 0 || what[len(what)-1] != ')' || !isName(what[open+1:len(what)-1]) {
-		return l, fmt.Errorf("%w: want op(operand), not %.40q", ErrSyntax, what)
+	name, operand, _ := bytes.Cut(what, []byte{'('})
+	closed := len(operand) > 0 && operand[len(operand)-1] == ')'
+	if closed {
+		operand = operand[:len(operand)-1]
 	}
 	l.Op = numOps
-	for op, name := range opNames {
-		if string(what[:open]) == name {
+	for op, known := range opNames {
+		if string(name) == known {
 			l.Op = Op(op)
 		}
 	}
-	if l.Op == numOps {
-		return l, fmt.Errorf("%w: no operation %.40q", ErrSyntax, what[:open])
+	switch {
+	case l.Op == Begin || l.Op == End: // with an operand or without
+		if closed == (len(name) == len(what)) || len(operand) > 0 && !isName(operand) {
+			return l, fmt.Errorf("%w: want begin, end, or one with an operand, not %.40q", ErrSyntax, what)
+		}
+	case !closed || !isName(operand):
+		return l, fmt.Errorf("%w: want op(operand), not %.40q", ErrSyntax, what)
+	case l.Op == numOps:
+		return l, fmt.Errorf("%w: no operation %.40q", ErrSyntax, name)
 	}
 	n, err := strconv.ParseUint(string(location), 10, 63)
 	if err != nil {
 		return l, fmt.Errorf("%w: location %.40q", ErrSyntax, location)
 	}
-	l.Thread, l.Operand, l.Location = thread, what[open+1:len(what)-1], n
+	l.Thread, l.Operand, l.Location = thread, operand, n
 	return l, nil
 }
 
