@@ -126,7 +126,7 @@ func (g *graph) writers(id int32, l *load, addr, size uint64) (out []edge, err e
 	for todo := []span{{addr, size}}; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		w, ok, err := g.writer(id, l, s.addr, s.size)
+		w, ok, err := g.writer(id, l, s.addr, s.size, nil)
 		if errors.Is(err, cdr.ErrSearch) {
 			err = errBudget
 		}
@@ -166,8 +166,12 @@ func (g *graph) storeNode(w written) (int32, error) {
 	return 0, errCode
 }
 
-// writer finds the store that wrote one of the bytes last.
-func (g *graph) writer(id int32, l *load, addr, size uint64) (best written, found bool, err error) {
+// maxPassed bounds the stores that are passed over in search of another.
+const maxPassed = 64
+
+// writer finds the store that wrote one of the bytes last; those of other threads
+// that pass accepts, if it is not nil, do not count.
+func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written) bool) (best written, found bool, err error) {
 	best, found, err = g.lastStore(l.thread, l.block, l.site, addr, size)
 	if err != nil {
 		return best, false, err
@@ -190,6 +194,12 @@ func (g *graph) writer(id int32, l *load, addr, size uint64) (best written, foun
 			return best, false, err
 		}
 		w, ok, err := g.lastStore(th, until, 0, addr, size)
+		for n := 0; err == nil && ok && pass != nil && pass(&w); n++ {
+			if n == maxPassed {
+				return best, false, errBudget
+			}
+			w, ok, err = g.lastStore(th, w.Point, w.Index, addr, size)
+		}
 		if err != nil {
 			return best, false, err
 		}

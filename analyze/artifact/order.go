@@ -16,7 +16,7 @@ import (
 // would add: from a racy write to what a thread does once it has read that value
 // by a racy read, and has made use of it (see [graph.looked]).
 //
-//  1. [orderer.mayHelp] tells by the clocks of whole segments whether some race
+//  1. [explainer.mayHelp] tells by the clocks of whole segments whether some race
 //     could explain another so.
 //  2. The run is made again to see which writes the reads read from ([Reads]).
 //  3. [orderer.pass] walks along S_synch with a Publish behind each of those
@@ -66,32 +66,29 @@ const (
 	maxCoarse = 1 << 12
 )
 
-// mayHelp tells whether race k, repaired, could order the first instance of
-// race i, as far as segments say.
-func (e *explainer) mayHelp(k, i int) bool {
-	if k == i {
-		return false
-	}
+// mayHelp tells whether other races, repaired, could order the first instance
+// of race i, as far as segments say: some write of such a race comes after one
+// side, and some read of one before the other.
+func (e *explainer) mayHelp(i int) bool {
 	r := &e.res.Races[i].First
 	c, ok := e.index.side(&r.Earlier)
 	d, ok2 := e.index.side(&r.Later)
 	if !ok || !ok2 {
 		return false
 	}
-	for key, cause := range e.index.pairs {
-		if cause != k {
-			continue
-		}
-		a, b := e.index.sites[key.a], e.index.sites[key.b]
-		if a.site.Access == b.site.Access {
-			continue
-		}
-		if a.site.Access != event.Write {
-			a, b = b, a
-		}
-		for _, p := range [][2]*exec{{&c, &d}, {&d, &c}} {
-			if a.some(func(u *unit) bool { return u == p[0].unit || p[0].unit.precedes(u) }) &&
-				b.some(func(u *unit) bool { return u == p[1].unit || u.precedes(p[1].unit) }) {
+	for _, p := range [][2]*exec{{&c, &d}, {&d, &c}} {
+		writes, reads := false, false
+		for key, k := range e.index.pairs {
+			a, b := e.index.sites[key.a], e.index.sites[key.b]
+			if k == i || a.site.Access == b.site.Access {
+				continue
+			}
+			if a.site.Access != event.Write {
+				a, b = b, a
+			}
+			writes = writes || a.some(func(u *unit) bool { return u == p[0].unit || p[0].unit.precedes(u) })
+			reads = reads || b.some(func(u *unit) bool { return u == p[1].unit || u.precedes(p[1].unit) })
+			if writes && reads {
 				return true
 			}
 		}
@@ -122,14 +119,11 @@ func (s *siteIndex) some(accept func(*unit) bool) bool {
 	return false
 }
 
-// wanting lists the races that some other race could explain by order.
+// wanting lists the races that others could explain by order.
 func (e *explainer) wanting() (list []int) {
 	for i := range e.res.Races {
-		for k := range e.res.Races {
-			if e.mayHelp(k, i) {
-				list = append(list, i)
-				break
-			}
+		if e.mayHelp(i) {
+			list = append(list, i)
 		}
 	}
 	return list
@@ -190,11 +184,15 @@ func (o *orderer) link(w, r *exec) (l link, ok bool, err error) {
 	if l.read, err = o.position(from); err != nil {
 		return l, false, err
 	}
-	if at, err = o.place(w); err != nil {
+	store, err := o.place(w)
+	if err != nil {
 		return l, false, err
 	}
-	l.write, err = o.position(at)
-	return l, true, err
+	if l.write, err = o.position(store); err != nil {
+		return l, false, err
+	}
+	ok, err = o.led(w, r, store, at)
+	return l, ok, err
 }
 
 func (o *orderer) position(p point) (position, error) {
