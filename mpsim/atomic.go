@@ -85,7 +85,7 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.X[in.Rd&31] = old
 	if now == old {
-		h.spun(addr, old)
+		h.spun(addr, old, width)
 	} else {
 		h.spin.turns = 0
 	}
@@ -160,7 +160,7 @@ func (h *Hart) atomicPlain(b *block, in *rv.Inst, e event.Event, access event.Ac
 	if !ok {
 		return false
 	}
-	h.spun(addr, v)
+	h.spun(addr, v, size)
 	switch in.Op {
 	case rv.OpLB:
 		v = uint64(int64(int8(v)))
@@ -187,7 +187,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 		v = uint64(int64(int32(v)))
 	}
 	h.X[in.Rd&31] = v
-	h.spun(addr, v)
+	h.spun(addr, v, uint64(width))
 	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size}
 	if h.recording && !h.quiet {
 		h.keepLoad()
@@ -302,6 +302,9 @@ func (h *Hart) acquires(e event.Event) bool {
 // What the thread itself wrote holds nothing new for it, provided that it held
 // nothing new before.
 func (h *Hart) atomicWrite(e event.Event) {
+	if !h.call.active {
+		h.SwitchPoint(e.Obj & granuleMask)
+	}
 	if !h.recording || h.quiet {
 		h.wroteOutOfLine(e)
 		return

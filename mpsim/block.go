@@ -60,7 +60,8 @@ type block struct {
 	values uint32 // entries in event.Batch.Values; 0 when they are not asked for
 	id     event.BlockID
 	hook   int32
-	quiet  bool // its atomic accesses are no events: hooks speak for them
+	loop   []*block // that begins with it and may wait for memory; nil: not looked for. See park.go
+	quiet  bool     // its atomic accesses are no events: hooks speak for them
 	// library says that the code is a system library's, and that hooks know what
 	// is its own business.
 	library bool

@@ -16,8 +16,9 @@ const (
 	// RoundRobin gives each runnable thread a quantum in turn: Config.Quantum and
 	// up to a sixteenth more, in a fixed pattern.
 	RoundRobin Policy = iota
-	// Random gives a thread that chance chooses a quantum of chance length, on
-	// average Config.Quantum, from Config.Seed.
+	// Random gives a thread that chance chooses a quantum of chance length, from
+	// Config.Seed. With a Config.Quantum its length is that on average; without
+	// one lengths vary widely and threads change at switch points too: see vary.go.
 	Random
 	// PCT is probabilistic concurrency testing: the thread with the highest of
 	// the random priorities runs, and Config.Depth-1 times a priority is lowered
@@ -44,8 +45,18 @@ func ParsePolicy(s string) (Policy, bool) {
 	return 0, false
 }
 
-// DefaultQuantum is the quantum of a Config that gives none, in instructions.
+// DefaultQuantum is the quantum of a Config that gives none, in instructions,
+// for policies other than Random.
 const DefaultQuantum = 10000
+
+// QuantumOf is the quantum of a Config with that policy and quantum; 0 for the
+// varied ones of Random.
+func QuantumOf(policy Policy, quantum int) int {
+	if quantum == 0 && policy != Random {
+		return DefaultQuantum
+	}
+	return quantum
+}
 
 const maxQuantum = 1 << 30
 
@@ -67,7 +78,7 @@ type Config struct {
 
 	Policy  Policy
 	Seed    uint64 // of the scheduler and of all that looks random to the guest
-	Quantum int    // instructions a thread runs before another may; 0 means DefaultQuantum; at most 2^30
+	Quantum int    // instructions a thread runs before another may; 0: see QuantumOf; at most 2^30
 	Depth   int    // of PCT: the number of ordering constraints to try for, from 1; 0 means DefaultDepth
 	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 

@@ -71,6 +71,7 @@ type Hart struct {
 
 	priority int64 // of PCT
 	spin     spinning
+	parking  parking
 	sampled  [samples]uint64 // what the hart polled at the ends of its last slices
 
 	first  []event.Event // of a thread that did not run yet

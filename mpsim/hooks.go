@@ -64,6 +64,8 @@ type hooked struct {
 	sp     uint64    // with which stack pointer
 	args   [8]uint64 // a0–a7 when it began
 	depth  int       // frames when it began, its own too
+	turn   bool      // others shall run when it has returned
+	about  uint64    // because of this object
 	marked bool      // the last event of the batch was emitted by this call
 	waited uint64    // the condition variable that the call waits for
 }
@@ -138,6 +140,9 @@ func (h *Hart) EmitStrand(kind event.Kind, strand uint64) {
 }
 
 func (h *Hart) emit(e event.Event) {
+	if switchKinds[e.Kind] {
+		h.SwitchPoint(e.Obj)
+	}
 	if h.m.rec == nil {
 		return
 	}
@@ -284,6 +289,9 @@ func (h *Hart) hide() {
 func (h *Hart) reveal() {
 	h.call.active = false
 	h.watchTop()
+	if h.call.turn {
+		h.turn(h.call.about)
+	}
 	rec := h.m.rec
 	if rec == nil {
 		return

@@ -82,6 +82,7 @@ type changePoint struct {
 // spinning is what a hart's last atomic access found, if it changed nothing.
 type spinning struct {
 	addr, value uint64
+	size        uint8
 	turns       int // how often in a row it found that before
 }
 
@@ -152,6 +153,10 @@ func (s *scheduler) quantumPCT() int64 {
 func (s *scheduler) ran(h *Hart, insts int64) {
 	p := &s.pct
 	spins := h.spin.turns >= spinTurns
+	if s.varies() {
+		s.vary.ran(h, insts, spins)
+		return
+	}
 	if spins {
 		h.spin = spinning{}
 	}
@@ -181,17 +186,27 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 
 // woke tells whether the slice has to end because a system call made others
 // runnable, which may have a higher priority.
-func (s *scheduler) woke(m *Machine, out *linux.Outcome) bool {
+func (s *scheduler) woke(m *Machine, h *Hart, out *linux.Outcome) bool {
+	if s.varies() {
+		if len(m.kernel.Woken()) > 0 {
+			h.SwitchPoint(anywhere)
+		}
+		return false
+	}
 	return s.policy == PCT && (len(m.kernel.Woken()) > 0 || out.Action == linux.Clone)
 }
 
-// spun counts an atomic access that found value at addr and left it.
-func (h *Hart) spun(addr, value uint64) {
+// spun counts an atomic access to size bytes that found value at addr and left
+// it.
+func (h *Hart) spun(addr, value, size uint64) {
 	if h.spin.turns == 0 || addr != h.spin.addr || value != h.spin.value {
-		h.spin = spinning{addr, value, 1}
+		h.spin = spinning{addr, value, uint8(size), 1}
+		if !h.call.active {
+			h.SwitchPoint(addr & granuleMask)
+		}
 		return
 	}
-	if h.spin.turns++; h.spin.turns == spinTurns && h.m.sched.policy == PCT {
+	if h.spin.turns++; h.spin.turns == spinTurns && (h.m.sched.policy == PCT || h.m.sched.varies()) {
 		h.cutSlice()
 	}
 }
@@ -233,7 +248,7 @@ func (h *Hart) polls() bool {
 }
 
 // yielded makes the hart count as one that spins.
-func (h *Hart) yielded() { h.spin.turns = spinTurns }
+func (h *Hart) yielded() { h.spin = spinning{turns: spinTurns} }
 
 // cutSlice ends the slice at the end of the present block.
 func (h *Hart) cutSlice() {

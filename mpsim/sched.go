@@ -15,6 +15,7 @@ type scheduler struct {
 	slices int64
 	at     int // place of the hart that ran last in Machine.harts
 	pct    pct
+	vary   variety
 }
 
 // Streams tell the scheduler's random numbers from others that are made from
@@ -22,19 +23,20 @@ type scheduler struct {
 const (
 	schedulerStream = 0x5ced
 	pointStream     = 0x5cee
+	varietyStream   = 0x5cef
 )
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 func (s *scheduler) init(cfg *Config) {
-	s.policy, s.mean = cfg.Policy, int64(cfg.Quantum)
-	if s.mean == 0 {
-		s.mean = DefaultQuantum
-	}
+	s.policy, s.mean = cfg.Policy, int64(QuantumOf(cfg.Policy, cfg.Quantum))
 	s.rng = newRand(cfg.Seed, schedulerStream)
 	s.at = -1
-	if s.policy == PCT {
+	switch {
+	case s.policy == PCT:
 		s.initPCT(cfg)
+	case s.mean == 0:
+		s.vary.init(newRand(cfg.Seed, varietyStream))
 	}
 }
 
@@ -42,6 +44,9 @@ func (s *scheduler) init(cfg *Config) {
 func (s *scheduler) quantum() int64 {
 	switch s.policy {
 	case Random:
+		if s.varies() {
+			return s.vary.quantum()
+		}
 		return 1 + s.rng.Int64N(2*s.mean)
 	case PCT:
 		return s.quantumPCT()
@@ -61,6 +66,9 @@ func (s *scheduler) next(m *Machine) *Hart {
 	m.kernel.Woken() // their State says so already
 	switch s.policy {
 	case Random:
+		if s.varies() {
+			return s.vary.choose(m)
+		}
 		return s.any(m)
 	case PCT:
 		return s.highest(m)

@@ -92,7 +92,7 @@ func (m *Machine) syscall(h *Hart) bool {
 	case linux.Clone:
 		m.clone(h, &out)
 	}
-	if m.sched.woke(m, &out) {
+	if m.sched.woke(m, h, &out) {
 		return false
 	}
 	m.refresh(h)
@@ -109,6 +109,9 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 	}
 	parent.emit(event.Event{Kind: event.Create, PC: pc, Obj: uint64(child.id)})
 	m.start(child, parent.id)
+	if m.sched.varies() {
+		m.sched.vary.born(child)
+	}
 }
 
 // remove takes a hart whose thread has ended off the machine.

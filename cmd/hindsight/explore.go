@@ -335,11 +335,8 @@ type jsonOutcome struct {
 // describe sums up the runs and how they ended.
 func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExploration {
 	x := &jsonExploration{
-		Planned: f.runs, Seed: e.first, Schedule: e.run.Policy.String(), Quantum: e.run.Quantum,
+		Planned: f.runs, Seed: e.first, Schedule: e.run.Policy.String(), Quantum: mpsim.QuantumOf(e.run.Policy, e.run.Quantum),
 		Interrupted: interrupted, Outcomes: []jsonOutcome{},
-	}
-	if x.Quantum == 0 {
-		x.Quantum = mpsim.DefaultQuantum
 	}
 	if e.run.Policy == mpsim.PCT {
 		x.Depth = e.run.Depth

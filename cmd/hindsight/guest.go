@@ -31,7 +31,7 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn), random, or pct (priorities)")
-	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average; default 10000)")
+	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average; default: from tens to tens of thousands; rr, pct: 10000)")
 	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to try for, one more than changes of priority")
 	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
 	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only")

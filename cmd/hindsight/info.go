@@ -180,9 +180,12 @@ func (i *infoJSON) text(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s: %s, %s\n", i.File, state, plural(uint64(i.Epochs), "epoch"))
 	fmt.Fprintf(w, "  program   %s\n", strings.Join(append([]string{i.Program}, i.Args...), " "))
-	if i.Policy == mpsim.PCT.String() {
+	switch {
+	case i.Policy == mpsim.PCT.String():
 		fmt.Fprintf(w, "  schedule  %s, seed %d, depth %d, %s steps\n", i.Policy, i.Seed, i.Depth, grouped(i.Steps))
-	} else {
+	case i.Quantum == 0:
+		fmt.Fprintf(w, "  schedule  %s, seed %d, quanta of many lengths\n", i.Policy, i.Seed)
+	default:
 		fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
 	}
 	fmt.Fprintf(w, "  recorded  %s\n", i.recorded())

@@ -30,7 +30,7 @@ func runCommand(meta cdr.Meta) string {
 	if meta.Policy == mpsim.PCT.String() {
 		words = append(words, "--depth", fmt.Sprint(meta.Depth))
 	}
-	if meta.Quantum != 0 && meta.Quantum != mpsim.DefaultQuantum {
+	if policy, ok := mpsim.ParsePolicy(meta.Policy); ok && meta.Quantum != uint64(mpsim.QuantumOf(policy, 0)) {
 		words = append(words, "--quantum", fmt.Sprint(meta.Quantum))
 	}
 	for _, kv := range meta.Env {

@@ -206,10 +206,6 @@ func (r *recording) simulate(ctx context.Context, std streams, observer event.Ob
 }
 
 func (r *recording) meta() cdr.Meta {
-	quantum := r.Quantum
-	if quantum == 0 {
-		quantum = mpsim.DefaultQuantum
-	}
 	depth := 0
 	if r.Policy == mpsim.PCT {
 		if depth = r.Depth; depth == 0 {
@@ -226,7 +222,7 @@ func (r *recording) meta() cdr.Meta {
 	return cdr.Meta{
 		Argv0: argv0,
 		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
-		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(quantum), Depth: depth, Steps: r.Steps,
+		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }

@@ -92,6 +92,9 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 		}
 		c = calls.begin(Call{Thread: h, fn: f})
 	}
+	if f.Waits != nil {
+		h.SwitchPoint(c.Arg(0)) // another may be quicker
+	}
 	own := k.state.whose
 	switch {
 	case f.Object > 0:

@@ -58,6 +58,21 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 	return next, ok
 }
 
+// NextSleeper gives what NextDeadline gives if it is the end of a sleep, so that
+// nothing but that sleep ends when the clock moves on to it; else false.
+func (k *Kernel) NextSleeper() (uint64, bool) {
+	next, ok := k.NextDeadline()
+	if !ok || k.itimer.armed && k.itimer.deadline <= next {
+		return 0, false
+	}
+	for _, t := range k.tasks {
+		if t.State == Blocked && t.Wait.Timed && t.Wait.Deadline == next && t.Wait.Kind != WaitSleep {
+			return 0, false
+		}
+	}
+	return next, true
+}
+
 // Expire wakes the tasks whose deadlines have passed, the earliest first. The
 // outcome is Return, or ExitGroup when a timer's signal ended the guest.
 func (k *Kernel) Expire() Outcome {

@@ -1,0 +1,235 @@
+package mpsim
+
+import (
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// A hart that waits by reading a word again and again gets on only when another
+// writes the word. The policy of vary.go parks it: it is not chosen while others
+// can run and the words that it reads hold what they held. The words are looked
+// at when a hart is chosen, which one that really spun could not do sooner. It is
+// chosen again all the same after patience choices: the loop may have another
+// way out, such as a count.
+//
+// There are two signs of such a hart: atomic accesses that find the same value
+// again and again (Hart.spun), and, at the end of a slice, a loop that can only
+// get on by what it reads (Hart.polling), such as libgomp's, whose loads are
+// relaxed ones and so plain ones to the machine.
+
+// parking is why a hart is not chosen.
+type parking struct {
+	on    bool
+	until int64 // when it is chosen again in any case; see variety.now
+	words []polled
+	obj   uint64 // or when another comes to it; see variety.hold
+}
+
+// polled is a word that a hart reads again and again.
+type polled struct {
+	addr, value uint64
+	size        uint8
+}
+
+// patience is for how many instructions of others a hart is parked.
+const patience = 1 << 16
+
+// park takes the hart out of the choice while the words that it polls hold what
+// they hold.
+func (h *Hart) park(now int64) {
+	p := &h.parking
+	for n := range p.words {
+		w := &p.words[n]
+		value, ok := h.Load(w.addr, int(w.size))
+		if !ok {
+			return
+		}
+		w.value = value
+	}
+	p.on, p.until, p.obj = len(p.words) > 0, now+patience, anywhere
+}
+
+// parked tells whether the hart still waits for what it reads.
+func (h *Hart) parked(now int64) bool {
+	p := &h.parking
+	if !p.on {
+		return false
+	}
+	if now >= p.until {
+		p.on = false
+	}
+	for _, w := range p.words {
+		if value, ok := h.Load(w.addr, int(w.size)); !ok || value != w.value {
+			p.on = false
+		}
+	}
+	return p.on
+}
+
+// Bounds of the loops that polling looks at.
+const (
+	pollBlocks = 6
+	pollInsts  = 24
+)
+
+// polling tells whether the hart is in a small loop that writes nothing to
+// memory, calls nothing and reads words at addresses that do not change, and
+// leaves these in h.parking.words.
+func (h *Hart) polling() bool {
+	b := h.m.lookup(h.PC)
+	if b == nil {
+		return false
+	}
+	if b.loop == nil {
+		b.loop = h.m.loopAt(b)
+	}
+	h.parking.words = h.parking.words[:0]
+	if len(b.loop) == 0 {
+		return false
+	}
+	// Registers that the loop does not write stay what they are; of others a few
+	// are known again when they are written.
+	turn := turnOf{x: h.X}
+	for _, part := range b.loop {
+		for _, in := range part.code.Insts {
+			turn.unknown |= in.Defs().Regs
+		}
+	}
+	for _, part := range b.loop {
+		pc := part.pc
+		for _, in := range part.code.Insts {
+			if !h.turnOn(&turn, in, pc) {
+				return false
+			}
+			pc += uint64(in.Len)
+		}
+	}
+	return len(h.parking.words) > 0
+}
+
+// turnOf is one turn of a loop, as far as it can be told in advance.
+type turnOf struct {
+	x       [32]uint64
+	unknown uint64 // registers
+}
+
+// turnOn goes through an instruction of a loop; false when it reads from an
+// address that is not known.
+func (h *Hart) turnOn(t *turnOf, in rv.Inst, pc uint64) bool {
+	a, b := t.x[in.Rs1&31], t.x[in.Rs2&31]
+	lacks := in.Uses().Regs & t.unknown
+	imm := uint64(int64(in.Imm))
+	var v uint64
+	ok := lacks == 0
+	switch access, size, loads := in.Mem(); {
+	case loads && access == event.Read:
+		if !ok {
+			return false
+		}
+		if v, ok = h.Load(a+imm, int(size)); !ok {
+			return false
+		}
+		h.parking.words = append(h.parking.words, polled{addr: a + imm, size: size})
+		v = extended(in.Op, v)
+	case in.Op == rv.OpLUI:
+		v = imm
+	case in.Op == rv.OpAUIPC:
+		v = pc + imm
+	case in.Op == rv.OpADDI:
+		v = a + imm
+	case in.Op == rv.OpADD:
+		v = a + b
+	case in.Op == rv.OpADDIW:
+		v = uint64(int64(int32(a + imm)))
+	case in.Op == rv.OpANDI:
+		v = a & imm
+	case in.Op == rv.OpSLLI:
+		v = a << (imm & 63)
+	default:
+		ok = false
+	}
+	defs := in.Defs().Regs
+	t.unknown |= defs
+	if ok && defs != 0 && defs < 1<<rv.RegF {
+		t.unknown &^= defs
+		t.x[in.Rd&31] = v
+	}
+	return true
+}
+
+// extended is what a load leaves in its register when it found v.
+func extended(op rv.Op, v uint64) uint64 {
+	switch op {
+	case rv.OpLB:
+		return uint64(int64(int8(v)))
+	case rv.OpLH:
+		return uint64(int64(int16(v)))
+	case rv.OpLW:
+		return uint64(int64(int32(v)))
+	}
+	return v
+}
+
+// loopAt gives the blocks of a small loop that begins with b and writes nothing
+// to memory; not nil, but empty, when there is none.
+func (m *Machine) loopAt(b *block) []*block {
+	if path := m.loopFrom(b, b, nil, 0); path != nil {
+		return path
+	}
+	return []*block{}
+}
+
+// loopFrom goes on from block at, by way of path, until it is at first again.
+func (m *Machine) loopFrom(first, at *block, path []*block, insts int) []*block {
+	insts += int(at.insts)
+	if len(path) == pollBlocks || insts > pollInsts || !at.polls() {
+		return nil
+	}
+	path = append(path, at)
+	var next [2]uint64
+	switch at.code.End {
+	case event.EndFall, event.EndAtomic:
+		next[0] = at.next
+	case event.EndJump:
+		next[0] = at.target
+	case event.EndBranch:
+		next[0], next[1] = at.next, at.target
+	}
+	for _, pc := range next {
+		if pc == first.pc {
+			return path
+		}
+	}
+	for _, pc := range next {
+		if pc == 0 {
+			continue
+		}
+		if b := m.lookup(pc); b != nil {
+			if loop := m.loopFrom(first, b, path, insts); loop != nil {
+				return loop
+			}
+		}
+	}
+	return nil
+}
+
+// polls tells whether the block may be part of a loop that waits: it changes
+// integer registers only.
+func (b *block) polls() bool {
+	if b.hook != noHook {
+		return false
+	}
+	switch b.code.End {
+	case event.EndFall, event.EndAtomic, event.EndJump, event.EndBranch:
+	default:
+		return false
+	}
+	for _, in := range b.code.Insts {
+		access, _, plain := in.Mem()
+		switch {
+		case in.Atomic(), plain && access == event.Write, in.Op >= rv.OpCSRRW && in.Op <= rv.OpCSRRCI, in.Op == rv.OpFENCEI:
+			return false
+		}
+	}
+	return true
+}

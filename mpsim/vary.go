@@ -1,0 +1,279 @@
+package mpsim
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/event"
+)
+
+// The policy Random without a Config.Quantum: schedules that meet much.
+//
+// Which lengths of slices show a bug depends on the bug. Where threads share out
+// work among them, slices of tens of instructions let each get some; where one
+// has to run far ahead of another, slices have to be as long as what it does. So
+// the run goes through phases:
+//
+//   - Each has an octave: its slices have about 2^octave instructions, from tens
+//     to tens of thousands; one slice in 16 is of any octave. A phase lasts for a
+//     number of instructions that does not depend on its octave, so that each
+//     octave gets the same share of the run.
+//   - At switch points, where a thread, a team, a task or a share of work begins
+//     and where something is given up or obtained, the slice ends with a chance
+//     that the phase has drawn.
+//   - In half of the phases one thread is slow: others are preferred to it.
+//   - In some, sleeping threads wake before their time is over for the others, as
+//     they do on a machine that is busy with other things. What waits with a
+//     timeout for something else does not.
+//
+// A switch costs the recording of a batch, as much as about 90 instructions. A
+// run has a credit of switches that grows as it runs; while it is used up slices
+// are long and switch points do nothing. So short runs, and the first part of
+// long ones, are interleaved finely, and in the long run a switch comes every
+// switchCost instructions at most.
+type variety struct {
+	rng    *rand.Rand
+	octave int   // of the phase
+	left   int64 // instructions of the phase still to run
+	eager  int   // chance in eagerOf that a switch point ends the slice
+	slow   *Hart
+	credit int64 // instructions' worth
+	last   *Hart // that ran last
+	avoid  *Hart // that ended its slice for others to run
+	held   bool  // a thread may wait for another to come to an object
+	now    int64 // instructions that ran while there was more than one thread
+	can    []*Hart
+}
+
+const (
+	firstOctave = 4  // 16 to 31 instructions
+	lastOctave  = 13 // 8,192 to 16,383
+	farOctave   = 16 // of the slices that are of any length
+	thriftyOne  = 11 // the first octave when there is no credit
+
+	firstPhase = 8 // octaves of the lengths of phases, in instructions
+	lastPhase  = 16
+	phaseShare = 3 // a phase lasts for an eighth of what ran before
+
+	firstHold = 6
+	lastHold  = 15
+
+	eagerOf     = 8
+	slowOf      = 8 // a slow hart is chosen in one of so many cases in which it would be
+	switchCost  = 5000
+	firstCredit = 1024 * switchCost
+)
+
+func (v *variety) init(rng *rand.Rand) {
+	v.rng, v.credit, v.octave, v.eager = rng, firstCredit, lastOctave, eagerOf
+}
+
+// varies tells whether the policy is the one of this file.
+func (s *scheduler) varies() bool { return s.vary.rng != nil }
+
+// within draws from octave k.
+func (v *variety) within(k int) int64 { return 1<<k + v.rng.Int64N(1<<k) }
+
+// between draws one of low to high.
+func (v *variety) between(low, high int) int { return low + v.rng.IntN(high-low+1) }
+
+// quantum is the length of the next slice.
+func (v *variety) quantum() int64 {
+	k := v.between(max(firstOctave, v.octave-1), v.octave+1)
+	if v.rng.IntN(16) == 0 {
+		k = v.between(firstOctave, farOctave)
+	}
+	if v.credit <= 0 {
+		k = max(k, thriftyOne)
+	}
+	return v.within(k)
+}
+
+// phase begins the next phase.
+func (v *variety) phase(m *Machine) {
+	long := bits.Len64(uint64(v.now)) - 1 - phaseShare
+	long = min(max(long, firstPhase), lastPhase)
+	v.left = v.within(long)
+	v.octave = v.between(firstOctave, min(long+2, lastOctave))
+	v.eager = 1 << v.rng.IntN(4)
+	v.slow = nil
+	if v.rng.IntN(2) == 0 {
+		v.slow = m.harts[v.rng.IntN(len(m.harts))]
+	}
+	if v.rng.IntN(4) == 0 {
+		v.wakeSleeper(m)
+	}
+}
+
+// wakeSleeper lets the next sleep end, if that is what happens next.
+func (v *variety) wakeSleeper(m *Machine) {
+	if deadline, ok := m.kernel.NextSleeper(); ok {
+		m.kernel.AdvanceTo(deadline)
+		m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
+	}
+}
+
+// choose chooses among the runnable harts.
+func (v *variety) choose(m *Machine) *Hart {
+	if v.left <= 0 && len(m.harts) > 1 {
+		v.phase(m)
+	}
+	v.runnable(m, func(h *Hart) bool { return !h.parked(v.now) })
+	if len(v.can) == 0 && v.rng.IntN(2) == 0 {
+		v.wakeSleeper(m)
+		v.runnable(m, func(h *Hart) bool { return !h.parked(v.now) })
+	}
+	if len(v.can) == 0 {
+		v.runnable(m, func(*Hart) bool { return true })
+	}
+	if len(v.can) == 0 {
+		return nil
+	}
+	v.without(v.avoid)
+	v.avoid = nil
+	if v.rng.IntN(slowOf) != 0 {
+		v.without(v.slow)
+	}
+	h := v.can[v.rng.IntN(len(v.can))]
+	h.parking.on = false
+	if h != v.last {
+		v.credit -= switchCost
+		v.last = h
+	}
+	return h
+}
+
+// runnable collects the harts that could run.
+func (v *variety) runnable(m *Machine, and func(*Hart) bool) {
+	v.can = v.can[:0]
+	for _, h := range m.harts {
+		if h.task.State == linux.Runnable && and(h) {
+			v.can = append(v.can, h)
+		}
+	}
+}
+
+// without takes a hart out of the choice, if there are others.
+func (v *variety) without(h *Hart) {
+	if h == nil || len(v.can) < 2 {
+		return
+	}
+	for n, other := range v.can {
+		if other == h {
+			v.can = append(v.can[:n], v.can[n+1:]...)
+			return
+		}
+	}
+}
+
+// ran takes note of the instructions that h ran.
+func (v *variety) ran(h *Hart, insts int64, spins bool) {
+	if len(h.m.harts) < 2 {
+		return
+	}
+	v.left -= insts
+	v.now += insts
+	v.credit = min(v.credit+insts, firstCredit)
+	switch {
+	case spins:
+		// It spins, or it has called sched_yield.
+		v.avoid = h
+		if h.spin.size != 0 {
+			h.parking.words = append(h.parking.words[:0], polled{addr: h.spin.addr, size: h.spin.size})
+			h.park(v.now)
+		}
+		h.spin = spinning{}
+	case h.left <= 0 && h.task.State == linux.Runnable && h.polling():
+		h.park(v.now)
+	}
+}
+
+// SwitchPoint tells that the thread is where it is worth letting others run, now
+// or when the hidden call that it is in returns, and what object it is about.
+func (h *Hart) SwitchPoint(obj uint64) {
+	s := &h.m.sched
+	if !s.varies() || len(h.m.harts) < 2 {
+		return
+	}
+	s.vary.reached(h, obj)
+	if s.vary.credit <= 0 || s.vary.rng.IntN(eagerOf) >= s.vary.eager {
+		return
+	}
+	if h.call.active {
+		h.call.turn, h.call.about = true, obj
+		return
+	}
+	h.turn(obj)
+}
+
+// turn ends the slice at the end of the present block, for another to run, and
+// may hold the thread up for a while.
+func (h *Hart) turn(obj uint64) {
+	v := &h.m.sched.vary
+	v.avoid = h
+	switch v.rng.IntN(4) {
+	case 0:
+		v.hold(h, anywhere, v.between(firstHold, lastHold))
+	case 1, 2:
+		v.hold(h, obj, lastHold)
+	}
+	if h.left > 1 {
+		// The block that begins a hooked function has been told to the hooks:
+		// it has to run.
+		h.granted -= h.left - 1
+		h.left = 1
+	}
+}
+
+// hold keeps the thread from being chosen until others have run about 2^octave
+// instructions, or one of them has come to a switch point about obj.
+func (v *variety) hold(h *Hart, obj uint64, octave int) {
+	h.parking = parking{on: true, until: v.now + v.within(octave), obj: obj, words: h.parking.words[:0]}
+	v.held = v.held || obj != anywhere
+}
+
+// reached lets those go on that wait for another to come to obj.
+func (v *variety) reached(h *Hart, obj uint64) {
+	if !v.held {
+		return
+	}
+	v.held = false
+	for _, other := range h.m.harts {
+		if p := &other.parking; p.on && p.obj != anywhere {
+			if p.obj == obj && other != h {
+				p.on = false
+			} else {
+				v.held = true
+			}
+		}
+	}
+}
+
+// Objects of holds that are none of the program's.
+const (
+	anywhere = 0 // no object at all
+	birth    = 1 // of threads
+)
+
+// born tells of a new thread, which may begin late, or together with the next.
+func (v *variety) born(h *Hart) {
+	v.reached(h, birth)
+	switch v.rng.IntN(4) {
+	case 0:
+		v.hold(h, anywhere, v.between(firstHold, lastHold))
+	case 1, 2:
+		v.hold(h, birth, lastHold)
+	}
+}
+
+// switchKinds are the kinds of events at which it is worth letting others run.
+var switchKinds = [event.NumKinds]bool{
+	event.MutexLock: true, event.MutexUnlock: true,
+	event.ReadLock: true, event.ReadUnlock: true, event.WriteLock: true, event.WriteUnlock: true,
+	event.BarrierEnter: true, event.BarrierLeave: true,
+	event.CondWait: true, event.CondSignal: true, event.CondBroadcast: true,
+	event.SemWait: true, event.SemPost: true, event.OnceDone: true, event.OnceSeen: true,
+	event.Create: true, event.Join: true, event.Free: true,
+	event.Publish: true, event.Observe: true, event.StrandCreate: true, event.StrandBegin: true, event.StrandEnd: true,
+}
