@@ -80,7 +80,8 @@ func TestSystemCalls(t *testing.T) {
 			for _, policy := range []mpsim.Policy{mpsim.RoundRobin, mpsim.Random} {
 				got := simulated(t, elf, mpsim.Config{
 					Root: root, Env: env, Stdin: strings.NewReader(c.stdin), Policy: policy, Seed: 3,
-					Args: append([]string{elf}, c.args...),
+					Quantum: mpsim.DefaultQuantum, // the programs expect others to run while they sleep
+					Args:    append([]string{elf}, c.args...),
 				})
 				if got.status != want.status {
 					t.Errorf("%v: status %d, qemu's is %d\n%s", policy, got.status, want.status, got.errs)

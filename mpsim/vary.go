@@ -23,9 +23,9 @@ import (
 //     and where something is given up or obtained, the slice ends with a chance
 //     that the phase has drawn.
 //   - In half of the phases one thread is slow: others are preferred to it.
-//   - In some, sleeping threads wake before their time is over for the others, as
-//     they do on a machine that is busy with other things. What waits with a
-//     timeout for something else does not.
+//   - Before some, a sleep ends before the others have run for as long, as on a
+//     machine that is busy with other things: at most mostHaste too early. What
+//     waits with a timeout for something else does not.
 //
 // A switch costs the recording of a batch, as much as about 90 instructions. A
 // run has a credit of switches that grows as it runs; while it is used up slices
@@ -58,6 +58,8 @@ const (
 
 	firstHold = 6
 	lastHold  = 15
+
+	mostHaste = 100_000_000 // nanoseconds that others may lose to a busy machine
 
 	eagerOf     = 8
 	slowOf      = 8 // a slow hart is chosen in one of so many cases in which it would be
@@ -106,9 +108,10 @@ func (v *variety) phase(m *Machine) {
 	}
 }
 
-// wakeSleeper lets the next sleep end, if that is what happens next.
+// wakeSleeper lets the next sleep end, if that is what happens next and is due
+// soon.
 func (v *variety) wakeSleeper(m *Machine) {
-	if deadline, ok := m.kernel.NextSleeper(); ok {
+	if deadline, ok := m.kernel.NextSleeper(); ok && deadline-m.kernel.Now() <= mostHaste {
 		m.kernel.AdvanceTo(deadline)
 		m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 	}
