@@ -191,11 +191,7 @@ func byDefinition(m *madeup.Run) map[key]Set {
 			if !hb[i][j] {
 				s.add(HB)
 			}
-			before := false // by something else than the read's own edge
-			for k := range j {
-				before = before || all[k].thread == b.thread && (k == i || shb[i][k])
-			}
-			if !before {
+			if schedulable(all, shb, i, j) {
 				s.add(SHB)
 			}
 			if !wcp[i][j] && !hard[i][j] {
@@ -212,6 +208,17 @@ func byDefinition(m *madeup.Run) map[key]Set {
 		}
 	}
 	return out
+}
+
+// schedulable says whether j does not follow from i by something else than the
+// read's own edge.
+func schedulable(all []node, shb relation, i, j int) bool {
+	for k := range j {
+		if all[k].thread == all[j].thread && (k == i || shb[i][k]) {
+			return false
+		}
+	}
+	return true
 }
 
 // bareBytes gives the bytes that each access finds shared, modified and without a
