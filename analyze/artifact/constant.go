@@ -127,8 +127,12 @@ func (e *explainer) without(read *exec, at point) (v uint64, ok bool, err error)
 	return 0, false, nil
 }
 
-// maxRivals bounds the other writes that are looked at.
-const maxRivals = 32
+// maxRivals bounds the other writes that are looked at for a read; it is done
+// for rivalReads reads of a pair of instructions, which say the same mostly.
+const (
+	maxRivals  = 32
+	rivalReads = 16
+)
 
 // led tells whether a racy read could have got another value than that of a
 // write only if it did not read from that one: neither what it would have read
@@ -142,6 +146,10 @@ func (e *explainer) led(write, read *exec, from, at point) (bool, error) {
 	u, ok, err := e.without(read, at)
 	if err != nil || ok && u == v {
 		return false, err
+	}
+	pair := keyOf(write.site, read.site)
+	if e.rivals[pair]++; e.rivals[pair] > rivalReads {
+		return true, nil
 	}
 	tried := 0
 	for _, id := range e.index.sites[read.site].partner {

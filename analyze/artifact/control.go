@@ -11,7 +11,8 @@ import (
 // behind lists the race whose racy value decided, by branches, that the accesses
 // of the first instance of race i were executed.
 func (e *explainer) behind(i int) ([]int, error) {
-	e.budget = min(behindSteps, e.opts.TotalSteps-e.steps)
+	e.begin()
+	e.budget = min(e.budget, behindSteps)
 	for p := range e.instances(i) {
 		why, _, err := e.explain(i, &p, ByBranch, false)
 		if errors.Is(err, errBudget) || errors.Is(err, errCode) || why == nil && err == nil {
@@ -35,7 +36,8 @@ const behindSteps = 4000
 // in a branch or in an address (what comes after that in the thread is
 // controlled by program order).
 func (e *explainer) controlled(i int) (list []int, err error) {
-	e.budget = min(behindSteps, e.opts.TotalSteps-e.steps)
+	e.begin()
+	e.budget = min(e.budget, behindSteps)
 	for p := range e.instances(i) {
 		for key, k := range e.index.pairs {
 			if k == i || slices.Contains(list, k) {

@@ -57,10 +57,12 @@ const Interrupted = "the analysis was interrupted"
 
 // judgeAll finds out what the races are.
 func (e *explainer) judgeAll(out *Result) error {
+	e.budget = e.opts.TotalSteps
 	doubts, err := e.judgeOrder(out)
 	if err != nil {
 		return err
 	}
+	e.ordering = e.steps
 	for i := range out.Verdicts {
 		v := &out.Verdicts[i]
 		e.begin()
@@ -90,7 +92,7 @@ func (e *explainer) judgeAll(out *Result) error {
 }
 
 // begin sets what may be spent on a race.
-func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-e.steps) }
+func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-(e.steps-e.ordering)) }
 
 // judgeOrder finds the races that are explained by order. Of those that may be
 // but are not known to be, it gives the reason.
@@ -110,23 +112,20 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	if reads == nil {
 		return doubts, nil
 	}
-	if e.opts.Again == nil {
-		return doubt(errNotAgain)
-	}
-	if err := e.opts.Again(e.ctx, reads); err != nil {
-		if e.ctx.Err() != nil {
-			return nil, e.ctx.Err()
-		}
-		return doubt(err)
-	}
-	o, err := e.newOrderer(race.FromTrace(e.trace), list, reads.found)
+	var o *orderer
 	var causes map[int][]int
 	var together map[int]bool
+	err = reads.walk(e.ctx, e.trace, e.index.survey)
+	if err == nil {
+		o, err = e.newOrderer(race.FromTrace(e.trace), list, reads.found)
+	}
 	if err == nil {
 		causes, together, err = o.byOrder(list)
 	}
-	if errors.Is(err, errBudget) || errors.Is(err, errOrder) || errors.Is(err, errCode) {
-		return doubt(err)
+	for _, limit := range []error{errNoSchedule, errManyReads, errBudget, errOrder, errCode} {
+		if errors.Is(err, limit) {
+			return doubt(limit)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -141,8 +140,6 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	}
 	return doubts, nil
 }
-
-var errNotAgain = errors.New("which writes were read is not known without making the run again")
 
 // newExplainer prepares an analysis. The error is errTooMuch when the run is
 // beyond what may be kept.
@@ -161,7 +158,7 @@ func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Image, res *race
 		return nil, err
 	}
 	g.ctx = ctx
-	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}, img: img}, nil
+	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}, img: img, rivals: map[pairKey]int{}}, nil
 }
 
 func (r *Result) unknown(reason string) *Result {
@@ -204,6 +201,9 @@ type explainer struct {
 	res    *race.Result
 	opts   *Options
 	slices map[sliceKey]*slice
+	// ordering is how many of the steps were for races by order.
+	ordering int
+	rivals   map[pairKey]int // how often [explainer.led] has looked for rivals
 }
 
 // pairOf is a dynamic instance.

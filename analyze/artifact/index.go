@@ -37,6 +37,7 @@ type index struct {
 	clocks  int // words of all clocks
 	// compared counts the records looked at in search of races.
 	compared int
+	survey   *replay.Survey
 }
 
 type eventRef struct {
@@ -105,7 +106,6 @@ const (
 type indexer struct {
 	*index
 	opts     *Options
-	survey   *replay.Survey
 	run      *replay.Walk
 	business replay.Business
 	last     map[event.StrandID]hb.Clock // of each strand, the clock that its last unit has

@@ -18,7 +18,8 @@ import (
 //
 //  1. [explainer.mayHelp] tells by the clocks of whole segments whether some race
 //     could explain another so.
-//  2. The run is made again to see which writes the reads read from ([Reads]).
+//  2. A walk in the order of the run finds which writes the reads read from
+//     ([reads]).
 //  3. [orderer.pass] walks along S_synch with a Publish behind each of those
 //     writes and an Observe behind each of those reads, and notes the clocks of
 //     the instances: with the edges of each race by itself, and of all.
@@ -38,7 +39,7 @@ type link struct {
 	write position // takes effect behind it
 	read  position // takes effect before it
 	id    uint64   // of the write
-	found ReadFrom
+	found readFrom
 }
 
 // position is a place in a thread's execution.
@@ -58,9 +59,8 @@ type sideProbe struct {
 const (
 	// orderInstances is how many instances of a race are looked at.
 	orderInstances = 512
-	// maxOrderWork bounds the events that all passes see, maxLinks the edges.
+	// maxOrderWork bounds the events that all passes see.
 	maxOrderWork = 1 << 22
-	maxLinks     = 1 << 16
 	// maxCoarse bounds the records that are looked at to see whether one race
 	// could explain another.
 	maxCoarse = 1 << 12
@@ -130,23 +130,22 @@ func (e *explainer) wanting() (list []int) {
 }
 
 // newOrderer finds the edges and the instances of the races in a list.
-func (e *explainer) newOrderer(src race.Source, list []int, found []ReadFrom) (*orderer, error) {
+func (e *explainer) newOrderer(src race.Source, list []int, found []readFrom) (*orderer, error) {
 	o := &orderer{explainer: e, src: src, from: make([][2]int, len(e.res.Races)), perRace: make([][]int, len(e.res.Races))}
 	for t := range e.index.seqs {
 		o.events += len(e.index.seqs[t])
 	}
 	ids := map[Execution]uint64{}
 	for _, f := range found {
-		cause, ok := e.index.pairs[keyOf(f.Write.Site, f.Read.Site)]
-		if !ok || len(o.links) >= maxLinks {
+		cause, ok := e.index.pairs[keyOf(f.write.Site, f.read.Site)]
+		if !ok {
 			continue
 		}
-		w, ok := e.index.at(f.Write.Thread, f.Write.Site, f.Write.Ordinal)
-		r, ok2 := e.index.at(f.Read.Thread, f.Read.Site, f.Read.Ordinal)
+		w, ok := e.index.at(f.write.Thread, f.write.Site, f.write.Ordinal)
+		r, ok2 := e.index.at(f.read.Thread, f.read.Site, f.read.Ordinal)
 		if !ok || !ok2 || !e.index.races(&w, &r) {
 			continue
 		}
-		e.budget = e.opts.Steps
 		l, ok, err := o.link(&w, &r)
 		if err != nil {
 			return nil, err
@@ -154,10 +153,10 @@ func (e *explainer) newOrderer(src race.Source, list []int, found []ReadFrom) (*
 		if !ok {
 			continue
 		}
-		if ids[f.Write] == 0 {
-			ids[f.Write] = uint64(len(ids) + 1)
+		if ids[f.write] == 0 {
+			ids[f.write] = uint64(len(ids) + 1)
 		}
-		l.cause, l.id, l.found = cause, ids[f.Write], f
+		l.cause, l.id, l.found = cause, ids[f.write], f
 		o.perRace[cause] = append(o.perRace[cause], len(o.links))
 		o.links = append(o.links, l)
 	}
@@ -207,7 +206,6 @@ func (o *orderer) probe(i int) error {
 		for _, x := range []*exec{&p.c, &p.d} {
 			at := position{point{x.thread(), math.MaxUint64, 0}, x.ordinal} // just before an event
 			if !x.event {
-				o.budget = o.opts.Steps
 				q, err := o.place(x)
 				if err != nil {
 					return err
@@ -530,8 +528,8 @@ func (o *orderer) chain(i, cause int) []Step {
 	}
 	for _, n := range o.perRace[cause] {
 		f := o.links[n].found
-		w, _ := o.index.at(f.Write.Thread, f.Write.Site, f.Write.Ordinal)
-		r, _ := o.index.at(f.Read.Thread, f.Read.Site, f.Read.Ordinal)
+		w, _ := o.index.at(f.write.Thread, f.write.Site, f.write.Ordinal)
+		r, _ := o.index.at(f.read.Thread, f.read.Site, f.read.Ordinal)
 		step := func(kind StepKind, x *exec) Step {
 			return Step{kind, x.thread(), o.index.sites[x.site].site.PC, x.addr, x.size}
 		}

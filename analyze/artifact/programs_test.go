@@ -20,7 +20,6 @@ import (
 
 // run is a recorded run of a program with its races.
 type run struct {
-	again func(event.Observer) error // makes the run again
 	img   *image.Image
 	trace *cdr.Trace
 	res   *race.Result
@@ -39,18 +38,14 @@ func recordRun(t *testing.T, elf []byte, args []string, seed uint64, opts cdr.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := func(obs event.Observer) error {
-		cfg := mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Stdout: io.Discard, Stderr: io.Discard,
-			Seed: seed, Policy: mpsim.Random, Quantum: []int{0, 100, 1000}[seed%3], Observer: obs}
-		cfg.Hooks, cfg.HookAt = hook.New(img)
-		m, err := mpsim.New(cfg)
-		if err != nil {
-			return err
-		}
-		_, err = m.Run(context.Background())
-		return err
+	cfg := mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Stdout: io.Discard, Stderr: io.Discard,
+		Seed: seed, Policy: mpsim.Random, Quantum: []int{0, 100, 1000}[seed%3], Observer: event.Tee(append(beside, rec)...)}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := again(event.Tee(append(beside, rec)...)); err != nil {
+	if _, err := m.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
@@ -61,7 +56,7 @@ func recordRun(t *testing.T, elf []byte, args []string, seed uint64, opts cdr.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{again, img, trace, res}
+	return &run{img, trace, res}
 }
 
 func (r *run) line(pc uint64) int {
@@ -84,8 +79,7 @@ func (r *run) describe(out *Result) string {
 
 func (r *run) analyze(t *testing.T) *Result {
 	t.Helper()
-	out, err := Analyze(context.Background(), r.trace, r.img, r.res, Options{
-		Again: func(_ context.Context, reads *Reads) error { return r.again(reads) }})
+	out, err := Analyze(context.Background(), r.trace, r.img, r.res, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,92 +1,86 @@
 package artifact
 
 import (
+	"context"
 	"errors"
-	"fmt"
+	"iter"
+	"slices"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
-// ReadFrom says that a racy read got its value, or a part of it, from a racy
+// readFrom says that a racy read got its value, or a part of it, from a racy
 // write of another thread.
-type ReadFrom struct{ Write, Read Execution }
+type readFrom struct{ write, read Execution }
 
-// Reads watches a run that is made again for which racy writes the racy reads
-// got their values from. The trace does not say: it has no order of plain
-// accesses of different threads. It is an [event.Observer].
-type Reads struct {
-	ids     map[cdr.Site]cdr.SiteID
-	pages   [1 << 12]bool // of watched addresses, by the lowest bits of their pages
+// reads finds out which racy writes the racy reads got their values from: the
+// accesses to the memory of such writes are walked in the order of the run.
+type reads struct {
+	sites   map[cdr.SiteID]bool // of races between a plain write and a plain read
 	bytes   map[uint64]*[8]int32
-	blocks  []readsBlock
-	threads []readsThread
+	ranges  []addressRange // of all granules in bytes, in order
+	last    []map[cdr.SiteID]int32
 	writes  []Execution
-	found   []ReadFrom
-	full    bool
-
-	// Outcome is how the run ended, and Insts what each thread executed, to be
-	// held against the run in the trace.
-	Outcome event.Outcome
-	Insts   []uint64
+	found   []readFrom
+	threads int
 }
 
-// readsBlock is what a block of the simulator does that matters here.
-type readsBlock struct {
-	sites    int // addresses that it takes
-	accesses []readsAccess
-}
-
-// readsAccess is a store, or a watched load.
-type readsAccess struct {
-	at      int // among the block's sites
-	size    uint64
-	write   bool
-	watched bool
-	site    cdr.SiteID
-}
-
-type readsThread struct {
-	times map[cdr.SiteID]uint64
-	last  map[cdr.SiteID]int32 // what each load read from last
-}
+// addressRange is the addresses from low to high, exclusive.
+type addressRange struct{ low, high uint64 }
 
 const (
 	// maxWatched bounds the granules that are watched of a site, so that large
 	// data is no cause by order. maxReadFrom bounds what is found out,
-	// maxRacyWrites the writes that are told apart.
+	// maxRacyWrites the writes that are told apart, maxReadsWalk the accesses
+	// that are walked.
 	maxWatched    = 1 << 12
-	maxReadFrom   = 1 << 18
-	maxRacyWrites = 1 << 22
+	maxReadFrom   = 1 << 16
+	maxRacyWrites = 1 << 20
+	maxReadsWalk  = 1 << 23
+)
+
+var (
+	errNoSchedule = errors.New("the trace does not tell in which order accesses were executed")
+	errManyReads  = errors.New("there are too many racy reads and writes to see which got values from which")
 )
 
 // newReads prepares to watch the plain sides of races between a write and a
 // read. It is nil when there is none.
-func newReads(x *index) *Reads {
-	r := &Reads{ids: map[cdr.Site]cdr.SiteID{}, bytes: map[uint64]*[8]int32{}}
+func newReads(x *index) *reads {
+	r := &reads{sites: map[cdr.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs)}
 	for k := range x.pairs {
-		a, b := x.sites[k.a], x.sites[k.b]
-		if a.site.Access == b.site.Access {
+		a, b := k.a, k.b
+		if x.sites[a].site.Access == x.sites[b].site.Access {
 			continue
 		}
-		w := a
-		if b.site.Access == event.Write {
-			w = b
+		if x.sites[a].site.Access != event.Write {
+			a, b = b, a
 		}
-		if r.watch(w) {
-			r.ids[a.site], r.ids[b.site] = k.a, k.b
+		if r.watch(a, x.sites[a]) {
+			r.sites[a], r.sites[b] = true, true
 		}
 	}
-	if len(r.ids) == 0 {
+	if len(r.sites) == 0 {
 		return nil
 	}
+	for g := range r.bytes {
+		r.ranges = append(r.ranges, addressRange{g << 3, g<<3 + 8})
+	}
+	slices.SortFunc(r.ranges, func(a, b addressRange) int {
+		if a.low < b.low {
+			return -1
+		}
+		return 1
+	})
 	return r
 }
 
 // watch notes what the executions of a site write. It reports false when that
 // is too much.
-func (r *Reads) watch(s *siteIndex) bool {
-	if _, again := r.ids[s.site]; again {
+func (r *reads) watch(id cdr.SiteID, s *siteIndex) bool {
+	if r.sites[id] {
 		return true
 	}
 	all := map[uint64]bool{}
@@ -110,98 +104,87 @@ func (r *Reads) watch(s *siteIndex) bool {
 	for g := range all {
 		if r.bytes[g] == nil {
 			r.bytes[g] = new([8]int32)
-			r.pages[g>>9&(1<<12-1)] = true
 		}
 	}
 	return true
 }
 
-// Define implements [event.Observer].
-func (r *Reads) Define(blocks []event.Block) error {
-	for n := range blocks {
-		b := readsBlock{sites: len(blocks[n].Sites)}
-		for at, s := range blocks[n].Sites {
-			id, watched := r.ids[cdr.Site(s)]
-			if watched || s.Access == event.Write {
-				b.accesses = append(b.accesses, readsAccess{at, uint64(s.Size), s.Access == event.Write, watched, id})
-			}
+// watched tells whether some watched byte lies in [lo, hi).
+func (r *reads) watched(lo, hi uint64) bool {
+	i, _ := slices.BinarySearchFunc(r.ranges, lo, func(x addressRange, lo uint64) int {
+		if x.high <= lo {
+			return -1
 		}
-		r.blocks = append(r.blocks, b)
-	}
-	return nil
+		return 1
+	})
+	return i < len(r.ranges) && r.ranges[i].low < hi
 }
 
-// Batch implements [event.Observer].
-func (r *Reads) Batch(b *event.Batch) error {
-	for int(b.Thread) >= len(r.threads) {
-		r.threads = append(r.threads, readsThread{map[cdr.SiteID]uint64{}, map[cdr.SiteID]int32{}})
-		r.Insts = append(r.Insts, 0)
+// walk goes through the run.
+func (r *reads) walk(ctx context.Context, t *cdr.Trace, survey *replay.Survey) error {
+	if !t.HasSchedule() {
+		return errNoSchedule
 	}
-	r.Insts[b.Thread] += b.Insts
-	t, addrs := &r.threads[b.Thread], b.Addrs
-	for _, id := range b.Blocks {
-		if int(id) >= len(r.blocks) {
-			return fmt.Errorf("artifact: block %d is not defined", id)
-		}
-		x := &r.blocks[id]
-		if len(addrs) < x.sites {
-			return errors.New("artifact: a batch has too few addresses")
-		}
-		for k := range x.accesses {
-			a := &x.accesses[k]
-			if a.watched || r.pages[addrs[a.at]>>12&(1<<12-1)] {
-				r.access(b.Thread, t, a, addrs[a.at])
+	for range r.threads {
+		r.last = append(r.last, map[cdr.SiteID]int32{})
+	}
+	steps := replay.NewSteps(r.threads, func(th event.ThreadID) iter.Seq2[replay.Step, error] { return t.StepsWithin(th, r.watched) })
+	defer steps.Close()
+	n := 0
+	run := survey.Walk(replay.Options{NoOrder: true, Parts: true})
+	return run.Run(ctx, t, &replay.Visitor{Segment: func(u *replay.Unit) error {
+		return steps.Segment(ctx, u, func(s *replay.Step) error {
+			if n++; n > maxReadsWalk {
+				return errManyReads
 			}
-		}
-		addrs = addrs[x.sites:]
-	}
-	return nil
+			site := t.Site(s.Site)
+			exec := Execution{u.Thread, s.Site, s.Ordinal}
+			if site.Access == event.Write {
+				return r.wrote(s.Address, uint64(site.Size), exec)
+			}
+			return r.read(s.Address, uint64(site.Size), exec)
+		})
+	}})
 }
 
-// access follows a store, or a watched load.
-func (r *Reads) access(th event.ThreadID, t *readsThread, a *readsAccess, addr uint64) {
-	exec := Execution{Thread: th, Site: a.site}
-	if a.watched {
-		exec.Ordinal = t.times[a.site]
-		t.times[a.site]++
-	}
-	if !a.write {
-		r.read(t, a, addr, exec)
-		return
-	}
+// wrote follows a store.
+func (r *reads) wrote(addr, size uint64, x Execution) error {
 	by := int32(0)
-	if a.watched && !r.full {
-		r.writes = append(r.writes, exec)
+	if r.sites[x.Site] {
+		if len(r.writes) >= maxRacyWrites {
+			return errManyReads
+		}
+		r.writes = append(r.writes, x)
 		by = int32(len(r.writes))
-		r.full = len(r.writes) >= maxRacyWrites
 	}
-	for i := range a.size {
+	for i := range size {
 		if g := r.bytes[(addr+i)>>3]; g != nil {
 			g[(addr+i)&7] = by
 		}
 	}
+	return nil
 }
 
-// read notes what a watched load reads from, once a write in a row.
-func (r *Reads) read(t *readsThread, a *readsAccess, addr uint64, exec Execution) {
-	for i := range a.size {
+// read notes what a load reads from, once a write in a row.
+func (r *reads) read(addr, size uint64, x Execution) error {
+	if !r.sites[x.Site] {
+		return nil
+	}
+	last := r.last[x.Thread]
+	for i := range size {
 		g := r.bytes[(addr+i)>>3]
 		if g == nil {
 			continue
 		}
 		by := g[(addr+i)&7]
-		if by == 0 || r.writes[by-1].Thread == exec.Thread || t.last[a.site] == by {
+		if by == 0 || r.writes[by-1].Thread == x.Thread || last[x.Site] == by {
 			continue
 		}
-		t.last[a.site] = by
-		if r.full = r.full || len(r.found) >= maxReadFrom; !r.full {
-			r.found = append(r.found, ReadFrom{r.writes[by-1], exec})
+		last[x.Site] = by
+		if len(r.found) >= maxReadFrom {
+			return errManyReads
 		}
+		r.found = append(r.found, readFrom{r.writes[by-1], x})
 	}
-}
-
-// Finish implements [event.Observer].
-func (r *Reads) Finish(outcome event.Outcome) error {
-	r.Outcome = outcome
 	return nil
 }

@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"context"
 	"slices"
 
 	"hindsight/tracefmt/event"
@@ -178,11 +177,6 @@ type Options struct {
 	Brief bool
 	// EventControl asks for [Verdict.Controlled].
 	EventControl bool
-	// Again makes the run again with the observer, to see which writes the racy
-	// reads read from; its error is the reason why that is not known. It is
-	// called at most once, when some race may be explained by order. Without it,
-	// none is.
-	Again func(context.Context, *Reads) error
 	// Progress is called when a race has been judged; it may be nil.
 	Progress func()
 	// Instances is how many dynamic instances of a race are looked at. 0: 256.

@@ -18,7 +18,6 @@ import (
 	"hindsight/analyze/written"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
-	"hindsight/tracefmt/event"
 )
 
 // againFlags are what the run of a trace, made again for what the trace does
@@ -88,14 +87,10 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 	return use(all)
 }
 
-// artifactsOf finds the artifacts among the races of a trace. The run is made
-// again where it may matter which write a racy read got its value from, and
-// where the trace was recorded with --keep shared and some address on the way of
-// a value is not in it; say is told when that cannot be done.
+// artifactsOf finds the artifacts among the races of a trace. Where it was
+// recorded with --keep shared and some address on the way of a value is not in
+// it, the run is made again; say is told when that cannot be done.
 func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Image, res *race.Result, opts artifact.Options, say io.Writer) (*artifact.Result, error) {
-	if f != nil {
-		opts.Again = func(ctx context.Context, reads *artifact.Reads) error { return f.readsOf(ctx, t, reads) }
-	}
 	found, err := artifact.Analyze(ctx, t, img, res, opts)
 	if err != nil || f == nil || t.Info().Keep != "shared" || !found.Unrecorded() {
 		return found, err
@@ -111,45 +106,6 @@ func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string,
 		fmt.Fprintf(say, "hindsight: whether some races are artifacts stays unknown: it needs more than --keep shared keeps: %v\n", err)
 	}
 	return found, nil
-}
-
-// longRun is how many instructions a run may have to be made again only to
-// see which writes the racy reads read from: a second's work.
-const longRun = 50_000_000
-
-var errLongRun = fmt.Errorf("which writes were read needs the run made again, and it has more than %d million instructions", longRun/1_000_000)
-
-// readsOf makes the run of a trace again to see which writes the racy reads
-// read from.
-func (f *againFlags) readsOf(ctx context.Context, t *cdr.Trace, reads *artifact.Reads) error {
-	want := t.Info().Outcome
-	if want == nil {
-		return errors.New("the trace is incomplete: a run made again could not be held against it")
-	}
-	if want.Insts > longRun {
-		return errLongRun
-	}
-	r, std, done, err := f.recording(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if _, err := r.simulate(ctx, std, reads); err != nil {
-		return err
-	}
-	return sameOutcome(t, reads.Outcome, reads.Insts)
-}
-
-// sameOutcome says whether a run that was made again ended as that of the trace
-// did.
-func sameOutcome(t *cdr.Trace, got event.Outcome, insts []uint64) error {
-	want := t.Info().Outcome
-	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
-		!slices.Equal(insts, t.Info().ThreadInsts) {
-		return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-			errOtherRun, grouped(want.Insts), want.Status, grouped(got.Insts), got.Status)
-	}
-	return nil
 }
 
 // racingWrites bounds the racing writes that are told apart.
@@ -178,8 +134,11 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Imag
 	if _, err := r.simulate(ctx, std, obs); err != nil {
 		return nil, err
 	}
-	if err := sameOutcome(t, obs.Outcome, obs.Insts); err != nil {
-		return nil, err
+	got := obs.Outcome
+	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
+		!slices.Equal(obs.Insts, t.Info().ThreadInsts) {
+		return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
+			errOtherRun, grouped(want.Insts), want.Status, grouped(got.Insts), got.Status)
 	}
 	return obs, nil
 }
