@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -229,12 +230,21 @@ func (v *view) valueText(row *row, room int) string {
 			break
 		}
 	}
-	const small = 1 << 16
 	floats := v.Statements()[row.of].Inst.Defs().Regs >= 1<<rv.RegF
-	if row.values.Max < small || row.values.MinS > -small && row.values.MaxS < small || floats {
+	if floats || !v.address(row.values.First) && !v.address(row.values.Last) {
 		return "= " + text
 	}
 	return ""
+}
+
+// address tells a number that looks like an address.
+func (v *view) address(x uint64) bool {
+	if n := int64(x); n < math.MinInt32 || n > math.MaxUint32 {
+		return true
+	}
+	const low = 1 << 16
+	_, _, object := v.img.Object(x)
+	return x >= low && (object || v.img.Exec(x))
 }
 
 // origin says what a row's loads read that no instruction of the run wrote.
