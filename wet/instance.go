@@ -90,9 +90,12 @@ const (
 	// DepExit is not in a graph; package slice finds it: the decision that ended a
 	// loop, for a use behind it of what was defined in it.
 	DepExit
+	// DepPotential neither: a decision that could have led to another write of what
+	// is read.
+	DepPotential
 )
 
-var depKindNames = [...]string{"register", "memory", "control", "sync", "exit"}
+var depKindNames = [...]string{"register", "memory", "control", "sync", "exit", "potential"}
 
 func (k DepKind) String() string {
 	if int(k) < len(depKindNames) {

@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
+	"hindsight/wet"
 )
 
 // Columns of a slice by distance: mark, distance, times, place.
@@ -247,5 +248,82 @@ func (v *view) address(x uint64) bool {
 	return x >= low && (object || v.img.Exec(x))
 }
 
-// origin says what a row's loads read that no instruction of the run wrote.
-func (v *view) origin(*row) []string { return nil }
+// originLoads bounds the loads of a statement that are looked at for what is
+// remarkable about them.
+const originLoads = 8
+
+// origin says what is remarkable about what a row's loads read.
+func (v *view) origin(r *row) (notes []string) {
+	if v.Options().Direction == slice.Forward {
+		return nil
+	}
+	if v.origins == nil {
+		var err error
+		if v.origins, err = slice.NewOrigins(v.Graph(), v.img); err != nil {
+			return nil
+		}
+	}
+	said := map[slice.Origin]bool{} // one of a kind is enough
+	for _, n := range r.stmts {
+		left := originLoads
+		for i := range v.Of(n) {
+			if left--; left < 0 {
+				break
+			}
+			f, err := v.origins.Of(i)
+			if err != nil {
+				return notes
+			}
+			if note := v.originText(&f, r.key.file); note != "" && !said[f.Origin] {
+				said[f.Origin] = true
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}
+
+// lineText names a line, from a line of a file.
+func lineText(file string, line int, here string) string {
+	if path.Base(file) == path.Base(here) {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("%s:%d", path.Base(file), line)
+}
+
+func (v *view) originText(f *slice.Found, here string) string {
+	call := func(i wet.Instance) string {
+		frames := v.img.Frames(v.Graph().Node(i.Node).Stmts[i.Stmt].PC)
+		if len(frames) == 0 || frames[0].Line == 0 {
+			return "a library"
+		}
+		return lineText(frames[0].File, frames[0].Line, here)
+	}
+	switch f.Origin {
+	case slice.Initial:
+		name := v.img.ObjectPath(f.Addr)
+		if name == "" || !v.img.UserObject(f.Addr) {
+			return ""
+		}
+		if file, line, ok := v.img.Declared(f.Addr); ok {
+			return fmt.Sprintf("initial value of %s, declared at %s", name, lineText(file, line, here))
+		}
+		return "initial value of " + name
+	case slice.NeverWritten:
+		if f.HasAlloc {
+			return "never written since the block was allocated at " + call(f.Alloc)
+		}
+		return "never written"
+	case slice.PreviousLife:
+		text := "from the block's previous life"
+		if f.HasFree {
+			text += ", freed at " + call(f.Free)
+		}
+		return text + ", allocated again at " + call(f.Alloc)
+	case slice.AfterFree:
+		return "read after the block was freed at " + call(f.Free)
+	case slice.StaleAddress:
+		return fmt.Sprintf("by a pointer to the block of %s, which was freed at %s", call(f.Alloc), call(f.Free))
+	}
+	return ""
+}

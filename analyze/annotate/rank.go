@@ -16,7 +16,7 @@ import (
 
 // stepCost is what a step to another row costs, by its meaning; one inside a row
 // the same, but for values.
-var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3}
+var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3, slice.ByOmission: 3}
 
 // far is the distance of what no way leads to.
 const far = int(^uint(0) >> 1)
@@ -189,9 +189,9 @@ func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 
 // relationText says what a row is for another, which place names.
 func relationText(rel slice.Relation, forward bool, place string) string {
-	words := [...]string{"used by ", "ended the loop before ", "decides ", "address for ", "comes before "}
+	words := [...]string{"used by ", "ended the loop before ", "decides ", "address for ", "comes before ", "might have changed what is read in "}
 	if forward {
-		words = [...]string{"uses ", "after the loop that ended at ", "decided by ", "address from ", "comes after "}
+		words = [...]string{"uses ", "after the loop that ended at ", "decided by ", "address from ", "comes after ", ""}
 	}
 	return words[rel] + place
 }

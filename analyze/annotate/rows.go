@@ -62,15 +62,16 @@ type link struct {
 // view is a slice as rows.
 type view struct {
 	*slice.Slice
-	img    *image.Image
-	rows   []row
-	of     []int // row of each statement
-	arrows []slice.Arrow
-	from   map[registerUse]int
-	rowAt  map[wet.Site]int
-	began  uint64 // where main begins in the run
-	pass   []bool // rows that a slice by distance does not show
-	unread int    // rows whose values would have taken too long to read
+	img     *image.Image
+	rows    []row
+	of      []int // row of each statement
+	arrows  []slice.Arrow
+	from    map[registerUse]int
+	origins *slice.Origins
+	rowAt   map[wet.Site]int
+	began   uint64 // where main begins in the run
+	pass    []bool // rows that a slice by distance does not show
+	unread  int    // rows whose values would have taken too long to read
 }
 
 // valueBudget bounds the instances whose values are read for the rows of a

@@ -206,7 +206,7 @@ func (t *textWriter) whyRow(v *view, row int, list []visit, rel slice.Relation, 
 			text = fmt.Sprintf("%s = %s", name, valueText(in, value))
 		}
 	}
-	words := [...]string{"the value goes to", "it ended the loop before", "it decided that this ran:", "it said where this reads or writes:", "it came before"}
+	words := [...]string{"the value goes to", "it ended the loop before", "it decided that this ran:", "it said where this reads or writes:", "it came before", "it might have changed what this reads:"}
 	if list[len(list)-1].to >= 0 {
 		if text != "" {
 			text += "; "

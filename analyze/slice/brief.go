@@ -19,6 +19,7 @@ import (
 const (
 	regRA = 1
 	regSP = 2
+	regGP = 3
 	regFP = 8
 )
 

@@ -64,6 +64,7 @@ type Options struct {
 	Flow *cfg.Program
 
 	patience uint64 // see pass.go; 0 means the usual
+	extra    tally  // links besides those that are found
 }
 
 // Compute finds the slice of the criterion, which belongs to it. An error of
@@ -89,6 +90,9 @@ func Compute(ctx context.Context, g Graph, criterion []wet.Instance, opts Option
 	}
 	if err != nil {
 		return nil, fmt.Errorf("slice: %w", err)
+	}
+	for l, count := range opts.extra {
+		s.links[l] += count
 	}
 	s.finish()
 	return s, nil

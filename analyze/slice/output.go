@@ -40,7 +40,8 @@ type Put struct {
 }
 
 // FindOutput finds the places where a text was put out to a descriptor, in the
-// order of the run.
+// order of the run. What follows the text on its line belongs to it: a value
+// stands behind its name.
 func FindOutput(g Graph, img *image.Image, fd uint64, text string) (puts []Put, err error) {
 	if text == "" {
 		return nil, fmt.Errorf("no text to look for")
@@ -69,7 +70,13 @@ func FindOutput(g Graph, img *image.Image, fd uint64, text string) (puts []Put, 
 			return puts, nil
 		}
 		at += n
-		puts = append(puts, putAt(all, ends, at, at+len(text)))
+		end := at + len(text)
+		if rest := bytes.IndexByte(stream[end:], '\n'); rest >= 0 && text[len(text)-1] != '\n' {
+			end += rest
+		} else if rest < 0 {
+			end = len(stream)
+		}
+		puts = append(puts, putAt(all, ends, at, end))
 		at++
 	}
 }

@@ -101,6 +101,12 @@ func (s *Slice) finish() {
 // set holds the instances of a place.
 func (s *Slice) set(p place) *nodeSet { return s.homes[s.index[home{p.thread, p.node}]] }
 
+// in tells whether a place has instances that count.
+func (s *Slice) in(p place) bool {
+	_, ok := s.of[p]
+	return ok
+}
+
 // Len is the number of instances.
 func (s *Slice) Len() uint64 { return s.count }
 
@@ -155,6 +161,9 @@ func (s *Slice) Arrows() []Arrow {
 	}
 	sum := map[key]*Arrow{}
 	for l, count := range s.links {
+		if l.kind == wet.DepPotential && !(s.in(l.from) && s.in(l.to)) {
+			continue
+		}
 		k := key{s.of[l.from], s.of[l.to], l.kind, l.reg}
 		t := sum[k]
 		if t == nil {

@@ -14,11 +14,12 @@ type Relation uint8
 // Slicing", PLDI 2007: a value first, before the address it was found at and
 // the decisions that led there).
 const (
-	ByValue   Relation = iota // it computes with the value, or hands it on
-	ByEnd                     // a loop ended by it, and so the value is this one
-	ByControl                 // it ran because of it
-	ByAddress                 // it accesses memory there
-	ByOrder                   // it came later because of it
+	ByValue    Relation = iota // it computes with the value, or hands it on
+	ByEnd                      // a loop ended by it, and so the value is this one
+	ByControl                  // it ran because of it
+	ByAddress                  // it accesses memory there
+	ByOrder                    // it came later because of it
+	ByOmission                 // it could have led to another write of what it reads
 )
 
 // Relate tells what a dependence of an instruction means: kind, and of a
@@ -31,6 +32,8 @@ func Relate(user rv.Inst, kind wet.DepKind, reg uint8) Relation {
 		return ByEnd
 	case wet.DepSync:
 		return ByOrder
+	case wet.DepPotential:
+		return ByOmission
 	case wet.DepMemory:
 		return ByValue
 	}

@@ -40,6 +40,7 @@ type sliceFlags struct {
 	lines          int
 	sort           string
 	why            string
+	relevant       bool
 }
 
 func newSlice(std streams) *cobra.Command {
@@ -94,6 +95,7 @@ the two accesses, what led to both, and what the racy value reached.`,
 	flags.BoolVar(&f.instructions, "instructions", false, "of text: each instruction of code without line numbers")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
+	flags.BoolVar(&f.relevant, "relevant", false, "also decisions that could have led to another write of what was read")
 	flags.BoolVar(&f.all, "all", false, "with stack pointers, saves and restores of registers, and code of libraries")
 	flags.IntVar(&f.lines, "lines", 40, "of text: so many lines of the program at most (0: all)")
 	flags.StringVar(&f.sort, "sort", "distance", "of text: distance (nearest first) or source")
@@ -119,6 +121,9 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	}
 	if f.why != "" && (f.format != "text" || f.race != "") {
 		return errors.New("--why is for the text of a slice with --at")
+	}
+	if f.relevant && (f.race != "" || f.direction != "backward" || f.deps == "data" || f.depth != 0) {
+		return errors.New("--relevant is for backward slices with control, of any depth")
 	}
 	opts, err := f.options()
 	if err != nil {
@@ -220,7 +225,11 @@ func (f *sliceFlags) from(ctx context.Context, v *values, opts slice.Options, re
 	if err != nil {
 		return err
 	}
-	s, err := slice.Compute(ctx, v.graph, criterion, opts)
+	find := func() (*slice.Slice, error) { return slice.Compute(ctx, v.graph, criterion, opts) }
+	if f.relevant {
+		find = func() (*slice.Slice, error) { return slice.Relevant(ctx, v.graph, v.img, criterion, opts) }
+	}
+	s, err := find()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,314 @@
+package slice
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+	"hindsight/wet"
+	"hindsight/wpp/cfg"
+)
+
+// Potential dependences (T. Gyimóthy, Á. Beszédes and I. Forgács, "An Efficient
+// Relevant Slicing Method for Debugging", ESEC/FSE 1999): a value may be wrong
+// because something was not executed. A load depends potentially on a decision
+// that was taken after what it reads was written, if the decision could have led
+// to a store to the same variable. Which stores that are the code says: those
+// whose address is made of the address of a global variable, executed or not, in
+// the function of the decision or in functions that it calls under it.
+
+// potential finds them in a program.
+type potential struct {
+	g        Graph
+	prog     *cfg.Program
+	img      *image.Image
+	gp       uint64
+	deciders map[uint64][]cfg.Ref // by address of a variable
+}
+
+// storeSite is a block that may store to a variable, or calls a function that
+// may.
+type storeSite struct {
+	block  cfg.Ref
+	object uint64
+}
+
+func newPotential(g Graph, prog *cfg.Program, img *image.Image) *potential {
+	p := &potential{g: g, prog: prog, img: img, deciders: map[uint64][]cfg.Ref{}, gp: globalPointer(prog, img)}
+	calls := map[uint64][]cfg.Ref{} // blocks of the program's own functions that call a function
+	var sites []storeSite
+	for f := range uint32(prog.NumFuncs()) {
+		blocks := prog.Func(f).Blocks()
+		if len(blocks) == 0 || !img.User(blocks[0].PC) {
+			continue
+		}
+		for b := range blocks {
+			ref := cfg.Ref{Func: f, Block: uint32(b)}
+			if blocks[b].End == event.EndCall {
+				calls[blocks[b].Target] = append(calls[blocks[b].Target], ref)
+			}
+			for _, o := range p.storesOf(ref) {
+				sites = append(sites, storeSite{ref, o})
+			}
+		}
+	}
+	seen := map[storeSite]bool{}
+	for len(sites) > 0 {
+		s := sites[len(sites)-1]
+		sites = sites[:len(sites)-1]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		p.decide(s, map[cfg.Ref]bool{})
+		entry := prog.Func(s.block.Func).Blocks()[0].PC
+		for _, c := range calls[entry] {
+			sites = append(sites, storeSite{c, s.object})
+		}
+	}
+	return p
+}
+
+// globalPointer is what the start-up code sets the global pointer to; 0: it is
+// not found.
+func globalPointer(prog *cfg.Program, img *image.Image) uint64 {
+	for _, name := range [...]string{"load_gp", "_start"} {
+		s, ok := img.Lookup(name)
+		if !ok {
+			continue
+		}
+		if ref, ok := prog.Find(s.Addr); ok {
+			if gp := globalPointerSet(prog, ref.Func); gp != 0 {
+				return gp
+			}
+		}
+	}
+	return 0
+}
+
+// globalPointerSet is what a function sets the global pointer to; 0: it does not.
+func globalPointerSet(prog *cfg.Program, fn uint32) (gp uint64) {
+	for b := range prog.Func(fn).Blocks() {
+		ref := cfg.Ref{Func: fn, Block: uint32(b)}
+		pc := prog.Block(ref).PC
+		for _, i := range prog.Insts(ref) {
+			if rd, ok := i.Dest(); ok && rd == regGP {
+				if v, static := i.Static(pc); static {
+					gp = v
+				} else if i.Op == rv.OpADDI && i.Rs1 == regGP {
+					return gp + uint64(int64(i.Imm))
+				}
+			}
+			pc += uint64(i.Len)
+		}
+	}
+	return 0
+}
+
+// decide notes the blocks that decide whether a site runs, near and far.
+func (p *potential) decide(s storeSite, seen map[cfg.Ref]bool) {
+	for _, d := range p.prog.Deciders(s.block) {
+		if seen[d] {
+			continue
+		}
+		seen[d] = true
+		if !slices.Contains(p.deciders[s.object], d) {
+			p.deciders[s.object] = append(p.deciders[s.object], d)
+		}
+		p.decide(storeSite{d, s.object}, seen)
+	}
+}
+
+// storesOf are the variables that a block's stores go to, as far as the block
+// tells: registers are followed from the address of a variable through sums.
+func (p *potential) storesOf(ref cfg.Ref) (objects []uint64) {
+	type held struct {
+		value  uint64
+		exact  bool
+		object uint64 // 0: none
+	}
+	var regs [32]held
+	regs[regGP] = held{value: p.gp, exact: p.gp != 0}
+	object := func(addr uint64) uint64 {
+		if s, _, ok := p.img.Object(addr); ok && p.img.UserObject(addr) {
+			return s.Addr
+		}
+		return 0
+	}
+	pc := p.prog.Block(ref).PC
+	for _, i := range p.prog.Insts(ref) {
+		access, _, mem := i.Mem()
+		if base := regs[i.Rs1]; mem && access == event.Write {
+			o := base.object
+			if base.exact {
+				o = cmp.Or(object(base.value+uint64(int64(i.Imm))), o)
+			}
+			if o != 0 && !slices.Contains(objects, o) {
+				objects = append(objects, o)
+			}
+		}
+		if rd, ok := i.Dest(); ok && rd != 0 && rd < 32 {
+			var to held
+			switch v, static := i.Static(pc); {
+			case static:
+				to = held{v, true, object(v)}
+			case i.Op == rv.OpADDI:
+				to = regs[i.Rs1]
+				to.value += uint64(int64(i.Imm))
+				if to.exact {
+					to.object = cmp.Or(object(to.value), to.object)
+				}
+			case i.Op == rv.OpADD:
+				to.object = cmp.Or(regs[i.Rs1].object, regs[i.Rs2].object)
+			}
+			regs[rd] = to
+		}
+		pc += uint64(i.Len)
+	}
+	return objects
+}
+
+// of calls tell with the decisions on which a load depends potentially, the last
+// execution of each since what it reads was written.
+func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
+	n := p.g.Node(load.Node)
+	if n.Kind != wet.NodePath {
+		return nil
+	}
+	access, _, mem := n.Stmts[load.Stmt].Inst.Mem()
+	if !mem || access != event.Read {
+		return nil
+	}
+	addr, _, ok, err := p.g.Addr(load)
+	if err != nil || !ok {
+		return err
+	}
+	o, _, ok := p.img.Object(addr)
+	deciders := p.deciders[o.Addr]
+	if !ok || len(deciders) == 0 {
+		return nil
+	}
+	end, err := orderOf(p.g, load)
+	if err != nil {
+		return err
+	}
+	began := uint64(0)
+	for d, err := range p.g.Deps(load) {
+		if err != nil {
+			return err
+		}
+		if d.Kind == wet.DepMemory {
+			at, err := orderOf(p.g, d.From)
+			if err != nil {
+				return err
+			}
+			began = max(began, at)
+		}
+	}
+	for _, d := range deciders {
+		b := p.prog.Block(d)
+		last, ok, err := p.lastBetween(b.Next(), d, began, end, load)
+		if err != nil {
+			return err
+		}
+		if ok && last != load {
+			tell(last)
+		}
+	}
+	return nil
+}
+
+// lastBetween is the last execution of a block's last instruction between two
+// places of the run.
+func (p *potential) lastBetween(next uint64, d cfg.Ref, began, end uint64, load wet.Instance) (best wet.Instance, ok bool, err error) {
+	insts := p.prog.Insts(d)
+	pc := next - uint64(insts[len(insts)-1].Len)
+	latest := began
+	for _, at := range placesOf(p.g, []uint64{pc}, AllThreads) {
+		k, err := executionsTo(p.g, at, end)
+		if err != nil {
+			return best, false, err
+		}
+		if k == 0 {
+			continue
+		}
+		o, err := orderOf(p.g, at.instance(k-1))
+		if err != nil {
+			return best, false, err
+		}
+		own := o == end && at.thread == load.Thread && at.node == load.Node && at.stmt < load.Stmt
+		if o == end && !own && k > 1 { // behind the load: the one before
+			k--
+			if o, err = orderOf(p.g, at.instance(k-1)); err != nil {
+				return best, false, err
+			}
+		}
+		if o > latest && (o < end || own) {
+			latest, best, ok = o, at.instance(k-1), true
+		}
+	}
+	return best, ok, nil
+}
+
+// relevantRounds and relevantLoads bound what a relevant slice looks at: how
+// often decisions lead to further ones, and the loads of a statement each time.
+const (
+	relevantRounds = 4
+	relevantLoads  = 64
+)
+
+// Relevant finds a backward slice with potential dependences: the slice of the
+// criterion, with the decisions on which its loads depend potentially and what
+// led to those. img is the program; opts.Flow must be set.
+func Relevant(ctx context.Context, g Graph, img *image.Image, criterion []wet.Instance, opts Options) (*Slice, error) {
+	p := newPotential(g, opts.Flow, img)
+	roots := slices.Clone(criterion)
+	links := tally{}
+	seen := map[wet.Instance]bool{}
+	for round := 0; ; round++ {
+		opts.extra = links
+		s, err := Compute(ctx, g, roots, opts)
+		if err != nil || round == relevantRounds {
+			return s.begunAt(criterion), err
+		}
+		grew := false
+		for n := range s.Statements() {
+			left := relevantLoads
+			for load := range s.Of(n) {
+				if left--; left < 0 {
+					break
+				}
+				if seen[load] {
+					continue
+				}
+				seen[load] = true
+				err := p.of(load, func(by wet.Instance) {
+					links[link{placeOf(by), placeOf(load), wet.DepPotential, 0}]++
+					if !s.Has(by) && !slices.Contains(roots, by) {
+						roots = append(roots, by)
+						grew = true
+					}
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		if !grew {
+			opts.extra = links
+			s, err = Compute(ctx, g, roots, opts)
+			return s.begunAt(criterion), err
+		}
+	}
+}
+
+// begunAt says what a slice began with, when that is not all of its roots.
+func (s *Slice) begunAt(criterion []wet.Instance) *Slice {
+	if s != nil {
+		s.criterion = slices.Clone(criterion)
+	}
+	return s
+}
