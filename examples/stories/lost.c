@@ -8,7 +8,7 @@
 
 enum { TURNS = 200 };
 
-static long count;
+static volatile long count;
 
 static long work(long x) {
     for (int k = 0; k < 5; k++)
