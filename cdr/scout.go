@@ -120,7 +120,7 @@ func (s *Scout) event(t event.ThreadID, e *event.Event) {
 	switch e.Kind {
 	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 		s.touch(s.owner(t), e.Obj, uint64(e.Size))
-	case event.Free:
+	case event.Free, event.RangeRead, event.RangeWrite:
 		s.free(s.owner(t), e.Obj, min(e.Arg, maxScoutFree))
 	case event.StrandBegin, event.StrandResume:
 		strand := maxThreads + 1 + e.Obj%(scoutShared-maxThreads-1)

@@ -30,8 +30,11 @@ const maxSuspended = 1 << 14
 // return.
 var switchers = [...]string{"setcontext", "swapcontext"}
 
-// findSwitchers finds the code of switchers in the program.
+// findSwitchers finds the code of switchers in the program, and that of exit.
 func (m *Machine) findSwitchers() {
+	if s, ok := m.cfg.Image.Lookup("exit"); ok {
+		m.exit = span{s.Addr, s.Size + 1} // it does not return: its call may be its end
+	}
 	for _, name := range switchers {
 		if s, ok := m.cfg.Image.Lookup(name); ok {
 			m.switchers = append(m.switchers, span{s.Addr, s.Size})
@@ -42,6 +45,12 @@ func (m *Machine) findSwitchers() {
 // switches tells whether an indirect jump at pc may switch stacks.
 func (m *Machine) switches(pc uint64) bool {
 	return slices.ContainsFunc(m.switchers, func(s span) bool { return pc-s.low < s.span })
+}
+
+// Exiting tells whether the thread has called exit, which runs what was registered
+// with atexit and destroys static objects.
+func (h *Hart) Exiting() bool {
+	return slices.ContainsFunc(h.frames, func(f frame) bool { return f.ret-h.m.exit.low < h.m.exit.span })
 }
 
 // begins tells whether a function begins at pc.

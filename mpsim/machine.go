@@ -27,6 +27,7 @@ type Machine struct {
 
 	// See calls.go.
 	switchers []span
+	exit      span
 	suspended map[frame][]frame // stacks that are not on a hart, by their innermost frame
 
 	// See orders.go.

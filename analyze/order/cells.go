@@ -48,7 +48,7 @@ func (w *walker) access(a *Access, start uint64) {
 	several := a.Address>>3 != (end-1)>>3
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		mask := maskOf(g, a.Address, end)
-		if a.Op != race.Free {
+		if a.Op.Plain() {
 			mask &^= w.survey.Atomic.Of(g)
 		}
 		if mask != 0 {

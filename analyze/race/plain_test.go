@@ -59,7 +59,7 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 	var frees []int
 	for i := range accesses {
 		a := &accesses[i]
-		if a.place.Op == Free {
+		if plainRange(a.place.Op) {
 			for j := range i {
 				check(i, j)
 			}
@@ -87,7 +87,7 @@ func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bo
 	}
 	at := max(a.lo, b.lo)
 	end := min(a.lo+a.size, b.lo+b.size)
-	for at < end && atomic[at] && (a.place.Op != Free || b.place.Op != Free) {
+	for at < end && atomic[at] && !(plainRange(a.place.Op) && plainRange(b.place.Op)) {
 		at++
 	}
 	if at >= end || before(a, b, reach) || before(b, a, reach) || separated(f, a, b, at) || separated(f, b, a, at) {
@@ -111,6 +111,10 @@ func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bo
 		p.last = tuple
 	}
 }
+
+// plainRange says whether an access is an event that is no atomic access: those
+// count on atomic variables too, among themselves.
+func plainRange(op Op) bool { return op == Free || op == CallRead || op == CallWrite || op == Use }
 
 // before says whether a happens before b.
 func before(a, b *plainAccess, reach [][]bool) bool {
@@ -194,6 +198,17 @@ func plainExpand(f *fake) []plainAccess {
 			a.place = Place{e.PC, AtomicUpdate}
 		case event.Free:
 			a.place, a.size = Place{e.PC, Free}, e.Arg
+		case event.RangeRead:
+			a.place, a.size = Place{e.PC, CallRead}, e.Arg
+		case event.RangeWrite:
+			a.place, a.size = Place{e.PC, CallWrite}, e.Arg
+		case event.MutexLock, event.ReadLock, event.WriteLock, event.MutexUnlock, event.ReadUnlock, event.WriteUnlock,
+			event.SemPost, event.SemWait, event.BarrierEnter, event.CondWait, event.CondSignal, event.CondBroadcast:
+			made := func(m Event) bool { return (m.Kind == event.Init || m.Kind == event.Destroy) && m.Obj == e.Obj }
+			if !slices.ContainsFunc(f.events, made) {
+				continue
+			}
+			a.place, a.size = Place{e.PC, Use}, 1
 		default:
 			continue
 		}

@@ -227,7 +227,11 @@ func (p *programState) heap(t event.ThreadID) {
 }
 
 func (p *programState) odd(t event.ThreadID, obj uint64) {
-	switch p.n(8) {
+	switch p.n(11) {
+	case 8, 9:
+		p.f.do(t, []event.Kind{event.RangeRead, event.RangeWrite}[p.n(2)], p.addr(), uint64(p.n(40)))
+	case 10: // what an initialisation writes, its uses read
+		p.f.do(t, event.RangeWrite, obj+uint64(p.n(6))*0x100, 32)
 	case 4: // an object's memory becomes another's
 		p.f.do(t, event.Renew, obj+uint64(p.n(6))*0x100, uint64(1+p.n(0x20)))
 	case 5:

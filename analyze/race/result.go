@@ -53,6 +53,9 @@ const (
 	AtomicWrite  = replay.AtomicWrite
 	AtomicUpdate = replay.AtomicUpdate
 	Free         = replay.Free
+	CallRead     = replay.CallRead
+	CallWrite    = replay.CallWrite
+	Use          = replay.Use
 )
 
 // Place is a static access: an instruction and what it does.

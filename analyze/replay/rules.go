@@ -10,8 +10,8 @@ import (
 const (
 	// LargestAtomic bounds the bytes of an atomic access.
 	LargestAtomic = 16
-	// LargestFree bounds the bytes that a free is taken for, so that a damaged
-	// trace cannot ask for all memory. The rest of a larger block is not looked at.
+	// LargestFree bounds the bytes that a free or a call is taken for, so that a
+	// damaged trace cannot ask for all memory. The rest is not looked at.
 	LargestFree = 1 << 30
 	// TaskStack is how many bytes of stack the frames of a task and of what it
 	// calls are expected to take at most.
@@ -28,9 +28,12 @@ const (
 	AtomicWrite
 	AtomicUpdate // reads and writes at once
 	Free         // returned the memory to the allocator
+	CallRead     // a system call or a hooked function read the caller's memory
+	CallWrite    // and wrote it
+	Use          // of a sync object that the run initialises or destroys: reads what that wrote
 )
 
-var opNames = [...]string{"read", "write", "atomic read", "atomic write", "atomic update", "free"}
+var opNames = [...]string{"read", "write", "atomic read", "atomic write", "atomic update", "free", "read in a call", "write in a call", "use"}
 
 func (o Op) String() string {
 	if int(o) < len(opNames) {
@@ -40,10 +43,16 @@ func (o Op) String() string {
 }
 
 // Writes says whether the operation changes memory.
-func (o Op) Writes() bool { return o != Read && o != AtomicRead }
+func (o Op) Writes() bool { return !o.Reads() || o == AtomicUpdate }
 
-// Reads says whether the operation looks at memory.
-func (o Op) Reads() bool { return o == Read || o == AtomicRead || o == AtomicUpdate }
+// Reads says whether what the operation does depends on what the memory holds.
+func (o Op) Reads() bool {
+	switch o {
+	case Read, AtomicRead, AtomicUpdate, CallRead, Use:
+		return true
+	}
+	return false
+}
 
 // Atomic says whether the operation is an atomic access.
 func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
@@ -53,7 +62,8 @@ func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == A
 func (o Op) Plain() bool { return o == Read || o == Write }
 
 // OpOf is what an event does to memory as an access, if it is one. Atomic
-// accesses are accesses under strict rules only.
+// accesses are accesses under strict rules only, and uses of sync objects those
+// of objects that are made in the run ([Survey.Made]).
 func OpOf(k event.Kind, strict bool) (op Op, ok bool) {
 	switch k {
 	case event.AtomicLoad:
@@ -64,9 +74,19 @@ func OpOf(k event.Kind, strict bool) (op Op, ok bool) {
 		return AtomicUpdate, strict
 	case event.Free:
 		return Free, true
+	case event.RangeRead:
+		return CallRead, true
+	case event.RangeWrite:
+		return CallWrite, true
+	case event.MutexLock, event.MutexUnlock, event.ReadLock, event.ReadUnlock, event.WriteLock, event.WriteUnlock,
+		event.BarrierEnter, event.CondWait, event.CondSignal, event.CondBroadcast, event.SemWait, event.SemPost:
+		return Use, true
 	}
 	return 0, false
 }
+
+// useBytes is how many bytes of a sync object a use of it counts for.
+const useBytes = 1
 
 // SiteOp is what the executions of a site do.
 func SiteOp(s *Site) Op {
@@ -79,7 +99,13 @@ func SiteOp(s *Site) Op {
 // Extent is how many bytes at Obj an event that is an access touches, when
 // memory is as before it.
 func Extent(memory *place.Map, e *event.Event) uint64 {
-	if e.Kind != event.Free {
+	switch op, _ := OpOf(e.Kind, true); op {
+	case Use:
+		return useBytes
+	case CallRead, CallWrite:
+		return e.Arg
+	case Free:
+	default:
 		return uint64(min(e.Size, LargestAtomic))
 	}
 	if e.Arg == 0 {

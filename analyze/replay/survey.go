@@ -15,12 +15,13 @@ type Survey struct {
 	Roots   []event.ThreadID // threads that no Create announces
 	Atomic  *Bytes           // of atomic variables; nil under strict rules
 	Tasks   bool             // the run has strands that are no threads' own
+	Made    map[uint64]bool  // addresses of sync objects that the run initialises or destroys
 }
 
 // NewSurvey walks along S_synch of a run with that many threads. Also, if it is
 // not nil, is called with every event.
 func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also func(*Event) error) (*Survey, error) {
-	s := &Survey{Threads: threads}
+	s := &Survey{Threads: threads, Made: map[uint64]bool{}}
 	if !strict {
 		s.Atomic = NewBytes()
 	}
@@ -33,6 +34,8 @@ func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also f
 			}
 		case event.StrandBegin:
 			s.Tasks = true
+		case event.Init, event.Destroy:
+			s.Made[ev.Obj] = true
 		}
 		if s.Atomic != nil {
 			s.Atomic.Add(ev.Obj, AtomicBytes(&ev.Event))

@@ -71,13 +71,14 @@ type Walk struct {
 	Now    uint64   // 1 + the place in S_synch of the last event
 	strict bool
 	parts  bool
+	made   map[uint64]bool
 	own    ranges // memory of which each thread has its own part
 }
 
 // Walk is a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
-		Index: make([]uint64, s.Threads), strict: opts.Strict, parts: opts.Parts}
+		Index: make([]uint64, s.Threads), strict: opts.Strict, parts: opts.Parts, made: s.Made}
 	if !opts.NoOrder {
 		w.Order = s.Order()
 	}
@@ -192,7 +193,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 // touch takes what an event does to memory: an access, a new life.
 func (w *Walk) touch(ev *Event, v *Visitor) error {
 	if v.Access != nil {
-		if op, ok := OpOf(ev.Kind, w.strict); ok {
+		if op, ok := OpOf(ev.Kind, w.strict); ok && (op != Use || w.made[ev.Obj]) {
 			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2*ev.Seq + 1, Start: ev.Seq + 1}
 			a := Access{Op: op, PC: ev.PC, Address: ev.Obj, Size: min(Extent(w.Memory, &ev.Event), LargestFree)}
 			if err := v.Access(&u, &a); err != nil {

@@ -105,6 +105,7 @@ type jsonAccess struct {
 	Thread   uint32      `json:"thread"`
 	Op       string      `json:"op"`
 	Atomic   bool        `json:"atomic,omitempty"`
+	Call     bool        `json:"call,omitempty"`
 	Size     uint64      `json:"size"`
 	Address  address     `json:"address"`
 	Function string      `json:"function"`
@@ -190,7 +191,7 @@ func jsonOf(r *Race) jsonRace {
 	for i := range r.Accesses {
 		a := &r.Accesses[i]
 		o := &out.Accesses[i]
-		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Size: a.Size, Address: address(a.Address),
+		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Call: a.called(), Size: a.Size, Address: address(a.Address),
 			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}, Task: jsonOfTask(a.Task)}
 		for _, k := range a.Locks {
 			mode := "read"
@@ -205,8 +206,8 @@ func jsonOf(r *Race) jsonRace {
 
 func jsonOp(op race.Op) string {
 	switch {
-	case op == race.Free:
-		return "free"
+	case op == race.Free || op == race.Use:
+		return op.String()
 	case op.Writes():
 		return "write"
 	}

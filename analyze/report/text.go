@@ -169,7 +169,14 @@ func (t *text) access(a *Access, previous bool) {
 	} else {
 		what = strings.ToUpper(what[:1]) + what[1:]
 	}
-	head := fmt.Sprintf("%s of size %d at 0x%x by %s", what, a.Size, a.Address, threadName(a.Thread))
+	of := fmt.Sprintf("of size %d", a.Size)
+	if a.Op == race.Use {
+		of = "of the object"
+	}
+	head := fmt.Sprintf("%s %s at 0x%x by %s", what, of, a.Address, threadName(a.Thread))
+	if a.called() {
+		head += ", in a call"
+	}
 	if len(a.Locks) > 0 {
 		names := make([]string, len(a.Locks))
 		for i, l := range a.Locks {
@@ -187,11 +194,17 @@ func (t *text) access(a *Access, previous bool) {
 
 // verb says what an access does.
 func (a *Access) verb() string {
-	if a.Op == race.Free {
-		return "free"
+	switch a.Op {
+	case race.CallRead:
+		return race.Read.String()
+	case race.CallWrite:
+		return race.Write.String()
 	}
 	return a.Op.String()
 }
+
+// called says whether a system call or a library function made the access.
+func (a *Access) called() bool { return a.Op == race.CallRead || a.Op == race.CallWrite }
 
 func (t *text) stack(stack []Frame) {
 	if len(stack) == 0 {

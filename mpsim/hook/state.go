@@ -39,6 +39,8 @@ type Thread interface {
 	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
 	Atomically(a mpsim.AtomicCall)
 	AtomicallyDone(wrote bool)
+	// Exiting tells whether the thread is ending the program.
+	Exiting() bool
 	// Handle gives a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64

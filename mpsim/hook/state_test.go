@@ -21,6 +21,7 @@ type guest struct {
 func (g *guest) ID() event.ThreadID { return g.id }
 func (g *guest) TID() int           { return int(g.id) }
 func (g *guest) Handle() uint64     { return 1 }
+func (g *guest) Exiting() bool      { return false }
 func (g *guest) Arg(n int) uint64 {
 	if n < len(g.args) {
 		return g.args[n]

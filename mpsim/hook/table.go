@@ -355,7 +355,9 @@ func destroy(bytes uint64, names ...string) Func {
 		}
 		delete(s.owner, c.Arg(0))
 		c.Emit(event.Destroy, c.Arg(0), 0)
-		c.writes(c.Arg(0), bytes)
+		if !c.Exiting() { // detached threads may use static objects to the end
+			c.writes(c.Arg(0), bytes)
+		}
 	}}
 }
 
