@@ -114,10 +114,11 @@ func (m *Machine) Run(ctx context.Context) (*Result, error) {
 // start emits the events with which a thread begins.
 func (m *Machine) start(h *Hart, parent event.ThreadID) {
 	low, bytes := h.task.StackLow, h.task.StackLen
-	if bytes == 0 {
-		if v, ok := m.space.Find(h.X[regSP] - 1); ok {
-			low, bytes = v.Start, v.Len()
+	if v, ok := m.space.Find(h.X[regSP] - 1); ok && bytes == 0 {
+		if low = v.Start; h.id == 0 {
+			bytes = v.Len()
 		}
+		// Of a stack that the program gave to clone, nobody knows how large it is.
 	}
 	h.stackLow = low
 	if h.task.StackLen != 0 || h.id == 0 {

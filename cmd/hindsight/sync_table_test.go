@@ -37,6 +37,8 @@ type syncGroup struct {
 var syncGroups = []syncGroup{
 	{"buffers.c", "C: library functions on shared buffers, POSIX and C11 threads", nil},
 	{"atomics.cc", "Home-made synchronisation on atomics", nil},
+	{"signals.c", "Signals, and calls that fail", nil},
+	{"kernel.c", "Objects of the kernel, and the memory that calls touch", nil},
 	{"cxx_locks.cc", "C++: threads and locks", nil},
 	{"cxx_library.cc", "C++: the rest of the library", nil},
 	{"omp.c", "OpenMP: teams, work sharing, locks", []string{"-fopenmp"}},

@@ -23,6 +23,8 @@
 //     run it moves the clock to the next deadline; when there is none and
 //     nobody can run, the guest is deadlocked, and [Task.Wait] says on what.
 //
+// A [Tracer] hears what the guest's calls put in order.
+//
 // Nothing of the host shows to the guest: not its clock, its process ids, its
 // environment or its files outside [Config].Root. The same calls in the same
 // order give the same results.

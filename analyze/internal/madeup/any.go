@@ -12,7 +12,7 @@ var kinds = []event.Kind{
 	event.MutexLock, event.MutexUnlock, event.MutexLock, event.MutexUnlock, event.ReadLock, event.ReadUnlock, event.WriteLock, event.WriteUnlock,
 	event.BarrierEnter, event.BarrierLeave, event.SemPost, event.SemWait, event.OnceDone, event.OnceSeen,
 	event.AtomicLoad, event.AtomicStore, event.AtomicRMW, event.Fence, event.Init, event.Destroy,
-	event.Alloc, event.Free, event.CondSignal, event.Map, event.RangeRead, event.RangeWrite,
+	event.Alloc, event.Free, event.CondSignal, event.Map,
 }
 
 // Anything makes up a run of n steps: any events in any order, whether they
@@ -71,11 +71,11 @@ func anyEvent(rng *rand.Rand, pc uint64, narrow bool) event.Event {
 		e.Arg = uint64(rng.IntN(2))
 	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 		e.Obj, e.Size = 0x4000+uint64(rng.IntN(6)), 1<<rng.IntN(3)
-	case event.Alloc, event.Map, event.Free, event.RangeRead, event.RangeWrite:
+	case event.Alloc, event.Map, event.Free:
 		e.Obj, e.Arg = 0x4000+8*uint64(rng.IntN(5)), uint64(1+rng.IntN(24))
 		if narrow {
 			e.Arg = min(e.Arg, 8)
-		} else if e.Kind == event.Alloc || e.Kind == event.Map {
+		} else if e.Kind != event.Free {
 			e.Obj, e.Arg = 0x3ff0, 100
 		}
 	}
