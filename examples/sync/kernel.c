@@ -191,7 +191,7 @@ PAIR(futex, "a futex of the program's own")
 	printf("woken\n");
 }
 
-static int clone_x;
+static volatile int clone_x;
 static atomic_int clone_tid;
 static int clone_body(void *arg) { (void)arg; clone_x = 1; return 0; }
 PAIR(clone, "clone, and the futex on its thread id")

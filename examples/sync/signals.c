@@ -327,7 +327,7 @@ PAIR(robust, "a robust mutex whose owner died")
 	printf("%d\n", robust_x);
 }
 
-static int main_x;
+static volatile int main_x;
 static pthread_t main_thread;
 BODY(main_body)
 {
