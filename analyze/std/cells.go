@@ -1,5 +1,7 @@
 package std
 
+import "slices"
+
 // cells cuts memory into the variables of the text: pieces of 8-byte granules
 // that every access takes whole or not at all, so that two accesses have a
 // byte in common if and only if they have a variable in common. Only granules
@@ -31,21 +33,48 @@ func (c *cells) reserve(addr, size uint64) {
 	}
 }
 
-// variables calls yield with the first byte of each variable that begins in
-// [addr, addr+size), and whether an atomic access touches it.
-func (c *cells) variables(addr, size uint64, yield func(at uint64, atomic bool) error) error {
+// piece is a variable: size bytes at an address, in one granule.
+type piece struct {
+	at     uint64
+	size   uint8
+	atomic bool // some atomic access touches it
+}
+
+// granules calls yield with the pieces that an access of size bytes at addr
+// takes, those of each granule together and in order. The slice is the caller's
+// until the next call only.
+func (c *cells) granules(addr, size uint64, yield func(pieces []piece) error) error {
 	end := addr + size
+	var room [8]piece
 	for g := addr >> 3; g <= (end-1)>>3; g++ {
-		cuts, atomic := c.cuts[g]|1, c.atomic[g]
+		cuts, atomic, pieces := c.cuts[g]|1, c.atomic[g], room[:0]
 		for i := range uint64(8) {
-			at := g<<3 + i
-			if at < addr || at >= end || cuts&(1<<i) == 0 {
+			if cuts&(1<<i) == 0 {
+				if n := len(pieces); n > 0 {
+					pieces[n-1].size++
+				}
 				continue
 			}
-			if err := yield(at, atomic&(1<<i) != 0); err != nil {
-				return err
-			}
+			pieces = append(pieces, piece{g<<3 + i, 1, atomic&(1<<i) != 0})
+		}
+		from, to := 0, len(pieces)
+		for from < to && pieces[from].at < addr {
+			from++
+		}
+		for to > from && pieces[to-1].at >= end {
+			to--
+		}
+		if from == to {
+			continue
+		}
+		if err := yield(pieces[from:to]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// plain are the pieces that no atomic access touches. It changes the slice.
+func plain(pieces []piece) []piece {
+	return slices.DeleteFunc(pieces, func(p piece) bool { return p.atomic })
 }

@@ -71,7 +71,7 @@ func (x *exporter) export(w io.Writer) (Stats, error) {
 		return Stats{}, err
 	}
 	x.out = bufio.NewWriterSize(w, 1<<16)
-	if err := x.write(); err != nil {
+	if err := x.lines(); err != nil {
 		return x.stats, err
 	}
 	return x.stats, x.out.Flush()
@@ -94,6 +94,9 @@ type exporter struct {
 	out      *bufio.Writer
 	line     []byte
 	stats    Stats
+	// The last line, if it is about an access.
+	lastGroup group
+	lastAt    uint64
 }
 
 // listen finds which messages are needed.
@@ -155,9 +158,9 @@ func (x *exporter) cut() error {
 	})
 }
 
-// write writes the lines, accesses in the order in which they were executed, as
+// lines writes the text, accesses in the order in which they were executed, as
 // far as the run knows.
-func (x *exporter) write() error {
+func (x *exporter) lines() error {
 	x.run = x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, Parts: true})
 	x.spell = newSpeller(x.run.Order, nil)
 	x.lives = newLives()
@@ -179,7 +182,9 @@ func (x *exporter) write() error {
 		Life: func(addr, size, _ uint64) error {
 			x.lives.renew(addr, size)
 			return x.late.renewed(addr, size, func(t event.ThreadID, a *lateAccess) error {
-				return x.touch(t, x.run.Order.Strand(t), a.op, 'V', a.at, x.lives.now(a.at>>3), a.pc)
+				return x.cells.granules(a.at, a.size, func(pieces []piece) error {
+					return x.touch(t, x.run.Order.Strand(t), a.op, plain(pieces), x.lives.now(a.at>>3), a.pc)
+				})
 			})
 		},
 		Done: x.done,
@@ -206,16 +211,18 @@ func (x *exporter) step(u *replay.Unit, strand event.StrandID, s *cdr.Step) erro
 		return nil
 	}
 	before := x.stats.Lines
-	err := x.cells.variables(s.Address, uint64(site.Size), func(at uint64, atomic bool) error {
-		if atomic {
+	err := x.cells.granules(s.Address, uint64(site.Size), func(pieces []piece) error {
+		if pieces = plain(pieces); len(pieces) == 0 {
 			return nil
 		}
+		at := pieces[0].at
 		if u.Part > 0 {
-			x.late.add(t, lateAccess{at, site.PC, op})
+			end := pieces[len(pieces)-1]
+			x.late.add(t, lateAccess{at, end.at + uint64(end.size) - at, site.PC, op})
 		}
 		first, last := x.lives.of(t, at>>3)
 		for life := first; ; life++ {
-			if err := x.touch(t, strand, op, 'V', at, life, site.PC); err != nil || life == last {
+			if err := x.touch(t, strand, op, pieces, life, site.PC); err != nil || life == last {
 				return err
 			}
 		}
@@ -288,40 +295,72 @@ func (x *exporter) access(u *replay.Unit, a *replay.Access) error {
 	if a.Op.Writes() {
 		op = Write
 	}
-	return x.cells.variables(a.Address, a.Size, func(at uint64, atomic bool) error {
-		kind := byte('V')
-		if atomic {
-			kind = 'F' // frees do not race with atomic accesses, but with each other
-		}
-		return x.touch(u.Thread, x.said.strand, op, kind, at, x.lives.now(at>>3), a.PC)
+	return x.cells.granules(a.Address, a.Size, func(pieces []piece) error {
+		return x.touch(u.Thread, x.said.strand, op, pieces, x.lives.now(pieces[0].at>>3), a.PC)
 	})
 }
 
-// touch writes a line about the variable at an address, in one of its lives,
-// or one for each part of it that stands for the strand's accesses.
-func (x *exporter) touch(t event.ThreadID, strand event.StrandID, op Op, kind byte, at uint64, life uint32, pc uint64) error {
-	if parts, err := x.own.parts(t, strand, at>>3, func(a, b int) error {
-		x.variable(strand, op, kind, at, life)
-		x.line = append(x.line, '~')
-		x.line = strconv.AppendInt(x.line, int64(a), 10)
-		x.line = append(x.line, '-')
-		x.line = strconv.AppendInt(x.line, int64(b), 10)
-		return x.end(pc)
+// touch writes the lines about an access to pieces of a granule, in one of its
+// lives, or of those parts of it that stand for the strand's accesses.
+func (x *exporter) touch(t event.ThreadID, strand event.StrandID, op Op, pieces []piece, life uint32, pc uint64) error {
+	group := group{strand, op, pc, pieces[0].at >> 3, life, -1, -1}
+	if parts, err := x.own.parts(t, strand, pieces[0].at>>3, func(a, b int) error {
+		group.a, group.b = a, b
+		return x.write(&group, pieces)
 	}); parts || err != nil {
 		return err
 	}
-	x.variable(strand, op, kind, at, life)
-	return x.end(pc)
+	return x.write(&group, pieces)
 }
 
-func (x *exporter) variable(strand event.StrandID, op Op, kind byte, at uint64, life uint32) {
-	x.begin(strand, op)
-	x.line = append(x.line, kind)
-	x.line = strconv.AppendUint(x.line, at, 16)
-	if life > 0 {
-		x.line = append(x.line, '.')
-		x.line = strconv.AppendUint(x.line, uint64(life), 10)
+// group is what lines of one access to a granule have in common.
+type group struct {
+	strand  event.StrandID
+	op      Op
+	pc      uint64
+	granule uint64
+	life    uint32
+	a, b    int // as in own.parts, or -1
+}
+
+// write writes the lines of an access to a granule. An import makes one access
+// of lines of a group in rising order; where that would join two accesses, a
+// line about a variable that only the strand reads stands between them.
+func (x *exporter) write(g *group, pieces []piece) error {
+	if x.lastGroup == *g && x.lastAt < pieces[0].at {
+		x.begin(g.strand, Read)
+		x.line = append(x.line, 'S')
+		x.line = strconv.AppendUint(x.line, uint64(g.strand), 10)
+		if err := x.end(0); err != nil {
+			return err
+		}
 	}
+	for i := range pieces {
+		p := &pieces[i]
+		x.begin(g.strand, g.op)
+		kind := byte('V')
+		if p.atomic {
+			kind = 'F' // frees do not race with atomic accesses, but with each other
+		}
+		x.line = append(x.line, kind)
+		x.line = strconv.AppendUint(x.line, p.at, 16)
+		x.line = append(x.line, ':', '0'+p.size)
+		if g.life > 0 {
+			x.line = append(x.line, '.')
+			x.line = strconv.AppendUint(x.line, uint64(g.life), 10)
+		}
+		if g.a >= 0 {
+			x.line = append(x.line, '~')
+			x.line = strconv.AppendInt(x.line, int64(g.a), 10)
+			x.line = append(x.line, '-')
+			x.line = strconv.AppendInt(x.line, int64(g.b), 10)
+		}
+		if err := x.end(g.pc); err != nil {
+			return err
+		}
+	}
+	x.lastGroup, x.lastAt = *g, pieces[len(pieces)-1].at
+	return nil
 }
 
 // sync writes a line about a mutex or a thread.
@@ -368,6 +407,7 @@ func (x *exporter) end(pc uint64) error {
 	x.line = strconv.AppendUint(x.line, pc, 10)
 	x.line = append(x.line, '\n')
 	x.stats.Lines++
+	x.lastGroup = group{}
 	_, err := x.out.Write(x.line)
 	return err
 }

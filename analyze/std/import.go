@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"hindsight/tracefmt/event"
 )
@@ -74,6 +75,9 @@ func (m *importer) read(ctx context.Context, r io.Reader) error {
 	if err := scan.Err(); err != nil {
 		return fmt.Errorf("line %d: %w", number+1, err)
 	}
+	if err := m.settle(); err != nil {
+		return err
+	}
 	if err := m.flush(); err != nil {
 		return err
 	}
@@ -115,6 +119,7 @@ type importer struct {
 	owners    map[uint64]hold // by lock
 	blocks    map[codeKey]event.BlockID
 	batch     event.Batch
+	open      openAccess
 }
 
 // hold says who holds a lock, and how often it was taken again since.
@@ -126,6 +131,7 @@ type hold struct {
 type codeKey struct {
 	location uint64
 	write    bool
+	size     uint8 // bytes
 }
 
 type threadState struct {
@@ -140,6 +146,11 @@ func (m *importer) take(l *Line) error {
 	if err != nil {
 		return err
 	}
+	if l.Op != Read && l.Op != Write || m.open.on && !m.extends(t, l) {
+		if err := m.settle(); err != nil {
+			return err
+		}
+	}
 	if m.state[t].ended {
 		return fmt.Errorf("%w: thread %s acts after it was joined", ErrSyntax, l.Thread)
 	}
@@ -148,7 +159,7 @@ func (m *importer) take(l *Line) error {
 	}
 	switch l.Op {
 	case Read, Write:
-		return m.access(l)
+		return m.access(t, l)
 	case Acquire, Release:
 		return m.lock(t, l)
 	case Begin, End:
@@ -234,49 +245,120 @@ func (m *importer) event(e event.Event) error {
 	return m.flush()
 }
 
-func (m *importer) access(l *Line) error {
-	key := codeKey{l.Location, l.Op == Write}
+// openAccess is an access of which more lines may follow.
+type openAccess struct {
+	on       bool
+	thread   event.ThreadID
+	location uint64
+	write    bool
+	sized    bool   // the name says where in its granule the variable is
+	slot     uint64 // where the granule is
+	lo, hi   uint64 // bytes, in the granule
+}
+
+// sized is the parts of the name of a variable that an export made: which bytes
+// of which granule it is, and the name of the granule.
+func sized(name []byte) (granule []byte, lo, hi uint64, ok bool) {
+	at, rest, ok := bytes.Cut(name, []byte{':'})
+	if !ok || len(at) < 2 || at[0] != 'V' && at[0] != 'F' || len(rest) == 0 || rest[0] < '1' || rest[0] > '8' || len(rest) > 1 && rest[1] != '.' && rest[1] != '~' {
+		return nil, 0, 0, false
+	}
+	addr, err := strconv.ParseUint(string(at[1:]), 16, 64)
+	lo = addr & 7
+	if hi = lo + uint64(rest[0]-'0'); err != nil || hi > 8 {
+		return nil, 0, 0, false
+	}
+	granule = strconv.AppendUint(append([]byte(nil), at[0]), addr-lo, 16)
+	return append(granule, rest[1:]...), lo, hi, true
+}
+
+// slot is where a variable is, and which bytes there.
+func (m *importer) slot(name []byte) (slot, lo, hi uint64, isSized bool, err error) {
+	granule, lo, hi, isSized := sized(name)
+	if !isSized {
+		granule, lo, hi = name, 0, 8
+	}
+	key := string(granule)
+	if isSized {
+		key += ":" // so that no other text's variable has it
+	}
+	slot, err = address(m.variables, &m.names.Variables, firstVariable, key, granule)
+	return slot, lo, hi, isSized, err
+}
+
+// extends says whether a line is a part of the open access: a further piece of
+// the same granule.
+func (m *importer) extends(t event.ThreadID, l *Line) bool {
+	o := &m.open
+	if !o.sized || o.thread != t || o.location != l.Location || o.write != (l.Op == Write) {
+		return false
+	}
+	slot, lo, _, isSized, err := m.slot(l.Operand)
+	return err == nil && isSized && slot == o.slot && lo >= o.hi
+}
+
+// access begins an access, or adds a line to the one that is open.
+func (m *importer) access(t event.ThreadID, l *Line) error {
+	slot, lo, hi, isSized, err := m.slot(l.Operand)
+	if err != nil {
+		return err
+	}
+	if m.open.on {
+		m.open.hi = hi
+		return nil
+	}
+	m.open = openAccess{true, t, l.Location, l.Op == Write, isSized, slot, lo, hi}
+	return nil
+}
+
+// settle hands over the open access.
+func (m *importer) settle() error {
+	o := m.open
+	if !o.on {
+		return nil
+	}
+	m.open.on = false
+	key := codeKey{o.location, o.write, uint8(o.hi - o.lo)}
 	id, ok := m.blocks[key]
 	if !ok {
 		if len(m.blocks) == maxCode {
 			return fmt.Errorf("%w: %d locations", ErrTooLarge, maxCode)
 		}
 		id = event.BlockID(len(m.blocks))
-		site := event.Site{PC: l.Location, Size: 8}
+		site := event.Site{PC: o.location, Size: key.size}
 		if key.write {
 			site.Access = event.Write
 		}
-		block := event.Block{ID: id, PC: l.Location, Bytes: 4, Insts: 1, Sites: []event.Site{site}}
+		block := event.Block{ID: id, PC: o.location, Bytes: 4, Insts: 1, Sites: []event.Site{site}}
 		if err := m.to.Define([]event.Block{block}); err != nil {
 			return err
 		}
 		m.blocks[key] = id
 	}
-	addr, err := address(m.variables, &m.names.Variables, firstVariable, l.Operand)
-	if err != nil {
+	if err := m.turn(o.thread); err != nil {
 		return err
 	}
-	m.batch.Blocks, m.batch.Addrs = append(m.batch.Blocks, id), append(m.batch.Addrs, addr)
+	m.batch.Blocks, m.batch.Addrs = append(m.batch.Blocks, id), append(m.batch.Addrs, o.slot+o.lo)
 	m.batch.Insts++
 	return nil
 }
 
-// address gives the address of what has a name.
-func address(known map[string]uint64, names *[]string, first uint64, name []byte) (uint64, error) {
-	addr, ok := known[string(name)]
+// address gives the address of what has a key, which is named when it is new.
+func address(known map[string]uint64, names *[]string, first uint64, key string, name []byte) (uint64, error) {
+	addr, ok := known[key]
 	if !ok {
 		if len(*names) == maxNames {
 			return 0, fmt.Errorf("%w: %d names", ErrTooLarge, maxNames)
 		}
 		addr = first + 8*uint64(len(*names))
-		known[string(name)] = addr
+		known[key] = addr
 		*names = append(*names, string(name))
 	}
 	return addr, nil
 }
 
 func (m *importer) lock(t event.ThreadID, l *Line) error {
-	addr, err := address(m.locks, &m.names.Locks, firstLock, l.Operand)
+	addr, err := address(m.locks, &m.names.Locks, firstLock, string(l.Operand), l.Operand)
 	if err != nil {
 		return err
 	}

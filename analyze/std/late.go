@@ -15,10 +15,10 @@ type late struct {
 	kept    int
 }
 
-// lateAccess is an access to a variable.
+// lateAccess is an access to bytes of a granule.
 type lateAccess struct {
-	at, pc uint64
-	op     Op
+	at, size, pc uint64
+	op           Op
 }
 
 // maxLate bounds the accesses that are kept; of more, those to memory that begins

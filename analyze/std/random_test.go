@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
 	"hindsight/analyze/internal/madeup"
+	"hindsight/analyze/order"
 	"hindsight/analyze/race"
 )
 
@@ -42,4 +44,50 @@ func TestSpelling(t *testing.T) {
 	if found < 5000 || messages < 500 {
 		t.Errorf("only %d pairs and %d messages", found, messages)
 	}
+}
+
+// TestCounts exports made-up programs with accesses of different sizes to the
+// same memory, reads the text back, and compares the races to the last count,
+// and, where the order of accesses matters, who read from whom.
+func TestCounts(t *testing.T) {
+	found := 0
+	for seed := range uint64(600) {
+		m := madeup.Program(rand.New(rand.NewPCG(seed, 6)).IntN, 80)
+		res, err := race.Analyze(t.Context(), m, race.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if _, err := Export(t.Context(), &text, m, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		back, _ := imported(t, text.Bytes())
+		want := countsOf(res)
+		if got := counts(t, back, nil); !maps.Equal(got, want) {
+			t.Fatalf("seed %d: counts %v, want %v\n%v%s", seed, got, want, m, text.Bytes())
+		}
+		if got, want := schedulable(t, back), schedulable(t, m); !maps.Equal(got, want) {
+			t.Fatalf("seed %d: schedulable %v, want %v\n%v%s", seed, got, want, m, text.Bytes())
+		}
+		found += len(want)
+	}
+	if found < 1000 {
+		t.Errorf("only %d pairs", found)
+	}
+}
+
+// schedulable are the pairs that SHB reports.
+func schedulable(t *testing.T, src order.Source) map[pair]bool {
+	t.Helper()
+	pairs, err := order.Find(t.Context(), src, order.Options{NoLockset: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[pair]bool{}
+	for _, p := range pairs {
+		if a, b := p.Places(); p.Orders.Has(order.SHB) {
+			all[pair{min(a.PC, b.PC), max(a.PC, b.PC)}] = true
+		}
+	}
+	return all
 }

@@ -136,6 +136,29 @@ func ours(t *testing.T, tr *cdr.Trace, img *image.Image) map[pair]bool {
 	return pairs
 }
 
+// counts are how often each of these pairs races.
+func counts(t *testing.T, tr *cdr.Trace, img *image.Image) map[pair]uint64 {
+	t.Helper()
+	var opts race.Options
+	if img != nil {
+		opts.Program, opts.TLSSize = img, img.TLS.MemSize
+	}
+	res, err := race.Analyze(context.Background(), race.FromTrace(tr), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return countsOf(res)
+}
+
+func countsOf(res *race.Result) map[pair]uint64 {
+	all := map[pair]uint64{}
+	for _, r := range res.Races {
+		a, b := r.First.Later.PC, r.First.Earlier.PC
+		all[pair{min(a, b), max(a, b)}] += r.Dynamic
+	}
+	return all
+}
+
 func same(t *testing.T, what string, got, want map[pair]bool) {
 	t.Helper()
 	for p := range got {
@@ -237,6 +260,9 @@ func TestExport(t *testing.T) {
 			same(t, "export", n.pairs, want)
 			back, _ := imported(t, text.Bytes())
 			same(t, "import", ours(t, back, nil), want)
+			if got, want := counts(t, back, nil), counts(t, tr, img); !maps.Equal(got, want) {
+				t.Errorf("counts of an import %v, want %v", got, want)
+			}
 			if uint64(n.lines) != stats.Lines {
 				t.Errorf("%d lines, said to be %d", n.lines, stats.Lines)
 			}

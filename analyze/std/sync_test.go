@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,9 @@ func there(t *testing.T, tr *cdr.Trace, img *image.Image) int {
 	same(t, "export", detect(t, text.Bytes()).pairs, want)
 	back, _ := imported(t, text.Bytes())
 	same(t, "import", ours(t, back, nil), want)
+	if got, want := counts(t, back, nil), counts(t, tr, img); !maps.Equal(got, want) {
+		t.Errorf("counts of an import %v, want %v", got, want)
+	}
 	return len(want)
 }
 

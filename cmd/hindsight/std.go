@@ -192,7 +192,10 @@ func (f *foreign) Object(addr uint64) (image.Symbol, uint64, bool) {
 }
 
 func (f *foreign) ObjectPathSize(addr, _ uint64) string {
-	name, _, _ := f.names.Variable(addr)
+	name, start, _ := f.names.Variable(addr)
+	if addr > start {
+		return fmt.Sprintf("%s+%d", name, addr-start)
+	}
 	return name
 }
 
