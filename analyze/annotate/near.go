@@ -224,11 +224,8 @@ func (v *view) valueText(row *row, room int) string {
 		text = text[:end] // without the range
 	}
 	if row.names >= 0 {
-		for i := range v.Of(row.names) {
-			if name := slice.VariableOf(v.img, v.Graph(), i); name != "" {
-				return name + " = " + text
-			}
-			break
+		if name := v.writtenName(row.names); name != "" {
+			return name + " = " + text
 		}
 	}
 	floats := v.Statements()[row.of].Inst.Defs().Regs >= 1<<rv.RegF
@@ -236,6 +233,32 @@ func (v *view) valueText(row *row, room int) string {
 		return "= " + text
 	}
 	return ""
+}
+
+// namedWrites bounds the instances whose variables are compared.
+const namedWrites = 16
+
+// writtenName names the variable that a statement writes: of several elements of
+// an array the array.
+func (v *view) writtenName(n int) (name string) {
+	left := namedWrites
+	for i := range v.Of(n) {
+		one := slice.VariableOf(v.img, v.Graph(), i)
+		switch {
+		case name == "" || one == "":
+			name = one
+		case one != name:
+			array, _, _ := strings.Cut(one, "[")
+			if !strings.HasPrefix(name, array+"[") {
+				return ""
+			}
+			name = array + "[…]"
+		}
+		if left--; left == 0 || name == "" {
+			break
+		}
+	}
+	return name
 }
 
 // address tells a number that looks like an address.

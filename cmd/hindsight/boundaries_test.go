@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSliceBoundaries: values are followed through joined threads, pipes, files
+// and what the kernel holds, and nothing is followed that they do not come
+// from. testdata/programs/boundaries.cc says what each line's slice has.
+func TestSliceBoundaries(t *testing.T) {
+	source := filepath.Join("testdata", "programs", "boundaries.cc")
+	program := compileWith(t, source, "-O0")
+	trace := program + ".hst"
+	hindsightText(t, "run", "--record", "wet", "-o", trace, program)
+	src, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]int{} // line of each name
+	lines := strings.Split(string(src), "\n")
+	label := regexp.MustCompile(`// (\w+)$`)
+	for n, line := range lines {
+		if m := label.FindStringSubmatch(line); m != nil {
+			names[m[1]] = n + 1
+		}
+	}
+	sinks := 0
+	for n, line := range lines {
+		m := regexp.MustCompile(`; // SINK\((.*)\)$`).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		sinks++
+		in := slicedLines(t, trace, fmt.Sprintf("boundaries.cc:%d", n+1))
+		for _, name := range strings.Split(m[1], ", ") {
+			at, ok := names[name]
+			if !ok {
+				t.Fatalf("line %d: no line is called %s", n+1, name)
+			}
+			if want := !strings.HasPrefix(name, "not_"); in[at] != want {
+				t.Errorf("line %d: %s (line %d) is in its slice: %v", n+1, name, at, in[at])
+			}
+		}
+	}
+	if sinks < 17 {
+		t.Errorf("only %d lines with sinks", sinks)
+	}
+}
+
+// slicedLines are the lines of the program in a slice.
+func slicedLines(t *testing.T, trace, at string) map[int]bool {
+	t.Helper()
+	var report struct {
+		Slices []struct {
+			Statements []struct {
+				File string
+				Line int
+			}
+		}
+	}
+	text := hindsightText(t, "slice", trace, "--at", at, "--format", "json", "--summary")
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		t.Fatal(err)
+	}
+	in := map[int]bool{}
+	for _, s := range report.Slices[0].Statements {
+		if filepath.Base(s.File) == "boundaries.cc" {
+			in[s.Line] = true
+		}
+	}
+	return in
+}
