@@ -6,11 +6,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,6 +167,72 @@ PAIR(eventfd, "eventfd")
 	ends[0] = eventfd(0, EFD_SEMAPHORE);
 	pass(eventfd_body, eventfd_tell);
 	printf("counted\n");
+}
+
+static int socket_x;
+BODY(socket_body) { char c; recv(ends[0], &c, 1, 0); socket_x++; return arg; }
+static void socket_tell(void) { TELL(socket_x, send(ends[1], "x", 1, 0)); }
+PAIR(socket, "a pair of sockets")
+{
+	bad = broken;
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	pass(socket_body, socket_tell);
+	printf("received\n");
+}
+
+static int epoll_x;
+BODY(epoll_body)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int set = epoll_create1(0);
+
+	epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &e);
+	epoll_wait(set, &e, 1, -1);
+	epoll_x++;
+	return arg;
+}
+static void epoll_tell(void) { TELL(epoll_x, (void)!write(ends[1], "x", 1)); }
+PAIR(epoll, "epoll of a pipe")
+{
+	bad = broken;
+	(void)!pipe(ends);
+	pass(epoll_body, epoll_tell);
+	printf("ready\n");
+}
+
+static int signalfd_x;
+BODY(signalfd_body)
+{
+	struct signalfd_siginfo info;
+
+	(void)!read(ends[0], &info, sizeof info);
+	signalfd_x++;
+	return arg;
+}
+static void signalfd_tell(void) { TELL(signalfd_x, kill(getpid(), SIGUSR1)); }
+PAIR(signalfd, "kill, then a signalfd")
+{
+	sigset_t s;
+
+	bad = broken;
+	sigemptyset(&s);
+	sigaddset(&s, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &s, NULL);
+	ends[0] = signalfd(-1, &s, 0);
+	pass(signalfd_body, signalfd_tell);
+	printf("signalled\n");
+}
+
+static int timerfd_x;
+static const struct itimerspec soon = { .it_value = { .tv_nsec = 1000000 } };
+BODY(timerfd_body) { uint64_t n; (void)!read(ends[0], &n, sizeof n); timerfd_x++; return arg; }
+static void timerfd_tell(void) { TELL(timerfd_x, timerfd_settime(ends[0], 0, &soon, NULL)); }
+PAIR(timerfd, "timerfd")
+{
+	bad = broken;
+	ends[0] = timerfd_create(CLOCK_MONOTONIC, 0);
+	pass(timerfd_body, timerfd_tell);
+	printf("elapsed\n");
 }
 
 static int futex_x;

@@ -161,7 +161,11 @@ func (c *call) ppoll() int64 {
 		return k.putEvents(addr, got, count), true
 	}
 	none := func() int64 { return k.putEvents(addr, make([]uint16, n), 0) }
-	return c.pollUntil(try, c.arg[2], c.arg[3], c.arg[4], none)
+	w := Wait{Kind: WaitPoll}
+	if e := c.until(&w, c.arg[2]); e != 0 {
+		return e
+	}
+	return c.pollUntil(try, w, c.arg[3], c.arg[4], none)
 }
 
 // pollOnce looks at all descriptors of a poll and gives what they are ready for,
@@ -205,17 +209,19 @@ func (f *openFile) observeReady(got uint16) {
 	}
 }
 
+// until makes a wait end after the time at an address, if there is one.
+func (c *call) until(w *Wait, timeout uint64) int64 {
+	if timeout == 0 {
+		return 0
+	}
+	d, e := c.timespec(timeout)
+	w.Timed, w.Deadline = true, later(c.now, d)
+	return e
+}
+
 // pollUntil tries until there is a result, the timeout passes or a signal
 // comes. expire, if not nil, is called when the time has passed.
-func (c *call) pollUntil(try func() (int64, bool), timeout, mask, maskSize uint64, expire func() int64) int64 {
-	w := Wait{Kind: WaitPoll}
-	if timeout != 0 {
-		d, e := c.timespec(timeout)
-		if e != 0 {
-			return e
-		}
-		w.Timed, w.Deadline = true, later(c.now, d)
-	}
+func (c *call) pollUntil(try func() (int64, bool), w Wait, mask, maskSize uint64, expire func() int64) int64 {
 	if mask != 0 {
 		if maskSize != sigSetBytes {
 			return -EINVAL
@@ -286,7 +292,11 @@ func (c *call) pselect() int64 {
 		return k.putSets(sets, &got, bytes, count), true
 	}
 	none := func() int64 { return k.putSets(sets, new([3][maxFiles / 8]byte), bytes, 0) }
-	return c.pollUntil(try, c.arg[4], mask[0], mask[1], none)
+	w := Wait{Kind: WaitPoll}
+	if e := c.until(&w, c.arg[4]); e != 0 {
+		return e
+	}
+	return c.pollUntil(try, w, mask[0], mask[1], none)
 }
 
 // selectOnce gives the descriptors of a select that are ready.

@@ -31,7 +31,7 @@
 //
 // # What is not there
 //
-// Processes (fork, exec, wait), sockets, epoll, stopping signals, POSIX timers,
+// Processes (fork, exec, wait), sockets but connected pairs, stopping signals, POSIX timers,
 // timers of processor time, mappings that share a file writably, and futexes
 // that requeue to a priority-inheriting lock. Such calls give ENOSYS or the
 // error that Linux has for the purpose, and [Kernel.Unsupported] names them.

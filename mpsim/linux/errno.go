@@ -36,6 +36,8 @@ const (
 	ENOTEMPTY    = 39
 	ELOOP        = 40
 	EOVERFLOW    = 75
+	ENOTSOCK     = 88
+	EMSGSIZE     = 90
 	EOPNOTSUPP   = 95
 	EAFNOSUPPORT = 97
 	ETIMEDOUT    = 110

@@ -90,6 +90,7 @@ type Kernel struct {
 	// See trace.go.
 	quiet    bool // the accesses to memory are the kernel's own business
 	promised []handle
+	timerFDs []*timerFD
 	cleared  map[uint64]handle // by address: the ends of the threads that cleared their ids there
 
 	trampoline uint64
@@ -126,6 +127,8 @@ type call struct {
 	name string
 	arg  [6]uint64
 	out  Outcome
+	// unsignalled: a write to a pipe that nobody reads sends no signal.
+	unsignalled bool
 }
 
 // Syscall does the system call that ctx asks for. ctx must be the task's own

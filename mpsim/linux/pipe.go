@@ -162,6 +162,7 @@ type eventFD struct {
 	count     uint64
 	semaphore bool
 	order     handle // of the writes that the count is made of
+	writes    uint64
 }
 
 func (e *eventFD) stat() stat { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
@@ -206,6 +207,7 @@ func (e *eventFD) write(b []byte) (int, int64) {
 		return 0, -EAGAIN
 	}
 	e.count += v
+	e.writes++
 	e.k.promise(&e.order)
 	e.k.files.changed = true
 	return 8, 0

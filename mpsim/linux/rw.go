@@ -236,7 +236,7 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 
 // writeStream writes everything, waiting for room as often as it needs to.
 func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
-	k, t := c.Kernel, c.t
+	k, t, unsignalled := c.Kernel, c.t, c.unsignalled
 	var done int64
 	// try gives the result when there is one.
 	try := func() (int64, bool) {
@@ -247,7 +247,9 @@ func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64
 		}
 		switch {
 		case n == -EPIPE:
-			k.sendTask(t, siginfo{sig: SIGPIPE, code: codeUser})
+			if !unsignalled {
+				k.sendTask(t, siginfo{sig: SIGPIPE, code: codeUser})
+			}
 			fallthrough
 		case n < 0 && n != -EAGAIN:
 			if done > 0 {

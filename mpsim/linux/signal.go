@@ -136,6 +136,7 @@ func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	}
 	q.set |= sigbit(i.sig)
 	q.infos = append(q.infos, i)
+	k.files.changed = true // somebody may wait for it by a signalfd
 	return true
 }
 

@@ -52,6 +52,11 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 			next, ok = t.Wait.Deadline, true
 		}
 	}
+	for _, t := range k.timerFDs {
+		if t.armed && t.deadline < next {
+			next, ok = t.deadline, true
+		}
+	}
 	if k.itimer.armed && k.itimer.deadline < next {
 		next, ok = k.itimer.deadline, true
 	}
@@ -93,6 +98,10 @@ func (k *Kernel) Expire() Outcome {
 		k.wake(t, ret)
 	}
 	k.expireTimer()
+	for _, t := range k.timerFDs {
+		t.run()
+	}
+	k.retryIO()
 	if k.dying != nil {
 		return *k.dying
 	}

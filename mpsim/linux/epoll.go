@@ -1,0 +1,194 @@
+package linux
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+const (
+	epollAdd    = 1
+	epollDel    = 2
+	epollMod    = 3
+	epollBytes  = 16 // of struct epoll_event
+	epollAlways = pollErr | pollHup
+	epollOnce   = 1 << 30
+	epollEdge   = 1 << 31
+)
+
+// epollFD is a set of descriptors to wait for.
+type epollFD struct {
+	k     *Kernel
+	ino   uint64
+	items []*epollItem // in order of insertion
+}
+
+type epollItem struct {
+	fd   int32
+	f    *openFile
+	want uint32
+	data uint64
+	off  bool   // EPOLLONESHOT has told it
+	told uint16 // EPOLLET: what was told last, and
+	at   uint64 // how much the file had done then
+}
+
+// active is a file that counts what is done to it.
+type active interface{ activity() uint64 }
+
+func (p *pipeEnd) activity() uint64 { return p.written }
+func (s *socket) activity() uint64  { return s.from.written }
+func (e *eventFD) activity() uint64 { return e.writes }
+
+func (e *epollFD) stat() stat                { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
+func (e *epollFD) close()                    {}
+func (e *epollFD) read([]byte) (int, int64)  { return 0, -EINVAL }
+func (e *epollFD) write([]byte) (int, int64) { return 0, -EINVAL }
+func (e *epollFD) ready() (read, _, _ bool)  { return len(e.look(1, false)) > 0, false, false }
+func (e *epollFD) item(fd int32) (int, bool) {
+	i := slices.IndexFunc(e.items, func(x *epollItem) bool { return x.fd == fd })
+	return i, i >= 0
+}
+func (i *epollItem) wants() uint16 { return uint16(i.want) | epollAlways }
+
+// look gives up to most events; tell says that the caller is told.
+func (e *epollFD) look(most int, tell bool) (found []byte) {
+	e.items = slices.DeleteFunc(e.items, func(x *epollItem) bool { f, err := e.k.files.get(x.fd); return err != 0 || f != x.f })
+	for n, x := range e.items {
+		got := events(x.f, x.wants())
+		var at uint64
+		if a, ok := x.f.file.(active); ok {
+			at = a.activity()
+		}
+		switch {
+		case x.off || got == 0:
+			x.told = 0
+			continue
+		case x.want&epollEdge != 0 && x.told == got && x.at == at:
+			continue
+		case len(found) == most*epollBytes:
+			e.items = append(slices.Clone(e.items[n:]), e.items[:n]...) // the others come first the next time
+			return found
+		}
+		var b [epollBytes]byte
+		binary.LittleEndian.PutUint32(b[:], uint32(got))
+		binary.LittleEndian.PutUint64(b[8:], x.data)
+		found = append(found, b[:]...)
+		if tell {
+			x.told, x.at = got, at
+			x.off = x.want&epollOnce != 0
+			x.f.observeReady(got)
+		}
+	}
+	return found
+}
+
+// epollCreate is epoll_create1(flags).
+func (c *call) epollCreate() int64 {
+	flags := uint32(c.arg[0])
+	if flags&^openCloexec != 0 {
+		return -EINVAL
+	}
+	e := &epollFD{k: c.Kernel, ino: c.vfs.inode()}
+	return c.files.add(&openFile{file: e, path: "anon_inode:[eventpoll]", flags: openReadWrite}, 0, flags != 0)
+}
+
+func (c *call) epollOf(fd int32) (*epollFD, int64) {
+	f, e := c.files.get(fd)
+	if e != 0 {
+		return nil, e
+	}
+	p, ok := f.file.(*epollFD)
+	if !ok {
+		return nil, -EINVAL
+	}
+	return p, 0
+}
+
+// epollCtl is epoll_ctl(epfd, op, fd, event).
+func (c *call) epollCtl() int64 {
+	p, e := c.epollOf(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	fd := int32(c.arg[2])
+	f, e := c.files.get(fd)
+	if e != 0 {
+		return e
+	}
+	if _, ok := f.file.(stream); !ok {
+		return -EPERM
+	}
+	at, known := p.item(fd)
+	if known && p.items[at].f != f {
+		p.items, known = slices.Delete(p.items, at, at+1), false
+	}
+	c.files.changed = true
+	var b [epollBytes]byte
+	if c.arg[1] != epollDel {
+		if f := c.space.Read(c.arg[3], b[:]); f != nil {
+			return c.fault(f)
+		}
+	}
+	x := &epollItem{fd: fd, f: f, want: binary.LittleEndian.Uint32(b[:]), data: binary.LittleEndian.Uint64(b[8:])}
+	switch c.arg[1] {
+	case epollAdd:
+		if known {
+			return -EEXIST
+		}
+		p.items = append(p.items, x)
+	case epollMod:
+		if !known {
+			return -ENOENT
+		}
+		p.items[at] = x
+	case epollDel:
+		if !known {
+			return -ENOENT
+		}
+		p.items = slices.Delete(p.items, at, at+1)
+	default:
+		return -EINVAL
+	}
+	return 0
+}
+
+// epollWait is epoll_pwait(epfd, events, most, milliseconds, mask, size).
+func (c *call) epollWait() int64 {
+	w := Wait{Kind: WaitPoll}
+	if ms := int32(c.arg[3]); ms >= 0 {
+		w.Timed, w.Deadline = true, later(c.now, uint64(ms)*1e6)
+	}
+	return c.epollUntil(w)
+}
+
+// epollWait2 is epoll_pwait2, with a timespec for the time.
+func (c *call) epollWait2() int64 {
+	w := Wait{Kind: WaitPoll}
+	if e := c.until(&w, c.arg[3]); e != 0 {
+		return e
+	}
+	return c.epollUntil(w)
+}
+
+func (c *call) epollUntil(w Wait) int64 {
+	p, e := c.epollOf(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	most := int(int32(c.arg[2]))
+	if most <= 0 {
+		return -EINVAL
+	}
+	k, addr := c.Kernel, c.arg[1]
+	try := func() (int64, bool) {
+		found := p.look(min(most, maxFiles), true)
+		if len(found) == 0 {
+			return 0, false
+		}
+		if f := k.space.Write(addr, found); f != nil {
+			return k.fault(f), true
+		}
+		return int64(len(found) / epollBytes), true
+	}
+	return c.pollUntil(try, w, c.arg[4], c.arg[5], nil)
+}
