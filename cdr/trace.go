@@ -292,6 +292,7 @@ func (e *epoch) thread(id event.ThreadID) *counts {
 // Sizes are in bytes.
 type Sizes struct {
 	File, Control, Data, Sync, Tables, Image int64  // in the file; blocks with their headers
+	Schedule                                 int64  // the same
 	RawControl                               uint64 // 4 a block execution; 0 in DOR mode
 	RawData                                  uint64 // 4 a recorded access
 }
@@ -309,6 +310,8 @@ func (t *Trace) Sizes() Sizes {
 			s.Data += h.Size()
 		case tracefmt.KindSync:
 			s.Sync += h.Size()
+		case tracefmt.KindSchedule:
+			s.Schedule += h.Size()
 		case tracefmt.KindTables:
 			s.Tables += h.Size()
 		case tracefmt.KindImage:

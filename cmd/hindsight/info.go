@@ -57,6 +57,7 @@ type infoSizes struct {
 	Control     int64  `json:"control"`
 	Data        int64  `json:"data"`
 	Sync        int64  `json:"sync"`
+	Schedule    int64  `json:"schedule"`
 	SynchCounts int64  `json:"synch_counts"`
 	Tables      int64  `json:"tables"`
 	Image       int64  `json:"image"`
@@ -133,7 +134,7 @@ func describe(file string, t *cdr.Trace) *infoJSON {
 		Threads: []infoThread{},
 		Sizes: infoSizes{
 			File: sizes.File, Control: sizes.Control, Data: sizes.Data, Sync: sizes.Sync,
-			Tables: sizes.Tables, Image: sizes.Image,
+			Tables: sizes.Tables, Image: sizes.Image, Schedule: sizes.Schedule,
 			RawControl: sizes.RawControl, RawData: sizes.RawData,
 		},
 	}
@@ -221,8 +222,8 @@ func (i *infoJSON) text(w io.Writer) error {
 			bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Data), bytesText(int64(s.RawData)), bytesText(s.Sync))
 	}
 	if raw > 0 {
-		fmt.Fprintf(w, "  together %s, %.2f %% of the raw trace; tables %s, program %s, file %s\n",
-			bytesText(compressed), 100*float64(compressed)/float64(raw), bytesText(s.Tables), bytesText(s.Image), bytesText(s.File))
+		fmt.Fprintf(w, "  together %s, %.2f %% of the raw trace; tables %s, schedule %s, program %s, file %s\n",
+			bytesText(compressed), 100*float64(compressed)/float64(raw), bytesText(s.Tables), bytesText(s.Schedule), bytesText(s.Image), bytesText(s.File))
 	}
 	return nil
 }
