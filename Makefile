@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-papers bench-wet fuzz clean
+.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -38,6 +38,9 @@ bench-grammar:    ## Sequitur and the recorder
 
 bench-races:      ## the race analysis
 	$(GO) test -run '^$$' -bench . ./analyze/...
+
+bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the races
+	$(GO) test -run '^$$' -bench Artifacts -benchtime 3x ./analyze/artifact
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
 	$(GO) run ./cmd/hindsight compare --plots docs/figures $(COMPARE)

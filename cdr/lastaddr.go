@@ -94,9 +94,22 @@ func (w window) offset(base uint64) int64 { return int64(w.low - base) }
 
 func (w window) has(addr uint64) bool { return addr-w.low <= uint64(w.width) }
 
-// covers tells whether some access can be at one of the addresses of w.
-func (b *addrBounds) covers(w window) bool {
-	return w.has(b.x.first) || b.rules[b.x.g.Start()].meets(b.x.first, w)
+// extent is the first and the last address of all accesses; high is below low
+// when that is not known.
+func (b *addrBounds) extent() (low, high uint64) {
+	first := b.x.first
+	s := b.rules[b.x.g.Start()]
+	switch {
+	case s.none:
+		return first, first
+	case s.any:
+		return 1, 0
+	}
+	low, high = first+uint64(min(s.low, 0)), first+uint64(max(s.high, 0))
+	if low > first || high < first {
+		return 1, 0 // around the end of the address space
+	}
+	return low, high
 }
 
 // last finds the last access with an ordinal from a lower bound on and below

@@ -22,9 +22,64 @@ type storeIndex struct {
 
 // storing is a site that writes.
 type storing struct {
-	site   SiteID
-	width  uint64
-	bounds *addrBounds
+	// low and high are the first and the last address, if high is not below low.
+	low, high uint64
+	site      SiteID
+	width     uint64
+	bounds    *addrBounds
+	// granules are those that the site ever touches, found when some searches
+	// were in vain and if they are not too many.
+	granules map[uint64]struct{}
+	vain     int
+}
+
+const (
+	// vainSearches is how many searches in vain are worth finding the granules
+	// of a site, maxGranules how many are kept.
+	vainSearches = 4
+	maxGranules  = 1 << 12
+)
+
+// mayTouch tells whether some access of the site may touch one of size bytes at
+// addr.
+func (x *storing) mayTouch(addr, size uint64) bool {
+	if x.high >= x.low && (addr > x.high+x.width-1 || x.low > addr+size-1) {
+		return false
+	}
+	if x.granules == nil {
+		return true
+	}
+	for g := addr >> 3; g <= (addr+size-1)>>3; g++ {
+		if _, ok := x.granules[g]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// missed counts a search in vain.
+func (x *storing) missed() {
+	if x.vain++; x.vain != vainSearches {
+		return
+	}
+	all := map[uint64]struct{}{}
+	add := func(e Extent) bool {
+		for i := range e.Count {
+			low := e.Base + i*e.Stride
+			for g := low >> 3; g <= (low+e.Len-1)>>3; g++ {
+				all[g] = struct{}{}
+				if len(all) > maxGranules {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	a := x.bounds.x
+	c := coverer{x: a, width: x.width, yield: add}
+	if add(Extent{Base: a.first, Len: x.width, Count: 1}) && c.cover(a.g.Start(), a.first, 0, a.total()-a.lead-1) {
+		x.granules = all
+	}
 }
 
 // storeSites lists the sites that write.
@@ -46,7 +101,9 @@ func (v *historyView) storeSites() (*storeIndex, error) {
 			v.stores = nil
 			return nil, err
 		}
-		v.stores.sites = append(v.stores.sites, storing{site, uint64(v.tab.sites[site].Size), newAddrBounds(x)})
+		b := newAddrBounds(x)
+		low, high := b.extent()
+		v.stores.sites = append(v.stores.sites, storing{low: low, high: high, site: site, width: uint64(v.tab.sites[site].Size), bounds: b})
 	}
 	return v.stores, nil
 }
@@ -91,16 +148,16 @@ func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size ui
 		}
 		s.here = p
 	}
-	index2, err := v.storeSites()
+	stores, err := v.storeSites()
 	if err != nil {
 		return s.Store, false, err
 	}
-	for i := range index2.sites {
-		x := &index2.sites[i]
-		w := window{low: addr - x.width + 1, width: int64(size + x.width - 2)}
-		if !x.bounds.covers(w) {
+	for i := range stores.sites {
+		x := &stores.sites[i]
+		if !x.mayTouch(addr, size) {
 			continue
 		}
+		w := window{low: addr - x.width + 1, width: int64(size + x.width - 2)}
 		if err := s.try(x, w); err != nil {
 			return s.Store, false, err
 		}
@@ -126,8 +183,12 @@ func (s *storeSearch) try(x *storing, w window) error {
 		return nil
 	}
 	local, at, ok, err := x.bounds.last(from, limit, w)
-	if !ok || err != nil {
+	if err != nil {
 		return err
+	}
+	if !ok {
+		x.missed()
+		return nil
 	}
 	p, err := s.h.execution(s.v, x.site, local)
 	if err != nil {

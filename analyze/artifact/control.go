@@ -26,8 +26,9 @@ func (e *explainer) behind(i int) ([]int, error) {
 	return nil, nil
 }
 
-// behindSteps bounds the searches for what a race is behind.
-const behindSteps = 4000
+// behindSteps bounds the searches for what a race is behind, and for what
+// controls it: what decided is mostly near.
+const behindSteps = 300
 
 // controlled lists the races whose writes event-control both sides of the first
 // instance of race i, by the paper's relation: a write a of such a race comes

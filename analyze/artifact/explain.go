@@ -66,13 +66,17 @@ func (e *explainer) judgeAll(out *Result) error {
 	for i := range out.Verdicts {
 		v := &out.Verdicts[i]
 		e.begin()
-		if v.Status != Artifact {
-			if *v, err = e.judge(i); err != nil {
-				return err
-			}
-			if v.Status == Own && doubts[i] != "" {
-				v.Status, v.Reason = Unknown, doubts[i]
-			}
+		// By address says less: where both are so, the threads met at an element
+		// that the racy value chose, and may meet there unordered.
+		byAddress, err := e.judge(i)
+		if err != nil {
+			return err
+		}
+		if v.Status != Artifact || byAddress.Status == Artifact {
+			*v = byAddress
+		}
+		if v.Status == Own && doubts[i] != "" {
+			v.Status, v.Reason = Unknown, doubts[i]
 		}
 		if v.Status != Artifact && !e.opts.Brief {
 			if v.Behind, err = e.behind(i); err != nil {

@@ -59,6 +59,12 @@ type sideProbe struct {
 const (
 	// orderInstances is how many instances of a race are looked at.
 	orderInstances = 512
+	// unusedReads is how many reads in a row of which nothing is made show that
+	// nothing is made of those of a pair of instructions.
+	unusedReads = 64
+	// maxEvery is how many instances there may be for one that is looked at,
+	// before only those are that are met first.
+	maxEvery = 64
 	// maxOrderWork bounds the events that all passes see.
 	maxOrderWork = 1 << 22
 	// maxCoarse bounds the records that are looked at to see whether one race
@@ -136,9 +142,11 @@ func (e *explainer) newOrderer(src race.Source, list []int, found []readFrom) (*
 		o.events += len(e.index.seqs[t])
 	}
 	ids := map[Execution]uint64{}
+	unused := map[pairKey]int{} // reads in a row that led to nothing
 	for _, f := range found {
-		cause, ok := e.index.pairs[keyOf(f.write.Site, f.read.Site)]
-		if !ok {
+		pair := keyOf(f.write.Site, f.read.Site)
+		cause, ok := e.index.pairs[pair]
+		if !ok || unused[pair] >= unusedReads {
 			continue
 		}
 		w, ok := e.index.at(f.write.Thread, f.write.Site, f.write.Ordinal)
@@ -150,9 +158,10 @@ func (e *explainer) newOrderer(src race.Source, list []int, found []readFrom) (*
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if unused[pair]++; !ok {
 			continue
 		}
+		unused[pair] = 0
 		if ids[f.write] == 0 {
 			ids[f.write] = uint64(len(ids) + 1)
 		}
@@ -202,7 +211,12 @@ func (o *orderer) position(p point) (position, error) {
 // probe prepares to look at instances of race i.
 func (o *orderer) probe(i int) error {
 	o.from[i][0] = len(o.sides) / 2
+	every := min(max(o.res.Races[i].Dynamic/orderInstances, 1), maxEvery)
+	n := uint64(0)
 	for p := range o.instances(i) {
+		if n++; n > 2 && n%every != 0 { // the first two are the first and the last
+			continue
+		}
 		for _, x := range []*exec{&p.c, &p.d} {
 			at := position{point{x.thread(), math.MaxUint64, 0}, x.ordinal} // just before an event
 			if !x.event {

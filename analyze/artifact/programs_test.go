@@ -26,7 +26,7 @@ type run struct {
 }
 
 // recordRun runs a program and finds its races.
-func recordRun(t *testing.T, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) *run {
+func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) *run {
 	t.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
