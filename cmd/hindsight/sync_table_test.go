@@ -164,6 +164,7 @@ func TestSyncTable(t *testing.T) {
 type syncBuild struct {
 	level, program string
 	img            *image.Image
+	packed         cdr.PackedImage // compressed once for all runs
 }
 
 // build compiles a group.
@@ -183,7 +184,11 @@ func (g syncGroup) build(t *testing.T, dir, level string) syncBuild {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return syncBuild{level, out, img}
+	packed, err := cdr.PackImage(img.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return syncBuild{level, out, img, packed}
 }
 
 // checkTwin runs a twin at each level of optimisation and returns the verdict
@@ -225,7 +230,7 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	found := map[string]bool{}
 	for seed := range syncSeeds {
 		r := &recording{
-			Image: b.img, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
+			Image: b.img, Packed: b.packed, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
 			Policy: mpsim.Random, Quantum: []int{100, 1000, 0}[seed%3],
 			Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,
 		}
