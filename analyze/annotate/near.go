@@ -77,8 +77,14 @@ func (t *textWriter) brace(r *row) bool {
 	return ok && strings.Trim(text, " \t{};") == "" && text != ""
 }
 
-// mine tells whether a row is code of the program and not of a library.
+// mine tells whether a row is code of the program and not of a library, or of a
+// library's header that the program was compiled with.
 func (v *view) mine(r *row) bool {
+	for _, system := range [...]string{"/usr/include/", "/include/c++/", "/usr/lib/gcc"} {
+		if strings.Contains(r.key.file, system) {
+			return false
+		}
+	}
 	stmts := v.Statements()
 	return slices.ContainsFunc(r.stmts, func(n int) bool { return v.img.User(stmts[n].PC) })
 }

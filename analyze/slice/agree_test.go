@@ -42,7 +42,8 @@ func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 }
 
 // plain is the slice by the plain walk over the log.
-func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
+// of names the instances of the graph that is compared, g.
+func plain(l *slicetest.Log, from []int, o slice.Options, of func(int) wet.Instance, g slice.Graph) map[int]bool {
 	stmts := l.Statements()
 	exits := o.Flow != nil && (o.Kinds == 0 || o.Kinds&slice.Both == slice.Both) && o.Direction == slice.Backward
 	follow := func(from, to int, d slicetest.Dep) bool {
@@ -50,6 +51,9 @@ func plain(l *slicetest.Log, from []int, o slice.Options) map[int]bool {
 			return false
 		}
 		if o.Brief && d.Kind == wet.DepRegister && d.Reg >= 2 && d.Reg <= 4 {
+			return false
+		}
+		if i := of(to); o.Brief && d.Kind > wet.DepMemory && slice.Housekeeping(g.Node(i.Node), i.Stmt) {
 			return false
 		}
 		return d.Kind == wet.DepExit && exits || follows(o.Kinds, d.Kind)
@@ -189,7 +193,7 @@ func TestSlices(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := indexes(t, l, s)
-			if err := same(got, visible(plain(l, from, o), o, from, l.Instance, l)); err != nil {
+			if err := same(got, visible(plain(l, from, o, l.Instance, l), o, from, l.Instance, l)); err != nil {
 				t.Fatalf("seed %d, from %v, %+v: %v (slice, then plain walk)", seed, from, o, err)
 			}
 			if o.Depth == 0 && !o.Brief && o.Flow == nil {

@@ -26,9 +26,18 @@ const (
 // pointers are the stack, global and thread pointers.
 func pointers(reg uint8) bool { return reg >= regSP && reg <= 4 }
 
-// follows tells whether a slice follows dependences of a kind.
+// follows tells whether a slice follows dependences of a kind. Of what it passes
+// through it follows the value only: why a register was saved is why the
+// function ran.
 func (o *Options) follows(kind wet.DepKind, reg uint8) bool {
 	return o.Kinds.follows(kind) && !(o.Brief && kind == wet.DepRegister && pointers(reg))
+}
+
+// passed tells a statement that the slice passes through.
+func (o *Options) passed(n *wet.Node, stmt uint32) bool { return o.Brief && housekeeping(n, stmt) }
+
+func (o *Options) followsFrom(n *wet.Node, stmt uint32, kind wet.DepKind, reg uint8) bool {
+	return o.follows(kind, reg) && (kind <= wet.DepMemory || !o.passed(n, stmt))
 }
 
 // saved tells the registers that a function gives back as it found them.

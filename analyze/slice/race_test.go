@@ -149,7 +149,7 @@ func plainForward(l *slicetest.Log, t *testing.T, criterion []wet.Instance) map[
 		}
 		from = append(from, n)
 	}
-	return plain(l, from, slice.Options{Direction: slice.Forward, Kinds: slice.Data})
+	return plain(l, from, slice.Options{Direction: slice.Forward, Kinds: slice.Data}, l.Instance, l)
 }
 
 // TestResolve: what specifications name in a program with debug information.

@@ -55,13 +55,13 @@ func (f *Follower) Deps(i wet.Instance, tell func(wet.Dep) error) error {
 		if err != nil {
 			return err
 		}
-		if !f.opts.follows(d.Kind, d.Reg) || f.opts.OneThread && d.From.Thread != i.Thread {
+		if !f.opts.followsFrom(f.g.Node(i.Node), i.Stmt, d.Kind, d.Reg) || f.opts.OneThread && d.From.Thread != i.Thread {
 			continue
 		}
 		if err := tell(d); err != nil {
 			return err
 		}
-		if f.exits == nil {
+		if f.exits == nil || f.Passed(i) {
 			continue
 		}
 		err := f.exits.decided(d.From, d.To, d.Kind, func(e wet.Instance) error {
@@ -93,7 +93,7 @@ func (s *Slice) Follower() *Follower { return &Follower{s.g, s.opts, s.exits} }
 // Passed tells an instance that a brief slice passes through without counting
 // it.
 func (f *Follower) Passed(i wet.Instance) bool {
-	return f.opts.Brief && housekeeping(f.g.Node(i.Node), i.Stmt)
+	return f.opts.passed(f.g.Node(i.Node), i.Stmt)
 }
 
 // VariableOf names the variable that an instance writes, as the source has it: a

@@ -160,11 +160,11 @@ func (w *sweep) code(n wet.NodeID) *nodeCode {
 	c.closed = make([]mask, c.stmts+c.slots)
 	for s := range c.inputs {
 		for _, in := range w.g.Inputs(n, uint32(s)) {
-			if !w.opts.follows(in.Kind, in.Reg) {
+			if !w.opts.followsFrom(w.g.Node(n), uint32(s), in.Kind, in.Reg) {
 				continue
 			}
 			c.add(s, in)
-			if w.exits != nil && in.Kind == wet.DepRegister && in.Stmt >= 0 {
+			if w.exits != nil && !w.opts.passed(w.g.Node(n), uint32(s)) && in.Kind == wet.DepRegister && in.Stmt >= 0 {
 				for _, e := range w.exits.local(n, uint32(in.Stmt), uint32(s)) {
 					if x := (wet.Input{Kind: wet.DepExit, Stmt: int32(e)}); !slices.Contains(c.inputs[s], x) {
 						c.add(s, x)
@@ -361,7 +361,7 @@ type ended struct {
 func (w *sweep) leave(slot uint32, from wet.Instance) error {
 	c := w.taken.code
 	for _, u := range c.users[uint32(c.stmts)+slot] {
-		if !w.fresh.has(u) {
+		if !w.fresh.has(u) || w.opts.passed(w.g.Node(w.taken.node), u) {
 			continue
 		}
 		at := slices.IndexFunc(c.inputs[u], func(in wet.Input) bool { return in.Stmt < 0 && uint32(in.Slot) == slot })

@@ -127,14 +127,14 @@ func (w *walk) look(ctx context.Context, p *placeState, k uint64) error {
 		if w.opts.Direction == Forward {
 			other = d.To
 		}
-		if !w.opts.follows(d.Kind, d.Reg) || w.opts.OneThread && other.Thread != p.thread {
+		if !w.opts.followsFrom(w.g.Node(d.To.Node), d.To.Stmt, d.Kind, d.Reg) || w.opts.OneThread && other.Thread != p.thread {
 			continue
 		}
 		w.found(w.neighbour(p, d, placeOf(other)), other.K)
 		if w.opts.MaxInsts != 0 && w.count > w.opts.MaxInsts {
 			return fmt.Errorf("%w: %d", ErrTooBig, w.opts.MaxInsts)
 		}
-		if w.exits != nil {
+		if w.exits != nil && !w.opts.passed(w.g.Node(p.node), p.stmt) {
 			err := w.exits.decided(d.From, d.To, d.Kind, func(e wet.Instance) error {
 				if !slices.Contains(ended, e) {
 					ended = append(ended, e)

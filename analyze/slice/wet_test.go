@@ -64,6 +64,7 @@ func (r *recording) open(t testing.TB, opts wet.OpenOptions) *wet.Graph {
 func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int) {
 	t.Helper()
 	l := a.Log
+	of := func(n int) wet.Instance { return a.Of[n] }
 	for range times {
 		o := randomOptions(rng, l)
 		from := []int{rng.IntN(len(l.Statements()))}
@@ -84,7 +85,7 @@ func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int
 			}
 			got[n] = true
 		}
-		if err := same(got, visible(plain(l, from, o), o, from, func(n int) wet.Instance { return a.Of[n] }, a.Graph)); err != nil {
+		if err := same(got, visible(plain(l, from, o, of, a.Graph), o, from, of, a.Graph)); err != nil {
 			t.Fatalf("from %v, %+v: %v (slice, then plain walk)", from, o, err)
 		}
 		if o.Depth != 0 {
