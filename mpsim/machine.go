@@ -115,7 +115,8 @@ func (m *Machine) Run(ctx context.Context) (*Result, error) {
 func (m *Machine) start(h *Hart, parent event.ThreadID) {
 	low, bytes := h.task.StackLow, h.task.StackLen
 	if v, ok := m.space.Find(h.X[regSP] - 1); ok && bytes == 0 {
-		if low = v.Start; h.id == 0 {
+		low = v.Start
+		if !h.task.Own() {
 			bytes = v.Len()
 		}
 		// Of a stack that the program gave to clone, nobody knows how large it is.

@@ -89,5 +89,8 @@ func (k *Kernel) pass(to *Task) {
 	})
 }
 
+// Own says whether the program itself made the task, and not the C library for it.
+func (t *Task) Own() bool { return t.own }
+
 // Internal says whether the C library keeps a signal for itself.
 func Internal(signal int) bool { return signal >= firstRT && signal < firstUser }
