@@ -3,6 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
+.PHONY: bench-schedules
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -47,6 +48,9 @@ bench-papers:     ## the papers' tables on the kernels, published figures beside
 
 bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
 	$(GO) run ./cmd/hindsight compare --table 000 $(COMPARE)
+
+bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
+	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

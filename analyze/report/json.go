@@ -75,7 +75,9 @@ type jsonRace struct {
 	Accesses    [2]jsonAccess `json:"accesses"`
 	Seeds       []uint64      `json:"seeds,omitempty"`
 	Trace       string        `json:"trace,omitempty"`
-	Orders      []string      `json:"orders,omitempty"`
+	// ThreadCounts are those with which an exploration saw the race.
+	ThreadCounts []int    `json:"thread_counts,omitempty"`
+	Orders       []string `json:"orders,omitempty"`
 
 	ArtifactUnknown   string   `json:"artifact_unknown,omitempty"`
 	AlsoBehind        []string `json:"also_behind,omitempty"`
@@ -173,7 +175,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, ThreadCounts: r.ThreadCounts, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Local: jsonOfLocal(l.Local), Freed: l.Freed}}
 	switch l.Kind {

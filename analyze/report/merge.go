@@ -32,6 +32,7 @@ func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 			}
 			r.ID = fmt.Sprintf("R%d", len(out.Races)+1)
 			r.Seeds = slices.Sorted(slices.Values(seeds[r.Fingerprint]))
+			r.ThreadCounts = info.ThreadCountsOf(r.Seeds)
 			r.Trace = p.Report.Info.File
 			r.from = p.Report
 			out.Races = append(out.Races, r)
@@ -78,6 +79,28 @@ func (t *text) seenWith(g *groupOf) {
 	if len(seeds) == 1 {
 		noun = "seed"
 	}
-	t.printf("  Seen with %s %s (%d of %s); shown as in %s\n\n", noun, SeedsText(seeds), len(seeds),
-		plural(uint64(t.rep.Info.Runs), "run", "runs"), g.lead.Trace)
+	t.printf("  Seen with %s %s (%d of %s)", noun, SeedsText(seeds), len(seeds), plural(uint64(t.rep.Info.Runs), "run", "runs"))
+	if counts := t.rep.Info.ThreadCountsOf(seeds); len(counts) > 0 {
+		t.printf(", with OMP_NUM_THREADS=%s", CountsText(counts))
+	}
+	t.printf("; shown as in %s\n\n", g.lead.Trace)
+}
+
+// ThreadCountsOf returns, in ascending order, which of an exploration's thread
+// counts the runs with these seeds had; nil when it varied none.
+func (i *Info) ThreadCountsOf(seeds []uint64) []int {
+	if len(i.ThreadCounts) == 0 {
+		return nil
+	}
+	var counts []int
+	for _, s := range seeds {
+		counts = append(counts, i.ThreadCounts[(s-i.Seed)%uint64(len(i.ThreadCounts))])
+	}
+	slices.Sort(counts)
+	return slices.Compact(counts)
+}
+
+// CountsText writes numbers as a flag takes them.
+func CountsText(counts []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", ",")
 }

@@ -41,6 +41,9 @@ type Info struct {
 	Seed         uint64
 	Complete     bool // the recording was closed well
 	Runs         int  // that were merged; 0 for the report of one run
+	// ThreadCounts are the numbers of OpenMP threads that an exploration took in
+	// turn, seed by seed from Seed on; nil when it left that to the program.
+	ThreadCounts []int
 }
 
 // Frame is a line of a call stack.
@@ -112,6 +115,8 @@ type Race struct {
 	// ascending order; Trace is the file of the run that is shown.
 	Seeds []uint64
 	Trace string
+	// ThreadCounts are those of Info's that these runs had, in ascending order.
+	ThreadCounts []int
 	// Orders are the orders that report the race, if others than happens-before
 	// were asked.
 	Orders []string

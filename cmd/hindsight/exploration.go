@@ -22,6 +22,7 @@ import (
 // exploration makes the runs of many seeds.
 type exploration struct {
 	run   recording // of any seed
+	teams []int     // numbers of OpenMP threads that the seeds take in turn; nil: the program's
 	input []byte
 	dir   string
 	first uint64
@@ -106,10 +107,19 @@ func (e *exploration) tracePath(seed uint64) string {
 	return filepath.Join(e.dir, fmt.Sprintf("seed%d.hst", seed))
 }
 
+// env is the environment of the run of a seed.
+func (e *exploration) env(seed uint64) []string {
+	if len(e.teams) == 0 {
+		return e.run.Env
+	}
+	n := e.teams[(seed-e.first)%uint64(len(e.teams))]
+	return append(slices.Clone(e.run.Env), fmt.Sprintf("%s=%d", teamVariable, n))
+}
+
 // one makes the run of a seed and analyses it.
 func (e *exploration) one(ctx context.Context, seed uint64) error {
 	r := e.run
-	r.Seed = seed
+	r.Seed, r.Env = seed, e.env(seed)
 	r.Out = e.tracePath(seed) + ".part"
 	defer os.Remove(r.Out)
 	out := newOutputs(e.show != nil)

@@ -42,7 +42,15 @@ type exploreFlags struct {
 	dir    string
 	resume bool
 	show   bool
+	teams  []int
 }
+
+// teamVariable is the environment variable that says how many threads a team of
+// OpenMP has.
+const teamVariable = "OMP_NUM_THREADS"
+
+// maxTeam bounds what --threads takes.
+const maxTeam = 4096
 
 func newExplore(std streams) *cobra.Command {
 	var f exploreFlags
@@ -58,11 +66,16 @@ run again with ` + "`hindsight run`" + ` and the same --sched and --depth.
 The report is the same for any number of jobs. An exploration that was
 interrupted, or that is to have more runs, goes on with --resume.
 
+A loop of OpenMP whose iterations are shared out once and for all hides conflicts
+inside one thread's share. With --threads 2,4,16,64 the seeds take these numbers
+of threads in turn (OMP_NUM_THREADS); the report says which showed a race.
+
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status is
 66 when a race was seen, 130 when there is none yet and it was interrupted.`,
 		Example: `  hindsight explore ./bank
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
+  hindsight explore --threads 2,4,16,64 ./solver
   hindsight explore --until-race --format json ./bank
   hindsight explore --runs 2000 --resume ./bank       # 1000 more`,
 		Args: cobra.MinimumNArgs(1),
@@ -74,6 +87,7 @@ to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status i
 	flags.IntVar(&f.runs, "runs", 100, "runs to make")
 	flags.Uint64Var(&f.seed, "seed", 1, "the `FIRST` seed; each run has the next one")
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "runs at a time")
+	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads that the runs have in turn (default: as the program says)")
 	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory)")
 	flags.BoolVar(&f.resume, "resume", false, "go on with the exploration that is in the directory")
@@ -135,6 +149,9 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 	if f.seed+uint64(f.runs) < f.seed {
 		return nil, what, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
 	}
+	if err := f.checkTeams(); err != nil {
+		return nil, what, err
+	}
 	r, err := f.recording(args)
 	if err != nil {
 		return nil, what, err
@@ -167,17 +184,32 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 	what = explored{
 		Tool: version(), Program: digest(r.Image.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root,
 		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
-		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads,
+		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: f.teams,
 		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,
 	}
 	if r.Policy == mpsim.PCT {
 		what.Depth = r.Depth
 	}
 	return &exploration{
-		run: *r, input: input, dir: f.dir, first: f.seed, runs: f.runs, jobs: f.jobs, until: f.until, opts: opts,
+		run: *r, teams: f.teams, input: input, dir: f.dir, first: f.seed, runs: f.runs, jobs: f.jobs, until: f.until, opts: opts,
 		rules: func() (*report.Suppressions, error) { return readSuppressions(ctx, f.races.suppressions) },
 		done:  map[uint64]*explorationRun{}, kept: map[uint64]bool{},
 	}, what, nil
+}
+
+// checkTeams checks --threads.
+func (f *exploreFlags) checkTeams() error {
+	for i, n := range f.teams {
+		if n < 1 || n > maxTeam || slices.Contains(f.teams[:i], n) {
+			return fmt.Errorf("--threads %s: want different numbers from 1 to %d", report.CountsText(f.teams), maxTeam)
+		}
+	}
+	for _, kv := range f.env {
+		if len(f.teams) > 0 && strings.HasPrefix(kv, teamVariable+"=") {
+			return fmt.Errorf("--threads and --env %s: want one of them", kv)
+		}
+	}
+	return nil
 }
 
 func digest(b []byte) string {
@@ -264,7 +296,7 @@ func (f *exploreFlags) report(ctx context.Context, std streams, e *exploration, 
 
 // merged is the report of all runs, from the traces that were kept.
 func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Report, error) {
-	info := report.Info{Version: version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted}
+	info := report.Info{Version: version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted, ThreadCounts: e.teams}
 	seeds := map[string][]uint64{}
 	var parts []report.Part
 	for _, r := range e.inOrder() {
@@ -317,6 +349,7 @@ type jsonExploration struct {
 	Schedule    string        `json:"schedule"`
 	Quantum     int           `json:"quantum"`
 	Depth       int           `json:"depth,omitempty"`
+	Teams       []int         `json:"thread_counts,omitempty"`
 	Interrupted bool          `json:"interrupted"`
 	Outcomes    []jsonOutcome `json:"outcomes"`
 }
@@ -336,7 +369,7 @@ type jsonOutcome struct {
 func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExploration {
 	x := &jsonExploration{
 		Planned: f.runs, Seed: e.first, Schedule: e.run.Policy.String(), Quantum: mpsim.QuantumOf(e.run.Policy, e.run.Quantum),
-		Interrupted: interrupted, Outcomes: []jsonOutcome{},
+		Teams: e.teams, Interrupted: interrupted, Outcomes: []jsonOutcome{},
 	}
 	if e.run.Policy == mpsim.PCT {
 		x.Depth = e.run.Depth
@@ -363,6 +396,9 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 	schedule := x.Schedule
 	if x.Depth > 0 {
 		schedule += fmt.Sprintf(", depth %d", x.Depth)
+	}
+	if len(x.Teams) > 0 {
+		schedule += fmt.Sprintf("; %s=%s in turn", teamVariable, report.CountsText(x.Teams))
 	}
 	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", plural(uint64(x.Runs), "run"), x.Seed, schedule)
 	shown := map[string]bool{}
@@ -444,6 +480,9 @@ func (f *exploreFlags) guestCommand(args []string) string {
 	}
 	for _, kv := range f.env {
 		words = append(words, "--env", kv)
+	}
+	if len(f.teams) > 0 {
+		words = append(words, "--env", teamVariable+"=T")
 	}
 	if f.root != "" {
 		words = append(words, "--root", f.root)

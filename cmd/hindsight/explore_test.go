@@ -167,3 +167,37 @@ func TestExploreOutcomes(t *testing.T) {
 	data, _ := command(t.Context(), t, "explore", "--runs", "60", "--max-instructions", "3000000", "-o", "dir", "--format", "json", "--resume", prog)
 	checkSchema(t, data)
 }
+
+// TestExploreThreads: a race inside one thread's share of a loop is seen with
+// many threads only; the report says with how many, whatever the jobs, and after
+// an interruption.
+func TestExploreThreads(t *testing.T) {
+	prog := compileC(t, "share.c", "-fopenmp")
+	t.Chdir(t.TempDir())
+	explore := func(dir string, more ...string) (string, int) {
+		return command(t.Context(), t, append(append([]string{"explore", "--runs", "4", "-o", dir}, more...), prog)...)
+	}
+	if text, status := explore("default", "--env", "OMP_NUM_THREADS=2"); status != 0 {
+		t.Errorf("status %d with two threads:\n%s", status, text)
+	}
+	text, status := explore("dir", "--threads", "2,16", "--jobs", "3")
+	if status != exitRaces {
+		t.Errorf("status %d", status)
+	}
+	for _, want := range []string{
+		"Seen with seeds 2, 4 (2 of 4 runs), with OMP_NUM_THREADS=16; shown as in dir/seed2.hst",
+		"4 runs from seed 1 on (random; OMP_NUM_THREADS=2,16 in turn)", "--env OMP_NUM_THREADS=T",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing of %q:\n%s", want, text)
+		}
+	}
+	if again, _ := explore("dir", "--threads", "2,16", "--resume"); again != text {
+		t.Errorf("gone on with:\n%s\nat once:\n%s", again, text)
+	}
+	data, _ := explore("dir", "--threads", "2,16", "--resume", "--format", "json")
+	checkSchema(t, data)
+	if !strings.Contains(strings.Join(strings.Fields(data), ""), `"thread_counts":[16]`) {
+		t.Errorf("no thread counts:\n%s", data)
+	}
+}

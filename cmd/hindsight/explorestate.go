@@ -36,6 +36,7 @@ type explored struct {
 	Instructions uint64   `json:"max_instructions"`
 	Memory       uint64   `json:"max_memory"`
 	Threads      int      `json:"max_threads"`
+	Teams        []int    `json:"thread_counts,omitempty"`
 	Atomics      string   `json:"atomics"`
 	Suppressions string   `json:"suppressions"` // SHA-256 of the files
 	Keep         string   `json:"keep"`

@@ -36,16 +36,17 @@ func needTools(t testing.TB, tools ...string) {
 
 // compileC builds a source of testdata/programs and gives the path of the
 // program, or skips.
-func compileC(t testing.TB, source string) string {
+func compileC(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	needTools(t, cross.Compiler)
-	return compileTo(t, t.TempDir(), source)
+	return compileTo(t, t.TempDir(), source, flags...)
 }
 
-func compileTo(t testing.TB, dir, source string) string {
+func compileTo(t testing.TB, dir, source string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(dir, strings.TrimSuffix(source, ".c"))
 	args := []string{"-g", "-O1", "-static", "-pthread", "-o", out, filepath.Join(sourceDir, "testdata/programs", source)}
+	args = append(args, flags...)
 	if text, err := exec.Command(cross.Compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, text)
 	}
