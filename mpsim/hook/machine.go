@@ -40,6 +40,7 @@ func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 func New(img *image.Image) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
 	k.state.whose = newWhose(img)
+	k.state.passed = img.Passed
 	at := map[uint64]int{}
 	for fn := range slices.Clone(k.table) {
 		watched := -1

@@ -35,6 +35,7 @@ type ompThread struct {
 // or a team of a league begins with.
 type team struct {
 	body       uint64
+	inLeague   bool // it is, or is in, a team of a teams construct
 	reduces    bool // tasks take part in a reduction of the region
 	begin, end handle
 	ordered    handle
@@ -59,7 +60,7 @@ type task struct {
 	team   *team
 	passed uint64 // barriers: of an implicit task those that it passed, of an explicit one its creator had
 
-	strand   uint64 // of explicit tasks and teams of a league
+	strand   uint64 // of explicit tasks, and of all in a league
 	body     uint64
 	blocks   []block // where libgomp keeps it until it begins, if it is deferred
 	parent   *task

@@ -140,6 +140,9 @@ type State struct {
 	mainPointer, handleOffset uint64
 	whose                     *whose // nil: everything is the program's
 	omp                       openMP
+	// passed is how many bytes of variables an outlined function gets; nil when
+	// it is not known of any.
+	passed func(fn uint64) uint64
 }
 
 type holding struct {

@@ -9,6 +9,7 @@ func teamBegin(s *State, c *Call) {
 	th := o.thread(c.ID())
 	c.team = newTeam()
 	c.team.body, c.team.reduces = c.Arg(0), c.fn.Reduces
+	c.team.inLeague = th.current().team.inLeague
 	th.regions = append(th.regions, c.team)
 	o.publish(c, &c.team.begin)
 }
@@ -44,7 +45,12 @@ func bodyBegin(s *State, c *Call) {
 		return
 	}
 	if m := th.master; m != nil && th.depth < len(m.regions) {
-		o.join(c, th, m.regions[th.depth])
+		r := m.regions[th.depth]
+		if o.join(c, th, r); c.task != nil && r.inLeague {
+			// The thread may have worked for another team of the league before.
+			o.beginStrand(c, c.task)
+		}
+		r.begin.observe(c)
 	}
 }
 
@@ -60,7 +66,14 @@ func (o *openMP) join(c *Call, th *ompThread, r *team) {
 	}
 	c.task = &task{team: r, reduces: r.reduces}
 	th.tasks = append(th.tasks, c.task)
-	r.begin.observe(c)
+}
+
+// beginStrand makes the thread act as a strand of t.
+func (o *openMP) beginStrand(c *Call, t *task) {
+	o.strands++
+	t.strand = o.strands
+	c.Emit(event.StrandCreate, t.strand, 0)
+	c.EmitStrand(event.StrandBegin, t.strand)
 }
 
 func bodyEnd(s *State, c *Call) {
@@ -75,6 +88,9 @@ func bodyEnd(s *State, c *Call) {
 		switch t.role {
 		case implicit:
 			o.publish(c, &t.team.end)
+			if t.strand != 0 {
+				c.EmitStrand(event.StrandEnd, t.strand)
+			}
 		case explicit:
 			o.finish(c, t)
 		case initial:
@@ -153,6 +169,13 @@ func leagueBegin(s *State, c *Call) { c.task = s.omp.current(c) }
 func leagueBody(s *State, outer, c *Call) {
 	o := &s.omp
 	c.task = o.beginTeam(c, o.thread(c.ID()), outer.task)
+	if s.passed != nil {
+		// Where gcc passes the value of a variable that nothing changes, each
+		// team writes back what it read.
+		if size := s.passed(c.Func()); size != 0 {
+			c.Emit(event.Renew, c.Arg(0), size)
+		}
+	}
 }
 
 func leagueEnd(_ *State, c *Call) {
@@ -184,10 +207,9 @@ func nextTeam(s *State, c *Call, result uint64) {
 }
 
 func (o *openMP) beginTeam(c *Call, th *ompThread, parent *task) *task {
-	o.strands++
-	t := &task{role: league, team: newTeam(), strand: o.strands, parent: parent}
-	c.Emit(event.StrandCreate, t.strand, 0)
-	c.EmitStrand(event.StrandBegin, t.strand)
+	t := &task{role: league, team: newTeam(), parent: parent}
+	t.team.inLeague = true
+	o.beginStrand(c, t)
 	th.tasks = append(th.tasks, t)
 	return t
 }

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"debug/dwarf"
 	"slices"
 	"strings"
 	"sync"
@@ -75,4 +76,60 @@ func (m *Image) Outlined(copies bool) []Symbol {
 		}
 	}
 	return all
+}
+
+// Passed is how many bytes the structure has through which an outlined function
+// gets the variables around the construct; 0 when the debug information does not
+// say.
+func (m *Image) Passed(fn uint64) (size uint64) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	fn -= m.bias
+	u := d.unitAt(fn)
+	if u == nil {
+		return 0
+	}
+	d.walk(u)
+	d.note(guard(func() error {
+		for at := u.scopeAt(fn); at >= 0; at = u.scopes[at].parent {
+			r := d.data.Reader()
+			r.Seek(u.scopes[at].entry)
+			e, err := r.Next()
+			if err != nil || e == nil {
+				return err
+			}
+			if low, ok := e.Val(dwarf.AttrLowpc).(uint64); !ok || low != fn || e.Tag != dwarf.TagSubprogram {
+				continue // a block or an inlined function at its beginning
+			}
+			return children(r, e, func(e *dwarf.Entry) {
+				made, _ := e.Val(dwarf.AttrArtificial).(bool)
+				if typ, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && made && size == 0 && e.Tag == dwarf.TagFormalParameter {
+					size = d.structureBehind(typ)
+				}
+			})
+		}
+		return nil
+	}))
+	return size
+}
+
+// structureBehind is the size of the structure that a type refers to.
+func (d *debugInfo) structureBehind(typ dwarf.Offset) uint64 {
+	r := d.data.Reader()
+	for range maxTypeDepth {
+		r.Seek(typ)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return 0
+		}
+		if e.Tag == dwarf.TagStructType {
+			size, _ := e.Val(dwarf.AttrByteSize).(int64)
+			return uint64(max(size, 0))
+		}
+		var ok bool
+		if typ, ok = e.Val(dwarf.AttrType).(dwarf.Offset); !ok {
+			return 0
+		}
+	}
+	return 0
 }
