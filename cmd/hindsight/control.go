@@ -77,8 +77,8 @@ func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, erro
 		found := false
 		for i := range p.NumFuncs() {
 			f := p.Func(uint32(i))
-			short, _, _ := strings.Cut(f.Name, "(")
-			if f.Name == name || short == name {
+			short, _, _ := strings.Cut(f.Name(), "(")
+			if f.Name() == name || short == name {
 				chosen[f], found = true, true
 			}
 		}

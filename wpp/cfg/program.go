@@ -37,17 +37,21 @@ type Ref struct {
 // Function is a stretch of code that is analysed as a whole: what a function
 // symbol covers, or code between such stretches.
 type Function struct {
-	Name  string // the symbol's, demangled; "" where there is none
 	Index uint32
 	Start uint64 // first address
 	End   uint64 // address behind it
 
+	sym   image.Symbol // that begins it; of no name where there is none
 	prog  *Program
 	once  sync.Once
 	body  body
 	trees sync.Once
 	flow  trees
 }
+
+// Name is that of the function's symbol, demangled; "" where there is none. A
+// program has thousands of functions, so that a name is made when it is asked for.
+func (f *Function) Name() string { return f.sym.Demangled() }
 
 // body is what analysing a function gives.
 type body struct {
@@ -142,19 +146,19 @@ func (p *Program) addRange(addr, end uint64, starts []uint64) []uint64 {
 				stop = next
 			}
 			stop = min(next, stop+stop%2)
-			p.add(s.Demangled(), addr, stop)
+			p.add(s, addr, stop)
 			addr = stop
 			continue
 		}
 		next = min(next, addr+maxRegion)
-		p.add("", addr, next)
+		p.add(image.Symbol{}, addr, next)
 		addr = next
 	}
 	return starts
 }
 
-func (p *Program) add(name string, start, end uint64) {
-	p.funcs = append(p.funcs, Function{Name: name, Index: uint32(len(p.funcs)), Start: start, End: end, prog: p})
+func (p *Program) add(sym image.Symbol, start, end uint64) {
+	p.funcs = append(p.funcs, Function{sym: sym, Index: uint32(len(p.funcs)), Start: start, End: end, prog: p})
 }
 
 // NumFuncs is the number of functions.

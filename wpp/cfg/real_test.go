@@ -86,41 +86,41 @@ func checkFunction(t *testing.T, p *Program, f *Function) {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.PC != pc || b.Insts == 0 || b.Insts > rv.MaxBlock {
-			t.Errorf("%s: block %d at %#x with %d instructions, want at %#x", f.Name, i, b.PC, b.Insts, pc)
+			t.Errorf("%s: block %d at %#x with %d instructions, want at %#x", f.Name(), i, b.PC, b.Insts, pc)
 		}
 		pc = b.Next()
 		if r, ok := p.At(b.PC); !ok || r != (Ref{f.Index, uint32(i)}) {
-			t.Errorf("%s: At(%#x) = %v, %v", f.Name, b.PC, r, ok)
+			t.Errorf("%s: At(%#x) = %v, %v", f.Name(), b.PC, r, ok)
 		}
 		scan := rv.Scan(b.PC, p.code, int(b.Insts))
 		if scan.Bytes != b.Bytes || len(scan.Insts) != int(b.Insts) || scan.End != b.End {
-			t.Errorf("%s: block at %#x is %d bytes %v, Scan says %d bytes %v", f.Name, b.PC, b.Bytes, b.End, scan.Bytes, scan.End)
+			t.Errorf("%s: block at %#x is %d bytes %v, Scan says %d bytes %v", f.Name(), b.PC, b.Bytes, b.End, scan.Bytes, scan.End)
 		}
 		// What the simulator runs from here is whole blocks of ours.
 		if full := rv.Scan(b.PC, p.code, 0); b.PC+uint64(full.Bytes) < f.End {
 			if _, ok := p.At(b.PC + uint64(full.Bytes)); !ok {
-				t.Errorf("%s: the simulator's block at %#x ends inside one of ours", f.Name, b.PC)
+				t.Errorf("%s: the simulator's block at %#x ends inside one of ours", f.Name(), b.PC)
 			}
 		}
 		if b.Target >= f.Start && b.Target < f.End {
 			if _, ok := p.At(b.Target); !ok {
-				t.Errorf("%s: target %#x begins no block", f.Name, b.Target)
+				t.Errorf("%s: target %#x begins no block", f.Name(), b.Target)
 			}
 		}
 		if b.Succs == nil && !b.Leaves {
-			t.Errorf("%s: block at %#x goes nowhere", f.Name, b.PC)
+			t.Errorf("%s: block at %#x goes nowhere", f.Name(), b.PC)
 		}
 		if !slices.IsSortedFunc(b.Succs, func(a, b Succ) int { return int(a.To) - int(b.To) }) {
-			t.Errorf("%s: successors of %#x are not in order", f.Name, b.PC)
+			t.Errorf("%s: successors of %#x are not in order", f.Name(), b.PC)
 		}
 		for _, e := range b.Succs {
 			if val, cut, ok := b.Succ(e.PC); !ok || val != e.Val || cut != e.Cut || blocks[e.To].PC != e.PC {
-				t.Errorf("%s: Succ(%#x) = %d, %v, %v", f.Name, e.PC, val, cut, ok)
+				t.Errorf("%s: Succ(%#x) = %d, %v, %v", f.Name(), e.PC, val, cut, ok)
 			}
 		}
 	}
 	if pc < f.End-2 && pc != f.End {
-		t.Errorf("%s: blocks end at %#x of %#x", f.Name, pc, f.End)
+		t.Errorf("%s: blocks end at %#x of %#x", f.Name(), pc, f.End)
 	}
 }
 
