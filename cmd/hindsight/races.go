@@ -147,6 +147,10 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	}
 	rep, err := reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
 		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit})
+	if rep == nil && ctx.Err() != nil {
+		fmt.Fprintln(std.err, "hindsight: interrupted before the races were known")
+		return 0, exitStatus(exitInterrupted)
+	}
 	if rep == nil || err != nil && ctx.Err() == nil {
 		return 0, err
 	}
