@@ -17,6 +17,8 @@ const unfinished = 1 << 63
 
 type plainAccess struct {
 	place      Place
+	strand     event.ThreadID // see plainStrands
+	from, to   int            // nodes of the strand, as begin and end are of the thread
 	thread     event.ThreadID
 	lo, size   uint64
 	begin, end int // nodes; -1: before all, len(nodes): after all
@@ -41,8 +43,10 @@ func sortedKey(a, b Place) plainKey {
 }
 
 func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
-	reach := plainReach(f.events)
+	strands := plainStrands(f.events)
+	reach := plainReach(strands)
 	accesses := plainExpand(f)
+	plainPlace(f, strands, accesses)
 	atomic := map[uint64]bool{}
 	if mode == Relaxed {
 		for _, a := range accesses {
@@ -82,7 +86,7 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 }
 
 func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bool, found map[plainKey]*plainPair) {
-	if a.thread == b.thread || a.place.Op.Atomic() && b.place.Op.Atomic() || !a.place.Op.Writes() && !b.place.Op.Writes() {
+	if a.strand == b.strand || a.place.Op.Atomic() && b.place.Op.Atomic() || !a.place.Op.Writes() && !b.place.Op.Writes() {
 		return
 	}
 	at := max(a.lo, b.lo)
@@ -118,13 +122,13 @@ func plainRange(op Op) bool { return op == Free || op == CallRead || op == CallW
 
 // before says whether a happens before b.
 func before(a, b *plainAccess, reach [][]bool) bool {
-	if a.end >= len(reach) || b.begin < 0 {
+	if a.to >= len(reach) || b.from < 0 {
 		return false
 	}
 	if a.instant && b.instant && a.end == b.begin {
 		return false
 	}
-	return a.end == b.begin || reach[a.end][b.begin]
+	return a.to == b.from || reach[a.to][b.from]
 }
 
 // separated says whether the memory was allocated anew between a and b.
@@ -265,6 +269,8 @@ func plainEdges(events []Event, j int) (from []int) {
 		same := d.Obj == e.Obj
 		var edge bool
 		switch e.Kind {
+		case event.StrandBegin:
+			edge = same && d.Kind == event.StrandCreate
 		case event.ThreadStart:
 			edge = d.Kind == event.Create && d.Obj == uint64(e.Thread)
 		case event.Join:

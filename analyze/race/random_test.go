@@ -49,9 +49,20 @@ type programState struct {
 	leaving  map[event.ThreadID]uint64
 	anchors  []uint64
 	maxBurst int
+	// Only in some programs: see strand_test.go.
+	withTasks bool
+	tasks     tasks
 }
 
 func randomProgram(c *chooser, steps int) *fake {
+	p := newProgram(c)
+	for !c.done(&steps) {
+		p.step(event.ThreadID(c.n(len(p.state))))
+	}
+	return p.f
+}
+
+func newProgram(c *chooser) *programState {
 	threads := 2 + c.n(4)
 	roots := 1 + c.n(threads)
 	p := &programState{chooser: c, f: newFake(threads), state: make([]int, threads), owner: map[uint64]int{}, readers: map[[2]uint64]int{},
@@ -60,10 +71,7 @@ func randomProgram(c *chooser, steps int) *fake {
 	for t := range roots {
 		p.state[t] = 2
 	}
-	for !c.done(&steps) {
-		p.step(event.ThreadID(c.n(threads)))
-	}
-	return p.f
+	return p
 }
 
 func (p *programState) addr() uint64 {
@@ -86,6 +94,10 @@ func (p *programState) step(t event.ThreadID) {
 		}
 		return
 	case 0, 4:
+		return
+	}
+	if p.withTasks && p.n(3) == 0 {
+		p.task(t)
 		return
 	}
 	obj := uint64(0x100 + p.n(3)*0x10)
@@ -200,7 +212,7 @@ func (p *programState) life(t event.ThreadID) {
 			return
 		}
 	}
-	if p.n(3) == 0 {
+	if p.n(3) == 0 && len(p.tasks.acting[t]) == 0 {
 		p.f.do(t, event.ThreadEnd, 0, 0)
 		p.state[t] = 4
 	}
