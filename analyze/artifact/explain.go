@@ -112,9 +112,12 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	if len(list) == 0 {
 		return doubts, nil
 	}
-	reads := newReads(e.index)
-	if reads == nil {
-		return doubts, nil
+	reads, err := e.newReads()
+	if errors.Is(err, errBudget) || errors.Is(err, errCode) {
+		return doubt(err)
+	}
+	if reads == nil || err != nil {
+		return doubts, err
 	}
 	var o *orderer
 	var causes map[int][]int

@@ -47,8 +47,9 @@ var (
 )
 
 // newReads prepares to watch the plain sides of races between a write and a
-// read. It is nil when there is none.
-func newReads(x *index) *reads {
+// read whose value threads make use of. It is nil when there is none.
+func (e *explainer) newReads() (*reads, error) {
+	x := e.index
 	r := &reads{sites: map[cdr.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs)}
 	for k := range x.pairs {
 		a, b := k.a, k.b
@@ -58,12 +59,16 @@ func newReads(x *index) *reads {
 		if x.sites[a].site.Access != event.Write {
 			a, b = b, a
 		}
-		if r.watch(a, x.sites[a]) {
+		used, err := e.everUsed(b)
+		if err != nil {
+			return nil, err
+		}
+		if used && r.watch(a, x.sites[a]) {
 			r.sites[a], r.sites[b] = true, true
 		}
 	}
 	if len(r.sites) == 0 {
-		return nil
+		return nil, nil
 	}
 	for g := range r.bytes {
 		r.ranges = append(r.ranges, addressRange{g << 3, g<<3 + 8})
@@ -74,7 +79,33 @@ func newReads(x *index) *reads {
 		}
 		return 1
 	})
-	return r
+	return r, nil
+}
+
+// usedSamples is how many executions of a read show for each strand whether
+// something is made of its values.
+const usedSamples = 8
+
+// everUsed tells whether a thread makes use of the value of a racy read, in some
+// of the executions that are tried.
+func (e *explainer) everUsed(id cdr.SiteID) (bool, error) {
+	s := e.index.sites[id]
+	for _, strand := range inOrder(s.strands) {
+		list := s.strands[strand].records
+		every := max(len(list)/usedSamples, 1)
+		for i := 0; i < len(list); i += every {
+			r := &list[len(list)-1-i]
+			x := s.exec(id, r, r.count-1)
+			at, err := e.place(&x)
+			if err != nil {
+				return false, err
+			}
+			if _, ok, err := e.looked(at); ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // watch notes what the executions of a site write. It reports false when that
