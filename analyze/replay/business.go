@@ -5,8 +5,9 @@ import "hindsight/analyze/place"
 // Business says which accesses are the program's business; of the zero value
 // all are.
 type Business struct {
-	program place.Program        // nil: everything is
-	muted   func(pc uint64) bool // nil: nothing is
+	program  place.Program        // nil: everything is
+	muted    func(pc uint64) bool // nil: nothing is
+	borrowed func(pc uint64) bool // likewise: a library's inline function
 }
 
 // NewBusiness is that of a program; nil: everything is the user's.
@@ -15,11 +16,16 @@ func NewBusiness(p place.Program) Business {
 	if r, ok := p.(interface{ Runtime(pc uint64) bool }); ok {
 		b.muted = r.Runtime
 	}
+	if r, ok := p.(interface{ Borrowed(pc uint64) bool }); ok {
+		b.borrowed = r.Borrowed
+	}
 	return b
 }
 
 // User says whether an instruction is the user's code.
-func (b *Business) User(pc uint64) bool { return b.program == nil || b.program.User(pc) }
+func (b *Business) User(pc uint64) bool {
+	return b.program == nil || b.program.User(pc) && (b.borrowed == nil || !b.borrowed(pc))
+}
 
 // Muted says whether an instruction is in a runtime (libgomp) whose
 // synchronisation is recorded as events: its plain accesses never count.

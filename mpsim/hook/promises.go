@@ -89,10 +89,13 @@ var promises = []string{
 	"_ZNSt3pmr20set_default_resource", "_ZNSt3pmr20get_default_resource", // [mem.res.global]
 	"_ZSt15set_new_handler", "_ZSt15get_new_handler", // [new.handler], [terminate.handler] through [handler.functions]
 	"_ZSt13set_terminate", "_ZSt13get_terminate",
-	// POSIX: a request is visible to whom it starts, its end to whom it is told.
-	"aio_", "__aio", "lio_", "__lio", "handle_fildes_io", "getaddrinfo_a", "gai_", "__gai",
-	"timer_", "__timer", "mq_notify", "__mq_notify",
 }
+
+// shared are objects of the C library that stand between the program and what it
+// asks threads of the library to do: asynchronous input and output, look-up of
+// names, timers. A request is visible to whom it starts, its end to whom it is
+// told.
+var shared = []string{"__aio_requests_mutex", "__gai_requests_mutex", "__timer_active_sigev_thread_lock", "__timer_helper_once"}
 
 func names(list ...string) map[string]bool {
 	set := make(map[string]bool, len(list))

@@ -55,7 +55,10 @@ var Table = []Func{
 	// Streams: POSIX promises that flockfile excludes. The locks that each call of
 	// stdio takes are the library's own, except those of streams that have
 	// something of the program's: a buffer, or functions.
-	acquire("stream", event.MutexLock, 0, "flockfile", "_IO_flockfile", "__flockfile", "ftrylockfile", "_IO_ftrylockfile", "__ftrylockfile"),
+	acquire("stream", event.MutexLock, 0, "ftrylockfile", "_IO_ftrylockfile", "__ftrylockfile"),
+	{Object: 1, Names: []string{"flockfile", "_IO_flockfile", "__flockfile"},
+		End:   func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(0)) },
+		Waits: func(s *State, c *Call) string { return s.waitsForLock("stream", c.Arg(0)) }},
 	{Object: 1, Names: []string{"funlockfile", "_IO_funlockfile", "__funlockfile"},
 		Begin: func(s *State, c *Call) { s.unlock(c, event.MutexUnlock, c.Arg(0)) }},
 	{Args: 2, Watch: true, Names: []string{"setvbuf", "_IO_setvbuf", "setbuf", "_IO_setbuf", "setbuffer", "_IO_setbuffer"},

@@ -42,7 +42,13 @@ const granule = 8
 const descriptorArea = 4096
 
 func newWhose(img *image.Image) *whose {
-	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
+	o := &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
+	for _, name := range shared {
+		if s, ok := img.Lookup(name); ok {
+			o.exemptFrom(s.Addr, s.Size)
+		}
+	}
+	return o
 }
 
 // at is the function that pc is in.

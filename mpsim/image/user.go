@@ -25,6 +25,34 @@ func (m *Image) Library(pc uint64) bool {
 	return !m.User(pc) && (len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc)))
 }
 
+// facets is a symbol that is there when the C++ library's facets are.
+const facets = "_ZNSt5ctypeIcE2idE"
+
+// Borrowed says whether the instruction at pc, which debug information covers, is
+// of a function of the C++ library's facets that the compiler took in from their
+// header. They fill tables of the library's own, unguarded: the same values
+// whoever comes first.
+func (m *Image) Borrowed(pc uint64) bool {
+	if _, ok := m.Lookup(facets); !ok {
+		return false
+	}
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	u := d.unitAt(pc - m.bias)
+	if u == nil {
+		return false
+	}
+	file := ""
+	d.note(guard(func() error {
+		d.readUnitLines(m, u)
+		if row, ok := u.lines.find(pc - m.bias); ok {
+			file = u.lines.file(uint64(row.file))
+		}
+		return nil
+	}))
+	return path.Base(file) == "locale_facets.h"
+}
+
 // UserObject says whether addr is in a global variable of the user's code:
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.
