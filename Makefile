@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: bench-schedules
+.PHONY: bench-schedules correct
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -51,6 +51,9 @@ bench-wet:        ## whole execution traces: MICRO 2004's tables, published aver
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
 	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight
+
+correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
+	HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

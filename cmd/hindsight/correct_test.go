@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/report"
+	"hindsight/examples/cross"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// correctSeeds names the environment variable that says under how many seeds
+// TestCorrect runs each program, in place of correctFew.
+const (
+	correctSeeds = "HINDSIGHT_CORRECT_SEEDS"
+	correctFew   = 2
+)
+
+// TestCorrect: the programs of examples/correct, ordinary code of kinds that race
+// detectors find hard, are silent under the default schedule, and print the same
+// under all seeds.
+func TestCorrect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles ten programs")
+	}
+	needTools(t, cross.Compiler, "riscv64-linux-gnu-g++")
+	seeds := correctFew
+	if n, err := strconv.Atoi(os.Getenv(correctSeeds)); err == nil {
+		seeds = n
+	}
+	sources, err := filepath.Glob(filepath.Join(sourceDir, "..", "..", "examples", "correct", "*.c*"))
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	for _, source := range sources {
+		t.Run(filepath.Base(source), func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "program")
+			compiler, args := cross.Compiler, []string{"-std=gnu17", "-fopenmp"}
+			if strings.HasSuffix(source, ".cc") {
+				compiler, args = "riscv64-linux-gnu-g++", []string{"-std=c++20"}
+			}
+			args = append(args, "-O1", "-g", "-static", "-pthread", "-o", out, source)
+			if msg, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, msg)
+			}
+			img, err := image.Load(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := ""
+			for seed := range seeds {
+				r := &recording{
+					Image: img, Program: "program", Seed: uint64(seed + 1), Policy: mpsim.Random,
+					Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 1_000_000_000,
+				}
+				rep, text, err := runTwin(t.Context(), r)
+				if err != nil {
+					t.Fatalf("seed %d: %v", r.Seed, err)
+				}
+				if first == "" {
+					first = text
+				}
+				if text != first {
+					t.Errorf("seed %d printed %q, seed 1 %q", r.Seed, text, first)
+				}
+				if len(rep.Races) > 0 {
+					var races bytes.Buffer
+					if err := rep.WriteText(&races, report.TextOptions{}); err != nil {
+						t.Fatal(err)
+					}
+					t.Fatalf("seed %d: reported though correct:\n%s", r.Seed, &races)
+				}
+			}
+		})
+	}
+}
