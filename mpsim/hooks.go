@@ -152,7 +152,7 @@ func (h *Hart) emit(e event.Event) {
 	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem, event.ClassOnce, event.ClassObject:
 		h.m.noteObject(e.Obj)
 	}
-	if h.m.values && (!h.recording || e.Kind == event.ThreadEnd || e.Kind == event.Create) {
+	if h.m.values && (!h.recording || h.unseen.begins || e.Kind == event.ThreadEnd || e.Kind == event.Create) {
 		h.order(&e)
 	}
 }
@@ -190,7 +190,14 @@ func (h *Hart) enterHook(b *block) {
 		h.call.site = h.last.lastPC()
 	}
 	copy(h.call.args[:], h.X[regA0:regA0+8])
-	switch h.m.cfg.Hooks.Enter(h, h.call.fn) {
+	reads, wrote := len(h.unseen.reads), len(h.unseen.wrote)
+	h.unseen.begins = true
+	follow := h.m.cfg.Hooks.Enter(h, h.call.fn)
+	h.unseen.begins = false
+	if follow != Hide { // it is no statement, so nothing of it is ordered
+		h.unseen.reads, h.unseen.wrote = h.unseen.reads[:reads], h.unseen.wrote[:wrote]
+	}
+	switch follow {
 	case Pass:
 		return
 	case Watch:

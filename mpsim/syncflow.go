@@ -85,7 +85,7 @@ func (h *Hart) order(e *event.Event) {
 // orderedBy and orders note an access to a place by the hidden call of h, or
 // by the group of effects that was told last.
 func (h *Hart) orderedBy(addr, n uint64) {
-	if h.recording {
+	if h.recording && !h.unseen.begins {
 		h.m.rec.effect(event.Effect{Kind: event.EffectRead, Addr: addr, Arg: n})
 		return
 	}
@@ -93,7 +93,7 @@ func (h *Hart) orderedBy(addr, n uint64) {
 }
 
 func (h *Hart) orders(addr, n uint64) {
-	if h.recording {
+	if h.recording && !h.unseen.begins {
 		h.m.rec.effect(event.Effect{Kind: event.EffectWrote, Addr: addr, Arg: n})
 		return
 	}

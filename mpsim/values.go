@@ -34,6 +34,7 @@ type unseen struct {
 	block  *block    // that ran last; what it stored is in Hart.scrap
 	reads  []bytesAt // that the call carries on, as the hooks say
 	wrote  []bytesAt
+	begins bool    // the hooks are being told of the call
 	copies *copies // of a call that hands on what others left
 }
 

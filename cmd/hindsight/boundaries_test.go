@@ -14,7 +14,23 @@ import (
 // and what the kernel holds, and nothing is followed that they do not come
 // from. testdata/programs/boundaries.cc says what each line's slice has.
 func TestSliceBoundaries(t *testing.T) {
-	source := filepath.Join("testdata", "programs", "boundaries.cc")
+	if sinks := checkSinks(t, "boundaries.cc"); sinks != 17 {
+		t.Errorf("%d lines with sinks", sinks)
+	}
+}
+
+// TestSliceOrder: what was waited for is in the slice of a wait, on request.
+func TestSliceOrder(t *testing.T) {
+	if sinks := checkSinks(t, "ordered.c", "--deps", "sync"); sinks != 2 {
+		t.Errorf("%d lines with sinks", sinks)
+	}
+}
+
+// checkSinks holds the slices of a program's lines against what they say, and
+// returns how many there are.
+func checkSinks(t *testing.T, file string, flags ...string) (sinks int) {
+	t.Helper()
+	source := filepath.Join("testdata", "programs", file)
 	program := compileWith(t, source, "-O0")
 	trace := program + ".hst"
 	hindsightText(t, "run", "--record", "wet", "-o", trace, program)
@@ -30,14 +46,13 @@ func TestSliceBoundaries(t *testing.T) {
 			names[m[1]] = n + 1
 		}
 	}
-	sinks := 0
 	for n, line := range lines {
 		m := regexp.MustCompile(`; // SINK\((.*)\)$`).FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
 		sinks++
-		in := slicedLines(t, trace, fmt.Sprintf("boundaries.cc:%d", n+1))
+		in := slicedLines(t, trace, file, n+1, flags)
 		for _, name := range strings.Split(m[1], ", ") {
 			at, ok := names[name]
 			if !ok {
@@ -48,13 +63,11 @@ func TestSliceBoundaries(t *testing.T) {
 			}
 		}
 	}
-	if sinks < 17 {
-		t.Errorf("only %d lines with sinks", sinks)
-	}
+	return sinks
 }
 
 // slicedLines are the lines of the program in a slice.
-func slicedLines(t *testing.T, trace, at string) map[int]bool {
+func slicedLines(t *testing.T, trace, file string, line int, flags []string) map[int]bool {
 	t.Helper()
 	var report struct {
 		Slices []struct {
@@ -64,13 +77,14 @@ func slicedLines(t *testing.T, trace, at string) map[int]bool {
 			}
 		}
 	}
-	text := hindsightText(t, "slice", trace, "--at", at, "--format", "json", "--summary")
+	args := append([]string{"slice", trace, "--at", fmt.Sprintf("%s:%d", file, line), "--format", "json", "--summary"}, flags...)
+	text := hindsightText(t, args...)
 	if err := json.Unmarshal([]byte(text), &report); err != nil {
 		t.Fatal(err)
 	}
 	in := map[int]bool{}
 	for _, s := range report.Slices[0].Statements {
-		if filepath.Base(s.File) == "boundaries.cc" {
+		if filepath.Base(s.File) == file {
 			in[s.Line] = true
 		}
 	}
