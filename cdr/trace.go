@@ -36,6 +36,7 @@ type Trace struct {
 	blocks  map[blockKey]tracefmt.Handle
 	cache   stretchCache
 	totals  map[siteKey]uint64
+	events  []Event // all of S_synch, kept from the first walk if it is short
 
 	play        *playback                         // of flow blocks; nil: not needed yet
 	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
@@ -230,9 +231,40 @@ func (t *Trace) Image() ([]byte, error) {
 	return image.Bytes(), nil
 }
 
-// Events gives S_synch in its total order, reading epoch by epoch. It ends
-// after the first error.
+// keptEvents is the length of S_synch up to which it is kept: analyses walk it
+// several times, and to decode an event takes a microsecond.
+const keptEvents = 1 << 18
+
+// Events gives S_synch in its total order. It ends after the first error.
 func (t *Trace) Events() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if t.events != nil {
+			for _, e := range t.events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			return
+		}
+		total := uint64(0)
+		for i := range t.epochs {
+			total += t.epochs[i].events
+		}
+		var kept []Event
+		for e, err := range t.decodeEvents() {
+			if err == nil && total <= keptEvents {
+				kept = append(kept, e)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		t.events = kept
+	}
+}
+
+// decodeEvents reads S_synch epoch by epoch.
+func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		index := make([]uint64, len(t.threads))
 		seq := uint64(0)
