@@ -1,6 +1,7 @@
 // Package artifact finds the races of a run that are only consequences of other
-// races: artifacts, by event-control dependence (PPoPP 2003, section 4.2, after
-// R. H. B. Netzer and B. P. Miller). docs/semantics.md defines them.
+// races: artifacts, by address (event-control dependence of PPoPP 2003, section
+// 4.2, after R. H. B. Netzer and B. P. Miller, with true dependences) and by order
+// (ordered once the cause is repaired). docs/semantics.md defines them.
 //
 // # How
 //
@@ -16,7 +17,8 @@
 // B. Xin and X. Zhang ("Efficient online detection of dynamic control
 // dependence", ISSTA 2007), found backwards.
 //
-// A racy read b explains an instance when some write a that races with b comes
+// A racy read b explains an instance by address when the first walk leads to it, and
+// leaves it behind another race when only the second does, and some write a that races with b comes
 // before the other side in that side's thread, or when the other side too
 // depends on b or on another read that races with a.
 //
@@ -38,7 +40,10 @@
 //
 // index.go, records.go and lives.go know which executions race; code.go the program; graph.go and
 // memory.go find what an instruction depends on; slice.go walks; explain.go
-// judges.
+// judges. order.go decides what is ordered with a cause repaired: reads.go finds
+// which writes were read, follow.go whether a thread made use of what it read,
+// constant.go whether it could have read the same otherwise. control.go has what
+// a race is behind, and the paper's own relation.
 //
 // A call of Analyze belongs to the goroutine that the trace belongs to.
 package artifact
