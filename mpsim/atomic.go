@@ -15,6 +15,7 @@ type reservation struct {
 	mode        event.Mode // of the LR
 	// What of the word the access is about, see [rv.Part].
 	part, bytes uint32
+	fence       event.Mode // what a fence before the LR orders by itself
 }
 
 // pendingLoad is the event of an LR that waits for its SC: a success makes the
@@ -38,7 +39,7 @@ func (h *Hart) atomic(b *block) bool {
 	var order *sourceOrder
 	if h.m.rec != nil {
 		if order = h.source(b); order.known {
-			mode = h.mode(&order.success)
+			mode = h.mode(&order.success) | order.fence
 		}
 	}
 	access, size, plain := in.Mem()
@@ -64,7 +65,13 @@ func (h *Hart) atomic(b *block) bool {
 		if order != nil && order.known {
 			e.Mode = h.mode(&order.failure)
 		}
-		return h.loadReserved(in, e)
+		if !h.loadReserved(in, e) {
+			return false
+		}
+		if order != nil {
+			h.reserved.fence = order.fence
+		}
+		return true
 	case rv.OpSCW, rv.OpSCD:
 		return h.storeConditional(in, e, order)
 	}
@@ -188,7 +195,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	}
 	h.X[in.Rd&31] = v
 	h.spun(addr, v, uint64(width))
-	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size}
+	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size, 0}
 	if h.recording && !h.quiet {
 		h.keepLoad()
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
@@ -230,6 +237,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) 
 	h.pending.valid = false
 	e.Kind = event.AtomicRMW
 	e.Obj, e.Size = e.Obj+uint64(r.part), r.bytes
+	e.Mode |= r.fence
 	if order != nil && !order.known {
 		e.Mode |= r.mode
 		if order.losesRelease {
@@ -257,12 +265,15 @@ func (h *Hart) keepLoad() {
 // version is what is known of a granule with atomic variables.
 type version struct {
 	writes uint64 // how many there were
-	bytes  uint8  // that atomic accesses touched
+	bytes  uint8  // that atomic accesses touched in this life of the memory
 	noted  bool   // see noteObject
 }
 
 // touched gives the bytes of its granule that e touches.
 func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ granuleMask)) }
+
+// knows tells whether all bytes that e touches are known to be atomic.
+func (v version) knows(e event.Event) bool { return touched(e)&^v.bytes == 0 }
 
 // location tells atomic accesses apart for elision: bytes at an address.
 func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
@@ -273,8 +284,8 @@ func (h *Hart) news(e event.Event) bool {
 		return h.acquires(e)
 	}
 	g := e.Obj & granuleMask
-	v := h.m.versions[g]
-	if last, ever := h.relaxed[location(e)]; ever && last == v.writes && v.bytes&touched(e) != 0 {
+	v := h.m.noteObject(g)
+	if last, ever := h.relaxed[location(e)]; ever && last == v.writes && v.knows(e) {
 		return false
 	}
 	h.relaxed[location(e)] = v.writes
@@ -289,7 +300,7 @@ func (h *Hart) news(e event.Event) bool {
 func (h *Hart) acquires(e event.Event) bool {
 	g := e.Obj & granuleMask
 	v := h.m.noteObject(g)
-	if seen, ever := h.seen[location(e)]; ever && seen == v.writes {
+	if seen, ever := h.seen[location(e)]; ever && seen == v.writes && v.knows(e) {
 		return false
 	}
 	h.seen[location(e)] = v.writes

@@ -55,48 +55,78 @@ func (h *Hart) fence(b *block) {
 	}
 }
 
-// blockSites is what capture needs of a block.
+// Debug information tells relaxed atomic accesses by themselves (package
+// intent). They are events whether there are fences or not: stores always, since
+// a release sequence ends there; loads when they are the first to show that the
+// variable is atomic.
+
+// blockSites is what capture needs of a block; nothing when there is nothing to
+// capture.
 type blockSites struct {
-	sites []event.Site
-	user  bool // in the user's code
+	sites  []event.Site
+	n      int    // of the block
+	atomic uint64 // bit i: site i is an atomic access of the source
+}
+
+// captured works out what capture needs of a block.
+func (r *recorder) captured(code *rv.Block) blockSites {
+	b := blockSites{sites: code.Sites()}
+	b.n = len(b.sites)
+	if b.n == 0 || !r.user(code.PC) {
+		return blockSites{n: b.n}
+	}
+	if r.atomic != nil {
+		for i, site := range b.sites {
+			if r.atomic(site.PC) {
+				b.atomic |= 1 << i
+				r.relaxed = true
+			}
+		}
+	}
+	if !r.fences && b.atomic == 0 {
+		b.sites = nil
+	}
+	return b
 }
 
 // capture emits the relaxed atomic accesses among what h did since the last
 // time.
 func (r *recorder) capture(h *Hart) {
-	if !r.fences {
-		return
-	}
 	from, at := r.seenBlocks, r.seenAddrs
 	r.seenBlocks, r.seenAddrs = len(r.batch.Blocks), r.used
+	if !r.fences && !r.relaxed {
+		return
+	}
 	for _, id := range r.batch.Blocks[from:] {
 		of := &r.sites[id]
-		if of.user {
-			for n, site := range of.sites {
-				h.captureAccess(site, r.addrs[at+n])
-			}
+		for i, site := range of.sites {
+			h.captureAccess(site, r.addrs[at+i], of.atomic>>i&1 != 0)
 		}
-		at += len(of.sites)
+		at += of.n
 	}
 }
 
-func (h *Hart) captureAccess(site event.Site, addr uint64) {
-	e := event.Event{Kind: event.AtomicLoad, Size: uint32(site.Size), PC: site.PC, Obj: addr}
+// captureAccess emits an event of an access that is, or may be, a relaxed atomic
+// one. The batch may grow beyond its size by that.
+func (h *Hart) captureAccess(site event.Site, addr uint64, atomic bool) {
+	rec := h.m.rec
+	e := event.Event{Kind: event.AtomicLoad, Size: uint32(site.Size), PC: site.PC, Obj: addr, At: uint32(len(rec.batch.Blocks))}
 	g := addr & granuleMask
-	v, atomic := h.m.versions[g]
-	if !atomic || v.bytes&touched(e) == 0 {
+	v := h.m.versions[g]
+	if v.bytes&touched(e) == 0 && !atomic {
 		return
 	}
-	if site.Access == event.Write {
+	if atomic {
+		v = h.m.noteObject(g)
+	}
+	known := v.knows(e)
+	if v.bytes |= touched(e); site.Access == event.Write {
 		e.Kind = event.AtomicStore
 		v.writes++
-		h.m.versions[g] = v
-		h.m.rec.append(h, e)
+	} else if last, ever := h.relaxed[location(e)]; (known || !atomic) && (!rec.fences || v.writes == 0 || ever && last == v.writes) {
 		return
 	}
-	if last, ever := h.relaxed[location(e)]; ever && last == v.writes || v.writes == 0 {
-		return
-	}
+	h.m.versions[g] = v
 	h.relaxed[location(e)] = v.writes
-	h.m.rec.append(h, e)
+	rec.batch.Events = append(rec.batch.Events, e)
 }

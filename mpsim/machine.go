@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"hindsight/mpsim/intent"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
@@ -24,6 +25,9 @@ type Machine struct {
 	hartOf   map[*linux.Task]*Hart
 	threads  event.ThreadID
 	versions map[uint64]version // of granules with atomic variables
+	intent   *intent.Code
+	// objectPages are the pages in which versions has granules.
+	objectPages map[uint64]struct{}
 
 	// See calls.go.
 	switchers []span
@@ -56,8 +60,11 @@ func New(cfg Config) (*Machine, error) {
 		cfg:      cfg,
 		space:    mem.New(mem.Config{MaxBytes: cfg.MaxMemory}),
 		versions: map[uint64]version{},
-		hartOf:   map[*linux.Task]*Hart{},
-		code:     codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
+		intent:   intent.New(cfg.Image),
+
+		objectPages: map[uint64]struct{}{},
+		hartOf:      map[*linux.Task]*Hart{},
+		code:        codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
 	}
 	if cfg.Hooks != nil {
 		m.code.hooks = cfg.HookAt
@@ -75,6 +82,9 @@ func New(cfg Config) (*Machine, error) {
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
 		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
+		if cfg.Image.HasDebug() {
+			m.rec.atomic = m.intent.Atomic
+		}
 		m.values = m.rec.values
 		m.rec.acting = m.actingFor
 		m.space.Watch(m.touched)

@@ -33,6 +33,8 @@ type recorder struct {
 	// how much of the batch was looked through.
 	fences     bool
 	user       func(pc uint64) bool
+	atomic     func(pc uint64) bool // see intent.Code; nil: nothing is known
+	relaxed    bool                 // such accesses were seen
 	sites      []blockSites
 	seenBlocks int
 	seenAddrs  int
@@ -192,9 +194,7 @@ func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 func (r *recorder) define(code *rv.Block) event.BlockID {
 	id := r.nextID
 	r.nextID++
-	if r.fences {
-		r.sites = append(r.sites, blockSites{code.Sites(), r.user(code.PC)})
-	}
+	r.sites = append(r.sites, r.captured(code))
 	r.blocks = append(r.blocks, event.Block{
 		ID: id, PC: code.PC, Bytes: code.Bytes, Insts: uint32(len(code.Insts)),
 		End: code.End, Target: code.Target, Sites: code.Sites(),
@@ -233,6 +233,7 @@ func (r *recorder) event(h *Hart, e event.Event) {
 }
 
 func (r *recorder) append(h *Hart, e event.Event) {
+	h.m.renewed(&e)
 	e.At = uint32(len(r.batch.Blocks))
 	r.batch.Events = append(r.batch.Events, e)
 	if len(r.batch.Events) >= batchEvents {

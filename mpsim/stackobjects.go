@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
 )
 
@@ -29,6 +30,7 @@ func (m *Machine) noteObject(addr uint64) version {
 	}
 	v.noted = true
 	m.versions[g] = v
+	m.objectPages[g>>mem.PageShift] = struct{}{}
 	for _, h := range m.harts {
 		if g-h.stack.low < h.stack.span {
 			i, _ := slices.BinarySearchFunc(h.objects, g, func(x, g uint64) int {
@@ -76,5 +78,45 @@ func (h *Hart) forgetObjects(n int) {
 	h.object = noObject
 	if n > 0 {
 		h.object = h.objects[n-1]
+	}
+}
+
+// renewed is told of events that begin a new life of memory: atomic variables that
+// were there are no more.
+func (m *Machine) renewed(e *event.Event) {
+	low, size := e.Obj, e.Arg
+	switch e.Kind {
+	case event.Alloc, event.Map, event.StackMap, event.Renew:
+	default:
+		return
+	}
+	if size == 0 || low+size < low || len(m.objectPages) == 0 {
+		return
+	}
+	last := low + size - 1
+	first, end := low>>mem.PageShift, last>>mem.PageShift
+	if end-first >= uint64(len(m.objectPages)) {
+		for n := range m.objectPages {
+			if first <= n && n <= end {
+				m.renewedIn(n, low, last)
+			}
+		}
+		return
+	}
+	for n := first; n <= end; n++ {
+		if _, some := m.objectPages[n]; some {
+			m.renewedIn(n, low, last)
+		}
+	}
+}
+
+// renewedIn is renewed for [low, last] in page n.
+func (m *Machine) renewedIn(n, low, last uint64) {
+	from, to := max(low&granuleMask, n<<mem.PageShift), min(last, (n+1)<<mem.PageShift-1)
+	for g := from; g <= to; g += granuleSize {
+		if v, ok := m.versions[g]; ok && v.bytes != 0 {
+			v.bytes = 0
+			m.versions[g] = v
+		}
 	}
 }

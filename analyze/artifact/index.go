@@ -32,7 +32,7 @@ type index struct {
 	tps     []uint64 // where the thread-local variables of each thread begin, 0 if unknown
 	private allocs   // memory of which each thread has its own part
 	allocs  allocs
-	atomic  *replay.Bytes // that some atomic access touches
+	atomic  *replay.Atomics // that some atomic access touches
 	records int
 	clocks  int // words of all clocks
 	// compared counts the records looked at in search of races.
@@ -176,7 +176,7 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 // that nobody creates.
 func (x *indexer) scan(ctx context.Context, src race.Source) (err error) {
 	total := 0
-	x.survey, err = replay.NewSurvey(ctx, src, len(x.seqs), false, func(ev *replay.Event) error {
+	x.survey, err = replay.NewSurvey(ctx, src, len(x.seqs), false, &x.business, func(ev *replay.Event) error {
 		if total++; total > maxEvents {
 			return errTooMuch
 		}
@@ -394,7 +394,7 @@ func (x *index) races(a, b *exec) bool {
 // common tells whether two executions have a byte in common that counts.
 func (x *index) common(a, b *exec) bool {
 	for at := max(a.addr, b.addr); at-a.addr < a.size && at-b.addr < b.size; at++ {
-		if x.atomic.Of(at>>3)>>(at&7)&1 == 0 {
+		if x.atomic.Ever(at>>3)>>(at&7)&1 == 0 {
 			return !x.allocs.separate(at, a.unit, b.unit) && (a.unit.thread != b.unit.thread || !x.own(a.unit.thread, at))
 		}
 	}

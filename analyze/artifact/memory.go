@@ -53,7 +53,7 @@ func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edg
 // bytes.
 func (x *index) touchesAtomic(addr, size uint64) bool {
 	for i := range size {
-		if at := addr + i; x.atomic.Of(at>>3)>>(at&7)&1 != 0 {
+		if at := addr + i; x.atomic.Ever(at>>3)>>(at&7)&1 != 0 {
 			return true
 		}
 	}

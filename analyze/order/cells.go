@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -22,6 +23,7 @@ type entry struct {
 	epoch  uint64 // of happens-before
 	shb    uint64
 	mask   uint8
+	atomic uint8  // of these, bytes to which it counts as an atomic access
 	cut    uint64 // 1-based place of the first allocation since, or 0
 }
 
@@ -37,23 +39,32 @@ type instance struct {
 	ordinal uint64
 }
 
-// access takes an access; start is where its segment or it itself begins.
-func (w *walker) access(a *Access, start uint64) {
-	if a.Size == 0 || a.Address+a.Size < a.Address || !w.counts(a) {
+// access takes an access of unit u.
+func (w *walker) access(a *Access, u *replay.Unit) {
+	if a.Size == 0 || a.Address+a.Size < a.Address {
 		return
 	}
 	s := w.run.Order.Strand(a.Thread)
+	if !w.counts(a) {
+		if a.Op.Atomic() && w.survey.Atomic != nil { // something may read from it
+			w.readsFrom(a.Op, s, a.Address, a.Size)
+		}
+		return
+	}
 	end := a.Address + a.Size
 	w.remember = w.remember[:0]
 	several := a.Address>>3 != (end-1)>>3
+	is := w.business.Atomicity(a.Op, a.PC, w.survey.Atomic == nil)
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		mask := maskOf(g, a.Address, end)
-		if a.Op.Plain() {
-			mask &^= w.survey.Atomic.Of(g)
+		var atomic uint8
+		switch is {
+		case replay.IsAtomic:
+			atomic = mask
+		case replay.MaybeAtomic:
+			atomic = mask & w.survey.Atomic.Of(g, u.Start, w.ends(u))
 		}
-		if mask != 0 {
-			w.touch(a, s, g, gr, mask, start, several)
-		}
+		w.touch(a, s, g, gr, mask, atomic, u.Start, several)
 	})
 	if several {
 		clear(w.seen)
@@ -71,31 +82,52 @@ func maskOf(g, addr, end uint64) uint8 {
 	return uint8((1<<(hi-lo) - 1) << (lo & 7))
 }
 
-// touch takes the part of an access that is in granule g.
-func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask uint8, start uint64, several bool) {
+// ends is where the segment or event ends that an access is part of. In the order
+// of execution the access is in the life of the moment.
+func (w *walker) ends(u *replay.Unit) uint64 {
+	if u.Part > 0 {
+		return w.run.Now + 1
+	}
+	return u.End()
+}
+
+// touch takes the part of an access that is in granule g: bytes mask of it, of
+// which some count as accessed atomically. Unless the rules are strict, the other
+// orders and lock sets know nothing of those.
+func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask, atomic uint8, start uint64, several bool) {
 	writes := a.Op.Writes()
 	w.wcp.strand(s)
-	w.wcp.access(s, touch{g, mask, writes})
-	shared := gr.lockset(w.held.Of(s), s, mask, writes)
+	known := mask
+	if w.survey.Atomic != nil && !a.Op.Call() {
+		known &^= atomic
+	}
+	var shared uint8
+	if known != 0 {
+		w.wcp.access(s, touch{g, known, writes})
+		shared = gr.lockset(w.held.Of(s), s, known, writes)
+	}
 	own := -1
 	for i := range gr.entries {
 		e := &gr.entries[i]
 		if e.strand == s {
-			if e.mask == mask && e.cut == 0 && e.access.Place == a.Place {
+			if e.mask == mask && e.atomic == atomic && e.cut == 0 && e.access.Place == a.Place {
 				own = i
 			}
 			continue
 		}
-		if e.mask&mask == 0 || !writes && !e.access.Op.Writes() ||
-			a.Op.Atomic() && e.access.Op.Atomic() || e.cut != 0 && e.cut <= start {
+		common := e.mask & mask
+		if !a.Op.Call() || !e.access.Op.Call() {
+			common &^= e.atomic & atomic
+		}
+		if common == 0 || !writes && !e.access.Op.Writes() || e.cut != 0 && e.cut <= start {
 			continue
 		}
 		if e.access.Thread == a.Thread && w.run.Own(a.Thread, g<<3) {
 			continue
 		}
-		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(e.mask&mask)), shared&e.mask != 0, several)
+		w.report(e, a, s, g<<3+uint64(bits.TrailingZeros8(common)), shared&common != 0, several)
 	}
-	n := entry{access: *a, strand: s, epoch: w.run.Order.Epoch(s), mask: mask}
+	n := entry{access: *a, strand: s, epoch: w.run.Order.Epoch(s), mask: mask, atomic: atomic}
 	if own < 0 {
 		own = len(gr.entries)
 		gr.entries = append(gr.entries, n)

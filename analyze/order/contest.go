@@ -36,8 +36,7 @@ type contest struct {
 	last     *contestPage
 	number   uint64 // of last
 	business *replay.Business
-	strict   bool // atomic accesses are accesses
-	alive    int  // strands that were created and have not ended
+	alive    int // strands that were created and have not ended
 	unit     contestUnit
 }
 

@@ -28,7 +28,7 @@ type footprints func(visit func(*cdr.Extent) error) error
 func (w *walker) contest(ctx context.Context) (*contest, error) {
 	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
 		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions()),
-		strict: w.survey.Atomic == nil, alive: len(w.survey.Roots)}
+		alive: len(w.survey.Roots)}
 	feeds := make([]footprints, w.survey.Threads)
 	for t := range feeds {
 		var stop func()
@@ -129,15 +129,7 @@ func (c *contest) event(ev *cdr.Event) error {
 		c.use(c.strand, ev.Obj, ev.Seq+1)
 		return nil
 	}
-	if err := c.hard.Acquire(ev.Thread, &ev.Event); err != nil {
-		return err
-	}
-	if op, ok := replay.OpOf(ev.Kind, true); ok && op.Atomic() && !c.strict {
-		// It does not race, but something may read from it.
-		c.begin(&replay.Unit{Thread: ev.Thread, Start: ev.Seq + 1})
-		return c.extent(&cdr.Extent{Base: ev.Obj, Len: replay.AtomicBytes(&ev.Event), Count: 1}, op.Writes())
-	}
-	return nil
+	return c.hard.Acquire(ev.Thread, &ev.Event)
 }
 
 // done takes the part that orders others after it.

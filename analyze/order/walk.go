@@ -37,7 +37,7 @@ type walker struct {
 func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 	w := &walker{src: src, opts: opts, business: replay.NewBusiness(opts.Program), pairs: map[key]*Pair{}, seen: map[instance]Set{}}
 	var err error
-	if w.survey, err = replay.NewSurvey(ctx, src, len(src.Threads()), opts.Atomics == race.Strict, nil); err != nil {
+	if w.survey, err = replay.NewSurvey(ctx, src, len(src.Threads()), opts.Atomics == race.Strict, &w.business, nil); err != nil {
 		return nil, err
 	}
 	w.wanted = everything()
@@ -58,7 +58,7 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 }
 
 func (w *walker) walkOptions() replay.Options {
-	return replay.Options{TLSSize: w.opts.TLSSize, Strict: w.opts.Atomics == race.Strict}
+	return replay.Options{TLSSize: w.opts.TLSSize, Atomics: true}
 }
 
 // walk takes accesses in the order in which they were executed, as far as the run
@@ -78,7 +78,7 @@ func (w *walker) walk(ctx context.Context) error {
 		Event: w.event,
 		Access: func(u *replay.Unit, a *replay.Access) error {
 			w.access(&Access{Place: race.Place{PC: a.PC, Op: a.Op}, Thread: u.Thread, Address: a.Address, Size: a.Size,
-				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}, u.Start)
+				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}, u)
 			return nil
 		},
 		Life: func(addr, size, at uint64) error { w.cut(addr, size, at); return nil },
@@ -123,7 +123,7 @@ func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 		return nil
 	}
 	w.access(&Access{Place: race.Place{PC: site.PC, Op: replay.SiteOp(&site)}, Thread: u.Thread, Address: s.Address, Size: uint64(site.Size),
-		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}, u.Start)
+		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}, u)
 	return nil
 }
 
@@ -138,13 +138,7 @@ func (w *walker) event(ev *cdr.Event) error {
 		w.held.Clear(w.strand)
 	}
 	w.thread = t
-	if err := w.weak(ev, w.strand, w.epoch); err != nil {
-		return err
-	}
-	if op, ok := replay.OpOf(ev.Kind, true); ok && op.Atomic() && w.survey.Atomic != nil {
-		w.readsFrom(op, w.strand, ev.Obj, replay.AtomicBytes(&ev.Event))
-	}
-	return nil
+	return w.weak(ev, w.strand, w.epoch)
 }
 
 // done takes the part that orders others after it.

@@ -58,6 +58,7 @@ func (e *engine) sieve(ctx context.Context, src Source) error {
 	takers := make([]taker, len(sieves))
 	for i := range sieves {
 		sieves[i] = newSieve(i, len(sieves), e.survey.Threads)
+		sieves[i].variables = e.survey.Atomic
 		takers[i] = sieves[i]
 		if e.opts.layers > 0 {
 			sieves[i].limit = e.opts.layers
@@ -115,7 +116,7 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 			return nil, fmt.Errorf("%w: site %d accesses %d bytes", ErrSource, id, site.Size)
 		}
 		e.accesses = append(e.accesses, access{place: e.placeID(Place{site.PC, op}), op: op,
-			user: e.business.User(site.PC), mute: e.business.Muted(site.PC), size: site.Size, site: SiteID(id)})
+			user: e.business.User(site.PC), atomic: e.business.Atomicity(op, site.PC, opts.Atomics == Strict), mute: e.business.Muted(site.PC), size: site.Size, site: SiteID(id)})
 	}
 	e.sites = len(e.accesses)
 	return e, e.scan(ctx, src)
@@ -123,9 +124,8 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 
 // scan is the first walk along S_synch.
 func (e *engine) scan(ctx context.Context, src Source) (err error) {
-	strict := e.opts.Atomics == Strict
-	e.survey, err = replay.NewSurvey(ctx, src, src.NumThreads(), strict, func(ev *Event) error {
-		if op, ok := replay.OpOf(ev.Kind, strict); ok {
+	e.survey, err = replay.NewSurvey(ctx, src, src.NumThreads(), e.opts.Atomics == Strict, &e.business, func(ev *Event) error {
+		if op, ok := replay.OpOf(ev.Kind); ok {
 			e.eventAccess(Place{ev.PC, op})
 		}
 		return nil
@@ -135,7 +135,7 @@ func (e *engine) scan(ctx context.Context, src Source) (err error) {
 
 // pass is a walk over the run, of which the takers take the accesses.
 func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
-	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Strict: e.opts.Atomics == Strict})
+	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Atomics: true})
 	e.horizon, e.batch = nil, nil
 	e.stats = Stats{Pages: e.stats.Pages}
 	e.crew, e.canceled = newCrew(takers), ctx.Err

@@ -11,10 +11,12 @@ import (
 type access struct {
 	place uint32 // index of engine.places
 	op    Op
-	user  bool   // in the user's code
-	mute  bool   // in the code of a runtime that says by events what it orders
-	size  uint8  // bytes, of a site
-	site  SiteID // of a site
+	// atomic says whether its executions are atomic accesses.
+	atomic replay.Atomicity
+	user   bool   // in the user's code
+	mute   bool   // in the code of a runtime that says by events what it orders
+	size   uint8  // bytes, of a site
+	site   SiteID // of a site
 }
 
 // engine is the state of a pass over the run.
@@ -55,13 +57,14 @@ type unit struct {
 	epoch  uint64
 	order  uint64 // its place among units
 	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none does
+	end    uint64 // as replay.Unit.End
 	added  bool   // to the batch
 }
 
 func (e *engine) begin(u *replay.Unit) {
 	o := e.run.Order
 	s := o.Strand(u.Thread)
-	e.unit = unit{thread: u.Thread, strand: s, clock: o.Clock(u.Thread), epoch: o.Epoch(s), order: u.Number, start: u.Start}
+	e.unit = unit{thread: u.Thread, strand: s, clock: o.Clock(u.Thread), epoch: o.Epoch(s), order: u.Number, start: u.Start, end: u.End()}
 }
 
 func (e *engine) placeID(p Place) uint32 {
@@ -79,7 +82,7 @@ func (e *engine) eventAccess(p Place) uint32 {
 	id, ok := e.eventIDs[p]
 	if !ok {
 		id = uint32(len(e.accesses))
-		e.accesses = append(e.accesses, access{place: e.placeID(p), op: p.Op, user: e.business.User(p.PC)})
+		e.accesses = append(e.accesses, access{place: e.placeID(p), op: p.Op, user: e.business.User(p.PC), atomic: e.business.Atomicity(p.Op, p.PC, e.opts.Atomics == Strict)})
 		e.eventIDs[p] = id
 	}
 	return id

@@ -13,6 +13,7 @@ type fake struct {
 	segments [][]fakeSegment // by thread
 	ordinals map[[2]uint64]uint64
 	barriers uint64 // generations so far
+	meant    bool   // the code says which accesses are plain and which fences stand apart
 }
 
 type fakeSegment struct {
@@ -54,6 +55,13 @@ func (f *fake) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
 		}
 	}
 }
+
+// What the source says of the code is a matter of its address.
+
+func (f *fake) Plain(pc uint64) bool   { return f.meant && pc%5 == 1 }
+func (f *fake) Apart(pc uint64) bool   { return f.meant && pc%5 == 2 }
+func (f *fake) User(uint64) bool       { return true }
+func (f *fake) UserObject(uint64) bool { return true }
 
 func newFake(threads int) *fake {
 	return &fake{segments: make([][]fakeSegment, threads), ordinals: map[[2]uint64]uint64{}}

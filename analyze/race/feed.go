@@ -27,6 +27,7 @@ const (
 type item struct {
 	kind   itemKind
 	write  bool
+	lane   lane
 	unit   int32  // index of batch.units
 	access uint32 // index of engine.accesses
 	bits   int32  // 1 + index of batch.bits, of the one block of an extent, see cdr.Extent; 0: none
@@ -283,7 +284,7 @@ func (e *engine) feedExtent(x cdr.Extent, single bool) error {
 	if e.stats.Runs++; a.mute || x.Count == 0 {
 		return nil
 	}
-	it := item{kind: itemExtent, write: a.op.Writes(), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len}
+	it := item{kind: itemExtent, write: a.op.Writes(), lane: e.laneOf(a.atomic, a.op), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len}
 	if x.Bits != nil {
 		b := e.begun()
 		b.bits = append(b.bits, x.Bits)
@@ -404,10 +405,10 @@ func (e *engine) feedEvent(a *replay.Access, index uint64) error {
 	if size == 0 || addr+size < addr {
 		return nil
 	}
-	if e.sieving {
-		return e.add(&item{kind: itemExtent, write: a.Op.Writes(), base: addr, count: 1, size: size}, addr, addr+size)
-	}
 	id := e.eventAccess(Place{a.PC, a.Op})
+	if e.sieving {
+		return e.add(&item{kind: itemExtent, write: a.Op.Writes(), lane: e.laneOf(e.accesses[id].atomic, a.Op), base: addr, count: 1, size: size}, addr, addr+size)
+	}
 	if !e.accesses[id].user && !e.business.Counts(e.run.Memory, a.PC, addr) {
 		return nil
 	}

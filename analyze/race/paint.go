@@ -1,6 +1,10 @@
 package race
 
-import "math"
+import (
+	"math"
+
+	"hindsight/analyze/replay"
+)
 
 // A unit's executions of an access are first painted on the pages: what is
 // accessed how often. Only then are they compared with what was done before, so
@@ -120,10 +124,14 @@ func (s *shard) paintManner(m manner, w progress) {
 		if len(p.pending) == 0 {
 			s.dirty = append(s.dirty, p)
 		}
-		special := set.and(p.atomic)
-		if m.prev != 0 {
-			special = set.and(p.atomic.or(p.after))
-		} else {
+		var special granules
+		if s.accesses[m.access].atomic == replay.MaybeAtomic {
+			special = set.and(p.atomic)
+			if m.prev != 0 {
+				special = set.and(p.atomic.or(p.after))
+			}
+		}
+		if m.prev == 0 {
 			s.stats.Accesses += set.count() * w.times
 		}
 		if special.empty() {
@@ -138,20 +146,24 @@ func (s *shard) paintManner(m manner, w progress) {
 }
 
 // paintSpecial paints granules of which some bytes, or some of the granule
-// before, are atomic variables, which plain accesses do not touch.
+// before, are atomic variables.
 func (s *shard) paintSpecial(m manner, p *page, set granules, times uint64) {
 	for !set.empty() {
 		i := set.first()
 		set = set.without(singleton(i))
 		g := p.number<<(pageBits-3) + i
 		one := m
-		if one.mask &^= s.e.survey.Atomic.Of(g); one.mask == 0 {
-			continue
-		}
-		if one.prev != 0 {
-			one.prev &^= s.e.survey.Atomic.Of(g - 1)
-		}
+		s.variables(&one, g)
 		p.paint(s.manner(one), singleton(i), times)
+	}
+}
+
+// variables notes which of the bytes that a manner touches, in granule g and in
+// the one before, are atomic variables to the present unit.
+func (s *shard) variables(m *manner, g uint64) {
+	m.atomic = m.mask & s.e.survey.Atomic.Of(g, s.unit.start, s.unit.end)
+	if m.prev != 0 {
+		m.prevAtomic = m.prev & s.e.survey.Atomic.Of(g-1, s.unit.start, s.unit.end)
 	}
 }
 

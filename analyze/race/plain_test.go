@@ -47,18 +47,16 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 	reach := plainReach(strands)
 	accesses := plainExpand(f)
 	plainPlace(f, strands, accesses)
-	atomic := map[uint64]bool{}
-	if mode == Relaxed {
-		for _, a := range accesses {
-			if a.place.Op.Atomic() {
-				for i := range a.size {
-					atomic[a.lo+i] = true
-				}
+	d := plainDetector{f: f, mode: mode, atomics: map[uint64][]*plainAccess{}}
+	for i := range accesses {
+		if a := &accesses[i]; a.place.Op.Atomic() && !d.apart(a) {
+			for b := range a.size {
+				d.atomics[a.lo+b] = append(d.atomics[a.lo+b], a)
 			}
 		}
 	}
 	found := map[plainKey]*plainPair{}
-	check := func(i, j int) { plainCheck(f, &accesses[i], &accesses[j], reach, atomic, found) }
+	check := func(i, j int) { d.check(&accesses[i], &accesses[j], reach, found) }
 	near := map[uint64][]int{} // by granule
 	var frees []int
 	for i := range accesses {
@@ -85,13 +83,45 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 	return found
 }
 
-func plainCheck(f *fake, a, b *plainAccess, reach [][]bool, atomic map[uint64]bool, found map[plainKey]*plainPair) {
-	if a.strand == b.strand || a.place.Op.Atomic() && b.place.Op.Atomic() || !a.place.Op.Writes() && !b.place.Op.Writes() {
+// plainDetector is what it knows of a run.
+type plainDetector struct {
+	f       *fake
+	mode    Atomics
+	atomics map[uint64][]*plainAccess // that say that a byte is of an atomic variable
+}
+
+// plain says that the source has a plain access there, apart that a fence of its
+// own stands next to the access.
+func (d *plainDetector) plain(a *plainAccess) bool { return d.f.Plain(a.place.PC) }
+func (d *plainDetector) apart(a *plainAccess) bool { return d.f.Apart(a.place.PC) }
+
+// counts says whether a counts as an atomic access to the byte at addr. What a
+// free does not race with, it seems to access atomically.
+func (d *plainDetector) counts(a *plainAccess, addr uint64) bool {
+	switch {
+	case plainRange(a.place.Op):
+		return d.mode == Relaxed
+	case a.place.Op.Atomic() && !d.apart(a):
+		return true
+	case !a.place.Op.Atomic() && d.plain(a) || d.mode == Strict:
+		return false
+	}
+	for _, e := range d.atomics[addr] {
+		if !separated(d.f, a, e, addr) && !separated(d.f, e, a, addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *plainDetector) check(a, b *plainAccess, reach [][]bool, found map[plainKey]*plainPair) {
+	if a.strand == b.strand || !a.place.Op.Writes() && !b.place.Op.Writes() {
 		return
 	}
+	f := d.f
 	at := max(a.lo, b.lo)
 	end := min(a.lo+a.size, b.lo+b.size)
-	for at < end && atomic[at] && !(plainRange(a.place.Op) && plainRange(b.place.Op)) {
+	for at < end && !(plainRange(a.place.Op) && plainRange(b.place.Op)) && d.counts(a, at) && d.counts(b, at) {
 		at++
 	}
 	if at >= end || before(a, b, reach) || before(b, a, reach) || separated(f, a, b, at) || separated(f, b, a, at) {

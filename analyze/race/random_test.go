@@ -264,12 +264,19 @@ func (p *programState) odd(t event.ThreadID, obj uint64) {
 // compareWithPlain runs both detectors.
 func compareWithPlain(t *testing.T, f *fake, opts Options) {
 	t.Helper()
+	f.meant = false
 	compareSources(t, f, f, opts)
+	f.meant = true
+	compareSources(t, f, f, opts)
+	f.meant = false
 }
 
 // compareSources compares the engine on src with the plain detector on f.
 func compareSources(t *testing.T, src Source, f *fake, opts Options) {
 	t.Helper()
+	if f.meant {
+		opts.Program = f
+	}
 	want := plainDetect(f, opts.Atomics)
 	res, err := Analyze(context.Background(), src, opts)
 	if err != nil {

@@ -83,6 +83,21 @@ type manner struct {
 	mask   uint8 // bytes of the granule
 	prev   uint8 // bytes of the granule before
 	op     Op
+	// Of those, the bytes to which the access counts as an atomic one.
+	atomic, prevAtomic uint8
+}
+
+// racing are the bytes of the granule on which executions in the two manners
+// race, if nothing orders them; none if the first such byte is in the granule
+// before.
+func (m *manner) racing(n *manner) uint8 {
+	if m.op.Call() && n.op.Call() {
+		m, n = &manner{mask: m.mask, prev: m.prev}, &manner{mask: n.mask, prev: n.prev}
+	}
+	if m.prev&n.prev&^(m.prevAtomic&n.prevAtomic) != 0 {
+		return 0
+	}
+	return m.mask & n.mask &^ (m.atomic & n.atomic)
 }
 
 // column is the series of the executions by one thread of one access that

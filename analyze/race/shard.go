@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"hindsight/analyze/replay"
 )
 
 // shard is a worker of the exact pass: it remembers the accesses to its part of
@@ -111,10 +113,10 @@ func suspectGranules(near *[sieveWords]uint64, part uint64) (g granules) {
 func (s *shard) markAtomic(p *page) {
 	first := p.number * perPage
 	for i := range uint64(perPage) {
-		if s.e.survey.Atomic.Of(first+i) != 0 {
+		if s.e.survey.Atomic.Ever(first+i) != 0 {
 			p.atomic.add(i)
 		}
-		if s.e.survey.Atomic.Of(first+i-1) != 0 {
+		if s.e.survey.Atomic.Ever(first+i-1) != 0 {
 			p.after.add(i)
 		}
 	}
@@ -186,8 +188,8 @@ func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 			}
 			continue
 		}
-		if d.mask&c.mask == 0 || d.prev&c.prev != 0 || // no common byte, or the first one is in the granule before
-			!c.op.Writes() && !d.op.Writes() || c.op.Atomic() && d.op.Atomic() ||
+		if c.racing(&d.manner) == 0 || // no common byte, or the first one is in the granule before
+			!c.op.Writes() && !d.op.Writes() ||
 			d.cut != 0 && d.cut <= s.unit.start {
 			continue
 		}
@@ -211,7 +213,7 @@ func (s *shard) found(p *page, set granules, c, d *column, first, dynamic uint64
 	pr := s.pairs.at(pairKey(min(x, y))<<32 | pairKey(max(x, y)))
 	pr.dynamic = addSat(pr.dynamic, mulSat(dynamic, set.count()))
 	m := meetingKey{s.unit.order, first}
-	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.mask & d.mask}
+	at := spot{page: p.number, set: set, later: spotSide{c.access, c.offset}, earlier: spotSide{d.access, d.offset}, common: c.racing(&d.manner)}
 	if n := pr.first.compare(m); n >= 0 || pr.first.spots == nil {
 		pr.first.offer(m, c.thread, d.thread, at)
 	}
@@ -241,6 +243,10 @@ func (s *shard) remember(cl *class, own int, c *column, times uint64) {
 func (s *shard) takeEvent(it *item) {
 	addr, end := it.base, it.base+it.size
 	m := manner{access: it.access, op: s.accesses[it.access].op}
+	all := uint8(0) // bytes that count as atomic
+	if s.accesses[it.access].atomic == replay.IsAtomic {
+		all = wholeMask
+	}
 	const shift = pageBits - 3
 	for at := addr; at < end; {
 		g := at >> 3
@@ -256,6 +262,7 @@ func (s *shard) takeEvent(it *item) {
 		if at&7 == 0 && at-addr >= 8 && end-at >= 8 { // all that is whole in the page, at once
 			n := min((end-at)>>3, perPage-g&(perPage-1))
 			m.offset, m.mask, m.prev = math.MinInt8, wholeMask, wholeMask
+			m.atomic, m.prevAtomic = all, all
 			s.touch(p, progression(g&(perPage-1), 1, n).and(p.looks), m, 1)
 			at += n << 3
 			continue
@@ -264,6 +271,10 @@ func (s *shard) takeEvent(it *item) {
 		m.mask = uint8((1<<(stop-at) - 1) << (at & 7))
 		m.offset = int8(max(int64(addr-g<<3), math.MinInt8)) // at least -15 for an atomic access, any for a free
 		m.prev = lastBytes(addr, g<<3)
+		m.atomic, m.prevAtomic = m.mask&all, m.prev&all
+		if s.accesses[it.access].atomic == replay.MaybeAtomic {
+			s.variables(&m, g)
+		}
 		if p.looks.contains(g & (perPage - 1)) {
 			s.touch(p, singleton(g&(perPage-1)), m, 1)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -22,8 +23,8 @@ var ErrLimit = errors.New("too large to analyse")
 // bytes that one strand accessed in one epoch. Pages in which accesses are
 // scattered have cells of eight bytes instead.
 //
-// Allocations are taken into account. Whose memory it is, and which variables
-// are atomic, is not: the sieve may let through too much.
+// Allocations are taken into account. Whose memory it is is not, nor whether a
+// plain instruction may be an atomic access: the sieve may let through too much.
 type sieve struct {
 	number, of int // the sieve looks at every of-th page, by hash
 	pages      map[uint64]*sievePage
@@ -35,6 +36,8 @@ type sieve struct {
 	dots       dots
 	limit      int // layers of a page
 	maxPages   int
+	variables  *replay.Atomics
+	lane       lane // of the present item
 }
 
 const (
@@ -84,6 +87,9 @@ type sievePage struct {
 	layers  []layer
 	cells   *[sieveSize / 8]cell
 	small   int // layers made of few bytes
+	// Accesses to atomic variables, by granule; see mixed.
+	mixed     map[uint64][]mixed
+	variables bool // there are some in the page
 }
 
 // manySmall is how many layers of few bytes a page may have had before it gets
@@ -111,7 +117,7 @@ func (s *sieve) page(number uint64) (*sievePage, error) {
 		if len(s.pages) >= s.maxPages {
 			return nil, fmt.Errorf("%w: more than %d pages of memory accessed", ErrLimit, len(s.pages))
 		}
-		p = new(sievePage)
+		p = &sievePage{variables: s.variables.InPage(number << sieveBits)}
 		s.pages[number] = p
 	}
 	s.lastPage, s.last = number, p
@@ -129,6 +135,12 @@ func (s *sieve) take(b *batch, items []item) error {
 		}
 		s.unit = &b.units[it.unit]
 		s.me = newStamp(s.unit.strand, s.unit.epoch)
+		if s.lane = it.lane; it.lane == laneAtomic {
+			if err := s.mixExtent(it); err != nil {
+				return err
+			}
+			continue
+		}
 		if it.count == 1 && it.bits == 0 && it.base&7+it.size <= 8 && it.size > 0 {
 			if done, err := s.small(it); done || err != nil {
 				if err != nil {
@@ -160,6 +172,13 @@ func (s *sieve) small(it *item) (done bool, err error) {
 	}
 	g := it.base & (sieveSize - 1) >> 3
 	m := uint8(1<<it.size-1) << (it.base & 7)
+	if p.variables && s.lane == lanePlain {
+		if v := m & s.variables.Ever(it.base>>3); v != 0 {
+			if err := s.mix(it.base>>3, v, it.write, false); err != nil {
+				return false, err
+			}
+		}
+	}
 	w, shift := g/8, g%8*8
 	if p.suspect != nil {
 		m &^= uint8(p.suspect[w] >> shift)
@@ -229,6 +248,11 @@ func (s *sieve) extent(it *item, set []uint64) error {
 		p, err := s.page(page)
 		if err != nil {
 			return err
+		}
+		if p.variables && s.lane == lanePlain {
+			if err := s.mixDots(page, it.write); err != nil {
+				return err
+			}
 		}
 		s.touch(p, it.write)
 	}
@@ -478,6 +502,7 @@ func (s *sieve) cut(addr, size, at uint64) {
 	hi = (hi + 7) &^ 7
 	first, last := lo>>sieveBits, (hi-1)>>sieveBits
 	one := func(number uint64, p *sievePage) {
+		p.cutMixed(lo, hi, at)
 		s.dots.paint(number<<sieveBits, lo, hi, 0, 1, hi-lo)
 		if p.cells != nil {
 			s.cutCells(p, at)

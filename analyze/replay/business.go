@@ -1,6 +1,10 @@
 package replay
 
-import "hindsight/analyze/place"
+import (
+	"hindsight/analyze/place"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/intent"
+)
 
 // Business says which accesses are the program's business; of the zero value
 // all are.
@@ -8,6 +12,16 @@ type Business struct {
 	program  place.Program        // nil: everything is
 	muted    func(pc uint64) bool // nil: nothing is
 	borrowed func(pc uint64) bool // likewise: a library's inline function
+	intent   meaning              // nil: nothing is known
+}
+
+// meaning is what the source says of instructions (package intent).
+type meaning interface {
+	// Plain says that the plain load or store at pc is no atomic access.
+	Plain(pc uint64) bool
+	// Apart says that the fence next to the plain load or store at pc, which
+	// makes an atomic access of it, is a statement of its own.
+	Apart(pc uint64) bool
 }
 
 // NewBusiness is that of a program; nil: everything is the user's.
@@ -19,6 +33,11 @@ func NewBusiness(p place.Program) Business {
 	if r, ok := p.(interface{ Borrowed(pc uint64) bool }); ok {
 		b.borrowed = r.Borrowed
 	}
+	if m, ok := p.(meaning); ok {
+		b.intent = m
+	} else if img, ok := p.(*image.Image); ok {
+		b.intent = intent.New(img)
+	}
 	return b
 }
 
@@ -26,6 +45,30 @@ func NewBusiness(p place.Program) Business {
 func (b *Business) User(pc uint64) bool {
 	return b.program == nil || b.program.User(pc) && (b.borrowed == nil || !b.borrowed(pc))
 }
+
+// Atomicity says whether executions of op by the instruction at pc are atomic
+// accesses, under strict rules or not.
+func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
+	switch {
+	case op.Call() && strict:
+		return NotAtomic
+	case op.Call(): // such accesses race with plain ones, and with each other
+		return IsAtomic
+	case op.Plain():
+		if b.intent != nil && b.intent.Plain(pc) {
+			return NotAtomic
+		}
+		return MaybeAtomic
+	case b.Apart(pc):
+		return MaybeAtomic
+	}
+	return IsAtomic
+}
+
+// Apart says that an atomic access by the instruction at pc is one because of a
+// fence next to it that is a statement of its own: it says nothing of the
+// variable.
+func (b *Business) Apart(pc uint64) bool { return b.intent != nil && b.intent.Apart(pc) }
 
 // Muted says whether an instruction is in a runtime (libgomp) whose
 // synchronisation is recorded as events: its plain accesses never count.

@@ -58,6 +58,20 @@ func (s ranges) contains(addr uint64) bool {
 	return found
 }
 
+// meets says whether one of size bytes from low on is in the set.
+func (s ranges) meets(low, size uint64) bool {
+	i, found := slices.BinarySearchFunc(s, low, func(x interval, low uint64) int {
+		switch {
+		case x.high <= low:
+			return -1
+		case x.low > low:
+			return 1
+		}
+		return 0
+	})
+	return found || i < len(s) && s[i].low-low < size
+}
+
 // add puts size bytes from low on into the set.
 func (s *ranges) add(low, size uint64) {
 	if size == 0 || low+size < low {

@@ -61,17 +61,31 @@ func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == A
 // events.
 func (o Op) Plain() bool { return o == Read || o == Write }
 
-// OpOf is what an event does to memory as an access, if it is one. Atomic
-// accesses are accesses under strict rules only, and uses of sync objects those
-// of objects that are made in the run ([Survey.Made]).
-func OpOf(k event.Kind, strict bool) (op Op, ok bool) {
+// Call says whether the operation is an event that is no atomic access: what a
+// call does to memory, a free, a use of a sync object.
+func (o Op) Call() bool { return !o.Plain() && !o.Atomic() }
+
+// Atomicity says whether executions of an instruction are atomic accesses of the
+// source.
+type Atomicity uint8
+
+const (
+	MaybeAtomic Atomicity = iota // to the bytes of atomic variables
+	NotAtomic
+	IsAtomic
+)
+
+// OpOf is what an event does to memory as an access, if it is one. Uses of sync
+// objects are accesses for those of objects that are made in the run
+// ([Survey.Made]).
+func OpOf(k event.Kind) (op Op, ok bool) {
 	switch k {
 	case event.AtomicLoad:
-		return AtomicRead, strict
+		return AtomicRead, true
 	case event.AtomicStore:
-		return AtomicWrite, strict
+		return AtomicWrite, true
 	case event.AtomicRMW:
-		return AtomicUpdate, strict
+		return AtomicUpdate, true
 	case event.Free:
 		return Free, true
 	case event.RangeRead:
@@ -99,7 +113,7 @@ func SiteOp(s *Site) Op {
 // Extent is how many bytes at Obj an event that is an access touches, when
 // memory is as before it.
 func Extent(memory *place.Map, e *event.Event) uint64 {
-	switch op, _ := OpOf(e.Kind, true); op {
+	switch op, _ := OpOf(e.Kind); op {
 	case Use:
 		return useBytes
 	case CallRead, CallWrite:
@@ -116,8 +130,8 @@ func Extent(memory *place.Map, e *event.Event) uint64 {
 	return e.Arg
 }
 
-// AtomicBytes is how many bytes at Obj an event makes an atomic variable, 0 if
-// it is no atomic access.
+// AtomicBytes is how many bytes at Obj an event accesses atomically, 0 if it is
+// no atomic access.
 func AtomicBytes(e *event.Event) uint64 {
 	switch e.Kind {
 	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:

@@ -13,17 +13,17 @@ import (
 type Survey struct {
 	Threads int
 	Roots   []event.ThreadID // threads that no Create announces
-	Atomic  *Bytes           // of atomic variables; nil under strict rules
+	Atomic  *Atomics         // nil under strict rules
 	Tasks   bool             // the run has strands that are no threads' own
 	Made    map[uint64]bool  // addresses of sync objects that the run initialises or destroys
 }
 
 // NewSurvey walks along S_synch of a run with that many threads. Also, if it is
 // not nil, is called with every event.
-func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also func(*Event) error) (*Survey, error) {
+func NewSurvey(ctx context.Context, src Events, threads int, strict bool, business *Business, also func(*Event) error) (*Survey, error) {
 	s := &Survey{Threads: threads, Made: map[uint64]bool{}}
 	if !strict {
-		s.Atomic = NewBytes()
+		s.Atomic = newAtomics()
 	}
 	created := make([]bool, threads)
 	err := Each(ctx, src, threads, func(ev *Event) error {
@@ -38,19 +38,34 @@ func NewSurvey(ctx context.Context, src Events, threads int, strict bool, also f
 			s.Made[ev.Obj] = true
 		}
 		if s.Atomic != nil {
-			s.Atomic.Add(ev.Obj, AtomicBytes(&ev.Event))
+			s.Atomic.find(ev, business.variableBytes(ev))
 		}
 		if also != nil {
 			return also(ev)
 		}
 		return nil
 	})
+	if err == nil && s.Atomic != nil && s.Atomic.renewed() {
+		err = Each(ctx, src, threads, func(ev *Event) error {
+			s.Atomic.follow(ev, business.variableBytes(ev))
+			return nil
+		})
+	}
 	for t, c := range created {
 		if !c {
 			s.Roots = append(s.Roots, event.ThreadID(t))
 		}
 	}
 	return s, err
+}
+
+// variableBytes is how many bytes at Obj an event shows to be of an atomic
+// variable.
+func (b *Business) variableBytes(ev *Event) uint64 {
+	if n := AtomicBytes(&ev.Event); n > 0 && !b.Apart(ev.PC) {
+		return n
+	}
+	return 0
 }
 
 // ErrStop is what a visitor returns to end a walk that then is no failure.

@@ -26,6 +26,15 @@ type Unit struct {
 	Part uint64
 }
 
+// End is the place in S_synch, from 1, of the event that ends the unit or is it;
+// the maximum if none does.
+func (u *Unit) End() uint64 {
+	if u.Seq == math.MaxUint64 {
+		return u.Seq
+	}
+	return u.Seq + 1
+}
+
 // Unfinished is where the units that no event ends begin to be numbered.
 const Unfinished = 1 << 63
 
@@ -55,7 +64,7 @@ type Visitor struct {
 // Options of a walk. The zero value follows everything.
 type Options struct {
 	TLSSize uint64 // bytes of a thread's thread-local variables
-	Strict  bool   // atomic accesses are accesses
+	Atomics bool   // atomic accesses are accesses
 	NoOrder bool   // happens-before is not followed
 	// Parts takes segments in parts, where the run knows in which order accesses
 	// were executed. Without, a segment is taken whole, at its end.
@@ -64,21 +73,21 @@ type Options struct {
 
 // Walk is a moment of a run.
 type Walk struct {
-	Order  *hb.Order // nil: not followed
-	Memory *place.Map
-	Starts []uint64 // for each thread, where its present segment begins, as in [Unit.Start]
-	Index  []uint64 // of each thread, how many events there were
-	Now    uint64   // 1 + the place in S_synch of the last event
-	strict bool
-	parts  bool
-	made   map[uint64]bool
-	own    ranges // memory of which each thread has its own part
+	Order   *hb.Order // nil: not followed
+	Memory  *place.Map
+	Starts  []uint64 // for each thread, where its present segment begins, as in [Unit.Start]
+	Index   []uint64 // of each thread, how many events there were
+	Now     uint64   // 1 + the place in S_synch of the last event
+	atomics bool
+	parts   bool
+	made    map[uint64]bool
+	own     ranges // memory of which each thread has its own part
 }
 
 // Walk is a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
-		Index: make([]uint64, s.Threads), strict: opts.Strict, parts: opts.Parts, made: s.Made}
+		Index: make([]uint64, s.Threads), atomics: opts.Atomics, parts: opts.Parts, made: s.Made}
 	if !opts.NoOrder {
 		w.Order = s.Order()
 	}
@@ -193,7 +202,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 // touch takes what an event does to memory: an access, a new life.
 func (w *Walk) touch(ev *Event, v *Visitor) error {
 	if v.Access != nil {
-		if op, ok := OpOf(ev.Kind, w.strict); ok && (op != Use || w.made[ev.Obj]) {
+		if op, ok := OpOf(ev.Kind); ok && (w.atomics || !op.Atomic()) && (op != Use || w.made[ev.Obj]) {
 			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2*ev.Seq + 1, Start: ev.Seq + 1}
 			a := Access{Op: op, PC: ev.PC, Address: ev.Obj, Size: min(Extent(w.Memory, &ev.Event), LargestFree)}
 			if err := v.Access(&u, &a); err != nil {

@@ -54,9 +54,9 @@ func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, 
 
 func (x *exporter) export(w io.Writer) (Stats, error) {
 	var err error
-	x.survey, err = replay.NewSurvey(x.ctx, x.src, len(x.src.Threads()), false, func(ev *cdr.Event) error {
+	x.survey, err = replay.NewSurvey(x.ctx, x.src, len(x.src.Threads()), false, &x.business, func(ev *cdr.Event) error {
 		if n := replay.AtomicBytes(&ev.Event); n > 0 {
-			x.cells.reserve(ev.Obj, n)
+			x.cells.cut(ev.Obj, n)
 		}
 		x.own.event(ev.Thread, &ev.Event, x.opts.TLSSize)
 		return nil
@@ -82,6 +82,7 @@ type exporter struct {
 	src      Source
 	opts     Options
 	survey   *replay.Survey
+	some     []piece // see plain
 	business replay.Business
 	cells    *cells
 	run      *replay.Walk
@@ -183,7 +184,11 @@ func (x *exporter) lines() error {
 			x.lives.renew(addr, size)
 			return x.late.renewed(addr, size, func(t event.ThreadID, a *lateAccess) error {
 				return x.cells.granules(a.at, a.size, func(pieces []piece) error {
-					return x.touch(t, x.run.Order.Strand(t), a.op, plain(pieces), x.lives.now(a.at>>3), a.pc)
+					life := x.lives.now(a.at >> 3)
+					if pieces = x.plain(pieces, life); len(pieces) == 0 {
+						return nil
+					}
+					return x.touch(t, x.run.Order.Strand(t), a.op, pieces, life, a.pc)
 				})
 			})
 		},
@@ -211,19 +216,26 @@ func (x *exporter) step(u *replay.Unit, strand event.StrandID, s *cdr.Step) erro
 		return nil
 	}
 	before := x.stats.Lines
+	maybe := x.business.Atomicity(replay.SiteOp(&site), site.PC, false) == replay.MaybeAtomic
 	err := x.cells.granules(s.Address, uint64(site.Size), func(pieces []piece) error {
-		if pieces = plain(pieces); len(pieces) == 0 {
-			return nil
-		}
 		at := pieces[0].at
+		first, last := x.lives.of(t, at>>3)
 		if u.Part > 0 {
 			end := pieces[len(pieces)-1]
 			x.late.add(t, lateAccess{at, end.at + uint64(end.size) - at, site.PC, op})
 		}
-		first, last := x.lives.of(t, at>>3)
 		for life := first; ; life++ {
-			if err := x.touch(t, strand, op, pieces, life, site.PC); err != nil || life == last {
-				return err
+			some := pieces
+			if maybe {
+				some = x.plain(pieces, life)
+			}
+			if len(some) > 0 {
+				if err := x.touch(t, strand, op, some, life, site.PC); err != nil {
+					return err
+				}
+			}
+			if life == last {
+				return nil
 			}
 		}
 	})
@@ -296,8 +308,30 @@ func (x *exporter) access(u *replay.Unit, a *replay.Access) error {
 		op = Write
 	}
 	return x.cells.granules(a.Address, a.Size, func(pieces []piece) error {
-		return x.touch(u.Thread, x.said.strand, op, pieces, x.lives.now(pieces[0].at>>3), a.PC)
+		life := x.lives.now(pieces[0].at >> 3)
+		for i := range pieces {
+			pieces[i].atomic = x.atomic(pieces[i].at, life)
+		}
+		return x.touch(u.Thread, x.said.strand, op, pieces, life, a.PC)
 	})
+}
+
+// atomic says whether the byte at addr belongs to an atomic variable in a life of
+// its granule.
+func (x *exporter) atomic(addr uint64, life uint32) bool {
+	return x.survey.Atomic.In(addr>>3, uint64(life))>>(addr&7)&1 != 0
+}
+
+// plain are the pieces that belong to no atomic variable in a life of their
+// granule. The slice is the caller's until the next call only.
+func (x *exporter) plain(pieces []piece, life uint32) []piece {
+	x.some = x.some[:0]
+	for _, p := range pieces {
+		if !x.atomic(p.at, life) {
+			x.some = append(x.some, p)
+		}
+	}
+	return x.some
 }
 
 // touch writes the lines about an access to pieces of a granule, in one of its

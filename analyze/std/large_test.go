@@ -85,7 +85,7 @@ func TestExportHoldsLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state = len(x.cells.cuts) + len(x.cells.atomic) + len(x.lives.whole) + len(x.lives.part) + len(x.spell.mutexes) + cap(x.line)
+		state = len(x.cells.cuts) + len(x.lives.whole) + len(x.lives.part) + len(x.spell.mutexes) + cap(x.line)
 		for _, r := range x.lives.fresh {
 			state += len(*r)
 		}

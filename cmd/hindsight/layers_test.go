@@ -21,8 +21,8 @@ var layers = map[string][]string{
 	"cdr":            {"tracefmt", "wpp", "wpp/cfg"},
 	"wet":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
 	"mpsim":          {"tracefmt/event", "mpsim"},
-	"analyze/replay": {"analyze/hb", "analyze/place", "cdr", "tracefmt/event"},
-	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/rv"},
+	"analyze/replay": {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
+	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/intent", "mpsim/rv"},
 	"examples":       {"examples"},
 	"cmd/hindsight":  {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
 }

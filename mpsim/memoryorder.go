@@ -42,6 +42,9 @@ func OrderMode(order uint64) event.Mode {
 type sourceOrder struct {
 	known            bool
 	success, failure image.Operand
+	// fence is what a fence next to the access orders that may be a statement of
+	// its own.
+	fence event.Mode
 	// losesRelease says that the code of an SC does not tell whether it releases.
 	losesRelease bool
 }
@@ -67,8 +70,23 @@ func (h *Hart) source(b *block) *sourceOrder {
 		s.failure = scope.Orders[len(scope.Orders)-1]
 		s.known = s.success.Kind != image.OperandUnknown && s.failure.Kind != image.OperandUnknown
 	}
+	if s.known && h.m.intent.Alien(pc) {
+		s.fence = fenceMode(b)
+	}
 	b.order = s
 	return s
+}
+
+// fenceMode is what the fence next to the atomic access at the end of b orders.
+func fenceMode(b *block) event.Mode {
+	in := &b.code.Insts[len(b.code.Insts)-1]
+	mode := b.code.Mode
+	if in.Atomic() {
+		if mode &^= event.Acquire; in.Rl {
+			mode = 0
+		}
+	}
+	return mode
 }
 
 // mode reads a memory order. Registers are those before the instruction.

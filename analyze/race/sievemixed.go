@@ -1,0 +1,124 @@
+package race
+
+import "hindsight/analyze/replay"
+
+// lane says what an access is to the sieve with regard to atomic variables.
+type lane uint8
+
+const (
+	laneOpen   lane = iota // may race with whatever is no atomic access
+	lanePlain              // no atomic access: may race with those too
+	laneAtomic             // may race with those of lanePlain only
+)
+
+// laneOf is the lane of accesses of that atomicity.
+func (e *engine) laneOf(a replay.Atomicity, op Op) lane {
+	switch {
+	case e.survey.Atomic == nil: // strict: everything may race with everything
+		return laneOpen
+	case a == replay.NotAtomic:
+		return lanePlain
+	case a == replay.IsAtomic && op.Atomic():
+		return laneAtomic
+	}
+	return laneOpen
+}
+
+// Atomic accesses are kept by themselves, together with those that are known to
+// be none and touch atomic variables. There are few such granules, so that each
+// has a list.
+
+// mixed is what the sieve knows of a granule with an atomic variable.
+type mixed struct {
+	trace8
+	atomic bool
+}
+
+// manyMixed is how long the list of a granule grows; beyond that it is suspect.
+const manyMixed = 64
+
+// mixExtent takes an atomic access.
+func (s *sieve) mixExtent(it *item) error {
+	for at, end := it.base, it.base+it.size; at < end; {
+		next := min(end, at&^7+8)
+		if s.of == 1 || owner(at>>sieveBits, s.of) == s.number {
+			if err := s.mix(at>>3, uint8(1<<(next-at)-1)<<(at&7), it.write, true); err != nil {
+				return err
+			}
+		}
+		at = next
+	}
+	return nil
+}
+
+// mixDots takes a plain access to the dots of page number.
+func (s *sieve) mixDots(number uint64, write bool) error {
+	d := &s.dots
+	for w := d.lo; w <= d.hi; w++ {
+		for g, b := number*(sieveSize/8)+uint64(w)*8, d.w[w]; b != 0; g, b = g+1, b>>8 {
+			if m := uint8(b) & s.variables.Ever(g); m != 0 {
+				if err := s.mix(g, m, write, false); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mix takes an access to bytes m of granule g.
+func (s *sieve) mix(g uint64, m uint8, write, atomic bool) error {
+	number := g / (sieveSize / 8)
+	p, err := s.page(number)
+	if err != nil {
+		return err
+	}
+	w, shift := g/8%sieveWords, g%8*8
+	if p.suspect != nil {
+		m &^= uint8(p.suspect[w] >> shift)
+	}
+	if m == 0 {
+		return nil
+	}
+	if p.mixed == nil {
+		p.mixed = map[uint64][]mixed{}
+	}
+	var hit uint8
+	list, kept := p.mixed[g], p.mixed[g][:0]
+	for _, t := range list {
+		if t.mask&m != 0 {
+			switch before := s.ordered(t.id); {
+			case before && t.atomic == atomic && (write || !t.write):
+				t.mask &^= m
+			case !before && t.atomic != atomic && (write || t.write) && (t.cut == 0 || t.cut > s.unit.start):
+				hit |= t.mask & m
+			}
+		}
+		if t.mask != 0 {
+			kept = append(kept, t)
+		}
+	}
+	if kept = append(kept, mixed{trace8{id: s.me, mask: m, write: write}, atomic}); len(kept) > manyMixed {
+		hit, kept = m, nil
+	}
+	if p.mixed[g] = kept; hit != 0 {
+		if p.suspect == nil {
+			p.suspect = new([sieveWords]uint64)
+		}
+		p.suspect[w] |= uint64(hit) << shift
+	}
+	return nil
+}
+
+// cutMixed begins new lives of the granules from lo up to hi of a page.
+func (p *sievePage) cutMixed(lo, hi, at uint64) {
+	for g, list := range p.mixed {
+		if lo>>3 <= g && g < hi>>3 {
+			for i := range list {
+				if list[i].cut == 0 {
+					list[i].cut = at
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,249 @@
+// Package intent says what the source meant by an instruction that accesses
+// memory, where that matters to races and the instruction alone does not tell:
+// relaxed atomic loads, and stores of one or two bytes, are plain instructions
+// on RISC-V, and a fence next to an access may be a statement of its own.
+//
+// The evidence is the debug information (the scopes of atomic operations, the
+// line table, the compiler's version) and the names of library functions. Where
+// there is none, nothing is claimed: every method says whether something is
+// known to be so.
+//
+// A [Code] may be used by several goroutines at once.
+package intent
+
+import (
+	"strings"
+	"sync"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// Code answers for the code of a program. Answers are remembered.
+type Code struct {
+	img    *image.Image
+	mu     sync.Mutex
+	atomic map[uint64]bool
+	plain  map[uint64]bool
+	fences map[uint64]fence
+}
+
+// fence is what is known of the fence of an access.
+type fence uint8
+
+const (
+	none  fence = iota
+	whose       // nobody knows whether it is the access's own
+	own         // in the same statement
+	apart       // in another statement
+)
+
+// New is for the code of img.
+func New(img *image.Image) *Code {
+	return &Code{img: img, atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}}
+}
+
+// fetch reads 16 bits of code.
+func (c *Code) fetch(addr uint64) (uint16, bool) {
+	b := c.img.Code(addr, 2)
+	if len(b) < 2 {
+		return 0, false
+	}
+	return uint16(b[0]) | uint16(b[1])<<8, true
+}
+
+// at decodes the instruction at pc.
+func (c *Code) at(pc uint64) (rv.Inst, bool) {
+	b := rv.Scan(pc, c.fetch, 1)
+	if len(b.Insts) == 0 {
+		return rv.Inst{}, false
+	}
+	return b.Insts[0], true
+}
+
+// remember gives the answer for pc, found out by find if it is not known yet.
+func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T) T {
+	c.mu.Lock()
+	v, ok := known[pc]
+	c.mu.Unlock()
+	if !ok {
+		v = find(pc)
+		c.mu.Lock()
+		known[pc] = v
+		c.mu.Unlock()
+	}
+	return v
+}
+
+// firstPlainStores is the first version of gcc that writes relaxed atomic stores
+// of four and eight bytes as plain ones; versions before have AMOSWAP.
+const firstPlainStores = 14
+
+// Plain says that the plain load or store at pc is no atomic access of the
+// source: a store of four or eight bytes from a compiler that uses AMOSWAP for
+// relaxed ones, or anything in a function of the C library that works on strings
+// and blocks of memory.
+func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
+
+func (c *Code) findPlain(pc uint64) bool {
+	i, ok := c.at(pc)
+	if !ok {
+		return false
+	}
+	access, size, ok := i.Mem()
+	switch {
+	case !ok:
+		return false
+	case !c.img.User(pc):
+		f, ok := c.img.Func(pc)
+		return ok && copies(f.Name)
+	case access == event.Write && size >= 4:
+		v := c.img.GCC(pc)
+		return v > 0 && v < firstPlainStores
+	}
+	return false
+}
+
+// copies says whether a library function of that name works on strings or blocks
+// of memory.
+func copies(name string) bool {
+	name = strings.TrimLeft(name, "_")
+	for _, prefix := range []string{"mem", "str", "stpcpy", "stpncpy", "wcs", "wmem", "bcopy", "bzero", "explicit_bzero"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Atomic says that the plain load or store at pc is the access of an atomic
+// operation in the source, of <stdatomic.h> or std::atomic.
+func (c *Code) Atomic(pc uint64) bool { return remember(c, c.atomic, pc, c.findAtomic) }
+
+func (c *Code) findAtomic(pc uint64) bool {
+	s, ok := c.img.AtomicScope(pc)
+	if !ok {
+		return false
+	}
+	i, ok := c.at(pc)
+	if !ok {
+		return false
+	}
+	access, size, ok := i.Mem()
+	if !ok || s.Size != 0 && s.Size != uint64(size) {
+		return false
+	}
+	if access == event.Write {
+		ok = s.Op == "store" || s.Op == "clear"
+	} else {
+		ok = s.Op == "load" || s.Op == "test"
+	}
+	return ok && c.through(pc, i, &s.Pointer)
+}
+
+// through says whether the access i at pc may go through a pointer: operations
+// also touch their own parameters and what surrounds the call of a macro.
+func (c *Code) through(pc uint64, i rv.Inst, p *image.Operand) bool {
+	const regSP, regS0 = 2, 8
+	switch p.Kind {
+	case image.OperandMemory: // the address was loaded from there
+		before := c.before(pc)
+		for n := len(before) - 1; n >= 0; n-- {
+			if r, ok := before[n].Dest(); ok && r == i.Rs1 {
+				return before[n].Op == rv.OpLD && before[n].Rs1 == p.Reg && int64(before[n].Imm) == p.Offset && i.Imm == 0
+			}
+		}
+		return false
+	case image.OperandSum:
+		if i.Rs1 == p.Reg {
+			return int64(i.Imm) == p.Offset
+		}
+	}
+	return i.Rs1 != regSP && (i.Rs1 != regS0 || !c.framed(pc))
+}
+
+// framed says whether the function at pc keeps its frame in s0.
+func (c *Code) framed(pc uint64) bool {
+	const regSP, regS0 = 2, 8
+	for _, i := range c.before(pc) {
+		if i.Op == rv.OpADDI && i.Rd == regS0 && i.Rs1 == regSP {
+			return true
+		}
+	}
+	return false
+}
+
+// maxFunction bounds the instructions of a function that are looked at.
+const maxFunction = 1 << 13
+
+// before decodes the instructions of the function before pc.
+func (c *Code) before(pc uint64) []rv.Inst {
+	f, ok := c.img.Func(pc)
+	if !ok {
+		return nil
+	}
+	var list []rv.Inst
+	for at := f.Addr; at < pc && len(list) < maxFunction; {
+		i, ok := c.at(at)
+		if !ok {
+			return nil
+		}
+		list = append(list, i)
+		at += uint64(i.Len)
+	}
+	return list
+}
+
+// Apart says that the fence that makes an atomic access of the instruction at
+// pc, or orders it, is a statement of its own in the source: whether the access
+// is an atomic one is open.
+func (c *Code) Apart(pc uint64) bool { return remember(c, c.fences, pc, c.findFence) == apart }
+
+// Alien says that the instruction at pc has a fence next to it that may be a
+// statement of its own: what it orders is not only the access's order.
+func (c *Code) Alien(pc uint64) bool {
+	f := remember(c, c.fences, pc, c.findFence)
+	return f == apart || f == whose
+}
+
+func (c *Code) findFence(pc uint64) fence {
+	i, ok := c.at(pc)
+	if !ok {
+		return none
+	}
+	at, ok := c.fenceOf(pc, i)
+	if !ok {
+		return none
+	}
+	a, known := c.img.Statement(pc)
+	b, too := c.img.Statement(at)
+	switch {
+	case !known || !too || a.Column == 0 || b.Column == 0:
+		return whose
+	case a == b:
+		return own
+	}
+	return apart
+}
+
+// fenceOf finds the fence that [rv.Scan] takes for a part of the access i at pc.
+func (c *Code) fenceOf(pc uint64, i rv.Inst) (at uint64, ok bool) {
+	if access, _, plain := i.Mem(); plain && access == event.Read {
+		at = pc + uint64(i.Len)
+		next, ok := c.at(at)
+		return at, ok && next.Op == rv.OpFENCE
+	}
+	const between = 3 // as in package rv
+	before := c.before(pc)
+	at = pc
+	for n := len(before) - 1; n >= 0 && n >= len(before)-1-between; n-- {
+		if at -= uint64(before[n].Len); before[n].Op == rv.OpFENCE {
+			return at, true
+		}
+		if i.Atomic() {
+			break
+		}
+	}
+	return 0, false
+}
