@@ -14,7 +14,7 @@ import (
 // segments.
 func told(t *testing.T, m *madeup.Run, opts replay.Options) (log []string) {
 	t.Helper()
-	s, err := replay.NewSurvey(t.Context(), m, m.NumThreads(), opts.Strict, nil)
+	s, err := replay.NewSurvey(t.Context(), m, m.NumThreads(), false, new(replay.Business), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWalk(t *testing.T) {
 		{true, slices.Concat([]string{"T0 0x1000 from 0", "T0 create", "changes", "T0 0x2000 from 1", "T1 thread-start", "changes", "T1 0x2000 from 2"}, rest,
 			end, []string{"T0 0x2000 from 3"})},
 	} {
-		if got := told(t, m, replay.Options{Strict: true, Parts: tt.parts}); !slices.Equal(got, tt.want) {
+		if got := told(t, m, replay.Options{Atomics: true, Parts: tt.parts}); !slices.Equal(got, tt.want) {
 			t.Errorf("parts %v: told\n%q, want\n%q", tt.parts, got, tt.want)
 		}
 	}
