@@ -223,6 +223,7 @@ var atomicOps = []string{"load", "store", "test", "clear", "exchange", "compare_
 // library on an atomic object, and which.
 func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 	name, linkage, _ := d.entryName(off)
+	name, _, _ = strings.Cut(name, "<") // of a template
 	op, cxx := strings.CutPrefix(name, "__cxx_atomic_")
 	if !slices.Contains(atomicOps, op) {
 		return "", false
@@ -231,7 +232,8 @@ func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 		return op, true
 	}
 	rest, ok := strings.CutPrefix(linkage, "_ZN")
-	return op, ok && strings.HasPrefix(strings.TrimLeft(rest, "VK"), "St") && strings.Contains(linkage, "atomic")
+	// An atomic_ref has a pointer to the object and leaves the rest to others.
+	return op, ok && strings.HasPrefix(strings.TrimLeft(rest, "VK"), "St") && strings.Contains(linkage, "atomic") && !strings.Contains(linkage, "atomic_ref")
 }
 
 // pointee is the size of what a pointer type points to.
