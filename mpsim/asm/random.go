@@ -449,7 +449,7 @@ func (g *generator) recursive() {
 
 // allocator is malloc and free of the simplest kind, going round in the heap.
 func (g *generator) allocator(bump, heap uint64) {
-	g.Func("malloc")
+	g.Func("__libc_malloc")
 	g.Bind(g.heap[0])
 	g.Li(28, bump)
 	g.Li(29, heap)
@@ -459,7 +459,7 @@ func (g *generator) allocator(bump, heap uint64) {
 	g.Store(rv.OpSD, regA0, 30, 0)
 	g.Imm(rv.OpADDI, regA0, 30, 8)
 	g.Imm(rv.OpJALR, 0, regRA, 0)
-	g.Func("free")
+	g.Func("__libc_free")
 	g.Bind(g.heap[1])
 	g.Store(rv.OpSD, 0, regA0, -8)
 	g.Imm(rv.OpJALR, 0, regRA, 0)
