@@ -216,7 +216,7 @@ PAIR(exception, "exceptions caught in a region, a critical section and a task")
 			try {
 				throw 1;
 			} catch (int i) {
-#pragma omp atomic
+#pragma omp critical
 				caught += i;
 			}
 		}
