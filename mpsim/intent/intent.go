@@ -82,7 +82,7 @@ const firstPlainStores = 14
 
 // Plain says that the plain load or store at pc is no atomic access of the
 // source: a store of four or eight bytes from a compiler that uses AMOSWAP for
-// relaxed ones, or anything in a function of the C library that works on strings
+// relaxed ones, outside of the C++ library's headers, or anything in a function of the C library that works on strings
 // and blocks of memory.
 func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
 
@@ -100,9 +100,25 @@ func (c *Code) findPlain(pc uint64) bool {
 		return ok && copies(f.Name)
 	case access == event.Write && size >= 4:
 		v := c.img.GCC(pc)
-		return v > 0 && v < firstPlainStores
+		return v > 0 && v < firstPlainStores && !c.ofCXXLibrary(pc)
 	}
 	return false
+}
+
+// ofCXXLibrary says whether the instruction at pc comes from a function of the
+// C++ library's headers. What the library does to its own counts is its own
+// business: it keeps plain accesses and atomic ones apart by other means.
+func (c *Code) ofCXXLibrary(pc uint64) bool {
+	frames := c.img.Frames(pc)
+	if len(frames) == 0 {
+		return false
+	}
+	for _, prefix := range []string{"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"} {
+		if strings.HasPrefix(frames[0].Linkage, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(frames[0].Function, "std::") || strings.HasPrefix(frames[0].Function, "__gnu_cxx::")
 }
 
 // copies says whether a library function of that name works on strings or blocks

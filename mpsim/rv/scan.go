@@ -77,7 +77,7 @@ func Scan(pc uint64, code Code, limit int) Block {
 			}
 		}
 		if i.Op == OpFENCE {
-			b.Fence = alone(code, pc, i)
+			b.Fence = alone(code, pc, i, len(b.Insts) == 1)
 		}
 		if b.End != event.EndFall || i.Op == OpFENCEI || b.Fence != 0 {
 			break
@@ -232,8 +232,10 @@ func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bo
 }
 
 // alone gives the ordering of the FENCE i at pc when it is part of no atomic
-// access; else 0.
-func alone(code Code, pc uint64, i Inst) event.Mode {
+// access; else 0. first says that it is the first instruction of a block: only
+// then may it belong to a load before it, which would have ended the block. What
+// stands before a block is guessed from its bytes.
+func alone(code Code, pc uint64, i Inst, first bool) event.Mode {
 	pred, succ, _ := i.Fence()
 	var m event.Mode
 	if pred&FenceR != 0 && succ&(FenceR|FenceW) == FenceR|FenceW {
@@ -245,7 +247,7 @@ func alone(code Code, pc uint64, i Inst) event.Mode {
 	if m == 0 {
 		return 0
 	}
-	if load, at, ok := before(code, pc, event.Read); ok && fenced(code, at, load, event.Read) && !load.float() {
+	if load, at, ok := before(code, pc, event.Read); first && ok && fenced(code, at, load, event.Read) && !load.float() {
 		return 0 // an acquire load
 	}
 	at := pc + 4
