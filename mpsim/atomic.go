@@ -37,8 +37,12 @@ func (h *Hart) atomic(b *block) bool {
 	addr := h.X[in.Rs1&31]
 	mode := b.code.Mode
 	var order *sourceOrder
+	promised := false
 	if h.m.rec != nil {
-		if order = h.source(b); order.known {
+		order = h.source(b)
+		if promised = h.promised(order); promised {
+			mode = acquireRelease
+		} else if order.known {
 			mode = h.mode(&order.success) | order.fence
 		}
 	}
@@ -62,7 +66,7 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	switch in.Op {
 	case rv.OpLRW, rv.OpLRD:
-		if order != nil && order.known {
+		if order != nil && order.known && !promised {
 			e.Mode = h.mode(&order.failure)
 		}
 		if !h.loadReserved(in, e) {

@@ -47,6 +47,9 @@ type Hooks interface {
 	// pc, or a fence there (addr is 0), is the library's own business: it is not
 	// recorded then.
 	Silent(h *Hart, pc, addr uint64) bool
+	// Promises says whether the library's instruction at pc is of a function that
+	// orders for its caller whatever order its own accesses have.
+	Promises(pc uint64) bool
 	Waits(h *Hart, fn int) string
 	// Args is the number of integer arguments that fn takes.
 	Args(fn int) int

@@ -25,6 +25,7 @@ type Machine struct {
 	hartOf   map[*linux.Task]*Hart
 	threads  event.ThreadID
 	versions map[uint64]version // of granules with atomic variables
+	authors  map[uint64]author  // of places in the code
 	intent   *intent.Code
 	// objectPages are the pages in which versions has granules.
 	objectPages map[uint64]struct{}

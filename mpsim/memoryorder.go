@@ -47,6 +47,8 @@ type sourceOrder struct {
 	fence event.Mode
 	// losesRelease says that the code of an SC does not tell whether it releases.
 	losesRelease bool
+	// by is who wrote the operation; where nobody is known, the calls around it tell.
+	by author
 }
 
 // firstKeeping is the first version of gcc that writes the release of a
@@ -60,12 +62,16 @@ func (h *Hart) source(b *block) *sourceOrder {
 		return b.order
 	}
 	pc, img := b.lastPC(), h.m.cfg.Image
-	s := &sourceOrder{losesRelease: true}
+	s := &sourceOrder{losesRelease: true, by: byProgram}
 	if img.User(pc) && img.HasDebug() {
 		v := img.GCC(pc)
 		s.losesRelease = v > 0 && v < firstKeeping
 	}
+	if b.library && h.m.cfg.Hooks.Promises(pc) {
+		s.by = byLibrary
+	}
 	if scope, ok := img.AtomicScope(pc); ok && len(scope.Orders) > 0 {
+		s.by = h.m.author(pc)
 		s.success = scope.Orders[0]
 		s.failure = scope.Orders[len(scope.Orders)-1]
 		s.known = s.success.Kind != image.OperandUnknown && s.failure.Kind != image.OperandUnknown

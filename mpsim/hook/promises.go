@@ -66,8 +66,9 @@ var allocators = names(
 
 // forCaller are the functions that synchronise on an object of whoever calls
 // them, and what does it for them: what a library initialises once is its own
-// business.
-var forCaller = names(append(onces, "__pthread_once_slow")...)
+// business. The order is promised, not that of the accesses: glibc's return by a
+// compare-and-swap that fails, which is relaxed, and undo by a relaxed store.
+var forCaller = names(append(onces, "__pthread_once_slow", "clear_once_control")...)
 
 var onces = []string{"pthread_once", "__pthread_once", "___pthread_once", "call_once",
 	"__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort"}
