@@ -97,7 +97,10 @@ func scheduled(t *testing.T, tr *Trace, steps func(event.ThreadID) iter.Seq2[Ste
 			take(piece.Thread, threads[piece.Thread].base+piece.Accesses)
 		}
 	}
-	for e := range tr.Events() {
+	for e, err := range tr.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
 		pieces(e.Seq)
 		take(e.Thread, 1<<63)
 	}
@@ -154,8 +157,8 @@ func TestSchedule(t *testing.T) {
 				if tr, err = openBytes(s.record(t, Options{Budget: budget, NoSchedule: true}, s.batches)); err != nil {
 					t.Fatal(err)
 				}
-				for range tr.Schedule() {
-					t.Fatal("a schedule was recorded")
+				for piece, err := range tr.Schedule() {
+					t.Fatal("a schedule was recorded:", piece, err)
 				}
 				if tr.HasSchedule() {
 					t.Error("a trace without a schedule says that it has one")

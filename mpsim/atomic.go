@@ -52,7 +52,7 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.quiet = h.silent(b, addr)
 	if plain {
-		return h.atomicPlain(b, in, event.Event{Size: uint32(size), Mode: mode, PC: b.lastPC(), Obj: addr}, access)
+		return h.atomicPlain(in, event.Event{Size: uint32(size), Mode: mode, PC: b.lastPC(), Obj: addr}, access)
 	}
 	width := uint64(in.AtomicSize())
 	if addr&(width-1) != 0 {
@@ -156,7 +156,7 @@ func combine(code rv.Op, old, operand uint64) uint64 {
 }
 
 // atomicPlain executes an acquire load or a release store.
-func (h *Hart) atomicPlain(b *block, in *rv.Inst, e event.Event, access event.Access) bool {
+func (h *Hart) atomicPlain(in *rv.Inst, e event.Event, access event.Access) bool {
 	addr, size := e.Obj, uint64(e.Size)
 	if access == event.Write {
 		if !h.store(addr, size, h.X[in.Rs2&31]) {

@@ -209,7 +209,8 @@ func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own
 				kept = append(kept, l)
 			}
 		}
-		gr.written = append(kept, written{mask, w.shb.write(s)})
+		kept = append(kept, written{mask, w.shb.write(s)})
+		gr.written = kept
 	})
 	w.shb.tick(s)
 	return own

@@ -121,7 +121,7 @@ func (d *plainDetector) check(a, b *plainAccess, reach [][]bool, found map[plain
 	f := d.f
 	at := max(a.lo, b.lo)
 	end := min(a.lo+a.size, b.lo+b.size)
-	for at < end && !(plainRange(a.place.Op) && plainRange(b.place.Op)) && d.counts(a, at) && d.counts(b, at) {
+	for at < end && (!plainRange(a.place.Op) || !plainRange(b.place.Op)) && d.counts(a, at) && d.counts(b, at) {
 		at++
 	}
 	if at >= end || before(a, b, reach) || before(b, a, reach) || separated(f, a, b, at) || separated(f, b, a, at) {

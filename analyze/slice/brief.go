@@ -30,7 +30,7 @@ func pointers(reg uint8) bool { return reg >= regSP && reg <= 4 }
 // through it follows the value only: why a register was saved is why the
 // function ran.
 func (o *Options) follows(kind wet.DepKind, reg uint8) bool {
-	return o.Kinds.follows(kind) && !(o.Brief && kind == wet.DepRegister && pointers(reg))
+	return o.Kinds.follows(kind) && (!o.Brief || kind != wet.DepRegister || !pointers(reg))
 }
 
 // passed tells a statement that the slice passes through.

@@ -161,7 +161,7 @@ func (s *Slice) Arrows() []Arrow {
 	}
 	sum := map[key]*Arrow{}
 	for l, count := range s.links {
-		if l.kind == wet.DepPotential && !(s.in(l.from) && s.in(l.to)) {
+		if l.kind == wet.DepPotential && (!s.in(l.from) || !s.in(l.to)) {
 			continue
 		}
 		k := key{s.of[l.from], s.of[l.to], l.kind, l.reg}

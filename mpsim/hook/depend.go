@@ -51,9 +51,9 @@ func clauses(c *Call, addr uint64) []clause {
 		case n < out:
 			cl.kind = dependOut
 		case n >= out+in:
-			object, kind := cl.on, uint64(0)
+			object := cl.on
 			cl.on, _ = c.Load(object, 8)
-			if kind, _ = c.Load(object+8, 8); kind == dependInOutSet {
+			if kind, _ := c.Load(object+8, 8); kind == dependInOutSet {
 				cl.kind = dependInOutSet
 			} else if kind != dependIn {
 				cl.kind = dependOut

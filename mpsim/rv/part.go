@@ -55,8 +55,8 @@ func masks(pc uint64, lr Inst, code Code) []uint8 {
 		if !ok {
 			return nil
 		}
-		switch {
-		case i.Op == OpSCW:
+		switch i.Op {
+		case OpSCW:
 			if i.Rs1 != lr.Rs1 {
 				return nil
 			}
@@ -67,7 +67,7 @@ func masks(pc uint64, lr Inst, code Code) []uint8 {
 				}
 			}
 			return kept
-		case i.Op == OpAND:
+		case OpAND:
 			combined = append(combined, i.Rs1, i.Rs2)
 		}
 		if i.Atomic() && i.Op != OpLRW {
