@@ -24,7 +24,7 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: keep, Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
+	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Quantum: mpsim.DefaultQuantum, Mode: "cdr", Keep: keep, Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
 	if _, err := r.record(context.Background(), streams{in: strings.NewReader(input), out: io.Discard, err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
