@@ -2,7 +2,7 @@
 // was there already, or all writes of a race stored the same, so that which of
 // them came first made no difference.
 //
-// A trace has no values. An [Observer] takes them from the same run made again
+// A trace has no values. An [Observer] takes them from a second, identical run
 // (event.Batch.Values): it keeps the registers of each thread, and the contents
 // of the pages that racing instructions write, and looks at the racing writes
 // alone. What it cannot know (what a system call or a hooked function wrote, or

@@ -30,7 +30,7 @@ type Seen struct {
 // or all of them the same.
 func (s *Seen) Same() bool { return s.Writes > 0 && (s.Unchanged == s.Writes || s.Equal) }
 
-// Observer watches the writes of races in a run that is made again. It is an
+// Observer watches the writes of races in a rerun. It is an
 // [event.ValueObserver].
 type Observer struct {
 	img     *image.Image

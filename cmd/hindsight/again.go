@@ -20,8 +20,8 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// againFlags are what the run of a trace, made again for what the trace does
-// not keep, needs besides.
+// againFlags is what a rerun needs that the trace does not keep, and what the
+// rerun is for.
 type againFlags struct {
 	values bool // look at what racing writes write
 	stdin  string
