@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hindsight/analyze/hb"
+	"hindsight/analyze/internal/layer"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
@@ -38,6 +39,8 @@ type contest struct {
 	business *replay.Business
 	alive    int // strands that were created and have not ended
 	unit     contestUnit
+	set      granuleSet                        // of the present access
+	relate   func(*layer.Layer) layer.Relation // stands, allocated once
 }
 
 // lockUse says when a strand last took a mutex or gave it back: 1 + the place
@@ -51,9 +54,8 @@ type lockUse struct {
 type contestUnit struct {
 	thread event.ThreadID
 	strand event.StrandID // by the hard order
-	epoch  uint64
+	access layer.Access   // in it; held: with a mutex
 	clock  hb.Clock
-	held   bool
 	start  uint64
 	own    event.StrandID // strand by happens-before
 	locks  [2]int32       // held for reading, for writing
@@ -99,27 +101,18 @@ func (g *granules) set(lo, hi uint64) {
 	}
 }
 
+// contestPage is what a page is remembered of; what was found is let through.
 type contestPage struct {
-	contested granules
-	layers    []contestLayer
-	limit     int // of layers
-	states    []contestState
-}
-
-// contestLayer is the granules of a page that a strand touched in an epoch.
-type contestLayer struct {
-	strand      event.StrandID
-	epoch       uint64
-	cut         uint64 // 1-based place in S_synch of the first allocation since, or 0
-	write, held bool
-	in          granules
+	layer.Page
+	limit  int // of layers
+	states []contestState
 }
 
 func (c *contest) page(number uint64) *contestPage {
 	if c.last == nil || c.number != number {
 		p := c.pages[number]
 		if p == nil {
-			p = &contestPage{limit: 24}
+			p = &contestPage{Page: layer.New(len(granules{})), limit: fewLayers}
 			c.pages[number] = p
 		}
 		c.last, c.number = p, number
@@ -133,85 +126,71 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 		return fmt.Errorf("%w: more than %d pages of memory accessed", race.ErrLimit, maxPages)
 	}
 	p := c.page(number)
-	in.without(&p.contested)
+	if p.Found != nil {
+		in.without((*granules)(p.Found))
+	}
 	if !in.any() {
 		return nil
 	}
 	if c.lockset {
 		c.eraser.touch(p, in, &c.unit, write, c.alive < 2)
-		in.without(&p.contested)
 	}
-	p.touch(in, &c.unit, write, c.oldest)
+	d := &c.set
+	d.load(&in)
+	c.unit.access.Write = write
+	p.Touch(&d.Set, c.unit.access, c.relate)
+	if d.Any() && !p.Join(&d.Set, c.unit.access) {
+		p.Add(&d.Set, c.unit.access)
+		if len(p.Layers) > p.limit {
+			p.thin(c.oldest())
+		}
+	}
 	return nil
 }
 
 // maxPages bounds the pages looked at.
 const maxPages = 1 << 21
 
-// touch finds what of the granules others have touched in no hard order.
-func (p *contestPage) touch(in granules, u *contestUnit, write bool, oldest func() uint64) {
-	for i := range p.layers {
-		if l := &p.layers[i]; l.strand == u.strand && l.epoch == u.epoch && l.held == u.held && l.cut == 0 && (l.write || !write) {
-			in.without(&l.in)
-		}
+// stands says how an earlier access stands to one of the present unit.
+func (c *contest) stands(l *layer.Layer) layer.Relation {
+	u := &c.unit
+	write, strand := u.access.Write, l.ID.Strand()
+	same := strand == u.strand
+	before := same || l.ID.Epoch() <= u.clock.At(strand)
+	switch {
+	case !same && (write || l.Write) && (l.Held && u.access.Held || !before && (l.Cut == 0 || l.Cut > u.start)):
+		return layer.Conflict
+	case before && (write || !l.Write) && (!l.Held || same && u.access.Held):
+		return layer.Covered
 	}
-	if !in.any() {
-		return
+	return layer.Apart
+}
+
+// granuleSet is a set of granules of a page as package layer has them.
+type granuleSet struct{ layer.Set }
+
+func (d *granuleSet) load(in *granules) {
+	d.Lo, d.Hi = 0, len(in)-1
+	for in[d.Lo] == 0 && d.Lo < d.Hi {
+		d.Lo++
 	}
-	var hit, both granules
-	kept := p.layers[:0]
-	for _, l := range p.layers {
-		if both.common(&l.in, &in) {
-			same := l.strand == u.strand
-			before := same || l.epoch <= u.clock.At(l.strand)
-			switch {
-			case !same && (write || l.write) && (l.held && u.held || !before && (l.cut == 0 || l.cut > u.start)):
-				hit.with(&both)
-			case before && (write || !l.write) && (!l.held || same && u.held):
-				// whoever is in conflict with it is so with this access too
-				if l.in.without(&in); !l.in.any() {
-					continue
-				}
-			}
-		}
-		kept = append(kept, l)
+	for in[d.Hi] == 0 && d.Lo < d.Hi {
+		d.Hi--
 	}
-	p.layers = kept
-	if hit.any() {
-		p.contend(&hit)
-		in.without(&hit)
-	}
-	if in.any() {
-		p.remember(in, u, write, oldest)
-	}
+	copy(d.W[d.Lo:], in[d.Lo:d.Hi+1])
 }
 
 // contend lets granules through and forgets them.
 func (p *contestPage) contend(in *granules) {
-	p.contested.with(in)
-	kept := p.layers[:0]
-	for _, l := range p.layers {
-		if l.in.without(in); l.in.any() {
-			kept = append(kept, l)
-		}
-	}
-	p.layers = kept
+	var d granuleSet
+	d.load(in)
+	p.Find(&d.Set)
 	p.clearStates(in)
 }
 
-func (p *contestPage) remember(in granules, u *contestUnit, write bool, oldest func() uint64) {
-	for i := range p.layers {
-		l := &p.layers[i]
-		if l.strand == u.strand && l.epoch == u.epoch && l.held == u.held && l.cut == 0 && l.write == write {
-			l.in.with(&in)
-			return
-		}
-	}
-	p.layers = append(p.layers, contestLayer{u.strand, u.epoch, 0, write, u.held, in})
-	if len(p.layers) > p.limit {
-		p.thin(oldest())
-	}
-}
+// fewLayers is how many layers a page has before there is a look at which of
+// them are needed.
+const fewLayers = 24
 
 // maxLayers is how many layers a page may have before all of it is let through.
 const maxLayers = 512
@@ -219,25 +198,26 @@ const maxLayers = 512
 // thin makes few layers of many: those of a strand become one, as late as the
 // latest of them, which can only let through more.
 func (p *contestPage) thin(oldest uint64) {
-	kept := p.layers[:0]
+	kept := p.Layers[:0]
 next:
-	for _, l := range p.layers {
-		if l.cut != 0 && l.cut <= oldest && !l.held {
+	for _, l := range p.Layers {
+		if l.Cut != 0 && l.Cut <= oldest && !l.Held {
 			continue // nobody is left who was there before the allocation
 		}
 		for i := range kept {
 			k := &kept[i]
-			if k.strand == l.strand && k.write == l.write && k.held == l.held && (k.cut == 0) == (l.cut == 0) {
-				k.in.with(&l.in)
-				k.epoch, k.cut = max(k.epoch, l.epoch), max(k.cut, l.cut)
+			if k.ID.Strand() == l.ID.Strand() && k.Write == l.Write && k.Held == l.Held && (k.Cut == 0) == (l.Cut == 0) {
+				k.Merge(&l)
 				continue next
 			}
 		}
 		kept = append(kept, l)
 	}
-	p.layers = kept
-	if p.limit = max(24, 2*len(kept)); len(kept) > maxLayers {
-		p.contend(&granules{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)})
+	p.Keep(kept)
+	if p.limit = max(fewLayers, 2*len(kept)); len(kept) > maxLayers {
+		var all granules
+		all.set(0, pageGranules-1)
+		p.contend(&all)
 	}
 }
 
@@ -255,45 +235,14 @@ func (c *contest) cut(addr, size, at uint64) {
 	if size == 0 || addr+size < addr {
 		return
 	}
-	first, last := addr>>pageBits, (addr+size-1)>>pageBits
-	one := func(number uint64, p *contestPage) {
+	layer.Within(c.pages, addr>>pageBits, (addr+size-1)>>pageBits, func(number uint64, p *contestPage) {
 		var in granules
 		lo, hi := max(addr, number<<pageBits), min(addr+size-1, (number+1)<<pageBits-1)
 		in.set(lo>>3&(pageGranules-1), hi>>3&(pageGranules-1))
-		p.cut(&in, at)
-		if len(p.layers) > p.limit {
+		p.clearStates(&in)
+		c.set.load(&in)
+		if p.Cut(&c.set.Set, at); len(p.Layers) > p.limit {
 			p.thin(c.oldest())
 		}
-	}
-	if last-first > uint64(len(c.pages)) {
-		for number, p := range c.pages {
-			if number >= first && number <= last {
-				one(number, p)
-			}
-		}
-		return
-	}
-	for number := first; number <= last; number++ {
-		if p := c.pages[number]; p != nil {
-			one(number, p)
-		}
-	}
-}
-
-func (p *contestPage) cut(in *granules, at uint64) {
-	p.clearStates(in)
-	for i := range len(p.layers) {
-		l := &p.layers[i]
-		var inside granules
-		if l.cut != 0 || !inside.common(&l.in, in) {
-			continue
-		}
-		cut := *l
-		cut.in, cut.cut = inside, at
-		if l.in.without(&inside); !l.in.any() {
-			*l = cut
-		} else {
-			p.layers = append(p.layers, cut)
-		}
-	}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"hindsight/analyze/internal/layer"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
@@ -29,6 +30,7 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
 		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions()),
 		alive: len(w.survey.Roots)}
+	c.relate = c.stands
 	feeds := make([]footprints, w.survey.Threads)
 	for t := range feeds {
 		var stop func()
@@ -96,8 +98,9 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 func (c *contest) begin(u *replay.Unit) {
 	s, own := c.hard.Strand(u.Thread), c.run.Order.Strand(u.Thread)
 	held := c.held.Of(own)
-	c.unit = contestUnit{thread: u.Thread, strand: s, epoch: c.hard.Epoch(s), clock: c.hard.Clock(u.Thread),
-		held: slices.ContainsFunc(held, func(l replay.Lock) bool { return !l.RW }), start: u.Start, own: own}
+	mutex := slices.ContainsFunc(held, func(l replay.Lock) bool { return !l.RW })
+	c.unit = contestUnit{thread: u.Thread, strand: s, access: layer.Access{ID: layer.NewStamp(s, c.hard.Epoch(s)), Held: mutex},
+		clock: c.hard.Clock(u.Thread), start: u.Start, own: own}
 	if c.lockset {
 		c.unit.locks = [2]int32{c.eraser.id(locks(held, false)), c.eraser.id(locks(held, true))}
 	}

@@ -31,9 +31,9 @@ func (c *contest) wanted() *wanted {
 	w := &wanted{pages: map[uint64]*cells{}}
 	var numbers []uint64
 	for n, p := range c.pages {
-		if p.contested.any() {
+		if p.Found != nil {
 			numbers = append(numbers, n)
-			w.pages[n] = &cells{in: p.contested}
+			w.pages[n] = &cells{in: granules(p.Found)}
 		}
 	}
 	slices.Sort(numbers)

@@ -13,7 +13,7 @@ import (
 type shard struct {
 	e        *engine // what does not change during a batch
 	number   int     // of e.of
-	suspects map[uint64]*[sieveWords]uint64
+	suspects map[uint64][]uint64
 	sorted   []uint64 // the pages of suspects
 	accesses []access
 	shadow   shadow
@@ -98,7 +98,7 @@ func (s *shard) page(number uint64) *page {
 }
 
 // suspectGranules are those of page number part of a page of a sieve.
-func suspectGranules(near *[sieveWords]uint64, part uint64) (g granules) {
+func suspectGranules(near []uint64, part uint64) (g granules) {
 	const words = sieveWords / perSieve
 	for i, w := range near[part*words : (part+1)*words] {
 		for w != 0 {

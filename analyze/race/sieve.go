@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
+	"hindsight/analyze/internal/layer"
 	"hindsight/analyze/replay"
-	"hindsight/tracefmt/event"
 )
 
 // ErrLimit is wrapped by errors about runs that would take more memory or time
@@ -31,13 +31,15 @@ type sieve struct {
 	lastPage   uint64
 	last       *sievePage
 	unit       *unit
-	me         stamp
+	me         layer.Stamp
 	horizon    *horizon
 	dots       dots
 	limit      int // layers of a page
 	maxPages   int
 	variables  *replay.Atomics
 	lane       lane // of the present item
+	access     layer.Access
+	relate     func(*layer.Layer) layer.Relation // stands, allocated once
 }
 
 const (
@@ -53,40 +55,13 @@ const (
 	maxSpan  = 1 << 38
 )
 
-// dots is a set of bytes of a page: in words lo to hi, those of the others do
-// not count.
-type dots struct {
-	w      [sieveWords]uint64
-	lo, hi int
-}
-
-// stamp is a strand and an epoch of it.
-type stamp uint64
-
-// strandBits are enough for all threads and all tasks in no order.
-const strandBits = 17
-
-func newStamp(strand event.StrandID, epoch uint64) stamp {
-	return stamp(epoch<<strandBits | uint64(strand)&(1<<strandBits-1))
-}
-
-func (s stamp) strand() event.StrandID { return event.StrandID(s & (1<<strandBits - 1)) }
-func (s stamp) epoch() uint64          { return uint64(s >> strandBits) }
-
-// layer is the bytes of a page that a strand accessed in an epoch.
-type layer struct {
-	id     stamp
-	cut    uint64 // 1-based place in S_synch of the first allocation since, or 0
-	write  bool
-	lo, hi uint8
-	bits   *[sieveWords]uint64
-}
+// dots is a set of bytes of a page.
+type dots struct{ layer.Set }
 
 type sievePage struct {
-	suspect *[sieveWords]uint64
-	layers  []layer
-	cells   *[sieveSize / 8]cell
-	small   int // layers made of few bytes
+	layer.Page // of bytes; found are those that are suspect
+	cells      *[sieveSize / 8]cell
+	small      int // layers made of few bytes
 	// Accesses to atomic variables, by granule; see mixed.
 	mixed     map[uint64][]mixed
 	variables bool // there are some in the page
@@ -97,7 +72,9 @@ type sievePage struct {
 const manySmall = 64
 
 func newSieve(number, of int, threads int) *sieve {
-	return &sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of}
+	s := &sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of}
+	s.relate = s.stands
+	return s
 }
 
 // owner says which of n workers looks at a page.
@@ -117,7 +94,7 @@ func (s *sieve) page(number uint64) (*sievePage, error) {
 		if len(s.pages) >= s.maxPages {
 			return nil, fmt.Errorf("%w: more than %d pages of memory accessed", ErrLimit, len(s.pages))
 		}
-		p = &sievePage{variables: s.variables.InPage(number << sieveBits)}
+		p = &sievePage{Page: layer.New(sieveWords), variables: s.variables.InPage(number << sieveBits)}
 		s.pages[number] = p
 	}
 	s.lastPage, s.last = number, p
@@ -134,7 +111,7 @@ func (s *sieve) take(b *batch, items []item) error {
 			continue
 		}
 		s.unit = &b.units[it.unit]
-		s.me = newStamp(s.unit.strand, s.unit.epoch)
+		s.me = layer.NewStamp(s.unit.strand, s.unit.epoch)
 		if s.lane = it.lane; it.lane == laneAtomic {
 			if err := s.mixExtent(it); err != nil {
 				return err
@@ -180,17 +157,14 @@ func (s *sieve) small(it *item) (done bool, err error) {
 		}
 	}
 	w, shift := g/8, g%8*8
-	if p.suspect != nil {
-		m &^= uint8(p.suspect[w] >> shift)
+	if p.Found != nil {
+		m &^= uint8(p.Found[w] >> shift)
 	}
 	if m == 0 {
 		return true, nil
 	}
 	if hit := s.touchCell(&p.cells[g], m, it.write); hit != 0 {
-		if p.suspect == nil {
-			p.suspect = new([sieveWords]uint64)
-		}
-		p.suspect[w] |= uint64(hit) << shift
+		p.FindWord(int(w), uint64(hit)<<shift)
 	}
 	return true, nil
 }
@@ -234,7 +208,7 @@ func (s *sieve) extent(it *item, set []uint64) error {
 			continue
 		}
 		if set != nil {
-			if s.dots.copy(page<<sieveBits, base, end, set); !s.dots.any() {
+			if s.dots.copy(page<<sieveBits, base, end, set); !s.dots.Any() {
 				continue
 			}
 		} else if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {
@@ -263,7 +237,7 @@ func (s *sieve) extent(it *item, set []uint64) error {
 // false when there are none.
 func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 	from, to := max(base, lo)-lo, min(end, lo+sieveSize)-lo // of the page
-	d.lo, d.hi = int(from>>6), int((to-1)>>6)
+	d.Lo, d.Hi = int(from>>6), int((to-1)>>6)
 	if count == 1 || stride <= 64 && stride&(stride-1) == 0 && base&(stride-1)+size <= stride {
 		pattern := ^uint64(0)
 		if count > 1 {
@@ -272,14 +246,14 @@ func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 				pattern |= (1<<size - 1) << at
 			}
 		}
-		for w := d.lo; w <= d.hi; w++ {
-			d.w[w] = pattern
+		for w := d.Lo; w <= d.Hi; w++ {
+			d.W[w] = pattern
 		}
-		d.w[d.lo] &= ^uint64(0) << (from & 63)
-		d.w[d.hi] &= ^uint64(0) >> (63 - (to-1)&63)
+		d.W[d.Lo] &= ^uint64(0) << (from & 63)
+		d.W[d.Hi] &= ^uint64(0) >> (63 - (to-1)&63)
 		return true
 	}
-	clear(d.w[d.lo : d.hi+1])
+	clear(d.W[d.Lo : d.Hi+1])
 	k := uint64(0)
 	if lo > base {
 		if off := lo - base; off >= size {
@@ -296,7 +270,7 @@ func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 		some = true
 		for from < to {
 			n := min(to-from, 64-from&63)
-			d.w[from>>6] |= ^uint64(0) >> (64 - n) << (from & 63)
+			d.W[from>>6] |= ^uint64(0) >> (64 - n) << (from & 63)
 			from += n
 		}
 	}
@@ -306,20 +280,20 @@ func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 // copy makes d the bytes with bits from base on that are in the page at lo.
 func (d *dots) copy(lo, base, end uint64, bits []uint64) {
 	from, to := max(base, lo), min(end, lo+sieveSize)
-	d.lo, d.hi = int((from-lo)>>6), int((to-lo-1)>>6)
-	for w := d.lo; w <= d.hi; w++ {
+	d.Lo, d.Hi = int((from-lo)>>6), int((to-lo-1)>>6)
+	for w := d.Lo; w <= d.Hi; w++ {
 		at := lo + uint64(w)*64 - base // of the word in bits; below 0 at the beginning
 		if int64(at) < 0 {
-			d.w[w] = bits[0] << -at
+			d.W[w] = bits[0] << -at
 			continue
 		}
 		i, shift := at>>6, at&63
-		d.w[w] = 0
+		d.W[w] = 0
 		if i < uint64(len(bits)) {
-			d.w[w] = bits[i] >> shift
+			d.W[w] = bits[i] >> shift
 		}
 		if shift != 0 && i+1 < uint64(len(bits)) {
-			d.w[w] |= bits[i+1] << (64 - shift)
+			d.W[w] |= bits[i+1] << (64 - shift)
 		}
 	}
 }
@@ -327,166 +301,72 @@ func (d *dots) copy(lo, base, end uint64, bits []uint64) {
 // touch takes an access of the present unit to the dots of page p.
 func (s *sieve) touch(p *sievePage, write bool) {
 	d := &s.dots
-	if p.suspect != nil {
-		d.without(p.suspect)
-	}
 	if p.cells != nil {
+		d.Without(p.Found)
 		s.touchCells(p, write)
 		return
 	}
-	for i := range p.layers { // what the unit did already
-		if l := &p.layers[i]; l.id == s.me && l.cut == 0 && (l.write || !write) {
-			d.without(l.bits)
-		}
-	}
-	if !d.any() {
-		return
-	}
-	hit, kept := false, p.layers[:0]
-	for i := range p.layers {
-		l := p.layers[i]
-		if int(l.lo) <= d.hi && int(l.hi) >= d.lo {
-			switch {
-			case s.ordered(l.id):
-				if (write || !l.write) && l.remove(d) {
-					continue
-				}
-			case (write || l.write) && (l.cut == 0 || l.cut > s.unit.start):
-				hit = p.mark(&l, d) || hit
-			}
-		}
-		kept = append(kept, l)
-	}
-	clear(p.layers[len(kept):])
-	p.layers = kept
-	if hit {
-		d.without(p.suspect)
-		p.clean()
-	}
+	s.access = layer.Access{ID: s.me, Write: write}
+	p.Touch(&d.Set, s.access, s.relate)
 	s.remember(p, write)
 }
 
+// stands says how an earlier access stands to the present one.
+func (s *sieve) stands(l *layer.Layer) layer.Relation {
+	switch write := s.access.Write; {
+	case s.ordered(l.ID):
+		if write || !l.Write {
+			return layer.Covered
+		}
+	case (write || l.Write) && (l.Cut == 0 || l.Cut > s.unit.start):
+		return layer.Conflict
+	}
+	return layer.Apart
+}
+
 // ordered says whether an access happens before the present unit.
-func (s *sieve) ordered(id stamp) bool {
-	t := id.strand()
-	return t == s.unit.strand || id.epoch() <= s.unit.clock.At(t)
-}
-
-func (d *dots) without(b *[sieveWords]uint64) {
-	for w := d.lo; w <= d.hi; w++ {
-		d.w[w] &^= b[w]
-	}
-}
-
-func (d *dots) any() bool {
-	var all uint64
-	for w := d.lo; w <= d.hi; w++ {
-		all |= d.w[w]
-	}
-	return all != 0
-}
-
-// remove takes the dots out of the layer; it reports whether nothing is left.
-func (l *layer) remove(d *dots) bool {
-	from, to := max(int(l.lo), d.lo), min(int(l.hi), d.hi)
-	var common uint64
-	for w := from; w <= to; w++ {
-		common |= l.bits[w] & d.w[w]
-	}
-	if common == 0 {
-		return false
-	}
-	for w := from; w <= to; w++ {
-		l.bits[w] &^= d.w[w]
-	}
-	var left uint64
-	for w := int(l.lo); w <= int(l.hi) && left == 0; w++ {
-		left = l.bits[w]
-	}
-	return left == 0
-}
-
-// mark makes what the layer and the dots have in common suspect.
-func (p *sievePage) mark(l *layer, d *dots) (hit bool) {
-	for w := max(d.lo, int(l.lo)); w <= min(d.hi, int(l.hi)); w++ {
-		if b := l.bits[w] & d.w[w]; b != 0 {
-			if p.suspect == nil {
-				p.suspect = new([sieveWords]uint64)
-			}
-			p.suspect[w] |= b
-			hit = true
-		}
-	}
-	return hit
-}
-
-// clean forgets what is known of suspect bytes.
-func (p *sievePage) clean() {
-	d := dots{w: *p.suspect, hi: sieveWords - 1}
-	kept := p.layers[:0]
-	for i := range p.layers {
-		if l := p.layers[i]; !l.remove(&d) {
-			kept = append(kept, l)
-		}
-	}
-	clear(p.layers[len(kept):])
-	p.layers = kept
+func (s *sieve) ordered(id layer.Stamp) bool {
+	t := id.Strand()
+	return t == s.unit.strand || id.Epoch() <= s.unit.clock.At(t)
 }
 
 // remember adds the dots to the layers of the page.
 func (s *sieve) remember(p *sievePage, write bool) {
 	d := &s.dots
-	if !d.any() {
+	if !d.Any() || p.Join(&d.Set, s.access) {
 		return
 	}
-	for i := range p.layers {
-		if l := &p.layers[i]; l.id == s.me && l.cut == 0 && l.write == write {
-			for w := d.lo; w <= d.hi; w++ {
-				l.bits[w] |= d.w[w]
-			}
-			l.lo, l.hi = min(l.lo, uint8(d.lo)), max(l.hi, uint8(d.hi))
-			return
-		}
-	}
-	if d.lo == d.hi {
+	if d.Lo == d.Hi {
 		p.small++
 	}
-	if len(p.layers) >= s.limit || p.small >= manySmall {
+	if len(p.Layers) >= s.limit || p.small >= manySmall {
 		s.thin(p)
-		if len(p.layers) >= s.limit || p.small >= manySmall {
+		if len(p.Layers) >= s.limit || p.small >= manySmall {
 			s.split(p)
 			s.touchCells(p, write)
 			return
 		}
 	}
-	p.layers = append(p.layers, d.layer(s.me, write))
-}
-
-// layer makes a layer of the dots.
-func (d *dots) layer(id stamp, write bool) layer {
-	l := layer{id: id, write: write, lo: uint8(d.lo), hi: uint8(d.hi), bits: new([sieveWords]uint64)}
-	copy(l.bits[d.lo:d.hi+1], d.w[d.lo:d.hi+1])
-	return l
+	p.Add(&d.Set, s.access)
 }
 
 // thin drops the layers that nothing to come can race with.
 func (s *sieve) thin(p *sievePage) {
-	kept := p.layers[:0]
-	for _, l := range p.layers {
-		if !s.horizon.past(l.id, l.cut) {
+	kept := p.Layers[:0]
+	for _, l := range p.Layers {
+		if !s.horizon.past(l.ID, l.Cut) {
 			kept = append(kept, l)
 		}
 	}
-	clear(p.layers[len(kept):])
-	p.layers = kept
+	p.Keep(kept)
 }
 
 // past says whether no access still to come can race with one of id.
-func (h *horizon) past(id stamp, cut uint64) bool {
+func (h *horizon) past(id layer.Stamp, cut uint64) bool {
 	if h == nil {
 		return false
 	}
-	if t := id.strand(); int(t) < len(h.least) && id.epoch() <= h.least[t] {
+	if t := id.Strand(); int(t) < len(h.least) && id.Epoch() <= h.least[t] {
 		return true
 	}
 	return cut != 0 && cut <= h.at && (len(h.start) == 0 || cut <= h.start[0])
@@ -500,56 +380,17 @@ func (s *sieve) cut(addr, size, at uint64) {
 		return
 	}
 	hi = (hi + 7) &^ 7
-	first, last := lo>>sieveBits, (hi-1)>>sieveBits
-	one := func(number uint64, p *sievePage) {
+	layer.Within(s.pages, lo>>sieveBits, (hi-1)>>sieveBits, func(number uint64, p *sievePage) {
 		p.cutMixed(lo, hi, at)
 		s.dots.paint(number<<sieveBits, lo, hi, 0, 1, hi-lo)
 		if p.cells != nil {
 			s.cutCells(p, at)
-		} else {
-			s.cutLayers(p, at)
+			return
 		}
-	}
-	if last-first > uint64(len(s.pages)) {
-		for number, p := range s.pages {
-			if number >= first && number <= last {
-				one(number, p)
+		if p.Cut(&s.dots.Set, at); len(p.Layers) > s.limit {
+			if s.thin(p); len(p.Layers) > s.limit {
+				s.split(p)
 			}
 		}
-		return
-	}
-	for number := first; number <= last; number++ {
-		if p := s.pages[number]; p != nil {
-			one(number, p)
-		}
-	}
-}
-
-func (s *sieve) cutLayers(p *sievePage, at uint64) {
-	d := &s.dots
-	for i := range len(p.layers) {
-		l := &p.layers[i]
-		if l.cut != 0 || int(l.hi) < d.lo || int(l.lo) > d.hi {
-			continue
-		}
-		inside := dots{lo: max(d.lo, int(l.lo)), hi: min(d.hi, int(l.hi))}
-		for w := inside.lo; w <= inside.hi; w++ {
-			inside.w[w] = d.w[w] & l.bits[w]
-		}
-		if !inside.any() {
-			continue
-		}
-		cut := inside.layer(l.id, l.write)
-		cut.cut = at
-		if l.remove(&inside) {
-			*l = cut
-		} else {
-			p.layers = append(p.layers, cut)
-		}
-	}
-	if len(p.layers) > s.limit {
-		if s.thin(p); len(p.layers) > s.limit {
-			s.split(p)
-		}
-	}
+	})
 }

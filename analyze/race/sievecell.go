@@ -1,16 +1,18 @@
 package race
 
+import "hindsight/analyze/internal/layer"
+
 // cell is what a sieve remembers of eight bytes of a page in which accesses
 // are scattered.
 type cell struct {
-	w, r         stamp // a write and a read
-	wmask, rmask uint8 // and their bytes, 0: none
+	w, r         layer.Stamp // a write and a read
+	wmask, rmask uint8       // and their bytes, 0: none
 	more         *[]trace8
 }
 
 // trace8 is one more access to the bytes of a cell.
 type trace8 struct {
-	id    stamp
+	id    layer.Stamp
 	cut   uint64
 	mask  uint8
 	write bool
@@ -19,39 +21,36 @@ type trace8 struct {
 // split gives a page cells in place of layers.
 func (s *sieve) split(p *sievePage) {
 	p.cells = new([sieveSize / 8]cell)
-	for i := range p.layers {
-		l := &p.layers[i]
-		for w := int(l.lo); w <= int(l.hi); w++ {
-			for g, b := w*8, l.bits[w]; b != 0; g, b = g+1, b>>8 {
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		l.Each(func(w int, parts uint64) {
+			for g, b := w*8, parts; b != 0; g, b = g+1, b>>8 {
 				if m := uint8(b); m != 0 {
-					p.cells[g].put(trace8{id: l.id, cut: l.cut, mask: m, write: l.write})
+					p.cells[g].put(trace8{id: l.ID, cut: l.Cut, mask: m, write: l.Write})
 				}
 			}
-		}
+		})
 	}
-	p.layers = nil
+	p.Layers = nil
 }
 
 // touchCells takes an access of the present unit to the dots of page p.
 func (s *sieve) touchCells(p *sievePage, write bool) {
 	d := &s.dots
-	for w := d.lo; w <= d.hi; w++ {
-		for g, b := w*8, d.w[w]; b != 0; g, b = g+1, b>>8 {
+	for w := d.Lo; w <= d.Hi; w++ {
+		for g, b := w*8, d.W[w]; b != 0; g, b = g+1, b>>8 {
 			m := uint8(b)
 			if m == 0 {
 				continue
 			}
 			if hit := s.touchCell(&p.cells[g], m, write); hit != 0 {
-				if p.suspect == nil {
-					p.suspect = new([sieveWords]uint64)
-				}
-				p.suspect[w] |= uint64(hit) << (g & 7 * 8)
+				p.FindWord(w, uint64(hit)<<(g&7*8))
 			}
 		}
 	}
 }
 
-// touchCell takes an access to bytes m of a cell and gives those on which it
+// touchCell takes an access to bytes m of a cell and returns those on which it
 // races.
 func (s *sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
 	if c.w == s.me {
@@ -177,8 +176,8 @@ func (s *sieve) thinCell(c *cell) {
 
 // cutCells begins new lives of the cells that the dots are in.
 func (s *sieve) cutCells(p *sievePage, at uint64) {
-	for w := s.dots.lo; w <= s.dots.hi; w++ {
-		for g, b := w*8, s.dots.w[w]; b != 0; g, b = g+1, b>>8 {
+	for w := s.dots.Lo; w <= s.dots.Hi; w++ {
+		for g, b := w*8, s.dots.W[w]; b != 0; g, b = g+1, b>>8 {
 			if uint8(b) != 0 {
 				p.cells[g].cut(at)
 			}

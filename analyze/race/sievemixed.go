@@ -54,8 +54,8 @@ func (s *sieve) mixExtent(it *item) error {
 // mixDots takes a plain access to the dots of page number.
 func (s *sieve) mixDots(number uint64, write bool) error {
 	d := &s.dots
-	for w := d.lo; w <= d.hi; w++ {
-		for g, b := number*(sieveSize/8)+uint64(w)*8, d.w[w]; b != 0; g, b = g+1, b>>8 {
+	for w := d.Lo; w <= d.Hi; w++ {
+		for g, b := number*(sieveSize/8)+uint64(w)*8, d.W[w]; b != 0; g, b = g+1, b>>8 {
 			if m := uint8(b) & s.variables.Ever(g); m != 0 {
 				if err := s.mix(g, m, write, false); err != nil {
 					return err
@@ -74,8 +74,8 @@ func (s *sieve) mix(g uint64, m uint8, write, atomic bool) error {
 		return err
 	}
 	w, shift := g/8%sieveWords, g%8*8
-	if p.suspect != nil {
-		m &^= uint8(p.suspect[w] >> shift)
+	if p.Found != nil {
+		m &^= uint8(p.Found[w] >> shift)
 	}
 	if m == 0 {
 		return nil
@@ -102,10 +102,7 @@ func (s *sieve) mix(g uint64, m uint8, write, atomic bool) error {
 		hit, kept = m, nil
 	}
 	if p.mixed[g] = kept; hit != 0 {
-		if p.suspect == nil {
-			p.suspect = new([sieveWords]uint64)
-		}
-		p.suspect[w] |= uint64(hit) << shift
+		p.FindWord(int(w), uint64(hit)<<shift)
 	}
 	return nil
 }

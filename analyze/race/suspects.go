@@ -10,8 +10,8 @@ import (
 // suspects are the granules on which there is a race: what the sieves let
 // through.
 type suspects struct {
-	ranges []interval                       // in order, apart
-	pages  []map[uint64]*[sieveWords]uint64 // of each worker
+	ranges []interval            // in order, apart
+	pages  []map[uint64][]uint64 // of each worker
 }
 
 type interval struct{ low, high uint64 } // high is the first address after it
@@ -20,13 +20,13 @@ type interval struct{ low, high uint64 } // high is the first address after it
 func gather(sieves []*sieve) *suspects {
 	all := &suspects{}
 	for _, s := range sieves {
-		pages := map[uint64]*[sieveWords]uint64{}
+		pages := map[uint64][]uint64{}
 		for number, p := range s.pages {
-			if p.suspect == nil {
+			if p.Found == nil {
 				continue
 			}
-			pages[number] = p.suspect
-			for w, b := range p.suspect {
+			pages[number] = p.Found
+			for w, b := range p.Found {
 				for g := uint64(w) * 8; b != 0; g, b = g+1, b>>8 {
 					if n := uint64(bits.TrailingZeros64(b)) / 8; n > 0 {
 						g += n

@@ -1,0 +1,281 @@
+// Package layer remembers which strands touched which parts of a page of
+// memory, all of them at once: a page has a few layers, each a set of parts that
+// one strand accessed in one epoch. It is what the sieve of package race (whose
+// parts are bytes) and the contest of package order (granules of eight bytes)
+// have in common. They differ in what orders two accesses and in what they do
+// about a page with too many layers.
+//
+// Of each part no more is kept than FastTrack does (Flanagan and Freund, PLDI
+// 2009): the last write and the reads since that are in no order.
+package layer
+
+import "hindsight/tracefmt/event"
+
+// Words is how many words a set has at most.
+const Words = 64
+
+// Set is a set of parts of a page, a bit each: in words Lo to Hi, those of the
+// others do not count.
+type Set struct {
+	W      [Words]uint64
+	Lo, Hi int
+}
+
+// Any reports whether there is one.
+func (d *Set) Any() bool {
+	var all uint64
+	for w := d.Lo; w <= d.Hi; w++ {
+		all |= d.W[w]
+	}
+	return all != 0
+}
+
+// Without takes parts out of the set. None is an empty set.
+func (d *Set) Without(b []uint64) {
+	if b == nil {
+		return
+	}
+	for w := d.Lo; w <= d.Hi; w++ {
+		d.W[w] &^= b[w]
+	}
+}
+
+// Stamp is a strand and an epoch of it.
+type Stamp uint64
+
+// strandBits are enough for all threads and all tasks in no order.
+const strandBits = 17
+
+// NewStamp returns the stamp of a strand in an epoch.
+func NewStamp(strand event.StrandID, epoch uint64) Stamp {
+	return Stamp(epoch<<strandBits | uint64(strand)&(1<<strandBits-1))
+}
+
+// Strand is the strand of the stamp.
+func (s Stamp) Strand() event.StrandID { return event.StrandID(s & (1<<strandBits - 1)) }
+
+// Epoch is the strand's own component of its clock.
+func (s Stamp) Epoch() uint64 { return uint64(s >> strandBits) }
+
+// Access says who accesses memory, and how.
+type Access struct {
+	ID    Stamp
+	Write bool
+	Held  bool // as the client understands it; layers with and without are kept apart
+}
+
+// Layer is the parts of a page that a strand accessed in an epoch.
+type Layer struct {
+	Access
+	Cut    uint64 // 1-based place in S_synch of the first allocation since, or 0
+	lo, hi uint8
+	bits   []uint64 // of the whole page
+}
+
+// Relation is how an earlier access stands to the present one.
+type Relation uint8
+
+const (
+	// Apart are two accesses both of which may matter to what comes.
+	Apart Relation = iota
+	// Covered is an earlier access that nothing to come can be in conflict with
+	// without being so with the present one.
+	Covered
+	// Conflict is what the client looks for.
+	Conflict
+)
+
+// Page is the layers of a page.
+type Page struct {
+	Layers []Layer
+	// Found is the parts with a conflict, of which nothing more is remembered;
+	// nil: there are none.
+	Found []uint64
+	words int
+}
+
+// New returns a page without layers, with 64 parts a word.
+func New(words int) Page { return Page{words: words} }
+
+// Touch takes the present access to the parts d: it finds those with a conflict,
+// forgets what the access covers, and leaves in d what is to be remembered of it.
+func (p *Page) Touch(d *Set, a Access, relate func(*Layer) Relation) {
+	d.Without(p.Found)
+	for i := range p.Layers { // what was done already
+		if l := &p.Layers[i]; l.ID == a.ID && l.Held == a.Held && l.Cut == 0 && (l.Write || !a.Write) {
+			d.Without(l.bits)
+		}
+	}
+	if !d.Any() {
+		return
+	}
+	hit, kept := false, p.Layers[:0]
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		if int(l.lo) <= d.Hi && int(l.hi) >= d.Lo {
+			switch relate(l) {
+			case Covered:
+				if l.remove(d) {
+					continue
+				}
+			case Conflict:
+				hit = p.mark(l, d) || hit
+			}
+		}
+		kept = append(kept, *l)
+	}
+	p.Keep(kept)
+	if hit {
+		d.Without(p.Found)
+		p.clean()
+	}
+}
+
+// remove takes parts out of the layer; it reports whether nothing is left.
+func (l *Layer) remove(d *Set) bool {
+	from, to := max(int(l.lo), d.Lo), min(int(l.hi), d.Hi)
+	var common uint64
+	for w := from; w <= to; w++ {
+		common |= l.bits[w] & d.W[w]
+	}
+	if common == 0 {
+		return false
+	}
+	for w := from; w <= to; w++ {
+		l.bits[w] &^= d.W[w]
+	}
+	var left uint64
+	for w := int(l.lo); w <= int(l.hi) && left == 0; w++ {
+		left = l.bits[w]
+	}
+	return left == 0
+}
+
+// mark puts what the layer and the set have in common with what was found.
+func (p *Page) mark(l *Layer, d *Set) (hit bool) {
+	for w := max(d.Lo, int(l.lo)); w <= min(d.Hi, int(l.hi)); w++ {
+		if b := l.bits[w] & d.W[w]; b != 0 {
+			p.FindWord(w, b)
+			hit = true
+		}
+	}
+	return hit
+}
+
+// FindWord puts parts of a word with what was found. What is remembered of them
+// stays.
+func (p *Page) FindWord(w int, parts uint64) {
+	if p.Found == nil {
+		p.Found = make([]uint64, p.words)
+	}
+	p.Found[w] |= parts
+}
+
+// Find puts parts with what was found, and forgets what is known of them.
+func (p *Page) Find(d *Set) {
+	for w := d.Lo; w <= d.Hi; w++ {
+		p.FindWord(w, d.W[w])
+	}
+	p.clean()
+}
+
+// clean forgets what is known of the parts that were found.
+func (p *Page) clean() {
+	d := Set{Hi: p.words - 1}
+	copy(d.W[:], p.Found)
+	kept := p.Layers[:0]
+	for i := range p.Layers {
+		if l := p.Layers[i]; !l.remove(&d) {
+			kept = append(kept, l)
+		}
+	}
+	p.Keep(kept)
+}
+
+// Keep makes the layers those kept, which stand at the beginning of them.
+func (p *Page) Keep(kept []Layer) {
+	clear(p.Layers[len(kept):])
+	p.Layers = kept
+}
+
+// Join adds parts to the layer of such accesses. It reports whether there is one.
+func (p *Page) Join(d *Set, a Access) bool {
+	for i := range p.Layers {
+		if l := &p.Layers[i]; l.Access == a && l.Cut == 0 {
+			for w := d.Lo; w <= d.Hi; w++ {
+				l.bits[w] |= d.W[w]
+			}
+			l.lo, l.hi = min(l.lo, uint8(d.Lo)), max(l.hi, uint8(d.Hi))
+			return true
+		}
+	}
+	return false
+}
+
+// Add adds a layer.
+func (p *Page) Add(d *Set, a Access) { p.add(d, a, 0) }
+
+func (p *Page) add(d *Set, a Access, cut uint64) {
+	l := Layer{Access: a, Cut: cut, lo: uint8(d.Lo), hi: uint8(d.Hi), bits: make([]uint64, p.words)}
+	copy(l.bits[d.Lo:], d.W[d.Lo:d.Hi+1])
+	p.Layers = append(p.Layers, l)
+}
+
+// Merge adds the parts of layer m to l, which stands for both from then on.
+func (l *Layer) Merge(m *Layer) {
+	for w := int(m.lo); w <= int(m.hi); w++ {
+		l.bits[w] |= m.bits[w]
+	}
+	l.lo, l.hi = min(l.lo, m.lo), max(l.hi, m.hi)
+	l.ID, l.Cut = max(l.ID, m.ID), max(l.Cut, m.Cut)
+}
+
+// Cut begins new lives of parts at place at of S_synch: what is known of them
+// is from then on of an earlier life.
+func (p *Page) Cut(d *Set, at uint64) {
+	for i := range len(p.Layers) {
+		l := &p.Layers[i]
+		if l.Cut != 0 || int(l.hi) < d.Lo || int(l.lo) > d.Hi {
+			continue
+		}
+		inside := Set{Lo: max(d.Lo, int(l.lo)), Hi: min(d.Hi, int(l.hi))}
+		for w := inside.Lo; w <= inside.Hi; w++ {
+			inside.W[w] = d.W[w] & l.bits[w]
+		}
+		switch {
+		case !inside.Any():
+		case l.remove(&inside):
+			copy(l.bits[inside.Lo:], inside.W[inside.Lo:inside.Hi+1])
+			l.lo, l.hi, l.Cut = uint8(inside.Lo), uint8(inside.Hi), at
+		default:
+			p.add(&inside, l.Access, at)
+		}
+	}
+}
+
+// Each calls f with the words of the layer that may have parts.
+func (l *Layer) Each(f func(w int, parts uint64)) {
+	for w := int(l.lo); w <= int(l.hi); w++ {
+		if l.bits[w] != 0 {
+			f(w, l.bits[w])
+		}
+	}
+}
+
+// Within calls f for the pages numbered first to last, both included, in time
+// that does not follow how far they lie apart.
+func Within[P any](pages map[uint64]P, first, last uint64, f func(number uint64, p P)) {
+	if last-first > uint64(len(pages)) {
+		for number, p := range pages {
+			if first <= number && number <= last {
+				f(number, p)
+			}
+		}
+		return
+	}
+	for number := first; number <= last; number++ {
+		if p, ok := pages[number]; ok {
+			f(number, p)
+		}
+	}
+}
