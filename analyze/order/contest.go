@@ -132,12 +132,12 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 	if !in.any() {
 		return nil
 	}
+	c.unit.access.Write = write
 	if c.lockset {
-		c.eraser.touch(p, in, &c.unit, write, c.alive < 2)
+		c.eraser.touch(p, in, &c.unit, c.alive < 2)
 	}
 	d := &c.set
 	d.load(&in)
-	c.unit.access.Write = write
 	p.Touch(&d.Set, c.unit.access, c.relate)
 	if d.Any() && !p.Join(&d.Set, c.unit.access) {
 		p.Add(&d.Set, c.unit.access)
@@ -239,7 +239,7 @@ func (c *contest) cut(addr, size, at uint64) {
 		var in granules
 		lo, hi := max(addr, number<<pageBits), min(addr+size-1, (number+1)<<pageBits-1)
 		in.set(lo>>3&(pageGranules-1), hi>>3&(pageGranules-1))
-		p.clearStates(&in)
+		p.cutStates(&in, at, c.oldest)
 		c.set.load(&in)
 		if p.Cut(&c.set.Set, at); len(p.Layers) > p.limit {
 			p.thin(c.oldest())

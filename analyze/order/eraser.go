@@ -31,11 +31,40 @@ const maxMeets = 1 << 18
 // owner's accesses therefore count for the locks too, unless it was the only
 // strand alive.
 type contestState struct {
+	stage
+	cut uint64 // 1-based place in S_synch of the end of this life; 0: it goes on
+	in  granules
+}
+
+// stage is where granules are in the state machine.
+type stage struct {
 	phase phase
 	wrote bool           // exclusive: when others were alive
 	owner event.StrandID // exclusive
 	locks int32          // number of a set, or anyLocks
-	in    granules
+}
+
+// own says whether an access by strand s tells nothing about locks: no other
+// strand has touched the granules, or is there to do so.
+func (st stage) own(s event.StrandID, alone bool) bool {
+	return alone && st.phase == exclusive && st.owner == s
+}
+
+// after is the stage after an access by strand s with locks met with those held.
+func (e *eraser) after(st stage, s event.StrandID, write bool, locks int32) stage {
+	switch {
+	case st.phase == exclusive && st.owner == s:
+		st.wrote = st.wrote || write
+	case st.phase == exclusive:
+		if st.phase = shared; write || st.wrote {
+			st.phase = modified
+		}
+		st.owner, st.wrote = 0, false
+	case write:
+		st.phase = modified
+	}
+	st.locks = e.meet(st.locks, locks)
+	return st
 }
 
 // id gives the number of a lock set.
@@ -80,53 +109,42 @@ func (e *eraser) meet(a, b int32) int32 {
 // touch takes an access to granules of a page through the state machine. Those
 // that no lock protects are let through.
 // alone says that no other strand is alive.
-func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write, alone bool) {
+func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, alone bool) {
+	write := u.access.Write
 	locks := u.locks[0]
 	if write {
 		locks = u.locks[1]
 	}
 	var bare, part granules
 	n := len(p.states)
-	for i := 0; i < n && in.any(); i++ {
+	for i := 0; i < n; i++ {
 		st := p.states[i]
-		if !part.common(&st.in, &in) {
+		if st.cut != 0 && st.cut <= u.start || !part.common(&st.in, &in) {
 			continue
 		}
-		in.without(&part)
-		next := st
-		switch {
-		case st.phase == exclusive && st.owner == u.own:
-			if !alone {
-				next.locks, next.wrote = e.meet(st.locks, locks), st.wrote || write
-			}
-		case st.phase == exclusive:
-			next.phase, next.owner, next.wrote, next.locks = shared, 0, false, e.meet(st.locks, locks)
-			if write || st.wrote {
-				next.phase = modified
-			}
-		default:
-			next.locks = e.meet(st.locks, locks)
-			if write {
-				next.phase = modified
-			}
+		if st.cut == 0 { // each is in one state of the present life
+			in.without(&part)
 		}
+		if st.own(u.own, alone) {
+			continue
+		}
+		next := e.after(st.stage, u.own, write, locks)
 		if next.phase == modified && next.locks == 0 {
 			bare.with(&part)
 			continue
 		}
-		if next.phase == st.phase && next.locks == st.locks && next.wrote == st.wrote {
+		if next == st.stage {
 			continue
 		}
 		p.states[i].in.without(&part)
-		next.in = part
-		p.addState(next)
+		p.addState(contestState{next, st.cut, part})
 	}
 	if in.any() {
-		st := contestState{phase: exclusive, owner: u.own, locks: anyLocks, in: in}
+		st := stage{phase: exclusive, owner: u.own, locks: anyLocks}
 		if !alone {
 			st.locks, st.wrote = locks, write
 		}
-		p.addState(st)
+		p.addState(contestState{st, 0, in})
 	}
 	p.states = slices.DeleteFunc(p.states, func(st contestState) bool { return !st.in.any() })
 	if bare.any() {
@@ -136,13 +154,35 @@ func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, write, alone
 
 func (p *contestPage) addState(st contestState) {
 	for i := range p.states {
-		o := &p.states[i]
-		if o.phase == st.phase && o.owner == st.owner && o.locks == st.locks && o.wrote == st.wrote {
+		if o := &p.states[i]; o.stage == st.stage && o.cut == st.cut {
 			o.in.with(&st.in)
 			return
 		}
 	}
 	p.states = append(p.states, st)
+}
+
+// manyStates is how many states a page has before there is a look at which of
+// them are needed.
+const manyStates = 16
+
+// cutStates ends the life of granules at place at of S_synch. Of many states,
+// what ended before every open segment began is forgotten.
+func (p *contestPage) cutStates(in *granules, at uint64, oldest func() uint64) {
+	var ended granules
+	for i := range len(p.states) {
+		if st := p.states[i]; st.cut == 0 && ended.common(&st.in, in) {
+			p.states[i].in.without(in)
+			p.addState(contestState{st.stage, at, ended})
+		}
+	}
+	var least uint64
+	if len(p.states) > manyStates {
+		least = oldest()
+	}
+	p.states = slices.DeleteFunc(p.states, func(st contestState) bool {
+		return !st.in.any() || st.cut != 0 && st.cut <= least
+	})
 }
 
 // clearStates forgets the states of granules.

@@ -12,7 +12,7 @@ var kinds = []event.Kind{
 	event.MutexLock, event.MutexUnlock, event.MutexLock, event.MutexUnlock, event.ReadLock, event.ReadUnlock, event.WriteLock, event.WriteUnlock,
 	event.BarrierEnter, event.BarrierLeave, event.SemPost, event.SemWait, event.OnceDone, event.OnceSeen,
 	event.AtomicLoad, event.AtomicStore, event.AtomicRMW, event.Fence, event.Init, event.Destroy,
-	event.Alloc, event.Free, event.CondSignal, event.Map,
+	event.Alloc, event.Free, event.CondSignal, event.Map, event.RangeRead, event.RangeWrite,
 }
 
 // Anything makes up a run of n steps: any events in any order, whether they
@@ -69,6 +69,8 @@ func anyEvent(rng *rand.Rand, pc uint64, narrow bool) event.Event {
 	switch e.Kind {
 	case event.BarrierEnter, event.BarrierLeave:
 		e.Arg = uint64(rng.IntN(2))
+	case event.RangeRead, event.RangeWrite:
+		e.Obj, e.Arg = 0x4000+uint64(rng.IntN(40)), uint64(rng.IntN(30))
 	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
 		e.Obj, e.Size = 0x4000+uint64(rng.IntN(6)), 1<<rng.IntN(3)
 	case event.Alloc, event.Map, event.Free:
