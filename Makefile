@@ -3,7 +3,7 @@
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
 
-.PHONY: bench-schedules correct
+.PHONY: bench-schedules correct faults
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -54,6 +54,9 @@ bench-schedules:  ## how many runs show races that depend on the schedule, by po
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
 	HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
+
+faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
+	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)

@@ -59,6 +59,11 @@ func (r *Recorder) closeEpoch() error {
 	if err := r.w.Commit(encodeCommit(active)); err != nil {
 		return err
 	}
+	if r.opts.Committed != nil {
+		if err := r.opts.Committed(); err != nil {
+			return err
+		}
+	}
 	for _, t := range r.threads {
 		if t != nil {
 			t.reset()

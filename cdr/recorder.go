@@ -59,6 +59,9 @@ type Options struct {
 	// Extra gives blocks that others add to the trace: to each epoch just before
 	// it is closed, and, with end, what stands behind the last. nil adds none.
 	Extra func(end bool) []Extra
+	// Committed is called when an epoch was written, which is then safe from
+	// whatever happens to the recording. nil: nobody is told.
+	Committed func() error
 }
 
 // Recorder is the [event.Observer] that writes a CDR, COR or DOR trace.

@@ -67,7 +67,7 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 		return err
 	}
 	defer done()
-	r.Keep, r.Out = "all", filepath.Join(dir, "all.hst")
+	r.Keep, r.Out, r.Scratch = "all", filepath.Join(dir, "all.hst"), true
 	if _, err := r.record(ctx, std); err != nil {
 		return err
 	}

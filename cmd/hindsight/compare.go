@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -139,7 +141,19 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 	defer os.RemoveAll(dir)
 	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
 	defer c.progress("")
-	return writeTo(f.out, std.out, c.write)
+	if f.out == "" {
+		return c.write(std.out)
+	}
+	out, err := outfile.Create(ctx, f.out, std.besides())
+	if err != nil {
+		return err
+	}
+	// A table took long: it stays, whatever becomes of the next.
+	c.measured = out.Publish
+	if err := c.write(out); err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	return out.Close()
 }
 
 // comparison is one run of `hindsight compare`.
@@ -152,6 +166,7 @@ type comparison struct {
 
 	workloads []string       // beside the kernels, in 004
 	drawn     map[string]int // tables, by their names
+	measured  func() error   // is told of each table that is written; nil: nobody is
 }
 
 // write measures and prints one paper after the other.
@@ -187,6 +202,11 @@ func (c *comparison) write(w io.Writer) error {
 			}
 			if err := c.plot(t); err != nil {
 				return err
+			}
+			if c.measured != nil {
+				if err := c.measured(); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
+	"hindsight/cmd/hindsight/outfile"
 )
 
 // exitDiffer is the status of `diff` when the runs differ, as diff(1) has it.
@@ -38,6 +37,10 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 			if err != nil {
 				return err
 			}
+			inputs := append(args, f.suppressions...)
+			if err := outfile.Check(out, std.besides(inputs...)); err != nil {
+				return err
+			}
 			var reps [2]*report.Report
 			for i, file := range args {
 				// A fresh set each time: it counts what it matched.
@@ -54,7 +57,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 			if format == "json" {
 				write = d.WriteJSON
 			}
-			if err := writeTo(out, std.out, write); err != nil {
+			if err := std.writeTo(cmd.Context(), out, write, inputs...); err != nil {
 				return err
 			}
 			if d.Differ() {
@@ -94,21 +97,4 @@ func reportBy(ctx context.Context, std streams, file string, q *inquiry) (*repor
 		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
 	}
 	return rep, err
-}
-
-// writeTo lets write fill the file of that name, or std when it is "".
-func writeTo(file string, std io.Writer, write func(io.Writer) error) (err error) {
-	if file == "" {
-		return write(std)
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	return write(f)
 }

@@ -16,6 +16,7 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/linux"
 )
 
@@ -120,7 +121,7 @@ func (e *exploration) env(seed uint64) []string {
 func (e *exploration) one(ctx context.Context, seed uint64) error {
 	r := e.run
 	r.Seed, r.Env = seed, e.env(seed)
-	r.Out = e.tracePath(seed) + ".part"
+	r.Out, r.Scratch = e.tracePath(seed)+".part", true
 	defer os.Remove(r.Out)
 	out := newOutputs(e.show != nil)
 	done, err := r.record(ctx, streams{in: bytes.NewReader(e.input), out: &out.stdout, err: &out.stderr})
@@ -153,7 +154,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 	for i := range rep.Races {
 		sum.Races = append(sum.Races, rep.Races[i].Fingerprint)
 	}
-	return e.finished(sum, r.Out, out)
+	return e.finished(ctx, sum, r.Out, out)
 }
 
 // end says how a run ended.
@@ -185,7 +186,7 @@ func (s *explorationRun) end(r *recording, done *recorded) {
 
 // finished takes a run that is over: its trace is kept if it is, of the runs so
 // far, the one with the lowest seed that shows some race or end.
-func (e *exploration) finished(r *explorationRun, trace string, out *outputs) error {
+func (e *exploration) finished(ctx context.Context, r *explorationRun, trace string, out *outputs) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.show != nil {
@@ -196,7 +197,7 @@ func (e *exploration) finished(r *explorationRun, trace string, out *outputs) er
 	keep := e.toKeep()
 	if keep[r.Seed] {
 		// The trace is there before the state says so.
-		if err := os.Rename(trace, e.tracePath(r.Seed)); err != nil {
+		if err := outfile.Move(ctx, trace, e.tracePath(r.Seed)); err != nil {
 			return err
 		}
 		e.kept[r.Seed] = true

@@ -109,7 +109,7 @@ func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) 
 	if err != nil {
 		return err
 	}
-	state, runs, err := openState(e.dir, what, f.resume)
+	state, runs, err := openState(ctx, e.dir, what, f.resume)
 	if err != nil {
 		return err
 	}

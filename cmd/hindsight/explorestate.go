@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"hindsight/cmd/hindsight/outfile"
 )
 
 // stateName is the file in which an exploration keeps what it has done: a JSON
@@ -68,25 +71,49 @@ func (r *explorationRun) ended() string {
 
 // runState is the state file of an exploration that is under way.
 type runState struct {
-	file *os.File
+	file *outfile.File // locked against another exploration in the directory
 }
 
 // openState begins the state file of dir, or with resume continues it and
-// gives the runs that are in it.
-func openState(dir string, what explored, resume bool) (*runState, []explorationRun, error) {
+// returns the runs that are in it. Until it is closed no other exploration can
+// use the directory.
+func openState(ctx context.Context, dir string, what explored, resume bool) (*runState, []explorationRun, error) {
 	name := filepath.Join(dir, stateName)
 	what.Version = stateVersion
 	head, err := json.Marshal(what)
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, nil, err
+	}
+	// Locked before it is read: nothing is added to it in between.
+	f, err := outfile.Create(ctx, name, outfile.Options{})
+	if errors.Is(err, outfile.ErrBusy) {
+		err = fmt.Errorf("%s: another exploration is using this directory", dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	content, runs, err := readState(dir, name, head, resume)
+	if err == nil {
+		_, err = f.Write(content)
+	}
+	if err == nil {
+		err = f.Publish()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Discard())
+	}
+	return &runState{f}, runs, nil
+}
+
+// readState returns what the state file begins with, and the runs in it.
+func readState(dir, name string, head []byte, resume bool) ([]byte, []explorationRun, error) {
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return nil, nil, err
-		}
-		return startState(name, append(head, '\n'), nil)
+		return append(head, '\n'), nil, nil
 	case err != nil:
 		return nil, nil, err
 	case !resume:
@@ -112,23 +139,7 @@ func openState(dir string, what explored, resume bool) (*runState, []exploration
 		runs = append(runs, r)
 		rest = more
 	}
-	return startState(name, data[:min(whole, len(data))], runs)
-}
-
-// startState writes the state as known, under another name until it is whole,
-// and leaves it open for more.
-func startState(name string, content []byte, runs []explorationRun) (*runState, []explorationRun, error) {
-	if err := os.WriteFile(name+".new", content, 0o666); err != nil {
-		return nil, nil, err
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return nil, nil, err
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &runState{f}, runs, nil
+	return data[:min(whole, len(data))], runs, nil
 }
 
 // add notes a run that is over.

@@ -83,7 +83,7 @@ all of the file and checks every checksum, grammar and count.`,
 			if err := checkFormat(format, "text", "json"); err != nil {
 				return err
 			}
-			t, err := cdr.Open(args[0])
+			t, err := openTrace(args[0])
 			if err != nil {
 				return err
 			}

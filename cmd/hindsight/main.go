@@ -42,24 +42,43 @@ func main() {
 
 // run is the whole program: it gives the exit status.
 func run(args []string, std streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A pipe that nobody reads any more is an error of the write, so that a
+	// recording goes on to its end and a lost report is no success.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	out, stderr := &reliable{w: std.out, name: "standard output"}, &reliable{w: std.err, name: "standard error"}
+	std.out, std.err = out, stderr
 	root := newRoot(std)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	var status exitStatus
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &status):
-		return int(status)
-	}
-	fmt.Fprintf(std.err, "hindsight: %v\n", err)
+	failed := exitError
 	if cmd != nil && cmd.Name() == "run" {
-		return exitRunError
+		failed = exitRunError
 	}
-	return exitError
+	var status exitStatus
+	if err != nil && !errors.As(err, &status) {
+		fmt.Fprintf(std.err, "hindsight: %v\n", err)
+		return failed
+	}
+	if lost := out.failure(); lost != nil {
+		fmt.Fprintf(std.err, "hindsight: %v\n", lost)
+		if failed != exitRunError || status == 0 { // the guest saw it and said so
+			return failed
+		}
+	}
+	return int(status)
+}
+
+// endSignals are the signals after which a command finishes early. Who ignores
+// SIGHUP for its children (nohup) means that they go on.
+func endSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 func newRoot(std streams) *cobra.Command {

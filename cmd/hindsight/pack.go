@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/tracefmt/packed"
 )
 
@@ -181,9 +182,10 @@ func (j *packJob) unpack(in io.Reader, out io.Writer) error {
 type packJob struct {
 	ctx     context.Context
 	std     streams
-	in, out string // - or, for out, empty: a standard stream
-	discard bool   // only read
-	text    bool   // the output may go to a terminal
+	in, out string   // - or, for out, empty: a standard stream
+	reads   []string // files that work reads besides
+	discard bool     // only read
+	text    bool     // the output may go to a terminal
 }
 
 // run opens both ends. A file appears under its name only when it is whole.
@@ -210,33 +212,8 @@ func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) 
 			return errors.New("a packed trace is not for a terminal: give -o FILE")
 		}
 		return work(in, out)
-	case j.in != "-" && sameFile(j.in, j.out):
-		return fmt.Errorf("the output would overwrite the input")
 	}
-	if st, err := os.Stat(j.out); err == nil && !st.Mode().IsRegular() {
-		// A device or a named pipe: nothing to be replaced.
-		f, err := os.OpenFile(j.out, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return work(in, f)
-	}
-	f, err := os.Create(j.out + ".partial")
-	if err != nil {
-		return err
-	}
-	err = work(in, f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), j.out)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return outfile.Write(j.ctx, j.out, j.std.besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
 }
 
 // copy moves everything, and tells how far it is when a person watches.

@@ -128,14 +128,14 @@ func (f *queryFlags) answer(ctx context.Context, std streams, file, kind string)
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer v.close()
-	err = writeTo(f.out, std.out, func(w io.Writer) error {
+	err = std.writeTo(ctx, f.out, func(w io.Writer) error {
 		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ctx: ctx, limit: f.limit, img: v.img, names: map[uint64]string{}}
 		err := f.ask(v, l, kind)
 		if errors.Is(err, errEnough) {
 			err = nil
 		}
 		return errors.Join(err, l.Flush())
-	})
+	}, file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/image"
 )
 
@@ -133,6 +134,9 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
+	if err := outfile.Check(f.out, std.besides(f.inputs(file)...)); err != nil {
+		return 0, err
+	}
 	suppressions, err := readSuppressions(ctx, f.suppressions)
 	if err != nil {
 		return 0, err
@@ -169,7 +173,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if f.artifacts == artifactsHide {
 		rep.HideArtifacts()
 	}
-	if err := f.write(std, rep); err != nil {
+	if err := f.write(ctx, std, rep, file); err != nil {
 		return 0, err
 	}
 	if f.printUsed && suppressions != nil {
@@ -220,9 +224,14 @@ func (f *racesFlags) options() (race.Options, error) {
 	return opts, nil
 }
 
+// inputs are the files that the command reads.
+func (f *racesFlags) inputs(trace string) []string {
+	return append([]string{trace, f.baseline, f.again.stdin}, f.suppressions...)
+}
+
 // write puts the report on standard output or into the file of -o.
-func (f *racesFlags) write(std streams, rep *report.Report) error {
-	return writeTo(f.out, std.out, func(w io.Writer) error {
+func (f *racesFlags) write(ctx context.Context, std streams, rep *report.Report, trace string) error {
+	return std.writeTo(ctx, f.out, func(w io.Writer) error {
 		switch f.format {
 		case "json":
 			return rep.WriteJSON(w)
@@ -235,10 +244,8 @@ func (f *racesFlags) write(std streams, rep *report.Report) error {
 		}
 		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
 		return rep.WriteText(w, report.TextOptions{Color: color, List: f.artifacts == artifactsList})
-	})
+	}, f.inputs(trace)...)
 }
-
-func openTrace(file string) (*cdr.Trace, error) { return cdr.Open(file) }
 
 // inquiry is what is asked about the races of a trace. Its zero value asks for
 // those by happens-before, and for artifacts as far as the trace tells.
@@ -397,6 +404,9 @@ func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 
 // isTerminal says whether w is a terminal that may show colour.
 func isTerminal(w io.Writer) bool {
+	if r, ok := w.(*reliable); ok {
+		w = r.w
+	}
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

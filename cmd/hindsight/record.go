@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/hook"
@@ -41,18 +43,23 @@ type recording struct {
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	Mode     string          // none, cor, dor, cdr, wet
-	Keep     string          // shared, all
-	Alphabet string          // path, block
-	Out      string          // file of the trace
-	Control  cdr.Control     // empty: as grammars
-	Choose   []string        // functions whose control flow alone is recorded; nil: all
-	APP      app.Options     // of control flow as arithmetic program paths
-	Packed   cdr.PackedImage // of Image, if it is at hand
-	Flow     *cfg.Program    // of Image, kept from run to run; nil: analysed anew
-	Budget   uint64          // memory of an epoch in bytes; 0: cdr.DefaultBudget
-	Beside   *progress       // nil: nobody is told how far the run is
-	Window   *timeWindow     // of wet: the part of the run to keep values of; nil: all
+	Mode     string                  // none, cor, dor, cdr, wet
+	Keep     string                  // shared, all
+	Alphabet string                  // path, block
+	Out      string                  // file of the trace
+	Inputs   []string                // files that are read otherwise, none of which the trace may replace
+	Scratch  bool                    // Out is a temporary file of this command
+	Accept   func(file string) error // looks at the whole trace before it is called Out; nil: it is called so from its first epoch on
+	Control  cdr.Control             // empty: as grammars
+	Choose   []string                // functions whose control flow alone is recorded; nil: all
+	APP      app.Options             // of control flow as arithmetic program paths
+	Packed   cdr.PackedImage         // of Image, if it is at hand
+	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
+	Budget   uint64                  // memory of an epoch in bytes; 0: cdr.DefaultBudget
+	Beside   *progress               // nil: nobody is told how far the run is
+	Window   *timeWindow             // of wet: the part of the run to keep values of; nil: all
+
+	committed func() error // is told of each epoch of the trace that is closed
 }
 
 // recorded is what came of a recording.
@@ -79,18 +86,43 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 	if _, err := chosenFunctions(r.Flow, r.Choose); err != nil {
 		return nil, err // before a trace is overwritten
 	}
+	if r.Scratch {
+		return r.recordScratch(ctx, std)
+	}
+	f, err := outfile.Create(ctx, r.Out, std.besides(r.Inputs...))
+	if err != nil {
+		return nil, err
+	}
+	if r.Accept == nil {
+		r.committed = f.Publish
+	}
+	out, err = r.recordTo(ctx, std, f)
+	if err == nil && r.Accept != nil {
+		err = r.Accept(f.Path())
+	}
+	if err == nil {
+		err = f.Close()
+	} else {
+		err = errors.Join(err, f.Discard())
+	}
+	switch {
+	case err == nil:
+		return out, nil
+	case f.Published():
+		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
+	}
+	return nil, fmt.Errorf("recording %s: %w", r.Out, err)
+}
+
+// recordScratch is record into a file that is there for this command alone.
+func (r *recording) recordScratch(ctx context.Context, std streams) (*recorded, error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil && cerr != nil {
-			err = cerr
-		}
-	}()
-	out, err = r.recordTo(ctx, std, f)
-	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
+	out, err := r.recordTo(ctx, std, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -109,7 +141,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if flow == nil {
 		flow = cfg.New(r.Image)
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP}
+	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,9 +127,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	if err := f.arch.apply(r); err != nil {
 		return nil, nil, err
 	}
-	if r.Mode != "none" && sameFile(r.Out, args[0]) {
-		return nil, nil, fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])
-	}
+	r.Inputs = []string{args[0], f.stdin}
 	in, err := f.openInput(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -140,12 +137,6 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	}
 	r.Stdin = in
 	return r, func() { in.Close() }, nil
-}
-
-func sameFile(a, b string) bool {
-	sa, errA := os.Stat(a)
-	sb, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(sa, sb)
 }
 
 // complete offers the values of a flag to the shell.

@@ -36,7 +36,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
 			}
-			t, err := cdr.Open(args[0])
+			t, err := openTrace(args[0])
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/slice"
 	"hindsight/cdr"
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/image"
 	"hindsight/wet"
 	"hindsight/wpp/cfg"
@@ -129,6 +130,9 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	if err != nil {
 		return err
 	}
+	if err := outfile.Check(f.out, std.besides(file)); err != nil {
+		return err
+	}
 	v, err := openValues(file)
 	if err != nil {
 		return err
@@ -146,7 +150,7 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	if err != nil {
 		return err
 	}
-	return writeTo(f.out, std.out, func(w io.Writer) error { return f.write(std, w, rep) })
+	return std.writeTo(ctx, f.out, func(w io.Writer) error { return f.write(std, w, rep) }, file)
 }
 
 func (f *sliceFlags) write(std streams, w io.Writer, rep *annotate.Report) error {

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -40,10 +38,10 @@ docs/exchange.md has the details.`,
 				return err
 			}
 			var stats std.Stats
-			err := writeTo(out, stdio.out, func(w io.Writer) (err error) {
+			err := stdio.writeTo(cmd.Context(), out, func(w io.Writer) (err error) {
 				stats, err = exportStd(cmd.Context(), w, args[0], all)
 				return err
-			})
+			}, args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -115,12 +113,12 @@ which the text names them.`,
 				}
 			}
 			var size int64
-			err = writeTo(out, nil, func(w io.Writer) (err error) {
+			err = stdio.writeTo(cmd.Context(), out, func(w io.Writer) (err error) {
 				size, err = importStd(cmd.Context(), w, in, filepath.Base(args[0]))
 				return err
-			})
+			}, args[0])
 			if err != nil {
-				return errors.Join(fmt.Errorf("%s: %w", args[0], err), os.Remove(out))
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			fmt.Fprintf(stdio.err, "hindsight: %s in %s\n", bytesText(size), out)
 			return nil

@@ -95,9 +95,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	if f.out == "" {
 		job.out = filepath.Base(args[0]) + "." + f.kind
 	}
-	if sameFile(job.out, args[0]) {
-		return fmt.Errorf("the trace would overwrite the program %s; give another name with -o", args[0])
-	}
+	job.reads = []string{args[0], f.stdin}
 	if job.out == "-" {
 		std.out = std.err // of the guest
 	}

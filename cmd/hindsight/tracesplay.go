@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/rawtrace"
 )
@@ -36,7 +35,7 @@ func (f *tracesFlags) play(cmd *cobra.Command, std streams, file string) error {
 	if f.kind != "control" {
 		return fmt.Errorf("--kind %s: of a trace only the kind control can be played back", f.kind)
 	}
-	t, err := cdr.Open(file)
+	t, err := openTrace(file)
 	if err != nil {
 		return err
 	}
@@ -46,9 +45,7 @@ func (f *tracesFlags) play(cmd *cobra.Command, std streams, file string) error {
 	if f.out == "" {
 		return errors.New("give -o FILE, or -o - for standard output")
 	}
-	if sameFile(job.out, file) {
-		return errors.New("the output would overwrite the trace")
-	}
+	job.reads = []string{file}
 	count := f.count
 	if count == 0 {
 		count = math.MaxUint64

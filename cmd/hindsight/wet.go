@@ -85,9 +85,6 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	if f.out == "" {
 		f.out = strings.TrimSuffix(file, ".hst") + ".wet.hst"
 	}
-	if sameFile(f.out, file) {
-		return "", errors.New("the new trace would overwrite the old one; give another name with -o")
-	}
 	t, err := openTrace(file)
 	if err != nil {
 		return "", err
@@ -98,6 +95,8 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 		return "", err
 	}
 	r.Root, r.Out, r.Budget = f.root, f.out, uint64(f.epoch)
+	r.Inputs = []string{file, f.stdin}
+	r.Accept = func(written string) error { return checkSameRun(t, file, written, r.Window) }
 	r.MaxMemory, r.MaxThreads = uint64(f.limits.memory), f.limits.threads
 	if f.limits.insts != 0 {
 		r.MaxInsts = f.limits.insts
@@ -120,11 +119,8 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	}
 	r.Beside = newProgress(std.err, "making the run again", total)
 	done, err := r.record(ctx, streams{in: in, out: io.Discard, err: io.Discard})
-	if err == nil {
-		err = checkSameRun(t, file, f.out, r.Window)
-	}
 	if err != nil {
-		return "", errors.Join(err, os.Remove(f.out))
+		return "", err
 	}
 	return done.summary(f.out), nil
 }

@@ -67,6 +67,8 @@ func (s *outputStream) write(p []byte) (int, int64) {
 		return n, 0
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		return 0, -EPIPE
+	case errors.Is(err, syscall.ENOSPC):
+		return 0, -ENOSPC
 	case err != nil:
 		return 0, -EIO
 	}
