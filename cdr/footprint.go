@@ -512,7 +512,7 @@ func (seg *Segment) Footprint() iter.Seq2[Extent, error] {
 
 // walkSite walks the accesses of a site in the segment.
 func (seg *Segment) walkSite(s *stretch, p *partSite, yield func(Run) bool) bool {
-	c, err := seg.walk.cursor(s, p.site)
+	c, err := seg.walk.cursor(s, p)
 	if err != nil || c == nil {
 		return true // the index is known, so that this cannot be
 	}

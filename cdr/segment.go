@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
@@ -15,9 +16,6 @@ type Segment struct {
 	// Index says that the segment ends with the thread's event of that index;
 	// the last segment of a thread ends with the thread.
 	Index uint64
-	// Executed is the number of plain accesses in the segment, recorded or not.
-	Executed uint64
-
 	walk  *segmentWalk
 	parts []segmentPart
 	one   [1]segmentPart // where parts begins
@@ -30,10 +28,11 @@ type segmentPart struct {
 }
 
 type partSite struct {
-	site  SiteID
-	count uint64
-	from  uint64 // ordinal of the first in the epoch
-	first uint64 // and in the trace
+	site   SiteID
+	number uint32 // in segmentWalk.sites of the epoch
+	count  uint64
+	from   uint64 // ordinal of the first in the epoch
+	first  uint64 // and in the trace
 }
 
 // segmentWalk cuts the control string of a thread at its sync terminals. It
@@ -41,15 +40,16 @@ type partSite struct {
 type segmentWalk struct {
 	t       *Trace
 	thread  event.ThreadID
-	epoch   int // being walked
+	wanted  []bool // sites to look at; nil: all
+	epoch   int    // being walked
 	s       *stretch
 	counter *counter
 	scratch []siteCount
 	stack   []wpp.Step
-	inEpoch []uint64      // executions of each site before the walk, in the epoch
-	before  []uint64      // and in the epochs before
-	cursors []*addrCursor // by site
-	cursed  int           // epoch of cursors
+	sites   []SiteID          // those to look at in the epoch, rising
+	inEpoch []uint64          // executions of each of them before the walk, in the epoch
+	before  map[SiteID]uint64 // and in the epochs before
+	cursors []*addrCursor     // of each of them
 }
 
 // Segments gives the segments of a thread in order: one more than it has
@@ -59,7 +59,7 @@ type segmentWalk struct {
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
-		for next := t.NextSegment(th); ; {
+		for next := t.NextSegment(th, nil); ; {
 			seg, err := next()
 			if seg == nil && err == nil || !yield(seg, err) || err != nil {
 				return
@@ -68,13 +68,16 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	}
 }
 
-// NextSegment gives a function that gives the segments of a thread one by one,
-// like [Trace.Segments], and nil after the last or an error.
-func (t *Trace) NextSegment(th event.ThreadID) func() (*Segment, error) {
+// NextSegment returns a function that returns the segments of a thread one by
+// one, like [Trace.Segments], and nil after the last or an error. If sites is not
+// nil, it says of each site whether its accesses are wanted; others cost nothing
+// and are left out.
+func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, error) {
 	var w *segmentWalk
 	index, done := uint64(0), false
 	return func() (*Segment, error) {
 		if done {
+			w = nil
 			return nil, nil
 		}
 		done = true // unless all goes well
@@ -82,7 +85,7 @@ func (t *Trace) NextSegment(th event.ThreadID) func() (*Segment, error) {
 			if err := t.hasControl(th); err != nil {
 				return nil, err
 			}
-			w = t.newSegmentWalk(th)
+			w = &segmentWalk{t: t, thread: th, wanted: sites, epoch: -1}
 			if err := w.nextEpoch(); err != nil {
 				return nil, err
 			}
@@ -98,10 +101,6 @@ func (t *Trace) NextSegment(th event.ThreadID) func() (*Segment, error) {
 	}
 }
 
-func (t *Trace) newSegmentWalk(th event.ThreadID) *segmentWalk {
-	return &segmentWalk{t: t, thread: th, epoch: -1, inEpoch: make([]uint64, t.NumSites()), before: make([]uint64, t.NumSites())}
-}
-
 // SegmentsAt gives the segments of a thread with the given indices, which must
 // rise. It goes down the grammar by synch counts (PPoPP 2003, algorithm 1)
 // instead of past all that is before. The iterator ends after the first error.
@@ -111,7 +110,7 @@ func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segme
 			yield(nil, err)
 			return
 		}
-		w := t.newSegmentWalk(th)
+		w := &segmentWalk{t: t, thread: th, epoch: -1}
 		err := w.nextEpoch()
 		at := uint64(0)
 		for _, index := range indices {
@@ -196,23 +195,54 @@ func (t *Trace) hasControl(th event.ThreadID) error {
 // nextEpoch goes on to the next epoch in which the thread did something; s is
 // nil behind the last.
 func (w *segmentWalk) nextEpoch() error {
-	for site, n := range w.inEpoch {
-		w.before[site] += n
-		w.inEpoch[site] = 0
+	for i, n := range w.inEpoch {
+		if w.before == nil {
+			w.before = map[SiteID]uint64{}
+		}
+		w.before[w.sites[i]] += n
 	}
-	w.s, w.counter = nil, nil
+	w.s, w.counter, w.inEpoch, w.cursors = nil, nil, nil, nil
 	for w.epoch++; w.epoch < len(w.t.epochs); w.epoch++ {
 		s, err := w.t.stretch(w.epoch, w.thread)
 		if err != nil {
 			return err
 		}
 		if s != nil {
-			w.s, w.counter = s, newCounter(s)
+			w.begin(s)
 			w.stack = append(w.stack[:0], wpp.Step{Rule: s.g.Start()})
 			break
 		}
 	}
 	return nil
+}
+
+// begin makes the walk one of s.
+func (w *segmentWalk) begin(s *stretch) {
+	w.s, w.sites = s, s.sites(w.wanted)
+	w.counter = newCounter(s, w.sites)
+	w.inEpoch, w.cursors = make([]uint64, len(w.sites)), make([]*addrCursor, len(w.sites))
+}
+
+// sites is those in the paths of the stretch, rising, and of them those wanted;
+// nil wants all. It is not nil.
+func (s *stretch) sites(wanted []bool) []SiteID {
+	var blocks []uint32
+	for _, x := range s.terms {
+		if x.kind == termPath {
+			blocks = append(blocks, s.tab.pathBlocks(PathID(x.a))...)
+		}
+	}
+	slices.Sort(blocks)
+	all := []SiteID{}
+	for _, b := range slices.Compact(blocks) {
+		for _, site := range s.tab.blockSites(&s.tab.blocks[b]) {
+			if wanted == nil || wanted[site] {
+				all = append(all, site)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Clip(slices.Compact(all))
 }
 
 // fill walks to the end of the segment. more is false when that is the end of
@@ -224,10 +254,9 @@ func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 			v := w.scratch
 			part := segmentPart{epoch: w.epoch, sites: make([]partSite, len(v))}
 			for i, c := range v {
-				from := w.inEpoch[c.site]
-				part.sites[i] = partSite{site: c.site, count: c.count, from: from, first: w.before[c.site] + from}
+				from, site := w.inEpoch[c.site], w.sites[c.site]
+				part.sites[i] = partSite{site: site, number: uint32(c.site), count: c.count, from: from, first: w.before[site] + from}
 				w.inEpoch[c.site] += c.count
-				seg.Executed += c.count
 			}
 			if seg.parts == nil {
 				seg.parts = seg.one[:0]
@@ -284,8 +313,9 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 			if s.data == nil {
 				continue
 			}
-			for _, p := range part.sites {
-				c, err := w.cursor(s, p.site)
+			for i := range part.sites {
+				p := &part.sites[i]
+				c, err := w.cursor(s, p)
 				if err != nil {
 					yield(Run{}, err)
 					return
@@ -322,24 +352,23 @@ func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 	return w.t.stretch(epoch, w.thread)
 }
 
-// cursor gives the walk's cursor in the addresses of a site; nil when none
-// were recorded.
-func (w *segmentWalk) cursor(s *stretch, site SiteID) (*addrCursor, error) {
-	if w.cursors == nil || w.cursed != s.epoch {
-		w.cursors, w.cursed = make([]*addrCursor, len(w.inEpoch)), s.epoch
+// cursor returns a cursor in the addresses of a site, which is the walk's own if
+// that is in the epoch; nil when none were recorded.
+func (w *segmentWalk) cursor(s *stretch, p *partSite) (*addrCursor, error) {
+	own := w.s != nil && w.s.epoch == s.epoch
+	if own {
+		if c := w.cursors[p.number]; c != nil && !c.busy {
+			return c, nil
+		}
 	}
-	if c := w.cursors[site]; c != nil && !c.busy {
-		return c, nil
-	}
-	x, err := s.addrIndex(site)
-	if err != nil {
+	x, err := s.addrIndex(p.site)
+	if err != nil || x == nil {
 		return nil, err
 	}
-	var c *addrCursor
-	if x != nil {
-		c = &addrCursor{x: x}
+	c := &addrCursor{x: x}
+	if own {
+		w.cursors[p.number] = c
 	}
-	w.cursors[site] = c
 	return c, nil
 }
 
@@ -349,20 +378,20 @@ func (s *stretch) addrIndex(site SiteID) (*addrIndex, error) {
 	if s.data == nil {
 		return nil, nil
 	}
-	if int(site) < len(s.indexes) && s.indexes[site] != nil {
-		return s.indexes[site], nil
-	}
 	i, ok := s.data.bySite[site]
 	if !ok {
 		return nil, nil
+	}
+	if s.indexes != nil && s.indexes[i] != nil {
+		return s.indexes[i], nil
 	}
 	x, err := newAddrIndex(&s.data.streams[i], s.data.terms)
 	if err != nil {
 		return nil, err
 	}
 	if s.indexes == nil {
-		s.indexes = make([]*addrIndex, len(s.tab.sites))
+		s.indexes = make([]*addrIndex, len(s.data.streams))
 	}
-	s.indexes[site] = x
+	s.indexes[i] = x
 	return x, nil
 }

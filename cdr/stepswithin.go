@@ -19,7 +19,7 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
 			n := t.NumSites()
-			w := sparseWalk{s: s, keep: keep, counter: newCounter(s), at: make([]uint64, n), next: make([]uint64, n),
+			w := sparseWalk{s: s, keep: keep, counter: newCounter(s, nil), at: make([]uint64, n), next: make([]uint64, n),
 				feeds: make([]*sparseFeed, n), before: before, number: sum(before), paths: map[uint64][]siteCount{}, yield: yield}
 			if !w.rule(s.g.Start()) {
 				return false, w.err

@@ -21,7 +21,7 @@ type stretch struct {
 	// Computed when first needed.
 	stacks  *wpp.Stacks
 	counts  *siteCounter
-	indexes []*addrIndex // by site
+	indexes []*addrIndex // of data.streams
 }
 
 // cacheSymbols bounds the loaded grammars by their size; a symbol takes up to

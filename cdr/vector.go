@@ -7,7 +7,8 @@ import (
 	"hindsight/wpp"
 )
 
-// siteCount says how often a site was executed.
+// siteCount says how often a site was executed. In a counter of some sites only,
+// site is the place among them.
 type siteCount struct {
 	site  SiteID
 	count uint64
@@ -27,6 +28,8 @@ const (
 // than the size of the grammar, however long its string is.
 type counter struct {
 	s       *stretch
+	only    []SiteID      // the sites that are counted, rising; nil: all
+	lists   [][]SiteID    // by terminal: the sites of its path, as they are numbered; nil: not looked up yet
 	vectors [][]siteCount // by rule; nil: not kept
 	small   []bool        // by rule: expand it
 	acc     []uint64      // by site
@@ -36,9 +39,11 @@ type counter struct {
 	entries int
 }
 
-func newCounter(s *stretch) *counter {
+// newCounter counts the given sites, which rise; all if they are nil.
+func newCounter(s *stretch, only []SiteID) *counter {
 	rules := s.g.Rules()
-	c := &counter{s: s, vectors: make([][]siteCount, rules), small: make([]bool, rules), acc: make([]uint64, len(s.tab.sites)), uses: make([]uint64, rules)}
+	c := blankCounter(s, only)
+	c.small = make([]bool, rules)
 	length := make([]uint8, rules) // saturates above smallRule
 	for r := range rules {
 		if s.events.Rule(wpp.Rule(r)) != 0 {
@@ -75,9 +80,18 @@ func newCounter(s *stretch) *counter {
 
 // newTotals counts the executions of each site in the whole stretch.
 func newTotals(s *stretch) []siteCount {
-	c := &counter{s: s, vectors: make([][]siteCount, s.g.Rules()), acc: make([]uint64, len(s.tab.sites)), uses: make([]uint64, s.g.Rules())}
+	c := blankCounter(s, nil)
 	c.handDown(s.g.Start())
 	return c.take()
+}
+
+func blankCounter(s *stretch, only []SiteID) *counter {
+	sites, rules := len(s.tab.sites), s.g.Rules()
+	if only != nil {
+		sites = len(only)
+	}
+	return &counter{s: s, only: only, lists: make([][]SiteID, len(s.terms)), vectors: make([][]siteCount, rules),
+		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
 // take gives the sums by rising site and begins anew. It is never nil.
@@ -121,15 +135,33 @@ func (c *counter) add(x wpp.Symbol) {
 }
 
 func (c *counter) addTerm(x wpp.Terminal, times uint64) {
-	t := c.s.terms[x]
+	t := &c.s.terms[x]
 	if t.kind != termPath {
 		return
 	}
-	for _, b := range c.s.tab.pathBlocks(PathID(t.a)) {
+	list := c.lists[x]
+	if list == nil {
+		list = c.list(PathID(t.a))
+		c.lists[x] = list
+	}
+	for _, site := range list {
+		c.addSite(site, t.b*times)
+	}
+}
+
+// list is the sites of a path that are counted. It is not nil.
+func (c *counter) list(path PathID) []SiteID {
+	list := []SiteID{}
+	for _, b := range c.s.tab.pathBlocks(path) {
 		for _, site := range c.s.tab.blockSites(&c.s.tab.blocks[b]) {
-			c.addSite(site, t.b*times)
+			if c.only == nil {
+				list = append(list, site)
+			} else if i, ok := slices.BinarySearch(c.only, site); ok {
+				list = append(list, SiteID(i))
+			}
 		}
 	}
+	return slices.Clip(list)
 }
 
 func (c *counter) addVector(r wpp.Rule, times uint64) {

@@ -199,7 +199,11 @@ func (x *indexer) scan(ctx context.Context, src race.Source) (err error) {
 
 // pass walks along S_synch with the segments.
 func (x *indexer) pass(ctx context.Context, src race.Source) error {
-	cursors := replay.NewCursors(src, x.survey.Threads)
+	wanted := make([]bool, src.NumSites())
+	for id := range x.sites {
+		wanted[id] = true
+	}
+	cursors := replay.NewCursors(src, x.survey.Threads, wanted)
 	defer cursors.Close()
 	x.run = x.survey.Walk(replay.Options{TLSSize: x.tls})
 	return x.run.Run(ctx, src, &replay.Visitor{

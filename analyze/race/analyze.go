@@ -119,6 +119,10 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 			user: e.business.User(site.PC), atomic: e.business.Atomicity(op, site.PC, opts.Atomics == Strict), mute: e.business.Muted(site.PC), size: site.Size, site: SiteID(id)})
 	}
 	e.sites = len(e.accesses)
+	e.wanted = make([]bool, e.sites)
+	for i := range e.wanted {
+		e.wanted[i] = !e.accesses[i].mute
+	}
 	return e, e.scan(ctx, src)
 }
 
@@ -150,7 +154,7 @@ func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
 }
 
 func (e *engine) walk(ctx context.Context, src Source) error {
-	cursors := replay.NewCursors(src, e.survey.Threads)
+	cursors := replay.NewCursors(src, e.survey.Threads, e.wanted)
 	defer cursors.Close()
 	v := replay.Visitor{
 		Segment: func(u *replay.Unit) error { return e.takeSegments(ctx, cursors, u) },

@@ -38,6 +38,7 @@ type engine struct {
 	pairs    pairTable
 	horizon  *horizon
 	sites    int       // accesses that are sites
+	wanted   []bool    // which of them the present pass looks at
 	sieving  bool      // the present pass is for the sieve
 	suspects *suspects // nil: all memory
 	work     uint64    // accesses handed to the exact pass so far

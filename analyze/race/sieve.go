@@ -60,7 +60,7 @@ type dots struct{ layer.Set }
 
 type sievePage struct {
 	layer.Page // of bytes; found are those that are suspect
-	cells      *[sieveSize / 8]cell
+	cells      *cells
 	small      int // layers made of few bytes
 	// Accesses to atomic variables, by granule; see mixed.
 	mixed     map[uint64][]mixed
@@ -163,7 +163,7 @@ func (s *sieve) small(it *item) (done bool, err error) {
 	if m == 0 {
 		return true, nil
 	}
-	if hit := s.touchCell(&p.cells[g], m, it.write); hit != 0 {
+	if hit := s.touchCell(p.cells.at(int(g)), m, it.write); hit != 0 {
 		p.FindWord(int(w), uint64(hit)<<shift)
 	}
 	return true, nil
@@ -314,11 +314,11 @@ func (s *sieve) touch(p *sievePage, write bool) {
 // stands says how an earlier access stands to the present one.
 func (s *sieve) stands(l *layer.Layer) layer.Relation {
 	switch write := s.access.Write; {
-	case s.ordered(l.ID):
+	case s.ordered(l.ID) || s.outlived(l.Cut):
 		if write || !l.Write {
 			return layer.Covered
 		}
-	case (write || l.Write) && (l.Cut == 0 || l.Cut > s.unit.start):
+	case write || l.Write:
 		return layer.Conflict
 	}
 	return layer.Apart
@@ -329,6 +329,12 @@ func (s *sieve) ordered(id layer.Stamp) bool {
 	t := id.Strand()
 	return t == s.unit.strand || id.Epoch() <= s.unit.clock.At(t)
 }
+
+// outlived says whether the present unit began after the life of memory that
+// ended at cut, 0 if none has. It then does not race with what was done in that
+// life, and takes its place: a unit still to come that races with that began
+// before the life ended, so that it cannot have seen the present one either.
+func (s *sieve) outlived(cut uint64) bool { return cut != 0 && cut <= s.unit.start }
 
 // remember adds the dots to the layers of the page.
 func (s *sieve) remember(p *sievePage, write bool) {
@@ -384,7 +390,7 @@ func (s *sieve) cut(addr, size, at uint64) {
 		p.cutMixed(lo, hi, at)
 		s.dots.paint(number<<sieveBits, lo, hi, 0, 1, hi-lo)
 		if p.cells != nil {
-			s.cutCells(p, at)
+			s.cutCells(p.cells, at)
 			return
 		}
 		if p.Cut(&s.dots.Set, at); len(p.Layers) > s.limit {

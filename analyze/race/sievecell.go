@@ -1,6 +1,10 @@
 package race
 
-import "hindsight/analyze/internal/layer"
+import (
+	"math/bits"
+
+	"hindsight/analyze/internal/layer"
+)
 
 // cell is what a sieve remembers of eight bytes of a page in which accesses
 // are scattered.
@@ -18,15 +22,29 @@ type trace8 struct {
 	write bool
 }
 
+// cells are those of a page.
+type cells struct {
+	of [sieveSize / 8]cell
+	// fresh has a bit for each cell of which something is remembered that the
+	// memory's present life has seen: those that a new life must look at.
+	fresh [sieveSize / 8 / 64]uint64
+}
+
+// at is cell number g, which is about to be used.
+func (c *cells) at(g int) *cell {
+	c.fresh[g/64] |= 1 << (g % 64)
+	return &c.of[g]
+}
+
 // split gives a page cells in place of layers.
 func (s *sieve) split(p *sievePage) {
-	p.cells = new([sieveSize / 8]cell)
+	p.cells = new(cells)
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		l.Each(func(w int, parts uint64) {
 			for g, b := w*8, parts; b != 0; g, b = g+1, b>>8 {
 				if m := uint8(b); m != 0 {
-					p.cells[g].put(trace8{id: l.ID, cut: l.Cut, mask: m, write: l.Write})
+					p.cells.at(g).put(trace8{id: l.ID, cut: l.Cut, mask: m, write: l.Write})
 				}
 			}
 		})
@@ -43,7 +61,7 @@ func (s *sieve) touchCells(p *sievePage, write bool) {
 			if m == 0 {
 				continue
 			}
-			if hit := s.touchCell(&p.cells[g], m, write); hit != 0 {
+			if hit := s.touchCell(p.cells.at(g), m, write); hit != 0 {
 				p.FindWord(w, uint64(hit)<<(g&7*8))
 			}
 		}
@@ -101,11 +119,11 @@ func (s *sieve) touchMore(c *cell, m uint8, write bool) (hit uint8) {
 	for _, t := range *c.more {
 		if t.mask&m != 0 {
 			switch {
-			case s.ordered(t.id):
+			case s.ordered(t.id) || s.outlived(t.cut):
 				if write || !t.write {
 					t.mask &^= m
 				}
-			case (write || t.write) && (t.cut == 0 || t.cut > s.unit.start):
+			case write || t.write:
 				hit |= t.mask & m
 			}
 		}
@@ -174,12 +192,16 @@ func (s *sieve) thinCell(c *cell) {
 	c.keep(kept)
 }
 
-// cutCells begins new lives of the cells that the dots are in.
-func (s *sieve) cutCells(p *sievePage, at uint64) {
-	for w := s.dots.Lo; w <= s.dots.Hi; w++ {
-		for g, b := w*8, s.dots.W[w]; b != 0; g, b = g+1, b>>8 {
-			if uint8(b) != 0 {
-				p.cells[g].cut(at)
+// cutCells begins new lives of the cells that the dots, which are whole granules,
+// are in.
+func (s *sieve) cutCells(c *cells, at uint64) {
+	d := &s.dots
+	for i := d.Lo / 8; i <= d.Hi/8; i++ {
+		for left := c.fresh[i]; left != 0; left &= left - 1 {
+			g := i*64 + bits.TrailingZeros64(left)
+			if w := g / 8; d.Lo <= w && w <= d.Hi && uint8(d.W[w]>>(g%8*8)) != 0 {
+				c.of[g].cut(at)
+				c.fresh[i] &^= 1 << (g % 64)
 			}
 		}
 	}

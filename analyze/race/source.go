@@ -65,8 +65,8 @@ func (t trace) Segments(th event.ThreadID) iter.Seq2[Segment, error] {
 	return asSegments(t.Trace.Segments(th))
 }
 
-func (t trace) NextSegment(th event.ThreadID) func() (Segment, error) {
-	next := t.Trace.NextSegment(th)
+func (t trace) NextSegment(th event.ThreadID, sites []bool) func() (Segment, error) {
+	next := t.Trace.NextSegment(th, sites)
 	return func() (Segment, error) {
 		s, err := next()
 		if s == nil {

@@ -45,8 +45,9 @@ type Segmented interface {
 // cost.
 type steppable interface {
 	// NextSegment returns a function that returns the segments of a thread in
-	// order, and nil after the last or an error.
-	NextSegment(t event.ThreadID) func() (Segment, error)
+	// order, and nil after the last or an error. If sites is not nil it says of each
+	// site whether its accesses are wanted; others may be left out.
+	NextSegment(t event.ThreadID, sites []bool) func() (Segment, error)
 }
 
 // Cursors walk the segments of all threads, each at its own pace.
@@ -59,18 +60,20 @@ type cursor struct {
 	done bool
 }
 
-// NewCursors stands before the first segment of each thread. It must be closed.
-func NewCursors(src Segmented, threads int) *Cursors {
+// NewCursors stands before the first segment of each thread. If sites is not nil
+// it says of each site whether its accesses are wanted; others may be left out.
+// It must be closed.
+func NewCursors(src Segmented, threads int, sites []bool) *Cursors {
 	c := &Cursors{threads: make([]cursor, threads)}
 	for t := range c.threads {
-		c.threads[t] = newCursor(src, event.ThreadID(t))
+		c.threads[t] = newCursor(src, event.ThreadID(t), sites)
 	}
 	return c
 }
 
-func newCursor(src Segmented, t event.ThreadID) cursor {
+func newCursor(src Segmented, t event.ThreadID, sites []bool) cursor {
 	if s, ok := src.(steppable); ok {
-		return cursor{next: s.NextSegment(t), stop: func() {}}
+		return cursor{next: s.NextSegment(t, sites), stop: func() {}}
 	}
 	next, stop := iter.Pull2(src.Segments(t))
 	return cursor{stop: stop, next: func() (Segment, error) {
