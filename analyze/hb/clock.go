@@ -1,6 +1,10 @@
 package hb
 
-import "hindsight/tracefmt/event"
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
 
 // Clock is a vector clock: for each strand, the last of its epochs that
 // happens before the point the clock belongs to. Strands beyond its length
@@ -27,8 +31,33 @@ func (c *Clock) join(d Clock) {
 // set makes c a copy of d, in c's storage.
 func (c *Clock) set(d Clock) { *c = append((*c)[:0], d...) }
 
+// grow makes c have n components at least.
 func (c *Clock) grow(n int) {
-	for len(*c) < n {
-		*c = append(*c, 0)
+	if have := len(*c); have < n {
+		*c = slices.Grow(*c, n-have)[:n]
+		clear((*c)[have:])
+	}
+}
+
+// spares is storage of clocks that are no longer used.
+type spares []Clock
+
+// maxSpares bounds them.
+const maxSpares = 256
+
+// copyOf is a copy of c.
+func (s *spares) copyOf(c Clock) (d Clock) {
+	if n := len(*s); n > 0 {
+		d = (*s)[n-1]
+		*s = (*s)[:n-1]
+	}
+	d.set(c)
+	return d
+}
+
+// put takes the storage of a clock that nobody uses any more.
+func (s *spares) put(c Clock) {
+	if cap(c) > 0 && len(*s) < maxSpares {
+		*s = append(*s, c)
 	}
 }

@@ -30,6 +30,7 @@ type Order struct {
 	handles  map[uint64]*Clock        // by handle
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
 	places   Places                   // of all these that have an address
+	spares   spares
 }
 
 type strand struct {
@@ -108,6 +109,7 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 		take(st, o.handles[e.Obj])
 	case event.ThreadStart:
 		st.clock.join(o.begins[t])
+		o.spares.put(o.begins[t])
 		delete(o.begins, t)
 	case event.Join:
 		if e.Obj < uint64(len(o.strands)) {
@@ -174,7 +176,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 	st := o.acting(t)
 	switch e.Kind {
 	case event.StrandCreate:
-		o.tasks.begins[e.Obj] = append(Clock(nil), st.clock...)
+		o.tasks.begins[e.Obj] = o.spares.copyOf(st.clock)
 	case event.StrandEnd:
 		o.endStrand(t)
 		o.renew(e)
@@ -183,17 +185,26 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		o.renew(e)
 		return o.suspendStrand(t, e.Obj)
 	case event.Publish:
-		if publish(o.handles, e.Obj, st); e.Arg != 0 {
+		if c := o.handles[e.Obj]; c != nil {
+			c.join(st.clock)
+		} else {
+			d := o.spares.copyOf(st.clock)
+			o.handles[e.Obj] = &d
+		}
+		if e.Arg != 0 {
 			return nil // so that tasks behind those that wait for it share its number
 		}
 	case event.Forget:
-		delete(o.handles, e.Obj)
+		if c := o.handles[e.Obj]; c != nil {
+			o.spares.put(*c)
+			delete(o.handles, e.Obj)
+		}
 		return nil
 	case event.Create:
 		if e.Obj >= MaxThreads {
 			return fmt.Errorf("%w: %d is created", ErrThread, e.Obj)
 		}
-		o.begins[event.ThreadID(e.Obj)] = append(Clock(nil), st.clock...)
+		o.begins[event.ThreadID(e.Obj)] = o.spares.copyOf(st.clock)
 	case event.ThreadEnd:
 		st.end.set(st.clock)
 		st.ended = true

@@ -90,6 +90,7 @@ func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
 	epoch := st.clock[s]
 	*st = strand{clock: st.clock[:0], known: true, acquire: st.acquire[:0], release: st.release[:0]}
 	st.clock.set(begin)
+	o.spares.put(begin)
 	st.clock.grow(int(s) + 1)
 	st.clock[s] = epoch + 1
 	o.tasks.acting[t] = append(o.tasks.acting[t], acting{id, s})
