@@ -78,7 +78,7 @@ func (r *Recorder) closeEpoch() error {
 			}
 		}
 	}
-	r.mem, r.due = 0, false
+	r.mem, r.insts, r.due = 0, 0, false
 	return nil
 }
 

@@ -14,6 +14,11 @@ import (
 const (
 	// DefaultBudget is the memory of the grammars of one epoch, in bytes.
 	DefaultBudget = 64 << 20
+	// DefaultInsts are the instructions after which an epoch is closed even if
+	// it takes little memory: what a recording that is killed loses is then some
+	// seconds of the run.
+	DefaultInsts = 128 << 20
+
 	minBudget     = 4 << 10
 	maxBudget     = 64 << 20 // keeps every block of an epoch within the reader's limits
 
@@ -41,6 +46,9 @@ type Options struct {
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64
+	// Insts are the instructions, of all threads, after which an epoch is closed
+	// in any case. 0 means [DefaultInsts].
+	Insts uint64
 	// Flow are the options of arithmetic program paths, where Meta.Control is
 	// ControlAPP, which needs a Program and an Image. Functions must be nil.
 	Flow app.Options
@@ -81,7 +89,8 @@ type Recorder struct {
 	schedule scheduleRec
 
 	mem      uint64 // estimate of the memory of the open epoch
-	due      bool   // mem exceeds the budget: close the epoch after this block
+	insts    uint64 // of the batches of the open epoch
+	due      bool   // a bound is exceeded: close the epoch after this block
 	finished bool
 	err      error
 }
@@ -127,6 +136,9 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	}
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
+	}
+	if opts.Insts == 0 {
+		opts.Insts = DefaultInsts
 	}
 	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
 	opts.Meta.Outcome, opts.Meta.ThreadInsts = nil, nil
@@ -246,6 +258,9 @@ func (r *Recorder) Batch(b *event.Batch) error {
 		r.takeTurn(t)
 	}
 	t.totalInsts += b.Insts
+	if r.insts += b.Insts; r.insts > r.opts.Insts {
+		r.due = true
+	}
 	addrs, from := b.Addrs, 0
 	for i := range b.Events {
 		e := &b.Events[i]

@@ -43,6 +43,27 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestEpochsByInstructions: epochs end after so many instructions, however
+// little memory they take, and nothing of the run changes.
+func TestEpochsByInstructions(t *testing.T) {
+	s := newSynthetic(1, 3)
+	s.run(4000)
+	insts := uint64(0)
+	for _, th := range s.threads {
+		insts += th.insts
+	}
+	for _, parts := range []uint64{1, 5} {
+		tr, err := openBytes(s.record(t, Options{Insts: insts / parts}, s.batches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := uint64(tr.Info().Epochs); n > parts || n < parts-1 || tr.Verify() != nil {
+			t.Errorf("%d epochs, want about %d; %v", n, parts, tr.Verify())
+		}
+		s.compare(t, tr, nil)
+	}
+}
+
 // compare asks a trace for everything that the run did. keep is what was
 // recorded of the accesses.
 func (s *synthetic) compare(t *testing.T, tr *Trace, keep func(granule uint64) bool) {

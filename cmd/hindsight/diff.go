@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cmd/hindsight/outfile"
 )
@@ -48,7 +47,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 				if err != nil {
 					return err
 				}
-				if reps[i], err = reportOf(cmd.Context(), std, file, opts, sup); err != nil {
+				if reps[i], err = reportBy(cmd.Context(), std, file, &inquiry{opts: opts, suppressions: sup, incomplete: f.incomplete}); err != nil {
 					return err
 				}
 			}
@@ -71,17 +70,13 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races to leave out; may be repeated")
+	allowIncomplete(flags, &f.incomplete)
 	complete(cmd, "format", "text", "json")
 	complete(cmd, "atomics", "relaxed", "strict")
 	return cmd
 }
 
-// reportOf opens a trace and finds its races.
-func reportOf(ctx context.Context, std streams, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: sup})
-}
-
-// reportBy is reportOf with all that can be asked; see [findRacesBy].
+// reportBy opens a trace and finds its races; see [findRacesBy].
 func reportBy(ctx context.Context, std streams, file string, q *inquiry) (*report.Report, error) {
 	t, err := openTrace(file)
 	if err != nil {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"hindsight/cdr"
 	"hindsight/mpsim"
@@ -21,6 +24,28 @@ func hasAccesses(meta cdr.Meta) error {
 		return nil
 	}
 	return fmt.Errorf("recorded with --record %s, without %s; to find races record the same run again: %s", meta.Mode, missing, runCommand(meta))
+}
+
+// errNothingRecorded says that nothing can be said of a run.
+var errNothingRecorded = errors.New("the recording was cut off before its first epoch was written: nothing is known of the run (--allow-incomplete takes it as it is)")
+
+// hasRun says whether there is something of the run in a trace. One that is
+// incomplete and has no access shows no race because it shows nothing.
+func hasRun(t *cdr.Trace) error {
+	if t.Info().Complete {
+		return nil
+	}
+	for _, th := range t.Threads() {
+		if th.Accesses > 0 {
+			return nil
+		}
+	}
+	return errNothingRecorded
+}
+
+// allowIncomplete adds the flag --allow-incomplete.
+func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
+	flags.BoolVar(allow, "allow-incomplete", false, "take a trace in which nothing of the run was written as one of an empty run")
 }
 
 // runCommand is the command that makes the run of a trace again, as far as the

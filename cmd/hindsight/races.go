@@ -35,6 +35,7 @@ type racesFlags struct {
 	impact       bool
 	limit        time.Duration
 	memory       byteSize
+	incomplete   bool
 	again        againFlags
 }
 
@@ -115,6 +116,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
 	flags.DurationVar(&f.limit, "time-limit", 0, "after so long, stop telling artifacts from other races and report the races as they stand (0: no limit)")
 	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
+	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
 	complete(cmd, "format", "text", "json", "sarif")
 	complete(cmd, "atomics", "relaxed", "strict")
@@ -150,7 +152,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		return 0, err
 	}
 	rep, err := reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
-		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit})
+		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit, incomplete: f.incomplete})
 	if rep == nil && ctx.Err() != nil {
 		fmt.Fprintln(std.err, "hindsight: interrupted before the races were known")
 		return 0, exitStatus(exitInterrupted)
@@ -259,6 +261,7 @@ type inquiry struct {
 	control      bool          // artifacts by event control
 	limit        time.Duration // of all: when it is over, only the races are finished; 0: none
 	say          io.Writer     // nil: nobody
+	incomplete   bool          // take a trace without a run as well
 }
 
 // findRaces analyses an open trace and names what it finds by the program that
@@ -273,6 +276,11 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 	begun := time.Now()
 	if err := hasAccesses(t.Info()); err != nil {
 		return nil, err
+	}
+	if !q.incomplete {
+		if err := hasRun(t); err != nil {
+			return nil, err
+		}
 	}
 	names, err := importedNames(t)
 	if err != nil {

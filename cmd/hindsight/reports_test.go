@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/examples"
 	"hindsight/examples/cross"
@@ -32,7 +31,7 @@ func racesOf(t *testing.T, elf string) *report.Report {
 	if _, err := r.record(context.Background(), streams{out: io.Discard, err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportOf(context.Background(), streams{out: io.Discard, err: io.Discard}, r.Out, race.Options{}, nil)
+	rep, err := reportBy(context.Background(), streams{out: io.Discard, err: io.Discard}, r.Out, &inquiry{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 				return err
 			}
 			defer t.Close()
+			if err := hasRun(t); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
 			if top == 0 {
 				top = -1
 			}

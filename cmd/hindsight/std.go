@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -63,7 +64,7 @@ func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Sta
 		return std.Stats{}, err
 	}
 	defer t.Close()
-	if err := hasAccesses(t.Info()); err != nil {
+	if err := errors.Join(hasAccesses(t.Info()), hasRun(t)); err != nil {
 		return std.Stats{}, err
 	}
 	var opts std.Options

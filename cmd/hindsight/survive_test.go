@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
@@ -67,6 +68,59 @@ func TestKilledRecording(t *testing.T) {
 			t.Errorf("%s is not the beginning of the whole trace", name)
 		}
 		checkIncomplete(t, name)
+	}
+}
+
+// TestKilledBeforeAnEpoch: of a recording that was killed at once there is
+// nothing to say, and no command says that there is no race. An old trace stays.
+func TestKilledBeforeAnEpoch(t *testing.T) {
+	prog := compileC(t, "spinner.c")
+	t.Chdir(t.TempDir())
+	cmd := process("run", "-o", "killed.hst", prog)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const partial = "killed.hst" + outfile.Partial
+	for deadline := time.Now().Add(time.Minute); fileSize(partial) < 1000 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for _, args := range [][]string{{"races", "killed.hst"}, {"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}} {
+		out, err := process(args...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitError || !bytes.Contains(out, []byte("before its first epoch")) {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for _, args := range [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}} {
+		if out, err := process(args...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestEndSignals: a recording that is asked to end ends well.
+func TestEndSignals(t *testing.T) {
+	prog := compileC(t, "spinner.c")
+	t.Chdir(t.TempDir())
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		name := fmt.Sprintf("signal%d.hst", sig)
+		cmd := process("run", "-o", name, prog)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(time.Minute); fileSize(name+outfile.Partial) < 1000 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		_ = cmd.Process.Signal(sig)
+		_ = cmd.Wait()
+		if out, err := process("info", "--verify", name).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("complete, verified")) {
+			t.Errorf("%v: %v\n%s", sig, err, out)
+		}
+		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+			t.Errorf("%v: status %d", sig, status)
+		}
 	}
 }
 
