@@ -32,15 +32,7 @@ func (t *Trace) player() (*playback, error) {
 	if t.play != nil {
 		return t.play, nil
 	}
-	load := t.loadProgram
-	if load == nil {
-		load = func(elf []byte) (Program, error) { return cfg.Parse(elf) }
-	}
-	elf, err := t.Image()
-	if err != nil {
-		return nil, err
-	}
-	program, err := load(elf)
+	program, err := t.program()
 	if err != nil {
 		return nil, fmt.Errorf("the program whose control flow is to be played back: %w", err)
 	}
@@ -50,6 +42,22 @@ func (t *Trace) player() (*playback, error) {
 	rec := &Recorder{opts: Options{Meta: t.meta, Budget: math.MaxUint64}, paths: newPaths(t.meta.Alphabet, program)}
 	t.play = &playback{shell: Shell{program}, tab: t.tab, rec: rec, code: map[uint64]uint32{}}
 	return t.play, nil
+}
+
+// program analyses the control flow of the program.
+func (t *Trace) program() (Program, error) {
+	if t.loadProgram != nil {
+		elf, err := t.Image()
+		if err != nil {
+			return nil, err
+		}
+		return t.loadProgram(elf)
+	}
+	space, err := t.Space()
+	if err != nil {
+		return nil, err
+	}
+	return cfg.New(space), nil
 }
 
 // learn takes up the blocks that the tables have.

@@ -77,7 +77,7 @@ func (l *plainLog) Finish(o event.Outcome) error {
 	return nil
 }
 
-func exampleImage(t testing.TB, name string) *image.Image {
+func exampleImage(t testing.TB, name string) *image.Space {
 	t.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {
@@ -92,7 +92,7 @@ func exampleImage(t testing.TB, name string) *image.Image {
 
 // simulate runs an example once for all observers. args are the example's own
 // if nil.
-func simulate(t testing.TB, name string, args []string, img *image.Image, observers ...event.Observer) {
+func simulate(t testing.TB, name string, args []string, img *image.Space, observers ...event.Observer) {
 	t.Helper()
 	if args == nil {
 		p, ok := examples.Lookup(name)

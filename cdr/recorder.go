@@ -84,6 +84,7 @@ type Recorder struct {
 	sites    []Site
 	siteIDs  map[Site]SiteID
 	siteRows int // sites of all blocks
+	objects  uint32
 	threads  []*threadRec
 	sync     syncRec
 	schedule scheduleRec

@@ -346,7 +346,7 @@ func (t *Trace) Sizes() Sizes {
 			s.Schedule += h.Size()
 		case tracefmt.KindTables:
 			s.Tables += h.Size()
-		case tracefmt.KindImage:
+		case tracefmt.KindImage, tracefmt.KindObject:
 			s.Image += h.Size()
 		}
 	}

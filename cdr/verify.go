@@ -21,6 +21,9 @@ func (t *Trace) Verify() error {
 	if _, err := t.Image(); err != nil {
 		return err
 	}
+	if _, err := t.Objects(); err != nil {
+		return err
+	}
 	for i := range t.epochs {
 		for _, c := range t.epochs[i].threads {
 			if err := t.verifyStretch(i, c.thread); err != nil {

@@ -43,8 +43,11 @@ const (
 // noID is the id of a block that was not recorded yet.
 const noID = ^event.BlockID(0)
 
-// noHook is the hook number of a block that does not begin a hooked function.
-const noHook = -1
+// Hook numbers of blocks that do not begin a hooked function.
+const (
+	noHook   = -1
+	stubHook = -2 // it leads from one image into another
+)
 
 // block is a decoded block. Blocks are linked directly to the blocks that
 // followed them, except to those that begin hooked functions.
@@ -62,6 +65,9 @@ type block struct {
 	hook   int32
 	loop   []*block // that begins with it and may wait for memory; nil: not looked for. See park.go
 	quiet  bool     // its atomic accesses are no events: hooks speak for them
+	// leads says that a jump at its end leads to a function that another image
+	// called.
+	leads bool
 	// library says that the code is a system library's, and that hooks know what
 	// is its own business.
 	library bool
@@ -133,6 +139,9 @@ func (m *Machine) lookup(pc uint64) *block {
 	if len(scanned.Insts) == 0 {
 		return nil
 	}
+	if pc == m.cfg.Image.Main.Entry {
+		m.kernel.Started()
+	}
 	b := translate(scanned, m.values, m.switches(scanned.PC))
 	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
 		last.code = opCallBack
@@ -142,6 +151,8 @@ func (m *Machine) lookup(pc uint64) *block {
 	b.library = m.rec != nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
 	if fn, hooked := m.code.hooks[pc]; hooked {
 		b.hook = int32(fn)
+	} else if m.cfg.Hooks != nil {
+		m.lead(b)
 	}
 	for _, old := range m.code.known[pc] {
 		if sameCode(&old.code, &b.code) {
@@ -151,6 +162,20 @@ func (m *Machine) lookup(pc uint64) *block {
 	m.holdCode(pc >> mem.PageShift)[pc%mem.PageSize>>1] = b
 	m.holdCode((b.next - 1) >> mem.PageShift)
 	return b
+}
+
+// lead finds out whether a block stands between a call and the function of another
+// image that is called: the caller's stub, or the dynamic linker where it has
+// found the function.
+func (m *Machine) lead(b *block) {
+	img := m.cfg.Image.At(b.pc)
+	switch {
+	case img == nil:
+	case img.Stub(b.pc):
+		b.hook, b.leads = stubHook, true
+	case img.Linker() && b.code.End == event.EndIndirect:
+		b.leads = true
+	}
 }
 
 // holdCode notes that a page holds decoded code: stores into it are watched

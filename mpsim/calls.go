@@ -3,6 +3,7 @@ package mpsim
 import (
 	"slices"
 
+	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -30,13 +31,13 @@ const maxSuspended = 1 << 14
 // return.
 var switchers = [...]string{"setcontext", "swapcontext"}
 
-// findSwitchers finds the code of switchers in the program, and that of exit.
-func (m *Machine) findSwitchers() {
-	if s, ok := m.cfg.Image.Lookup("exit"); ok {
+// findSwitchers finds the code of switchers in an image, and that of exit.
+func (m *Machine) findSwitchers(img *image.Image) {
+	if s, ok := img.Lookup("exit"); ok && m.exit.span == 0 {
 		m.exit = span{s.Addr, s.Size + 1} // it does not return: its call may be its end
 	}
 	for _, name := range switchers {
-		if s, ok := m.cfg.Image.Lookup(name); ok {
+		if s, ok := img.Lookup(name); ok {
 			m.switchers = append(m.switchers, span{s.Addr, s.Size})
 		}
 	}

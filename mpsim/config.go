@@ -62,7 +62,7 @@ const maxQuantum = 1 << 30
 
 // Config is a run to be made. Only Image is needed.
 type Config struct {
-	Image *image.Image
+	Image *image.Space
 
 	Args  []string // argv; empty means {"program"}
 	Env   []string // "NAME=value"

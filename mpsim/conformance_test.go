@@ -87,7 +87,7 @@ func assemble(t *testing.T, text string) string {
 
 // coverage is an observer that counts the operations of the blocks executed.
 type coverage struct {
-	img      *image.Image
+	img      *image.Space
 	executed map[rv.Op]int
 }
 

@@ -21,8 +21,9 @@ import (
 // What escapes is a relaxed store to a variable that nothing made known as
 // atomic before: no read-modify-write, acquire load or release store.
 
-// hasFences tells whether the user's code has fences on their own.
-func hasFences(img *image.Image) bool {
+// hasFences tells whether the user's code in one of the images has fences on their
+// own.
+func hasFences(img *image.Space, in *image.Image) bool {
 	read := func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)
 		if len(b) < 2 {
@@ -30,7 +31,7 @@ func hasFences(img *image.Image) bool {
 		}
 		return uint16(b[0]) | uint16(b[1])<<8, true
 	}
-	for _, sym := range img.Symbols() {
+	for _, sym := range in.Symbols() {
 		if !img.User(sym.Addr) {
 			continue
 		}

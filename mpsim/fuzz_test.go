@@ -27,9 +27,9 @@ func FuzzRun(f *testing.F) {
 		if len(code) == 0 || len(code) > 4096 {
 			return
 		}
-		img := &image.Image{Data: code, Entry: 0x10ffc &^ 3, Segments: []image.Segment{
+		img := image.NewSpace(&image.Image{Data: code, Entry: 0x10ffc &^ 3, Segments: []image.Segment{
 			{Addr: 0x10000, Data: append(make([]byte, 0xffc), code...), MemSize: 0x3000, Read: true, Write: true, Exec: true},
-		}}
+		}})
 		m, err := New(Config{Image: img, MaxInsts: 5000, MaxMemory: 64 << 20, Observer: nothing{}, Quantum: 100})
 		if err != nil {
 			t.Fatal(err)

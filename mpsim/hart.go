@@ -44,6 +44,7 @@ type Hart struct {
 	granted   int64  // left at the beginning of it
 	ticked    int64  // of granted-left, what the clock has counted
 	retired   uint64 // instructions in the quanta before
+	caller    *block // that entered the last stub
 	last      *block // that ran last
 	watch     uint64 // exec stops when a jump goes here
 	unwound   span   // or when the stack pointer is in here at a return

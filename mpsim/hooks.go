@@ -3,6 +3,7 @@ package mpsim
 import (
 	"math"
 
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
 )
@@ -41,6 +42,9 @@ type Hooks interface {
 	Exit(h *Hart, fn int, result uint64)
 	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child *Hart)
+	// Loaded tells that a shared object was loaded, and says where hooked functions
+	// stand in it, as Config.HookAt does for what is there from the start.
+	Loaded(img *image.Image) map[uint64]int
 	// Started tells that a thread begins; its thread pointer is tp.
 	Started(tp uint64)
 	// Silent says whether an atomic access to addr by the library's instruction at
@@ -189,8 +193,11 @@ func (h *Hart) enterHook(b *block) {
 	h.leaveInterrupted()
 	h.dropWatched(h.X[regSP])
 	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
-	if h.last != nil {
-		h.call.site = h.last.lastPC()
+	if from := h.last; from != nil {
+		if from.leads && h.caller != nil {
+			from = h.caller
+		}
+		h.call.site = from.lastPC()
 	}
 	copy(h.call.args[:], h.X[regA0:regA0+8])
 	reads, wrote := len(h.unseen.reads), len(h.unseen.wrote)

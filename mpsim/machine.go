@@ -3,8 +3,10 @@ package mpsim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/intent"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
@@ -68,30 +70,58 @@ func New(cfg Config) (*Machine, error) {
 		code:        codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
 	}
 	if cfg.Hooks != nil {
-		m.code.hooks = cfg.HookAt
+		m.code.hooks = maps.Clone(cfg.HookAt)
 	}
 	guest := cfg.kernel()
-	guest.Tracer = m
+	guest.Tracer, guest.Loaded = m, m.loaded
 	kernel, task, ctx, err := linux.New(guest, m.space, cfg.Image)
 	if err != nil {
 		return nil, err
 	}
 	m.kernel = kernel
-	m.findSwitchers()
 	m.sched.init(&cfg)
 	m.code.generation = m.space.CodeGeneration()
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
-		m.rec.fences, m.rec.user = hasFences(cfg.Image), cfg.Image.User
-		if cfg.Image.HasDebug() {
-			m.rec.atomic = m.intent.Atomic
-		}
+		m.rec.user = cfg.Image.User
 		m.values = m.rec.values
 		m.rec.acting = m.actingFor
 		m.space.Watch(m.touched)
 	}
+	for _, img := range cfg.Image.Images() {
+		m.takeUp(img)
+	}
 	m.newHart(task, ctx)
 	return m, nil
+}
+
+// loaded is told of a shared object that the guest has loaded, the first of them
+// by the kernel before the run begins.
+func (m *Machine) loaded(img *image.Image) {
+	if m.kernel != nil {
+		m.takeUp(img)
+	}
+}
+
+// takeUp finds in an image what the machine and its hooks stop at.
+func (m *Machine) takeUp(img *image.Image) {
+	m.findSwitchers(img)
+	if m.cfg.Hooks != nil && img != m.cfg.Image.Main {
+		if m.code.hooks == nil {
+			m.code.hooks = map[uint64]int{}
+		}
+		maps.Copy(m.code.hooks, m.cfg.Hooks.Loaded(img))
+	}
+	if m.rec == nil {
+		return
+	}
+	m.rec.fences = m.rec.fences || hasFences(m.cfg.Image, img)
+	if m.rec.atomic == nil && m.cfg.Image.HasDebug() {
+		m.rec.atomic = m.intent.Atomic
+	}
+	if img != m.cfg.Image.Main {
+		m.rec.images = append(m.rec.images, event.Image{Path: img.Path, Base: img.Base, Late: img.Late, Data: img.Data})
+	}
 }
 
 // Space is the guest's memory.

@@ -8,7 +8,7 @@ import (
 
 // runPCT runs img at depth d, with the number of steps that the run at depth 1
 // takes.
-func runPCT(t testing.TB, img *image.Image, seed uint64, d int, args ...string) *Result {
+func runPCT(t testing.TB, img *image.Space, seed uint64, d int, args ...string) *Result {
 	t.Helper()
 	cfg := Config{Image: img, Args: append([]string{"program"}, args...), Policy: PCT, Seed: seed, Depth: 1, MaxInsts: 1 << 30}
 	res, _ := run(t, cfg)

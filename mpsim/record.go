@@ -25,6 +25,7 @@ type recorder struct {
 	since uint64 // the hart's Insts when the batch began
 	owner *Hart  // whose batch it is
 
+	images []event.Image // loaded since the last batch
 	blocks []event.Block // defined since the last batch
 	nextID event.BlockID
 	cuts   map[cutKey]event.BlockID
@@ -62,8 +63,10 @@ type cutKey struct {
 	done int
 }
 
-// message is what goes to the observer: definitions, then the batch.
+// message is what goes to the observer: shared objects and definitions, then the
+// batch.
 type message struct {
+	images []event.Image
 	blocks []event.Block
 	batch  *event.Batch
 }
@@ -96,7 +99,10 @@ func (r *recorder) deliver(to event.Observer) {
 	for m := range r.out {
 		if r.err() == nil {
 			var err error
-			if len(m.blocks) > 0 {
+			if len(m.images) > 0 {
+				err = event.Load(to, m.images)
+			}
+			if err == nil && len(m.blocks) > 0 {
 				err = to.Define(m.blocks)
 			}
 			if err == nil && m.batch != nil {
@@ -151,8 +157,8 @@ func (r *recorder) handOver(id event.ThreadID, insts uint64) {
 	b.Thread, b.Insts = id, insts
 	b.Addrs = r.addrs[:r.used]
 	b.Values = r.results[:r.told]
-	r.out <- message{r.blocks, b}
-	r.blocks = nil
+	r.out <- message{r.images, r.blocks, b}
+	r.images, r.blocks = nil, nil
 	r.next()
 }
 

@@ -19,7 +19,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-func build(t *testing.T, source, level string) *image.Image {
+func build(t *testing.T, source, level string) *image.Space {
 	t.Helper()
 	const compiler = "riscv64-linux-gnu-gcc"
 	if _, err := exec.LookPath(compiler); err != nil {
@@ -196,7 +196,7 @@ func (c *checker) Finish(o event.Outcome) error {
 }
 
 // watch runs a program under the checker.
-func watch(t *testing.T, img *image.Image, cfg mpsim.Config, jumps ...bool) (*checker, *mpsim.Result) {
+func watch(t *testing.T, img *image.Space, cfg mpsim.Config, jumps ...bool) (*checker, *mpsim.Result) {
 	t.Helper()
 	c := &checker{threads: map[event.ThreadID]*progress{}, written: map[uint64]int{}, jumps: len(jumps) > 0, handlers: map[uint64]bool{}}
 	for _, name := range []string{"outer", "inner", "jump"} {
@@ -383,7 +383,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-func names(img *image.Image, stack []uint64) string {
+func names(img *image.Space, stack []uint64) string {
 	var all []string
 	for _, pc := range stack {
 		s, _ := img.Func(pc)

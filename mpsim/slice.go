@@ -31,7 +31,11 @@ func (m *Machine) slice(h *Hart) {
 			m.unfetchable(h)
 			continue
 		}
-		if b.hook != noHook && !h.call.active {
+		switch {
+		case b.hook == noHook || h.call.active:
+		case b.hook == stubHook:
+			h.caller = h.last
+		default:
 			h.enterHook(b)
 		}
 		switch h.exec(b) {

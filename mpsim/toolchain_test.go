@@ -73,7 +73,7 @@ func runQemu(t testing.TB, program, stdin string, args ...string) output {
 	return output{stdout.String(), text, status}
 }
 
-func load(t testing.TB, program string) *image.Image {
+func load(t testing.TB, program string) *image.Space {
 	t.Helper()
 	img, err := image.Load(program)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // alone, and holds addresses, branches and loaded values against them.
 type follower struct {
 	t       *testing.T
-	img     *image.Image
+	img     *image.Space
 	blocks  []followed
 	harts   map[event.ThreadID]*[64]uint64
 	expects map[event.ThreadID]uint64 // where a thread goes on; 0: not known

@@ -92,7 +92,7 @@ func (w *Writer) Offset() int64 { return w.offset }
 func (w *Writer) Epoch() uint32 { return w.epoch }
 
 // Append writes a block of the open epoch, or one that belongs to no epoch if it
-// is of such a kind (meta, image, arch-summary, names, wet). The payload is the caller's again on return.
+// is of such a kind (meta, image, object, arch-summary, names, wet). The payload is the caller's again on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	if kind.global() {
 		_, err := w.append(kind, NoEpoch, thread, payload)
@@ -107,9 +107,9 @@ func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	return fmt.Errorf("append: no %v block here", kind)
 }
 
-// AppendPacked is [Writer.Append] of a meta or image block that was packed.
+// AppendPacked is [Writer.Append] of a meta, image or object block that was packed.
 func (w *Writer) AppendPacked(kind Kind, thread uint32, p *Packed) error {
-	if kind != KindMeta && kind != KindImage {
+	if kind != KindMeta && kind != KindImage && kind != KindObject {
 		return fmt.Errorf("append: no packed %v block here", kind)
 	}
 	if err := w.admit(kind, int(p.raw)); err != nil {

@@ -29,7 +29,7 @@ func evaluate(i rv.Inst, pc, rs1, rs2, rs3 uint64) (uint64, bool) {
 }
 
 // simulate runs a program.
-func simulate(t testing.TB, img *image.Image, cfg mpsim.Config, observers ...event.Observer) *mpsim.Result {
+func simulate(t testing.TB, img *image.Space, cfg mpsim.Config, observers ...event.Observer) *mpsim.Result {
 	t.Helper()
 	cfg.Image, cfg.Observer = img, event.Tee(observers...)
 	cfg.Stdin = strings.NewReader(strings.Repeat("input ", 50))
@@ -55,7 +55,7 @@ type recording struct {
 	file bytes.Buffer
 }
 
-func record(t testing.TB, img *image.Image, budget uint64, ev wet.Evaluator) *recording {
+func record(t testing.TB, img *image.Space, budget uint64, ev wet.Evaluator) *recording {
 	t.Helper()
 	r := &recording{}
 	var err error
@@ -81,7 +81,7 @@ func (r *recording) open(t testing.TB, opts wet.OpenOptions) *wet.Graph {
 	return g
 }
 
-func randomProgram(t testing.TB, seed uint64) (*image.Image, mpsim.Config) {
+func randomProgram(t testing.TB, seed uint64) (*image.Space, mpsim.Config) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 11))
 	data, err := asm.Random(seed, asm.RandomOptions{Threads: rng.IntN(4), Functions: 1 + rng.IntN(6), Statements: 4 + rng.IntN(16)})

@@ -50,7 +50,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-func randomRun(t *testing.T, seed uint64) (*image.Image, *slicetest.Log) {
+func randomRun(t *testing.T, seed uint64) (*image.Space, *slicetest.Log) {
 	t.Helper()
 	data, err := asm.Random(seed, asm.RandomOptions{Threads: int(seed % 3), Functions: 3, Statements: 8})
 	if err != nil {

@@ -48,7 +48,7 @@ type Report struct {
 	At      string // what was asked for: a specification, or a race
 	Parts   []Part
 	Impact  *slice.Impact // of a race; else nil
-	Image   *image.Image
+	Image   *image.Space
 	Sources *Sources
 }
 
@@ -146,7 +146,7 @@ func threadsOf(s *slice.Slice) []event.ThreadID {
 }
 
 // instText is a statement as assembler, or what happened outside.
-func instText(img *image.Image, s *slice.Statement) string {
+func instText(img *image.Space, s *slice.Statement) string {
 	switch s.Kind {
 	case wet.NodeStart:
 		return "thread starts"

@@ -62,7 +62,7 @@ type link struct {
 // view is a slice as rows.
 type view struct {
 	*slice.Slice
-	img     *image.Image
+	img     *image.Space
 	rows    []row
 	of      []int // row of each statement
 	arrows  []slice.Arrow
@@ -80,7 +80,7 @@ const valueBudget = 8 << 20
 
 // newView makes the rows of a slice. With whole, code without lines has a row
 // for each function, else for each instruction.
-func newView(s *slice.Slice, img *image.Image, whole bool) (*view, error) {
+func newView(s *slice.Slice, img *image.Space, whole bool) (*view, error) {
 	v := &view{Slice: s, img: img, arrows: s.Arrows()}
 	index := map[rowKey]int{}
 	stmts := s.Statements()

@@ -84,7 +84,7 @@ func (s *Sources) read(name string) []string {
 }
 
 // disassemble writes the instruction at pc as an assembler would have it.
-func disassemble(img *image.Image, pc uint64) string {
+func disassemble(img *image.Space, pc uint64) string {
 	code := img.Code(pc, 4)
 	if len(code) < 2 {
 		return "?"
@@ -100,7 +100,7 @@ func disassemble(img *image.Image, pc uint64) string {
 }
 
 // offsetText names a place in the code by its function: name+12.
-func offsetText(img *image.Image, pc uint64) string {
+func offsetText(img *image.Space, pc uint64) string {
 	s, ok := img.Func(pc)
 	switch {
 	case !ok:

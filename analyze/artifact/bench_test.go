@@ -23,7 +23,7 @@ func BenchmarkArtifacts(b *testing.B) {
 		}
 		b.Run("program="+p.Name, func(b *testing.B) {
 			r := recordRun(b, elf, p.Args, 1, cdr.Options{})
-			opts := race.Options{Program: r.img, TLSSize: r.img.TLS.MemSize}
+			opts := race.Options{Program: r.img, TLSSize: r.img.TLSSize()}
 			var races, artifacts time.Duration
 			for b.Loop() {
 				begun := time.Now()

@@ -36,7 +36,7 @@ type block struct {
 	bad   bool  // the image holds other code than the trace says
 }
 
-func newCode(t *cdr.Trace, img *image.Image) *code {
+func newCode(t *cdr.Trace, img *image.Space) *code {
 	c := &code{trace: t, flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}, decide: map[cfg.Ref][]decider{}}
 	c.read = func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)

@@ -20,7 +20,7 @@ import (
 // A trace without addresses or control flow gives verdicts Unknown, not an
 // error. When ctx ends, the result is what is known by then, the rest Unknown,
 // beside the error.
-func Analyze(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, opts Options) (*Result, error) {
+func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts Options) (*Result, error) {
 	opts.defaults()
 	out := &Result{Verdicts: make([]Verdict, len(res.Races))}
 	if len(res.Races) < 2 {
@@ -150,9 +150,9 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 
 // newExplainer prepares an analysis. The error is errTooMuch when the run is
 // beyond what may be kept.
-func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, opts *Options) (*explainer, error) {
+func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts *Options) (*explainer, error) {
 	src := race.FromTrace(t)
-	x, err := newIndex(ctx, src, res.Races, img, img.TLS.MemSize, opts)
+	x, err := newIndex(ctx, src, res.Races, img, img.TLSSize(), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (c *code) findHooked(src race.Source) error {
 // explainer judges races.
 type explainer struct {
 	*graph
-	img    *image.Image
+	img    *image.Space
 	res    *race.Result
 	opts   *Options
 	slices map[sliceKey]*slice

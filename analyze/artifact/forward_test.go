@@ -247,7 +247,7 @@ type region struct {
 	set   set
 }
 
-func newTracker(l *log, img *image.Image, plain *plainRun, racy map[execKey]bool, wanted map[cdr.Site]bool, control bool) *tracker {
+func newTracker(l *log, img *image.Space, plain *plainRun, racy map[execKey]bool, wanted map[cdr.Site]bool, control bool) *tracker {
 	k := &tracker{sets: newSets(), log: l, control: control, racy: racy, labels: map[execKey]set{}, atomic: plain.atomic, wanted: wanted,
 		prog: cfg.New(img), memory: map[uint64]set{}, threads: map[event.ThreadID]*taint{}, counts: map[execKey]uint64{}, found: map[execKey]set{}}
 	k.read = func(addr uint64) (uint16, bool) {

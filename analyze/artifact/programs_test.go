@@ -20,7 +20,7 @@ import (
 
 // run is a recorded run of a program with its races.
 type run struct {
-	img   *image.Image
+	img   *image.Space
 	trace *cdr.Trace
 	res   *race.Result
 }
@@ -52,7 +52,7 @@ func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := race.Analyze(context.Background(), race.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLS.MemSize})
+	res, err := race.Analyze(context.Background(), race.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLSSize()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,10 +30,10 @@ type Writes struct {
 // RacingWrites finds the writes of the races of a trace, at most limit of them
 // one by one, and the pages (address / 4096) that the writing instructions ever
 // wrote. ok is false when the run is beyond what may be kept.
-func RacingWrites(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result, limit int) (all []Writes, pages map[uint64]bool, ok bool, err error) {
+func RacingWrites(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, limit int) (all []Writes, pages map[uint64]bool, ok bool, err error) {
 	var opts Options
 	opts.defaults()
-	x, err := newIndex(ctx, race.FromTrace(t), res.Races, img, img.TLS.MemSize, &opts)
+	x, err := newIndex(ctx, race.FromTrace(t), res.Races, img, img.TLSSize(), &opts)
 	if errors.Is(err, errTooMuch) {
 		return nil, nil, false, nil
 	}

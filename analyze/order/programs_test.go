@@ -75,5 +75,5 @@ func recorded(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trace, race.Options{Program: img, TLSSize: img.TLS.MemSize}
+	return trace, race.Options{Program: img, TLSSize: img.TLSSize()}
 }

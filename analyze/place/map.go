@@ -8,7 +8,7 @@ const threadArea = 4096
 
 // Program is what must be known of the program: which instructions and which
 // global variables are the user's own, not those of a library linked into it.
-// *image.Image is one.
+// *image.Space is one.
 type Program interface {
 	User(pc uint64) bool
 	UserObject(addr uint64) bool

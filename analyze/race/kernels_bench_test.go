@@ -46,7 +46,7 @@ func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return trace, Options{Program: img, TLSSize: img.TLS.MemSize}
+	return trace, Options{Program: img, TLSSize: img.TLSSize()}
 }
 
 func accessesOf(t *cdr.Trace) (n uint64) {

@@ -35,7 +35,7 @@ func NewBusiness(p place.Program) Business {
 	}
 	if m, ok := p.(meaning); ok {
 		b.intent = m
-	} else if img, ok := p.(*image.Image); ok {
+	} else if img, ok := p.(*image.Space); ok {
 		b.intent = intent.New(img)
 	}
 	return b

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Image names code and data. *image.Image is one.
+// Image names code and data. *image.Space is one.
 type Image interface {
 	Func(pc uint64) (image.Symbol, bool)
 	Lookup(name string) (image.Symbol, bool)

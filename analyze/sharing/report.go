@@ -21,7 +21,7 @@ type Trace interface {
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 
-// Image names code and data. *image.Image is one.
+// Image names code and data. *image.Space is one.
 type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string

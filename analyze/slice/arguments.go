@@ -20,7 +20,7 @@ const argumentReach = 64
 // many as the debug information says that the function takes, what last wrote
 // it. Of a function that is not known to it, registers count as long as they were
 // written since the call before, which leaves nothing in them but its result.
-func Arguments(g Graph, img *image.Image, of []wet.Instance) (args []wet.Instance, err error) {
+func Arguments(g Graph, img *image.Space, of []wet.Instance) (args []wet.Instance, err error) {
 	for _, i := range of {
 		n := g.Node(i.Node)
 		if n.Kind != wet.NodePath {
@@ -110,7 +110,7 @@ func note(defined map[uint8]wet.Instance, reg uint8, by wet.Instance) {
 
 // calleeParams is how many arguments the function takes that a call went to; -1
 // when that is unknown or not fixed.
-func calleeParams(g Graph, img *image.Image, call wet.Instance) int {
+func calleeParams(g Graph, img *image.Space, call wet.Instance) int {
 	time, err := g.Time(call.Thread, call.Node, call.K)
 	if err != nil {
 		return -1

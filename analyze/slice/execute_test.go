@@ -21,7 +21,7 @@ import (
 type executor struct {
 	t      testing.TB
 	stmts  []slicetest.Statement
-	img    *image.Image
+	img    *image.Space
 	within map[int]bool   // statements that may be used; nil: all
 	value  map[int]uint64 // results so far
 	stored map[int]uint64
@@ -29,7 +29,7 @@ type executor struct {
 	done   int
 }
 
-func newExecutor(t testing.TB, l *slicetest.Log, img *image.Image, within map[int]bool) *executor {
+func newExecutor(t testing.TB, l *slicetest.Log, img *image.Space, within map[int]bool) *executor {
 	return &executor{t: t, stmts: l.Statements(), img: img, within: within, value: map[int]uint64{}, stored: map[int]uint64{}}
 }
 

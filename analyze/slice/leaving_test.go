@@ -68,7 +68,7 @@ func TestLeaving(t *testing.T) {
 
 // checkMakers: what catcher does depends on its own branches, or on the call
 // that main made of it; never on its call of what threw.
-func checkMakers(t *testing.T, g *wet.Graph, img *image.Image) {
+func checkMakers(t *testing.T, g *wet.Graph, img *image.Space) {
 	t.Helper()
 	in := func(pc uint64) string {
 		f, _ := img.Func(pc)

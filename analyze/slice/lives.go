@@ -26,7 +26,7 @@ const (
 // Origins finds them in a graph: it knows the lives of heap blocks.
 type Origins struct {
 	g      Graph
-	img    *image.Image
+	img    *image.Space
 	blocks []block // by address, then by order of birth
 }
 
@@ -63,7 +63,7 @@ var (
 const forever = ^uint64(0)
 
 // NewOrigins reads the heap's calls of a run.
-func NewOrigins(g Graph, img *image.Image) (*Origins, error) {
+func NewOrigins(g Graph, img *image.Space) (*Origins, error) {
 	o := &Origins{g: g, img: img}
 	var places []place
 	for n := range g.NumNodes() {

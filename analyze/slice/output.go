@@ -42,7 +42,7 @@ type Put struct {
 // FindOutput finds the places where a text was put out to a descriptor, in the
 // order of the run. What follows the text on its line belongs to it: a value
 // stands behind its name.
-func FindOutput(g Graph, img *image.Image, fd uint64, text string) (puts []Put, err error) {
+func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, err error) {
 	if text == "" {
 		return nil, fmt.Errorf("no text to look for")
 	}
@@ -113,7 +113,7 @@ func outputPlaces(g Graph) (places []place) {
 
 // output reads what an environment call put out; not ok when it put nothing out
 // to fd.
-func output(g Graph, img *image.Image, call wet.Instance, fd uint64) (o Output, ok bool, err error) {
+func output(g Graph, img *image.Space, call wet.Instance, fd uint64) (o Output, ok bool, err error) {
 	var regs [4]uint64
 	for n, r := range [...]uint8{regA7, regA0, regA1, regA2} {
 		if regs[n], _, err = register(g, call, r); err != nil {
@@ -196,7 +196,7 @@ func readBy(g Graph, i wet.Instance) (*memoryBytes, error) {
 	return m, nil
 }
 
-func (m *memoryBytes) at(img *image.Image, addr uint64) byte {
+func (m *memoryBytes) at(img *image.Space, addr uint64) byte {
 	if v, ok := m.values[addr]; ok {
 		return v
 	}
@@ -206,7 +206,7 @@ func (m *memoryBytes) at(img *image.Image, addr uint64) byte {
 	return 0
 }
 
-func (m *memoryBytes) word(img *image.Image, addr uint64) uint64 {
+func (m *memoryBytes) word(img *image.Space, addr uint64) uint64 {
 	var b [8]byte
 	for n := range b {
 		b[n] = m.at(img, addr+uint64(n))
@@ -214,7 +214,7 @@ func (m *memoryBytes) word(img *image.Image, addr uint64) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (m *memoryBytes) append(img *image.Image, o *Output, addr, n uint64) {
+func (m *memoryBytes) append(img *image.Space, o *Output, addr, n uint64) {
 	for ; n > 0; addr, n = addr+1, n-1 {
 		by, ok := m.by[addr]
 		if !ok {

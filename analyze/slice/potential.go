@@ -24,7 +24,7 @@ import (
 type potential struct {
 	g        Graph
 	prog     *cfg.Program
-	img      *image.Image
+	img      *image.Space
 	gp       uint64
 	deciders map[uint64][]cfg.Ref // by address of a variable
 }
@@ -36,7 +36,7 @@ type storeSite struct {
 	object uint64
 }
 
-func newPotential(g Graph, prog *cfg.Program, img *image.Image) *potential {
+func newPotential(g Graph, prog *cfg.Program, img *image.Space) *potential {
 	p := &potential{g: g, prog: prog, img: img, deciders: map[uint64][]cfg.Ref{}, gp: globalPointer(prog, img)}
 	calls := map[uint64][]cfg.Ref{} // blocks of the program's own functions that call a function
 	var sites []storeSite
@@ -74,7 +74,7 @@ func newPotential(g Graph, prog *cfg.Program, img *image.Image) *potential {
 
 // globalPointer is what the start-up code sets the global pointer to; 0: it is
 // not found.
-func globalPointer(prog *cfg.Program, img *image.Image) uint64 {
+func globalPointer(prog *cfg.Program, img *image.Space) uint64 {
 	for _, name := range [...]string{"load_gp", "_start"} {
 		s, ok := img.Lookup(name)
 		if !ok {
@@ -263,7 +263,7 @@ const (
 // Relevant finds a backward slice with potential dependences: the slice of the
 // criterion, with the decisions on which its loads depend potentially and what
 // led to those. img is the program; opts.Flow must be set.
-func Relevant(ctx context.Context, g Graph, img *image.Image, criterion []wet.Instance, opts Options) (*Slice, error) {
+func Relevant(ctx context.Context, g Graph, img *image.Space, criterion []wet.Instance, opts Options) (*Slice, error) {
 	p := newPotential(g, opts.Flow, img)
 	roots := slices.Clone(criterion)
 	links := tally{}

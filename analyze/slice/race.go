@@ -63,7 +63,7 @@ const (
 
 // ImpactOf tells what a forward slice reached. It is meant for slices along
 // data dependences; img names the variables, and may be nil.
-func ImpactOf(ctx context.Context, s *Slice, img *image.Image) (Impact, error) {
+func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 	m := Impact{Instances: s.Len()}
 	variables := map[uint64]*Variable{}
 	for n := range s.stmts {
@@ -200,7 +200,7 @@ func (c *call) bytes() (n uint64) {
 }
 
 // stored counts the stores of statement n to global variables.
-func stored(s *Slice, n int, img *image.Image, variables map[uint64]*Variable) error {
+func stored(s *Slice, n int, img *image.Space, variables map[uint64]*Variable) error {
 	for i := range s.Of(n) {
 		addr, _, ok, err := s.g.Addr(i)
 		if err != nil {
@@ -239,7 +239,7 @@ type RaceSlices struct {
 
 // Race slices around two racing accesses. opts holds for the backward slices;
 // its direction does not matter.
-func Race(ctx context.Context, g Graph, img *image.Image, a, b wet.Instance, opts Options) (*RaceSlices, error) {
+func Race(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance, opts Options) (*RaceSlices, error) {
 	opts.Direction = Backward
 	r := &RaceSlices{}
 	var err error
@@ -304,7 +304,7 @@ func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
 
 // Poisoned gives the forward slice of a race along data dependences, and what
 // it reached: the cheaper half of [Race].
-func Poisoned(ctx context.Context, g Graph, img *image.Image, a, b wet.Instance) (*Slice, Impact, error) {
+func Poisoned(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance) (*Slice, Impact, error) {
 	var racy []wet.Instance
 	for _, i := range []wet.Instance{a, b} {
 		if err := valid(g, i); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // example logs a run of an example.
-func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Image, string) {
+func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Space, string) {
 	t.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func sourceLine(t *testing.T, file, text string) int {
 }
 
 // resolve finds what a specification names, or fails.
-func resolve(t *testing.T, l *slicetest.Log, img *image.Image, spec string) *slice.Target {
+func resolve(t *testing.T, l *slicetest.Log, img *image.Space, spec string) *slice.Target {
 	t.Helper()
 	target, err := slice.NewResolver(img).Resolve(l, spec)
 	if err != nil {

@@ -32,7 +32,7 @@ func randomShape(seed uint64) shape {
 }
 
 // run simulates a program with observers.
-func run(t testing.TB, img *image.Image, s shape, stdout io.Writer, observers ...event.Observer) *mpsim.Result {
+func run(t testing.TB, img *image.Space, s shape, stdout io.Writer, observers ...event.Observer) *mpsim.Result {
 	t.Helper()
 	cfg := mpsim.Config{Image: img, Stdout: stdout, Stdin: strings.NewReader(strings.Repeat("input ", 50)), Policy: mpsim.Random, Seed: s.seed,
 		Quantum: s.quantum, MaxInsts: 1 << 18, Observer: event.Tee(observers...)}
@@ -48,7 +48,7 @@ func run(t testing.TB, img *image.Image, s shape, stdout io.Writer, observers ..
 	return res
 }
 
-func build(t testing.TB, s shape) *image.Image {
+func build(t testing.TB, s shape) *image.Space {
 	t.Helper()
 	data, err := asm.Random(s.seed, s.opts)
 	if err != nil {
@@ -62,7 +62,7 @@ func build(t testing.TB, s shape) *image.Image {
 }
 
 // logged runs a random program and logs it.
-func logged(t testing.TB, s shape) (*slicetest.Log, *image.Image) {
+func logged(t testing.TB, s shape) (*slicetest.Log, *image.Space) {
 	t.Helper()
 	img := build(t, s)
 	l := slicetest.New(img, linux.CallArgs)

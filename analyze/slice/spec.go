@@ -43,7 +43,7 @@ const maxCandidates = 12
 // Resolver finds what specifications name in a program. It is used by one
 // goroutine.
 type Resolver struct {
-	img   *image.Image
+	img   *image.Space
 	g     Graph // that the index was made of
 	lines map[lineKey][]uint64
 	files []string
@@ -56,7 +56,7 @@ type lineKey struct {
 }
 
 // NewResolver makes a resolver for a program.
-func NewResolver(img *image.Image) *Resolver { return &Resolver{img: img} }
+func NewResolver(img *image.Space) *Resolver { return &Resolver{img: img} }
 
 // index lists the executed instructions by their place in the source.
 func (r *Resolver) index(g Graph) {
@@ -197,12 +197,16 @@ func (r *Resolver) width(addr uint64) uint64 {
 }
 
 // symbol finds the function or variable with a name: the linker's, or as the
-// source has it.
+// source has it. Of several images the first that has one counts, as for the
+// dynamic linker.
 func (r *Resolver) symbol(spec, name string) (image.Symbol, error) {
 	var found []image.Symbol
 	var names []string
-	for _, list := range [][]image.Symbol{r.img.Symbols(), r.img.Objects()} {
-		for _, s := range list {
+	for _, m := range r.img.Images() {
+		if len(found) > 0 {
+			break
+		}
+		for _, s := range slices.Concat(m.Symbols(), m.Objects()) {
 			d := s.Demangled()
 			names = append(names, d)
 			if s.Name != name && d != name && !strings.HasPrefix(d, name+"(") {

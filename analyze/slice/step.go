@@ -99,7 +99,7 @@ func (f *Follower) Passed(i wet.Instance) bool {
 // VariableOf names the variable that an instance writes, as the source has it: a
 // local one in a register or on the stack, or a global one. "" when the debug
 // information knows none.
-func VariableOf(img *image.Image, g Graph, i wet.Instance) string {
+func VariableOf(img *image.Space, g Graph, i wet.Instance) string {
 	s := &g.Node(i.Node).Stmts[i.Stmt]
 	if g.Node(i.Node).Kind != wet.NodePath {
 		return ""

@@ -32,7 +32,7 @@ type recording struct {
 }
 
 // newRecording begins a graph with epochs of about budget bytes (0: the usual).
-func newRecording(t testing.TB, img *image.Image, budget uint64) *recording {
+func newRecording(t testing.TB, img *image.Space, budget uint64) *recording {
 	t.Helper()
 	r := &recording{}
 	var err error

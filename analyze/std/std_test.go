@@ -118,11 +118,11 @@ func (n *naive) access(c map[string]int, thread, variable string, l *Line) {
 }
 
 // ours are the pairs of locations that the analysis of a trace finds.
-func ours(t *testing.T, tr *cdr.Trace, img *image.Image) map[pair]bool {
+func ours(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]bool {
 	t.Helper()
 	var opts race.Options
 	if img != nil {
-		opts.Program, opts.TLSSize = img, img.TLS.MemSize
+		opts.Program, opts.TLSSize = img, img.TLSSize()
 	}
 	res, err := race.Analyze(context.Background(), race.FromTrace(tr), opts)
 	if err != nil {
@@ -137,11 +137,11 @@ func ours(t *testing.T, tr *cdr.Trace, img *image.Image) map[pair]bool {
 }
 
 // counts are how often each of these pairs races.
-func counts(t *testing.T, tr *cdr.Trace, img *image.Image) map[pair]uint64 {
+func counts(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]uint64 {
 	t.Helper()
 	var opts race.Options
 	if img != nil {
-		opts.Program, opts.TLSSize = img, img.TLS.MemSize
+		opts.Program, opts.TLSSize = img, img.TLSSize()
 	}
 	res, err := race.Analyze(context.Background(), race.FromTrace(tr), opts)
 	if err != nil {
@@ -173,7 +173,7 @@ func same(t *testing.T, what string, got, want map[pair]bool) {
 	}
 }
 
-func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *image.Image) {
+func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *image.Space) {
 	t.Helper()
 	p, ok := examples.Lookup(name)
 	if !ok {
@@ -248,7 +248,7 @@ func TestExport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr, img := record(t, name, 3)
 			var text bytes.Buffer
-			stats, err := Export(context.Background(), &text, tr, Options{Program: img, TLSSize: img.TLS.MemSize})
+			stats, err := Export(context.Background(), &text, tr, Options{Program: img, TLSSize: img.TLSSize()})
 			if err != nil {
 				t.Fatal(err)
 			}

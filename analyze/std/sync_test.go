@@ -62,10 +62,10 @@ func TestExportSync(t *testing.T) {
 
 // there compares the races of a trace with those of its export, and of that
 // read back; it gives their number.
-func there(t *testing.T, tr *cdr.Trace, img *image.Image) int {
+func there(t *testing.T, tr *cdr.Trace, img *image.Space) int {
 	t.Helper()
 	var text bytes.Buffer
-	if _, err := Export(t.Context(), &text, tr, Options{Program: img, TLSSize: img.TLS.MemSize}); err != nil {
+	if _, err := Export(t.Context(), &text, tr, Options{Program: img, TLSSize: img.TLSSize()}); err != nil {
 		t.Fatal(err)
 	}
 	want := ours(t, tr, img)
@@ -78,7 +78,7 @@ func there(t *testing.T, tr *cdr.Trace, img *image.Image) int {
 	return len(want)
 }
 
-func compiled(t *testing.T, source string) *image.Image {
+func compiled(t *testing.T, source string) *image.Space {
 	t.Helper()
 	compiler, args := "riscv64-linux-gnu-gcc", []string{"-std=gnu17"}
 	if filepath.Ext(source) == ".cc" {
@@ -109,7 +109,7 @@ func compiled(t *testing.T, source string) *image.Image {
 	return img
 }
 
-func simulated(t *testing.T, img *image.Image, args ...string) *cdr.Trace {
+func simulated(t *testing.T, img *image.Space, args ...string) *cdr.Trace {
 	t.Helper()
 	var out bytes.Buffer
 	r, err := cdr.NewRecorder(&out, cdr.Options{})

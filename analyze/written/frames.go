@@ -81,7 +81,7 @@ func (f *frames) event(e *event.Event) {
 
 // locate finds the variable that an address is in. img may be asked for what is
 // live at a place.
-func (f *frames) locate(img *image.Image, addr uint64) Local {
+func (f *frames) locate(img *image.Space, addr uint64) Local {
 	// A call that has just returned stands for its caller still.
 	chain := []frame{f.last}
 	for n := len(f.calls); n > 0; n-- {

@@ -21,25 +21,34 @@ type page struct {
 }
 
 // newMemory has those pages, with what the program's file puts there.
-func newMemory(img *image.Image, numbers map[uint64]bool) memory {
+func newMemory(img *image.Space, numbers map[uint64]bool) memory {
 	m := memory{pages: make(map[uint64]*page, len(numbers))}
 	for n := range numbers {
 		p := new(page)
 		m.pages[n], m.maybe[n%filter] = p, true
-		for i := range img.Segments {
-			s := &img.Segments[i]
-			for k := range uint64(pageBytes) {
-				off := n*pageBytes + k - s.Addr
-				if off < s.MemSize {
-					p.known[k] = true
-					if off < uint64(len(s.Data)) {
-						p.data[k] = s.Data[off]
-					}
-				}
+		for _, of := range img.Images() {
+			for i := range of.Segments {
+				p.load(n*pageBytes, &of.Segments[i])
 			}
 		}
 	}
 	return m
+}
+
+// load puts into the page at addr what a segment has there.
+func (p *page) load(addr uint64, s *image.Segment) {
+	if addr >= s.End() || s.Addr >= addr+pageBytes {
+		return
+	}
+	for k := range uint64(pageBytes) {
+		off := addr + k - s.Addr
+		if off < s.MemSize {
+			p.known[k] = true
+			if off < uint64(len(s.Data)) {
+				p.data[k] = s.Data[off]
+			}
+		}
+	}
 }
 
 // watches tells whether an address is in one of the pages.

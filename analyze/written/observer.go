@@ -33,7 +33,7 @@ func (s *Seen) Same() bool { return s.Writes > 0 && (s.Unchanged == s.Writes || 
 // Observer watches the writes of races in a rerun. It is an
 // [event.ValueObserver].
 type Observer struct {
-	img     *image.Image
+	img     *image.Space
 	blocks  []block
 	ids     map[cdr.Site]int32 // of watched sites
 	queries []query
@@ -75,7 +75,7 @@ type thread struct {
 
 // New prepares to watch the writes, of which site gives the sites, on pages
 // (addresses / 4096), and to say what variables places are in.
-func New(img *image.Image, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []Place) *Observer {
+func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []Place) *Observer {
 	o := &Observer{img: img, ids: map[cdr.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
 		memory: newMemory(img, pages), threads: map[event.ThreadID]*thread{}}
 	for n := range writes {

@@ -134,7 +134,7 @@ func TestMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			pages := map[uint64]bool{}
-			for _, s := range img.Segments {
+			for _, s := range img.Main.Segments {
 				for p := s.Addr / pageBytes; p <= (s.Addr+s.MemSize)/pageBytes; p++ {
 					pages[p] = true
 				}
@@ -200,7 +200,7 @@ func TestBadBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := event.Block{PC: img.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Entry, Size: 8}}}
+	entry := event.Block{PC: img.Main.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Main.Entry, Size: 8}}}
 	outside := event.Block{ID: 1, PC: 0x10, Bytes: 4, Insts: 1}
 	o := New(img, func(cdr.SiteID) cdr.Site { return cdr.Site{} }, []artifact.Writes{{Sites: []cdr.SiteID{1}}}, nil, nil)
 	if err := o.Define([]event.Block{entry, outside}); err != nil {

@@ -90,7 +90,7 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 // artifactsOf finds the artifacts among the races of a trace. Where it was
 // recorded with --keep shared and some address on the way of a value is not in
 // it, the run is made again; say is told when that cannot be done.
-func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Image, res *race.Result, opts artifact.Options, say io.Writer) (*artifact.Result, error) {
+func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, opts artifact.Options, say io.Writer) (*artifact.Result, error) {
 	found, err := artifact.Analyze(ctx, t, img, res, opts)
 	if err != nil || f == nil || t.Info().Keep != "shared" || !found.Unrecorded() {
 		return found, err
@@ -113,7 +113,7 @@ const racingWrites = 1 << 20
 
 // valuesOf makes the run of a trace again and looks at what the writes of its
 // races write, and which variables those on stacks are about.
-func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Image, res *race.Result) (*written.Observer, error) {
+func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
 	want := t.Info().Outcome
 	if want == nil {
 		return nil, errors.New("the trace is incomplete: a run made again could not be held against it")

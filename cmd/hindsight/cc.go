@@ -58,6 +58,11 @@ func findCompiler(args []string) (string, error) {
 			names = cxxNames
 		}
 	}
+	return compilerOf(names)
+}
+
+// compilerOf gives the first of the compilers that is installed.
+func compilerOf(names []string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil

@@ -204,7 +204,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 		defer f.Close()
 		meta := r.meta()
 		meta.Mode = t.mode
-		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Data, Program: cfg.New(r.Image), Keep: t.keep})
+		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Main.Data, Program: cfg.New(r.Image), Keep: t.keep})
 		if err != nil {
 			return raw, err
 		}

@@ -83,7 +83,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			if err != nil {
 				return err
 			}
-			done.trouble(img, std.err)
+			done.trouble(std.err)
 			fmt.Fprintf(std.err, "hindsight: %s: %s\n", p.Title, done.summary(p.Name+".hst"))
 			_, err = f.report(cmd.Context(), std, r.Out)
 			return err

@@ -157,7 +157,7 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 		return nil, what, err
 	}
 	r.Mode, r.Keep, r.Alphabet, r.Flow = "cdr", "all", "path", cfg.New(r.Image)
-	if r.Packed, err = cdr.PackImage(r.Image.Data); err != nil {
+	if r.Packed, err = cdr.PackImage(r.Image.Main.Data); err != nil {
 		return nil, what, err
 	}
 	opts, err := f.races.options()
@@ -182,7 +182,7 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 		f.dir = filepath.Base(args[0]) + ".explore"
 	}
 	what = explored{
-		Tool: version(), Program: digest(r.Image.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root,
+		Tool: version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root,
 		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
 		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: f.teams,
 		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,

@@ -34,7 +34,7 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average; default: from tens to tens of thousands; rr, pct: 10000)")
 	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to try for, one more than changes of priority")
 	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
-	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only")
+	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only; default for a dynamically linked program: where the cross compiler has its libraries")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
 	complete(cmd, "sched", "rr", "random", "pct")
 	completeDir(cmd, "root")
@@ -64,8 +64,14 @@ func (f *guestFlags) recording(args []string) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	root := f.root
+	if root == "" {
+		if root, err = sysroot(img); err != nil {
+			return nil, fmt.Errorf("%s: %w", args[0], err)
+		}
+	}
 	return &recording{
-		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root,
+		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: root,
 		Policy: policy, Quantum: f.quantum, Depth: f.depth, MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
 	}, nil
 }

@@ -18,7 +18,7 @@ var layers = map[string][]string{
 	"tracefmt":       {"tracefmt"},
 	"wpp":            {},
 	"wpp/cfg":        {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
-	"cdr":            {"tracefmt", "wpp", "wpp/cfg"},
+	"cdr":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
 	"wet":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
 	"mpsim":          {"tracefmt/event", "mpsim"},
 	"analyze/replay": {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},

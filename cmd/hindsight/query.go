@@ -175,7 +175,7 @@ type lines struct {
 	ctx   context.Context
 	n     uint64
 	limit uint64
-	img   *image.Image
+	img   *image.Space
 	names map[uint64]string // places by address
 }
 

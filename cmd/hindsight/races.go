@@ -287,16 +287,12 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 		return nil, err
 	}
 	opts := q.opts
-	var img *image.Image
+	var img *image.Space
 	if names == nil {
-		data, err := t.Image()
-		if err != nil {
-			return nil, err
-		}
-		if img, err = image.Parse(data); err != nil {
+		if img, err = t.Space(); err != nil {
 			return nil, fmt.Errorf("the program in the trace: %w", err)
 		}
-		opts.Program, opts.TLSSize = img, img.TLS.MemSize
+		opts.Program, opts.TLSSize = img, img.TLSSize()
 	}
 	analyze := q.analyze
 	if analyze == nil {
@@ -345,7 +341,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 
 // explain tells the artifacts among the races of a report. The error is that of
 // ctx when that ends; the report then has what was known.
-func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *image.Image, res *race.Result, rep *report.Report, begun time.Time) error {
+func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, rep *report.Report, begun time.Time) error {
 	if q.noArtifacts || len(res.Races) == 0 {
 		return ctx.Err()
 	}

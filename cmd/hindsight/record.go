@@ -24,8 +24,8 @@ import (
 
 // recording is a run to be made and what to keep of it.
 type recording struct {
-	Image   *image.Image
-	Program string // as it was named
+	Image   *image.Space // each run has a space of its own, with the same executable
+	Program string       // as it was named
 	Args    []string
 	Env     []string
 	Root    string
@@ -65,6 +65,7 @@ type recording struct {
 // recorded is what came of a recording.
 type recorded struct {
 	*mpsim.Result
+	Image   *image.Space  // the program as it stood in memory at the end
 	Size    int64         // bytes of the trace
 	Elapsed time.Duration // of the simulation that was recorded
 }
@@ -77,8 +78,9 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 			return nil, err
 		}
 		start := time.Now()
-		res, err := r.simulate(ctx, std, nil)
-		return &recorded{Result: res, Elapsed: time.Since(start)}, err
+		space := image.NewSpace(r.Image.Main)
+		res, err := r.simulateIn(ctx, space, std, nil)
+		return &recorded{Result: res, Image: space, Elapsed: time.Since(start)}, err
 	}
 	if r.Flow == nil {
 		r.Flow = cfg.New(r.Image)
@@ -137,11 +139,12 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
+	space := image.NewSpace(r.Image.Main)
 	flow := r.Flow
-	if flow == nil {
-		flow = cfg.New(r.Image)
+	if flow == nil || space.Main.Interp != "" {
+		flow = cfg.New(space) // with the shared objects of this run
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: r.Image.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	opts := cdr.Options{Meta: r.meta(), Image: space.Main.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
@@ -168,7 +171,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	}
 	var graph *wetRecorder
 	if r.Mode == modeWET {
-		if graph, err = newWetRecorder(r.Image, flow, r.Budget, r.Window, &opts); err != nil {
+		if graph, err = newWetRecorder(space, flow, r.Budget, r.Window, &opts); err != nil {
 			return nil, err
 		}
 	}
@@ -177,11 +180,11 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 		return nil, err
 	}
 	start := time.Now()
-	res, err := r.simulate(ctx, std, model.beside(graph.beside(rec)))
+	res, err := r.simulateIn(ctx, space, std, model.beside(graph.beside(rec)))
 	if err != nil {
 		return nil, err
 	}
-	return &recorded{Result: res, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+	return &recorded{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }
 
 // countSteps makes the run of pct at depth 1, unseen and not recorded, for the
@@ -217,18 +220,23 @@ func keepInput(std *streams) io.Reader {
 	return &input
 }
 
+// simulate makes the run in a space of its own.
 func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
+	return r.simulateIn(ctx, image.NewSpace(r.Image.Main), std, observer)
+}
+
+func (r *recording) simulateIn(ctx context.Context, space *image.Space, std streams, observer event.Observer) (*mpsim.Result, error) {
 	if r.Beside != nil && observer != nil {
 		observer = event.Tee(observer, r.Beside)
 	}
 	cfg := mpsim.Config{
-		Image: r.Image, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
+		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Observer: observer,
 	}
-	hooks, at := hook.New(r.Image)
+	hooks, at := hook.New(space)
 	cfg.Hooks, cfg.HookAt = hooks, at
 	m, err := mpsim.New(cfg)
 	if err != nil {
@@ -274,13 +282,13 @@ func (r *recorded) summary(file string) string {
 }
 
 // trouble tells, a line each, what went wrong with the guest, with places.
-func (r *recorded) trouble(img *image.Image, w io.Writer) {
+func (r *recorded) trouble(w io.Writer) {
 	stack := func(pcs []uint64) {
 		for i, pc := range pcs {
 			if i > 0 {
 				pc-- // a return address: the call stands before it
 			}
-			for _, f := range img.Frames(pc) {
+			for _, f := range r.Image.Frames(pc) {
 				fmt.Fprintf(w, "    #%d %s\n", i, placeText(f))
 			}
 			if i == maxFrames {

@@ -70,7 +70,7 @@ The guest has the standard streams; of the host's files it sees those under
 			if r.Mode != "none" {
 				file = r.Out
 			}
-			done.trouble(r.Image, std.err)
+			done.trouble(std.err)
 			fmt.Fprintf(std.err, "hindsight: %s\n", done.summary(file))
 			if done.Status != 0 {
 				return exitStatus(done.Status)

@@ -24,7 +24,7 @@ import (
 // scheduled is a pair of twins of examples/schedules, built.
 type scheduled struct {
 	syncPair
-	img    *image.Image
+	img    *image.Space
 	flow   *cfg.Program
 	packed cdr.PackedImage
 }
@@ -73,7 +73,7 @@ func buildSchedules(t testing.TB) []scheduled {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := cdr.PackImage(img.Data)
+		packed, err := cdr.PackImage(img.Main.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

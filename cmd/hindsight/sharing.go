@@ -8,7 +8,6 @@ import (
 
 	"hindsight/analyze/sharing"
 	"hindsight/cdr"
-	"hindsight/mpsim/image"
 )
 
 func newSharing(std streams) *cobra.Command {
@@ -76,11 +75,7 @@ func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*shar
 	if summary == nil {
 		return nil, fmt.Errorf("recorded without a model of caches; record it again with hindsight run --arch")
 	}
-	data, err := t.Image()
-	if err != nil {
-		return nil, err
-	}
-	img, err := image.Parse(data)
+	img, err := t.Space()
 	if err != nil {
 		return nil, fmt.Errorf("the program in the trace: %w", err)
 	}
@@ -92,5 +87,5 @@ func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*shar
 	for _, th := range t.Threads() {
 		info.Instructions += th.Insts
 	}
-	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLS.MemSize})
+	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLSSize()})
 }

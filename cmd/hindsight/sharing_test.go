@@ -142,7 +142,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 	}
 	r := &recording{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: archQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}}
-	opts := cdr.Options{Meta: r.meta(), Image: img.Data, Budget: 1 << 14}
+	opts := cdr.Options{Meta: r.meta(), Image: img.Main.Data, Budget: 1 << 14}
 	model, err := newArchRecorder(r.Arch, &opts)
 	if err != nil {
 		t.Fatal(err)

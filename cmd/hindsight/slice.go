@@ -390,7 +390,7 @@ func (f *sliceFlags) noInstance(v *values, t *slice.Target, thread int, err erro
 type values struct {
 	trace *cdr.Trace
 	graph *wet.Graph
-	img   *image.Image
+	img   *image.Space
 	flow  *cfg.Program
 }
 
@@ -406,13 +406,10 @@ func openValues(file string) (v *values, err error) {
 		}
 		return nil, errors.Join(err, v.trace.Close())
 	}
-	data, err := v.trace.Image()
-	if err == nil {
-		if v.img, err = image.Parse(data); err != nil {
-			err = fmt.Errorf("the program in the trace: %w", err)
-		} else {
-			v.flow = cfg.New(v.img)
-		}
+	if v.img, err = v.trace.Space(); err == nil {
+		v.flow = cfg.New(v.img)
+	} else {
+		err = fmt.Errorf("the program in the trace: %w", err)
 	}
 	if err != nil {
 		v.close()

@@ -106,7 +106,7 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 }
 
 // hitSite is the store to hit in probe.
-func hitSite(t *testing.T, tr *cdr.Trace, img *image.Image) cdr.SiteID {
+func hitSite(t *testing.T, tr *cdr.Trace, img *image.Space) cdr.SiteID {
 	t.Helper()
 	for id := range tr.NumSites() {
 		s := tr.Site(cdr.SiteID(id))
@@ -128,7 +128,7 @@ func hitSite(t *testing.T, tr *cdr.Trace, img *image.Image) cdr.SiteID {
 }
 
 // userNames are the functions of the user's code on a stack, without probe.
-func userNames(img *image.Image, pcs []uint64) (names []string) {
+func userNames(img *image.Space, pcs []uint64) (names []string) {
 	for i, pc := range pcs {
 		if i > 0 {
 			pc--

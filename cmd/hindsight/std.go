@@ -70,9 +70,9 @@ func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Sta
 	var opts std.Options
 	data, err := t.Image()
 	if err == nil && len(data) > 0 && !all {
-		var img *image.Image
-		if img, err = image.Parse(data); err == nil {
-			opts.Program, opts.TLSSize = img, img.TLS.MemSize
+		var img *image.Space
+		if img, err = t.Space(); err == nil {
+			opts.Program, opts.TLSSize = img, img.TLSSize()
 		}
 	}
 	if err != nil {

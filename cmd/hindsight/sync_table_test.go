@@ -154,7 +154,7 @@ func TestSyncTable(t *testing.T) {
 // syncBuild is a group compiled at one level of optimisation.
 type syncBuild struct {
 	level, program string
-	img            *image.Image
+	img            *image.Space
 	packed         cdr.PackedImage // compressed once for all runs
 }
 
@@ -181,7 +181,7 @@ func (g syncGroup) build(t *testing.T, dir, level string) syncBuild {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := cdr.PackImage(img.Data)
+	packed, err := cdr.PackImage(img.Main.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func runTwin(ctx context.Context, r *recording) (*report.Report, string, error) 
 		return nil, "", err
 	}
 	// As findRaces, with the image that is there already.
-	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: r.Image, TLSSize: r.Image.TLS.MemSize})
+	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: r.Image, TLSSize: r.Image.TLSSize()})
 	if err != nil {
 		return nil, "", err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/mpsim/image"
 )
 
 // tracesFlags are the flags of `hindsight traces`.
@@ -101,13 +103,14 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	}
 	status := 0
 	err = job.run(func(_ io.Reader, out io.Writer) error {
-		raw := newRawRecorder(out, f.kind, f.thread, r.Image.Code)
-		res, err := r.simulate(cmd.Context(), std, raw)
+		space := image.NewSpace(r.Image.Main)
+		raw := newRawRecorder(out, f.kind, f.thread, space.Code)
+		res, err := r.simulateIn(cmd.Context(), space, std, raw)
 		if err != nil {
 			return err
 		}
-		done := &recorded{Result: res}
-		done.trouble(r.Image, std.err)
+		done := &recorded{Result: res, Image: space}
+		done.trouble(std.err)
 		status = res.Status
 		fmt.Fprintf(std.err, "hindsight: %s instructions, %s entries, %s of %s\n",
 			grouped(res.Insts), grouped(raw.entries), bytesText(raw.written), f.kind)

@@ -13,7 +13,6 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
@@ -135,11 +134,7 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 	if meta.Mode != cdr.ModeCDR {
 		return nil, hasAccesses(meta)
 	}
-	data, err := t.Image()
-	if err != nil {
-		return nil, err
-	}
-	img, err := image.Parse(data)
+	img, err := t.Space()
 	if err != nil {
 		return nil, fmt.Errorf("the program in the trace: %w", err)
 	}

@@ -34,7 +34,7 @@ type wetRecorder struct {
 
 // newWetRecorder makes a recorder that writes into the trace of opts. budget is
 // the memory of an epoch in bytes, 0 for the default.
-func newWetRecorder(img *image.Image, flow *cfg.Program, budget uint64, part *timeWindow, opts *cdr.Options) (*wetRecorder, error) {
+func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *timeWindow, opts *cdr.Options) (*wetRecorder, error) {
 	r := &wetRecorder{}
 	var err error
 	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{

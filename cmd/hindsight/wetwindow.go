@@ -18,7 +18,7 @@ type timeWindow struct{ From, To uint64 }
 type window struct {
 	timeWindow
 	to      event.Observer
-	img     *image.Image
+	img     *image.Space
 	at      uint64 // instructions so far
 	blocks  []windowBlock
 	threads map[event.ThreadID]*windowThread
@@ -45,7 +45,7 @@ type windowThread struct {
 	inside   bool
 }
 
-func newWindow(part timeWindow, img *image.Image, to event.Observer) *window {
+func newWindow(part timeWindow, img *image.Space, to event.Observer) *window {
 	return &window{timeWindow: part, to: to, img: img, threads: map[event.ThreadID]*windowThread{}}
 }
 

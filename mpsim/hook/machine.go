@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"maps"
 	"slices"
 
 	"hindsight/mpsim"
@@ -14,6 +15,9 @@ type Hooks struct {
 	state *State
 	table []Func
 	calls map[event.ThreadID]*hiddenCalls
+	// watched are, for each function of the tables, the number of its double that
+	// watches the program's own; 0: there is none yet.
+	watched []int
 }
 
 // hiddenCalls are those of a thread that have not ended, innermost last: there is
@@ -37,34 +41,51 @@ func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 
 // New gives the hooks for a run of img and where they stand in it, for
 // mpsim.Config.Hooks and HookAt.
-func New(img *image.Image) (*Hooks, map[uint64]int) {
+func New(img *image.Space) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
+	k.watched = make([]int, len(k.table))
 	k.state.whose = newWhose(img)
 	k.state.passed = img.Passed
 	at := map[uint64]int{}
-	for fn := range slices.Clone(k.table) {
-		watched := -1
+	for _, m := range img.Images() {
+		maps.Copy(at, k.Loaded(m))
+	}
+	return k, at
+}
+
+// Loaded implements [mpsim.Hooks].
+func (k *Hooks) Loaded(m *image.Image) map[uint64]int {
+	k.state.whose.loaded(m)
+	at := map[uint64]int{}
+	for fn := range k.watched {
 		for _, name := range k.table[fn].Names {
-			switch sym, ok := img.Lookup(name); {
-			case !ok:
+			switch sym, ok := m.Lookup(name); {
+			case !ok || sym.Kind != image.FuncSymbol:
 			case k.ofLibrary(sym):
 				at[sym.Addr] = fn
 			case k.table[fn].Replaceable && sym.Global:
-				if watched < 0 {
-					watched = len(k.table)
-					k.table = append(k.table, k.table[fn])
-					k.table[watched].Watch = true
-				}
-				at[sym.Addr] = watched
+				at[sym.Addr] = k.watching(fn)
 			}
 		}
 		if part := k.table[fn].Part; part != Library {
-			for _, sym := range img.Outlined(part == Copy) {
+			for _, sym := range m.Outlined(part == Copy) {
 				at[sym.Addr] = fn
 			}
 		}
 	}
-	return k, at
+	return at
+}
+
+// watching is the number of function fn where the program has one of its own in
+// its place.
+func (k *Hooks) watching(fn int) int {
+	if k.watched[fn] == 0 {
+		k.watched[fn] = len(k.table)
+		own := k.table[fn]
+		own.Watch = true
+		k.table = append(k.table, own)
+	}
+	return k.watched[fn]
 }
 
 // ofLibrary says whether a function is a library's and not the program's own of

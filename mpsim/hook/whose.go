@@ -15,7 +15,7 @@ import (
 // Of the two mistakes, to call a library's object the program's hides a race, to
 // call the program's a library's invents one. What is not known is the program's.
 type whose struct {
-	img  *image.Image
+	img  *image.Space
 	code map[uint64]codeKind // by address of an instruction
 	// What libraries keep: heap blocks and mappings in order of address, thread
 	// descriptors by the thread pointer that they end at.
@@ -41,14 +41,17 @@ const granule = 8
 // description of the thread may take.
 const descriptorArea = 4096
 
-func newWhose(img *image.Image) *whose {
-	o := &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
+func newWhose(img *image.Space) *whose {
+	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
+}
+
+// loaded takes up an image.
+func (o *whose) loaded(m *image.Image) {
 	for _, name := range shared {
-		if s, ok := img.Lookup(name); ok {
+		if s, ok := m.Lookup(name); ok {
 			o.exemptFrom(s.Addr, s.Size)
 		}
 	}
-	return o
 }
 
 // at is the function that pc is in.

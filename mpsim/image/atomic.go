@@ -52,7 +52,7 @@ type atomicScope struct {
 func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	pc -= m.bias
+	pc -= m.Base
 	u := d.unitAt(pc)
 	if u == nil {
 		return s, false
@@ -367,7 +367,7 @@ type Statement struct {
 func (m *Image) Statement(pc uint64) (Statement, bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	pc -= m.bias
+	pc -= m.Base
 	u := d.unitAt(pc)
 	if u == nil {
 		return Statement{}, false
@@ -387,7 +387,7 @@ func (m *Image) Statement(pc uint64) (Statement, bool) {
 // judged by the notes of all compilers that took part.
 func (m *Image) GCC(pc uint64) int {
 	d := m.lockDebug()
-	u := d.unitAt(pc - m.bias)
+	u := d.unitAt(pc - m.Base)
 	var producer string
 	if u != nil {
 		producer, _ = u.root.Val(dwarf.AttrProducer).(string)

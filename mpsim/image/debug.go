@@ -280,7 +280,7 @@ func (d *debugInfo) indexUnits(m *Image, units []*unit) error {
 		}
 		for _, rg := range ranges {
 			// Code that the linker threw away keeps its entry, at address 0 or so.
-			if rg[0] < rg[1] && m.Exec(rg[0]+m.bias) {
+			if rg[0] < rg[1] && m.Exec(rg[0]+m.Base) {
 				d.ranges = append(d.ranges, unitRange{rg[0], rg[1], u})
 			}
 		}

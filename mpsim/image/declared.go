@@ -7,7 +7,7 @@ import "debug/dwarf"
 func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	v, ok := findVariable(d.allVariables(m).fixed, addr-m.bias)
+	v, ok := findVariable(d.allVariables(m).fixed, addr-m.Base)
 	if !ok {
 		return "", 0, false
 	}
@@ -53,7 +53,7 @@ func (d *debugInfo) entry(at dwarf.Offset) (*dwarf.Entry, error) {
 func (m *Image) Params(pc uint64) int {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	pc -= m.bias
+	pc -= m.Base
 	u := d.unitAt(pc)
 	if u == nil {
 		return -1

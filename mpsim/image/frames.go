@@ -33,8 +33,8 @@ const maxInlining = 256
 func (m *Image) Frames(pc uint64) []Frame {
 	var frames []Frame
 	d := m.lockDebug()
-	if u := d.unitAt(pc - m.bias); u != nil {
-		if err := guard(func() error { frames = d.frames(m, u, pc-m.bias); return nil }); err != nil {
+	if u := d.unitAt(pc - m.Base); u != nil {
+		if err := guard(func() error { frames = d.frames(m, u, pc-m.Base); return nil }); err != nil {
 			d.note(err)
 		}
 	}
@@ -93,7 +93,7 @@ func (d *debugInfo) readUnitLines(m *Image, u *unit) {
 		return
 	}
 	dir, _ := u.root.Val(dwarf.AttrCompDir).(string)
-	lines, err := d.readLines(uint64(off), dir, func(a uint64) bool { return m.Exec(a + m.bias) }, &d.rowsLeft)
+	lines, err := d.readLines(uint64(off), dir, func(a uint64) bool { return m.Exec(a + m.Base) }, &d.rowsLeft)
 	if err != nil {
 		d.note(err)
 		return

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
@@ -13,9 +14,9 @@ import (
 // Reasons why a file is refused.
 var (
 	ErrNotELF        = errors.New("not an ELF file")
-	ErrMachine       = errors.New("hindsight runs RV64GC programs: compile with riscv64-linux-gnu-gcc -static, or `hindsight cc`")
-	ErrDynamic       = errors.New("dynamically linked")
+	ErrMachine       = errors.New("hindsight runs RV64GC programs: compile with riscv64-linux-gnu-gcc, or `hindsight cc`")
 	ErrNotExecutable = errors.New("not an executable")
+	ErrNotShared     = errors.New("not a shared object")
 	ErrFormat        = errors.New("damaged ELF file")
 	ErrTooBig        = errors.New("program too big")
 )
@@ -115,6 +116,19 @@ func readProgs(data []byte, h *elf.Header64) ([]elf.Prog64, error) {
 	return progs, nil
 }
 
+// Segments reads the headers of the loadable segments of an ELF file.
+func Segments(data []byte) ([]elf.Prog64, error) {
+	h, err := readHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	progs, err := readProgs(data, h)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(progs, func(p elf.Prog64) bool { return elf.ProgType(p.Type) != elf.PT_LOAD }), nil
+}
+
 // contents is what the file holds of a segment.
 func contents(data []byte, p *elf.Prog64) ([]byte, error) {
 	if p.Off > uint64(len(data)) || p.Filesz > uint64(len(data))-p.Off {
@@ -139,7 +153,7 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 		if err != nil {
 			return err
 		}
-		if p.Memsz > MaxMemory || p.Vaddr >= MaxAddress-m.bias || p.Memsz > MaxAddress-m.bias-p.Vaddr {
+		if p.Memsz > MaxMemory || p.Vaddr >= MaxAddress-m.Base || p.Memsz > MaxAddress-m.Base-p.Vaddr {
 			return fmt.Errorf("%w: segment at %#x, %d bytes", ErrTooBig, p.Vaddr, p.Memsz)
 		}
 		if total += p.Memsz; total > MaxMemory {
@@ -147,7 +161,7 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 		}
 		flags := elf.ProgFlag(p.Flags)
 		s := Segment{
-			Addr: p.Vaddr + m.bias, Data: bytes, MemSize: p.Memsz,
+			Addr: p.Vaddr + m.Base, Data: bytes, MemSize: p.Memsz,
 			Read: flags&elf.PF_R != 0, Write: flags&elf.PF_W != 0, Exec: flags&elf.PF_X != 0,
 		}
 		exec = exec || s.Exec
@@ -161,6 +175,37 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 	}
 	if !exec {
 		return fmt.Errorf("%w: nothing in it can be executed", ErrNotExecutable)
+	}
+	m.bound()
+	return nil
+}
+
+// bound finds what addresses the segments lie between.
+func (m *Image) bound() {
+	if n := len(m.Segments); n > 0 {
+		m.low, m.high = m.Segments[0].Addr, m.Segments[n-1].End()
+	}
+}
+
+// maxInterp bounds the path of a dynamic linker, as Linux does.
+const maxInterp = 4096
+
+// readInterp finds the dynamic linker that the file asks for.
+func (m *Image) readInterp(progs []elf.Prog64) error {
+	for i := range progs {
+		if elf.ProgType(progs[i].Type) != elf.PT_INTERP {
+			continue
+		}
+		raw, err := contents(m.Data, &progs[i])
+		if err != nil {
+			return err
+		}
+		path, _, closed := bytes.Cut(raw, []byte{0})
+		if !closed || len(path) == 0 || len(path) > maxInterp {
+			return fmt.Errorf("%w: the name of its dynamic linker", ErrFormat)
+		}
+		m.Interp = string(path)
+		return nil
 	}
 	return nil
 }
@@ -182,13 +227,13 @@ func (m *Image) addTLS(progs []elf.Prog64) error {
 			return err
 		}
 		align := max(p.Align, 1)
-		if p.Memsz > MaxMemory || p.Vaddr >= MaxAddress-m.bias || align > 1<<20 {
+		if p.Memsz > MaxMemory || p.Vaddr >= MaxAddress-m.Base || align > 1<<20 {
 			return fmt.Errorf("%w: thread-local storage at %#x, %d bytes, alignment %d", ErrTooBig, p.Vaddr, p.Memsz, align)
 		}
 		if align&(align-1) != 0 {
 			return fmt.Errorf("%w: thread-local storage aligned to %d", ErrFormat, align)
 		}
-		m.TLS = TLS{Addr: p.Vaddr + m.bias, Data: bytes, MemSize: p.Memsz, Align: align}
+		m.TLS = TLS{Addr: p.Vaddr + m.Base, Data: bytes, MemSize: p.Memsz, Align: align}
 	}
 	return nil
 }
@@ -199,14 +244,14 @@ func (m *Image) findPhdr(h *elf.Header64, progs []elf.Prog64) {
 	for i := range progs {
 		p := &progs[i]
 		if elf.ProgType(p.Type) == elf.PT_PHDR {
-			m.Phdr = p.Vaddr + m.bias
+			m.Phdr = p.Vaddr + m.Base
 			return
 		}
 	}
 	for i := range progs {
 		p := &progs[i]
 		if elf.ProgType(p.Type) == elf.PT_LOAD && h.Phoff >= p.Off && h.Phoff-p.Off < p.Filesz {
-			m.Phdr = h.Phoff - p.Off + p.Vaddr + m.bias
+			m.Phdr = h.Phoff - p.Off + p.Vaddr + m.Base
 			return
 		}
 	}

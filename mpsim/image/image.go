@@ -24,10 +24,22 @@ const (
 	maxSections = 1 << 16
 )
 
-// Image is a program: what is loaded into memory, and what is known about it.
+// Image is an executable or a shared object: what is loaded into memory, and what
+// is known about it.
 type Image struct {
 	// Data is the file as it was given to Parse. It must not be changed.
 	Data []byte
+	// Path is the file that a shared object was loaded from, as the program sees
+	// it; "" for the executable.
+	Path string
+	// Base is added to every address of the file.
+	Base uint64
+	// Late says that a shared object was loaded by the program when it ran
+	// (dlopen), not with it.
+	Late bool
+	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" when
+	// it needs none.
+	Interp string
 	// Entry is the address of the first instruction.
 	Entry uint64
 	// PIE says that the program is position independent and was placed at
@@ -48,7 +60,10 @@ type Image struct {
 	// that the program has none.
 	TLS TLS
 
-	bias     uint64
+	low, high uint64 // the segments lie between them
+	soname    string // DT_SONAME
+	stripped  bool   // only the symbols that others may use are known
+
 	sections []section
 	symbols  symbolTable
 	runtime  runtime
@@ -76,8 +91,8 @@ type TLS struct {
 	Align   uint64 // a power of two, at least 1
 }
 
-// Load reads the file at path and parses it.
-func Load(path string) (*Image, error) {
+// Load reads the executable at path and parses it.
+func Load(path string) (*Space, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -102,10 +117,30 @@ func Load(path string) (*Image, error) {
 	return m, nil
 }
 
-// Parse reads an executable from its bytes, which the image keeps and which
+// Parse reads an executable from its bytes, which the space keeps and which
 // must not be changed afterwards. The error wraps one of the Err… values of
 // this package.
-func Parse(data []byte) (*Image, error) {
+func Parse(data []byte) (*Space, error) {
+	m, err := parse(data, nil)
+	if err != nil {
+		return nil, err
+	}
+	return NewSpace(m), nil
+}
+
+// ParseShared reads a shared object that was loaded from the file at path, at the
+// address base. Of data and errors the same holds as for [Parse].
+func ParseShared(data []byte, path string, base uint64) (*Image, error) {
+	m, err := parse(data, &base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.Path = path
+	return m, nil
+}
+
+// parse reads an executable, or a shared object that is at base.
+func parse(data []byte, base *uint64) (*Image, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooBig, len(data), MaxFile)
 	}
@@ -118,7 +153,7 @@ func Parse(data []byte) (*Image, error) {
 		return nil, err
 	}
 	m := &Image{Data: data, PhdrCount: int(h.Phnum), PhdrSize: int(h.Phentsize)}
-	if err := m.checkKind(h, progs); err != nil {
+	if err := m.checkKind(h, base); err != nil {
 		return nil, err
 	}
 	if err := m.addSegments(progs); err != nil {
@@ -127,39 +162,47 @@ func Parse(data []byte) (*Image, error) {
 	if err := m.addTLS(progs); err != nil {
 		return nil, err
 	}
+	if err := m.readInterp(progs); err != nil {
+		return nil, err
+	}
 	m.findPhdr(h, progs)
-	m.Entry = h.Entry + m.bias
-	if s := m.segment(m.Entry); s == nil || !s.Exec {
+	m.Entry = h.Entry + m.Base
+	if s := m.segment(m.Entry); base == nil && (s == nil || !s.Exec) {
 		return nil, fmt.Errorf("%w: entry point %#x is not in executable memory", ErrFormat, h.Entry)
 	}
 	if m.sections, err = readSections(data, h); err != nil {
 		return nil, err
 	}
+	m.readDynamic(progs)
 	if err := m.readSymbols(); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// checkKind decides whether the program is one that can be run without a
-// dynamic linker, and where it goes.
-func (m *Image) checkKind(h *elf.Header64, progs []elf.Prog64) error {
-	for i := range progs {
-		if elf.ProgType(progs[i].Type) == elf.PT_INTERP {
-			return fmt.Errorf("%w: add -static", ErrDynamic)
-		}
-	}
+// checkKind decides whether the file is one that can be run, or loaded at base,
+// and where it goes.
+func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	switch elf.Type(h.Type) {
 	case elf.ET_EXEC:
+		if base != nil && *base != 0 {
+			return fmt.Errorf("%w: its addresses are fixed", ErrNotShared)
+		}
 	case elf.ET_DYN:
-		m.PIE, m.bias = true, PIEBase
+		m.PIE, m.Base = true, PIEBase
+		if base != nil {
+			m.Base = *base
+		}
 	case elf.ET_REL:
-		return fmt.Errorf("%w: an object file; link it with -static", ErrNotExecutable)
+		return fmt.Errorf("%w: an object file; link it", ErrNotExecutable)
 	default:
 		return fmt.Errorf("%w: ELF type %v", ErrNotExecutable, elf.Type(h.Type))
 	}
 	return nil
 }
+
+// Size is how many bytes of memory the image takes, from its base on.
+func (m *Image) Size() uint64 { return m.high - m.Base }
 
 // segment is the segment that holds addr, or nil.
 func (m *Image) segment(addr uint64) *Segment {

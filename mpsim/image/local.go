@@ -40,7 +40,7 @@ const maxLocals = 1 << 16
 func (m *Image) Locals(pc uint64) []Local {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	pc -= m.bias
+	pc -= m.Base
 	u := d.unitAt(pc)
 	if u == nil {
 		return nil

@@ -21,6 +21,9 @@ type runtime struct {
 // entry points is the runtime's. Functions that the compiler puts into other
 // sections (cold and start-up code) are known by their names.
 func (m *Image) Runtime(pc uint64) bool {
+	if m.Path != "" && m.library() == "libgomp" {
+		return m.Exec(pc)
+	}
 	r := &m.runtime
 	r.once.Do(func() { m.findRuntime(r) })
 	if pc-r.body.Low < r.body.High-r.body.Low {
@@ -84,7 +87,7 @@ func (m *Image) Outlined(copies bool) []Symbol {
 func (m *Image) Passed(fn uint64) (size uint64) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	fn -= m.bias
+	fn -= m.Base
 	u := d.unitAt(fn)
 	if u == nil {
 		return 0

@@ -152,23 +152,27 @@ func makeSpans(syms []Symbol, limit func(uint64) uint64) spans {
 	return t
 }
 
-// readSymbols reads .symtab, if there is one.
+// readSymbols reads .symtab, or .dynsym of a file that was stripped.
 func (m *Image) readSymbols() error {
 	m.symbols.names = map[string]*Symbol{}
-	for i := range m.sections {
-		s := &m.sections[i]
-		if elf.SectionType(s.Type) != elf.SHT_SYMTAB {
-			continue
+	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
+		for i := range m.sections {
+			s := &m.sections[i]
+			if elf.SectionType(s.Type) != kind {
+				continue
+			}
+			raw := s.raw(m.Data)
+			if raw == nil && s.Size != 0 {
+				return fmt.Errorf("%w: symbol table is not within the file", ErrFormat)
+			}
+			if int(s.Link) >= len(m.sections) {
+				return fmt.Errorf("%w: symbol table without names", ErrFormat)
+			}
+			m.stripped = kind == elf.SHT_DYNSYM
+			return m.addSymbols(raw, string(m.sections[s.Link].raw(m.Data)))
 		}
-		raw := s.raw(m.Data)
-		if raw == nil && s.Size != 0 {
-			return fmt.Errorf("%w: symbol table is not within the file", ErrFormat)
-		}
-		if int(s.Link) >= len(m.sections) {
-			return fmt.Errorf("%w: symbol table without names", ErrFormat)
-		}
-		return m.addSymbols(raw, string(m.sections[s.Link].raw(m.Data)))
 	}
+	m.stripped = true
 	return nil
 }
 
@@ -209,13 +213,13 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 			continue
 		}
 		if name == "__global_pointer$" && index != elf.SHN_UNDEF {
-			m.GP = value + m.bias
+			m.GP = value + m.Base
 			continue
 		}
 		if name == "" || index == elf.SHN_UNDEF || index == elf.SHN_ABS || index == elf.SHN_COMMON {
 			continue
 		}
-		s := Symbol{Name: name, Addr: value + m.bias, Size: size, Global: bind != elf.STB_LOCAL}
+		s := Symbol{Name: name, Addr: value + m.Base, Size: size, Global: bind != elf.STB_LOCAL}
 		if !s.Global {
 			s.File = file
 		}
@@ -243,7 +247,7 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 		}
 	}
 	slices.SortStableFunc(m.symbols.pieces, func(a, b piece) int { return cmp.Compare(a.addr, b.addr) })
-	m.symbols.funcs = makeSpans(funcs, m.codeEnd)
+	m.symbols.funcs = makeSpans(append(funcs, m.stubSymbols()...), m.codeEnd)
 	m.symbols.objects = makeSpans(objects, func(a uint64) uint64 { return a })
 	m.symbols.tls = makeSpans(tls, func(a uint64) uint64 { return a })
 	m.indexNames()
@@ -265,7 +269,7 @@ func (m *Image) CodeRanges() []Range {
 	var ranges []Range
 	for i := range m.sections {
 		s := &m.sections[i]
-		low := s.Addr + m.bias
+		low := s.Addr + m.Base
 		if seg := m.segment(low); m.inCode(i) && s.Size > 0 && seg != nil && seg.Exec && s.Size <= seg.End()-low {
 			ranges = append(ranges, Range{low, low + s.Size})
 		}
@@ -293,7 +297,7 @@ func (m *Image) CodeRanges() []Range {
 func (m *Image) codeEnd(addr uint64) uint64 {
 	for i := range m.sections {
 		s := &m.sections[i]
-		if at := s.Addr + m.bias; m.inCode(i) && addr-at < s.Size {
+		if at := s.Addr + m.Base; m.inCode(i) && addr-at < s.Size {
 			if end := at + s.Size; end > addr {
 				return end
 			}

@@ -9,7 +9,7 @@ import (
 // package comment.
 func (m *Image) User(pc uint64) bool {
 	d := m.lockDebug()
-	known, covered := len(d.units) > 0, d.unitAt(pc-m.bias) != nil
+	known, covered := len(d.units) > 0, d.unitAt(pc-m.Base) != nil
 	d.mu.Unlock()
 	if known {
 		return covered
@@ -38,14 +38,14 @@ func (m *Image) Borrowed(pc uint64) bool {
 	}
 	d := m.lockDebug()
 	defer d.mu.Unlock()
-	u := d.unitAt(pc - m.bias)
+	u := d.unitAt(pc - m.Base)
 	if u == nil {
 		return false
 	}
 	file := ""
 	d.note(guard(func() error {
 		d.readUnitLines(m, u)
-		if row, ok := u.lines.find(pc - m.bias); ok {
+		if row, ok := u.lines.find(pc - m.Base); ok {
 			file = u.lines.file(uint64(row.file))
 		}
 		return nil
@@ -57,7 +57,7 @@ func (m *Image) Borrowed(pc uint64) bool {
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.
 func (m *Image) UserObject(addr uint64) bool {
-	known, found := m.declared(addr-m.bias, false)
+	known, found := m.declared(addr-m.Base, false)
 	if found {
 		return true
 	}
@@ -65,7 +65,7 @@ func (m *Image) UserObject(addr uint64) bool {
 	if known && ok && off != 0 {
 		// Of a class that is only declared, the debug information does not know
 		// the size; the symbol does.
-		_, found = m.declared(s.Addr-m.bias, false)
+		_, found = m.declared(s.Addr-m.Base, false)
 		return found
 	}
 	return !known && ok && userName(s)
@@ -114,7 +114,7 @@ func (m *Image) userBySymbols(pc uint64) bool {
 		return m.Exec(pc) && userFile(m.pieceFile(pc))
 	}
 	s, ok := m.Func(pc)
-	return ok && userName(s)
+	return ok && userName(s) && !strings.HasSuffix(s.Name, StubSuffix)
 }
 
 // userFile says whether a file named in the symbol table looks like a source

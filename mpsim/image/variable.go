@@ -105,7 +105,7 @@ func (d *debugInfo) allVariables(m *Image) *variables {
 			v.size = max(d.typeAt(v.typ).size, 1)
 			if v.tls && v.addr < m.TLS.MemSize && v.size <= m.TLS.MemSize-v.addr {
 				d.globals.tls = append(d.globals.tls, v)
-			} else if s := m.segment(v.addr + m.bias); !v.tls && s != nil && v.size <= s.End()-v.addr-m.bias {
+			} else if s := m.segment(v.addr + m.Base); !v.tls && s != nil && v.size <= s.End()-v.addr-m.Base {
 				d.globals.fixed = append(d.globals.fixed, v)
 			}
 		}
@@ -142,7 +142,7 @@ func (m *Image) ObjectPath(addr uint64) string { return m.ObjectPathSize(addr, 0
 // ObjectPathSize is like ObjectPath for an access of size bytes: it descends
 // only as far as the part still holds the whole access.
 func (m *Image) ObjectPathSize(addr, size uint64) string {
-	if p := m.debugPath(addr-m.bias, size, false); p != "" {
+	if p := m.debugPath(addr-m.Base, size, false); p != "" {
 		return p
 	}
 	if s, off, ok := m.Object(addr); ok {

@@ -22,7 +22,7 @@ import (
 
 // Code answers for the code of a program. Answers are remembered.
 type Code struct {
-	img    *image.Image
+	img    *image.Space
 	mu     sync.Mutex
 	atomic map[uint64]bool
 	plain  map[uint64]bool
@@ -40,7 +40,7 @@ const (
 )
 
 // New is for the code of img.
-func New(img *image.Image) *Code {
+func New(img *image.Space) *Code {
 	return &Code{img: img, atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}}
 }
 

@@ -28,15 +28,15 @@ const (
 	dataSize = 16 * mem.PageSize
 )
 
-func testImage() *image.Image {
+func testImage() *image.Space {
 	code := make([]byte, 64)
-	return &image.Image{
+	return image.NewSpace(&image.Image{
 		Data: []byte("\x7fELF of the test"), Entry: testText, Phdr: testText + 64, PhdrCount: 3, PhdrSize: 56,
 		Segments: []image.Segment{
 			{Addr: testText, Data: code, MemSize: 4096, Read: true, Exec: true},
 			{Addr: testData, MemSize: dataSize, Read: true, Write: true},
 		},
-	}
+	})
 }
 
 func newGuest(t testing.TB, cfg Config) *guest {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/mem"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 
 	// Tracer, if not nil, hears what the guest's calls put in order.
 	Tracer Tracer
+	// Loaded, if not nil, hears of each shared object that is loaded, once.
+	Loaded func(*image.Image)
 }
 
 // Process and thread ids are constants: the main thread's, and for every
@@ -78,6 +81,7 @@ type Kernel struct {
 	files   fileTable
 	vfs     *vfs
 	process processState
+	images  imageState
 
 	unsupported []Unsupported
 	dying       *Outcome // set when the guest has to end

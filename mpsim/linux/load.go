@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -11,7 +12,7 @@ import (
 )
 
 // The layout of the guest's memory: the program where its file says, the brk
-// area behind it, and from the top of the Sv39 user space downwards the
+// area behind it, shared objects in a part of their own (images.go), and from the top of the Sv39 user space downwards the
 // trampoline, the main stack, and whatever mmap is asked for.
 const (
 	userTop      = uint64(1) << 38
@@ -30,7 +31,7 @@ var sigreturnCode = [8]byte{0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00}
 // New loads the image into space, which must be empty, and gives the kernel,
 // the main task and the registers with which it starts. Errors wrap
 // [ErrProgram] when the image cannot be loaded.
-func New(cfg Config, space *mem.Space, img *image.Image) (*Kernel, *Task, Context, error) {
+func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Context, error) {
 	if len(cfg.Args) == 0 {
 		cfg.Args = []string{"program"}
 	}
@@ -52,20 +53,25 @@ func New(cfg Config, space *mem.Space, img *image.Image) (*Kernel, *Task, Contex
 		next:       MainTID + 1,
 		trampoline: trampolineAt,
 		process:    processState{umask: 0o022},
+		images:     imageState{space: img, owners: map[uint64]fileDigest{}, digests: map[*image.Image]fileDigest{}},
 	}
 	name := "/" + path.Base(path.Clean("/"+cfg.Args[0]))
 	if name == "//" {
 		name = "/program"
 	}
-	if err := k.load(img, name); err != nil {
+	if err := k.load(img.Main, name); err != nil {
 		return nil, nil, Context{}, err
 	}
-	ctx, err := k.startStack(img, name)
+	if err := k.openFiles(img.Main, name); err != nil {
+		return nil, nil, Context{}, err
+	}
+	linker, err := k.loadLinker(img.Main)
 	if err != nil {
-		return nil, nil, Context{}, err
+		return nil, nil, Context{}, errors.Join(err, k.Close())
 	}
-	if err := k.openFiles(img, name); err != nil {
-		return nil, nil, Context{}, err
+	ctx, err := k.startStack(img.Main, linker, name)
+	if err != nil {
+		return nil, nil, Context{}, errors.Join(err, k.Close())
 	}
 	t := &Task{TID: MainTID, Name: shortName(path.Base(name))}
 	k.tasks = []*Task{t}
@@ -178,8 +184,13 @@ const (
 const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1 | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
 
 // startStack maps the main stack, writes arguments, environment and auxiliary
-// vector to its top, and gives the first registers.
-func (k *Kernel) startStack(img *image.Image, name string) (Context, error) {
+// vector to its top, and gives the first registers. The dynamic linker, if there is
+// one, runs first.
+func (k *Kernel) startStack(img, linker *image.Image, name string) (Context, error) {
+	start, linkerBase := img.Entry, uint64(0)
+	if linker != nil {
+		start, linkerBase = linker.Entry, linker.Base
+	}
 	fail := func(err error) (Context, error) {
 		return Context{}, fmt.Errorf("%w: %w", ErrProgram, err)
 	}
@@ -222,7 +233,7 @@ func (k *Kernel) startStack(img *image.Image, name string) (Context, error) {
 	words = append(words, 0)
 	for _, e := range [][2]uint64{
 		{atPhdr, img.Phdr}, {atPhent, uint64(img.PhdrSize)}, {atPhnum, uint64(img.PhdrCount)},
-		{atPagesz, mem.PageSize}, {atBase, 0}, {atFlags, 0}, {atEntry, img.Entry},
+		{atPagesz, mem.PageSize}, {atBase, linkerBase}, {atFlags, 0}, {atEntry, img.Entry},
 		{atUID, 0}, {atEUID, 0}, {atGID, 0}, {atEGID, 0},
 		{atHwcap, hwcap}, {atClktck, clockTicks}, {atSecure, 0},
 		{atRandom, base + random}, {atExecfn, base + exec}, {0, 0},
@@ -240,7 +251,7 @@ func (k *Kernel) startStack(img *image.Image, name string) (Context, error) {
 	if f := k.space.Write(sp, block); f != nil {
 		return fail(f)
 	}
-	ctx := Context{PC: img.Entry}
+	ctx := Context{PC: start}
 	ctx.X[regSP] = sp
 	return ctx, nil
 }

@@ -92,7 +92,7 @@ func TestHostileImages(t *testing.T) {
 		"data too long": {{Addr: 0x10000, MemSize: 1, Data: make([]byte, 8192), Read: true}},
 	} {
 		space := mem.New(mem.Config{MaxBytes: 64 << 20})
-		if _, _, _, err := New(Config{}, space, &image.Image{Segments: segs}); !errors.Is(err, ErrProgram) {
+		if _, _, _, err := New(Config{}, space, image.NewSpace(&image.Image{Segments: segs})); !errors.Is(err, ErrProgram) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestHostileImages(t *testing.T) {
 
 func TestSegmentsThatShareAPage(t *testing.T) {
 	img := testImage()
-	img.Segments = []image.Segment{
+	img.Main.Segments = []image.Segment{
 		{Addr: 0x10000, Data: []byte("code"), MemSize: 0x800, Read: true, Exec: true},
 		{Addr: 0x10800, Data: []byte("data"), MemSize: 0x1000, Read: true, Write: true},
 	}

@@ -81,11 +81,9 @@ func (c *call) mmap() int64 {
 	case fixed && addr < mem.LowestAddress:
 		return -EPERM
 	case !fixed:
-		if addr &^= pageMask; addr < mem.LowestAddress || addr > userTop-length || !c.space.Free(addr, length) {
-			var ok bool
-			if addr, ok = c.space.FindFree(length); !ok {
-				return -ENOMEM
-			}
+		var ok bool
+		if addr, ok = c.mmapPlace(addr, length, off, content); !ok {
+			return -ENOMEM
 		}
 	}
 	if err := c.space.Map(addr, length, attr, fixed && flags&mapFixedNoReplace == 0); err != nil {
@@ -95,6 +93,9 @@ func (c *call) mmap() int64 {
 		if e := c.mapContent(addr, length, off, attr, content); e != 0 {
 			_ = c.space.Unmap(addr, length)
 			return e
+		}
+		if attr.Prot&mem.Exec != 0 && !attr.Shared {
+			c.mappedCode(content, addr, off)
 		}
 	}
 	return int64(addr)

@@ -189,7 +189,7 @@ func (p *Program) analyse(f *Function) body {
 		last := &s.insts[stop-1]
 		b := Block{PC: s.insts[i].pc, Insts: uint32(stop - i), End: last.end}
 		b.Bytes = uint32(last.pc + uint64(last.Len) - b.PC)
-		b.addEdges(last, s.tables[stop-1], p.dead, index)
+		b.addEdges(last, s.tables[stop-1], f.part.dead, index)
 		body.blocks = append(body.blocks, b)
 	}
 	body.graph = make(Graph, len(body.blocks))

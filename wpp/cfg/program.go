@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/rv"
@@ -18,10 +19,20 @@ import (
 // there are no symbols.
 const maxRegion = 256 << 10
 
-// Program is the control flow of a whole program.
+// Program is the control flow of a whole program: of its executable, and of the
+// shared objects as they are loaded.
 type Program struct {
-	img   *image.Image
+	img   *image.Space
 	code  rv.Code
+	mu    sync.Mutex // of those who take up an image
+	parts atomic.Pointer[[]*part]
+}
+
+// part is the control flow of one image.
+type part struct {
+	prog  *Program
+	img   *image.Image
+	first uint32     // index of the first function
 	funcs []Function // in order of address; they do not overlap
 	// dead are the functions that never return to their caller.
 	dead map[uint64]bool
@@ -42,7 +53,7 @@ type Function struct {
 	End   uint64 // address behind it
 
 	sym   image.Symbol // that begins it; of no name where there is none
-	prog  *Program
+	part  *part
 	once  sync.Once
 	body  body
 	trees sync.Once
@@ -69,9 +80,10 @@ type trees struct {
 }
 
 // New prepares the control flow of a program: it divides the code into
-// functions and looks at none of them yet.
-func New(img *image.Image) *Program {
-	p := &Program{img: img, dead: deadEnds(img)}
+// functions and looks at none of them yet. Images that are added to the space
+// later are taken up when they are first asked for.
+func New(img *image.Space) *Program {
+	p := &Program{img: img}
 	p.code = func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)
 		if len(b) < 2 {
@@ -79,16 +91,45 @@ func New(img *image.Image) *Program {
 		}
 		return binary.LittleEndian.Uint16(b), true
 	}
+	p.parts.Store(new([]*part))
+	p.all()
+	return p
+}
+
+// all are the parts of all images that the space has now.
+func (p *Program) all() []*part {
+	images := p.img.Images()
+	if parts := *p.parts.Load(); len(parts) >= len(images) {
+		return parts
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	parts := slices.Clone(*p.parts.Load())
+	for len(parts) < len(images) {
+		next := &part{prog: p, img: images[len(parts)]}
+		if n := len(parts); n > 0 {
+			last := parts[n-1]
+			next.first = last.first + uint32(len(last.funcs))
+		}
+		next.divide()
+		parts = append(parts, next)
+	}
+	p.parts.Store(&parts)
+	return parts
+}
+
+// divide finds the functions of a part.
+func (p *part) divide() {
+	p.dead = deadEnds(p.img)
 	var starts []uint64
-	for _, s := range img.Symbols() {
+	for _, s := range p.img.Symbols() {
 		if s.Addr%2 == 0 && (len(starts) == 0 || starts[len(starts)-1] != s.Addr) {
 			starts = append(starts, s.Addr)
 		}
 	}
-	for _, r := range img.CodeRanges() {
+	for _, r := range p.img.CodeRanges() {
 		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}
-	return p
 }
 
 // Parse prepares the control flow of an ELF file.
@@ -100,9 +141,9 @@ func Parse(elf []byte) (*Program, error) {
 	return New(img), nil
 }
 
-// deadEnds finds the library functions that never return, by name: control does
-// not go on behind a call of one, which would otherwise spoil post-dominance in
-// every function with an assertion.
+// deadEnds finds the library functions that never return, by name, or where they
+// are called in another image: control does not go on behind a call of one,
+// which would otherwise spoil post-dominance in every function with an assertion.
 func deadEnds(img *image.Image) map[uint64]bool {
 	dead := map[uint64]bool{}
 	for _, name := range []string{
@@ -111,8 +152,10 @@ func deadEnds(img *image.Image) map[uint64]bool {
 		"__libc_fatal", "__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_call_unexpected", "_ZSt9terminatev",
 		"_Unwind_Resume",
 	} {
-		if s, ok := img.Lookup(name); ok && s.Kind == image.FuncSymbol {
-			dead[s.Addr] = true
+		for _, name := range []string{name, name + image.StubSuffix} {
+			if s, ok := img.Lookup(name); ok && s.Kind == image.FuncSymbol {
+				dead[s.Addr] = true
+			}
 		}
 	}
 	for _, s := range img.Symbols() {
@@ -125,7 +168,7 @@ func deadEnds(img *image.Image) map[uint64]bool {
 
 // addRange divides a stretch of code at the function starts (ascending, of this
 // and later stretches) and gives back those behind it.
-func (p *Program) addRange(addr, end uint64, starts []uint64) []uint64 {
+func (p *part) addRange(addr, end uint64, starts []uint64) []uint64 {
 	for len(starts) > 0 && starts[0] < addr {
 		starts = starts[1:]
 	}
@@ -157,34 +200,47 @@ func (p *Program) addRange(addr, end uint64, starts []uint64) []uint64 {
 	return starts
 }
 
-func (p *Program) add(sym image.Symbol, start, end uint64) {
-	p.funcs = append(p.funcs, Function{sym: sym, Index: uint32(len(p.funcs)), Start: start, End: end, prog: p})
+func (p *part) add(sym image.Symbol, start, end uint64) {
+	p.funcs = append(p.funcs, Function{sym: sym, Index: p.first + uint32(len(p.funcs)), Start: start, End: end, part: p})
 }
 
 // NumFuncs is the number of functions.
-func (p *Program) NumFuncs() int { return len(p.funcs) }
+func (p *Program) NumFuncs() int {
+	parts := p.all()
+	last := parts[len(parts)-1]
+	return int(last.first) + len(last.funcs)
+}
 
 // Func gives function i, nil when there is none.
 func (p *Program) Func(i uint32) *Function {
-	if uint64(i) >= uint64(len(p.funcs)) {
-		return nil
+	for _, part := range p.all() {
+		if i-part.first < uint32(len(part.funcs)) {
+			return &part.funcs[i-part.first]
+		}
 	}
-	return &p.funcs[i]
+	return nil
 }
 
 // FuncAt gives the function whose code holds pc, nil when there is none.
 func (p *Program) FuncAt(pc uint64) *Function {
-	i := sort.Search(len(p.funcs), func(i int) bool { return p.funcs[i].Start > pc }) - 1
-	if i < 0 || pc >= p.funcs[i].End {
-		return nil
+	img := p.img.At(pc)
+	for _, part := range p.all() {
+		if part.img != img {
+			continue
+		}
+		i := sort.Search(len(part.funcs), func(i int) bool { return part.funcs[i].Start > pc }) - 1
+		if i < 0 || pc >= part.funcs[i].End {
+			return nil
+		}
+		return &part.funcs[i]
 	}
-	return &p.funcs[i]
+	return nil
 }
 
 // At gives the block that begins at pc.
 func (p *Program) At(pc uint64) (Ref, bool) {
 	r, ok := p.Find(pc)
-	if !ok || p.funcs[r.Func].body.blocks[r.Block].PC != pc {
+	if !ok || p.Func(r.Func).body.blocks[r.Block].PC != pc {
 		return Ref{}, false
 	}
 	return r, true
@@ -222,7 +278,7 @@ func (p *Program) NumPaths(r Ref) uint64 {
 	if p.Block(r) == nil {
 		return 0
 	}
-	return p.funcs[r.Func].body.paths.NumPaths(int(r.Block))
+	return p.Func(r.Func).body.paths.NumPaths(int(r.Block))
 }
 
 // Decode gives the blocks of a path from its first block and its number. The
@@ -231,7 +287,7 @@ func (p *Program) Decode(start Ref, number uint64) ([]Ref, error) {
 	if p.Block(start) == nil {
 		return nil, fmt.Errorf("%w: no block %d in function %d", ErrPath, start.Block, start.Func)
 	}
-	nodes, err := p.funcs[start.Func].body.paths.Decode(int(start.Block), number)
+	nodes, err := p.Func(start.Func).body.paths.Decode(int(start.Block), number)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +320,7 @@ func (p *Program) Sites(r Ref) []event.Site {
 // Blocks are the function's blocks in order of address. They are shared and
 // must not be changed.
 func (f *Function) Blocks() []Block {
-	f.once.Do(func() { f.body = f.prog.analyse(f) })
+	f.once.Do(func() { f.body = f.part.prog.analyse(f) })
 	return f.body.blocks
 }
 
@@ -314,7 +370,7 @@ func (p *Program) Deciders(r Ref) []Ref {
 		return nil
 	}
 	var refs []Ref
-	for _, d := range p.funcs[r.Func].ControlDependence(r.Block) {
+	for _, d := range p.Func(r.Func).ControlDependence(r.Block) {
 		refs = append(refs, Ref{r.Func, uint32(d.Node)})
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Block, b.Block) })
@@ -326,5 +382,5 @@ func (p *Program) Decides(r Ref) bool {
 	if p.Block(r) == nil {
 		return false
 	}
-	return p.funcs[r.Func].grow().decides[r.Block]
+	return p.Func(r.Func).grow().decides[r.Block]
 }

@@ -70,8 +70,8 @@ func (p *Program) jumpTables(s *sweep) map[int][]uint64 {
 		t.regs[r] = t.fresh()
 	}
 	t.regs[0] = value{shape: constant}
-	if p.img.GP != 0 {
-		t.regs[3] = value{shape: constant, c: p.img.GP}
+	if p.img.Main.GP != 0 {
+		t.regs[3] = value{shape: constant, c: p.img.Main.GP}
 	}
 	tables := map[int][]uint64{}
 	falls := true

@@ -14,7 +14,7 @@ import (
 // over it can be asked. It satisfies slice.Graph.
 type Log struct {
 	prog    *cfg.Program
-	img     *image.Image
+	img     *image.Space
 	takes   func(nr uint64, args [6]uint64) uint8
 	blocks  []block
 	nodes   []wet.Node
@@ -120,7 +120,7 @@ type frame struct {
 
 // New prepares to log a run of a program. takes says which arguments an
 // environment call takes, as wet.Options.CallArgs.
-func New(img *image.Image, takes func(nr uint64, args [6]uint64) uint8) *Log {
+func New(img *image.Space, takes func(nr uint64, args [6]uint64) uint8) *Log {
 	return &Log{prog: cfg.New(img), img: img, takes: takes, outside: map[outside]wet.NodeID{}, memory: writers{}}
 }
 

@@ -1,0 +1,168 @@
+package cdr
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/wire"
+)
+
+// Object is a shared object that the program of a trace loaded.
+type Object struct {
+	Path string // as the program saw it
+	Base uint64 // added to every address of the file
+	Late bool   // loaded by the program when it ran (dlopen), not with it
+	Data []byte // the file
+}
+
+const (
+	maxObjects    = 1 << 12
+	maxObjectPath = 1 << 12
+	lateObject    = 1 // a flag
+
+	maxObjectBytes = 1 << 30
+)
+
+// Load implements [event.ImageObserver]: the shared objects become part of the
+// trace.
+func (r *Recorder) Load(images []event.Image) error {
+	for i := range images {
+		m := &images[i]
+		if r.objects >= maxObjects || len(m.Path) > maxObjectPath {
+			return r.fail(fmt.Errorf("record: more than %d shared objects, or a path of more than %d bytes", maxObjects, maxObjectPath))
+		}
+		head := encodeObject(m)
+		for rest := m.Data; head != nil || len(rest) > 0; head = nil {
+			n := min(len(rest), imagePart)
+			if err := r.w.Append(tracefmt.KindObject, r.objects, append(head, rest[:n]...)); err != nil {
+				return r.fail(err)
+			}
+			rest = rest[n:]
+		}
+		r.objects++
+	}
+	return nil
+}
+
+// encodeObject makes what stands before the content of a shared object.
+func encodeObject(m *event.Image) []byte {
+	var flags uint64
+	if m.Late {
+		flags |= lateObject
+	}
+	sum := sha256.Sum256(m.Data)
+	b := binary.AppendUvarint(nil, m.Base)
+	b = binary.AppendUvarint(b, flags)
+	b = binary.AppendUvarint(b, uint64(len(m.Data)))
+	b = append(b, sum[:]...)
+	b = binary.AppendUvarint(b, uint64(len(m.Path)))
+	return append(b, m.Path...)
+}
+
+// object is a shared object as its blocks tell it, of which parts may be missing.
+type object struct {
+	Object
+	size uint64
+	sum  [sha256.Size]byte
+}
+
+// decodeObject reads the first block of a shared object.
+func decodeObject(b []byte) (o object, err error) {
+	p := wire.Payload{Rest: b, Kind: tracefmt.ErrMalformed}
+	o.Base = p.Max(image.MaxAddress, "base of a shared object")
+	o.Late = p.Max(lateObject, "flags of a shared object")&lateObject != 0
+	o.size = p.Max(maxImage, "size of a shared object")
+	copy(o.sum[:], p.Take(sha256.Size))
+	o.Path = string(p.Take(p.Max(maxObjectPath, "path of a shared object")))
+	if p.Err != nil {
+		return object{}, p.Err
+	}
+	return o, o.take(p.Rest)
+}
+
+var errObjectSize = fmt.Errorf("shared object longer than it says: %w", tracefmt.ErrMalformed)
+
+// take adds a part of the content.
+func (o *object) take(part []byte) error {
+	if uint64(len(o.Data)+len(part)) > o.size {
+		return errObjectSize
+	}
+	o.Data = append(o.Data, part...)
+	return nil
+}
+
+// whole says what is wrong with the content.
+func (o *object) whole() error {
+	if uint64(len(o.Data)) != o.size || sha256.Sum256(o.Data) != o.sum {
+		return fmt.Errorf("content of shared object %q: %w", o.Path, tracefmt.ErrMalformed)
+	}
+	return nil
+}
+
+// Objects gives the shared objects that the program loaded, in order.
+func (t *Trace) Objects() ([]Object, error) {
+	var list []object
+	total := 0
+	for _, h := range t.r.Blocks() {
+		if h.Kind != tracefmt.KindObject {
+			continue
+		}
+		if total += int(h.Raw); total > maxObjectBytes {
+			return nil, corrupt(h, fmt.Errorf("shared objects of more than %d bytes: %w", maxObjectBytes, tracefmt.ErrMalformed))
+		}
+		if err := t.read(h, func(b []byte) error {
+			switch n := int(h.Thread); {
+			case n == len(list) && n < maxObjects:
+				o, err := decodeObject(b)
+				list = append(list, o)
+				return err
+			case n == len(list)-1 && n >= 0:
+				return list[n].take(b)
+			}
+			return fmt.Errorf("shared object %d: %w", h.Thread, tracefmt.ErrMalformed)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	objects := make([]Object, len(list))
+	for i := range list {
+		if err := list[i].whole(); err != nil {
+			return nil, err
+		}
+		objects[i] = list[i].Object
+	}
+	return objects, nil
+}
+
+// Space is the program as it stood in memory: the executable, and the shared
+// objects that it loaded.
+func (t *Trace) Space() (*image.Space, error) {
+	elf, err := t.Image()
+	if err != nil {
+		return nil, err
+	}
+	space, err := image.Parse(elf)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := t.Objects()
+	if err != nil {
+		return nil, err
+	}
+	for i := range objects {
+		o := &objects[i]
+		m, err := image.ParseShared(o.Data, o.Path, o.Base)
+		if err != nil {
+			return nil, err
+		}
+		m.Late = o.Late
+		if !space.Add(m) {
+			return nil, fmt.Errorf("shared object %q at 0x%x: where another one is: %w", o.Path, o.Base, tracefmt.ErrMalformed)
+		}
+	}
+	return space, nil
+}

@@ -1,0 +1,141 @@
+package image
+
+// What one image answers by itself: the methods of Space that hand on to the
+// image which the address is in, and otherwise give what that gives for an
+// address which it knows nothing of.
+
+// Static is [Image.Static] of the image that addr is in.
+func (s *Space) Static(addr uint64) bool {
+	if m := s.At(addr); m != nil {
+		return m.Static(addr)
+	}
+	return false
+}
+
+// Code is [Image.Code] of the image that pc is in.
+func (s *Space) Code(pc uint64, n int) []byte {
+	if m := s.At(pc); m != nil {
+		return m.Code(pc, n)
+	}
+	return nil
+}
+
+// Bytes is [Image.Bytes] of the image that addr is in.
+func (s *Space) Bytes(addr uint64, n int) []byte {
+	if m := s.At(addr); m != nil {
+		return m.Bytes(addr, n)
+	}
+	return nil
+}
+
+// Exec is [Image.Exec] of the image that addr is in.
+func (s *Space) Exec(addr uint64) bool {
+	if m := s.At(addr); m != nil {
+		return m.Exec(addr)
+	}
+	return false
+}
+
+// Func is [Image.Func] of the image that pc is in.
+func (s *Space) Func(pc uint64) (Symbol, bool) {
+	if m := s.At(pc); m != nil {
+		return m.Func(pc)
+	}
+	return Symbol{}, false
+}
+
+// FuncEnd is [Image.FuncEnd] of the image that pc is in.
+func (s *Space) FuncEnd(pc uint64) uint64 {
+	if m := s.At(pc); m != nil {
+		return m.FuncEnd(pc)
+	}
+	return 0
+}
+
+// Object is [Image.Object] of the image that addr is in.
+func (s *Space) Object(addr uint64) (Symbol, uint64, bool) {
+	if m := s.At(addr); m != nil {
+		return m.Object(addr)
+	}
+	return Symbol{}, 0, false
+}
+
+// Locals is [Image.Locals] of the image that pc is in.
+func (s *Space) Locals(pc uint64) []Local {
+	if m := s.At(pc); m != nil {
+		return m.Locals(pc)
+	}
+	return nil
+}
+
+// Borrowed is [Image.Borrowed] of the image that pc is in.
+func (s *Space) Borrowed(pc uint64) bool {
+	if m := s.At(pc); m != nil {
+		return m.Borrowed(pc)
+	}
+	return false
+}
+
+// GCC is [Image.GCC] of the image that pc is in.
+func (s *Space) GCC(pc uint64) int {
+	if m := s.At(pc); m != nil {
+		return m.GCC(pc)
+	}
+	return 0
+}
+
+// Statement is [Image.Statement] of the image that pc is in.
+func (s *Space) Statement(pc uint64) (Statement, bool) {
+	if m := s.At(pc); m != nil {
+		return m.Statement(pc)
+	}
+	return Statement{}, false
+}
+
+// AtomicScope is [Image.AtomicScope] of the image that pc is in.
+func (s *Space) AtomicScope(pc uint64) (AtomicScope, bool) {
+	if m := s.At(pc); m != nil {
+		return m.AtomicScope(pc)
+	}
+	return AtomicScope{}, false
+}
+
+// Params is [Image.Params] of the image that pc is in.
+func (s *Space) Params(pc uint64) int {
+	if m := s.At(pc); m != nil {
+		return m.Params(pc)
+	}
+	return -1
+}
+
+// Passed is [Image.Passed] of the image that fn is in.
+func (s *Space) Passed(fn uint64) uint64 {
+	if m := s.At(fn); m != nil {
+		return m.Passed(fn)
+	}
+	return 0
+}
+
+// Declared is [Image.Declared] of the image that addr is in.
+func (s *Space) Declared(addr uint64) (string, int, bool) {
+	if m := s.At(addr); m != nil {
+		return m.Declared(addr)
+	}
+	return "", 0, false
+}
+
+// ObjectPath is [Image.ObjectPath] of the image that addr is in.
+func (s *Space) ObjectPath(addr uint64) string {
+	if m := s.At(addr); m != nil {
+		return m.ObjectPath(addr)
+	}
+	return ""
+}
+
+// ObjectPathSize is [Image.ObjectPathSize] of the image that addr is in.
+func (s *Space) ObjectPathSize(addr, size uint64) string {
+	if m := s.At(addr); m != nil {
+		return m.ObjectPathSize(addr, size)
+	}
+	return ""
+}

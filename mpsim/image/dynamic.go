@@ -1,0 +1,85 @@
+package image
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"path"
+	"strings"
+)
+
+// What a file says to the dynamic linker, as far as it matters here: its name, and
+// which libraries are the system's.
+
+// maxSoname bounds a name of a shared object, in bytes.
+const maxSoname = 4096
+
+// readDynamic reads the name that the file calls itself by (DT_SONAME).
+// Whatever is out of order there leaves it without a name.
+func (m *Image) readDynamic(progs []elf.Prog64) {
+	for i := range progs {
+		if elf.ProgType(progs[i].Type) != elf.PT_DYNAMIC {
+			continue
+		}
+		raw, err := contents(m.Data, &progs[i])
+		if err != nil {
+			return
+		}
+		var table, name uint64
+		named := false
+		for ; len(raw) >= 16; raw = raw[16:] {
+			value := binary.LittleEndian.Uint64(raw[8:])
+			switch elf.DynTag(binary.LittleEndian.Uint64(raw)) {
+			case elf.DT_STRTAB:
+				table = value
+			case elf.DT_SONAME:
+				name, named = value, true
+			}
+		}
+		if named {
+			s := m.Bytes(table+m.Base+name, maxSoname)
+			if end := bytes.IndexByte(s, 0); end > 0 {
+				m.soname = string(s[:end])
+			}
+		}
+		return
+	}
+}
+
+// systemLibraries are the shared objects of the C library and of the run-time
+// libraries of gcc, by the part of their names that stands before the version.
+var systemLibraries = map[string]bool{
+	"ld-linux-riscv64-lp64d": true, "ld-linux-riscv64-lp64": true, "ld-musl-riscv64": true,
+	"libc": true, "libm": true, "libpthread": true, "libdl": true, "librt": true, "libutil": true, "libanl": true,
+	"libresolv": true, "libnsl": true, "libthread_db": true, "libnss_files": true, "libnss_dns": true,
+	"libnss_compat": true, "libnss_hesiod": true, "libnss_db": true, "libBrokenLocale": true, "libc_malloc_debug": true,
+	"libmemusage": true, "libpcprofile": true, "libSegFault": true, "libmvec": true,
+	"libgcc_s": true, "libstdc++": true, "libsupc++": true, "libgomp": true, "libatomic": true, "libitm": true,
+	"libgfortran": true, "libquadmath": true, "libssp": true, "libobjc": true,
+	"libc++": true, "libc++abi": true, "libunwind": true, "libomp": true,
+}
+
+// Name is what a shared object is called, without directories.
+func (m *Image) Name() string {
+	if m.soname != "" {
+		return path.Base(m.soname)
+	}
+	return path.Base(m.Path)
+}
+
+// library is the name without what follows the first ".so" or, of the dynamic
+// linker, ".".
+func (m *Image) library() string {
+	name, _, _ := strings.Cut(m.Name(), ".")
+	return name
+}
+
+// System says whether a shared object is one of the system's libraries: the C
+// library or a run-time library of the compiler. They keep to themselves what
+// they do, whether or not they come with debug information.
+func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.library()] }
+
+// Linker says whether a shared object is the dynamic linker. It finds symbols,
+// loads shared objects and makes thread-local storage for the program, which asked
+// for none of that: its accesses are nobody's business.
+func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.library(), "ld-") }

@@ -1,0 +1,235 @@
+package image
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+)
+
+// Space is a program as it stands in memory: its executable and the shared
+// objects that were loaded beside it. Whoever asks about an instruction or a
+// variable asks the Space, which knows whose address it is.
+//
+// Images are added while a program runs and never taken away: an address keeps
+// its meaning after dlclose, since nobody else is placed there in the same run.
+// Numbers of images, and the order of [Space.Images], are those in which they
+// were added. All methods may be called from several goroutines at once.
+type Space struct {
+	// Main is the executable.
+	Main *Image
+
+	mu     sync.Mutex // of those who add
+	loaded atomic.Pointer[layout]
+}
+
+// layout is the images at a moment.
+type layout struct {
+	images []*Image // in the order in which they were added; the executable is the first
+	sorted []*Image // in order of address
+}
+
+// NewSpace is the space of an executable that nothing was loaded beside yet.
+func NewSpace(main *Image) *Space {
+	main.bound()
+	s := &Space{Main: main}
+	one := []*Image{main}
+	s.loaded.Store(&layout{one, one})
+	return s
+}
+
+// Add notes that an image was loaded. It gives false when its place is taken.
+func (s *Space) Add(m *Image) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.loaded.Load()
+	i := sort.Search(len(old.sorted), func(i int) bool { return old.sorted[i].low > m.low })
+	if i > 0 && old.sorted[i-1].high > m.low || i < len(old.sorted) && old.sorted[i].low < m.high {
+		return false
+	}
+	s.loaded.Store(&layout{
+		images: append(slices.Clip(old.images), m),
+		sorted: slices.Insert(slices.Clone(old.sorted), i, m),
+	})
+	return true
+}
+
+// Images are all images, the executable first and the others in the order in
+// which they were added. The slice must not be changed.
+func (s *Space) Images() []*Image { return s.loaded.Load().images }
+
+// At is the image that addr is in; nil when it is in none.
+func (s *Space) At(addr uint64) *Image {
+	list := s.loaded.Load().sorted
+	i := len(list) - 1
+	if i > 0 {
+		i = sort.Search(len(list), func(i int) bool { return list[i].low > addr }) - 1
+	}
+	if i < 0 || addr-list[i].low >= list[i].high-list[i].low {
+		return nil
+	}
+	return list[i]
+}
+
+// HasDebug says whether an image that is not the system's carries debug
+// information that can be used.
+func (s *Space) HasDebug() bool {
+	return slices.ContainsFunc(s.Images(), func(m *Image) bool { return !m.System() && m.HasDebug() })
+}
+
+// User says whether pc is in the user's code rather than in a library. See the
+// package comment.
+func (s *Space) User(pc uint64) bool {
+	m := s.At(pc)
+	return m != nil && s.ownNames(m) && m.User(pc)
+}
+
+// ownNames says whether what an image has of the user's can be told: its debug
+// information does, or its symbols where no image has any.
+func (s *Space) ownNames(m *Image) bool {
+	return !m.System() && (m == s.Main || m.HasDebug() || !s.HasDebug())
+}
+
+// Library says whether pc is in the code of one of the system's libraries. Code
+// without debug information beside a program that has some is taken for it,
+// unless the symbol table names a source file for it: some other library that was
+// compiled without.
+func (s *Space) Library(pc uint64) bool {
+	m := s.At(pc)
+	if m == nil || m.System() {
+		return true
+	}
+	if s.ownNames(m) {
+		return m.Library(pc)
+	}
+	return len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc))
+}
+
+// UserObject says whether addr is in a global variable of the user's code:
+// declared by a compilation unit or, without any debug information, by the rule
+// written at userName.
+func (s *Space) UserObject(addr uint64) bool {
+	m := s.At(addr)
+	return m != nil && s.ownNames(m) && m.UserObject(addr)
+}
+
+// UserTLS says whether offset off from the thread pointer is in a variable of the
+// user's code.
+func (s *Space) UserTLS(off uint64) bool {
+	m, off := s.tlsAt(off)
+	return m != nil && s.ownNames(m) && m.UserTLS(off)
+}
+
+// Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
+// calls say what they order, so that nobody needs to look at how it does so.
+func (s *Space) Runtime(pc uint64) bool {
+	m := s.At(pc)
+	return m != nil && m.Runtime(pc)
+}
+
+// Frames is [Image.Frames] of the image that pc is in. Code of a shared object
+// that no symbol covers is named by its place in the file.
+func (s *Space) Frames(pc uint64) []Frame {
+	m := s.At(pc)
+	if m == nil {
+		return nil
+	}
+	frames := m.Frames(pc)
+	if len(frames) == 0 && m.Path != "" && m.Exec(pc) {
+		return []Frame{{Function: fmt.Sprintf("%s+0x%x", m.Name(), pc-m.Base)}}
+	}
+	return frames
+}
+
+// Lookup finds a symbol of any kind by its linker name: that of the first image
+// that has it.
+func (s *Space) Lookup(name string) (Symbol, bool) {
+	for _, m := range s.Images() {
+		if sym, ok := m.Lookup(name); ok {
+			return sym, true
+		}
+	}
+	return Symbol{}, false
+}
+
+// TLSSize is how many bytes of thread-local variables a thread has at its thread
+// pointer: those of the executable and of what was loaded with it.
+func (s *Space) TLSSize() uint64 {
+	end := uint64(0)
+	for _, b := range s.tlsBlocks() {
+		end = max(end, b.low+b.image.TLS.MemSize)
+	}
+	return end
+}
+
+// tlsBlock is where an image has its thread-local variables.
+type tlsBlock struct {
+	low   uint64 // from the thread pointer
+	image *Image
+}
+
+// tlsBlocks are those of the images that are there from the start, as the dynamic
+// linker of the GNU C library places them (_dl_determine_tlsoffset of its
+// elf/dl-tls.c, the variant with the blocks behind the thread pointer).
+func (s *Space) tlsBlocks() (blocks []tlsBlock) {
+	var bottom, top, end uint64 // a gap between blocks, and where the last block ends
+	for _, m := range s.Images() {
+		if m.TLS.MemSize == 0 || m.Late {
+			continue
+		}
+		at := m.TLS.after(bottom)
+		if at <= top && m.TLS.MemSize <= top-at {
+			bottom = at + m.TLS.MemSize
+		} else {
+			at = m.TLS.after(end)
+			if at-end > top-bottom {
+				bottom, top = end, at
+			}
+			end = at + m.TLS.MemSize
+		}
+		blocks = append(blocks, tlsBlock{at, m})
+	}
+	return blocks
+}
+
+// after is the lowest place from low on at which the block is aligned as in its
+// file.
+func (t *TLS) after(low uint64) uint64 {
+	align := max(t.Align, 1)
+	lead := -t.Addr & (align - 1)
+	at := (low + align - 1) &^ (align - 1)
+	if at-low < lead {
+		at += align
+	}
+	return at - lead
+}
+
+// tlsAt is the image that has a thread-local variable at offset off from the
+// thread pointer, and the offset in the image's block.
+func (s *Space) tlsAt(off uint64) (*Image, uint64) {
+	for _, b := range s.tlsBlocks() {
+		if off-b.low < b.image.TLS.MemSize {
+			return b.image, off - b.low
+		}
+	}
+	return nil, 0
+}
+
+// TLSObject gives the thread-local symbol that covers offset off from the thread
+// pointer and the offset of off in it.
+func (s *Space) TLSObject(off uint64) (Symbol, uint64, bool) {
+	if m, off := s.tlsAt(off); m != nil {
+		return m.TLSObject(off)
+	}
+	return Symbol{}, 0, false
+}
+
+// TLSPath names the part of a thread-local variable at offset off from the thread
+// pointer, by the rules of ObjectPath.
+func (s *Space) TLSPath(off uint64) string {
+	if m, off := s.tlsAt(off); m != nil {
+		return m.TLSPath(off)
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package linux
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// Shared objects. Each file has a place of its own in a part of the address space
+// that is kept for them, which follows from what is in the file: an instruction
+// has the same address in every run, whatever was loaded before it, and again
+// after dlclose and dlopen. No other file is placed there in the same run, so
+// that an address says which image it is in for ever.
+const (
+	sharedLow  = uint64(64) << 30
+	sharedHigh = uint64(128) << 30
+	sharedUnit = uint64(64) << 20 // places are multiples of it
+)
+
+// imageState is what the kernel knows of shared objects.
+type imageState struct {
+	space *image.Space
+	// owners are the files that places were given to, by number of the place.
+	owners map[uint64]fileDigest
+	// digests are those of the images that were added.
+	digests map[*image.Image]fileDigest
+	started bool
+}
+
+type fileDigest [sha256.Size]byte
+
+// Started tells the kernel that the program's first instruction is about to run:
+// what is loaded from then on, the program itself loads.
+func (k *Kernel) Started() { k.images.started = true }
+
+// placeFor gives the place of a shared object of length bytes in memory; false if
+// the file is none or all places are taken.
+func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
+	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
+		return 0, false
+	}
+	_, digest, e := readWhole(f)
+	if e != 0 {
+		return 0, false
+	}
+	all := (sharedHigh - sharedLow) / sharedUnit
+	n := (length + sharedUnit - 1) / sharedUnit
+	first := binary.LittleEndian.Uint64(digest[:]) % all
+	for try := range all {
+		at := (first + try) % all
+		if at+n > all || !k.vacant(at, n, digest) {
+			continue
+		}
+		for i := range n {
+			k.images.owners[at+i] = digest
+		}
+		return sharedLow + at*sharedUnit, true
+	}
+	return 0, false
+}
+
+// vacant says whether n places from at on are free for a file.
+func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
+	for i := range n {
+		if owner, owned := k.images.owners[at+i]; owned && owner != digest {
+			return false
+		}
+	}
+	return k.space.Free(sharedLow+at*sharedUnit, n*sharedUnit)
+}
+
+// isShared says whether a file begins like a shared object for this machine.
+func isShared(f regular) bool {
+	var head [20]byte
+	n, e := f.readAt(head[:], 0)
+	return e == 0 && n == len(head) && string(head[:4]) == elf.ELFMAG &&
+		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_DYN &&
+		elf.Machine(binary.LittleEndian.Uint16(head[18:])) == elf.EM_RISCV
+}
+
+// readWhole reads a file that may be an image.
+func readWhole(f regular) ([]byte, fileDigest, int64) {
+	size := f.size()
+	if size < 0 || size > image.MaxFile {
+		return nil, fileDigest{}, -ENOMEM
+	}
+	data := make([]byte, size)
+	for done := 0; done < len(data); {
+		n, e := f.readAt(data[done:], int64(done))
+		if e != 0 {
+			return nil, fileDigest{}, e
+		}
+		if n == 0 {
+			data = data[:done]
+			break
+		}
+		done += n
+	}
+	return data, sha256.Sum256(data), 0
+}
+
+// mappedCode notes that a part of a file, from offset off on, was mapped at addr
+// to be executed: that part tells where the image is.
+func (k *Kernel) mappedCode(from pager, addr, off uint64) {
+	if !isShared(from.file) {
+		return
+	}
+	data, digest, e := readWhole(from.file)
+	if e != 0 {
+		return
+	}
+	base, ok := baseOf(data, addr, off)
+	if !ok {
+		return
+	}
+	for _, m := range k.images.space.Images() {
+		if m.Base == base && k.images.digests[m] == digest {
+			k.renew(m)
+			return
+		}
+	}
+	m, err := image.ParseShared(data, from.name, base)
+	if err != nil {
+		return // code all the same, of which nothing is known
+	}
+	k.addImage(m, digest)
+}
+
+// baseOf gives where a file is placed of which the part from off on is at addr.
+func baseOf(data []byte, addr, off uint64) (base uint64, ok bool) {
+	progs, err := image.Segments(data)
+	if err != nil {
+		return 0, false
+	}
+	for _, p := range progs {
+		if elf.ProgFlag(p.Flags)&elf.PF_X != 0 && p.Off&^pageMask == off {
+			return addr - p.Vaddr&^pageMask, true
+		}
+	}
+	return 0, false
+}
+
+func (k *Kernel) addImage(m *image.Image, digest fileDigest) {
+	m.Late = k.images.started
+	if !k.images.space.Add(m) {
+		return
+	}
+	k.images.digests[m] = digest
+	if k.cfg.Loaded != nil {
+		k.cfg.Loaded(m)
+	}
+}
+
+// renew begins a new life of the memory of an image that was unloaded and is
+// loaded again.
+func (k *Kernel) renew(m *image.Image) {
+	if !k.traced() {
+		return
+	}
+	for i := range m.Segments {
+		if s := &m.Segments[i]; s.Write {
+			k.cfg.Tracer.Emit(k.acting, event.Event{Kind: event.Renew, Obj: s.Addr, Arg: s.MemSize})
+		}
+	}
+}
+
+// loadLinker loads the dynamic linker that the program asks for; nil when it asks
+// for none.
+func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
+	if main.Interp == "" {
+		return nil, nil
+	}
+	f, e := k.vfs.open(main.Interp, 0, 0)
+	if e != 0 {
+		return nil, fmt.Errorf("%w: it is dynamically linked, and its dynamic linker %s is not in its root directory: name one that has it, or link with -static", ErrProgram, main.Interp)
+	}
+	defer f.close()
+	file, ok := f.(regular)
+	if !ok || !isShared(file) {
+		return nil, fmt.Errorf("%w: its dynamic linker %s is no shared object", ErrProgram, main.Interp)
+	}
+	data, digest, e := readWhole(file)
+	if e != 0 {
+		return nil, fmt.Errorf("%w: its dynamic linker %s cannot be read", ErrProgram, main.Interp)
+	}
+	probe, err := image.ParseShared(data, main.Interp, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProgram, err)
+	}
+	base, ok := k.placeFor(file, probe.Size())
+	if !ok {
+		return nil, fmt.Errorf("%w: no room for its dynamic linker %s", ErrProgram, main.Interp)
+	}
+	m, err := image.ParseShared(data, main.Interp, base)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProgram, err)
+	}
+	for i := range m.Segments {
+		if err := k.loadSegment(&m.Segments[i], main.Interp); err != nil {
+			return nil, err
+		}
+	}
+	k.addImage(m, digest)
+	return m, nil
+}
+
+// mmapPlace gives where a mapping goes for which the program names no place.
+func (c *call) mmapPlace(hint, length, off uint64, content pager) (uint64, bool) {
+	if hint &^= pageMask; hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) {
+		return hint, true
+	}
+	if content.file != nil && off == 0 {
+		if addr, ok := c.placeFor(content.file, length); ok {
+			return addr, true
+		}
+	}
+	return c.space.FindFree(length)
+}
