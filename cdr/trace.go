@@ -36,7 +36,7 @@ type Trace struct {
 	blocks  map[blockKey]tracefmt.Handle
 	cache   stretchCache
 	totals  map[siteKey]uint64
-	events  []Event // all of S_synch, kept from the first walk if it is short
+	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
 
 	play        *playback                         // of flow blocks; nil: not needed yet
 	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
@@ -231,29 +231,21 @@ func (t *Trace) Image() ([]byte, error) {
 	return image.Bytes(), nil
 }
 
-// keptEvents is the length of S_synch up to which it is kept: analyses walk it
-// several times, and to decode an event takes a microsecond.
-const keptEvents = 1 << 18
-
 // Events gives S_synch in its total order. It ends after the first error.
 func (t *Trace) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if t.events != nil {
-			for _, e := range t.events {
+			for e := range t.events.all(len(t.threads)) {
 				if !yield(e, nil) {
 					return
 				}
 			}
 			return
 		}
-		total := uint64(0)
-		for i := range t.epochs {
-			total += t.epochs[i].events
-		}
-		var kept []Event
+		kept := &eventLog{}
 		for e, err := range t.decodeEvents() {
-			if err == nil && total <= keptEvents {
-				kept = append(kept, e)
+			if err == nil && kept != nil && !kept.add(&e) {
+				kept = nil
 			}
 			if !yield(e, err) || err != nil {
 				return

@@ -64,12 +64,17 @@ func (e *engine) sieve(ctx context.Context, src Source) error {
 			sieves[i].limit = e.opts.layers
 		}
 	}
-	e.sieving = true
+	e.sieving, e.touches = true, make([]sketch, e.sites)
 	if err := e.pass(ctx, src, takers); err != nil {
 		return err
 	}
 	e.sieving = false
 	e.suspects = gather(sieves)
+	near := e.suspects.sketch()
+	for i := range e.wanted {
+		e.wanted[i] = e.wanted[i] && e.touches[i].meets(&near)
+	}
+	e.touches = nil
 	for _, s := range sieves {
 		e.stats.Pages += len(s.pages)
 	}

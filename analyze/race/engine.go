@@ -39,6 +39,7 @@ type engine struct {
 	horizon  *horizon
 	sites    int       // accesses that are sites
 	wanted   []bool    // which of them the present pass looks at
+	touches  []sketch  // and where those are that the sieve looked at
 	sieving  bool      // the present pass is for the sieve
 	suspects *suspects // nil: all memory
 	work     uint64    // accesses handed to the exact pass so far

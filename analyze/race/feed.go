@@ -284,6 +284,12 @@ func (e *engine) feedExtent(x cdr.Extent, single bool) error {
 	if e.stats.Runs++; a.mute || x.Count == 0 {
 		return nil
 	}
+	if !a.user && x.Count == 1 && x.Len <= fewBytes {
+		if counts, end := e.business.CountsUntil(e.run.Memory, x.Base); !counts && (x.Len <= uint64(a.size) || end-x.Base >= x.Len) {
+			return nil
+		}
+	}
+	e.touches[x.Site].add(&x)
 	it := item{kind: itemExtent, write: a.op.Writes(), lane: e.laneOf(a.atomic, a.op), base: x.Base, stride: x.Stride, count: x.Count, size: x.Len}
 	if x.Bits != nil {
 		b := e.begun()
@@ -292,6 +298,11 @@ func (e *engine) feedExtent(x cdr.Extent, single bool) error {
 	}
 	return e.addRun(&it)
 }
+
+// fewBytes is the length of extents of a library of which it is looked up whose
+// memory they are: those that an allocator writes beside blocks and into free
+// ones. Of others the exact pass finds out.
+const fewBytes = 64
 
 func (e *engine) checkSite(id SiteID) error {
 	if int64(id) >= int64(e.sites) {
@@ -406,11 +417,11 @@ func (e *engine) feedEvent(a *replay.Access, index uint64) error {
 		return nil
 	}
 	id := e.eventAccess(Place{a.PC, a.Op})
-	if e.sieving {
-		return e.add(&item{kind: itemExtent, write: a.Op.Writes(), lane: e.laneOf(e.accesses[id].atomic, a.Op), base: addr, count: 1, size: size}, addr, addr+size)
-	}
 	if !e.accesses[id].user && !e.business.Counts(e.run.Memory, a.PC, addr) {
 		return nil
+	}
+	if e.sieving {
+		return e.add(&item{kind: itemExtent, write: a.Op.Writes(), lane: e.laneOf(e.accesses[id].atomic, a.Op), base: addr, count: 1, size: size}, addr, addr+size)
 	}
 	if e.suspects != nil && !e.suspects.meet(addr, addr+size) {
 		return nil

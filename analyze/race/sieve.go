@@ -23,8 +23,10 @@ var ErrLimit = errors.New("too large to analyse")
 // bytes that one strand accessed in one epoch. Pages in which accesses are
 // scattered have cells of eight bytes instead.
 //
-// Allocations are taken into account. Whose memory it is is not, nor whether a
-// plain instruction may be an atomic access: the sieve may let through too much.
+// Allocations are taken into account. Whose memory it is is only where that is
+// asked at once, of events and of a few bytes that a library accesses (feed.go);
+// whether a plain instruction may be an atomic access is not. So the sieve may let
+// through too much.
 type sieve struct {
 	number, of int // the sieve looks at every of-th page, by hash
 	pages      map[uint64]*sievePage

@@ -2,9 +2,12 @@ package race
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
+
+	"hindsight/cdr"
 )
 
 // suspects are the granules on which there is a race: what the sieves let
@@ -60,4 +63,51 @@ func gather(sieves []*sieve) *suspects {
 func (s *suspects) meet(lo, hi uint64) bool {
 	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].high > lo })
 	return i < len(s.ranges) && s.ranges[i].low < hi
+}
+
+// sketch is a set of pages by a hash of their numbers: it has all that were
+// added, and may seem to have others.
+type sketch [sketchWords]uint64
+
+const sketchWords = 8
+
+// addPage adds a page of the sieve.
+func (s *sketch) addPage(number uint64) {
+	h := number * 0x9e3779b97f4a7c15 >> 55
+	s[h>>6] |= 1 << (h & 63)
+}
+
+// add adds the pages of an extent.
+func (s *sketch) add(x *cdr.Extent) {
+	low := x.Base
+	over, span := bits.Mul64(x.Stride, x.Count-1)
+	high := low + span + x.Len - 1
+	if int64(x.Stride) < 0 || over != 0 || high < low || (high-low)>>sieveBits >= 64*sketchWords {
+		for i := range s {
+			s[i] = math.MaxUint64
+		}
+		return
+	}
+	for n := low >> sieveBits; n <= high>>sieveBits; n++ {
+		s.addPage(n)
+	}
+}
+
+// meets says whether a page may be in both.
+func (s *sketch) meets(t *sketch) bool {
+	var both uint64
+	for i := range s {
+		both |= s[i] & t[i]
+	}
+	return both != 0
+}
+
+// sketch is the pages with suspect granules.
+func (s *suspects) sketch() (all sketch) {
+	for _, pages := range s.pages {
+		for n := range pages {
+			all.addPage(n)
+		}
+	}
+	return all
 }
