@@ -38,7 +38,9 @@ func (h *Hart) atomic(b *block) bool {
 	mode := b.code.Mode
 	var order *sourceOrder
 	promised := false
-	if h.m.rec != nil {
+	if h.fiber != nil {
+		promised, mode = true, acquireRelease // sync/atomic is sequentially consistent
+	} else if h.m.rec != nil {
 		order = h.source(b)
 		if promised = h.promised(order); promised {
 			mode = acquireRelease
@@ -61,7 +63,7 @@ func (h *Hart) atomic(b *block) bool {
 		return false
 	}
 	e := event.Event{Size: uint32(width), Mode: mode, PC: b.lastPC(), Obj: addr}
-	if width == 4 && h.m.rec != nil {
+	if width == 4 && h.m.rec != nil && h.fiber == nil {
 		h.narrow(b, in, &e)
 	}
 	switch in.Op {
@@ -95,6 +97,7 @@ func (h *Hart) atomic(b *block) bool {
 		store64(page, addr, now)
 	}
 	h.X[in.Rd&31] = old
+	h.was, h.is = old, now
 	if now == old {
 		h.spun(addr, old, width)
 	} else {
@@ -163,6 +166,7 @@ func (h *Hart) atomicPlain(in *rv.Inst, e event.Event, access event.Access) bool
 			return false
 		}
 		e.Kind, e.Mode = event.AtomicStore, e.Mode&event.Release
+		h.was, h.is = 0, h.X[in.Rs2&31]
 		h.spin.turns = 0
 		h.atomicWrite(e)
 		return true
@@ -182,7 +186,7 @@ func (h *Hart) atomicPlain(in *rv.Inst, e event.Event, access event.Access) bool
 	}
 	h.X[in.Rd&31] = v
 	e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
-	if h.recording && !h.quiet && h.news(e) {
+	if h.recording && !h.quiet && h.wantsAtomic(&e, v, v) && h.news(e) {
 		h.m.rec.event(h, e)
 	}
 	return true
@@ -236,6 +240,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) 
 		store64(page, e.Obj, h.X[in.Rs2&31])
 	}
 	h.X[in.Rd&31] = 0
+	h.was, h.is = r.value, h.X[in.Rs2&31]
 	h.spin.turns = 0
 	h.wrote(e.Obj, uint64(e.Size))
 	h.pending.valid = false
@@ -259,6 +264,9 @@ func (h *Hart) keepLoad() {
 	}
 	h.pending.valid = false
 	e := h.pending.event
+	if !h.wantsAtomic(&e, h.reserved.value, h.reserved.value) {
+		return
+	}
 	if e.Mode&event.Acquire != 0 && !h.acquires(e) {
 		return
 	}
@@ -322,6 +330,9 @@ func (h *Hart) atomicWrite(e event.Event) {
 	}
 	if !h.recording || h.quiet {
 		h.wroteOutOfLine(e)
+		return
+	}
+	if !h.wantsAtomic(&e, h.was, h.is) {
 		return
 	}
 	h.m.rec.event(h, e)

@@ -71,7 +71,8 @@ type block struct {
 	// library says that the code is a system library's, and that hooks know what
 	// is its own business.
 	library bool
-	ord     []uint8 // for each op, the place of its instruction in code.Insts
+	kept    Recording // what is recorded of it, see fiber.go
+	ord     []uint8   // for each op, the place of its instruction in code.Insts
 	code    rv.Block
 	// Of the atomic access at its end, once that ran.
 	word  *rv.Part
@@ -143,12 +144,15 @@ func (m *Machine) lookup(pc uint64) *block {
 		m.kernel.Started()
 	}
 	b := translate(scanned, m.values, m.switches(scanned.PC))
-	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
+	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.fiberHooks == nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
 		last.code = opCallBack
 	}
 	b.hook = noHook
-	b.quiet = m.rec != nil && m.cfg.Image.Runtime(pc)
-	b.library = m.rec != nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
+	b.quiet = m.rec != nil && m.fiberHooks == nil && m.cfg.Image.Runtime(pc)
+	b.library = m.rec != nil && m.fiberHooks == nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
+	if m.rec != nil && m.fiberHooks != nil {
+		b.kept = m.fiberHooks.Code(pc)
+	}
 	if fn, hooked := m.code.hooks[pc]; hooked {
 		b.hook = int32(fn)
 	} else if m.cfg.Hooks != nil {

@@ -63,6 +63,10 @@ func (m *Machine) begins(pc uint64) bool {
 // leave follows a jump to target that is not just the return of the innermost
 // call. returns says that the recorder takes it for a return.
 func (h *Hart) leave(target uint64, returns bool) {
+	if h.fiber != nil {
+		h.leaveFiber(target, returns)
+		return
+	}
 	sp, depth := h.X[regSP], len(h.frames)
 	if depth > 0 && returns {
 		if top := h.frames[depth-1]; top.ret == target && top.sp-sp-1 < maxFrame {

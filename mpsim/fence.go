@@ -51,7 +51,7 @@ func hasFences(img *image.Space, in *image.Image) bool {
 
 // fence executes the fence that ends b.
 func (h *Hart) fence(b *block) {
-	if h.recording && !h.silent(b, 0) {
+	if h.recording && h.fiber == nil && !h.silent(b, 0) {
 		h.m.rec.event(h, event.Event{Kind: event.Fence, Mode: b.code.Fence, PC: b.lastPC()})
 	}
 }

@@ -64,6 +64,7 @@ type Hart struct {
 	interrupted []interrupted // hidden calls in the middle of which the program's code runs, innermost last
 	quiet       bool          // the block that runs is of a runtime that hooks speak for
 	reserved    reservation
+	was, is     uint64 // what the last atomic write replaced, and by what
 	pending     pendingLoad
 
 	outOfLine outOfLine         // see Atomically
@@ -74,6 +75,12 @@ type Hart struct {
 	spin     spinning
 	parking  parking
 	sampled  [samples]uint64 // what the hart polled at the ends of its last slices
+
+	// See fiber.go; all nil or 0 where there are no fibers.
+	fiber    *fiber // that runs
+	fiberKey uint64
+	own      *fiber // the thread's own
+	shown    *fiber // whose stack the trace has
 
 	first  []event.Event // of a thread that did not run yet
 	owed   []event.Event // that others brought about while it was not running
@@ -101,6 +108,11 @@ func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
 	m.threads++
 	h.recording = m.rec != nil
 	h.values = &h.valueScrap
+	if m.fiberHooks != nil {
+		h.own = newFiber()
+		h.fiber = h.own
+		h.seen, h.relaxed = h.own.seen, h.own.relaxed
+	}
 	h.flush()
 	h.forgetJumps()
 	h.setExact()
@@ -153,6 +165,9 @@ func (h *Hart) cutShort(b *block, i int) stop {
 	done := b.ord[i]
 	h.left += int64(b.insts) - int64(done)
 	h.PC = b.address(i)
+	if h.fiber != nil {
+		h.last = nil // it did not leave by its end
+	}
 	switch {
 	case h.recording:
 		h.m.rec.cut(b, int(done))

@@ -153,6 +153,9 @@ func (h *Hart) emit(e event.Event) {
 	if h.m.rec == nil {
 		return
 	}
+	if h.fiber != nil && (e.Kind.Info().Class != event.ClassThread && e.Kind.Info().Class != event.ClassOrder || e.Kind == event.StrandCreate) {
+		h.showStack()
+	}
 	h.m.rec.event(h, e)
 	h.call.marked = true
 	switch e.Kind.Info().Class {
@@ -191,7 +194,12 @@ func (h *Hart) TID() int { return h.task.TID }
 // enterHook tells the hooks that h is about to run the hooked block b.
 func (h *Hart) enterHook(b *block) {
 	h.leaveInterrupted()
-	h.dropWatched(h.X[regSP])
+	if h.fiber != nil {
+		h.dropLeft()
+	} else {
+		h.dropWatched(h.X[regSP])
+	}
+	marked := h.call.marked
 	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
 	if from := h.last; from != nil {
 		if from.leads && h.caller != nil {
@@ -200,6 +208,9 @@ func (h *Hart) enterHook(b *block) {
 		h.call.site = from.lastPC()
 	}
 	copy(h.call.args[:], h.X[regA0:regA0+8])
+	if h.fiber != nil {
+		h.call.site, h.call.marked = h.Site(), marked
+	}
 	reads, wrote := len(h.unseen.reads), len(h.unseen.wrote)
 	h.unseen.begins = true
 	follow := h.m.cfg.Hooks.Enter(h, h.call.fn)
@@ -262,7 +273,11 @@ func (h *Hart) watchTop() {
 // call may return to. Calls that were made by jumps return together.
 func (h *Hart) leaveWatched() {
 	for n := len(h.watched) - 1; n >= 0 && h.PC == h.watched[n].ret && h.X[regSP] == h.watched[n].sp; n-- {
+		marked := h.call.marked
 		h.call = h.watched[n]
+		if h.fiber != nil {
+			h.call.marked = marked
+		}
 		h.watched = h.watched[:n]
 		h.watchTop()
 		h.m.cfg.Hooks.Exit(h, h.call.fn, h.X[regA0])

@@ -32,6 +32,10 @@ type Machine struct {
 	// objectPages are the pages in which versions has granules.
 	objectPages map[uint64]struct{}
 
+	// See fiber.go.
+	fiberHooks FiberHooks // nil: there are none
+	fibers     map[uint64]*fiber
+
 	// See calls.go.
 	switchers []span
 	exit      span
@@ -71,6 +75,9 @@ func New(cfg Config) (*Machine, error) {
 	}
 	if cfg.Hooks != nil {
 		m.code.hooks = maps.Clone(cfg.HookAt)
+		if m.fiberHooks, _ = cfg.Hooks.(FiberHooks); m.fiberHooks != nil {
+			m.fibers = map[uint64]*fiber{}
+		}
 	}
 	guest := cfg.kernel()
 	guest.Tracer, guest.Loaded = m, m.loaded
@@ -112,7 +119,7 @@ func (m *Machine) takeUp(img *image.Image) {
 		}
 		maps.Copy(m.code.hooks, m.cfg.Hooks.Loaded(img))
 	}
-	if m.rec == nil {
+	if m.rec == nil || m.fiberHooks != nil {
 		return
 	}
 	m.rec.fences = m.rec.fences || hasFences(m.cfg.Image, img)

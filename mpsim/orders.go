@@ -46,6 +46,12 @@ func (m *Machine) Emit(t *linux.Task, e event.Event) {
 	default:
 		e.PC = h.PC - ecallBytes
 	}
+	if m.fiberHooks != nil {
+		if !m.fiberHooks.Kernel(h, &e) {
+			return
+		}
+		e.PC = h.Site()
+	}
 	if h != m.calling {
 		h.owed = append(h.owed, e)
 		return
@@ -67,7 +73,7 @@ var starters = map[string]bool{"start_thread": true, "__libc_start_call_main": t
 // function of the C library that it calls for that.
 func (m *Machine) Own(t *linux.Task) bool {
 	h := m.hartOf[t]
-	if h == nil || h.call.active {
+	if h == nil || h.call.active || m.fiberHooks != nil {
 		return false
 	}
 	if m.cfg.Image.User(h.PC - ecallBytes) {

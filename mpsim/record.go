@@ -178,6 +178,14 @@ func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 	if !h.recording {
 		return r.hidden(h, b)
 	}
+	if h.fiber != nil {
+		if b.kept != Recorded && h.muted(b) {
+			return r.mutedBlock(h, b)
+		}
+		if h.fiber.mute.on {
+			h.unmute()
+		}
+	}
 	if len(r.batch.Blocks) == batchBlocks || r.used+rv.MaxBlock > len(r.addrs) {
 		r.flush(h)
 	}

@@ -111,7 +111,13 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 		pc = parent.call.site
 		m.cfg.Hooks.Created(parent, parent.call.fn, child)
 	}
+	if m.fiberHooks != nil {
+		m.fiberHooks.Cloning(parent)
+	}
 	parent.emit(event.Event{Kind: event.Create, PC: pc, Obj: uint64(child.id)})
+	if m.fiberHooks != nil {
+		m.fiberHooks.Cloned(parent)
+	}
 	m.start(child, parent.id)
 	if m.sched.varies() {
 		m.sched.vary.born(child)

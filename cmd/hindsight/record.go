@@ -14,6 +14,7 @@ import (
 	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
+	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -236,8 +237,11 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std stre
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Observer: observer,
 	}
-	hooks, at := hook.New(space)
-	cfg.Hooks, cfg.HookAt = hooks, at
+	if r.Image.Main.Go() != "" {
+		cfg.Hooks, cfg.HookAt = gorun.New(r.Image.Main)
+	} else {
+		cfg.Hooks, cfg.HookAt = hook.New(space)
+	}
 	m, err := mpsim.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Program, err)

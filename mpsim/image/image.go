@@ -67,6 +67,7 @@ type Image struct {
 	sections []section
 	symbols  symbolTable
 	runtime  runtime
+	golang   golang
 	debug    debugInfo
 }
 

@@ -9,10 +9,11 @@ import (
 // package comment.
 func (m *Image) User(pc uint64) bool {
 	d := m.lockDebug()
-	known, covered := len(d.units) > 0, d.unitAt(pc-m.Base) != nil
+	u := d.unitAt(pc - m.Base)
+	known := len(d.units) > 0
 	d.mu.Unlock()
 	if known {
-		return covered
+		return u != nil && (m.Go() == "" || !GoRuntime(u.name()))
 	}
 	return m.userBySymbols(pc)
 }

@@ -1,0 +1,303 @@
+package mpsim
+
+import (
+	"slices"
+
+	"hindsight/tracefmt/event"
+)
+
+// Fibers. The runtime of a language may have its own threads, which it runs on
+// those of the kernel: goroutines. What of a [Hart] belongs to the code that runs
+// and not to the thread is laid by when the runtime switches, and goes with the
+// fiber to whichever hart takes it up. [FiberHooks] say when that is.
+//
+// The runtime's code itself is not recorded. A stretch of it that a call from
+// recorded code leads to stands in the trace as that call, which has returned,
+// and the events that the hooks emitted in it, as a hidden call does. The trace
+// follows call stacks by the blocks that it sees; what else became of the stack
+// is told when recorded code runs again, or at an event before that.
+
+// Recording says what is recorded of code.
+type Recording uint8
+
+const (
+	Recorded   Recording = iota // blocks and accesses
+	Unrecorded                  // nothing; atomic accesses as FiberHooks.Atomic says
+	Inherited                   // as the code that called it: memory copying
+)
+
+// FiberHooks are the [Hooks] of a program whose runtime switches between stacks by
+// itself. All calls that such hooks follow are watched ([Watch]); none is hidden.
+type FiberHooks interface {
+	Hooks
+	// Code says what is recorded of the code at pc. It is asked once a block.
+	Code(pc uint64) Recording
+	// Atomic is told of the atomic access e, which is about to be recorded, and
+	// what was and is in the memory. It may record something else in its place,
+	// and says whether e itself is to be recorded.
+	Atomic(h *Hart, e *event.Event, old, now uint64) bool
+	// Kernel says whether what the kernel brings about for h (event.Publish, an
+	// access to memory, …) is the program's business.
+	Kernel(h *Hart, e *event.Event) bool
+	// Cloning and Cloned are called around the event.Create of a thread that the
+	// runtime makes.
+	Cloning(h *Hart)
+	Cloned(h *Hart)
+}
+
+// fiber is what of a hart goes with the code that it runs.
+type fiber struct {
+	frames  []frame
+	watched []hooked
+	seen    map[uint64]uint64
+	relaxed map[uint64]uint64
+	mute    mute
+	shownOn *Hart // where the trace has its stack, as far as the fiber knows
+}
+
+// mute is the stretch of unrecorded code that a fiber is in.
+type mute struct {
+	on     bool
+	called bool   // recorded code has called it
+	depth  int    // frames when it began
+	lowest int    // how few of them are left
+	site   uint64 // the call, or where the code was left
+}
+
+// newFiber is a fiber that runs nothing yet.
+func newFiber() *fiber {
+	return &fiber{seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, mute: mute{on: true}}
+}
+
+// NewFiber makes the fiber with that key one that has not run yet.
+func (m *Machine) NewFiber(key uint64) {
+	m.fibers[key] = newFiber()
+}
+
+// DropFiber forgets a fiber that has ended.
+func (m *Machine) DropFiber(key uint64) { delete(m.fibers, key) }
+
+// Machine is the machine of the hart.
+func (h *Hart) Machine() *Machine { return h.m }
+
+// Fiber is the key of the fiber that h runs; 0 when it is none but the thread
+// itself.
+func (h *Hart) Fiber() uint64 { return h.fiberKey }
+
+// SwitchFiber makes h go on with the fiber of that key; 0: with none, on a stack
+// that begins anew.
+func (h *Hart) SwitchFiber(key uint64) {
+	if h.fiberKey == key && key != 0 {
+		return
+	}
+	f := h.fiber
+	f.frames, f.watched, f.seen, f.relaxed = h.frames, h.watched, h.seen, h.relaxed
+	to := h.own
+	if key != 0 {
+		if to = h.m.fibers[key]; to == nil {
+			to = newFiber()
+			h.m.fibers[key] = to
+		}
+	} else {
+		to.frames, to.watched, to.mute = to.frames[:0], to.watched[:0], mute{on: true}
+	}
+	h.keepLoad()
+	h.fiber, h.fiberKey = to, key
+	h.frames, h.watched, h.seen, h.relaxed = to.frames, to.watched, to.seen, to.relaxed
+	h.watchTop()
+}
+
+// CutFrames leaves of the fiber's frames what is in progress once it goes on at pc
+// with stack pointer sp, on the stack from low to high.
+func (h *Hart) CutFrames(pc, sp, low, high uint64) {
+	n := len(h.frames)
+	for i := n - 1; i >= 0; i-- {
+		if h.frames[i] == (frame{pc, sp}) {
+			h.cutFrames(i + 1)
+			return
+		}
+	}
+	for n > 0 && (h.frames[n-1].sp <= sp || h.frames[n-1].sp-low > high-low) {
+		n--
+	}
+	h.cutFrames(n)
+}
+
+func (h *Hart) cutFrames(n int) {
+	h.frames = h.frames[:n]
+	h.fiber.mute.lowest = min(h.fiber.mute.lowest, n)
+	h.dropLeft()
+}
+
+// dropLeft gives up watched calls whose frames are gone.
+func (h *Hart) dropLeft() {
+	for n := len(h.watched) - 1; n >= 0 && h.watched[n].depth > len(h.frames); n-- {
+		h.abandonWatched()
+	}
+	h.watchTop()
+}
+
+// MoveStack tells that the fiber's stack, from low to high, has moved by delta.
+func (m *Machine) MoveStack(key, low, high, delta uint64) {
+	f := m.fibers[key]
+	if f == nil {
+		return
+	}
+	frames, watched := f.frames, f.watched
+	for _, h := range m.harts {
+		if h.fiber == f {
+			frames, watched = h.frames, h.watched
+		}
+	}
+	for i := range frames {
+		if sp := &frames[i].sp; *sp-low <= high-low {
+			*sp += delta
+		}
+	}
+	for i := range watched {
+		if sp := &watched[i].sp; *sp-low <= high-low {
+			*sp += delta
+		}
+	}
+}
+
+// leaveFiber is [Hart.leave] where there are fibers: what expects the target, just
+// there on the stack, is popped.
+func (h *Hart) leaveFiber(target uint64, returns bool) {
+	here := frame{target, h.X[regSP]}
+	n := len(h.frames)
+	for i := n - 1; i >= 0; i-- {
+		if h.frames[i] == here {
+			h.frames = h.frames[:i]
+			h.fiber.mute.lowest = min(h.fiber.mute.lowest, i)
+			break
+		}
+	}
+	if !h.fiber.mute.on && h.recording && (returns || len(h.frames) != n) {
+		h.record(len(h.frames))
+	}
+}
+
+// block of unrecorded code: h is about to execute b.
+func (h *Hart) muted(b *block) bool {
+	mu := &h.fiber.mute
+	if mu.on || b.kept == Inherited {
+		return mu.on
+	}
+	*mu = mute{on: true, depth: len(h.frames), lowest: len(h.frames), site: b.pc}
+	if prev := h.last; prev != nil {
+		end := prev.code.End
+		mu.site = prev.lastPC()
+		mu.called = (end == event.EndCall || end == event.EndCallInd) && mu.depth > 0 && h.frames[mu.depth-1].ret == prev.next
+	}
+	h.call.marked = false
+	return true
+}
+
+// unmute is called when recorded code runs again.
+func (h *Hart) unmute() {
+	mu := &h.fiber.mute
+	mu.on = false
+	depth := len(h.frames)
+	h.showStack()
+	switch {
+	case mu.called && depth == mu.depth-1 && mu.lowest >= depth:
+		h.markReturn()
+	case depth != mu.depth || mu.lowest < depth:
+		h.record(min(mu.lowest, depth, mu.depth))
+	}
+}
+
+// markReturn tells that the call of unrecorded code has returned.
+func (h *Hart) markReturn() {
+	rec := h.m.rec
+	if n := len(rec.batch.Events); h.call.marked && n > 0 {
+		switch e := &rec.batch.Events[n-1]; e.Kind.Info().Class {
+		case event.ClassStack, event.ClassAtomic, event.ClassThread:
+		default:
+			e.Mode |= event.Returns
+			return
+		}
+	}
+	rec.event(h, event.Event{Kind: event.None, Mode: event.Returns, PC: h.fiber.mute.site})
+}
+
+// showStack makes the stack that the trace has for h that of the fiber, as it was
+// when recorded code was left.
+func (h *Hart) showStack() {
+	f := h.fiber
+	if h.m.rec == nil || h.shown == f && f.shownOn == h {
+		return
+	}
+	h.shown, f.shownOn = f, h
+	h.m.rec.event(h, event.Event{Kind: event.Unwound})
+	for _, fr := range h.frames[:min(f.mute.depth, f.mute.lowest, len(h.frames))] {
+		h.m.rec.event(h, event.Event{Kind: event.Rewound, Obj: fr.ret})
+	}
+	f.mute.depth = min(f.mute.depth, f.mute.lowest, len(h.frames))
+}
+
+// FromProgram tells whether the hooked call is made by recorded code itself.
+func (h *Hart) FromProgram() bool {
+	mu := &h.fiber.mute
+	return !mu.on || mu.called && len(h.frames) == mu.depth
+}
+
+// Site is where the recorded code was left for the runtime's.
+func (h *Hart) Site() uint64 { return h.fiber.mute.site }
+
+// Record records an event of the fiber, at the place where its code was left, and
+// lets no other thread run for it.
+func (h *Hart) Record(e event.Event) {
+	if h.m.rec == nil {
+		return
+	}
+	h.showStack()
+	if e.PC == 0 {
+		e.PC = h.fiber.mute.site
+	}
+	h.m.rec.event(h, e)
+	h.call.marked = true
+	switch e.Kind.Info().Class {
+	case event.ClassLock, event.ClassSem, event.ClassOnce:
+		h.m.noteObject(e.Obj)
+	}
+}
+
+// EmitEvent records an ordered event at the place where recorded code was left. Without an
+// observer it does nothing.
+func (h *Hart) EmitEvent(e event.Event) {
+	e.PC = h.fiber.mute.site
+	h.emit(e)
+}
+
+// Frames are the return addresses of the calls in progress, innermost last.
+func (h *Hart) Frames(yield func(ret uint64) bool) {
+	for _, f := range slices.Backward(h.frames) {
+		if !yield(f.ret) {
+			return
+		}
+	}
+}
+
+// wantsAtomic asks the hooks about an atomic access. A load that they replace
+// counts for nothing.
+func (h *Hart) wantsAtomic(e *event.Event, old, now uint64) bool {
+	if h.fiber == nil {
+		return true
+	}
+	if !h.m.fiberHooks.Atomic(h, e, old, now) {
+		return false
+	}
+	h.showStack()
+	return true
+}
+
+// mutedBlock notes that h is about to execute b, which is not recorded, and gives
+// the place for the addresses of its accesses.
+func (r *recorder) mutedBlock(h *Hart, _ *block) *[64]uint64 {
+	if r.values {
+		h.values = &h.valueScrap
+	}
+	return &h.scrap
+}

@@ -1,0 +1,218 @@
+package gorun
+
+import "hindsight/tracefmt/event"
+
+// channel is what is known of a channel. Of a buffered one the kth receive is
+// synchronised before the completion of the send that takes its place (go.dev/ref/mem):
+// sender and receiver exchange what they have published at each place of the buffer.
+type channel struct {
+	capacity     uint64
+	count        uint64 // elements in it when its lock was given up last
+	sends, takes uint64
+	slots        map[uint64]uint64 // by place: handle of who used it last
+	closed       uint64            // handle of who closed it
+}
+
+// operation is a send, receive or select in progress.
+type operation struct {
+	handle uint64   // what was published for it; 0: nothing yet
+	handed bool     // the other side was there
+	cases  []uint64 // channels of a select
+	sends  int
+}
+
+// at is the channel at an address.
+func (k *Hooks) channelAt(c *call, addr uint64) *channel {
+	ch := k.channels[addr]
+	if ch == nil {
+		l := &k.layout
+		ch = &channel{capacity: word(c.Hart, addr+l.chanCapacity), count: word(c.Hart, addr+l.chanCount), slots: map[uint64]uint64{}}
+		k.channels[addr] = ch
+		k.locks[addr+l.chanLock] = ch
+	}
+	return ch
+}
+
+// made is the end of makechan: what was at the address before is gone.
+func made(k *Hooks, c *call, result uint64) {
+	delete(k.channels, result)
+	k.channelAt(c, result)
+}
+
+// chanBegin begins a send or receive on the channel that is the first argument.
+func chanBegin(send bool) func(k *Hooks, c *call) bool {
+	return func(k *Hooks, c *call) bool {
+		addr := c.Arg(0)
+		if addr == 0 {
+			return false
+		}
+		k.channelAt(c, addr)
+		if send {
+			k.touches(c, event.RangeRead, addr+k.layout.chanBuf)
+		}
+		c.op = &operation{cases: []uint64{addr}}
+		return true
+	}
+}
+
+// touches is an access to the word that stands for the channel's being open.
+func (k *Hooks) touches(c *call, kind event.Kind, addr uint64) {
+	if c.g.strand != 0 {
+		c.Record(event.Event{Kind: kind, Obj: addr, Arg: 1})
+	}
+}
+
+// received is the end of chanrecv: (selected, received bool).
+func received(k *Hooks, c *call, selected uint64) {
+	const regA1 = 11
+	if selected&0xff != 0 && c.X[regA1]&0xff == 0 {
+		k.sawClosed(c, c.op.cases[0])
+	}
+}
+
+func (k *Hooks) sawClosed(c *call, addr uint64) {
+	if ch := k.channels[addr]; ch != nil {
+		observe(c, ch.closed)
+	}
+}
+
+// maxCases bounds the cases of a select statement (runtime/select.go).
+const maxCases = 1 << 16
+
+// selectBegin is selectgo (cases, order, pcs, sends, receives, block).
+func selectBegin(k *Hooks, c *call) bool {
+	const caseBytes = 16
+	sends, n := c.Arg(3), c.Arg(3)+c.Arg(4)
+	if n > maxCases {
+		return false
+	}
+	c.op = &operation{sends: int(sends)}
+	for i := range n {
+		addr := word(c.Hart, c.Arg(0)+caseBytes*i)
+		c.op.cases = append(c.op.cases, addr)
+		if addr == 0 {
+			continue
+		}
+		k.channelAt(c, addr)
+		if i < sends {
+			k.touches(c, event.RangeRead, addr+k.layout.chanBuf)
+		}
+	}
+	return true
+}
+
+// selected is its end: (chosen int, received bool).
+func selected(k *Hooks, c *call, chosen uint64) {
+	const regA1 = 11
+	if chosen < uint64(len(c.op.cases)) && int(chosen) >= c.op.sends && c.X[regA1]&0xff == 0 {
+		k.sawClosed(c, c.op.cases[chosen])
+	}
+}
+
+// closes is closechan (c).
+func closes(k *Hooks, c *call) bool {
+	if addr := c.Arg(0); addr != 0 {
+		ch := k.channelAt(c, addr)
+		k.touches(c, event.RangeWrite, addr+k.layout.chanBuf)
+		ch.closed = publish(c)
+	}
+	return false
+}
+
+// handle is what the actor has published for the operation under way.
+func (k *Hooks) handleOf(c *call) uint64 {
+	switch {
+	case c.g.strand == 0 || c.g.inTimer:
+		return c.g.timer // the scheduler acts for who set the timer
+	}
+	if op := c.g.operation(); op != nil {
+		if op.handle == 0 {
+			op.handle = publish(c)
+		}
+		return op.handle
+	}
+	return publish(c)
+}
+
+// operation is the innermost operation of g on a channel; nil if there is none.
+func (g *goroutine) operation() *operation {
+	for i := len(g.calls) - 1; i >= 0; i-- {
+		if op := g.calls[i].op; op != nil {
+			return op
+		}
+	}
+	return nil
+}
+
+// takes makes the actor take what was published, if it is a goroutine.
+func takes(c *call, handle uint64) {
+	if c.g.strand != 0 && !c.g.inTimer {
+		observe(c, handle)
+	}
+}
+
+// meets is send or recv (c, sudog, …): another goroutine waits on the channel, with
+// which the actor exchanges.
+func meets(send bool) func(k *Hooks, c *call) bool {
+	return func(k *Hooks, c *call) bool {
+		ch := k.channelAt(c, c.Arg(0))
+		other := k.goroutines[word(c.Hart, c.Arg(1)+sudogG)]
+		if other == nil {
+			return false
+		}
+		mine, its := k.handleOf(c), other.handoff
+		if ch.capacity == 0 {
+			takes(c, its)
+			other.owed = append(other.owed, mine)
+			return false
+		}
+		// As if the element went through the buffer.
+		if send {
+			place := ch.sends % ch.capacity
+			takes(c, ch.slots[place])
+			other.owed = append(other.owed, mine)
+			ch.slots[place] = its
+		} else {
+			place := ch.takes % ch.capacity
+			takes(c, ch.slots[place])
+			other.owed = append(other.owed, mine)
+			ch.slots[place] = its
+		}
+		ch.sends++
+		ch.takes++
+		return false
+	}
+}
+
+// unlocks is unlock2 (lock): if the lock is a channel's, its count tells what was
+// done under it.
+func unlocks(k *Hooks, c *call) bool {
+	ch := k.locks[c.Arg(0)]
+	if ch == nil {
+		return false
+	}
+	count := word(c.Hart, c.Arg(0)-k.layout.chanLock+k.layout.chanCount)
+	if count == ch.count || ch.capacity == 0 {
+		return false
+	}
+	counter := &ch.takes
+	if count > ch.count {
+		counter = &ch.sends
+	}
+	ch.count = count
+	place := *counter % ch.capacity
+	*counter++
+	mine := k.handleOf(c)
+	takes(c, ch.slots[place])
+	ch.slots[place] = mine
+	return false
+}
+
+// parks is gopark: a goroutine that waits on a channel leaves what it did for who
+// comes.
+func parks(k *Hooks, c *call) bool {
+	if op := c.g.operation(); op != nil && c.g.strand != 0 {
+		c.g.handoff = k.handleOf(c)
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package gorun
+
+import (
+	"strings"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// Code implements [mpsim.FiberHooks].
+func (k *Hooks) Code(pc uint64) mpsim.Recording { return k.function(pc).recording }
+
+// function is what is known of the function that pc is in.
+func (k *Hooks) function(pc uint64) *function {
+	s, _ := k.img.Func(pc)
+	if f := k.functions[s.Addr]; f != nil {
+		return f
+	}
+	name := strings.TrimSuffix(s.Name, ".abi0")
+	f := &function{name: name, pkg: k.img.Package(pc)}
+	if f.pkg == "" {
+		f.pkg = packageOf(name)
+	}
+	switch {
+	case copying[name] || f.pkg == "internal/bytealg":
+		f.recording = mpsim.Inherited
+	case image.GoRuntime(f.pkg):
+		f.runtime = true
+		f.recording = mpsim.Unrecorded
+	case syncPackage(f.pkg) || syncPackage(packageOf(name)):
+		f.recording = mpsim.Unrecorded
+	}
+	k.functions[s.Addr] = f
+	return f
+}
+
+type function struct {
+	name, pkg string
+	recording mpsim.Recording
+	runtime   bool
+}
+
+// copying are the runtime's functions that copy, clear and compare memory: their
+// accesses are those of whoever calls.
+var copying = map[string]bool{
+	"runtime.memmove": true, "runtime.memclrNoHeapPointers": true, "runtime.memequal": true,
+	"runtime.memequal_varlen": true, "runtime.duffzero": true, "runtime.duffcopy": true,
+}
+
+// syncPackage says whether a package is one whose calls say what they order.
+func syncPackage(pkg string) bool {
+	return pkg == "sync" || pkg == "sync/atomic" || pkg == "internal/sync"
+}
+
+// packageOf is the import path in the name of a symbol; it is not that of the
+// package in which a function was compiled if the name was given by a linkname
+// directive.
+func packageOf(name string) string {
+	if strings.HasPrefix(name, "_rt0_") {
+		return "runtime"
+	}
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		name = name[:i] // type arguments
+	}
+	slash := strings.LastIndexByte(name, '/') + 1
+	if dot := strings.IndexByte(name[slash:], '.'); dot >= 0 {
+		return name[:slash+dot]
+	}
+	return ""
+}

@@ -1,0 +1,146 @@
+package gorun
+
+import (
+	"hindsight/mpsim"
+	"hindsight/tracefmt/event"
+)
+
+// goroutine is one of the program's, or the scheduler of a thread.
+type goroutine struct {
+	strand uint64 // 0: the scheduler of a thread
+	begun  bool
+	calls  []call
+	// handoff is what it published when it parked in a channel operation.
+	handoff uint64
+	// owed is what it observes when it goes on: what those who woke it published.
+	owed []uint64
+	// waking is what those observe that it makes ready; 0: nothing.
+	waking uint64
+	// allocating says that it is in the allocator.
+	allocating bool
+	// timer is the handle of the timer that it runs; see timer.go.
+	timer   uint64
+	inTimer bool
+}
+
+// actor is who acts on a thread.
+func (k *Hooks) actor(h *mpsim.Hart) *goroutine {
+	if g := k.running[h.ID()]; g != nil {
+		return g
+	}
+	s := k.system[h.ID()]
+	if s == nil {
+		s = new(goroutine)
+		k.system[h.ID()] = s
+	}
+	return s
+}
+
+// Where the runtime's structures have what is needed here, in all releases.
+const (
+	gStackLow  = 0
+	gStackHigh = 8
+	bufSP      = 0
+	bufPC      = 8
+	bufG       = 16
+	sudogG     = 0
+)
+
+// leave lays the goroutine of a thread by: the thread goes on with the scheduler,
+// on a stack that begins anew.
+func leave(k *Hooks, c *call) bool {
+	k.suspend(c.Hart)
+	c.SwitchFiber(0)
+	*k.actor(c.Hart) = goroutine{}
+	return false
+}
+
+func (k *Hooks) suspend(h *mpsim.Hart) {
+	if g := k.running[h.ID()]; g != nil {
+		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
+		delete(k.running, h.ID())
+	}
+}
+
+// exit ends the goroutine of a thread.
+func exit(k *Hooks, c *call) bool {
+	if g := k.running[c.ID()]; g != nil {
+		c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: g.strand, Arg: c.SP(), Size: 8})
+		delete(k.running, c.ID())
+		delete(k.goroutines, c.Fiber())
+	}
+	return false
+}
+
+// resume is gogo (buf): the thread goes on where buf says.
+func resume(k *Hooks, c *call) bool {
+	const firstArg = 8 // on the stack
+	buf := word(c.Hart, c.SP()+firstArg)
+	at, sp, pc := word(c.Hart, buf+bufG), word(c.Hart, buf+bufSP), word(c.Hart, buf+bufPC)
+	low, high := word(c.Hart, at+gStackLow), word(c.Hart, at+gStackHigh)
+	if c.Fiber() == at {
+		c.CutFrames(pc, sp, low, high) // its stack has grown, or a panic was recovered
+		return false
+	}
+	k.suspend(c.Hart)
+	c.SwitchFiber(at)
+	c.CutFrames(pc, sp, low, high)
+	g := k.goroutines[at]
+	if g == nil {
+		return false
+	}
+	k.running[c.ID()] = g
+	if g.begun {
+		c.EmitEvent(event.Event{Kind: event.StrandResume, Obj: g.strand})
+	} else {
+		g.begun = true
+		c.EmitEvent(event.Event{Kind: event.StrandBegin, Obj: g.strand, Arg: high, Size: uint32(high - low)})
+	}
+	c.g = g
+	observeAll(c, g.owed)
+	g.owed = g.owed[:0]
+	return false
+}
+
+// created is the end of newproc1, with the new goroutine.
+func created(k *Hooks, c *call, result uint64) {
+	if result == 0 {
+		return
+	}
+	k.strands++
+	g := &goroutine{strand: k.strands}
+	k.goroutines[result] = g
+	c.Machine().NewFiber(result)
+	if c.g.strand == 0 && c.g.inTimer {
+		k.createdByTimer(c, g)
+		return
+	}
+	emit(c, event.StrandCreate, g.strand)
+}
+
+// Cloning implements [mpsim.FiberHooks]: a thread of the runtime's begins after
+// nothing that the goroutine did for which it is made.
+func (k *Hooks) Cloning(h *mpsim.Hart) {
+	if g := k.running[h.ID()]; g != nil {
+		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
+	}
+}
+
+// Cloned implements [mpsim.FiberHooks].
+func (k *Hooks) Cloned(h *mpsim.Hart) {
+	if g := k.running[h.ID()]; g != nil {
+		h.EmitEvent(event.Event{Kind: event.StrandResume, Obj: g.strand})
+	}
+}
+
+// movesStack is the beginning of copystack (g, size), and movedStack its end.
+func movesStack(_ *Hooks, c *call) bool {
+	c.a, c.b = word(c.Hart, c.Arg(0)+gStackLow), word(c.Hart, c.Arg(0)+gStackHigh)
+	return true
+}
+
+func movedStack(_ *Hooks, c *call, _ uint64) {
+	low, high := word(c.Hart, c.Arg(0)+gStackLow), word(c.Hart, c.Arg(0)+gStackHigh)
+	c.Machine().MoveStack(c.Arg(0), c.a, c.b, high-c.b)
+	c.Record(event.Event{Kind: event.Renew, Obj: low, Arg: high - low})
+}

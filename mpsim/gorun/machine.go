@@ -1,0 +1,172 @@
+package gorun
+
+import (
+	"slices"
+	"strings"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Hooks implements [mpsim.FiberHooks].
+type Hooks struct {
+	img       *image.Image
+	table     []probe
+	layout    layout
+	functions map[uint64]*function // by address
+	atomics   map[uint64]meaning   // by instruction
+
+	goroutines map[uint64]*goroutine         // by address of the runtime's g
+	running    map[event.ThreadID]*goroutine // nil: the thread runs the scheduler
+	system     map[event.ThreadID]*goroutine // what a thread does as the scheduler
+	strands    uint64                        // given out
+	channels   map[uint64]*channel           // by address
+	locks      map[uint64]*channel           // by address of the lock
+	timers     map[uint64]uint64             // handle of who set it, by address
+	finalizers []uint64                      // handles of who set them
+}
+
+// call is a call in progress of a hooked function whose return is awaited.
+type call struct {
+	*mpsim.Hart
+	g  *goroutine
+	op *operation // of a channel
+	// a and b are for the probe.
+	a, b uint64
+}
+
+// probe is a row of the table of hooked functions.
+type probe struct {
+	names []string // a * at the end stands for anything
+	enter func(k *Hooks, c *call) (await bool)
+	exit  func(k *Hooks, c *call, result uint64)
+	// drop is called instead of exit when the function was left by a panic.
+	drop func(k *Hooks, c *call)
+}
+
+// New gives the hooks for a run of img, which is a Go program, and where they
+// stand in it.
+func New(img *image.Image) (*Hooks, map[uint64]int) {
+	k := &Hooks{
+		img: img, table: table, layout: layoutOf(img),
+		functions: map[uint64]*function{}, atomics: map[uint64]meaning{},
+		goroutines: map[uint64]*goroutine{}, running: map[event.ThreadID]*goroutine{}, system: map[event.ThreadID]*goroutine{},
+		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{},
+	}
+	exact, prefixes := map[string]int{}, map[string]int{}
+	for n, p := range k.table {
+		for _, name := range p.names {
+			if prefix, ok := strings.CutSuffix(name, "*"); ok {
+				prefixes[prefix] = n
+			} else {
+				exact[name] = n
+			}
+		}
+	}
+	at := map[uint64]int{}
+	for _, s := range img.Symbols() {
+		name := strings.TrimSuffix(s.Name, ".abi0")
+		if n, ok := exact[name]; ok {
+			at[s.Addr] = n
+			continue
+		}
+		for prefix, n := range prefixes {
+			if strings.HasPrefix(name, prefix) {
+				at[s.Addr] = n
+			}
+		}
+	}
+	return k, at
+}
+
+// Enter implements [mpsim.Hooks].
+func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
+	g := k.actor(h)
+	c := call{Hart: h, g: g}
+	if !k.table[fn].enter(k, &c) {
+		return mpsim.Pass
+	}
+	g.calls = append(g.calls, c)
+	return mpsim.Watch
+}
+
+// ended gives the call that ends.
+func (k *Hooks) ended(h *mpsim.Hart) *call {
+	g := k.actor(h)
+	if len(g.calls) == 0 {
+		return nil
+	}
+	c := g.calls[len(g.calls)-1]
+	g.calls = g.calls[:len(g.calls)-1]
+	c.Hart = h
+	return &c
+}
+
+// Exit implements [mpsim.Hooks].
+func (k *Hooks) Exit(h *mpsim.Hart, fn int, result uint64) {
+	if c := k.ended(h); c != nil {
+		k.table[fn].exit(k, c, result)
+	}
+}
+
+// Abandon implements [mpsim.Hooks].
+func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
+	if c := k.ended(h); c != nil && k.table[fn].drop != nil {
+		k.table[fn].drop(k, c)
+	}
+}
+
+// Kernel implements [mpsim.FiberHooks]: what a system call does is the program's
+// business if a goroutine makes it by package syscall.
+func (k *Hooks) Kernel(h *mpsim.Hart, _ *event.Event) bool {
+	const ecallBytes = 4
+	if k.running[h.ID()] == nil || !strings.HasPrefix(k.function(h.PC-ecallBytes).pkg, "internal/runtime/syscall") {
+		return false
+	}
+	ret, ok := h.Return(0)
+	return ok && k.Code(ret-1) == mpsim.Recorded
+}
+
+// Created, Loaded, Started, Silent, Promises, Waits, Args and Copies implement
+// [mpsim.Hooks].
+func (k *Hooks) Created(*mpsim.Hart, int, *mpsim.Hart)   {}
+func (k *Hooks) Loaded(*image.Image) map[uint64]int      { return nil }
+func (k *Hooks) Started(uint64)                          {}
+func (k *Hooks) Silent(*mpsim.Hart, uint64, uint64) bool { return false }
+func (k *Hooks) Promises(uint64) bool                    { return false }
+func (k *Hooks) Waits(*mpsim.Hart, int) string           { return "" }
+func (k *Hooks) Args(int) int                            { return 1 }
+func (k *Hooks) Copies(int) bool                         { return false }
+
+// word reads eight bytes of the program's memory; 0 when there are none.
+func word(h *mpsim.Hart, addr uint64) uint64 {
+	v, _ := h.Load(addr, 8)
+	return v
+}
+
+// emit records an event of what the goroutine does, where the program's code was
+// left.
+func emit(c *call, kind event.Kind, obj uint64) { c.EmitEvent(event.Event{Kind: kind, Obj: obj}) }
+
+// publish makes what the goroutine did until now there to be taken, under a new
+// handle.
+func publish(c *call) uint64 {
+	handle := c.Handle()
+	emit(c, event.Publish, handle)
+	return handle
+}
+
+// observe takes it. What is published once and observed once is forgotten.
+func observe(c *call, handle uint64) {
+	if handle != 0 {
+		emit(c, event.Observe, handle)
+	}
+}
+
+func observeAll(c *call, handles []uint64) {
+	slices.Sort(handles)
+	for _, h := range slices.Compact(handles) {
+		observe(c, h)
+	}
+}

@@ -1,0 +1,125 @@
+package gorun
+
+import (
+	"math"
+
+	"hindsight/tracefmt/event"
+)
+
+// What the runtime does to the program's memory where it is called for that. Its
+// functions that copy and compare bytes are recorded themselves (copying).
+
+// allocates is the beginning of a function of the allocator (size, …).
+func allocates(_ *Hooks, c *call) bool {
+	if c.g.allocating || c.g.strand == 0 {
+		return false
+	}
+	c.g.allocating = true
+	return true
+}
+
+// allocated is its end, with the block. Objects of less than a granule share one
+// with others, which have begun its life.
+func allocated(_ *Hooks, c *call, block uint64) {
+	const granule = 8
+	c.g.allocating = false
+	if block != 0 && c.Arg(0) != 0 && block%granule == 0 {
+		c.Record(event.Event{Kind: event.Alloc, Obj: block, Arg: c.Arg(0)})
+	}
+}
+
+func allocatesNothing(_ *Hooks, c *call) { c.g.allocating = false }
+
+// access records an access of the caller's, if recorded code called.
+func access(c *call, kind event.Kind, addr, n uint64) {
+	if c.g.strand != 0 && n != 0 && addr != 0 && c.FromProgram() {
+		c.Record(event.Event{Kind: kind, Obj: addr, Arg: min(n, math.MaxInt64)})
+	}
+}
+
+// typeSize is the size of what a type descriptor describes.
+func typeSize(c *call, typ uint64) uint64 { return word(c.Hart, typ) }
+
+// Where map types have the type of their keys.
+const mapTypeKey = 48
+
+// reads and writes of a map's header; key is the number of the argument that points to the key,
+// 0 if it is passed by value.
+func mapAccess(kind event.Kind, key int) func(k *Hooks, c *call) bool {
+	return func(_ *Hooks, c *call) bool {
+		access(c, kind, c.Arg(1), 1)
+		if key != 0 && c.Arg(1) != 0 {
+			access(c, event.RangeRead, c.Arg(key), typeSize(c, word(c.Hart, c.Arg(0)+mapTypeKey)))
+		}
+		return false
+	}
+}
+
+// iterNext is mapIterNext (iterator): it reads the map.
+func iterNext(k *Hooks, c *call) bool {
+	access(c, event.RangeRead, word(c.Hart, c.Arg(0)+k.layout.iterMap), 1)
+	return false
+}
+
+// moves is typedmemmove (type, to, from).
+func moves(_ *Hooks, c *call) bool {
+	n := typeSize(c, c.Arg(0))
+	access(c, event.RangeWrite, c.Arg(1), n)
+	access(c, event.RangeRead, c.Arg(2), n)
+	return false
+}
+
+// copiesSlice is typedslicecopy (type, to, length, from, length).
+func copiesSlice(_ *Hooks, c *call) bool {
+	n := min(c.Arg(2), c.Arg(4)) * typeSize(c, c.Arg(0))
+	access(c, event.RangeWrite, c.Arg(1), n)
+	access(c, event.RangeRead, c.Arg(3), n)
+	return false
+}
+
+// copiesReflected is reflect's (type, to slice, from slice).
+func copiesReflected(_ *Hooks, c *call) bool {
+	n := min(c.Arg(2), c.Arg(5)) * typeSize(c, c.Arg(0))
+	access(c, event.RangeWrite, c.Arg(1), n)
+	access(c, event.RangeRead, c.Arg(4), n)
+	return false
+}
+
+// clears is typedmemclr (type, address).
+func clears(_ *Hooks, c *call) bool {
+	access(c, event.RangeWrite, c.Arg(1), typeSize(c, c.Arg(0)))
+	return false
+}
+
+// accesses is a function with the address and length of what it accesses in
+// arguments of these numbers.
+func accesses(kind event.Kind, addr, length int) func(k *Hooks, c *call) bool {
+	return func(_ *Hooks, c *call) bool {
+		access(c, kind, c.Arg(addr), c.Arg(length))
+		return false
+	}
+}
+
+// grows is growslice (from, new length, old capacity, number of new, type).
+func grows(_ *Hooks, c *call) bool {
+	access(c, event.RangeRead, c.Arg(0), (c.Arg(1)-c.Arg(3))*typeSize(c, c.Arg(4)))
+	return false
+}
+
+// makesCopy is makeslicecopy (type, length, length of from, from).
+func makesCopy(_ *Hooks, c *call) bool {
+	access(c, event.RangeRead, c.Arg(3), min(c.Arg(1), c.Arg(2))*typeSize(c, c.Arg(0)))
+	return false
+}
+
+// boxes is convT (type, from).
+func boxes(_ *Hooks, c *call) bool {
+	access(c, event.RangeRead, c.Arg(1), typeSize(c, c.Arg(0)))
+	return false
+}
+
+// readsRunes is slicerunetostring (buffer, from, length).
+func readsRunes(_ *Hooks, c *call) bool {
+	access(c, event.RangeRead, c.Arg(1), 4*c.Arg(2))
+	return false
+}

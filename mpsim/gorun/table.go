@@ -1,0 +1,89 @@
+package gorun
+
+import "hindsight/tracefmt/event"
+
+// Checked are the releases of Go against whose sources the table was checked.
+var Checked = []string{"go1.25", "go1.26"}
+
+// table is every hooked function. A name that a release does not have is none
+// there; names of earlier releases stand beside those of later ones.
+var table []probe
+
+func init() {
+	table = append(append(append(goroutines(), channels()...), synchronisation()...), memory()...)
+}
+
+// goroutines is where the runtime creates goroutines and switches between them:
+// proc.go, stack.go, asm_riscv64.s.
+func goroutines() []probe {
+	return []probe{
+		{names: []string{"runtime.mcall", "runtime.goschedImpl", "runtime.preemptPark"}, enter: leave},
+		{names: []string{"runtime.gogo"}, enter: resume},
+		{names: []string{"runtime.goexit1"}, enter: exit},
+		{names: []string{"runtime.newproc1"}, enter: func(*Hooks, *call) bool { return true }, exit: created},
+		{names: []string{"runtime.copystack"}, enter: movesStack, exit: movedStack},
+		{names: []string{"runtime.gopark"}, enter: parks},
+		{names: []string{"runtime.ready"}, enter: readies},
+	}
+}
+
+// channels is chan.go, select.go and time.go.
+func channels() []probe {
+	return []probe{
+		{names: []string{"runtime.makechan"}, enter: func(*Hooks, *call) bool { return true }, exit: made},
+		{names: []string{"runtime.chansend"}, enter: chanBegin(true), exit: func(*Hooks, *call, uint64) {}},
+		{names: []string{"runtime.chanrecv"}, enter: chanBegin(false), exit: received},
+		{names: []string{"runtime.selectgo"}, enter: selectBegin, exit: selected},
+		{names: []string{"runtime.closechan"}, enter: closes},
+		{names: []string{"runtime.send"}, enter: meets(true)},
+		{names: []string{"runtime.recv"}, enter: meets(false)},
+		{names: []string{"runtime.unlock2"}, enter: unlocks},
+
+		{names: []string{"time.newTimer"}, enter: func(*Hooks, *call) bool { return true }, exit: timerMade},
+		{names: []string{"time.resetTimer"}, enter: timerSet},
+		{names: []string{"runtime.(*timer).unlockAndRun"}, enter: timerRuns, exit: timerRan},
+		{names: []string{"runtime.SetFinalizer", "runtime.addCleanup"}, enter: finalizerSet},
+		{names: []string{"runtime.reflectcall"}, enter: finalizerRuns},
+	}
+}
+
+// synchronisation is package sync. What its atomic accesses mean is in atomic.go.
+func synchronisation() []probe {
+	return []probe{
+		{names: []string{"sync.(*WaitGroup).Wait"}, enter: await, exit: waitEnd},
+		{names: []string{"sync.(*Pool).Put"}, enter: pools},
+		{names: []string{"sync.(*Pool).Get"}, enter: await, exit: unpooled},
+		{names: []string{"sync.runtime_SemacquireRWMutexR"}, enter: await, exit: readLocked},
+		{names: []string{"sync.runtime_SemacquireRWMutex"}, enter: await, exit: writeLocked},
+		{names: []string{"sync.runtime_notifyListNotifyAll", "sync.runtime_notifyListNotifyOne"}, enter: notifies, exit: notified},
+	}
+}
+
+// memory is malloc.go, slice.go, string.go, mbarrier.go, iface.go and package
+// internal/runtime/maps.
+func memory() []probe {
+	return []probe{
+		{names: []string{"runtime.mallocgc*"}, enter: allocates, exit: allocated, drop: allocatesNothing},
+
+		{names: []string{"runtime.mapaccess1", "runtime.mapaccess2", "runtime.mapaccess1_fat", "runtime.mapaccess2_fat", "reflect.mapaccess"},
+			enter: mapAccess(event.RangeRead, 2)},
+		{names: []string{"runtime.mapaccess1_fast*", "runtime.mapaccess2_fast*", "reflect.mapaccess_faststr"}, enter: mapAccess(event.RangeRead, 0)},
+		{names: []string{"runtime.mapassign", "reflect.mapassign0", "runtime.mapdelete", "reflect.mapdelete"}, enter: mapAccess(event.RangeWrite, 2)},
+		{names: []string{"runtime.mapassign_fast*", "reflect.mapassign_faststr0", "runtime.mapdelete_fast*", "reflect.mapdelete_faststr",
+			"runtime.mapclear", "reflect.mapclear"}, enter: mapAccess(event.RangeWrite, 0)},
+		{names: []string{"runtime.mapIterStart", "runtime.mapiterinit", "reflect.mapIterStart", "reflect.mapiterinit"}, enter: mapAccess(event.RangeRead, 0)},
+		{names: []string{"runtime.mapIterNext", "reflect.mapIterNext"}, enter: iterNext},
+		{names: []string{"reflect.maplen", "internal/reflectlite.maplen"}, enter: accesses(event.RangeRead, 0, 0)},
+
+		{names: []string{"runtime.typedmemmove", "reflect.typedmemmove", "internal/reflectlite.typedmemmove"}, enter: moves},
+		{names: []string{"runtime.typedslicecopy"}, enter: copiesSlice},
+		{names: []string{"reflect.typedslicecopy"}, enter: copiesReflected},
+		{names: []string{"runtime.typedmemclr", "reflect.typedmemclr"}, enter: clears},
+		{names: []string{"runtime.memclrHasPointers"}, enter: accesses(event.RangeWrite, 0, 1)},
+		{names: []string{"runtime.growslice"}, enter: grows},
+		{names: []string{"runtime.makeslicecopy"}, enter: makesCopy},
+		{names: []string{"runtime.slicebytetostring"}, enter: accesses(event.RangeRead, 1, 2)},
+		{names: []string{"runtime.slicerunetostring"}, enter: readsRunes},
+		{names: []string{"runtime.convT", "runtime.convTnoptr"}, enter: boxes},
+	}
+}

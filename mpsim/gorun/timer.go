@@ -1,0 +1,56 @@
+package gorun
+
+import "hindsight/tracefmt/event"
+
+// Timers. Whoever set a timer is ordered before what it brings about: the call of
+// AfterFunc's function, the value sent on its channel (the race detector has the
+// edge at the same places).
+
+// timerMade is the end of newTimer, and timerSet the beginning of resetTimer (t, …).
+func timerMade(k *Hooks, c *call, result uint64) {
+	k.timers[result+k.layout.timer] = publish(c)
+}
+
+func timerSet(k *Hooks, c *call) bool {
+	k.timers[c.Arg(0)+k.layout.timer] = publish(c)
+	return false
+}
+
+// timerRuns is (*timer).unlockAndRun (t, now), on the scheduler's stack or, for a
+// timer with a channel, that of the goroutine which looks at the channel.
+func timerRuns(k *Hooks, c *call) bool {
+	c.g.timer, c.g.inTimer = k.timers[c.Arg(0)], true
+	return true
+}
+
+func timerRan(_ *Hooks, c *call, _ uint64) { c.g.timer, c.g.inTimer = 0, false }
+
+// createdByTimer is for a goroutine that a timer made: it comes after who set the
+// timer, and after nothing else.
+func (k *Hooks) createdByTimer(c *call, g *goroutine) {
+	k.strands++
+	by := k.strands
+	k.strands++
+	g.strand = k.strands
+	emit(c, event.StrandCreate, by)
+	c.EmitEvent(event.Event{Kind: event.StrandBegin, Obj: by, Arg: 8, Size: 8})
+	observe(c, c.g.timer)
+	emit(c, event.StrandCreate, g.strand)
+	c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: by, Arg: 8, Size: 8})
+}
+
+// finalizerSet is SetFinalizer and AddCleanup: the call is ordered before what the
+// runtime calls for them.
+func finalizerSet(k *Hooks, c *call) bool {
+	k.finalizers = append(k.finalizers, publish(c))
+	return false
+}
+
+// finalizerRuns is where the runtime's goroutine calls them.
+func finalizerRuns(k *Hooks, c *call) bool {
+	if c.g.strand != 0 {
+		observeAll(c, k.finalizers)
+		k.finalizers = k.finalizers[:0]
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package image
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"debug/dwarf"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// golang is what is known of a program that the Go toolchain made.
+type golang struct {
+	once    sync.Once
+	release string
+}
+
+// Go is the release of Go that made the program, such as "go1.26.0"; "" of a
+// program that is none of Go's.
+func (m *Image) Go() string {
+	g := &m.golang
+	g.once.Do(func() {
+		if _, ok := m.Lookup("runtime.newproc1"); !ok {
+			return
+		}
+		g.release = "go?"
+		if info, err := buildinfo.Read(bytes.NewReader(m.Data)); err == nil && info.GoVersion != "" {
+			g.release = info.GoVersion
+		}
+	})
+	return g.release
+}
+
+// Package is the import path of the Go package that the instruction at pc was
+// compiled in; "" if the debug information does not say.
+func (m *Image) Package(pc uint64) string {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	if u := d.unitAt(pc - m.Base); u != nil {
+		return u.name()
+	}
+	return ""
+}
+
+// name is that of the source file, or of Go's package, that a unit was made from.
+func (u *unit) name() string {
+	name, _ := u.root.Val(dwarf.AttrName).(string)
+	return name
+}
+
+// GoRuntime says whether a Go package is the runtime or a part of it
+// (cmd/internal/objabi lists them).
+func GoRuntime(pkg string) bool {
+	switch pkg {
+	case "runtime", "internal/abi", "internal/bytealg", "internal/byteorder", "internal/chacha8rand", "internal/cpu", "internal/race",
+		"internal/synctest", "internal/godebugs", "internal/stringslite", "internal/profilerecord":
+		return true
+	}
+	return strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/")
+}
+
+// Members are the offsets of the members of structures, by "type.member", as a Go
+// package declares them.
+func (m *Image) Members(pkg string, types ...string) map[string]uint64 {
+	found := map[string]uint64{}
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	d.note(guard(func() error {
+		for _, u := range d.units {
+			if u.name() == pkg {
+				return d.membersOf(u, types, found)
+			}
+		}
+		return nil
+	}))
+	return found
+}
+
+func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) error {
+	r := d.data.Reader()
+	r.Seek(u.root.Offset)
+	root, err := r.Next()
+	if err != nil || root == nil {
+		return err
+	}
+	return children(r, root, func(e *dwarf.Entry) {
+		name, _ := e.Val(dwarf.AttrName).(string)
+		if e.Tag != dwarf.TagStructType || !slices.Contains(types, name) {
+			return
+		}
+		inner := d.data.Reader()
+		inner.Seek(e.Offset)
+		if again, err := inner.Next(); err == nil && again != nil {
+			d.note(children(inner, again, func(member *dwarf.Entry) {
+				field, _ := member.Val(dwarf.AttrName).(string)
+				if off, ok := member.Val(dwarf.AttrDataMemberLoc).(int64); ok {
+					found[name+"."+field] = uint64(off)
+				}
+			}))
+		}
+	})
+}
