@@ -341,7 +341,9 @@ func (h *Hart) atomicWrite(e event.Event) {
 	seen, ever := h.seen[location(e)]
 	upToDate := ever && seen == v.writes || e.Kind == event.AtomicStore || e.Mode&event.Acquire != 0
 	v.writes++
-	v.bytes |= touched(e)
+	if !h.m.rec.fences || !h.m.intent.Combines(e.PC, e.Obj) {
+		v.bytes |= touched(e)
+	}
 	h.m.versions[g] = v
 	if upToDate {
 		h.seen[location(e)] = v.writes

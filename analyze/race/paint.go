@@ -100,6 +100,9 @@ func (w *progress) skip(k uint64) {
 // paintManner paints a progression of granules that are accessed alike.
 func (s *shard) paintManner(m manner, w progress) {
 	const shift = pageBits - 3
+	if s.accesses[m.access].atomic == replay.IsAtomic {
+		m.atomic, m.prevAtomic = m.mask, m.prev
+	}
 	index := s.manner(m)
 	for w.n > 0 {
 		p := s.page(w.at >> shift)

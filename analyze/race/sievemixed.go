@@ -37,12 +37,19 @@ type mixed struct {
 // manyMixed is how long the list of a granule grows; beyond that it is suspect.
 const manyMixed = 64
 
-// mixExtent takes an atomic access.
+// mixExtent takes an atomic access. One that makes no atomic variable of what it
+// touches is like any other.
 func (s *sieve) mixExtent(it *item) error {
 	for at, end := it.base, it.base+it.size; at < end; {
 		next := min(end, at&^7+8)
 		if s.of == 1 || owner(at>>sieveBits, s.of) == s.number {
-			if err := s.mix(at>>3, uint8(1<<(next-at)-1)<<(at&7), it.write, true); err != nil {
+			m := uint8(1<<(next-at)-1) << (at & 7)
+			if m&s.variables.Ever(at>>3) == 0 { // the result of a reduction
+				s.lane = laneOpen
+				if err := s.extent(&item{write: it.write, base: at, count: 1, size: next - at}, nil); err != nil {
+					return err
+				}
+			} else if err := s.mix(at>>3, m, it.write, true); err != nil {
 				return err
 			}
 		}

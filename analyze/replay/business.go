@@ -22,6 +22,11 @@ type meaning interface {
 	// Apart says that the fence next to the plain load or store at pc, which
 	// makes an atomic access of it, is a statement of its own.
 	Apart(pc uint64) bool
+	// Combines says that the atomic access to addr at pc puts the result of a
+	// reduction into a variable.
+	Combines(pc, addr uint64) bool
+	// Looks says that the plain load at pc is the first part of that.
+	Looks(pc uint64) bool
 }
 
 // NewBusiness is that of a program; nil: everything is the user's.
@@ -55,8 +60,12 @@ func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 	case op.Call(): // such accesses race with plain ones, and with each other
 		return IsAtomic
 	case op.Plain():
-		if b.intent != nil && b.intent.Plain(pc) {
+		switch {
+		case b.intent == nil || strict:
+		case b.intent.Plain(pc):
 			return NotAtomic
+		case b.intent.Looks(pc):
+			return IsAtomic
 		}
 		return MaybeAtomic
 	case b.Apart(pc):

@@ -62,10 +62,11 @@ func NewSurvey(ctx context.Context, src Events, threads int, strict bool, busine
 // variableBytes is how many bytes at Obj an event shows to be of an atomic
 // variable.
 func (b *Business) variableBytes(ev *Event) uint64 {
-	if n := AtomicBytes(&ev.Event); n > 0 && !b.Apart(ev.PC) {
-		return n
+	n := AtomicBytes(&ev.Event)
+	if n == 0 || b.intent != nil && (b.intent.Apart(ev.PC) || b.intent.Combines(ev.PC, ev.Obj)) {
+		return 0
 	}
-	return 0
+	return n
 }
 
 // ErrStop is what a visitor returns to end a walk that then is no failure.

@@ -56,7 +56,6 @@ var syncGroups = []syncGroup{
 // gets the right one turns the test red, so that it leaves the list.
 var syncFailing = map[string]string{
 	"omp_more.c/norace_flush_forms": "at -O2 a relaxed atomic read is an ordinary load, here far from the fence behind it",
-	"omp_more.c/race_reduce_one":    "gcc updates the result of a single reduction by an atomic instruction, which makes it an atomic variable",
 }
 
 // syncLevels are the levels of optimisation at which each twin must get the

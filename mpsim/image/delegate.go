@@ -116,6 +116,14 @@ func (s *Space) Passed(fn uint64) uint64 {
 	return 0
 }
 
+// Privatized is [Image.Privatized] of the image that pc is in.
+func (s *Space) Privatized(pc uint64) []Range {
+	if m := s.At(pc); m != nil {
+		return m.Privatized(pc)
+	}
+	return nil
+}
+
 // Declared is [Image.Declared] of the image that addr is in.
 func (s *Space) Declared(addr uint64) (string, int, bool) {
 	if m := s.At(addr); m != nil {

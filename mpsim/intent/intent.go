@@ -27,6 +27,7 @@ type Code struct {
 	atomic map[uint64]bool
 	plain  map[uint64]bool
 	fences map[uint64]fence
+	combos map[uint64]*combinations // by function
 }
 
 // fence is what is known of the fence of an access.
@@ -41,7 +42,7 @@ const (
 
 // New is for the code of img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}}
+	return &Code{img: img, atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}}
 }
 
 // fetch reads 16 bits of code.

@@ -1,0 +1,104 @@
+package intent
+
+import (
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// A reduction of OpenMP ends with an atomic update of the variable, by one
+// instruction or by a loop around a compare-and-swap with a plain load before
+// it. In the source there is no atomic access: the variable is an ordinary one.
+
+// combinations are the instructions of an outlined function that put the result
+// of a reduction into a global variable.
+type combinations struct {
+	globals []image.Range   // of which the construct has a copy of its own
+	updates map[uint64]bool // the atomic instructions
+	looks   map[uint64]bool // the plain loads before a compare-and-swap
+}
+
+// nearby is how many instructions a compare-and-swap and the load before it are
+// apart at most.
+const nearby = 24
+
+// Combines says that the atomic access to addr by the instruction at pc puts the
+// result of a reduction into a global variable: the construct has a copy of the
+// variable of its own, and so nothing else to do with it. Such an access does
+// not make it an atomic variable.
+func (c *Code) Combines(pc, addr uint64) bool {
+	f := c.combinations(pc)
+	if !f.updates[pc] {
+		return false
+	}
+	for _, r := range f.globals {
+		if r.Low <= addr && addr < r.High {
+			return true
+		}
+	}
+	return false
+}
+
+// Looks says that the plain load at pc is the first part of such a combination.
+func (c *Code) Looks(pc uint64) bool { return c.combinations(pc).looks[pc] }
+
+func (c *Code) combinations(pc uint64) *combinations {
+	f, ok := c.img.Func(pc)
+	if !ok {
+		return &combinations{}
+	}
+	return remember(c, c.combos, f.Addr, func(uint64) *combinations { return c.findCombinations(f, pc) })
+}
+
+func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
+	found := &combinations{globals: c.img.Privatized(pc), updates: map[uint64]bool{}, looks: map[uint64]bool{}}
+	if len(found.globals) == 0 {
+		return found
+	}
+	var code []located
+	for at := f.Addr; at < c.img.FuncEnd(pc) && len(code) < maxFunction; {
+		i, ok := c.at(at)
+		if !ok {
+			break
+		}
+		code = append(code, located{i, at})
+		at += uint64(i.Len)
+	}
+	for n, i := range code {
+		switch {
+		case !i.Atomic():
+		case i.Op == rv.OpLRW || i.Op == rv.OpLRD:
+			if look, ok := lookBefore(code[max(0, n-nearby):n], i.Rs1); ok {
+				found.looks[look] = true
+				for m := n; m < len(code) && m < n+nearby; m++ { // with its SC
+					if code[m].Atomic() && code[m].Rs1 == i.Rs1 {
+						found.updates[code[m].pc] = true
+					}
+				}
+			}
+		case i.Op != rv.OpSCW && i.Op != rv.OpSCD:
+			found.updates[i.pc] = true
+		}
+	}
+	return found
+}
+
+// located is an instruction and where it is.
+type located struct {
+	rv.Inst
+	pc uint64
+}
+
+// lookBefore finds the last load through a register that still has the same
+// value at the end of the code.
+func lookBefore(code []located, base uint8) (pc uint64, ok bool) {
+	for n := len(code) - 1; n >= 0; n-- {
+		if access, _, plain := code[n].Mem(); plain && access == event.Read && code[n].Rs1 == base && code[n].Imm == 0 {
+			return code[n].pc, true
+		}
+		if r, set := code[n].Dest(); set && r == base {
+			break
+		}
+	}
+	return 0, false
+}
