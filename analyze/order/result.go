@@ -32,7 +32,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 	find := Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize, NoLockset: !want.Has(Lockset)}
 	pairs, err := Find(ctx, t, find)
 	if err != nil {
-		return nil, err
+		return nil, race.PartialOf(exact, err)
 	}
 	counts := map[key]uint64{}
 	for i := range exact.Races {

@@ -20,7 +20,7 @@ var ErrSource = replay.ErrTrace
 // that nobody creates; together with the bytes that each segment accesses, for
 // the memory on which there are races; together with the accesses to that
 // memory, for the races; and for the locks and locations of the instances that
-// the result shows.
+// the result shows. An error after the second of these is a *[Partial].
 func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
 	if opts.SweepEvery <= 0 {
 		opts.SweepEvery = 1 << 18
@@ -43,10 +43,17 @@ func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
 	}
 	if e.suspects == nil || len(e.suspects.ranges) > 0 {
 		if err := e.exact(ctx, src); err != nil {
-			return nil, err
+			return nil, e.partial(false, err)
 		}
 	}
-	return e.result(ctx, src)
+	if opts.Found != nil {
+		opts.Found(e.partial(true, nil))
+	}
+	res, err := e.result(ctx, src)
+	if err != nil {
+		return nil, e.partial(true, err)
+	}
+	return res, nil
 }
 
 // maxWorkers bounds the workers that memory is divided among.
@@ -89,9 +96,7 @@ func (e *engine) exact(ctx context.Context, src Source) error {
 		shards[i] = newShard(e, i)
 		takers[i] = shards[i]
 	}
-	if err := e.pass(ctx, src, takers); err != nil {
-		return err
-	}
+	err := e.pass(ctx, src, takers)
 	for _, s := range shards {
 		e.pairs.merge(&s.pairs)
 		e.stats.Accesses += s.stats.Accesses
@@ -99,7 +104,7 @@ func (e *engine) exact(ctx context.Context, src Source) error {
 		e.stats.Peak += s.stats.Peak
 		e.stats.Sweeps += s.stats.Sweeps
 	}
-	return nil
+	return err
 }
 
 func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {

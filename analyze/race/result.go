@@ -35,6 +35,10 @@ type Options struct {
 	// not depend on it. 0: one for each processor, at most 8.
 	Workers int
 
+	// Found, if set, is told of the pairs as soon as all are counted, long before
+	// the result.
+	Found func(*Partial)
+
 	columnsLimit int    // 0: columnsLimit
 	staleAfter   uint64 // 0: staleAfter
 	batchItems   int    // 0: batchItems

@@ -88,7 +88,7 @@ func reportBy(ctx context.Context, std streams, file string, q *inquiry) (*repor
 	if err != nil && (rep == nil || ctx.Err() == nil) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if !rep.Info.Complete {
+	if !rep.Info.Complete && ctx.Err() == nil {
 		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
 	}
 	return rep, err

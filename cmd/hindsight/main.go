@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -52,12 +53,16 @@ func run(args []string, std streams) int {
 	std.out, std.err = out, stderr
 	root := newRoot(std)
 	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := execute(ctx, root, args)
 	failed := exitError
 	if cmd != nil && cmd.Name() == "run" {
 		failed = exitRunError
 	}
 	var status exitStatus
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(std.err, "hindsight: interrupted")
+		return exitInterrupted
+	}
 	if err != nil && !errors.As(err, &status) {
 		fmt.Fprintf(std.err, "hindsight: %v\n", err)
 		return failed
@@ -69,6 +74,31 @@ func run(args []string, std streams) int {
 		}
 	}
 	return int(status)
+}
+
+// execute runs a command. One that has nothing to close well is not waited for
+// when it is interrupted and does not end.
+func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, _, err := root.Find(args)
+	if err != nil || !unfinished[cmd.Name()] {
+		return root.ExecuteContextC(ctx)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := root.ExecuteContextC(ctx)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return cmd, err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return cmd, err
+	case <-time.After(commandGrace):
+		return cmd, ctx.Err()
+	}
 }
 
 // endSignals are the signals after which a command finishes early. Who ignores

@@ -151,11 +151,11 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	rep, err := reportBy(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
+	rep, err := reportWithin(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
 		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit, incomplete: f.incomplete})
 	if rep == nil && ctx.Err() != nil {
-		fmt.Fprintln(std.err, "hindsight: interrupted before the races were known")
-		return 0, exitStatus(exitInterrupted)
+		tellPartial(std.err, err)
+		return 0, errInterrupted
 	}
 	if rep == nil || err != nil && ctx.Err() == nil {
 		return 0, err
@@ -184,7 +184,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		}
 	}
 	if ctx.Err() != nil {
-		return found, exitStatus(exitInterrupted)
+		return found, errInterrupted
 	}
 	return found, nil
 }
@@ -262,6 +262,7 @@ type inquiry struct {
 	limit        time.Duration // of all: when it is over, only the races are finished; 0: none
 	say          io.Writer     // nil: nobody
 	incomplete   bool          // take a trace without a run as well
+	draft        *draft        // is shown the report in the making; nil: nobody is
 }
 
 // findRaces analyses an open trace and names what it finds by the program that
@@ -298,9 +299,20 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 	if analyze == nil {
 		analyze = byHappensBefore
 	}
+	frames := names.Frames
+	if img != nil {
+		frames = img.Frames
+	}
+	opts.Found = func(p *race.Partial) {
+		q.draft.change(func() {
+			if q.draft != nil {
+				q.draft.pairs = &namedPartial{p, frames}
+			}
+		})
+	}
 	res, err := analyze(ctx, t, opts)
 	if err != nil {
-		return nil, err
+		return nil, named(err, frames)
 	}
 	meta := t.Info()
 	info := report.Info{
@@ -325,6 +337,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 			return nil, err
 		}
 	}
+	q.draft.show(rep)
 	if err := q.explain(ctx, t, file, img, res, rep, begun); err != nil {
 		return rep, err
 	}
@@ -333,8 +346,10 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 		if err != nil {
 			return rep, fmt.Errorf("--values: %w", err)
 		}
-		rep.SameValues(seen.Seen())
-		rep.Locals(seen.Locals(), img)
+		q.draft.change(func() {
+			rep.SameValues(seen.Seen())
+			rep.Locals(seen.Locals(), img)
+		})
 	}
 	return rep, nil
 }
@@ -364,7 +379,7 @@ func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *i
 		if q.control {
 			found = found.EventControlled()
 		}
-		rep.Explain(found, img)
+		q.draft.change(func() { rep.Explain(found, img) })
 	}
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintf(say, "hindsight: --time-limit %v is over\n", q.limit)
