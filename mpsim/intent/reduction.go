@@ -61,17 +61,18 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 		if !ok {
 			break
 		}
-		code = append(code, located{i, at})
+		code = append(code, located{Inst: i, pc: at})
 		at += uint64(i.Len)
 	}
+	locate(code)
 	for n, i := range code {
 		switch {
 		case !i.Atomic():
 		case i.Op == rv.OpLRW || i.Op == rv.OpLRD:
-			if look, ok := lookBefore(code[max(0, n-nearby):n], i.Rs1); ok {
+			if look, ok := lookBefore(code[max(0, n-nearby):n], i.address); ok {
 				found.looks[look] = true
 				for m := n; m < len(code) && m < n+nearby; m++ { // with its SC
-					if code[m].Atomic() && code[m].Rs1 == i.Rs1 {
+					if code[m].Atomic() && code[m].address == i.address {
 						found.updates[code[m].pc] = true
 					}
 				}
@@ -83,21 +84,49 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 	return found
 }
 
-// located is an instruction and where it is.
+// located is an instruction, where it is, and what it accesses if it does.
 type located struct {
 	rv.Inst
-	pc uint64
+	pc      uint64
+	address sum
 }
 
-// lookBefore finds the last load through a register that still has the same
-// value at the end of the code.
-func lookBefore(code []located, base uint8) (pc uint64, ok bool) {
-	for n := len(code) - 1; n >= 0; n-- {
-		if access, _, plain := code[n].Mem(); plain && access == event.Read && code[n].Rs1 == base && code[n].Imm == 0 {
-			return code[n].pc, true
+// sum is a value that is not known plus a constant.
+type sum struct {
+	root   int // number of the instruction that made the value; that of a register at first is below 0
+	offset int64
+}
+
+// locate finds the addresses of accesses, in order of the code.
+func locate(code []located) {
+	var regs [64]sum
+	for r := range regs {
+		regs[r].root = -1 - r
+	}
+	for n := range code {
+		i := &code[n]
+		i.address = regs[i.Rs1&31]
+		if !i.Atomic() {
+			i.address.offset += int64(i.Imm)
 		}
-		if r, set := code[n].Dest(); set && r == base {
-			break
+		r, ok := i.Dest()
+		switch value, static := i.Static(i.pc); {
+		case !ok:
+		case static:
+			regs[r&63] = sum{-1, int64(value)} // from x0
+		case i.Op == rv.OpADDI:
+			regs[r&63] = i.address
+		default:
+			regs[r&63] = sum{root: n}
+		}
+	}
+}
+
+// lookBefore finds the last plain load from an address.
+func lookBefore(code []located, address sum) (pc uint64, ok bool) {
+	for n := len(code) - 1; n >= 0; n-- {
+		if access, _, plain := code[n].Mem(); plain && access == event.Read && code[n].address == address {
+			return code[n].pc, true
 		}
 	}
 	return 0, false
