@@ -47,6 +47,7 @@ const noID = ^event.BlockID(0)
 const (
 	noHook   = -1
 	stubHook = -2 // it leads from one image into another
+	mainHook = -3 // it is the first of the executable
 )
 
 // block is a decoded block. Blocks are linked directly to the blocks that
@@ -140,9 +141,6 @@ func (m *Machine) lookup(pc uint64) *block {
 	if len(scanned.Insts) == 0 {
 		return nil
 	}
-	if pc == m.cfg.Image.Main.Entry {
-		m.kernel.Started()
-	}
 	b := translate(scanned, m.values, m.switches(scanned.PC))
 	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.fiberHooks == nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
 		last.code = opCallBack
@@ -175,10 +173,19 @@ func (m *Machine) lead(b *block) {
 	img := m.cfg.Image.At(b.pc)
 	switch {
 	case img == nil:
+	case b.pc == m.cfg.Image.Main.Entry:
+		b.hook = mainHook
 	case img.Stub(b.pc):
 		b.hook, b.leads = stubHook, true
 	case img.Linker() && b.code.End == event.EndIndirect:
 		b.leads = true
+	case m.starter == 0 && b.code.End == event.EndCallInd && img.System():
+		if _, named := img.Func(b.pc); !named {
+			b.ops[len(b.ops)-1].code = opCallOut
+		}
+	}
+	if last := &b.ops[len(b.ops)-1]; b.leads && last.code == opJumpReg {
+		last.code = opLead
 	}
 }
 
@@ -324,6 +331,8 @@ const (
 	opDrop     = opValueAddr + 1 + iota // an instruction without effect
 	opFence                             // a fence on its own, which ends the block
 	opCallBack                          // a direct call of the program's code by a library's: a replaced malloc
+	opCallOut                           // an indirect call by code of the C library that has no name
+	opLead                              // the jump at the end of a block that leads into another image
 )
 
 // writesX0 tells instructions whose execution would leave something in x0,

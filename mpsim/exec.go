@@ -419,6 +419,22 @@ blocks:
 					return stopCall
 				}
 				goto indirect
+			case opCallOut:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				x[o.rd&31] = b.next
+				h.frames = append(h.frames, frame{b.next, x[regSP]})
+				h.PC = target
+				return stopCall
+			case opLead:
+				target = (x[o.rs1&31] + uint64(o.imm)) &^ 1
+				if o.rd != 0 {
+					x[o.rd&31] = b.next
+				}
+				if h.hiding {
+					h.PC = target
+					return stopCall
+				}
+				goto indirect
 			case opCallBack:
 				x[o.rd&31] = b.next
 				h.frames = append(h.frames, frame{b.next, x[regSP]})

@@ -45,6 +45,12 @@ type Hooks interface {
 	// Loaded tells that a shared object was loaded, and says where hooked functions
 	// stand in it, as Config.HookAt does for what is there from the start.
 	Loaded(img *image.Image) map[uint64]int
+	// Housekeeping is the number of the function for what the C library does for
+	// itself when a thread ends.
+	Housekeeping() int
+	// Linked tells that the dynamic linker has started the program, in the main
+	// thread.
+	Linked(h *Hart)
 	// Started tells that a thread begins; its thread pointer is tp.
 	Started(tp uint64)
 	// Silent says whether an atomic access to addr by the library's instruction at

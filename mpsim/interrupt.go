@@ -94,6 +94,9 @@ func (h *Hart) returnedFromSignal() {
 // calls is called when hidden code, or the code of a library, has called the
 // function at PC: it may be the program's, which is recorded.
 func (h *Hart) calls() {
+	if h.id != 0 && len(h.frames) == 2 && h.m.starter == 0 {
+		h.m.starterCalls(h.frames[1].ret)
+	}
 	if h.call.active && h.m.cfg.Image.User(h.PC) {
 		f := h.frames[len(h.frames)-1]
 		h.interruptCall(f.ret, f.sp, true)

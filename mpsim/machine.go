@@ -39,6 +39,7 @@ type Machine struct {
 	// See calls.go.
 	switchers []span
 	exit      span
+	starter   uint64            // where the functions of threads return to, in a C library that does not name it
 	suspended map[frame][]frame // stacks that are not on a hart, by their innermost frame
 
 	// See orders.go.
@@ -107,6 +108,16 @@ func New(cfg Config) (*Machine, error) {
 func (m *Machine) loaded(img *image.Image) {
 	if m.kernel != nil {
 		m.takeUp(img)
+	}
+}
+
+// linked is called when the program's own first instruction is about to run: the
+// dynamic linker, if there is one, has loaded what the program needs.
+func (m *Machine) linked(h *Hart) {
+	m.kernel.Started()
+	if m.cfg.Image.Main.Interp != "" {
+		h.call = hooked{site: h.PC}
+		m.cfg.Hooks.Linked(h)
 	}
 }
 

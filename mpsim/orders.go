@@ -88,8 +88,15 @@ func (m *Machine) Own(t *linux.Task) bool {
 		return true
 	}
 	s, ok := m.cfg.Image.Func(ret)
-	return ok && starters[s.Name]
+	if !ok { // a shared object does not name its starter, which nothing calls but the start of a thread
+		return n <= outermostFrames && m.cfg.Image.At(ret) != nil
+	}
+	return starters[s.Name]
 }
+
+// outermostFrames is how deep a starter may be in a thread: clone, start_thread,
+// execute_native_thread_routine.
+const outermostFrames = 3
 
 // touched is what the guest's memory is watched with: it hears of what the
 // kernel reads and writes.

@@ -35,6 +35,8 @@ func (m *Machine) slice(h *Hart) {
 		case b.hook == noHook || h.call.active:
 		case b.hook == stubHook:
 			h.caller = h.last
+		case b.hook == mainHook:
+			m.linked(h)
 		default:
 			h.enterHook(b)
 		}

@@ -247,3 +247,13 @@ func (s *State) noteBlock(c *Call, addr, size uint64) {
 		s.whose.allocated(addr, size, c.kept)
 	}
 }
+
+// mainThread notes where the main thread has its thread-local variables, which the
+// C library sets up when the program begins.
+func (s *State) mainThread(c *Call) {
+	s.mainPointer = c.TP()
+	if s.whose != nil {
+		s.whose.thread(c.TP())
+	}
+	c.Emit(event.ThreadPointer, c.TP(), 0)
+}

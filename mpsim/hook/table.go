@@ -128,13 +128,7 @@ var Table = []Func{
 	{Args: 4, Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
 	join(pointerBytes, "pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np"),
 	join(4, "thrd_join"),
-	{Names: []string{"__libc_setup_tls"}, End: func(s *State, c *Call, _ uint64) {
-		s.mainPointer = c.TP()
-		if s.whose != nil {
-			s.whose.thread(c.TP())
-		}
-		c.Emit(event.ThreadPointer, c.TP(), 0)
-	}},
+	{Names: []string{"__libc_setup_tls"}, End: func(s *State, c *Call, _ uint64) { s.mainThread(c) }},
 	{Names: []string{"pthread_detach", "__pthread_detach", "thrd_detach"},
 		Begin: func(s *State, c *Call) {
 			if child, known := s.thread(c.Arg(0)); known {

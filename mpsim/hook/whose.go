@@ -32,6 +32,7 @@ type codeKind struct {
 	name    string
 	library bool // a system library's; code without debug information that is not known to be is neither
 	user    bool // has debug information
+	hidden  bool // a function of a shared object that others do not know by name
 }
 
 // granule is the unit in which objects are known.
@@ -58,8 +59,9 @@ func (o *whose) loaded(m *image.Image) {
 func (o *whose) at(pc uint64) codeKind {
 	k, known := o.code[pc]
 	if !known {
-		s, _ := o.img.Func(pc)
+		s, ok := o.img.Func(pc)
 		k = codeKind{name: s.Name, library: o.img.Library(pc), user: o.img.User(pc)}
+		k.hidden = !ok && k.library && o.img.At(pc) != nil
 		o.code[pc] = k
 	}
 	return k
@@ -94,6 +96,9 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 			return false
 		}
 		kept = true
+		if k.hidden {
+			return true // the function that has a name knows
+		}
 		if first && isContainer(k.name) {
 			program, kept = true, false
 			return false
