@@ -187,7 +187,7 @@ func (k *Hooks) Started(tp uint64) { k.state.whose.thread(tp) }
 func (k *Hooks) Silent(h *mpsim.Hart, pc, addr uint64) bool { return k.state.silent(h.ID(), pc, addr) }
 
 // Promises implements [mpsim.Hooks].
-func (k *Hooks) Promises(pc uint64) bool { return forCaller[k.state.whose.at(pc).name] }
+func (k *Hooks) Promises(pc uint64) bool { return k.state.whose.at(pc).forCaller }
 
 // Args implements [mpsim.Hooks].
 func (k *Hooks) Args(fn int) int { return max(k.table[fn].Args, 1) }

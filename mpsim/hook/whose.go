@@ -33,6 +33,8 @@ type codeKind struct {
 	library bool // a system library's; code without debug information that is not known to be is neither
 	user    bool // has debug information
 	hidden  bool // a function of a shared object that others do not know by name
+	// forCaller says that it synchronises on an object of whoever calls it.
+	forCaller bool
 }
 
 // granule is the unit in which objects are known.
@@ -41,6 +43,10 @@ const granule = 8
 // descriptorArea is how many bytes below a thread pointer the C library's
 // description of the thread may take.
 const descriptorArea = 4096
+
+// ownCode is how far before a function the code is taken for its own that no
+// symbol covers.
+const ownCode = 1024
 
 func newWhose(img *image.Space) *whose {
 	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
@@ -61,7 +67,13 @@ func (o *whose) at(pc uint64) codeKind {
 	if !known {
 		s, ok := o.img.Func(pc)
 		k = codeKind{name: s.Name, library: o.img.Library(pc), user: o.img.User(pc)}
-		k.hidden = !ok && k.library && o.img.At(pc) != nil
+		k.forCaller = forCaller[s.Name]
+		if m := o.img.At(pc); !ok && k.library && m != nil {
+			k.hidden = true
+			// Static functions stand before the one of their file that uses them.
+			next, ok := m.FuncAfter(pc)
+			k.forCaller = ok && next.Addr-pc < ownCode && forCaller[next.Name]
+		}
 		o.code[pc] = k
 	}
 	return k
@@ -206,7 +218,7 @@ func (o *whose) silent(pc, addr uint64) bool {
 // silent is the same for an instruction that thread t executes: some functions
 // synchronise for whoever calls them.
 func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
-	if forCaller[s.whose.at(pc).name] {
+	if s.whose.at(pc).forCaller {
 		open := s.omp.thread(t).open
 		for i := len(open) - 1; i >= 0; i-- {
 			if c := open[i]; c.fn.ForCaller {

@@ -325,6 +325,16 @@ func (m *Image) indexNames() {
 // code without a size reaches to the next symbol.
 func (m *Image) Func(pc uint64) (Symbol, bool) { return m.symbols.funcs.find(pc) }
 
+// FuncAfter is the first function that begins above pc.
+func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
+	t := &m.symbols.funcs
+	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > pc })
+	if i == len(t.syms) {
+		return Symbol{}, false
+	}
+	return t.syms[i], true
+}
+
 // FuncEnd is the address behind the function that covers pc, 0 when there is
 // none. It differs from Addr+Size for symbols that have no size.
 func (m *Image) FuncEnd(pc uint64) uint64 {
