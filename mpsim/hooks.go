@@ -45,12 +45,6 @@ type Hooks interface {
 	// Loaded tells that a shared object was loaded, and says where hooked functions
 	// stand in it, as Config.HookAt does for what is there from the start.
 	Loaded(img *image.Image) map[uint64]int
-	// Housekeeping is the number of the function for what the C library does for
-	// itself when a thread ends.
-	Housekeeping() int
-	// Linked tells that the dynamic linker has started the program, in the main
-	// thread.
-	Linked(h *Hart)
 	// Started tells that a thread begins; its thread pointer is tp.
 	Started(tp uint64)
 	// Silent says whether an atomic access to addr by the library's instruction at
@@ -65,6 +59,17 @@ type Hooks interface {
 	Args(fn int) int
 	// Copies tells that fn hands on to its caller what others left for it.
 	Copies(fn int) bool
+}
+
+// SharedHooks are Hooks that know a C library which is loaded as a shared object.
+type SharedHooks interface {
+	Hooks
+	// Linked tells that the dynamic linker has started the program, in the main
+	// thread.
+	Linked(h *Hart)
+	// Housekeeping is the number of the function for what the C library does for
+	// itself when a thread ends.
+	Housekeeping() int
 }
 
 // hooked is the call of a hooked function in progress.

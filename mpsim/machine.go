@@ -115,9 +115,9 @@ func (m *Machine) loaded(img *image.Image) {
 // dynamic linker, if there is one, has loaded what the program needs.
 func (m *Machine) linked(h *Hart) {
 	m.kernel.Started()
-	if m.cfg.Image.Main.Interp != "" {
+	if hooks, ok := m.cfg.Hooks.(SharedHooks); ok && m.cfg.Image.Main.Interp != "" {
 		h.call = hooked{site: h.PC}
-		m.cfg.Hooks.Linked(h)
+		hooks.Linked(h)
 	}
 }
 

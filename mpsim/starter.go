@@ -17,7 +17,8 @@ import (
 // is the first function of a thread, calls the thread's function.
 func (m *Machine) starterCalls(ret uint64) {
 	img := m.cfg.Image.At(ret)
-	if m.starter != 0 || img == nil || !img.System() {
+	hooks, ok := m.cfg.Hooks.(SharedHooks)
+	if !ok || m.starter != 0 || img == nil || !img.System() {
 		return
 	}
 	m.starter = ret
@@ -29,7 +30,7 @@ func (m *Machine) starterCalls(ret uint64) {
 			break
 		}
 		if b.End == event.EndCall && m.housekeeping(img, b.Target) {
-			m.code.hooks[b.Target] = m.cfg.Hooks.Housekeeping()
+			m.code.hooks[b.Target] = hooks.Housekeeping()
 			m.space.InvalidateCode()
 		}
 		n += len(b.Insts)

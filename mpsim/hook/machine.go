@@ -172,12 +172,12 @@ func (k *Hooks) Created(h *mpsim.Hart, _ int, child *mpsim.Hart) {
 // Copies implements [mpsim.Hooks].
 func (k *Hooks) Copies(fn int) bool { return k.table[fn].Copies }
 
-// Housekeeping implements [mpsim.Hooks].
+// Housekeeping implements [mpsim.SharedHooks].
 func (k *Hooks) Housekeeping() int {
 	return slices.IndexFunc(k.table, func(f Func) bool { return slices.Contains(f.Names, "__libc_thread_freeres") })
 }
 
-// Linked implements [mpsim.Hooks].
+// Linked implements [mpsim.SharedHooks].
 func (k *Hooks) Linked(h *mpsim.Hart) { k.state.mainThread(&Call{Thread: h}) }
 
 // Started implements [mpsim.Hooks].
