@@ -74,13 +74,16 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 // and are left out.
 func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, error) {
 	var w *segmentWalk
-	index, done := uint64(0), false
+	index, done, empty := uint64(0), false, false
 	return func() (*Segment, error) {
 		if done {
-			w = nil
 			return nil, nil
 		}
 		done = true // unless all goes well
+		seg := &Segment{Thread: th, Index: index}
+		if empty {
+			return seg, nil
+		}
 		if w == nil {
 			if err := t.hasControl(th); err != nil {
 				return nil, err
@@ -90,15 +93,34 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 				return nil, err
 			}
 		}
-		seg := &Segment{Thread: th, Index: index, walk: w}
+		seg.walk = w
 		more, err := w.fill(seg)
 		if err != nil {
 			return nil, err
 		}
 		index++
 		done = !more
+		if empty = more && w.over(); done || empty {
+			w = nil // a thread that has ended takes no memory until the last of them all has
+		}
 		return seg, nil
 	}
+}
+
+// over says whether nothing comes any more.
+func (w *segmentWalk) over() bool {
+	for n := len(w.stack); n > 0; n = len(w.stack) {
+		if top := &w.stack[n-1]; int(top.Index) < len(w.s.g.Body(top.Rule)) {
+			return false
+		}
+		w.stack = w.stack[:n-1]
+	}
+	for i := w.epoch + 1; i < len(w.t.epochs); i++ {
+		if w.t.epochs[i].thread(w.thread) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // SegmentsAt gives the segments of a thread with the given indices, which must

@@ -205,7 +205,7 @@ func (x *indexer) pass(ctx context.Context, src race.Source) error {
 	}
 	cursors := replay.NewCursors(src, x.survey.Threads, wanted)
 	defer cursors.Close()
-	x.run = x.survey.Walk(replay.Options{TLSSize: x.tls})
+	x.run = x.survey.Walk(replay.Options{TLSSize: x.tls, Share: true})
 	return x.run.Run(ctx, src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
 			for {

@@ -19,7 +19,10 @@ var ErrThread = errors.New("thread identifier out of range")
 // For each event, in order: call Acquire, then look at the clocks (they are
 // those of the event itself, when it is an access), then call Release.
 type Order struct {
-	strands  []strand                 // those of threads first, then those of tasks
+	strands  []strand                 // those of threads first, then those of tasks, unless numbers are shared
+	threads  []thread                 //
+	shared   bool                     // see ShareNumbers
+	free     []event.StrandID         // shared: numbers of threads that have ended
 	tasks    tasks                    //
 	locks    map[uint64]*Clock        // mutexes
 	rwlocks  map[uint64]*rwClock      //
@@ -29,13 +32,14 @@ type Order struct {
 	atomics  map[uint64][]cell        // by 8-byte granule
 	handles  map[uint64]*Clock        // by handle
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
+	ends     map[event.ThreadID]held  // clock of ThreadEnd
 	places   Places                   // of all these that have an address
 	spares   spares
 }
 
 type strand struct {
-	clock Clock // its own component is the current epoch, from 1
-	end   Clock // clock of ThreadEnd
+	clock Clock  // its own component is the current epoch, from 1; empty: it has not begun, or its thread has ended
+	last  uint64 // then the epoch that it would have
 	// fences: what an acquire fence will take, what relaxed stores carry since
 	// the last release fence
 	acquire, release Clock
@@ -66,31 +70,22 @@ func New() *Order {
 		atomics:  map[uint64][]cell{},
 		handles:  map[uint64]*Clock{},
 		begins:   map[event.ThreadID]Clock{},
+		ends:     map[event.ThreadID]held{},
 		tasks:    newTasks(),
 	}
 }
 
 // Root tells of a thread that no Create event announces, such as the main
 // thread.
-func (o *Order) Root(t event.ThreadID) { o.strand(t.Strand()).known = true }
+func (o *Order) Root(t event.ThreadID) {
+	o.thread(t).known = true
+	o.strand(o.own(t)).known = true
+}
 
 // Clock is the present clock of thread t, of the strand that it acts as, valid
 // until the next Acquire or Release. Its component of the strand is the present
 // epoch: an access that t makes now happens before whoever has seen that epoch.
 func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
-
-// Epoch is the present epoch of strand s, from 1.
-func (o *Order) Epoch(s event.StrandID) uint64 { return o.strand(s).clock[s] }
-
-func (o *Order) strand(s event.StrandID) *strand {
-	for int(s) >= len(o.strands) {
-		id := len(o.strands)
-		clock := make(Clock, id+1)
-		clock[id] = 1
-		o.strands = append(o.strands, strand{clock: clock})
-	}
-	return &o.strands[s]
-}
 
 // Acquire applies the part of an event of thread t that orders it after
 // earlier events.
@@ -98,8 +93,11 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 	if t >= MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
+	if e.Kind == event.ThreadStart {
+		o.start(t)
+	}
 	st := o.acting(t)
-	st.known = true
+	st.known, o.thread(t).known = true, true
 	switch e.Kind {
 	case event.StrandBegin:
 		return o.beginStrand(t, e.Obj)
@@ -112,8 +110,8 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 		o.spares.put(o.begins[t])
 		delete(o.begins, t)
 	case event.Join:
-		if e.Obj < uint64(len(o.strands)) {
-			st.clock.join(o.strands[e.Obj].end)
+		if e.Obj < MaxThreads {
+			st.clock.joinHeld(o.ends[event.ThreadID(e.Obj)])
 		}
 	case event.MutexLock:
 		take(st, o.locks[e.Obj])
@@ -206,8 +204,8 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		}
 		o.begins[event.ThreadID(e.Obj)] = o.spares.copyOf(st.clock)
 	case event.ThreadEnd:
-		st.end.set(st.clock)
-		st.ended = true
+		o.endThread(t, st, o.Strand(t))
+		return nil
 	case event.MutexUnlock:
 		publish(o.locks, e.Obj, st)
 		o.places.Add(e.Obj)
@@ -290,39 +288,58 @@ func (o *Order) forget(obj uint64) {
 }
 
 // Live calls yield with the clock of every strand that can still act: those
-// that have not ended, and those created and not yet started (a task that has
-// not begun has the number of no strand yet: [NoStrand]).
+// that have not ended, and those created and not yet started, which have the
+// number of no strand yet: [NoStrand].
 func (o *Order) Live(yield func(s event.StrandID, c Clock)) {
 	for i := range o.strands {
-		_, pending := o.begins[event.ThreadID(i)]
-		if s := &o.strands[i]; s.known && !s.ended && !pending {
+		if s := &o.strands[i]; s.known && !s.ended {
 			yield(event.StrandID(i), s.clock)
 		}
 	}
-	for t, c := range o.begins {
-		yield(t.Strand(), c)
+	for _, c := range o.begins {
+		yield(NoStrand, c)
 	}
 	for _, c := range o.tasks.begins {
 		yield(NoStrand, c)
 	}
 }
 
-// Held calls yield with every clock that a thread may still take over: those
-// of live threads, of pending joins and of sync objects. An epoch boundary that
-// none of them distinguishes can no longer matter to anybody.
+// Running calls yield with every thread that can still act.
+func (o *Order) Running(yield func(event.ThreadID)) {
+	for t := range o.threads {
+		if th := &o.threads[t]; th.known && !th.ended {
+			yield(event.ThreadID(t))
+		}
+	}
+	for t := range o.begins {
+		if !o.thread(t).known {
+			yield(t)
+		}
+	}
+}
+
+// Ends calls yield with the components of the clocks that a join may still take
+// over.
+func (o *Order) Ends(yield func(s event.StrandID, epoch uint64)) {
+	for _, h := range o.ends {
+		for _, x := range h {
+			yield(x.strand, x.epoch)
+		}
+	}
+}
+
+// Held calls yield with every other clock that a thread may still take over: those
+// of live threads and of sync objects. An epoch boundary that none of them and of
+// [Order.Ends] distinguishes can no longer matter to anybody.
 func (o *Order) Held(yield func(Clock)) {
 	o.Live(func(_ event.StrandID, c Clock) { yield(c) })
 	for i := range o.strands {
 		st := &o.strands[i]
-		yield(st.end)
 		yield(st.acquire)
 		yield(st.release)
 		if st.entered != nil {
 			yield(st.entered.clock)
 		}
-	}
-	for _, c := range o.tasks.begins {
-		yield(c)
 	}
 	for _, objects := range []map[uint64]*Clock{o.locks, o.sems, o.onces, o.handles} {
 		for _, c := range objects {

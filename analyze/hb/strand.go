@@ -32,12 +32,13 @@ const MaxTasks = 1024
 var ErrStrand = errors.New("strand out of order")
 
 type tasks struct {
-	base   int                         // number of the first task; 0 until it is known
-	acting map[event.ThreadID][]acting // tasks that a thread interrupted by others, and the one that it is, unless it is none
-	begins map[uint64]Clock            // clock of StrandCreate, until the task begins
-	parked map[uint64]event.StrandID   // of tasks that are suspended
-	free   []event.StrandID            // strands of ended tasks
-	next   int                         // in free, to take over
+	base    int                         // number of the first task, unless numbers are shared; 0 until it is known
+	numbers int                         // that tasks have
+	acting  map[event.ThreadID][]acting // tasks that a thread interrupted by others, and the one that it is, unless it is none
+	begins  map[uint64]Clock            // clock of StrandCreate, until the task begins
+	parked  map[uint64]event.StrandID   // of tasks that are suspended
+	free    []event.StrandID            // strands of ended tasks
+	next    int                         // in free, to take over
 }
 
 // acting is a task that a thread acts as.
@@ -62,15 +63,10 @@ func (o *Order) Strand(t event.ThreadID) event.StrandID {
 	if s := o.tasks.acting[t]; len(s) > 0 {
 		return s[len(s)-1].strand
 	}
-	return t.Strand()
+	return o.own(t)
 }
 
-func (o *Order) acting(t event.ThreadID) *strand {
-	if len(o.tasks.acting) == 0 {
-		return o.strand(t.Strand())
-	}
-	return o.strand(o.Strand(t))
-}
+func (o *Order) acting(t event.ThreadID) *strand { return o.strand(o.Strand(t)) }
 
 // beginStrand makes t act as task id.
 func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
@@ -82,8 +78,8 @@ func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
 	if o.tasks.base == 0 {
 		o.tasks.base = len(o.strands)
 	}
-	for len(o.strands) < o.tasks.base {
-		o.strand(event.StrandID(len(o.strands)))
+	for !o.shared && len(o.strands) < o.tasks.base {
+		o.strands = append(o.strands, strand{last: 1})
 	}
 	s := o.chain(begin)
 	st := o.strand(s)
@@ -107,7 +103,8 @@ func (o *Order) chain(begin Clock) event.StrandID {
 			return s
 		}
 	}
-	if len(o.strands)-o.tasks.base < MaxTasks || len(free) == 0 {
+	if o.tasks.numbers < MaxTasks || len(free) == 0 {
+		o.tasks.numbers++
 		return event.StrandID(len(o.strands))
 	}
 	o.tasks.next = (o.tasks.next + 1) % len(free)

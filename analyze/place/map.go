@@ -18,6 +18,8 @@ type Program interface {
 type Map struct {
 	heap    blocks
 	threads []Thread
+	stacks  stacks
+	tps     pointers
 	tls     uint64
 }
 
@@ -75,16 +77,30 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 		child := m.at(e.Obj)
 		child.Known, child.Parent, child.HasParent, child.CreatedAt = true, t, true, index
 	case event.ThreadStart:
-		th := m.at(uint64(t))
-		th.Known, th.TP = true, e.Arg
+		m.at(uint64(t)).Known = true
+		m.point(t, e.Arg)
 	case event.ThreadPointer:
-		m.at(uint64(t)).TP = e.Obj
+		m.point(t, e.Obj)
 	case event.ThreadEnd:
-		m.at(uint64(t)).Ended = true
+		th := m.at(uint64(t))
+		m.tps.set(t, th.TP, 0)
+		th.Ended = true
 	case event.StackMap:
 		th := m.at(uint64(t))
 		th.Stack, th.StackSize = e.Obj, e.Arg
+		if high := e.Obj + e.Arg; t < maxThreads && high >= e.Obj {
+			m.stacks.add(t, e.Obj, high)
+		}
 	}
+}
+
+// point makes tp the thread pointer of a thread.
+func (m *Map) point(t event.ThreadID, tp uint64) {
+	th := m.at(uint64(t))
+	if t < maxThreads && !th.Ended {
+		m.tps.set(t, th.TP, tp)
+	}
+	th.TP = tp
 }
 
 // Block is the heap block around addr, freed or not.
@@ -98,25 +114,16 @@ func (m *Map) Block(addr uint64) (Block, bool) {
 // TLS says which thread's thread-local variables addr is in, and how far from
 // their start.
 func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
-	for i := range m.threads {
-		if th := &m.threads[i]; th.TP != 0 && addr-th.TP < m.tls && !th.Ended {
-			return event.ThreadID(i), addr - th.TP, true
-		}
+	p, ok := m.tps.find(addr, m.tls)
+	if !ok {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	return p.thread, addr - p.tp, true
 }
 
 // Stack says which thread's stack addr is in. The stack of a thread that has
 // ended is its own until the memory is mapped again.
-func (m *Map) Stack(addr uint64) (event.ThreadID, bool) {
-	found, ok := 0, false
-	for i := range m.threads {
-		if th := &m.threads[i]; addr-th.Stack < th.StackSize && (!ok || !th.Ended) {
-			found, ok = i, true
-		}
-	}
-	return event.ThreadID(found), ok
-}
+func (m *Map) Stack(addr uint64) (event.ThreadID, bool) { return m.stacks.find(addr) }
 
 // User says whether what lies at addr is the user's, so that what a library
 // does to it on the user's behalf is the user's concern: a global variable

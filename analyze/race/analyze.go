@@ -149,7 +149,7 @@ func (e *engine) scan(ctx context.Context, src Source) (err error) {
 
 // pass is a walk over the run, of which the takers take the accesses.
 func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
-	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Atomics: true})
+	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Atomics: true, Share: true})
 	e.horizon, e.batch = nil, nil
 	e.stats = Stats{Pages: e.stats.Pages}
 	e.crew, e.canceled = newCrew(takers), ctx.Err

@@ -47,7 +47,8 @@ type engine struct {
 	fed      uint64    // items so far
 	crew     *crew
 	canceled func() error
-	unit     unit
+	of       replay.Unit // being taken
+	unit     unit        // the same
 	stats    Stats
 }
 
@@ -61,12 +62,18 @@ type unit struct {
 	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none does
 	end    uint64 // as replay.Unit.End
 	added  bool   // to the batch
+	known  bool   // the other fields are filled in
 }
 
-func (e *engine) begin(u *replay.Unit) {
-	o := e.run.Order
-	s := o.Strand(u.Thread)
-	e.unit = unit{thread: u.Thread, strand: s, clock: o.Clock(u.Thread), epoch: o.Epoch(s), order: u.Number, start: u.Start, end: u.End()}
+// begin makes u the unit being taken. Most segments have nothing to look at;
+// which strand they are of is asked when there is an item.
+func (e *engine) begin(u *replay.Unit) { e.of, e.unit = *u, unit{} }
+
+// know fills in what the order says of the unit.
+func (e *engine) know() {
+	o, t := e.run.Order, e.of.Thread
+	s := o.Strand(t)
+	e.unit = unit{thread: t, strand: s, clock: o.Clock(t), epoch: o.Epoch(s), order: e.of.Number, start: e.of.Start, end: e.of.End(), known: true}
 }
 
 func (e *engine) placeID(p Place) uint32 {

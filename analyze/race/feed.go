@@ -177,6 +177,9 @@ func (c *crew) stop() error {
 func (e *engine) add(it *item, low, high uint64) error {
 	b := e.begun()
 	if it.kind != itemCut {
+		if !e.unit.known {
+			e.know()
+		}
 		if !e.unit.added {
 			from := len(b.clocks)
 			b.clocks = append(b.clocks, e.unit.clock...)

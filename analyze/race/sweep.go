@@ -37,22 +37,30 @@ func (e *engine) look() {
 		h.least[t] = h.own[t] // what a thread that t makes later will have seen at least
 	}
 	e.run.Order.Live(func(u event.StrandID, c hb.Clock) {
+		h.cost += uint64(n)
 		for t := range n {
 			if event.StrandID(t) != u {
 				h.least[t] = min(h.least[t], c.At(event.StrandID(t)))
 			}
 		}
-		if int(u) < len(e.run.Starts) {
-			h.start = append(h.start, e.run.Starts[u])
-		}
 	})
+	e.run.Order.Running(func(t event.ThreadID) {
+		h.start = append(h.start, e.run.Starts[t])
+	})
+	hold := func(s event.StrandID, epoch uint64) {
+		if epoch < h.own[s] {
+			h.held[s] = append(h.held[s], epoch)
+		}
+	}
 	e.run.Order.Held(func(c hb.Clock) {
 		h.cost += uint64(len(c))
-		for t := range min(n, len(c)) {
-			if v := c[t]; v < h.own[t] {
-				h.held[t] = append(h.held[t], v)
-			}
+		for s, epoch := range c {
+			hold(event.StrandID(s), epoch)
 		}
+	})
+	e.run.Order.Ends(func(s event.StrandID, epoch uint64) {
+		h.cost++
+		hold(s, epoch)
 	})
 	for t := range h.held {
 		slices.Sort(h.held[t])

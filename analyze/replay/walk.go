@@ -66,6 +66,7 @@ type Options struct {
 	TLSSize uint64 // bytes of a thread's thread-local variables
 	Atomics bool   // atomic accesses are accesses
 	NoOrder bool   // happens-before is not followed
+	Share   bool   // strands share numbers where they can, see [hb.Order.ShareNumbers]
 	// Parts takes segments in parts, where the run knows in which order accesses
 	// were executed. Without, a segment is taken whole, at its end.
 	Parts bool
@@ -89,14 +90,19 @@ func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
 		Index: make([]uint64, s.Threads), atomics: opts.Atomics, parts: opts.Parts, made: s.Made}
 	if !opts.NoOrder {
-		w.Order = s.Order()
+		w.Order = s.order(opts.Share)
 	}
 	return w
 }
 
 // Order is happens-before at the beginning of the run.
-func (s *Survey) Order() *hb.Order {
+func (s *Survey) Order() *hb.Order { return s.order(false) }
+
+func (s *Survey) order(share bool) *hb.Order {
 	o := hb.New()
+	if share {
+		o.ShareNumbers()
+	}
 	o.Threads(s.Threads)
 	for _, t := range s.Roots {
 		o.Root(t)
