@@ -93,6 +93,12 @@ func workloads() []Program {
 			TenMillion: []string{"-n", "3200"}, HundredMillion: []string{"-n", "27000"},
 			Stdout: "sort: 300 records, 1 rounds, 17223 compared, 18368 moved: PASS\n",
 		},
+		{
+			Name: "structures", File: "structures.c", Title: "a hash table, a B-tree, random keys, a graph or JSON",
+			Args:       []string{"hash"},
+			TenMillion: []string{"hash", "-n", "20800"}, HundredMillion: []string{"hash", "-n", "221000"},
+			Stdout: "structures: hash of 3000, 2951: PASS\n",
+		},
 	}
 	for i := range ps {
 		ps[i].Group, ps[i].Level = Workload, "-O2"

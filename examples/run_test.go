@@ -171,7 +171,7 @@ func TestLongRuns(t *testing.T) {
 			}
 		})
 	}
-	if ran != 8 {
+	if ran != 9 {
 		t.Errorf("%d programs have long runs", ran)
 	}
 }
@@ -190,6 +190,7 @@ func TestUsage(t *testing.T) {
 		"compiler":    {{"-n", "0"}, {"-n", "x"}, {"-q"}},
 		"interpreter": {{"-n", "0"}, {"-n"}},
 		"sort":        {{"-n", "0"}, {"-n", "1000001"}, {"-r", "0"}},
+		"structures":  {{}, {"heap"}, {"hash", "-n", "0"}, {"hash", "-q"}},
 	} {
 		p, _ := examples.Lookup(name)
 		out := filepath.Join(dir, name+".elf")

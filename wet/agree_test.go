@@ -135,10 +135,12 @@ func TestExamplesAgreeWithLog(t *testing.T) {
 	}{
 		{"compiler", []string{"-n", "1"}, 400_000},
 		{"sort", []string{"-n", "60"}, 400_000},
+		{"structures", []string{"hash", "-n", "300"}, 300_000},
+		{"structures", []string{"keys", "-n", "400"}, 300_000},
 		{"lu", []string{"-n", "32", "-p", "2"}, 300_000},
 		{"water", []string{"-n", "8", "-s", "1", "-p", "2"}, 300_000},
 	} {
-		t.Run(p.name, func(t *testing.T) {
+		t.Run(p.name+p.args[0], func(t *testing.T) {
 			data, err := examples.ELF(p.name)
 			if err != nil {
 				t.Fatal(err)

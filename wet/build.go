@@ -69,7 +69,7 @@ type Builder struct {
 
 	depth []uint8 // scratch: of kept statements
 	live  []uint8 // scratch: of live registers
-	cells [8]cell
+	by    producers
 
 	mem      uint64 // of the open epoch's labels
 	executed uint64 // nodes in the open epoch
@@ -126,15 +126,30 @@ type thread struct {
 	values []uint64   // of the path, from batches before
 	addrs  []uint64
 
-	regs     [64]reg
+	regs [64]reg
+	flow []NodeID // of the epoch
+	held [64]ref  // who had defined the registers when it began
+	sets []regSet // of the epoch
+
+	usual       []int32   // what happens to frames after the last execution
+	unusual     []unusual // of the epoch
+	oldSerial   uint64    // of the frames that were made before it
+	oldControl  refSeq    // decisions and calls of before it
+	heldControl ref       // control when it began
+
+	fresh    uint64 // registers that were defined in it
+	asked    uint64 // registers of before that were used in it
 	frames   frames
-	returned bool // and the next block says where to
-	control  ref  // of the last statement
-	ecall    ref  // last environment call
-	group    ref  // statement that effects belong to
+	returned bool   // and the next block says where to
+	control  ref    // of the last statement
+	ecall    ref    // last environment call
+	ecallRan uint64 // its timestamp
+	group    ref    // statement that effects belong to
+	groupRan uint64
 	rounding uint8
-	ended    bool // it does nothing more
-	released bool // and was forgotten
+	place    place // of what the file has of the epoch
+	ended    bool  // it does nothing more
+	released bool  // and was forgotten
 }
 
 // NewBuilder makes a Builder that gives its blocks to sink.
@@ -338,6 +353,7 @@ func (b *Builder) step(t *thread, s *simulated, w *window) error {
 		t.returned = true
 	case event.EndSyscall:
 		t.ecall = b.endPath(t, w)
+		t.ecallRan = t.times - 1
 	}
 	return b.err
 }

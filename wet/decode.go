@@ -313,6 +313,9 @@ func (x *numbers) findRuns(v uint64, f func(i uint64) bool) (grown uint64) {
 
 func (r *run) last() uint64 { return r.first + r.stride*(r.n-1) }
 
+// maxDeciders bounds the numbers of blocks that decide.
+const maxDeciders = 1 << 22
+
 // nodeRow is a node as the file has it.
 type nodeRow struct {
 	kind   NodeKind
@@ -323,6 +326,9 @@ type nodeRow struct {
 	pc     uint64
 	callee uint64
 	args   uint8
+
+	deciders [][]uint32 // by slot for control
+	decides  []decides
 }
 
 func (d *decoder) pieces(to *[]code) {
@@ -390,6 +396,20 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 		default:
 			d.Fail("control dependence of a block")
 			return
+		}
+	}
+	for range slots {
+		var list []uint32
+		for range d.Count(1, "deciding blocks") {
+			list = append(list, uint32(d.Max(maxDeciders, "deciding block")))
+		}
+		n.deciders = append(n.deciders, list)
+	}
+	last := -1
+	for i, id := range n.pieces {
+		last += len(pieces[id].insts)
+		if x := d.Max(maxDeciders, "deciding block"); x > 0 {
+			n.decides = append(n.decides, decides{uint32(x - 1), int32(i), uint32(last)})
 		}
 	}
 	if count == 0 || stmts == 0 || count > 1 && stmts > maxPathStmts || d.stmts > maxNodesStmts {

@@ -57,7 +57,7 @@ func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 // dep completes a dependence from the label of a slot: false when there is
 // none, or after an error, which it hands on with d emptied.
 func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bool {
-	by, err := g.label(r, &r.slots[slot], d.To.K)
+	by, err := g.label(r, slot, d.To.K)
 	if err != nil {
 		yield(Dep{}, err)
 		*d = Dep{}
@@ -75,13 +75,26 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	tell := tellOnce(i, DepMemory, yield)
 	info := &r.tmpl.info[i.Stmt]
 	if info.access != none && r.tmpl.accesses[info.access].read {
-		by, err := g.label(r, &r.slots[r.tmpl.accesses[info.access].slot], i.K)
+		by, err := g.label(r, int(r.tmpl.accesses[info.access].slot), i.K)
 		if err != nil {
 			yield(Dep{}, err)
 			return false
 		}
 		if by.src != 0 && !tell(by.instance(), nil) {
 			return false
+		}
+		for _, m := range r.more {
+			if m.access != uint32(info.access) {
+				continue
+			}
+			by, _, err := g.moreLabel(r, m, i.K)
+			if err != nil {
+				yield(Dep{}, err)
+				return false
+			}
+			if by.src != 0 && !tell(by.instance(), nil) {
+				return false
+			}
 		}
 	}
 	return g.listed(r, i, DepMemory, tell)
@@ -212,6 +225,11 @@ func (g *Graph) indexSpan(v *reverse, s *span) error {
 		return err
 	}
 	for j := range r.slots {
+		if r.tmpl.follows(j) {
+			if err := g.derivedEdges(r, j); err != nil {
+				return err
+			}
+		}
 		for k, e := range r.slots[j].edges {
 			if e.from != 0 {
 				v.edges = append(v.edges, use{e.from, s, int32(j), int32(k)})
@@ -341,6 +359,11 @@ func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (mo
 	if err != nil {
 		return false, err
 	}
+	if r.tmpl.follows(int(u.slot)) {
+		if err := g.derivedEdges(r, int(u.slot)); err != nil {
+			return false, err
+		}
+	}
 	s := &r.slots[u.slot]
 	e := &s.edges[u.edge]
 	if err = g.open(r, e.kp); err == nil {
@@ -378,7 +401,7 @@ func (g *Graph) rest(r *record, s *slotView) error {
 	if s.rest != nil {
 		return nil
 	}
-	if err := g.align(r, s); err != nil {
+	if err := g.align(r, s, false); err != nil {
 		return err
 	}
 	for x, o := range s.owner {
@@ -390,9 +413,18 @@ func (g *Graph) rest(r *record, s *slotView) error {
 	return nil
 }
 
+// ownSlot is the slot of the node that one of a record stands for.
+func (r *record) ownSlot(slot int) int {
+	if n := slot - r.tmpl.slots(); n >= 0 {
+		return int(r.tmpl.accesses[r.more[n].access].slot)
+	}
+	return slot
+}
+
 // tellSlot gives the dependences that a label of a slot stands for.
 func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, error) bool) bool {
 	t := r.tmpl
+	slot = r.ownSlot(slot)
 	to := Instance{Thread: event.ThreadID(r.span.thread), Node: r.span.node, K: k}
 	switch {
 	case slot < len(t.liveIn):

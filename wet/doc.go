@@ -22,16 +22,22 @@
 //
 // # What is kept of it (section 3)
 //
-// Timestamps: one list a thread and node.
+// Timestamps: of each thread the nodes that it executed, in order; a reader makes
+// the lists of timestamps from that. The string is coded as decisions between the
+// nodes that came after each node before, mixed from contexts of several lengths
+// (flowcode.go).
 //
 // Dependences: those inside a path follow from its code. The others stand in
 // slots of a node: a register that is live in, an access that reads, and what
 // decides about blocks that nothing in the path decides about. Statements share
-// slots, and each execution of the node has one label in each: an edge (a
-// statement of a thread) and an instance of it. Lists of labels are arithmetic
-// runs while an epoch is open, so that a dependence at a constant distance
-// takes no memory however often it comes; in the file equal lists, and those
-// that differ by a constant, stand once.
+// slots, and each execution of the node has one label in each: a statement of a
+// thread and an instance of it. The labels of registers and of decisions follow
+// from the control flow, and are not kept: a reader goes through a thread's
+// epoch once (registers.go, controls.go). Those of accesses are kept by edge,
+// a pair of statements. Their lists are arithmetic runs while an epoch is open,
+// so that a dependence at a constant distance takes no memory however often it
+// comes; in the file equal lists, and those that differ by a constant, stand
+// once.
 //
 // Values: grouped by the inputs that they depend on, with unique tuples and a
 // pattern, while tuples come again; a group whose tuples are mostly new is
@@ -42,8 +48,8 @@
 //   - what a path leaves in a register, computed from registers that came in
 //     (an anchor), is kept when another path uses it, or, if it is irregular,
 //     only when it would take a chain of more than maxChain steps to compute;
-//   - what is loaded is what a store wrote; once that is more than maxDepth
-//     steps away the stored value is kept.
+//   - what is loaded is what stores wrote, be it part of one or bytes of several;
+//     once that is more than maxDepth steps away the value is kept.
 //
 // Every value is found exactly, from kept ones, in a bounded number of steps.
 //

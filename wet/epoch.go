@@ -54,6 +54,12 @@ func (b *Builder) closeEpoch() {
 			continue
 		}
 		slices.SortFunc(t.used, func(x, y *threadNode) int { return int(x.id) - int(y.id) })
+		index := map[NodeID]uint32{}
+		for i, n := range t.used {
+			index[n.id] = uint32(i)
+		}
+		t.place = place{p.number, uint64(len(p.records))}
+		p.thread(t, index, &size)
 		for _, n := range t.used {
 			places[n] = place{p.number, uint64(len(p.records))}
 			p.node(uint32(t.id), n, &size)
@@ -73,6 +79,7 @@ func (b *Builder) closeEpoch() {
 			n.reset()
 		}
 		t.used, t.began = t.used[:0], t.times
+		t.hold()
 		if t.ended && t != b.running { // what others find out about it later begins anew
 			*t = thread{id: t.id, times: t.times, stmts: t.stmts, began: t.times, ended: true, released: true}
 		}
@@ -90,11 +97,12 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 
 // node writes the labels of a node.
 //
-//	node   = times group* slot* extras stores outs
+//	node   = group* slot* more extras stores outs; of slots those of accesses
 //	group  = 1 pattern uvarint tuples values*member | 0 column*member
 //	column = 0 values | 1 uvarint full, instances, values
 //	slot   = uvarint edges, edge*
-//	edge   = from, instances (not of the first edge), producers (unless from nobody)
+//	edge   = from, which bytes and producers (unless from nobody), instances (not of the first edge)
+//	more   = uvarint n, each: access, uvarint edges, edge*: with instances
 //	extras = uvarint n, rows: statement and kind, Δ instance, from, producer
 //	stores = uvarint n, each: access, instances, values
 //	outs   = uvarint n, each: register, instances, values
@@ -102,7 +110,6 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 // The first edge of a slot is the one with most labels; it has all executions
 // that the others leave.
 func (p *part) node(thread uint32, n *threadNode, size *sizes) {
-	p.seq(&n.times, 4, &size.times)
 	for i := range n.groups {
 		g := &n.groups[i]
 		if !g.pattern {
@@ -125,6 +132,7 @@ func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 	for i := range n.slots {
 		p.slot(thread, n, &n.slots[i], size)
 	}
+	p.more(thread, n, size)
 	p.extras(thread, n, size)
 	p.stores(n, size)
 	p.uvarint(uint64(len(n.outs)))
@@ -160,7 +168,7 @@ func (p *part) slot(thread uint32, n *threadNode, s *slot, size *sizes) {
 		s.edges[0], s.edges[most] = s.edges[most], s.edges[0]
 	}
 	for i, e := range s.edges {
-		p.from(thread, n.id, e.from)
+		p.edge(thread, n.id, e)
 		size.edges.Tier2 += uint64(len(p.records) - before)
 		if i > 0 {
 			p.seq(&e.kc, 4, &size.edges)
@@ -179,6 +187,45 @@ func (p *part) slot(thread uint32, n *threadNode, s *slot, size *sizes) {
 		before = len(p.records)
 	}
 	size.edges.Tier2 += uint64(len(p.records) - before)
+}
+
+// edge writes who an edge is from.
+func (p *part) edge(thread uint32, node NodeID, e *edge) {
+	p.from(thread, node, e.from)
+	if e.from != 0 {
+		p.uvarint(uint64(e.part))
+	}
+}
+
+// more writes the further producers of what accesses read.
+func (p *part) more(thread uint32, n *threadNode, size *sizes) {
+	before := len(p.records) + p.bytes
+	count := 0
+	for i := range n.more {
+		for _, s := range n.more[i] {
+			if s != nil {
+				count++
+			}
+		}
+	}
+	p.uvarint(uint64(count))
+	var labels Size
+	for i := range n.more {
+		for _, s := range n.more[i] {
+			if s == nil {
+				continue
+			}
+			p.uvarint(uint64(i))
+			p.uvarint(uint64(len(s.edges)))
+			for _, e := range s.edges {
+				p.edge(thread, n.id, e)
+				p.seq(&e.kc, 4, &labels)
+				p.seq(&e.kp, 4, &labels)
+			}
+		}
+	}
+	size.edges.Tier1 += labels.Tier1
+	size.edges.Tier2 += uint64(len(p.records) + p.bytes - before)
 }
 
 // from writes a producer.
@@ -321,6 +368,21 @@ func (n *pathNode) encode(e []byte) []byte {
 			e = binary.AppendUvarint(e, uint64(int32(i)-c)<<1|1)
 		}
 	}
+	for _, list := range n.deciders {
+		e = binary.AppendUvarint(e, uint64(len(list)))
+		for _, d := range list {
+			e = binary.AppendUvarint(e, uint64(d))
+		}
+	}
+	next := 0
+	for i := range n.pieces {
+		if next < len(n.decides) && int(n.decides[next].block) == i {
+			e = binary.AppendUvarint(e, uint64(n.decides[next].decider)+1)
+			next++
+		} else {
+			e = append(e, 0)
+		}
+	}
 	return e
 }
 
@@ -349,6 +411,8 @@ func (b *Builder) directory(e []byte, places map[*threadNode]place) []byte {
 		for _, n := range t.used {
 			e = binary.AppendUvarint(e, n.k-n.began)
 		}
+		e = binary.AppendUvarint(e, uint64(t.place.part))
+		e = binary.AppendUvarint(e, t.place.offset)
 		at := place{}
 		for _, n := range t.used {
 			x := places[n]
@@ -363,7 +427,7 @@ func (b *Builder) directory(e []byte, places map[*threadNode]place) []byte {
 	return e
 }
 
-const tablesVersion = 2
+const tablesVersion = 3
 
 // maxExecutions bounds the executions of nodes in an epoch, which a reader that
 // walks along the control flow holds in memory.

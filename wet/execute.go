@@ -16,10 +16,13 @@ func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 	p := n.tmpl
 	k := n.k
 	n.k++
+	b.moved(t)
 	b.count(t, n)
-	b.mem += n.times.add(t.times)
+	t.usual = p.frameOps()
+	t.flow = append(t.flow, n.id)
+	b.mem += flowEntryBytes
 	t.times++
-	b.liveIn(t, n, k)
+	b.liveIn(t, n)
 	b.access(n, k, values, addrs)
 	b.control(t, n, k)
 	if p.rounding {
@@ -39,8 +42,12 @@ func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 			r.col = &n.cols[o.kept]
 		}
 	}
+	t.fresh |= p.outMask
 	b.keep(n, values)
 }
+
+// flowEntryBytes is what an execution takes in a thread's flow.
+const flowEntryBytes = 4
 
 // count notes an execution.
 func (b *Builder) count(t *thread, n *threadNode) {
@@ -60,11 +67,11 @@ func (b *Builder) count(t *thread, n *threadNode) {
 	b.total.Deps += uint64(p.deps)
 }
 
-// liveIn labels the registers that come in.
-func (b *Builder) liveIn(t *thread, n *threadNode, k uint64) {
+// liveIn follows the registers that come in.
+func (b *Builder) liveIn(t *thread, n *threadNode) {
+	t.asked |= n.tmpl.inMask &^ t.fresh
 	for i, r := range n.tmpl.liveIn {
 		d := &t.regs[r]
-		b.label(&n.slots[i], k, d.src, d.k)
 		if d.out != nil {
 			b.threadNode(t, d.src.node())
 			b.use(d.out, d.k, d.value)
@@ -147,41 +154,69 @@ func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 
 // load labels what a load reads, and decides whether its value is kept.
 func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64) {
-	count, whole := b.shadow.read(addr, uint64(a.size), &b.cells)
-	s := &n.slots[a.slot]
-	if count == 0 {
-		b.label(s, k, 0, 0)
-	} else {
-		b.label(s, k, b.cells[0].src, b.cells[0].mark.k())
-		for _, c := range b.cells[1:count] {
-			n.extras = append(n.extras, extra{rowOf(a.stmt, DepMemory), k, ref{c.src, c.mark.k()}})
-			b.mem += extraBytes
-		}
+	by := &b.by
+	b.shadow.read(addr, uint64(a.size), by)
+	b.total.Deps += uint64(by.n)
+	var c *column // of values that may be found through memory
+	if a.kept != none && a.forward {
+		c = &n.cols[a.kept]
 	}
-	b.total.Deps += uint64(count)
-	if a.kept == none || !a.forward {
-		return
-	}
-	c := &n.cols[a.kept]
-	m := b.cells[0].mark
-	found := whole && m.depth() < unknown && m.size() == a.size
+	depth, found := by.depth()
+	b.labels(n, a, k, found && c != nil && c.sparse)
 	switch {
-	case found && c.sparse:
-		if b.depth[a.kept] = m.depth() + 1; m.depth() >= maxDepth {
-			b.keepStore(addr, values[n.tmpl.info[a.stmt].val])
-			b.depth[a.kept] = 1
-		}
-	case found:
+	case c == nil:
+	case !found && c.sparse:
+		b.mem += c.ks.add(k) + c.values.add(values[n.tmpl.info[a.stmt].val])
+	case !found:
+	case !c.sparse:
 		c.found++
-	case c.sparse:
+	case depth < maxDepth:
+		b.depth[a.kept] = depth + 1
+	case by.n == 1 && by.cells[0].mark.size() == a.size && by.parts[0] == 0:
+		b.keepStore(addr, values[n.tmpl.info[a.stmt].val])
+		b.depth[a.kept] = 1
+	default:
 		b.mem += c.ks.add(k) + c.values.add(values[n.tmpl.info[a.stmt].val])
 	}
 }
 
-// keepStore keeps what the store in b.cells[0] put at addr, so that it is found
+// labels adds the producers of what an access reads; with parts when its value
+// is to be found by them.
+func (b *Builder) labels(n *threadNode, a *access, k uint64, parts bool) {
+	by := &b.by
+	if by.n == 0 {
+		b.label(&n.slots[n.tmpl.readSlot(a)], k, edgeKey{}, 0)
+		return
+	}
+	if !parts {
+		by.parts = [8]part16{}
+	}
+	for i, c := range by.cells[:by.n] {
+		s := &n.slots[n.tmpl.readSlot(a)]
+		if i > 0 {
+			s = b.moreSlot(n, a, i-1)
+		}
+		b.label(s, k, edgeKey{c.src, by.parts[i]}, c.mark.k())
+	}
+}
+
+// moreSlot is the slot for producer i+1 of what an access reads.
+func (b *Builder) moreSlot(n *threadNode, a *access, i int) *slot {
+	if n.more == nil {
+		n.more = make([][7]*slot, len(n.tmpl.accesses))
+	}
+	at := &n.more[n.tmpl.info[a.stmt].access][i]
+	if *at == nil {
+		*at = &slot{}
+		b.mem += edgeBytes
+	}
+	return *at
+}
+
+// keepStore keeps what the store in b.by put at addr, so that it is found
 // at once from now on.
 func (b *Builder) keepStore(addr, value uint64) {
-	c := b.cells[0]
+	c := b.by.cells[0]
 	t := b.threads[c.src.thread()]
 	n := b.threadNode(t, c.src.node())
 	i := n.tmpl.info[c.src.stmt()].access
@@ -198,9 +233,6 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	p := n.tmpl
 	var by ref
 	if p.Kind != NodePath {
-		if p.ctlSlots > 0 {
-			b.label(&n.slots[p.ctlSlot(0)], k, t.control.src, t.control.k)
-		}
 		if t.control.src == 0 {
 			b.total.Deps--
 		}
@@ -208,8 +240,7 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	}
 	last := p.ctl[len(p.ctl)-1]
 	for i, deciders := range p.deciders {
-		x := t.frames.find(deciders)
-		b.label(&n.slots[p.ctlSlot(int32(i))], k, x.src, x.k)
+		x := b.decider(t, deciders)
 		if ^int32(i) == last {
 			by = x
 		}
@@ -219,7 +250,7 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	}
 	t.control = by
 	for _, d := range p.decides {
-		t.frames.decide(d.decider, t.times<<12|uint64(d.block), ref{n.base + src(d.stmt), k})
+		t.frames.decide(d.decider, t.times<<orderBits|uint64(d.block), ref{n.base + src(d.stmt), k})
 	}
 }
 
@@ -303,7 +334,7 @@ func (b *Builder) effect(t *thread, e *event.Effect, w *window) {
 	case event.EffectSignal:
 		b.happen(t, outsideKey{kind: NodeSignal})
 	case event.EffectSyscall:
-		t.group = t.ecall
+		t.group, t.groupRan = t.ecall, t.ecallRan
 	case event.EffectReg:
 		b.setReg(t, e.Reg&63, e.Arg)
 	case event.EffectRead:
@@ -328,7 +359,7 @@ func (b *Builder) happen(t *thread, key outsideKey) {
 		b.outside[key] = id
 	}
 	n := b.threadNode(t, id)
-	t.group = ref{n.base, n.k}
+	t.group, t.groupRan = ref{n.base, n.k}, t.times
 	b.execute(t, n, nil, nil)
 }
 
@@ -337,6 +368,7 @@ func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	if t.group.src == 0 {
 		return
 	}
+	b.mem += t.defined(r)
 	out := t.nodes[t.group.src.node()].out(r)
 	if d := &t.regs[r]; d.out == out && d.k == t.group.k && d.src == t.group.src {
 		out.used = false // told again

@@ -36,7 +36,17 @@ type frames struct {
 	serial    uint64
 	decisions []decision // by decider
 	log       []undone
+	ops       []int32 // since the thread's last execution: see frameOps
 }
+
+// What happens to frames between two executions of a thread follows from the
+// first, but for what signals and long jumps do; see nodeRow.frameOps. A number
+// above 0 is how many frames are left, 0 is a call, and pushNobody a frame that
+// has no call.
+const (
+	pushCall   = 0
+	pushNobody = -1
+)
 
 type undone struct {
 	decider uint32
@@ -58,17 +68,34 @@ func (f *frames) top() *frame {
 func (f *frames) call(ret uint64, by ref) {
 	f.top()
 	if len(f.list) >= maxFrames {
+		f.ops = append(f.ops, int32(len(f.list))) // the outermost too
 		f.stack.Frames, f.list, f.log = f.stack.Frames[:0], f.list[:0], f.log[:0]
 		f.top()
 	}
 	f.stack.Call(ret)
+	f.push(by)
+	if by.src != 0 {
+		f.ops = append(f.ops, pushCall)
+	} else {
+		f.ops = append(f.ops, pushNobody)
+	}
+}
+
+func (f *frames) push(by ref) {
 	f.serial++
 	f.list = append(f.list, frame{serial: f.serial, call: by, undo: len(f.log)})
 }
 
 func (f *frames) leave(target uint64) {
 	f.top()
-	for range f.stack.Return(target) {
+	if n := f.stack.Return(target); n > 0 {
+		f.leaveSome(n)
+	}
+}
+
+func (f *frames) leaveSome(n int) {
+	f.ops = append(f.ops, int32(n))
+	for range n {
 		f.pop()
 	}
 }
@@ -76,9 +103,9 @@ func (f *frames) leave(target uint64) {
 // unwound leaves the outermost frames, keep of them, as event.Unwound says.
 func (f *frames) unwound(keep uint64) {
 	f.top()
-	for uint64(len(f.stack.Frames)) > keep {
-		f.stack.Frames = f.stack.Frames[:len(f.stack.Frames)-1]
-		f.pop()
+	if n := len(f.stack.Frames); uint64(n) > keep {
+		f.stack.Frames = f.stack.Frames[:keep]
+		f.leaveSome(n - int(keep))
 	}
 }
 
@@ -93,8 +120,9 @@ func (f *frames) pop() {
 }
 
 // find gives the latest decision of the present frame among deciders, or the
-// call that made the frame.
-func (f *frames) find(deciders []uint32) ref {
+// call that made the frame. It is old if neither was made after the order and
+// serial that are given.
+func (f *frames) find(deciders []uint32, order, serial uint64) (by ref, old bool) {
 	top := f.top()
 	best := decision{}
 	for _, d := range deciders {
@@ -105,9 +133,9 @@ func (f *frames) find(deciders []uint32) ref {
 		}
 	}
 	if best.serial != 0 {
-		return best.by
+		return best.by, best.order < order
 	}
-	return top.call
+	return top.call, top.serial <= serial || len(f.list) == 1
 }
 
 // decide notes that a decider was executed.

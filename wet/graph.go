@@ -1,6 +1,7 @@
 package wet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -63,17 +64,19 @@ type Graph struct {
 type threadView struct {
 	Thread
 	spans   [][]*span // by node, in order of epochs
-	epochs  []threadEpoch
+	epochs  []*threadEpoch
 	control []stretchView
 }
 
 // threadEpoch is a thread's part of an epoch.
 type threadEpoch struct {
-	epoch int
-	began uint64 // time
-	n     uint64 // node executions
-	spans []*span
-	flow  *flow
+	thread uint32
+	epoch  int
+	place  place
+	began  uint64 // time
+	n      uint64 // node executions
+	spans  []*span
+	flow   *flow
 }
 
 // stretchView is a stretch of node executions in the order of the run.
@@ -89,6 +92,8 @@ type epochView struct {
 
 // span is a node's labels of one thread and epoch.
 type span struct {
+	te     *threadEpoch
+	index  uint32 // in te.spans
 	node   NodeID
 	thread uint32
 	epoch  uint32
@@ -138,7 +143,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, opts OpenOptions) (*Graph, error) {
 		case tracefmt.KindWetTables:
 			payload, err := tr.Read(h)
 			if err == nil {
-				if err = g.addEpoch(payload); err != nil {
+				if err = g.addEpoch(payload); err != nil && !errors.Is(err, tracefmt.ErrVersion) {
 					err = &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
 				}
 			}
@@ -172,7 +177,7 @@ func (g *Graph) addEpoch(payload []byte) error {
 	d := decode(payload)
 	d.stmts = g.stmts
 	if v := d.Uvarint(); d.Err == nil && v != tablesVersion {
-		return fmt.Errorf("%w %d of the graph", tracefmt.ErrVersion, v)
+		return fmt.Errorf("%w %d of a whole execution trace (this program reads %d): record it again", tracefmt.ErrVersion, v, tablesVersion)
 	}
 	if d.Uvarint() != uint64(len(g.epochs)) {
 		d.Fail("number of the epoch")
@@ -220,7 +225,7 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 		}
 		seen = id + 1
 		t := g.threadView(event.ThreadID(id))
-		te := threadEpoch{epoch: len(g.epochs) - 1, began: t.Times, n: d.Max(maxExecutions+1, "executions")}
+		te := &threadEpoch{thread: uint32(id), epoch: len(g.epochs) - 1, began: t.Times, n: d.Max(maxExecutions+1, "executions")}
 		t.Stmts = d.Uvarint()
 		count := d.Count(2, "number of nodes")
 		all := make([]span, count)
@@ -231,7 +236,7 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 				d.Fail("node")
 				return
 			}
-			all[i] = span{node: NodeID(node), thread: uint32(id), epoch: uint32(te.epoch)}
+			all[i] = span{te: te, index: uint32(i), node: NodeID(node), thread: uint32(id), epoch: uint32(te.epoch)}
 			te.spans = append(te.spans, &all[i])
 		}
 		sum := uint64(0)
@@ -242,7 +247,7 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 		if sum != te.n {
 			d.Fail("executions")
 		}
-		d.places(all, e)
+		d.places(te, all, e)
 		if d.Err != nil {
 			return
 		}
@@ -260,7 +265,12 @@ func (g *Graph) directory(d *decoder, e *epochView) {
 	}
 }
 
-func (d *decoder) places(all []span, e *epochView) {
+func (d *decoder) places(te *threadEpoch, all []span, e *epochView) {
+	te.place = place{uint32(d.Max(uint64(len(e.parts)), "place of a thread")), d.Max(tracefmt.MaxPayload, "place of a thread")}
+	if int(te.place.part) >= len(e.parts) {
+		d.Fail("place of a thread")
+		return
+	}
 	at := place{}
 	for i := range all {
 		part := d.Uvarint()
@@ -296,7 +306,7 @@ func (g *Graph) order(d *decoder) {
 			return
 		}
 		t := g.threads[id]
-		te := &t.epochs[len(t.epochs)-1]
+		te := t.epochs[len(t.epochs)-1]
 		if te.epoch != last || next[id]+n > te.n {
 			d.Fail("executions")
 			return
@@ -396,14 +406,11 @@ func (g *Graph) Time(th event.ThreadID, node NodeID, k uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := g.record(s)
+	f, err := g.flow(s.te)
 	if err != nil {
 		return 0, err
 	}
-	if err := g.open(r, r.times); err != nil {
-		return 0, err
-	}
-	return r.times.get(k - s.began), nil
+	return f.time(s, k), nil
 }
 
 // Order places a timestamp of a thread in the run: the executions of nodes by
@@ -483,18 +490,7 @@ func (g *Graph) charge(r *record, bytes uint64) {
 	if c.used += bytes; c.used <= c.limit {
 		return
 	}
-	slices.SortFunc(c.recs, func(a, b *record) int {
-		if a.used < b.used {
-			return -1
-		}
-		return 1
-	})
-	i := 0
-	for ; i < len(c.recs) && c.used > c.limit/2 && c.recs[i] != r; i++ {
-		c.used -= c.recs[i].cost
-		c.recs[i].span.rec = nil
-	}
-	c.recs = append(c.recs[:0:0], c.recs[i:]...)
+	c.drop(g.oldest(r))
 	for _, e := range g.epochs {
 		for i, p := range e.loaded {
 			if p != nil {
@@ -503,12 +499,49 @@ func (g *Graph) charge(r *record, bytes uint64) {
 			}
 		}
 	}
+	c.recs = slices.DeleteFunc(c.recs, func(r *record) bool { return r.span.rec != r })
+}
+
+// decoded is something that can be dropped: a record, or the control flow of a
+// thread in an epoch.
+type decoded struct {
+	used  uint64
+	bytes uint64
+	rec   *record
+	te    *threadEpoch
+}
+
+// oldest lists what is decoded but for one record, that not used for longest
+// first.
+func (g *Graph) oldest(but *record) []decoded {
+	var list []decoded
+	for _, r := range g.cache.recs {
+		if r != but {
+			list = append(list, decoded{used: r.used, bytes: r.cost, rec: r})
+		}
+	}
 	for _, t := range g.threads {
-		for k := range t.epochs {
-			if f := t.epochs[k].flow; f != nil && f.used+4 < c.clock {
-				c.used -= min(c.used, f.bytes())
-				t.epochs[k].flow = nil
+		for _, te := range t.epochs {
+			if te.flow != nil {
+				list = append(list, decoded{used: te.flow.used, bytes: te.flow.bytes(), te: te})
 			}
+		}
+	}
+	slices.SortFunc(list, func(a, b decoded) int { return cmp.Compare(a.used, b.used) })
+	return list
+}
+
+// drop gives memory back until half of the limit is left.
+func (c *cache) drop(list []decoded) {
+	for _, x := range list {
+		if c.used <= c.limit/2 {
+			return
+		}
+		c.used -= min(c.used, x.bytes)
+		if x.rec != nil {
+			x.rec.span.rec = nil
+		} else {
+			x.te.flow = nil
 		}
 	}
 }

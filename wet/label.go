@@ -3,8 +3,14 @@ package wet
 // edge is a dependence between two statements: the instances of the one that
 // is labelled with it, and those of the producer.
 type edge struct {
-	from   src // 0: nobody
+	edgeKey
 	kc, kp seq
+}
+
+// edgeKey is a producer, and of an access which bytes come from it.
+type edgeKey struct {
+	from src // 0: nobody
+	part part16
 }
 
 // slot is a place of a node where what it depends on has to be told: a register
@@ -13,7 +19,7 @@ type edge struct {
 type slot struct {
 	last  *edge
 	edges []*edge
-	index map[src]*edge // once there are many
+	index map[edgeKey]*edge // once there are many
 }
 
 const edgeBytes = 160
@@ -22,40 +28,40 @@ const edgeBytes = 160
 const slotScan = 8
 
 // label adds the label of execution k.
-func (b *Builder) label(s *slot, k uint64, from src, kp uint64) {
+func (b *Builder) label(s *slot, k uint64, key edgeKey, kp uint64) {
 	e := s.last
-	if e == nil || e.from != from {
-		e = b.edge(s, from)
+	if e == nil || e.edgeKey != key {
+		e = b.edge(s, key)
 		s.last = e
 	}
 	grown := e.kc.add(k)
-	if from != 0 {
+	if key.from != 0 {
 		grown += e.kp.add(kp)
 	}
 	b.mem += grown
 }
 
-func (b *Builder) edge(s *slot, from src) *edge {
+func (b *Builder) edge(s *slot, key edgeKey) *edge {
 	if s.index != nil {
-		if e := s.index[from]; e != nil {
+		if e := s.index[key]; e != nil {
 			return e
 		}
 	} else {
 		for _, e := range s.edges {
-			if e.from == from {
+			if e.edgeKey == key {
 				return e
 			}
 		}
 	}
-	e := &edge{from: from}
+	e := &edge{edgeKey: key}
 	s.edges = append(s.edges, e)
 	b.mem += edgeBytes
 	if s.index != nil {
-		s.index[from] = e
+		s.index[key] = e
 	} else if len(s.edges) > slotScan {
-		s.index = map[src]*edge{}
+		s.index = map[edgeKey]*edge{}
 		for _, e := range s.edges {
-			s.index[e.from] = e
+			s.index[e.edgeKey] = e
 		}
 	}
 	return e
@@ -215,10 +221,10 @@ type threadNode struct {
 	tmpl   *pathNode
 	base   src // of statement 0
 	k      uint64
-	began  uint64 // k at the epoch's beginning
-	in     bool   // listed among those used in the epoch
-	times  seq
-	slots  []slot
+	began  uint64     // k at the epoch's beginning
+	in     bool       // listed among those used in the epoch
+	slots  []slot     // of accesses that read
+	more   [][7]*slot // by access, once there are any: the second producer of what it reads, the third, …
 	groups []group
 	where  [][]int32 // by group: places of the members' values
 	cols   []column
@@ -235,7 +241,7 @@ func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
 	if n == nil {
 		tmpl := b.nodes[id]
 		n = &threadNode{id: id, tmpl: tmpl, base: srcOf(uint32(t.id), id, 0)}
-		n.slots = make([]slot, tmpl.slots())
+		n.slots = make([]slot, tmpl.reads)
 		n.cols = make([]column, len(tmpl.kept))
 		n.home = make([]int32, len(tmpl.kept))
 		for g, members := range tmpl.groups {
@@ -264,8 +270,9 @@ func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
 // reset forgets the labels of an epoch that was written. Which columns are
 // sparse, and which groups are patterns, it keeps.
 func (n *threadNode) reset() {
-	n.in, n.times, n.extras, n.stores = false, seq{}, nil, nil
+	n.in, n.extras, n.stores = false, nil, nil
 	clear(n.slots)
+	n.more = nil
 	for i := range n.groups {
 		g := &n.groups[i]
 		g.pat, g.uniq, g.table = seq{}, nil, nil

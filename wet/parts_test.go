@@ -29,7 +29,7 @@ func TestShadow(t *testing.T) {
 				by := cell{src(rng.Uint64N(5) + 1), markOf(uint64(step), 3, uint8(min(size, 8)))}
 				s.write(addr, size, by)
 				for i := range size {
-					plain[addr+i] = by
+					plain[addr+i] = cell{by.src, by.mark.from(i)}
 				}
 			default:
 				compareShadow(t, s, plain, addr, size)
@@ -48,10 +48,24 @@ func compareShadow(t *testing.T, s *shadow, plain map[uint64]cell, addr, size ui
 			want = append(want, c)
 		}
 	}
-	var out [8]cell
-	n, single := s.read(addr, size, &out)
-	if !slices.Equal(out[:n], want) || single != (whole && n == 1) {
-		t.Fatalf("%d bytes at %#x: %v %v, want %v %v", size, addr, out[:n], single, want, whole)
+	var out producers
+	s.read(addr, size, &out)
+	if !slices.EqualFunc(out.cells[:out.n], want, cell.same) || out.whole != whole {
+		t.Fatalf("%d bytes at %#x: %v %v, want %v %v", size, addr, out.cells[:out.n], out.whole, want, whole)
+	}
+	for n, c := range want {
+		part := out.parts[n]
+		if part == 0 {
+			part = part16(1<<size-1)<<4 | 7
+		}
+		for i := range size {
+			by, ok := plain[addr+i]
+			if own := ok && by.same(c); own != (part>>(4+i)&1 != 0) {
+				t.Fatalf("byte %d of %d at %#x: producer %d has %#x", i, size, addr, n, part)
+			} else if own && uint64(by.mark.first()) != (uint64(part&15)+1+i)&7 {
+				t.Fatalf("byte %d of %d at %#x is byte %d of its store, not as %#x says", i, size, addr, by.mark.first(), part)
+			}
+		}
 	}
 	var all []cell
 	s.scan(addr, size, func(c cell) {
@@ -59,7 +73,7 @@ func compareShadow(t *testing.T, s *shadow, plain map[uint64]cell, addr, size ui
 			all = append(all, c)
 		}
 	})
-	if !slices.Equal(all, want) {
+	if !slices.EqualFunc(all, want, cell.same) {
 		t.Fatalf("scan of %d bytes at %#x: %v, want %v", size, addr, all, want)
 	}
 }
@@ -101,7 +115,7 @@ func TestFrames(t *testing.T) {
 						want, order = plain[len(plain)-1][d], n
 					}
 				}
-				if got := f.find(ask); got != want {
+				if got, _ := f.find(ask, 0, 0); got != want {
 					t.Fatalf("seed %d, step %d: %v, want %v", seed, step, got, want)
 				}
 			}

@@ -11,10 +11,10 @@ import (
 type record struct {
 	span   *span
 	tmpl   *template
-	times  *numbers
 	groups []groupView
-	where  []member // by kept statement
-	slots  []slotView
+	where  []member   // by kept statement
+	slots  []slotView // and behind the node's own those of more
+	more   []moreView
 	extras []extraView
 	stores []storeView
 	outs   []outView
@@ -38,8 +38,16 @@ type columnView struct {
 	ks     *numbers
 }
 
+// moreView is a slot for a further producer of what an access reads: not all
+// executions have one.
+type moreView struct {
+	access uint32
+	slot   int // in record.slots
+}
+
 type edgeView struct {
 	from src
+	part part16
 	kc   *numbers // nil of the first edge
 	kp   *numbers // nil when from nobody
 }
@@ -78,19 +86,11 @@ func (g *Graph) record(s *span) (*record, error) {
 		return s.rec, nil
 	}
 	e := g.epochs[s.epoch]
-	p := e.loaded[s.place.part]
-	h := e.parts[s.place.part]
-	if p == nil {
-		payload, err := g.r.Read(h)
-		if err != nil {
-			return nil, err
-		}
-		if p, err = decodePart(payload); err != nil {
-			return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
-		}
-		e.loaded[s.place.part] = p
-		g.cache.used += p.size
+	p, err := g.part(e, s.place.part)
+	if err != nil {
+		return nil, err
 	}
+	h := e.parts[s.place.part]
 	if s.place.offset > uint64(len(p.records)) {
 		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed)}
 	}
@@ -106,24 +106,42 @@ func (g *Graph) record(s *span) (*record, error) {
 	return r, nil
 }
 
+// part brings a labels block of an epoch into memory.
+func (g *Graph) part(e *epochView, number uint32) (*loaded, error) {
+	if p := e.loaded[number]; p != nil {
+		return p, nil
+	}
+	h := e.parts[number]
+	payload, err := g.r.Read(h)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodePart(payload)
+	if err != nil {
+		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+	}
+	e.loaded[number] = p
+	g.cache.used += p.size
+	return p, nil
+}
+
 func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	limit := s.limit()
-	r := &record{span: s, tmpl: t, times: d.numbers(p, limit), where: make([]member, len(t.kept))}
-	if r.times.n != s.n {
-		d.Fail("number of timestamps")
-	}
+	r := &record{span: s, tmpl: t, where: make([]member, len(t.kept))}
 	for i, members := range t.groups {
 		for j, m := range members {
 			r.where[m] = member{int32(i), int32(j)}
 		}
 		r.groups = append(r.groups, d.group(p, s, len(members)))
 	}
-	for range t.slots() {
-		r.slots = append(r.slots, d.slot(p, s))
+	r.slots = make([]slotView, t.slots())
+	for i := range t.reads {
+		r.slots[len(t.liveIn)+i] = d.slot(p, s)
 		if d.Err != nil {
 			return r
 		}
 	}
+	d.moreViews(p, r)
 	d.extraViews(r)
 	for range d.Count(3, "number of stores") {
 		v := storeView{access: uint32(d.Max(uint64(len(t.accesses)), "access")), ks: d.numbers(p, limit), values: d.numbers(p, limit)}
@@ -187,6 +205,9 @@ func (d *decoder) slot(p *loaded, s *span) (v slotView) {
 	left := s.n
 	for i := range d.Count(2, "number of edges") {
 		e := edgeView{from: d.from(s)}
+		if e.from != 0 {
+			e.part = part16(d.Max(maxPart, "bytes of an edge"))
+		}
 		if i > 0 {
 			if e.kc = d.numbers(p, limit); e.kc.n > left || e.kc.n == 0 {
 				d.Fail("labels of an edge")
@@ -210,6 +231,36 @@ func (d *decoder) slot(p *loaded, s *span) (v slotView) {
 		d.Fail("labels of an edge")
 	}
 	return v
+}
+
+func (d *decoder) moreViews(p *loaded, r *record) {
+	limit := r.span.limit()
+	for range d.Count(3, "number of further producers") {
+		m := moreView{access: uint32(d.Uvarint()), slot: len(r.slots)}
+		if uint64(m.access) >= uint64(len(r.tmpl.accesses)) || !r.tmpl.accesses[m.access].read {
+			d.Fail("access")
+			return
+		}
+		var v slotView
+		left := r.span.n
+		for range d.Count(4, "number of edges") {
+			e := edgeView{from: d.from(r.span)}
+			if e.from == 0 {
+				d.Fail("producer")
+				return
+			}
+			e.part = part16(d.Max(maxPart, "bytes of an edge"))
+			e.kc, e.kp = d.numbers(p, limit), d.numbers(p, limit)
+			if d.Err != nil || e.kc.n != e.kp.n || e.kc.n > left {
+				d.Fail("labels of an edge")
+				return
+			}
+			left -= e.kc.n
+			v.edges = append(v.edges, e)
+		}
+		r.slots = append(r.slots, v)
+		r.more = append(r.more, m)
+	}
 }
 
 func (d *decoder) from(s *span) src {
@@ -263,7 +314,6 @@ func (g *Graph) damaged(r *record, err error) error {
 // openAll decodes everything of a record.
 func (g *Graph) openAll(r *record) error {
 	var all []*numbers
-	all = append(all, r.times)
 	for i := range r.groups {
 		v := &r.groups[i]
 		if v.pattern != nil {
@@ -292,22 +342,26 @@ func (g *Graph) openAll(r *record) error {
 	for _, o := range r.outs {
 		all = append(all, o.ks, o.values)
 	}
+	if _, err := g.infer(r.span.te); err != nil {
+		return err
+	}
 	for _, x := range all {
 		if err := g.open(r, x); err != nil {
 			return err
 		}
 	}
 	for i := range r.slots {
-		if err := g.align(r, &r.slots[i]); err != nil {
+		if err := g.align(r, &r.slots[i], i >= r.tmpl.slots()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// align finds for each execution the edge of a slot that has its label.
-func (g *Graph) align(r *record, s *slotView) error {
-	if len(s.edges) <= 1 || s.owner != nil {
+// align finds for each execution the edge of a slot that has its label. With
+// some an execution may have none: then edges are counted from 1.
+func (g *Graph) align(r *record, s *slotView, some bool) error {
+	if s.owner != nil || len(s.edges) <= 1 && !some {
 		return nil
 	}
 	n := r.span.n
@@ -319,6 +373,9 @@ func (g *Graph) align(r *record, s *slotView) error {
 		}
 		if err := g.open(r, e.kc); err != nil {
 			return err
+		}
+		if some {
+			i++
 		}
 		bad := false
 		e.kc.each(func(j int, k uint64) {
@@ -335,7 +392,7 @@ func (g *Graph) align(r *record, s *slotView) error {
 	}
 	rest := uint32(0)
 	for x, o := range owner {
-		if o == 0 {
+		if o == 0 && !some {
 			place[x] = rest
 			rest++
 		}
@@ -346,24 +403,53 @@ func (g *Graph) align(r *record, s *slotView) error {
 }
 
 // label gives the producer of execution k in a slot.
-func (g *Graph) label(r *record, s *slotView, k uint64) (ref, error) {
+func (g *Graph) label(r *record, slot int, k uint64) (ref, error) {
+	if r.tmpl.follows(slot) {
+		return g.derivedLabel(r, slot, k)
+	}
+	by, _, err := g.readLabel(r, slot, k)
+	return by, err
+}
+
+// readLabel gives the producer of what an access reads in execution k, and which
+// bytes are its.
+func (g *Graph) readLabel(r *record, slot int, k uint64) (ref, part16, error) {
+	s := &r.slots[slot]
 	x := k - r.span.began
 	e := &s.edges[0]
 	if len(s.edges) > 1 {
-		if err := g.align(r, s); err != nil {
-			return ref{}, err
+		if err := g.align(r, s, false); err != nil {
+			return ref{}, 0, err
 		}
 		e = &s.edges[s.owner[x]]
 		x = uint64(s.place[x])
 	}
+	return g.labelOf(r, e, x)
+}
+
+func (g *Graph) labelOf(r *record, e *edgeView, x uint64) (ref, part16, error) {
 	if e.from == 0 {
-		return ref{}, nil
+		return ref{}, 0, nil
 	}
 	if err := g.open(r, e.kp); err != nil {
-		return ref{}, err
+		return ref{}, 0, err
 	}
 	if x >= e.kp.n {
-		return ref{}, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
+		return ref{}, 0, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
 	}
-	return ref{e.from, e.kp.get(x)}, nil
+	return ref{e.from, e.kp.get(x)}, e.part, nil
+}
+
+// moreLabel gives a further producer of what an access reads in execution k;
+// nobody when there is none.
+func (g *Graph) moreLabel(r *record, m moreView, k uint64) (ref, part16, error) {
+	s := &r.slots[m.slot]
+	x := k - r.span.began
+	if x >= r.span.n {
+		return ref{}, 0, nil
+	}
+	if err := g.align(r, s, true); err != nil || s.owner[x] == 0 {
+		return ref{}, 0, err
+	}
+	return g.labelOf(r, &s.edges[s.owner[x]-1], uint64(s.place[x]))
 }

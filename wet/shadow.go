@@ -27,14 +27,17 @@ func (s src) stmt() uint32   { return uint32(s & (1<<stmtBits - 1)) }
 //	bits 0–47   instance
 //	bits 48–53  depth, farther than maxDepth: the value cannot be found this way
 //	bits 54–55  logarithm of the store's size
+//	bits 56–58  which byte of the store a cell begins with
 //	bit  63     a cell: it is split, and src is its place in the pool
 type mark uint64
 
 const (
-	kBits     = 48
-	maxK      = 1<<kBits - 1
-	unknown   = 63 // a depth
-	splitMark = mark(1) << 63
+	kBits   = 48
+	maxK    = 1<<kBits - 1
+	unknown = 63 // a depth
+
+	firstShift = kBits + 8
+	splitMark  = mark(1) << 63
 )
 
 func markOf(k uint64, depth, size uint8) mark {
@@ -44,6 +47,39 @@ func markOf(k uint64, depth, size uint8) mark {
 func (m mark) k() uint64    { return uint64(m) & maxK }
 func (m mark) depth() uint8 { return uint8(m>>kBits) & 63 }
 func (m mark) size() uint8  { return 1 << (m >> (kBits + 6) & 3) }
+func (m mark) first() uint8 { return uint8(m>>firstShift) & 7 }
+
+// from is the mark of a cell that begins n bytes behind.
+func (m mark) from(n uint64) mark {
+	const bits = mark(7) << firstShift
+	return m&^bits | (m+mark(n&7)<<firstShift)&bits
+}
+
+// part says which bytes of what a load reads come from a store, as a mask, and
+// how much farther they stand in the store, counted from -7. It is 0 when all
+// do from the store's beginning.
+//
+//	bits 0–3   7 and how much farther
+//	bits 4–11  a bit each byte of the load
+type part16 uint16
+
+const maxPart = 1<<12 - 1
+
+// take is what a load has of a store's value.
+func (p part16) take(v uint64) uint64 {
+	if far := int(p&15) - 7; far >= 0 {
+		v >>= 8 * far
+	} else {
+		v <<= -8 * far
+	}
+	mask := uint64(0)
+	for i := range 8 {
+		if p>>(4+i)&1 != 0 {
+			mask |= 0xff << (8 * i)
+		}
+	}
+	return v & mask
+}
 
 // cell says who wrote the bytes of a granule last.
 type cell struct {
@@ -110,10 +146,11 @@ func (s *shadow) write(addr, size uint64, by cell) {
 			*c = by
 		} else {
 			p := s.split(c)
-			for i := off; i < off+n; i++ {
-				p[i] = by
+			for i := range n {
+				p[off+i] = cell{by.src, by.mark.from(i)}
 			}
 		}
+		by.mark = by.mark.from(n)
 		addr += n
 		size -= n
 	}
@@ -132,7 +169,9 @@ func (s *shadow) split(c *cell) *[granule]cell {
 		i = len(s.pool)
 		s.pool = append(s.pool, [granule]cell{})
 	}
-	s.pool[i] = [granule]cell{*c, *c, *c, *c}
+	for k := range s.pool[i] {
+		s.pool[i][k] = cell{c.src, c.mark.from(uint64(k))}
+	}
 	*c = cell{src(i), splitMark}
 	return &s.pool[i]
 }
@@ -176,39 +215,65 @@ func (s *shadow) drop(n uint64) {
 	delete(s.pages, n)
 }
 
-// read finds the distinct producers of up to 8 bytes and puts them into out.
-// whole says that one producer wrote all of them.
-func (s *shadow) read(addr, size uint64, out *[8]cell) (n int, whole bool) {
-	whole = true
-	for size > 0 {
-		off := addr % granule
-		k := min(granule-off, size)
-		if page := s.page(addr, false); page == nil {
-			whole = false
-		} else if c := page[at(addr)]; c.mark&splitMark == 0 {
-			n, whole = note(c, out, n, whole)
-		} else {
-			for _, b := range s.pool[c.src][off : off+k] {
-				n, whole = note(b, out, n, whole)
-			}
-		}
-		addr += k
-		size -= k
-	}
-	return n, whole && n == 1
+// producers are the distinct ones of what a load reads.
+type producers struct {
+	n     int
+	cells [8]cell
+	parts [8]part16
+	whole bool // all bytes were written
 }
 
-func note(c cell, out *[8]cell, n int, whole bool) (int, bool) {
-	if c.src == 0 {
-		return n, false
+// read finds the distinct producers of up to 8 bytes.
+func (s *shadow) read(addr, size uint64, out *producers) {
+	out.n, out.whole = 0, true
+	for at := uint64(0); at < size; {
+		off := (addr + at) % granule
+		k := min(granule-off, size-at)
+		if page := s.page(addr+at, false); page == nil {
+			out.whole = false
+		} else if c := page[(addr+at)>>2&(pageCells-1)]; c.mark&splitMark == 0 {
+			out.note(cell{c.src, c.mark.from(off)}, at, k)
+		} else {
+			for i, b := range s.pool[c.src][off : off+k] {
+				out.note(b, at+uint64(i), 1)
+			}
+		}
+		at += k
 	}
-	for i := range n {
-		if out[i].same(c) {
-			return n, whole
+	for i := range out.n {
+		if out.parts[i] == part16(1<<size-1)<<4|7 {
+			out.parts[i] = 0
 		}
 	}
-	out[n] = c
-	return n + 1, whole
+}
+
+// note adds n bytes of the load, from at on.
+func (p *producers) note(c cell, at, n uint64) {
+	if c.src == 0 {
+		p.whole = false
+		return
+	}
+	part := part16(1<<n-1)<<(4+at) | part16(uint64(c.mark.first())+7-at)&15
+	for i := range p.n {
+		if p.cells[i].same(c) {
+			p.parts[i] |= part &^ 15
+			return
+		}
+	}
+	p.cells[p.n], p.parts[p.n] = c, part
+	p.n++
+}
+
+// depth is how many steps it takes to find what is read, and whether it can be
+// found at all. Several producers multiply: they count more.
+func (p *producers) depth() (depth uint8, found bool) {
+	if !p.whole {
+		return 0, false
+	}
+	for _, c := range p.cells[:p.n] {
+		depth = max(depth, c.mark.depth())
+	}
+	return depth + 2*uint8(bits.Len(uint(p.n-1))), depth < unknown
 }
 
 // scan calls f with the producers of a range, neighbours that are equal once.

@@ -147,12 +147,12 @@ func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tel
 	}
 	t := r.tmpl
 	for i, slot := range slots {
-		if int(slot) < len(r.slots) {
-			by, err := g.flatLabel(r, &r.slots[slot], k)
+		if int(slot) < t.slots() {
+			by, err := g.flatLabel(r, int(slot), k)
 			if err != nil {
 				return err
 			}
-			if len(r.extras) == 0 || int(slot) < len(t.liveIn) || int(slot) >= len(t.liveIn)+t.reads {
+			if len(r.extras)+len(r.more) == 0 || int(slot) < len(t.liveIn) || int(slot) >= len(t.liveIn)+t.reads {
 				if by.src != 0 {
 					if err := tell(i, by.instance()); err != nil {
 						return err
@@ -172,13 +172,25 @@ func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tel
 func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, from Instance) error) error {
 	t := r.tmpl
 	var all []Instance
-	if int(slot) < len(r.slots) {
-		by, err := g.flatLabel(r, &r.slots[slot], k)
+	if int(slot) < t.slots() {
+		by, err := g.flatLabel(r, int(slot), k)
 		if err != nil {
 			return err
 		}
 		if by.src != 0 {
 			all = append(all, by.instance())
+		}
+	}
+	for _, m := range r.more {
+		if t.accesses[m.access].slot != slot {
+			continue
+		}
+		by, _, err := g.moreLabel(r, m, k)
+		if err != nil {
+			return err
+		}
+		if i := by.instance(); by.src != 0 && !slices.Contains(all, i) {
+			all = append(all, i)
 		}
 	}
 	row, ok := t.slotRow(slot)
@@ -227,10 +239,14 @@ const (
 )
 
 // flatLabel is label for those who ask for many: each takes one look at memory.
-func (g *Graph) flatLabel(r *record, s *slotView, k uint64) (ref, error) {
+func (g *Graph) flatLabel(r *record, slot int, k uint64) (ref, error) {
+	if r.tmpl.follows(slot) {
+		return g.derivedLabel(r, slot, k)
+	}
+	s := &r.slots[slot]
 	if s.flat == nil {
 		if e := &s.edges[0]; len(s.edges) == 1 && (e.from == 0 || e.kp.form == formRuns && len(e.kp.runs) <= 2) {
-			return g.label(r, s, k)
+			return g.label(r, slot, k)
 		}
 		labels, err := g.flatten(r, s)
 		if err != nil {
@@ -248,7 +264,7 @@ func (g *Graph) flatLabel(r *record, s *slotView, k uint64) (ref, error) {
 	case f.wide != nil:
 		v = f.wide[x]
 	default:
-		return g.label(r, s, k)
+		return g.label(r, slot, k)
 	}
 	by := ref{s.edges[v>>f.shift].from, v & (1<<f.shift - 1)}
 	if by.src == 0 {
@@ -398,8 +414,11 @@ func (g *Graph) Readers(i Instance, dst []Reader) ([]Reader, error) {
 	first := len(dst)
 	from := srcOf(uint32(i.Thread), i.Node, i.Stmt)
 	for _, u := range of(g.reverse.edges, from) {
-		_, err := g.users(u, i.K, func(_ *record, k uint64) bool {
-			dst = append(dst, Reader{event.ThreadID(u.span.thread), u.span.node, u.slot, k})
+		_, err := g.users(u, i.K, func(r *record, k uint64) bool {
+			x := Reader{event.ThreadID(u.span.thread), u.span.node, int32(r.ownSlot(int(u.slot))), k}
+			if !slices.Contains(dst[first:], x) {
+				dst = append(dst, x)
+			}
 			return true
 		})
 		if err != nil {

@@ -107,30 +107,37 @@ type template struct {
 	info     []stmtInfo
 	liveIn   []uint8 // registers by slot
 	accesses []access
-	reads    int     // slots of those that read: they follow the live registers
-	ctl      []int32 // by block: the block of the path that decides, or ^slot for control
-	ctlSlots int     // they follow the reads
+	reads    int       // slots of those that read: they follow the live registers
+	ctl      []int32   // by block: the block of the path that decides, or ^slot for control
+	ctlSlots int       // they follow the reads
+	end      event.End // of a path
 	liveOuts []liveOut
-	kept     []int32   // statements whose values are kept
-	anchors  [][]int32 // by kept: of a statement that could be computed too, kept statements and ^slots that it is computed from
-	groups   [][]int32 // indexes into kept
-	values   int       // an execution's entries in event.Batch.Values
-	plain    int       // and in event.Batch.Addrs
-	valued   int       // statements with values
-	rounding bool      // it changes the rounding mode
-	cones    [][]int32 // see cone
-	deps     int       // dependences through registers and control of one execution
+	inMask   uint64 // registers that are live in, and those that are left defined
+	outMask  uint64
+	leaves   [64]uint32 // by register that is left defined: the statement
+	kept     []int32    // statements whose values are kept
+	anchors  [][]int32  // by kept: of a statement that could be computed too, kept statements and ^slots that it is computed from
+	groups   [][]int32  // indexes into kept
+	values   int        // an execution's entries in event.Batch.Values
+	plain    int        // and in event.Batch.Addrs
+	valued   int        // statements with values
+	rounding bool       // it changes the rounding mode
+	cones    [][]int32  // see cone
+	deps     int        // dependences through registers and control of one execution
 }
 
 func (t *template) slots() int { return len(t.liveIn) + t.reads + t.ctlSlots }
 
-// readSlot and ctlSlot number the slots.
+// readSlot numbers the slots of accesses that read among themselves, ctlSlot those
+// for control among all.
+func (t *template) readSlot(a *access) int { return int(a.slot) - len(t.liveIn) }
+
 func (t *template) ctlSlot(i int32) int { return len(t.liveIn) + t.reads + int(i) }
 
 // newPath builds the template of a path. ctl says what decides about each
 // block, as in template.
 func newPath(fn uint32, blocks []code, ctl []int32, m mode, f *flavour) *template {
-	t := &template{Node: Node{Kind: NodePath, Func: fn}, mode: m, ctl: ctl}
+	t := &template{Node: Node{Kind: NodePath, Func: fn}, mode: m, ctl: ctl, end: blocks[len(blocks)-1].end}
 	for _, c := range ctl {
 		if c < 0 {
 			t.ctlSlots = max(t.ctlSlots, int(^c)+1)
@@ -357,7 +364,12 @@ func (b *pathBuilder) finish() {
 			o := liveOut{reg: uint8(r), val: t.info[s].val, stmt: uint32(s), kept: t.info[s].kept, roots: b.roots[s]}
 			o.static, _ = t.Stmts[s].Inst.Static(t.Stmts[s].PC)
 			t.liveOuts = append(t.liveOuts, o)
+			t.outMask |= 1 << r
+			t.leaves[r] = uint32(s)
 		}
+	}
+	for _, r := range t.liveIn {
+		t.inMask |= 1 << r
 	}
 	t.deps += len(t.Stmts) // one for control each
 	b.group()
@@ -466,6 +478,7 @@ func newOutside(kind NodeKind, pc, callee uint64, args uint8) *template {
 	for r := range min(args, 8) {
 		t.info[0].uses = append(t.info[0].uses, operand{reg: 10 + r, pos: 3, from: ^int32(r)})
 		t.liveIn = append(t.liveIn, 10+r)
+		t.inMask |= 1 << (10 + r)
 	}
 	t.deps = len(t.liveIn)
 	if kind != NodeStart {

@@ -181,7 +181,7 @@ func (g *Graph) operand(r *record, u operand, k uint64, follow int, cone []int32
 
 // register is the value of a register that comes into a path.
 func (g *Graph) register(r *record, slot int, reg uint8, k uint64, follow int) (uint64, error) {
-	by, err := g.label(r, &r.slots[slot], k)
+	by, err := g.label(r, slot, k)
 	if err != nil || by.src == 0 {
 		return 0, err
 	}
@@ -294,7 +294,7 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 	if info.access == none || !r.tmpl.accesses[info.access].forward {
 		return 0, bad()
 	}
-	by, err := g.label(r, &r.slots[r.tmpl.accesses[info.access].slot], k)
+	by, part, err := g.readLabel(r, int(r.tmpl.accesses[info.access].slot), k)
 	if err != nil {
 		return 0, err
 	}
@@ -302,7 +302,32 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 		return 0, bad()
 	}
 	v, err := g.wrote(r, by, follow)
+	if err == nil && part != 0 {
+		v, err = g.assemble(r, info.access, k, part.take(v), follow)
+	}
 	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), err
+}
+
+// assemble adds the bytes that come from further stores.
+func (g *Graph) assemble(r *record, access int32, k, v uint64, follow int) (uint64, error) {
+	for _, m := range r.more {
+		if m.access != uint32(access) {
+			continue
+		}
+		by, part, err := g.moreLabel(r, m, k)
+		if err != nil {
+			return 0, err
+		}
+		if by.src == 0 {
+			continue
+		}
+		x, err := g.wrote(r, by, follow)
+		if err != nil {
+			return 0, err
+		}
+		v |= part.take(x)
+	}
+	return v, nil
 }
 
 // wrote is what a store put into memory, in the low bits, as a load of r finds

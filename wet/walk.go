@@ -5,56 +5,8 @@ import (
 	"iter"
 	"sort"
 
-	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
-
-// flow is the control flow of a thread in an epoch: the nodes in the order in
-// which they were executed.
-type flow struct {
-	nodes []NodeID
-	ks    []uint32 // executions in the epoch before
-	used  uint64
-}
-
-func (f *flow) bytes() uint64 { return 8 * uint64(len(f.nodes)) }
-
-// flow puts the timestamps of an epoch's nodes in order.
-func (g *Graph) flow(te *threadEpoch) (*flow, error) {
-	g.cache.clock++
-	if te.flow != nil {
-		te.flow.used = g.cache.clock
-		return te.flow, nil
-	}
-	f := &flow{nodes: make([]NodeID, te.n), ks: make([]uint32, te.n), used: g.cache.clock}
-	for i := range f.nodes {
-		f.nodes[i] = NodeID(maxNodes)
-	}
-	for _, s := range te.spans {
-		r, err := g.record(s)
-		if err != nil {
-			return nil, err
-		}
-		if err := g.open(r, r.times); err != nil {
-			return nil, err
-		}
-		bad := false
-		r.times.each(func(i int, t uint64) {
-			x := t - te.began
-			if x >= te.n || f.nodes[x] != NodeID(maxNodes) {
-				bad = true
-				return
-			}
-			f.nodes[x], f.ks[x] = s.node, uint32(i)
-		})
-		if bad {
-			return nil, g.damaged(r, fmt.Errorf("timestamps: %w", tracefmt.ErrMalformed))
-		}
-	}
-	te.flow = f
-	g.cache.used += f.bytes()
-	return f, nil
-}
 
 // Walk is a position between two executions of nodes of a thread. A step costs
 // the same in either direction.
@@ -105,26 +57,15 @@ func (w *Walk) get(t uint64) (Execution, error) {
 	if w.te == nil || t-w.te.began >= w.te.n {
 		list := w.t.epochs
 		i := sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })
-		f, err := w.g.flow(&list[i])
+		f, err := w.g.flow(list[i])
 		if err != nil {
 			return Execution{}, err
 		}
-		w.te, w.flow = &list[i], f
+		w.te, w.flow = list[i], f
 	}
 	x := t - w.te.began
-	node := w.flow.nodes[x]
-	return Execution{Node: node, K: w.t.began(node, w.te.epoch) + uint64(w.flow.ks[x]), Time: t}, nil
-}
-
-// began is how often the thread executed a node before an epoch in which it
-// does.
-func (t *threadView) began(node NodeID, epoch int) uint64 {
-	list := t.spans[node]
-	if len(list) == 1 {
-		return list[0].began
-	}
-	i := sort.Search(len(list), func(i int) bool { return int(list[i].epoch) >= epoch })
-	return list[i].began
+	s := w.te.spans[w.flow.spans[x]]
+	return Execution{Node: s.node, K: s.began + uint64(w.flow.ks[x]), Time: t}, nil
 }
 
 // Forward gives a thread's executions from the one at a timestamp on. It ends

@@ -66,8 +66,9 @@ published figures beside them:
   004    APP, Tables 1 to 3: directions of branches against grammars of paths, of
          compiler, interpreter and sort as well
   000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables, of runs of
-         10 and 100 million statements (--statements) of compiler, interpreter, sort
-         and the kernels; not in all, since it takes long
+         10 and 100 million statements (--statements) of compiler, interpreter, sort,
+         the parts of structures (hash, btree, keys, graph, json) and the kernels;
+         not in all, since it takes long
 
 Rows that do not reach the paper's figure are marked. Raw traces are kept, one
 run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed

@@ -26,8 +26,17 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// wetPrograms are what the tables of MICRO 2004 are measured on.
-var wetPrograms = slices.Concat([]string{"compiler", "interpreter", "sort"}, compareKernels)
+// wetPrograms are what the tables of MICRO 2004 are measured on: by default all
+// of them.
+var wetPrograms = slices.Concat([]string{"compiler", "interpreter", "sort"}, wetStructures, compareKernels)
+
+// wetStructures are the parts of the example structures: what its data decides.
+var wetStructures = []string{"hash", "btree", "keys", "graph", "json"}
+
+// wetStructureSizes are their sizes for runs of 10 and 100 million instructions.
+var wetStructureSizes = map[string][2]string{
+	"hash": {"20800", "221000"}, "btree": {"17500", "154000"}, "keys": {"12500", "104000"}, "graph": {"11600", "116000"}, "json": {"85", "850"},
+}
 
 // wetSizes are the lengths of runs that --statements knows, in millions.
 var wetSizes = []string{"1", "10", "100"}
@@ -121,11 +130,11 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 
 // wetRecording prepares a run of about so many million instructions.
 func (c *comparison) wetRecording(name, size string) (*recording, error) {
-	p, ok := examples.Lookup(name)
+	p, ok := wetProgram(name)
 	if !ok || p.TenMillion == nil {
 		return nil, fmt.Errorf("no example %s with long runs", name)
 	}
-	elf, err := examples.ELF(name)
+	elf, err := examples.ELF(p.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +153,19 @@ func (c *comparison) wetRecording(name, size string) (*recording, error) {
 		Image: img, Program: name, Args: args, Policy: mpsim.Random, Seed: c.seed,
 		Mode: modeWET, Keep: "all", Alphabet: "path", Flow: cfg.New(img),
 	}, nil
+}
+
+// wetProgram finds a program of the tables: an example, or a part of one.
+func wetProgram(name string) (examples.Program, bool) {
+	n, part := wetStructureSizes[name]
+	if !part {
+		return examples.Lookup(name)
+	}
+	p, ok := examples.Lookup("structures")
+	p.Args = []string{name}
+	p.TenMillion = []string{name, "-n", n[0]}
+	p.HundredMillion = []string{name, "-n", n[1]}
+	return p, ok
 }
 
 // buildGraph records a run's graph alone.

@@ -1,0 +1,280 @@
+package wet
+
+import (
+	"fmt"
+	"slices"
+
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
+)
+
+// Which decision a block depends on follows from the control flow too: from the
+// last execution, in the same frame, of those that its code says decide about
+// it, and which frame that is from calls and returns. The file has what does not
+// follow: how signals and long jumps left frames, and the decisions and calls of
+// earlier epochs.
+
+// frameOps is what usually happens to frames after an execution of the node.
+func (t *template) frameOps() []int32 {
+	switch {
+	case t.Kind == NodeCall:
+		return leaveOne
+	case t.Kind != NodePath:
+		return nil
+	case t.end == event.EndCall || t.end == event.EndCallInd:
+		return enterOne
+	case t.end == event.EndReturn:
+		return leaveOne
+	}
+	return nil
+}
+
+var leaveOne, enterOne = []int32{1}, []int32{pushCall}
+
+// unusual is what happened to frames before an execution, when it is not what
+// the execution before says.
+type unusual struct {
+	at  uint64 // timestamp
+	ops []int32
+}
+
+const unusualBytes = 48
+
+// moved notes what has happened to frames since the last execution.
+func (b *Builder) moved(t *thread) {
+	f := &t.frames
+	if t.times == t.began {
+		f.top()
+		t.oldSerial = f.serial
+	} else if !slices.Equal(f.ops, t.usual) {
+		t.unusual = append(t.unusual, unusual{t.times, slices.Clone(f.ops)})
+		b.mem += unusualBytes
+	}
+	f.ops = f.ops[:0]
+}
+
+// decider finds what decided about blocks that run now.
+func (b *Builder) decider(t *thread, deciders []uint32) ref {
+	by, old := t.frames.find(deciders, (t.began+1)<<orderBits, t.oldSerial)
+	if old {
+		b.mem += t.oldControl.src.add(uint64(by.src)) + t.oldControl.k.add(by.k)
+	}
+	return by
+}
+
+// orderBits is the room for a block in the order of a decision.
+const orderBits = 12
+
+// refSeq is a sequence of instances.
+type refSeq struct{ src, k seq }
+
+// controls writes what of control dependences and frames does not follow.
+//
+//	controls = from, uvarint producer, of the last statement of earlier epochs
+//	           uvarint n, from*n, then of all old ones an index and the producer
+//	           and of what was unusual Δ timestamps, numbers of steps, and all steps
+func (p *part) controls(t *thread) {
+	p.from(uint32(t.id), 0, t.heldControl.src)
+	p.uvarint(t.heldControl.k)
+	index := map[uint64]uint64{}
+	var named []src
+	var which seq
+	t.oldControl.src.each(func(s uint64) {
+		i, ok := index[s]
+		if !ok {
+			i = uint64(len(named))
+			index[s] = i
+			named = append(named, src(s))
+		}
+		which.add(i)
+	})
+	p.uvarint(uint64(len(named)))
+	for _, s := range named {
+		p.from(uint32(t.id), 0, s)
+	}
+	var none Size
+	p.seq(&which, 8, &none)
+	p.seq(&t.oldControl.k, 8, &none)
+	var times, counts, steps seq
+	at := t.began
+	for _, u := range t.unusual {
+		times.add(u.at - at)
+		at = u.at
+		counts.add(uint64(len(u.ops)))
+		for _, o := range u.ops {
+			steps.add(uint64(int64(o)))
+		}
+	}
+	for _, x := range []*seq{&times, &counts, &steps} {
+		p.seq(x, 8, &none)
+	}
+}
+
+// controlView is what a file has of a thread's frames and decisions.
+type controlView struct {
+	last    ref   // who decided about the last statement of earlier epochs
+	old     []ref // decisions and calls of earlier epochs, as they are asked for
+	unusual []unusual
+}
+
+// controls reads them, behind the registers that were set.
+func (d *decoder) controls(p *loaded, te *threadEpoch, own *span) (v controlView, err error) {
+	v.last = ref{d.from(own), d.Uvarint()}
+	named := make([]src, d.Count(1, "number of decisions"))
+	for i := range named {
+		named[i] = d.from(own)
+	}
+	var cols [5]*numbers
+	limits := [5]uint64{regPlace, regPlace, te.n + 1, te.n + 1, regPlace}
+	for i := range cols {
+		cols[i] = d.numbers(p, limits[i])
+		if d.Err != nil {
+			return v, d.Err
+		}
+		if cols[i].n > maxNumbers {
+			d.Fail("number of decisions")
+			return v, d.Err
+		}
+		if _, err := cols[i].open(); err != nil {
+			return v, err
+		}
+	}
+	bad := func(what string) error { return fmt.Errorf("%s: %w", what, tracefmt.ErrMalformed) }
+	if cols[0].n != cols[1].n || cols[2].n != cols[3].n {
+		return v, bad("number of decisions")
+	}
+	v.old = make([]ref, cols[0].n)
+	for i := range v.old {
+		x := cols[0].get(uint64(i))
+		if x >= uint64(len(named)) {
+			return v, bad("decision")
+		}
+		v.old[i] = ref{named[x], cols[1].get(uint64(i))}
+	}
+	at, next := uint64(0), uint64(0)
+	for i := range cols[2].n {
+		at += cols[2].get(i)
+		u := unusual{at: at}
+		n := cols[3].get(i)
+		if at >= te.n || at == 0 || cols[2].get(i) > te.n || n > cols[4].n-next {
+			return v, bad("frames")
+		}
+		for range n {
+			u.ops = append(u.ops, int32(cols[4].get(next)))
+			next++
+		}
+		v.unusual = append(v.unusual, u)
+	}
+	return v, nil
+}
+
+// controlPlan is what of a node matters to control dependences.
+type controlPlan struct {
+	at, n    uint32
+	path     bool
+	slots    int
+	deciders [][]uint32
+	decides  []decides
+	ops      []int32
+}
+
+// controlWalk goes through an epoch in a thread's order.
+type controlWalk struct {
+	frames  frames
+	labels  []uint32
+	plans   []controlPlan
+	unusual []unusual
+	usual   []int32
+	last    uint32 // label of outside statements
+	old     uint32 // the next label of one of earlier epochs
+	oldEnd  uint32
+	bad     bool
+}
+
+// step labels execution x, the kth of plan i in the epoch.
+func (w *controlWalk) step(x, i, k uint32) {
+	if len(w.unusual) > 0 && w.unusual[0].at == uint64(x) {
+		w.move(w.unusual[0].ops, x)
+		w.unusual = w.unusual[1:]
+	} else {
+		w.move(w.usual, x)
+	}
+	p := &w.plans[i]
+	w.usual = p.ops
+	if !p.path {
+		if p.slots > 0 {
+			w.labels[p.at+k] = w.last
+		}
+		return
+	}
+	to := p.at + k
+	for _, d := range p.deciders {
+		by, old := w.frames.find(d, 0, 0)
+		label := uint32(by.src)
+		if old {
+			label = w.old
+			if w.old++; w.old > w.oldEnd {
+				w.bad = true
+				w.old--
+			}
+		}
+		w.labels[to] = label
+		to += p.n
+	}
+	for _, d := range p.decides {
+		w.frames.decide(d.decider, uint64(x+1)<<orderBits|uint64(d.block), ref{src: src(regLeft | x)})
+	}
+	w.last = regLeft | x
+}
+
+// move follows frames between executions x-1 and x.
+func (w *controlWalk) move(ops []int32, x uint32) {
+	f := &w.frames
+	f.top()
+	for _, o := range ops {
+		switch {
+		case o == pushCall:
+			f.push(ref{src: src(regSetBy | (x - 1))})
+		case o == pushNobody:
+			f.push(ref{src: regNobody})
+		default:
+			for n := o; n > 0; n-- {
+				if len(f.list) == 1 { // a frame of an earlier epoch is left for another
+					f.serial++
+					f.list[0].serial, f.log = f.serial, f.log[:0]
+					break
+				}
+				f.pop()
+			}
+		}
+	}
+}
+
+// controlBy is the instance that a label of a slot for control stands for.
+func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref {
+	by := s.te.spans[f.spans[x&regPlace]]
+	from := g.template(by.node)
+	at := ref{srcOf(s.thread, by.node, 0), by.began + uint64(f.ks[x&regPlace])}
+	if x&^regPlace == regSetBy { // a call
+		at.src += src(len(from.Stmts) - 1)
+		return at
+	}
+	if t.Kind != NodePath { // what decided about the path's last block
+		c := from.ctl[len(from.ctl)-1]
+		if c < 0 {
+			return g.derivedBy(f, by, from, from.ctlSlot(^c), at.k)
+		}
+		at.src += src(from.lastStmt(int(c)))
+		return at
+	}
+	// The last block that is among those that decide.
+	deciders := g.rows[s.node].deciders[slot-t.ctlSlot(0)]
+	list := g.rows[by.node].decides
+	for i := len(list) - 1; i >= 0; i-- {
+		if slices.Contains(deciders, list[i].decider) {
+			at.src += src(list[i].stmt)
+			break
+		}
+	}
+	return at
+}
