@@ -86,6 +86,7 @@ type Recorder struct {
 	siteRows int // sites of all blocks
 	objects  uint32
 	threads  []*threadRec
+	slab     []stream // not in use yet
 	sync     syncRec
 	schedule scheduleRec
 
@@ -436,3 +437,13 @@ func (r *Recorder) Finish(outcome event.Outcome) error {
 
 // Size is the number of bytes written so far.
 func (r *Recorder) Size() int64 { return r.w.Offset() }
+
+// newStream is a stream that nobody uses yet.
+func (r *Recorder) newStream() *stream {
+	if len(r.slab) == 0 {
+		r.slab = make([]stream, 64)
+	}
+	s := &r.slab[0]
+	r.slab = r.slab[1:]
+	return s
+}

@@ -38,7 +38,6 @@ type threadRec struct {
 	streams []*stream // by site, nil: not accessed in this epoch
 	used    []*stream // in order of first access
 	addrs   addrDict
-	slab    []stream
 	symbols int // of the streams' grammars
 
 	insts, blocks, accesses, recorded, events uint64 // in this epoch
@@ -151,8 +150,9 @@ func (t *threadRec) appendPath(id PathID, times uint64) {
 		t.append(term{kind: termPath, a: uint64(id), b: times})
 		return
 	}
-	for int(id) >= len(t.once) {
-		t.once = append(t.once, 0)
+	if n := int(id) + 1 - len(t.once); n > 0 {
+		t.once = append(t.once, make([]uint32, n)...)
+		t.rec.grow(4 * uint64(n))
 	}
 	if t.once[id] == 0 {
 		t.once[id] = uint32(t.intern(term{kind: termPath, a: uint64(id), b: 1})) + 1
@@ -310,14 +310,11 @@ func (t *threadRec) pushAddr(s *stream, terms []addrTerm) {
 }
 
 func (t *threadRec) newStream(id SiteID) {
-	for int(id) >= len(t.streams) {
-		t.streams = append(t.streams, nil)
+	if n := int(id) + 1 - len(t.streams); n > 0 {
+		t.streams = append(t.streams, make([]*stream, n)...)
+		t.rec.grow(8 * uint64(n))
 	}
-	if len(t.slab) == 0 {
-		t.slab = make([]stream, 64)
-	}
-	s := &t.slab[0]
-	t.slab = t.slab[1:]
+	s := t.rec.newStream()
 	s.site = id
 	t.streams[id] = s
 	t.used = append(t.used, s)
@@ -342,8 +339,8 @@ func (t *threadRec) reset() {
 	t.base = append(t.base[:0], t.frames()...)
 	t.control, t.flow, t.away = wpp.Builder{}, nil, false
 	t.terms, t.termIDs = nil, nil
-	clear(t.once)
-	t.streams, t.used, t.slab = nil, nil, nil
+	t.once = nil
+	t.streams, t.used = nil, nil
 	t.addrs, t.symbols = addrDict{}, 0
 	t.loose, t.toldTo = t.sinceEvent(), 0
 	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0

@@ -47,6 +47,8 @@ type Hooks interface {
 	Loaded(img *image.Image) map[uint64]int
 	// Started tells that a thread begins; its thread pointer is tp.
 	Started(tp uint64)
+	// Gone tells that a thread has ended: it makes no more calls.
+	Gone(t event.ThreadID)
 	// Silent says whether an atomic access to addr by the library's instruction at
 	// pc, or a fence there (addr is 0), is the library's own business: it is not
 	// recorded then.

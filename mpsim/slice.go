@@ -129,6 +129,10 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 // remove takes a hart whose thread has ended off the machine.
 func (m *Machine) remove(h *Hart) {
 	h.forgetObjects(0)
+	delete(m.hartOf, h.task)
+	if m.cfg.Hooks != nil {
+		m.cfg.Hooks.Gone(h.id)
+	}
 	for n, other := range m.harts {
 		if other == h {
 			m.harts = append(m.harts[:n], m.harts[n+1:]...)

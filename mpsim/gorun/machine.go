@@ -131,6 +131,7 @@ func (k *Hooks) Kernel(h *mpsim.Hart, _ *event.Event) bool {
 // Created, Loaded, Started, Silent, Promises, Waits, Args and Copies implement
 // [mpsim.Hooks].
 func (k *Hooks) Created(*mpsim.Hart, int, *mpsim.Hart)   {}
+func (k *Hooks) Gone(event.ThreadID)                     {}
 func (k *Hooks) Loaded(*image.Image) map[uint64]int      { return nil }
 func (k *Hooks) Started(uint64)                          {}
 func (k *Hooks) Silent(*mpsim.Hart, uint64, uint64) bool { return false }

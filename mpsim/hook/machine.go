@@ -135,6 +135,12 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	return follow
 }
 
+// Gone implements [mpsim.Hooks].
+func (k *Hooks) Gone(t event.ThreadID) {
+	delete(k.calls, t)
+	delete(k.state.omp.threads, t)
+}
+
 // ended gives the call of fn by h that ends.
 func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
 	if !k.table[fn].Watch {
