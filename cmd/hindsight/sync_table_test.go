@@ -37,6 +37,7 @@ type syncGroup struct {
 var syncGroups = []syncGroup{
 	{"buffers.c", "C: library functions on shared buffers, POSIX and C11 threads", nil},
 	{"atomics.cc", "Home-made synchronisation on atomics", nil},
+	{"atomics_bytes.c", "Atomics of C: bytes and neighbours, lives, mixed accesses", nil},
 	{"signals.c", "Signals, and calls that fail", nil},
 	{"kernel.c", "Objects of the kernel, and the memory that calls touch", nil},
 	{"hidden.c", "What synchronises inside the C library, whose objects and memory they are", nil},
