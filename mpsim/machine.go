@@ -180,6 +180,9 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 		}
 		// Of a stack that the program gave to clone, nobody knows how large it is.
 	}
+	if m.fiberHooks != nil && h.id != 0 {
+		bytes = 0 // it is in the heap of the runtime
+	}
 	h.stackLow = low
 	if h.task.StackLen != 0 || h.id == 0 {
 		h.stack = span{low, bytes}

@@ -15,10 +15,11 @@ type channel struct {
 
 // operation is a send, receive or select in progress.
 type operation struct {
-	handle uint64   // what was published for it; 0: nothing yet
-	handed bool     // the other side was there
-	cases  []uint64 // channels of a select
-	sends  int
+	handle   uint64   // what was published for it; 0: nothing yet
+	handed   bool     // the other side was there
+	cases    []uint64 // channels of a select
+	sends    int
+	elements []uint64 // where what is sent or received is, 0 on the stack
 }
 
 // at is the channel at an address.
@@ -50,7 +51,10 @@ func chanBegin(send bool) func(k *Hooks, c *call) bool {
 		if send {
 			k.touches(c, event.RangeRead, addr+k.layout.chanBuf)
 		}
-		c.op = &operation{cases: []uint64{addr}}
+		c.op = &operation{cases: []uint64{addr}, elements: []uint64{c.offStack(c.Arg(1))}}
+		if send {
+			k.element(c, event.RangeRead, 0)
+		}
 		return true
 	}
 }
@@ -62,12 +66,42 @@ func (k *Hooks) touches(c *call, kind event.Kind, addr uint64) {
 	}
 }
 
+// offStack is addr, or 0 when it is on the stack of the goroutine, where it is
+// nobody else's business.
+func (c *call) offStack(addr uint64) uint64 {
+	low, high := word(c.Hart, c.Fiber()+gStackLow), word(c.Hart, c.Fiber()+gStackHigh)
+	if addr-low < high-low {
+		return 0
+	}
+	return addr
+}
+
+// element is an access to the element that case n of the operation sends or
+// receives.
+func (k *Hooks) element(c *call, kind event.Kind, n int) {
+	const sizeBytes = 2
+	addr := c.op.elements[n]
+	if addr == 0 || c.g.strand == 0 || c.g.inTimer {
+		return
+	}
+	if size, ok := c.Load(c.op.cases[n]+k.layout.chanElemSize, sizeBytes); ok && size > 0 {
+		c.Record(event.Event{Kind: kind, Obj: addr, Arg: size})
+	}
+}
+
+// sent is the end of chansend.
+func sent(*Hooks, *call, uint64) {}
+
 // received is the end of chanrecv: (selected, received bool).
 func received(k *Hooks, c *call, selected uint64) {
 	const regA1 = 11
-	if selected&0xff != 0 && c.X[regA1]&0xff == 0 {
+	if selected&0xff == 0 {
+		return
+	}
+	if c.X[regA1]&0xff == 0 {
 		k.sawClosed(c, c.op.cases[0])
 	}
+	k.element(c, event.RangeWrite, 0)
 }
 
 func (k *Hooks) sawClosed(c *call, addr uint64) {
@@ -90,6 +124,7 @@ func selectBegin(k *Hooks, c *call) bool {
 	for i := range n {
 		addr := word(c.Hart, c.Arg(0)+caseBytes*i)
 		c.op.cases = append(c.op.cases, addr)
+		c.op.elements = append(c.op.elements, c.offStack(word(c.Hart, c.Arg(0)+caseBytes*i+8)))
 		if addr == 0 {
 			continue
 		}
@@ -104,8 +139,15 @@ func selectBegin(k *Hooks, c *call) bool {
 // selected is its end: (chosen int, received bool).
 func selected(k *Hooks, c *call, chosen uint64) {
 	const regA1 = 11
-	if chosen < uint64(len(c.op.cases)) && int(chosen) >= c.op.sends && c.X[regA1]&0xff == 0 {
-		k.sawClosed(c, c.op.cases[chosen])
+	switch n := int(chosen); {
+	case chosen >= uint64(len(c.op.cases)):
+	case n < c.op.sends:
+		k.element(c, event.RangeRead, n)
+	default:
+		if c.X[regA1]&0xff == 0 {
+			k.sawClosed(c, c.op.cases[n])
+		}
+		k.element(c, event.RangeWrite, n)
 	}
 }
 

@@ -139,8 +139,31 @@ func movesStack(_ *Hooks, c *call) bool {
 	return true
 }
 
-func movedStack(_ *Hooks, c *call, _ uint64) {
+func movedStack(k *Hooks, c *call, _ uint64) {
 	low, high := word(c.Hart, c.Arg(0)+gStackLow), word(c.Hart, c.Arg(0)+gStackHigh)
 	c.Machine().MoveStack(c.Arg(0), c.a, c.b, high-c.b)
+	k.pause(c, c.Arg(0))
 	c.Record(event.Event{Kind: event.Renew, Obj: low, Arg: high - low})
+}
+
+// pause ends the segment of the goroutine g, if it is the one that runs: what it
+// did until now is in memory that may have another life soon, since its stack has
+// moved or the garbage collector has looked at it.
+func (k *Hooks) pause(c *call, g uint64) {
+	if at := k.goroutines[g]; at != nil && at == k.running[c.ID()] {
+		c.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: at.strand})
+		c.EmitEvent(event.Event{Kind: event.StrandResume, Obj: at.strand})
+	}
+}
+
+// scanned is scanstack (g, …), and entersSystem the beginning of a system call,
+// during which the stack may be scanned.
+func scanned(k *Hooks, c *call) bool {
+	k.pause(c, c.Arg(0))
+	return false
+}
+
+func entersSystem(k *Hooks, c *call) bool {
+	k.pause(c, c.Fiber())
+	return false
 }

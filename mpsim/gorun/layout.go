@@ -5,19 +5,19 @@ import "hindsight/mpsim/image"
 // layout is where the runtime's structures have their fields, by the debug
 // information; without it as in the release that the table was checked against.
 type layout struct {
-	chanCount, chanCapacity, chanBuf, chanLock uint64
-	timer                                      uint64 // in a timeTimer
-	iterMap                                    uint64 // in a map's iterator
+	chanCount, chanCapacity, chanBuf, chanLock, chanElemSize uint64
+	timer                                                    uint64 // in a timeTimer
+	iterMap                                                  uint64 // in a map's iterator
 }
 
 func layoutOf(img *image.Image) layout {
-	l := layout{chanCount: 0, chanCapacity: 8, chanBuf: 16, chanLock: 104, timer: 16, iterMap: 24}
+	l := layout{chanCount: 0, chanCapacity: 8, chanBuf: 16, chanLock: 104, chanElemSize: 24, timer: 16, iterMap: 24}
 	members := img.Members("runtime", "runtime.hchan", "runtime.timeTimer")
 	for _, f := range []struct {
 		to          *uint64
 		typ, member string
 	}{
-		{&l.chanCount, "runtime.hchan", "qcount"}, {&l.chanCapacity, "runtime.hchan", "dataqsiz"},
+		{&l.chanElemSize, "runtime.hchan", "elemsize"}, {&l.chanCount, "runtime.hchan", "qcount"}, {&l.chanCapacity, "runtime.hchan", "dataqsiz"},
 		{&l.chanBuf, "runtime.hchan", "buf"}, {&l.chanLock, "runtime.hchan", "lock"},
 		{&l.timer, "runtime.timeTimer", "timer"},
 	} {

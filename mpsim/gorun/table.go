@@ -22,6 +22,8 @@ func goroutines() []probe {
 		{names: []string{"runtime.goexit1"}, enter: exit},
 		{names: []string{"runtime.newproc1"}, enter: func(*Hooks, *call) bool { return true }, exit: created},
 		{names: []string{"runtime.copystack"}, enter: movesStack, exit: movedStack},
+		{names: []string{"runtime.scanstack"}, enter: scanned},
+		{names: []string{"runtime.entersyscall", "runtime.entersyscallblock"}, enter: entersSystem},
 		{names: []string{"runtime.gopark"}, enter: parks},
 		{names: []string{"runtime.ready"}, enter: readies},
 	}
@@ -31,7 +33,7 @@ func goroutines() []probe {
 func channels() []probe {
 	return []probe{
 		{names: []string{"runtime.makechan"}, enter: func(*Hooks, *call) bool { return true }, exit: made},
-		{names: []string{"runtime.chansend"}, enter: chanBegin(true), exit: func(*Hooks, *call, uint64) {}},
+		{names: []string{"runtime.chansend"}, enter: chanBegin(true), exit: sent},
 		{names: []string{"runtime.chanrecv"}, enter: chanBegin(false), exit: received},
 		{names: []string{"runtime.selectgo"}, enter: selectBegin, exit: selected},
 		{names: []string{"runtime.closechan"}, enter: closes},

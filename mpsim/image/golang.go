@@ -100,3 +100,40 @@ func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) 
 		}
 	})
 }
+
+// What tells the stores of a write barrier: they go through the register in which
+// gcWriteBarrier returns where (cmd/compile's riscv64 ABI), not far behind the call.
+const (
+	barrierRegister = 24
+	barrierReach    = 96 // bytes
+	opcodeStore     = 0x23
+	opcodeJAL       = 0x6f
+)
+
+func (m *Image) writeBarrier(pc uint64) bool {
+	half := func(at uint64) uint32 {
+		b := m.Code(at, 2)
+		if len(b) < 2 {
+			return 0
+		}
+		return uint32(b[0]) | uint32(b[1])<<8
+	}
+	in := half(pc)
+	if in&3 != 3 {
+		return false // compressed stores have no such register
+	}
+	if in |= half(pc+2) << 16; in&0x7f != opcodeStore || in>>15&31 != barrierRegister {
+		return false
+	}
+	for at := pc - 4; at > pc-barrierReach; at -= 2 {
+		call := half(at) | half(at+2)<<16
+		if call&0x7f != opcodeJAL {
+			continue
+		}
+		off := int64(int32(call)>>31)<<20 | int64(call>>12&0xff)<<12 | int64(call>>20&1)<<11 | int64(call>>21&0x3ff)<<1
+		if s, ok := m.Func(at + uint64(off)); ok && strings.HasPrefix(s.Name, "runtime.gcWriteBarrier") {
+			return true
+		}
+	}
+	return false
+}

@@ -20,7 +20,14 @@ type runtime struct {
 // An archive's members are linked one behind the other: what lies between the
 // entry points is the runtime's. Functions that the compiler puts into other
 // sections (cold and start-up code) are known by their names.
+//
+// Of a Go program it is the stores by which its own code fills the buffer of the
+// garbage collector's write barrier: the pointers are in memory that
+// gcWriteBarrier has returned.
 func (m *Image) Runtime(pc uint64) bool {
+	if m.Go() != "" {
+		return m.writeBarrier(pc)
+	}
 	if m.Path != "" && m.library() == "libgomp" {
 		return m.Exec(pc)
 	}

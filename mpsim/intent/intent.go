@@ -23,6 +23,7 @@ import (
 // Code answers for the code of a program. Answers are remembered.
 type Code struct {
 	img    *image.Space
+	golang bool // Go made the program
 	mu     sync.Mutex
 	atomic map[uint64]bool
 	plain  map[uint64]bool
@@ -42,7 +43,7 @@ const (
 
 // New is for the code of img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}}
+	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}}
 }
 
 // fetch reads 16 bits of code.
@@ -96,6 +97,8 @@ func (c *Code) findPlain(pc uint64) bool {
 	switch {
 	case !ok:
 		return false
+	case c.golang:
+		return true // sync/atomic has other instructions
 	case !c.img.User(pc):
 		f, ok := c.img.Func(pc)
 		return ok && copies(f.Name)
