@@ -85,6 +85,10 @@ func (h *Hart) atomic(b *block) bool {
 	if page == nil {
 		return false
 	}
+	if in.Compares() {
+		h.compareAndSwap(in, page, e, order, promised)
+		return true
+	}
 	operand := h.X[in.Rs2&31]
 	var old, now uint64
 	if width == 4 {
@@ -110,6 +114,42 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.atomicWrite(e)
 	return true
+}
+
+// compareAndSwap executes an AMOCAS. One that fails is a load, as an SC that
+// fails leaves only its LR.
+func (h *Hart) compareAndSwap(in *rv.Inst, page *[mem.PageSize]byte, e event.Event, order *sourceOrder, promised bool) {
+	addr, swap := h.X[in.Rs1&31], h.X[in.Rs2&31]
+	want := h.X[in.Rd&31]
+	var old uint64
+	if in.Op == rv.OpAMOCASW {
+		old, want = uint64(int64(int32(load32(page, addr)))), uint64(int64(int32(want)))
+	} else {
+		old = load64(page, addr)
+	}
+	h.X[in.Rd&31] = old
+	if old != want {
+		h.spun(addr, old, uint64(in.AtomicSize()))
+		if order != nil && order.known && !promised {
+			e.Mode = h.mode(&order.failure) | order.fence
+		}
+		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
+		if h.recording && !h.quiet && h.wantsAtomic(&e, old, old) && h.news(e) {
+			h.m.rec.event(h, e)
+		}
+		return
+	}
+	if in.Op == rv.OpAMOCASW {
+		store32(page, addr, uint32(swap))
+		swap = uint64(int64(int32(swap)))
+	} else {
+		store64(page, addr, swap)
+	}
+	h.was, h.is = old, swap
+	h.spin.turns = 0
+	h.wrote(addr, uint64(in.AtomicSize()))
+	e.Kind = event.AtomicRMW
+	h.atomicWrite(e)
 }
 
 // silent says whether the synchronising instruction at the end of b is no event.

@@ -119,6 +119,15 @@ func (m *Machine) fetch(addr uint64) (uint16, bool) {
 	return load16(page, addr), true
 }
 
+// instruction decodes the instruction at pc.
+func (m *Machine) instruction(pc uint64) (rv.Inst, bool) {
+	code := rv.Scan(pc, m.fetch, 1)
+	if len(code.Insts) == 0 {
+		return rv.Inst{}, false
+	}
+	return code.Insts[0], true
+}
+
 // chained gives the block at pc for a direct link to it; nil when the block
 // needs attention before it runs.
 func (m *Machine) chained(pc uint64) *block {
@@ -345,6 +354,7 @@ func writesX0(i rv.Inst) bool {
 	case rv.OpLB, rv.OpLBU, rv.OpLH, rv.OpLHU, rv.OpLW, rv.OpLWU, rv.OpLD,
 		rv.OpFCVTWS, rv.OpFCVTWUS, rv.OpFCVTLS, rv.OpFCVTLUS, rv.OpFCVTWD, rv.OpFCVTWUD, rv.OpFCVTLD, rv.OpFCVTLUD,
 		rv.OpFEQS, rv.OpFLTS, rv.OpFLES, rv.OpFEQD, rv.OpFLTD, rv.OpFLED, rv.OpFCLASSS, rv.OpFCLASSD,
+		rv.OpFLEQS, rv.OpFLTQS, rv.OpFLEQD, rv.OpFLTQD, rv.OpFCVTMODWD, rv.OpFMVXH,
 		rv.OpFMVXW, rv.OpFMVXD, rv.OpCSRRW, rv.OpCSRRS, rv.OpCSRRC, rv.OpCSRRWI, rv.OpCSRRSI, rv.OpCSRRCI:
 		return true
 	}
@@ -381,6 +391,9 @@ func translateALU(o *op, i rv.Inst, pc uint64) {
 	case i.Op >= rv.OpFLW:
 		if !inExec(i.Op) {
 			o.code, o.imm = opFloat, int64(i.Op)
+		}
+		if i.Op == rv.OpFLIS || i.Op == rv.OpFLID {
+			o.rs1 = uint8(i.Imm) // the number of the constant
 		}
 		switch i.Op {
 		case rv.OpFADDD, rv.OpFSUBD, rv.OpFMULD, rv.OpFMADDD, rv.OpFNMSUBD:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"hindsight/mpsim/rv"
 )
 
 // Templates of the generated code. A placeholder is % and a letter, see
@@ -55,7 +57,31 @@ func simpleTemplates() []string {
 			"andi x15,x9,-8;amo"+amo+".d%q %d,%s,(x15)",
 			"andi x15,x9,-8;addi x15,x15,%4;amo"+amo+".w%q %d,%s,(x15)")
 	}
+	each("@ %d,%s,%s", `add.uw sh1add sh2add sh3add sh1add.uw sh2add.uw sh3add.uw andn orn xnor max maxu min minu
+		rol ror rolw rorw clmul clmulh clmulr bclr bext binv bset`)
+	each("@ %d,%s,%h", "slli.uw rori bclri bexti binvi bseti")
+	each("@ %d,%s,%w", "roriw")
+	each("@ %d,%s", "clz ctz cpop clzw cpopw sext.b sext.h zext.h orc.b rev8")
+	// qemu before version 8 looks at all 64 bits for ctzw when the low 32 are zero.
+	list = append(list, "li x15,1;slli x15,x15,31;or x15,x15,%s;ctzw %d,x15")
+	list = append(list, "pause", "flh %D,%m", "fsh %S,%m", "fmv.x.h %d,%S", "fmv.h.x %D,%s",
+		"flh f1,%m;fcvt.s.h %D,f1", "flh f1,%m;fcvt.d.h %D,f1", "fcvt.s.h %D,%S", "fcvt.d.h %D,%S")
+	each("@ %D,%S,%r", "fcvt.h.s fcvt.h.d fcvt.h.s fcvt.h.d")
 	return append(list, csrTemplates()...)
+}
+
+// beyondQemu are operations that the qemu of today's distributions does not
+// know: TestAgainstMachine of package eval holds them against the manual's
+// pseudo code, and the tests of package fpu against numbers of any size.
+func beyondQemu(op rv.Op) bool {
+	switch op {
+	case rv.OpCZEROEQZ, rv.OpCZERONEZ, rv.OpMOPR, rv.OpMOPRR, rv.OpWRSNTO, rv.OpWRSSTO,
+		rv.OpCBOCLEAN, rv.OpCBOFLUSH, rv.OpCBOZERO, rv.OpAMOCASW, rv.OpAMOCASD,
+		rv.OpFLIS, rv.OpFMINMS, rv.OpFMAXMS, rv.OpFROUNDS, rv.OpFROUNDNXS, rv.OpFLEQS, rv.OpFLTQS,
+		rv.OpFLID, rv.OpFMINMD, rv.OpFMAXMD, rv.OpFROUNDD, rv.OpFROUNDNXD, rv.OpFLEQD, rv.OpFLTQD, rv.OpFCVTMODWD:
+		return true
+	}
+	return false
 }
 
 // csrTemplates leave a valid rounding mode behind.

@@ -47,14 +47,15 @@ func traps() []string {
 		"ebreak", ".option push\n\t.option rvc\n\tc.ebreak\n\t.option pop",
 		".word 0xffffffff", ".word 0x00000000", ".half 0x0000",
 		".half 0x2001",     // c.addiw x0
-		".half 0x6281",     // c.lui t0, 0
+		".half 0x6001",     // c.lui x0, 0
+		".half 0x6881",     // c.lui x17, 0
 		".half 0x6101",     // c.addi16sp 0
 		".half 0x4002",     // c.lwsp x0
 		".half 0x6002",     // c.ldsp x0
 		".half 0x8002",     // c.jr x0
-		".half 0x8000",     // quadrant 0, reserved
-		".half 0x9d45",     // quadrant 1, reserved
-		".half 0x9d65",     // the same
+		".half 0x9000",     // quadrant 0, reserved
+		".half 0x9d7d",     // quadrant 1, reserved
+		".half 0x9d79",     // the same
 		".word 0x5a100053", // fsqrt.d with a second operand
 		".word 0x0203129b", // slliw by 32
 		".word 0x161322af", // lr.w with a second operand

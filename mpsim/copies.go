@@ -27,7 +27,7 @@ func (c *copies) follow(u *unseen, code *rv.Block, addrs []uint64) {
 		defines = defines && rd != 0 && rd < rv.RegF
 		switch {
 		case plain && access == event.Write:
-			c.store(u, addr, c.held[i.Rs2], i.Op != rv.OpFSW && i.Op != rv.OpFSD)
+			c.store(u, addr, c.held[i.Rs2], !i.StoresFloat())
 		case !defines:
 		case plain:
 			c.held[rd] = c.load(u, bytesAt{addr, uint64(size)})

@@ -20,6 +20,7 @@ const (
 	stopAlign               // an atomic access at Hart.fault.Addr is not aligned
 	stopIllegal             // PC is at an instruction that is none
 	stopBreak               // PC is at an ebreak
+	stopZero                // PC is at a cbo.zero
 )
 
 // exec runs the hart from block b on until something needs attention. It is
@@ -130,6 +131,24 @@ blocks:
 				rv.OpDIVW, rv.OpDIVUW, rv.OpREMW, rv.OpREMUW:
 				x[o.rd&31] = divide(o.code, x[o.rs1&31], x[o.rs2&31])
 
+			case rv.OpADDUW:
+				x[o.rd&31] = x[o.rs1&31]&0xffffffff + x[o.rs2&31]
+			case rv.OpSH1ADD:
+				x[o.rd&31] = x[o.rs1&31]<<1 + x[o.rs2&31]
+			case rv.OpSH2ADD:
+				x[o.rd&31] = x[o.rs1&31]<<2 + x[o.rs2&31]
+			case rv.OpSH3ADD:
+				x[o.rd&31] = x[o.rs1&31]<<3 + x[o.rs2&31]
+			case rv.OpANDN:
+				x[o.rd&31] = x[o.rs1&31] &^ x[o.rs2&31]
+			case rv.OpSH1ADDUW, rv.OpSH2ADDUW, rv.OpSH3ADDUW, rv.OpORN, rv.OpXNOR, rv.OpMAX, rv.OpMAXU, rv.OpMIN, rv.OpMINU,
+				rv.OpROL, rv.OpROR, rv.OpROLW, rv.OpRORW, rv.OpCLMUL, rv.OpCLMULH, rv.OpCLMULR, rv.OpBCLR, rv.OpBEXT,
+				rv.OpBINV, rv.OpBSET, rv.OpCZEROEQZ, rv.OpCZERONEZ, rv.OpCLZ, rv.OpCTZ, rv.OpCPOP, rv.OpCLZW, rv.OpCTZW,
+				rv.OpCPOPW, rv.OpSEXTB, rv.OpSEXTH, rv.OpZEXTH, rv.OpORCB, rv.OpREV8, rv.OpMOPR, rv.OpMOPRR:
+				x[o.rd&31] = bitmanip(o.code, x[o.rs1&31], x[o.rs2&31])
+			case rv.OpSLLIUW, rv.OpRORI, rv.OpRORIW, rv.OpBCLRI, rv.OpBEXTI, rv.OpBINVI, rv.OpBSETI:
+				x[o.rd&31] = bitmanip(o.code, x[o.rs1&31], uint64(o.imm))
+
 			case rv.OpLB:
 				a := x[o.rs1&31] + uint64(o.imm)
 				window[o.site&63] = a
@@ -225,6 +244,20 @@ blocks:
 						goto failed
 					}
 					f[o.rd&31] = boxed | v
+				}
+			case rv.OpFLH:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				v, ok := h.load(a, 2)
+				if !ok {
+					goto failed
+				}
+				f[o.rd&31] = boxedHalf | v
+			case rv.OpFSH:
+				a := x[o.rs1&31] + uint64(o.imm)
+				window[o.site&63] = a
+				if !h.store(a, 2, f[o.rs2&31]) {
+					goto failed
 				}
 			case rv.OpFLD:
 				a := x[o.rs1&31] + uint64(o.imm)
@@ -485,6 +518,9 @@ blocks:
 			case rv.OpECALL:
 				h.PC = b.next
 				return stopSyscall
+			case rv.OpCBOZERO:
+				h.PC = b.address(i)
+				return stopZero
 			case rv.OpEBREAK:
 				h.PC = b.address(i)
 				return stopBreak

@@ -42,6 +42,21 @@ func (h *Hart) float32(code rv.Op, o *op, rm uint8) {
 	a, b, c := fpu.Unbox32(h.F[o.rs1&31]), fpu.Unbox32(h.F[o.rs2&31]), fpu.Unbox32(h.F[o.rs3&31])
 	var v uint32
 	switch code {
+	case rv.OpFMVXH:
+		*x = uint64(int64(int16(h.F[o.rs1&31])))
+		return
+	case rv.OpFMVHX:
+		h.F[o.rd&31] = fpu.Box16(uint16(h.X[o.rs1&31]))
+		return
+	case rv.OpFCVTHS:
+		h.F[o.rd&31] = fpu.Box16(fpu.F32ToF16(a, rm, fl))
+		return
+	case rv.OpFLEQS:
+		*x = fpu.Leq32(a, b, fl)
+		return
+	case rv.OpFLTQS:
+		*x = fpu.Ltq32(a, b, fl)
+		return
 	case rv.OpFCVTWS:
 		*x = fpu.F32ToW(a, rm, fl)
 		return
@@ -94,6 +109,18 @@ func (h *Hart) float32(code rv.Op, o *op, rm uint8) {
 		v = fpu.Min32(a, b, fl)
 	case rv.OpFMAXS:
 		v = fpu.Max32(a, b, fl)
+	case rv.OpFLIS:
+		v = fpu.Fli32(o.rs1)
+	case rv.OpFMINMS:
+		v = fpu.MinM32(a, b, fl)
+	case rv.OpFMAXMS:
+		v = fpu.MaxM32(a, b, fl)
+	case rv.OpFROUNDS:
+		v = fpu.Round32(a, rm, fl)
+	case rv.OpFROUNDNXS:
+		v = fpu.RoundNX32(a, rm, fl)
+	case rv.OpFCVTSH:
+		v = fpu.F16ToF32(fpu.Unbox16(h.F[o.rs1&31]), fl)
 	case rv.OpFCVTSW:
 		v = fpu.WToF32(h.X[o.rs1&31], rm, fl)
 	case rv.OpFCVTSWU:
@@ -134,6 +161,20 @@ func (h *Hart) float64(code rv.Op, o *op, rm uint8) {
 		v = fpu.Min64(a, b, fl)
 	case rv.OpFMAXD:
 		v = fpu.Max64(a, b, fl)
+	case rv.OpFLID:
+		v = fpu.Fli64(o.rs1)
+	case rv.OpFMINMD:
+		v = fpu.MinM64(a, b, fl)
+	case rv.OpFMAXMD:
+		v = fpu.MaxM64(a, b, fl)
+	case rv.OpFROUNDD:
+		v = fpu.Round64(a, rm, fl)
+	case rv.OpFROUNDNXD:
+		v = fpu.RoundNX64(a, rm, fl)
+	case rv.OpFCVTDH:
+		v = fpu.F16ToF64(fpu.Unbox16(a), fl)
+	case rv.OpFCVTHD:
+		v = fpu.Box16(fpu.F64ToF16(a, rm, fl))
 	case rv.OpFCVTDW:
 		v = fpu.WToF64(h.X[o.rs1&31])
 	case rv.OpFCVTDWU:
@@ -156,6 +197,12 @@ func (h *Hart) float64(code rv.Op, o *op, rm uint8) {
 // float64ToInt does the operations whose result goes to an integer register.
 func float64ToInt(code rv.Op, a, b uint64, rm uint8, fl *uint8) uint64 {
 	switch code {
+	case rv.OpFCVTMODWD:
+		return fpu.F64ToWMod(a, fl)
+	case rv.OpFLEQD:
+		return fpu.Leq64(a, b, fl)
+	case rv.OpFLTQD:
+		return fpu.Ltq64(a, b, fl)
 	case rv.OpFCVTWD:
 		return fpu.F64ToW(a, rm, fl)
 	case rv.OpFCVTWUD:

@@ -21,6 +21,9 @@ const unwatched = 1
 // boxed are the upper bits of a single-precision value in a register.
 const boxed = 0xffffffff_00000000
 
+// boxedHalf are those of a half-precision value.
+const boxedHalf = 0xffffffff_ffff0000
+
 const signBit = 1 << 63
 
 // Numbers of registers in the calling convention.

@@ -2,6 +2,7 @@ package mpsim
 
 import (
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/rv"
 	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
 )
@@ -54,11 +55,23 @@ func (m *Machine) slice(h *Hart) {
 		case stopAlign:
 			m.raise(h, linux.SIGBUS, linux.CodeMisaligned, h.fault.Addr, "misaligned atomic access")
 		case stopIllegal:
-			m.raise(h, linux.SIGILL, linux.CodeIllegal, h.PC, "illegal instruction")
+			m.raise(h, linux.SIGILL, linux.CodeIllegal, h.PC, m.illegal(h.PC))
+		case stopZero:
+			m.zeroBlock(h)
 		case stopBreak:
 			m.raise(h, linux.SIGTRAP, linux.CodeBreakpoint, h.PC, "breakpoint")
 		}
 	}
+}
+
+// illegal says what is wrong with the instruction at pc.
+func (m *Machine) illegal(pc uint64) string {
+	low, _ := m.fetch(pc)
+	high, ok := m.fetch(pc + 2)
+	if ext := rv.Missing(uint32(high)<<16 | uint32(low)); ok && ext != "" {
+		return "instruction of extension " + ext + ", which is not simulated; compile with -march=rv64gc"
+	}
+	return "illegal instruction"
 }
 
 // refresh drops what went stale by changes to the guest's mappings.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"hindsight/mpsim/image"
@@ -50,12 +51,24 @@ type output struct {
 	status         int
 }
 
+// qemuCPU is qemu's processor with Zfhmin, which newer versions spell otherwise.
+var qemuCPU = sync.OnceValue(func() string {
+	for _, cpu := range []string{"rv64,Zfhmin=true", "rv64,zfhmin=true"} {
+		out, _ := exec.Command(qemu, "-cpu", cpu, os.DevNull).CombinedOutput()
+		if !strings.Contains(string(out), "Property") {
+			return cpu
+		}
+	}
+	return "rv64"
+})
+
 func runQemu(t testing.TB, program, stdin string, args ...string) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(need(t, qemu), append([]string{program}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	cmd.Dir = t.TempDir() // where a core file may go
+	cmd.Env = append(os.Environ(), "QEMU_CPU="+qemuCPU())
 	err := cmd.Run()
 	status := 0
 	var exit *exec.ExitError

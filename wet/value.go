@@ -399,6 +399,8 @@ func loaded64(op rv.Op, v uint64) uint64 {
 		return v & 0xffff
 	case rv.OpLWU:
 		return v & 0xffffffff
+	case rv.OpFLH:
+		return 0xffffffffffff<<16 | v&0xffff
 	case rv.OpFLW:
 		return v | 0xffffffff<<32
 	}

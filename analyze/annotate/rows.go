@@ -331,7 +331,7 @@ func storedRegister(i rv.Inst) (uint8, bool) {
 	if !ok || access != event.Write {
 		return 0, false
 	}
-	if i.Op == rv.OpFSW || i.Op == rv.OpFSD {
+	if i.StoresFloat() {
 		return rv.RegF + i.Rs2, true
 	}
 	return i.Rs2, i.Rs2 != 0

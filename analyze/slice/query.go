@@ -188,7 +188,7 @@ func Stored(g Graph, i wet.Instance) (v uint64, ok bool, err error) {
 
 // source is the register that a store stores, numbered as in rv.RegSet.
 func source(i rv.Inst) uint8 {
-	if i.Op == rv.OpFSW || i.Op == rv.OpFSD {
+	if i.StoresFloat() {
 		return rv.RegF + i.Rs2
 	}
 	return i.Rs2

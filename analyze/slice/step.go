@@ -41,7 +41,7 @@ func Relate(user rv.Inst, kind wet.DepKind, reg uint8) Relation {
 	if !mem && !user.Atomic() || reg != user.Rs1 {
 		return ByValue
 	}
-	if (user.Atomic() || access == event.Write) && user.Rs2 == reg && user.Op != rv.OpFSW && user.Op != rv.OpFSD {
+	if (user.Atomic() || access == event.Write) && user.Rs2 == reg && !user.StoresFloat() {
 		return ByValue // it stores its own address
 	}
 	return ByAddress

@@ -80,7 +80,7 @@ func scan(c code, b *event.Block) block {
 		access, size, plain := i.Mem()
 		out.last = pc
 		data := i.Rs2
-		if i.Op == rv.OpFSW || i.Op == rv.OpFSD {
+		if i.StoresFloat() {
 			data += rv.RegF
 		}
 		conditional := i.Op == rv.OpSCW || i.Op == rv.OpSCD

@@ -34,6 +34,10 @@ func immediate(i rv.Inst) uint32 {
 		return uint32(i.CSR)<<20 | v&31<<15
 	case plain, i.Op == rv.OpJALR, i.Op == rv.OpFENCE, i.Op >= rv.OpADDI && i.Op <= rv.OpANDI, i.Op == rv.OpADDIW:
 		return v << 20
+	case i.Op == rv.OpFLIS || i.Op == rv.OpFLID:
+		return v & 31 << 15
+	case i.Op >= rv.OpSLLIUW && i.Op <= rv.OpBSETI:
+		return v & 63 << 20
 	case i.Op >= rv.OpSLLI && i.Op <= rv.OpSRAI, i.Op >= rv.OpSLLIW && i.Op <= rv.OpSRAIW:
 		return v & 63 << 20
 	}

@@ -78,6 +78,8 @@ func loaded(i rv.Inst, mem uint64) uint64 {
 		return word(mem)
 	case rv.OpFLW:
 		return fpu.Box32(uint32(mem))
+	case rv.OpFLH:
+		return fpu.Box16(uint16(mem))
 	}
 	if i.AtomicSize() == 4 {
 		return word(mem)
@@ -105,18 +107,26 @@ func Address(i rv.Inst, rs1 uint64) (addr uint64, ok bool) {
 // memory, in the low bits; size is the bytes, 0 for an instruction that stores
 // nothing.
 func Stored(i rv.Inst, o Operands) (v uint64, size uint8) {
-	if i.Rs2 == 0 && i.Op != rv.OpFSW && i.Op != rv.OpFSD {
+	if i.Rs2 == 0 && !i.StoresFloat() {
 		o.Rs2 = 0
 	}
 	size = i.AtomicSize()
 	switch i.Op {
-	case rv.OpSB, rv.OpSH, rv.OpSW, rv.OpSD, rv.OpFSW, rv.OpFSD:
+	case rv.OpSB, rv.OpSH, rv.OpSW, rv.OpSD, rv.OpFSW, rv.OpFSD, rv.OpFSH:
 		_, size, _ = i.Mem()
 		v = o.Rs2
 	case rv.OpSCW, rv.OpSCD:
 		v = o.Rs2
 	case rv.OpLRW, rv.OpLRD:
 		return 0, 0
+	case rv.OpAMOCASW, rv.OpAMOCASD:
+		want := o.Rs3
+		if i.Rs3 == 0 {
+			want = 0
+		}
+		if v = o.Mem; loaded(i, v) == loaded(i, want) {
+			v = o.Rs2
+		}
 	default:
 		if size == 0 {
 			return 0, 0

@@ -65,7 +65,7 @@ func value(rng *rand.Rand) uint64 {
 func random(rng *rand.Rand, op rv.Op) (i rv.Inst, ok bool) {
 	match, mask := op.Encoding()
 	i, ok = rv.Decode(match | rng.Uint32()&^mask)
-	if !ok || i.RM == 5 || i.RM == 6 {
+	if !ok || i.RM == 5 || i.RM == 6 || i.Op == rv.OpFENCE && i.Imm == 0x10 { // without reserved bits that is pause
 		return i, false
 	}
 	pick := func(has uint8, r uint8) uint8 {
@@ -85,9 +85,12 @@ func random(rng *rand.Rand, op rv.Op) (i rv.Inst, ok bool) {
 	i.Rs1 = pick(i.Rs1, rs1)
 	if access || i.Atomic() {
 		i.Rs1 = rs1
-		if i.Op != rv.OpFSW && i.Op != rv.OpFSD && i.Rs2 == rs1 {
+		if !i.StoresFloat() && i.Rs2 == rs1 {
 			i.Rs2 = rs2
 		}
+	}
+	if i.Compares() {
+		i.Rs3 = i.Rd
 	}
 	return i, true
 }
@@ -108,6 +111,9 @@ func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 	}
 	if rng.IntN(8) == 0 && !access && !i.Atomic() {
 		vals[1] = vals[0]
+	}
+	if i.Compares() && rng.IntN(2) == 0 {
+		vals[atOld/8] = vals[atMem/8] ^ uint64(rng.IntN(2))<<32 // the same word at least
 	}
 	var content []byte
 	for _, v := range vals {
@@ -131,6 +137,9 @@ func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 	c.ops = eval.Operands{
 		PC: p.PC(), Rs1: operand(i.Rs1, vals[:]), Rs2: operand(i.Rs2, vals[:]), Rs3: operand(i.Rs3, vals[:]),
 		Mem: vals[atMem/8], Mode: uint8(vals[atMode/8] >> 5),
+	}
+	if i.Compares() && i.Rd != rs1 {
+		c.ops.Rs3 = vals[atOld/8]
 	}
 	p.Emit(i)
 	p.Store(rv.OpSD, i.Rd, base, atX)

@@ -12,10 +12,14 @@ func float(i rv.Inst, o Operands) (uint64, bool) {
 		rm = o.Mode
 	}
 	switch {
-	case i.Op == rv.OpFLW || i.Op == rv.OpFLD:
+	case i.Op == rv.OpFLW || i.Op == rv.OpFLD || i.Op == rv.OpFLH:
 		return loaded(i, o.Mem), true
 	case rm > fpu.RMM:
 		return 0, false
+	case i.Op == rv.OpFLIS:
+		return fpu.Box32(fpu.Fli32(uint8(i.Imm))), true
+	case i.Op == rv.OpFLID:
+		return fpu.Fli64(uint8(i.Imm)), true
 	case i.Op < rv.OpFLD:
 		return single(i.Op, o, rm)
 	}
@@ -28,6 +32,16 @@ func single(op rv.Op, o Operands, rm uint8) (uint64, bool) {
 	fl := &flags
 	if op == rv.OpFMVXW { // takes the register's low half, boxed or not
 		return word(o.Rs1), true
+	}
+	switch op {
+	case rv.OpFMVXH:
+		return uint64(int64(int16(o.Rs1))), true
+	case rv.OpFMVHX:
+		return fpu.Box16(uint16(o.Rs1)), true
+	case rv.OpFCVTSH:
+		return fpu.Box32(fpu.F16ToF32(fpu.Unbox16(o.Rs1), fl)), true
+	case rv.OpFCVTHS:
+		return fpu.Box16(fpu.F32ToF16(fpu.Unbox32(o.Rs1), rm, fl)), true
 	}
 	if v, ok := singleFromInteger(op, o.Rs1, rm, fl); ok {
 		return fpu.Box32(v), true
@@ -66,6 +80,12 @@ func single(op rv.Op, o Operands, rm uint8) (uint64, bool) {
 		v = fpu.Min32(a, b, fl)
 	case rv.OpFMAXS:
 		v = fpu.Max32(a, b, fl)
+	case rv.OpFMINMS:
+		v = fpu.MinM32(a, b, fl)
+	case rv.OpFMAXMS:
+		v = fpu.MaxM32(a, b, fl)
+	case rv.OpFROUNDS, rv.OpFROUNDNXS:
+		v = fpu.Round32(a, rm, fl)
 	default:
 		return 0, false
 	}
@@ -104,6 +124,10 @@ func singleToInteger(op rv.Op, a, b uint32, rm uint8, fl *uint8) (uint64, bool) 
 		return fpu.Lt32(a, b, fl), true
 	case rv.OpFLES:
 		return fpu.Le32(a, b, fl), true
+	case rv.OpFLTQS:
+		return fpu.Ltq32(a, b, fl), true
+	case rv.OpFLEQS:
+		return fpu.Leq32(a, b, fl), true
 	case rv.OpFCLASSS:
 		return fpu.Class32(a), true
 	}
@@ -144,6 +168,16 @@ func double(op rv.Op, o Operands, rm uint8) (uint64, bool) {
 		return fpu.Min64(a, b, fl), true
 	case rv.OpFMAXD:
 		return fpu.Max64(a, b, fl), true
+	case rv.OpFMINMD:
+		return fpu.MinM64(a, b, fl), true
+	case rv.OpFMAXMD:
+		return fpu.MaxM64(a, b, fl), true
+	case rv.OpFROUNDD, rv.OpFROUNDNXD:
+		return fpu.Round64(a, rm, fl), true
+	case rv.OpFCVTDH:
+		return fpu.F16ToF64(fpu.Unbox16(a), fl), true
+	case rv.OpFCVTHD:
+		return fpu.Box16(fpu.F64ToF16(a, rm, fl)), true
 	case rv.OpFMVXD, rv.OpFMVDX:
 		return a, true
 	case rv.OpFCVTSD:
@@ -179,6 +213,12 @@ func doubleInteger(op rv.Op, a, b uint64, rm uint8, fl *uint8) (uint64, bool) {
 		return fpu.Lt64(a, b, fl), true
 	case rv.OpFLED:
 		return fpu.Le64(a, b, fl), true
+	case rv.OpFLTQD:
+		return fpu.Ltq64(a, b, fl), true
+	case rv.OpFLEQD:
+		return fpu.Leq64(a, b, fl), true
+	case rv.OpFCVTMODWD:
+		return fpu.F64ToWMod(a, fl), true
 	case rv.OpFCLASSD:
 		return fpu.Class64(a), true
 	}

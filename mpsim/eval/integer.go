@@ -45,6 +45,20 @@ func registerForm(op rv.Op) (rv.Op, bool) {
 		return rv.OpSRLW, true
 	case rv.OpSRAIW:
 		return rv.OpSRAW, true
+	case rv.OpRORI:
+		return rv.OpROR, true
+	case rv.OpRORIW:
+		return rv.OpRORW, true
+	case rv.OpBCLRI:
+		return rv.OpBCLR, true
+	case rv.OpBEXTI:
+		return rv.OpBEXT, true
+	case rv.OpBINVI:
+		return rv.OpBINV, true
+	case rv.OpBSETI:
+		return rv.OpBSET, true
+	case rv.OpSLLIUW:
+		return rv.OpSLLIUW, true
 	}
 	return op, false
 }
@@ -82,7 +96,10 @@ func compute(op rv.Op, a, b uint64) (uint64, bool) {
 	case rv.OpSRAW:
 		return uint64(int64(int32(a)) >> (b & 31)), true
 	}
-	return multiply(op, a, b)
+	if v, ok := multiply(op, a, b); ok {
+		return v, true
+	}
+	return bitwise(op, a, b)
 }
 
 // multiply computes the operations of extension M.

@@ -71,6 +71,16 @@ func (k *Kernel) onBehalf(t *Task, do func()) {
 	k.acting = before
 }
 
+// CacheBlock is the bytes that cbo.zero clears, and that the other operations
+// on cache blocks are about.
+const CacheBlock = 64
+
+// Zero clears memory for a task, as cbo.zero does.
+func (k *Kernel) Zero(t *Task, addr, n uint64) Outcome {
+	k.onBehalf(t, func() { k.space.Write(addr, make([]byte, n)) })
+	return Outcome{}
+}
+
 // content is the address of the bytes of a file, by its inode number.
 func (k *Kernel) content(ino uint64) uint64 {
 	if k.contents == nil {

@@ -162,7 +162,7 @@ var table = [...]entry{
 	236: {"get_mempolicy", nil},
 	240: {"rt_tgsigqueueinfo", (*call).tgsigqueueinfo},
 	241: {"perf_event_open", nil},
-	258: {"riscv_hwprobe", (*call).absent},
+	258: {"riscv_hwprobe", (*call).hwprobe},
 	259: {"riscv_flush_icache", (*call).flushICache},
 	260: {"wait4", (*call).noChild},
 	261: {"prlimit64", (*call).prlimit},

@@ -44,6 +44,8 @@ func quadrant0(w uint32) Inst {
 		return Inst{Op: OpLW, Rd: rd, Rs1: rs1, Imm: word}
 	case 3:
 		return Inst{Op: OpLD, Rd: rd, Rs1: rs1, Imm: double}
+	case 4:
+		return byteAccess(w, rd, rs1)
 	case 5:
 		return Inst{Op: OpFSD, Rs1: rs1, Rs2: rd, Imm: double}
 	case 6:
@@ -74,6 +76,9 @@ func quadrant1(w uint32) Inst {
 			}
 			return Inst{Op: OpADDI, Rd: regSP, Rs1: regSP, Imm: imm}
 		}
+		if imm == 0 && rd&1 != 0 && rd < 16 { // c.mop.n, which does nothing
+			return Inst{Op: OpADDI}
+		}
 		if imm == 0 {
 			return Inst{}
 		}
@@ -103,12 +108,59 @@ func quadrant1ALU(w uint32) Inst {
 	case 2:
 		return Inst{Op: OpANDI, Rd: rd, Rs1: rd, Imm: imm6(w)}
 	}
-	ops := [8]Op{OpSUB, OpXOR, OpOR, OpAND, OpSUBW, OpADDW}
+	if bits(w, 12, 12) == 1 && bits(w, 6, 5) == 3 {
+		return zcbUnary(rd, bits(w, 4, 2))
+	}
+	ops := [8]Op{OpSUB, OpXOR, OpOR, OpAND, OpSUBW, OpADDW, OpMUL}
 	op := ops[bits(w, 12, 12)<<2|bits(w, 6, 5)]
 	if op == OpInvalid {
 		return Inst{}
 	}
 	return Inst{Op: op, Rd: rd, Rs1: rd, Rs2: rs2}
+}
+
+// byteAccess is a load or store of Zcb, of one byte or two.
+func byteAccess(w uint32, reg, rs1 uint8) Inst {
+	half := int32(bits(w, 5, 5) << 1)
+	one := half | int32(bits(w, 6, 6))
+	switch bits(w, 12, 10) {
+	case 0:
+		return Inst{Op: OpLBU, Rd: reg, Rs1: rs1, Imm: one}
+	case 1:
+		if bits(w, 6, 6) == 0 {
+			return Inst{Op: OpLHU, Rd: reg, Rs1: rs1, Imm: half}
+		}
+		return Inst{Op: OpLH, Rd: reg, Rs1: rs1, Imm: half}
+	case 2:
+		return Inst{Op: OpSB, Rs1: rs1, Rs2: reg, Imm: one}
+	case 3:
+		if bits(w, 6, 6) == 0 {
+			return Inst{Op: OpSH, Rs1: rs1, Rs2: reg, Imm: half}
+		}
+	}
+	return Inst{}
+}
+
+// zcbUnary is an operation of Zcb on one register.
+func zcbUnary(rd uint8, what uint32) Inst {
+	i := Inst{Rd: rd, Rs1: rd}
+	switch what {
+	case 0:
+		i.Op, i.Imm = OpANDI, 0xff
+	case 1:
+		i.Op = OpSEXTB
+	case 2:
+		i.Op = OpZEXTH
+	case 3:
+		i.Op = OpSEXTH
+	case 4:
+		i.Op = OpADDUW
+	case 5:
+		i.Op, i.Imm = OpXORI, -1
+	default:
+		return Inst{}
+	}
+	return i
 }
 
 func quadrant2(w uint32) Inst {

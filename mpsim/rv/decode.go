@@ -1,16 +1,27 @@
 package rv
 
-// byOpcode lists, for each major opcode (bits 2–6), the operations in it.
+import (
+	mathbits "math/bits"
+	"slices"
+)
+
+// byOpcode lists, for each major opcode (bits 2–6), the operations in it, those
+// that more bits decide first: pause is a fence, too.
 var byOpcode = func() (index [32][]Op) {
 	for op := OpInvalid + 1; op < NumOps; op++ {
 		major := table[op].match >> 2 & 31
 		index[major] = append(index[major], op)
 	}
+	for _, ops := range index {
+		slices.SortStableFunc(ops, func(a, b Op) int {
+			return mathbits.OnesCount32(table[b].mask) - mathbits.OnesCount32(table[a].mask)
+		})
+	}
 	return index
 }()
 
 // Len is the bytes of the instruction whose first 16 bits are parcel. The
-// encodings longer than 32 bits, which RV64GC has none of, count as 4.
+// encodings longer than 32 bits, of which none is known here, count as 4.
 func Len(parcel uint16) uint8 {
 	if parcel&3 != 3 {
 		return 2
@@ -19,7 +30,7 @@ func Len(parcel uint16) uint8 {
 }
 
 // Decode decodes the instruction in word, of which only the low 16 bits count
-// when it is compressed. It is false for what is no RV64GC instruction: Op is
+// when it is compressed. It is false for what is no instruction that is known: Op is
 // then [OpInvalid], and Len still set.
 func Decode(word uint32) (Inst, bool) {
 	if word&3 != 3 {
@@ -56,6 +67,10 @@ func (r *row) decode(op Op, w uint32) Inst {
 	}
 	if i.Atomic() {
 		i.Aq, i.Rl = w>>26&1 != 0, w>>25&1 != 0
+		i.Rs3 = 0
+		if i.Compares() {
+			i.Rs3 = i.Rd
+		}
 	}
 	s := int32(w)
 	switch r.imm {
@@ -73,6 +88,8 @@ func (r *row) decode(op Op, w uint32) Inst {
 		i.Imm = int32(w >> 20 & 63)
 	case immFence:
 		i.Imm = int32(w >> 20)
+	case immIndex:
+		i.Imm = int32(w >> 15 & 31)
 	case immCSR:
 		i.CSR = uint16(w >> 20)
 	case immCSRI:

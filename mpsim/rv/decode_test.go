@@ -63,6 +63,8 @@ func compare(t *testing.T, word uint32, wrong map[string]int, agreed *int) {
 	switch {
 	case !ok && !valid:
 		return
+	case ok && (unreferenced[got.Op] || got.Len == 2 && zcb(word)): // see TestExtensions
+		return
 	case !ok && want == "csrrw" && word&0xffff == 0: // its way to write unimp
 		return
 	case ok && !valid && got.Len == 2 && hint(got): // legal without effect
@@ -90,6 +92,24 @@ var ours = func() map[string]bool {
 	}
 	return names
 }()
+
+// unreferenced are the operations that the independent decoder does not know.
+var unreferenced = func() map[Op]bool {
+	ops := map[Op]bool{}
+	for op := OpInvalid + 1; op < NumOps; op++ {
+		if name, _, ok := reference(table[op].match); !ok || name != op.String() {
+			ops[op] = ok && name == "fence" || !ok
+		}
+	}
+	return ops
+}()
+
+// zcb tells the compressed encodings of Zcb and Zcmop, which it does not know
+// either.
+func zcb(word uint32) bool {
+	w := word & 0xffff
+	return w&0xe003 == 0x8000 || w&0xfc63 == 0x9c41 || w&0xfc63 == 0x9c61 || w&0xf8ff == 0x6081
+}
 
 // hint tells the compressed encodings that the manual sets aside as HINTs: the
 // reference decoder refuses them.

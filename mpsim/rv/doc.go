@@ -1,7 +1,11 @@
 // Package rv decodes RV64GC instructions: the base integer set with M, A, F, D
 // and C, Zicsr and Zifencei, as "The RISC-V Instruction Set Manual, Volume I"
-// (20191213) defines them. A compressed instruction decodes to the base
-// operation that it stands for, with Len 2.
+// (20191213) defines them; and of the extensions that compilers use for the
+// profiles RVA22 and RVA23 (20240411) Zba, Zbb, Zbc, Zbs, Zicond, Zfhmin, Zfa,
+// Zacas without its 16-byte form, Zawrs, Zihintpause, Zicbom, Zicboz, Zicbop, Zimop,
+// Zcmop and Zcb. Of those that are missing, V above all, [Missing] gives the name.
+// A compressed instruction decodes to the base operation that it stands for, with
+// Len 2.
 //
 // What an instruction is comes from one table (see table.go): bit pattern,
 // operands and their register files, kind of immediate, and the access to

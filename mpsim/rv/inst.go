@@ -45,7 +45,7 @@ func (i Inst) End() event.End {
 		return event.EndIndirect
 	case OpECALL:
 		return event.EndSyscall
-	case OpEBREAK, OpInvalid:
+	case OpEBREAK, OpInvalid, OpCBOZERO:
 		return event.EndTrap
 	}
 	if i.Atomic() {
@@ -64,7 +64,14 @@ func (i Inst) Target(pc uint64) (uint64, bool) {
 }
 
 // Atomic tells AMO, LR and SC.
-func (i Inst) Atomic() bool { return i.Op >= OpLRW && i.Op <= OpAMOMAXUD }
+func (i Inst) Atomic() bool { return i.Op >= OpLRW && i.Op <= OpAMOCASD }
+
+// Compares tells an AMO that writes only if memory holds what rd does, which it
+// reads for that; Rs3 is rd then.
+func (i Inst) Compares() bool { return i.Op == OpAMOCASW || i.Op == OpAMOCASD }
+
+// StoresFloat tells stores of a floating-point register.
+func (i Inst) StoresFloat() bool { return i.Op == OpFSW || i.Op == OpFSD || i.Op == OpFSH }
 
 // AtomicSize is the bytes that an AMO, LR or SC touches; else 0.
 func (i Inst) AtomicSize() uint8 {

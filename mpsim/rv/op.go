@@ -1,6 +1,6 @@
 package rv
 
-// Op is an operation of RV64GC. The zero value is no operation: an illegal
+// Op is an operation of RV64GC or of the extensions that package doc names. The zero value is no operation: an illegal
 // instruction.
 type Op uint16
 
@@ -83,6 +83,61 @@ const (
 	OpREMW
 	OpREMUW
 
+	// Zba, Zbb, Zbc, Zbs, Zicond; Zimop, Zihintpause, Zawrs, Zicbom, Zicboz.
+	OpADDUW
+	OpSH1ADD
+	OpSH2ADD
+	OpSH3ADD
+	OpSH1ADDUW
+	OpSH2ADDUW
+	OpSH3ADDUW
+	OpANDN
+	OpORN
+	OpXNOR
+	OpMAX
+	OpMAXU
+	OpMIN
+	OpMINU
+	OpROL
+	OpROR
+	OpROLW
+	OpRORW
+	OpCLMUL
+	OpCLMULH
+	OpCLMULR
+	OpBCLR
+	OpBEXT
+	OpBINV
+	OpBSET
+	OpCZEROEQZ
+	OpCZERONEZ
+	OpSLLIUW
+	OpRORI
+	OpRORIW
+	OpBCLRI
+	OpBEXTI
+	OpBINVI
+	OpBSETI
+	OpCLZ
+	OpCTZ
+	OpCPOP
+	OpCLZW
+	OpCTZW
+	OpCPOPW
+	OpSEXTB
+	OpSEXTH
+	OpZEXTH
+	OpORCB
+	OpREV8
+	OpMOPR
+	OpMOPRR
+	OpPAUSE
+	OpWRSNTO
+	OpWRSSTO
+	OpCBOCLEAN
+	OpCBOFLUSH
+	OpCBOZERO
+
 	OpLRW
 	OpSCW
 	OpAMOSWAPW
@@ -105,6 +160,9 @@ const (
 	OpAMOMAXD
 	OpAMOMINUD
 	OpAMOMAXUD
+
+	OpAMOCASW // Zacas, without the one of 16 bytes
+	OpAMOCASD
 
 	OpFLW
 	OpFSW
@@ -136,6 +194,21 @@ const (
 	OpFCVTSL
 	OpFCVTSLU
 	OpFMVWX
+
+	// Of single precision in Zfa, and Zfhmin.
+	OpFLIS
+	OpFMINMS
+	OpFMAXMS
+	OpFROUNDS
+	OpFROUNDNXS
+	OpFLEQS
+	OpFLTQS
+	OpFLH
+	OpFSH
+	OpFMVXH
+	OpFMVHX
+	OpFCVTSH
+	OpFCVTHS
 
 	OpFLD
 	OpFSD
@@ -169,6 +242,18 @@ const (
 	OpFCVTDL
 	OpFCVTDLU
 	OpFMVDX
+
+	// Of double precision in Zfa and Zfhmin.
+	OpFLID
+	OpFMINMD
+	OpFMAXMD
+	OpFROUNDD
+	OpFROUNDNXD
+	OpFCVTMODWD
+	OpFLEQD
+	OpFLTQD
+	OpFCVTDH
+	OpFCVTHD
 
 	NumOps
 )

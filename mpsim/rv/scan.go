@@ -290,9 +290,5 @@ func mode(code Code, pc uint64, i Inst) (m event.Mode) {
 
 // float tells loads and stores of floating-point registers.
 func (i Inst) float() bool {
-	switch i.Op {
-	case OpFLW, OpFLD, OpFSW, OpFSD:
-		return true
-	}
-	return false
+	return i.Op == OpFLW || i.Op == OpFLD || i.Op == OpFLH || i.StoresFloat()
 }
