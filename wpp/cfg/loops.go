@@ -80,4 +80,7 @@ func (g Graph) loopsIn(in []bool, loops []*Loop) []*Loop {
 }
 
 // Loops are the function's loops, outer ones before those inside them.
-func (f *Function) Loops() []*Loop { return f.grow().loops }
+func (f *Function) Loops() []*Loop {
+	f.flow.ofLoops.Do(func() { f.flow.loops = f.Graph().Loops() })
+	return f.flow.loops
+}

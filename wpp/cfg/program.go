@@ -52,12 +52,11 @@ type Function struct {
 	Start uint64 // first address
 	End   uint64 // address behind it
 
-	sym   image.Symbol // that begins it; of no name where there is none
-	part  *part
-	once  sync.Once
-	body  body
-	trees sync.Once
-	flow  trees
+	sym  image.Symbol // that begins it; of no name where there is none
+	part *part
+	once sync.Once
+	body body
+	flow trees
 }
 
 // Name is that of the function's symbol, demangled; "" where there is none. A
@@ -71,8 +70,11 @@ type body struct {
 	paths  *Paths
 }
 
-// trees are made when they are first asked for.
+// trees are made when they are first asked for, each by itself: most questions are
+// about control dependence alone.
 type trees struct {
+	ofDom, ofDeps, ofLoops sync.Once
+
 	dom, post *Tree
 	deps      [][]Dependence
 	decides   []bool // some block depends on it
@@ -331,13 +333,12 @@ func (f *Function) Graph() Graph {
 	return f.body.graph
 }
 
-func (f *Function) grow() *trees {
-	f.trees.Do(func() {
+// control works out post-dominators and what they are needed for.
+func (f *Function) control() *trees {
+	f.flow.ofDeps.Do(func() {
 		blocks, g := f.Blocks(), f.body.graph
-		f.flow.dom = g.Dominators()
 		f.flow.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
 		f.flow.deps = g.ControlDependence(f.flow.post)
-		f.flow.loops = g.Loops()
 		f.flow.decides = make([]bool, len(g))
 		for _, deps := range f.flow.deps {
 			for _, d := range deps {
@@ -349,15 +350,18 @@ func (f *Function) grow() *trees {
 }
 
 // Dominators is the dominator tree of the function's blocks.
-func (f *Function) Dominators() *Tree { return f.grow().dom }
+func (f *Function) Dominators() *Tree {
+	f.flow.ofDom.Do(func() { f.flow.dom = f.Graph().Dominators() })
+	return f.flow.dom
+}
 
 // PostDominators is the post-dominator tree of the function's blocks.
-func (f *Function) PostDominators() *Tree { return f.grow().post }
+func (f *Function) PostDominators() *Tree { return f.control().post }
 
 // ControlDependence gives what block i is control dependent on: pairs of a
 // block and the index of one of its Succs.
 func (f *Function) ControlDependence(i uint32) []Dependence {
-	if deps := f.grow().deps; uint64(i) < uint64(len(deps)) {
+	if deps := f.control().deps; uint64(i) < uint64(len(deps)) {
 		return deps[i]
 	}
 	return nil
@@ -382,5 +386,5 @@ func (p *Program) Decides(r Ref) bool {
 	if p.Block(r) == nil {
 		return false
 	}
-	return p.Func(r.Func).grow().decides[r.Block]
+	return p.Func(r.Func).control().decides[r.Block]
 }
