@@ -16,6 +16,12 @@ import (
 type namer struct {
 	img    Image
 	stacks Stacks
+	golang bool
+}
+
+func newNamer(img Image, stacks Stacks) namer {
+	p, ok := img.(interface{ Go() string })
+	return namer{img: img, stacks: stacks, golang: ok && p.Go() != ""}
 }
 
 func (n *namer) accessStack(t event.ThreadID, site race.SiteID, ordinal uint64) ([]Frame, error) {
@@ -43,6 +49,9 @@ func (n *namer) frames(pcs []uint64) []Frame {
 		if i > 0 && at > 0 {
 			at--
 		}
+		if s, ok := n.img.Func(at); n.golang && ok && trampoline.MatchString(s.Name) {
+			continue
+		}
 		user := n.img.User(at)
 		named := n.img.Frames(at)
 		for _, f := range named {
@@ -52,7 +61,27 @@ func (n *namer) frames(pcs []uint64) []Frame {
 			out = append(out, Frame{PC: pc, User: user})
 		}
 	}
+	if n.golang {
+		out = aboveRuntime(out)
+	}
 	return out
+}
+
+// trampoline matches the names of code that the linker of Go puts between a call
+// and a function too far away.
+var trampoline = regexp.MustCompile(`-tramp[0-9]+$`)
+
+// aboveRuntime leaves out the frames of Go's runtime from which it called a
+// goroutine's first function.
+func aboveRuntime(stack []Frame) []Frame {
+	n := len(stack)
+	for n > 0 && !stack[n-1].User {
+		n--
+	}
+	if n == 0 {
+		return stack
+	}
+	return stack[:n]
 }
 
 // clean is a source path without its detours: compilers put ./ before names.

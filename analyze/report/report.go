@@ -174,13 +174,15 @@ type Report struct {
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.
 	Dynamic uint64
+	// Goroutines says that the tasks are goroutines of a Go program.
+	Goroutines bool
 	// Hidden is the number of artifacts that were taken out of Races.
 	Hidden int
 }
 
 // Build names the races of res. sup may be nil.
 func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressions) (*Report, error) {
-	b := &builder{res: res, namer: namer{img: img, stacks: stacks}, rep: &Report{Info: info, Threads: map[event.ThreadID]Thread{}}}
+	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{Info: info, Threads: map[event.ThreadID]Thread{}}}
 	if err := b.mutexes(); err != nil {
 		return nil, err
 	}

@@ -9,12 +9,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Task is an OpenMP task in which an access was made.
+// Task is an OpenMP task in which an access was made, or a goroutine.
 type Task struct {
 	ID     uint64         // from 1, in order of creation in the run
 	Thread event.ThreadID // that created it
 	Stack  []Frame        // where; innermost first
 	Top    Frame          // the innermost frame of the user's code, else the first
+	By     uint64         // the task or goroutine that created it; 0: none
+	Ended  bool
+	kind   string
 }
 
 // Tasks finds the tasks in which accesses were made. It goes along S_synch
@@ -22,7 +25,7 @@ type Task struct {
 // what it was built from. It is to be called before a baseline is applied or
 // reports are merged.
 func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img Image, stacks Stacks) error {
-	t := taskFinder{wanted: map[race.EventRef][]*Access{}, created: map[uint64]race.EventRef{}, acting: map[event.ThreadID][]uint64{}, events: map[event.ThreadID]uint64{}, found: map[*Access]uint64{}}
+	t := taskFinder{wanted: map[race.EventRef][]*Access{}, created: map[uint64]race.EventRef{}, by: map[uint64]uint64{}, ended: map[uint64]bool{}, acting: map[event.ThreadID][]uint64{}, events: map[event.ThreadID]uint64{}, found: map[*Access]uint64{}}
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
 		for i := range races {
 			x := &races[i]
@@ -36,7 +39,11 @@ func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img
 	if err := t.walk(events); err != nil {
 		return err
 	}
-	b := builder{namer: namer{img: img, stacks: stacks}, res: res, rep: r}
+	b := builder{namer: newNamer(img, stacks), res: res, rep: r}
+	kind := "task"
+	if r.Goroutines = b.golang; b.golang {
+		kind = "goroutine"
+	}
 	tasks := map[uint64]*Task{}
 	for a, id := range t.found {
 		task := tasks[id]
@@ -46,7 +53,7 @@ func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img
 			if err != nil {
 				return err
 			}
-			task = &Task{ID: id, Thread: at.Thread, Stack: stack, Top: top(stack)}
+			task = &Task{ID: id, Thread: at.Thread, Stack: stack, Top: top(stack), By: t.by[id], Ended: t.ended[id], kind: kind}
 			tasks[id] = task
 		}
 		a.Task = task
@@ -61,6 +68,8 @@ func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img
 type taskFinder struct {
 	wanted  map[race.EventRef][]*Access // by the event that ends the segment
 	created map[uint64]race.EventRef
+	by      map[uint64]uint64 // who created whom
+	ended   map[uint64]bool
 	acting  map[event.ThreadID][]uint64 // tasks begun and not ended, innermost last
 	events  map[event.ThreadID]uint64   // so far
 	found   map[*Access]uint64
@@ -78,9 +87,15 @@ func (t *taskFinder) walk(events iter.Seq2[cdr.Event, error]) error {
 		switch e.Kind {
 		case event.StrandCreate:
 			t.created[e.Obj] = race.EventRef{Thread: e.Thread, Index: e.Index}
-		case event.StrandBegin:
+			if a := t.acting[e.Thread]; len(a) > 0 {
+				t.by[e.Obj] = a[len(a)-1]
+			}
+		case event.StrandBegin, event.StrandResume:
 			t.acting[e.Thread] = append(t.acting[e.Thread], e.Obj)
-		case event.StrandEnd:
+		case event.StrandEnd, event.StrandSuspend:
+			if e.Kind == event.StrandEnd {
+				t.ended[e.Obj] = true
+			}
 			if a := t.acting[e.Thread]; len(a) > 1 {
 				t.acting[e.Thread] = a[:len(a)-1]
 			} else {
@@ -116,7 +131,42 @@ func (t *taskFinder) isCreated(id uint64) bool {
 }
 
 // name names a task in a sentence.
-func (t *Task) name() string { return fmt.Sprintf("task %d", t.ID) }
+func (t *Task) name() string { return nameOfTask(t.kind, t.ID) }
+
+// mainGoroutine is the first that a Go program creates.
+const mainGoroutine = 1
+
+func nameOfTask(kind string, id uint64) string {
+	if kind == "goroutine" && id == mainGoroutine {
+		return "main goroutine"
+	}
+	return fmt.Sprintf("%s %d", kind, id)
+}
+
+// goroutine introduces one.
+func (t *text) goroutine(g *Task) {
+	if g.ID == mainGoroutine {
+		return
+	}
+	state, by := "running", ""
+	if g.Ended {
+		state = "finished"
+	}
+	if g.By != 0 {
+		by = " by " + nameOfTask(g.kind, g.By)
+	}
+	t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("%s (%s) created%s at:", capital(g.name()), state, by)))
+	t.stack(g.Stack)
+	t.printf("\n")
+}
+
+// actor is who made an access.
+func (t *text) actor(a *Access) string {
+	if t.run.Goroutines && a.Task != nil {
+		return a.Task.name()
+	}
+	return threadName(a.Thread)
+}
 
 // jsonTask is a task in the JSON form.
 type jsonTask struct {
@@ -140,6 +190,10 @@ func (t *text) tasks(r *Race) {
 	for i := range r.Accesses {
 		a := &r.Accesses[i]
 		if a.Task == nil || i == 1 && r.Accesses[0].Task != nil && r.Accesses[0].Task.ID == a.Task.ID {
+			continue
+		}
+		if t.run.Goroutines {
+			t.goroutine(a.Task)
 			continue
 		}
 		t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("%s, of the %s by %s, created by %s at:", capital(a.Task.name()), a.verb(), threadName(a.Thread), threadName(a.Task.Thread))))

@@ -173,7 +173,7 @@ func (t *text) access(a *Access, previous bool) {
 	if a.Op == race.Use {
 		of = "of the object"
 	}
-	head := fmt.Sprintf("%s %s at 0x%x by %s", what, of, a.Address, threadName(a.Thread))
+	head := fmt.Sprintf("%s %s at 0x%x by %s", what, of, a.Address, t.actor(a))
 	if a.called() {
 		head += ", in a call"
 	}
@@ -243,8 +243,12 @@ func (t *text) location(l *Location, freeing bool) {
 		}
 		t.printf("\n")
 	case "heap":
-		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is heap block of size %d at 0x%x allocated by %s:",
-			l.Size, l.Base, threadName(l.Thread))))
+		by := " by " + threadName(l.Thread)
+		if t.run.Goroutines {
+			by = " at"
+		}
+		t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("Location is heap block of size %d at 0x%x allocated%s:",
+			l.Size, l.Base, by)))
 		t.stack(l.Stack)
 		if l.Freed && !freeing {
 			t.printf("  %s\n", t.emphasis(32, fmt.Sprintf("freed by %s at:", threadName(l.FreedBy))))
@@ -300,7 +304,9 @@ func (t *text) mutex(name string) {
 		}
 		how := "created"
 		if !m.Created {
-			how = "first locked by " + threadName(m.Thread)
+			if how = "first locked"; !t.run.Goroutines {
+				how += " by " + threadName(m.Thread)
+			}
 		}
 		t.printf("  %s\n", t.emphasis(36, fmt.Sprintf("Mutex %s (0x%x)%s %s at:", m.Name, m.Address, is, how)))
 		t.stack(m.Stack)
@@ -311,6 +317,9 @@ func (t *text) mutex(name string) {
 // threads are the threads to introduce: those of both sides, the one that
 // allocated the memory, and those that created them, but not the main thread.
 func (t *text) threads(r *Race) (ids []event.ThreadID) {
+	if t.run.Goroutines {
+		return nil // which of the runtime's threads they were on says nothing
+	}
 	seen := map[event.ThreadID]bool{}
 	add := func(id event.ThreadID) {
 		for {

@@ -129,7 +129,7 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.AddCommand(newRun(std), newExplore(std), newRaces(std), newDiff(std), newExport(std), newImport(std), newInfo(std), newDemo(std), newCC(std), newSharing(std))
+	root.AddCommand(newRun(std), newExplore(std), newRaces(std), newDiff(std), newExport(std), newImport(std), newInfo(std), newDemo(std), newCC(std), newGo(std), newSharing(std))
 	root.AddCommand(newWet(std), newSlice(std), newQuery(std))
 	root.AddCommand(newPack(std), newUnpack(std), newTraces(std), newCompare(std))
 	return root

@@ -332,7 +332,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 	if err != nil {
 		return nil, err
 	}
-	if _, tasks := img.Lookup("GOMP_task"); tasks {
+	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {
 		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,11 @@
 package gorun
 
-import "hindsight/tracefmt/event"
+import (
+	"fmt"
+	"strings"
+
+	"hindsight/tracefmt/event"
+)
 
 // Checked are the releases of Go against whose sources the table was checked.
 var Checked = []string{"go1.25", "go1.26"}
@@ -88,4 +93,15 @@ func memory() []probe {
 		{names: []string{"runtime.slicerunetostring"}, enter: readsRunes},
 		{names: []string{"runtime.convT", "runtime.convTnoptr"}, enter: boxes},
 	}
+}
+
+// Unchecked says in a sentence that nobody has held the table against a release
+// of Go; "" if somebody has.
+func Unchecked(release string) string {
+	for _, known := range Checked {
+		if release == known || strings.HasPrefix(release, known+".") || strings.HasPrefix(release, known+"rc") {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the program was built by %s; what its runtime orders was checked for %s only", release, strings.Join(Checked, " and "))
 }

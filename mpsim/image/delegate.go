@@ -147,3 +147,6 @@ func (s *Space) ObjectPathSize(addr, size uint64) string {
 	}
 	return ""
 }
+
+// Go is [Image.Go] of the executable.
+func (s *Space) Go() string { return s.Main.Go() }

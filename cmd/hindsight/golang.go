@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/gorun"
+	"hindsight/mpsim/image"
+)
+
+func newGo(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "go build|run|test [--seed N] [--seeds N] [--together] [--traces DIR] [ARGS…]",
+		Short: "Build, run or test Go code on the simulated machine, and report its races",
+		Long: `go calls the go command with GOOS=linux, GOARCH=riscv64 and CGO_ENABLED=0, and with
+all other arguments as they are. No instrumented build is made.
+
+  go build   builds; hindsight run records the program.
+  go run     builds, runs and records the program, then reports its races. It ends with
+             status 66 when there are some, else with the program's.
+  go test    builds the tests of each package, runs each test in a run of its own (with
+             --together all in one), prints what go test prints and below each test the
+             races of its run. A test with a race has failed.
+
+--seed N is the seed of the schedule; --seeds N makes N runs of each test, with this
+seed and those that follow. --traces DIR keeps the traces there, as PACKAGE.TEST.hst.
+A test sees the files of its package's directory.`,
+		Example: `  hindsight go test ./...
+  hindsight go test --seeds 5 -run TestCache ./cache
+  hindsight go run . -n 4
+  hindsight go build -o server . && hindsight run ./server`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			g, err := parseGo(args)
+			if err != nil {
+				return err
+			}
+			g.std = std
+			switch g.verb {
+			case "build":
+				return g.passOn(cmd.Context())
+			case "run":
+				return g.run(cmd.Context())
+			case "test":
+				return g.test(cmd.Context())
+			}
+			return fmt.Errorf("go %s: want build, run or test", g.verb)
+		},
+	}
+}
+
+// goCommand is a call of `hindsight go`.
+type goCommand struct {
+	std      streams
+	verb     string
+	build    []string // flags of go build
+	tests    []string // flags of the test binary, without -test.
+	rest     []string // packages, then, of run, the program's arguments
+	args     []string // of the test binary, behind -args
+	verbose  bool
+	compile  bool // test -c: only build
+	pattern  string
+	seed     uint64
+	seeds    int
+	together bool
+	traces   string
+}
+
+// Flags of go test that are the test binary's, with and without a value.
+var (
+	testValues = []string{"run", "skip", "count", "timeout", "parallel", "cpu", "shuffle", "bench", "benchtime", "list", "fuzz", "fuzztime"}
+	testBools  = []string{"short", "failfast", "fullpath", "v"}
+	goBools    = []string{"a", "n", "x", "work", "trimpath", "modcacherw", "linkshared", "cover", "race", "msan", "asan", "json", "i", "c", "buildvcs"}
+)
+
+// parseGo splits the arguments as the go command does.
+func parseGo(args []string) (*goCommand, error) {
+	g := &goCommand{verb: args[0], seed: 1, seeds: 1}
+	args = args[1:]
+	for len(args) > 0 {
+		arg := args[0]
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			if g.verb == "run" {
+				break // what follows the package is the program's
+			}
+			g.rest = append(g.rest, arg)
+			args = args[1:]
+			continue
+		}
+		name, value, inline := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		name = strings.TrimPrefix(name, "test.")
+		if name == "args" && g.verb == "test" {
+			g.args = args[1:]
+			break
+		}
+		isBool := slices.Contains(testBools, name) || slices.Contains(goBools, name) || name == "together"
+		if args = args[1:]; !inline && !isBool {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("%s wants a value", arg)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := g.flag(name, value, inline, isBool); err != nil {
+			return nil, err
+		}
+	}
+	if g.verb == "run" {
+		g.rest = args
+	}
+	return g, nil
+}
+
+func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
+	spelled := "-" + name
+	if inline || !isBool {
+		spelled += "=" + value
+	}
+	switch {
+	case name == "seed":
+		g.seed, err = strconv.ParseUint(value, 10, 64)
+	case name == "seeds":
+		if g.seeds, err = strconv.Atoi(value); err == nil && g.seeds < 1 {
+			err = fmt.Errorf("--seeds %s: want 1 or more", value)
+		}
+	case name == "together":
+		g.together = true
+	case name == "traces":
+		g.traces = value
+	case name == "race", name == "msan", name == "asan":
+		err = fmt.Errorf("%s: the program is run as it is; leave the flag out", spelled)
+	case g.verb == "test" && name == "run":
+		g.pattern = value
+	case g.verb == "test" && name == "v":
+		g.verbose = value != "false"
+		g.tests = append(g.tests, "-test.v="+strconv.FormatBool(g.verbose))
+	case g.verb == "test" && name == "c":
+		g.compile = true
+	case g.verb == "test" && (slices.Contains(testValues, name) || slices.Contains(testBools, name)):
+		g.tests = append(g.tests, "-test."+spelled[1:])
+	default:
+		g.build = append(g.build, spelled)
+	}
+	return err
+}
+
+// command is a call of the go command for the simulated machine.
+func (g *goCommand) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0")
+	c.Stdin, c.Stdout, c.Stderr = g.std.in, g.std.out, g.std.err
+	return c
+}
+
+// failed turns the end of the go command into that of this one.
+func failed(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return exitStatus(exit.ExitCode())
+	}
+	return err
+}
+
+// passOn calls go build, or go test -c.
+func (g *goCommand) passOn(ctx context.Context) error {
+	args := append([]string{g.verb}, g.build...)
+	return failed(g.command(ctx, append(args, g.rest...)...).Run())
+}
+
+// run builds the program, runs it and reports its races.
+func (g *goCommand) run(ctx context.Context) error {
+	files := 0
+	for files < len(g.rest) && strings.HasSuffix(g.rest[files], ".go") {
+		files++
+	}
+	if files == 0 && len(g.rest) > 0 {
+		files = 1
+	}
+	if files == 0 {
+		return errors.New("go run: no package or Go files named")
+	}
+	dir, err := os.MkdirTemp("", "hindsight-go-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "program")
+	args := append(append([]string{"build", "-o", binary}, g.build...), g.rest[:files]...)
+	if err := g.command(ctx, args...).Run(); err != nil {
+		return failed(err)
+	}
+	img, err := loadGo(g.std, binary)
+	if err != nil {
+		return err
+	}
+	status, races := 0, 0
+	for n := range g.seeds {
+		r := g.recording(img, binary, "program", uint64(n), dir)
+		r.Args, r.Stdin = g.rest[files:], g.std.in
+		done, found, err := g.recordAndReport(ctx, r, g.std)
+		if err != nil {
+			return err
+		}
+		races += found
+		status = max(status, done.Status)
+	}
+	switch {
+	case races > 0:
+		return exitStatus(exitRaces)
+	case status != 0:
+		return exitStatus(status)
+	}
+	return nil
+}
+
+// loadGo loads a program that the go command has built.
+func loadGo(std streams, file string) (*image.Space, error) {
+	img, err := image.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	if note := gorun.Unchecked(img.Main.Go()); note != "" {
+		fmt.Fprintf(std.err, "hindsight: %s\n", note)
+	}
+	return img, nil
+}
+
+// recording is run number n of a program.
+func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir string) *recording {
+	if g.traces != "" {
+		dir = g.traces
+	}
+	if g.seeds > 1 {
+		name += fmt.Sprintf(".%d", g.seed+n)
+	}
+	return &recording{
+		Image: img, Program: file, Policy: mpsim.Random, Seed: g.seed + n,
+		Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, name+".hst"),
+	}
+}
+
+// recordAndReport makes a run, and prints what it prints and its races.
+func (g *goCommand) recordAndReport(ctx context.Context, r *recording, std streams) (*recorded, int, error) {
+	done, err := r.record(ctx, std)
+	if err != nil {
+		return nil, 0, err
+	}
+	done.trouble(std.err)
+	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold"}
+	var text bytes.Buffer
+	found, err := f.report(ctx, streams{out: &text, err: std.err}, r.Out)
+	if found > 0 {
+		_, write := std.err.Write(text.Bytes())
+		err = errors.Join(err, write)
+	}
+	if g.traces == "" {
+		err = errors.Join(err, os.Remove(r.Out))
+	}
+	return done, found, err
+}

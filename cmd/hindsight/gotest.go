@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hindsight/mpsim/image"
+)
+
+// goPackage is what the go command says of a package.
+type goPackage struct {
+	Dir, ImportPath           string
+	TestGoFiles, XTestGoFiles []string
+}
+
+// test builds and runs the tests of the packages.
+func (g *goCommand) test(ctx context.Context) error {
+	if g.compile {
+		g.build = append([]string{"-c"}, g.build...)
+		return g.passOn(ctx)
+	}
+	packages, err := g.packages(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "hindsight-go-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ok := true
+	for _, p := range packages {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			fmt.Fprintf(g.std.out, "?   \t%s\t[no test files]\n", p.ImportPath)
+			continue
+		}
+		passed, err := g.testPackage(ctx, p, dir)
+		if err != nil {
+			return err
+		}
+		ok = ok && passed
+	}
+	if !ok {
+		if len(packages) > 1 {
+			fmt.Fprintln(g.std.out, "FAIL")
+		}
+		return exitStatus(1)
+	}
+	return nil
+}
+
+func (g *goCommand) packages(ctx context.Context) ([]goPackage, error) {
+	args := append([]string{"list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles"}, g.listFlags()...)
+	c := g.command(ctx, append(args, g.rest...)...)
+	c.Stdout, c.Stdin = nil, nil
+	out, err := c.Output()
+	if err != nil {
+		return nil, failed(err)
+	}
+	var list []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		list = append(list, p)
+	}
+}
+
+// listFlags are the flags of go build that go list needs too.
+func (g *goCommand) listFlags() (flags []string) {
+	for _, f := range g.build {
+		for _, name := range []string{"-C=", "-tags=", "-mod=", "-modfile=", "-overlay="} {
+			if strings.HasPrefix(f, name) {
+				flags = append(flags, f)
+			}
+		}
+	}
+	return flags
+}
+
+// testRun is the runs of one test binary.
+type testRun struct {
+	*goCommand
+	pkg    goPackage
+	img    *image.Space
+	binary string
+	dir    string
+}
+
+func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (passed bool, err error) {
+	start := time.Now()
+	t := &testRun{goCommand: g, pkg: p, binary: filepath.Join(dir, "package.test"), dir: dir}
+	args := append(append([]string{"test", "-c", "-o", t.binary}, g.build...), p.ImportPath)
+	if err := g.command(ctx, args...).Run(); err != nil {
+		fmt.Fprintf(g.std.out, "FAIL\t%s [build failed]\n", p.ImportPath)
+		return false, nil
+	}
+	if t.img, err = loadGo(g.std, t.binary); err != nil {
+		return false, err
+	}
+	names, err := t.names(ctx)
+	if err != nil {
+		return false, err
+	}
+	passed = true
+	for _, name := range names {
+		good, err := t.one(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		passed = passed && good
+	}
+	word := "ok  "
+	if !passed {
+		word = "FAIL"
+		fmt.Fprintln(g.std.out, word)
+	} else if g.verbose {
+		fmt.Fprintln(g.std.out, "PASS")
+	}
+	note := ""
+	if len(names) == 0 {
+		note = " [no tests to run]"
+	}
+	fmt.Fprintf(g.std.out, "%s\t%s\t%.3fs%s\n", word, p.ImportPath, time.Since(start).Seconds(), note)
+	return passed, nil
+}
+
+// names are the tests to be run, each by itself; with --together one name, "".
+func (t *testRun) names(ctx context.Context) ([]string, error) {
+	if t.together {
+		return []string{""}, nil
+	}
+	top, _, _ := strings.Cut(t.pattern, "/")
+	if top == "" {
+		top = "."
+	}
+	r := t.recording(t.img, t.binary, "list", 0, t.dir)
+	r.Mode, r.Args, r.Root, r.Env = "none", []string{"-test.list=" + top}, t.pkg.Dir, t.environment()
+	var out bytes.Buffer
+	done, err := r.record(ctx, streams{out: &out, err: t.std.err})
+	if err != nil {
+		return nil, err
+	}
+	if done.Status != 0 {
+		return nil, fmt.Errorf("%s: listing the tests: %s", t.pkg.ImportPath, done.summary(""))
+	}
+	var names []string
+	for name := range strings.Lines(out.String()) {
+		name = strings.TrimSpace(name)
+		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (t *testRun) environment() []string { return []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"} }
+
+// one runs a test, under each seed, and prints what go test would.
+func (t *testRun) one(ctx context.Context, name string) (passed bool, err error) {
+	passed = true
+	args := append([]string{"-test.paniconexit0", "-test.timeout=10m0s"}, t.tests...)
+	pattern := t.pattern
+	if name != "" {
+		pattern = "^" + name + "$"
+		if _, sub, ok := strings.Cut(t.pattern, "/"); ok {
+			pattern += "/" + sub
+		}
+	}
+	args = append(append(args, "-test.run="+pattern), t.args...)
+	for n := range t.seeds {
+		r := t.recording(t.img, t.binary, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
+		r.Args, r.Root, r.Env = args, t.pkg.Dir, t.environment()
+		var out, report bytes.Buffer
+		done, found, err := t.recordAndReport(ctx, r, streams{out: &out, err: &report})
+		if err != nil {
+			return false, err
+		}
+		text := withoutVerdict(out.String())
+		if found > 0 { // it has not passed
+			text = strings.ReplaceAll(text, "--- PASS: "+name+" (", "--- RACE: "+name+" (")
+		}
+		fmt.Fprint(t.std.out, text, report.String())
+		if found > 0 {
+			fmt.Fprintf(t.std.out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
+		}
+		passed = passed && done.Status == 0 && found == 0
+	}
+	return passed, nil
+}
+
+// withoutVerdict leaves out the last line of a test binary, which is about the
+// package and not about the test.
+func withoutVerdict(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line != "PASS\n" && line != "FAIL\n" && line != "testing: warning: no tests to run\n" {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
