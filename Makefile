@@ -2,8 +2,9 @@
 
 GO ?= go
 GOLANGCI_VERSION := v2.15.0
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-schedules correct faults
+.PHONY: bench-schedules correct faults release cross-vet
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -60,6 +61,12 @@ faults:           ## every command that writes a file meets every fault of the d
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)
+
+release:          ## bin/release: static binaries for every platform, manual pages, checksums (VERSION=1.2.3)
+	sh .ci/release bin/release $(VERSION)
+
+cross-vet:        ## go vet for every platform of the release
+	set -e; for p in $(PLATFORMS); do echo "== $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./...; done
 
 clean:
 	rm -rf bin

@@ -16,7 +16,7 @@ import (
 
 func newDemo(std streams) *cobra.Command {
 	var f racesFlags
-	var list, source, paper bool
+	var list, source, paper, licenses bool
 	var seed uint64
 	var limits limitFlags
 	cmd := &cobra.Command{
@@ -36,6 +36,9 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			}
 			if err := limits.check(); err != nil {
 				return err
+			}
+			if licenses {
+				return examples.WriteLicenses(std.out)
 			}
 			if list {
 				return listExamples(std.out)
@@ -94,6 +97,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 	flags.StringVar(&f.format, "format", "text", "text or json")
 	flags.BoolVar(&list, "list", false, "list the examples")
 	flags.BoolVar(&source, "source", false, "print the example's source instead")
+	flags.BoolVar(&licenses, "licenses", false, "print the licences of the libraries in the examples instead")
 	flags.BoolVar(&paper, "paper", false, "of a kernel: the paper's input")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the schedule")
 	limits.add(cmd, 0, 0)
