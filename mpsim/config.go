@@ -74,7 +74,9 @@ type Config struct {
 	// only be read unless Writable.
 	Root     string
 	Writable bool
-	CPUs     int // processors that the guest sees; 0 means 8
+	Under    []string                // directories whose files show where Root has none
+	Objects  map[string]linux.Object // files that the guest finds whatever Root has there
+	CPUs     int                     // processors that the guest sees; 0 means 8
 
 	Policy  Policy
 	Seed    uint64 // of the scheduler and of all that looks random to the guest
@@ -104,6 +106,6 @@ func (c *Config) kernel() linux.Config {
 	return linux.Config{
 		Args: c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		Root: c.Root, Writable: c.Writable, MaxTasks: c.MaxThreads,
+		Root: c.Root, Writable: c.Writable, Under: c.Under, Objects: c.Objects, MaxTasks: c.MaxThreads,
 	}
 }

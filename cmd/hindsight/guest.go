@@ -64,14 +64,12 @@ func (f *guestFlags) recording(args []string) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := f.root
-	if root == "" {
-		if root, err = sysroot(img); err != nil {
-			return nil, fmt.Errorf("%s: %w", args[0], err)
-		}
+	files, err := filesFor(img, args[0], f.root)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
 	return &recording{
-		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: root,
+		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root, Files: files,
 		Policy: policy, Quantum: f.quantum, Depth: f.depth, MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
 	}, nil
 }

@@ -30,6 +30,7 @@ type recording struct {
 	Args    []string
 	Env     []string
 	Root    string
+	Files   guestFiles // what a dynamically linked program needs besides
 	Stdin   io.Reader
 
 	Policy  mpsim.Policy
@@ -231,7 +232,7 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std stre
 		observer = event.Tee(observer, r.Beside)
 	}
 	cfg := mpsim.Config{
-		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root,
+		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,

@@ -138,8 +138,12 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the program in the trace: %w", err)
 	}
+	files, err := filesAgain(t, img)
+	if err != nil {
+		return nil, err
+	}
 	r := &recording{
-		Image: img, Program: meta.Program, Args: meta.Args, Env: meta.Env,
+		Image: img, Files: files, Program: meta.Program, Args: meta.Args, Env: meta.Env,
 		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
 		Mode: modeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
 	}

@@ -280,10 +280,10 @@ func (c *call) readlinkat() int64 {
 			target = n.link
 		case n != nil:
 			return -EINVAL
-		case covered || c.vfs.host == nil:
+		case covered || c.vfs.hostOf(name) == nil:
 			return -ENOENT
 		default:
-			if target, e = c.vfs.host.readlink(name); e != 0 {
+			if target, e = c.vfs.hostOf(name).readlink(name); e != 0 {
 				return e
 			}
 		}

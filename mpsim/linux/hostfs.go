@@ -237,6 +237,22 @@ func (h *hostRoot) list(path string) ([]dirEntry, int64) {
 	return out, 0
 }
 
+// has says whether there is something at a path.
+func (h *hostRoot) has(path string) bool {
+	_, err := h.root.Lstat(rel(path))
+	return err == nil
+}
+
+// names gives what is in a directory here and in those under it.
+func (h *hostRoot) names(path string, under []*hostRoot) []dirEntry {
+	list, _ := h.list(path)
+	for _, u := range under {
+		more, _ := u.list(path)
+		list = append(list, more...)
+	}
+	return list
+}
+
 func (h *hostRoot) readlink(path string) (string, int64) {
 	s, err := h.root.Readlink(rel(path))
 	return s, hostError(err)

@@ -29,6 +29,12 @@ type Config struct {
 	// Without Writable it can only be read.
 	Root     string
 	Writable bool
+	// Under are directories whose files show, to read only, where Root has none.
+	Under []string
+	// Objects are files that the guest finds at their paths, whatever Root has
+	// there: shared objects of the program's own, or those of a run that is made
+	// again.
+	Objects map[string]Object
 
 	// MaxTasks bounds the threads that live at the same time; 0 means
 	// DefaultMaxTasks. One more ends the guest.
@@ -41,6 +47,12 @@ type Config struct {
 	Tracer Tracer
 	// Loaded, if not nil, hears of each shared object that is loaded, once.
 	Loaded func(*image.Image)
+}
+
+// Object is a file for the guest to read.
+type Object struct {
+	Data []byte // what is in it
+	File string // or the file of the host that has it
 }
 
 // Process and thread ids are constants: the main thread's, and for every

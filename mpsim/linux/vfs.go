@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -19,6 +20,8 @@ import (
 type vfs struct {
 	tree  *node
 	host  *hostRoot // nil without Config.Root
+	under []*hostRoot
+	fixed map[string]*node // Config.Objects
 	cwd   string
 	exe   string
 	next  uint64 // inode number
@@ -45,8 +48,19 @@ func (k *Kernel) openFiles(img *image.Image, exe string) error {
 		}
 		v.host = &hostRoot{root, k.cfg.Writable}
 	}
+	for _, dir := range k.cfg.Under {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return errors.Join(fmt.Errorf("root directory: %w", err), v.closeRoots())
+		}
+		v.under = append(v.under, &hostRoot{root, false})
+	}
 	v.tree = v.dir()
 	k.fillTree(img)
+	v.fixed = map[string]*node{}
+	for name, o := range k.cfg.Objects {
+		v.fixed[name] = objectNode(name, o)
+	}
 
 	in := &inputStream{r: k.cfg.Stdin, lines: k.cfg.StdinLines}
 	out := &outputStream{w: k.cfg.Stdout, ino: 4}
@@ -125,10 +139,48 @@ func (v *vfs) close(k *Kernel) error {
 	for fd := range k.files.slots {
 		k.files.close(int32(fd))
 	}
+	return v.closeRoots()
+}
+
+func (v *vfs) closeRoots() error {
+	var err error
 	if v.host != nil {
-		return v.host.root.Close()
+		err = v.host.root.Close()
 	}
-	return nil
+	for _, h := range v.under {
+		err = errors.Join(err, h.root.Close())
+	}
+	return err
+}
+
+// hostOf is the directory of the host that has a path, or would have it; nil if
+// there is none.
+func (v *vfs) hostOf(p string) *hostRoot {
+	if v.host != nil && (len(v.under) == 0 || v.host.has(p)) {
+		return v.host
+	}
+	for _, h := range v.under {
+		if h.has(p) {
+			return h
+		}
+	}
+	return v.host
+}
+
+// objectNode is the node of a file that is read when it is first opened.
+func objectNode(name string, o Object) *node {
+	n := &node{ino: inodeOf(name), perm: 0o555}
+	n.open = func() file {
+		if n.data == nil {
+			n.data = &memData{bytes: o.Data, links: 1}
+			if o.File != "" {
+				n.data.bytes, _ = os.ReadFile(o.File) // one that has gone is empty
+			}
+		}
+		n.data.links++
+		return &memFile{n.data, stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1}}
+	}
+	return n
 }
 
 func (k *Kernel) procMaps() string {
@@ -164,6 +216,9 @@ func (k *Kernel) procMeminfo() string {
 // inMemory gives the node at an absolute path. covered says that the path lies
 // in a part that only exists in memory, so that the host is not to be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
+	if n = v.fixed[p]; n != nil {
+		return n, true
+	}
 	n = v.tree
 	for i, part := range strings.Split(strings.Trim(p, "/"), "/") {
 		if part == "" {
@@ -247,10 +302,10 @@ func (v *vfs) stat(p string, follow bool) (stat, int64) {
 		return v.stat(n.link, false)
 	case n != nil && (n != v.tree || v.host == nil):
 		return n.stat(), 0
-	case covered || v.host == nil:
+	case covered || v.hostOf(p) == nil:
 		return stat{}, -ENOENT
 	}
-	return v.host.stat(p, follow)
+	return v.hostOf(p).stat(p, follow)
 }
 
 // parentOf gives the directory in /tmp that holds, or would hold, a path.
@@ -276,8 +331,8 @@ func (v *vfs) open(p string, flags, perm uint32) (file, int64) {
 			return nil, -ELOOP
 		}
 		return v.open(n.link, flags, perm)
-	case n == nil && !covered && v.host != nil:
-		return v.host.open(p, flags, perm)
+	case n == nil && !covered && v.hostOf(p) != nil:
+		return v.hostOf(p).open(p, flags, perm)
 	case n == nil && flags&openCreate == 0:
 		return nil, -ENOENT
 	case n == nil:
@@ -318,8 +373,7 @@ func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
 		d := &memDir{node: n}
 		if v.host != nil && n == v.tree {
 			d.more = func() []dirEntry {
-				list, _ := v.host.list(p)
-				return list
+				return v.host.names(p, v.under)
 			}
 		}
 		return d, 0
