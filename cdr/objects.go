@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
@@ -35,17 +36,45 @@ func (r *Recorder) Load(images []event.Image) error {
 		if r.objects >= maxObjects || len(m.Path) > maxObjectPath {
 			return r.fail(fmt.Errorf("record: more than %d shared objects, or a path of more than %d bytes", maxObjects, maxObjectPath))
 		}
-		head := encodeObject(m)
-		for rest := m.Data; head != nil || len(rest) > 0; head = nil {
-			n := min(len(rest), imagePart)
-			if err := r.w.Append(tracefmt.KindObject, r.objects, append(head, rest[:n]...)); err != nil {
+		blocks, err := r.opts.Objects.pack(m)
+		if err != nil {
+			return r.fail(err)
+		}
+		for _, b := range blocks {
+			if err := r.w.AppendPacked(tracefmt.KindObject, r.objects, b); err != nil {
 				return r.fail(err)
 			}
-			rest = rest[n:]
 		}
 		r.objects++
 	}
 	return nil
+}
+
+// PackedObjects keeps shared objects as they are compressed, for many recordings. It
+// may be used by several recorders at once.
+type PackedObjects struct {
+	mu   sync.Mutex
+	kept map[[sha256.Size]byte]PackedImage // by what stands in the first block
+}
+
+// pack makes the blocks of a shared object. A nil PackedObjects keeps nothing.
+func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
+	head := encodeObject(m)
+	if p == nil {
+		return PackImage(append(head, m.Data...))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := sha256.Sum256(head)
+	if blocks, ok := p.kept[key]; ok {
+		return blocks, nil
+	}
+	blocks, err := PackImage(append(head, m.Data...))
+	if p.kept == nil {
+		p.kept = map[[sha256.Size]byte]PackedImage{}
+	}
+	p.kept[key] = blocks
+	return blocks, err
 }
 
 // encodeObject makes what stands before the content of a shared object.
@@ -54,11 +83,10 @@ func encodeObject(m *event.Image) []byte {
 	if m.Late {
 		flags |= lateObject
 	}
-	sum := sha256.Sum256(m.Data)
 	b := binary.AppendUvarint(nil, m.Base)
 	b = binary.AppendUvarint(b, flags)
 	b = binary.AppendUvarint(b, uint64(len(m.Data)))
-	b = append(b, sum[:]...)
+	b = append(b, m.Digest[:]...)
 	b = binary.AppendUvarint(b, uint64(len(m.Path)))
 	return append(b, m.Path...)
 }
@@ -159,8 +187,7 @@ func (t *Trace) Space() (*image.Space, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Late = o.Late
-		if !space.Add(m) {
+		if !space.Add(m, o.Late) {
 			return nil, fmt.Errorf("shared object %q at 0x%x: where another one is: %w", o.Path, o.Base, tracefmt.ErrMalformed)
 		}
 	}

@@ -19,8 +19,8 @@ const (
 	// seconds of the run.
 	DefaultInsts = 128 << 20
 
-	minBudget     = 4 << 10
-	maxBudget     = 64 << 20 // keeps every block of an epoch within the reader's limits
+	minBudget = 4 << 10
+	maxBudget = 64 << 20 // keeps every block of an epoch within the reader's limits
 
 	// pathBudget bounds the names of paths, which outlive epochs.
 	pathBudget = 32 << 20
@@ -43,6 +43,9 @@ type Options struct {
 	// Packed is the same, compressed before: of the two this one counts. It
 	// saves time when many runs of one program are recorded.
 	Packed PackedImage
+	// Objects keeps what is made of shared objects; nil: each recorder compresses
+	// them itself.
+	Objects *PackedObjects
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64

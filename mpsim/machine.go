@@ -138,7 +138,7 @@ func (m *Machine) takeUp(img *image.Image) {
 		m.rec.atomic = m.intent.Atomic
 	}
 	if img != m.cfg.Image.Main {
-		m.rec.images = append(m.rec.images, event.Image{Path: img.Path, Base: img.Base, Late: img.Late, Data: img.Data})
+		m.rec.images = append(m.rec.images, event.Image{Path: img.Path, Base: img.Base, Late: m.kernel.Begun(), Data: img.Data, Digest: img.Digest})
 	}
 }
 

@@ -23,6 +23,13 @@ type Image interface {
 	User(pc uint64) bool
 }
 
+// Modules is an Image of several files. *image.Space is one.
+type Modules interface {
+	// Module names the shared object that addr is in ("" for the executable), and
+	// says what was added to the addresses of the file.
+	Module(addr uint64) (name string, bias uint64)
+}
+
 // Stacks gives call stacks: the pc itself, then return addresses, innermost
 // first. *cdr.Trace is one.
 type Stacks interface {
@@ -89,6 +96,8 @@ type Location struct {
 	Symbol  string         // global: the linker's name of the variable, demangled
 	Address uint64         // of the first byte in common
 	Base    uint64         // where the variable or block begins, 0 if unknown
+	Module  string         // global: the shared object that has it; "": the executable
+	Bias    uint64         // global: what was added to the addresses of its file
 	Offset  uint64         // from there to Address
 	Size    uint64         // bytes of the variable or block, 0 if unknown
 	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
@@ -313,6 +322,9 @@ func (b *builder) location(out *Location, r *race.Race) (err error) {
 		if s, off, ok := b.img.Object(loc.Address); ok {
 			out.Kind, out.Symbol, out.Base, out.Offset, out.Size = "global", s.Demangled(), s.Addr, off, s.Size
 			out.Name, out.Path = ownName(out.Symbol), b.img.ObjectPathSize(loc.Address, size)
+			if modules, ok := b.img.(Modules); ok {
+				out.Module, out.Bias = modules.Module(loc.Address)
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -237,7 +238,7 @@ func (t *text) location(l *Location, freeing bool) {
 	switch l.Kind {
 	case "global":
 		t.printf("  %s", t.emphasis(32, fmt.Sprintf("Location is global '%s' of size %d at 0x%x (%s+0x%x)",
-			t.fit(l.Symbol, 70), l.Size, l.Base, t.module(), l.Base)))
+			t.fit(l.Symbol, 70), l.Size, l.Base, cmp.Or(l.Module, t.module()), l.Base-l.Bias)))
 		if l.Path != "" && l.Path != l.Symbol {
 			t.printf("\n    the access is to %s", t.fit(l.Path, 21))
 		}

@@ -157,6 +157,7 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 		return nil, what, err
 	}
 	r.Mode, r.Keep, r.Alphabet, r.Flow = "cdr", "all", "path", cfg.New(r.Image)
+	r.Objects = new(cdr.PackedObjects)
 	if r.Packed, err = cdr.PackImage(r.Image.Main.Data); err != nil {
 		return nil, what, err
 	}

@@ -56,6 +56,7 @@ type recording struct {
 	Choose   []string                // functions whose control flow alone is recorded; nil: all
 	APP      app.Options             // of control flow as arithmetic program paths
 	Packed   cdr.PackedImage         // of Image, if it is at hand
+	Objects  *cdr.PackedObjects      // kept from run to run; nil: nothing is
 	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64                  // memory of an epoch in bytes; 0: cdr.DefaultBudget
 	Beside   *progress               // nil: nobody is told how far the run is
@@ -80,7 +81,7 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 			return nil, err
 		}
 		start := time.Now()
-		space := image.NewSpace(r.Image.Main)
+		space := r.Image.Anew()
 		res, err := r.simulateIn(ctx, space, std, nil)
 		return &recorded{Result: res, Image: space, Elapsed: time.Since(start)}, err
 	}
@@ -141,12 +142,12 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	if err != nil {
 		return nil, err
 	}
-	space := image.NewSpace(r.Image.Main)
+	space := r.Image.Anew()
 	flow := r.Flow
 	if flow == nil || space.Main.Interp != "" {
 		flow = cfg.New(space) // with the shared objects of this run
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: space.Main.Data, Packed: r.Packed, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	opts := cdr.Options{Meta: r.meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
@@ -224,7 +225,7 @@ func keepInput(std *streams) io.Reader {
 
 // simulate makes the run in a space of its own.
 func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
-	return r.simulateIn(ctx, image.NewSpace(r.Image.Main), std, observer)
+	return r.simulateIn(ctx, r.Image.Anew(), std, observer)
 }
 
 func (r *recording) simulateIn(ctx context.Context, space *image.Space, std streams, observer event.Observer) (*mpsim.Result, error) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"hindsight/mpsim/image"
 )
 
 // tracesFlags are the flags of `hindsight traces`.
@@ -103,7 +101,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	}
 	status := 0
 	err = job.run(func(_ io.Reader, out io.Writer) error {
-		space := image.NewSpace(r.Image.Main)
+		space := r.Image.Anew()
 		raw := newRawRecorder(out, f.kind, f.thread, space.Code)
 		res, err := r.simulateIn(cmd.Context(), space, std, raw)
 		if err != nil {

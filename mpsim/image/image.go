@@ -1,6 +1,7 @@
 package image
 
 import (
+	"crypto/sha256"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -34,9 +35,6 @@ type Image struct {
 	Path string
 	// Base is added to every address of the file.
 	Base uint64
-	// Late says that a shared object was loaded by the program when it ran
-	// (dlopen), not with it.
-	Late bool
 	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" when
 	// it needs none.
 	Interp string
@@ -59,6 +57,9 @@ type Image struct {
 	// TLS is the initial image of thread-local storage; its zero value means
 	// that the program has none.
 	TLS TLS
+
+	// Digest is the SHA-256 of Data, of a shared object that a Space has read.
+	Digest [sha256.Size]byte
 
 	low, high uint64 // the segments lie between them
 	soname    string // DT_SONAME
@@ -202,8 +203,17 @@ func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	return nil
 }
 
-// Size is how many bytes of memory the image takes, from its base on.
-func (m *Image) Size() uint64 { return m.high - m.Base }
+// Size is how many bytes of memory an ELF file takes, from its base on.
+func Size(data []byte) (size uint64, err error) {
+	progs, err := Segments(data)
+	for _, p := range progs {
+		if p.Memsz > MaxMemory || p.Vaddr > MaxMemory {
+			return 0, fmt.Errorf("%w: segment at %#x, %d bytes", ErrTooBig, p.Vaddr, p.Memsz)
+		}
+		size = max(size, p.Vaddr+p.Memsz)
+	}
+	return size, err
+}
 
 // segment is the segment that holds addr, or nil.
 func (m *Image) segment(addr uint64) *Segment {

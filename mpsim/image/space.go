@@ -1,6 +1,7 @@
 package image
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sort"
@@ -22,25 +23,65 @@ type Space struct {
 
 	mu     sync.Mutex // of those who add
 	loaded atomic.Pointer[layout]
+	parsed *parsed
 }
 
 // layout is the images at a moment.
 type layout struct {
 	images []*Image // in the order in which they were added; the executable is the first
 	sorted []*Image // in order of address
+	early  int      // images that were there when the program began
+}
+
+// parsed are shared objects that were read before, for many runs of a program.
+type parsed struct {
+	mu     sync.Mutex
+	images map[parsedKey]*Image
+}
+
+type parsedKey struct {
+	digest [sha256.Size]byte
+	path   string
+	base   uint64
 }
 
 // NewSpace is the space of an executable that nothing was loaded beside yet.
 func NewSpace(main *Image) *Space {
 	main.bound()
-	s := &Space{Main: main}
+	s := &Space{Main: main, parsed: &parsed{images: map[parsedKey]*Image{}}}
 	one := []*Image{main}
-	s.loaded.Store(&layout{one, one})
+	s.loaded.Store(&layout{one, one, 1})
 	return s
 }
 
-// Add notes that an image was loaded. It gives false when its place is taken.
-func (s *Space) Add(m *Image) bool {
+// Anew is the space of the same executable for another run. What was read of
+// shared objects is kept for it.
+func (s *Space) Anew() *Space {
+	other := NewSpace(s.Main)
+	other.parsed = s.parsed
+	return other
+}
+
+// Shared is [ParseShared] of data whose digest is known, unless that was done
+// before in this space or one that it was made from.
+func (s *Space) Shared(data []byte, digest [sha256.Size]byte, path string, base uint64) (*Image, error) {
+	s.parsed.mu.Lock()
+	defer s.parsed.mu.Unlock()
+	key := parsedKey{digest, path, base}
+	if m := s.parsed.images[key]; m != nil {
+		return m, nil
+	}
+	m, err := ParseShared(data, path, base)
+	if err == nil {
+		m.Digest = digest
+		s.parsed.images[key] = m
+	}
+	return m, err
+}
+
+// Add notes that an image was loaded; late says that the program itself did so
+// when it ran (dlopen). It gives false when its place is taken.
+func (s *Space) Add(m *Image, late bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.loaded.Load()
@@ -48,10 +89,11 @@ func (s *Space) Add(m *Image) bool {
 	if i > 0 && old.sorted[i-1].high > m.low || i < len(old.sorted) && old.sorted[i].low < m.high {
 		return false
 	}
-	s.loaded.Store(&layout{
-		images: append(slices.Clip(old.images), m),
-		sorted: slices.Insert(slices.Clone(old.sorted), i, m),
-	})
+	next := &layout{append(slices.Clip(old.images), m), slices.Insert(slices.Clone(old.sorted), i, m), old.early}
+	if !late && old.early == len(old.images) {
+		next.early++
+	}
+	s.loaded.Store(next)
 	return true
 }
 
@@ -70,6 +112,19 @@ func (s *Space) At(addr uint64) *Image {
 		return nil
 	}
 	return list[i]
+}
+
+// Module names the shared object that addr is in ("" for the executable), and says
+// what was added to the addresses of the file.
+func (s *Space) Module(addr uint64) (name string, bias uint64) {
+	m := s.At(addr)
+	if m == nil {
+		return "", 0
+	}
+	if m.Path != "" {
+		name = m.Name()
+	}
+	return name, m.Base
 }
 
 // HasDebug says whether an image that is not the system's carries debug
@@ -174,8 +229,9 @@ type tlsBlock struct {
 // elf/dl-tls.c, the variant with the blocks behind the thread pointer).
 func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	var bottom, top, end uint64 // a gap between blocks, and where the last block ends
-	for _, m := range s.Images() {
-		if m.TLS.MemSize == 0 || m.Late {
+	now := s.loaded.Load()
+	for _, m := range now.images[:now.early] {
+		if m.TLS.MemSize == 0 {
 			continue
 		}
 		at := m.TLS.after(bottom)

@@ -26,13 +26,20 @@ const (
 type imageState struct {
 	space *image.Space
 	// owners are the files that places were given to, by number of the place.
-	owners map[uint64]fileDigest
-	// digests are those of the images that were added.
-	digests map[*image.Image]fileDigest
+	owners  map[uint64]fileDigest
 	started bool
+	// last is what was read of a file that cannot change.
+	last struct {
+		file   regular
+		data   []byte
+		digest fileDigest
+	}
 }
 
-type fileDigest [sha256.Size]byte
+type fileDigest = [sha256.Size]byte
+
+// Begun says whether the program's first instruction has run.
+func (k *Kernel) Begun() bool { return k.images.started }
 
 // Started tells the kernel that the program's first instruction is about to run:
 // what is loaded from then on, the program itself loads.
@@ -44,7 +51,7 @@ func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
 		return 0, false
 	}
-	_, digest, e := readWhole(f)
+	_, digest, e := k.readWhole(f)
 	if e != 0 {
 		return 0, false
 	}
@@ -84,8 +91,12 @@ func isShared(f regular) bool {
 }
 
 // readWhole reads a file that may be an image.
-func readWhole(f regular) ([]byte, fileDigest, int64) {
+func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 	size := f.size()
+	last := &k.images.last
+	if last.file == f && int64(len(last.data)) == size {
+		return last.data, last.digest, 0
+	}
 	if size < 0 || size > image.MaxFile {
 		return nil, fileDigest{}, -ENOMEM
 	}
@@ -101,7 +112,22 @@ func readWhole(f regular) ([]byte, fileDigest, int64) {
 		}
 		done += n
 	}
-	return data, sha256.Sum256(data), 0
+	digest := sha256.Sum256(data)
+	if !changeable(f) {
+		last.file, last.data, last.digest = f, data, digest
+	}
+	return data, digest, 0
+}
+
+// changeable says whether the guest can write to a file.
+func changeable(f regular) bool {
+	switch f := f.(type) {
+	case *hostFile:
+		return f.host.writable
+	case *memFile:
+		return f.quota != nil
+	}
+	return true
 }
 
 // mappedCode notes that a part of a file, from offset off on, was mapped at addr
@@ -110,7 +136,7 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 	if !isShared(from.file) {
 		return
 	}
-	data, digest, e := readWhole(from.file)
+	data, digest, e := k.readWhole(from.file)
 	if e != 0 {
 		return
 	}
@@ -119,16 +145,16 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 		return
 	}
 	for _, m := range k.images.space.Images() {
-		if m.Base == base && k.images.digests[m] == digest {
+		if m.Base == base && m.Digest == digest {
 			k.renew(m)
 			return
 		}
 	}
-	m, err := image.ParseShared(data, from.name, base)
+	m, err := k.images.space.Shared(data, digest, from.name, base)
 	if err != nil {
 		return // code all the same, of which nothing is known
 	}
-	k.addImage(m, digest)
+	k.addImage(m)
 }
 
 // baseOf gives where a file is placed of which the part from off on is at addr.
@@ -145,12 +171,10 @@ func baseOf(data []byte, addr, off uint64) (base uint64, ok bool) {
 	return 0, false
 }
 
-func (k *Kernel) addImage(m *image.Image, digest fileDigest) {
-	m.Late = k.images.started
-	if !k.images.space.Add(m) {
+func (k *Kernel) addImage(m *image.Image) {
+	if !k.images.space.Add(m, k.images.started) {
 		return
 	}
-	k.images.digests[m] = digest
 	if k.cfg.Loaded != nil {
 		k.cfg.Loaded(m)
 	}
@@ -184,19 +208,19 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	if !ok || !isShared(file) {
 		return nil, fmt.Errorf("%w: its dynamic linker %s is no shared object", ErrProgram, main.Interp)
 	}
-	data, digest, e := readWhole(file)
+	data, digest, e := k.readWhole(file)
 	if e != 0 {
 		return nil, fmt.Errorf("%w: its dynamic linker %s cannot be read", ErrProgram, main.Interp)
 	}
-	probe, err := image.ParseShared(data, main.Interp, 0)
+	size, err := image.Size(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProgram, err)
 	}
-	base, ok := k.placeFor(file, probe.Size())
+	base, ok := k.placeFor(file, size)
 	if !ok {
 		return nil, fmt.Errorf("%w: no room for its dynamic linker %s", ErrProgram, main.Interp)
 	}
-	m, err := image.ParseShared(data, main.Interp, base)
+	m, err := k.images.space.Shared(data, digest, main.Interp, base)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProgram, err)
 	}
@@ -205,7 +229,7 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 			return nil, err
 		}
 	}
-	k.addImage(m, digest)
+	k.addImage(m)
 	return m, nil
 }
 

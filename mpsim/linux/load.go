@@ -53,7 +53,7 @@ func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Contex
 		next:       MainTID + 1,
 		trampoline: trampolineAt,
 		process:    processState{umask: 0o022},
-		images:     imageState{space: img, owners: map[uint64]fileDigest{}, digests: map[*image.Image]fileDigest{}},
+		images:     imageState{space: img, owners: map[uint64]fileDigest{}},
 	}
 	name := "/" + path.Base(path.Clean("/"+cfg.Args[0]))
 	if name == "//" {

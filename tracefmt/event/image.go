@@ -7,6 +7,8 @@ type Image struct {
 	Base uint64 // added to every address of the file
 	Late bool   // loaded by the program when it ran, not with it
 	Data []byte // the file; must not be changed
+
+	Digest [32]byte // SHA-256 of Data
 }
 
 // ImageObserver is an [Observer] that hears of shared objects.
