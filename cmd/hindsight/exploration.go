@@ -172,7 +172,7 @@ func (s *explorationRun) end(r *recording, done *recorded) {
 			if i > 0 {
 				pc--
 			}
-			if frames := r.Image.Frames(pc); len(frames) > 0 && r.Image.User(pc) {
+			if frames := done.Image.Frames(pc); len(frames) > 0 && done.Image.User(pc) {
 				s.At = placeText(frames[0])
 				break
 			}

@@ -109,7 +109,7 @@ func TestSyncTable(t *testing.T) {
 				t.Parallel()
 				var builds []syncBuild
 				for _, level := range syncLevels {
-					builds = append(builds, g.build(t, dir, level))
+					builds = append(builds, g.build(t, dir, level, "-static"))
 				}
 				for _, p := range syncPairs(t, g.File) {
 					for _, broken := range []bool{false, true} {
@@ -156,10 +156,13 @@ type syncBuild struct {
 	level, program string
 	img            *image.Space
 	packed         cdr.PackedImage // compressed once for all runs
+	// Of a dynamically linked one:
+	files   guestFiles
+	objects *cdr.PackedObjects
 }
 
 // build compiles a group.
-func (g syncGroup) build(t *testing.T, dir, level string) syncBuild {
+func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syncBuild {
 	t.Helper()
 	out := filepath.Join(dir, strings.ReplaceAll(g.File, ".", "_")+level)
 	compiler, args := "riscv64-linux-gnu-gcc", []string{"-std=gnu17"}
@@ -172,7 +175,7 @@ func (g syncGroup) build(t *testing.T, dir, level string) syncBuild {
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skip(err) // Fortran's compiler is no part of every toolchain
 	}
-	args = append(args, level, "-g", "-static", "-pthread", "-o", out)
+	args = append(append(args, linking...), level, "-g", "-pthread", "-o", out)
 	args = append(append(args, g.Flags...), filepath.Join(syncDir, g.File))
 	if msg, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", g.File, err, msg)
@@ -185,7 +188,11 @@ func (g syncGroup) build(t *testing.T, dir, level string) syncBuild {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return syncBuild{level, out, img, packed}
+	files, err := filesFor(img, out, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return syncBuild{level, out, img, packed, files, new(cdr.PackedObjects)}
 }
 
 // checkTwin runs a twin at each level of optimisation and returns the verdict
@@ -218,7 +225,7 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	}
 	var want string
 	if !broken {
-		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", b.program, twin).Output()
+		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", append(b.libraries(), b.program, twin)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("under qemu: %w", err)
 		}
@@ -227,7 +234,7 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	found := map[string]bool{}
 	for seed := range syncSeeds {
 		r := &recording{
-			Image: b.img, Packed: b.packed, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
+			Image: b.img, Packed: b.packed, Files: b.files, Objects: b.objects, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
 			Policy: mpsim.Random, Quantum: []int{100, 1000, 0}[seed%3],
 			Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,
 		}
@@ -264,12 +271,12 @@ func runTwin(ctx context.Context, r *recording) (*report.Report, string, error) 
 	if err != nil {
 		return nil, "", err
 	}
-	// As findRaces, with the image that is there already.
-	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: r.Image, TLSSize: r.Image.TLSSize()})
+	// As findRaces, with the images that are there already.
+	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: done.Image, TLSSize: done.Image.TLSSize()})
 	if err != nil {
 		return nil, "", err
 	}
-	rep, err := report.Build(res, r.Image, tr, report.Info{Program: r.Program}, nil)
+	rep, err := report.Build(res, done.Image, tr, report.Info{Program: r.Program}, nil)
 	return rep, out.String(), err
 }
 

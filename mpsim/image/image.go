@@ -67,6 +67,7 @@ type Image struct {
 
 	sections []section
 	symbols  symbolTable
+	called   called
 	runtime  runtime
 	golang   golang
 	debug    debugInfo

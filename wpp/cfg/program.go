@@ -129,6 +129,10 @@ func (p *part) divide() {
 			starts = append(starts, s.Addr)
 		}
 	}
+	// Of a stripped file: the functions that nothing but its own code knows.
+	starts = append(starts, p.img.Called()...)
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
 	for _, r := range p.img.CodeRanges() {
 		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"hindsight/examples/cross"
+)
+
+// sampled is how many twins one stands for in TestDynamicTwins, unless
+// HINDSIGHT_ALL_TWINS asks for all of them (make dynamic).
+const sampled = 16
+
+// libraries makes qemu find the libraries of a dynamically linked program.
+func (b syncBuild) libraries() (flags []string) {
+	for _, dir := range b.files.Under {
+		flags = append(flags, "-L", dir)
+	}
+	return flags
+}
+
+// TestDynamicTwins builds the twins of examples/sync as compilers do by themselves,
+// position independent and with shared libraries: the verdicts must be those of
+// static programs.
+func TestDynamicTwins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs several dozen small programs")
+	}
+	needTools(t, cross.Compiler, "riscv64-linux-gnu-g++", qemu)
+	every := sampled
+	if os.Getenv("HINDSIGHT_ALL_TWINS") != "" {
+		every = 1
+	}
+	dir := t.TempDir()
+	for _, g := range syncGroups {
+		t.Run(g.File, func(t *testing.T) {
+			t.Parallel()
+			builds := []syncBuild{g.build(t, dir, "-O2")}
+			for i, p := range syncPairs(t, g.File) {
+				if i%every != 0 {
+					continue
+				}
+				for _, broken := range []bool{false, true} {
+					twin := "norace_" + p.Name
+					if broken {
+						twin = "race_" + p.Name
+					}
+					t.Run(twin, func(t *testing.T) {
+						t.Parallel()
+						_, err := checkTwin(t.Context(), builds, p, broken)
+						if _, failing := syncFailing[g.File+"/"+twin]; err != nil && !failing {
+							t.Error(err)
+						}
+					})
+				}
+			}
+		})
+	}
+}
