@@ -20,10 +20,11 @@ var (
 func newCC(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cc ARGS…",
-		Short: "Compile with the RISC-V cross compiler, -g -static -pthread added",
+		Short: "Compile with the RISC-V cross compiler, -g -pthread added",
 		Long: `cc calls riscv64-linux-gnu-gcc (g++ when a source file is C++) with
--g -static -pthread in front of the arguments given, and ends with its status.
-HINDSIGHT_CC names another compiler.`,
+-g -pthread in front of the arguments given, and ends with its status. Where the
+compiler has no shared C library, -static is added too; give it yourself for a
+program of one file. HINDSIGHT_CC names another compiler.`,
 		Example: `  hindsight cc -O2 -o bank bank.c
   hindsight cc -fopenmp -o sum sum.cc`,
 		DisableFlagParsing: true,
@@ -35,7 +36,7 @@ HINDSIGHT_CC names another compiler.`,
 			if err != nil {
 				return err
 			}
-			c := exec.CommandContext(cmd.Context(), compiler, append([]string{"-g", "-static", "-pthread"}, args...)...)
+			c := exec.CommandContext(cmd.Context(), compiler, append(ccFlags(compiler), args...)...)
 			c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
 			err = c.Run()
 			var failed *exec.ExitError
@@ -46,6 +47,18 @@ HINDSIGHT_CC names another compiler.`,
 		},
 	}
 }
+
+// ccFlags are what is added to the arguments: static linking where a dynamically
+// linked program could not be run.
+func ccFlags(compiler string) []string {
+	if sysrootOf(compiler, usualInterp) == "" {
+		return []string{"-g", "-static", "-pthread"}
+	}
+	return []string{"-g", "-pthread"}
+}
+
+// usualInterp is the dynamic linker of Linux distributions for RV64GC.
+const usualInterp = "/lib/ld-linux-riscv64-lp64d.so.1"
 
 func findCompiler(args []string) (string, error) {
 	if cc := os.Getenv("HINDSIGHT_CC"); cc != "" {
