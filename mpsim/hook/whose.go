@@ -2,6 +2,7 @@ package hook
 
 import (
 	"slices"
+	"strings"
 
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -97,18 +98,20 @@ func callers(t Thread, site uint64, yield func(pc uint64) bool) {
 // allocation says for whom the allocator is called at site: for the program, or
 // for a library. mode says so in the event, where the place of the call does not.
 func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
-	program, first := false, true
+	program, first, hidden := false, true, false
 	callers(t, site, func(pc uint64) bool {
 		k := o.at(pc)
 		switch {
 		case allocators[k.name]:
 			return true
+		case !k.library && hidden && !o.askedFor(pc+1):
+			return false
 		case !k.library:
 			program, kept = k.user, false
 			return false
 		}
 		kept = true
-		if k.hidden {
+		if hidden = k.hidden; hidden {
 			return true // the function that has a name knows
 		}
 		if first && isContainer(k.name) {
@@ -125,6 +128,18 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 		mode = event.Kept
 	}
 	return kept, mode
+}
+
+// askedFor says whether the function that the program calls with return address
+// ret, which has gone on to a nameless one for good, hands over what it allocates.
+func (o *whose) askedFor(ret uint64) bool {
+	to, ok := o.img.CallTarget(ret)
+	if !ok {
+		return true
+	}
+	s, _ := o.img.Func(to)
+	name := strings.TrimSuffix(s.Name, image.StubSuffix)
+	return allocators[name] || handsOver[name] || isContainer(name)
 }
 
 // allocated notes a block or mapping.

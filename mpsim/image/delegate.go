@@ -68,14 +68,6 @@ func (s *Space) Locals(pc uint64) []Local {
 	return nil
 }
 
-// Borrowed is [Image.Borrowed] of the image that pc is in.
-func (s *Space) Borrowed(pc uint64) bool {
-	if m := s.At(pc); m != nil {
-		return m.Borrowed(pc)
-	}
-	return false
-}
-
 // GCC is [Image.GCC] of the image that pc is in.
 func (s *Space) GCC(pc uint64) int {
 	if m := s.At(pc); m != nil {

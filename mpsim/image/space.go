@@ -2,6 +2,7 @@ package image
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sort"
@@ -174,6 +175,37 @@ func (s *Space) UserObject(addr uint64) bool {
 func (s *Space) UserTLS(off uint64) bool {
 	m, off := s.tlsAt(off)
 	return m != nil && s.ownNames(m) && m.UserTLS(off)
+}
+
+// Borrowed is [Image.Borrowed] of the image that pc is in, where an image has the
+// C++ library's facets.
+func (s *Space) Borrowed(pc uint64) bool {
+	if _, ok := s.Lookup(facets); !ok {
+		return false
+	}
+	m := s.At(pc)
+	return m != nil && m.Borrowed(pc)
+}
+
+// CallTarget is where the direct call leads that returns to ret.
+func (s *Space) CallTarget(ret uint64) (uint64, bool) {
+	m := s.At(ret - 1)
+	if m == nil {
+		return 0, false
+	}
+	b := m.Code(ret-8, 8)
+	if len(b) < 8 {
+		return 0, false
+	}
+	first, second := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	const jalRA, jalrRA, auipc = 0x0ef, 0x0e7, 0x17 // of the opcode and rd, or the opcode
+	switch reg := second >> 15 & 31; {
+	case second&0xfff == jalRA:
+		return ret - 4 + jumpOffset(second), true
+	case second&0x7fff == jalrRA && first&0x7f == auipc && first>>7&31 == reg:
+		return ret - 8 + uint64(int64(int32(first&^0xfff))) + uint64(int64(int32(second)>>20)), true
+	}
+	return 0, false
 }
 
 // Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
