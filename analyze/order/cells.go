@@ -39,13 +39,13 @@ type instance struct {
 	ordinal uint64
 }
 
-// access takes an access of unit u.
-func (w *walker) access(a *Access, u *replay.Unit) {
+// access takes an access of unit u by an instruction.
+func (w *walker) access(a *Access, u *replay.Unit, by *code) {
 	if a.Size == 0 || a.Address+a.Size < a.Address {
 		return
 	}
 	s := w.run.Order.Strand(a.Thread)
-	if !w.counts(a) {
+	if !by.user && !w.business.Counts(w.run.Memory, a.PC, a.Address) {
 		if a.Op.Atomic() && w.survey.Atomic != nil { // something may read from it
 			w.readsFrom(a.Op, s, a.Address, a.Size)
 		}
@@ -54,11 +54,10 @@ func (w *walker) access(a *Access, u *replay.Unit) {
 	end := a.Address + a.Size
 	w.remember = w.remember[:0]
 	several := a.Address>>3 != (end-1)>>3
-	is := w.business.Atomicity(a.Op, a.PC, w.survey.Atomic == nil)
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		mask := maskOf(g, a.Address, end)
 		var atomic uint8
-		switch is {
+		switch by.atomicity {
 		case replay.IsAtomic:
 			atomic = mask
 		case replay.MaybeAtomic:

@@ -25,6 +25,8 @@ type walker struct {
 	wcp      *wcp
 	held     replay.Held[event.StrandID]
 	wanted   *wanted
+	sites    []code // what is to be known of each site
+	present  Access
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
 	remember []*entry         // of the present access
@@ -40,6 +42,7 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 	if w.survey, err = replay.NewSurvey(ctx, src, len(src.Threads()), opts.Atomics == race.Strict, &w.business, nil); err != nil {
 		return nil, err
 	}
+	w.lookUpSites()
 	w.wanted = everything()
 	c, err := w.contest(ctx)
 	if err != nil {
@@ -77,8 +80,10 @@ func (w *walker) walk(ctx context.Context) error {
 		},
 		Event: w.event,
 		Access: func(u *replay.Unit, a *replay.Access) error {
-			w.access(&Access{Place: race.Place{PC: a.PC, Op: a.Op}, Thread: u.Thread, Address: a.Address, Size: a.Size,
-				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}, u)
+			w.present = Access{Place: race.Place{PC: a.PC, Op: a.Op}, Thread: u.Thread, Address: a.Address, Size: a.Size,
+				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}
+			is := w.lookUp(w.present.Place)
+			w.access(&w.present, u, &is)
 			return nil
 		},
 		Life: func(addr, size, at uint64) error { w.cut(addr, size, at); return nil },
@@ -113,17 +118,39 @@ func (w *walker) places(ctx context.Context) error {
 	})
 }
 
+// code is what decides whether accesses by an instruction count, and as what.
+type code struct {
+	place       race.Place
+	size        uint64
+	user, muted bool
+	atomicity   replay.Atomicity
+}
+
+func (w *walker) lookUp(place race.Place) code {
+	return code{place: place, user: w.business.User(place.PC), atomicity: w.business.Atomicity(place.Op, place.PC, w.survey.Atomic == nil)}
+}
+
+func (w *walker) lookUpSites() {
+	w.sites = make([]code, w.src.NumSites())
+	for i := range w.sites {
+		site := w.src.Site(cdr.SiteID(i))
+		w.sites[i] = w.lookUp(race.Place{PC: site.PC, Op: replay.SiteOp(&site)})
+		w.sites[i].size, w.sites[i].muted = uint64(site.Size), w.business.Muted(site.PC)
+	}
+}
+
 // step takes an execution of a site.
 func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
-	if int64(s.Site) >= int64(w.src.NumSites()) {
+	if int64(s.Site) >= int64(len(w.sites)) {
 		return fmt.Errorf("%w: site %d", ErrTrace, s.Site)
 	}
-	site := w.src.Site(s.Site)
-	if w.business.Muted(site.PC) {
+	site := &w.sites[s.Site]
+	if site.muted {
 		return nil
 	}
-	w.access(&Access{Place: race.Place{PC: site.PC, Op: replay.SiteOp(&site)}, Thread: u.Thread, Address: s.Address, Size: uint64(site.Size),
-		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}, u)
+	w.present = Access{Place: site.place, Thread: u.Thread, Address: s.Address, Size: site.size,
+		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}
+	w.access(&w.present, u, site)
 	return nil
 }
 
@@ -180,6 +207,3 @@ func (w *walker) weak(ev *cdr.Event, s event.StrandID, own uint64) error {
 	}
 	return nil
 }
-
-// counts says whether an access is the program's business.
-func (w *walker) counts(a *Access) bool { return w.business.Counts(w.run.Memory, a.PC, a.Address) }

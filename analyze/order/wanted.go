@@ -115,6 +115,12 @@ func (w *wanted) within(addr, size uint64, visit func(g uint64, gr *granule)) {
 		return
 	}
 	first, last := addr>>3, (addr+size-1)>>3
+	if first == last { // nearly always
+		if gr := w.granule(first); gr != nil {
+			visit(first, gr)
+		}
+		return
+	}
 	if w.every {
 		for g := first; g <= last; g++ {
 			visit(g, w.granule(g))

@@ -36,8 +36,10 @@ type wcpStrand struct {
 // section is a critical section that a strand is in.
 type section struct {
 	obj     uint64
+	lock    *wcpLock
+	version int    // of the lock, when the section began
 	acquire uint64 // the epoch of its acquire
-	touched map[touch]struct{}
+	touched touches
 }
 
 // touch is an access in a critical section: bytes of a granule.
@@ -48,6 +50,7 @@ type touch struct {
 }
 
 type wcpLock struct {
+	version int    // counts releases
 	before  vector // P of the last release
 	touched map[uint64][]touched
 	size    int                            // of touched
@@ -114,7 +117,7 @@ func (w *wcp) lock(obj uint64) *wcpLock {
 func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 	th, l := w.strand(s), w.lock(obj)
 	th.before.join(l.before)
-	th.held = append(th.held, &section{obj: obj, acquire: own, touched: map[touch]struct{}{}})
+	th.held = append(th.held, &section{obj: obj, lock: l, version: l.version, acquire: own})
 }
 
 // access orders an access in critical sections behind the sections of the same
@@ -122,12 +125,14 @@ func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 func (w *wcp) access(s event.StrandID, a touch) {
 	th := w.strand(s)
 	for _, c := range th.held {
-		for _, t := range w.lock(c.obj).touched[a.granule] {
+		if l := c.lock; !c.touched.add(a) && l.version == c.version {
+			continue // nobody has released the lock since
+		}
+		for _, t := range c.lock.touched[a.granule] {
 			if t.strand != s && t.mask&a.mask != 0 && (t.write || a.write) {
 				th.before.join(t.clock)
 			}
 		}
-		c.touched[a] = struct{}{}
 	}
 }
 
@@ -142,11 +147,12 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 		return nil // nobody saw it locked
 	}
 	c, l := th.held[i], w.lock(obj)
+	l.version++
 	th.held = append(th.held[:i], th.held[i+1:]...)
 	for w.behind(l, s) {
 	}
 	release := h.clone()
-	for t := range c.touched {
+	for _, t := range c.touched.all {
 		l.touch(t, s, release)
 	}
 	l.before = th.before.clone()
