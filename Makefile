@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-schedules correct faults release cross-vet
+.PHONY: dynamic bench-schedules correct faults release cross-vet
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -25,6 +25,9 @@ examples:         ## rebuild the embedded example programs from their C sources
 
 tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; every difference is explained
 	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v
+
+dynamic:          ## all twins of examples/sync, dynamically linked (many minutes)
+	HINDSIGHT_ALL_TWINS=1 go test ./cmd/hindsight -run TestDynamicTwins -timeout 120m
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight

@@ -1,6 +1,7 @@
-// Package image reads the program that the simulator runs: a statically linked
-// RV64 Linux ELF file, its memory image, its symbols and its DWARF line,
-// inlining and variable information.
+// Package image reads the program that the simulator runs, an RV64 Linux ELF
+// executable, and the shared objects that it loads: their memory images, their
+// symbols and their DWARF line, inlining and variable information. A [Space] is
+// all of them as they stand in memory; an [Image] is one.
 //
 // The file is untrusted. Every size in it is checked against the length of the
 // file or against a stated limit before anything of that size is allocated, and

@@ -208,11 +208,12 @@ func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
-// calls say what they order, so that nobody needs to look at how it does so.
+// Runtime says whether pc is in the code of the OpenMP runtime, libgomp, whose
+// calls say what they order, so that nobody needs to look at how it does so; or in
+// that of the dynamic linker, which orders nothing.
 func (s *Space) Runtime(pc uint64) bool {
 	m := s.At(pc)
-	return m != nil && m.Runtime(pc)
+	return m != nil && (m.Linker() || m.Runtime(pc))
 }
 
 // Frames is [Image.Frames] of the image that pc is in. Code of a shared object
