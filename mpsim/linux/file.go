@@ -1,5 +1,7 @@
 package linux
 
+import "hindsight/mpsim/mem"
+
 // file is something that a descriptor can be open on. Error numbers are
 // negative, as calls return them.
 type file interface {
@@ -100,6 +102,7 @@ type openFile struct {
 	offset int64 // of a regular file; of a directory the next entry
 	refs   int
 	list   []dirEntry // of a directory, from the first getdents on
+	listed uint64     // bytes that list counts for
 	cell   uint64     // see Kernel.offset; 0: not given yet
 }
 
@@ -113,6 +116,7 @@ type fileTable struct {
 	slots   []slot
 	waiters []*Task // whose calls are tried again when changed is set
 	changed bool
+	space   *mem.Space // in which listings count
 }
 
 type slot struct {
@@ -168,9 +172,29 @@ func (t *fileTable) close(fd int32) int64 {
 // release drops one reference to f.
 func (t *fileTable) release(f *openFile) {
 	if f.refs--; f.refs <= 0 {
+		t.unlist(f)
 		f.file.close()
 		t.changed = true
 	}
+}
+
+// listBytes is what a name in a listing counts for.
+const listBytes = 64
+
+// list remembers the names in a directory for getdents.
+func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
+	n := listBytes * uint64(len(names))
+	if !t.space.Hold(n) {
+		return -ENOMEM
+	}
+	f.list, f.listed = names, n
+	return 0
+}
+
+// unlist forgets them.
+func (t *fileTable) unlist(f *openFile) {
+	t.space.LetGo(f.listed)
+	f.list, f.listed = nil, 0
 }
 
 // dequeue takes a task out of whatever it waits in.

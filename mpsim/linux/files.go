@@ -97,7 +97,7 @@ func (c *call) lseek() int64 {
 	case regular:
 		size = file.size()
 	case directory:
-		f.list = nil
+		c.files.unlist(f)
 	case *device:
 		return 0
 	default:
@@ -312,7 +312,9 @@ func (c *call) getdents() int64 {
 			return e
 		}
 		st := d.stat()
-		f.list = append([]dirEntry{{".", modeDir, st.ino}, {"..", modeDir, st.ino}}, list...)
+		if e := c.files.list(f, append([]dirEntry{{".", modeDir, st.ino}, {"..", modeDir, st.ino}}, list...)); e != 0 {
+			return e
+		}
 	}
 	var out []byte
 	limit := min(c.arg[2], ioChunk)
@@ -365,7 +367,7 @@ func (c *call) chdir() int64 {
 	if st.mode&modeType != modeDir {
 		return -ENOTDIR
 	}
-	c.vfs.cwd = name
+	c.vfs.enter(name)
 	c.writes(processCell(cellCwd))
 	return 0
 }
@@ -378,7 +380,7 @@ func (c *call) fchdir() int64 {
 	if _, ok := f.file.(directory); !ok {
 		return -ENOTDIR
 	}
-	c.vfs.cwd = f.path
+	c.vfs.enter(f.path)
 	c.writes(processCell(cellCwd))
 	return 0
 }
@@ -477,11 +479,6 @@ func (c *call) needFD() int64 {
 	return e
 }
 
-// needPath answers calls that change nothing but need a file: chmod and chown.
-func (c *call) needPath() int64 {
-	_, e := c.statAt(int32(c.arg[0]), c.arg[1], 0)
-	return e
-}
 
 // fallocate only makes files longer.
 func (c *call) fallocate() int64 {

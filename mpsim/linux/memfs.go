@@ -2,7 +2,10 @@ package linux
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
+
+	"hindsight/mpsim/mem"
 )
 
 // node is a file or directory of the part of the file system that exists in
@@ -30,21 +33,59 @@ func (n *node) stat() stat {
 		defer f.close()
 		return f.stat()
 	}
-	return stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1, size: int64(len(n.data.bytes))}
+	return stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1, size: n.data.length}
 }
 
 // memData is the content of a file in memory; it outlives its name while it is
-// open.
+// open. It lies in chunks, so that a file that grows leaves nothing behind.
 type memData struct {
-	bytes []byte
-	quota *int64 // bytes that may still be used; nil for a read-only file
-	links int    // names and open descriptions
+	chunks [][]byte // all of chunkBytes but the first, which may be shorter
+	length int64
+	quota  *int64     // bytes that may still be used; nil for a read-only file
+	space  *mem.Space // that they count in as well
+	links  int        // names and open descriptions
+}
+
+const (
+	chunkBytes = 64 << 10
+	leastChunk = 512
+)
+
+// fixed makes the content of a file that cannot be written.
+func fixed(content []byte) *memData {
+	d := &memData{length: int64(len(content)), links: 1}
+	for at := 0; at < len(content); at += chunkBytes {
+		d.chunks = append(d.chunks, content[at:min(at+chunkBytes, len(content))])
+	}
+	return d
 }
 
 func (d *memData) release() {
 	if d.links--; d.links == 0 && d.quota != nil {
-		*d.quota += int64(cap(d.bytes))
-		d.bytes = nil
+		d.length = 0
+		d.trim()
+	}
+}
+
+// allocated is the bytes of the chunks.
+func (d *memData) allocated() int64 {
+	if len(d.chunks) == 0 {
+		return 0
+	}
+	return int64(len(d.chunks[0])) + int64(len(d.chunks)-1)*chunkBytes
+}
+
+// trim gives back the chunks behind the end.
+func (d *memData) trim() {
+	before := d.allocated()
+	need := int((d.length + chunkBytes - 1) / chunkBytes)
+	clear(d.chunks[need:])
+	d.chunks = d.chunks[:need]
+	freed := before - d.allocated()
+	*d.quota += freed
+	d.space.LetGo(uint64(freed))
+	if need > 0 { // what is read there again is zero
+		clear(d.chunks[need-1][d.length-int64(need-1)*chunkBytes:])
 	}
 }
 
@@ -53,25 +94,44 @@ func (d *memData) resize(n int64) int64 {
 	if d.quota == nil {
 		return -EPERM
 	}
-	if n <= int64(cap(d.bytes)) {
-		old := len(d.bytes)
-		d.bytes = d.bytes[:n]
-		if int(n) > old {
-			clear(d.bytes[old:])
-		}
+	if n <= d.length {
+		d.length = n
+		d.trim()
 		return 0
 	}
-	// Grow by a quarter, so that appending costs little, but not over the quota.
-	have := int64(cap(d.bytes))
-	if n-have > *d.quota {
+	first := int64(chunkBytes)
+	if n <= chunkBytes { // twice as much each time
+		first = max(leastChunk, int64(1)<<bits.Len64(uint64(n-1)))
+	}
+	count := (n + chunkBytes - 1) / chunkBytes
+	more := first + (count-1)*chunkBytes - d.allocated()
+	if more > *d.quota || more > 0 && !d.space.Hold(uint64(more)) {
 		return -ENOSPC
 	}
-	want := min(max(n, have+have/4), have+*d.quota)
-	*d.quota -= want - have
-	grown := make([]byte, n, want)
-	copy(grown, d.bytes)
-	d.bytes = grown
+	if more > 0 {
+		*d.quota -= more
+		if len(d.chunks) == 0 {
+			d.chunks = append(d.chunks, nil)
+		}
+		if int64(len(d.chunks[0])) < first {
+			grown := make([]byte, first)
+			copy(grown, d.chunks[0])
+			d.chunks[0] = grown
+		}
+		for int64(len(d.chunks)) < count {
+			d.chunks = append(d.chunks, make([]byte, chunkBytes))
+		}
+	}
+	d.length = n
 	return 0
+}
+
+// move copies between p and the content from off on, all of which is there.
+func (d *memData) move(p []byte, off int64, copy func(p, content []byte) int) {
+	for len(p) > 0 {
+		n := copy(p, d.chunks[off/chunkBytes][off%chunkBytes:])
+		p, off = p[n:], off+int64(n)
+	}
 }
 
 // memFile is an open file in memory.
@@ -81,30 +141,33 @@ type memFile struct {
 }
 
 func (f *memFile) stat() stat {
-	f.st.size = int64(len(f.bytes))
+	f.st.size = f.length
 	return f.st
 }
 func (f *memFile) close()      { f.release() }
-func (f *memFile) size() int64 { return int64(len(f.bytes)) }
+func (f *memFile) size() int64 { return f.length }
 
 //nolint:unparam // the interface file has it
 func (f *memFile) readAt(p []byte, off int64) (int, int64) {
-	if off < 0 || off >= int64(len(f.bytes)) {
+	if off < 0 || off >= f.length {
 		return 0, 0
 	}
-	return copy(p, f.bytes[off:]), 0
+	p = p[:min(int64(len(p)), f.length-off)]
+	f.move(p, off, func(p, content []byte) int { return copy(p, content) })
+	return len(p), 0
 }
 
 func (f *memFile) writeAt(p []byte, off int64) (int, int64) {
 	if off < 0 || off > maxFileBytes-int64(len(p)) {
 		return 0, -EFBIG
 	}
-	if end := off + int64(len(p)); end > int64(len(f.bytes)) {
+	if end := off + int64(len(p)); end > f.length {
 		if e := f.resize(end); e != 0 {
 			return 0, e
 		}
 	}
-	return copy(f.bytes[off:], p), 0
+	f.move(p, off, func(p, content []byte) int { return copy(content, p) })
+	return len(p), 0
 }
 
 func (f *memFile) truncate(n int64) int64 {

@@ -41,7 +41,19 @@ func mapError(err error) int64 {
 	return -EINVAL
 }
 
-func (c *call) brk() int64 { return int64(c.space.SetBreak(c.arg[0])) }
+func (c *call) brk() int64 {
+	if inGuard(c.space.Break(), c.arg[0]) {
+		return int64(c.space.Break())
+	}
+	return int64(c.space.SetBreak(c.arg[0]))
+}
+
+// inGuard tells whether [addr, end) reaches into the gap below the main stack.
+// Only mappings at a fixed address may.
+func inGuard(addr, end uint64) bool {
+	const stackLow = stackTop - stackBytes
+	return addr < stackLow && end > stackLow-stackGuard
+}
 
 // prot turns PROT_ bits into permissions: on RISC-V what can be written can be
 // read.
@@ -263,7 +275,7 @@ func (c *call) mremap() int64 {
 		return int64(old)
 	}
 	grown := newLen - oldLen
-	if old+oldLen == v.End && c.space.Free(v.End, grown) && v.End+grown <= userTop {
+	if old+oldLen == v.End && c.space.Free(v.End, grown) && v.End+grown <= userTop && !inGuard(v.End, v.End+grown) {
 		return c.settle(c.space.Map(v.End, grown, v.Attr, false), old)
 	}
 	if flags&mremapMayMove == 0 {

@@ -34,8 +34,27 @@ func (v *vfs) drop(dir *node, name string) {
 	if d := dir.children[name].data; d != nil {
 		d.release()
 	}
-	delete(dir.children, name)
+	v.forget(dir, name)
 	v.nodes--
+	v.space.LetGo(nodeBytes)
+}
+
+// forget takes a name out of a directory. The working directory may lie below.
+func (v *vfs) forget(dir *node, name string) {
+	delete(dir.children, name)
+	v.cwdNode = nil
+}
+
+// nodeBytes is what a file costs beside its content, with the longest name.
+const nodeBytes = 1 << 10
+
+// room counts one more file.
+func (v *vfs) room() bool {
+	if v.nodes >= maxNodes || !v.space.Hold(nodeBytes) {
+		return false
+	}
+	v.nodes++
+	return true
 }
 
 func (v *vfs) mkdir(p string, perm uint32) int64 {
@@ -50,10 +69,9 @@ func (v *vfs) mkdir(p string, perm uint32) int64 {
 	if e != 0 {
 		return e
 	}
-	if v.nodes >= maxNodes {
+	if !v.room() {
 		return -ENOSPC
 	}
-	v.nodes++
 	d := v.dir()
 	d.writable, d.perm = true, perm&0o777
 	parent.children[name] = d
@@ -98,7 +116,7 @@ func (v *vfs) rename(from, to string) int64 {
 	if old != nil {
 		v.drop(dst, dstName)
 	}
-	delete(src.children, srcName)
+	v.forget(src, srcName)
 	dst.children[dstName] = n
 	return 0
 }

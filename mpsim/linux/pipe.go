@@ -16,6 +16,7 @@ type pipe struct {
 	messages         []message // that buf is made of
 	readers, writers bool      // an end is open
 	written          uint64    // bytes, in all
+	held             uint64    // bytes that it takes, as they count for the guest
 
 	// What was done before a descriptor of an end was closed: the other end
 	// knows of it when all are.
@@ -27,6 +28,18 @@ type pipe struct {
 type message struct {
 	left  int // bytes of it in the buffer
 	order handle
+}
+
+// messageBytes is what a message costs beside its bytes.
+const messageBytes = 64
+
+// hold counts n bytes for the guest.
+func (p *pipe) hold(n uint64) bool {
+	if !p.k.space.Hold(n) {
+		return false
+	}
+	p.held += n
+	return true
 }
 
 // pipeEnd is one end of a pipe.
@@ -42,6 +55,10 @@ func (p *pipeEnd) close() {
 		p.writers = false
 	} else {
 		p.readers = false
+	}
+	if !p.writers && !p.readers {
+		p.k.space.LetGo(p.held)
+		p.held = 0
 	}
 	p.k.files.changed = true
 }
@@ -91,6 +108,8 @@ func (p *pipe) took(n int) {
 			return
 		}
 		n -= m.left
+		p.held -= messageBytes
+		p.k.space.LetGo(messageBytes)
 		p.k.forget(&m.order)
 		p.messages = p.messages[1:]
 	}
@@ -108,9 +127,15 @@ func (p *pipeEnd) write(b []byte) (int, int64) {
 	n := min(room, len(b))
 	if cap(p.buf)-len(p.buf) < n {
 		if p.store == nil {
+			if !p.hold(2 * pipeBytes) {
+				return 0, -ENOMEM
+			}
 			p.store = make([]byte, 2*pipeBytes)
 		}
 		p.buf = p.store[:copy(p.store, p.buf)]
+	}
+	if !p.hold(messageBytes) {
+		return 0, -ENOMEM
 	}
 	p.buf = append(p.buf, b[:n]...)
 	p.written += uint64(n)

@@ -207,14 +207,15 @@ func (c *call) sigaltstack() int64 {
 	return 0
 }
 
-// kill is kill(pid, sig): only to the guest itself.
+// kill is kill(pid, sig): only to the guest itself. With -1 it means all other
+// processes, of which there are none.
 func (c *call) kill() int64 {
 	pid, sig := int32(c.arg[0]), int(int32(c.arg[1]))
 	if sig < 0 || sig > numSigs {
 		return -EINVAL
 	}
 	switch pid {
-	case MainTID, 0, -1, -MainTID:
+	case MainTID, 0, -MainTID:
 	default:
 		return -ESRCH
 	}

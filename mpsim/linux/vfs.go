@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/mem"
 )
 
 // vfs is the file system that the guest sees: a tree in memory, and where that
@@ -26,7 +27,12 @@ type vfs struct {
 	exe   string
 	next  uint64 // inode number
 	nodes int
-	quota int64 // bytes left for /tmp
+	quota int64      // bytes left for /tmp
+	space *mem.Space // that all of it counts in
+
+	// Where names are looked up from that begin with the working directory's:
+	// that directory, if it is in memory. nil: from the root.
+	cwdNode *node
 }
 
 // maxNodes bounds the files in /tmp.
@@ -39,8 +45,8 @@ func (v *vfs) inode() uint64 {
 
 // openFiles builds the file system and opens the standard streams.
 func (k *Kernel) openFiles(img *image.Image, exe string) error {
-	v := &vfs{cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes}
-	k.vfs = v
+	v := &vfs{cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes, space: k.space}
+	k.vfs, k.files.space = v, k.space
 	if k.cfg.Root != "" {
 		root, err := os.OpenRoot(k.cfg.Root)
 		if err != nil {
@@ -100,7 +106,7 @@ func (k *Kernel) fillTree(img *image.Image) {
 	text := func(make func() string) *node {
 		ino := v.inode()
 		return &node{open: func() file {
-			return &memFile{&memData{bytes: []byte(make()), links: 1}, stat{mode: modeRegular | 0o444, ino: ino, nlink: 1}}
+			return &memFile{fixed([]byte(make())), stat{mode: modeRegular | 0o444, ino: ino, nlink: 1}}
 		}}
 	}
 	zero := func(p []byte) int { clear(p); return len(p) }
@@ -123,7 +129,7 @@ func (k *Kernel) fillTree(img *image.Image) {
 	for _, name := range []string{"online", "possible", "present"} {
 		add("/sys/devices/system/cpu/"+name, text(online))
 	}
-	add(v.exe, &node{perm: 0o755, data: &memData{bytes: img.Data, links: 1}})
+	add(v.exe, &node{perm: 0o755, data: fixed(img.Data)})
 	tmp := v.dir()
 	tmp.writable, tmp.perm = true, 0o777|0o1000
 	add("/tmp", tmp)
@@ -172,10 +178,11 @@ func objectNode(name string, o Object) *node {
 	n := &node{ino: inodeOf(name), perm: 0o555}
 	n.open = func() file {
 		if n.data == nil {
-			n.data = &memData{bytes: o.Data, links: 1}
+			content := o.Data
 			if o.File != "" {
-				n.data.bytes, _ = os.ReadFile(o.File) // one that has gone is empty
+				content, _ = os.ReadFile(o.File) // one that has gone is empty
 			}
+			n.data = fixed(content)
 		}
 		n.data.links++
 		return &memFile{n.data, stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1}}
@@ -219,8 +226,22 @@ func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	if n = v.fixed[p]; n != nil {
 		return n, true
 	}
-	n = v.tree
-	for i, part := range strings.Split(strings.Trim(p, "/"), "/") {
+	if v.cwdNode != nil && strings.HasPrefix(p, v.cwd) {
+		rest := p[len(v.cwd):]
+		if rest == "" {
+			return v.cwdNode, true
+		}
+		if rest[0] == '/' {
+			return v.cwdNode.find(rest[1:], true)
+		}
+	}
+	return v.tree.find(strings.Trim(p, "/"), false)
+}
+
+// find looks a name up below a directory.
+func (n *node) find(name string, covered bool) (*node, bool) {
+	for i := 0; ; i++ {
+		part, rest, more := strings.Cut(name, "/")
 		if part == "" {
 			return n, false
 		}
@@ -231,9 +252,21 @@ func (v *vfs) inMemory(p string) (n *node, covered bool) {
 		if next == nil {
 			return nil, i > 0 || covered
 		}
-		n, covered = next, true
+		if n, covered = next, true; !more {
+			return n, true
+		}
+		name = rest
 	}
-	return n, true
+}
+
+// enter makes a directory the working directory.
+func (v *vfs) enter(p string) {
+	v.cwdNode = nil // look it up by its whole name
+	n, _ := v.inMemory(p)
+	if n == v.tree {
+		n = nil // it has the host's names, too
+	}
+	v.cwd, v.cwdNode = p, n
 }
 
 // resolve makes a path that the guest gave absolute.
@@ -285,6 +318,9 @@ func (c *call) absolute(dirfd int32, name string) (string, int64) {
 		name = base + "/" + name
 	}
 	p := path.Clean("/" + name)
+	if len(p) > maxPath { // Linux goes on by relative names
+		return "", -ENAMETOOLONG
+	}
 	if p != "/" && (strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/.")) {
 		st, e := c.vfs.stat(p, true)
 		if e == 0 && st.mode&modeType != modeDir {
@@ -310,7 +346,8 @@ func (v *vfs) stat(p string, follow bool) (stat, int64) {
 
 // parentOf gives the directory in /tmp that holds, or would hold, a path.
 func (v *vfs) parentOf(p string) (dir *node, name string, e int64) {
-	dir, _ = v.inMemory(path.Dir(p))
+	at := strings.LastIndexByte(p, '/')
+	dir, _ = v.inMemory(p[:max(at, 1)])
 	switch {
 	case dir == nil:
 		return nil, "", -ENOENT
@@ -319,7 +356,7 @@ func (v *vfs) parentOf(p string) (dir *node, name string, e int64) {
 	case !dir.writable:
 		return nil, "", -EACCES
 	}
-	return dir, path.Base(p), 0
+	return dir, p[at+1:], 0
 }
 
 // open opens a path.
@@ -347,11 +384,10 @@ func (v *vfs) create(p string, perm uint32) (file, int64) {
 	if e != 0 {
 		return nil, e
 	}
-	if v.nodes >= maxNodes {
+	if !v.room() {
 		return nil, -ENOSPC
 	}
-	v.nodes++
-	n := &node{ino: v.inode(), perm: perm & 0o777, writable: true, data: &memData{quota: &v.quota, links: 1}}
+	n := &node{ino: v.inode(), perm: perm & 0o777, writable: true, data: &memData{quota: &v.quota, space: v.space, links: 1}}
 	dir.children[name] = n
 	return v.openData(n), 0
 }

@@ -36,7 +36,7 @@ func (s *Space) admit(more, freed uint64, mappings int) error {
 	// An eighth is kept for what is not charged: tables, code, stacks. A program
 	// then hears that there is no more before it touches what is not there.
 	limit := s.max - s.max/8
-	if more > limit || s.charged-freed > limit-more {
+	if more > limit || s.charged-freed+s.held > limit-more {
 		s.refused++
 		return ErrNoMemory
 	}

@@ -28,7 +28,7 @@ const (
 // Config sets up a Space. The zero value is useful.
 type Config struct {
 	// MaxBytes bounds the memory of the guest, in bytes: the pages that exist
-	// together with what finds them, and separately, at seven eighths of it, the
+	// together with what finds them and what is held besides, and separately, at seven eighths of it, the
 	// writable bytes that are mapped. 0 means DefaultMaxBytes.
 	MaxBytes uint64
 	// MapTop is the address below which free ranges are looked for. 0 means Top.
@@ -44,6 +44,7 @@ type Space struct {
 	mapTop   uint64
 	charged  uint64
 	refused  uint64
+	held     uint64 // by a kernel for the guest, see Hold
 	gen      uint64
 	codeGen  uint64
 	brkStart uint64
@@ -98,8 +99,23 @@ func (s *Space) InvalidateCode() { s.codeGen++ }
 // SetMapTop sets the address below which free ranges are looked for.
 func (s *Space) SetMapTop(addr uint64) { s.mapTop = min(addr&^pageMask, Top) }
 
-// Resident gives the bytes of the pages that exist, with their tables.
-func (s *Space) Resident() uint64 { return s.table.bytes }
+// Resident gives the bytes of the pages that exist, with their tables, and what
+// is held besides.
+func (s *Space) Resident() uint64 { return s.table.bytes + s.held }
+
+// Hold counts n bytes that a kernel keeps for the guest outside of the space: the
+// content of files, the buffers of pipes. False when there is no room for them.
+func (s *Space) Hold(n uint64) bool {
+	if limit := s.max - s.max/8; n > limit || s.table.bytes+s.held > limit-n {
+		s.refused++
+		return false
+	}
+	s.held += n
+	return true
+}
+
+// LetGo takes back a [Space.Hold].
+func (s *Space) LetGo(n uint64) { s.held -= min(n, s.held) }
 
 // Charged gives the mapped bytes that count against the limit.
 func (s *Space) Charged() uint64 { return s.charged }
@@ -175,7 +191,7 @@ func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	if p := s.table.get(vpn); p != nil {
 		return p, nil
 	}
-	if s.table.bytes+s.table.costOf(vpn) > s.max {
+	if s.table.bytes+s.held+s.table.costOf(vpn) > s.max {
 		return nil, &Fault{vpn << PageShift, acc, OverLimit}
 	}
 	p := new(Page)

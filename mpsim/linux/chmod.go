@@ -1,0 +1,99 @@
+package linux
+
+import "io/fs"
+
+// Modes and owners. Everything belongs to the one user that there is; a mode can
+// be changed where a file can be.
+
+// fchmodat is fchmodat(dirfd, path, mode).
+func (c *call) fchmodat() int64 {
+	name, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	return c.vfs.chmod(name, uint32(c.arg[2])&0o7777)
+}
+
+// fchmod is fchmod(fd, mode).
+func (c *call) fchmod() int64 {
+	name, e := c.named(int32(c.arg[0]))
+	if e != 0 || name == "" {
+		return e
+	}
+	return c.vfs.chmod(name, uint32(c.arg[1])&0o7777)
+}
+
+// fchownat is fchownat(dirfd, path, owner, group, flags).
+func (c *call) fchownat() int64 {
+	if _, e := c.statAt(int32(c.arg[0]), c.arg[1], c.arg[4]&atEmptyPath); e != 0 {
+		return e
+	}
+	name, e := c.pathArg(c.arg[1])
+	if e != 0 || name == "" {
+		return e
+	}
+	if name, e = c.absolute(int32(c.arg[0]), name); e != 0 {
+		return e
+	}
+	return c.vfs.mayChange(name)
+}
+
+// fchown is fchown(fd, owner, group).
+func (c *call) fchown() int64 {
+	name, e := c.named(int32(c.arg[0]))
+	if e != 0 || name == "" {
+		return e
+	}
+	return c.vfs.mayChange(name)
+}
+
+// named gives the path that a descriptor was opened by; "" for a pipe and its
+// likes.
+func (c *call) named(fd int32) (string, int64) {
+	f, e := c.files.get(fd)
+	switch {
+	case e != 0:
+		return "", e
+	case f.flags&openPath != 0:
+		return "", -EBADF
+	case len(f.path) == 0 || f.path[0] != '/':
+		return "", 0
+	}
+	return f.path, 0
+}
+
+// mayChange says whether what belongs to a file can be changed.
+func (v *vfs) mayChange(p string) int64 {
+	n, covered := v.inMemory(p)
+	switch {
+	case n != nil && n.link != "":
+		return v.mayChange(n.link)
+	case n != nil && !n.writable && n.open == nil && (n != v.tree || v.host == nil):
+		return -EROFS
+	case n != nil && (n != v.tree || v.host == nil):
+		return 0
+	case covered || v.hostOf(p) == nil:
+		return -ENOENT
+	}
+	if _, e := v.hostOf(p).stat(p, true); e != 0 {
+		return e
+	}
+	if !v.hostOf(p).writable {
+		return -EROFS
+	}
+	return 0
+}
+
+func (v *vfs) chmod(p string, perm uint32) int64 {
+	if e := v.mayChange(p); e != 0 {
+		return e
+	}
+	n, _ := v.inMemory(p)
+	switch {
+	case n != nil && n.writable:
+		n.perm = perm
+	case n == nil:
+		return hostError(v.hostOf(p).root.Chmod(rel(p), fs.FileMode(perm&0o777)))
+	}
+	return 0
+}
