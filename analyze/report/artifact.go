@@ -239,7 +239,7 @@ func (t *text) foldedInto(g *groupOf) (list []*groupOf) {
 // fold finds for each group the one that it is folded under: that of its
 // cause, if all of its races are artifacts.
 func (t *text) fold() {
-	races := t.rep.byFingerprint()
+	races := t.races
 	under := map[string]string{}
 	for i := range t.rep.Races {
 		x := &t.rep.Races[i]
@@ -295,7 +295,7 @@ func (t *text) artifacts(g *groupOf) {
 
 // withOthers says which causes an artifact that is shown with one has besides.
 func (t *text) withOthers(a *Artifact, shown string) string {
-	causes := reported(t.rep.byFingerprint(), a.Of)
+	causes := reported(t.races, a.Of)
 	if !slices.Contains(causes, shown) { // what it is an artifact of is one of that
 		if len(causes) == 0 {
 			return ""
@@ -317,9 +317,8 @@ func (t *text) behind(r *Race) {
 	if r.Artifact != nil || len(r.Behind) == 0 {
 		return
 	}
-	races := t.rep.byFingerprint()
 	for _, f := range r.Behind {
-		if c := races[f]; c != nil {
+		if c := t.races[f]; c != nil {
 			t.printf("  %s\n    %s\n\n", t.emphasis(35, fmt.Sprintf("Also behind %s, whose value decided that this ran:", c.ID)), between(c))
 		}
 	}
@@ -343,12 +342,12 @@ func (t *text) explanation(r *Race) {
 		return
 	}
 	cause := "a race that is not reported"
-	if c := t.rep.byFingerprint()[r.Artifact.Of[0]]; c != nil {
+	if c := t.races[r.Artifact.Of[0]]; c != nil {
 		cause = "the race of " + between(c)
 	}
 	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("Artifact, by %s, of %s:", r.Artifact.By, cause)))
 	id := ""
-	if c := t.rep.byFingerprint()[r.Artifact.Of[0]]; c != nil {
+	if c := t.races[r.Artifact.Of[0]]; c != nil {
 		id = c.ID
 	}
 	t.printf("    (%s%s)\n", t.withOthers(r.Artifact, id), r.Artifact.repair())

@@ -55,10 +55,11 @@ func (n *namer) frames(pcs []uint64) []Frame {
 		user := n.img.User(at)
 		named := n.img.Frames(at)
 		for _, f := range named {
-			out = append(out, Frame{Function: f.Function, File: f.Base(), Path: clean(f.File), Line: f.Line, PC: pc, User: user})
+			file := clean(f.File)
+			out = append(out, Frame{Function: f.Function, File: f.Base(), Path: file, Line: f.Line, PC: pc, User: user, Own: user && !installed.MatchString(file)})
 		}
 		if len(named) == 0 {
-			out = append(out, Frame{PC: pc, User: user})
+			out = append(out, Frame{PC: pc, User: user, Own: user})
 		}
 	}
 	if n.golang {
@@ -92,9 +93,16 @@ func clean(file string) string {
 	return path.Clean(file)
 }
 
+// installed matches the files that come with compilers and libraries: what is
+// inlined from them is in the user's code and nothing that the user wrote.
+var installed = regexp.MustCompile(`^/usr/(local/)?(include|lib|share|[^/]+/include)/|/include/c\+\+/`)
+
 // top is the frame that a side of a race is named by: the innermost of the
-// user's code.
+// user's own, or else of the user's code.
 func top(stack []Frame) Frame {
+	if i := slices.IndexFunc(stack, func(f Frame) bool { return f.Own }); i >= 0 {
+		return stack[i]
+	}
 	if i := slices.IndexFunc(stack, func(f Frame) bool { return f.User }); i >= 0 {
 		return stack[i]
 	}

@@ -61,6 +61,7 @@ type Frame struct {
 	Line     int    // from 1, 0 if unknown
 	PC       uint64
 	User     bool // in the user's code
+	Own      bool // and from a file of the user's, not from a library's header
 }
 
 // Lock is a lock held at an access.
@@ -79,7 +80,7 @@ type Access struct {
 	Address uint64
 	PC      uint64
 	Stack   []Frame // innermost first; begins with the access
-	Top     Frame   // the innermost frame of the user's code, else the first
+	Top     Frame   // the innermost frame of the user's own, else of the user's code, else the first
 	Locks   []Lock
 	Task    *Task // in which it was made; nil: in none, as far as is known
 

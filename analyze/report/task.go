@@ -14,7 +14,7 @@ type Task struct {
 	ID     uint64         // from 1, in order of creation in the run
 	Thread event.ThreadID // that created it
 	Stack  []Frame        // where; innermost first
-	Top    Frame          // the innermost frame of the user's code, else the first
+	Top    Frame          // as an Access has it
 	By     uint64         // the task or goroutine that created it; 0: none
 	Ended  bool
 	kind   string

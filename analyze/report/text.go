@@ -16,6 +16,9 @@ import (
 type TextOptions struct {
 	Color bool // emphasis by ANSI escape sequences, for a terminal
 	Width int  // columns; 0: 100. Names are shortened to fit, addresses and numbers never
+	// Frames shows all frames of call stacks. Else two or more of a library's,
+	// one after the other, are a line, save that of the access.
+	Frames bool
 	// List shows artifacts by themselves, with what led to them, and not as a
 	// line under their causes.
 	List bool
@@ -30,38 +33,56 @@ const (
 // WriteText writes the report in the manner of ThreadSanitizer: a block for
 // each group of races, then the number of blocks.
 func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
+	t := newText(r, opts)
+	t.summary()
+	for _, g := range t.shown {
+		t.group(g)
+	}
+	t.totals()
+	_, err := io.WriteString(w, t.out.String())
+	return err
+}
+
+func newText(r *Report, opts TextOptions) *text {
 	if opts.Width <= 0 {
 		opts.Width = plainWidth
 	}
-	t := &text{rep: r, opts: opts, heads: map[string]int{}}
-	for i := range r.Races {
-		if g := r.Races[i].Group; g == r.Races[i].ID {
-			t.heads[g] = len(t.groups)
-			t.groups = append(t.groups, groupOf{lead: &r.Races[i]})
-		}
-	}
-	for i := range r.Races {
-		g := &t.groups[t.heads[r.Races[i].Group]]
-		g.pairs++
-		if r.Races[i].SameValue != nil {
-			g.same++
-		}
-		g.seeds = append(g.seeds, r.Races[i].Seeds...)
-		if g.dynamic += r.Races[i].Dynamic; g.dynamic < r.Races[i].Dynamic {
-			g.dynamic = ^uint64(0)
-		}
-	}
+	t := &text{rep: r, opts: opts, heads: map[string]int{}, races: r.byFingerprint()}
+	t.gather()
 	if !opts.List {
 		t.fold()
 	}
-	shown := 0
-	for i := range t.groups {
-		if t.groups[i].under == "" {
-			t.group(&t.groups[i])
-			shown++
+	t.choose()
+	return t
+}
+
+// gather makes groups of the races.
+func (t *text) gather() {
+	for i := range t.rep.Races {
+		if g := t.rep.Races[i].Group; g == t.rep.Races[i].ID {
+			t.heads[g] = len(t.groups)
+			t.groups = append(t.groups, groupOf{lead: &t.rep.Races[i]})
 		}
 	}
-	t.printf("hindsight: reported %d warnings\n", shown)
+	for i := range t.rep.Races {
+		r := &t.rep.Races[i]
+		g := &t.groups[t.heads[r.Group]]
+		g.pairs++
+		if r.SameValue != nil {
+			g.same++
+		}
+		g.writes = g.writes || r.Accesses[0].Op.Writes() && r.Accesses[1].Op.Writes()
+		g.seeds = append(g.seeds, r.Seeds...)
+		if g.dynamic += r.Dynamic; g.dynamic < r.Dynamic {
+			g.dynamic = ^uint64(0)
+		}
+	}
+}
+
+// totals ends the report: how many groups were shown, and what was not.
+func (t *text) totals() {
+	r := t.rep
+	t.printf("hindsight: reported %d warnings\n", len(t.shown))
 	if n := r.Artifacts(); n > 0 {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
@@ -78,8 +99,6 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 			t.printf("hindsight: %s in it did not show\n", plural(uint64(r.Gone), "race", "races"))
 		}
 	}
-	_, err := io.WriteString(w, t.out.String())
-	return err
 }
 
 // groupOf is the races that are shown as one.
@@ -89,6 +108,7 @@ type groupOf struct {
 	dynamic uint64
 	under   string   // the group that it is folded under, "" if none
 	same    uint64   // of its races, those whose writes make no difference
+	writes  bool     // a race of it is of two writes
 	seeds   []uint64 // of a merged report: of all races of the group, as they come
 }
 
@@ -100,6 +120,8 @@ type text struct {
 	out    strings.Builder
 	groups []groupOf
 	heads  map[string]int
+	shown  []*groupOf       // those not folded, in the order in which they are shown
+	races  map[string]*Race // by fingerprint
 }
 
 func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.out, format, args...) }
@@ -114,15 +136,15 @@ func (t *text) emphasis(code int, s string) string {
 
 func (t *text) group(g *groupOf) {
 	r := g.lead
-	times := ""
+	times := " (" + r.ID
 	if g.dynamic > 1 {
-		times = fmt.Sprintf(" (%s times", thousands(g.dynamic))
+		times += fmt.Sprintf("; %s times", thousands(g.dynamic))
 		if g.pairs > 1 {
 			times += fmt.Sprintf(", %d pairs of instructions", g.pairs)
 		}
-		times += "; first instance shown)"
+		times += "; first instance shown"
 	}
-	t.printf("%s\n%s%s\n", rule, t.emphasis(31, "WARNING: hindsight: data race"), times)
+	t.printf("%s\n%s%s)\n", rule, t.emphasis(31, "WARNING: hindsight: data race"), times)
 	if t.run = r.from; t.run == nil {
 		t.run = t.rep
 	}
@@ -211,7 +233,13 @@ func (t *text) stack(stack []Frame) {
 	if len(stack) == 0 {
 		t.printf("    (no call stack)\n")
 	}
-	for i, f := range stack {
+	for i := 0; i < len(stack); i++ {
+		f := stack[i]
+		if n := libraryFrames(stack[i:]); n > 1 && i > 0 && !t.opts.Frames {
+			t.printf("    #%d … %d frames of libraries\n", i, n)
+			i += n - 1
+			continue
+		}
 		tail := fmt.Sprintf(" (0x%x)", f.PC)
 		if f.Line > 0 {
 			tail = fmt.Sprintf(" %s:%d", f.File, f.Line)
@@ -219,6 +247,15 @@ func (t *text) stack(stack []Frame) {
 		head := fmt.Sprintf("    #%d ", i)
 		t.printf("%s%s%s\n", head, t.fit(function(f), len(head)+len(tail)), tail)
 	}
+}
+
+// libraryFrames is how many frames at the beginning are not the user's own.
+func libraryFrames(stack []Frame) int {
+	n := 0
+	for n < len(stack) && !stack[n].Own {
+		n++
+	}
+	return n
 }
 
 // fit shortens a name in the middle so that it leaves taken columns of a line.

@@ -36,6 +36,8 @@ type racesFlags struct {
 	limit        time.Duration
 	memory       byteSize
 	incomplete   bool
+	brief        bool
+	frames       string
 	again        againFlags
 }
 
@@ -73,6 +75,11 @@ With --impact, of a trace with values (run --record wet, hindsight wet), it says
 each race what the racy value reached: reaches output, reaches control flow, or dies
 unused, with counts; hindsight slice --race shows the way.
 
+With several groups of races a table of them comes first, and they are ranked:
+the program's own code before that of libraries, causes before what stands
+behind them, values that reach far before those that die, two writes before a
+write and a read, then by how often. --brief is the table alone.
+
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
@@ -85,6 +92,7 @@ With --baseline FILE, a report that was written before with --format json, only
 races that it does not have are reported and count for the status. SARIF has
 them all: suppressed, unchanged and new ones, marked as such.`,
 		Example: `  hindsight races bank.hst
+  hindsight races --brief bank.hst
   hindsight races --impact bank.wet.hst
   hindsight races --format json -o bank.json bank.hst
   hindsight races --suppressions known.supp bank.hst
@@ -103,6 +111,9 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "text", "text, json or sarif")
+	flags.BoolVar(&f.brief, "brief", false, "a line for each group of races: id, variable, the two lines, how often")
+	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (frames of libraries in a line) or all")
+	complete(cmd, "frames", framesShort, framesAll)
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.BoolVar(&f.printUsed, "print-suppressions", false, "say on standard error how often each suppression matched")
@@ -131,6 +142,9 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	}
 	if err := checkArtifacts(f.artifacts); err != nil {
 		return 0, err
+	}
+	if f.frames != "" && f.frames != framesShort && f.frames != framesAll {
+		return 0, fmt.Errorf("--frames %q: want short or all", f.frames)
 	}
 	opts, err := f.options()
 	if err != nil {
@@ -189,6 +203,12 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	return found, nil
 }
 
+// Values of --frames.
+const (
+	framesShort = "short"
+	framesAll   = "all"
+)
+
 // Values of --artifacts.
 const (
 	artifactsFold    = "fold"
@@ -245,7 +265,11 @@ func (f *racesFlags) write(ctx context.Context, std streams, rep *report.Report,
 			return rep.WriteSARIF(w, opts)
 		}
 		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
-		return rep.WriteText(w, report.TextOptions{Color: color, List: f.artifacts == artifactsList})
+		opts := report.TextOptions{Color: color, List: f.artifacts == artifactsList, Frames: f.frames == framesAll}
+		if f.brief {
+			return rep.WriteBrief(w, opts)
+		}
+		return rep.WriteText(w, opts)
 	}, f.inputs(trace)...)
 }
 

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"hindsight/analyze/slice"
+)
+
+// rankedBy says how the groups of a report are ranked; see [text.ranked].
+const rankedBy = "your own code first, then causes, values that reach far, two writes, how often"
+
+// WriteBrief writes a line for each group of races, those about one object
+// together, ranked as in the text.
+func (r *Report) WriteBrief(w io.Writer, opts TextOptions) error {
+	if opts.Width <= 0 {
+		opts.Width = plainWidth
+	}
+	t := newText(r, opts)
+	t.lines()
+	t.totals()
+	_, err := io.WriteString(w, t.out.String())
+	return err
+}
+
+// summary is the head of a text with several groups.
+func (t *text) summary() {
+	if len(t.shown) > 1 {
+		t.lines()
+		t.printf("hindsight: ranked: %s\n", rankedBy)
+	}
+}
+
+// choose finds the groups that are shown, those worth a look first before others.
+// Groups about one object stand together, where the first of them stands.
+func (t *text) choose() {
+	type ranked struct {
+		*groupOf
+		object string
+		rank   []int64
+	}
+	var list []ranked
+	best := map[string][]int64{}
+	for i := range t.groups {
+		g := &t.groups[i]
+		if g.under != "" {
+			continue
+		}
+		x := ranked{g, g.lead.Location.object(), g.rank(i)}
+		list = append(list, x)
+		if b, ok := best[x.object]; !ok || slices.Compare(x.rank, b) < 0 {
+			best[x.object] = x.rank
+		}
+	}
+	slices.SortFunc(list, func(a, b ranked) int {
+		return cmp.Or(slices.Compare(best[a.object], best[b.object]), slices.Compare(a.rank, b.rank))
+	})
+	for _, x := range list {
+		t.shown = append(t.shown, x.groupOf)
+	}
+}
+
+// rank is what a group is ranked by, the smaller first, ending with its place
+// among all groups.
+func (g *groupOf) rank(place int) []int64 {
+	r := g.lead
+	code := int64(0)
+	for i := range r.Accesses {
+		if !r.Accesses[i].Top.Own {
+			code++
+		}
+	}
+	behind := int64(0)
+	if r.Artifact != nil || len(r.Behind) > 0 {
+		behind = 1
+	}
+	same := int64(0)
+	if g.same == g.pairs {
+		same = 1
+	}
+	reach := int64(0)
+	if r.impact != nil && r.impact.Verdict == slice.DiesUnused {
+		reach = 1
+	}
+	writes := int64(1)
+	if g.writes {
+		writes = 0
+	}
+	often := -int64(min(g.dynamic, 1<<62))
+	return []int64{code, behind, same, reach, writes, often, int64(place)}
+}
+
+// object names the memory of a race: the variable, or the block by where it was
+// allocated.
+func (l *Location) object() string {
+	name := l.Symbol
+	if name == "" {
+		name = l.Name
+	}
+	if l.Kind == "heap" {
+		at := top(l.Stack)
+		name = fmt.Sprintf("%s %s:%d", at.Function, at.Path, at.Line)
+	}
+	if l.Local != nil {
+		name = l.Local.text()
+	}
+	return l.Kind + " " + name
+}
+
+// lines is the table of groups: id, variable, the two lines, how often.
+func (t *text) lines() {
+	var rows [][3]string
+	var widths [2]int
+	for _, g := range t.shown {
+		row := [3]string{g.lead.ID, t.what(&g.lead.Location), g.where()}
+		rows = append(rows, row)
+		for i := range widths {
+			widths[i] = max(widths[i], len([]rune(row[i])))
+		}
+	}
+	widths[1] = min(widths[1], t.opts.Width/3)
+	for i, row := range rows {
+		head := fmt.Sprintf("%-*s  %s  ", widths[0], row[0], pad(t.fit(row[1], t.opts.Width-widths[1]), widths[1]))
+		tail := "  " + t.often(t.shown[i])
+		t.printf("%s%s%s\n", head, t.fit(row[2], len([]rune(head))+len([]rune(tail))), tail)
+	}
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-len([]rune(s)), 0))
+}
+
+// what is the memory of a race in a few words.
+func (t *text) what(l *Location) string {
+	switch {
+	case l.Local != nil:
+		return l.Local.text()
+	case l.Kind == "heap":
+		return "block from " + lineOf(top(l.Stack))
+	case l.Kind == "stack":
+		return "stack of " + threadName(l.Thread)
+	case l.Path != "":
+		return index.ReplaceAllString(l.Path, "[]")
+	case l.Symbol != "":
+		return l.Symbol
+	}
+	return fmt.Sprintf("memory at 0x%x", l.Address)
+}
+
+// where is the two lines of a group and what they do, the earlier access first.
+func (g *groupOf) where() string {
+	b, a := &g.lead.Accesses[0], &g.lead.Accesses[1]
+	return fmt.Sprintf("%s %s, %s %s", lineOf(a.Top), a.verb(), lineOf(b.Top), b.verb())
+}
+
+// often is how often a group raced, and in which runs.
+func (t *text) often(g *groupOf) string {
+	s := plural(g.dynamic, "time", "times")
+	var behind []string
+	for _, f := range g.lead.Behind {
+		if c := t.races[f]; c != nil && g.lead.Artifact == nil {
+			behind = append(behind, c.ID)
+		}
+	}
+	if len(behind) > 0 {
+		s += ", behind " + strings.Join(behind, ", ")
+	}
+	if len(g.seeds) > 0 {
+		seeds := slices.Clone(g.seeds)
+		slices.Sort(seeds)
+		s += fmt.Sprintf(", %s from %d", plural(uint64(len(slices.Compact(seeds))), "seed", "seeds"), seeds[0])
+	}
+	return s
+}
