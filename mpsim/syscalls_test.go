@@ -55,6 +55,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "input", program: "input", stdin: "first line\nsecond\n12 34\n" + strings.Repeat("more of it\n", 2000)},
 		{name: "input-empty-lines", program: "input", stdin: "\n\n1 2"},
 		{name: "pipes", program: "pipes"},
+		{name: "sockets", program: "sockets"},
 		{name: "signals", program: "signals"},
 		{name: "signals-abort", program: "signals", args: []string{"abort"}},
 		{name: "signals-term", program: "signals", args: []string{"term"}},

@@ -116,6 +116,8 @@ const (
 	pollErr  = 8
 	pollHup  = 16
 	pollNval = 32
+
+	pollReadHup = 0x2000
 )
 
 // events gives what a description is ready for, among want and the events that
@@ -132,6 +134,9 @@ func events(f *openFile, want uint16) uint16 {
 	}
 	if w && f.writable() {
 		got |= want & (pollOut | 0x100)
+	}
+	if s, ok := s.(*socket); ok {
+		got |= s.hangups(want)
 	}
 	if hup {
 		if f.writable() {

@@ -36,7 +36,12 @@ type epollItem struct {
 type active interface{ activity() uint64 }
 
 func (p *pipeEnd) activity() uint64 { return p.written }
-func (s *socket) activity() uint64  { return s.from.written }
+func (s *socket) activity() uint64 {
+	if s.from == nil {
+		return uint64(len(s.waiting))
+	}
+	return s.from.written
+}
 func (e *eventFD) activity() uint64 { return e.writes }
 
 func (e *epollFD) stat() stat                { return stat{mode: 0o600, ino: e.ino, nlink: 1} }

@@ -9,6 +9,7 @@ const (
 	ESRCH        = 3
 	EINTR        = 4
 	EIO          = 5
+	ENXIO        = 6
 	EBADF        = 9
 	ECHILD       = 10
 	EAGAIN       = 11
@@ -41,6 +42,15 @@ const (
 	EOPNOTSUPP   = 95
 	EAFNOSUPPORT = 97
 	ETIMEDOUT    = 110
+
+	EDESTADDRREQ    = 89
+	ESOCKTNOSUPPORT = 94
+	EADDRINUSE      = 98
+	EADDRNOTAVAIL   = 99
+	ENETUNREACH     = 101
+	EISCONN         = 106
+	ENOTCONN        = 107
+	ECONNREFUSED    = 111
 )
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -158,7 +158,7 @@ func TestNoRootNoHost(t *testing.T) {
 	if fd := g.open("/new", openCreate|openWriteOnly); fd != -EACCES {
 		t.Errorf("creating in /: %d", fd)
 	}
-	g.want(-EAFNOSUPPORT, g.main, 198, 2, 1, 0)
+	g.want(-EAFNOSUPPORT, g.main, 198, 16, 3, 0)
 }
 
 func TestTemporaryFiles(t *testing.T) {

@@ -94,6 +94,7 @@ type Kernel struct {
 	vfs     *vfs
 	process processState
 	images  imageState
+	network network
 
 	unsupported []Unsupported
 	dying       *Outcome // set when the guest has to end

@@ -120,3 +120,24 @@ func (v *vfs) rename(from, to string) int64 {
 	dst.children[dstName] = n
 	return 0
 }
+
+// makeSocket makes the file that stands for the address of a socket.
+func (v *vfs) makeSocket(p string) int64 {
+	dir, name, e := v.parentOf(p)
+	if e != 0 {
+		return e
+	}
+	if v.nodes >= maxNodes {
+		return -ENOSPC
+	}
+	v.nodes++
+	ino := v.inode()
+	dir.children[name] = &node{ino: ino, perm: 0o755, writable: true, open: func() file { return socketFile(ino) }}
+	return 0
+}
+
+// socketFile is the file of a socket's address, which cannot be opened.
+type socketFile uint64
+
+func (f socketFile) stat() stat { return stat{mode: modeSocket | 0o755, ino: uint64(f), nlink: 1} }
+func (f socketFile) close()     {}

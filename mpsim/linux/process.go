@@ -541,7 +541,6 @@ func (c *call) umask() int64 {
 }
 
 func (c *call) getpriority() int64 { return 20 }
-func (c *call) noSockets() int64   { return -EAFNOSUPPORT }
 func (c *call) noChild() int64     { return -ECHILD }
 func (c *call) denied() int64      { return -EPERM }
 func (c *call) absent() int64      { return -ENOSYS }

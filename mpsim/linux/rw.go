@@ -176,6 +176,9 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 		if at >= 0 {
 			return -ESPIPE
 		}
+		if _, ok := file.(*socket); ok {
+			return c.receive(fd, bufs, 0, 0, 0)
+		}
 		return c.readStream(fd, f, file, bufs)
 	}
 	return -EISDIR
@@ -228,6 +231,9 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 	case stream:
 		if at >= 0 {
 			return -ESPIPE
+		}
+		if _, ok := file.(*socket); ok {
+			return c.send(fd, bufs, 0, nil)
 		}
 		return c.writeStream(fd, f, file, bufs)
 	}

@@ -2,77 +2,208 @@ package linux
 
 import "encoding/binary"
 
-// Sockets: only pairs of connected ones, which are two pipes.
+// Sockets inside the guest: pairs, and those of AF_UNIX, AF_INET and AF_INET6 that
+// find each other by address. There is one host, the guest's own; nothing reaches
+// the network of the real one. A connection is two pipes; a socket for datagrams
+// has a pipe that all who send to it write to.
 
 const (
 	modeSocket = 0o140000
 
-	familyUnix   = 1
 	socketStream = 1
 	socketDgram  = 2
 	socketPacket = 5
 	socketTypes  = 0xf
 
+	messagePeek     = 0x2
+	messageTrunc    = 0x20
 	messageDontWait = 0x40
-	messageNoSignal = 0x4000
 	messageWaitAll  = 0x100
-	messageFlags    = messageDontWait | messageNoSignal | messageWaitAll
+	messageNoSignal = 0x4000
+	messageMore     = 0x8000
+	messageCloexec  = 0x4000_0000
+	messageFlags    = messagePeek | messageTrunc | messageDontWait | messageNoSignal | messageWaitAll | messageMore | messageCloexec
 )
 
-// socket is one of a pair: it reads from one pipe and writes to the other.
+// socket is one end: it reads from one pipe and writes to another.
 type socket struct {
-	from, to *pipeEnd
+	k        *Kernel
+	from, to *pipeEnd // nil: it is not connected
 	ino      uint64
+	family   uint16
+	kind     uint64
 	packets  bool // what is written at once is read at once
+
+	local, peer address
+	named       bool // it has an address
+	onlyV6      bool
+	listening   bool
+	backlog     int
+	waiting     []connection      // to a listening socket, not accepted yet
+	senders     []address         // of datagrams: who sent each message in from
+	options     map[uint64][]byte // that were set, by level and name
+	shown       string            // the name of its file as bind had it
+	deliver     *socket           // datagrams that are written go there
+}
+
+// connection is one that waits to be accepted: whoever takes it is ordered after
+// who made it.
+type connection struct {
+	socket *socket
+	order  handle
+}
+
+func (c *call) newSocket(family uint16, kind uint64) *socket {
+	s := &socket{k: c.Kernel, ino: c.vfs.inode(), family: family, kind: kind, packets: kind != socketStream}
+	s.local.family, s.peer.family = family, family
+	if kind == socketDgram {
+		s.from = &pipeEnd{c.newPipe(), false}
+	}
+	return s
+}
+
+func (c *call) newPipe() *pipe {
+	return &pipe{k: c.Kernel, ino: c.vfs.inode(), readers: true, writers: true}
 }
 
 func (s *socket) stat() stat { return stat{mode: modeSocket | 0o777, ino: s.ino, nlink: 1} }
 
 func (s *socket) close() {
-	s.from.close()
-	s.to.close()
+	s.k.network.leave(s)
+	for _, c := range s.waiting {
+		c.socket.close()
+	}
+	s.waiting = nil
+	if s.from != nil {
+		s.from.close()
+	}
+	if s.to != nil && s.kind != socketDgram {
+		s.to.close()
+	}
 }
 
 func (s *socket) closes() {
-	s.from.closes()
-	s.to.closes()
+	if s.from != nil {
+		s.from.closes()
+	}
+	if s.to != nil && s.kind != socketDgram {
+		s.to.closes()
+	}
 }
 
 func (s *socket) read(b []byte) (int, int64) {
+	if s.from == nil {
+		return 0, -ENOTCONN
+	}
 	if !s.packets || len(s.from.messages) == 0 {
-		return s.from.k.readFrom(s.from, b)
+		return s.k.readFrom(s.from, b)
 	}
 	whole := s.from.messages[0].left
-	n, e := s.from.k.readFrom(s.from, b[:min(len(b), whole)])
+	n, e := s.k.readFrom(s.from, b[:min(len(b), whole)])
 	if rest := whole - n; e == 0 && rest > 0 { // what there is no room for is lost
 		s.from.buf = s.from.buf[rest:]
 		s.from.took(rest)
+	}
+	if e == 0 && len(s.senders) > 0 {
+		s.senders = s.senders[1:]
 	}
 	return n, e
 }
 
 func (s *socket) write(b []byte) (int, int64) {
-	switch room := pipeBytes - len(s.to.buf); {
+	switch {
+	case s.to == nil && s.family == familyUnix:
+		return 0, -ENOTCONN
+	case s.to == nil && s.kind == socketDgram:
+		return 0, -EDESTADDRREQ
+	case s.to == nil:
+		return 0, -EPIPE
+	}
+	room := pipeBytes - len(s.to.buf)
+	switch {
 	case s.packets && len(b) > pipeBytes:
 		return 0, -EMSGSIZE
 	case s.packets && s.to.readers && room < len(b):
 		return 0, -EAGAIN
 	}
-	return s.to.k.writeTo(s.to, b)
+	n, e := s.k.writeTo(s.to, b)
+	if e == -EPIPE && s.kind == socketDgram {
+		e = -ECONNREFUSED
+	}
+	if e == 0 && s.deliver != nil {
+		s.deliver.senders = append(s.deliver.senders, s.local)
+	}
+	return n, e
 }
 
-// ready: the end of what can be read is something to read.
+// ready: the end of what can be read is something to read, and so is a connection
+// that waits.
 func (s *socket) ready() (read, write, hangup bool) {
-	read, _, ended := s.from.ready()
-	_, write, _ = s.to.ready()
-	return read || ended, write, false
+	if s.listening {
+		return len(s.waiting) > 0, false, false
+	}
+	if s.from != nil {
+		var ended bool
+		read, _, ended = s.from.ready()
+		read = read || ended
+	}
+	write = s.kind == socketDgram
+	if s.to != nil {
+		_, write, _ = s.to.ready()
+	}
+	return read, write || s.from == nil, false
+}
+
+// hangups gives the events of poll that tell that the other side has gone.
+func (s *socket) hangups(want uint16) (got uint16) {
+	switch {
+	case s.listening || s.kind == socketDgram:
+		return 0
+	case s.from == nil:
+		return pollHup
+	}
+	if !s.from.writers {
+		got |= want & pollReadHup
+		if !s.to.readers {
+			got |= pollHup
+		}
+	}
+	return got
 }
 
 func (s *socket) observeReady(got uint16) {
+	if s.listening {
+		if len(s.waiting) > 0 {
+			s.k.observe(s.waiting[0].order)
+		}
+		return
+	}
+	if s.from == nil {
+		return
+	}
 	if got&pollIn != 0 && len(s.from.messages) == 0 {
 		got |= pollHup
 	}
 	s.from.observeReady(got)
+}
+
+// newSocketFD is socket(family, type, protocol).
+func (c *call) newSocketFD() int64 {
+	family, kind, flags := uint16(c.arg[0]), c.arg[1]&socketTypes, uint32(c.arg[1])&^socketTypes
+	switch {
+	case c.arg[0] != familyUnix && c.arg[0] != familyINet && c.arg[0] != familyINet6:
+		return -EAFNOSUPPORT
+	case flags&^(openCloexec|openNonblock) != 0:
+		return -EINVAL
+	case kind == socketPacket && family != familyUnix || kind != socketStream && kind != socketDgram && kind != socketPacket:
+		return -ESOCKTNOSUPPORT
+	}
+	return c.addSocket(c.newSocket(family, kind), flags)
+}
+
+// addSocket gives a socket a descriptor.
+func (c *call) addSocket(s *socket, flags uint32) int64 {
+	return c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
 }
 
 // socketpair is socketpair(family, type, protocol, fds).
@@ -84,23 +215,30 @@ func (c *call) socketpair() int64 {
 	case kind != socketStream && kind != socketDgram && kind != socketPacket || flags&^(openCloexec|openNonblock) != 0:
 		return -EINVAL
 	}
-	pipes := [2]*pipe{}
-	for i := range pipes {
-		pipes[i] = &pipe{k: c.Kernel, ino: c.vfs.inode(), readers: true, writers: true}
+	a, b := c.newSocket(familyUnix, kind), c.newSocket(familyUnix, kind)
+	if kind == socketDgram { // what one reads only the other writes
+		a.kind, b.kind = socketPacket, socketPacket
 	}
-	var b [8]byte
-	for i := range pipes {
-		s := &socket{&pipeEnd{pipes[i], false}, &pipeEnd{pipes[1-i], true}, c.vfs.inode(), kind != socketStream}
-		fd := c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
+	c.join(a, b)
+	var out [8]byte
+	for i, s := range []*socket{a, b} {
+		fd := c.addSocket(s, flags)
 		if fd < 0 {
 			if i > 0 {
-				c.files.close(int32(binary.LittleEndian.Uint32(b[:])))
+				c.files.close(int32(binary.LittleEndian.Uint32(out[:])))
 			}
 			return fd
 		}
-		binary.LittleEndian.PutUint32(b[4*i:], uint32(fd))
+		binary.LittleEndian.PutUint32(out[4*i:], uint32(fd))
 	}
-	return c.fault(c.space.Write(c.arg[3], b[:]))
+	return c.fault(c.space.Write(c.arg[3], out[:]))
+}
+
+// join connects two sockets.
+func (c *call) join(a, b *socket) {
+	there, back := c.newPipe(), c.newPipe()
+	a.from, a.to = &pipeEnd{back, false}, &pipeEnd{there, true}
+	b.from, b.to = &pipeEnd{there, false}, &pipeEnd{back, true}
 }
 
 // socketOf gives the socket behind a descriptor, and its description as it is
@@ -127,61 +265,26 @@ func (c *call) socketOf(fd int32, flags uint64) (*openFile, *socket, int64) {
 	return f, s, 0
 }
 
-// sendto is sendto(fd, buf, n, flags, …), recvfrom likewise.
-func (c *call) sendto() int64 {
-	return c.send(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3])
-}
-
-func (c *call) recvfrom() int64 {
-	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3])
-}
-
-func (c *call) send(fd int32, bufs []buffer, flags uint64) int64 {
-	f, s, e := c.socketOf(fd, flags)
-	if e != 0 {
-		return e
-	}
-	return c.writeStream(fd, f, s, bufs)
-}
-
-func (c *call) receive(fd int32, bufs []buffer, flags uint64) int64 {
-	f, s, e := c.socketOf(fd, flags)
-	if e != 0 {
-		return e
-	}
-	return c.readStream(fd, f, s, bufs)
-}
-
-// sendmsg is sendmsg(fd, message, flags), recvmsg likewise: only their buffers.
-func (c *call) sendmsg() int64 { return c.message(c.send) }
-func (c *call) recvmsg() int64 { return c.message(c.receive) }
-
-func (c *call) message(do func(int32, []buffer, uint64) int64) int64 {
-	var b [56]byte // struct msghdr
-	if f := c.space.Read(c.arg[1], b[:]); f != nil {
-		return c.fault(f)
-	}
-	bufs, e := c.iovecs(binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:]))
-	if e != 0 {
-		return e
-	}
-	return do(int32(c.arg[0]), bufs, c.arg[2])
-}
-
 // shutdown is shutdown(fd, how).
 func (c *call) shutdown() int64 {
 	_, s, e := c.socketOf(int32(c.arg[0]), 0)
-	if e != 0 {
+	switch {
+	case e != 0:
 		return e
-	}
-	if c.arg[1] > 2 {
+	case c.arg[1] > 2:
 		return -EINVAL
+	case s.listening: // who waits to accept waits no longer
+		s.listening = false
+		c.files.changed = true
+		return 0
+	case s.from == nil || s.kind == socketDgram && s.to == nil:
+		return -ENOTCONN
 	}
 	if c.arg[1] != 1 {
 		s.from.closes()
 		s.from.close()
 	}
-	if c.arg[1] != 0 {
+	if c.arg[1] != 0 && s.to != nil && s.kind != socketDgram {
 		s.to.closes()
 		s.to.close()
 	}

@@ -417,6 +417,9 @@ func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
 		return nil, -ENOTDIR
 	case n.open != nil:
 		f := n.open()
+		if _, ok := f.(socketFile); ok {
+			return nil, -ENXIO
+		}
 		if _, ok := f.(regular); ok && flags&openAccess != 0 {
 			return nil, -EACCES
 		}

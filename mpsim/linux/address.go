@@ -1,0 +1,168 @@
+package linux
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"strings"
+)
+
+// Families of addresses.
+const (
+	familyUnix  = 1
+	familyINet  = 2
+	familyINet6 = 10
+
+	unixPathMax = 108
+	inetBytes   = 16
+	inet6Bytes  = 28
+	maxSockaddr = 128
+	firstChosen = 32768 // ports that bind chooses by itself
+	lastChosen  = 60999
+)
+
+// address is that of a socket, in the guest's own network, which is one host.
+type address struct {
+	family uint16
+	path   string // of familyUnix; an abstract one begins with a zero byte
+	ip     netip.Addr
+	port   uint16
+}
+
+// parseAddress reads a struct sockaddr.
+func parseAddress(b []byte) (address, int64) {
+	if len(b) < 2 {
+		return address{}, -EINVAL
+	}
+	a := address{family: binary.LittleEndian.Uint16(b)}
+	switch {
+	case a.family == familyUnix:
+		a.path = string(b[2:min(len(b), 2+unixPathMax)])
+		if !strings.HasPrefix(a.path, "\x00") {
+			a.path, _, _ = strings.Cut(a.path, "\x00")
+		}
+	case a.family == familyINet && len(b) >= inetBytes:
+		a.port = binary.BigEndian.Uint16(b[2:])
+		a.ip = netip.AddrFrom4([4]byte(b[4:8]))
+	case a.family == familyINet6 && len(b) >= inet6Bytes-4:
+		a.port = binary.BigEndian.Uint16(b[2:])
+		a.ip = netip.AddrFrom16([16]byte(b[8:24]))
+	case a.family == familyINet || a.family == familyINet6:
+		return a, -EINVAL
+	default:
+		return a, -EAFNOSUPPORT
+	}
+	return a, 0
+}
+
+// encode makes the struct sockaddr of an address.
+func (a *address) encode() []byte {
+	b := binary.LittleEndian.AppendUint16(nil, a.family)
+	switch a.family {
+	case familyUnix:
+		if b = append(b, a.path...); a.path != "" && a.path[0] != 0 {
+			b = append(b, 0)
+		}
+	case familyINet:
+		b = binary.BigEndian.AppendUint16(b, a.port)
+		ip := netip.IPv4Unspecified()
+		if a.ip.Is4() {
+			ip = a.ip
+		}
+		b = append(append(b, ip.AsSlice()...), make([]byte, 8)...)
+	case familyINet6:
+		b = binary.BigEndian.AppendUint16(b, a.port)
+		ip := netip.IPv6Unspecified()
+		if a.ip.IsValid() {
+			ip = netip.AddrFrom16(a.ip.As16())
+		}
+		b = append(append(append(b, 0, 0, 0, 0), ip.AsSlice()...), 0, 0, 0, 0)
+	}
+	return b
+}
+
+// here says whether an address is the guest's own host.
+func (a *address) here() bool {
+	ip := a.ip.Unmap()
+	return a.family == familyUnix || ip.IsLoopback() || ip.IsUnspecified()
+}
+
+// loopback is the address that a socket bound to all addresses is reached at.
+func (a address) loopback() address {
+	if a.family != familyUnix && (!a.ip.IsValid() || a.ip.IsUnspecified()) {
+		if a.ip = netip.IPv6Loopback(); a.family == familyINet {
+			a.ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		}
+	}
+	return a
+}
+
+// network is who has which address.
+type network struct {
+	bound map[netKey]*socket
+	next  uint16 // port that is tried next for who asks for any
+	names uint64 // of sockets of familyUnix that the kernel named
+}
+
+type netKey struct {
+	stream bool
+	path   string
+	port   uint16
+	v6     bool
+}
+
+func (s *socket) key(a *address) netKey {
+	return netKey{stream: s.kind != socketDgram, path: a.path, port: a.port, v6: a.family == familyINet6}
+}
+
+// find gives the socket that is reached at an address.
+func (n *network) find(s *socket, a *address) *socket {
+	if !a.here() {
+		return nil
+	}
+	key := s.key(a)
+	if to := n.bound[key]; to != nil {
+		return to
+	}
+	if a.family == familyUnix {
+		return nil
+	}
+	key.v6 = !key.v6 // a socket of IPv6 for all addresses takes IPv4 too, and ::ffff:127.0.0.1 is IPv4
+	to := n.bound[key]
+	if to != nil && (to.family == familyINet6 && to.local.ip.IsUnspecified() && !to.onlyV6 || to.family == familyINet && a.ip.Is4In6()) {
+		return to
+	}
+	return nil
+}
+
+// take gives a socket an address.
+func (n *network) take(s *socket, a address) int64 {
+	if a.family != familyUnix && a.port == 0 {
+		for range lastChosen - firstChosen + 1 {
+			if n.next < firstChosen || n.next > lastChosen {
+				n.next = firstChosen
+			}
+			a.port = n.next
+			n.next++
+			if n.bound[s.key(&a)] == nil {
+				break
+			}
+		}
+	}
+	key := s.key(&a)
+	if n.bound[key] != nil {
+		return -EADDRINUSE
+	}
+	if n.bound == nil {
+		n.bound = map[netKey]*socket{}
+	}
+	n.bound[key] = s
+	s.local, s.named = a, true
+	return 0
+}
+
+// leave gives a socket's address back.
+func (n *network) leave(s *socket) {
+	if key := s.key(&s.local); s.named && n.bound[key] == s {
+		delete(n.bound, key)
+	}
+}

@@ -1,0 +1,306 @@
+package linux
+
+import "encoding/binary"
+
+// What is sent and received on sockets.
+
+// sendto is sendto(fd, buf, n, flags, address, length).
+func (c *call) sendto() int64 {
+	to, e := c.addressArg(c.arg[4], c.arg[5])
+	if e != 0 {
+		return e
+	}
+	return c.send(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], to)
+}
+
+// addressArg reads an address that may be left out.
+func (c *call) addressArg(addr, length uint64) (*address, int64) {
+	if addr == 0 || length == 0 {
+		return nil, 0
+	}
+	if length > maxSockaddr {
+		return nil, -EINVAL
+	}
+	b := make([]byte, length)
+	if f := c.space.Read(addr, b); f != nil {
+		return nil, c.fault(f)
+	}
+	a, e := parseAddress(b)
+	return &a, e
+}
+
+// putAddress stores an address for the guest, as much of it as there is room for.
+func (c *call) putAddress(addr, length uint64, a *address) int64 {
+	if addr == 0 || length == 0 {
+		return 0
+	}
+	room, f := c.space.Uint32(length)
+	if f != nil {
+		return c.fault(f)
+	}
+	if int32(room) < 0 {
+		return -EINVAL
+	}
+	b := a.encode()
+	if f := c.space.Write(addr, b[:min(len(b), int(room))]); f != nil {
+		return c.fault(f)
+	}
+	return c.fault(c.space.PutUint32(length, uint32(len(b))))
+}
+
+// send sends to an address, or to whom the socket is connected.
+func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
+	f, s, e := c.socketOf(fd, flags)
+	switch {
+	case e != 0:
+		return e
+	case to != nil && s.kind != socketDgram && s.to != nil:
+		return -EISCONN
+	case !s.packets:
+		return c.writeStream(fd, f, s, bufs)
+	}
+	target := s
+	if to != nil {
+		if target, e = c.sendsTo(s, to); e != 0 || target == nil {
+			if e != 0 {
+				return e
+			}
+			return sum(bufs) // nobody listens, and nobody says so at once
+		}
+	}
+	return c.sendPacket(fd, f, target, bufs)
+}
+
+// sendsTo is a socket that s sends a datagram by to an address; nil when nobody is
+// there.
+func (c *call) sendsTo(s *socket, to *address) (*socket, int64) {
+	if !s.named && s.family != familyUnix { // who gets it can answer
+		if e := c.network.take(s, address{family: s.family}.loopback()); e != 0 {
+			return nil, e
+		}
+	}
+	other, e := c.target(s, to)
+	switch {
+	case e == -ECONNREFUSED && s.family != familyUnix:
+		return nil, 0
+	case e != 0:
+		return nil, e
+	}
+	return &socket{k: s.k, kind: s.kind, family: s.family, packets: true, local: s.local,
+		to: &pipeEnd{other.from.pipe, true}, deliver: other}, 0
+}
+
+// sendPacket sends what is in the buffers as one message.
+func (c *call) sendPacket(fd int32, f *openFile, s *socket, bufs []buffer) int64 {
+	if sum(bufs) > pipeBytes {
+		return -EMSGSIZE
+	}
+	var data []byte
+	if n := c.gather(bufs, func(p []byte) (int, int64) {
+		data = append(data, p...)
+		return len(p), 0
+	}); n < 0 {
+		return n
+	}
+	k, t, unsignalled := c.Kernel, c.t, c.unsignalled
+	try := func() (int64, bool) {
+		n, e := s.write(data)
+		k.keep()
+		if e == -EPIPE && !unsignalled {
+			k.sendTask(t, siginfo{sig: SIGPIPE, code: codeUser})
+		}
+		return int64(n) + e, e != -EAGAIN
+	}
+	n, ok := try()
+	if ok || f.flags&openNonblock != 0 {
+		return n
+	}
+	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, blockState{restart: true, retry: try})
+}
+
+func sum(bufs []buffer) (n int64) {
+	for _, b := range bufs {
+		n += int64(b.n)
+	}
+	return n
+}
+
+// recvfrom is recvfrom(fd, buf, n, flags, address, length).
+func (c *call) recvfrom() int64 {
+	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], c.arg[4], c.arg[5])
+}
+
+// receive takes bytes, and says from whom they are where addr and length point.
+func (c *call) receive(fd int32, bufs []buffer, flags, addr, length uint64) int64 {
+	f, s, e := c.socketOf(fd, flags)
+	if e != 0 {
+		return e
+	}
+	if s.from == nil {
+		return -ENOTCONN
+	}
+	var try func() (int64, bool)
+	var done int64
+	if s.packets {
+		try = func() (int64, bool) { return c.receivePacket(s, bufs, flags, addr, length) }
+	} else {
+		try = func() (int64, bool) { return c.receiveBytes(s, &bufs, flags, &done) }
+	}
+	n, ok := try()
+	switch {
+	case ok:
+		return n
+	case f.flags&openNonblock != 0 && done > 0:
+		return done
+	case f.flags&openNonblock != 0:
+		return -EAGAIN
+	}
+	b := blockState{restart: true, retry: try}
+	b.partial = func() int64 { return done }
+	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, b)
+}
+
+// receiveBytes takes what there is of a stream; false when more is waited for.
+func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int64) (int64, bool) {
+	n := k.scatter(*bufs, func(p []byte) (int, int64) {
+		if flags&messagePeek != 0 {
+			return s.peek(p)
+		}
+		return k.readFrom(s, p)
+	})
+	if n == -EAGAIN && sum(*bufs) > 0 {
+		return n, false
+	}
+	if n < 0 {
+		if *done > 0 {
+			return *done, true
+		}
+		return n, true
+	}
+	*done += n
+	if n > 0 && flags&(messageWaitAll|messagePeek) == messageWaitAll {
+		if *bufs = skip(*bufs, uint64(n)); len(*bufs) > 0 {
+			return 0, false
+		}
+	}
+	return *done, true
+}
+
+// receivePacket takes one message; false when there is none yet.
+func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint64) (int64, bool) {
+	from, whole := s.peer, 0
+	if len(s.senders) > 0 {
+		from = s.senders[0]
+	}
+	if len(s.from.messages) > 0 {
+		whole = s.from.messages[0].left
+	}
+	data := make([]byte, max(min(whole, int(sum(bufs))), 1))
+	var n int
+	var e int64
+	if flags&messagePeek != 0 {
+		n, e = s.peek(data)
+	} else {
+		n, e = s.read(data)
+	}
+	if e != 0 {
+		return e, e != -EAGAIN
+	}
+	rest := data[:n]
+	got := c.scatter(bufs, func(p []byte) (int, int64) {
+		n := copy(p, rest)
+		rest = rest[n:]
+		return n, 0
+	})
+	if got >= 0 && s.kind == socketDgram {
+		if e := c.putAddress(addr, length, &from); e != 0 {
+			return e, true
+		}
+	}
+	if got >= 0 && flags&messageTrunc != 0 {
+		return int64(whole), true
+	}
+	return got, true
+}
+
+// peek reads what stays there.
+func (s *socket) peek(b []byte) (int, int64) {
+	p := s.from
+	if len(p.buf) == 0 {
+		if p.writers {
+			return 0, -EAGAIN
+		}
+		s.k.observe(p.writersClose)
+		return 0, 0
+	}
+	n := len(p.buf)
+	if s.packets {
+		n = p.messages[0].left
+	}
+	n = copy(b, p.buf[:n])
+	for i, seen := 0, 0; seen < n; i++ {
+		s.k.observe(p.messages[i].order)
+		seen += p.messages[i].left
+	}
+	return n, 0
+}
+
+// header is a struct msghdr.
+type header struct {
+	name, nameLen  uint64
+	bufs           []buffer
+	control, flags uint64
+}
+
+const (
+	headerBytes   = 56
+	headerNameLen = 8
+	headerControl = 40
+	headerFlags   = 48
+)
+
+func (c *call) header(addr uint64) (h header, e int64) {
+	var b [headerBytes]byte
+	if f := c.space.Read(addr, b[:]); f != nil {
+		return h, c.fault(f)
+	}
+	le := binary.LittleEndian
+	h.name, h.nameLen = le.Uint64(b[0:]), uint64(le.Uint32(b[headerNameLen:]))
+	h.control = le.Uint64(b[headerControl:])
+	h.bufs, e = c.iovecs(le.Uint64(b[16:]), le.Uint64(b[24:]))
+	return h, e
+}
+
+// sendmsg is sendmsg(fd, message, flags).
+func (c *call) sendmsg() int64 {
+	h, e := c.header(c.arg[1])
+	if e != 0 {
+		return e
+	}
+	to, e := c.addressArg(h.name, h.nameLen)
+	if e != 0 {
+		return e
+	}
+	if h.control != 0 {
+		c.note("control data of a message")
+		return -EINVAL
+	}
+	return c.send(int32(c.arg[0]), h.bufs, c.arg[2], to)
+}
+
+// recvmsg is recvmsg(fd, message, flags). Control data there is none.
+func (c *call) recvmsg() int64 {
+	h, e := c.header(c.arg[1])
+	if e != 0 {
+		return e
+	}
+	var none [headerBytes - headerControl]byte
+	if f := c.space.Write(c.arg[1]+headerControl, none[:]); f != nil {
+		return c.fault(f)
+	}
+	length := c.arg[1] + headerNameLen
+	if h.name == 0 {
+		length = 0
+	}
+	return c.receive(int32(c.arg[0]), h.bufs, c.arg[2], h.name, length)
+}
