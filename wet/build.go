@@ -133,6 +133,7 @@ type thread struct {
 
 	usual       []int32   // what happens to frames after the last execution
 	unusual     []unusual // of the epoch
+	entered     []int32   // what happened to frames before its first execution
 	oldSerial   uint64    // of the frames that were made before it
 	oldControl  refSeq    // decisions and calls of before it
 	heldControl ref       // control when it began

@@ -3,6 +3,7 @@ package wet
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -46,6 +47,7 @@ func (b *Builder) moved(t *thread) {
 	if t.times == t.began {
 		f.top()
 		t.oldSerial = f.serial
+		t.entered = append(t.entered[:0], f.ops...)
 	} else if !slices.Equal(f.ops, t.usual) {
 		t.unusual = append(t.unusual, unusual{t.times, slices.Clone(f.ops)})
 		b.mem += unusualBytes
@@ -72,6 +74,7 @@ type refSeq struct{ src, k seq }
 //
 //	controls = from, uvarint producer, of the last statement of earlier epochs
 //	           uvarint n, from*n, then of all old ones an index and the producer
+//	           uvarint n, varint*n: what happened to frames before the epoch's first execution
 //	           and of what was unusual Δ timestamps, numbers of steps, and all steps
 func (p *part) controls(t *thread) {
 	p.from(uint32(t.id), 0, t.heldControl.src)
@@ -95,6 +98,10 @@ func (p *part) controls(t *thread) {
 	var none Size
 	p.seq(&which, 8, &none)
 	p.seq(&t.oldControl.k, 8, &none)
+	p.uvarint(uint64(len(t.entered)))
+	for _, o := range t.entered {
+		p.varint(int64(o))
+	}
 	var times, counts, steps seq
 	at := t.began
 	for _, u := range t.unusual {
@@ -114,6 +121,7 @@ func (p *part) controls(t *thread) {
 type controlView struct {
 	last    ref   // who decided about the last statement of earlier epochs
 	old     []ref // decisions and calls of earlier epochs, as they are asked for
+	entered []int32
 	unusual []unusual
 }
 
@@ -130,6 +138,11 @@ func (d *decoder) controls(p *loaded, te *threadEpoch, own *span) (v controlView
 		cols[i] = d.numbers(p, limits[i])
 		if d.Err != nil {
 			return v, d.Err
+		}
+		if i == 1 {
+			for range d.Count(1, "number of frames") {
+				v.entered = append(v.entered, int32(d.Varint()))
+			}
 		}
 		if cols[i].n > maxNumbers {
 			d.Fail("number of decisions")
@@ -189,6 +202,10 @@ type controlWalk struct {
 	old     uint32 // the next label of one of earlier epochs
 	oldEnd  uint32
 	bad     bool
+
+	back  []uint32 // by execution: see derived
+	outer []uint32
+	left  []uint32 // scratch: calls whose frames were left, inner ones first
 }
 
 // step labels execution x, the kth of plan i in the epoch.
@@ -231,6 +248,7 @@ func (w *controlWalk) step(x, i, k uint32) {
 func (w *controlWalk) move(ops []int32, x uint32) {
 	f := &w.frames
 	f.top()
+	w.left = w.left[:0]
 	for _, o := range ops {
 		switch {
 		case o == pushCall:
@@ -242,11 +260,124 @@ func (w *controlWalk) move(ops []int32, x uint32) {
 				if len(f.list) == 1 { // a frame of an earlier epoch is left for another
 					f.serial++
 					f.list[0].serial, f.log = f.serial, f.log[:0]
-					break
+					if w.outer = append(w.outer, x); len(w.outer) > 2*maxFrames {
+						w.bad = true
+						return
+					}
+					continue
+				}
+				if c := uint32(f.list[len(f.list)-1].call.src); c&^regPlace == regSetBy {
+					w.left = append(w.left, c&regPlace)
+					w.back[c&regPlace] = backGone
 				}
 				f.pop()
 			}
 		}
+	}
+	// Of frames that are left at once, the outermost one's caller goes on.
+	deep := len(w.outer) == 0 || w.outer[len(w.outer)-1] != x
+	if n := len(w.left); n > 0 && len(ops) == 1 && deep {
+		w.back[w.left[n-1]] = x
+	}
+}
+
+// backGone says of a call that its caller did not go on, backOpen that it had not
+// when the epoch ended, with the place of its frame.
+const (
+	backGone = 1<<31 - 1
+	backOpen = 1 << 31
+)
+
+// finish notes which calls are open.
+func (w *controlWalk) finish() {
+	for i, f := range w.frames.list {
+		if c := uint32(f.call.src); i > 0 && c&^regPlace == regSetBy {
+			w.back[c&regPlace] = backOpen | uint32(i)
+		}
+	}
+}
+
+// Executed is a thread's execution at a timestamp.
+func (g *Graph) Executed(th event.ThreadID, t uint64) (Execution, error) {
+	te, err := g.threadEpoch(th, t)
+	if err != nil {
+		return Execution{}, err
+	}
+	f, err := g.flow(te)
+	if err != nil {
+		return Execution{}, err
+	}
+	x := t - te.began
+	s := te.spans[f.spans[x]]
+	return Execution{Node: s.node, K: s.began + uint64(f.ks[x]), Time: t}, nil
+}
+
+// threadEpoch finds the epoch of a timestamp.
+func (g *Graph) threadEpoch(th event.ThreadID, t uint64) (*threadEpoch, error) {
+	if uint64(th) >= uint64(len(g.threads)) || t >= g.threads[th].Times {
+		return nil, fmt.Errorf("%w: time %d of thread %d", ErrNoSuch, t, th)
+	}
+	list := g.threads[th].epochs
+	return list[sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })], nil
+}
+
+// Returned is when a thread went on in the frame in which it called at a
+// timestamp; not ok when it never did, or made no call then.
+func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err error) {
+	te, err := g.threadEpoch(th, t)
+	if err != nil {
+		return 0, false, err
+	}
+	f, err := g.infer(te)
+	if err != nil {
+		return 0, false, err
+	}
+	x := f.derived.back[t-te.began]
+	levels := -1 // frames to be left before the call's own
+	switch {
+	case x == backGone, x == 0 && t != te.began+te.n-1:
+		return 0, false, nil
+	case x >= backOpen:
+		levels = f.derived.open - int(x&^backOpen)
+	case x > 0:
+		return te.began + uint64(x), true, nil
+	}
+	list := g.threads[th].epochs
+	next := sort.Search(len(list), func(i int) bool { return list[i].epoch > te.epoch })
+	for ; next < len(list); next++ {
+		if f, err = g.infer(list[next]); err != nil {
+			return 0, false, err
+		}
+		x, over, ok := f.derived.returned(levels)
+		if over {
+			return list[next].began + uint64(x), ok, nil
+		}
+		levels = x
+	}
+	return 0, false, nil
+}
+
+// returned looks for the return of a frame of an earlier epoch that has so many
+// above it (below 0: that is about to be made). It is over when the frame is left:
+// ok at time x of the epoch, unless its caller's was left as well. Otherwise x
+// frames are above it at the end.
+func (v *derived) returned(levels int) (x int, over, ok bool) {
+	for _, o := range v.entered {
+		if o <= 0 {
+			levels++
+			continue
+		}
+		if levels -= int(o); levels < 0 {
+			return 0, true, levels == -1
+		}
+	}
+	switch n := len(v.outer); {
+	case levels < 0:
+		return 0, true, false // no call was made
+	case levels < n:
+		return int(v.outer[levels]), true, levels+1 == n || v.outer[levels+1] != v.outer[levels]
+	default:
+		return levels + v.open - n, false, false
 	}
 }
 

@@ -129,7 +129,7 @@ type flow struct {
 func (f *flow) bytes() uint64 {
 	n := 12 * uint64(len(f.spans))
 	if f.derived != nil {
-		n += 4 * uint64(len(f.derived.labels))
+		n += f.derived.bytes()
 	}
 	return n
 }
@@ -140,7 +140,17 @@ type derived struct {
 	labels []uint32 // node by node, slot by slot, execution by execution
 	first  []uint32 // by node: where it begins
 	held   []ref    // by register, and behind them others of earlier epochs
+
+	// For an execution that calls, when the thread went on in its frame (see
+	// controlWalk.move); when frames of earlier epochs were left; and how many of
+	// this one were open at the end.
+	back    []uint32
+	outer   []uint32
+	open    int
+	entered []int32 // what happened to frames before its first execution
 }
+
+func (v *derived) bytes() uint64 { return 4 * uint64(len(v.labels)+len(v.back)+len(v.outer)) }
 
 // A label that follows is an execution in the epoch, whose code left the
 // register defined or decided, or which then set the register or called, or
@@ -259,14 +269,16 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 	v.held = append(v.held, ctl.old...)
 	w.oldEnd = regHeld | uint32(len(v.held))
 	v.labels = make([]uint32, total)
-	w.labels = v.labels
+	w.labels, w.back = v.labels, make([]uint32, te.n)
 	follow(f, v, regs, sets, &w)
+	w.finish()
+	v.back, v.outer, v.open, v.entered = w.back, w.outer, max(len(w.frames.list)-1, 0), ctl.entered
 	if w.bad {
 		return nil, g.damagedThread(te, fmt.Errorf("number of decisions: %w", tracefmt.ErrMalformed))
 	}
 	f.derived = v
 	if te.flow == f {
-		g.cache.used += 4 * total
+		g.cache.used += v.bytes()
 	}
 	return f, nil
 }

@@ -21,9 +21,20 @@ import (
 // exits finds the decisions that ended loops.
 type exits struct {
 	g     Graph
+	calls framed // nil: the graph is not
 	prog  *cfg.Program
-	loops map[definition][]*cfg.Loop
-	known map[activation]map[uint64]wet.Instance // by time of a definition
+	loops map[wet.NodeID][2][]loopsOf // by statement, in registers and in memory
+	known map[activation]*turns
+	nodes map[wet.NodeID][]cfg.Ref // their blocks; fewer, when one is not the program's
+}
+
+// turns are what is known of a loop by the times of definitions in it: how it was
+// left, or up to which later execution in the same frame it was not. A walk ends
+// or leaps where it meets one, so that all walks together pass over each
+// execution a few times.
+type turns struct {
+	exit map[uint64]wet.Instance
+	upTo map[uint64]uint64
 }
 
 // definition is a statement that defines something.
@@ -41,24 +52,43 @@ func newExits(g Graph, prog *cfg.Program) *exits {
 	if prog == nil {
 		return nil
 	}
-	return &exits{g, prog, map[definition][]*cfg.Loop{}, map[activation]map[uint64]wet.Instance{}}
+	calls, _ := g.(framed)
+	return &exits{g, calls, prog, map[wet.NodeID][2][]loopsOf{}, map[activation]*turns{}, map[wet.NodeID][]cfg.Ref{}}
 }
 
 // blockOf is the static block that a statement of a path is in.
-func (x *exits) blockOf(n *wet.Node, stmt uint32) (cfg.Ref, bool) {
-	return x.prog.Find(n.Blocks[n.Stmts[stmt].Block].PC)
+func (x *exits) blockOf(id wet.NodeID, stmt uint32) (cfg.Ref, bool) {
+	n := x.g.Node(id)
+	refs := x.blocks(id)
+	if b := n.Stmts[stmt].Block; n.Kind == wet.NodePath && b < len(refs) {
+		return refs[b], true
+	}
+	return cfg.Ref{}, false
 }
 
 // around are the loops that a definition is in and that say which of its values
 // remains, inner ones first.
 func (x *exits) around(node wet.NodeID, stmt uint32, memory bool) []*cfg.Loop {
-	d := definition{wet.Site{Node: node, Stmt: stmt}, memory}
-	loops, ok := x.loops[d]
+	of, ok := x.loops[node]
 	if !ok {
-		loops = x.find(d)
-		x.loops[d] = loops
+		n := len(x.g.Node(node).Stmts)
+		of = [2][]loopsOf{make([]loopsOf, n), make([]loopsOf, n)}
+		x.loops[node] = of
 	}
-	return loops
+	d := definition{wet.Site{Node: node, Stmt: stmt}, memory}
+	l := &of[0][stmt]
+	if memory {
+		l = &of[1][stmt]
+	}
+	if !l.known {
+		*l = loopsOf{x.find(d), true}
+	}
+	return l.list
+}
+
+type loopsOf struct {
+	list  []*cfg.Loop
+	known bool
 }
 
 func (x *exits) find(d definition) (loops []*cfg.Loop) {
@@ -70,7 +100,7 @@ func (x *exits) find(d definition) (loops []*cfg.Loop) {
 	if _, static := s.Inst.Static(s.PC); static && !d.memory {
 		return nil
 	}
-	at, ok := x.blockOf(n, d.site.Stmt)
+	at, ok := x.blockOf(d.site.Node, d.site.Stmt)
 	if !ok {
 		return nil
 	}
@@ -140,13 +170,11 @@ func (x *exits) decided(from, to wet.Instance, kind wet.DepKind, tell func(wet.I
 	if len(loops) == 0 {
 		return nil
 	}
-	toNode := x.g.Node(to.Node)
-	fromAt, _ := x.blockOf(x.g.Node(from.Node), from.Stmt)
-	var toAt cfg.Ref
-	inside := false
-	if toNode.Kind == wet.NodePath {
-		toAt, inside = x.blockOf(toNode, to.Stmt)
-		inside = inside && toAt.Func == fromAt.Func
+	fromAt, _ := x.blockOf(from.Node, from.Stmt)
+	toAt, inside := x.blockOf(to.Node, to.Stmt)
+	inside = inside && toAt.Func == fromAt.Func
+	if inside && loops[0].Has(int(toAt.Block)) {
+		return nil
 	}
 	end, err := x.g.Time(to.Thread, to.Node, to.K)
 	if err != nil {
@@ -188,42 +216,174 @@ func (x *exits) left(from wet.Instance, fn uint32, l *cfg.Loop, limit uint64) (w
 	if err != nil {
 		return wet.Instance{}, false, err
 	}
-	known := x.known[activation{from.Thread, l}]
+	a := activation{from.Thread, l}
+	known := x.known[a]
 	if known == nil {
-		known = map[uint64]wet.Instance{}
-		x.known[activation{from.Thread, l}] = known
+		known = &turns{map[uint64]wet.Instance{}, map[uint64]uint64{}}
+		x.known[a] = known
 	}
-	f := follower{x: x, fn: fn, loop: l}
-	block := x.g.Node(from.Node).Stmts[from.Stmt].Block
-	for e, err := range x.g.Forward(from.Thread, began) {
-		if err != nil {
+	w := loopWalk{
+		turns: known, limit: limit, from: from, block: x.g.Node(from.Node).Stmts[from.Stmt].Block, passed: []uint64{began},
+		follower: follower{x: x, fn: fn, loop: l},
+	}
+	for at := began; ; at = w.leap {
+		exit, state, err := w.stretch(at)
+		switch {
+		case err != nil:
 			return wet.Instance{}, false, err
-		}
-		if x.g.Order(from.Thread, e.Time) > limit {
-			return wet.Instance{}, false, nil
-		}
-		if exit, ok := known[e.Time]; ok && f.inFrame(x.g.Node(e.Node)) && block < 0 {
-			known[began] = exit
-			return exit, true, nil
-		}
-		stmt, state := f.step(x.g.Node(e.Node), block)
-		block = -1
-		switch state {
-		case gone:
-			return wet.Instance{}, false, nil
-		case leftHere:
-			f.last = wet.Instance{Thread: from.Thread, Node: e.Node, K: e.K, Stmt: stmt}
-			fallthrough
-		case leftBefore:
-			if f.last.Node != from.Node || f.last.K != from.K {
-				known[began] = f.last // of another execution: every definition of this one in the loop has it
+		case state == elsewhere: // a leap
+			continue
+		case state == inLoop:
+			for _, t := range w.passed {
+				known.upTo[t] = w.lastTime
 			}
-			return f.last, true, nil
+			return wet.Instance{}, false, nil
+		case state == gone:
+			return wet.Instance{}, false, nil
+		}
+		if exit.Node != from.Node || exit.K != from.K {
+			known.exit[began] = exit // of another execution: every definition of this one in the loop has it
+		}
+		for _, t := range w.passed[1:] {
+			known.exit[t] = exit
+		}
+		return exit, true, nil
+	}
+}
+
+// loopWalk goes from a definition on to where its loop was left.
+type loopWalk struct {
+	*turns
+	follower
+	limit    uint64
+	from     wet.Instance
+	block    int      // of the first execution; then below 0
+	passed   []uint64 // executions in the frame, in the loop, from which the walk went on
+	leap     uint64   // the execution to go on with
+	lastTime uint64   // the last execution in the frame that was in the loop
+}
+
+// stretch walks until it knows how the loop was left, that it was not up to the
+// limit (inLoop), that there is no telling (gone), or where to go on (elsewhere).
+func (w *loopWalk) stretch(at uint64) (exit wet.Instance, state progress, err error) {
+	if w.x.calls != nil {
+		return w.inFrames(at)
+	}
+	for e, err := range w.x.g.Forward(w.from.Thread, at) {
+		if err != nil {
+			return exit, gone, err
+		}
+		if w.x.g.Order(w.from.Thread, e.Time) > w.limit {
+			return exit, inLoop, nil
+		}
+		if exit, state, ok := w.met(e); ok {
+			return exit, state, nil
+		}
+		stmt, state := w.step(w.x.g.Node(e.Node), e.Node, w.block)
+		w.block = -1
+		here := wet.Instance{Thread: w.from.Thread, Node: e.Node, K: e.K, Stmt: stmt}
+		switch state {
+		case gone, leftBefore:
+			return w.last, state, nil
+		case leftHere:
+			return here, state, nil
 		case inLoop:
-			f.last = wet.Instance{Thread: from.Thread, Node: e.Node, K: e.K, Stmt: stmt}
+			w.last, w.lastTime = here, e.Time
 		}
 	}
-	return wet.Instance{}, false, nil
+	return exit, gone, nil
+}
+
+// met tells what is known of the loop from an execution on.
+func (w *loopWalk) met(e wet.Execution) (exit wet.Instance, state progress, ok bool) {
+	if w.block >= 0 || e.Time == w.leap {
+		return exit, state, false
+	}
+	if exit, ok := w.turns.exit[e.Time]; ok && w.inTurn(e.Node) {
+		return exit, leftHere, true
+	}
+	t, ok := w.upTo[e.Time]
+	if !ok || t <= e.Time || !w.inTurn(e.Node) {
+		return exit, state, false
+	}
+	w.passed = append(w.passed, e.Time)
+	w.leap, w.lastTime = t, t
+	if w.x.g.Order(w.from.Thread, t) > w.limit {
+		return exit, inLoop, true
+	}
+	w.stack.Frames, w.returns = w.stack.Frames[:0], false
+	return exit, elsewhere, true
+}
+
+// inFrames is stretch without what calls did.
+func (w *loopWalk) inFrames(at uint64) (exit wet.Instance, state progress, err error) {
+	th := w.from.Thread
+	for {
+		if w.x.g.Order(th, at) > w.limit {
+			return exit, inLoop, nil
+		}
+		e, err := w.x.calls.Executed(th, at)
+		if err != nil {
+			return exit, gone, err
+		}
+		if exit, state, ok := w.met(e); ok {
+			return exit, state, nil
+		}
+		n := w.x.g.Node(e.Node)
+		if n.Kind != wet.NodePath {
+			return exit, gone, nil
+		}
+		stmt, state := w.blocks(n, e.Node, max(w.block, 0))
+		w.block = -1
+		here := wet.Instance{Thread: th, Node: e.Node, K: e.K, Stmt: stmt}
+		switch state {
+		case gone, leftBefore:
+			return w.last, state, nil
+		case leftHere:
+			return here, state, nil
+		}
+		w.last, w.lastTime = here, at
+		ok := true
+		switch n.Stmts[len(n.Stmts)-1].Inst.End() {
+		case event.EndCall, event.EndCallInd:
+			at, ok, err = w.x.calls.Returned(th, at)
+		case event.EndReturn:
+			ok = false
+		default:
+			if at++; at >= w.times() {
+				ok = false
+			}
+		}
+		if err != nil || !ok {
+			return exit, gone, err
+		}
+	}
+}
+
+// times is the number of the thread's timestamps.
+func (w *loopWalk) times() uint64 { return w.x.g.Threads()[w.from.Thread].Times }
+
+// inTurn tells whether an execution that begins now is of the frame itself, and
+// in the loop.
+func (w *loopWalk) inTurn(id wet.NodeID) bool {
+	refs := w.x.blocks(id)
+	return w.inFrame(w.x.g.Node(id)) && len(refs) > 0 && refs[0].Func == w.fn && w.loop.Has(int(refs[0].Block))
+}
+
+// blocks are the static blocks of a path.
+func (x *exits) blocks(id wet.NodeID) []cfg.Ref {
+	refs, ok := x.nodes[id]
+	if !ok {
+		for _, b := range x.g.Node(id).Blocks {
+			ref, ok := x.prog.Find(b.PC)
+			if !ok {
+				break
+			}
+			refs = append(refs, ref)
+		}
+		x.nodes[id] = refs
+	}
+	return refs
 }
 
 // follower follows a frame through the executions of a thread.
@@ -259,7 +419,7 @@ func (f *follower) inFrame(n *wet.Node) bool {
 
 // step follows an execution of a node, from one of its blocks on (below 0: the
 // first).
-func (f *follower) step(n *wet.Node, block int) (uint32, progress) {
+func (f *follower) step(n *wet.Node, id wet.NodeID, block int) (uint32, progress) {
 	if n.Kind == wet.NodeCall {
 		f.returns = true
 		return 0, elsewhere
@@ -275,7 +435,7 @@ func (f *follower) step(n *wet.Node, block int) (uint32, progress) {
 	}
 	at, state := uint32(len(n.Stmts)-1), elsewhere
 	if len(f.stack.Frames) == 0 {
-		at, state = f.blocks(n, max(block, 0))
+		at, state = f.blocks(n, id, max(block, 0))
 		if state == leftHere || state == leftBefore || state == gone {
 			return at, state
 		}
@@ -294,12 +454,13 @@ func (f *follower) step(n *wet.Node, block int) (uint32, progress) {
 }
 
 // blocks looks where the frame's path leaves the loop.
-func (f *follower) blocks(n *wet.Node, from int) (uint32, progress) {
+func (f *follower) blocks(n *wet.Node, id wet.NodeID, from int) (uint32, progress) {
+	refs := f.x.blocks(id)
 	for b := from; b < len(n.Blocks); b++ {
-		ref, ok := f.x.prog.Find(n.Blocks[b].PC)
-		if !ok || ref.Func != f.fn {
+		if b >= len(refs) || refs[b].Func != f.fn {
 			return 0, gone
 		}
+		ref := refs[b]
 		if f.loop.Has(int(ref.Block)) {
 			continue
 		}
@@ -315,9 +476,9 @@ func (f *follower) blocks(n *wet.Node, from int) (uint32, progress) {
 // execution: known from the code.
 func (x *exits) local(node wet.NodeID, from, to uint32) (stmts []uint32) {
 	n := x.g.Node(node)
-	at, ok := x.blockOf(n, to)
+	at, ok := x.blockOf(node, to)
 	for _, l := range x.around(node, from, false) {
-		if fromAt, _ := x.blockOf(n, from); ok && at.Func == fromAt.Func && l.Has(int(at.Block)) {
+		if fromAt, _ := x.blockOf(node, from); ok && at.Func == fromAt.Func && l.Has(int(at.Block)) {
 			return stmts
 		}
 		for b := n.Stmts[from].Block + 1; b <= n.Stmts[to].Block; b++ {

@@ -37,6 +37,16 @@ type Graph interface {
 	Users(i wet.Instance) iter.Seq2[wet.Dep, error]
 }
 
+// framed is a graph that knows where calls return to: then what a call did need
+// not be passed over to go on in its frame.
+type framed interface {
+	// Executed is the execution at a timestamp.
+	Executed(th event.ThreadID, time uint64) (wet.Execution, error)
+	// Returned is when a thread went on in the frame in which it called at a
+	// timestamp.
+	Returned(th event.ThreadID, time uint64) (at uint64, ok bool, err error)
+}
+
 // place is a statement as one thread executes it.
 type place struct {
 	thread event.ThreadID

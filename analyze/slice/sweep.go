@@ -51,6 +51,7 @@ type nodeCode struct {
 	stmts  int
 	slots  int
 	inputs [][]wet.Input // of each statement, those of the kinds that are followed
+	passed []bool        // statements that are housekeeping, and passed through
 	users  [][]uint32    // statements that depend on each statement of the same execution, and behind them on each slot
 	closed []mask        // of each root, what it brings along; nil: not worked out
 }
@@ -156,15 +157,17 @@ func (w *sweep) code(n wet.NodeID) *nodeCode {
 	}
 	c = &nodeCode{stmts: len(w.g.Node(n).Stmts), slots: w.g.Slots(n)}
 	c.inputs = make([][]wet.Input, c.stmts)
+	c.passed = make([]bool, c.stmts)
 	c.users = make([][]uint32, c.stmts+c.slots)
 	c.closed = make([]mask, c.stmts+c.slots)
 	for s := range c.inputs {
+		c.passed[s] = w.opts.passed(w.g.Node(n), uint32(s))
 		for _, in := range w.g.Inputs(n, uint32(s)) {
 			if !w.opts.followsFrom(w.g.Node(n), uint32(s), in.Kind, in.Reg) {
 				continue
 			}
 			c.add(s, in)
-			if w.exits != nil && !w.opts.passed(w.g.Node(n), uint32(s)) && in.Kind == wet.DepRegister && in.Stmt >= 0 {
+			if w.exits != nil && !c.passed[s] && in.Kind == wet.DepRegister && in.Stmt >= 0 {
 				for _, e := range w.exits.local(n, uint32(in.Stmt), uint32(s)) {
 					if x := (wet.Input{Kind: wet.DepExit, Stmt: int32(e)}); !slices.Contains(c.inputs[s], x) {
 						c.add(s, x)
@@ -361,7 +364,7 @@ type ended struct {
 func (w *sweep) leave(slot uint32, from wet.Instance) error {
 	c := w.taken.code
 	for _, u := range c.users[uint32(c.stmts)+slot] {
-		if !w.fresh.has(u) || w.opts.passed(w.g.Node(w.taken.node), u) {
+		if !w.fresh.has(u) || c.passed[u] {
 			continue
 		}
 		at := slices.IndexFunc(c.inputs[u], func(in wet.Input) bool { return in.Stmt < 0 && uint32(in.Slot) == slot })
