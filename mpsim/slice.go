@@ -2,8 +2,8 @@ package mpsim
 
 import (
 	"hindsight/mpsim/linux"
-	"hindsight/mpsim/rv"
 	"hindsight/mpsim/mem"
+	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 )
 

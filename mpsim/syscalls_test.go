@@ -56,6 +56,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "input-empty-lines", program: "input", stdin: "\n\n1 2"},
 		{name: "pipes", program: "pipes"},
 		{name: "sockets", program: "sockets"},
+		{name: "shared", program: "shared"},
 		{name: "signals", program: "signals"},
 		{name: "signals-abort", program: "signals", args: []string{"abort"}},
 		{name: "signals-term", program: "signals", args: []string{"term"}},

@@ -479,7 +479,6 @@ func (c *call) needFD() int64 {
 	return e
 }
 
-
 // fallocate only makes files longer.
 func (c *call) fallocate() int64 {
 	f, e := c.files.get(int32(c.arg[0]))

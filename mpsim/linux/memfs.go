@@ -126,6 +126,27 @@ func (d *memData) resize(n int64) int64 {
 	return 0
 }
 
+// pages are those of n bytes of the content from off on, as far as it goes, for a
+// mapping that shares them. Chunks with shared pages are given back last of all by
+// who maps them.
+func (d *memData) pages(off, n int64) []*mem.Page {
+	if len(d.chunks) > 0 && len(d.chunks[0]) < chunkBytes { // it must not be exchanged when the file grows
+		whole := make([]byte, chunkBytes)
+		copy(whole, d.chunks[0])
+		more := chunkBytes - int64(len(d.chunks[0]))
+		if d.quota == nil || more > *d.quota || !d.space.Hold(uint64(more)) {
+			return nil
+		}
+		*d.quota -= more
+		d.chunks[0] = whole
+	}
+	var pages []*mem.Page
+	for end := min(off+n, d.length); off < end; off += mem.PageSize {
+		pages = append(pages, (*mem.Page)(d.chunks[off/chunkBytes][off%chunkBytes:]))
+	}
+	return pages
+}
+
 // move copies between p and the content from off on, all of which is there.
 func (d *memData) move(p []byte, off int64, copy func(p, content []byte) int) {
 	for len(p) > 0 {

@@ -132,8 +132,8 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 	if !f.readable() || shared && p&mem.Write != 0 && !f.writable() {
 		return pager{}, -EACCES
 	}
-	if shared && p&mem.Write != 0 {
-		c.note("mmap of a file, shared and writable")
+	if _, own := f.file.(*memFile); shared && p&mem.Write != 0 && !own {
+		c.note("mmap of a file of the root directory, shared and writable")
 		return pager{}, -ENODEV
 	}
 	return pager{file, f.path}, 0
@@ -155,6 +155,13 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 		if err := c.space.Map(addr+end, length-end, attr, true); err != nil {
 			return mapError(err)
 		}
+	}
+	if f, ok := from.file.(*memFile); ok && attr.Shared && f.quota != nil && have > 0 {
+		pages := f.pages(int64(off), int64(have))
+		if pages == nil {
+			return -ENOMEM
+		}
+		return mapError(c.space.Share(addr, pages))
 	}
 	buf := make([]byte, min(have, ioChunk))
 	for done := uint64(0); done < have; {
@@ -308,7 +315,7 @@ func (c *call) settle(err error, addr uint64) int64 {
 	return int64(addr)
 }
 
-// msync has nothing to write: no mapping is shared with a file.
+// msync has nothing to write: what a mapping shares with a file is the file.
 func (c *call) msync() int64 {
 	if c.arg[0]&pageMask != 0 || c.arg[2]&^7 != 0 {
 		return -EINVAL

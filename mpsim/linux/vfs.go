@@ -133,6 +133,9 @@ func (k *Kernel) fillTree(img *image.Image) {
 	tmp := v.dir()
 	tmp.writable, tmp.perm = true, 0o777|0o1000
 	add("/tmp", tmp)
+	shm := v.dir()
+	shm.writable, shm.perm = true, 0o777|0o1000
+	add("/dev/shm", shm)
 	v.tree.children["proc"].children[strconv.Itoa(MainTID)] = v.tree.children["proc"].children["self"]
 }
 

@@ -199,6 +199,20 @@ func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	return p, nil
 }
 
+// Share puts pages into the mapping at addr, which must be fresh: what is stored
+// there is stored in all mappings that have the same pages, and the other way
+// round. ErrNoMemory when the limit does not allow it.
+func (s *Space) Share(addr uint64, pages []*Page) error {
+	for i, p := range pages {
+		vpn := addr>>PageShift + uint64(i)
+		if s.table.bytes+s.held+s.table.costOf(vpn) > s.max {
+			return ErrNoMemory
+		}
+		s.table.put(vpn, p)
+	}
+	return nil
+}
+
 // Pages gives bytes rounded up to whole pages; 0 when that overflows.
 func Pages(bytes uint64) uint64 { return (bytes + pageMask) &^ pageMask }
 

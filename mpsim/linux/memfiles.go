@@ -1,0 +1,115 @@
+package linux
+
+import "path"
+
+// Files without a name, further names of files in memory, and what watches files.
+
+// memfdCreate is memfd_create(name, flags).
+func (c *call) memfdCreate() int64 {
+	const cloexec, sealable = 1, 2
+	name, e := c.pathArg(c.arg[0])
+	if e != 0 {
+		return e
+	}
+	if c.arg[1]&^(cloexec|sealable) != 0 {
+		return -EINVAL
+	}
+	d := &memData{quota: &c.vfs.quota, space: c.space}
+	n := &node{ino: c.vfs.inode(), perm: 0o777, writable: true, data: d}
+	return c.files.add(&openFile{file: c.vfs.openData(n), path: "/memfd:" + name + " (deleted)", flags: openReadWrite},
+		0, c.arg[1]&cloexec != 0)
+}
+
+// linkat is linkat(dirfd, path, dirfd, path, flags): within the directories in
+// memory.
+func (c *call) linkat() int64 {
+	from, e := c.resolve(int32(c.arg[0]), c.arg[1])
+	if e != 0 {
+		return e
+	}
+	to, e := c.resolve(int32(c.arg[2]), c.arg[3])
+	if e != 0 {
+		return e
+	}
+	return c.vfs.link(from, to)
+}
+
+func (v *vfs) link(from, to string) int64 {
+	n, covered := v.inMemory(from)
+	old, coveredTo := v.inMemory(to)
+	switch {
+	case n == nil && (covered || v.hostOf(from) == nil):
+		return -ENOENT
+	case old != nil:
+		return -EEXIST
+	case n == nil || !coveredTo:
+		return -EPERM
+	case n.data == nil || !n.writable:
+		return -EPERM
+	case v.nodes >= maxNodes:
+		return -ENOSPC
+	}
+	dir, _, e := v.parentOf(to)
+	if e != 0 {
+		return e
+	}
+	v.nodes++
+	n.data.links++
+	dir.children[path.Base(to)] = n
+	return 0
+}
+
+// inotify watches files of which nothing is ever told: only the guest changes them.
+type inotify struct {
+	ino     uint64
+	watches int32
+}
+
+func (f *inotify) stat() stat                        { return stat{mode: 0o600, ino: f.ino, nlink: 1} }
+func (f *inotify) close()                            {}
+func (f *inotify) read([]byte) (int, int64)          { return 0, -EAGAIN }
+func (f *inotify) write([]byte) (int, int64)         { return 0, -EBADF }
+func (f *inotify) ready() (read, write, hangup bool) { return false, false, false }
+
+// inotifyInit is inotify_init1(flags).
+func (c *call) inotifyInit() int64 {
+	flags := uint32(c.arg[0])
+	if flags&^(openCloexec|openNonblock) != 0 {
+		return -EINVAL
+	}
+	return c.files.add(&openFile{file: &inotify{ino: c.vfs.inode()}, path: "anon_inode:inotify", flags: flags & openNonblock},
+		0, flags&openCloexec != 0)
+}
+
+// inotifyAdd is inotify_add_watch(fd, path, mask).
+func (c *call) inotifyAdd() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	w, ok := f.file.(*inotify)
+	if !ok {
+		return -EINVAL
+	}
+	name, e := c.resolve(atFDCWD, c.arg[1])
+	if e != 0 {
+		return e
+	}
+	if _, e := c.vfs.stat(name, true); e != 0 {
+		return e
+	}
+	w.watches++
+	return int64(w.watches)
+}
+
+// inotifyRemove is inotify_rm_watch(fd, watch).
+func (c *call) inotifyRemove() int64 {
+	f, e := c.files.get(int32(c.arg[0]))
+	if e != 0 {
+		return e
+	}
+	if w, ok := f.file.(*inotify); !ok || int32(c.arg[1]) < 1 || int32(c.arg[1]) > w.watches {
+		return -EINVAL
+	}
+	return 0
+}
