@@ -32,12 +32,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition knows [toolchain]: the cross compiler is there, or has to be.
+// scriptCondition knows [toolchain] and [cmake]: the cross compiler or CMake is
+// there, or has to be.
 func scriptCondition(name string) (bool, error) {
-	if name != "toolchain" {
+	tool, ok := map[string]string{"toolchain": cross.Compiler, "cmake": "cmake"}[name]
+	if !ok {
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	_, err := exec.LookPath(cross.Compiler)
+	_, err := exec.LookPath(tool)
 	return err == nil || os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") == "1", nil
 }
 

@@ -131,6 +131,6 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetErr(std.err)
 	root.AddCommand(newRun(std), newExplore(std), newRaces(std), newDiff(std), newExport(std), newImport(std), newInfo(std), newDemo(std), newCC(std), newGo(std), newSharing(std))
 	root.AddCommand(newWet(std), newSlice(std), newQuery(std))
-	root.AddCommand(newPack(std), newUnpack(std), newTraces(std), newCompare(std), newMan(), newVersion(std))
+	root.AddCommand(newPack(std), newUnpack(std), newTraces(std), newCompare(std), newMan(), newVersion(std), newCXX(std), newFortran(std), newDoctor(std))
 	return root
 }

@@ -88,8 +88,8 @@ func hasFile(root, name string) bool {
 // sysroot is the directory in which the cross compiler has a dynamic linker.
 func sysroot(interp string) (string, error) {
 	var asked []string
-	for _, names := range [][]string{ccNames, cxxNames} {
-		compiler, err := compilerOf(names)
+	for _, l := range []*compilers{&cCompilers, &cxxCompilers} {
+		compiler, err := l.find()
 		if err != nil {
 			continue
 		}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestNoCompiler: without a compiler, cc and doctor say how to get one.
+func TestNoCompiler(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, l := range []*compilers{&cCompilers, &cxxCompilers, &fortranCompilers} {
+		t.Setenv(l.env, "")
+	}
+	for _, tt := range []struct{ args, out, err string }{
+		{"doctor", "apt-get install gcc-riscv64-linux-gnu", ""},
+		{"cc x.c", "", "riscv64-linux-gnu-gcc or riscv64-unknown-linux-gnu-gcc is not installed; hindsight doctor says how to get it"},
+		{"c++ x.cc", "", "hindsight doctor"},
+		{"cc --cmake-toolchain", "", "hindsight doctor"},
+	} {
+		var out, stderr bytes.Buffer
+		if status := run(strings.Fields(tt.args), streams{in: strings.NewReader(""), out: &out, err: &stderr}); status != exitError {
+			t.Errorf("%s: status %d", tt.args, status)
+		}
+		if !strings.Contains(out.String(), tt.out) || !strings.Contains(stderr.String(), tt.err) {
+			t.Errorf("%s: %q, %q", tt.args, out.String(), stderr.String())
+		}
+	}
+}

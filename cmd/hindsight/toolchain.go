@@ -1,0 +1,87 @@
+package main
+
+import (
+	"io"
+	"os"
+	"text/template"
+)
+
+// cmakeToolchain is a toolchain file of CMake; find_package looks among the cross
+// compiler's own libraries.
+var cmakeToolchain = template.Must(template.New("cmake").Parse(`# A toolchain of CMake for the machine that hindsight simulates.
+#   cmake -B build -DCMAKE_TOOLCHAIN_FILE=riscv.cmake
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR riscv64)
+set(CMAKE_C_COMPILER {{.C}})
+{{- if .CXX}}
+set(CMAKE_CXX_COMPILER {{.CXX}})
+{{- end}}
+{{- if .Fortran}}
+set(CMAKE_Fortran_COMPILER {{.Fortran}})
+{{- end}}
+set(CMAKE_C_FLAGS_INIT "-g")
+set(CMAKE_CXX_FLAGS_INIT "-g")
+set(CMAKE_Fortran_FLAGS_INIT "-g")
+{{- if .Static}}
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")
+{{- end}}
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+{{- if .Root}}
+list(APPEND CMAKE_FIND_ROOT_PATH "{{.Root}}")
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+{{- end}}
+# Tests, and programs that a build makes and runs, run on the simulated machine.
+set(CMAKE_CROSSCOMPILING_EMULATOR "{{.Hindsight}};run;--record;none")
+`))
+
+// mesonCross is a cross file of Meson.
+var mesonCross = template.Must(template.New("meson").Parse(`# A cross file of Meson for the machine that hindsight simulates.
+#   meson setup --cross-file riscv.ini build
+[binaries]
+c = '{{.C}}'
+{{- if .CXX}}
+cpp = '{{.CXX}}'
+{{- end}}
+{{- if .Fortran}}
+fortran = '{{.Fortran}}'
+{{- end}}
+exe_wrapper = ['{{.Hindsight}}', 'run', '--record', 'none']
+
+[built-in options]
+debug = true
+{{- if .Static}}
+c_link_args = ['-static']
+cpp_link_args = ['-static']
+{{- end}}
+
+[host_machine]
+system = 'linux'
+cpu_family = 'riscv64'
+cpu = 'rv64gc'
+endian = 'little'
+`))
+
+// toolchain is what a build tool needs to know.
+type toolchain struct {
+	C, CXX, Fortran string // paths; C++ and Fortran "" where they are not installed
+	Static          bool   // there are no shared libraries
+	Root            string // of the compiler's libraries
+	Hindsight       string // this program
+}
+
+// writeToolchain writes a file for the compilers that are installed.
+func writeToolchain(w io.Writer, form *template.Template) error {
+	c, err := cCompilers.find()
+	if err != nil {
+		return err
+	}
+	cxx, _ := cxxCompilers.find() // C alone will do
+	fortran, _ := fortranCompilers.find()
+	self, err := os.Executable()
+	if err != nil {
+		self = "hindsight"
+	}
+	root := sysrootOf(c, usualInterp)
+	return form.Execute(w, toolchain{C: c, CXX: cxx, Fortran: fortran, Static: root == "", Root: root, Hindsight: self})
+}
