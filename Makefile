@@ -5,6 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
 .PHONY: dynamic bench-schedules correct faults release cross-vet
+.PHONY: examples-go go-race-tests
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -22,6 +23,13 @@ check: lint test  ## everything that must be green, and a clean tree afterwards
 
 examples:         ## rebuild the embedded example programs from their C sources
 	$(GO) run ./examples/build
+
+examples-go:      ## rebuild the embedded gallery of Go with the installed Go
+	$(GO) run ./examples/golang/build
+
+go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: found, missed and false by file (docs/go.md; an hour or so)
+	$(GO) build -o bin/hindsight ./cmd/hindsight
+	$(GO) run ./cmd/hindsight/gorace -hindsight $(CURDIR)/bin/hindsight $(GORACE)
 
 tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; every difference is explained
 	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v

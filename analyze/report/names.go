@@ -44,6 +44,10 @@ func (n *namer) eventStack(t event.ThreadID, index uint64) ([]Frame, error) {
 // may lie behind the function that calls.
 func (n *namer) frames(pcs []uint64) []Frame {
 	var out []Frame
+	const call, shortCall = 4, 2 // bytes
+	if n.golang && len(pcs) > 1 && (pcs[1] == pcs[0]+call || pcs[1] == pcs[0]+shortCall) {
+		pcs = slices.Delete(slices.Clone(pcs), 1, 2) // of the function of package sync that made the access
+	}
 	for i, pc := range pcs {
 		at := pc
 		if i > 0 && at > 0 {

@@ -5,11 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"hindsight/examples"
+	"hindsight/examples/golang"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 )
@@ -29,6 +31,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 		Example: `  hindsight demo
   hindsight demo --list
   hindsight demo --source race_double_checked
+  hindsight demo go-captured         # of the gallery of Go: race_go_captured
   hindsight demo --format json lu_nobarrier`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(f.format, "text", "json"); err != nil {
@@ -47,24 +50,21 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			if len(args) > 0 {
 				name, args = args[0], args[1:]
 			}
-			p, ok := examples.Lookup(name)
-			if !ok {
-				return fmt.Errorf("no example %q; hindsight demo --list shows what there is", name)
+			p, err := demoOf(name, paper)
+			if err != nil {
+				return err
 			}
 			if source {
-				text, err := examples.Source(p.Name)
+				text, err := p.source()
 				if err == nil {
 					_, err = std.out.Write(text)
 				}
 				return err
 			}
 			if len(args) == 0 {
-				args = p.Args
-				if paper && len(p.PaperArgs) > 0 {
-					args = p.PaperArgs
-				}
+				args = p.args
 			}
-			elf, err := examples.ELF(p.Name)
+			elf, err := p.elf()
 			if err != nil {
 				return err
 			}
@@ -78,16 +78,16 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			}
 			defer os.RemoveAll(dir)
 			r := &recording{
-				Image: img, Program: p.Name, Args: args, Policy: mpsim.Random, Seed: seed,
+				Image: img, Program: p.name, Args: args, Policy: mpsim.Random, Seed: seed,
 				MaxInsts: limits.insts, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
-				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.Name+".hst"),
+				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.name+".hst"),
 			}
 			done, err := r.record(cmd.Context(), streams{out: std.err, err: std.err})
 			if err != nil {
 				return err
 			}
 			done.trouble(std.err)
-			fmt.Fprintf(std.err, "hindsight: %s: %s\n", p.Title, done.summary(p.Name+".hst"))
+			fmt.Fprintf(std.err, "hindsight: %s: %s\n", p.title, done.summary(p.name+".hst"))
 			_, err = f.report(cmd.Context(), std, r.Out)
 			return err
 		},
@@ -108,9 +108,42 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 		for _, p := range examples.Programs() {
 			names = append(names, p.Name+"\t"+p.Title)
 		}
+		list, _ := golang.Programs()
+		for _, p := range list {
+			names = append(names, p.Name+"\t"+p.Title)
+		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
+}
+
+// demoProgram is an embedded program.
+type demoProgram struct {
+	name, title string
+	args        []string
+	source, elf func() ([]byte, error)
+}
+
+// demoOf finds an example of C, or one of the gallery of Go, whose executable holds
+// all of it.
+func demoOf(name string, paper bool) (*demoProgram, error) {
+	if p, ok := examples.Lookup(name); ok {
+		d := &demoProgram{name: p.Name, title: p.Title, args: p.Args}
+		if paper && len(p.PaperArgs) > 0 {
+			d.args = p.PaperArgs
+		}
+		d.source = func() ([]byte, error) { return examples.Source(p.Name) }
+		d.elf = func() ([]byte, error) { return examples.ELF(p.Name) }
+		return d, nil
+	}
+	if short, ok := strings.CutPrefix(name, "go-"); ok {
+		name = "race_go_" + short
+	}
+	p, err := golang.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("no example %q; hindsight demo --list shows what there is", name)
+	}
+	return &demoProgram{name: p.Name, title: p.Title, args: []string{p.Name}, source: p.Source, elf: golang.ELF}, nil
 }
 
 func listExamples(w io.Writer) error {
@@ -121,6 +154,14 @@ func listExamples(w io.Writer) error {
 			group = p.Group
 			fmt.Fprintf(tw, "%s\n", group)
 		}
+		fmt.Fprintf(tw, "  %s\t%s\n", p.Name, p.Title)
+	}
+	list, err := golang.Programs()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(tw, "gallery of Go")
+	for _, p := range list {
 		fmt.Fprintf(tw, "  %s\t%s\n", p.Name, p.Title)
 	}
 	return tw.Flush()

@@ -106,11 +106,14 @@ func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) 
 const (
 	barrierRegister = 24
 	barrierReach    = 96 // bytes
+	opcodeLoad      = 0x03
 	opcodeStore     = 0x23
 	opcodeJAL       = 0x6f
 )
 
-func (m *Image) writeBarrier(pc uint64) bool {
+// notSource says whether the load or store at pc is none of the source's: a store of
+// a write barrier, or a load into nowhere, by which the compiler finds nil pointers.
+func (m *Image) notSource(pc uint64) bool {
 	half := func(at uint64) uint32 {
 		b := m.Code(at, 2)
 		if len(b) < 2 {
@@ -120,9 +123,12 @@ func (m *Image) writeBarrier(pc uint64) bool {
 	}
 	in := half(pc)
 	if in&3 != 3 {
-		return false // compressed stores have no such register
+		return false // compressed loads and stores have no such registers
 	}
-	if in |= half(pc+2) << 16; in&0x7f != opcodeStore || in>>15&31 != barrierRegister {
+	if in |= half(pc+2) << 16; in&0x7f == opcodeLoad && in>>7&31 == 0 {
+		return true
+	}
+	if in&0x7f != opcodeStore || in>>15&31 != barrierRegister {
 		return false
 	}
 	for at := pc - 4; at > pc-barrierReach; at -= 2 {

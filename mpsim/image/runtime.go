@@ -23,10 +23,10 @@ type runtime struct {
 //
 // Of a Go program it is the stores by which its own code fills the buffer of the
 // garbage collector's write barrier: the pointers are in memory that
-// gcWriteBarrier has returned.
+// gcWriteBarrier has returned; and its checks for nil pointers.
 func (m *Image) Runtime(pc uint64) bool {
 	if m.Go() != "" {
-		return m.writeBarrier(pc)
+		return m.notSource(pc)
 	}
 	if m.Path != "" && m.library() == "libgomp" {
 		return m.Exec(pc)

@@ -131,7 +131,14 @@ func (o *options) runAll(ctx context.Context, binary string, tests []*test) {
 	fmt.Fprintln(os.Stderr)
 }
 
-// Statuses of hindsight races.
+// suppressionsFile names the races of the initialisation of the tests' package, which
+// has one too, in each run.
+const (
+	suppressionsFile = "init.supp"
+	suppressions     = "race:^*.init$\n"
+)
+
+// statusRaces is that of hindsight races when there are some.
 const statusRaces = 66
 
 func (o *options) runTest(ctx context.Context, binary string, t *test) {
@@ -151,7 +158,7 @@ func (o *options) runTest(ctx context.Context, binary string, t *test) {
 		case !bytes.Contains(out, []byte("--- PASS")) && !bytes.Contains(out, []byte("--- FAIL")):
 			t.problem = string(out)
 		}
-		report, err := exec.CommandContext(ctx, o.hindsight, "races", trace).Output()
+		report, err := exec.CommandContext(ctx, o.hindsight, "races", "--suppressions", filepath.Join(o.dir, suppressionsFile), trace).Output()
 		var failed *exec.ExitError
 		switch {
 		case err == nil:

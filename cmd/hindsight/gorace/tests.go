@@ -59,8 +59,9 @@ func copyTests(ctx context.Context, dir string) ([]*test, error) {
 		}
 	}
 	for file, text := range map[string]string{
-		"go.mod":       fmt.Sprintf("module racetests\n\ngo %s\n", strings.TrimPrefix(version, "go")),
-		"keep_test.go": "package " + name + "\n\n//go:noinline\nfunc keep[T any](T) {}\n",
+		"go.mod":         fmt.Sprintf("module racetests\n\ngo %s\n", strings.TrimPrefix(version, "go")),
+		suppressionsFile: suppressions,
+		"keep_test.go":   "package " + name + "\n\n//go:noinline\nfunc keep[T any](T) {}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			return nil, err

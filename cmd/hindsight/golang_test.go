@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindsight/examples/golang"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+)
+
+// racesOfGo runs a Go program and gives the races of the run.
+func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ...string) (races []goRace) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.hst")
+	r := &recording{
+		Image: img, Program: name, Args: args, Policy: mpsim.Random, Seed: seed,
+		Mode: "cdr", Keep: "all", Alphabet: "path", Out: file,
+	}
+	var out bytes.Buffer
+	done, err := r.record(t.Context(), streams{out: &out, err: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Status != 0 && !strings.Contains(out.String(), "fatal error: concurrent map") { // which the runtime may find itself
+		t.Fatalf("%s ended with status %d: %s", name, done.Status, out.String())
+	}
+	var text bytes.Buffer
+	f := racesFlags{memory: defaultAnalysisMemory, format: "json", atomics: "relaxed", color: "never", order: "hb", artifacts: "fold"}
+	if _, err := f.report(t.Context(), streams{out: &text, err: &out}, file); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	var report struct{ Races []goRace }
+	if err := json.Unmarshal(text.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	return report.Races
+}
+
+type goRace struct {
+	Accesses []struct {
+		File  string
+		Line  int
+		Stack []struct{ Function, File string }
+		Task  *struct{ ID int }
+	}
+}
+
+// TestGalleryOfGo: what races in the gallery is reported at the lines that say so,
+// and nothing else.
+func TestGalleryOfGo(t *testing.T) {
+	elf, err := golang.ELF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := golang.Programs()
+	if err != nil || len(list) < 20 {
+		t.Fatalf("%d programs: %v", len(list), err)
+	}
+	for _, p := range list {
+		t.Run(p.Name, func(t *testing.T) {
+			races := racesOfGo(t, image.NewSpace(img.Main), p.Name, 1, p.Name)
+			if p.Races != (len(races) > 0) {
+				t.Errorf("%d races were reported", len(races))
+			}
+			for _, r := range races {
+				if !slices.ContainsFunc(r.Accesses[0].Stack, func(f struct{ Function, File string }) bool { return f.File == p.File }) {
+					t.Errorf("a race elsewhere: %+v", r)
+				}
+				for _, a := range r.Accesses {
+					if a.File == p.File && !slices.Contains(p.Lines, a.Line) {
+						t.Errorf("a race in line %d, not in one of %v", a.Line, p.Lines)
+					}
+					if a.Task == nil {
+						t.Errorf("no goroutine: %+v", a)
+					}
+				}
+			}
+		})
+	}
+}
+
+// buildGo compiles Go sources for the simulated machine.
+func buildGo(t *testing.T, sources ...string) *image.Space {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", out}, sources...)...)
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, text)
+	}
+	img, err := image.Load(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// TestGoMemoryModel runs testdata/golang/memorymodel.go, whose functions are named for what
+// they do: every race_… is reported, no norace_….
+func TestGoMemoryModel(t *testing.T) {
+	source := "testdata/golang/memorymodel.go"
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img := buildGo(t, source)
+	for _, seed := range []uint64{1, 2} {
+		found := map[string]bool{}
+		for _, r := range racesOfGo(t, image.NewSpace(img.Main), "memorymodel", seed) {
+			for _, a := range r.Accesses {
+				for _, f := range a.Stack {
+					name, ok := strings.CutPrefix(f.Function, "main.")
+					name, _, _ = strings.Cut(name, ".")
+					if ok && strings.Contains(name, "race_") {
+						found[name] = true
+					}
+				}
+			}
+		}
+		functions := 0
+		for line := range strings.Lines(string(text)) {
+			name, ok := strings.CutPrefix(line, "func ")
+			name, _, _ = strings.Cut(name, "(")
+			if !ok || !strings.Contains(name, "race_") {
+				continue
+			}
+			functions++
+			if racy := strings.HasPrefix(name, "race_"); racy != found[name] {
+				t.Errorf("seed %d: %s: reported: %v", seed, name, found[name])
+			}
+		}
+		if functions < 20 {
+			t.Errorf("%d functions in %s", functions, source)
+		}
+	}
+}
+
+// TestGoTest: the tests of a module, and the status of go test -race.
+func TestGoTest(t *testing.T) {
+	t.Chdir("testdata/golang/module")
+	for _, step := range []struct {
+		args []string
+		want []string
+		fail bool
+	}{
+		{[]string{"test", "-run", "TestSafe", "-v", "."}, []string{"=== RUN   TestSafe", "--- PASS: TestSafe", "ok  \texample.com/counter"}, false},
+		{[]string{"test", "."}, []string{"--- FAIL: TestUnsafe", "race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
+	} {
+		g, err := parseGo(step.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		g.std = streams{out: &out, err: &out}
+		err = g.test(context.WithoutCancel(t.Context()))
+		if (err != nil) != step.fail {
+			t.Errorf("%v: %v\n%s", step.args, err, out.String())
+		}
+		for _, want := range step.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%v: no %q in\n%s", step.args, want, out.String())
+			}
+		}
+	}
+}
