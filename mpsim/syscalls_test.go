@@ -57,6 +57,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "pipes", program: "pipes"},
 		{name: "sockets", program: "sockets"},
 		{name: "shared", program: "shared"},
+		{name: "posixtimers", program: "posixtimers"},
 		{name: "signals", program: "signals"},
 		{name: "signals-abort", program: "signals", args: []string{"abort"}},
 		{name: "signals-term", program: "signals", args: []string{"term"}},

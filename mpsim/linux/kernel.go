@@ -90,6 +90,7 @@ type Kernel struct {
 	futexes map[uint64]*futexQueue
 	signals signalState
 	itimer  itimer
+	timers  []*posixTimer
 	files   fileTable
 	vfs     *vfs
 	process processState

@@ -113,7 +113,9 @@ func (i *siginfo) encode(b []byte) {
 	switch {
 	case i.fault:
 		le.PutUint64(b[16:], i.addr)
-	case i.timer:
+	case i.timer: // id and overrun of a POSIX timer
+		le.PutUint64(b[16:], i.addr)
+		le.PutUint64(b[24:], i.value)
 	default:
 		le.PutUint32(b[16:], MainTID)
 		le.PutUint64(b[24:], i.value)

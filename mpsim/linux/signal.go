@@ -99,8 +99,8 @@ const (
 // siginfo is what the guest's siginfo_t is made from.
 type siginfo struct {
 	sig, code int
-	fault     bool // addr, instead of pid and value
-	addr      uint64
+	fault     bool   // addr, instead of pid and value
+	addr      uint64 // of a timer: its id, and above that its overrun
 	value     uint64
 	timer     bool
 	cell      uint64 // see Kernel.sent; 0: nobody's

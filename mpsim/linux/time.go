@@ -57,6 +57,11 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 			next, ok = t.deadline, true
 		}
 	}
+	for _, t := range k.timers {
+		if t.armed && t.deadline < next {
+			next, ok = t.deadline, true
+		}
+	}
 	if k.itimer.armed && k.itimer.deadline < next {
 		next, ok = k.itimer.deadline, true
 	}
@@ -69,6 +74,11 @@ func (k *Kernel) NextSleeper() (uint64, bool) {
 	next, ok := k.NextDeadline()
 	if !ok || k.itimer.armed && k.itimer.deadline <= next {
 		return 0, false
+	}
+	for _, t := range k.timers {
+		if t.armed && t.deadline <= next {
+			return 0, false
+		}
 	}
 	for _, t := range k.tasks {
 		if t.State == Blocked && t.Wait.Timed && t.Wait.Deadline == next && t.Wait.Kind != WaitSleep {
@@ -98,6 +108,9 @@ func (k *Kernel) Expire() Outcome {
 		k.wake(t, ret)
 	}
 	k.expireTimer()
+	for _, t := range k.timers {
+		k.expire(t)
+	}
 	for _, t := range k.timerFDs {
 		t.run()
 	}
