@@ -73,6 +73,9 @@ faults:           ## every command that writes a file meets every fault of the d
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
 	sh .ci/fuzz $(FUZZTIME)
 
+fuzz-hour:        ## an hour over all fuzz targets; findings stay as regression seeds
+	sh .ci/fuzz total=1h
+
 release:          ## bin/release: static binaries for every platform, manual pages, checksums (VERSION=1.2.3)
 	sh .ci/release bin/release $(VERSION)
 

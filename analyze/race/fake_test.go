@@ -58,10 +58,14 @@ func (f *fake) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
 
 // What the source says of the code is a matter of its address.
 
-func (f *fake) Plain(pc uint64) bool   { return f.meant && pc%5 == 1 }
-func (f *fake) Apart(pc uint64) bool   { return f.meant && pc%5 == 2 }
-func (f *fake) User(uint64) bool       { return true }
-func (f *fake) UserObject(uint64) bool { return true }
+func (f *fake) Plain(pc uint64) bool { return f.meant && pc%5 == 1 }
+func (f *fake) Apart(pc uint64) bool { return f.meant && pc%5 == 2 }
+func (f *fake) User(uint64) bool     { return true }
+
+// Without these two the marks above would not be asked for.
+func (f *fake) Combines(uint64, uint64) bool { return false }
+func (f *fake) Looks(uint64) bool            { return false }
+func (f *fake) UserObject(uint64) bool       { return true }
 
 func newFake(threads int) *fake {
 	return &fake{segments: make([][]fakeSegment, threads), ordinals: map[[2]uint64]uint64{}}
