@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ import (
 type SARIFOptions struct {
 	Arguments []string // that this tool was called with, without its own name
 	ExitCode  int      // that it will end with
+	// SourceDir is the directory to name files by; "": the one that has all of
+	// the user's own.
+	SourceDir string
 }
 
 // The rules that results refer to. Their identifiers are stable.
@@ -80,6 +84,7 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	add(r.Races, state, false)
 	add(r.Known, known, false)
 	add(r.Suppressed, "", true)
+	run.relativeTo(cmp.Or(opts.SourceDir, r.sourceDir()))
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -94,11 +99,13 @@ func sarifRules() []sarifRule {
 		{
 			ID: ruleRace, Name: "DataRace", ShortDescription: sarifMessage{Text: "Data race"},
 			FullDescription: sarifMessage{Text: "Two threads access the same memory, at least one of them writes, at least one access is not atomic, and no synchronisation orders them."},
+			Help:            sarifMessage{Text: "Let something order the accesses: one mutex that both hold, a join, a condition, or an atomic variable written with release and read with acquire order. Both call stacks, the locks held and the number of times are in the result; hindsight slice --race shows what led to each side."},
 			Configuration:   sarifConfiguration{Level: "error"},
 		},
 		{
 			ID: ruleFree, Name: "FreeRace", ShortDescription: sarifMessage{Text: "Access races with free"},
 			FullDescription: sarifMessage{Text: "A thread frees a heap block while another thread accesses it, and no synchronisation orders the two."},
+			Help:            sarifMessage{Text: "Free the block where no other thread can have it any more: after a join, under the lock that guards its users, or when a count of references reaches zero."},
 			Configuration:   sarifConfiguration{Level: "error"},
 		},
 	}

@@ -13,8 +13,10 @@ type sarifRun struct { // [3.14]
 	Tool        sarifTool         `json:"tool"`
 	Invocations []sarifInvocation `json:"invocations"`
 	ColumnKind  string            `json:"columnKind"`
-	Results     []sarifResult     `json:"results"`
-	Properties  map[string]any    `json:"properties,omitempty"`
+	// BaseIDs says where relative files are.
+	BaseIDs    map[string]sarifArtifact `json:"originalUriBaseIds,omitempty"`
+	Results    []sarifResult            `json:"results"`
+	Properties map[string]any           `json:"properties,omitempty"`
 }
 
 type sarifTool struct { // [3.18]
@@ -32,6 +34,7 @@ type sarifRule struct { // [3.49]
 	Name             string             `json:"name"`
 	ShortDescription sarifMessage       `json:"shortDescription"`
 	FullDescription  sarifMessage       `json:"fullDescription"`
+	Help             sarifMessage       `json:"help"`
 	Configuration    sarifConfiguration `json:"defaultConfiguration"`
 }
 
@@ -91,7 +94,8 @@ type sarifPhysical struct { // [3.29]
 }
 
 type sarifArtifact struct { // [3.4]
-	URI string `json:"uri"`
+	URI    string `json:"uri"`
+	BaseID string `json:"uriBaseId,omitempty"`
 }
 
 type sarifRegion struct { // [3.30]

@@ -61,6 +61,32 @@ func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 	return s, nil
 }
 
+// WriteSuppressions writes rules that cover the reported races, one for each
+// group: by the global variable, or else by the function of the later access.
+func (r *Report) WriteSuppressions(w io.Writer) error {
+	t := newText(r, TextOptions{List: true})
+	seen := map[string]bool{}
+	for _, g := range t.shown {
+		rule := "race_top:^" + g.lead.Accesses[0].Top.Function + "$"
+		if l := &g.lead.Location; l.Kind == "global" && l.Symbol != "" {
+			rule = "race:^" + l.Symbol + "$"
+		} else if g.lead.Accesses[0].Top.Function == "" {
+			continue // there is no name to say
+		}
+		if _, err := fmt.Fprintf(w, "# %s %s\n", g.lead.ID, g.where()); err != nil {
+			return err
+		}
+		if seen[rule] {
+			rule = "# likewise " + rule
+		}
+		seen[rule] = true
+		if _, err := fmt.Fprintln(w, rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Matched is the number of races that the rules covered.
 func (s *Suppressions) Matched() (n int) {
 	if s != nil {

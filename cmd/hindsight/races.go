@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -38,6 +39,8 @@ type racesFlags struct {
 	incomplete   bool
 	brief        bool
 	frames       string
+	sourceDir    string
+	newRules     string
 	again        againFlags
 }
 
@@ -114,8 +117,10 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	flags.BoolVar(&f.brief, "brief", false, "a line for each group of races: id, variable, the two lines, how often")
 	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (frames of libraries in a line) or all")
 	complete(cmd, "frames", framesShort, framesAll)
+	flags.StringVar(&f.sourceDir, "source-dir", "", "SARIF: `DIR` that files are named from (default: that which has all of the program's own)")
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
+	flags.StringVar(&f.newRules, "generate-suppressions", "", "write suppressions of the races that are reported to `FILE`")
 	flags.BoolVar(&f.printUsed, "print-suppressions", false, "say on standard error how often each suppression matched")
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
@@ -192,6 +197,11 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err := f.write(ctx, std, rep, file); err != nil {
 		return 0, err
 	}
+	if f.newRules != "" {
+		if err := std.writeTo(ctx, f.newRules, rep.WriteSuppressions, f.inputs(file)...); err != nil {
+			return 0, err
+		}
+	}
 	if f.printUsed && suppressions != nil {
 		for _, r := range suppressions.Rules {
 			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
@@ -259,6 +269,13 @@ func (f *racesFlags) write(ctx context.Context, std streams, rep *report.Report,
 			return rep.WriteJSON(w)
 		case "sarif":
 			opts := report.SARIFOptions{Arguments: os.Args[1:]}
+			if f.sourceDir != "" {
+				dir, err := filepath.Abs(f.sourceDir)
+				if err != nil {
+					return err
+				}
+				opts.SourceDir = filepath.ToSlash(dir)
+			}
 			if len(rep.Races) > 0 {
 				opts.ExitCode = exitRaces
 			}

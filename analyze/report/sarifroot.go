@@ -1,0 +1,96 @@
+package report
+
+import (
+	"net/url"
+	"path"
+	"strings"
+)
+
+// sourceRoot names the directory that relative files are in [3.14.14].
+const sourceRoot = "SRCROOT"
+
+// sourceDir is the directory that has all of the user's own files that the
+// report names with whole paths; "" when there is none.
+func (r *Report) sourceDir() string {
+	common, some := "", false
+	take := func(f Frame) {
+		if !f.Own || !strings.HasPrefix(f.Path, "/") {
+			return
+		}
+		dir := path.Dir(f.Path)
+		if !some {
+			common, some = dir, true
+		}
+		for !within(dir, common) {
+			common = path.Dir(common)
+		}
+	}
+	for _, list := range [][]Race{r.Races, r.Known, r.Suppressed} {
+		for i := range list {
+			for k := range list[i].Accesses {
+				for _, f := range list[i].Accesses[k].Stack {
+					take(f)
+				}
+			}
+		}
+	}
+	if common == "/" {
+		return ""
+	}
+	return common
+}
+
+// within says whether a file is in a directory or below it.
+func within(file, dir string) bool {
+	return dir == "/" || file == dir || strings.HasPrefix(file, dir+"/")
+}
+
+// relativeTo makes the files below dir relative to it, and says where it is.
+// Files that were relative already are taken to be in it.
+func (run *sarifRun) relativeTo(dir string) {
+	move := func(l *sarifLocation) {
+		if l == nil || l.Physical == nil || l.Physical.Artifact == nil {
+			return
+		}
+		a := l.Physical.Artifact
+		u, err := url.Parse(a.URI)
+		switch {
+		case err != nil:
+		case u.Scheme == "":
+			a.BaseID = sourceRoot
+		case dir != "" && u.Path != dir && within(u.Path, dir):
+			*a = sarifArtifact{(&url.URL{Path: strings.TrimPrefix(u.Path, dir+"/")}).String(), sourceRoot}
+		}
+	}
+	stack := func(s *sarifStack) {
+		if s == nil {
+			return
+		}
+		for i := range s.Frames {
+			move(s.Frames[i].Location)
+		}
+	}
+	for i := range run.Results {
+		x := &run.Results[i]
+		for k := range x.Locations {
+			move(&x.Locations[k])
+		}
+		for k := range x.RelatedLocations {
+			move(&x.RelatedLocations[k])
+		}
+		for k := range x.Stacks {
+			stack(&x.Stacks[k])
+		}
+		for _, flow := range x.CodeFlows {
+			for _, thread := range flow.ThreadFlows {
+				for k := range thread.Locations {
+					move(thread.Locations[k].Location)
+					stack(thread.Locations[k].Stack)
+				}
+			}
+		}
+	}
+	if dir != "" {
+		run.BaseIDs = map[string]sarifArtifact{sourceRoot: {URI: fileURI(strings.TrimSuffix(dir, "/") + "/")}}
+	}
+}
