@@ -183,7 +183,7 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 		f.dir = filepath.Base(args[0]) + ".explore"
 	}
 	what = explored{
-		Tool: version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root,
+		Tool: version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
 		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
 		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: f.teams,
 		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,
@@ -487,6 +487,9 @@ func (f *exploreFlags) guestCommand(args []string) string {
 	}
 	if f.root != "" {
 		words = append(words, "--root", f.root)
+	}
+	if f.cpus != 0 {
+		words = append(words, "--cpus", fmt.Sprint(f.cpus))
 	}
 	if f.limits.memory != mem.DefaultMaxBytes {
 		words = append(words, "--max-memory", f.limits.memory.String())

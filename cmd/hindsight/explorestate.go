@@ -31,6 +31,7 @@ type explored struct {
 	Args         []string `json:"args"`
 	Env          []string `json:"env"`
 	Root         string   `json:"root"`
+	CPUs         int      `json:"cpus,omitempty"`
 	Input        string   `json:"input"` // SHA-256 of the standard input
 	Seed         uint64   `json:"seed"`  // the first
 	Schedule     string   `json:"schedule"`

@@ -24,6 +24,7 @@ type guestFlags struct {
 	env     []string
 	root    string
 	stdin   string
+	cpus    int
 	limits  limitFlags
 }
 
@@ -35,6 +36,7 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to try for, one more than changes of priority")
 	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
 	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only; default for a dynamically linked program: where the cross compiler has its libraries")
+	flags.IntVar(&f.cpus, "cpus", 0, "processors that the guest sees, at most 64 (default 8); threads are not bound to them")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
 	complete(cmd, "sched", "rr", "random", "pct")
 	completeDir(cmd, "root")
@@ -57,6 +59,9 @@ func (f *guestFlags) recording(args []string) (*recording, error) {
 			return nil, fmt.Errorf("--env %q: want NAME=VALUE", e)
 		}
 	}
+	if f.cpus < 0 || f.cpus > linux.MaxCPUs {
+		return nil, fmt.Errorf("--cpus %d: want 1 to %d", f.cpus, linux.MaxCPUs)
+	}
 	if err := f.limits.check(); err != nil {
 		return nil, err
 	}
@@ -69,7 +74,7 @@ func (f *guestFlags) recording(args []string) (*recording, error) {
 		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
 	return &recording{
-		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root, Files: files,
+		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root, Files: files, CPUs: f.cpus,
 		Policy: policy, Quantum: f.quantum, Depth: f.depth, MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
 	}, nil
 }

@@ -30,6 +30,7 @@ type recording struct {
 	Args    []string
 	Env     []string
 	Root    string
+	CPUs    int        // 0: as many as mpsim.Config says
 	Files   guestFiles // what a dynamically linked program needs besides
 	Stdin   io.Reader
 
@@ -233,7 +234,7 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std stre
 		observer = event.Tee(observer, r.Beside)
 	}
 	cfg := mpsim.Config{
-		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, Under: r.Files.Under, Objects: r.Files.Objects,
+		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
@@ -268,7 +269,7 @@ func (r *recording) meta() cdr.Meta {
 	return cdr.Meta{
 		Argv0: argv0,
 		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
-		Seed: r.Seed, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
+		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }

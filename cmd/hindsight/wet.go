@@ -143,7 +143,7 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 		return nil, err
 	}
 	r := &recording{
-		Image: img, Files: files, Program: meta.Program, Args: meta.Args, Env: meta.Env,
+		Image: img, Files: files, CPUs: meta.CPUs, Program: meta.Program, Args: meta.Args, Env: meta.Env,
 		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
 		Mode: modeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
 	}

@@ -22,7 +22,7 @@ const (
 	stackGuard   = 1 << 20 // below the stack nothing is placed by itself
 	maxArgBytes  = stackBytes / 4
 	defaultCPUs  = 8
-	maxCPUs      = 64
+	MaxCPUs      = 64 // that a guest can see
 )
 
 // sigreturnCode is what signal handlers return to: li a7, 139; ecall.
@@ -38,7 +38,7 @@ func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Contex
 	if cfg.CPUs <= 0 {
 		cfg.CPUs = defaultCPUs
 	}
-	cfg.CPUs = min(cfg.CPUs, maxCPUs)
+	cfg.CPUs = min(cfg.CPUs, MaxCPUs)
 	if cfg.MaxTasks <= 0 {
 		cfg.MaxTasks = DefaultMaxTasks
 	}

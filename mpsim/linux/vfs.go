@@ -23,12 +23,14 @@ type vfs struct {
 	host  *hostRoot // nil without Config.Root
 	under []*hostRoot
 	fixed map[string]*node // Config.Objects
-	cwd   string
-	exe   string
-	next  uint64 // inode number
-	nodes int
-	quota int64      // bytes left for /tmp
-	space *mem.Space // that all of it counts in
+	// procTask gives the files of /proc/self/task, which change with the tasks.
+	procTask func(p string) *node
+	cwd      string
+	exe      string
+	next     uint64 // inode number
+	nodes    int
+	quota    int64      // bytes left for /tmp
+	space    *mem.Space // that all of it counts in
 
 	// Where names are looked up from that begin with the working directory's:
 	// that directory, if it is in memory. nil: from the root.
@@ -45,7 +47,7 @@ func (v *vfs) inode() uint64 {
 
 // openFiles builds the file system and opens the standard streams.
 func (k *Kernel) openFiles(img *image.Image, exe string) error {
-	v := &vfs{cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes, space: k.space}
+	v := &vfs{procTask: k.procTaskNode, cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes, space: k.space}
 	k.vfs, k.files.space = v, k.space
 	if k.cfg.Root != "" {
 		root, err := os.OpenRoot(k.cfg.Root)
@@ -119,6 +121,11 @@ func (k *Kernel) fillTree(img *image.Image) {
 	add("/proc/self/maps", text(k.procMaps))
 	add("/proc/self/cmdline", text(func() string { return strings.Join(k.cfg.Args, "\x00") + "\x00" }))
 	add("/proc/cpuinfo", text(k.procCPUInfo))
+	add("/proc/self/status", text(func() string { return k.procStatus(k.mainTask()) }))
+	add("/proc/self/stat", text(func() string { return k.procStat() }))
+	add("/proc/self/comm", text(func() string { return k.mainTask().Name + "\n" }))
+	add("/proc/self/task", &node{perm: 0o555, open: func() file { return &procTasks{k} }})
+	add("/proc/sys/kernel/pid_max", text(func() string { return "4194304\n" }))
 	add("/proc/meminfo", text(k.procMeminfo))
 	online := func() string {
 		if k.cfg.CPUs == 1 {
@@ -227,6 +234,9 @@ func (k *Kernel) procMeminfo() string {
 // in a part that only exists in memory, so that the host is not to be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	if n = v.fixed[p]; n != nil {
+		return n, true
+	}
+	if n = v.procTask(p); n != nil {
 		return n, true
 	}
 	if v.cwdNode != nil && strings.HasPrefix(p, v.cwd) {
@@ -417,6 +427,11 @@ func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
 		}
 		return d, 0
 	case flags&openDirectory != 0:
+		if n.open != nil {
+			if d, ok := n.open().(directory); ok {
+				return d, 0
+			}
+		}
 		return nil, -ENOTDIR
 	case n.open != nil:
 		f := n.open()
