@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultBudget is the memory of the labels of one epoch, in bytes.
-const DefaultBudget = 192 << 20
+const DefaultBudget = 48 << 20
 
 const (
 	minBudget = 16 << 10

@@ -175,6 +175,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 	}
 	var graph *wetRecorder
 	if r.Mode == modeWET {
+		defer collectSooner()()
 		if graph, err = newWetRecorder(space, flow, r.Budget, r.Window, &opts); err != nil {
 			return nil, err
 		}

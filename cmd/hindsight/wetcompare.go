@@ -183,6 +183,7 @@ func (c *comparison) buildGraph(r *recording, file string, m *wetMeasured) error
 	if err != nil {
 		return err
 	}
+	defer collectSooner()()
 	resetPeak()
 	start := time.Now()
 	if err := c.simulate(r, builder); err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"hindsight/cdr"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
@@ -14,9 +17,23 @@ import (
 // modeWET as --record asks for a CDR trace with a whole execution trace in it.
 const modeWET = "wet"
 
-// wetBudget is how much more memory an epoch of the whole execution trace has
-// than one of the trace around it: it holds values and dependences besides.
-const wetBudget = wet.DefaultBudget / cdr.DefaultBudget
+// wetShare of the memory of an epoch is for the graph, in quarters: it holds
+// values and dependences. The rest is for the trace around it.
+const wetShare = 3
+
+// wetGarbage is the percentage of garbage to live memory at which the collector
+// runs while a graph is recorded: nearly all that lives is the open epoch, and
+// twice that would be more than was asked for.
+const wetGarbage = 40
+
+// collectSooner bounds garbage until the function that it returns is called.
+func collectSooner() (restore func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	old := debug.SetGCPercent(wetGarbage)
+	return func() { debug.SetGCPercent(old) }
+}
 
 // evaluate computes the results of instructions from their operands, so that a
 // graph need not keep them.
@@ -38,11 +55,15 @@ func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *ti
 	r := &wetRecorder{}
 	var err error
 	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{
-		Program: flow, Code: img.Code, Evaluate: evaluate, CallArgs: linux.CallArgs, Budget: budget * wetBudget,
+		Program: flow, Code: img.Code, Evaluate: evaluate, CallArgs: linux.CallArgs, Budget: budget / 4 * wetShare,
 	})
 	if err != nil {
 		return nil, err
 	}
+	if opts.Budget == 0 {
+		opts.Budget = cdr.DefaultBudget
+	}
+	opts.Budget = opts.Budget / 4 * (4 - wetShare)
 	if part != nil {
 		r.window = newWindow(*part, img, r.builder)
 	}
