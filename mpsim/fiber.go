@@ -11,7 +11,7 @@ import (
 // and not to the thread is laid by when the runtime switches, and goes with the
 // fiber to whichever hart takes it up. [FiberHooks] say when that is.
 //
-// The runtime's code itself is not recorded. A stretch of it that a call from
+// The runtime's code itself is not recorded, nor what a thread runs without a fiber. A stretch of it that a call from
 // recorded code leads to stands in the trace as that call, which has returned,
 // and the events that the hooks emitted in it, as a hidden call does. The trace
 // follows call stacks by the blocks that it sees; what else became of the stack

@@ -179,7 +179,7 @@ func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 		return r.hidden(h, b)
 	}
 	if h.fiber != nil {
-		if b.kept != Recorded && h.muted(b) {
+		if (b.kept != Recorded || h.fiberKey == 0) && h.muted(b) {
 			return r.mutedBlock(h, b)
 		}
 		if h.fiber.mute.on {
