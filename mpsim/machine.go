@@ -230,14 +230,19 @@ func (m *Machine) account(h *Hart) {
 	}
 	switch {
 	case m.interrupted.Load():
-		m.result.Interrupted = true
-		m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
+		m.interrupt()
 	case m.cfg.MaxInsts != 0 && m.result.Insts >= m.cfg.MaxInsts:
-		m.result.LimitReached = true
+		m.result.LimitReached, m.result.Stood = true, m.standing()
 		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: fmt.Sprintf("stopped after %d instructions", m.result.Insts)})
 	case m.rec != nil && m.rec.err() != nil:
 		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: "recording failed"})
 	}
+}
+
+// interrupt ends the run because the context was cancelled.
+func (m *Machine) interrupt() {
+	m.result.Interrupted, m.result.Stood = true, m.standing()
+	m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
 }
 
 // tick moves the clock on by what h ran since the last tick: one nanosecond an
@@ -253,8 +258,7 @@ func (m *Machine) tick(h *Hart) {
 // guest is deadlocked.
 func (m *Machine) idle() {
 	if m.interrupted.Load() {
-		m.result.Interrupted = true
-		m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
+		m.interrupt()
 		return
 	}
 	deadline, ok := m.kernel.NextDeadline()
@@ -283,17 +287,25 @@ func (m *Machine) end(out linux.Outcome) {
 }
 
 func (m *Machine) deadlock() {
+	m.result.Deadlock = m.standing()
+	m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: deadlockMessage(m.result.Deadlock)})
+}
+
+// standing is where every thread is, and what those that cannot run wait for.
+func (m *Machine) standing() (all []Waiting) {
 	for _, h := range m.harts {
 		w := Waiting{Thread: h.id, Stack: h.Stack()}
-		if h.call.active {
-			w.For = m.cfg.Hooks.Waits(h, h.call.fn)
+		if h.task.State == linux.Blocked {
+			if h.call.active {
+				w.For = m.cfg.Hooks.Waits(h, h.call.fn)
+			}
+			if w.For == "" {
+				w.For = h.task.Wait.String()
+			}
 		}
-		if w.For == "" {
-			w.For = h.task.Wait.String()
-		}
-		m.result.Deadlock = append(m.result.Deadlock, w)
+		all = append(all, w)
 	}
-	m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: deadlockMessage(m.result.Deadlock)})
+	return all
 }
 
 // finish closes what the run had open.

@@ -17,6 +17,9 @@ type Result struct {
 	// Deadlock lists the threads, in order of their ids, when the run ended
 	// because none of them could ever run again.
 	Deadlock []Waiting
+	// Stood lists the threads likewise when the run was interrupted or reached its
+	// limit: where each was, and what it waited for if it did.
+	Stood []Waiting
 	// Unsupported are the system calls that the guest made and that are not
 	// there.
 	Unsupported []linux.Unsupported
@@ -46,10 +49,10 @@ func (f *Fault) String() string {
 	return fmt.Sprintf("thread T%d: %s at pc %#x: %s", f.Thread, linux.SignalName(f.Signal), f.PC, f.Reason)
 }
 
-// Waiting is a thread that waits for what will never come.
+// Waiting is a thread, where it stands, and what it waits for.
 type Waiting struct {
 	Thread event.ThreadID
-	For    string   // "mutex 0x… held by thread T2", or the system call and its object
+	For    string   // "" if it runs, else "mutex 0x… held by thread T2", or the system call and its object
 	Stack  []uint64 // as of Fault
 }
 

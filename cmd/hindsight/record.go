@@ -289,6 +289,9 @@ func (r *recorded) summary(file string) string {
 	return line + fmt.Sprintf(", %.1f MIPS", mips)
 }
 
+// maxThreads is how many threads of a run that was ended are told of.
+const maxThreads = 16
+
 // trouble tells, a line each, what went wrong with the guest, with places.
 func (r *recorded) trouble(w io.Writer) {
 	stack := func(pcs []uint64) {
@@ -328,6 +331,21 @@ func (r *recorded) trouble(w io.Writer) {
 		stack(r.Fault.Stack)
 	case r.Message != "":
 		fmt.Fprintf(w, "hindsight: %s\n", r.Message)
+	}
+	if len(r.Stood) > 0 {
+		fmt.Fprintln(w, "hindsight: where the threads stood:")
+	}
+	for i, at := range r.Stood {
+		if i == maxThreads {
+			fmt.Fprintf(w, "  … %d more\n", len(r.Stood)-i)
+			break
+		}
+		if at.For == "" {
+			fmt.Fprintf(w, "  thread T%d runs\n", at.Thread)
+		} else {
+			fmt.Fprintf(w, "  thread T%d waits for %s\n", at.Thread, at.For)
+		}
+		stack(at.Stack)
 	}
 	if r.Refused > 0 {
 		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", plural(r.Refused, "time"))
