@@ -11,6 +11,7 @@ import (
 	"golang.org/x/arch/riscv64/riscv64asm"
 
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
 )
 
 // maxSource bounds a source file, in bytes.
@@ -92,6 +93,13 @@ func disassemble(img *image.Space, pc uint64) string {
 	i, err := riscv64asm.Decode(code)
 	if err == nil {
 		return riscv64asm.GNUSyntax(i)
+	}
+	word := uint32(binary.LittleEndian.Uint16(code))
+	if len(code) == 4 {
+		word = binary.LittleEndian.Uint32(code)
+	}
+	if known, ok := rv.Decode(word); ok { // of extensions that are newer than the library
+		return known.Assembly()
 	}
 	if code[0]&3 == 3 && len(code) == 4 {
 		return fmt.Sprintf(".4byte %#x", binary.LittleEndian.Uint32(code))
