@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 			if err != nil {
 				return err
 			}
-			inputs := append(args, f.suppressions...)
+			inputs := slices.Concat(args, f.suppressions)
 			if err := outfile.Check(out, std.besides(inputs...)); err != nil {
 				return err
 			}

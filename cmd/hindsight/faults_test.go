@@ -100,7 +100,7 @@ func (d *faultyDisk) Remove(name string) error {
 // end is the end of the process, and of power if that is the fault.
 func (d *faultyDisk) end(t *testing.T) {
 	for _, f := range d.open {
-		f.File.Close()
+		f.Close()
 		if d.fault != powerCut || f.synced == f.written {
 			continue
 		}

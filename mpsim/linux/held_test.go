@@ -156,7 +156,7 @@ func TestStackGuard(t *testing.T) {
 	if r := g.do(g.main, 216, at, page, 64*page, 0); r != -ENOMEM {
 		t.Errorf("mremap in place: %#x", r)
 	}
-	low := uint64(stackTop - stackBytes - stackGuard)
+	const low uint64 = stackTop - stackBytes - stackGuard
 	for _, hint := range []uint64{low, low + page, low + stackGuard - page} {
 		if got := g.must(g.main, 222, hint, page, readWrite, private, ^uint64(0), 0); inGuard(got, got+page) {
 			t.Errorf("mmap with the hint %#x: %#x", hint, got)
