@@ -138,7 +138,26 @@ func (s *Space) HasDebug() bool {
 // package comment.
 func (s *Space) User(pc uint64) bool {
 	m := s.At(pc)
+	if m != nil && s.bare(m) {
+		return m.Exec(pc) && !m.Stub(pc)
+	}
 	return m != nil && s.ownNames(m) && m.User(pc)
+}
+
+// bare says whether an image is the user's as a whole: one that is not the system's
+// in a program with shared libraries, of which no image has debug information.
+func (s *Space) bare(m *Image) bool {
+	return s.Main.Interp != "" && !m.System() && !s.HasDebug()
+}
+
+// copied says whether a variable of the executable stands there for one of a
+// system library (a copy relocation: stdout).
+func (s *Space) copied(m *Image, addr uint64) bool {
+	sym, _, ok := m.Object(addr)
+	return ok && slices.ContainsFunc(s.Images(), func(other *Image) bool {
+		of, found := other.Lookup(sym.Name)
+		return found && other.System() && of.Kind == ObjectSymbol
+	})
 }
 
 // ownNames says whether what an image has of the user's can be told: its debug
@@ -156,6 +175,9 @@ func (s *Space) Library(pc uint64) bool {
 	if m == nil || m.System() {
 		return true
 	}
+	if s.bare(m) {
+		return m.Stub(pc)
+	}
 	if s.ownNames(m) {
 		return m.Library(pc)
 	}
@@ -167,6 +189,9 @@ func (s *Space) Library(pc uint64) bool {
 // written at userName.
 func (s *Space) UserObject(addr uint64) bool {
 	m := s.At(addr)
+	if m != nil && s.bare(m) {
+		return m.Static(addr) && !s.copied(m, addr)
+	}
 	return m != nil && s.ownNames(m) && m.UserObject(addr)
 }
 
