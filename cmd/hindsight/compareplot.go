@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"hindsight/cmd/hindsight/outfile"
 )
 
 // drawing says what of a table is drawn: a place across for each row, named by
@@ -69,7 +72,14 @@ func (c *comparison) plot(t *compareTable) error {
 	if p == nil {
 		return nil
 	}
-	return p.Save(width, 12*vg.Centimeter, filepath.Join(c.plots, name+".svg"))
+	svg, err := p.WriterTo(width, 12*vg.Centimeter, "svg")
+	if err != nil {
+		return err
+	}
+	return outfile.Write(c.ctx, filepath.Join(c.plots, name+".svg"), outfile.Options{}, func(w io.Writer) error {
+		_, err := svg.WriteTo(w)
+		return err
+	})
 }
 
 // draw makes the drawing, and says how wide it is; nil when there is nothing

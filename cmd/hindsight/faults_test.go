@@ -259,3 +259,27 @@ func checkAfterFault(t *testing.T, failed error, name string, at int, old string
 		t.Errorf("%s at operation %d: %s is left", name, at, left)
 	}
 }
+
+// TestOutputsGoThroughOutfile: no command makes a file that is not a temporary
+// one without package outfile.
+func TestOutputsGoThroughOutfile(t *testing.T) {
+	temporary := map[string]bool{"record.go": true, "comparecodecs.go": true, "comparerivals.go": true, "compareparallel.go": true, "wetcompare.go": true}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") || temporary[name] {
+			continue
+		}
+		for _, call := range []string{"os.Create(", "os.OpenFile(", "os.WriteFile(", "os.Rename("} {
+			if strings.Contains(string(text), call) {
+				t.Errorf("%s calls %s…): outputs are written by package outfile", name, call)
+			}
+		}
+	}
+}
