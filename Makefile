@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: dynamic bench-schedules correct faults release cross-vet
 .PHONY: examples-go go-race-tests
-.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-papers bench-wet fuzz clean
+.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -54,6 +54,9 @@ bench-races:      ## the race analysis
 
 bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the races
 	$(GO) test -run '^$$' -bench Artifacts -benchtime 3x ./analyze/artifact
+
+bench-orders:     ## each order, the reading of the trace included, against a plain FastTrack in memory (needs the cross compiler)
+	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
 	$(GO) run ./cmd/hindsight compare --plots docs/figures $(COMPARE)

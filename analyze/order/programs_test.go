@@ -53,6 +53,11 @@ func recorded(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return recordedELF(t, p.Name, elf, p.Args...)
+}
+
+func recordedELF(t testing.TB, name string, elf []byte, args ...string) (*cdr.Trace, race.Options) {
+	t.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +67,7 @@ func recorded(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := mpsim.Config{Image: img, Args: append([]string{p.Name}, p.Args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
+	cfg := mpsim.Config{Image: img, Args: append([]string{name}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
 	cfg.Hooks, cfg.HookAt = hook.New(img)
 	m, err := mpsim.New(cfg)
 	if err != nil {

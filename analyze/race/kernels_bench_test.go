@@ -7,9 +7,9 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"syscall"
 	"testing"
 
+	"hindsight/analyze/internal/stopwatch"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -56,15 +56,8 @@ func accessesOf(t *cdr.Trace) (n uint64) {
 	return n
 }
 
-// processorTime is what this process has taken so far, in seconds. Unlike the
-// time on the clock it does not depend on what else the machine does.
-func processorTime(b *testing.B) float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}
+// processorSeconds is the processor time of this process so far.
+func processorSeconds() float64 { return stopwatch.ProcessorTime().Seconds() }
 
 // BenchmarkGrowth analyses the regular kernels on data that grow, and reports
 // the exponent of its processor time in the number of accesses: 1 is as fast as
@@ -86,7 +79,7 @@ func BenchmarkGrowth(b *testing.B) {
 			args := append([]string{"-p", "4", "-x", k.flag, fmt.Sprint(size)}, k.more...)
 			b.Run(fmt.Sprintf("program=%s/size=%d/threads=4", k.name, size), func(b *testing.B) {
 				trace, opts := recorded(b, k.name, args...)
-				before := processorTime(b)
+				before := processorSeconds()
 				var res *Result
 				for b.Loop() {
 					var err error
@@ -97,7 +90,7 @@ func BenchmarkGrowth(b *testing.B) {
 				b.ReportMetric(float64(res.Stats.Groups), "groups")
 				b.ReportMetric(float64(res.Stats.Runs), "runs")
 				b.ReportMetric(float64(res.Stats.Peak), "records")
-				n, s := float64(accessesOf(trace)), (processorTime(b)-before)/float64(b.N)
+				n, s := float64(accessesOf(trace)), (processorSeconds()-before)/float64(b.N)
 				b.ReportMetric(n, "accesses")
 				b.ReportMetric(s*1e3, "cpu-ms")
 				if accesses > 0 {
@@ -124,18 +117,18 @@ func BenchmarkIrregular(b *testing.B) {
 				var res *Result
 				for b.Loop() {
 					runtime.GC()
-					t0 := processorTime(b)
+					t0 := processorSeconds()
 					var err error
 					if res, err = Analyze(context.Background(), src, opts); err != nil {
 						b.Fatal(err)
 					}
 					runtime.GC()
-					t1 := processorTime(b)
+					t1 := processorSeconds()
 					x := expand(b, src)
 					runtime.GC()
-					t2 := processorTime(b)
+					t2 := processorSeconds()
 					racy := vectorDetect(x)
-					t3 := processorTime(b)
+					t3 := processorSeconds()
 					engine, expanding, plain = engine+t1-t0, expanding+t2-t1, plain+t3-t2
 					if (racy > 0) != (len(res.Races) > 0) {
 						b.Fatalf("%d races, and %d locations with one", len(res.Races), racy)
@@ -180,14 +173,14 @@ func BenchmarkRandom(b *testing.B) {
 // measure analyses a run and reports what it took.
 func measure(b *testing.B, src Source) {
 	var res *Result
-	before := processorTime(b)
+	before := processorSeconds()
 	for b.Loop() {
 		var err error
 		if res, err = Analyze(context.Background(), src, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric((processorTime(b)-before)/float64(b.N)*1e3, "cpu-ms")
+	b.ReportMetric((processorSeconds()-before)/float64(b.N)*1e3, "cpu-ms")
 	b.ReportMetric(float64(res.Dynamic()), "pairs")
 	b.ReportMetric(float64(res.Stats.Accesses), "accesses")
 	b.ReportMetric(float64(res.Stats.Groups), "groups")
