@@ -56,6 +56,12 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) {
 	several := a.Address>>3 != (end-1)>>3
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		mask := maskOf(g, a.Address, end)
+		if gr == nil {
+			if w.inMixed(a.Thread) {
+				w.wcp.access(s, touch{g, mask, a.Op.Writes()})
+			}
+			return
+		}
 		var atomic uint8
 		switch by.atomicity {
 		case replay.IsAtomic:
@@ -188,6 +194,9 @@ func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own
 	}
 	if op.Reads() {
 		w.wanted.within(addr, size, func(g uint64, gr *granule) {
+			if gr == nil {
+				return
+			}
 			mask := maskOf(g, addr, addr+size)
 			for i := range gr.written {
 				if l := &gr.written[i]; l.mask&mask != 0 {
@@ -201,6 +210,9 @@ func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own
 		return own
 	}
 	w.wanted.within(addr, size, func(g uint64, gr *granule) {
+		if gr == nil {
+			return
+		}
 		mask := maskOf(g, addr, addr+size)
 		kept := gr.written[:0]
 		for _, l := range gr.written {
@@ -218,6 +230,9 @@ func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own
 // cut begins new lives of the granules that [addr, addr+size) touches.
 func (w *walker) cut(addr, size, at uint64) {
 	w.wanted.within(addr, size, func(_ uint64, gr *granule) {
+		if gr == nil {
+			return
+		}
 		for i := range gr.entries {
 			if e := &gr.entries[i]; e.cut == 0 && !w.open(e) {
 				e.cut = at

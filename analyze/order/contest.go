@@ -15,32 +15,38 @@ import (
 // their accesses, and may let through too much.
 //
 // For happens-before, schedulable happens-before and weak causal precedence a
-// granule matters if two strands touch it, one of them writing, and either the
-// hard order (happens-before without mutexes) does not order the two, or both
-// hold a mutex. All three orders contain the hard order, so that there is no
-// race on other granules; what a read there reads from is before it anyhow; and
-// no access to them is in two critical sections that conflict. They add nothing
-// to any clock.
+// granule matters if two strands touch it, one of them writing, and the hard order
+// (happens-before without mutexes) does not order the two, unless all who touch
+// it hold one mutex in common (what was touched before a second strand was
+// created is ordered before all that others do). All three orders contain the hard
+// order and put the sections of a mutex that conflict in order, so that there is
+// no race on other granules, and what a read there reads from is before it
+// anyhow.
+//
+// Accesses in critical sections may still order others by weak causal precedence.
+// For that it is enough to know what a section touched, see sections.go.
 //
 // For lock sets a granule matters if Eraser's state machine, on the granule as
 // a whole, finds it shared, modified and without a lock.
 type contest struct {
-	src      Source
-	lockset  bool // of lock sets too
-	run      *replay.Walk
-	hard     *hb.Order
-	held     replay.Held[event.StrandID]
-	strand   event.StrandID // of the present event, by happens-before
-	uses     map[uint64][]lockUse
-	eraser   *eraser
-	pages    map[uint64]*contestPage
-	last     *contestPage
-	number   uint64 // of last
-	business *replay.Business
-	alive    int // strands that were created and have not ended
-	unit     contestUnit
-	set      granuleSet                        // of the present access
-	relate   func(*layer.Layer) layer.Relation // stands, allocated once
+	sites   []code // of the walker
+	atomic  *replay.Atomics
+	lockset bool // of lock sets too
+	run     *replay.Walk
+	hard    *hb.Order
+	held    replay.Held[event.StrandID]
+	strand  event.StrandID // of the present event, by happens-before
+	uses    map[uint64][]lockUse
+	eraser  *eraser
+	pages   map[uint64]*contestPage
+	last    *contestPage
+	number  uint64 // of last
+	alive   int    // strands that were created and have not ended
+	several bool   // there has been more than one
+	mutexes mutexUse
+	unit    contestUnit
+	set     granuleSet                        // of the present access
+	relate  func(*layer.Layer) layer.Relation // stands, allocated once
 }
 
 // lockUse says when a strand last took a mutex or gave it back: 1 + the place
@@ -54,11 +60,13 @@ type lockUse struct {
 type contestUnit struct {
 	thread event.ThreadID
 	strand event.StrandID // by the hard order
-	access layer.Access   // in it; held: with a mutex
+	access layer.Access   // in it
+	simple bool           // plain accesses by the program's own code
 	clock  hb.Clock
 	start  uint64
 	own    event.StrandID // strand by happens-before
 	locks  [2]int32       // held for reading, for writing
+	mutex  int32          // mutexes held
 }
 
 // granules are those of a page.
@@ -101,11 +109,13 @@ func (g *granules) set(lo, hi uint64) {
 	}
 }
 
-// contestPage is what a page is remembered of; what was found is let through.
+// contestPage is what a page is remembered of. What was found is in no hard order.
 type contestPage struct {
 	layer.Page
-	limit  int // of layers
-	states []contestState
+	limit   int // of layers
+	states  []contestState
+	bare    granules // let through for lock sets
+	mutexes []mutexState
 }
 
 func (c *contest) page(number uint64) *contestPage {
@@ -126,15 +136,19 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 		return fmt.Errorf("%w: more than %d pages of memory accessed", race.ErrLimit, maxPages)
 	}
 	p := c.page(number)
+	c.unit.access.Write = write
+	c.protect(p, in)
+	if c.lockset {
+		left := in
+		if left.without(&p.bare); left.any() {
+			c.eraser.touch(p, left, &c.unit, c.alive < 2)
+		}
+	}
 	if p.Found != nil {
 		in.without((*granules)(p.Found))
 	}
 	if !in.any() {
 		return nil
-	}
-	c.unit.access.Write = write
-	if c.lockset {
-		c.eraser.touch(p, in, &c.unit, c.alive < 2)
 	}
 	d := &c.set
 	d.load(&in)
@@ -158,9 +172,9 @@ func (c *contest) stands(l *layer.Layer) layer.Relation {
 	same := strand == u.strand
 	before := same || l.ID.Epoch() <= u.clock.At(strand)
 	switch {
-	case !same && (write || l.Write) && (l.Held && u.access.Held || !before && (l.Cut == 0 || l.Cut > u.start)):
+	case !before && (write || l.Write) && (l.Cut == 0 || l.Cut > u.start):
 		return layer.Conflict
-	case before && (write || !l.Write) && (!l.Held || same && u.access.Held):
+	case before && (write || !l.Write):
 		return layer.Covered
 	}
 	return layer.Apart
@@ -180,14 +194,6 @@ func (d *granuleSet) load(in *granules) {
 	copy(d.W[d.Lo:], in[d.Lo:d.Hi+1])
 }
 
-// contend lets granules through and forgets them.
-func (p *contestPage) contend(in *granules) {
-	var d granuleSet
-	d.load(in)
-	p.Find(&d.Set)
-	p.clearStates(in)
-}
-
 // fewLayers is how many layers a page has before there is a look at which of
 // them are needed.
 const fewLayers = 24
@@ -201,12 +207,12 @@ func (p *contestPage) thin(oldest uint64) {
 	kept := p.Layers[:0]
 next:
 	for _, l := range p.Layers {
-		if l.Cut != 0 && l.Cut <= oldest && !l.Held {
+		if l.Cut != 0 && l.Cut <= oldest {
 			continue // nobody is left who was there before the allocation
 		}
 		for i := range kept {
 			k := &kept[i]
-			if k.ID.Strand() == l.ID.Strand() && k.Write == l.Write && k.Held == l.Held && (k.Cut == 0) == (l.Cut == 0) {
+			if k.ID.Strand() == l.ID.Strand() && k.Write == l.Write && (k.Cut == 0) == (l.Cut == 0) {
 				k.Merge(&l)
 				continue next
 			}
@@ -217,7 +223,9 @@ next:
 	if p.limit = max(fewLayers, 2*len(kept)); len(kept) > maxLayers {
 		var all granules
 		all.set(0, pageGranules-1)
-		p.contend(&all)
+		var d granuleSet
+		d.load(&all)
+		p.Find(&d.Set)
 	}
 }
 

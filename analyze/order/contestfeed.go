@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"slices"
 
 	"hindsight/analyze/internal/layer"
 	"hindsight/analyze/race"
@@ -17,31 +16,53 @@ import (
 
 // compressed is a run whose segments tell what they touch without being walked.
 type compressed interface {
-	Segments(event.ThreadID) iter.Seq2[*cdr.Segment, error]
+	NextSegment(t event.ThreadID, sites []bool) func() (*cdr.Segment, error)
 	StepsWithin(t event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[cdr.Step, error]
 }
 
-// footprints gives what the next segment of a thread touches.
+// footprints tells what the next segment of a thread touches; if visit is nil it
+// only goes on to the one after it.
 type footprints func(visit func(*cdr.Extent) error) error
+
+// feeds are the footprints of all threads. Sites are those wanted.
+func (w *walker) feeds(sites []bool) (all []footprints, stop func()) {
+	var stops []func()
+	for t := range w.survey.Threads {
+		f, stop := w.footprints(event.ThreadID(t), sites)
+		all, stops = append(all, f), append(stops, stop)
+	}
+	return all, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// notMuted is the sites whose accesses may count.
+func (w *walker) notMuted() []bool {
+	sites := make([]bool, len(w.sites))
+	for i := range sites {
+		sites[i] = !w.sites[i].muted
+	}
+	return sites
+}
 
 // contest walks the run for the granules that matter and for the last uses of
 // mutexes.
 func (w *walker) contest(ctx context.Context) (*contest, error) {
-	c := &contest{src: w.src, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
-		eraser: newEraser(), pages: map[uint64]*contestPage{}, business: &w.business, run: w.survey.Walk(w.walkOptions()),
-		alive: len(w.survey.Roots)}
+	c := &contest{atomic: w.survey.Atomic, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
+		eraser: newEraser(), pages: map[uint64]*contestPage{}, run: w.survey.Walk(w.walkOptions()),
+		alive: len(w.survey.Roots), several: len(w.survey.Roots) > 1, sites: w.sites,
+		mutexes: mutexUse{holder: map[uint64]event.StrandID{}, broken: map[uint64]bool{}, used: map[uint64]bool{}}}
 	c.relate = c.stands
-	feeds := make([]footprints, w.survey.Threads)
-	for t := range feeds {
-		var stop func()
-		feeds[t], stop = w.footprints(event.ThreadID(t))
-		defer stop()
-	}
+	feeds, stop := w.feeds(w.notMuted())
+	defer stop()
 	err := c.run.Run(ctx, w.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error { return c.segment(feeds[u.Thread], u) },
 		Event:   c.event,
 		Access: func(u *replay.Unit, a *replay.Access) error {
 			c.begin(u)
+			c.unit.simple = false
 			return c.extent(&cdr.Extent{Base: a.Address, Len: a.Size, Count: 1}, a.Op.Writes())
 		},
 		Life: func(addr, size, at uint64) error { c.cut(addr, size, at); return nil },
@@ -58,7 +79,8 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 	return c, nil
 }
 
-func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
+func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func()) {
+	present := new(cdr.Extent) // one for all, which none need outlive
 	src, ok := w.src.(compressed)
 	if !ok {
 		next, stop := iter.Pull2(w.src.Steps(t))
@@ -68,17 +90,20 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 				if err != nil || !ok || step.IsEvent {
 					return err
 				}
-				if err := visit(&cdr.Extent{Site: step.Site, Base: step.Address, Len: uint64(w.src.Site(step.Site).Size), Count: 1}); err != nil {
+				if visit == nil || !sites[step.Site] {
+					continue
+				}
+				*present = cdr.Extent{Site: step.Site, Base: step.Address, Len: w.sites[step.Site].size, Count: 1}
+				if err := visit(present); err != nil {
 					return err
 				}
 			}
 		}, stop
 	}
-	next, stop := iter.Pull2(src.Segments(t))
-	present := new(cdr.Extent) // one for all, which none need outlive
+	next := src.NextSegment(t, sites)
 	return func(visit func(*cdr.Extent) error) error {
-		seg, err, ok := next()
-		if err != nil || !ok {
+		seg, err := next()
+		if err != nil || seg == nil || visit == nil {
 			return err
 		}
 		for x, err := range seg.Footprint() {
@@ -91,16 +116,15 @@ func (w *walker) footprints(t event.ThreadID) (footprints, func()) {
 			}
 		}
 		return nil
-	}, stop
+	}, func() {}
 }
 
 // begin makes u the present unit.
 func (c *contest) begin(u *replay.Unit) {
 	s, own := c.hard.Strand(u.Thread), c.run.Order.Strand(u.Thread)
 	held := c.held.Of(own)
-	mutex := slices.ContainsFunc(held, func(l replay.Lock) bool { return !l.RW })
-	c.unit = contestUnit{thread: u.Thread, strand: s, access: layer.Access{ID: layer.NewStamp(s, c.hard.Epoch(s)), Held: mutex},
-		clock: c.hard.Clock(u.Thread), start: u.Start, own: own}
+	c.unit = contestUnit{thread: u.Thread, strand: s, access: layer.Access{ID: layer.NewStamp(s, c.hard.Epoch(s))},
+		clock: c.hard.Clock(u.Thread), start: u.Start, own: own, mutex: c.eraser.id(mutexes(held))}
 	if c.lockset {
 		c.unit.locks = [2]int32{c.eraser.id(locks(held, false)), c.eraser.id(locks(held, true))}
 	}
@@ -109,15 +133,13 @@ func (c *contest) begin(u *replay.Unit) {
 func (c *contest) segment(next footprints, u *replay.Unit) error {
 	begun := false
 	return next(func(x *cdr.Extent) error {
-		site := c.src.Site(x.Site)
-		if c.business.Muted(site.PC) {
-			return nil
-		}
 		if !begun {
 			c.begin(u)
 			begun = true
 		}
-		return c.extent(x, site.Access == event.Write)
+		site := &c.sites[x.Site]
+		c.unit.simple = site.user
+		return c.extent(x, site.place.Op.Writes())
 	})
 }
 
@@ -128,6 +150,7 @@ func (c *contest) event(ev *cdr.Event) error {
 	if ev.Kind == event.StrandBegin {
 		c.held.Clear(c.strand)
 	}
+	c.mutexes.take(c.strand, &ev.Event)
 	if isMutex(ev.Kind) {
 		c.use(c.strand, ev.Obj, ev.Seq+1)
 		return nil
@@ -141,6 +164,7 @@ func (c *contest) done(ev *cdr.Event) error {
 	switch ev.Kind {
 	case event.Create, event.StrandCreate:
 		c.alive++
+		c.several = true
 	case event.ThreadEnd, event.StrandEnd:
 		c.alive--
 	}
@@ -170,20 +194,33 @@ const (
 	maxSpan   = 1 << 38
 )
 
+// checkExtent says whether an extent is too large to look at.
+func checkExtent(x *cdr.Extent) error {
+	apart := x.Stride
+	if int64(apart) < 0 {
+		apart = -apart
+	}
+	high, span := bits.Mul64(apart, max(x.Count, 1)-1)
+	if high != 0 || span > maxSpan || x.Len > maxSpan || x.Count > maxBlocks && (x.Bits != nil || apart > x.Len+7) {
+		return fmt.Errorf("%w: %d accesses at %#x, %d bytes apart", race.ErrLimit, x.Count, x.Base, int64(x.Stride))
+	}
+	return nil
+}
+
 // extent touches what an extent says.
 func (c *contest) extent(x *cdr.Extent, write bool) error {
 	base, stride, count := x.Base, x.Stride, x.Count
 	if count == 0 || x.Len == 0 {
 		return nil
 	}
+	if err := checkExtent(x); err != nil {
+		return err
+	}
 	if int64(stride) < 0 {
 		stride = -stride
 		base -= stride * (count - 1)
 	}
-	high, span := bits.Mul64(stride, count-1)
-	if high != 0 || span > maxSpan || x.Len > maxSpan {
-		return fmt.Errorf("%w: %d accesses at %#x, %d bytes apart", race.ErrLimit, count, base, int64(x.Stride))
-	}
+	span := stride * (count - 1)
 	if base+span+x.Len < base { // around the end of the address space
 		return nil
 	}
@@ -191,9 +228,6 @@ func (c *contest) extent(x *cdr.Extent, write bool) error {
 	if x.Bits == nil && (count == 1 || stride <= x.Len+7) { // no granule is left out
 		p.bytes(base, span+x.Len)
 		return p.end()
-	}
-	if count > maxBlocks {
-		return fmt.Errorf("%w: %d accesses at %#x, %d bytes apart", race.ErrLimit, count, base, int64(x.Stride))
 	}
 	for i := range count {
 		if at := base + i*stride; x.Bits == nil {

@@ -148,7 +148,8 @@ func (e *eraser) touch(p *contestPage, in granules, u *contestUnit, alone bool) 
 	}
 	p.states = slices.DeleteFunc(p.states, func(st contestState) bool { return !st.in.any() })
 	if bare.any() {
-		p.contend(&bare)
+		p.bare.with(&bare)
+		p.clearStates(&bare)
 	}
 }
 

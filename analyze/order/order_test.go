@@ -205,3 +205,65 @@ func sameInAll(t *testing.T, src Source, opts Options) {
 		t.Errorf("%d pairs, %d in all memory", len(got), len(want))
 	}
 }
+
+// TestGuardedMemory compares the same in runs whose mutexes each protect memory
+// of their own, which is not walked access by access: by weak causal precedence
+// its accesses order what is done without a mutex.
+func TestGuardedMemory(t *testing.T) {
+	guarded, mixed := 0, 0
+	for seed := range uint64(2000) {
+		m := guardedRun(rand.New(rand.NewPCG(seed, 12)))
+		sameInAll(t, m, Options{})
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%v", seed, m)
+		}
+		if w, err := newWalker(t.Context(), m, Options{}); err != nil {
+			t.Fatal(err)
+		} else if w.guarded != nil {
+			guarded++
+			mixed += min(1, len(w.guarded.mixed))
+		}
+	}
+	if guarded < 500 || mixed < 200 {
+		t.Errorf("%d runs have guarded memory, %d mixed segments", guarded, mixed)
+	}
+}
+
+// guardedRun is a random run of the kind: each of some mutexes protects two words,
+// and there are words that none protects.
+func guardedRun(rng *rand.Rand) *madeup.Run {
+	threads := 2 + rng.IntN(3)
+	m := madeup.New(threads)
+	holder, holds := map[int]int{}, make([][]int, threads)
+	for range 40 + rng.IntN(80) {
+		th := rng.IntN(threads)
+		access := func(pc, addr uint64) {
+			if rng.IntN(2) == 0 {
+				m.Read(th, pc, addr)
+			} else {
+				m.Write(th, pc+4, addr)
+			}
+		}
+		switch k := rng.IntN(8); {
+		case k < 2 && len(holds[th]) < 2:
+			lock := rng.IntN(3)
+			if _, held := holder[lock]; !held {
+				holder[lock] = th
+				holds[th] = append(holds[th], lock)
+				m.Do(th, event.MutexLock, 0x100+8*uint64(lock))
+			}
+		case k < 4 && len(holds[th]) > 0:
+			i := rng.IntN(len(holds[th]))
+			lock := holds[th][i]
+			holds[th] = append(holds[th][:i:i], holds[th][i+1:]...)
+			delete(holder, lock)
+			m.Do(th, event.MutexUnlock, 0x100+8*uint64(lock))
+		case k < 7 && len(holds[th]) > 0:
+			lock := uint64(holds[th][rng.IntN(len(holds[th]))])
+			access(0x1000+0x10*lock, 0x4000+0x10*lock+8*uint64(rng.IntN(2))+uint64(rng.IntN(4)))
+		case k == 7:
+			access(0x2000, 0x5000+8*uint64(rng.IntN(3)))
+		}
+	}
+	return m
+}

@@ -25,7 +25,8 @@ type walker struct {
 	wcp      *wcp
 	held     replay.Held[event.StrandID]
 	wanted   *wanted
-	sites    []code // what is to be known of each site
+	guarded  *guarded // nil: what they touch is wanted
+	sites    []code   // what is to be known of each site
 	present  Access
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
@@ -49,7 +50,12 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 		return nil, err
 	}
 	if !opts.everything {
-		w.wanted = c.wanted()
+		w.wanted, w.guarded = c.wanted()
+	}
+	if s := w.guarded; s != nil {
+		if err := w.findMixed(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	options := w.walkOptions()
 	options.Parts = true
@@ -74,9 +80,17 @@ func (w *walker) walk(ctx context.Context) error {
 		})
 	}
 	defer steps.Close()
+	if s := w.guarded; s != nil {
+		var stop func()
+		s.feeds, stop = w.feeds(s.sites)
+		defer stop()
+	}
 	return w.run.Run(ctx, w.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
-			return steps.Segment(ctx, u, func(s *cdr.Step) error { return w.step(u, s) })
+			if err := steps.Segment(ctx, u, func(s *cdr.Step) error { return w.step(u, s) }); err != nil {
+				return err
+			}
+			return w.section(u)
 		},
 		Event: w.event,
 		Access: func(u *replay.Unit, a *replay.Access) error {

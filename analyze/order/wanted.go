@@ -1,6 +1,7 @@
 package order
 
 import (
+	"maps"
 	"slices"
 	"sort"
 )
@@ -19,28 +20,48 @@ type span struct{ lo, hi uint64 }
 
 // cells are the granules of a page.
 type cells struct {
-	in  granules
-	all *[pageGranules]*granule // made when first needed
+	in   granules
+	also granules                // looked at for critical sections only
+	all  *[pageGranules]*granule // made when first needed
 }
 
 // everything wants all memory.
 func everything() *wanted { return &wanted{pages: map[uint64]*cells{}, every: true} }
 
-// wanted gives what the contest let through.
-func (c *contest) wanted() *wanted {
-	w := &wanted{pages: map[uint64]*cells{}}
-	var numbers []uint64
+// wanted is what the contest let through, and what besides critical sections
+// touch; nil: nothing.
+func (c *contest) wanted() (*wanted, *guarded) {
+	w, s := &wanted{pages: map[uint64]*cells{}}, &guarded{pages: map[uint64]*granules{}}
 	for n, p := range c.pages {
-		if p.Found != nil {
-			numbers = append(numbers, n)
-			w.pages[n] = &cells{in: granules(p.Found)}
+		races, sections := c.parts(n, p)
+		if races.any() {
+			w.pages[n] = &cells{in: races}
+		}
+		if sections.any() {
+			s.pages[n] = &sections
 		}
 	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
-		in := &w.pages[n].in
+	w.look(nil)
+	if len(s.pages) == 0 {
+		return w, nil
+	}
+	return w, s
+}
+
+// look adds granules to look at for critical sections only, by page.
+func (w *wanted) look(also map[uint64]*granules) {
+	for n, in := range also {
+		if w.pages[n] == nil {
+			w.pages[n] = &cells{}
+		}
+		w.pages[n].also.with(in)
+	}
+	w.ranges, w.last = nil, nil
+	for _, n := range slices.Sorted(maps.Keys(w.pages)) {
+		all := w.pages[n].in
+		all.with(&w.pages[n].also)
 		for g := range uint64(pageGranules) {
-			if in[g>>6]>>(g&63)&1 == 0 {
+			if all[g>>6]>>(g&63)&1 == 0 {
 				continue
 			}
 			at := n<<pageBits + g<<3
@@ -51,7 +72,6 @@ func (c *contest) wanted() *wanted {
 			}
 		}
 	}
-	return w
 }
 
 // meets says whether a wanted granule has a byte in [lo, hi).
@@ -65,7 +85,7 @@ func (w *wanted) meets(lo, hi uint64) bool {
 			return false
 		}
 		if first, last := lo>>3&(pageGranules-1), (hi-1)>>3&(pageGranules-1); last-first < 2 {
-			return c.in[first>>6]>>(first&63)&1 != 0 || c.in[last>>6]>>(last&63)&1 != 0
+			return c.has(first) || c.has(last)
 		}
 	}
 	i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].hi > lo })
@@ -90,7 +110,10 @@ func (w *wanted) page(number uint64) *cells {
 	return w.last
 }
 
-// granule gives what is remembered of a granule; nil when it is not wanted.
+// has says whether granule i of the page is looked at.
+func (c *cells) has(i uint64) bool { return (c.in[i>>6]|c.also[i>>6])>>(i&63)&1 != 0 }
+
+// granule is what is remembered of a granule; nil when there may be no race on it.
 func (w *wanted) granule(g uint64) *granule {
 	c := w.page(g / pageGranules)
 	if c == nil {
@@ -109,15 +132,16 @@ func (w *wanted) granule(g uint64) *granule {
 	return c.all[i]
 }
 
-// within calls visit for the wanted granules that [addr, addr+size) touches.
+// within calls visit for the granules to look at that [addr, addr+size) touches;
+// with nil for those on which there is no race.
 func (w *wanted) within(addr, size uint64, visit func(g uint64, gr *granule)) {
 	if size == 0 || addr+size < addr {
 		return
 	}
 	first, last := addr>>3, (addr+size-1)>>3
 	if first == last { // nearly always
-		if gr := w.granule(first); gr != nil {
-			visit(first, gr)
+		if c := w.page(first / pageGranules); c != nil && c.has(first%pageGranules) {
+			visit(first, w.granule(first))
 		}
 		return
 	}

@@ -1,0 +1,314 @@
+package order
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"hindsight/analyze/hb"
+	"hindsight/analyze/internal/layer"
+	"hindsight/analyze/replay"
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// Most memory that mutexes protect is protected always by the same ones, so that
+// there is no race on it. But critical sections of a mutex that touch the same of
+// it are in weak causal precedence. For that only what a section touched matters,
+// not in which order, unless memory with a race is touched in the same segment:
+// then what has been learnt by the time of that access depends on the order.
+// Segments of this kind are called mixed, and are walked access by access.
+
+// mutexState is the granules of a page that are protected alike.
+type mutexState struct {
+	protection
+	in granules
+}
+
+// protection is which mutexes protect granules, and who accesses them with one.
+type protection struct {
+	mutexes     int32          // number of the set of those held at every access; anyLocks: there was none
+	owner       event.StrandID // that accesses them with a mutex; hb.NoStrand: none, or several
+	many, wrote bool           // several do; one writes
+	odd         bool           // there are accesses by events or by libraries
+}
+
+// protect notes the mutexes with which the present unit accesses granules.
+func (c *contest) protect(p *contestPage, in granules) {
+	u := &c.unit
+	if !c.several && u.mutex == 0 && u.simple {
+		return // before all that another strand does
+	}
+	var part granules
+	n, changed := len(p.mutexes), false
+	for i := 0; i < n; i++ {
+		st := &p.mutexes[i]
+		if !part.common(&st.in, &in) {
+			continue
+		}
+		in.without(&part)
+		if next := c.protected(st.protection); next != st.protection {
+			st.in.without(&part)
+			p.addProtection(next, &part)
+			changed = true
+		}
+	}
+	if in.any() {
+		p.addProtection(c.protected(protection{mutexes: anyLocks, owner: hb.NoStrand}), &in)
+	}
+	if changed {
+		p.mutexes = slices.DeleteFunc(p.mutexes, func(st mutexState) bool { return !st.in.any() })
+	}
+}
+
+// protected is what becomes of protection by an access of the present unit.
+func (c *contest) protected(st protection) protection {
+	u := &c.unit
+	if c.several {
+		st.mutexes = c.eraser.meet(st.mutexes, u.mutex)
+	}
+	if u.mutex != 0 {
+		switch {
+		case st.many:
+		case st.owner == hb.NoStrand:
+			st.owner = u.own
+		case st.owner != u.own:
+			st.owner, st.many = hb.NoStrand, true
+		}
+		st.wrote = st.wrote || u.access.Write
+	}
+	st.odd = st.odd || !u.simple
+	return st
+}
+
+func (p *contestPage) addProtection(st protection, in *granules) {
+	for i := range p.mutexes {
+		if o := &p.mutexes[i]; o.protection == st {
+			o.in.with(in)
+			return
+		}
+	}
+	p.mutexes = append(p.mutexes, mutexState{st, *in})
+}
+
+// mutexes are those among locks.
+func mutexes(held []replay.Lock) (all []uint64) {
+	for _, l := range held {
+		if !l.RW {
+			all = append(all, l.Obj)
+		}
+	}
+	return all
+}
+
+// parts divides the granules of a page that matter into those on which there may
+// be a race and those that only critical sections touch.
+func (c *contest) parts(number uint64, p *contestPage) (races, sections granules) {
+	races = p.bare
+	found := granules{}
+	copy(found[:], p.Found)
+	for i := range p.mutexes {
+		st := &p.mutexes[i]
+		var unordered granules
+		unordered.common(&found, &st.in)
+		found.without(&st.in)
+		common := st.many && st.wrote
+		switch {
+		case st.odd && common:
+			races.with(&st.in)
+		case st.odd || !c.exclude(st.mutexes):
+			races.with(&unordered)
+		}
+		if common {
+			sections.with(&st.in)
+		}
+	}
+	races.with(&found)
+	if c.atomic.InPage(number << pageBits) {
+		for g := range uint64(pageGranules) {
+			if sections[g>>6]>>(g&63)&1 != 0 && c.atomic.Ever(number*pageGranules+g) != 0 {
+				races[g>>6] |= 1 << (g & 63)
+			}
+		}
+	}
+	sections.without(&races)
+	return races, sections
+}
+
+// exclude says whether one of the mutexes of a set kept those who had it apart
+// throughout the run, so that happens-before orders them.
+func (c *contest) exclude(set int32) bool {
+	return set == anyLocks || slices.ContainsFunc(c.eraser.sets[set], func(obj uint64) bool { return !c.mutexes.broken[obj] })
+}
+
+// mutexUse follows who holds which mutex.
+type mutexUse struct {
+	holder map[uint64]event.StrandID
+	broken map[uint64]bool // held by two at once, given back by another, or made anew after it was used
+	used   map[uint64]bool
+	places hb.Places // of those used
+}
+
+func (m *mutexUse) take(s event.StrandID, ev *event.Event) {
+	switch ev.Kind {
+	case event.MutexLock:
+		if _, held := m.holder[ev.Obj]; held {
+			m.broken[ev.Obj] = true
+		}
+		m.holder[ev.Obj], m.used[ev.Obj] = s, true
+		m.places.Add(ev.Obj)
+	case event.MutexUnlock:
+		if by, held := m.holder[ev.Obj]; !held || by != s {
+			m.broken[ev.Obj] = true
+		}
+		delete(m.holder, ev.Obj)
+	case event.Init, event.Destroy:
+		if m.used[ev.Obj] {
+			m.broken[ev.Obj] = true
+		}
+	default:
+		if addr, size, ok := hb.LifeOf(ev); ok {
+			m.places.Take(addr, size, func(granule uint64) {
+				for obj := granule; obj < granule+8; obj++ {
+					if m.used[obj] {
+						m.broken[obj] = true
+					}
+				}
+			})
+		}
+	}
+}
+
+// guarded is the memory without races that critical sections touch.
+type guarded struct {
+	pages map[uint64]*granules
+	mixed map[segmentOf]struct{}
+	sites []bool // that access it with a mutex
+	feeds []footprints
+}
+
+// segmentOf is a segment of a thread.
+type segmentOf struct {
+	thread event.ThreadID
+	index  uint64 // events of the thread before it
+}
+
+// findMixed walks the run for the mixed segments. What is touched in them is
+// wanted too.
+func (w *walker) findMixed(ctx context.Context, s *guarded) error {
+	s.mixed, s.sites = map[segmentOf]struct{}{}, make([]bool, len(w.sites))
+	feeds, stop := w.feeds(w.notMuted())
+	defer stop()
+	run := w.survey.Walk(w.walkOptions())
+	var held replay.Held[event.StrandID]
+	var strand event.StrandID
+	also := map[uint64]*granules{}
+	err := run.Run(ctx, w.src, &replay.Visitor{
+		Segment: func(u *replay.Unit) error {
+			if len(mutexes(held.Of(run.Order.Strand(u.Thread)))) == 0 {
+				return feeds[u.Thread](nil)
+			}
+			races, touched := false, map[uint64]*granules{}
+			err := feeds[u.Thread](func(x *cdr.Extent) error {
+				return eachBlock(x, func(addr, size uint64) {
+					races = races || w.wanted.meets(addr, addr+size)
+					s.within(addr, size, func(g uint64) {
+						s.sites[x.Site] = true
+						addGranule(touched, g)
+					})
+				})
+			})
+			if races && len(touched) > 0 {
+				s.mixed[segmentOf{u.Thread, run.Index[u.Thread]}] = struct{}{}
+				for n, in := range touched {
+					if also[n] == nil {
+						also[n] = &granules{}
+					}
+					also[n].with(in)
+				}
+			}
+			return err
+		},
+		Event: func(ev *cdr.Event) error {
+			if strand = run.Order.Strand(ev.Thread); ev.Kind == event.StrandBegin {
+				held.Clear(strand)
+			}
+			return nil
+		},
+		Done: func(ev *cdr.Event) error { held.Apply(strand, &ev.Event); return nil },
+	})
+	w.wanted.look(also)
+	return err
+}
+
+func addGranule(to map[uint64]*granules, g uint64) {
+	in := to[g/pageGranules]
+	if in == nil {
+		in = &granules{}
+		to[g/pageGranules] = in
+	}
+	in.set(g%pageGranules, g%pageGranules)
+}
+
+// within calls visit for the granules that [addr, addr+size) touches.
+func (s *guarded) within(addr, size uint64, visit func(g uint64)) {
+	first, last := addr>>3, (addr+size-1)>>3
+	layer.Within(s.pages, first/pageGranules, last/pageGranules, func(number uint64, in *granules) {
+		lo, hi := max(first, number*pageGranules), min(last, number*pageGranules+pageGranules-1)
+		for g := lo; g <= hi; g++ {
+			if in[g%pageGranules>>6]>>(g&63)&1 != 0 {
+				visit(g)
+			}
+		}
+	})
+}
+
+// eachBlock calls visit for the blocks of an extent, those of a bit map byte by
+// byte.
+func eachBlock(x *cdr.Extent, visit func(addr, size uint64)) error {
+	if err := checkExtent(x); err != nil {
+		return err
+	}
+	for i := range x.Count {
+		at := x.Base + i*x.Stride
+		if x.Bits == nil {
+			visit(at, x.Len)
+			continue
+		}
+		for n, w := range x.Bits {
+			for ; w != 0; w &= w - 1 {
+				visit(at+uint64(64*n+bits.TrailingZeros64(w)), 1)
+			}
+		}
+	}
+	return nil
+}
+
+// section takes what the critical sections that u is part of touch in it.
+func (w *walker) section(u *replay.Unit) error {
+	s := w.guarded
+	if s == nil || u.Part > 0 {
+		return nil
+	}
+	strand := w.run.Order.Strand(u.Thread)
+	if _, mixed := s.mixed[segmentOf{u.Thread, w.run.Index[u.Thread]}]; mixed || len(w.wcp.strand(strand).held) == 0 {
+		return s.feeds[u.Thread](nil)
+	}
+	return s.feeds[u.Thread](func(x *cdr.Extent) error {
+		write := w.sites[x.Site].place.Op.Writes()
+		return eachBlock(x, func(addr, size uint64) {
+			s.within(addr, size, func(g uint64) {
+				w.wcp.access(strand, touch{g, maskOf(g, addr, addr+size), write})
+			})
+		})
+	})
+}
+
+// inMixed says whether the present segment of a thread is mixed.
+func (w *walker) inMixed(t event.ThreadID) bool {
+	if w.guarded == nil {
+		return false
+	}
+	_, mixed := w.guarded.mixed[segmentOf{t, w.run.Index[t]}]
+	return mixed
+}
