@@ -1,4 +1,5 @@
-// Package stopwatch measures what benchmarks cost.
+//go:build unix
+
 package stopwatch
 
 import (
@@ -6,8 +7,7 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has taken so far, by user and system. Unlike
-// the time on the clock it does not depend on what else the machine does.
+// ProcessorTime is what this process has taken so far, by user and system.
 func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
