@@ -11,11 +11,12 @@ import (
 // and not to the thread is laid by when the runtime switches, and goes with the
 // fiber to whichever hart takes it up. [FiberHooks] say when that is.
 //
-// The runtime's code itself is not recorded, nor what a thread runs without a fiber. A stretch of it that a call from
-// recorded code leads to stands in the trace as that call, which has returned,
-// and the events that the hooks emitted in it, as a hidden call does. The trace
-// follows call stacks by the blocks that it sees; what else became of the stack
-// is told when recorded code runs again, or at an event before that.
+// The runtime's code itself is not recorded, nor what a thread runs without a
+// fiber. A stretch of it that a call from recorded code leads to stands in the
+// trace as that call, which has returned, and the events that the hooks emitted
+// in it, as a hidden call does. The trace follows call stacks by the blocks that
+// it sees; what else became of the stack is told when recorded code runs again,
+// or at an event before that.
 
 // Recording says what is recorded of code.
 type Recording uint8
@@ -178,7 +179,8 @@ func (h *Hart) leaveFiber(target uint64, returns bool) {
 	}
 }
 
-// block of unrecorded code: h is about to execute b.
+// muted tells whether the block b, which h is about to execute, is not recorded,
+// and begins a stretch of such code if it is the first.
 func (h *Hart) muted(b *block) bool {
 	mu := &h.fiber.mute
 	if mu.on || b.kept == Inherited {

@@ -212,6 +212,9 @@ func (h *Hart) enterHook(b *block) {
 	} else {
 		h.dropWatched(h.X[regSP])
 	}
+	if h.fiber != nil && h.m.rec != nil && b.kept == Unrecorded {
+		h.muted(b) // so that what the hooks record is at the call
+	}
 	marked := h.call.marked
 	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
 	if from := h.last; from != nil {

@@ -55,6 +55,13 @@ func mapAccess(kind event.Kind, key int) func(k *Hooks, c *call) bool {
 	}
 }
 
+// mapLength is reflect's (map).
+func mapLength(_ *Hooks, c *call) bool {
+	const countBytes = 8
+	access(c, event.RangeRead, c.Arg(0), countBytes)
+	return false
+}
+
 // iterNext is mapIterNext (iterator): it reads the map.
 func iterNext(k *Hooks, c *call) bool {
 	access(c, event.RangeRead, word(c.Hart, c.Arg(0)+k.layout.iterMap), 1)

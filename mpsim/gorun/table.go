@@ -80,7 +80,7 @@ func memory() []probe {
 			"runtime.mapclear", "reflect.mapclear"}, enter: mapAccess(event.RangeWrite, 0)},
 		{names: []string{"runtime.mapIterStart", "runtime.mapiterinit", "reflect.mapIterStart", "reflect.mapiterinit"}, enter: mapAccess(event.RangeRead, 0)},
 		{names: []string{"runtime.mapIterNext", "reflect.mapIterNext"}, enter: iterNext},
-		{names: []string{"reflect.maplen", "internal/reflectlite.maplen"}, enter: accesses(event.RangeRead, 0, 0)},
+		{names: []string{"reflect.maplen", "internal/reflectlite.maplen"}, enter: mapLength},
 
 		{names: []string{"runtime.typedmemmove", "reflect.typedmemmove", "internal/reflectlite.typedmemmove"}, enter: moves},
 		{names: []string{"runtime.typedslicecopy"}, enter: copiesSlice},
