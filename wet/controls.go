@@ -308,8 +308,8 @@ func (g *Graph) Executed(th event.ThreadID, t uint64) (Execution, error) {
 		return Execution{}, err
 	}
 	x := t - te.began
-	s := te.spans[f.spans[x]]
-	return Execution{Node: s.node, K: s.began + uint64(f.ks[x]), Time: t}, nil
+	s := te.spans[f.steps[x].span]
+	return Execution{Node: s.node, K: s.began + uint64(f.steps[x].k), Time: t}, nil
 }
 
 // threadEpoch finds the epoch of a timestamp.
@@ -383,9 +383,10 @@ func (v *derived) returned(levels int) (x int, over, ok bool) {
 
 // controlBy is the instance that a label of a slot for control stands for.
 func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref {
-	by := s.te.spans[f.spans[x&regPlace]]
+	step := f.steps[x&regPlace]
+	by := s.te.spans[step.span]
 	from := g.template(by.node)
-	at := ref{srcOf(s.thread, by.node, 0), by.began + uint64(f.ks[x&regPlace])}
+	at := ref{srcOf(s.thread, by.node, 0), by.began + uint64(step.k)}
 	if x&^regPlace == regSetBy { // a call
 		at.src += src(len(from.Stmts) - 1)
 		return at

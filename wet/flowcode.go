@@ -23,7 +23,7 @@ const (
 	flowHistory   = 16 // a power of two that the longest order fits
 	flowGuess     = 2  // the order, as an index, that a guess is from
 	minFlowBits   = 10 // of a table
-	maxFlowBits   = 18
+	maxFlowBits   = 17
 	flowSets      = 6  // sets of weights: by how far down the list a decision is
 	flowNodeBytes = 12 // what a node execution takes in memory once it is decoded
 )

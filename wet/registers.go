@@ -118,16 +118,19 @@ func (p *part) sets(t *thread) {
 
 // flow is the control flow of a thread in an epoch.
 type flow struct {
-	spans   []uint32 // by execution: its node, as an index into threadEpoch.spans
-	ks      []uint32 // and how often the node was executed in the epoch before
-	times   []uint32 // node by node: when it was executed
-	first   []uint32 // by node: where it begins in times
+	steps   []flowStep // by execution
+	times   []uint32   // node by node: when it was executed
+	first   []uint32   // by node: where it begins in times
 	derived *derived
 	used    uint64
 }
 
+// flowStep is an execution: its node, as an index into threadEpoch.spans, and how
+// often the node was executed in the epoch before.
+type flowStep struct{ span, k uint32 }
+
 func (f *flow) bytes() uint64 {
-	n := 12 * uint64(len(f.spans))
+	n := flowNodeBytes * uint64(len(f.steps))
 	if f.derived != nil {
 		n += f.derived.bytes()
 	}
@@ -140,6 +143,7 @@ type derived struct {
 	labels []uint32 // node by node, slot by slot, execution by execution
 	first  []uint32 // by node: where it begins
 	held   []ref    // by register, and behind them others of earlier epochs
+	from   []leaver // by node
 
 	// For an execution that calls, when the thread went on in its frame (see
 	// controlWalk.move); when frames of earlier epochs were left; and how many of
@@ -148,6 +152,14 @@ type derived struct {
 	outer   []uint32
 	open    int
 	entered []int32 // what happened to frames before its first execution
+}
+
+// leaver is what leads from a label to a statement of a node.
+type leaver struct {
+	src    src // of statement 0
+	began  uint64
+	leaves *[64]uint32 // by register
+	last   uint32      // statement
 }
 
 func (v *derived) bytes() uint64 { return 4 * uint64(len(v.labels)+len(v.back)+len(v.outer)) }
@@ -207,7 +219,7 @@ func (g *Graph) flow(te *threadEpoch) (*flow, error) {
 }
 
 func (te *threadEpoch) decodeFlow(code []byte) (*flow, error) {
-	f := &flow{spans: make([]uint32, te.n), ks: make([]uint32, te.n), times: make([]uint32, te.n), first: make([]uint32, len(te.spans)+1)}
+	f := &flow{steps: make([]flowStep, te.n), times: make([]uint32, te.n), first: make([]uint32, len(te.spans)+1)}
 	for i, s := range te.spans {
 		f.first[i+1] = f.first[i] + uint32(s.n)
 	}
@@ -220,7 +232,7 @@ func (te *threadEpoch) decodeFlow(code []byte) (*flow, error) {
 			return false
 		}
 		next[i] = k + 1
-		f.spans[x], f.ks[x], f.times[k] = i, k-f.first[i], x
+		f.steps[x], f.times[k] = flowStep{i, k - f.first[i]}, x
 		x++
 		return true
 	})
@@ -254,6 +266,7 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 		if total > regPlace {
 			return nil, g.damagedThread(te, fmt.Errorf("number of labels: %w", tracefmt.ErrMalformed))
 		}
+		v.from = append(v.from, leaver{srcOf(te.thread, s.node, 0), s.began, &t.leaves, uint32(len(t.Stmts) - 1)})
 		regs[i] = regPlan{at: v.first[i], n: uint32(s.n), in: t.liveIn, out: t.outs()}
 		row := &g.rows[s.node]
 		w.plans[i] = controlPlan{
@@ -306,22 +319,22 @@ func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk
 			last[r] = regHeld | uint32(r)
 		}
 	}
-	until := uint64(len(f.spans)) // the next set
+	until := uint64(len(f.steps)) // the next set
 	if len(sets) > 0 {
 		until = sets[0].at
 	}
-	for x, i := range f.spans {
+	for x, at := range f.steps {
 		for uint64(x) == until {
 			for m := sets[0].regs; m != 0; m &= m - 1 {
 				last[bits.TrailingZeros64(m)] = sets[0].label
 			}
-			until = uint64(len(f.spans))
+			until = uint64(len(f.steps))
 			if sets = sets[1:]; len(sets) > 0 {
 				until = sets[0].at
 			}
 		}
-		p := &plans[i]
-		to := p.at + f.ks[x]
+		p := &plans[at.span]
+		to := p.at + at.k
 		for _, r := range p.in {
 			v.labels[to] = last[r&63]
 			to += p.n
@@ -329,7 +342,7 @@ func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk
 		for _, r := range p.out {
 			last[r&63] = uint32(x)
 		}
-		w.step(uint32(x), i, f.ks[x])
+		w.step(uint32(x), at.span, at.k)
 	}
 }
 
@@ -431,13 +444,13 @@ func (g *Graph) derivedBy(f *flow, s *span, t *template, slot int, k uint64) ref
 	if slot >= len(t.liveIn) {
 		return g.controlBy(f, s, t, slot, x)
 	}
-	by := s.te.spans[f.spans[x&regPlace]]
-	from := g.template(by.node)
-	stmt := uint32(len(from.Stmts) - 1)
+	step := f.steps[x&regPlace]
+	by := &v.from[step.span]
+	stmt := by.last
 	if x < regSetBy {
-		stmt = from.leaves[t.liveIn[slot]&63]
+		stmt = by.leaves[t.liveIn[slot]&63]
 	}
-	return ref{srcOf(s.thread, by.node, stmt), by.began + uint64(f.ks[x&regPlace])}
+	return ref{by.src + src(stmt), by.began + uint64(step.k)}
 }
 
 // outs are the registers that the node leaves defined.

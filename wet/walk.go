@@ -64,8 +64,9 @@ func (w *Walk) get(t uint64) (Execution, error) {
 		w.te, w.flow = list[i], f
 	}
 	x := t - w.te.began
-	s := w.te.spans[w.flow.spans[x]]
-	return Execution{Node: s.node, K: s.began + uint64(w.flow.ks[x]), Time: t}, nil
+	at := w.flow.steps[x]
+	s := w.te.spans[at.span]
+	return Execution{Node: s.node, K: s.began + uint64(at.k), Time: t}, nil
 }
 
 // Forward gives a thread's executions from the one at a timestamp on. It ends
