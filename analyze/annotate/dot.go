@@ -40,13 +40,14 @@ func (r *Report) WriteDOT(w io.Writer) error {
 	fmt.Fprintf(b, "digraph slice {\n  node [shape=box, fontname=monospace];\n")
 	for n, v := range views {
 		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", n, dotQuote(r.Parts[n].Title))
-		for i := range v.rows {
+		far := v.rank()
+		for _, i := range v.byDistance(far) {
 			row := &v.rows[i]
 			style := ""
 			if row.begun {
 				style = ", penwidth=3"
 			}
-			fmt.Fprintf(b, "    r%d_%d [label=%s%s];\n", n, i, dotQuote(r.dotLabel(v, row)), style)
+			fmt.Fprintf(b, "    r%d_%d [label=%s%s];\n", n, i, dotQuote(r.dotLabel(v, row, far)), style)
 		}
 		for i := range v.rows {
 			for _, l := range v.rows[i].in {
@@ -66,12 +67,12 @@ func (r *Report) WriteDOT(w io.Writer) error {
 	return b.Flush()
 }
 
-func (r *Report) dotLabel(v *view, row *row) string {
+func (r *Report) dotLabel(v *view, row *row, far *ranking) string {
 	label := v.nameOf(row, "")
 	if text, ok := r.Sources.line(row.key.file, row.key.line); ok {
 		label += "\n" + expand(trimLeft(text))
 	}
-	label += fmt.Sprintf("\n%s times", grouped(row.count))
+	label += fmt.Sprintf("\n%s times, %s away", grouped(row.count), far.rowText(row))
 	if text := v.rangeText(row); text != "" {
 		label += ": " + text
 	}

@@ -27,8 +27,17 @@ type page struct {
 type pagePart struct {
 	Title, About string
 	Note         string
+	Near         []pageNear
 	Files        []pageFile
 }
+
+// pageNear is a line of the program in order of its distance.
+type pageNear struct {
+	To, Far, Name, Text, Way string
+}
+
+// pageNearest is how many of them a page lists first.
+const pageNearest = 40
 
 type pageFile struct {
 	Name  string
@@ -95,6 +104,7 @@ func (r *Report) pagePart(n int) (pagePart, error) {
 	if v.unread > 0 {
 		part.Note = "Values of " + plural(uint64(v.unread), "line") + " are left out: they would take long to read."
 	}
+	part.Near = r.pageNear(v, n)
 	for i := 0; i < len(v.rows); {
 		end := i
 		for end < len(v.rows) && v.rows[end].key.kind == v.rows[i].key.kind && v.rows[end].key.file == v.rows[i].key.file {
@@ -104,6 +114,24 @@ func (r *Report) pagePart(n int) (pagePart, error) {
 		i = end
 	}
 	return part, nil
+}
+
+// pageNear lists the nearest lines of the program.
+func (r *Report) pageNear(v *view, part int) (list []pageNear) {
+	far := v.rank()
+	v.pass = make([]bool, len(v.rows))
+	for i := range v.rows {
+		v.pass[i] = v.rows[i].key.kind != rowLine || !v.mine(&v.rows[i])
+	}
+	for _, i := range v.byDistance(far) {
+		row := &v.rows[i]
+		if v.pass[i] || len(list) == pageNearest {
+			continue
+		}
+		text, _ := r.Sources.line(row.key.file, row.key.line)
+		list = append(list, pageNear{fmt.Sprintf("#p%dr%d", part, i), far.rowText(row), v.nameOf(row, ""), expand(trimLeft(text)), v.wayText(far, row)})
+	}
+	return list
 }
 
 // pageFile makes the part of a page that shows rows from i up to end, which are

@@ -73,6 +73,8 @@ type jsonStatement struct {
 	Count    uint64           `json:"count"`
 	Threads  []event.ThreadID `json:"threads"`
 	Values   *jsonValues      `json:"values,omitempty"`
+	Distance *int             `json:"distance,omitempty"` // absent when no way leads to the criterion
+	Next     *int             `json:"next,omitempty"`     // the next statement on that way
 }
 
 type jsonValues struct {
@@ -246,6 +248,7 @@ func (r *Report) jsonStatements(j *jsonWriter, s *slice.Slice) error {
 	j.open("[")
 	left := uint64(valueBudget)
 	stmts := s.Statements()
+	far := rowsOf(s, r.Image, true).rank()
 	for n := range stmts {
 		st := &stmts[n]
 		out := jsonStatement{ID: n, Kind: st.Kind.String(), PC: hex(st.PC), Text: instText(r.Image, st), Count: st.Count, Threads: st.Threads}
@@ -262,6 +265,7 @@ func (r *Report) jsonStatements(j *jsonWriter, s *slice.Slice) error {
 				out.Values = &jsonValues{v.Count, hex(v.First), hex(v.Last), hex(v.Min), hex(v.Max)}
 			}
 		}
+		out.Distance, out.Next = far.of(n)
 		j.element(out)
 	}
 	j.close("]")

@@ -125,6 +125,19 @@ func (q *statementQueue) Pop() any {
 	return last
 }
 
+// of is the distance of a statement and the next on its way; nil when no way
+// leads there, or it is where the slice began.
+func (r *ranking) of(stmt int) (distance, next *int) {
+	if r.dist[stmt] == far {
+		return nil, nil
+	}
+	distance = &r.dist[stmt]
+	if r.next[stmt].to >= 0 {
+		next = &r.next[stmt].to
+	}
+	return distance, next
+}
+
 // nearest is the statement of a row that is nearest; -1 when no way leads there.
 func (r *ranking) nearest(row *row) int {
 	best := -1
@@ -250,6 +263,14 @@ func (v *view) byDistance(r *ranking) []int {
 		return 0
 	})
 	return order
+}
+
+// rowText is the distance of a row as text.
+func (r *ranking) rowText(row *row) string {
+	if n := r.nearest(row); n >= 0 {
+		return distanceText(r.dist[n])
+	}
+	return distanceText(far)
 }
 
 // distanceText is a distance as text.

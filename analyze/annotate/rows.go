@@ -81,6 +81,12 @@ const valueBudget = 8 << 20
 // newView makes the rows of a slice. With whole, code without lines has a row
 // for each function, else for each instruction.
 func newView(s *slice.Slice, img *image.Space, whole bool) (*view, error) {
+	v := rowsOf(s, img, whole)
+	return v, v.readValues()
+}
+
+// rowsOf is newView without values.
+func rowsOf(s *slice.Slice, img *image.Space, whole bool) *view {
 	v := &view{Slice: s, img: img, arrows: s.Arrows()}
 	index := map[rowKey]int{}
 	stmts := s.Statements()
@@ -111,7 +117,7 @@ func newView(s *slice.Slice, img *image.Space, whole bool) (*view, error) {
 	}
 	v.link()
 	v.begin()
-	return v, v.readValues()
+	return v
 }
 
 // keyOf names the row of a statement.
