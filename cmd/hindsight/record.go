@@ -104,7 +104,9 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 	}
 	out, err = r.recordTo(ctx, std, f)
 	if err == nil && r.Accept != nil {
-		err = r.Accept(f.Path())
+		if err = ctx.Err(); err == nil { // half of a run is not the one that is asked for
+			err = r.Accept(f.Path())
+		}
 	}
 	if err == nil {
 		err = f.Close()
