@@ -51,6 +51,7 @@ type Meta struct {
 	Seed      uint64   `json:"seed"`
 	Policy    string   `json:"policy,omitempty"`  // of the scheduler
 	Quantum   uint64   `json:"quantum,omitempty"` // instructions
+	Images    string   `json:"images,omitempty"`  // directory that has the executable and shared objects, from that of the trace; "": the trace has them
 	CPUs      int      `json:"cpus,omitempty"`    // processors that the program saw; 0: 8
 	Depth     int      `json:"depth,omitempty"`   // of the policy pct
 	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over

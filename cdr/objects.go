@@ -23,7 +23,11 @@ type Object struct {
 const (
 	maxObjects    = 1 << 12
 	maxObjectPath = 1 << 12
-	lateObject    = 1 // a flag
+	// Flags.
+	lateObject   = 1
+	storedObject = 2 // its content is in an ImageStore
+	mainObject   = 4 // the executable
+	objectFlags  = lateObject | storedObject | mainObject
 
 	maxObjectBytes = 1 << 30
 )
@@ -35,6 +39,12 @@ func (r *Recorder) Load(images []event.Image) error {
 		m := &images[i]
 		if r.objects >= maxObjects || len(m.Path) > maxObjectPath {
 			return r.fail(fmt.Errorf("record: more than %d shared objects, or a path of more than %d bytes", maxObjects, maxObjectPath))
+		}
+		if r.opts.Store != nil {
+			if err := r.storeObject(m, 0); err != nil {
+				return r.fail(err)
+			}
+			continue
 		}
 		blocks, err := r.opts.Objects.pack(m)
 		if err != nil {
@@ -50,6 +60,17 @@ func (r *Recorder) Load(images []event.Image) error {
 	return nil
 }
 
+// storeObject puts a file into the store, and its name into the trace.
+func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
+	var err error
+	if m.Digest, err = r.opts.Store.Put(m.Data); err != nil {
+		return err
+	}
+	err = r.w.Append(tracefmt.KindObject, r.objects, encodeObject(m, flags|storedObject))
+	r.objects++
+	return err
+}
+
 // PackedObjects keeps shared objects as they are compressed, for many recordings. It
 // may be used by several recorders at once.
 type PackedObjects struct {
@@ -59,7 +80,7 @@ type PackedObjects struct {
 
 // pack makes the blocks of a shared object. A nil PackedObjects keeps nothing.
 func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
-	head := encodeObject(m)
+	head := encodeObject(m, 0)
 	if p == nil {
 		return PackImage(append(head, m.Data...))
 	}
@@ -78,8 +99,7 @@ func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
 }
 
 // encodeObject makes what stands before the content of a shared object.
-func encodeObject(m *event.Image) []byte {
-	var flags uint64
+func encodeObject(m *event.Image, flags uint64) []byte {
 	if m.Late {
 		flags |= lateObject
 	}
@@ -94,15 +114,17 @@ func encodeObject(m *event.Image) []byte {
 // object is a shared object as its blocks tell it, of which parts may be missing.
 type object struct {
 	Object
-	size uint64
-	sum  [sha256.Size]byte
+	flags uint64
+	size  uint64
+	sum   [sha256.Size]byte
 }
 
 // decodeObject reads the first block of a shared object.
 func decodeObject(b []byte) (o object, err error) {
 	p := wire.Payload{Rest: b, Kind: tracefmt.ErrMalformed}
 	o.Base = p.Max(image.MaxAddress, "base of a shared object")
-	o.Late = p.Max(lateObject, "flags of a shared object")&lateObject != 0
+	o.flags = p.Max(objectFlags, "flags of a shared object")
+	o.Late = o.flags&lateObject != 0
 	o.size = p.Max(maxImage, "size of a shared object")
 	copy(o.sum[:], p.Take(sha256.Size))
 	o.Path = string(p.Take(p.Max(maxObjectPath, "path of a shared object")))
@@ -133,6 +155,18 @@ func (o *object) whole() error {
 
 // Objects gives the shared objects that the program loaded, in order.
 func (t *Trace) Objects() ([]Object, error) {
+	list, err := t.objects()
+	var shared []Object
+	for i := range list {
+		if list[i].flags&mainObject == 0 {
+			shared = append(shared, list[i].Object)
+		}
+	}
+	return shared, err
+}
+
+// objects are those of all object blocks, the executable too if it is one.
+func (t *Trace) objects() ([]object, error) {
 	var list []object
 	total := 0
 	for _, h := range t.r.Blocks() {
@@ -156,14 +190,31 @@ func (t *Trace) Objects() ([]Object, error) {
 			return nil, err
 		}
 	}
-	objects := make([]Object, len(list))
 	for i := range list {
-		if err := list[i].whole(); err != nil {
+		o := &list[i]
+		if o.flags&storedObject != 0 && len(o.Data) == 0 {
+			var err error
+			if o.Data, err = t.stored(o); err != nil {
+				return nil, err
+			}
+		}
+		if err := o.whole(); err != nil {
 			return nil, err
 		}
-		objects[i] = list[i].Object
 	}
-	return objects, nil
+	return list, nil
+}
+
+// storedImage is the executable of a trace that keeps it apart; nil: of one that has
+// none.
+func (t *Trace) storedImage() ([]byte, error) {
+	list, err := t.objects()
+	for i := range list {
+		if list[i].flags&mainObject != 0 {
+			return list[i].Data, nil
+		}
+	}
+	return nil, err
 }
 
 // Space is the program as it stood in memory: the executable, and the shared

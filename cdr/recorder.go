@@ -43,6 +43,9 @@ type Options struct {
 	// Packed is the same, compressed before: of the two this one counts. It
 	// saves time when many runs of one program are recorded.
 	Packed PackedImage
+	// Store keeps the executable and the shared objects apart from the trace; nil: it
+	// has them itself.
+	Store *ImageStore
 	// Objects keeps what is made of shared objects; nil: each recorder compresses
 	// them itself.
 	Objects *PackedObjects
@@ -157,6 +160,12 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 	r.paths.named, r.paths.chosen = opts.Meta.Control == ControlAPP, opts.Chosen
 	if err := r.writeMeta(); err != nil {
 		return nil, err
+	}
+	if opts.Store != nil && opts.Image != nil {
+		if err := r.storeObject(&event.Image{Data: opts.Image}, mainObject); err != nil {
+			return nil, err
+		}
+		opts.Image, opts.Packed = nil, nil
 	}
 	const part = imagePart
 	for i := 0; i*part < len(opts.Image) && opts.Packed == nil; i++ {

@@ -38,6 +38,7 @@ type Trace struct {
 	totals  map[siteKey]uint64
 	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
 
+	stores      []ImageStore
 	play        *playback                         // of flow blocks; nil: not needed yet
 	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
 }
@@ -227,6 +228,9 @@ func (t *Trace) Image() ([]byte, error) {
 		}); err != nil {
 			return nil, err
 		}
+	}
+	if part == 0 {
+		return t.storedImage()
 	}
 	return image.Bytes(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"hindsight/cdr"
@@ -84,5 +85,22 @@ func openTrace(file string) (*cdr.Trace, error) {
 			return nil, fmt.Errorf("%w (%s%s is of a recording that goes on, or was killed before its first epoch was written)", err, file, outfile.Partial)
 		}
 	}
+	if err == nil {
+		t.LookIn(os.Getenv(imagesVariable))
+		t.LookIn(imagesOf(t, file))
+	}
 	return t, err
 }
+
+// imagesOf is the directory that has the images of a trace; "" if the trace has them.
+func imagesOf(t *cdr.Trace, file string) string {
+	dir := t.Info().Images
+	if dir == "" || filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(file), dir)
+}
+
+// imagesVariable names a directory of images (run --images) for those who read
+// traces.
+const imagesVariable = "HINDSIGHT_IMAGES"

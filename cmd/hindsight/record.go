@@ -31,6 +31,7 @@ type recording struct {
 	Env     []string
 	Root    string
 	CPUs    int        // 0: as many as mpsim.Config says
+	Images  string     // directory for the executable and shared objects; "": the trace has them
 	Files   guestFiles // what a dynamically linked program needs besides
 	Stdin   io.Reader
 
@@ -151,6 +152,9 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 		flow = cfg.New(space) // with the shared objects of this run
 	}
 	opts := cdr.Options{Meta: r.meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	if r.Images != "" {
+		opts.Store = &cdr.ImageStore{Dir: r.Images}
+	}
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
@@ -269,9 +273,14 @@ func (r *recording) meta() cdr.Meta {
 	if r.Program != filepath.Base(r.Program) {
 		argv0 = r.Program
 	}
+	images := ""
+	if r.Images != "" {
+		images = relative(filepath.Dir(r.Out), r.Images)
+	}
 	return cdr.Meta{
-		Argv0: argv0,
-		Tool:  "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
+		Images: images,
+		Argv0:  argv0,
+		Tool:   "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
@@ -359,3 +368,20 @@ func (r *recorded) trouble(w io.Writer) {
 
 // maxFrames bounds a printed call stack.
 const maxFrames = 24
+
+// relative is a path as seen from a directory, or the path itself where that cannot
+// be told.
+func relative(dir, path string) string {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return path
+	}
+	to, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(from, to); err == nil {
+		return rel
+	}
+	return to
+}

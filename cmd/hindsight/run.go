@@ -19,6 +19,7 @@ type runFlags struct {
 	seed     uint64
 	record   string
 	keep     string
+	images   string
 	alphabet string
 	epoch    byteSize
 	control  controlFlags
@@ -86,6 +87,8 @@ The guest has the standard streams; of the host's files it sees those under
 	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both), wet (values and dependences besides)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
+	flags.StringVar(&f.images, "images", "", "keep the program and its shared objects in `DIR`, once for all traces, and not in the trace; HINDSIGHT_IMAGES names it where it has moved")
+	completeDir(cmd, "images")
 	f.control.add(cmd)
 	f.arch.add(flags)
 	f.epoch = cdr.DefaultBudget
@@ -116,7 +119,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	if err != nil {
 		return nil, nil, err
 	}
-	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out = f.seed, f.record, f.keep, f.alphabet, f.out
+	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out, r.Images = f.seed, f.record, f.keep, f.alphabet, f.out, f.images
 	r.Budget = uint64(f.epoch)
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"

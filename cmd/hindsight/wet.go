@@ -95,6 +95,9 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	}
 	r.Root, r.Out, r.Budget = f.root, f.out, uint64(f.epoch)
 	r.Inputs = []string{file, f.stdin}
+	if dir := imagesOf(t, file); dir != "" {
+		r.Images = dir
+	}
 	r.Accept = func(written string) error { return checkSameRun(t, file, written, r.Window) }
 	r.MaxMemory, r.MaxThreads = uint64(f.limits.memory), f.limits.threads
 	if f.limits.insts != 0 {

@@ -31,10 +31,10 @@
 //
 // # What is not there
 //
-// Processes (fork, exec, wait), sockets but connected pairs, stopping signals, POSIX timers,
-// timers of processor time, mappings that share a file writably, and futexes
-// that requeue to a priority-inheriting lock. Such calls give ENOSYS or the
-// error that Linux has for the purpose, and [Kernel.Unsupported] names them.
+// Processes (fork, exec, wait), networks beyond the guest's own host, passing descriptors
+// through sockets, stopping signals, timers of processor time, message queues, mappings that share a file of the
+// host writably, and futexes that requeue to a priority-inheriting lock. Such calls give ENOSYS or the error that
+// Linux has for the purpose, and [Kernel.Unsupported] names them.
 // Priorities are accepted and have no effect.
 //
 // A Kernel belongs to one goroutine at a time.

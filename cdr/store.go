@@ -1,0 +1,80 @@
+package cdr
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ImageStore is a directory in which traces keep executables and shared objects
+// together: each file once, under the SHA-256 of its content.
+type ImageStore struct{ Dir string }
+
+func (s *ImageStore) path(sum [sha256.Size]byte) string {
+	return filepath.Join(s.Dir, hex.EncodeToString(sum[:]))
+}
+
+// Put stores a file, unless it is there.
+func (s *ImageStore) Put(data []byte) (sum [sha256.Size]byte, err error) {
+	sum = sha256.Sum256(data)
+	if info, err := os.Stat(s.path(sum)); err == nil && info.Size() == int64(len(data)) {
+		return sum, nil
+	}
+	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
+		return sum, err
+	}
+	f, err := os.CreateTemp(s.Dir, "new-*")
+	if err != nil {
+		return sum, err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.path(sum))
+	}
+	if err != nil {
+		os.Remove(f.Name()) //nolint:errcheck // what matters is the first error
+	}
+	return sum, err
+}
+
+// get reads a file and checks that it is the one.
+func (s *ImageStore) get(sum [sha256.Size]byte, size uint64) ([]byte, bool) {
+	info, err := os.Stat(s.path(sum))
+	if err != nil || !info.Mode().IsRegular() || uint64(info.Size()) != size {
+		return nil, false
+	}
+	data, err := os.ReadFile(s.path(sum))
+	return data, err == nil && sha256.Sum256(data) == sum
+}
+
+// LookIn names directories in which the files of a trace may be that keeps them
+// apart (Options.Store).
+func (t *Trace) LookIn(dirs ...string) {
+	for _, dir := range dirs {
+		if dir != "" {
+			t.stores = append(t.stores, ImageStore{dir})
+		}
+	}
+}
+
+// stored finds the content of an object that the trace keeps apart.
+func (t *Trace) stored(o *object) ([]byte, error) {
+	for i := range t.stores {
+		if data, ok := t.stores[i].get(o.sum, o.size); ok {
+			return data, nil
+		}
+	}
+	name := o.Path
+	if name == "" {
+		name = t.meta.Program
+	}
+	return nil, fmt.Errorf("%s: its file %x is in none of the directories of images (%w)", name, o.sum, ErrNotRecorded)
+}
