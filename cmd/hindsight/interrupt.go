@@ -95,18 +95,18 @@ func reportWithin(ctx context.Context, std streams, file string, q *inquiry) (*r
 	}
 }
 
-// tellPartial says which races an analysis had found when it was interrupted.
-func tellPartial(w io.Writer, err error) {
+// tellPartial says which races an analysis had found when it ended early.
+func tellPartial(w io.Writer, why string, err error) {
 	var p *namedPartial
 	if !errors.As(err, &p) || len(p.Pairs) == 0 {
-		fmt.Fprintln(w, "hindsight: interrupted before the races were known")
+		fmt.Fprintf(w, "hindsight: %s before the races were known\n", why)
 		return
 	}
 	at, which := "at least ", "in the part of the run that was looked at"
 	if p.Counted {
 		at, which = "", "without stacks, locks and artifacts, which were not reached"
 	}
-	fmt.Fprintf(w, "hindsight: interrupted; %s, %s:\n", plural(uint64(len(p.Pairs)), "race"), which)
+	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, plural(uint64(len(p.Pairs)), "race"), which)
 	for i := range p.Pairs {
 		pair := &p.Pairs[i]
 		fmt.Fprintf(w, "  %s and %s, %s\n", p.place(pair.Places[0]), p.place(pair.Places[1]), at+plural(pair.Dynamic, "time"))

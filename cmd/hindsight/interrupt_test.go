@@ -50,7 +50,7 @@ func TestInterruptedAnalysis(t *testing.T) {
 		}
 		rep, err := reportWithin(ctx, streams{err: new(bytes.Buffer)}, "bank.hst", &inquiry{analyze: analyze})
 		var told strings.Builder
-		tellPartial(&told, err)
+		tellPartial(&told, "interrupted", err)
 		if rep != nil || err == nil || !strings.Contains(told.String(), test.want) {
 			t.Errorf("%s: %v: %s", name, err, &told)
 		}

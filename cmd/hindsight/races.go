@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -42,19 +41,6 @@ type racesFlags struct {
 	sourceDir    string
 	newRules     string
 	again        againFlags
-}
-
-// defaultAnalysisMemory is how much memory an analysis may take.
-const defaultAnalysisMemory = 1 << 30
-
-// bound keeps garbage from doubling what an analysis takes, unless GOMEMLIMIT
-// says how much there may be: from four fifths of the limit on the garbage
-// collector works harder, so that what the analysis holds and what it has let go
-// stay below the limit together.
-func (b byteSize) bound() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(min(b, 1<<62)) / 5 * 4)
-	}
 }
 
 func newRaces(std streams) *cobra.Command {
@@ -104,8 +90,9 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.memory.bound()
-			found, err := f.report(cmd.Context(), std, args[0])
+			ctx, stop := f.memory.within(cmd.Context())
+			defer stop()
+			found, err := f.report(ctx, std, args[0])
 			if err == nil && found > 0 {
 				err = exitStatus(exitRaces)
 			}
@@ -131,7 +118,7 @@ them all: suppressed, unchanged and new ones, marked as such.`,
 	complete(cmd, "artifacts", artifactModes...)
 	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
 	flags.DurationVar(&f.limit, "time-limit", 0, "after so long, stop telling artifacts from other races and report the races as they stand (0: no limit)")
-	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
+	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; when it is not enough the races found so far are reported, with status 2")
 	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
 	complete(cmd, "format", "text", "json", "sarif")
@@ -173,14 +160,16 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	rep, err := reportWithin(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
 		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit, incomplete: f.incomplete})
 	if rep == nil && ctx.Err() != nil {
-		tellPartial(std.err, err)
-		return 0, errInterrupted
+		why, status := whyEnded(ctx)
+		tellPartial(std.err, why, err)
+		return 0, status
 	}
 	if rep == nil || err != nil && ctx.Err() == nil {
 		return 0, err
 	}
 	if err != nil {
-		fmt.Fprintln(std.err, "hindsight: interrupted; the races are those of the whole run, what is said about them is not complete")
+		why, _ := whyEnded(ctx)
+		fmt.Fprintf(std.err, "hindsight: %s; the races are those of the whole run, what is said about them is not complete\n", why)
 	}
 	if base != nil {
 		base.Apply(rep)
@@ -208,7 +197,8 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		}
 	}
 	if ctx.Err() != nil {
-		return found, errInterrupted
+		_, status := whyEnded(ctx)
+		return found, status
 	}
 	return found, nil
 }

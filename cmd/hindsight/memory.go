@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// defaultAnalysisMemory is how much memory an analysis may take.
+const defaultAnalysisMemory = 1 << 30
+
+// errMemory is why an analysis ends that takes more memory than it may.
+var errMemory = errors.New("more memory was needed than --max-memory allows")
+
+// memoryLook is how often an analysis is asked what it takes.
+const memoryLook = 50 * time.Millisecond
+
+// within returns a context that ends, with errMemory as its cause, when the process
+// takes more memory than b on top of what it has now. From four fifths of that on
+// the garbage collector works harder, so that garbage does not count; if GOMEMLIMIT
+// says how much there may be, it does so from there on.
+func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := uint64(min(b, 1<<62))
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(limit / 5 * 4))
+	}
+	limit += memoryTaken()
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		look := time.NewTicker(memoryLook)
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if memoryTaken() > limit {
+					cancel(fmt.Errorf("%w (%s)", errMemory, b.String()))
+					return
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// memoryTaken is how many bytes the process has from the system.
+func memoryTaken() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
+}
+
+// whyEnded says in a word or two why the work of ctx ended early, and with which
+// status the command then ends.
+func whyEnded(ctx context.Context) (string, exitStatus) {
+	if err := context.Cause(ctx); errors.Is(err, errMemory) {
+		return "stopped, " + err.Error(), exitError
+	}
+	return "interrupted", exitInterrupted
+}
