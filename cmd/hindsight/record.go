@@ -103,11 +103,10 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 	if r.Accept == nil {
 		r.committed = f.Publish
 	}
-	out, err = r.recordTo(ctx, std, f)
-	if err == nil && r.Accept != nil {
-		if err = ctx.Err(); err == nil { // half of a run is not the one that is asked for
-			err = r.Accept(f.Path())
-		}
+	if r.Accept == nil {
+		out, err = r.recordTo(ctx, std, f)
+	} else if out, err = r.recordWhole(ctx, std, f); err == nil {
+		err = r.Accept(f.Path())
 	}
 	if err == nil {
 		err = f.Close()
@@ -121,6 +120,34 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 		return nil, fmt.Errorf("recording %s: %w; what was written up to the last epoch can be read", r.Out, err)
 	}
 	return nil, fmt.Errorf("recording %s: %w", r.Out, err)
+}
+
+// recordWhole is recordTo of a run of which only the whole is of use: when it is
+// interrupted, what there is of it need not be finished. It is left to write into
+// a file that is closed.
+func (r *recording) recordWhole(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
+	type answer struct {
+		out *recorded
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		out, err := r.recordTo(ctx, std, w)
+		done <- answer{out, err}
+	}()
+	var a answer
+	select {
+	case a = <-done:
+	case <-ctx.Done():
+		select {
+		case a = <-done:
+		case <-time.After(draftGrace):
+		}
+	}
+	if a.err == nil {
+		a.err = ctx.Err()
+	}
+	return a.out, a.err
 }
 
 // recordScratch is record into a file that is there for this command alone.
