@@ -16,9 +16,12 @@ import (
 // Relevant Slicing Method for Debugging", ESEC/FSE 1999): a value may be wrong
 // because something was not executed. A load depends potentially on a decision
 // that was taken after what it reads was written, if the decision could have led
-// to a store to the same variable. Which stores that are the code says: those
-// whose address is made of the address of a global variable, executed or not, in
-// the function of the decision or in functions that it calls under it.
+// to a store to the same variable. Which stores that are the code says, executed
+// or not, in the function of the decision or in functions that it calls under it:
+// of a global variable those whose address is made of its address; of a variable
+// in a frame those of its function at the same place of the frame, and those of
+// its size through a pointer; of other memory those through a pointer with the
+// same offset and size, as a field of a structure has.
 
 // potential finds them in a program.
 type potential struct {
@@ -26,18 +29,36 @@ type potential struct {
 	prog     *cfg.Program
 	img      *image.Space
 	gp       uint64
-	deciders map[uint64][]cfg.Ref // by address of a variable
+	deciders map[target][]cfg.Ref
 }
 
-// storeSite is a block that may store to a variable, or calls a function that
-// may.
+// target is what a store goes to, as far as the code says: a global variable, a
+// place in the frame of a function, or what a pointer leads to.
+type target struct {
+	object uint64 // address of the variable; 0: none
+	frame  uint32 // number of the function + 1; 0: not in a frame
+	reg    uint8  // in a frame: the stack or frame pointer
+	size   uint8
+	offset int32
+}
+
+// throughPointer is what a pointer leads to.
+func throughPointer(offset int32, size uint8) target { return target{size: size, offset: offset} }
+
+// inFrame is a place of a frame that an instruction of a function accesses; ok is
+// false when its base is neither the stack nor the frame pointer.
+func inFrame(fn uint32, i rv.Inst, size uint8) (t target, ok bool) {
+	return target{frame: fn + 1, reg: i.Rs1, size: size, offset: i.Imm}, i.Rs1 == regSP || i.Rs1 == regFP
+}
+
+// storeSite is a block that may store to a target, or calls a function that may.
 type storeSite struct {
-	block  cfg.Ref
-	object uint64
+	block cfg.Ref
+	to    target
 }
 
 func newPotential(g Graph, prog *cfg.Program, img *image.Space) *potential {
-	p := &potential{g: g, prog: prog, img: img, deciders: map[uint64][]cfg.Ref{}, gp: globalPointer(prog, img)}
+	p := &potential{g: g, prog: prog, img: img, deciders: map[target][]cfg.Ref{}, gp: globalPointer(prog, img)}
 	calls := map[uint64][]cfg.Ref{} // blocks of the program's own functions that call a function
 	var sites []storeSite
 	for f := range uint32(prog.NumFuncs()) {
@@ -64,9 +85,12 @@ func newPotential(g Graph, prog *cfg.Program, img *image.Space) *potential {
 		}
 		seen[s] = true
 		p.decide(s, map[cfg.Ref]bool{})
+		if s.to.frame != 0 {
+			continue
+		}
 		entry := prog.Func(s.block.Func).Blocks()[0].PC
 		for _, c := range calls[entry] {
-			sites = append(sites, storeSite{c, s.object})
+			sites = append(sites, storeSite{c, s.to})
 		}
 	}
 	return p
@@ -115,16 +139,16 @@ func (p *potential) decide(s storeSite, seen map[cfg.Ref]bool) {
 			continue
 		}
 		seen[d] = true
-		if !slices.Contains(p.deciders[s.object], d) {
-			p.deciders[s.object] = append(p.deciders[s.object], d)
+		if !slices.Contains(p.deciders[s.to], d) {
+			p.deciders[s.to] = append(p.deciders[s.to], d)
 		}
-		p.decide(storeSite{d, s.object}, seen)
+		p.decide(storeSite{d, s.to}, seen)
 	}
 }
 
-// storesOf are the variables that a block's stores go to, as far as the block
-// tells: registers are followed from the address of a variable through sums.
-func (p *potential) storesOf(ref cfg.Ref) (objects []uint64) {
+// storesOf are the targets of a block's stores, as far as the block tells:
+// registers are followed from the address of a variable through sums.
+func (p *potential) storesOf(ref cfg.Ref) (list []target) {
 	type held struct {
 		value  uint64
 		exact  bool
@@ -140,14 +164,16 @@ func (p *potential) storesOf(ref cfg.Ref) (objects []uint64) {
 	}
 	pc := p.prog.Block(ref).PC
 	for _, i := range p.prog.Insts(ref) {
-		access, _, mem := i.Mem()
+		access, size, mem := i.Mem()
 		if base := regs[i.Rs1]; mem && access == event.Write {
 			o := base.object
 			if base.exact {
 				o = cmp.Or(object(base.value+uint64(int64(i.Imm))), o)
 			}
-			if o != 0 && !slices.Contains(objects, o) {
-				objects = append(objects, o)
+			if o != 0 {
+				list = append(list, target{object: o})
+			} else if !base.exact {
+				list = append(list, p.unnamed(ref.Func, i, size)...)
 			}
 		}
 		if rd, ok := i.Dest(); ok && rd != 0 && rd < 32 {
@@ -168,7 +194,41 @@ func (p *potential) storesOf(ref cfg.Ref) (objects []uint64) {
 		}
 		pc += uint64(i.Len)
 	}
-	return objects
+	slices.SortFunc(list, target.compare)
+	return slices.Compact(list)
+}
+
+func (t target) compare(u target) int {
+	return cmp.Or(cmp.Compare(t.object, u.object), cmp.Compare(t.frame, u.frame), cmp.Compare(t.reg, u.reg), cmp.Compare(t.size, u.size), cmp.Compare(t.offset, u.offset))
+}
+
+// unnamed are the targets of a store that is not to a global variable. The frame
+// pointer may be an ordinary register.
+func (p *potential) unnamed(fn uint32, i rv.Inst, size uint8) (list []target) {
+	if t, ok := inFrame(fn, i, size); ok {
+		list = append(list, t)
+	}
+	if i.Rs1 != regSP {
+		list = append(list, throughPointer(i.Imm, size))
+	}
+	return list
+}
+
+// targetsOf are the targets of stores that a load may read from.
+func (p *potential) targetsOf(n *wet.Node, load wet.Instance, addr uint64, size uint8) []target {
+	if o, _, ok := p.img.Object(addr); ok {
+		return []target{{object: o.Addr}}
+	}
+	s := &n.Stmts[load.Stmt]
+	ref, ok := p.prog.Find(s.PC)
+	if !ok || !p.img.User(s.PC) {
+		return nil
+	}
+	list := p.unnamed(ref.Func, s.Inst, size)
+	if _, frame := inFrame(ref.Func, s.Inst, size); frame { // its address may have been handed on
+		list = append(list, throughPointer(0, size))
+	}
+	return list
 }
 
 // of calls tell with the decisions on which a load depends potentially, the last
@@ -178,17 +238,23 @@ func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
 	if n.Kind != wet.NodePath {
 		return nil
 	}
-	access, _, mem := n.Stmts[load.Stmt].Inst.Mem()
-	if !mem || access != event.Read {
+	access, size, mem := n.Stmts[load.Stmt].Inst.Mem()
+	if !mem || access != event.Read || housekeeping(n, load.Stmt) {
 		return nil
 	}
 	addr, _, ok, err := p.g.Addr(load)
 	if err != nil || !ok {
 		return err
 	}
-	o, _, ok := p.img.Object(addr)
-	deciders := p.deciders[o.Addr]
-	if !ok || len(deciders) == 0 {
+	var deciders []cfg.Ref
+	for _, t := range p.targetsOf(n, load, addr, size) {
+		for _, d := range p.deciders[t] {
+			if !slices.Contains(deciders, d) {
+				deciders = append(deciders, d)
+			}
+		}
+	}
+	if len(deciders) == 0 {
 		return nil
 	}
 	end, err := orderOf(p.g, load)
