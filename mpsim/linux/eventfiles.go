@@ -82,14 +82,64 @@ func (c *call) signalfd() int64 {
 
 // timerFD counts how often a timer has run off.
 type timerFD struct {
-	k        *Kernel
-	ino      uint64
+	alarm
+	k     *Kernel
+	ino   uint64
+	ticks uint64
+}
+
+// alarm is when a timer runs off.
+type alarm struct {
 	clock    uint64
 	armed    bool
 	deadline uint64
-	interval uint64
-	ticks    uint64
+	interval uint64 // 0: once
 	order    handle // of the call that set it
+}
+
+// setAlarm sets an alarm by the struct itimerspec at set, and stores what was left
+// of it at old, if that is not 0.
+func (c *call) setAlarm(a *alarm, flags, set, old uint64) int64 {
+	var v [2]uint64 // interval, first
+	for i := range v {
+		var e int64
+		if v[i], e = c.timespec(set + uint64(16*i)); e != 0 {
+			return e
+		}
+	}
+	if old != 0 {
+		if e := c.putAlarm(a, old); e != 0 {
+			return e
+		}
+	}
+	a.armed, a.interval, a.order = v[1] != 0, v[0], 0
+	if a.deadline = later(c.now, v[1]); flags&1 != 0 { // TIMER_ABSTIME
+		a.deadline = c.fromClock(a.clock, v[1])
+	}
+	c.publish(&a.order)
+	return 0
+}
+
+// putAlarm stores what is left of an alarm.
+func (c *call) putAlarm(a *alarm, addr uint64) int64 {
+	var left uint64
+	if a.armed {
+		left = max(a.deadline, c.now+1) - c.now
+	}
+	if e := c.putTime(addr, a.interval, 1); e != 0 {
+		return e
+	}
+	return c.putTime(addr+16, left, 1)
+}
+
+// again moves an alarm that has run off on, and gives how many times more it would
+// have run off by now.
+func (a *alarm) again(now uint64) (missed uint64) {
+	if a.armed = a.interval != 0; a.armed {
+		missed = (now - a.deadline) / a.interval
+		a.deadline = later(a.deadline, (missed+1)*a.interval)
+	}
+	return missed
 }
 
 func (t *timerFD) stat() stat                { return stat{mode: 0o600, ino: t.ino, nlink: 1} }
@@ -125,12 +175,7 @@ func (t *timerFD) run() {
 	if !t.armed || t.deadline > t.k.now {
 		return
 	}
-	t.ticks++
-	if t.armed = t.interval != 0; t.armed {
-		more := (t.k.now - t.deadline) / t.interval
-		t.ticks += more
-		t.deadline = later(t.deadline, (more+1)*t.interval)
-	}
+	t.ticks += 1 + t.again(t.k.now)
 	t.k.files.changed = true
 }
 
@@ -149,7 +194,7 @@ func (c *call) timerfdCreate() int64 {
 	if _, ok := c.clock(c.arg[0]); !ok || flags&^(openCloexec|openNonblock) != 0 {
 		return -EINVAL
 	}
-	t := &timerFD{k: c.Kernel, ino: c.vfs.inode(), clock: c.arg[0]}
+	t := &timerFD{k: c.Kernel, ino: c.vfs.inode(), alarm: alarm{clock: c.arg[0]}}
 	fd := c.files.add(&openFile{file: t, path: "anon_inode:[timerfd]", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
 	if fd >= 0 {
 		c.timerFDs = append(c.timerFDs, t)
@@ -175,22 +220,10 @@ func (c *call) timerfdSettime() int64 {
 	if e != 0 {
 		return e
 	}
-	var v [2]uint64 // interval, first
-	for i := range v {
-		if v[i], e = c.timespec(c.arg[2] + uint64(16*i)); e != 0 {
-			return e
-		}
+	if e := c.setAlarm(&t.alarm, c.arg[1], c.arg[2], c.arg[3]); e != 0 {
+		return e
 	}
-	if c.arg[3] != 0 {
-		if e := c.putTimerFD(t, c.arg[3]); e != 0 {
-			return e
-		}
-	}
-	t.armed, t.interval, t.ticks, t.order = v[1] != 0, v[0], 0, 0
-	if t.deadline = later(c.now, v[1]); c.arg[1]&1 != 0 { // TFD_TIMER_ABSTIME
-		t.deadline = c.fromClock(t.clock, v[1])
-	}
-	c.publish(&t.order)
+	t.ticks = 0
 	return 0
 }
 
@@ -200,16 +233,5 @@ func (c *call) timerfdGettime() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.putTimerFD(t, c.arg[1])
-}
-
-func (c *call) putTimerFD(t *timerFD, addr uint64) int64 {
-	var left uint64
-	if t.armed {
-		left = max(t.deadline, c.now+1) - c.now
-	}
-	if e := c.putTime(addr, t.interval, 1); e != 0 {
-		return e
-	}
-	return c.putTime(addr+16, left, 1)
+	return c.putAlarm(&t.alarm, c.arg[1])
 }

@@ -5,16 +5,12 @@ import "encoding/binary"
 // posixTimer is a timer of timer_create: it sends a signal to the process or to a
 // task, or nothing.
 type posixTimer struct {
-	id       int32
-	clock    uint64
-	signal   int   // 0: none
-	task     *Task // nil: the process
-	value    uint64
-	armed    bool
-	deadline uint64
-	interval uint64
-	overrun  uint32 // expirations that the last signal stands for, but one
-	order    handle // of the call that set it
+	alarm
+	id      int32
+	signal  int   // 0: none
+	task    *Task // nil: the process
+	value   uint64
+	overrun uint32 // expirations that the last signal stands for, but one
 }
 
 const (
@@ -37,7 +33,7 @@ func (c *call) timerCreate() int64 {
 	if len(c.timers) >= maxTimers {
 		return -EAGAIN
 	}
-	t := &posixTimer{clock: c.arg[0], signal: SIGALRM}
+	t := &posixTimer{alarm: alarm{clock: c.arg[0]}, signal: SIGALRM}
 	for _, o := range c.timers {
 		t.id = max(t.id, o.id+1)
 	}
@@ -102,23 +98,11 @@ func (c *call) timerSettime() int64 {
 	if t == nil || c.arg[2] == 0 {
 		return -EINVAL
 	}
-	var v [2]uint64 // interval, first
-	for i := range v {
-		var e int64
-		if v[i], e = c.timespec(c.arg[2] + uint64(16*i)); e != 0 {
-			return e
-		}
+	c.reads(processCell(cellTimer))
+	if e := c.setAlarm(&t.alarm, c.arg[1], c.arg[2], c.arg[3]); e != 0 {
+		return e
 	}
-	if c.arg[3] != 0 {
-		if e := c.putPosixTimer(t, c.arg[3]); e != 0 {
-			return e
-		}
-	}
-	t.armed, t.interval, t.overrun, t.order = v[1] != 0, v[0], 0, 0
-	if t.deadline = later(c.now, v[1]); c.arg[1]&1 != 0 { // TIMER_ABSTIME
-		t.deadline = c.fromClock(t.clock, v[1])
-	}
-	c.publish(&t.order)
+	t.overrun = 0
 	c.writes(processCell(cellTimer))
 	return 0
 }
@@ -129,19 +113,8 @@ func (c *call) timerGettime() int64 {
 	if t == nil {
 		return -EINVAL
 	}
-	return c.putPosixTimer(t, c.arg[1])
-}
-
-func (c *call) putPosixTimer(t *posixTimer, addr uint64) int64 {
 	c.reads(processCell(cellTimer))
-	var left uint64
-	if t.armed {
-		left = max(t.deadline, c.now+1) - c.now
-	}
-	if e := c.putTime(addr, t.interval, 1); e != 0 {
-		return e
-	}
-	return c.putTime(addr+16, left, 1)
+	return c.putAlarm(&t.alarm, c.arg[1])
 }
 
 func (c *call) timerGetoverrun() int64 {
@@ -166,12 +139,7 @@ func (k *Kernel) expire(t *posixTimer) {
 	if !t.armed || t.deadline > k.now {
 		return
 	}
-	t.overrun = 0
-	if t.armed = t.interval != 0; t.armed {
-		missed := (k.now - t.deadline) / t.interval
-		t.overrun = uint32(min(missed, 1<<31-1))
-		t.deadline = later(t.deadline, (missed+1)*t.interval)
-	}
+	t.overrun = uint32(min(t.again(k.now), 1<<31-1))
 	if t.signal == 0 {
 		return
 	}
