@@ -161,7 +161,12 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 		if pages == nil {
 			return -ENOMEM
 		}
-		return mapError(c.space.Share(addr, pages))
+		if err := c.space.Share(addr, pages); err != nil {
+			return mapError(err)
+		}
+		c.moved(from.file, int64(off), int(have), readAccess) // what the file holds by now
+		c.space.Tell(addr, have, mem.Write)
+		return 0
 	}
 	buf := make([]byte, min(have, ioChunk))
 	for done := uint64(0); done < have; {
