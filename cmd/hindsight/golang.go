@@ -232,7 +232,7 @@ func loadGo(std streams, file string) (*image.Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	if note := gorun.Unchecked(img.Main.Go()); note != "" {
+	if note := gorun.Unchecked(img.Main); note != "" {
 		fmt.Fprintf(std.err, "hindsight: %s\n", note)
 	}
 	return img, nil

@@ -13,6 +13,7 @@ import (
 
 	"hindsight/examples/golang"
 	"hindsight/mpsim"
+	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/image"
 )
 
@@ -116,6 +117,9 @@ func TestGoMemoryModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	img := buildGo(t, source)
+	if note := gorun.Unchecked(img.Main); note != "" {
+		t.Error(note)
+	}
 	for _, seed := range []uint64{1, 2} {
 		found := map[string]bool{}
 		for _, r := range racesOfGo(t, image.NewSpace(img.Main), "memorymodel", seed) {

@@ -275,6 +275,9 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std stre
 		Observer: observer,
 	}
 	if r.Image.Main.Go() != "" {
+		if err := gorun.Check(r.Image.Main); err != nil && observer != nil {
+			return nil, fmt.Errorf("%s: %w", r.Program, err)
+		}
 		cfg.Hooks, cfg.HookAt = gorun.New(r.Image.Main)
 	} else {
 		cfg.Hooks, cfg.HookAt = hook.New(space)

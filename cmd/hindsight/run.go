@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/mpsim/gorun"
 )
 
 // runFlags are the flags of `hindsight run`.
@@ -60,6 +61,9 @@ The guest has the standard streams; of the host's files it sees those under
 				return err
 			}
 			defer closeInput()
+			if note := gorun.Unchecked(r.Image.Main); note != "" {
+				fmt.Fprintf(std.err, "hindsight: %s\n", note)
+			}
 			if r.Stdin != nil {
 				std.in = r.Stdin
 			}

@@ -1,9 +1,11 @@
 package gorun
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -95,9 +97,35 @@ func memory() []probe {
 	}
 }
 
-// Unchecked says in a sentence that nobody has held the table against a release
-// of Go; "" if somebody has.
-func Unchecked(release string) string {
+// vital are functions that every program has and without which its goroutines
+// cannot be followed.
+var vital = []string{"runtime.mcall", "runtime.gogo.abi0", "runtime.goexit1", "runtime.newproc1", "runtime.goschedImpl",
+	"runtime.copystack", "runtime.gopark", "runtime.ready", "runtime.unlock2", "runtime.mallocgc"}
+
+// ErrSymbols says that a Go program does not tell where its runtime is.
+var ErrSymbols = errors.New("symbols and debug information are needed; build it without -ldflags=-s and -w")
+
+// Check gives an error for a Go program whose goroutines cannot be followed: all of
+// its runtime's doings would be reported as the program's.
+func Check(img *image.Image) error {
+	for _, name := range vital {
+		if _, ok := img.Lookup(name); !ok {
+			return fmt.Errorf("the program was built by %s and has no symbol %s: %w", img.Go(), name, ErrSymbols)
+		}
+	}
+	if !img.HasDebug() {
+		return fmt.Errorf("the program was built by %s and has no debug information: %w", img.Go(), ErrSymbols)
+	}
+	return nil
+}
+
+// Unchecked says in a sentence that nobody has held the table against the release
+// of Go that built a program; "" if somebody has, or if it is no Go program.
+func Unchecked(img *image.Image) string {
+	release := img.Go()
+	if release == "" {
+		return ""
+	}
 	for _, known := range Checked {
 		if release == known || strings.HasPrefix(release, known+".") || strings.HasPrefix(release, known+"rc") {
 			return ""

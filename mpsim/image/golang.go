@@ -20,7 +20,7 @@ type golang struct {
 func (m *Image) Go() string {
 	g := &m.golang
 	g.once.Do(func() {
-		if _, ok := m.Lookup("runtime.newproc1"); !ok {
+		if !slices.ContainsFunc(m.sections, func(s section) bool { return s.name == ".go.buildinfo" || s.name == ".gopclntab" }) {
 			return
 		}
 		g.release = "go?"
