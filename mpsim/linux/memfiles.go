@@ -46,14 +46,14 @@ func (v *vfs) link(from, to string) int64 {
 		return -EPERM
 	case n.data == nil || !n.writable:
 		return -EPERM
-	case v.nodes >= maxNodes:
-		return -ENOSPC
 	}
 	dir, _, e := v.parentOf(to)
 	if e != 0 {
 		return e
 	}
-	v.nodes++
+	if !v.room() {
+		return -ENOSPC
+	}
 	n.data.links++
 	dir.children[path.Base(to)] = n
 	return 0

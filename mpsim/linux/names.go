@@ -127,10 +127,9 @@ func (v *vfs) makeSocket(p string) int64 {
 	if e != 0 {
 		return e
 	}
-	if v.nodes >= maxNodes {
+	if !v.room() {
 		return -ENOSPC
 	}
-	v.nodes++
 	ino := v.inode()
 	dir.children[name] = &node{ino: ino, perm: 0o755, writable: true, open: func() file { return socketFile(ino) }}
 	return 0
