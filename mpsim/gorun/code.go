@@ -24,7 +24,7 @@ func (k *Hooks) function(pc uint64) *function {
 	switch {
 	case copying[name] || f.pkg == "internal/bytealg":
 		f.recording = mpsim.Inherited
-	case image.GoRuntime(f.pkg):
+	case image.GoRuntime(f.pkg), strings.Contains(name, "[") && image.GoRuntime(packageOf(name)): // or made of it for other types
 		f.runtime = true
 		f.recording = mpsim.Unrecorded
 	case syncPackage(f.pkg) || syncPackage(packageOf(name)):

@@ -16,6 +16,8 @@ type goroutine struct {
 	owed []uint64
 	// waking is what those observe that it makes ready; 0: nothing.
 	waking uint64
+	// finalized is how many of those who set finalizers it comes after.
+	finalized int
 	// allocating says that it is in the allocator.
 	allocating bool
 	// timer is the handle of the timer that it runs; see timer.go.

@@ -51,7 +51,8 @@ func channels() []probe {
 		{names: []string{"time.newTimer"}, enter: func(*Hooks, *call) bool { return true }, exit: timerMade},
 		{names: []string{"time.resetTimer"}, enter: timerSet},
 		{names: []string{"runtime.(*timer).unlockAndRun"}, enter: timerRuns, exit: timerRan},
-		{names: []string{"runtime.SetFinalizer", "runtime.addCleanup"}, enter: finalizerSet},
+		{names: []string{"runtime.SetFinalizer"}, enter: finalizerSet},
+		{names: []string{"runtime.AddCleanup[*"}, enter: cleanup},
 		{names: []string{"runtime.reflectcall"}, enter: finalizerRuns},
 	}
 }

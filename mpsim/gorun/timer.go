@@ -1,6 +1,11 @@
 package gorun
 
-import "hindsight/tracefmt/event"
+import (
+	"slices"
+	"strings"
+
+	"hindsight/tracefmt/event"
+)
 
 // Timers. Whoever set a timer is ordered before what it brings about: the call of
 // AfterFunc's function, the value sent on its channel (the race detector has the
@@ -49,8 +54,16 @@ func finalizerSet(k *Hooks, c *call) bool {
 // finalizerRuns is where the runtime's goroutine calls them.
 func finalizerRuns(k *Hooks, c *call) bool {
 	if c.g.strand != 0 {
-		observeAll(c, k.finalizers)
-		k.finalizers = k.finalizers[:0]
+		observeAll(c, slices.Clone(k.finalizers[c.g.finalized:]))
+		c.g.finalized = len(k.finalizers)
 	}
 	return false
+}
+
+// cleanup is AddCleanup, or the function in it that the runtime calls later.
+func cleanup(k *Hooks, c *call) bool {
+	if strings.Contains(k.function(c.Func()).name, "].func") {
+		return finalizerRuns(k, c)
+	}
+	return finalizerSet(k, c)
 }
