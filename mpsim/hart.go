@@ -172,6 +172,7 @@ func (h *Hart) cutShort(b *block, i int) stop {
 		h.last = nil // it did not leave by its end
 	}
 	switch {
+	case h.fiber != nil && h.fiber.mute.on: // it is in no batch
 	case h.recording:
 		h.m.rec.cut(b, int(done))
 	case h.m.values:

@@ -59,6 +59,7 @@ func leave(k *Hooks, c *call) bool {
 
 func (k *Hooks) suspend(h *mpsim.Hart) {
 	if g := k.running[h.ID()]; g != nil {
+		k.reachable(h)
 		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
 		delete(k.running, h.ID())
 	}
@@ -67,6 +68,7 @@ func (k *Hooks) suspend(h *mpsim.Hart) {
 // exit ends the goroutine of a thread.
 func exit(k *Hooks, c *call) bool {
 	if g := k.running[c.ID()]; g != nil {
+		k.reachable(c.Hart)
 		c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: g.strand, Arg: c.SP(), Size: 8})
 		delete(k.running, c.ID())
 		delete(k.goroutines, c.Fiber())

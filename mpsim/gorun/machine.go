@@ -25,6 +25,7 @@ type Hooks struct {
 	locks      map[uint64]*channel           // by address of the lock
 	timers     map[uint64]uint64             // handle of who set it, by address
 	finalizers []uint64                      // handles of who set them
+	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
 }
 
 // call is a call in progress of a hooked function whose return is awaited.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"hindsight/mpsim"
 	"hindsight/tracefmt/event"
 )
 
@@ -48,12 +49,37 @@ func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 // runtime calls for them.
 func finalizerSet(k *Hooks, c *call) bool {
 	k.finalizers = append(k.finalizers, publish(c))
+	if k.lastUses == 0 && !k.standard(c.Site()) {
+		k.lastUses = c.Handle()
+	}
 	return false
+}
+
+// reachable tells that a goroutine stops, so that the garbage collector may find
+// that it uses an object no more: what it did until now comes before the object's
+// finalizer. Only programs that set finalizers themselves need to know.
+func (k *Hooks) reachable(h *mpsim.Hart) {
+	if k.lastUses != 0 {
+		h.EmitEvent(event.Event{Kind: event.Publish, Obj: k.lastUses})
+	}
+}
+
+// standard says whether code is the standard library's.
+func (k *Hooks) standard(pc uint64) bool {
+	const main = "runtime/proc.go"
+	s, _ := k.img.Lookup("runtime.main")
+	own, frames := k.img.Frames(s.Addr), k.img.Frames(pc)
+	if len(own) == 0 || len(frames) == 0 {
+		return false
+	}
+	root, ok := strings.CutSuffix(own[0].File, main)
+	return ok && strings.HasPrefix(frames[len(frames)-1].File, root)
 }
 
 // finalizerRuns is where the runtime's goroutine calls them.
 func finalizerRuns(k *Hooks, c *call) bool {
 	if c.g.strand != 0 {
+		observe(c, k.lastUses)
 		observeAll(c, slices.Clone(k.finalizers[c.g.finalized:]))
 		c.g.finalized = len(k.finalizers)
 	}
