@@ -40,7 +40,7 @@ func (s *ImageStore) Put(data []byte) (sum [sha256.Size]byte, err error) {
 		err = os.Rename(f.Name(), s.path(sum))
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // what matters is the first error
+		os.Remove(f.Name())
 	}
 	return sum, err
 }

@@ -134,7 +134,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 	sum := &explorationRun{
 		Seed: seed, Status: done.Status, Output: out.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
 	}
-	sum.end(&r, done)
+	sum.end(done)
 	t, err := openTrace(r.Out)
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
@@ -158,7 +158,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 }
 
 // end says how a run ended.
-func (s *explorationRun) end(r *recording, done *recorded) {
+func (s *explorationRun) end(done *recorded) {
 	s.Message = done.Message
 	switch {
 	case len(done.Deadlock) > 0:

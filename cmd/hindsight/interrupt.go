@@ -22,9 +22,6 @@ const (
 	commandGrace = 900 * time.Millisecond
 )
 
-// errInterrupted ends a command that was interrupted.
-const errInterrupted = exitStatus(exitInterrupted)
-
 // unfinished are commands that write nothing which has to be closed well, and so
 // may be left where they are.
 var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "export": true}

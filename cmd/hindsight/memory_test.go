@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestMaxMemory(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	found, err := (&racesFlags{format: "text", atomics: "relaxed"}).report(ctx, streams{out: &out, err: &errs}, "bank.hst")
-	if found != 0 || err != exitStatus(exitError) {
+	if found != 0 || !errors.Is(err, exitStatus(exitError)) {
 		t.Errorf("%d races, %v; %d MB", found, err, 16*len(taken))
 	}
 	if says := "stopped, more memory was needed than --max-memory allows (1M)"; !strings.Contains(errs.String(), says) {

@@ -247,9 +247,9 @@ func (s *socket) peek(b []byte) (int, int64) {
 
 // header is a struct msghdr.
 type header struct {
-	name, nameLen  uint64
-	bufs           []buffer
-	control, flags uint64
+	name, nameLen uint64
+	bufs          []buffer
+	control       uint64
 }
 
 const (

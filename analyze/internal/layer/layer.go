@@ -61,7 +61,6 @@ func (s Stamp) Epoch() uint64 { return uint64(s >> strandBits) }
 type Access struct {
 	ID    Stamp
 	Write bool
-	Held  bool // as the client understands it; layers with and without are kept apart
 }
 
 // Layer is the parts of a page that a strand accessed in an epoch.
@@ -102,7 +101,7 @@ func New(words int) Page { return Page{words: words} }
 func (p *Page) Touch(d *Set, a Access, relate func(*Layer) Relation) {
 	d.Without(p.Found)
 	for i := range p.Layers { // what was done already
-		if l := &p.Layers[i]; l.ID == a.ID && l.Held == a.Held && l.Cut == 0 && (l.Write || !a.Write) {
+		if l := &p.Layers[i]; l.ID == a.ID && l.Cut == 0 && (l.Write || !a.Write) {
 			d.Without(l.bits)
 		}
 	}

@@ -31,7 +31,7 @@ func TestAgainstLists(t *testing.T) {
 				}
 				continue
 			}
-			now = Access{ID: NewStamp(0, 0) + Stamp(rng.IntN(6)), Write: rng.IntN(2) == 0, Held: rng.IntN(4) == 0}
+			now = Access{ID: NewStamp(0, 0) + Stamp(rng.IntN(6)), Write: rng.IntN(2) == 0}
 			for _, x := range parts {
 				if !found[x] {
 					lists[x], found[x] = take(lists[x], now)
@@ -66,7 +66,7 @@ func TestAgainstLists(t *testing.T) {
 // stands is an arbitrary relation that looks at all that a client may look at.
 func stands(l *Layer, now Access) Relation {
 	switch before := (l.ID^now.ID)&1 == 0; {
-	case before && l.Held == now.Held && (now.Write || !l.Write):
+	case before && (now.Write || !l.Write):
 		return Covered
 	case !before && (now.Write || l.Write) && l.Cut < 5:
 		return Conflict
@@ -77,7 +77,7 @@ func stands(l *Layer, now Access) Relation {
 // take is Touch and Join for one part.
 func take(list []Layer, now Access) (kept []Layer, found bool) {
 	for _, l := range list {
-		if l.ID == now.ID && l.Held == now.Held && l.Cut == 0 && (l.Write || !now.Write) {
+		if l.ID == now.ID && l.Cut == 0 && (l.Write || !now.Write) {
 			return list, false
 		}
 	}
