@@ -145,7 +145,7 @@ func (o *options) runTest(ctx context.Context, binary string, t *test) {
 	trace := filepath.Join(o.dir, t.name+".hst")
 	defer os.Remove(trace)
 	for seed := 1; seed <= o.seeds && ctx.Err() == nil; seed++ {
-		cmd := exec.CommandContext(ctx, o.hindsight, "run", "--seed", fmt.Sprint(seed), "-o", trace, binary, "-test.run", "^"+t.name+"$", "-test.v")
+		cmd := exec.CommandContext(ctx, o.hindsight, "run", "--seed", fmt.Sprint(seed), "--root", o.dir, "-o", trace, binary, "-test.run", "^"+t.name+"$", "-test.v")
 		out, _ := cmd.CombinedOutput()
 		t.runs++
 		switch {
