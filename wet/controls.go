@@ -250,10 +250,10 @@ func (w *controlWalk) move(ops []int32, x uint32) {
 	f.top()
 	w.left = w.left[:0]
 	for _, o := range ops {
-		switch {
-		case o == pushCall:
+		switch o {
+		case pushCall:
 			f.push(ref{src: src(regSetBy | (x - 1))})
-		case o == pushNobody:
+		case pushNobody:
 			f.push(ref{src: regNobody})
 		default:
 			for n := o; n > 0; n-- {

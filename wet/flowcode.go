@@ -132,7 +132,7 @@ func (m *flowModel) use(list *[]flowNext, node uint32) {
 		}
 		return
 	}
-	*list = append(l, flowNext{node, 1})
+	*list = append(*list, flowNext{node, 1})
 }
 
 func truth(b bool) int {

@@ -299,7 +299,7 @@ func (w *loopWalk) met(e wet.Execution) (exit wet.Instance, state progress, ok b
 	if w.block >= 0 || e.Time == w.leap {
 		return exit, state, false
 	}
-	if exit, ok := w.turns.exit[e.Time]; ok && w.inTurn(e.Node) {
+	if exit, ok := w.exit[e.Time]; ok && w.inTurn(e.Node) {
 		return exit, leftHere, true
 	}
 	t, ok := w.upTo[e.Time]

@@ -16,7 +16,6 @@ type channel struct {
 // operation is a send, receive or select in progress.
 type operation struct {
 	handle   uint64   // what was published for it; 0: nothing yet
-	handed   bool     // the other side was there
 	cases    []uint64 // channels of a select
 	sends    int
 	elements []uint64 // where what is sent or received is, 0 on the stack

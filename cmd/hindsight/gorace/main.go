@@ -45,16 +45,22 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print false reports")
 	flag.StringVar(&o.flags, "gcflags", "-N -l", "flags of the compiler: without optimisation each access of the source is made")
 	flag.Parse()
+	os.Exit(o.status())
+}
+
+// status does it all and returns the exit status.
+func (o *options) status() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	clean, err := o.main(ctx, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gorace:", err)
-		os.Exit(2)
+		return 2
 	}
 	if !clean {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func (o *options) main(ctx context.Context, out io.Writer) (clean bool, err error) {
