@@ -31,8 +31,8 @@ type againFlags struct {
 func (f *againFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.values, "values", false, "make the run again: mark races of writes of the same value, name local variables")
-	flags.StringVar(&f.stdin, "stdin", "", "when the run is made again: `FILE` that it had as standard input")
-	flags.StringVar(&f.root, "root", "", "when the run is made again: directory that it saw as /")
+	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input, for a second run")
+	flags.StringVar(&f.root, "root", "", "directory that the run saw as /, for a second run")
 	completeDir(cmd, "root")
 }
 
@@ -116,7 +116,7 @@ const racingWrites = 1 << 20
 func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
 	want := t.Info().Outcome
 	if want == nil {
-		return nil, errors.New("the trace is incomplete: a run made again could not be held against it")
+		return nil, errors.New("the trace is incomplete: a second run could not be compared with it")
 	}
 	writes, pages, ok, err := artifact.RacingWrites(ctx, t, img, res, racingWrites)
 	if err != nil {

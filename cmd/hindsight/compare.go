@@ -58,17 +58,17 @@ published figures beside them:
   001    the next three, measured at once
   001-3  PPoPP 2003, Table 3: control flow and synchronisation (COR)
   001-4  PPoPP 2003, Table 4: one string of accesses a thread (DOR)
-  001-5  PPoPP 2003, Table 5: control flow and data (CDR), against gzip, xz, zstd
+  001-5  PPoPP 2003, Table 5: control flow and data (CDR); gzip, xz, zstd
   001-f4 PPoPP 2003, Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
   001-f5 PPoPP 2003, Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
   002    VPC3, Table 2 and speeds: store-address, cache-miss, load-value traces
   003    LD&R: ratio over block-leader traces
-  004    APP, Tables 1 to 3: directions of branches against grammars of paths, of
-         compiler, interpreter and sort as well
-  000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables, of runs of
-         10 and 100 million statements (--statements) of compiler, interpreter, sort,
-         the parts of structures (hash, btree, keys, graph, json) and the kernels;
-         not in all, since it takes long
+  004    APP, Tables 1 to 3: directions of branches against grammars of
+         paths, also of compiler, interpreter and sort
+  000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables,
+         of runs of 10 and 100 million statements (--statements) of compiler,
+         interpreter, sort, the parts of structures (hash, btree, keys, graph,
+         json) and the kernels; not in all, since it takes long
 
 Rows that do not reach the paper's figure are marked. Raw traces are kept, one
 run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed

@@ -66,13 +66,13 @@ run again with ` + "`hindsight run`" + ` and the same --sched and --depth.
 The report is the same for any number of jobs. An exploration that was
 interrupted, or that is to have more runs, goes on with --resume.
 
-A loop of OpenMP whose iterations are shared out once and for all hides conflicts
-inside one thread's share. With --threads 2,4,16,64 the seeds take these numbers
-of threads in turn (OMP_NUM_THREADS); the report says which showed a race.
+An OpenMP loop with a static schedule hides conflicts inside one thread's share.
+With --threads 2,4,16,64 the seeds take these numbers of threads in turn
+(OMP_NUM_THREADS); the report says which numbers showed a race.
 
 The guest's standard input is empty unless --stdin is given. Each run is limited
-to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status is
-66 when a race was seen, 130 when there is none yet and it was interrupted.`,
+to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
+is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 		Example: `  hindsight explore ./bank
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
   hindsight explore --threads 2,4,16,64 ./solver

@@ -23,18 +23,18 @@ func newGo(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "go build|run|test [--seed N] [--seeds N] [--together] [--traces DIR] [ARGS…]",
 		Short: "Build, run or test Go code on the simulated machine, and report its races",
-		Long: `go calls the go command with GOOS=linux, GOARCH=riscv64 and CGO_ENABLED=0, and with
-all other arguments as they are. No instrumented build is made.
+		Long: `go calls the go command with GOOS=linux, GOARCH=riscv64 and CGO_ENABLED=0, and
+passes all other arguments on. The build is not instrumented.
 
   go build   builds; hindsight run records the program.
-  go run     builds, runs and records the program, then reports its races. It ends with
-             status 66 when there are some, else with the program's.
-  go test    builds the tests of each package, runs each test in a run of its own (with
-             --together all in one), prints what go test prints and below each test the
-             races of its run. A test with a race has failed.
+  go run     builds, runs and records the program, then reports its races. The
+             status is 66 when there are some, else the program's.
+  go test    builds the tests of each package and runs each test by itself
+             (--together: all in one run). It prints what go test prints, and
+             below each test the races of its run. A test with a race fails.
 
---seed N is the seed of the schedule; --seeds N makes N runs of each test, with this
-seed and those that follow. --traces DIR keeps the traces there, as PACKAGE.TEST.hst.
+--seed N is the seed of the schedule. --seeds N runs each test N times, with
+this seed and the next ones. --traces DIR keeps the traces, as PACKAGE.TEST.hst.
 A test sees the files of its package's directory.`,
 		Example: `  hindsight go test ./...
   hindsight go test --seeds 5 -run TestCache ./cache

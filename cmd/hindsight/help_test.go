@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: no example", name)
 		}
 		for line := range strings.Lines(cmd.Long) {
-			if len([]rune(line)) > 90 {
+			if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
 				t.Errorf("%s: a line of the help is too long: %q", name, line)
 			}
 		}

@@ -30,8 +30,8 @@ func newPack(std streams) *cobra.Command {
 		Use:   "pack [flags] [FILE]",
 		Short: "Compress a raw trace with one of the papers' codecs",
 		Long: `pack compresses FILE, a raw trace (docs/raw-formats.md), or standard input when
-FILE is - or absent, and writes FILE.hpk, or standard output. unpack gives back
-exactly what went in: the container carries its length and checksum. Both work in
+FILE is - or absent, and writes FILE.hpk, or standard output. unpack returns
+exactly what went in: the container has its length and checksum. Both work in
 bounded memory and in pipes.
 
 Codecs:

@@ -54,7 +54,7 @@ func packCodecs() []packCodec {
 			encode: encodeVPC3,
 			decode: func(r io.Reader) (io.ReadCloser, error) { return vpc3.NewReader(r) },
 		}, {
-			name: "ldr", about: "loop detection and reduction (LD&R): block-leader traces of 8-byte words",
+			name: "ldr", about: "loop detection and reduction (LD&R): block leaders, 8-byte words",
 			encode: func(w io.Writer, _ *packFlags) (io.WriteCloser, map[string]string, error) {
 				z, err := ldr.NewWriter(w, ldr.Options{})
 				return z, nil, err

@@ -47,9 +47,9 @@ func newQuery(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query TRACE cf|values|addrs|writes [flags]",
 		Short: "Ask a trace with values what happened, step by step",
-		Long: `query reads what a run that was recorded with values (run --record wet, or
-hindsight wet) did. The answer is lines of columns with tabs between, as they are
-found, in the order of the run:
+		Long: `query reads what a run did that was recorded with values (run --record wet, or
+hindsight wet). The answer is lines of columns separated by tabs, in the order
+of the run:
 
   cf      the paths that a thread executed: thread, time (the number of the path
           execution), how often it had executed that path before, addresses of
@@ -58,8 +58,9 @@ found, in the order of the run:
           instruction, place
   addrs   what a place accessed: thread, time, address, bytes, what is there,
           address of the instruction, place
-  writes  who wrote a variable or an address: thread, time, address, bytes, value
-          (- where the trace does not have it), address of the instruction, place
+  writes  who wrote a variable or an address: thread, time, address, bytes,
+          value (- where the trace does not have it), address of the
+          instruction, place
 
 ` + specHelp,
 		Example: `  hindsight query bank.wet.hst cf --thread 1 --from 500 --backward --limit 20

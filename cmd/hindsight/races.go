@@ -58,11 +58,11 @@ racy read got decided which address was accessed, or the branch that led to the
 access. They are named under their causes (--artifacts fold), reported like
 other races with the way that the value went (list), or left out (hide). When
 the trace was recorded with --keep shared and the way leads through memory that
-it does not have, the run is made again.
+it does not have, the program is run again.
 
-With --impact, of a trace with values (run --record wet, hindsight wet), it says of
-each race what the racy value reached: reaches output, reaches control flow, or dies
-unused, with counts; hindsight slice --race shows the way.
+--impact needs a trace with values (run --record wet, hindsight wet). It says
+what each racy value reached: it reaches output, reaches control flow, or dies
+unused, with counts. hindsight slice --race shows the way.
 
 With several groups of races a table of them comes first, and they are ranked:
 the program's own code before that of libraries, causes before what stands
@@ -73,13 +73,13 @@ It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
 
-With --values the run is made again, and races are marked whose writes make no
-difference: each stored what was there already, or all of them the same. Races on
-a stack then name the local variable.
+--values runs the program again and marks races whose writes make no difference:
+each stored what was there already, or all stored the same. Races on a stack
+then name the local variable.
 
-With --baseline FILE, a report that was written before with --format json, only
-races that it does not have are reported and count for the status. SARIF has
-them all: suppressed, unchanged and new ones, marked as such.`,
+--baseline FILE reads an earlier report (--format json). Only races that it does
+not have are reported and count for the status. SARIF has them all, marked as
+suppressed, unchanged or new.`,
 		Example: `  hindsight races bank.hst
   hindsight races --brief bank.hst
   hindsight races --impact bank.wet.hst

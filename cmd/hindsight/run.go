@@ -32,20 +32,22 @@ func newRun(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROGRAM [ARGS…]",
 		Short: "Simulate a program and record it",
-		Long: `run simulates PROGRAM, a statically linked RV64GC Linux executable, on a
-multiprocessor with a hart for every thread, and records what each did in
-PROGRAM.hst. The same program, arguments, input, seed and scheduler give the
-same run and the same file, byte for byte.
+		Long: `run simulates PROGRAM, a Linux executable for RISC-V (RV64GC and the extensions
+of RVA23 without V), on a multiprocessor with a hart for every thread. It
+records what each thread did in PROGRAM.hst. The same program, arguments, input,
+seed and scheduler give the same run and the same file, byte for byte.
 
-With --sched pct the thread with the highest of random priorities runs, and
---depth less one times a priority is lowered at a random instruction, as in
-probabilistic concurrency testing. How long the run is, which that needs, a
-first run tells that is neither seen nor recorded.
+A dynamically linked program gets its libraries from the cross compiler, or from
+--root.
 
-With --arch the run is played on modelled caches and branch predictors as well,
+With --sched pct, threads have random priorities and the one with the highest
+runs; --depth minus 1 times, a priority is lowered at a random instruction
+(probabilistic concurrency testing). This needs the length of the run, so the
+program runs twice; the first run's output is discarded.
+
+With --arch, the run also goes through models of caches and branch predictors,
 for hindsight sharing. Threads then take turns every 50 instructions on average
-where --quantum says nothing else, so that they meet on cache lines as on real
-hardware; with coarse quanta lines move between caches far less often.
+unless --quantum is given, so that they meet on cache lines as on real hardware.
 
 The guest has the standard streams; of the host's files it sees those under
 --root only, and can write none. run ends with the guest's exit status, or with

@@ -56,8 +56,8 @@ through registers, memory and control flow, and from thread to thread.
 
 ` + specHelp + `
 
---instance K takes the K-th execution, from 0, or the last; "all" takes every one.
-A variable stands for the writes to it.
+--instance K takes the Kth execution, from 0, or the last; "all" takes all of
+them. A variable stands for the writes to it.
 
 text is the source with the lines in the slice: how often each took part, which
 values came of it (first, last, smallest … largest), and the dependences that
@@ -66,8 +66,8 @@ has every statement instance, or with --summary statements with counts
 (docs/slice.schema.json); dot is for graphs small enough to draw; html is one
 file with the source in it, in which dependences are links.
 
-With --race R1, a race that hindsight races reports, it shows what led to each of
-the two accesses, what led to both, and what the racy value reached.`,
+--race R1, a race that hindsight races reports, shows what led to each of the
+two accesses, what led to both, and what the racy value reached.`,
 		Example: `  hindsight slice bank.wet.hst --at bank.c:47
   hindsight slice bank.wet.hst --at total --direction forward --deps data
   hindsight slice bank.wet.hst --at bank.c:31:balance --instance 12 --format html -o why.html

@@ -40,12 +40,12 @@ kinds that the trace-compression papers studied (docs/raw-formats.md):
   blocks       number of each basic block
 
 Of several threads the entries stand in the order in which they ran; --thread
-picks those of one. Functions that run knows by name, such as pthread_mutex_lock,
-are in no trace.
+picks those of one. Functions that run knows by name (pthread_mutex_lock and
+the like) are in no trace.
 
-Of a TRACE of run in place of PROGRAM, --kind control plays a thread's basic blocks
-back, exactly; --from and --count choose a part. A trace of run --control app is
-read from the checkpoint before it.`,
+With a TRACE in place of PROGRAM, --kind control plays the basic blocks of a
+thread back, exactly; --from and --count choose a part. A trace of run
+--control app is read from the checkpoint before that part.`,
 		Example: `  hindsight traces --kind store-addr -o fft.st ./fft
   hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk
   hindsight traces --kind control --thread 0 -o - ./fft | hindsight pack --codec app --program ./fft -o fft.hpk`,
