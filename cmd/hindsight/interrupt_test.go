@@ -61,6 +61,7 @@ func TestInterruptedAnalysis(t *testing.T) {
 // TestSignalsInRaces sends signals to `hindsight races` at many moments: it ends
 // with 130, or with the whole report when it was faster.
 func TestSignalsInRaces(t *testing.T) {
+	hearHangup(t)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("bank.hst", recordExample(t, "bank"), 0o600); err != nil {
 		t.Fatal(err)

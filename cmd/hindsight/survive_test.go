@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -104,6 +105,7 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 func TestEndSignals(t *testing.T) {
 	prog := compileC(t, "spinner.c")
 	t.Chdir(t.TempDir())
+	hearHangup(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		name := fmt.Sprintf("signal%d.hst", sig)
 		cmd := process("run", "-o", name, prog)
@@ -114,7 +116,9 @@ func TestEndSignals(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		_ = cmd.Process.Signal(sig)
+		stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
+		stuck.Stop()
 		if out, err := process("info", "--verify", name).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("complete, verified")) {
 			t.Errorf("%v: %v\n%s", sig, err, out)
 		}
@@ -122,6 +126,14 @@ func TestEndSignals(t *testing.T) {
 			t.Errorf("%v: status %d", sig, status)
 		}
 	}
+}
+
+// hearHangup lets the processes that a test starts hear SIGHUP, also under nohup,
+// whose processes inherit that it is ignored.
+func hearHangup(t *testing.T) {
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(handled) })
 }
 
 func fileSize(name string) int64 {
