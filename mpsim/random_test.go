@@ -27,7 +27,7 @@ const (
 var bases = map[uint8]bool{2: true, 8: true, 31: true}
 
 // TestRandomInstructionsAgainstQemu executes random instructions of every
-// operation that neither jumps nor traps, compressed ones too, on random
+// operation of qemu's that neither jumps nor traps, compressed ones too, on random
 // operands, and compares all registers, fcsr and the memory they reached.
 func TestRandomInstructionsAgainstQemu(t *testing.T) {
 	need(t, compiler)
@@ -69,10 +69,17 @@ func TestRandomInstructionsAgainstQemu(t *testing.T) {
 // straight tells instructions that only compute.
 func straight(i rv.Inst) bool {
 	switch i.Op {
-	case rv.OpBEQ, rv.OpBNE, rv.OpBLT, rv.OpBGE, rv.OpBLTU, rv.OpBGEU, rv.OpJAL, rv.OpJALR, rv.OpECALL, rv.OpEBREAK, rv.OpInvalid:
+	case rv.OpBEQ, rv.OpBNE, rv.OpBLT, rv.OpBGE, rv.OpBLTU, rv.OpBGEU, rv.OpJAL, rv.OpJALR, rv.OpECALL, rv.OpEBREAK, rv.OpInvalid,
+		rv.OpCTZW: // of which qemu before version 8 looks at all 64 bits
 		return false
 	}
-	return true
+	return !beyondQemu(i.Op)
+}
+
+// reserved tells compressed instructions that RV64GC has not, and qemu neither:
+// those of Zcb and Zcmop.
+func reserved(word uint16) bool {
+	return word&0xe003 == 0x8000 || word&0xfc43 == 0x9c41 || word&0xf8ff == 0x6081
 }
 
 func emitSequence(asm *strings.Builder, rng *rand.Rand, n int, covered map[rv.Op]int, reservation *rv.Op) {
@@ -130,7 +137,7 @@ func emitRandom(asm *strings.Builder, rng *rand.Rand, covered map[rv.Op]int, res
 			word = match | rng.Uint32()&^mask
 		}
 		i, ok := rv.Decode(word)
-		if !ok || !straight(i) || !reaches(&word, &i) {
+		if !ok || !straight(i) || i.Len == 2 && reserved(uint16(word)) || !reaches(&word, &i) {
 			continue
 		}
 		if defs := i.Defs(); defs.Has(2) || defs.Has(8) || defs.Has(31) {

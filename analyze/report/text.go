@@ -236,7 +236,7 @@ func (t *text) stack(stack []Frame) {
 	for i := 0; i < len(stack); i++ {
 		f := stack[i]
 		if n := libraryFrames(stack[i:]); n > 1 && i > 0 && !t.opts.Frames {
-			t.printf("    #%d … %d frames of libraries\n", i, n)
+			t.printf("    … %d frames of libraries\n", n)
 			i += n - 1
 			continue
 		}

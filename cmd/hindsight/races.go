@@ -175,8 +175,13 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		base.Apply(rep)
 	}
 	found := len(rep.Races)
-	if f.impact && ctx.Err() == nil {
-		if err := addImpact(ctx, std, file, rep); err != nil {
+	lacking := err != nil
+	if f.impact && !lacking {
+		err := addImpact(ctx, std, file, rep)
+		if lacking = err != nil && ctx.Err() != nil; lacking {
+			why, _ := whyEnded(ctx)
+			fmt.Fprintf(std.err, "hindsight: %s; what some values reached is not known\n", why)
+		} else if err != nil {
 			return 0, err
 		}
 	}
@@ -196,7 +201,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
 		}
 	}
-	if ctx.Err() != nil {
+	if lacking {
 		_, status := whyEnded(ctx)
 		return found, status
 	}

@@ -235,7 +235,7 @@ func TestTextForScripts(t *testing.T) {
 			}
 			rep := racesOf(t, elf)
 			var out bytes.Buffer
-			if err := rep.WriteText(&out, report.TextOptions{Width: 1000}); err != nil {
+			if err := rep.WriteText(&out, report.TextOptions{Width: 1000, Frames: true}); err != nil {
 				t.Fatal(err)
 			}
 			got, reported := parseTSan(t, strings.ReplaceAll(out.String(), "hindsight: ", "ThreadSanitizer: "))
