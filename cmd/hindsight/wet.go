@@ -171,7 +171,7 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 }
 
 // errOtherRun says that a run made again went another way.
-var errOtherRun = errors.New("the second run differs from the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
+var errOtherRun = errors.New("the second run is not the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
 
 // checkSameRun holds a trace against the one that was made of the run again.
 func checkSameRun(t *cdr.Trace, oldFile, newFile string, part *timeWindow) error {
