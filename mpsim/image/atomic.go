@@ -53,20 +53,11 @@ func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
-	u := d.unitAt(pc)
-	if u == nil {
+	u, function, found := d.functionAt(pc)
+	if !found {
 		return s, false
-	}
-	d.walk(u)
-	at := u.scopeAt(pc)
-	if at < 0 {
-		return s, false
-	}
-	for u.scopes[at].parent >= 0 {
-		at = u.scopes[at].parent
 	}
 	d.note(guard(func() error {
-		function := u.scopes[at].entry
 		list, err := d.atomicScopes(function)
 		for i := len(list) - 1; i >= 0 && !ok; i-- { // inner ones come later
 			if covers(list[i].ranges, pc) {

@@ -54,22 +54,14 @@ func (m *Image) Params(pc uint64) int {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
-	u := d.unitAt(pc)
-	if u == nil {
+	_, function, ok := d.functionAt(pc)
+	if !ok {
 		return -1
-	}
-	d.walk(u)
-	at := u.scopeAt(pc)
-	if at < 0 {
-		return -1
-	}
-	for u.scopes[at].parent >= 0 {
-		at = u.scopes[at].parent
 	}
 	count := 0
 	err := guard(func() error {
 		r := d.data.Reader()
-		r.Seek(u.scopes[at].entry)
+		r.Seek(function)
 		e, err := r.Next()
 		if err != nil || e == nil || !e.Children {
 			return err

@@ -41,22 +41,14 @@ func (m *Image) Locals(pc uint64) []Local {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
-	u := d.unitAt(pc)
-	if u == nil {
+	u, function, ok := d.functionAt(pc)
+	if !ok {
 		return nil
-	}
-	d.walk(u)
-	at := u.scopeAt(pc)
-	if at < 0 {
-		return nil
-	}
-	for u.scopes[at].parent >= 0 {
-		at = u.scopes[at].parent
 	}
 	var found []Local
 	d.note(guard(func() error {
 		l := localSearch{m: m, d: d, unit: u, pc: pc}
-		err := l.function(u.scopes[at].entry)
+		err := l.function(function)
 		found = l.found
 		return err
 	}))

@@ -13,20 +13,12 @@ func (m *Image) Privatized(pc uint64) (globals []Range) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
-	u := d.unitAt(pc)
-	if u == nil {
+	u, function, ok := d.functionAt(pc)
+	if !ok {
 		return nil
-	}
-	d.walk(u)
-	at := u.scopeAt(pc)
-	if at < 0 {
-		return nil
-	}
-	for u.scopes[at].parent >= 0 {
-		at = u.scopes[at].parent
 	}
 	d.note(guard(func() error {
-		copies, err := d.declaredIn(u.scopes[at].entry)
+		copies, err := d.declaredIn(function)
 		if err != nil || len(copies) == 0 {
 			return err
 		}

@@ -160,6 +160,23 @@ func (u *unit) scopeAt(pc uint64) int32 {
 	return best
 }
 
+// functionAt is the function out of line whose code an address of the file is in,
+// and its unit.
+func (d *debugInfo) functionAt(pc uint64) (u *unit, function dwarf.Offset, ok bool) {
+	if u = d.unitAt(pc); u == nil {
+		return nil, 0, false
+	}
+	d.walk(u)
+	at := u.scopeAt(pc)
+	if at < 0 {
+		return u, 0, false
+	}
+	for u.scopes[at].parent >= 0 {
+		at = u.scopes[at].parent
+	}
+	return u, u.scopes[at].entry, true
+}
+
 // entryName follows an entry to its names: its own, or those of the entry it is
 // an instance or the definition of. declared is the last entry of that chain,
 // the one that stands where the source declares it.
