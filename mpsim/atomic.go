@@ -154,7 +154,7 @@ func (h *Hart) compareAndSwap(in *rv.Inst, page *[mem.PageSize]byte, e event.Eve
 
 // silent says whether the synchronising instruction at the end of b is no event.
 func (h *Hart) silent(b *block, addr uint64) bool {
-	return b.quiet || b.library && h.recording && h.m.cfg.Hooks.Silent(h, b.lastPC(), addr)
+	return b.quiet || b.inLibrary && h.recording && h.m.cfg.Hooks.Silent(h, b.lastPC(), addr)
 }
 
 // narrow makes e, the event of the atomic instruction in at the end of b, one of

@@ -71,10 +71,10 @@ type block struct {
 	leads bool
 	// library says that the code is a system library's, and that hooks know what
 	// is its own business.
-	library bool
-	kept    Recording // what is recorded of it, see fiber.go
-	ord     []uint8   // for each op, the place of its instruction in code.Insts
-	code    rv.Block
+	inLibrary bool
+	kept      Recording // what is recorded of it, see fiber.go
+	ord       []uint8   // for each op, the place of its instruction in code.Insts
+	code      rv.Block
 	// Of the atomic access at its end, once that ran.
 	word  *rv.Part
 	order *sourceOrder
@@ -156,7 +156,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	}
 	b.hook = noHook
 	b.quiet = m.rec != nil && m.fiberHooks == nil && m.cfg.Image.Runtime(pc)
-	b.library = m.rec != nil && m.fiberHooks == nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
+	b.inLibrary = m.rec != nil && m.fiberHooks == nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
 	if m.rec != nil && m.fiberHooks != nil {
 		b.kept = m.fiberHooks.Code(pc)
 	}

@@ -67,7 +67,7 @@ func (h *Hart) source(b *block) *sourceOrder {
 		v := img.GCC(pc)
 		s.losesRelease = v > 0 && v < firstKeeping
 	}
-	if b.library && h.m.cfg.Hooks.Promises(pc) {
+	if b.inLibrary && h.m.cfg.Hooks.Promises(pc) {
 		s.by = byLibrary
 	}
 	if scope, ok := img.AtomicScope(pc); ok && len(scope.Orders) > 0 {

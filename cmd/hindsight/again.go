@@ -89,7 +89,7 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 
 // artifactsOf finds the artifacts among the races of a trace. Where it was
 // recorded with --keep shared and some address on the way of a value is not in
-// it, the run is made again; say is told when that cannot be done.
+// it, the program runs a second time; say is told when that cannot be done.
 func (f *againFlags) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, opts artifact.Options, say io.Writer) (*artifact.Result, error) {
 	found, err := artifact.Analyze(ctx, t, img, res, opts)
 	if err != nil || f == nil || t.Info().Keep != "shared" || !found.Unrecorded() {

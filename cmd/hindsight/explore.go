@@ -219,7 +219,7 @@ func digest(b []byte) string {
 }
 
 // restore takes over what an exploration had done before. A run whose trace is
-// needed and gone is made again.
+// needed and gone is repeated.
 func (e *exploration) restore(runs []explorationRun) error {
 	e.limit = uint64(e.runs)
 	for i := range runs {

@@ -291,7 +291,7 @@ type inquiry struct {
 	opts         race.Options
 	suppressions *report.Suppressions
 	analyze      analysis
-	again        *againFlags // nil: the run is not made again
+	again        *againFlags // nil: there is no second run
 	noArtifacts  bool
 	artifacts    artifact.Options
 	control      bool          // artifacts by event control

@@ -163,11 +163,11 @@ func (r *recording) recordScratch(ctx context.Context, std streams) (*recorded, 
 	return out, nil
 }
 
-// recordTo makes the run and writes the trace to w.
+// recordTo runs the program and writes the trace to w.
 //
-// With Keep "shared" the run is made twice: a scout learns which granules more
-// than one thread touches, then the same run is made again and recorded. The
-// guest's input is kept for the second, and its output is heard once.
+// With Keep "shared" the program runs twice: the first run finds the granules that
+// more than one thread touches, the second is recorded. The guest's input is kept
+// for the second run, and its output is written once.
 func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
 	std, err := r.countSteps(ctx, std)
 	if err != nil {

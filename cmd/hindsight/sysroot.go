@@ -38,9 +38,8 @@ func filesFor(img *image.Space, program, root string) (guestFiles, error) {
 	return files, nil
 }
 
-// filesAgain are those for the run of a trace made again: the shared objects are
-// the trace's, and what else the program looked for is where the compiler has it, if
-// there is one.
+// filesAgain are the files for a second run of a trace: the shared objects are those
+// in the trace; other files are the compiler's, if it is installed.
 func filesAgain(t *cdr.Trace, img *image.Space) (guestFiles, error) {
 	if img.Main.Interp == "" {
 		return guestFiles{}, nil

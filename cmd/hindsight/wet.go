@@ -170,7 +170,7 @@ func runAgain(t *cdr.Trace) (*recording, error) {
 	return r, nil
 }
 
-// errOtherRun says that a run made again went another way.
+// errOtherRun says that the second run differs from the first.
 var errOtherRun = errors.New("the second run is not the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
 
 // checkSameRun holds a trace against the one that was made of the run again.
@@ -289,7 +289,7 @@ func sameSteps(t, again *cdr.Trace) error {
 	return err
 }
 
-// errLength says that a run made again has more or less of something.
+// errLength says that the second run has more or less of something.
 var errLength = fmt.Errorf("%w: one of them goes on", errOtherRun)
 
 // lockstep compares two sequences. With cut the first may end earlier.

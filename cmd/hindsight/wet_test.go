@@ -85,7 +85,7 @@ func TestWetAgain(t *testing.T) {
 	}
 }
 
-// TestWetOtherRun: a run made again that is another run is an error that leaves
+// TestWetOtherRun: a second run that differs is an error that leaves
 // no file, whether blocks or only steps can be compared.
 func TestWetOtherRun(t *testing.T) {
 	file, dir := program(t, "bank"), t.TempDir()

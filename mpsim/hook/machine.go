@@ -122,7 +122,7 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	case f.Object > 0:
 		c.muted = own.silent(h.CallPC(), c.Arg(f.Object-1))
 	case f.ForCaller:
-		c.kept = own.at(h.CallPC()).library
+		c.kept = own.at(h.CallPC()).inLibrary
 	case f.Allocates:
 		c.kept, c.mode = own.allocation(h, h.CallPC())
 	}

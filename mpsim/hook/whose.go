@@ -30,10 +30,10 @@ type extent struct{ addr, size uint64 }
 
 // codeKind is what a function is.
 type codeKind struct {
-	name    string
-	library bool // a system library's; code without debug information that is not known to be is neither
-	user    bool // has debug information
-	hidden  bool // a function of a shared object that others do not know by name
+	name      string
+	inLibrary bool // a system library's; code without debug information that is not known to be is neither
+	user      bool // has debug information
+	hidden    bool // a function of a shared object that others do not know by name
 	// forCaller says that it synchronises on an object of whoever calls it.
 	forCaller bool
 }
@@ -67,9 +67,9 @@ func (o *whose) at(pc uint64) codeKind {
 	k, known := o.code[pc]
 	if !known {
 		s, ok := o.img.Func(pc)
-		k = codeKind{name: s.Name, library: o.img.Library(pc), user: o.img.User(pc)}
+		k = codeKind{name: s.Name, inLibrary: o.img.Library(pc), user: o.img.User(pc)}
 		k.forCaller = forCaller[s.Name]
-		if m := o.img.At(pc); !ok && k.library && m != nil {
+		if m := o.img.At(pc); !ok && k.inLibrary && m != nil {
 			k.hidden = true
 			// Static functions stand before the one of their file that uses them.
 			next, ok := m.FuncAfter(pc)
@@ -104,9 +104,9 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 		switch {
 		case allocators[k.name]:
 			return true
-		case !k.library && hidden && !o.askedFor(pc+1):
+		case !k.inLibrary && hidden && !o.askedFor(pc+1):
 			return false
-		case !k.library:
+		case !k.inLibrary:
 			program, kept = k.user, false
 			return false
 		}
@@ -227,7 +227,7 @@ func (o *whose) private(addr uint64) bool {
 // has no object (0).
 func (o *whose) silent(pc, addr uint64) bool {
 	k := o.at(pc)
-	return k.library && !promised(k.name) && (addr == 0 || o.private(addr))
+	return k.inLibrary && !promised(k.name) && (addr == 0 || o.private(addr))
 }
 
 // silent is the same for an instruction that thread t executes: some functions

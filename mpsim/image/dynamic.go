@@ -67,9 +67,9 @@ func (m *Image) Name() string {
 	return path.Base(m.Path)
 }
 
-// library is the name without what follows the first ".so" or, of the dynamic
+// shortName is the name without what follows the first ".so" or, of the dynamic
 // linker, ".".
-func (m *Image) library() string {
+func (m *Image) shortName() string {
 	name, _, _ := strings.Cut(m.Name(), ".")
 	return name
 }
@@ -77,9 +77,9 @@ func (m *Image) library() string {
 // System says whether a shared object is one of the system's libraries: the C
 // library or a run-time library of the compiler. They keep to themselves what
 // they do, whether or not they come with debug information.
-func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.library()] }
+func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.shortName()] }
 
 // Linker says whether a shared object is the dynamic linker. It finds symbols,
 // loads shared objects and makes thread-local storage for the program, which asked
 // for none of that: its accesses are nobody's business.
-func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.library(), "ld-") }
+func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.shortName(), "ld-") }

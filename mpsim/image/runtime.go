@@ -28,7 +28,7 @@ func (m *Image) Runtime(pc uint64) bool {
 	if m.Go() != "" {
 		return m.notSource(pc)
 	}
-	if m.Path != "" && m.library() == "libgomp" {
+	if m.Path != "" && m.shortName() == "libgomp" {
 		return m.Exec(pc)
 	}
 	r := &m.runtime

@@ -302,7 +302,7 @@ func killedBy(sig int) Outcome {
 	return Outcome{Action: ExitGroup, Status: 128 + sig, Signal: sig, Message: "killed by " + SignalName(sig)}
 }
 
-// interrupt ends a task's wait because of a signal: its call is made again or
+// interrupt ends a task's wait because of a signal: its call restarts or
 // gives EINTR, as Deliver will decide.
 func (k *Kernel) interrupt(t *Task) {
 	b := t.block
@@ -322,7 +322,7 @@ func (k *Kernel) interrupt(t *Task) {
 // interruption says that a task's call was cut short by a signal.
 type interruption struct {
 	set     bool
-	restart bool // the call is made again if the handler has SA_RESTART
+	restart bool // the call restarts if the handler has SA_RESTART
 	a0      uint64
 }
 
@@ -394,7 +394,7 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 	if k.dying != nil {
 		return *k.dying
 	}
-	// No handler ran: a call that was cut short is made again, and the mask of
+	// No handler ran: a call that was cut short restarts, and the mask of
 	// sigsuspend has served.
 	k.resumeAfterSignal(t, ctx, true)
 	if t.hasRestore {
@@ -408,7 +408,7 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 }
 
 // resumeAfterSignal settles what becomes of a call that was cut short: it is
-// made again or has given EINTR.
+// restarted or has returned EINTR.
 func (k *Kernel) resumeAfterSignal(t *Task, ctx *Context, again bool) {
 	if in := t.interrupted; in.set {
 		t.interrupted = interruption{}

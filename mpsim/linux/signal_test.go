@@ -106,7 +106,7 @@ func TestSignalsInterruptWaits(t *testing.T) {
 	a.ctx.X[regA7] = 139
 	g.k.Syscall(a.Task, &a.ctx)
 
-	// With SA_RESTART the call is made again.
+	// With SA_RESTART the call restarts.
 	g.handle(SIGUSR1, saRestart, 0)
 	g.blocks(a, sysFutex, g.data, futexWait, 0, 0)
 	pc = a.ctx.PC

@@ -71,7 +71,7 @@
 // # Binary form
 //
 // The form is the paper's one-directional compression, hits and missed
-// symbols, from which both directions are made again. It carries no checksum;
+// symbols, from which both directions are rebuilt. It carries no checksum;
 // the container does.
 //
 //	stream  = version:1 (1) method:1 length:v body
