@@ -56,7 +56,7 @@ var syncGroups = []syncGroup{
 // syncFailing are the twins known to get the wrong verdict, with why. One that
 // gets the right one turns the test red, so that it leaves the list.
 var syncFailing = map[string]string{
-	"omp_more.c/norace_flush_forms": "at -O2 a relaxed atomic read is an ordinary load, here far from the fence behind it",
+	"omp_more.c/norace_flush_forms": "at -O2 a relaxed atomic read is an ordinary load, here far from the fence after it",
 }
 
 // syncLevels are the levels of optimisation at which each twin must get the

@@ -32,7 +32,7 @@ PAIR(task_alone, "task: two tasks in a team of one thread")
 }
 
 static int task_creator_x;
-PAIR(task_creator, "task and the code behind it")
+PAIR(task_creator, "task and the code after it")
 {
 	TEAM {
 		task_creator_x = 1;
