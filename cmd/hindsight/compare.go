@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/outfile"
 )
 
 // compareTables are the values of --table.

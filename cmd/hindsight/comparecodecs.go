@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 
+	"hindsight/cmd/internal/codecs"
+	"hindsight/mpsim/raw"
 	"hindsight/tracefmt/ldr"
 )
 
@@ -12,11 +14,11 @@ import (
 func predictorRivals() []rival {
 	return []rival{
 		gzipRival("-9"), bzip2Rival(),
-		packRival("sequitur", "sequitur", packFlags{columns: []int{4, 8}}),
+		packRival("sequitur", "sequitur", codecs.Options{Columns: []int{4, 8}}),
 		zstdRival("-19"), xzRival(),
-		packRival("vpc3 paper, bzip2", "vpc3", packFlags{profile: "paper", post: "bzip2"}),
-		packRival("vpc3 paper, zstd", "vpc3", packFlags{profile: "paper", post: "zstd"}),
-		packRival("vpc3 mixed", "vpc3", packFlags{profile: "mixed", post: "zstd"}),
+		packRival("vpc3 paper, bzip2", "vpc3", codecs.Options{Profile: "paper", Post: "bzip2"}),
+		packRival("vpc3 paper, zstd", "vpc3", codecs.Options{Profile: "paper", Post: "zstd"}),
+		packRival("vpc3 mixed", "vpc3", codecs.Options{Profile: "mixed", Post: "zstd"}),
 	}
 }
 
@@ -141,12 +143,12 @@ func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	raw := newRawRecorder(f, kind, -1, r.Image.Code)
-	err = c.simulate(r, raw)
+	rec := raw.NewRecorder(f, kind, -1, r.Image.Code)
+	err = c.simulate(r, rec)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	return raw.written, err
+	return rec.Written, err
 }
 
 // loops measures the ratio of LD&R over the block-leader format.
@@ -172,21 +174,21 @@ func (c *comparison) loops() ([]*compareTable, error) {
 			if err != nil {
 				return nil, err
 			}
-			raw := newRawRecorder(z, "leaders", only, r.Image.Code)
-			if err := c.simulate(r, raw); err != nil {
+			rec := raw.NewRecorder(z, "leaders", only, r.Image.Code)
+			if err := c.simulate(r, rec); err != nil {
 				return nil, err
 			}
 			if err := z.Close(); err != nil {
 				return nil, err
 			}
-			ratio := float64(raw.written) / float64(*size)
+			ratio := float64(rec.Written) / float64(*size)
 			traced := "all"
 			if only == 0 {
 				traced, one = "first", append(one, ratio)
 			} else {
 				all = append(all, ratio)
 			}
-			t.add(kernel, traced, raw.written, int64(*size), ratio, "≈10", reaches(ratio))
+			t.add(kernel, traced, rec.Written, int64(*size), ratio, "≈10", reaches(ratio))
 		}
 	}
 	t.add("geometric mean", "all", "", "", geoMean(all), "≈10", reaches(geoMean(all)))

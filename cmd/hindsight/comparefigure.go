@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/codecs"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -138,7 +139,7 @@ type addressRun struct{ diff, count uint64 }
 // thread adds the grammars of a thread, a load or store at a time.
 func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 	size := new(byteCount)
-	z, _, err := encodeZstd(size, &packFlags{})
+	z, _, err := codecs.EncodeZstd(size, &codecs.Options{})
 	if err != nil {
 		return err
 	}

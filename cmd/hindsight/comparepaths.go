@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"hindsight/cmd/hindsight/shell"
+	"hindsight/cmd/internal/codecs"
+	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp"
@@ -154,7 +155,7 @@ func (r *flowRun) wpp() (cost flowCost, err error) {
 			return nil
 		})
 		size := new(byteCount)
-		z, _, err := encodeZstd(size, &packFlags{})
+		z, _, err := codecs.EncodeZstd(size, &codecs.Options{})
 		if err == nil {
 			_, err = z.Write(form)
 		}

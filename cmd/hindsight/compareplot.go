@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/tracefmt/outfile"
 )
 
 // drawing says what of a table is drawn: a place across for each row, named by

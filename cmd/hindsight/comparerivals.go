@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hindsight/cmd/internal/codecs"
 	"io"
 	"os"
 	"os/exec"
@@ -18,9 +19,9 @@ type rival struct {
 	name string // as tables have it
 	// Words of the programs that compress and decompress standard input.
 	compress, decompress []string
-	codec                string    // of pack; "" when only the program will do
-	flags                packFlags // of the codec
-	program              bool      // the program is there
+	codec                string         // of pack; "" when only the program will do
+	flags                codecs.Options // of the codec
+	program              bool           // the program is there
 }
 
 func gzipRival(level string) rival {
@@ -40,12 +41,12 @@ func zstdRival(flags ...string) rival {
 		name:       strings.Join(append([]string{"zstd"}, flags...), " "),
 		compress:   append([]string{"zstd", "-q", "-T1", "-c"}, flags...),
 		decompress: []string{"zstd", "-q", "-dc", "--long=27"},
-		codec:      "zstd", flags: packFlags{level: 22},
+		codec:      "zstd", flags: codecs.Options{Level: 22},
 	}
 }
 
 // packRival is a codec of this program.
-func packRival(name, codec string, flags packFlags) rival {
+func packRival(name, codec string, flags codecs.Options) rival {
 	return rival{name: name, codec: codec, flags: flags}
 }
 
@@ -78,9 +79,9 @@ func (r *rival) pack(ctx context.Context, dst io.Writer, src io.Reader) (time.Du
 		if r.codec == "gzip" && strings.HasSuffix(r.name, "-6") {
 			z, err = gzip.NewWriterLevel(dst, gzip.DefaultCompression)
 		} else {
-			var codec packCodec
-			if codec, err = findCodec(r.codec); err == nil {
-				z, _, err = codec.encode(dst, &r.flags)
+			var codec codecs.Codec
+			if codec, err = codecs.Find(r.codec); err == nil {
+				z, _, err = codec.Encode(dst, &r.flags)
 			}
 		}
 		if err != nil {
@@ -99,11 +100,11 @@ func (r *rival) unpack(ctx context.Context, dst io.Writer, src io.Reader) (time.
 		return filter(ctx, r.decompress, dst, src)
 	}
 	return timed(func() error {
-		codec, err := findCodec(r.codec)
+		codec, err := codecs.Find(r.codec)
 		if err != nil {
 			return err
 		}
-		z, err := codec.decode(src)
+		z, err := codec.Decode(src)
 		if err != nil {
 			return err
 		}

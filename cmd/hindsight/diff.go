@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/report"
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/tracefmt/outfile"
 )
 
 // exitDiffer is the status of `diff` when the runs differ, as diff(1) has it.

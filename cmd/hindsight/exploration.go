@@ -16,8 +16,8 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/linux"
+	"hindsight/tracefmt/outfile"
 )
 
 // exploration makes the runs of many seeds.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/tracefmt/outfile"
 )
 
 // stateName is the file in which an exploration keeps what it has done: a JSON

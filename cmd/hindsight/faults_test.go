@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/tracefmt/outfile"
 )
 
 // A fault is what a [faultyDisk] does at one of its operations.

@@ -21,10 +21,12 @@ var layers = map[string][]string{
 	"cdr":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
 	"wet":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
 	"mpsim":          {"tracefmt/event", "mpsim"},
+	"mpsim/raw":      {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},
 	"analyze/replay": {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
 	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/intent", "mpsim/rv"},
 	"examples":       {"examples"},
-	"cmd/hindsight":  {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/hindsight"},
+	"cmd/internal":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
+	"cmd/hindsight":  {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
 }
 
 func layerOf(pkg string) (string, bool) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/tracefmt/outfile"
 )
 
 // writeTo lets write fill the file of that name, or standard output when it is

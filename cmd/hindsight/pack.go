@@ -11,20 +11,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cmd/hindsight/outfile"
+	"hindsight/cmd/internal/codecs"
+	"hindsight/tracefmt/outfile"
 	"hindsight/tracefmt/packed"
 )
 
 // packSuffix ends the names of packed traces.
 const packSuffix = ".hpk"
 
+// packFlags are the flags of `hindsight pack`.
+type packFlags struct {
+	codecs.Options
+	codec string
+	out   string
+}
+
 var packFormats = []string{"raw", "lackey"}
 
 func newPack(std streams) *cobra.Command {
 	var f packFlags
 	var about strings.Builder
-	for _, c := range packCodecs() {
-		fmt.Fprintf(&about, "  %-9s %s\n", c.name, c.about)
+	for _, c := range codecs.All() {
+		fmt.Fprintf(&about, "  %-9s %s\n", c.Name, c.About)
 	}
 	cmd := &cobra.Command{
 		Use:   "pack [flags] [FILE]",
@@ -46,16 +54,16 @@ Codecs:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.codec, "codec", "vpc3", "how to compress: "+strings.Join(codecNames(), ", "))
-	flags.StringVar(&f.format, "format", "raw", "what FILE is: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
-	flags.StringVar(&f.profile, "profile", "paper", "vpc3: set of predictors; app: paper, or improved")
-	flags.StringVar(&f.post, "post", "zstd", "vpc3: compressor of the streams: zstd, bzip2, store")
-	flags.IntVar(&f.level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: a good one)")
-	flags.IntVar(&f.header, "header", 0, "vpc3: bytes before the first record")
-	flags.IntSliceVar(&f.columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
+	flags.StringVar(&f.codec, "codec", "vpc3", "how to compress: "+strings.Join(codecs.Names(), ", "))
+	flags.StringVar(&f.Format, "format", "raw", "what FILE is: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
+	flags.StringVar(&f.Profile, "profile", "paper", "vpc3: set of predictors; app: paper, or improved")
+	flags.StringVar(&f.Post, "post", "zstd", "vpc3: compressor of the streams: zstd, bzip2, store")
+	flags.IntVar(&f.Level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: a good one)")
+	flags.IntVar(&f.Header, "header", 0, "vpc3: bytes before the first record")
+	flags.IntSliceVar(&f.Columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
 	flags.StringVarP(&f.out, "output", "o", "", "packed `FILE`, - for standard output")
-	flags.StringVar(&f.program, "program", "", "app: the ELF `FILE` that was traced; unpack does not need it")
-	complete(cmd, "codec", codecNames()...)
+	flags.StringVar(&f.Program, "program", "", "app: the ELF `FILE` that was traced; unpack does not need it")
+	complete(cmd, "codec", codecs.Names()...)
 	complete(cmd, "format", packFormats...)
 	return cmd
 }
@@ -68,20 +76,20 @@ func firstArg(args []string) string {
 }
 
 func (f *packFlags) pack(cmd *cobra.Command, std streams, file string) error {
-	codec, err := findCodec(f.codec)
+	codec, err := codecs.Find(f.codec)
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(f.format, packFormats...); err != nil {
+	if err := checkFormat(f.Format, packFormats...); err != nil {
 		return err
 	}
 	for _, name := range []string{"profile", "post", "level", "header", "columns", "program"} {
-		if cmd.Flags().Changed(name) && !strings.Contains(" "+strings.Join(codec.flags, " ")+" ", " "+name+" ") {
-			return fmt.Errorf("--%s means nothing to codec %s", name, codec.name)
+		if cmd.Flags().Changed(name) && !strings.Contains(" "+strings.Join(codec.Flags, " ")+" ", " "+name+" ") {
+			return fmt.Errorf("--%s means nothing to codec %s", name, codec.Name)
 		}
 	}
-	if f.level < 0 || f.level > 22 {
-		return fmt.Errorf("--level %d: want 0 to 22", f.level)
+	if f.Level < 0 || f.Level > 22 {
+		return fmt.Errorf("--level %d: want 0 to 22", f.Level)
 	}
 	job := &packJob{ctx: cmd.Context(), std: std, in: file, out: f.out}
 	if f.out == "" && file != "-" {
@@ -91,16 +99,16 @@ func (f *packFlags) pack(cmd *cobra.Command, std streams, file string) error {
 		// The codec starts first, so that its parameters can go into the head;
 		// its output waits in the forwarder.
 		to := new(forwarder)
-		z, params, err := codec.encode(to, f)
+		z, params, err := codec.Encode(to, &f.Options)
 		if err != nil {
 			return err
 		}
 		if params == nil {
 			params = map[string]string{}
 		}
-		params["format"] = f.format
-		w, err := packed.NewWriter(out, packed.Head{Codec: codec.name, Params: params}, func(frames io.Writer) (io.WriteCloser, error) {
-			return textual(f.format, z), to.start(frames)
+		params["format"] = f.Format
+		w, err := packed.NewWriter(out, packed.Head{Codec: codec.Name, Params: params}, func(frames io.Writer) (io.WriteCloser, error) {
+			return codecs.Textual(f.Format, z), to.start(frames)
 		})
 		if err != nil {
 			return err
@@ -170,7 +178,7 @@ error, and leaves no file, when what it read is damaged. --test only checks.`,
 }
 
 func (j *packJob) unpack(in io.Reader, out io.Writer) error {
-	r, err := packed.NewReader(in, decodePacked)
+	r, err := packed.NewReader(in, codecs.DecodePacked)
 	if err != nil {
 		return err
 	}

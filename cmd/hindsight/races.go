@@ -17,8 +17,8 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/outfile"
 )
 
 // racesFlags are the flags of `hindsight races`.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/gorun"
@@ -20,6 +19,7 @@ import (
 	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/outfile"
 	"hindsight/wpp/cfg"
 )
 

@@ -14,8 +14,8 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/slice"
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/outfile"
 	"hindsight/wet"
 	"hindsight/wpp/cfg"
 )

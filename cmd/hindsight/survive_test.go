@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/outfile"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/outfile"
 
 	"hindsight/examples/cross"
 )

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hindsight/mpsim/raw"
 	"io"
 	"path/filepath"
 	"slices"
@@ -55,19 +56,19 @@ thread back, exactly; --from and --count choose a part. A trace of run
 	f.add(cmd)
 	f.limits.add(cmd, 0, 0)
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "store-addr", "what to trace: "+strings.Join(traceKinds(), ", "))
+	flags.StringVar(&f.kind, "kind", "store-addr", "what to trace: "+strings.Join(raw.Kinds(), ", "))
 	flags.IntVar(&f.thread, "thread", -1, "only thread `N`, 0 being the first (-1: all)")
 	flags.Uint64Var(&f.from, "from", 0, "of a trace: blocks of the thread to pass over")
 	flags.Uint64Var(&f.count, "count", 0, "of a trace: blocks to give (0: all)")
 	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE`, - for standard output (default PROGRAM.KIND)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	complete(cmd, "kind", traceKinds()...)
+	complete(cmd, "kind", raw.Kinds()...)
 	return cmd
 }
 
 func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error {
-	if !slices.Contains(traceKinds(), f.kind) {
-		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(traceKinds(), ", "))
+	if !slices.Contains(raw.Kinds(), f.kind) {
+		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(raw.Kinds(), ", "))
 	}
 	if isTrace(args[0]) {
 		if len(args) > 1 {
@@ -102,8 +103,8 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	status := 0
 	err = job.run(func(_ io.Reader, out io.Writer) error {
 		space := r.Image.Anew()
-		raw := newRawRecorder(out, f.kind, f.thread, space.Code)
-		res, err := r.simulateIn(cmd.Context(), space, std, raw)
+		rec := raw.NewRecorder(out, f.kind, f.thread, space.Code)
+		res, err := r.simulateIn(cmd.Context(), space, std, rec)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 		done.trouble(std.err)
 		status = res.Status
 		fmt.Fprintf(std.err, "hindsight: %s instructions, %s entries, %s of %s\n",
-			grouped(res.Insts), grouped(raw.entries), bytesText(raw.written), f.kind)
+			grouped(res.Insts), grouped(rec.Entries), bytesText(rec.Written), f.kind)
 		return nil
 	})
 	if err == nil && status != 0 {

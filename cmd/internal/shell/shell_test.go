@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/hindsight/shell"
+	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"

@@ -1,4 +1,7 @@
-package main
+// Package raw writes the raw, uncompressed traces that the trace-compression papers
+// studied, while a program runs: addresses of stores, cache misses, values of
+// loads, block leaders, branch bits (docs/raw-formats.md).
+package raw
 
 import (
 	"encoding/binary"
@@ -14,33 +17,34 @@ const (
 	missLines    = 16 << 10 >> missLineBits
 )
 
-// rawKinds writes a kind of raw trace each: what a block adds, and what an
+// kinds writes a kind of raw trace each: what a block adds, and what an
 // ordered event does.
-var rawKinds = []struct {
+var kinds = []struct {
 	name   string
-	block  func(*rawRecorder, *rawThread, *event.Block, []uint64)
-	event  func(*rawRecorder, *rawThread, *event.Event)
+	block  func(*Recorder, *thread, *event.Block, []uint64)
+	event  func(*Recorder, *thread, *event.Event)
 	values bool // of instructions are looked at
 }{
-	{"store-addr", (*rawRecorder).storesOf, (*rawRecorder).atomicStore, false},
-	{"cache-miss", (*rawRecorder).missesOf, (*rawRecorder).atomicMiss, false},
-	{"load-value", (*rawRecorder).valuesOf, nil, true},
-	{"leaders", (*rawRecorder).leaderOf, (*rawRecorder).atomicData, false},
-	{"control", (*rawRecorder).controlOf, nil, false},
-	{"branch-bits", (*rawRecorder).branchOf, nil, false},
-	{"blocks", (*rawRecorder).numberOf, nil, false},
+	{"store-addr", (*Recorder).storesOf, (*Recorder).atomicStore, false},
+	{"cache-miss", (*Recorder).missesOf, (*Recorder).atomicMiss, false},
+	{"load-value", (*Recorder).valuesOf, nil, true},
+	{"leaders", (*Recorder).leaderOf, (*Recorder).atomicData, false},
+	{"control", (*Recorder).controlOf, nil, false},
+	{"branch-bits", (*Recorder).branchOf, nil, false},
+	{"blocks", (*Recorder).numberOf, nil, false},
 }
 
-func traceKinds() []string {
+// Kinds are the names of the kinds of raw traces.
+func Kinds() []string {
 	var names []string
-	for _, k := range rawKinds {
+	for _, k := range kinds {
 		names = append(names, k.name)
 	}
 	return names
 }
 
-// rawRecorder is an event.Observer that writes one kind of raw trace.
-type rawRecorder struct {
+// Recorder is an event.Observer that writes one kind of raw trace.
+type Recorder struct {
 	w       io.Writer
 	kind    int
 	only    int                           // thread, or -1
@@ -48,24 +52,24 @@ type rawRecorder struct {
 	loads   []blockLoads                  // by block; of values
 	values  []uint64                      // of the blocks to come in this batch
 	blocks  []event.Block
-	threads map[event.ThreadID]*rawThread
+	threads map[event.ThreadID]*thread
 	buf     []byte
 	bits    uint // of the byte of branch bits that is not full
 	bitsN   int
-	entries uint64
-	written int64
+	Entries uint64 // records, leaders, data addresses or bits so far
+	Written int64  // bytes so far
 }
 
-// rawThread is what is kept of a thread.
-type rawThread struct {
+// thread is what is kept of a thread.
+type thread struct {
 	lines  [missLines]uint64 // of its cache: line number plus one
 	branch *event.Block      // the branch that it ran last, not decided yet
 }
 
-// newRawRecorder writes a kind of trace to w; code gives the program's code.
-func newRawRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int) []byte) *rawRecorder {
-	r := &rawRecorder{w: w, only: only, code: code, threads: map[event.ThreadID]*rawThread{}}
-	for i, k := range rawKinds {
+// NewRecorder writes a kind of trace to w; code gives the program's code.
+func NewRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int) []byte) *Recorder {
+	r := &Recorder{w: w, only: only, code: code, threads: map[event.ThreadID]*thread{}}
+	for i, k := range kinds {
 		if k.name == kind {
 			r.kind = i
 		}
@@ -74,14 +78,14 @@ func newRawRecorder(w io.Writer, kind string, only int, code func(pc uint64, n i
 }
 
 // Define is event.Observer.
-func (r *rawRecorder) Define(blocks []event.Block) error {
+func (r *Recorder) Define(blocks []event.Block) error {
 	for _, b := range blocks {
 		b.Sites = append([]event.Site(nil), b.Sites...)
 		for int(b.ID) >= len(r.blocks) {
 			r.blocks = append(r.blocks, event.Block{})
 		}
 		r.blocks[b.ID] = b
-		if rawKinds[r.kind].values {
+		if kinds[r.kind].values {
 			l, err := r.loadsOf(&b)
 			if err != nil {
 				return err
@@ -96,16 +100,16 @@ func (r *rawRecorder) Define(blocks []event.Block) error {
 }
 
 // Batch is event.Observer.
-func (r *rawRecorder) Batch(b *event.Batch) error {
+func (r *Recorder) Batch(b *event.Batch) error {
 	if r.only >= 0 && b.Thread != event.ThreadID(r.only) {
 		return nil
 	}
 	th := r.threads[b.Thread]
 	if th == nil {
-		th = new(rawThread)
+		th = new(thread)
 		r.threads[b.Thread] = th
 	}
-	kind := &rawKinds[r.kind]
+	kind := &kinds[r.kind]
 	addrs, events := b.Addrs, b.Events
 	r.values = b.Values
 	for i, id := range b.Blocks {
@@ -129,8 +133,8 @@ func (r *rawRecorder) Batch(b *event.Batch) error {
 }
 
 // Finish is event.Observer.
-func (r *rawRecorder) Finish(event.Outcome) error {
-	if rawKinds[r.kind].name == "branch-bits" {
+func (r *Recorder) Finish(event.Outcome) error {
+	if kinds[r.kind].name == "branch-bits" {
 		// A one and zeros fill the last byte, so that the bits can be counted.
 		r.buf = append(r.buf, byte(r.bits|1<<r.bitsN))
 	}
@@ -138,22 +142,22 @@ func (r *rawRecorder) Finish(event.Outcome) error {
 }
 
 // flush writes what there is when it is more than keep bytes.
-func (r *rawRecorder) flush(keep int) error {
+func (r *Recorder) flush(keep int) error {
 	if len(r.buf) <= keep {
 		return nil
 	}
 	n, err := r.w.Write(r.buf)
-	r.written += int64(n)
+	r.Written += int64(n)
 	r.buf = r.buf[:0]
 	return err
 }
 
-func (r *rawRecorder) record(pc, addr uint64) {
-	r.entries++
+func (r *Recorder) record(pc, addr uint64) {
+	r.Entries++
 	r.buf = rawtrace.Record{PC: uint32(pc), ED: addr}.Append(r.buf)
 }
 
-func (r *rawRecorder) storesOf(_ *rawThread, b *event.Block, addrs []uint64) {
+func (r *Recorder) storesOf(_ *thread, b *event.Block, addrs []uint64) {
 	for i, s := range b.Sites {
 		if s.Access == event.Write {
 			r.record(s.PC, addrs[i])
@@ -161,14 +165,14 @@ func (r *rawRecorder) storesOf(_ *rawThread, b *event.Block, addrs []uint64) {
 	}
 }
 
-func (r *rawRecorder) atomicStore(_ *rawThread, e *event.Event) {
+func (r *Recorder) atomicStore(_ *thread, e *event.Event) {
 	if e.Kind == event.AtomicStore || e.Kind == event.AtomicRMW {
 		r.record(e.PC, e.Obj)
 	}
 }
 
 // miss records an access unless its line is in the thread's cache.
-func (r *rawRecorder) miss(th *rawThread, pc, addr uint64) {
+func (r *Recorder) miss(th *thread, pc, addr uint64) {
 	line := addr >> missLineBits
 	if slot := &th.lines[line%missLines]; *slot != line+1 {
 		*slot = line + 1
@@ -176,7 +180,7 @@ func (r *rawRecorder) miss(th *rawThread, pc, addr uint64) {
 	}
 }
 
-func (r *rawRecorder) missesOf(th *rawThread, b *event.Block, addrs []uint64) {
+func (r *Recorder) missesOf(th *thread, b *event.Block, addrs []uint64) {
 	for i, s := range b.Sites {
 		r.miss(th, s.PC, addrs[i])
 	}
@@ -187,40 +191,40 @@ func isAtomic(e *event.Event) bool {
 	return e.Kind == event.AtomicLoad || e.Kind == event.AtomicStore || e.Kind == event.AtomicRMW
 }
 
-func (r *rawRecorder) atomicMiss(th *rawThread, e *event.Event) {
+func (r *Recorder) atomicMiss(th *thread, e *event.Event) {
 	if isAtomic(e) {
 		r.miss(th, e.PC, e.Obj)
 	}
 }
 
-func (r *rawRecorder) leaderOf(_ *rawThread, b *event.Block, addrs []uint64) {
-	r.entries += uint64(1 + len(addrs))
+func (r *Recorder) leaderOf(_ *thread, b *event.Block, addrs []uint64) {
+	r.Entries += uint64(1 + len(addrs))
 	r.buf = rawtrace.AppendLeader(r.buf, b.PC)
 	for _, a := range addrs {
 		r.buf = rawtrace.AppendData(r.buf, a)
 	}
 }
 
-func (r *rawRecorder) controlOf(_ *rawThread, b *event.Block, _ []uint64) {
-	r.entries++
+func (r *Recorder) controlOf(_ *thread, b *event.Block, _ []uint64) {
+	r.Entries++
 	r.buf = rawtrace.AppendLeader(r.buf, b.PC)
 }
 
 // atomicData adds the address of an atomic access, which ends its block.
-func (r *rawRecorder) atomicData(_ *rawThread, e *event.Event) {
+func (r *Recorder) atomicData(_ *thread, e *event.Event) {
 	if isAtomic(e) {
-		r.entries++
+		r.Entries++
 		r.buf = rawtrace.AppendData(r.buf, e.Obj)
 	}
 }
 
 // branchOf decides the thread's last branch by where it went on.
-func (r *rawRecorder) branchOf(th *rawThread, b *event.Block, _ []uint64) {
+func (r *Recorder) branchOf(th *thread, b *event.Block, _ []uint64) {
 	if last := th.branch; last != nil {
 		if b.PC == last.Target {
 			r.bits |= 1 << r.bitsN
 		}
-		r.entries++
+		r.Entries++
 		if r.bitsN++; r.bitsN == 8 {
 			r.buf = append(r.buf, byte(r.bits))
 			r.bits, r.bitsN = 0, 0
@@ -232,7 +236,7 @@ func (r *rawRecorder) branchOf(th *rawThread, b *event.Block, _ []uint64) {
 	}
 }
 
-func (r *rawRecorder) numberOf(_ *rawThread, b *event.Block, _ []uint64) {
-	r.entries++
+func (r *Recorder) numberOf(_ *thread, b *event.Block, _ []uint64) {
+	r.Entries++
 	r.buf = binary.LittleEndian.AppendUint32(r.buf, uint32(b.ID))
 }

@@ -1,4 +1,4 @@
-package main
+package raw
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ type blockLoads struct {
 }
 
 // WantsValues is event.ValueObserver.
-func (r *rawRecorder) WantsValues() bool { return rawKinds[r.kind].values }
+func (r *Recorder) WantsValues() bool { return kinds[r.kind].values }
 
 // loadsOf finds the loads among the instructions of a block.
-func (r *rawRecorder) loadsOf(b *event.Block) (blockLoads, error) {
+func (r *Recorder) loadsOf(b *event.Block) (blockLoads, error) {
 	var out blockLoads
 	raw := r.code(b.PC, int(b.Bytes))
 	if len(raw) != int(b.Bytes) {
@@ -58,7 +58,7 @@ func (r *rawRecorder) loadsOf(b *event.Block) (blockLoads, error) {
 }
 
 // valuesOf records the values that the loads of a block gave.
-func (r *rawRecorder) valuesOf(_ *rawThread, b *event.Block, _ []uint64) {
+func (r *Recorder) valuesOf(_ *thread, b *event.Block, _ []uint64) {
 	l := &r.loads[b.ID]
 	for _, e := range l.loads {
 		r.record(e.pc, r.values[e.at])

@@ -1,4 +1,4 @@
-package main
+package codecs
 
 import (
 	"fmt"
@@ -12,29 +12,29 @@ import (
 )
 
 // encodeAPP starts packing a block-leader trace as arithmetic program paths.
-func encodeAPP(w io.Writer, f *packFlags) (io.WriteCloser, map[string]string, error) {
+func encodeAPP(w io.Writer, f *Options) (io.WriteCloser, map[string]string, error) {
 	var opts app.Options
-	switch f.profile {
+	switch f.Profile {
 	case "paper":
 	case "improved":
 		opts = app.Improved()
 	default:
-		return nil, nil, fmt.Errorf("--profile %q: want paper or improved", f.profile)
+		return nil, nil, fmt.Errorf("--profile %q: want paper or improved", f.Profile)
 	}
 	shell := app.Shell(noShell{})
-	if f.program != "" {
-		elf, err := os.ReadFile(f.program)
+	if f.Program != "" {
+		elf, err := os.ReadFile(f.Program)
 		if err != nil {
 			return nil, nil, err
 		}
 		program, err := cfg.Parse(elf)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.program, err)
+			return nil, nil, fmt.Errorf("%s: %w", f.Program, err)
 		}
 		shell = runShell{cdr.Shell{Program: program}}
 	}
 	z, err := app.NewLeadersWriter(w, shell, opts)
-	return z, map[string]string{"profile": f.profile}, err
+	return z, map[string]string{"profile": f.Profile}, err
 }
 
 // runShell is a program's control flow as a simulator or tracer sees it, which

@@ -1,4 +1,4 @@
-package main
+package raw
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestRawRecorder(t *testing.T) {
 		{"blocks", 0, []byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		var out bytes.Buffer
-		r := newRawRecorder(&out, c.kind, c.only, nil)
+		r := NewRecorder(&out, c.kind, c.only, nil)
 		if err := r.Define(blocks); err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +67,8 @@ func TestRawRecorder(t *testing.T) {
 		if !bytes.Equal(out.Bytes(), c.want) {
 			t.Errorf("%s of thread %d:\n%x, want\n%x", c.kind, c.only, out.Bytes(), c.want)
 		}
-		if r.written != int64(out.Len()) {
-			t.Errorf("%s: %d bytes counted of %d", c.kind, r.written, out.Len())
+		if r.Written != int64(out.Len()) {
+			t.Errorf("%s: %d bytes counted of %d", c.kind, r.Written, out.Len())
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestLoadValues(t *testing.T) {
 		{ID: 1, PC: 0x108, Bytes: 8, Insts: 2, End: event.EndFall},
 	}
 	var out bytes.Buffer
-	r := newRawRecorder(&out, "load-value", -1, read)
+	r := NewRecorder(&out, "load-value", -1, read)
 	if !r.WantsValues() {
 		t.Error("no values are wanted")
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hindsight/cmd/hindsight/shell"
+	"hindsight/cmd/internal/shell"
 	"hindsight/wpp"
 )
 
