@@ -17,7 +17,9 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/written"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/numtext"
 )
 
 // againFlags is what a rerun needs that the trace does not keep, and what the
@@ -33,22 +35,22 @@ func (f *againFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.values, "values", false, "make the run again: mark races of writes of the same value, name local variables")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input, for a second run")
 	flags.StringVar(&f.root, "root", "", "directory that the run saw as /, for a second run")
-	completeDir(cmd, "root")
+	cli.CompleteDir(cmd, "root")
 }
 
 // recording is the run of a trace, recorded nowhere as yet, with its input.
-func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *recording, std streams, done func(), err error) {
+func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *recording, std cli.Streams, done func(), err error) {
 	if r, err = runAgain(t); err != nil {
 		return nil, std, nil, err
 	}
 	r.Root, r.Mode, r.Arch = f.root, string(cdr.ModeCDR), nil
-	std, done = streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, func() {}
+	std, done = cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, func() {}
 	if f.stdin != "" {
-		file, err := openFile(ctx, f.stdin)
+		file, err := cli.OpenFile(ctx, f.stdin)
 		if err != nil {
 			return nil, std, nil, err
 		}
-		std.in, done = file, func() { file.Close() }
+		std.In, done = file, func() { file.Close() }
 	}
 	return r, std, done, nil
 }
@@ -138,7 +140,7 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Spac
 	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
 		!slices.Equal(obs.Insts, t.Info().ThreadInsts) {
 		return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-			errOtherRun, grouped(want.Insts), want.Status, grouped(got.Insts), got.Status)
+			errOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(got.Insts), got.Status)
 	}
 	return obs, nil
 }

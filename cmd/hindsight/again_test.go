@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/report"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -25,7 +26,7 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 		t.Fatal(err)
 	}
 	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Quantum: mpsim.DefaultQuantum, Mode: "cdr", Keep: keep, Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
-	if _, err := r.record(context.Background(), streams{in: strings.NewReader(input), out: io.Discard, err: io.Discard}); err != nil {
+	if _, err := r.record(context.Background(), cli.Streams{In: strings.NewReader(input), Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	return r.Out
@@ -36,7 +37,7 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, string) {
 	t.Helper()
 	var said bytes.Buffer
-	rep, err := reportBy(context.Background(), streams{out: io.Discard, err: &said}, file, &inquiry{again: again})
+	rep, err := reportBy(context.Background(), cli.Streams{Out: io.Discard, Err: &said}, file, &inquiry{again: again})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // compilers are those of a language: names to try in order, Debian's first, and
@@ -30,7 +32,7 @@ var (
 	fortranCompilers = compilers{"Fortran", []string{"riscv64-linux-gnu-gfortran", "riscv64-unknown-linux-gnu-gfortran"}, "HINDSIGHT_FC"}
 )
 
-func newCC(std streams) *cobra.Command {
+func newCC(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cc ARGS…",
 		Short: "Compile with the RISC-V cross compiler, -g -pthread added",
@@ -51,9 +53,9 @@ tests run under hindsight.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case slices.Equal(args, []string{"--cmake-toolchain"}):
-				return writeToolchain(std.out, cmakeToolchain)
+				return writeToolchain(std.Out, cmakeToolchain)
 			case slices.Equal(args, []string{"--meson-cross"}):
-				return writeToolchain(std.out, mesonCross)
+				return writeToolchain(std.Out, mesonCross)
 			}
 			if cc := os.Getenv(cCompilers.env); cc == "" && isCXX(args) {
 				return cxxCompilers.compile(cmd, std, args)
@@ -63,7 +65,7 @@ tests run under hindsight.`,
 	}
 }
 
-func newCXX(std streams) *cobra.Command {
+func newCXX(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "c++ ARGS…",
 		Short: "Compile C++ with the RISC-V cross compiler",
@@ -75,7 +77,7 @@ another compiler.`,
 	}
 }
 
-func newFortran(std streams) *cobra.Command {
+func newFortran(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fortran ARGS…",
 		Short: "Compile Fortran with the RISC-V cross compiler",
@@ -88,7 +90,7 @@ names another compiler.`,
 }
 
 // compile calls the compiler of a language.
-func (l *compilers) compile(cmd *cobra.Command, std streams, args []string) error {
+func (l *compilers) compile(cmd *cobra.Command, std cli.Streams, args []string) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 		return cmd.Help()
 	}
@@ -97,17 +99,17 @@ func (l *compilers) compile(cmd *cobra.Command, std streams, args []string) erro
 		return err
 	}
 	flags := ccFlags(compiler)
-	if isTerminal(std.err) {
+	if cli.IsTerminal(std.Err) {
 		flags = append(flags, "-fdiagnostics-color=always") // it does not see the terminal
 	}
 	c := exec.CommandContext(cmd.Context(), compiler, append(flags, args...)...)
-	quiet := &withoutDlopen{w: std.err}
-	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, quiet
+	quiet := &withoutDlopen{w: std.Err}
+	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, quiet
 	err = c.Run()
 	quiet.end()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() > 0 {
-		return exitStatus(failed.ExitCode())
+		return cli.ExitStatus(failed.ExitCode())
 	}
 	return err
 }

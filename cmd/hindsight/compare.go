@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -46,7 +47,7 @@ type compareFlags struct {
 	long       bool
 }
 
-func newCompare(std streams) *cobra.Command {
+func newCompare(std cli.Streams) *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare [flags] [KERNEL…]",
@@ -89,18 +90,18 @@ programs; --small takes small inputs, which no published figure is for.`,
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
 	flags.StringVar(&f.plots, "plots", "", "draw tables as SVG files in `DIR`, too")
-	completeDir(cmd, "plots")
+	cli.CompleteDir(cmd, "plots")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
-	complete(cmd, "table", compareTables...)
-	complete(cmd, "format", "text", "markdown", "csv")
+	cli.Complete(cmd, "table", compareTables...)
+	cli.Complete(cmd, "format", "text", "markdown", "csv")
 	return cmd
 }
 
-func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) error {
+func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []string) error {
 	if !slices.Contains(compareTables, f.table) {
 		return fmt.Errorf("--table %q: want one of %s", f.table, strings.Join(compareTables, ", "))
 	}
-	if err := checkFormat(f.format, "text", "markdown", "csv"); err != nil {
+	if err := cli.CheckFormat(f.format, "text", "markdown", "csv"); err != nil {
 		return err
 	}
 	if len(f.threads) == 0 {
@@ -143,9 +144,9 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
 	defer c.progress("")
 	if f.out == "" {
-		return c.write(std.out)
+		return c.write(std.Out)
 	}
-	out, err := outfile.Create(ctx, f.out, std.besides())
+	out, err := outfile.Create(ctx, f.out, std.Besides())
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (f *compareFlags) run(ctx context.Context, std streams, kernels []string) e
 type comparison struct {
 	*compareFlags
 	ctx     context.Context
-	std     streams
+	std     cli.Streams
 	dir     string // of temporary files
 	kernels []string
 
@@ -277,8 +278,8 @@ func joinInts(values []int) string {
 
 // progress shows on a terminal what is being measured; "" takes it away.
 func (c *comparison) progress(what string) {
-	if isTerminal(c.std.err) {
-		fmt.Fprintf(c.std.err, "\r\x1b[K%s", what)
+	if cli.IsTerminal(c.std.Err) {
+		fmt.Fprintf(c.std.Err, "\r\x1b[K%s", what)
 	}
 }
 
@@ -312,7 +313,7 @@ func (c *comparison) recording(kernel string, threads int) (*recording, error) {
 // simulate makes a run whose output nobody wants to see. A run that fails is
 // no measurement.
 func (c *comparison) simulate(r *recording, o event.Observer) error {
-	res, err := r.simulate(c.ctx, streams{out: io.Discard, err: io.Discard}, o)
+	res, err := r.simulate(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard}, o)
 	switch {
 	case err != nil:
 		return err

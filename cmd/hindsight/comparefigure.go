@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/cmd/internal/codecs"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
@@ -67,7 +68,7 @@ func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGram
 		return nil, s, err
 	}
 	r.Keep, r.Out = "shared", c.file("figure.hst")
-	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})
+	done, err := r.record(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, s, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wpp/cfg"
 )
 
@@ -140,7 +141,7 @@ func paperBytes(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return grouped(uint64(math.Round(v)))
+	return numtext.Grouped(uint64(math.Round(v)))
 }
 
 // parallelRun records a kernel in every way and gives the same raw traces to

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/cmd/internal/codecs"
 	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
@@ -57,7 +58,7 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 		r.Args = p.HundredMillion
 	}
 	r.Mode, r.Out = "cor", c.file("flow.hst")
-	done, err := r.record(c.ctx, streams{out: io.Discard, err: io.Discard})
+	done, err := r.record(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"hindsight/tracefmt/numtext"
 )
 
 // compareTable is a table of a paper, measured again.
@@ -28,9 +30,9 @@ func (t *compareTable) add(cells ...any) {
 		case float64:
 			row[i] = ratioText(c)
 		case uint64:
-			row[i] = grouped(c)
+			row[i] = numtext.Grouped(c)
 		case int64:
-			row[i] = grouped(uint64(c))
+			row[i] = numtext.Grouped(uint64(c))
 		default:
 			row[i] = fmt.Sprint(c)
 		}
@@ -44,7 +46,7 @@ func ratioText(f float64) string {
 	case math.IsNaN(f):
 		return "–"
 	case f >= 1000:
-		return grouped(uint64(math.Round(f)))
+		return numtext.Grouped(uint64(math.Round(f)))
 	case f >= 100:
 		return fmt.Sprintf("%.0f", f)
 	case f >= 10:

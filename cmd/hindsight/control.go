@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
 )
@@ -32,7 +33,7 @@ func (f *controlFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: indirect jumps by numbers of targets, not by comparisons")
 	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: a place to begin reading at every `N` blocks (0: where epochs begin only)")
 	flags.StringSliceVar(&f.functions, "functions", nil, "with --control app --record cor: control flow of the functions `NAME,…` only; events stay whole")
-	complete(cmd, "control", controlModes...)
+	cli.Complete(cmd, "control", controlModes...)
 }
 
 // apply checks the flags.

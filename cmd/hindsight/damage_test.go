@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -83,7 +84,7 @@ func recordExample(t testing.TB, name string) []byte {
 	}
 	r := &recording{Image: img, Program: name, Args: p.Args, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path"}
 	var trace bytes.Buffer
-	if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+	if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
 		t.Fatal(err)
 	}
 	return trace.Bytes()

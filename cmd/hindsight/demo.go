@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/golang"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 )
 
-func newDemo(std streams) *cobra.Command {
+func newDemo(std cli.Streams) *cobra.Command {
 	var f racesFlags
 	var list, source, paper, licenses bool
 	var seed uint64
@@ -34,17 +35,17 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
   hindsight demo go-captured         # of the gallery of Go: race_go_captured
   hindsight demo --format json lu_nobarrier`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(f.format, "text", "json"); err != nil {
+			if err := cli.CheckFormat(f.format, "text", "json"); err != nil {
 				return err
 			}
 			if err := limits.check(); err != nil {
 				return err
 			}
 			if licenses {
-				return examples.WriteLicenses(std.out)
+				return examples.WriteLicenses(std.Out)
 			}
 			if list {
-				return listExamples(std.out)
+				return listExamples(std.Out)
 			}
 			name := examples.Programs()[0].Name
 			if len(args) > 0 {
@@ -57,7 +58,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			if source {
 				text, err := p.source()
 				if err == nil {
-					_, err = std.out.Write(text)
+					_, err = std.Out.Write(text)
 				}
 				return err
 			}
@@ -82,12 +83,12 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 				MaxInsts: limits.insts, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
 				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.name+".hst"),
 			}
-			done, err := r.record(cmd.Context(), streams{out: std.err, err: std.err})
+			done, err := r.record(cmd.Context(), cli.Streams{Out: std.Err, Err: std.Err})
 			if err != nil {
 				return err
 			}
-			done.trouble(std.err)
-			fmt.Fprintf(std.err, "hindsight: %s: %s\n", p.title, done.summary(p.name+".hst"))
+			done.trouble(std.Err)
+			fmt.Fprintf(std.Err, "hindsight: %s: %s\n", p.title, done.summary(p.name+".hst"))
 			_, err = f.report(cmd.Context(), std, r.Out)
 			return err
 		},
@@ -102,7 +103,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 	flags.Uint64Var(&seed, "seed", 1, "seed of the schedule")
 	limits.add(cmd, 0, 0)
 	f.atomics, f.color = "relaxed", "auto"
-	complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "format", "text", "json")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, p := range examples.Programs() {

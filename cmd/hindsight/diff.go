@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/report"
+	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/outfile"
 )
 
 // exitDiffer is the status of `diff` when the runs differ, as diff(1) has it.
 const exitDiffer = 1
 
-func newDiff(std streams) *cobra.Command {
+func newDiff(std cli.Streams) *cobra.Command {
 	var format, out string
 	var f racesFlags
 	cmd := &cobra.Command{
@@ -30,7 +31,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format, "text", "json"); err != nil {
+			if err := cli.CheckFormat(format, "text", "json"); err != nil {
 				return err
 			}
 			opts, err := f.options()
@@ -38,7 +39,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 				return err
 			}
 			inputs := slices.Concat(args, f.suppressions)
-			if err := outfile.Check(out, std.besides(inputs...)); err != nil {
+			if err := outfile.Check(out, std.Besides(inputs...)); err != nil {
 				return err
 			}
 			var reps [2]*report.Report
@@ -57,11 +58,11 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 			if format == "json" {
 				write = d.WriteJSON
 			}
-			if err := std.writeTo(cmd.Context(), out, write, inputs...); err != nil {
+			if err := std.WriteTo(cmd.Context(), out, write, inputs...); err != nil {
 				return err
 			}
 			if d.Differ() {
-				return exitStatus(exitDiffer)
+				return cli.ExitStatus(exitDiffer)
 			}
 			return nil
 		},
@@ -72,25 +73,25 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races to leave out; may be repeated")
 	allowIncomplete(flags, &f.incomplete)
-	complete(cmd, "format", "text", "json")
-	complete(cmd, "atomics", "relaxed", "strict")
+	cli.Complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	return cmd
 }
 
 // reportBy opens a trace and finds its races; see [findRacesBy].
-func reportBy(ctx context.Context, std streams, file string, q *inquiry) (*report.Report, error) {
+func reportBy(ctx context.Context, std cli.Streams, file string, q *inquiry) (*report.Report, error) {
 	t, err := openTrace(file)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	q.say = std.err
+	q.say = std.Err
 	rep, err := findRacesBy(ctx, t, file, q)
 	if err != nil && (rep == nil || ctx.Err() == nil) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if !rep.Info.Complete && ctx.Err() == nil {
-		fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
+		fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
 	}
 	return rep, err
 }

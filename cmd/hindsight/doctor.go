@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // tool is something that hindsight calls or that its users want.
@@ -50,7 +52,7 @@ func tools() []tool {
 	}
 }
 
-func newDoctor(std streams) *cobra.Command {
+func newDoctor(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what of the toolchain is there, and how to get the rest",
@@ -75,11 +77,11 @@ none of them; nor does hindsight demo.`,
 					fmt.Fprintf(&out, "           %s\n", g)
 				}
 			}
-			if _, err := std.out.Write([]byte(out.String())); err != nil {
+			if _, err := std.Out.Write([]byte(out.String())); err != nil {
 				return err
 			}
 			if lacking {
-				return exitStatus(exitError)
+				return cli.ExitStatus(exitError)
 			}
 			return nil
 		},

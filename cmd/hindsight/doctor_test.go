@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // TestNoCompiler: without a compiler, cc and doctor say how to get one.
@@ -19,7 +21,7 @@ func TestNoCompiler(t *testing.T) {
 		{"cc --cmake-toolchain", "", "hindsight doctor"},
 	} {
 		var out, stderr bytes.Buffer
-		if status := run(strings.Fields(tt.args), streams{in: strings.NewReader(""), out: &out, err: &stderr}); status != exitError {
+		if status := run(strings.Fields(tt.args), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &stderr}); status != exitError {
 			t.Errorf("%s: status %d", tt.args, status)
 		}
 		if !strings.Contains(out.String(), tt.out) || !strings.Contains(stderr.String(), tt.err) {

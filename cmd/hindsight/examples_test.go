@@ -12,6 +12,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -79,7 +80,7 @@ func TestKeepFindsTheSame(t *testing.T) {
 					Mode: "cdr", Keep: keep, Alphabet: "path",
 				}
 				var trace bytes.Buffer
-				if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+				if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
 					t.Fatal(err)
 				}
 				tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
@@ -102,7 +103,7 @@ func TestKeepFindsTheSame(t *testing.T) {
 // checkExample makes the run and compares it with what the manifest expects.
 func checkExample(ctx context.Context, p examples.Program, r *recording) error {
 	var out, trace bytes.Buffer
-	done, err := r.recordTo(ctx, streams{out: &out, err: &out}, &trace)
+	done, err := r.recordTo(ctx, cli.Streams{Out: &out, Err: &out}, &trace)
 	if err != nil {
 		return err
 	}

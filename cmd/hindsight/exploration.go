@@ -16,6 +16,7 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/outfile"
 )
@@ -124,7 +125,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 	r.Out, r.Scratch = e.tracePath(seed)+".part", true
 	defer os.Remove(r.Out)
 	out := newOutputs(e.show != nil)
-	done, err := r.record(ctx, streams{in: bytes.NewReader(e.input), out: &out.stdout, err: &out.stderr})
+	done, err := r.record(ctx, cli.Streams{In: bytes.NewReader(e.input), Out: &out.stdout, Err: &out.stderr})
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}

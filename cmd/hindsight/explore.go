@@ -18,9 +18,12 @@ import (
 
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/buildinfo"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wpp/cfg"
 )
 
@@ -52,7 +55,7 @@ const teamVariable = "OMP_NUM_THREADS"
 // maxTeam bounds what --threads takes.
 const maxTeam = 4096
 
-func newExplore(std streams) *cobra.Command {
+func newExplore(std cli.Streams) *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
 		Use:   "explore [flags] PROGRAM [ARGS…]",
@@ -96,15 +99,15 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
-	completeDir(cmd, "output")
-	complete(cmd, "format", "text", "json")
-	complete(cmd, "atomics", "relaxed", "strict")
-	complete(cmd, "color", "auto", "always", "never")
+	cli.CompleteDir(cmd, "output")
+	cli.Complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "atomics", "relaxed", "strict")
+	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
 }
 
 // explore does the command.
-func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) error {
+func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []string) error {
 	e, what, err := f.exploration(ctx, args)
 	if err != nil {
 		return err
@@ -119,16 +122,16 @@ func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) 
 		return err
 	}
 	if f.show {
-		e.show = std.err
+		e.show = std.Err
 	}
 	clear := func() {}
-	if isTerminal(std.err) {
-		e.progress, clear = progressLine(std.err, f.runs)
+	if cli.IsTerminal(std.Err) {
+		e.progress, clear = progressLine(std.Err, f.runs)
 	}
 	err = e.explore(ctx)
 	clear()
 	if err != nil {
-		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, plural(uint64(len(e.done)), "run"))
+		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, numtext.Plural(uint64(len(e.done)), "run"))
 	}
 	// What was seen is worth reporting, interrupted or not.
 	return f.report(context.WithoutCancel(ctx), std, e, args, ctx.Err() != nil)
@@ -137,7 +140,7 @@ func (f *exploreFlags) explore(ctx context.Context, std streams, args []string) 
 // exploration checks the flags.
 func (f *exploreFlags) exploration(ctx context.Context, args []string) (*exploration, explored, error) {
 	var what explored
-	if err := checkFormat(f.races.format, "text", "json"); err != nil {
+	if err := cli.CheckFormat(f.races.format, "text", "json"); err != nil {
 		return nil, what, err
 	}
 	if f.runs < 1 {
@@ -167,13 +170,13 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 	}
 	var input []byte
 	if f.stdin != "" {
-		if input, err = readFile(ctx, f.stdin); err != nil {
+		if input, err = cli.ReadFile(ctx, f.stdin); err != nil {
 			return nil, what, err
 		}
 	}
 	var rules bytes.Buffer
 	for _, name := range f.races.suppressions {
-		text, err := readFile(ctx, name)
+		text, err := cli.ReadFile(ctx, name)
 		if err != nil {
 			return nil, what, err
 		}
@@ -183,7 +186,7 @@ func (f *exploreFlags) exploration(ctx context.Context, args []string) (*explora
 		f.dir = filepath.Base(args[0]) + ".explore"
 	}
 	what = explored{
-		Tool: version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
+		Tool: buildinfo.Version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
 		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
 		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: f.teams,
 		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,
@@ -266,38 +269,38 @@ func escapeGlob(path string) string {
 }
 
 // report merges what the kept traces show and writes it.
-func (f *exploreFlags) report(ctx context.Context, std streams, e *exploration, args []string, interrupted bool) error {
+func (f *exploreFlags) report(ctx context.Context, std cli.Streams, e *exploration, args []string, interrupted bool) error {
 	rep, err := e.merged(ctx, interrupted)
 	if err != nil {
 		return err
 	}
 	x := e.describe(f, interrupted)
 	if f.races.format == "json" {
-		err = rep.WriteJSONWith(std.out, x)
+		err = rep.WriteJSONWith(std.Out, x)
 	} else {
-		color := f.races.color == "always" || f.races.color == "auto" && isTerminal(std.out)
-		if err = rep.WriteText(std.out, report.TextOptions{Color: color}); err == nil {
-			err = x.text(std.out, f.guestCommand(args))
+		color := f.races.color == "always" || f.races.color == "auto" && cli.IsTerminal(std.Out)
+		if err = rep.WriteText(std.Out, report.TextOptions{Color: color}); err == nil {
+			err = x.text(std.Out, f.guestCommand(args))
 		}
 	}
 	switch {
 	case err != nil:
 		return err
 	case interrupted:
-		fmt.Fprintf(std.err, "hindsight: interrupted after %d of %s; --resume makes the others\n", x.Runs, plural(uint64(f.runs), "run"))
+		fmt.Fprintf(std.Err, "hindsight: interrupted after %d of %s; --resume makes the others\n", x.Runs, numtext.Plural(uint64(f.runs), "run"))
 		if len(rep.Races) == 0 {
-			return exitStatus(exitInterrupted)
+			return cli.ExitStatus(exitInterrupted)
 		}
 	}
 	if len(rep.Races) > 0 {
-		return exitStatus(exitRaces)
+		return cli.ExitStatus(exitRaces)
 	}
 	return nil
 }
 
 // merged is the report of all runs, from the traces that were kept.
 func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Report, error) {
-	info := report.Info{Version: version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted, ThreadCounts: e.teams}
+	info := report.Info{Version: buildinfo.Version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted, ThreadCounts: e.teams}
 	seeds := map[string][]uint64{}
 	var parts []report.Part
 	for _, r := range e.inOrder() {
@@ -401,7 +404,7 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 	if len(x.Teams) > 0 {
 		schedule += fmt.Sprintf("; %s=%s in turn", teamVariable, report.CountsText(x.Teams))
 	}
-	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", plural(uint64(x.Runs), "run"), x.Seed, schedule)
+	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", numtext.Plural(uint64(x.Runs), "run"), x.Seed, schedule)
 	shown := map[string]bool{}
 	for i := range x.Outcomes {
 		o := &x.Outcomes[i]
@@ -418,7 +421,7 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 			}
 		}
 		slices.Sort(seeds)
-		fmt.Fprintf(&b, "  %d of %s: %s; %s\n", len(seeds), plural(uint64(x.Runs), "run"), o.how(), seedsOf(seeds))
+		fmt.Fprintf(&b, "  %d of %s: %s; %s\n", len(seeds), numtext.Plural(uint64(x.Runs), "run"), o.how(), seedsOf(seeds))
 		if o.Trace != "" {
 			fmt.Fprintf(&b, "    trace %s\n", o.Trace)
 		}
@@ -518,7 +521,7 @@ func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
 			begun = done - 1
 		}
 		rate := float64(done-begun) / max(time.Since(start).Seconds(), 1e-3)
-		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s", done, runs, plural(uint64(races), "race"), rate)
+		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s", done, runs, numtext.Plural(uint64(races), "race"), rate)
 	}
 	return show, func() { fmt.Fprint(w, "\r\x1b[K") }
 }

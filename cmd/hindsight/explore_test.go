@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 )
 
@@ -20,10 +21,10 @@ import (
 func command(ctx context.Context, t testing.TB, args ...string) (stdout string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	root := newRoot(streams{in: strings.NewReader(""), out: &out, err: &errs})
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var code exitStatus
+	var code cli.ExitStatus
 	switch {
 	case errors.As(err, &code):
 		status = int(code)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -222,10 +223,10 @@ func meetFaults(t *testing.T, args []string) {
 
 // runOn runs a command that writes to disk.
 func runOn(t *testing.T, disk outfile.FS, args []string) error {
-	root := newRoot(streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	root.SetArgs(args)
 	err := root.ExecuteContext(outfile.On(t.Context(), disk))
-	var status exitStatus
+	var status cli.ExitStatus
 	if errors.As(err, &status) {
 		return nil // of the guest, or that there are races
 	}

@@ -1,37 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cdr"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/outfile"
 )
-
-// grouped writes n with a comma between thousands.
-func grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// bytesText writes a size for people.
-func bytesText(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 10_000_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-}
 
 // placeText is a frame as reports have it: function file:line.
 func placeText(f image.Frame) string {
@@ -45,29 +25,36 @@ func placeText(f image.Frame) string {
 	return fmt.Sprintf("%s %s:%d", name, f.Base(), f.Line)
 }
 
-// plural writes a count with its noun.
-func plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
-}
-
-func checkFormat(format string, known ...string) error {
-	if slices.Contains(known, format) {
-		return nil
-	}
-	return fmt.Errorf("--format %q: want %s", format, strings.Join(known, " or "))
-}
-
-// completeDir completes the value of a flag by folders.
-func completeDir(cmd *cobra.Command, flag string) {
-	if err := cmd.MarkFlagDirname(flag); err != nil {
-		panic(err) // no such flag: a mistake in this package
-	}
-}
-
 // completeTrace completes names of trace files.
 func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt
 }
+
+// openTrace opens a trace. Of a recording that was killed before anything of
+// the run could be read it says where the beginning is.
+func openTrace(file string) (*cdr.Trace, error) {
+	t, err := cdr.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, serr := os.Stat(file + outfile.Partial); serr == nil {
+			return nil, fmt.Errorf("%w (%s%s is of a recording that goes on, or was killed before its first epoch was written)", err, file, outfile.Partial)
+		}
+	}
+	if err == nil {
+		t.LookIn(os.Getenv(imagesVariable))
+		t.LookIn(imagesOf(t, file))
+	}
+	return t, err
+}
+
+// imagesOf is the directory that has the images of a trace; "" if the trace has them.
+func imagesOf(t *cdr.Trace, file string) string {
+	dir := t.Info().Images
+	if dir == "" || filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(file), dir)
+}
+
+// imagesVariable names a directory of images (run --images) for those who read
+// traces.
+const imagesVariable = "HINDSIGHT_IMAGES"

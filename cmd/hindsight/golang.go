@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/image"
 )
 
-func newGo(std streams) *cobra.Command {
+func newGo(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "go build|run|test [--seed N] [--seeds N] [--together] [--traces DIR] [ARGS…]",
 		Short: "Build, run or test Go code on the simulated machine, and report its races",
@@ -65,7 +66,7 @@ A test sees the files of its package's directory.`,
 
 // goCommand is a call of `hindsight go`.
 type goCommand struct {
-	std      streams
+	std      cli.Streams
 	verb     string
 	build    []string // flags of go build
 	tests    []string // flags of the test binary, without -test.
@@ -161,7 +162,7 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 func (g *goCommand) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0")
-	c.Stdin, c.Stdout, c.Stderr = g.std.in, g.std.out, g.std.err
+	c.Stdin, c.Stdout, c.Stderr = g.std.In, g.std.Out, g.std.Err
 	return c
 }
 
@@ -169,7 +170,7 @@ func (g *goCommand) command(ctx context.Context, args ...string) *exec.Cmd {
 func failed(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return exitStatus(exit.ExitCode())
+		return cli.ExitStatus(exit.ExitCode())
 	}
 	return err
 }
@@ -209,7 +210,7 @@ func (g *goCommand) run(ctx context.Context) error {
 	status, races := 0, 0
 	for n := range g.seeds {
 		r := g.recording(img, binary, "program", uint64(n), dir)
-		r.Args, r.Stdin = g.rest[files:], g.std.in
+		r.Args, r.Stdin = g.rest[files:], g.std.In
 		done, found, err := g.recordAndReport(ctx, r, g.std)
 		if err != nil {
 			return err
@@ -219,21 +220,21 @@ func (g *goCommand) run(ctx context.Context) error {
 	}
 	switch {
 	case races > 0:
-		return exitStatus(exitRaces)
+		return cli.ExitStatus(exitRaces)
 	case status != 0:
-		return exitStatus(status)
+		return cli.ExitStatus(status)
 	}
 	return nil
 }
 
 // loadGo loads a program that the go command has built.
-func loadGo(std streams, file string) (*image.Space, error) {
+func loadGo(std cli.Streams, file string) (*image.Space, error) {
 	img, err := image.Load(file)
 	if err != nil {
 		return nil, err
 	}
 	if note := gorun.Unchecked(img.Main); note != "" {
-		fmt.Fprintf(std.err, "hindsight: %s\n", note)
+		fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 	}
 	return img, nil
 }
@@ -253,17 +254,17 @@ func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir
 }
 
 // recordAndReport makes a run, and prints what it prints and its races.
-func (g *goCommand) recordAndReport(ctx context.Context, r *recording, std streams) (*recorded, int, error) {
+func (g *goCommand) recordAndReport(ctx context.Context, r *recording, std cli.Streams) (*recorded, int, error) {
 	done, err := r.record(ctx, std)
 	if err != nil {
 		return nil, 0, err
 	}
-	done.trouble(std.err)
+	done.trouble(std.Err)
 	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold"}
 	var text bytes.Buffer
-	found, err := f.report(ctx, streams{out: &text, err: std.err}, r.Out)
+	found, err := f.report(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)
 	if found > 0 {
-		_, write := std.err.Write(text.Bytes())
+		_, write := std.Err.Write(text.Bytes())
 		err = errors.Join(err, write)
 	}
 	if g.traces == "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples/golang"
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
@@ -26,7 +27,7 @@ func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ..
 		Mode: "cdr", Keep: "all", Alphabet: "path", Out: file,
 	}
 	var out bytes.Buffer
-	done, err := r.record(t.Context(), streams{out: &out, err: &out})
+	done, err := r.record(t.Context(), cli.Streams{Out: &out, Err: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ..
 	}
 	var text bytes.Buffer
 	f := racesFlags{memory: defaultAnalysisMemory, format: "json", atomics: "relaxed", color: "never", order: "hb", artifacts: "fold"}
-	if _, err := f.report(t.Context(), streams{out: &text, err: &out}, file); err != nil {
+	if _, err := f.report(t.Context(), cli.Streams{Out: &text, Err: &out}, file); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	var report struct{ Races []goRace }
@@ -167,7 +168,7 @@ func TestGoTest(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		g.std = streams{out: &out, err: &out}
+		g.std = cli.Streams{Out: &out, Err: &out}
 		err = g.test(context.WithoutCancel(t.Context()))
 		if (err != nil) != step.fail {
 			t.Errorf("%v: %v\n%s", step.args, err, out.String())

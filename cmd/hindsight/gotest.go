@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 )
 
@@ -40,7 +41,7 @@ func (g *goCommand) test(ctx context.Context) error {
 	ok := true
 	for _, p := range packages {
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
-			fmt.Fprintf(g.std.out, "?   \t%s\t[no test files]\n", p.ImportPath)
+			fmt.Fprintf(g.std.Out, "?   \t%s\t[no test files]\n", p.ImportPath)
 			continue
 		}
 		passed, err := g.testPackage(ctx, p, dir)
@@ -51,9 +52,9 @@ func (g *goCommand) test(ctx context.Context) error {
 	}
 	if !ok {
 		if len(packages) > 1 {
-			fmt.Fprintln(g.std.out, "FAIL")
+			fmt.Fprintln(g.std.Out, "FAIL")
 		}
-		return exitStatus(1)
+		return cli.ExitStatus(1)
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (p
 	t := &testRun{goCommand: g, pkg: p, binary: filepath.Join(dir, "package.test"), dir: dir}
 	args := append(append([]string{"test", "-c", "-o", t.binary}, g.build...), p.ImportPath)
 	if err := g.command(ctx, args...).Run(); err != nil {
-		fmt.Fprintf(g.std.out, "FAIL\t%s [build failed]\n", p.ImportPath)
+		fmt.Fprintf(g.std.Out, "FAIL\t%s [build failed]\n", p.ImportPath)
 		return false, nil
 	}
 	if t.img, err = loadGo(g.std, t.binary); err != nil {
@@ -125,15 +126,15 @@ func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (p
 	word := "ok  "
 	if !passed {
 		word = "FAIL"
-		fmt.Fprintln(g.std.out, word)
+		fmt.Fprintln(g.std.Out, word)
 	} else if g.verbose {
-		fmt.Fprintln(g.std.out, "PASS")
+		fmt.Fprintln(g.std.Out, "PASS")
 	}
 	note := ""
 	if len(names) == 0 {
 		note = " [no tests to run]"
 	}
-	fmt.Fprintf(g.std.out, "%s\t%s\t%.3fs%s\n", word, p.ImportPath, time.Since(start).Seconds(), note)
+	fmt.Fprintf(g.std.Out, "%s\t%s\t%.3fs%s\n", word, p.ImportPath, time.Since(start).Seconds(), note)
 	return passed, nil
 }
 
@@ -149,7 +150,7 @@ func (t *testRun) names(ctx context.Context) ([]string, error) {
 	r := t.recording(t.img, t.binary, "list", 0, t.dir)
 	r.Mode, r.Args, r.Root, r.Env = "none", []string{"-test.list=" + top}, t.pkg.Dir, t.environment()
 	var out bytes.Buffer
-	done, err := r.record(ctx, streams{out: &out, err: t.std.err})
+	done, err := r.record(ctx, cli.Streams{Out: &out, Err: t.std.Err})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (t *testRun) one(ctx context.Context, name string) (passed bool, err error)
 		r := t.recording(t.img, t.binary, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
 		r.Args, r.Root, r.Env = args, t.pkg.Dir, t.environment()
 		var out, report bytes.Buffer
-		done, found, err := t.recordAndReport(ctx, r, streams{out: &out, err: &report})
+		done, found, err := t.recordAndReport(ctx, r, cli.Streams{Out: &out, Err: &report})
 		if err != nil {
 			return false, err
 		}
@@ -192,9 +193,9 @@ func (t *testRun) one(ctx context.Context, name string) (passed bool, err error)
 		if found > 0 { // it has not passed
 			text = strings.ReplaceAll(text, "--- PASS: "+name+" (", "--- RACE: "+name+" (")
 		}
-		fmt.Fprint(t.std.out, text, report.String())
+		fmt.Fprint(t.std.Out, text, report.String())
 		if found > 0 {
-			fmt.Fprintf(t.std.out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
+			fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
 		}
 		passed = passed && done.Status == 0 && found == 0
 	}

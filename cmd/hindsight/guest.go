@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -38,8 +39,8 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only; default for a dynamically linked program: where the cross compiler has its libraries")
 	flags.IntVar(&f.cpus, "cpus", 0, "processors that the guest sees, at most 64 (default 8); threads are not bound to them")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
-	complete(cmd, "sched", "rr", "random", "pct")
-	completeDir(cmd, "root")
+	cli.Complete(cmd, "sched", "rr", "random", "pct")
+	cli.CompleteDir(cmd, "root")
 }
 
 // recording checks the flags and loads the program, args[0].
@@ -152,5 +153,5 @@ func (f *guestFlags) openInput(ctx context.Context) (*os.File, error) {
 	if f.stdin == "" {
 		return nil, nil
 	}
-	return openFile(ctx, f.stdin)
+	return cli.OpenFile(ctx, f.stdin)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // TestHelp: every command says in a line and at length what it does, shows an
@@ -34,5 +36,5 @@ func TestHelp(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}))
+	walk(newRoot(cli.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}))
 }

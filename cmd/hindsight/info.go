@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
+	"hindsight/tracefmt/numtext"
 )
 
 // infoVersion is the version of the JSON form (docs/info.schema.json).
@@ -65,7 +67,7 @@ type infoSizes struct {
 	RawData     uint64 `json:"raw_data"`
 }
 
-func newInfo(std streams) *cobra.Command {
+func newInfo(std cli.Streams) *cobra.Command {
 	var format string
 	var verify, incomplete bool
 	cmd := &cobra.Command{
@@ -80,7 +82,7 @@ all of the file and checks every checksum, grammar and count.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format, "text", "json"); err != nil {
+			if err := cli.CheckFormat(format, "text", "json"); err != nil {
 				return err
 			}
 			t, err := openTrace(args[0])
@@ -109,11 +111,11 @@ all of the file and checks every checksum, grammar and count.`,
 				}
 			}
 			if format == "json" {
-				enc := json.NewEncoder(std.out)
+				enc := json.NewEncoder(std.Out)
 				enc.SetIndent("", "  ")
 				err = enc.Encode(info)
 			} else {
-				err = info.text(std.out)
+				err = info.text(std.Out)
 			}
 			if err == nil && verdict != nil {
 				err = fmt.Errorf("%s: %w", args[0], verdict)
@@ -124,7 +126,7 @@ all of the file and checks every checksum, grammar and count.`,
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().BoolVar(&verify, "verify", false, "read everything and check it")
 	allowIncomplete(cmd.Flags(), &incomplete)
-	complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }
 
@@ -183,11 +185,11 @@ func (i *infoJSON) text(w io.Writer) error {
 	if i.Verified != nil && *i.Verified {
 		state += ", verified"
 	}
-	fmt.Fprintf(w, "%s: %s, %s\n", i.File, state, plural(uint64(i.Epochs), "epoch"))
+	fmt.Fprintf(w, "%s: %s, %s\n", i.File, state, numtext.Plural(uint64(i.Epochs), "epoch"))
 	fmt.Fprintf(w, "  program   %s\n", strings.Join(append([]string{i.Program}, i.Args...), " "))
 	switch {
 	case i.Policy == mpsim.PCT.String():
-		fmt.Fprintf(w, "  schedule  %s, seed %d, depth %d, %s steps\n", i.Policy, i.Seed, i.Depth, grouped(i.Steps))
+		fmt.Fprintf(w, "  schedule  %s, seed %d, depth %d, %s steps\n", i.Policy, i.Seed, i.Depth, numtext.Grouped(i.Steps))
 	case i.Quantum == 0:
 		fmt.Fprintf(w, "  schedule  %s, seed %d, quanta of many lengths\n", i.Policy, i.Seed)
 	default:
@@ -209,7 +211,7 @@ func (i *infoJSON) text(w io.Writer) error {
 	fmt.Fprintln(tw, "thread\tinstructions\tblocks\taccesses\tordered events\t")
 	for _, th := range i.Threads {
 		fmt.Fprintf(tw, "T%d\t%s\t%s\t%s\t%s\t\n", th.ID,
-			grouped(th.Instructions), grouped(th.Blocks), grouped(th.Accesses), grouped(th.Sync))
+			numtext.Grouped(th.Instructions), numtext.Grouped(th.Blocks), numtext.Grouped(th.Accesses), numtext.Grouped(th.Sync))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -218,16 +220,16 @@ func (i *infoJSON) text(w io.Writer) error {
 	compressed, raw := s.Control+s.Data+s.Sync, s.RawControl+s.RawData
 	switch i.Record {
 	case string(cdr.ModeDOR):
-		fmt.Fprintf(w, "\n  accesses and events %s (raw %s), sync %s\n", bytesText(s.Control), bytesText(int64(s.RawData)), bytesText(s.Sync))
+		fmt.Fprintf(w, "\n  accesses and events %s (raw %s), sync %s\n", numtext.Bytes(s.Control), numtext.Bytes(int64(s.RawData)), numtext.Bytes(s.Sync))
 	case string(cdr.ModeCOR):
-		fmt.Fprintf(w, "\n  control %s (raw %s), sync %s\n", bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Sync))
+		fmt.Fprintf(w, "\n  control %s (raw %s), sync %s\n", numtext.Bytes(s.Control), numtext.Bytes(int64(s.RawControl)), numtext.Bytes(s.Sync))
 	default:
 		fmt.Fprintf(w, "\n  control %s (raw %s), data %s (raw %s), sync %s\n",
-			bytesText(s.Control), bytesText(int64(s.RawControl)), bytesText(s.Data), bytesText(int64(s.RawData)), bytesText(s.Sync))
+			numtext.Bytes(s.Control), numtext.Bytes(int64(s.RawControl)), numtext.Bytes(s.Data), numtext.Bytes(int64(s.RawData)), numtext.Bytes(s.Sync))
 	}
 	if raw > 0 {
 		fmt.Fprintf(w, "  together %s, %.2f %% of the raw trace; tables %s, schedule %s, program %s, file %s\n",
-			bytesText(compressed), 100*float64(compressed)/float64(raw), bytesText(s.Tables), bytesText(s.Schedule), bytesText(s.Image), bytesText(s.File))
+			numtext.Bytes(compressed), 100*float64(compressed)/float64(raw), numtext.Bytes(s.Tables), numtext.Bytes(s.Schedule), numtext.Bytes(s.Image), numtext.Bytes(s.File))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 )
 
@@ -36,7 +37,7 @@ func TestFIFO(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute := func(ctx context.Context, in io.Reader, args ...string) error {
-		root := newRoot(streams{in, io.Discard, io.Discard})
+		root := newRoot(cli.Streams{In: in, Out: io.Discard, Err: io.Discard})
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx)
 	}
@@ -61,7 +62,7 @@ func TestFIFO(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fifo.hst", "stdin.hst"} {
-		var status exitStatus
+		var status cli.ExitStatus
 		if err := execute(t.Context(), nil, "races", name); !errors.As(err, &status) || status != exitRaces {
 			t.Errorf("%s: %v", name, err)
 		}

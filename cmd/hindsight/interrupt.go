@@ -11,16 +11,15 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/numtext"
 )
 
 // Analyses look at their context often, but not everywhere: a block of a trace
 // is decoded and a page of memory merged in one go. Who presses ^C waits so long
 // for them at most; then what is known is printed and the process ends.
-const (
-	draftGrace   = 600 * time.Millisecond
-	commandGrace = 900 * time.Millisecond
-)
+const draftGrace = 600 * time.Millisecond
 
 // unfinished are commands that write nothing which has to be closed well, and so
 // may be left where they are.
@@ -68,7 +67,7 @@ func (d *draft) take(err error) (*report.Report, error) {
 }
 
 // reportWithin is reportBy that returns soon after ctx is done.
-func reportWithin(ctx context.Context, std streams, file string, q *inquiry) (*report.Report, error) {
+func reportWithin(ctx context.Context, std cli.Streams, file string, q *inquiry) (*report.Report, error) {
 	type answer struct {
 		rep *report.Report
 		err error
@@ -103,10 +102,10 @@ func tellPartial(w io.Writer, why string, err error) {
 	if p.Counted {
 		at, which = "", "without stacks, locks and artifacts, which were not reached"
 	}
-	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, plural(uint64(len(p.Pairs)), "race"), which)
+	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, numtext.Plural(uint64(len(p.Pairs)), "race"), which)
 	for i := range p.Pairs {
 		pair := &p.Pairs[i]
-		fmt.Fprintf(w, "  %s and %s, %s\n", p.place(pair.Places[0]), p.place(pair.Places[1]), at+plural(pair.Dynamic, "time"))
+		fmt.Fprintf(w, "  %s and %s, %s\n", p.place(pair.Places[0]), p.place(pair.Places[1]), at+numtext.Plural(pair.Dynamic, "time"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 )
 
 // TestInterruptedAnalysis: an analysis that does not listen is left, and what it
@@ -48,7 +49,7 @@ func TestInterruptedAnalysis(t *testing.T) {
 			}
 			return byHappensBefore(ctx, tr, opts)
 		}
-		rep, err := reportWithin(ctx, streams{err: new(bytes.Buffer)}, "bank.hst", &inquiry{analyze: analyze})
+		rep, err := reportWithin(ctx, cli.Streams{Err: new(bytes.Buffer)}, "bank.hst", &inquiry{analyze: analyze})
 		var told strings.Builder
 		tellPartial(&told, "interrupted", err)
 		if rep != nil || err == nil || !strings.Contains(told.String(), test.want) {

@@ -7,6 +7,7 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -33,7 +34,7 @@ func TestRacesOfLU(t *testing.T) {
 			Image: img, Program: "lu_nobarrier", Args: []string{"-p", "2", "-n", fmt.Sprint(n)},
 			Policy: mpsim.Random, Seed: uint64(seed), Mode: "cdr", Keep: "all", Alphabet: "path",
 		}
-		if _, err := r.recordTo(t.Context(), streams{}, &trace); err != nil {
+		if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
 			t.Fatal(err)
 		}
 		tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))

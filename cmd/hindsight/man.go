@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"hindsight/tracefmt/buildinfo"
 )
 
 func newMan() *cobra.Command {
@@ -22,7 +24,7 @@ there is none: hindsight.1, hindsight-run.1, …`,
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true // the pages follow from the program alone
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hindsight " + version(), Manual: "hindsight"}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hindsight " + buildinfo.Version(), Manual: "hindsight"}, args[0])
 		},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // defaultAnalysisMemory is how much memory an analysis may take.
@@ -57,7 +59,7 @@ func memoryTaken() uint64 {
 
 // whyEnded says in a word or two why the work of ctx ended early, and with which
 // status the command then ends.
-func whyEnded(ctx context.Context) (string, exitStatus) {
+func whyEnded(ctx context.Context) (string, cli.ExitStatus) {
 	if err := context.Cause(ctx); errors.Is(err, errMemory) {
 		return "stopped, " + err.Error(), exitError
 	}

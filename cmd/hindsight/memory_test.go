@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // TestMaxMemory: work that takes more memory than it may is told to end, and then
@@ -27,8 +29,8 @@ func TestMaxMemory(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	found, err := (&racesFlags{format: "text", atomics: "relaxed"}).report(ctx, streams{out: &out, err: &errs}, "bank.hst")
-	if found != 0 || !errors.Is(err, exitStatus(exitError)) {
+	found, err := (&racesFlags{format: "text", atomics: "relaxed"}).report(ctx, cli.Streams{Out: &out, Err: &errs}, "bank.hst")
+	if found != 0 || !errors.Is(err, cli.ExitStatus(exitError)) {
 		t.Errorf("%d races, %v; %d MB", found, err, 16*len(taken))
 	}
 	if says := "stopped, more memory was needed than --max-memory allows (1M)"; !strings.Contains(errs.String(), says) {

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/cmd/internal/codecs"
+	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
 	"hindsight/tracefmt/packed"
 )
@@ -28,7 +30,7 @@ type packFlags struct {
 
 var packFormats = []string{"raw", "lackey"}
 
-func newPack(std streams) *cobra.Command {
+func newPack(std cli.Streams) *cobra.Command {
 	var f packFlags
 	var about strings.Builder
 	for _, c := range codecs.All() {
@@ -63,8 +65,8 @@ Codecs:
 	flags.IntSliceVar(&f.Columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
 	flags.StringVarP(&f.out, "output", "o", "", "packed `FILE`, - for standard output")
 	flags.StringVar(&f.Program, "program", "", "app: the ELF `FILE` that was traced; unpack does not need it")
-	complete(cmd, "codec", codecs.Names()...)
-	complete(cmd, "format", packFormats...)
+	cli.Complete(cmd, "codec", codecs.Names()...)
+	cli.Complete(cmd, "format", packFormats...)
 	return cmd
 }
 
@@ -75,12 +77,12 @@ func firstArg(args []string) string {
 	return args[0]
 }
 
-func (f *packFlags) pack(cmd *cobra.Command, std streams, file string) error {
+func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error {
 	codec, err := codecs.Find(f.codec)
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(f.Format, packFormats...); err != nil {
+	if err := cli.CheckFormat(f.Format, packFormats...); err != nil {
 		return err
 	}
 	for _, name := range []string{"profile", "post", "level", "header", "columns", "program"} {
@@ -145,7 +147,7 @@ func (f *forwarder) start(to io.Writer) error {
 	return err
 }
 
-func newUnpack(std streams) *cobra.Command {
+func newUnpack(std cli.Streams) *cobra.Command {
 	var out string
 	var test bool
 	cmd := &cobra.Command{
@@ -189,7 +191,7 @@ func (j *packJob) unpack(in io.Reader, out io.Writer) error {
 // packJob is one file on its way through pack or unpack.
 type packJob struct {
 	ctx     context.Context
-	std     streams
+	std     cli.Streams
 	in, out string   // - or, for out, empty: a standard stream
 	reads   []string // files that work reads besides
 	discard bool     // only read
@@ -198,7 +200,7 @@ type packJob struct {
 
 // run opens both ends. A file appears under its name only when it is whole.
 func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) {
-	in, out := j.std.in, j.std.out
+	in, out := j.std.In, j.std.Out
 	if j.in != "-" {
 		f, err := os.Open(j.in)
 		if err != nil {
@@ -216,17 +218,17 @@ func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) 
 	case j.discard:
 		return work(in, io.Discard)
 	case j.out == "" || j.out == "-":
-		if !j.text && isTerminal(out) {
+		if !j.text && cli.IsTerminal(out) {
 			return errors.New("a packed trace is not for a terminal: give -o FILE")
 		}
 		return work(in, out)
 	}
-	return outfile.Write(j.ctx, j.out, j.std.besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
+	return outfile.Write(j.ctx, j.out, j.std.Besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
 }
 
 // copy moves everything, and tells how far it is when a person watches.
 func (j *packJob) copy(dst io.Writer, src io.Reader, verb string) error {
-	watched := isTerminal(j.std.err)
+	watched := cli.IsTerminal(j.std.Err)
 	buf := make([]byte, 1<<18)
 	var done int64
 	next := time.Now().Add(time.Second / 2)
@@ -242,12 +244,12 @@ func (j *packJob) copy(dst io.Writer, src io.Reader, verb string) error {
 			done += int64(n)
 		}
 		if watched && time.Now().After(next) {
-			fmt.Fprintf(j.std.err, "\r\x1b[K%s %s", verb, bytesText(done))
+			fmt.Fprintf(j.std.Err, "\r\x1b[K%s %s", verb, numtext.Bytes(done))
 			next = time.Now().Add(time.Second / 4)
 		}
 		if err != nil {
 			if watched {
-				fmt.Fprint(j.std.err, "\r\x1b[K")
+				fmt.Fprint(j.std.Err, "\r\x1b[K")
 			}
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -259,8 +261,8 @@ func (j *packJob) copy(dst io.Writer, src io.Reader, verb string) error {
 
 // summary says on standard error what came of it, when a person watches.
 func (j *packJob) summary(raw uint64, size int64) {
-	if !isTerminal(j.std.err) || size == 0 {
+	if !cli.IsTerminal(j.std.Err) || size == 0 {
 		return
 	}
-	fmt.Fprintf(j.std.err, "hindsight: %s became %s, ratio %.1f\n", bytesText(int64(raw)), bytesText(size), float64(raw)/float64(size))
+	fmt.Fprintf(j.std.Err, "hindsight: %s became %s, ratio %.1f\n", numtext.Bytes(int64(raw)), numtext.Bytes(size), float64(raw)/float64(size))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -65,7 +66,7 @@ func likeQemu(t *testing.T, p examples.Program, program string, args []string) {
 		t.Fatal(err)
 	}
 	r := &recording{Image: img, Program: program, Args: args, Policy: mpsim.Random, Seed: 1, Mode: "none"}
-	done, err := r.record(t.Context(), streams{out: &got, err: &got})
+	done, err := r.record(t.Context(), cli.Streams{Out: &got, Err: &got})
 	if err != nil {
 		t.Fatal(err)
 	}

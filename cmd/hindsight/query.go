@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/slice"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -42,7 +43,7 @@ type queryFlags struct {
 	out      string
 }
 
-func newQuery(std streams) *cobra.Command {
+func newQuery(std cli.Streams) *cobra.Command {
 	var f queryFlags
 	cmd := &cobra.Command{
 		Use:   "query TRACE cf|values|addrs|writes [flags]",
@@ -123,13 +124,13 @@ func (f *queryFlags) check(cmd *cobra.Command, kind string) error {
 }
 
 // answer opens the trace and writes the answer.
-func (f *queryFlags) answer(ctx context.Context, std streams, file, kind string) error {
+func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind string) error {
 	v, err := openValues(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer v.close()
-	err = std.writeTo(ctx, f.out, func(w io.Writer) error {
+	err = std.WriteTo(ctx, f.out, func(w io.Writer) error {
 		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ctx: ctx, limit: f.limit, img: v.img, names: map[uint64]string{}}
 		err := f.ask(v, l, kind)
 		if errors.Is(err, errEnough) {

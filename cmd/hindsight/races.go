@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -43,7 +44,7 @@ type racesFlags struct {
 	again        againFlags
 }
 
-func newRaces(std streams) *cobra.Command {
+func newRaces(std cli.Streams) *cobra.Command {
 	f := racesFlags{memory: defaultAnalysisMemory}
 	cmd := &cobra.Command{
 		Use:   "races [flags] TRACE",
@@ -94,7 +95,7 @@ suppressed, unchanged or new.`,
 			defer stop()
 			found, err := f.report(ctx, std, args[0])
 			if err == nil && found > 0 {
-				err = exitStatus(exitRaces)
+				err = cli.ExitStatus(exitRaces)
 			}
 			return err
 		},
@@ -103,7 +104,7 @@ suppressed, unchanged or new.`,
 	flags.StringVar(&f.format, "format", "text", "text, json or sarif")
 	flags.BoolVar(&f.brief, "brief", false, "a line for each group of races: id, variable, the two lines, how often")
 	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (frames of libraries in a line) or all")
-	complete(cmd, "frames", framesShort, framesAll)
+	cli.Complete(cmd, "frames", framesShort, framesAll)
 	flags.StringVar(&f.sourceDir, "source-dir", "", "SARIF: `DIR` that files are named from (default: that which has all of the program's own)")
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
@@ -113,23 +114,23 @@ suppressed, unchanged or new.`,
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
 	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, or all")
-	complete(cmd, "order", orderNames()...)
+	cli.Complete(cmd, "order", orderNames()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list, hide; event-control (fold by the paper's own relation); off")
-	complete(cmd, "artifacts", artifactModes...)
+	cli.Complete(cmd, "artifacts", artifactModes...)
 	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
 	flags.DurationVar(&f.limit, "time-limit", 0, "after so long, stop telling artifacts from other races and report the races as they stand (0: no limit)")
 	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; when it is not enough the races found so far are reported, with status 2")
 	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
-	complete(cmd, "format", "text", "json", "sarif")
-	complete(cmd, "atomics", "relaxed", "strict")
-	complete(cmd, "color", "auto", "always", "never")
+	cli.Complete(cmd, "format", "text", "json", "sarif")
+	cli.Complete(cmd, "atomics", "relaxed", "strict")
+	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
 }
 
 // report analyses a trace, writes the report and gives the number of races in it.
-func (f *racesFlags) report(ctx context.Context, std streams, file string) (int, error) {
-	if err := checkFormat(f.format, "text", "json", "sarif"); err != nil {
+func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (int, error) {
+	if err := cli.CheckFormat(f.format, "text", "json", "sarif"); err != nil {
 		return 0, err
 	}
 	if err := checkArtifacts(f.artifacts); err != nil {
@@ -142,7 +143,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	if err != nil {
 		return 0, err
 	}
-	if err := outfile.Check(f.out, std.besides(f.inputs(file)...)); err != nil {
+	if err := outfile.Check(f.out, std.Besides(f.inputs(file)...)); err != nil {
 		return 0, err
 	}
 	suppressions, err := readSuppressions(ctx, f.suppressions)
@@ -161,7 +162,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit, incomplete: f.incomplete})
 	if rep == nil && ctx.Err() != nil {
 		why, status := whyEnded(ctx)
-		tellPartial(std.err, why, err)
+		tellPartial(std.Err, why, err)
 		return 0, status
 	}
 	if rep == nil || err != nil && ctx.Err() == nil {
@@ -169,7 +170,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 	}
 	if err != nil {
 		why, _ := whyEnded(ctx)
-		fmt.Fprintf(std.err, "hindsight: %s; the races are those of the whole run, what is said about them is not complete\n", why)
+		fmt.Fprintf(std.Err, "hindsight: %s; the races are those of the whole run, what is said about them is not complete\n", why)
 	}
 	if base != nil {
 		base.Apply(rep)
@@ -180,7 +181,7 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		err := addImpact(ctx, std, file, rep)
 		if lacking = err != nil && ctx.Err() != nil; lacking {
 			why, _ := whyEnded(ctx)
-			fmt.Fprintf(std.err, "hindsight: %s; what some values reached is not known\n", why)
+			fmt.Fprintf(std.Err, "hindsight: %s; what some values reached is not known\n", why)
 		} else if err != nil {
 			return 0, err
 		}
@@ -192,13 +193,13 @@ func (f *racesFlags) report(ctx context.Context, std streams, file string) (int,
 		return 0, err
 	}
 	if f.newRules != "" {
-		if err := std.writeTo(ctx, f.newRules, rep.WriteSuppressions, f.inputs(file)...); err != nil {
+		if err := std.WriteTo(ctx, f.newRules, rep.WriteSuppressions, f.inputs(file)...); err != nil {
 			return 0, err
 		}
 	}
 	if f.printUsed && suppressions != nil {
 		for _, r := range suppressions.Rules {
-			fmt.Fprintf(std.err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
+			fmt.Fprintf(std.Err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
 		}
 	}
 	if lacking {
@@ -257,8 +258,8 @@ func (f *racesFlags) inputs(trace string) []string {
 }
 
 // write puts the report on standard output or into the file of -o.
-func (f *racesFlags) write(ctx context.Context, std streams, rep *report.Report, trace string) error {
-	return std.writeTo(ctx, f.out, func(w io.Writer) error {
+func (f *racesFlags) write(ctx context.Context, std cli.Streams, rep *report.Report, trace string) error {
+	return std.WriteTo(ctx, f.out, func(w io.Writer) error {
 		switch f.format {
 		case "json":
 			return rep.WriteJSON(w)
@@ -276,7 +277,7 @@ func (f *racesFlags) write(ctx context.Context, std streams, rep *report.Report,
 			}
 			return rep.WriteSARIF(w, opts)
 		}
-		color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
+		color := f.color == "always" || f.color == "auto" && f.out == "" && cli.IsTerminal(std.Out)
 		opts := report.TextOptions{Color: color, List: f.artifacts == artifactsList, Frames: f.frames == framesAll}
 		if f.brief {
 			return rep.WriteBrief(w, opts)
@@ -352,7 +353,7 @@ func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*r
 	}
 	meta := t.Info()
 	info := report.Info{
-		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
 		Threads: len(t.Threads()), Seed: meta.Seed, Complete: meta.Complete,
 	}
 	for _, th := range t.Threads() {
@@ -407,10 +408,10 @@ func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *i
 		defer cancel()
 	}
 	opts := q.artifacts
-	bar := newProgress(say, "which races are artifacts", uint64(len(res.Races)))
-	opts.Progress = func() { bar.step(1) }
+	bar := cli.NewProgress(say, "which races are artifacts", uint64(len(res.Races)))
+	opts.Progress = func() { bar.Step(1) }
 	found, err := q.again.artifactsOf(limited, t, file, img, res, opts, say)
-	bar.end()
+	bar.End()
 	if found != nil {
 		if q.control {
 			found = found.EventControlled()
@@ -430,7 +431,7 @@ func readSuppressions(ctx context.Context, files []string) (*report.Suppressions
 	}
 	all := &report.Suppressions{}
 	for _, name := range files {
-		f, err := openFile(ctx, name)
+		f, err := cli.OpenFile(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -449,22 +450,10 @@ func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := openFile(ctx, file)
+	f, err := cli.OpenFile(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return report.ReadBaseline(file, f)
-}
-
-// isTerminal says whether w is a terminal that may show colour.
-func isTerminal(w io.Writer) bool {
-	if r, ok := w.(*reliable); ok {
-		w = r.w
-	}
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	return term.IsTerminal(int(f.Fd()))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/gorun"
@@ -18,7 +19,9 @@ import (
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/app"
+	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
 	"hindsight/wpp/cfg"
 )
@@ -61,7 +64,7 @@ type recording struct {
 	Objects  *cdr.PackedObjects      // kept from run to run; nil: nothing is
 	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64                  // memory of an epoch in bytes; 0: cdr.DefaultBudget
-	Beside   *progress               // nil: nobody is told how far the run is
+	Beside   *cli.Progress           // nil: nobody is told how far the run is
 	Window   *timeWindow             // of wet: the part of the run to keep values of; nil: all
 
 	committed func() error // is told of each epoch of the trace that is closed
@@ -77,7 +80,7 @@ type recorded struct {
 
 // record makes the run and writes the trace into the file Out, if there is to
 // be one. The guest's standard output and error go to std.
-func (r *recording) record(ctx context.Context, std streams) (out *recorded, err error) {
+func (r *recording) record(ctx context.Context, std cli.Streams) (out *recorded, err error) {
 	if r.Mode == "none" {
 		if std, err = r.countSteps(ctx, std); err != nil {
 			return nil, err
@@ -96,7 +99,7 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 	if r.Scratch {
 		return r.recordScratch(ctx, std)
 	}
-	f, err := outfile.Create(ctx, r.Out, std.besides(r.Inputs...))
+	f, err := outfile.Create(ctx, r.Out, std.Besides(r.Inputs...))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +128,7 @@ func (r *recording) record(ctx context.Context, std streams) (out *recorded, err
 // recordWhole is recordTo of a run of which only the whole is of use: when it is
 // interrupted, what there is of it need not be finished. It is left to write into
 // a file that is closed.
-func (r *recording) recordWhole(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
+func (r *recording) recordWhole(ctx context.Context, std cli.Streams, w io.Writer) (*recorded, error) {
 	type answer struct {
 		out *recorded
 		err error
@@ -151,7 +154,7 @@ func (r *recording) recordWhole(ctx context.Context, std streams, w io.Writer) (
 }
 
 // recordScratch is record into a file that is there for this command alone.
-func (r *recording) recordScratch(ctx context.Context, std streams) (*recorded, error) {
+func (r *recording) recordScratch(ctx context.Context, std cli.Streams) (*recorded, error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
 		return nil, err
@@ -168,7 +171,7 @@ func (r *recording) recordScratch(ctx context.Context, std streams) (*recorded, 
 // With Keep "shared" the program runs twice: the first run finds the granules that
 // more than one thread touches, the second is recorded. The guest's input is kept
 // for the second run, and its output is written once.
-func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*recorded, error) {
+func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) (*recorded, error) {
 	std, err := r.countSteps(ctx, std)
 	if err != nil {
 		return nil, err
@@ -200,7 +203,7 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 			ctx = context.WithoutCancel(ctx)
 			r.MaxInsts = max(res.Insts, 1)
 		}
-		std = streams{in: input}
+		std = cli.Streams{In: input}
 	}
 	model, err := newArchRecorder(r.Arch, &opts)
 	if err != nil {
@@ -229,47 +232,47 @@ func (r *recording) recordTo(ctx context.Context, std streams, w io.Writer) (*re
 // number of steps that the changes of priority are spread over. It gives the
 // streams for the run proper. A run that was interrupted tells little; the run
 // proper will be interrupted at once as well.
-func (r *recording) countSteps(ctx context.Context, std streams) (streams, error) {
+func (r *recording) countSteps(ctx context.Context, std cli.Streams) (cli.Streams, error) {
 	if r.Policy != mpsim.PCT || r.Depth == 1 || r.Steps != 0 {
 		return std, nil
 	}
 	first := *r
 	first.Depth = 1
-	in := streams{in: std.in}
+	in := cli.Streams{In: std.In}
 	input := keepInput(&in)
 	res, err := first.simulate(ctx, in, nil)
 	if err != nil {
 		return std, err
 	}
 	// What the first run did not read, a run that goes another way may.
-	if std.in != nil {
-		std.in = io.MultiReader(input, std.in)
+	if std.In != nil {
+		std.In = io.MultiReader(input, std.In)
 	}
 	r.Steps = max(res.Steps, 1)
 	return std, nil
 }
 
-// keepInput makes what is read from std.in appear in the reader it gives.
-func keepInput(std *streams) io.Reader {
+// keepInput makes what is read from std.In appear in the reader it gives.
+func keepInput(std *cli.Streams) io.Reader {
 	var input bytes.Buffer
-	if std.in != nil {
-		std.in = io.TeeReader(std.in, &input)
+	if std.In != nil {
+		std.In = io.TeeReader(std.In, &input)
 	}
 	return &input
 }
 
 // simulate makes the run in a space of its own.
-func (r *recording) simulate(ctx context.Context, std streams, observer event.Observer) (*mpsim.Result, error) {
+func (r *recording) simulate(ctx context.Context, std cli.Streams, observer event.Observer) (*mpsim.Result, error) {
 	return r.simulateIn(ctx, r.Image.Anew(), std, observer)
 }
 
-func (r *recording) simulateIn(ctx context.Context, space *image.Space, std streams, observer event.Observer) (*mpsim.Result, error) {
+func (r *recording) simulateIn(ctx context.Context, space *image.Space, std cli.Streams, observer event.Observer) (*mpsim.Result, error) {
 	if r.Beside != nil && observer != nil {
 		observer = event.Tee(observer, r.Beside)
 	}
 	cfg := mpsim.Config{
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
-		Stdin: std.in, Stdout: std.out, Stderr: std.err,
+		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Observer: observer,
@@ -310,7 +313,7 @@ func (r *recording) meta() cdr.Meta {
 	return cdr.Meta{
 		Images: images,
 		Argv0:  argv0,
-		Tool:   "hindsight " + version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
+		Tool:   "hindsight " + buildinfo.Version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
@@ -323,9 +326,9 @@ func (r *recorded) summary(file string) string {
 	if r.Threads == 1 {
 		threads = "thread"
 	}
-	line := fmt.Sprintf("%s instructions, %d %s", grouped(r.Insts), r.Threads, threads)
+	line := fmt.Sprintf("%s instructions, %d %s", numtext.Grouped(r.Insts), r.Threads, threads)
 	if file != "" {
-		line += fmt.Sprintf(", %s in %s", bytesText(r.Size), file)
+		line += fmt.Sprintf(", %s in %s", numtext.Bytes(r.Size), file)
 	}
 	return line + fmt.Sprintf(", %.1f MIPS", mips)
 }
@@ -389,7 +392,7 @@ func (r *recorded) trouble(w io.Writer) {
 		stack(at.Stack)
 	}
 	if r.Refused > 0 {
-		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", plural(r.Refused, "time"))
+		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", numtext.Plural(r.Refused, "time"))
 	}
 	for _, u := range r.Unsupported {
 		fmt.Fprintf(w, "hindsight: system call %s is not supported (%d calls got ENOSYS)\n", u.Name, u.Count)

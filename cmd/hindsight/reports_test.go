@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/report"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -28,10 +29,10 @@ func racesOf(t *testing.T, elf string) *report.Report {
 		t.Fatal(err)
 	}
 	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
-	if _, err := r.record(context.Background(), streams{out: io.Discard, err: io.Discard}); err != nil {
+	if _, err := r.record(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportBy(context.Background(), streams{out: io.Discard, err: io.Discard}, r.Out, &inquiry{})
+	rep, err := reportBy(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, r.Out, &inquiry{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/gorun"
 )
 
@@ -27,7 +28,7 @@ type runFlags struct {
 	arch     archFlags
 }
 
-func newRun(std streams) *cobra.Command {
+func newRun(std cli.Streams) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROGRAM [ARGS…]",
@@ -64,10 +65,10 @@ The guest has the standard streams; of the host's files it sees those under
 			}
 			defer closeInput()
 			if note := gorun.Unchecked(r.Image.Main); note != "" {
-				fmt.Fprintf(std.err, "hindsight: %s\n", note)
+				fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 			}
 			if r.Stdin != nil {
-				std.in = r.Stdin
+				std.In = r.Stdin
 			}
 			done, err := r.record(cmd.Context(), std)
 			if err != nil {
@@ -77,10 +78,10 @@ The guest has the standard streams; of the host's files it sees those under
 			if r.Mode != "none" {
 				file = r.Out
 			}
-			done.trouble(std.err)
-			fmt.Fprintf(std.err, "hindsight: %s\n", done.summary(file))
+			done.trouble(std.Err)
+			fmt.Fprintf(std.Err, "hindsight: %s\n", done.summary(file))
 			if done.Status != 0 {
-				return exitStatus(done.Status)
+				return cli.ExitStatus(done.Status)
 			}
 			return nil
 		},
@@ -94,14 +95,14 @@ The guest has the standard streams; of the host's files it sees those under
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
 	flags.StringVar(&f.images, "images", "", "keep the program and its shared objects in `DIR`, once for all traces, and not in the trace; HINDSIGHT_IMAGES names it where it has moved")
-	completeDir(cmd, "images")
+	cli.CompleteDir(cmd, "images")
 	f.control.add(cmd)
 	f.arch.add(flags)
 	f.epoch = cdr.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most; what is closed survives anything")
-	complete(cmd, "record", recordModes...)
-	complete(cmd, "keep", keepModes...)
-	complete(cmd, "alphabet", alphabets...)
+	cli.Complete(cmd, "record", recordModes...)
+	cli.Complete(cmd, "keep", keepModes...)
+	cli.Complete(cmd, "alphabet", alphabets...)
 	return cmd
 }
 
@@ -146,11 +147,4 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	}
 	r.Stdin = in
 	return r, func() { in.Close() }, nil
-}
-
-// complete offers the values of a flag to the shell.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // no such flag: a mistake in this package
-	}
 }

@@ -8,9 +8,11 @@ import (
 
 	"hindsight/analyze/sharing"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
+	"hindsight/tracefmt/buildinfo"
 )
 
-func newSharing(std streams) *cobra.Command {
+func newSharing(std cli.Streams) *cobra.Command {
 	var format string
 	var top int
 	cmd := &cobra.Command{
@@ -29,7 +31,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format, "text", "json"); err != nil {
+			if err := cli.CheckFormat(format, "text", "json"); err != nil {
 				return err
 			}
 			if top < 0 {
@@ -51,17 +53,17 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if !rep.Info.Complete {
-				fmt.Fprintf(std.err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
+				fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
 			}
 			if format == "json" {
-				return rep.WriteJSON(std.out)
+				return rep.WriteJSON(std.Out)
 			}
-			return rep.WriteText(std.out)
+			return rep.WriteText(std.Out)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, those that cost most first (0: all)")
-	complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }
 
@@ -81,7 +83,7 @@ func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*shar
 	}
 	meta := t.Info()
 	info := sharing.Info{
-		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
 		Threads: len(t.Threads()), Seed: meta.Seed, Quantum: meta.Quantum, Complete: meta.Complete,
 	}
 	for _, th := range t.Threads() {

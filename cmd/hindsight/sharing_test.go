@@ -10,6 +10,7 @@ import (
 
 	"hindsight/analyze/sharing"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
@@ -34,7 +35,7 @@ func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{},
 	}
 	var trace bytes.Buffer
-	if _, err := r.recordTo(t.Context(), streams{out: io.Discard, err: io.Discard}, &trace); err != nil {
+	if _, err := r.recordTo(t.Context(), cli.Streams{Out: io.Discard, Err: io.Discard}, &trace); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
@@ -123,7 +124,7 @@ func TestHostileArchBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		if status := run([]string{"sharing", file}, streams{nil, &out, &errs}); status != exitError || !strings.Contains(errs.String(), "malformed") {
+		if status := run([]string{"sharing", file}, cli.Streams{In: nil, Out: &out, Err: &errs}); status != exitError || !strings.Contains(errs.String(), "malformed") {
 			t.Errorf("%s: status %d, %s", name, status, &errs)
 		}
 	}
@@ -152,7 +153,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.simulate(t.Context(), streams{out: io.Discard, err: io.Discard}, model.beside(rec)); err != nil {
+	if _, err := r.simulate(t.Context(), cli.Streams{Out: io.Discard, Err: io.Discard}, model.beside(rec)); err != nil {
 		t.Fatal(err)
 	}
 	reports := 0

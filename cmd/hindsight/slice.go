@@ -14,7 +14,10 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/slice"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/buildinfo"
+	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
 	"hindsight/wet"
 	"hindsight/wpp/cfg"
@@ -44,7 +47,7 @@ type sliceFlags struct {
 	relevant       bool
 }
 
-func newSlice(std streams) *cobra.Command {
+func newSlice(std cli.Streams) *cobra.Command {
 	var f sliceFlags
 	cmd := &cobra.Command{
 		Use:   "slice [flags] TRACE",
@@ -102,19 +105,19 @@ two accesses, what led to both, and what the racy value reached.`,
 	flags.StringVar(&f.sort, "sort", "distance", "of text: distance (nearest first) or source")
 	flags.StringVar(&f.why, "why", "", "show the way from where the slice begins to this `LINE` (42 or file.c:42)")
 	flags.StringVar(&f.order, "order", "hb", "with --race: what orders accesses, as for hindsight races")
-	complete(cmd, "instance", "last", "all")
-	complete(cmd, "direction", "backward", "forward")
-	complete(cmd, "deps", "data", "control", "both", "sync")
-	complete(cmd, "sort", "distance", "source")
-	complete(cmd, "format", "text", "json", "dot", "html")
-	complete(cmd, "color", "auto", "always", "never")
-	complete(cmd, "order", orderNames()...)
-	completeDir(cmd, "source-dir")
+	cli.Complete(cmd, "instance", "last", "all")
+	cli.Complete(cmd, "direction", "backward", "forward")
+	cli.Complete(cmd, "deps", "data", "control", "both", "sync")
+	cli.Complete(cmd, "sort", "distance", "source")
+	cli.Complete(cmd, "format", "text", "json", "dot", "html")
+	cli.Complete(cmd, "color", "auto", "always", "never")
+	cli.Complete(cmd, "order", orderNames()...)
+	cli.CompleteDir(cmd, "source-dir")
 	return cmd
 }
 
-func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
-	if err := checkFormat(f.format, "text", "json", "dot", "html"); err != nil {
+func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) error {
+	if err := cli.CheckFormat(f.format, "text", "json", "dot", "html"); err != nil {
 		return err
 	}
 	if (f.at == "") == (f.race == "") {
@@ -130,7 +133,7 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := outfile.Check(f.out, std.besides(file)); err != nil {
+	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
 	v, err := openValues(file)
@@ -139,7 +142,7 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	}
 	defer v.close()
 	opts.Flow = v.flow
-	done := waiting(std.err, "following dependences")
+	done := cli.Waiting(std.Err, "following dependences")
 	rep := v.report(file, f.sources)
 	if f.race != "" {
 		err = f.around(ctx, std, v, opts, rep)
@@ -150,10 +153,10 @@ func (f *sliceFlags) run(ctx context.Context, std streams, file string) error {
 	if err != nil {
 		return err
 	}
-	return std.writeTo(ctx, f.out, func(w io.Writer) error { return f.write(std, w, rep) }, file)
+	return std.WriteTo(ctx, f.out, func(w io.Writer) error { return f.write(std, w, rep) }, file)
 }
 
-func (f *sliceFlags) write(std streams, w io.Writer, rep *annotate.Report) error {
+func (f *sliceFlags) write(std cli.Streams, w io.Writer, rep *annotate.Report) error {
 	switch f.format {
 	case "json":
 		return rep.WriteJSON(w, annotate.JSONOptions{Summary: f.summary})
@@ -162,7 +165,7 @@ func (f *sliceFlags) write(std streams, w io.Writer, rep *annotate.Report) error
 	case "html":
 		return rep.WriteHTML(w)
 	}
-	color := f.color == "always" || f.color == "auto" && f.out == "" && isTerminal(std.out)
+	color := f.color == "always" || f.color == "auto" && f.out == "" && cli.IsTerminal(std.Out)
 	lines := f.lines
 	if f.all {
 		lines = 0
@@ -361,7 +364,7 @@ func (f *sliceFlags) title(v *values, criterion []wet.Instance) string {
 	i := criterion[len(criterion)-1]
 	text := fmt.Sprintf("slice of %s, %s, by T%d", f.at, what, i.Thread)
 	if t, err := v.graph.Time(i.Thread, i.Node, i.K); err == nil {
-		text += fmt.Sprintf(" at time %s", grouped(t))
+		text += fmt.Sprintf(" at time %s", numtext.Grouped(t))
 	}
 	return text
 }
@@ -441,7 +444,7 @@ func (v *values) thread(s string) (int, error) {
 func (v *values) report(file string, dirs []string) *annotate.Report {
 	meta := v.trace.Info()
 	info := annotate.Info{
-		Version: version(), File: file, Program: meta.Program, Args: meta.Args,
+		Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
 		Threads: len(v.trace.Threads()), Seed: meta.Seed, Complete: meta.Complete,
 	}
 	for _, th := range v.trace.Threads() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 )
 
@@ -35,7 +36,7 @@ func recordValues(t *testing.T, name string, args ...string) string {
 func hindsight(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	var out, err bytes.Buffer
-	if got := run(args, streams{strings.NewReader(""), &out, &err}); got != status {
+	if got := run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err}); got != status {
 		t.Fatalf("hindsight %q: status %d, want %d\n%s%s", args, got, status, out.String(), err.String())
 	}
 	return out.String()

@@ -10,11 +10,12 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
 	"hindsight/analyze/slice"
+	"hindsight/cmd/internal/cli"
 	"hindsight/wet"
 )
 
 // around slices around a race.
-func (f *sliceFlags) around(ctx context.Context, _ streams, v *values, opts slice.Options, rep *annotate.Report) error {
+func (f *sliceFlags) around(ctx context.Context, _ cli.Streams, v *values, opts slice.Options, rep *annotate.Report) error {
 	analyze, err := analysisBy(f.order)
 	if err != nil {
 		return err

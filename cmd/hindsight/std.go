@@ -12,11 +12,14 @@ import (
 
 	"hindsight/analyze/std"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/buildinfo"
+	"hindsight/tracefmt/numtext"
 )
 
-func newExport(stdio streams) *cobra.Command {
+func newExport(stdio cli.Streams) *cobra.Command {
 	var format, out string
 	var all bool
 	cmd := &cobra.Command{
@@ -35,18 +38,18 @@ docs/exchange.md has the details.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format, "std"); err != nil {
+			if err := cli.CheckFormat(format, "std"); err != nil {
 				return err
 			}
 			var stats std.Stats
-			err := stdio.writeTo(cmd.Context(), out, func(w io.Writer) (err error) {
+			err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) (err error) {
 				stats, err = exportStd(cmd.Context(), w, args[0], all)
 				return err
 			}, args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			fmt.Fprintf(stdio.err, "hindsight: %s lines, %s of %s accesses\n", grouped(stats.Lines), grouped(stats.Accesses), grouped(stats.Accesses+stats.Left))
+			fmt.Fprintf(stdio.Err, "hindsight: %s lines, %s of %s accesses\n", numtext.Grouped(stats.Lines), numtext.Grouped(stats.Accesses), numtext.Grouped(stats.Accesses+stats.Left))
 			return nil
 		},
 	}
@@ -54,7 +57,7 @@ docs/exchange.md has the details.`,
 	flags.StringVar(&format, "format", "std", "std")
 	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
 	flags.BoolVar(&all, "all", false, "accesses of libraries to their own data too")
-	complete(cmd, "format", "std")
+	cli.Complete(cmd, "format", "std")
 	return cmd
 }
 
@@ -81,7 +84,7 @@ func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Sta
 	return std.Export(ctx, w, t, opts)
 }
 
-func newImport(stdio streams) *cobra.Command {
+func newImport(stdio cli.Streams) *cobra.Command {
 	var format, out string
 	cmd := &cobra.Command{
 		Use:   "import --format std [-o TRACE] FILE",
@@ -94,14 +97,14 @@ which the text names them.`,
   hindsight races log.hst`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if err := checkFormat(format, "std"); err != nil {
+			if err := cli.CheckFormat(format, "std"); err != nil {
 				return err
 			}
 			var in io.Reader
 			if args[0] == "-" {
-				in = untilDone(cmd.Context(), stdio.in)
+				in = cli.UntilDone(cmd.Context(), stdio.In)
 			} else {
-				f, err := openFile(cmd.Context(), args[0])
+				f, err := cli.OpenFile(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -114,28 +117,28 @@ which the text names them.`,
 				}
 			}
 			var size int64
-			err = stdio.writeTo(cmd.Context(), out, func(w io.Writer) (err error) {
+			err = stdio.WriteTo(cmd.Context(), out, func(w io.Writer) (err error) {
 				size, err = importStd(cmd.Context(), w, in, filepath.Base(args[0]))
 				return err
 			}, args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			fmt.Fprintf(stdio.err, "hindsight: %s in %s\n", bytesText(size), out)
+			fmt.Fprintf(stdio.Err, "hindsight: %s in %s\n", numtext.Bytes(size), out)
 			return nil
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&format, "format", "std", "std")
 	flags.StringVarP(&out, "output", "o", "", "trace `FILE` to write; FILE.hst if not given")
-	complete(cmd, "format", "std")
+	cli.Complete(cmd, "format", "std")
 	return cmd
 }
 
 func importStd(ctx context.Context, w io.Writer, in io.Reader, name string) (int64, error) {
 	names := &std.Names{}
 	rec, err := cdr.NewRecorder(w, cdr.Options{
-		Meta: cdr.Meta{Tool: "hindsight " + version(), Program: name, Alphabet: cdr.AlphabetBlock, Keep: "all", Policy: "import"},
+		Meta: cdr.Meta{Tool: "hindsight " + buildinfo.Version(), Program: name, Alphabet: cdr.AlphabetBlock, Keep: "all", Policy: "import"},
 		Extra: func(end bool) (out []cdr.Extra) {
 			if !end {
 				return nil

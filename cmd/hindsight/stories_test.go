@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples/cross"
 )
 
@@ -24,7 +25,7 @@ var storyHead = regexp.MustCompile(`(?m)^ \*   (question|defect): (.*)$`)
 func hindsightText(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	run(args, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	if args[0] == "slice" && out.Len() == 0 {
 		t.Fatalf("%v: %s", args, errs.String())
 	}

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/outfile"
-
-	"hindsight/examples/cross"
 )
 
 // process is hindsight as a process of its own.
@@ -191,7 +191,7 @@ func TestFullDisk(t *testing.T) {
 			Image: img, Program: "scatter", Policy: mpsim.Random, Seed: 1, MaxInsts: 3_000_000,
 			Mode: "cdr", Keep: "all", Alphabet: "path", Budget: 128 << 10,
 		}
-		_, err := r.recordTo(t.Context(), streams{}, d)
+		_, err := r.recordTo(t.Context(), cli.Streams{}, d)
 		return d, err
 	}
 	whole, err := record(1 << 30)
@@ -302,7 +302,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 				Image: img, Program: "locks", Policy: policy, Seed: 3, Quantum: quantum, Mode: mode, Keep: "all", Alphabet: "path",
 				Out: filepath.Join(t.TempDir(), "trace.hst"),
 			}
-			res, err := r.record(t.Context(), streams{out: &out, err: &out})
+			res, err := r.record(t.Context(), cli.Streams{Out: &out, Err: &out})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -260,7 +261,7 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 
 func runTwin(ctx context.Context, r *recording) (*report.Report, string, error) {
 	var out, trace bytes.Buffer
-	done, err := r.recordTo(ctx, streams{out: &out, err: &out}, &trace)
+	done, err := r.recordTo(ctx, cli.Streams{Out: &out, Err: &out}, &trace)
 	if err != nil {
 		return nil, "", err
 	}

@@ -3,13 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"hindsight/mpsim/raw"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/raw"
+	"hindsight/tracefmt/numtext"
 )
 
 // tracesFlags are the flags of `hindsight traces`.
@@ -23,7 +26,7 @@ type tracesFlags struct {
 	out    string
 }
 
-func newTraces(std streams) *cobra.Command {
+func newTraces(std cli.Streams) *cobra.Command {
 	var f tracesFlags
 	cmd := &cobra.Command{
 		Use:   "traces [flags] PROGRAM [ARGS…] | TRACE",
@@ -62,11 +65,11 @@ thread back, exactly; --from and --count choose a part. A trace of run
 	flags.Uint64Var(&f.count, "count", 0, "of a trace: blocks to give (0: all)")
 	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE`, - for standard output (default PROGRAM.KIND)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	complete(cmd, "kind", raw.Kinds()...)
+	cli.Complete(cmd, "kind", raw.Kinds()...)
 	return cmd
 }
 
-func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error {
+func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) error {
 	if !slices.Contains(raw.Kinds(), f.kind) {
 		return fmt.Errorf("--kind %q: want one of %s", f.kind, strings.Join(raw.Kinds(), ", "))
 	}
@@ -90,7 +93,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	}
 	if in != nil {
 		defer in.Close()
-		std.in = in
+		std.In = in
 	}
 	job := &packJob{ctx: cmd.Context(), std: std, in: "-", out: f.out}
 	if f.out == "" {
@@ -98,7 +101,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 	}
 	job.reads = []string{args[0], f.stdin}
 	if job.out == "-" {
-		std.out = std.err // of the guest
+		std.Out = std.Err // of the guest
 	}
 	status := 0
 	err = job.run(func(_ io.Reader, out io.Writer) error {
@@ -109,14 +112,14 @@ func (f *tracesFlags) run(cmd *cobra.Command, std streams, args []string) error 
 			return err
 		}
 		done := &recorded{Result: res, Image: space}
-		done.trouble(std.err)
+		done.trouble(std.Err)
 		status = res.Status
-		fmt.Fprintf(std.err, "hindsight: %s instructions, %s entries, %s of %s\n",
-			grouped(res.Insts), grouped(rec.Entries), bytesText(rec.Written), f.kind)
+		fmt.Fprintf(std.Err, "hindsight: %s instructions, %s entries, %s of %s\n",
+			numtext.Grouped(res.Insts), numtext.Grouped(rec.Entries), numtext.Bytes(rec.Written), f.kind)
 		return nil
 	})
 	if err == nil && status != 0 {
-		return exitStatus(status)
+		return cli.ExitStatus(status)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/rawtrace"
 )
@@ -31,7 +32,7 @@ func isTrace(file string) bool {
 }
 
 // play writes the control flow of a thread of a trace.
-func (f *tracesFlags) play(cmd *cobra.Command, std streams, file string) error {
+func (f *tracesFlags) play(cmd *cobra.Command, std cli.Streams, file string) error {
 	if f.kind != "control" {
 		return fmt.Errorf("--kind %s: of a trace only the kind control can be played back", f.kind)
 	}

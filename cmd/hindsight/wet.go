@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wpp/cfg"
 )
 
@@ -28,7 +30,7 @@ type wetFlags struct {
 	epoch  byteSize
 }
 
-func newWet(std streams) *cobra.Command {
+func newWet(std cli.Streams) *cobra.Command {
 	var f wetFlags
 	cmd := &cobra.Command{
 		Use:   "wet [flags] TRACE",
@@ -55,7 +57,7 @@ where they part and writes nothing.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			fmt.Fprintf(std.err, "hindsight: %s\n", line)
+			fmt.Fprintf(std.Err, "hindsight: %s\n", line)
 			return nil
 		},
 	}
@@ -65,7 +67,7 @@ where they part and writes nothing.`,
 	flags.Uint64Var(&f.window.To, "to", 0, "keep the run up to this instruction (0: to its end)")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input")
 	flags.StringVar(&f.root, "root", "", "directory that the run saw as /")
-	completeDir(cmd, "root")
+	cli.CompleteDir(cmd, "root")
 	f.limits.add(cmd, 0, 0)
 	f.epoch = cdr.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most")
@@ -74,7 +76,7 @@ where they part and writes nothing.`,
 
 // build makes the run of a trace again and writes the new trace. It gives a
 // line that says what was written.
-func (f *wetFlags) build(ctx context.Context, std streams, file string) (string, error) {
+func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (string, error) {
 	if f.window.To != 0 && f.window.To <= f.window.From {
 		return "", fmt.Errorf("--from %d --to %d is no part of a run", f.window.From, f.window.To)
 	}
@@ -108,7 +110,7 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	}
 	in := io.Reader(strings.NewReader(""))
 	if f.stdin != "" {
-		file, err := openFile(ctx, f.stdin)
+		file, err := cli.OpenFile(ctx, f.stdin)
 		if err != nil {
 			return "", err
 		}
@@ -119,8 +121,8 @@ func (f *wetFlags) build(ctx context.Context, std streams, file string) (string,
 	for _, th := range t.Threads() {
 		total += th.Insts
 	}
-	r.Beside = newProgress(std.err, "making the run again", total)
-	done, err := r.record(ctx, streams{in: in, out: io.Discard, err: io.Discard})
+	r.Beside = cli.NewProgress(std.Err, "making the run again", total)
+	done, err := r.record(ctx, cli.Streams{In: in, Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return "", err
 	}
@@ -185,11 +187,11 @@ func checkSameRun(t *cdr.Trace, oldFile, newFile string, part *timeWindow) error
 		a, b := *meta.Outcome, *again.Outcome
 		if a.Insts != b.Insts || a.Threads != b.Threads || a.Status != b.Status && a.Message == b.Message {
 			return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-				errOtherRun, grouped(a.Insts), a.Status, grouped(b.Insts), b.Status)
+				errOtherRun, numtext.Grouped(a.Insts), a.Status, numtext.Grouped(b.Insts), b.Status)
 		}
 	}
 	if part != nil && part.From >= again.Outcome.Insts {
-		return fmt.Errorf("--from %d: the run has %s instructions", part.From, grouped(again.Outcome.Insts))
+		return fmt.Errorf("--from %d: the run has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
 	}
 	if same, err := sameBlocks(oldFile, newFile); err != nil || same {
 		return err
@@ -274,7 +276,7 @@ func sameSteps(t, again *cdr.Trace) error {
 			return err
 		}
 		if o := again.Threads()[i]; !cut && (o.Insts != th.Insts || o.Blocks != th.Blocks) {
-			return fmt.Errorf("%w: T%d executed %s instructions, then %s", errOtherRun, th.ID, grouped(th.Insts), grouped(o.Insts))
+			return fmt.Errorf("%w: T%d executed %s instructions, then %s", errOtherRun, th.ID, numtext.Grouped(th.Insts), numtext.Grouped(o.Insts))
 		}
 		if t.Info().Keep != again.Info().Keep {
 			continue
@@ -283,7 +285,7 @@ func sameSteps(t, again *cdr.Trace) error {
 			if a.IsEvent == b.IsEvent && (a.IsEvent || a.Address == b.Address && t.Site(a.Site) == again.Site(b.Site)) {
 				return nil
 			}
-			return fmt.Errorf("%w: step %s of T%d is another", errOtherRun, grouped(n), th.ID)
+			return fmt.Errorf("%w: step %s of T%d is another", errOtherRun, numtext.Grouped(n), th.ID)
 		})
 	}
 	return err

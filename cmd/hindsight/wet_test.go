@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -30,7 +31,7 @@ func program(t *testing.T, name string) string {
 // quietly runs a command whose status does not matter, and gives what it said.
 func quietly(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = run(args, streams{strings.NewReader(""), &out, &err})
+	status = run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return status, out.String(), err.String()
 }
 

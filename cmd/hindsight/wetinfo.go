@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
 
@@ -98,5 +99,5 @@ func verifyInstance(g *wet.Graph, i wet.Instance) error {
 
 func (i *infoValues) text(w io.Writer) {
 	fmt.Fprintf(w, "  values    of %s statements, %s dependences, in %s nodes: %s, %.3f bytes a statement\n",
-		grouped(i.Statements), grouped(i.Dependences), grouped(uint64(i.Nodes)), bytesText(int64(i.Stored)), float64(i.Stored)/float64(max(i.Statements, 1)))
+		numtext.Grouped(i.Statements), numtext.Grouped(i.Dependences), numtext.Grouped(uint64(i.Nodes)), numtext.Bytes(int64(i.Stored)), float64(i.Stored)/float64(max(i.Statements, 1)))
 }

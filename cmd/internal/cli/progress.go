@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 )
 
-// progress tells on a terminal how far a long work has come. A nil *progress
+// Progress tells on a terminal how far a long work has come. A nil *Progress
 // tells nothing.
-type progress struct {
+type Progress struct {
 	w     io.Writer
 	what  string
 	total uint64
@@ -24,17 +25,17 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// newProgress makes one for a work of so many steps, 0 when nobody knows; nil
+// NewProgress makes one for a work of so many steps, 0 when nobody knows; nil
 // when w is no terminal.
-func newProgress(w io.Writer, what string, total uint64) *progress {
-	if !isTerminal(w) {
+func NewProgress(w io.Writer, what string, total uint64) *Progress {
+	if !IsTerminal(w) {
 		return nil
 	}
-	return &progress{w: w, what: what, total: total, next: time.Now().Add(progressFirst)}
+	return &Progress{w: w, what: what, total: total, next: time.Now().Add(progressFirst)}
 }
 
-// step says that n more steps are done.
-func (p *progress) step(n uint64) {
+// Step says that n more steps are done.
+func (p *Progress) Step(n uint64) {
 	if p == nil {
 		return
 	}
@@ -48,21 +49,21 @@ func (p *progress) step(n uint64) {
 		fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %d %%", p.what, min(100, 100*p.done/p.total))
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %s", p.what, grouped(p.done))
+	fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %s", p.what, numtext.Grouped(p.done))
 }
 
-// end takes the line away.
-func (p *progress) end() {
+// End takes the line away.
+func (p *Progress) End() {
 	if p != nil && p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.shown = false
 	}
 }
 
-// waiting shows on a terminal, until the function that it gives is called, that
+// Waiting shows on a terminal, until the function that it gives is called, that
 // something takes long whose steps nobody counts.
-func waiting(w io.Writer, what string) (done func()) {
-	if !isTerminal(w) {
+func Waiting(w io.Writer, what string) (done func()) {
+	if !IsTerminal(w) {
 		return func() {}
 	}
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -85,10 +86,10 @@ func waiting(w io.Writer, what string) (done func()) {
 }
 
 // Define implements [event.Observer].
-func (p *progress) Define([]event.Block) error { return nil }
+func (p *Progress) Define([]event.Block) error { return nil }
 
 // Batch implements [event.Observer].
-func (p *progress) Batch(b *event.Batch) error { p.step(b.Insts); return nil }
+func (p *Progress) Batch(b *event.Batch) error { p.Step(b.Insts); return nil }
 
 // Finish implements [event.Observer].
-func (p *progress) Finish(event.Outcome) error { p.end(); return nil }
+func (p *Progress) Finish(event.Outcome) error { p.End(); return nil }

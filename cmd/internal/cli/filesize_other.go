@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package cli
 
 // tellFileSize has nothing to do: there is no such signal.
 func tellFileSize() {}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// openFile opens a file to read. Whoever opens a FIFO that nobody writes to
+// OpenFile opens a file to read. Whoever opens a FIFO that nobody writes to
 // waits, as does whoever reads from one: both end with ctx.
-func openFile(ctx context.Context, name string) (*os.File, error) {
+func OpenFile(ctx context.Context, name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return os.Open(name)
@@ -36,9 +36,9 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// readFile reads a file as openFile opens it.
-func readFile(ctx context.Context, name string) ([]byte, error) {
-	f, err := openFile(ctx, name)
+// ReadFile reads a file as OpenFile opens it.
+func ReadFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := OpenFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// untilDone reads from r, and no more when ctx is done: then a read that waits
+// UntilDone reads from r, and no more when ctx is done: then a read that waits
 // gives its error.
-func untilDone(ctx context.Context, r io.Reader) io.Reader {
+func UntilDone(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
 	go func() {

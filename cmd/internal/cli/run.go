@@ -1,0 +1,114 @@
+// Package cli is what the commands of this module share: standard streams that
+// lose nothing, output files that are whole or not there, signals, progress on
+// a terminal, and flags that complete.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses of all commands.
+const (
+	ExitError       = 2   // the command could not do what was asked
+	ExitInterrupted = 130 // as a shell shows a process that SIGINT ended
+)
+
+// ExitStatus is an error that only carries the status to end with.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Program is a command line program.
+type Program struct {
+	Name string
+	Root func(Streams) *cobra.Command
+	// Failed is the status after an error of a command, which is nil if none
+	// was found. A nil Failed stands for [ExitError].
+	Failed func(*cobra.Command) int
+	// Abandon says of a command that it writes nothing which has to be closed
+	// well, so that it may be left where it is; nil: none may.
+	Abandon func(*cobra.Command) bool
+}
+
+// Run runs the program with its arguments and returns the exit status.
+func Run(args []string, std Streams, p Program) int {
+	tellFileSize()
+	// A pipe that nobody reads any more is an error of the write, so that a
+	// recording goes on to its end and a lost report is no success.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	out, stderr := &reliable{w: std.Out, name: "standard output"}, &reliable{w: std.Err, name: "standard error"}
+	std.Out, std.Err = out, stderr
+	root := p.Root(std)
+	root.SetArgs(args)
+	cmd, err := p.execute(ctx, root, args)
+	failed := ExitError
+	if p.Failed != nil {
+		failed = p.Failed(cmd)
+	}
+	var status ExitStatus
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(std.Err, "%s: interrupted\n", p.Name)
+		return ExitInterrupted
+	}
+	if err != nil && !errors.As(err, &status) {
+		fmt.Fprintf(std.Err, "%s: %v\n", p.Name, err)
+		return failed
+	}
+	if lost := out.failure(); lost != nil {
+		fmt.Fprintf(std.Err, "%s: %v\n", p.Name, lost)
+		if failed == ExitError || status == 0 { // else the guest saw it and said so
+			return failed
+		}
+	}
+	return int(status)
+}
+
+// commandGrace is how long a command that was interrupted may go on: a block of
+// a trace is decoded and a page of memory merged in one go.
+const commandGrace = 900 * time.Millisecond
+
+// execute runs a command. One that has nothing to close well is not waited for
+// when it is interrupted and does not end.
+func (p *Program) execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, _, err := root.Find(args)
+	if err != nil || p.Abandon == nil || !p.Abandon(cmd) {
+		return root.ExecuteContextC(ctx)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := root.ExecuteContextC(ctx)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return cmd, err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return cmd, err
+	case <-time.After(commandGrace):
+		return cmd, ctx.Err()
+	}
+}
+
+// endSignals are the signals after which a command finishes early. Who ignores
+// SIGHUP for its children (nohup) means that they go on.
+func endSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}

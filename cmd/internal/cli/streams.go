@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+
+	"hindsight/tracefmt/outfile"
+)
+
+// Streams are the standard streams of the process; tests put their own.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// WriteTo lets write fill the file of that name, or standard output when it is
+// "". The file is whole or not there, and is none of the inputs.
+func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer) error, inputs ...string) error {
+	if file == "" {
+		return write(s.Out)
+	}
+	return outfile.Write(ctx, file, s.Besides(inputs...), write)
+}
+
+// Besides says what an output file must not be: these files and the standard
+// streams.
+func (s Streams) Besides(inputs ...string) outfile.Options {
+	opts := outfile.Options{Inputs: inputs}
+	for _, stream := range []any{s.In, s.Out, s.Err} {
+		if l, ok := stream.(*reliable); ok {
+			stream = l.w
+		}
+		opts.Streams = append(opts.Streams, stream)
+	}
+	return opts
+}
+
+// reliable is a standard stream that remembers the first error of a write, so
+// that no command can lose what it had to say and end well.
+type reliable struct {
+	w    io.Writer
+	name string
+
+	mu  sync.Mutex
+	err error
+}
+
+func (r *reliable) Write(b []byte) (int, error) {
+	n, err := r.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		r.mu.Lock()
+		if r.err == nil {
+			r.err = fmt.Errorf("%s: %w", r.name, cause(err))
+		}
+		r.mu.Unlock()
+	}
+	return n, err
+}
+
+// failure is the first error of a write.
+func (r *reliable) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// cause leaves out the name that the process has for a standard stream.
+func cause(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// IsTerminal says whether w is a terminal that may show colour.
+func IsTerminal(w io.Writer) bool {
+	if r, ok := w.(*reliable); ok {
+		w = r.w
+	}
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	return term.IsTerminal(int(f.Fd()))
+}
