@@ -39,7 +39,8 @@ func newAddrIndex(s *addrStream, terms []addrTerm) (*addrIndex, error) {
 		x.count, x.diff = append(x.count, 0), append(x.diff, 0)
 		for _, sym := range s.g.Body(wpp.Rule(r)) {
 			c, d := x.symbol(sym)
-			if count += c; count > maxCount {
+			count += c
+			if count > maxCount {
 				return nil, fmt.Errorf("data: number of accesses: %w", tracefmt.ErrTooLarge)
 			}
 			diff += d

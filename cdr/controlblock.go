@@ -85,7 +85,8 @@ func decodeControl(payload []byte, tab *tables) (*control, error) {
 		at += uint64(d.Varint())
 		c.base[i] = at
 	}
-	if n = d.Count(2, "count"); n > maxTerms {
+	n = d.Count(2, "count")
+	if n > maxTerms {
 		d.Fail("number of terms")
 		n = 0
 	}
@@ -97,7 +98,8 @@ func decodeControl(payload []byte, tab *tables) (*control, error) {
 		if again[i] {
 			k -= repeated
 		}
-		if c.terms[i].kind = termKind(k); c.terms[i].kind >= numTermKinds {
+		c.terms[i].kind = termKind(k)
+		if c.terms[i].kind >= numTermKinds {
 			d.Fail("kind of a term")
 		}
 	}

@@ -126,7 +126,8 @@ func decodeData(payload []byte, tab *tables) (*data, error) {
 	site := uint64(0)
 	for i := range t.streams {
 		step := d.Uvarint()
-		if site += step; step > uint64(len(tab.sites)) || site >= uint64(len(tab.sites)) || step == 0 && i > 0 {
+		site += step
+		if step > uint64(len(tab.sites)) || site >= uint64(len(tab.sites)) || step == 0 && i > 0 {
 			d.Fail("site")
 			break
 		}
@@ -185,7 +186,8 @@ func (t *data) decodeGrammars(d *decoder, lengths []uint64) {
 			d.Err = fmt.Errorf("%w: %w", tracefmt.ErrMalformed, err)
 			return
 		}
-		if symbols += uint64(g.Symbols()); symbols >= maxSymbols {
+		symbols += uint64(g.Symbols())
+		if symbols >= maxSymbols {
 			d.Fail("number of symbols")
 			return
 		}

@@ -120,13 +120,15 @@ func decodeFlow(payload []byte) (*flow, error) {
 		d.Fail("pending return")
 	}
 	f.pending = pending == 1
-	if n = d.Count(2, "count"); n > maxTerms {
+	n = d.Count(2, "count")
+	if n > maxTerms {
 		d.Fail("number of marks")
 		n = 0
 	}
 	f.marks = make([]mark, n)
 	for i := range f.marks {
-		if f.marks[i].kind = markKind(d.Byte()); f.marks[i].kind >= numMarkKinds {
+		f.marks[i].kind = markKind(d.Byte())
+		if f.marks[i].kind >= numMarkKinds {
 			d.Fail("kind of a mark")
 			break
 		}

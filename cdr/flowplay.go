@@ -130,13 +130,15 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 		}
 		if name&nameKinds == markName {
 			i := name >> nameBits
-			if marks++; i >= uint64(len(f.marks)) || marks > c.events+maxFlowBlocks {
+			marks++
+			if i >= uint64(len(f.marks)) || marks > c.events+maxFlowBlocks {
 				return nil, fmt.Errorf("flow: mark: %w", tracefmt.ErrMalformed)
 			}
 			t.play(f.marks[i])
 		} else {
 			id, ok := p.code[name]
-			if blocks++; !ok || blocks > c.blocks {
+			blocks++
+			if !ok || blocks > c.blocks {
 				return nil, fmt.Errorf("flow: %w", errOtherFlow)
 			}
 			t.step(id)
@@ -189,7 +191,8 @@ func (t *Trace) playBlocks(epoch int, c *counts, from uint64, passed func(uint64
 			continue
 		}
 		id, ok := p.code[name]
-		if n++; !ok || n > c.blocks {
+		n++
+		if !ok || n > c.blocks {
 			return fail(corrupt(h, errOtherFlow))
 		}
 		if !yield(p.tab.blocks[id].pc, nil) {

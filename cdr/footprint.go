@@ -67,74 +67,81 @@ func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
 	if f.state != fpUnknown {
 		return f
 	}
-	var all []Extent
-	many, begun := false, false
-	diffs := x.diff[x.off[r]:x.off[r+1]]
-	for i, s := range x.g.Body(r) {
-		at := diffs[i]
-		var lo, hi int64
-		if s.IsRule() {
-			sub := x.footprint(s.Rule(), width)
-			if sub.wild {
-				f.wild, many = true, true
-			}
-			if sub.lo == sub.hi {
-				continue
-			}
-			lo, hi = int64(at)+sub.lo, int64(at)+sub.hi
-			many = many || sub.state == fpMany
-			if !many {
-				for _, e := range sub.extents {
-					e.Base += at
-					all = append(all, e)
-				}
-			}
-		} else {
-			t := x.terms[s.Terminal()]
-			if t.skip {
-				continue
-			}
-			if high, span := bits.Mul64(t.count, magnitude(t.diff)); high != 0 || span > farAway {
-				f.wild = true
-			}
-			e := termExtent(t, at, width)
-			lo, hi = int64(e.Base), int64(e.Base+e.Stride*(e.Count-1)+e.Len)
-			if !many {
-				all = append(all, e)
-			}
-		}
-		if !begun {
-			f.lo, f.hi, begun = lo, hi, true
-		}
-		f.lo, f.hi = min(f.lo, lo), max(f.hi, hi)
-		if f.wild || lo < -farAway || hi > farAway {
-			f.wild, many, all = true, true, nil
-			f.lo, f.hi = 0, 1
-		}
-		if len(all) > tooMany {
-			if all = simplify(all); len(all) > tooMany/2 {
-				many, all = true, nil
-			}
-		}
-	}
+	all, known := x.union(f, r, width)
 	f.state = fpMany
-	if !many {
-		f.extents = simplify(all)
-	}
-	switch {
-	case many:
-		f.extents = nil
-	case len(f.extents) <= maxExtents:
-		f.extents, f.state = slices.Clip(f.extents), fpKnown
-	case f.hi-f.lo <= fpDense && (f.hi-f.lo)/64 <= 2*int64(len(f.extents)):
-		var dots [fpDense / 64]uint64
-		draw(&dots, f.extents, uint64(f.lo))
-		bits := slices.Clone(dots[:(f.hi-f.lo+63)/64])
-		f.extents, f.state = []Extent{{Base: uint64(f.lo), Len: uint64(f.hi - f.lo), Count: 1, Bits: bits}}, fpKnown
-	default:
-		f.extents = nil
+	if known {
+		f.settle(simplify(all))
 	}
 	return f
+}
+
+// union finds how far the accesses of a rule reach, and lists their extents;
+// it reports whether these are all of them.
+func (x *addrIndex) union(f *footprint, r wpp.Rule, width uint64) (all []Extent, known bool) {
+	known = true
+	begun := false
+	diffs := x.diff[x.off[r]:x.off[r+1]]
+	for i, s := range x.g.Body(r) {
+		var part footprint
+		part, all = x.reach(s, diffs[i], width, all)
+		if part.lo == part.hi {
+			continue
+		}
+		if !begun {
+			f.lo, f.hi, begun = part.lo, part.hi, true
+		}
+		f.lo, f.hi = min(f.lo, part.lo), max(f.hi, part.hi)
+		if part.wild || f.wild || part.lo < -farAway || part.hi > farAway {
+			f.wild = true
+			f.lo, f.hi = 0, 1
+		}
+		known = known && !f.wild && part.state == fpKnown
+		if len(all) > tooMany {
+			all = simplify(all)
+			known = known && len(all) <= tooMany/2
+		}
+		if !known {
+			all = all[:0]
+		}
+	}
+	return all, known
+}
+
+// reach returns how far the accesses of a symbol reach that begins at address
+// at, and appends their extents.
+func (x *addrIndex) reach(s wpp.Symbol, at, width uint64, all []Extent) (footprint, []Extent) {
+	if s.IsRule() {
+		sub := x.footprint(s.Rule(), width)
+		for _, e := range sub.extents {
+			e.Base += at
+			all = append(all, e)
+		}
+		return footprint{lo: int64(at) + sub.lo, hi: int64(at) + sub.hi, wild: sub.wild, state: sub.state}, all
+	}
+	t := x.terms[s.Terminal()]
+	if t.skip {
+		return footprint{}, all
+	}
+	high, span := bits.Mul64(t.count, magnitude(t.diff))
+	e := termExtent(t, at, width)
+	return footprint{
+		lo: int64(e.Base), hi: int64(e.Base + e.Stride*(e.Count-1) + e.Len),
+		wild: high != 0 || span > farAway, state: fpKnown,
+	}, append(all, e)
+}
+
+// settle keeps the extents of a rule, as a set of bytes where that is shorter,
+// unless they are too many.
+func (f *footprint) settle(all []Extent) {
+	switch {
+	case len(all) <= maxExtents:
+		f.extents, f.state = slices.Clip(all), fpKnown
+	case f.hi-f.lo <= fpDense && (f.hi-f.lo)/64 <= 2*int64(len(all)):
+		var dots [fpDense / 64]uint64
+		draw(&dots, all, uint64(f.lo))
+		bits := slices.Clone(dots[:(f.hi-f.lo+63)/64])
+		f.extents, f.state = []Extent{{Base: uint64(f.lo), Len: uint64(f.hi - f.lo), Count: 1, Bits: bits}}, fpKnown
+	}
 }
 
 // termExtent is the bytes of the accesses of a terminal behind address at.

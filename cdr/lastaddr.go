@@ -118,7 +118,8 @@ func (b *addrBounds) last(lower, limit uint64, w window) (ordinal, addr uint64, 
 	x := b.x
 	s := search{b: b, lower: lower, limit: limit, w: w, left: maxSearch}
 	if limit > x.lead+1 {
-		if ordinal, addr, ok = s.rule(x.g.Start(), x.first, x.lead+1); ok || s.left <= 0 {
+		ordinal, addr, ok = s.rule(x.g.Start(), x.first, x.lead+1)
+		if ok || s.left <= 0 {
 			if !ok {
 				err = ErrSearch
 			}

@@ -59,7 +59,8 @@ func (x *storing) mayTouch(addr, size uint64) bool {
 
 // missed counts a search in vain.
 func (x *storing) missed() {
-	if x.vain++; x.vain != vainSearches {
+	x.vain++
+	if x.vain != vainSearches {
 		return
 	}
 	all := map[uint64]struct{}{}

@@ -173,7 +173,8 @@ func (t *Trace) objects() ([]object, error) {
 		if h.Kind != tracefmt.KindObject {
 			continue
 		}
-		if total += int(h.Raw); total > maxObjectBytes {
+		total += int(h.Raw)
+		if total > maxObjectBytes {
 			return nil, corrupt(h, fmt.Errorf("shared objects of more than %d bytes: %w", maxObjectBytes, tracefmt.ErrMalformed))
 		}
 		if err := t.read(h, func(b []byte) error {

@@ -231,7 +231,8 @@ func (r *Recorder) Define(blocks []event.Block) error {
 		if len(b.Sites) > maxBlockSites {
 			return r.fail(fmt.Errorf("record: block %d has %d sites", b.ID, len(b.Sites)))
 		}
-		if r.siteRows += len(b.Sites); r.siteRows > maxTableRows {
+		r.siteRows += len(b.Sites)
+		if r.siteRows > maxTableRows {
 			return r.fail(fmt.Errorf("record: more than %d sites in blocks", maxTableRows))
 		}
 		if b.End > event.EndTrap {
@@ -242,7 +243,8 @@ func (r *Recorder) Define(blocks []event.Block) error {
 				return r.fail(fmt.Errorf("record: block %d: site %d has size %d and access %d", b.ID, j, s.Size, s.Access))
 			}
 		}
-		if r.paths.define(b, r.siteID); len(r.paths.codes) > maxTableRows {
+		r.paths.define(b, r.siteID)
+		if len(r.paths.codes) > maxTableRows {
 			return r.fail(fmt.Errorf("record: more than %d basic blocks", maxTableRows))
 		}
 	}
@@ -272,7 +274,8 @@ func (r *Recorder) Batch(b *event.Batch) error {
 		r.takeTurn(t)
 	}
 	t.totalInsts += b.Insts
-	if r.insts += b.Insts; r.insts > r.opts.Insts {
+	r.insts += b.Insts
+	if r.insts > r.opts.Insts {
 		r.due = true
 	}
 	addrs, from := b.Addrs, 0

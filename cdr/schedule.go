@@ -113,7 +113,8 @@ func decodeSchedule(payload []byte, seq uint64) ([]Piece, error) {
 	pieces := make([]Piece, d.Count(3, "count"))
 	for i := range pieces {
 		seq += d.Max(maxCount, "number out of range")
-		if pieces[i].Seq = seq; seq > maxCount {
+		pieces[i].Seq = seq
+		if seq > maxCount {
 			d.Fail("number out of range")
 		}
 	}

@@ -146,7 +146,8 @@ func (s *Scout) touch(owner scoutCell, addr, size uint64) {
 func (s *Scout) mark(owner scoutCell, granule uint64) {
 	p := s.last
 	if no := granule >> scoutShift; p == nil || no != s.lastNo {
-		if p = s.page(no); p == nil {
+		p = s.page(no)
+		if p == nil {
 			return
 		}
 		s.last, s.lastNo = p, no
@@ -239,7 +240,8 @@ func (s *Scout) room(bytes uint64) bool {
 func (s *Scout) Keep(granule uint64) bool {
 	p := s.last
 	if no := granule >> scoutShift; p == nil || no != s.lastNo {
-		if p = s.pages[no]; p == nil {
+		p = s.pages[no]
+		if p == nil {
 			return s.full
 		}
 		s.last, s.lastNo = p, no

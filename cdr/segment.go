@@ -100,7 +100,8 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 		}
 		index++
 		done = !more
-		if empty = more && w.over(); done || empty {
+		empty = more && w.over()
+		if done || empty {
 			w = nil // a thread that has ended takes no memory until the last of them all has
 		}
 		return seg, nil
@@ -272,7 +273,8 @@ func (s *stretch) sites(wanted []bool) []SiteID {
 func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 	for w.s != nil {
 		atEvent := w.toEvent()
-		if w.scratch = w.counter.takeInto(w.scratch[:0]); len(w.scratch) > 0 {
+		w.scratch = w.counter.takeInto(w.scratch[:0])
+		if len(w.scratch) > 0 {
 			v := w.scratch
 			part := segmentPart{epoch: w.epoch, sites: make([]partSite, len(v))}
 			for i, c := range v {

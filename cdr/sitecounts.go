@@ -116,7 +116,8 @@ func (s *stretch) siteCounts(site SiteID) *wpp.Sparse {
 		}
 	}
 	w := c.uses.Weigh(c.list)
-	if c.size += w.Size(); c.size > maxSiteCounts {
+	c.size += w.Size()
+	if c.size > maxSiteCounts {
 		clear(c.kept)
 		c.size = w.Size()
 	}

@@ -117,7 +117,8 @@ func (w *sparseWalk) term(t term) bool {
 		if !ok {
 			return false
 		}
-		if left -= n; left == 0 {
+		left -= n
+		if left == 0 {
 			return true
 		}
 		for _, b := range path {
@@ -226,7 +227,8 @@ func (f *sparseFeed) find(from uint64) uint64 {
 	for {
 		for len(f.runs) > 0 {
 			r := &f.runs[0]
-			if from = max(from, r.First); from < r.First+r.Count {
+			from = max(from, r.First)
+			if from < r.First+r.Count {
 				if n, ok := f.within(r, from-r.First); ok {
 					f.address = r.Base + n*uint64(r.Stride)
 					return r.First + n

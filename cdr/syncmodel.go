@@ -51,6 +51,45 @@ const (
 	maxSyncEvents  = 1 << 20 // of an epoch; the recorder ends it at half of that
 )
 
+// Sets of contexts, one for each kind of decision. They are part of the file
+// format: a decision in another set is coded otherwise. A number takes two sets
+// (its length, its bits), a choice two for each candidate it may have (tried
+// first, tried later).
+const (
+	setThread       = 0                      // which thread comes: by its rank, the last for all further ranks
+	threadSets      = 3                      //
+	setFollow       = setThread + threadSets // whether the row is the one that followed before
+	setRow          = setFollow + 1          // the number of another row
+	setKind         = setRow + numberSets    // the fields of a new row
+	setMode         = setKind + numberSets
+	setSize         = setMode + numberSets
+	setPC           = setSize + numberSets
+	setObject       = setPC + numberSets           // which candidate the object is
+	setLagStep      = setObject + choiceSets       // its difference from what was there a lag ago
+	setObjectNumber = setLagStep + numberSets      // its number in the row; 0: it has none
+	setObjectStep   = setObjectNumber + numberSets // its difference from the row's previous object
+	setArgument     = setObjectStep + numberSets   // which candidate the argument is
+	setArgumentStep = setArgument + choiceSets     // its difference from the row's previous argument
+
+	numberSets    = 2
+	choiceSets    = 2 * maxCandidates
+	maxCandidates = 8
+)
+
+// Numbers that stand for a context where a decision has fewer than four. They
+// are part of the file format too.
+const (
+	ctxNone1 = 1 + iota
+	ctxNone2
+	ctxNone3
+)
+
+// maxThreadSteps is the rank from which on threads share their contexts.
+const maxThreadSteps = 40
+
+// argumentRows tells the contexts of arguments from those of objects at a row.
+const argumentRows = 1 << 32
+
 // syncRow is what events have in common that repeat.
 type syncRow struct {
 	pc   uint64
@@ -121,7 +160,8 @@ func (m *syncModel) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 		y := m.decide(set, mix(c0, node), mix(c1, node), mix(c2, node), mix(c3, node), int(size>>i&1))
 		node = node<<1 | uint64(y)
 	}
-	if size = node & 127; size <= 1 {
+	size = node & 127
+	if size <= 1 {
 		return size
 	}
 	out := uint64(1)
@@ -174,16 +214,19 @@ func (m *syncModel) thread(th int) int {
 		if m.lastWithEvents(k) {
 			break
 		}
-		step := uint64(min(k, 40))
-		to := mix(uint64(next.rows[0])<<8|step, 1)
-		if m.decide(min(k, 2), mix(row, length<<8|step), mix(mix(row, before<<8|step), uint64(min(m.run, 255))), mix(to, uint64(i)), mix(to, row), b2i(int(i) == th)) != 0 {
+		step := uint64(min(k, maxThreadSteps))
+		to := mix(uint64(next.rows[0])<<8|step, ctxNone1)
+		comes := m.decide(setThread+min(k, threadSets-1), mix(row, length<<8|step),
+			mix(mix(row, before<<8|step), uint64(min(m.run, 255))), mix(to, uint64(i)), mix(to, row), b2i(int(i) == th))
+		if comes != 0 {
 			break
 		}
 	}
 	index := m.recent[rank]
 	copy(m.recent[1:rank+1], m.recent[:rank])
 	m.recent[0] = index
-	if m.run++; rank > 0 {
+	m.run++
+	if rank > 0 {
 		m.run = 1
 	}
 	return int(index)
@@ -216,10 +259,10 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 		row = known
 	}
 	guess := uint64(*follows)
-	if m.decide(3, mix(r0, r1), mix(mix(r0, r1), r2), mix(guess, r0), guess, b2i(row == *follows)) != 0 {
+	if m.decide(setFollow, mix(r0, r1), mix(mix(r0, r1), r2), mix(guess, r0), guess, b2i(row == *follows)) != 0 {
 		row = *follows
 	} else {
-		row = uint32(min(m.number(4, uint64(row), r0, mix(r0, r1), 1, guess), maxSyncRows))
+		row = uint32(min(m.number(setRow, uint64(row), r0, mix(r0, r1), ctxNone1, guess), maxSyncRows))
 	}
 	*follows = row
 	if int(row) < len(m.rows) {
@@ -232,10 +275,10 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 	if row > 0 {
 		last = m.rows[row-1].pc
 	}
-	kind := m.number(6, uint64(key.kind), 1, r0, r1, 2)
-	mode := m.number(8, uint64(key.mode), kind, 1, 2, 3)
-	size := m.number(10, uint64(key.size), kind, 1, mode, 2)
-	pc := last + uint64(unzigzag(m.number(12, zigzag(int64(key.pc-last)), 1, kind, 2, 3)))
+	kind := m.number(setKind, uint64(key.kind), ctxNone1, r0, r1, ctxNone2)
+	mode := m.number(setMode, uint64(key.mode), kind, ctxNone1, ctxNone2, ctxNone3)
+	size := m.number(setSize, uint64(key.size), kind, ctxNone1, mode, ctxNone2)
+	pc := last + uint64(unzigzag(m.number(setPC, zigzag(int64(key.pc-last)), ctxNone1, kind, ctxNone2, ctxNone3)))
 	if kind >= uint64(event.NumKinds) || mode > 255 || size > 1<<32-1 {
 		return 0, fmt.Errorf("sync: new row: %w", tracefmt.ErrMalformed)
 	}
@@ -252,12 +295,14 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 func (m *syncModel) place(th int, t *syncThread, row uint32) (*syncPlace, error) {
 	for int(row) >= len(t.places) {
 		t.places = append(t.places, nil)
-		if m.slots++; m.slots > 16*maxSyncPlaces {
+		m.slots++
+		if m.slots > 16*maxSyncPlaces {
 			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
 		}
 	}
 	if t.places[row] == nil {
-		if m.places++; m.places > maxSyncPlaces {
+		m.places++
+		if m.places > maxSyncPlaces {
 			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
 		}
 		t.places[row] = &syncPlace{lag: m.lags[lagKey(th, row)]}
@@ -274,7 +319,12 @@ const (
 	objFollow        // what followed the last two
 	objOther         // the last of this row in any thread
 	numObjs
-	objNone = 15
+)
+
+// none is the choice of no candidate. Choices are kept in four bits each.
+const (
+	none       = 1<<choiceBits - 1
+	choiceBits = 4
 )
 
 // object codes the object of an event.
@@ -287,13 +337,13 @@ func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) 
 	if lagging {
 		c[objLag] = p.past[len(p.past)-p.lag]
 	}
-	first := p.right & 15
+	first := p.right & none
 	if first >= numObjs {
 		first = 0
 	}
-	right := m.choose(14, c[:], obj, first, r, uint64(p.right), t.obj, mix(uint64(t.rows[0]), p.obj))
+	right := m.choose(setObject, c[:], obj, first, r, uint64(p.right), t.obj, mix(uint64(t.rows[0]), p.obj))
 	switch {
-	case right != objNone:
+	case right != none:
 		obj = c[right]
 	case lagging:
 		base := c[objLag]
@@ -301,7 +351,7 @@ func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) 
 		if n := len(p.past) - 2*p.lag; n >= 0 {
 			step = base - p.past[n]
 		}
-		obj = base + uint64(unzigzag(m.number(30, zigzag(int64(obj-base)), mix(r, p.lagStep), mix(r, base), mix(r, step), r)))
+		obj = base + uint64(unzigzag(m.number(setLagStep, zigzag(int64(obj-base)), mix(r, p.lagStep), mix(r, base), mix(r, step), r)))
 		p.lagStep = obj - base
 	default:
 		obj = m.knownObject(all, p, t, r, obj)
@@ -312,7 +362,7 @@ func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) 
 	if p.lag > 0 {
 		p.past = append(p.past, obj)
 	}
-	p.right = p.right<<4 | right
+	p.right = p.right<<choiceBits | right
 	p.stride, p.obj, all.last, *follow = obj-p.obj, obj, obj, obj
 	return obj
 }
@@ -326,14 +376,15 @@ func (m *syncModel) knownObject(all *syncObjects, p *syncPlace, t *syncThread, r
 			id = uint64(k) + 1
 		}
 	}
-	if id = m.number(32, id, r, mix(r, p.obj), mix(r, t.obj), mix(r, uint64(len(all.list)))); id > 0 {
+	id = m.number(setObjectNumber, id, r, mix(r, p.obj), mix(r, t.obj), mix(r, uint64(len(all.list))))
+	if id > 0 {
 		if id <= uint64(len(all.list)) {
 			return all.list[id-1]
 		}
 		m.bad = true
 		return obj
 	}
-	return p.obj + uint64(unzigzag(m.number(34, zigzag(int64(obj-p.obj)), r, mix(r, p.stride), 1, mix(uint64(m.rows[r].kind), 2))))
+	return p.obj + uint64(unzigzag(m.number(setObjectStep, zigzag(int64(obj-p.obj)), r, mix(r, p.stride), ctxNone1, mix(uint64(m.rows[r].kind), ctxNone2))))
 }
 
 func (m *syncModel) enter(all *syncObjects, obj uint64) {
@@ -352,23 +403,23 @@ func (m *syncModel) argument(p *syncPlace, row uint32, obj, arg uint64) uint64 {
 	r := uint64(row)
 	at := &m.args[mix(r, obj)>>(64-syncTableBits)]
 	c := [...]uint64{p.arg, p.arg + p.argStep, *at}
-	first := p.argsRight & 15
+	first := p.argsRight & none
 	if int(first) >= len(c) {
 		first = 0
 	}
-	right := m.choose(36, c[:], arg, first, r|1<<32, uint64(p.argsRight), obj, p.arg)
-	if right != objNone {
+	right := m.choose(setArgument, c[:], arg, first, r|argumentRows, uint64(p.argsRight), obj, p.arg)
+	if right != none {
 		arg = c[right]
 	} else {
-		arg = p.arg + uint64(unzigzag(m.number(52, zigzag(int64(arg-p.arg)), r, mix(r, obj), mix(r, p.argStep), mix(r, p.arg))))
+		arg = p.arg + uint64(unzigzag(m.number(setArgumentStep, zigzag(int64(arg-p.arg)), r, mix(r, obj), mix(r, p.argStep), mix(r, p.arg))))
 	}
-	p.argsRight = p.argsRight<<4 | right
+	p.argsRight = p.argsRight<<choiceBits | right
 	p.argStep, p.arg, *at = arg-p.arg, arg, arg
 	return arg
 }
 
 // choose codes which candidate a value is, first trying one that is likely; it
-// gives objNone when it is none.
+// gives none when it is none.
 func (m *syncModel) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
 	var tried [numObjs]uint64
 	n := 0
@@ -387,9 +438,11 @@ next:
 		tried[n] = c[id]
 		n++
 		key := row<<8 | uint64(id)<<2 | later
-		if m.decide(set+int(id)*2+int(later), mix(key, right&0xfff), mix(key, near), mix(key, nearer), mix(key, right&0xf), b2i(c[id] == v)) != 0 {
+		hit := m.decide(set+int(id)*2+int(later), mix(key, right&(1<<(3*choiceBits)-1)), mix(key, near), mix(key, nearer),
+			mix(key, right&none), b2i(c[id] == v))
+		if hit != 0 {
 			return id
 		}
 	}
-	return objNone
+	return none
 }

@@ -147,7 +147,8 @@ func (t *tables) addBlocks(d *decoder) {
 		blocks[i].insts = uint32(d.Max(math.MaxUint32, "number out of range"))
 	}
 	for i := range blocks {
-		if blocks[i].end = event.End(d.Byte()); blocks[i].end > event.EndTrap {
+		blocks[i].end = event.End(d.Byte())
+		if blocks[i].end > event.EndTrap {
 			d.Fail("end of a block")
 		}
 	}
@@ -155,7 +156,8 @@ func (t *tables) addBlocks(d *decoder) {
 	for i := range blocks {
 		blocks[i].siteFrom = uint32(at)
 		blocks[i].siteCount = uint32(d.Max(maxBlockSites, "number out of range"))
-		if at += uint64(blocks[i].siteCount); at > maxTableRows {
+		at += uint64(blocks[i].siteCount)
+		if at > maxTableRows {
 			d.Fail("number of sites")
 			return
 		}
@@ -200,7 +202,8 @@ func (t *tables) addPaths(d *decoder) {
 			d.Fail("length of a path")
 			return
 		}
-		if at += length; at > maxPathsTotal+maxTableRows {
+		at += length
+		if at > maxPathsTotal+maxTableRows {
 			d.Fail("number of blocks in paths")
 			return
 		}

@@ -145,7 +145,8 @@ func regroup(all []Tally) []Tally {
 		}
 		part := all[i:max(j, i+1)]
 		i += len(part)
-		if unit = max(unit, 1); len(part) > 2 && places <= shortRuns*uint64(len(part)) && fpDense/unit <= maxPlaces {
+		unit = max(unit, 1)
+		if len(part) > 2 && places <= shortRuns*uint64(len(part)) && fpDense/unit <= maxPlaces {
 			if fewer := regroupDense(part, lo, unit); len(fewer) < len(part) {
 				part = fewer
 			}
@@ -270,8 +271,10 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[Tally, 
 			give := func() bool {
 				if x.useless < 8 || len(all) > 4*maxTally { // else they are as they come
 					n := len(all)
-					if all = condense(all); n > 8 {
-						if x.useless++; len(all) <= n*3/4 {
+					all = condense(all)
+					if n > 8 {
+						x.useless++
+						if len(all) <= n*3/4 {
 							x.useless = 0
 						}
 					}

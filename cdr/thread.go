@@ -59,7 +59,8 @@ func (t *threadRec) step(id uint32) {
 		from := &p.sims[t.at]
 		e := &from.edges[0]
 		if e.to != id {
-			if e = &from.edges[1]; e.to != id {
+			e = &from.edges[1]
+			if e.to != id {
 				e = p.edge(t.at, id)
 			}
 		}
@@ -303,7 +304,8 @@ func (t *threadRec) pushAddr(s *stream, terms []addrTerm) {
 		if after := s.b.Size(); after != before {
 			t.rec.grow(after - before)
 		}
-		if t.symbols += s.b.Symbols() - symbols; t.symbols >= maxSymbols/2 {
+		t.symbols += s.b.Symbols() - symbols
+		if t.symbols >= maxSymbols/2 {
 			t.rec.due = true
 		}
 	}

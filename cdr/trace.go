@@ -120,7 +120,8 @@ func (t *Trace) load() error {
 			if h.Epoch != epoch {
 				epoch, bytes = h.Epoch, 0
 			}
-			if bytes += uint64(h.Raw); bytes > maxEpoch {
+			bytes += uint64(h.Raw)
+			if bytes > maxEpoch {
 				err = corrupt(h, fmt.Errorf("epoch %d: %w", epoch, tracefmt.ErrTooLarge))
 			}
 		}

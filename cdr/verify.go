@@ -97,7 +97,8 @@ func (t *Trace) verifyEvents() error {
 				var th event.ThreadID
 				var e event.Event
 				var ok bool
-				if th, e, ok, err = c.next(); !ok {
+				th, e, ok, err = c.next()
+				if !ok {
 					break
 				}
 				terms[th] = append(terms[th], syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))

@@ -47,7 +47,8 @@ func (x *addrIndex) bound(r wpp.Rule, width uint64) bound {
 		var lo, hi int64
 		if s.IsRule() {
 			sub := x.bound(s.Rule(), width)
-			if b.wild = b.wild || sub.wild; sub.lo == sub.hi {
+			b.wild = b.wild || sub.wild
+			if sub.lo == sub.hi {
 				continue
 			}
 			lo, hi = int64(at)+sub.lo, int64(at)+sub.hi
@@ -65,7 +66,8 @@ func (x *addrIndex) bound(r wpp.Rule, width uint64) bound {
 		if !begun {
 			b.lo, b.hi, begun = lo, hi, true
 		}
-		if b.lo, b.hi = min(b.lo, lo), max(b.hi, hi); b.wild || lo < -farAway || hi > farAway {
+		b.lo, b.hi = min(b.lo, lo), max(b.hi, hi)
+		if b.wild || lo < -farAway || hi > farAway {
 			b.wild, b.lo, b.hi = true, 0, 1
 		}
 	}

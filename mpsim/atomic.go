@@ -42,7 +42,8 @@ func (h *Hart) atomic(b *block) bool {
 		promised, mode = true, acquireRelease // sync/atomic is sequentially consistent
 	} else if h.m.rec != nil {
 		order = h.source(b)
-		if promised = h.promised(order); promised {
+		promised = h.promised(order)
+		if promised {
 			mode = acquireRelease
 		} else if order.known {
 			mode = h.mode(&order.success) | order.fence

@@ -38,6 +38,11 @@ const (
 	opValueX                       // tells rd's value, as entry site of the block's
 	opValueF                       // the same of a floating-point register
 	opValueAddr                    // the same of rs1 + imm
+	opDrop                         // an instruction without effect
+	opFence                        // a fence on its own, which ends the block
+	opCallBack                     // a direct call of the program's code by a library's: a replaced malloc
+	opCallOut                      // an indirect call by code of the C library that has no name
+	opLead                         // the jump at the end of a block that leads into another image
 )
 
 // noID is the id of a block that was not recorded yet.
@@ -268,7 +273,8 @@ func translate(code rv.Block, values, switches bool) *block {
 		case last && code.End == event.EndAtomic:
 			o.code = opAtomic
 		case last && code.End != event.EndFall:
-			if o.code = ending(code.End, i); o.code == opJumpReg && switches {
+			o.code = ending(code.End, i)
+			if o.code == opJumpReg && switches {
 				o.code = opSwitch
 			}
 		case last && code.Fence != 0:
@@ -335,14 +341,6 @@ func (b *block) emit(o op, n int) {
 	b.ops = append(b.ops, o)
 	b.ord = append(b.ord, uint8(n))
 }
-
-const (
-	opDrop     = opValueAddr + 1 + iota // an instruction without effect
-	opFence                             // a fence on its own, which ends the block
-	opCallBack                          // a direct call of the program's code by a library's: a replaced malloc
-	opCallOut                           // an indirect call by code of the C library that has no name
-	opLead                              // the jump at the end of a block that leads into another image
-)
 
 // writesX0 tells instructions whose execution would leave something in x0,
 // which has to be zeroed again.

@@ -118,7 +118,8 @@ func (h *Hart) remaining(here frame) (keep int, exact bool) {
 		return n, false
 	}
 	for keep > 0 && on(h.frames[keep-1]) && h.frames[keep-1].sp <= here.sp {
-		if keep--; h.frames[keep] == here {
+		keep--
+		if h.frames[keep] == here {
 			return keep, true
 		}
 	}

@@ -531,7 +531,8 @@ blocks:
 		}
 	fall:
 		if next = b.fall; next == nil {
-			if next = h.m.chained(b.next); next == nil {
+			next = h.m.chained(b.next)
+			if next == nil {
 				h.PC = b.next
 				return stopNext
 			}
@@ -541,7 +542,8 @@ blocks:
 		continue blocks
 	taken:
 		if next = b.taken; next == nil {
-			if next = h.m.chained(b.target); next == nil {
+			next = h.m.chained(b.target)
+			if next == nil {
 				h.PC = b.target
 				return stopNext
 			}
@@ -554,8 +556,10 @@ blocks:
 			h.PC = target
 			return stopWatch
 		}
-		if next = h.jumps[target>>1&jumpMask]; next.pc != target {
-			if next = h.m.chained(target); next == nil {
+		next = h.jumps[target>>1&jumpMask]
+		if next.pc != target {
+			next = h.m.chained(target)
+			if next == nil {
 				h.PC = target
 				return stopNext
 			}

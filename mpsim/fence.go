@@ -121,7 +121,8 @@ func (h *Hart) captureAccess(site event.Site, addr uint64, atomic bool) {
 		v = h.m.noteObject(g)
 	}
 	known := v.knows(e)
-	if v.bytes |= touched(e); site.Access == event.Write {
+	v.bytes |= touched(e)
+	if site.Access == event.Write {
 		e.Kind = event.AtomicStore
 		v.writes++
 	} else if last, ever := h.relaxed[location(e)]; (known || !atomic) && (!rec.fences || v.writes == 0 || ever && last == v.writes) {

@@ -95,7 +95,8 @@ func (h *Hart) SwitchFiber(key uint64) {
 	f.frames, f.watched, f.seen, f.relaxed = h.frames, h.watched, h.seen, h.relaxed
 	to := h.own
 	if key != 0 {
-		if to = h.m.fibers[key]; to == nil {
+		to = h.m.fibers[key]
+		if to == nil {
 			to = newFiber()
 			h.m.fibers[key] = to
 		}

@@ -119,7 +119,8 @@ func (h *Hart) EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64) {
 // Return is where the nth call in progress around the present place returns to,
 // from 0 for the innermost.
 func (h *Hart) Return(n int) (pc uint64, ok bool) {
-	if n = len(h.frames) - 1 - n; n < 0 {
+	n = len(h.frames) - 1 - n
+	if n < 0 {
 		return 0, false
 	}
 	return h.frames[n].ret, true

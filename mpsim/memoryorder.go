@@ -28,7 +28,8 @@ var orderModes = [...]event.Mode{
 // bits above it are hints of the compiler's. What is no order counts as the
 // strongest.
 func OrderMode(order uint64) event.Mode {
-	if order &= 0xffff; order < uint64(len(orderModes)) {
+	order &= 0xffff
+	if order < uint64(len(orderModes)) {
 		return orderModes[order]
 	}
 	return acquireRelease
@@ -88,7 +89,8 @@ func fenceMode(b *block) event.Mode {
 	in := &b.code.Insts[len(b.code.Insts)-1]
 	mode := b.code.Mode
 	if in.Atomic() {
-		if mode &^= event.Acquire; in.Rl {
+		mode &^= event.Acquire
+		if in.Rl {
 			mode = 0
 		}
 	}
@@ -103,7 +105,8 @@ func (h *Hart) mode(o *image.Operand) event.Mode {
 		v = h.X[o.Reg&31] + uint64(o.Offset)
 	case image.OperandMemory:
 		var ok bool
-		if v, ok = h.Load(h.X[o.Reg&31]+uint64(o.Offset), 4); !ok {
+		v, ok = h.Load(h.X[o.Reg&31]+uint64(o.Offset), 4)
+		if !ok {
 			return acquireRelease
 		}
 	}

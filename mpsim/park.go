@@ -126,7 +126,8 @@ func (h *Hart) turnOn(t *turnOf, in rv.Inst, pc uint64) bool {
 		if !ok {
 			return false
 		}
-		if v, ok = h.Load(a+imm, int(size)); !ok {
+		v, ok = h.Load(a+imm, int(size))
+		if !ok {
 			return false
 		}
 		h.parking.words = append(h.parking.words, polled{addr: a + imm, size: size})

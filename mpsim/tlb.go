@@ -83,7 +83,8 @@ func (h *Hart) load(a uint64, size uint64) (v uint64, ok bool) {
 	}
 	second := page
 	if at := a & offset; at+size > mem.PageSize {
-		if second = h.readable((a | offset) + 1); second == nil {
+		second = h.readable((a | offset) + 1)
+		if second == nil {
 			return 0, false
 		}
 	}
@@ -106,7 +107,8 @@ func (h *Hart) store(a uint64, size uint64, v uint64) bool {
 	}
 	second := page
 	if at := a & offset; at+size > mem.PageSize {
-		if second = h.writable((a | offset) + 1); second == nil {
+		second = h.writable((a | offset) + 1)
+		if second == nil {
 			return false
 		}
 	}

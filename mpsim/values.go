@@ -72,7 +72,8 @@ func (r *recorder) unhide(h *Hart) {
 // tellPart tells what a hidden call that is interrupted has done so far, before
 // others can see it.
 func (r *recorder) tellPart(h *Hart) {
-	if r.stored(h); len(h.unseen.reads)+len(h.unseen.wrote) > 0 {
+	r.stored(h)
+	if len(h.unseen.reads)+len(h.unseen.wrote) > 0 {
 		r.tellCall(h)
 	}
 }
@@ -183,7 +184,8 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 	}
 	task, last := r.acting(), len(r.flows)-1
 	if last < 0 || r.flows[last].task != task {
-		if last++; last < cap(r.flows) {
+		last++
+		if last < cap(r.flows) {
 			r.flows = r.flows[:last+1] // with the room that it has
 		} else {
 			r.flows = append(r.flows, flow{})
@@ -266,7 +268,8 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 	r, of := m.rec, h
 	if f.task != nil {
-		if of = m.hartOf[f.task]; of == nil {
+		of = m.hartOf[f.task]
+		if of == nil {
 			return
 		}
 	}

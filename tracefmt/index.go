@@ -37,7 +37,8 @@ func parseIndex(b []byte, end int64) ([]Handle, error) {
 		b = b[2:]
 		for _, field := range [...]*uint32{&h.Epoch, &h.Thread, &h.Raw, &h.Stored} {
 			var v uint64
-			if v, b, ok = uvarint(b); !ok || v > 1<<32-1 {
+			v, b, ok = uvarint(b)
+			if !ok || v > 1<<32-1 {
 				return bad("entry")
 			}
 			*field = uint32(v)

@@ -387,7 +387,8 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 	} else {
 		for i, id := range t.path {
 			one := m
-			if one.strict = t.rounding != 0; i < len(t.path)-1 {
+			one.strict = t.rounding != 0
+			if i < len(t.path)-1 {
 				one.args = 0
 			}
 			node, _ := b.pathNode(t.path[i:i+1], 0, one)
@@ -478,7 +479,8 @@ const (
 )
 
 func (b *Builder) addNode(n *pathNode) NodeID {
-	if b.pathStmts += len(n.Stmts); len(b.nodes) >= maxNodes || b.pathStmts > maxNodesStmts {
+	b.pathStmts += len(n.Stmts)
+	if len(b.nodes) >= maxNodes || b.pathStmts > maxNodesStmts {
 		b.err = cmp.Or(b.err, fmt.Errorf("wet: more than %d statements in nodes", maxNodesStmts))
 	}
 	if n.rounding && !n.strict { // what follows the change inside the path cannot be computed

@@ -230,7 +230,8 @@ func (w *controlWalk) step(x, i, k uint32) {
 		label := uint32(by.src)
 		if old {
 			label = w.old
-			if w.old++; w.old > w.oldEnd {
+			w.old++
+			if w.old > w.oldEnd {
 				w.bad = true
 				w.old--
 			}
@@ -260,7 +261,8 @@ func (w *controlWalk) move(ops []int32, x uint32) {
 				if len(f.list) == 1 { // a frame of an earlier epoch is left for another
 					f.serial++
 					f.list[0].serial, f.log = f.serial, f.log[:0]
-					if w.outer = append(w.outer, x); len(w.outer) > 2*maxFrames {
+					w.outer = append(w.outer, x)
+					if len(w.outer) > 2*maxFrames {
 						w.bad = true
 						return
 					}
@@ -367,7 +369,8 @@ func (v *derived) returned(levels int) (x int, over, ok bool) {
 			levels++
 			continue
 		}
-		if levels -= int(o); levels < 0 {
+		levels -= int(o)
+		if levels < 0 {
 			return 0, true, levels == -1
 		}
 	}

@@ -93,7 +93,8 @@ func (d *decoder) numbers(p *loaded, limit uint64) *numbers {
 		}
 		x.at, x.base = stream()
 	case formColumns:
-		if x.count = d.Uvarint(); x.count > maxNumbers || x.count > x.n {
+		x.count = d.Uvarint()
+		if x.count > maxNumbers || x.count > x.n {
 			d.Fail("number of runs")
 		}
 		for i := range x.cols {
@@ -119,14 +120,16 @@ func (d *decoder) runs(x *numbers) {
 	for i := range x.runs {
 		r := &x.runs[i]
 		r.first = at + uint64(d.Varint())
-		if r.n = left; i < count-1 {
+		r.n = left
+		if i < count-1 {
 			r.n = d.Uvarint() + 1
 		}
 		if r.n == 0 || r.n > left || r.n == left && i < count-1 {
 			d.Fail("length of a run")
 			return
 		}
-		if left -= r.n; r.n > 1 {
+		left -= r.n
+		if r.n > 1 {
 			r.stride = uint64(d.Varint())
 		}
 		at = r.first + r.stride*r.n
@@ -338,7 +341,8 @@ func (d *decoder) pieces(to *[]code) {
 		c := code{pc: pc, end: event.End(d.Byte())}
 		c.raw = append([]byte(nil), d.Take(uint64(d.Count(1, "length of a block")))...)
 		var ok bool
-		if c.insts, ok = decodeCode(c.raw); !ok || len(c.insts) == 0 || c.end > event.EndTrap || len(c.raw) > maxPieceBytes || len(*to) >= maxPieces {
+		c.insts, ok = decodeCode(c.raw)
+		if !ok || len(c.insts) == 0 || c.end > event.EndTrap || len(c.raw) > maxPieceBytes || len(*to) >= maxPieces {
 			d.Fail("block")
 			return
 		}
@@ -368,7 +372,8 @@ func (d *decoder) nodes(to *[]nodeRow, pieces []code) {
 func (d *decoder) path(n *nodeRow, pieces []code) {
 	x := d.Max(math.MaxUint32, "function")
 	n.fn, n.mode.strict = uint32(x>>1), x&1 != 0
-	if n.mode.args = d.Byte(); n.mode.args >= 1<<maxArgs {
+	n.mode.args = d.Byte()
+	if n.mode.args >= 1<<maxArgs {
 		d.Fail("arguments of a call")
 	}
 	count := d.Count(2, "blocks of a path")

@@ -288,7 +288,8 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 func (c *column) look() {
 	values, runs := c.values.n-c.seen.values, uint64(len(c.values.runs))-c.seen.runs
 	if (c.anchor || 2*(c.found-c.seen.found) >= values) && 4*runs >= values {
-		if c.sparse = true; !c.anchor {
+		c.sparse = true
+		if !c.anchor {
 			c.full = c.values.n
 		}
 	}

@@ -97,7 +97,8 @@ func (m *flowModel) step(node uint32) (uint32, bool) {
 	}
 	if found < 0 {
 		var ok bool
-		if node, ok = m.novel(node); !ok {
+		node, ok = m.novel(node)
+		if !ok {
 			return 0, false
 		}
 	}

@@ -487,7 +487,8 @@ func (g *Graph) charge(r *record, bytes uint64) {
 	}
 	r.cost += bytes
 	c := &g.cache
-	if c.used += bytes; c.used <= c.limit {
+	c.used += bytes
+	if c.used <= c.limit {
 		return
 	}
 	c.drop(g.oldest(r))

@@ -209,7 +209,8 @@ func (d *decoder) slot(p *loaded, s *span) (v slotView) {
 			e.part = part16(d.Max(maxPart, "bytes of an edge"))
 		}
 		if i > 0 {
-			if e.kc = d.numbers(p, limit); e.kc.n > left || e.kc.n == 0 {
+			e.kc = d.numbers(p, limit)
+			if e.kc.n > left || e.kc.n == 0 {
 				d.Fail("labels of an edge")
 			}
 			left -= e.kc.n

@@ -329,7 +329,8 @@ func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk
 				last[bits.TrailingZeros64(m)] = sets[0].label
 			}
 			until = uint64(len(f.steps))
-			if sets = sets[1:]; len(sets) > 0 {
+			sets = sets[1:]
+			if len(sets) > 0 {
 				until = sets[0].at
 			}
 		}
@@ -381,7 +382,8 @@ func (g *Graph) readThread(te *threadEpoch) (*derived, []setView, controlView, e
 func (d *decoder) sets(p *loaded, te *threadEpoch, held int) ([]setView, error) {
 	var cols [3]*numbers
 	for i := range cols {
-		if cols[i] = d.numbers(p, 64*(te.n+1)); cols[i].n != cols[0].n {
+		cols[i] = d.numbers(p, 64*(te.n+1))
+		if cols[i].n != cols[0].n {
 			d.Fail("number of registers that were set")
 		}
 		if d.Err != nil {

@@ -358,12 +358,14 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 		}
 	} else {
 		e.kp.each(func(_ int, k uint64) {
-			if skip(); x < len(flat) {
+			skip()
+			if x < len(flat) {
 				fits = fits && k <= maxFlat
 				flat[x] = k & maxFlat
 			}
 		})
-		if skip(); x < len(flat) {
+		skip()
+		if x < len(flat) {
 			return nil, g.damaged(r, fmt.Errorf("labels of an edge: %w", tracefmt.ErrMalformed))
 		}
 	}

@@ -222,7 +222,8 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 		if err := g.open(r, group.pattern); err != nil {
 			return 0, err
 		}
-		if i = group.pattern.get(i); i >= values.n {
+		i = group.pattern.get(i)
+		if i >= values.n {
 			return 0, g.damaged(r, fmt.Errorf("pattern: %w", tracefmt.ErrMalformed))
 		}
 		return values.get(i), nil

@@ -35,7 +35,8 @@ func (l *recency) used(r Rule) {
 		l.add(s, ^uint32(0))
 		l.live--
 	}
-	if l.left[r]--; l.left[r] == 0 {
+	l.left[r]--
+	if l.left[r] == 0 {
 		return
 	}
 	l.next++

@@ -138,7 +138,8 @@ func (d *decoder) setHeads() (heads []setHead, symbols, rules uint64, err error)
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		if h.rules = more + 1; more >= h.symbols || h.rules > h.symbols/2 {
+		h.rules = more + 1
+		if more >= h.symbols || h.rules > h.symbols/2 {
 			return nil, 0, 0, fmt.Errorf("%d rules with %d symbols: %w", h.rules, h.symbols, ErrCorrupt)
 		}
 		rules += h.rules

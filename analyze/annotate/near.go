@@ -260,7 +260,8 @@ func (v *view) writtenName(n int) (name string) {
 			}
 			name = array + "[…]"
 		}
-		if left--; left == 0 || name == "" {
+		left--
+		if left == 0 || name == "" {
 			break
 		}
 	}
@@ -296,7 +297,8 @@ func (v *view) origin(r *row) (notes []string) {
 	for _, n := range r.stmts {
 		left := originLoads
 		for i := range v.Of(n) {
-			if left--; left < 0 {
+			left--
+			if left < 0 {
 				break
 			}
 			f, err := v.origins.Of(i)

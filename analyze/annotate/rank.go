@@ -183,7 +183,8 @@ func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 		}
 		at = s.to
 	}
-	if w.to = v.of[at]; &v.rows[w.to] == row {
+	w.to = v.of[at]
+	if &v.rows[w.to] == row {
 		return w, false
 	}
 	if v.pass[w.to] { // the slice began in a library

@@ -87,7 +87,8 @@ func each(ctx context.Context, src Events, threads int, visit func(*Event) error
 		if err != nil {
 			return err
 		}
-		if n++; n&0xfff == 0 {
+		n++
+		if n&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

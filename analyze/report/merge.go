@@ -36,7 +36,8 @@ func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 			r.Trace = p.Report.Info.File
 			r.from = p.Report
 			out.Races = append(out.Races, r)
-			if out.Dynamic += r.Dynamic; out.Dynamic < r.Dynamic {
+			out.Dynamic += r.Dynamic
+			if out.Dynamic < r.Dynamic {
 				out.Dynamic = math.MaxUint64
 			}
 		}

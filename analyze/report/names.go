@@ -164,7 +164,8 @@ func fingerprint(n *namer, races []Race) {
 		r := &races[i]
 		a, b := n.anchor(&r.Accesses[0]), n.anchor(&r.Accesses[1])
 		text := fmt.Sprintf("v1\n%s\n%s\n%s\n", min(a, b), max(a, b), r.Location.variable())
-		if seen[text]++; seen[text] > 1 {
+		seen[text]++
+		if seen[text] > 1 {
 			text += fmt.Sprintf("%d\n", seen[text])
 		}
 		sum := sha256.Sum256([]byte(text))

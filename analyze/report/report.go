@@ -222,7 +222,8 @@ func (r *Report) number() {
 	for i := range r.Races {
 		x := &r.Races[i]
 		x.ID = fmt.Sprintf("R%d", i+1)
-		if r.Dynamic += x.Dynamic; r.Dynamic < x.Dynamic {
+		r.Dynamic += x.Dynamic
+		if r.Dynamic < x.Dynamic {
 			r.Dynamic = ^uint64(0)
 		}
 	}

@@ -299,7 +299,8 @@ func (a *Access) what() string {
 		} else {
 			s += ", "
 		}
-		if s += l.Name; l.Symbol != "" {
+		s += l.Name
+		if l.Symbol != "" {
 			s += " (" + l.Symbol + ")"
 		}
 	}

@@ -41,7 +41,8 @@ func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img
 	}
 	b := builder{namer: newNamer(img, stacks), res: res, rep: r}
 	kind := "task"
-	if r.Goroutines = b.golang; b.golang {
+	r.Goroutines = b.golang
+	if b.golang {
 		kind = "goroutine"
 	}
 	tasks := map[uint64]*Task{}

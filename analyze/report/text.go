@@ -73,7 +73,8 @@ func (t *text) gather() {
 		}
 		g.writes = g.writes || r.Accesses[0].Op.Writes() && r.Accesses[1].Op.Writes()
 		g.seeds = append(g.seeds, r.Seeds...)
-		if g.dynamic += r.Dynamic; g.dynamic < r.Dynamic {
+		g.dynamic += r.Dynamic
+		if g.dynamic < r.Dynamic {
 			g.dynamic = ^uint64(0)
 		}
 	}
@@ -145,7 +146,8 @@ func (t *text) group(g *groupOf) {
 		times += "; first instance shown"
 	}
 	t.printf("%s\n%s%s)\n", rule, t.emphasis(31, "WARNING: hindsight: data race"), times)
-	if t.run = r.from; t.run == nil {
+	t.run = r.from
+	if t.run == nil {
 		t.run = t.rep
 	}
 	t.seenWith(g)
@@ -342,7 +344,8 @@ func (t *text) mutex(name string) {
 		}
 		how := "created"
 		if !m.Created {
-			if how = "first locked"; !t.run.Goroutines {
+			how = "first locked"
+			if !t.run.Goroutines {
 				how += " by " + threadName(m.Thread)
 			}
 		}

@@ -350,7 +350,8 @@ func (w *loopWalk) inFrames(at uint64) (exit wet.Instance, state progress, err e
 		case event.EndReturn:
 			ok = false
 		default:
-			if at++; at >= w.times() {
+			at++
+			if at >= w.times() {
 				ok = false
 			}
 		}

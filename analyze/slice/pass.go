@@ -177,7 +177,8 @@ func (p *pass) thread(th int, until uint64) error {
 			return err
 		}
 		p.position[th] = e.Time + 1
-		if p.steps++; p.steps%4096 == 0 && p.ctx.Err() != nil {
+		p.steps++
+		if p.steps%4096 == 0 && p.ctx.Err() != nil {
 			return p.ctx.Err()
 		}
 	}

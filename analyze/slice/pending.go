@@ -111,7 +111,8 @@ func (p *pending) join(c, root uint32) uint32 {
 			key = binary.LittleEndian.AppendUint32(key, r)
 		}
 		var known bool
-		if id, known = p.ids[string(key)]; !known {
+		id, known = p.ids[string(key)]
+		if !known {
 			id = uint32(len(p.combos))
 			p.ids[string(key)] = id
 			p.combos = append(p.combos, combo{roots: list})
@@ -152,7 +153,8 @@ func (p *pending) take(k uint64) uint32 {
 	c := page.combo[k%execPage]
 	page.combo[k%execPage] = 0
 	page.todo[k%execPage/64] &^= 1 << (k % 64)
-	if page.left--; page.left == 0 {
+	page.left--
+	if page.left == 0 {
 		p.pages[page.number] = nil
 		heap.Pop(p)
 		p.spare = append(p.spare, page)

@@ -344,7 +344,8 @@ func Relevant(ctx context.Context, g Graph, img *image.Space, criterion []wet.In
 		for n := range s.Statements() {
 			left := relevantLoads
 			for load := range s.Of(n) {
-				if left--; left < 0 {
+				left--
+				if left < 0 {
 					break
 				}
 				if seen[load] {

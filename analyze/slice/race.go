@@ -276,7 +276,8 @@ func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
 			}
 		}
 		for i := range s.Instances() {
-			if looked++; looked%4096 == 0 && ctx.Err() != nil {
+			looked++
+			if looked%4096 == 0 && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if r.Common.Has(i) {

@@ -279,7 +279,8 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 	if w.opts.MaxInsts != 0 && w.count > w.opts.MaxInsts {
 		return fmt.Errorf("%w: %d", ErrTooBig, w.opts.MaxInsts)
 	}
-	if w.steps++; w.steps%4096 == 0 && w.ctx.Err() != nil {
+	w.steps++
+	if w.steps%4096 == 0 && w.ctx.Err() != nil {
 		return w.ctx.Err()
 	}
 	if w.opts.Direction == Backward {

@@ -115,7 +115,8 @@ func (w *walk) level(ctx context.Context) error {
 
 // look follows the dependences of one instance.
 func (w *walk) look(ctx context.Context, p *placeState, k uint64) error {
-	if w.looked++; w.looked%4096 == 0 && ctx.Err() != nil {
+	w.looked++
+	if w.looked%4096 == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var ended []wet.Instance

@@ -67,7 +67,8 @@ func (s *speller) acquired(t event.ThreadID, e *event.Event, out *spelled) {
 	switch e.Kind {
 	case event.MutexLock:
 		m := s.mutex(e.Obj)
-		if m.plain = m.plain && !m.held; m.plain {
+		m.plain = m.plain && !m.held
+		if m.plain {
 			m.held, m.owner = true, strand
 			out.op, out.hasOp, out.other = Acquire, true, m.name
 			s.learn(strand, clock)

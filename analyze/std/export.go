@@ -133,7 +133,8 @@ func (x *exporter) cut() error {
 			if err != nil {
 				return err
 			}
-			if n++; n&0xffff == 0 {
+			n++
+			if n&0xffff == 0 {
 				if err := x.ctx.Err(); err != nil {
 					return err
 				}
@@ -185,7 +186,8 @@ func (x *exporter) lines() error {
 			return x.late.renewed(addr, size, func(t event.ThreadID, a *lateAccess) error {
 				return x.cells.granules(a.at, a.size, func(pieces []piece) error {
 					life := x.lives.now(a.at >> 3)
-					if pieces = x.plain(pieces, life); len(pieces) == 0 {
+					pieces = x.plain(pieces, life)
+					if len(pieces) == 0 {
 						return nil
 					}
 					return x.touch(t, x.run.Order.Strand(t), a.op, pieces, life, a.pc)

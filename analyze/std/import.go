@@ -55,7 +55,8 @@ func (m *importer) read(ctx context.Context, r io.Reader) error {
 	scan.Buffer(make([]byte, 0, maxLine), maxLine)
 	number := 0
 	for scan.Scan() {
-		if number++; number&0xfff == 0 {
+		number++
+		if number&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -265,7 +266,8 @@ func sized(name []byte) (granule []byte, lo, hi uint64, ok bool) {
 	}
 	addr, err := strconv.ParseUint(string(at[1:]), 16, 64)
 	lo = addr & 7
-	if hi = lo + uint64(rest[0]-'0'); err != nil || hi > 8 {
+	hi = lo + uint64(rest[0]-'0')
+	if err != nil || hi > 8 {
 		return nil, 0, 0, false
 	}
 	granule = strconv.AppendUint(append([]byte(nil), at[0]), addr-lo, 16)

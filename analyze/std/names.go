@@ -23,7 +23,8 @@ func (n *Names) Encode() (parts [][]byte) {
 		for _, name := range list.names {
 			part = append(part, list.letter)
 			part = append(part, name...)
-			if part = append(part, '\n'); len(part) >= namesPart {
+			part = append(part, '\n')
+			if len(part) >= namesPart {
 				parts, part = append(parts, part), nil
 			}
 		}

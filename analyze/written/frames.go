@@ -48,7 +48,8 @@ func (f *frames) begin(b *block, t *thread) {
 
 // settle drops the call that has returned.
 func (f *frames) settle() {
-	if f.pending = f.pending && len(f.calls) > 0; f.pending {
+	f.pending = f.pending && len(f.calls) > 0
+	if f.pending {
 		f.calls, f.pending = f.calls[:len(f.calls)-1], false
 	}
 }

@@ -84,7 +84,8 @@ func (m *Model) access(h *hart, r *reference) (hit bool) {
 	upgrade := false
 	if hit {
 		if r.write && c.state != modified {
-			if upgrade = c.state == shared; upgrade {
+			upgrade = c.state == shared
+			if upgrade {
 				m.invalidateOthers(c, r)
 			}
 			c.state = modified

@@ -197,7 +197,8 @@ func (m *Model) touch(h *hart, addr, size, pc uint64, read, write bool) {
 			mask: (1<<(last-first+1) - 1) << first,
 		}
 		hit = m.access(h, &r) && hit
-		if size -= n; size == 0 {
+		size -= n
+		if size == 0 {
 			break
 		}
 		addr += n

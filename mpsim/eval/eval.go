@@ -45,7 +45,8 @@ func Result(i rv.Inst, o Operands) (v uint64, ok bool) {
 	if i.Defs().Regs == 0 {
 		return 0, false
 	}
-	if v, ok = i.Static(o.PC); ok {
+	v, ok = i.Static(o.PC)
+	if ok {
 		return v, true
 	}
 	o.settle(i)
@@ -124,7 +125,8 @@ func Stored(i rv.Inst, o Operands) (v uint64, size uint8) {
 		if i.Rs3 == 0 {
 			want = 0
 		}
-		if v = o.Mem; loaded(i, v) == loaded(i, want) {
+		v = o.Mem
+		if loaded(i, v) == loaded(i, want) {
 			v = o.Rs2
 		}
 	default:

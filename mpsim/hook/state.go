@@ -181,7 +181,8 @@ func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 
 // thread gives the thread with a pthread_t.
 func (s *State) thread(handle uint64) (id event.ThreadID, known bool) {
-	if id, known = s.handles[handle]; known {
+	id, known = s.handles[handle]
+	if known {
 		return id, true
 	}
 	return 0, s.mainPointer != 0 && s.handleOffset != 0 && handle == s.mainPointer-s.handleOffset

@@ -242,7 +242,8 @@ func (o *openMP) remove(t *task) {
 			break
 		}
 	}
-	if o.pending[t.body] = list; len(list) == 0 {
+	o.pending[t.body] = list
+	if len(list) == 0 {
 		delete(o.pending, t.body)
 	}
 	for _, b := range t.blocks {

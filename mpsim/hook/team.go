@@ -46,7 +46,8 @@ func bodyBegin(s *State, c *Call) {
 	}
 	if m := th.master; m != nil && th.depth < len(m.regions) {
 		r := m.regions[th.depth]
-		if o.join(c, th, r); c.task != nil && r.inLeague {
+		o.join(c, th, r)
+		if c.task != nil && r.inLeague {
 			// The thread may have worked for another team of the league before.
 			o.beginStrand(c, c.task)
 		}

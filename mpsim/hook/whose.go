@@ -111,7 +111,8 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 			return false
 		}
 		kept = true
-		if hidden = k.hidden; hidden {
+		hidden = k.hidden
+		if hidden {
 			return true // the function that has a name knows
 		}
 		if first && isContainer(k.name) {

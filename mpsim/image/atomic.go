@@ -197,7 +197,8 @@ func (w *atomicWalk) variable(block, e *dwarf.Entry) {
 	if !ok {
 		return
 	}
-	if op, ok = strings.CutSuffix(op, "_ptr"); ok {
+	op, ok = strings.CutSuffix(op, "_ptr")
+	if ok {
 		if i := w.add(block, op); i >= 0 {
 			w.found[i].pointer, w.found[i].size = e.Offset, w.d.pointee(w.d.typeOfEntry(e.Offset))
 		}

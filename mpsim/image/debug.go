@@ -228,7 +228,8 @@ func unitHeaders(info, abbrev []byte) ([]*unit, error) {
 		}
 		if !tables[table] {
 			tables[table] = true
-			if left -= abbrevSize(abbrev, table); left < 0 {
+			left -= abbrevSize(abbrev, table)
+			if left < 0 {
 				return nil, fmt.Errorf("%w: .debug_abbrev: tables overlap", ErrDebug)
 			}
 		}

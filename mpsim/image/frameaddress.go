@@ -281,7 +281,8 @@ func (r *frameRun) run(program []byte) bool {
 		}
 		switch op {
 		case cfaSetLoc:
-			if r.pc = c.u64(); r.pc > r.want {
+			r.pc = c.u64()
+			if r.pc > r.want {
 				return false
 			}
 		case cfaAdvance1:

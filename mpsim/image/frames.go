@@ -66,7 +66,8 @@ func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 		s := &u.scopes[i]
 		f := place
 		var declared dwarf.Offset
-		if f.Function, f.Linkage, declared = d.entryName(s.entry); f.Linkage != "" {
+		f.Function, f.Linkage, declared = d.entryName(s.entry)
+		if f.Linkage != "" {
 			f.Function = demangled(f.Linkage)
 		} else if f.Function != "" {
 			f.Function = d.qualified(u, declared, f.Function)

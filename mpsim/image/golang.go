@@ -125,7 +125,8 @@ func (m *Image) notSource(pc uint64) bool {
 	if in&3 != 3 {
 		return false // compressed loads and stores have no such registers
 	}
-	if in |= half(pc+2) << 16; in&0x7f == opcodeLoad && in>>7&31 == 0 {
+	in |= half(pc+2) << 16
+	if in&0x7f == opcodeLoad && in>>7&31 == 0 {
 		return true
 	}
 	if in&0x7f != opcodeStore || in>>15&31 != barrierRegister {

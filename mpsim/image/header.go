@@ -156,7 +156,8 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 		if p.Memsz > MaxMemory || p.Vaddr >= MaxAddress-m.Base || p.Memsz > MaxAddress-m.Base-p.Vaddr {
 			return fmt.Errorf("%w: segment at %#x, %d bytes", ErrTooBig, p.Vaddr, p.Memsz)
 		}
-		if total += p.Memsz; total > MaxMemory {
+		total += p.Memsz
+		if total > MaxMemory {
 			return fmt.Errorf("%w: its segments take more than %d bytes", ErrTooBig, uint64(MaxMemory))
 		}
 		flags := elf.ProgFlag(p.Flags)

@@ -283,7 +283,8 @@ func (t *lineTable) run(c *cursor, h *lineHeader, isCode func(uint64) bool, budg
 			emit = s.standard(c, h, op)
 		}
 		if emit {
-			if *budget--; *budget < 0 {
+			*budget--
+			if *budget < 0 {
 				return fmt.Errorf("%w: too many lines", ErrDebug)
 			}
 			t.rows = append(t.rows, lineRow{s.addr, uint32(s.file), uint32(max(s.line, 0)), uint32(s.column)})

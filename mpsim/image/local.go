@@ -135,7 +135,8 @@ func (l *localSearch) variable(e *dwarf.Entry) {
 	if !ok {
 		return
 	}
-	if v.Name, _, _ = l.d.entryName(e.Offset); v.Name == "" {
+	v.Name, _, _ = l.d.entryName(e.Offset)
+	if v.Name == "" {
 		return
 	}
 	v.Size = max(l.d.typeAt(l.d.typeOfEntry(e.Offset)).size, 1)

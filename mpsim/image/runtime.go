@@ -137,7 +137,8 @@ func (d *debugInfo) structureBehind(typ dwarf.Offset) uint64 {
 			return uint64(max(size, 0))
 		}
 		var ok bool
-		if typ, ok = e.Val(dwarf.AttrType).(dwarf.Offset); !ok {
+		typ, ok = e.Val(dwarf.AttrType).(dwarf.Offset)
+		if !ok {
 			return 0
 		}
 	}

@@ -163,7 +163,8 @@ func (u *unit) scopeAt(pc uint64) int32 {
 // functionAt is the function out of line whose code an address of the file is in,
 // and its unit.
 func (d *debugInfo) functionAt(pc uint64) (u *unit, function dwarf.Offset, ok bool) {
-	if u = d.unitAt(pc); u == nil {
+	u = d.unitAt(pc)
+	if u == nil {
 		return nil, 0, false
 	}
 	d.walk(u)
@@ -200,7 +201,8 @@ func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string, declared 
 		}
 		next, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {
-			if next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+			next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+			if !ok {
 				break
 			}
 		}
@@ -255,7 +257,8 @@ func (d *debugInfo) enclosing(u *unit, off dwarf.Offset) string {
 			around = around[:len(around)-1]
 			continue
 		}
-		if last = e.Offset; e.Offset == off {
+		last = e.Offset
+		if e.Offset == off {
 			return scopeNames(around)
 		}
 		if !e.Children {

@@ -224,7 +224,8 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 			s.File = file
 		}
 		if kind == elf.STT_TLS {
-			if s.Addr = value; value < m.TLS.MemSize && size <= m.TLS.MemSize-value {
+			s.Addr = value
+			if value < m.TLS.MemSize && size <= m.TLS.MemSize-value {
 				s.Kind = TLSSymbol
 				tls = append(tls, s)
 			}

@@ -216,7 +216,8 @@ func (d *debugInfo) typeOfEntry(off dwarf.Offset) dwarf.Offset {
 		}
 		next, ok := e.Val(dwarf.AttrSpecification).(dwarf.Offset)
 		if !ok {
-			if next, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset); !ok {
+			next, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+			if !ok {
 				return 0
 			}
 		}

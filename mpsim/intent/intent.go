@@ -258,7 +258,8 @@ func (c *Code) fenceOf(pc uint64, i rv.Inst) (at uint64, ok bool) {
 	before := c.before(pc)
 	at = pc
 	for n := len(before) - 1; n >= 0 && n >= len(before)-1-between; n-- {
-		if at -= uint64(before[n].Len); before[n].Op == rv.OpFENCE {
+		at -= uint64(before[n].Len)
+		if before[n].Op == rv.OpFENCE {
 			return at, true
 		}
 		if i.Atomic() {

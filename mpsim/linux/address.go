@@ -59,7 +59,8 @@ func (a *address) encode() []byte {
 	b := binary.LittleEndian.AppendUint16(nil, a.family)
 	switch a.family {
 	case familyUnix:
-		if b = append(b, a.path...); a.path != "" && a.path[0] != 0 {
+		b = append(b, a.path...)
+		if a.path != "" && a.path[0] != 0 {
 			b = append(b, 0)
 		}
 	case familyINet:
@@ -89,7 +90,8 @@ func (a *address) here() bool {
 // loopback is the address that a socket bound to all addresses is reached at.
 func (a address) loopback() address {
 	if a.family != familyUnix && (!a.ip.IsValid() || a.ip.IsUnspecified()) {
-		if a.ip = netip.IPv6Loopback(); a.family == familyINet {
+		a.ip = netip.IPv6Loopback()
+		if a.family == familyINet {
 			a.ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		}
 	}

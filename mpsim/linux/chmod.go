@@ -32,7 +32,8 @@ func (c *call) fchownat() int64 {
 	if e != 0 || name == "" {
 		return e
 	}
-	if name, e = c.absolute(int32(c.arg[0]), name); e != 0 {
+	name, e = c.absolute(int32(c.arg[0]), name)
+	if e != 0 {
 		return e
 	}
 	return c.vfs.mayChange(name)

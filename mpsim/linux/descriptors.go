@@ -183,7 +183,8 @@ func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
 			continue
 		}
 		f, e := k.files.get(fd)
-		if got[i] = pollNval; e == 0 {
+		got[i] = pollNval
+		if e == 0 {
 			got[i] = events(f, want)
 			f.observeReady(got[i])
 		}

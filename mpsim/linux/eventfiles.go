@@ -103,7 +103,8 @@ func (c *call) setAlarm(a *alarm, flags, set, old uint64) int64 {
 	var v [2]uint64 // interval, first
 	for i := range v {
 		var e int64
-		if v[i], e = c.timespec(set + uint64(16*i)); e != 0 {
+		v[i], e = c.timespec(set + uint64(16*i))
+		if e != 0 {
 			return e
 		}
 	}
@@ -113,7 +114,8 @@ func (c *call) setAlarm(a *alarm, flags, set, old uint64) int64 {
 		}
 	}
 	a.armed, a.interval, a.order = v[1] != 0, v[0], 0
-	if a.deadline = later(c.now, v[1]); flags&1 != 0 { // TIMER_ABSTIME
+	a.deadline = later(c.now, v[1])
+	if flags&1 != 0 { // TIMER_ABSTIME
 		a.deadline = c.fromClock(a.clock, v[1])
 	}
 	c.publish(&a.order)
@@ -135,7 +137,8 @@ func (c *call) putAlarm(a *alarm, addr uint64) int64 {
 // again moves an alarm that has run off on, and gives how many times more it would
 // have run off by now.
 func (a *alarm) again(now uint64) (missed uint64) {
-	if a.armed = a.interval != 0; a.armed {
+	a.armed = a.interval != 0
+	if a.armed {
 		missed = (now - a.deadline) / a.interval
 		a.deadline = later(a.deadline, (missed+1)*a.interval)
 	}

@@ -171,7 +171,8 @@ func (t *fileTable) close(fd int32) int64 {
 
 // release drops one reference to f.
 func (t *fileTable) release(f *openFile) {
-	if f.refs--; f.refs <= 0 {
+	f.refs--
+	if f.refs <= 0 {
 		t.unlist(f)
 		f.file.close()
 		t.changed = true

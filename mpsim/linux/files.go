@@ -175,7 +175,8 @@ func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
 	var name string
 	var e int64
 	if addr != 0 || flags&atEmptyPath == 0 {
-		if name, e = c.pathArg(addr); e != 0 {
+		name, e = c.pathArg(addr)
+		if e != 0 {
 			return stat{}, e
 		}
 	}
@@ -192,7 +193,8 @@ func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
 		}
 		return f.file.stat(), 0
 	}
-	if name, e = c.absolute(dirfd, name); e != 0 {
+	name, e = c.absolute(dirfd, name)
+	if e != 0 {
 		return stat{}, e
 	}
 	if fd, ok := descriptorName(name); ok {
@@ -283,7 +285,8 @@ func (c *call) readlinkat() int64 {
 		case covered || c.vfs.hostOf(name) == nil:
 			return -ENOENT
 		default:
-			if target, e = c.vfs.hostOf(name).readlink(name); e != 0 {
+			target, e = c.vfs.hostOf(name).readlink(name)
+			if e != 0 {
 				return e
 			}
 		}

@@ -173,7 +173,8 @@ func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int6
 		}
 		k.wakeOne(t, own)
 		// At least one, whatever n says, as Linux does.
-		if woken++; woken >= n {
+		woken++
+		if woken >= n {
 			break
 		}
 	}
@@ -445,7 +446,8 @@ func (c *call) setRobustList() int64 {
 func (c *call) getRobustList() int64 {
 	t := c.t
 	if tid := int(int32(c.arg[0])); tid != 0 {
-		if t = c.task(tid); t == nil {
+		t = c.task(tid)
+		if t == nil {
 			return -ESRCH
 		}
 	}

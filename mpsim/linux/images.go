@@ -235,7 +235,8 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 
 // mmapPlace gives where a mapping goes for which the program names no place.
 func (c *call) mmapPlace(hint, length, off uint64, content pager) (uint64, bool) {
-	if hint &^= pageMask; hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) && !inGuard(hint, hint+length) {
+	hint &^= pageMask
+	if hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) && !inGuard(hint, hint+length) {
 		return hint, true
 	}
 	if content.file != nil && off == 0 {

@@ -93,7 +93,8 @@ func (k *Kernel) load(img *image.Image, name string) error {
 			uint64(len(s.Data)) > s.MemSize {
 			return fmt.Errorf("%w: segment at %#x of %d bytes is out of place", ErrProgram, s.Addr, s.MemSize)
 		}
-		if total += s.MemSize; total > k.space.MaxBytes() {
+		total += s.MemSize
+		if total > k.space.MaxBytes() {
 			return fmt.Errorf("%w: its segments need %d bytes and more, %d are allowed", ErrProgram, total, k.space.MaxBytes())
 		}
 		if err := k.loadSegment(s, name); err != nil {
@@ -143,7 +144,8 @@ func (k *Kernel) loadSegment(s *image.Segment, name string) error {
 			}
 		default:
 			if a != end-mem.PageSize {
-				if n = end - mem.PageSize - a; !k.space.Free(a, n) {
+				n = end - mem.PageSize - a
+				if !k.space.Free(a, n) {
 					return fmt.Errorf("%w: segments overlap behind %#x", ErrProgram, a)
 				}
 			}

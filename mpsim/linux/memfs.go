@@ -61,7 +61,8 @@ func fixed(content []byte) *memData {
 }
 
 func (d *memData) release() {
-	if d.links--; d.links == 0 && d.quota != nil {
+	d.links--
+	if d.links == 0 && d.quota != nil {
 		d.length = 0
 		d.trim()
 	}

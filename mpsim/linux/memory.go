@@ -80,7 +80,8 @@ func (c *call) mmap() int64 {
 	var content pager
 	if flags&mapAnonymous == 0 {
 		var e int64
-		if content, e = c.pagerOf(int32(c.arg[4]), kind != mapPrivate, attr.Prot); e != 0 {
+		content, e = c.pagerOf(int32(c.arg[4]), kind != mapPrivate, attr.Prot)
+		if e != 0 {
 			return e
 		}
 		attr.Kind, attr.Name = mem.File, content.name
@@ -94,7 +95,8 @@ func (c *call) mmap() int64 {
 		return -EPERM
 	case !fixed:
 		var ok bool
-		if addr, ok = c.mmapPlace(addr, length, off, content); !ok {
+		addr, ok = c.mmapPlace(addr, length, off, content)
+		if !ok {
 			return -ENOMEM
 		}
 	}

@@ -61,7 +61,8 @@ func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
 	}
 	target := s
 	if to != nil {
-		if target, e = c.sendsTo(s, to); e != 0 || target == nil {
+		target, e = c.sendsTo(s, to)
+		if e != 0 || target == nil {
 			if e != 0 {
 				return e
 			}
@@ -179,7 +180,8 @@ func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int
 	}
 	*done += n
 	if n > 0 && flags&(messageWaitAll|messagePeek) == messageWaitAll {
-		if *bufs = skip(*bufs, uint64(n)); len(*bufs) > 0 {
+		*bufs = skip(*bufs, uint64(n))
+		if len(*bufs) > 0 {
 			return 0, false
 		}
 	}

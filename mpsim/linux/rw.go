@@ -141,7 +141,8 @@ func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 			}
 			return n
 		}
-		if done += n; n < int64(b.n) {
+		done += n
+		if n < int64(b.n) {
 			break
 		}
 	}

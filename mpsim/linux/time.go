@@ -284,7 +284,8 @@ func (k *Kernel) expireTimer() {
 	if !t.armed || t.deadline > k.now {
 		return
 	}
-	if t.armed = t.interval != 0; t.armed {
+	t.armed = t.interval != 0
+	if t.armed {
 		// Expirations that were missed are one signal.
 		missed := (k.now - t.deadline) / t.interval
 		t.deadline = later(t.deadline, (missed+1)*t.interval)

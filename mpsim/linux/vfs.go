@@ -233,10 +233,12 @@ func (k *Kernel) procMeminfo() string {
 // inMemory gives the node at an absolute path. covered says that the path lies
 // in a part that only exists in memory, so that the host is not to be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
-	if n = v.fixed[p]; n != nil {
+	n = v.fixed[p]
+	if n != nil {
 		return n, true
 	}
-	if n = v.procTask(p); n != nil {
+	n = v.procTask(p)
+	if n != nil {
 		return n, true
 	}
 	if v.cwdNode != nil && strings.HasPrefix(p, v.cwd) {
@@ -265,7 +267,8 @@ func (n *node) find(name string, covered bool) (*node, bool) {
 		if next == nil {
 			return nil, i > 0 || covered
 		}
-		if n, covered = next, true; !more {
+		n, covered = next, true
+		if !more {
 			return n, true
 		}
 		name = rest

@@ -222,7 +222,8 @@ func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bo
 		if !readable || Len(low) != size {
 			continue
 		}
-		if i, ok = fetch(code, at); ok {
+		i, ok = fetch(code, at)
+		if ok {
 			if a, _, plain := i.Mem(); plain && a == access {
 				return i, at, true
 			}

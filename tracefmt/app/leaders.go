@@ -200,7 +200,8 @@ func (l *LeadersWriter) Write(p []byte) (int, error) {
 	if len(l.part) > 0 {
 		k := min(wordSize-len(l.part), len(p))
 		l.part = append(l.part, p[:k]...)
-		if p = p[k:]; len(l.part) < wordSize {
+		p = p[k:]
+		if len(l.part) < wordSize {
 			return n, nil
 		}
 		l.word(binary.LittleEndian.Uint64(l.part))
@@ -227,7 +228,8 @@ func (l *LeadersWriter) word(w uint64) {
 	l.words = binary.AppendUvarint(l.words, l.gap)
 	l.words = binary.LittleEndian.AppendUint64(l.words, w)
 	l.nWords++
-	if l.gap = 0; len(l.words) > maxWordsRaw-2*binary.MaxVarintLen64 {
+	l.gap = 0
+	if len(l.words) > maxWordsRaw-2*binary.MaxVarintLen64 {
 		l.ahead += len(l.words)
 		if l.err = l.writeWords(); l.err == nil && l.ahead > maxAhead {
 			l.err = l.enc.flush()

@@ -155,7 +155,8 @@ func (l *LeadersReader) define(p *parser) {
 			p.fail("kind of a block")
 		}
 		n := p.uvarint(maxTargets, "targets")
-		if l.shell.targets += int(n); l.shell.targets > maxDefined || n > uint64(len(p.in)) {
+		l.shell.targets += int(n)
+		if l.shell.targets > maxDefined || n > uint64(len(p.in)) {
 			p.fail("number of targets")
 			return
 		}

@@ -87,7 +87,8 @@ func (d *Decoder) header() error {
 		if err != nil {
 			return err
 		}
-		if last += delta; i > 0 && (delta == 0 || last < delta) {
+		last += delta
+		if i > 0 && (delta == 0 || last < delta) {
 			return d.in.Fail(wire.ErrMalformed, "functions are not in order")
 		}
 		o.Functions = append(o.Functions, last)
@@ -137,7 +138,8 @@ func (d *Decoder) Next() (uint64, error) {
 		}
 	}
 	d.blocks++
-	if d.left--; d.left == 0 && (w.m.dec.Overrun() || w.m.dec.Rest() > 0) {
+	d.left--
+	if d.left == 0 && (w.m.dec.Overrun() || w.m.dec.Rest() > 0) {
 		d.err = d.in.Fail(wire.ErrMalformed, "code ends elsewhere than its blocks: damage, or another program's control flow")
 		return 0, d.err
 	}
@@ -219,7 +221,8 @@ func (d *Decoder) parse(p *parser) {
 		}
 		gap := p.uvarint(chunkBlocks, "gap")
 		last += uint64(p.varint())
-		if at += gap + 1; at > d.left {
+		at += gap + 1
+		if at > d.left {
 			p.fail("an exception behind the end")
 		}
 		d.except = append(d.except, exception{gap, last})

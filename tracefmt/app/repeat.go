@@ -73,7 +73,8 @@ func (r *repeats) lookFar(number uint32) {
 		return
 	}
 	before := r.at
-	if r.at = at; r.agree() > 0 {
+	r.at = at
+	if r.agree() > 0 {
 		r.len = repeatFar
 	} else {
 		r.at = before

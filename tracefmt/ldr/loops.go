@@ -99,7 +99,8 @@ func (g *graph) loops() *nest {
 		for len(work) > 0 {
 			x := work[len(work)-1]
 			work = work[:len(work)-1]
-			if x = find(x); x == h {
+			x = find(x)
+			if x == h {
 				continue
 			}
 			out.parent[x], root[x] = h, h

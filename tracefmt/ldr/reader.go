@@ -266,12 +266,14 @@ func (z *Reader) expandItem(id uint32) error {
 
 // expand appends the words of an item.
 func (z *Reader) expand(s *shape, values []uint64) error {
-	if z.steps += len(values) + 1; z.steps > maxSteps {
+	z.steps += len(values) + 1
+	if z.steps > maxSteps {
 		return z.in.Fail(wire.ErrTooLarge, "work of a window")
 	}
 	switch s.kind {
 	case blockShape:
-		if z.words -= int(s.words); z.words < 0 {
+		z.words -= int(s.words)
+		if z.words < 0 {
 			return z.in.Fail(wire.ErrMalformed, "more words than the window has")
 		}
 		if s.leader != 0 {

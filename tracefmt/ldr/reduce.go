@@ -209,7 +209,8 @@ func (r *reducer) loop(o *open) bool {
 	body := o.run.ids[0]
 	if len(o.run.ids) > 1 {
 		var ok bool
-		if body, ok = r.define(shape{kind: sequenceShape, members: o.run.ids}); !ok {
+		body, ok = r.define(shape{kind: sequenceShape, members: o.run.ids})
+		if !ok {
 			return false
 		}
 	}

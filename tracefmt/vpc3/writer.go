@@ -150,7 +150,8 @@ func (z *Writer) Write(p []byte) (int, error) {
 			n := min(z.header, len(p))
 			z.head = append(z.head, p[:n]...)
 			p = p[n:]
-			if z.header -= n; z.header == 0 {
+			z.header -= n
+			if z.header == 0 {
 				z.begin()
 			}
 			continue

@@ -102,7 +102,8 @@ func (b *bidirectional) rewind(s *Stream, at check, frOld []uint64) (old []uint6
 		if next >= 0 && b.checks[next].pos == i-1 {
 			k, after := &b.checks[next], &b.checks[next+1]
 			k.blMiss = uint64(len(old))
-			if k.blTab = after.blTab; k.blMiss != after.blMiss {
+			k.blTab = after.blTab
+			if k.blMiss != after.blMiss {
 				k.blTab = clone(at.blTab)
 			}
 			next--

@@ -136,7 +136,8 @@ func (p *program) enter(t int) {
 	}
 	p.Event(t, event.Event{Kind: event.BarrierEnter, Obj: 0x600, Arg: p.turn})
 	p.waiting[t] = true
-	if p.arrived = append(p.arrived, t); len(p.arrived) == p.parties {
+	p.arrived = append(p.arrived, t)
+	if len(p.arrived) == p.parties {
 		p.leaving, p.arrived = append(p.leaving, p.arrived...), nil
 		p.turn++
 	}

@@ -108,7 +108,8 @@ func (r *Run) Schedule() iter.Seq2[cdr.Piece, error] {
 			pieces = append(pieces, cdr.Piece{Seq: seq, Thread: event.ThreadID(r.turns[i-1]), Accesses: loose})
 			loose = 0
 		}
-		if loose++; r.steps[t][at[t]].IsEvent {
+		loose++
+		if r.steps[t][at[t]].IsEvent {
 			loose = 0
 			seq++
 		}
