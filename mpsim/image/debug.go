@@ -49,6 +49,7 @@ type debugInfo struct {
 	frameEntries  []frameEntry // in order of address
 	framesRead    bool
 	atomics       map[dwarf.Offset][]atomicScope // of the functions that were looked at
+	spellings     map[string]string              // of linkage names, as the source has them
 }
 
 // unitRange is a stretch of code that a unit covers.

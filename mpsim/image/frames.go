@@ -68,7 +68,7 @@ func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 		var declared dwarf.Offset
 		f.Function, f.Linkage, declared = d.entryName(s.entry)
 		if f.Linkage != "" {
-			f.Function = demangled(f.Linkage)
+			f.Function = d.spelled(f.Linkage)
 		} else if f.Function != "" {
 			f.Function = d.qualified(u, declared, f.Function)
 		}

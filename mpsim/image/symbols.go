@@ -46,6 +46,24 @@ func demangled(name string) string {
 	return demangle.Filter(name, demangle.MaxLength(14))
 }
 
+// maxSpelled bounds the names of functions that are remembered.
+const maxSpelled = 1 << 14
+
+// spelled is demangled(linkage), worked out once a name: a C++ function with
+// templates takes a hundred microseconds, and every frame asks.
+func (d *debugInfo) spelled(linkage string) string {
+	name, ok := d.spellings[linkage]
+	if ok {
+		return name
+	}
+	name = demangled(linkage)
+	if d.spellings == nil || len(d.spellings) >= maxSpelled {
+		d.spellings = map[string]string{}
+	}
+	d.spellings[linkage] = name
+	return name
+}
+
 // symbolTable holds the symbols, sorted so that they can be found by address.
 type symbolTable struct {
 	funcs   spans

@@ -186,7 +186,7 @@ func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
 		}
 		name, linkage, _ := d.entryName(v.entry)
 		if strings.HasPrefix(linkage, "_Z") {
-			name = demangled(linkage)
+			name = d.spelled(linkage)
 		}
 		if name == "" {
 			return nil
