@@ -70,10 +70,12 @@ type Config struct {
 	// Stdout and Stderr get what the guest writes; nil throws it away.
 	Stdout, Stderr io.Writer
 
-	// Root is a directory that the guest sees as "/"; "" means none. It can
-	// only be read unless Writable.
+	// Root is a directory that the guest sees as "/"; "" means none. It is only
+	// read. With Writable the guest can write everywhere, in memory: see
+	// Result.Written.
 	Root     string
 	Writable bool
+	Over     string                  // directory whose files show before those of Root; "" means none
 	Under    []string                // directories whose files show where Root has none
 	Objects  map[string]linux.Object // files that the guest finds whatever Root has there
 	CPUs     int                     // processors that the guest sees; 0 means 8
@@ -106,6 +108,6 @@ func (c *Config) kernel() linux.Config {
 	return linux.Config{
 		Args: c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		Root: c.Root, Writable: c.Writable, Under: c.Under, Objects: c.Objects, MaxTasks: c.MaxThreads,
+		Root: c.Root, Writable: c.Writable, Over: c.Over, Under: c.Under, Objects: c.Objects, MaxTasks: c.MaxThreads,
 	}
 }

@@ -324,6 +324,7 @@ func (m *Machine) finish(last *Hart) (*Result, error) {
 			err = e
 		}
 	}
+	m.result.Written = m.kernel.Written()
 	if e := m.kernel.Close(); err == nil && e != nil {
 		err = e
 	}

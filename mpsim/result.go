@@ -26,6 +26,8 @@ type Result struct {
 	// Steps counts, under the policy PCT, the instructions that ran while there
 	// was more than one thread.
 	Steps uint64
+	// Written is what the guest wrote to files.
+	Written linux.Written
 	// Limit is the limit of memory or threads that ended the run, if one did.
 	Limit linux.Limit
 	// Refused counts the requests for memory that were refused because of

@@ -28,6 +28,8 @@ type againFlags struct {
 	values bool // look at what racing writes write
 	stdin  string
 	root   string
+
+	written writtenFlags
 }
 
 func (f *againFlags) add(cmd *cobra.Command) {
@@ -36,6 +38,7 @@ func (f *againFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input, for a second run")
 	flags.StringVar(&f.root, "root", "", "directory that the run saw as /, for a second run")
 	cli.CompleteDir(cmd, "root")
+	f.written.addAgain(cmd)
 }
 
 // recording is the run of a trace, recorded nowhere as yet, with its input.
@@ -43,6 +46,7 @@ func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *recording,
 	if r, err = runAgain(t); err != nil {
 		return nil, std, nil, err
 	}
+	r.Written = f.written
 	r.Root, r.Mode, r.Arch = f.root, string(cdr.ModeCDR), nil
 	std, done = cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, func() {}
 	if f.stdin != "" {

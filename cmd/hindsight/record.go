@@ -33,6 +33,7 @@ type recording struct {
 	Args    []string
 	Env     []string
 	Root    string
+	Written writtenFlags
 	CPUs    int        // 0: as many as mpsim.Config says
 	Images  string     // directory for the executable and shared objects; "": the trace has them
 	Files   guestFiles // what a dynamically linked program needs besides
@@ -275,6 +276,7 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std cli.
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
+		Writable: r.Written.writable != "", Over: r.Written.over(),
 		Observer: observer,
 	}
 	if r.Image.Main.Go() != "" {

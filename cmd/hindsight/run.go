@@ -17,6 +17,7 @@ import (
 // runFlags are the flags of `hindsight run`.
 type runFlags struct {
 	guestFlags
+	written  writtenFlags
 	out      string
 	seed     uint64
 	record   string
@@ -51,7 +52,8 @@ for hindsight sharing. Threads then take turns every 50 instructions on average
 unless --quantum is given, so that they meet on cache lines as on real hardware.
 
 The guest has the standard streams; of the host's files it sees those under
---root only, and can write none. run ends with the guest's exit status, or with
+--root only, and writes to its own /tmp alone unless --writable is given; the
+host's files stay as they are. run ends with the guest's exit status, or with
 125 when hindsight itself failed; the trace is kept in either case.`,
 		Example: `  hindsight run ./bank
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
@@ -78,6 +80,9 @@ The guest has the standard streams; of the host's files it sees those under
 			if r.Mode != "none" {
 				file = r.Out
 			}
+			if err := r.Written.keep(done.Result); err != nil {
+				return err
+			}
 			done.trouble(std.Err)
 			fmt.Fprintf(std.Err, "hindsight: %s\n", done.summary(file))
 			if done.Status != 0 {
@@ -87,6 +92,7 @@ The guest has the standard streams; of the host's files it sees those under
 		},
 	}
 	f.add(cmd)
+	f.written.add(cmd)
 	f.limits.add(cmd, 0, 0)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
@@ -128,6 +134,10 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	}
 	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out, r.Images = f.seed, f.record, f.keep, f.alphabet, f.out, f.images
 	r.Budget = uint64(f.epoch)
+	if err := f.written.check(); err != nil {
+		return nil, nil, err
+	}
+	r.Written = f.written
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
 	}

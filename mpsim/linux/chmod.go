@@ -1,7 +1,5 @@
 package linux
 
-import "io/fs"
-
 // Modes and owners. Everything belongs to the one user that there is; a mode can
 // be changed where a file can be.
 
@@ -79,7 +77,7 @@ func (v *vfs) mayChange(p string) int64 {
 	if _, e := v.hostOf(p).stat(p, true); e != 0 {
 		return e
 	}
-	if !v.hostOf(p).writable {
+	if !v.scratch {
 		return -EROFS
 	}
 	return 0
@@ -90,11 +88,19 @@ func (v *vfs) chmod(p string, perm uint32) int64 {
 		return e
 	}
 	n, _ := v.inMemory(p)
-	switch {
-	case n != nil && n.writable:
+	if n == nil {
+		st, e := v.stat(p, true)
+		if e == 0 && st.mode&modeType == modeDir {
+			n, e = v.up(p)
+		} else if e == 0 {
+			n, e = v.raise(p)
+		}
+		if e != 0 {
+			return e
+		}
+	}
+	if n.writable {
 		n.perm = perm
-	case n == nil:
-		return hostError(v.hostOf(p).root.Chmod(rel(p), fs.FileMode(perm&0o777)))
 	}
 	return 0
 }

@@ -91,42 +91,106 @@ func TestRootContainsEverything(t *testing.T) {
 	}
 }
 
-func TestWritableRoot(t *testing.T) {
+// TestScratch: with Writable the guest writes anywhere, what it sees is as if it had,
+// the root stays as it is, and what was written can be saved.
+func TestScratch(t *testing.T) {
 	outer := t.TempDir()
-	root := filepath.Join(outer, "root")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(outer, "secret"), []byte("outside"), 0o644); err != nil {
-		t.Fatal(err)
+	root, over := filepath.Join(outer, "root"), filepath.Join(outer, "over")
+	for path, text := range map[string]string{
+		"secret": "outside", "root/old": "old", "root/in/file": "inside", "root/in/other": "other", "root/full/x": "x",
+		"root/shown": "below", "over/shown": "above",
+	} {
+		p := filepath.Join(outer, path)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Symlink("../secret", filepath.Join(root, "up")); err != nil {
 		t.Fatal(err)
 	}
-	g := newGuest(t, Config{Root: root, Writable: true})
-	fd := g.open("/new", openCreate|openReadWrite)
-	if fd < 0 {
-		t.Fatalf("create: %d", fd)
+	before, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
 	}
-	g.str(g.data, "hello")
-	g.want(5, g.main, 64, uint64(fd), g.data, 5)
-	g.want(1, g.main, 62, uint64(fd), 1, 0)
-	g.want(4, g.main, 63, uint64(fd), g.data+100, 100)
-	g.must(g.main, 46, uint64(fd), 3)
-	if got, err := os.ReadFile(filepath.Join(root, "new")); err != nil || string(got) != "hel" {
-		t.Fatalf("on the host: %q %v", got, err)
+	g := newGuest(t, Config{Root: root, Writable: true, Over: over})
+	write := func(name, text string, flags uint64) {
+		t.Helper()
+		fd := g.open(name, flags)
+		if fd < 0 {
+			t.Fatalf("%s: error %d", name, -fd)
+		}
+		g.str(g.data, text)
+		g.want(int64(len(text)), g.main, 64, uint64(fd), g.data, uint64(len(text)))
+		g.must(g.main, 57, uint64(fd))
+	}
+	reads := func(name, want string) {
+		t.Helper()
+		if got, e := g.slurp(name); e != 0 || got != want {
+			t.Errorf("%s: %q, error %d; want %q", name, got, -e, want)
+		}
+	}
+	rename := func(from, to string) int64 {
+		return g.do(g.main, 276, dirfd(), g.str(g.data, from), dirfd(), g.str(g.data+64, to), 0)
+	}
+	unlink := func(name string, flags uint64) int64 {
+		return g.do(g.main, 35, dirfd(), g.str(g.data, name), flags)
+	}
+	reads("/shown", "above")
+	write("/old", "OL", openWriteOnly)
+	reads("/old", "OLd")
+	write("/in/new", "fresh", openCreate|openWriteOnly)
+	write("/in/file", "!", openWriteOnly|openTrunc)
+	reads("/in/file", "!")
+	reads("/in/other", "other")
+	if fd := g.open("/old", openCreate|openExcl|openWriteOnly); fd != -EEXIST {
+		t.Errorf("exclusive: %d", fd)
+	}
+	if fd := g.open("/none/new", openCreate|openWriteOnly); fd != -ENOENT {
+		t.Errorf("in no directory: %d", fd)
 	}
 	if fd := g.open("/up", openWriteOnly|openTrunc); fd >= 0 {
-		t.Fatal("wrote through a link that leads out")
+		t.Error("wrote through a link that leads out")
 	}
-	g.must(g.main, 34, dirfd(), g.str(g.data, "/d"), 0o755)
-	g.must(g.main, 276, dirfd(), g.str(g.data, "/new"), dirfd(), g.str(g.data+64, "/d/moved"), 0)
-	g.want(-ENOTEMPTY, g.main, 35, dirfd(), g.str(g.data, "/d"), 0x200)
-	if r := g.do(g.main, 276, dirfd(), g.str(g.data, "/d/moved"), dirfd(), g.str(g.data+64, "/../moved"), 0); r != 0 {
-		t.Fatalf("rename: %d", r)
+	for _, c := range []struct {
+		what      string
+		got, want int64
+	}{
+		{"rmdir of a full one", unlink("/full", 0x200), -ENOTEMPTY},
+		{"unlink of a directory", unlink("/full", 0), -EISDIR},
+		{"mkdir of what is there", g.do(g.main, 34, dirfd(), g.str(g.data, "/full"), 0o755), -EEXIST},
+		{"mkdir", g.do(g.main, 34, dirfd(), g.str(g.data, "/d"), 0o755), 0},
+		{"rename of the host's", rename("/in/other", "/d/moved"), 0},
+		{"rename of a directory", rename("/full", "/d/full"), -EXDEV},
+		{"rename onto a directory", rename("/d/moved", "/full"), -EISDIR},
+		{"unlink of the host's", unlink("/full/x", 0), 0},
+		{"rmdir of an emptied one", unlink("/full", 0x200), 0},
+		{"unlink of what was there", unlink("/in/other", 0), -ENOENT},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, c.got, c.want)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(outer, "moved")); err == nil {
-		t.Fatal("renamed out of the root")
+	reads("/d/moved", "other")
+	out := filepath.Join(outer, "out")
+	if err := g.k.Written().Save(out, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"old": "OLd", "in/new": "fresh", "in/file": "!", "d/moved": "other"} {
+		if b, err := os.ReadFile(filepath.Join(out, name)); err != nil || string(b) != want {
+			t.Errorf("saved %s: %q %v", name, b, err)
+		}
+	}
+	for _, name := range []string{"shown", "in/other", "full", "tmp"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err == nil {
+			t.Errorf("%s was saved", name)
+		}
+	}
+	after, err := os.ReadDir(root)
+	if b, _ := os.ReadFile(filepath.Join(root, "old")); err != nil || len(before) != len(after) || string(b) != "old" {
+		t.Errorf("the root changed: %v %q", after, b)
 	}
 	if b, _ := os.ReadFile(filepath.Join(outer, "secret")); string(b) != "outside" {
 		t.Fatalf("the file outside is %q", b)

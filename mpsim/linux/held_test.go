@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"hindsight/mpsim/mem"
@@ -131,6 +133,9 @@ func TestModes(t *testing.T) {
 	}
 	g.must(g.main, 54, dirfd(), g.str(g.data, "/file"), 0, 0, 0)
 
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	g = root(false)
 	for name, want := range map[string]int64{"/file": -EROFS, "/none": -ENOENT, "/proc/cpuinfo": 0} {
 		g.want(want, g.main, 53, dirfd(), g.str(g.data, name), 0o600)

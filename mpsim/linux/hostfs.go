@@ -14,8 +14,7 @@ import (
 // hostRoot is the directory of the host that the guest sees as "/". os.Root
 // keeps every name inside it, symbolic links too.
 type hostRoot struct {
-	root     *os.Root
-	writable bool
+	root *os.Root
 }
 
 // hostError turns an error of the host into an error number.
@@ -80,9 +79,7 @@ func (h *hostRoot) hostStat(path string, info fs.FileInfo) (stat, int64) {
 		// Devices, sockets and pipes of the host cannot be used.
 		st.mode = modeRegular
 	}
-	if !h.writable {
-		st.mode &^= 0o222
-	}
+	st.mode &^= 0o222
 	return st, 0
 }
 
@@ -98,8 +95,8 @@ func (h *hostRoot) stat(path string, follow bool) (stat, int64) {
 	return h.hostStat(path, info)
 }
 
-// open opens a regular file or a directory.
-func (h *hostRoot) open(path string, flags, perm uint32) (file, int64) {
+// open opens a regular file or a directory, to read.
+func (h *hostRoot) open(path string, flags uint32) (file, int64) {
 	name := rel(path)
 	info, err := h.root.Stat(name)
 	switch {
@@ -109,7 +106,7 @@ func (h *hostRoot) open(path string, flags, perm uint32) (file, int64) {
 		if flags&openAccess != 0 {
 			return nil, -EISDIR
 		}
-		return &hostDir{h, path}, 0
+		return &hostDir{host: h, path: path}, 0
 	case err == nil && !info.Mode().IsRegular():
 		return nil, -EACCES
 	case err == nil && flags&openDirectory != 0:
@@ -117,27 +114,10 @@ func (h *hostRoot) open(path string, flags, perm uint32) (file, int64) {
 	case err != nil && (!errors.Is(err, fs.ErrNotExist) || flags&openCreate == 0):
 		return nil, hostError(err)
 	}
-	write := flags&openAccess != 0 || flags&(openTrunc|openCreate) != 0 && (err != nil || flags&openTrunc != 0)
-	if write && !h.writable {
+	if flags&openAccess != 0 || flags&openTrunc != 0 || flags&openCreate != 0 && err != nil {
 		return nil, -EROFS
 	}
-	mode := os.O_RDONLY
-	switch flags & openAccess {
-	case openWriteOnly:
-		mode = os.O_WRONLY
-	case openReadWrite:
-		mode = os.O_RDWR
-	}
-	if flags&openCreate != 0 && h.writable {
-		mode |= os.O_CREATE
-	}
-	if flags&openExcl != 0 && h.writable {
-		mode |= os.O_EXCL
-	}
-	if flags&openTrunc != 0 {
-		mode |= os.O_TRUNC
-	}
-	f, err := h.root.OpenFile(name, mode, fs.FileMode(perm&0o777))
+	f, err := h.root.Open(name)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -175,28 +155,15 @@ func (f *hostFile) readAt(p []byte, off int64) (int, int64) {
 	return n, 0
 }
 
-func (f *hostFile) writeAt(p []byte, off int64) (int, int64) {
-	if off < 0 || off > maxFileBytes-int64(len(p)) {
-		return 0, -EFBIG
-	}
-	n, err := f.f.WriteAt(p, off)
-	if n > 0 {
-		return n, 0
-	}
-	return 0, hostError(err)
-}
-
-func (f *hostFile) truncate(n int64) int64 {
-	if n > maxFileBytes {
-		return -EFBIG
-	}
-	return hostError(f.f.Truncate(n))
-}
+// It is never open for writing.
+func (f *hostFile) writeAt([]byte, int64) (int, int64) { return 0, -EBADF }
+func (f *hostFile) truncate(int64) int64               { return -EINVAL }
 
 // hostDir is an open directory of the host.
 type hostDir struct {
 	host *hostRoot
 	path string
+	more func() []dirEntry // the names that all directories of the host have there
 }
 
 func (d *hostDir) close() {}
@@ -209,7 +176,7 @@ func (d *hostDir) stat() stat {
 	return st
 }
 
-func (d *hostDir) entries() ([]dirEntry, int64) { return d.host.list(d.path) }
+func (d *hostDir) entries() ([]dirEntry, int64) { return inOrder(d.more()), 0 }
 
 // list gives the names in a directory, in order.
 func (h *hostRoot) list(path string) ([]dirEntry, int64) {
@@ -243,50 +210,22 @@ func (h *hostRoot) has(path string) bool {
 	return err == nil
 }
 
-// names gives what is in a directory here and in those under it.
-func (h *hostRoot) names(path string, under []*hostRoot) []dirEntry {
-	list, _ := h.list(path)
-	for _, u := range under {
-		more, _ := u.list(path)
-		list = append(list, more...)
-	}
-	return list
-}
-
 func (h *hostRoot) readlink(path string) (string, int64) {
 	s, err := h.root.Readlink(rel(path))
 	return s, hostError(err)
 }
 
-// remove deletes a file or an empty directory.
-func (h *hostRoot) remove(path string, dir bool) int64 {
+// refused is the error of a call that would change what a path names: it is there
+// and cannot be changed, or it is not there.
+func (h *hostRoot) refused(path string, dir bool) int64 {
 	info, err := h.root.Lstat(rel(path))
 	switch {
 	case err != nil:
 		return hostError(err)
-	case !h.writable:
-		return -EROFS
 	case dir && !info.IsDir():
 		return -ENOTDIR
 	case !dir && info.IsDir():
 		return -EISDIR
 	}
-	return hostError(h.root.Remove(rel(path)))
-}
-
-func (h *hostRoot) mkdir(path string) int64 {
-	if _, err := h.root.Lstat(rel(path)); err == nil {
-		return -EEXIST
-	}
-	if !h.writable {
-		return -EROFS
-	}
-	return hostError(h.root.Mkdir(rel(path), 0o755))
-}
-
-func (h *hostRoot) rename(from, to string) int64 {
-	if !h.writable {
-		return -EROFS
-	}
-	return hostError(h.root.Rename(rel(from), rel(to)))
+	return -EROFS
 }

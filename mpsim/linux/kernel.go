@@ -26,9 +26,13 @@ type Config struct {
 
 	// Root is a directory of the host that the guest sees as "/"; "" means
 	// none. Nothing outside it can be reached, by symbolic links neither.
-	// Without Writable it can only be read.
-	Root     string
+	// It is only read.
+	Root string
+	// Writable lets the guest write anywhere. What it writes is in memory; see
+	// Kernel.Written.
 	Writable bool
+	// Over is a directory whose files show before those of Root; "" means none.
+	Over string
 	// Under are directories whose files show, to read only, where Root has none.
 	Under []string
 	// Objects are files that the guest finds at their paths, whatever Root has

@@ -35,6 +35,14 @@ func (c *call) linkat() int64 {
 }
 
 func (v *vfs) link(from, to string) int64 {
+	if v.scratch {
+		if e := v.bringUp(from, to); e != 0 {
+			return e
+		}
+		if _, e := v.stat(to, false); e == 0 {
+			return -EEXIST
+		}
+	}
 	n, covered := v.inMemory(from)
 	old, coveredTo := v.inMemory(to)
 	switch {
@@ -42,7 +50,7 @@ func (v *vfs) link(from, to string) int64 {
 		return -ENOENT
 	case old != nil:
 		return -EEXIST
-	case n == nil || !coveredTo:
+	case n == nil || !coveredTo && !v.scratch:
 		return -EPERM
 	case n.data == nil || !n.writable:
 		return -EPERM

@@ -14,10 +14,12 @@ type node struct {
 	ino      uint64
 	perm     uint32
 	children map[string]*node // of a directory, else nil
-	writable bool             // in /tmp
-	data     *memData         // of a regular file
-	open     func() file      // of a file that is made anew at each open
-	link     string           // of a symbolic link
+	merged   bool             // of a directory: it has the host's names as well, but for those in gone
+	gone     map[string]bool
+	writable bool        // in /tmp, or everywhere in a scratch layer
+	data     *memData    // of a regular file
+	open     func() file // of a file that is made anew at each open
+	link     string      // of a symbolic link
 }
 
 func (n *node) isDir() bool { return n.children != nil }
@@ -213,19 +215,26 @@ func (d *memDir) stat() stat { return d.node.stat() }
 func (d *memDir) close()     {}
 
 func (d *memDir) entries() ([]dirEntry, int64) {
-	byName := make(map[string]dirEntry)
+	var list []dirEntry
 	if d.more != nil {
-		for _, e := range d.more() {
-			byName[e.name] = e
-		}
+		list = d.more()
 	}
 	for name, n := range d.node.children {
 		st := n.stat()
-		byName[name] = dirEntry{name, st.mode, st.ino}
+		list = append(list, dirEntry{name, st.mode, st.ino})
+	}
+	return inOrder(list), 0
+}
+
+// inOrder sorts names. Of several entries with one name the last counts.
+func inOrder(list []dirEntry) []dirEntry {
+	byName := make(map[string]dirEntry, len(list))
+	for _, e := range list {
+		byName[e.name] = e
 	}
 	out := make([]dirEntry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		out = append(out, byName[name])
 	}
-	return out, 0
+	return out
 }

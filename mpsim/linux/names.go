@@ -8,8 +8,11 @@ import (
 // remove deletes a file, or an empty directory.
 func (v *vfs) remove(p string, dir bool) int64 {
 	n, covered := v.inMemory(p)
-	if n == nil && !covered && v.host != nil {
-		return v.host.remove(p, dir)
+	switch {
+	case n == nil && !covered && v.scratch:
+		return v.removeHost(p, dir)
+	case n == nil && !covered && v.host != nil:
+		return v.host.refused(p, dir)
 	}
 	if n == nil {
 		return -ENOENT
@@ -22,7 +25,7 @@ func (v *vfs) remove(p string, dir bool) int64 {
 		return -ENOTDIR
 	case !dir && n.isDir():
 		return -EISDIR
-	case len(n.children) > 0:
+	case n.isDir() && !v.empty(n, p):
 		return -ENOTEMPTY
 	}
 	v.drop(parent, name)
@@ -42,6 +45,12 @@ func (v *vfs) drop(dir *node, name string) {
 // forget takes a name out of a directory. The working directory may lie below.
 func (v *vfs) forget(dir *node, name string) {
 	delete(dir.children, name)
+	if dir.merged {
+		if dir.gone == nil {
+			dir.gone = map[string]bool{}
+		}
+		dir.gone[name] = true
+	}
 	v.cwdNode = nil
 }
 
@@ -59,8 +68,13 @@ func (v *vfs) room() bool {
 
 func (v *vfs) mkdir(p string, perm uint32) int64 {
 	n, covered := v.inMemory(p)
-	if n == nil && !covered && v.host != nil {
-		return v.host.mkdir(p)
+	if n == nil && !covered && (v.host != nil || v.scratch) {
+		switch _, e := v.stat(p, false); {
+		case e == 0:
+			return -EEXIST
+		case !v.scratch:
+			return -EROFS
+		}
 	}
 	if n != nil {
 		return -EEXIST
@@ -80,19 +94,21 @@ func (v *vfs) mkdir(p string, perm uint32) int64 {
 
 // rename moves a file. It stays in /tmp or in the host's directory.
 func (v *vfs) rename(from, to string) int64 {
+	if v.scratch {
+		if e := v.bringUp(from, to); e != 0 {
+			return e
+		}
+	}
 	n, coveredFrom := v.inMemory(from)
 	old, coveredTo := v.inMemory(to)
-	if n == nil && old == nil && !coveredFrom && !coveredTo && v.host != nil {
-		return v.host.rename(from, to)
-	}
-	if n == nil {
-		if !coveredFrom && v.host != nil {
-			return -EXDEV
-		}
-		return -ENOENT
-	}
-	if !coveredTo && v.host != nil {
+	onHost := v.host != nil && !v.scratch
+	switch {
+	case n == nil && old == nil && !coveredFrom && !coveredTo && onHost:
+		return -EROFS
+	case onHost && (n == nil && !coveredFrom || n != nil && !coveredTo):
 		return -EXDEV
+	case n == nil:
+		return -ENOENT
 	}
 	src, srcName, e := v.parentOf(from)
 	if e != 0 {
@@ -110,7 +126,7 @@ func (v *vfs) rename(from, to string) int64 {
 		return -EISDIR
 	case old != nil && !old.isDir() && n.isDir():
 		return -ENOTDIR
-	case old != nil && len(old.children) > 0:
+	case old != nil && old.isDir() && !v.empty(old, to):
 		return -ENOTEMPTY
 	}
 	if old != nil {

@@ -20,9 +20,11 @@ import (
 // which does not let them lead out of it.
 type vfs struct {
 	tree  *node
-	host  *hostRoot // nil without Config.Root
+	host  *hostRoot // nil without Config.Root and Config.Over
 	under []*hostRoot
-	fixed map[string]*node // Config.Objects
+	// scratch: all can be written, in memory; see scratch.go.
+	scratch bool
+	fixed   map[string]*node // Config.Objects
 	// procTask gives the files of /proc/self/task, which change with the tasks.
 	procTask func(p string) *node
 	cwd      string
@@ -49,21 +51,11 @@ func (v *vfs) inode() uint64 {
 func (k *Kernel) openFiles(img *image.Image, exe string) error {
 	v := &vfs{procTask: k.procTaskNode, cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes, space: k.space}
 	k.vfs, k.files.space = v, k.space
-	if k.cfg.Root != "" {
-		root, err := os.OpenRoot(k.cfg.Root)
-		if err != nil {
-			return fmt.Errorf("root directory: %w", err)
-		}
-		v.host = &hostRoot{root, k.cfg.Writable}
-	}
-	for _, dir := range k.cfg.Under {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return errors.Join(fmt.Errorf("root directory: %w", err), v.closeRoots())
-		}
-		v.under = append(v.under, &hostRoot{root, false})
+	if err := v.openRoots(&k.cfg); err != nil {
+		return errors.Join(err, v.closeRoots())
 	}
 	v.tree = v.dir()
+	v.tree.merged, v.tree.writable = true, v.scratch
 	k.fillTree(img)
 	v.fixed = map[string]*node{}
 	for name, o := range k.cfg.Objects {
@@ -79,6 +71,30 @@ func (k *Kernel) openFiles(img *image.Image, exe string) error {
 		{file: errs, path: "pipe:", flags: openWriteOnly},
 	} {
 		k.files.set(fd, f, false)
+	}
+	return nil
+}
+
+// openRoots opens the directories of the host.
+func (v *vfs) openRoots(cfg *Config) error {
+	layers := cfg.Under
+	if cfg.Root != "" {
+		layers = append([]string{cfg.Root}, layers...)
+	}
+	if cfg.Over != "" {
+		layers = append([]string{cfg.Over}, layers...)
+	}
+	v.scratch = cfg.Writable
+	for i, dir := range layers {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return fmt.Errorf("root directory: %w", err)
+		}
+		if i == 0 && (cfg.Root != "" || cfg.Over != "") {
+			v.host = &hostRoot{root}
+		} else {
+			v.under = append(v.under, &hostRoot{root})
+		}
 	}
 	return nil
 }
@@ -247,15 +263,15 @@ func (v *vfs) inMemory(p string) (n *node, covered bool) {
 			return v.cwdNode, true
 		}
 		if rest[0] == '/' {
-			return v.cwdNode.find(rest[1:], true)
+			return v.cwdNode.find(rest[1:])
 		}
 	}
-	return v.tree.find(strings.Trim(p, "/"), false)
+	return v.tree.find(strings.Trim(p, "/"))
 }
 
 // find looks a name up below a directory.
-func (n *node) find(name string, covered bool) (*node, bool) {
-	for i := 0; ; i++ {
+func (n *node) find(name string) (at *node, covered bool) {
+	for {
 		part, rest, more := strings.Cut(name, "/")
 		if part == "" {
 			return n, false
@@ -265,9 +281,9 @@ func (n *node) find(name string, covered bool) (*node, bool) {
 		}
 		next := n.children[part]
 		if next == nil {
-			return nil, i > 0 || covered
+			return nil, !n.merged || n.gone[part]
 		}
-		n, covered = next, true
+		n = next
 		if !more {
 			return n, true
 		}
@@ -363,7 +379,20 @@ func (v *vfs) stat(p string, follow bool) (stat, int64) {
 // parentOf gives the directory in /tmp that holds, or would hold, a path.
 func (v *vfs) parentOf(p string) (dir *node, name string, e int64) {
 	at := strings.LastIndexByte(p, '/')
-	dir, _ = v.inMemory(p[:max(at, 1)])
+	up := p[:max(at, 1)]
+	dir, covered := v.inMemory(up)
+	if dir == nil && !covered && v.scratch {
+		st, e := v.stat(up, true)
+		if e == 0 && st.mode&modeType != modeDir {
+			e = -ENOTDIR
+		}
+		if e == 0 {
+			dir, e = v.up(up)
+		}
+		if e != 0 {
+			return nil, "", e
+		}
+	}
 	switch {
 	case dir == nil:
 		return nil, "", -ENOENT
@@ -384,14 +413,29 @@ func (v *vfs) open(p string, flags, perm uint32) (file, int64) {
 			return nil, -ELOOP
 		}
 		return v.open(n.link, flags, perm)
+	case n == nil && !covered && v.scratch:
+		return v.openScratch(p, flags, perm)
 	case n == nil && !covered && v.hostOf(p) != nil:
-		return v.hostOf(p).open(p, flags, perm)
+		return v.openHost(p, flags)
 	case n == nil && flags&openCreate == 0:
 		return nil, -ENOENT
 	case n == nil:
 		return v.create(p, perm)
 	}
 	return v.openNode(n, p, flags)
+}
+
+// openHost opens what the host has.
+func (v *vfs) openHost(p string, flags uint32) (file, int64) {
+	h := v.hostOf(p)
+	if h == nil {
+		return nil, -ENOENT
+	}
+	f, e := h.open(p, flags)
+	if d, ok := f.(*hostDir); ok {
+		d.more = func() []dirEntry { return v.hostNames(p, &node{}) }
+	}
+	return f, e
 }
 
 // create makes a file in /tmp and opens it.
@@ -423,10 +467,8 @@ func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
 			return nil, -EISDIR
 		}
 		d := &memDir{node: n}
-		if v.host != nil && n == v.tree {
-			d.more = func() []dirEntry {
-				return v.host.names(p, v.under)
-			}
+		if n.merged {
+			d.more = func() []dirEntry { return v.hostNames(p, n) }
 		}
 		return d, 0
 	case flags&openDirectory != 0:

@@ -1,0 +1,251 @@
+package linux
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// With Config.Writable the guest can write everywhere. The host's directories stay
+// as they are: what is written is in memory, in directories that show the host's
+// names as well, and Written.Save puts it where it is to be kept. A file of the
+// host's is copied when it is first opened for writing.
+
+// hostNames lists what the host has in a directory that is in memory too.
+func (v *vfs) hostNames(p string, dir *node) []dirEntry {
+	var list []dirEntry
+	for i := len(v.under) - 1; i >= 0; i-- {
+		more, _ := v.under[i].list(p)
+		list = append(list, more...)
+	}
+	if v.host != nil {
+		more, _ := v.host.list(p)
+		list = append(list, more...)
+	}
+	kept := list[:0]
+	for _, e := range list {
+		if !dir.gone[e.name] {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// up makes a directory of the host's one in memory, which has the host's names too.
+// The path has to be a directory that is not covered.
+func (v *vfs) up(p string) (*node, int64) {
+	n := v.tree
+	for part := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
+		if part == "" {
+			continue
+		}
+		next := n.children[part]
+		if next == nil {
+			if !v.room() {
+				return nil, -ENOSPC
+			}
+			next = v.dir()
+			next.writable, next.merged = true, true
+			n.children[part] = next
+		}
+		n = next
+	}
+	return n, 0
+}
+
+// raise makes a file of the host's one in memory.
+func (v *vfs) raise(p string) (*node, int64) {
+	st, e := v.stat(p, true)
+	if e != 0 {
+		return nil, e
+	}
+	from, e := v.hostOf(p).open(p, 0)
+	if e != 0 {
+		return nil, e
+	}
+	defer from.close()
+	content, ok := from.(regular)
+	if !ok {
+		return nil, -EISDIR
+	}
+	to, e := v.create(p, st.mode&0o777|0o200)
+	if e != 0 {
+		return nil, e
+	}
+	defer to.close()
+	into, buf := to.(regular), make([]byte, ioChunk)
+	for off := int64(0); ; {
+		n, e := content.readAt(buf, off)
+		if e == 0 && n > 0 {
+			_, e = into.writeAt(buf[:n], off)
+		}
+		if e != 0 {
+			v.remove(p, false)
+			return nil, e
+		}
+		if off += int64(n); n == 0 {
+			n, _ := v.inMemory(p)
+			return n, 0
+		}
+	}
+}
+
+// openScratch opens a path that only the host can have, when it may be written.
+func (v *vfs) openScratch(p string, flags, perm uint32) (file, int64) {
+	st, e := v.stat(p, true)
+	switch {
+	case e == -ENOENT && flags&openCreate != 0:
+		return v.create(p, perm)
+	case e != 0:
+		return nil, e
+	case flags&(openCreate|openExcl) == openCreate|openExcl:
+		return nil, -EEXIST
+	case st.mode&modeType == modeRegular && (flags&openAccess != 0 || flags&openTrunc != 0):
+		n, e := v.raise(p)
+		if e != 0 {
+			return nil, e
+		}
+		return v.openNode(n, p, flags)
+	case st.mode&modeType == modeDir && flags&(openAccess|openCreate) != 0:
+		return nil, -EISDIR
+	}
+	return v.openHost(p, flags)
+}
+
+// removeHost takes away a name that only the host has, for this guest.
+func (v *vfs) removeHost(p string, dir bool) int64 {
+	st, e := v.stat(p, false)
+	isDir := st.mode&modeType == modeDir
+	switch {
+	case e != 0:
+		return e
+	case dir && !isDir:
+		return -ENOTDIR
+	case !dir && isDir:
+		return -EISDIR
+	case isDir && len(v.hostNames(p, &node{})) > 0:
+		return -ENOTEMPTY
+	}
+	parent, name, e := v.parentOf(p)
+	if e != 0 {
+		return e
+	}
+	v.forget(parent, name)
+	return 0
+}
+
+// bringUp makes both names of a rename those of memory, where only the host has
+// them.
+func (v *vfs) bringUp(from, to string) int64 {
+	if n, covered := v.inMemory(from); n == nil && !covered {
+		switch st, e := v.stat(from, false); {
+		case e != 0:
+			return e
+		case st.mode&modeType != modeRegular:
+			return -EXDEV
+		}
+		if _, e := v.raise(from); e != 0 {
+			return e
+		}
+	}
+	if n, covered := v.inMemory(to); n == nil && !covered {
+		if st, e := v.stat(to, false); e == 0 && st.mode&modeType == modeDir {
+			_, e := v.up(to)
+			return e
+		}
+	}
+	return 0
+}
+
+// empty says whether a directory in memory has no names, those of the host's included.
+func (v *vfs) empty(n *node, p string) bool {
+	return len(n.children) == 0 && (!n.merged || len(v.hostNames(p, n)) == 0)
+}
+
+// Written is what a guest wrote to files. It outlives the guest.
+type Written struct{ v *vfs }
+
+// Written returns what the guest wrote to files.
+func (k *Kernel) Written() Written { return Written{k.vfs} }
+
+// Save writes the files that the guest wrote, as they are now, below dir, which
+// is made if it is not there. Files of temporary directories (/tmp, /dev/shm) are among
+// them when temporary is set. What the guest removed is removed there.
+func (w Written) Save(dir string, temporary bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return w.v.save(root, "/", w.v.tree, temporary)
+}
+
+// save writes what is below a directory.
+func (v *vfs) save(root *os.Root, p string, dir *node, temporary bool) error {
+	for name := range dir.gone {
+		if dir.children[name] != nil {
+			continue
+		}
+		if err := root.Remove(rel(path.Join(p, name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for name, n := range dir.children {
+		at := path.Join(p, name)
+		if !temporary && (at == "/tmp" || at == "/dev/shm") {
+			continue
+		}
+		var err error
+		switch {
+		case n.isDir():
+			err = v.saveDir(root, at, n, temporary)
+		case n.data != nil && n.writable:
+			err = n.data.save(root, at, n.perm)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveDir writes a directory, if the guest made it or wrote to it.
+func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
+	made := n.writable && !n.merged && at != "/tmp" && at != "/dev/shm"
+	if made || n.merged && len(n.children) > 0 {
+		if err := root.MkdirAll(rel(at), 0o755); err != nil {
+			return err
+		}
+	}
+	return v.save(root, at, n, temporary)
+}
+
+// save writes a file. The old one, if any, is no longer there when this one cannot be
+// written whole.
+func (d *memData) save(root *os.Root, at string, perm uint32) error {
+	if err := root.MkdirAll(filepath.Dir(rel(at)), 0o755); err != nil {
+		return err
+	}
+	if err := root.Remove(rel(at)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(rel(at), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(perm&0o777)|0o200)
+	if err != nil {
+		return err
+	}
+	left := d.length
+	for _, c := range d.chunks {
+		n := min(left, int64(len(c)))
+		if _, err := f.Write(c[:n]); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		left -= n
+	}
+	return f.Close()
+}
