@@ -1,0 +1,144 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+	"hindsight/tracefmt/event"
+)
+
+// Access names an access of a thread: an execution of a site, or an event.
+type Access struct {
+	Thread  event.ThreadID
+	Site    cdr.SiteID
+	Ordinal uint64 // of the thread's executions of the site, from 0
+	IsEvent bool
+	Index   uint64 // of the thread's events, from 0, if it is one
+}
+
+// AccessOf is a side of a race.
+func AccessOf(s *race.Side) Access {
+	if s.Op.Plain() {
+		return Access{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}
+	}
+	return Access{Thread: s.Thread, IsEvent: true, Index: s.Segment}
+}
+
+// Places is a trace that finds accesses. *cdr.Trace is one.
+type Places interface {
+	AccessInsts(th event.ThreadID, site cdr.SiteID, ordinal uint64) (uint64, error)
+	EventInsts(th event.ThreadID, index uint64) (uint64, error)
+}
+
+// Times are the times of accesses, each that of the basic block that it is in, in
+// the same order. If the intervals of the run are not kept it walks through the
+// run again, once for all.
+func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access) ([]uint64, error) {
+	insts := make([]uint64, len(accesses))
+	for i, a := range accesses {
+		var err error
+		if a.IsEvent {
+			insts[i], err = places.EventInsts(a.Thread, a.Index)
+		} else {
+			insts[i], err = places.AccessInsts(a.Thread, a.Site, a.Ordinal)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	times := make([]uint64, len(accesses))
+	if tl.whole {
+		for i, a := range accesses {
+			times[i] = tl.timeOf(a.Thread, insts[i], a.IsEvent)
+		}
+		return times, nil
+	}
+	// By thread, in the order of its instructions.
+	order := make([][]int, len(tl.threads))
+	for i, a := range accesses {
+		order[a.Thread] = append(order[a.Thread], i)
+	}
+	for _, list := range order {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(insts[a], insts[b]) })
+	}
+	done := make([]uint64, len(tl.threads))
+	err := Walk(ctx, tl.src, &Visitor{Slice: func(t event.ThreadID, from, to uint64) error {
+		list := order[t]
+		for len(list) > 0 {
+			n := insts[list[0]]
+			within := n - done[t]
+			if within > to-from || within == to-from && !accesses[list[0]].IsEvent {
+				break
+			}
+			times[list[0]] = from + within
+			list = list[1:]
+		}
+		order[t] = list
+		done[t] += to - from
+		return nil
+	}})
+	return times, err
+}
+
+// timeOf is when a thread had executed so many instructions: just before the next
+// one, or, for an event, just after the last one.
+func (tl *Timeline) timeOf(t event.ThreadID, insts uint64, isEvent bool) uint64 {
+	d := tl.kept
+	spans := d.spans[t]
+	// The last span that begins with at most so many executed, which executes.
+	i := sort.Search(len(spans), func(i int) bool {
+		return spans[i].insts > insts || isEvent && spans[i].insts == insts && insts > 0
+	}) - 1
+	for i > 0 && !d.executes(spans[i]) {
+		i--
+	}
+	if i < 0 {
+		return tl.lanes[t].Begin
+	}
+	return min(spans[i].from+insts-spans[i].insts, d.end(spans, i, tl.lanes[t].End))
+}
+
+func (d *detail) executes(s span) bool {
+	state := d.why[s.why].State
+	return state == Running || state == Spinning
+}
+
+// Mark is an instance of a race on the timeline.
+type Mark struct {
+	Race          int            `json:"race"`    // its index in the result
+	Earlier       uint64         `json:"earlier"` // times of the accesses
+	Later         uint64         `json:"later"`
+	EarlierThread event.ThreadID `json:"earlier_thread"`
+	LaterThread   event.ThreadID `json:"later_thread"`
+	Last          bool           `json:"last,omitempty"` // the last instance, not the first
+}
+
+// Marks are the first and the last instances of races. Which access is the earlier
+// one is a matter of the order in which races are told (docs/semantics.md); its
+// time may be the greater.
+func (tl *Timeline) Marks(ctx context.Context, places Places, races []race.Race) ([]Mark, error) {
+	var accesses []Access
+	marks := []Mark{}
+	for i := range races {
+		r := &races[i]
+		for n, in := range []*race.Instance{&r.First, &r.Last} {
+			if n == 1 && r.Dynamic == 1 {
+				break
+			}
+			accesses = append(accesses, AccessOf(&in.Earlier), AccessOf(&in.Later))
+			marks = append(marks, Mark{Race: i, EarlierThread: in.Earlier.Thread, LaterThread: in.Later.Thread, Last: n == 1})
+		}
+	}
+	times, err := tl.Times(ctx, places, accesses)
+	if err != nil {
+		return nil, err
+	}
+	for i := range marks {
+		marks[i].Earlier, marks[i].Later = times[2*i], times[2*i+1]
+	}
+	return marks, nil
+}

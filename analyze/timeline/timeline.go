@@ -1,0 +1,212 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sort"
+
+	"hindsight/tracefmt/event"
+)
+
+// State is what a thread or strand does at a time.
+type State uint8
+
+const (
+	Absent   State = iota // not there yet, or not any more
+	Running               // executes
+	Spinning              // executes a runtime's code that waits
+	Waiting               // for its turn, or for what the trace does not tell of; of a strand: no thread acts as it
+	Blocked               // see the package comment
+	numStates
+)
+
+var stateNames = [numStates]string{"absent", "running", "spinning", "waiting", "blocked"}
+
+func (s State) String() string {
+	if s < numStates {
+		return stateNames[s]
+	}
+	return "state?"
+}
+
+// MarshalText and UnmarshalText make the name of a state its form in JSON.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (s *State) UnmarshalText(b []byte) error {
+	for i, name := range stateNames {
+		if name == string(b) {
+			*s = State(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("state %q of a thread is not known", b)
+}
+
+// Options of [Build]. The zero value is ready for use.
+type Options struct {
+	// Intervals is how many intervals, strands' turns and edges are kept at most,
+	// each. 0: 4 million (some 100 bytes each when all are there).
+	Intervals int
+}
+
+const (
+	defaultIntervals = 4 << 20
+	maxCells         = 1 << 13 // of a thread
+	minCells         = 1 << 6
+	allCells         = 1 << 21 // of all threads
+)
+
+// Timeline is what the threads and strands of a run did when.
+type Timeline struct {
+	src     Source
+	opts    Options
+	end     uint64
+	width   uint64 // of a cell
+	lanes   []Lane
+	threads []threadLane
+	strands map[uint64]int // lane of a strand
+	whole   bool           // kept has all of the run
+	kept    *detail
+	edges   uint64
+}
+
+// Lane is a thread, or a strand: a task or a goroutine. Lanes are numbered as
+// [Timeline.Lanes] lists them: threads by their numbers, then strands in the order
+// in which they began.
+type Lane struct {
+	Lane   int            `json:"lane"`
+	Name   string         `json:"name"` // T1, S7
+	Thread event.ThreadID `json:"thread"`
+	Strand uint64         `json:"strand,omitempty"` // 0: the lane is a thread's. Thread is the one that it ran on first
+	Begin  uint64         `json:"begin"`
+	End    uint64         `json:"end"`
+	// Sums are how long a thread was in each state; of strands they are 0.
+	Sums Cell `json:"sums"`
+}
+
+// Cell is for how long a lane was in which state.
+type Cell struct {
+	Running  uint64 `json:"running"`
+	Spinning uint64 `json:"spinning,omitempty"`
+	Waiting  uint64 `json:"waiting,omitempty"`
+	Blocked  uint64 `json:"blocked,omitempty"`
+}
+
+func (c *Cell) add(s State, n uint64) {
+	switch s {
+	case Running:
+		c.Running += n
+	case Spinning:
+		c.Spinning += n
+	case Waiting:
+		c.Waiting += n
+	case Blocked:
+		c.Blocked += n
+	}
+}
+
+func (c *Cell) plus(d *Cell) {
+	c.Running += d.Running
+	c.Spinning += d.Spinning
+	c.Waiting += d.Waiting
+	c.Blocked += d.Blocked
+}
+
+// threadLane is what is kept of a thread for the whole run.
+type threadLane struct {
+	cells []Cell
+	born  bool
+}
+
+// detail is the intervals of a run, or of a window of it.
+type detail struct {
+	from, to uint64
+	spans    [][]span   // by thread
+	why      []Interval // what spans refer to: state, kind, object, by, pc
+	known    map[Interval]uint32
+	turns    map[uint64][]turn // of strands
+	edges    []Edge
+	count    int // of spans
+	// strandTurns is how many turns there are of all strands.
+	strandTurns int
+}
+
+// span is an interval of a thread. It ends where the next begins.
+type span struct {
+	from  uint64
+	insts uint64 // of the thread before it
+	why   uint32
+}
+
+// turn is a time in which a thread acts as a strand.
+type turn struct {
+	from, to uint64
+	thread   event.ThreadID
+}
+
+// Build walks through a run.
+func Build(ctx context.Context, src Source, opts Options) (*Timeline, error) {
+	if opts.Intervals == 0 {
+		opts.Intervals = defaultIntervals
+	}
+	tl := &Timeline{src: src, opts: opts, strands: map[uint64]int{}}
+	threads := src.Threads()
+	for i := range threads {
+		tl.end += src.Insts(threads[i].ID)
+	}
+	cells := max(minCells, min(maxCells, allCells/max(1, len(threads))))
+	tl.width = max(1, (tl.end+uint64(cells)-1)/uint64(cells))
+	tl.threads = make([]threadLane, len(threads))
+	for i := range threads {
+		tl.lanes = append(tl.lanes, Lane{Lane: i, Name: fmt.Sprintf("T%d", i), Thread: threads[i].ID})
+	}
+	b := newBuilder(tl, newDetail(len(threads), 0, math.MaxUint64), true)
+	if err := b.run(ctx); err != nil {
+		return nil, err
+	}
+	tl.whole = b.detail != nil
+	if tl.whole {
+		tl.kept = b.detail
+	}
+	return tl, nil
+}
+
+// End is the length of the run: times are from 0 to this.
+func (tl *Timeline) End() uint64 { return tl.end }
+
+// Lanes lists all lanes. The slice is the timeline's: do not change it.
+func (tl *Timeline) Lanes() []Lane { return tl.lanes }
+
+// Edges is how many edges between threads there are in the run.
+func (tl *Timeline) Edges() uint64 { return tl.edges }
+
+func newDetail(threads int, from, to uint64) *detail {
+	return &detail{from: from, to: to, spans: make([][]span, threads), known: map[Interval]uint32{}, turns: map[uint64][]turn{}}
+}
+
+// reason is the number of a state and what it is due to.
+func (d *detail) reason(iv Interval) uint32 {
+	iv.From, iv.To = 0, 0
+	n, ok := d.known[iv]
+	if !ok {
+		n = uint32(len(d.why))
+		d.why = append(d.why, iv)
+		d.known[iv] = n
+	}
+	return n
+}
+
+// end is where a span of a thread ends.
+func (d *detail) end(spans []span, i int, last uint64) uint64 {
+	if i+1 < len(spans) {
+		return spans[i+1].from
+	}
+	return last
+}
+
+// at is the index of the span that holds a time, or of the first after it.
+func at(spans []span, time uint64) int {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].from > time })
+	return max(i-1, 0)
+}

@@ -1,0 +1,241 @@
+package cdr
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// Pace goes through a thread and says how many instructions it executes from one
+// point to the next. Only instructions of recorded blocks count: those inside of
+// hooked functions are in no block. It enters no rule that it can pass over, so
+// that a step costs as much as the grammar is deep.
+//
+// A Pace belongs to the goroutine that its trace belongs to. It holds one epoch
+// of the thread in memory.
+type Pace struct {
+	t      *Trace
+	thread event.ThreadID
+	epoch  int
+	s      *stretch // nil: after the last
+	insts  *wpp.Weights
+	access *wpp.Weights
+	inst   func(wpp.Terminal) uint64
+	sites  func(wpp.Terminal) uint64
+	stack  []wpp.Step
+	done   moved // of the terminal at the top of the stack
+	blocks uint64
+}
+
+// moved is instructions and accesses that a thread executed.
+type moved struct{ insts, accesses uint64 }
+
+// Pace returns a pace before the first instruction of a thread.
+func (t *Trace) Pace(th event.ThreadID) (*Pace, error) {
+	if err := t.hasControl(th); err != nil {
+		return nil, err
+	}
+	p := &Pace{t: t, thread: th, epoch: -1}
+	return p, p.nextEpoch()
+}
+
+func (p *Pace) nextEpoch() error {
+	p.s, p.insts, p.access, p.done, p.blocks = nil, nil, nil, moved{}, 0
+	for p.epoch++; p.epoch < len(p.t.epochs); p.epoch++ {
+		s, err := p.t.stretch(p.epoch, p.thread)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			continue
+		}
+		p.s, p.stack = s, append(p.stack[:0], wpp.Step{Rule: s.g.Start()})
+		p.inst, p.sites = s.termWeight(instsOf), s.termWeight(accessesOf)
+		if p.insts, err = wpp.NewWeights(s.g, p.inst); err != nil {
+			return err
+		}
+		p.access, err = wpp.NewWeights(s.g, p.sites)
+		return err
+	}
+	return nil
+}
+
+func instsOf(b *tableBlock) uint64    { return uint64(b.insts) }
+func accessesOf(b *tableBlock) uint64 { return uint64(b.siteCount) }
+
+// ToEvent goes past the thread's next ordered event, or to the end of the thread
+// if none is left (ok is false then). It returns the instructions and the
+// accesses, recorded or not, that it passed.
+func (p *Pace) ToEvent() (insts, accesses uint64, ok bool, err error) {
+	m, ok, err := p.move(0)
+	return m.insts, m.accesses, ok, err
+}
+
+// PastAccess goes to the end of the block that holds the nth access from here,
+// n ≥ 1, or to the next event if that comes first. It returns the instructions
+// that it passed.
+func (p *Pace) PastAccess(n uint64) (insts uint64, err error) {
+	if n == 0 {
+		return 0, nil
+	}
+	m, _, err := p.move(n)
+	return m.insts, err
+}
+
+// move goes past the next event if accesses is 0, else to the end of the block
+// that holds that access.
+func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
+	for p.s != nil {
+		if len(p.stack) == 0 {
+			if err := p.nextEpoch(); err != nil {
+				return m, false, err
+			}
+			continue
+		}
+		top := &p.stack[len(p.stack)-1]
+		body := p.s.g.Body(top.Rule)
+		if int(top.Index) >= len(body) {
+			p.stack = p.stack[:len(p.stack)-1]
+			continue
+		}
+		x := body[top.Index]
+		if x.IsRule() {
+			r := x.Rule()
+			if p.s.events.Rule(r) == 0 && (accesses == 0 || m.accesses+p.access.Rule(r) < accesses) {
+				m.insts += p.insts.Rule(r)
+				m.accesses += p.access.Rule(r)
+				top.Index++
+			} else {
+				top.Index++
+				p.stack = append(p.stack, wpp.Step{Rule: r})
+			}
+			continue
+		}
+		if p.s.terms[x.Terminal()].kind == termSync {
+			if accesses > 0 {
+				return m, false, nil
+			}
+			top.Index++
+			return m, true, nil
+		}
+		rest := moved{p.inst(x.Terminal()) - p.done.insts, p.sites(x.Terminal()) - p.done.accesses}
+		if accesses > 0 && m.accesses+rest.accesses >= accesses {
+			part := p.within(x.Terminal(), accesses-m.accesses)
+			return moved{m.insts + part.insts, m.accesses + part.accesses}, false, nil
+		}
+		m.insts, m.accesses = m.insts+rest.insts, m.accesses+rest.accesses
+		p.done, p.blocks = moved{}, 0
+		top.Index++
+	}
+	return m, false, nil
+}
+
+// within goes on in a path to the end of the block that holds the nth access
+// from here, which the path has.
+func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
+	t := p.s.terms[x]
+	path := p.s.tab.pathBlocks(PathID(t.a))
+	length := uint64(len(path))
+	once := moved{p.inst(x) / t.b, p.sites(x) / t.b}
+	for m.accesses < n {
+		if p.blocks%length == 0 && n-m.accesses > once.accesses {
+			times := (n - m.accesses - 1) / once.accesses
+			m.insts, m.accesses = m.insts+times*once.insts, m.accesses+times*once.accesses
+			p.blocks += times * length
+			continue
+		}
+		b := &p.s.tab.blocks[path[p.blocks%length]]
+		m.insts, m.accesses = m.insts+instsOf(b), m.accesses+accessesOf(b)
+		p.blocks++
+	}
+	p.done.insts, p.done.accesses = p.done.insts+m.insts, p.done.accesses+m.accesses
+	return m
+}
+
+// Insts is how many instructions of recorded blocks a thread executed.
+func (t *Trace) Insts(th event.ThreadID) (n uint64) {
+	for i := range t.epochs {
+		if c := t.epochs[i].thread(th); c != nil {
+			n += c.insts
+		}
+	}
+	return n
+}
+
+// instsBefore is how many instructions of recorded blocks a thread executed in
+// the epochs before one.
+func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
+	for i := range t.epochs[:epoch] {
+		if c := t.epochs[i].thread(th); c != nil {
+			n += c.insts
+		}
+	}
+	return n
+}
+
+// AccessInsts is how many instructions of recorded blocks a thread executed
+// before the block that holds an access; the access is named as for
+// [Trace.AccessStack].
+func (t *Trace) AccessInsts(th event.ThreadID, site SiteID, ordinal uint64) (uint64, error) {
+	s, c, offset, err := t.access(th, site, ordinal)
+	if err != nil {
+		return 0, err
+	}
+	w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+	if err != nil {
+		return 0, err
+	}
+	x, _ := c.Terminal()
+	run := s.terms[x]
+	each := s.siteCounts(site).At(c) / run.b // executions of the site in the path
+	n := t.instsBefore(th, s.epoch) + w.Rank(c) + offset/each*(w.At(c)/run.b)
+	left := offset % each
+	for _, id := range s.tab.pathBlocks(PathID(run.a)) {
+		b := &s.tab.blocks[id]
+		for _, at := range s.tab.blockSites(b) {
+			if at != site {
+				continue
+			}
+			if left == 0 {
+				return n, nil
+			}
+			left--
+		}
+		n += instsOf(b)
+	}
+	return 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
+}
+
+// EventInsts is how many instructions of recorded blocks a thread executed before
+// its ordered event of that index; all for an index after the last.
+func (t *Trace) EventInsts(th event.ThreadID, index uint64) (uint64, error) {
+	if err := t.hasControl(th); err != nil {
+		return 0, err
+	}
+	left := index
+	for i := range t.epochs {
+		n := t.epochs[i].thread(th)
+		if n == nil {
+			continue
+		}
+		if left >= n.events {
+			left -= n.events
+			continue
+		}
+		s, err := t.stretch(i, th)
+		if err != nil {
+			return 0, err
+		}
+		w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+		if err != nil {
+			return 0, err
+		}
+		c, _, ok := s.events.Select(left)
+		if !ok {
+			break
+		}
+		return t.instsBefore(th, i) + w.Rank(c), nil
+	}
+	return t.Insts(th), nil
+}
