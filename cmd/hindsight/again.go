@@ -19,6 +19,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -42,13 +43,13 @@ func (f *againFlags) add(cmd *cobra.Command) {
 }
 
 // recording is the run of a trace, recorded nowhere as yet, with its input.
-func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *recording, std cli.Streams, done func(), err error) {
-	if r, err = runAgain(t); err != nil {
+func (f *againFlags) recording(ctx context.Context, t *cdr.Trace) (r *session.Run, std session.Streams, done func(), err error) {
+	if r, err = session.Again(t); err != nil {
 		return nil, std, nil, err
 	}
-	r.Written = f.written
+	r.Written = f.written.Written
 	r.Root, r.Mode, r.Arch = f.root, string(cdr.ModeCDR), nil
-	std, done = cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, func() {}
+	std, done = session.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, func() {}
 	if f.stdin != "" {
 		file, err := cli.OpenFile(ctx, f.stdin)
 		if err != nil {
@@ -74,20 +75,20 @@ func (f *againFlags) withAll(ctx context.Context, t *cdr.Trace, file string, use
 	}
 	defer done()
 	r.Keep, r.Out, r.Scratch = "all", filepath.Join(dir, "all.hst"), true
-	if _, err := r.record(ctx, std); err != nil {
+	if _, err := r.Record(ctx, session.Streams(std)); err != nil {
 		return err
 	}
-	if err := checkSameRun(t, file, r.Out, nil); err != nil {
+	if err := session.CheckSame(t, file, r.Out, nil); err != nil {
 		return err
 	}
-	all, err := openTrace(r.Out)
+	all, err := cdr.OpenFile(r.Out)
 	if err != nil {
 		return err
 	}
 	defer all.Close()
 	for id := range cdr.SiteID(t.NumSites()) {
 		if int(id) >= all.NumSites() || t.Site(id) != all.Site(id) {
-			return errOtherRun
+			return session.ErrOtherRun
 		}
 	}
 	return use(all)
@@ -137,14 +138,14 @@ func (f *againFlags) valuesOf(ctx context.Context, t *cdr.Trace, img *image.Spac
 	}
 	defer done()
 	obs := written.New(img, t.Site, writes, pages, stackPlaces(res))
-	if _, err := r.simulate(ctx, std, obs); err != nil {
+	if _, err := r.Simulate(ctx, std, obs); err != nil {
 		return nil, err
 	}
 	got := obs.Outcome
 	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
 		!slices.Equal(obs.Insts, t.Info().ThreadInsts) {
 		return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-			errOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(got.Insts), got.Status)
+			session.ErrOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(got.Insts), got.Status)
 	}
 	return obs, nil
 }

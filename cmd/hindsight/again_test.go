@@ -16,6 +16,7 @@ import (
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // recordKeeping records a program and gives the trace's file.
@@ -25,8 +26,8 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Quantum: mpsim.DefaultQuantum, Mode: "cdr", Keep: keep, Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
-	if _, err := r.record(context.Background(), cli.Streams{In: strings.NewReader(input), Out: io.Discard, Err: io.Discard}); err != nil {
+	r := &session.Run{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Quantum: mpsim.DefaultQuantum, Mode: "cdr", Keep: keep, Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
+	if _, err := r.Record(context.Background(), session.Streams{In: strings.NewReader(input), Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	return r.Out

@@ -59,7 +59,7 @@ func historyCost(b *testing.B, file string) float64 {
 		b.Fatal(err)
 	}
 	defer t.Close()
-	s, err := readArchSummary(t)
+	s, err := t.ArchSummary()
 	if err != nil {
 		b.Fatal(err)
 	}

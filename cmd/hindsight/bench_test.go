@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 )
@@ -111,7 +112,7 @@ func BenchmarkRun(b *testing.B) {
 // tracePercent is control, data and sync of a trace in % of the raw trace.
 func tracePercent(b *testing.B, file string) float64 {
 	b.Helper()
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		b.Fatal(err)
 	}

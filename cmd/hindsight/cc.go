@@ -2,13 +2,11 @@ package main
 
 import (
 	"bufio"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,20 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cmd/internal/cli"
-)
-
-// compilers are those of a language: names to try in order, Debian's first, and
-// the environment variable that names another.
-type compilers struct {
-	language string
-	names    []string
-	env      string
-}
-
-var (
-	cCompilers       = compilers{"C", []string{"riscv64-linux-gnu-gcc", "riscv64-unknown-linux-gnu-gcc"}, "HINDSIGHT_CC"}
-	cxxCompilers     = compilers{"C++", []string{"riscv64-linux-gnu-g++", "riscv64-unknown-linux-gnu-g++"}, "HINDSIGHT_CXX"}
-	fortranCompilers = compilers{"Fortran", []string{"riscv64-linux-gnu-gfortran", "riscv64-unknown-linux-gnu-gfortran"}, "HINDSIGHT_FC"}
+	"hindsight/mpsim/toolchain"
 )
 
 func newCC(std cli.Streams) *cobra.Command {
@@ -53,14 +38,14 @@ tests run under hindsight.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case slices.Equal(args, []string{"--cmake-toolchain"}):
-				return writeToolchain(std.Out, cmakeToolchain)
+				return toolchain.WriteCMake(std.Out)
 			case slices.Equal(args, []string{"--meson-cross"}):
-				return writeToolchain(std.Out, mesonCross)
+				return toolchain.WriteMeson(std.Out)
 			}
-			if cc := os.Getenv(cCompilers.env); cc == "" && isCXX(args) {
-				return cxxCompilers.compile(cmd, std, args)
+			if cc := os.Getenv(toolchain.C.Env); cc == "" && toolchain.IsCXX(args) {
+				return compile(&toolchain.CXX, cmd, std, args)
 			}
-			return cCompilers.compile(cmd, std, args)
+			return compile(&toolchain.C, cmd, std, args)
 		},
 	}
 }
@@ -73,7 +58,7 @@ func newCXX(std cli.Streams) *cobra.Command {
 another compiler.`,
 		Example:            `  hindsight c++ -std=c++20 -O2 -o pool pool.cc`,
 		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return cxxCompilers.compile(cmd, std, args) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return compile(&toolchain.CXX, cmd, std, args) },
 	}
 }
 
@@ -85,20 +70,20 @@ func newFortran(std cli.Streams) *cobra.Command {
 names another compiler.`,
 		Example:            `  hindsight fortran -fopenmp -O2 -o heat heat.f90`,
 		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return fortranCompilers.compile(cmd, std, args) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return compile(&toolchain.Fortran, cmd, std, args) },
 	}
 }
 
 // compile calls the compiler of a language.
-func (l *compilers) compile(cmd *cobra.Command, std cli.Streams, args []string) error {
+func compile(l *toolchain.Compilers, cmd *cobra.Command, std cli.Streams, args []string) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 		return cmd.Help()
 	}
-	compiler, err := l.find()
+	compiler, err := l.Find()
 	if err != nil {
 		return err
 	}
-	flags := ccFlags(compiler)
+	flags := toolchain.Flags(compiler)
 	if cli.IsTerminal(std.Err) {
 		flags = append(flags, "-fdiagnostics-color=always") // it does not see the terminal
 	}
@@ -112,61 +97,6 @@ func (l *compilers) compile(cmd *cobra.Command, std cli.Streams, args []string) 
 		return cli.ExitStatus(failed.ExitCode())
 	}
 	return err
-}
-
-// ccFlags are what is added to the arguments: static linking where a dynamically
-// linked program could not be run.
-func ccFlags(compiler string) []string {
-	if sysrootOf(compiler, usualInterp) == "" {
-		return []string{"-g", "-static", "-pthread"}
-	}
-	return []string{"-g", "-pthread"}
-}
-
-// usualInterp is the dynamic linker of Linux distributions for RV64GC.
-const usualInterp = "/lib/ld-linux-riscv64-lp64d.so.1"
-
-// isCXX says whether a source file among the arguments is C++, or an object that
-// is linked was compiled from it.
-func isCXX(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		switch filepath.Ext(a) {
-		case ".cc", ".cpp", ".cxx", ".C", ".c++", ".ii":
-			return true
-		case ".o":
-			return needsCXX(a)
-		}
-		return false
-	})
-}
-
-// needsCXX says whether an object file wants the C++ library.
-func needsCXX(file string) bool {
-	f, err := elf.Open(file)
-	if err != nil {
-		return false // the compiler says what is wrong with it
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
-		return s.Section == elf.SHN_UNDEF && (strings.HasPrefix(s.Name, "_Z") || strings.HasPrefix(s.Name, "__cxa_") || strings.HasPrefix(s.Name, "__gxx_"))
-	})
-}
-
-// find returns the path of the first of the compilers that is installed.
-func (l *compilers) find() (string, error) {
-	if named := os.Getenv(l.env); named != "" {
-		return named, nil
-	}
-	for _, name := range l.names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not installed; hindsight doctor says how to get it", strings.Join(l.names, " or "))
 }
 
 // withoutDlopen passes on what a compiler says, but for the linker's warning about
@@ -226,5 +156,41 @@ func (q *withoutDlopen) flush() error {
 func (q *withoutDlopen) end() {
 	if q.flush() == nil && len(q.part) > 0 {
 		_, _ = q.w.Write(q.part) // the compiler's status tells what matters
+	}
+}
+
+func newDoctor(std cli.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what of the toolchain is there, and how to get the rest",
+		Long: `doctor looks for the compilers and libraries that programs for the simulated
+machine are built with, and says where they are or how to install them. It ends
+with status 2 when there is no C compiler. Running and analysing programs needs
+none of them; nor does hindsight demo.`,
+		Example: `  hindsight doctor    # what is missing, and the command that installs it`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			lacking := false
+			var out strings.Builder
+			for _, t := range toolchain.Tools() {
+				where, err := t.Find()
+				if err == nil {
+					fmt.Fprintf(&out, "ok       %-17s %s\n", t.Name, where)
+					continue
+				}
+				lacking = lacking || t.Needed
+				fmt.Fprintf(&out, "missing  %-17s for %s\n", t.Name, t.Does)
+				for _, g := range t.Get {
+					fmt.Fprintf(&out, "           %s\n", g)
+				}
+			}
+			if _, err := std.Out.Write([]byte(out.String())); err != nil {
+				return err
+			}
+			if lacking {
+				return cli.ExitStatus(exitError)
+			}
+			return nil
+		},
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/outfile"
 )
@@ -284,7 +285,7 @@ func (c *comparison) progress(what string) {
 }
 
 // recording prepares runs of a kernel. Several simulations of it are alike.
-func (c *comparison) recording(kernel string, threads int) (*recording, error) {
+func (c *comparison) recording(kernel string, threads int) (*session.Run, error) {
 	p, ok := examples.Lookup(kernel)
 	if !ok {
 		return nil, fmt.Errorf("no example %s", kernel)
@@ -304,7 +305,7 @@ func (c *comparison) recording(kernel string, threads int) (*recording, error) {
 	if slices.Contains(compareKernels, kernel) {
 		args = append(slices.Clone(args), "-p", strconv.Itoa(threads))
 	}
-	return &recording{
+	return &session.Run{
 		Image: img, Program: kernel, Args: args,
 		Policy: mpsim.Random, Seed: c.seed, Mode: "cdr", Keep: "all", Alphabet: "path",
 	}, nil
@@ -312,8 +313,8 @@ func (c *comparison) recording(kernel string, threads int) (*recording, error) {
 
 // simulate makes a run whose output nobody wants to see. A run that fails is
 // no measurement.
-func (c *comparison) simulate(r *recording, o event.Observer) error {
-	res, err := r.simulate(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard}, o)
+func (c *comparison) simulate(r *session.Run, o event.Observer) error {
+	res, err := r.Simulate(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard}, o)
 	switch {
 	case err != nil:
 		return err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/cmd/internal/codecs"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -68,14 +68,14 @@ func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGram
 		return nil, s, err
 	}
 	r.Keep, r.Out = "shared", c.file("figure.hst")
-	done, err := r.record(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard})
+	done, err := r.Record(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, s, err
 	}
 	if done.Interrupted {
 		return nil, s, c.ctx.Err()
 	}
-	trace, err := openTrace(r.Out)
+	trace, err := cdr.OpenFile(r.Out)
 	if err != nil {
 		return nil, s, err
 	}

@@ -203,7 +203,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 			return raw, err
 		}
 		defer f.Close()
-		meta := r.meta()
+		meta := r.Meta()
 		meta.Mode = t.mode
 		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Main.Data, Program: cfg.New(r.Image), Keep: t.keep})
 		if err != nil {
@@ -229,7 +229,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 // traceSizes reads the sizes of a trace, checks that the raw data is what the
 // trace was made of, and writes the raw control on demand.
 func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.Sizes, err error) {
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		return s, err
 	}

@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"hindsight/cmd/internal/cli"
+	"hindsight/cdr"
 	"hindsight/cmd/internal/codecs"
 	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp"
 	"hindsight/wpp/cfg"
@@ -58,7 +59,7 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 		r.Args = p.HundredMillion
 	}
 	r.Mode, r.Out = "cor", c.file("flow.hst")
-	done, err := r.record(c.ctx, cli.Streams{Out: io.Discard, Err: io.Discard})
+	done, err := r.Record(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 		return nil, c.ctx.Err()
 	}
 	defer os.Remove(r.Out)
-	trace, err := openTrace(r.Out)
+	trace, err := cdr.OpenFile(r.Out)
 	if err != nil {
 		return nil, err
 	}

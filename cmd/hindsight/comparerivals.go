@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hindsight/cmd/internal/codecs"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"hindsight/cmd/internal/codecs"
 )
 
 // rival is a compressor that takes part in a comparison: a program when it is

@@ -10,8 +10,8 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/app"
-	"hindsight/wpp/cfg"
 )
 
 // controlFlags are the flags of `hindsight run` that say how control flow
@@ -37,7 +37,7 @@ func (f *controlFlags) add(cmd *cobra.Command) {
 }
 
 // apply checks the flags.
-func (f *controlFlags) apply(r *recording) error {
+func (f *controlFlags) apply(r *session.Run) error {
 	if !slices.Contains(controlModes, f.control) {
 		return fmt.Errorf("--control %q: want one of %s", f.control, strings.Join(controlModes, ", "))
 	}
@@ -68,26 +68,6 @@ func (f *controlFlags) apply(r *recording) error {
 		r.APP.Scheme = app.Asymmetric
 	}
 	return nil
-}
-
-// chosenFunctions tells the blocks of functions by their names: whole, or up to
-// the parameters that C++ has behind.
-func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
-	chosen := map[*cfg.Function]bool{}
-	for _, name := range names {
-		found := false
-		for i := range p.NumFuncs() {
-			f := p.Func(uint32(i))
-			short, _, _ := strings.Cut(f.Name(), "(")
-			if f.Name() == name || short == name {
-				chosen[f], found = true, true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("--functions: the program has no function %q", name)
-		}
-	}
-	return func(pc uint64) bool { return chosen[p.FuncAt(pc)] }, nil
 }
 
 // controlText is the name of a way to keep control flow.

@@ -13,6 +13,7 @@ import (
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // correctSeeds names the environment variable that says under how many seeds
@@ -55,7 +56,7 @@ func TestCorrect(t *testing.T) {
 			}
 			first := ""
 			for seed := range seeds {
-				r := &recording{
+				r := &session.Run{
 					Image: img, Program: "program", Seed: uint64(seed + 1), Policy: mpsim.Random,
 					Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 1_000_000_000,
 				}

@@ -9,10 +9,10 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // damageLimit bounds the memory that a damaged trace may cost, in bytes.
@@ -82,9 +82,9 @@ func recordExample(t testing.TB, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: name, Args: p.Args, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path"}
+	r := &session.Run{Image: img, Program: name, Args: p.Args, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path"}
 	var trace bytes.Buffer
-	if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
+	if _, err := r.RecordTo(t.Context(), session.Streams{}, &trace); err != nil {
 		t.Fatal(err)
 	}
 	return trace.Bytes()

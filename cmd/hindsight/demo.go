@@ -15,6 +15,7 @@ import (
 	"hindsight/examples/golang"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 func newDemo(std cli.Streams) *cobra.Command {
@@ -78,17 +79,17 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 				return err
 			}
 			defer os.RemoveAll(dir)
-			r := &recording{
+			r := &session.Run{
 				Image: img, Program: p.name, Args: args, Policy: mpsim.Random, Seed: seed,
 				MaxInsts: limits.insts, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
 				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.name+".hst"),
 			}
-			done, err := r.record(cmd.Context(), cli.Streams{Out: std.Err, Err: std.Err})
+			done, err := r.Record(cmd.Context(), session.Streams{Out: std.Err, Err: std.Err})
 			if err != nil {
 				return err
 			}
-			done.trouble(std.Err)
-			fmt.Fprintf(std.Err, "hindsight: %s: %s\n", p.title, done.summary(p.name+".hst"))
+			trouble(std.Err, done)
+			fmt.Fprintf(std.Err, "hindsight: %s: %s\n", p.title, summary(done, p.name+".hst"))
 			_, err = f.report(cmd.Context(), std, r.Out)
 			return err
 		},

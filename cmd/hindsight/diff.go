@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/report"
+	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/outfile"
 )
@@ -80,7 +81,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 
 // reportBy opens a trace and finds its races; see [findRacesBy].
 func reportBy(ctx context.Context, std cli.Streams, file string, q *inquiry) (*report.Report, error) {
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		return nil, err
 	}

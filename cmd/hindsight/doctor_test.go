@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/toolchain"
 )
 
 // TestNoCompiler: without a compiler, cc and doctor say how to get one.
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	for _, l := range []*compilers{&cCompilers, &cxxCompilers, &fortranCompilers} {
-		t.Setenv(l.env, "")
+	for _, l := range []*toolchain.Compilers{&toolchain.C, &toolchain.CXX, &toolchain.Fortran} {
+		t.Setenv(l.Env, "")
 	}
 	for _, tt := range []struct{ args, out, err string }{
 		{"doctor", "apt-get install gcc-riscv64-linux-gnu", ""},

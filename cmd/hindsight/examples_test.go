@@ -12,10 +12,10 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // exampleSeeds is how many schedules each example is run under.
@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 				n = min(n, 3)
 			}
 			for seed := range n {
-				r := &recording{
+				r := &session.Run{
 					Image: img, Program: p.Name, Args: p.Args, Seed: uint64(seed + 1),
 					Policy: mpsim.Random, Quantum: []int{0, 100, 1000}[seed%3],
 					Mode: "cdr", Keep: []string{"all", "shared"}[seed%2], Alphabet: []string{"path", "block"}[seed/2%2],
@@ -75,12 +75,12 @@ func TestKeepFindsTheSame(t *testing.T) {
 			}
 			var races [2][]race.Race
 			for i, keep := range []string{"all", "shared"} {
-				r := &recording{
+				r := &session.Run{
 					Image: img, Program: p.Name, Args: p.Args, Seed: 21, Policy: mpsim.Random,
 					Mode: "cdr", Keep: keep, Alphabet: "path",
 				}
 				var trace bytes.Buffer
-				if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
+				if _, err := r.RecordTo(t.Context(), session.Streams{}, &trace); err != nil {
 					t.Fatal(err)
 				}
 				tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
@@ -101,9 +101,9 @@ func TestKeepFindsTheSame(t *testing.T) {
 }
 
 // checkExample makes the run and compares it with what the manifest expects.
-func checkExample(ctx context.Context, p examples.Program, r *recording) error {
+func checkExample(ctx context.Context, p examples.Program, r *session.Run) error {
 	var out, trace bytes.Buffer
-	done, err := r.recordTo(ctx, cli.Streams{Out: &out, Err: &out}, &trace)
+	done, err := r.RecordTo(ctx, session.Streams{Out: &out, Err: &out}, &trace)
 	if err != nil {
 		return err
 	}

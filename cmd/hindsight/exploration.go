@@ -16,15 +16,16 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
-	"hindsight/cmd/internal/cli"
+	"hindsight/cdr"
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/outfile"
 )
 
 // exploration makes the runs of many seeds.
 type exploration struct {
-	run   recording // of any seed
-	teams []int     // numbers of OpenMP threads that the seeds take in turn; nil: the program's
+	run   session.Run // of any seed
+	teams []int       // numbers of OpenMP threads that the seeds take in turn; nil: the program's
 	input []byte
 	dir   string
 	first uint64
@@ -125,7 +126,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 	r.Out, r.Scratch = e.tracePath(seed)+".part", true
 	defer os.Remove(r.Out)
 	out := newOutputs(e.show != nil)
-	done, err := r.record(ctx, cli.Streams{In: bytes.NewReader(e.input), Out: &out.stdout, Err: &out.stderr})
+	done, err := r.Record(ctx, session.Streams{In: bytes.NewReader(e.input), Out: &out.stdout, Err: &out.stderr})
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
@@ -136,7 +137,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 		Seed: seed, Status: done.Status, Output: out.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
 	}
 	sum.end(done)
-	t, err := openTrace(r.Out)
+	t, err := cdr.OpenFile(r.Out)
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
@@ -159,7 +160,7 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 }
 
 // end says how a run ended.
-func (s *explorationRun) end(done *recorded) {
+func (s *explorationRun) end(done *session.Summary) {
 	s.Message = done.Message
 	switch {
 	case len(done.Deadlock) > 0:

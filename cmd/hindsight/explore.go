@@ -329,7 +329,7 @@ func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Rep
 // reread analyses a trace that was kept.
 func (e *exploration) reread(ctx context.Context, seed uint64) (*report.Report, error) {
 	name := e.tracePath(seed)
-	t, err := openTrace(name)
+	t, err := cdr.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 func newGo(std cli.Streams) *cobra.Command {
@@ -210,7 +211,7 @@ func (g *goCommand) run(ctx context.Context) error {
 	status, races := 0, 0
 	for n := range g.seeds {
 		r := g.recording(img, binary, "program", uint64(n), dir)
-		r.Args, r.Stdin = g.rest[files:], g.std.In
+		r.Args = g.rest[files:]
 		done, found, err := g.recordAndReport(ctx, r, g.std)
 		if err != nil {
 			return err
@@ -240,26 +241,26 @@ func loadGo(std cli.Streams, file string) (*image.Space, error) {
 }
 
 // recording is run number n of a program.
-func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir string) *recording {
+func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir string) *session.Run {
 	if g.traces != "" {
 		dir = g.traces
 	}
 	if g.seeds > 1 {
 		name += fmt.Sprintf(".%d", g.seed+n)
 	}
-	return &recording{
+	return &session.Run{
 		Image: img, Program: file, Policy: mpsim.Random, Seed: g.seed + n,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, name+".hst"),
 	}
 }
 
 // recordAndReport makes a run, and prints what it prints and its races.
-func (g *goCommand) recordAndReport(ctx context.Context, r *recording, std cli.Streams) (*recorded, int, error) {
-	done, err := r.record(ctx, std)
+func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli.Streams) (*session.Summary, int, error) {
+	done, err := r.Record(ctx, session.Streams(std))
 	if err != nil {
 		return nil, 0, err
 	}
-	done.trouble(std.Err)
+	trouble(std.Err, done)
 	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold"}
 	var text bytes.Buffer
 	found, err := f.report(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)

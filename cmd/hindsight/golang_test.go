@@ -16,18 +16,19 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // racesOfGo runs a Go program and gives the races of the run.
 func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ...string) (races []goRace) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.hst")
-	r := &recording{
+	r := &session.Run{
 		Image: img, Program: name, Args: args, Policy: mpsim.Random, Seed: seed,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Out: file,
 	}
 	var out bytes.Buffer
-	done, err := r.record(t.Context(), cli.Streams{Out: &out, Err: &out})
+	done, err := r.Record(t.Context(), session.Streams{Out: &out, Err: &out})
 	if err != nil {
 		t.Fatal(err)
 	}

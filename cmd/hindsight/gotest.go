@@ -15,6 +15,7 @@ import (
 
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // goPackage is what the go command says of a package.
@@ -150,12 +151,12 @@ func (t *testRun) names(ctx context.Context) ([]string, error) {
 	r := t.recording(t.img, t.binary, "list", 0, t.dir)
 	r.Mode, r.Args, r.Root, r.Env = "none", []string{"-test.list=" + top}, t.pkg.Dir, t.environment()
 	var out bytes.Buffer
-	done, err := r.record(ctx, cli.Streams{Out: &out, Err: t.std.Err})
+	done, err := r.Record(ctx, session.Streams{Out: &out, Err: t.std.Err})
 	if err != nil {
 		return nil, err
 	}
 	if done.Status != 0 {
-		return nil, fmt.Errorf("%s: listing the tests: %s", t.pkg.ImportPath, done.summary(""))
+		return nil, fmt.Errorf("%s: listing the tests: %s", t.pkg.ImportPath, summary(done, ""))
 	}
 	var names []string
 	for name := range strings.Lines(out.String()) {

@@ -11,9 +11,9 @@ import (
 
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
+	"hindsight/mpsim/session"
 )
 
 // guestFlags are the flags of all commands that run a program which the user
@@ -44,7 +44,7 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 }
 
 // recording checks the flags and loads the program, args[0].
-func (f *guestFlags) recording(args []string) (*recording, error) {
+func (f *guestFlags) recording(args []string) (*session.Run, error) {
 	policy, ok := mpsim.ParsePolicy(f.sched)
 	if !ok {
 		return nil, fmt.Errorf("--sched %q: want rr, random or pct", f.sched)
@@ -66,18 +66,14 @@ func (f *guestFlags) recording(args []string) (*recording, error) {
 	if err := f.limits.check(); err != nil {
 		return nil, err
 	}
-	img, err := image.Load(args[0])
+	r, err := session.Load(args[0], f.root)
 	if err != nil {
 		return nil, err
 	}
-	files, err := filesFor(img, args[0], f.root)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
-	}
-	return &recording{
-		Image: img, Program: args[0], Args: args[1:], Env: f.env, Root: f.root, Files: files, CPUs: f.cpus,
-		Policy: policy, Quantum: f.quantum, Depth: f.depth, MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
-	}, nil
+	r.Args, r.Env, r.CPUs = args[1:], f.env, f.cpus
+	r.Policy, r.Quantum, r.Depth = policy, f.quantum, f.depth
+	r.MaxInsts, r.MaxMemory, r.MaxThreads = f.limits.insts, uint64(f.limits.memory), f.limits.threads
+	return r, nil
 }
 
 // limitFlags are what a guest may use at most.

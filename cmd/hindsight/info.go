@@ -85,7 +85,7 @@ all of the file and checks every checksum, grammar and count.`,
 			if err := cli.CheckFormat(format, "text", "json"); err != nil {
 				return err
 			}
-			t, err := openTrace(args[0])
+			t, err := cdr.OpenFile(args[0])
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ all of the file and checks every checksum, grammar and count.`,
 					verdict = hasRun(t)
 				}
 				if verdict == nil {
-					verdict = verifyArch(t)
+					verdict = t.VerifyArch()
 				}
 				if verdict == nil {
 					info.Values, verdict = describeValues(args[0], true)

@@ -14,19 +14,21 @@ import (
 // the longest prefix counts. A folder may always import what lies below
 // itself, unless it is a leaf.
 var layers = map[string][]string{
-	"tracefmt/event": {},
-	"tracefmt":       {"tracefmt"},
-	"wpp":            {},
-	"wpp/cfg":        {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
-	"cdr":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
-	"wet":            {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
-	"mpsim":          {"tracefmt/event", "mpsim"},
-	"mpsim/raw":      {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},
-	"analyze/replay": {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
-	"analyze":        {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/intent", "mpsim/rv"},
-	"examples":       {"examples"},
-	"cmd/internal":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
-	"cmd/hindsight":  {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
+	"tracefmt/event":  {},
+	"tracefmt":        {"tracefmt"},
+	"wpp":             {},
+	"wpp/cfg":         {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
+	"cdr":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
+	"wet":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
+	"mpsim":           {"tracefmt/event", "mpsim"},
+	"mpsim/toolchain": {},
+	"mpsim/session":   {"mpsim", "cdr", "wet", "tracefmt", "wpp", "wpp/cfg"},
+	"mpsim/raw":       {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},
+	"analyze/replay":  {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
+	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
+	"examples":        {"examples"},
+	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
+	"cmd/hindsight":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
 }
 
 func layerOf(pkg string) (string, bool) {

@@ -7,10 +7,10 @@ import (
 
 	"hindsight/analyze/race"
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // TestRacesOfLU holds the dynamic counts of LU without its barrier against the
@@ -30,11 +30,11 @@ func TestRacesOfLU(t *testing.T) {
 			updates += m * ((m + 1) / 2)
 		}
 		var trace bytes.Buffer
-		r := &recording{
+		r := &session.Run{
 			Image: img, Program: "lu_nobarrier", Args: []string{"-p", "2", "-n", fmt.Sprint(n)},
 			Policy: mpsim.Random, Seed: uint64(seed), Mode: "cdr", Keep: "all", Alphabet: "path",
 		}
-		if _, err := r.recordTo(t.Context(), cli.Streams{}, &trace); err != nil {
+		if _, err := r.RecordTo(t.Context(), session.Streams{}, &trace); err != nil {
 			t.Fatal(err)
 		}
 		tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))

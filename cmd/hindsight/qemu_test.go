@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 const qemu = "qemu-riscv64-static"
@@ -65,8 +65,8 @@ func likeQemu(t *testing.T, p examples.Program, program string, args []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: program, Args: args, Policy: mpsim.Random, Seed: 1, Mode: "none"}
-	done, err := r.record(t.Context(), cli.Streams{Out: &got, Err: &got})
+	r := &session.Run{Image: img, Program: program, Args: args, Policy: mpsim.Random, Seed: 1, Mode: "none"}
+	done, err := r.Record(t.Context(), session.Streams{Out: &got, Err: &got})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -312,7 +312,7 @@ func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options
 // races are known, there is a report beside the error.
 func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*report.Report, error) {
 	begun := time.Now()
-	if err := hasAccesses(t.Info()); err != nil {
+	if err := bothHalves(t); err != nil {
 		return nil, err
 	}
 	if !q.incomplete {

@@ -19,6 +19,7 @@ import (
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 // racesOf records a program and gives its report.
@@ -28,8 +29,8 @@ func racesOf(t *testing.T, elf string) *report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
-	if _, err := r.record(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
+	r := &session.Run{Image: img, Program: elf, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(t.TempDir(), "t.hst")}
+	if _, err := r.Record(context.Background(), session.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	rep, err := reportBy(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, r.Out, &inquiry{})

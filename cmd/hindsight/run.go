@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/gorun"
+	"hindsight/mpsim/session"
 )
 
 // runFlags are the flags of `hindsight run`.
@@ -61,18 +63,18 @@ host's files stay as they are. run ends with the guest's exit status, or with
   hindsight run --record none ./bank        # only simulate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, closeInput, err := f.recording(cmd.Context(), args)
+			r, in, err := f.recording(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			defer closeInput()
+			if in != nil {
+				defer in.Close()
+				std.In = in
+			}
 			if note := gorun.Unchecked(r.Image.Main); note != "" {
 				fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 			}
-			if r.Stdin != nil {
-				std.In = r.Stdin
-			}
-			done, err := r.record(cmd.Context(), std)
+			done, err := r.Record(cmd.Context(), session.Streams(std))
 			if err != nil {
 				return err
 			}
@@ -80,11 +82,11 @@ host's files stay as they are. run ends with the guest's exit status, or with
 			if r.Mode != "none" {
 				file = r.Out
 			}
-			if err := r.Written.keep(done.Result); err != nil {
+			if err := r.Written.Keep(done.Result); err != nil {
 				return err
 			}
-			done.trouble(std.Err)
-			fmt.Fprintf(std.Err, "hindsight: %s\n", done.summary(file))
+			trouble(std.Err, done)
+			fmt.Fprintf(std.Err, "hindsight: %s\n", summary(done, file))
 			if done.Status != 0 {
 				return cli.ExitStatus(done.Status)
 			}
@@ -113,13 +115,14 @@ host's files stay as they are. run ends with the guest's exit status, or with
 }
 
 var (
-	recordModes = []string{"none", "cor", "dor", "cdr", modeWET}
+	recordModes = []string{"none", "cor", "dor", "cdr", session.ModeWET}
 	keepModes   = []string{"shared", "all"}
 	alphabets   = []string{"path", "block"}
 )
 
-// recording checks the flags. The caller calls the function that it gives.
-func (f *runFlags) recording(ctx context.Context, args []string) (*recording, func(), error) {
+// recording checks the flags, and opens the file for standard input, if one is
+// given; the caller closes it.
+func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, *os.File, error) {
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -134,10 +137,10 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	}
 	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out, r.Images = f.seed, f.record, f.keep, f.alphabet, f.out, f.images
 	r.Budget = uint64(f.epoch)
-	if err := f.written.check(); err != nil {
+	if err := f.written.Check(); err != nil {
 		return nil, nil, err
 	}
-	r.Written = f.written
+	r.Written = f.written.Written
 	if r.Out == "" {
 		r.Out = filepath.Base(args[0]) + ".hst"
 	}
@@ -149,12 +152,5 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*recording, fu
 	}
 	r.Inputs = []string{args[0], f.stdin}
 	in, err := f.openInput(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if in == nil {
-		return r, func() {}, nil
-	}
-	r.Stdin = in
-	return r, func() { in.Close() }, nil
+	return r, in, err
 }

@@ -15,6 +15,7 @@ import (
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 	"hindsight/wpp/cfg"
 )
 
@@ -95,7 +96,7 @@ func (s *scheduled) run(ctx context.Context, by schedulePolicy, n int, broken bo
 	if broken {
 		twin = "race_" + s.Name
 	}
-	r := &recording{
+	r := &session.Run{
 		Image: s.img, Flow: s.flow, Packed: s.packed, Program: s.Name, Args: []string{twin}, Seed: uint64(n),
 		Policy: by.policy, Quantum: by.quantum, Depth: by.depth,
 		Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,

@@ -37,7 +37,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
 			}
-			t, err := openTrace(args[0])
+			t, err := cdr.OpenFile(args[0])
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 // findSharing reads what a model left in a trace and names it by the program
 // that the trace carries.
 func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*sharing.Report, error) {
-	summary, err := readArchSummary(t)
+	summary, err := t.ArchSummary()
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -30,12 +31,12 @@ func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{
+	r := &session.Run{
 		Image: img, Program: name, Args: args, Seed: seed, Policy: mpsim.Random, Quantum: archQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{},
 	}
 	var trace bytes.Buffer
-	if _, err := r.recordTo(t.Context(), cli.Streams{Out: io.Discard, Err: io.Discard}, &trace); err != nil {
+	if _, err := r.RecordTo(t.Context(), session.Streams{Out: io.Discard, Err: io.Discard}, &trace); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
@@ -66,7 +67,7 @@ func TestSharingOfExamples(t *testing.T) {
 					t.Errorf("%s, seed %d: false sharing of %s %q", c.name, seed+1, v.Location.Kind, v.Location.Name)
 				}
 			}
-			if err := verifyArch(tr); err != nil {
+			if err := tr.VerifyArch(); err != nil {
 				t.Errorf("%s, seed %d: %v", c.name, seed+1, err)
 			}
 		}
@@ -84,7 +85,7 @@ func TestSharingOfBank(t *testing.T) {
 		t.Fatal("no example bank")
 	}
 	tr := modelled(t, p.Name, 1, p.Args...)
-	if err := verifyArch(tr); err != nil {
+	if err := tr.VerifyArch(); err != nil {
 		t.Error(err)
 	}
 	rep, err := findSharing(t.Context(), tr, p.Name, 0)
@@ -141,19 +142,10 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: archQuantum,
-		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}}
-	opts := cdr.Options{Meta: r.meta(), Image: img.Main.Data, Budget: 1 << 14}
-	model, err := newArchRecorder(r.Arch, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &session.Run{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: archQuantum,
+		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}, Budget: 1 << 14}
 	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.simulate(t.Context(), cli.Streams{Out: io.Discard, Err: io.Discard}, model.beside(rec)); err != nil {
+	if _, err := r.RecordTo(t.Context(), session.Streams{}, &file); err != nil {
 		t.Fatal(err)
 	}
 	reports := 0
@@ -169,7 +161,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 		if n == 0 && tr.Info().Epochs < 10 {
 			t.Fatalf("%d epochs", tr.Info().Epochs)
 		}
-		if err := verifyArch(tr); err != nil {
+		if err := tr.VerifyArch(); err != nil {
 			t.Errorf("%d/20: %v", 20-n, err)
 		}
 		if rep, err := findSharing(t.Context(), tr, "bank", 0); err == nil {

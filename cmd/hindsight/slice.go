@@ -15,6 +15,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/numtext"
@@ -400,10 +401,10 @@ type values struct {
 // openValues opens a trace that was recorded with values.
 func openValues(file string) (v *values, err error) {
 	v = &values{}
-	if v.trace, err = openTrace(file); err != nil {
+	if v.trace, err = cdr.OpenFile(file); err != nil {
 		return nil, err
 	}
-	if v.graph, err = wet.Open(file, wet.OpenOptions{Evaluate: evaluate}); err != nil {
+	if v.graph, err = wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst}); err != nil {
 		if errors.Is(err, wet.ErrNoGraph) {
 			err = fmt.Errorf("it was recorded without values and dependences; add them with: hindsight wet %s", file)
 		}

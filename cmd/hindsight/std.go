@@ -62,12 +62,12 @@ docs/exchange.md has the details.`,
 }
 
 func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Stats, error) {
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		return std.Stats{}, err
 	}
 	defer t.Close()
-	if err := errors.Join(hasAccesses(t.Info()), hasRun(t)); err != nil {
+	if err := errors.Join(bothHalves(t), hasRun(t)); err != nil {
 		return std.Stats{}, err
 	}
 	var opts std.Options

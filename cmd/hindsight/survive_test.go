@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/outfile"
 )
@@ -187,11 +187,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	record := func(room int) (*disk, error) {
 		d := &disk{room: room}
-		r := &recording{
+		r := &session.Run{
 			Image: img, Program: "scatter", Policy: mpsim.Random, Seed: 1, MaxInsts: 3_000_000,
 			Mode: "cdr", Keep: "all", Alphabet: "path", Budget: 128 << 10,
 		}
-		_, err := r.recordTo(t.Context(), cli.Streams{}, d)
+		_, err := r.RecordTo(t.Context(), session.Streams{}, d)
 		return d, err
 	}
 	whole, err := record(1 << 30)
@@ -298,11 +298,11 @@ func TestRecordingChangesNothing(t *testing.T) {
 		var want string
 		for _, mode := range []string{"none", "cor", "dor", "cdr"} {
 			var out bytes.Buffer
-			r := &recording{
+			r := &session.Run{
 				Image: img, Program: "locks", Policy: policy, Seed: 3, Quantum: quantum, Mode: mode, Keep: "all", Alphabet: "path",
 				Out: filepath.Join(t.TempDir(), "trace.hst"),
 			}
-			res, err := r.record(t.Context(), cli.Streams{Out: &out, Err: &out})
+			res, err := r.Record(t.Context(), session.Streams{Out: &out, Err: &out})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,11 +19,11 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")
@@ -158,7 +158,7 @@ type syncBuild struct {
 	img            *image.Space
 	packed         cdr.PackedImage // compressed once for all runs
 	// Of a dynamically linked one:
-	files   guestFiles
+	files   session.Files
 	objects *cdr.PackedObjects
 }
 
@@ -189,7 +189,7 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filesFor(img, out, "")
+	files, err := session.FilesFor(img, out, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	}
 	found := map[string]bool{}
 	for seed := range syncSeeds {
-		r := &recording{
+		r := &session.Run{
 			Image: b.img, Packed: b.packed, Files: b.files, Objects: b.objects, Program: p.Name, Args: []string{twin}, Seed: uint64(seed + 1),
 			Policy: mpsim.Random, Quantum: []int{100, 1000, 0}[seed%3],
 			Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,
@@ -259,9 +259,9 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	return found, nil
 }
 
-func runTwin(ctx context.Context, r *recording) (*report.Report, string, error) {
+func runTwin(ctx context.Context, r *session.Run) (*report.Report, string, error) {
 	var out, trace bytes.Buffer
-	done, err := r.recordTo(ctx, cli.Streams{Out: &out, Err: &out}, &trace)
+	done, err := r.RecordTo(ctx, session.Streams{Out: &out, Err: &out}, &trace)
 	if err != nil {
 		return nil, "", err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/raw"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -107,12 +108,12 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 	err = job.run(func(_ io.Reader, out io.Writer) error {
 		space := r.Image.Anew()
 		rec := raw.NewRecorder(out, f.kind, f.thread, space.Code)
-		res, err := r.simulateIn(cmd.Context(), space, std, rec)
+		res, err := r.SimulateIn(cmd.Context(), space, session.Streams(std), rec)
 		if err != nil {
 			return err
 		}
-		done := &recorded{Result: res, Image: space}
-		done.trouble(std.Err)
+		done := &session.Summary{Result: res, Image: space}
+		trouble(std.Err, done)
 		status = res.Status
 		fmt.Fprintf(std.Err, "hindsight: %s instructions, %s entries, %s of %s\n",
 			numtext.Grouped(res.Insts), numtext.Grouped(rec.Entries), numtext.Bytes(rec.Written), f.kind)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/rawtrace"
@@ -36,7 +37,7 @@ func (f *tracesFlags) play(cmd *cobra.Command, std cli.Streams, file string) err
 	if f.kind != "control" {
 		return fmt.Errorf("--kind %s: of a trace only the kind control can be played back", f.kind)
 	}
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		return err
 	}

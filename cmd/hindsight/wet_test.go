@@ -10,6 +10,8 @@ import (
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
+	"hindsight/mpsim/eval"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
 )
@@ -102,13 +104,13 @@ func TestWetOtherRun(t *testing.T) {
 		t.Cleanup(func() { tr.Close() })
 		return tr
 	}
-	if err := checkSameRun(open(one), one, two, nil); err == nil {
+	if err := session.CheckSame(open(one), one, two, nil); err == nil {
 		t.Error("another seed's run counts as the same")
 	}
-	if err := checkSameRun(open(one), one, longer, nil); err != nil {
+	if err := session.CheckSame(open(one), one, longer, nil); err != nil {
 		t.Errorf("the same run in other epochs: %v", err)
 	}
-	if err := sameSteps(open(one), open(two)); err == nil {
+	if err := session.SameSteps(open(one), open(two)); err == nil {
 		t.Error("another seed's steps count as the same")
 	}
 	if status, _, said := quietly("wet", "--max-instructions", "1000", one); status != exitError || !strings.Contains(said, "is not the run in the trace") {
@@ -152,7 +154,7 @@ func TestWetWindow(t *testing.T) {
 
 func openGraph(t *testing.T, file string) *wet.Graph {
 	t.Helper()
-	g, err := wet.Open(file, wet.OpenOptions{Evaluate: evaluate})
+	g, err := wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst})
 	if err != nil {
 		t.Fatal(err)
 	}

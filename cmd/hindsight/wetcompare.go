@@ -18,8 +18,10 @@ import (
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
+	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -129,7 +131,7 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 }
 
 // wetRecording prepares a run of about so many million instructions.
-func (c *comparison) wetRecording(name, size string) (*recording, error) {
+func (c *comparison) wetRecording(name, size string) (*session.Run, error) {
 	p, ok := wetProgram(name)
 	if !ok || p.TenMillion == nil {
 		return nil, fmt.Errorf("no example %s with long runs", name)
@@ -149,9 +151,9 @@ func (c *comparison) wetRecording(name, size string) (*recording, error) {
 	case "1":
 		args = p.Args
 	}
-	return &recording{
+	return &session.Run{
 		Image: img, Program: name, Args: args, Policy: mpsim.Random, Seed: c.seed,
-		Mode: modeWET, Keep: "all", Alphabet: "path", Flow: cfg.New(img),
+		Mode: session.ModeWET, Keep: "all", Alphabet: "path", Flow: cfg.New(img),
 	}, nil
 }
 
@@ -169,7 +171,7 @@ func wetProgram(name string) (examples.Program, bool) {
 }
 
 // buildGraph records a run's graph alone.
-func (c *comparison) buildGraph(r *recording, file string, m *wetMeasured) error {
+func (c *comparison) buildGraph(r *session.Run, file string, m *wetMeasured) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
@@ -179,11 +181,11 @@ func (c *comparison) buildGraph(r *recording, file string, m *wetMeasured) error
 	if err != nil {
 		return err
 	}
-	builder, err := wet.NewBuilder(w, wet.Options{Program: r.Flow, Code: r.Image.Code, Evaluate: evaluate, CallArgs: linux.CallArgs})
+	builder, err := wet.NewBuilder(w, wet.Options{Program: r.Flow, Code: r.Image.Code, Evaluate: eval.Inst, CallArgs: linux.CallArgs})
 	if err != nil {
 		return err
 	}
-	defer collectSooner()()
+	defer session.CollectSooner()()
 	resetPeak()
 	start := time.Now()
 	if err := c.simulate(r, builder); err != nil {
@@ -193,7 +195,7 @@ func (c *comparison) buildGraph(r *recording, file string, m *wetMeasured) error
 		return err
 	}
 	m.build, m.peak = time.Since(start), peakMemory()
-	g, err := wet.Open(file, wet.OpenOptions{Evaluate: evaluate})
+	g, err := wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst})
 	if err != nil {
 		return err
 	}
@@ -230,7 +232,7 @@ func peakMemory() int64 {
 
 // packRawValues compresses the untyped raw trace of a run: of each block its
 // address in 4 bytes, its values and the addresses of its accesses in 8.
-func (c *comparison) packRawValues(r *recording, m *wetMeasured) error {
+func (c *comparison) packRawValues(r *session.Run, m *wetMeasured) error {
 	z := zstdRival("-19", "--long=27")
 	if z.find(); !z.there() {
 		return nil
@@ -306,7 +308,7 @@ func (r *rawValues) Batch(b *event.Batch) error {
 func (r *rawValues) Finish(event.Outcome) error { return nil }
 
 // historyBits counts the bits of Table 4.
-func (c *comparison) historyBits(r *recording, m *wetMeasured) error {
+func (c *comparison) historyBits(r *session.Run, m *wetMeasured) error {
 	model, err := arch.New(arch.Config{History: (*historyCount)(&m.arch)})
 	if err != nil {
 		return err
@@ -334,7 +336,7 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 	q.known = true
 	open := func(use func(*wet.Graph) error) error {
 		runtime.GC()
-		g, err := wet.Open(file, wet.OpenOptions{Evaluate: evaluate, Tier1: tier1})
+		g, err := wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst, Tier1: tier1})
 		if err != nil {
 			return err
 		}

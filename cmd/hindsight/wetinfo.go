@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"hindsight/mpsim/eval"
 	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
@@ -27,7 +28,7 @@ type infoValues struct {
 // describeValues says what a file has of values and dependences; nil without.
 // With verify it reads all of it.
 func describeValues(file string, verify bool) (*infoValues, error) {
-	g, err := wet.Open(file, wet.OpenOptions{Evaluate: evaluate})
+	g, err := wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst})
 	if errors.Is(err, wet.ErrNoGraph) {
 		return nil, nil
 	}

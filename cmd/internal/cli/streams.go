@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -33,9 +34,6 @@ func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer)
 func (s Streams) Besides(inputs ...string) outfile.Options {
 	opts := outfile.Options{Inputs: inputs}
 	for _, stream := range []any{s.In, s.Out, s.Err} {
-		if l, ok := stream.(*reliable); ok {
-			stream = l.w
-		}
 		opts.Streams = append(opts.Streams, stream)
 	}
 	return opts
@@ -64,6 +62,15 @@ func (r *reliable) Write(b []byte) (int, error) {
 		r.mu.Unlock()
 	}
 	return n, err
+}
+
+// Stat describes the file behind the stream, for those who must not write into
+// it otherwise; an error when it is no file.
+func (r *reliable) Stat() (fs.FileInfo, error) {
+	if f, ok := r.w.(*os.File); ok {
+		return f.Stat()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // failure is the first error of a write.

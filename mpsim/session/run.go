@@ -1,47 +1,52 @@
-package main
+// Package session makes runs on the simulated multiprocessor and records them: one
+// run ([Record], [Run]), the run of a trace a second time ([Again]), or the runs
+// of many seeds ([Exploration]). It is where the simulator meets the recorders;
+// analyses read what it wrote.
+package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/event"
-	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
 	"hindsight/wpp/cfg"
 )
 
-// recording is a run to be made and what to keep of it.
-type recording struct {
+// Run is a run to be made and what to keep of it. Image and Program are needed;
+// of the rest the zero value is a run of its own kind: no arguments, seed 0,
+// turns by round robin, recorded as a CDR trace with every access.
+type Run struct {
 	Image   *image.Space // each run has a space of its own, with the same executable
 	Program string       // as it was named
 	Args    []string
-	Env     []string
-	Root    string
-	Written writtenFlags
-	CPUs    int        // 0: as many as mpsim.Config says
-	Images  string     // directory for the executable and shared objects; "": the trace has them
-	Files   guestFiles // what a dynamically linked program needs besides
-	Stdin   io.Reader
+	Env     []string // NAME=VALUE
+	Root    string   // directory that the guest sees as /, to read only; "": none
+	Written Written  // what becomes of the files that the guest writes
+	CPUs    int      // 0: as many as mpsim.Config says
+	Images  string   // directory for the executable and shared objects; "": the trace has them
+	Files   Files    // what a dynamically linked program needs besides
+	Version string   // of hindsight, for the trace; "": that of the build
 
 	Policy  mpsim.Policy
 	Seed    uint64
-	Quantum int
+	Quantum int    // instructions; 0: see mpsim.QuantumOf
 	Depth   int    // of pct
 	Steps   uint64 // of pct: of the run at depth 1; 0 means that a run of its own counts them
 
@@ -51,12 +56,12 @@ type recording struct {
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	Mode     string                  // none, cor, dor, cdr, wet
-	Keep     string                  // shared, all
-	Alphabet string                  // path, block
+	Mode     string                  // none, cor, dor, cdr, wet; "": cdr
+	Keep     string                  // accesses: shared, all; "": all
+	Alphabet string                  // of control flow: path, block; "": path
 	Out      string                  // file of the trace
 	Inputs   []string                // files that are read otherwise, none of which the trace may replace
-	Scratch  bool                    // Out is a temporary file of this command
+	Scratch  bool                    // Out is a temporary file of the caller
 	Accept   func(file string) error // looks at the whole trace before it is called Out; nil: it is called so from its first epoch on
 	Control  cdr.Control             // empty: as grammars
 	Choose   []string                // functions whose control flow alone is recorded; nil: all
@@ -65,31 +70,51 @@ type recording struct {
 	Objects  *cdr.PackedObjects      // kept from run to run; nil: nothing is
 	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
 	Budget   uint64                  // memory of an epoch in bytes; 0: cdr.DefaultBudget
-	Beside   *cli.Progress           // nil: nobody is told how far the run is
-	Window   *timeWindow             // of wet: the part of the run to keep values of; nil: all
+	Beside   event.Observer          // hears a run that is recorded; nil: nobody does
+	Window   *Window                 // of wet: the part of the run to keep values of; nil: all
 
 	committed func() error // is told of each epoch of the trace that is closed
 }
 
-// recorded is what came of a recording.
-type recorded struct {
+// Streams are the guest's standard streams. A nil In is empty; what is written to
+// a nil Out or Err is lost.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// besides says what the trace must not replace.
+func (s Streams) besides(inputs ...string) outfile.Options {
+	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
+}
+
+// defaults names what was left empty.
+func (r *Run) defaults() {
+	r.Mode = cmp.Or(r.Mode, string(cdr.ModeCDR))
+	r.Keep = cmp.Or(r.Keep, "all")
+	r.Alphabet = cmp.Or(r.Alphabet, string(cdr.AlphabetPath))
+}
+
+// Summary is what came of a run.
+type Summary struct {
 	*mpsim.Result
 	Image   *image.Space  // the program as it stood in memory at the end
 	Size    int64         // bytes of the trace
 	Elapsed time.Duration // of the simulation that was recorded
 }
 
-// record makes the run and writes the trace into the file Out, if there is to
+// Record makes the run and writes the trace into the file Out, if there is to
 // be one. The guest's standard output and error go to std.
-func (r *recording) record(ctx context.Context, std cli.Streams) (out *recorded, err error) {
-	if r.Mode == "none" {
+func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error) {
+	r.defaults()
+	if r.Mode == ModeNone {
 		if std, err = r.countSteps(ctx, std); err != nil {
 			return nil, err
 		}
 		start := time.Now()
 		space := r.Image.Anew()
-		res, err := r.simulateIn(ctx, space, std, nil)
-		return &recorded{Result: res, Image: space, Elapsed: time.Since(start)}, err
+		res, err := r.SimulateIn(ctx, space, std, nil)
+		return &Summary{Result: res, Image: space, Elapsed: time.Since(start)}, err
 	}
 	if r.Flow == nil {
 		r.Flow = cfg.New(r.Image)
@@ -100,7 +125,7 @@ func (r *recording) record(ctx context.Context, std cli.Streams) (out *recorded,
 	if r.Scratch {
 		return r.recordScratch(ctx, std)
 	}
-	f, err := outfile.Create(ctx, r.Out, std.Besides(r.Inputs...))
+	f, err := outfile.Create(ctx, r.Out, std.besides(r.Inputs...))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +133,7 @@ func (r *recording) record(ctx context.Context, std cli.Streams) (out *recorded,
 		r.committed = f.Publish
 	}
 	if r.Accept == nil {
-		out, err = r.recordTo(ctx, std, f)
+		out, err = r.RecordTo(ctx, std, f)
 	} else if out, err = r.recordWhole(ctx, std, f); err == nil {
 		err = r.Accept(f.Path())
 	}
@@ -126,17 +151,20 @@ func (r *recording) record(ctx context.Context, std cli.Streams) (out *recorded,
 	return nil, fmt.Errorf("recording %s: %w", r.Out, err)
 }
 
-// recordWhole is recordTo of a run of which only the whole is of use: when it is
+// grace is how long a run that was interrupted may go on before it is left.
+const grace = 600 * time.Millisecond
+
+// recordWhole is RecordTo of a run of which only the whole is of use: when it is
 // interrupted, what there is of it need not be finished. It is left to write into
 // a file that is closed.
-func (r *recording) recordWhole(ctx context.Context, std cli.Streams, w io.Writer) (*recorded, error) {
+func (r *Run) recordWhole(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
 	type answer struct {
-		out *recorded
+		out *Summary
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		out, err := r.recordTo(ctx, std, w)
+		out, err := r.RecordTo(ctx, std, w)
 		done <- answer{out, err}
 	}()
 	var a answer
@@ -145,7 +173,7 @@ func (r *recording) recordWhole(ctx context.Context, std cli.Streams, w io.Write
 	case <-ctx.Done():
 		select {
 		case a = <-done:
-		case <-time.After(draftGrace):
+		case <-time.After(grace):
 		}
 	}
 	if a.err == nil {
@@ -154,25 +182,26 @@ func (r *recording) recordWhole(ctx context.Context, std cli.Streams, w io.Write
 	return a.out, a.err
 }
 
-// recordScratch is record into a file that is there for this command alone.
-func (r *recording) recordScratch(ctx context.Context, std cli.Streams) (*recorded, error) {
+// recordScratch is Record into a file that is there for this command alone.
+func (r *Run) recordScratch(ctx context.Context, std Streams) (*Summary, error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.recordTo(ctx, std, f)
+	out, err := r.RecordTo(ctx, std, f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// recordTo runs the program and writes the trace to w.
+// RecordTo runs the program and writes the trace to w.
 //
 // With Keep "shared" the program runs twice: the first run finds the granules that
 // more than one thread touches, the second is recorded. The guest's input is kept
 // for the second run, and its output is written once.
-func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) (*recorded, error) {
+func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
+	r.defaults()
 	std, err := r.countSteps(ctx, std)
 	if err != nil {
 		return nil, err
@@ -182,7 +211,7 @@ func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) 
 	if flow == nil || space.Main.Interp != "" {
 		flow = cfg.New(space) // with the shared objects of this run
 	}
-	opts := cdr.Options{Meta: r.meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	opts := cdr.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
 	if r.Images != "" {
 		opts.Store = &cdr.ImageStore{Dir: r.Images}
 	}
@@ -194,7 +223,7 @@ func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) 
 	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
-		res, err := r.simulate(ctx, std, scout)
+		res, err := r.Simulate(ctx, std, scout)
 		if err != nil {
 			return nil, err
 		}
@@ -204,15 +233,15 @@ func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) 
 			ctx = context.WithoutCancel(ctx)
 			r.MaxInsts = max(res.Insts, 1)
 		}
-		std = cli.Streams{In: input}
+		std = Streams{In: input}
 	}
 	model, err := newArchRecorder(r.Arch, &opts)
 	if err != nil {
 		return nil, err
 	}
 	var graph *wetRecorder
-	if r.Mode == modeWET {
-		defer collectSooner()()
+	if r.Mode == ModeWET {
+		defer CollectSooner()()
 		if graph, err = newWetRecorder(space, flow, r.Budget, r.Window, &opts); err != nil {
 			return nil, err
 		}
@@ -222,26 +251,26 @@ func (r *recording) recordTo(ctx context.Context, std cli.Streams, w io.Writer) 
 		return nil, err
 	}
 	start := time.Now()
-	res, err := r.simulateIn(ctx, space, std, model.beside(graph.beside(rec)))
+	res, err := r.SimulateIn(ctx, space, std, model.beside(graph.beside(rec)))
 	if err != nil {
 		return nil, err
 	}
-	return &recorded{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }
 
 // countSteps makes the run of pct at depth 1, unseen and not recorded, for the
 // number of steps that the changes of priority are spread over. It gives the
 // streams for the run proper. A run that was interrupted tells little; the run
 // proper will be interrupted at once as well.
-func (r *recording) countSteps(ctx context.Context, std cli.Streams) (cli.Streams, error) {
+func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	if r.Policy != mpsim.PCT || r.Depth == 1 || r.Steps != 0 {
 		return std, nil
 	}
 	first := *r
 	first.Depth = 1
-	in := cli.Streams{In: std.In}
+	in := Streams{In: std.In}
 	input := keepInput(&in)
-	res, err := first.simulate(ctx, in, nil)
+	res, err := first.Simulate(ctx, in, nil)
 	if err != nil {
 		return std, err
 	}
@@ -254,7 +283,7 @@ func (r *recording) countSteps(ctx context.Context, std cli.Streams) (cli.Stream
 }
 
 // keepInput makes what is read from std.In appear in the reader it gives.
-func keepInput(std *cli.Streams) io.Reader {
+func keepInput(std *Streams) io.Reader {
 	var input bytes.Buffer
 	if std.In != nil {
 		std.In = io.TeeReader(std.In, &input)
@@ -262,12 +291,13 @@ func keepInput(std *cli.Streams) io.Reader {
 	return &input
 }
 
-// simulate makes the run in a space of its own.
-func (r *recording) simulate(ctx context.Context, std cli.Streams, observer event.Observer) (*mpsim.Result, error) {
-	return r.simulateIn(ctx, r.Image.Anew(), std, observer)
+// Simulate makes the run before an observer, and records nothing.
+func (r *Run) Simulate(ctx context.Context, std Streams, observer event.Observer) (*mpsim.Result, error) {
+	return r.SimulateIn(ctx, r.Image.Anew(), std, observer)
 }
 
-func (r *recording) simulateIn(ctx context.Context, space *image.Space, std cli.Streams, observer event.Observer) (*mpsim.Result, error) {
+// SimulateIn is [Run.Simulate] in a space, one of r.Image.
+func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, observer event.Observer) (*mpsim.Result, error) {
 	if r.Beside != nil && observer != nil {
 		observer = event.Tee(observer, r.Beside)
 	}
@@ -276,7 +306,7 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std cli.
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
 		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
-		Writable: r.Written.writable != "", Over: r.Written.over(),
+		Writable: r.Written.Writable != "", Over: r.Written.over(),
 		Observer: observer,
 	}
 	if r.Image.Main.Go() != "" {
@@ -294,7 +324,8 @@ func (r *recording) simulateIn(ctx context.Context, space *image.Space, std cli.
 	return m.Run(ctx)
 }
 
-func (r *recording) meta() cdr.Meta {
+// Meta is what a trace of the run says of it.
+func (r *Run) Meta() cdr.Meta {
 	depth := 0
 	if r.Policy == mpsim.PCT {
 		if depth = r.Depth; depth == 0 {
@@ -302,7 +333,7 @@ func (r *recording) meta() cdr.Meta {
 		}
 	}
 	mode, argv0 := r.Mode, ""
-	if mode == modeWET {
+	if mode == ModeWET {
 		mode = string(cdr.ModeCDR)
 	}
 	if r.Program != filepath.Base(r.Program) {
@@ -315,94 +346,11 @@ func (r *recording) meta() cdr.Meta {
 	return cdr.Meta{
 		Images: images,
 		Argv0:  argv0,
-		Tool:   "hindsight " + buildinfo.Version(), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
+		Tool:   "hindsight " + cmp.Or(r.Version, buildinfo.Version()), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
 		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }
-
-// summary is the line that a run ends with.
-func (r *recorded) summary(file string) string {
-	mips := float64(r.Insts) / 1e6 / max(r.Elapsed.Seconds(), 1e-9)
-	threads := "threads"
-	if r.Threads == 1 {
-		threads = "thread"
-	}
-	line := fmt.Sprintf("%s instructions, %d %s", numtext.Grouped(r.Insts), r.Threads, threads)
-	if file != "" {
-		line += fmt.Sprintf(", %s in %s", numtext.Bytes(r.Size), file)
-	}
-	return line + fmt.Sprintf(", %.1f MIPS", mips)
-}
-
-// maxThreads is how many threads of a run that was ended are told of.
-const maxThreads = 16
-
-// trouble tells, a line each, what went wrong with the guest, with places.
-func (r *recorded) trouble(w io.Writer) {
-	stack := func(pcs []uint64) {
-		for i, pc := range pcs {
-			if i > 0 {
-				pc-- // a return address: the call stands before it
-			}
-			for _, f := range r.Image.Frames(pc) {
-				fmt.Fprintf(w, "    #%d %s\n", i, placeText(f))
-			}
-			if i == maxFrames {
-				fmt.Fprintf(w, "    … %d more\n", len(pcs)-i-1)
-				return
-			}
-		}
-	}
-	switch {
-	case len(r.Deadlock) > 0:
-		fmt.Fprintln(w, "hindsight: deadlock: every thread waits")
-		for _, d := range r.Deadlock {
-			fmt.Fprintf(w, "  thread T%d waits for %s\n", d.Thread, d.For)
-			stack(d.Stack)
-		}
-	case r.Limit != linux.NoLimit:
-		flag := "--max-memory"
-		if r.Limit == linux.ThreadLimit {
-			flag = "--max-threads"
-		}
-		fmt.Fprintf(w, "hindsight: %s (%s)\n", r.Message, flag)
-		if r.Fault != nil {
-			stack(r.Fault.Stack)
-		}
-	case r.LimitReached:
-		fmt.Fprintf(w, "hindsight: %s (--max-instructions)\n", r.Message)
-	case r.Fault != nil:
-		fmt.Fprintf(w, "hindsight: %v\n", r.Fault)
-		stack(r.Fault.Stack)
-	case r.Message != "":
-		fmt.Fprintf(w, "hindsight: %s\n", r.Message)
-	}
-	if len(r.Stood) > 0 {
-		fmt.Fprintln(w, "hindsight: where the threads stood:")
-	}
-	for i, at := range r.Stood {
-		if i == maxThreads {
-			fmt.Fprintf(w, "  … %d more\n", len(r.Stood)-i)
-			break
-		}
-		if at.For == "" {
-			fmt.Fprintf(w, "  thread T%d runs\n", at.Thread)
-		} else {
-			fmt.Fprintf(w, "  thread T%d waits for %s\n", at.Thread, at.For)
-		}
-		stack(at.Stack)
-	}
-	if r.Refused > 0 {
-		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", numtext.Plural(r.Refused, "time"))
-	}
-	for _, u := range r.Unsupported {
-		fmt.Fprintf(w, "hindsight: system call %s is not supported (%d calls got ENOSYS)\n", u.Name, u.Count)
-	}
-}
-
-// maxFrames bounds a printed call stack.
-const maxFrames = 24
 
 // relative is a path as seen from a directory, or the path itself where that cannot
 // be told.
@@ -419,4 +367,24 @@ func relative(dir, path string) string {
 		return rel
 	}
 	return to
+}
+
+// chosenFunctions tells the blocks of functions by their names: whole, or up to
+// the parameters that C++ has behind.
+func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
+	chosen := map[*cfg.Function]bool{}
+	for _, name := range names {
+		found := false
+		for i := range p.NumFuncs() {
+			f := p.Func(uint32(i))
+			short, _, _ := strings.Cut(f.Name(), "(")
+			if f.Name() == name || short == name {
+				chosen[f], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--functions: the program has no function %q", name)
+		}
+	}
+	return func(pc uint64) bool { return chosen[p.FuncAt(pc)] }, nil
 }

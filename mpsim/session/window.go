@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// timeWindow is a part of a run, in instructions that all threads together
+// Window is a part of a run, in instructions that all threads together
 // executed before: from From up to To, 0 for its end.
-type timeWindow struct{ From, To uint64 }
+type Window struct{ From, To uint64 }
 
-// window hands the part of a run to an observer that a [timeWindow] names, in
+// windowed hands the part of a run to an observer that a [Window] names, in
 // whole batches: it begins and ends where a batch does. Of the run before it
 // keeps the registers, with which each thread then begins.
-type window struct {
-	timeWindow
+type windowed struct {
+	Window
 	to      event.Observer
 	img     *image.Space
 	at      uint64 // instructions so far
@@ -45,22 +45,22 @@ type windowThread struct {
 	inside   bool
 }
 
-func newWindow(part timeWindow, img *image.Space, to event.Observer) *window {
-	return &window{timeWindow: part, to: to, img: img, threads: map[event.ThreadID]*windowThread{}}
+func newWindow(part Window, img *image.Space, to event.Observer) *windowed {
+	return &windowed{Window: part, to: to, img: img, threads: map[event.ThreadID]*windowThread{}}
 }
 
 // WantsValues implements [event.ValueObserver].
-func (w *window) WantsValues() bool { return true }
+func (w *windowed) WantsValues() bool { return true }
 
 // Define implements [event.Observer].
-func (w *window) Define(blocks []event.Block) error {
+func (w *windowed) Define(blocks []event.Block) error {
 	for i := range blocks {
 		w.blocks = append(w.blocks, w.scan(&blocks[i]))
 	}
 	return w.to.Define(blocks)
 }
 
-func (w *window) scan(b *event.Block) windowBlock {
+func (w *windowed) scan(b *event.Block) windowBlock {
 	code := rv.Scan(b.PC, func(addr uint64) (uint16, bool) {
 		c := w.img.Code(addr, 2)
 		if len(c) < 2 {
@@ -102,7 +102,7 @@ func (w *window) scan(b *event.Block) windowBlock {
 }
 
 // Batch implements [event.Observer].
-func (w *window) Batch(b *event.Batch) error {
+func (w *windowed) Batch(b *event.Batch) error {
 	t := w.threads[b.Thread]
 	if t == nil {
 		t = &windowThread{}
@@ -130,7 +130,7 @@ func (w *window) Batch(b *event.Batch) error {
 
 // begin lets a thread that runs already begin with the registers it has. One
 // that starts in this batch says so itself.
-func (w *window) begin(b *event.Batch, t *windowThread) error {
+func (w *windowed) begin(b *event.Batch, t *windowThread) error {
 	if len(b.Effects) > 0 && b.Effects[0].Kind == event.EffectStart {
 		return nil
 	}
@@ -205,4 +205,4 @@ func (t *windowThread) round(i rv.Inst) {
 }
 
 // Finish implements [event.Observer].
-func (w *window) Finish(outcome event.Outcome) error { return w.to.Finish(outcome) }
+func (w *windowed) Finish(outcome event.Outcome) error { return w.to.Finish(outcome) }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"os"
@@ -8,14 +8,16 @@ import (
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
-	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
 	"hindsight/wpp/cfg"
 )
 
-// modeWET as --record asks for a CDR trace with a whole execution trace in it.
-const modeWET = "wet"
+// ModeNone runs a program and records nothing.
+const ModeNone = "none"
+
+// ModeWET as --record asks for a CDR trace with a whole execution trace in it.
+const ModeWET = "wet"
 
 // wetShare of the memory of an epoch is for the graph, in quarters: it holds
 // values and dependences. The rest is for the trace around it.
@@ -26,8 +28,8 @@ const wetShare = 3
 // twice that would be more than was asked for.
 const wetGarbage = 40
 
-// collectSooner bounds garbage until the function that it returns is called.
-func collectSooner() (restore func()) {
+// CollectSooner bounds garbage until the function that it returns is called.
+func CollectSooner() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
@@ -35,27 +37,21 @@ func collectSooner() (restore func()) {
 	return func() { debug.SetGCPercent(old) }
 }
 
-// evaluate computes the results of instructions from their operands, so that a
-// graph need not keep them.
-func evaluate(i rv.Inst, pc, rs1, rs2, rs3 uint64) (uint64, bool) {
-	return eval.Result(i, eval.Operands{PC: pc, Rs1: rs1, Rs2: rs2, Rs3: rs3})
-}
-
 // wetRecorder builds a whole execution trace whose blocks go into the epochs of
 // a CDR trace.
 type wetRecorder struct {
 	builder *wet.Builder
 	queue   wet.Queue
-	window  *window // nil: all of the run
+	window  *windowed // nil: all of the run
 }
 
 // newWetRecorder makes a recorder that writes into the trace of opts. budget is
 // the memory of an epoch in bytes, 0 for the default.
-func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *timeWindow, opts *cdr.Options) (*wetRecorder, error) {
+func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Window, opts *cdr.Options) (*wetRecorder, error) {
 	r := &wetRecorder{}
 	var err error
 	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{
-		Program: flow, Code: img.Code, Evaluate: evaluate, CallArgs: linux.CallArgs, Budget: budget / 4 * wetShare,
+		Program: flow, Code: img.Code, Evaluate: eval.Inst, CallArgs: linux.CallArgs, Budget: budget / 4 * wetShare,
 	})
 	if err != nil {
 		return nil, err

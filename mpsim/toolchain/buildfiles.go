@@ -1,4 +1,4 @@
-package main
+package toolchain
 
 import (
 	"io"
@@ -62,26 +62,33 @@ cpu = 'rv64gc'
 endian = 'little'
 `))
 
-// toolchain is what a build tool needs to know.
-type toolchain struct {
+// installed is what a build tool needs to know.
+type installed struct {
 	C, CXX, Fortran string // paths; C++ and Fortran "" where they are not installed
 	Static          bool   // there are no shared libraries
 	Root            string // of the compiler's libraries
 	Hindsight       string // this program
 }
 
+// WriteCMake writes a toolchain file of CMake for the compilers that are
+// installed. It returns an error when there is none of C.
+func WriteCMake(w io.Writer) error { return writeToolchain(w, cmakeToolchain) }
+
+// WriteMeson writes a cross file of Meson, as [WriteCMake] does.
+func WriteMeson(w io.Writer) error { return writeToolchain(w, mesonCross) }
+
 // writeToolchain writes a file for the compilers that are installed.
 func writeToolchain(w io.Writer, form *template.Template) error {
-	c, err := cCompilers.find()
+	c, err := C.Find()
 	if err != nil {
 		return err
 	}
-	cxx, _ := cxxCompilers.find() // C alone will do
-	fortran, _ := fortranCompilers.find()
+	cxx, _ := CXX.Find() // C alone will do
+	fortran, _ := Fortran.Find()
 	self, err := os.Executable()
 	if err != nil {
 		self = "hindsight"
 	}
-	root := sysrootOf(c, usualInterp)
-	return form.Execute(w, toolchain{C: c, CXX: cxx, Fortran: fortran, Static: root == "", Root: root, Hindsight: self})
+	root := sysrootOf(c, Interp)
+	return form.Execute(w, installed{C: c, CXX: cxx, Fortran: fortran, Static: root == "", Root: root, Hindsight: self})
 }

@@ -1,0 +1,26 @@
+package cdr
+
+import "fmt"
+
+// HalfError says that a trace holds one half of a run only: its control flow or
+// its accesses. Races need both.
+type HalfError struct {
+	Meta    Meta
+	Missing string // the half that is not there, in words
+}
+
+func (e *HalfError) Error() string {
+	return fmt.Sprintf("recorded with --record %s, without %s; to find races record the same run again", e.Meta.Mode, e.Missing)
+}
+
+// CheckBothHalves returns a [*HalfError] unless a trace has control flow and
+// accesses.
+func (m Meta) CheckBothHalves() error {
+	switch m.Mode {
+	case ModeCOR:
+		return &HalfError{m, "the addresses of the accesses"}
+	case ModeDOR:
+		return &HalfError{m, "the control flow that says which instructions made the accesses"}
+	}
+	return nil
+}

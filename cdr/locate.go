@@ -1,0 +1,40 @@
+package cdr
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hindsight/tracefmt/outfile"
+)
+
+// OpenFile opens a trace that a user named, and looks for its images where
+// the trace and HINDSIGHT_IMAGES say. Of a recording that was killed before anything of
+// the run could be read it says where the beginning is.
+func OpenFile(file string) (*Trace, error) {
+	t, err := Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, serr := os.Stat(file + outfile.Partial); serr == nil {
+			return nil, fmt.Errorf("%w (%s%s is of a recording that goes on, or was killed before its first epoch was written)", err, file, outfile.Partial)
+		}
+	}
+	if err == nil {
+		t.LookIn(os.Getenv(imagesVariable))
+		t.LookIn(t.ImagesFrom(file))
+	}
+	return t, err
+}
+
+// ImagesFrom is the directory that has the images of a trace; "" if the trace has them.
+func (t *Trace) ImagesFrom(file string) string {
+	dir := t.Info().Images
+	if dir == "" || filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(file), dir)
+}
+
+// imagesVariable names a directory of images (run --images) for those who read
+// traces.
+const imagesVariable = "HINDSIGHT_IMAGES"

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/tracefmt/app"
+	"hindsight/wpp/cfg"
+)
+
+// Again is the recording, with values, of the run in a trace.
+func Again(t *cdr.Trace) (*Run, error) {
+	meta := t.Info()
+	policy, ok := mpsim.ParsePolicy(meta.Policy)
+	if !ok {
+		return nil, fmt.Errorf("it was made by %q and not by hindsight run; there is no program to run again", meta.Policy)
+	}
+	if err := meta.CheckBothHalves(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, Command(meta))
+	}
+	img, err := t.Space()
+	if err != nil {
+		return nil, fmt.Errorf("the program in the trace: %w", err)
+	}
+	files, err := filesAgain(t, img)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{
+		Image: img, Files: files, CPUs: meta.CPUs, Program: meta.Program, Args: meta.Args, Env: meta.Env,
+		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
+		Mode: ModeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
+	}
+	r.Control = meta.Control
+	if r.Control == cdr.ControlAPP {
+		r.APP = app.Improved()
+	}
+	if meta.Argv0 != "" {
+		r.Program = meta.Argv0
+	}
+	if o := meta.Outcome; o != nil && o.Message != "" && o.Signal == 0 {
+		r.MaxInsts = o.Insts // it was stopped there
+	}
+	s, err := t.ArchSummary()
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		r.Arch = archConfig(s)
+	}
+	return r, nil
+}
+
+// Command is the command that makes the run of a trace again, as far as the
+// trace knows: not with --root, --stdin or limits.
+func Command(meta cdr.Meta) string {
+	words := []string{"hindsight run --sched", meta.Policy, "--seed", fmt.Sprint(meta.Seed)}
+	if meta.Policy == mpsim.PCT.String() {
+		words = append(words, "--depth", fmt.Sprint(meta.Depth))
+	}
+	if policy, ok := mpsim.ParsePolicy(meta.Policy); ok && meta.Quantum != uint64(mpsim.QuantumOf(policy, 0)) {
+		words = append(words, "--quantum", fmt.Sprint(meta.Quantum))
+	}
+	for _, kv := range meta.Env {
+		words = append(words, "--env", kv)
+	}
+	return strings.Join(append(append(words, meta.Program), meta.Args...), " ")
+}

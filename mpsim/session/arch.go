@@ -1,0 +1,110 @@
+package session
+
+import (
+	"hindsight/cdr"
+	"hindsight/mpsim/arch"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/archinfo"
+	"hindsight/tracefmt/event"
+)
+
+// archRecorder puts what a model finds into the trace: the history bits of each
+// epoch, and what it found so far, in short until the run ends.
+type archRecorder struct {
+	model   *arch.Model
+	history []*archinfo.HistoryEncoder // by thread
+}
+
+// epochLines is how many lines the summary of an epoch has.
+const epochLines = 64
+
+// newArchRecorder makes a model that writes into the trace of opts; nil when
+// there is to be none.
+func newArchRecorder(cfg *arch.Config, opts *cdr.Options) (*archRecorder, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	r, c := &archRecorder{}, *cfg
+	c.History = r
+	opts.Extra = r.extra
+	var err error
+	r.model, err = arch.New(c)
+	return r, err
+}
+
+// beside is what observes a run for the model, if there is one, and for rec,
+// which hears everything after it: an epoch's blocks then hold all that the
+// model knows of the epoch.
+func (r *archRecorder) beside(rec event.Observer) event.Observer {
+	if r == nil {
+		return rec
+	}
+	return event.Tee(r.model, rec)
+}
+
+// Append implements [arch.History].
+func (r *archRecorder) Append(t event.ThreadID, s arch.Stream, bits []uint64, n int) {
+	for int(t) >= len(r.history) {
+		r.history = append(r.history, new(archinfo.HistoryEncoder))
+	}
+	r.history[t].Append(archinfo.Stream(s), bits, n)
+}
+
+// extra is the cdr.Options.Extra of a recording.
+func (r *archRecorder) extra(end bool) []cdr.Extra {
+	lines := archinfo.MaxLines
+	var out []cdr.Extra
+	if !end {
+		lines = epochLines
+		r.model.Flush()
+		for t, h := range r.history {
+			if !h.Empty() {
+				out = append(out, cdr.Extra{Kind: tracefmt.KindArch, Thread: uint32(t), Payload: h.Payload()})
+			}
+		}
+	}
+	return append(out, cdr.Extra{Kind: tracefmt.KindArchSummary, Payload: archSummary(r.model.Result(lines)).Encode()})
+}
+
+// archSummary is a result in the terms of the trace.
+func archSummary(r *arch.Result) *archinfo.Summary {
+	s := &archinfo.Summary{
+		Config: archinfo.Config{
+			Size: uint64(r.Config.Size), Ways: uint64(r.Config.Ways), Line: uint64(r.Config.Line),
+			Table: uint64(r.Config.Table), HistoryBits: uint64(r.Config.HistoryBits), Granule: uint64(r.Granule),
+		},
+		Touched: r.Touched, SharedLines: r.SharedLines, Dropped: r.Dropped,
+	}
+	for _, h := range r.Harts {
+		s.Harts = append(s.Harts, archinfo.HartCounts(h))
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		out := archinfo.Line{Address: l.Address, LineCounts: archinfo.LineCounts(l.LineCounts), First: l.First, Last: l.Last}
+		for _, t := range l.Threads {
+			out.Threads = append(out.Threads, archinfo.Touch{
+				Thread: t.Thread, Read: t.Read, Written: t.Written, TouchCounts: archinfo.TouchCounts(t.TouchCounts),
+			})
+		}
+		for _, w := range l.Words {
+			out.Words = append(out.Words, archinfo.Word{Index: w.Index, WordCounts: archinfo.WordCounts(w.WordCounts)})
+		}
+		for _, at := range l.Sites {
+			out.Sites = append(out.Sites, archinfo.Site(at))
+		}
+		s.Lines = append(s.Lines, out)
+	}
+	return s
+}
+
+// archConfig is the model that a summary is of.
+func archConfig(s *archinfo.Summary) *arch.Config {
+	c := &arch.Config{
+		Size: int(s.Config.Size), Ways: int(s.Config.Ways), Line: int(s.Config.Line),
+		Table: int(s.Config.Table), HistoryBits: int(s.Config.HistoryBits),
+	}
+	if c.HistoryBits == 0 {
+		c.HistoryBits = -1
+	}
+	return c
+}

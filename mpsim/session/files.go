@@ -1,0 +1,79 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/toolchain"
+)
+
+// Files are files that a dynamically linked program sees beside those of its
+// root directory.
+type Files struct {
+	Under   []string // directories whose files show where the root directory has none
+	Objects map[string]linux.Object
+}
+
+// FilesFor finds what a program needs: its dynamic linker and libraries where the
+// cross compiler has them, unless root has its own, and the shared objects that lie
+// beside the program.
+func FilesFor(img *image.Space, program, root string) (Files, error) {
+	if img.Main.Interp == "" {
+		return Files{}, nil
+	}
+	files := Files{Objects: beside(program)}
+	if root != "" && toolchain.HasFile(root, img.Main.Interp) {
+		return files, nil
+	}
+	dir, err := toolchain.Sysroot(img.Main.Interp)
+	if err != nil {
+		return Files{}, err
+	}
+	files.Under = []string{dir}
+	return files, nil
+}
+
+// filesAgain are the files for a second run of a trace: the shared objects are those
+// in the trace; other files are the compiler's, if it is installed.
+func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
+	if img.Main.Interp == "" {
+		return Files{}, nil
+	}
+	objects, err := t.Objects()
+	if err != nil {
+		return Files{}, err
+	}
+	files := Files{Objects: map[string]linux.Object{}}
+	for _, o := range objects {
+		files.Objects[o.Path] = linux.Object{Data: o.Data}
+	}
+	if dir, err := toolchain.Sysroot(img.Main.Interp); err == nil {
+		files.Under = []string{dir}
+	}
+	return files, nil
+}
+
+// beside lists the shared objects in the directory of a program: the program sees
+// them where it sees itself.
+func beside(program string) map[string]linux.Object {
+	dir := filepath.Dir(program)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	found := map[string]linux.Object{}
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		if !strings.HasSuffix(e.Name(), ".so") && !strings.Contains(e.Name(), ".so.") {
+			continue
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			found["/"+e.Name()] = linux.Object{File: file}
+		}
+	}
+	return found
+}

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt"
+	"hindsight/tracefmt/numtext"
+)
+
+// ErrOtherRun says that the second run differs from the first.
+var ErrOtherRun = errors.New("the second run is not the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
+
+// CheckSame holds a trace against the one that was made of the run again.
+func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
+	n, err := cdr.OpenFile(newFile)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	meta, again := t.Info(), n.Info()
+	if meta.Complete && again.Complete && meta.Outcome != nil && again.Outcome != nil {
+		a, b := *meta.Outcome, *again.Outcome
+		if a.Insts != b.Insts || a.Threads != b.Threads || a.Status != b.Status && a.Message == b.Message {
+			return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
+				ErrOtherRun, numtext.Grouped(a.Insts), a.Status, numtext.Grouped(b.Insts), b.Status)
+		}
+	}
+	if part != nil && part.From >= again.Outcome.Insts {
+		return fmt.Errorf("--from %d: the run has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
+	}
+	if same, err := sameBlocks(oldFile, newFile); err != nil || same {
+		return err
+	}
+	return SameSteps(t, n)
+}
+
+// sameBlocks tells whether two files hold the same control flow, addresses and
+// events, as they do when they were recorded alike.
+func sameBlocks(a, b string) (bool, error) {
+	fa, ra, err := openBlocks(a)
+	if err != nil {
+		return false, err
+	}
+	defer fa.Close()
+	fb, rb, err := openBlocks(b)
+	if err != nil {
+		return false, err
+	}
+	defer fb.Close()
+	ha, hb := runBlocks(ra), runBlocks(rb)
+	if len(ha) != len(hb) {
+		return false, nil
+	}
+	for i := range ha {
+		if ha[i].Kind != hb[i].Kind || ha[i].Thread != hb[i].Thread || ha[i].Raw != hb[i].Raw {
+			return false, nil
+		}
+		pa, err := ra.Read(ha[i])
+		if err != nil {
+			return false, err
+		}
+		pb, err := rb.Read(hb[i])
+		if err != nil || string(pa) != string(pb) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func openBlocks(file string) (*os.File, *tracefmt.Reader, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		var r *tracefmt.Reader
+		if r, err = tracefmt.NewReader(f, st.Size(), tracefmt.ReaderOptions{}); err == nil {
+			return f, r, nil
+		}
+	}
+	f.Close()
+	return nil, nil, err
+}
+
+func runBlocks(r *tracefmt.Reader) (list []tracefmt.Handle) {
+	for _, h := range r.Blocks() {
+		switch h.Kind {
+		case tracefmt.KindTables, tracefmt.KindControl, tracefmt.KindData, tracefmt.KindSync:
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// SameSteps compares two traces access by access and event by event; that a
+// trace was cut off by an end that was not well is no difference.
+func SameSteps(t, again *cdr.Trace) error {
+	cut := !t.Info().Complete
+	if len(again.Threads()) < len(t.Threads()) {
+		return fmt.Errorf("%w: it has %d threads, then %d", ErrOtherRun, len(t.Threads()), len(again.Threads()))
+	}
+	err := lockstep(t.Events(), again.Events(), cut, func(a, b cdr.Event, n uint64) error {
+		if a.Event != b.Event || a.Thread != b.Thread || a.Index != b.Index {
+			return fmt.Errorf("%w: ordered event %d is %v of T%d, then %v of T%d", ErrOtherRun, n, a.Kind, a.Thread, b.Kind, b.Thread)
+		}
+		return nil
+	})
+	for i, th := range t.Threads() {
+		if err != nil {
+			return err
+		}
+		if o := again.Threads()[i]; !cut && (o.Insts != th.Insts || o.Blocks != th.Blocks) {
+			return fmt.Errorf("%w: T%d executed %s instructions, then %s", ErrOtherRun, th.ID, numtext.Grouped(th.Insts), numtext.Grouped(o.Insts))
+		}
+		if t.Info().Keep != again.Info().Keep {
+			continue
+		}
+		err = lockstep(t.Steps(th.ID), again.Steps(th.ID), cut, func(a, b cdr.Step, n uint64) error {
+			if a.IsEvent == b.IsEvent && (a.IsEvent || a.Address == b.Address && t.Site(a.Site) == again.Site(b.Site)) {
+				return nil
+			}
+			return fmt.Errorf("%w: step %s of T%d is another", ErrOtherRun, numtext.Grouped(n), th.ID)
+		})
+	}
+	return err
+}
+
+// errLength says that the second run has more or less of something.
+var errLength = fmt.Errorf("%w: one of them goes on", ErrOtherRun)
+
+// lockstep compares two sequences. With cut the first may end earlier.
+func lockstep[T any](a, b iter.Seq2[T, error], cut bool, compare func(x, y T, n uint64) error) error {
+	next, stop := iter.Pull2(b)
+	defer stop()
+	n := uint64(0)
+	for x, err := range a {
+		if err != nil {
+			return err
+		}
+		y, err, ok := next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errLength
+		}
+		if err := compare(x, y, n); err != nil {
+			return err
+		}
+		n++
+	}
+	if _, err, ok := next(); !cut && (ok || err != nil) {
+		return errors.Join(errLength, err)
+	}
+	return nil
+}
