@@ -40,16 +40,19 @@ type instance struct {
 }
 
 // access takes an access of unit u by an instruction.
-func (w *walker) access(a *Access, u *replay.Unit, by *code) {
+func (w *walker) access(a *Access, u *replay.Unit, by *code) error {
 	if a.Size == 0 || a.Address+a.Size < a.Address {
-		return
+		return nil
 	}
 	s := w.run.Order.Strand(a.Thread)
 	if !by.user && !w.business.Counts(w.run.Memory, a.PC, a.Address) {
-		if a.Op.Atomic() && w.survey.Atomic != nil { // something may read from it
+		if a.Op.Atomic() && w.survey.Atomic != nil && w.watch == nil { // something may read from it
 			w.readsFrom(a.Op, s, a.Address, a.Size)
 		}
-		return
+		return nil
+	}
+	if w.watch != nil {
+		return w.watchedAccess(a, u, by)
 	}
 	end := a.Address + a.Size
 	w.remember = w.remember[:0]
@@ -62,14 +65,7 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) {
 			}
 			return
 		}
-		var atomic uint8
-		switch by.atomicity {
-		case replay.IsAtomic:
-			atomic = mask
-		case replay.MaybeAtomic:
-			atomic = mask & w.survey.Atomic.Of(g, u.Start, w.ends(u))
-		}
-		w.touch(a, s, g, gr, mask, atomic, u.Start, several)
+		w.touch(a, s, g, gr, mask, w.atomic(g, mask, u, by), u.Start, several)
 	})
 	if several {
 		clear(w.seen)
@@ -79,6 +75,19 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) {
 	for _, e := range w.remember {
 		e.shb = own
 	}
+	return nil
+}
+
+// atomic is which bytes of a mask of granule g count as accessed atomically by an
+// instruction in unit u.
+func (w *walker) atomic(g uint64, mask uint8, u *replay.Unit, by *code) uint8 {
+	switch by.atomicity {
+	case replay.IsAtomic:
+		return mask
+	case replay.MaybeAtomic:
+		return mask & w.survey.Atomic.Of(g, u.Start, w.ends(u))
+	}
+	return 0
 }
 
 // maskOf is the bytes of granule g in [addr, end).

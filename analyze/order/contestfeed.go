@@ -174,8 +174,6 @@ func (c *contest) done(ev *cdr.Event) error {
 	return c.hard.Release(ev.Thread, &ev.Event)
 }
 
-func isMutex(k event.Kind) bool { return k == event.MutexLock || k == event.MutexUnlock }
-
 func (c *contest) use(s event.StrandID, obj, at uint64) {
 	uses := c.uses[obj]
 	for i := range uses {

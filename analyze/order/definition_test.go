@@ -11,94 +11,6 @@ import (
 // The definitions, as the papers have them, on a run in one order: relations
 // as matrices, closed by brute force.
 
-type node struct {
-	thread   int
-	isEvent  bool
-	ev       event.Event
-	place    race.Place
-	lo, size uint64
-}
-
-func linear(m *madeup.Run) (all []node) {
-	for _, x := range m.Linear() {
-		n := node{thread: x.Thread, isEvent: x.IsEvent, ev: x.Event}
-		if !x.IsEvent {
-			n.place = race.Place{PC: x.Site.PC, Op: race.Read}
-			if x.Site.Access == event.Write {
-				n.place.Op = race.Write
-			}
-			n.lo, n.size = x.Address, uint64(x.Site.Size)
-		}
-		all = append(all, n)
-	}
-	return all
-}
-
-type relation [][]bool
-
-func newRelation(n int) relation {
-	r := make(relation, n)
-	for i := range r {
-		r[i] = make([]bool, n)
-	}
-	return r
-}
-
-// close makes r transitive, given that it only leads forward.
-func (r relation) close() {
-	for j := range r {
-		for i := j - 1; i >= 0; i-- {
-			if r[i][j] {
-				for k := range i {
-					r[k][j] = r[k][j] || r[k][i]
-				}
-			}
-		}
-	}
-}
-
-func (a *node) conflicts(b *node) bool {
-	return !a.isEvent && !b.isEvent && a.thread != b.thread && a.lo < b.lo+b.size && b.lo < a.lo+a.size &&
-		(a.place.Op == race.Write || b.place.Op == race.Write)
-}
-
-// orders gives the hard order, happens-before and schedulable happens-before.
-func orders(all []node) (hard, hb, shb relation) {
-	hard, hb, shb = newRelation(len(all)), newRelation(len(all)), newRelation(len(all))
-	for j, e := range all {
-		for i := range j {
-			d := all[i]
-			po := d.thread == e.thread
-			is, soft := false, false
-			if d.isEvent && e.isEvent {
-				same := d.ev.Obj == e.ev.Obj
-				soft = d.ev.Kind == event.MutexUnlock && e.ev.Kind == event.MutexLock && same
-				is = d.ev.Kind == event.BarrierEnter && e.ev.Kind == event.BarrierLeave && same && d.ev.Arg == e.ev.Arg ||
-					d.ev.Kind == event.SemPost && e.ev.Kind == event.SemWait && same ||
-					d.ev.Kind == event.Create && e.ev.Kind == event.ThreadStart && int(d.ev.Obj) == e.thread ||
-					d.ev.Kind == event.ThreadEnd && e.ev.Kind == event.Join && int(e.ev.Obj) == d.thread
-			}
-			hard[i][j] = po || is
-			hb[i][j] = po || is || soft
-			shb[i][j] = hb[i][j]
-		}
-		if !e.isEvent && e.place.Op == race.Read {
-			for b := e.lo; b < e.lo+e.size; b++ {
-				for i := j - 1; i >= 0; i-- {
-					if d := all[i]; !d.isEvent && d.place.Op == race.Write && d.lo <= b && b < d.lo+d.size {
-						shb[i][j] = true
-						break
-					}
-				}
-			}
-		}
-	}
-	hard.close()
-	hb.close()
-	shb.close()
-	return hard, hb, shb
-}
-
 // section of a lock: from its acquire to its release, -1 if there is none.
 type bruteSection struct {
 	lock             uint64
@@ -106,14 +18,14 @@ type bruteSection struct {
 	acquire, release int
 }
 
-func sections(all []node) (out []bruteSection) {
+func sections(all []madeup.Moment) (out []bruteSection) {
 	for i, n := range all {
-		if !n.isEvent || n.ev.Kind != event.MutexLock {
+		if !n.IsEvent || n.Event.Kind != event.MutexLock {
 			continue
 		}
-		s := bruteSection{n.ev.Obj, n.thread, i, -1}
+		s := bruteSection{n.Event.Obj, n.Thread, i, -1}
 		for j := i + 1; j < len(all); j++ {
-			if m := all[j]; m.isEvent && m.thread == n.thread && m.ev.Kind == event.MutexUnlock && m.ev.Obj == n.ev.Obj {
+			if m := all[j]; m.IsEvent && m.Thread == n.Thread && m.Event.Kind == event.MutexUnlock && m.Event.Obj == n.Event.Obj {
 				s.release = j
 				break
 			}
@@ -123,13 +35,13 @@ func sections(all []node) (out []bruteSection) {
 	return out
 }
 
-func (s *bruteSection) has(all []node, i int) bool {
-	return all[i].thread == s.thread && i >= s.acquire && (s.release < 0 || i <= s.release)
+func (s *bruteSection) has(all []madeup.Moment, i int) bool {
+	return all[i].Thread == s.thread && i >= s.acquire && (s.release < 0 || i <= s.release)
 }
 
 // weak is weak causal precedence, by its three rules until nothing changes.
-func weak(all []node, hard, hb relation) relation {
-	r := newRelation(len(all))
+func weak(all []madeup.Moment, hard, hb madeup.Relation) madeup.Relation {
+	r := madeup.NewRelation(len(all))
 	list := sections(all)
 	for changed := true; changed; {
 		changed = false
@@ -145,7 +57,7 @@ func weak(all []node, hard, hb relation) relation {
 				}
 				for i := s.acquire; i < s.release; i++ { // (a)
 					for j := u.acquire; j < len(all); j++ {
-						if s.has(all, i) && u.has(all, j) && all[i].conflicts(&all[j]) {
+						if s.has(all, i) && u.has(all, j) && all[i].Conflicts(&all[j]) {
 							add(s.release, j)
 						}
 					}
@@ -174,17 +86,25 @@ func weak(all []node, hard, hb relation) relation {
 	return r
 }
 
+// placeOf is the place of an access.
+func placeOf(m *madeup.Moment) race.Place {
+	if m.Site.Access == event.Write {
+		return race.Place{PC: m.Site.PC, Op: race.Write}
+	}
+	return race.Place{PC: m.Site.PC, Op: race.Read}
+}
+
 // byDefinition gives the orders that report each pair.
 func byDefinition(m *madeup.Run) map[key]Set {
-	all := linear(m)
-	hard, hb, shb := orders(all)
+	all := m.Linear()
+	hard, hb, shb := madeup.Orders(all)
 	wcp := weak(all, hard, hb)
 	bare := bareBytes(all)
 	out := map[key]Set{}
 	for j := range all {
 		for i := range j {
 			a, b := &all[i], &all[j]
-			if !a.conflicts(b) {
+			if !a.Conflicts(b) {
 				continue
 			}
 			var s Set
@@ -197,12 +117,12 @@ func byDefinition(m *madeup.Run) map[key]Set {
 			if !wcp[i][j] && !hard[i][j] {
 				s.add(WCP)
 			}
-			for at := max(a.lo, b.lo); at < min(a.lo+a.size, b.lo+b.size); at++ {
+			for at := max(a.Address, b.Address); at < min(a.Address+uint64(a.Site.Size), b.Address+uint64(b.Site.Size)); at++ {
 				if bare[j][at] {
 					s.add(Lockset)
 				}
 			}
-			if k := keyOf(a.place, b.place); s != 0 {
+			if k := keyOf(placeOf(a), placeOf(b)); s != 0 {
 				out[k] |= s
 			}
 		}
@@ -212,9 +132,9 @@ func byDefinition(m *madeup.Run) map[key]Set {
 
 // schedulable says whether j does not follow from i by something else than the
 // read's own edge.
-func schedulable(all []node, shb relation, i, j int) bool {
+func schedulable(all []madeup.Moment, shb madeup.Relation, i, j int) bool {
 	for k := range j {
-		if all[k].thread == all[j].thread && (k == i || shb[i][k]) {
+		if all[k].Thread == all[j].Thread && (k == i || shb[i][k]) {
 			return false
 		}
 	}
@@ -223,7 +143,7 @@ func schedulable(all []node, shb relation, i, j int) bool {
 
 // bareBytes gives the bytes that each access finds shared, modified and without a
 // lock.
-func bareBytes(all []node) []map[uint64]bool {
+func bareBytes(all []madeup.Moment) []map[uint64]bool {
 	type byteState struct {
 		seen, shared, modified bool
 		owner                  int
@@ -234,16 +154,16 @@ func bareBytes(all []node) []map[uint64]bool {
 	out := make([]map[uint64]bool, len(all))
 	for i, n := range all {
 		out[i] = map[uint64]bool{}
-		if n.isEvent {
-			switch n.ev.Kind {
+		if n.IsEvent {
+			switch n.Event.Kind {
 			case event.MutexLock:
-				held[n.thread] = append(slices.Clone(held[n.thread]), n.ev.Obj)
+				held[n.Thread] = append(slices.Clone(held[n.Thread]), n.Event.Obj)
 			case event.MutexUnlock:
-				held[n.thread] = slices.DeleteFunc(slices.Clone(held[n.thread]), func(o uint64) bool { return o == n.ev.Obj })
+				held[n.Thread] = slices.DeleteFunc(slices.Clone(held[n.Thread]), func(o uint64) bool { return o == n.Event.Obj })
 			}
 			continue
 		}
-		for b := n.lo; b < n.lo+n.size; b++ {
+		for b := n.Address; b < n.Address+uint64(n.Site.Size); b++ {
 			s := states[b]
 			if s == nil {
 				s = &byteState{}
@@ -251,22 +171,22 @@ func bareBytes(all []node) []map[uint64]bool {
 			}
 			switch {
 			case !s.seen:
-				s.seen, s.owner = true, n.thread
+				s.seen, s.owner = true, n.Thread
 				continue
-			case !s.shared && s.owner == n.thread:
+			case !s.shared && s.owner == n.Thread:
 				continue
 			case !s.shared:
-				s.shared, s.locks = true, held[n.thread]
+				s.shared, s.locks = true, held[n.Thread]
 			default:
 				var both []uint64
 				for _, l := range s.locks {
-					if slices.Contains(held[n.thread], l) {
+					if slices.Contains(held[n.Thread], l) {
 						both = append(both, l)
 					}
 				}
 				s.locks = both
 			}
-			s.modified = s.modified || n.place.Op == race.Write
+			s.modified = s.modified || n.Site.Access == event.Write
 			out[i][b] = s.modified && len(s.locks) == 0
 		}
 	}

@@ -93,6 +93,7 @@ type Access struct {
 	Segment uint64 // events of the thread before the access
 	Site    cdr.SiteID
 	Ordinal uint64 // of the execution of the site by the thread, from 0
+	Number  uint64 // of a plain access: how many plain accesses of the thread came before
 	Seq     uint64 // place in S_synch of the event that ends the segment or is the access; the maximum if none does
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 
+	"hindsight/analyze/hb"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
@@ -31,6 +32,8 @@ type walker struct {
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
 	remember []*entry         // of the present access
+	watch    Watcher          // is told of the walk, which then looks for no races itself; nil: none
+	hard     *hb.Order        // of watch
 	// thread, strand and epoch are those of the present event.
 	thread event.ThreadID
 	strand event.StrandID
@@ -38,32 +41,44 @@ type walker struct {
 }
 
 func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
-	w := &walker{src: src, opts: opts, business: replay.NewBusiness(opts.Program), pairs: map[key]*Pair{}, seen: map[instance]Set{}}
+	w := &walker{src: src, opts: opts}
+	return w, w.prepare(ctx)
+}
+
+// prepare finds out which accesses matter, and stands before the first of them.
+func (w *walker) prepare(ctx context.Context) error {
+	w.business, w.pairs, w.seen = replay.NewBusiness(w.opts.Program), map[key]*Pair{}, map[instance]Set{}
 	var err error
-	if w.survey, err = replay.NewSurvey(ctx, src, len(src.Threads()), opts.Atomics == race.Strict, &w.business, nil); err != nil {
-		return nil, err
+	w.survey, err = replay.NewSurvey(ctx, w.src, len(w.src.Threads()), w.opts.Atomics == race.Strict, &w.business, nil)
+	if err != nil {
+		return err
 	}
 	w.lookUpSites()
 	w.wanted = everything()
 	c, err := w.contest(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !opts.everything {
+	if !w.opts.everything {
 		w.wanted, w.guarded = c.wanted()
 	}
-	if s := w.guarded; s != nil {
+	switch s := w.guarded; {
+	case s == nil:
+	case w.watch != nil: // each access in critical sections matters
+		w.wanted.look(s.pages)
+		w.guarded = nil
+	default:
 		if err := w.findMixed(ctx, s); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	options := w.walkOptions()
 	options.Parts = true
 	w.run = w.survey.Walk(options)
 	w.all = newCarrier[vector](w.run.Order)
-	w.shb, w.ordered = &shb{}, replay.HasSchedule(src)
+	w.shb, w.ordered = &shb{}, replay.HasSchedule(w.src)
 	w.wcp = newWCP(w.survey, c.uses)
-	return w, nil
+	return nil
 }
 
 func (w *walker) walkOptions() replay.Options {
@@ -90,6 +105,9 @@ func (w *walker) walk(ctx context.Context) error {
 			if err := steps.Segment(ctx, u, func(s *cdr.Step) error { return w.step(u, s) }); err != nil {
 				return err
 			}
+			if w.watch != nil {
+				return nil
+			}
 			return w.section(u)
 		},
 		Event: w.event,
@@ -97,10 +115,15 @@ func (w *walker) walk(ctx context.Context) error {
 			w.present = Access{Place: race.Place{PC: a.PC, Op: a.Op}, Thread: u.Thread, Address: a.Address, Size: a.Size,
 				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}
 			is := w.lookUp(w.present.Place)
-			w.access(&w.present, u, &is)
+			return w.access(&w.present, u, &is)
+		},
+		Life: func(addr, size, at uint64) error {
+			if w.watch != nil {
+				w.watch.Life(addr, size)
+			}
+			w.cut(addr, size, at)
 			return nil
 		},
-		Life: func(addr, size, at uint64) error { w.cut(addr, size, at); return nil },
 		Done: w.done,
 	})
 }
@@ -163,15 +186,17 @@ func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 		return nil
 	}
 	w.present = Access{Place: site.place, Thread: u.Thread, Address: s.Address, Size: site.size,
-		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal}
-	w.access(&w.present, u, site)
-	return nil
+		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal, Number: s.Number}
+	return w.access(&w.present, u, site)
 }
 
 // event takes the part of an event that orders it after others, and all of it
 // that concerns weak causal precedence.
 func (w *walker) event(ev *cdr.Event) error {
 	t := ev.Thread
+	if w.watch != nil {
+		return w.watched(ev)
+	}
 	w.strand = w.run.Order.Strand(t)
 	w.epoch = w.run.Order.Epoch(w.strand)
 	w.all.acquired(t, &ev.Event, func(v vector) { w.shb.take(w.strand, v) })
@@ -184,6 +209,9 @@ func (w *walker) event(ev *cdr.Event) error {
 
 // done takes the part that orders others after it.
 func (w *walker) done(ev *cdr.Event) error {
+	if w.watch != nil {
+		return w.watchedDone(ev)
+	}
 	w.held.Apply(w.strand, &ev.Event)
 	w.shb.clock(w.strand)
 	w.all.released(w.strand, w.epoch, &ev.Event, func() vector { return w.shb.clocks[w.strand].clone() })

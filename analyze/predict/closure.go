@@ -1,0 +1,164 @@
+package predict
+
+import (
+	"math"
+	"slices"
+)
+
+// search examines instances. In, of each lane, is how many of its nodes must come
+// before the two accesses: a set of nodes that is closed under what a node needs,
+// in which at most one section of each mutex is open (POPL 2021, section 4.1, with
+// the sections that the accesses are in left open as in ICSE 2024).
+type search struct {
+	r       *record
+	in      []int32
+	limit   []int32    // of in: where the accesses are
+	open    [][]nodeID // of each lane, the locks of mutexes that it holds after its nodes
+	work    []target
+	sides   [2]laneID
+	visited uint64 // nodes, by all searches
+}
+
+// target says that the first n nodes of a lane are wanted.
+type target struct {
+	lane laneID
+	n    int32
+}
+
+func newSearch(r *record) *search {
+	n := len(r.lanes)
+	return &search{r: r, in: make([]int32, n), limit: make([]int32, n), open: make([][]nodeID, n)}
+}
+
+// try says whether an instance is a predictable race.
+func (s *search) try(in instance) bool {
+	for l := range s.in {
+		s.in[l], s.limit[l], s.open[l] = 0, math.MaxInt32, s.open[l][:0]
+	}
+	for i, id := range in.nodes {
+		s.sides[i] = s.r.nodes[id].lane
+		s.limit[s.sides[i]] = s.r.begin(id)
+	}
+	for _, l := range s.sides {
+		s.work = append(s.work, target{l, s.limit[l]})
+	}
+	if !s.extend() {
+		return false
+	}
+	for {
+		more, ok := s.closeSections()
+		if !ok || more && !s.extend() {
+			s.work = s.work[:0]
+			return false
+		}
+		if !more {
+			return s.inOrder() || s.sort() != nil
+		}
+	}
+}
+
+// begin is the place in its lane at which the access or event begins that a node is
+// part of.
+func (r *record) begin(id nodeID) int32 {
+	n := &r.nodes[id]
+	pos := n.pos
+	for pos > 0 {
+		if b := &r.nodes[r.lanes[n.lane][pos-1]]; b.events != n.events || b.count != n.count || b.thread != n.thread {
+			break
+		}
+		pos--
+	}
+	return pos
+}
+
+// extend takes in all that is wanted and what it needs. It fails if that includes
+// one of the accesses.
+func (s *search) extend() bool {
+	for len(s.work) > 0 {
+		t := s.work[len(s.work)-1]
+		s.work = s.work[:len(s.work)-1]
+		if t.n > s.limit[t.lane] {
+			s.work = s.work[:0]
+			return false
+		}
+		for s.in[t.lane] < t.n {
+			s.take(t.lane)
+		}
+	}
+	return true
+}
+
+// take takes in the next node of a lane.
+func (s *search) take(l laneID) {
+	id := s.r.lanes[l][s.in[l]]
+	s.in[l]++
+	s.visited++
+	n := &s.r.nodes[id]
+	switch n.kind {
+	case lock:
+		s.open[l] = append(s.open[l], id)
+	case unlock:
+		if i := slices.IndexFunc(s.open[l], func(q nodeID) bool { return s.r.nodes[q].obj == n.obj }); i >= 0 {
+			s.open[l] = slices.Delete(s.open[l], i, i+1)
+		}
+	}
+	hard, reads := s.r.needed(id)
+	for _, ids := range [2][]nodeID{hard, reads} {
+		for _, b := range ids {
+			if m := &s.r.nodes[b]; s.in[m.lane] <= m.pos {
+				s.work = append(s.work, target{m.lane, m.pos + 1})
+			}
+		}
+	}
+}
+
+// closeSections wants the ends of sections that cannot stay open, because another
+// one of the same mutex is: of the lane of an access, or else that which began last.
+// It fails if there is no such end, or both accesses are in sections of the mutex.
+func (s *search) closeSections() (more, ok bool) {
+	keep := map[uint64]nodeID{}
+	for l := range s.open {
+		for _, q := range s.open[l] {
+			obj := s.r.nodes[q].obj
+			k, held := keep[obj]
+			if !held {
+				keep[obj] = q
+				continue
+			}
+			if s.side(k) && s.side(q) {
+				return false, false
+			}
+			if s.side(q) || !s.side(k) && q > k {
+				k, q = q, k
+			}
+			keep[obj] = k
+			end := s.end(q)
+			if end < 0 {
+				return false, false
+			}
+			s.work = append(s.work, target{s.r.nodes[q].lane, end})
+			more = true
+		}
+	}
+	return more, true
+}
+
+// side says whether a node is of the lane of an access.
+func (s *search) side(id nodeID) bool {
+	l := s.r.nodes[id].lane
+	return l == s.sides[0] || l == s.sides[1]
+}
+
+// end is how many nodes of its lane there are up to the end of the section that a
+// lock begins, which is open; -1 if it does not end.
+func (s *search) end(q nodeID) int32 {
+	n := &s.r.nodes[q]
+	all := s.r.lanes[n.lane]
+	for i := s.in[n.lane]; int(i) < len(all); i++ {
+		s.visited++
+		if m := &s.r.nodes[all[i]]; m.kind == unlock && m.obj == n.obj {
+			return i + 1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,97 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"hindsight/analyze/order"
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// MaxNodes bounds the events and accesses that are kept, some 64 bytes each.
+const MaxNodes = 1 << 23
+
+// ErrTooLarge says that a run has more events and accesses that matter than are
+// kept. What was found in its beginning is still true.
+var ErrTooLarge = errors.New("the run has too many accesses to contended memory for a prediction; its beginning was examined")
+
+// Race is a static pair of accesses that did not race in the run.
+type Race struct {
+	// Accesses are the instance that the witness leads to: each is the next step
+	// of its thread. The first is the one that came first in the run.
+	Accesses [2]order.Access
+	// At is the first common byte.
+	At uint64
+	// Reversed says that the witness takes critical sections of some mutex in
+	// another order than the run.
+	Reversed bool
+	// Witness is the schedule that leads to the race, from the beginning of the
+	// run. It is nil if a thread acts as several strands in it (OpenMP tasks,
+	// goroutines): which thread runs a strand is then up to the program's runtime.
+	Witness []Turn
+}
+
+// Turn is a stretch of a schedule: the thread runs until it has had so many
+// events and, since it began, so many plain accesses.
+type Turn struct {
+	Thread   event.ThreadID
+	Events   uint64
+	Accesses uint64
+}
+
+// Result is what a run predicts.
+type Result struct {
+	Races []Race // by the place in the run of the later access
+	// Pairs is how many static pairs were examined: those that conflict without a
+	// common mutex and did not race in the run. Undecided is how many of these had
+	// instances that were not examined.
+	Pairs, Undecided int
+}
+
+// instances is how many instances of a static pair are examined: half of them the
+// first, half the last of the run.
+const instances = 16
+
+// budget bounds the nodes that all closures together visit.
+const budget = 4 << 30
+
+// Find predicts the races of a run. If the run is too large the result is about its
+// beginning, and the error is ErrTooLarge; if ctx is cancelled the result has what
+// was found until then.
+func Find(ctx context.Context, src order.Source, opts order.Options) (*Result, error) {
+	r := newRecord()
+	err := order.Watch(ctx, src, opts, r)
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		return &Result{}, err
+	}
+	res := &Result{}
+	s := newSearch(r)
+	for _, p := range r.candidates() {
+		if ctx.Err() != nil || s.visited > budget {
+			res.Undecided++
+			continue
+		}
+		res.Pairs++
+		found := false
+		for _, in := range p.all() {
+			if found = s.try(in); found {
+				res.Races = append(res.Races, s.race(in))
+				break
+			}
+		}
+		if !found && p.more {
+			res.Undecided++
+		}
+	}
+	slices.SortStableFunc(res.Races, func(a, b Race) int {
+		return cmp.Or(cmp.Compare(a.Accesses[1].Segment, b.Accesses[1].Segment), comparePlaces(a.Accesses[1].Place, b.Accesses[1].Place))
+	})
+	return res, errors.Join(err, ctx.Err())
+}
+
+func comparePlaces(a, b race.Place) int {
+	return cmp.Or(cmp.Compare(a.PC, b.PC), cmp.Compare(a.Op, b.Op))
+}

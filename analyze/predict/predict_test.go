@@ -1,0 +1,216 @@
+package predict
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"hindsight/analyze/internal/madeup"
+	"hindsight/analyze/order"
+	"hindsight/analyze/race"
+	"hindsight/tracefmt/event"
+)
+
+// place is that of an access of a made-up run.
+func place(m *madeup.Moment) race.Place {
+	if m.Site.Access == event.Write {
+		return race.Place{PC: m.Site.PC, Op: race.Write}
+	}
+	return race.Place{PC: m.Site.PC, Op: race.Read}
+}
+
+func keyOf(a, b race.Place) pairKey {
+	if comparePlaces(a, b) > 0 {
+		a, b = b, a
+	}
+	return pairKey{a, b}
+}
+
+// truth is the static pairs of a run that did not race in it and that are next to
+// each other in some correct reordering; ok says that all reorderings were looked at.
+func truth(m *madeup.Run) (predictable map[pairKey]bool, ok bool) {
+	all := m.Linear()
+	hard, hb, _ := madeup.Orders(all)
+	raced := map[pairKey]bool{}
+	for j := range all {
+		for i := range j {
+			if all[i].Conflicts(&all[j]) && !hb[i][j] {
+				raced[keyOf(place(&all[i]), place(&all[j]))] = true
+			}
+		}
+	}
+	predictable = map[pairKey]bool{}
+	b := madeup.NewReorderings(all, hard)
+	b.Run(func(r *madeup.Reordering) {
+		for t := range m.NumThreads() {
+			for u := range t {
+				i, j := b.Next(r, t), b.Next(r, u)
+				if i < 0 || j < 0 || !all[i].Conflicts(&all[j]) || !b.Can(r, i) || !b.Can(r, j) {
+					continue
+				}
+				if k := keyOf(place(&all[i]), place(&all[j])); !raced[k] {
+					predictable[k] = true
+				}
+			}
+		}
+	})
+	return predictable, !b.TooMany
+}
+
+// sections makes up a run of threads that take turns in critical sections, alone and
+// nested, so that the order of the sections is often chance.
+func sections(rnd *rand.Rand) *madeup.Run {
+	threads := 2 + rnd.IntN(2)
+	m := madeup.New(threads)
+	pc := uint64(0x10)
+	access := func(t int) {
+		m.Access(t, pc, 0x1000+8*uint64(rnd.IntN(3)), 8, event.Access(rnd.IntN(2)))
+		pc += 4
+	}
+	some := func(t, n int) {
+		for range rnd.IntN(n) {
+			access(t)
+		}
+	}
+	for turn := range 2 + rnd.IntN(3) {
+		t := (turn + rnd.IntN(2)) % threads
+		some(t, 2)
+		locks := []uint64{0x100, 0x108, 0x110}
+		rnd.Shuffle(len(locks), func(i, j int) { locks[i], locks[j] = locks[j], locks[i] })
+		locks = locks[:1+rnd.IntN(4)/2]
+		for _, l := range locks {
+			m.Do(t, event.MutexLock, l)
+			some(t, 2)
+		}
+		for i := range locks {
+			m.Do(t, event.MutexUnlock, locks[len(locks)-1-i])
+			some(t, 2)
+		}
+	}
+	return m
+}
+
+// TestAgainstReorderings: each prediction is a race in some correct reordering of
+// the run, and its witness is one; most of what any reordering shows is predicted.
+func TestAgainstReorderings(t *testing.T) {
+	n := 3000
+	if testing.Short() {
+		n = 600
+	}
+	found, missed, reversed, looked := 0, 0, 0, 0
+	for seed := range uint64(n) {
+		m := sections(rand.New(rand.NewPCG(seed, 41)))
+		if seed%3 == 0 {
+			m = madeup.Program(rand.New(rand.NewPCG(seed, 42)).IntN, 14+int(seed%16))
+		}
+		want, ok := truth(m)
+		if !ok {
+			continue
+		}
+		looked++
+		res, err := Find(context.Background(), m, order.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range res.Races {
+			r := &res.Races[i]
+			k := keyOf(r.Accesses[0].Place, r.Accesses[1].Place)
+			if !want[k] {
+				t.Fatalf("seed %d: %v is predicted, and no reordering shows it\n%v", seed, k, m)
+			}
+			if why := follow(m, r); why != "" {
+				t.Fatalf("seed %d: the witness of %v: %s\n%v", seed, k, why, m)
+			}
+			delete(want, k)
+			found++
+			if r.Reversed {
+				reversed++
+			}
+		}
+		missed += len(want)
+	}
+	t.Logf("%d runs: %d predicted, %d of them with reversed sections, %d missed", looked, found, reversed, missed)
+	if looked < n/2 || found < n/20 || reversed == 0 || missed > found/4 {
+		t.Errorf("%d runs: %d predicted, %d of them with reversed sections, %d missed", looked, found, reversed, missed)
+	}
+}
+
+// follow lets a run go as a witness says, and says what is wrong with it.
+func follow(m *madeup.Run, r *Race) string {
+	all := m.Linear()
+	threads := make([][]int, m.NumThreads())
+	for i := range all {
+		threads[all[i].Thread] = append(threads[all[i].Thread], i)
+	}
+	hard, _, _ := madeup.Orders(all)
+	done := make([]bool, len(all))
+	next := make([]int, len(threads))
+	events, accesses := make([]uint64, len(threads)), make([]uint64, len(threads))
+	holder := map[uint64]int{}
+	last, now := readsFrom(all), map[uint64]int{}
+	for _, turn := range r.Witness {
+		t := int(turn.Thread)
+		for events[t] < turn.Events || accesses[t] < turn.Accesses {
+			if next[t] == len(threads[t]) {
+				return "goes beyond the end of a thread"
+			}
+			i := threads[t][next[t]]
+			for k := range all {
+				if hard[k][i] && !done[k] {
+					return "leaves the hard order"
+				}
+			}
+			n := &all[i]
+			switch {
+			case n.IsEvent && n.Event.Kind == event.MutexLock:
+				if _, held := holder[n.Event.Obj]; held {
+					return "locks a mutex that is held"
+				}
+				holder[n.Event.Obj] = t
+			case n.IsEvent && n.Event.Kind == event.MutexUnlock:
+				delete(holder, n.Event.Obj)
+			}
+			for b := n.Address; !n.IsEvent && b < n.Address+uint64(n.Site.Size); b++ {
+				if n.Site.Access == event.Write {
+					now[b] = i + 1
+				} else if now[b] != last[i][b] {
+					return "lets a read read something else"
+				}
+			}
+			done[i] = true
+			next[t]++
+			if n.IsEvent {
+				events[t]++
+			} else {
+				accesses[t]++
+			}
+		}
+	}
+	for _, a := range r.Accesses {
+		t := int(a.Thread)
+		if next[t] == len(threads[t]) {
+			return "ends after an access"
+		}
+		if n := &all[threads[t][next[t]]]; n.IsEvent || place(n) != a.Place || n.Address != a.Address {
+			return "does not end before an access"
+		}
+	}
+	return ""
+}
+
+// readsFrom is, of each read and byte, 1 + the write that it reads from, 0 for none.
+func readsFrom(all []madeup.Moment) []map[uint64]int {
+	from, last := make([]map[uint64]int, len(all)), map[uint64]int{}
+	for i := range all {
+		n := &all[i]
+		from[i] = map[uint64]int{}
+		for b := n.Address; !n.IsEvent && b < n.Address+uint64(n.Site.Size); b++ {
+			if n.Site.Access == event.Write {
+				last[b] = i + 1
+			} else {
+				from[i][b] = last[b]
+			}
+		}
+	}
+	return from
+}
