@@ -10,8 +10,8 @@ import (
 	"hindsight/analyze/slice"
 )
 
-// rankedBy says how the groups of a report are ranked; see [text.ranked].
-const rankedBy = "your own code first, then causes, values that reach far, two writes, how often"
+// RankedBy says how the groups of a report are ranked.
+const RankedBy = "your own code first, then causes, values that reach far, two writes, how often"
 
 // WriteBrief writes a line for each group of races, those about one object
 // together, ranked as in the text.
@@ -30,7 +30,7 @@ func (r *Report) WriteBrief(w io.Writer, opts TextOptions) error {
 func (t *text) summary() {
 	if len(t.shown) > 1 {
 		t.lines()
-		t.printf("hindsight: ranked: %s\n", rankedBy)
+		t.printf("hindsight: ranked: %s\n", RankedBy)
 	}
 }
 

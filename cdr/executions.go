@@ -1,0 +1,60 @@
+package cdr
+
+import (
+	"fmt"
+	"iter"
+
+	"hindsight/tracefmt/event"
+)
+
+// Executed is a block of code with how often it was executed.
+type Executed struct {
+	CodeBlock
+	Times uint64
+}
+
+// Executions gives the blocks of code that a thread executed, each once, in the
+// order of the trace's table, with how often it did. It reads each epoch's
+// grammar once and expands nothing. A trace without control flow (DOR) has an
+// error.
+func (t *Trace) Executions(th event.ThreadID) iter.Seq2[Executed, error] {
+	return func(yield func(Executed, error) bool) {
+		counts, err := t.executions(th)
+		if err != nil {
+			yield(Executed{}, fmt.Errorf("executions of thread %d: %w", th, err))
+			return
+		}
+		for id, n := range counts {
+			if n > 0 && !yield(Executed{t.tab.code(uint32(id)), n}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// executions counts by code block.
+func (t *Trace) executions(th event.ThreadID) ([]uint64, error) {
+	if err := t.hasControl(th); err != nil {
+		return nil, err
+	}
+	counts := make([]uint64, len(t.tab.blocks))
+	for i := range t.epochs {
+		s, err := t.stretch(i, th)
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			continue
+		}
+		for id, n := range s.g.Counts(len(s.terms)) {
+			x := &s.terms[id]
+			if x.kind != termPath || n == 0 {
+				continue
+			}
+			for _, b := range s.tab.pathBlocks(PathID(x.a)) {
+				counts[b] += n * x.b
+			}
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/annotate"
+	"hindsight/analyze/report"
+	"hindsight/analyze/view"
+	"hindsight/tracefmt/outfile"
+)
+
+// viewFlags are the flags of `hindsight view`.
+type viewFlags struct {
+	out     string
+	sources []string
+	memory  byteSize
+}
+
+func newView(std streams) *cobra.Command {
+	f := viewFlags{memory: defaultAnalysisMemory}
+	cmd := &cobra.Command{
+		Use:   "view [flags] TRACE",
+		Short: "Show a trace in the browser",
+		Long: `view serves a page about a trace to this machine, at an address that it
+prints, until it is interrupted: the races, ranked, with both call stacks and
+both places in the source; the source with execution counts; what is known about
+the run.
+
+-o FILE.html writes the same as one file that loads nothing from elsewhere, to
+send or to keep beside a build.
+
+A link that ends in #R3 opens race R3.`,
+		Example: `  hindsight view bank.hst
+  hindsight view --source-dir src bank.hst
+  hindsight view -o bank.html bank.hst`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := f.memory.within(cmd.Context())
+			defer stop()
+			if err := f.run(ctx, std, args[0]); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "", "write the page to `FILE` instead of serving it")
+	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
+	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
+	completeDir(cmd, "source-dir")
+	return cmd
+}
+
+func (f *viewFlags) run(ctx context.Context, std streams, file string) error {
+	if err := outfile.Check(f.out, std.besides(file)); err != nil {
+		return err
+	}
+	t, err := openTrace(file)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	img, err := t.Space()
+	if err != nil {
+		return fmt.Errorf("the program in the trace: %w", err)
+	}
+	page := view.New(view.Data{
+		Title: filepath.Base(file), Facts: view.Facts(t, version()), Trace: t, Image: img, Sources: &annotate.Sources{Dirs: f.sources},
+		Races: func(ctx context.Context) (*report.Report, error) {
+			defer waiting(std.err, "finding races")()
+			return findRacesBy(ctx, t, file, &inquiry{incomplete: true})
+		},
+	})
+	if f.out != "" {
+		return std.writeTo(ctx, f.out, func(w io.Writer) error { return page.WriteFile(ctx, w) }, file)
+	}
+	return serveView(ctx, std, page)
+}
+
+// serveView serves a page until ctx ends.
+func serveView(ctx context.Context, std streams, page *view.Page) error {
+	token := view.Token()
+	handler, err := page.Handler(token)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	const patience = 10 * time.Second // with a browser that says nothing
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	fmt.Fprintf(std.out, "http://%s/%s/\n", listener.Addr(), token)
+	fmt.Fprintln(std.err, "hindsight: the page is at the address above, for this machine only; interrupt (Ctrl-C) to stop")
+	go func() { _, _ = page.Answer(ctx, "races") }() // the first question, asked before the browser does
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindsight/analyze/view/browser"
+	"hindsight/examples"
+)
+
+var updateView = flag.Bool("update-view", false, "write the coarse pictures of the page anew")
+
+// viewed records an example with values and gives the trace and a folder with
+// its source.
+func viewed(t *testing.T, name string, flags ...string) (file, sources string) {
+	t.Helper()
+	text, err := examples.Source(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name+".c"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return recordValues(t, name, flags...), dir
+}
+
+// serve begins `hindsight view` and gives the address that it prints.
+func serve(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		root := newRoot(streams{strings.NewReader(""), out, io.Discard})
+		root.SetArgs(append([]string{"view"}, args...))
+		done <- root.ExecuteContext(ctx)
+		out.Close()
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("view: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// TestViewServed looks at the bank in a browser: a race, its source, links.
+func TestViewServed(t *testing.T) {
+	file, sources := viewed(t, "bank")
+	b := browser.Start(t, 1200, 800)
+	url := serve(t, "--source-dir", sources, file)
+	b.Open(url)
+	if text := b.Text(".side"); !strings.Contains(text, "2 groups of 2 races") || !strings.Contains(text, "balance[]") {
+		t.Errorf("the list is %q", text)
+	}
+	b.Click(".race[data-id=R2]")
+	b.Until(`location.hash === '#R2'`)
+	b.Ready()
+	for _, want := range []string{"teller_lock", "audit_lock", "global variable balance", "transfer", "auditor"} {
+		if text := b.Text(".detail"); !strings.Contains(text, want) {
+			t.Errorf("the race has no %q: %s", want, text)
+		}
+	}
+	lit := browser.Eval[[]string](b, `[...document.querySelectorAll('.snippet tr.lit .t')].map(e => e.textContent.trim())`)
+	if len(lit) != 2 || !strings.HasPrefix(lit[0]+lit[1], "balance[") && !strings.HasPrefix(lit[1], "balance[") {
+		t.Errorf("lines of source: %q", lit)
+	}
+	b.Like(filepath.Join(sourceDir, "testdata/view/race.png"), *updateView)
+	b.Click(".side-of-race.writes .stack a")
+	b.Until(`location.hash.startsWith('#source/')`)
+	b.Ready()
+	if text := b.Text("tr.at .t"); !strings.Contains(text, "balance[") {
+		t.Errorf("the link of a frame leads to %q", text)
+	}
+	// 4 tellers transfer 200 times each.
+	if count := b.Text("tr.at .c"); count == "" {
+		t.Error("the line has no count")
+	}
+	b.Open(url + "#R1")
+	if text := b.Text(".detail h2"); !strings.HasPrefix(text, "R1 ") {
+		t.Errorf("#R1 shows %q", text)
+	}
+}
+
+// TestViewFile holds the page in one file against its size and the loader of a
+// browser; the trace need not be there.
+func TestViewFile(t *testing.T) {
+	file, sources := viewed(t, "race_index")
+	out := filepath.Join(t.TempDir(), "page.html")
+	hindsight(t, 0, "view", "--source-dir", sources, "-o", out, file)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(out); err != nil || info.Size() > 500_000 {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+	b := browser.Start(t, 1200, 800)
+	b.Open("file://" + out)
+	id := browser.Eval[string](b, `document.querySelector('.race.artifact').dataset.id`)
+	b.Click(".race.artifact")
+	b.Until(`location.hash === '#` + id + `'`)
+	b.Ready()
+	if steps := browser.Eval[int](b, `document.querySelectorAll('.chain circle').length`); steps < 3 {
+		t.Errorf("the way of the value has %d steps", steps)
+	}
+}
+
+// TestViewGone: bad input is one error, and status 2.
+func TestViewGone(t *testing.T) {
+	status, _, said := quietly("view", "-o", filepath.Join(t.TempDir(), "x.html"), "none.hst")
+	if status != exitError || strings.Count(said, "\n") != 1 {
+		t.Errorf("status %d: %s", status, said)
+	}
+}
