@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindsight/cdr"
+	"hindsight/tracefmt/numtext"
 )
 
 // Facts says what was run and how, and what each thread did.
@@ -16,13 +17,13 @@ func Facts(t *cdr.Trace, version string) []Fact {
 	}
 	schedule := fmt.Sprintf("seed %d, policy %s", m.Seed, m.Policy)
 	if m.Quantum > 0 {
-		schedule += fmt.Sprintf(", quantum %s instructions", grouped(m.Quantum))
+		schedule += fmt.Sprintf(", quantum %s instructions", numtext.Grouped(m.Quantum))
 	}
 	insts := uint64(0)
 	for _, th := range t.Threads() {
 		insts += th.Insts
 	}
-	list = append(list, Fact{"Schedule", schedule}, Fact{"Instructions", grouped(insts)}, Fact{"Threads", grouped(uint64(len(t.Threads())))})
+	list = append(list, Fact{"Schedule", schedule}, Fact{"Instructions", numtext.Grouped(insts)}, Fact{"Threads", numtext.Grouped(uint64(len(t.Threads())))})
 	switch o := m.Outcome; {
 	case !m.Complete || o == nil:
 		list = append(list, Fact{"Recording", "incomplete: it was ended before the program was"})
@@ -38,7 +39,7 @@ func Facts(t *cdr.Trace, version string) []Fact {
 	s := t.Sizes()
 	list = append(list, Fact{"Recorded", fmt.Sprintf("%s, accesses: %s", m.Mode, keep)},
 		Fact{"Trace", fmt.Sprintf("%s bytes: control flow %s, addresses %s, synchronisation %s, the program %s",
-			grouped(uint64(s.File)), grouped(uint64(s.Control)), grouped(uint64(s.Data)), grouped(uint64(s.Sync)), grouped(uint64(s.Image)))},
+			numtext.Grouped(uint64(s.File)), numtext.Grouped(uint64(s.Control)), numtext.Grouped(uint64(s.Data)), numtext.Grouped(uint64(s.Sync)), numtext.Grouped(uint64(s.Image)))},
 		Fact{"Version", "recorded by " + orUnknown(m.Tool) + ", shown by hindsight " + version})
 	const most = 256
 	for i, th := range t.Threads() {
@@ -47,7 +48,7 @@ func Facts(t *cdr.Trace, version string) []Fact {
 			break
 		}
 		list = append(list, Fact{fmt.Sprintf("Thread T%d", th.ID), fmt.Sprintf("%s instructions, %s accesses, %s synchronisation events",
-			grouped(th.Insts), grouped(th.Accesses), grouped(th.Events))})
+			numtext.Grouped(th.Insts), numtext.Grouped(th.Accesses), numtext.Grouped(th.Events))})
 	}
 	return list
 }

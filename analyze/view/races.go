@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"hindsight/analyze/report"
+	"hindsight/tracefmt/numtext"
 )
 
 // Races is the answer under the key "races". Frames and stacks that many races
@@ -181,7 +182,7 @@ func (n *interner) stack(list []report.Frame) int {
 
 // racesOf makes the answer about races of a report.
 func racesOf(rep *report.Report) *Races {
-	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: grouped(rep.Dynamic), Suppressed: len(rep.Suppressed),
+	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed),
 		Groups: []Group{}, Races: []Race{}, Mutexes: []Mutex{}, Threads: []Thread{}, Files: []string{}, Functions: []string{}, Frames: []Frame{}, Stacks: [][]int{}}
 	n := &interner{out: out, files: map[string]int{}, functions: map[string]int{}, frames: map[Frame]int{}, stacks: map[string]int{}}
 	ids := map[string]string{}
@@ -190,7 +191,7 @@ func racesOf(rep *report.Report) *Races {
 	}
 	impacts := map[string]string{}
 	for _, g := range rep.Ranked() {
-		out.Groups = append(out.Groups, Group{ID: g.Lead.ID, Under: g.Under, What: g.What, Where: g.Where, Often: grouped(g.Dynamic), Pairs: g.Pairs, Same: g.Same})
+		out.Groups = append(out.Groups, Group{ID: g.Lead.ID, Under: g.Under, What: g.What, Where: g.Where, Often: numtext.Grouped(g.Dynamic), Pairs: g.Pairs, Same: g.Same})
 		impacts[g.Lead.ID] = g.Impact
 	}
 	for i := range rep.Races {
@@ -227,7 +228,7 @@ func raceOf(rep *report.Report, r *report.Race, n *interner, ids map[string]stri
 	if l.Local != nil && l.Local.Name != "" {
 		name = l.Local.Name
 	}
-	out := Race{ID: r.ID, Group: r.Group, Fingerprint: r.Fingerprint, Dynamic: grouped(r.Dynamic), Unexplained: r.Unexplained,
+	out := Race{ID: r.ID, Group: r.Group, Fingerprint: r.Fingerprint, Dynamic: numtext.Grouped(r.Dynamic), Unexplained: r.Unexplained,
 		Location: Location{Kind: l.Kind, Name: name, Path: l.Path, Address: hex(l.Address), Size: l.Size, Thread: uint32(l.Thread), Stack: n.stack(l.Stack), Freed: -1}}
 	if l.Freed {
 		out.Location.Freed = n.stack(l.FreeStack)
@@ -264,12 +265,3 @@ func raceOf(rep *report.Report, r *report.Race, n *interner, ids map[string]stri
 }
 
 func hex(n uint64) string { return fmt.Sprintf("0x%x", n) }
-
-// grouped writes n with a comma between thousands.
-func grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

@@ -15,6 +15,8 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
 	"hindsight/analyze/view"
+	"hindsight/cmd/internal/cli"
+	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -25,7 +27,7 @@ type viewFlags struct {
 	memory  byteSize
 }
 
-func newView(std streams) *cobra.Command {
+func newView(std cli.Streams) *cobra.Command {
 	f := viewFlags{memory: defaultAnalysisMemory}
 	cmd := &cobra.Command{
 		Use:   "view [flags] TRACE",
@@ -57,12 +59,12 @@ A link that ends in #R3 opens race R3.`,
 	flags.StringVarP(&f.out, "output", "o", "", "write the page to `FILE` instead of serving it")
 	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
 	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
-	completeDir(cmd, "source-dir")
+	cli.CompleteDir(cmd, "source-dir")
 	return cmd
 }
 
-func (f *viewFlags) run(ctx context.Context, std streams, file string) error {
-	if err := outfile.Check(f.out, std.besides(file)); err != nil {
+func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error {
+	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
 	t, err := openTrace(file)
@@ -75,20 +77,20 @@ func (f *viewFlags) run(ctx context.Context, std streams, file string) error {
 		return fmt.Errorf("the program in the trace: %w", err)
 	}
 	page := view.New(view.Data{
-		Title: filepath.Base(file), Facts: view.Facts(t, version()), Trace: t, Image: img, Sources: &annotate.Sources{Dirs: f.sources},
+		Title: filepath.Base(file), Facts: view.Facts(t, buildinfo.Version()), Trace: t, Image: img, Sources: &annotate.Sources{Dirs: f.sources},
 		Races: func(ctx context.Context) (*report.Report, error) {
-			defer waiting(std.err, "finding races")()
+			defer cli.Waiting(std.Err, "finding races")()
 			return findRacesBy(ctx, t, file, &inquiry{incomplete: true})
 		},
 	})
 	if f.out != "" {
-		return std.writeTo(ctx, f.out, func(w io.Writer) error { return page.WriteFile(ctx, w) }, file)
+		return std.WriteTo(ctx, f.out, func(w io.Writer) error { return page.WriteFile(ctx, w) }, file)
 	}
 	return serveView(ctx, std, page)
 }
 
 // serveView serves a page until ctx ends.
-func serveView(ctx context.Context, std streams, page *view.Page) error {
+func serveView(ctx context.Context, std cli.Streams, page *view.Page) error {
 	token := view.Token()
 	handler, err := page.Handler(token)
 	if err != nil {
@@ -101,8 +103,8 @@ func serveView(ctx context.Context, std streams, page *view.Page) error {
 	const patience = 10 * time.Second // with a browser that says nothing
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
-	fmt.Fprintf(std.out, "http://%s/%s/\n", listener.Addr(), token)
-	fmt.Fprintln(std.err, "hindsight: the page is at the address above, for this machine only; interrupt (Ctrl-C) to stop")
+	fmt.Fprintf(std.Out, "http://%s/%s/\n", listener.Addr(), token)
+	fmt.Fprintln(std.Err, "hindsight: the page is at the address above, for this machine only; interrupt (Ctrl-C) to stop")
 	go func() { _, _ = page.Answer(ctx, "races") }() // the first question, asked before the browser does
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/view/browser"
+	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 )
 
@@ -38,7 +39,7 @@ func serve(t *testing.T, args ...string) string {
 	in, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		root := newRoot(streams{strings.NewReader(""), out, io.Discard})
+		root := newRoot(cli.Streams{In: strings.NewReader(""), Out: out, Err: io.Discard})
 		root.SetArgs(append([]string{"view"}, args...))
 		done <- root.ExecuteContext(ctx)
 		out.Close()
