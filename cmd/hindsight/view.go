@@ -15,6 +15,7 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
 	"hindsight/analyze/view"
+	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
@@ -67,7 +68,7 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
-	t, err := openTrace(file)
+	t, err := cdr.OpenFile(file)
 	if err != nil {
 		return err
 	}
