@@ -1,0 +1,149 @@
+package contention_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hindsight/analyze/contention"
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+func record(t *testing.T, name string, seed uint64) *cdr.Trace {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: name, Seed: seed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := mpsim.Config{Image: img, Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Seed: seed, Observer: rec}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+func build(t *testing.T, trace *cdr.Trace) *contention.Report {
+	t.Helper()
+	img, err := trace.Space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := trace.Info()
+	info := contention.Info{File: "t.hst", Program: meta.Program, Seed: meta.Seed, Threads: len(trace.Threads())}
+	r, err := contention.Build(t.Context(), trace, img, info, contention.Options{Top: -1, TLSSize: img.TLSSize()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestBank: the tellers contend for their lock, the auditor has one for itself;
+// what is counted adds up, and agrees with S_synch.
+func TestBank(t *testing.T) {
+	trace := record(t, "bank", 1)
+	r := build(t, trace)
+	taken := map[uint64]uint64{}
+	for ev, err := range trace.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == event.MutexLock {
+			taken[ev.Obj]++
+		}
+	}
+	if len(r.Objects) != 1 || r.Free != 1 || r.Objects[0].Name != "teller_lock" {
+		t.Fatalf("objects %+v, %d without waits; want teller_lock and one", r.Objects, r.Free)
+	}
+	o := &r.Objects[0]
+	if o.Taken != taken[o.Address] || o.Waited == 0 || o.Waited > o.Taken || o.Longest > o.Time {
+		t.Errorf("counts %+v, obtained %d times", o, taken[o.Address])
+	}
+	var pairs, sites, waited uint64
+	for _, p := range o.Pairs {
+		pairs += p.Time
+		if p.By == int(p.Thread) || p.By == contention.Nobody {
+			t.Errorf("T%d waited for %d", p.Thread, p.By)
+		}
+	}
+	for _, s := range o.Sites {
+		sites, waited = sites+s.Time, waited+s.Times
+		if s.Function != "transfer" || s.File != "bank.c" {
+			t.Errorf("waited at %+v", s)
+		}
+	}
+	if pairs != o.Time || sites != o.Time || waited != o.Waited {
+		t.Errorf("pairs sum up to %d, places to %d and %d times; want %d and %d", pairs, sites, waited, o.Time, o.Waited)
+	}
+}
+
+// TestWaits: objects of other kinds are seen.
+func TestWaits(t *testing.T) {
+	for name, kind := range map[string]string{"norace_cond_flag": "condition", "norace_missing_barrier": "barrier"} {
+		found := false
+		for seed := uint64(1); seed <= 5 && !found; seed++ {
+			for _, o := range build(t, record(t, name, seed)).Objects {
+				found = found || o.Kind == kind
+			}
+		}
+		if !found {
+			t.Errorf("%s: nobody waited for a %s under five seeds", name, kind)
+		}
+	}
+}
+
+// TestForms checks the JSON form against its schema, and that the text says what
+// times are.
+func TestForms(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/contention.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := build(t, record(t, "bank", 2))
+	var out bytes.Buffer
+	if err := r.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(value); err != nil {
+		t.Error(err)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"'teller_lock'", "simulated time", "depend on the schedule", "transfer bank.c:"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, &text)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze/contention"
+	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
+	"hindsight/tracefmt/buildinfo"
+)
+
+func newContention(std cli.Streams) *cobra.Command {
+	var format string
+	var top int
+	cmd := &cobra.Command{
+		Use:   "contention [flags] TRACE",
+		Short: "Say which locks threads waited for, how long, and for whom",
+		Long: `contention tells which locks, barriers, condition variables and semaphores the
+threads of a run waited for: how often, how long, who for whom, and at which
+lines. Times are simulated: the instructions that the run executed meanwhile.
+They depend on the schedule (--seed and --quantum of run), so compare them with
+each other, and look at several seeds.
+
+The caches that threads contend for are the matter of hindsight sharing.`,
+		Example: `  hindsight contention bank.hst
+  hindsight contention --top 0 --format json bank.hst`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckFormat(format, "text", "json"); err != nil {
+				return err
+			}
+			if top < 0 {
+				return fmt.Errorf("--top %d: want a number of objects, or 0 for all", top)
+			}
+			t, err := cdr.OpenFile(args[0])
+			if err != nil {
+				return err
+			}
+			defer t.Close()
+			if top == 0 {
+				top = -1
+			}
+			rep, err := findContention(cmd.Context(), t, args[0], top)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if !rep.Info.Complete {
+				fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
+			}
+			if format == "json" {
+				return rep.WriteJSON(std.Out)
+			}
+			return rep.WriteText(std.Out)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	cmd.Flags().IntVar(&top, "top", contention.DefaultTop, "objects to show, the longest waited for first (0: all)")
+	cli.Complete(cmd, "format", "text", "json")
+	return cmd
+}
+
+func findContention(ctx context.Context, t *cdr.Trace, file string, top int) (*contention.Report, error) {
+	if err := hasRun(t); err != nil {
+		return nil, err
+	}
+	img, err := t.Space()
+	if err != nil {
+		return nil, fmt.Errorf("the program in the trace: %w", err)
+	}
+	meta := t.Info()
+	info := contention.Info{Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
+		Threads: len(t.Threads()), Seed: meta.Seed, Policy: meta.Policy, Quantum: meta.Quantum, Complete: meta.Complete}
+	return contention.Build(ctx, t, img, info, contention.Options{Top: top, TLSSize: img.TLSSize()})
+}
