@@ -59,10 +59,10 @@ bench-orders:     ## each order, the reading of the trace included, against a pl
 	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
-	$(GO) run ./cmd/hindsight compare --plots docs/figures $(COMPARE)
+	$(GO) run ./cmd/papertables --plots docs/figures $(COMPARE)
 
 bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
-	$(GO) run ./cmd/hindsight compare --table 000 $(COMPARE)
+	$(GO) run ./cmd/papertables --table micro2004 $(COMPARE)
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
 	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight

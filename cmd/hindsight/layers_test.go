@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt/event", "tracefmt/archinfo", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
 	"examples":        {"examples"},
 	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
+	"cmd/papertables": {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal"},
 	"cmd/hindsight":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
 }
 
@@ -92,5 +93,19 @@ func TestLayers(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("go list showed %d packages only", seen)
+	}
+}
+
+// TestWithoutPlots: drawings are for papertables; hindsight itself links nothing
+// of them.
+func TestWithoutPlots(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "hindsight/cmd/hindsight").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for pkg := range strings.Lines(string(out)) {
+		if strings.HasPrefix(pkg, "gonum.org/v1/plot") {
+			t.Errorf("cmd/hindsight links %s", strings.TrimSpace(pkg))
+		}
 	}
 }

@@ -50,8 +50,15 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
-	root.AddCommand(newRun(std), newExplore(std), newRaces(std), newDiff(std), newExport(std), newImport(std), newInfo(std), newDemo(std), newCC(std), newGo(std), newSharing(std), newContention(std))
-	root.AddCommand(newWet(std), newSlice(std), newQuery(std))
-	root.AddCommand(newPack(std), newUnpack(std), newTraces(std), newCompare(std), newMan(), newVersion(std), newCXX(std), newFortran(std), newDoctor(std), newView(std))
+	for _, add := range []func(cli.Streams) *cobra.Command{
+		newRun, newExplore, newRaces, newDiff, newExport, newImport, newInfo, newDemo, newGo, newSharing, newContention,
+		newWet, newSlice, newQuery,
+		newPack, newUnpack, newTraces,
+		newCC, newCXX, newFortran, newDoctor,
+		newView,
+		newVersion, newMan,
+	} {
+		root.AddCommand(add(std))
+	}
 	return root
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/buildinfo"
 )
 
-func newMan() *cobra.Command {
+func newMan(cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",

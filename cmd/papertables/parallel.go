@@ -42,7 +42,7 @@ func parallelRivals() []rival {
 }
 
 // parallel measures Tables 3, 4 and 5 of the parallel-trace paper.
-func (c *comparison) parallel() ([]*compareTable, error) {
+func (c *comparison) parallel() ([]*table, error) {
 	rivals := parallelRivals()
 	var missing []string
 	for i := range rivals {
@@ -50,7 +50,7 @@ func (c *comparison) parallel() ([]*compareTable, error) {
 			missing = append(missing, n)
 		}
 	}
-	tables := []*compareTable{corTable(), dorTable(), cdrTable(missing)}
+	tables := []*table{corTable(), dorTable(), cdrTable(missing)}
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
 			m, err := c.parallelRun(kernel, threads, rivals)
@@ -68,39 +68,39 @@ func (c *comparison) parallel() ([]*compareTable, error) {
 
 const controlNote = "Sizes in bytes. Raw control is 4 bytes a block execution, as in the paper; sizes of ours are the blocks of the trace file with their headers, without the tables of blocks and paths and without the program, which the paper leaves out too."
 
-func corTable() *compareTable {
-	return &compareTable{
-		id: "001-3", title: "001 (PPoPP 2003), Table 3: COR, control flow and synchronisation",
+func corTable() *table {
+	return &table{
+		id: "ppopp2003-3", title: "PPoPP 2003, Table 3: COR, control flow and synchronisation",
 		notes: []string{controlNote, "Synch counts take no bytes in our traces: they are computed when a grammar is loaded; the paper's % is without them too."},
 		head:  []string{"kernel", "threads", "raw", "WPP", "S_synch", "%", "paper raw", "paper WPP", "paper S_synch", "paper %", "against paper"},
 	}
 }
 
-func (m *parallelRun) corRow(t *compareTable, p publishedRow) {
+func (m *parallelRun) corRow(t *table, p publishedRow) {
 	s := m.cdr[keepShared]
 	ours := percent(s.Control+s.Sync, s.RawControl)
 	t.add(m.kernel, m.threads, s.RawControl, s.Control, s.Sync, ours,
 		paperBytes(p.corRaw), paperBytes(p.corWPP), paperBytes(p.sync), p.corPercent, above(ours, p.corPercent))
 }
 
-func dorTable() *compareTable {
-	return &compareTable{
-		id: "001-4", title: "001 (PPoPP 2003), Table 4: DOR, one string of accesses a thread",
+func dorTable() *table {
+	return &table{
+		id: "ppopp2003-4", title: "PPoPP 2003, Table 4: DOR, one string of accesses a thread",
 		notes: []string{"Sizes in bytes. Raw is 4 bytes an access to shared memory. Our grammars are of bounded memory (epochs); the paper's are of the whole string."},
 		head:  []string{"kernel", "threads", "raw", "SQ", "S_synch", "%", "paper raw", "paper SQ", "paper S_synch", "paper %", "against paper"},
 	}
 }
 
-func (m *parallelRun) dorRow(t *compareTable, p publishedRow) {
+func (m *parallelRun) dorRow(t *table, p publishedRow) {
 	s := m.dor
 	ours := percent(s.Control+s.Sync, s.RawData)
 	t.add(m.kernel, m.threads, s.RawData, s.Control, s.Sync, ours,
 		paperBytes(p.dorRaw), paperBytes(p.dorSQ), paperBytes(p.sync), p.dorPercent, above(ours, p.dorPercent))
 }
 
-func cdrTable(missing []string) *compareTable {
-	return &compareTable{
-		id: "001-5", title: "001 (PPoPP 2003), Table 5: CDR, control flow and data",
+func cdrTable(missing []string) *table {
+	return &table{
+		id: "ppopp2003-5", title: "PPoPP 2003, Table 5: CDR, control flow and data",
 		notes: slices.Concat(missing, []string{
 			controlNote,
 			"Raw data is 4 bytes an access. Shared: granules of 8 bytes that two threads touch, as the paper kept shared memory only; all: every load and store, stacks and private memory too, which the paper has no figures for.",
@@ -111,7 +111,7 @@ func cdrTable(missing []string) *compareTable {
 	}
 }
 
-func (m *parallelRun) cdrRows(t *compareTable, p publishedRow) {
+func (m *parallelRun) cdrRows(t *table, p publishedRow) {
 	s := m.cdr[keepShared]
 	raw := s.RawControl + s.RawData
 	total := s.Control + s.Sync + s.Data
@@ -147,7 +147,7 @@ func paperBytes(v float64) string {
 // parallelRun records a kernel in every way and gives the same raw traces to
 // the general compressors.
 func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*parallelRun, error) {
-	what := fmt.Sprintf("001: %s, %d threads", kernel, threads)
+	what := fmt.Sprintf("ppopp2003: %s, %d threads", kernel, threads)
 	c.progress(what)
 	out := &parallelRun{kernel: kernel, threads: threads}
 	raw, err := c.recordings(out)

@@ -20,9 +20,9 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// compareWorkloads are programs of one thread with branches on data, beside
+// paperWorkloads are programs of one thread with branches on data, beside
 // the kernels in the tables of "Arithmetic Program Paths".
-var compareWorkloads = []string{"compiler", "interpreter", "sort"}
+var paperWorkloads = []string{"compiler", "interpreter", "sort"}
 
 // flowRun is the control flow of a run, for codecs to be compared on.
 type flowRun struct {
@@ -55,7 +55,7 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := examples.Lookup(name); ok && p.HundredMillion != nil && !c.small && slices.Contains(compareWorkloads, name) {
+	if p, ok := examples.Lookup(name); ok && p.HundredMillion != nil && !c.small && slices.Contains(paperWorkloads, name) {
 		r.Args = p.HundredMillion
 	}
 	r.Mode, r.Out = "cor", c.file("flow.hst")
@@ -177,7 +177,7 @@ func (r *flowRun) ratio(bytes int) float64 { return r.bitBytes() / float64(bytes
 
 // contexts measures the paper's predictor with every pair of even history
 // lengths up to 14 together, and gives the best.
-func (c *comparison) contexts(r *flowRun, sweep *compareTable) (l, g int, best float64, err error) {
+func (c *comparison) contexts(r *flowRun, sweep *table) (l, g int, best float64, err error) {
 	for local := 0; local <= 14; local += 2 {
 		row := []any{r.name, local}
 		for global := 0; global <= 14; global += 2 {
@@ -188,7 +188,7 @@ func (c *comparison) contexts(r *flowRun, sweep *compareTable) (l, g int, best f
 			if err := c.ctx.Err(); err != nil {
 				return 0, 0, 0, err
 			}
-			c.progress(fmt.Sprintf("004: %s, l=%d g=%d", r.name, local, global))
+			c.progress(fmt.Sprintf("fse2005: %s, l=%d g=%d", r.name, local, global))
 			cost, err := r.app(app.Options{Local: orNone(local), Global: orNone(global)}, false)
 			if err != nil {
 				return 0, 0, 0, err
@@ -212,11 +212,11 @@ func orNone(bits int) int {
 }
 
 // arithmetic measures Tables 1 to 3 of "Arithmetic Program Paths".
-func (c *comparison) arithmetic() ([]*compareTable, error) {
-	tables := []*compareTable{subjectsTable(), c.ratiosTable(), sweepTable(), timesTable()}
+func (c *comparison) arithmetic() ([]*table, error) {
+	tables := []*table{subjectsTable(), c.ratiosTable(), sweepTable(), timesTable()}
 	var ratios, speeds, improved []float64
 	for _, name := range c.flows() {
-		c.progress("004: " + name)
+		c.progress("fse2005: " + name)
 		r, err := c.flowRun(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -240,7 +240,7 @@ func (c *comparison) arithmetic() ([]*compareTable, error) {
 
 // arithmeticRows measures one program. It gives the ratios of APP to WPP in
 // size (the paper's APP), in speed, and in size (improved).
-func (c *comparison) arithmeticRows(r *flowRun, tables []*compareTable) (m [3]float64, err error) {
+func (c *comparison) arithmeticRows(r *flowRun, tables []*table) (m [3]float64, err error) {
 	tables[0].add(r.name, fmt.Sprintf("%.1f M", float64(r.insts)/1e6), fmt.Sprintf("%.2f MB", r.bitBytes()/mega),
 		fmt.Sprintf("%.2f MB", r.pathBytes()/mega), r.pathBytes()/r.bitBytes(), float64(r.branches)/float64(r.instances))
 	l, g, best, err := c.contexts(r, tables[2])
@@ -310,17 +310,17 @@ func within(ratio float64) string {
 	return "WORSE"
 }
 
-func subjectsTable() *compareTable {
-	return &compareTable{
-		id: "004-1", title: "004 (APP), Table 1: bit traces and acyclic paths",
+func subjectsTable() *table {
+	return &table{
+		id: "fse2005-1", title: "ESEC/FSE 2005 (APP), Table 1: bit traces and acyclic paths",
 		notes: []string{"Of the paper's programs: the running time. An acyclic path takes two bytes. The paper's programs are compiled without optimisation and its conditionals are those of the source; ours are branches of optimised code, the C library's included."},
 		head:  []string{"program", "instructions", "bit trace", "acyclic paths", "paths/bits", "edges a path"},
 	}
 }
 
-func (c *comparison) ratiosTable() *compareTable {
-	return &compareTable{
-		id: "004-2", title: "004 (APP), Table 2: compression of the bit trace",
+func (c *comparison) ratiosTable() *table {
+	return &table{
+		id: "fse2005-2", title: "ESEC/FSE 2005 (APP), Table 2: compression of the bit trace",
 		notes: []string{
 			fmt.Sprintf("Kernels with %d threads, a stream a thread; workloads of one thread. Best: over even l and g up to 14 together (next table), and 7 and 7. Improved: beyond the paper, app.Improved().", c.threads[0]),
 			"WPP: Sequitur over the same paths, each thread a grammar, in the smaller of our binary form and zstd's of that; what a path's number stands for is not counted. against WPP: the better of best and improved, of which header, checksums and index, some 50 bytes a stream, do not count here, since the grammars have none.",
@@ -329,9 +329,9 @@ func (c *comparison) ratiosTable() *compareTable {
 	}
 }
 
-func sweepTable() *compareTable {
-	t := &compareTable{
-		id: "004-l,g", title: "004 (APP): compression of the bit trace by bits of local (down) and global (across) history",
+func sweepTable() *table {
+	t := &table{
+		id: "fse2005-l,g", title: "ESEC/FSE 2005 (APP): compression of the bit trace by bits of local (down) and global (across) history",
 		head: []string{"program", "l"},
 	}
 	for g := 0; g <= 14; g += 2 {
@@ -340,9 +340,9 @@ func sweepTable() *compareTable {
 	return t
 }
 
-func timesTable() *compareTable {
-	return &compareTable{
-		id: "004-3", title: "004 (APP), Table 3: time to compress, seconds of processor time",
+func timesTable() *table {
+	return &table{
+		id: "fse2005-3", title: "ESEC/FSE 2005 (APP), Table 3: time to compress, seconds of processor time",
 		notes: []string{
 			"From blocks (APP) and from paths (WPP) in memory. The paper's APP is inside the program and times its run, too; its WPP is the Sequitur of its day.",
 			"Of the paper, ns a branch and ns a path are the seconds of Table 3 by the sizes of Table 1: where APP gains less on WPP here, look at which of the two became faster.",

@@ -23,7 +23,7 @@ func predictorRivals() []rival {
 }
 
 // predictors measures Table 2 of VPC3 and its speeds.
-func (c *comparison) predictors() ([]*compareTable, error) {
+func (c *comparison) predictors() ([]*table, error) {
 	rivals := predictorRivals()
 	var notes []string
 	for i := range rivals {
@@ -31,12 +31,12 @@ func (c *comparison) predictors() ([]*compareTable, error) {
 			notes = append(notes, n)
 		}
 	}
-	tables := []*compareTable{
-		{id: "002", title: "002 (VPC3), Table 2: compression ratio", notes: append(notes,
+	tables := []*table{
+		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3), Table 2: compression ratio", notes: append(notes,
 			fmt.Sprintf("Traces of `hindsight traces`, %d threads, 12 bytes a record, against the paper's SPECcpu2000 traces (geometric means of its Table 2).", c.threads[0]),
 			"leads: which of our profiles is above zstd -19 and xz -9 in ratio.")},
-		{id: "002", title: "002 (VPC3): compression, MB of the raw trace a second of processor time"},
-		{id: "002", title: "002 (VPC3): decompression, MB of the raw trace a second of processor time"},
+		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): compression, MB of the raw trace a second of processor time"},
+		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): decompression, MB of the raw trace a second of processor time"},
 	}
 	for _, t := range tables {
 		t.head = []string{"trace", "raw bytes"}
@@ -54,7 +54,7 @@ func (c *comparison) predictors() ([]*compareTable, error) {
 }
 
 // predictorsOf adds the rows of one kind of trace.
-func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*compareTable) error {
+func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*table) error {
 	columns := make([][3][]float64, len(rivals))
 	for _, kernel := range c.kernels {
 		raw := c.file("raw")
@@ -70,7 +70,7 @@ func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*compare
 		for i := range rivals {
 			m := measured{math.NaN(), math.NaN(), math.NaN()}
 			if rivals[i].there() {
-				c.progress(fmt.Sprintf("002: %s of %s, %s", kind, kernel, rivals[i].name))
+				c.progress(fmt.Sprintf("sigmetrics2004: %s of %s, %s", kind, kernel, rivals[i].name))
 				if m, err = rivals[i].measure(c.ctx, raw, c.file("packed")); err != nil {
 					return fmt.Errorf("%s of %s: %w", kind, kernel, err)
 				}
@@ -134,7 +134,7 @@ func leads(ratios []float64) string {
 
 // rawFile makes a raw trace of a kernel.
 func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) {
-	c.progress(fmt.Sprintf("002: %s of %s", kind, kernel))
+	c.progress(fmt.Sprintf("sigmetrics2004: %s of %s", kind, kernel))
 	r, err := c.recording(kernel, c.threads[0])
 	if err != nil {
 		return 0, err
@@ -152,9 +152,9 @@ func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) 
 }
 
 // loops measures the ratio of LD&R over the block-leader format.
-func (c *comparison) loops() ([]*compareTable, error) {
-	t := &compareTable{
-		id: "003", title: "003 (LD&R): ratio over the block-leader trace",
+func (c *comparison) loops() ([]*table, error) {
+	t := &table{
+		id: "sigmetrics1999", title: "SIGMETRICS 1999 (LD&R): ratio over the block-leader trace",
 		notes: []string{
 			fmt.Sprintf("Traces of %d threads in the order in which they ran, and of the first thread alone; 8 bytes a leader or data address.", c.threads[0]),
 			"The paper says \"about an order of magnitude\" over its block-leader format (MTRACE), without a table; rows below 10 are marked.",
@@ -164,7 +164,7 @@ func (c *comparison) loops() ([]*compareTable, error) {
 	var all, one []float64
 	for _, kernel := range c.kernels {
 		for _, only := range []int{-1, 0} {
-			c.progress("003: " + kernel)
+			c.progress("sigmetrics1999: " + kernel)
 			r, err := c.recording(kernel, c.threads[0])
 			if err != nil {
 				return nil, err
@@ -193,7 +193,7 @@ func (c *comparison) loops() ([]*compareTable, error) {
 	}
 	t.add("geometric mean", "all", "", "", geoMean(all), "≈10", reaches(geoMean(all)))
 	t.add("geometric mean", "first", "", "", geoMean(one), "≈10", reaches(geoMean(one)))
-	return []*compareTable{t}, nil
+	return []*table{t}, nil
 }
 
 func reaches(ratio float64) string {

@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// compareTable is a table of a paper, measured again.
-type compareTable struct {
+// table is a table of a paper, measured again.
+type table struct {
 	id    string // what --table calls it
 	title string
 	notes []string
@@ -23,7 +23,7 @@ type compareTable struct {
 
 // add appends a row of strings, counts (uint64, int64: bytes) and ratios
 // (float64).
-func (t *compareTable) add(cells ...any) {
+func (t *table) add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
 		switch c := c.(type) {
@@ -83,7 +83,7 @@ func geoMean(values []float64) float64 {
 
 // write prints the table as text, markdown or csv. CSV lines begin with the
 // table's name; numbers have no separators there.
-func (t *compareTable) write(w io.Writer, format string) error {
+func (t *table) write(w io.Writer, format string) error {
 	switch format {
 	case "csv":
 		c := csv.NewWriter(w)

@@ -31,26 +31,26 @@ type drawing struct {
 
 // drawings are the tables that are drawn, by their names.
 var drawings = map[string]drawing{
-	"001-3": {names: 2, columns: []string{"%", "paper %"}, unit: "% of the raw trace"},
-	"001-4": {names: 2, columns: []string{"%", "paper %"}, unit: "% of the raw trace"},
-	"001-5": {
+	"ppopp2003-3": {names: 2, columns: []string{"%", "paper %"}, unit: "% of the raw trace"},
+	"ppopp2003-4": {names: 2, columns: []string{"%", "paper %"}, unit: "% of the raw trace"},
+	"ppopp2003-5": {
 		names: 2, columns: []string{"%", "paper %", "gzip %", "zstd -19 %", "xz -9 %"}, unit: "% of the raw trace",
 		only: func(row []string) bool { return row[2] == "shared" },
 	},
-	"001-f4": {names: 2, columns: []string{"SEQ symbols", "DRS symbols"}, unit: "symbols"},
-	"001-f5": {names: 2, columns: []string{"SEQ s", "Diff∘RLE∘SEQ s"}, unit: "seconds"},
-	"002": {
+	"ppopp2003-f4": {names: 2, columns: []string{"SEQ symbols", "DRS symbols"}, unit: "symbols"},
+	"ppopp2003-f5": {names: 2, columns: []string{"SEQ s", "Diff∘RLE∘SEQ s"}, unit: "seconds"},
+	"sigmetrics2004": {
 		names: 1, unit: "see the title",
 		columns: []string{"gzip -9", "bzip2 -9", "sequitur", "zstd -19", "xz -9", "vpc3 paper, bzip2", "vpc3 paper, zstd", "vpc3 mixed"},
 	},
-	"003":   {names: 2, columns: []string{"ratio"}, unit: "ratio"},
-	"004-1": {names: 1, columns: []string{"paths/bits", "edges a path"}, unit: "ratio; edges"},
-	"004-2": {names: 1, columns: []string{"APP best", "APP l=g=7", "APP improved", "WPP"}, unit: "ratio over the bit trace"},
-	"004-3": {names: 1, columns: []string{"APP l=g=7", "APP improved", "WPP"}, unit: "seconds"},
+	"sigmetrics1999": {names: 2, columns: []string{"ratio"}, unit: "ratio"},
+	"fse2005-1":      {names: 1, columns: []string{"paths/bits", "edges a path"}, unit: "ratio; edges"},
+	"fse2005-2":      {names: 1, columns: []string{"APP best", "APP l=g=7", "APP improved", "WPP"}, unit: "ratio over the bit trace"},
+	"fse2005-3":      {names: 1, columns: []string{"APP l=g=7", "APP improved", "WPP"}, unit: "seconds"},
 }
 
 // plot draws a table into the folder of --plots.
-func (c *comparison) plot(t *compareTable) error {
+func (c *comparison) plot(t *table) error {
 	d, ok := drawings[t.id]
 	if c.plots == "" || !ok {
 		return nil
@@ -84,7 +84,7 @@ func (c *comparison) plot(t *compareTable) error {
 
 // draw makes the drawing, and says how wide it is; nil when there is nothing
 // in the table that could be drawn.
-func (d *drawing) draw(t *compareTable) (*plot.Plot, vg.Length, error) {
+func (d *drawing) draw(t *table) (*plot.Plot, vg.Length, error) {
 	series := make([]plotter.XYs, len(d.columns))
 	var names []string
 	for _, row := range t.rows {

@@ -20,9 +20,9 @@ import (
 var publishedGain = map[string]string{"fft": "up to 211", "mp3d": "2", "water": "3 to 5"}
 
 // figure measures Figure 4 of the parallel-trace paper.
-func (c *comparison) figure() ([]*compareTable, error) {
-	t := &compareTable{
-		id: "001-f4", title: "001 (PPoPP 2003), Figure 4: addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+func (c *comparison) figure() ([]*table, error) {
+	t := &table{
+		id: "ppopp2003-f4", title: "PPoPP 2003, Figure 4: addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
 		notes: []string{
 			"Accesses to shared memory; DRS is Diff∘RLE∘SEQ. Symbols: on the right sides of all rules, a grammar for each load and store of a thread; they do not depend on how a grammar is written down. Bytes: of SEQ the grammars in our binary form with a dictionary of the addresses (as differences), all of a thread through zstd as the blocks of a trace are; of DRS the data blocks of the trace. Differences and zstd in the dictionary find much of what Diff∘RLE finds, so that the bytes differ less than the symbols, and less than in the paper.",
 			"The paper gives the figure as a drawing; its text names the gains of three programs.",
@@ -32,16 +32,16 @@ func (c *comparison) figure() ([]*compareTable, error) {
 	}
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
-			c.progress(fmt.Sprintf("001: Figure 4: %s, %d threads", kernel, threads))
+			c.progress(fmt.Sprintf("ppopp2003: Figure 4: %s, %d threads", kernel, threads))
 			if err := c.figureRow(t, kernel, threads); err != nil {
 				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
 			}
 		}
 	}
-	return []*compareTable{t}, nil
+	return []*table{t}, nil
 }
 
-func (c *comparison) figureRow(t *compareTable, kernel string, threads int) error {
+func (c *comparison) figureRow(t *table, kernel string, threads int) error {
 	a, s, err := c.addressGrammars(kernel, threads)
 	if err != nil {
 		return err
@@ -97,9 +97,9 @@ func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGram
 var publishedTiming = map[string]string{"fft": "slower", "lu": "faster", "mp3d": "slower", "water": "slower", "sor": "faster"}
 
 // timing measures Figure 5 of the parallel-trace paper.
-func (c *comparison) timing() ([]*compareTable, error) {
-	t := &compareTable{
-		id: "001-f5", title: "001 (PPoPP 2003), Figure 5: time to compress the addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+func (c *comparison) timing() ([]*table, error) {
+	t := &table{
+		id: "ppopp2003-f5", title: "PPoPP 2003, Figure 5: time to compress the addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
 		notes: []string{
 			"Accesses to shared memory, in memory; seconds for building the grammars of all threads, and what stands before them.",
 			"The paper gives the figure as a drawing; its text says for which programs Diff∘RLE∘SEQ was faster.",
@@ -108,7 +108,7 @@ func (c *comparison) timing() ([]*compareTable, error) {
 	}
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
-			c.progress(fmt.Sprintf("001: Figure 5: %s, %d threads", kernel, threads))
+			c.progress(fmt.Sprintf("ppopp2003: Figure 5: %s, %d threads", kernel, threads))
 			a, _, err := c.addressGrammars(kernel, threads)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
@@ -117,7 +117,7 @@ func (c *comparison) timing() ([]*compareTable, error) {
 			t.add(kernel, threads, a.accesses, seq, runs, seq/max(runs, 1e-6), publishedTiming[kernel])
 		}
 	}
-	return []*compareTable{t}, nil
+	return []*table{t}, nil
 }
 
 // addressGrammars are the grammars of the addresses of loads and stores, in

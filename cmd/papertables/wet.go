@@ -30,7 +30,7 @@ import (
 
 // wetPrograms are what the tables of MICRO 2004 are measured on: by default all
 // of them.
-var wetPrograms = slices.Concat([]string{"compiler", "interpreter", "sort"}, wetStructures, compareKernels)
+var wetPrograms = slices.Concat([]string{"compiler", "interpreter", "sort"}, wetStructures, paperKernels)
 
 // wetStructures are the parts of the example structures: what its data decides.
 var wetStructures = []string{"hash", "btree", "keys", "graph", "json"}
@@ -73,9 +73,9 @@ type wetQueries struct {
 }
 
 // wholeTraces measures MICRO 2004, Tables 1 to 9 but for the figures.
-func (c *comparison) wholeTraces() ([]*compareTable, error) {
+func (c *comparison) wholeTraces() ([]*table, error) {
 	programs := wetPrograms
-	if len(c.kernels) > 0 && !slices.Equal(c.kernels, compareKernels) {
+	if len(c.kernels) > 0 && !slices.Equal(c.kernels, paperKernels) {
 		programs = c.kernels
 	}
 	var all []*wetMeasured
@@ -103,13 +103,13 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 	if err := c.buildGraph(r, file, m); err != nil {
 		return nil, err
 	}
-	if c.wants("000-1") && (size != "100" || c.long) {
+	if c.wants("micro2004-1") && (size != "100" || c.long) {
 		c.progress(m.name + ": zstd of the raw trace")
 		if err := c.packRawValues(r, m); err != nil {
 			return nil, err
 		}
 	}
-	if c.wants("000-4") {
+	if c.wants("micro2004-4") {
 		c.progress(m.name + ": history bits")
 		if err := c.historyBits(r, m); err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 		if tier == 0 && size == "100" && !c.long {
 			continue // decoded it may not fit into memory
 		}
-		if !c.wants("000-6", "000-7", "000-8", "000-9") {
+		if !c.wants("micro2004-6", "micro2004-7", "micro2004-8", "micro2004-9") {
 			continue
 		}
 		if err := c.measureQueries(file, tier == 0, &m.queries[tier]); err != nil {
@@ -343,12 +343,12 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 		defer g.Close()
 		return use(g)
 	}
-	if c.wants("000-6") {
+	if c.wants("micro2004-6") {
 		if err := c.timeFlow(open, q); err != nil {
 			return err
 		}
 	}
-	if c.wants("000-7") {
+	if c.wants("micro2004-7") {
 		if err := open(func(g *wet.Graph) (err error) {
 			start := time.Now()
 			q.loads, err = extractLoads(g)
@@ -358,7 +358,7 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 			return err
 		}
 	}
-	if c.wants("000-8") {
+	if c.wants("micro2004-8") {
 		if err := open(func(g *wet.Graph) (err error) {
 			start := time.Now()
 			q.addrs, err = extractAddrs(g)
@@ -368,7 +368,7 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 			return err
 		}
 	}
-	if !c.wants("000-9") {
+	if !c.wants("micro2004-9") {
 		return nil
 	}
 	return open(func(g *wet.Graph) error { return c.timeSlices(g, q) })

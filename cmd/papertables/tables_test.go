@@ -14,7 +14,7 @@ import (
 func TestCompareWithoutPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out, errs bytes.Buffer
-	if status := run([]string{"compare", "--small", "--table", "001-5", "--threads", "2", "--format", "csv", "sor"}, cli.Streams{Out: &out, Err: &errs}); status != 0 {
+	if status := run([]string{"--small", "--table", "ppopp2003-5", "--threads", "2", "--format", "csv", "sor"}, cli.Streams{Out: &out, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -27,7 +27,7 @@ func TestCompareWithoutPrograms(t *testing.T) {
 		t.Errorf("zstd %s, xz %s, smaller %s:\n%s", zstd, xz, smaller, out.String())
 	}
 	out.Reset()
-	if status := run([]string{"compare", "--small", "--table", "002", "--threads", "2", "sor"}, cli.Streams{Out: &out, Err: &errs}); status != 0 {
+	if status := run([]string{"--small", "--table", "sigmetrics2004", "--threads", "2", "sor"}, cli.Streams{Out: &out, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	for _, want := range []string{"xz -9 is not installed: its column is empty", "bzip2 -9 is not installed: the Go codec"} {

@@ -21,21 +21,22 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
+	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/outfile"
 )
 
-// compareTables are the values of --table.
-var compareTables = []string{"001", "001-3", "001-4", "001-5", "001-f4", "001-f5", "002", "003", "004", "all", "000", "000-1", "000-2", "000-3", "000-4", "000-5", "000-6", "000-7", "000-8", "000-9"}
+// tableNames are the values of --table.
+var tableNames = []string{"ppopp2003", "ppopp2003-3", "ppopp2003-4", "ppopp2003-5", "ppopp2003-f4", "ppopp2003-f5", "sigmetrics2004", "sigmetrics1999", "fse2005", "all", "micro2004", "micro2004-1", "micro2004-2", "micro2004-3", "micro2004-4", "micro2004-5", "micro2004-6", "micro2004-7", "micro2004-8", "micro2004-9"}
 
 // wetTableNames are those of MICRO 2004.
-var wetTableNames = compareTables[slices.Index(compareTables, "000"):]
+var wetTableNames = tableNames[slices.Index(tableNames, "micro2004"):]
 
-// compareKernels are the parallel-trace paper's programs, in its order.
-var compareKernels = []string{"fft", "lu", "mp3d", "water", "sor"}
+// paperKernels are the parallel-trace paper's programs, in its order.
+var paperKernels = []string{"fft", "lu", "mp3d", "water", "sor"}
 
-// compareFlags are the flags of `hindsight compare`.
-type compareFlags struct {
+// tableFlags are the flags of `papertables`.
+type tableFlags struct {
 	table   string
 	threads []int
 	small   bool
@@ -44,63 +45,72 @@ type compareFlags struct {
 	seed    uint64
 	plots   string
 
-	statements []string // of 000: millions
+	statements []string // of micro2004: millions
 	long       bool
 }
 
-func newCompare(std cli.Streams) *cobra.Command {
-	var f compareFlags
+func newRoot(std cli.Streams) *cobra.Command {
+	var f tableFlags
 	cmd := &cobra.Command{
-		Use:   "compare [flags] [KERNEL…]",
+		Use:   "papertables [flags] [KERNEL…]",
 		Short: "Measure the papers' tables again on the example kernels",
-		Long: `compare runs the five kernels of the parallel-trace paper (fft, lu, mp3d, water,
-sor) with its inputs and prints the tables of the papers, measured now, with the
-published figures beside them:
+		Long: `papertables runs the five kernels of the parallel-trace paper (fft, lu, mp3d,
+water, sor) with its inputs and prints the tables of the papers, measured now,
+with the published figures beside them. A table is named by the conference, the
+year and its number in the paper:
 
-  001    the next three, measured at once
-  001-3  PPoPP 2003, Table 3: control flow and synchronisation (COR)
-  001-4  PPoPP 2003, Table 4: one string of accesses a thread (DOR)
-  001-5  PPoPP 2003, Table 5: control flow and data (CDR); gzip, xz, zstd
-  001-f4 PPoPP 2003, Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
-  001-f5 PPoPP 2003, Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
-  002    VPC3, Table 2 and speeds: store-address, cache-miss, load-value traces
-  003    LD&R: ratio over block-leader traces
-  004    APP, Tables 1 to 3: directions of branches against grammars of
-         paths, also of compiler, interpreter and sort
-  000    MICRO 2004, whole execution traces: 000-1 to 000-9 are its tables,
-         of runs of 10 and 100 million statements (--statements) of compiler,
-         interpreter, sort, the parts of structures (hash, btree, keys, graph,
-         json) and the kernels; not in all, since it takes long
+  ppopp2003       the next three, measured at once
+  ppopp2003-3     Table 3: control flow and synchronisation (COR)
+  ppopp2003-4     Table 4: one string of accesses a thread (DOR)
+  ppopp2003-5     Table 5: control flow and data (CDR); gzip, xz, zstd
+  ppopp2003-f4    Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
+  ppopp2003-f5    Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
+  sigmetrics2004  VPC3, Table 2 and speeds: traces of store addresses, cache
+                  misses and load values
+  sigmetrics1999  LD&R: ratio over block-leader traces
+  fse2005         APP, Tables 1 to 3: directions of branches against grammars
+                  of paths, also of compiler, interpreter and sort
+  micro2004       whole execution traces: micro2004-1 to micro2004-9 are the
+                  tables, of runs of 10 and 100 million statements (--statements)
+                  of compiler, interpreter, sort, the parts of structures (hash,
+                  btree, keys, graph, json) and the kernels; not in all, since
+                  it takes long
 
 Rows that do not reach the paper's figure are marked. Raw traces are kept, one
 run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed
 programs; --small takes small inputs, which no published figure is for.`,
-		Example: `  hindsight compare --small
-  hindsight compare --table 001-5 --threads 2,4 --format markdown -o table5.md fft lu`,
-		ValidArgs: wetPrograms,
+		Example: `  papertables --small
+  papertables --table ppopp2003-5 --threads 2,4 --format markdown -o t5.md fft lu`,
+		ValidArgs:     wetPrograms,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       buildinfo.Version(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), std, args)
 		},
 	}
+	cmd.SetIn(std.In)
+	cmd.SetOut(std.Out)
+	cmd.SetErr(std.Err)
 	flags := cmd.Flags()
-	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(compareTables, ", "))
-	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; 002, 003 and 004 take the first")
+	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(tableNames, ", "))
+	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; sigmetrics2004, sigmetrics1999 and fse2005 take the first")
 	flags.BoolVar(&f.small, "small", false, "small inputs, for a quick look")
-	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "of 000: lengths of runs in millions of statements: 1, 10, 100")
-	flags.BoolVar(&f.long, "long", false, "of 000: all figures of runs of 100 million statements too, which takes hours and 16 GB")
+	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "of micro2004: lengths of runs in millions of statements: 1, 10, 100")
+	flags.BoolVar(&f.long, "long", false, "of micro2004: all figures of runs of 100 million statements too, which takes hours and 16 GB")
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
 	flags.StringVar(&f.plots, "plots", "", "draw tables as SVG files in `DIR`, too")
 	cli.CompleteDir(cmd, "plots")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
-	cli.Complete(cmd, "table", compareTables...)
+	cli.Complete(cmd, "table", tableNames...)
 	cli.Complete(cmd, "format", "text", "markdown", "csv")
 	return cmd
 }
 
-func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []string) error {
-	if !slices.Contains(compareTables, f.table) {
-		return fmt.Errorf("--table %q: want one of %s", f.table, strings.Join(compareTables, ", "))
+func (f *tableFlags) run(ctx context.Context, std cli.Streams, kernels []string) error {
+	if !slices.Contains(tableNames, f.table) {
+		return fmt.Errorf("--table %q: want one of %s", f.table, strings.Join(tableNames, ", "))
 	}
 	if err := cli.CheckFormat(f.format, "text", "markdown", "csv"); err != nil {
 		return err
@@ -113,11 +123,11 @@ func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []strin
 			return fmt.Errorf("--threads %d: want a power of two up to 64", n)
 		}
 	}
-	known := compareKernels
-	if strings.HasPrefix(f.table, "000") {
+	known := paperKernels
+	if strings.HasPrefix(f.table, "micro2004") {
 		known = wetPrograms
-	} else if f.table == "all" || f.table == "004" {
-		known = slices.Concat(compareKernels, compareWorkloads)
+	} else if f.table == "all" || f.table == "fse2005" {
+		known = slices.Concat(paperKernels, paperWorkloads)
 	}
 	for _, k := range kernels {
 		if !slices.Contains(known, k) {
@@ -129,11 +139,11 @@ func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []strin
 			return fmt.Errorf("--statements %s: want some of %s", n, strings.Join(wetSizes, ", "))
 		}
 	}
-	workloads := compareWorkloads
+	workloads := paperWorkloads
 	if len(kernels) == 0 {
-		kernels = compareKernels
-	} else if f.table == "all" || f.table == "004" {
-		workload := func(k string) bool { return slices.Contains(compareWorkloads, k) }
+		kernels = paperKernels
+	} else if f.table == "all" || f.table == "fse2005" {
+		workload := func(k string) bool { return slices.Contains(paperWorkloads, k) }
 		workloads = slices.DeleteFunc(slices.Clone(kernels), func(k string) bool { return !workload(k) })
 		kernels = slices.DeleteFunc(slices.Clone(kernels), workload)
 	}
@@ -142,7 +152,7 @@ func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []strin
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c := &comparison{compareFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
+	c := &comparison{tableFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
 	defer c.progress("")
 	if f.out == "" {
 		return c.write(std.Out)
@@ -159,15 +169,15 @@ func (f *compareFlags) run(ctx context.Context, std cli.Streams, kernels []strin
 	return out.Close()
 }
 
-// comparison is one run of `hindsight compare`.
+// comparison is one run of `papertables`.
 type comparison struct {
-	*compareFlags
+	*tableFlags
 	ctx     context.Context
 	std     cli.Streams
 	dir     string // of temporary files
 	kernels []string
 
-	workloads []string       // beside the kernels, in 004
+	workloads []string       // beside the kernels, in fse2005
 	drawn     map[string]int // tables, by their names
 	measured  func() error   // is told of each table that is written; nil: nobody is
 }
@@ -181,11 +191,11 @@ func (c *comparison) write(w io.Writer) error {
 	}
 	for _, paper := range []struct {
 		tables  []string
-		measure func() ([]*compareTable, error)
+		measure func() ([]*table, error)
 	}{
-		{[]string{"001", "001-3", "001-4", "001-5"}, c.parallel},
-		{[]string{"001-f4"}, c.figure}, {[]string{"001-f5"}, c.timing}, {[]string{"002"}, c.predictors},
-		{[]string{"003"}, c.loops}, {[]string{"004"}, c.arithmetic},
+		{[]string{"ppopp2003", "ppopp2003-3", "ppopp2003-4", "ppopp2003-5"}, c.parallel},
+		{[]string{"ppopp2003-f4"}, c.figure}, {[]string{"ppopp2003-f5"}, c.timing}, {[]string{"sigmetrics2004"}, c.predictors},
+		{[]string{"sigmetrics1999"}, c.loops}, {[]string{"fse2005"}, c.arithmetic},
 		{wetTableNames, c.wholeTraces},
 	} {
 		if c.table == "all" && paper.tables[0] == wetTableNames[0] || c.table != "all" && !slices.Contains(paper.tables, c.table) {
@@ -218,16 +228,16 @@ func (c *comparison) write(w io.Writer) error {
 
 // preface says where, when and how the tables were made.
 func (c *comparison) preface(w io.Writer) error {
-	words := []string{"hindsight compare --table", c.table, "--threads", joinInts(c.threads)}
-	if strings.HasPrefix(c.table, "000") {
-		words = []string{"hindsight compare --table", c.table, "--statements", strings.Join(c.statements, ",")}
+	words := []string{"papertables --table", c.table, "--threads", joinInts(c.threads)}
+	if strings.HasPrefix(c.table, "micro2004") {
+		words = []string{"papertables --table", c.table, "--statements", strings.Join(c.statements, ",")}
 	}
 	if c.small {
 		words = append(words, "--small")
 	}
-	if !slices.Equal(c.kernels, compareKernels) || !slices.Equal(c.workloads, compareWorkloads) {
+	if !slices.Equal(c.kernels, paperKernels) || !slices.Equal(c.workloads, paperWorkloads) {
 		words = append(words, c.kernels...)
-		if c.table == "all" || c.table == "004" {
+		if c.table == "all" || c.table == "fse2005" {
 			words = append(words, c.workloads...)
 		}
 	}
@@ -302,7 +312,7 @@ func (c *comparison) recording(kernel string, threads int) (*session.Run, error)
 	if c.small {
 		args = p.Args
 	}
-	if slices.Contains(compareKernels, kernel) {
+	if slices.Contains(paperKernels, kernel) {
 		args = append(slices.Clone(args), "-p", strconv.Itoa(threads))
 	}
 	return &session.Run{

@@ -11,8 +11,8 @@ import (
 const publishedName = "MICRO 2004, average"
 
 // wetTables makes the tables of what was measured, with the paper's averages.
-func wetTables(all []*wetMeasured) []*compareTable {
-	return []*compareTable{
+func wetTables(all []*wetMeasured) []*table {
+	return []*table{
 		wetSizeTable(all), wetNodeTable(all), wetEdgeTable(all), wetArchTable(all), wetBuildTable(all),
 		wetFlowTable(all), wetLoadTable(all), wetAddrTable(all), wetSliceTable(all),
 	}
@@ -27,8 +27,8 @@ func tier1(s *wet.Sizes) uint64 {
 	return s.Times.Tier1 + s.Patterns.Tier1 + s.Values.Tier1 + s.Edges.Tier1
 }
 
-func wetSizeTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-1", title: "MICRO 2004, Table 1: sizes of whole execution traces",
+func wetSizeTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-1", title: "MICRO 2004, Table 1: sizes of whole execution traces",
 		notes: []string{
 			"Comp. is all of the graph in the file: labels, nodes, tables. zstd is of the untyped raw trace: 4 bytes a block, 8 a value or address.",
 			"The paper's statements are Trimaran's, ours RISC-V instructions. The aim is under 0.25 bytes a statement on average.",
@@ -54,8 +54,8 @@ func wetSizeTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetNodeTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-2", title: "MICRO 2004, Table 2: effect of compression on node labels",
+func wetNodeTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-2", title: "MICRO 2004, Table 2: effect of compression on node labels",
 		notes: []string{"Originally 4 bytes a timestamp of a statement, and 8 a value (the paper's values have 4)."},
 		head:  []string{"program", "ts orig. MB", "/tier 1", "/tier 2", "values orig. MB", "/tier 1", "/tier 2"}}
 	for _, m := range all {
@@ -67,8 +67,8 @@ func wetNodeTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetEdgeTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-3", title: "MICRO 2004, Table 3: effect of compression on edge labels",
+func wetEdgeTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-3", title: "MICRO 2004, Table 3: effect of compression on edge labels",
 		head: []string{"program", "orig. MB", "/tier 1", "/tier 2"}}
 	for _, m := range all {
 		e := m.sizes.Edges
@@ -78,8 +78,8 @@ func wetEdgeTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetArchTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-4", title: "MICRO 2004, Table 4: architecture bits, a bit a branch, load and store, uncompressed",
+func wetArchTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-4", title: "MICRO 2004, Table 4: architecture bits, a bit a branch, load and store, uncompressed",
 		head: []string{"program", "branch MB", "load MB", "store MB"}}
 	for _, m := range all {
 		t.add(m.name, megabytes(m.arch[arch.Branches]/8), megabytes(m.arch[arch.Loads]/8), megabytes(m.arch[arch.Stores]/8))
@@ -88,8 +88,8 @@ func wetArchTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetBuildTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-5", title: "MICRO 2004, Table 5: construction",
+func wetBuildTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-5", title: "MICRO 2004, Table 5: construction",
 		notes: []string{"With the simulation, as the paper's. The aims are 2 M statements a second and 2 GiB for 100 M statements."},
 		head:  []string{"program", "M stmts", "seconds", "M stmts/s", "MB resident"}}
 	for _, m := range all {
@@ -103,8 +103,8 @@ func wetBuildTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetFlowTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-6", title: "MICRO 2004, Table 6: extracting control flow",
+func wetFlowTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-6", title: "MICRO 2004, Table 6: extracting control flow",
 		notes: []string{"4 bytes a statement, as the paper's sizes have it; MB/s. The aims: over 100 after tier 2, backward within 1.3 times forward."},
 		head:  []string{"program", "MB", "forward, tier 1", "tier 2", "backward, tier 1", "tier 2", "time backward/forward, tier 2"}}
 	for _, m := range all {
@@ -124,8 +124,8 @@ func (q *wetQueries) seconds(t float64) float64 {
 	return t
 }
 
-func wetLoadTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-7", title: "MICRO 2004, Table 7: values of loads, instruction by instruction",
+func wetLoadTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-7", title: "MICRO 2004, Table 7: values of loads, instruction by instruction",
 		notes: []string{"8 bytes a value (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
@@ -136,8 +136,8 @@ func wetLoadTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetAddrTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-8", title: "MICRO 2004, Table 8: addresses of loads and stores, instruction by instruction",
+func wetAddrTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-8", title: "MICRO 2004, Table 8: addresses of loads and stores, instruction by instruction",
 		notes: []string{"8 bytes an address (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
@@ -148,8 +148,8 @@ func wetAddrTable(all []*wetMeasured) *compareTable {
 	return t
 }
 
-func wetSliceTable(all []*wetMeasured) *compareTable {
-	t := &compareTable{id: "000-9", title: "MICRO 2004, Table 9: slices, 25 random ones a program",
+func wetSliceTable(all []*wetMeasured) *table {
+	t := &table{id: "micro2004-9", title: "MICRO 2004, Table 9: slices, 25 random ones a program",
 		notes: []string{"Backward along all dependences, through threads; seconds. The aims: a median under 1 after tier 2, tier 2 within 5 times of tier 1."},
 		head:  []string{"program", "instances, mean", "tier 1 mean", "median", "tier 2 mean", "median", "slowest", "ns an instance", "tier 2/tier 1"}}
 	for _, m := range all {
