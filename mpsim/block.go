@@ -13,7 +13,7 @@ type op struct {
 	rd, rs1  uint8
 	rs2, rs3 uint8
 	rm       uint8 // rounding mode field of floating-point operations
-	site     uint8 // of a plain access: its place among the block's sites
+	site     uint8 // of a plain access: its place among the block's sites; of opFloat: see floatOperands
 	imm      int64
 }
 
@@ -388,7 +388,7 @@ func translateALU(o *op, i rv.Inst, pc uint64) {
 		o.code = opCSR
 	case i.Op >= rv.OpFLW:
 		if !inExec(i.Op) {
-			o.code, o.imm = opFloat, int64(i.Op)
+			o.code, o.imm, o.site = opFloat, int64(i.Op), floatOperands(i)
 		}
 		if i.Op == rv.OpFLIS || i.Op == rv.OpFLID {
 			o.rs1 = uint8(i.Imm) // the number of the constant

@@ -16,40 +16,28 @@ func float(i rv.Inst, o Operands) (uint64, bool) {
 		return loaded(i, o.Mem), true
 	case rm > fpu.RMM:
 		return 0, false
-	case i.Op == rv.OpFLIS:
-		return fpu.Box32(fpu.Fli32(uint8(i.Imm))), true
-	case i.Op == rv.OpFLID:
-		return fpu.Fli64(uint8(i.Imm)), true
-	case i.Op < rv.OpFLD:
-		return single(i.Op, o, rm)
+	case i.Op == rv.OpFLIS || i.Op == rv.OpFLID:
+		o.Rs1 = uint64(i.Imm)
 	}
-	return double(i.Op, o, rm)
+	var flags uint8 // nobody asks for them
+	return Float(i.Op, o.Rs1, o.Rs2, o.Rs3, rm, &flags)
+}
+
+// Float computes an operation of extension F or D that is no load or store. The
+// operands are whole registers, integer or floating-point as the operation has
+// them; that of FLI is the number of its constant. rm is the rounding mode
+// ([fpu.RNE] … [fpu.RMM]). Exceptions that the operation raises are added to
+// flags. ok is false for any other operation.
+func Float(op rv.Op, rs1, rs2, rs3 uint64, rm uint8, flags *uint8) (v uint64, ok bool) {
+	if op < rv.OpFLD {
+		return single(op, rs1, rs2, rs3, rm, flags)
+	}
+	return double(op, rs1, rs2, rs3, rm, flags)
 }
 
 // single computes the operations of extension F.
-func single(op rv.Op, o Operands, rm uint8) (uint64, bool) {
-	var flags uint8 // nobody asks for them
-	fl := &flags
-	if op == rv.OpFMVXW { // takes the register's low half, boxed or not
-		return word(o.Rs1), true
-	}
-	switch op {
-	case rv.OpFMVXH:
-		return uint64(int64(int16(o.Rs1))), true
-	case rv.OpFMVHX:
-		return fpu.Box16(uint16(o.Rs1)), true
-	case rv.OpFCVTSH:
-		return fpu.Box32(fpu.F16ToF32(fpu.Unbox16(o.Rs1), fl)), true
-	case rv.OpFCVTHS:
-		return fpu.Box16(fpu.F32ToF16(fpu.Unbox32(o.Rs1), rm, fl)), true
-	}
-	if v, ok := singleFromInteger(op, o.Rs1, rm, fl); ok {
-		return fpu.Box32(v), true
-	}
-	a, b, c := fpu.Unbox32(o.Rs1), fpu.Unbox32(o.Rs2), fpu.Unbox32(o.Rs3)
-	if v, ok := singleToInteger(op, a, b, rm, fl); ok {
-		return v, true
-	}
+func single(op rv.Op, rs1, rs2, rs3 uint64, rm uint8, fl *uint8) (uint64, bool) {
+	a, b, c := fpu.Unbox32(rs1), fpu.Unbox32(rs2), fpu.Unbox32(rs3)
 	var v uint32
 	switch op {
 	case rv.OpFADDS:
@@ -80,36 +68,46 @@ func single(op rv.Op, o Operands, rm uint8) (uint64, bool) {
 		v = fpu.Min32(a, b, fl)
 	case rv.OpFMAXS:
 		v = fpu.Max32(a, b, fl)
+	case rv.OpFLIS:
+		v = fpu.Fli32(uint8(rs1))
 	case rv.OpFMINMS:
 		v = fpu.MinM32(a, b, fl)
 	case rv.OpFMAXMS:
 		v = fpu.MaxM32(a, b, fl)
-	case rv.OpFROUNDS, rv.OpFROUNDNXS:
+	case rv.OpFROUNDS:
 		v = fpu.Round32(a, rm, fl)
+	case rv.OpFROUNDNXS:
+		v = fpu.RoundNX32(a, rm, fl)
+	case rv.OpFMVWX:
+		v = uint32(rs1)
+	case rv.OpFCVTSH:
+		v = fpu.F16ToF32(fpu.Unbox16(rs1), fl)
+	case rv.OpFCVTSW:
+		v = fpu.WToF32(rs1, rm, fl)
+	case rv.OpFCVTSWU:
+		v = fpu.WUToF32(rs1, rm, fl)
+	case rv.OpFCVTSL:
+		v = fpu.LToF32(rs1, rm, fl)
+	case rv.OpFCVTSLU:
+		v = fpu.LUToF32(rs1, rm, fl)
 	default:
-		return 0, false
+		return singleToOther(op, rs1, a, b, rm, fl)
 	}
 	return fpu.Box32(v), true
 }
 
-func singleFromInteger(op rv.Op, x uint64, rm uint8, fl *uint8) (uint32, bool) {
+// singleToOther computes those of extension F whose result is an integer, or of
+// half precision.
+func singleToOther(op rv.Op, rs1 uint64, a, b uint32, rm uint8, fl *uint8) (uint64, bool) {
 	switch op {
-	case rv.OpFMVWX:
-		return uint32(x), true
-	case rv.OpFCVTSW:
-		return fpu.WToF32(x, rm, fl), true
-	case rv.OpFCVTSWU:
-		return fpu.WUToF32(x, rm, fl), true
-	case rv.OpFCVTSL:
-		return fpu.LToF32(x, rm, fl), true
-	case rv.OpFCVTSLU:
-		return fpu.LUToF32(x, rm, fl), true
-	}
-	return 0, false
-}
-
-func singleToInteger(op rv.Op, a, b uint32, rm uint8, fl *uint8) (uint64, bool) {
-	switch op {
+	case rv.OpFMVXW: // takes the register's low half, boxed or not
+		return word(rs1), true
+	case rv.OpFMVXH:
+		return uint64(int64(int16(rs1))), true
+	case rv.OpFMVHX:
+		return fpu.Box16(uint16(rs1)), true
+	case rv.OpFCVTHS:
+		return fpu.Box16(fpu.F32ToF16(a, rm, fl)), true
 	case rv.OpFCVTWS:
 		return fpu.F32ToW(a, rm, fl), true
 	case rv.OpFCVTWUS:
@@ -135,10 +133,7 @@ func singleToInteger(op rv.Op, a, b uint32, rm uint8, fl *uint8) (uint64, bool) 
 }
 
 // double computes the operations of extension D.
-func double(op rv.Op, o Operands, rm uint8) (uint64, bool) {
-	var flags uint8
-	fl := &flags
-	a, b, c := o.Rs1, o.Rs2, o.Rs3
+func double(op rv.Op, a, b, c uint64, rm uint8, fl *uint8) (uint64, bool) {
 	switch op {
 	case rv.OpFADDD:
 		return fpu.Add64(a, b, rm, fl), true
@@ -172,8 +167,12 @@ func double(op rv.Op, o Operands, rm uint8) (uint64, bool) {
 		return fpu.MinM64(a, b, fl), true
 	case rv.OpFMAXMD:
 		return fpu.MaxM64(a, b, fl), true
-	case rv.OpFROUNDD, rv.OpFROUNDNXD:
+	case rv.OpFROUNDD:
 		return fpu.Round64(a, rm, fl), true
+	case rv.OpFROUNDNXD:
+		return fpu.RoundNX64(a, rm, fl), true
+	case rv.OpFLID:
+		return fpu.Fli64(uint8(a)), true
 	case rv.OpFCVTDH:
 		return fpu.F16ToF64(fpu.Unbox16(a), fl), true
 	case rv.OpFCVTHD:
