@@ -21,6 +21,7 @@ var layers = map[string][]string{
 	"cdr":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
 	"wet":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
 	"mpsim":           {"tracefmt/event", "mpsim"},
+	"mpsim/arch":      {"tracefmt/event", "tracefmt/archinfo"},
 	"mpsim/toolchain": {},
 	"mpsim/session":   {"mpsim", "cdr", "wet", "tracefmt", "wpp", "wpp/cfg"},
 	"mpsim/raw":       {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},

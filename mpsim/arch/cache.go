@@ -1,5 +1,7 @@
 package arch
 
+import "hindsight/tracefmt/archinfo"
+
 import "hindsight/tracefmt/event"
 
 // hart is a hart's cache and predictor.
@@ -8,7 +10,7 @@ type hart struct {
 	sets    []set
 	pred    predictor
 	streams [NumStreams]bitBuffer
-	counts  HartCounts
+	counts  archinfo.HartCounts
 
 	branch pendingBranch
 }

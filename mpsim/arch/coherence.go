@@ -1,5 +1,7 @@
 package arch
 
+import "hindsight/tracefmt/archinfo"
+
 // state of a copy under MESI (Papamarcos and Patel, ISCA 1984).
 type state uint8
 
@@ -43,13 +45,13 @@ type copyOf struct {
 	stale uint64
 	miss  missAt // that miss
 
-	counts TouchCounts
+	counts archinfo.TouchCounts
 }
 
 // missAt is where a miss happened, to be told when its kind is known.
 type missAt struct {
 	word int
-	site *Site
+	site *archinfo.Site
 }
 
 // reference is one access to one line.
@@ -110,7 +112,7 @@ func (m *Model) access(h *hart, r *reference) (hit bool) {
 			m.upgraded(c, r)
 		}
 	}
-	h.counts.count(r, hit)
+	count(&h.counts, r, hit)
 	return hit
 }
 

@@ -3,6 +3,7 @@ package arch
 import (
 	"testing"
 
+	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
 )
 
@@ -72,7 +73,7 @@ func (p *player) play(refs ...ref) {
 	}
 }
 
-func (p *player) finish() *Result {
+func (p *player) finish() *archinfo.Summary {
 	p.t.Helper()
 	if err := p.m.Finish(event.Outcome{}); err != nil {
 		p.t.Fatal(err)

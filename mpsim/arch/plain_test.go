@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
 )
 
@@ -27,9 +28,9 @@ type plain struct {
 	touch  map[uint64][]event.ThreadID
 	words  map[uint64]*plainWord
 	inUse  map[hartLine]map[uint64]bool // words used since the line came
-	harts  map[event.ThreadID]*HartCounts
-	lines  map[uint64]*LineCounts
-	result map[uint64]*WordCounts
+	harts  map[event.ThreadID]*archinfo.HartCounts
+	lines  map[uint64]*archinfo.LineCounts
+	result map[uint64]*archinfo.WordCounts
 }
 
 type hartLine struct {
@@ -57,28 +58,28 @@ func newPlain(cfg Config) *plain {
 	return &plain{
 		cfg: cfg, state: map[hartLine]byte{}, used: map[hartLine]int{}, seen: map[hartLine]bool{}, gone: map[hartLine]byte{},
 		writes: map[uint64][]write{}, since: map[hartLine]int{}, open: map[hartLine]uint64{}, touch: map[uint64][]event.ThreadID{},
-		words: map[uint64]*plainWord{}, inUse: map[hartLine]map[uint64]bool{}, harts: map[event.ThreadID]*HartCounts{},
-		lines: map[uint64]*LineCounts{}, result: map[uint64]*WordCounts{},
+		words: map[uint64]*plainWord{}, inUse: map[hartLine]map[uint64]bool{}, harts: map[event.ThreadID]*archinfo.HartCounts{},
+		lines: map[uint64]*archinfo.LineCounts{}, result: map[uint64]*archinfo.WordCounts{},
 	}
 }
 
-func (p *plain) line(n uint64) *LineCounts {
+func (p *plain) line(n uint64) *archinfo.LineCounts {
 	if p.lines[n] == nil {
-		p.lines[n] = new(LineCounts)
+		p.lines[n] = new(archinfo.LineCounts)
 	}
 	return p.lines[n]
 }
 
-func (p *plain) word(n uint64) *WordCounts {
+func (p *plain) word(n uint64) *archinfo.WordCounts {
 	if p.result[n] == nil {
-		p.result[n] = new(WordCounts)
+		p.result[n] = new(archinfo.WordCounts)
 	}
 	return p.result[n]
 }
 
-func (p *plain) hart(h event.ThreadID) *HartCounts {
+func (p *plain) hart(h event.ThreadID) *archinfo.HartCounts {
 	if p.harts[h] == nil {
-		p.harts[h] = new(HartCounts)
+		p.harts[h] = new(archinfo.HartCounts)
 	}
 	return p.harts[h]
 }
@@ -414,7 +415,7 @@ func TestAgainstPlain(t *testing.T) {
 	}
 }
 
-func compare(got *Result, p *plain) error {
+func compare(got *archinfo.Summary, p *plain) error {
 	for h, want := range p.harts {
 		g := got.Harts[h]
 		if !reflect.DeepEqual(g, *want) {

@@ -3,6 +3,7 @@ package arch
 import (
 	"testing"
 
+	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
 )
 
@@ -77,7 +78,7 @@ func TestTrueAndFalse(t *testing.T) {
 // TestProtocols compares the protocols on the two patterns that they are made
 // for.
 func TestProtocols(t *testing.T) {
-	word := func(refs []ref) WordCounts {
+	word := func(refs []ref) archinfo.WordCounts {
 		p := newPlayer(t, Config{})
 		p.play(refs...)
 		r := p.finish()

@@ -1,13 +1,15 @@
 package arch
 
+import "hindsight/tracefmt/archinfo"
+
 // wordBytes is the size of a word: the unit for which protocols are compared.
 const wordBytes = 8
 
 // sharing is what is counted for a line that more than one hart has touched.
 type sharing struct {
-	counts      LineCounts
+	counts      archinfo.LineCounts
 	words       []*word // by their place in the line; nil until touched
-	sites       map[siteKey]*Site
+	sites       map[siteKey]*archinfo.Site
 	first, last uint64 // ordered events of the run before the first and the last bus transaction between harts
 
 	// What the first hart had touched when the second came.
@@ -28,7 +30,7 @@ func (m *Model) newSharing(l *line) *sharing {
 	c := l.copies[0]
 	per := uint64(wordBytes) >> m.granuleBits
 	return &sharing{
-		words: make([]*word, max(m.cfg.Line/wordBytes, 1)), sites: map[siteKey]*Site{}, first: never64,
+		words: make([]*word, max(m.cfg.Line/wordBytes, 1)), sites: map[siteKey]*archinfo.Site{}, first: never64,
 		owner: c.hart, ownerRead: c.read, ownerWritten: c.written,
 		granulesPerWord: per, perWord: 1<<per - 1,
 	}
@@ -60,11 +62,11 @@ func (s *sharing) reference(c *copyOf, r *reference) {
 	}
 }
 
-func (s *sharing) site(h *hart, r *reference) *Site {
+func (s *sharing) site(h *hart, r *reference) *archinfo.Site {
 	key := siteKey{r.pc, h, r.first, r.write}
 	at := s.sites[key]
 	if at == nil {
-		at = &Site{PC: r.pc, Thread: h.id, Word: r.first, Read: r.read, Write: r.write}
+		at = &archinfo.Site{PC: r.pc, Thread: h.id, Word: r.first, Read: r.read, Write: r.write}
 		s.sites[key] = at
 	}
 	return at
@@ -124,7 +126,7 @@ func (s *sharing) invalidated(o *copyOf, r *reference, m *Model) {
 // that touched the word once has it for good: its first touch is a transaction,
 // and so is every write while others have it.
 type word struct {
-	counts WordCounts
+	counts archinfo.WordCounts
 	harts  []wordHart
 	writer *hart // that wrote last
 	runner *hart // whose write run is under way; nil: an access of another ended it
@@ -211,10 +213,10 @@ func (w *word) write(e *wordHart) {
 }
 
 // threads are the harts that touched the line, in the order in which they came.
-func (l *line) threads() []Touch {
-	list := make([]Touch, len(l.copies))
+func (l *line) threads() []archinfo.Touch {
+	list := make([]archinfo.Touch, len(l.copies))
 	for i, c := range l.copies {
-		list[i] = Touch{Thread: c.hart.id, Read: c.read, Written: c.written, TouchCounts: c.counts}
+		list[i] = archinfo.Touch{Thread: c.hart.id, Read: c.read, Written: c.written, TouchCounts: c.counts}
 	}
 	return list
 }

@@ -63,38 +63,7 @@ func (r *archRecorder) extra(end bool) []cdr.Extra {
 			}
 		}
 	}
-	return append(out, cdr.Extra{Kind: tracefmt.KindArchSummary, Payload: archSummary(r.model.Result(lines)).Encode()})
-}
-
-// archSummary is a result in the terms of the trace.
-func archSummary(r *arch.Result) *archinfo.Summary {
-	s := &archinfo.Summary{
-		Config: archinfo.Config{
-			Size: uint64(r.Config.Size), Ways: uint64(r.Config.Ways), Line: uint64(r.Config.Line),
-			Table: uint64(r.Config.Table), HistoryBits: uint64(r.Config.HistoryBits), Granule: uint64(r.Granule),
-		},
-		Touched: r.Touched, SharedLines: r.SharedLines, Dropped: r.Dropped,
-	}
-	for _, h := range r.Harts {
-		s.Harts = append(s.Harts, archinfo.HartCounts(h))
-	}
-	for i := range r.Lines {
-		l := &r.Lines[i]
-		out := archinfo.Line{Address: l.Address, LineCounts: archinfo.LineCounts(l.LineCounts), First: l.First, Last: l.Last}
-		for _, t := range l.Threads {
-			out.Threads = append(out.Threads, archinfo.Touch{
-				Thread: t.Thread, Read: t.Read, Written: t.Written, TouchCounts: archinfo.TouchCounts(t.TouchCounts),
-			})
-		}
-		for _, w := range l.Words {
-			out.Words = append(out.Words, archinfo.Word{Index: w.Index, WordCounts: archinfo.WordCounts(w.WordCounts)})
-		}
-		for _, at := range l.Sites {
-			out.Sites = append(out.Sites, archinfo.Site(at))
-		}
-		s.Lines = append(s.Lines, out)
-	}
-	return s
+	return append(out, cdr.Extra{Kind: tracefmt.KindArchSummary, Payload: r.model.Result(lines).Encode()})
 }
 
 // archConfig is the model that a summary is of.

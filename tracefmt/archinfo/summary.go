@@ -22,21 +22,23 @@ type Config struct {
 	Granule          uint64 // bytes that a bit of a Touch stands for
 }
 
-// HartCounts are the totals of one hart; docs/architecture-model.md says what
-// each counts.
+// HartCounts are the totals of one hart, or of all. An access that crosses the
+// border of two lines counts for each.
 type HartCounts struct {
-	Loads, Stores                uint64
-	LoadMisses, StoreMisses      uint64
+	Loads, Stores           uint64 // references to lines; a read-modify-write is a store
+	LoadMisses, StoreMisses uint64
+	// The misses by kind: never held, driven out by another line, invalidated.
+	// Those last are TrueSharing or FalseSharing.
 	Cold, Replacement, Coherence uint64
 	TrueSharing, FalseSharing    uint64
-	Upgrades                     uint64
-	InvalidationsSent            uint64
+	Upgrades                     uint64 // writes to a shared copy
+	InvalidationsSent            uint64 // copies of others that its writes invalidated
 	InvalidationsReceived        uint64
-	CacheToCache                 uint64
-	Writebacks                   uint64
+	CacheToCache                 uint64 // misses served by another cache
+	Writebacks                   uint64 // of its modified lines to memory
 
-	Branches, Mispredicted uint64
-	Unresolved             uint64
+	Branches, Mispredicted uint64 // conditional ones
+	Unresolved             uint64 // of Branches: left by a signal; counted as predicted
 }
 
 // Fields are the counts in the order of the payload.
@@ -49,10 +51,10 @@ func (k *HartCounts) Fields() []*uint64 {
 // LineCounts are counted for a line from when a second hart touches it.
 type LineCounts struct {
 	ReadMisses, WriteMisses  uint64
-	Coherence                uint64
-	TrueSharing              uint64
-	FalseSharing             uint64
-	Upgrades, Invalidations  uint64
+	Coherence                uint64 // of those: the line had been invalidated
+	TrueSharing              uint64 // of Coherence
+	FalseSharing             uint64 // of Coherence
+	Upgrades, Invalidations  uint64 // Invalidations: copies invalidated
 	CacheToCache, Writebacks uint64
 }
 
@@ -62,18 +64,27 @@ func (k *LineCounts) Fields() []*uint64 {
 		&k.Upgrades, &k.Invalidations, &k.CacheToCache, &k.Writebacks}
 }
 
-// WordCounts are counted for a word of a shared line.
+// WordCounts are counted for a word of a shared line. A miss, an upgrade and
+// the invalidations that a write sends belong to the first word that the access
+// touches; an invalidation is received by every word that the hart which loses
+// the line had used.
 type WordCounts struct {
 	Reads, Writes                            uint64
 	ReadMisses, WriteMisses                  uint64
-	Coherence, TrueSharing, FalseSharing     uint64
+	Coherence, TrueSharing, FalseSharing     uint64 // of the misses
 	Upgrades                                 uint64
 	InvalidationsSent, InvalidationsReceived uint64
 
-	RemoteReads                             uint64
-	Runs, LongestRun                        uint64
+	RemoteReads uint64 // reads of what another hart wrote last
+	// Write runs (Eggers and Katz, ISCA 1988): writes by one hart with no access
+	// by another in between. Their mean length is Writes / Runs.
+	Runs, LongestRun uint64
+	// Intervals between two consecutive writes by the same hart, those in which
+	// other harts read the word, and how often (PPoPP 2003, section 6).
 	Intervals, ReadIntervals, IntervalReads uint64
-	InvalidateBus, UpdateBus                uint64
+	// Bus transactions of the word under either protocol; docs/architecture-model.md
+	// says how they are counted.
+	InvalidateBus, UpdateBus uint64
 }
 
 // Fields are the counts in the order of the payload.
@@ -95,18 +106,19 @@ func (k *WordCounts) Add(o *WordCounts) {
 
 // TouchCounts are what a line cost a hart.
 type TouchCounts struct {
-	Misses                                   uint64
+	Misses                                   uint64 // after invalidations
 	InvalidationsSent, InvalidationsReceived uint64
 }
 
-// Touch is what a hart did to a line. Bit n of the masks is granule n.
+// Touch is what a hart did to a line. Bit n of the masks is granule n of the
+// line.
 type Touch struct {
 	Thread        event.ThreadID
 	Read, Written uint64
 	TouchCounts
 }
 
-// Word is a word of 8 bytes of a shared line.
+// Word is a word of a shared line.
 type Word struct {
 	Index int // in the line
 	WordCounts
@@ -125,12 +137,12 @@ type Site struct {
 // Cost is the number of bus transactions.
 func (s *Site) Cost() uint64 { return s.Misses + s.Upgrades }
 
-// Line is a line that was shared and invalidated.
+// Line is a line that harts shared and that one of them invalidated.
 type Line struct {
 	Address uint64
 	LineCounts
 	Threads []Touch
-	Words   []Word
+	Words   []Word // that were touched since the line was shared
 	Sites   []Site // that cost most, first
 	// First and Last are how many ordered events the run had before the first
 	// and the last transaction between harts.
@@ -146,8 +158,10 @@ type Summary struct {
 	Harts       []HartCounts // by thread
 	Touched     uint64       // lines
 	SharedLines uint64       // that more than one hart touched
-	Lines       []Line       // that cost most, first
-	Dropped     uint64       // lines left out behind the last
+	// Lines are those that were ever invalidated, that cost most first. Dropped
+	// counts those that were left out.
+	Lines   []Line
+	Dropped uint64
 }
 
 func (s *Summary) head() []*uint64 {
