@@ -419,12 +419,12 @@ func (b *Builder) callArgs(t *thread, values []uint64) uint8 {
 		p := &b.pieces[id]
 		pc := p.pc
 		for k, in := range p.insts {
-			_, _, plain := in.Mem()
-			if p.end == event.EndAtomic && k == len(p.insts)-1 && (plain || in.Atomic()) {
-				values = values[1:] // its address
+			addr, told := in.Told(p.end == event.EndAtomic && k == len(p.insts)-1)
+			if addr {
+				values = values[1:]
 			}
 			v, static := in.Static(pc)
-			if in.Valued() || in.Op == rv.OpSCW || in.Op == rv.OpSCD {
+			if told {
 				v, values = values[0], values[1:]
 				static = true
 			}

@@ -1,13 +1,5 @@
 package wet
 
-import "hindsight/mpsim/rv"
-
-// The control registers that hold the rounding mode.
-const (
-	csrFRM  = 2
-	csrFCSR = 3
-)
-
 // setRounding follows what the statements of a path do to fcsr's rounding
 // mode: results of floating-point instructions can be computed from their
 // operands only while it is to nearest, which is 0. It is called before the
@@ -15,27 +7,8 @@ const (
 func (t *thread) setRounding(p *template, values []uint64) {
 	for s := range p.Stmts {
 		in := p.Stmts[s].Inst
-		if in.CSR != csrFRM && in.CSR != csrFCSR || !in.Defs().FCSR {
-			continue
-		}
-		var v uint64
-		switch in.Op {
-		case rv.OpCSRRWI, rv.OpCSRRSI, rv.OpCSRRCI:
-			v = uint64(in.Imm)
-		default:
-			v = t.operandValue(p, s, values)
-		}
-		if in.CSR == csrFCSR {
-			v >>= 5
-		}
-		mode := uint8(v & 7)
-		switch in.Op {
-		case rv.OpCSRRW, rv.OpCSRRWI:
-			t.rounding = mode
-		case rv.OpCSRRS, rv.OpCSRRSI:
-			t.rounding |= mode
-		case rv.OpCSRRC, rv.OpCSRRCI:
-			t.rounding &^= mode
+		if in.Rounds() {
+			t.rounding = in.Rounding(t.rounding, t.operandValue(p, s, values))
 		}
 	}
 }

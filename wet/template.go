@@ -210,7 +210,7 @@ func (t *template) addValue(s int, in rv.Inst) {
 	info := &t.info[s]
 	info.val, info.kept = none, none
 	a := info.access
-	if in.Valued() || a != none && t.accesses[a].sc {
+	if _, told := in.Told(a != none && t.accesses[a].addrVal != none); told {
 		info.val = int32(t.values)
 		t.values++
 		if in.Valued() {
@@ -268,9 +268,7 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 			}
 		}
 	}
-	if in.CSR == 2 || in.CSR == 3 {
-		t.rounding = t.rounding || in.Defs().FCSR
-	}
+	t.rounding = t.rounding || in.Rounds()
 	dest, defines := in.Dest()
 	_, static := in.Static(t.Stmts[s].PC)
 	_, _, mem := in.Mem()

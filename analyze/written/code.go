@@ -83,7 +83,6 @@ func scan(c code, b *event.Block) block {
 		if i.StoresFloat() {
 			data += rv.RegF
 		}
-		conditional := i.Op == rv.OpSCW || i.Op == rv.OpSCD
 		switch {
 		case atomic && plain && access == event.Write:
 			out.stores = append(out.stores, store{site: -1, addr: out.values, size: size, from: read(data), id: -1})
@@ -95,14 +94,15 @@ func scan(c code, b *event.Block) block {
 			}
 			site++
 		}
-		if atomic {
+		addr, told := i.Told(atomic)
+		if addr {
 			out.values++
 		}
 		reg := i.Rd
 		if i.Defs().Regs >= 1<<rv.RegF {
 			reg += rv.RegF
 		}
-		if atomic && conditional || i.Valued() {
+		if told {
 			if i.Valued() {
 				regs[reg] = &source{kind: fromValue, at: out.values}
 			}

@@ -32,25 +32,63 @@ func (i Inst) Valued() bool {
 	return !static
 }
 
+// Told says which entries an instruction has in event.Batch.Values, in this
+// order: the address that it accesses, and what it leaves in its register or, of
+// a store-conditional, whether it stored. atomic says that the instruction is
+// the atomic access at the end of a block.
+func (i Inst) Told(atomic bool) (addr, result bool) {
+	conditional := i.Op == OpSCW || i.Op == OpSCD
+	return atomic, i.Valued() || atomic && conditional // even if no register takes it
+}
+
 // Values counts the entries that a block with these instructions and this end
 // has in event.Batch.Values.
 func Values(insts []Inst, end event.End) int {
 	n := 0
 	for k, i := range insts {
-		if k == len(insts)-1 && end == event.EndAtomic {
-			n++ // the address
-			if i.conditional() {
-				n++
-				break
-			}
+		addr, result := i.Told(k == len(insts)-1 && end == event.EndAtomic)
+		if addr {
+			n++
 		}
-		if i.Valued() {
+		if result {
 			n++
 		}
 	}
 	return n
 }
 
-// conditional tells a store-conditional, whose result is told even if no
-// register takes it.
-func (i Inst) conditional() bool { return i.Op == OpSCW || i.Op == OpSCD }
+// The control registers that hold the rounding mode, and where it stands in
+// fcsr.
+const (
+	csrFRM      = 2
+	csrFCSR     = 3
+	roundBits   = 7
+	roundInFCSR = 5
+)
+
+// Rounds tells an instruction that may change the rounding mode.
+func (i Inst) Rounds() bool {
+	return (i.CSR == csrFRM || i.CSR == csrFCSR) && i.Defs().FCSR
+}
+
+// Rounding is the rounding mode after an instruction that may change it
+// ([Inst.Rounds]): mode is the one before, rs1 what register rs1 holds.
+func (i Inst) Rounding(mode uint8, rs1 uint64) uint8 {
+	switch i.Op {
+	case OpCSRRWI, OpCSRRSI, OpCSRRCI:
+		rs1 = uint64(i.Imm)
+	}
+	if i.CSR == csrFCSR {
+		rs1 >>= roundInFCSR
+	}
+	operand := uint8(rs1 & roundBits)
+	switch i.Op {
+	case OpCSRRW, OpCSRRWI:
+		return operand
+	case OpCSRRS, OpCSRRSI:
+		return mode | operand
+	case OpCSRRC, OpCSRRCI:
+		return mode &^ operand
+	}
+	return mode
+}

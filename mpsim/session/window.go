@@ -71,20 +71,19 @@ func (w *windowed) scan(b *event.Block) windowBlock {
 	out := windowBlock{sites: len(b.Sites)}
 	pc := b.PC
 	for n, i := range code.Insts {
-		atomic := n == len(code.Insts)-1 && b.End == event.EndAtomic
-		if atomic {
-			out.insts = append(out.insts, windowInst{told: true}) // its address
+		addr, told := i.Told(n == len(code.Insts)-1 && b.End == event.EndAtomic)
+		if addr {
+			out.insts = append(out.insts, windowInst{told: true})
 		}
-		sc := i.Op == rv.OpSCW || i.Op == rv.OpSCD
 		reg := i.Rd
 		if i.Defs().Regs >= 1<<32 {
 			reg += rv.RegF
 		}
 		var sets rv.Inst
-		if (i.CSR == csrFRM || i.CSR == csrFCSR) && i.Defs().FCSR {
+		if i.Rounds() {
 			sets = i
 		}
-		if atomic && sc || i.Valued() {
+		if told {
 			out.insts = append(out.insts, windowInst{reg: reg, told: true, sets: sets})
 		} else if sets.Len != 0 {
 			out.insts = append(out.insts, windowInst{sets: sets})
@@ -166,7 +165,7 @@ func (t *windowThread) follow(b *event.Batch, blocks []windowBlock) {
 		for _, i := range block.insts {
 			v := i.value
 			if i.sets.Len != 0 {
-				t.round(i.sets)
+				t.rounding = i.sets.Rounding(t.rounding, t.regs[i.sets.Rs1])
 			}
 			if i.told {
 				v, values = values[0], values[1:]
@@ -174,33 +173,6 @@ func (t *windowThread) follow(b *event.Batch, blocks []windowBlock) {
 			t.regs[i.reg&63] = v
 		}
 		t.regs[0] = 0
-	}
-}
-
-// The control registers that hold the rounding mode.
-const (
-	csrFRM  = 2
-	csrFCSR = 3
-)
-
-// round follows what an instruction does to the rounding mode.
-func (t *windowThread) round(i rv.Inst) {
-	v := t.regs[i.Rs1]
-	switch i.Op {
-	case rv.OpCSRRWI, rv.OpCSRRSI, rv.OpCSRRCI:
-		v = uint64(i.Imm)
-	}
-	if i.CSR == csrFCSR {
-		v >>= 5
-	}
-	mode := uint8(v & 7)
-	switch i.Op {
-	case rv.OpCSRRW, rv.OpCSRRWI:
-		t.rounding = mode
-	case rv.OpCSRRS, rv.OpCSRRSI:
-		t.rounding |= mode
-	case rv.OpCSRRC, rv.OpCSRRCI:
-		t.rounding &^= mode
 	}
 }
 
