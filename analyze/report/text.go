@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -118,7 +119,7 @@ type text struct {
 	rep    *Report
 	run    *Report // of the race being written
 	opts   TextOptions
-	out    strings.Builder
+	out    bytes.Buffer
 	groups []groupOf
 	heads  map[string]int
 	shown  []*groupOf       // those not folded, in the order in which they are shown

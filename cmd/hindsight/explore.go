@@ -48,6 +48,9 @@ type exploreFlags struct {
 	teams  []int
 }
 
+// exploreFormats are the forms of its report.
+var exploreFormats = []string{"text", "json", "markdown", "junit"}
+
 // teamVariable is the environment variable that says how many threads a team of
 // OpenMP has.
 const teamVariable = "OMP_NUM_THREADS"
@@ -95,12 +98,12 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory)")
 	flags.BoolVar(&f.resume, "resume", false, "go on with the exploration that is in the directory")
 	flags.BoolVar(&f.show, "show-output", false, "show what the runs write, on standard error")
-	flags.StringVar(&f.races.format, "format", "text", "text or json")
+	flags.StringVar(&f.races.format, "format", "text", "text, json, markdown or junit")
 	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
-	cli.Complete(cmd, "format", "text", "json")
+	cli.Complete(cmd, "format", exploreFormats...)
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
@@ -140,7 +143,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 // exploration checks the flags.
 func (f *exploreFlags) exploration(ctx context.Context, args []string) (*exploration, explored, error) {
 	var what explored
-	if err := cli.CheckFormat(f.races.format, "text", "json"); err != nil {
+	if err := cli.CheckFormat(f.races.format, exploreFormats...); err != nil {
 		return nil, what, err
 	}
 	if f.runs < 1 {
@@ -275,15 +278,7 @@ func (f *exploreFlags) report(ctx context.Context, std cli.Streams, e *explorati
 		return err
 	}
 	x := e.describe(f, interrupted)
-	if f.races.format == "json" {
-		err = rep.WriteJSONWith(std.Out, x)
-	} else {
-		color := f.races.color == "always" || f.races.color == "auto" && cli.IsTerminal(std.Out)
-		if err = rep.WriteText(std.Out, report.TextOptions{Color: color}); err == nil {
-			err = x.text(std.Out, f.guestCommand(args))
-		}
-	}
-	switch {
+	switch err = f.write(std, rep, x, f.guestCommand(args)); {
 	case err != nil:
 		return err
 	case interrupted:
@@ -296,6 +291,31 @@ func (f *exploreFlags) report(ctx context.Context, std cli.Streams, e *explorati
 		return cli.ExitStatus(exitRaces)
 	}
 	return nil
+}
+
+// write writes the report and what the runs were; command makes one of them.
+func (f *exploreFlags) write(std cli.Streams, rep *report.Report, x *jsonExploration, command string) error {
+	opts := report.TextOptions{Color: f.races.color == "always" || f.races.color == "auto" && cli.IsTerminal(std.Out)}
+	switch f.races.format {
+	case "json":
+		return rep.WriteJSONWith(std.Out, x)
+	case "junit":
+		return rep.WriteJUnit(std.Out, opts)
+	case "markdown":
+		if err := rep.WriteMarkdown(std.Out, opts); err != nil {
+			return err
+		}
+		var text strings.Builder
+		if err := x.text(&text, command); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(std.Out, "\n%s", report.Fenced(text.String()))
+		return err
+	}
+	if err := rep.WriteText(std.Out, opts); err != nil {
+		return err
+	}
+	return x.text(std.Out, command)
 }
 
 // merged is the report of all runs, from the traces that were kept.

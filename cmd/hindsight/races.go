@@ -22,6 +22,9 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
+// reportFormats are the forms of a report of races.
+var reportFormats = []string{"text", "json", "sarif", "markdown", "junit"}
+
 // racesFlags are the flags of `hindsight races`.
 type racesFlags struct {
 	order        string
@@ -80,14 +83,18 @@ then name the local variable.
 
 --baseline FILE reads an earlier report (--format json). Only races that it does
 not have are reported and count for the status. SARIF has them all, marked as
-suppressed, unchanged or new.`,
+suppressed, unchanged or new.
+
+For CI, --format markdown is the summary of a job's page, and --format junit a
+result for test runners, in which each group of races is a failed test.`,
 		Example: `  hindsight races bank.hst
   hindsight races --brief bank.hst
   hindsight races --impact bank.wet.hst
   hindsight races --format json -o bank.json bank.hst
   hindsight races --suppressions known.supp bank.hst
   hindsight races --baseline bank.json new.hst
-  hindsight races --format sarif -o bank.sarif bank.hst`,
+  hindsight races --format sarif -o bank.sarif bank.hst
+  hindsight races --format markdown bank.hst >> "$GITHUB_STEP_SUMMARY"`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,7 +108,7 @@ suppressed, unchanged or new.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "text", "text, json or sarif")
+	flags.StringVar(&f.format, "format", "text", "text, json, sarif, markdown or junit")
 	flags.BoolVar(&f.brief, "brief", false, "a line for each group of races: id, variable, the two lines, how often")
 	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (frames of libraries in a line) or all")
 	cli.Complete(cmd, "frames", framesShort, framesAll)
@@ -122,7 +129,7 @@ suppressed, unchanged or new.`,
 	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; when it is not enough the races found so far are reported, with status 2")
 	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
-	cli.Complete(cmd, "format", "text", "json", "sarif")
+	cli.Complete(cmd, "format", reportFormats...)
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
@@ -130,7 +137,7 @@ suppressed, unchanged or new.`,
 
 // report analyses a trace, writes the report and gives the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (int, error) {
-	if err := cli.CheckFormat(f.format, "text", "json", "sarif"); err != nil {
+	if err := cli.CheckFormat(f.format, reportFormats...); err != nil {
 		return 0, err
 	}
 	if err := checkArtifacts(f.artifacts); err != nil {
@@ -279,7 +286,12 @@ func (f *racesFlags) write(ctx context.Context, std cli.Streams, rep *report.Rep
 		}
 		color := f.color == "always" || f.color == "auto" && f.out == "" && cli.IsTerminal(std.Out)
 		opts := report.TextOptions{Color: color, List: f.artifacts == artifactsList, Frames: f.frames == framesAll}
-		if f.brief {
+		switch {
+		case f.format == "markdown":
+			return rep.WriteMarkdown(w, opts)
+		case f.format == "junit":
+			return rep.WriteJUnit(w, opts)
+		case f.brief:
 			return rep.WriteBrief(w, opts)
 		}
 		return rep.WriteText(w, opts)

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// The elements of JUnit's XML, as test runners and CI servers read them.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		File    string        `xml:"file,attr,omitempty"`
+		Line    int           `xml:"line,attr,omitempty"`
+		Failure *junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes the report as JUnit's XML for test runners and CI servers: the
+// program is a suite, each group of races a failed test of it, and a program without
+// races has one test that passed.
+func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
+	opts.Color = false
+	t := newText(r, opts)
+	suite := junitSuite{Name: readable(r.Info.Program), Tests: max(len(t.shown), 1), Failures: len(t.shown)}
+	for _, g := range t.shown {
+		top := g.lead.Accesses[0].Top
+		suite.Cases = append(suite.Cases, junitCase{
+			Name: readable(t.what(&g.lead.Location) + ": " + g.where()), Class: suite.Name + ".races", File: readable(top.Path), Line: top.Line,
+			Failure: &junitFailure{Type: "data race", Message: readable(g.lead.ID + ", " + t.often(g)), Text: readable(t.part(func() { t.group(g) }))},
+		})
+	}
+	if len(t.shown) == 0 {
+		suite.Cases = []junitCase{{Name: "no data race", Class: suite.Name + ".races"}}
+	}
+	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	return err
+}
+
+// readable is a text without what XML cannot hold.
+func readable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return '\ufffd'
+		}
+		return c
+	}, strings.ToValidUTF8(s, "\ufffd"))
+}

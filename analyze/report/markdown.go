@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteMarkdown writes the report for the page of a job or of a pull request: a
+// table with a row for each group of races, ranked as in the text, and each group's
+// text folded away under it (GitHub Flavored Markdown).
+func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
+	opts.Color = false
+	t := newText(r, opts)
+	t.printf("### hindsight: %s\n\n", markdown(r.found(len(t.shown))))
+	if len(t.shown) > 0 {
+		t.printf("| | variable | accesses | |\n| --- | --- | --- | --- |\n")
+		for _, g := range t.shown {
+			t.printf("| %s | %s | %s | %s |\n", g.lead.ID, markdown(t.what(&g.lead.Location)), markdown(g.where()), markdown(t.often(g)))
+		}
+	}
+	for _, g := range t.shown {
+		t.printf("\n<details><summary>%s: %s</summary>\n\n", g.lead.ID, markdown(g.where()))
+		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.group(g) })))
+	}
+	t.printf("\n%s", Fenced(t.part(t.totals)))
+	_, err := io.WriteString(w, t.out.String())
+	return err
+}
+
+// found says in a line what a report found in how many groups.
+func (r *Report) found(groups int) string {
+	what := "no data race"
+	if groups > 0 {
+		what = plural(uint64(groups), "data race", "data races")
+	}
+	what += " in " + r.Info.Program
+	if r.Info.Runs > 0 {
+		what += fmt.Sprintf(" (%s)", plural(uint64(r.Info.Runs), "run", "runs"))
+	}
+	return what
+}
+
+// part is what write adds to the text, without adding it.
+func (t *text) part(write func()) string {
+	n := t.out.Len()
+	write()
+	part := t.out.String()[n:]
+	t.out.Truncate(n)
+	return part
+}
+
+// Fenced is a block of code that shows a text as it is, whatever is in it.
+func Fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
+}
+
+// special are the characters that mean something in Markdown.
+var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", " ", "\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#", "~", "\\~")
+
+// markdown is a text of a program, such as a name, that means itself in a cell.
+func markdown(s string) string { return special.Replace(s) }
