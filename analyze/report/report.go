@@ -84,8 +84,9 @@ type Access struct {
 	Locks   []Lock
 	Task    *Task // in which it was made; nil: in none, as far as is known
 
-	// Ordinal is how often the thread had executed the access before; of an
+	// Ordinal is how often the thread had executed Site, the access, before; of an
 	// event, one not plain, Segment is how many events the thread had before.
+	Site             race.SiteID
 	Ordinal, Segment uint64
 }
 
@@ -267,7 +268,7 @@ func (b *builder) race(out *Race, r *race.Race) error {
 }
 
 func (b *builder) access(out *Access, s *race.Side) (err error) {
-	*out = Access{Thread: s.Thread, Op: s.Op, Size: s.Size, Address: s.Address, PC: s.PC, Ordinal: s.Ordinal, Segment: s.Segment}
+	*out = Access{Thread: s.Thread, Op: s.Op, Size: s.Size, Address: s.Address, PC: s.PC, Site: s.Site, Ordinal: s.Ordinal, Segment: s.Segment}
 	if s.Op.Plain() {
 		out.Stack, err = b.accessStack(s.Thread, s.Site, s.Ordinal)
 	} else {

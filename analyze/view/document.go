@@ -15,7 +15,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the page's one script, in order.
-var scripts = []string{"data.js", "dom.js", "races.js", "source.js", "main.js"}
+var scripts = []string{"data.js", "dom.js", "races.js", "source.js", "timeline.js", "main.js"}
 
 // document is the page without its answers: a fixed style and script, whose
 // hashes are all that its policy allows.
@@ -50,8 +50,8 @@ func hash(text []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// write writes the page with answers by key, each a JSON text.
-func (d *document) write(w io.Writer, title, policy string, keys []string, answers func(key string) (any, error)) error {
+// write writes the page with the answers that contents adds.
+func (d *document) write(w io.Writer, title, policy string, contents func(add func(key string, answer any) error) error) error {
 	_, err := fmt.Fprintf(w, `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -68,18 +68,15 @@ func (d *document) write(w io.Writer, title, policy string, keys []string, answe
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
-		answer, err := answers(key)
-		if err != nil {
-			return err
-		}
+	err = contents(func(key string, answer any) error {
 		text, err := json.Marshal(answer) // it escapes <, > and &
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = fmt.Fprintf(w, "<script type=\"application/json\" data-key=\"%s\">%s</script>\n", html.EscapeString(key), text)
 		}
-		if _, err := fmt.Fprintf(w, "<script type=\"application/json\" data-key=\"%s\">%s</script>\n", html.EscapeString(key), text); err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", d.script)
 	return err

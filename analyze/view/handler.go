@@ -49,8 +49,7 @@ func (p *Page) Handler(token string) (http.Handler, error) {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		err := d.write(w, p.data.Title, policy, []string{"head"}, func(string) (any, error) { return p.head(), nil })
-		_ = err // the browser went away
+		_ = d.write(w, p.data.Title, policy, func(add func(string, any) error) error { return add("head", p.head()) }) // or the browser went away
 	}), nil
 }
 

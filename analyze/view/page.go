@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
+	"hindsight/analyze/timeline"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 )
@@ -40,8 +41,9 @@ type Page struct {
 	data Data
 	turn chan struct{} // holds one token: whose turn it is to use data
 
-	races  *report.Report
-	source *sources
+	races    *report.Report
+	source   *sources
+	timeline *timeline.Timeline
 }
 
 // New makes a page.
@@ -68,7 +70,7 @@ func (p *Page) head() *Head {
 		h.Parts = append(h.Parts, "races")
 	}
 	if p.data.Trace != nil {
-		h.Parts = append(h.Parts, "source")
+		h.Parts = append(h.Parts, "timeline", "source")
 	}
 	h.Parts = append(h.Parts, "run")
 	return h
@@ -85,39 +87,54 @@ func (p *Page) Answer(ctx context.Context, key string) (any, error) {
 		return nil, ctx.Err()
 	}
 	name, rest, _ := strings.Cut(key, "/")
-	switch {
-	case key == "head":
-		return p.head(), nil
-	case key == "races" && p.data.Races != nil:
-		rep, err := p.report(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return racesOf(rep), nil
-	case key == "files" && p.data.Trace != nil:
+	make := answers[name]
+	if make == nil {
+		return nil, noAnswer(key)
+	}
+	return make(p, ctx, rest)
+}
+
+// answers make the answers by the first part of their key; rest is what follows.
+var answers = map[string]func(p *Page, ctx context.Context, rest string) (any, error){
+	"head":  func(p *Page, _ context.Context, _ string) (any, error) { return p.head(), nil },
+	"races": func(p *Page, ctx context.Context, _ string) (any, error) { return p.racesAnswer(ctx) },
+	"files": func(p *Page, ctx context.Context, _ string) (any, error) {
 		s, err := p.sources(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return s.files, nil
-	case name == "source" && p.data.Trace != nil:
+	},
+	"source": func(p *Page, ctx context.Context, rest string) (any, error) {
 		s, err := p.sources(ctx)
 		if err != nil {
 			return nil, err
 		}
 		n, err := strconv.Atoi(rest)
 		if err != nil || n < 0 || n >= len(s.files) {
-			return nil, noAnswer(key)
+			return nil, noAnswer("source/" + rest)
 		}
 		return s.source(n), nil
+	},
+	"timeline": func(p *Page, ctx context.Context, _ string) (any, error) { return p.timelineAnswer(ctx) },
+	"window":   func(p *Page, ctx context.Context, rest string) (any, error) { return p.window(ctx, rest) },
+}
+
+func (p *Page) racesAnswer(ctx context.Context) (*Races, error) {
+	rep, err := p.report(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil, noAnswer(key)
+	return racesOf(rep), nil
 }
 
 func noAnswer(key string) error { return fmt.Errorf("%q: %w", key, ErrNoAnswer) }
 
 // report finds the races once.
 func (p *Page) report(ctx context.Context) (*report.Report, error) {
+	if p.data.Races == nil {
+		return nil, noAnswer("races")
+	}
 	if p.races == nil {
 		rep, err := p.data.Races(ctx)
 		if err != nil {
@@ -130,6 +147,9 @@ func (p *Page) report(ctx context.Context) (*report.Report, error) {
 
 // sources counts executions once.
 func (p *Page) sources(ctx context.Context) (*sources, error) {
+	if p.data.Trace == nil {
+		return nil, noAnswer("files")
+	}
 	if p.source == nil {
 		s, err := findSources(ctx, p.data.Trace, p.data.Image, p.data.Sources)
 		if err != nil {

@@ -118,6 +118,39 @@ func TestViewFile(t *testing.T) {
 	}
 }
 
+// TestViewTimeline zooms and pans, and opens a link to a part of the run.
+func TestViewTimeline(t *testing.T) {
+	file, sources := viewed(t, "bank")
+	b := browser.Start(t, 1200, 500)
+	url := serve(t, "--source-dir", sources, file)
+	b.Open(url + "#timeline")
+	b.Like(filepath.Join(sourceDir, "testdata/view/timeline.png"), *updateView)
+	drawn := `document.querySelector('.timeline').dataset.drawn`
+	whole := browser.Eval[string](b, drawn)
+	b.Keys("+++")
+	b.Until(drawn + ` !== '` + whole + `' && location.hash === '#timeline/' + ` + drawn)
+	length := func() float64 {
+		return browser.Eval[float64](b, drawn+`.split('-').reduce((a, b) => b - a)`)
+	}
+	zoomed := length()
+	if all := browser.Eval[float64](b, `'`+whole+`'.split('-').reduce((a, b) => b - a)`); zoomed < all/8.1 || zoomed > all/7.9 {
+		t.Errorf("an eighth of %v is %v", all, zoomed)
+	}
+	b.Keys("n") // the first race
+	b.Until(`document.querySelector('.info a')?.textContent === 'R1'`)
+	b.Keys("0")
+	b.Until(drawn + ` === '` + whole + `'`)
+	b.Open(url + "#timeline/1000-2000")
+	if got := browser.Eval[string](b, drawn); got != "1000-2000" {
+		t.Errorf("the link shows %s", got)
+	}
+	b.Click(".bar button[aria-label^=next]")
+	b.Until(`document.querySelector('.info a')`)
+	b.Click(".info a")
+	b.Until(`/^#R[12]$/.test(location.hash)`)
+	b.Ready()
+}
+
 // TestViewGone: bad input is one error, and status 2.
 func TestViewGone(t *testing.T) {
 	status, _, said := quietly("view", "-o", filepath.Join(t.TempDir(), "x.html"), "none.hst")

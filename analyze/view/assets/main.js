@@ -9,11 +9,11 @@ class RunView {
   show() {}
 }
 
-const makers = {races: () => new RacesView(), source: () => new SourceView(), run: () => new RunView()};
+const makers = {races: () => new RacesView(), timeline: () => new TimelineView(), source: () => new SourceView(), run: () => new RunView()};
 const views = {};
 const main = h('main', {});
 const nav = h('nav', {class: 'tabs', 'aria-label': 'parts'});
-const keys = [['1 … 9', 'the tabs in order'], ['j k', 'next, previous race'], ['/', 'filter by variable'], ['?', 'this list'], ['Esc', 'close it']];
+const keys = [['1 … 9', 'the tabs in order'], ['j k', 'next, previous race'], ['/', 'filter by variable'], ['+ -', 'timeline: zoom'], ['← → 0', 'timeline: earlier, later, all'], ['n p', 'timeline: next, previous race'], ['?', 'this list'], ['Esc', 'close it']];
 const help = h('dialog', {class: 'help'}, h('h2', {}, 'Keys'), h('table', {}, h('tbody', {}, keys.map(([k, what]) => h('tr', {}, h('th', {scope: 'row'}, h('kbd', {}, k)), h('td', {}, what))))),
   h('form', {method: 'dialog'}, h('button', {}, 'Close')));
 
@@ -21,6 +21,12 @@ const help = h('dialog', {class: 'help'}, h('h2', {}, 'Keys'), h('table', {}, h(
 function go(link) {
   if (location.hash === '#' + link) route();
   else location.hash = link;
+}
+
+// stay makes a link the address of what is shown already.
+function stay(link) {
+  history.replaceState(null, '', '#' + link);
+  main.dataset.ready = location.hash;
 }
 
 // route shows what the address names: #R3, #source/PATH:LINE, #races.
@@ -40,6 +46,7 @@ async function route() {
 }
 
 async function open(name, ...args) {
+  main.dataset.part = name;
   if (!head.parts.includes(name)) throw new Error(`There is nothing under ${tabs[name] || name}.`);
   views[name] = views[name] || makers[name]();
   for (const a of nav.children) {
@@ -47,7 +54,6 @@ async function open(name, ...args) {
     else a.removeAttribute('aria-current');
   }
   if (main.firstChild !== views[name].el) replace(main, views[name].el);
-  main.dataset.part = name;
   delete main.dataset.ready;
   await views[name].show(...args);
   main.dataset.ready = location.hash;
