@@ -57,6 +57,8 @@ func TestSystemCalls(t *testing.T) {
 		{name: "pipes", program: "pipes"},
 		{name: "sockets", program: "sockets"},
 		{name: "shared", program: "shared"},
+		{name: "ipc", program: "ipc"},
+		{name: "transfer", program: "transfer"},
 		{name: "posixtimers", program: "posixtimers"},
 		{name: "signals", program: "signals"},
 		{name: "signals-abort", program: "signals", args: []string{"abort"}},

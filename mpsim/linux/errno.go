@@ -10,6 +10,7 @@ const (
 	EINTR        = 4
 	EIO          = 5
 	ENXIO        = 6
+	E2BIG        = 7
 	EBADF        = 9
 	ECHILD       = 10
 	EAGAIN       = 11
@@ -36,6 +37,8 @@ const (
 	ENOSYS       = 38
 	ENOTEMPTY    = 39
 	ELOOP        = 40
+	ENOMSG       = 42
+	EIDRM        = 43
 	EOVERFLOW    = 75
 	ENOTSOCK     = 88
 	EMSGSIZE     = 90

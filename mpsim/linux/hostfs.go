@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -178,16 +177,16 @@ func (d *hostDir) stat() stat {
 
 func (d *hostDir) entries() ([]dirEntry, int64) { return inOrder(d.more()), 0 }
 
-// list gives the names in a directory, in order.
-func (h *hostRoot) list(path string) ([]dirEntry, int64) {
+// list returns the names in a directory; none if it is not there.
+func (h *hostRoot) list(path string) []dirEntry {
 	f, err := h.root.Open(rel(path))
 	if err != nil {
-		return nil, hostError(err)
+		return nil
 	}
 	defer f.Close()
 	list, err := f.ReadDir(-1)
 	if err != nil {
-		return nil, hostError(err)
+		return nil
 	}
 	out := make([]dirEntry, 0, len(list))
 	for _, e := range list {
@@ -200,8 +199,7 @@ func (h *hostRoot) list(path string) ([]dirEntry, int64) {
 		}
 		out = append(out, dirEntry{e.Name(), mode, inodeOf(strings.TrimRight(path, "/") + "/" + e.Name())})
 	}
-	slices.SortFunc(out, func(a, b dirEntry) int { return strings.Compare(a.name, b.name) })
-	return out, 0
+	return out
 }
 
 // has says whether there is something at a path.

@@ -100,6 +100,7 @@ type Kernel struct {
 	process processState
 	images  imageState
 	network network
+	ipc     ipcState
 
 	unsupported []Unsupported
 	dying       *Outcome // set when the guest has to end

@@ -50,14 +50,22 @@ func (c *call) putAddress(addr, length uint64, a *address) int64 {
 
 // send sends to an address, or to whom the socket is connected.
 func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
+	return c.sendWith(fd, bufs, flags, to, nil)
+}
+
+// sendWith is send with descriptors that go along.
+func (c *call) sendWith(fd int32, bufs []buffer, flags uint64, to *address, files []*openFile) int64 {
 	f, s, e := c.socketOf(fd, flags)
 	switch {
 	case e != 0:
 		return e
+	case len(files) > 0 && s.family != familyUnix:
+		return -EINVAL
 	case to != nil && s.kind != socketDgram && s.to != nil:
 		return -EISCONN
 	case !s.packets:
-		return c.writeStream(fd, f, s, bufs)
+		s.attach(files)
+		return c.attached(s, c.writeStream(fd, f, s, bufs))
 	}
 	target := s
 	if to != nil {
@@ -69,7 +77,8 @@ func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
 			return sum(bufs) // nobody listens, and nobody says so at once
 		}
 	}
-	return c.sendPacket(fd, f, target, bufs)
+	target.attach(files)
+	return c.attached(target, c.sendPacket(fd, f, target, bufs))
 }
 
 // sendsTo is a socket that s sends a datagram by to an address; nil when nobody is
@@ -128,11 +137,12 @@ func sum(bufs []buffer) (n int64) {
 
 // recvfrom is recvfrom(fd, buf, n, flags, address, length).
 func (c *call) recvfrom() int64 {
-	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], c.arg[4], c.arg[5])
+	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], c.arg[4], c.arg[5], 0)
 }
 
 // receive takes bytes, and says from whom they are where addr and length point.
-func (c *call) receive(fd int32, bufs []buffer, flags, addr, length uint64) int64 {
+// message is where the struct msghdr is that descriptors are received by; 0: nowhere.
+func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uint64) int64 {
 	f, s, e := c.socketOf(fd, flags)
 	if e != 0 {
 		return e
@@ -140,12 +150,17 @@ func (c *call) receive(fd int32, bufs []buffer, flags, addr, length uint64) int6
 	if s.from == nil {
 		return -ENOTCONN
 	}
-	var try func() (int64, bool)
 	var done int64
-	if s.packets {
-		try = func() (int64, bool) { return c.receivePacket(s, bufs, flags, addr, length) }
-	} else {
-		try = func() (int64, bool) { return c.receiveBytes(s, &bufs, flags, &done) }
+	try := func() (n int64, ok bool) {
+		if s.packets {
+			n, ok = c.receivePacket(s, bufs, flags, addr, length)
+		} else {
+			n, ok = c.receiveBytes(s, &bufs, flags, &done)
+		}
+		if ok && n >= 0 {
+			c.receiveRights(s.from.pipe, message, flags)
+		}
+		return n, ok
 	}
 	n, ok := try()
 	switch {
@@ -228,6 +243,9 @@ func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint6
 // peek reads what stays there.
 func (s *socket) peek(b []byte) (int, int64) {
 	p := s.from
+	if p == nil {
+		return 0, -ENOTCONN
+	}
 	if len(p.buf) == 0 {
 		if p.writers {
 			return 0, -EAGAIN
@@ -251,14 +269,18 @@ func (s *socket) peek(b []byte) (int, int64) {
 type header struct {
 	name, nameLen uint64
 	bufs          []buffer
-	control       uint64
+	control       control
 }
 
+// control is where the control data of a message are.
+type control struct{ addr, n uint64 }
+
 const (
-	headerBytes   = 56
-	headerNameLen = 8
-	headerControl = 40
-	headerFlags   = 48
+	headerBytes     = 56
+	headerNameLen   = 8
+	headerControlAt = 32
+	headerControl   = 40
+	headerFlags     = 48
 )
 
 func (c *call) header(addr uint64) (h header, e int64) {
@@ -268,7 +290,7 @@ func (c *call) header(addr uint64) (h header, e int64) {
 	}
 	le := binary.LittleEndian
 	h.name, h.nameLen = le.Uint64(b[0:]), uint64(le.Uint32(b[headerNameLen:]))
-	h.control = le.Uint64(b[headerControl:])
+	h.control = control{le.Uint64(b[headerControlAt:]), le.Uint64(b[headerControl:])}
 	h.bufs, e = c.iovecs(le.Uint64(b[16:]), le.Uint64(b[24:]))
 	return h, e
 }
@@ -283,26 +305,22 @@ func (c *call) sendmsg() int64 {
 	if e != 0 {
 		return e
 	}
-	if h.control != 0 {
-		c.note("control data of a message")
-		return -EINVAL
+	files, e := c.rightsToSend(h.control)
+	if e != 0 {
+		return e
 	}
-	return c.send(int32(c.arg[0]), h.bufs, c.arg[2], to)
+	return c.sendWith(int32(c.arg[0]), h.bufs, c.arg[2], to, files)
 }
 
-// recvmsg is recvmsg(fd, message, flags). Control data there is none.
+// recvmsg is recvmsg(fd, message, flags). Of control data there are descriptors only.
 func (c *call) recvmsg() int64 {
 	h, e := c.header(c.arg[1])
 	if e != 0 {
 		return e
 	}
-	var none [headerBytes - headerControl]byte
-	if f := c.space.Write(c.arg[1]+headerControl, none[:]); f != nil {
-		return c.fault(f)
-	}
 	length := c.arg[1] + headerNameLen
 	if h.name == 0 {
 		length = 0
 	}
-	return c.receive(int32(c.arg[0]), h.bufs, c.arg[2], h.name, length)
+	return c.receive(int32(c.arg[0]), h.bufs, c.arg[2], h.name, length, c.arg[1])
 }

@@ -18,6 +18,10 @@ type pipe struct {
 	written          uint64    // bytes, in all
 	held             uint64    // bytes that it takes, as they count for the guest
 
+	// Descriptions that go along with the next message, and that came with what was
+	// read last: see rights.go.
+	going, came []*openFile
+
 	// What was done before a descriptor of an end was closed: the other end
 	// knows of it when all are.
 	readersClose, writersClose handle
@@ -28,6 +32,7 @@ type pipe struct {
 type message struct {
 	left  int // bytes of it in the buffer
 	order handle
+	files []*openFile // that go along, until the first byte is read
 }
 
 // messageBytes is what a message costs beside its bytes.
@@ -55,6 +60,7 @@ func (p *pipeEnd) close() {
 		p.writers = false
 	} else {
 		p.readers = false
+		p.dropRights()
 	}
 	if !p.writers && !p.readers {
 		p.k.space.LetGo(p.held)
@@ -91,7 +97,7 @@ func (p *pipeEnd) read(b []byte) (int, int64) {
 		p.k.observe(p.writersClose)
 		return 0, 0
 	}
-	n := copy(b, p.buf)
+	n := copy(b, p.buf[:p.together()])
 	p.buf = p.buf[n:]
 	p.took(n)
 	p.k.files.changed = true
@@ -103,6 +109,8 @@ func (p *pipe) took(n int) {
 	for n > 0 {
 		m := &p.messages[0]
 		p.k.observe(m.order)
+		p.came = append(p.came, m.files...)
+		m.files = nil
 		if m.left > n {
 			m.left -= n
 			return
@@ -139,7 +147,8 @@ func (p *pipeEnd) write(b []byte) (int, int64) {
 	}
 	p.buf = append(p.buf, b[:n]...)
 	p.written += uint64(n)
-	p.messages = append(p.messages, message{left: n})
+	p.messages = append(p.messages, message{left: n, files: p.going})
+	p.going = nil
 	p.k.promise(&p.messages[len(p.messages)-1].order)
 	p.k.files.changed = true
 	return n, 0
@@ -254,4 +263,12 @@ func (c *call) eventfd2() int64 {
 	e := &eventFD{k: c.Kernel, ino: c.vfs.inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
 	return c.files.add(&openFile{file: e, path: "anon_inode:[eventfd]", flags: flags&openNonblock | openReadWrite},
 		0, flags&openCloexec != 0)
+}
+
+// peek reads what stays there.
+func (p *pipeEnd) peek(b []byte) (int, int64) {
+	if len(p.buf) == 0 && p.writers {
+		return 0, -EAGAIN
+	}
+	return copy(b, p.buf), 0
 }

@@ -178,7 +178,7 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 			return -ESPIPE
 		}
 		if _, ok := file.(*socket); ok {
-			return c.receive(fd, bufs, 0, 0, 0)
+			return c.receive(fd, bufs, 0, 0, 0, 0)
 		}
 		return c.readStream(fd, f, file, bufs)
 	}

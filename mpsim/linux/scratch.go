@@ -18,12 +18,10 @@ import (
 func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 	var list []dirEntry
 	for i := len(v.under) - 1; i >= 0; i-- {
-		more, _ := v.under[i].list(p)
-		list = append(list, more...)
+		list = append(list, v.under[i].list(p)...)
 	}
 	if v.host != nil {
-		more, _ := v.host.list(p)
-		list = append(list, more...)
+		list = append(list, v.host.list(p)...)
 	}
 	kept := list[:0]
 	for _, e := range list {

@@ -40,9 +40,10 @@ const (
 	WaitPipe   // a pipe or an eventfd
 	WaitPoll   // one of several files
 	WaitSignal // sigsuspend, sigtimedwait, pause
+	WaitIPC    // a message queue, or semaphores of System V
 )
 
-var waitNames = [...]string{"nothing", "futex", "sleep", "pipe", "poll", "signal"}
+var waitNames = [...]string{"nothing", "futex", "sleep", "pipe", "poll", "signal", "queue"}
 
 func (k WaitKind) String() string {
 	if int(k) < len(waitNames) {
