@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: dynamic bench-schedules correct faults release cross-vet
+.PHONY: container dynamic bench-schedules correct faults release cross-vet
 .PHONY: examples-go go-race-tests
 .PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
@@ -84,6 +84,9 @@ release:          ## bin/release: static binaries for every platform, manual pag
 
 cross-vet:        ## go vet for every platform of the release
 	set -e; for p in $(PLATFORMS); do echo "== $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./...; done
+
+container:        ## images hindsight:bare and hindsight:full (with the cross compilers), where a builder is installed
+	sh .ci/container
 
 clean:
 	rm -rf bin

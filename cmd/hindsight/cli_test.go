@@ -50,6 +50,13 @@ func installExamples(env *testscript.Env) error {
 	if err := os.CopyFS(filepath.Join(env.WorkDir, "src"), os.DirFS("testdata/programs")); err != nil {
 		return err
 	}
+	action, err := os.ReadFile("../../.github/actions/hindsight/run.sh")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(env.WorkDir, "action.sh"), action, 0o755); err != nil {
+		return err
+	}
 	dir := filepath.Join(env.WorkDir, "bin")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
