@@ -1,13 +1,10 @@
 package cdr
 
-import (
-	"hindsight/tracefmt"
-	"hindsight/tracefmt/wire"
-)
+import "hindsight/tracefmt/wire"
 
 // decoder reads a payload of the trace.
 type decoder = wire.Payload
 
 func decode(payload []byte) decoder {
-	return decoder{Rest: payload, Kind: tracefmt.ErrMalformed}
+	return decoder{Rest: payload}
 }

@@ -6,6 +6,7 @@ import (
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/wire"
 )
 
 // ArchSummary returns the last summary in a trace; nil when it has none.
@@ -38,7 +39,7 @@ func (t *Trace) VerifyArch() error {
 			return err
 		}
 		if int(x.Thread) >= len(history) {
-			return fmt.Errorf("history of thread %d of %d: %w", x.Thread, len(history), archinfo.ErrMalformed)
+			return fmt.Errorf("history of thread %d of %d: %w", x.Thread, len(history), wire.ErrMalformed)
 		}
 		h, err := archinfo.DecodeHistory(x.Payload)
 		if err != nil {
@@ -67,10 +68,10 @@ func (t *Trace) VerifyArch() error {
 	}
 	for _, th := range t.Threads() {
 		if int(th.ID) >= len(s.Harts) {
-			return fmt.Errorf("no counts of thread %d: %w", th.ID, archinfo.ErrMalformed)
+			return fmt.Errorf("no counts of thread %d: %w", th.ID, wire.ErrMalformed)
 		}
 		if !agrees(&s.Harts[th.ID], &history[th.ID], th.Accesses+atomics[th.ID]) {
-			return fmt.Errorf("history bits of thread %d differ from its counts: %w", th.ID, archinfo.ErrMalformed)
+			return fmt.Errorf("history bits of thread %d differ from its counts: %w", th.ID, wire.ErrMalformed)
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ type object struct {
 
 // decodeObject reads the first block of a shared object.
 func decodeObject(b []byte) (o object, err error) {
-	p := wire.Payload{Rest: b, Kind: tracefmt.ErrMalformed}
+	p := wire.Payload{Rest: b}
 	o.Base = p.Max(image.MaxAddress, "base of a shared object")
 	o.flags = p.Max(objectFlags, "flags of a shared object")
 	o.Late = o.flags&lateObject != 0

@@ -130,7 +130,7 @@ func (t *Trace) load() error {
 		}
 	}
 	if meta == nil {
-		return &tracefmt.CorruptError{Offset: t.r.Size(), Kind: tracefmt.KindMeta, Err: tracefmt.ErrTruncated}
+		return tracefmt.Corrupt(t.r.Size(), tracefmt.KindMeta, tracefmt.ErrTruncated)
 	}
 	if err := t.read(*meta, func(b []byte) (err error) {
 		t.meta, err = decodeMeta(b)
@@ -188,7 +188,7 @@ func (t *Trace) read(h tracefmt.Handle, decode func([]byte) error) error {
 }
 
 func corrupt(h tracefmt.Handle, err error) error {
-	return &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+	return tracefmt.Corrupt(h.Offset, h.Kind, err)
 }
 
 // Info says what was run and how.

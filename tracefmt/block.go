@@ -111,16 +111,16 @@ func appendHeader(dst []byte) []byte {
 
 func checkHeader(b []byte) error {
 	if len(b) < len(magicHead) || string(b[:8]) != magicHead {
-		return &CorruptError{Offset: 0, Err: ErrMagic}
+		return Corrupt(0, 0, ErrMagic)
 	}
 	if len(b) < headerSize {
-		return &CorruptError{Offset: int64(len(b)), Err: ErrTruncated}
+		return Corrupt(int64(len(b)), 0, ErrTruncated)
 	}
 	if v := binary.LittleEndian.Uint16(b[8:]); v != Version {
-		return &CorruptError{Offset: 8, Err: fmt.Errorf("%w %d (this build reads %d)", ErrVersion, v, Version)}
+		return Corrupt(8, 0, fmt.Errorf("%w %d (this build reads %d)", ErrVersion, v, Version))
 	}
 	if binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
-		return &CorruptError{Offset: 0, Err: ErrChecksum}
+		return Corrupt(0, 0, ErrChecksum)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func appendBlockHeader(dst []byte, h Handle, payloadSum uint32) []byte {
 // parseBlockHeader reads the header that stands at offset.
 func parseBlockHeader(b []byte, offset int64) (h Handle, payloadSum uint32, err error) {
 	if len(b) < blockHeaderSize {
-		return h, 0, &CorruptError{Offset: offset, Err: ErrTruncated}
+		return h, 0, Corrupt(offset, 0, ErrTruncated)
 	}
 	h = Handle{
 		Offset: offset,
@@ -151,10 +151,10 @@ func parseBlockHeader(b []byte, offset int64) (h Handle, payloadSum uint32, err 
 		Stored: binary.LittleEndian.Uint32(b[16:]),
 	}
 	if binary.LittleEndian.Uint32(b[24:]) != checksum(b[:24]) {
-		return h, 0, &CorruptError{Offset: offset, Kind: h.Kind, Err: ErrChecksum}
+		return h, 0, Corrupt(offset, h.Kind, ErrChecksum)
 	}
 	if b[2]|b[3] != 0 || h.Kind == 0 || h.Codec > CodecZstd || h.Codec == CodecStore && h.Raw != h.Stored {
-		return h, 0, &CorruptError{Offset: offset, Kind: h.Kind, Err: fmt.Errorf("block header %w", ErrMalformed)}
+		return h, 0, Corrupt(offset, h.Kind, fmt.Errorf("block header %w", ErrMalformed))
 	}
 	return h, binary.LittleEndian.Uint32(b[20:]), nil
 }

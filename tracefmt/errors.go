@@ -1,35 +1,41 @@
 package tracefmt
 
 import (
-	"errors"
 	"fmt"
+
+	"hindsight/tracefmt/wire"
 )
 
-// What can be wrong with a file. A [CorruptError] wraps one of them.
+// What can be wrong with a file; [wire] has the same for all formats. A
+// [CorruptError] wraps one of them.
 var (
-	ErrMagic     = errors.New("not a hindsight trace")
-	ErrVersion   = errors.New("unknown format version")
-	ErrChecksum  = errors.New("checksum does not match")
-	ErrTruncated = errors.New("file ends early")
-	ErrMalformed = errors.New("malformed")
-	ErrTooLarge  = errors.New("larger than the reader's limit")
+	ErrMagic     error = magicError{} // wraps wire.ErrMagic
+	ErrVersion         = wire.ErrVersion
+	ErrChecksum        = wire.ErrChecksum
+	ErrTruncated       = wire.ErrTruncated
+	ErrMalformed       = wire.ErrMalformed
+	ErrTooLarge        = wire.ErrTooLarge
 )
+
+// magicError is wire.ErrMagic as it reads to somebody who opened a trace.
+type magicError struct{}
+
+func (magicError) Error() string { return "not a hindsight trace" }
+
+func (magicError) Unwrap() error { return wire.ErrMagic }
 
 // CorruptError says where a file is damaged.
-type CorruptError struct {
-	Offset int64 // bytes from the start of the file
-	Kind   Kind  // block that is damaged; 0 for the header and the footer
-	Err    error // wraps one of the sentinels above
-}
+type CorruptError = wire.CorruptError
 
-func (e *CorruptError) Error() string {
-	if e.Kind == 0 {
-		return fmt.Sprintf("trace damaged at offset %d: %v", e.Offset, e.Err)
+// Corrupt returns the *[CorruptError] of a trace: offset is in bytes from the
+// start of the file, kind that of the damaged block, 0 for the header and the
+// footer; err wraps one of the errors above.
+func Corrupt(offset int64, kind Kind, err error) error {
+	if kind == 0 {
+		return &CorruptError{Format: "trace", Offset: offset, Err: err}
 	}
-	return fmt.Sprintf("trace damaged at offset %d (%v block): %v", e.Offset, e.Kind, e.Err)
+	return &CorruptError{Format: "trace", Offset: offset, Block: kind, Err: err}
 }
-
-func (e *CorruptError) Unwrap() error { return e.Err }
 
 // WriteError says where writing failed: a full disk, a closed pipe.
 type WriteError struct {

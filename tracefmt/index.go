@@ -21,7 +21,7 @@ func appendIndex(dst []byte, blocks []Handle) []byte {
 // blocks must fill the file exactly up to there.
 func parseIndex(b []byte, end int64) ([]Handle, error) {
 	bad := func(what string) ([]Handle, error) {
-		return nil, &CorruptError{Offset: end, Kind: KindIndex, Err: fmt.Errorf("%s: %w", what, ErrMalformed)}
+		return nil, Corrupt(end, KindIndex, fmt.Errorf("%s: %w", what, ErrMalformed))
 	}
 	n, b, ok := uvarint(b)
 	if !ok || n > maxBlocks || n > uint64(len(b))/6 || n > uint64(end)/blockHeaderSize {

@@ -74,7 +74,7 @@ func (t *Reader) Blocks() []Handle { return t.blocks }
 // gives a *[CorruptError].
 func (t *Reader) Read(h Handle) ([]byte, error) {
 	bad := func(err error) ([]byte, error) {
-		return nil, &CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+		return nil, Corrupt(h.Offset, h.Kind, err)
 	}
 	if h.Raw > t.opts.MaxBlock || h.Stored > t.opts.MaxBlock {
 		return bad(ErrTooLarge)
@@ -117,7 +117,7 @@ func (t *Reader) readAt(b []byte, offset int64, kind Kind) error {
 		return nil
 	}
 	if errors.Is(err, io.EOF) {
-		return &CorruptError{Offset: offset + int64(n), Kind: kind, Err: ErrTruncated}
+		return Corrupt(offset+int64(n), kind, ErrTruncated)
 	}
 	return fmt.Errorf("read trace at offset %d: %w", offset, err)
 }

@@ -203,7 +203,7 @@ func TestErrors(t *testing.T) {
 	file[r.Blocks()[1].Offset+blockHeaderSize] ^= 1
 	_, err = r.Read(r.Blocks()[1])
 	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) || !errors.Is(err, ErrChecksum) || corrupt.Kind != KindImage || corrupt.Offset != r.Blocks()[1].Offset {
+	if !errors.As(err, &corrupt) || !errors.Is(err, ErrChecksum) || corrupt.Block != KindImage || corrupt.Offset != r.Blocks()[1].Offset {
 		t.Errorf("damaged image: %v", err)
 	}
 	small, err := NewReader(bytes.NewReader(file), int64(len(file)), ReaderOptions{MaxBlock: 1000})

@@ -19,7 +19,7 @@ type decoder struct {
 }
 
 func decode(payload []byte) decoder {
-	return decoder{Payload: wire.Payload{Rest: payload, Kind: tracefmt.ErrMalformed}}
+	return decoder{Payload: wire.Payload{Rest: payload}}
 }
 
 // loaded is a part of an epoch's labels in memory.

@@ -144,7 +144,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, opts OpenOptions) (*Graph, error) {
 			payload, err := tr.Read(h)
 			if err == nil {
 				if err = g.addEpoch(payload); err != nil && !errors.Is(err, tracefmt.ErrVersion) {
-					err = &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+					err = tracefmt.Corrupt(h.Offset, h.Kind, err)
 				}
 			}
 			if err != nil {

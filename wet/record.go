@@ -92,12 +92,12 @@ func (g *Graph) record(s *span) (*record, error) {
 	}
 	h := e.parts[s.place.part]
 	if s.place.offset > uint64(len(p.records)) {
-		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed)}
+		return nil, tracefmt.Corrupt(h.Offset, h.Kind, fmt.Errorf("place of labels: %w", tracefmt.ErrMalformed))
 	}
 	d := decode(p.records[s.place.offset:])
 	r := d.record(p, s, g.template(s.node))
 	if d.Err != nil {
-		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", s.node, d.Err)}
+		return nil, tracefmt.Corrupt(h.Offset, h.Kind, fmt.Errorf("labels of node %d: %w", s.node, d.Err))
 	}
 	r.used = g.cache.clock
 	s.rec = r
@@ -118,7 +118,7 @@ func (g *Graph) part(e *epochView, number uint32) (*loaded, error) {
 	}
 	p, err := decodePart(payload)
 	if err != nil {
-		return nil, &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+		return nil, tracefmt.Corrupt(h.Offset, h.Kind, err)
 	}
 	e.loaded[number] = p
 	g.cache.used += p.size
@@ -309,7 +309,7 @@ func (g *Graph) open(r *record, x *numbers) error {
 
 func (g *Graph) damaged(r *record, err error) error {
 	h := g.epochs[r.span.epoch].parts[r.span.place.part]
-	return &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: fmt.Errorf("labels of node %d: %w", r.span.node, err)}
+	return tracefmt.Corrupt(h.Offset, h.Kind, fmt.Errorf("labels of node %d: %w", r.span.node, err))
 }
 
 // openAll decodes everything of a record.

@@ -190,7 +190,7 @@ func (g *Graph) threadRecord(te *threadEpoch) (*loaded, decoder, error) {
 
 func (g *Graph) damagedThread(te *threadEpoch, err error) error {
 	h := g.epochs[te.epoch].parts[te.place.part]
-	return &tracefmt.CorruptError{Offset: h.Offset, Kind: h.Kind, Err: err}
+	return tracefmt.Corrupt(h.Offset, h.Kind, err)
 }
 
 // flow decodes the control flow of a thread in an epoch.

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hindsight/tracefmt/wire"
 )
 
 func sameGrammar(a, b *Grammar) bool {
@@ -63,7 +65,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			continue
 		}
 		for n := range enc {
-			if _, _, err := Decode(enc[:n], Limits{}); !errors.Is(err, ErrTruncated) {
+			if _, _, err := Decode(enc[:n], Limits{}); !errors.Is(err, wire.ErrTruncated) {
 				t.Fatalf("cut to %d of %d bytes: %v", n, len(enc), err)
 			}
 		}
@@ -90,22 +92,22 @@ func TestDecodeRejects(t *testing.T) {
 		lim  Limits
 		want error
 	}{
-		{"nothing", nil, Limits{}, ErrTruncated},
-		{"no rules", []byte{0, 0}, Limits{}, ErrCorrupt},
-		{"too few symbols", []byte{2, 1, 0, 1}, Limits{}, ErrCorrupt},
-		{"unused rule", []byte{2, 3, 0, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
-		{"rule before it is finished", []byte{1, 2, 3, 3}, Limits{}, ErrCorrupt},
-		{"rule in itself", []byte{2, 4, 0, 1, 0, 3, 1, 1}, Limits{}, ErrCorrupt},
-		{"fewer uses than announced", []byte{2, 4, 0, 1, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
-		{"more uses than announced", []byte{2, 5, 0, 0, 0, 1, 1, 3, 1}, Limits{}, ErrCorrupt},
-		{"more uses than symbols", []byte{2, 4, 0, 9, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
-		{"rule not announced", []byte{1, 2, 0, 1, 1}, Limits{}, ErrCorrupt},
-		{"rules longer than all", []byte{2, 3, 2, 0, 0, 1, 1, 1}, Limits{}, ErrCorrupt},
-		{"number too long", []byte{0x81, 0, 1, 1}, Limits{}, ErrCorrupt},
-		{"number too large", bytes.Repeat([]byte{0xff}, 11), Limits{}, ErrCorrupt},
-		{"new terminal by number", []byte{1, 1, 2}, Limits{}, ErrCorrupt},
-		{"terminal out of range", []byte{1, 2, 1, 1}, Limits{Terminals: 1}, ErrCorrupt},
-		{"too many symbols", []byte{1, 2, 1, 1}, Limits{Symbols: 1}, ErrLimit},
+		{"nothing", nil, Limits{}, wire.ErrTruncated},
+		{"no rules", []byte{0, 0}, Limits{}, wire.ErrMalformed},
+		{"too few symbols", []byte{2, 1, 0, 1}, Limits{}, wire.ErrMalformed},
+		{"unused rule", []byte{2, 3, 0, 0, 1, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"rule before it is finished", []byte{1, 2, 3, 3}, Limits{}, wire.ErrMalformed},
+		{"rule in itself", []byte{2, 4, 0, 1, 0, 3, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"fewer uses than announced", []byte{2, 4, 0, 1, 0, 1, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"more uses than announced", []byte{2, 5, 0, 0, 0, 1, 1, 3, 1}, Limits{}, wire.ErrMalformed},
+		{"more uses than symbols", []byte{2, 4, 0, 9, 0, 1, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"rule not announced", []byte{1, 2, 0, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"rules longer than all", []byte{2, 3, 2, 0, 0, 1, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"number too long", []byte{0x81, 0, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"number too large", bytes.Repeat([]byte{0xff}, 11), Limits{}, wire.ErrMalformed},
+		{"new terminal by number", []byte{1, 1, 2}, Limits{}, wire.ErrMalformed},
+		{"terminal out of range", []byte{1, 2, 1, 1}, Limits{Terminals: 1}, wire.ErrMalformed},
+		{"too many symbols", []byte{1, 2, 1, 1}, Limits{Symbols: 1}, wire.ErrTooLarge},
 	} {
 		if _, _, err := Decode(c.in, c.lim); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", c.name, err)

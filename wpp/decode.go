@@ -1,17 +1,9 @@
 package wpp
 
 import (
-	"errors"
 	"fmt"
-)
 
-var (
-	// ErrLimit says that a grammar is larger than the caller allows.
-	ErrLimit = errors.New("wpp: grammar exceeds limit")
-	// ErrCorrupt says that bytes are not the binary form of a grammar.
-	ErrCorrupt = errors.New("wpp: corrupt grammar")
-	// ErrTruncated says that the bytes end inside a grammar.
-	ErrTruncated = errors.New("wpp: truncated grammar")
+	"hindsight/tracefmt/wire"
 )
 
 // Limits bounds what [Decode] accepts. Memory is in any case less than 64
@@ -37,8 +29,8 @@ func (l Limits) withDefaults() Limits {
 // Decode reads a grammar that [Grammar.AppendBinary] wrote from the beginning
 // of src and gives what follows it. The bytes are not trusted: rules are
 // acyclic, reachable and in range in whatever it accepts, and encoding that
-// again gives the same bytes. Errors wrap [ErrCorrupt], [ErrTruncated] or
-// [ErrLimit] and give the offset.
+// again gives the same bytes. Errors wrap [wire.ErrMalformed], [wire.ErrTruncated] or
+// [wire.ErrTooLarge] and give the offset.
 //
 // A small grammar may stand for a very long string; Decode does not mind, see
 // [Grammar.Len].
@@ -46,7 +38,7 @@ func Decode(src []byte, limits Limits) (g *Grammar, rest []byte, err error) {
 	d := decoder{src: src, limits: limits.withDefaults()}
 	g, err = d.grammar()
 	if err != nil {
-		return nil, src, fmt.Errorf("offset %d: %w", d.at, err)
+		return nil, src, fmt.Errorf("grammar: offset %d: %w", d.at, err)
 	}
 	return g, src[d.at:], nil
 }
@@ -74,17 +66,17 @@ func (d *decoder) uvarint() (uint64, error) {
 	var v uint64
 	for shift := uint(0); ; shift += 7 {
 		if d.at >= len(d.src) {
-			return 0, ErrTruncated
+			return 0, wire.ErrTruncated
 		}
 		c := d.src[d.at]
 		if shift == 63 && c > 1 {
-			return 0, fmt.Errorf("number too large: %w", ErrCorrupt)
+			return 0, fmt.Errorf("number too large: %w", wire.ErrMalformed)
 		}
 		d.at++
 		v |= uint64(c&0x7f) << shift
 		if c < 0x80 {
 			if c == 0 && shift > 0 {
-				return 0, fmt.Errorf("number not in shortest form: %w", ErrCorrupt)
+				return 0, fmt.Errorf("number not in shortest form: %w", wire.ErrMalformed)
 			}
 			return v, nil
 		}
@@ -101,15 +93,15 @@ func (d *decoder) grammar() (*Grammar, error) {
 		return nil, err
 	}
 	if symbols > d.limits.Symbols {
-		return nil, fmt.Errorf("%d symbols, at most %d: %w", symbols, d.limits.Symbols, ErrLimit)
+		return nil, fmt.Errorf("%d symbols, at most %d: %w", symbols, d.limits.Symbols, wire.ErrTooLarge)
 	}
 	// Each rule but the start has a length and two symbols or more, each
 	// symbol a code: a byte at least for each.
 	if rules == 0 || rules-1 > symbols/2 {
-		return nil, fmt.Errorf("%d rules with %d symbols: %w", rules, symbols, ErrCorrupt)
+		return nil, fmt.Errorf("%d rules with %d symbols: %w", rules, symbols, wire.ErrMalformed)
 	}
 	if 2*(rules-1)+symbols > uint64(len(d.src)-d.at) {
-		return nil, ErrTruncated
+		return nil, wire.ErrTruncated
 	}
 	lengths := make([]uint64, rules-1)
 	start, err := d.readLengths(lengths, symbols)
@@ -134,7 +126,7 @@ func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, e
 			return 0, err
 		}
 		if n > start || n+2 > start {
-			return 0, fmt.Errorf("rules longer than %d symbols: %w", symbols, ErrCorrupt)
+			return 0, fmt.Errorf("rules longer than %d symbols: %w", symbols, wire.ErrMalformed)
 		}
 		lengths[i] = n
 		start -= n + 2
@@ -150,7 +142,7 @@ func (d *decoder) readUses(uses []uint32, symbols uint64) error {
 			return err
 		}
 		if n >= symbols {
-			return fmt.Errorf("rules used more than %d times: %w", symbols, ErrCorrupt)
+			return fmt.Errorf("rules used more than %d times: %w", symbols, wire.ErrMalformed)
 		}
 		symbols -= n + 1
 		uses[i] = uint32(n + 1)
@@ -176,10 +168,10 @@ func (d *decoder) codes(g *Grammar, lengths []uint64, uses []uint32, start uint6
 		d.finish()
 	}
 	if len(d.lengths) > 0 {
-		return fmt.Errorf("%d rules are never used: %w", len(d.lengths), ErrCorrupt)
+		return fmt.Errorf("%d rules are never used: %w", len(d.lengths), wire.ErrMalformed)
 	}
 	if d.recent.live > 0 {
-		return fmt.Errorf("%d rules are used less than announced: %w", d.recent.live, ErrCorrupt)
+		return fmt.Errorf("%d rules are used less than announced: %w", d.recent.live, wire.ErrMalformed)
 	}
 	return nil
 }
@@ -196,7 +188,7 @@ func (d *decoder) symbol() error {
 	switch {
 	case code == codeNewRule:
 		if len(d.lengths) == 0 {
-			return fmt.Errorf("more rules than announced: %w", ErrCorrupt)
+			return fmt.Errorf("more rules than announced: %w", wire.ErrMalformed)
 		}
 		d.open = append(d.open, openRule{from: uint32(len(d.pending)), left: d.lengths[0] + 2})
 		d.lengths = d.lengths[1:]
@@ -205,7 +197,7 @@ func (d *decoder) symbol() error {
 	case code&1 == codeRule&1:
 		distance := (code - codeRule) / 2
 		if distance >= uint64(d.recent.live) {
-			return fmt.Errorf("rule %d of %d: %w", distance, d.recent.live, ErrCorrupt)
+			return fmt.Errorf("rule %d of %d: %w", distance, d.recent.live, wire.ErrMalformed)
 		}
 		r := d.recent.at(uint32(distance))
 		d.recent.used(r)
@@ -214,11 +206,11 @@ func (d *decoder) symbol() error {
 	default:
 		terminal = (code - codeTerminal) / 2
 		if terminal == d.next {
-			return fmt.Errorf("new terminal %d has a code of its own: %w", terminal, ErrCorrupt)
+			return fmt.Errorf("new terminal %d has a code of its own: %w", terminal, wire.ErrMalformed)
 		}
 	}
 	if terminal >= d.limits.Terminals {
-		return fmt.Errorf("terminal %d of %d: %w", terminal, d.limits.Terminals, ErrCorrupt)
+		return fmt.Errorf("terminal %d of %d: %w", terminal, d.limits.Terminals, wire.ErrMalformed)
 	}
 	d.pending = append(d.pending, TerminalSymbol(Terminal(terminal)))
 	d.next = max(d.next, terminal+1)

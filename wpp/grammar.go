@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"hindsight/tracefmt/wire"
 )
 
 // ErrTooLong says that a string, or the weight of one, is beyond [MaxLength].
@@ -97,7 +99,7 @@ func NewGrammar(rules [][]Symbol, start Rule) (*Grammar, error) {
 		}
 	}
 	if symbols > math.MaxInt32 {
-		return nil, fmt.Errorf("wpp: %d symbols: %w", symbols, ErrLimit)
+		return nil, fmt.Errorf("wpp: %d symbols: %w", symbols, wire.ErrTooLarge)
 	}
 	return postOrder(rules, start, int(symbols))
 }

@@ -1,6 +1,10 @@
 package wpp
 
-import "fmt"
+import (
+	"fmt"
+
+	"hindsight/tracefmt/wire"
+)
 
 // The binary form of a set of grammars: many small ones, as the address
 // streams of the load and store instructions of one thread are, most of them a
@@ -71,7 +75,7 @@ func (d *decoder) set() ([]*Grammar, error) {
 		return nil, err
 	}
 	if 2*rules+symbols > uint64(len(d.src)-d.at) {
-		return nil, ErrTruncated
+		return nil, wire.ErrTruncated
 	}
 	lengths := make([]uint64, rules)
 	for at, i := uint64(0), 0; i < len(heads); i++ {
@@ -115,7 +119,7 @@ func (d *decoder) setHeads() (heads []setHead, symbols, rules uint64, err error)
 		return nil, 0, 0, err
 	}
 	if n > uint64(len(d.src)-d.at) {
-		return nil, 0, 0, ErrTruncated
+		return nil, 0, 0, wire.ErrTruncated
 	}
 	heads = make([]setHead, n)
 	for i := range heads {
@@ -124,7 +128,7 @@ func (d *decoder) setHeads() (heads []setHead, symbols, rules uint64, err error)
 			return nil, 0, 0, err
 		}
 		if head>>1 > d.limits.Symbols-symbols {
-			return nil, 0, 0, fmt.Errorf("more than %d symbols: %w", d.limits.Symbols, ErrLimit)
+			return nil, 0, 0, fmt.Errorf("more than %d symbols: %w", d.limits.Symbols, wire.ErrTooLarge)
 		}
 		symbols += head >> 1
 		heads[i] = setHead{symbols: head >> 1, rules: head & 1}
@@ -140,7 +144,7 @@ func (d *decoder) setHeads() (heads []setHead, symbols, rules uint64, err error)
 		}
 		h.rules = more + 1
 		if more >= h.symbols || h.rules > h.symbols/2 {
-			return nil, 0, 0, fmt.Errorf("%d rules with %d symbols: %w", h.rules, h.symbols, ErrCorrupt)
+			return nil, 0, 0, fmt.Errorf("%d rules with %d symbols: %w", h.rules, h.symbols, wire.ErrMalformed)
 		}
 		rules += h.rules
 	}

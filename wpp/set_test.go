@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hindsight/tracefmt/wire"
 )
 
 // sites gives many small grammars as a thread's address streams are: most of a
@@ -42,7 +44,7 @@ func TestSetRoundTrip(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for n := 0; n < len(enc); n += 1 + n/20 {
-			if _, _, err := DecodeSet(enc[:n], Limits{}); !errors.Is(err, ErrTruncated) {
+			if _, _, err := DecodeSet(enc[:n], Limits{}); !errors.Is(err, wire.ErrTruncated) {
 				t.Fatalf("cut to %d of %d bytes: %v", n, len(enc), err)
 			}
 		}

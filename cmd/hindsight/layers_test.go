@@ -16,7 +16,7 @@ import (
 var layers = map[string][]string{
 	"tracefmt/event":  {},
 	"tracefmt":        {"tracefmt"},
-	"wpp":             {},
+	"wpp":             {"tracefmt/wire"},
 	"wpp/cfg":         {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
 	"cdr":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
 	"wet":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},

@@ -332,7 +332,7 @@ func TestDamage(t *testing.T) {
 		bad := slices.Clone(data)
 		bad[i] ^= 1 << rng.IntN(8)
 		_, err := decode(s, bad)
-		var e *wire.Error
+		var e *wire.CorruptError
 		if !errors.As(err, &e) {
 			t.Fatalf("byte %d changed: %v", i, err)
 		}
@@ -434,9 +434,9 @@ func FuzzDecoder(f *testing.F) {
 				}
 				continue
 			}
-			var e *wire.Error
+			var e *wire.CorruptError
 			if !errors.As(err, &e) {
-				t.Errorf("%v is no *wire.Error", err)
+				t.Errorf("%v is no *wire.CorruptError", err)
 			}
 			marks, err := Checkpoints(bytes.NewReader(data), int64(len(data)))
 			if err != nil {

@@ -23,7 +23,7 @@ const maxEnd = 64 << 20
 // stream's start is none.
 func Checkpoints(r io.ReaderAt, size int64) ([]Checkpoint, error) {
 	fail := func(off int64, kind error, what string) error {
-		return &wire.Error{Format: format, Offset: off, Err: fmt.Errorf("%w: %s", kind, what)}
+		return &wire.CorruptError{Format: format, Offset: off, Err: fmt.Errorf("%w: %s", kind, what)}
 	}
 	const fixed = 4 + 8 + len(trailer)
 	var tail [fixed]byte

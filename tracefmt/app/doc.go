@@ -83,7 +83,7 @@
 //
 // Memory is bounded on both sides, by the model, MaxDepth frames of call
 // stack (the outer ones are forgotten, their returns become exceptions), and
-// the program's size. Damaged input gives a *[wire.Error]; a decoder with
+// the program's size. Damaged input gives a *[wire.CorruptError]; a decoder with
 // another shell than the encoder's gives an error or other blocks. An
 // [Encoder] and a [Decoder] belong to one goroutine; so may a Shell, if it
 // serves one of them only.

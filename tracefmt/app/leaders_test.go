@@ -129,14 +129,14 @@ func FuzzLeadersReader(f *testing.F) {
 		f.Add(packLeaders(f, s, Options{Local: 2, Global: 2, Scheme: Scheme(seed % 2)}, leadersOf(rng, walk(rng, s, 100, 5), int(seed)*20)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var e *wire.Error
+		var e *wire.CorruptError
 		r, err := NewLeadersReader(bytes.NewReader(data))
 		if err == nil {
 			defer r.Close()
 			_, err = io.Copy(io.Discard, io.LimitReader(r, 64<<20))
 		}
 		if err != nil && !errors.As(err, &e) {
-			t.Errorf("%v is no *wire.Error", err)
+			t.Errorf("%v is no *wire.CorruptError", err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/wire"
 )
 
 func pack(bits []bool) []uint64 {
@@ -113,18 +114,18 @@ func TestHistoryDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range good {
-		if err := read(good[:n]); !errors.Is(err, ErrMalformed) {
+		if err := read(good[:n]); !errors.Is(err, wire.ErrMalformed) {
 			t.Fatalf("cut to %d bytes: %v", n, err)
 		}
 	}
 	for range 2000 {
 		b := append([]byte{}, good...)
 		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
-		if err := read(b); err != nil && !errors.Is(err, ErrMalformed) {
+		if err := read(b); err != nil && !errors.Is(err, wire.ErrMalformed) {
 			t.Fatal(err)
 		}
 	}
-	if err := read([]byte{form, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 1, 0, 0, 0, 0, 0, 0, 0}); !errors.Is(err, ErrMalformed) {
+	if err := read([]byte{form, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 1, 0, 0, 0, 0, 0, 0, 0}); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("bits without number in a byte: %v", err)
 	}
 }
@@ -183,7 +184,7 @@ func TestSummaryRoundTrip(t *testing.T) {
 			t.Fatalf("got  %+v\nwant %+v", got, want)
 		}
 		for range 20 {
-			if _, err := DecodeSummary(payload[:rng.IntN(len(payload))]); !errors.Is(err, ErrMalformed) {
+			if _, err := DecodeSummary(payload[:rng.IntN(len(payload))]); !errors.Is(err, wire.ErrMalformed) {
 				t.Fatalf("cut: %v", err)
 			}
 		}
@@ -223,7 +224,7 @@ func TestSummaryLimits(t *testing.T) {
 		"no such hart": {Config: Config{Line: 64, Granule: 1}, Lines: []Line{{Threads: []Touch{{}}}}},
 		"no such word": {Config: Config{Line: 64, Granule: 1}, Lines: []Line{{Words: []Word{{Index: 8}}}}},
 	} {
-		if _, err := DecodeSummary(bad.Encode()); !errors.Is(err, ErrMalformed) {
+		if _, err := DecodeSummary(bad.Encode()); !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -240,7 +241,7 @@ func FuzzDecodeHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := DecodeHistory(b)
 		if err != nil {
-			if !errors.Is(err, ErrMalformed) {
+			if !errors.Is(err, wire.ErrMalformed) {
 				t.Fatal(err)
 			}
 			return
@@ -280,7 +281,7 @@ func FuzzDecodeSummary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := DecodeSummary(b)
 		if err != nil {
-			if !errors.Is(err, ErrMalformed) {
+			if !errors.Is(err, wire.ErrMalformed) {
 				t.Fatal(err)
 			}
 			return

@@ -2,15 +2,11 @@ package archinfo
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 
 	"hindsight/tracefmt/wire"
 )
-
-// ErrMalformed wraps what is wrong with a payload.
-var ErrMalformed = errors.New("malformed")
 
 // Stream is one of the history strings of a thread.
 type Stream uint8
@@ -124,7 +120,7 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 		for range c.bits {
 			bit := d.bit()
 			if d.coder.Overrun() {
-				yield(false, fmt.Errorf("arch: history bits end early: %w", ErrMalformed))
+				yield(false, fmt.Errorf("arch: history bits end early: %w", wire.ErrMalformed))
 				return
 			}
 			ones += uint64(bit)
@@ -133,7 +129,7 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 			}
 		}
 		if ones != c.ones || d.coder.Rest() != 0 {
-			yield(false, fmt.Errorf("arch: history bits differ from their count: %w", ErrMalformed))
+			yield(false, fmt.Errorf("arch: history bits differ from their count: %w", wire.ErrMalformed))
 		}
 	}
 }
@@ -142,5 +138,5 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 type decoder struct{ wire.Payload }
 
 func decode(payload []byte) decoder {
-	return decoder{wire.Payload{Rest: payload, Kind: ErrMalformed}}
+	return decoder{wire.Payload{Rest: payload}}
 }

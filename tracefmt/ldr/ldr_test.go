@@ -232,7 +232,7 @@ func TestDamage(t *testing.T) {
 		packed := pack(t, append(matrices(9), walk(2000, 1)...), opts)
 		for i := range 50 {
 			_, err := unpack(packed[:len(packed)*i/50])
-			var e *wire.Error
+			var e *wire.CorruptError
 			if !errors.As(err, &e) {
 				t.Errorf("%+v cut at %d/50: %v", opts, i, err)
 			}
@@ -242,7 +242,7 @@ func TestDamage(t *testing.T) {
 			bad := bytes.Clone(packed)
 			bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
 			_, err := unpack(bad)
-			var e *wire.Error
+			var e *wire.CorruptError
 			if err != nil && !errors.As(err, &e) {
 				t.Errorf("%+v flipped: %v", opts, err)
 			}
@@ -269,7 +269,7 @@ func FuzzReader(f *testing.F) {
 			_, err = io.Copy(io.Discard, io.LimitReader(r, 1<<22))
 			r.Close()
 		}
-		var e *wire.Error
+		var e *wire.CorruptError
 		if err != nil && !errors.As(err, &e) {
 			t.Fatal(err)
 		}

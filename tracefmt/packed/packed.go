@@ -177,7 +177,7 @@ func (f *frameWriter) put(b []byte) error {
 }
 
 // Reader gives back the trace of a container. The end of the trace is reported
-// only when length and checksum agree. Damage gives a *wire.Error.
+// only when length and checksum agree. Damage gives a *wire.CorruptError.
 type Reader struct {
 	head   Head
 	frames frameReader

@@ -67,7 +67,7 @@ func TestDamage(t *testing.T) {
 	good := pack(t, []byte(strings.Repeat("hello", 40)))
 	check := func(what string, i int, bad []byte) {
 		_, _, err := unpack(bad)
-		var e *wire.Error
+		var e *wire.CorruptError
 		if !errors.As(err, &e) {
 			t.Errorf("%s at %d: %v", what, i, err)
 		}
@@ -100,7 +100,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("HPAK\x01\x05store\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, got, err := unpack(b)
-		var e *wire.Error
+		var e *wire.CorruptError
 		if err != nil && !errors.As(err, &e) {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 // expands much.
 const maxCut = chunkBytes + chunkBytes/4
 
-// Reader decompresses a trace as it is read. Bad input gives a *wire.Error.
+// Reader decompresses a trace as it is read. Bad input gives a *wire.CorruptError.
 // Memory is bounded: the predictors' tables, the windows of four
 // post-compressors and one compressed chunk, under 96 MB in all.
 type Reader struct {

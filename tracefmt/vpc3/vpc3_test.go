@@ -214,7 +214,7 @@ func TestDamage(t *testing.T) {
 		for i := range 50 {
 			cut := packed[:len(packed)*i/50]
 			_, err := unpack(cut)
-			var e *wire.Error
+			var e *wire.CorruptError
 			if !errors.As(err, &e) {
 				t.Errorf("%v cut at %d: %v", post, len(cut), err)
 			}
@@ -224,7 +224,7 @@ func TestDamage(t *testing.T) {
 			bad := bytes.Clone(packed)
 			bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
 			_, err := unpack(bad) // may go unnoticed: package packed has the checksum
-			var e *wire.Error
+			var e *wire.CorruptError
 			if err != nil && !errors.As(err, &e) {
 				t.Errorf("%v flipped: %v", post, err)
 			}
@@ -266,7 +266,7 @@ func readAnything(t *testing.T, b []byte) {
 		_, err = io.Copy(io.Discard, io.LimitReader(r, 1<<22))
 		r.Close()
 	}
-	var e *wire.Error
+	var e *wire.CorruptError
 	if err != nil && !errors.As(err, &e) {
 		t.Fatal(err)
 	}

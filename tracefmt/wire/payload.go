@@ -10,17 +10,13 @@ import (
 // zero, and Err says what it was. The zero value is empty.
 type Payload struct {
 	Rest []byte // what was not read yet
-	Kind error  // what errors wrap; nil: ErrMalformed
-	Err  error  // the first one
+	Err  error  // the first one; it wraps ErrMalformed
 }
 
 // Fail notes an error, if it is the first, and ends the payload.
 func (p *Payload) Fail(what string) {
-	if p.Kind == nil {
-		p.Kind = ErrMalformed
-	}
 	if p.Err == nil {
-		p.Err = fmt.Errorf("%s: %w", what, p.Kind)
+		p.Err = fmt.Errorf("%s: %w", what, ErrMalformed)
 	}
 	p.Rest = nil
 }

@@ -24,7 +24,6 @@ func TestPayload(t *testing.T) {
 		t.Errorf("what is left over: %v", p.Err)
 	}
 
-	kind := errors.New("kind")
 	for _, wrong := range []struct {
 		name string
 		read func(p *Payload)
@@ -37,10 +36,10 @@ func TestPayload(t *testing.T) {
 		{"the end", func(p *Payload) { p.Take(uint64(len(b))); p.Byte() }},
 		{"a number at the end", func(p *Payload) { p.Take(uint64(len(b))); p.Uvarint() }},
 	} {
-		p := Payload{Rest: b, Kind: kind}
+		p := Payload{Rest: b}
 		wrong.read(&p)
 		first := p.Err
-		if !errors.Is(first, kind) {
+		if !errors.Is(first, ErrMalformed) {
 			t.Errorf("%s: %v", wrong.name, first)
 		}
 		if p.Uvarint() != 0 || p.Byte() != 0 || p.Varint() != 0 || p.Take(1) != nil || !errors.Is(p.Err, first) {

@@ -8,29 +8,6 @@ import (
 	"io"
 )
 
-// What can be wrong with encoded input. An [Error] wraps one of them.
-var (
-	ErrMagic     = errors.New("not of this format")
-	ErrVersion   = errors.New("unknown format version")
-	ErrChecksum  = errors.New("checksum does not match")
-	ErrTruncated = errors.New("input ends early")
-	ErrMalformed = errors.New("malformed")
-	ErrTooLarge  = errors.New("larger than the decoder's limit")
-)
-
-// Error says where encoded input is damaged.
-type Error struct {
-	Format string // of the input, as "vpc3"
-	Offset int64  // bytes from the start of the input, near the damage
-	Err    error  // wraps one of the sentinels above
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s: damaged at offset %d: %v", e.Format, e.Offset, e.Err)
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
 // step is how much [Reader.Append] allocates ahead of what has arrived.
 const step = 1 << 16
 
@@ -49,17 +26,17 @@ func NewReader(r io.Reader, format string) *Reader {
 // Offset is the number of bytes read so far.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Fail gives an *[Error] at the present offset: kind is a sentinel, the rest
+// Fail gives an *[CorruptError] at the present offset: kind is a sentinel, the rest
 // says more.
 func (r *Reader) Fail(kind error, format string, args ...any) error {
-	return &Error{Format: r.format, Offset: r.off, Err: fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))}
+	return &CorruptError{Format: r.format, Offset: r.off, Err: fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))}
 }
 
-// wrap turns the end of input into an *[Error]; other errors of the source
+// wrap turns the end of input into an *[CorruptError]; other errors of the source
 // stay what they are.
 func (r *Reader) wrap(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Error{Format: r.format, Offset: r.off, Err: ErrTruncated}
+		return &CorruptError{Format: r.format, Offset: r.off, Err: ErrTruncated}
 	}
 	return fmt.Errorf("%s: read at offset %d: %w", r.format, r.off, err)
 }
@@ -154,7 +131,7 @@ func (r *Reader) AtEnd() (bool, error) {
 }
 
 // Read is io.Reader: it gives what is there, without making the end of input
-// an *[Error].
+// an *[CorruptError].
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	r.off += int64(n)

@@ -30,9 +30,9 @@ func TestUvarint(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
-		var e *Error
+		var e *CorruptError
 		if !errors.As(err, &e) || e.Format != "test" {
-			t.Errorf("%s: %v is no *Error", name, err)
+			t.Errorf("%s: %v is no *CorruptError", name, err)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (r *Reader) Tail(size int) ([]byte, error) {
 }
 
 // Decompressed reads what a decompressor gives; what that finds wrong becomes an
-// *[Error] of the format.
+// *[CorruptError] of the format.
 func Decompressed(from io.Reader, format string) *Reader {
 	return NewReader(decompressed{from, format}, format)
 }
@@ -83,7 +83,7 @@ type decompressed struct {
 func (d decompressed) Read(p []byte) (int, error) {
 	n, err := d.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &Error{Format: d.format, Err: fmt.Errorf("%w: %w", ErrMalformed, err)}
+		err = &CorruptError{Format: d.format, Err: fmt.Errorf("%w: %w", ErrMalformed, err)}
 	}
 	return n, err
 }

@@ -4,16 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"hindsight/tracefmt/wire"
 )
 
-// Errors of this package, wrapped in those that are returned.
-var (
-	ErrPosition  = errors.New("no such position")
-	ErrVersion   = errors.New("unknown version of a value stream")
-	ErrTruncated = errors.New("value stream ends early")
-	ErrMalformed = errors.New("malformed value stream")
-	ErrTooLarge  = errors.New("value stream is larger than the limit")
-)
+// ErrPosition says that a cursor was sent behind the end.
+var ErrPosition = errors.New("no such position")
 
 const version = 1
 
@@ -114,7 +110,7 @@ type decoder struct {
 
 func (d *decoder) byte() (byte, error) {
 	if d.at == len(d.src) {
-		return 0, ErrTruncated
+		return 0, wire.ErrTruncated
 	}
 	d.at++
 	return d.src[d.at-1], nil
@@ -123,10 +119,10 @@ func (d *decoder) byte() (byte, error) {
 func (d *decoder) uvarint() (uint64, error) {
 	v, n := binary.Uvarint(d.src[d.at:])
 	if n == 0 {
-		return 0, ErrTruncated
+		return 0, wire.ErrTruncated
 	}
 	if n < 0 {
-		return 0, fmt.Errorf("%w: number of more than 64 bits", ErrMalformed)
+		return 0, fmt.Errorf("%w: number of more than 64 bits", wire.ErrMalformed)
 	}
 	d.at += n
 	return v, nil
@@ -136,7 +132,7 @@ func (d *decoder) uvarint() (uint64, error) {
 func (d *decoder) fixed(n, base uint64, width uint) (packed, error) {
 	size := byteLen(n, width)
 	if size > uint64(len(d.src)-d.at) {
-		return packed{}, ErrTruncated
+		return packed{}, wire.ErrTruncated
 	}
 	p := fromBits(d.src[d.at:d.at+int(size)], n, base, width)
 	d.at += int(size)
@@ -149,7 +145,7 @@ func (d *decoder) stream() (*Stream, error) {
 		return nil, err
 	}
 	if v != version {
-		return nil, fmt.Errorf("%w: %d", ErrVersion, v)
+		return nil, fmt.Errorf("%w: %d", wire.ErrVersion, v)
 	}
 	m, err := d.byte()
 	if err != nil {
@@ -157,13 +153,13 @@ func (d *decoder) stream() (*Stream, error) {
 	}
 	s := &Stream{method: Method(m)}
 	if s.method >= numMethods {
-		return nil, fmt.Errorf("%w: %v", ErrMalformed, s.method)
+		return nil, fmt.Errorf("%w: %v", wire.ErrMalformed, s.method)
 	}
 	if s.n, err = d.uvarint(); err != nil {
 		return nil, err
 	}
 	if s.n > d.limit {
-		return nil, fmt.Errorf("%w: %d values, at most %d", ErrTooLarge, s.n, d.limit)
+		return nil, fmt.Errorf("%w: %d values, at most %d", wire.ErrTooLarge, s.n, d.limit)
 	}
 	return s, d.body(s)
 }
@@ -175,7 +171,7 @@ func (d *decoder) body(s *Stream) error {
 			return err
 		}
 		if b < minTableBits || b > maxTableBits {
-			return fmt.Errorf("%w: table of %d bits", ErrMalformed, b)
+			return fmt.Errorf("%w: table of %d bits", wire.ErrMalformed, b)
 		}
 		s.bits = uint(b)
 	}
@@ -211,7 +207,7 @@ func (d *decoder) codes(s *Stream) error {
 		return err
 	case formVarint:
 	default:
-		return fmt.Errorf("%w: codes of form %d", ErrMalformed, form)
+		return fmt.Errorf("%w: codes of form %d", wire.ErrMalformed, form)
 	}
 	s.codes = packed{width: width}
 	for s.codes.n < s.n {
@@ -221,7 +217,7 @@ func (d *decoder) codes(s *Stream) error {
 		}
 		run := v >> width // one less
 		if run >= s.n-s.codes.n {
-			return fmt.Errorf("%w: run of codes beyond the end", ErrMalformed)
+			return fmt.Errorf("%w: run of codes beyond the end", wire.ErrMalformed)
 		}
 		for range run + 1 {
 			s.codes.push(v & (1<<width - 1))
@@ -240,11 +236,11 @@ func (s *Stream) checkCodes(misses uint64) error {
 		if code == 0 {
 			seen++
 		} else if last && code > seen {
-			return fmt.Errorf("%w: prediction %d of %d at value %d", ErrMalformed, code, seen, i)
+			return fmt.Errorf("%w: prediction %d of %d at value %d", wire.ErrMalformed, code, seen, i)
 		}
 	}
 	if seen != misses {
-		return fmt.Errorf("%w: %d symbols for %d misses", ErrMalformed, misses, seen)
+		return fmt.Errorf("%w: %d symbols for %d misses", wire.ErrMalformed, misses, seen)
 	}
 	return nil
 }
@@ -265,12 +261,12 @@ func (d *decoder) numbers(n uint64) (packed, error) {
 			return packed{}, err
 		}
 		if width > 64 {
-			return packed{}, fmt.Errorf("%w: numbers of %d bits", ErrMalformed, width)
+			return packed{}, fmt.Errorf("%w: numbers of %d bits", wire.ErrMalformed, width)
 		}
 		return d.fixed(n, base, uint(width))
 	case formVarint:
 		if n > uint64(len(d.src)-d.at) {
-			return packed{}, ErrTruncated
+			return packed{}, wire.ErrTruncated
 		}
 		values := make([]uint64, n)
 		for i := range values {
@@ -280,5 +276,5 @@ func (d *decoder) numbers(n uint64) (packed, error) {
 		}
 		return pack(values), nil
 	}
-	return packed{}, fmt.Errorf("%w: numbers of form %d", ErrMalformed, form)
+	return packed{}, fmt.Errorf("%w: numbers of form %d", wire.ErrMalformed, form)
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hindsight/tracefmt/wire"
 )
 
 func TestDecodeRejects(t *testing.T) {
@@ -16,26 +18,26 @@ func TestDecodeRejects(t *testing.T) {
 		limits Limits
 		want   error
 	}{
-		{"nothing", nil, Limits{}, ErrTruncated},
-		{"version", []byte{2, 0, 0}, Limits{}, ErrVersion},
-		{"method", []byte{1, 13, 0}, Limits{}, ErrMalformed},
-		{"no length", []byte{1, 0}, Limits{}, ErrTruncated},
-		{"length of more than 64 bits", append([]byte{1, 0}, bytes.Repeat([]byte{0xff}, 11)...), Limits{}, ErrMalformed},
-		{"default limit", []byte{1, 0, 0x81, 0x80, 0x80, 0x20, 0, 0, 0}, Limits{}, ErrTooLarge},
-		{"own limit", []byte{1, 0, 11, 0, 0, 0}, Limits{Values: 10}, ErrTooLarge},
-		{"small table", []byte{1, 7, 0, 3, 0, 0, 0, 0, 0}, Limits{}, ErrMalformed},
-		{"large table", []byte{1, 7, 0, 13, 0, 0, 0, 0, 0}, Limits{}, ErrMalformed},
-		{"form of codes", []byte{1, 1, 1, 2, 0, 1, 1, 5}, Limits{}, ErrMalformed},
-		{"form of numbers", []byte{1, 1, 1, 1, 0, 1, 2, 5}, Limits{}, ErrMalformed},
-		{"run beyond the end", []byte{1, 1, 1, 1, 2, 1, 1, 5}, Limits{}, ErrMalformed},
-		{"hit before any miss", []byte{1, 1, 1, 1, 1, 0, 1}, Limits{}, ErrMalformed},
-		{"misses that are not there", []byte{1, 1, 1, 1, 0, 2, 1, 5, 5}, Limits{}, ErrMalformed},
-		{"misses left out", []byte{1, 1, 1, 1, 0, 0, 1}, Limits{}, ErrMalformed},
-		{"width", []byte{1, 0, 1, 0, 0, 65, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Limits{}, ErrMalformed},
-		{"bits end", []byte{1, 0, 3, 0, 0, 8, 1, 1}, Limits{}, ErrTruncated},
-		{"numbers end", []byte{1, 0, 3, 1, 1, 1}, Limits{}, ErrTruncated},
-		{"length whose bits overflow", append(binary.AppendUvarint([]byte{1, 0}, 1<<58), 0, 0, 64), Limits{Values: 1 << 60}, ErrTooLarge},
-		{"huge plain stream without numbers", append(binary.AppendUvarint([]byte{1, 0}, 1<<47), 1), Limits{Values: 1 << 60}, ErrTruncated},
+		{"nothing", nil, Limits{}, wire.ErrTruncated},
+		{"version", []byte{2, 0, 0}, Limits{}, wire.ErrVersion},
+		{"method", []byte{1, 13, 0}, Limits{}, wire.ErrMalformed},
+		{"no length", []byte{1, 0}, Limits{}, wire.ErrTruncated},
+		{"length of more than 64 bits", append([]byte{1, 0}, bytes.Repeat([]byte{0xff}, 11)...), Limits{}, wire.ErrMalformed},
+		{"default limit", []byte{1, 0, 0x81, 0x80, 0x80, 0x20, 0, 0, 0}, Limits{}, wire.ErrTooLarge},
+		{"own limit", []byte{1, 0, 11, 0, 0, 0}, Limits{Values: 10}, wire.ErrTooLarge},
+		{"small table", []byte{1, 7, 0, 3, 0, 0, 0, 0, 0}, Limits{}, wire.ErrMalformed},
+		{"large table", []byte{1, 7, 0, 13, 0, 0, 0, 0, 0}, Limits{}, wire.ErrMalformed},
+		{"form of codes", []byte{1, 1, 1, 2, 0, 1, 1, 5}, Limits{}, wire.ErrMalformed},
+		{"form of numbers", []byte{1, 1, 1, 1, 0, 1, 2, 5}, Limits{}, wire.ErrMalformed},
+		{"run beyond the end", []byte{1, 1, 1, 1, 2, 1, 1, 5}, Limits{}, wire.ErrMalformed},
+		{"hit before any miss", []byte{1, 1, 1, 1, 1, 0, 1}, Limits{}, wire.ErrMalformed},
+		{"misses that are not there", []byte{1, 1, 1, 1, 0, 2, 1, 5, 5}, Limits{}, wire.ErrMalformed},
+		{"misses left out", []byte{1, 1, 1, 1, 0, 0, 1}, Limits{}, wire.ErrMalformed},
+		{"width", []byte{1, 0, 1, 0, 0, 65, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Limits{}, wire.ErrMalformed},
+		{"bits end", []byte{1, 0, 3, 0, 0, 8, 1, 1}, Limits{}, wire.ErrTruncated},
+		{"numbers end", []byte{1, 0, 3, 1, 1, 1}, Limits{}, wire.ErrTruncated},
+		{"length whose bits overflow", append(binary.AppendUvarint([]byte{1, 0}, 1<<58), 0, 0, 64), Limits{Values: 1 << 60}, wire.ErrTooLarge},
+		{"huge plain stream without numbers", append(binary.AppendUvarint([]byte{1, 0}, 1<<47), 1), Limits{Values: 1 << 60}, wire.ErrTruncated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, _, err := Decode(c.src, c.limits); !errors.Is(err, c.want) {
@@ -50,7 +52,7 @@ func TestDecodeTruncated(t *testing.T) {
 		for m := range numMethods {
 			enc := NewWith(m, sm.values).AppendBinary(nil)
 			for n := range enc {
-				if _, _, err := Decode(enc[:n], Limits{}); !errors.Is(err, ErrTruncated) {
+				if _, _, err := Decode(enc[:n], Limits{}); !errors.Is(err, wire.ErrTruncated) {
 					t.Fatalf("%s, %v: %d of %d bytes: %v", sm.name, m, n, len(enc), err)
 				}
 			}

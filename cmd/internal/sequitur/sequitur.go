@@ -181,7 +181,7 @@ func (z *Writer) Close() error {
 }
 
 // Reader decompresses a trace as it is read: of a chunk, the grammars are held
-// and walked by cursors, never expanded. Bad input gives a *wire.Error.
+// and walked by cursors, never expanded. Bad input gives a *wire.CorruptError.
 type Reader struct {
 	wire.Stream
 	dec     *zstd.Decoder

@@ -85,7 +85,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(pack(f, []byte{1, 2, 3}, 4))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, err := unpack(b)
-		var e *wire.Error
+		var e *wire.CorruptError
 		if err != nil && !errors.As(err, &e) {
 			t.Fatal(err)
 		}
