@@ -2,52 +2,16 @@ package contention_test
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hindsight/analyze/contention"
+	"hindsight/analyze/internal/recorded"
 	"hindsight/cdr"
-	"hindsight/examples"
-	"hindsight/mpsim"
-	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
-
-func record(t *testing.T, name string, seed uint64) *cdr.Trace {
-	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: name, Seed: seed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := mpsim.Config{Image: img, Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Seed: seed, Observer: rec}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
-	m, err := mpsim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace
-}
 
 func build(t *testing.T, trace *cdr.Trace) *contention.Report {
 	t.Helper()
@@ -67,7 +31,7 @@ func build(t *testing.T, trace *cdr.Trace) *contention.Report {
 // TestBank: the tellers contend for their lock, the auditor has one for itself;
 // what is counted adds up, and agrees with S_synch.
 func TestBank(t *testing.T) {
-	trace := record(t, "bank", 1)
+	trace := recorded.Example(t, "bank", 1)
 	r := build(t, trace)
 	taken := map[uint64]uint64{}
 	for ev, err := range trace.Events() {
@@ -108,7 +72,7 @@ func TestWaits(t *testing.T) {
 	for name, kind := range map[string]string{"norace_cond_flag": "condition", "norace_missing_barrier": "barrier"} {
 		found := false
 		for seed := uint64(1); seed <= 5 && !found; seed++ {
-			for _, o := range build(t, record(t, name, seed)).Objects {
+			for _, o := range build(t, recorded.Example(t, name, seed)).Objects {
 				found = found || o.Kind == kind
 			}
 		}
@@ -125,7 +89,7 @@ func TestForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := build(t, record(t, "bank", 2))
+	r := build(t, recorded.Example(t, "bank", 2))
 	var out bytes.Buffer
 	if err := r.WriteJSON(&out); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func (t *text) lines() {
 	var rows [][3]string
 	var widths [2]int
 	for _, g := range t.shown {
-		row := [3]string{g.lead.ID, t.what(&g.lead.Location), g.where()}
+		row := [3]string{g.lead.ID, g.lead.Location.Words(), g.where()}
 		rows = append(rows, row)
 		for i := range widths {
 			widths[i] = max(widths[i], len([]rune(row[i])))
@@ -133,8 +133,9 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-len([]rune(s)), 0))
 }
 
-// what is the memory of a race in a few words.
-func (t *text) what(l *Location) string {
+// Words is the memory of a race in a few words: the variable, or the block by where
+// it was allocated.
+func (l *Location) Words() string {
 	switch {
 	case l.Local != nil:
 		return l.Local.text()

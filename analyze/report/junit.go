@@ -42,7 +42,7 @@ func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 	for _, g := range t.shown {
 		top := g.lead.Accesses[0].Top
 		suite.Cases = append(suite.Cases, junitCase{
-			Name: readable(t.what(&g.lead.Location) + ": " + g.where()), Class: suite.Name + ".races", File: readable(top.Path), Line: top.Line,
+			Name: readable(g.lead.Location.Words() + ": " + g.where()), Class: suite.Name + ".races", File: readable(top.Path), Line: top.Line,
 			Failure: &junitFailure{Type: "data race", Message: readable(g.lead.ID + ", " + t.often(g)), Text: readable(t.part(func() { t.group(g) }))},
 		})
 	}

@@ -16,7 +16,7 @@ func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 	if len(t.shown) > 0 {
 		t.printf("| | variable | accesses | |\n| --- | --- | --- | --- |\n")
 		for _, g := range t.shown {
-			t.printf("| %s | %s | %s | %s |\n", g.lead.ID, markdown(t.what(&g.lead.Location)), markdown(g.where()), markdown(t.often(g)))
+			t.printf("| %s | %s | %s | %s |\n", g.lead.ID, markdown(g.lead.Location.Words()), markdown(g.where()), markdown(t.often(g)))
 		}
 	}
 	for _, g := range t.shown {

@@ -28,7 +28,7 @@ func (r *Report) Ranked() []Ranked {
 	add := func(g *groupOf) {
 		l := &g.lead.Location
 		x := Ranked{Lead: g.lead, Pairs: g.pairs, Dynamic: g.dynamic, Under: g.under, Object: l.object(),
-			What: t.what(l), Where: g.where(), Same: g.same == g.pairs}
+			What: l.Words(), Where: g.where(), Same: g.same == g.pairs}
 		if m := g.lead.impact; m != nil {
 			x.Impact = impactText(m)
 		}

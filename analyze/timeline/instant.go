@@ -38,40 +38,66 @@ type Places interface {
 // the same order. If the intervals of the run are not kept it walks through the
 // run again, once for all.
 func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access) ([]uint64, error) {
-	insts := make([]uint64, len(accesses))
+	moments := make([]Moment, len(accesses))
 	for i, a := range accesses {
+		m := Moment{Thread: a.Thread, After: a.IsEvent}
 		var err error
 		if a.IsEvent {
-			insts[i], err = places.EventInsts(a.Thread, a.Index)
+			m.Insts, err = places.EventInsts(a.Thread, a.Index)
 		} else {
-			insts[i], err = places.AccessInsts(a.Thread, a.Site, a.Ordinal)
+			m.Insts, err = places.AccessInsts(a.Thread, a.Site, a.Ordinal)
 		}
 		if err != nil {
 			return nil, err
 		}
+		moments[i] = m
 	}
-	times := make([]uint64, len(accesses))
+	return tl.TimesOf(ctx, moments)
+}
+
+// Moment is a point in what a thread executed.
+type Moment struct {
+	Thread event.ThreadID
+	Insts  uint64 // instructions of recorded blocks that it had executed
+	// After says that the moment is just after the last of them, and not just
+	// before the next one; the thread may have lost its turn in between.
+	After bool
+}
+
+// TimesOf are the times of moments, in the same order. If the intervals of the run
+// are not kept it walks through the run again, once for all.
+func (tl *Timeline) TimesOf(ctx context.Context, moments []Moment) ([]uint64, error) {
+	times := make([]uint64, len(moments))
 	if tl.whole {
-		for i, a := range accesses {
-			times[i] = tl.timeOf(a.Thread, insts[i], a.IsEvent)
+		for i, m := range moments {
+			times[i] = tl.timeOf(m.Thread, m.Insts, m.After)
 		}
 		return times, nil
 	}
 	// By thread, in the order of its instructions.
 	order := make([][]int, len(tl.threads))
-	for i, a := range accesses {
-		order[a.Thread] = append(order[a.Thread], i)
+	for i, m := range moments {
+		order[m.Thread] = append(order[m.Thread], i)
 	}
 	for _, list := range order {
-		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(insts[a], insts[b]) })
+		slices.SortStableFunc(list, func(a, b int) int {
+			x, y := &moments[a], &moments[b]
+			if x.Insts == y.Insts && x.After != y.After {
+				if x.After {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(x.Insts, y.Insts)
+		})
 	}
 	done := make([]uint64, len(tl.threads))
 	err := Walk(ctx, tl.src, &Visitor{Slice: func(t event.ThreadID, from, to uint64) error {
 		list := order[t]
 		for len(list) > 0 {
-			n := insts[list[0]]
-			within := n - done[t]
-			if within > to-from || within == to-from && !accesses[list[0]].IsEvent {
+			m := &moments[list[0]]
+			within := m.Insts - done[t]
+			if within > to-from || within == to-from && !m.After {
 				break
 			}
 			times[list[0]] = from + within
@@ -85,13 +111,13 @@ func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access)
 }
 
 // timeOf is when a thread had executed so many instructions: just before the next
-// one, or, for an event, just after the last one.
-func (tl *Timeline) timeOf(t event.ThreadID, insts uint64, isEvent bool) uint64 {
+// one, or just after the last one.
+func (tl *Timeline) timeOf(t event.ThreadID, insts uint64, after bool) uint64 {
 	d := tl.kept
 	spans := d.spans[t]
 	// The last span that begins with at most so many executed, which executes.
 	i := sort.Search(len(spans), func(i int) bool {
-		return spans[i].insts > insts || isEvent && spans[i].insts == insts && insts > 0
+		return spans[i].insts > insts || after && spans[i].insts == insts && insts > 0
 	}) - 1
 	for i > 0 && !d.executes(spans[i]) {
 		i--

@@ -1,20 +1,14 @@
 package timeline_test
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"reflect"
 	"testing"
 
+	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/analyze/timeline"
 	"hindsight/cdr"
-	"hindsight/examples"
-	"hindsight/mpsim"
-	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -87,34 +81,8 @@ func (w *watcher) Batch(b *event.Batch) error {
 
 func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *watcher) {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &watcher{}
-	cfg := mpsim.Config{Image: img, Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Seed: seed, Observer: event.Tee(rec, w)}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
-	m, err := mpsim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace, w
+	return recorded.Example(t, name, seed, w), w
 }
 
 var programs = []string{"bank", "fig1", "fig7", "race_counter"}

@@ -31,6 +31,9 @@ var layers = map[string][]string{
 	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
 	"cmd/papertables": {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal"},
 	"cmd/hindsight":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
+
+	// For tests.
+	"analyze/internal/recorded": {"cdr", "examples", "mpsim", "tracefmt/event"},
 }
 
 func layerOf(pkg string) (string, bool) {

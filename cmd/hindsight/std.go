@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/std"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -22,24 +23,48 @@ import (
 func newExport(stdio cli.Streams) *cobra.Command {
 	var format, out string
 	var all bool
+	var more exportFlags
 	cmd := &cobra.Command{
-		Use:   "export --format std [flags] TRACE",
+		Use:   "export [flags] TRACE",
 		Short: "Write a trace in another tool's format",
-		Long: `export writes a trace as RAPID's STD text, a line an event:
+		Long: `export writes a trace for a program that you already have. --format is
+
+  perfetto  timeline for ui.perfetto.dev: turns, waits, calls, races
+  pprof     profile for go tool pprof: instructions, accesses, coherence
+            misses (of a run with --arch), lock waits, races
+  folded    folded stacks of instructions, for flame graphs
+  csv, json the table of races
+  std       RAPID's STD text, the default: a line an event
 
   thread|op(operand)|location     op: r w acq rel fork join
 
 Locations are the addresses of instructions. Whatever orders threads is spelled
 with locks, fork and join, so that happens-before is the same; accesses that
 races would not count (a library's own data, atomic variables) are left out.
-docs/exchange.md has the details.`,
-		Example: `  hindsight export --format std -o bank.std bank.hst
+docs/exchange.md has the details of std, docs/exports.md of the others.`,
+		Example: `  hindsight export --format perfetto -o bank.perfetto bank.hst
+  hindsight export --format pprof -o bank.pb.gz bank.hst
+  go tool pprof -top -sample_index=lock_wait bank.pb.gz
+  hindsight export --format csv bank.hst
+  hindsight export --format std -o bank.std bank.hst
   hindsight export --format std bank.hst | rapid-tool`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckFormat(format, "std"); err != nil {
+			if err := cli.CheckFormat(format, append([]string{"std"}, exportFormats...)...); err != nil {
 				return err
+			}
+			if err := more.check(format, all); err != nil {
+				return err
+			}
+			if format != "std" {
+				err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) error {
+					return exportAs(cmd.Context(), w, stdio.Err, format, args[0], &more)
+				}, args[0])
+				if err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				return nil
 			}
 			var stats std.Stats
 			err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) (err error) {
@@ -54,10 +79,12 @@ docs/exchange.md has the details.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&format, "format", "std", "std")
+	flags.StringVar(&format, "format", "std", "perfetto, pprof, folded, csv, json or std")
 	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
-	flags.BoolVar(&all, "all", false, "accesses of libraries to their own data too")
-	cli.Complete(cmd, "format", "std")
+	flags.BoolVar(&all, "all", false, "std: accesses of libraries to their own data too")
+	flags.IntVar(&more.depth, "depth", perfetto.DefaultDepth, "perfetto: frames of calls to show (0: no calls)")
+	flags.BoolVar(&more.races, "races", true, "perfetto, pprof: find races")
+	cli.Complete(cmd, "format", append([]string{"std"}, exportFormats...)...)
 	return cmd
 }
 

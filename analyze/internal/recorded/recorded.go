@@ -1,0 +1,51 @@
+// Package recorded runs the built-in examples into traces that are kept in memory.
+// It is for tests only.
+package recorded
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"hindsight/cdr"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/hook"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Example runs an example without arguments, under the policy that the simulator
+// has by itself, and tells the observers of the same run.
+func Example(t testing.TB, name string, seed uint64, also ...event.Observer) *cdr.Trace {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: name, Seed: seed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := mpsim.Config{Image: img, Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Seed: seed,
+		Observer: event.Tee(append([]event.Observer{rec}, also...)...)}
+	cfg.Hooks, cfg.HookAt = hook.New(img)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
