@@ -32,6 +32,7 @@ type History struct {
 	events []uint64 // ordered events likewise
 	views  []*historyView
 	totals []total // by epoch; nil until needed
+	near   *place  // where [History.look] looked last; nil: nowhere yet
 }
 
 // historyViews is how many epochs a History holds.
@@ -105,6 +106,24 @@ func (p *place) block() *tableBlock { return &p.v.tab.blocks[p.path[p.at]] }
 // point is the place's number.
 func (p *place) point() uint64 { return p.before + p.times*uint64(len(p.path)) + uint64(p.at) }
 
+// look finds block execution n for those who do not move the place. Most look at
+// the same terminal again, or at the next.
+func (h *History) look(n uint64) (*place, error) {
+	if p := h.near; p != nil && n-p.before < p.v.blocks.At(p.c) {
+		q := *p
+		length := uint64(len(p.path))
+		q.times, q.at = (n-p.before)/length, int((n-p.before)%length)
+		return &q, nil
+	}
+	p, err := h.find(n)
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	h.near = &q
+	return p, nil
+}
+
 // find finds block execution n.
 func (h *History) find(n uint64) (*place, error) {
 	if n >= h.Blocks() {
@@ -135,11 +154,19 @@ func (t *tables) code(id uint32) CodeBlock {
 
 // Block gives block execution n.
 func (h *History) Block(n uint64) (CodeBlock, error) {
-	p, err := h.find(n)
+	p, err := h.look(n)
 	if err != nil {
 		return CodeBlock{}, err
 	}
 	return p.v.tab.code(p.path[p.at]), nil
+}
+
+// Remark asks for the marks of all blocks again, when next needed.
+func (h *History) Remark() {
+	clear(h.known)
+	for _, v := range h.views {
+		v.finder = nil
+	}
 }
 
 func (h *History) blockMarks(id uint32) wpp.Marks {
@@ -213,7 +240,7 @@ func (h *History) newFinder(s *stretch) *wpp.Finder {
 // that call: the thread's first function, a frame that only a correction of
 // the stack brought back.
 func (h *History) Caller(n uint64) (call uint64, ok bool, err error) {
-	p, err := h.find(n)
+	p, err := h.look(n)
 	if err != nil {
 		return 0, false, err
 	}
@@ -283,7 +310,7 @@ func (h *History) Segment(n uint64) (uint64, error) {
 	if n == h.Blocks() {
 		return h.events[len(h.events)-1], nil
 	}
-	p, err := h.find(n)
+	p, err := h.look(n)
 	if err != nil {
 		return 0, err
 	}

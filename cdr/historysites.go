@@ -37,7 +37,7 @@ func (h *History) inEpoch(epoch int, site SiteID) (uint64, error) {
 // Rank is the number of executions of a site by the thread before block
 // execution n: the ordinal of the next.
 func (h *History) Rank(site SiteID, n uint64) (uint64, error) {
-	p, err := h.find(n)
+	p, err := h.look(n)
 	if err != nil {
 		return 0, err
 	}
@@ -86,6 +86,7 @@ func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	h.near = p
 	return p.point(), nil
 }
 

@@ -143,7 +143,7 @@ type storeSearch struct {
 func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size uint64) (Store, bool, error) {
 	s := storeSearch{h: h, v: v, index: index}
 	if n < h.blocks[v.epoch+1] {
-		p, err := h.find(n)
+		p, err := h.look(n)
 		if err != nil {
 			return s.Store, false, err
 		}

@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"hindsight/cdr"
@@ -21,6 +20,10 @@ type code struct {
 	// hooked are the instructions from which a hooked function was called.
 	hooked map[uint64]bool
 	decide map[cfg.Ref][]decider
+	// precise: of the indirect jumps only those bear the tailMark that may leave
+	// their function. Until one is met that does not, all do: to tell them apart
+	// takes the control flow of every function that has one.
+	precise bool
 }
 
 type codeKey struct {
@@ -34,18 +37,13 @@ type block struct {
 	pcs   []uint64
 	sites []int // for each instruction its place among the block's sites, or -1
 	bad   bool  // the image holds other code than the trace says
+	// marks are those of the block, for all threads, when marked.
+	marks  wpp.Marks
+	marked bool
 }
 
 func newCode(t *cdr.Trace, img *image.Space) *code {
-	c := &code{trace: t, flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}, decide: map[cfg.Ref][]decider{}}
-	c.read = func(addr uint64) (uint16, bool) {
-		b := img.Code(addr, 2)
-		if len(b) < 2 {
-			return 0, false
-		}
-		return binary.LittleEndian.Uint16(b), true
-	}
-	return c
+	return &code{trace: t, read: img.Reader(), flow: cfg.New(img), blocks: map[codeKey]*block{}, hooked: map[uint64]bool{}, decide: map[cfg.Ref][]decider{}}
 }
 
 // block decodes a block of the trace.
@@ -54,18 +52,19 @@ func (c *code) block(b *cdr.CodeBlock) *block {
 	if d := c.blocks[key]; d != nil {
 		return d
 	}
-	d := &block{}
+	d := &block{pcs: make([]uint64, 0, b.Insts), sites: make([]int, 0, b.Insts)}
 	pc, left := b.PC, b.Sites
 	// What the simulator took as one block is one block here, but for limits
 	// of length.
 	s := rv.Scan(pc, c.read, int(b.Insts))
+	d.insts = s.Insts
 	for _, i := range s.Insts {
 		site := -1
 		if len(left) > 0 && c.trace.Site(left[0]).PC == pc {
 			site = len(b.Sites) - len(left)
 			left = left[1:]
 		}
-		d.insts, d.pcs, d.sites = append(d.insts, i), append(d.pcs, pc), append(d.sites, site)
+		d.pcs, d.sites = append(d.pcs, pc), append(d.sites, site)
 		pc += uint64(i.Len)
 	}
 	d.bad = len(d.insts) != int(b.Insts) || len(left) > 0
@@ -97,8 +96,14 @@ func defs(i rv.Inst) uint64 {
 }
 
 // marks says which registers a block defines, and which branch ends it.
-func (c *code) marks(b cdr.CodeBlock) (m wpp.Marks) {
+func (c *code) marks(b cdr.CodeBlock) wpp.Marks {
 	d := c.block(&b)
+	if d.marked {
+		return d.marks
+	}
+	d.marked = true
+	m := &d.marks
+	*m = wpp.Marks{}
 	for _, i := range d.insts {
 		m[0] |= defs(i)
 	}
@@ -113,11 +118,25 @@ func (c *code) marks(b cdr.CodeBlock) (m wpp.Marks) {
 		if b.End == event.EndSyscall && d.mayStore() {
 			m[0] |= syscallMark
 		}
-		if c.mayLeave(&b, last) {
+		if b.End == event.EndIndirect && !c.precise || c.mayLeave(&b, last) {
 			m[1] |= tailMark
 		}
 	}
-	return m
+	return *m
+}
+
+// imprecise tells whether a block bears the tailMark and should not. From then on
+// marks are precise.
+func (c *code) imprecise(b *cdr.CodeBlock) bool {
+	d := c.block(b)
+	if c.precise || b.End != event.EndIndirect || c.mayLeave(b, d.pcs[len(d.pcs)-1]) {
+		return false
+	}
+	c.precise = true
+	for _, d := range c.blocks {
+		d.marked = false
+	}
+	return true
 }
 
 // syscallMark is borne by blocks that end with a system call which may store
@@ -142,7 +161,7 @@ func (d *block) mayStore() bool {
 // branchMark gives a branch one of 63 marks.
 func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 32 % 63) }
 
-// tailMark is borne by blocks that may jump to another function.
+// tailMark is borne by blocks that may jump to another function (see [code.precise]).
 const tailMark = 1 << 63
 
 // mayLeave tells whether the jump or branch at the end of a block may go to

@@ -388,7 +388,7 @@ func (g *graph) tail(p point, pc, call uint64, called bool) (point, bool, error)
 		if err := g.spend(); err != nil {
 			return point{}, false, err
 		}
-		m, ok, err := h.LastMarked(n, wpp.Marks{0, tailMark})
+		m, ok, err := g.lastTail(p.thread, n)
 		if err != nil || !ok || called && m <= call {
 			return point{}, false, err
 		}
@@ -417,6 +417,25 @@ func (g *graph) tail(p point, pc, call uint64, called bool) (point, bool, error)
 		}
 	}
 	return point{}, false, errBudget
+}
+
+// lastTail finds the last block execution before n that may have jumped to
+// another function.
+func (g *graph) lastTail(th event.ThreadID, n uint64) (uint64, bool, error) {
+	h := g.history[th]
+	want := wpp.Marks{0, tailMark}
+	m, ok, err := h.LastMarked(n, want)
+	if !ok || err != nil {
+		return m, ok, err
+	}
+	b, err := h.Block(m)
+	if err != nil || !g.code.imprecise(&b) {
+		return m, ok, err
+	}
+	for _, h := range g.history {
+		h.Remark()
+	}
+	return h.LastMarked(n, want)
 }
 
 // branch finds the last execution of one of the branches before p in the

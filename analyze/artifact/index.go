@@ -361,7 +361,7 @@ func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
 		s := x.sites[id]
 		size := uint64(s.site.Size)
-		for _, strand := range inOrder(s.strands) {
+		for _, strand := range s.inOrder() {
 			if strand == y.unit.strand {
 				continue
 			}

@@ -13,6 +13,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
+	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -28,6 +29,18 @@ type run struct {
 // recordRun runs a program and finds its races.
 func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) *run {
 	t.Helper()
+	file, img := recordFile(t, elf, args, seed, opts, beside...)
+	trace := openFile(t, file)
+	res, err := race.Analyze(context.Background(), race.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLSSize()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &run{img, trace, res}
+}
+
+// recordFile records a run of a program.
+func recordFile(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) ([]byte, *image.Space) {
+	t.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +53,11 @@ func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Op
 	}
 	cfg := mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Stdout: io.Discard, Stderr: io.Discard,
 		Seed: seed, Policy: mpsim.Random, Quantum: []int{0, 100, 1000}[seed%3], Observer: event.Tee(append(beside, rec)...)}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
+	if img.Main.Go() != "" {
+		cfg.Hooks, cfg.HookAt = gorun.New(img.Main)
+	} else {
+		cfg.Hooks, cfg.HookAt = hook.New(img)
+	}
 	m, err := mpsim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -48,15 +65,16 @@ func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Op
 	if _, err := m.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	return file.Bytes(), img
+}
+
+func openFile(t testing.TB, file []byte) *cdr.Trace {
+	t.Helper()
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := race.Analyze(context.Background(), race.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLSSize()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &run{img, trace, res}
+	return trace
 }
 
 func (r *run) line(pc uint64) int {

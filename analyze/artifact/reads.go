@@ -90,7 +90,7 @@ const usedSamples = 8
 // of the executions that are tried.
 func (e *explainer) everUsed(id cdr.SiteID) (bool, error) {
 	s := e.index.sites[id]
-	for _, strand := range inOrder(s.strands) {
+	for _, strand := range s.inOrder() {
 		list := s.strands[strand].records
 		every := max(len(list)/usedSamples, 1)
 		for i := 0; i < len(list); i += every {

@@ -16,6 +16,7 @@ type siteIndex struct {
 	partner []cdr.SiteID // sites that it races with
 	threads map[event.ThreadID][]record
 	strands map[event.StrandID]*strandRecords
+	order   []event.StrandID // made when first needed
 }
 
 // strandRecords is the executions by a strand, in order.
@@ -69,7 +70,7 @@ func (s *strandRecords) near(addr, n uint64, from int) []int32 {
 // all gives the executions of the site.
 func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
-		for _, strand := range inOrder(s.strands) {
+		for _, strand := range s.inOrder() {
 			for i := range s.strands[strand].records {
 				r := &s.strands[strand].records[i]
 				for k := range r.count {
@@ -82,9 +83,13 @@ func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
 	}
 }
 
-// inOrder is the strands that execute a site, in order.
-func inOrder(lists map[event.StrandID]*strandRecords) []event.StrandID {
-	return slices.Sorted(maps.Keys(lists))
+// inOrder is the strands that execute the site, in order. It is asked for when all
+// are known.
+func (s *siteIndex) inOrder() []event.StrandID {
+	if s.order == nil {
+		s.order = slices.Sorted(maps.Keys(s.strands))
+	}
+	return s.order
 }
 
 // overlap is the range of executions of the run that touch one of n bytes at

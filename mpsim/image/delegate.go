@@ -20,6 +20,32 @@ func (s *Space) Code(pc uint64, n int) []byte {
 	return nil
 }
 
+// Reader returns a function that reads 16 bits of executable memory at an even
+// address and reports false where there are none. It remembers the segment that it
+// read last, so that code that lies together is read fast, and belongs to one
+// goroutine.
+func (s *Space) Reader() func(addr uint64) (uint16, bool) {
+	last := &Segment{}
+	return func(addr uint64) (uint16, bool) {
+		if addr-last.Addr >= uint64(len(last.Data)) {
+			m := s.At(addr)
+			if m == nil {
+				return 0, false
+			}
+			seg := m.segment(addr)
+			if seg == nil || !seg.Exec {
+				return 0, false
+			}
+			last = seg
+		}
+		b := last.bytes(addr, 2)
+		if len(b) < 2 {
+			return 0, false
+		}
+		return uint16(b[0]) | uint16(b[1])<<8, true
+	}
+}
+
 // Bytes is [Image.Bytes] of the image that addr is in.
 func (s *Space) Bytes(addr uint64, n int) []byte {
 	if m := s.At(addr); m != nil {

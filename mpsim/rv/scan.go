@@ -5,6 +5,9 @@ import "hindsight/tracefmt/event"
 // MaxBlock is the number of instructions at which blocks are cut.
 const MaxBlock = 64
 
+// usualBlock is room for most blocks.
+const usualBlock = 8
+
 // Code reads 16 bits of executable memory, little-endian, at an even address;
 // false where there is none.
 type Code func(addr uint64) (uint16, bool)
@@ -59,10 +62,11 @@ func (b *Block) Sites() []event.Site {
 // An AMO or LR preceded by such a FENCE has Release ordering besides its own
 // bits; of an LR the release is that of the SC which succeeds.
 func Scan(pc uint64, code Code, limit int) Block {
+	room := limit // often their exact number
 	if limit <= 0 {
-		limit = MaxBlock
+		limit, room = MaxBlock, usualBlock
 	}
-	b := Block{PC: pc}
+	b := Block{PC: pc, Insts: make([]Inst, 0, min(room, MaxBlock))}
 	for len(b.Insts) < limit {
 		i, ok := fetch(code, pc)
 		if !ok {
@@ -139,7 +143,21 @@ const maxBetween = 3
 // later writes; a full fence does so for stores of one or two bytes only (gcc
 // before version 14 uses amoswap for wider ones), and none does that is itself
 // the second half of a sequentially consistent store.
-func releases(code Code, pc uint64, size uint8) bool { return fenceBehind(code, pc, size, maxBetween) }
+func releases(code Code, pc uint64, size uint8) bool {
+	// Nearly always there is no FENCE near, which its first half tells.
+	for at := pc - 4*(maxBetween+1); at != pc-2; at += 2 {
+		if low, ok := code(at); ok && low&fenceMask == fenceLow {
+			return fenceBehind(code, pc, size, maxBetween)
+		}
+	}
+	return false
+}
+
+// The first half of a FENCE: its opcode and the function that tells it from FENCE.I.
+const (
+	fenceMask = 0x707f
+	fenceLow  = 0x000f
+)
 
 func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
 	if f, ok := fenceAt(code, pc-4); ok {

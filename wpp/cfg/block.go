@@ -97,9 +97,10 @@ func (s *sweep) at(pc uint64) int {
 
 // decode sweeps over the function's code.
 func (p *Program) decode(f *Function) *sweep {
-	s := &sweep{}
+	s := &sweep{insts: make([]inst, 0, (f.End-f.Start)/3)}
+	code := p.img.Reader()
 	for pc := f.Start; pc < f.End; {
-		b := rv.Scan(pc, p.code, 0)
+		b := rv.Scan(pc, code, 0)
 		if len(b.Insts) == 0 {
 			break
 		}
@@ -163,11 +164,11 @@ func (s *sweep) markLeaders() {
 }
 
 // analyse finds a function's blocks, edges and path numbers.
-func (p *Program) analyse(f *Function) body {
+func (p *Program) analyse(f *Function) *body {
 	s := p.decode(f)
 	s.tables = p.jumpTables(s)
 	s.markLeaders()
-	var body body
+	body := &body{}
 	var first []int // of each block, its first instruction
 	for i := range s.insts {
 		if s.leader[i] {

@@ -1,11 +1,5 @@
 package cfg
 
-import (
-	"gonum.org/v1/gonum/graph"
-	"gonum.org/v1/gonum/graph/flow"
-	"gonum.org/v1/gonum/graph/simple"
-)
-
 // None stands for no node.
 const None = -1
 
@@ -67,41 +61,129 @@ func (g Graph) PostDominators(leaves func(v int) bool) *Tree {
 }
 
 // tree computes the dominator tree from a virtual node that leads to the given
-// entries.
+// entries, from which every node can be reached. It is the algorithm Semi-NCA of
+// L. Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"
+// (Princeton 2005, section 2.3): semidominators as by Lengauer and Tarjan, and
+// from those the dominators, each the nearest ancestor in the depth-first tree
+// that is not below the semidominator.
 func (g Graph) tree(entries []int) *Tree {
 	n := len(g)
-	d := simple.NewDirectedGraph()
-	nodes := make([]graph.Node, n+1)
-	for v := range nodes {
-		nodes[v] = simple.Node(v)
-		d.AddNode(nodes[v])
-	}
-	for v, succs := range g {
-		for _, w := range succs {
-			if v != w { // a loop of one node says nothing about dominance
-				d.SetEdge(d.NewEdge(nodes[v], nodes[w]))
-			}
+	s := newSemi(g, entries)
+	s.semidominators()
+	// Nodes by preorder number, the virtual one first, so that the dominator of an
+	// ancestor is known before it is asked for.
+	for w := 1; w <= n; w++ {
+		d := s.idom[w]
+		for d > s.semi[w] {
+			d = s.idom[d]
 		}
+		s.idom[w] = d
 	}
-	for _, v := range entries {
-		d.SetEdge(d.NewEdge(nodes[n], nodes[v]))
-	}
-	dom := flow.DominatorsSLT(nodes[n], d)
 	t := &Tree{parent: make([]int, n), in: make([]int, n), out: make([]int, n)}
 	children := make([][]int, n+1)
 	for v := range n {
 		t.parent[v] = None
 		up := n
-		if p := dom.DominatorOf(int64(v)); p != nil {
-			up = int(p.ID())
-		}
-		if up != n {
+		if d := s.idom[s.pre[v]]; d != 0 {
+			up = int(s.node[d])
 			t.parent[v] = up
 		}
 		children[up] = append(children[up], v)
 	}
 	t.number(children, n)
 	return t
+}
+
+// semi is a depth-first tree, in which nodes are named by their preorder
+// numbers (0 is the virtual root), with what is known of the dominators.
+type semi struct {
+	pre    []int32 // of each node of the graph, its number
+	node   []int32 // and back
+	parent []int32 // an ancestor: the parent, until paths are compressed
+	label  []int32 // of the nodes from here up to parent, that of the least semidominator
+	semi   []int32
+	idom   []int32
+	preds  [][]int32
+}
+
+func newSemi(g Graph, entries []int) *semi {
+	n := len(g)
+	all := make([]int32, 6*(n+1))
+	part := func() []int32 {
+		p := all[: n+1 : n+1]
+		all = all[n+1:]
+		return p
+	}
+	s := &semi{pre: part(), node: part(), parent: part(), label: part(), semi: part(), idom: part(), preds: make([][]int32, n+1)}
+	s.node[0] = int32(n)
+	last := int32(0)
+	enter := func(v int, from int32) {
+		last++
+		s.pre[v], s.node[last] = last, int32(v)
+		s.parent[last], s.idom[last] = from, from
+	}
+	type step struct{ node, edge int }
+	var stack []step
+	for _, e := range entries {
+		if s.pre[e] == 0 {
+			enter(e, 0)
+			stack = append(stack, step{e, 0})
+		}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.edge == len(g[top.node]) {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			from, w := s.pre[top.node], g[top.node][top.edge]
+			top.edge++
+			if s.pre[w] == 0 {
+				enter(w, from)
+				stack = append(stack, step{w, 0})
+			}
+		}
+	}
+	for v, succs := range g {
+		for _, w := range succs {
+			s.preds[s.pre[w]] = append(s.preds[s.pre[w]], s.pre[v])
+		}
+	}
+	for _, e := range entries {
+		s.preds[s.pre[e]] = append(s.preds[s.pre[e]], 0)
+	}
+	for w := range int32(n + 1) {
+		s.label[w], s.semi[w] = w, w
+	}
+	return s
+}
+
+// semidominators fills in semi.
+func (s *semi) semidominators() {
+	var path []int32
+	for w := int32(len(s.semi) - 1); w > 0; w-- {
+		s.semi[w] = s.parent[w]
+		for _, v := range s.preds[w] {
+			path = s.compress(v, w, path[:0])
+			s.semi[w] = min(s.semi[w], s.semi[s.label[v]])
+		}
+	}
+}
+
+// compress makes the label of v that of all its ancestors that are done: those
+// with numbers above w. path is room to work in.
+func (s *semi) compress(v, w int32, path []int32) []int32 {
+	for ; s.parent[v] > w; v = s.parent[v] {
+		path = append(path, v)
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		u := path[i]
+		if s.semi[s.label[v]] < s.semi[s.label[u]] {
+			s.label[u] = s.label[v]
+		}
+		s.parent[u] = s.parent[v]
+		v = u
+	}
+	return path
 }
 
 // number gives preorder numbers, without recursion: trees may be deep.

@@ -81,6 +81,8 @@ func (g Graph) loopsIn(in []bool, loops []*Loop) []*Loop {
 
 // Loops are the function's loops, outer ones before those inside them.
 func (f *Function) Loops() []*Loop {
-	f.flow.ofLoops.Do(func() { f.flow.loops = f.Graph().Loops() })
-	return f.flow.loops
+	g := f.Graph()
+	t := &f.body.flow
+	t.ofLoops.Do(func() { t.loops = g.Loops() })
+	return t.loops
 }

@@ -2,7 +2,6 @@ package cfg
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sort"
@@ -23,7 +22,6 @@ const maxRegion = 256 << 10
 // shared objects as they are loaded.
 type Program struct {
 	img   *image.Space
-	code  rv.Code
 	mu    sync.Mutex // of those who take up an image
 	parts atomic.Pointer[[]*part]
 }
@@ -55,8 +53,7 @@ type Function struct {
 	sym  image.Symbol // that begins it; of no name where there is none
 	part *part
 	once sync.Once
-	body body
-	flow trees
+	body *body // what analysing it gives, when once is over
 }
 
 // Name is that of the function's symbol, demangled; "" where there is none. A
@@ -68,6 +65,7 @@ type body struct {
 	blocks []Block
 	graph  Graph
 	paths  *Paths
+	flow   trees
 }
 
 // trees are made when they are first asked for, each by itself: most questions are
@@ -86,13 +84,6 @@ type trees struct {
 // later are taken up when they are first asked for.
 func New(img *image.Space) *Program {
 	p := &Program{img: img}
-	p.code = func(addr uint64) (uint16, bool) {
-		b := img.Code(addr, 2)
-		if len(b) < 2 {
-			return 0, false
-		}
-		return binary.LittleEndian.Uint16(b), true
-	}
 	p.parts.Store(new([]*part))
 	p.all()
 	return p
@@ -133,6 +124,7 @@ func (p *part) divide() {
 	starts = append(starts, p.img.Called()...)
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
+	p.funcs = make([]Function, 0, len(starts)+len(starts)/4) // and what lies between them
 	for _, r := range p.img.CodeRanges() {
 		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}
@@ -310,7 +302,7 @@ func (p *Program) Insts(r Ref) []rv.Inst {
 	if b == nil {
 		return nil
 	}
-	return rv.Scan(b.PC, p.code, int(b.Insts)).Insts
+	return rv.Scan(b.PC, p.img.Reader(), int(b.Insts)).Insts
 }
 
 // Sites lists the plain accesses of a block in execution order.
@@ -319,7 +311,7 @@ func (p *Program) Sites(r Ref) []event.Site {
 	if b == nil {
 		return nil
 	}
-	s := rv.Scan(b.PC, p.code, int(b.Insts))
+	s := rv.Scan(b.PC, p.img.Reader(), int(b.Insts))
 	return s.Sites()
 }
 
@@ -339,24 +331,27 @@ func (f *Function) Graph() Graph {
 
 // control works out post-dominators and what they are needed for.
 func (f *Function) control() *trees {
-	f.flow.ofDeps.Do(func() {
-		blocks, g := f.Blocks(), f.body.graph
-		f.flow.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
-		f.flow.deps = g.ControlDependence(f.flow.post)
-		f.flow.decides = make([]bool, len(g))
-		for _, deps := range f.flow.deps {
+	blocks, g := f.Blocks(), f.Graph()
+	t := &f.body.flow
+	t.ofDeps.Do(func() {
+		t.post = g.PostDominators(func(v int) bool { return blocks[v].Leaves })
+		t.deps = g.ControlDependence(t.post)
+		t.decides = make([]bool, len(g))
+		for _, deps := range t.deps {
 			for _, d := range deps {
-				f.flow.decides[d.Node] = true
+				t.decides[d.Node] = true
 			}
 		}
 	})
-	return &f.flow
+	return t
 }
 
 // Dominators is the dominator tree of the function's blocks.
 func (f *Function) Dominators() *Tree {
-	f.flow.ofDom.Do(func() { f.flow.dom = f.Graph().Dominators() })
-	return f.flow.dom
+	g := f.Graph()
+	t := &f.body.flow
+	t.ofDom.Do(func() { t.dom = g.Dominators() })
+	return t.dom
 }
 
 // PostDominators is the post-dominator tree of the function's blocks.

@@ -92,12 +92,12 @@ func checkFunction(t *testing.T, p *Program, f *Function) {
 		if r, ok := p.At(b.PC); !ok || r != (Ref{f.Index, uint32(i)}) {
 			t.Errorf("%s: At(%#x) = %v, %v", f.Name(), b.PC, r, ok)
 		}
-		scan := rv.Scan(b.PC, p.code, int(b.Insts))
+		scan := rv.Scan(b.PC, p.img.Reader(), int(b.Insts))
 		if scan.Bytes != b.Bytes || len(scan.Insts) != int(b.Insts) || scan.End != b.End {
 			t.Errorf("%s: block at %#x is %d bytes %v, Scan says %d bytes %v", f.Name(), b.PC, b.Bytes, b.End, scan.Bytes, scan.End)
 		}
 		// What the simulator runs from here is whole blocks of ours.
-		if full := rv.Scan(b.PC, p.code, 0); b.PC+uint64(full.Bytes) < f.End {
+		if full := rv.Scan(b.PC, p.img.Reader(), 0); b.PC+uint64(full.Bytes) < f.End {
 			if _, ok := p.At(b.PC + uint64(full.Bytes)); !ok {
 				t.Errorf("%s: the simulator's block at %#x ends inside one of ours", f.Name(), b.PC)
 			}
