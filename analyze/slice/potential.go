@@ -261,7 +261,7 @@ func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
 	if err != nil {
 		return err
 	}
-	began := uint64(0)
+	var began moment
 	for d, err := range p.g.Deps(load) {
 		if err != nil {
 			return err
@@ -271,7 +271,9 @@ func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
 			if err != nil {
 				return err
 			}
-			began = max(began, at)
+			if m := (moment{at, d.From}); m.after(&began) {
+				began = m
+			}
 		}
 	}
 	for _, d := range deciders {
@@ -287,9 +289,25 @@ func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
 	return nil
 }
 
+// moment is an instance and the order of the path execution that it is in; its
+// zero value is before the run.
+type moment struct {
+	order uint64
+	at    wet.Instance
+}
+
+// after says whether m comes after n: in a later execution, or further on in the
+// same one.
+func (m *moment) after(n *moment) bool {
+	if m.order != n.order {
+		return m.order > n.order
+	}
+	return m.order > 0 && m.at.Thread == n.at.Thread && m.at.Node == n.at.Node && m.at.Stmt > n.at.Stmt
+}
+
 // lastBetween is the last execution of a block's last instruction between two
 // places of the run.
-func (p *potential) lastBetween(next uint64, d cfg.Ref, began, end uint64, load wet.Instance) (best wet.Instance, ok bool, err error) {
+func (p *potential) lastBetween(next uint64, d cfg.Ref, began moment, end uint64, load wet.Instance) (best wet.Instance, ok bool, err error) {
 	insts := p.prog.Insts(d)
 	pc := next - uint64(insts[len(insts)-1].Len)
 	latest := began
@@ -312,8 +330,8 @@ func (p *potential) lastBetween(next uint64, d cfg.Ref, began, end uint64, load 
 				return best, false, err
 			}
 		}
-		if o > latest && (o < end || own) {
-			latest, best, ok = o, at.instance(k-1), true
+		if m := (moment{o, at.instance(k - 1)}); m.after(&latest) && (o < end || own) {
+			latest, best, ok = m, m.at, true
 		}
 	}
 	return best, ok, nil
