@@ -76,6 +76,7 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 	allowIncomplete(flags, &f.incomplete)
 	cli.Complete(cmd, "format", "text", "json")
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
+	limitMemory(cmd)
 	return cmd
 }
 

@@ -9,6 +9,8 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"hindsight/cmd/internal/cli"
 )
 
@@ -48,6 +50,41 @@ func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFu
 		}
 	}()
 	return ctx, func() { cancel(nil) }
+}
+
+// limitMemory gives a command the flag --max-memory. When the command takes more,
+// it ends with status 2 and says so.
+func limitMemory(cmd *cobra.Command) {
+	memory := byteSize(defaultAnalysisMemory)
+	cmd.Flags().Var(&memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; the command stops when it is not enough")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := memory.within(cmd.Context())
+		defer stop()
+		cmd.SetContext(ctx)
+		done := make(chan error, 1)
+		go func() { done <- run(cmd, args) }()
+		select {
+		case err := <-done:
+			return asMemory(ctx, err)
+		case <-ctx.Done():
+		}
+		select {
+		case err := <-done:
+			return asMemory(ctx, err)
+		case <-time.After(draftGrace): // it is writing, or in the middle of a block
+			return asMemory(ctx, ctx.Err())
+		}
+	}
+}
+
+// asMemory is err, or that there was not enough memory if it says that ctx ended
+// and that was why.
+func asMemory(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errMemory) && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 // memoryTaken is how many bytes the process has from the system.

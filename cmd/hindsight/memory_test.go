@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"hindsight/cmd/internal/cli"
 )
@@ -35,5 +38,32 @@ func TestMaxMemory(t *testing.T) {
 	}
 	if says := "stopped, more memory was needed than --max-memory allows (1M)"; !strings.Contains(errs.String(), says) {
 		t.Errorf("says %q", &errs)
+	}
+}
+
+// TestMaxMemoryOfSlices: slice and diff end in the same way.
+func TestMaxMemoryOfSlices(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "off")
+	for _, busy := range []func(context.Context) error{
+		func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("slice: %w", ctx.Err()) },
+		func(context.Context) error { select {} }, // does not look
+	} {
+		var taken [][]byte
+		cmd := &cobra.Command{Use: "busy", SilenceErrors: true, SilenceUsage: true, RunE: func(cmd *cobra.Command, _ []string) error {
+			for len(taken) < 64 && cmd.Context().Err() == nil {
+				taken = append(taken, bytes.Repeat([]byte{1}, 16<<20))
+			}
+			return busy(cmd.Context())
+		}}
+		limitMemory(cmd)
+		cmd.SetArgs([]string{"--max-memory", "1M"})
+		if err := cmd.ExecuteContext(t.Context()); !errors.Is(err, errMemory) {
+			t.Errorf("%v; %d MB", err, 16*len(taken))
+		}
+	}
+	for _, cmd := range []*cobra.Command{newSlice(cli.Streams{}), newDiff(cli.Streams{})} {
+		if f := cmd.Flags().Lookup("max-memory"); f == nil || f.DefValue != "1G" {
+			t.Errorf("%s: %v", cmd.Name(), f)
+		}
 	}
 }

@@ -114,6 +114,7 @@ two accesses, what led to both, and what the racy value reached.`,
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	cli.Complete(cmd, "order", orderNames()...)
 	cli.CompleteDir(cmd, "source-dir")
+	limitMemory(cmd)
 	return cmd
 }
 
