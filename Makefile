@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: container dynamic bench-schedules correct faults release cross-vet
 .PHONY: examples-go go-race-tests
-.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-artifacts bench-orders bench-papers bench-wet fuzz clean
+.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -52,8 +52,11 @@ bench-grammar:    ## Sequitur and the recorder
 bench-races:      ## the race analysis
 	$(GO) test -run '^$$' -bench . ./analyze/...
 
+bench-tasks:      ## the race analysis of OpenMP tasks, in microseconds a task (needs the cross compiler)
+	$(GO) test -run '^$$' -bench Tasks -benchtime 5x ./analyze/race
+
 bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the races
-	$(GO) test -run '^$$' -bench Artifacts -benchtime 3x ./analyze/artifact
+	$(GO) test -run '^$$' -bench Artifacts -benchtime 10x ./analyze/artifact
 
 bench-orders:     ## each order, the reading of the trace included, against a plain FastTrack in memory (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order

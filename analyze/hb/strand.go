@@ -37,7 +37,7 @@ type tasks struct {
 	acting  map[event.ThreadID][]acting // tasks that a thread interrupted by others, and the one that it is, unless it is none
 	begins  map[uint64]Clock            // clock of StrandCreate, until the task begins
 	parked  map[uint64]event.StrandID   // of tasks that are suspended
-	free    []event.StrandID            // strands of ended tasks
+	free    []component                 // strands of ended tasks, with their last epochs
 	next    int                         // in free, to take over
 }
 
@@ -96,11 +96,9 @@ func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
 // chain chooses the strand for a task that begins with the given clock.
 func (o *Order) chain(begin Clock) event.StrandID {
 	free := o.tasks.free
-	for i, s := range free {
-		if begin.At(s) >= o.strands[s].clock[s] {
-			free[i] = free[len(free)-1]
-			o.tasks.free = free[:len(free)-1]
-			return s
+	for i, f := range free {
+		if begin.At(f.strand) >= f.epoch {
+			return o.takeOver(i)
 		}
 	}
 	if o.tasks.numbers < MaxTasks || len(free) == 0 {
@@ -108,8 +106,14 @@ func (o *Order) chain(begin Clock) event.StrandID {
 		return event.StrandID(len(o.strands))
 	}
 	o.tasks.next = (o.tasks.next + 1) % len(free)
-	s := free[o.tasks.next]
-	free[o.tasks.next] = free[len(free)-1]
+	return o.takeOver(o.tasks.next)
+}
+
+// takeOver is the strand of the ith ended task, which is another's from now on.
+func (o *Order) takeOver(i int) event.StrandID {
+	free := o.tasks.free
+	s := free[i].strand
+	free[i] = free[len(free)-1]
 	o.tasks.free = free[:len(free)-1]
 	return s
 }
@@ -131,8 +135,9 @@ func (o *Order) leave(t event.ThreadID) (acting, bool) {
 // endStrand ends the task that t acts as.
 func (o *Order) endStrand(t event.ThreadID) {
 	if a, ok := o.leave(t); ok {
-		o.strand(a.strand).ended = true
-		o.tasks.free = append(o.tasks.free, a.strand)
+		st := o.strand(a.strand)
+		st.ended = true
+		o.tasks.free = append(o.tasks.free, component{a.strand, st.clock[a.strand]})
 	}
 }
 

@@ -24,6 +24,13 @@ func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	file, opts := recordedELF(b, elf, args...)
+	return opened(b, file), opts
+}
+
+// recordedELF runs a program and returns the trace's file.
+func recordedELF(b testing.TB, elf []byte, args ...string) ([]byte, Options) {
+	b.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
 		b.Fatal(err)
@@ -33,7 +40,7 @@ func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg := mpsim.Config{Image: img, Args: append([]string{name}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
+	cfg := mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
 	cfg.Hooks, cfg.HookAt = hook.New(img)
 	m, err := mpsim.New(cfg)
 	if err != nil {
@@ -42,11 +49,16 @@ func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	if _, err := m.Run(context.Background()); err != nil {
 		b.Fatal(err)
 	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	return file.Bytes(), Options{Program: img, TLSSize: img.TLSSize()}
+}
+
+func opened(b testing.TB, file []byte) *cdr.Trace {
+	b.Helper()
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	return trace, Options{Program: img, TLSSize: img.TLSSize()}
+	return trace
 }
 
 func accessesOf(t *cdr.Trace) (n uint64) {
