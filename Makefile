@@ -6,13 +6,16 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: container dynamic bench-schedules correct faults release cross-vet
 .PHONY: examples-go go-race-tests
-.PHONY: build test lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
+.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 
-test:             ## the README's test command
+test:             ## the README's test command: the short forms of the tests, a few minutes
 	$(GO) test ./...
+
+test-long:        ## all tests in their long forms, as CI runs them
+	HINDSIGHT_LONG=1 $(GO) test -timeout 20m ./...
 
 lint:             ## go vet, gofmt and golangci-lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
@@ -35,7 +38,7 @@ tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; 
 	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v
 
 dynamic:          ## all twins of examples/sync, dynamically linked (many minutes)
-	HINDSIGHT_ALL_TWINS=1 go test ./cmd/hindsight -run TestDynamicTwins -timeout 120m
+	HINDSIGHT_LONG=1 HINDSIGHT_ALL_TWINS=1 go test ./cmd/hindsight -run TestDynamicTwins -timeout 120m
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight
@@ -71,7 +74,7 @@ bench-schedules:  ## how many runs show races that depend on the schedule, by po
 	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
-	HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
+	HINDSIGHT_LONG=1 HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
 
 faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
 	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight

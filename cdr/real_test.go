@@ -9,6 +9,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -118,7 +119,7 @@ func simulate(t testing.TB, name string, args []string, img *image.Space, observ
 // of the same run: expanding every grammar gives back what was recorded.
 func TestPrograms(t *testing.T) {
 	names := []string{"bank", "lu", "sor", "water", "mp3d", "fft"}
-	if testing.Short() {
+	if !cross.Long() {
 		names = names[:1]
 	}
 	for _, name := range names {

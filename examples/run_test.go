@@ -114,8 +114,8 @@ func TestQEMU(t *testing.T) {
 // TestPaperInputs runs the kernels, as they are in the archive, on the inputs
 // of the paper.
 func TestPaperInputs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the paper's inputs take some seconds")
+	if !cross.Long() {
+		t.Skip("the paper's inputs take some seconds: set HINDSIGHT_LONG=1")
 	}
 	need(t, qemu)
 	dir := t.TempDir()
@@ -142,8 +142,8 @@ func TestPaperInputs(t *testing.T) {
 
 // TestLongRuns makes the runs of ten million instructions.
 func TestLongRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long runs take some seconds")
+	if !cross.Long() {
+		t.Skip("long runs take some seconds: set HINDSIGHT_LONG=1")
 	}
 	need(t, qemu)
 	dir := t.TempDir()

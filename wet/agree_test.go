@@ -11,6 +11,7 @@ import (
 
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/eval"
@@ -100,7 +101,7 @@ func randomProgram(t testing.TB, seed uint64) (*image.Space, mpsim.Config) {
 // without an evaluator, after either tier.
 func TestAgreesWithLog(t *testing.T) {
 	seeds := uint64(12)
-	if testing.Short() {
+	if !cross.Long() {
 		seeds = 4
 	}
 	for seed := range seeds {
@@ -125,8 +126,8 @@ func TestAgreesWithLog(t *testing.T) {
 // TestExamplesAgreeWithLog is the same on programs that compilers made, long
 // enough for every way of keeping values.
 func TestExamplesAgreeWithLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
+	if !cross.Long() {
+		t.Skip("long: set HINDSIGHT_LONG=1")
 	}
 	for _, p := range []struct {
 		name string
@@ -163,8 +164,8 @@ func TestExamplesAgreeWithLog(t *testing.T) {
 // TestAllExamplesAgreeWithLog: the same on the beginning of every example, with
 // all that libraries do: locks, conditions, OpenMP, exceptions.
 func TestAllExamplesAgreeWithLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
+	if !cross.Long() {
+		t.Skip("long: set HINDSIGHT_LONG=1")
 	}
 	for p, err := range examples.Executables() {
 		if err != nil {

@@ -187,7 +187,7 @@ func (g *generator) statement() {
 // labels forward on random programs at all levels of optimisation.
 func TestRandomPrograms(t *testing.T) {
 	n := 10
-	if testing.Short() {
+	if !cross.Long() {
 		n = 3
 	}
 	if s := os.Getenv("HINDSIGHT_RANDOM_PROGRAMS"); s != "" {

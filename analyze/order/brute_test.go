@@ -6,6 +6,7 @@ import (
 
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -15,7 +16,7 @@ import (
 // not more.
 func TestSchedulableAgainstReorderings(t *testing.T) {
 	n := 1500
-	if testing.Short() {
+	if !cross.Long() {
 		n = 300
 	}
 	races, others, looked := 0, 0, 0
@@ -106,7 +107,7 @@ func manySections(rnd *rand.Rand) *madeup.Run {
 // reports whatever happens-before does.
 func TestWeakAgainstReorderings(t *testing.T) {
 	n := 3000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 300
 	}
 	racy := 0

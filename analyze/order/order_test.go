@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -108,7 +109,7 @@ func TestEraser(t *testing.T) {
 
 func TestAgreesWithDefinitions(t *testing.T) {
 	n := 8000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 2000
 	}
 	reported := [NumOrders]int{}
@@ -171,7 +172,7 @@ func agrees(t *testing.T, m *madeup.Run) map[key]Set {
 // with what is found in all of it, to the last count and instance.
 func TestLooksAtWhatMatters(t *testing.T) {
 	n := 3000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 600
 	}
 	for seed := range uint64(n) {

@@ -9,6 +9,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -18,7 +19,7 @@ import (
 // by access, with what package race finds in the compressed trace.
 func TestProgramsAgreeWithRace(t *testing.T) {
 	for i, p := range examples.Programs() {
-		if testing.Short() && i%3 != 0 {
+		if !cross.Long() && i%3 != 0 {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/order"
 	"hindsight/analyze/race"
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -94,7 +95,7 @@ func sections(rnd *rand.Rand) *madeup.Run {
 // the run, and its witness is one; most of what any reordering shows is predicted.
 func TestAgainstReorderings(t *testing.T) {
 	n := 3000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 600
 	}
 	found, missed, reversed, looked := 0, 0, 0, 0

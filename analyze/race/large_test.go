@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -49,7 +50,7 @@ func manyRandom(n, threads int) *fake {
 // places, with all ways of going about it.
 func TestManyRandomAccesses(t *testing.T) {
 	n := 1_000_000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 100_000
 	}
 	f := manyRandom(n, 16)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -341,7 +342,7 @@ var variants = []Options{
 
 func TestAgreesWithPlainDetector(t *testing.T) {
 	n := *programs
-	if testing.Short() {
+	if !cross.Long() {
 		n /= 10
 	}
 	for seed := range uint64(n) {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -129,7 +130,7 @@ func (p *programState) task(t event.ThreadID) {
 // tasks that leave one thread and go on in another.
 func TestRandomStrands(t *testing.T) {
 	n := 2000
-	if testing.Short() {
+	if !cross.Long() {
 		n = 400
 	}
 	moved := 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
 
@@ -148,7 +149,7 @@ func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
 // programs, and in the programs themselves, with the plain detector.
 func TestStridedProgramsAgree(t *testing.T) {
 	n, pairs := max(*programs/8, 50), uint64(0)
-	if testing.Short() {
+	if !cross.Long() {
 		n /= 5
 	}
 	for seed := range uint64(n) {

@@ -9,6 +9,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -129,7 +130,7 @@ func graphOf(t testing.TB, s shape, budget uint64, opts wet.OpenOptions) *slicet
 // and the tier.
 func TestWetSlices(t *testing.T) {
 	seeds := uint64(50)
-	if testing.Short() {
+	if !cross.Long() {
 		seeds = 9
 	}
 	for seed := range seeds {

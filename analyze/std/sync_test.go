@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -42,7 +43,7 @@ func TestExportSync(t *testing.T) {
 				if len(p[2]) > 0 {
 					name = "schedule_" + string(p[2])
 				}
-				if testing.Short() && i%4 != 0 {
+				if !cross.Long() && i%4 != 0 {
 					continue
 				}
 				for _, name := range []string{"race_" + name, "norace_" + name} {

@@ -26,8 +26,8 @@ func (b syncBuild) libraries() (flags []string) {
 // position independent and with shared libraries: the verdicts must be those of
 // static programs.
 func TestDynamicTwins(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs several dozen small programs")
+	if !cross.Long() {
+		t.Skip("runs several dozen small programs: set HINDSIGHT_LONG=1")
 	}
 	needTools(t, cross.Compiler, "riscv64-linux-gnu-g++", qemu)
 	all, every := os.Getenv("HINDSIGHT_ALL_TWINS") != "", sampled

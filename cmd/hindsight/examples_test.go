@@ -13,6 +13,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
@@ -26,7 +27,7 @@ const exampleSeeds = 10
 // and of the broken ones the marked lines are reported and no others.
 func TestExamples(t *testing.T) {
 	seeds := exampleSeeds
-	if testing.Short() {
+	if !cross.Long() {
 		seeds = 2
 	}
 	for _, p := range examples.Programs() {

@@ -153,8 +153,8 @@ func foundIn(first []int, runs int) int {
 // TestSchedules: the default policy finds as many of a few races that depend on
 // the schedule as it did, and nothing but these; the correct twins are clean.
 func TestSchedules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs several hundred small programs")
+	if !cross.Long() {
+		t.Skip("runs several hundred small programs: set HINDSIGHT_LONG=1")
 	}
 	all := buildSchedules(t)
 	pairs := slices.DeleteFunc(slices.Clone(all), func(s scheduled) bool { return !slices.Contains(quickPairs, s.Name) })

@@ -97,8 +97,8 @@ var syncDir = filepath.Join("..", "..", "examples", "sync")
 // TestSyncTable runs the twins of examples/sync, one construct each, and holds
 // the verdicts against what they should be and against docs/sync-constructs.md.
 func TestSyncTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs several hundred small programs")
+	if !cross.Long() {
+		t.Skip("runs several hundred small programs: set HINDSIGHT_LONG=1")
 	}
 	needTools(t, cross.Compiler, "riscv64-linux-gnu-g++", qemu)
 	dir := t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"hindsight/examples/cross"
 )
 
 // exactBits is more than any sum of a product and an addend of doubles needs.
@@ -164,7 +166,7 @@ func bigResult(name string, f format, v [3]uint64) (x *big.Float, ok bool) {
 // TestAgainstBig rounds exact results by the definition, in every mode.
 func TestAgainstBig(t *testing.T) {
 	tries := 4000
-	if testing.Short() {
+	if !cross.Long() {
 		tries = 400
 	}
 	for _, o := range arithmetic() {

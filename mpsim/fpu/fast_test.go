@@ -3,13 +3,15 @@ package fpu
 import (
 	"math/rand/v2"
 	"testing"
+
+	"hindsight/examples/cross"
 )
 
 // TestFastAgainstSoft: the exported functions give the result and the flags of
 // the soft path, whatever has been accrued before.
 func TestFastAgainstSoft(t *testing.T) {
 	tries := 100_000
-	if testing.Short() {
+	if !cross.Long() {
 		tries = 10_000
 	}
 	for _, o := range operations() {

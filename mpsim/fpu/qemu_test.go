@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hindsight/examples/cross"
 )
 
 // tool finds a program of the RISC-V toolchain; without it the test is skipped,
@@ -92,7 +94,7 @@ func TestAgainstQemu(t *testing.T) {
 	ops := operations()
 	elf := oracle(t, ops)
 	each := 10_000
-	if testing.Short() {
+	if !cross.Long() {
 		each = 1000
 	}
 	r := rand.New(rand.NewPCG(3, 4))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/wire"
 )
 
@@ -189,8 +190,8 @@ func TestFlushShows(t *testing.T) {
 }
 
 func TestManyChunks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes 60 MB")
+	if !cross.Long() {
+		t.Skip("makes 60 MB: set HINDSIGHT_LONG=1")
 	}
 	regular := loops(chunkRecords + 12345)
 	wild := append(append(loops(1000), noise(12*400000)...), loops(50000)...) // chunks that end by their bytes

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/examples/cross"
 	"hindsight/tracefmt/wire"
 )
 
@@ -59,8 +60,8 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestChunks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a million distinct values")
+	if !cross.Long() {
+		t.Skip("a million distinct values: set HINDSIGHT_LONG=1")
 	}
 	in := make([]byte, 0, 8*(maxValues+1000))
 	for i := range maxValues + 1000 {

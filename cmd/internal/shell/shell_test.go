@@ -12,6 +12,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -110,7 +111,7 @@ func sameBlocks(t testing.TB, d *app.Decoder, err error, want []uint64) {
 // TestPlayback plays the control flow of real threads back, exactly.
 func TestPlayback(t *testing.T) {
 	names := []string{"bank", "lu", "water", "mp3d"}
-	if testing.Short() {
+	if !cross.Long() {
 		names = names[:1]
 	}
 	for _, name := range names {
