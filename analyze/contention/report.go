@@ -181,12 +181,11 @@ func (b *builder) waits(ev *replay.Event, waits []timeline.Wait) error {
 	var last *object
 	for i := range waits {
 		w := &waits[i]
-		o, length := (*object)(nil), w.To-w.From
+		length, kind := w.To-w.From, kind
 		if w.Kind == timeline.Cond {
-			o = b.at("condition", w.Object)
-		} else {
-			o = b.at(kind, w.Object)
+			kind = "condition"
 		}
+		o := b.at(kind, w.Object)
 		o.Time += length
 		by := Nobody
 		if w.By != timeline.NoThread {

@@ -22,6 +22,9 @@ func advice(v *Variable, line uint64) []string {
 		out = append(out, layout(v, line))
 	}
 	if v.Verdict == True || v.Verdict == Mixed {
+		if a := apart(v); a != "" {
+			out = append(out, a)
+		}
 		out = append(out, protocol(v))
 	}
 	if v.Verdict == Handover {
@@ -100,6 +103,53 @@ func disturbs(f, g *Field) bool {
 			return u.Thread != w.Thread && !touches(f, u.Thread)
 		})
 	})
+}
+
+// apart is the advice against true sharing: what to do so that threads need each
+// other's data less often; "" if nothing is known of how they use it.
+func apart(v *Variable) string {
+	var both, writers, readers int
+	name := ""
+	for i := range v.Lines {
+		for j := range v.Lines[i].Fields {
+			f := &v.Lines[i].Fields[j]
+			b, w, r := users(f)
+			if b+w+r > both+writers+readers || b > both {
+				both, writers, readers, name = b, w, r, f.label()
+			}
+		}
+	}
+	switch {
+	case both > 1:
+		return fmt.Sprintf("%d threads update %s: give each thread its own copy, on a line of its own, and sum them up at the end; or update a local variable and add it once", both, name)
+	case both+writers == 1 && readers > 0:
+		return fmt.Sprintf("one thread writes %s and %s it: write it less often, or let readers keep a copy that they renew when they must", name, reading(readers))
+	case both+writers > 1:
+		return fmt.Sprintf("%d threads write %s: let one thread own it and hand it results in larger pieces", both+writers, name)
+	}
+	return ""
+}
+
+func reading(threads int) string {
+	if threads == 1 {
+		return "another reads"
+	}
+	return fmt.Sprintf("%d others read", threads)
+}
+
+// users is how many threads read and write a field, only write it, only read it.
+func users(f *Field) (both, writers, readers int) {
+	for _, u := range f.Uses {
+		switch {
+		case u.Read && u.Write:
+			both++
+		case u.Write:
+			writers++
+		default:
+			readers++
+		}
+	}
+	return both, writers, readers
 }
 
 // protocol says which protocol suits and why.

@@ -58,6 +58,9 @@ type jsonSummary struct {
 	Dropped     uint64 `json:"dropped_lines"`
 	Touched     uint64 `json:"touched_lines"`
 	SharedLines uint64 `json:"shared_lines"`
+	// Variables below the threshold, in percent of what all cost.
+	Below     int     `json:"variables_below_threshold"`
+	Threshold float64 `json:"threshold"`
 }
 
 type jsonHart struct {
@@ -205,7 +208,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Trace: jsonTrace{File: r.Info.File, Program: r.Info.Program, Args: append([]string{}, r.Info.Args...),
 			Threads: r.Info.Threads, Instructions: r.Info.Instructions, Seed: r.Info.Seed, Quantum: r.Info.Quantum, Complete: r.Info.Complete},
 		Machine: jsonMachine{c.Size, c.Ways, c.Line, c.Table, c.HistoryBits},
-		Summary: jsonSummary{len(r.Variables) + r.More, len(r.Summary.Lines), r.Summary.Dropped, r.Summary.Touched, r.Summary.SharedLines},
+		Summary: jsonSummary{len(r.Variables) + r.More + r.Below, len(r.Summary.Lines), r.Summary.Dropped, r.Summary.Touched, r.Summary.SharedLines, r.Below, r.Threshold},
 		Total:   jsonOfHart(&r.Total), Threads: []jsonHart{}, Variables: []jsonVariable{},
 	}
 	out.Tool.Name, out.Tool.Version = "hindsight", r.Info.Version

@@ -47,10 +47,17 @@ type Info struct {
 type Options struct {
 	Top     int    // variables in the report; 0 means 10, negative means all
 	TLSSize uint64 // bytes of a thread's thread-local variables
+	// Threshold is how much of what all sharing cost, in percent, a variable must
+	// have cost to be in the report. 0: all are.
+	Threshold float64
 }
 
-// DefaultTop is how many variables a report has.
-const DefaultTop = 10
+// DefaultTop is how many variables a report has, and DefaultThreshold how many
+// percent of the cost each of them has at least.
+const (
+	DefaultTop       = 10
+	DefaultThreshold = 1
+)
 
 // Verdict says of which nature the sharing is.
 type Verdict string
@@ -151,6 +158,8 @@ type Report struct {
 	Total     archinfo.HartCounts
 	Variables []Variable // that cost most, first
 	More      int        // further variables
+	Below     int        // and those that cost less than the threshold
+	Threshold float64    // in percent of what all cost
 }
 
 // Build names what is in a summary.
@@ -172,7 +181,15 @@ func Build(ctx context.Context, s *archinfo.Summary, t Trace, img Image, info In
 	if top == 0 {
 		top = DefaultTop
 	}
-	r := &Report{Info: info, Summary: s}
+	r := &Report{Info: info, Summary: s, Threshold: opts.Threshold}
+	all := uint64(0)
+	for _, g := range groups {
+		all += g.cost()
+	}
+	for n := len(groups); n > 0 && float64(groups[n-1].cost()) < opts.Threshold/100*float64(all); n-- {
+		groups = groups[:n-1]
+		r.Below++
+	}
 	if top > 0 && len(groups) > top {
 		groups, r.More = groups[:top], len(groups)-top
 	}

@@ -222,6 +222,30 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestThreshold: what is left out is what costs less, and is counted.
+func TestThreshold(t *testing.T) {
+	all := fakeReport(t, fakeSummary(), -1)
+	cost := uint64(0)
+	for i := range all.Variables {
+		cost += all.Variables[i].Cost()
+	}
+	for _, threshold := range []float64{1, 20, 100} {
+		want := 0
+		for i := range all.Variables {
+			if 100*float64(all.Variables[i].Cost()) >= threshold*float64(cost) {
+				want++
+			}
+		}
+		r, err := Build(t.Context(), fakeSummary(), fakeTrace{}, fakeImage{}, Info{}, Options{Top: -1, TLSSize: tlsSize, Threshold: threshold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Variables) != want || r.Below != len(all.Variables)-want {
+			t.Errorf("threshold %g: %d variables and %d below, want %d of %d", threshold, len(r.Variables), r.Below, want, len(all.Variables))
+		}
+	}
+}
+
 // TestJSON checks the JSON form against its schema.
 func TestJSON(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/sharing.schema.json")

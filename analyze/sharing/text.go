@@ -30,6 +30,9 @@ func (r *Report) WriteText(out io.Writer) error {
 	case r.More > 0:
 		w.line("%s not shown (--top)", plural(uint64(r.More), "further variable"))
 	}
+	if r.Below > 0 {
+		w.line("%s cost less than %g %% of that each (--threshold)", plural(uint64(r.Below), "further variable"), r.Threshold)
+	}
 	if r.Summary.Dropped > 0 {
 		w.line("%s that cost less did not fit into the trace", plural(r.Summary.Dropped, "line"))
 	}
@@ -73,6 +76,7 @@ func (r *Report) head(w *writer) {
 	w.line("  bus         %s, %s, %s from cache to cache, %s",
 		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation"), grouped(k.CacheToCache), plural(k.Writebacks, "writeback"))
 	w.line("  branches    %s, %s mispredicted (%s)", grouped(k.Branches), grouped(k.Mispredicted), percent(k.Mispredicted, k.Branches))
+	w.line("  Magnitudes depend on the quantum and the seed of the run: compare variables with each other.")
 	w.line("")
 }
 

@@ -24,13 +24,6 @@ type watcher struct {
 	last   int         // whose turn it is
 	mark   [][2]uint64 // of each thread, before and after its last block with an access
 	events [][2]uint64 // the least and the greatest time
-	at     []accessAt
-}
-
-// accessAt is the bounds of the time of an access, which is the nth of the thread.
-type accessAt struct {
-	thread    event.ThreadID
-	low, high uint64
 }
 
 func (w *watcher) Define(blocks []event.Block) error {

@@ -15,6 +15,7 @@ import (
 func newSharing(std cli.Streams) *cobra.Command {
 	var format string
 	var top int
+	var threshold float64
 	cmd := &cobra.Command{
 		Use:   "sharing [flags] TRACE",
 		Short: "Say which variables threads share, and what that costs",
@@ -24,7 +25,9 @@ bytes, whether they needed each other's data or only share a line (false
 sharing), which source lines brought it about, whether a coherence protocol that
 invalidates or one that updates suits, and what to do about it.
 
-Where another line size is wanted, record again with run --arch --arch-line.`,
+How much depends on the quantum and the seed of the run: compare variables with
+each other. Where another line size is wanted, record again with run --arch
+--arch-line.`,
 		Example: `  hindsight run --arch ./bank
   hindsight sharing bank.hst
   hindsight sharing --format json --top 3 bank.hst`,
@@ -48,7 +51,10 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 			if top == 0 {
 				top = -1
 			}
-			rep, err := findSharing(cmd.Context(), t, args[0], top)
+			if !(threshold >= 0 && threshold <= 100) {
+				return fmt.Errorf("--threshold %g: want percent, from 0 to 100", threshold)
+			}
+			rep, err := findSharing(cmd.Context(), t, args[0], top, threshold)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -63,13 +69,14 @@ Where another line size is wanted, record again with run --arch --arch-line.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, those that cost most first (0: all)")
+	cmd.Flags().Float64Var(&threshold, "threshold", sharing.DefaultThreshold, "leave out variables below this `PERCENT` of what sharing cost")
 	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }
 
 // findSharing reads what a model left in a trace and names it by the program
 // that the trace carries.
-func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*sharing.Report, error) {
+func findSharing(ctx context.Context, t *cdr.Trace, file string, top int, threshold float64) (*sharing.Report, error) {
 	summary, err := t.ArchSummary()
 	if err != nil {
 		return nil, err
@@ -89,5 +96,5 @@ func findSharing(ctx context.Context, t *cdr.Trace, file string, top int) (*shar
 	for _, th := range t.Threads() {
 		info.Instructions += th.Insts
 	}
-	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLSSize()})
+	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLSSize(), Threshold: threshold})
 }

@@ -54,7 +54,7 @@ func TestSharingOfExamples(t *testing.T) {
 		falsely := 0
 		for seed := range uint64(10) {
 			tr := modelled(t, c.name, seed+1)
-			rep, err := findSharing(t.Context(), tr, c.name, -1)
+			rep, err := findSharing(t.Context(), tr, c.name, -1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestSharingOfBank(t *testing.T) {
 	if err := tr.VerifyArch(); err != nil {
 		t.Error(err)
 	}
-	rep, err := findSharing(t.Context(), tr, p.Name, 0)
+	rep, err := findSharing(t.Context(), tr, p.Name, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 		if err := tr.VerifyArch(); err != nil {
 			t.Errorf("%d/20: %v", 20-n, err)
 		}
-		if rep, err := findSharing(t.Context(), tr, "bank", 0); err == nil {
+		if rep, err := findSharing(t.Context(), tr, "bank", 0, 0); err == nil {
 			reports++
 			if n == 0 && rep.Variables[0].Location.Name != "balance" {
 				t.Errorf("hottest variable %+v", rep.Variables[0].Location)
