@@ -60,6 +60,7 @@ type Image struct {
 
 	// Digest is the SHA-256 of Data, of a shared object that a Space has read.
 	Digest [sha256.Size]byte
+	file   [sha256.Size]byte // of the file, which Data is not if there was a debug file
 
 	low, high uint64 // the segments lie between them
 	soname    string // DT_SONAME

@@ -38,6 +38,7 @@ type layout struct {
 type parsed struct {
 	mu     sync.Mutex
 	images map[parsedKey]*Image
+	debug  []string // directories of debug files
 }
 
 type parsedKey struct {
@@ -72,9 +73,13 @@ func (s *Space) Shared(data []byte, digest [sha256.Size]byte, path string, base 
 	if m := s.parsed.images[key]; m != nil {
 		return m, nil
 	}
+	file := digest
+	if whole := unstrip(data, path, s.parsed.debug); whole != nil {
+		data, digest = whole, sha256.Sum256(whole)
+	}
 	m, err := ParseShared(data, path, base)
 	if err == nil {
-		m.Digest = digest
+		m.Digest, m.file = digest, file
 		s.parsed.images[key] = m
 	}
 	return m, err

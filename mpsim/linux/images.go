@@ -145,7 +145,7 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 		return
 	}
 	for _, m := range k.images.space.Images() {
-		if m.Base == base && m.Digest == digest {
+		if m.Base == base && m.Of(digest) {
 			k.renew(m)
 			return
 		}

@@ -77,3 +77,22 @@ func beside(program string) map[string]linux.Object {
 	}
 	return found
 }
+
+// debugDirs are the directories that separate debug files are looked for in: those of
+// HINDSIGHT_DEBUG, those beside the program and of the system that it sees, and the
+// host's.
+func debugDirs(program, interp, root string) []string {
+	dirs := append(filepath.SplitList(os.Getenv("HINDSIGHT_DEBUG")), filepath.Dir(program))
+	systems := []string{root}
+	if interp != "" {
+		if dir, err := toolchain.Sysroot(interp); err == nil {
+			systems = append(systems, dir)
+		}
+	}
+	for _, dir := range append(systems, "/") {
+		if dir != "" {
+			dirs = append(dirs, filepath.Join(dir, "usr/lib/debug"))
+		}
+	}
+	return dirs
+}

@@ -61,5 +61,8 @@ func Load(program, root string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", program, err)
 	}
+	if img, err = img.Unstripped(program, debugDirs(program, img.Main.Interp, root)); err != nil {
+		return nil, err
+	}
 	return &Run{Image: img, Program: program, Root: root, Files: files}, nil
 }
