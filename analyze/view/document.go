@@ -15,7 +15,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the page's one script, in order.
-var scripts = []string{"data.js", "dom.js", "races.js", "source.js", "timeline.js", "main.js"}
+var scripts = []string{"data.js", "dom.js", "races.js", "source.js", "timeline.js", "slice.js", "tables.js", "main.js"}
 
 // document is the page without its answers: a fixed style and script, whose
 // hashes are all that its policy allows.
@@ -50,8 +50,11 @@ func hash(text []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
+// adder adds an answer to a page and says how many bytes it took.
+type adder func(key string, answer any) (bytes int, err error)
+
 // write writes the page with the answers that contents adds.
-func (d *document) write(w io.Writer, title, policy string, contents func(add func(key string, answer any) error) error) error {
+func (d *document) write(w io.Writer, title, policy string, contents func(add adder) error) error {
 	_, err := fmt.Fprintf(w, `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -68,12 +71,12 @@ func (d *document) write(w io.Writer, title, policy string, contents func(add fu
 	if err != nil {
 		return err
 	}
-	err = contents(func(key string, answer any) error {
+	err = contents(func(key string, answer any) (int, error) {
 		text, err := json.Marshal(answer) // it escapes <, > and &
 		if err == nil {
 			_, err = fmt.Fprintf(w, "<script type=\"application/json\" data-key=\"%s\">%s</script>\n", html.EscapeString(key), text)
 		}
-		return err
+		return len(text), err
 	})
 	if err != nil {
 		return err

@@ -5,14 +5,19 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"hindsight/analyze/report"
 )
 
 // Limits of what a page in one file has. The page that is served has all.
 const (
-	fileLevels     = 5       // of the timeline: 4^4 windows of the run at most
-	fileLanePages  = 4       // of lanes
-	fileWindows    = 2 << 20 // bytes of windows, about
-	bytesPerWindow = 60      // of an interval or cell in JSON, about
+	fileLevels    = 5       // of the timeline: 4^4 windows of the run at most
+	fileLanePages = 4       // of lanes
+	fileWindows   = 2 << 20 // bytes of windows
+	fileSources   = 8 << 20 // bytes of whole source files
+	fileSlices    = 4 << 20 // bytes of slices
+	fileRaces     = 24      // groups of races with slices
+	nearLines     = 3       // lines kept around those that are lit, of files not kept whole
 )
 
 // WriteFile writes the page as one file with its answers in it, as far as they
@@ -23,18 +28,16 @@ func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	err = d.write(out, p.data.Title, d.policy, func(add func(string, any) error) error {
-		f := &fileWriter{page: p, ctx: ctx, add: add}
+	err = d.write(out, p.data.Title, d.policy, func(add adder) error {
+		f := &fileWriter{page: p, ctx: ctx, add: add, lit: map[string]map[int]bool{}}
 		h := p.head()
 		h.Static = true
-		if err := add("head", h); err != nil {
+		if _, err := add("head", h); err != nil {
 			return err
 		}
-		for _, part := range h.Parts {
-			if write := fileParts[part]; write != nil {
-				if err := write(f); err != nil {
-					return err
-				}
+		for _, write := range []func(*fileWriter) error{(*fileWriter).races, (*fileWriter).timeline, (*fileWriter).slices, (*fileWriter).sources, (*fileWriter).tables} {
+			if err := write(f); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -49,38 +52,77 @@ func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 type fileWriter struct {
 	page *Page
 	ctx  context.Context
-	add  func(key string, answer any) error
-}
-
-// fileParts write what the parts of a page need.
-var fileParts = map[string]func(*fileWriter) error{
-	"races":    func(f *fileWriter) error { _, err := f.put("races"); return err },
-	"source":   (*fileWriter).sources,
-	"timeline": (*fileWriter).timeline,
+	add  adder
+	lit  map[string]map[int]bool // lines that something refers to, by path
 }
 
 // put writes the answer under a key.
-func (f *fileWriter) put(key string) (any, error) {
-	answer, err := f.page.Answer(f.ctx, key)
+func (f *fileWriter) put(key string) (answer any, bytes int, err error) {
+	answer, err = f.page.Answer(f.ctx, key)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return answer, f.add(key, answer)
+	bytes, err = f.add(key, answer)
+	return answer, bytes, err
 }
 
-// sources writes the program's own files.
+func (f *fileWriter) light(path string, line int) {
+	if f.lit[path] == nil {
+		f.lit[path] = map[int]bool{}
+	}
+	f.lit[path][line] = true
+}
+
+func (f *fileWriter) races() error {
+	if f.page.data.Races == nil {
+		return nil
+	}
+	_, _, err := f.put("races")
+	return err
+}
+
+func (f *fileWriter) tables() error {
+	if f.page.data.Contention != nil {
+		if _, _, err := f.put("contention"); err != nil {
+			return err
+		}
+	}
+	if f.page.data.Sharing == nil {
+		return nil
+	}
+	_, _, err := f.put("sharing")
+	return err
+}
+
+// sources writes the program's own files; of others, and of those beyond the
+// limit, the lines that something refers to.
 func (f *fileWriter) sources() error {
-	files, err := f.put("files")
+	if f.page.data.Trace == nil {
+		return nil
+	}
+	answer, _, err := f.put("files")
 	if err != nil {
 		return err
 	}
-	for i, x := range files.([]File) {
-		if !x.Own {
+	left := fileSources
+	for i, x := range answer.([]File) {
+		whole := x.Own && left > 0 && (f.page.data.Asked == nil || f.lit[x.Path] != nil)
+		if !whole && f.lit[x.Path] == nil {
 			continue
 		}
-		if _, err := f.put(fmt.Sprintf("source/%d", i)); err != nil {
+		key := fmt.Sprintf("source/%d", i)
+		answer, err := f.page.Answer(f.ctx, key)
+		if err != nil {
 			return err
 		}
+		if !whole {
+			answer = answer.(*Source).around(f.lit[x.Path], nearLines)
+		}
+		bytes, err := f.add(key, answer)
+		if err != nil {
+			return err
+		}
+		left -= bytes
 	}
 	return nil
 }
@@ -88,32 +130,32 @@ func (f *fileWriter) sources() error {
 // timeline writes windows, level by level, until they show everything or are
 // too many.
 func (f *fileWriter) timeline() error {
-	answer, err := f.put("timeline")
+	if f.page.data.Trace == nil || f.page.data.Asked != nil {
+		return nil
+	}
+	answer, _, err := f.put("timeline")
 	if err != nil {
 		return err
 	}
 	tl := answer.(*Timeline)
-	pages := min((len(tl.Lanes)+pageLanes-1)/pageLanes, fileLanePages)
-	left := fileWindows
 	type window struct{ n, page int }
 	var open []window
-	for page := range pages {
+	for page := range min((len(tl.Lanes)+pageLanes-1)/pageLanes, fileLanePages) {
 		open = append(open, window{0, page})
 	}
+	left := fileWindows
 	for level := 0; level < min(tl.Levels, fileLevels); level++ {
 		var deeper []window
 		for _, x := range open {
 			if left <= 0 {
 				return nil
 			}
-			answer, err := f.put(windowKey(level, x.n, x.page))
+			answer, bytes, err := f.put(windowKey(level, x.n, x.page))
 			if err != nil {
 				return err
 			}
-			w := answer.(*Window)
-			size, whole := w.size()
-			left -= size
-			if !whole {
+			left -= bytes
+			if !answer.(*Window).whole() {
 				for i := range levelFactor {
 					deeper = append(deeper, window{x.n*levelFactor + i, x.page})
 				}
@@ -124,15 +166,70 @@ func (f *fileWriter) timeline() error {
 	return nil
 }
 
-// size is about how many bytes a window takes, and whether it shows everything
-// that there is.
-func (w *Window) size() (bytes int, whole bool) {
-	whole = uint64(len(w.Edges)) == w.AllEdges
-	bytes = len(w.Edges) * bytesPerWindow
+// whole says whether a window shows everything that there is.
+func (w *Window) whole() bool {
 	for i := range w.Lanes {
-		l := &w.Lanes[i]
-		bytes += (len(l.Intervals) + len(l.Cells)) * bytesPerWindow
-		whole = whole && l.Complete
+		if !w.Lanes[i].Complete {
+			return false
+		}
 	}
-	return bytes, whole
+	return uint64(len(w.Edges)) == w.AllEdges
+}
+
+// slices writes the slice that was asked for, or those around the first races
+// and of their lines.
+func (f *fileWriter) slices() error {
+	left := fileSlices
+	put := func(key string) error {
+		answer, err := f.page.Answer(f.ctx, key)
+		if f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		if err != nil || left <= 0 {
+			return nil // the page does not offer it
+		}
+		for _, sheet := range answer.(*Slice).Sheets {
+			for i := range sheet.Rows {
+				if r := &sheet.Rows[i]; r.File != "" {
+					f.light(r.File, r.Line)
+				}
+			}
+		}
+		bytes, err := f.add(key, answer)
+		left -= bytes
+		return err
+	}
+	if f.page.data.Asked != nil {
+		return put("slice/asked")
+	}
+	if f.page.data.Slice == nil || f.page.data.Races == nil {
+		return nil
+	}
+	s, err := f.page.sources(f.ctx)
+	if err != nil {
+		return err
+	}
+	index := map[string]int{}
+	for i := range s.files {
+		index[s.files[i].Path] = i
+	}
+	done := map[string]bool{}
+	for _, g := range f.page.races.Ranked()[:min(len(f.page.races.Ranked()), fileRaces)] {
+		keys := []string{"slice/race/" + g.Lead.ID}
+		for _, a := range []*report.Access{&g.Lead.Accesses[1], &g.Lead.Accesses[0]} {
+			if n, ok := index[a.Top.Path]; ok && a.Top.Line > 0 {
+				keys = append(keys, fmt.Sprintf("slice/backward/%d/%d/last", n, a.Top.Line), fmt.Sprintf("slice/forward/%d/%d/last", n, a.Top.Line))
+			}
+		}
+		for _, key := range keys {
+			if done[key] || left <= 0 {
+				continue
+			}
+			done[key] = true
+			if err := put(key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -49,7 +49,7 @@ func (p *Page) Handler(token string) (http.Handler, error) {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_ = d.write(w, p.data.Title, policy, func(add func(string, any) error) error { return add("head", p.head()) }) // or the browser went away
+		_ = d.write(w, p.data.Title, policy, func(add adder) error { _, err := add("head", p.head()); return err }) // or the browser went away
 	}), nil
 }
 

@@ -1,14 +1,19 @@
 package view
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"hindsight/analyze/annotate"
+	"hindsight/analyze/contention"
 	"hindsight/analyze/report"
+	"hindsight/analyze/sharing"
 	"hindsight/analyze/timeline"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
@@ -25,7 +30,15 @@ type Data struct {
 	// Races are those of the run, explained as far as is known.
 	Races func(context.Context) (*report.Report, error)
 	// Trace and Image are the run and its program; nil: there is no source.
-	Trace   *cdr.Trace
+	Trace *cdr.Trace
+	// Contention and Sharing are what threads waited for, and which memory they
+	// shared. Nil: it is not known.
+	Contention func(context.Context) (*contention.Report, error)
+	Sharing    func(context.Context) (*sharing.Report, error)
+	// Slice computes one. Nil: the trace has no values.
+	Slice func(context.Context, Question) (*annotate.Report, error)
+	// Asked is a slice that the page is about; nil: it is about the run.
+	Asked   *annotate.Report
 	Image   *image.Space
 	Sources *annotate.Sources // nil: where the debug information says
 }
@@ -60,19 +73,28 @@ func New(data Data) *Page {
 type Head struct {
 	Title  string   `json:"title"`
 	Facts  []Fact   `json:"facts"`
-	Parts  []string `json:"parts"` // names of tabs, in order
+	Parts  []string `json:"parts"`  // names of tabs, in order
+	Slices bool     `json:"slices"` // any can be asked for
 	Static bool     `json:"static"`
+
+	Contention bool `json:"contention"`
+	Sharing    bool `json:"sharing"`
 }
 
 func (p *Page) head() *Head {
-	h := &Head{Title: p.data.Title, Facts: p.data.Facts}
-	if p.data.Races != nil {
-		h.Parts = append(h.Parts, "races")
+	h := &Head{Title: p.data.Title, Facts: p.data.Facts, Slices: p.data.Slice != nil, Contention: p.data.Contention != nil, Sharing: p.data.Sharing != nil}
+	for _, part := range []struct {
+		name string
+		has  bool
+	}{
+		{"slice", p.data.Asked != nil}, {"races", p.data.Races != nil}, {"timeline", p.data.Trace != nil && p.data.Asked == nil},
+		{"source", p.data.Trace != nil}, {"slice", p.data.Slice != nil && p.data.Asked == nil},
+		{"sharing", p.data.Contention != nil || p.data.Sharing != nil}, {"run", true},
+	} {
+		if part.has {
+			h.Parts = append(h.Parts, part.name)
+		}
 	}
-	if p.data.Trace != nil {
-		h.Parts = append(h.Parts, "timeline", "source")
-	}
-	h.Parts = append(h.Parts, "run")
 	return h
 }
 
@@ -118,6 +140,27 @@ var answers = map[string]func(p *Page, ctx context.Context, rest string) (any, e
 	},
 	"timeline": func(p *Page, ctx context.Context, _ string) (any, error) { return p.timelineAnswer(ctx) },
 	"window":   func(p *Page, ctx context.Context, rest string) (any, error) { return p.window(ctx, rest) },
+	"contention": func(p *Page, ctx context.Context, _ string) (any, error) {
+		return asJSON(ctx, "contention", p.data.Contention)
+	},
+	"sharing": func(p *Page, ctx context.Context, _ string) (any, error) {
+		return asJSON(ctx, "sharing", p.data.Sharing)
+	},
+	"slice": func(p *Page, ctx context.Context, rest string) (any, error) { return p.slice(ctx, rest) },
+}
+
+// asJSON makes an answer of a report that has a JSON form of its own.
+func asJSON[R interface{ WriteJSON(io.Writer) error }](ctx context.Context, key string, find func(context.Context) (R, error)) (any, error) {
+	if find == nil {
+		return nil, noAnswer(key)
+	}
+	rep, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = rep.WriteJSON(&text)
+	return json.RawMessage(text.Bytes()), err
 }
 
 func (p *Page) racesAnswer(ctx context.Context) (*Races, error) {

@@ -27,10 +27,16 @@ type File struct {
 
 // Source is the text of a file with how often its lines were executed.
 type Source struct {
-	Lines []string `json:"lines"` // empty: the text was not found
+	Chunks []Chunk `json:"chunks"` // none: the text was not found
 	// Counts are [line, executions, threads that did]; lines without code have
 	// none.
 	Counts [][3]uint64 `json:"counts"`
+}
+
+// Chunk is lines of a file, one after the other.
+type Chunk struct {
+	From  int      `json:"from"` // the first, from 1
+	Lines []string `json:"lines"`
 }
 
 // sources are the files of a program, with execution counts.
@@ -204,13 +210,42 @@ func userCode(ctx context.Context, img *image.Space, counts map[uint64]pcCount) 
 
 // source makes the answer about file n.
 func (s *sources) source(n int) *Source {
-	out := &Source{Lines: []string{}, Counts: [][3]uint64{}}
+	out := &Source{Chunks: []Chunk{}, Counts: [][3]uint64{}}
 	if Readable(s.files[n].Path) {
-		out.Lines = append(out.Lines, s.text.Lines(s.files[n].Path)...)
+		if lines := s.text.Lines(s.files[n].Path); lines != nil {
+			out.Chunks = append(out.Chunks, Chunk{1, lines})
+		}
 	}
 	for line, c := range s.counts[n] {
 		out.Counts = append(out.Counts, [3]uint64{uint64(line), c.times, c.threads})
 	}
 	slices.SortFunc(out.Counts, func(a, b [3]uint64) int { return cmp.Compare(a[0], b[0]) })
+	return out
+}
+
+// around leaves of a file the lines that are near some.
+func (s *Source) around(lines map[int]bool, near int) *Source {
+	out := &Source{Chunks: []Chunk{}, Counts: s.Counts}
+	kept := func(n int) bool {
+		for d := -near; d <= near; d++ {
+			if lines[n+d] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range s.Chunks {
+		for i, text := range c.Lines {
+			n := c.From + i
+			if !kept(n) {
+				continue
+			}
+			if last := len(out.Chunks) - 1; last >= 0 && out.Chunks[last].From+len(out.Chunks[last].Lines) == n {
+				out.Chunks[last].Lines = append(out.Chunks[last].Lines, text)
+			} else {
+				out.Chunks = append(out.Chunks, Chunk{n, []string{text}})
+			}
+		}
+	}
 	return out
 }

@@ -155,7 +155,12 @@ func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) erro
 	if err != nil {
 		return err
 	}
-	return std.WriteTo(ctx, f.out, func(w io.Writer) error { return f.write(std, w, rep) }, file)
+	return std.WriteTo(ctx, f.out, func(w io.Writer) error {
+		if f.format == "html" {
+			return slicePage(v, rep).WriteFile(ctx, w)
+		}
+		return f.write(std, w, rep)
+	}, file)
 }
 
 func (f *sliceFlags) write(std cli.Streams, w io.Writer, rep *annotate.Report) error {
@@ -164,8 +169,6 @@ func (f *sliceFlags) write(std cli.Streams, w io.Writer, rep *annotate.Report) e
 		return rep.WriteJSON(w, annotate.JSONOptions{Summary: f.summary})
 	case "dot":
 		return rep.WriteDOT(w)
-	case "html":
-		return rep.WriteHTML(w)
 	}
 	color := f.color == "always" || f.color == "auto" && f.out == "" && cli.IsTerminal(std.Out)
 	lines := f.lines
@@ -400,31 +403,43 @@ type values struct {
 }
 
 // openValues opens a trace that was recorded with values.
-func openValues(file string) (v *values, err error) {
+func openValues(file string) (*values, error) {
+	v, err := openViewed(file)
+	if err == nil && v.graph == nil {
+		v.close()
+		return nil, fmt.Errorf("it was recorded without values and dependences; add them with: hindsight wet %s", file)
+	}
+	return v, err
+}
+
+// openViewed opens a trace, with its values if it has them.
+func openViewed(file string) (v *values, err error) {
 	v = &values{}
 	if v.trace, err = cdr.OpenFile(file); err != nil {
 		return nil, err
 	}
-	if v.graph, err = wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst}); err != nil {
-		if errors.Is(err, wet.ErrNoGraph) {
-			err = fmt.Errorf("it was recorded without values and dependences; add them with: hindsight wet %s", file)
-		}
-		return nil, errors.Join(err, v.trace.Close())
+	if v.graph, err = wet.Open(file, wet.OpenOptions{Evaluate: eval.Inst}); errors.Is(err, wet.ErrNoGraph) {
+		v.graph, err = nil, nil
 	}
-	if v.img, err = v.trace.Space(); err == nil {
-		v.flow = cfg.New(v.img)
-	} else {
-		err = fmt.Errorf("the program in the trace: %w", err)
+	if err == nil {
+		if v.img, err = v.trace.Space(); err != nil {
+			err = fmt.Errorf("the program in the trace: %w", err)
+		}
 	}
 	if err != nil {
 		v.close()
 		return nil, err
 	}
+	if v.graph != nil {
+		v.flow = cfg.New(v.img)
+	}
 	return v, nil
 }
 
 func (v *values) close() {
-	v.graph.Close()
+	if v.graph != nil {
+		v.graph.Close()
+	}
 	v.trace.Close()
 }
 

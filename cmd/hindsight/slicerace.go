@@ -38,6 +38,11 @@ func (f *sliceFlags) around(ctx context.Context, _ cli.Streams, v *values, opts 
 	case one == nil:
 		return fmt.Errorf("--race %s: the run has the races %s", f.race, strings.Join(ids, ", "))
 	}
+	return f.aroundRace(ctx, v, opts, one, rep)
+}
+
+// aroundRace slices around a race that is known.
+func (f *sliceFlags) aroundRace(ctx context.Context, v *values, opts slice.Options, one *report.Race, rep *annotate.Report) error {
 	a, b, err := v.sides(one)
 	if err != nil {
 		return err

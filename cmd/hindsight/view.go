@@ -13,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/annotate"
+	"hindsight/analyze/contention"
 	"hindsight/analyze/report"
+	"hindsight/analyze/sharing"
 	"hindsight/analyze/view"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
@@ -68,26 +69,67 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
-	t, err := cdr.OpenFile(file)
+	v, err := openViewed(file)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
-	img, err := t.Space()
-	if err != nil {
-		return fmt.Errorf("the program in the trace: %w", err)
-	}
-	page := view.New(view.Data{
-		Title: filepath.Base(file), Facts: view.Facts(t, buildinfo.Version()), Trace: t, Image: img, Sources: &annotate.Sources{Dirs: f.sources},
-		Races: func(ctx context.Context) (*report.Report, error) {
-			defer cli.Waiting(std.Err, "finding races")()
-			return findRacesBy(ctx, t, file, &inquiry{incomplete: true})
-		},
-	})
+	defer v.close()
+	page := view.New(f.data(std, v, file))
 	if f.out != "" {
 		return std.WriteTo(ctx, f.out, func(w io.Writer) error { return page.WriteFile(ctx, w) }, file)
 	}
 	return serveView(ctx, std, page)
+}
+
+// viewedObjects bounds the variables and locks in tables of a page.
+const viewedObjects = 100
+
+// data is what the page shows.
+func (f *viewFlags) data(std cli.Streams, v *values, file string) view.Data {
+	data := view.Data{
+		Title: filepath.Base(file), Facts: view.Facts(v.trace, buildinfo.Version()), Trace: v.trace, Image: v.img, Sources: &annotate.Sources{Dirs: f.sources},
+		Races: func(ctx context.Context) (*report.Report, error) {
+			defer cli.Waiting(std.Err, "finding races")()
+			return findRacesBy(ctx, v.trace, file, &inquiry{incomplete: true})
+		},
+	}
+	data.Contention = func(ctx context.Context) (*contention.Report, error) {
+		return findContention(ctx, v.trace, file, viewedObjects)
+	}
+	if summary, err := v.trace.ArchSummary(); err == nil && summary != nil {
+		data.Sharing = func(ctx context.Context) (*sharing.Report, error) {
+			return findSharing(ctx, v.trace, file, viewedObjects)
+		}
+	}
+	if v.graph == nil {
+		return data
+	}
+	data.Slice = func(ctx context.Context, q view.Question) (*annotate.Report, error) {
+		defer cli.Waiting(std.Err, "following dependences")()
+		s := sliceFlags{at: fmt.Sprintf("%s:%d", q.File, q.Line), instance: q.Instance, direction: "backward", deps: "both", throughThreads: true, sort: "distance"}
+		if q.Forward {
+			s.direction = "forward"
+		}
+		opts, err := s.options()
+		if err != nil {
+			return nil, err
+		}
+		opts.Flow = v.flow
+		rep := v.report(file, f.sources)
+		if q.Race != nil {
+			return rep, s.aroundRace(ctx, v, opts, q.Race, rep)
+		}
+		return rep, s.from(ctx, v, opts, rep)
+	}
+	return data
+}
+
+// slicePage shows a slice.
+func slicePage(v *values, rep *annotate.Report) *view.Page {
+	return view.New(view.Data{
+		Title: rep.At + " in " + filepath.Base(rep.Info.File), Facts: view.Facts(v.trace, rep.Info.Version), Trace: v.trace, Image: v.img,
+		Sources: rep.Sources, Asked: rep,
+	})
 }
 
 // serveView serves a page until ctx ends.

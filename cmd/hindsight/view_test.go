@@ -151,6 +151,34 @@ func TestViewTimeline(t *testing.T) {
 	b.Ready()
 }
 
+// TestViewSlice asks who wrote the sum of an audit and follows the answer into
+// another thread.
+func TestViewSlice(t *testing.T) {
+	file, sources := viewed(t, "bank")
+	b := browser.Start(t, 1200, 800)
+	url := serve(t, "--source-dir", sources, file)
+	b.Open(url + "#source/bank.c:52")
+	if text := b.Text("tr.at .t"); !strings.HasPrefix(strings.TrimSpace(text), "sum += balance[i]") {
+		t.Fatalf("line 52 is %q", text)
+	}
+	b.Click("tr.at .action") // who wrote this?
+	b.Until(`location.hash.startsWith('#slice/backward/')`)
+	b.Ready()
+	b.Until(`document.querySelector('tr.begun .t')?.textContent.includes('sum += balance[i]')`)
+	if other := b.Text("tr.begun .crossing"); !strings.Contains(other, " in T") {
+		t.Errorf("the sum depends on %q", other)
+	}
+	b.Click("tr.begun .crossing")
+	b.Until(`document.querySelector('tr.at .t')?.textContent.includes('balance[')`)
+	b.Click("tr.at .action:last-child") // where does it go?
+	b.Until(`location.hash.startsWith('#slice/forward/')`)
+	b.Ready()
+	b.Until(`document.querySelector('tr.begun')`)
+	b.Open(url + "#slice/R1")
+	b.Until(`document.querySelectorAll('.slices > section').length === 4`)
+	b.Like(filepath.Join(sourceDir, "testdata/view/slice.png"), *updateView)
+}
+
 // TestViewGone: bad input is one error, and status 2.
 func TestViewGone(t *testing.T) {
 	status, _, said := quietly("view", "-o", filepath.Join(t.TempDir(), "x.html"), "none.hst")

@@ -52,9 +52,16 @@ async function sourceOf(path) {
   const n = await fileIndex(path);
   if (n < 0 || !has('source/' + n)) return null;
   const source = await ask('source/' + n);
-  if (!source.byLine) source.byLine = new Map(source.counts.map(c => [c[0], c]));
+  if (!source.byLine) {
+    source.byLine = new Map(source.counts.map(c => [c[0], c]));
+    source.text = new Map(source.chunks.flatMap(c => c.lines.map((t, i) => [c.from + i, t])));
+    source.last = Math.max(0, ...source.chunks.map(c => c.from + c.lines.length - 1));
+  }
   return source;
 }
+
+// lineOf is the text of a line; undefined when it is not there.
+function lineOf(source, n) { return source?.text.get(n); }
 
 function baseName(path) { return path.slice(path.lastIndexOf('/') + 1); }
 

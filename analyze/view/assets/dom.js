@@ -56,6 +56,13 @@ function soon(promise, show) {
   return box;
 }
 
+// centre scrolls a box so that an element in it is in its middle, and its left
+// edge in sight.
+function centre(box, el) {
+  box.scrollLeft = 0;
+  box.scrollTop += el.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+}
+
 // VirtualList shows the rows in sight of a list of any length, all of one height.
 class VirtualList {
   constructor(row, rowHeight, choose) {

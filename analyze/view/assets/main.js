@@ -9,7 +9,7 @@ class RunView {
   show() {}
 }
 
-const makers = {races: () => new RacesView(), timeline: () => new TimelineView(), source: () => new SourceView(), run: () => new RunView()};
+const makers = {races: () => new RacesView(), timeline: () => new TimelineView(), source: () => new SourceView(), slice: () => new SliceView(), sharing: () => new SharingView(), run: () => new RunView()};
 const views = {};
 const main = h('main', {});
 const nav = h('nav', {class: 'tabs', 'aria-label': 'parts'});

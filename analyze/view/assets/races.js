@@ -98,6 +98,7 @@ class RacesView {
       h('h2', {}, h('a', {href: '#' + r.id}, r.id), ' ', g.what),
       h('p', {}, `${r.dynamic} times`, members.length > 1 && ` by this pair of instructions, ${g.often} by ${members.length} pairs`,
         r.impact && h('strong', {}, '. The value ' + r.impact), '. The first instance:'),
+      (head.static ? has('slice/race/' + r.id) : head.slices) && h('p', {}, h('a', {class: 'chip action', href: '#slice/' + r.id}, 'what led to it, and where the value went')),
       h('div', {class: 'sides'}, this.access(r.accesses[1], 'first'), this.access(r.accesses[0], 'then')),
       this.artifact(r), this.location(r.location), this.consequences(r), this.lockList(r), this.threadList(r),
       members.length > 1 && h('section', {}, h('h3', {}, 'Pairs of instructions of this group'),
@@ -119,7 +120,7 @@ class RacesView {
   snippet(f) {
     if (f.file < 0 || !f.line) return null;
     const path = this.data.files[f.file];
-    return soon(sourceOf(path), source => snippet(path, source, f.line, 4));
+    return soon(sourceOf(path), source => [snippet(path, source, f.line, 4), h('p', {}, lineActions(path, f.line))]);
   }
 
   fn(f) { return f.fn < 0 ? '??' : this.data.functions[f.fn]; }

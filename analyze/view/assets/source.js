@@ -4,9 +4,10 @@ function sourceLink(path, line) { return '#source/' + encodeURIComponent(path) +
 
 // snippet shows a few lines around one; nothing when there is no text.
 function snippet(path, source, line, around) {
-  if (!source || line > source.lines.length) return null;
+  if (lineOf(source, line) === undefined) return null;
   const rows = [];
-  for (let n = Math.max(1, line - around); n <= Math.min(source.lines.length, line + around); n++) {
+  for (let n = Math.max(1, line - around); n <= line + around; n++) {
+    if (lineOf(source, n) === undefined) continue;
     rows.push(sourceRow(path, source, n, n === line ? 'lit' : ''));
   }
   return h('table', {class: 'source snippet'}, h('tbody', {}, rows));
@@ -20,7 +21,7 @@ function sourceRow(path, source, n, mark, extra) {
     h('td', {class: 'n'}, h('a', {href: sourceLink(path, n)}, n)),
     h('td', {class: 'c', title: count ? (never ? 'never executed' : `executed ${plural(count[1], 'time')} by ${plural(count[2], 'thread')}`) : null},
       count ? (never ? '–' : short(count[1])) : ''),
-    h('td', {class: 't'}, expand(source.lines[n - 1])),
+    h('td', {class: 't'}, expand(lineOf(source, n))),
     extra !== undefined && h('td', {class: 'x'}, extra));
 }
 
@@ -81,11 +82,15 @@ class SourceView {
       this.shown = n;
     }
     for (const a of this.files.querySelectorAll('a')) a.classList.toggle('here', a.dataset.file === String(n));
-    for (const tr of this.text.querySelectorAll('tr.at')) tr.classList.remove('at');
+    for (const tr of this.text.querySelectorAll('tr.at')) {
+      tr.classList.remove('at');
+      tr.querySelector('.actions')?.remove();
+    }
     const row = line && this.text.querySelector(`tr[data-line="${Number(line)}"]`);
     if (row) {
       row.classList.add('at');
-      row.scrollIntoView({block: 'center'});
+      row.lastChild.append(h('span', {class: 'actions'}, lineActions(this.list[n].path, Number(line))));
+      centre(this.text, row);
     } else {
       this.text.scrollTop = 0;
     }
@@ -93,11 +98,11 @@ class SourceView {
 
   table(path, source) {
     if (!source) return message('This file has only the program\'s own sources.');
-    if (!source.lines.length) return message('The text of this file was not found. Give its folder with --source-dir.');
+    if (!source.text.size) return message('The text of this file was not found. Give its folder with --source-dir.');
     const races = this.lines.get(path) || new Map();
-    const rows = source.lines.map((_, i) => {
-      const ids = races.get(i + 1);
-      return sourceRow(path, source, i + 1, ids ? 'racy' : '', ids ? [...ids].slice(0, 8).map(id => h('a', {class: 'chip', href: '#' + id}, id)) : '');
+    const rows = [...source.text.keys()].map(n => {
+      const ids = races.get(n);
+      return sourceRow(path, source, n, ids ? 'racy' : '', ids ? [...ids].slice(0, 8).map(id => h('a', {class: 'chip', href: '#' + id}, id)) : '');
     });
     return h('table', {class: 'source'}, h('tbody', {}, rows));
   }
