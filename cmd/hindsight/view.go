@@ -98,7 +98,7 @@ func (f *viewFlags) data(std cli.Streams, v *values, file string) view.Data {
 	}
 	if summary, err := v.trace.ArchSummary(); err == nil && summary != nil {
 		data.Sharing = func(ctx context.Context) (*sharing.Report, error) {
-			return findSharing(ctx, v.trace, file, viewedObjects)
+			return findSharing(ctx, v.trace, file, viewedObjects, 0)
 		}
 	}
 	if v.graph == nil {
