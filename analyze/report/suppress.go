@@ -115,7 +115,7 @@ func (s *Suppressions) covers(rep *Report, r *Race) *Rule {
 func (rule *Rule) covers(rep *Report, r *Race) bool {
 	switch rule.Type {
 	case "race":
-		if l := &r.Location; rule.match(l.Symbol) || rule.match(l.Path) || rule.match(l.Name) && l.Kind != "heap" {
+		if l := &r.Location; rule.match(l.Symbol) || rule.match(l.Path) || rule.match(l.Name) && l.Kind != "heap" || rule.match(l.Words()) {
 			return true
 		}
 		return rule.any(r.Accesses[0].Stack) || rule.any(r.Accesses[1].Stack)
@@ -158,17 +158,27 @@ func (rule *Rule) mutex(rep *Report, a *Access) bool {
 	return false
 }
 
-// any says whether the pattern matches the function or file of a frame.
+// any says whether the pattern matches the function, the file or the line of a
+// frame.
 func (rule *Rule) any(stack []Frame) bool {
 	for _, f := range stack {
-		if rule.match(f.Function) || rule.match(f.Path) || rule.match(f.File) {
+		if rule.match(f.Function) || rule.match(f.Path) || rule.match(f.File) || f.Line > 0 && rule.match(lineOf(f)) {
 			return true
 		}
 	}
 	return false
 }
 
-func (rule *Rule) match(text string) bool { return text != "" && match(rule.Pattern, text) }
+// anonymous is how a demangled name says that it is in a namespace without a name.
+const anonymous = "(anonymous namespace)::"
+
+// match says whether the pattern matches a text that a report prints: a name as it
+// is, or without its namespaces that have no name. Names that the text shortens
+// have … in them.
+func (rule *Rule) match(text string) bool {
+	pattern := strings.ReplaceAll(rule.Pattern, "…", "*")
+	return text != "" && (match(pattern, text) || strings.Contains(text, anonymous) && match(pattern, strings.ReplaceAll(text, anonymous, "")))
+}
 
 // match says whether a pattern matches a text: * stands for anything, a ^ at
 // the beginning and a $ at the end tie it to the ends of the text, which are

@@ -85,6 +85,9 @@ func (t *text) gather() {
 func (t *text) totals() {
 	r := t.rep
 	t.printf("hindsight: reported %d warnings\n", len(t.shown))
+	if n := len(r.Races); n > len(t.shown) {
+		t.printf("hindsight: %s, counted by pairs of instructions as in JSON, SARIF and baselines\n", plural(uint64(n), "race", "races"))
+	}
 	if n := r.Artifacts(); n > 0 {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
