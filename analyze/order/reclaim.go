@@ -178,7 +178,8 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 		return f
 	}
 	l.size = 0
-	for g, all := range l.touched {
+	for g, cell := range l.cells {
+		all := cell.touched
 		kept := all[:0]
 		for _, t := range all {
 			if f := floor(t.strand); f != nil && !t.clock.below(f) {
@@ -187,9 +188,9 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 		}
 		clear(all[len(kept):])
 		if l.size += len(kept); len(kept) == 0 {
-			delete(l.touched, g)
-		} else {
-			l.touched[g] = kept
+			delete(l.cells, g)
+			cell.dropped = true
 		}
+		cell.touched = kept
 	}
 }

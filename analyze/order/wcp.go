@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"hindsight/analyze/race"
@@ -31,6 +32,19 @@ type wcpStrand struct {
 	hard   vector // what precedes it by program order and hard edges, without itself
 	held   []*section
 	alive  bool // begun or created, and not ended
+	// recent are the clocks that before was joined with last: a section that
+	// touched much is met as often.
+	recent [4]*uint64
+}
+
+// behind joins before with the clock of a release.
+func (th *wcpStrand) behind(release vector) {
+	if len(release) == 0 || slices.Contains(th.recent[:], &release[0]) {
+		return
+	}
+	th.before.join(release)
+	copy(th.recent[1:], th.recent[:])
+	th.recent[0] = &release[0]
 }
 
 // section is a critical section that a strand is in.
@@ -39,7 +53,7 @@ type section struct {
 	lock    *wcpLock
 	version int    // of the lock, when the section began
 	acquire uint64 // the epoch of its acquire
-	touched touches
+	touched []sectionTouch
 }
 
 // touch is an access in a critical section: bytes of a granule.
@@ -50,10 +64,10 @@ type touch struct {
 }
 
 type wcpLock struct {
-	version int    // counts releases
-	before  vector // P of the last release
-	touched map[uint64][]touched
-	size    int                            // of touched
+	version int                            // counts releases
+	before  vector                         // P of the last release
+	cells   map[uint64]*lockCell           // by granule
+	size    int                            // of what was touched in all cells
 	limit   int                            // of size, before something is forgotten
 	logs    map[event.StrandID]*sectionLog // of each strand
 }
@@ -64,6 +78,34 @@ type sectionLog struct {
 	base   int                    // number of the first
 	passed map[event.StrandID]int // by how many of them each other strand is known to be behind
 	limit  int                    // of closed, before some are forgotten
+}
+
+// lockCell is what sections of a lock touched in a granule.
+type lockCell struct {
+	touched []touched // by those that have ended
+	present *section  // that touched it last
+	here    []touch   // by that one
+	dropped bool      // it is no cell of the lock any more
+}
+
+// sectionTouch is a touch with its cell, so that the end of a section need not
+// look for it.
+type sectionTouch struct {
+	cell *lockCell
+	touch
+}
+
+// add reports whether t is new in section c.
+func (l *lockCell) add(c *section, t touch) bool {
+	if l.present != c {
+		l.present, l.here = c, append(l.here[:0], t)
+		return true
+	}
+	if slices.Contains(l.here, t) {
+		return false
+	}
+	l.here = append(l.here, t)
+	return true
 }
 
 // touched is the join of the clocks of releases whose sections touched bytes.
@@ -107,7 +149,7 @@ func (w *wcp) ordered(s, u event.StrandID, n uint64) bool {
 func (w *wcp) lock(obj uint64) *wcpLock {
 	l := w.locks[obj]
 	if l == nil {
-		l = &wcpLock{touched: map[uint64][]touched{}, logs: map[event.StrandID]*sectionLog{}}
+		l = &wcpLock{cells: map[uint64]*lockCell{}, logs: map[event.StrandID]*sectionLog{}}
 		w.locks[obj] = l
 	}
 	return l
@@ -125,12 +167,17 @@ func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 func (w *wcp) access(s event.StrandID, a touch) {
 	th := w.strand(s)
 	for _, c := range th.held {
-		if l := c.lock; !c.touched.add(a) && l.version == c.version {
+		l := c.lock
+		cell := l.cell(a.granule)
+		if cell.add(c, a) {
+			c.touched = append(c.touched, sectionTouch{cell, a})
+		} else if l.version == c.version {
 			continue // nobody has released the lock since
 		}
-		for _, t := range c.lock.touched[a.granule] {
+		for i := range cell.touched {
+			t := &cell.touched[i]
 			if t.strand != s && t.mask&a.mask != 0 && (t.write || a.write) {
-				th.before.join(t.clock)
+				th.behind(t.clock)
 			}
 		}
 	}
@@ -152,9 +199,14 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 	for w.behind(l, s) {
 	}
 	release := h.clone()
-	for _, t := range c.touched.all {
+	for i := range c.touched {
+		t := &c.touched[i]
+		if t.cell.dropped || l != c.lock {
+			t.cell = l.cell(t.granule)
+		}
 		l.touch(t, s, release)
 	}
+	c.touched = nil // cells still have c
 	l.before = th.before.clone()
 	log := l.logs[s]
 	if log == nil {
@@ -189,14 +241,24 @@ func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 	return some
 }
 
-func (l *wcpLock) touch(t touch, s event.StrandID, release vector) {
-	all := l.touched[t.granule]
+// cell is that of a granule.
+func (l *wcpLock) cell(granule uint64) *lockCell {
+	c := l.cells[granule]
+	if c == nil {
+		c = &lockCell{}
+		l.cells[granule] = c
+	}
+	return c
+}
+
+func (l *wcpLock) touch(t *sectionTouch, s event.StrandID, release vector) {
+	all := t.cell.touched
 	for i := range all {
-		if all[i].touch == t && all[i].strand == s {
+		if all[i].touch == t.touch && all[i].strand == s {
 			all[i].clock = release // behind the one before
 			return
 		}
 	}
-	l.touched[t.granule] = append(all, touched{t, s, release})
+	t.cell.touched = append(all, touched{t.touch, s, release})
 	l.size++
 }
