@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
 .PHONY: container dynamic bench-schedules correct faults release cross-vet
-.PHONY: examples-go go-race-tests
+.PHONY: picture examples-go go-race-tests
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -39,6 +39,9 @@ tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; 
 
 dynamic:          ## all twins of examples/sync, dynamically linked (many minutes)
 	HINDSIGHT_LONG=1 HINDSIGHT_ALL_TWINS=1 go test ./cmd/hindsight -run TestDynamicTwins -timeout 120m
+
+picture:          ## the README's picture of the page (needs chromium)
+	$(GO) test -count=1 -run TestViewPicture ./cmd/hindsight -view-picture $(CURDIR)/docs/figures/view.png
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight

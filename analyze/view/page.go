@@ -171,6 +171,10 @@ func (p *Page) racesAnswer(ctx context.Context) (*Races, error) {
 	return racesOf(rep), nil
 }
 
+// Close waits until the page uses its data no more. After it, nothing is
+// answered.
+func (p *Page) Close() { <-p.turn }
+
 func noAnswer(key string) error { return fmt.Errorf("%q: %w", key, ErrNoAnswer) }
 
 // report finds the races once.

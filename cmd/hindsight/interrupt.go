@@ -23,7 +23,7 @@ const draftGrace = 600 * time.Millisecond
 
 // unfinished are commands that write nothing which has to be closed well, and so
 // may be left where they are.
-var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "export": true}
+var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "export": true, "view": true}
 
 // draft is a report that one goroutine still works on when another may have to
 // print it.

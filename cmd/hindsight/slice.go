@@ -422,9 +422,7 @@ func openViewed(file string) (v *values, err error) {
 		v.graph, err = nil, nil
 	}
 	if err == nil {
-		if v.img, err = v.trace.Space(); err != nil {
-			err = fmt.Errorf("the program in the trace: %w", err)
-		}
+		err = v.findProgram()
 	}
 	if err != nil {
 		v.close()
@@ -434,6 +432,18 @@ func openViewed(file string) (v *values, err error) {
 		v.flow = cfg.New(v.img)
 	}
 	return v, nil
+}
+
+// findProgram reads the program of a trace; one that was imported has none.
+func (v *values) findProgram() error {
+	names, err := importedNames(v.trace)
+	if err != nil || names != nil {
+		return err
+	}
+	if v.img, err = v.trace.Space(); err != nil {
+		return fmt.Errorf("the program in the trace: %w", err)
+	}
+	return nil
 }
 
 func (v *values) close() {

@@ -35,14 +35,16 @@ func newView(std cli.Streams) *cobra.Command {
 		Use:   "view [flags] TRACE",
 		Short: "Show a trace in the browser",
 		Long: `view serves a page about a trace to this machine, at an address that it
-prints, until it is interrupted: the races, ranked, with both call stacks and
-both places in the source; the source with execution counts; what is known about
-the run.
+prints, until it is interrupted. It has the races, ranked, with both call stacks
+and both places in the source; a timeline of threads and strands; the source
+with execution counts; what threads waited for; and, when the trace has values
+(run --record wet, hindsight wet), who wrote a value and where it went.
 
 -o FILE.html writes the same as one file that loads nothing from elsewhere, to
-send or to keep beside a build.
+send or to keep beside a build. Of a long run it has less detail: the timeline
+to a coarser resolution, and slices around the first races.
 
-A link that ends in #R3 opens race R3.`,
+A link that ends in #R3 opens race R3. The ? on the page lists the keys.`,
 		Example: `  hindsight view bank.hst
   hindsight view --source-dir src bank.hst
   hindsight view -o bank.html bank.hst`,
@@ -87,12 +89,16 @@ const viewedObjects = 100
 // data is what the page shows.
 func (f *viewFlags) data(std cli.Streams, v *values, file string) view.Data {
 	data := view.Data{
-		Title: filepath.Base(file), Facts: view.Facts(v.trace, buildinfo.Version()), Trace: v.trace, Image: v.img, Sources: &annotate.Sources{Dirs: f.sources},
+		Title: filepath.Base(file), Facts: view.Facts(v.trace, buildinfo.Version()), Sources: &annotate.Sources{Dirs: f.sources},
 		Races: func(ctx context.Context) (*report.Report, error) {
 			defer cli.Waiting(std.Err, "finding races")()
 			return findRacesBy(ctx, v.trace, file, &inquiry{incomplete: true})
 		},
 	}
+	if v.img == nil {
+		return data
+	}
+	data.Trace, data.Image = v.trace, v.img
 	data.Contention = func(ctx context.Context) (*contention.Report, error) {
 		return findContention(ctx, v.trace, file, viewedObjects)
 	}
@@ -152,5 +158,6 @@ func serveView(ctx context.Context, std cli.Streams, page *view.Page) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	page.Close()
 	return nil
 }

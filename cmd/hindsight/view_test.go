@@ -15,6 +15,8 @@ import (
 	"hindsight/examples"
 )
 
+var viewPicture = flag.String("view-picture", "", "write the README's picture of the page to `FILE`")
+
 var updateView = flag.Bool("update-view", false, "write the coarse pictures of the page anew")
 
 // viewed records an example with values and gives the trace and a folder with
@@ -177,6 +179,34 @@ func TestViewSlice(t *testing.T) {
 	b.Open(url + "#slice/R1")
 	b.Until(`document.querySelectorAll('.slices > section').length === 4`)
 	b.Like(filepath.Join(sourceDir, "testdata/view/slice.png"), *updateView)
+}
+
+// TestViewPicture makes the picture of the README; see make picture.
+func TestViewPicture(t *testing.T) {
+	if *viewPicture == "" {
+		t.Skip("no -view-picture")
+	}
+	file, sources := viewed(t, "bank")
+	b := browser.Start(t, 1280, 720)
+	b.Open(serve(t, "--source-dir", sources, file) + "#R1")
+	if err := os.WriteFile(*viewPicture, b.Shot(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestViewImported: a run that came from elsewhere has races and no source.
+func TestViewImported(t *testing.T) {
+	dir := t.TempDir()
+	std, trace, page := filepath.Join(dir, "x.std"), filepath.Join(dir, "x.hst"), filepath.Join(dir, "x.html")
+	if err := os.WriteFile(std, []byte("T0|w(x)|1\nT1|w(x)|2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hindsight(t, 0, "import", "-o", trace, std)
+	hindsight(t, 0, "view", "-o", page, trace)
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), `"parts":["races","run"]`) || !strings.Contains(string(text), `"id":"R1"`) {
+		t.Errorf("%v: the page has no races, or has what it cannot", err)
+	}
 }
 
 // TestViewGone: bad input is one error, and status 2.
