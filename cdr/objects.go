@@ -229,6 +229,14 @@ func (t *Trace) Space() (*image.Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	for x, err := range t.Extras(tracefmt.KindNotes) {
+		if err == nil {
+			space.Notes, err = image.DecodeNotes(x.Payload)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	objects, err := t.Objects()
 	if err != nil {
 		return nil, err

@@ -230,6 +230,9 @@ func (h *Hart) atomicPlain(in *rv.Inst, e event.Event, access event.Access) bool
 	if h.recording && !h.quiet && h.wantsAtomic(&e, v, v) && h.news(e) {
 		h.m.rec.event(h, e)
 	}
+	if h.recording && !h.quiet && h.fiber == nil && h.m.intent.Releases(e.PC) {
+		h.m.rec.event(h, event.Event{Kind: event.Fence, Mode: event.Release, PC: e.PC})
+	}
 	return true
 }
 

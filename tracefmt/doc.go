@@ -17,12 +17,12 @@
 //	block, 28 bytes and the stored payload
 //	+0  1  kind   1 meta, 2 image, 3 tables, 4 control, 5 data, 6 sync,
 //	              7 commit, 8 index, 9 arch, 10 arch-summary, 11 names,
-//	              12 wet-tables, 13 wet-labels, 14 flow; numbers are only ever
-//	              appended
+//	              12 wet-tables, 13 wet-labels, 14 flow, 15 schedule,
+//	              16 object, 17 notes; numbers are only ever appended
 //	+1  1  codec  0 stored, 1 one zstd frame
 //	+2  2  zero
 //	+4  4  epoch  FFFFFFFF for blocks that belong to no epoch (meta, image, index,
-//	              arch-summary, names, wet)
+//	              object, arch-summary, names, notes, wet)
 //	+8  4  thread control, flow, data, arch: the thread; image: the part's number;
 //	              commit: how many blocks of this epoch stand before it; else 0
 //	+12 4  raw    bytes of the payload when decoded

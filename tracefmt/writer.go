@@ -92,7 +92,7 @@ func (w *Writer) Offset() int64 { return w.offset }
 func (w *Writer) Epoch() uint32 { return w.epoch }
 
 // Append writes a block of the open epoch, or one that belongs to no epoch if it
-// is of such a kind (meta, image, object, arch-summary, names, wet). The payload is the caller's again on return.
+// is of such a kind (meta, image, object, arch-summary, names, notes, wet). The payload is the caller's again on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	if kind.global() {
 		_, err := w.append(kind, NoEpoch, thread, payload)

@@ -19,6 +19,8 @@ type Business struct {
 type meaning interface {
 	// Plain says that the plain load or store at pc is no atomic access.
 	Plain(pc uint64) bool
+	// Meant says that the plain load or store at pc is an atomic access.
+	Meant(pc uint64) bool
 	// Apart says that the fence next to the plain load or store at pc, which
 	// makes an atomic access of it, is a statement of its own.
 	Apart(pc uint64) bool
@@ -62,10 +64,10 @@ func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 	case op.Plain():
 		switch {
 		case b.intent == nil || strict:
+		case b.intent.Looks(pc) || b.intent.Meant(pc):
+			return IsAtomic
 		case b.intent.Plain(pc):
 			return NotAtomic
-		case b.intent.Looks(pc):
-			return IsAtomic
 		}
 		return MaybeAtomic
 	case b.Apart(pc):

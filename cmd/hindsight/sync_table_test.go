@@ -50,6 +50,7 @@ var syncGroups = []syncGroup{
 	{"omp_depend.c", "OpenMP: dependences, events, task loops", []string{"-fopenmp"}},
 	{"omp_cxx.cc", "OpenMP in C++", []string{"-fopenmp"}},
 	{"omp_fortran.f90", "OpenMP in Fortran", []string{"-fopenmp"}},
+	{"omp_source.c", "OpenMP: what only the text of the source tells", []string{"-fopenmp"}},
 	{"omp_more.c", "OpenMP: more forms of teams, loops, reductions", []string{"-fopenmp"}},
 	{"omp_teams.c", "OpenMP: teams and target regions on the host", []string{"-fopenmp"}},
 }
@@ -185,6 +186,7 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 	if err != nil {
 		t.Fatal(err)
 	}
+	session.ReadSources(img, out)
 	packed, err := cdr.PackImage(img.Main.Data)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,9 @@ import (
 type Space struct {
 	// Main is the executable.
 	Main *Image
+	// Notes is about the source files of Main; nil: nothing is known. It must not
+	// be changed once others use the Space.
+	Notes *Notes
 
 	mu     sync.Mutex // of those who add
 	loaded atomic.Pointer[layout]

@@ -4,8 +4,9 @@
 // on RISC-V, and a fence next to an access may be a statement of its own.
 //
 // The evidence is the debug information (the scopes of atomic operations, the
-// line table, the compiler's version) and the names of library functions. Where
-// there is none, nothing is claimed: every method says whether something is
+// line table, the compiler's version), the names of library functions, and the
+// text of the source as far as it was there when the run was recorded
+// ([ReadSources]). Where there is none, nothing is claimed: every method says whether something is
 // known to be so.
 //
 // A [Code] may be used by several goroutines at once.
@@ -29,6 +30,8 @@ type Code struct {
 	plain  map[uint64]bool
 	fences map[uint64]fence
 	combos map[uint64]*combinations // by function
+	places map[uint64]place
+	loads  map[uint64]*lineSpan // by function
 }
 
 // fence is what is known of the fence of an access.
@@ -43,7 +46,7 @@ const (
 
 // New is for the code of img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}}
+	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}}
 }
 
 // fetch reads 16 bits of code.
@@ -85,7 +88,7 @@ const firstPlainStores = 14
 // Plain says that the plain load or store at pc is no atomic access of the
 // source: a store of four or eight bytes from a compiler that uses AMOSWAP for
 // relaxed ones, outside of the C++ library's headers, or anything in a function of the C library that works on strings
-// and blocks of memory.
+// and blocks of memory, or where the text of the source has no atomic access.
 func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
 
 func (c *Code) findPlain(pc uint64) bool {
@@ -103,10 +106,30 @@ func (c *Code) findPlain(pc uint64) bool {
 		f, ok := c.img.Func(pc)
 		return ok && copies(f.Name)
 	case access == event.Write && size >= 4:
-		v := c.img.GCC(pc)
-		return v > 0 && v < firstPlainStores && !c.ofCXXLibrary(pc)
+		if v := c.img.GCC(pc); v > 0 && v < firstPlainStores && !c.ofCXXLibrary(pc) {
+			return true
+		}
 	}
-	return false
+	return c.place(pc).plain() && !c.swapped(pc) && !c.merged(pc)
+}
+
+// Meant says that the plain load or store at pc is an atomic access in the text
+// of the source, by OpenMP's atomic or gcc's builtin functions.
+func (c *Code) Meant(pc uint64) bool {
+	p := c.place(pc)
+	if !p.noted(image.NoteLoad, image.NoteStore) {
+		return false
+	}
+	i, ok := c.at(pc)
+	if !ok {
+		return false
+	}
+	const regSP, regS0 = 2, 8
+	if i.Rs1 == regSP || i.Rs1 == regS0 && c.framed(pc) {
+		return false // what the statement copies, or the address
+	}
+	access, _, ok := i.Mem()
+	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore))
 }
 
 // ofCXXLibrary says whether the instruction at pc comes from a function of the
@@ -138,13 +161,13 @@ func copies(name string) bool {
 }
 
 // Atomic says that the plain load or store at pc is the access of an atomic
-// operation in the source, of <stdatomic.h> or std::atomic.
+// operation in the source, of <stdatomic.h> or std::atomic, or meant so.
 func (c *Code) Atomic(pc uint64) bool { return remember(c, c.atomic, pc, c.findAtomic) }
 
 func (c *Code) findAtomic(pc uint64) bool {
 	s, ok := c.img.AtomicScope(pc)
 	if !ok {
-		return false
+		return c.Meant(pc)
 	}
 	i, ok := c.at(pc)
 	if !ok {
@@ -225,6 +248,22 @@ func (c *Code) Apart(pc uint64) bool { return remember(c, c.fences, pc, c.findFe
 func (c *Code) Alien(pc uint64) bool {
 	f := remember(c, c.fences, pc, c.findFence)
 	return f == apart || f == whose
+}
+
+// Releases says that the fence right behind the plain load at pc is a statement
+// of its own that orders what was done before ahead of later stores. An acquire
+// load of gcc before version 14 has the same fence, and does not order that.
+func (c *Code) Releases(pc uint64) bool {
+	if !c.Apart(pc) {
+		return false
+	}
+	i, ok := c.at(pc)
+	if !ok {
+		return false
+	}
+	next, _ := c.at(pc + uint64(i.Len))
+	pred, succ, ok := next.Fence()
+	return ok && pred&(rv.FenceR|rv.FenceW) == rv.FenceR|rv.FenceW && succ&rv.FenceW != 0
 }
 
 func (c *Code) findFence(pc uint64) fence {

@@ -16,6 +16,7 @@ type combinations struct {
 	globals []image.Range   // of which the construct has a copy of its own
 	updates map[uint64]bool // the atomic instructions
 	looks   map[uint64]bool // the plain loads before a compare-and-swap
+	others  map[uint64]bool // such loads that have nothing to do with a reduction
 }
 
 // nearby is how many instructions a compare-and-swap and the load before it are
@@ -23,13 +24,16 @@ type combinations struct {
 const nearby = 24
 
 // Combines says that the atomic access to addr by the instruction at pc puts the
-// result of a reduction into a global variable: the construct has a copy of the
-// variable of its own, and so nothing else to do with it. Such an access does
-// not make it an atomic variable.
+// result of a reduction into a variable: it is on the line of a directive with a
+// reduction, or the construct has a copy of that global variable of its own, and
+// so nothing else to do with it. Such an access does not make it an atomic variable.
 func (c *Code) Combines(pc, addr uint64) bool {
 	f := c.combinations(pc)
 	if !f.updates[pc] {
 		return false
+	}
+	if c.place(pc).noted(image.NoteReduction) {
+		return true
 	}
 	for _, r := range f.globals {
 		if r.Low <= addr && addr < r.High {
@@ -42,6 +46,10 @@ func (c *Code) Combines(pc, addr uint64) bool {
 // Looks says that the plain load at pc is the first part of such a combination.
 func (c *Code) Looks(pc uint64) bool { return c.combinations(pc).looks[pc] }
 
+// swapped says that the plain load at pc is the first part of a loop around a
+// compare-and-swap: the compiler may have left it to a line that it is not of.
+func (c *Code) swapped(pc uint64) bool { return c.combinations(pc).others[pc] }
+
 func (c *Code) combinations(pc uint64) *combinations {
 	f, ok := c.img.Func(pc)
 	if !ok {
@@ -51,8 +59,8 @@ func (c *Code) combinations(pc uint64) *combinations {
 }
 
 func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
-	found := &combinations{globals: c.img.Privatized(pc), updates: map[uint64]bool{}, looks: map[uint64]bool{}}
-	if len(found.globals) == 0 {
+	found := &combinations{globals: c.img.Privatized(pc), updates: map[uint64]bool{}, looks: map[uint64]bool{}, others: map[uint64]bool{}}
+	if len(found.globals) == 0 && c.img.Notes == nil {
 		return found
 	}
 	var code []located
@@ -66,8 +74,13 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 	}
 	locate(code)
 	for n, i := range code {
+		ours := len(found.globals) > 0 || c.place(i.pc).noted(image.NoteReduction)
 		switch {
 		case !i.Atomic():
+		case !ours:
+			if look, ok := lookBefore(code[max(0, n-nearby):n], i.address); ok {
+				found.others[look] = true
+			}
 		case i.Op == rv.OpLRW || i.Op == rv.OpLRD:
 			if look, ok := lookBefore(code[max(0, n-nearby):n], i.address); ok {
 				found.looks[look] = true

@@ -57,6 +57,7 @@ func Load(program, root string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	ReadSources(img, program)
 	files, err := FilesFor(img, program, root)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", program, err)

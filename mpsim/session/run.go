@@ -239,6 +239,9 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	if err != nil {
 		return nil, err
 	}
+	if err := r.keepNotes(space, &opts); err != nil {
+		return nil, err
+	}
 	var graph *wetRecorder
 	if r.Mode == ModeWET {
 		defer CollectSooner()()

@@ -1,0 +1,70 @@
+package image
+
+import (
+	"debug/dwarf"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Notes is what the text of a program's source files says about atomic accesses
+// and the debug information does not. It is in the trace, since the files may be
+// gone or changed when the trace is looked at.
+type Notes struct {
+	Files []FileNotes `json:"files"`
+}
+
+// FileNotes is about one source file, the first of a unit.
+type FileNotes struct {
+	Name string `json:"name"` // as line tables have it
+	// Settled says that every atomic access that the file's own text makes is on
+	// the lines of Lines: no macro or type can hide another one.
+	Settled bool        `json:"settled,omitempty"`
+	Lines   []LineNotes `json:"lines,omitempty"`
+}
+
+// LineNotes is about the lines From to To, both included, counted from 1.
+type LineNotes struct {
+	From int      `json:"from"`
+	To   int      `json:"to"`
+	Kind NoteKind `json:"kind"`
+}
+
+// NoteKind says what stands on some lines. The numbers are part of the format.
+type NoteKind uint8
+
+const (
+	NoteAtomic    NoteKind = 1 // an atomic operation, and maybe other accesses
+	NoteLoad      NoteKind = 2 // a statement that loads atomically, and nothing else
+	NoteStore     NoteKind = 3 // a statement that stores atomically, and nothing else
+	NoteReduction NoteKind = 4 // an OpenMP directive with a reduction
+)
+
+// Encode is the payload of a notes block.
+func (n *Notes) Encode() ([]byte, error) { return json.Marshal(n) }
+
+// DecodeNotes reads what Encode wrote.
+func DecodeNotes(payload []byte) (*Notes, error) {
+	n := new(Notes)
+	if err := json.Unmarshal(payload, n); err != nil {
+		return nil, fmt.Errorf("notes on the source: %w", err)
+	}
+	return n, nil
+}
+
+// SourceFiles lists the first source file of each unit that the debug
+// information has, as line tables name it.
+func (m *Image) SourceFiles() []string {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	var list []string
+	for _, u := range d.units {
+		name, _ := u.root.Val(dwarf.AttrName).(string)
+		dir, _ := u.root.Val(dwarf.AttrCompDir).(string)
+		if name != "" {
+			list = append(list, joinDir(dir, name))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,103 @@
+package intent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hindsight/mpsim/image"
+)
+
+const (
+	touches = image.NoteAtomic
+	loads   = image.NoteLoad
+	stores  = image.NoteStore
+	reduces = image.NoteReduction
+)
+
+func TestScanSource(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		want       []image.LineNotes
+		hides      bool
+	}{
+		{"nothing", "int x;\nvoid f(void) { x++; }\n", nil, false},
+		{"directive", "void f(void)\n{\n#pragma omp atomic read\n\tv = x;\n\tw = x;\n}\n", []image.LineNotes{{From: 3, To: 4, Kind: loads}}, false},
+		{"continued", "#pragma omp atomic \\\n write\n\n\tx\n\t  = 1;\n", []image.LineNotes{{From: 1, To: 5, Kind: stores}}, false},
+		{"block", "#pragma omp atomic capture\n{ v = x;\n x++; }\nw = x;\n", []image.LineNotes{{From: 1, To: 3, Kind: touches}}, false},
+		{"shared line", "#pragma omp atomic read\nv = x; w = x;\n", []image.LineNotes{{From: 1, To: 2, Kind: touches}}, false},
+		{"reduction", "#pragma omp parallel for \\\n  reduction(+: s)\nfor (;;) s++;\n", []image.LineNotes{{From: 1, To: 2, Kind: reduces}}, false},
+		{"builtin", "a = 1;\nb = __atomic_load_n(&x,\n __ATOMIC_RELAXED);\n__sync_add_and_fetch(&x, 1);\n", []image.LineNotes{{From: 2, To: 3, Kind: loads}, {From: 4, To: 4, Kind: touches}}, false},
+		{"both", "__atomic_store_n(&y, __atomic_load_n(&x, 0), 0);\n", []image.LineNotes{{From: 1, To: 1, Kind: touches}}, false},
+		{"fence", "x = 1;\n__sync_synchronize();\n", nil, false},
+		{"comments", "/* atomic_int\n */ x = 1; // volatile\nputs(\"_Atomic\"); c = '\"';\n", nil, false},
+		{"type", "_Atomic int x;\n", nil, true},
+		{"class", "std::atomic<int> x;\n", nil, true},
+		{"volatile", "volatile int x;\n", nil, true},
+		{"macro", "#define READ(x) \\\n __atomic_load_n(&(x), 0)\n", nil, true},
+		{"assembly", "asm(\"amoadd.w\");\n", nil, true},
+		{"header", "#include <stdatomic.h>\n", nil, true},
+		{"other header", "#include <linux/compiler.h>\n", nil, true},
+		{"headers", "#include <stdio.h>\n#include <vector>\n", nil, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := scanSource(x.text)
+			if got := s.notes(); !slices.Equal(got, x.want) || s.hides != x.hides {
+				t.Errorf("%v, hides %v; want %v, %v", got, s.hides, x.want, x.hides)
+			}
+		})
+	}
+}
+
+// TestSettled holds that a file is judged with those that it includes, and that
+// what is newer than the program says nothing.
+func TestSettled(t *testing.T) {
+	dir := t.TempDir()
+	built := time.Now().Add(time.Hour)
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	write("quiet.h", "#include \"deep.h\"\nint f(void);\n")
+	write("deep.h", "#define NEXT(x) ((x) + 1)\n")
+	write("loud.h", "#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)\n")
+	for _, x := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"a.c", "#include \"quiet.h\"\n", true},
+		{"b.c", "#include \"loud.h\"\n", false},
+		{"c.c", "#include \"absent.h\"\n", false},
+	} {
+		r := sourceReader{built: built, texts: map[string]*sourceText{}}
+		file := write(x.name, x.text)
+		if got := r.settled(file, r.read(file)); got != x.want {
+			t.Errorf("%s: settled %v, want %v", x.name, got, x.want)
+		}
+	}
+	newer := sourceReader{built: time.Now().Add(-time.Hour), texts: map[string]*sourceText{}}
+	if newer.read(filepath.Join(dir, "a.c")) != nil {
+		t.Error("a file newer than the program was read")
+	}
+}
+
+// FuzzScanSource holds that every text is gone through, and notes are in order.
+func FuzzScanSource(f *testing.F) {
+	f.Add("#pragma omp atomic\nx++;")
+	f.Add("#define A \\\n\"/*")
+	f.Add("}}'\\")
+	f.Fuzz(func(t *testing.T, text string) {
+		last := 0
+		for _, n := range scanSource(text).notes() {
+			if n.From < last || n.To < n.From {
+				t.Fatalf("%v after line %d", n, last)
+			}
+			last = n.From
+		}
+	})
+}

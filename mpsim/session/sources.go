@@ -1,0 +1,42 @@
+package session
+
+import (
+	"os"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/intent"
+	"hindsight/tracefmt"
+)
+
+// ReadSources takes note of what the source files of the program in file say about
+// atomic accesses, as far as they are there and older than it.
+func ReadSources(space *image.Space, file string) {
+	if info, err := os.Stat(file); err == nil && space.Main.Go() == "" {
+		space.Notes = intent.ReadSources(space.Main, info.ModTime())
+	}
+}
+
+// keepNotes puts the notes on the program's sources into the trace. A rerun has
+// those of the first run.
+func (r *Run) keepNotes(space *image.Space, opts *cdr.Options) error {
+	space.Notes = r.Image.Notes
+	if space.Notes == nil {
+		return nil
+	}
+	payload, err := space.Notes.Encode()
+	if err != nil {
+		return err
+	}
+	others := opts.Extra
+	opts.Extra = func(end bool) (list []cdr.Extra) {
+		if others != nil {
+			list = others(end)
+		}
+		if end {
+			list = append(list, cdr.Extra{Kind: tracefmt.KindNotes, Payload: payload})
+		}
+		return list
+	}
+	return nil
+}
