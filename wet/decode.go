@@ -9,7 +9,6 @@ import (
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/wire"
-	"hindsight/wet/stream"
 )
 
 // decoder reads a payload.
@@ -60,6 +59,7 @@ type numbers struct {
 	runs   []run    // formRuns, formColumns
 	starts []uint64 // formColumns: numbers before each run
 	raw    []uint64 // formStream
+	step   *stepper // formStream in place of raw, for a query that steps
 	order  []uint32 // see find
 	reach  *runIndex
 	sorted int8 // 1: ascending, -1: not, 0: not known yet
@@ -141,6 +141,7 @@ func (x *numbers) open() (bytes uint64, err error) {
 	switch {
 	case x.form == formStream && x.raw == nil:
 		x.raw, err = x.part.stream(x.at, x.n, x.base)
+		x.step = nil
 		bytes = 8 * x.n
 	case x.form == formColumns && x.runs == nil:
 		err = x.openColumns()
@@ -150,18 +151,12 @@ func (x *numbers) open() (bytes uint64, err error) {
 }
 
 func (p *loaded) stream(i uint32, n, base uint64) ([]uint64, error) {
-	s, _, err := stream.Decode(p.streams[i], stream.Limits{Values: maxNumbers})
+	s, err := p.decodeStream(i, n)
 	if err != nil {
-		return nil, fmt.Errorf("stream %d: %w: %w", i, tracefmt.ErrMalformed, err)
+		return nil, err
 	}
-	if s.Len() != n {
-		return nil, fmt.Errorf("stream %d has %d values for %d: %w", i, s.Len(), n, tracefmt.ErrMalformed)
-	}
-	raw := make([]uint64, 0, n)
-	for v := range s.All() {
-		raw = append(raw, v+base)
-	}
-	return raw, nil
+	w := stepper{s: s, base: base}
+	return w.whole(), nil
 }
 
 func (x *numbers) openColumns() error {
@@ -196,6 +191,9 @@ func (x *numbers) openColumns() error {
 func (x *numbers) get(i uint64) uint64 {
 	switch x.form {
 	case formStream:
+		if x.step != nil {
+			return x.step.get(i)
+		}
 		return x.raw[i]
 	case formRuns:
 		for k := range x.runs {
@@ -213,7 +211,15 @@ func (x *numbers) get(i uint64) uint64 {
 
 // each calls f with all numbers of an open sequence.
 func (x *numbers) each(f func(i int, v uint64)) {
-	if x.form == formStream {
+	switch {
+	case x.step != nil:
+		i := 0
+		for v := range x.step.s.All() {
+			f(i, v+x.step.base)
+			i++
+		}
+		return
+	case x.form == formStream:
 		for i, v := range x.raw {
 			f(i, v)
 		}
@@ -232,6 +238,10 @@ func (x *numbers) each(f func(i int, v uint64)) {
 
 // search gives the place of v in an open sequence that ascends.
 func (x *numbers) search(v uint64) (uint64, bool) {
+	if x.step != nil {
+		i := x.step.search(v)
+		return i, i < x.n && x.step.get(i) == v
+	}
 	i := sort.Search(int(x.n), func(i int) bool { return x.get(uint64(i)) >= v })
 	return uint64(i), uint64(i) < x.n && x.get(uint64(i)) == v
 }
@@ -242,6 +252,10 @@ func (x *numbers) search(v uint64) (uint64, bool) {
 func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.form != formStream {
 		return x.findRuns(v, f)
+	}
+	if x.step != nil {
+		x.raw, x.step = x.step.whole(), nil
+		grown = 8 * x.n
 	}
 	if x.sorted == 0 {
 		x.sorted = 1
@@ -265,7 +279,7 @@ func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 				}
 				return x.order[a] < x.order[b]
 			})
-			grown = 4 * uint64(len(x.order))
+			grown += 4 * uint64(len(x.order))
 		}
 		place = func(i int) uint64 { return uint64(x.order[i]) }
 	}

@@ -58,6 +58,14 @@
 // Lists that are not a few runs go through package stream. Blocks are compressed
 // once more by the container.
 //
+// A query that steps through the executions of a statement, forward or back
+// ([Graph.Stepping]), reads long lists by bidirectional cursors: the compressed
+// stream, its checkpoints and two tables are in memory, not the numbers. A list
+// whose numbers turn out to be asked for in no order is decoded whole, as all
+// are for slices. The control flow is one string a thread and epoch, which has
+// no form to walk back in: it is decoded an epoch at a time, which the epoch's
+// budget bounds.
+//
 // # Epochs
 //
 // When the labels of the open epoch reach the budget they are written and

@@ -58,6 +58,8 @@ type Graph struct {
 	reverse *reverse
 	memo    memo
 	pending []tracefmt.Handle // labels blocks before their tables block
+	// stepping counts the queries under way that step through executions in order.
+	stepping int
 }
 
 // threadView is what a thread executed.

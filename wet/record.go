@@ -296,10 +296,15 @@ func (d *decoder) extraViews(r *record) {
 
 // open makes sure that a sequence of the record can be read.
 func (g *Graph) open(r *record, x *numbers) error {
-	if x.form == formRuns || x.raw != nil || x.form == formColumns && x.runs != nil {
+	if x.form == formRuns || x.raw != nil || x.form == formColumns && x.runs != nil ||
+		x.step != nil && (g.stepping > 0 && !x.step.wanders()) {
 		return nil
 	}
-	bytes, err := x.open()
+	open := x.open
+	if g.stepping > 0 && x.form == formStream && x.n >= stepFrom && x.step == nil {
+		open = x.openStep
+	}
+	bytes, err := open()
 	if err != nil {
 		return g.damaged(r, err)
 	}
@@ -415,15 +420,9 @@ func (g *Graph) label(r *record, slot int, k uint64) (ref, error) {
 // readLabel gives the producer of what an access reads in execution k, and which
 // bytes are its.
 func (g *Graph) readLabel(r *record, slot int, k uint64) (ref, part16, error) {
-	s := &r.slots[slot]
-	x := k - r.span.began
-	e := &s.edges[0]
-	if len(s.edges) > 1 {
-		if err := g.align(r, s, false); err != nil {
-			return ref{}, 0, err
-		}
-		e = &s.edges[s.owner[x]]
-		x = uint64(s.place[x])
+	e, x, err := g.edgeOf(r, &r.slots[slot], k-r.span.began)
+	if err != nil {
+		return ref{}, 0, err
 	}
 	return g.labelOf(r, e, x)
 }

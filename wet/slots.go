@@ -380,7 +380,7 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error) {
 	var opened []*numbers
 	for _, x := range list {
-		if x == nil || x.raw != nil || x.runs != nil {
+		if x == nil || x.raw != nil || x.runs != nil || x.step != nil {
 			continue
 		}
 		if _, err := x.open(); err != nil {

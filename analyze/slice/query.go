@@ -23,6 +23,7 @@ type Produced struct {
 // (AllThreads: in all of them), in the order of the run.
 func ValuesAt(g Graph, pcs []uint64, thread int) iter.Seq2[Produced, error] {
 	return func(yield func(Produced, error) bool) {
+		defer stepping(g)()
 		for a, err := range inOrder(g, placesOf(g, pcs, thread), nil) {
 			if err != nil {
 				yield(Produced{}, err)
@@ -40,6 +41,17 @@ func ValuesAt(g Graph, pcs []uint64, thread int) iter.Seq2[Produced, error] {
 	}
 }
 
+// stepping tells a graph that wants to know it that what is asked for goes
+// through executions in order, until the function is called that it returns.
+func stepping(g Graph) (done func()) {
+	s, ok := g.(interface{ Stepping(on bool) })
+	if !ok {
+		return func() {}
+	}
+	s.Stepping(true)
+	return func() { s.Stepping(false) }
+}
+
 func pcOf(g Graph, i wet.Instance) uint64 { return g.Node(i.Node).Stmts[i.Stmt].PC }
 
 // Touched is memory that an instance accessed.
@@ -55,6 +67,7 @@ type Touched struct {
 // AddrsAt gives what the instructions at pcs accessed, as ValuesAt.
 func AddrsAt(g Graph, pcs []uint64, thread int) iter.Seq2[Touched, error] {
 	return func(yield func(Touched, error) bool) {
+		defer stepping(g)()
 		for a, err := range inOrder(g, placesOf(g, pcs, thread), nil) {
 			if err != nil {
 				yield(Touched{}, err)
