@@ -124,7 +124,7 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	var together map[int]bool
 	err = reads.walk(e.ctx, e.trace, e.index.survey)
 	if err == nil {
-		o, err = e.newOrderer(race.FromTrace(e.trace), list, reads.found)
+		o, err = e.newOrderer(race.FromTrace(e.trace), reads.found)
 	}
 	if err == nil {
 		causes, together, err = o.byOrder(list)

@@ -57,8 +57,11 @@ type sideProbe struct {
 }
 
 const (
-	// orderInstances is how many instances of a race are looked at.
+	// orderInstances is how many instances of a race are looked at, and firstLook
+	// how many of them before the others: most races are not ordered, which a few
+	// show.
 	orderInstances = 512
+	firstLook      = 8
 	// unusedReads is how many reads in a row of which nothing is made show that
 	// nothing is made of those of a pair of instructions.
 	unusedReads = 64
@@ -135,8 +138,8 @@ func (e *explainer) wanting() (list []int) {
 	return list
 }
 
-// newOrderer finds the edges and the instances of the races in a list.
-func (e *explainer) newOrderer(src race.Source, list []int, found []readFrom) (*orderer, error) {
+// newOrderer finds the edges.
+func (e *explainer) newOrderer(src race.Source, found []readFrom) (*orderer, error) {
 	o := &orderer{explainer: e, src: src, from: make([][2]int, len(e.res.Races)), perRace: make([][]int, len(e.res.Races))}
 	for t := range e.index.seqs {
 		o.events += len(e.index.seqs[t])
@@ -169,15 +172,20 @@ func (e *explainer) newOrderer(src race.Source, list []int, found []readFrom) (*
 		o.perRace[cause] = append(o.perRace[cause], len(o.links))
 		o.links = append(o.links, l)
 	}
-	if len(o.links) == 0 {
-		return o, nil
-	}
+	return o, nil
+}
+
+// probeAll prepares to look at so many instances of each race in a list, and of no
+// other.
+func (o *orderer) probeAll(list []int, most int) error {
+	clear(o.from)
+	o.sides = o.sides[:0]
 	for _, i := range list {
-		if err := o.probe(i); err != nil {
-			return nil, err
+		if err := o.probe(i, most); err != nil {
+			return err
 		}
 	}
-	return o, nil
+	return nil
 }
 
 func (o *orderer) link(w, r *exec) (l link, ok bool, err error) {
@@ -208,8 +216,8 @@ func (o *orderer) position(p point) (position, error) {
 	return position{p, n}, err
 }
 
-// probe prepares to look at instances of race i.
-func (o *orderer) probe(i int) error {
+// probe prepares to look at most instances of race i.
+func (o *orderer) probe(i, most int) error {
 	o.from[i][0] = len(o.sides) / 2
 	every := min(max(o.res.Races[i].Dynamic/orderInstances, 1), maxEvery)
 	n := uint64(0)
@@ -230,7 +238,7 @@ func (o *orderer) probe(i int) error {
 			}
 			o.sides = append(o.sides, sideProbe{at: at})
 		}
-		if len(o.sides)/2-o.from[i][0] == orderInstances {
+		if len(o.sides)/2-o.from[i][0] == most {
 			break
 		}
 	}
@@ -422,15 +430,20 @@ func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bo
 		}
 		return o.pass(set)
 	}
-	if err := try(all); err != nil {
-		return nil, nil, err
-	}
-	var some []int
-	for _, i := range list {
-		if o.ordered(i) && !o.moved(i) {
-			some = append(some, i)
+	some := list
+	for _, most := range []int{firstLook, orderInstances} {
+		if err := o.probeAll(some, most); err != nil {
+			return nil, nil, err
+		}
+		if err := try(all); err != nil {
+			return nil, nil, err
+		}
+		some = slices.DeleteFunc(slices.Clone(some), func(i int) bool { return !o.ordered(i) })
+		if len(some) == 0 {
+			return causes, together, nil
 		}
 	}
+	some = slices.DeleteFunc(some, o.moved)
 	if some = o.wholeLines(some); len(some) == 0 {
 		return causes, together, nil
 	}
