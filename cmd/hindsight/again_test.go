@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples/cross"
@@ -38,7 +39,11 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, string) {
 	t.Helper()
 	var said bytes.Buffer
-	rep, err := reportBy(context.Background(), cli.Streams{Out: io.Discard, Err: &said}, file, &inquiry{again: again})
+	var opts analyze.RaceOptions
+	if again != nil {
+		opts.Rerun, opts.Values = again.rerun(), again.values
+	}
+	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: &said}, file, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

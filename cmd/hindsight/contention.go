@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/contention"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -64,7 +65,7 @@ The caches that threads contend for are the matter of hindsight sharing.`,
 }
 
 func findContention(ctx context.Context, t *cdr.Trace, file string, top int) (*contention.Report, error) {
-	if err := hasRun(t); err != nil {
+	if err := analyze.New(t, "").HasRun(); err != nil {
 		return nil, err
 	}
 	img, err := t.Space()

@@ -69,11 +69,3 @@ func (f *controlFlags) apply(r *session.Run) error {
 	}
 	return nil
 }
-
-// controlText is the name of a way to keep control flow.
-func controlText(c cdr.Control) string {
-	if c == "" {
-		c = cdr.ControlWPP
-	}
-	return string(c)
-}

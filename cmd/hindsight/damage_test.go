@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -59,8 +59,8 @@ func readDamaged(t *testing.T, data []byte) (complete bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_ = describe("damaged", tr)
-	_, racesErr := findRaces(context.Background(), tr, "damaged", race.Options{}, nil)
+	_, _ = analyze.New(tr, "damaged").Info()
+	_, racesErr := analyze.New(tr, "damaged").Races(context.Background(), analyze.RaceOptions{})
 	if err := tr.Verify(); err != nil {
 		return tr.Info().Complete, err
 	}

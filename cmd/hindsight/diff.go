@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/report"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/outfile"
 )
@@ -50,11 +49,12 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 				if err != nil {
 					return err
 				}
-				if reps[i], err = reportBy(cmd.Context(), std, file, &inquiry{opts: opts, suppressions: sup, incomplete: f.incomplete}); err != nil {
+				opts.Suppressions, opts.AllowIncomplete = sup, f.incomplete
+				if reps[i], err = reportOf(cmd.Context(), std, file, opts); err != nil {
 					return err
 				}
 			}
-			d := report.Compare(reps[0], reps[1])
+			d := analyze.Diff(reps[0], reps[1])
 			write := d.WriteText
 			if format == "json" {
 				write = d.WriteJSON
@@ -80,20 +80,12 @@ It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
 	return cmd
 }
 
-// reportBy opens a trace and finds its races; see [findRacesBy].
-func reportBy(ctx context.Context, std cli.Streams, file string, q *inquiry) (*report.Report, error) {
-	t, err := cdr.OpenFile(file)
+// reportOf opens a trace and finds its races.
+func reportOf(ctx context.Context, std cli.Streams, file string, o analyze.RaceOptions) (*report.Report, error) {
+	t, err := analyze.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	q.say = std.Err
-	rep, err := findRacesBy(ctx, t, file, q)
-	if err != nil && (rep == nil || ctx.Err() == nil) {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if !rep.Info.Complete && ctx.Err() == nil {
-		fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
-	}
-	return rep, err
+	return findRaces(ctx, std, t, file, o)
 }

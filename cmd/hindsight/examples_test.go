@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/analyze"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
@@ -121,7 +122,7 @@ func checkExample(ctx context.Context, p examples.Program, r *session.Run) error
 	if err := tr.Verify(); err != nil {
 		return err
 	}
-	rep, err := findRaces(ctx, tr, p.Name, race.Options{}, nil)
+	rep, err := analyze.New(tr, p.Name).Races(ctx, analyze.RaceOptions{})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -358,7 +359,9 @@ func (e *exploration) reread(ctx context.Context, seed uint64) (*report.Report, 
 	if err != nil {
 		return nil, err
 	}
-	rep, err := findRaces(ctx, t, name, e.opts, rules)
+	opts := e.opts
+	opts.Suppressions = rules
+	rep, err := analyze.New(t, name).Races(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

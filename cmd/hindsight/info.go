@@ -9,63 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/tracefmt/numtext"
 )
-
-// infoVersion is the version of the JSON form (docs/info.schema.json).
-const infoVersion = 1
-
-// infoJSON is the JSON form of `hindsight info`. Sizes are bytes.
-type infoJSON struct {
-	Version  int    `json:"version"`
-	File     string `json:"file"`
-	Complete bool   `json:"complete"`
-	// Verified is present when --verify was given: whether all that is in the
-	// file was decoded and agrees.
-	Verified  *bool        `json:"verified,omitempty"`
-	Epochs    int          `json:"epochs"`
-	Program   string       `json:"program"`
-	Args      []string     `json:"args"`
-	Seed      uint64       `json:"seed"`
-	Policy    string       `json:"policy"`
-	Quantum   uint64       `json:"quantum"`
-	Depth     int          `json:"depth,omitempty"`
-	Steps     uint64       `json:"steps,omitempty"`
-	Record    string       `json:"record"`
-	Control   string       `json:"control"`
-	Functions []string     `json:"functions,omitempty"`
-	Alphabet  string       `json:"alphabet"`
-	Keep      string       `json:"keep"`
-	Status    *int         `json:"status,omitempty"` // exit status of the guest
-	Message   string       `json:"message,omitempty"`
-	Threads   []infoThread `json:"threads"`
-	Sizes     infoSizes    `json:"sizes"`
-	Values    *infoValues  `json:"values,omitempty"` // with run --record wet
-}
-
-type infoThread struct {
-	ID           uint32 `json:"id"`
-	Instructions uint64 `json:"instructions"`
-	Blocks       uint64 `json:"blocks"`
-	Accesses     uint64 `json:"accesses"`
-	Sync         uint64 `json:"sync"`
-}
-
-type infoSizes struct {
-	File        int64  `json:"file"`
-	Control     int64  `json:"control"`
-	Data        int64  `json:"data"`
-	Sync        int64  `json:"sync"`
-	Schedule    int64  `json:"schedule"`
-	SynchCounts int64  `json:"synch_counts"`
-	Tables      int64  `json:"tables"`
-	Image       int64  `json:"image"`
-	RawControl  uint64 `json:"raw_control"`
-	RawData     uint64 `json:"raw_data"`
-}
 
 func newInfo(std cli.Streams) *cobra.Command {
 	var format string
@@ -85,37 +34,30 @@ all of the file and checks every checksum, grammar and count.`,
 			if err := cli.CheckFormat(format, "text", "json"); err != nil {
 				return err
 			}
-			t, err := cdr.OpenFile(args[0])
+			t, err := analyze.Open(args[0])
 			if err != nil {
 				return err
 			}
 			defer t.Close()
-			info := describe(args[0], t)
+			info, err := t.Info()
 			var verdict error
 			if verify {
-				if verdict = t.Verify(); verdict == nil && !incomplete {
-					verdict = hasRun(t)
-				}
-				if verdict == nil {
-					verdict = t.VerifyArch()
-				}
-				if verdict == nil {
-					info.Values, verdict = describeValues(args[0], true)
-				}
+				verdict = t.Verify(incomplete)
 				ok := verdict == nil
 				info.Verified = &ok
-			}
-			if info.Values == nil && verdict == nil {
-				if info.Values, err = describeValues(args[0], false); err != nil {
-					return fmt.Errorf("%s: %w", args[0], err)
+				if !ok {
+					info.Values = nil
 				}
+			}
+			if err != nil && verdict == nil {
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if format == "json" {
 				enc := json.NewEncoder(std.Out)
 				enc.SetIndent("", "  ")
 				err = enc.Encode(info)
 			} else {
-				err = info.text(std.Out)
+				err = writeInfo(std.Out, info)
 			}
 			if err == nil && verdict != nil {
 				err = fmt.Errorf("%s: %w", args[0], verdict)
@@ -130,44 +72,19 @@ all of the file and checks every checksum, grammar and count.`,
 	return cmd
 }
 
-func describe(file string, t *cdr.Trace) *infoJSON {
-	meta, sizes := t.Info(), t.Sizes()
-	info := &infoJSON{
-		Version: infoVersion, File: file, Complete: meta.Complete, Epochs: meta.Epochs,
-		Program: meta.Program, Args: append([]string{}, meta.Args...), Seed: meta.Seed,
-		Policy: meta.Policy, Quantum: meta.Quantum, Depth: meta.Depth, Steps: meta.Steps,
-		Record: string(meta.Mode), Control: controlText(meta.Control), Functions: meta.Functions, Alphabet: string(meta.Alphabet), Keep: meta.Keep,
-		Threads: []infoThread{},
-		Sizes: infoSizes{
-			File: sizes.File, Control: sizes.Control, Data: sizes.Data, Sync: sizes.Sync,
-			Tables: sizes.Tables, Image: sizes.Image, Schedule: sizes.Schedule,
-			RawControl: sizes.RawControl, RawData: sizes.RawData,
-		},
-	}
-	if meta.Outcome != nil {
-		info.Status, info.Message = &meta.Outcome.Status, meta.Outcome.Message
-	}
-	for _, th := range t.Threads() {
-		info.Threads = append(info.Threads, infoThread{
-			ID: uint32(th.ID), Instructions: th.Insts, Blocks: th.Blocks, Accesses: th.Recorded, Sync: th.Events,
-		})
-	}
-	return info
-}
-
-// recorded says what the trace holds of the run.
-func (i *infoJSON) recorded() string {
+// recordedText says what the trace holds of the run.
+func recordedText(i *analyze.Info) string {
 	switch i.Record {
 	case string(cdr.ModeCOR):
-		return fmt.Sprintf("cor: control flow%s over the alphabet of %ss, no addresses", i.control(), i.Alphabet)
+		return fmt.Sprintf("cor: control flow%s over the alphabet of %ss, no addresses", controlOf(i), i.Alphabet)
 	case string(cdr.ModeDOR):
 		return fmt.Sprintf("dor: accesses in one string a thread, no control flow, accesses kept: %s", i.Keep)
 	}
-	return fmt.Sprintf("%s%s over the alphabet of %ss, accesses kept: %s", i.Record, i.control(), i.Alphabet, i.Keep)
+	return fmt.Sprintf("%s%s over the alphabet of %ss, accesses kept: %s", i.Record, controlOf(i), i.Alphabet, i.Keep)
 }
 
-// control says how control flow is kept, where it is not as grammars.
-func (i *infoJSON) control() string {
+// controlOf says how control flow is kept, where it is not as grammars.
+func controlOf(i *analyze.Info) string {
 	if i.Control == string(cdr.ControlAPP) {
 		if len(i.Functions) > 0 {
 			return " of " + strings.Join(i.Functions, ", ") + " by directions of branches (app)"
@@ -177,7 +94,7 @@ func (i *infoJSON) control() string {
 	return ""
 }
 
-func (i *infoJSON) text(w io.Writer) error {
+func writeInfo(w io.Writer, i *analyze.Info) error {
 	state := "complete"
 	if !i.Complete {
 		state = "incomplete: the recording did not end well; what is here can be used"
@@ -195,9 +112,9 @@ func (i *infoJSON) text(w io.Writer) error {
 	default:
 		fmt.Fprintf(w, "  schedule  %s, seed %d, quantum %d\n", i.Policy, i.Seed, i.Quantum)
 	}
-	fmt.Fprintf(w, "  recorded  %s\n", i.recorded())
+	fmt.Fprintf(w, "  recorded  %s\n", recordedText(i))
 	if i.Values != nil {
-		i.Values.text(w)
+		writeValues(w, i.Values)
 	}
 	if i.Status != nil {
 		fmt.Fprintf(w, "  ended     with status %d", *i.Status)
@@ -232,4 +149,9 @@ func (i *infoJSON) text(w io.Writer) error {
 			numtext.Bytes(compressed), 100*float64(compressed)/float64(raw), numtext.Bytes(s.Tables), numtext.Bytes(s.Schedule), numtext.Bytes(s.Image), numtext.Bytes(s.File))
 	}
 	return nil
+}
+
+func writeValues(w io.Writer, i *analyze.ValuesInfo) {
+	fmt.Fprintf(w, "  values    of %s statements, %s dependences, in %s nodes: %s, %.3f bytes a statement\n",
+		numtext.Grouped(i.Statements), numtext.Grouped(i.Dependences), numtext.Grouped(uint64(i.Nodes)), numtext.Bytes(int64(i.Stored)), float64(i.Stored)/float64(max(i.Statements, 1)))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hindsight/analyze"
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -34,7 +35,7 @@ func TestInterruptedAnalysis(t *testing.T) {
 		"listens": {true, true, "interrupted; 2 races, without stacks"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		analyze := func(ctx context.Context, tr *cdr.Trace, opts race.Options) (*race.Result, error) {
+		analysis := func(ctx context.Context, tr *cdr.Trace, opts race.Options) (*race.Result, error) {
 			if !test.late {
 				cancel()
 				<-release
@@ -47,9 +48,9 @@ func TestInterruptedAnalysis(t *testing.T) {
 					<-release
 				}
 			}
-			return byHappensBefore(ctx, tr, opts)
+			return analyze.ByHappensBefore(ctx, tr, opts)
 		}
-		rep, err := reportWithin(ctx, cli.Streams{Err: new(bytes.Buffer)}, "bank.hst", &inquiry{analyze: analyze})
+		rep, err := reportOf(ctx, cli.Streams{Err: new(bytes.Buffer)}, "bank.hst", analyze.RaceOptions{Analysis: analysis, Grace: draftGrace})
 		var told strings.Builder
 		tellPartial(&told, "interrupted", err)
 		if rep != nil || err == nil || !strings.Contains(told.String(), test.want) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"hindsight/analyze"
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 	"hindsight/examples"
@@ -41,7 +42,7 @@ func TestRacesOfLU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := findRaces(t.Context(), tr, "lu_nobarrier", race.Options{}, nil)
+		rep, err := analyze.New(tr, "lu_nobarrier").Races(t.Context(), analyze.RaceOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

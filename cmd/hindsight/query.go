@@ -2,21 +2,19 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hindsight/analyze/slice"
+	"hindsight/analyze"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/image"
-	"hindsight/tracefmt/event"
-	"hindsight/wet"
 )
 
 // queryKinds are the questions, and the flags that each has besides those of
@@ -125,14 +123,17 @@ func (f *queryFlags) check(cmd *cobra.Command, kind string) error {
 
 // answer opens the trace and writes the answer.
 func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind string) error {
-	v, err := openValues(file)
+	t, err := analyze.Open(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	defer v.close()
+	defer t.Close()
+	if _, err := t.HasValues(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	err = std.WriteTo(ctx, f.out, func(w io.Writer) error {
-		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ctx: ctx, limit: f.limit, img: v.img, names: map[uint64]string{}}
-		err := f.ask(v, l, kind)
+		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ctx: ctx, limit: f.limit}
+		err := f.ask(t, l, kind)
 		if errors.Is(err, errEnough) {
 			err = nil
 		}
@@ -144,28 +145,44 @@ func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind str
 	return nil
 }
 
-func (f *queryFlags) ask(v *values, l *lines, kind string) error {
-	thread, err := v.thread(f.thread)
-	if err != nil {
-		return err
+func (f *queryFlags) ask(t *analyze.Trace, l *lines, kind string) error {
+	q := analyze.Query{At: cmp.Or(f.at, f.to), Thread: f.thread, Backward: f.backward, Size: f.size}
+	if f.from >= 0 {
+		from := uint64(f.from)
+		q.From = &from
 	}
 	switch kind {
 	case "cf":
-		return l.flow(v, thread, f.from, f.backward)
-	case "writes":
-		return f.writes(v, l, thread)
+		return each(t.ControlFlow(q), l.path)
+	case "values":
+		return each(t.Values(q), func(s analyze.ValueStep) error {
+			return l.line("T%d\t%d\t%#x\t%#x\t%s", s.Thread, s.Time, s.Value, s.PC, s.Place)
+		})
+	case "addrs":
+		return each(t.Addrs(q), func(s analyze.AccessStep) error {
+			return l.line("T%d\t%d\t%#x\t%d\t%s\t%#x\t%s", s.Thread, s.Time, s.Address, s.Size, cmp.Or(s.Object, "-"), s.PC, s.Place)
+		})
 	}
-	t, err := slice.NewResolver(v.img).Resolve(v.graph, f.at)
-	if err != nil {
-		return specError(err)
+	return each(t.Writes(q), func(s analyze.AccessStep) error {
+		value := "-"
+		if s.HasValue {
+			value = fmt.Sprintf("%#x", s.Value)
+		}
+		return l.line("T%d\t%d\t%#x\t%d\t%s\t%#x\t%s", s.Thread, s.Time, s.Address, s.Size, value, s.PC, s.Place)
+	})
+}
+
+// each calls use for each step of an answer.
+func each[T any](steps iter.Seq2[T, error], use func(T) error) error {
+	for s, err := range steps {
+		if err != nil {
+			return err
+		}
+		if err := use(s); err != nil {
+			return err
+		}
 	}
-	if len(t.PCs) == 0 {
-		return fmt.Errorf("%s is a variable; ask who wrote it (query writes --to %s), or give a line or a function", f.at, f.at)
-	}
-	if kind == "values" {
-		return l.values(v, t, thread)
-	}
-	return l.addrs(v, t, thread)
+	return nil
 }
 
 // errEnough says that --limit is reached.
@@ -177,8 +194,6 @@ type lines struct {
 	ctx   context.Context
 	n     uint64
 	limit uint64
-	img   *image.Space
-	names map[uint64]string // places by address
 }
 
 // line writes one; the error is errEnough after the last, or the context's.
@@ -196,124 +211,10 @@ func (l *lines) line(format string, args ...any) error {
 	return nil
 }
 
-// place names an instruction by its line, or its function.
-func (l *lines) place(pc uint64) string {
-	if s, ok := l.names[pc]; ok {
-		return s
+func (l *lines) path(s analyze.PathStep) error {
+	blocks := make([]string, len(s.Blocks))
+	for i, pc := range s.Blocks {
+		blocks[i] = fmt.Sprintf("%#x", pc)
 	}
-	s := fmt.Sprintf("%#x", pc)
-	if frames := l.img.Frames(pc); len(frames) > 0 {
-		s = frames[0].Function
-		if frames[0].Line > 0 {
-			s += fmt.Sprintf(" %s:%d", path.Base(frames[0].File), frames[0].Line)
-		}
-	}
-	l.names[pc] = s
-	return s
-}
-
-// flow writes the control flow of one thread, or of all one after the other.
-func (l *lines) flow(v *values, one int, from int64, backward bool) error {
-	for _, th := range v.graph.Threads() {
-		if one != slice.AllThreads && th.ID != event.ThreadID(one) || th.Times == 0 {
-			continue
-		}
-		at := uint64(max(from, 0))
-		if from < 0 && backward {
-			at = th.Times - 1
-		}
-		if at >= th.Times {
-			return fmt.Errorf("--from %d: T%d has times 0 to %d", from, th.ID, th.Times-1)
-		}
-		for e, err := range slice.ControlFlow(v.graph, th.ID, at, backward) {
-			if err != nil {
-				return err
-			}
-			if err := l.execution(v.graph, th.ID, e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (l *lines) execution(g *wet.Graph, th event.ThreadID, e wet.Execution) error {
-	n := g.Node(e.Node)
-	if n.Kind != wet.NodePath {
-		what := n.Kind.String()
-		if s, ok := l.img.Func(n.Callee); ok && n.Kind == wet.NodeCall {
-			what += " of " + s.Demangled()
-		}
-		return l.line("T%d\t%d\t%d\t-\t%s", th, e.Time, e.K, what)
-	}
-	blocks := ""
-	for i, b := range n.Blocks {
-		if i > 0 {
-			blocks += ","
-		}
-		blocks += fmt.Sprintf("%#x", b.PC)
-	}
-	return l.line("T%d\t%d\t%d\t%s\t%s", th, e.Time, e.K, blocks, l.place(n.Blocks[0].PC))
-}
-
-func (l *lines) values(v *values, t *slice.Target, thread int) error {
-	for p, err := range slice.ValuesAt(v.graph, t.PCs, thread) {
-		if err != nil {
-			return err
-		}
-		if err := l.line("T%d\t%d\t%#x\t%#x\t%s", p.Thread, p.Time, p.Value, p.PC, l.place(p.PC)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *lines) addrs(v *values, t *slice.Target, thread int) error {
-	for p, err := range slice.AddrsAt(v.graph, t.PCs, thread) {
-		if err != nil {
-			return err
-		}
-		if err := l.line("T%d\t%d\t%#x\t%d\t%s\t%#x\t%s", p.Thread, p.Time, p.Addr, p.Size,
-			dash(v.img.ObjectPathSize(p.Addr, uint64(p.Size))), p.PC, l.place(p.PC)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *queryFlags) writes(v *values, l *lines, thread int) error {
-	t, err := slice.NewResolver(v.img).Resolve(v.graph, f.to)
-	if err != nil {
-		return specError(err)
-	}
-	if t.Size == 0 {
-		return fmt.Errorf("%s is code; ask what it produced (query values --at %s), or give a variable or an address", f.to, f.to)
-	}
-	if f.size > 0 {
-		t.Size = f.size
-	}
-	for w, err := range slice.WritesTo(v.graph, t.Addr, t.Size) {
-		if err != nil {
-			return err
-		}
-		if thread != slice.AllThreads && w.Thread != event.ThreadID(thread) {
-			continue
-		}
-		value := "-"
-		if w.HasValue {
-			value = fmt.Sprintf("%#x", w.Value)
-		}
-		if err := l.line("T%d\t%d\t%#x\t%d\t%s\t%#x\t%s", w.Thread, w.Time, w.Addr, w.Size, value, w.PC, l.place(w.PC)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dash is a column that may be empty.
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return l.line("T%d\t%d\t%d\t%s\t%s", s.Thread, s.Time, s.K, cmp.Or(strings.Join(blocks, ","), "-"), s.Place)
 }

@@ -8,17 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"hindsight/analyze/artifact"
-	"hindsight/analyze/race"
+	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/image"
-	"hindsight/tracefmt/buildinfo"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -121,7 +120,7 @@ result for test runners, in which each group of races is a failed test.`,
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
 	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, or all")
-	cli.Complete(cmd, "order", orderNames()...)
+	cli.Complete(cmd, "order", analyze.Orders()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list, hide; event-control (fold by the paper's own relation); off")
 	cli.Complete(cmd, "artifacts", artifactModes...)
 	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
@@ -161,12 +160,18 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	if err != nil {
 		return 0, err
 	}
-	analyze, err := analysisBy(f.order)
+	if f.order != "" && !slices.Contains(analyze.Orders(), f.order) {
+		return 0, fmt.Errorf("--order %q: want hb, shb, wcp, lockset or all", f.order)
+	}
+	t, err := analyze.Open(file)
 	if err != nil {
 		return 0, err
 	}
-	rep, err := reportWithin(ctx, std, file, &inquiry{opts: opts, suppressions: suppressions, analyze: analyze, again: &f.again,
-		noArtifacts: f.artifacts == artifactsOff, artifacts: f.artifactOptions(), control: f.artifacts == artifactsControl, limit: f.limit, incomplete: f.incomplete})
+	defer t.Close()
+	opts.Order, opts.Suppressions, opts.AllowIncomplete, opts.TimeLimit, opts.Grace = f.order, suppressions, f.incomplete, f.limit, draftGrace
+	opts.WithEventControl = f.format == "json" || f.format == "sarif"
+	opts.Rerun, opts.Values = f.again.rerun(), f.again.values
+	rep, err := findRaces(ctx, std, t, file, opts)
 	if rep == nil && ctx.Err() != nil {
 		why, status := whyEnded(ctx)
 		tellPartial(std.Err, why, err)
@@ -185,7 +190,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	found := len(rep.Races)
 	lacking := err != nil
 	if f.impact && !lacking {
-		err := addImpact(ctx, std, file, rep)
+		err := addImpact(ctx, std, t, file, rep)
 		if lacking = err != nil && ctx.Err() != nil; lacking {
 			why, _ := whyEnded(ctx)
 			fmt.Fprintf(std.Err, "hindsight: %s; what some values reached is not known\n", why)
@@ -240,23 +245,25 @@ func checkArtifacts(mode string) error {
 	return nil
 }
 
-// artifactOptions are what is asked about artifacts.
-func (f *racesFlags) artifactOptions() artifact.Options {
-	return artifact.Options{Brief: f.artifacts == artifactsHide,
-		EventControl: f.artifacts == artifactsControl || f.format == "json" || f.format == "sarif"}
-}
-
 // options are those of the analysis.
-func (f *racesFlags) options() (race.Options, error) {
-	var opts race.Options
+func (f *racesFlags) options() (analyze.RaceOptions, error) {
+	var o analyze.RaceOptions
+	switch f.artifacts {
+	case artifactsHide:
+		o.Artifacts = analyze.ArtifactsBrief
+	case artifactsControl:
+		o.Artifacts = analyze.ArtifactsEventControl
+	case artifactsOff:
+		o.Artifacts = analyze.ArtifactsOff
+	}
 	switch f.atomics {
 	case "relaxed":
 	case "strict":
-		opts.Atomics = race.Strict
+		o.StrictAtomics = true
 	default:
-		return opts, fmt.Errorf("--atomics %q: want relaxed or strict", f.atomics)
+		return o, fmt.Errorf("--atomics %q: want relaxed or strict", f.atomics)
 	}
-	return opts, nil
+	return o, nil
 }
 
 // inputs are the files that the command reads.
@@ -298,145 +305,6 @@ func (f *racesFlags) write(ctx context.Context, std cli.Streams, rep *report.Rep
 	}, f.inputs(trace)...)
 }
 
-// inquiry is what is asked about the races of a trace. Its zero value asks for
-// those by happens-before, and for artifacts as far as the trace tells.
-type inquiry struct {
-	opts         race.Options
-	suppressions *report.Suppressions
-	analyze      analysis
-	again        *againFlags // nil: there is no second run
-	noArtifacts  bool
-	artifacts    artifact.Options
-	control      bool          // artifacts by event control
-	limit        time.Duration // of all: when it is over, only the races are finished; 0: none
-	say          io.Writer     // nil: nobody
-	incomplete   bool          // take a trace without a run as well
-	draft        *draft        // is shown the report in the making; nil: nobody is
-}
-
-// findRaces analyses an open trace and names what it finds by the program that
-// the trace carries.
-func findRaces(ctx context.Context, t *cdr.Trace, file string, opts race.Options, sup *report.Suppressions) (*report.Report, error) {
-	return findRacesBy(ctx, t, file, &inquiry{opts: opts, suppressions: sup})
-}
-
-// findRacesBy is findRaces with all that can be asked. When ctx ends after the
-// races are known, there is a report beside the error.
-func findRacesBy(ctx context.Context, t *cdr.Trace, file string, q *inquiry) (*report.Report, error) {
-	begun := time.Now()
-	if err := bothHalves(t); err != nil {
-		return nil, err
-	}
-	if !q.incomplete {
-		if err := hasRun(t); err != nil {
-			return nil, err
-		}
-	}
-	names, err := importedNames(t)
-	if err != nil {
-		return nil, err
-	}
-	opts := q.opts
-	var img *image.Space
-	if names == nil {
-		if img, err = t.Space(); err != nil {
-			return nil, fmt.Errorf("the program in the trace: %w", err)
-		}
-		opts.Program, opts.TLSSize = img, img.TLSSize()
-	}
-	analyze := q.analyze
-	if analyze == nil {
-		analyze = byHappensBefore
-	}
-	frames := names.Frames
-	if img != nil {
-		frames = img.Frames
-	}
-	opts.Found = func(p *race.Partial) {
-		q.draft.change(func() {
-			if q.draft != nil {
-				q.draft.pairs = &namedPartial{p, frames}
-			}
-		})
-	}
-	res, err := analyze(ctx, t, opts)
-	if err != nil {
-		return nil, named(err, frames)
-	}
-	meta := t.Info()
-	info := report.Info{
-		Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
-		Threads: len(t.Threads()), Seed: meta.Seed, Complete: meta.Complete,
-	}
-	for _, th := range t.Threads() {
-		info.Instructions += th.Insts
-	}
-	if names != nil {
-		if q.again != nil && q.again.values {
-			return nil, errors.New("--values: the trace was imported; there is no program to run again")
-		}
-		return report.Build(res, names, t, info, q.suppressions) // of an imported run there is no code to look into
-	}
-	rep, err := report.Build(res, img, t, info, q.suppressions)
-	if err != nil {
-		return nil, err
-	}
-	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {
-		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
-			return nil, err
-		}
-	}
-	q.draft.show(rep)
-	if err := q.explain(ctx, t, file, img, res, rep, begun); err != nil {
-		return rep, err
-	}
-	if q.again != nil && q.again.values && len(res.Races) > 0 {
-		seen, err := q.again.valuesOf(ctx, t, img, res)
-		if err != nil {
-			return rep, fmt.Errorf("--values: %w", err)
-		}
-		q.draft.change(func() {
-			rep.SameValues(seen.Seen())
-			rep.Locals(seen.Locals(), img)
-		})
-	}
-	return rep, nil
-}
-
-// explain tells the artifacts among the races of a report. The error is that of
-// ctx when that ends; the report then has what was known.
-func (q *inquiry) explain(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, rep *report.Report, begun time.Time) error {
-	if q.noArtifacts || len(res.Races) == 0 {
-		return ctx.Err()
-	}
-	say := q.say
-	if say == nil {
-		say = io.Discard
-	}
-	limited := ctx
-	if q.limit > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithDeadline(ctx, begun.Add(q.limit))
-		defer cancel()
-	}
-	opts := q.artifacts
-	bar := cli.NewProgress(say, "which races are artifacts", uint64(len(res.Races)))
-	opts.Progress = func() { bar.Step(1) }
-	found, err := q.again.artifactsOf(limited, t, file, img, res, opts, say)
-	bar.End()
-	if found != nil {
-		if q.control {
-			found = found.EventControlled()
-		}
-		q.draft.change(func() { rep.Explain(found, img) })
-	}
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		fmt.Fprintf(say, "hindsight: --time-limit %v is over\n", q.limit)
-		return nil
-	}
-	return err
-}
-
 func readSuppressions(ctx context.Context, files []string) (*report.Suppressions, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -468,4 +336,59 @@ func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 	}
 	defer f.Close()
 	return report.ReadBaseline(file, f)
+}
+
+// findRaces finds the races of a trace, and says on standard error what could not
+// be found out.
+func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file string, o analyze.RaceOptions) (*report.Report, error) {
+	var mu sync.Mutex // an analysis that is left may still call
+	var bar *cli.Progress
+	end := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		bar.End()
+	}
+	o.Log = func(text string) {
+		end()
+		fmt.Fprintf(std.Err, "hindsight: %s\n", text)
+	}
+	o.Progress = func(_, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if bar == nil {
+			bar = cli.NewProgress(std.Err, "which races are artifacts", uint64(total))
+		}
+		bar.Step(1)
+	}
+	rep, err := t.Races(ctx, o)
+	end()
+	if err != nil && (rep == nil || ctx.Err() == nil) {
+		return nil, fmt.Errorf("%s: %w", file, withCommand(t, err))
+	}
+	if !rep.Info.Complete && ctx.Err() == nil {
+		fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
+	}
+	return rep, err
+}
+
+// withCommand adds to the error of a trace that holds half of a run how to make the
+// run again with both halves.
+func withCommand(t *analyze.Trace, err error) error {
+	var half *cdr.HalfError
+	if errors.As(err, &half) {
+		return fmt.Errorf("%w: %s", err, session.Command(t.Recorded().Info()))
+	}
+	return err
+}
+
+// addImpact tells of each race in a report what its value reached. The trace
+// has to have been recorded with values.
+func addImpact(ctx context.Context, std cli.Streams, t *analyze.Trace, file string, rep *report.Report) error {
+	p := cli.NewProgress(std.Err, "following racy values", uint64(len(rep.Races)))
+	defer p.End()
+	err := t.Impact(ctx, rep, func(_, _ int) { p.Step(1) }, func(text string) { fmt.Fprintf(std.Err, "hindsight: %s\n", text) })
+	if err != nil {
+		return fmt.Errorf("%s: --impact: %w", file, err)
+	}
+	return nil
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/sharing"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
-	"hindsight/tracefmt/buildinfo"
 )
 
 func newSharing(std cli.Streams) *cobra.Command {
@@ -40,12 +38,12 @@ each other. Where another line size is wanted, record again with run --arch
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
 			}
-			t, err := cdr.OpenFile(args[0])
+			t, err := analyze.Open(args[0])
 			if err != nil {
 				return err
 			}
 			defer t.Close()
-			if err := hasRun(t); err != nil {
+			if err := t.HasRun(); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if top == 0 {
@@ -54,7 +52,7 @@ each other. Where another line size is wanted, record again with run --arch
 			if !(threshold >= 0 && threshold <= 100) {
 				return fmt.Errorf("--threshold %g: want percent, from 0 to 100", threshold)
 			}
-			rep, err := findSharing(cmd.Context(), t, args[0], top, threshold)
+			rep, err := t.Sharing(cmd.Context(), analyze.SharingOptions{Top: top, Threshold: threshold})
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -72,29 +70,4 @@ each other. Where another line size is wanted, record again with run --arch
 	cmd.Flags().Float64Var(&threshold, "threshold", sharing.DefaultThreshold, "leave out variables below this `PERCENT` of what sharing cost")
 	cli.Complete(cmd, "format", "text", "json")
 	return cmd
-}
-
-// findSharing reads what a model left in a trace and names it by the program
-// that the trace carries.
-func findSharing(ctx context.Context, t *cdr.Trace, file string, top int, threshold float64) (*sharing.Report, error) {
-	summary, err := t.ArchSummary()
-	if err != nil {
-		return nil, err
-	}
-	if summary == nil {
-		return nil, fmt.Errorf("recorded without a model of caches; record it again with hindsight run --arch")
-	}
-	img, err := t.Space()
-	if err != nil {
-		return nil, fmt.Errorf("the program in the trace: %w", err)
-	}
-	meta := t.Info()
-	info := sharing.Info{
-		Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
-		Threads: len(t.Threads()), Seed: meta.Seed, Quantum: meta.Quantum, Complete: meta.Complete,
-	}
-	for _, th := range t.Threads() {
-		info.Instructions += th.Insts
-	}
-	return sharing.Build(ctx, summary, t, img, info, sharing.Options{Top: top, TLSSize: img.TLSSize(), Threshold: threshold})
 }

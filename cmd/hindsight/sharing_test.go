@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/analyze"
 	"hindsight/analyze/sharing"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -54,7 +55,7 @@ func TestSharingOfExamples(t *testing.T) {
 		falsely := 0
 		for seed := range uint64(10) {
 			tr := modelled(t, c.name, seed+1)
-			rep, err := findSharing(t.Context(), tr, c.name, -1, 0)
+			rep, err := analyze.New(tr, c.name).Sharing(t.Context(), analyze.SharingOptions{Top: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +89,7 @@ func TestSharingOfBank(t *testing.T) {
 	if err := tr.VerifyArch(); err != nil {
 		t.Error(err)
 	}
-	rep, err := findSharing(t.Context(), tr, p.Name, 0, 0)
+	rep, err := analyze.New(tr, p.Name).Sharing(t.Context(), analyze.SharingOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 		if err := tr.VerifyArch(); err != nil {
 			t.Errorf("%d/20: %v", 20-n, err)
 		}
-		if rep, err := findSharing(t.Context(), tr, "bank", 0, 0); err == nil {
+		if rep, err := analyze.New(tr, "bank").Sharing(t.Context(), analyze.SharingOptions{}); err == nil {
 			reports++
 			if n == 0 && rep.Variables[0].Location.Name != "balance" {
 				t.Errorf("hottest variable %+v", rep.Variables[0].Location)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/std"
 	"hindsight/cdr"
@@ -94,7 +94,7 @@ func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Sta
 		return std.Stats{}, err
 	}
 	defer t.Close()
-	if err := errors.Join(bothHalves(t), hasRun(t)); err != nil {
+	if err := errors.Join(bothHalves(t), analyze.New(t, "").HasRun()); err != nil {
 		return std.Stats{}, err
 	}
 	var opts std.Options
@@ -185,55 +185,3 @@ func importStd(ctx context.Context, w io.Writer, in io.Reader, name string) (int
 	}
 	return rec.Size(), err
 }
-
-// foreign is what reports name an imported run by.
-type foreign struct{ names std.Names }
-
-// importedNames gives the names of an imported run; nil when the trace is of a
-// program.
-func importedNames(t *cdr.Trace) (*foreign, error) {
-	var f *foreign
-	for x, err := range t.Extras(tracefmt.KindNames) {
-		if err != nil {
-			return nil, err
-		}
-		if f == nil {
-			f = &foreign{}
-		}
-		if err := f.names.Add(bytes.Clone(x.Payload)); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-func location(pc uint64) string { return fmt.Sprintf("loc %d", pc) }
-
-func (f *foreign) Func(pc uint64) (image.Symbol, bool) {
-	return image.Symbol{Name: location(pc), Addr: pc, Size: 1}, true
-}
-
-func (f *foreign) Lookup(string) (image.Symbol, bool) { return image.Symbol{}, false }
-
-func (f *foreign) Object(addr uint64) (image.Symbol, uint64, bool) {
-	name, start, ok := f.names.Variable(addr)
-	return image.Symbol{Name: name, Addr: start, Size: 8}, addr - start, ok
-}
-
-func (f *foreign) ObjectPathSize(addr, _ uint64) string {
-	name, start, _ := f.names.Variable(addr)
-	if addr > start {
-		return fmt.Sprintf("%s+%d", name, addr-start)
-	}
-	return name
-}
-
-func (f *foreign) TLSPath(uint64) string { return "" }
-
-func (f *foreign) TLSObject(uint64) (image.Symbol, uint64, bool) { return image.Symbol{}, 0, false }
-
-func (f *foreign) User(uint64) bool { return true }
-
-// Frames has none for calls that the text does not tell of: a thread begins
-// nowhere.
-func (f *foreign) Frames(pc uint64) []image.Frame { return []image.Frame{{Function: location(pc)}} }

@@ -34,7 +34,7 @@ func trouble(w io.Writer, r *session.Summary) {
 				pc-- // a return address: the call stands before it
 			}
 			for _, f := range r.Image.Frames(pc) {
-				fmt.Fprintf(w, "    #%d %s\n", i, placeText(f))
+				fmt.Fprintf(w, "    #%d %s\n", i, f.Short())
 			}
 			if i == maxFrames {
 				fmt.Fprintf(w, "    … %d more\n", len(pcs)-i-1)

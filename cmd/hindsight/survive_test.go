@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"hindsight/analyze"
 	"hindsight/cdr"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -148,7 +149,7 @@ func fileSize(name string) int64 {
 func checkIncomplete(t *testing.T, name string) {
 	t.Helper()
 	text, _ := command(t.Context(), t, "info", "--verify", "--format", "json", name)
-	var info infoJSON
+	var info analyze.Info
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
 		t.Fatal(err)
 	}

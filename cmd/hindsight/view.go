@@ -12,10 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/contention"
 	"hindsight/analyze/report"
 	"hindsight/analyze/sharing"
+	"hindsight/analyze/std"
+	"hindsight/analyze/slice"
 	"hindsight/analyze/view"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/buildinfo"
@@ -71,12 +74,16 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
-	v, err := openViewed(file)
+	t, err := analyze.Open(file)
 	if err != nil {
 		return err
 	}
-	defer v.close()
-	page := view.New(f.data(std, v, file))
+	defer t.Close()
+	data, err := f.data(std, t)
+	if err != nil {
+		return err
+	}
+	page := view.New(*data)
 	if f.out != "" {
 		return std.WriteTo(ctx, f.out, func(w io.Writer) error { return page.WriteFile(ctx, w) }, file)
 	}
@@ -87,55 +94,61 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 const viewedObjects = 100
 
 // data is what the page shows.
-func (f *viewFlags) data(std cli.Streams, v *values, file string) view.Data {
-	data := view.Data{
-		Title: filepath.Base(file), Facts: view.Facts(v.trace, buildinfo.Version()), Sources: &annotate.Sources{Dirs: f.sources},
+func (f *viewFlags) data(stdio cli.Streams, t *analyze.Trace) (*view.Data, error) {
+	data := &view.Data{
+		Title: filepath.Base(t.Name()), Facts: view.Facts(t.Recorded(), buildinfo.Version()), Sources: &annotate.Sources{Dirs: f.sources},
 		Races: func(ctx context.Context) (*report.Report, error) {
-			defer cli.Waiting(std.Err, "finding races")()
-			return findRacesBy(ctx, v.trace, file, &inquiry{incomplete: true})
+			defer cli.Waiting(stdio.Err, "finding races")()
+			return t.Races(ctx, analyze.RaceOptions{AllowIncomplete: true})
 		},
 	}
-	if v.img == nil {
-		return data
+	names, err := std.ImportedNames(t.Recorded())
+	if err != nil || names != nil {
+		return data, err // of an imported run there is no program
 	}
-	data.Trace, data.Image = v.trace, v.img
+	img, err := t.Program()
+	if err != nil {
+		return nil, err
+	}
+	data.Trace, data.Image = t.Recorded(), img
 	data.Contention = func(ctx context.Context) (*contention.Report, error) {
-		return findContention(ctx, v.trace, file, viewedObjects)
+		return findContention(ctx, t.Recorded(), t.Name(), viewedObjects)
 	}
-	if summary, err := v.trace.ArchSummary(); err == nil && summary != nil {
+	if summary, err := t.Recorded().ArchSummary(); err == nil && summary != nil {
 		data.Sharing = func(ctx context.Context) (*sharing.Report, error) {
-			return findSharing(ctx, v.trace, file, viewedObjects, 0)
+			return t.Sharing(ctx, analyze.SharingOptions{Top: viewedObjects})
 		}
 	}
-	if v.graph == nil {
-		return data
+	var none *analyze.NoValuesError
+	if _, err := t.HasValues(); errors.As(err, &none) {
+		return data, nil
+	} else if err != nil {
+		return nil, err
 	}
 	data.Slice = func(ctx context.Context, q view.Question) (*annotate.Report, error) {
-		defer cli.Waiting(std.Err, "following dependences")()
-		s := sliceFlags{at: fmt.Sprintf("%s:%d", q.File, q.Line), instance: q.Instance, direction: "backward", deps: "both", throughThreads: true, sort: "distance"}
+		defer cli.Waiting(stdio.Err, "following dependences")()
+		o := analyze.SliceOptions{Instance: q.Instance, Around: q.Race, SourceDirs: f.sources}
+		if q.Race == nil {
+			o.At = fmt.Sprintf("%s:%d", q.File, q.Line)
+		}
 		if q.Forward {
-			s.direction = "forward"
+			o.Direction = slice.Forward
 		}
-		opts, err := s.options()
-		if err != nil {
-			return nil, err
-		}
-		opts.Flow = v.flow
-		rep := v.report(file, f.sources)
-		if q.Race != nil {
-			return rep, s.aroundRace(ctx, v, opts, q.Race, rep)
-		}
-		return rep, s.from(ctx, v, opts, rep)
+		return t.Slice(ctx, o)
 	}
-	return data
+	return data, nil
 }
 
 // slicePage shows a slice.
-func slicePage(v *values, rep *annotate.Report) *view.Page {
+func slicePage(t *analyze.Trace, rep *annotate.Report) (*view.Page, error) {
+	img, err := t.Program()
+	if err != nil {
+		return nil, err
+	}
 	return view.New(view.Data{
-		Title: rep.At + " in " + filepath.Base(rep.Info.File), Facts: view.Facts(v.trace, rep.Info.Version), Trace: v.trace, Image: v.img,
+		Title: rep.At + " in " + filepath.Base(rep.Info.File), Facts: view.Facts(t.Recorded(), rep.Info.Version), Trace: t.Recorded(), Image: img,
 		Sources: rep.Sources, Asked: rep,
-	})
+	}), nil
 }
 
 // serveView serves a page until ctx ends.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"debug/dwarf"
+	"fmt"
 	"path"
 	"strings"
 )
@@ -100,4 +101,16 @@ func (d *debugInfo) readUnitLines(m *Image, u *unit) {
 		return
 	}
 	u.lines = lines
+}
+
+// Short is a frame as reports have it: function file:line.
+func (f Frame) Short() string {
+	name := f.Function
+	if name == "" {
+		name = "??"
+	}
+	if f.File == "" {
+		return name
+	}
+	return fmt.Sprintf("%s %s:%d", name, f.Base(), f.Line)
 }

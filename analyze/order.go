@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"context"
@@ -9,25 +9,28 @@ import (
 	"hindsight/cdr"
 )
 
-// analysis finds the races of a trace.
-type analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
+// Analysis finds the races of a trace.
+type Analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
 
-func byHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
+// ByHappensBefore is the [Analysis] of the order hb.
+func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
 	return race.Analyze(ctx, race.FromTrace(t), opts)
 }
 
 // allOrders is the name of the union of the orders.
 const allOrders = "all"
 
-func orderNames() (all []string) {
+// Orders are the names of what may order accesses: hb, shb, wcp, lockset, and all
+// for the races of any of them.
+func Orders() (all []string) {
 	for o := range order.NumOrders {
 		all = append(all, o.String())
 	}
 	return append(all, allOrders)
 }
 
-// analysisBy gives the analysis of an order's name.
-func analysisBy(name string) (analysis, error) {
+// analysisBy returns the analysis of an order's name.
+func analysisBy(name string) (Analysis, error) {
 	want := ^order.Set(0)
 	if name != allOrders {
 		o, ok := order.Parse(name)
@@ -35,7 +38,7 @@ func analysisBy(name string) (analysis, error) {
 			return nil, fmt.Errorf("--order %q: want hb, shb, wcp, lockset or all", name)
 		}
 		if o == order.HB {
-			return byHappensBefore, nil
+			return ByHappensBefore, nil
 		}
 		want = 1 << o
 	}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/mpsim/linux"
@@ -32,7 +32,7 @@ type exploration struct {
 	runs  int
 	jobs  int
 	until bool // stop at the first seed with a race
-	opts  race.Options
+	opts  analyze.RaceOptions
 	rules func() (*report.Suppressions, error) // a fresh copy for each analysis
 	show  io.Writer                            // the guests' output; nil: nowhere
 
@@ -146,7 +146,9 @@ func (e *exploration) one(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	rep, err := findRaces(ctx, t, r.Out, e.opts, rules)
+	opts := e.opts
+	opts.Suppressions = rules
+	rep, err := analyze.New(t, r.Out).Races(ctx, opts)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -175,7 +177,7 @@ func (s *explorationRun) end(done *session.Summary) {
 				pc--
 			}
 			if frames := done.Image.Frames(pc); len(frames) > 0 && done.Image.User(pc) {
-				s.At = placeText(frames[0])
+				s.At = frames[0].Short()
 				break
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"context"
@@ -10,17 +10,12 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
 	"hindsight/analyze/slice"
-	"hindsight/cmd/internal/cli"
 	"hindsight/wet"
 )
 
 // around slices around a race.
-func (f *sliceFlags) around(ctx context.Context, _ cli.Streams, v *values, opts slice.Options, rep *annotate.Report) error {
-	analyze, err := analysisBy(f.order)
-	if err != nil {
-		return err
-	}
-	found, err := findRacesBy(ctx, v.trace, rep.Info.File, &inquiry{analyze: analyze, noArtifacts: true})
+func (t *Trace) around(ctx context.Context, v *values, f *SliceOptions, opts slice.Options, rep *annotate.Report) error {
+	found, err := t.Races(ctx, RaceOptions{Order: f.Order, Artifacts: ArtifactsOff})
 	if err != nil {
 		return err
 	}
@@ -28,21 +23,21 @@ func (f *sliceFlags) around(ctx context.Context, _ cli.Streams, v *values, opts 
 	var ids []string
 	for i := range found.Races {
 		ids = append(ids, found.Races[i].ID)
-		if strings.EqualFold(found.Races[i].ID, f.race) {
+		if strings.EqualFold(found.Races[i].ID, f.Race) {
 			one = &found.Races[i]
 		}
 	}
 	switch {
 	case len(ids) == 0:
-		return fmt.Errorf("--race %s: the run has no races", f.race)
+		return fmt.Errorf("--race %s: the run has no races", f.Race)
 	case one == nil:
-		return fmt.Errorf("--race %s: the run has the races %s", f.race, strings.Join(ids, ", "))
+		return fmt.Errorf("--race %s: the run has the races %s", f.Race, strings.Join(ids, ", "))
 	}
-	return f.aroundRace(ctx, v, opts, one, rep)
+	return aroundRace(ctx, v, f, opts, one, rep)
 }
 
 // aroundRace slices around a race that is known.
-func (f *sliceFlags) aroundRace(ctx context.Context, v *values, opts slice.Options, one *report.Race, rep *annotate.Report) error {
+func aroundRace(ctx context.Context, v *values, f *SliceOptions, opts slice.Options, one *report.Race, rep *annotate.Report) error {
 	a, b, err := v.sides(one)
 	if err != nil {
 		return err
@@ -60,7 +55,7 @@ func (f *sliceFlags) aroundRace(ctx context.Context, v *values, opts slice.Optio
 		{Role: annotate.RoleSecond, Title: "what led to the " + second, Slice: around.B},
 		{Role: annotate.RoleForward, Title: "what the racy value reached", Slice: around.Forward},
 	}
-	if f.format == "json" { // it is long, and begins where the program does
+	if f.Common {
 		rep.Parts = append(rep.Parts, annotate.Part{Role: annotate.RoleCommon, Title: "what led to both accesses", Slice: around.Common})
 	}
 	return nil

@@ -1,0 +1,152 @@
+package analyze_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"hindsight/analyze"
+	"hindsight/examples"
+	"hindsight/mpsim"
+	"hindsight/mpsim/arch"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/session"
+)
+
+// recorded runs an example that is built in, and returns the trace's file; the
+// caller removes its directory.
+func recorded(name, mode string, model *arch.Config) (file string, err error) {
+	elf, err := examples.ELF(name)
+	if err != nil {
+		return "", err
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "analyze")
+	if err != nil {
+		return "", err
+	}
+	r := &session.Run{
+		Image: img, Program: name, Policy: mpsim.Random, Seed: 1, Mode: mode, Arch: model,
+		Out: filepath.Join(dir, name+".hst"),
+	}
+	_, err = r.Record(context.Background(), session.Streams{})
+	return r.Out, err
+}
+
+// open opens the trace of an example. The function that it returns closes it.
+func open(name, mode string, model *arch.Config) (*analyze.Trace, func()) {
+	file, err := recorded(name, mode, model)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := analyze.Open(file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return t, func() {
+		t.Close()
+		os.RemoveAll(filepath.Dir(file))
+	}
+}
+
+// The races of a run, each with its lines and how often it happened.
+func ExampleTrace_Races() {
+	t, done := open("bank", "cdr", nil)
+	defer done()
+	report, err := t.Races(context.Background(), analyze.RaceOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range report.Races {
+		now, before := r.Accesses[0], r.Accesses[1]
+		fmt.Printf("%s: %v at line %d, %v at line %d, %d times\n", r.ID, now.Op, now.Top.Line, before.Op, before.Top.Line, r.Dynamic)
+	}
+	// Output:
+	// R1: read at line 52, write at line 40, 30000 times
+	// R2: read at line 52, write at line 42, 30000 times
+}
+
+// What led to a value: the last execution of a line, backward.
+func ExampleTrace_Slice() {
+	t, done := open("bank", "wet", nil)
+	defer done()
+	report, err := t.Slice(context.Background(), analyze.SliceOptions{At: "bank.c:72", Depth: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Parts[0].Title)
+	fmt.Println(report.Parts[0].Slice.Len() > 0)
+	// Output:
+	// slice of bank.c:72, the last execution, by T1 at time 877
+	// true
+}
+
+// Who wrote a variable.
+func ExampleTrace_Writes() {
+	t, done := open("bank", "wet", nil)
+	defer done()
+	n := 0
+	for w, err := range t.Writes(analyze.Query{At: "balance+16", Thread: "T3"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if n++; n <= 3 {
+			fmt.Printf("T%d at time %d wrote %d: %s\n", w.Thread, w.Time, w.Value, w.Place)
+		}
+	}
+	// Output:
+	// T3 at time 67 wrote 997: transfer bank.c:40
+	// T3 at time 158 wrote 979: transfer bank.c:40
+	// T3 at time 885 wrote 1041: transfer bank.c:42
+}
+
+// Which variables went to and fro between the caches.
+func ExampleTrace_Sharing() {
+	t, done := open("bank", "cdr", &arch.Config{})
+	defer done()
+	report, err := t.Sharing(context.Background(), analyze.SharingOptions{Top: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Variables[0].Location.Name)
+	// Output:
+	// balance
+}
+
+// What a trace holds.
+func ExampleTrace_Info() {
+	t, done := open("bank", "cdr", nil)
+	defer done()
+	info, err := t.Info()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info.Program, "seed", info.Seed, "threads", len(info.Threads), "complete", info.Complete)
+	// Output:
+	// bank seed 1 threads 5 complete true
+}
+
+// Which races differ between two runs, here of a program and its repair.
+func ExampleDiff() {
+	before, done := open("bank", "cdr", nil)
+	defer done()
+	after, done := open("norace_bank", "cdr", nil)
+	defer done()
+	a, err := before.Races(context.Background(), analyze.RaceOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := after.Races(context.Background(), analyze.RaceOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d := analyze.Diff(a, b)
+	fmt.Println(d.Differ(), len(a.Races), len(b.Races))
+	// Output:
+	// true 2 0
+}

@@ -1,0 +1,228 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hindsight/analyze/artifact"
+	"hindsight/analyze/race"
+	"hindsight/analyze/report"
+	"hindsight/analyze/std"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/buildinfo"
+)
+
+// RaceOptions say which races [Trace.Races] reports, and how much it finds out
+// about them. The zero value asks for the races by happens-before, with artifacts
+// told apart as far as the trace knows.
+type RaceOptions struct {
+	// Order is what orders accesses: hb (happens-before), shb, wcp, lockset or
+	// all; see [Orders]. "" is hb.
+	Order string
+	// StrictAtomics counts plain accesses to atomic variables too.
+	StrictAtomics bool
+	// Suppressions are races not to report; nil: none. They count what they match.
+	Suppressions *report.Suppressions
+	// AllowIncomplete takes a trace in which nothing of the run was written as
+	// one of an empty run, and not as [ErrNothingRecorded].
+	AllowIncomplete bool
+
+	// Artifacts says what is found out about races that are only consequences of
+	// others.
+	Artifacts Artifacts
+	// WithEventControl also says which races the paper's own relation, event
+	// control, explains.
+	WithEventControl bool
+	// TimeLimit bounds all of the analysis: when it is over, only the races are
+	// finished, and not what is said about them. 0: no limit.
+	TimeLimit time.Duration
+
+	// Rerun makes the run again where the trace does not have what artifacts or
+	// Values need; nil: what needs it stays unknown.
+	Rerun Rerun
+	// Values marks races of writes of the same value, and names local variables.
+	// It needs a Rerun.
+	Values bool
+
+	// Log is told, in a sentence, what could not be found out; nil: nobody is.
+	Log func(text string)
+	// Progress is told how many of the races were looked at; nil: nobody is.
+	Progress func(done, total int)
+	// Grace is how long the analysis may go on after the context is done before
+	// it is left where it is, with what it has found; 0: until it has noticed.
+	Grace time.Duration
+	// Analysis finds the races in place of that of Order; nil: none does.
+	Analysis Analysis
+}
+
+// Artifacts says what is found out about races that are consequences of others.
+type Artifacts uint8
+
+// What is found out about artifacts.
+const (
+	ArtifactsExplained    Artifacts = iota // which race each is behind, and the way of the value
+	ArtifactsBrief                         // only which races are artifacts
+	ArtifactsEventControl                  // by the paper's relation, program order included
+	ArtifactsOff                           // nothing
+)
+
+// Races finds the races of the run. When ctx ends early the report has what was
+// known, beside the error; before there is a report the error is a [*Partial].
+// Races of a trace that holds half of a run are a *cdr.HalfError.
+func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error) {
+	if o.Analysis == nil {
+		var err error
+		if o.Analysis, err = analysisBy(o.Order); err != nil {
+			return nil, err
+		}
+	}
+	q := &inquiry{RaceOptions: o, trace: t}
+	if o.Grace == 0 {
+		return q.find(ctx)
+	}
+	return q.within(ctx)
+}
+
+// inquiry is a question about races that is being answered.
+type inquiry struct {
+	RaceOptions
+	trace *Trace
+	draft *draft // is shown the report in the making; nil: nobody is
+}
+
+func (q *inquiry) log(format string, args ...any) {
+	if q.Log != nil {
+		q.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// find finds the races. When ctx ends after they are known, there is a report
+// beside the error.
+func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
+	begun := time.Now()
+	t := q.trace.cdr
+	if err := t.Info().CheckBothHalves(); err != nil {
+		return nil, err
+	}
+	if !q.AllowIncomplete {
+		if err := q.trace.HasRun(); err != nil {
+			return nil, err
+		}
+	}
+	names, err := std.ImportedNames(t)
+	if err != nil {
+		return nil, err
+	}
+	var opts race.Options
+	if q.StrictAtomics {
+		opts.Atomics = race.Strict
+	}
+	var img *image.Space
+	frames := names.Frames
+	if names == nil {
+		if img, err = q.trace.Program(); err != nil {
+			return nil, err
+		}
+		opts.Program, opts.TLSSize, frames = img, img.TLSSize(), img.Frames
+	}
+	opts.Found = func(p *race.Partial) {
+		q.draft.change(func() {
+			if q.draft != nil {
+				q.draft.pairs = &Partial{p, frames}
+			}
+		})
+	}
+	res, err := q.Analysis(ctx, t, opts)
+	if err != nil {
+		return nil, named(err, frames)
+	}
+	info := q.trace.reportInfo()
+	if names != nil {
+		if q.Values {
+			return nil, errors.New("--values: the trace was imported; there is no program to run again")
+		}
+		return report.Build(res, names, t, info, q.Suppressions) // of an imported run there is no code to look into
+	}
+	rep, err := report.Build(res, img, t, info, q.Suppressions)
+	if err != nil {
+		return nil, err
+	}
+	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {
+		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
+			return nil, err
+		}
+	}
+	q.draft.show(rep)
+	if err := q.explain(ctx, img, res, rep, begun); err != nil {
+		return rep, err
+	}
+	if q.Values && len(res.Races) > 0 {
+		if q.Rerun == nil {
+			return rep, errors.New("values of racing writes need a second run")
+		}
+		seen, err := valuesOf(ctx, q.Rerun, t, img, res)
+		if err != nil {
+			return rep, fmt.Errorf("--values: %w", err)
+		}
+		q.draft.change(func() {
+			rep.SameValues(seen.Seen())
+			rep.Locals(seen.Locals(), img)
+		})
+	}
+	return rep, nil
+}
+
+// explain tells the artifacts among the races of a report. The error is that of
+// ctx when that ends; the report then has what was known.
+func (q *inquiry) explain(ctx context.Context, img *image.Space, res *race.Result, rep *report.Report, begun time.Time) error {
+	if q.Artifacts == ArtifactsOff || len(res.Races) == 0 {
+		return ctx.Err()
+	}
+	limited := ctx
+	if q.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, begun.Add(q.TimeLimit))
+		defer cancel()
+	}
+	control := q.Artifacts == ArtifactsEventControl
+	opts := artifact.Options{Brief: q.Artifacts == ArtifactsBrief, EventControl: control || q.WithEventControl}
+	done := 0
+	if q.Progress != nil {
+		opts.Progress = func() { done++; q.Progress(done, len(res.Races)) }
+	}
+	found, err := q.artifactsOf(limited, q.trace.cdr, q.trace.file, img, res, opts)
+	if found != nil {
+		if control {
+			found = found.EventControlled()
+		}
+		q.draft.change(func() { rep.Explain(found, img) })
+	}
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		q.log("--time-limit %v is over", q.TimeLimit)
+		return nil
+	}
+	return err
+}
+
+// reportInfo is the head of a report of races.
+func (t *Trace) reportInfo() report.Info {
+	meta := t.cdr.Info()
+	return report.Info{
+		Version: buildinfo.Version(), File: t.file, Program: meta.Program, Args: meta.Args,
+		Threads: len(t.cdr.Threads()), Seed: meta.Seed, Complete: meta.Complete, Instructions: t.instructions(),
+	}
+}
+
+// instructions is how many all threads executed.
+func (t *Trace) instructions() (n uint64) {
+	for _, th := range t.cdr.Threads() {
+		n += th.Insts
+	}
+	return n
+}
+
+// Diff compares the races of two runs, by their fingerprints: the traces may be of
+// two builds of a program.
+func Diff(a, b *report.Report) *report.Diff { return report.Compare(a, b) }

@@ -1,0 +1,105 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"hindsight/analyze/artifact"
+	"hindsight/analyze/place"
+	"hindsight/analyze/race"
+	"hindsight/analyze/written"
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Rerun makes the run in a trace a second time, which returns the same run. Package
+// mpsim/session has one: this package does not link the simulator.
+type Rerun interface {
+	// RecordAll records the run in t, the trace of file, with all accesses, into
+	// the file into. Sites have the same numbers in both.
+	RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error
+	// Observe makes the run in t before an observer, and returns an error when it
+	// was another run.
+	Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error
+}
+
+// withAll makes the run of trace t, which kept only shared memory, again, and
+// hands a trace with all accesses to use.
+func withAll(ctx context.Context, rerun Rerun, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
+	dir, err := os.MkdirTemp("", "hindsight")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	into := filepath.Join(dir, "all.hst")
+	if err := rerun.RecordAll(ctx, t, file, into); err != nil {
+		return err
+	}
+	all, err := cdr.OpenFile(into)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	return use(all)
+}
+
+// artifactsOf finds the artifacts among the races of a trace. Where it was
+// recorded with --keep shared and some address on the way of a value is not in
+// it, the program runs a second time; the log is told when that cannot be done.
+func (q *inquiry) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, opts artifact.Options) (*artifact.Result, error) {
+	found, err := artifact.Analyze(ctx, t, img, res, opts)
+	if err != nil || q.Rerun == nil || t.Info().Keep != "shared" || !found.Unrecorded() {
+		return found, err
+	}
+	err = withAll(ctx, q.Rerun, t, file, func(all *cdr.Trace) (err error) {
+		found, err = artifact.Analyze(ctx, all, img, res, opts)
+		return err
+	})
+	if ctx.Err() != nil {
+		return found, ctx.Err()
+	}
+	if err != nil {
+		q.log("whether some races are artifacts stays unknown: it needs more than --keep shared keeps: %v", err)
+	}
+	return found, nil
+}
+
+// racingWrites bounds the racing writes that are told apart.
+const racingWrites = 1 << 20
+
+// valuesOf makes the run of a trace again and looks at what the writes of its
+// races write, and which variables those on stacks are about.
+func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
+	if t.Info().Outcome == nil {
+		return nil, errors.New("the trace is incomplete: a second run could not be compared with it")
+	}
+	writes, pages, ok, err := artifact.RacingWrites(ctx, t, img, res, racingWrites)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("the racing instructions write too much memory")
+	}
+	obs := written.New(img, t.Site, writes, pages, stackPlaces(res))
+	return obs, rerun.Observe(ctx, t, obs)
+}
+
+// stackPlaces are the locations of races that are on a stack, at the time of a
+// plain side of the first instance; for other races, nothing is asked.
+func stackPlaces(res *race.Result) []written.Place {
+	out := make([]written.Place, len(res.Races))
+	for i := range res.Races {
+		r := &res.Races[i]
+		s := &r.First.Earlier
+		if !s.Op.Plain() {
+			s = &r.First.Later
+		}
+		if r.Location.Kind == place.Stack && s.Op.Plain() {
+			out[i] = written.Place{Access: artifact.Execution{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}, Owner: r.Location.Thread, Address: r.First.Address}
+		}
+	}
+	return out
+}

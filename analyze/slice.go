@@ -1,0 +1,294 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindsight/analyze/annotate"
+	"hindsight/analyze/report"
+	"hindsight/analyze/slice"
+	"hindsight/tracefmt/buildinfo"
+	"hindsight/tracefmt/numtext"
+	"hindsight/wet"
+)
+
+// SliceOptions say where a slice begins and what it follows. One of At, Race and
+// Around has to be given.
+type SliceOptions struct {
+	// At is the place to begin at (see Places in a program), or stdout:TEXT or
+	// stderr:TEXT, a text that the run put out.
+	At string
+	// Instance is which execution of it: a number from 0, last, or all. "" is last,
+	// which of a line or function takes all that the thread executed of it in the
+	// same pass.
+	Instance string
+	// Thread is whose executions: T2 or 2; "": of all threads.
+	Thread string
+
+	// Race is a race to slice around, as reports call it (R1): what led to each
+	// access, where the two part, what the racy value reached.
+	Race string
+	// Around is Race when the race is at hand, from [Trace.Races].
+	Around *report.Race
+	// Order is what orders accesses, for Race, as in [RaceOptions].
+	Order string
+	// Common also has what led to both accesses of Race. It is long, and begins
+	// where the program does.
+	Common bool
+
+	Direction slice.Direction // zero: backward
+	Kinds     slice.Kinds     // dependences to follow; zero: data and control
+	OneThread bool            // values that another thread wrote are not followed
+	Depth     int             // dependences to follow at most; 0: all
+	// All also has stack pointers, saves and restores of registers, and code of
+	// libraries.
+	All bool
+	// Relevant also has decisions that could have led to another write of what was
+	// read. It is for backward slices with control, of any depth.
+	Relevant bool
+
+	SourceDirs []string // where to look for source files
+}
+
+// Slice follows dependences from one execution of a place in the program: backward
+// to everything that led to it, or forward to everything that it led to, from
+// thread to thread. The error is a [*NoValuesError] when the trace has no values.
+func (t *Trace) Slice(ctx context.Context, o SliceOptions) (*annotate.Report, error) {
+	v, err := t.withValues()
+	if err != nil {
+		return nil, err
+	}
+	opts := slice.Options{Direction: o.Direction, Kinds: o.Kinds, OneThread: o.OneThread, Depth: o.Depth, Brief: !o.All, Flow: v.flow}
+	meta := t.cdr.Info()
+	rep := &annotate.Report{
+		Info: annotate.Info{
+			Version: buildinfo.Version(), File: t.file, Program: meta.Program, Args: meta.Args,
+			Threads: len(t.cdr.Threads()), Seed: meta.Seed, Complete: meta.Complete, Instructions: t.instructions(),
+		},
+		Image: v.img, Sources: &annotate.Sources{Dirs: o.SourceDirs},
+	}
+	if o.Around != nil {
+		return rep, aroundRace(ctx, v, &o, opts, o.Around, rep)
+	}
+	if o.Race != "" {
+		return rep, t.around(ctx, v, &o, opts, rep)
+	}
+	return rep, o.from(ctx, v, opts, rep)
+}
+
+func (f *SliceOptions) instance() string { return cmp.Or(f.Instance, "last") }
+
+// which reads Instance.
+func (f *SliceOptions) which() (slice.Which, error) {
+	switch f.instance() {
+	case "last":
+		return slice.Last, nil
+	case "all":
+		return slice.All, nil
+	}
+	n, err := strconv.ParseInt(f.instance(), 10, 62)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("--instance %q: want a number from 0, last or all", f.instance())
+	}
+	return slice.Which(n), nil
+}
+
+// from slices from a place in the program.
+func (f *SliceOptions) from(ctx context.Context, v *values, opts slice.Options, rep *annotate.Report) error {
+	which, err := f.which()
+	if err != nil {
+		return err
+	}
+	thread, err := v.thread(f.Thread)
+	if err != nil {
+		return err
+	}
+	criterion, title, err := f.criterion(v, thread, which)
+	if err != nil {
+		return err
+	}
+	find := func() (*slice.Slice, error) { return slice.Compute(ctx, v.graph, criterion, opts) }
+	if f.Relevant {
+		find = func() (*slice.Slice, error) { return slice.Relevant(ctx, v.graph, v.img, criterion, opts) }
+	}
+	s, err := find()
+	if err != nil {
+		return err
+	}
+	rep.At = f.At
+	rep.Parts = []annotate.Part{{Role: annotate.RoleSlice, Title: title, Slice: s}}
+	return nil
+}
+
+// criterion finds the instances that a slice begins with.
+func (f *SliceOptions) criterion(v *values, thread int, which slice.Which) (criterion []wet.Instance, title string, err error) {
+	for fd, name := range [...]string{1: "stdout:", 2: "stderr:"} {
+		if text, ok := strings.CutPrefix(f.At, name); ok && name != "" {
+			return f.output(v, uint64(fd), text, which)
+		}
+	}
+	target, err := slice.NewResolver(v.img).Resolve(v.graph, f.At)
+	if err != nil {
+		return nil, "", specError(err)
+	}
+	if criterion, err = slice.Instances(v.graph, target, thread, which); err != nil {
+		return nil, "", f.noInstance(v, target, thread, err)
+	}
+	title = f.title(v, criterion)
+	if which == slice.Last && len(target.PCs) > 1 {
+		if criterion, err = v.lastPass(target, criterion); err != nil {
+			return nil, "", err
+		}
+	}
+	if f.Direction == slice.Backward {
+		args, err := slice.Arguments(v.graph, v.img, criterion)
+		if err != nil {
+			return nil, "", err
+		}
+		criterion = append(criterion, args...)
+	}
+	return criterion, title, nil
+}
+
+// output finds what made a text that the run put out.
+func (f *SliceOptions) output(v *values, fd uint64, text string, which slice.Which) ([]wet.Instance, string, error) {
+	puts, err := slice.FindOutput(v.graph, v.img, fd, text)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(puts) == 0 {
+		return nil, "", fmt.Errorf("%s: the run did not put that out there", f.At)
+	}
+	switch {
+	case which == slice.All:
+	case which == slice.Last:
+		puts = puts[len(puts)-1:]
+	case uint64(which) < uint64(len(puts)):
+		puts = puts[which : which+1]
+	default:
+		return nil, "", fmt.Errorf("%s: %w: there are %d", f.At, slice.ErrNoInstance, len(puts))
+	}
+	var criterion []wet.Instance
+	for _, p := range puts {
+		from := p.Makers
+		if len(from) == 0 || f.Direction == slice.Forward {
+			from = p.Calls
+		}
+		for _, i := range from {
+			if !slices.Contains(criterion, i) {
+				criterion = append(criterion, i)
+			}
+		}
+	}
+	title := f.title(v, []wet.Instance{puts[len(puts)-1].Call})
+	return criterion, title + " (the write that put it out)", nil
+}
+
+// lastPass adds to the last instances of a line or function what the thread
+// executed of it in the same pass: the last execution of each of its other
+// instructions in that function, unless that was before the last time that its
+// first instruction was executed.
+func (v *values) lastPass(t *slice.Target, last []wet.Instance) ([]wet.Instance, error) {
+	thread := int(last[0].Thread)
+	pc := v.graph.Node(last[0].Node).Stmts[last[0].Stmt].PC
+	in, ok := v.img.Func(pc)
+	if !ok {
+		return last, nil
+	}
+	began := uint64(0)
+	out := slices.Clone(last)
+	for n, pc := range t.PCs { // ascending
+		if f, ok := v.img.Func(pc); !ok || f.Addr != in.Addr {
+			continue
+		}
+		one, err := slice.Instances(v.graph, &slice.Target{Text: t.Text, PCs: t.PCs[n : n+1]}, thread, slice.Last)
+		if errors.Is(err, slice.ErrNoInstance) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range one {
+			at, err := v.graph.Time(i.Thread, i.Node, i.K)
+			if err != nil {
+				return nil, err
+			}
+			if began == 0 {
+				began = at
+			}
+			if at >= began && !slices.Contains(out, i) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out, nil
+}
+
+// title says what a slice begins at.
+func (f *SliceOptions) title(v *values, criterion []wet.Instance) string {
+	what := "execution " + f.instance()
+	switch f.instance() {
+	case "last":
+		what = "the last execution"
+	case "all":
+		return fmt.Sprintf("slice of %s, all executions", f.At)
+	}
+	if len(criterion) == 0 {
+		return fmt.Sprintf("slice of %s", f.At)
+	}
+	i := criterion[len(criterion)-1]
+	text := fmt.Sprintf("slice of %s, %s, by T%d", f.At, what, i.Thread)
+	if t, err := v.graph.Time(i.Thread, i.Node, i.K); err == nil {
+		text += fmt.Sprintf(" at time %s", numtext.Grouped(t))
+	}
+	return text
+}
+
+// noInstance says which executions there are.
+func (f *SliceOptions) noInstance(v *values, t *slice.Target, thread int, err error) error {
+	if !errors.Is(err, slice.ErrNoInstance) {
+		return err
+	}
+	var have []string
+	for _, th := range v.graph.Threads() {
+		if all, e := slice.Instances(v.graph, t, int(th.ID), slice.All); e == nil && len(all) > 0 {
+			have = append(have, fmt.Sprintf("T%d", th.ID))
+		}
+	}
+	switch {
+	case len(have) == 0:
+		return fmt.Errorf("%w; nothing that was recorded executed it", err)
+	case thread != slice.AllThreads:
+		return fmt.Errorf("%w in T%d; it was executed by %s", err, thread, strings.Join(have, ", "))
+	}
+	return fmt.Errorf("%w; --instance counts from 0", err)
+}
+
+// thread reads a --thread flag: T2 or 2, "" for all.
+func (v *values) thread(s string) (int, error) {
+	if s == "" {
+		return slice.AllThreads, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(s, "T"), "t"), 10, 16)
+	if err != nil {
+		return 0, fmt.Errorf("--thread %q: want a number such as 2 or T2", s)
+	}
+	if list := v.graph.Threads(); n >= uint64(len(list)) {
+		return 0, fmt.Errorf("--thread T%d: the run has threads T0 to T%d", n, len(list)-1)
+	}
+	return int(n), nil
+}
+
+// specError lists candidates under each other.
+func specError(err error) error {
+	var e *slice.SpecError
+	if !errors.As(err, &e) || len(e.Candidates) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %s; there is\n  %s", e.Spec, e.Reason, strings.Join(e.Candidates, "\n  "))
+}

@@ -1,0 +1,69 @@
+package std
+
+import (
+	"bytes"
+	"fmt"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt"
+)
+
+// Imported is what reports name an imported run by.
+type Imported struct{ names Names }
+
+// ImportedNames returns the names of an imported run; nil when the trace is of a
+// program.
+func ImportedNames(t *cdr.Trace) (*Imported, error) {
+	var f *Imported
+	for x, err := range t.Extras(tracefmt.KindNames) {
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			f = &Imported{}
+		}
+		if err := f.names.Add(bytes.Clone(x.Payload)); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func location(pc uint64) string { return fmt.Sprintf("loc %d", pc) }
+
+// Func implements the names that reports ask for.
+func (f *Imported) Func(pc uint64) (image.Symbol, bool) {
+	return image.Symbol{Name: location(pc), Addr: pc, Size: 1}, true
+}
+
+// Lookup implements the names that reports ask for.
+func (f *Imported) Lookup(string) (image.Symbol, bool) { return image.Symbol{}, false }
+
+// Object implements the names that reports ask for.
+func (f *Imported) Object(addr uint64) (image.Symbol, uint64, bool) {
+	name, start, ok := f.names.Variable(addr)
+	return image.Symbol{Name: name, Addr: start, Size: 8}, addr - start, ok
+}
+
+// ObjectPathSize implements the names that reports ask for.
+func (f *Imported) ObjectPathSize(addr, _ uint64) string {
+	name, start, _ := f.names.Variable(addr)
+	if addr > start {
+		return fmt.Sprintf("%s+%d", name, addr-start)
+	}
+	return name
+}
+
+// TLSPath implements the names that reports ask for.
+func (f *Imported) TLSPath(uint64) string { return "" }
+
+// TLSObject implements the names that reports ask for.
+func (f *Imported) TLSObject(uint64) (image.Symbol, uint64, bool) { return image.Symbol{}, 0, false }
+
+// User implements the names that reports ask for.
+func (f *Imported) User(uint64) bool { return true }
+
+// Frames has none for calls that the text does not tell of: a thread begins
+// nowhere.
+func (f *Imported) Frames(pc uint64) []image.Frame { return []image.Frame{{Function: location(pc)}} }

@@ -1,0 +1,142 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/eval"
+	"hindsight/mpsim/image"
+	"hindsight/wet"
+	"hindsight/wpp/cfg"
+)
+
+// Trace is the trace of a run, open to be asked. Its methods may be called by
+// several goroutines at once.
+type Trace struct {
+	file string // as reports name it
+	cdr  *cdr.Trace
+	left atomic.Bool // an analysis that did not listen still reads it
+
+	graphs sync.Once // of what follows
+	graph  *wet.Graph
+	noneOf error
+
+	once   sync.Once // of what follows
+	values *values
+	err    error
+}
+
+// Open opens the trace of a run, a file that hindsight run or
+// mpsim/session.Record wrote. The caller closes it.
+func Open(path string) (*Trace, error) {
+	t, err := cdr.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(t, path), nil
+}
+
+// New is [Open] of a trace that is open already; reports call it file.
+func New(t *cdr.Trace, file string) *Trace { return &Trace{file: file, cdr: t} }
+
+// Close closes the trace.
+func (t *Trace) Close() error {
+	if t.left.Load() {
+		return nil // it ends with the process
+	}
+	t.graphs.Do(func() { t.noneOf = errors.New("the trace is closed") })
+	if t.graph != nil {
+		return errors.Join(t.graph.Close(), t.cdr.Close())
+	}
+	return t.cdr.Close()
+}
+
+// Name is what reports call the trace: the file that was opened.
+func (t *Trace) Name() string { return t.file }
+
+// Recorded is the recorded form of the run, for questions that this package has
+// not.
+func (t *Trace) Recorded() *cdr.Trace { return t.cdr }
+
+// Program is the program of the run as it stood in memory at the end, with its
+// symbols and lines.
+func (t *Trace) Program() (*image.Space, error) {
+	img, err := t.cdr.Space()
+	if err != nil {
+		return nil, fmt.Errorf("the program in the trace: %w", err)
+	}
+	return img, nil
+}
+
+// HasRun returns [ErrNothingRecorded] when a trace has nothing of the run. One
+// that is incomplete and has no access shows no race because it shows nothing.
+func (t *Trace) HasRun() error {
+	if t.cdr.Info().Complete {
+		return nil
+	}
+	for _, th := range t.cdr.Threads() {
+		if th.Accesses > 0 {
+			return nil
+		}
+	}
+	return ErrNothingRecorded
+}
+
+// ErrNothingRecorded says that nothing can be said of a run.
+var ErrNothingRecorded = errors.New("the recording was cut off before its first epoch was written: nothing is known of the run (--allow-incomplete takes it as it is)")
+
+// NoValuesError says that a trace was recorded without values and dependences.
+type NoValuesError struct{ File string }
+
+func (e *NoValuesError) Error() string {
+	return fmt.Sprintf("it was recorded without values and dependences; add them with: hindsight wet %s", e.File)
+}
+
+// HasValues returns how many statements a trace has values and dependences of; the
+// error is a [*NoValuesError] when it has none.
+func (t *Trace) HasValues() (statements uint64, err error) {
+	v, err := t.withValues()
+	if err != nil {
+		return 0, err
+	}
+	return v.graph.Counts().Stmts, nil
+}
+
+// values is what a trace has of values and dependences.
+type values struct {
+	trace *cdr.Trace
+	file  string
+	graph *wet.Graph
+	img   *image.Space
+	flow  *cfg.Program
+}
+
+// openGraph opens the whole execution trace in the file. The error is a
+// [*NoValuesError] when it has none.
+func (t *Trace) openGraph() (*wet.Graph, error) {
+	t.graphs.Do(func() {
+		t.graph, t.noneOf = wet.Open(t.file, wet.OpenOptions{Evaluate: eval.Inst})
+		if errors.Is(t.noneOf, wet.ErrNoGraph) {
+			t.noneOf = &NoValuesError{t.file}
+		}
+	})
+	return t.graph, t.noneOf
+}
+
+// withValues opens the whole execution trace with the program.
+func (t *Trace) withValues() (*values, error) {
+	t.once.Do(func() {
+		v := &values{trace: t.cdr, file: t.file}
+		if v.graph, t.err = t.openGraph(); t.err != nil {
+			return
+		}
+		if v.img, t.err = t.Program(); t.err == nil {
+			v.flow = cfg.New(v.img)
+			t.values = v
+		}
+	})
+	return t.values, t.err
+}
