@@ -18,14 +18,13 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/report"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/numtext"
-	"hindsight/wpp/cfg"
 )
 
 // Limits of the runs of an exploration, when no others are given: many run at
@@ -51,10 +50,6 @@ type exploreFlags struct {
 
 // exploreFormats are the forms of its report.
 var exploreFormats = []string{"text", "json", "markdown", "junit"}
-
-// teamVariable is the environment variable that says how many threads a team of
-// OpenMP has.
-const teamVariable = "OMP_NUM_THREADS"
 
 // maxTeam bounds what --threads takes.
 const maxTeam = 4096
@@ -112,97 +107,114 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 
 // explore does the command.
 func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []string) error {
-	e, what, err := f.exploration(ctx, args)
+	o, err := f.options(ctx, args)
 	if err != nil {
-		return err
-	}
-	state, runs, err := openState(ctx, e.dir, what, f.resume)
-	if err != nil {
-		return err
-	}
-	defer state.close()
-	e.state = state
-	if err := e.restore(runs); err != nil {
 		return err
 	}
 	if f.show {
-		e.show = std.Err
+		o.Show = std.Err
 	}
 	clear := func() {}
 	if cli.IsTerminal(std.Err) {
-		e.progress, clear = progressLine(std.Err, f.runs)
+		o.Progress, clear = progressLine(std.Err, f.runs)
 	}
-	err = e.explore(ctx)
+	all, err := session.OpenExploration(ctx, *o)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	err = all.Explore(ctx)
 	clear()
 	if err != nil {
-		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, numtext.Plural(uint64(len(e.done)), "run"))
+		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
+	e := &exploration{Exploration: all, o: o, analysis: f.analysis(ctx)}
 	// What was seen is worth reporting, interrupted or not.
 	return f.report(context.WithoutCancel(ctx), std, e, args, ctx.Err() != nil)
 }
 
-// exploration checks the flags.
-func (f *exploreFlags) exploration(ctx context.Context, args []string) (*exploration, explored, error) {
-	var what explored
+// exploration is one that is over, as its report needs it.
+type exploration struct {
+	*session.Exploration
+	o        *session.ExploreOptions
+	analysis func(ctx context.Context, trace string) (*report.Report, error)
+}
+
+// analysis finds the races of a trace, with a fresh copy of the suppressions.
+func (f *exploreFlags) analysis(rules context.Context) func(ctx context.Context, trace string) (*report.Report, error) {
+	return func(ctx context.Context, trace string) (*report.Report, error) {
+		o, err := f.races.options()
+		if err != nil {
+			return nil, err
+		}
+		if o.Suppressions, err = readSuppressions(rules, f.races.suppressions); err != nil {
+			return nil, err
+		}
+		t, err := analyze.Open(trace)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		return t.Races(ctx, o)
+	}
+}
+
+// options checks the flags.
+func (f *exploreFlags) options(ctx context.Context, args []string) (*session.ExploreOptions, error) {
 	if err := cli.CheckFormat(f.races.format, exploreFormats...); err != nil {
-		return nil, what, err
+		return nil, err
 	}
 	if f.runs < 1 {
-		return nil, what, fmt.Errorf("--runs %d: want 1 or more", f.runs)
+		return nil, fmt.Errorf("--runs %d: want 1 or more", f.runs)
 	}
 	if f.jobs < 1 {
-		return nil, what, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
+		return nil, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
 	}
 	if f.seed+uint64(f.runs) < f.seed {
-		return nil, what, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
+		return nil, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
 	}
 	if err := f.checkTeams(); err != nil {
-		return nil, what, err
+		return nil, err
 	}
 	r, err := f.recording(args)
 	if err != nil {
-		return nil, what, err
+		return nil, err
 	}
-	r.Mode, r.Keep, r.Alphabet, r.Flow = "cdr", "all", "path", cfg.New(r.Image)
-	r.Objects = new(cdr.PackedObjects)
-	if r.Packed, err = cdr.PackImage(r.Image.Main.Data); err != nil {
-		return nil, what, err
-	}
-	opts, err := f.races.options()
-	if err != nil {
-		return nil, what, err
+	if _, err := f.races.options(); err != nil {
+		return nil, err
 	}
 	var input []byte
 	if f.stdin != "" {
 		if input, err = cli.ReadFile(ctx, f.stdin); err != nil {
-			return nil, what, err
+			return nil, err
 		}
 	}
 	var rules bytes.Buffer
 	for _, name := range f.races.suppressions {
 		text, err := cli.ReadFile(ctx, name)
 		if err != nil {
-			return nil, what, err
+			return nil, err
 		}
 		fmt.Fprintf(&rules, "%d\n%s", len(text), text)
 	}
 	if f.dir == "" {
 		f.dir = filepath.Base(args[0]) + ".explore"
 	}
-	what = explored{
-		Tool: buildinfo.Version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
-		Input: digest(input), Seed: f.seed, Schedule: r.Policy.String(), Quantum: r.Quantum,
-		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: f.teams,
-		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()), Keep: r.Keep,
-	}
-	if r.Policy == mpsim.PCT {
-		what.Depth = r.Depth
-	}
-	return &exploration{
-		run: *r, teams: f.teams, input: input, dir: f.dir, first: f.seed, runs: f.runs, jobs: f.jobs, until: f.until, opts: opts,
-		rules: func() (*report.Suppressions, error) { return readSuppressions(ctx, f.races.suppressions) },
-		done:  map[uint64]*explorationRun{}, kept: map[uint64]bool{},
-	}, what, nil
+	analysis := f.analysis(ctx)
+	return &session.ExploreOptions{
+		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
+		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()),
+		Races: func(ctx context.Context, trace string) (prints []string, err error) {
+			rep, err := analysis(ctx, trace)
+			if err != nil {
+				return nil, err
+			}
+			for i := range rep.Races {
+				prints = append(prints, rep.Races[i].Fingerprint)
+			}
+			return prints, nil
+		},
+	}, nil
 }
 
 // checkTeams checks --threads.
@@ -213,63 +225,11 @@ func (f *exploreFlags) checkTeams() error {
 		}
 	}
 	for _, kv := range f.env {
-		if len(f.teams) > 0 && strings.HasPrefix(kv, teamVariable+"=") {
+		if len(f.teams) > 0 && strings.HasPrefix(kv, session.TeamVariable+"=") {
 			return fmt.Errorf("--threads and --env %s: want one of them", kv)
 		}
 	}
 	return nil
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-// restore takes over what an exploration had done before. A run whose trace is
-// needed and gone is repeated.
-func (e *exploration) restore(runs []explorationRun) error {
-	e.limit = uint64(e.runs)
-	for i := range runs {
-		r := &runs[i]
-		e.done[r.Seed] = r
-	}
-	for _, r := range e.inOrder() {
-		e.stopAt(r)
-	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(e.dir), "seed*.hst"))
-	if err != nil {
-		return err
-	}
-	for _, name := range files {
-		var seed uint64
-		if _, err := fmt.Sscanf(filepath.Base(name), "seed%d.hst", &seed); err == nil && name == e.tracePath(seed) {
-			e.kept[seed] = true
-		}
-	}
-	parts, err := filepath.Glob(filepath.Join(escapeGlob(e.dir), "seed*.hst.part"))
-	if err != nil {
-		return err
-	}
-	for _, name := range parts { // of runs that were killed
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	for again := true; again; {
-		again = false
-		for seed := range e.toKeep() {
-			if !e.kept[seed] {
-				delete(e.done, seed)
-				again = true
-			}
-		}
-	}
-	return e.prune(e.toKeep())
-}
-
-// escapeGlob makes a pattern that matches a path literally.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // report merges what the kept traces show and writes it.
@@ -321,10 +281,10 @@ func (f *exploreFlags) write(std cli.Streams, rep *report.Report, x *jsonExplora
 
 // merged is the report of all runs, from the traces that were kept.
 func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Report, error) {
-	info := report.Info{Version: buildinfo.Version(), File: e.dir, Program: filepath.Base(e.run.Program), Args: e.run.Args, Seed: e.first, Complete: !interrupted, ThreadCounts: e.teams}
+	info := report.Info{Version: buildinfo.Version(), File: e.o.Dir, Program: filepath.Base(e.o.Run.Program), Args: e.o.Run.Args, Seed: e.o.First, Complete: !interrupted, ThreadCounts: e.o.Teams}
 	seeds := map[string][]uint64{}
 	var parts []report.Part
-	for _, r := range e.inOrder() {
+	for _, r := range e.InOrder() {
 		info.Runs++
 		info.Instructions += r.Insts
 		info.Threads = max(info.Threads, r.Threads)
@@ -349,21 +309,9 @@ func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Rep
 
 // reread analyses a trace that was kept.
 func (e *exploration) reread(ctx context.Context, seed uint64) (*report.Report, error) {
-	name := e.tracePath(seed)
-	t, err := cdr.OpenFile(name)
+	rep, err := e.analysis(ctx, e.TracePath(seed))
 	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	rules, err := e.rules()
-	if err != nil {
-		return nil, err
-	}
-	opts := e.opts
-	opts.Suppressions = rules
-	rep, err := analyze.New(t, name).Races(ctx, opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", e.TracePath(seed), err)
 	}
 	return rep, nil
 }
@@ -395,20 +343,20 @@ type jsonOutcome struct {
 // describe sums up the runs and how they ended.
 func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExploration {
 	x := &jsonExploration{
-		Planned: f.runs, Seed: e.first, Schedule: e.run.Policy.String(), Quantum: mpsim.QuantumOf(e.run.Policy, e.run.Quantum),
-		Teams: e.teams, Interrupted: interrupted, Outcomes: []jsonOutcome{},
+		Planned: f.runs, Seed: e.o.First, Schedule: e.o.Run.Policy.String(), Quantum: mpsim.QuantumOf(e.o.Run.Policy, e.o.Run.Quantum),
+		Teams: e.o.Teams, Interrupted: interrupted, Outcomes: []jsonOutcome{},
 	}
-	if e.run.Policy == mpsim.PCT {
-		x.Depth = e.run.Depth
+	if e.o.Run.Policy == mpsim.PCT {
+		x.Depth = e.o.Run.Depth
 	}
-	for _, r := range e.inOrder() {
+	for _, r := range e.InOrder() {
 		x.Runs++
-		at := slices.IndexFunc(x.Outcomes, func(o jsonOutcome) bool { return o.ended == r.ended() && o.Output == r.Output })
+		at := slices.IndexFunc(x.Outcomes, func(o jsonOutcome) bool { return o.ended == r.Ended() && o.Output == r.Output })
 		if at < 0 {
 			at = len(x.Outcomes)
-			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.ended(), at: r.At}
-			if e.kept[r.Seed] {
-				o.Trace = e.tracePath(r.Seed)
+			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.Ended(), at: r.At}
+			if e.Kept(r.Seed) {
+				o.Trace = e.TracePath(r.Seed)
 			}
 			x.Outcomes = append(x.Outcomes, o)
 		}
@@ -425,7 +373,7 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 		schedule += fmt.Sprintf(", depth %d", x.Depth)
 	}
 	if len(x.Teams) > 0 {
-		schedule += fmt.Sprintf("; %s=%s in turn", teamVariable, report.CountsText(x.Teams))
+		schedule += fmt.Sprintf("; %s=%s in turn", session.TeamVariable, report.CountsText(x.Teams))
 	}
 	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", numtext.Plural(uint64(x.Runs), "run"), x.Seed, schedule)
 	shown := map[string]bool{}
@@ -509,7 +457,7 @@ func (f *exploreFlags) guestCommand(args []string) string {
 		words = append(words, "--env", kv)
 	}
 	if len(f.teams) > 0 {
-		words = append(words, "--env", teamVariable+"=T")
+		words = append(words, "--env", session.TeamVariable+"=T")
 	}
 	if f.root != "" {
 		words = append(words, "--root", f.root)
@@ -547,4 +495,10 @@ func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
 		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s", done, runs, numtext.Plural(uint64(races), "race"), rate)
 	}
 	return show, func() { fmt.Fprint(w, "\r\x1b[K") }
+}
+
+// digest names the content of b.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

@@ -15,6 +15,7 @@ import (
 
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
+	"hindsight/mpsim/session"
 )
 
 // command runs hindsight in this process and gives its standard output.
@@ -50,7 +51,7 @@ func exampleFile(t testing.TB, name string) string {
 
 // stateLines counts the runs that an exploration has noted.
 func stateLines(dir string) int {
-	data, _ := os.ReadFile(filepath.Join(dir, stateName))
+	data, _ := os.ReadFile(filepath.Join(dir, session.StateName))
 	return max(bytes.Count(data, []byte("\n"))-1, 0)
 }
 
@@ -115,7 +116,7 @@ func TestExploreInterrupted(t *testing.T) {
 		if err := os.CopyFS("torn", os.DirFS("killed")); err != nil {
 			t.Fatal(err)
 		}
-		name := filepath.Join("torn", stateName)
+		name := filepath.Join("torn", session.StateName)
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"hindsight/analyze"
 	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/export/profile"
 	"hindsight/analyze/race"
@@ -43,7 +44,7 @@ func exportAs(ctx context.Context, w, say io.Writer, format, file string, flags 
 		return err
 	}
 	defer t.Close()
-	if err := hasRun(t); err != nil {
+	if err := analyze.New(t, file).HasRun(); err != nil {
 		return err
 	}
 	img, err := t.Space()
@@ -77,12 +78,19 @@ func exportAs(ctx context.Context, w, say io.Writer, format, file string, flags 
 
 // findRaces finds the races of the run; their artifacts too, for the table.
 func (x *exporting) findRaces(ctx context.Context, artifacts bool) error {
-	q := &inquiry{noArtifacts: !artifacts, analyze: func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
-		res, err := byHappensBefore(ctx, t, opts)
+	o := analyze.RaceOptions{Analysis: func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
+		res, err := analyze.ByHappensBefore(ctx, t, opts)
 		x.res = res
 		return res, err
 	}}
-	rep, err := findRacesBy(ctx, x.t, x.file, q)
+	if !artifacts {
+		o.Artifacts = analyze.ArtifactsOff
+	}
+	t := analyze.New(x.t, x.file)
+	rep, err := t.Races(ctx, o)
+	if err != nil {
+		err = withCommand(t, err)
+	}
 	if err != nil && !artifacts && bothHalves(x.t) != nil {
 		fmt.Fprintf(x.say, "hindsight: without races: %v\n", err)
 		return nil

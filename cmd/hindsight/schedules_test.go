@@ -102,7 +102,7 @@ func (s *scheduled) run(ctx context.Context, by schedulePolicy, n int, broken bo
 		Mode: "cdr", Keep: "all", Alphabet: "path", MaxInsts: 200_000_000,
 	}
 	if len(by.teams) > 0 {
-		r.Env = []string{fmt.Sprintf("%s=%d", teamVariable, by.teams[(n-1)%len(by.teams)])}
+		r.Env = []string{fmt.Sprintf("%s=%d", session.TeamVariable, by.teams[(n-1)%len(by.teams)])}
 	}
 	rep, _, err := runTwin(ctx, r)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bytes"
@@ -14,50 +14,113 @@ import (
 	"slices"
 	"sync"
 
-	"hindsight/analyze"
-	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
-	"hindsight/mpsim/session"
+	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
+	"hindsight/wpp/cfg"
 )
 
-// exploration makes the runs of many seeds.
-type exploration struct {
-	run   session.Run // of any seed
-	teams []int       // numbers of OpenMP threads that the seeds take in turn; nil: the program's
-	input []byte
-	dir   string
-	first uint64
-	runs  int
-	jobs  int
-	until bool // stop at the first seed with a race
-	opts  analyze.RaceOptions
-	rules func() (*report.Suppressions, error) // a fresh copy for each analysis
-	show  io.Writer                            // the guests' output; nil: nowhere
+// ExploreOptions say which runs an exploration makes, and what it asks of each.
+type ExploreOptions struct {
+	Run   Run    // of any seed
+	Teams []int  // numbers of OpenMP threads that the seeds take in turn; nil: the program's
+	Input []byte // standard input of each run
+	Dir   string // for traces and the state
+	First uint64 // seed
+	Runs  int
+	Jobs  int  // runs at a time; 0: 1
+	Until bool // stop at the first seed with a race
+	// Resume goes on with the exploration in Dir.
+	Resume bool
 
-	progress func(done, races int)
+	// Races returns the fingerprints of the races in a trace, a file.
+	Races func(ctx context.Context, trace string) ([]string, error)
+	// Atomics and Suppressions name what Races asks for: an exploration goes on
+	// only with the same.
+	Atomics, Suppressions string
 
-	mu      sync.Mutex
-	state   *runState
-	done    map[uint64]*explorationRun
-	kept    map[uint64]bool // seeds whose traces exist
-	next    uint64          // offset from first of the next seed to run
-	limit   uint64          // no seeds from this offset on
+	Show     io.Writer             // the guests' output; nil: nowhere
+	Progress func(done, races int) // nil: nobody is told
+}
+
+// Exploration makes the runs of many seeds, several at a time, and keeps the traces
+// of those that show something new.
+type Exploration struct {
+	o     ExploreOptions
+	mu    sync.Mutex
+	state *runState
+	done  map[uint64]*ExploredRun
+	kept  map[uint64]bool // seeds whose traces exist
+	next  uint64          // offset from First of the next seed to run
+	limit uint64          // no seeds from this offset on
+
 	failure error
 }
 
-// explore makes the runs that are not done yet, several at a time, until all
+// OpenExploration begins an exploration in its directory, or goes on with the one
+// that is there. Until it is closed no other can use the directory.
+func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error) {
+	r := &o.Run
+	r.defaults()
+	if r.Flow == nil {
+		r.Flow = cfg.New(r.Image)
+	}
+	if r.Objects == nil {
+		r.Objects = new(cdr.PackedObjects)
+	}
+	packed, err := cdr.PackImage(r.Image.Main.Data)
+	if err != nil {
+		return nil, err
+	}
+	r.Packed = packed
+	what := explored{
+		Tool: buildinfo.Version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
+		Input: digest(o.Input), Seed: o.First, Schedule: r.Policy.String(), Quantum: r.Quantum,
+		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: o.Teams,
+		Atomics: o.Atomics, Suppressions: o.Suppressions, Keep: r.Keep,
+	}
+	if r.Policy == mpsim.PCT {
+		what.Depth = r.Depth
+	}
+	e := &Exploration{o: o, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}}
+	var runs []ExploredRun
+	if e.state, runs, err = openState(ctx, o.Dir, what, o.Resume); err != nil {
+		return nil, err
+	}
+	if err := e.restore(runs); err != nil {
+		return nil, errors.Join(err, e.state.close())
+	}
+	return e, nil
+}
+
+// Close lets others use the directory.
+func (e *Exploration) Close() error { return e.state.close() }
+
+// Done is how many runs were made, those of earlier times among them.
+func (e *Exploration) Done() int { return len(e.done) }
+
+// Kept says whether the trace of a seed was kept.
+func (e *Exploration) Kept(seed uint64) bool { return e.kept[seed] }
+
+// digest names the content of b.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Explore makes the runs that are not done yet, several at a time, until all
 // are done, ctx is cancelled or one of them fails.
-func (e *exploration) explore(ctx context.Context) error {
+func (e *Exploration) Explore(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e.limit = uint64(e.runs)
+	e.limit = uint64(e.o.Runs)
 	for _, r := range e.done {
 		e.stopAt(r)
 	}
 	var all sync.WaitGroup
-	for range e.jobs {
+	for range max(e.o.Jobs, 1) {
 		all.Go(func() {
 			for {
 				seed, ok := e.take(ctx)
@@ -77,11 +140,11 @@ func (e *exploration) explore(ctx context.Context) error {
 }
 
 // take gives a seed that is not done.
-func (e *exploration) take(ctx context.Context) (uint64, bool) {
+func (e *Exploration) take(ctx context.Context) (uint64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.next < e.limit && ctx.Err() == nil {
-		seed := e.first + e.next
+		seed := e.o.First + e.next
 		e.next++
 		if e.done[seed] == nil {
 			return seed, true
@@ -90,7 +153,7 @@ func (e *exploration) take(ctx context.Context) (uint64, bool) {
 	return 0, false
 }
 
-func (e *exploration) fail(err error) {
+func (e *Exploration) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.failure == nil {
@@ -100,69 +163,61 @@ func (e *exploration) fail(err error) {
 
 // stopAt makes a run with a race the last, if that was asked for. Seeds below
 // it are still run, so that it does not depend on luck which seed is the last.
-func (e *exploration) stopAt(r *explorationRun) {
-	if e.until && len(r.Races) > 0 {
-		e.limit = min(e.limit, r.Seed-e.first+1)
+func (e *Exploration) stopAt(r *ExploredRun) {
+	if e.o.Until && len(r.Races) > 0 {
+		e.limit = min(e.limit, r.Seed-e.o.First+1)
 	}
 }
 
-func (e *exploration) tracePath(seed uint64) string {
-	return filepath.Join(e.dir, fmt.Sprintf("seed%d.hst", seed))
+// TracePath is the file of the trace of a seed, if it is kept.
+func (e *Exploration) TracePath(seed uint64) string {
+	return filepath.Join(e.o.Dir, fmt.Sprintf("seed%d.hst", seed))
 }
+
+// TeamVariable is the environment variable that says how many threads a team of
+// OpenMP has.
+const TeamVariable = "OMP_NUM_THREADS"
 
 // env is the environment of the run of a seed.
-func (e *exploration) env(seed uint64) []string {
-	if len(e.teams) == 0 {
-		return e.run.Env
+func (e *Exploration) env(seed uint64) []string {
+	if len(e.o.Teams) == 0 {
+		return e.o.Run.Env
 	}
-	n := e.teams[(seed-e.first)%uint64(len(e.teams))]
-	return append(slices.Clone(e.run.Env), fmt.Sprintf("%s=%d", teamVariable, n))
+	n := e.o.Teams[(seed-e.o.First)%uint64(len(e.o.Teams))]
+	return append(slices.Clone(e.o.Run.Env), fmt.Sprintf("%s=%d", TeamVariable, n))
 }
 
 // one makes the run of a seed and analyses it.
-func (e *exploration) one(ctx context.Context, seed uint64) error {
-	r := e.run
+func (e *Exploration) one(ctx context.Context, seed uint64) error {
+	r := e.o.Run
 	r.Seed, r.Env = seed, e.env(seed)
-	r.Out, r.Scratch = e.tracePath(seed)+".part", true
+	r.Out, r.Scratch = e.TracePath(seed)+".part", true
 	defer os.Remove(r.Out)
-	out := newOutputs(e.show != nil)
-	done, err := r.Record(ctx, session.Streams{In: bytes.NewReader(e.input), Out: &out.stdout, Err: &out.stderr})
+	out := newOutputs(e.o.Show != nil)
+	done, err := r.Record(ctx, Streams{In: bytes.NewReader(e.o.Input), Out: &out.stdout, Err: &out.stderr})
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
 	if done.Interrupted {
 		return nil // as if it had not begun
 	}
-	sum := &explorationRun{
+	sum := &ExploredRun{
 		Seed: seed, Status: done.Status, Output: out.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
 	}
 	sum.end(done)
-	t, err := cdr.OpenFile(r.Out)
-	if err != nil {
-		return fmt.Errorf("seed %d: %w", seed, err)
-	}
-	defer t.Close()
-	rules, err := e.rules()
-	if err != nil {
-		return err
-	}
-	opts := e.opts
-	opts.Suppressions = rules
-	rep, err := analyze.New(t, r.Out).Races(ctx, opts)
+	races, err := e.o.Races(ctx, r.Out)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
-	for i := range rep.Races {
-		sum.Races = append(sum.Races, rep.Races[i].Fingerprint)
-	}
+	sum.Races = append(sum.Races, races...)
 	return e.finished(ctx, sum, r.Out, out)
 }
 
 // end says how a run ended.
-func (s *explorationRun) end(done *session.Summary) {
+func (s *ExploredRun) end(done *Summary) {
 	s.Message = done.Message
 	switch {
 	case len(done.Deadlock) > 0:
@@ -190,18 +245,18 @@ func (s *explorationRun) end(done *session.Summary) {
 
 // finished takes a run that is over: its trace is kept if it is, of the runs so
 // far, the one with the lowest seed that shows some race or end.
-func (e *exploration) finished(ctx context.Context, r *explorationRun, trace string, out *outputs) error {
+func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string, out *outputs) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.show != nil {
-		fmt.Fprintf(e.show, "== seed %d\n%s%s", r.Seed, out.stdout.text.Bytes(), out.stderr.text.Bytes())
+	if e.o.Show != nil {
+		fmt.Fprintf(e.o.Show, "== seed %d\n%s%s", r.Seed, out.stdout.text.Bytes(), out.stderr.text.Bytes())
 	}
 	e.done[r.Seed] = r
 	e.stopAt(r)
 	keep := e.toKeep()
 	if keep[r.Seed] {
 		// The trace is there before the state says so.
-		if err := outfile.Move(ctx, trace, e.tracePath(r.Seed)); err != nil {
+		if err := outfile.Move(ctx, trace, e.TracePath(r.Seed)); err != nil {
 			return err
 		}
 		e.kept[r.Seed] = true
@@ -212,23 +267,23 @@ func (e *exploration) finished(ctx context.Context, r *explorationRun, trace str
 	if err := e.prune(keep); err != nil {
 		return err
 	}
-	if e.progress != nil {
+	if e.o.Progress != nil {
 		races := map[string]bool{}
 		for _, d := range e.done {
 			for _, f := range d.Races {
 				races[f] = true
 			}
 		}
-		e.progress(len(e.done), len(races))
+		e.o.Progress(len(e.done), len(races))
 	}
 	return nil
 }
 
 // prune removes the traces that others stand for.
-func (e *exploration) prune(keep map[uint64]bool) error {
+func (e *Exploration) prune(keep map[uint64]bool) error {
 	for seed := range e.kept {
 		if !keep[seed] {
-			if err := os.Remove(e.tracePath(seed)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(e.TracePath(seed)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			delete(e.kept, seed)
@@ -237,15 +292,15 @@ func (e *exploration) prune(keep map[uint64]bool) error {
 	return nil
 }
 
-// inOrder gives the runs that the report is about, by seed.
-func (e *exploration) inOrder() []*explorationRun {
-	var all []*explorationRun
+// InOrder returns the runs that the report is about, by seed.
+func (e *Exploration) InOrder() []*ExploredRun {
+	var all []*ExploredRun
 	for _, r := range e.done {
-		if r.Seed-e.first < e.limit {
+		if r.Seed-e.o.First < e.limit {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *explorationRun) int {
+	slices.SortFunc(all, func(a, b *ExploredRun) int {
 		if a.Seed < b.Seed {
 			return -1
 		}
@@ -256,13 +311,13 @@ func (e *exploration) inOrder() []*explorationRun {
 
 // toKeep gives the seeds whose traces are kept: the lowest for each race, and
 // for each end other than by exit.
-func (e *exploration) toKeep() map[uint64]bool {
+func (e *Exploration) toKeep() map[uint64]bool {
 	keep := map[uint64]bool{}
 	seen := map[string]bool{}
-	for _, r := range e.inOrder() {
+	for _, r := range e.InOrder() {
 		news := r.Races
 		if r.Ending != "exit" {
-			news = append(slices.Clone(news), r.ended())
+			news = append(slices.Clone(news), r.Ended())
 		}
 		for _, name := range news {
 			if !seen[name] {

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bytes"
@@ -10,15 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hindsight/tracefmt/outfile"
 )
 
-// stateName is the file in which an exploration keeps what it has done: a JSON
+// StateName is the file in which an exploration keeps what it has done: a JSON
 // value a line, first what was to be explored, then a line for each run, in the
 // order in which they ended. A line is written at once when its run is over; a
 // last line that is not whole is of no run.
-const stateName = "explore.jsonl"
+const StateName = "explore.jsonl"
 
 const stateVersion = 1
 
@@ -46,8 +47,8 @@ type explored struct {
 	Keep         string   `json:"keep"`
 }
 
-// explorationRun is what is known of a run that is over.
-type explorationRun struct {
+// ExploredRun is what is known of a run that is over.
+type ExploredRun struct {
 	Seed    uint64   `json:"seed"`
 	Ending  string   `json:"ending"` // exit, signal, fault, deadlock or limit
 	Status  int      `json:"status"`
@@ -59,8 +60,8 @@ type explorationRun struct {
 	Races   []string `json:"races"` // fingerprints
 }
 
-// ended names the way in which the run ended, for telling runs apart.
-func (r *explorationRun) ended() string {
+// Ended names the way in which the run ended, for telling runs apart.
+func (r *ExploredRun) Ended() string {
 	switch r.Ending {
 	case "exit":
 		return fmt.Sprintf("exit status %d", r.Status)
@@ -78,8 +79,8 @@ type runState struct {
 // openState begins the state file of dir, or with resume continues it and
 // returns the runs that are in it. Until it is closed no other exploration can
 // use the directory.
-func openState(ctx context.Context, dir string, what explored, resume bool) (*runState, []explorationRun, error) {
-	name := filepath.Join(dir, stateName)
+func openState(ctx context.Context, dir string, what explored, resume bool) (*runState, []ExploredRun, error) {
+	name := filepath.Join(dir, StateName)
 	what.Version = stateVersion
 	head, err := json.Marshal(what)
 	if err != nil {
@@ -110,7 +111,7 @@ func openState(ctx context.Context, dir string, what explored, resume bool) (*ru
 }
 
 // readState returns what the state file begins with, and the runs in it.
-func readState(dir, name string, head []byte, resume bool) ([]byte, []explorationRun, error) {
+func readState(dir, name string, head []byte, resume bool) ([]byte, []ExploredRun, error) {
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -129,10 +130,10 @@ func readState(dir, name string, head []byte, resume bool) ([]byte, []exploratio
 		return nil, nil, fmt.Errorf("%s explores something else: %s", dir, difference(first, head))
 	}
 	whole := len(first) + 1
-	var runs []explorationRun
+	var runs []ExploredRun
 	for {
 		line, more, ok := bytes.Cut(rest, []byte{'\n'})
-		var r explorationRun
+		var r ExploredRun
 		if !ok || json.Unmarshal(line, &r) != nil {
 			break
 		}
@@ -144,7 +145,7 @@ func readState(dir, name string, head []byte, resume bool) ([]byte, []exploratio
 }
 
 // add notes a run that is over.
-func (s *runState) add(r *explorationRun) error {
+func (s *runState) add(r *ExploredRun) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -183,4 +184,51 @@ func orNothing(v json.RawMessage) string {
 		return "nothing"
 	}
 	return string(v)
+}
+
+// restore takes over what an exploration had done before. A run whose trace is
+// needed and gone is repeated.
+func (e *Exploration) restore(runs []ExploredRun) error {
+	e.limit = uint64(e.o.Runs)
+	for i := range runs {
+		r := &runs[i]
+		e.done[r.Seed] = r
+	}
+	for _, r := range e.InOrder() {
+		e.stopAt(r)
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(e.o.Dir), "seed*.hst"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		var seed uint64
+		if _, err := fmt.Sscanf(filepath.Base(name), "seed%d.hst", &seed); err == nil && name == e.TracePath(seed) {
+			e.kept[seed] = true
+		}
+	}
+	parts, err := filepath.Glob(filepath.Join(escapeGlob(e.o.Dir), "seed*.hst.part"))
+	if err != nil {
+		return err
+	}
+	for _, name := range parts { // of runs that were killed
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	for again := true; again; {
+		again = false
+		for seed := range e.toKeep() {
+			if !e.kept[seed] {
+				delete(e.done, seed)
+				again = true
+			}
+		}
+	}
+	return e.prune(e.toKeep())
+}
+
+// escapeGlob makes a pattern that matches a path literally.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
