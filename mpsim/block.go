@@ -69,6 +69,7 @@ type block struct {
 	values uint32 // entries in event.Batch.Values; 0 when they are not asked for
 	id     event.BlockID
 	hook   int32
+	stops  bool     // the run stops before it, see steer.go
 	loop   []*block // that begins with it and may wait for memory; nil: not looked for. See park.go
 	quiet  bool     // its atomic accesses are no events: hooks speak for them
 	// leads says that a jump at its end leads to a function that another image
@@ -137,7 +138,7 @@ func (m *Machine) instruction(pc uint64) (rv.Inst, bool) {
 // needs attention before it runs.
 func (m *Machine) chained(pc uint64) *block {
 	b := m.lookup(pc)
-	if b == nil || b.hook != noHook {
+	if b == nil || b.hook != noHook || b.stops {
 		return nil
 	}
 	return b
@@ -151,15 +152,30 @@ func (m *Machine) lookup(pc uint64) *block {
 			return b
 		}
 	}
-	scanned := rv.Scan(pc, m.fetch, 0)
+	b := m.decode(pc, 0)
+	if b == nil {
+		return nil
+	}
+	m.holdCode(pc >> mem.PageShift)[pc%mem.PageSize>>1] = b
+	m.holdCode((b.next - 1) >> mem.PageShift)
+	return b
+}
+
+// decode makes the block at pc, of at most limit instructions (0: as many as a
+// block has); nil when its first instruction cannot be fetched.
+func (m *Machine) decode(pc uint64, limit int) *block {
+	scanned := rv.Scan(pc, m.fetch, limit)
 	if len(scanned.Insts) == 0 {
 		return nil
+	}
+	if limit := m.breaks.cut(scanned); limit > 0 {
+		scanned = rv.Scan(pc, m.fetch, limit)
 	}
 	b := translate(scanned, m.values, m.switches(scanned.PC))
 	if last := &b.ops[len(b.ops)-1]; last.code == opCall && m.cfg.Hooks != nil && m.fiberHooks == nil && m.cfg.Image.User(b.target) && !m.cfg.Image.User(pc) {
 		last.code = opCallBack
 	}
-	b.hook = noHook
+	b.hook, b.stops = noHook, m.breaks[pc] > 0
 	b.quiet = m.rec != nil && m.fiberHooks == nil && m.cfg.Image.Runtime(pc)
 	b.inLibrary = m.rec != nil && m.fiberHooks == nil && m.cfg.Hooks != nil && m.cfg.Image.Library(pc)
 	if m.rec != nil && m.fiberHooks != nil {
@@ -175,8 +191,6 @@ func (m *Machine) lookup(pc uint64) *block {
 			b.id = old.id
 		}
 	}
-	m.holdCode(pc >> mem.PageShift)[pc%mem.PageSize>>1] = b
-	m.holdCode((b.next - 1) >> mem.PageShift)
 	return b
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt/event"
 )
 
@@ -91,6 +92,18 @@ type Config struct {
 	// MaxThreads bounds the threads that live at the same time: one more ends
 	// the run. 0 means linux.DefaultMaxTasks.
 	MaxThreads int
+
+	// Schedule, if not nil, says who runs; after its last step, or where it cannot
+	// be followed (Result.Diverged), the policy goes on.
+	Schedule *schedule.Schedule
+	// Trail asks for the schedule of the run, in Result.Schedule.
+	Trail bool
+	// Stop is told when a hart is about to execute an instruction of
+	// [Machine.BreakAt]; true ends its slice before that. Stuck is told when no
+	// thread can go on while some are held: unless it lets one go or pauses the
+	// run, that is a deadlock. Both are called on the goroutine of the run.
+	Stop  func(h *Hart) bool
+	Stuck func()
 
 	// Observer is told what happens; nil records nothing.
 	Observer event.Observer

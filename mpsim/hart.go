@@ -101,6 +101,10 @@ type Hart struct {
 	valueScrap [blockValues]uint64  // takes those that are not recorded
 	unseen     unseen
 	blocked    bool // in a system call whose result is to be told
+
+	// See steer.go.
+	held    bool // is not chosen to run
+	passing bool // has stopped at PC, and goes on there
 }
 
 // nowhere is a block at no address.

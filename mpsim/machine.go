@@ -47,6 +47,13 @@ type Machine struct {
 	place   uint64 // where it is
 	handles uint64 // given out
 
+	// See steer.go, follow.go and trail.go.
+	breaks breaks // nil: there are none
+	trail  trail
+	last   *Hart // that ran last
+	begun  bool
+	paused bool
+
 	ended       bool
 	result      Result
 	interrupted atomic.Bool
@@ -88,6 +95,7 @@ func New(cfg Config) (*Machine, error) {
 	}
 	m.kernel = kernel
 	m.sched.init(&cfg)
+	m.trail.on = cfg.Trail
 	m.code.generation = m.space.CodeGeneration()
 	if cfg.Observer != nil {
 		m.rec = newRecorder(cfg.Observer)
@@ -150,24 +158,36 @@ func (m *Machine) Space() *mem.Space { return m.space }
 // of the observer or of the machine's own files; whatever the guest does to
 // itself is in the Result.
 func (m *Machine) Run(ctx context.Context) (*Result, error) {
+	for !m.Advance(ctx) {
+	}
+	return m.Finish()
+}
+
+// Advance runs the guest until it has ended, which it returns, or [Machine.Pause] was
+// called, or ctx is cancelled: then the run has ended as well. It is for runs that are
+// steered; [Machine.Finish] ends them.
+func (m *Machine) Advance(ctx context.Context) (ended bool) {
 	stop := context.AfterFunc(ctx, func() { m.interrupted.Store(true) })
 	defer stop()
-	m.start(m.harts[0], 0)
-	var last *Hart
-	for !m.ended {
+	if !m.begun {
+		m.begun = true
+		m.start(m.harts[0], 0)
+	}
+	m.paused = false
+	for !m.ended && !m.paused {
 		h := m.sched.next(m)
 		if h == nil {
 			m.idle()
 			continue
 		}
-		if h != last {
-			m.switchTo(last, h)
-			last = h
+		if h != m.last {
+			m.switchTo(m.last, h)
+			m.last = h
 		}
 		m.slice(h)
 		m.account(h)
 	}
-	return m.finish(last)
+	return m.ended
 }
 
 // start emits the events with which a thread begins.
@@ -219,13 +239,24 @@ func (m *Machine) switchTo(from, to *Hart) {
 // may end the run.
 func (m *Machine) account(h *Hart) {
 	m.tick(h)
-	h.retired += uint64(h.granted - h.left)
-	m.sched.ran(h, h.granted-h.left)
+	ran := h.granted - h.left
+	h.retired += uint64(ran)
+	m.trail.ran(h, uint64(ran))
+	if m.sched.following() {
+		m.sched.stepped(m, h, uint64(ran))
+		h.spin = spinning{}
+	} else {
+		m.sched.ran(h, ran)
+	}
 	h.granted, h.left, h.ticked = 0, 0, 0
+	if h.task.State != linux.Runnable {
+		m.trail.cut()
+	}
 	if m.ended {
 		return
 	}
 	if deadline, ok := m.kernel.NextDeadline(); ok && deadline <= m.kernel.Now() {
+		m.trail.cut()
 		m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 	}
 	switch {
@@ -261,9 +292,20 @@ func (m *Machine) idle() {
 		m.interrupt()
 		return
 	}
+	if m.ended {
+		return // a step of a schedule ended the run
+	}
 	deadline, ok := m.kernel.NextDeadline()
 	if !ok {
-		m.deadlock()
+		if m.held() && m.cfg.Stuck != nil {
+			m.cfg.Stuck()
+		}
+		if !m.paused && m.anyRunnable() {
+			return
+		}
+		if !m.paused {
+			m.deadlock()
+		}
 		return
 	}
 	m.kernel.AdvanceTo(deadline)
@@ -296,28 +338,29 @@ func (m *Machine) standing() (all []Waiting) {
 	for _, h := range m.harts {
 		w := Waiting{Thread: h.id, Stack: h.Stack()}
 		if h.task.State == linux.Blocked {
-			if h.call.active {
-				w.For = m.cfg.Hooks.Waits(h, h.call.fn)
-			}
-			if w.For == "" {
-				w.For = h.task.Wait.String()
-			}
+			w.For = h.waitsFor()
 		}
 		all = append(all, w)
 	}
 	return all
 }
 
-// finish closes what the run had open.
-func (m *Machine) finish(last *Hart) (*Result, error) {
+// Finish closes what the run had open, and the observer, and returns what came of
+// it. It is called once, after [Machine.Advance] has returned true; [Machine.Run]
+// does it by itself.
+func (m *Machine) Finish() (*Result, error) {
+	m.unfollowed()
+	if m.trail.on {
+		m.result.Schedule = m.Trail()
+	}
 	m.result.Threads = int(m.threads)
 	m.result.Steps = m.sched.pct.steps
 	m.result.Unsupported = m.kernel.Unsupported()
 	m.result.Refused = m.space.Refused()
 	var err error
 	if m.rec != nil {
-		if last != nil {
-			m.rec.flush(last)
+		if m.last != nil {
+			m.rec.flush(m.last)
 		}
 		err = m.rec.close()
 		if e := m.cfg.Observer.Finish(m.result.Outcome); err == nil {

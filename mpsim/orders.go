@@ -35,7 +35,7 @@ func (m *Machine) Enter(t *linux.Task, signal int) {
 // Emit implements [linux.Tracer].
 func (m *Machine) Emit(t *linux.Task, e event.Event) {
 	h := m.hartOf[t]
-	if h == nil || m.rec == nil {
+	if h == nil {
 		return
 	}
 	switch {
@@ -57,7 +57,7 @@ func (m *Machine) Emit(t *linux.Task, e event.Event) {
 		return
 	}
 	h.emit(e)
-	if e.Kind.Info().Class == event.ClassAtomic {
+	if m.rec != nil && e.Kind.Info().Class == event.ClassAtomic {
 		m.noteAtomic(e)
 	}
 }

@@ -122,7 +122,7 @@ func (s *scheduler) highest(m *Machine) *Hart {
 	var best *Hart
 	runnable := 0
 	for _, h := range m.harts {
-		if h.task.State != linux.Runnable {
+		if !h.runnable() {
 			continue
 		}
 		if runnable++; best == nil || h.priority > best.priority {
@@ -187,6 +187,9 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 // woke tells whether the slice has to end because a system call made others
 // runnable, which may have a higher priority.
 func (s *scheduler) woke(m *Machine, h *Hart, out *linux.Outcome) bool {
+	if s.following() {
+		return false
+	}
 	if s.varies() {
 		if len(m.kernel.Woken()) > 0 {
 			h.SwitchPoint(anywhere)
@@ -206,7 +209,7 @@ func (h *Hart) spun(addr, value, size uint64) {
 		}
 		return
 	}
-	if h.spin.turns++; h.spin.turns == spinTurns && (h.m.sched.policy == PCT || h.m.sched.varies()) {
+	if h.spin.turns++; h.spin.turns == spinTurns && !h.m.sched.following() && (h.m.sched.policy == PCT || h.m.sched.varies()) {
 		h.cutSlice()
 	}
 }

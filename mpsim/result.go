@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt/event"
 )
 
@@ -35,6 +36,10 @@ type Result struct {
 	Refused uint64
 	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was.
 	Interrupted, LimitReached bool
+	// Schedule is who ran, if Config.Trail asked for it.
+	Schedule *schedule.Schedule
+	// Diverged is where the run left Config.Schedule; nil: it followed all of it.
+	Diverged *Divergence
 }
 
 // Fault is an access or instruction that failed.

@@ -2,8 +2,6 @@ package mpsim
 
 import (
 	"math/rand/v2"
-
-	"hindsight/mpsim/linux"
 )
 
 // scheduler chooses who runs next and for how long. Harts are looked at in the
@@ -16,6 +14,7 @@ type scheduler struct {
 	at     int // place of the hart that ran last in Machine.harts
 	pct    pct
 	vary   variety
+	follow *follow // nil: the policy chooses
 }
 
 // Streams tell the scheduler's random numbers from others that are made from
@@ -32,6 +31,9 @@ func (s *scheduler) init(cfg *Config) {
 	s.policy, s.mean = cfg.Policy, int64(QuantumOf(cfg.Policy, cfg.Quantum))
 	s.rng = newRand(cfg.Seed, schedulerStream)
 	s.at = -1
+	if cfg.Schedule != nil && len(cfg.Schedule.Steps) > 0 {
+		s.follow = &follow{name: cfg.Schedule.Name, steps: cfg.Schedule.Steps}
+	}
 	switch {
 	case s.policy == PCT:
 		s.initPCT(cfg)
@@ -42,6 +44,9 @@ func (s *scheduler) init(cfg *Config) {
 
 // quantum is the length of the next slice, in instructions.
 func (s *scheduler) quantum() int64 {
+	if s.following() {
+		return s.follow.grant()
+	}
 	switch s.policy {
 	case Random:
 		if s.varies() {
@@ -64,6 +69,11 @@ const stride = 7919
 // next chooses a runnable hart; nil when there is none.
 func (s *scheduler) next(m *Machine) *Hart {
 	m.kernel.Woken() // their State says so already
+	if s.following() {
+		if h, ok := s.followed(m); ok {
+			return h
+		}
+	}
 	switch s.policy {
 	case Random:
 		if s.varies() {
@@ -75,7 +85,7 @@ func (s *scheduler) next(m *Machine) *Hart {
 	}
 	for n := range m.harts {
 		at := (s.at + 1 + n) % len(m.harts)
-		if m.harts[at].task.State == linux.Runnable {
+		if m.harts[at].runnable() {
 			s.at = at
 			return m.harts[at]
 		}
@@ -87,7 +97,7 @@ func (s *scheduler) next(m *Machine) *Hart {
 func (s *scheduler) any(m *Machine) *Hart {
 	runnable := 0
 	for _, h := range m.harts {
-		if h.task.State == linux.Runnable {
+		if h.runnable() {
 			runnable++
 		}
 	}
@@ -99,7 +109,7 @@ func (s *scheduler) any(m *Machine) *Hart {
 		choice = s.rng.IntN(runnable)
 	}
 	for _, h := range m.harts {
-		if h.task.State == linux.Runnable {
+		if h.runnable() {
 			if choice == 0 {
 				return h
 			}

@@ -26,12 +26,16 @@ func (m *Machine) slice(h *Hart) {
 		m.resume(h, m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Deliver(h.task, &h.Context) }))
 	}
 	m.refresh(h)
-	for h.left > 0 && !m.ended {
+	for !m.ended && (h.left > 0 || m.sched.more(m, h)) {
 		b := m.lookup(h.PC)
 		if b == nil {
 			m.unfetchable(h)
 			continue
 		}
+		if b.stops && m.reached(h) {
+			return
+		}
+		b = m.fit(h, b)
 		switch {
 		case b.hook == noHook || h.call.active:
 		case b.hook == stubHook:

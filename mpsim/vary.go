@@ -72,7 +72,7 @@ func (v *variety) init(rng *rand.Rand) {
 }
 
 // varies tells whether the policy is the one of this file.
-func (s *scheduler) varies() bool { return s.vary.rng != nil }
+func (s *scheduler) varies() bool { return s.vary.rng != nil && s.follow == nil }
 
 // within draws from octave k.
 func (v *variety) within(k int) int64 { return 1<<k + v.rng.Int64N(1<<k) }
@@ -113,6 +113,7 @@ func (v *variety) phase(m *Machine) {
 func (v *variety) wakeSleeper(m *Machine) {
 	if deadline, ok := m.kernel.NextSleeper(); ok && deadline-m.kernel.Now() <= mostHaste {
 		m.kernel.AdvanceTo(deadline)
+		m.trail.clock(deadline)
 		m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 	}
 }
@@ -151,7 +152,7 @@ func (v *variety) choose(m *Machine) *Hart {
 func (v *variety) runnable(m *Machine, and func(*Hart) bool) {
 	v.can = v.can[:0]
 	for _, h := range m.harts {
-		if h.task.State == linux.Runnable && and(h) {
+		if h.runnable() && and(h) {
 			v.can = append(v.can, h)
 		}
 	}

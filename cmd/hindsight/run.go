@@ -28,6 +28,7 @@ type runFlags struct {
 	alphabet string
 	epoch    byteSize
 	control  controlFlags
+	schedule scheduleFlags
 	arch     archFlags
 }
 
@@ -60,7 +61,8 @@ host's files stay as they are. run ends with the guest's exit status, or with
 		Example: `  hindsight run ./bank
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
   hindsight run --record wet ./bank         # with values, for slice and query
-  hindsight run --record none ./bank        # only simulate`,
+  hindsight run --record none ./bank        # only simulate
+  hindsight run --schedule swapped.txt ./bank   # threads take turns as it says`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, in, err := f.recording(cmd.Context(), args)
@@ -86,6 +88,9 @@ host's files stay as they are. run ends with the guest's exit status, or with
 				return err
 			}
 			trouble(std.Err, done)
+			if err := f.schedule.done(cmd.Context(), std, done, r.Inputs); err != nil {
+				return err
+			}
 			fmt.Fprintf(std.Err, "hindsight: %s\n", summary(done, file))
 			if done.Status != 0 {
 				return cli.ExitStatus(done.Status)
@@ -105,6 +110,7 @@ host's files stay as they are. run ends with the guest's exit status, or with
 	flags.StringVar(&f.images, "images", "", "keep the program and its shared objects in `DIR`, once for all traces, and not in the trace; HINDSIGHT_IMAGES names it where it has moved")
 	cli.CompleteDir(cmd, "images")
 	f.control.add(cmd)
+	f.schedule.add(cmd)
 	f.arch.add(flags)
 	f.epoch = cdr.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most; what is closed survives anything")
@@ -151,6 +157,9 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 		return nil, nil, err
 	}
 	r.Inputs = []string{args[0], f.stdin}
+	if err := f.schedule.apply(ctx, r); err != nil {
+		return nil, nil, err
+	}
 	in, err := f.openInput(ctx)
 	return r, in, err
 }

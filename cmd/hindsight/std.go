@@ -24,6 +24,7 @@ func newExport(stdio cli.Streams) *cobra.Command {
 	var format, out string
 	var all bool
 	var more exportFlags
+	var again againFlags
 	cmd := &cobra.Command{
 		Use:   "export [flags] TRACE",
 		Short: "Write a trace in another tool's format",
@@ -34,6 +35,7 @@ func newExport(stdio cli.Streams) *cobra.Command {
             misses (of a run with --arch), lock waits, races
   folded    folded stacks of instructions, for flame graphs
   csv, json the table of races
+  schedule  who ran for how long, for run --schedule; the program runs again
   std       RAPID's STD text, the default: a line an event
 
   thread|op(operand)|location     op: r w acq rel fork join
@@ -47,15 +49,19 @@ docs/exchange.md has the details of std, docs/exports.md of the others.`,
   go tool pprof -top -sample_index=lock_wait bank.pb.gz
   hindsight export --format csv bank.hst
   hindsight export --format std -o bank.std bank.hst
-  hindsight export --format std bank.hst | rapid-tool`,
+  hindsight export --format std bank.hst | rapid-tool
+  hindsight export --format schedule -o bank.txt bank.hst`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckFormat(format, append([]string{"std"}, exportFormats...)...); err != nil {
+			if err := cli.CheckFormat(format, append([]string{"std", "schedule"}, exportFormats...)...); err != nil {
 				return err
 			}
 			if err := more.check(format, all); err != nil {
 				return err
+			}
+			if format == "schedule" {
+				return exportSchedule(cmd.Context(), stdio, args[0], out, &again)
 			}
 			if format != "std" {
 				err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) error {
@@ -79,12 +85,13 @@ docs/exchange.md has the details of std, docs/exports.md of the others.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&format, "format", "std", "perfetto, pprof, folded, csv, json or std")
+	flags.StringVar(&format, "format", "std", "perfetto, pprof, folded, csv, json, schedule or std")
 	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
 	flags.BoolVar(&all, "all", false, "std: accesses of libraries to their own data too")
 	flags.IntVar(&more.depth, "depth", perfetto.DefaultDepth, "perfetto: frames of calls to show (0: no calls)")
 	flags.BoolVar(&more.races, "races", true, "perfetto, pprof: find races")
-	cli.Complete(cmd, "format", append([]string{"std"}, exportFormats...)...)
+	again.addInput(cmd)
+	cli.Complete(cmd, "format", append([]string{"std", "schedule"}, exportFormats...)...)
 	return cmd
 }
 

@@ -33,6 +33,9 @@ func Again(t *cdr.Trace) (*Run, error) {
 		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
 		Mode: ModeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
 	}
+	if r.Follow, err = Followed(t); err != nil {
+		return nil, err
+	}
 	r.Control = meta.Control
 	if r.Control == cdr.ControlAPP {
 		r.APP = app.Improved()

@@ -22,6 +22,7 @@ import (
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/event"
@@ -49,6 +50,9 @@ type Run struct {
 	Quantum int    // instructions; 0: see mpsim.QuantumOf
 	Depth   int    // of pct
 	Steps   uint64 // of pct: of the run at depth 1; 0 means that a run of its own counts them
+
+	Follow *schedule.Schedule // that the run follows; nil: none
+	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
 
 	MaxInsts   uint64 // 0: no limit
 	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
@@ -249,6 +253,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 			return nil, err
 		}
 	}
+	r.followed(&opts)
 	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
 		return nil, err
@@ -304,27 +309,38 @@ func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, o
 	if r.Beside != nil && observer != nil {
 		observer = event.Tee(observer, r.Beside)
 	}
-	cfg := mpsim.Config{
-		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
-		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
-		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps,
-		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
-		Writable: r.Written.Writable != "", Over: r.Written.over(),
-		Observer: observer,
-	}
-	if r.Image.Main.Go() != "" {
-		if err := gorun.Check(r.Image.Main); err != nil && observer != nil {
+	cfg := r.Config(space, std)
+	cfg.Observer = observer
+	if r.Image.Main.Go() != "" && observer != nil {
+		if err := gorun.Check(r.Image.Main); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Program, err)
 		}
-		cfg.Hooks, cfg.HookAt = gorun.New(r.Image.Main)
-	} else {
-		cfg.Hooks, cfg.HookAt = hook.New(space)
 	}
+	cfg.Hooks, cfg.HookAt = r.Hooks(space)
 	m, err := mpsim.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Program, err)
 	}
 	return m.Run(ctx)
+}
+
+// Config is that of the machine in a space, without hooks and observer.
+func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
+	return mpsim.Config{
+		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
+		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, Trail: r.Trail,
+		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
+		Writable: r.Written.Writable != "", Over: r.Written.over(),
+	}
+}
+
+// Hooks are those of a run in that space.
+func (r *Run) Hooks(space *image.Space) (mpsim.Hooks, map[uint64]int) {
+	if space.Main.Go() != "" {
+		return gorun.New(space.Main)
+	}
+	return hook.New(space)
 }
 
 // Meta is what a trace of the run says of it.

@@ -1,0 +1,231 @@
+package mpsim
+
+import (
+	"fmt"
+
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/rv"
+	"hindsight/mpsim/schedule"
+	"hindsight/tracefmt/event"
+)
+
+// A run that follows a schedule: the steps say who runs and for how long, exactly.
+// What the policy would do beside that (lower priorities, hold threads, let sleeps
+// end early) does not happen until the last step is done; then the policy begins.
+//
+// A step of the schedule that a run of the same program wrote ends where a block of
+// instructions ends. Other steps may end in the middle of one: the rest of a step
+// that is shorter than the longest block runs block by block, the last of them
+// cut to what is left (follow.more, Machine.fit).
+
+// Divergence is where a run could not follow its schedule.
+type Divergence struct {
+	Schedule string        // its name
+	Step     schedule.Step // that could not be followed; Line says where it is
+	Done     uint64        // instructions of it that ran
+	Left     int           // steps that were not done, this one too
+	What     string        // "T1 waits for …"
+}
+
+func (d *Divergence) String() string {
+	name := d.Schedule
+	if name == "" {
+		name = "schedule"
+	}
+	where := name
+	if d.Step.Line > 0 {
+		where = fmt.Sprintf("%s:%d", name, d.Step.Line)
+	}
+	return fmt.Sprintf("%s: cannot follow %q: %s", where, d.Step.String(), d.What)
+}
+
+// follow is how far a run has followed its schedule.
+type follow struct {
+	name  string
+	steps []schedule.Step // that are left, the present one first
+	done  uint64          // of the present one: instructions that ran, in slices before
+	comes uint64          // or how often the thread came to the place
+	stops bool            // the machine stops at that place for it
+}
+
+// following tells whether the schedule has steps left, so that the policy has no say.
+func (s *scheduler) following() bool { return s.follow != nil }
+
+// advance goes on with the next step.
+func (m *Machine) advance() {
+	m.leaveStep()
+	f := m.sched.follow
+	f.steps, f.done, f.comes = f.steps[1:], 0, 0
+	if len(f.steps) == 0 {
+		m.sched.follow = nil
+	}
+}
+
+// leaveStep ends the present step, if there is one.
+func (m *Machine) leaveStep() {
+	if f := m.sched.follow; f != nil && f.stops {
+		f.stops = false
+		m.unbreak(f.steps[0].PC)
+	}
+}
+
+// followed chooses the hart of the present step; nil when time has to pass first, or
+// the run has ended. ok is false when no step is left.
+func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
+	for s.follow != nil && !m.ended {
+		step := &s.follow.steps[0]
+		if step.Kind == schedule.Clock {
+			m.kernel.AdvanceTo(step.Time)
+			m.trail.clock(step.Time)
+			m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
+			m.advance()
+			continue
+		}
+		h := m.thread(step.Thread)
+		switch {
+		case h == nil:
+			m.diverge(fmt.Sprintf("there is no thread T%d: it has ended, or has not begun", step.Thread))
+		case h.runnable():
+			if f := s.follow; step.Kind == schedule.To && !f.stops {
+				f.stops = true
+				m.breakAt(step.PC)
+			}
+			return h, true
+		case step.Kind == schedule.Rest && s.follow.done > 0:
+			m.advance()
+		case m.anyRunnable():
+			m.diverge(fmt.Sprintf("T%d waits for %s after %d instructions", step.Thread, h.waitsFor(), s.follow.done))
+		default:
+			return nil, true
+		}
+	}
+	return nil, m.ended
+}
+
+// diverge gives the schedule up.
+func (m *Machine) diverge(what string) {
+	f := m.sched.follow
+	if m.result.Diverged == nil {
+		m.result.Diverged = &Divergence{Schedule: f.name, Step: f.steps[0], Done: f.done, Left: len(f.steps), What: what}
+	}
+	m.leaveStep()
+	m.sched.follow = nil
+}
+
+// grant is how many instructions the present step lets run at full speed.
+func (f *follow) grant() int64 {
+	step := &f.steps[0]
+	if step.Kind != schedule.Run {
+		return DefaultQuantum
+	}
+	return max(int64(step.Count-f.done)-rv.MaxBlock, 0)
+}
+
+// rest is how many instructions of a step that counts them are left to run.
+func (f *follow) rest(h *Hart) int64 {
+	step := &f.steps[0]
+	if step.Kind != schedule.Run {
+		return 0
+	}
+	return int64(step.Count-f.done) - (h.granted - h.left)
+}
+
+// more tells whether the slice goes on for one more block, now that what grant
+// gave is used up.
+func (s *scheduler) more(m *Machine, h *Hart) bool {
+	f := s.follow
+	if f == nil || m.paused || f.rest(h) <= 0 {
+		return false
+	}
+	if most := m.cfg.MaxInsts; most != 0 && m.result.Insts+uint64(h.granted-h.left-h.ticked) >= most {
+		return false
+	}
+	h.granted += 1 - h.left
+	h.left = 1
+	return true
+}
+
+// fit cuts the block that h is about to execute to what is left of the step.
+func (m *Machine) fit(h *Hart, b *block) *block {
+	f := m.sched.follow
+	if f == nil || f.steps[0].Kind != schedule.Run {
+		return b
+	}
+	if rest := f.rest(h); rest > 0 && int64(b.insts) > rest {
+		return m.decode(b.pc, int(rest))
+	}
+	return b
+}
+
+// stepped takes note of what h ran in the slice that has ended.
+func (s *scheduler) stepped(m *Machine, h *Hart, insts uint64) {
+	f := s.follow
+	step := &f.steps[0]
+	f.done += insts
+	over := false
+	switch step.Kind {
+	case schedule.Run:
+		over = f.done >= step.Count
+	case schedule.To:
+		over = f.comes >= step.Count
+	case schedule.Rest:
+		over = h.task.State != linux.Runnable
+	}
+	switch {
+	case !over:
+	case step.At != 0 && step.At != h.PC:
+		m.diverge(fmt.Sprintf("T%d stands at %#x after it", h.id, h.PC))
+	default:
+		m.advance()
+	}
+}
+
+// unfollowed notes that the run ended before its schedule.
+func (m *Machine) unfollowed() {
+	if m.sched.following() && !m.result.Interrupted && !m.result.LimitReached {
+		m.diverge("the run had ended")
+	}
+}
+
+// came tells the schedule that h is about to execute the instruction at a place that
+// is stopped at, and whether its step is over.
+func (f *follow) came(h *Hart) bool {
+	step := &f.steps[0]
+	if step.Kind != schedule.To || step.Thread != h.id || step.PC != h.PC {
+		return false
+	}
+	f.comes++
+	return f.comes >= step.Count
+}
+
+// thread is the hart of a thread; nil when it has not begun or has ended.
+func (m *Machine) thread(id event.ThreadID) *Hart {
+	for _, h := range m.harts {
+		if h.id == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// anyRunnable tells whether some hart can run.
+func (m *Machine) anyRunnable() bool {
+	for _, h := range m.harts {
+		if h.runnable() {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsFor describes what a hart that cannot run waits for.
+func (h *Hart) waitsFor() string {
+	what := ""
+	if h.call.active {
+		what = h.m.cfg.Hooks.Waits(h, h.call.fn)
+	}
+	if what == "" {
+		what = h.task.Wait.String()
+	}
+	return what
+}

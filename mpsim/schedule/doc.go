@@ -1,0 +1,21 @@
+// Package schedule holds schedules as data: which thread ran, for how many
+// instructions or up to which place, step by step. The simulator derives the
+// schedule of every run (mpsim.Config.Trail) and follows one that it is given
+// (mpsim.Config.Schedule); the commands confirm and minimize make new ones.
+//
+// The text form has one line a step, so that it can be read, compared and edited:
+//
+//	hindsight schedule 1
+//	# comments and empty lines count for nothing
+//	T0 1234 @0x10450          # T0 runs 1234 instructions, then it stands at 0x10450
+//	T1 to 0x104f2             # T1 runs up to the instruction at 0x104f2
+//	T1 to 0x104f2 x3          # up to the third time that it comes there
+//	T2 rest                   # T2 runs until it waits or ends
+//	clock 5000000             # a sleep ends early: it is 5000000 ns
+//
+// The place behind @ is optional. A run that follows the schedule is compared
+// with it there.
+//
+// A [Schedule] may be read from several goroutines; nothing in it is shared with
+// the text that it was parsed from.
+package schedule

@@ -1,0 +1,61 @@
+package schedule
+
+import (
+	"hindsight/tracefmt/event"
+)
+
+// Kind says how long a step is.
+type Kind uint8
+
+const (
+	Run   Kind = iota // for Count instructions
+	To                // up to the instruction at PC, the Count-th time that the thread comes there
+	Rest              // until the thread waits or ends
+	Clock             // no thread runs: the time becomes Time, and what is due then happens
+)
+
+// Step is a stretch of a run in which one thread runs. The zero value lets T0 run
+// no instruction.
+type Step struct {
+	Kind   Kind
+	Thread event.ThreadID // of all kinds but Clock
+	Count  uint64         // instructions of Run; times of To, from 1
+	PC     uint64         // of To
+	Time   uint64         // of Clock: nanoseconds since the run began
+	// At is where the thread stands after the step, of Run and Rest; 0: unknown.
+	At uint64
+	// Line is the line of the file that the step was read from, from 1; 0: none.
+	Line int
+}
+
+// Schedule is the steps of a run, in order.
+type Schedule struct {
+	Name  string // of the file that it was read from, for messages; "": none
+	Steps []Step
+}
+
+// Switches is how often another thread goes on.
+func (s *Schedule) Switches() (n int) {
+	last, any := event.ThreadID(0), false
+	for i := range s.Steps {
+		st := &s.Steps[i]
+		if st.Kind == Clock {
+			continue
+		}
+		if any && st.Thread != last {
+			n++
+		}
+		last, any = st.Thread, true
+	}
+	return n
+}
+
+// Insts is the sum of the instructions of the steps that count them.
+func (s *Schedule) Insts() (n uint64) {
+	for i := range s.Steps {
+		if s.Steps[i].Kind == Run {
+			n += s.Steps[i].Count
+		}
+	}
+	return n
+}

@@ -1,0 +1,41 @@
+package mpsim
+
+import "hindsight/mpsim/schedule"
+
+// The schedule of a run, as it happens. Slices of a thread that follow each other
+// are one step, unless something happened between them that a run without that
+// border would not see: a deadline that passed, or a wait.
+
+// trail collects the steps of a run.
+type trail struct {
+	on    bool
+	open  bool // the last step grows when its thread goes on
+	steps []schedule.Step
+}
+
+// ran notes that h ran so many instructions.
+func (t *trail) ran(h *Hart, insts uint64) {
+	if !t.on {
+		return
+	}
+	n := len(t.steps)
+	if !t.open || t.steps[n-1].Thread != h.id {
+		t.steps = append(t.steps, schedule.Step{Kind: schedule.Run, Thread: h.id})
+		n++
+		t.open = true
+	}
+	step := &t.steps[n-1]
+	step.Count += insts
+	step.At = h.PC
+}
+
+// cut ends the last step: what runs next is one of its own.
+func (t *trail) cut() { t.open = false }
+
+// clock notes that the scheduler made the time be ns.
+func (t *trail) clock(ns uint64) {
+	if t.on {
+		t.steps = append(t.steps, schedule.Step{Kind: schedule.Clock, Time: ns})
+		t.open = false
+	}
+}
