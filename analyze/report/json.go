@@ -85,6 +85,9 @@ type jsonRace struct {
 
 	SameValue *jsonSameValue `json:"same_value,omitempty"`
 	Impact    *jsonImpact    `json:"impact,omitempty"`
+
+	Verdict  *string   `json:"verdict,omitempty"`
+	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
 type jsonLocation struct {
@@ -178,6 +181,9 @@ func jsonOf(r *Race) jsonRace {
 	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, ThreadCounts: r.ThreadCounts, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Local: jsonOfLocal(l.Local), Freed: l.Freed}}
+	if r.Verdict != nil {
+		out.Verdict, out.Evidence = &r.Verdict.Verdict, &r.Verdict.Evidence
+	}
 	switch l.Kind {
 	case "heap", "stack", "tls":
 		thread := uint32(l.Thread)

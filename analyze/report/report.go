@@ -147,6 +147,9 @@ type Race struct {
 	// SameValue says that the values written make no difference; nil: they do,
 	// or it was not asked or is not known.
 	SameValue *SameValue
+	// Verdict says what the order of the accesses makes of the run; nil: it was not
+	// asked.
+	Verdict *Verdict
 
 	from  *Report // of which run it is; nil for the report that it is in
 	index int     // in the result of the analysis

@@ -137,6 +137,10 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 		out.Level = "warning"
 		out.Message.Text += " Same value: " + s.text() + "."
 	}
+	if v := x.Verdict; v != nil {
+		out.Properties["verdict"], out.Properties["evidence"] = v.Verdict, v.Evidence
+		out.Message.Text += " Verdict: " + v.text() + "."
+	}
 	if m := x.impact; m != nil {
 		out.Properties["impact"] = jsonOfImpact(m)
 		out.Message.Text += " The value " + impactText(m) + "."

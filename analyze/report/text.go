@@ -72,6 +72,9 @@ func (t *text) gather() {
 		if r.SameValue != nil {
 			g.same++
 		}
+		if r.Verdict.rank() > g.verdict.rank() {
+			g.verdict = r.Verdict
+		}
 		g.writes = g.writes || r.Accesses[0].Op.Writes() && r.Accesses[1].Op.Writes()
 		g.seeds = append(g.seeds, r.Seeds...)
 		g.dynamic += r.Dynamic
@@ -92,6 +95,7 @@ func (t *text) totals() {
 		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
 	t.unexplained()
+	t.verdicts()
 	if n := r.sameValues(); n > 0 {
 		t.printf("hindsight: %s\n", plural(n, "race is of writes of the same value", "races are of writes of the same value"))
 	}
@@ -114,6 +118,7 @@ type groupOf struct {
 	under   string   // the group that it is folded under, "" if none
 	same    uint64   // of its races, those whose writes make no difference
 	writes  bool     // a race of it is of two writes
+	verdict *Verdict // the worst of its races; nil: none was asked
 	seeds   []uint64 // of a merged report: of all races of the group, as they come
 }
 
@@ -159,6 +164,7 @@ func (t *text) group(g *groupOf) {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
 	}
+	t.verdict(g)
 	t.sameValue(g)
 	t.impact(g)
 	t.explanation(r)

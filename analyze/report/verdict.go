@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Verdict is what a race does, as runs with its accesses in either order showed.
+type Verdict struct {
+	// Verdict is harmful, state-differs, no-difference or infeasible; "": the runs
+	// did not come to the accesses.
+	Verdict  string
+	Evidence Evidence
+}
+
+// Evidence is what a verdict rests on.
+type Evidence struct {
+	What      string   `json:"what"`                // what differs, or why the other order cannot be
+	Tries     int      `json:"tries,omitempty"`     // continuations of each order that were compared
+	Place     string   `json:"place,omitempty"`     // of infeasible: where the other thread stands
+	Variables []string `json:"variables,omitempty"` // of state-differs: "hits: 3 or 4"
+	// AsWas and Swapped are two runs that differ by the order of the accesses alone.
+	AsWas   *Rerun `json:"as_was,omitempty"`
+	Swapped *Rerun `json:"swapped,omitempty"`
+}
+
+// Rerun is a run that anybody can repeat.
+type Rerun struct {
+	Schedule string `json:"schedule"` // file
+	Command  string `json:"command"`
+	Outcome  string `json:"outcome"` // how it ends
+}
+
+// verdictOrder ranks verdicts, the worst last.
+var verdictOrder = []string{"", "infeasible", "no-difference", "state-differs", "harmful"}
+
+func (v *Verdict) rank() int {
+	if v == nil {
+		return -1
+	}
+	for i, name := range verdictOrder {
+		if v.Verdict == name {
+			return i
+		}
+	}
+	return 0
+}
+
+// text tells the verdict in a sentence.
+func (v *Verdict) text() string {
+	e := &v.Evidence
+	switch v.Verdict {
+	case "harmful":
+		return "harmful: what the program does depends on the order: " + e.What
+	case "state-differs":
+		return "state differs: only variables depend on the order: " + strings.Join(e.Variables, ", ")
+	case "no-difference":
+		return fmt.Sprintf("no difference seen: both orders came out the same %s", plural(uint64(e.Tries), "time", "times"))
+	case "infeasible":
+		place := ""
+		if e.Place != "" {
+			place = " (" + e.Place + ")"
+		}
+		return "the other order is infeasible: " + e.What + place
+	}
+	return "no verdict: " + e.What
+}
+
+// verdict tells what the races of a group do.
+func (t *text) verdict(g *groupOf) {
+	if g.verdict == nil {
+		return
+	}
+	t.printf("  Verdict: %s\n", g.verdict.text())
+	for _, x := range []struct {
+		which string
+		run   *Rerun
+	}{{"as it was", g.verdict.Evidence.AsWas}, {"swapped", g.verdict.Evidence.Swapped}} {
+		if x.run != nil {
+			t.printf("    %s: %s\n      %s\n", x.which, x.run.Outcome, x.run.Command)
+		}
+	}
+	t.printf("\n")
+}
+
+// verdicts counts the groups by verdict, for the end of the report.
+func (t *text) verdicts() {
+	count := map[string]int{}
+	any := false
+	for i := range t.groups {
+		if v := t.groups[i].verdict; v != nil {
+			count[v.Verdict]++
+			any = true
+		}
+	}
+	if !any {
+		return
+	}
+	t.printf("hindsight: %d harmful, %d with other state, %d without a difference, %d infeasible, %d unknown\n",
+		count["harmful"], count["state-differs"], count["no-difference"], count["infeasible"], count[""])
+}

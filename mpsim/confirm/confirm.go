@@ -1,0 +1,234 @@
+package confirm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
+	"hindsight/tracefmt/event"
+)
+
+// Access is a side of a race: an execution of an instruction by a thread.
+type Access struct {
+	Thread  event.ThreadID
+	PC      uint64
+	Ordinal uint64 // executions of the instruction by the thread before, from 0, outside of hooked calls
+	Address uint64 // of the first byte
+	Size    uint64 // bytes
+	// Call says that the function which is called at PC makes the access, or that
+	// it is a system call or atomic: it is looked for by its place alone.
+	Call bool
+}
+
+// Pair is an instance of a race. Which access comes first in the run is found out.
+type Pair struct{ A, B Access }
+
+// Verdict is what a race does.
+type Verdict string
+
+const (
+	Harmful      Verdict = "harmful"       // what the program's user sees depends on the order
+	StateDiffers Verdict = "state-differs" // only variables differ at the end
+	NoDifference Verdict = "no-difference" // none was seen
+	Infeasible   Verdict = "infeasible"    // the other order could not be brought about
+	Unknown      Verdict = ""              // the accesses were not met again
+)
+
+// severity orders verdicts: a race is what its worst instance is.
+var severity = map[Verdict]int{Unknown: 0, Infeasible: 1, NoDifference: 2, StateDiffers: 3, Harmful: 4}
+
+// Worse tells whether v is worse than other.
+func (v Verdict) Worse(other Verdict) bool { return severity[v] > severity[other] }
+
+// Finding is the verdict on a pair, and what it rests on.
+type Finding struct {
+	Verdict Verdict
+	What    string // a sentence: what differs, why the other order cannot be
+	Tries   int    // continuations of each order that were compared
+	// As and Swapped are the runs with the order that was and the other one which
+	// show the difference, of Harmful and StateDiffers.
+	As, Swapped *Outcome
+	// Variables differ at the end, of StateDiffers: "hits: 3 or 4".
+	Variables []string
+	// Stands is where the thread stood that could not come to its access, of
+	// Infeasible; 0: it had ended.
+	Stands uint64
+}
+
+// Options of a [Confirmer].
+type Options struct {
+	// Config is the run, without Image, streams, hooks, schedule and observer.
+	Config mpsim.Config
+	Image  *image.Space
+	// Hooks makes the hooks of a run in that space.
+	Hooks func(*image.Space) (mpsim.Hooks, map[uint64]int)
+	// Schedule is that of the run which has the race.
+	Schedule *schedule.Schedule
+	// Input is the guest's standard input.
+	Input []byte
+	// Insts are the instructions of the run: runs that take many times as long have
+	// no end.
+	Insts uint64
+	// Tries is how many continuations chance chooses; 0: 3.
+	Tries int
+}
+
+// Confirmer looks at the races of a run.
+type Confirmer struct{ opts Options }
+
+// New makes a Confirmer.
+func New(opts Options) *Confirmer {
+	if opts.Tries == 0 {
+		opts.Tries = 3
+	}
+	return &Confirmer{opts}
+}
+
+const (
+	patience    = 10      // times the run's length, after which a run has no end
+	leastLimit  = 2 << 20 // instructions
+	bigQuantum  = 20_000  // of continuations in which threads are hardly interrupted
+	approaches  = 3       // ways in which the second access is waited for
+	accessSteps = 2
+)
+
+// limit is the number of instructions after which a run is said to have no end.
+func (c *Confirmer) limit() uint64 { return max(patience*c.opts.Insts, leastLimit) }
+
+// Pair confirms an instance of a race. The error is that of ctx, or of the machine.
+func (c *Confirmer) Pair(ctx context.Context, p Pair) (*Finding, error) {
+	var last *Finding
+	for n := range approaches {
+		b, err := c.brink(ctx, p, n)
+		if err != nil {
+			return nil, err
+		}
+		if b.ready {
+			return c.compare(ctx, b)
+		}
+		last = &b.failed
+		if last.Verdict == Unknown {
+			break
+		}
+	}
+	return last, nil
+}
+
+// compare runs both orders from the brink.
+func (c *Confirmer) compare(ctx context.Context, b *brink) (*Finding, error) {
+	f := &Finding{Verdict: NoDifference}
+	runs := continuations(b, c.opts.Tries)
+	var as, swapped []*Outcome
+	for i := range runs {
+		x, err := c.order(ctx, b, false, &runs[i])
+		if err != nil {
+			return nil, err
+		}
+		y, err := c.order(ctx, b, true, &runs[i])
+		if err != nil {
+			return nil, err
+		}
+		f.Tries++
+		as, swapped = append(as, x), append(swapped, y)
+		what := x.differs(y)
+		if what != "" && runs[i].steady {
+			f.Verdict, f.What, f.As, f.Swapped = Harmful, what, x, y
+			return f, nil
+		}
+		if names := x.state(y); what == "" && len(names) > 0 && runs[i].steady && f.Verdict == NoDifference {
+			f.Verdict, f.Variables, f.As, f.Swapped = StateDiffers, names, x, y
+			f.What = "at the end " + names[0]
+		}
+	}
+	// Continuations by chance meet other races as well. They count when one order
+	// always comes out the same.
+	for i := range as {
+		if what := as[0].differs(swapped[i]); what != "" && allSame(as) {
+			f.Verdict, f.What, f.As, f.Swapped = Harmful, what, as[i], swapped[i]
+			return f, nil
+		}
+	}
+	return f, nil
+}
+
+func allSame(list []*Outcome) bool {
+	for _, o := range list[1:] {
+		if !o.same(list[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// continuation is how runs go on after the two accesses.
+type continuation struct {
+	policy  mpsim.Policy
+	quantum int
+	seed    uint64
+	first   event.ThreadID // that goes on first, of a steady one
+	steady  bool           // threads are hardly interrupted
+}
+
+func continuations(b *brink, tries int) []continuation {
+	list := []continuation{
+		{policy: mpsim.RoundRobin, quantum: bigQuantum, first: b.first.Thread, steady: true},
+		{policy: mpsim.RoundRobin, quantum: bigQuantum, first: b.second.Thread, steady: true},
+	}
+	for seed := range uint64(tries) {
+		list = append(list, continuation{policy: mpsim.Random, seed: seed + 1})
+	}
+	return list
+}
+
+// order runs to the brink, makes the accesses in one order, and goes on.
+func (c *Confirmer) order(ctx context.Context, b *brink, swapped bool, then *continuation) (*Outcome, error) {
+	one, two := b.first, b.second
+	if swapped {
+		one, two = two, one
+	}
+	steps := append(append([]schedule.Step{}, b.steps...), one.step(b.m), two.step(b.m))
+	if then.steady {
+		steps = append(steps, schedule.Step{Kind: schedule.Run, Thread: then.first, Count: bigQuantum})
+	}
+	r, err := c.start(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.m.Follow(&schedule.Schedule{Steps: steps}, then.policy, then.quantum, then.seed)
+	for !r.m.Advance(ctx) {
+	}
+	res, err := r.m.Finish()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d := res.Diverged; d != nil && len(steps)-len(b.steps) > 0 && d.Left > c.tail(then) {
+		return nil, fmt.Errorf("%w: %v", errUnsteady, d)
+	}
+	return outcomeOf(r.m, res, r.img, r.out, r.errs), nil
+}
+
+// tail is how many steps after the accesses need not be followed.
+func (c *Confirmer) tail(then *continuation) int {
+	if then.steady {
+		return 1 + accessSteps
+	}
+	return accessSteps
+}
+
+var errUnsteady = errors.New("a run could not be repeated")
+
+// step makes the access.
+func (a *Access) step(m *mpsim.Machine) schedule.Step {
+	if a.Call {
+		if in, ok := m.Instruction(a.PC); ok {
+			return schedule.Step{Kind: schedule.To, Thread: a.Thread, PC: a.PC + uint64(in.Len), Count: 1}
+		}
+	}
+	return schedule.Step{Kind: schedule.Run, Thread: a.Thread, Count: 1}
+}

@@ -1,0 +1,206 @@
+package confirm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/mpsim/schedule"
+)
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Status         int
+	Signal         int
+	Ended          string // how it ended when not by itself: a crash with its place, a deadlock, too long a run; else ""
+	Stdout, Stderr []byte
+	Files          map[string][sha256.Size]byte // that the guest wrote, by path
+	Schedule       *schedule.Schedule
+
+	memory map[string][]byte // named, at the end
+}
+
+// Bounds of what is kept of a run.
+const (
+	maxOutput   = 16 << 20 // bytes of each stream
+	maxVariable = 1 << 20  // bytes of a variable that is compared
+)
+
+// output keeps the beginning of a stream, and counts the rest.
+type output struct {
+	bytes.Buffer
+	more int
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n := min(len(p), maxOutput-o.Len())
+	o.Buffer.Write(p[:n])
+	o.more += len(p) - n
+	return len(p), nil
+}
+
+// outcomeOf reads what came of a run from its machine.
+func outcomeOf(m *mpsim.Machine, res *mpsim.Result, img *image.Space, out, errs *output) *Outcome {
+	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: out.Bytes(), Stderr: errs.Bytes(), Schedule: res.Schedule, Files: res.Written.Digests(), memory: map[string][]byte{}}
+	switch {
+	case res.Deadlock != nil:
+		o.Ended = "deadlock"
+	case res.LimitReached:
+		o.Ended = "no end"
+	case res.Fault != nil:
+		o.Ended = fmt.Sprintf("%s at %s", linux.SignalName(res.Fault.Signal), function(img, res.Fault.PC))
+	case res.Message != "":
+		o.Ended = res.Message
+	}
+	if o.Ended == "no end" || o.Ended == "deadlock" {
+		o.Status = 0
+	}
+	for _, s := range img.Main.Objects() {
+		if s.Size == 0 || s.Size > maxVariable || !img.UserObject(s.Addr) {
+			continue
+		}
+		b := make([]byte, s.Size)
+		if m.Space().Peek(s.Addr, b) == nil {
+			o.memory[s.Name] = withoutPointers(m.Space(), img, s.Addr, b)
+		}
+	}
+	return o
+}
+
+// withoutPointers replaces words that are addresses of heap or stack by a mark:
+// where something lies is no difference.
+func withoutPointers(space *mem.Space, img *image.Space, addr uint64, b []byte) []byte {
+	const word = 8
+	for at := int(-addr & (word - 1)); at+word <= len(b); at += word {
+		v := binary.LittleEndian.Uint64(b[at:])
+		if v < mem.LowestAddress || img.At(v) != nil {
+			continue
+		}
+		if _, mapped := space.Find(v); mapped {
+			binary.LittleEndian.PutUint64(b[at:], ^uint64(0))
+		}
+	}
+	return b
+}
+
+// function names the code at pc.
+func function(img *image.Space, pc uint64) string {
+	if s, ok := img.Func(pc); ok {
+		return s.Name
+	}
+	return fmt.Sprintf("0x%x", pc)
+}
+
+// differs says what the program's user sees differ from other: nothing is "".
+func (o *Outcome) differs(other *Outcome) string {
+	switch {
+	case o.Ended != other.Ended:
+		return fmt.Sprintf("%s or %s", ending(o), ending(other))
+	case o.Status != other.Status:
+		return fmt.Sprintf("exit status %d or %d", o.Status, other.Status)
+	case !bytes.Equal(o.Stdout, other.Stdout):
+		return "output: " + firstDifference(o.Stdout, other.Stdout)
+	case !bytes.Equal(o.Stderr, other.Stderr):
+		return "error output: " + firstDifference(o.Stderr, other.Stderr)
+	}
+	for name, digest := range o.Files {
+		if other.Files[name] != digest {
+			return "the file " + name
+		}
+	}
+	for name := range other.Files {
+		if _, both := o.Files[name]; !both {
+			return "the file " + name
+		}
+	}
+	return ""
+}
+
+// same tells whether the program's user sees no difference.
+func (o *Outcome) same(other *Outcome) bool { return o.differs(other) == "" }
+
+func ending(o *Outcome) string {
+	if o.Ended == "" {
+		return fmt.Sprintf("exit status %d", o.Status)
+	}
+	return o.Ended
+}
+
+// maxShown bounds the text of a line that is shown, in bytes.
+const maxShown = 60
+
+// firstDifference shows the first lines that differ.
+func firstDifference(a, b []byte) string {
+	la, lb := strings.SplitAfter(string(a), "\n"), strings.SplitAfter(string(b), "\n")
+	for i := range max(len(la), len(lb)) {
+		var x, y string
+		if i < len(la) {
+			x = la[i]
+		}
+		if i < len(lb) {
+			y = lb[i]
+		}
+		if x != y {
+			return fmt.Sprintf("%s or %s", shown(x), shown(y))
+		}
+	}
+	return "none"
+}
+
+func shown(line string) string {
+	if line == "" {
+		return "nothing"
+	}
+	line = strings.TrimSuffix(line, "\n")
+	if len(line) > maxShown {
+		line = line[:maxShown] + "…"
+	}
+	return fmt.Sprintf("%q", line)
+}
+
+// state lists the variables whose values at the end differ, with the values of
+// short ones.
+func (o *Outcome) state(other *Outcome) []string {
+	var names []string
+	for name, b := range o.memory {
+		was, ok := other.memory[name]
+		if !ok || bytes.Equal(b, was) {
+			continue
+		}
+		if v, w := value(b), value(was); v != "" {
+			name += ": " + v + " or " + w
+		}
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return slices.Clip(names)
+}
+
+// value shows a variable of the size of an integer.
+func value(b []byte) string {
+	switch len(b) {
+	case 1, 2, 4, 8:
+		var wide [8]byte
+		copy(wide[:], b)
+		return fmt.Sprint(binary.LittleEndian.Uint64(wide[:]))
+	}
+	return ""
+}
+
+// String tells how the run ended, and the last line that it wrote.
+func (o *Outcome) String() string {
+	text := ending(o)
+	lines := strings.Split(strings.TrimSuffix(string(o.Stdout), "\n"), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		text += ", " + shown(last)
+	}
+	return text
+}
