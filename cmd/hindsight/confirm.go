@@ -45,7 +45,8 @@ end the global variables. The verdict on a race is one of
   harmful        what the program's user sees depends on the order
   state-differs  only global variables differ at the end
   no-difference  none was seen, in so many tries
-  infeasible     the other order cannot be: where the other thread waits or spins
+  infeasible     the other order cannot be: the other thread waits, spins, or is
+                 led past its access by a check
 
 Where runs differ, their schedules are written into --schedules DIR, and the
 report has a command for each that runs it again.
