@@ -87,7 +87,10 @@ type Config struct {
 	Depth   int    // of PCT: the number of ordering constraints to try for, from 1; 0 means DefaultDepth
 	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 
-	MaxInsts  uint64 // the run ends after about so many instructions; 0 means no limit
+	MaxInsts uint64 // the run ends after about so many instructions; 0 means no limit
+	// HangInsts ends a run that hangs: for so many instructions its threads have
+	// waited, and read memory that no other will write. 0 means never.
+	HangInsts uint64
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes
 	// MaxThreads bounds the threads that live at the same time: one more ends
 	// the run. 0 means linux.DefaultMaxTasks.

@@ -54,6 +54,7 @@ type Machine struct {
 	begun  bool
 	paused bool
 
+	hang        hanging
 	ended       bool
 	result      Result
 	interrupted atomic.Bool
@@ -265,6 +266,8 @@ func (m *Machine) account(h *Hart) {
 	case m.cfg.MaxInsts != 0 && m.result.Insts >= m.cfg.MaxInsts:
 		m.result.LimitReached, m.result.Stood = true, m.standing()
 		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: fmt.Sprintf("stopped after %d instructions", m.result.Insts)})
+	case m.cfg.HangInsts != 0 && m.result.Insts >= m.hang.next && m.hung():
+		m.stopHung()
 	case m.rec != nil && m.rec.err() != nil:
 		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: "recording failed"})
 	}
@@ -339,6 +342,9 @@ func (m *Machine) standing() (all []Waiting) {
 		w := Waiting{Thread: h.id, Stack: h.Stack()}
 		if h.task.State == linux.Blocked {
 			w.For = h.waitsFor()
+		}
+		if word, ok := h.polled(); ok && h.task.State == linux.Runnable {
+			w.For = fmt.Sprintf("memory at 0x%x, which it polls", word.addr)
 		}
 		all = append(all, w)
 	}

@@ -40,6 +40,8 @@ type Result struct {
 	Schedule *schedule.Schedule
 	// Diverged is where the run left Config.Schedule; nil: it followed all of it.
 	Diverged *Divergence
+	// Hung: the limit is Config.HangInsts.
+	Hung bool
 }
 
 // Fault is an access or instruction that failed.

@@ -81,7 +81,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 			defer os.RemoveAll(dir)
 			r := &session.Run{
 				Image: img, Program: p.name, Args: args, Policy: mpsim.Random, Seed: seed,
-				MaxInsts: limits.insts, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
+				MaxInsts: limits.insts, HangInsts: limits.hang, MaxMemory: uint64(limits.memory), MaxThreads: limits.threads,
 				Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, p.name+".hst"),
 			}
 			done, err := r.Record(cmd.Context(), session.Streams{Out: std.Err, Err: std.Err})

@@ -72,6 +72,7 @@ func (f *guestFlags) recording(args []string) (*session.Run, error) {
 	}
 	r.Args, r.Env, r.CPUs = args[1:], f.env, f.cpus
 	r.Policy, r.Quantum, r.Depth = policy, f.quantum, f.depth
+	r.HangInsts = f.limits.hang
 	r.MaxInsts, r.MaxMemory, r.MaxThreads = f.limits.insts, uint64(f.limits.memory), f.limits.threads
 	return r, nil
 }
@@ -79,9 +80,13 @@ func (f *guestFlags) recording(args []string) (*session.Run, error) {
 // limitFlags are what a guest may use at most.
 type limitFlags struct {
 	insts   uint64 // 0: no limit
+	hang    uint64 // 0: no limit
 	memory  byteSize
 	threads int
 }
+
+// hangLimit is for how many instructions a run may hang.
+const hangLimit = 100_000_000
 
 func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
 	if memory == 0 {
@@ -90,6 +95,7 @@ func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
 	f.memory = memory
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.insts, "max-instructions", insts, "stop after so many instructions (0: no limit)")
+	flags.Uint64Var(&f.hang, "hang-limit", hangLimit, "stop when threads only waited and polled for so many instructions (0: never)")
 	flags.Var(&f.memory, "max-memory", "memory of the guest: bytes, or with K, M or G")
 	flags.IntVar(&f.threads, "max-threads", linux.DefaultMaxTasks, "stop when more threads live at the same time")
 }

@@ -58,6 +58,8 @@ func trouble(w io.Writer, r *session.Summary) {
 		if r.Fault != nil {
 			stack(r.Fault.Stack)
 		}
+	case r.Hung:
+		fmt.Fprintf(w, "hindsight: %s (--hang-limit)\n", r.Message)
 	case r.LimitReached:
 		fmt.Fprintf(w, "hindsight: %s (--max-instructions)\n", r.Message)
 	case r.Fault != nil:

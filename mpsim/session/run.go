@@ -55,6 +55,7 @@ type Run struct {
 	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
 
 	MaxInsts   uint64 // 0: no limit
+	HangInsts  uint64 // a run that hangs is stopped after so many instructions; 0: never
 	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
 	MaxThreads int    // 0: linux.DefaultMaxTasks
 
@@ -330,7 +331,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, Trail: r.Trail,
-		MaxInsts: r.MaxInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
+		MaxInsts: r.MaxInsts, HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Writable: r.Written.Writable != "", Over: r.Written.over(),
 	}
 }

@@ -1,0 +1,128 @@
+package mpsim
+
+import (
+	"fmt"
+
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// A run hangs when every thread that can run is in a loop that reads memory, writes
+// nothing and comes back to the same registers, and no other thread will ever run:
+// the others are blocked, and nothing is due. Whether that is so is not guessed.
+// Two turns of each loop are worked out with the registers and the memory as they
+// are; if the second ends where it began, so do all that follow, for only another
+// thread could write what they read. A loop that counts, sleeps, yields or calls
+// anything is never taken for one.
+
+// hangProbe is how many instructions pass between two looks.
+const hangProbe = 1 << 22
+
+// hanging is since when a run hangs.
+type hanging struct {
+	next  uint64 // instructions at the next look
+	since uint64 // instructions at the first look that found it so; 0: the last did not
+}
+
+// hung says whether the run has hung for Config.HangInsts instructions.
+func (m *Machine) hung() bool {
+	now := m.result.Insts
+	m.hang.next = now + min(hangProbe, m.cfg.HangInsts)
+	if !m.stuck() {
+		m.hang.since = 0
+		return false
+	}
+	if m.hang.since == 0 {
+		m.hang.since = now
+	}
+	return now-m.hang.since >= m.cfg.HangInsts
+}
+
+// stuck says whether the run hangs now.
+func (m *Machine) stuck() bool {
+	if _, due := m.kernel.NextDeadline(); due {
+		return false
+	}
+	for _, h := range m.harts {
+		if h.task.State != linux.Runnable {
+			continue
+		}
+		if _, ok := h.polled(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// stopHung ends a run that hangs.
+func (m *Machine) stopHung() {
+	m.result.Hung, m.result.LimitReached, m.result.Stood = true, true, m.standing()
+	m.end(linux.Outcome{Status: 128 + linux.SIGKILL,
+		Message: fmt.Sprintf("it hangs: since instruction %d threads only wait, and read memory that no other thread will write", m.hang.since)})
+}
+
+// polled says whether the hart is in a loop that only another thread can end, and
+// what word it reads.
+func (h *Hart) polled() (word polled, ok bool) {
+	words := h.parking.words
+	h.parking.words = nil
+	defer func() { h.parking.words = words }()
+	once, ok := h.around(h.X)
+	if !ok || len(h.parking.words) == 0 {
+		return polled{}, false
+	}
+	word = h.parking.words[0]
+	twice, ok := h.around(once)
+	return word, ok && once == twice
+}
+
+// around is one turn of the loop that the hart is at the beginning of, and what is
+// in the registers after it; false when it is not such a loop, or leads elsewhere.
+func (h *Hart) around(x [32]uint64) (after [32]uint64, ok bool) {
+	turn, pc := turnOf{x: x}, h.PC
+	for range pollBlocks {
+		b := h.m.lookup(pc)
+		if b == nil || !b.polls() {
+			return x, false
+		}
+		at := b.pc
+		for _, in := range b.code.Insts {
+			if !h.turnOn(&turn, in, at) || turn.unknown != 0 {
+				return x, false
+			}
+			at += uint64(in.Len)
+		}
+		pc = b.next
+		switch b.code.End {
+		case event.EndJump:
+			pc = b.target
+		case event.EndBranch:
+			if branches(b.code.Insts[len(b.code.Insts)-1], &turn.x) {
+				pc = b.target
+			}
+		}
+		if pc == h.PC {
+			return turn.x, true
+		}
+	}
+	return x, false
+}
+
+// branches says whether a branch is taken.
+func branches(in rv.Inst, x *[32]uint64) bool {
+	a, b := x[in.Rs1&31], x[in.Rs2&31]
+	switch in.Op {
+	case rv.OpBEQ:
+		return a == b
+	case rv.OpBNE:
+		return a != b
+	case rv.OpBLT:
+		return int64(a) < int64(b)
+	case rv.OpBGE:
+		return int64(a) >= int64(b)
+	case rv.OpBLTU:
+		return a < b
+	}
+	return a >= b
+}
