@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
@@ -96,7 +97,9 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 		return false, err
 	}
 	defer t.Close()
-	rep, err := findRacesBy(ctx, t, file, &inquiry{again: &f.report.again, say: std.Err})
+	opts := analyze.RaceOptions{Rerun: f.report.again.rerun(), Values: f.report.again.values,
+		Log: func(text string) { fmt.Fprintf(std.Err, "hindsight: %s\n", text) }}
+	rep, err := analyze.New(t, file).Races(ctx, opts)
 	if err != nil {
 		return false, err
 	}
@@ -268,7 +271,7 @@ type replayRun struct {
 
 // replayOf repeats the run of a trace for its schedule, and reads its input.
 func replayOf(ctx context.Context, t *cdr.Trace, again *againFlags) (*replayRun, *session.Run, []byte, error) {
-	r, std, done, err := again.recording(ctx, t)
+	r, std, done, err := again.rerun().Run(ctx, t)
 	if err != nil {
 		return nil, nil, nil, err
 	}

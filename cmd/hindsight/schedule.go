@@ -85,7 +85,7 @@ func exportSchedule(ctx context.Context, std cli.Streams, file, out string, agai
 		return err
 	}
 	defer t.Close()
-	r, streams, done, err := again.recording(ctx, t)
+	r, streams, done, err := again.rerun().Run(ctx, t)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type Rerun struct {
 	Input func(context.Context) (io.ReadCloser, error)
 }
 
-// run is the run of a trace, recorded nowhere as yet, with its input.
-func (a *Rerun) run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, done func(), err error) {
+// Run is the run of a trace, recorded nowhere as yet, with its input.
+func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, done func(), err error) {
 	if r, err = Again(t); err != nil {
 		return nil, std, nil, err
 	}
@@ -41,7 +41,7 @@ func (a *Rerun) run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, don
 // RecordAll records the run in t, the trace of file, with all accesses, into the
 // file into. The error is [ErrOtherRun] when it is another run.
 func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error {
-	r, std, done, err := a.run(ctx, t)
+	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) 
 // Observe makes the run in t, which has to be complete, before an observer. The
 // error is [ErrOtherRun] when it was another run.
 func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error {
-	r, std, done, err := a.run(ctx, t)
+	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
 		return err
 	}
