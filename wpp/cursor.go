@@ -14,17 +14,6 @@ type Step struct {
 // place in the string.
 type Path []Step
 
-// LowestCommon gives the lowest non-terminal node that lies on both paths: its
-// rule, and the number of steps from the start rule down to it. The string of
-// that rule holds everything between the two places. Both paths must be of the
-// same grammar and not empty.
-func LowestCommon(p, q Path) (r Rule, depth int) {
-	for depth < len(p)-1 && depth < len(q)-1 && p[depth] == q[depth] {
-		depth++
-	}
-	return p[depth].Rule, depth
-}
-
 // Cursor is a position in the string of a grammar: at a terminal, or at the
 // end. It is kept as the path from the start rule, so a step to either side
 // costs amortised constant time and nothing is expanded.

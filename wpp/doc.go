@@ -24,7 +24,6 @@
 // terminal. Everything else is a fold over rules, computed once a rule and
 // never by expansion:
 //
-//   - [Summarize]: any monoid over terminals;
 //   - [Weights]: sums of unsigned weights, with rank, select and skips;
 //   - [SyncCounts]: the synchronisation counts and Algorithm 1 of "Compactly
 //     Representing Parallel Program Executions" (PPoPP 2003), section 2.2;

@@ -2,7 +2,6 @@ package wpp
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,29 +68,6 @@ func compareInt(a, b int) int {
 		return 1
 	}
 	return 0
-}
-
-// text is a fold whose order matters.
-type text string
-
-func TestSummarize(t *testing.T) {
-	for s, g := range samples(50, 4) {
-		sum := Summarize(g,
-			func(x Terminal) text { return text(fmt.Sprint(x, ",")) },
-			func(a, b text) text { return a + b })
-		want := text("")
-		for i, c := range at(g) {
-			if got := sum.Before(c); got != want {
-				t.Fatalf("before %d: %q, not %q", i, got, want)
-			}
-			if i < len(s) {
-				want += text(fmt.Sprint(s[i], ","))
-			}
-		}
-		if sum.Total() != want {
-			t.Fatalf("total %q, not %q", sum.Total(), want)
-		}
-	}
 }
 
 func TestWeights(t *testing.T) {
@@ -189,7 +165,7 @@ func TestWeightsOverflow(t *testing.T) {
 	if _, err := NewWeights(doubling(t, 1), func(Terminal) uint64 { return 1 << 63 }); !errors.Is(err, ErrTooLong) {
 		t.Errorf("2 · 2^63: %v", err)
 	}
-	w, err := Lengths(doubling(t, 60))
+	w, err := lengths(doubling(t, 60))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +181,12 @@ func TestWeightsOverflow(t *testing.T) {
 func TestDeepNesting(t *testing.T) {
 	const n = 300000
 	g := nested(t, n)
-	w, err := Occurrences(g, 3)
+	w, err := NewWeights(g, func(u Terminal) uint64 {
+		if u == 3 {
+			return 1
+		}
+		return 0
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +233,6 @@ func TestFigure2(t *testing.T) {
 	}
 	if _, ok := counts.Algorithm1(4); ok {
 		t.Error("a fifth operation")
-	}
-	if r, depth := LowestCommon(want[0], want[1]); r != 0 || depth != 1 {
-		t.Errorf("first lock and unlock meet in R%d at depth %d", r, depth)
-	}
-	if r, depth := LowestCommon(want[1], want[2]); r != 1 || depth != 0 {
-		t.Errorf("unlock and next lock meet in R%d at depth %d", r, depth)
 	}
 }
 
@@ -342,7 +317,7 @@ func TestStacks(t *testing.T) {
 func BenchmarkSelect(b *testing.B) {
 	s := benchInputs(1 << 20)["branchy"]
 	g := build(s).Grammar()
-	w, err := Lengths(g)
+	w, err := lengths(g)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -393,7 +368,7 @@ func BenchmarkEnclosing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, err := Lengths(g)
+	w, err := lengths(g)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -408,4 +383,9 @@ func BenchmarkEnclosing(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(frames), "ns/frame")
+}
+
+// lengths weighs each terminal 1, so that ranks are positions in the string.
+func lengths(g *Grammar) (*Weights, error) {
+	return NewWeights(g, func(Terminal) uint64 { return 1 })
 }

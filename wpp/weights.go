@@ -44,22 +44,6 @@ func NewWeights(g *Grammar, weight func(Terminal) uint64) (*Weights, error) {
 	return w, nil
 }
 
-// Lengths weighs each terminal 1, so that ranks are positions in the string.
-func Lengths(g *Grammar) (*Weights, error) {
-	return NewWeights(g, func(Terminal) uint64 { return 1 })
-}
-
-// Occurrences weighs terminal t 1 and all others 0: Rank counts the
-// occurrences of t before a position, Seek finds the k-th.
-func Occurrences(g *Grammar, t Terminal) (*Weights, error) {
-	return NewWeights(g, func(u Terminal) uint64 {
-		if u == t {
-			return 1
-		}
-		return 0
-	})
-}
-
 // sums gives the prefix sums of a rule body: one more than it has symbols.
 func (w *Weights) sums(r Rule) []uint64 {
 	return w.prefix[w.g.off[r]+uint32(r) : w.g.off[r+1]+uint32(r)+1]

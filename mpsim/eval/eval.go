@@ -168,33 +168,3 @@ func combine(op rv.Op, old, with uint64) uint64 {
 	}
 	return with
 }
-
-// Next is the address of the instruction that is executed behind i when nothing
-// intervenes: for a branch the side that its operands choose, for a jump its
-// target, else the instruction behind.
-func Next(i rv.Inst, o Operands) uint64 {
-	o.settle(i)
-	taken := false
-	switch i.Op {
-	case rv.OpBEQ:
-		taken = o.Rs1 == o.Rs2
-	case rv.OpBNE:
-		taken = o.Rs1 != o.Rs2
-	case rv.OpBLT:
-		taken = int64(o.Rs1) < int64(o.Rs2)
-	case rv.OpBGE:
-		taken = int64(o.Rs1) >= int64(o.Rs2)
-	case rv.OpBLTU:
-		taken = o.Rs1 < o.Rs2
-	case rv.OpBGEU:
-		taken = o.Rs1 >= o.Rs2
-	case rv.OpJAL:
-		taken = true
-	case rv.OpJALR:
-		return (o.Rs1 + uint64(int64(i.Imm))) &^ 1
-	}
-	if target, _ := i.Target(o.PC); taken {
-		return target
-	}
-	return o.PC + uint64(i.Len)
-}
