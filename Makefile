@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: container dynamic bench-schedules correct faults release cross-vet
+.PHONY: real container dynamic bench-schedules correct faults release cross-vet
 .PHONY: picture examples-go go-race-tests
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
@@ -78,6 +78,10 @@ bench-schedules:  ## how many runs show races that depend on the schedule, by po
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
 	HINDSIGHT_LONG=1 HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
+
+real:             ## programs from Debian's source packages: built, run, compared with qemu, measured (docs/real-programs.md; hours)
+	$(GO) build -o bin/hindsight ./cmd/hindsight
+	$(GO) run ./examples/real -hindsight $(CURDIR)/bin/hindsight $(REAL)
 
 faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
 	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight

@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"analyze/replay":  {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
 	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
 	"examples":        {"examples"},
+	"examples/real":   {"tracefmt/numtext"},
 	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
 	"cmd/papertables": {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal"},
 	"cmd/hindsight":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
