@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +113,47 @@ func TestWithoutPlots(t *testing.T) {
 	for pkg := range strings.Lines(string(out)) {
 		if strings.HasPrefix(pkg, "gonum.org/v1/plot") {
 			t.Errorf("cmd/hindsight links %s", strings.TrimSpace(pkg))
+		}
+	}
+}
+
+// TestFolders: the table in CONTRIBUTING has exactly the packages of this module.
+func TestFolders(t *testing.T) {
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "list", "hindsight/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\| ").FindAllStringSubmatch(string(text), -1) {
+		listed[row[1]] = true
+	}
+	for _, pkg := range strings.Fields(string(out)) {
+		name := strings.TrimPrefix(pkg, "hindsight/")
+		if !listed[name] {
+			t.Errorf("%s is not in the table of CONTRIBUTING.md", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("CONTRIBUTING.md has %s, which is no package", name)
+	}
+}
+
+// TestAnalysisLinksNoSimulator: whoever reads traces does not link what makes
+// them.
+func TestAnalysisLinksNoSimulator(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "hindsight/analyze").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, pkg := range strings.Fields(string(out)) {
+		switch pkg {
+		case "hindsight/mpsim", "hindsight/mpsim/linux", "hindsight/mpsim/session", "hindsight/mpsim/mem":
+			t.Errorf("analyze links %s", pkg)
 		}
 	}
 }
