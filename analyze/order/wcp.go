@@ -252,13 +252,13 @@ func (l *wcpLock) cell(granule uint64) *lockCell {
 }
 
 func (l *wcpLock) touch(t *sectionTouch, s event.StrandID, release vector) {
-	all := t.cell.touched
-	for i := range all {
-		if all[i].touch == t.touch && all[i].strand == s {
-			all[i].clock = release // behind the one before
+	for i := range t.cell.touched {
+		old := &t.cell.touched[i]
+		if old.touch == t.touch && old.strand == s {
+			old.clock = release // after the previous one
 			return
 		}
 	}
-	t.cell.touched = append(all, touched{t.touch, s, release})
+	t.cell.touched = append(t.cell.touched, touched{t.touch, s, release})
 	l.size++
 }
