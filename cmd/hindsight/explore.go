@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,11 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 
 // explore does the command.
 func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []string) error {
-	o, err := f.options(ctx, args)
+	var fresh *freshRaces
+	if cli.IsTerminal(std.Err) {
+		fresh = &freshRaces{w: std.Err, seen: map[string]bool{}}
+	}
+	o, err := f.options(ctx, args, fresh)
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 		o.Show = std.Err
 	}
 	clear := func() {}
-	if cli.IsTerminal(std.Err) {
+	if fresh != nil {
 		o.Progress, clear = progressLine(std.Err, f.runs)
 	}
 	all, err := session.OpenExploration(ctx, *o)
@@ -159,8 +164,8 @@ func (f *exploreFlags) analysis(rules context.Context) func(ctx context.Context,
 	}
 }
 
-// options checks the flags.
-func (f *exploreFlags) options(ctx context.Context, args []string) (*session.ExploreOptions, error) {
+// options checks the flags. Fresh, if not nil, is told of races.
+func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshRaces) (*session.ExploreOptions, error) {
 	if err := cli.CheckFormat(f.races.format, exploreFormats...); err != nil {
 		return nil, err
 	}
@@ -201,6 +206,9 @@ func (f *exploreFlags) options(ctx context.Context, args []string) (*session.Exp
 		f.dir = filepath.Base(args[0]) + ".explore"
 	}
 	analysis := f.analysis(ctx)
+	if fresh != nil {
+		analysis = fresh.tell(analysis)
+	}
 	return &session.ExploreOptions{
 		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
 		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()),
@@ -492,9 +500,36 @@ func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
 			begun = done - 1
 		}
 		rate := float64(done-begun) / max(time.Since(start).Seconds(), 1e-3)
-		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s", done, runs, numtext.Plural(uint64(races), "race"), rate)
+		left := time.Duration(float64(runs-done) / rate * float64(time.Second))
+		fmt.Fprintf(w, "\r\x1b[K%d of %d runs, %s, %.1f runs/s, %v left", done, runs, numtext.Plural(uint64(races), "race"), rate, left.Round(time.Second))
 	}
 	return show, func() { fmt.Fprint(w, "\r\x1b[K") }
+}
+
+// freshRaces tells on a terminal of races when a run shows them first.
+type freshRaces struct {
+	w    io.Writer
+	mu   sync.Mutex
+	seen map[string]bool // by fingerprint
+}
+
+// tell is an analysis that tells of what it finds.
+func (f *freshRaces) tell(analyze func(context.Context, string) (*report.Report, error)) func(context.Context, string) (*report.Report, error) {
+	return func(ctx context.Context, trace string) (*report.Report, error) {
+		rep, err := analyze(ctx, trace)
+		if rep == nil {
+			return rep, err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for i := range rep.Races {
+			if r := &rep.Races[i]; !f.seen[r.Fingerprint] {
+				f.seen[r.Fingerprint] = true
+				fmt.Fprintf(f.w, "\r\x1b[K%s: %s, %s\n", r.Location.Words(), sideText(&r.Accesses[1]), sideText(&r.Accesses[0]))
+			}
+		}
+		return rep, err
+	}
 }
 
 // digest names the content of b.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,8 +46,15 @@ func Run(args []string, std Streams, p Program) int {
 	// recording goes on to its end and a lost report is no success.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	var over atomic.Bool
+	defer func() { over.Store(true); stop() }()
+	said := std.Err
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process at once
+		if !over.Load() && IsTerminal(said) {
+			fmt.Fprintf(said, "\r\x1b[K%s: stopping… (again: at once)\n", p.Name)
+		}
+	})
 	out, stderr := &reliable{w: std.Out, name: "standard output"}, &reliable{w: std.Err, name: "standard error"}
 	std.Out, std.Err = out, stderr
 	root := p.Root(std)
