@@ -51,6 +51,9 @@ func (a *Access) Verb() string { return a.verb() }
 // Actor names who made the access: a thread, a task or a goroutine.
 func (r *Report) Actor(a *Access) string { return (&text{rep: r, run: r}).actor(a) }
 
+// Name names the task: task 3, or goroutine 8.
+func (t *Task) Name() string { return t.name() }
+
 // What says in words what a link of a chain does.
 func (l *Link) What() string { return l.what() }
 

@@ -15,8 +15,9 @@ type Races struct {
 	Static     int      `json:"static"`  // pairs of instructions
 	Dynamic    string   `json:"dynamic"` // dynamic pairs
 	Suppressed int      `json:"suppressed"`
-	Groups     []Group  `json:"groups"` // ranked; artifacts follow their cause
-	Races      []Race   `json:"races"`  // by number
+	Goroutines bool     `json:"goroutines,omitempty"` // what acts are goroutines, not threads
+	Groups     []Group  `json:"groups"`               // ranked; artifacts follow their cause
+	Races      []Race   `json:"races"`                // by number
 	Mutexes    []Mutex  `json:"mutexes"`
 	Threads    []Thread `json:"threads"`
 	Files      []string `json:"files"`
@@ -70,6 +71,13 @@ type Access struct {
 	At      int    `json:"at"`
 	Stack   int    `json:"stack"`
 	Locks   []Lock `json:"locks"`
+	Task    *Task  `json:"task,omitempty"` // in which it was made
+}
+
+// Task is an OpenMP task or a goroutine.
+type Task struct {
+	Name  string `json:"name"`
+	Stack int    `json:"stack"` // where it was created
 }
 
 // Lock is a lock held at an access.
@@ -182,7 +190,7 @@ func (n *interner) stack(list []report.Frame) int {
 
 // racesOf makes the answer about races of a report.
 func racesOf(rep *report.Report) *Races {
-	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed),
+	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed), Goroutines: rep.Goroutines,
 		Groups: []Group{}, Races: []Race{}, Mutexes: []Mutex{}, Threads: []Thread{}, Files: []string{}, Functions: []string{}, Frames: []Frame{}, Stacks: [][]int{}}
 	n := &interner{out: out, files: map[string]int{}, functions: map[string]int{}, frames: map[Frame]int{}, stacks: map[string]int{}}
 	ids := map[string]string{}
@@ -243,6 +251,9 @@ func raceOf(rep *report.Report, r *report.Race, n *interner, ids map[string]stri
 				mode = "write"
 			}
 			x.Locks = append(x.Locks, Lock{k.Name, mode, k.Symbol})
+		}
+		if a.Task != nil {
+			x.Task = &Task{a.Task.Name(), n.stack(a.Task.Stack)}
 		}
 		out.Accesses[i] = x
 	}

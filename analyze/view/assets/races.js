@@ -96,11 +96,11 @@ class RacesView {
     const g = this.groups.get(r.group), members = this.members.get(r.group);
     return [
       h('h2', {}, h('a', {href: '#' + r.id}, r.id), ' ', g.what),
-      h('p', {}, `${r.dynamic} times`, members.length > 1 && ` by this pair of instructions, ${g.often} by ${members.length} pairs`,
+      h('p', {}, r.dynamic === '1' ? 'Once' : `${r.dynamic} times`, members.length > 1 && ` by this pair of instructions, ${g.often} by ${members.length} pairs`,
         r.impact && h('strong', {}, '. The value ' + r.impact), '. The first instance:'),
       (head.static ? has('slice/race/' + r.id) : head.slices) && h('p', {}, h('a', {class: 'chip action', href: '#slice/' + r.id}, 'what led to it, and where the value went')),
       h('div', {class: 'sides'}, this.access(r.accesses[1], 'first'), this.access(r.accesses[0], 'then')),
-      this.artifact(r), this.location(r.location), this.consequences(r), this.lockList(r), this.threadList(r),
+      this.artifact(r), this.location(r.location), this.consequences(r), this.lockList(r), this.taskList(r), this.threadList(r),
       members.length > 1 && h('section', {}, h('h3', {}, 'Pairs of instructions of this group'),
         h('p', {class: 'chips'}, members.slice(0, 200).map(m => h('a', {href: '#' + m.id, class: m.id === r.id ? 'chip here' : 'chip'}, `${m.id} ×${m.dynamic}`)),
           members.length > 200 && ` and ${thousands(members.length - 200)} more`)),
@@ -173,7 +173,15 @@ class RacesView {
     }));
   }
 
+  taskList(r) {
+    const tasks = new Map(r.accesses.filter(a => a.task).map(a => [a.task.name, a.task]));
+    if (!tasks.size) return null;
+    return h('section', {}, h('h3', {}, this.data.goroutines ? 'Goroutines' : 'Tasks'),
+      [...tasks.values()].map(t => h('details', {}, h('summary', {}, t.name + ', created at'), this.stack(t.stack))));
+  }
+
   threadList(r) {
+    if (this.data.goroutines) return null; // which of the runtime's threads they were on says nothing
     const ids = [...new Set(r.accesses.map(a => a.thread))].filter(id => this.threads.has(id) && this.threads.get(id).parent >= 0);
     if (!ids.length) return null;
     return h('section', {}, h('h3', {}, 'Threads'), ids.map(id => {

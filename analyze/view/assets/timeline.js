@@ -241,20 +241,25 @@ class TimelineView {
 
   lane(g, w, l, palette) {
     const y = rulerHeight + l.lane * laneHeight - this.scroller.scrollTop + 3, tall = laneHeight - 6;
-    const box = (state, from, to, part) => {
+    const box = (state, from, to) => {
       const a = Math.max(labelWidth, this.x(from)), b = Math.min(this.width, this.x(to));
       if (b < labelWidth || a > this.width || !palette[state]) return;
       g.fillStyle = palette[state];
-      const low = state === 'waiting' || state === 'absent' ? tall / 3 : tall;
-      g.fillRect(a, y + tall - low * part, Math.max(b - a, 0.5), low * part);
+      const low = state === 'waiting' ? tall / 3 : tall;
+      g.fillRect(a, y + tall - low, Math.max(b - a, 0.5), low);
     };
-    for (const i of l.intervals || []) if (i.to >= this.from && i.from <= this.to) box(i.state, i.from, i.to, 1);
-    (l.cells || []).forEach((c, n) => {
+    for (const i of l.intervals || []) if (i.to >= this.from && i.from <= this.to) box(i.state, i.from, i.to);
+    (l.cells || []).forEach((c, n) => { // shares of the cell's time, one on top of the other: within it their order is not known
       const from = w.from + n * w.step, to = Math.min(w.to, from + w.step);
       if (to < this.from || from > this.to) return;
-      let at = from;
-      for (const s of ['running', 'spinning', 'blocked', 'waiting']) { // within a cell the order is not known
-        if (c[s]) box(s, at, at += c[s], 1);
+      const a = Math.max(labelWidth, this.x(from)), b = Math.min(this.width, this.x(to));
+      let bottom = y + tall;
+      for (const s of ['running', 'spinning', 'blocked', 'waiting']) {
+        if (!c[s]) continue;
+        const part = c[s] / (to - from) * (s === 'waiting' ? tall / 3 : tall);
+        g.fillStyle = palette[s];
+        g.fillRect(a, bottom - part, Math.max(b - a, 0.5), part);
+        bottom -= part;
       }
     });
   }
