@@ -4,6 +4,8 @@
 const laneHeight = 24, labelWidth = 84, rulerHeight = 24;
 const colours = {running: '--run', spinning: '--spin', waiting: '--wait', blocked: '--block'};
 
+function windowKey(level, n, page) { return `window/${level}/${n}/${page}`; }
+
 class TimelineView {
   constructor() {
     this.canvas = h('canvas', {tabindex: '0', 'aria-label': 'timeline'});
@@ -174,7 +176,7 @@ class TimelineView {
   // known gives the finest window that is there for one that is needed.
   known([level, n, page]) {
     for (; level >= 0; level--, n = Math.floor(n / 4)) {
-      const w = this.windows.get(`window/${level}/${n}/${page}`);
+      const w = this.windows.get(windowKey(level, n, page));
       if (w) return {w, level};
     }
     return null;
@@ -194,11 +196,11 @@ class TimelineView {
 
   // fetch asks for a window, or for one above it that is not there yet.
   fetch([level, n, page], have) {
-    let key = `window/${level}/${n}/${page}`;
+    let key = windowKey(level, n, page);
     while (!has(key) && level > (have ? have.level + 1 : 0)) {
       level--;
       n = Math.floor(n / 4);
-      key = `window/${level}/${n}/${page}`;
+      key = windowKey(level, n, page);
     }
     if (!has(key) || this.windows.has(key) || this.asked?.has(key)) return;
     this.asked = (this.asked || new Set()).add(key);
@@ -228,6 +230,11 @@ class TimelineView {
     const first = Math.floor(top / laneHeight), last = Math.min(this.data.lanes.length - 1, Math.floor((top + height) / laneHeight));
     const palette = Object.fromEntries(Object.entries(colours).map(([s, name]) => [s, colour(name)]));
     for (let page = Math.floor(first / this.data.pageLanes); page <= Math.floor(last / this.data.pageLanes); page++) {
+      if (!has(windowKey(0, 0, page))) {
+        g.fillStyle = colour('--dim');
+        g.fillText('This file does not have these lanes; hindsight view serves all.', labelWidth + 10, rulerHeight + Math.max(first, page * this.data.pageLanes) * laneHeight + laneHeight / 2 - top);
+        continue;
+      }
       for (const w of this.best(page, true)) {
         for (const l of w.lanes) if (l.lane >= first && l.lane <= last) this.lane(g, w, l, palette);
       }
