@@ -129,3 +129,20 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// TestThreadThatNeverRan: the run ended between the creation of a thread and the
+// first that it did, so that the trace has no such thread.
+func TestThreadThatNeverRan(t *testing.T) {
+	const threads = 3
+	f := newFake(threads)
+	f.do(0, event.Create, threads, 0)
+	for i := range uint64(4000) {
+		th := event.ThreadID(i % threads)
+		f.write(th, 0x10, 0x1000+8*(i%64))
+		f.do(th, event.MutexLock, 0x100, 0)
+		f.do(th, event.MutexUnlock, 0x100, 0)
+	}
+	if res := analyze(t, f, Options{}); len(res.Races) != 0 {
+		t.Errorf("%d races between writes that the lock orders", len(res.Races))
+	}
+}

@@ -45,7 +45,9 @@ func (e *engine) look() {
 		}
 	})
 	e.run.Order.Running(func(t event.ThreadID) {
-		h.start = append(h.start, e.run.Starts[t])
+		if int(t) < len(e.run.Starts) { // or the run ended before it did anything
+			h.start = append(h.start, e.run.Starts[t])
+		}
 	})
 	hold := func(s event.StrandID, epoch uint64) {
 		if epoch < h.own[s] {
