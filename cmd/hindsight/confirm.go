@@ -260,7 +260,11 @@ func (c *confirmation) keep(name string, o *confirm.Outcome) (*report.Rerun, err
 	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
 		return nil, err
 	}
-	return &report.Rerun{Schedule: path, Command: strings.Replace(c.rerun, "%s", quoted(path), 1), Outcome: o.String()}, nil
+	how := quoted(path)
+	if o.Endless() {
+		how += fmt.Sprintf(" --max-instructions %d", o.Schedule.Insts())
+	}
+	return &report.Rerun{Schedule: path, Command: strings.Replace(c.rerun, "%s", how, 1), Outcome: o.String()}, nil
 }
 
 // replayRun is the run of a trace, repeated.

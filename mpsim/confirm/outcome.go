@@ -28,6 +28,12 @@ type Outcome struct {
 	memory map[string][]byte // named, at the end
 }
 
+// noEnd says of a run that it takes many times as long as the recorded one.
+const noEnd = "no end"
+
+// Endless tells whether the run was stopped because it took too long.
+func (o *Outcome) Endless() bool { return o.Ended == noEnd }
+
 // Bounds of what is kept of a run.
 const (
 	maxOutput   = 16 << 20 // bytes of each stream
@@ -54,13 +60,13 @@ func outcomeOf(m *mpsim.Machine, res *mpsim.Result, img *image.Space, out, errs 
 	case res.Deadlock != nil:
 		o.Ended = "deadlock"
 	case res.LimitReached:
-		o.Ended = "no end"
+		o.Ended = noEnd
 	case res.Fault != nil:
 		o.Ended = fmt.Sprintf("%s at %s", linux.SignalName(res.Fault.Signal), function(img, res.Fault.PC))
 	case res.Message != "":
 		o.Ended = res.Message
 	}
-	if o.Ended == "no end" || o.Ended == "deadlock" {
+	if o.Endless() || o.Ended == "deadlock" {
 		o.Status = 0
 	}
 	for _, s := range img.Main.Objects() {
