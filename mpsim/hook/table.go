@@ -184,6 +184,9 @@ var Table = []Func{
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
 		"malloc_usable_size", "__malloc_usable_size"}},
+	// How setuid and its likes become known to all threads: by a signal whose handler
+	// reads what lies on the caller's stack.
+	{Names: []string{"__nptl_setxid", "__nptl_setxid_sighandler"}},
 	{Allocates: true, Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
 		End: func(s *State, c *Call, result uint64) {
 			if result != mmapFailed {
