@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"hindsight/cdr"
@@ -21,4 +22,9 @@ func bothHalves(t *cdr.Trace) error {
 // allowIncomplete adds the flag --allow-incomplete.
 func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
 	flags.BoolVar(allow, "allow-incomplete", false, "take a trace in which nothing of the run was written as one of an empty run")
+}
+
+// completeTrace completes names of trace files.
+func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt
 }
