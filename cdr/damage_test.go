@@ -288,7 +288,7 @@ func FuzzPayloads(f *testing.F) {
 			}
 			c, err := replaySync(payload, threads)
 			for ok := err == nil; ok; {
-				if _, _, ok, err = c.next(); err != nil {
+				if _, _, ok, err = c.Next(); err != nil {
 					return
 				}
 			}

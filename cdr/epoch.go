@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hindsight/cdr/synclog"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -41,8 +42,8 @@ func (r *Recorder) closeEpoch() error {
 			return err
 		}
 	}
-	if len(r.sync.events) > 0 {
-		payload, err := r.sync.encode(active)
+	if r.sync.Len() > 0 {
+		payload, err := r.sync.Encode(logThreads(active))
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (r *Recorder) closeEpoch() error {
 			t.reset()
 		}
 	}
-	r.sync = syncRec{}
+	r.sync = synclog.Recorder{}
 	if r.paths.size() > pathBudget {
 		r.paths.forget()
 		for _, t := range r.threads {
@@ -116,6 +117,25 @@ func (t *threadRec) finishStreams() []*stream {
 type counts struct {
 	thread                                    event.ThreadID
 	insts, blocks, accesses, recorded, events uint64
+}
+
+// logThreads is what the log of synchronisation is to know of an epoch's threads.
+func logThreads(active []*threadRec) []synclog.Thread {
+	list := make([]synclog.Thread, len(active))
+	for i, t := range active {
+		list[i] = synclog.Thread{ID: t.id, Events: t.events}
+	}
+	return list
+}
+
+// replaySync begins to decode a sync block of an epoch in which the threads had
+// so many events.
+func replaySync(payload []byte, threads []counts) (*synclog.Cursor, error) {
+	list := make([]synclog.Thread, len(threads))
+	for i, t := range threads {
+		list[i] = synclog.Thread{ID: t.thread, Events: t.events}
+	}
+	return synclog.Replay(payload, list)
 }
 
 func encodeCommit(active []*threadRec) []byte {

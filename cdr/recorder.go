@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"hindsight/cdr/synclog"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/event"
@@ -93,7 +94,7 @@ type Recorder struct {
 	objects  uint32
 	threads  []*threadRec
 	slab     []stream // not in use yet
-	sync     syncRec
+	sync     synclog.Recorder
 	schedule scheduleRec
 
 	mem      uint64 // estimate of the memory of the open epoch
@@ -396,8 +397,8 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 	}
 	t.syncPoint(e)
 	t.flowKept()
-	r.grow(r.sync.add(t, e))
-	r.due = r.due || r.sync.full()
+	r.grow(r.sync.Add(t.id, e))
+	r.due = r.due || r.sync.Full()
 	t.events++
 	r.schedule.seq++
 	t.told()

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 
+	"hindsight/cdr/synclog"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -274,7 +275,7 @@ func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
 				}
 				continue
 			}
-			var c *syncCursor
+			var c *synclog.Cursor
 			if err := t.read(h, func(b []byte) (err error) {
 				c, err = replaySync(b, t.epochs[i].threads)
 				return err
@@ -283,7 +284,7 @@ func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
 				return
 			}
 			for {
-				th, e, ok, err := c.next()
+				th, e, ok, err := c.Next()
 				if err != nil {
 					yield(Event{}, corrupt(h, err))
 					return

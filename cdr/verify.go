@@ -97,7 +97,7 @@ func (t *Trace) verifyEvents() error {
 				var th event.ThreadID
 				var e event.Event
 				var ok bool
-				th, e, ok, err = c.next()
+				th, e, ok, err = c.Next()
 				if !ok {
 					break
 				}

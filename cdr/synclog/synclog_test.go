@@ -1,4 +1,4 @@
-package cdr
+package synclog
 
 import (
 	"fmt"
@@ -8,12 +8,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
+// logged is an event of a thread.
+type logged struct {
+	event.Event
+	Thread event.ThreadID
+}
+
 // syncStrings are sequences of events: regular ones, and what no predictor has.
-func syncStrings() map[string][]Event {
+func syncStrings() map[string][]logged {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	all := map[string][]Event{"none": nil}
+	all := map[string][]logged{"none": nil}
 	add := func(name string, th event.ThreadID, e event.Event) {
-		all[name] = append(all[name], Event{Event: e, Thread: th})
+		all[name] = append(all[name], logged{Event: e, Thread: th})
 	}
 	for i := range 3000 {
 		th := event.ThreadID(i / 7 % 3)
@@ -44,43 +50,36 @@ func syncStrings() map[string][]Event {
 
 // encodeEvents gives a sync block as a recorder makes it, and the threads as
 // its commit block has them.
-func encodeEvents(t testing.TB, events []Event) ([]byte, []counts) {
-	var s syncRec
-	recs := map[event.ThreadID]*threadRec{}
+func encodeEvents(t testing.TB, events []logged) ([]byte, []Thread) {
+	var s Recorder
+	count := map[event.ThreadID]uint64{}
 	for i := range events {
 		e := &events[i]
-		th := recs[e.Thread]
-		if th == nil {
-			th = &threadRec{id: e.Thread}
-			recs[e.Thread] = th
-		}
-		s.add(th, &e.Event)
-		th.events++
+		s.Add(e.Thread, &e.Event)
+		count[e.Thread]++
 	}
-	var active []*threadRec
-	var threads []counts
+	var threads []Thread
 	for id := range event.ThreadID(1000) {
-		if th := recs[id]; th != nil {
-			active = append(active, th)
-			threads = append(threads, counts{thread: id, events: th.events})
+		if n := count[id]; n > 0 {
+			threads = append(threads, Thread{ID: id, Events: n})
 		}
 	}
-	b, err := s.encode(active)
+	b, err := s.Encode(threads)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b, threads
 }
 
-func TestSyncRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	for name, events := range syncStrings() {
 		b, threads := encodeEvents(t, events)
-		c, err := replaySync(b, threads)
+		c, err := Replay(b, threads)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for i := 0; ; i++ {
-			th, e, ok, err := c.next()
+			th, e, ok, err := c.Next()
 			if err != nil {
 				t.Fatalf("%s, event %d: %v", name, i, err)
 			}
@@ -97,9 +96,9 @@ func TestSyncRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSyncSizes: what can be told from before takes next to nothing, and where
+// TestSizes: what can be told from before takes next to nothing, and where
 // a step is like the one before, an object takes little more than what is new.
-func TestSyncSizes(t *testing.T) {
+func TestSizes(t *testing.T) {
 	all := syncStrings()
 	for name, most := range map[string]float64{"turns": 0.3, "strides": 2, "steps": 2.5} {
 		b, _ := encodeEvents(t, all[name])
@@ -109,8 +108,8 @@ func TestSyncSizes(t *testing.T) {
 	}
 }
 
-// TestSyncDamage: damage gives an error or other events, and nothing else.
-func TestSyncDamage(t *testing.T) {
+// TestDamage: damage gives an error or other events, and nothing else.
+func TestDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for name, events := range syncStrings() {
 		b, threads := encodeEvents(t, events)
@@ -121,10 +120,10 @@ func TestSyncDamage(t *testing.T) {
 			} else {
 				bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
 			}
-			c, err := replaySync(bad, threads)
+			c, err := Replay(bad, threads)
 			n := 0
 			for ok := err == nil; ok; n++ {
-				_, _, ok, err = c.next()
+				_, _, ok, err = c.Next()
 			}
 			if err == nil && n-1 != len(events) {
 				t.Fatalf("%s: %d events without an error", name, n-1)
@@ -152,7 +151,7 @@ func TestFindLag(t *testing.T) {
 	}
 }
 
-func BenchmarkSync(b *testing.B) {
+func BenchmarkLog(b *testing.B) {
 	events := syncStrings()["steps"]
 	payload, threads := encodeEvents(b, events)
 	b.Run("write", func(b *testing.B) {
@@ -163,9 +162,9 @@ func BenchmarkSync(b *testing.B) {
 	})
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			c, err := replaySync(payload, threads)
+			c, err := Replay(payload, threads)
 			for ok := err == nil; ok; {
-				_, _, ok, err = c.next()
+				_, _, ok, err = c.Next()
 			}
 			if err != nil {
 				b.Fatal(fmt.Errorf("replay: %w", err))

@@ -1,4 +1,4 @@
-package cdr
+package synclog
 
 import (
 	"encoding/binary"
@@ -7,26 +7,27 @@ import (
 
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/wire"
 )
 
-// S_synch of an epoch is one block, whatever the threads:
-//
-//	payload = uvarint events
-//	          uvarint n, then n times: uvarint thread - thread before, uvarint row, uvarint lag
-//	          the string of a [syncModel], to the end
-//
-// The threads and how many events each has are those of the commit block, in
-// its order, from 0; threads without events are left out. A lag says that an
-// object of that row of that thread is like the one so many events of the row
-// earlier.
-type syncRec struct {
-	events []syncEvent
-	rows   []syncRow
-	rowIDs map[syncRow]uint32
+// Thread is a thread of an epoch, and how many events it has there.
+type Thread struct {
+	ID     event.ThreadID
+	Events uint64
 }
 
-// syncEvent is an event of the open epoch.
-type syncEvent struct {
+// maxThreads bounds the indices of threads.
+const maxThreads = 1 << 16
+
+// Recorder collects the events of the open epoch. The zero value is empty.
+type Recorder struct {
+	events []recorded
+	rows   []eventRow
+	rowIDs map[eventRow]uint32
+}
+
+// recorded is an event of the open epoch.
+type recorded struct {
 	obj, arg uint64
 	thread   event.ThreadID
 	row      uint32
@@ -34,45 +35,46 @@ type syncEvent struct {
 
 // What events of the open epoch count for the budget, in bytes.
 const (
-	syncEventBytes = 24
-	syncRowBytes   = 200
+	eventBytes = 24
+	rowBytes   = 200
 )
 
-// add records an event and says how much memory that took.
-func (s *syncRec) add(t *threadRec, e *event.Event) uint64 {
-	key := syncRow{e.PC, e.Size, e.Kind, e.Mode}
-	grown := uint64(syncEventBytes)
+// Add records an event of a thread and returns how many bytes of memory that
+// took.
+func (s *Recorder) Add(th event.ThreadID, e *event.Event) uint64 {
+	key := eventRow{e.PC, e.Size, e.Kind, e.Mode}
+	grown := uint64(eventBytes)
 	row, ok := s.rowIDs[key]
 	if !ok {
 		if s.rowIDs == nil {
-			s.rowIDs = map[syncRow]uint32{}
+			s.rowIDs = map[eventRow]uint32{}
 		}
 		row = uint32(len(s.rows))
 		s.rows = append(s.rows, key)
 		s.rowIDs[key] = row
-		grown += syncRowBytes
+		grown += rowBytes
 	}
-	s.events = append(s.events, syncEvent{e.Obj, e.Arg, t.id, row})
+	s.events = append(s.events, recorded{e.Obj, e.Arg, th, row})
 	return grown
 }
 
-// full says that the epoch must end.
-func (s *syncRec) full() bool {
-	return len(s.events) >= maxSyncEvents/2 || len(s.rows) >= maxSyncRows/2
+// Len is the number of events.
+func (s *Recorder) Len() int { return len(s.events) }
+
+// Full says that the epoch must end.
+func (s *Recorder) Full() bool {
+	return len(s.events) >= maxEvents/2 || len(s.rows) >= maxRows/2
 }
 
-// encode gives the payload of the epoch's sync block. Active threads are those
-// of the commit block.
-func (s *syncRec) encode(active []*threadRec) ([]byte, error) {
-	var threads []*syncThread
+// Encode returns the payload of the epoch's sync block. Active threads are those
+// of the commit block, in its order.
+func (s *Recorder) Encode(active []Thread) ([]byte, error) {
+	threads, _ := withEvents(active)
 	index := map[event.ThreadID]int{}
-	for _, t := range active {
-		if t.events > 0 {
-			index[t.id] = len(threads)
-			threads = append(threads, &syncThread{id: t.id, left: t.events})
-		}
+	for i, t := range threads {
+		index[t.id] = i
 	}
-	m := newSyncModel(false, threads)
+	m := newModel(false, threads)
 	b := binary.AppendUvarint(nil, uint64(len(s.events)))
 	b = s.lags(b, index, m)
 	m.Begin(b, nil)
@@ -87,7 +89,7 @@ func (s *syncRec) encode(active []*threadRec) ([]byte, error) {
 
 // lags finds where objects come again after a fixed number of events, which
 // those of threads do that do the same with the same data step by step.
-func (s *syncRec) lags(b []byte, index map[event.ThreadID]int, m *syncModel) []byte {
+func (s *Recorder) lags(b []byte, index map[event.ThreadID]int, m *model) []byte {
 	type place struct {
 		thread int
 		row    uint32
@@ -163,33 +165,37 @@ func findLag(objects []uint64) int {
 	return best
 }
 
-// syncCursor replays a sync block.
-type syncCursor struct {
-	m    *syncModel
+// withEvents lists the threads that have events, and counts these.
+func withEvents(active []Thread) (list []*threadState, total uint64) {
+	for _, t := range active {
+		if t.Events > 0 {
+			list = append(list, &threadState{id: t.ID, left: t.Events})
+			total += t.Events
+		}
+	}
+	return list, total
+}
+
+// Cursor replays a sync block.
+type Cursor struct {
+	m    *model
 	left uint64
 }
 
-// replaySync begins to decode a sync block of an epoch in which the threads had
-// so many events.
-func replaySync(payload []byte, threads []counts) (*syncCursor, error) {
-	d := decode(payload)
-	c := &syncCursor{left: d.Max(maxSyncEvents, "number out of range")}
-	var list []*syncThread
-	total := uint64(0)
-	for _, t := range threads {
-		if t.events > 0 {
-			list = append(list, &syncThread{id: t.thread, left: t.events})
-			total += t.events
-		}
-	}
+// Replay begins to decode a sync block of an epoch in which the threads had so
+// many events. Errors wrap those of package wire.
+func Replay(payload []byte, threads []Thread) (*Cursor, error) {
+	d := wire.Payload{Rest: payload}
+	c := &Cursor{left: d.Max(maxEvents, "number out of range")}
+	list, total := withEvents(threads)
 	if d.Err == nil && total != c.left {
 		d.Fail("number of events")
 	}
-	c.m = newSyncModel(true, list)
+	c.m = newModel(true, list)
 	thread := 0
 	for range d.Count(3, "count") {
 		thread += int(d.Max(maxThreads, "number out of range"))
-		row, lag := d.Max(maxSyncRows-1, "number out of range"), d.Max(maxSyncEvents, "number out of range")
+		row, lag := d.Max(maxRows-1, "number out of range"), d.Max(maxEvents, "number out of range")
 		if thread >= len(list) || lag == 0 {
 			d.Fail("lag")
 			break
@@ -203,8 +209,8 @@ func replaySync(payload []byte, threads []counts) (*syncCursor, error) {
 	return c, nil
 }
 
-// next gives the next event; ok is false at the end.
-func (c *syncCursor) next() (th event.ThreadID, e event.Event, ok bool, err error) {
+// Next returns the next event and its thread; ok is false at the end.
+func (c *Cursor) Next() (th event.ThreadID, e event.Event, ok bool, err error) {
 	if c.left == 0 {
 		if c.m.Rest() > 0 {
 			return 0, e, false, fmt.Errorf("sync: bytes left over: %w", tracefmt.ErrMalformed)

@@ -1,4 +1,4 @@
-package cdr
+package synclog
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/rangecode"
 )
 
-// syncModel codes the events of an epoch in their total order as a string of
+// model codes the events of an epoch in their total order as a string of
 // decisions, whose probabilities come from what was before. Recorder and reader
 // keep it alike. Of each event it codes
 //
@@ -22,18 +22,18 @@ import (
 //     objects of the row first came, or its difference from a candidate;
 //   - the argument: as before at this row of this thread, as before at this row
 //     and object, or its difference.
-type syncModel struct {
+type model struct {
 	*rangecode.Mixer
-	chances [rangecode.Inputs][1 << syncChanceBits]rangecode.Chance
+	chances [rangecode.Inputs][1 << chanceBits]rangecode.Chance
 
-	rows    []syncRow
-	rowIDs  map[syncRow]uint32
-	objects []syncObjects              // by row
-	follows [1 << syncTableBits]uint32 // row behind two rows
-	after   [1 << syncTableBits]uint64 // object behind two objects, at a row
-	args    [1 << syncTableBits]uint64 // argument at a row and object
+	rows    []eventRow
+	rowIDs  map[eventRow]uint32
+	objects []rowObjects           // by row
+	follows [1 << tableBits]uint32 // row behind two rows
+	after   [1 << tableBits]uint64 // object behind two objects, at a row
+	args    [1 << tableBits]uint64 // argument at a row and object
 
-	threads []*syncThread
+	threads []*threadState
 	recent  []uint32 // indices of threads, the one that came last first
 	run     uint32   // events in a row of the thread that came last
 	lags    map[uint64]int
@@ -43,12 +43,12 @@ type syncModel struct {
 }
 
 const (
-	syncChanceBits = 15
-	syncTableBits  = 12
-	maxSyncRows    = 1 << 16
-	maxSyncPlaces  = 1 << 20 // threads times their rows
-	maxSyncObjects = 1 << 20 // of all rows
-	maxSyncEvents  = 1 << 20 // of an epoch; the recorder ends it at half of that
+	chanceBits = 15
+	tableBits  = 12
+	maxRows    = 1 << 16
+	maxPlaces  = 1 << 20 // threads times their rows
+	maxObjects = 1 << 20 // of all rows
+	maxEvents  = 1 << 20 // of an epoch; the recorder ends it at half of that
 )
 
 // Sets of contexts, one for each kind of decision. They are part of the file
@@ -90,32 +90,32 @@ const maxThreadSteps = 40
 // argumentRows tells the contexts of arguments from those of objects at a row.
 const argumentRows = 1 << 32
 
-// syncRow is what events have in common that repeat.
-type syncRow struct {
+// eventRow is what events have in common that repeat.
+type eventRow struct {
 	pc   uint64
 	size uint32
 	kind event.Kind
 	mode event.Mode
 }
 
-// syncObjects numbers the objects of a row.
-type syncObjects struct {
+// rowObjects numbers the objects of a row.
+type rowObjects struct {
 	list []uint64
 	ids  map[uint64]uint32
 	last uint64 // of any thread
 }
 
-// syncThread is what the model knows of a thread.
-type syncThread struct {
+// threadState is what the model knows of a thread.
+type threadState struct {
 	id     event.ThreadID
 	left   uint64 // events to come
 	rows   [3]uint32
 	obj    uint64 // of the event before
-	places []*syncPlace
+	places []*threadRow
 }
 
-// syncPlace is what the model knows of a row of a thread.
-type syncPlace struct {
+// threadRow is what the model knows of a row of a thread.
+type threadRow struct {
 	obj, arg  uint64
 	stride    uint64   // between the last two objects
 	lagStep   uint64   // from what was there a lag ago, the last time that it was no candidate
@@ -126,9 +126,9 @@ type syncPlace struct {
 	past      []uint64 // objects, when there is a lag
 }
 
-func newSyncModel(decoding bool, threads []*syncThread) *syncModel {
-	m := &syncModel{
-		Mixer: rangecode.NewMixer(decoding), rowIDs: map[syncRow]uint32{}, threads: threads,
+func newModel(decoding bool, threads []*threadState) *model {
+	m := &model{
+		Mixer: rangecode.NewMixer(decoding), rowIDs: map[eventRow]uint32{}, threads: threads,
 		lags: map[uint64]int{},
 	}
 	for i := range threads {
@@ -143,8 +143,8 @@ func lagKey(thread int, row uint32) uint64 { return uint64(thread)<<32 | uint64(
 func mix(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
 
 // decide codes a decision in four contexts. set is its kind.
-func (m *syncModel) decide(set int, c0, c1, c2, c3 uint64, y int) int {
-	const shift = 64 - syncChanceBits
+func (m *model) decide(set int, c0, c1, c2, c3 uint64, y int) int {
+	const shift = 64 - chanceBits
 	s := uint64(set) * 0x9e3779b97f4a7c15
 	return m.Decide(set,
 		&m.chances[0][(c0+s)*0x9e3779b97f4a7c15>>shift], &m.chances[1][(c1+s)*0x9e3779b97f4a7c15>>shift],
@@ -153,7 +153,7 @@ func (m *syncModel) decide(set int, c0, c1, c2, c3 uint64, y int) int {
 
 // number codes any number: how many bits it has, then these from the top, each
 // in the contexts together with what is known of the number.
-func (m *syncModel) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
+func (m *model) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 	size := uint64(bits.Len64(v))
 	node := uint64(1)
 	for i := 6; i >= 0; i-- {
@@ -175,7 +175,7 @@ func (m *syncModel) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 
 // event codes an event: th is the index of its thread, e what it is. Both are
 // given as they are decoded.
-func (m *syncModel) event(th int, e event.Event) (int, event.Event, error) {
+func (m *model) event(th int, e event.Event) (int, event.Event, error) {
 	th = m.thread(th)
 	t := m.threads[th]
 	row, err := m.row(t, e)
@@ -200,7 +200,7 @@ func (m *syncModel) event(th int, e event.Event) (int, event.Event, error) {
 }
 
 // thread codes which thread comes. Those without events to come are left out.
-func (m *syncModel) thread(th int) int {
+func (m *model) thread(th int) int {
 	t := m.threads[m.recent[0]]
 	row, before := uint64(t.rows[0]), uint64(t.rows[1])
 	length := uint64(bits.Len32(m.run))
@@ -233,7 +233,7 @@ func (m *syncModel) thread(th int) int {
 }
 
 // lastWithEvents says whether no thread behind the k-th has events to come.
-func (m *syncModel) lastWithEvents(k int) bool {
+func (m *model) lastWithEvents(k int) bool {
 	for _, i := range m.recent[k+1:] {
 		if m.threads[i].left > 0 {
 			return false
@@ -250,10 +250,10 @@ func b2i(b bool) (i int) {
 }
 
 // row codes the row of an event of t. One that is new is entered.
-func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
+func (m *model) row(t *threadState, e event.Event) (uint32, error) {
 	r0, r1, r2 := uint64(t.rows[0]), uint64(t.rows[1]), uint64(t.rows[2])
-	follows := &m.follows[mix(r0, r1)>>(64-syncTableBits)]
-	key := syncRow{e.PC, e.Size, e.Kind, e.Mode}
+	follows := &m.follows[mix(r0, r1)>>(64-tableBits)]
+	key := eventRow{e.PC, e.Size, e.Kind, e.Mode}
 	row := uint32(len(m.rows)) // a new one
 	if known, ok := m.rowIDs[key]; ok {
 		row = known
@@ -262,13 +262,13 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 	if m.decide(setFollow, mix(r0, r1), mix(mix(r0, r1), r2), mix(guess, r0), guess, b2i(row == *follows)) != 0 {
 		row = *follows
 	} else {
-		row = uint32(min(m.number(setRow, uint64(row), r0, mix(r0, r1), ctxNone1, guess), maxSyncRows))
+		row = uint32(min(m.number(setRow, uint64(row), r0, mix(r0, r1), ctxNone1, guess), maxRows))
 	}
 	*follows = row
 	if int(row) < len(m.rows) {
 		return row, nil
 	}
-	if int(row) > len(m.rows) || len(m.rows) >= maxSyncRows {
+	if int(row) > len(m.rows) || len(m.rows) >= maxRows {
 		return 0, fmt.Errorf("sync: row: %w", tracefmt.ErrMalformed)
 	}
 	last := uint64(0)
@@ -282,9 +282,9 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 	if kind >= uint64(event.NumKinds) || mode > 255 || size > 1<<32-1 {
 		return 0, fmt.Errorf("sync: new row: %w", tracefmt.ErrMalformed)
 	}
-	key = syncRow{pc, uint32(size), event.Kind(kind), event.Mode(mode)}
+	key = eventRow{pc, uint32(size), event.Kind(kind), event.Mode(mode)}
 	m.rows = append(m.rows, key)
-	m.objects = append(m.objects, syncObjects{ids: map[uint64]uint32{}})
+	m.objects = append(m.objects, rowObjects{ids: map[uint64]uint32{}})
 	if !m.Decoding() {
 		m.rowIDs[key] = row
 	}
@@ -292,20 +292,20 @@ func (m *syncModel) row(t *syncThread, e event.Event) (uint32, error) {
 }
 
 // place finds what is known of a row of a thread.
-func (m *syncModel) place(th int, t *syncThread, row uint32) (*syncPlace, error) {
+func (m *model) place(th int, t *threadState, row uint32) (*threadRow, error) {
 	for int(row) >= len(t.places) {
 		t.places = append(t.places, nil)
 		m.slots++
-		if m.slots > 16*maxSyncPlaces {
+		if m.slots > 16*maxPlaces {
 			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
 		}
 	}
 	if t.places[row] == nil {
 		m.places++
-		if m.places > maxSyncPlaces {
+		if m.places > maxPlaces {
 			return nil, fmt.Errorf("sync: threads times rows: %w", tracefmt.ErrTooLarge)
 		}
-		t.places[row] = &syncPlace{lag: m.lags[lagKey(th, row)]}
+		t.places[row] = &threadRow{lag: m.lags[lagKey(th, row)]}
 	}
 	return t.places[row], nil
 }
@@ -328,10 +328,10 @@ const (
 )
 
 // object codes the object of an event.
-func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) uint64 {
+func (m *model) object(t *threadState, p *threadRow, row uint32, obj uint64) uint64 {
 	r := uint64(row)
 	all := &m.objects[row]
-	follow := &m.after[mix(mix(r, p.obj), t.obj)>>(64-syncTableBits)]
+	follow := &m.after[mix(mix(r, p.obj), t.obj)>>(64-tableBits)]
 	c := [numObjs]uint64{p.obj, t.obj, p.obj, p.obj + p.stride, *follow, all.last}
 	lagging := p.lag > 0 && len(p.past) >= p.lag
 	if lagging {
@@ -369,7 +369,7 @@ func (m *syncModel) object(t *syncThread, p *syncPlace, row uint32, obj uint64) 
 
 // knownObject codes an object that is no candidate: its number among those of
 // its row, or its difference from the one before.
-func (m *syncModel) knownObject(all *syncObjects, p *syncPlace, t *syncThread, r, obj uint64) uint64 {
+func (m *model) knownObject(all *rowObjects, p *threadRow, t *threadState, r, obj uint64) uint64 {
 	id := uint64(0)
 	if !m.Decoding() {
 		if k, known := all.ids[obj]; known {
@@ -387,8 +387,8 @@ func (m *syncModel) knownObject(all *syncObjects, p *syncPlace, t *syncThread, r
 	return p.obj + uint64(unzigzag(m.number(setObjectStep, zigzag(int64(obj-p.obj)), r, mix(r, p.stride), ctxNone1, mix(uint64(m.rows[r].kind), ctxNone2))))
 }
 
-func (m *syncModel) enter(all *syncObjects, obj uint64) {
-	if m.numbered >= maxSyncObjects {
+func (m *model) enter(all *rowObjects, obj uint64) {
+	if m.numbered >= maxObjects {
 		return
 	}
 	if _, known := all.ids[obj]; !known {
@@ -399,9 +399,9 @@ func (m *syncModel) enter(all *syncObjects, obj uint64) {
 }
 
 // argument codes the argument of an event.
-func (m *syncModel) argument(p *syncPlace, row uint32, obj, arg uint64) uint64 {
+func (m *model) argument(p *threadRow, row uint32, obj, arg uint64) uint64 {
 	r := uint64(row)
-	at := &m.args[mix(r, obj)>>(64-syncTableBits)]
+	at := &m.args[mix(r, obj)>>(64-tableBits)]
 	c := [...]uint64{p.arg, p.arg + p.argStep, *at}
 	first := p.argsRight & none
 	if int(first) >= len(c) {
@@ -420,7 +420,7 @@ func (m *syncModel) argument(p *syncPlace, row uint32, obj, arg uint64) uint64 {
 
 // choose codes which candidate a value is, first trying one that is likely; it
 // gives none when it is none.
-func (m *syncModel) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
+func (m *model) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
 	var tried [numObjs]uint64
 	n := 0
 next:
