@@ -182,12 +182,13 @@ func combine(a, b image.NoteKind) image.NoteKind {
 
 // end closes a statement at ';', '{' or '}'.
 func (s *scanner) end(c byte) {
-	if c == '{' {
+	switch c {
+	case '{':
 		for n := range s.pragma {
 			s.pragma[n].begun = true
 		}
 		s.depth++
-	} else if c == '}' {
+	case '}':
 		s.depth--
 	}
 	if s.open.from != 0 {
