@@ -16,7 +16,7 @@ const draftGrace = 600 * time.Millisecond
 
 // unfinished are commands that write nothing which has to be closed well, and so
 // may be left where they are.
-var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "export": true, "view": true}
+var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "contention": true, "export": true, "view": true}
 
 // tellPartial says which races an analysis had found when it ended early.
 func tellPartial(w io.Writer, why string, err error) {
