@@ -60,7 +60,8 @@ func ExampleTrace_Races() {
 	defer done()
 	report, err := t.Races(context.Background(), analyze.RaceOptions{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, r := range report.Races {
 		now, before := r.Accesses[0], r.Accesses[1]
@@ -77,7 +78,8 @@ func ExampleTrace_Slice() {
 	defer done()
 	report, err := t.Slice(context.Background(), analyze.SliceOptions{At: "bank.c:72", Depth: 2})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(report.Parts[0].Title)
 	fmt.Println(report.Parts[0].Slice.Len() > 0)
@@ -93,7 +95,8 @@ func ExampleTrace_Writes() {
 	n := 0
 	for w, err := range t.Writes(analyze.Query{At: "balance+16", Thread: "T3"}) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		if n++; n <= 3 {
 			fmt.Printf("T%d at time %d wrote %d: %s\n", w.Thread, w.Time, w.Value, w.Place)
@@ -111,7 +114,8 @@ func ExampleTrace_Sharing() {
 	defer done()
 	report, err := t.Sharing(context.Background(), analyze.SharingOptions{Top: 1})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(report.Variables[0].Location.Name)
 	// Output:
@@ -124,7 +128,8 @@ func ExampleTrace_Info() {
 	defer done()
 	info, err := t.Info()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(info.Program, "seed", info.Seed, "threads", len(info.Threads), "complete", info.Complete)
 	// Output:
@@ -139,11 +144,13 @@ func ExampleDiff() {
 	defer done()
 	a, err := before.Races(context.Background(), analyze.RaceOptions{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	b, err := after.Races(context.Background(), analyze.RaceOptions{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	d := analyze.Diff(a, b)
 	fmt.Println(d.Differ(), len(a.Races), len(b.Races))

@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -17,7 +16,8 @@ import (
 func ExampleRecord() {
 	dir, err := os.MkdirTemp("", "session")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "race_counter")
@@ -26,13 +26,15 @@ func ExampleRecord() {
 		err = os.WriteFile(program, elf, 0o700)
 	}
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	sum, err := session.Record(context.Background(), program, session.Options{
 		Policy: mpsim.Random, Seed: 1, Out: filepath.Join(dir, "race_counter.hst"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println("threads:", sum.Threads, "status:", sum.Status)
 	// Output: threads: 3 status: 0

@@ -32,11 +32,7 @@ func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer)
 // Besides says what an output file must not be: these files and the standard
 // streams.
 func (s Streams) Besides(inputs ...string) outfile.Options {
-	opts := outfile.Options{Inputs: inputs}
-	for _, stream := range []any{s.In, s.Out, s.Err} {
-		opts.Streams = append(opts.Streams, stream)
-	}
-	return opts
+	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
 }
 
 // reliable is a standard stream that remembers the first error of a write, so
