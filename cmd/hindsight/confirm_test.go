@@ -81,6 +81,9 @@ func TestVerdicts(t *testing.T) {
 		for _, seed := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
 			invoke("run", "--seed", seed, "-o", trace, program, name)
 			status, out, errs := invoke("confirm", "--format", "json", trace)
+			if name == "lost_update" {
+				checkSchema(t, out)
+			}
 			var got confirmed
 			if err := json.Unmarshal([]byte(out), &got); err != nil {
 				t.Fatalf("%s: status %d: %v\n%s", name, status, err, errs)
