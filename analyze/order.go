@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hindsight/analyze/order"
+	"hindsight/analyze/predict"
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 )
@@ -20,22 +21,29 @@ func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*rac
 // allOrders is the name of the union of the orders.
 const allOrders = "all"
 
-// Orders are the names of what may order accesses: hb, shb, wcp, lockset, and all
-// for the races of any of them.
+// Orders are the names of what may order accesses: hb, shb, wcp, lockset, all for the
+// races of any of them, and osr for those that another schedule of the same events
+// shows and this run did not (package predict).
 func Orders() (all []string) {
 	for o := range order.NumOrders {
 		all = append(all, o.String())
 	}
-	return append(all, allOrders)
+	return append(all, allOrders, predict.Name)
 }
 
 // analysisBy returns the analysis of an order's name.
 func analysisBy(name string) (Analysis, error) {
+	if name == predict.Name {
+		return func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
+			res, _, err := predict.Analyze(ctx, t, opts)
+			return res, err
+		}, nil
+	}
 	want := ^order.Set(0)
 	if name != allOrders {
 		o, ok := order.Parse(name)
 		if !ok && name != "" {
-			return nil, fmt.Errorf("--order %q: want hb, shb, wcp, lockset or all", name)
+			return nil, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", name)
 		}
 		if o == order.HB {
 			return ByHappensBefore, nil

@@ -49,11 +49,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 		r := race.Race{Dynamic: n, Orders: p.Orders.Names()}
 		for o := range NumOrders {
 			if (p.Orders & want).Has(o) {
-				earlier, later := &p.First[o][0], &p.First[o][1]
-				if earlier.endsAfter(later) { // reports go by the units
-					earlier, later = later, earlier
-				}
-				r.First = race.Instance{Later: later.side(), Earlier: earlier.side(), Address: p.At[o]}
+				r.First = InstanceOf(p.First[o], p.At[o])
 				if !ok {
 					r.Dynamic = p.Count[o]
 				}
@@ -62,15 +58,27 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 		}
 		found = append(found, r)
 	}
-	slices.SortStableFunc(found, func(x, y race.Race) int {
-		return cmp.Or(cmp.Compare(x.First.Later.Seq, y.First.Later.Seq), cmp.Compare(x.First.Earlier.Seq, y.First.Earlier.Seq))
-	})
+	slices.SortStableFunc(found, ByUnits)
 	res, err := race.Describe(ctx, src, opts, found)
 	if err != nil {
 		return nil, err
 	}
 	res.Stats = exact.Stats
 	return res, nil
+}
+
+// ByUnits compares races by the units of their first instances.
+func ByUnits(x, y race.Race) int {
+	return cmp.Or(cmp.Compare(x.First.Later.Seq, y.First.Later.Seq), cmp.Compare(x.First.Earlier.Seq, y.First.Earlier.Seq))
+}
+
+// InstanceOf is two accesses as package race has them, the later one by their units.
+func InstanceOf(sides [2]Access, at uint64) race.Instance {
+	earlier, later := &sides[0], &sides[1]
+	if earlier.endsAfter(later) {
+		earlier, later = later, earlier
+	}
+	return race.Instance{Later: later.side(), Earlier: earlier.side(), Address: at}
 }
 
 // endsAfter says whether the unit of an access comes after that of another.

@@ -131,23 +131,35 @@ func (w *walker) walk(ctx context.Context) error {
 // places finds out where the segments of the accesses to report end, which is not
 // known while they go on.
 func (w *walker) places(ctx context.Context) error {
+	var all []*Access
+	for _, p := range w.pairs {
+		for o := range p.First {
+			for i := range p.First[o] {
+				if p.Orders.Has(Order(o)) {
+					all = append(all, &p.First[o][i])
+				}
+			}
+		}
+	}
+	return PlaceAll(ctx, w.src, all)
+}
+
+// PlaceAll fills in where in S_synch the segments of accesses end ([Access.Seq]),
+// which is not known while they go on.
+func PlaceAll(ctx context.Context, src Source, all []*Access) error {
 	type segment struct {
 		thread event.ThreadID
 		index  uint64
 	}
 	wanted := map[segment][]*Access{}
-	for _, p := range w.pairs {
-		for o := range p.First {
-			for i := range p.First[o] {
-				if a := &p.First[o][i]; p.Orders.Has(Order(o)) && a.Op.Plain() {
-					a.Seq = math.MaxUint64
-					k := segment{a.Thread, a.Segment}
-					wanted[k] = append(wanted[k], a)
-				}
-			}
+	for _, a := range all {
+		if a.Op.Plain() {
+			a.Seq = math.MaxUint64
+			k := segment{a.Thread, a.Segment}
+			wanted[k] = append(wanted[k], a)
 		}
 	}
-	return replay.Each(ctx, w.src, w.survey.Threads, func(ev *cdr.Event) error {
+	return replay.Each(ctx, src, len(src.Threads()), func(ev *cdr.Event) error {
 		for _, a := range wanted[segment{ev.Thread, ev.Index}] {
 			a.Seq = ev.Seq
 		}

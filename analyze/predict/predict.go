@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/order"
 	"hindsight/analyze/race"
+	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
@@ -44,7 +45,7 @@ type Turn struct {
 
 // Result is what a run predicts.
 type Result struct {
-	Races []Race // by the place in the run of the later access
+	Races []Race // in the order in which the run met the pairs
 	// Pairs is how many static pairs were examined: those that conflict without a
 	// common mutex and did not race in the run. Undecided is how many of these had
 	// instances that were not examined.
@@ -86,10 +87,37 @@ func Find(ctx context.Context, src order.Source, opts order.Options) (*Result, e
 			res.Undecided++
 		}
 	}
-	slices.SortStableFunc(res.Races, func(a, b Race) int {
-		return cmp.Or(cmp.Compare(a.Accesses[1].Segment, b.Accesses[1].Segment), comparePlaces(a.Accesses[1].Place, b.Accesses[1].Place))
-	})
 	return res, errors.Join(err, ctx.Err())
+}
+
+// Name is the name of the order by which [Analyze] reports races.
+const Name = "osr"
+
+// Analyze returns the races that a run predicts, as package race returns those that
+// it shows: what the run did at the two accesses is described, and Dynamic is 1. The
+// second result is the predictions, in the same order.
+func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, []Race, error) {
+	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
+	if err != nil && len(found.Races) == 0 {
+		return nil, nil, err
+	}
+	var sides []*order.Access
+	for i := range found.Races {
+		sides = append(sides, &found.Races[i].Accesses[0], &found.Races[i].Accesses[1])
+	}
+	if err := order.PlaceAll(ctx, t, sides); err != nil {
+		return nil, nil, err
+	}
+	described := func(r Race) race.Race {
+		return race.Race{Dynamic: 1, Orders: []string{Name}, First: order.InstanceOf(r.Accesses, r.At)}
+	}
+	slices.SortStableFunc(found.Races, func(a, b Race) int { return order.ByUnits(described(a), described(b)) })
+	races := make([]race.Race, len(found.Races))
+	for i, r := range found.Races {
+		races[i] = described(r)
+	}
+	res, err := race.Describe(ctx, race.FromTrace(t), opts, races)
+	return res, found.Races, err
 }
 
 func comparePlaces(a, b race.Place) int {

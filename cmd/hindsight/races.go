@@ -119,7 +119,7 @@ result for test runners, in which each group of races is a failed test.`,
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
-	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, or all")
+	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, all, or osr (races that another schedule of the same events shows)")
 	cli.Complete(cmd, "order", analyze.Orders()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list, hide; event-control (fold by the paper's own relation); off")
 	cli.Complete(cmd, "artifacts", artifactModes...)
@@ -161,7 +161,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 		return 0, err
 	}
 	if f.order != "" && !slices.Contains(analyze.Orders(), f.order) {
-		return 0, fmt.Errorf("--order %q: want hb, shb, wcp, lockset or all", f.order)
+		return 0, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", f.order)
 	}
 	t, err := analyze.Open(file)
 	if err != nil {
