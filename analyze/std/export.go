@@ -48,13 +48,13 @@ type Source interface {
 // of granules, its live objects, and 16 bytes for each edge of happens-before
 // that is no mutex's.
 func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, error) {
-	x := &exporter{ctx: ctx, src: src, opts: opts, business: replay.NewBusiness(opts.Program), cells: newCells()}
-	return x.export(w)
+	x := &exporter{src: src, opts: opts, business: replay.NewBusiness(opts.Program), cells: newCells()}
+	return x.export(ctx, w)
 }
 
-func (x *exporter) export(w io.Writer) (Stats, error) {
+func (x *exporter) export(ctx context.Context, w io.Writer) (Stats, error) {
 	var err error
-	x.survey, err = replay.NewSurvey(x.ctx, x.src, len(x.src.Threads()), false, &x.business, func(ev *cdr.Event) error {
+	x.survey, err = replay.NewSurvey(ctx, x.src, len(x.src.Threads()), false, &x.business, func(ev *cdr.Event) error {
 		if n := replay.AtomicBytes(&ev.Event); n > 0 {
 			x.cells.cut(ev.Obj, n)
 		}
@@ -64,21 +64,20 @@ func (x *exporter) export(w io.Writer) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	if x.give, err = x.listen(); err != nil {
+	if x.give, err = x.listen(ctx); err != nil {
 		return Stats{}, err
 	}
-	if err := x.cut(); err != nil {
+	if err := x.cut(ctx); err != nil {
 		return Stats{}, err
 	}
 	x.out = bufio.NewWriterSize(w, 1<<16)
-	if err := x.lines(); err != nil {
+	if err := x.lines(ctx); err != nil {
 		return x.stats, err
 	}
 	return x.stats, x.out.Flush()
 }
 
 type exporter struct {
-	ctx      context.Context
 	src      Source
 	opts     Options
 	survey   *replay.Survey
@@ -101,12 +100,12 @@ type exporter struct {
 }
 
 // listen finds which messages are needed.
-func (x *exporter) listen() (*outbox, error) {
+func (x *exporter) listen(ctx context.Context) (*outbox, error) {
 	give := &outbox{}
 	run := x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize})
 	s := newSpeller(run.Order, give)
 	var sp spelled
-	err := run.Run(x.ctx, x.src, &replay.Visitor{
+	err := run.Run(ctx, x.src, &replay.Visitor{
 		Event: func(ev *cdr.Event) error {
 			s.acquired(ev.Thread, &ev.Event, &sp)
 			return nil
@@ -126,7 +125,7 @@ func (x *exporter) listen() (*outbox, error) {
 }
 
 // cut finds where variables begin and end.
-func (x *exporter) cut() error {
+func (x *exporter) cut(ctx context.Context) error {
 	for _, th := range x.src.Threads() {
 		n, turn, index := 0, 0, uint64(0)
 		for step, err := range x.src.Steps(th.ID) {
@@ -135,7 +134,7 @@ func (x *exporter) cut() error {
 			}
 			n++
 			if n&0xffff == 0 {
-				if err := x.ctx.Err(); err != nil {
+				if err := ctx.Err(); err != nil {
 					return err
 				}
 			}
@@ -150,7 +149,7 @@ func (x *exporter) cut() error {
 			}
 		}
 	}
-	return x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, NoOrder: true}).Run(x.ctx, x.src, &replay.Visitor{
+	return x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, NoOrder: true}).Run(ctx, x.src, &replay.Visitor{
 		Access: func(_ *replay.Unit, a *replay.Access) error {
 			if a.Size > 0 {
 				x.cells.cut(a.Address, a.Size)
@@ -162,7 +161,7 @@ func (x *exporter) cut() error {
 
 // lines writes the text, accesses in the order in which they were executed, as
 // far as the run knows.
-func (x *exporter) lines() error {
+func (x *exporter) lines(ctx context.Context) error {
 	x.run = x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, Parts: true})
 	x.spell = newSpeller(x.run.Order, nil)
 	x.lives = newLives()
@@ -171,13 +170,13 @@ func (x *exporter) lines() error {
 	for _, t := range x.survey.Roots {
 		x.lives.open(t)
 	}
-	err := x.run.Run(x.ctx, x.src, &replay.Visitor{
+	err := x.run.Run(ctx, x.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
 			strand := x.run.Order.Strand(u.Thread)
 			if u.Part == 0 {
 				x.late.close(u.Thread)
 			}
-			return steps.Segment(x.ctx, u, func(s *cdr.Step) error { return x.step(u, strand, s) })
+			return steps.Segment(ctx, u, func(s *cdr.Step) error { return x.step(u, strand, s) })
 		},
 		Event:  x.event,
 		Access: x.access,

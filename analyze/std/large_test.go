@@ -80,8 +80,8 @@ func TestExportHoldsLittle(t *testing.T) {
 		t.Fatal("the made-up run relies on the numbers of events")
 	}
 	held := func(rounds int) (state, letters int, stats Stats) {
-		x := &exporter{ctx: t.Context(), src: long{4, rounds}, cells: newCells()}
-		stats, err := x.export(io.Discard)
+		x := &exporter{src: long{4, rounds}, cells: newCells()}
+		stats, err := x.export(t.Context(), io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
