@@ -167,7 +167,7 @@ func (g *graph) sections() {
 		n := &g.s.r.nodes[id]
 		switch b, ok := last[n.obj]; n.kind {
 		case lock:
-			if q, stays := open[n.obj]; ok && !(stays && q == id) {
+			if q, stays := open[n.obj]; ok && (!stays || q != id) {
 				g.edge(b, id)
 			}
 		case unlock:

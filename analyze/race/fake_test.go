@@ -60,6 +60,7 @@ func (f *fake) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
 
 func (f *fake) Plain(pc uint64) bool { return f.meant && pc%5 == 1 }
 func (f *fake) Apart(pc uint64) bool { return f.meant && pc%5 == 2 }
+func (f *fake) Meant(pc uint64) bool { return f.meant && pc%5 == 3 }
 func (f *fake) User(uint64) bool     { return true }
 
 // Without these two the marks above would not be asked for.

@@ -90,9 +90,10 @@ type plainDetector struct {
 	atomics map[uint64][]*plainAccess // that say that a byte is of an atomic variable
 }
 
-// plain says that the source has a plain access there, apart that a fence of its
-// own stands next to the access.
+// plain says that the source has a plain access there, meant that it has an atomic
+// one, apart that a fence of its own stands next to the access.
 func (d *plainDetector) plain(a *plainAccess) bool { return d.f.Plain(a.place.PC) }
+func (d *plainDetector) meant(a *plainAccess) bool { return d.f.Meant(a.place.PC) }
 func (d *plainDetector) apart(a *plainAccess) bool { return d.f.Apart(a.place.PC) }
 
 // counts says whether a counts as an atomic access to the byte at addr. What a
@@ -102,6 +103,8 @@ func (d *plainDetector) counts(a *plainAccess, addr uint64) bool {
 	case plainRange(a.place.Op):
 		return d.mode == Relaxed
 	case a.place.Op.Atomic() && !d.apart(a):
+		return true
+	case !a.place.Op.Atomic() && d.mode == Relaxed && d.meant(a):
 		return true
 	case !a.place.Op.Atomic() && d.plain(a) || d.mode == Strict:
 		return false
