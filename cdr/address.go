@@ -48,7 +48,7 @@ type stream struct {
 }
 
 // add takes an address when the fast path in [threadRec.access] does not
-// apply. It gives the terminals that became complete.
+// apply. It returns the terminals that became complete.
 func (s *stream) add(addr uint64, out *[2]addrTerm) (n int) {
 	if !s.begun {
 		s.begun, s.first, s.last = true, addr, addr
@@ -70,7 +70,7 @@ func (s *stream) add(addr uint64, out *[2]addrTerm) (n int) {
 // in the next call of add.
 func (s *stream) leaveOut() { s.skip++ }
 
-// flush gives the open run, and the accesses left out since, as terminals.
+// flush returns the open run, and the accesses left out since, as terminals.
 func (s *stream) flush(out *[2]addrTerm) (n int) {
 	if s.count > 0 {
 		out[n] = addrTerm{diff: s.diff, count: s.count}

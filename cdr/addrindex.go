@@ -51,7 +51,7 @@ func newAddrIndex(s *addrStream, terms []addrTerm) (*addrIndex, error) {
 	return x, nil
 }
 
-// symbol gives how many accesses a symbol makes, and how far the address
+// symbol returns how many accesses a symbol makes, and how far the address
 // moves.
 func (x *addrIndex) symbol(s wpp.Symbol) (count, diff uint64) {
 	if s.IsRule() {
@@ -158,7 +158,7 @@ func (c *addrCursor) load() bool {
 	return false
 }
 
-// next gives the accesses with ordinals from at to end (exclusive) as strided
+// next returns the accesses with ordinals from at to end (exclusive) as strided
 // runs, as long as possible; yield gets First as an ordinal within the
 // stretch. It reports false when yield did.
 func (c *addrCursor) next(end uint64, yield func(Run) bool) bool {

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// everything asks a trace for all it has and gives the first error.
+// everything asks a trace for all it has and returns the first error.
 func everything(b []byte, limit int) (*Trace, error) {
 	tr, err := openBytes(b)
 	if err != nil {
@@ -153,7 +153,7 @@ func commitEnd(t *Trace, epoch int) int64 {
 	return -1
 }
 
-// TestFlip changes bytes: that gives an error or a trace that says it is
+// TestFlip changes bytes: that returns an error or a trace that says it is
 // partial.
 func TestFlip(t *testing.T) {
 	_, file := damaged(t)
@@ -203,7 +203,7 @@ func forge(t testing.TB, file []byte, change func(h tracefmt.Handle, payload []b
 	return out.Bytes()
 }
 
-// TestHostile changes payloads behind the checksums' back: there may be an
+// TestHostile changes payloads and mends the checksums: there may be an
 // error or another trace, and no panic.
 func TestHostile(t *testing.T) {
 	_, file := damaged(t)

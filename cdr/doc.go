@@ -23,7 +23,7 @@
 //
 // Basic blocks and paths are those of the program's static control flow
 // ([Options].Program). What the simulator runs as one block is one or several
-// basic blocks, one behind the other; in the trace they are apart, so that a
+// basic blocks, one after the other; in the trace they are apart, so that a
 // block count means the same here as in the papers. Code that the static view
 // does not know, or that a fault cut short, is a block of its own.
 //
@@ -38,12 +38,12 @@
 //
 // # Call stacks
 //
-// A path that ends with a call pushes the address behind it, one that ends with
+// A path that ends with a call pushes the address after it, one that ends with
 // a return pops, and so does an event that returns from a hooked function. The
 // recorder follows [event.CallStack]; where a return really left more frames
 // (a long jump, an exception) or none, a correction follows the terminal as soon
 // as the target is known or [event.Unwound] tells. Folding the terminals
-// therefore always gives the true stack,
+// therefore always returns the true stack,
 // and wpp.Stacks finds it at any place without expansion.
 //
 // # Reading
@@ -55,7 +55,7 @@
 // (Algorithm 1). Nothing hands back an expanded trace but the iterators
 // [Trace.Blocks] and [Trace.Accesses].
 //
-// A file that was not closed gives what was committed, with Complete false in
+// A file that was not closed returns what was committed, with Complete false in
 // [Trace.Info]. Whatever a file says, the answer is an error or some trace,
 // never a panic; what is loaded is checked first, and is bounded: errors are
 // *[tracefmt.CorruptError].

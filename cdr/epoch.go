@@ -91,7 +91,7 @@ func (r *Recorder) writeControl(t *threadRec) error {
 	return r.w.Append(tracefmt.KindControl, uint32(t.id), encodeControl(t))
 }
 
-// finishStreams ends the open runs and gives the streams that hold anything,
+// finishStreams ends the open runs and returns the streams that hold anything,
 // by site. Accesses left out at the end need no mark.
 func (t *threadRec) finishStreams() []*stream {
 	streams := make([]*stream, 0, len(t.used))

@@ -34,7 +34,7 @@ type eventEnds struct{ obj, arg uint64 }
 // maxEventLog bounds the bytes of a log.
 const maxEventLog = 64 << 20
 
-// add puts an event behind the others. It reports false when the log is full.
+// add puts an event after the others. It reports false when the log is full.
 func (l *eventLog) add(e *Event) bool {
 	row := eventRow{e.Kind, e.Mode, e.Size, e.PC}
 	id, ok := l.ids[row]

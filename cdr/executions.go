@@ -13,7 +13,7 @@ type Executed struct {
 	Times uint64
 }
 
-// Executions gives the blocks of code that a thread executed, each once, in the
+// Executions returns the blocks of code that a thread executed, each once, in the
 // order of the trace's table, with how often it did. It reads each epoch's
 // grammar once and expands nothing. A trace without control flow (DOR) has an
 // error.

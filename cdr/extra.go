@@ -26,7 +26,7 @@ func (r *Recorder) writeExtra(end bool) error {
 	return nil
 }
 
-// Extras gives the blocks of a kind that is not the recorder's own, in the
+// Extras returns the blocks of a kind that is not the recorder's own, in the
 // order in which they were written. It ends after the first error.
 func (t *Trace) Extras(kind tracefmt.Kind) iter.Seq2[Extra, error] {
 	return func(yield func(Extra, error) bool) {

@@ -20,7 +20,7 @@ func openFlow(file []byte, program Program) (*Trace, error) {
 	return tr, err
 }
 
-// shelled gives the run a control flow, an empty one if it has none.
+// shelled returns the run a control flow, an empty one if it has none.
 func (s *synthetic) shelled() {
 	if s.flow == nil {
 		s.flow = &synthFlow{at: map[uint64]cfg.Ref{}}

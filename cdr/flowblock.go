@@ -11,7 +11,7 @@ import (
 // A flow block stands in place of a control block where control flow is
 // recorded as arithmetic program paths ([ControlAPP]): what one thread did in
 // one epoch, as the directions of its branches. Played back through the shell
-// of the program that the trace carries it gives the blocks and events from
+// of the program that the trace carries it returns the blocks and events from
 // which the control string is made, the same as a recorder of [ControlWPP] would have made.
 //
 //	payload = version stack pending marks points stream

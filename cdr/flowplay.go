@@ -27,7 +27,7 @@ type playback struct {
 // maxPlayed bounds the symbols of a grammar that is made of a flow.
 const maxPlayed = 8 * maxSymbols
 
-// player gives the trace's playback; the first time it analyses the program.
+// player returns the trace's playback; the first time it analyses the program.
 func (t *Trace) player() (*playback, error) {
 	if t.play != nil {
 		return t.play, nil
@@ -152,8 +152,8 @@ func (p *playback) control(payload []byte, c *counts) (*control, error) {
 	return &control{base: base, terms: t.terms, g: t.control.Grammar()}, nil
 }
 
-// playBlocks gives the blocks of a flow from the last checkpoint that is not
-// behind the from-th block on, and says how many it passed over.
+// playBlocks returns the blocks of a flow from the last checkpoint that is not
+// after the from-th block on, and says how many it passed over.
 func (t *Trace) playBlocks(epoch int, c *counts, from uint64, passed func(uint64), yield func(uint64, error) bool) bool {
 	fail := func(err error) bool {
 		yield(0, err)
@@ -201,7 +201,7 @@ func (t *Trace) playBlocks(epoch int, c *counts, from uint64, passed func(uint64
 	}
 }
 
-// decoder starts at the last checkpoint that is not behind the from-th block.
+// decoder starts at the last checkpoint that is not after the from-th block.
 func (p *playback) decoder(payload []byte, from uint64) (d *app.Decoder, skipped uint64, err error) {
 	f, err := decodeFlow(payload)
 	if err != nil {

@@ -37,7 +37,7 @@ func (f *flowRec) point() {
 	}
 }
 
-// flowing gives the thread's flow in this epoch. It must be asked for before
+// flowing returns the thread's flow in this epoch. It must be asked for before
 // the call stack changes.
 func (t *threadRec) flowing() (*flowRec, error) {
 	if t.flow != nil {

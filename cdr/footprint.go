@@ -25,7 +25,7 @@ type Extent struct {
 // accesses, relative to the address before it. It is worked out once a rule.
 type footprint struct {
 	extents []Extent
-	lo, hi  int64 // first byte and the one behind the last; lo = hi: no byte
+	lo, hi  int64 // first byte and the one after the last; lo = hi: no byte
 	state   fpState
 	wild    bool // lo and hi are not known: the addresses go round
 }
@@ -58,7 +58,7 @@ const tooMany = 1 << 13
 // one by one to find how to write them shortest.
 const fpDense = 1 << 15
 
-// footprint gives the footprint of a rule whose accesses have width bytes.
+// footprint returns the footprint of a rule whose accesses have width bytes.
 func (x *addrIndex) footprint(r wpp.Rule, width uint64) *footprint {
 	if x.prints == nil {
 		x.prints = make([]footprint, x.g.Rules())
@@ -144,7 +144,7 @@ func (f *footprint) settle(all []Extent) {
 	}
 }
 
-// termExtent is the bytes of the accesses of a terminal behind address at.
+// termExtent is the bytes of the accesses of a terminal after address at.
 func termExtent(t addrTerm, at, width uint64) Extent {
 	base, stride := at+uint64(t.diff), uint64(t.diff)
 	if t.diff < 0 {
@@ -377,7 +377,7 @@ type occurrence struct {
 const maxSeen = 1 << 18
 
 // cover hands out extents that make up the bytes of the accesses number lo to
-// hi (exclusive) of an occurrence of rule r behind address at.
+// hi (exclusive) of an occurrence of rule r after address at.
 func (c *coverer) cover(r wpp.Rule, at, lo, hi uint64) bool {
 	x := c.x
 	sums := x.count[x.off[r]:x.off[r+1]]
@@ -472,7 +472,7 @@ func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *addrIndex, w
 	return nil
 }
 
-// span cuts the accesses of a site in a segment to those that are behind the
+// span cuts the accesses of a site in a segment to those that are after the
 // site's first recorded one, which has ordinal lead. The ordinals lo to hi are
 // relative to the grammar; first says whether the first one is among them.
 func (p *partSite) span(x *addrIndex) (first bool, lo, hi uint64) {
@@ -484,7 +484,7 @@ func (p *partSite) span(x *addrIndex) (first bool, lo, hi uint64) {
 	return first, min(lo, hi), hi
 }
 
-// Footprint gives the bytes that the segment accesses, site by site, as
+// Footprint returns the bytes that the segment accesses, site by site, as
 // extents that may overlap. Repeated parts of the execution are looked at
 // once, so that this takes less time than [Segment.Runs] where the program is
 // regular. It ends after the first error.

@@ -46,7 +46,7 @@ type historyView struct {
 	stores *storeIndex // made when first needed
 }
 
-// History gives the past of a thread. The function marks says which marks
+// History returns the past of a thread. The function marks says which marks
 // [History.LastMarked] finds a block by; it is called once a block. It may be
 // nil.
 func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*History, error) {
@@ -152,7 +152,7 @@ func (t *tables) code(id uint32) CodeBlock {
 	return CodeBlock{PC: b.pc, Bytes: b.bytes, Insts: b.insts, End: b.end, Sites: t.blockSites(b)}
 }
 
-// Block gives block execution n.
+// Block returns block execution n.
 func (h *History) Block(n uint64) (CodeBlock, error) {
 	p, err := h.look(n)
 	if err != nil {
@@ -180,7 +180,7 @@ func (h *History) blockMarks(id uint32) wpp.Marks {
 	return m
 }
 
-// lastIn gives the last block of a path that bears a wanted mark.
+// lastIn returns the last block of a path that bears a wanted mark.
 func (h *History) lastIn(path []uint32, want wpp.Marks) int {
 	i := len(path) - 1
 	for i >= 0 && !h.blockMarks(path[i]).Meets(want) {
@@ -235,7 +235,7 @@ func (h *History) newFinder(s *stretch) *wpp.Finder {
 	return wpp.NewFinder(s.g, func(x wpp.Terminal) wpp.Marks { return marks[x] })
 }
 
-// Caller gives the block execution that ends with the call which the function
+// Caller returns the block execution that ends with the call which the function
 // executing at n was entered by. ok is false when no block of the trace made
 // that call: the thread's first function, a frame that only a correction of
 // the stack brought back.

@@ -58,7 +58,7 @@ func (s *synthetic) histories() map[event.ThreadID]*plainHistory {
 	return all
 }
 
-// marksOf gives blocks marks at random, but the same each time.
+// marksOf chooses marks for blocks at random, but the same each time.
 func marksOf(pc uint64) wpp.Marks {
 	x := pc * 0x9e3779b97f4a7c15
 	return wpp.Marks{1 << (x >> 61), 1 << (x >> 40 & 31)}

@@ -72,7 +72,7 @@ func (h *History) split(site SiteID, ordinal uint64) (epoch int, local uint64, e
 	return 0, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, h.thread, ErrNoSuch)
 }
 
-// Execution gives the block execution that an execution of a site was part of.
+// Execution returns the block execution that an execution of a site was part of.
 func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {

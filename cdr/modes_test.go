@@ -83,7 +83,7 @@ func TestScoutFree(t *testing.T) {
 	free := func(addr, size uint64) []event.Event { return []event.Event{{Kind: event.Free, Obj: addr, Arg: size}} }
 	batch(0, nil, 0x10010, 0x11010)            // written by 0 before
 	batch(1, free(0x10000, 0x8008))            // 1 frees pages of which most were not touched
-	batch(0, nil, 0x12020, 0x18000, 0x18008)   // written by 0 afterwards; the last is behind the block
+	batch(0, nil, 0x12020, 0x18000, 0x18008)   // written by 0 afterwards; the last is after the block
 	batch(1, nil, 0x13000)                     // and by 1 itself
 	batch(0, free(0x14000, 0x2000))            // freed twice
 	batch(1, nil, 0x15000)                     // and written by one who freed it

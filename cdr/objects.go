@@ -153,7 +153,7 @@ func (o *object) whole() error {
 	return nil
 }
 
-// Objects gives the shared objects that the program loaded, in order.
+// Objects returns the shared objects that the program loaded, in order.
 func (t *Trace) Objects() ([]Object, error) {
 	list, err := t.objects()
 	var shared []Object

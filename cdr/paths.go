@@ -92,12 +92,12 @@ func (p *paths) define(b *event.Block, site func(Site) SiteID) {
 	p.sims = append(p.sims, s)
 }
 
-// endsPath says whether paths end behind a block that is left so.
+// endsPath says whether paths end after a block that is left so.
 func (p *paths) endsPath(end event.End) bool {
 	return p.alphabet == AlphabetBlock || end == event.EndCall || end == event.EndCallInd || end == event.EndReturn
 }
 
-// basicBlock gives the code block of a block of the program.
+// basicBlock returns the code block of a block of the program.
 func (p *paths) basicBlock(ref cfg.Ref, site func(Site) SiteID) uint32 {
 	id, ok := p.static[ref]
 	if !ok {
@@ -121,7 +121,7 @@ func numbered(sites []event.Site, site func(Site) SiteID) []SiteID {
 	return ids
 }
 
-// flow says what the number of a path gains that goes on at pc behind a code
+// flow says what the number of a path gains that goes on at pc after a code
 // block, or that it is cut there.
 func (p *paths) flow(from uint32, pc uint64) (val uint64, cut bool) {
 	b := p.codes[from].static
@@ -132,7 +132,7 @@ func (p *paths) flow(from uint32, pc uint64) (val uint64, cut bool) {
 	return val, cut || !ok
 }
 
-// edge gives the transition between two blocks of the simulator. The caller
+// edge returns the transition between two blocks of the simulator. The caller
 // has looked at the block's own edges already.
 func (p *paths) edge(from, to uint32) *edge {
 	key := uint64(from)<<32 | uint64(to)

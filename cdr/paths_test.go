@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// checkPaths gives the number of executions of paths with several blocks.
+// checkPaths returns the number of executions of paths with several blocks.
 func (s *synthetic) checkPaths(t *testing.T, x *stretch) (long int) {
 	t.Helper()
 	edge := func(from, to uint32) bool {

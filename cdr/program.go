@@ -13,13 +13,13 @@ import (
 // A path is identified by its first block and the sum of the values of its
 // edges, its number; [cfg.Number] says how those are made.
 type Program interface {
-	// At gives the basic block that begins at pc.
+	// At returns the basic block that begins at pc.
 	At(pc uint64) (cfg.Ref, bool)
 	// Block gives a block and its edges; nil when there is none.
 	Block(r cfg.Ref) *cfg.Block
 	// Sites lists the plain accesses of a block in execution order.
 	Sites(r cfg.Ref) []event.Site
-	// Decode gives the blocks of a path.
+	// Decode returns the blocks of a path.
 	Decode(start cfg.Ref, number uint64) ([]cfg.Ref, error)
 }
 
@@ -49,7 +49,7 @@ type simBlock struct {
 	lead  uint64  // what a path that enters gains up to the first cut inside, or the end
 	last  uint32
 	cuts  []pathStart // where paths begin inside
-	ends  bool        // the path ends behind the block
+	ends  bool        // the path ends after the block
 
 	pc, next uint64
 	end      event.End

@@ -116,7 +116,7 @@ func simulate(t testing.TB, name string, args []string, img *image.Space, observ
 }
 
 // TestPrograms simulates programs and compares their traces with a plain log
-// of the same run: expanding every grammar gives back what was recorded.
+// of the same run: expanding every grammar returns what was recorded.
 func TestPrograms(t *testing.T) {
 	names := []string{"bank", "lu", "sor", "water", "mp3d", "fft"}
 	if !cross.Long() {

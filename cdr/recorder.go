@@ -71,8 +71,8 @@ type Options struct {
 	// NoSchedule leaves out in which order accesses were executed between two
 	// events, which modes other than CDR never say.
 	NoSchedule bool
-	// Extra gives blocks that others add to the trace: to each epoch just before
-	// it is closed, and, with end, what stands behind the last. nil adds none.
+	// Extra returns blocks that others add to the trace: to each epoch just before
+	// it is closed, and, with end, what stands after the last. nil adds none.
 	Extra func(end bool) []Extra
 	// Committed is called when an epoch was written, which is then safe from
 	// whatever happens to the recording. nil: nobody is told.
@@ -328,7 +328,7 @@ func (r *Recorder) thread(id event.ThreadID) (*threadRec, error) {
 
 var errAddrs = errors.New("record: a batch has too few addresses")
 
-// run records a stretch of blocks without events and gives the addresses that
+// run records a stretch of blocks without events and returns the addresses that
 // it did not use. This is the recorder's hot loop.
 func (r *Recorder) run(t *threadRec, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	control, data := r.opts.Meta.Mode != ModeDOR, r.opts.Meta.Mode != ModeCOR

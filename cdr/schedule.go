@@ -81,7 +81,7 @@ func (r *Recorder) writeSchedule() error {
 // executed. Without, it is not known of those between two events.
 func (t *Trace) HasSchedule() bool { return t.meta.Schedule }
 
-// Schedule gives the pieces in the order of the run. It ends after the first
+// Schedule returns the pieces in the order of the run. It ends after the first
 // error.
 func (t *Trace) Schedule() iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {

@@ -40,7 +40,7 @@ const (
 
 // scoutCell is the owner that is the only user of something, 0 for none, or
 // scoutShared. Threads are owners 1, 2, …; the strands that they run for a
-// while come behind them.
+// while come after them.
 type scoutCell uint32
 
 // scoutPage holds a cell for each granule.
@@ -98,7 +98,7 @@ func (s *Scout) owner(t event.ThreadID) scoutCell {
 	return stack[len(stack)-1]
 }
 
-// run takes the accesses of blocks and gives the addresses that are left.
+// run takes the accesses of blocks and returns the addresses that are left.
 func (s *Scout) run(owner scoutCell, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	for _, id := range blocks {
 		if int(id) >= len(s.blocks) {
@@ -199,7 +199,7 @@ func (s *Scout) freePage(owner scoutCell, no uint64) {
 	s.freed[no] = c
 }
 
-// page gives a page of the table, nil when there is no room for it.
+// page returns a page of the table, nil when there is no room for it.
 func (s *Scout) page(no uint64) *scoutPage {
 	if p := s.pages[no]; p != nil {
 		return p

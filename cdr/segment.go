@@ -52,7 +52,7 @@ type segmentWalk struct {
 	cursors []*addrCursor     // of each of them
 }
 
-// Segments gives the segments of a thread in order: one more than it has
+// Segments returns the segments of a thread in order: one more than it has
 // events. Runs are cheapest to get in the order of the segments, and may be
 // asked for later too. The iterator ends after the first error.
 //
@@ -124,7 +124,7 @@ func (w *segmentWalk) over() bool {
 	return true
 }
 
-// SegmentsAt gives the segments of a thread with the given indices, which must
+// SegmentsAt returns the segments of a thread with the given indices, which must
 // rise. It goes down the grammar by synch counts (PPoPP 2003, algorithm 1)
 // instead of past all that is before. The iterator ends after the first error.
 func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segment, error] {
@@ -176,8 +176,8 @@ func (w *segmentWalk) forward(n uint64) error {
 	return nil
 }
 
-// skip counts everything up to behind the n-th sync terminal from where the
-// walk begins, or to the end of the epoch, and gives the number of sync
+// skip counts everything up to after the n-th sync terminal from where the
+// walk begins, or to the end of the epoch, and returns the number of sync
 // terminals passed.
 func (w *segmentWalk) skip(n uint64) (passed uint64) {
 	s := w.s
@@ -216,7 +216,7 @@ func (t *Trace) hasControl(th event.ThreadID) error {
 }
 
 // nextEpoch goes on to the next epoch in which the thread did something; s is
-// nil behind the last.
+// nil after the last.
 func (w *segmentWalk) nextEpoch() error {
 	for i, n := range w.inEpoch {
 		if w.before == nil {
@@ -322,7 +322,7 @@ func (w *segmentWalk) toEvent() bool {
 	return false
 }
 
-// Runs gives the recorded plain accesses of the segment as strided runs, site
+// Runs returns the recorded plain accesses of the segment as strided runs, site
 // by site (a segment that spans epochs: epoch by epoch). Nothing is expanded.
 // It ends after the first error.
 func (seg *Segment) Runs() iter.Seq2[Run, error] {
@@ -366,7 +366,7 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 	}
 }
 
-// stretchOf gives the thread's stretch in an epoch. The one being walked is at
+// stretchOf returns the thread's stretch in an epoch. The one being walked is at
 // hand, so that walks of several threads in turn do not load theirs again and
 // again when the cache cannot hold them all.
 func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
@@ -396,7 +396,7 @@ func (w *segmentWalk) cursor(s *stretch, p *partSite) (*addrCursor, error) {
 	return c, nil
 }
 
-// addrIndex gives the index of a site's addresses; nil when none were
+// addrIndex returns the index of a site's addresses; nil when none were
 // recorded.
 func (s *stretch) addrIndex(site SiteID) (*addrIndex, error) {
 	if s.data == nil {

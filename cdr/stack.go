@@ -10,7 +10,7 @@ import (
 // maxFrames bounds the stacks that are handed out; outer frames are left off.
 const maxFrames = 1 << 12
 
-// AccessStack gives the call stack at an access: first the pc of the access,
+// AccessStack returns the call stack at an access: first the pc of the access,
 // then return addresses, innermost first, at most a few thousand. The ordinal
 // counts the thread's accesses by this site from 0, recorded or not.
 func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]uint64, error) {
@@ -28,7 +28,7 @@ func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]u
 	return append([]uint64{t.Site(site).PC}, frames...), nil
 }
 
-// EventStack gives the call stack at a thread's ordered event, in the form of
+// EventStack returns the call stack at a thread's ordered event, in the form of
 // AccessStack. The event of a hooked function stands at the call in its
 // caller.
 func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
@@ -145,7 +145,7 @@ func (s *stretch) frame(x wpp.Terminal) uint64 {
 	return s.tab.blocks[path[len(path)-1]].next()
 }
 
-// frames gives the return addresses, innermost first, at a terminal whose path
+// frames returns the return addresses, innermost first, at a terminal whose path
 // has run the given number of times already.
 func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
 	if s.stacks == nil {

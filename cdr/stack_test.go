@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnwound records runs that tell, behind returns, jumps and hooked calls,
+// TestUnwound records runs that tell, after returns, jumps and hooked calls,
 // which frames are gone and which have come: every stack is as they say.
 func TestUnwound(t *testing.T) {
 	for seed := range uint64(30) {

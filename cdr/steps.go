@@ -15,7 +15,7 @@ type Step struct {
 	Number  uint64 // accesses that the thread executed before, recorded or not
 }
 
-// Steps gives the recorded accesses of a thread and marks its ordered events,
+// Steps returns the recorded accesses of a thread and marks its ordered events,
 // in program order. It walks the whole string: for exports and checks, not for
 // analyses. It ends after the first error.
 func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
@@ -128,14 +128,14 @@ func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
 // feedLength is how many accesses of a site a feed looks ahead.
 const feedLength = 1 << 10
 
-// feed gives the addresses of a site one by one.
+// feed passes the addresses of a site on one by one.
 type feed struct {
 	c    addrCursor
 	runs []Run
 	at   uint64 // ordinal of the next access
 }
 
-// next passes over the next access and gives its address, unless it was left
+// next passes over the next access and returns its address, unless it was left
 // out.
 func (f *feed) next() (addr uint64, ok bool) {
 	if f.at >= f.c.at {

@@ -9,11 +9,11 @@ import (
 	"hindsight/wpp"
 )
 
-// StepsWithin gives the same steps as [Trace.Steps], but of the accesses only
+// StepsWithin returns the same steps as [Trace.Steps], but of the accesses only
 // those that touch a range of addresses [lo, hi) that keep accepts; keep must
 // accept a range if it accepts a part of it. Rules of the control grammar of
 // which no execution touches such a range are passed as a whole, so that the
-// walk takes time for what it gives and for the events, not for what lies in
+// walk takes time for what it returns and for the events, not for what lies in
 // between. It ends after the first error.
 func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
@@ -80,7 +80,7 @@ func (w *sparseWalk) rule(r wpp.Rule) bool {
 	return true
 }
 
-// pass goes behind a rule if nothing in it is wanted. ok is false after an
+// pass passes over a rule if nothing in it is wanted. ok is false after an
 // error.
 func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
 	v := w.counter.vectors[r]
@@ -131,7 +131,7 @@ func (w *sparseWalk) term(t term) bool {
 	return true
 }
 
-// idle goes behind as many of the executions of a path as it can be sure that
+// idle passes over as many of the executions of a path as it can be sure that
 // nothing in them is wanted, at most limit.
 func (w *sparseWalk) idle(id uint64, path []uint32, limit uint64) (n uint64, ok bool) {
 	n = limit
@@ -186,7 +186,7 @@ func (w *sparseWalk) block(b *tableBlock) bool {
 	return true
 }
 
-// wanted gives the ordinal of the next execution of a site that is wanted.
+// wanted returns the ordinal of the next execution of a site that is wanted.
 func (w *sparseWalk) wanted(site SiteID) (uint64, bool) {
 	f := w.feeds[site]
 	if f == nil {
@@ -218,7 +218,7 @@ type sparseFeed struct {
 // feedRuns is how many runs a feed looks ahead.
 const feedRuns = 64
 
-// find gives the ordinal of the first wanted access with ordinal from or later.
+// find returns the ordinal of the first wanted access with ordinal from or later.
 func (f *sparseFeed) find(from uint64) uint64 {
 	if f.x == nil {
 		return math.MaxUint64
@@ -265,7 +265,7 @@ func (f *sparseFeed) look() {
 	f.looked = last.First + last.Count
 }
 
-// within gives the first access of a run, from number n on, that is wanted.
+// within returns the first access of a run, from number n on, that is wanted.
 func (f *sparseFeed) within(r *Run, n uint64) (uint64, bool) {
 	accepts := func(n, end uint64) bool {
 		lo, hi := r.Base+n*uint64(r.Stride), r.Base+(end-1)*uint64(r.Stride)

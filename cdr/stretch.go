@@ -66,7 +66,7 @@ func (s *stretch) symbols() int {
 	return n
 }
 
-// stretch loads what a thread did in an epoch, or gives nil when it did
+// stretch loads what a thread did in an epoch, or returns nil when it did
 // nothing.
 func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 	c := t.epochs[i].thread(th)

@@ -56,7 +56,7 @@ func newSynthetic(seed uint64, threads int) *synthetic {
 	return s
 }
 
-// function lays out a function of a few blocks behind the others.
+// function lays out a function of a few blocks after the others.
 func (s *synthetic) function() {
 	pc := uint64(0x10000 + 0x1000*len(s.funcs))
 	var ids []event.BlockID
@@ -192,7 +192,7 @@ func (s *synthetic) event(t *synthThread, b *event.Batch, e event.Event, stack [
 	t.evStacks = append(t.evStacks, stack)
 }
 
-// callers gives a stack the way the views do.
+// callers returns a stack as the views do.
 func callers(pc uint64, frames []uint64) []uint64 {
 	out := append([]uint64{pc}, frames...)
 	slices.Reverse(out[1:])
@@ -282,7 +282,7 @@ func (s *synthetic) doReturn(t *synthThread, batch *event.Batch) {
 	t.stack.Return(t.pc)
 }
 
-// unwind tells what became of the stack behind the last block, and goes on
+// unwind tells what became of the stack after the last block, and goes on
 // anywhere: all frames may stay, some be gone, and those of another stack come.
 func (s *synthetic) unwind(t *synthThread, batch *event.Batch) {
 	keep := s.rng.IntN(len(t.stack.Frames) + 1)

@@ -20,7 +20,7 @@ import (
 //
 // Sites are numbered by first appearance of (pc, size, access).
 
-// encode gives the rows that no earlier tables block holds.
+// encode returns the rows that no earlier tables block holds.
 func (p *paths) encode(sites []Site) []byte {
 	var b []byte
 	blocks := p.codes[p.defined:]
@@ -107,7 +107,7 @@ const maxSiteSize = 127
 
 func newTables() *tables { return &tables{siteIDs: map[Site]SiteID{}, pathOff: []uint32{0}} }
 
-// add reads a tables block behind those that were read before.
+// add reads a tables block after those that were read before.
 func (t *tables) add(payload []byte) error {
 	d := decode(payload)
 	t.addBlocks(&d)

@@ -19,7 +19,7 @@ type Tally struct {
 	Times  uint64
 }
 
-// end is behind the last byte accessed.
+// end is after the last byte accessed.
 func (t *Tally) end(width uint64) uint64 { return t.Base + t.Stride*(t.Count-1) + width }
 
 // runTally is the tally of a run.
@@ -51,7 +51,7 @@ const (
 	maxPlaces = 1 << 12
 )
 
-// tally gives the tallies of a rule.
+// tally returns the tallies of a rule.
 func (x *addrIndex) tally(r wpp.Rule) *ruleTally {
 	if x.tallies == nil {
 		x.tallies = make([]ruleTally, x.g.Rules())
@@ -222,7 +222,7 @@ type tallier struct {
 // put hands out a tally if it is in a range that keep accepts.
 func (c *tallier) put(t Tally) bool { return !within(c.keep, t.Base, t.end(c.width)) || c.yield(t) }
 
-// walk hands out the accesses number lo to hi of an occurrence of rule r behind
+// walk hands out the accesses number lo to hi of an occurrence of rule r after
 // address at.
 func (c *tallier) walk(r wpp.Rule, at, lo, hi uint64) bool {
 	x := c.x
@@ -258,7 +258,7 @@ func (c *tallier) walk(r wpp.Rule, at, lo, hi uint64) bool {
 	})
 }
 
-// TallyWithin gives the same executions as [Segment.Runs], site by site but
+// TallyWithin returns the same executions as [Segment.Runs], site by site but
 // without their order, and equal ones together; it may leave out those in no
 // range of addresses [lo, hi) that keep accepts. What a rule of the address
 // grammars executes is worked out once, so that this takes less time than

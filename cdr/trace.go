@@ -201,7 +201,7 @@ func (t *Trace) Threads() []Thread { return t.threads }
 // NumSites is the number of sites.
 func (t *Trace) NumSites() int { return len(t.tab.sites) }
 
-// Site gives a site; the zero Site when there is none of that number.
+// Site returns a site; the zero Site when there is none of that number.
 func (t *Trace) Site(id SiteID) Site {
 	if int(id) >= len(t.tab.sites) {
 		return Site{}
@@ -212,7 +212,7 @@ func (t *Trace) Site(id SiteID) Site {
 // maxImage bounds the ELF file of a trace, in bytes.
 const maxImage = 256 << 20
 
-// Image gives the program's ELF file; nil when the trace carries none.
+// Image returns the program's ELF file; nil when the trace carries none.
 func (t *Trace) Image() ([]byte, error) {
 	var image bytes.Buffer
 	part := uint32(0)
@@ -302,7 +302,7 @@ func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
 	}
 }
 
-// thread gives what a thread did in the epoch; nil when nothing.
+// thread returns what a thread did in the epoch; nil when nothing.
 func (e *epoch) thread(id event.ThreadID) *counts {
 	lo, hi := 0, len(e.threads)
 	for lo < hi {

@@ -94,10 +94,10 @@ func blankCounter(s *stretch, only []SiteID) *counter {
 		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
-// take gives the sums by rising site and begins anew. It is never nil.
+// take returns the sums by rising site and begins anew. It is never nil.
 func (c *counter) take() []siteCount { return c.takeInto(make([]siteCount, 0, len(c.touched))) }
 
-// takeInto is take, behind v.
+// takeInto is take, after v.
 func (c *counter) takeInto(v []siteCount) []siteCount {
 	slices.Sort(c.touched)
 	for _, site := range c.touched {
@@ -198,7 +198,7 @@ func (c *counter) handDown(r wpp.Rule) {
 	}
 }
 
-// ruleHeap gives the greatest rule first.
+// ruleHeap returns the greatest rule first.
 type ruleHeap []wpp.Rule
 
 func (h ruleHeap) Len() int           { return len(h) }

@@ -10,7 +10,7 @@ import (
 )
 
 // Verify reads everything in the trace: all checksums, all grammars, all
-// events, and compares the counts that are stored more than once. It gives
+// events, and compares the counts that are stored more than once. It returns
 // the first thing that is wrong.
 func (t *Trace) Verify() error {
 	for _, h := range t.r.Blocks() {

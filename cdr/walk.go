@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Blocks gives the pc of each block that a thread executed, in order. It walks
+// Blocks returns the pc of each block that a thread executed, in order. It walks
 // the whole string: for tests, exports and checks, not for analyses.
 func (t *Trace) Blocks(th event.ThreadID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
@@ -90,7 +90,7 @@ func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error]
 	}
 }
 
-// Accesses gives the addresses that a site of a thread touched, as recorded,
+// Accesses returns the addresses that a site of a thread touched, as recorded,
 // in order. It walks the whole string, like Blocks.
 func (t *Trace) Accesses(th event.ThreadID, site SiteID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {

@@ -26,12 +26,12 @@ func within(keep func(lo, hi uint64) bool, lo, hi uint64) bool { return lo >= hi
 // bound is between which bytes an occurrence of a rule accesses memory, relative
 // to the address before it.
 type bound struct {
-	lo, hi int64 // first byte and the one behind the last; lo = hi: no byte
+	lo, hi int64 // first byte and the one after the last; lo = hi: no byte
 	known  bool
 	wild   bool // lo and hi are not known: the addresses go round
 }
 
-// bound gives the bound of a rule whose accesses have width bytes. It is that
+// bound returns the bound of a rule whose accesses have width bytes. It is that
 // of its footprint, and cheaper to have.
 func (x *addrIndex) bound(r wpp.Rule, width uint64) bound {
 	if x.bounds == nil {
@@ -75,7 +75,7 @@ func (x *addrIndex) bound(r wpp.Rule, width uint64) bound {
 	return b
 }
 
-// walk hands out the accesses number lo to hi of an occurrence of rule r behind
+// walk hands out the accesses number lo to hi of an occurrence of rule r after
 // address at, of which first is the ordinal of its first access.
 func (c *finder) walk(r wpp.Rule, at, lo, hi, first uint64) bool {
 	x := c.x
@@ -108,7 +108,7 @@ func (c *finder) walk(r wpp.Rule, at, lo, hi, first uint64) bool {
 	})
 }
 
-// RunsWithin gives the same accesses as [Segment.Runs], possibly cut into more
+// RunsWithin returns the same accesses as [Segment.Runs], possibly cut into more
 // runs, but may leave out those in no range of addresses [lo, hi) that keep
 // accepts; keep must accept a range if it accepts a part of it.
 func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[Run, error] {

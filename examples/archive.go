@@ -39,7 +39,7 @@ type Executable struct {
 // errEnd stops a walk that has found what it looked for.
 var errEnd = errors.New("end of the walk")
 
-// ELF gives the executable of a program. It decompresses the archive up to
+// ELF returns the executable of a program. It decompresses the archive up to
 // there; to use many, range over [Executables].
 func ELF(name string) ([]byte, error) {
 	var elf []byte
@@ -112,7 +112,7 @@ func contents(h *tar.Header, data io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// walk calls visit for each entry of the archive until it gives an error.
+// walk calls visit for each entry of the archive until it returns an error.
 func walk(visit func(*tar.Header, io.Reader) error) error {
 	z, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(Window), zstd.WithDecoderMaxMemory(4*Window))

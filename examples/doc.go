@@ -21,14 +21,14 @@
 // race that is only a consequence of another) take part in a race between two
 // of them in every schedule; lines with "may" do in some. No other line may
 // ever be reported.
-// [Programs] gives the markers as [Race] values.
+// [Programs] returns the markers as [Race] values.
 //
 // # Executables
 //
 // The executables are in one zstd-compressed tar archive that the generator
 // (go generate, or make examples) builds with a Debian cross compiler; its
 // flags leave no path and no build id in them, so that the same toolchain
-// gives the same bytes. The functions of this package may be called from
+// returns the same bytes. The functions of this package may be called from
 // several goroutines; nothing is kept between calls.
 package examples
 

@@ -98,7 +98,7 @@ func (r Race) Lines() []int {
 	return lines
 }
 
-// Programs gives every example: the demonstration first, then the kernels, the
+// Programs returns every example: the demonstration first, then the kernels, the
 // workloads, the figures and the gallery by name. The result is the caller's.
 func Programs() []Program {
 	programs := manifest()
@@ -125,7 +125,7 @@ func Lookup(name string) (Program, bool) {
 	return Program{}, false
 }
 
-// Source gives the C source of a program. A kernel's includes [Header].
+// Source returns the C source of a program. A kernel's includes [Header].
 func Source(name string) ([]byte, error) {
 	p, ok := Lookup(name)
 	if !ok {
@@ -134,7 +134,7 @@ func Source(name string) ([]byte, error) {
 	return sources.ReadFile("src/" + p.File)
 }
 
-// Header gives kernel.h, which the kernels include: its name and its text.
+// Header returns kernel.h, which the kernels include: its name and its text.
 func Header() (name string, text []byte, err error) {
 	text, err = sources.ReadFile("src/kernel.h")
 	return "kernel.h", text, err

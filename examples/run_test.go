@@ -43,7 +43,7 @@ func unpacked(t *testing.T) string {
 	return dir
 }
 
-// execute runs a command and gives its exit status and both outputs. A command
+// execute runs a command and returns its exit status and both outputs. A command
 // that hangs is killed after a time that no healthy run comes near.
 func execute(t *testing.T, env []string, name string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()

@@ -101,7 +101,7 @@ func needTSan(t *testing.T, dir string) {
 	}
 }
 
-// reports gives the two lines of each data race report, each the innermost
+// reports returns the two lines of each data race report, each the innermost
 // frame in file. Reports that set an allocation against a later access are
 // left out: to the sanitizer malloc writes the block, to us it does not.
 func reports(text, file string) [][2]int {

@@ -25,7 +25,7 @@ type pendingLoad struct {
 	event event.Event
 }
 
-// granuleMask gives the unit in which atomic writes are counted for elision.
+// granuleMask returns the unit in which atomic writes are counted for elision.
 const (
 	granuleSize = 8
 	granuleMask = ^uint64(granuleSize - 1)

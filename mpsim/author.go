@@ -64,7 +64,7 @@ func authorOf(frames []image.Frame) author {
 }
 
 // ofAtomic says whether a function or class of namespace std only hands on the
-// order that its caller gives.
+// order that its caller passes.
 func ofAtomic(name string) bool {
 	name = strings.TrimPrefix(name, "__1::") // of libc++
 	return (strings.HasPrefix(name, "atomic") || strings.HasPrefix(name, "__atomic_") || strings.HasPrefix(name, "__cxx_atomic_")) &&

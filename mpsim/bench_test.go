@@ -21,7 +21,7 @@ type valued struct{ nothing }
 
 func (valued) WantsValues() bool { return true }
 
-// BenchmarkRun gives millions of instructions a second, simulated alone, with
+// BenchmarkRun measures millions of instructions a second, simulated alone, with
 // an observer that does nothing, and with one that gets values too.
 func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"integer.c", "lu.c"} {

@@ -20,7 +20,7 @@ type op struct {
 // Operations of exec that are no instruction of their own, or that stand for
 // several which are told apart elsewhere.
 const (
-	opZero      = rv.NumOps + iota // x0 = 0, behind an instruction that wrote x0
+	opZero      = rv.NumOps + iota // x0 = 0, after an instruction that wrote x0
 	opLI                           // rd = imm
 	opMV                           // rd = rs1
 	opFloat                        // see Hart.float; the instruction is found by its place
@@ -59,7 +59,7 @@ const (
 // followed them, except to those that begin hooked functions.
 type block struct {
 	pc     uint64
-	next   uint64 // address behind the block
+	next   uint64 // address after the block
 	target uint64 // where its direct jump goes
 	ops    []op
 	taken  *block // at target, once executed
@@ -134,7 +134,7 @@ func (m *Machine) instruction(pc uint64) (rv.Inst, bool) {
 	return code.Insts[0], true
 }
 
-// chained gives the block at pc for a direct link to it; nil when the block
+// chained returns the block at pc for a direct link to it; nil when the block
 // needs attention before it runs.
 func (m *Machine) chained(pc uint64) *block {
 	b := m.lookup(pc)
@@ -144,7 +144,7 @@ func (m *Machine) chained(pc uint64) *block {
 	return b
 }
 
-// lookup gives the block at pc, decoding it if need be; nil when its first
+// lookup returns the block at pc, decoding it if need be; nil when its first
 // instruction cannot be fetched.
 func (m *Machine) lookup(pc uint64) *block {
 	if page := m.code.pages[pc>>mem.PageShift]; page != nil && pc&1 == 0 {

@@ -46,7 +46,7 @@ func ParsePolicy(s string) (Policy, bool) {
 	return 0, false
 }
 
-// DefaultQuantum is the quantum of a Config that gives none, in instructions,
+// DefaultQuantum is the quantum of a Config that sets none, in instructions,
 // for policies other than Random.
 const DefaultQuantum = 10000
 

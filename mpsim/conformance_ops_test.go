@@ -84,7 +84,7 @@ func beyondQemu(op rv.Op) bool {
 	return false
 }
 
-// csrTemplates leave a valid rounding mode behind.
+// csrTemplates leave a valid rounding mode.
 func csrTemplates() []string {
 	return []string{
 		"csrrw %d,fflags,%s", "csrrs %d,fflags,%s", "csrrc %d,fflags,%s",

@@ -2,7 +2,7 @@
 // linked RV64GC Linux program: one hart a guest thread, one hart at a time,
 // every choice made from the seed, so that the same inputs give the same run.
 //
-// [New] loads a program, [Machine.Run] runs it to its end and gives a
+// [New] loads a program, [Machine.Run] runs it to its end and returns a
 // [Result]. What happens can be watched by an [event.Observer], which gets the
 // blocks, addresses and ordered events of each thread in batches.
 //

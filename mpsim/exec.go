@@ -15,7 +15,7 @@ const (
 	stopQuantum             // Hart.left is used up
 	stopWatch               // a jump went to Hart.watch
 	stopCall                // a call that may go from hidden code to the program's; PC is where it goes
-	stopSyscall             // an ecall was executed; PC is behind it
+	stopSyscall             // an ecall was executed; PC is after it
 	stopFault               // Hart.fault says what access failed; PC is at the instruction
 	stopAlign               // an atomic access at Hart.fault.Addr is not aligned
 	stopIllegal             // PC is at an instruction that is none

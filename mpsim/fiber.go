@@ -296,7 +296,7 @@ func (h *Hart) wantsAtomic(e *event.Event, old, now uint64) bool {
 	return true
 }
 
-// mutedBlock notes that h is about to execute b, which is not recorded, and gives
+// mutedBlock notes that h is about to execute b, which is not recorded, and returns
 // the place for the addresses of its accesses.
 func (r *recorder) mutedBlock(h *Hart, _ *block) *[64]uint64 {
 	if r.values {

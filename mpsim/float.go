@@ -9,7 +9,7 @@ import (
 // dynamic is the rounding mode field that says: the mode of fcsr.
 const dynamic = 7
 
-// rounding gives the rounding mode for a field; false for the reserved ones.
+// rounding returns the rounding mode for a field; false for the reserved ones.
 func (h *Hart) rounding(rm uint8) (uint8, bool) {
 	if rm == dynamic {
 		rm = uint8(h.FCSR >> frmShift & 7)

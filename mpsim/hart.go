@@ -140,7 +140,7 @@ func (h *Hart) ID() event.ThreadID { return h.id }
 // Insts is the number of instructions that the thread has retired.
 func (h *Hart) Insts() uint64 { return h.retired + uint64(h.granted-h.left) }
 
-// Stack gives the place of execution and the return addresses, innermost
+// Stack returns the place of execution and the return addresses, innermost
 // first.
 func (h *Hart) Stack() []uint64 {
 	stack := []uint64{h.PC}

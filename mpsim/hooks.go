@@ -21,7 +21,7 @@ const (
 // is called on the goroutine of [Machine.Run].
 //
 // Enter is called before the first instruction of function fn runs; the hart's
-// registers are as the caller left them. Unless it gives Pass, Exit is called
+// registers are as the caller left them. Unless it returns Pass, Exit is called
 // with what is in a0 when the function has returned, or Abandon when it is known
 // that it never will: it was left by a long jump, an exception or the
 // cancellation of its thread. Calls of a hart end in reverse order.
@@ -90,7 +90,7 @@ type hooked struct {
 	waited uint64    // the condition variable that the call waits for
 }
 
-// Arg gives integer argument n (a0 is 0) of the hooked call, as it was when the
+// Arg returns integer argument n (a0 is 0) of the hooked call, as it was when the
 // call began; 0 when there is no such register.
 func (h *Hart) Arg(n int) uint64 {
 	if n < 0 || n >= len(h.call.args) {
@@ -198,7 +198,7 @@ func (h *Hart) SP() uint64 { return h.call.sp }
 // TP is the present thread pointer.
 func (h *Hart) TP() uint64 { return h.X[regTP] }
 
-// Handle gives a number for event.Publish, Observe and Forget that the run has not
+// Handle returns a number for event.Publish, Observe and Forget that the run has not
 // used yet.
 func (h *Hart) Handle() uint64 { return h.m.Handle() }
 

@@ -121,7 +121,7 @@ func (m *Machine) touched(addr, n uint64, acc mem.Access) {
 	m.Emit(t, event.Event{Kind: kind, Obj: addr, Arg: n})
 }
 
-// actingFor gives the task on whose behalf the kernel works; nil when it is the
+// actingFor returns the task on whose behalf the kernel works; nil when it is the
 // one that called.
 func (m *Machine) actingFor() *linux.Task {
 	t := m.kernel.Acting()

@@ -171,7 +171,7 @@ func extended(op rv.Op, v uint64) uint64 {
 	return v
 }
 
-// loopAt gives the blocks of a small loop that begins with b and writes nothing
+// loopAt returns the blocks of a small loop that begins with b and writes nothing
 // to memory; not nil, but empty, when there is none.
 func (m *Machine) loopAt(b *block) []*block {
 	if path := m.loopFrom(b, b, nil, 0); path != nil {

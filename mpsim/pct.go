@@ -15,7 +15,7 @@ import (
 //
 //  1. Each thread gets a random priority above d when it is created.
 //  2. d-1 steps are chosen uniformly from the k steps of the run. Step number i
-//     of them gives the thread that reaches it the priority i, which is below
+//     of them returns the thread that reaches it the priority i, which is below
 //     all of those.
 //  3. The runnable thread with the highest priority runs.
 //
@@ -46,11 +46,11 @@ import (
 // thread starves.
 
 const (
-	// DefaultDepth is the depth of a Config that gives none.
+	// DefaultDepth is the depth of a Config that sets none.
 	DefaultDepth = 3
 	// maxDepth bounds the depth. Known bugs have one of a few.
 	maxDepth = 1 << 10
-	// defaultSteps is k when the Config gives none.
+	// defaultSteps is k when the Config sets none.
 	defaultSteps = 1 << 20
 
 	spinTurns  = 64

@@ -151,7 +151,7 @@ func (r *recorder) flush(h *Hart) {
 	}
 }
 
-// handOver gives the batch to the observer.
+// handOver returns the batch to the observer.
 func (r *recorder) handOver(id event.ThreadID, insts uint64) {
 	b := r.batch
 	b.Thread, b.Insts = id, insts
@@ -172,7 +172,7 @@ func (r *recorder) close() error {
 	return r.err()
 }
 
-// block notes that h is about to execute b, and gives the place for the
+// block notes that h is about to execute b, and returns the place for the
 // addresses of its accesses.
 func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 	if !h.recording {

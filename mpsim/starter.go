@@ -7,7 +7,7 @@ import (
 )
 
 // What the C library does when the function of a thread has returned, it does for
-// itself: it gives back what it kept for the thread, and reads blocks that the
+// itself: it returns what it kept for the thread, and reads blocks that the
 // program has freed. In a static program that function has a name (and a row in
 // the table of hooks); a shared C library does not tell it. It is found then by
 // what it is: code without a name that the starter of threads, which has none
@@ -22,7 +22,7 @@ func (m *Machine) starterCalls(ret uint64) {
 		return
 	}
 	m.starter = ret
-	const most = 128 // instructions of the starter's behind the call
+	const most = 128 // instructions of the starter's after the call
 	pc := ret
 	for n := 0; n < most; {
 		b := rv.Scan(pc, m.fetch, 0)

@@ -15,7 +15,7 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// tool gives the path of a program that the test needs, or skips the test.
+// tool returns the path of a program that the test needs, or skips the test.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

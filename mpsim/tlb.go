@@ -45,7 +45,7 @@ func (h *Hart) forgetWrites(vpn uint64) {
 	}
 }
 
-// readable gives the page of a for reading, and keeps its translation.
+// readable returns the page of a for reading, and keeps its translation.
 func (h *Hart) readable(a uint64) *mem.Page {
 	vpn := a >> mem.PageShift
 	page, fault := h.m.space.Page(vpn, mem.Read)
@@ -58,7 +58,7 @@ func (h *Hart) readable(a uint64) *mem.Page {
 	return page
 }
 
-// writable gives the page of a for writing, and keeps its translation unless
+// writable returns the page of a for writing, and keeps its translation unless
 // the page holds decoded code.
 func (h *Hart) writable(a uint64) *mem.Page {
 	vpn := a >> mem.PageShift

@@ -19,7 +19,7 @@ const (
 	qemu     = "qemu-riscv64-static"
 )
 
-// need gives the path of a tool, or skips; it fails when the environment says
+// need returns the path of a tool, or skips; it fails when the environment says
 // that the tools must be there.
 func need(t testing.TB, tool string) string {
 	t.Helper()
@@ -33,7 +33,7 @@ func need(t testing.TB, tool string) string {
 	return path
 }
 
-// compile builds sources of testdata and gives the path of the program.
+// compile builds sources of testdata and returns the path of the program.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")

@@ -10,7 +10,7 @@ import (
 // Values of registers, and effects: what changes registers and memory outside
 // the recorded instructions. They are collected when the observer is an
 // event.ValueObserver that wants them. Blocks are then translated with an
-// operation behind each instruction that has a result to tell (see translate),
+// operation after each instruction that has a result to tell (see translate),
 // and hidden code is followed for what it stores.
 
 // blockValues bounds the values of one block: a result an instruction, and what

@@ -45,7 +45,7 @@
 // # Epochs and salvage
 //
 // A recorder works in epochs, numbered from 0. The blocks of an epoch count
-// once the epoch's commit block stands behind them. A file without a valid
+// once the epoch's commit block stands after them. A file without a valid
 // footer (a recording that was killed, a cut copy) is read from the front:
 // blocks are walked, their checksums verified, and the reader offers exactly
 // the epochs whose commit block was reached, with [Reader.Complete] false.

@@ -70,8 +70,8 @@ func (t *Reader) Size() int64 { return t.size }
 // the reader's: do not change it.
 func (t *Reader) Blocks() []Handle { return t.blocks }
 
-// Read gives the decoded payload of a block, in memory of its own. Damage
-// gives a *[CorruptError].
+// Read returns the decoded payload of a block, in memory of its own. Damage
+// returns a *[CorruptError].
 func (t *Reader) Read(h Handle) ([]byte, error) {
 	bad := func(err error) ([]byte, error) {
 		return nil, Corrupt(h.Offset, h.Kind, err)

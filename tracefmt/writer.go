@@ -177,7 +177,7 @@ func (w *Writer) admit(kind Kind, size int) error {
 	return nil
 }
 
-// put writes the block that is in buf behind the room for its header.
+// put writes the block that is in buf after the room for its header.
 func (w *Writer) put(h Handle) (Handle, error) {
 	h.Offset = w.offset
 	stored := w.buf[blockHeaderSize:]

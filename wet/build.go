@@ -153,7 +153,7 @@ type thread struct {
 	released bool  // and was forgotten
 }
 
-// NewBuilder makes a Builder that gives its blocks to sink.
+// NewBuilder makes a Builder that hands its blocks to sink.
 func NewBuilder(sink Sink, opts Options) (*Builder, error) {
 	if opts.Program == nil || opts.Code == nil {
 		return nil, errors.New("wet: no program")
@@ -359,7 +359,7 @@ func (b *Builder) step(t *thread, s *simulated, w *window) error {
 	return b.err
 }
 
-// endPath executes the open path, if there is one, and gives the instance of
+// endPath executes the open path, if there is one, and returns the instance of
 // its last statement.
 func (b *Builder) endPath(t *thread, w *window) ref {
 	if len(t.path) == 0 {

@@ -12,12 +12,12 @@ import (
 // Program is the static control flow of the program that runs. [*cfg.Program]
 // is one.
 type Program interface {
-	// At gives the basic block that begins at pc, Find the one that pc is in.
+	// At returns the basic block that begins at pc, Find the one that pc is in.
 	At(pc uint64) (cfg.Ref, bool)
 	Find(pc uint64) (cfg.Ref, bool)
 	// Block gives a block and its edges; nil when there is none.
 	Block(r cfg.Ref) *cfg.Block
-	// Deciders gives the blocks that a block is control dependent on, and
+	// Deciders returns the blocks that a block is control dependent on, and
 	// Decides whether there are blocks that are control dependent on it.
 	Deciders(r cfg.Ref) []cfg.Ref
 	Decides(r cfg.Ref) bool
@@ -122,7 +122,7 @@ func (c *codeTable) define(b *event.Block) error {
 // sigreturn is what Linux lets signal handlers return to: li a7, 139; ecall.
 const sigreturn = "\x93\x08\xb0\x08\x73\x00\x00\x00"
 
-// foreign gives the code of a block that is not the program's: the one that a
+// foreign returns the code of a block that is not the program's: the one that a
 // signal handler returns to, or else instructions that do nothing known.
 func foreign(b *event.Block) []byte {
 	if b.End == event.EndSyscall && b.Bytes == uint32(len(sigreturn)) && b.Insts == 2 {

@@ -125,7 +125,7 @@ type controlView struct {
 	unusual []unusual
 }
 
-// controls reads them, behind the registers that were set.
+// controls reads them, after the registers that were set.
 func (d *decoder) controls(p *loaded, te *threadEpoch, own *span) (v controlView, err error) {
 	v.last = ref{d.from(own), d.Uvarint()}
 	named := make([]src, d.Count(1, "number of decisions"))

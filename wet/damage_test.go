@@ -12,7 +12,7 @@ import (
 	"hindsight/wet"
 )
 
-// blocksOf gives the payloads of a graph's file.
+// blocksOf returns the payloads of a graph's file.
 func blocksOf(t testing.TB, file []byte) (blocks []wet.Block) {
 	t.Helper()
 	r, err := tracefmt.NewReader(bytes.NewReader(file), int64(len(file)), tracefmt.ReaderOptions{})
@@ -48,7 +48,7 @@ func sound(t testing.TB, blocks []wet.Block) []byte {
 	return file.Bytes()
 }
 
-// visit asks a graph about some of everything. It gives the first error.
+// visit asks a graph about some of everything. It returns the first error.
 func visit(g *wet.Graph, limit int) (first error) {
 	note := func(err error) {
 		if err != nil && first == nil {
@@ -88,7 +88,7 @@ func visit(g *wet.Graph, limit int) (first error) {
 	return first
 }
 
-// TestDamage: whatever stands in the blocks, a reader gives errors and does not
+// TestDamage: whatever stands in the blocks, a reader returns errors and does not
 // panic, and a changed checksum is found.
 func TestDamage(t *testing.T) {
 	img, config := randomProgram(t, 1)
@@ -135,7 +135,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzOpen: a file with any tables and labels gives errors, no panic, in bounded
+// FuzzOpen: a file with any tables and labels returns errors, no panic, in bounded
 // memory.
 func FuzzOpen(f *testing.F) {
 	once := sync.OnceValue(func() []wet.Block {

@@ -187,7 +187,7 @@ func (x *numbers) openColumns() error {
 	return nil
 }
 
-// get gives number i of an open sequence; i must be below n.
+// get returns number i of an open sequence; i must be below n.
 func (x *numbers) get(i uint64) uint64 {
 	switch x.form {
 	case formStream:
@@ -236,7 +236,7 @@ func (x *numbers) each(f func(i int, v uint64)) {
 	}
 }
 
-// search gives the place of v in an open sequence that ascends.
+// search returns the place of v in an open sequence that ascends.
 func (x *numbers) search(v uint64) (uint64, bool) {
 	if x.step != nil {
 		i := x.step.search(v)

@@ -16,7 +16,7 @@ func (r ref) instance() Instance {
 	return Instance{Thread: event.ThreadID(r.src.thread()), Node: r.src.node(), Stmt: r.src.stmt(), K: r.k}
 }
 
-// Deps gives what an instance depends on: for each register that it uses the
+// Deps returns what an instance depends on: for each register that it uses the
 // instance that defined it, for each byte that it reads the instance that wrote
 // it, and the one that decided that it runs; each producer once a kind and
 // register. Those that nobody produced are left out. It ends after the first
@@ -70,7 +70,7 @@ func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bo
 	return true
 }
 
-// memoryDeps gives the dependences through memory; false when to stop.
+// memoryDeps returns the dependences through memory; false when to stop.
 func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	tell := tellOnce(i, DepMemory, yield)
 	info := &r.tmpl.info[i.Stmt]
@@ -100,7 +100,7 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	return g.listed(r, i, DepMemory, tell)
 }
 
-// listed gives the dependences of an instance that stand in a list; false when
+// listed returns the dependences of an instance that stand in a list; false when
 // to stop, with an error told.
 func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Instance, err error) bool) bool {
 	row := rowOf(i.Stmt, kind)
@@ -124,7 +124,7 @@ func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Insta
 	return true
 }
 
-// syncDeps gives the dependences by order; false when to stop.
+// syncDeps returns the dependences by order; false when to stop.
 func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	if !r.tmpl.takesBytes(i.Stmt) {
 		return true
@@ -187,7 +187,7 @@ type use struct {
 	edge int32
 }
 
-// of gives the part of a list that names a producer.
+// of returns the part of a list that names a producer.
 func of(list []use, from src) []use {
 	i := sort.Search(len(list), func(i int) bool { return list[i].from >= from })
 	j := i
@@ -249,7 +249,7 @@ func (g *Graph) indexSpan(v *reverse, s *span) error {
 	return nil
 }
 
-// Users gives the dependences on what an instance produced: [Graph.Deps] the
+// Users returns the dependences on what an instance produced: [Graph.Deps] the
 // other way round. It ends after the first error.
 func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 	return func(yield func(Dep, error) bool) {
@@ -311,7 +311,7 @@ func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instan
 	return true, nil
 }
 
-// localUsers gives the dependences inside the path; false when to stop.
+// localUsers returns the dependences inside the path; false when to stop.
 func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 	for s := int(i.Stmt) + 1; s < len(t.Stmts); s++ {
 		uses := t.info[s].uses
@@ -341,7 +341,7 @@ func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 	return true
 }
 
-// tellBlock gives the control dependences of a block's statements.
+// tellBlock returns the control dependences of a block's statements.
 func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error) bool) bool {
 	for s := uint32(t.Blocks[block].First); s <= t.lastStmt(block); s++ {
 		to.Stmt = s
@@ -352,7 +352,7 @@ func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error
 	return true
 }
 
-// users gives the executions that an edge leads to from instance k of its
+// users returns the executions that an edge leads to from instance k of its
 // producer; false when to stop.
 func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (more bool, err error) {
 	r, err := g.record(u.span)
@@ -421,7 +421,7 @@ func (r *record) ownSlot(slot int) int {
 	return slot
 }
 
-// tellSlot gives the dependences that a label of a slot stands for.
+// tellSlot returns the dependences that a label of a slot stands for.
 func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, error) bool) bool {
 	t := r.tmpl
 	slot = r.ownSlot(slot)

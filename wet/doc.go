@@ -10,7 +10,7 @@
 // (section 3.1; package cfg numbers them) or something that happened outside
 // the recorded code: a thread's start, a hooked function, a signal. Executions
 // of a node by a thread are counted from 0, K; those of all nodes by a thread
-// are its timestamps. A path ends behind calls and returns, where control goes
+// are its timestamps. A path ends after calls and returns, where control goes
 // along no edge of the static control flow, at environment calls and effects,
 // and where another thread runs; so the accesses to memory of one execution
 // stand together in the order of the run.
@@ -78,5 +78,5 @@
 //
 // A [Builder] is called by one goroutine at a time, as observers are. A [Graph]
 // and its iterators belong to one goroutine at a time; iterators may be
-// interleaved. Whatever a file says, a reader gives errors and does not panic.
+// interleaved. Whatever a file says, a reader returns errors and does not panic.
 package wet

@@ -455,7 +455,7 @@ func (q *Queue) Append(kind tracefmt.Kind, thread uint32, payload []byte) error 
 	return nil
 }
 
-// Take gives the blocks that came since it was called last.
+// Take returns the blocks that came since it was called last.
 func (q *Queue) Take() []Block {
 	blocks := q.blocks
 	q.blocks = nil

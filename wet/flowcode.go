@@ -34,7 +34,7 @@ type flowModel struct {
 	chances [rangecode.Inputs][]rangecode.Chance
 	guesses []uint32 // by context: the node that came last, + 1
 	mask    uint32
-	after   [][]flowNext // by node, and behind all for the beginning: what came after it
+	after   [][]flowNext // by node, and after all for the beginning: what came after it
 	idBits  int
 	last    [flowHistory]uint32
 	n       int

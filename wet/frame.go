@@ -119,7 +119,7 @@ func (f *frames) pop() {
 	f.list = f.list[:len(f.list)-1]
 }
 
-// find gives the latest decision of the present frame among deciders, or the
+// find returns the latest decision of the present frame among deciders, or the
 // call that made the frame. It is old if neither was made after the order and
 // serial that are given.
 func (f *frames) find(deciders []uint32, order, serial uint64) (by ref, old bool) {

@@ -339,7 +339,7 @@ func (g *Graph) Counts() Counts { return g.counts }
 // NumNodes is the number of nodes.
 func (g *Graph) NumNodes() int { return len(g.rows) }
 
-// Node gives a node, which must not be changed; nil when there is none of that
+// Node returns a node, which must not be changed; nil when there is none of that
 // number.
 func (g *Graph) Node(id NodeID) *Node {
 	if t := g.template(id); t != nil {
@@ -389,7 +389,7 @@ func (g *Graph) spans(th event.ThreadID, node NodeID) []*span {
 	return g.threads[th].spans[node]
 }
 
-// find gives the span that holds an execution.
+// find returns the span that holds an execution.
 func (g *Graph) find(th event.ThreadID, node NodeID, k uint64) (*span, error) {
 	list := g.spans(th, node)
 	i := 0
@@ -436,7 +436,7 @@ type Sizes struct {
 	Stored   uint64 // bytes of all in the file
 }
 
-// Sizes gives what the graph takes. Originally a timestamp takes 4 bytes for
+// Sizes returns what the graph takes. Originally a timestamp takes 4 bytes for
 // each statement, a value 8 bytes, and a dependence two timestamps of 4 bytes;
 // after tier 1 a timestamp 4 for each node, a pattern 4, a value 8, and a label
 // 4 for each of its instances that is not inferred; after tier 2 what the

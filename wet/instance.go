@@ -88,7 +88,7 @@ const (
 	DepControl
 	DepSync // order: an unlock and the next lock, the end of a thread and who joined it
 	// DepExit is not in a graph; package slice finds it: the decision that ended a
-	// loop, for a use behind it of what was defined in it.
+	// loop, for a use after it of what was defined in it.
 	DepExit
 	// DepPotential neither: a decision that could have led to another write of what
 	// is read.

@@ -104,7 +104,7 @@ type group struct {
 	members []int32 // indexes into template.kept
 	pattern bool    // else each member has a column of its own
 	pat     seq
-	uniq    []uint64 // tuples, one behind the other
+	uniq    []uint64 // tuples, one after the other
 	table   []uint32 // open addressing: number of the tuple + 1
 	check   uint64
 	seen    glance // values: tuples, runs: executions
@@ -118,7 +118,7 @@ func hashValues(h, v uint64) uint64 {
 	return h ^ h>>32
 }
 
-// find gives the number of the tuple that values has for the members, and adds
+// find returns the number of the tuple that values has for the members, and adds
 // it when it is new.
 func (g *group) find(values []uint64, where []int32) (i uint64, isNew bool) {
 	m := len(g.members)

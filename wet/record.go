@@ -13,7 +13,7 @@ type record struct {
 	tmpl   *template
 	groups []groupView
 	where  []member   // by kept statement
-	slots  []slotView // and behind the node's own those of more
+	slots  []slotView // and after the node's own those of more
 	more   []moreView
 	extras []extraView
 	stores []storeView
@@ -408,7 +408,7 @@ func (g *Graph) align(r *record, s *slotView, some bool) error {
 	return nil
 }
 
-// label gives the producer of execution k in a slot.
+// label returns the producer of execution k in a slot.
 func (g *Graph) label(r *record, slot int, k uint64) (ref, error) {
 	if r.tmpl.follows(slot) {
 		return g.derivedLabel(r, slot, k)
@@ -417,7 +417,7 @@ func (g *Graph) label(r *record, slot int, k uint64) (ref, error) {
 	return by, err
 }
 
-// readLabel gives the producer of what an access reads in execution k, and which
+// readLabel returns the producer of what an access reads in execution k, and which
 // bytes are its.
 func (g *Graph) readLabel(r *record, slot int, k uint64) (ref, part16, error) {
 	e, x, err := g.edgeOf(r, &r.slots[slot], k-r.span.began)
@@ -440,7 +440,7 @@ func (g *Graph) labelOf(r *record, e *edgeView, x uint64) (ref, part16, error) {
 	return ref{e.from, e.kp.get(x)}, e.part, nil
 }
 
-// moreLabel gives a further producer of what an access reads in execution k;
+// moreLabel returns a further producer of what an access reads in execution k;
 // nobody when there is none.
 func (g *Graph) moreLabel(r *record, m moreView, k uint64) (ref, part16, error) {
 	s := &r.slots[m.slot]

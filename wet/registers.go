@@ -142,7 +142,7 @@ func (f *flow) bytes() uint64 {
 type derived struct {
 	labels []uint32 // node by node, slot by slot, execution by execution
 	first  []uint32 // by node: where it begins
-	held   []ref    // by register, and behind them others of earlier epochs
+	held   []ref    // by register, and after them others of earlier epochs
 	from   []leaver // by node
 
 	// For an execution that calls, when the thread went on in its frame (see

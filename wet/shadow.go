@@ -49,7 +49,7 @@ func (m mark) depth() uint8 { return uint8(m>>kBits) & 63 }
 func (m mark) size() uint8  { return 1 << (m >> (kBits + 6) & 3) }
 func (m mark) first() uint8 { return uint8(m>>firstShift) & 7 }
 
-// from is the mark of a cell that begins n bytes behind.
+// from is the mark of a cell that begins n bytes after.
 func (m mark) from(n uint64) mark {
 	const bits = mark(7) << firstShift
 	return m&^bits | (m+mark(n&7)<<firstShift)&bits
@@ -111,7 +111,7 @@ type shadow struct {
 
 func newShadow() *shadow { return &shadow{pages: map[uint64]*shadowPage{}} }
 
-// page gives the page of an address; nil when it was never written and make is
+// page returns the page of an address; nil when it was never written and make is
 // not set.
 func (s *shadow) page(addr uint64, create bool) *shadowPage {
 	n := addr >> pageShift
@@ -156,7 +156,7 @@ func (s *shadow) write(addr, size uint64, by cell) {
 	}
 }
 
-// split gives the bytes of a cell.
+// split returns the bytes of a cell.
 func (s *shadow) split(c *cell) *[granule]cell {
 	if c.mark&splitMark != 0 {
 		return &s.pool[c.src]

@@ -68,7 +68,7 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 
 // takesBytes tells the statements that may depend on any number of bytes:
 // environment calls and outside statements. What they read is in a list, as is
-// what orders them; each list has a slot behind those with labels.
+// what orders them; each list has a slot after those with labels.
 func (t *template) takesBytes(stmt uint32) bool {
 	return t.Kind != NodePath || t.Stmts[stmt].Inst.Op == rv.OpECALL
 }
@@ -398,7 +398,7 @@ func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error)
 }
 
 // HasReaders tells whether anything outside the execution depends on an instance
-// of a statement: whether [Graph.Readers] ever gives something.
+// of a statement: whether [Graph.Readers] ever returns something.
 func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, error) {
 	if err := g.index(); err != nil {
 		return false, err

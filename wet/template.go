@@ -18,7 +18,7 @@ type code struct {
 	pc    uint64
 	raw   []byte
 	insts []rv.Inst
-	end   event.End // EndAtomic gives the last instruction's access a place in the values
+	end   event.End // EndAtomic returns the last instruction's access a place in the values
 }
 
 // decode reads the instructions of raw.
@@ -373,7 +373,7 @@ func (b *pathBuilder) finish() {
 	b.group()
 }
 
-// rootsOf gives what the operands of a statement are computed from.
+// rootsOf returns what the operands of a statement are computed from.
 func (b *pathBuilder) rootsOf(info *stmtInfo) (roots []int32) {
 	for _, u := range info.uses {
 		if u.from >= 0 {

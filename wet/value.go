@@ -75,7 +75,7 @@ func (g *Graph) Value(i Instance) (v uint64, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// instance gives the labels of an instance's node.
+// instance returns the labels of an instance's node.
 func (g *Graph) instance(i Instance) (*record, error) {
 	s, err := g.find(i.Thread, i.Node, i.K)
 	if err != nil {
@@ -200,7 +200,7 @@ func (g *Graph) register(r *record, slot int, reg uint8, k uint64, follow int) (
 	return g.value(from, int32(s), by.k, follow-1)
 }
 
-// producer gives the labels of a producer's node.
+// producer returns the labels of a producer's node.
 func (g *Graph) producer(r *record, by ref) (*record, error) {
 	from, err := g.instance(by.instance())
 	if errors.Is(err, ErrNoSuch) {

@@ -13,12 +13,12 @@ import (
 type Walk struct {
 	g    *Graph
 	t    *threadView
-	at   uint64 // the timestamp behind the position
+	at   uint64 // the timestamp after the position
 	te   *threadEpoch
 	flow *flow
 }
 
-// Walk gives a walk along a thread's control flow that stands before timestamp
+// Walk returns a walk along a thread's control flow that stands before timestamp
 // t, which may be the number of timestamps at most.
 func (g *Graph) Walk(th event.ThreadID, t uint64) (*Walk, error) {
 	if uint64(th) >= uint64(len(g.threads)) || t > g.threads[th].Times {
@@ -27,7 +27,7 @@ func (g *Graph) Walk(th event.ThreadID, t uint64) (*Walk, error) {
 	return &Walk{g: g, t: g.threads[th], at: t}, nil
 }
 
-// Next gives the execution behind the position and steps over it; not ok at
+// Next returns the execution after the position and steps over it; not ok at
 // the end.
 func (w *Walk) Next() (e Execution, ok bool, err error) {
 	if w.at >= w.t.Times {
@@ -40,7 +40,7 @@ func (w *Walk) Next() (e Execution, ok bool, err error) {
 	return e, true, nil
 }
 
-// Prev gives the execution before the position and steps back over it; not ok
+// Prev returns the execution before the position and steps back over it; not ok
 // at the beginning.
 func (w *Walk) Prev() (e Execution, ok bool, err error) {
 	if w.at == 0 {
@@ -69,7 +69,7 @@ func (w *Walk) get(t uint64) (Execution, error) {
 	return Execution{Node: s.node, K: s.began + uint64(at.k), Time: t}, nil
 }
 
-// Forward gives a thread's executions from the one at a timestamp on. It ends
+// Forward returns a thread's executions from the one at a timestamp on. It ends
 // after the first error.
 func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
 	return func(yield func(Execution, error) bool) {
@@ -85,7 +85,7 @@ func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error]
 	}
 }
 
-// Backward gives a thread's executions from the one at a timestamp back. It
+// Backward returns a thread's executions from the one at a timestamp back. It
 // ends after the first error.
 func (g *Graph) Backward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
 	return func(yield func(Execution, error) bool) {

@@ -231,7 +231,7 @@ func (b *Builder) extend(i, m uint32) bool {
 	b.digram.remove(b.nodes, m)
 	b.forget(moved)
 	if b.nodes[next].sym == c && b.nodes[b.nodes[next].next].sym == c {
-		b.digram.set(b.nodes, next) // the run goes on behind the pair
+		b.digram.set(b.nodes, next) // the run goes on after the pair
 	}
 	b.link(m, next)
 	guard := guardOf(sym)

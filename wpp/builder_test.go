@@ -24,7 +24,7 @@ func build(s []Terminal) *Builder {
 	return b
 }
 
-// expand gives the string of a rule by plain recursion.
+// expand returns the string of a rule by plain recursion.
 func expand(g *Grammar, r Rule) []Terminal {
 	var out []Terminal
 	for _, s := range g.Body(r) {

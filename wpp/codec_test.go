@@ -17,7 +17,7 @@ func sameGrammar(a, b *Grammar) bool {
 	return slices.Equal(a.body, b.body) && slices.Equal(a.off, b.off)
 }
 
-// doubling gives a grammar whose rule r has twice the length of rule r-1.
+// doubling returns a grammar whose rule r has twice the length of rule r-1.
 func doubling(t testing.TB, n int) *Grammar {
 	rules := make([][]Symbol, n)
 	rules[0] = []Symbol{TerminalSymbol(0), TerminalSymbol(0)}
@@ -31,7 +31,7 @@ func doubling(t testing.TB, n int) *Grammar {
 	return g
 }
 
-// nested gives a grammar in which n rules are nested, each one terminal longer
+// nested returns a grammar in which n rules are nested, each one terminal longer
 // than the one inside.
 func nested(t testing.TB, n int) *Grammar {
 	rules := make([][]Symbol, n)

@@ -22,14 +22,14 @@ type Cursor struct {
 	path Path // the last step is at a terminal, or at the end of the start rule
 }
 
-// Begin gives a cursor at the first terminal; at the end when there is none.
+// Begin returns a cursor at the first terminal; at the end when there is none.
 func (g *Grammar) Begin() *Cursor {
 	c := &Cursor{g: g}
 	c.ToBegin()
 	return c
 }
 
-// End gives a cursor at the end of the string.
+// End returns a cursor at the end of the string.
 func (g *Grammar) End() *Cursor {
 	c := &Cursor{g: g}
 	c.ToEnd()
@@ -108,7 +108,7 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// ascendNext moves to the symbol behind the present one, going up as far as
+// ascendNext moves to the symbol after the present one, going up as far as
 // needed, and not down. It reports false when it has come to the end.
 func (c *Cursor) ascendNext() bool {
 	for {
@@ -139,7 +139,7 @@ func (c *Cursor) Prev() bool {
 	return true
 }
 
-// Skip moves to the first terminal, at the cursor or behind it, whose symbol
+// Skip moves to the first terminal, at the cursor or after it, whose symbol
 // is interesting, entering only rules that are; a rule is interesting when its
 // string holds an interesting terminal. It reports false when there is none;
 // the cursor is at the end then.
@@ -162,7 +162,7 @@ func (c *Cursor) Skip(interesting func(Symbol) bool) bool {
 }
 
 // Path is the path of the cursor. It is valid until the cursor moves; at the
-// end of the string its only step is behind the last symbol of the start rule.
+// end of the string its only step is after the last symbol of the start rule.
 func (c *Cursor) Path() Path { return c.path }
 
 // Depth is the number of steps of the path.

@@ -27,9 +27,9 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Decode reads a grammar that [Grammar.AppendBinary] wrote from the beginning
-// of src and gives what follows it. The bytes are not trusted: rules are
+// of src and returns what follows it. The bytes are not trusted: rules are
 // acyclic, reachable and in range in whatever it accepts, and encoding that
-// again gives the same bytes. Errors wrap [wire.ErrMalformed], [wire.ErrTruncated] or
+// again returns the same bytes. Errors wrap [wire.ErrMalformed], [wire.ErrTruncated] or
 // [wire.ErrTooLarge] and give the offset.
 //
 // A small grammar may stand for a very long string; Decode does not mind, see
@@ -116,7 +116,7 @@ func (d *decoder) grammar() (*Grammar, error) {
 	return g, d.codes(g, lengths, uses, start)
 }
 
-// readLengths reads the lengths of the rules but the start, and gives that of
+// readLengths reads the lengths of the rules but the start, and returns that of
 // the start: what they leave of all symbols.
 func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, err error) {
 	start = symbols

@@ -2,10 +2,10 @@ package wpp
 
 // digrams is the index of the pairs of adjacent symbols: an open-addressing
 // hash table of node indices. The key of an entry is not stored; it is the
-// symbol of the node and the symbol of the node behind it. So an entry must be
-// removed before its node or the link behind it changes.
+// symbol of the node and the symbol of the node after it. So an entry must be
+// removed before its node or the link after it changes.
 //
-// Probing is linear; removal shifts the entries behind it back, so that the
+// Probing is linear; removal shifts the entries after it back, so that the
 // table never fills with marks of removed entries.
 type digrams struct {
 	slots []uint32 // length is a power of two, or 0; 0 is an empty slot
@@ -24,7 +24,7 @@ func (d *digrams) clear() {
 	d.used = 0
 }
 
-// findOrAdd gives the entry with the same pair as node i, or adds i and gives
+// findOrAdd returns the entry with the same pair as node i, or adds i and returns
 // 0 when there is none.
 func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
 	if int(d.used)*4 >= len(d.slots)*3 {
@@ -50,7 +50,7 @@ func (d *digrams) set(nodes []node, i uint32) {
 	d.slots[slot] = i
 }
 
-// find gives the slot of the pair at node i and the entry there; 0 when the
+// find returns the slot of the pair at node i and the entry there; 0 when the
 // slot is empty. The table must not be full.
 func (d *digrams) find(nodes []node, i uint32) (slot, entry uint32) {
 	a := nodes[i].sym

@@ -23,7 +23,7 @@ import "encoding/binary"
 //	           is its first use
 //
 // Lengths, uses and codes stand in separate columns, mostly a byte each, so that an
-// entropy stage behind has something to hold on to.
+// entropy stage after has something to hold on to.
 const (
 	codeNewRule = iota
 	codeNewTerminal
@@ -87,7 +87,7 @@ func (e *encoder) lengths(g *Grammar) {
 	})
 }
 
-// count sets counts to the uses of each rule but the start and gives the sum.
+// count sets counts to the uses of each rule but the start and returns the sum.
 func (e *encoder) count(g *Grammar) (sum uint64) {
 	e.counts = append(e.counts[:0], make([]uint32, g.Rules()-1)...)
 	if len(e.counts) == 0 {

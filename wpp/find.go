@@ -38,7 +38,7 @@ func NewFinder(g *Grammar, terminal func(Terminal) Marks) *Finder {
 	return f
 }
 
-// Of gives the marks that a symbol's string bears.
+// Of returns the marks that a symbol's string bears.
 func (f *Finder) Of(s Symbol) Marks {
 	if s.IsRule() {
 		return f.rules[s.Rule()]
@@ -70,7 +70,7 @@ func (f *Finder) Back(c *Cursor, want Marks) bool {
 	return false
 }
 
-// before gives the last index before to, in the body of r, of a symbol that
+// before returns the last index before to, in the body of r, of a symbol that
 // bears one of the marks.
 func (f *Finder) before(r Rule, to uint32, want Marks) (uint32, bool) {
 	low := f.g.off[r]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// at gives a cursor at every position of the string, the end included.
+// at returns a cursor at every position of the string, the end included.
 func at(g *Grammar) []*Cursor {
 	out := []*Cursor{}
 	c := g.Begin()
@@ -83,7 +83,7 @@ func TestWeights(t *testing.T) {
 			if got := w.Rank(c); got != k {
 				t.Fatalf("rank at %d: %d, not %d", i, got, k)
 			}
-			next := i // the first with a weight at or behind i
+			next := i // the first with a weight at or after i
 			for next < len(s) && weight(s[next]) == 0 {
 				next++
 			}

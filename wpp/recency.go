@@ -51,7 +51,7 @@ func (l *recency) add(slot, delta uint32) {
 	}
 }
 
-// distance is the number of rules in the list behind r, which is in it.
+// distance is the number of rules in the list after r, which is in it.
 func (l *recency) distance(r Rule) uint32 {
 	before := uint32(0)
 	for i := l.slot[r]; i > 0; i -= i & -i {
@@ -60,7 +60,7 @@ func (l *recency) distance(r Rule) uint32 {
 	return l.live - before
 }
 
-// at is the rule that has distance others behind it; the list is longer than
+// at is the rule that has distance others after it; the list is longer than
 // that.
 func (l *recency) at(distance uint32) Rule {
 	rank := l.live - distance // counted from 1

@@ -197,7 +197,7 @@ func (s *Sparse) Rank(c *Cursor) (sum uint64) {
 	return sum
 }
 
-// Select gives a cursor at the terminal that holds unit k of weight, as
+// Select returns a cursor at the terminal that holds unit k of weight, as
 // [Weights.Select] does.
 func (s *Sparse) Select(k uint64) (c *Cursor, offset uint64, ok bool) {
 	c = &Cursor{g: s.g}

@@ -182,7 +182,7 @@ func (s *Stacks) open(c *Cursor, skip uint64) (nth uint64, ok bool) {
 	}
 }
 
-// lastBelow gives the last index before to at which the lowest height is below
+// lastBelow returns the last index before to at which the lowest height is below
 // level. There must be one in the rule of to; what other rules hold before it
 // does not matter then.
 func (s *Stacks) lastBelow(to uint32, level int64) uint32 {

@@ -27,10 +27,10 @@ func RuleSymbol(r Rule) Symbol { return Symbol(r) | ruleBit }
 // IsRule tells uses of rules from terminals.
 func (s Symbol) IsRule() bool { return s&ruleBit != 0 }
 
-// Terminal gives the terminal of a symbol that is no rule.
+// Terminal returns the terminal of a symbol that is no rule.
 func (s Symbol) Terminal() Terminal { return Terminal(s &^ ruleBit) }
 
-// Rule gives the rule of a symbol that is one.
+// Rule returns the rule of a symbol that is one.
 func (s Symbol) Rule() Rule { return Rule(s &^ ruleBit) }
 
 func (s Symbol) String() string {

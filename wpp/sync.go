@@ -29,7 +29,7 @@ func NewSyncCounts(g *Grammar, isSync func(Terminal) bool) (SyncCounts, error) {
 // i of its body.
 func (s SyncCounts) Edge(r Rule, i int) uint64 { return s.Before(r, i) }
 
-// Algorithm1 gives the path from the root to the m-th synchronisation
+// Algorithm1 returns the path from the root to the m-th synchronisation
 // operation, m counted from 0, step by step as the paper has it. ok is false
 // when there are no more than m operations.
 //
@@ -39,7 +39,7 @@ func (s SyncCounts) Edge(r Rule, i int) uint64 { return s.Before(r, i) }
 //	    find the smallest i with synch_cnt(e(i+1)) > val; if there is none, i := k
 //	    append ei to the path; val := val - synch_cnt(ei); X := destination of ei
 //
-// It looks at the edges of a node one after another; [Weights.Select] gives
+// It looks at the edges of a node one after another; [Weights.Select] returns
 // the same path by binary search.
 func (s SyncCounts) Algorithm1(m uint64) (path Path, ok bool) {
 	if m >= s.Total() {

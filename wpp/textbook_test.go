@@ -149,7 +149,7 @@ func (b *textbook) expand(s *tbSymbol) {
 	b.index[tbDigram(last)] = last
 }
 
-// rules gives the rules as bodies in no canonical order; the start rule is 0.
+// rules returns the rules as bodies in no canonical order; the start rule is 0.
 func (b *textbook) rules() [][]Symbol {
 	number := map[*tbRule]Rule{b.start: 0}
 	todo := []*tbRule{b.start}

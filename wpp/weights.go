@@ -44,7 +44,7 @@ func NewWeights(g *Grammar, weight func(Terminal) uint64) (*Weights, error) {
 	return w, nil
 }
 
-// sums gives the prefix sums of a rule body: one more than it has symbols.
+// sums returns the prefix sums of a rule body: one more than it has symbols.
 func (w *Weights) sums(r Rule) []uint64 {
 	return w.prefix[w.g.off[r]+uint32(r) : w.g.off[r+1]+uint32(r)+1]
 }
@@ -84,7 +84,7 @@ func (w *Weights) Rank(c *Cursor) uint64 {
 	return sum
 }
 
-// Select gives a cursor at the terminal that holds unit k of weight, counted
+// Select returns a cursor at the terminal that holds unit k of weight, counted
 // from 0, and the place of the unit within the terminal. ok is false when k is
 // not below the total; the cursor is at the end then.
 //
@@ -123,7 +123,7 @@ func (w *Weights) down(c *Cursor, k uint64) (offset uint64) {
 	}
 }
 
-// SkipTo moves to the first terminal with a weight, at the cursor or behind
+// SkipTo moves to the first terminal with a weight, at the cursor or after
 // it, and passes over all rules without. It reports false when there is none;
 // the cursor is at the end then.
 func (w *Weights) SkipTo(c *Cursor) bool {

@@ -27,7 +27,7 @@ type Sources struct {
 	files map[string][]string
 }
 
-// Lines gives the lines of a file as the debug information names it; nil when
+// Lines returns the lines of a file as the debug information names it; nil when
 // there is no text.
 func (s *Sources) Lines(name string) []string {
 	if name == "" {
@@ -44,7 +44,7 @@ func (s *Sources) Lines(name string) []string {
 	return lines
 }
 
-// line gives a line, from 1.
+// line returns a line, from 1.
 func (s *Sources) line(name string, n int) (string, bool) {
 	lines := s.Lines(name)
 	if n < 1 || n > len(lines) {

@@ -37,7 +37,7 @@ func TestAgreesWithForwardTracking(t *testing.T) {
 	}
 }
 
-// compareForward runs a program and compares both ways. It gives the number of
+// compareForward runs a program and compares both ways. It returns the number of
 // accesses compared, and of those that depend on a racy read.
 func compareForward(t *testing.T, elf []byte, args []string, seed uint64) (compared, depend int) {
 	t.Helper()

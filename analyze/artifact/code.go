@@ -82,7 +82,7 @@ const (
 // clobbered are the registers that a function need not preserve.
 const clobbered uint64 = 1<<1 | 0x7<<5 | 0xff<<10 | 0xf<<28 | 0xff<<rv.RegF | 0xff<<(rv.RegF+10) | 0xf<<(rv.RegF+28)
 
-// defs is the set of registers that an instruction gives a new value. Moving
+// defs is the set of registers that an instruction sets. Moving
 // the stack pointer by a constant does not count: a function moves it back,
 // and what it points to is no matter of values.
 func defs(i rv.Inst) uint64 {
@@ -158,7 +158,7 @@ func (d *block) mayStore() bool {
 	return slices.Contains(inputCalls[:], d.insts[i].Imm)
 }
 
-// branchMark gives a branch one of 63 marks.
+// branchMark chooses one of 63 marks for a branch.
 func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 32 % 63) }
 
 // tailMark is borne by blocks that may jump to another function (see [code.precise]).

@@ -17,7 +17,7 @@ import (
 // Analyze finds out which of the races of a trace are artifacts. res is what
 // [race.Analyze] found in it, img the program.
 //
-// A trace without addresses or control flow gives verdicts Unknown, not an
+// A trace without addresses or control flow leads to verdicts Unknown, not an
 // error. When ctx ends, the result is what is known by then, the rest Unknown,
 // beside the error.
 func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts Options) (*Result, error) {
@@ -99,7 +99,7 @@ func (e *explainer) judgeAll(out *Result) error {
 func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-(e.steps-e.ordering)) }
 
 // judgeOrder finds the races that are explained by order. Of those that may be
-// but are not known to be, it gives the reason.
+// but are not known to be, it returns the reason.
 func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	list := e.wanting()
 	doubts = map[int]string{}
@@ -216,7 +216,7 @@ type explainer struct {
 // pairOf is a dynamic instance.
 type pairOf struct{ c, d exec }
 
-// instances gives dynamic instances of race i: the first one, the last one, and
+// instances returns dynamic instances of race i: the first one, the last one, and
 // others in no special order. A race with an event for a side has only those
 // two.
 func (e *explainer) instances(i int) iter.Seq[pairOf] {
@@ -254,7 +254,7 @@ func (p *pairOf) same(q *pairOf) bool {
 // one race.
 const maxCompared = 4 << 20
 
-// instances gives the instances of race i between executions of sites.
+// instances returns the instances of race i between executions of sites.
 func (x *index) instances(i int) iter.Seq[pairOf] {
 	return func(yield func(pairOf) bool) {
 		var keys []pairKey
@@ -340,7 +340,7 @@ type because struct {
 
 // explain looks for causes of an instance of race i: a racy read b whose value
 // one side depends on, of a race with a write a that event-controls the other
-// side. It gives the first that it finds, or with all set one for each race.
+// side. It returns the first that it finds, or with all set one for each race.
 // missing is not empty when none was found and something could not be followed.
 func (e *explainer) explain(i int, p *pairOf, by By, all bool) (why []because, missing string, err error) {
 	sides, doubt := [2]*exec{&p.d, &p.c}, ""
@@ -407,7 +407,7 @@ const maxWriters = 64
 // controls looks for a write that races with b and event-controls the other
 // side of the instance: it comes before c in c's thread (c not nil), or the
 // other side too depends on a value that is racy with it (other not nil). It
-// gives the race of the two, or -1.
+// returns the race of the two, or -1.
 func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int, err error) {
 	x := e.index
 	for _, id := range x.sites[b.site].partner {

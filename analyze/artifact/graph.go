@@ -166,7 +166,7 @@ func (g *graph) place(x *exec) (point, error) {
 
 var errCode = errors.New("the program in the trace is not the one that was recorded")
 
-// dataOf gives the edges of a node along data.
+// dataOf returns the edges of a node along data.
 func (g *graph) dataOf(id int32) ([]edge, error) {
 	if !g.nodes[id].hasData {
 		out, err := g.findData(id)
@@ -263,7 +263,7 @@ func (g *graph) definition(p point, r int) (point, bool, error) {
 	}
 }
 
-// lastDef gives the last instruction before that index which defines r, or -1.
+// lastDef returns the last instruction before that index which defines r, or -1.
 func (d *block) lastDef(before, r int) int {
 	for i := min(before, len(d.insts)) - 1; i >= 0; i-- {
 		if defs(d.insts[i])>>r&1 != 0 {
@@ -320,7 +320,7 @@ func (g *graph) eventPoint(th event.ThreadID, index uint64) (point, bool, error)
 	return g.last(th, n-1)
 }
 
-// controlOf gives the edge of a node to what it is control dependent on.
+// controlOf returns the edge of a node to what it is control dependent on.
 func (g *graph) controlOf(id int32) ([]edge, error) {
 	if !g.nodes[id].hasControl {
 		p, ok, err := g.decider(g.nodes[id].point)
@@ -496,7 +496,7 @@ func (g *graph) decides(th event.ThreadID, m uint64, list []decider) (bool, erro
 	return false, nil
 }
 
-// instruction gives the instruction of a node.
+// instruction returns the instruction of a node.
 func (g *graph) instruction(id int32) (pc uint64, i rv.Inst, err error) {
 	k := g.nodes[id].nodeKey
 	_, d, err := g.block(k.thread, k.block)

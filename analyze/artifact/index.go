@@ -355,7 +355,7 @@ func (s *siteIndex) exec(id cdr.SiteID, r *record, k uint64) exec {
 	return exec{site: id, ordinal: r.first + k, addr: r.base + k*uint64(r.stride), size: uint64(s.site.Size), unit: r.unit}
 }
 
-// partners gives the executions of site id that race with y, in order for each
+// partners returns the executions of site id that race with y, in order for each
 // strand.
 func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
 	return func(yield func(exec) bool) {

@@ -20,8 +20,8 @@ import (
 //     could explain another so.
 //  2. A walk in the order of the run finds which writes the reads read from
 //     ([reads]).
-//  3. [orderer.pass] walks along S_synch with a Publish behind each of those
-//     writes and an Observe behind each of those reads, and notes the clocks of
+//  3. [orderer.pass] walks along S_synch with a Publish after each of those
+//     writes and an Observe after each of those reads, and notes the clocks of
 //     the instances: with the edges of each race by itself, and of all.
 type orderer struct {
 	*explainer
@@ -36,7 +36,7 @@ type orderer struct {
 // link is an edge that the repair of race cause adds.
 type link struct {
 	cause int
-	write position // takes effect behind it
+	write position // takes effect after it
 	read  position // takes effect before it
 	id    uint64   // of the write
 	found readFrom
@@ -509,7 +509,7 @@ func (e *explainer) linePair(i int) (p linePair) {
 
 // wholeLines leaves out the races of two lines of source if another race of the
 // same lines and memory is not ordered. The compiler may have moved the read of a
-// count in front of the racy write and left the write of the count behind it;
+// count in front of the racy write and left the write of the count after it;
 // with the cause repaired, it may not.
 func (o *orderer) wholeLines(list []int) []int {
 	apart := map[linePair]bool{}

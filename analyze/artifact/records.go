@@ -51,7 +51,7 @@ func (s *strandRecords) build(size uint64) {
 	}
 }
 
-// near gives the records from index from on that may touch one of n bytes at
+// near returns the records from index from on that may touch one of n bytes at
 // addr, in order.
 func (s *strandRecords) near(addr, n uint64, from int) []int32 {
 	var out []int32
@@ -67,7 +67,7 @@ func (s *strandRecords) near(addr, n uint64, from int) []int32 {
 	return slices.Compact(out)
 }
 
-// all gives the executions of the site.
+// all returns the executions of the site.
 func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
 		for _, strand := range s.inOrder() {

@@ -190,7 +190,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 			o.handles[e.Obj] = &d
 		}
 		if e.Arg != 0 {
-			return nil // so that tasks behind those that wait for it share its number
+			return nil // so that tasks after those that wait for it share its number
 		}
 	case event.Forget:
 		if c := o.handles[e.Obj]; c != nil {

@@ -51,8 +51,8 @@ func newTasks() tasks {
 	return tasks{acting: map[event.ThreadID][]acting{}, begins: map[uint64]Clock{}, parked: map[uint64]event.StrandID{}}
 }
 
-// Threads says how many threads the run has, so that tasks are numbered behind
-// them. Without it they are numbered behind those known when the first begins.
+// Threads says how many threads the run has, so that tasks are numbered after
+// them. Without it they are numbered after those known when the first begins.
 func (o *Order) Threads(n int) { o.tasks.base = n }
 
 // Strands is the number of strands so far.

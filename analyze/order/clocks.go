@@ -38,7 +38,7 @@ func (v *vector) join(w []uint64) (grew bool) {
 func (v vector) clone() vector { return append(vector(nil), v...) }
 
 // carrier carries values along the edges of an order: what a strand had when
-// it released is handed to those that the order puts behind that.
+// it released is handed to those that the order puts after that.
 type carrier[T any] struct {
 	order *hb.Order
 	seen  []vector // of each strand: its clock when last looked at
@@ -89,7 +89,7 @@ func (c *carrier[T]) released(s event.StrandID, epoch uint64, e *event.Event, va
 	}
 }
 
-// sweep forgets what nobody can be ordered behind directly any more.
+// sweep forgets what nobody can be ordered after directly any more.
 func (c *carrier[T]) sweep() {
 	held := map[epochOf]bool{}
 	c.order.Held(func(clock hb.Clock) {

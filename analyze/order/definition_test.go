@@ -94,7 +94,7 @@ func placeOf(m *madeup.Moment) race.Place {
 	return race.Place{PC: m.Site.PC, Op: race.Read}
 }
 
-// byDefinition gives the orders that report each pair.
+// byDefinition returns the orders that report each pair.
 func byDefinition(m *madeup.Run) map[key]Set {
 	all := m.Linear()
 	hard, hb, shb := madeup.Orders(all)
@@ -141,7 +141,7 @@ func schedulable(all []madeup.Moment, shb madeup.Relation, i, j int) bool {
 	return true
 }
 
-// bareBytes gives the bytes that each access finds shared, modified and without a
+// bareBytes returns the bytes that each access finds shared, modified and without a
 // lock.
 func bareBytes(all []madeup.Moment) []map[uint64]bool {
 	type byteState struct {

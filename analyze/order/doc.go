@@ -3,7 +3,7 @@
 //
 //   - [HB], happens-before, as package race has it;
 //   - [SHB], schedulable happens-before (Mathur, Kini and Viswanathan, OOPSLA
-//     2018): a read is also ordered behind the write that it reads from, so
+//     2018): a read is also ordered after the write that it reads from, so
 //     that each race found is one that another schedule of the same accesses
 //     shows, also behind a first race;
 //   - [WCP], weak causal precedence (Kini, Mathur and Viswanathan, PLDI 2017):

@@ -67,7 +67,7 @@ func (e *eraser) after(st stage, s event.StrandID, write bool, locks int32) stag
 	return st
 }
 
-// id gives the number of a lock set.
+// id returns the number of a lock set.
 func (e *eraser) id(locks []uint64) int32 {
 	locks = slices.Compact(slices.Sorted(slices.Values(locks)))
 	key := make([]byte, 0, 64)
@@ -86,7 +86,7 @@ func (e *eraser) id(locks []uint64) int32 {
 	return id
 }
 
-// meet gives the number of what two lock sets have in common.
+// meet returns the number of what two lock sets have in common.
 func (e *eraser) meet(a, b int32) int32 {
 	if a == anyLocks || b == anyLocks {
 		return max(a, b)

@@ -24,7 +24,7 @@ const (
 )
 
 // lockset takes an access to bytes of the granule through the state machine.
-// It gives the bytes that no lock protects.
+// It returns the bytes that no lock protects.
 func (g *granule) lockset(held []replay.Lock, s event.StrandID, mask uint8, write bool) (bare uint8) {
 	left := mask
 	for i := 0; i < len(g.states) && left != 0; i++ {

@@ -36,7 +36,7 @@ func (o Order) String() string {
 	return "order?"
 }
 
-// Parse gives the order of a name.
+// Parse returns the order of a name.
 func Parse(name string) (Order, bool) {
 	i := slices.Index(names[:], name)
 	return Order(max(i, 0)), i >= 0
@@ -134,7 +134,7 @@ func keyOf(a, b race.Place) key {
 	return key{a, b}
 }
 
-// Find gives the static pairs that the orders report, by place. What counts as
+// Find returns the static pairs that the orders report, by place. What counts as
 // a race is as in package race.
 func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 	w, err := newWalker(ctx, src, opts)

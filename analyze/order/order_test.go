@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// found gives the orders that report each pair.
+// found returns the orders that report each pair.
 func found(t *testing.T, src Source, opts Options) map[key]Set {
 	t.Helper()
 	pairs, err := Find(context.Background(), src, opts)

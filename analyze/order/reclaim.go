@@ -52,7 +52,7 @@ func (th *wcpStrand) handed(s event.StrandID, own uint64) hardClock {
 	return hardClock{th.before.clone(), hard}
 }
 
-// known is up to which epoch of strand u strand s is behind it.
+// known is up to which epoch of strand u strand s is after it.
 func (th *wcpStrand) known(u event.StrandID) uint64 { return max(th.before.at(u), th.hard.at(u)) }
 
 // users calls visit for the strands that will still use a lock. known is false
@@ -127,9 +127,9 @@ func (w *wcp) everybody(visit func(s event.StrandID, th *wcpStrand)) {
 	}
 }
 
-// trim forgets sections that everybody who matters is behind as soon as it
+// trim forgets sections that everybody who matters is after as soon as it
 // gives the lock back: all with acquires up to floor but the last of them, whose
-// release is behind the others'. It gives their number.
+// release is after the others'. It returns their number.
 func (l *sectionLog) trim(floor uint64) int {
 	n := 0
 	for n < len(l.closed) && l.closed[n].acquire <= floor {
@@ -147,7 +147,7 @@ func (l *sectionLog) trim(floor uint64) int {
 }
 
 // forgetTouched forgets accesses in sections that whoever will take the lock is
-// weakly behind already.
+// weakly after already.
 func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 	floors := map[event.StrandID]vector{}
 	floor := func(u event.StrandID) vector {

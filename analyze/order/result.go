@@ -15,8 +15,8 @@ import (
 // which order accesses were executed.
 var ErrNoSchedule = errors.New("the trace does not say in which order accesses were executed, which shb needs; record it again")
 
-// Analyze gives the races of a trace by the orders in want, as package race
-// gives those by happens-before, each with the orders that report it. What
+// Analyze returns the races of a trace by the orders in want, as package race
+// returns those by happens-before, each with the orders that report it. What
 // happens-before reports has its exact number of dynamic pairs; of other races
 // Dynamic is how often an access raced with the last execution of the other
 // instruction by another strand.

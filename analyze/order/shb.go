@@ -35,7 +35,7 @@ func (s *shb) take(strand event.StrandID, v vector) {
 // tick ends an epoch of the strand.
 func (s *shb) tick(strand event.StrandID) { s.clock(strand).set(strand, s.clock(strand).at(strand)+1) }
 
-// read orders a read behind the write that it reads from.
+// read orders a read after the write that it reads from.
 func (s *shb) read(strand event.StrandID, w *lastWrite) {
 	c := s.clock(strand)
 	if w.strand == strand || w.own <= c.at(w.strand) {
@@ -46,7 +46,7 @@ func (s *shb) read(strand event.StrandID, w *lastWrite) {
 	s.frozen[strand] = nil
 }
 
-// write gives the clock of a write by the strand.
+// write returns the clock of a write by the strand.
 func (s *shb) write(strand event.StrandID) lastWrite {
 	c := s.clock(strand)
 	if s.frozen[strand] == nil {

@@ -76,7 +76,7 @@ type wcpLock struct {
 type sectionLog struct {
 	closed []closed
 	base   int                    // number of the first
-	passed map[event.StrandID]int // by how many of them each other strand is known to be behind
+	passed map[event.StrandID]int // by how many of them each other strand is known to be after
 	limit  int                    // of closed, before some are forgotten
 }
 
@@ -122,7 +122,7 @@ type closed struct {
 }
 
 // maxLog bounds the critical sections remembered because some strand may still
-// be found to be behind them.
+// be found to be after them.
 const maxLog = 1 << 22
 
 func newWCP(s *replay.Survey, uses map[uint64][]lockUse) *wcp {
@@ -162,7 +162,7 @@ func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 	th.held = append(th.held, &section{obj: obj, lock: l, version: l.version, acquire: own})
 }
 
-// access orders an access in critical sections behind the sections of the same
+// access orders an access in critical sections after the sections of the same
 // locks that conflict with it.
 func (w *wcp) access(s event.StrandID, a touch) {
 	th := w.strand(s)
@@ -221,7 +221,7 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 	return nil
 }
 
-// behind orders the strand, which is about to release, behind the releases of
+// behind orders the strand, which is about to release, after the releases of
 // the sections whose acquires precede it. It says whether there were any new
 // ones. (The paper has a queue for each pair of threads, of which the front is
 // the only candidate; that is not so with hard edges.)
@@ -234,7 +234,7 @@ func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 		known := max(th.before.at(u), th.hard.at(u))
 		n := sort.Search(len(log.closed), func(i int) bool { return log.closed[i].acquire > known })
 		if n > 0 && log.base+n > log.passed[s] {
-			th.before.join(log.closed[n-1].release) // which is behind those before it
+			th.before.join(log.closed[n-1].release) // which is after those before it
 			log.passed[s], some = log.base+n, true
 		}
 	}

@@ -47,7 +47,7 @@ const maxSpan = 1 << 18
 // the address space, of the blocks that touch it.
 type blocks map[uint64][]*Block
 
-// end is the address behind the block.
+// end is the address after the block.
 func (b *Block) end() uint64 { return b.Addr + max(b.Size, 1) }
 
 // chunks are the first and last chunk that the block is entered in.

@@ -72,7 +72,7 @@ func newFake(threads int) *fake {
 	return &fake{segments: make([][]fakeSegment, threads), ordinals: map[[2]uint64]uint64{}}
 }
 
-// site gives the site of an instruction, made when it is new.
+// site returns the site of an instruction, made when it is new.
 func (f *fake) site(pc uint64, size uint8, a event.Access) SiteID {
 	for i, s := range f.sites {
 		if s == (Site{PC: pc, Size: size, Access: a}) {

@@ -79,7 +79,7 @@ type crew struct {
 	err     error
 }
 
-// ahead is how many batches a worker may be behind.
+// ahead is how many batches a worker may be late.
 const ahead = 4
 
 // newCrew starts the workers; a single one works where it is called from.
@@ -173,7 +173,7 @@ func (c *crew) stop() error {
 }
 
 // add puts an item of the present unit into the batch, for the workers whose
-// memory is in the bytes from low up to high, which is behind the last.
+// memory is in the bytes from low up to high, which is after the last.
 func (e *engine) add(it *item, low, high uint64) error {
 	b := e.begun()
 	if it.kind != itemCut {

@@ -34,7 +34,7 @@ func TestFigure6(t *testing.T) {
 	f.do(2, event.MutexLock, l, 0)
 	f.do(2, event.MutexUnlock, l, 0)
 	f.do(0, event.MutexLock, l, 0)
-	f.read(0, 0x14, x) // ordered behind the write by the lock
+	f.read(0, 0x14, x) // ordered after the write by the lock
 	f.do(0, event.MutexUnlock, l, 0)
 
 	res := analyze(t, f, Options{})

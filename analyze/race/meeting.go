@@ -36,7 +36,7 @@ type spot struct {
 }
 
 // spotSide says which execution: the one of the access whose first byte is
-// offset behind the start of the granule.
+// offset after the start of the granule.
 type spotSide struct {
 	access uint32
 	offset int8

@@ -254,7 +254,7 @@ func plainExpand(f *fake) []plainAccess {
 	return all
 }
 
-// plainReach gives, for each two events, whether the first happens before the
+// plainReach returns, for each two events, whether the first happens before the
 // second.
 func plainReach(events []Event) [][]bool {
 	n := len(events)

@@ -266,7 +266,7 @@ func (s *spot) at() uint64 {
 	return (s.page*perPage+s.set.first())<<3 + uint64(bits.TrailingZeros8(s.common))
 }
 
-// narrow gives the granules of spots in which an access that begins at addr
+// narrow returns the granules of spots in which an access that begins at addr
 // takes part.
 func narrow(spots []spot, addr uint64, of func(*spot) spotSide) (left []spot) {
 	for _, g := range []uint64{addr >> 3, addr>>3 + 1} {

@@ -26,7 +26,7 @@ var allGranules = granules{^uint64(0), ^uint64(0)}
 // page.
 func progression(from, step, n uint64) (g granules) {
 	if step <= 1 {
-		lo, hi := from, from+max(n, 1) // hi is behind the last
+		lo, hi := from, from+max(n, 1) // hi is after the last
 		if lo < 64 {
 			g[0] = ^uint64(0) << lo
 		}
@@ -175,7 +175,7 @@ func (c *class) weigh() int {
 	return n
 }
 
-// copyTo gives what is remembered to other granules.
+// copyTo copies what is remembered to other granules.
 func (c *class) copyTo(set granules) class {
 	d := class{set: set, columns: make([]column, len(c.columns)), limit: c.limit}
 	for i := range c.columns {
@@ -190,7 +190,7 @@ type page struct {
 	number  uint64
 	looks   granules // that are looked at
 	atomic  granules // of which some bytes are atomic variables
-	after   granules // behind one of those
+	after   granules // after one of those
 	touched granules // in some class
 	classes []class
 	of      *[perPage]uint8 // the class of each granule; nil: there are few
@@ -298,7 +298,7 @@ func (s *shadow) within(first, last uint64, yield func(p *page)) {
 
 // cut separates what is remembered of the granules that [addr, addr+size)
 // touches from accesses that begin at place at (1-based) of S_synch or later.
-// It gives what there is to remember in addition.
+// It returns what there is to remember in addition.
 func (s *shadow) cut(addr, size, at uint64) (grown int) {
 	if size == 0 {
 		return 0

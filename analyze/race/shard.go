@@ -69,7 +69,7 @@ func (s *shard) take(b *batch, items []item) error {
 // perSieve is the pages of the shadow in a page of a sieve.
 const perSieve = 1 << (sieveBits - pageBits)
 
-// page gives a page of the shadow, or nil when the shard looks at nothing in
+// page returns a page of the shadow, or nil when the shard looks at nothing in
 // the whole page of the sieve.
 func (s *shard) page(number uint64) *page {
 	if s.shadow.last != nil && s.shadow.last.number == number {
@@ -122,7 +122,7 @@ func (s *shard) markAtomic(p *page) {
 	}
 }
 
-// nextPage is the first page behind the given one that the shard may look at.
+// nextPage is the first page after the given one that the shard may look at.
 func (s *shard) nextPage(number uint64) (uint64, bool) {
 	outer := number/perSieve + 1
 	if s.suspects == nil {
@@ -166,7 +166,7 @@ func (s *shard) touch(p *page, set granules, m manner, times uint64) {
 }
 
 // check counts the pairs of executions, which touch the granules of a class as
-// c says, with what is remembered of them. It gives the index of the column
+// c says, with what is remembered of them. It returns the index of the column
 // that the executions themselves belong in, or -1.
 func (s *shard) check(p *page, cl *class, c *column, times uint64) int {
 	s.stats.Groups++

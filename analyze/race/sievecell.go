@@ -36,7 +36,7 @@ func (c *cells) at(g int) *cell {
 	return &c.of[g]
 }
 
-// split gives a page cells in place of layers.
+// split replaces the layers of a page by cells.
 func (s *sieve) split(p *sievePage) {
 	p.cells = new(cells)
 	for i := range p.Layers {

@@ -19,19 +19,19 @@ type (
 
 // compressed is a segment whose accesses can be had by their bytes.
 type compressed interface {
-	// Footprint gives the bytes that the segment accesses.
+	// Footprint returns the bytes that the segment accesses.
 	Footprint() iter.Seq2[cdr.Extent, error]
-	// TallyWithin gives how often sites were executed at which addresses; it may
+	// TallyWithin returns how often sites were executed at which addresses; it may
 	// leave out accesses in no range [lo, hi) that keep accepts.
 	TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[cdr.Tally, error]
-	// RunsOf gives the runs of a site, the last one first if back is set; it may
+	// RunsOf returns the runs of a site, the last one first if back is set; it may
 	// leave out accesses too.
 	RunsOf(site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
 }
 
 // seekable is a source of which segments can be had without those before.
 type seekable interface {
-	// SegmentsAt gives the segments of a thread with those places, which rise.
+	// SegmentsAt returns the segments of a thread with those places, which rise.
 	SegmentsAt(t event.ThreadID, places []uint64) iter.Seq2[Segment, error]
 }
 

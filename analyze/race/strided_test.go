@@ -125,7 +125,7 @@ func (f *fake) file(t testing.TB, budget uint64) []byte {
 	return file.Bytes()
 }
 
-// recorded gives the run as a trace, and with the trace's site numbers.
+// recorded returns the run as a trace, and with the trace's site numbers.
 func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
 	t.Helper()
 	file := f.file(t, budget)

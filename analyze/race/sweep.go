@@ -139,7 +139,7 @@ func (h *horizon) twin(kept []column, c *column) int {
 	return -1
 }
 
-// joined puts the series of the younger column c behind that of k.
+// joined puts the series of the younger column c after that of k.
 func (h *horizon) joined(k, c *column) column {
 	out := *c
 	out.before = k.before

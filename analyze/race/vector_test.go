@@ -96,7 +96,7 @@ type vectorDetector struct {
 	racy     int
 }
 
-// vectorDetect gives the number of locations with a race.
+// vectorDetect returns the number of locations with a race.
 func vectorDetect(x *expanded) int {
 	n := len(x.segments)
 	d := &vectorDetector{x: x, locks: map[uint64]vectorClock{}, barrier: map[[2]uint64]vectorClock{}, atomic: map[uint64]bool{},

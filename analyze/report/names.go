@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// namer gives names to code.
+// namer names code.
 type namer struct {
 	img    Image
 	stacks Stacks
@@ -41,7 +41,7 @@ func (n *namer) eventStack(t event.ThreadID, index uint64) ([]Frame, error) {
 }
 
 // frames names a stack. All but the first address are return addresses, which
-// may lie behind the function that calls.
+// may lie after the function that calls.
 func (n *namer) frames(pcs []uint64) []Frame {
 	var out []Frame
 	const call, shortCall = 4, 2 // bytes

@@ -30,7 +30,7 @@ type Modules interface {
 	Module(addr uint64) (name string, bias uint64)
 }
 
-// Stacks gives call stacks: the pc itself, then return addresses, innermost
+// Stacks returns call stacks: the pc itself, then return addresses, innermost
 // first. *cdr.Trace is one.
 type Stacks interface {
 	AccessStack(th event.ThreadID, s race.SiteID, ordinal uint64) ([]uint64, error)

@@ -79,7 +79,7 @@ func (m fakeImage) Frames(pc uint64) []image.Frame {
 	return []image.Frame{{Function: s.Name, File: "/src/bank.c", Line: int(pc>>8-0x10)*100 + 1 + int(pc&0xff)/4}}
 }
 
-// fakeStacks gives every access of a site the same stack.
+// fakeStacks has the same stack for every access of a site.
 type fakeStacks struct{}
 
 func (fakeStacks) AccessStack(t event.ThreadID, s race.SiteID, _ uint64) ([]uint64, error) {

@@ -97,7 +97,7 @@ func (s *Suppressions) Matched() (n int) {
 	return n
 }
 
-// covers gives the first rule that covers the race, and counts it; nil if none
+// covers returns the first rule that covers the race, and counts it; nil if none
 // does.
 func (s *Suppressions) covers(rep *Report, r *Race) *Rule {
 	if s == nil {

@@ -106,7 +106,7 @@ func (t *taskFinder) walk(events iter.Seq2[cdr.Event, error]) error {
 	}
 	for at := range t.wanted {
 		if at.Index >= t.events[at.Thread] {
-			t.find(at) // there is no event behind it
+			t.find(at) // there is no event after it
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTasks: thread 2 creates tasks 1 and 2, begins 2, in it 1, and leaves both;
-// the accesses of race 0 lie in stretches before, between and behind.
+// the accesses of race 0 lie in stretches before, between and after.
 func TestTasks(t *testing.T) {
 	events := []event.Event{
 		{Kind: event.ThreadStart},

@@ -146,7 +146,7 @@ func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	}
 }
 
-// spanOf gives the first span that holds something of a word, else the first
+// spanOf returns the first span that holds something of a word, else the first
 // of all.
 func (l *line) spanOf(word int, granule uint64) *span {
 	first := word * 8 / int(granule)
@@ -203,7 +203,7 @@ func (b *builder) fields(l *line) []Field {
 }
 
 // element is the path of an element of an array, or of a part of one: what
-// stands before the last subscript, the subscript, what stands behind it.
+// stands before the last subscript, the subscript, what stands after it.
 var element = regexp.MustCompile(`^(.*)\[([0-9]+)\]([^\[]*)$`)
 
 // joined makes one field of neighbouring elements that were used alike, as

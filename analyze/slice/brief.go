@@ -40,7 +40,7 @@ func (o *Options) followsFrom(n *wet.Node, stmt uint32, kind wet.DepKind, reg ui
 	return o.follows(kind, reg) && (kind <= wet.DepMemory || !o.passed(n, stmt))
 }
 
-// saved tells the registers that a function gives back as it found them.
+// saved tells the registers that a function leaves as it found them.
 func saved(reg uint8) bool {
 	if reg >= rv.RegF {
 		f := reg - rv.RegF
@@ -50,7 +50,7 @@ func saved(reg uint8) bool {
 }
 
 // housekeeping tells a statement that saves or restores a register of the
-// caller's, or sets the frame pointer: it stands in the same path behind the
+// caller's, or sets the frame pointer: it stands in the same path after the
 // instruction that makes room for the frame, or before the one that gives it up.
 func housekeeping(n *wet.Node, stmt uint32) bool {
 	if n.Kind != wet.NodePath {
@@ -75,7 +75,7 @@ func opens(n *wet.Node, stmt uint32) bool {
 	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm < 0 })
 }
 
-// closes tells whether a frame is given up behind a statement of the path.
+// closes tells whether a frame is given up after a statement of the path.
 func closes(n *wet.Node, stmt uint32) bool {
 	return slices.ContainsFunc(n.Stmts[stmt+1:], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm > 0 })
 }
@@ -108,7 +108,7 @@ func (s *Slice) hide() {
 }
 
 // past replaces the links that lead to or from what is hidden by those that lead
-// past it: from each producer before to each user behind. A link past has the
+// past it: from each producer before to each user after. A link past has the
 // count of the one that it ends with.
 func (s *Slice) past(links tally) tally {
 	if len(s.hidden) == 0 {

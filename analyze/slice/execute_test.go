@@ -150,7 +150,7 @@ func (e *executor) execute(n int) {
 }
 
 // TestReference: every statement of logged runs, executed again from what its
-// dependences say, gives what was recorded. So the log's dependences are right
+// dependences say, returns what was recorded. So the log's dependences are right
 // about values, and package eval about every instruction that is met.
 func TestReference(t *testing.T) {
 	done, given := 0, 0

@@ -92,7 +92,7 @@ type slotted interface {
 	// Labels tells what execution k of a node depends on through each of the
 	// slots, by their index.
 	Labels(th event.ThreadID, n wet.NodeID, k uint64, slots []int32, tell func(i int, from wet.Instance) error) error
-	// HasReaders tells whether Readers gives something for any instance of a
+	// HasReaders tells whether Readers yields something for any instance of a
 	// statement.
 	HasReaders(th event.ThreadID, n wet.NodeID, stmt uint32) (bool, error)
 	// Readers appends the slots through which others depend on an instance.

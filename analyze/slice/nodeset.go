@@ -21,7 +21,7 @@ type mask []uint64
 
 func (m mask) has(stmt uint32) bool { return m[stmt/64]>>(stmt%64)&1 != 0 }
 
-// all gives the statements in order.
+// all returns the statements in order.
 func (m mask) all(yield func(uint32) bool) {
 	for w, word := range m {
 		for ; word != 0; word &= word - 1 {
@@ -158,7 +158,7 @@ func (s *nodeSet) executions() iter.Seq2[uint64, uint32] {
 	}
 }
 
-// of gives the executions of a statement, ascending.
+// of returns the executions of a statement, ascending.
 func (s *nodeSet) of(stmt uint32) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for k, id := range s.executions() {

@@ -67,7 +67,7 @@ func (c *cursor) settle(g Graph, keep func(wet.Instance) (bool, error)) (bool, e
 	return false, nil
 }
 
-// inOrder gives the instances of places for which keep holds (nil: all of
+// inOrder returns the instances of places for which keep holds (nil: all of
 // them), in the order of the run. It holds one instance a place at a time.
 func inOrder(g Graph, places []place, keep func(wet.Instance) (bool, error)) iter.Seq2[at, error] {
 	return func(yield func(at, error) bool) {

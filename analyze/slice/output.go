@@ -41,7 +41,7 @@ type Put struct {
 
 // FindOutput finds the places where a text was put out to a descriptor, in the
 // order of the run. What follows the text on its line belongs to it: a value
-// stands behind its name.
+// stands after its name.
 func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, err error) {
 	if text == "" {
 		return nil, fmt.Errorf("no text to look for")

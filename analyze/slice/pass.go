@@ -142,7 +142,7 @@ func (p *pass) begin(criterion []wet.Instance) error {
 }
 
 // turn chooses the thread that comes next in the run, and the place in the run
-// where the one behind it comes; false when all have come to their end.
+// where the one after it comes; false when all have come to their end.
 func (p *pass) turn() (th int, until uint64, ok bool) {
 	best := ^uint64(0)
 	until = ^uint64(0)

@@ -324,7 +324,7 @@ func (p *potential) lastBetween(next uint64, d cfg.Ref, began moment, end uint64
 			return best, false, err
 		}
 		own := o == end && at.thread == load.Thread && at.node == load.Node && at.stmt < load.Stmt
-		if o == end && !own && k > 1 { // behind the load: the one before
+		if o == end && !own && k > 1 { // after the load: the one before
 			k--
 			if o, err = orderOf(p.g, at.instance(k-1)); err != nil {
 				return best, false, err

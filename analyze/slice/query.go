@@ -19,7 +19,7 @@ type Produced struct {
 	Value uint64
 }
 
-// ValuesAt gives the values that the instructions at pcs produced in a thread
+// ValuesAt returns the values that the instructions at pcs produced in a thread
 // (AllThreads: in all of them), in the order of the run.
 func ValuesAt(g Graph, pcs []uint64, thread int) iter.Seq2[Produced, error] {
 	return func(yield func(Produced, error) bool) {
@@ -64,7 +64,7 @@ type Touched struct {
 	Size  uint8
 }
 
-// AddrsAt gives what the instructions at pcs accessed, as ValuesAt.
+// AddrsAt returns what the instructions at pcs accessed, as ValuesAt.
 func AddrsAt(g Graph, pcs []uint64, thread int) iter.Seq2[Touched, error] {
 	return func(yield func(Touched, error) bool) {
 		defer stepping(g)()
@@ -97,7 +97,7 @@ type Write struct {
 	HasValue bool   // false when the trace does not tell: of most AMOs, and of registers that were set outside
 }
 
-// WritesTo gives the instructions' writes to any of size bytes from addr on, by
+// WritesTo returns the instructions' writes to any of size bytes from addr on, by
 // all threads, in the order of the run. Writes by the kernel and by hidden calls
 // have no address in a graph and are not among them. It reads the address of
 // every store of the run, and again those of the statements that wrote there.
@@ -238,7 +238,7 @@ const (
 	regA7 = 17
 )
 
-// ControlFlow gives a thread's executions of nodes from a timestamp on, or back.
+// ControlFlow returns a thread's executions of nodes from a timestamp on, or back.
 func ControlFlow(g Graph, thread event.ThreadID, time uint64, backward bool) iter.Seq2[wet.Execution, error] {
 	if backward {
 		return g.Backward(thread, time)
@@ -259,7 +259,7 @@ const (
 // ErrNoInstance says that a target has no such instance.
 var ErrNoInstance = errors.New("no such instance")
 
-// Instances gives the statement instances that a target stands for. The target's
+// Instances returns the statement instances that a target stands for. The target's
 // instructions that one execution of a node has count as one execution of the
 // target; they are numbered in the order of the run, of one thread or of
 // AllThreads. A target that is a variable stands for the writes to it.

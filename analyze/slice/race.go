@@ -303,7 +303,7 @@ func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
 	return out, nil
 }
 
-// Poisoned gives the forward slice of a race along data dependences, and what
+// Poisoned returns the forward slice of a race along data dependences, and what
 // it reached: the cheaper half of [Race].
 func Poisoned(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance) (*Slice, Impact, error) {
 	var racy []wet.Instance

@@ -133,10 +133,10 @@ func (s *Slice) Has(i wet.Instance) bool {
 	return h.masks[h.get(i.K)].has(i.Stmt) && !s.hidden[placeOf(i)]
 }
 
-// Instances gives all instances, by thread, node, statement and number.
+// Instances returns all instances, by thread, node, statement and number.
 func (s *Slice) Instances() iter.Seq[wet.Instance] { return s.instances(s.places) }
 
-// Of gives the instances of statement n, by thread, node and number.
+// Of returns the instances of statement n, by thread, node and number.
 func (s *Slice) Of(n int) iter.Seq[wet.Instance] { return s.instances(s.stmts[n].places) }
 
 func (s *Slice) instances(places []place) iter.Seq[wet.Instance] {

@@ -87,7 +87,7 @@ type Follower struct {
 	exits *exits
 }
 
-// Follower gives one that follows what the slice followed.
+// Follower returns one that follows what the slice followed.
 func (s *Slice) Follower() *Follower { return &Follower{s.g, s.opts, s.exits} }
 
 // Passed tells an instance that a brief slice passes through without counting

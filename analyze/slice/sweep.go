@@ -52,7 +52,7 @@ type nodeCode struct {
 	slots  int
 	inputs [][]wet.Input // of each statement, those of the kinds that are followed
 	passed []bool        // statements that are housekeeping, and passed through
-	users  [][]uint32    // statements that depend on each statement of the same execution, and behind them on each slot
+	users  [][]uint32    // statements that depend on each statement of the same execution, and after them on each slot
 	closed []mask        // of each root, what it brings along; nil: not worked out
 }
 
@@ -248,7 +248,7 @@ func (w *sweep) node(h home) *nodeSweep {
 	return w.nodes[at]
 }
 
-// push lets a root into execution k of a node: a statement, or behind the
+// push lets a root into execution k of a node: a statement, or after the
 // statements a slot (of a forward slice, when what the slot depends on is in the
 // slice).
 func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
@@ -408,7 +408,7 @@ func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 	return nil
 }
 
-// lead counts one more execution in which a port leads to a place, and gives
+// lead counts one more execution in which a port leads to a place, and returns
 // that place's node.
 func (w *sweep) lead(p *port, h home, what uint32) *nodeSweep {
 	f := w.far(p, h, what)

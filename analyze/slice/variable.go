@@ -127,7 +127,7 @@ func (r *Resolver) touchesGlobal(g Graph, pc uint64, name string) (hit bool, nam
 	return hit, names, nil
 }
 
-// named gives the names of a global variable that is at addr, and of its part.
+// named returns the names of a global variable that is at addr, and of its part.
 func (r *Resolver) named(addr, size uint64) (whole, part string) {
 	s, _, ok := r.img.Object(addr)
 	if !ok {

@@ -102,7 +102,7 @@ func (w *walk) level(ctx context.Context) error {
 		ks[n], p.ks, p.open = p.ks, nil, false
 	}
 	for n, p := range now {
-		// Neighbours in a label stream are cheap to reach one behind the other.
+		// Neighbours in a label stream are cheap to reach one after the other.
 		slices.Sort(ks[n])
 		for _, k := range slices.Backward(ks[n]) {
 			if err := w.look(ctx, p, k); err != nil {

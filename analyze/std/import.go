@@ -345,7 +345,7 @@ func (m *importer) settle() error {
 	return nil
 }
 
-// address gives the address of what has a key, which is named when it is new.
+// address returns the address of what has a key, which is named when it is new.
 func address(known map[string]uint64, names *[]string, first uint64, key string, name []byte) (uint64, error) {
 	addr, ok := known[key]
 	if !ok {

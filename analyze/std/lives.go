@@ -86,7 +86,7 @@ func (l *lives) renew(addr, size uint64) {
 	}
 }
 
-// of gives the lives of a granule that a thread's present segment is in: from
+// of returns the lives of a granule that a thread's present segment is in: from
 // that at its beginning to that at its end.
 func (l *lives) of(t event.ThreadID, granule uint64) (first, last uint32) {
 	const shift = pageBits - 3
@@ -106,7 +106,7 @@ func (l *lives) of(t event.ThreadID, granule uint64) (first, last uint32) {
 	return first, last
 }
 
-// now gives the life of a granule at this moment, as that of an event is.
+// now returns the life of a granule at this moment, as that of an event is.
 func (l *lives) now(granule uint64) uint32 {
 	_, last := l.of(math.MaxUint32, granule)
 	return last

@@ -12,7 +12,7 @@ var ErrNames = errors.New("damaged table of names")
 // namesPart is about how many bytes a part of an encoded table has.
 const namesPart = 1 << 20
 
-// Encode gives the table in parts, for a trace to keep: lines of a letter and a
+// Encode returns the table in parts, for a trace to keep: lines of a letter and a
 // name.
 func (n *Names) Encode() (parts [][]byte) {
 	var part []byte

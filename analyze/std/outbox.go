@@ -35,7 +35,7 @@ func (o *outbox) sort() {
 	}
 }
 
-// take gives the messages that strand s sends at the end of an epoch. A
+// take returns the messages that strand s sends at the end of an epoch. A
 // strand's epochs rise.
 func (o *outbox) take(s event.StrandID, epoch uint64) []letter {
 	if int(s) >= len(o.letters) {

@@ -64,7 +64,7 @@ func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
 	}
 }
 
-// turn notes what a thread acts as behind its event of that index.
+// turn notes what a thread acts as after its event of that index.
 func (o *own) turn(t event.ThreadID, index uint64, strand event.StrandID) {
 	for len(o.turns) <= int(t) {
 		o.turns = append(o.turns, nil)

@@ -62,7 +62,7 @@ func TestExportSync(t *testing.T) {
 }
 
 // there compares the races of a trace with those of its export, and of that
-// read back; it gives their number.
+// read back; it returns their number.
 func there(t *testing.T, tr *cdr.Trace, img *image.Space) int {
 	t.Helper()
 	var text bytes.Buffer

@@ -134,7 +134,7 @@ type Thread struct {
 	Stack    int    `json:"stack"`  // where it was created; -1: unknown
 }
 
-// interner gives what repeats an index.
+// interner returns what repeats an index.
 type interner struct {
 	out       *Races
 	files     map[string]int

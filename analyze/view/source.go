@@ -158,7 +158,7 @@ func countInstructions(ctx context.Context, t *cdr.Trace, img *image.Space) (map
 	return counts, nil
 }
 
-// instructions gives the addresses of the instructions in some bytes of code.
+// instructions returns the addresses of the instructions in some bytes of code.
 func instructions(img *image.Space, pc, bytes uint64) func(func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		code := img.Code(pc, int(bytes))

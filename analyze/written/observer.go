@@ -73,7 +73,7 @@ type thread struct {
 	frames frames
 }
 
-// New prepares to watch the writes, of which site gives the sites, on pages
+// New prepares to watch the writes, of which site returns the sites, on pages
 // (addresses / 4096), and to say what variables places are in.
 func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []Place) *Observer {
 	o := &Observer{img: img, ids: map[cdr.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},

@@ -29,8 +29,8 @@ type model struct {
 	rows    []eventRow
 	rowIDs  map[eventRow]uint32
 	objects []rowObjects           // by row
-	follows [1 << tableBits]uint32 // row behind two rows
-	after   [1 << tableBits]uint64 // object behind two objects, at a row
+	follows [1 << tableBits]uint32 // row after two rows
+	after   [1 << tableBits]uint64 // object after two objects, at a row
 	args    [1 << tableBits]uint64 // argument at a row and object
 
 	threads []*threadState
@@ -232,7 +232,7 @@ func (m *model) thread(th int) int {
 	return int(index)
 }
 
-// lastWithEvents says whether no thread behind the k-th has events to come.
+// lastWithEvents says whether no thread after the k-th has events to come.
 func (m *model) lastWithEvents(k int) bool {
 	for _, i := range m.recent[k+1:] {
 		if m.threads[i].left > 0 {
@@ -419,7 +419,7 @@ func (m *model) argument(p *threadRow, row uint32, obj, arg uint64) uint64 {
 }
 
 // choose codes which candidate a value is, first trying one that is likely; it
-// gives none when it is none.
+// returns none when it is none.
 func (m *model) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
 	var tried [numObjs]uint64
 	n := 0

@@ -133,7 +133,7 @@ const (
 	lagSamples   = 128
 )
 
-// findLag gives the distance at which most objects are the same, judged by some
+// findLag returns the distance at which most objects are the same, judged by some
 // of them; 0 when no distance stands out.
 func findLag(objects []uint64) int {
 	n := len(objects)

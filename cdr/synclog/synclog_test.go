@@ -48,7 +48,7 @@ func syncStrings() map[string][]logged {
 	return all
 }
 
-// encodeEvents gives a sync block as a recorder makes it, and the threads as
+// encodeEvents returns a sync block as a recorder makes it, and the threads as
 // its commit block has them.
 func encodeEvents(t testing.TB, events []logged) ([]byte, []Thread) {
 	var s Recorder
@@ -108,7 +108,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestDamage: damage gives an error or other events, and nothing else.
+// TestDamage: damage returns an error or other events, and nothing else.
 func TestDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for name, events := range syncStrings() {

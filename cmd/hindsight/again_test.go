@@ -20,7 +20,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recordKeeping records a program and gives the trace's file.
+// recordKeeping records a program and returns the trace's file.
 func recordKeeping(t *testing.T, elf, keep, input string) string {
 	t.Helper()
 	img, err := image.Load(elf)

@@ -19,7 +19,7 @@ import (
 const damageLimit = 512 << 20
 
 // TestDamagedTraces cuts a trace at every 1/50th of its length and flips bytes
-// in it at random: opening, verifying and analysing it gives an error or a
+// in it at random: opening, verifying and analysing it returns an error or a
 // partial answer that is marked as one, and never costs much memory.
 func TestDamagedTraces(t *testing.T) {
 	trace := recordExample(t, "race_ring_buffer")
@@ -67,7 +67,7 @@ func readDamaged(t *testing.T, data []byte) (complete bool, err error) {
 	return tr.Info().Complete, racesErr
 }
 
-// recordExample gives the trace of an example, by a random schedule.
+// recordExample returns the trace of an example, by a random schedule.
 func recordExample(t testing.TB, name string) []byte {
 	t.Helper()
 	p, ok := examples.Lookup(name)

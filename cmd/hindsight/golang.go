@@ -72,7 +72,7 @@ type goCommand struct {
 	build    []string // flags of go build
 	tests    []string // flags of the test binary, without -test.
 	rest     []string // packages, then, of run, the program's arguments
-	args     []string // of the test binary, behind -args
+	args     []string // of the test binary, after -args
 	verbose  bool
 	compile  bool // test -c: only build
 	pattern  string

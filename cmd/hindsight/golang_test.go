@@ -19,7 +19,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// racesOfGo runs a Go program and gives the races of the run.
+// racesOfGo runs a Go program and returns the races of the run.
 func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ...string) (races []goRace) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.hst")

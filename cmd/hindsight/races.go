@@ -134,7 +134,7 @@ result for test runners, in which each group of races is a failed test.`,
 	return cmd
 }
 
-// report analyses a trace, writes the report and gives the number of races in it.
+// report analyses a trace, writes the report and returns the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (int, error) {
 	if err := cli.CheckFormat(f.format, reportFormats...); err != nil {
 		return 0, err

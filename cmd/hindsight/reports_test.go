@@ -23,7 +23,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// racesOf records a program and gives its report.
+// racesOf records a program and returns its report.
 func racesOf(t *testing.T, elf string) *report.Report {
 	t.Helper()
 	img, err := image.Load(elf)

@@ -15,7 +15,7 @@ import (
 	"hindsight/examples"
 )
 
-// recordValues records an example with values and gives the trace's file.
+// recordValues records an example with values and returns the trace's file.
 func recordValues(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	elf, err := examples.ELF(name)
@@ -31,7 +31,7 @@ func recordValues(t *testing.T, name string, args ...string) string {
 	return file
 }
 
-// hindsight runs a command and gives its standard output.
+// hindsight runs a command and returns its standard output.
 func hindsight(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	var out, err bytes.Buffer

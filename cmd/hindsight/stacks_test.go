@@ -19,7 +19,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestStacks compares the call stacks that a trace gives with what programs say
+// TestStacks compares the call stacks from a trace with what programs say
 // of themselves, at each level of optimisation. stacks.cc has recursion, virtual,
 // inlined and tail calls, long jumps, exceptions and signal handlers; leaving.cc
 // leaves frames in every way that is no return: exceptions that are thrown on,

@@ -237,7 +237,7 @@ func openBytes(t *testing.T, data []byte) *cdr.Trace {
 	return tr
 }
 
-// TestSameBytes: one seed gives the same file whatever else the machine does
+// TestSameBytes: one seed returns the same file whatever else the machine does
 // and however many processors there are.
 func TestSameBytes(t *testing.T) {
 	dir := t.TempDir()

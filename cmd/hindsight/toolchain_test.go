@@ -34,7 +34,7 @@ func needTools(t testing.TB, tools ...string) {
 	}
 }
 
-// compileC builds a source of testdata/programs and gives the path of the
+// compileC builds a source of testdata/programs and returns the path of the
 // program, or skips.
 func compileC(t testing.TB, source string, flags ...string) string {
 	t.Helper()

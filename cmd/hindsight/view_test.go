@@ -19,7 +19,7 @@ var viewPicture = flag.String("view-picture", "", "write the README's picture of
 
 var updateView = flag.Bool("update-view", false, "write the coarse pictures of the page anew")
 
-// viewed records an example with values and gives the trace and a folder with
+// viewed records an example with values and returns the trace and a folder with
 // its source.
 func viewed(t *testing.T, name string, flags ...string) (file, sources string) {
 	t.Helper()
@@ -34,7 +34,7 @@ func viewed(t *testing.T, name string, flags ...string) (file, sources string) {
 	return recordValues(t, name, flags...), dir
 }
 
-// serve begins `hindsight view` and gives the address that it prints.
+// serve begins `hindsight view` and returns the address that it prints.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -67,7 +67,7 @@ where they part and writes nothing.`,
 	return cmd
 }
 
-// build makes the run of a trace again and writes the new trace. It gives a
+// build makes the run of a trace again and writes the new trace. It returns a
 // line that says what was written.
 func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (string, error) {
 	if f.window.To != 0 && f.window.To <= f.window.From {

@@ -30,7 +30,7 @@ func program(t *testing.T, name string) string {
 	return file
 }
 
-// quietly runs a command whose status does not matter, and gives what it said.
+// quietly runs a command whose status does not matter, and returns what it said.
 func quietly(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	status = run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})

@@ -160,8 +160,8 @@ func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 	return nil
 }
 
-// site builds both grammars of a load or store and gives the binary form of
-// the one over addresses, behind its dictionary.
+// site builds both grammars of a load or store and returns the binary form of
+// the one over addresses, after its dictionary.
 func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID) ([]byte, error) {
 	a.addrs = a.addrs[:0]
 	for addr, err := range t.Accesses(th, site) {
@@ -185,7 +185,7 @@ func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID)
 	return g.AppendBinary(form), nil
 }
 
-// whole builds the grammar over addresses and gives its dictionary.
+// whole builds the grammar over addresses and returns its dictionary.
 func (a *addressGrammars) whole() (form []byte) {
 	a.terms = map[uint64]wpp.Terminal{}
 	a.builder.Reset()

@@ -26,7 +26,7 @@ type parallelRun struct {
 	gzipAll float64
 }
 
-// rivalSizes are the sizes that a general compressor gives; NaN for unknown.
+// rivalSizes are the sizes that a general compressor reaches; NaN for unknown.
 type rivalSizes struct{ control, data float64 }
 
 func (s rivalSizes) total() float64 { return s.control + s.data }
@@ -144,7 +144,7 @@ func paperBytes(v float64) string {
 	return numtext.Grouped(uint64(math.Round(v)))
 }
 
-// parallelRun records a kernel in every way and gives the same raw traces to
+// parallelRun records a kernel in every way and returns the same raw traces to
 // the general compressors.
 func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*parallelRun, error) {
 	what := fmt.Sprintf("ppopp2003: %s, %d threads", kernel, threads)
@@ -244,7 +244,7 @@ func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.
 	return s, err
 }
 
-// packedSize is what a rival makes of files, one behind the other.
+// packedSize is what a rival makes of files, one after the other.
 func (c *comparison) packedSize(r *rival, files []string) (float64, error) {
 	var readers []io.Reader
 	for _, name := range files {

@@ -176,7 +176,7 @@ func (r *flowRun) wpp() (cost flowCost, err error) {
 func (r *flowRun) ratio(bytes int) float64 { return r.bitBytes() / float64(bytes) }
 
 // contexts measures the paper's predictor with every pair of even history
-// lengths up to 14 together, and gives the best.
+// lengths up to 14 together, and returns the best.
 func (c *comparison) contexts(r *flowRun, sweep *table) (l, g int, best float64, err error) {
 	for local := 0; local <= 14; local += 2 {
 		row := []any{r.name, local}
@@ -238,7 +238,7 @@ func (c *comparison) arithmetic() ([]*table, error) {
 	return tables, nil
 }
 
-// arithmeticRows measures one program. It gives the ratios of APP to WPP in
+// arithmeticRows measures one program. It returns the ratios of APP to WPP in
 // size (the paper's APP), in speed, and in size (improved).
 func (c *comparison) arithmeticRows(r *flowRun, tables []*table) (m [3]float64, err error) {
 	tables[0].add(r.name, fmt.Sprintf("%.1f M", float64(r.insts)/1e6), fmt.Sprintf("%.2f MB", r.bitBytes()/mega),

@@ -45,7 +45,7 @@ func publishedRows() []publishedRow {
 	}
 }
 
-// published gives the paper's row; its numbers are NaN when there is none, as
+// published returns the paper's row; its numbers are NaN when there is none, as
 // for other numbers of threads or other inputs.
 func published(program string, threads int, small bool) publishedRow {
 	if !small {
@@ -85,7 +85,7 @@ func publishedAPP() []publishedPath {
 }
 
 // publishedVPC3 are geometric means of Table 2 of the VPC3 paper over its
-// SPECcpu2000 traces, and the speeds in MB/s that its text gives (sections 5.2
+// SPECcpu2000 traces, and the speeds in MB/s that its text reports (sections 5.2
 // and 5.3).
 var publishedVPC3 = map[string]struct{ gzip, bzip2, sequitur, vpc3, compress, decompress string }{
 	"store-addr": {"12.4", "26.3", "55.5", "484.7", "5–7.5", "25"},

@@ -69,7 +69,7 @@ func (r *rival) find() (note string) {
 // there says whether the rival can take part.
 func (r *rival) there() bool { return r.program || r.codec != "" }
 
-// pack compresses src and gives the processor time it took.
+// pack compresses src and returns the processor time it took.
 func (r *rival) pack(ctx context.Context, dst io.Writer, src io.Reader) (time.Duration, error) {
 	if r.program {
 		return filter(ctx, r.compress, dst, src)
@@ -95,7 +95,7 @@ func (r *rival) pack(ctx context.Context, dst io.Writer, src io.Reader) (time.Du
 	})
 }
 
-// unpack decompresses src and gives the processor time it took.
+// unpack decompresses src and returns the processor time it took.
 func (r *rival) unpack(ctx context.Context, dst io.Writer, src io.Reader) (time.Duration, error) {
 	if r.program {
 		return filter(ctx, r.decompress, dst, src)

@@ -393,7 +393,7 @@ func (c *comparison) timeFlow(open func(func(*wet.Graph) error) error, q *wetQue
 }
 
 // extractFlow writes the address of every statement of every thread, in 4
-// bytes each, as the paper counts control flow, and gives how many bytes.
+// bytes each, as the paper counts control flow, and returns how many bytes.
 func extractFlow(g *wet.Graph, backward bool) (float64, error) {
 	texts := make([][]byte, g.NumNodes())
 	out := make([]byte, 0, 1<<16)
@@ -461,7 +461,7 @@ func eachInstance(g *wet.Graph, wanted func(*wet.Stmt) bool, use func(wet.Instan
 	return nil
 }
 
-// extractLoads reads the value of every load, and gives their bytes.
+// extractLoads reads the value of every load, and returns their bytes.
 func extractLoads(g *wet.Graph) (bytes float64, err error) {
 	err = eachInstance(g, func(s *wet.Stmt) bool {
 		access, _, ok := s.Inst.Mem()

@@ -22,7 +22,7 @@ const Compiler = "riscv64-linux-gnu-gcc"
 type Options struct {
 	CC    string   // default Compiler
 	Level string   // default the program's own
-	Extra []string // further flags, behind the program's
+	Extra []string // further flags, after the program's
 	// Dynamic leaves out -static, which sanitizers cannot have.
 	Dynamic bool
 }
@@ -50,7 +50,7 @@ func Unpack(dir string) error {
 
 // Build compiles a program from the sources in dir into the file out. Sources
 // are named relative to dir and nothing else of the place is left in the
-// result, so that the same toolchain gives the same bytes anywhere.
+// result, so that the same toolchain returns the same bytes anywhere.
 func Build(ctx context.Context, dir string, p examples.Program, out string, o Options) error {
 	cc, level := o.CC, o.Level
 	if cc == "" {

@@ -33,7 +33,7 @@ type Program struct {
 	Lines []int
 }
 
-// Programs gives the gallery by name.
+// Programs returns the gallery by name.
 func Programs() ([]Program, error) {
 	entries, err := sources.ReadDir(Folder)
 	if err != nil {

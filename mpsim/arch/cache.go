@@ -23,7 +23,7 @@ type way struct {
 	c      *copyOf
 }
 
-// find gives the hart's copy of a line and makes it the one used last; nil
+// find returns the hart's copy of a line and makes it the one used last; nil
 // when the cache does not hold it.
 func (s set) find(number uint64) *copyOf {
 	for i := range s {
@@ -38,7 +38,7 @@ func (s set) find(number uint64) *copyOf {
 	return nil
 }
 
-// put brings a copy in as the one used last, and gives the one that it drives
+// put brings a copy in as the one used last, and returns the one that it drives
 // out of a full set, else nil.
 func (s *set) put(number uint64, c *copyOf, ways int) (victim *copyOf) {
 	if len(*s) == ways {

@@ -256,7 +256,7 @@ func (m *Model) upgraded(c *copyOf, r *reference) {
 	c.line.shared.upgraded(c, r, m.seq)
 }
 
-// line gives what is known of a line of memory.
+// line returns what is known of a line of memory.
 func (m *Model) line(number uint64) *line {
 	l := m.lines[number]
 	if l == nil {
@@ -266,7 +266,7 @@ func (m *Model) line(number uint64) *line {
 	return l
 }
 
-// copyOf gives h's copy of a line, valid or not.
+// copyOf returns h's copy of a line, valid or not.
 func (l *line) copyOf(h *hart) *copyOf {
 	for _, c := range l.copies {
 		if c.hart == h {

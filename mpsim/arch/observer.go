@@ -99,7 +99,7 @@ func (m *Model) Batch(b *event.Batch) error {
 }
 
 // Finish implements [event.Observer]. A miss that the run leaves open was not
-// essential; a branch behind which nothing runs does not count.
+// essential; a branch after which nothing runs does not count.
 func (m *Model) Finish(event.Outcome) error {
 	for _, l := range m.lines {
 		for _, c := range l.copies {
@@ -125,7 +125,7 @@ func (m *Model) hart(t event.ThreadID) *hart {
 	return h
 }
 
-// run plays blocks and gives the addresses that they did not use.
+// run plays blocks and returns the addresses that they did not use.
 func (m *Model) run(h *hart, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	for _, id := range blocks {
 		if int(id) >= len(m.blocks) {

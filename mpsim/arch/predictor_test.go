@@ -144,7 +144,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestBadBatches gives the model what no machine sends.
+// TestBadBatches returns the model what no machine sends.
 func TestBadBatches(t *testing.T) {
 	p := newPlayer(t, Config{})
 	for name, b := range map[string]event.Batch{

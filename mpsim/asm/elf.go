@@ -19,7 +19,7 @@ type section struct {
 	content []byte
 }
 
-// ELF gives the program as a static executable that begins with its first
+// ELF returns the program as a static executable that begins with its first
 // instruction. The data is writable and followed by 64 KiB of zeros.
 func (p *Program) ELF() ([]byte, error) {
 	p.endFunc()
@@ -55,7 +55,7 @@ func (p *Program) ELF() ([]byte, error) {
 	return layOut(sections)
 }
 
-// layOut puts the sections behind the headers, at offsets that agree with their
+// layOut puts the sections after the headers, at offsets that agree with their
 // addresses modulo the page.
 func layOut(sections []section) ([]byte, error) {
 	file := make([]byte, ehdrBytes+2*phdrBytes)
@@ -103,5 +103,5 @@ func layOut(sections []section) ([]byte, error) {
 	return file, nil
 }
 
-// zeros is the memory behind the data, in bytes.
+// zeros is the memory after the data, in bytes.
 const zeros = 64 << 10

@@ -2,7 +2,7 @@ package asm
 
 import "hindsight/mpsim/rv"
 
-// Encode gives the 32-bit form of an instruction. The result is what rv.Decode
+// Encode returns the 32-bit form of an instruction. The result is what rv.Decode
 // reads back as i with Len 4, provided that i's operands are ones that the
 // operation has and its immediate fits; bits that do not fit are lost.
 func Encode(i rv.Inst) uint32 {

@@ -7,7 +7,7 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Where a program is placed: the code, and the data behind it.
+// Where a program is placed: the code, and the data after it.
 const (
 	TextBase = 0x10000
 	DataBase = 0x2000000
@@ -121,7 +121,7 @@ func (p *Program) Li(rd uint8, v uint64) {
 	p.Imm(rv.OpADDI, rd, rd, low)
 }
 
-// Data appends a variable, aligned to 8 bytes, and gives its address.
+// Data appends a variable, aligned to 8 bytes, and returns its address.
 func (p *Program) Data(name string, content []byte) uint64 {
 	for len(p.data)%8 != 0 {
 		p.data = append(p.data, 0)
@@ -134,7 +134,7 @@ func (p *Program) Data(name string, content []byte) uint64 {
 	return addr
 }
 
-// Code gives the instructions encoded.
+// Code returns the instructions encoded.
 func (p *Program) Code() ([]byte, error) {
 	for _, f := range p.fixes {
 		to := p.labels[f.label]

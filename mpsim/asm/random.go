@@ -250,7 +250,7 @@ func (g *generator) address() {
 	g.Op(rv.OpADD, regTemp, regTemp, regBase)
 }
 
-// where gives a base register and an offset of something that is not far.
+// where returns a base register and an offset of something that is not far.
 func (g *generator) where() (uint8, int32) {
 	switch g.rng.IntN(4) {
 	case 0:
@@ -326,7 +326,7 @@ func (g *generator) loop() {
 	g.Bind(out)
 }
 
-// callOther calls a function behind this one; from a loop only the last one, so
+// callOther calls a function after this one; from a loop only the last one, so
 // that the program ends soon.
 func (g *generator) callOther() {
 	next := g.index + 1
@@ -416,7 +416,7 @@ func (g *generator) kernel() {
 	g.Op(rv.OpECALL, 0, 0, 0)
 }
 
-// allocate calls malloc, uses what it gives, and may give it back.
+// allocate calls malloc, uses what it returns, and may give it back.
 func (g *generator) allocate() {
 	g.Li(regA0, uint64(8+8*g.rng.IntN(3)))
 	g.call(g.heap[0])

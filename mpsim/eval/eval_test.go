@@ -239,7 +239,7 @@ func check(t *testing.T, c one, rec []byte, compared map[rv.Op]int) {
 	}
 }
 
-// execute runs the program and gives what it wrote.
+// execute runs the program and returns what it wrote.
 func execute(t *testing.T, p *asm.Program) []byte {
 	t.Helper()
 	data, err := p.ELF()

@@ -151,8 +151,8 @@ func pick(rest bool, q quotient) uint64 {
 	return q.quotient
 }
 
-// divide rounds towards zero. Division by zero gives all ones and leaves the
-// dividend; the one overflow gives the dividend and leaves nothing.
+// divide rounds towards zero. Division by zero yields all ones and leaves the
+// dividend; the one overflow returns the dividend and leaves nothing.
 func divide(a, b int64) quotient {
 	switch {
 	case b == 0:

@@ -36,7 +36,7 @@ func exactly(f format, v uint64) *big.Float {
 // isFinite tells numbers from infinities and NaNs.
 func isFinite(f format, v uint64) bool { return v&^f.sign() < f.infinity() }
 
-// bigRound rounds a nonzero number to the format and gives its flags, by the
+// bigRound rounds a nonzero number to the format and returns its flags, by the
 // definitions of IEEE 754: overflow and underflow are judged on the result
 // rounded with an unbounded exponent.
 func bigRound(f format, x *big.Float, rm uint8) (v uint64, fl uint8) {

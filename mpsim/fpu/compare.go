@@ -175,7 +175,7 @@ func SgnJN32(a, b uint32) uint32 { return a&^sign32 | ^b&sign32 }
 // SgnJX32 is fsgnjx.s: a with the exclusive or of both signs.
 func SgnJX32(a, b uint32) uint32 { return a ^ b&sign32 }
 
-// classify gives the mask of the manual's table 11.5.
+// classify returns the mask of the manual's table 11.5.
 func (f format) classify(v uint64) uint64 {
 	n := f.unpack(v)
 	// Distance from the middle, between -0 (3) and +0 (4).

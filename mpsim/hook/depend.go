@@ -25,7 +25,7 @@ type clause struct {
 // clauses reads the depend clauses at addr, which gcc lays out as a number of
 // addresses, the number of those for writing, and the addresses, these first; or
 // as zero and four numbers: of all addresses, of those for writing, of those of
-// mutexinoutset and of those for reading, which follow in this order, and behind
+// mutexinoutset and of those for reading, which follow in this order, and after
 // them those of omp_depend_t objects. Each address is in the answer once.
 func clauses(c *Call, addr uint64) []clause {
 	word := func(n uint64) uint64 {

@@ -39,7 +39,7 @@ func (s *hiddenCalls) begin(c Call) *Call {
 
 func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 
-// New gives the hooks for a run of img and where they stand in it, for
+// New returns the hooks for a run of img and where they stand in it, for
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Space) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
@@ -141,7 +141,7 @@ func (k *Hooks) Gone(t event.ThreadID) {
 	delete(k.state.omp.threads, t)
 }
 
-// ended gives the call of fn by h that ends.
+// ended returns the call of fn by h that ends.
 func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
 	if !k.table[fn].Watch {
 		calls := k.calls[h.ID()]

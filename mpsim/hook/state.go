@@ -41,7 +41,7 @@ type Thread interface {
 	AtomicallyDone(wrote bool)
 	// Exiting tells whether the thread is ending the program.
 	Exiting() bool
-	// Handle gives a number for Publish, Observe and Forget that the run has not
+	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64
 	// Carries tells that the function copies or keeps what is in n bytes at addr.
@@ -179,7 +179,7 @@ func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 	s.omp.created(c, child)
 }
 
-// thread gives the thread with a pthread_t.
+// thread returns the thread with a pthread_t.
 func (s *State) thread(handle uint64) (id event.ThreadID, known bool) {
 	id, known = s.handles[handle]
 	if known {
@@ -205,7 +205,7 @@ func (s *State) waitsForLock(what string, addr uint64) string {
 	return fmt.Sprintf("%s 0x%x", what, addr)
 }
 
-// barrierAt gives the barrier at addr; one whose pthread_barrier_init was not
+// barrierAt returns the barrier at addr; one whose pthread_barrier_init was not
 // seen is read from its memory, where glibc keeps the count at offset 8.
 func (s *State) barrierAt(c *Call, addr uint64) *barrier {
 	b := s.barriers[addr]

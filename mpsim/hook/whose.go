@@ -224,7 +224,7 @@ func (o *whose) private(addr uint64) bool {
 
 // silent says whether a synchronising operation on the object at addr orders
 // nothing for the program: it is done by a library's code, at pc, to what the
-// library keeps for itself, and no promise of the library is behind it. A fence
+// library keeps for itself, and no promise of the library rests on it. A fence
 // has no object (0).
 func (o *whose) silent(pc, addr uint64) bool {
 	k := o.at(pc)

@@ -48,7 +48,7 @@ type atomicScope struct {
 	params  []dwarf.Offset // of a function
 }
 
-// AtomicScope gives the innermost atomic operation whose code pc is in.
+// AtomicScope returns the innermost atomic operation whose code pc is in.
 func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -354,7 +354,7 @@ type Statement struct {
 	File, Line, Column uint32
 }
 
-// Statement gives the source place of the instruction at pc. Instructions that a
+// Statement returns the source place of the instruction at pc. Instructions that a
 // compiler made of one operation have the same.
 func (m *Image) Statement(pc uint64) (Statement, bool) {
 	d := m.lockDebug()

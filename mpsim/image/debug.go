@@ -43,7 +43,7 @@ type debugInfo struct {
 	spanLeft int         // address ranges that may still be decoded
 	types    map[dwarf.Offset]*typeInfo
 	globals  *variables
-	tlsNames map[string][]Symbol // thread-local symbols, by name without a number behind it
+	tlsNames map[string][]Symbol // thread-local symbols, by name without a number after it
 
 	locLists, loc []byte       // .debug_loclists, and .debug_loc of DWARF 4
 	frameEntries  []frameEntry // in order of address
@@ -296,7 +296,7 @@ func (d *debugInfo) indexUnits(m *Image, units []*unit) error {
 	return nil
 }
 
-// rangesOf gives the code that an entry covers, within the budget.
+// rangesOf returns the code that an entry covers, within the budget.
 func (d *debugInfo) rangesOf(e *dwarf.Entry) ([][2]uint64, error) {
 	if d.spanLeft <= 0 {
 		return nil, fmt.Errorf("%w: too many address ranges", ErrDebug)

@@ -1,7 +1,7 @@
 package image
 
 // What one image answers by itself: the methods of Space that hand on to the
-// image which the address is in, and otherwise give what that gives for an
+// image which the address is in, and otherwise give what that returns for an
 // address which it knows nothing of.
 
 // Static is [Image.Static] of the image that addr is in.

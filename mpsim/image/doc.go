@@ -18,7 +18,7 @@
 // # Addresses
 //
 // A position-independent executable is placed at [PIEBase]. Every address that
-// this package takes or gives is an address of the running program; callers
+// this package takes or returns is an address of the running program; callers
 // never see the addresses of the file. The words of the program's data are not
 // relocated: the start-up code of a static PIE does that itself.
 //

@@ -26,7 +26,7 @@ type frameEntry struct {
 // maxFrameEntries bounds the entries that are read.
 const maxFrameEntries = 1 << 20
 
-// frameAddress gives the canonical frame address before the instruction at pc,
+// frameAddress returns the canonical frame address before the instruction at pc,
 // an address of the file.
 func (d *debugInfo) frameAddress(m *Image, pc uint64) (cfa, bool) {
 	if !d.framesRead {

@@ -27,7 +27,7 @@ func (f Frame) Base() string {
 // maxInlining bounds the frames of one instruction.
 const maxInlining = 256
 
-// Frames gives the source places of the instruction at pc: the innermost
+// Frames returns the source places of the instruction at pc: the innermost
 // inlined function first, the function that was really called last. Without
 // debug information for pc there is one frame, from the symbol table and
 // without a line; without a symbol there is none.
@@ -54,7 +54,7 @@ func (m *Image) Frames(pc uint64) []Frame {
 	return frames
 }
 
-// frames gives the frames of pc, an address of the file that u covers.
+// frames returns the frames of pc, an address of the file that u covers.
 func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 	d.walk(u)
 	d.readUnitLines(m, u)

@@ -102,7 +102,7 @@ func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) 
 }
 
 // What tells the stores of a write barrier: they go through the register in which
-// gcWriteBarrier returns where (cmd/compile's riscv64 ABI), not far behind the call.
+// gcWriteBarrier returns where (cmd/compile's riscv64 ABI), not far after the call.
 const (
 	barrierRegister = 24
 	barrierReach    = 96 // bytes

@@ -82,7 +82,7 @@ func machineName(m elf.Machine) string {
 	return fmt.Sprintf("machine %d", uint16(m))
 }
 
-// table gives n entries of size bytes each, from offset off of the file.
+// table returns n entries of size bytes each, from offset off of the file.
 func table(data []byte, what string, off uint64, n, size int) ([]byte, error) {
 	bytes := uint64(n) * uint64(size)
 	if off > uint64(len(data)) || bytes > uint64(len(data))-off {

@@ -84,7 +84,7 @@ type Segment struct {
 	Exec    bool
 }
 
-// End is the address behind the segment.
+// End is the address after the segment.
 func (s *Segment) End() uint64 { return s.Addr + s.MemSize }
 
 // TLS describes the initial image of thread-local storage.
@@ -231,7 +231,7 @@ func (m *Image) segment(addr uint64) *Segment {
 // variables.
 func (m *Image) Static(addr uint64) bool { return m.segment(addr) != nil }
 
-// Code gives up to n bytes of the file's executable memory from pc on: fewer at
+// Code returns up to n bytes of the file's executable memory from pc on: fewer at
 // the end of a segment, none when pc is not in one. The result shares
 // Image.Data.
 func (m *Image) Code(pc uint64, n int) []byte {
@@ -242,7 +242,7 @@ func (m *Image) Code(pc uint64, n int) []byte {
 	return s.bytes(pc, n)
 }
 
-// Bytes gives up to n bytes of the initial memory from addr on, executable or
+// Bytes returns up to n bytes of the initial memory from addr on, executable or
 // not: fewer at the end of what the file holds of a segment, none when addr is
 // not in one. The result shares Image.Data.
 func (m *Image) Bytes(addr uint64, n int) []byte {

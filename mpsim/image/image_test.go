@@ -14,7 +14,7 @@ import (
 
 const prefix = "riscv64-linux-gnu-"
 
-// tool gives the path of a program of the cross toolchain, or skips the test.
+// tool returns the path of a program of the cross toolchain, or skips the test.
 func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(prefix + name)
@@ -271,7 +271,7 @@ func FuzzDebug(f *testing.F) {
 	})
 }
 
-// TestNameBomb gives every symbol the same name, as long as the file allows.
+// TestNameBomb has the same name for every symbol, as long as the file allows.
 func TestNameBomb(t *testing.T) {
 	good := tiny(t)
 	e, err := elf.NewFile(bytes.NewReader(good))

@@ -37,7 +37,7 @@ type lineSeq struct {
 	first, last int // rows[first:last]
 }
 
-// file gives the path of file number i: as the table has it, with its directory
+// file returns the path of file number i: as the table has it, with its directory
 // before it unless it is absolute.
 func (t *lineTable) file(i uint64) string {
 	if t == nil || i >= uint64(len(t.files)) {
@@ -66,7 +66,7 @@ func joinDir(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
 
-// find gives the row that covers pc.
+// find returns the row that covers pc.
 func (t *lineTable) find(pc uint64) (lineRow, bool) {
 	if t == nil {
 		return lineRow{}, false

@@ -34,7 +34,7 @@ const (
 // maxLocals bounds the variables of a function that are looked at.
 const maxLocals = 1 << 16
 
-// Locals gives the variables and parameters of the functions around pc, inlined
+// Locals returns the variables and parameters of the functions around pc, inlined
 // ones too, that have a place there which a register tells. An inner one of a
 // name comes before an outer one.
 func (m *Image) Locals(pc uint64) []Local {
@@ -264,7 +264,7 @@ func (l *localSearch) listed4(off, base uint64) []byte {
 	return nil
 }
 
-// String gives the place for people: a0, fa1, or -24(s0).
+// String returns the place for people: a0, fa1, or -24(s0).
 func (v Local) String() string {
 	name := registerNames[v.Reg&63]
 	if v.Memory {

@@ -17,7 +17,7 @@ type runtime struct {
 // Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
 // calls say what they order, so that nobody needs to look at how it does so.
 //
-// An archive's members are linked one behind the other: what lies between the
+// An archive's members are linked one after the other: what lies between the
 // entry points is the runtime's. Functions that the compiler puts into other
 // sections (cold and start-up code) are known by their names.
 //

@@ -75,7 +75,7 @@ func unstrip(data []byte, path string, dirs []string) []byte {
 	return nil
 }
 
-// buildIDAt is where the identifier begins in its note, behind the header and "GNU".
+// buildIDAt is where the identifier begins in its note, after the header and "GNU".
 const buildIDAt = 16
 
 // debugFiles are the places where the debug file of the file at path may be.
@@ -96,7 +96,7 @@ func debugFiles(id, link, path string, dirs []string) (files []string) {
 	return files
 }
 
-// merge puts the sections of a debug file behind a file, with a section table that is
+// merge puts the sections of a debug file after a file, with a section table that is
 // the debug file's: that of the file before it was stripped. It returns nil when the
 // two do not belong together.
 func merge(data []byte, h *elf.Header64, sections []section, debug []byte, id string, sum uint32) []byte {

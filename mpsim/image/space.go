@@ -292,7 +292,7 @@ type tlsBlock struct {
 
 // tlsBlocks are those of the images that are there from the start, as the dynamic
 // linker of the GNU C library places them (_dl_determine_tlsoffset of its
-// elf/dl-tls.c, the variant with the blocks behind the thread pointer).
+// elf/dl-tls.c, the variant with the blocks after the thread pointer).
 func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	var bottom, top, end uint64 // a gap between blocks, and where the last block ends
 	now := s.loaded.Load()
@@ -338,7 +338,7 @@ func (s *Space) tlsAt(off uint64) (*Image, uint64) {
 	return nil, 0
 }
 
-// TLSObject gives the thread-local symbol that covers offset off from the thread
+// TLSObject returns the thread-local symbol that covers offset off from the thread
 // pointer and the offset of off in it.
 func (s *Space) TLSObject(off uint64) (Symbol, uint64, bool) {
 	if m, off := s.tlsAt(off); m != nil {

@@ -85,11 +85,11 @@ type piece struct {
 // name comes first.
 type spans struct {
 	syms []Symbol
-	end  []uint64 // end[i]: the address behind syms[i], guessed when it has no size
+	end  []uint64 // end[i]: the address after syms[i], guessed when it has no size
 	max  []uint64 // max[i]: the greatest end among syms[:i+1]
 }
 
-// find gives the innermost symbol that covers addr, by its best name.
+// find returns the innermost symbol that covers addr, by its best name.
 func (t *spans) find(addr uint64) (Symbol, bool) {
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > addr }) - 1
 	for ; i >= 0 && t.max[i] > addr; i-- {
@@ -194,7 +194,7 @@ func (m *Image) readSymbols() error {
 	return nil
 }
 
-// symbolNames gives names out of a string table, and bounds their sum: many
+// symbolNames returns names out of a string table, and bounds their sum: many
 // long names that share one string would otherwise cost far more than the file.
 type symbolNames struct {
 	strings string
@@ -278,7 +278,7 @@ func (m *Image) inCode(i int) bool {
 	return i < len(m.sections) && elf.SectionFlag(m.sections[i].Flags)&elf.SHF_EXECINSTR != 0
 }
 
-// Range is a stretch of addresses: Low is in it, High behind it.
+// Range is a stretch of addresses: Low is in it, High after it.
 type Range struct{ Low, High uint64 }
 
 // CodeRanges are the stretches of memory that hold instructions, in order of
@@ -338,7 +338,7 @@ func (m *Image) indexNames() {
 	}
 }
 
-// Func gives the function that covers pc, under the best of its names: one
+// Func returns the function that covers pc, under the best of its names: one
 // without two leading underscores, then a global one, then the one with the
 // fewest leading underscores, then the shortest. Hand-written
 // code without a size reaches to the next symbol.
@@ -354,7 +354,7 @@ func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
 	return t.syms[i], true
 }
 
-// FuncEnd is the address behind the function that covers pc, 0 when there is
+// FuncEnd is the address after the function that covers pc, 0 when there is
 // none. It differs from Addr+Size for symbols that have no size.
 func (m *Image) FuncEnd(pc uint64) uint64 {
 	t := &m.symbols.funcs
@@ -383,13 +383,13 @@ func (m *Image) Lookup(name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// Object gives the data symbol that covers addr and the offset of addr in it.
+// Object returns the data symbol that covers addr and the offset of addr in it.
 func (m *Image) Object(addr uint64) (Symbol, uint64, bool) {
 	s, ok := m.symbols.objects.find(addr)
 	return s, addr - s.Addr, ok
 }
 
-// TLSObject gives the thread-local symbol that covers offset off of the TLS
+// TLSObject returns the thread-local symbol that covers offset off of the TLS
 // block and the offset of off in it.
 func (m *Image) TLSObject(off uint64) (Symbol, uint64, bool) {
 	s, ok := m.symbols.tls.find(off)

@@ -71,7 +71,7 @@ func TestFramesLikeAddr2line(t *testing.T) {
 	}
 }
 
-// sameFunction compares a frame's function with addr2line's, which gives the
+// sameFunction compares a frame's function with addr2line's, which returns the
 // linker's name if there is one, and puts the symbol at pc in place of a name
 // that is not the linker's.
 func sameFunction(m *Image, pc uint64, f Frame, name string) bool {
@@ -83,7 +83,7 @@ func sameFunction(m *Image, pc uint64, f Frame, name string) bool {
 }
 
 // wrongFile says that addr2line named a line that the short test program does
-// not have: binutils 2.40 gives the unit's own name for the first file of some
+// not have: binutils 2.40 returns the unit's own name for the first file of some
 // DWARF 5 line tables.
 func wrongFile(places []string) bool {
 	if len(places) == 0 {
@@ -118,7 +118,7 @@ func place(f Frame) string {
 	return f.File + ":" + strconv.Itoa(f.Line)
 }
 
-// addr2line gives the places and functions, innermost first, of each address.
+// addr2line returns the places and functions, innermost first, of each address.
 func addr2line(t *testing.T, path, addrs string) (places, functions map[uint64][]string) {
 	t.Helper()
 	places, functions = map[uint64][]string{}, map[uint64][]string{}

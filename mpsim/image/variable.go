@@ -81,7 +81,7 @@ func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	}
 	file, _ := u.root.Val(dwarf.AttrName).(string)
 	for _, s := range d.tlsNames[name] {
-		// A static variable of a function has a number behind its name.
+		// A static variable of a function has a number after its name.
 		if numbered := strings.Contains(s.Name, "."); numbered == global {
 			continue
 		}
@@ -116,7 +116,7 @@ func (d *debugInfo) allVariables(m *Image) *variables {
 	return d.globals
 }
 
-// findVariable gives the variable in the list that covers addr. Variables do
+// findVariable returns the variable in the list that covers addr. Variables do
 // not overlap; should damaged information say so, the last one is looked at.
 func findVariable(list []variable, addr uint64) (variable, bool) {
 	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr }) - 1
@@ -170,7 +170,7 @@ func withOffset(name string, off uint64) string {
 	return fmt.Sprintf("%s+%d", name, off)
 }
 
-// debugPath gives the path from the debug information, "" if there is none.
+// debugPath returns the path from the debug information, "" if there is none.
 func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()

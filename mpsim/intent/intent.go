@@ -67,7 +67,7 @@ func (c *Code) at(pc uint64) (rv.Inst, bool) {
 	return b.Insts[0], true
 }
 
-// remember gives the answer for pc, found out by find if it is not known yet.
+// remember returns the answer for pc, found out by find if it is not known yet.
 func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T) T {
 	c.mu.Lock()
 	v, ok := known[pc]
@@ -250,7 +250,7 @@ func (c *Code) Alien(pc uint64) bool {
 	return f == apart || f == whose
 }
 
-// Releases says that the fence right behind the plain load at pc is a statement
+// Releases says that the fence right after the plain load at pc is a statement
 // of its own that orders what was done before ahead of later stores. An acquire
 // load of gcc before version 14 has the same fence, and does not order that.
 func (c *Code) Releases(pc uint64) bool {

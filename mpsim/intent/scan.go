@@ -79,7 +79,7 @@ func wordByte(c byte) bool {
 }
 
 // directive takes a line of the preprocessor, with those that continue it, and
-// gives what follows.
+// returns what follows.
 func (s *scanner) directive(text string) string {
 	from, n := s.line, 0
 	for n < len(text) && (text[n] != '\n' || n > 0 && text[n-1] == '\\') {

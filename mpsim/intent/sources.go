@@ -55,7 +55,7 @@ type sourceReader struct {
 	texts map[string]*sourceText
 }
 
-// read gives nil when the file cannot be read or is newer than the program.
+// read returns nil when the file cannot be read or is newer than the program.
 func (r *sourceReader) read(name string) *sourceText {
 	name = filepath.Clean(name)
 	t, known := r.texts[name]

@@ -116,7 +116,7 @@ func (s *socket) key(a *address) netKey {
 	return netKey{stream: s.kind != socketDgram, path: a.path, port: a.port, v6: a.family == familyINet6}
 }
 
-// find gives the socket that is reached at an address.
+// find returns the socket that is reached at an address.
 func (n *network) find(s *socket, a *address) *socket {
 	if !a.here() {
 		return nil
@@ -136,7 +136,7 @@ func (n *network) find(s *socket, a *address) *socket {
 	return nil
 }
 
-// take gives a socket an address.
+// take binds a socket to an address.
 func (n *network) take(s *socket, a address) int64 {
 	if a.family != familyUnix && a.port == 0 {
 		for range lastChosen - firstChosen + 1 {

@@ -85,7 +85,7 @@ func futexTakes(arg [6]uint64) uint8 {
 	return 6
 }
 
-// takesToo are arguments behind ones that are not taken.
+// takesToo are arguments after ones that are not taken.
 func takesToo(nr uint64, arg [6]uint64) uint8 {
 	const futex, clone = 98, 220
 	switch {

@@ -46,7 +46,7 @@ func (c *call) fchown() int64 {
 	return c.vfs.mayChange(name)
 }
 
-// named gives the path that a descriptor was opened by; "" for a pipe and its
+// named returns the path that a descriptor was opened by; "" for a pipe and its
 // likes.
 func (c *call) named(fd int32) (string, int64) {
 	f, e := c.files.get(fd)

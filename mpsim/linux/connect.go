@@ -26,7 +26,7 @@ func (c *call) bind() int64 {
 	return c.network.take(s, *a)
 }
 
-// bindPath gives a socket the name of a file, which bind makes, or an abstract one.
+// bindPath binds a socket to the name of a file, which bind makes, or an abstract one.
 func (c *call) bindPath(s *socket, a address) int64 {
 	if a.path == "" { // the kernel chooses
 		c.network.names++

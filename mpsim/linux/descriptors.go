@@ -120,7 +120,7 @@ const (
 	pollReadHup = 0x2000
 )
 
-// events gives what a description is ready for, among want and the events that
+// events returns what a description is ready for, among want and the events that
 // are always told.
 func events(f *openFile, want uint16) uint16 {
 	s, ok := f.file.(stream)
@@ -173,7 +173,7 @@ func (c *call) ppoll() int64 {
 	return c.pollUntil(try, w, c.arg[3], c.arg[4], none)
 }
 
-// pollOnce looks at all descriptors of a poll and gives what they are ready for,
+// pollOnce looks at all descriptors of a poll and returns what they are ready for,
 // and how many are.
 func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
 	got = make([]uint16, len(raw)/8)
@@ -195,7 +195,7 @@ func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
 	return got, count
 }
 
-// putEvents writes what the descriptors of a poll are ready for, and gives its
+// putEvents writes what the descriptors of a poll are ready for, and returns its
 // result.
 func (k *Kernel) putEvents(addr uint64, got []uint16, count int64) int64 {
 	for i, e := range got {
@@ -329,7 +329,7 @@ func (k *Kernel) selectOnce(n int, want *[3][maxFiles / 8]byte) (count int64, go
 	return count, got
 }
 
-// putSets writes the sets of a select and gives its result.
+// putSets writes the sets of a select and returns its result.
 func (k *Kernel) putSets(addr [3]uint64, sets *[3][maxFiles / 8]byte, bytes int, count int64) int64 {
 	for i, a := range addr {
 		if a != 0 {

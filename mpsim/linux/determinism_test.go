@@ -37,7 +37,7 @@ func TestSameCallsSameResults(t *testing.T) {
 	}
 }
 
-// visible gives the registers of all tasks and all of the guest's memory.
+// visible returns the registers of all tasks and all of the guest's memory.
 func visible(t *testing.T, g *guest) []byte {
 	t.Helper()
 	var out []byte

@@ -75,7 +75,7 @@ func (s *outputStream) write(p []byte) (int, int64) {
 	return len(p), 0
 }
 
-// device is a character device: what read gives and that write takes all.
+// device is a character device: what read returns and that write takes all.
 type device struct {
 	ino, rdev uint64
 	fill      func(p []byte) int

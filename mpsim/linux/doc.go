@@ -5,11 +5,11 @@
 //
 // # How the machine uses it
 //
-// [New] loads an image and gives the main [Task] and its first [Context]. The
+// [New] loads an image and returns the main [Task] and its first [Context]. The
 // machine keeps one Context a task, at one address for the task's whole life,
 // and:
 //
-//   - on ecall calls [Kernel.Syscall] with Context.PC already behind the ecall,
+//   - on ecall calls [Kernel.Syscall] with Context.PC already after the ecall,
 //     and does what the [Outcome] says. Whatever it says, the task's next
 //     instruction is at Context.PC;
 //   - on a fault of the guest's calls [Kernel.Raise] with Context.PC at the

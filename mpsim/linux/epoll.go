@@ -55,7 +55,7 @@ func (e *epollFD) item(fd int32) (int, bool) {
 }
 func (i *epollItem) wants() uint16 { return uint16(i.want) | epollAlways }
 
-// look gives up to most events; tell says that the caller is told.
+// look returns up to most events; tell says that the caller is told.
 func (e *epollFD) look(most int, tell bool) (found []byte) {
 	e.items = slices.DeleteFunc(e.items, func(x *epollItem) bool { f, err := e.k.files.get(x.fd); return err != 0 || f != x.f })
 	for n, x := range e.items {

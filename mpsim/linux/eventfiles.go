@@ -134,7 +134,7 @@ func (c *call) putAlarm(a *alarm, addr uint64) int64 {
 	return c.putTime(addr+16, left, 1)
 }
 
-// again moves an alarm that has run off on, and gives how many times more it would
+// again moves an alarm that has run off on, and returns how many times more it would
 // have run off by now.
 func (a *alarm) again(now uint64) (missed uint64) {
 	a.armed = a.interval != 0

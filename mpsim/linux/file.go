@@ -10,7 +10,7 @@ type file interface {
 	close()
 }
 
-// stream is a file without offsets. A call that would have to wait gives
+// stream is a file without offsets. A call that would have to wait returns
 // -EAGAIN.
 type stream interface {
 	file
@@ -39,7 +39,7 @@ type regular interface {
 // directory is a file that lists names.
 type directory interface {
 	file
-	// entries gives the names in order, "." and ".." not among them.
+	// entries returns the names in order, "." and ".." not among them.
 	entries() ([]dirEntry, int64)
 }
 
@@ -124,7 +124,7 @@ type slot struct {
 	cloexec bool
 }
 
-// get gives the description behind a descriptor.
+// get returns the description of a descriptor.
 func (t *fileTable) get(fd int32) (*openFile, int64) {
 	if fd < 0 || int(fd) >= len(t.slots) || t.slots[fd].f == nil {
 		return nil, -EBADF

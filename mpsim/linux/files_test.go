@@ -282,7 +282,7 @@ func TestStandardStreams(t *testing.T) {
 	g.want(-EBADF, g.main, 64, 9, g.data, 3)
 	g.want(-ENOTTY, g.main, 29, 1, 0x5401, g.data)
 	g.want(-ESPIPE, g.main, 62, 1, 0, 0)
-	// A write that runs into unmapped memory gives what came before.
+	// A write that runs into unmapped memory returns what came before.
 	g.want(8, g.main, 64, 1, g.data+dataSize-8, 100)
 
 	g = newGuest(t, Config{Stdin: strings.NewReader("one\ntwo\n"), StdinLines: true})

@@ -123,7 +123,7 @@ func (c *call) futexClock() uint64 {
 	return clockMonotonic
 }
 
-// queueAt gives the queue of a word, making it.
+// queueAt returns the queue of a word, making it.
 func (k *Kernel) queueAt(addr uint64) *futexQueue {
 	q := k.futexes[addr]
 	if q == nil {

@@ -127,7 +127,7 @@ func TestFutexPI(t *testing.T) {
 	}
 }
 
-// b2 gives a thread that can make a call while the others sleep.
+// b2 returns a thread that can make a call while the others sleep.
 func b2(_, a *thread) *thread { return &thread{&Task{TID: a.TID + 100}, Context{}} }
 
 func TestRobustListAtExit(t *testing.T) {

@@ -121,7 +121,7 @@ func playCalls(g *guest, data []byte) {
 	}
 }
 
-// argument gives the value that a byte stands for.
+// argument returns the value that a byte stands for.
 func argument(g *guest, b byte) uint64 {
 	switch b >> 4 {
 	case 8:

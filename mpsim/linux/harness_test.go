@@ -58,7 +58,7 @@ func newGuestIn(t testing.TB, cfg Config, space *mem.Space) *guest {
 	return &guest{t: t, k: k, space: space, main: &thread{task, ctx}, data: testData}
 }
 
-// call makes a system call and gives its outcome.
+// call makes a system call and returns its outcome.
 func (g *guest) call(th *thread, nr uint64, args ...uint64) Outcome {
 	th.ctx.X[regA7] = nr
 	for i := range 6 {
@@ -69,7 +69,7 @@ func (g *guest) call(th *thread, nr uint64, args ...uint64) Outcome {
 	return g.k.Syscall(th.Task, &th.ctx)
 }
 
-// do makes a call that must return and gives its result.
+// do makes a call that must return and returns its result.
 func (g *guest) do(th *thread, nr uint64, args ...uint64) int64 {
 	g.t.Helper()
 	out := g.call(th, nr, args...)
@@ -158,7 +158,7 @@ func (g *guest) get64(addr uint64) uint64 {
 	return v
 }
 
-// words stores doublewords at addr and gives addr.
+// words stores doublewords at addr and returns addr.
 func (g *guest) words(addr uint64, v ...uint64) uint64 {
 	g.t.Helper()
 	var b []byte
@@ -171,7 +171,7 @@ func (g *guest) words(addr uint64, v ...uint64) uint64 {
 	return addr
 }
 
-// str stores a string at addr and gives addr.
+// str stores a string at addr and returns addr.
 func (g *guest) str(addr uint64, s string) uint64 {
 	g.t.Helper()
 	if f := g.space.Write(addr, append([]byte(s), 0)); f != nil {

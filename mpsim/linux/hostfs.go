@@ -48,7 +48,7 @@ func hostError(err error) int64 {
 	return -EACCES
 }
 
-// rel gives the name under the root of an absolute guest path.
+// rel returns the name under the root of an absolute guest path.
 func rel(path string) string {
 	if p := strings.TrimLeft(path, "/"); p != "" {
 		return p

@@ -45,7 +45,7 @@ func (k *Kernel) Begun() bool { return k.images.started }
 // what is loaded from then on, the program itself loads.
 func (k *Kernel) Started() { k.images.started = true }
 
-// placeFor gives the place of a shared object of length bytes in memory; false if
+// placeFor returns the place of a shared object of length bytes in memory; false if
 // the file is none or all places are taken.
 func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
@@ -157,7 +157,7 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 	k.addImage(m)
 }
 
-// baseOf gives where a file is placed of which the part from off on is at addr.
+// baseOf returns where a file is placed of which the part from off on is at addr.
 func baseOf(data []byte, addr, off uint64) (base uint64, ok bool) {
 	progs, err := image.Segments(data)
 	if err != nil {
@@ -233,7 +233,7 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	return m, nil
 }
 
-// mmapPlace gives where a mapping goes for which the program names no place.
+// mmapPlace returns where a mapping goes for which the program names no place.
 func (c *call) mmapPlace(hint, length, off uint64, content pager) (uint64, bool) {
 	hint &^= pageMask
 	if hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) && !inGuard(hint, hint+length) {

@@ -18,7 +18,7 @@ type Config struct {
 	CPUs int      // processors that the guest sees; 0 means 8, at most 64
 
 	Stdin io.Reader // nil: empty
-	// StdinLines makes a read of Stdin end behind a newline, for a terminal.
+	// StdinLines makes a read of Stdin end after a newline, for a terminal.
 	// Otherwise a read takes as much as was asked for, so that what the guest
 	// sees does not depend on how the input arrives.
 	StdinLines     bool
@@ -66,7 +66,7 @@ const (
 	ParentPID = 1
 )
 
-// DefaultMaxTasks is the limit of a Config that gives none.
+// DefaultMaxTasks is the limit of a Config that sets none.
 const DefaultMaxTasks = 4096
 
 // ErrProgram wraps the reasons why a program cannot be loaded.
@@ -122,18 +122,18 @@ type Kernel struct {
 // Close releases the host files that the guest left open.
 func (k *Kernel) Close() error { return k.vfs.close(k) }
 
-// Tasks gives the tasks that are alive, in order of creation. The slice is the
+// Tasks returns the tasks that are alive, in order of creation. The slice is the
 // kernel's.
 func (k *Kernel) Tasks() []*Task { return k.tasks }
 
-// Unsupported gives the calls that the guest made and that are not there, in
+// Unsupported returns the calls that the guest made and that are not there, in
 // the order in which they were first made.
 func (k *Kernel) Unsupported() []Unsupported { return k.unsupported }
 
-// Trampoline gives the address of the page that signal handlers return to.
+// Trampoline returns the address of the page that signal handlers return to.
 func (k *Kernel) Trampoline() uint64 { return k.trampoline }
 
-// Woken gives the tasks that became runnable since it was last asked, in the
+// Woken returns the tasks that became runnable since it was last asked, in the
 // order in which they did. The slice is the caller's.
 func (k *Kernel) Woken() []*Task {
 	w := k.woken
@@ -155,7 +155,7 @@ type call struct {
 }
 
 // Syscall does the system call that ctx asks for. ctx must be the task's own
-// and stay at its address for the task's life; its PC is behind the ecall.
+// and stay at its address for the task's life; its PC is after the ecall.
 func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 	t.ctx = ctx
 	c := call{Kernel: k, t: t, ctx: ctx, nr: ctx.X[regA7]}

@@ -12,7 +12,7 @@ import (
 )
 
 // The layout of the guest's memory: the program where its file says, the brk
-// area behind it, shared objects in a part of their own (images.go), and from the top of the Sv39 user space downwards the
+// area after it, shared objects in a part of their own (images.go), and from the top of the Sv39 user space downwards the
 // trampoline, the main stack, and whatever mmap is asked for.
 const (
 	userTop      = uint64(1) << 38
@@ -28,7 +28,7 @@ const (
 // sigreturnCode is what signal handlers return to: li a7, 139; ecall.
 var sigreturnCode = [8]byte{0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00}
 
-// New loads the image into space, which must be empty, and gives the kernel,
+// New loads the image into space, which must be empty, and returns the kernel,
 // the main task and the registers with which it starts. Errors wrap
 // [ErrProgram] when the image cannot be loaded.
 func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Context, error) {
@@ -186,7 +186,7 @@ const (
 const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1 | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
 
 // startStack maps the main stack, writes arguments, environment and auxiliary
-// vector to its top, and gives the first registers. The dynamic linker, if there is
+// vector to its top, and returns the first registers. The dynamic linker, if there is
 // one, runs first.
 func (k *Kernel) startStack(img, linker *image.Image, name string) (Context, error) {
 	start, linkerBase := img.Entry, uint64(0)

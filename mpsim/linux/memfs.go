@@ -39,7 +39,7 @@ func (n *node) stat() stat {
 }
 
 // memData is the content of a file in memory; it outlives its name while it is
-// open. It lies in chunks, so that a file that grows leaves nothing behind.
+// open. It lies in chunks, so that a file that grows leaves nothing after.
 type memData struct {
 	chunks [][]byte // all of chunkBytes but the first, which may be shorter
 	length int64
@@ -78,7 +78,7 @@ func (d *memData) allocated() int64 {
 	return int64(len(d.chunks[0])) + int64(len(d.chunks)-1)*chunkBytes
 }
 
-// trim gives back the chunks behind the end.
+// trim gives back the chunks after the end.
 func (d *memData) trim() {
 	before := d.allocated()
 	need := int((d.length + chunkBytes - 1) / chunkBytes)
@@ -207,7 +207,7 @@ const maxFileBytes = 1 << 46
 // memDir is an open directory of the file system in memory.
 type memDir struct {
 	node *node
-	// more gives names that exist elsewhere under the same path.
+	// more returns names that exist elsewhere under the same path.
 	more func() []dirEntry
 }
 

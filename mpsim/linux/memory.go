@@ -121,7 +121,7 @@ type pager struct {
 	name string
 }
 
-// pagerOf gives the file behind a descriptor, if it can be mapped so.
+// pagerOf returns the file of a descriptor, if it can be mapped so.
 func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -142,7 +142,7 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 }
 
 // mapContent copies a file's content into the fresh mapping at addr. Whole
-// pages behind its end give SIGBUS.
+// pages after its end give SIGBUS.
 func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) int64 {
 	size := uint64(max(from.file.size(), 0))
 	var have uint64
@@ -314,7 +314,7 @@ func (c *call) mremapTo(old, oldLen, to, newLen, flags uint64) int64 {
 	return c.settle(c.space.Move(old, oldLen, to, newLen), to)
 }
 
-// settle gives the address, or the error of getting there.
+// settle returns the address, or the error of getting there.
 func (c *call) settle(err error, addr uint64) int64 {
 	if err != nil {
 		return mapError(err)

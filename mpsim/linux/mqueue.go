@@ -136,7 +136,7 @@ func (c *call) mqUnlink() int64 {
 	return 0
 }
 
-// queueOf is the queue behind a descriptor.
+// queueOf is the queue of a descriptor.
 func (c *call) queueOf(fd int32) (*openFile, *posixQueue, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 {

@@ -72,7 +72,7 @@ func (k *Kernel) procStat() string {
 
 const procTaskDir = "/proc/self/task/"
 
-// procTaskNode gives a file or directory under /proc/self/task; nil when there is
+// procTaskNode returns a file or directory under /proc/self/task; nil when there is
 // none.
 func (k *Kernel) procTaskNode(p string) *node {
 	rest, ok := strings.CutPrefix(p, procTaskDir)

@@ -131,7 +131,7 @@ func (c *call) newTask(a cloneArgs) int64 {
 	return int64(t.TID)
 }
 
-// task gives the live task with an id, or nil.
+// task returns the live task with an id, or nil.
 func (k *Kernel) task(tid int) *Task {
 	for _, t := range k.tasks {
 		if t.TID == tid {
@@ -265,7 +265,7 @@ func (c *call) schedGetaffinity() int64 {
 
 func (k *Kernel) allCPUs() uint64 { return ^uint64(0) >> (64 - k.cfg.CPUs) }
 
-// taskOrSelf gives the task whose id is the first argument.
+// taskOrSelf returns the task whose id is the first argument.
 func (c *call) taskOrSelf() (*Task, int64) {
 	tid := int32(c.arg[0])
 	if tid == 0 {
@@ -353,7 +353,7 @@ func (c *call) schedPriority(realtime int64) int64 {
 	return -EINVAL
 }
 
-// Values that uname gives, each in 65 bytes.
+// Values that uname returns, each in 65 bytes.
 const utsField = 65
 
 func (c *call) uname() int64 {
@@ -475,7 +475,7 @@ func (c *call) prctl() int64 {
 	return -EINVAL
 }
 
-// cstringUpTo reads up to n bytes that need no zero behind them.
+// cstringUpTo reads up to n bytes that need no zero after them.
 func (c *call) cstringUpTo(addr uint64, n int) string {
 	b := make([]byte, n)
 	if c.space.Read(addr, b) != nil {
@@ -512,7 +512,7 @@ func (c *call) flushICache() int64 {
 	return 0
 }
 
-// getrandom gives bytes that depend on nothing but the seed.
+// getrandom returns bytes that depend on nothing but the seed.
 func (c *call) getrandom() int64 {
 	if c.arg[2]&^7 != 0 {
 		return -EINVAL

@@ -5,7 +5,7 @@ import "encoding/binary"
 // buffer is a piece of the guest's memory.
 type buffer struct{ addr, n uint64 }
 
-// one gives the single buffer of read and write.
+// one returns the single buffer of read and write.
 func one(addr, n uint64) []buffer { return []buffer{{addr, min(n, maxRW)}} }
 
 // iovecs reads the buffers of readv and writev.
@@ -31,7 +31,7 @@ func (c *call) iovecs(addr, count uint64) ([]buffer, int64) {
 	return bufs, 0
 }
 
-// copyOut fills up to n bytes at addr with what from gives, piece by piece,
+// copyOut fills up to n bytes at addr with what from returns, piece by piece,
 // until a piece is short.
 func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64 {
 	buf := make([]byte, min(n, ioChunk))
@@ -67,7 +67,7 @@ func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64
 	return int64(done)
 }
 
-// copyOutAll fills n bytes at addr and gives 0 or an error number.
+// copyOutAll fills n bytes at addr and returns 0 or an error number.
 func (k *Kernel) copyOutAll(addr, n uint64, fill func(p []byte)) int64 {
 	buf := make([]byte, min(n, ioChunk))
 	for n > 0 {
@@ -126,7 +126,7 @@ func (k *Kernel) gather(bufs []buffer, to func(p []byte) (int, int64)) int64 {
 	return eachBuffer(bufs, func(b buffer) int64 { return k.copyIn(b.addr, b.n, to) })
 }
 
-// eachBuffer moves the bytes of buffers until one is not moved whole. It gives
+// eachBuffer moves the bytes of buffers until one is not moved whole. It returns
 // the bytes moved, or the error of the first.
 func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 	var done int64
@@ -245,7 +245,7 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
 	k, t, unsignalled := c.Kernel, c.t, c.unsignalled
 	var done int64
-	// try gives the result when there is one.
+	// try returns the result when there is one.
 	try := func() (int64, bool) {
 		n := k.gather(bufs, func(p []byte) (int, int64) { return k.writeTo(s, p) })
 		if n > 0 {

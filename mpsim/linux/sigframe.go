@@ -49,7 +49,7 @@ func (a *altStack) holds(sp uint64) bool {
 // handlers.
 func (t *Task) OnAltStack(sp uint64) bool { return t.altStack.holds(sp) }
 
-// status gives the flags that sigaltstack reports for a stack pointer.
+// status returns the flags that sigaltstack reports for a stack pointer.
 func (a *altStack) status(sp uint64) uint32 {
 	switch {
 	case a.size == 0:
@@ -154,7 +154,7 @@ func (c *call) sigreturn() int64 {
 	return 0
 }
 
-// setAltStack installs an alternate stack; it gives an error number.
+// setAltStack installs an alternate stack; it returns an error number.
 func (c *call) setAltStack(a altStack) int64 {
 	mode := a.flags &^ ssAutoDisarm
 	switch {

@@ -67,7 +67,7 @@ var signalNames = [...]string{
 	"SIGWINCH", "SIGIO", "SIGPWR", "SIGSYS",
 }
 
-// SignalName gives the name of a signal, such as "SIGSEGV".
+// SignalName returns the name of a signal, such as "SIGSEGV".
 func SignalName(sig int) string {
 	if sig > 0 && sig < len(signalNames) {
 		return signalNames[sig]
@@ -209,7 +209,7 @@ func (s *signalState) ignored(sig int) bool {
 	return false
 }
 
-// deliverable gives the pending signals that the task does not block.
+// deliverable returns the pending signals that the task does not block.
 func (k *Kernel) deliverable(t *Task) sigset {
 	return (t.pending.set | k.signals.pending.set) &^ t.blocked
 }
@@ -303,7 +303,7 @@ func killedBy(sig int) Outcome {
 }
 
 // interrupt ends a task's wait because of a signal: its call restarts or
-// gives EINTR, as Deliver will decide.
+// returns EINTR, as Deliver will decide.
 func (k *Kernel) interrupt(t *Task) {
 	b := t.block
 	k.wake(t, -EINTR)

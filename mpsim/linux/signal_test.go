@@ -36,7 +36,7 @@ func TestSignalFrameRoundTrip(t *testing.T) {
 		c.X[regRA] != g.k.Trampoline() || sp&15 != 0 || sp+1088 > before.X[regSP] {
 		t.Fatalf("in the handler: %+v", c)
 	}
-	// The layout that a C program relies on: si_addr at 16, gregs behind
+	// The layout that a C program relies on: si_addr at 16, gregs after
 	// 176 bytes of ucontext, pc first.
 	if g.get32(sp) != SIGSEGV || g.get32(sp+8) != CodeMapErr || g.get64(sp+16) != 0x4242 {
 		t.Fatal("siginfo is wrong")

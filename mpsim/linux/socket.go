@@ -154,7 +154,7 @@ func (s *socket) ready() (read, write, hangup bool) {
 	return read, write || s.from == nil, false
 }
 
-// hangups gives the events of poll that tell that the other side has gone.
+// hangups returns the events of poll that tell that the other side has gone.
 func (s *socket) hangups(want uint16) (got uint16) {
 	switch {
 	case s.listening || s.kind == socketDgram:
@@ -201,7 +201,7 @@ func (c *call) newSocketFD() int64 {
 	return c.addSocket(c.newSocket(family, kind), flags)
 }
 
-// addSocket gives a socket a descriptor.
+// addSocket makes a descriptor for a socket.
 func (c *call) addSocket(s *socket, flags uint32) int64 {
 	return c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
 }
@@ -241,7 +241,7 @@ func (c *call) join(a, b *socket) {
 	b.from, b.to = &pipeEnd{there, false}, &pipeEnd{back, true}
 }
 
-// socketOf gives the socket behind a descriptor, and its description as it is
+// socketOf returns the socket of a descriptor, and its description as it is
 // for a call with flags.
 func (c *call) socketOf(fd int32, flags uint64) (*openFile, *socket, int64) {
 	f, e := c.files.get(fd)

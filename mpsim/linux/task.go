@@ -104,7 +104,7 @@ type blockState struct {
 	restart bool   // a signal whose handler has SA_RESTART makes it again
 	timeout int64  // result when the deadline passes
 
-	// expire, if set, gives the result when the deadline passes instead.
+	// expire, if set, returns the result when the deadline passes instead.
 	expire func() int64
 	// interrupted, if set, is called when a signal ends the wait.
 	interrupted func()
@@ -112,7 +112,7 @@ type blockState struct {
 	// done says that it has a result.
 	retry func() (ret int64, done bool)
 
-	// partial, if set, gives what a call that a signal ends has done so far.
+	// partial, if set, returns what a call that a signal ends has done so far.
 	partial func() int64
 	holds   *openFile // stays open while the task waits
 

@@ -31,7 +31,7 @@ const (
 	clockTAI             = 11
 )
 
-// Now gives the virtual time in nanoseconds since the start.
+// Now returns the virtual time in nanoseconds since the start.
 func (k *Kernel) Now() uint64 { return k.now }
 
 // Advance moves the clock on by ns nanoseconds, in which the guest computed.
@@ -43,7 +43,7 @@ func (k *Kernel) Advance(ns uint64) {
 // AdvanceTo moves the clock on to t, if that lies ahead, while the guest slept.
 func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
 
-// NextDeadline gives the time at which the next task is to be woken or the
+// NextDeadline returns the time at which the next task is to be woken or the
 // next timer runs off; false when there is none.
 func (k *Kernel) NextDeadline() (uint64, bool) {
 	next, ok := maxTime, false
@@ -68,7 +68,7 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 	return next, ok
 }
 
-// NextSleeper gives what NextDeadline gives if it is the end of a sleep, so that
+// NextSleeper returns what NextDeadline returns if it is the end of a sleep, so that
 // nothing but that sleep ends when the clock moves on to it; else false.
 func (k *Kernel) NextSleeper() (uint64, bool) {
 	next, ok := k.NextDeadline()
@@ -121,7 +121,7 @@ func (k *Kernel) Expire() Outcome {
 	return Outcome{Action: Return}
 }
 
-// later gives the time d after t, never beyond the end of time.
+// later returns the time d after t, never beyond the end of time.
 func later(t, d uint64) uint64 { return min(t+min(d, maxTime), maxTime) }
 
 // timespec reads a struct timespec and gives it in nanoseconds.
@@ -152,7 +152,7 @@ func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
 	return k.fault(k.space.Write(addr, b[:]))
 }
 
-// clock gives what a clock shows; the processor time of a task is that of all
+// clock returns what a clock shows; the processor time of a task is that of all
 // tasks together. false if there is no such clock.
 func (k *Kernel) clock(id uint64) (uint64, bool) {
 	switch id {

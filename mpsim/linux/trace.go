@@ -11,7 +11,7 @@ type Tracer interface {
 	// Enter tells that t is about to continue in the handler of a signal. Its
 	// registers are still as the signal found them.
 	Enter(t *Task, signal int)
-	// Handle gives a number for Publish, Observe and Forget that the run has not
+	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64
 	// Emit tells an ordered event of t; the machine fills in the place.

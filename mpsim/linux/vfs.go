@@ -25,7 +25,7 @@ type vfs struct {
 	// scratch: all can be written, in memory; see scratch.go.
 	scratch bool
 	fixed   map[string]*node // Config.Objects
-	// procTask gives the files of /proc/self/task, which change with the tasks.
+	// procTask returns the files of /proc/self/task, which change with the tasks.
 	procTask func(p string) *node
 	cwd      string
 	exe      string
@@ -246,7 +246,7 @@ func (k *Kernel) procMeminfo() string {
 	return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\n", total>>10, free>>10, free>>10)
 }
 
-// inMemory gives the node at an absolute path. covered says that the path lies
+// inMemory returns the node at an absolute path. covered says that the path lies
 // in a part that only exists in memory, so that the host is not to be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	n = v.fixed[p]
@@ -376,7 +376,7 @@ func (v *vfs) stat(p string, follow bool) (stat, int64) {
 	return v.hostOf(p).stat(p, follow)
 }
 
-// parentOf gives the directory in /tmp that holds, or would hold, a path.
+// parentOf returns the directory in /tmp that holds, or would hold, a path.
 func (v *vfs) parentOf(p string) (dir *node, name string, e int64) {
 	at := strings.LastIndexByte(p, '/')
 	up := p[:max(at, 1)]

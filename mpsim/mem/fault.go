@@ -15,7 +15,7 @@ const (
 // Access is one kind of access: [Read], [Write] or [Exec].
 type Access = Prot
 
-// String gives the permissions as /proc/self/maps shows them.
+// String returns the permissions as /proc/self/maps shows them.
 func (p Prot) String() string {
 	b := [3]byte{'-', '-', '-'}
 	if p&Read != 0 {
@@ -38,7 +38,7 @@ const (
 	Unmapped Cause = iota + 1
 	// Denied: the mapping does not allow the access (SEGV_ACCERR).
 	Denied
-	// BeyondFile: the page lies behind the end of the mapped file (BUS_ADRERR).
+	// BeyondFile: the page lies after the end of the mapped file (BUS_ADRERR).
 	BeyondFile
 	// OverLimit: the page could not be provided within the limit of the space.
 	// It is no fault of the guest's: the run should end with an error.

@@ -164,7 +164,7 @@ func (s *Space) Free(addr, length uint64) bool {
 	return i == len(s.vmas) || s.vmas[i].Start >= addr+length
 }
 
-// FindFree gives the highest free range of length bytes, a multiple of
+// FindFree returns the highest free range of length bytes, a multiple of
 // PageSize, below the top for mappings; false if there is none.
 func (s *Space) FindFree(length uint64) (uint64, bool) {
 	if length == 0 || length&pageMask != 0 || length > s.mapTop {
@@ -188,7 +188,7 @@ func (s *Space) FindFree(length uint64) (uint64, bool) {
 	}
 }
 
-// Move gives the mapping [from, from+oldLen) a new place [to, to+newLen),
+// Move returns the mapping [from, from+oldLen) a new place [to, to+newLen),
 // which must be free and not overlap it: the pages go along, attributes are
 // kept, and what is longer than before is fresh. The old range, which must lie
 // in one mapping, is unmapped.
@@ -231,10 +231,10 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 // InitBreak places the brk area at addr, empty.
 func (s *Space) InitBreak(addr uint64) { s.brkStart, s.brk = Pages(addr), Pages(addr) }
 
-// Break gives the end of the brk area.
+// Break returns the end of the brk area.
 func (s *Space) Break() uint64 { return s.brk }
 
-// SetBreak moves the end of the brk area and gives where it is then: where it
+// SetBreak moves the end of the brk area and returns where it is then: where it
 // was if the request cannot be met, as brk does.
 func (s *Space) SetBreak(addr uint64) uint64 {
 	if addr < s.brkStart || addr > Top-PageSize {

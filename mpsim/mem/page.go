@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// get gives the page with number vpn, or nil.
+// get returns the page with number vpn, or nil.
 func (t *table) get(vpn uint64) *Page {
 	u := t.uppers[vpn>>(3*levelBits)%rootSize]
 	if u == nil {
@@ -111,7 +111,7 @@ func (t *table) put(vpn uint64, p *Page) {
 	t.bytes += PageSize
 }
 
-// costOf gives the bytes that put would add for vpn.
+// costOf returns the bytes that put would add for vpn.
 func (t *table) costOf(vpn uint64) uint64 {
 	u := t.uppers[vpn>>(3*levelBits)%rootSize]
 	if u == nil {
@@ -179,7 +179,7 @@ func (t *table) walkMiddle(m *middle, base, from, to uint64, f func(uint64, *Pag
 	}
 }
 
-// index gives the first entry of a node that starts at base, with entries of
+// index returns the first entry of a node that starts at base, with entries of
 // span pages, that may hold the page from.
 func index(from, base, span uint64) uint64 {
 	if from <= base {

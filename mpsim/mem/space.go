@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	// DefaultMaxBytes is the limit of a Space whose Config gives none.
+	// DefaultMaxBytes is the limit of a Space whose Config sets none.
 	DefaultMaxBytes = 4 << 30
 	// MaxMappings bounds the number of mappings, as Linux does.
 	MaxMappings = 65530
@@ -99,7 +99,7 @@ func (s *Space) InvalidateCode() { s.codeGen++ }
 // SetMapTop sets the address below which free ranges are looked for.
 func (s *Space) SetMapTop(addr uint64) { s.mapTop = min(addr&^pageMask, Top) }
 
-// Resident gives the bytes of the pages that exist, with their tables, and what
+// Resident returns the bytes of the pages that exist, with their tables, and what
 // is held besides.
 func (s *Space) Resident() uint64 { return s.table.bytes + s.held }
 
@@ -117,13 +117,13 @@ func (s *Space) Hold(n uint64) bool {
 // LetGo takes back a [Space.Hold].
 func (s *Space) LetGo(n uint64) { s.held -= min(n, s.held) }
 
-// Charged gives the mapped bytes that count against the limit.
+// Charged returns the mapped bytes that count against the limit.
 func (s *Space) Charged() uint64 { return s.charged }
 
 // Refused counts the requests that would have broken the limit.
 func (s *Space) Refused() uint64 { return s.refused }
 
-// MaxBytes gives the limit.
+// MaxBytes returns the limit.
 func (s *Space) MaxBytes() uint64 { return s.max }
 
 // VMAs yields the mappings in order of address.
@@ -137,7 +137,7 @@ func (s *Space) VMAs() iter.Seq[VMA] {
 	}
 }
 
-// Find gives the mapping that covers addr.
+// Find returns the mapping that covers addr.
 func (s *Space) Find(addr uint64) (VMA, bool) {
 	if v := s.find(addr); v != nil {
 		return *v, true
@@ -145,7 +145,7 @@ func (s *Space) Find(addr uint64) (VMA, bool) {
 	return VMA{}, false
 }
 
-// find gives the mapping that covers addr, or nil. It is valid until mappings
+// find returns the mapping that covers addr, or nil. It is valid until mappings
 // change.
 func (s *Space) find(addr uint64) *VMA {
 	if v := s.last; v != nil && addr-v.Start < v.End-v.Start {
@@ -159,7 +159,7 @@ func (s *Space) find(addr uint64) *VMA {
 	return s.last
 }
 
-// Page gives the page with number vpn (address >> PageShift) for the access,
+// Page returns the page with number vpn (address >> PageShift) for the access,
 // making it if it was not touched before. The page stays valid for this access
 // until [Space.Generation] changes. The fault's address is that of the page.
 func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
@@ -186,7 +186,7 @@ func (s *Space) Lowest(from, to uint64) (addr uint64, ok bool) {
 	return vpn << PageShift, ok
 }
 
-// touch gives the page vpn of a mapping, making it if need be.
+// touch returns the page vpn of a mapping, making it if need be.
 func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	if p := s.table.get(vpn); p != nil {
 		return p, nil

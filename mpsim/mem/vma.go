@@ -41,7 +41,7 @@ type Attr struct {
 	// Uncounted mappings are not charged against the limit until they are
 	// touched (MAP_NORESERVE, and what the stack may grow to).
 	Uncounted bool
-	// Hole pages lie behind the end of a mapped file: any access is a
+	// Hole pages lie after the end of a mapped file: any access is a
 	// BeyondFile fault.
 	Hole bool
 	// Shared by the file mapping rules; anonymous memory of the one process
@@ -49,7 +49,7 @@ type Attr struct {
 	Shared bool
 }
 
-// charge gives the bytes that a range with these attributes costs against the
+// charge returns the bytes that a range with these attributes costs against the
 // limit before any page of it is touched.
 func (a *Attr) charge(bytes uint64) uint64 {
 	if a.Prot&Write == 0 || a.Uncounted || a.Hole {
@@ -58,13 +58,13 @@ func (a *Attr) charge(bytes uint64) uint64 {
 	return bytes
 }
 
-// Len gives the bytes of the range.
+// Len returns the bytes of the range.
 func (v *VMA) Len() uint64 { return v.End - v.Start }
 
 // vmas is the sorted list of mappings: disjoint, not empty, merged.
 type vmas []VMA
 
-// search gives the index of the first mapping that ends behind addr.
+// search returns the index of the first mapping that ends after addr.
 func (l vmas) search(addr uint64) int {
 	lo, hi := 0, len(l)
 	for lo < hi {

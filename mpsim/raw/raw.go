@@ -66,7 +66,7 @@ type thread struct {
 	branch *event.Block      // the branch that it ran last, not decided yet
 }
 
-// NewRecorder writes a kind of trace to w; code gives the program's code.
+// NewRecorder writes a kind of trace to w; code returns the program's code.
 func NewRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int) []byte) *Recorder {
 	r := &Recorder{w: w, only: only, code: code, threads: map[event.ThreadID]*thread{}}
 	for i, k := range kinds {

@@ -45,7 +45,7 @@ func (r *Recorder) loadsOf(b *event.Block) (blockLoads, error) {
 		insts = append(insts, in)
 		to := rv.Values(insts, event.EndFall)
 		if atomic {
-			from, to = from+1, rv.Values(insts, event.EndAtomic) // behind the address
+			from, to = from+1, rv.Values(insts, event.EndAtomic) // after the address
 		}
 		access, _, mem := in.Mem()
 		if loads := mem && access == event.Read || in.Atomic() && in.Op != rv.OpSCW && in.Op != rv.OpSCD; loads && to > from {

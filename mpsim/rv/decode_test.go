@@ -11,7 +11,7 @@ import (
 
 // The independent decoder names operations as the assembler does, with aq and
 // rl as part of the name, and does not expand compressed instructions by
-// itself: it gives the base operation for those as well.
+// itself: it returns the base operation for those as well.
 func reference(word uint32) (string, int, bool) {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], word)

@@ -3,7 +3,7 @@
 // (20191213) defines them; and of the extensions that compilers use for the
 // profiles RVA22 and RVA23 (20240411) Zba, Zbb, Zbc, Zbs, Zicond, Zfhmin, Zfa,
 // Zacas without its 16-byte form, Zawrs, Zihintpause, Zicbom, Zicboz, Zicbop, Zimop,
-// Zcmop and Zcb. Of those that are missing, V above all, [Missing] gives the name.
+// Zcmop and Zcb. Of those that are missing, V above all, [Missing] returns the name.
 // A compressed instruction decodes to the base operation that it stands for, with
 // Len 2.
 //

@@ -24,7 +24,7 @@ func links(r uint8) bool { return r == regRA || r == regT0 }
 
 // End says how the instruction ends a block when nothing around it matters;
 // EndFall when it does not end one (and for fence.i, which ends a block only
-// because the code behind it may be new). Acquire loads and release stores
+// because the code after it may be new). Acquire loads and release stores
 // depend on their neighbours: see [Scan].
 func (i Inst) End() event.End {
 	switch i.Op {
@@ -105,7 +105,7 @@ const (
 	FenceI
 )
 
-// Fence gives the predecessor and successor sets of a FENCE (fence.tso as what
+// Fence returns the predecessor and successor sets of a FENCE (fence.tso as what
 // it orders at least: rw,rw).
 func (i Inst) Fence() (pred, succ uint8, ok bool) {
 	if i.Op != OpFENCE {

@@ -266,7 +266,7 @@ func (o Op) String() string {
 	return table[OpInvalid].name
 }
 
-// Encoding gives the bit pattern of the operation's 32-bit form: an instruction
+// Encoding returns the bit pattern of the operation's 32-bit form: an instruction
 // is one of this operation when the bits that mask selects are those of match.
 func (o Op) Encoding() (match, mask uint32) {
 	if o >= NumOps {

@@ -1,6 +1,6 @@
 package rv
 
-// Source gives the register that is the instruction's n-th operand, rs1, rs2 or
+// Source returns the register that is the instruction's n-th operand, rs1, rs2 or
 // rs3 for n of 1, 2 or 3: integer 0–31, floating-point 32–63. It is not ok when
 // the instruction has no such operand, or has x0 there.
 func (i Inst) Source(n int) (reg uint8, ok bool) {
@@ -17,7 +17,7 @@ func (i Inst) Source(n int) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// Dest gives the register that the instruction writes: integer 1–31,
+// Dest returns the register that the instruction writes: integer 1–31,
 // floating-point 32–63. It is not ok when there is none; x0 is none.
 func (i Inst) Dest() (reg uint8, ok bool) {
 	if i.Op >= NumOps || len(table[i.Op].regs) == 0 {

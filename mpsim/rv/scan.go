@@ -19,7 +19,7 @@ type Block struct {
 	Insts  []Inst
 	End    event.End
 	Target uint64     // of EndBranch, EndJump, EndCall; else 0
-	Mode   event.Mode // of EndAtomic: the ordering that the code gives the last instruction's access
+	Mode   event.Mode // of EndAtomic: the ordering that the code returns the last instruction's access
 	Fence  event.Mode // ordering of a fence that stands on its own and ends the block as EndFall; else 0
 }
 
@@ -46,7 +46,7 @@ func (b *Block) Sites() []event.Site {
 // Besides the instructions that [Inst.End] names, these end a block:
 //
 //   - fence.i (EndFall);
-//   - a FENCE that belongs to no atomic access, before or behind it (EndFall, Fence says
+//   - a FENCE that belongs to no atomic access, before or after it (EndFall, Fence says
 //     what it orders): how gcc writes atomic_thread_fence;
 //   - a plain integer load directly followed by a FENCE with R among its
 //     predecessors and R and W among its successors: how gcc writes an acquire
@@ -138,7 +138,7 @@ func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 // between a fence and its store.
 const maxBetween = 3
 
-// releases tells whether a store of size bytes at pc stands behind a FENCE that
+// releases tells whether a store of size bytes at pc stands after a FENCE that
 // makes it a release store. That is one that orders all earlier accesses before
 // later writes; a full fence does so for stores of one or two bytes only (gcc
 // before version 14 uses amoswap for wider ones), and none does that is itself
@@ -250,7 +250,7 @@ func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bo
 	return Inst{}, 0, false
 }
 
-// alone gives the ordering of the FENCE i at pc when it is part of no atomic
+// alone returns the ordering of the FENCE i at pc when it is part of no atomic
 // access; else 0. first says that it is the first instruction of a block: only
 // then may it belong to a load before it, which would have ended the block. What
 // stands before a block is guessed from its bytes.

@@ -2,7 +2,7 @@ package rv
 
 import "hindsight/tracefmt/event"
 
-// Static gives the result of an instruction at pc that depends on nothing else:
+// Static returns the result of an instruction at pc that depends on nothing else:
 // of LUI, AUIPC, a constant (ADDI from x0) and the link of a jump. ok is false
 // for others, and for those that write x0.
 func (i Inst) Static(pc uint64) (v uint64, ok bool) {

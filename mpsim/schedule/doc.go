@@ -13,7 +13,7 @@
 //	T2 rest                   # T2 runs until it waits or ends
 //	clock 5000000             # a sleep ends early: it is 5000000 ns
 //
-// The place behind @ is optional. A run that follows the schedule is compared
+// The place after @ is optional. A run that follows the schedule is compared
 // with it there.
 //
 // A [Schedule] may be read from several goroutines; nothing in it is shared with

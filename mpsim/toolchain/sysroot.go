@@ -50,7 +50,7 @@ func sysrootOf(compiler, interp string) string {
 	return root
 }
 
-// ask gives what a compiler prints.
+// ask returns what a compiler prints.
 func ask(compiler, question string) string {
 	out, err := exec.Command(compiler, question).Output()
 	if err != nil {

@@ -73,7 +73,7 @@ func readAt(r io.ReaderAt, b []byte, off int64) error {
 }
 
 // NewDecoderAt reads a stream of size bytes from one of its [Checkpoints]. The
-// first block that it gives is the one with number c.Blocks, counted from 0.
+// first block that it returns is the one with number c.Blocks, counted from 0.
 func NewDecoderAt(r io.ReaderAt, size int64, shell Shell, c Checkpoint) (*Decoder, error) {
 	d, err := NewDecoder(io.NewSectionReader(r, 0, size), shell)
 	if err != nil {

@@ -53,7 +53,7 @@
 //
 // With Options.Functions only blocks of these functions are recorded, and given
 // back; blocks that the shell does not know are of none. A call of another
-// function leads behind the call, and a jump to one returns.
+// function leads after the call, and a jump to one returns.
 //
 // # Format
 //
@@ -83,8 +83,8 @@
 //
 // Memory is bounded on both sides, by the model, MaxDepth frames of call
 // stack (the outer ones are forgotten, their returns become exceptions), and
-// the program's size. Damaged input gives a *[wire.CorruptError]; a decoder with
-// another shell than the encoder's gives an error or other blocks. An
+// the program's size. Damaged input returns a *[wire.CorruptError]; a decoder with
+// another shell than the encoder's returns an error or other blocks. An
 // [Encoder] and a [Decoder] belong to one goroutine; so may a Shell, if it
 // serves one of them only.
 package app

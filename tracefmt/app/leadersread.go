@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// LeadersReader gives back a block-leader trace that a [LeadersWriter] packed.
+// LeadersReader returns a block-leader trace that a [LeadersWriter] packed.
 type LeadersReader struct {
 	in    *wire.Reader
 	dec   *Decoder
@@ -25,7 +25,7 @@ type LeadersReader struct {
 	gap    uint64 // leaders between the word given last and the next
 	have   bool   // the next word's gap was read
 	since  uint64 // leaders given since the last word
-	rest   []byte // what stands behind the last word
+	rest   []byte // what stands after the last word
 	ended  bool   // the end was read
 
 	nWords, leaders      uint64 // as the end says
@@ -82,7 +82,7 @@ func (l *LeadersReader) Close() error {
 // leadersFrames gives the decoder its stream.
 type leadersFrames struct{ *LeadersReader }
 
-// Read gives bytes of the next frame of the stream, and takes what stands
+// Read returns bytes of the next frame of the stream, and takes what stands
 // before it.
 func (l leadersFrames) Read(p []byte) (int, error) {
 	for len(l.stream) == 0 {
@@ -181,7 +181,7 @@ func (l *LeadersReader) unpackWords(p *parser) {
 	l.words, p.in = append(slices.Clip(l.words), l.unpack(p)...), nil
 }
 
-// unpack gives the body of a frame that is compressed.
+// unpack returns the body of a frame that is compressed.
 func (l *LeadersReader) unpack(p *parser) []byte {
 	n := p.uvarint(maxWordsRaw, "bytes")
 	b, err := l.z.DecodeAll(p.in, nil)
@@ -205,7 +205,7 @@ func (l *LeadersReader) end(p *parser) {
 	l.ended = true
 }
 
-// Read gives the trace.
+// Read returns the trace.
 func (l *LeadersReader) Read(p []byte) (int, error) {
 	if l.off == len(l.out) {
 		l.out, l.off = l.out[:0], 0
@@ -221,8 +221,8 @@ func (l *LeadersReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next takes a step: it gives a word, decodes a leader, or reads a frame. io.EOF
-// stands behind the last word.
+// next takes a step: it returns a word, decodes a leader, or reads a frame. io.EOF
+// stands after the last word.
 func (l *LeadersReader) next() error {
 	if err := l.nextWord(); err != nil {
 		return err
@@ -281,7 +281,7 @@ func (l *LeadersReader) decode() error {
 	return nil
 }
 
-// finish gives the rest.
+// finish returns the rest.
 func (l *LeadersReader) finish() error {
 	if l.dec != nil || l.have || l.gotWords != l.nWords || l.gotLeaders != l.leaders {
 		return l.in.Fail(wire.ErrMalformed, "the end does not fit the trace")

@@ -131,7 +131,7 @@ const (
 	slabRows = 1 << 8
 )
 
-// pair gives the counters of a context of a conditional.
+// pair returns the counters of a context of a conditional.
 func (m *model) pair(c *conditional, context uint32) *pair {
 	row := c.table[context>>rowBits]
 	if row == nil {
@@ -182,7 +182,7 @@ func (m *model) decide(c *conditional, y uint32) uint32 {
 	return y
 }
 
-// code codes y with the probability that p gives. The less frequent direction
+// code codes y with the probability that p returns. The less frequent direction
 // has the lower part of the interval, so that what division leaves over goes to
 // the other.
 func (m *model) code(p *pair, y uint32) uint32 {

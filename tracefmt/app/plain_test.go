@@ -274,7 +274,7 @@ func (p *plain) body(pcs []uint64) []byte {
 	return append(out, p.low.FillBytes(make([]byte, p.shifts+4))...)
 }
 
-// symmetric codes a target by comparisons, and gives the list of those learned.
+// symmetric codes a target by comparisons, and returns the list of those learned.
 func (p *plain) symmetric(from, pc uint64, learned []uint64, except func(uint64)) []uint64 {
 	static := slices.Clone(p.shell[from].Targets)
 	slices.Sort(static)

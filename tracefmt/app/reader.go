@@ -108,7 +108,7 @@ func (d *Decoder) header() error {
 // Options are those of the stream, with nothing left at zero for a default.
 func (d *Decoder) Options() Options { return d.opts }
 
-// Next gives the address of the next block; io.EOF behind the last.
+// Next returns the address of the next block; io.EOF after the last.
 func (d *Decoder) Next() (uint64, error) {
 	if d.err != nil {
 		return 0, d.err
@@ -151,7 +151,7 @@ func (d *Decoder) lost() error {
 	return d.err
 }
 
-// Blocks gives the addresses of the blocks from here to the end, or to an
+// Blocks returns the addresses of the blocks from here to the end, or to an
 // error.
 func (d *Decoder) Blocks() iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
@@ -248,7 +248,7 @@ func (d *Decoder) state(p *parser) {
 	}
 }
 
-// end reads the end of the stream, behind its tag.
+// end reads the end of the stream, after its tag.
 func (d *Decoder) end() error {
 	start := uint64(d.in.Offset()) - 1
 	b := []byte{0}

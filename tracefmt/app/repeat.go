@@ -36,7 +36,7 @@ func (r *repeats) reset() {
 	r.long, r.pos, r.at, r.len = 0, 1, 0, 0
 }
 
-// look gives the context in which a conditional's next direction is coded:
+// look returns the context in which a conditional's next direction is coded:
 // false when nothing is foreseen.
 func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	h := ((r.long<<(32-repeatHash)>>(32-repeatHash))*0x9e3779b1 ^ number*0x85ebca6b) * 0xc2b2ae35 >> (32 - repeatTable)

@@ -6,7 +6,7 @@ import (
 )
 
 // sealed is a stream with the checksums put right, as far as it can be taken
-// apart, so that damage gets behind them.
+// apart, so that damage gets past them.
 func sealed(data []byte) []byte {
 	out := append([]byte(nil), data...)
 	put := func(start, end int) bool {

@@ -61,7 +61,7 @@ func (w *walker) restart() {
 	clear(w.idsOf)
 }
 
-// at gives the node of a block; nil when there are too many that the shell does
+// at returns the node of a block; nil when there are too many that the shell does
 // not know.
 func (w *walker) at(pc uint64) *node {
 	if n := w.nodes[pc]; n != nil {
@@ -110,7 +110,7 @@ func targetsOf(k Kind) int {
 }
 
 // narrow takes functions that were not chosen out of the shell: a call of one
-// leads behind the call, a jump to one returns.
+// leads after the call, a jump to one returns.
 func (w *walker) narrow(n *node) {
 	if n.kind != Call && n.kind != Next {
 		return
@@ -200,7 +200,7 @@ func (w *walker) quick(pc uint64) bool {
 }
 
 // step codes where control goes from the current block, and goes there. An
-// encoder gives a block that is reachable. A decoder gives anything, and it is
+// encoder returns a block that is reachable. A decoder may return anything, and it is
 // false when the input leads nowhere.
 func (w *walker) step(pc uint64) bool {
 	n := w.cur
@@ -339,7 +339,7 @@ func (w *walker) exception(pc uint64) bool {
 }
 
 // enter goes from a block of an indirect kind to pc. A call that leads
-// behind itself has been returned from.
+// after itself has been returned from.
 func (w *walker) enter(n *node, pc uint64) bool {
 	if n.kind == CallIndirect && pc != n.ret {
 		w.push(n)

@@ -59,7 +59,7 @@ func (e *bitEncoder) add(bit uint32) {
 	e.model.learn(p, bit)
 }
 
-// finish gives the code of all bits; the memory is the encoder's.
+// finish returns the code of all bits; the memory is the encoder's.
 func (e *bitEncoder) finish() []byte {
 	if e.bits == 0 {
 		return nil

@@ -50,7 +50,7 @@ func (h *HistoryEncoder) Empty() bool {
 	return true
 }
 
-// Payload gives the arch block of what was added since the last call, and
+// Payload returns the arch block of what was added since the last call, and
 // begins anew.
 func (h *HistoryEncoder) Payload() []byte {
 	b := []byte{form}
@@ -106,7 +106,7 @@ func (h *History) Count(s Stream) (bits, ones uint64) {
 	return h.streams[s].bits, h.streams[s].ones
 }
 
-// Bits gives a stream bit by bit. It ends with an error when the code does not
+// Bits returns a stream bit by bit. It ends with an error when the code does not
 // hold as many bits, or as many ones, as the block says.
 func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) {

@@ -169,7 +169,7 @@ func (s *Summary) head() []*uint64 {
 	return []*uint64{&c.Size, &c.Ways, &c.Line, &c.Table, &c.HistoryBits, &c.Granule, &s.Touched, &s.SharedLines, &s.Dropped}
 }
 
-// Encode gives the payload of an arch-summary block:
+// Encode returns the payload of an arch-summary block:
 //
 //	1 form (1)
 //	uvarint size, ways, line, table, history bits, granule, touched, shared, dropped

@@ -77,7 +77,7 @@ type Block struct {
 	Sites  []Site // plain accesses in execution order
 }
 
-// Next is the address of the instruction behind the block: the fall-through
+// Next is the address of the instruction after the block: the fall-through
 // side of a branch, the return address of a call.
 func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
@@ -96,9 +96,9 @@ type Batch struct {
 	// Values holds what the instructions of the blocks left in their destination
 	// registers, block by block: nothing for an instruction without one (x0 is
 	// none) or whose result the code alone tells (rv.Inst.Static). An atomic
-	// access that ends a block of EndAtomic gives its address first, then its
-	// result; a store-conditional gives one in any case, 0 when it stored. An
-	// environment call gives nothing here. rv.Values counts a block's.
+	// access that ends a block of EndAtomic has its address first, then its
+	// result; a store-conditional has one in any case, 0 when it stored. An
+	// environment call has nothing here. rv.Values counts a block's.
 	Values []uint64
 	// Effects says, in order, what else changed registers and memory.
 	Effects []Effect

@@ -172,7 +172,7 @@ var kinds = [NumKinds]Info{
 	StrandResume:  {"strand-resume", ClassThread, true},
 }
 
-// Info gives the table row of a kind; the row of None for a number that is no
+// Info returns the table row of a kind; the row of None for a number that is no
 // kind.
 func (k Kind) Info() Info {
 	if k < NumKinds {

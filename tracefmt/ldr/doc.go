@@ -5,7 +5,7 @@
 // # The raw trace
 //
 // 64-bit little-endian words. A word with bit 63 set is the address of the
-// first instruction of a basic block that is executed; the words behind it,
+// first instruction of a basic block that is executed; the words after it,
 // with bit 63 clear, are the data addresses that the block touches, in order.
 // Any bytes are a trace: words before the first leader make blocks without
 // one, and a last piece of a word is kept as it is.

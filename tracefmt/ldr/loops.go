@@ -150,7 +150,7 @@ func (g *graph) reversePostorder() (order, number []int32) {
 	return order, number
 }
 
-// dominators gives immediate dominators by the iteration of Cooper, Harvey and
+// dominators returns immediate dominators by the iteration of Cooper, Harvey and
 // Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 func (g *graph) dominators(order, number []int32) []int32 {
 	idom := make([]int32, len(order))

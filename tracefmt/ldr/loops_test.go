@@ -59,7 +59,7 @@ func TestLoopsAgainstDefinition(t *testing.T) {
 	}
 }
 
-// reach gives the nodes that can be reached from a node, along edges or
+// reach returns the nodes that can be reached from a node, along edges or
 // against them, without entering avoid.
 func reach(g *graph, from, avoid int32, back bool) map[int32]bool {
 	seen := map[int32]bool{}

@@ -25,7 +25,7 @@ const (
 	maxSteps = 2 * maxWords * (maxDepth + 2)
 )
 
-// Reader decompresses a trace as it is read. Bad input gives a *wire.CorruptError.
+// Reader decompresses a trace as it is read. Bad input returns a *wire.CorruptError.
 // Memory is bounded: a window, its two sections and the table of shapes.
 type Reader struct {
 	wire.Stream

@@ -6,7 +6,7 @@ import (
 )
 
 // list is a stretch of the tree of a window: items, and their values one
-// behind the other.
+// after the other.
 type list struct {
 	ids    []uint32
 	values []uint64
@@ -38,7 +38,7 @@ type reducer struct {
 	key   []byte
 }
 
-// define gives the number of a shape, and writes its definition when it is
+// define returns the number of a shape, and writes its definition when it is
 // new. ok is false when the table has no place for it.
 func (r *reducer) define(s shape) (id uint32, ok bool) {
 	k := r.key[:0]
@@ -110,7 +110,7 @@ func (s *shape) appendDefinition(dst []byte, id uint32, t *table) []byte {
 	return dst
 }
 
-// reduce reads a window as a tree and gives its top level. nodes[i] is the node
+// reduce reads a window as a tree and returns its top level. nodes[i] is the node
 // of the i-th block, blocks[i] its shape; values are those of all blocks.
 func (r *reducer) reduce(nodes []int32, blocks []uint32, values []uint64, n *nest) *list {
 	top := new(list)

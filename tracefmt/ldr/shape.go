@@ -76,7 +76,7 @@ func (t *table) fits(values, members int) bool {
 
 func (t *table) reset() { *t = table{shapes: t.shapes[:0]} }
 
-// add completes a shape and gives its number. Its members are in the table.
+// add completes a shape and returns its number. Its members are in the table.
 func (t *table) add(s shape) (uint32, error) {
 	values := 0
 	switch s.kind {
@@ -139,7 +139,7 @@ func (t *table) residuals(dst []byte, s *shape, values []uint64) []byte {
 	return dst
 }
 
-// predict gives the value expected at a place of an item. A block that is met
+// predict returns the value expected at a place of an item. A block that is met
 // for the first time has its data near those of the block before.
 func (t *table) predict(s *shape, p *place) uint64 {
 	if !p.known && s.kind == blockShape {
@@ -156,7 +156,7 @@ func (t *table) update(s *shape, p *place, v uint64) {
 }
 
 // eachValue calls f for the values of a shape in order: chain says that a
-// value stands behind another of the same chaotic reference, from which it is
+// value stands after another of the same chaotic reference, from which it is
 // predicted.
 func eachValue(s *shape, f func(chain bool)) {
 	if s.kind != loopShape || s.count == 0 {

@@ -176,8 +176,8 @@ func (f *frameWriter) put(b []byte) error {
 	return f.err
 }
 
-// Reader gives back the trace of a container. The end of the trace is reported
-// only when length and checksum agree. Damage gives a *wire.CorruptError.
+// Reader returns the trace of a container. The end of the trace is reported
+// only when length and checksum agree. Damage returns a *wire.CorruptError.
 type Reader struct {
 	head   Head
 	frames frameReader
@@ -250,7 +250,7 @@ func (z *Reader) Length() uint64 { return z.length }
 // Offset is the number of bytes of the container that were read so far.
 func (z *Reader) Offset() int64 { return z.frames.in.Offset() }
 
-// Read gives the trace.
+// Read returns the trace.
 func (z *Reader) Read(p []byte) (int, error) {
 	if z.err != nil {
 		return 0, z.err
@@ -267,7 +267,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end checks the trailer and gives io.EOF when all is well.
+// end checks the trailer and returns io.EOF when all is well.
 func (z *Reader) end() error {
 	var b [1]byte
 	n, err := z.frames.Read(b[:])
@@ -293,7 +293,7 @@ func (z *Reader) Close() error {
 	return z.codec.Close()
 }
 
-// frameReader gives the payload of the frames and, at its end, what the
+// frameReader returns the payload of the frames and, at its end, what the
 // trailer says.
 type frameReader struct {
 	in     *wire.Reader

@@ -58,7 +58,7 @@ func (e *Encoder) shift() {
 	e.low = e.low & (1<<24 - 1) << 8
 }
 
-// Finish gives the code of all decisions since Reset. The memory is the
+// Finish returns the code of all decisions since Reset. The memory is the
 // encoder's, and stays as it is until the next Reset.
 func (e *Encoder) Finish() []byte {
 	for range tail {

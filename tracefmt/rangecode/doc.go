@@ -12,6 +12,6 @@
 // the caller chooses.
 //
 // It is a leaf that codecs share. An [Encoder], a [Decoder] and a [Mixer] belong
-// to one goroutine. A decoder never fails: behind the end of its input it reads zeros,
+// to one goroutine. A decoder never fails: after the end of its input it reads zeros,
 // and [Decoder.Overrun] says that it did.
 package rangecode

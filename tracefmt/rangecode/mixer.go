@@ -15,7 +15,7 @@ type interval struct {
 	code      uint32 // what is read, when decoding
 	out       []byte
 	in        []byte
-	over      int // bytes read behind the end of in
+	over      int // bytes read after the end of in
 }
 
 // Decoding says which direction this is.
@@ -30,7 +30,7 @@ func (a *interval) Rest() int { return len(a.in) }
 // Overrun says whether more was read than there is.
 func (a *interval) Overrun() bool { return a.over > 0 }
 
-// Begin starts a stretch: on in when decoding, else behind out.
+// Begin starts a stretch: on in when decoding, else after out.
 func (a *interval) Begin(out, in []byte) {
 	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, out, 0
 	if a.decoding {
@@ -114,7 +114,7 @@ type Mixer struct {
 	weights [Sets][Inputs]int32
 }
 
-// NewMixer gives a mixer for one direction.
+// NewMixer returns a mixer for one direction.
 func NewMixer(decoding bool) *Mixer {
 	m := &Mixer{interval: interval{decoding: decoding}}
 	for i := range m.stretch {

@@ -37,7 +37,7 @@ type lackeyPC struct {
 }
 
 // pc is the PC field of the next record: where the latest instruction stood,
-// and which of the records behind it this is.
+// and which of the records after it this is.
 func (p *lackeyPC) pc() uint32 { return p.inst*4 + p.slot }
 
 func (p *lackeyPC) next(ed uint64) {
@@ -73,7 +73,7 @@ func (e *LackeyEncoder) Write(p []byte) (int, error) {
 			if len(e.line) > maxLine {
 				whole := len(e.line) / textPerRecord * textPerRecord
 				e.text(e.line[:whole], kindText)
-				// Only text may go on behind text: the rest is kept as such.
+				// Only text may go on after text: the rest is kept as such.
 				e.text(e.line[whole:], kindText)
 				e.line = e.line[:0]
 			}
@@ -145,7 +145,7 @@ func (e *LackeyEncoder) Close() error {
 	return e.flush()
 }
 
-// parseLackey gives the extended data of a line exactly as lackey prints
+// parseLackey returns the extended data of a line exactly as lackey prints
 // accesses: a kind, at least eight hexadecimal digits, a comma, a size.
 func parseLackey(line []byte) (uint64, bool) {
 	kind := -1

@@ -47,7 +47,7 @@
 //   - else, whether both fields are what is expected first: the PC of FCM6a,
 //     and the extended data of the predictor that was right at this PC before;
 //   - when not, candidate by candidate, duplicates left out, whether it is
-//     right, first for the PC and then for the extended data; behind the first
+//     right, first for the PC and then for the extended data; after the first
 //     of the latter, whether any is;
 //   - when none is, how many high bytes are those of the value before, and the
 //     other bytes bit by bit.
@@ -72,7 +72,7 @@
 //	         for each stream: uvarint compressed length
 //	         the compressed streams
 //	end      a chunk of no records, which ends the streams; then
-//	         uvarint length of the tail (0 to 11), the bytes behind the last
+//	         uvarint length of the tail (0 to 11), the bytes after the last
 //	         whole record
 //
 // A stream of zstd is one frame through all chunks, flushed at the end of each;

@@ -386,7 +386,7 @@ func (m *mixedModel) viewED(pc uint32) {
 	v.agree = v.equal(v.first)
 }
 
-// equal gives, as bits, the candidates that are equal to one of them.
+// equal returns, as bits, the candidates that are equal to one of them.
 func (v *edView) equal(id uint32) (mask uint64) {
 	value := v.candidates[id]
 	for i, c := range v.candidates {
@@ -395,7 +395,7 @@ func (v *edView) equal(id uint32) (mask uint64) {
 	return mask
 }
 
-// ed codes extended data, and gives the predictor that was right; known says
+// ed codes extended data, and returns the predictor that was right; known says
 // that it is not the first candidate.
 func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	v := &m.edView
@@ -486,7 +486,7 @@ func (m *mixedModel) advance(pc uint32, ed uint64, id uint32) {
 	m.lastED = ed
 }
 
-// nextCandidate gives the first predictor that has not been tried.
+// nextCandidate returns the first predictor that has not been tried.
 func nextCandidate(tried uint64) uint32 {
 	for i := range uint32(mixEDs) {
 		if tried>>i&1 == 0 {

@@ -27,7 +27,7 @@ func newPlainMixed(params mixParams) *plainMixed {
 	return &plainMixed{params: params, n: params.sizes(), right: map[uint32][]uint32{}, at: map[uint32][]uint64{}, tables: map[string]map[uint32][2]uint64{}}
 }
 
-// back gives the n-th last of a history, from 0; what was before it is zero.
+// back returns the n-th last of a history, from 0; what was before it is zero.
 func back[T any](s []T, n int) (v T) {
 	if n < len(s) {
 		v = s[len(s)-1-n]

@@ -126,7 +126,7 @@ func (l *lines) update(ed uint64) {
 	*l.last = [4]uint64{ed, l.last[0], l.last[1], l.last[2]}
 }
 
-// predict gives the value of one predictor; id is not edNone.
+// predict returns the value of one predictor; id is not edNone.
 func (l *lines) predict(id byte) uint64 {
 	switch id {
 	case edDFCM1a:
@@ -145,7 +145,7 @@ func (l *lines) predict(id byte) uint64 {
 	return l.last[(id-edL4Va)&3]
 }
 
-// choose gives the predictor that is right about ed and was used most, the
+// choose returns the predictor that is right about ed and was used most, the
 // first of them on a tie, or edNone.
 func (l *lines) choose(ed uint64, uses *[edNone]uint64) byte {
 	best, most := byte(edNone), uint64(0)

@@ -73,7 +73,7 @@ type plainMixedEncoder struct {
 	past    uint64
 }
 
-// last gives the predictors that were right in the last n of a history, the
+// last returns the predictors that were right in the last n of a history, the
 // latest in the low four bits.
 func last(ids []uint32, n int) (v uint64) {
 	for i := n - 1; i >= 0; i-- {
@@ -255,7 +255,7 @@ func (e *plainMixedEncoder) literal(v, near uint64, top int, where uint64) {
 	}
 }
 
-// TestMixedBytes: the plain encoder gives the same bytes.
+// TestMixedBytes: the plain encoder returns the same bytes.
 func TestMixedBytes(t *testing.T) {
 	for name, trace := range traces() {
 		trace = trace[:min(len(trace), 4000*RecordSize)/RecordSize*RecordSize]

@@ -36,7 +36,7 @@ func (p Post) String() string {
 	return fmt.Sprintf("post-%d", uint8(p))
 }
 
-// ParsePost gives the post-compressor of a name.
+// ParsePost returns the post-compressor of a name.
 func ParsePost(name string) (Post, bool) {
 	for p := range numPosts {
 		if p.String() == name {
@@ -49,7 +49,7 @@ func ParsePost(name string) (Post, bool) {
 // zstdWindow bounds what a decoder keeps of each stream.
 const zstdWindow = 4 << 20
 
-// packer compresses one stream. cut gives the bytes from which a decoder can
+// packer compresses one stream. cut returns the bytes from which a decoder can
 // read all that was written so far, the earlier cuts at hand; they are valid
 // until the next call.
 type packer interface {

@@ -11,7 +11,7 @@ import (
 // expands much.
 const maxCut = chunkBytes + chunkBytes/4
 
-// Reader decompresses a trace as it is read. Bad input gives a *wire.CorruptError.
+// Reader decompresses a trace as it is read. Bad input returns a *wire.CorruptError.
 // Memory is bounded: the predictors' tables, the windows of four
 // post-compressors and one compressed chunk, under 96 MB in all.
 type Reader struct {
@@ -147,7 +147,7 @@ func (z *Reader) chunk() ([]byte, error) {
 	return nil, nil
 }
 
-// end reads what stands behind the last chunk.
+// end reads what stands after the last chunk.
 func (z *Reader) end() ([]byte, error) {
 	if err := z.engine.finish(); err != nil {
 		return nil, err

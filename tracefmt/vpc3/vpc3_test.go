@@ -259,7 +259,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// readAnything reads what may be no compressed trace: it gives an error of the
+// readAnything reads what may be no compressed trace: it returns an error of the
 // format, or none.
 func readAnything(t *testing.T, b []byte) {
 	r, err := NewReader(bytes.NewReader(b))

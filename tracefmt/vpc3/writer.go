@@ -30,7 +30,7 @@ const (
 )
 
 // Options say how to write. The zero value is the paper's predictors with
-// zstd behind them, for traces without a header.
+// zstd after them, for traces without a header.
 type Options struct {
 	// Profile is the set of predictors; 0 is the paper's.
 	Profile Profile
@@ -86,7 +86,7 @@ type encoder interface {
 	// encode takes whole records, and says how many bytes of streams they made
 	// before post-compression.
 	encode(records []byte) (int, error)
-	// cut ends the chunk, or with last the trace, and gives the bytes of the
+	// cut ends the chunk, or with last the trace, and returns the bytes of the
 	// streams, valid until the next call.
 	cut(last bool) ([][]byte, error)
 }
@@ -217,7 +217,7 @@ func (z *Writer) chunk(last bool) {
 	z.write(out)
 }
 
-// Close ends the trace. Bytes behind the last whole record are kept as they
+// Close ends the trace. Bytes after the last whole record are kept as they
 // are.
 func (z *Writer) Close() error {
 	if z.err != nil {
@@ -255,7 +255,7 @@ func Profiles() []string {
 	return names
 }
 
-// ParseProfile gives the profile of a name.
+// ParseProfile returns the profile of a name.
 func ParseProfile(name string) (Profile, bool) {
 	for p := range numProfiles {
 		if p.String() == name {

@@ -80,7 +80,7 @@ func (p *Payload) Count(size int, what string) int {
 	return int(p.Max(uint64(len(p.Rest)/size), what))
 }
 
-// Take gives the next n bytes, which are part of the payload.
+// Take returns the next n bytes, which are part of the payload.
 func (p *Payload) Take(n uint64) []byte {
 	if n > uint64(len(p.Rest)) {
 		p.Fail("length")

@@ -26,7 +26,7 @@ func NewReader(r io.Reader, format string) *Reader {
 // Offset is the number of bytes read so far.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Fail gives an *[CorruptError] at the present offset: kind is a sentinel, the rest
+// Fail returns an *[CorruptError] at the present offset: kind is a sentinel, the rest
 // says more.
 func (r *Reader) Fail(kind error, format string, args ...any) error {
 	return &CorruptError{Format: r.format, Offset: r.off, Err: fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))}
@@ -98,7 +98,7 @@ func (r *Reader) Uint64() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// Append reads n bytes behind dst. A length that the input does not keep costs
+// Append reads n bytes after dst. A length that the input does not keep costs
 // no memory: space is made as bytes arrive.
 func (r *Reader) Append(dst []byte, n uint64) ([]byte, error) {
 	for n > 0 {
@@ -130,7 +130,7 @@ func (r *Reader) AtEnd() (bool, error) {
 	return false, nil
 }
 
-// Read is io.Reader: it gives what is there, without making the end of input
+// Read is io.Reader: it returns what is there, without making the end of input
 // an *[CorruptError].
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)

@@ -10,13 +10,13 @@ import (
 // by piece. The zero value with Fill set is ready.
 type Stream struct {
 	// Fill makes the next piece, valid until it is called again; an empty one
-	// is fine. At the end it gives io.EOF. It is not called after an error.
+	// is fine. At the end it returns io.EOF. It is not called after an error.
 	Fill func() ([]byte, error)
 	out  []byte
 	err  error
 }
 
-// Read gives the trace.
+// Read returns the trace.
 func (s *Stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -50,8 +50,8 @@ func (r *Reader) Head(magic string, version byte) error {
 	return nil
 }
 
-// Tail reads what ends a trace of records: the bytes behind the last whole one,
-// with their number before them, fewer than size; and nothing behind.
+// Tail reads what ends a trace of records: the bytes after the last whole one,
+// with their number before them, fewer than size; and nothing after.
 func (r *Reader) Tail(size int) ([]byte, error) {
 	n, err := r.Uvarint(uint64(size-1), "bytes of a partial record")
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Reader) Tail(size int) ([]byte, error) {
 	return tail, nil
 }
 
-// Decompressed reads what a decompressor gives; what that finds wrong becomes an
+// Decompressed reads what a decompressor returns; what that finds wrong becomes an
 // *[CorruptError] of the format.
 func Decompressed(from io.Reader, format string) *Reader {
 	return NewReader(decompressed{from, format}, format)

@@ -36,7 +36,7 @@ func (b *Builder) Append(v uint64) {
 	}
 }
 
-// Finish gives the stream, and leaves the Builder empty for another.
+// Finish returns the stream, and leaves the Builder empty for another.
 func (b *Builder) Finish() *Stream {
 	c := b.coder
 	if c == nil {

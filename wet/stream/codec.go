@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// ErrPosition says that a cursor was sent behind the end.
+// ErrPosition says that a cursor was sent past the end.
 var ErrPosition = errors.New("no such position")
 
 const version = 1

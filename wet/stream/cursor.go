@@ -23,7 +23,7 @@ type Cursor struct {
 	blMiss       uint64 // BL misses from pos on
 }
 
-// Cursor gives a cursor before the first value. The first one of a stream with
+// Cursor returns a cursor before the first value. The first one of a stream with
 // a context method decodes the stream once, to make the form that can be walked
 // both ways.
 func (s *Stream) Cursor() *Cursor {
@@ -41,7 +41,7 @@ func (s *Stream) Cursor() *Cursor {
 // Pos is the number of values before the cursor.
 func (c *Cursor) Pos() uint64 { return c.pos }
 
-// Next gives the value behind the cursor and steps over it; false at the end.
+// Next returns the value after the cursor and steps over it; false at the end.
 func (c *Cursor) Next() (v uint64, ok bool) {
 	s := c.s
 	if c.pos == s.n {
@@ -68,7 +68,7 @@ func (c *Cursor) Next() (v uint64, ok bool) {
 	return v, true
 }
 
-// Prev gives the value before the cursor and steps back over it; false at the
+// Prev returns the value before the cursor and steps back over it; false at the
 // beginning.
 func (c *Cursor) Prev() (v uint64, ok bool) {
 	s := c.s

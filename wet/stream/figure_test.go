@@ -53,7 +53,7 @@ func pop(s *[]entry) entry {
 	return e
 }
 
-// newMachine stands behind the last symbol.
+// newMachine stands after the last symbol.
 func newMachine(n, bits int, symbols []uint64) *machine {
 	m := &machine{
 		n: n, bits: bits, u: make([]uint64, n),

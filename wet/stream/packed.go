@@ -18,11 +18,11 @@ type packed struct {
 // than they fill lets it read two words without asking.
 func wordsFor(n uint64, width uint) uint64 { return (n*uint64(width)+63)/64 + 1 }
 
-// at gives the number at i, which must be below n.
+// at returns the number at i, which must be below n.
 func (p *packed) at(i uint64) uint64 {
 	bit := i * uint64(p.width)
 	w, off := bit>>6, uint(bit&63)
-	// A shift by 64 gives 0 in Go: for off 0 the second word does not count.
+	// A shift by 64 is 0 in Go: for off 0 the second word does not count.
 	v := p.words[w]>>off | p.words[w+1]<<(64-off)
 	return p.base + v&(1<<p.width-1)
 }

@@ -87,7 +87,7 @@ func (s *Stream) symbols() iter.Seq[uint64] {
 	}
 }
 
-// All gives the values in order. It needs none of what a cursor does, and costs
+// All returns the values in order. It needs none of what a cursor does, and costs
 // no memory but a table: it is the way to go over a stream once.
 func (s *Stream) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {

@@ -68,7 +68,7 @@ func collect(t *testing.T, s *Stream) []uint64 {
 	return out
 }
 
-// checkWalks compares everything that a cursor gives with the values.
+// checkWalks compares everything that a cursor returns with the values.
 func checkWalks(t *testing.T, s *Stream, want []uint64, r *rand.Rand) {
 	t.Helper()
 	if s.Len() != uint64(len(want)) {

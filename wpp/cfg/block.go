@@ -17,7 +17,7 @@ const (
 	Taken                // the taken side of a branch
 	Jump                 // a direct jump
 	Indirect             // through a jump table
-	Return               // behind a call, when it has returned
+	Return               // after a call, when it has returned
 )
 
 var kindNames = [...]string{"fall", "taken", "jump", "indirect", "return"}
@@ -34,7 +34,7 @@ type Block struct {
 	PC     uint64
 	Bytes  uint32
 	Insts  uint32
-	End    event.End // EndFall also where another block begins behind it
+	End    event.End // EndFall also where another block begins after it
 	Leaves bool      // control may go where no edge shows: a return, another function, an unknown target
 	Target uint64    // of EndBranch, EndJump, EndCall; else 0
 	Succs  []Succ    // in order of PC
@@ -46,11 +46,11 @@ type Succ struct {
 	To   uint32 // its index
 	Kind Kind
 	Back bool   // the edge closes a cycle of a depth-first search
-	Cut  bool   // a path that takes the edge ends here, and another begins behind it
+	Cut  bool   // a path that takes the edge ends here, and another begins after it
 	Val  uint64 // otherwise, what the edge adds to the path's number
 }
 
-// Next is the address behind the block.
+// Next is the address after the block.
 func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
 // Succ finds the edge to the block at pc: what it adds to the path's number, or

@@ -8,17 +8,17 @@
 // A function's blocks are found by the rules of package rv, by which the
 // simulator cuts blocks too: an instruction begins a block when it is the first
 // of its function, the target of a jump or branch in it, the target of a jump
-// table that was recognised, or stands behind an instruction that ends a block.
+// table that was recognised, or stands after an instruction that ends a block.
 // The simulator also ends blocks at rv.MaxBlock instructions; the instruction
-// behind such a cut, counted from any beginning of a block, begins a block here
+// after such a cut, counted from any beginning of a block, begins a block here
 // as well. So a block of the simulator that starts at the beginning of a static
-// block is one or more whole static blocks, one behind the other.
+// block is one or more whole static blocks, one after the other.
 //
 // # Paths
 //
 // Paths are numbered as by T. Ball and J. R. Larus, "Efficient Path Profiling"
 // (MICRO 1996, section 3), generalised so that a path may begin at any block
-// and end behind any block, as whole program paths need it (J. R. Larus, "Whole
+// and end after any block, as whole program paths need it (J. R. Larus, "Whole
 // Program Paths", PLDI 1999, section 3.1). See [Number].
 //
 // A [Program] is safe for use by several goroutines at once. Functions are

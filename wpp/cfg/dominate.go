@@ -23,7 +23,7 @@ type Dependence struct {
 	Edge int // the index of its edge that leads to the dependent node
 }
 
-// Dominators gives the dominator tree from node 0. A node that cannot be
+// Dominators returns the dominator tree from node 0. A node that cannot be
 // reached from it counts as another entry, in order of the nodes: something
 // that is not seen leads there.
 func (g Graph) Dominators() *Tree {
@@ -37,7 +37,7 @@ func (g Graph) Dominators() *Tree {
 	return g.tree(entries)
 }
 
-// PostDominators gives the post-dominator tree: a post-dominates b when every
+// PostDominators returns the post-dominator tree: a post-dominates b when every
 // way from b out of the graph leads through a. The graph is left at the nodes
 // without successors and at those for which leaves holds. From a node that no
 // way leads out of (a loop for ever) it is taken to be left there, from the
@@ -186,7 +186,7 @@ func (s *semi) compress(v, w int32, path []int32) []int32 {
 	return path
 }
 
-// number gives preorder numbers, without recursion: trees may be deep.
+// number returns preorder numbers, without recursion: trees may be deep.
 func (t *Tree) number(children [][]int, root int) {
 	clock := 0
 	type step struct{ node, child int }
@@ -208,7 +208,7 @@ func (t *Tree) number(children [][]int, root int) {
 	}
 }
 
-// ControlDependence gives what each node is control dependent on, by J.
+// ControlDependence returns what each node is control dependent on, by J.
 // Ferrante, K. J. Ottenstein and J. D. Warren, "The Program Dependence Graph
 // and Its Use in Optimization" (TOPLAS 1987, section 3.1): for each edge u→v
 // where v does not post-dominate u, the nodes from v up the post-dominator

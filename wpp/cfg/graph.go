@@ -58,7 +58,7 @@ func (g Graph) Retreating() [][]bool {
 	return back
 }
 
-// reverse gives the predecessors of each node.
+// reverse returns the predecessors of each node.
 func (g Graph) reverse() Graph {
 	r := make(Graph, len(g))
 	for v, succs := range g {

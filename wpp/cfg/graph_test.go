@@ -174,7 +174,7 @@ func TestRandomWalks(t *testing.T) {
 			v = w
 		}
 		if walk[len(walk)-1] != v || len(g[v]) != 0 {
-			walk = append(walk, v) // the node behind the last step
+			walk = append(walk, v) // the node after the last step
 		}
 		ids = append(ids, cur)
 		var got []int

@@ -69,7 +69,7 @@ func Number(g Graph, cut func(v, edge int) bool, limit uint64) *Paths {
 // NumPaths is the number of paths that begin at v.
 func (p *Paths) NumPaths(v int) uint64 { return p.num[v] }
 
-// Edge gives the value of the edge from v to w, and whether it is cut: a path
+// Edge returns the value of the edge from v to w, and whether it is cut: a path
 // that takes it ends at v, and another begins at w. It is not ok when there is
 // no such edge.
 func (p *Paths) Edge(v, w int) (val uint64, cut, ok bool) {

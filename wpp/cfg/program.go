@@ -48,19 +48,19 @@ type Ref struct {
 type Function struct {
 	Index uint32
 	Start uint64 // first address
-	End   uint64 // address behind it
+	End   uint64 // address after it
 
 	sym  image.Symbol // that begins it; of no name where there is none
 	part *part
 	once sync.Once
-	body *body // what analysing it gives, when once is over
+	body *body // what analysing it returns, when once is over
 }
 
 // Name is that of the function's symbol, demangled; "" where there is none. A
 // program has thousands of functions, so that a name is made when it is asked for.
 func (f *Function) Name() string { return f.sym.Demangled() }
 
-// body is what analysing a function gives.
+// body is what analysing a function returns.
 type body struct {
 	blocks []Block
 	graph  Graph
@@ -140,7 +140,7 @@ func Parse(elf []byte) (*Program, error) {
 }
 
 // deadEnds finds the library functions that never return, by name, or where they
-// are called in another image: control does not go on behind a call of one,
+// are called in another image: control does not go on after a call of one,
 // which would otherwise spoil post-dominance in every function with an assertion.
 func deadEnds(img *image.Image) map[uint64]bool {
 	dead := map[uint64]bool{}
@@ -165,7 +165,7 @@ func deadEnds(img *image.Image) map[uint64]bool {
 }
 
 // addRange divides a stretch of code at the function starts (ascending, of this
-// and later stretches) and gives back those behind it.
+// and later stretches) and returns those after it.
 func (p *part) addRange(addr, end uint64, starts []uint64) []uint64 {
 	for len(starts) > 0 && starts[0] < addr {
 		starts = starts[1:]
@@ -209,7 +209,7 @@ func (p *Program) NumFuncs() int {
 	return int(last.first) + len(last.funcs)
 }
 
-// Func gives function i, nil when there is none.
+// Func returns function i, nil when there is none.
 func (p *Program) Func(i uint32) *Function {
 	for _, part := range p.all() {
 		if i-part.first < uint32(len(part.funcs)) {
@@ -219,7 +219,7 @@ func (p *Program) Func(i uint32) *Function {
 	return nil
 }
 
-// FuncAt gives the function whose code holds pc, nil when there is none.
+// FuncAt returns the function whose code holds pc, nil when there is none.
 func (p *Program) FuncAt(pc uint64) *Function {
 	img := p.img.At(pc)
 	for _, part := range p.all() {
@@ -235,7 +235,7 @@ func (p *Program) FuncAt(pc uint64) *Function {
 	return nil
 }
 
-// At gives the block that begins at pc.
+// At returns the block that begins at pc.
 func (p *Program) At(pc uint64) (Ref, bool) {
 	r, ok := p.Find(pc)
 	if !ok || p.Func(r.Func).body.blocks[r.Block].PC != pc {
@@ -244,7 +244,7 @@ func (p *Program) At(pc uint64) (Ref, bool) {
 	return r, true
 }
 
-// Find gives the block that pc is in.
+// Find returns the block that pc is in.
 func (p *Program) Find(pc uint64) (Ref, bool) {
 	f := p.FuncAt(pc)
 	if f == nil {
@@ -258,7 +258,7 @@ func (p *Program) Find(pc uint64) (Ref, bool) {
 	return Ref{f.Index, uint32(i)}, true
 }
 
-// Block gives the block that r names, nil when there is none.
+// Block returns the block that r names, nil when there is none.
 func (p *Program) Block(r Ref) *Block {
 	f := p.Func(r.Func)
 	if f == nil {
@@ -357,7 +357,7 @@ func (f *Function) Dominators() *Tree {
 // PostDominators is the post-dominator tree of the function's blocks.
 func (f *Function) PostDominators() *Tree { return f.control().post }
 
-// ControlDependence gives what block i is control dependent on: pairs of a
+// ControlDependence returns what block i is control dependent on: pairs of a
 // block and the index of one of its Succs.
 func (f *Function) ControlDependence(i uint32) []Dependence {
 	if deps := f.control().deps; uint64(i) < uint64(len(deps)) {
@@ -366,7 +366,7 @@ func (f *Function) ControlDependence(i uint32) []Dependence {
 	return nil
 }
 
-// Deciders gives the blocks that block r is control dependent on, in order and
+// Deciders returns the blocks that block r is control dependent on, in order and
 // each once; nil when there is no such block or nothing decides about it.
 func (p *Program) Deciders(r Ref) []Ref {
 	if p.Block(r) == nil {

@@ -264,7 +264,7 @@ func TestPathsOfProgram(t *testing.T) {
 	t.Logf("%d paths", paths)
 }
 
-// TestDeadEnds checks that no way leads on behind a call of abort, so that what
+// TestDeadEnds checks that no way leads on after a call of abort, so that what
 // the check guards depends on it.
 func TestDeadEnds(t *testing.T) {
 	p := program(t, build(t, "-O1", "-static", "-fno-reorder-blocks", "switch.c"))

@@ -2,10 +2,10 @@ package madeup
 
 import "hindsight/tracefmt/event"
 
-// Choose gives a number below n: at random, or as a fuzzer says.
+// Choose returns a number below n: at random, or as a fuzzer says.
 type Choose func(n int) int
 
-// Bytes chooses by the bytes of a text, and 0 behind its end.
+// Bytes chooses by the bytes of a text, and 0 after its end.
 func Bytes(text []byte) Choose {
 	return func(n int) int {
 		if len(text) == 0 || n <= 1 {

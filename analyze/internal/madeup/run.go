@@ -46,7 +46,7 @@ func (r *Run) Event(t int, e event.Event) {
 // Do is Event for events of a kind and an object.
 func (r *Run) Do(t int, k event.Kind, obj uint64) { r.Event(t, event.Event{Kind: k, Obj: obj}) }
 
-// AddSite adds a site and gives its number.
+// AddSite adds a site and returns its number.
 func (r *Run) AddSite(s cdr.Site) cdr.SiteID {
 	r.sites = append(r.sites, s)
 	return cdr.SiteID(len(r.sites) - 1)

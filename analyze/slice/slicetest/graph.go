@@ -48,7 +48,7 @@ func (l *Log) Threads() []wet.Thread {
 // NumNodes is the number of nodes.
 func (l *Log) NumNodes() int { return len(l.nodes) }
 
-// Node gives a node.
+// Node returns a node.
 func (l *Log) Node(n wet.NodeID) *wet.Node { return &l.nodes[n] }
 
 // Sites are the places where a statement of that pc stands.
@@ -89,7 +89,7 @@ func (l *Log) execution(th event.ThreadID, time uint64) wet.Execution {
 	return wet.Execution{Node: e.node, K: e.k, Time: time}
 }
 
-// Forward gives the thread's executions from time on.
+// Forward returns the thread's executions from time on.
 func (l *Log) Forward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error] {
 	return func(yield func(wet.Execution, error) bool) {
 		for ; time < uint64(len(l.threads[th].execs)) && yield(l.execution(th, time), nil); time++ {
@@ -97,7 +97,7 @@ func (l *Log) Forward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, e
 	}
 }
 
-// Backward gives the thread's executions from time back.
+// Backward returns the thread's executions from time back.
 func (l *Log) Backward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error] {
 	return func(yield func(wet.Execution, error) bool) {
 		if time >= uint64(len(l.threads[th].execs)) {

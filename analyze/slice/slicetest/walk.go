@@ -36,7 +36,7 @@ func (w writers) set(addr, n uint64, who int) {
 	}
 }
 
-// add gives s a dependence on statement who-1, once; nothing when who is 0.
+// add adds to s a dependence on statement who-1, once; nothing when who is 0.
 func (s *Statement) add(kind wet.DepKind, reg uint8, who int) {
 	if who == 0 {
 		return

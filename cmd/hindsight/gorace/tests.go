@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// copyTests copies the race tests of the installed Go to dir and gives their
+// copyTests copies the race tests of the installed Go to dir and returns their
 // names. Not copied are files that import C or an internal package; calls of
 // runtime.RaceDisable and RaceEnable, which only a program built with -race has, are left
 // out. A read whose value the test throws away (_ = x) is given to a function, since

@@ -47,7 +47,7 @@ func ReadFile(ctx context.Context, name string) ([]byte, error) {
 }
 
 // UntilDone reads from r, and no more when ctx is done: then a read that waits
-// gives its error.
+// returns its error.
 func UntilDone(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })

@@ -60,7 +60,7 @@ func (p *Progress) End() {
 	}
 }
 
-// Waiting shows on a terminal, until the function that it gives is called, that
+// Waiting shows on a terminal, until the function that it returns is called, that
 // something takes long whose steps nobody counts.
 func Waiting(w io.Writer, what string) (done func()) {
 	if !IsTerminal(w) {

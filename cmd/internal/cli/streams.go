@@ -60,7 +60,7 @@ func (r *reliable) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Stat describes the file behind the stream, for those who must not write into
+// Stat describes the file that the stream is, for those who must not write into
 // it otherwise; an error when it is no file.
 func (r *reliable) Stat() (fs.FileInfo, error) {
 	if f, ok := r.w.(*os.File); ok {

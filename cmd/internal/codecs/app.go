@@ -39,7 +39,7 @@ func encodeAPP(w io.Writer, f *Options) (io.WriteCloser, map[string]string, erro
 
 // runShell is a program's control flow as a simulator or tracer sees it, which
 // learns of a leader only by a jump to it: blocks that nothing but falling out
-// of them leaves are one with the block behind.
+// of them leaves are one with the block after.
 type runShell struct{ cdr.Shell }
 
 // Block is app.Shell.

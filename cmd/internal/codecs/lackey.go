@@ -25,7 +25,7 @@ func (w lackeyWriter) Close() error {
 	return w.codec.Close()
 }
 
-// lackeyReader gives lackey's text from the records of a codec.
+// lackeyReader reads lackey's text from the records of a codec.
 type lackeyReader struct {
 	codec   io.ReadCloser
 	decoder *rawtrace.LackeyDecoder

@@ -14,7 +14,7 @@
 //	chunks   uvarint records (not 0); for each column: uvarint distinct values,
 //	         uvarint length of the grammar, the values in order of their first
 //	         use, the grammar (wpp.Grammar.AppendBinary)
-//	end      a zero byte, uvarint length of the tail, the bytes behind the last
+//	end      a zero byte, uvarint length of the tail, the bytes after the last
 //	         whole record
 package sequitur
 
@@ -181,7 +181,7 @@ func (z *Writer) Close() error {
 }
 
 // Reader decompresses a trace as it is read: of a chunk, the grammars are held
-// and walked by cursors, never expanded. Bad input gives a *wire.CorruptError.
+// and walked by cursors, never expanded. Bad input returns a *wire.CorruptError.
 type Reader struct {
 	wire.Stream
 	dec     *zstd.Decoder

@@ -25,7 +25,7 @@ func NewPaths(p *cfg.Program) *Paths {
 // Len is how many paths there are by now.
 func (p *Paths) Len() int { return len(p.ids) }
 
-// Of gives the paths of a thread, and how many conditional branches are among
+// Of returns the paths of a thread, and how many conditional branches are among
 // its blocks that another follows.
 func (p *Paths) Of(pcs []uint64) (terms []wpp.Terminal, branches int) {
 	var now path
