@@ -32,6 +32,11 @@ type ExploreOptions struct {
 	Runs  int
 	Jobs  int  // runs at a time; 0: 1
 	Until bool // stop at the first seed with a race
+	// Shards, if not 0, is into how many parts the runs are split: this one, the
+	// Shard-th from 1 on, takes each Shards-th seed. Not with Until.
+	Shard, Shards int
+	// Command repeats one of the runs: what a report of merged explorations names.
+	Command string
 	// Resume goes on with the exploration in Dir.
 	Resume bool
 
@@ -43,6 +48,14 @@ type ExploreOptions struct {
 
 	Show     io.Writer             // the guests' output; nil: nowhere
 	Progress func(done, races int) // nil: nobody is told
+}
+
+// Planned is how many runs this shard has, or all if there are no shards.
+func (o *ExploreOptions) Planned() int {
+	if o.Shards == 0 {
+		return o.Runs
+	}
+	return (o.Runs - o.Shard + o.Shards) / o.Shards
 }
 
 // Exploration makes the runs of many seeds, several at a time, and keeps the traces
@@ -86,7 +99,8 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 	}
 	e := &Exploration{o: o, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}}
 	var runs []ExploredRun
-	if e.state, runs, err = openState(ctx, o.Dir, what, o.Resume); err != nil {
+	head := stateHead{what, &plan{Runs: o.Runs, Program: filepath.Base(r.Program), Command: o.Command}}
+	if e.state, runs, err = openState(ctx, o.Dir, head, o.Resume); err != nil {
 		return nil, err
 	}
 	if err := e.restore(runs); err != nil {
@@ -100,6 +114,21 @@ func (e *Exploration) Close() error { return e.state.close() }
 
 // Done is how many runs were made, those of earlier times among them.
 func (e *Exploration) Done() int { return len(e.done) }
+
+// Options are what the exploration was opened with; of a merged one, what its
+// parts were.
+func (e *Exploration) Options() *ExploreOptions { return &e.o }
+
+// Missing returns the seeds of all shards whose runs are not done, in order.
+func (e *Exploration) Missing() []uint64 {
+	var seeds []uint64
+	for n := range e.limit {
+		if e.done[e.o.First+n] == nil {
+			seeds = append(seeds, e.o.First+n)
+		}
+	}
+	return seeds
+}
 
 // Kept says whether the trace of a seed was kept.
 func (e *Exploration) Kept(seed uint64) bool { return e.kept[seed] }
@@ -145,8 +174,9 @@ func (e *Exploration) take(ctx context.Context) (uint64, bool) {
 	defer e.mu.Unlock()
 	for e.next < e.limit && ctx.Err() == nil {
 		seed := e.o.First + e.next
+		ours := e.o.Shards == 0 || e.next%uint64(e.o.Shards) == uint64(e.o.Shard-1)
 		e.next++
-		if e.done[seed] == nil {
+		if ours && e.done[seed] == nil {
 			return seed, true
 		}
 	}

@@ -2,11 +2,13 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +25,23 @@ const StateName = "explore.jsonl"
 
 const stateVersion = 1
 
+// stateHead is the first line.
+type stateHead struct {
+	explored
+	Plan *plan `json:"plan,omitempty"` // nil: written by an older version
+}
+
+// plan is what was asked for last, and no part of what makes two explorations the
+// same.
+type plan struct {
+	Runs    int    `json:"runs"`    // of all shards together
+	Program string `json:"program"` // base name of its file
+	Command string `json:"command"` // that repeats one of the runs
+}
+
 // explored is what makes two explorations the same, so that one can go on
-// where the other stopped. How many runs are made is not part of it.
+// where the other stopped, or the two can be merged. Neither how many runs are
+// made nor which shard of them is part of it.
 type explored struct {
 	Version      int      `json:"version"`
 	Tool         string   `json:"tool"`
@@ -79,30 +96,17 @@ type runState struct {
 // openState begins the state file of dir, or with resume continues it and
 // returns the runs that are in it. Until it is closed no other exploration can
 // use the directory.
-func openState(ctx context.Context, dir string, what explored, resume bool) (*runState, []ExploredRun, error) {
+func openState(ctx context.Context, dir string, head stateHead, resume bool) (*runState, []ExploredRun, error) {
 	name := filepath.Join(dir, StateName)
-	what.Version = stateVersion
-	head, err := json.Marshal(what)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, nil, err
-	}
+	head.Version = stateVersion
 	// Locked before it is read: nothing is added to it in between.
-	f, err := outfile.Create(ctx, name, outfile.Options{})
-	if errors.Is(err, outfile.ErrBusy) {
-		err = fmt.Errorf("%s: another exploration is using this directory", dir)
-	}
+	f, err := lockState(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	content, runs, err := readState(dir, name, head, resume)
+	lines, runs, err := readState(dir, name, head, resume)
 	if err == nil {
-		_, err = f.Write(content)
-	}
-	if err == nil {
-		err = f.Publish()
+		err = writeState(f, head, lines)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Discard())
@@ -110,38 +114,70 @@ func openState(ctx context.Context, dir string, what explored, resume bool) (*ru
 	return &runState{f}, runs, nil
 }
 
-// readState returns what the state file begins with, and the runs in it.
-func readState(dir, name string, head []byte, resume bool) ([]byte, []ExploredRun, error) {
+// lockState begins a state file for dir, which it creates. Nothing changes in
+// the directory before [writeState].
+func lockState(ctx context.Context, dir string) (*outfile.File, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := outfile.Create(ctx, filepath.Join(dir, StateName), outfile.Options{})
+	if errors.Is(err, outfile.ErrBusy) {
+		err = fmt.Errorf("%s: another exploration is using this directory", dir)
+	}
+	return f, err
+}
+
+// writeState puts a state file in place, with the lines of runs given.
+func writeState(f *outfile.File, head stateHead, lines []byte) error {
+	line, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(slices.Concat(line, []byte{'\n'}, lines)); err != nil {
+		return err
+	}
+	return f.Publish()
+}
+
+// readState returns the lines of runs in a state file, and the runs.
+func readState(dir, name string, head stateHead, resume bool) ([]byte, []ExploredRun, error) {
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return append(head, '\n'), nil, nil
+		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err
 	case !resume:
 		return nil, nil, fmt.Errorf("%s holds an exploration: go on with it by --resume, or give another directory with -o", dir)
 	}
-	first, rest, _ := bytes.Cut(data, []byte{'\n'})
-	var was explored
-	if json.Unmarshal(first, &was) != nil || was.Version != stateVersion {
+	was, lines, runs, ok := parseState(data)
+	if !ok {
 		return nil, nil, fmt.Errorf("%s is no state of an exploration that this version can go on with", name)
 	}
-	if !bytes.Equal(first, head) {
-		return nil, nil, fmt.Errorf("%s explores something else: %s", dir, difference(first, head))
+	if d, err := difference(was, head); err != nil || d != "" {
+		return nil, nil, cmp.Or(err, fmt.Errorf("%s explores something else: %s", dir, d))
 	}
-	whole := len(first) + 1
-	var runs []ExploredRun
+	return lines, runs, nil
+}
+
+// parseState takes a state file apart: its head, and the lines of runs up to the
+// first that is damaged or torn. It is not ok when the head is neither.
+func parseState(data []byte) (head stateHead, lines []byte, runs []ExploredRun, ok bool) {
+	first, rest, ended := bytes.Cut(data, []byte{'\n'})
+	if !ended || json.Unmarshal(first, &head) != nil || head.Version != stateVersion {
+		return stateHead{}, nil, nil, false
+	}
+	lines = rest
 	for {
 		line, more, ok := bytes.Cut(rest, []byte{'\n'})
 		var r ExploredRun
 		if !ok || json.Unmarshal(line, &r) != nil {
 			break
 		}
-		whole += len(line) + 1
 		runs = append(runs, r)
 		rest = more
 	}
-	return data[:min(whole, len(data))], runs, nil
+	return head, lines[:len(lines)-len(rest)], runs, true
 }
 
 // add notes a run that is over.
@@ -156,27 +192,36 @@ func (s *runState) add(r *ExploredRun) error {
 
 func (s *runState) close() error { return s.file.Close() }
 
-// difference names the members in which two JSON objects differ.
-func difference(a, b []byte) string {
+// difference names the members in which two explorations are not the same; ""
+// if they are.
+func difference(a, b stateHead) (string, error) {
 	var was, is map[string]json.RawMessage
-	if json.Unmarshal(a, &was) != nil || json.Unmarshal(b, &is) != nil {
-		return "its state is damaged"
+	for _, x := range []struct {
+		explored
+		members *map[string]json.RawMessage
+	}{{a.explored, &was}, {b.explored, &is}} {
+		text, err := json.Marshal(x.explored)
+		if err == nil {
+			err = json.Unmarshal(text, x.members)
+		}
+		if err != nil {
+			return "", err
+		}
 	}
-	var names []string
-	for name := range is {
-		if !bytes.Equal(was[name], is[name]) {
+	names := slices.Collect(maps.Keys(is))
+	for name := range was {
+		if is[name] == nil {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	text := ""
-	for i, name := range names {
-		if i > 0 {
-			text += ", "
+	var parts []string
+	for _, name := range names {
+		if !bytes.Equal(was[name], is[name]) {
+			parts = append(parts, fmt.Sprintf("%s was %s and is %s", name, orNothing(was[name]), orNothing(is[name])))
 		}
-		text += fmt.Sprintf("%s was %s and is %s", name, orNothing(was[name]), orNothing(is[name]))
 	}
-	return text
+	return strings.Join(parts, ", "), nil
 }
 
 func orNothing(v json.RawMessage) string {
@@ -216,6 +261,13 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 			return err
 		}
 	}
+	e.dropUnshown()
+	return e.prune(e.toKeep())
+}
+
+// dropUnshown forgets the runs whose trace is needed and gone, and then those
+// that showed the same races and have no trace of their own.
+func (e *Exploration) dropUnshown() {
 	for again := true; again; {
 		again = false
 		for seed := range e.toKeep() {
@@ -225,7 +277,6 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 			}
 		}
 	}
-	return e.prune(e.toKeep())
 }
 
 // escapeGlob makes a pattern that matches a path literally.
