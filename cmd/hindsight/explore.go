@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,6 +44,7 @@ type exploreFlags struct {
 	jobs   int
 	seed   uint64
 	until  bool
+	shard  shardFlag
 	dir    string
 	resume bool
 	show   bool
@@ -67,7 +69,9 @@ race, deadlock and fault are kept in the directory of -o; any other seed can be
 run again with ` + "`hindsight run`" + ` and the same --sched and --depth.
 
 The report is the same for any number of jobs. An exploration that was
-interrupted, or that is to have more runs, goes on with --resume.
+interrupted, or that is to have more runs, goes on with --resume. With
+--shard 2/5 it makes the second fifth of the runs, for another machine to make
+the others: ` + "`hindsight merge`" + ` joins them.
 
 An OpenMP loop with a static schedule hides conflicts inside one thread's share.
 With --threads 2,4,16,64 the seeds take these numbers of threads in turn
@@ -80,7 +84,8 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
   hindsight explore --threads 2,4,16,64 ./solver
   hindsight explore --until-race --format json ./bank
-  hindsight explore --runs 2000 --resume ./bank       # 1000 more`,
+  hindsight explore --runs 2000 --resume ./bank       # 1000 more
+  hindsight explore --runs 1000 --shard 2/5 ./bank    # 200 of 1000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.explore(cmd.Context(), std, args) },
 	}
@@ -92,7 +97,8 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "runs at a time")
 	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads that the runs have in turn (default: as the program says)")
 	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
-	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory)")
+	flags.Var(&f.shard, "shard", "make part `I/N` of the runs: those of each Nth seed, from the Ith on")
+	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory, of a shard PROGRAM.I-of-N.explore)")
 	flags.BoolVar(&f.resume, "resume", false, "go on with the exploration that is in the directory")
 	flags.BoolVar(&f.show, "show-output", false, "show what the runs write, on standard error")
 	flags.StringVar(&f.races.format, "format", "text", "text, json, markdown or junit")
@@ -121,7 +127,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	}
 	clear := func() {}
 	if fresh != nil {
-		o.Progress, clear = progressLine(std.Err, f.runs)
+		o.Progress, clear = progressLine(std.Err, o.Planned())
 	}
 	all, err := session.OpenExploration(ctx, *o)
 	if err != nil {
@@ -133,26 +139,32 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if err != nil {
 		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
-	e := &exploration{Exploration: all, o: o, analysis: f.analysis(ctx)}
+	e := &exploration{Exploration: all, races: &f.races, analysis: f.races.perTrace(ctx), planned: o.Planned()}
+	if ctx.Err() != nil {
+		e.unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.planned), "run"))
+	}
 	// What was seen is worth reporting, interrupted or not.
-	return f.report(context.WithoutCancel(ctx), std, e, args, ctx.Err() != nil)
+	return e.report(context.WithoutCancel(ctx), std)
 }
 
 // exploration is one that is over, as its report needs it.
 type exploration struct {
 	*session.Exploration
-	o        *session.ExploreOptions
-	analysis func(ctx context.Context, trace string) (*report.Report, error)
+	races      *racesFlags
+	analysis   func(ctx context.Context, trace string) (*report.Report, error)
+	planned    int      // runs
+	unfinished string   // why not all of them were made; "": they were
+	missing    []uint64 // of a merged one: the seeds without a run
 }
 
-// analysis finds the races of a trace, with a fresh copy of the suppressions.
-func (f *exploreFlags) analysis(rules context.Context) func(ctx context.Context, trace string) (*report.Report, error) {
+// perTrace finds the races of a trace, with a fresh copy of the suppressions.
+func (f *racesFlags) perTrace(rules context.Context) func(ctx context.Context, trace string) (*report.Report, error) {
 	return func(ctx context.Context, trace string) (*report.Report, error) {
-		o, err := f.races.options()
+		o, err := f.options()
 		if err != nil {
 			return nil, err
 		}
-		if o.Suppressions, err = readSuppressions(rules, f.races.suppressions); err != nil {
+		if o.Suppressions, err = readSuppressions(rules, f.suppressions); err != nil {
 			return nil, err
 		}
 		t, err := analyze.Open(trace)
@@ -178,6 +190,9 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	if f.seed+uint64(f.runs) < f.seed {
 		return nil, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
 	}
+	if f.until && f.shard.of > 0 {
+		return nil, errors.New("--until-race and --shard: want one of them")
+	}
 	if err := f.checkTeams(); err != nil {
 		return nil, err
 	}
@@ -194,24 +209,21 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 			return nil, err
 		}
 	}
-	var rules bytes.Buffer
-	for _, name := range f.races.suppressions {
-		text, err := cli.ReadFile(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&rules, "%d\n%s", len(text), text)
+	rules, err := f.races.rulesDigest(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if f.dir == "" {
-		f.dir = filepath.Base(args[0]) + ".explore"
+		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
-	analysis := f.analysis(ctx)
+	analysis := f.races.perTrace(ctx)
 	if fresh != nil {
 		analysis = fresh.tell(analysis)
 	}
 	return &session.ExploreOptions{
 		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
-		Atomics: f.races.atomics, Suppressions: digest(rules.Bytes()),
+		Shard: f.shard.part, Shards: f.shard.of, Command: f.guestCommand(args),
+		Atomics: f.races.atomics, Suppressions: rules,
 		Races: func(ctx context.Context, trace string) (prints []string, err error) {
 			rep, err := analysis(ctx, trace)
 			if err != nil {
@@ -223,6 +235,19 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 			return prints, nil
 		},
 	}, nil
+}
+
+// rulesDigest names the content of the suppressions.
+func (f *racesFlags) rulesDigest(ctx context.Context) (string, error) {
+	var rules bytes.Buffer
+	for _, name := range f.suppressions {
+		text, err := cli.ReadFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&rules, "%d\n%s", len(text), text)
+	}
+	return digest(rules.Bytes()), nil
 }
 
 // checkTeams checks --threads.
@@ -241,31 +266,31 @@ func (f *exploreFlags) checkTeams() error {
 }
 
 // report merges what the kept traces show and writes it.
-func (f *exploreFlags) report(ctx context.Context, std cli.Streams, e *exploration, args []string, interrupted bool) error {
-	rep, err := e.merged(ctx, interrupted)
+func (e *exploration) report(ctx context.Context, std cli.Streams) error {
+	rep, err := e.merged(ctx)
 	if err != nil {
 		return err
 	}
-	x := e.describe(f, interrupted)
-	switch err = f.write(std, rep, x, f.guestCommand(args)); {
-	case err != nil:
+	if err := e.write(std, rep, e.describe()); err != nil {
 		return err
-	case interrupted:
-		fmt.Fprintf(std.Err, "hindsight: interrupted after %d of %s; --resume makes the others\n", x.Runs, numtext.Plural(uint64(f.runs), "run"))
-		if len(rep.Races) == 0 {
-			return cli.ExitStatus(exitInterrupted)
-		}
 	}
-	if len(rep.Races) > 0 {
+	if e.unfinished != "" {
+		fmt.Fprintf(std.Err, "hindsight: %s\n", e.unfinished)
+	}
+	switch {
+	case len(rep.Races) > 0:
 		return cli.ExitStatus(exitRaces)
+	case e.unfinished != "":
+		return cli.ExitStatus(exitInterrupted)
 	}
 	return nil
 }
 
-// write writes the report and what the runs were; command makes one of them.
-func (f *exploreFlags) write(std cli.Streams, rep *report.Report, x *jsonExploration, command string) error {
-	opts := report.TextOptions{Color: f.races.color == "always" || f.races.color == "auto" && cli.IsTerminal(std.Out)}
-	switch f.races.format {
+// write writes the report and what the runs were.
+func (e *exploration) write(std cli.Streams, rep *report.Report, x *jsonExploration) error {
+	f, command := e.races, e.Options().Command
+	opts := report.TextOptions{Color: f.color == "always" || f.color == "auto" && cli.IsTerminal(std.Out)}
+	switch f.format {
 	case "json":
 		return rep.WriteJSONWith(std.Out, x)
 	case "junit":
@@ -288,8 +313,12 @@ func (f *exploreFlags) write(std cli.Streams, rep *report.Report, x *jsonExplora
 }
 
 // merged is the report of all runs, from the traces that were kept.
-func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Report, error) {
-	info := report.Info{Version: buildinfo.Version(), File: e.o.Dir, Program: filepath.Base(e.o.Run.Program), Args: e.o.Run.Args, Seed: e.o.First, Complete: !interrupted, ThreadCounts: e.o.Teams}
+func (e *exploration) merged(ctx context.Context) (*report.Report, error) {
+	o := e.Options()
+	info := report.Info{
+		Version: buildinfo.Version(), File: o.Dir, Program: filepath.Base(o.Run.Program), Args: o.Run.Args, Seed: o.First,
+		Complete: e.unfinished == "", ThreadCounts: o.Teams,
+	}
 	seeds := map[string][]uint64{}
 	var parts []report.Part
 	for _, r := range e.InOrder() {
@@ -306,22 +335,13 @@ func (e *exploration) merged(ctx context.Context, interrupted bool) (*report.Rep
 		if len(first) == 0 {
 			continue
 		}
-		part, err := e.reread(ctx, r.Seed)
+		part, err := e.analysis(ctx, e.TracePath(r.Seed))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", e.TracePath(r.Seed), err)
 		}
 		parts = append(parts, report.Part{Report: part, Races: first})
 	}
 	return report.Merge(info, parts, seeds), nil
-}
-
-// reread analyses a trace that was kept.
-func (e *exploration) reread(ctx context.Context, seed uint64) (*report.Report, error) {
-	rep, err := e.analysis(ctx, e.TracePath(seed))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.TracePath(seed), err)
-	}
-	return rep, nil
 }
 
 // jsonExploration is the member "exploration" of the JSON form.
@@ -334,6 +354,7 @@ type jsonExploration struct {
 	Depth       int           `json:"depth,omitempty"`
 	Teams       []int         `json:"thread_counts,omitempty"`
 	Interrupted bool          `json:"interrupted"`
+	Missing     []uint64      `json:"missing,omitempty"`
 	Outcomes    []jsonOutcome `json:"outcomes"`
 }
 
@@ -349,13 +370,14 @@ type jsonOutcome struct {
 }
 
 // describe sums up the runs and how they ended.
-func (e *exploration) describe(f *exploreFlags, interrupted bool) *jsonExploration {
+func (e *exploration) describe() *jsonExploration {
+	o := e.Options()
 	x := &jsonExploration{
-		Planned: f.runs, Seed: e.o.First, Schedule: e.o.Run.Policy.String(), Quantum: mpsim.QuantumOf(e.o.Run.Policy, e.o.Run.Quantum),
-		Teams: e.o.Teams, Interrupted: interrupted, Outcomes: []jsonOutcome{},
+		Planned: e.planned, Seed: o.First, Schedule: o.Run.Policy.String(), Quantum: mpsim.QuantumOf(o.Run.Policy, o.Run.Quantum),
+		Teams: o.Teams, Interrupted: e.unfinished != "", Missing: e.missing, Outcomes: []jsonOutcome{},
 	}
-	if e.o.Run.Policy == mpsim.PCT {
-		x.Depth = e.o.Run.Depth
+	if o.Run.Policy == mpsim.PCT {
+		x.Depth = o.Run.Depth
 	}
 	for _, r := range e.InOrder() {
 		x.Runs++
@@ -407,6 +429,9 @@ func (x *jsonExploration) text(w io.Writer, command string) error {
 		if outputs > 1 {
 			fmt.Fprintf(&b, "    %d different outputs: %s\n", outputs, firstSeeds(x.Outcomes, o.ended))
 		}
+	}
+	if len(x.Missing) > 0 {
+		fmt.Fprintf(&b, "  missing: %s of %d\n", seedsOf(x.Missing), x.Planned)
 	}
 	if x.Runs > 0 {
 		fmt.Fprintf(&b, "  one seed again: %s\n", command)

@@ -51,7 +51,7 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	for _, add := range []func(cli.Streams) *cobra.Command{
-		newRun, newExplore, newRaces, newDiff, newExport, newImport, newInfo, newDemo, newGo, newSharing, newContention,
+		newRun, newExplore, newMerge, newRaces, newDiff, newExport, newImport, newInfo, newDemo, newGo, newSharing, newContention,
 		newWet, newSlice, newQuery, newConfirm,
 		newPack, newUnpack, newTraces,
 		newCC, newCXX, newFortran, newDoctor,

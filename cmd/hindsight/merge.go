@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindsight/analyze"
+	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/session"
+)
+
+// shardFlag is I/N, part I of N from 1 on. The zero value is all.
+type shardFlag struct{ part, of int }
+
+func (s *shardFlag) Type() string { return "I/N" }
+
+func (s *shardFlag) String() string {
+	if s.of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.part, s.of)
+}
+
+func (s *shardFlag) Set(text string) error {
+	part, of, _ := strings.Cut(text, "/")
+	i, errI := strconv.Atoi(part)
+	n, errN := strconv.Atoi(of)
+	if errI != nil || errN != nil || i < 1 || i > n {
+		return fmt.Errorf("want I/N with I from 1 to N, such as 2/5")
+	}
+	*s = shardFlag{i, n}
+	return nil
+}
+
+// suffix is the shard in the name of its directory.
+func (s *shardFlag) suffix() string {
+	if s.of == 0 {
+		return ""
+	}
+	return fmt.Sprintf(".%d-of-%d", s.part, s.of)
+}
+
+func newMerge(std cli.Streams) *cobra.Command {
+	var f racesFlags
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "merge [flags] DIR…",
+		Short: "Join explorations of several machines into one report",
+		Long: `merge joins the directories of ` + "`hindsight explore --shard`" + `, and of other
+explorations of the same program with the same options, into one in the
+directory of -o: each race once, with the seeds of all that show it, and the
+traces that they need. The report is that of one exploration with all the runs,
+byte for byte. The order of the directories does not matter, nor whether some
+were merged before; ` + "`hindsight explore --resume -o DIR`" + ` goes on with the result.
+
+Directories may be of explorations that were interrupted or killed. A run whose
+trace is needed and is gone or damaged is left out. The report names the seeds
+that are missing. -o may name one of the directories, to add to it.
+
+The exit status is 66 when a race was seen, 130 when none was and runs are
+missing.`,
+		Example: `  hindsight explore --runs 900 --shard 1/3 ./bank     # on one machine
+  hindsight explore --runs 900 --shard 2/3 ./bank     # on another
+  hindsight explore --runs 900 --shard 3/3 ./bank     # and on a third
+  hindsight merge bank.*-of-3.explore                 # into bank.explore
+  hindsight merge -o all --format junit night1 night2`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return merge(cmd.Context(), std, &f, dir, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&dir, "output", "o", "", "`DIR` for the traces and the runs (default PROGRAM.explore in this directory)")
+	flags.StringVar(&f.format, "format", "text", "text, json, markdown or junit")
+	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report, as the explorations had; may be repeated")
+	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
+	cli.CompleteDir(cmd, "output")
+	cli.Complete(cmd, "format", exploreFormats...)
+	cli.Complete(cmd, "color", "auto", "always", "never")
+	return cmd
+}
+
+// merge does the command.
+func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from []string) error {
+	if err := cli.CheckFormat(f.format, exploreFormats...); err != nil {
+		return err
+	}
+	f.atomics = "relaxed" // until it is known
+	if _, err := f.options(); err != nil {
+		return err
+	}
+	rules, err := f.rulesDigest(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := session.Merge(ctx, session.MergeOptions{From: from, Dir: dir, Suppressions: rules, Intact: intactTrace})
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	for _, d := range all.Damaged {
+		fmt.Fprintf(std.Err, "hindsight: %v\n", d)
+	}
+	o := all.Options()
+	f.atomics = o.Atomics
+	e := &exploration{Exploration: all.Exploration, races: f, analysis: f.perTrace(ctx), planned: o.Runs, missing: all.Missing()}
+	if len(e.missing) > 0 {
+		are := "are"
+		if len(e.missing) == 1 {
+			are = "is"
+		}
+		e.unfinished = fmt.Sprintf("%s of %d %s missing; `hindsight explore --resume -o %s` makes them", seedsOf(e.missing), o.Runs, are, o.Dir)
+	}
+	return e.report(ctx, std)
+}
+
+// intactTrace reads all of a trace.
+func intactTrace(_ context.Context, name string) error {
+	t, err := analyze.Open(name)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return t.Verify(false)
+}
