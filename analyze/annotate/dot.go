@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
 
@@ -72,7 +73,7 @@ func (r *Report) dotLabel(v *view, row *row, far *ranking) string {
 	if text, ok := r.Sources.line(row.key.file, row.key.line); ok {
 		label += "\n" + expand(trimLeft(text))
 	}
-	label += fmt.Sprintf("\n%s times, %s away", grouped(row.count), far.rowText(row))
+	label += fmt.Sprintf("\n%s times, %s away", numtext.Grouped(row.count), far.rowText(row))
 	if text := v.rangeText(row); text != "" {
 		label += ": " + text
 	}

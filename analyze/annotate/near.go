@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
 
@@ -52,7 +53,7 @@ func (t *textWriter) near(v *view) {
 		t.nearRow(v, r, &v.rows[i], width)
 	}
 	if left := len(lines) - len(shown); left > 0 {
-		t.printf("%*s… %s farther away; --lines 0 shows them\n", nearGutter, "", plural(uint64(left), "line"))
+		t.printf("%*s… %s farther away; --lines 0 shows them\n", nearGutter, "", numtext.Plural(uint64(left), "line"))
 	}
 	if len(others) == 0 {
 		return
@@ -108,7 +109,7 @@ func (t *textWriter) nearRow(v *view, r *ranking, row *row, width int) {
 	}
 	indent := nearGutter - 2 + width
 	room := t.opts.Width - indent
-	t.printf("%s%5s %9s  %-*s  %s\n", t.paint(bold, mark), distanceText(d), grouped(row.count), width, place, t.clipTo(strings.TrimLeft(t.what(v, row), " "), room-2))
+	t.printf("%s%5s %9s  %-*s  %s\n", t.paint(bold, mark), distanceText(d), numtext.Grouped(row.count), width, place, t.clipTo(strings.TrimLeft(t.what(v, row), " "), room-2))
 	var notes []string
 	used := 0
 	add := func(text, color string) {

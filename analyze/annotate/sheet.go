@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/slice"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
 
@@ -78,9 +79,9 @@ func (r *Report) sheet(p *Part) (Sheet, error) {
 		return Sheet{}, err
 	}
 	out := Sheet{Role: p.Role, Title: p.Title, Near: []SheetNear{}, Rows: []SheetRow{},
-		About: fmt.Sprintf("%s: %s of %s in %s", about(s), plural(s.Len(), "instance"), plural(uint64(len(s.Statements())), "instruction"), threadList(threadsOf(s)))}
+		About: fmt.Sprintf("%s: %s of %s in %s", about(s), numtext.Plural(s.Len(), "instance"), numtext.Plural(uint64(len(s.Statements())), "instruction"), threadList(threadsOf(s)))}
 	if v.unread > 0 {
-		out.Note = "Values of " + plural(uint64(v.unread), "line") + " are left out: they would take long to read."
+		out.Note = "Values of " + numtext.Plural(uint64(v.unread), "line") + " are left out: they would take long to read."
 	}
 	out.Near = append(out.Near, v.nearest()...)
 	for i := range v.rows {
@@ -110,7 +111,7 @@ func (v *view) nearest() (list []SheetNear) {
 const sheetValues = 80
 
 func (r *Report) sheetRow(v *view, row *row) SheetRow {
-	out := SheetRow{Count: grouped(row.count), Values: v.rangeText(row), Threads: threadList(row.threads), Begun: row.begun}
+	out := SheetRow{Count: numtext.Grouped(row.count), Values: v.rangeText(row), Threads: threadList(row.threads), Begun: row.begun}
 	switch {
 	case row.key.kind == rowLine:
 		out.File, out.Line, out.Own = path.Clean(row.key.file), row.key.line, v.mine(row)
@@ -120,7 +121,7 @@ func (r *Report) sheetRow(v *view, row *row) SheetRow {
 	case row.key.kind == rowOutside:
 		out.Text = row.key.text
 	case len(row.stmts) > 1:
-		out.Text = row.function + ", " + plural(uint64(len(row.stmts)), "instruction")
+		out.Text = row.function + ", " + numtext.Plural(uint64(len(row.stmts)), "instruction")
 	default:
 		out.Text = r.code(v, row)
 	}
@@ -148,9 +149,9 @@ func (v *view) sheetLinks(row *row, list []link) (out []SheetLink, more int) {
 		}
 		other := &v.rows[l.row]
 		one := SheetLink{Row: l.row, Text: v.nameOf(other, row.key.file), Kind: "data"}
-		one.Title = fmt.Sprintf("%s, through %s", plural(l.count, "time"), l.kind)
+		one.Title = fmt.Sprintf("%s, through %s", numtext.Plural(l.count, "time"), l.kind)
 		if l.kind == wet.DepControl || l.kind == wet.DepExit {
-			one.Kind, one.Title = "control", "decided "+plural(l.count, "time")
+			one.Kind, one.Title = "control", "decided "+numtext.Plural(l.count, "time")
 		}
 		if l.crossing > 0 {
 			one.Kind = "crossing"
@@ -158,7 +159,7 @@ func (v *view) sheetLinks(row *row, list []link) (out []SheetLink, more int) {
 			if l.through != "" {
 				one.Title += ", " + l.through
 			}
-			one.Title += ", " + grouped(l.crossing) + " between threads"
+			one.Title += ", " + numtext.Grouped(l.crossing) + " between threads"
 		}
 		out = append(out, one)
 	}
@@ -167,18 +168,18 @@ func (v *view) sheetLinks(row *row, list []link) (out []SheetLink, more int) {
 
 // ImpactLines tell what a racy value reached, a line each.
 func ImpactLines(m *slice.Impact) []string {
-	list := []string{"the racy value " + m.Verdict.String() + ": " + plural(m.Instances, "instance") + " of statements depend on it"}
+	list := []string{"the racy value " + m.Verdict.String() + ": " + numtext.Plural(m.Instances, "instance") + " of statements depend on it"}
 	if m.OutputCalls > 0 {
-		list = append(list, plural(m.OutputBytes, "byte")+" in "+plural(m.OutputCalls, "write"))
+		list = append(list, numtext.Plural(m.OutputBytes, "byte")+" in "+numtext.Plural(m.OutputCalls, "write"))
 	}
 	if m.ExitStatus {
 		list = append(list, "the exit status")
 	}
 	if m.Branches > 0 {
-		list = append(list, plural(m.Branches, "execution")+" of "+branches(m.BranchSites))
+		list = append(list, numtext.Plural(m.Branches, "execution")+" of "+branches(m.BranchSites))
 	}
 	for _, v := range m.Variables {
-		list = append(list, "variable "+v.Name+": "+plural(v.Stores, "store"))
+		list = append(list, "variable "+v.Name+": "+numtext.Plural(v.Stores, "store"))
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/slice"
+	"hindsight/tracefmt/numtext"
 	"hindsight/wet"
 )
 
@@ -103,14 +104,14 @@ func (t *textWriter) part(p *Part) error {
 	if !t.opts.BySource && !v.bare() {
 		how = about(p.Slice) + ", nearest first: "
 	}
-	size := fmt.Sprintf("%s, %s, %s, %s", plural(v.Len(), "instance"), plural(uint64(len(v.Statements())), "instruction"),
-		plural(lines, "line"), plural(uint64(len(threadsOf(p.Slice))), "thread"))
+	size := fmt.Sprintf("%s, %s, %s, %s", numtext.Plural(v.Len(), "instance"), numtext.Plural(uint64(len(v.Statements())), "instruction"),
+		numtext.Plural(lines, "line"), numtext.Plural(uint64(len(threadsOf(p.Slice))), "thread"))
 	if len(how)+len(size) > t.opts.Width {
 		how = strings.TrimSuffix(how, " ") + "\n  "
 	}
 	t.printf("%s%s\n", how, size)
 	if v.unread > 0 {
-		t.printf("values of %s are left out: they would take long to read\n", plural(uint64(v.unread), "line"))
+		t.printf("values of %s are left out: they would take long to read\n", numtext.Plural(uint64(v.unread), "line"))
 	}
 	if t.opts.Why != "" {
 		return t.writeWhy(v, t.opts.Why)
@@ -157,7 +158,7 @@ func (t *textWriter) row(v *view, r *row) {
 	if r.key.kind == rowLine {
 		place = fmt.Sprint(r.key.line)
 	}
-	count := grouped(r.count)
+	count := numtext.Grouped(r.count)
 	t.printf("%s%5s %10s  %s\n", t.paint(bold, mark), place, count, t.clipTo(t.what(v, r), t.opts.Width-gutter))
 	if r.key.kind == rowCode && len(r.stmts) > 1 {
 		return // a whole function: everything leads there
@@ -210,7 +211,7 @@ func (t *textWriter) what(v *view, r *row) string {
 		return text
 	case rowCode:
 		if len(r.stmts) > 1 {
-			return fmt.Sprintf("%s, %s", r.function, plural(uint64(len(r.stmts)), "instruction"))
+			return fmt.Sprintf("%s, %s", r.function, numtext.Plural(uint64(len(r.stmts)), "instruction"))
 		}
 		return fmt.Sprintf("%#x <%s>  %s", stmts[r.stmts[0]].PC, offsetText(v.img, stmts[r.stmts[0]].PC), instText(v.img, &stmts[r.stmts[0]]))
 	}
@@ -252,18 +253,18 @@ func (t *textWriter) links(v *view, r *row, list []link, from, because string, r
 // impact writes what a racy value reached.
 func (t *textWriter) impact(m *slice.Impact) {
 	t.printf("\n%s %s\n", t.paint(bold, "the racy value:"), m.Verdict)
-	t.printf("  %s of statements depend on it\n", plural(m.Instances, "instance"))
+	t.printf("  %s of statements depend on it\n", numtext.Plural(m.Instances, "instance"))
 	if m.OutputCalls > 0 {
-		t.printf("  output: %s in %s\n", plural(m.OutputBytes, "byte"), plural(m.OutputCalls, "write"))
+		t.printf("  output: %s in %s\n", numtext.Plural(m.OutputBytes, "byte"), numtext.Plural(m.OutputCalls, "write"))
 	}
 	if m.ExitStatus {
 		t.printf("  the exit status\n")
 	}
 	if m.Branches > 0 {
-		t.printf("  control flow: %s of %s\n", plural(m.Branches, "execution"), branches(m.BranchSites))
+		t.printf("  control flow: %s of %s\n", numtext.Plural(m.Branches, "execution"), branches(m.BranchSites))
 	}
 	for _, x := range m.Variables {
-		t.printf("%s\n", t.clip(fmt.Sprintf("  variable %s: %s", x.Name, plural(x.Stores, "store"))))
+		t.printf("%s\n", t.clip(fmt.Sprintf("  variable %s: %s", x.Name, numtext.Plural(x.Stores, "store"))))
 	}
 }
 
@@ -271,7 +272,7 @@ func branches(n int) string {
 	if n == 1 {
 		return "1 branch"
 	}
-	return grouped(uint64(n)) + " branches"
+	return numtext.Grouped(uint64(n)) + " branches"
 }
 
 // expand replaces tabs.

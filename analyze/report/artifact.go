@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/artifact"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 )
 
 // Artifact says of what a race is a consequence.
@@ -142,7 +143,7 @@ func (t *text) unexplained() {
 	reasons, races := t.rep.unexplained()
 	for _, why := range reasons {
 		list := races[why]
-		t.printf("hindsight: %s: %s\n", plural(uint64(len(list)), "race may be an artifact", "races may be artifacts"), why)
+		t.printf("hindsight: %s: %s\n", numtext.Count(uint64(len(list)), "race may be an artifact", "races may be artifacts"), why)
 		t.printf("  (%s)\n", t.fit(idList(list), 4))
 	}
 }
@@ -281,12 +282,12 @@ func (t *text) artifacts(g *groupOf) {
 	if pairs == 1 {
 		verb = "race is an artifact"
 	}
-	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("%s %s of this one:", thousands(pairs), verb)))
+	t.printf("  %s\n", t.emphasis(35, fmt.Sprintf("%s %s of this one:", numtext.Grouped(pairs), verb)))
 	for _, h := range list {
 		a := h.lead.Artifact
 		times := ""
 		if h.dynamic > 1 {
-			times = fmt.Sprintf(", %s times", thousands(h.dynamic))
+			times = fmt.Sprintf(", %s times", numtext.Grouped(h.dynamic))
 		}
 		t.printf("    %s%s\n      by %s: %s%s\n", between(h.lead), times, a.By, t.withOthers(a, g.lead.ID), a.repair())
 	}
@@ -364,7 +365,7 @@ func (t *text) explanation(r *Race) {
 		n++
 	}
 	if r.Artifact.Checked < r.Dynamic {
-		t.printf("    (%s of %s instances were looked at)\n", thousands(r.Artifact.Checked), thousands(r.Dynamic))
+		t.printf("    (%s of %s instances were looked at)\n", numtext.Grouped(r.Artifact.Checked), numtext.Grouped(r.Dynamic))
 	}
 	t.printf("\n")
 }
@@ -390,7 +391,7 @@ func (a *Artifact) steps() iter.Seq[*Link] {
 func (l *Link) what() string {
 	s := stepText[l.Kind]
 	if l.Address != 0 {
-		s += fmt.Sprintf(" of %s at 0x%x", plural(l.Size, "byte", "bytes"), l.Address)
+		s += fmt.Sprintf(" of %s at 0x%x", numtext.Plural(l.Size, "byte"), l.Address)
 	}
 	if l.Name != "" {
 		s += " (" + l.Name + ")"

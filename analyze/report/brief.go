@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/slice"
+	"hindsight/tracefmt/numtext"
 )
 
 // RankedBy says how the groups of a report are ranked.
@@ -159,7 +160,7 @@ func (g *groupOf) where() string {
 
 // often is how often a group raced, and in which runs.
 func (t *text) often(g *groupOf) string {
-	s := plural(g.dynamic, "time", "times")
+	s := numtext.Plural(g.dynamic, "time")
 	var behind []string
 	for _, f := range g.lead.Behind {
 		if c := t.races[f]; c != nil && g.lead.Artifact == nil {
@@ -172,7 +173,7 @@ func (t *text) often(g *groupOf) string {
 	if len(g.seeds) > 0 {
 		seeds := slices.Clone(g.seeds)
 		slices.Sort(seeds)
-		s += fmt.Sprintf(", %s from %d", plural(uint64(len(slices.Compact(seeds))), "seed", "seeds"), seeds[0])
+		s += fmt.Sprintf(", %s from %d", numtext.Plural(uint64(len(slices.Compact(seeds))), "seed"), seeds[0])
 	}
 	return s
 }

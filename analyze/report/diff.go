@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"hindsight/tracefmt/numtext"
 )
 
 // Diff is what differs between the reports of two runs, by fingerprints.
@@ -47,7 +49,7 @@ func (d *Diff) Differ() bool { return len(d.OnlyA)+len(d.OnlyB) > 0 }
 func (d *Diff) WriteText(w io.Writer) error {
 	t := &text{opts: TextOptions{Width: plainWidth}}
 	list := func(races []*Race, file string) {
-		t.printf("%s only in %s\n", plural(uint64(len(races)), "race", "races"), file)
+		t.printf("%s only in %s\n", numtext.Plural(uint64(len(races)), "race"), file)
 		for _, r := range races {
 			t.line(r)
 			t.printf("    %s\n", times(r.Dynamic))
@@ -55,7 +57,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 	}
 	list(d.OnlyA, d.A.Info.File)
 	list(d.OnlyB, d.B.Info.File)
-	t.printf("%s in both\n", plural(uint64(len(d.Both)), "race", "races"))
+	t.printf("%s in both\n", numtext.Plural(uint64(len(d.Both)), "race"))
 	for _, p := range d.Both {
 		t.line(p.A)
 		if p.A.Dynamic == p.B.Dynamic {
@@ -83,7 +85,7 @@ func (t *text) line(r *Race) {
 	}
 }
 
-func times(n uint64) string { return plural(n, "time", "times") }
+func times(n uint64) string { return numtext.Plural(n, "time") }
 
 type jsonDiff struct {
 	Version int            `json:"version"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/slice"
+	"hindsight/tracefmt/numtext"
 )
 
 // SetImpact notes what the value of a race reached.
@@ -14,19 +15,19 @@ func (x *Race) SetImpact(m slice.Impact) { x.impact = &m }
 func impactText(m *slice.Impact) string {
 	var what []string
 	if m.OutputCalls > 0 {
-		what = append(what, fmt.Sprintf("%s in %s", plural(m.OutputBytes, "byte", "bytes"), plural(m.OutputCalls, "write", "writes")))
+		what = append(what, fmt.Sprintf("%s in %s", numtext.Plural(m.OutputBytes, "byte"), numtext.Plural(m.OutputCalls, "write")))
 	}
 	if m.ExitStatus {
 		what = append(what, "the exit status")
 	}
 	if m.Branches > 0 {
-		what = append(what, plural(m.Branches, "branch execution", "branch executions"))
+		what = append(what, numtext.Plural(m.Branches, "branch execution"))
 	}
 	text := m.Verdict.String()
 	if len(what) > 0 {
 		text += ": " + strings.Join(what, ", ")
 	}
-	return text + fmt.Sprintf("; %s on it", plural(m.Instances, "executed instruction depends", "executed instructions depend"))
+	return text + fmt.Sprintf("; %s on it", numtext.Count(m.Instances, "executed instruction depends", "executed instructions depend"))
 }
 
 // impact tells it of a group: of the race in it that reached farthest.

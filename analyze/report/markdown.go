@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hindsight/tracefmt/numtext"
 )
 
 // WriteMarkdown writes the report for the page of a job or of a pull request: a
@@ -32,11 +34,11 @@ func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 func (r *Report) found(groups int) string {
 	what := "no data race"
 	if groups > 0 {
-		what = plural(uint64(groups), "data race", "data races")
+		what = numtext.Plural(uint64(groups), "data race")
 	}
 	what += " in " + r.Info.Program
 	if r.Info.Runs > 0 {
-		what += fmt.Sprintf(" (%s)", plural(uint64(r.Info.Runs), "run", "runs"))
+		what += fmt.Sprintf(" (%s)", numtext.Plural(uint64(r.Info.Runs), "run"))
 	}
 	return what
 }

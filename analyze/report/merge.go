@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"hindsight/tracefmt/numtext"
 )
 
 // Part is what one run contributes to a merged report.
@@ -80,7 +82,7 @@ func (t *text) seenWith(g *groupOf) {
 	if len(seeds) == 1 {
 		noun = "seed"
 	}
-	t.printf("  Seen with %s %s (%d of %s)", noun, SeedsText(seeds), len(seeds), plural(uint64(t.rep.Info.Runs), "run", "runs"))
+	t.printf("  Seen with %s %s (%d of %s)", noun, SeedsText(seeds), len(seeds), numtext.Plural(uint64(t.rep.Info.Runs), "run"))
 	if counts := t.rep.Info.ThreadCountsOf(seeds); len(counts) > 0 {
 		t.printf(", with OMP_NUM_THREADS=%s", CountsText(counts))
 	}

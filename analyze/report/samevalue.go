@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hindsight/analyze/written"
+	"hindsight/tracefmt/numtext"
 )
 
 // SameValue says that what the writes of a race wrote makes no difference.
@@ -46,11 +47,11 @@ func (s *SameValue) text() string {
 	case s.Unchanged && s.Writes == 1:
 		return fmt.Sprintf("the racing write stored what was there already%s", value)
 	case s.Unchanged:
-		return fmt.Sprintf("each of the %s %s stored what was there already%s", thousands(s.Writes), which, value)
+		return fmt.Sprintf("each of the %s %s stored what was there already%s", numtext.Grouped(s.Writes), which, value)
 	case s.One:
-		return fmt.Sprintf("the %s %s all stored the same%s", thousands(s.Writes), which, value)
+		return fmt.Sprintf("the %s %s all stored the same%s", numtext.Grouped(s.Writes), which, value)
 	}
-	return fmt.Sprintf("the %s %s stored the same wherever two met", thousands(s.Writes), which)
+	return fmt.Sprintf("the %s %s stored the same wherever two met", numtext.Grouped(s.Writes), which)
 }
 
 // jsonSameValue is a SameValue in the JSON form.

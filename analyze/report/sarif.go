@@ -14,6 +14,7 @@ import (
 	"hindsight/analyze/artifact"
 	"hindsight/analyze/race"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 )
 
 // SARIFOptions of [Report.WriteSARIF].
@@ -286,14 +287,14 @@ func sarifText(x *Race) string {
 	later, earlier := &x.Accesses[0], &x.Accesses[1]
 	text := fmt.Sprintf("Data race on %s: %s races with an earlier [%s](%d).", x.Location.text(), later.what(), linkText.Replace(earlier.what()), earlierID)
 	if x.Dynamic > 1 {
-		text += fmt.Sprintf(" %s pairs of accesses race so; the first is shown.", thousands(x.Dynamic))
+		text += fmt.Sprintf(" %s pairs of accesses race so; the first is shown.", numtext.Grouped(x.Dynamic))
 	}
 	return text
 }
 
 // what says what an access did and who made it, with the locks held.
 func (a *Access) what() string {
-	s := fmt.Sprintf("%s of %s by %s", a.Op, plural(a.Size, "byte", "bytes"), threadName(a.Thread))
+	s := fmt.Sprintf("%s of %s by %s", a.Op, numtext.Plural(a.Size, "byte"), threadName(a.Thread))
 	if a.Task != nil {
 		s += " in " + a.Task.name()
 	}
@@ -321,7 +322,7 @@ func (l *Location) text() string {
 	case "global":
 		return fmt.Sprintf("global '%s'", name)
 	case "heap":
-		s := fmt.Sprintf("a heap block of %s", plural(l.Size, "byte", "bytes"))
+		s := fmt.Sprintf("a heap block of %s", numtext.Plural(l.Size, "byte"))
 		if name != "" {
 			s += " allocated in " + name
 		}

@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"hindsight/analyze/race"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 )
 
 // TextOptions of [Report.WriteText]. The zero value is plain text of 100
@@ -89,23 +89,23 @@ func (t *text) totals() {
 	r := t.rep
 	t.printf("hindsight: reported %d warnings\n", len(t.shown))
 	if n := len(r.Races); n > len(t.shown) {
-		t.printf("hindsight: %s, counted by pairs of instructions as in JSON, SARIF and baselines\n", plural(uint64(n), "race", "races"))
+		t.printf("hindsight: %s, counted by pairs of instructions as in JSON, SARIF and baselines\n", numtext.Plural(uint64(n), "race"))
 	}
 	if n := r.Artifacts(); n > 0 {
-		t.printf("hindsight: %s\n", plural(uint64(n), "race is an artifact of another", "races are artifacts of others"))
+		t.printf("hindsight: %s\n", numtext.Count(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
 	t.unexplained()
 	t.verdicts()
 	if n := r.sameValues(); n > 0 {
-		t.printf("hindsight: %s\n", plural(n, "race is of writes of the same value", "races are of writes of the same value"))
+		t.printf("hindsight: %s\n", numtext.Count(n, "race is of writes of the same value", "races are of writes of the same value"))
 	}
 	if n := len(r.Suppressed); n > 0 {
-		t.printf("hindsight: %s suppressed\n", plural(uint64(n), "race", "races"))
+		t.printf("hindsight: %s suppressed\n", numtext.Plural(uint64(n), "race"))
 	}
 	if r.Baseline != "" {
-		t.printf("hindsight: %s known from %s\n", plural(uint64(len(r.Known)), "race", "races"), r.Baseline)
+		t.printf("hindsight: %s known from %s\n", numtext.Plural(uint64(len(r.Known)), "race"), r.Baseline)
 		if r.Gone > 0 {
-			t.printf("hindsight: %s in it did not show\n", plural(uint64(r.Gone), "race", "races"))
+			t.printf("hindsight: %s in it did not show\n", numtext.Plural(uint64(r.Gone), "race"))
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (t *text) group(g *groupOf) {
 	r := g.lead
 	times := " (" + r.ID
 	if g.dynamic > 1 {
-		times += fmt.Sprintf("; %s times", thousands(g.dynamic))
+		times += fmt.Sprintf("; %s times", numtext.Grouped(g.dynamic))
 		if g.pairs > 1 {
 			times += fmt.Sprintf(", %d pairs of instructions", g.pairs)
 		}
@@ -415,20 +415,4 @@ func threadName(t event.ThreadID) string {
 		return "main thread"
 	}
 	return fmt.Sprintf("thread T%d", t)
-}
-
-// thousands writes a number with commas.
-func thousands(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func plural(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return thousands(n) + " " + many
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"hindsight/tracefmt/numtext"
 )
 
 // Verdict is what a race does, as runs with its accesses in either order showed.
@@ -55,7 +57,7 @@ func (v *Verdict) text() string {
 	case "state-differs":
 		return "state differs: only variables depend on the order: " + strings.Join(e.Variables, ", ")
 	case "no-difference":
-		return fmt.Sprintf("no difference seen: both orders came out the same %s", plural(uint64(e.Tries), "time", "times"))
+		return fmt.Sprintf("no difference seen: both orders came out the same %s", numtext.Plural(uint64(e.Tries), "time"))
 	case "infeasible":
 		place := ""
 		if e.Place != "" {

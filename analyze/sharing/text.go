@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
 )
 
 const (
@@ -28,13 +28,13 @@ func (r *Report) WriteText(out io.Writer) error {
 	case len(r.Variables) == 0:
 		w.line("no thread took a line of its cache from another that had it")
 	case r.More > 0:
-		w.line("%s not shown (--top)", plural(uint64(r.More), "further variable"))
+		w.line("%s not shown (--top)", numtext.Plural(uint64(r.More), "further variable"))
 	}
 	if r.Below > 0 {
-		w.line("%s cost less than %g %% of that each (--threshold)", plural(uint64(r.Below), "further variable"), r.Threshold)
+		w.line("%s cost less than %g %% of that each (--threshold)", numtext.Plural(uint64(r.Below), "further variable"), r.Threshold)
 	}
 	if r.Summary.Dropped > 0 {
-		w.line("%s that cost less did not fit into the trace", plural(r.Summary.Dropped, "line"))
+		w.line("%s that cost less did not fit into the trace", numtext.Plural(r.Summary.Dropped, "line"))
 	}
 	return w.w.Flush()
 }
@@ -66,16 +66,16 @@ func (w *writer) wrapped(first, text string) {
 func (r *Report) head(w *writer) {
 	c, k := &r.Summary.Config, &r.Total
 	w.line("hindsight: sharing in %s: %s, seed %d, quantum %d",
-		strings.Join(append([]string{r.Info.Program}, r.Info.Args...), " "), plural(uint64(r.Info.Threads), "thread"), r.Info.Seed, r.Info.Quantum)
+		strings.Join(append([]string{r.Info.Program}, r.Info.Args...), " "), numtext.Plural(uint64(r.Info.Threads), "thread"), r.Info.Seed, r.Info.Quantum)
 	w.line("  modelled    L1 of %s bytes, %d ways, lines of %d bytes, MESI; gshare of %s counters, %d bits",
-		grouped(c.Size), c.Ways, c.Line, grouped(c.Table), c.HistoryBits)
+		numtext.Grouped(c.Size), c.Ways, c.Line, numtext.Grouped(c.Table), c.HistoryBits)
 	misses := k.LoadMisses + k.StoreMisses
-	w.line("  accesses    %s, %s missed (%s)", grouped(k.Loads+k.Stores), grouped(misses), percent(misses, k.Loads+k.Stores))
+	w.line("  accesses    %s, %s missed (%s)", numtext.Grouped(k.Loads+k.Stores), numtext.Grouped(misses), percent(misses, k.Loads+k.Stores))
 	w.line("  misses      %s cold, %s replacement, %s coherence (%s true, %s false sharing)",
-		grouped(k.Cold), grouped(k.Replacement), grouped(k.Coherence), grouped(k.TrueSharing), grouped(k.FalseSharing))
+		numtext.Grouped(k.Cold), numtext.Grouped(k.Replacement), numtext.Grouped(k.Coherence), numtext.Grouped(k.TrueSharing), numtext.Grouped(k.FalseSharing))
 	w.line("  bus         %s, %s, %s from cache to cache, %s",
-		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation"), grouped(k.CacheToCache), plural(k.Writebacks, "writeback"))
-	w.line("  branches    %s, %s mispredicted (%s)", grouped(k.Branches), grouped(k.Mispredicted), percent(k.Mispredicted, k.Branches))
+		numtext.Plural(k.Upgrades, "upgrade"), numtext.Plural(k.InvalidationsSent, "invalidation"), numtext.Grouped(k.CacheToCache), numtext.Plural(k.Writebacks, "writeback"))
+	w.line("  branches    %s, %s mispredicted (%s)", numtext.Grouped(k.Branches), numtext.Grouped(k.Mispredicted), percent(k.Mispredicted, k.Branches))
 	w.line("  Magnitudes depend on the quantum and the seed of the run: compare variables with each other.")
 	w.line("")
 }
@@ -101,24 +101,24 @@ func (w *writer) variable(v *Variable) {
 		}
 		w.line("      #%d %s", i, f.text())
 	}
-	w.wrapped("    cost     ", fmt.Sprintf("on %s: %s (%s true, %s false), %s, %s", plural(uint64(len(v.Lines)+v.More), "line"),
-		plural(k.Coherence, "coherence miss"), grouped(k.TrueSharing), grouped(k.FalseSharing),
-		plural(k.Upgrades, "upgrade"), plural(k.InvalidationsSent, "invalidation")))
+	w.wrapped("    cost     ", fmt.Sprintf("on %s: %s (%s true, %s false), %s, %s", numtext.Plural(uint64(len(v.Lines)+v.More), "line"),
+		numtext.Plural(k.Coherence, "coherence miss"), numtext.Grouped(k.TrueSharing), numtext.Grouped(k.FalseSharing),
+		numtext.Plural(k.Upgrades, "upgrade"), numtext.Plural(k.InvalidationsSent, "invalidation")))
 	for i := range v.Lines {
 		if i == textLines {
-			w.line("    … %s", plural(uint64(len(v.Lines)-i+v.More), "further line"))
+			w.line("    … %s", numtext.Plural(uint64(len(v.Lines)-i+v.More), "further line"))
 			break
 		}
 		w.cacheLine(&v.Lines[i])
 	}
 	for i := range v.Sites {
 		s := &v.Sites[i]
-		w.line("    at        %s, %s %s: %s, %s", s.text(), threadList(s.Threads), s.op(), plural(s.Misses, "miss"), plural(s.Upgrades, "upgrade"))
+		w.line("    at        %s, %s %s: %s, %s", s.text(), threadList(s.Threads), s.op(), numtext.Plural(s.Misses, "miss"), numtext.Plural(s.Upgrades, "upgrade"))
 	}
 	w.line("    protocol  invalidate: %s bus transactions, update: %s; mean write run %s",
-		grouped(k.InvalidateBus), grouped(k.UpdateBus), ratio(k.Writes, k.Runs))
+		numtext.Grouped(k.InvalidateBus), numtext.Grouped(k.UpdateBus), ratio(k.Writes, k.Runs))
 	if k.Intervals > 0 {
-		w.line("              others read it in %s of %s between two writes of a thread", percent(k.ReadIntervals, k.Intervals), plural(k.Intervals, "interval"))
+		w.line("              others read it in %s of %s between two writes of a thread", percent(k.ReadIntervals, k.Intervals), numtext.Plural(k.Intervals, "interval"))
 	}
 	for _, a := range v.Advice {
 		w.wrapped("    advice   ", a)
@@ -127,10 +127,10 @@ func (w *writer) variable(v *Variable) {
 }
 
 func (w *writer) cacheLine(l *Line) {
-	w.line("    line      0x%x: %s, %s", l.Address, plural(l.Coherence, "coherence miss"), plural(l.Upgrades, "upgrade"))
+	w.line("    line      0x%x: %s, %s", l.Address, numtext.Plural(l.Coherence, "coherence miss"), numtext.Plural(l.Upgrades, "upgrade"))
 	for i := range l.Fields {
 		if i == maxFields {
-			w.line("      … %s", plural(uint64(len(l.Fields)-i), "further field"))
+			w.line("      … %s", numtext.Plural(uint64(len(l.Fields)-i), "further field"))
 			break
 		}
 		f := &l.Fields[i]
@@ -162,7 +162,7 @@ func useText(uses []Use) string {
 func (l *Location) text() string {
 	size := ""
 	if l.Size > 0 {
-		size = fmt.Sprintf(" of %s", plural(l.Size, "byte"))
+		size = fmt.Sprintf(" of %s", numtext.Plural(l.Size, "byte"))
 	}
 	name := l.Name
 	if utf8.RuneCountInString(name) > 40 {
@@ -231,21 +231,3 @@ func percent(part, whole uint64) string {
 }
 
 func ratio(a, b uint64) string { return fmt.Sprintf("%.1f", float64(a)/float64(max(b, 1))) }
-
-func grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func plural(n uint64, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		return grouped(n) + " " + noun + "es"
-	}
-	return grouped(n) + " " + noun + "s"
-}

@@ -5,6 +5,7 @@ package numtext
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Grouped writes n with a comma between thousands.
@@ -16,12 +17,21 @@ func Grouped(n uint64) string {
 	return s
 }
 
-// Plural writes a count with its noun: "1 race", "2,000 races".
+// Plural writes a count with its noun: "1 race", "2,000 races", "3 misses".
 func Plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+	if strings.HasSuffix(noun, "s") {
+		return Count(n, noun, noun+"es")
 	}
-	return Grouped(n) + " " + noun + "s"
+	return Count(n, noun, noun+"s")
+}
+
+// Count writes a count with what is counted, which has a form of its own for more
+// than one: "1 race is known", "2 races are known".
+func Count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Grouped(n) + " " + many
 }
 
 // Bytes writes a size in bytes with a decimal unit: "313.4 kB".
