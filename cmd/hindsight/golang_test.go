@@ -94,6 +94,25 @@ func TestGalleryOfGo(t *testing.T) {
 	}
 }
 
+// TestGoLayout: the offsets of the runtime's structures are read from the debug
+// information.
+func TestGoLayout(t *testing.T) {
+	elf, err := golang.ELF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := img.Main.Members("runtime", "runtime.hchan", "runtime.g")
+	for _, name := range []string{"runtime.hchan.qcount", "runtime.hchan.lock", "runtime.g.bubble"} {
+		if _, ok := found[name]; !ok {
+			t.Errorf("no %s in %v", name, found)
+		}
+	}
+}
+
 // buildGo compiles Go sources for the simulated machine.
 func buildGo(t *testing.T, sources ...string) *image.Space {
 	t.Helper()
@@ -162,7 +181,9 @@ func TestGoTest(t *testing.T) {
 		fail bool
 	}{
 		{[]string{"test", "-run", "TestSafe", "-v", "."}, []string{"=== RUN   TestSafe", "--- PASS: TestSafe", "ok  \texample.com/counter"}, false},
-		{[]string{"test", "."}, []string{"--- FAIL: TestUnsafe", "race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
+		{[]string{"test", "-run", "TestBubbleOrder", "."}, []string{"ok  \texample.com/counter"}, false},
+		{[]string{"test", "-run", "TestBubbleRace", "."}, []string{"--- FAIL: TestBubbleRace", "bubble_test.go:38"}, true},
+		{[]string{"test", "-run", "safe$", "."}, []string{"--- FAIL: TestUnsafe", "race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
 	} {
 		g, err := parseGo(step.args)
 		if err != nil {

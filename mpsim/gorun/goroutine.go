@@ -23,6 +23,8 @@ type goroutine struct {
 	// timer is the handle of the timer that it runs; see timer.go.
 	timer   uint64
 	inTimer bool
+	// bubble is the address of the synctest bubble that it is in; 0: none.
+	bubble uint64
 }
 
 // actor is who acts on a thread.
@@ -60,6 +62,7 @@ func leave(k *Hooks, c *call) bool {
 func (k *Hooks) suspend(h *mpsim.Hart) {
 	if g := k.running[h.ID()]; g != nil {
 		k.reachable(h)
+		k.stopsInBubble(h, g)
 		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
 		delete(k.running, h.ID())
 	}
@@ -69,6 +72,7 @@ func (k *Hooks) suspend(h *mpsim.Hart) {
 func exit(k *Hooks, c *call) bool {
 	if g := k.running[c.ID()]; g != nil {
 		k.reachable(c.Hart)
+		k.stopsInBubble(c.Hart, g)
 		c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: g.strand, Arg: c.SP(), Size: 8})
 		delete(k.running, c.ID())
 		delete(k.goroutines, c.Fiber())
@@ -115,7 +119,7 @@ func created(k *Hooks, c *call, result uint64) {
 	g := &goroutine{strand: k.strands}
 	k.goroutines[result] = g
 	c.Machine().NewFiber(result)
-	if c.g.strand == 0 && c.g.inTimer {
+	if c.g.inTimer { // of a bubble's timers, on the thread of a goroutine
 		k.createdByTimer(c, g)
 		return
 	}

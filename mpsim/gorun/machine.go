@@ -24,6 +24,7 @@ type Hooks struct {
 	channels   map[uint64]*channel           // by address
 	locks      map[uint64]*channel           // by address of the lock
 	timers     map[uint64]uint64             // handle of who set it, by address
+	bubbles    map[uint64]uint64             // handle of who stopped in a synctest bubble, by its address
 	finalizers []uint64                      // handles of who set them
 	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
 }
@@ -53,7 +54,7 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 		img: img, table: table, layout: layoutOf(img),
 		functions: map[uint64]*function{}, atomics: map[uint64]meaning{},
 		goroutines: map[uint64]*goroutine{}, running: map[event.ThreadID]*goroutine{}, system: map[event.ThreadID]*goroutine{},
-		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{},
+		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{}, bubbles: map[uint64]uint64{},
 	}
 	exact, prefixes := map[string]int{}, map[string]int{}
 	for n, p := range k.table {

@@ -57,7 +57,7 @@ func channels() []probe {
 	}
 }
 
-// synchronisation is package sync. What its atomic accesses mean is in atomic.go.
+// synchronisation is package sync and synctest.go. What its atomic accesses mean is in atomic.go.
 func synchronisation() []probe {
 	return []probe{
 		{names: []string{"sync.(*WaitGroup).Wait"}, enter: await, exit: waitEnd},
@@ -66,6 +66,8 @@ func synchronisation() []probe {
 		{names: []string{"sync.runtime_SemacquireRWMutexR"}, enter: await, exit: readLocked},
 		{names: []string{"sync.runtime_SemacquireRWMutex"}, enter: await, exit: writeLocked},
 		{names: []string{"sync.runtime_notifyListNotifyAll", "sync.runtime_notifyListNotifyOne"}, enter: notifies, exit: notified},
+		{names: []string{"internal/synctest.Run"}, enter: await, exit: bubbleEnd},
+		{names: []string{"internal/synctest.Wait"}, enter: await, exit: bubbleWaited},
 	}
 }
 

@@ -60,15 +60,19 @@ func GoRuntime(pkg string) bool {
 }
 
 // Members are the offsets of the members of structures, by "type.member", as a Go
-// package declares them.
+// package declares them. The linker adds a second unit of a package's name, with
+// types that others use.
 func (m *Image) Members(pkg string, types ...string) map[string]uint64 {
 	found := map[string]uint64{}
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	d.note(guard(func() error {
 		for _, u := range d.units {
-			if u.name() == pkg {
-				return d.membersOf(u, types, found)
+			if u.name() != pkg {
+				continue
+			}
+			if err := d.membersOf(u, types, found); err != nil {
+				return err
 			}
 		}
 		return nil

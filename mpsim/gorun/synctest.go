@@ -1,0 +1,36 @@
+package gorun
+
+import (
+	"hindsight/mpsim"
+	"hindsight/tracefmt/event"
+)
+
+// Bubbles of package testing/synctest (runtime/synctest.go). What a goroutine of a
+// bubble did until it stopped or ended comes before the return of a Wait in the
+// bubble, and before the return of the Run that made it.
+
+// stopsInBubble tells that g, which runs on h, stops or ends.
+func (k *Hooks) stopsInBubble(h *mpsim.Hart, g *goroutine) {
+	if k.layout.gBubble == 0 {
+		return
+	}
+	if g.bubble = word(h, h.Fiber()+k.layout.gBubble); g.bubble == 0 {
+		return
+	}
+	handle := k.bubbles[g.bubble]
+	if handle == 0 {
+		handle = h.Handle()
+		k.bubbles[g.bubble] = handle
+	}
+	h.EmitEvent(event.Event{Kind: event.Publish, Obj: handle})
+}
+
+// bubbleWaited is the end of Wait, which has stopped.
+func bubbleWaited(k *Hooks, c *call, _ uint64) { observe(c, k.bubbles[c.g.bubble]) }
+
+// bubbleEnd is the end of Run: another bubble may have the address from now on.
+func bubbleEnd(k *Hooks, c *call, _ uint64) {
+	observe(c, k.bubbles[c.g.bubble])
+	delete(k.bubbles, c.g.bubble)
+	c.g.bubble = 0
+}
