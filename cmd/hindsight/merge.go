@@ -116,12 +116,23 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	return e.report(ctx, std)
 }
 
-// intactTrace reads all of a trace.
-func intactTrace(_ context.Context, name string) error {
-	t, err := analyze.Open(name)
-	if err != nil {
+// intactTrace reads all of a trace. It returns at once when ctx is cancelled; the
+// reading then ends with the process.
+func intactTrace(ctx context.Context, name string) error {
+	done := make(chan error, 1)
+	go func() {
+		t, err := analyze.Open(name)
+		if err != nil {
+			done <- err
+			return
+		}
+		defer t.Close()
+		done <- t.Verify(false)
+	}()
+	select {
+	case err := <-done:
 		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	defer t.Close()
-	return t.Verify(false)
 }
