@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,8 @@ passes all other arguments on. The build is not instrumented.
 
 --seed N is the seed of the schedule. --seeds N runs each test N times, with
 this seed and the next ones. --traces DIR keeps the traces, as PACKAGE.TEST.hst.
-A test sees the files of its package's directory.`,
+A test sees the files of its package's directory. -timeout D (10m) ends a run of
+tests after D, by the simulated machine's clock and by yours.`,
 		Example: `  hindsight go test ./...
   hindsight go test --seeds 5 -run TestCache ./cache
   hindsight go run . -n 4
@@ -79,6 +81,7 @@ type goCommand struct {
 	seed     uint64
 	seeds    int
 	together bool
+	timeout  time.Duration // of a run of tests, in the program's time and in real time; 0: none
 	traces   string
 }
 
@@ -89,9 +92,12 @@ var (
 	goBools    = []string{"a", "n", "x", "work", "trimpath", "modcacherw", "linkshared", "cover", "race", "msan", "asan", "json", "i", "c", "buildvcs"}
 )
 
+// defaultTestTimeout is go test's.
+const defaultTestTimeout = 10 * time.Minute
+
 // parseGo splits the arguments as the go command does.
 func parseGo(args []string) (*goCommand, error) {
-	g := &goCommand{verb: args[0], seed: 1, seeds: 1}
+	g := &goCommand{verb: args[0], seed: 1, seeds: 1, timeout: defaultTestTimeout}
 	args = args[1:]
 	for len(args) > 0 {
 		arg := args[0]
@@ -149,6 +155,10 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 	case g.verb == "test" && name == "v":
 		g.verbose = value != "false"
 		g.tests = append(g.tests, "-test.v="+strconv.FormatBool(g.verbose))
+	case g.verb == "test" && name == "timeout":
+		if g.timeout, err = time.ParseDuration(value); err != nil {
+			err = fmt.Errorf("-timeout %s: want a duration such as 30s or 10m", value)
+		}
 	case g.verb == "test" && name == "c":
 		g.compile = true
 	case g.verb == "test" && (slices.Contains(testValues, name) || slices.Contains(testBools, name)):
@@ -260,6 +270,13 @@ func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli
 	if err != nil {
 		return nil, 0, err
 	}
+	found, err := g.report(ctx, r, done, std)
+	return done, found, err
+}
+
+// report prints what went wrong in a run and its races, and says how many there
+// are.
+func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, error) {
 	trouble(std.Err, done)
 	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold"}
 	var text bytes.Buffer
@@ -271,5 +288,5 @@ func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli
 	if g.traces == "" {
 		err = errors.Join(err, os.Remove(r.Out))
 	}
-	return done, found, err
+	return found, err
 }

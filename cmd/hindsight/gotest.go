@@ -173,7 +173,7 @@ func (t *testRun) environment() []string { return []string{"PWD=/", "HOME=/", "T
 // one runs a test, under each seed, and prints what go test would.
 func (t *testRun) one(ctx context.Context, name string) (passed bool, err error) {
 	passed = true
-	args := append([]string{"-test.paniconexit0", "-test.timeout=10m0s"}, t.tests...)
+	args := append([]string{"-test.paniconexit0", "-test.timeout=" + t.timeout.String()}, t.tests...)
 	pattern := t.pattern
 	if name != "" {
 		pattern = "^" + name + "$"
@@ -185,32 +185,50 @@ func (t *testRun) one(ctx context.Context, name string) (passed bool, err error)
 	for n := range t.seeds {
 		r := t.recording(t.img, t.binary, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
 		r.Args, r.Root, r.Env = args, t.pkg.Dir, t.environment()
-		var out, report bytes.Buffer
-		done, found, err := t.recordAndReport(ctx, r, cli.Streams{Out: &out, Err: &report})
+		good, err := t.under(ctx, r, name)
 		if err != nil {
 			return false, err
 		}
-		text := withoutVerdict(out.String())
-		if found > 0 { // it has not passed
-			text = strings.ReplaceAll(text, "--- PASS: "+name+" (", "--- RACE: "+name+" (")
-		}
-		fmt.Fprint(t.std.Out, text, report.String())
-		if found > 0 {
-			fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
-		}
-		passed = passed && done.Status == 0 && found == 0
+		passed = passed && good
 	}
 	return passed, nil
 }
 
-// withoutVerdict leaves out the last line of a test binary, which is about the
-// package and not about the test.
-func withoutVerdict(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if line != "PASS\n" && line != "FAIL\n" && line != "testing: warning: no tests to run\n" {
-			out.WriteString(line)
-		}
+// under makes one run of a test. The test's standard output and error go where go
+// test has both: on one stream. What is printed together is printed at once; of one
+// test, whose line is written otherwise if it has races, when the run has ended.
+func (t *testRun) under(ctx context.Context, r *session.Run, name string) (passed bool, err error) {
+	var text bytes.Buffer
+	var out io.Writer = &text
+	if t.together {
+		out = t.std.Out
 	}
-	return out.String()
+	lines := newTestOutput(out, t.std.Err, cmp.Or(name, t.pkg.ImportPath))
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if t.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, t.timeout)
+	}
+	defer cancel()
+	done, err := r.Record(limited, session.Streams{Out: lines, Err: lines})
+	if err := errors.Join(err, lines.Close()); err != nil {
+		return false, err
+	}
+	var report bytes.Buffer
+	found, err := t.report(ctx, r, done, cli.Streams{Out: &report, Err: &report})
+	output := text.String()
+	if found > 0 { // it has not passed
+		output = strings.ReplaceAll(output, "--- PASS: "+name+" (", "--- RACE: "+name+" (")
+	}
+	fmt.Fprint(t.std.Out, output, report.String())
+	if err != nil {
+		return false, err
+	}
+	if done.Interrupted && ctx.Err() == nil {
+		fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    stopped after %v of real time; -timeout sets the limit, -run a part of the tests\n",
+			cmp.Or(name, "all tests"), t.timeout)
+	}
+	if found > 0 {
+		fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
+	}
+	return done.Status == 0 && found == 0 && !done.Interrupted, nil
 }
