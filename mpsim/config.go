@@ -108,6 +108,10 @@ type Config struct {
 	Stop  func(h *Hart) bool
 	Stuck func()
 
+	// Sliced, if not nil, is told after each slice which hart ran. It is called on the
+	// goroutine of the run.
+	Sliced func(h *Hart)
+
 	// Observer is told what happens; nil records nothing.
 	Observer event.Observer
 	// Hooks is called when a hart enters the functions at HookAt, which maps

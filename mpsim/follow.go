@@ -2,6 +2,7 @@ package mpsim
 
 import (
 	"fmt"
+	"slices"
 
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
@@ -46,6 +47,32 @@ type follow struct {
 	done  uint64          // of the present one: instructions that ran, in slices before
 	comes uint64          // or how often the thread came to the place
 	stops bool            // the machine stops at that place for it
+	// owed is what threads have left of earlier steps, of a schedule that is
+	// [schedule.Schedule.Lenient]; else nil. steps is then a copy.
+	owed map[event.ThreadID]uint64
+}
+
+func newFollow(s *schedule.Schedule) *follow {
+	f := &follow{name: s.Name, steps: s.Steps}
+	if s.Lenient {
+		f.steps, f.owed = slices.Clone(s.Steps), map[event.ThreadID]uint64{}
+	}
+	return f
+}
+
+// owe leaves the rest of the present step to the thread's next one.
+func (f *follow) owe() {
+	if step := &f.steps[0]; step.Kind == schedule.Run && step.Count > f.done {
+		f.owed[step.Thread] += step.Count - f.done
+	}
+}
+
+// settle adds to the step that begins what its thread has left.
+func (f *follow) settle() {
+	if step := &f.steps[0]; step.Kind == schedule.Run && f.owed[step.Thread] > 0 {
+		step.Count += f.owed[step.Thread]
+		delete(f.owed, step.Thread)
+	}
 }
 
 // following tells whether the schedule has steps left, so that the policy has no say.
@@ -58,7 +85,9 @@ func (m *Machine) advance() {
 	f.steps, f.done, f.comes = f.steps[1:], 0, 0
 	if len(f.steps) == 0 {
 		m.sched.follow = nil
+		return
 	}
+	f.settle()
 }
 
 // leaveStep ends the present step, if there is one.
@@ -102,9 +131,14 @@ func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 	return nil, m.ended
 }
 
-// diverge gives the schedule up.
+// diverge gives the schedule up, or the present step when it is lenient.
 func (m *Machine) diverge(what string) {
 	f := m.sched.follow
+	if f.owed != nil {
+		f.owe()
+		m.advance()
+		return
+	}
 	if m.result.Diverged == nil {
 		m.result.Diverged = &Divergence{Schedule: f.name, Step: f.steps[0], Done: f.done, Left: len(f.steps), What: what}
 	}
@@ -182,7 +216,7 @@ func (s *scheduler) stepped(m *Machine, h *Hart, insts uint64) {
 
 // unfollowed notes that the run ended before its schedule.
 func (m *Machine) unfollowed() {
-	if m.sched.following() && !m.result.Interrupted && !m.result.LimitReached {
+	if m.sched.following() && m.sched.follow.owed == nil && !m.result.Interrupted && !m.result.LimitReached {
 		m.diverge("the run had ended")
 	}
 }

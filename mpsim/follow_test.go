@@ -14,6 +14,7 @@ import (
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
+	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
 )
 
@@ -161,6 +162,35 @@ func TestDivergence(t *testing.T) {
 		}
 		if res.Status != 0 {
 			t.Errorf("%q: the run did not go on by policy: status %d", text, res.Status)
+		}
+	}
+}
+
+// TestLenient asks for long turns of random threads, which wait and end as they will:
+// no such run diverges, a correct program prints what it always does, and the run's
+// own schedule is followed exactly.
+func TestLenient(t *testing.T) {
+	img, flow := example(t, "norace_bank")
+	_, _, want := recordRun(t, img, flow, mpsim.Config{})
+	r := rand.New(rand.NewPCG(17, 4))
+	for n := range 10 {
+		s := &schedule.Schedule{Lenient: true}
+		for range 200 {
+			s.Steps = append(s.Steps, schedule.Step{Thread: event.ThreadID(r.IntN(6)), Count: r.Uint64N(3000)})
+		}
+		text := string(s.Text())
+		conf := mpsim.Config{Schedule: s, Trail: true}
+		_, res, out := recordRun(t, img, flow, conf)
+		if res.Diverged != nil || out != want {
+			t.Fatalf("%d: %v, %q; want %q", n, res.Diverged, out, want)
+		}
+		if string(s.Text()) != text {
+			t.Fatalf("%d: the schedule was changed", n)
+		}
+		conf.Schedule = res.Schedule
+		_, again, out := recordRun(t, img, flow, conf)
+		if again.Diverged != nil || out != want || again.Insts != res.Insts {
+			t.Fatalf("%d: followed: %v, %d instructions, then %d", n, again.Diverged, res.Insts, again.Insts)
 		}
 	}
 }

@@ -251,7 +251,10 @@ func (m *Machine) account(h *Hart) {
 	}
 	h.granted, h.left, h.ticked = 0, 0, 0
 	if h.task.State != linux.Runnable {
-		m.trail.cut()
+		m.trail.waits()
+	}
+	if m.cfg.Sliced != nil {
+		m.cfg.Sliced(h)
 	}
 	if m.ended {
 		return

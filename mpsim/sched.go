@@ -32,7 +32,7 @@ func (s *scheduler) init(cfg *Config) {
 	s.rng = newRand(cfg.Seed, schedulerStream)
 	s.at = -1
 	if cfg.Schedule != nil && len(cfg.Schedule.Steps) > 0 {
-		s.follow = &follow{name: cfg.Schedule.Name, steps: cfg.Schedule.Steps}
+		s.follow = newFollow(cfg.Schedule)
 	}
 	switch {
 	case s.policy == PCT:

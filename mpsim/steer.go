@@ -152,3 +152,20 @@ func (m *Machine) held() bool {
 	}
 	return false
 }
+
+// UserPC is the innermost place of the program's own code in the thread: the
+// instruction that it executes next, or a call. Without one it is the former.
+func (h *Hart) UserPC() uint64 {
+	for i, pc := range h.Stack() {
+		if i > 0 {
+			pc-- // a return address: the call stands before it
+		}
+		if h.m.cfg.Image.User(pc) {
+			return pc
+		}
+	}
+	return h.PC
+}
+
+// Dead tells whether the thread has ended.
+func (h *Hart) Dead() bool { return h.task.State == linux.Dead }

@@ -32,6 +32,14 @@ func (t *trail) ran(h *Hart, insts uint64) {
 // cut ends the last step: what runs next is one of its own.
 func (t *trail) cut() { t.open = false }
 
+// waits notes that the thread that ran cannot go on.
+func (t *trail) waits() {
+	if t.on {
+		t.steps[len(t.steps)-1].Waits = true
+	}
+	t.cut()
+}
+
 // clock notes that the scheduler made the time be ns.
 func (t *trail) clock(ns uint64) {
 	if t.on {

@@ -195,28 +195,15 @@ func (a *approach) why(res *mpsim.Result) Finding {
 		}
 		switch {
 		case !h.Runnable():
-			f.Stands = userPlace(h, a.run.img)
+			f.Stands = h.UserPC()
 			f.What = fmt.Sprintf("T%d waits for %s while T%d is held", other, h.WaitsFor(), held)
 			return f
 		case res.LimitReached:
-			f.Stands = userPlace(h, a.run.img)
+			f.Stands = h.UserPC()
 			f.What = fmt.Sprintf("T%d spins while T%d is held", other, held)
 			return f
 		}
 	}
 	f.What = fmt.Sprintf("T%d goes on and does not make its access while T%d is held: a check leads past it", other, held)
 	return f
-}
-
-// userPlace is the innermost place of the program's own code in a thread.
-func userPlace(h *mpsim.Hart, img *image.Space) uint64 {
-	for i, pc := range h.Stack() {
-		if i > 0 {
-			pc-- // a return address: the call stands before it
-		}
-		if img.User(pc) {
-			return pc
-		}
-	}
-	return h.PC
 }

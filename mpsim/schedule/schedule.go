@@ -24,6 +24,9 @@ type Step struct {
 	Time   uint64         // of Clock: nanoseconds since the run began
 	// At is where the thread stands after the step, of Run and Rest; 0: unknown.
 	At uint64
+	// Waits says, of a run's own schedule, that the thread could not go on after the
+	// step: it waited or had ended. The text form does not have it.
+	Waits bool
 	// Line is the line of the file that the step was read from, from 1; 0: none.
 	Line int
 }
@@ -32,6 +35,9 @@ type Step struct {
 type Schedule struct {
 	Name  string // of the file that it was read from, for messages; "": none
 	Steps []Step
+	// Lenient leaves out what cannot be followed: what a thread that waits has left
+	// of a step with a count is added to its next step. Such a run does not diverge.
+	Lenient bool
 }
 
 // Switches is how often another thread goes on.

@@ -53,6 +53,7 @@ type Run struct {
 
 	Follow *schedule.Schedule // that the run follows; nil: none
 	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
+	Sliced func(*mpsim.Hart)  // is told who ran, after each slice; nil: nobody is
 
 	MaxInsts   uint64 // 0: no limit
 	HangInsts  uint64 // a run that hangs is stopped after so many instructions; 0: never
@@ -330,7 +331,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 	return mpsim.Config{
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
-		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, Trail: r.Trail,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, Trail: r.Trail, Sliced: r.Sliced,
 		MaxInsts: r.MaxInsts, HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Writable: r.Written.Writable != "", Over: r.Written.over(),
 	}
