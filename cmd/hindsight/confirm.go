@@ -22,6 +22,7 @@ import (
 	"hindsight/mpsim/schedule"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/outfile"
 )
 
 // confirmFlags are the flags of `hindsight confirm`.
@@ -214,10 +215,10 @@ func (c *confirmation) race(ctx context.Context, r *report.Race) (*report.Verdic
 	if f.As == nil {
 		return v, nil
 	}
-	if v.Evidence.AsWas, err = c.keep(r.ID+"-as-was.txt", f.As); err != nil {
+	if v.Evidence.AsWas, err = c.keep(ctx, r.ID+"-as-was.txt", f.As); err != nil {
 		return nil, err
 	}
-	v.Evidence.Swapped, err = c.keep(r.ID+"-swapped.txt", f.Swapped)
+	v.Evidence.Swapped, err = c.keep(ctx, r.ID+"-swapped.txt", f.Swapped)
 	return v, err
 }
 
@@ -248,16 +249,13 @@ func (c *confirmation) ordinal(a *report.Access) (uint64, error) {
 }
 
 // keep writes the schedule of a run.
-func (c *confirmation) keep(name string, o *confirm.Outcome) (*report.Rerun, error) {
+func (c *confirmation) keep(ctx context.Context, name string, o *confirm.Outcome) (*report.Rerun, error) {
 	if err := os.MkdirAll(c.dir, 0o777); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(c.dir, name)
-	var text bytes.Buffer
-	if err := writeSchedule(&text, o.Schedule, c.img); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+	err := outfile.Write(ctx, path, outfile.Options{}, func(w io.Writer) error { return writeSchedule(w, o.Schedule, c.img) })
+	if err != nil {
 		return nil, err
 	}
 	how := quoted(path)

@@ -324,7 +324,7 @@ PAIR(robust, "a robust mutex whose owner died")
 		pthread_mutex_consistent(&robust_lock);
 	pthread_mutex_unlock(&robust_lock);
 	pthread_join(t, NULL);
-	printf("%d\n", robust_x);
+	printf("%d\n", robust_x > 0); /* who comes first is up to the clock */
 }
 
 static volatile int main_x;
