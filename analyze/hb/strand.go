@@ -39,6 +39,7 @@ type tasks struct {
 	parked  map[uint64]event.StrandID   // of tasks that are suspended
 	free    []component                 // strands of ended tasks, with their last epochs
 	next    int                         // in free, to take over
+	merged  uint64                      // tasks that took over a number that they should not
 }
 
 // acting is a task that a thread acts as.
@@ -57,6 +58,10 @@ func (o *Order) Threads(n int) { o.tasks.base = n }
 
 // Strands is the number of strands so far.
 func (o *Order) Strands() int { return len(o.strands) }
+
+// Merged is how many tasks took over the number of one that they are in no order
+// with, since [MaxTasks] were taken: races between those two are not seen.
+func (o *Order) Merged() uint64 { return o.tasks.merged }
 
 // Strand is what thread t acts as.
 func (o *Order) Strand(t event.ThreadID) event.StrandID {
@@ -105,6 +110,7 @@ func (o *Order) chain(begin Clock) event.StrandID {
 		o.tasks.numbers++
 		return event.StrandID(len(o.strands))
 	}
+	o.tasks.merged++
 	o.tasks.next = (o.tasks.next + 1) % len(free)
 	return o.takeOver(o.tasks.next)
 }

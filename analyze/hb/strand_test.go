@@ -66,6 +66,9 @@ func TestManyTasks(t *testing.T) {
 	if n := o.Strands(); n > MaxTasks+1 {
 		t.Errorf("%d strands", n)
 	}
+	if n := o.Merged(); n != 9*MaxTasks {
+		t.Errorf("%d tasks took over a number of another", n)
+	}
 	e := event.Event{Kind: event.StrandBegin, Obj: 1}
 	if err := o.Acquire(0, &e); err == nil {
 		t.Error("a task begins twice")

@@ -160,6 +160,7 @@ func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
 	if stopped := e.crew.stop(); err == nil {
 		err = stopped
 	}
+	e.stats.Merged = e.run.Order.Merged()
 	return err
 }
 

@@ -153,4 +153,5 @@ type Stats struct {
 	Pages    int    // of 4096 bytes that were accessed
 	Peak     int    // records of accesses held at once, at most
 	Sweeps   int
+	Merged   uint64 // tasks that races were not looked for between, see [hb.Order.Merged]
 }

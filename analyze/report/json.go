@@ -57,6 +57,7 @@ type jsonSummary struct {
 	Suppressed int    `json:"suppressed"`
 	Known      *int   `json:"known,omitempty"`
 	Gone       *int   `json:"gone,omitempty"`
+	Merged     uint64 `json:"merged_tasks,omitempty"`
 }
 
 type jsonRace struct {
@@ -148,7 +149,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 		Version: JSONVersion,
 		Tool:    jsonTool{"hindsight", r.Info.Version},
 		Trace:   jsonTraceOf(&r.Info),
-		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Artifacts: r.Artifacts(), Suppressed: len(r.Suppressed)},
+		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Artifacts: r.Artifacts(), Suppressed: len(r.Suppressed), Merged: r.Merged},
 		Races:   make([]jsonRace, len(r.Races)),
 
 		Exploration: exploration,

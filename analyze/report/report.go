@@ -190,13 +190,16 @@ type Report struct {
 	Dynamic uint64
 	// Goroutines says that the tasks are goroutines of a Go program.
 	Goroutines bool
+	// Merged is how many tasks count as ordered with another one that they are in no
+	// order with, since too many were unordered at a time (hb.MaxTasks).
+	Merged uint64
 	// Hidden is the number of artifacts that were taken out of Races.
 	Hidden int
 }
 
 // Build names the races of res. sup may be nil.
 func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressions) (*Report, error) {
-	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{Info: info, Threads: map[event.ThreadID]Thread{}}}
+	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{Info: info, Merged: res.Stats.Merged, Threads: map[event.ThreadID]Thread{}}}
 	if err := b.mutexes(); err != nil {
 		return nil, err
 	}
