@@ -7,7 +7,6 @@ import (
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
 	"hindsight/examples/cross"
-	"hindsight/tracefmt/event"
 )
 
 // TestSchedulableAgainstReorderings: the pairs that the definition of schedulable
@@ -68,40 +67,6 @@ func TestSchedulableAgainstReorderings(t *testing.T) {
 	}
 }
 
-// manySections makes up a run of threads that take turns: each accesses a few
-// variables before, in and after a critical section or two nested ones, so that
-// happens-before orders most accesses and the order of the sections is chance.
-func manySections(rnd *rand.Rand) *madeup.Run {
-	threads := 2 + rnd.IntN(2)
-	m := madeup.New(threads)
-	access := func(t int) {
-		m.Access(t, 0x10+uint64(rnd.IntN(8)*4+t*0x100), 0x1000+8*uint64(rnd.IntN(4)), 8, event.Access(rnd.IntN(2)))
-	}
-	some := func(t, n int) {
-		for range rnd.IntN(n) {
-			access(t)
-		}
-	}
-	for turn := range 2 + rnd.IntN(3) {
-		t := (turn + rnd.IntN(2)) % threads
-		if rnd.IntN(2) == 0 && turn == 0 {
-			access(t)
-		}
-		locks := []uint64{0x100, 0x108}
-		rnd.Shuffle(2, func(i, j int) { locks[i], locks[j] = locks[j], locks[i] })
-		locks = locks[:1+rnd.IntN(4)/3]
-		for _, l := range locks {
-			m.Do(t, event.MutexLock, l)
-			some(t, 2)
-		}
-		for i := range locks {
-			m.Do(t, event.MutexUnlock, locks[len(locks)-1-i])
-		}
-		some(t, 2)
-	}
-	return m
-}
-
 // TestWeakAgainstReorderings: where weak causal precedence reports a pair and
 // happens-before none, some correct reordering shows a race or a deadlock; and it
 // reports whatever happens-before does.
@@ -112,7 +77,7 @@ func TestWeakAgainstReorderings(t *testing.T) {
 	}
 	racy := 0
 	for seed := range uint64(n) {
-		m := manySections(rand.New(rand.NewPCG(seed, 32)))
+		m := madeup.Sections(rand.New(rand.NewPCG(seed, 32)), 2)
 		var weak, hb bool
 		for k, s := range found(t, m, Options{NoLockset: true}) {
 			weak, hb = weak || s.Has(WCP), hb || s.Has(HB)

@@ -1,18 +1,14 @@
 package order
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"testing"
 
+	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/race"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
-	"hindsight/mpsim"
-	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 )
 
 // TestProgramsAgreeWithRace compares what happens-before reports here, access
@@ -23,7 +19,7 @@ func TestProgramsAgreeWithRace(t *testing.T) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			trace, opts := recorded(t, p)
+			trace, opts := exampleTrace(t, p)
 			res, err := race.Analyze(context.Background(), race.FromTrace(trace), opts)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +44,7 @@ func TestProgramsAgreeWithRace(t *testing.T) {
 	}
 }
 
-func recorded(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
+func exampleTrace(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
 	t.Helper()
 	elf, err := examples.ELF(p.Name)
 	if err != nil {
@@ -59,27 +55,6 @@ func recorded(t *testing.T, p examples.Program) (*cdr.Trace, race.Options) {
 
 func recordedELF(t testing.TB, name string, elf []byte, args ...string) (*cdr.Trace, race.Options) {
 	t.Helper()
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := mpsim.Config{Image: img, Args: append([]string{name}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
-	m, err := mpsim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace, img := recorded.Run(t, elf, append([]string{name}, args...), 1)
 	return trace, race.Options{Program: img, TLSSize: img.TLSSize()}
 }

@@ -58,39 +58,6 @@ func truth(m *madeup.Run) (predictable map[pairKey]bool, ok bool) {
 	return predictable, !b.TooMany
 }
 
-// sections makes up a run of threads that take turns in critical sections, alone and
-// nested, so that the order of the sections is often chance.
-func sections(rnd *rand.Rand) *madeup.Run {
-	threads := 2 + rnd.IntN(2)
-	m := madeup.New(threads)
-	pc := uint64(0x10)
-	access := func(t int) {
-		m.Access(t, pc, 0x1000+8*uint64(rnd.IntN(3)), 8, event.Access(rnd.IntN(2)))
-		pc += 4
-	}
-	some := func(t, n int) {
-		for range rnd.IntN(n) {
-			access(t)
-		}
-	}
-	for turn := range 2 + rnd.IntN(3) {
-		t := (turn + rnd.IntN(2)) % threads
-		some(t, 2)
-		locks := []uint64{0x100, 0x108, 0x110}
-		rnd.Shuffle(len(locks), func(i, j int) { locks[i], locks[j] = locks[j], locks[i] })
-		locks = locks[:1+rnd.IntN(4)/2]
-		for _, l := range locks {
-			m.Do(t, event.MutexLock, l)
-			some(t, 2)
-		}
-		for i := range locks {
-			m.Do(t, event.MutexUnlock, locks[len(locks)-1-i])
-			some(t, 2)
-		}
-	}
-	return m
-}
-
 // TestAgainstReorderings: each prediction is a race in some correct reordering of
 // the run, and its witness is one; most of what any reordering shows is predicted.
 func TestAgainstReorderings(t *testing.T) {
@@ -100,7 +67,7 @@ func TestAgainstReorderings(t *testing.T) {
 	}
 	found, missed, reversed, looked := 0, 0, 0, 0
 	for seed := range uint64(n) {
-		m := sections(rand.New(rand.NewPCG(seed, 41)))
+		m := madeup.Sections(rand.New(rand.NewPCG(seed, 41)), 3)
 		if seed%3 == 0 {
 			m = madeup.Program(rand.New(rand.NewPCG(seed, 42)).IntN, 14+int(seed%16))
 		}

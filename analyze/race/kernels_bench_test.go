@@ -1,64 +1,34 @@
 package race
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"testing"
 
+	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/internal/stopwatch"
 	"hindsight/cdr"
 	"hindsight/examples"
-	"hindsight/mpsim"
-	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 )
 
-// recorded runs an example into a trace in memory.
-func recorded(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
+// exampleTrace runs an example into a trace in memory.
+func exampleTrace(b testing.TB, name string, args ...string) (*cdr.Trace, Options) {
 	b.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {
 		b.Fatal(err)
 	}
 	file, opts := recordedELF(b, elf, args...)
-	return opened(b, file), opts
+	return recorded.Open(b, file), opts
 }
 
 // recordedELF runs a program and returns the trace's file.
 func recordedELF(b testing.TB, elf []byte, args ...string) ([]byte, Options) {
 	b.Helper()
-	img, err := image.Parse(elf)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf})
-	if err != nil {
-		b.Fatal(err)
-	}
-	cfg := mpsim.Config{Image: img, Args: append([]string{"program"}, args...), Stdout: io.Discard, Stderr: io.Discard, Seed: 1, Observer: rec}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
-	m, err := mpsim.New(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := m.Run(context.Background()); err != nil {
-		b.Fatal(err)
-	}
-	return file.Bytes(), Options{Program: img, TLSSize: img.TLSSize()}
-}
-
-func opened(b testing.TB, file []byte) *cdr.Trace {
-	b.Helper()
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return trace
+	file, img := recorded.File(b, elf, append([]string{"program"}, args...), 1)
+	return file, Options{Program: img, TLSSize: img.TLSSize()}
 }
 
 func accessesOf(t *cdr.Trace) (n uint64) {
@@ -90,7 +60,7 @@ func BenchmarkGrowth(b *testing.B) {
 		for _, size := range k.sizes {
 			args := append([]string{"-p", "4", "-x", k.flag, fmt.Sprint(size)}, k.more...)
 			b.Run(fmt.Sprintf("program=%s/size=%d/threads=4", k.name, size), func(b *testing.B) {
-				trace, opts := recorded(b, k.name, args...)
+				trace, opts := exampleTrace(b, k.name, args...)
 				before := processorSeconds()
 				var res *Result
 				for b.Loop() {
@@ -122,7 +92,7 @@ func BenchmarkIrregular(b *testing.B) {
 	for _, name := range []string{"mp3d", "mp3d_nolock"} {
 		for _, threads := range []int{2, 4, 8, 16} {
 			b.Run(fmt.Sprintf("program=%s/threads=%d", name, threads), func(b *testing.B) {
-				trace, opts := recorded(b, name, "-m", "20000", "-s", "3", "-x", "-p", fmt.Sprint(threads))
+				trace, opts := exampleTrace(b, name, "-m", "20000", "-s", "3", "-x", "-p", fmt.Sprint(threads))
 				opts.Program = nil // the plain detector does not know whose an access is
 				src := FromTrace(trace)
 				var engine, expanding, plain float64

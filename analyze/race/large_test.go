@@ -82,7 +82,7 @@ func TestWorkers(t *testing.T) {
 		{"lu_nobarrier", "-p", "4", "-x", "-n", "64"},
 		{"mp3d_nolock", "-p", "16", "-x", "-m", "700", "-s", "2"},
 	} {
-		trace, opts := recorded(t, args[0], args[1:]...)
+		trace, opts := exampleTrace(t, args[0], args[1:]...)
 		var want *Result
 		for i, o := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 3}, {Workers: 7}, {noSieve: true}, {plainRuns: true, batchItems: 5, SweepEvery: 100}} {
 			o.Program, o.TLSSize = opts.Program, opts.TLSSize

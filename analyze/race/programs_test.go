@@ -1,17 +1,12 @@
 package race
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"testing"
 
+	"hindsight/analyze/internal/recorded"
 	"hindsight/cdr"
 	"hindsight/examples"
-	"hindsight/mpsim"
-	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -114,30 +109,8 @@ func record(t *testing.T, p examples.Program, seed uint64) (*cdr.Trace, *collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf})
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := &collector{f: newFake(0), ids: map[Site]SiteID{}}
-	cfg := mpsim.Config{Image: img, Args: append([]string{p.Name}, p.Args...), Stdout: io.Discard, Stderr: io.Discard,
-		Seed: seed, Observer: event.Tee(rec, all)}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
-	m, err := mpsim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace, _ := recorded.Run(t, elf, append([]string{p.Name}, p.Args...), seed, all)
 	if err := all.renumber(trace); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"hindsight/analyze/internal/recorded"
 	"hindsight/tracefmt/event"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkTasks(b *testing.B) {
 			for b.Loop() {
 				tasks = 0
 				begun := processorSeconds()
-				t := opened(b, file)
+				t := recorded.Open(b, file)
 				for ev, err := range t.Events() {
 					if err != nil {
 						b.Fatal(err)

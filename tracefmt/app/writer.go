@@ -244,7 +244,7 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// Size is about how many bytes the stream takes by now, those that are not
+// Size is about how many bytes the stream takes so far, those that are not
 // written yet included.
 func (e *Encoder) Size() int64 { return e.off + int64(e.w.m.enc.Len()) + 8*int64(len(e.except)) }
 

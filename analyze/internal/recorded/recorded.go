@@ -24,16 +24,40 @@ func Example(t testing.TB, name string, seed uint64, also ...event.Observer) *cd
 	if err != nil {
 		t.Fatal(err)
 	}
+	trace, _ := Run(t, elf, []string{name}, seed, also...)
+	return trace
+}
+
+// Run is Example of any static executable. The first argument is its name.
+func Run(t testing.TB, elf []byte, args []string, seed uint64, also ...event.Observer) (*cdr.Trace, *image.Space) {
+	t.Helper()
+	file, img := File(t, elf, args, seed, also...)
+	return Open(t, file), img
+}
+
+// Open opens a trace that File recorded.
+func Open(t testing.TB, file []byte) *cdr.Trace {
+	t.Helper()
+	trace, err := cdr.OpenReaderAt(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+// File is Run, which returns the file of the trace.
+func File(t testing.TB, elf []byte, args []string, seed uint64, also ...event.Observer) ([]byte, *image.Space) {
+	t.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: name, Seed: seed}})
+	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: args[0], Seed: seed}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := mpsim.Config{Image: img, Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Seed: seed,
+	cfg := mpsim.Config{Image: img, Args: args, Stdout: io.Discard, Stderr: io.Discard, Seed: seed,
 		Observer: event.Tee(append([]event.Observer{rec}, also...)...)}
 	cfg.Hooks, cfg.HookAt = hook.New(img)
 	m, err := mpsim.New(cfg)
@@ -43,9 +67,5 @@ func Example(t testing.TB, name string, seed uint64, also ...event.Observer) *cd
 	if _, err := m.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace
+	return file.Bytes(), img
 }

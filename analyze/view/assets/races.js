@@ -136,7 +136,7 @@ class RacesView {
   stack(n) {
     if (n < 0) return h('p', {class: 'note'}, 'no call stack');
     const list = this.data.stacks[n].map(i => this.data.frames[i]);
-    const line = f => h('li', {class: f.own ? 'own' : 'library'}, h('span', {class: 'fn'}, this.fn(f)), ' ', this.place(f));
+    const line = f => h('li', {class: f.own ? 'own' : 'foreign'}, h('span', {class: 'fn'}, this.fn(f)), ' ', this.place(f));
     const items = [];
     for (let i = 0; i < list.length;) {
       let end = i;
