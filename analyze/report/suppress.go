@@ -48,7 +48,7 @@ func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 		case !ruleTypes[kind]:
 			return nil, fmt.Errorf("%s:%d: %w: unknown type %q", name, n, ErrSuppression, kind)
 		case pattern == "":
-			return nil, fmt.Errorf("%s:%d: %w: no pattern behind %q", name, n, ErrSuppression, kind+":")
+			return nil, fmt.Errorf("%s:%d: %w: no pattern after %q", name, n, ErrSuppression, kind+":")
 		}
 		s.Rules = append(s.Rules, Rule{Type: kind, Pattern: pattern, File: name, Line: n})
 	}

@@ -137,7 +137,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	err = all.Explore(ctx)
 	clear()
 	if err != nil {
-		return fmt.Errorf("%w; --resume goes on behind the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
+		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
 	e := &exploration{Exploration: all, races: &f.races, analysis: f.races.perTrace(ctx), planned: o.Planned()}
 	if ctx.Err() != nil {

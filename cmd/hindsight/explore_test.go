@@ -18,7 +18,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// command runs hindsight in this process and gives its standard output.
+// command runs hindsight in this process and returns its standard output.
 func command(ctx context.Context, t testing.TB, args ...string) (stdout string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -35,7 +35,7 @@ func command(ctx context.Context, t testing.TB, args ...string) (stdout string, 
 	return out.String(), status
 }
 
-// exampleFile writes the executable of an example and gives its path.
+// exampleFile writes the executable of an example and returns its path.
 func exampleFile(t testing.TB, name string) string {
 	t.Helper()
 	elf, err := examples.ELF(name)

@@ -70,8 +70,8 @@ what each racy value reached: it reaches output, reaches control flow, or dies
 unused, with counts. hindsight slice --race shows the way.
 
 With several groups of races a table of them comes first, and they are ranked:
-the program's own code before that of libraries, causes before what stands
-behind them, values that reach far before those that die, two writes before a
+the program's own code before that of libraries, causes before their
+consequences, values that reach far before those that die, two writes before a
 write and a read, then by how often. --brief is the table alone.
 
 It ends with status 66 when a race is reported, 0 when none is, 2 on errors.

@@ -124,7 +124,7 @@ func newImport(stdio cli.Streams) *cobra.Command {
 		Use:   "import --format std [-o TRACE] FILE",
 		Short: "Make a trace of another tool's log",
 		Long: `import reads RAPID's STD text (- for standard input) into a trace. There is no
-program behind it: reports name places by their locations in the text (loc 42)
+program in it: reports name places by their locations in the text (loc 42)
 and variables and locks by their names. Threads are numbered in the order in
 which the text names them.`,
 		Example: `  hindsight import --format std -o log.hst log.std

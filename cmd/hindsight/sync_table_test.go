@@ -228,11 +228,11 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	}
 	var want string
 	if !broken {
-		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", append(b.libraries(), b.program, twin)...).Output()
+		out, err := b.underQemu(ctx, twin)
 		if err != nil {
-			return nil, fmt.Errorf("under qemu: %w", err)
+			return nil, err
 		}
-		want = string(out)
+		want = out
 	}
 	found := map[string]bool{}
 	for seed := range syncSeeds {
@@ -259,6 +259,21 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 		return nil, errors.New("no race is reported")
 	}
 	return found, nil
+}
+
+// underQemu is what a correct twin prints under qemu. qemu-user itself aborts now and
+// then when several threads begin at once on a busy machine; a program that aborts
+// does so each time.
+func (b syncBuild) underQemu(ctx context.Context, twin string) (string, error) {
+	for try := 1; ; try++ {
+		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", append(b.libraries(), b.program, twin)...).Output()
+		if err == nil {
+			return string(out), nil
+		}
+		if err.Error() != "signal: aborted" || try == 3 {
+			return "", fmt.Errorf("under qemu: %w", err)
+		}
+	}
 }
 
 func runTwin(ctx context.Context, r *session.Run) (*report.Report, string, error) {

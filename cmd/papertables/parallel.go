@@ -104,7 +104,7 @@ func cdrTable(missing []string) *table {
 		notes: slices.Concat(missing, []string{
 			controlNote,
 			"Raw data is 4 bytes an access. Shared: granules of 8 bytes that two threads touch, as the paper kept shared memory only; all: every load and store, stacks and private memory too, which the paper has no figures for.",
-			"control is WPP and S_synch, as in the paper. The general compressors get the same raw trace, the control of the threads one behind the other and their data likewise, each of the two by itself. smaller: whether ours is below xz -9 and zstd -19 --long=27.",
+			"control is WPP and S_synch, as in the paper. The general compressors get the same raw trace, the control of the threads one after the other and their data likewise, each of the two by itself. smaller: whether ours is below xz -9 and zstd -19 --long=27.",
 		}),
 		head: []string{"kernel", "threads", "kept", "raw", "control", "data", "total", "%", "paper %", "against paper",
 			"gzip control", "gzip data", "gzip %", "paper gzip %", "zstd -19 %", "xz -9 %", "smaller"},

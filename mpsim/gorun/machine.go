@@ -47,7 +47,7 @@ type probe struct {
 	drop func(k *Hooks, c *call)
 }
 
-// New gives the hooks for a run of img, which is a Go program, and where they
+// New returns the hooks for a run of img, which is a Go program, and where they
 // stand in it.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
 	k := &Hooks{
@@ -93,7 +93,7 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	return mpsim.Watch
 }
 
-// ended gives the call that ends.
+// ended returns the call that ends.
 func (k *Hooks) ended(h *mpsim.Hart) *call {
 	g := k.actor(h)
 	if len(g.calls) == 0 {

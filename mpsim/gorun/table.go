@@ -108,7 +108,7 @@ var vital = []string{"runtime.mcall", "runtime.gogo.abi0", "runtime.goexit1", "r
 // ErrSymbols says that a Go program does not tell where its runtime is.
 var ErrSymbols = errors.New("symbols and debug information are needed; build it without -ldflags=-s and -w")
 
-// Check gives an error for a Go program whose goroutines cannot be followed: all of
+// Check returns an error for a Go program whose goroutines cannot be followed: all of
 // its runtime's doings would be reported as the program's.
 func Check(img *image.Image) error {
 	for _, name := range vital {

@@ -168,7 +168,7 @@ func (e *Exploration) Explore(ctx context.Context) error {
 	return e.failure
 }
 
-// take gives a seed that is not done.
+// take returns a seed that is not done.
 func (e *Exploration) take(ctx context.Context) (uint64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -339,7 +339,7 @@ func (e *Exploration) InOrder() []*ExploredRun {
 	return all
 }
 
-// toKeep gives the seeds whose traces are kept: the lowest for each race, and
+// toKeep returns the seeds whose traces are kept: the lowest for each race, and
 // for each end other than by exit.
 func (e *Exploration) toKeep() map[uint64]bool {
 	keep := map[uint64]bool{}

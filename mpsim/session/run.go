@@ -269,7 +269,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 }
 
 // countSteps makes the run of pct at depth 1, unseen and not recorded, for the
-// number of steps that the changes of priority are spread over. It gives the
+// number of steps that the changes of priority are spread over. It returns the
 // streams for the run proper. A run that was interrupted tells little; the run
 // proper will be interrupted at once as well.
 func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
@@ -292,7 +292,7 @@ func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	return std, nil
 }
 
-// keepInput makes what is read from std.In appear in the reader it gives.
+// keepInput makes what is read from std.In appear in the reader it returns.
 func keepInput(std *Streams) io.Reader {
 	var input bytes.Buffer
 	if std.In != nil {
@@ -391,7 +391,7 @@ func relative(dir, path string) string {
 }
 
 // chosenFunctions tells the blocks of functions by their names: whole, or up to
-// the parameters that C++ has behind.
+// the parameters that C++ has after.
 func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
 	chosen := map[*cfg.Function]bool{}
 	for _, name := range names {
