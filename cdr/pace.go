@@ -210,32 +210,16 @@ func (t *Trace) AccessInsts(th event.ThreadID, site SiteID, ordinal uint64) (uin
 // EventInsts is how many instructions of recorded blocks a thread executed before
 // its ordered event of that index; all for an index after the last.
 func (t *Trace) EventInsts(th event.ThreadID, index uint64) (uint64, error) {
-	if err := t.hasControl(th); err != nil {
+	s, epoch, c, err := t.eventAt(th, index)
+	if err != nil {
 		return 0, err
 	}
-	left := index
-	for i := range t.epochs {
-		n := t.epochs[i].thread(th)
-		if n == nil {
-			continue
-		}
-		if left >= n.events {
-			left -= n.events
-			continue
-		}
-		s, err := t.stretch(i, th)
-		if err != nil {
-			return 0, err
-		}
-		w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
-		if err != nil {
-			return 0, err
-		}
-		c, _, ok := s.events.Select(left)
-		if !ok {
-			break
-		}
-		return t.instsBefore(th, i) + w.Rank(c), nil
+	if s == nil {
+		return t.Insts(th), nil
 	}
-	return t.Insts(th), nil
+	w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+	if err != nil {
+		return 0, err
+	}
+	return t.instsBefore(th, epoch) + w.Rank(c), nil
 }

@@ -32,8 +32,30 @@ func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]u
 // AccessStack. The event of a hooked function stands at the call in its
 // caller.
 func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
-	if err := t.hasControl(th); err != nil {
+	s, _, c, err := t.eventAt(th, index)
+	if err != nil {
 		return nil, err
+	}
+	if s == nil {
+		return nil, fmt.Errorf("event %d of thread %d: %w", index, th, ErrNoSuch)
+	}
+	frames, err := s.frames(c, 0)
+	if err != nil {
+		return nil, err
+	}
+	term, _ := c.Terminal()
+	x := s.terms[term]
+	if kind := event.Kind(x.b >> 1); kind.Info().Class != event.ClassAtomic && len(frames) > 0 && (frames[0] == x.a+4 || frames[0] == x.a+2) {
+		frames = frames[1:] // the frame of the hooked function itself
+	}
+	return append([]uint64{x.a}, frames...), nil
+}
+
+// eventAt finds a thread's ordered event of that index: the stretch of control flow
+// and the epoch that it is in, and where. The stretch is nil after the last event.
+func (t *Trace) eventAt(th event.ThreadID, index uint64) (s *stretch, epoch int, at *wpp.Cursor, err error) {
+	if err := t.hasControl(th); err != nil {
+		return nil, 0, nil, err
 	}
 	left := index
 	for i := range t.epochs {
@@ -47,24 +69,15 @@ func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 		}
 		s, err := t.stretch(i, th)
 		if err != nil {
-			return nil, err
+			return nil, 0, nil, err
 		}
 		c, _, ok := s.events.Select(left)
 		if !ok {
 			break
 		}
-		frames, err := s.frames(c, 0)
-		if err != nil {
-			return nil, err
-		}
-		term, _ := c.Terminal()
-		x := s.terms[term]
-		if kind := event.Kind(x.b >> 1); kind.Info().Class != event.ClassAtomic && len(frames) > 0 && (frames[0] == x.a+4 || frames[0] == x.a+2) {
-			frames = frames[1:] // the frame of the hooked function itself
-		}
-		return append([]uint64{x.a}, frames...), nil
+		return s, i, c, nil
 	}
-	return nil, fmt.Errorf("event %d of thread %d: %w", index, th, ErrNoSuch)
+	return nil, 0, nil, nil
 }
 
 // Locate says in which segment of the thread an access lies.
