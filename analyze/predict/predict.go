@@ -95,7 +95,8 @@ const Name = "osr"
 
 // Analyze returns the races that a run predicts, as package race returns those that
 // it shows: what the run did at the two accesses is described, and Dynamic is 1. The
-// second result is the predictions, in the same order.
+// second result is the predictions, in the same order. When not all could be looked
+// for, the error is a [*race.Partial] with those that were found.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, []Race, error) {
 	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
 	if err != nil && len(found.Races) == 0 {
@@ -116,8 +117,14 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result
 	for i, r := range found.Races {
 		races[i] = described(r)
 	}
-	res, err := race.Describe(ctx, race.FromTrace(t), opts, races)
-	return res, found.Races, err
+	res, failed := race.Describe(ctx, race.FromTrace(t), opts, races)
+	switch {
+	case failed != nil:
+		return nil, nil, failed
+	case err != nil: // these are not all
+		return nil, nil, race.PartialOf(res, err)
+	}
+	return res, found.Races, nil
 }
 
 func comparePlaces(a, b race.Place) int {
