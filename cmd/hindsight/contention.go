@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze"
 	"hindsight/analyze/contention"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
-	"hindsight/tracefmt/buildinfo"
 )
 
 func newContention(std cli.Streams) *cobra.Command {
@@ -37,7 +34,7 @@ The caches that threads contend for are the matter of hindsight sharing.`,
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of objects, or 0 for all", top)
 			}
-			t, err := cdr.OpenFile(args[0])
+			t, err := analyze.Open(args[0])
 			if err != nil {
 				return err
 			}
@@ -45,7 +42,7 @@ The caches that threads contend for are the matter of hindsight sharing.`,
 			if top == 0 {
 				top = -1
 			}
-			rep, err := findContention(cmd.Context(), t, args[0], top)
+			rep, err := t.Contention(cmd.Context(), analyze.ContentionOptions{Top: top})
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -62,18 +59,4 @@ The caches that threads contend for are the matter of hindsight sharing.`,
 	cmd.Flags().IntVar(&top, "top", contention.DefaultTop, "objects to show, the longest waited for first (0: all)")
 	cli.Complete(cmd, "format", "text", "json")
 	return cmd
-}
-
-func findContention(ctx context.Context, t *cdr.Trace, file string, top int) (*contention.Report, error) {
-	if err := analyze.New(t, "").HasRun(); err != nil {
-		return nil, err
-	}
-	img, err := t.Space()
-	if err != nil {
-		return nil, fmt.Errorf("the program in the trace: %w", err)
-	}
-	meta := t.Info()
-	info := contention.Info{Version: buildinfo.Version(), File: file, Program: meta.Program, Args: meta.Args,
-		Threads: len(t.Threads()), Seed: meta.Seed, Policy: meta.Policy, Quantum: meta.Quantum, Complete: meta.Complete}
-	return contention.Build(ctx, t, img, info, contention.Options{Top: top, TLSSize: img.TLSSize()})
 }

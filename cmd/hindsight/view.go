@@ -112,7 +112,7 @@ func (f *viewFlags) data(stdio cli.Streams, t *analyze.Trace) (*view.Data, error
 	}
 	data.Trace, data.Image = t.Recorded(), img
 	data.Contention = func(ctx context.Context) (*contention.Report, error) {
-		return findContention(ctx, t.Recorded(), t.Name(), viewedObjects)
+		return t.Contention(ctx, analyze.ContentionOptions{Top: viewedObjects})
 	}
 	if summary, err := t.Recorded().ArchSummary(); err == nil && summary != nil {
 		data.Sharing = func(ctx context.Context) (*sharing.Report, error) {
