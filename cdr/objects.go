@@ -225,6 +225,9 @@ func (t *Trace) Space() (*image.Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(elf) == 0 && !t.Info().Complete { // killed before the program was written
+		return image.NewSpace(new(image.Image)), nil
+	}
 	space, err := image.Parse(elf)
 	if err != nil {
 		return nil, err

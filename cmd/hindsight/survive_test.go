@@ -74,7 +74,8 @@ func TestKilledRecording(t *testing.T) {
 }
 
 // TestKilledBeforeAnEpoch: of a recording that was killed at once there is
-// nothing to say, and no command says that there is no race. An old trace stays.
+// nothing to say, and no command says that there is no race, also when not even
+// the program was written.
 func TestKilledBeforeAnEpoch(t *testing.T) {
 	prog := compileC(t, "spinner.c")
 	t.Chdir(t.TempDir())
@@ -88,14 +89,28 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for _, args := range [][]string{{"races", "killed.hst"}, {"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}} {
+	checkNothingRecorded(t, [][]string{{"races", "killed.hst"}}) // the message names the other
+	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}}
+	allowed := [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}}
+	checkNothingRecorded(t, commands, allowed...)
+	if err := os.Truncate(partial, 1000); err != nil {
+		t.Fatal(err)
+	}
+	checkNothingRecorded(t, commands, allowed...)
+}
+
+// checkNothingRecorded runs commands over a trace that ends before its first
+// epoch: the first ones have to refuse it, the allowed ones to take it.
+func checkNothingRecorded(t *testing.T, refused [][]string, allowed ...[]string) {
+	t.Helper()
+	for _, args := range refused {
 		out, err := process(args...).CombinedOutput()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != exitError || !bytes.Contains(out, []byte("before its first epoch")) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	for _, args := range [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}} {
+	for _, args := range allowed {
 		if out, err := process(args...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
