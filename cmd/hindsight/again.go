@@ -22,15 +22,15 @@ type againFlags struct {
 
 func (f *againFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.values, "values", false, "make the run again: mark races of writes of the same value, name local variables")
+	flags.BoolVar(&f.values, "values", false, "rerun the program: mark races between writes of the same value, name local variables")
 	f.addInput(cmd)
 }
 
 // addInput adds the flags for what the run had besides its arguments.
 func (f *againFlags) addInput(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input, for a second run")
-	flags.StringVar(&f.root, "root", "", "directory that the run saw as /, for a second run")
+	flags.StringVar(&f.stdin, "stdin", "", "for a rerun: `FILE` that was the standard input")
+	flags.StringVar(&f.root, "root", "", "for a rerun: directory that the program saw as /")
 	cli.CompleteDir(cmd, "root")
 	f.written.addAgain(cmd)
 }

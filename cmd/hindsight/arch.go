@@ -26,11 +26,11 @@ type archFlags struct {
 
 func (f *archFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "arch", false, "model caches and branch predictors; see hindsight sharing")
-	flags.IntVar(&f.size, "arch-cache", arch.DefaultSize, "with --arch: `BYTES` of a hart's L1 data cache")
+	flags.IntVar(&f.size, "arch-cache", arch.DefaultSize, "with --arch: size of a hart's L1 data cache in `BYTES`")
 	flags.IntVar(&f.ways, "arch-ways", arch.DefaultWays, "with --arch: ways of a cache set")
-	flags.IntVar(&f.line, "arch-line", arch.DefaultLine, "with --arch: `BYTES` of a cache line")
-	flags.IntVar(&f.table, "arch-predictor", arch.DefaultTable, "with --arch: `COUNTERS` of a hart's gshare predictor")
-	flags.IntVar(&f.history, "arch-history", arch.DefaultHistoryBits, "with --arch: `BITS` of global branch history")
+	flags.IntVar(&f.line, "arch-line", arch.DefaultLine, "with --arch: size of a cache line in `BYTES`")
+	flags.IntVar(&f.table, "arch-predictor", arch.DefaultTable, "with --arch: number of `COUNTERS` in a hart's gshare predictor")
+	flags.IntVar(&f.history, "arch-history", arch.DefaultHistoryBits, "with --arch: number of `BITS` of global branch history")
 }
 
 // apply makes a recording one with a model, if that is wanted.

@@ -19,17 +19,19 @@ import (
 
 func newCC(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "cc ARGS…",
-		Short: "Compile with the RISC-V cross compiler, -g -pthread added",
-		Long: `cc calls riscv64-linux-gnu-gcc with -g -pthread in front of the arguments given,
-and ends with its status; g++ when a source file is C++ or an object to link was
-compiled from it. Where the compiler has no shared C library, -static is added
-too; give it yourself for a program of one file. HINDSIGHT_CC names another
-compiler. For other languages there are hindsight c++ and hindsight fortran.
+		Use:                   "cc ARGS…",
+		DisableFlagsInUseLine: true,
+		Short:                 "Compile with the RISC-V cross compiler and -g -pthread",
+		Long: `cc calls riscv64-linux-gnu-gcc, adds -g -pthread before the given arguments, and
+exits with its status. It calls g++ instead when a source file is C++, or when
+an object to link was compiled from C++. If the compiler has no shared C
+library, cc also adds -static. Pass -static yourself to get a program that is a
+single file. HINDSIGHT_CC names another compiler. See hindsight c++ and
+hindsight fortran for other languages.
 
-Alone, --cmake-toolchain prints a toolchain file for CMake and --meson-cross a
-cross file for Meson: what they build is for the simulated machine, and its
-tests run under hindsight.`,
+Given as the only argument, --cmake-toolchain prints a toolchain file for CMake
+and --meson-cross prints a cross file for Meson. They build for the simulated
+machine and run tests under hindsight.`,
 		Example: `  hindsight cc -O2 -o bank bank.c
   hindsight cc -fopenmp -o sum sum.c
   hindsight cc --cmake-toolchain > riscv.cmake
@@ -52,10 +54,11 @@ tests run under hindsight.`,
 
 func newCXX(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "c++ ARGS…",
-		Short: "Compile C++ with the RISC-V cross compiler",
-		Long: `c++ calls riscv64-linux-gnu-g++ as hindsight cc calls gcc. HINDSIGHT_CXX names
-another compiler.`,
+		Use:                   "c++ ARGS…",
+		DisableFlagsInUseLine: true,
+		Short:                 "Compile C++ with the RISC-V cross compiler",
+		Long: `c++ calls riscv64-linux-gnu-g++ in the way that hindsight cc calls gcc.
+HINDSIGHT_CXX names another compiler.`,
 		Example:            `  hindsight c++ -std=c++20 -O2 -o pool pool.cc`,
 		DisableFlagParsing: true,
 		RunE:               func(cmd *cobra.Command, args []string) error { return compile(&toolchain.CXX, cmd, std, args) },
@@ -64,10 +67,11 @@ another compiler.`,
 
 func newFortran(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "fortran ARGS…",
-		Short: "Compile Fortran with the RISC-V cross compiler",
-		Long: `fortran calls riscv64-linux-gnu-gfortran as hindsight cc calls gcc. HINDSIGHT_FC
-names another compiler.`,
+		Use:                   "fortran ARGS…",
+		DisableFlagsInUseLine: true,
+		Short:                 "Compile Fortran with the RISC-V cross compiler",
+		Long: `fortran calls riscv64-linux-gnu-gfortran in the way that hindsight cc calls gcc.
+HINDSIGHT_FC names another compiler.`,
 		Example:            `  hindsight fortran -fopenmp -O2 -o heat heat.f90`,
 		DisableFlagParsing: true,
 		RunE:               func(cmd *cobra.Command, args []string) error { return compile(&toolchain.Fortran, cmd, std, args) },
@@ -162,11 +166,11 @@ func (q *withoutDlopen) end() {
 func newDoctor(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what of the toolchain is there, and how to get the rest",
-		Long: `doctor looks for the compilers and libraries that programs for the simulated
-machine are built with, and says where they are or how to install them. It ends
-with status 2 when there is no C compiler. Running and analysing programs needs
-none of them; nor does hindsight demo.`,
+		Short: "Check which parts of the toolchain are installed",
+		Long: `doctor looks for the compilers and libraries that build programs for the
+simulated machine. It prints where they are or how to install them. It exits
+with status 2 when there is no C compiler. To run and analyse programs, or to
+use hindsight demo, you need none of them.`,
 		Example: `  hindsight doctor    # what is missing, and the command that installs it`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -38,23 +38,23 @@ func newConfirm(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confirm [flags] TRACE",
 		Short: "Run the races of a trace in both orders and compare",
-		Long: `confirm runs the program again for each race of TRACE: up to just before the two
-accesses, and from there with either of them first. The two runs differ by the
-order of two instructions; what comes out is compared over several
-continuations: output, exit status, files written, crash, deadlock, and at the
-end the global variables. The verdict on a race is one of
+		Long: `confirm reruns the program for each race of TRACE, up to just before the two
+accesses, and then continues with each of them first. The two runs differ only
+in the order of two instructions. confirm tries several continuations and
+compares the output, the exit status, written files, crashes and deadlocks, and
+at the end the global variables. The verdict on a race is one of
 
   harmful        what the program's user sees depends on the order
   state-differs  only global variables differ at the end
-  no-difference  none was seen, in so many tries
-  infeasible     the other order cannot be: the other thread waits, spins, or is
-                 led past its access by a check
+  no-difference  no difference was seen in the given number of tries
+  infeasible     the other order is impossible: the other thread waits or spins,
+                 or a check leads it past its access
 
-Where runs differ, their schedules are written into --schedules DIR, and the
-report has a command for each that runs it again.
+When runs differ, confirm writes their schedules to --schedules DIR. The report
+shows a command that reruns each of them.
 
-It ends with status 66 when a race is harmful, 0 when none is, 2 on errors.
-docs/replay.md says how to read a verdict.`,
+The exit status is 66 when a race is harmful, 0 when none is, and 2 on errors.
+docs/replay.md explains the verdicts.`,
 		Example: `  hindsight confirm bank.hst
   hindsight confirm --race R1 --race R3 bank.hst
   hindsight confirm --format json -o bank.json bank.hst`,
@@ -70,8 +70,8 @@ docs/replay.md says how to read a verdict.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.races, "race", nil, "only these races, such as `R1`; may be repeated (default: all)")
-	flags.IntVar(&f.tries, "tries", 3, "continuations that chance chooses, besides two without interruptions")
-	flags.StringVar(&f.dir, "schedules", "", "`DIR` for the schedules of runs that differ (default: TRACE.schedules)")
+	flags.IntVar(&f.tries, "tries", 3, "random continuations to try, besides two without preemptions")
+	flags.StringVar(&f.dir, "schedules", "", "write the schedules of runs that differ to `DIR` (default: TRACE.schedules)")
 	flags.StringVar(&f.report.format, "format", "text", "text, json or sarif")
 	flags.StringVarP(&f.report.out, "output", "o", "", "write the report to `FILE`")
 	f.report.again.addInput(cmd)

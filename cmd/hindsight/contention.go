@@ -15,14 +15,14 @@ func newContention(std cli.Streams) *cobra.Command {
 	var top int
 	cmd := &cobra.Command{
 		Use:   "contention [flags] TRACE",
-		Short: "Say which locks threads waited for, how long, and for whom",
-		Long: `contention tells which locks, barriers, condition variables and semaphores the
-threads of a run waited for: how often, how long, who for whom, and at which
-lines. Times are simulated: the instructions that the run executed meanwhile.
-They depend on the schedule (--seed and --quantum of run), so compare them with
-each other, and look at several seeds.
+		Short: "Show which locks threads waited for, how long, and for whom",
+		Long: `contention shows which locks, barriers, condition variables and semaphores the
+threads of a run waited for: how often, how long, which thread waited for which,
+and at which lines. Times are simulated: they count the instructions that the
+run executed in the meantime. They depend on the schedule (--seed and --quantum
+of run), so compare them with each other, and look at several seeds.
 
-The caches that threads contend for are the matter of hindsight sharing.`,
+For contention on cache lines, see hindsight sharing.`,
 		Example: `  hindsight contention bank.hst
   hindsight contention --top 0 --format json bank.hst`,
 		Args:              cobra.ExactArgs(1),
@@ -56,7 +56,7 @@ The caches that threads contend for are the matter of hindsight sharing.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	cmd.Flags().IntVar(&top, "top", contention.DefaultTop, "objects to show, the longest waited for first (0: all)")
+	cmd.Flags().IntVar(&top, "top", contention.DefaultTop, "objects to show, longest waits first (0: all)")
 	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }

@@ -28,11 +28,11 @@ var controlModes = []string{string(cdr.ControlWPP), string(cdr.ControlAPP)}
 
 func (f *controlFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.control, "control", "wpp", "control flow as wpp (grammars of paths), or app (directions of branches; grammars are made when the trace is read)")
-	flags.BoolVar(&f.intraprocedural, "intraprocedural", false, "with --control app: foresee branches by those of the same function only")
-	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: indirect jumps by numbers of targets, not by comparisons")
-	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: a place to begin reading at every `N` blocks (0: where epochs begin only)")
-	flags.StringSliceVar(&f.functions, "functions", nil, "with --control app --record cor: control flow of the functions `NAME,…` only; events stay whole")
+	flags.StringVar(&f.control, "control", "wpp", "form of the control flow: wpp (grammars of paths), or app (branch directions; grammars are built when the trace is read)")
+	flags.BoolVar(&f.intraprocedural, "intraprocedural", false, "with --control app: predict branches only from branches of the same function")
+	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: encode indirect jumps as target numbers, not as comparisons")
+	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: write a checkpoint every `N` blocks, where reading can begin (0: only where epochs begin)")
+	flags.StringSliceVar(&f.functions, "functions", nil, "with --control app --record cor: record the control flow of only the functions `NAME,…`; all events are recorded")
 	cli.Complete(cmd, "control", controlModes...)
 }
 

@@ -26,10 +26,11 @@ func newDemo(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [flags] [NAME [ARGS…]]",
 		Short: "Run an embedded example and report its races",
-		Long: `demo runs an example program that is part of hindsight, records it, and reports
-its races: what run and races do, with nothing to install. --list shows the
-examples: the paper's kernels and figures, and a gallery of bugs, each race_…
-with a corrected norace_… beside it. It ends with status 0, races or not.`,
+		Long: `demo runs an example program that is embedded in hindsight, records it, and
+reports its races. It does what run and races do, with nothing to install.
+--list shows the examples: the paper's kernels and figures, and a gallery of
+bugs, each race_… with its corrected norace_…. The exit status is 0 whether or
+not there are races.`,
 		Example: `  hindsight demo
   hindsight demo --list
   hindsight demo --source race_double_checked
@@ -100,7 +101,7 @@ with a corrected norace_… beside it. It ends with status 0, races or not.`,
 	flags.BoolVar(&list, "list", false, "list the examples")
 	flags.BoolVar(&source, "source", false, "print the example's source instead")
 	flags.BoolVar(&licenses, "licenses", false, "print the licences of the libraries in the examples instead")
-	flags.BoolVar(&paper, "paper", false, "of a kernel: the paper's input")
+	flags.BoolVar(&paper, "paper", false, "run a kernel with the paper's input")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the schedule")
 	limits.add(cmd, 0, 0)
 	f.atomics, f.color = "relaxed", "auto"

@@ -21,11 +21,12 @@ func newDiff(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] A B",
 		Short: "Show which races differ between two runs",
-		Long: `diff finds the races of two traces and shows those that only one of them has,
-then those of both with how often each happened. Races are matched by their
-fingerprints, so the traces may be of two builds of a program.
+		Long: `diff finds the races of two traces. It shows the races that only one of them
+has, then the races of both and how often each happened. Races are matched by
+their fingerprints, so the traces may come from two builds of a program.
 
-It ends with status 0 when both show the same races, 1 when not, 2 on errors.`,
+The exit status is 0 when both traces have the same races, 1 when they do not,
+and 2 on errors.`,
 		Example: `  hindsight diff before.hst after.hst
   hindsight diff --format json seed1.hst seed2.hst`,
 		Args:              cobra.ExactArgs(2),

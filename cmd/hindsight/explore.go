@@ -61,25 +61,26 @@ func newExplore(std cli.Streams) *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
 		Use:   "explore [flags] PROGRAM [ARGS…]",
-		Short: "Run a program under many schedules, report all races and outcomes",
-		Long: `explore runs PROGRAM under many seeds, several at a time, and reports each race
-once with the seeds that show it, and the ways in which the runs ended: exit
-status, deadlock, fault, different output. The traces of the first seed for each
-race, deadlock and fault are kept in the directory of -o; any other seed can be
-run again with ` + "`hindsight run`" + ` and the same --sched and --depth.
+		Short: "Run a program under many schedules and report all races",
+		Long: `explore runs PROGRAM under many seeds, several at a time. It reports each race
+once, with the seeds that show it. It also reports how the runs ended: exit
+status, deadlock, fault, different output. It keeps the traces of the first seed
+for each race, deadlock and fault in the directory of -o. To rerun any other
+seed, use ` + "`hindsight run`" + ` with the same --sched and --depth.
 
-The report is the same for any number of jobs. An exploration that was
-interrupted, or that is to have more runs, goes on with --resume. With
---shard 2/5 it makes the second fifth of the runs, for another machine to make
-the others: ` + "`hindsight merge`" + ` joins them.
+The report is the same for any number of jobs. --resume continues an exploration
+that was interrupted, or adds runs to it. With --shard 2/5, explore does the
+second fifth of the runs, and other machines do the others; ` + "`hindsight merge`" + `
+joins them.
 
 An OpenMP loop with a static schedule hides conflicts inside one thread's share.
 With --threads 2,4,16,64 the seeds take these numbers of threads in turn
-(OMP_NUM_THREADS); the report says which numbers showed a race.
+(OMP_NUM_THREADS). The report says which numbers showed a race.
 
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
-is 66 when a race was seen, 130 when it was interrupted before there was one.`,
+is 66 when a race was seen. It is 130 when the exploration was interrupted
+before it saw one.`,
 		Example: `  hindsight explore ./bank
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
   hindsight explore --threads 2,4,16,64 ./solver
@@ -92,15 +93,15 @@ is 66 when a race was seen, 130 when it was interrupted before there was one.`,
 	f.add(cmd)
 	f.limits.add(cmd, exploreInsts, exploreMemory)
 	flags := cmd.Flags()
-	flags.IntVar(&f.runs, "runs", 100, "runs to make")
-	flags.Uint64Var(&f.seed, "seed", 1, "the `FIRST` seed; each run has the next one")
-	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "runs at a time")
-	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads that the runs have in turn (default: as the program says)")
+	flags.IntVar(&f.runs, "runs", 100, "number of runs")
+	flags.Uint64Var(&f.seed, "seed", 1, "`FIRST` seed; each further run takes the next one")
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "number of runs at a time")
+	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads, used by the runs in turn (default: the program decides)")
 	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
-	flags.Var(&f.shard, "shard", "make part `I/N` of the runs: those of each Nth seed, from the Ith on")
-	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory, of a shard PROGRAM.I-of-N.explore)")
-	flags.BoolVar(&f.resume, "resume", false, "go on with the exploration that is in the directory")
-	flags.BoolVar(&f.show, "show-output", false, "show what the runs write, on standard error")
+	flags.Var(&f.shard, "shard", "do part `I/N` of the runs: every Nth seed, from the Ith on")
+	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory; for a shard, PROGRAM.I-of-N.explore)")
+	flags.BoolVar(&f.resume, "resume", false, "continue the exploration in the directory")
+	flags.BoolVar(&f.show, "show-output", false, "copy the output of the runs to standard error")
 	flags.StringVar(&f.races.format, "format", "text", "text, json, markdown or junit")
 	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")

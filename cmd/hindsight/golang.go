@@ -24,22 +24,22 @@ import (
 
 func newGo(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "go build|run|test [--seed N] [--seeds N] [--together] [--traces DIR] [ARGS…]",
-		Short: "Build, run or test Go code on the simulated machine, and report its races",
+		Use:   "go build|run|test [flags] [ARGS…]",
+		Short: "Build, run or test Go code and report its races",
 		Long: `go calls the go command with GOOS=linux, GOARCH=riscv64 and CGO_ENABLED=0, and
 passes all other arguments on. The build is not instrumented.
 
-  go build   builds; hindsight run records the program.
+  go build   builds the program; hindsight run records it.
   go run     builds, runs and records the program, then reports its races. The
-             status is 66 when there are some, else the program's.
-  go test    builds the tests of each package and runs each test by itself
+             exit status is 66 if there are races, else the program's own.
+  go test    builds the tests of each package and runs each test separately
              (--together: all in one run). It prints what go test prints, and
-             below each test the races of its run. A test with a race fails.
+             after each test the races of its run. A test with a race fails.
 
 --seed N is the seed of the schedule. --seeds N runs each test N times, with
-this seed and the next ones. --traces DIR keeps the traces, as PACKAGE.TEST.hst.
-A test sees the files of its package's directory. -timeout D (10m) ends a run of
-tests after D, by the simulated machine's clock and by yours.`,
+this seed and the following ones. --traces DIR keeps the traces, as
+PACKAGE.TEST.hst. A test sees the files of its package's directory. -timeout D
+(10m) stops a run of tests after D, by the simulated clock and by real time.`,
 		Example: `  hindsight go test ./...
   hindsight go test --seeds 5 -run TestCache ./cache
   hindsight go run . -n 4

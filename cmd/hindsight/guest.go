@@ -33,11 +33,11 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn), random, or pct (priorities)")
-	flags.IntVar(&f.quantum, "quantum", 0, "instructions a thread runs before another may (random: on average; default: from tens to tens of thousands; rr, pct: 10000)")
-	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to try for, one more than changes of priority")
+	flags.IntVar(&f.quantum, "quantum", 0, "instructions that a thread runs before another may run (random: the average, by default between tens and tens of thousands; rr, pct: default 10000)")
+	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to aim for, one more than the changes of priority")
 	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
-	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, to read only; default for a dynamically linked program: where the cross compiler has its libraries")
-	flags.IntVar(&f.cpus, "cpus", 0, "processors that the guest sees, at most 64 (default 8); threads are not bound to them")
+	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, read-only (default for a dynamically linked program: the directory of the cross compiler's libraries)")
+	flags.IntVar(&f.cpus, "cpus", 0, "number of processors that the guest sees, at most 64 (default 8); threads are not bound to them")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
 	cli.Complete(cmd, "sched", "rr", "random", "pct")
 	cli.CompleteDir(cmd, "root")
@@ -94,10 +94,10 @@ func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
 	}
 	f.memory = memory
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.insts, "max-instructions", insts, "stop after so many instructions (0: no limit)")
-	flags.Uint64Var(&f.hang, "hang-limit", hangLimit, "stop when threads only waited and polled for so many instructions (0: never)")
+	flags.Uint64Var(&f.insts, "max-instructions", insts, "stop after this number of instructions (0: no limit)")
+	flags.Uint64Var(&f.hang, "hang-limit", hangLimit, "stop when threads have only waited and polled for this number of instructions (0: never)")
 	flags.Var(&f.memory, "max-memory", "memory of the guest: bytes, or with K, M or G")
-	flags.IntVar(&f.threads, "max-threads", linux.DefaultMaxTasks, "stop when more threads live at the same time")
+	flags.IntVar(&f.threads, "max-threads", linux.DefaultMaxTasks, "stop when more threads than this live at the same time")
 }
 
 // check finds what no limit can be.

@@ -10,8 +10,8 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// TestHelp: every command says in a line and at length what it does, shows an
-// example that begins with its name, and describes each flag.
+// TestHelp: every command has a short and a long description and an example that
+// begins with its name, and its help fits 80 columns.
 func TestHelp(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -27,7 +27,7 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(cmd.Example, name+" ") {
 			t.Errorf("%s: no example", name)
 		}
-		for line := range strings.Lines(cmd.Long) {
+		for line := range strings.Lines(out.String()) {
 			if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
 				t.Errorf("%s: a line of the help is too long: %q", name, line)
 			}

@@ -21,11 +21,12 @@ func newInfo(std cli.Streams) *cobra.Command {
 	var verify, incomplete bool
 	cmd := &cobra.Command{
 		Use:   "info [flags] TRACE",
-		Short: "Say what a trace holds, and whether it is sound",
-		Long: `info tells what was run and how, what each thread did, and where the bytes of
-the trace are. raw is what the uncompressed trace would take as the paper counts
-it: 4 bytes for each block execution, 4 for each recorded access. --verify reads
-all of the file and checks every checksum, grammar and count.`,
+		Short: "Show what a trace contains and check it",
+		Long: `info shows which program was run and how, what each thread did, and how many
+bytes each part of the trace takes. raw is the size of the uncompressed trace as
+the paper counts it: 4 bytes for each block execution and 4 for each recorded
+access. --verify reads the whole file and checks every checksum, grammar and
+count.`,
 		Example: `  hindsight info bank.hst
   hindsight info --verify --format json bank.hst`,
 		Args:              cobra.ExactArgs(1),

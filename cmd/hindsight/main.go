@@ -35,7 +35,7 @@ func run(args []string, std cli.Streams) int {
 func newRoot(std cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hindsight",
-		Short: "Record a parallel program, find its races",
+		Short: "Record a parallel program and find its races",
 		Long: `hindsight runs a parallel RISC-V program on a simulated multiprocessor, records
 what every thread did in a compressed trace, and finds the data races in it.`,
 		Example: `  hindsight cc -O1 -o bank bank.c    # compile for the simulated machine
@@ -47,6 +47,7 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 		Version:       buildinfo.Version(),
 	}
 	root.SetVersionTemplate("hindsight {{.Version}}\n")
+	cli.WrapHelp(root)
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)

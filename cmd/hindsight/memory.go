@@ -56,7 +56,7 @@ func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFu
 // it ends with status 2 and says so.
 func limitMemory(cmd *cobra.Command) {
 	memory := byteSize(defaultAnalysisMemory)
-	cmd.Flags().Var(&memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; the command stops when it is not enough")
+	cmd.Flags().Var(&memory, "max-memory", "memory for the analysis: bytes, or with K, M or G; the command stops when this is not enough")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, stop := memory.within(cmd.Context())

@@ -49,20 +49,21 @@ func newMerge(std cli.Streams) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "merge [flags] DIR…",
-		Short: "Join explorations of several machines into one report",
+		Short: "Join the explorations of several machines into one report",
 		Long: `merge joins the directories of ` + "`hindsight explore --shard`" + `, and of other
-explorations of the same program with the same options, into one in the
-directory of -o: each race once, with the seeds of all that show it, and the
-traces that they need. The report is that of one exploration with all the runs,
-byte for byte. The order of the directories does not matter, nor whether some
-were merged before; ` + "`hindsight explore --resume -o DIR`" + ` goes on with the result.
+explorations of the same program with the same options, into the directory of
+-o. The result has each race once, with all the seeds that show it and the
+traces that they need. The report is the same, byte for byte, as that of one
+exploration with all the runs. The order of the directories does not matter, and
+neither does merging in several steps. ` + "`hindsight explore --resume -o DIR`" + `
+continues from the result.
 
-Directories may be of explorations that were interrupted or killed. A run whose
-trace is needed and is gone or damaged is left out. The report names the seeds
-that are missing. -o may name one of the directories, to add to it.
+The explorations may have been interrupted or killed. A run is left out if its
+trace is needed but missing or damaged. The report names the missing seeds. -o
+may name one of the directories, to add to it.
 
-The exit status is 66 when a race was seen, 130 when none was and runs are
-missing.`,
+The exit status is 66 when a race was seen, and 130 when none was seen and runs
+are missing.`,
 		Example: `  hindsight explore --runs 900 --shard 1/3 ./bank     # on one machine
   hindsight explore --runs 900 --shard 2/3 ./bank     # on another
   hindsight explore --runs 900 --shard 3/3 ./bank     # and on a third
@@ -74,7 +75,7 @@ missing.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&dir, "output", "o", "", "`DIR` for the traces and the runs (default PROGRAM.explore in this directory)")
 	flags.StringVar(&f.format, "format", "text", "text, json, markdown or junit")
-	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report, as the explorations had; may be repeated")
+	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report, the same as for the explorations; may be repeated")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
 	cli.Complete(cmd, "format", exploreFormats...)

@@ -49,23 +49,23 @@ func newMinimize(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "minimize [flags] TRACE | --schedule FILE PROGRAM [ARGS…]",
 		Short: "Find the shortest schedule that still fails",
-		Long: `minimize takes a run that fails and runs the program again with fewer and fewer
+		Long: `minimize takes a run that fails and reruns the program with fewer and fewer
 preemptions (switches away from a thread that could go on), as long as it still
-fails. It tells what is left as a story, one line a turn, and writes it as a
-schedule, with a command that runs it.
+fails. It describes the final schedule as a story, one line for each turn. It
+also writes the schedule to a file and prints a command that runs it.
 
-The run is that of TRACE, or that of PROGRAM under --schedule. It fails in the
-way in which it ended: by its exit status, a crash, or a deadlock; other ways
-are named by a flag:
+The run is that of TRACE, or that of PROGRAM under --schedule. By default a run
+fails if it ends as the original did: with its exit status, a crash, or a
+deadlock. A flag selects another failure:
 
   --status N         it ends with exit status N
   --output PATTERN   it writes a line that matches the regular expression
-  --crash            it is ended by a signal
+  --crash            a signal ends it
   --deadlock         no thread can go on
-  --race R1          that race of TRACE is in its trace
+  --race R1          its trace contains that race of TRACE
 
-The search stops after --runs runs, or when it is interrupted, with the best
-schedule so far. docs/replay.md says more.`,
+The search stops after --runs runs, or when it is interrupted, and keeps the
+best schedule so far. See docs/replay.md.`,
 		Example: `  hindsight minimize bank.hst
   hindsight minimize --output 'found another sum' -o short.txt bank.hst
   hindsight minimize --race R1 bank.hst
@@ -78,15 +78,15 @@ schedule so far. docs/replay.md says more.`,
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.IntVar(&f.failing.status, "status", -1, "a run fails that ends with this exit status")
-	flags.StringVar(&f.failing.output, "output", "", "a run fails that writes a line which matches `PATTERN`")
-	flags.BoolVar(&f.failing.crash, "crash", false, "a run fails that is ended by a signal")
-	flags.BoolVar(&f.failing.deadlock, "deadlock", false, "a run fails that ends in a deadlock")
-	flags.StringVar(&f.failing.race, "race", "", "a run fails that has this race of TRACE, such as `R1`")
-	flags.StringVar(&f.schedule, "schedule", "", "the run is that of PROGRAM under the schedule in `FILE`")
-	flags.Uint64Var(&f.seed, "seed", 1, "with --schedule: the seed of the run")
+	flags.IntVar(&f.failing.status, "status", -1, "a run fails if it ends with this exit status")
+	flags.StringVar(&f.failing.output, "output", "", "a run fails if it writes a line that matches `PATTERN`")
+	flags.BoolVar(&f.failing.crash, "crash", false, "a run fails if a signal ends it")
+	flags.BoolVar(&f.failing.deadlock, "deadlock", false, "a run fails if it ends in a deadlock")
+	flags.StringVar(&f.failing.race, "race", "", "a run fails if it has this race of TRACE, such as `R1`")
+	flags.StringVar(&f.schedule, "schedule", "", "run PROGRAM under the schedule in `FILE`")
+	flags.Uint64Var(&f.seed, "seed", 1, "with --schedule: seed of the run")
 	flags.StringArrayVar(&f.env, "env", nil, "with --schedule: environment variable `K=V` of the guest; may be repeated")
-	flags.IntVar(&f.runs, "runs", 500, "the search stops after so many runs")
+	flags.IntVar(&f.runs, "runs", 500, "stop the search after this number of runs")
 	flags.StringVarP(&f.out, "save-schedule", "o", "", "write the schedule to `FILE` (default: TRACE.minimal.txt or PROGRAM.minimal.txt)")
 	f.again.addInput(cmd)
 	return cmd

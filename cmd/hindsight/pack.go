@@ -39,10 +39,10 @@ func newPack(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack [flags] [FILE]",
 		Short: "Compress a raw trace with one of the papers' codecs",
-		Long: `pack compresses FILE, a raw trace (docs/raw-formats.md), or standard input when
-FILE is - or absent, and writes FILE.hpk, or standard output. unpack returns
-exactly what went in: the container has its length and checksum. Both work in
-bounded memory and in pipes.
+		Long: `pack compresses the raw trace FILE (docs/raw-formats.md) to FILE.hpk. When FILE
+is - or absent, it compresses standard input to standard output. unpack returns
+exactly the same bytes; the container has their length and checksum. Both use
+bounded memory and work in pipes.
 
 Codecs:
 ` + about.String(),
@@ -56,13 +56,13 @@ Codecs:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.codec, "codec", "vpc3", "how to compress: "+strings.Join(codecs.Names(), ", "))
-	flags.StringVar(&f.Format, "format", "raw", "what FILE is: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
+	flags.StringVar(&f.codec, "codec", "vpc3", "codec: "+strings.Join(codecs.Names(), ", "))
+	flags.StringVar(&f.Format, "format", "raw", "format of FILE: raw (binary), or lackey (Valgrind's text, packed as PC/ED records)")
 	flags.StringVar(&f.Profile, "profile", "paper", "vpc3: set of predictors; app: paper, or improved")
 	flags.StringVar(&f.Post, "post", "zstd", "vpc3: compressor of the streams: zstd, bzip2, store")
-	flags.IntVar(&f.Level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: a good one)")
+	flags.IntVar(&f.Level, "level", 0, "vpc3, zstd: level of zstd, 1 to 22 (0: choose a good one)")
 	flags.IntVar(&f.Header, "header", 0, "vpc3: bytes before the first record")
-	flags.IntSliceVar(&f.Columns, "columns", []int{4, 8}, "sequitur: widths in bytes of the columns of a record")
+	flags.IntSliceVar(&f.Columns, "columns", []int{4, 8}, "sequitur: widths of a record's columns in bytes")
 	flags.StringVarP(&f.out, "output", "o", "", "packed `FILE`, - for standard output")
 	flags.StringVar(&f.Program, "program", "", "app: the ELF `FILE` that was traced; unpack does not need it")
 	cli.Complete(cmd, "codec", codecs.Names()...)
@@ -152,10 +152,10 @@ func newUnpack(std cli.Streams) *cobra.Command {
 	var test bool
 	cmd := &cobra.Command{
 		Use:   "unpack [flags] [FILE]",
-		Short: "Give back a raw trace that pack compressed",
-		Long: `unpack writes the raw trace that FILE was packed from, or standard input when
-FILE is - or absent: to standard output, or to the file of -o. It ends with an
-error, and leaves no file, when what it read is damaged. --test only checks.`,
+		Short: "Restore a raw trace that pack compressed",
+		Long: `unpack writes the raw trace that FILE was packed from, to standard output or to
+the file of -o. It reads standard input when FILE is - or absent. If the input
+is damaged, unpack ends with an error and leaves no file. --test only checks.`,
 		Example: `  hindsight unpack -o stores.pced stores.pced.hpk
   hindsight unpack --test *.hpk`,
 		RunE: func(cmd *cobra.Command, args []string) error {

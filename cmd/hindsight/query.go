@@ -44,22 +44,22 @@ type queryFlags struct {
 func newQuery(std cli.Streams) *cobra.Command {
 	var f queryFlags
 	cmd := &cobra.Command{
-		Use:   "query TRACE cf|values|addrs|writes [flags]",
-		Short: "Ask a trace with values what happened, step by step",
-		Long: `query reads what a run did that was recorded with values (run --record wet, or
-hindsight wet). The answer is lines of columns separated by tabs, in the order
-of the run:
+		Use:   "query [flags] TRACE cf|values|addrs|writes",
+		Short: "Show step by step what happened, from a trace with values",
+		Long: `query shows what a run did. The run must have been recorded with values (run
+--record wet, or hindsight wet). The answer is lines of tab-separated columns,
+in the order of the run:
 
   cf      the paths that a thread executed: thread, time (the number of the path
           execution), how often it had executed that path before, addresses of
           the path's basic blocks, place in the source
-  values  what a place left in registers: thread, time, value, address of the
-          instruction, place
-  addrs   what a place accessed: thread, time, address, bytes, what is there,
+  values  the values that a place wrote to registers: thread, time, value,
           address of the instruction, place
+  addrs   what a place accessed: thread, time, address, bytes, what is at that
+          address, address of the instruction, place
   writes  who wrote a variable or an address: thread, time, address, bytes,
-          value (- where the trace does not have it), address of the
-          instruction, place
+          value (- if the trace does not have it), address of the instruction,
+          place
 
 ` + specHelp,
 		Example: `  hindsight query bank.wet.hst cf --thread 1 --from 500 --backward --limit 20
@@ -81,13 +81,13 @@ of the run:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.thread, "thread", "", "only of thread `T`, as 2 or T2")
-	flags.Int64Var(&f.from, "from", -1, "cf: begin at this `TIME` of the thread (default its first, with --backward its last)")
+	flags.StringVar(&f.thread, "thread", "", "only thread `T`, as 2 or T2")
+	flags.Int64Var(&f.from, "from", -1, "cf: begin at this `TIME` of the thread (default: its first; with --backward, its last)")
 	flags.BoolVar(&f.backward, "backward", false, "cf: go back in time")
 	flags.StringVar(&f.at, "at", "", "values, addrs: `SPEC` of the place")
 	flags.StringVar(&f.to, "to", "", "writes: `SPEC` of the variable or address")
-	flags.Uint64Var(&f.size, "size", 0, "writes: `BYTES` from there on (default those of the variable)")
-	flags.Uint64Var(&f.limit, "limit", 0, "so many lines at most (0: all)")
+	flags.Uint64Var(&f.size, "size", 0, "writes: number of `BYTES` from there on (default: the size of the variable)")
+	flags.Uint64Var(&f.limit, "limit", 0, "print at most this number of lines (0: all)")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
 	return cmd
 }

@@ -53,40 +53,42 @@ func newRaces(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "races [flags] TRACE",
 		Short: "Report the data races of a recorded run",
-		Long: `races reports every pair of instructions that raced in the run: accesses of
-different threads to a common byte, one at least a write, one at least not
-atomic, that no synchronisation of the run orders. Each pair has its exact
-number of dynamic pairs, both call stacks, the locks held and the variable.
+		Long: `races reports every pair of instructions that raced in the run. Two accesses
+race when different threads make them, they share a byte, at least one is a
+write, at least one is not atomic, and no synchronisation of the run orders
+them. Each pair has its exact number of dynamic pairs, both call stacks, the
+locks held and the variable.
 
-Artifacts are races that are only consequences of another one: a value that a
-racy read got decided which address was accessed, or the branch that led to the
-access. They are named under their causes (--artifacts fold), reported like
-other races with the way that the value went (list), or left out (hide). When
-the trace was recorded with --keep shared and the way leads through memory that
-it does not have, the program is run again.
+Artifacts are races that are only consequences of another race: a value obtained
+by a racy read decided which address was accessed, or which branch led to the
+access. races names them under their causes (--artifacts fold), reports them
+like other races with the path that the value took (list), or leaves them out
+(hide). If the trace was recorded with --keep shared and that path leads through
+memory that the trace does not have, races reruns the program.
 
 --impact needs a trace with values (run --record wet, hindsight wet). It says
-what each racy value reached: it reaches output, reaches control flow, or dies
-unused, with counts. hindsight slice --race shows the way.
+whether each racy value reaches output, reaches control flow, or dies unused,
+with counts. hindsight slice --race shows the path.
 
-With several groups of races a table of them comes first, and they are ranked:
-the program's own code before that of libraries, causes before their
-consequences, values that reach far before those that die, two writes before a
-write and a read, then by how often. --brief is the table alone.
+If there are several groups of races, the report begins with a table of them.
+They are ranked: first the program's own code, then libraries; causes before
+their consequences; values that reach far before values that die; two writes
+before a write and a read; then by how often they happened. --brief prints only
+the table.
 
-It ends with status 66 when a race is reported, 0 when none is, 2 on errors.
+The exit status is 66 when a race is reported, 0 when none is, and 2 on errors.
 Suppressions have ThreadSanitizer's syntax (race:, race_top:, thread:, mutex:,
 called_from_lib:).
 
---values runs the program again and marks races whose writes make no difference:
-each stored what was there already, or all stored the same. Races on a stack
-then name the local variable.
+--values reruns the program and marks races whose writes make no difference:
+each stored the value that was already there, or all stored the same value.
+Races on a stack then name the local variable.
 
 --baseline FILE reads an earlier report (--format json). Only races that it does
-not have are reported and count for the status. SARIF has them all, marked as
-suppressed, unchanged or new.
+not contain are reported and count for the exit status. SARIF contains all
+races, marked as suppressed, unchanged or new.
 
-For CI, --format markdown is the summary of a job's page, and --format junit a
+For CI, --format markdown writes a job summary, and --format junit writes a
 result for test runners, in which each group of races is a failed test.`,
 		Example: `  hindsight races bank.hst
   hindsight races --brief bank.hst
@@ -110,24 +112,24 @@ result for test runners, in which each group of races is a failed test.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "text", "text, json, sarif, markdown or junit")
-	flags.BoolVar(&f.brief, "brief", false, "a line for each group of races: id, variable, the two lines, how often")
-	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (frames of libraries in a line) or all")
+	flags.BoolVar(&f.brief, "brief", false, "print one line for each group of races: id, variable, the two source lines, how often")
+	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (library frames on one line) or all")
 	cli.Complete(cmd, "frames", framesShort, framesAll)
-	flags.StringVar(&f.sourceDir, "source-dir", "", "SARIF: `DIR` that files are named from (default: that which has all of the program's own)")
+	flags.StringVar(&f.sourceDir, "source-dir", "", "SARIF: `DIR` that file names are relative to (default: the directory of all the program's own files)")
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
-	flags.StringVar(&f.newRules, "generate-suppressions", "", "write suppressions of the races that are reported to `FILE`")
-	flags.BoolVar(&f.printUsed, "print-suppressions", false, "say on standard error how often each suppression matched")
+	flags.StringVar(&f.newRules, "generate-suppressions", "", "write suppressions for the reported races to `FILE`")
+	flags.BoolVar(&f.printUsed, "print-suppressions", false, "print on standard error how often each suppression matched")
 	flags.StringVar(&f.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
-	flags.StringVar(&f.baseline, "baseline", "", "JSON report `FILE`: report only races that it does not have")
-	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (schedulable races only), wcp (lock orders count where they must), lockset, all, or osr (races that another schedule of the same events shows)")
+	flags.StringVar(&f.baseline, "baseline", "", "report only races that the JSON report `FILE` does not contain")
+	flags.StringVar(&f.order, "order", "hb", "what orders accesses: hb (happens-before), shb (only schedulable races), wcp (lock order counts only where it must), lockset, all, or osr (races that another schedule of the same events shows)")
 	cli.Complete(cmd, "order", analyze.Orders()...)
 	flags.StringVar(&f.artifacts, "artifacts", "fold", "races that are consequences of others: fold, list, hide; event-control (fold by the paper's own relation); off")
 	cli.Complete(cmd, "artifacts", artifactModes...)
-	flags.BoolVar(&f.impact, "impact", false, "say of each race what its value reached: the output, control flow, nothing (needs run --record wet)")
-	flags.DurationVar(&f.limit, "time-limit", 0, "after so long, stop telling artifacts from other races and report the races as they stand (0: no limit)")
-	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G; when it is not enough the races found so far are reported, with status 2")
+	flags.BoolVar(&f.impact, "impact", false, "say for each race what its value reached: output, control flow or nothing (needs run --record wet)")
+	flags.DurationVar(&f.limit, "time-limit", 0, "after this time, stop looking for artifacts and report the races as they are (0: no limit)")
+	flags.Var(&f.memory, "max-memory", "memory for the analysis: bytes, or with K, M or G; when this is not enough, races reports what it has found and exits with status 2")
 	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
 	cli.Complete(cmd, "format", reportFormats...)

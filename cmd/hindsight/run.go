@@ -41,26 +41,26 @@ func newRun(std cli.Streams) *cobra.Command {
 		Use:   "run [flags] PROGRAM [ARGS…]",
 		Short: "Simulate a program and record it",
 		Long: `run simulates PROGRAM, a Linux executable for RISC-V (RV64GC and the extensions
-of RVA23 without V), on a multiprocessor with a hart for every thread. It
-records what each thread did in PROGRAM.hst. The same program, arguments, input,
-seed and scheduler give the same run and the same file, byte for byte.
+of RVA23 except V), on a multiprocessor with one hart per thread. It records
+what each thread did in PROGRAM.hst. The same program, arguments, input, seed
+and scheduler produce the same run and the same file, byte for byte.
 
 A dynamically linked program gets its libraries from the cross compiler, or from
 --root.
 
-With --sched pct, threads have random priorities and the one with the highest
-runs; --depth minus 1 times, a priority is lowered at a random instruction
-(probabilistic concurrency testing). This needs the length of the run, so the
-program runs twice; the first run's output is discarded.
+With --sched pct (probabilistic concurrency testing), threads have random
+priorities and the thread with the highest priority runs. At --depth minus 1
+random instructions, a priority is lowered. pct needs the length of the run, so
+the program runs twice; the output of the first run is discarded.
 
-With --arch, the run also goes through models of caches and branch predictors,
-for hindsight sharing. Threads then take turns every 50 instructions on average
-unless --quantum is given, so that they meet on cache lines as on real hardware.
+With --arch, the run also simulates caches and branch predictors, for hindsight
+sharing. Threads then take turns every 50 instructions on average unless
+--quantum is given, so that they meet on cache lines as on real hardware.
 
-The guest has the standard streams; of the host's files it sees those under
---root only, and writes to its own /tmp alone unless --writable is given; the
-host's files stay as they are. run ends with the guest's exit status, or with
-125 when hindsight itself failed; the trace is kept in either case.`,
+The guest has the standard streams. Of the host's files it sees only those under
+--root. It writes only to its own /tmp unless --writable is given. The host's
+files never change. run exits with the guest's status, or with 125 when
+hindsight itself failed. In both cases the trace is kept.`,
 		Example: `  hindsight run ./bank
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
   hindsight run --record wet ./bank         # with values, for slice and query
@@ -107,16 +107,16 @@ host's files stay as they are. run ends with the guest's exit status, or with
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control), dor (data), cdr (both), wet (values and dependences besides)")
-	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or those to memory that several threads share")
+	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
+	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or shared (only to memory that several threads use)")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
-	flags.StringVar(&f.images, "images", "", "keep the program and its shared objects in `DIR`, once for all traces, and not in the trace; HINDSIGHT_IMAGES names it where it has moved")
+	flags.StringVar(&f.images, "images", "", "store the program and its shared objects in `DIR`, once for all traces, instead of in the trace; if the directory moves, HINDSIGHT_IMAGES names it")
 	cli.CompleteDir(cmd, "images")
 	f.control.add(cmd)
 	f.schedule.add(cmd)
 	f.arch.add(flags)
 	f.epoch = cdr.DefaultBudget
-	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most; what is closed survives anything")
+	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it uses this much memory, at most 64M; closed epochs survive a crash")
 	cli.Complete(cmd, "record", recordModes...)
 	cli.Complete(cmd, "keep", keepModes...)
 	cli.Complete(cmd, "alphabet", alphabets...)

@@ -24,7 +24,7 @@ type scheduleFlags struct {
 
 func (f *scheduleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.follow, "schedule", "", "follow the schedule in `FILE` (docs/replay.md); --sched goes on after its end")
+	flags.StringVar(&f.follow, "schedule", "", "follow the schedule in `FILE` (docs/replay.md); after its end, --sched applies")
 	flags.StringVar(&f.save, "save-schedule", "", "write the schedule of the run to `FILE`")
 }
 

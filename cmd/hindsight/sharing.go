@@ -16,15 +16,15 @@ func newSharing(std cli.Streams) *cobra.Command {
 	var threshold float64
 	cmd := &cobra.Command{
 		Use:   "sharing [flags] TRACE",
-		Short: "Say which variables threads share, and what that costs",
-		Long: `sharing tells, of a run recorded with --arch, which variables and cache lines
-went to and fro between the caches: which threads read and wrote which of their
-bytes, whether they needed each other's data or only share a line (false
-sharing), which source lines brought it about, whether a coherence protocol that
-invalidates or one that updates suits, and what to do about it.
+		Short: "Show which variables threads share, and what that costs",
+		Long: `sharing shows, for a run recorded with --arch, which variables and cache lines
+moved between the caches. It says which threads read and wrote which bytes,
+whether they needed each other's data or only share a line (false sharing), and
+which source lines caused it. It also says whether an invalidating or an
+updating coherence protocol suits the variable, and what to change.
 
-How much depends on the quantum and the seed of the run: compare variables with
-each other. Where another line size is wanted, record again with run --arch
+The amounts depend on the quantum and the seed of the run, so compare variables
+with each other. For another line size, record again with run --arch
 --arch-line.`,
 		Example: `  hindsight run --arch ./bank
   hindsight sharing bank.hst
@@ -66,8 +66,8 @@ each other. Where another line size is wanted, record again with run --arch
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, those that cost most first (0: all)")
-	cmd.Flags().Float64Var(&threshold, "threshold", sharing.DefaultThreshold, "leave out variables below this `PERCENT` of what sharing cost")
+	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, most expensive first (0: all)")
+	cmd.Flags().Float64Var(&threshold, "threshold", sharing.DefaultThreshold, "leave out variables below this `PERCENT` of the total cost of sharing")
 	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }

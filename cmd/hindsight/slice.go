@@ -43,29 +43,31 @@ func newSlice(std cli.Streams) *cobra.Command {
 	var f sliceFlags
 	cmd := &cobra.Command{
 		Use:   "slice [flags] TRACE",
-		Short: "Show what led to a value, or what followed from it",
-		Long: `slice follows the dependences of a run that was recorded with values (run
---record wet, or hindsight wet) from one execution of a place in the program:
-backward to everything that led to it, forward to everything that it led to,
-through registers, memory and control flow, and from thread to thread.
+		Short: "Show what led to a value or what followed from it",
+		Long: `slice needs a run that was recorded with values (run --record wet, or hindsight
+wet). It starts at one execution of a place in the program and follows the
+dependences backward, to everything that led to it, or forward, to everything
+that it led to. It follows them through registers, memory and control flow, and
+from thread to thread.
 
 ` + specHelp + `
 
---instance K takes the Kth execution, from 0, or the last; "all" takes all of
-them. A variable stands for the writes to it.
+--instance K selects the Kth execution, counted from 0; "last" selects the last
+one and "all" selects all of them. A variable stands for the writes to it.
 
-text is the source with the lines in the slice: how often each took part, which
-values came of it (first, last, smallest … largest), and the dependences that
-matter most, those between threads first. > marks where the slice begins. json
-has every statement instance, or with --summary statements with counts
-(docs/slice.schema.json); dot is for graphs small enough to draw; html is one
-file with the source in it, in which dependences are links.
+The format text shows the source lines in the slice: how often each took part,
+the values that it produced (first, last, smallest … largest), and the most
+important dependences, those between threads first. > marks where the slice
+begins. json lists every statement instance, or with --summary the statements
+with counts (docs/slice.schema.json). dot is for graphs small enough to draw.
+html is a single file with the source, in which dependences are links.
 
---race R1, a race that hindsight races reports, shows what led to each of the
-two accesses, what led to both, and what the racy value reached.`,
+--race R1 takes a race that hindsight races reports. It shows what led to each
+of the two accesses, what led to both, and what the racy value reached.`,
 		Example: `  hindsight slice bank.wet.hst --at bank.c:47
   hindsight slice bank.wet.hst --at total --direction forward --deps data
-  hindsight slice bank.wet.hst --at bank.c:31:balance --instance 12 --format html -o why.html
+  hindsight slice bank.wet.hst --at bank.c:31:balance --instance 12 \
+      --format html -o why.html
   hindsight slice bank.wet.hst --race R1`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
@@ -77,25 +79,25 @@ two accesses, what led to both, and what the racy value reached.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.at, "at", "", "`SPEC` of the place to begin at")
+	flags.StringVar(&f.at, "at", "", "begin at the place `SPEC`")
 	flags.StringVar(&f.race, "race", "", "slice around this race, an `ID` of hindsight races (R1)")
-	flags.StringVar(&f.instance, "instance", "last", "which execution: a number from 0, last, or all")
+	flags.StringVar(&f.instance, "instance", "last", "which execution: a number counted from 0, last, or all")
 	flags.StringVar(&f.thread, "thread", "", "only executions by thread `T`, as 2 or T2")
 	flags.StringVar(&f.direction, "direction", "backward", "backward (what led to it) or forward (what followed)")
-	flags.StringVar(&f.deps, "deps", "both", "dependences to follow: data, control, both, or sync (these and what orders)")
+	flags.StringVar(&f.deps, "deps", "both", "dependences to follow: data, control, both, or sync (both, and synchronisation)")
 	flags.BoolVar(&f.throughThreads, "through-threads", true, "follow values that another thread wrote")
-	flags.IntVar(&f.depth, "depth", 0, "follow so many dependences at most (0: all)")
+	flags.IntVar(&f.depth, "depth", 0, "follow at most this number of dependences in a row (0: all)")
 	flags.StringVar(&f.format, "format", "text", "text, json, dot or html")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
-	flags.BoolVar(&f.summary, "summary", false, "of json: statements with counts, not every instance")
-	flags.BoolVar(&f.instructions, "instructions", false, "of text: each instruction of code without line numbers")
+	flags.BoolVar(&f.summary, "summary", false, "json: statements with counts, not every instance")
+	flags.BoolVar(&f.instructions, "instructions", false, "text: list each instruction of code without line numbers")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
-	flags.BoolVar(&f.relevant, "relevant", false, "also decisions that could have led to another write of what was read")
-	flags.BoolVar(&f.all, "all", false, "with stack pointers, saves and restores of registers, and code of libraries")
-	flags.IntVar(&f.lines, "lines", 40, "of text: so many lines of the program at most (0: all)")
-	flags.StringVar(&f.sort, "sort", "distance", "of text: distance (nearest first) or source")
-	flags.StringVar(&f.why, "why", "", "show the way from where the slice begins to this `LINE` (42 or file.c:42)")
+	flags.BoolVar(&f.relevant, "relevant", false, "include decisions that could have led to another write of the value read")
+	flags.BoolVar(&f.all, "all", false, "include stack pointers, saves and restores of registers, and library code")
+	flags.IntVar(&f.lines, "lines", 40, "text: at most this number of program lines (0: all)")
+	flags.StringVar(&f.sort, "sort", "distance", "text: order of lines, distance (nearest first) or source")
+	flags.StringVar(&f.why, "why", "", "show the path from where the slice begins to this `LINE` (42 or file.c:42)")
 	flags.StringVar(&f.order, "order", "hb", "with --race: what orders accesses, as for hindsight races")
 	cli.Complete(cmd, "instance", "last", "all")
 	cli.Complete(cmd, "direction", "backward", "forward")
@@ -202,5 +204,5 @@ func (f *sliceFlags) options() (o analyze.SliceOptions, err error) {
 
 // specHelp explains SPEC in the help of commands.
 const specHelp = `SPEC is file.c:42 (a line), file.c:42:name (what the line does to a variable), a
-function, a variable, symbol+8, or 0x and an address. One that names nothing or
-too much is answered with what there is.`
+function, a variable, symbol+8, or an address such as 0x11a40. If SPEC matches
+nothing or more than one place, the error lists the possible places.`

@@ -28,22 +28,23 @@ func newExport(stdio cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [flags] TRACE",
 		Short: "Write a trace in another tool's format",
-		Long: `export writes a trace for a program that you already have. --format is
+		Long: `export writes a trace in the format of another program. --format is one of
 
   perfetto  timeline for ui.perfetto.dev: turns, waits, calls, races
   pprof     profile for go tool pprof: instructions, accesses, coherence
             misses (of a run with --arch), lock waits, races
   folded    folded stacks of instructions, for flame graphs
   csv, json the table of races
-  schedule  who ran for how long, for run --schedule; the program runs again
-  std       RAPID's STD text, the default: a line an event
+  schedule  who ran for how long, for run --schedule; export reruns the program
+  std       RAPID's STD text, the default: one line for each event
 
   thread|op(operand)|location     op: r w acq rel fork join
 
-Locations are the addresses of instructions. Whatever orders threads is spelled
-with locks, fork and join, so that happens-before is the same; accesses that
-races would not count (a library's own data, atomic variables) are left out.
-docs/exchange.md has the details of std, docs/exports.md of the others.`,
+In std, locations are the addresses of instructions. Everything that orders
+threads is written as locks, fork and join, so that happens-before is the same.
+Accesses that hindsight races would not count (a library's own data, atomic
+variables) are left out. See docs/exchange.md for std and docs/exports.md for
+the other formats.`,
 		Example: `  hindsight export --format perfetto -o bank.perfetto bank.hst
   hindsight export --format pprof -o bank.pb.gz bank.hst
   go tool pprof -top -sample_index=lock_wait bank.pb.gz
@@ -87,8 +88,8 @@ docs/exchange.md has the details of std, docs/exports.md of the others.`,
 	flags := cmd.Flags()
 	flags.StringVar(&format, "format", "std", "perfetto, pprof, folded, csv, json, schedule or std")
 	flags.StringVarP(&out, "output", "o", "", "write to `FILE`")
-	flags.BoolVar(&all, "all", false, "std: accesses of libraries to their own data too")
-	flags.IntVar(&more.depth, "depth", perfetto.DefaultDepth, "perfetto: frames of calls to show (0: no calls)")
+	flags.BoolVar(&all, "all", false, "std: include accesses of libraries to their own data")
+	flags.IntVar(&more.depth, "depth", perfetto.DefaultDepth, "perfetto: depth of calls to show (0: no calls)")
 	flags.BoolVar(&more.races, "races", true, "perfetto, pprof: find races")
 	again.addInput(cmd)
 	cli.Complete(cmd, "format", append([]string{"std", "schedule"}, exportFormats...)...)
@@ -121,12 +122,12 @@ func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Sta
 func newImport(stdio cli.Streams) *cobra.Command {
 	var format, out string
 	cmd := &cobra.Command{
-		Use:   "import --format std [-o TRACE] FILE",
-		Short: "Make a trace of another tool's log",
-		Long: `import reads RAPID's STD text (- for standard input) into a trace. There is no
-program in it: reports name places by their locations in the text (loc 42)
-and variables and locks by their names. Threads are numbered in the order in
-which the text names them.`,
+		Use:   "import [flags] FILE",
+		Short: "Convert another tool's log into a trace",
+		Long: `import converts RAPID's STD text (- for standard input) into a trace. The trace
+contains no program: reports name places by their locations in the text (loc
+42), and variables and locks by their names. Threads are numbered in the order
+in which the text first names them.`,
 		Example: `  hindsight import --format std -o log.hst log.std
   hindsight races log.hst`,
 		Args: cobra.ExactArgs(1),
@@ -164,7 +165,7 @@ which the text names them.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&format, "format", "std", "std")
-	flags.StringVarP(&out, "output", "o", "", "trace `FILE` to write; FILE.hst if not given")
+	flags.StringVarP(&out, "output", "o", "", "trace `FILE` to write (default FILE.hst)")
 	cli.Complete(cmd, "format", "std")
 	return cmd
 }

@@ -21,7 +21,7 @@ func bothHalves(t *cdr.Trace) error {
 
 // allowIncomplete adds the flag --allow-incomplete.
 func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
-	flags.BoolVar(allow, "allow-incomplete", false, "take a trace in which nothing of the run was written as one of an empty run")
+	flags.BoolVar(allow, "allow-incomplete", false, "accept a trace that contains nothing of the run, as that of an empty run")
 }
 
 // completeTrace completes names of trace files.

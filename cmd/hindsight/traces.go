@@ -38,28 +38,30 @@ func newTraces(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "traces [flags] PROGRAM [ARGS…] | TRACE",
 		Short: "Simulate a program and write a raw trace of it",
-		Long: `traces runs PROGRAM as run does, and writes a raw, uncompressed trace of the
-kinds that the trace-compression papers studied (docs/raw-formats.md):
+		Long: `traces runs PROGRAM as run does, and writes a raw, uncompressed trace of one of
+the kinds that the trace-compression papers studied (docs/raw-formats.md):
 
   store-addr   PC and address of each store and atomic update
-  cache-miss   PC and address of each access that misses in a data cache of
-               16 kB, direct-mapped, 64-byte lines, write-allocate, one a thread
+  cache-miss   PC and address of each access that misses in the thread's data
+               cache: 16 kB, direct-mapped, 64-byte lines, write-allocate
   load-value   PC and value of each load
   leaders      address of each basic block, and the data addresses in it
   control      address of each basic block
-  branch-bits  a bit for each conditional branch: taken or not
+  branch-bits  one bit for each conditional branch: taken or not
   blocks       number of each basic block
 
-Of several threads the entries stand in the order in which they ran; --thread
-picks those of one. Functions that run knows by name (pthread_mutex_lock and
-the like) are in no trace.
+With several threads, the entries are in the order in which they ran; --thread
+selects those of one thread. No trace contains functions that run knows by name
+(such as pthread_mutex_lock).
 
-With a TRACE in place of PROGRAM, --kind control plays the basic blocks of a
-thread back, exactly; --from and --count choose a part. A trace of run
---control app is read from the checkpoint before that part.`,
+With a TRACE instead of PROGRAM, --kind control writes exactly the basic blocks
+of a thread; --from and --count select a part. A trace of run --control app is
+read from the last checkpoint before that part.`,
 		Example: `  hindsight traces --kind store-addr -o fft.st ./fft
-  hindsight traces --kind leaders -o - ./fft | hindsight pack --codec ldr -o fft.hpk
-  hindsight traces --kind control --thread 0 -o - ./fft | hindsight pack --codec app --program ./fft -o fft.hpk`,
+  hindsight traces --kind leaders -o - ./fft |
+      hindsight pack --codec ldr -o fft.hpk
+  hindsight traces --kind control --thread 0 -o - ./fft |
+      hindsight pack --codec app --program ./fft -o fft.hpk`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, std, args) },
 	}
@@ -67,10 +69,10 @@ thread back, exactly; --from and --count choose a part. A trace of run
 	f.limits.add(cmd, 0, 0)
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "store-addr", "what to trace: "+strings.Join(raw.Kinds(), ", "))
-	flags.IntVar(&f.thread, "thread", -1, "only thread `N`, 0 being the first (-1: all)")
-	flags.Uint64Var(&f.from, "from", 0, "of a trace: blocks of the thread to pass over")
-	flags.Uint64Var(&f.count, "count", 0, "of a trace: blocks to give (0: all)")
-	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE`, - for standard output (default PROGRAM.KIND)")
+	flags.IntVar(&f.thread, "thread", -1, "only thread `N`, counted from 0 (-1: all)")
+	flags.Uint64Var(&f.from, "from", 0, "with a TRACE: number of blocks of the thread to skip")
+	flags.Uint64Var(&f.count, "count", 0, "with a TRACE: number of blocks to write (0: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "raw `FILE` to write, - for standard output (default PROGRAM.KIND)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
 	cli.Complete(cmd, "kind", raw.Kinds()...)
 	return cmd

@@ -15,10 +15,10 @@ import (
 func newVersion(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and what it was built from",
+		Short: "Print the version and build information",
 		Long: `version prints the version, the commit if the build knows it, the Go release and
-the platform: what a report about a fault should have.`,
-		Example: "  hindsight version    # hindsight 0.1.0, commit 1f2e3d4c5b6a, go1.26.1, linux/amd64",
+the platform. Include this in bug reports.`,
+		Example: "  hindsight version  # hindsight 0.1.0, commit 1f2e3d4c5b6a, go1.26.1, …",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text := "hindsight " + buildinfo.Version()
@@ -33,10 +33,10 @@ the platform: what a report about a fault should have.`,
 
 func newMan(cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "man DIR",
+		Use:   "man [flags] DIR",
 		Short: "Write the manual pages",
-		Long: `man writes a manual page for each command into a directory, which it makes if
-there is none: hindsight.1, hindsight-run.1, …`,
+		Long: `man writes a manual page for each command into a directory: hindsight.1,
+hindsight-run.1, …. It creates the directory if necessary.`,
 		Example: `  hindsight man ~/.local/share/man/man1
   man hindsight-races`,
 		Args: cobra.ExactArgs(1),

@@ -37,15 +37,16 @@ func newView(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "view [flags] TRACE",
 		Short: "Show a trace in the browser",
-		Long: `view serves a page about a trace to this machine, at an address that it
-prints, until it is interrupted. It has the races, ranked, with both call stacks
+		Long: `view serves a page about a trace on this machine, at an address that it prints,
+until it is interrupted. The page shows the races, ranked, with both call stacks
 and both places in the source; a timeline of threads and strands; the source
-with execution counts; what threads waited for; and, when the trace has values
-(run --record wet, hindsight wet), who wrote a value and where it went.
+with execution counts; and what threads waited for. If the trace has values (run
+--record wet, hindsight wet), it also shows who wrote a value and where the
+value went.
 
--o FILE.html writes the same as one file that loads nothing from elsewhere, to
-send or to keep beside a build. Of a long run it has less detail: the timeline
-to a coarser resolution, and slices around the first races.
+-o FILE.html writes the page as a single file that loads nothing from elsewhere,
+to send or to keep with a build. For a long run this file has less detail: a
+coarser timeline, and slices only around the first races.
 
 A link that ends in #R3 opens race R3. The ? on the page lists the keys.`,
 		Example: `  hindsight view bank.hst
@@ -65,7 +66,7 @@ A link that ends in #R3 opens race R3. The ? on the page lists the keys.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "write the page to `FILE` instead of serving it")
 	flags.StringArrayVar(&f.sources, "source-dir", nil, "`DIR` to look for source files in; may be repeated")
-	flags.Var(&f.memory, "max-memory", "memory of the analysis: bytes, or with K, M or G")
+	flags.Var(&f.memory, "max-memory", "memory for the analysis: bytes, or with K, M or G")
 	cli.CompleteDir(cmd, "source-dir")
 	return cmd
 }

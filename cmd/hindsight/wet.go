@@ -27,19 +27,19 @@ func newWet(std cli.Streams) *cobra.Command {
 	var f wetFlags
 	cmd := &cobra.Command{
 		Use:   "wet [flags] TRACE",
-		Short: "Add values and dependences to a trace, by making the run again",
-		Long: `wet makes the run in TRACE again, which gives the same run, and writes a trace
+		Short: "Rerun a program to add values and dependences to its trace",
+		Long: `wet reruns the program of TRACE, which produces the same run, and writes a trace
 that also has the whole execution: the value of every instruction and what each
-depended on, for hindsight slice and hindsight query. It is the file that
-run --record wet would have written. The trace carries the program; what the run
-read from files or standard input has to be given again.
+instruction depended on, for hindsight slice and hindsight query. The file is
+the one that run --record wet would have written. The trace contains the
+program. Files and standard input that the run read must be given again.
 
-With --from and --to only a part of the run is kept, in instructions that all
-threads together had executed; it begins and ends where a thread's turn does.
-What threads held in registers then counts as given to them.
+--from and --to keep only a part of the run. They count the instructions that
+all threads together had executed. The part begins and ends where a thread's
+turn does. Values that are in registers at its beginning have no origin.
 
-The run is checked to be the same as the one in TRACE; if it is not, wet says
-where they part and writes nothing.`,
+wet checks that the run is the same as the one in TRACE. If it is not, wet says
+where they differ and writes nothing.`,
 		Example: `  hindsight wet bank.hst                       # writes bank.wet.hst
   hindsight wet --from 5000000 --to 9000000 -o part.hst long.hst
   hindsight wet --stdin words.txt sorted.hst`,
@@ -55,15 +55,15 @@ where they part and writes nothing.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` to write (default TRACE with .wet.hst)")
-	flags.Uint64Var(&f.window.From, "from", 0, "keep the run from this instruction on")
-	flags.Uint64Var(&f.window.To, "to", 0, "keep the run up to this instruction (0: to its end)")
-	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that the run had as standard input")
-	flags.StringVar(&f.root, "root", "", "directory that the run saw as /")
+	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` to write (default: TRACE with the ending .wet.hst)")
+	flags.Uint64Var(&f.window.From, "from", 0, "keep the run only from this instruction on")
+	flags.Uint64Var(&f.window.To, "to", 0, "keep the run only up to this instruction (0: to its end)")
+	flags.StringVar(&f.stdin, "stdin", "", "`FILE` that was the standard input")
+	flags.StringVar(&f.root, "root", "", "directory that the program saw as /")
 	cli.CompleteDir(cmd, "root")
 	f.limits.add(cmd, 0, 0)
 	f.epoch = cdr.DefaultBudget
-	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it takes so much memory, 64M at most")
+	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it uses this much memory, at most 64M")
 	return cmd
 }
 

@@ -55,13 +55,13 @@ func newRoot(std cli.Streams) *cobra.Command {
 		Use:   "papertables [flags] [KERNEL…]",
 		Short: "Measure the papers' tables again on the example kernels",
 		Long: `papertables runs the five kernels of the parallel-trace paper (fft, lu, mp3d,
-water, sor) with its inputs and prints the tables of the papers, measured now,
-with the published figures beside them. A table is named by the conference, the
-year and its number in the paper:
+water, sor) with the paper's inputs. It measures the tables of the papers again
+and prints them beside the published figures. The name of a table is the
+conference, the year and the table's number in the paper:
 
-  ppopp2003       the next three, measured at once
+  ppopp2003       the next three, measured together
   ppopp2003-3     Table 3: control flow and synchronisation (COR)
-  ppopp2003-4     Table 4: one string of accesses a thread (DOR)
+  ppopp2003-4     Table 4: one string of accesses per thread (DOR)
   ppopp2003-5     Table 5: control flow and data (CDR); gzip, xz, zstd
   ppopp2003-f4    Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
   ppopp2003-f5    Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
@@ -69,18 +69,19 @@ year and its number in the paper:
                   misses and load values
   sigmetrics1999  LD&R: ratio over block-leader traces
   fse2005         APP, Tables 1 to 3: directions of branches against grammars
-                  of paths, also of compiler, interpreter and sort
+                  of paths, also for compiler, interpreter and sort
   micro2004       whole execution traces: micro2004-1 to micro2004-9 are the
-                  tables, of runs of 10 and 100 million statements (--statements)
-                  of compiler, interpreter, sort, the parts of structures (hash,
-                  btree, keys, graph, json) and the kernels; not in all, since
-                  it takes long
+                  tables, for runs of 10 and 100 million statements
+                  (--statements) of compiler, interpreter, sort, the parts of
+                  structures (hash, btree, keys, graph, json) and the kernels;
+                  not included in all, because it takes long
 
-Rows that do not reach the paper's figure are marked. Raw traces are kept, one
-run at a time, in temporary files. gzip, bzip2, xz and zstd are the installed
-programs; --small takes small inputs, which no published figure is for.`,
+Rows that do not reach the paper's figure are marked. Raw traces are temporary
+files, for one run at a time. gzip, bzip2, xz and zstd are the installed
+programs. --small uses small inputs, for which there are no published figures.`,
 		Example: `  papertables --small
-  papertables --table ppopp2003-5 --threads 2,4 --format markdown -o t5.md fft lu`,
+  papertables --table ppopp2003-5 --threads 2,4 \
+      --format markdown -o t5.md fft lu`,
 		ValidArgs:     wetPrograms,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -89,18 +90,19 @@ programs; --small takes small inputs, which no published figure is for.`,
 			return f.run(cmd.Context(), std, args)
 		},
 	}
+	cli.WrapHelp(cmd)
 	cmd.SetIn(std.In)
 	cmd.SetOut(std.Out)
 	cmd.SetErr(std.Err)
 	flags := cmd.Flags()
-	flags.StringVar(&f.table, "table", "all", "which to measure: "+strings.Join(tableNames, ", "))
+	flags.StringVar(&f.table, "table", "all", "tables to measure: "+strings.Join(tableNames, ", "))
 	flags.IntSliceVar(&f.threads, "threads", []int{2, 4, 8}, "numbers of threads; sigmetrics2004, sigmetrics1999 and fse2005 take the first")
 	flags.BoolVar(&f.small, "small", false, "small inputs, for a quick look")
-	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "of micro2004: lengths of runs in millions of statements: 1, 10, 100")
-	flags.BoolVar(&f.long, "long", false, "of micro2004: all figures of runs of 100 million statements too, which takes hours and 16 GB")
+	flags.StringSliceVar(&f.statements, "statements", []string{"10", "100"}, "micro2004: lengths of the runs in millions of statements: 1, 10, 100")
+	flags.BoolVar(&f.long, "long", false, "micro2004: also measure all figures for runs of 100 million statements, which takes hours and 16 GB")
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
-	flags.StringVar(&f.plots, "plots", "", "draw tables as SVG files in `DIR`, too")
+	flags.StringVar(&f.plots, "plots", "", "also draw the tables, as SVG files in `DIR`")
 	cli.CompleteDir(cmd, "plots")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedules")
 	cli.Complete(cmd, "table", tableNames...)

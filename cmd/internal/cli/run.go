@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -80,6 +81,12 @@ func Run(args []string, std Streams, p Program) int {
 		}
 	}
 	return int(status)
+}
+
+// WrapHelp makes the help of a command and of its subcommands wrap the
+// descriptions of flags at 80 columns.
+func WrapHelp(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 }
 
 // commandGrace is how long a command that was interrupted may go on: a block of
