@@ -7,6 +7,7 @@ import (
 	"hindsight/analyze/order"
 	"hindsight/analyze/predict"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 )
 
@@ -15,7 +16,7 @@ type Analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, err
 
 // ByHappensBefore is the [Analysis] of the order hb.
 func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
-	return race.Analyze(ctx, race.FromTrace(t), opts)
+	return race.Analyze(ctx, replay.FromTrace(t), opts)
 }
 
 // allOrders is the name of the union of the orders.

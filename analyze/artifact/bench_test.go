@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/internal/stopwatch"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/golang"
@@ -58,7 +59,7 @@ func benchArtifacts(b *testing.B, elf []byte, args ...string) {
 			b.Fatal(err)
 		}
 		open := stopwatch.ProcessorTime()
-		res, err := race.Analyze(context.Background(), race.FromTrace(t), race.Options{Program: img, TLSSize: img.TLSSize()})
+		res, err := race.Analyze(context.Background(), replay.FromTrace(t), race.Options{Program: img, TLSSize: img.TLSSize()})
 		if err != nil {
 			b.Fatal(err)
 		}

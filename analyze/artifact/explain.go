@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -124,7 +125,7 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	var together map[int]bool
 	err = reads.walk(e.ctx, e.trace, e.index.survey)
 	if err == nil {
-		o, err = e.newOrderer(race.FromTrace(e.trace), reads.found)
+		o, err = e.newOrderer(replay.FromTrace(e.trace), reads.found)
 	}
 	if err == nil {
 		causes, together, err = o.byOrder(list)
@@ -151,7 +152,7 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 // newExplainer prepares an analysis. The error is errTooMuch when the run is
 // beyond what may be kept.
 func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts *Options) (*explainer, error) {
-	src := race.FromTrace(t)
+	src := replay.FromTrace(t)
 	x, err := newIndex(ctx, src, res.Races, img, img.TLSSize(), opts)
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (r *Result) breakCycles() {
 }
 
 // findHooked finds the calls of hooked functions.
-func (c *code) findHooked(src race.Source) error {
+func (c *code) findHooked(src replay.Source) error {
 	for ev, err := range src.Events() {
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ type indexer struct {
 }
 
 // newIndex makes the index of the plain sides of the races.
-func newIndex(ctx context.Context, src race.Source, races []race.Race, prog place.Program, tls uint64, opts *Options) (*index, error) {
+func newIndex(ctx context.Context, src replay.Source, races []race.Race, prog place.Program, tls uint64, opts *Options) (*index, error) {
 	n := src.NumThreads()
 	x := &indexer{
 		index: &index{sites: map[cdr.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
@@ -131,7 +131,7 @@ func newIndex(ctx context.Context, src race.Source, races []race.Race, prog plac
 }
 
 // findSites finds the sites of the races' places and pairs them.
-func (x *indexer) findSites(src race.Source, races []race.Race) {
+func (x *indexer) findSites(src replay.Source, races []race.Race) {
 	places := map[race.Place][]cdr.SiteID{}
 	for i := range races {
 		for _, s := range []*race.Side{&races[i].First.Later, &races[i].First.Earlier} {
@@ -174,7 +174,7 @@ func (x *indexer) findSites(src race.Source, races []race.Race) {
 
 // scan is a first walk along S_synch: places of events, atomic bytes, threads
 // that nobody creates.
-func (x *indexer) scan(ctx context.Context, src race.Source) (err error) {
+func (x *indexer) scan(ctx context.Context, src replay.Source) (err error) {
 	total := 0
 	x.survey, err = replay.NewSurvey(ctx, src, len(x.seqs), false, &x.business, func(ev *replay.Event) error {
 		if total++; total > maxEvents {
@@ -198,7 +198,7 @@ func (x *indexer) scan(ctx context.Context, src race.Source) (err error) {
 }
 
 // pass walks along S_synch with the segments.
-func (x *indexer) pass(ctx context.Context, src race.Source) error {
+func (x *indexer) pass(ctx context.Context, src replay.Source) error {
 	wanted := make([]bool, src.NumSites())
 	for id := range x.sites {
 		wanted[id] = true
@@ -237,7 +237,7 @@ func (x *indexer) pass(ctx context.Context, src race.Source) error {
 }
 
 // take keeps the runs of racing sites in a segment.
-func (x *indexer) take(seg race.Segment, of *replay.Unit) error {
+func (x *indexer) take(seg replay.Segment, of *replay.Unit) error {
 	var u *unit
 	for r, err := range seg.Runs() {
 		if err != nil {

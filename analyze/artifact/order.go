@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"hindsight/analyze/hb"
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -25,7 +25,7 @@ import (
 //     the instances: with the edges of each race by itself, and of all.
 type orderer struct {
 	*explainer
-	src     race.Source
+	src     replay.Source
 	links   []link
 	sides   []sideProbe // two for each instance
 	from    [][2]int    // instances of race i: from[i][0] to from[i][1] (exclusive)
@@ -139,7 +139,7 @@ func (e *explainer) wanting() (list []int) {
 }
 
 // newOrderer finds the edges.
-func (e *explainer) newOrderer(src race.Source, found []readFrom) (*orderer, error) {
+func (e *explainer) newOrderer(src replay.Source, found []readFrom) (*orderer, error) {
 	o := &orderer{explainer: e, src: src, from: make([][2]int, len(e.res.Races)), perRace: make([][]int, len(e.res.Races))}
 	for t := range e.index.seqs {
 		o.events += len(e.index.seqs[t])

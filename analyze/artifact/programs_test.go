@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -31,7 +32,7 @@ func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Op
 	t.Helper()
 	file, img := recordFile(t, elf, args, seed, opts, beside...)
 	trace := openFile(t, file)
-	res, err := race.Analyze(context.Background(), race.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLSSize()})
+	res, err := race.Analyze(context.Background(), replay.FromTrace(trace), race.Options{Program: img, TLSSize: img.TLSSize()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -33,7 +34,7 @@ type Writes struct {
 func RacingWrites(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, limit int) (all []Writes, pages map[uint64]bool, ok bool, err error) {
 	var opts Options
 	opts.defaults()
-	x, err := newIndex(ctx, race.FromTrace(t), res.Races, img, img.TLSSize(), &opts)
+	x, err := newIndex(ctx, replay.FromTrace(t), res.Races, img, img.TLSSize(), &opts)
 	if errors.Is(err, errTooMuch) {
 		return nil, nil, false, nil
 	}

@@ -52,7 +52,7 @@ func BenchmarkOrders(b *testing.B) {
 func findRaces(b *testing.B, t *cdr.Trace, opts race.Options, o Order) int {
 	b.Helper()
 	if o == HB {
-		res, err := race.Analyze(b.Context(), race.FromTrace(t), opts)
+		res, err := race.Analyze(b.Context(), replay.FromTrace(t), opts)
 		if err != nil {
 			b.Fatal(err)
 		}

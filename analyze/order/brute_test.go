@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/internal/madeup"
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 )
 
@@ -124,7 +124,7 @@ func TestNoSchedule(t *testing.T) {
 	m.Write(0, 0x14, 0x2000)
 	for _, without := range []bool{false, true} {
 		m.NoSchedule = without
-		s := found(t, m, Options{})[pairOf(0x10, race.Write, 0x20, race.Read)]
+		s := found(t, m, Options{})[pairOf(0x10, replay.Write, 0x20, replay.Read)]
 		if !s.Has(HB) || !s.Has(WCP) || s.Has(SHB) == without {
 			t.Errorf("without a schedule %v: %v", without, s.Names())
 		}

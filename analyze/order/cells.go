@@ -196,9 +196,9 @@ func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, 
 // the strand's own component of the clock of schedulable happens-before at the
 // access. Accesses to atomic variables count for this too: another schedule of
 // the same run must let them read the same.
-func (w *walker) readsFrom(op race.Op, s event.StrandID, addr, size uint64) (own uint64) {
+func (w *walker) readsFrom(op replay.Op, s event.StrandID, addr, size uint64) (own uint64) {
 	w.shb.clock(s)
-	if op == race.Free || size == 0 || addr+size < addr { // a free stores nothing that could be read
+	if op == replay.Free || size == 0 || addr+size < addr { // a free stores nothing that could be read
 		return w.shb.clock(s).at(s)
 	}
 	if op.Reads() {

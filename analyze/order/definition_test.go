@@ -5,6 +5,7 @@ import (
 
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -89,9 +90,9 @@ func weak(all []madeup.Moment, hard, hb madeup.Relation) madeup.Relation {
 // placeOf is the place of an access.
 func placeOf(m *madeup.Moment) race.Place {
 	if m.Site.Access == event.Write {
-		return race.Place{PC: m.Site.PC, Op: race.Write}
+		return race.Place{PC: m.Site.PC, Op: replay.Write}
 	}
-	return race.Place{PC: m.Site.PC, Op: race.Read}
+	return race.Place{PC: m.Site.PC, Op: replay.Read}
 }
 
 // byDefinition returns the orders that report each pair.

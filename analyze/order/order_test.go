@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -27,7 +28,7 @@ func found(t *testing.T, src Source, opts Options) map[key]Set {
 	return out
 }
 
-func pairOf(pc1 uint64, op1 race.Op, pc2 uint64, op2 race.Op) key {
+func pairOf(pc1 uint64, op1 replay.Op, pc2 uint64, op2 replay.Op) key {
 	return keyOf(race.Place{PC: pc1, Op: op1}, race.Place{PC: pc2, Op: op2})
 }
 
@@ -61,7 +62,7 @@ func TestHiddenByAccidentalLockOrder(t *testing.T) {
 		if conflict {
 			want = set() // the reads only share y: no lock, but see below
 		}
-		k := pairOf(0x10, race.Write, 0x24, race.Read)
+		k := pairOf(0x10, replay.Write, 0x24, replay.Read)
 		if got[k]&^set(Lockset) != want&^set(Lockset) {
 			t.Errorf("conflict %v: %v, want %v", conflict, got[k].Names(), want.Names())
 		}
@@ -79,10 +80,10 @@ func TestSecondRaceIsNotSchedulable(t *testing.T) {
 	m.Read(1, 0x20, flag)
 	m.Read(1, 0x24, data)
 	got := found(t, m, Options{})
-	if s := got[pairOf(0x14, race.Write, 0x20, race.Read)]; !s.Has(SHB) || !s.Has(HB) || !s.Has(WCP) {
+	if s := got[pairOf(0x14, replay.Write, 0x20, replay.Read)]; !s.Has(SHB) || !s.Has(HB) || !s.Has(WCP) {
 		t.Errorf("flag: %v", s.Names())
 	}
-	if s := got[pairOf(0x10, race.Write, 0x24, race.Read)]; s.Has(SHB) || !s.Has(HB) {
+	if s := got[pairOf(0x10, replay.Write, 0x24, replay.Read)]; s.Has(SHB) || !s.Has(HB) {
 		t.Errorf("data: %v", s.Names())
 	}
 }
@@ -98,11 +99,11 @@ func TestEraser(t *testing.T) {
 	m.Write(0, 0x10, x) // exclusive still
 	locked(0, l, 0x14)
 	locked(1, l, 0x20)
-	if got := found(t, m, Options{}); got[pairOf(0x14, race.Write, 0x20, race.Write)].Has(Lockset) {
+	if got := found(t, m, Options{}); got[pairOf(0x14, replay.Write, 0x20, replay.Write)].Has(Lockset) {
 		t.Errorf("one lock: %v", got)
 	}
 	locked(0, k, 0x18) // another lock: none is held always
-	if got := found(t, m, Options{}); !got[pairOf(0x18, race.Write, 0x20, race.Write)].Has(Lockset) {
+	if got := found(t, m, Options{}); !got[pairOf(0x18, replay.Write, 0x20, replay.Write)].Has(Lockset) {
 		t.Errorf("two locks: %v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
@@ -20,7 +21,7 @@ func TestProgramsAgreeWithRace(t *testing.T) {
 		}
 		t.Run(p.Name, func(t *testing.T) {
 			trace, opts := exampleTrace(t, p)
-			res, err := race.Analyze(context.Background(), race.FromTrace(trace), opts)
+			res, err := race.Analyze(context.Background(), replay.FromTrace(trace), opts)
 			if err != nil {
 				t.Fatal(err)
 			}

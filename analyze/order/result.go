@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 )
 
@@ -24,7 +25,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 	if want == 1<<SHB && !t.HasSchedule() {
 		return nil, ErrNoSchedule
 	}
-	src := race.FromTrace(t)
+	src := replay.FromTrace(t)
 	exact, err := race.Analyze(ctx, src, opts)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/order"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -117,7 +118,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result
 	for i, r := range found.Races {
 		races[i] = described(r)
 	}
-	res, failed := race.Describe(ctx, race.FromTrace(t), opts, races)
+	res, failed := race.Describe(ctx, replay.FromTrace(t), opts, races)
 	switch {
 	case failed != nil:
 		return nil, nil, failed

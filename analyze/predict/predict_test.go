@@ -8,6 +8,7 @@ import (
 	"hindsight/analyze/internal/madeup"
 	"hindsight/analyze/order"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -15,9 +16,9 @@ import (
 // place is that of an access of a made-up run.
 func place(m *madeup.Moment) race.Place {
 	if m.Site.Access == event.Write {
-		return race.Place{PC: m.Site.PC, Op: race.Write}
+		return race.Place{PC: m.Site.PC, Op: replay.Write}
 	}
-	return race.Place{PC: m.Site.PC, Op: race.Read}
+	return race.Place{PC: m.Site.PC, Op: replay.Read}
 }
 
 func keyOf(a, b race.Place) pairKey {

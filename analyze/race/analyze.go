@@ -8,11 +8,20 @@ import (
 	"slices"
 
 	"hindsight/analyze/hb"
+	"hindsight/analyze/race/internal/count"
+	"hindsight/analyze/race/internal/pass"
+	"hindsight/analyze/race/internal/resolve"
+	"hindsight/analyze/race/internal/sieve"
 	"hindsight/analyze/replay"
+	"hindsight/tracefmt/event"
 )
 
 // ErrSource is wrapped by errors about a source that contradicts itself.
 var ErrSource = replay.ErrTrace
+
+// ErrLimit is wrapped by errors about runs that would take more memory or time
+// to analyse than there is.
+var ErrLimit = pass.ErrTooLarge
 
 // Analyze finds the races of a run.
 //
@@ -21,11 +30,11 @@ var ErrSource = replay.ErrTrace
 // the memory on which there are races; together with the accesses to that
 // memory, for the races; and for the locks and locations of the instances that
 // the result shows. An error after the second of these is a *[Partial].
-func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
+func Analyze(ctx context.Context, src replay.Source, opts Options) (*Result, error) {
 	if opts.SweepEvery <= 0 {
 		opts.SweepEvery = 1 << 18
 	}
-	opts.columnsLimit = cmp.Or(opts.columnsLimit, columnsLimit)
+	opts.columnsLimit = cmp.Or(opts.columnsLimit, count.ColumnsLimit)
 	opts.staleAfter = cmp.Or(opts.staleAfter, staleAfter)
 	opts.batchItems = cmp.Or(opts.batchItems, batchItems)
 	if opts.Workers <= 0 {
@@ -41,7 +50,7 @@ func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if e.suspects == nil || len(e.suspects.ranges) > 0 {
+	if e.suspects == nil || e.suspects.Any() {
 		if err := e.exact(ctx, src); err != nil {
 			return nil, e.partial(false, err)
 		}
@@ -60,54 +69,56 @@ func Analyze(ctx context.Context, src Source, opts Options) (*Result, error) {
 const maxWorkers = 64
 
 // sieve is the pass that finds the granules on which there are races.
-func (e *engine) sieve(ctx context.Context, src Source) error {
-	sieves := make([]*sieve, e.opts.Workers)
-	takers := make([]taker, len(sieves))
+func (e *engine) sieve(ctx context.Context, src replay.Source) error {
+	sieves := make([]*sieve.Sieve, e.opts.Workers)
+	takers := make([]pass.Taker, len(sieves))
 	for i := range sieves {
-		sieves[i] = newSieve(i, len(sieves), e.survey.Threads)
-		sieves[i].variables = e.survey.Atomic
+		sieves[i] = sieve.New(i, len(sieves), e.survey.Threads, e.survey.Atomic, e.opts.layers)
 		takers[i] = sieves[i]
-		if e.opts.layers > 0 {
-			sieves[i].limit = e.opts.layers
-		}
 	}
-	e.sieving, e.touches = true, make([]sketch, e.sites)
+	e.sieving, e.touches = true, make([]sieve.Sketch, e.sites)
 	if err := e.pass(ctx, src, takers); err != nil {
 		return err
 	}
 	e.sieving = false
-	e.suspects = gather(sieves)
-	near := e.suspects.sketch()
+	e.suspects = sieve.Gather(sieves)
+	near := e.suspects.Sketch()
 	for i := range e.wanted {
-		e.wanted[i] = e.wanted[i] && e.touches[i].meets(&near)
+		e.wanted[i] = e.wanted[i] && e.touches[i].Meets(&near)
 	}
 	e.touches = nil
 	for _, s := range sieves {
-		e.stats.Pages += len(s.pages)
+		e.stats.Pages += s.Size()
 	}
 	return nil
 }
 
 // exact is the pass that counts the pairs.
-func (e *engine) exact(ctx context.Context, src Source) error {
-	shards := make([]*shard, e.opts.Workers)
-	takers := make([]taker, len(shards))
+func (e *engine) exact(ctx context.Context, src replay.Source) error {
+	shards := make([]*count.Shard, e.opts.Workers)
+	takers := make([]pass.Taker, len(shards))
 	for i := range shards {
-		shards[i] = newShard(e, i)
+		c := count.Config{Number: i, Of: len(shards), Accesses: e.accesses, Atomic: e.survey.Atomic,
+			Own:        func(t event.ThreadID, addr uint64) bool { return e.run.Own(t, addr) },
+			SweepEvery: e.opts.SweepEvery, ColumnsLimit: e.opts.columnsLimit}
+		if e.suspects != nil {
+			c.Suspects = e.suspects.Pages[i]
+		}
+		shards[i] = count.New(c)
 		takers[i] = shards[i]
 	}
 	err := e.pass(ctx, src, takers)
 	for _, s := range shards {
-		e.pairs.merge(&s.pairs)
-		e.stats.Accesses += s.stats.Accesses
-		e.stats.Groups += s.stats.Groups
-		e.stats.Peak += s.stats.Peak
-		e.stats.Sweeps += s.stats.Sweeps
+		e.pairs.Merge(&s.Pairs)
+		e.stats.Accesses += s.Stats.Accesses
+		e.stats.Groups += s.Stats.Groups
+		e.stats.Peak += s.Stats.Peak
+		e.stats.Sweeps += s.Stats.Sweeps
 	}
 	return err
 }
 
-func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
+func newEngine(ctx context.Context, src replay.Source, opts Options) (*engine, error) {
 	n := src.NumThreads()
 	if n > hb.MaxThreads {
 		return nil, fmt.Errorf("%w: %d threads", hb.ErrThread, n)
@@ -117,28 +128,28 @@ func newEngine(ctx context.Context, src Source, opts Options) (*engine, error) {
 		business: replay.NewBusiness(opts.Program),
 		placeIDs: map[Place]uint32{},
 		eventIDs: map[Place]uint32{},
-		pairs:    pairTable{pairs: map[pairKey]*pair{}},
+		pairs:    count.NewPairTable(),
 	}
 	for id := range src.NumSites() {
-		site := src.Site(SiteID(id))
+		site := src.Site(replay.SiteID(id))
 		op := replay.SiteOp(&site)
 		if site.Size == 0 || site.Size > 8 {
 			return nil, fmt.Errorf("%w: site %d accesses %d bytes", ErrSource, id, site.Size)
 		}
-		e.accesses = append(e.accesses, access{place: e.placeID(Place{site.PC, op}), op: op,
-			user: e.business.User(site.PC), atomic: e.business.Atomicity(op, site.PC, opts.Atomics == Strict), mute: e.business.Muted(site.PC), size: site.Size, site: SiteID(id)})
+		e.accesses = append(e.accesses, pass.Access{Place: e.placeID(Place{site.PC, op}), Op: op,
+			User: e.business.User(site.PC), Atomic: e.business.Atomicity(op, site.PC, opts.Atomics == Strict), Mute: e.business.Muted(site.PC), Size: site.Size, Site: replay.SiteID(id)})
 	}
 	e.sites = len(e.accesses)
 	e.wanted = make([]bool, e.sites)
 	for i := range e.wanted {
-		e.wanted[i] = !e.accesses[i].mute
+		e.wanted[i] = !e.accesses[i].Mute
 	}
 	return e, e.scan(ctx, src)
 }
 
 // scan is the first walk along S_synch.
-func (e *engine) scan(ctx context.Context, src Source) (err error) {
-	e.survey, err = replay.NewSurvey(ctx, src, src.NumThreads(), e.opts.Atomics == Strict, &e.business, func(ev *Event) error {
+func (e *engine) scan(ctx context.Context, src replay.Source) (err error) {
+	e.survey, err = replay.NewSurvey(ctx, src, src.NumThreads(), e.opts.Atomics == Strict, &e.business, func(ev *replay.Event) error {
 		if op, ok := replay.OpOf(ev.Kind); ok {
 			e.eventAccess(Place{ev.PC, op})
 		}
@@ -148,23 +159,23 @@ func (e *engine) scan(ctx context.Context, src Source) (err error) {
 }
 
 // pass is a walk over the run, of which the takers take the accesses.
-func (e *engine) pass(ctx context.Context, src Source, takers []taker) error {
+func (e *engine) pass(ctx context.Context, src replay.Source, takers []pass.Taker) error {
 	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Atomics: true, Share: true})
 	e.horizon, e.batch = nil, nil
 	e.stats = Stats{Pages: e.stats.Pages}
-	e.crew, e.canceled = newCrew(takers), ctx.Err
+	e.crew, e.canceled = pass.NewCrew(takers), ctx.Err
 	err := e.walk(ctx, src)
 	if err == nil {
 		err = e.flush()
 	}
-	if stopped := e.crew.stop(); err == nil {
+	if stopped := e.crew.Stop(); err == nil {
 		err = stopped
 	}
 	e.stats.Merged = e.run.Order.Merged()
 	return err
 }
 
-func (e *engine) walk(ctx context.Context, src Source) error {
+func (e *engine) walk(ctx context.Context, src replay.Source) error {
 	cursors := replay.NewCursors(src, e.survey.Threads, e.wanted)
 	defer cursors.Close()
 	v := replay.Visitor{
@@ -174,10 +185,10 @@ func (e *engine) walk(ctx context.Context, src Source) error {
 			return e.feedEvent(a, u.Index)
 		},
 		Life: e.feedCut,
-		Done: func(*Event) error { e.stats.Events++; return nil },
+		Done: func(*replay.Event) error { e.stats.Events++; return nil },
 	}
 	if e.survey.Tasks { // the workers look at whose memory is a thread's own
-		v.Changes = func(*Event) error { return e.settle() }
+		v.Changes = func(*replay.Event) error { return e.settle() }
 	}
 	return e.run.Run(ctx, src, &v)
 }
@@ -207,9 +218,9 @@ func (e *engine) takeSegments(ctx context.Context, cursors *replay.Cursors, u *r
 
 // result makes the report of what was found, with two more walks along
 // S_synch.
-func (e *engine) result(ctx context.Context, src Source) (*Result, error) {
+func (e *engine) result(ctx context.Context, src replay.Source) (*Result, error) {
 	res := &Result{Stats: e.stats}
-	found, err := e.resolve(ctx, src)
+	found, err := resolve.Pairs(ctx, src, e.survey.Threads, e.accesses, &e.pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +228,8 @@ func (e *engine) result(ctx context.Context, src Source) (*Result, error) {
 	d := newDetails(e, res, e.survey.Threads)
 	for i := range found {
 		p, r := &found[i], &res.Races[i]
-		r.Dynamic = p.dynamic
-		r.First, r.Last = d.instance(&p.first), d.instance(&p.last)
+		r.Dynamic = p.Dynamic
+		r.First, r.Last = d.instance(&p.First), d.instance(&p.Last)
 	}
 	for i := range res.Races {
 		d.want(&res.Races[i])

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -21,12 +22,12 @@ type lockStep struct {
 func (l lockStep) NumThreads() int { return l.threads }
 func (l lockStep) NumSites() int   { return 3 }
 
-func (l lockStep) Site(id SiteID) Site {
-	return Site{PC: 0x100 + uint64(id)*4, Size: 8, Access: event.Write}
+func (l lockStep) Site(id replay.SiteID) replay.Site {
+	return replay.Site{PC: 0x100 + uint64(id)*4, Size: 8, Access: event.Write}
 }
 
-func (l lockStep) Events() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (l lockStep) Events() iter.Seq2[replay.Event, error] {
+	return func(yield func(replay.Event, error) bool) {
 		seq := uint64(0)
 		for r := range uint64(l.rounds) {
 			for t := range event.ThreadID(l.threads) {
@@ -38,7 +39,7 @@ func (l lockStep) Events() iter.Seq2[Event, error] {
 					lock += (r*uint64(l.threads) + uint64(t)) * 0x9e3779b97f4a7c15 >> 32 % uint64(l.locks) * 8
 				}
 				for i, k := range []event.Kind{event.MutexLock, event.MutexUnlock} {
-					if !yield(Event{Event: event.Event{Kind: k, Obj: lock}, Thread: t, Seq: seq, Index: 2*r + uint64(i)}, nil) {
+					if !yield(replay.Event{Event: event.Event{Kind: k, Obj: lock}, Thread: t, Seq: seq, Index: 2*r + uint64(i)}, nil) {
 						return
 					}
 					seq++
@@ -48,19 +49,19 @@ func (l lockStep) Events() iter.Seq2[Event, error] {
 	}
 }
 
-func (l lockStep) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
-	return func(yield func(Segment, error) bool) {
+func (l lockStep) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
+	return func(yield func(replay.Segment, error) bool) {
 		for r := range uint64(l.rounds) {
-			inside := fakeSegment{2*r + 1, []Run{{Site: 0, Base: 0x1000, Count: 1, First: r}}}
+			inside := fakeSegment{2*r + 1, []replay.Run{{Site: 0, Base: 0x1000, Count: 1, First: r}}}
 			if l.scattered {
 				for i := range uint64(8) {
 					at := (8*(r*uint64(l.threads)+uint64(t)) + i) * 0x9e3779b97f4a7c15 >> 44 &^ 7
-					inside.runs = append(inside.runs, Run{Site: 1, Base: 0x100000 + at, Count: 1, First: 8*r + i})
+					inside.runs = append(inside.runs, replay.Run{Site: 1, Base: 0x100000 + at, Count: 1, First: 8*r + i})
 				}
 			} else {
-				inside.runs = append(inside.runs, Run{Site: 1, Base: 0x2000, Stride: 8, Count: 64, First: 64 * r})
+				inside.runs = append(inside.runs, replay.Run{Site: 1, Base: 0x2000, Stride: 8, Count: 64, First: 64 * r})
 			}
-			after := fakeSegment{2*r + 2, []Run{{Site: 2, Base: 0x1000, Count: 1, First: r}}}
+			after := fakeSegment{2*r + 2, []replay.Run{{Site: 2, Base: 0x1000, Count: 1, First: r}}}
 			if !yield(inside, nil) || !yield(after, nil) {
 				return
 			}

@@ -3,13 +3,15 @@ package race
 import (
 	"context"
 	"slices"
+
+	"hindsight/analyze/replay"
 )
 
 // Describe makes a result of pairs that something else found: it fills in the
 // locks held, the segments and the locations. Of the sides of the instances it
 // needs the place, the thread, Seq and, of plain accesses, Site, Ordinal,
 // Address and Size; of each race First and Dynamic.
-func Describe(ctx context.Context, src Source, opts Options, races []Race) (*Result, error) {
+func Describe(ctx context.Context, src replay.Source, opts Options, races []Race) (*Result, error) {
 	e := &engine{opts: opts}
 	res := &Result{Races: slices.Clone(races)}
 	d := newDetails(e, res, src.NumThreads())

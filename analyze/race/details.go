@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hindsight/analyze/place"
+	"hindsight/analyze/race/internal/resolve"
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
@@ -42,18 +43,18 @@ func newDetails(e *engine, res *Result, threads int) *details {
 		sides: map[uint64][]*Side{}, locations: map[uint64][]*Race{}, mutexes: map[uint64]*mutex{}}
 }
 
-func (d *details) instance(x *instance) Instance {
-	return Instance{Later: d.side(&x.later), Earlier: d.side(&x.earlier), Address: x.addr}
+func (d *details) instance(x *resolve.Instance) Instance {
+	return Instance{Later: d.side(&x.Later), Earlier: d.side(&x.Earlier), Address: x.Addr}
 }
 
-func (d *details) side(x *execution) Side {
-	a := &d.e.accesses[x.access]
-	s := Side{Place: d.e.places[a.place], Thread: x.thread, Address: x.addr, Seq: math.MaxUint64}
-	if x.order < replay.Unfinished {
-		s.Seq = x.order / 2
+func (d *details) side(x *resolve.Execution) Side {
+	a := &d.e.accesses[x.Access]
+	s := Side{Place: d.e.places[a.Place], Thread: x.Thread, Address: x.Addr, Seq: math.MaxUint64}
+	if x.Order < replay.Unfinished {
+		s.Seq = x.Order / 2
 	}
 	if s.Op.Plain() {
-		s.Size, s.Site, s.Ordinal = uint64(a.size), a.site, x.ordinal
+		s.Size, s.Site, s.Ordinal = uint64(a.Size), a.Site, x.Ordinal
 	}
 	return s
 }
@@ -67,7 +68,7 @@ func (d *details) want(r *Race) {
 }
 
 // walk fills in what is wanted.
-func (d *details) walk(ctx context.Context, src Source) error {
+func (d *details) walk(ctx context.Context, src replay.Source) error {
 	err := d.run.Run(ctx, src, &replay.Visitor{Event: d.before, Done: d.after})
 	if err == nil {
 		d.finish()
@@ -77,7 +78,7 @@ func (d *details) walk(ctx context.Context, src Source) error {
 
 // before looks at the sides of the segment that an event ends, or of the event
 // itself, which are as things stand before it.
-func (d *details) before(ev *Event) error {
+func (d *details) before(ev *replay.Event) error {
 	for _, r := range d.locations[ev.Seq] {
 		r.Location = d.run.Memory.Locate(r.First.Address)
 	}
@@ -90,7 +91,7 @@ func (d *details) before(ev *Event) error {
 	return nil
 }
 
-func (d *details) after(ev *Event) error {
+func (d *details) after(ev *replay.Event) error {
 	d.lock(ev)
 	return nil
 }
@@ -117,7 +118,7 @@ func (d *details) fill(s *Side) {
 }
 
 // lock follows the locks that threads hold, and where each was first used.
-func (d *details) lock(ev *Event) {
+func (d *details) lock(ev *replay.Event) {
 	d.held.Apply(ev.Thread, &ev.Event)
 	switch ev.Kind {
 	case event.MutexLock, event.WriteLock, event.ReadLock:

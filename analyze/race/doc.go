@@ -7,14 +7,14 @@
 // pairs and with its first and last instance. It makes two passes over S_synch
 // and the segments.
 //
-// The first, the sieve, takes the bytes that each segment accesses: not its
+// The first (package sieve) takes the bytes that each segment accesses: not its
 // accesses, but a set of extents worked out once for each rule of the address
 // grammars, so that what a program repeats costs nothing again. Of each byte it
 // knows the last write and the reads since that are in no order, in layers of
 // whole pages; that is enough to find every byte on which there is a race
 // (FastTrack, Flanagan and Freund, PLDI 2009). A run without races ends here.
 //
-// The second takes the accesses to those bytes, by arithmetic: for each rule of
+// The second (package count) takes the accesses to those bytes, by arithmetic: for each rule of
 // the address grammars it is worked out once how often which addresses are
 // accessed, as strided sets of addresses with a number of times. Such a set
 // becomes, at once for all of a page, a set of granules that are touched in the
@@ -27,7 +27,7 @@
 // access is a difference of two members of the series.
 //
 // Counting knows of the first and last instances of a race only the two units,
-// and the classes on which they meet. The executions are looked up last: the
+// and the classes on which they meet. The executions are looked up last (package resolve): the
 // runs of one site in one segment are walked from the front, or from the back,
 // as far as the first that touches such a class. The segment is reached by synch
 // counts.

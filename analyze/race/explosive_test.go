@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -133,7 +134,7 @@ func TestExplosiveTraces(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return Analyze(context.Background(), FromTrace(trace), Options{Workers: workers})
+		return Analyze(context.Background(), replay.FromTrace(trace), Options{Workers: workers})
 	}
 	// To and fro: 8 more and 8 less, from 0x1000 on. Of the last two accesses
 	// both are to 0x1000, and all pairs are more than can be counted.

@@ -3,13 +3,14 @@ package race
 import (
 	"iter"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
 // fake is a run held in memory.
 type fake struct {
-	sites    []Site
-	events   []Event
+	sites    []replay.Site
+	events   []replay.Event
 	segments [][]fakeSegment // by thread
 	ordinals map[[2]uint64]uint64
 	barriers uint64 // generations so far
@@ -18,13 +19,13 @@ type fake struct {
 
 type fakeSegment struct {
 	place uint64
-	runs  []Run
+	runs  []replay.Run
 }
 
 func (s fakeSegment) Place() uint64 { return s.place }
 
-func (s fakeSegment) Runs() iter.Seq2[Run, error] {
-	return func(yield func(Run, error) bool) {
+func (s fakeSegment) Runs() iter.Seq2[replay.Run, error] {
+	return func(yield func(replay.Run, error) bool) {
 		for _, r := range s.runs {
 			if !yield(r, nil) {
 				return
@@ -33,11 +34,11 @@ func (s fakeSegment) Runs() iter.Seq2[Run, error] {
 	}
 }
 
-func (f *fake) NumThreads() int     { return len(f.segments) }
-func (f *fake) NumSites() int       { return len(f.sites) }
-func (f *fake) Site(id SiteID) Site { return f.sites[id] }
-func (f *fake) Events() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (f *fake) NumThreads() int                   { return len(f.segments) }
+func (f *fake) NumSites() int                     { return len(f.sites) }
+func (f *fake) Site(id replay.SiteID) replay.Site { return f.sites[id] }
+func (f *fake) Events() iter.Seq2[replay.Event, error] {
+	return func(yield func(replay.Event, error) bool) {
 		for _, e := range f.events {
 			if !yield(e, nil) {
 				return
@@ -46,8 +47,8 @@ func (f *fake) Events() iter.Seq2[Event, error] {
 	}
 }
 
-func (f *fake) Segments(t event.ThreadID) iter.Seq2[Segment, error] {
-	return func(yield func(Segment, error) bool) {
+func (f *fake) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
+	return func(yield func(replay.Segment, error) bool) {
 		for _, s := range f.segments[t] {
 			if !yield(s, nil) {
 				return
@@ -73,14 +74,14 @@ func newFake(threads int) *fake {
 }
 
 // site returns the site of an instruction, made when it is new.
-func (f *fake) site(pc uint64, size uint8, a event.Access) SiteID {
+func (f *fake) site(pc uint64, size uint8, a event.Access) replay.SiteID {
 	for i, s := range f.sites {
-		if s == (Site{PC: pc, Size: size, Access: a}) {
-			return SiteID(i)
+		if s == (replay.Site{PC: pc, Size: size, Access: a}) {
+			return replay.SiteID(i)
 		}
 	}
-	f.sites = append(f.sites, Site{PC: pc, Size: size, Access: a})
-	return SiteID(len(f.sites) - 1)
+	f.sites = append(f.sites, replay.Site{PC: pc, Size: size, Access: a})
+	return replay.SiteID(len(f.sites) - 1)
 }
 
 func (f *fake) count(t event.ThreadID) (n uint64) {
@@ -94,7 +95,7 @@ func (f *fake) count(t event.ThreadID) (n uint64) {
 
 // event lets thread t do an event.
 func (f *fake) event(t event.ThreadID, e event.Event) {
-	f.events = append(f.events, Event{Event: e, Thread: t, Seq: uint64(len(f.events)), Index: f.count(t)})
+	f.events = append(f.events, replay.Event{Event: e, Thread: t, Seq: uint64(len(f.events)), Index: f.count(t)})
 }
 
 func (f *fake) do(t event.ThreadID, k event.Kind, obj, arg uint64) {
@@ -102,7 +103,7 @@ func (f *fake) do(t event.ThreadID, k event.Kind, obj, arg uint64) {
 }
 
 // run lets thread t execute a site count times at equal distances.
-func (f *fake) run(t event.ThreadID, id SiteID, base uint64, stride int64, count uint64) {
+func (f *fake) run(t event.ThreadID, id replay.SiteID, base uint64, stride int64, count uint64) {
 	place := f.count(t)
 	segs := f.segments[t]
 	if n := len(segs); n == 0 || segs[n-1].place != place {
@@ -110,7 +111,7 @@ func (f *fake) run(t event.ThreadID, id SiteID, base uint64, stride int64, count
 	}
 	key := [2]uint64{uint64(t), uint64(id)}
 	s := &segs[len(segs)-1]
-	s.runs = append(s.runs, Run{Site: id, Base: base, Stride: stride, Count: count, First: f.ordinals[key]})
+	s.runs = append(s.runs, replay.Run{Site: id, Base: base, Stride: stride, Count: count, First: f.ordinals[key]})
 	f.ordinals[key] += count
 	f.segments[t] = segs
 }

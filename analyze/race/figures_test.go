@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/place"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -102,14 +103,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	f := newFake(threads)
 	index := make([]uint64, threads)
 	do := func(th event.ThreadID, k event.Kind, obj, arg uint64) {
-		f.events = append(f.events, Event{Event: event.Event{Kind: k, Obj: obj, Arg: arg}, Thread: th, Seq: uint64(len(f.events)), Index: index[th]})
+		f.events = append(f.events, replay.Event{Event: event.Event{Kind: k, Obj: obj, Arg: arg}, Thread: th, Seq: uint64(len(f.events)), Index: index[th]})
 		index[th]++
 	}
 	w := f.site(0x10, 8, event.Write)
 	for i := range uint64(rounds) {
 		for th := range event.ThreadID(threads) {
 			do(th, event.MutexLock, 0x100+uint64(th), 0)
-			f.segments[th] = append(f.segments[th], fakeSegment{index[th], []Run{{Site: w, Base: 0x1000, Stride: 8, Count: 4, First: 4 * i}}})
+			f.segments[th] = append(f.segments[th], fakeSegment{index[th], []replay.Run{{Site: w, Base: 0x1000, Stride: 8, Count: 4, First: 4 * i}}})
 			do(th, event.MutexUnlock, 0x100+uint64(th), 0)
 		}
 	}
@@ -128,17 +129,17 @@ func TestHeapChurnIsBounded(t *testing.T) {
 	f := newFake(2)
 	index := uint64(0)
 	do := func(k event.Kind) {
-		f.events = append(f.events, Event{Event: event.Event{Kind: k, Obj: 0x1000, Arg: 64, PC: 0x30 + uint64(k)}, Seq: uint64(len(f.events)), Index: index})
+		f.events = append(f.events, replay.Event{Event: event.Event{Kind: k, Obj: 0x1000, Arg: 64, PC: 0x30 + uint64(k)}, Seq: uint64(len(f.events)), Index: index})
 		index++
 	}
 	w := f.site(0x10, 8, event.Write)
 	const rounds = 20000
 	for i := range uint64(rounds) {
 		do(event.Alloc)
-		f.segments[0] = append(f.segments[0], fakeSegment{index, []Run{{Site: w, Base: 0x1000, Stride: 8, Count: 8, First: 8 * i}}})
+		f.segments[0] = append(f.segments[0], fakeSegment{index, []replay.Run{{Site: w, Base: 0x1000, Stride: 8, Count: 8, First: 8 * i}}})
 		do(event.Free)
 	}
-	f.segments[1] = []fakeSegment{{0, []Run{{Site: f.site(0x20, 8, event.Read), Base: 0x1008, Count: 1}}}}
+	f.segments[1] = []fakeSegment{{0, []replay.Run{{Site: f.site(0x20, 8, event.Read), Base: 0x1008, Count: 1}}}}
 	res := analyze(t, f, Options{SweepEvery: 1000})
 	if res.Dynamic() != 2*rounds { // the long segment is not separated from any of them
 		t.Errorf("%d dynamic pairs, want %d", res.Dynamic(), 2*rounds)
@@ -229,7 +230,7 @@ func TestUseAfterFree(t *testing.T) {
 		t.Fatalf("%+v", res.Races)
 	}
 	i := res.Races[0].First
-	if i.Earlier.Op != Free || i.Earlier.Size != 100000 || i.Earlier.Address != 0x1000 || i.Address != 0x5008 {
+	if i.Earlier.Op != replay.Free || i.Earlier.Size != 100000 || i.Earlier.Address != 0x1000 || i.Address != 0x5008 {
 		t.Errorf("%+v", i)
 	}
 	if loc := res.Races[0].Location; loc.Kind != place.Heap || loc.Block.Addr != 0x1000 {
@@ -239,13 +240,13 @@ func TestUseAfterFree(t *testing.T) {
 
 func TestDamagedSources(t *testing.T) {
 	bad := newFake(1)
-	bad.segments[0] = []fakeSegment{{0, []Run{{Site: 7, Base: 1, Count: 1}}}}
+	bad.segments[0] = []fakeSegment{{0, []replay.Run{{Site: 7, Base: 1, Count: 1}}}}
 	wrong := newFake(1)
 	wrong.do(0, event.Create, 1<<40, 0)
 	stranger := newFake(1)
 	stranger.do(5, event.Fence, 0, 0)
 	wide := newFake(1)
-	wide.sites = []Site{{PC: 1, Size: 200}}
+	wide.sites = []replay.Site{{PC: 1, Size: 200}}
 	for i, f := range []*fake{bad, wrong, stranger, wide} {
 		if _, err := Analyze(context.Background(), f, Options{}); err == nil {
 			t.Errorf("source %d was accepted", i)

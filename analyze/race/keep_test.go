@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -57,7 +58,7 @@ func sharedOnly(t *testing.T, f *fake) (out *fake, left uint64) {
 						left++
 						continue
 					}
-					kept.runs = append(kept.runs, Run{Site: r.Site, Base: addr, Count: 1, First: r.First + k})
+					kept.runs = append(kept.runs, replay.Run{Site: r.Site, Base: addr, Count: 1, First: r.First + k})
 				}
 			}
 			out.segments[th] = append(out.segments[th], kept)

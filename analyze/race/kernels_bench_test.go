@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/internal/stopwatch"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 )
@@ -65,7 +66,7 @@ func BenchmarkGrowth(b *testing.B) {
 				var res *Result
 				for b.Loop() {
 					var err error
-					if res, err = Analyze(context.Background(), FromTrace(trace), opts); err != nil {
+					if res, err = Analyze(context.Background(), replay.FromTrace(trace), opts); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -94,7 +95,7 @@ func BenchmarkIrregular(b *testing.B) {
 			b.Run(fmt.Sprintf("program=%s/threads=%d", name, threads), func(b *testing.B) {
 				trace, opts := exampleTrace(b, name, "-m", "20000", "-s", "3", "-x", "-p", fmt.Sprint(threads))
 				opts.Program = nil // the plain detector does not know whose an access is
-				src := FromTrace(trace)
+				src := replay.FromTrace(trace)
 				var engine, expanding, plain float64
 				var res *Result
 				for b.Loop() {
@@ -153,7 +154,7 @@ func BenchmarkRandom(b *testing.B) {
 }
 
 // measure analyses a run and reports what it took.
-func measure(b *testing.B, src Source) {
+func measure(b *testing.B, src replay.Source) {
 	var res *Result
 	before := processorSeconds()
 	for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -18,10 +19,10 @@ func manyRandom(n, threads int) *fake {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	index, owner := make([]uint64, threads), 0
 	do := func(k event.Kind) {
-		f.events = append(f.events, Event{Event: event.Event{Kind: k, Obj: 0x100}, Thread: event.ThreadID(owner), Seq: uint64(len(f.events)), Index: index[owner]})
+		f.events = append(f.events, replay.Event{Event: event.Event{Kind: k, Obj: 0x100}, Thread: event.ThreadID(owner), Seq: uint64(len(f.events)), Index: index[owner]})
 		index[owner]++
 	}
-	var sites []SiteID
+	var sites []replay.SiteID
 	for i := range uint64(8) {
 		sites = append(sites, f.site(0x10+4*i, 1<<(i%4), event.Access(i/4)))
 	}
@@ -39,7 +40,7 @@ func manyRandom(n, threads int) *fake {
 		site := sites[rnd.IntN(len(sites))]
 		key := [2]uint64{uint64(th), uint64(site)}
 		s := &segs[len(segs)-1]
-		s.runs = append(s.runs, Run{Site: site, Base: 0x10000 + rnd.Uint64N(1<<22), Count: 1, First: f.ordinals[key]})
+		s.runs = append(s.runs, replay.Run{Site: site, Base: 0x10000 + rnd.Uint64N(1<<22), Count: 1, First: f.ordinals[key]})
 		f.ordinals[key]++
 		f.segments[th] = segs
 	}
@@ -86,7 +87,7 @@ func TestWorkers(t *testing.T) {
 		var want *Result
 		for i, o := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 3}, {Workers: 7}, {noSieve: true}, {plainRuns: true, batchItems: 5, SweepEvery: 100}} {
 			o.Program, o.TLSSize = opts.Program, opts.TLSSize
-			res, err := Analyze(context.Background(), FromTrace(trace), o)
+			res, err := Analyze(context.Background(), replay.FromTrace(trace), o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,8 +37,9 @@ func PartialOf(res *Result, err error) *Partial {
 // partial is the error of an analysis that ended because of err.
 func (e *engine) partial(counted bool, err error) *Partial {
 	p := &Partial{Counted: counted, Err: err}
-	for key, found := range e.pairs.pairs {
-		p.add(e.places[key>>32], e.places[uint32(key)], found.dynamic)
+	for key, found := range e.pairs.Pairs {
+		x, y := key.Places()
+		p.add(e.places[x], e.places[y], found.Dynamic)
 	}
 	return p.sorted()
 }

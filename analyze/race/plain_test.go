@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -151,7 +152,9 @@ func (d *plainDetector) check(a, b *plainAccess, reach [][]bool, found map[plain
 
 // plainRange says whether an access is an event that is no atomic access: those
 // count on atomic variables too, among themselves.
-func plainRange(op Op) bool { return op == Free || op == CallRead || op == CallWrite || op == Use }
+func plainRange(op replay.Op) bool {
+	return op == replay.Free || op == replay.CallRead || op == replay.CallWrite || op == replay.Use
+}
 
 // before says whether a happens before b.
 func before(a, b *plainAccess, reach [][]bool) bool {
@@ -179,7 +182,7 @@ func separated(f *fake, a, b *plainAccess, at uint64) bool {
 }
 
 // plainRenews says whether e begins a new life of the granule of addr.
-func plainRenews(e *Event, addr uint64) bool {
+func plainRenews(e *replay.Event, addr uint64) bool {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		return e.Arg > 0 && e.Obj&^7 <= addr && addr < (e.Obj+e.Arg+7)&^7
@@ -212,9 +215,9 @@ func plainExpand(f *fake) []plainAccess {
 			}
 			for _, r := range s.runs {
 				site := f.sites[r.Site]
-				op := Read
+				op := replay.Read
 				if site.Access == event.Write {
-					op = Write
+					op = replay.Write
 				}
 				for i := range r.Count {
 					all = append(all, plainAccess{place: Place{site.PC, op}, thread: event.ThreadID(t), lo: r.Base + i*uint64(r.Stride),
@@ -228,24 +231,24 @@ func plainExpand(f *fake) []plainAccess {
 			order: 2*uint64(i) + 1, ordinal: e.Index, access: math.MaxUint64}
 		switch e.Kind {
 		case event.AtomicLoad:
-			a.place = Place{e.PC, AtomicRead}
+			a.place = Place{e.PC, replay.AtomicRead}
 		case event.AtomicStore:
-			a.place = Place{e.PC, AtomicWrite}
+			a.place = Place{e.PC, replay.AtomicWrite}
 		case event.AtomicRMW:
-			a.place = Place{e.PC, AtomicUpdate}
+			a.place = Place{e.PC, replay.AtomicUpdate}
 		case event.Free:
-			a.place, a.size = Place{e.PC, Free}, e.Arg
+			a.place, a.size = Place{e.PC, replay.Free}, e.Arg
 		case event.RangeRead:
-			a.place, a.size = Place{e.PC, CallRead}, e.Arg
+			a.place, a.size = Place{e.PC, replay.CallRead}, e.Arg
 		case event.RangeWrite:
-			a.place, a.size = Place{e.PC, CallWrite}, e.Arg
+			a.place, a.size = Place{e.PC, replay.CallWrite}, e.Arg
 		case event.MutexLock, event.ReadLock, event.WriteLock, event.MutexUnlock, event.ReadUnlock, event.WriteUnlock,
 			event.SemPost, event.SemWait, event.BarrierEnter, event.CondWait, event.CondSignal, event.CondBroadcast:
-			made := func(m Event) bool { return (m.Kind == event.Init || m.Kind == event.Destroy) && m.Obj == e.Obj }
+			made := func(m replay.Event) bool { return (m.Kind == event.Init || m.Kind == event.Destroy) && m.Obj == e.Obj }
 			if !slices.ContainsFunc(f.events, made) {
 				continue
 			}
-			a.place, a.size = Place{e.PC, Use}, 1
+			a.place, a.size = Place{e.PC, replay.Use}, 1
 		default:
 			continue
 		}
@@ -256,7 +259,7 @@ func plainExpand(f *fake) []plainAccess {
 
 // plainReach returns, for each two events, whether the first happens before the
 // second.
-func plainReach(events []Event) [][]bool {
+func plainReach(events []replay.Event) [][]bool {
 	n := len(events)
 	edges := make([][]int, n) // into each node
 	for j := range events {
@@ -280,7 +283,7 @@ func plainReach(events []Event) [][]bool {
 }
 
 // plainEdges are the events that directly order event j after themselves.
-func plainEdges(events []Event, j int) (from []int) {
+func plainEdges(events []replay.Event, j int) (from []int) {
 	e := events[j]
 	for i := j - 1; i >= 0; i-- {
 		if events[i].Thread == e.Thread {
@@ -335,13 +338,13 @@ func plainEdges(events []Event, j int) (from []int) {
 }
 
 // plainEnds says whether a sync object at obj is another one after d.
-func plainEnds(d *Event, obj uint64) bool {
+func plainEnds(d *replay.Event, obj uint64) bool {
 	return (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == obj || plainRenews(d, obj)
 }
 
 // plainEntered are the events of those that entered the barrier that the thread
 // leaves at event j, in the life of the barrier in which it entered itself.
-func plainEntered(events []Event, j int) (from []int) {
+func plainEntered(events []replay.Event, j int) (from []int) {
 	e, life, own := events[j], 0, -1
 	lives := make([]int, j) // of the barrier, at each event
 	for i := range j {
@@ -363,7 +366,7 @@ func plainEntered(events []Event, j int) (from []int) {
 }
 
 // sources are the releases that event j reads from, byte by byte.
-func sources(events []Event, j int) (from []int) {
+func sources(events []replay.Event, j int) (from []int) {
 	for b := events[j].Obj; b < events[j].Obj+uint64(events[j].Size); b++ {
 	back:
 		for i := j - 1; i >= 0; i-- {

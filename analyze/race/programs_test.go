@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/internal/recorded"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/tracefmt/event"
@@ -16,7 +17,7 @@ type collector struct {
 	f        *fake
 	blocks   []event.Block
 	index    []uint64
-	ids      map[Site]SiteID
+	ids      map[replay.Site]replay.SiteID
 	accesses int
 }
 
@@ -40,7 +41,7 @@ func (c *collector) Batch(b *event.Batch) error {
 		for len(events) > 0 && int(events[0].At) == i {
 			e := events[0]
 			e.At = 0
-			c.f.events = append(c.f.events, Event{Event: e, Thread: b.Thread, Seq: uint64(len(c.f.events)), Index: c.index[b.Thread]})
+			c.f.events = append(c.f.events, replay.Event{Event: e, Thread: b.Thread, Seq: uint64(len(c.f.events)), Index: c.index[b.Thread]})
 			c.index[b.Thread]++
 			events = events[1:]
 		}
@@ -48,16 +49,16 @@ func (c *collector) Batch(b *event.Batch) error {
 			return nil
 		}
 		for _, s := range c.blocks[b.Blocks[i]].Sites {
-			c.access(b.Thread, Site{PC: s.PC, Size: s.Size, Access: s.Access}, addrs[0])
+			c.access(b.Thread, replay.Site{PC: s.PC, Size: s.Size, Access: s.Access}, addrs[0])
 			addrs = addrs[1:]
 		}
 	}
 }
 
-func (c *collector) access(t event.ThreadID, s Site, addr uint64) {
+func (c *collector) access(t event.ThreadID, s replay.Site, addr uint64) {
 	id, ok := c.ids[s]
 	if !ok {
-		id = SiteID(len(c.f.sites))
+		id = replay.SiteID(len(c.f.sites))
 		c.f.sites = append(c.f.sites, s)
 		c.ids[s] = id
 	}
@@ -68,17 +69,17 @@ func (c *collector) access(t event.ThreadID, s Site, addr uint64) {
 	}
 	key := [2]uint64{uint64(t), uint64(id)}
 	seg := &segs[len(segs)-1]
-	seg.runs = append(seg.runs, Run{Site: id, Base: addr, Count: 1, First: c.f.ordinals[key]})
+	seg.runs = append(seg.runs, replay.Run{Site: id, Base: addr, Count: 1, First: c.f.ordinals[key]})
 	c.f.ordinals[key]++
 	c.f.segments[t] = segs
 }
 
 // renumber gives the sites the numbers that they have in a trace.
 func (c *collector) renumber(t *cdr.Trace) error {
-	to := make([]SiteID, len(c.f.sites))
-	known := map[Site]SiteID{}
+	to := make([]replay.SiteID, len(c.f.sites))
+	known := map[replay.Site]replay.SiteID{}
 	for id := range t.NumSites() {
-		known[t.Site(SiteID(id))] = SiteID(id)
+		known[t.Site(replay.SiteID(id))] = replay.SiteID(id)
 	}
 	for i, s := range c.f.sites {
 		id, ok := known[s]
@@ -87,9 +88,9 @@ func (c *collector) renumber(t *cdr.Trace) error {
 		}
 		to[i] = id
 	}
-	c.f.sites = make([]Site, t.NumSites())
+	c.f.sites = make([]replay.Site, t.NumSites())
 	for id := range c.f.sites {
-		c.f.sites[id] = t.Site(SiteID(id))
+		c.f.sites[id] = t.Site(replay.SiteID(id))
 	}
 	for _, segs := range c.f.segments {
 		for _, seg := range segs {
@@ -109,7 +110,7 @@ func record(t *testing.T, p examples.Program, seed uint64) (*cdr.Trace, *collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &collector{f: newFake(0), ids: map[Site]SiteID{}}
+	all := &collector{f: newFake(0), ids: map[replay.Site]replay.SiteID{}}
 	trace, _ := recorded.Run(t, elf, append([]string{p.Name}, p.Args...), seed, all)
 	if err := all.renumber(trace); err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func TestProgramsAgreeWithPlainDetector(t *testing.T) {
 				t.Skipf("%d events and %d accesses are too many for the plain detector", len(all.f.events), all.accesses)
 			}
 			for _, opts := range []Options{{}, {Atomics: Strict, SweepEvery: 1, columnsLimit: 2}} {
-				compareSources(t, FromTrace(trace), all.f, opts)
+				compareSources(t, replay.FromTrace(trace), all.f, opts)
 			}
 		})
 	}

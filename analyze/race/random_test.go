@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -273,7 +274,7 @@ func compareWithPlain(t *testing.T, f *fake, opts Options) {
 }
 
 // compareSources compares the engine on src with the plain detector on f.
-func compareSources(t *testing.T, src Source, f *fake, opts Options) {
+func compareSources(t *testing.T, src replay.Source, f *fake, opts Options) {
 	t.Helper()
 	if f.meant {
 		opts.Program = f

@@ -2,6 +2,7 @@ package race
 
 import (
 	"hindsight/analyze/place"
+	"hindsight/analyze/race/internal/count"
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
@@ -47,25 +48,10 @@ type Options struct {
 	plainRuns    bool   // look at all runs, not at footprints
 }
 
-// Op is what a side of a race did.
-type Op = replay.Op
-
-const (
-	Read         = replay.Read
-	Write        = replay.Write
-	AtomicRead   = replay.AtomicRead
-	AtomicWrite  = replay.AtomicWrite
-	AtomicUpdate = replay.AtomicUpdate
-	Free         = replay.Free
-	CallRead     = replay.CallRead
-	CallWrite    = replay.CallWrite
-	Use          = replay.Use
-)
-
 // Place is a static access: an instruction and what it does.
 type Place struct {
 	PC uint64
-	Op Op
+	Op replay.Op
 }
 
 // Side is one access of an instance of a race.
@@ -77,7 +63,7 @@ type Side struct {
 	Segment uint64 // events of the thread before the access
 	// Site and Ordinal name a plain access: the Ordinal-th execution, from 0,
 	// of Site by Thread. An event is named by Thread and Segment.
-	Site    SiteID
+	Site    replay.SiteID
 	Ordinal uint64
 	// Seq is the place in S_synch of the event that ends the segment (or is
 	// the access); the maximum if none does.
@@ -138,7 +124,7 @@ type Result struct {
 func (r *Result) Dynamic() uint64 {
 	var n uint64
 	for i := range r.Races {
-		n = addSat(n, r.Races[i].Dynamic)
+		n = count.AddSat(n, r.Races[i].Dynamic)
 	}
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -16,8 +17,8 @@ import (
 const firstTask = 1000
 
 // plainStrands are the events with their strands in place of their threads.
-func plainStrands(events []Event) []Event {
-	out := make([]Event, len(events))
+func plainStrands(events []replay.Event) []replay.Event {
+	out := make([]replay.Event, len(events))
 	acting := map[event.ThreadID][]event.ThreadID{}
 	for i, e := range events {
 		t := e.Thread
@@ -38,7 +39,7 @@ func plainStrands(events []Event) []Event {
 }
 
 // plainActing is what a thread acts as after event i of it.
-func plainActing(events []Event, i int) event.ThreadID {
+func plainActing(events []replay.Event, i int) event.ThreadID {
 	t, left := events[i].Thread, 0
 	for k := i; k >= 0; k-- {
 		if e := events[k]; e.Thread == t {
@@ -58,7 +59,7 @@ func plainActing(events []Event, i int) event.ThreadID {
 
 // plainPlace finds the strand of each access, and the events of the strand
 // around it.
-func plainPlace(f *fake, strands []Event, accesses []plainAccess) {
+func plainPlace(f *fake, strands []replay.Event, accesses []plainAccess) {
 	for n := range accesses {
 		a := &accesses[n]
 		a.strand, a.from, a.to = a.thread, a.begin, a.end

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
@@ -161,7 +162,7 @@ func TestStridedProgramsAgree(t *testing.T) {
 		trace, same := f.recorded(t, seed%3*4<<10)
 		for i, opts := range variants {
 			if !t.Run(fmt.Sprintf("seed=%d/variant=%d", seed, i), func(t *testing.T) {
-				compareSources(t, FromTrace(trace), same, opts)
+				compareSources(t, replay.FromTrace(trace), same, opts)
 				compareWithPlain(t, f, opts)
 			}) {
 				return
@@ -201,6 +202,6 @@ func FuzzStridedProgramsAgree(f *testing.F) {
 			return
 		}
 		trace, same := p.recorded(t, uint64(variant&8)<<9)
-		compareSources(t, FromTrace(trace), same, variants[int(variant)%len(variants)])
+		compareSources(t, replay.FromTrace(trace), same, variants[int(variant)%len(variants)])
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/internal/recorded"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -46,7 +47,7 @@ func BenchmarkTasks(b *testing.B) {
 					}
 				}
 				reading += processorSeconds() - begun
-				if _, err := Analyze(context.Background(), FromTrace(t), opts); err != nil {
+				if _, err := Analyze(context.Background(), replay.FromTrace(t), opts); err != nil {
 					b.Fatal(err)
 				}
 				all += processorSeconds() - begun

@@ -3,6 +3,7 @@ package race
 import (
 	"testing"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -14,8 +15,8 @@ import (
 
 // expanded is a run access by access.
 type expanded struct {
-	sites    []Site
-	events   []Event
+	sites    []replay.Site
+	events   []replay.Event
 	segments [][]expandedSegment // by thread
 	accesses int
 }
@@ -27,14 +28,14 @@ type expandedSegment struct {
 
 type expandedAccess struct {
 	addr uint64
-	site SiteID
+	site replay.SiteID
 }
 
-func expand(t testing.TB, src Source) *expanded {
+func expand(t testing.TB, src replay.Source) *expanded {
 	t.Helper()
 	x := &expanded{}
 	for id := range src.NumSites() {
-		x.sites = append(x.sites, src.Site(SiteID(id)))
+		x.sites = append(x.sites, src.Site(replay.SiteID(id)))
 	}
 	for ev, err := range src.Events() {
 		if err != nil {
@@ -131,7 +132,7 @@ func vectorDetect(x *expanded) int {
 	return d.racy
 }
 
-func (d *vectorDetector) event(e *Event) {
+func (d *vectorDetector) event(e *replay.Event) {
 	c := d.clocks[e.Thread]
 	at := func(m map[uint64]vectorClock) vectorClock {
 		if m[e.Obj] == nil {

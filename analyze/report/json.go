@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 )
 
 // JSONVersion is the version of the JSON form. Members may be added to it;
@@ -213,9 +213,9 @@ func jsonOf(r *Race) jsonRace {
 	return out
 }
 
-func jsonOp(op race.Op) string {
+func jsonOp(op replay.Op) string {
 	switch {
-	case op == race.Free || op == race.Use:
+	case op == replay.Free || op == replay.Use:
 		return op.String()
 	case op.Writes():
 		return "write"

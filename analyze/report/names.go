@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"slices"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -24,7 +24,7 @@ func newNamer(img Image, stacks Stacks) namer {
 	return namer{img: img, stacks: stacks, golang: ok && p.Go() != ""}
 }
 
-func (n *namer) accessStack(t event.ThreadID, site race.SiteID, ordinal uint64) ([]Frame, error) {
+func (n *namer) accessStack(t event.ThreadID, site replay.SiteID, ordinal uint64) ([]Frame, error) {
 	pcs, err := n.stacks.AccessStack(t, site, ordinal)
 	if err != nil {
 		return nil, fmt.Errorf("call stack of an access of thread %d: %w", t, err)

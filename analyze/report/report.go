@@ -6,6 +6,7 @@ import (
 
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/analyze/slice"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -33,7 +34,7 @@ type Modules interface {
 // Stacks returns call stacks: the pc itself, then return addresses, innermost
 // first. *cdr.Trace is one.
 type Stacks interface {
-	AccessStack(th event.ThreadID, s race.SiteID, ordinal uint64) ([]uint64, error)
+	AccessStack(th event.ThreadID, s replay.SiteID, ordinal uint64) ([]uint64, error)
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 
@@ -75,7 +76,7 @@ type Lock struct {
 // Access is a side of a race.
 type Access struct {
 	Thread  event.ThreadID
-	Op      race.Op
+	Op      replay.Op
 	Size    uint64 // bytes
 	Address uint64
 	PC      uint64
@@ -86,7 +87,7 @@ type Access struct {
 
 	// Ordinal is how often the thread had executed Site, the access, before; of an
 	// event, one not plain, Segment is how many events the thread had before.
-	Site             race.SiteID
+	Site             replay.SiteID
 	Ordinal, Segment uint64
 }
 
@@ -351,7 +352,7 @@ func (b *builder) block(out *Location, r *race.Race) (err error) {
 		return err
 	}
 	by, at := blk.FreedBy, blk.FreedAt
-	if s := &r.First.Earlier; s.Op == race.Free {
+	if s := &r.First.Earlier; s.Op == replay.Free {
 		by, at = s.Thread, s.Segment
 	} else if !blk.Freed {
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -82,7 +83,7 @@ func (m fakeImage) Frames(pc uint64) []image.Frame {
 // fakeStacks has the same stack for every access of a site.
 type fakeStacks struct{}
 
-func (fakeStacks) AccessStack(t event.ThreadID, s race.SiteID, _ uint64) ([]uint64, error) {
+func (fakeStacks) AccessStack(t event.ThreadID, s replay.SiteID, _ uint64) ([]uint64, error) {
 	outer := []uint64{0x1402}
 	if t == 0 {
 		outer = nil
@@ -103,7 +104,7 @@ func (fakeStacks) EventStack(t event.ThreadID, index uint64) ([]uint64, error) {
 	return []uint64{0x1180 + 4*index, 0x1402}, nil
 }
 
-func side(t event.ThreadID, op race.Op, site race.SiteID, addr uint64, locks ...race.Lock) race.Side {
+func side(t event.ThreadID, op replay.Op, site replay.SiteID, addr uint64, locks ...race.Lock) race.Side {
 	return race.Side{Place: race.Place{PC: 0x1100 + uint64(site)*4, Op: op}, Thread: t, Site: site, Address: addr, Size: 8, Locks: locks}
 }
 
@@ -117,16 +118,16 @@ func fakeResult() *race.Result {
 	m0 := race.Lock{Mutex: 0, Write: true}
 	m1 := race.Lock{Mutex: 1}
 	block := place.Block{Addr: 0x20000, Size: 48, Kind: event.Alloc, Thread: 1, Event: 3}
-	freed := side(1, race.Free, 0, 0x20000)
+	freed := side(1, replay.Free, 0, 0x20000)
 	freed.Size, freed.Segment, freed.PC = 48, 5, 0x1194
 	return &race.Result{
 		Races: []race.Race{
-			mk(1234567, side(2, race.Write, 3, 0x8008, m0), side(1, race.Read, 4, 0x8008, m0, m1), place.Location{}),
-			mk(10, side(2, race.Write, 3, 0x8010), side(1, race.Write, 4, 0x8010), place.Location{}),
-			mk(1, side(0, race.Read, 5, 0x20008), freed, place.Location{Kind: place.Heap, Offset: 8, Block: block}),
-			mk(2, side(2, race.Write, 9, 0x30000), side(1, race.Read, 6, 0x30000), place.Location{Kind: place.Stack, Thread: 1}),
-			mk(1, side(2, race.Write, 7, 0x40000), side(1, race.Write, 7, 0x40000), place.Location{Kind: place.TLS, Thread: 2}),
-			mk(1, side(2, race.Write, 8, 0x50000), side(1, race.Read, 8, 0x50000), place.Location{}),
+			mk(1234567, side(2, replay.Write, 3, 0x8008, m0), side(1, replay.Read, 4, 0x8008, m0, m1), place.Location{}),
+			mk(10, side(2, replay.Write, 3, 0x8010), side(1, replay.Write, 4, 0x8010), place.Location{}),
+			mk(1, side(0, replay.Read, 5, 0x20008), freed, place.Location{Kind: place.Heap, Offset: 8, Block: block}),
+			mk(2, side(2, replay.Write, 9, 0x30000), side(1, replay.Read, 6, 0x30000), place.Location{Kind: place.Stack, Thread: 1}),
+			mk(1, side(2, replay.Write, 7, 0x40000), side(1, replay.Write, 7, 0x40000), place.Location{Kind: place.TLS, Thread: 2}),
+			mk(1, side(2, replay.Write, 8, 0x50000), side(1, replay.Read, 8, 0x50000), place.Location{}),
 		},
 		Mutexes: []race.Mutex{
 			{Address: 0x8100, Init: race.EventRef{Thread: 0, Index: 1}, HasInit: true},
@@ -277,7 +278,7 @@ func shift(pcs []uint64, err error) ([]uint64, error) {
 	return pcs, err
 }
 
-func (s movedStacks) AccessStack(t event.ThreadID, site race.SiteID, n uint64) ([]uint64, error) {
+func (s movedStacks) AccessStack(t event.ThreadID, site replay.SiteID, n uint64) ([]uint64, error) {
 	return shift(s.fakeStacks.AccessStack(t, site, n))
 }
 

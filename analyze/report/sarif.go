@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/artifact"
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 )
@@ -119,7 +119,7 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 		run = x.from
 	}
 	index := 0
-	if later.Op == race.Free || earlier.Op == race.Free {
+	if later.Op == replay.Free || earlier.Op == replay.Free {
 		index = 1
 	}
 	out := sarifResult{

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 )
@@ -169,7 +169,7 @@ func (t *text) group(g *groupOf) {
 	t.impact(g)
 	t.explanation(r)
 	t.behind(r)
-	t.location(&r.Location, r.Accesses[0].Op == race.Free || r.Accesses[1].Op == race.Free)
+	t.location(&r.Location, r.Accesses[0].Op == replay.Free || r.Accesses[1].Op == replay.Free)
 	for _, name := range t.locks(r) {
 		t.mutex(name)
 	}
@@ -205,7 +205,7 @@ func (t *text) access(a *Access, previous bool) {
 		what = strings.ToUpper(what[:1]) + what[1:]
 	}
 	of := fmt.Sprintf("of size %d", a.Size)
-	if a.Op == race.Use {
+	if a.Op == replay.Use {
 		of = "of the object"
 	}
 	head := fmt.Sprintf("%s %s at 0x%x by %s", what, of, a.Address, t.actor(a))
@@ -230,16 +230,16 @@ func (t *text) access(a *Access, previous bool) {
 // verb says what an access does.
 func (a *Access) verb() string {
 	switch a.Op {
-	case race.CallRead:
-		return race.Read.String()
-	case race.CallWrite:
-		return race.Write.String()
+	case replay.CallRead:
+		return replay.Read.String()
+	case replay.CallWrite:
+		return replay.Write.String()
 	}
 	return a.Op.String()
 }
 
 // called says whether a system call or a library function made the access.
-func (a *Access) called() bool { return a.Op == race.CallRead || a.Op == race.CallWrite }
+func (a *Access) called() bool { return a.Op == replay.CallRead || a.Op == replay.CallWrite }
 
 func (t *text) stack(stack []Frame) {
 	if len(stack) == 0 {

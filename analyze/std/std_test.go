@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -124,7 +125,7 @@ func ours(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]bool {
 	if img != nil {
 		opts.Program, opts.TLSSize = img, img.TLSSize()
 	}
-	res, err := race.Analyze(context.Background(), race.FromTrace(tr), opts)
+	res, err := race.Analyze(context.Background(), replay.FromTrace(tr), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func counts(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]uint64 {
 	if img != nil {
 		opts.Program, opts.TLSSize = img, img.TLSSize()
 	}
-	res, err := race.Analyze(context.Background(), race.FromTrace(tr), opts)
+	res, err := race.Analyze(context.Background(), replay.FromTrace(tr), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func add(c *timeline.Cell, iv timeline.Interval) {
 // whether intervals are kept or not.
 func TestMarks(t *testing.T) {
 	trace, _ := record(t, "bank", 1)
-	res, err := race.Analyze(t.Context(), race.FromTrace(trace), race.Options{})
+	res, err := race.Analyze(t.Context(), replay.FromTrace(trace), race.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/analyze/report"
 	"hindsight/analyze/view/browser"
 	"hindsight/tracefmt/event"
@@ -29,13 +29,13 @@ func manyRaces(n int) *report.Report {
 		frame := func(line int) report.Frame {
 			return report.Frame{Function: hostile, File: "x.c", Path: "/src/x.c", Line: line, PC: uint64(line), User: true, Own: true}
 		}
-		access := func(th event.ThreadID, op race.Op, line int) report.Access {
+		access := func(th event.ThreadID, op replay.Op, line int) report.Access {
 			f := frame(line)
 			return report.Access{Thread: th, Op: op, Size: 8, Address: 0x1000, Stack: []report.Frame{f, frame(1)}, Top: f}
 		}
 		id := fmt.Sprintf("R%d", i+1)
 		rep.Races = append(rep.Races, report.Race{ID: id, Group: id, Fingerprint: fmt.Sprintf("%024x", i), Dynamic: uint64(n - i),
-			Accesses: [2]report.Access{access(0, race.Write, 2*i+2), access(1, race.Write, 2*i+3)},
+			Accesses: [2]report.Access{access(0, replay.Write, 2*i+2), access(1, replay.Write, 2*i+3)},
 			Location: report.Location{Kind: "global", Name: fmt.Sprintf("v%d%s", i, hostile), Path: fmt.Sprintf("v%d%s", i, hostile)}})
 	}
 	return rep

@@ -11,6 +11,7 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/examples"
@@ -89,7 +90,7 @@ func TestKeepFindsTheSame(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, err := race.Analyze(t.Context(), race.FromTrace(tr), race.Options{})
+				res, err := race.Analyze(t.Context(), replay.FromTrace(tr), race.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -30,6 +30,13 @@ var layers = map[string][]string{
 	"analyze/replay":  {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
 	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
 	"examples":        {"examples"},
+
+	// The rooms of the race analysis.
+	"analyze/race/internal/pass":    {"analyze/hb", "analyze/replay", "tracefmt/event"},
+	"analyze/race/internal/sieve":   {"analyze/race/internal/pass", "analyze/internal/layer", "analyze/replay", "cdr", "tracefmt/event"},
+	"analyze/race/internal/count":   {"analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
+	"analyze/race/internal/resolve": {"analyze/race/internal/count", "analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
+
 	"examples/real":   {"tracefmt/numtext"},
 	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
 	"cmd/papertables": {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal"},

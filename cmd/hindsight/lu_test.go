@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hindsight/analyze"
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -49,7 +49,7 @@ func TestRacesOfLU(t *testing.T) {
 		byLine := map[int]uint64{}
 		for _, r := range rep.Races {
 			for _, a := range r.Accesses {
-				if a.Op == race.Write {
+				if a.Op == replay.Write {
 					byLine[a.Top.Line] += r.Dynamic
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/examples"
@@ -290,7 +291,7 @@ func runTwin(ctx context.Context, r *session.Run) (*report.Report, string, error
 		return nil, "", err
 	}
 	// As findRaces, with the images that are there already.
-	res, err := race.Analyze(ctx, race.FromTrace(tr), race.Options{Program: done.Image, TLSSize: done.Image.TLSSize()})
+	res, err := race.Analyze(ctx, replay.FromTrace(tr), race.Options{Program: done.Image, TLSSize: done.Image.TLSSize()})
 	if err != nil {
 		return nil, "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/internal/recorded"
 	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/analyze/timeline"
 	"hindsight/cdr"
 )
@@ -118,7 +119,7 @@ func get(m protoreflect.Message, name string) protoreflect.Value {
 // each race has an arrow with two ends.
 func TestExport(t *testing.T) {
 	trace := recorded.Example(t, "bank", 1)
-	res, err := race.Analyze(t.Context(), race.FromTrace(trace), race.Options{})
+	res, err := race.Analyze(t.Context(), replay.FromTrace(trace), race.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
@@ -130,15 +130,15 @@ func all[T any](list []T) iter.Seq2[T, error] {
 
 type segment struct {
 	place uint64
-	runs  []race.Run
+	runs  []replay.Run
 }
 
-func (s segment) Place() uint64                    { return s.place }
-func (s segment) Runs() iter.Seq2[race.Run, error] { return all(s.runs) }
+func (s segment) Place() uint64                      { return s.place }
+func (s segment) Runs() iter.Seq2[replay.Run, error] { return all(s.runs) }
 
 // Segments are those of a thread, with a run for each access.
-func (r *Run) Segments(t event.ThreadID) iter.Seq2[race.Segment, error] {
-	return func(yield func(race.Segment, error) bool) {
+func (r *Run) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
+	return func(yield func(replay.Segment, error) bool) {
 		seg := segment{}
 		for _, s := range r.steps[t] {
 			if s.IsEvent {
@@ -148,7 +148,7 @@ func (r *Run) Segments(t event.ThreadID) iter.Seq2[race.Segment, error] {
 				seg = segment{place: seg.place + 1}
 				continue
 			}
-			seg.runs = append(seg.runs, race.Run{Site: s.Site, Base: s.Address, Count: 1, First: s.Ordinal})
+			seg.runs = append(seg.runs, replay.Run{Site: s.Site, Base: s.Address, Count: 1, First: s.Ordinal})
 		}
 		yield(seg, nil)
 	}

@@ -1,24 +1,14 @@
-package race
+package replay
 
 import (
 	"iter"
 
-	"hindsight/analyze/replay"
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
 )
 
-// The words of a recorded run, as package replay has them.
-type (
-	SiteID  = replay.SiteID
-	Site    = replay.Site
-	Event   = replay.Event
-	Run     = replay.Run
-	Segment = replay.Segment
-)
-
-// compressed is a segment whose accesses can be had by their bytes.
-type compressed interface {
+// Compressed is a segment whose accesses can be had by their bytes.
+type Compressed interface {
 	// Footprint returns the bytes that the segment accesses.
 	Footprint() iter.Seq2[cdr.Extent, error]
 	// TallyWithin returns how often sites were executed at which addresses; it may
@@ -29,8 +19,8 @@ type compressed interface {
 	RunsOf(site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
 }
 
-// seekable is a source of which segments can be had without those before.
-type seekable interface {
+// Seekable is a source of which segments can be had without those before.
+type Seekable interface {
 	// SegmentsAt returns the segments of a thread with those places, which rise.
 	SegmentsAt(t event.ThreadID, places []uint64) iter.Seq2[Segment, error]
 }

@@ -1,9 +1,11 @@
-package race
+package count
 
 import (
 	"math/bits"
 	"slices"
 
+	"hindsight/analyze/race/internal/pass"
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -12,19 +14,19 @@ import (
 // remembered of them: they are a class.
 
 const (
-	pageBits  = 10
-	perPage   = 1 << (pageBits - 3) // granules
+	PageBits  = 10
+	PerPage   = 1 << (PageBits - 3) // granules
 	wholeMask = 0xff
 )
 
-// granules is a set of granules of a page.
-type granules [perPage / 64]uint64
+// Granules is a set of granules of a page.
+type Granules [PerPage / 64]uint64
 
-var allGranules = granules{^uint64(0), ^uint64(0)}
+var allGranules = Granules{^uint64(0), ^uint64(0)}
 
 // progression is n granules from number from on, step apart; they are in the
 // page.
-func progression(from, step, n uint64) (g granules) {
+func progression(from, step, n uint64) (g Granules) {
 	if step <= 1 {
 		lo, hi := from, from+max(n, 1) // hi is after the last
 		if lo < 64 {
@@ -37,8 +39,8 @@ func progression(from, step, n uint64) (g granules) {
 		if hi <= 64 {
 			g[0] &= ^uint64(0) >> (64 - hi)
 			g[1] = 0
-		} else if hi < perPage {
-			g[1] &= ^uint64(0) >> (perPage - hi)
+		} else if hi < PerPage {
+			g[1] &= ^uint64(0) >> (PerPage - hi)
 		}
 		return g
 	}
@@ -49,17 +51,17 @@ func progression(from, step, n uint64) (g granules) {
 	return g
 }
 
-func (g granules) empty() bool                 { return g[0]|g[1] == 0 }
-func (g granules) and(h granules) granules     { return granules{g[0] & h[0], g[1] & h[1]} }
-func (g granules) or(h granules) granules      { return granules{g[0] | h[0], g[1] | h[1]} }
-func (g granules) without(h granules) granules { return granules{g[0] &^ h[0], g[1] &^ h[1]} }
-func (g granules) contains(i uint64) bool      { return g[i>>6]>>(i&63)&1 != 0 }
-func (g *granules) add(i uint64)               { g[i>>6] |= 1 << (i & 63) }
-func (g granules) count() uint64               { return uint64(bits.OnesCount64(g[0]) + bits.OnesCount64(g[1])) }
-func singleton(i uint64) (g granules)          { g.add(i); return g }
+func (g Granules) empty() bool                 { return g[0]|g[1] == 0 }
+func (g Granules) and(h Granules) Granules     { return Granules{g[0] & h[0], g[1] & h[1]} }
+func (g Granules) Or(h Granules) Granules      { return Granules{g[0] | h[0], g[1] | h[1]} }
+func (g Granules) without(h Granules) Granules { return Granules{g[0] &^ h[0], g[1] &^ h[1]} }
+func (g Granules) Contains(i uint64) bool      { return g[i>>6]>>(i&63)&1 != 0 }
+func (g *Granules) add(i uint64)               { g[i>>6] |= 1 << (i & 63) }
+func (g Granules) count() uint64               { return uint64(bits.OnesCount64(g[0]) + bits.OnesCount64(g[1])) }
+func Singleton(i uint64) (g Granules)          { g.add(i); return g }
 
 // first is the number of the first granule; there is one.
-func (g granules) first() uint64 {
+func (g Granules) first() uint64 {
 	if g[0] != 0 {
 		return uint64(bits.TrailingZeros64(g[0]))
 	}
@@ -71,18 +73,18 @@ func (g granules) first() uint64 {
 type member struct {
 	epoch       uint64 // the last of the epochs
 	total       uint64 // executions up to and including these
-	first, last uint64 // their first and last unit (see engine.order)
+	first, last uint64 // their first and last unit (see pass.Unit.Order)
 }
 
 // manner is the way in which an access touches a granule.
 type manner struct {
-	access uint32 // index of engine.accesses
+	access uint32 // index of Config.Accesses
 	// offset of the first byte accessed from the start of the granule; it is
 	// negative when the access began in the granule before.
 	offset int8
 	mask   uint8 // bytes of the granule
 	prev   uint8 // bytes of the granule before
-	op     Op
+	op     replay.Op
 	// Of those, the bytes to which the access counts as an atomic one.
 	atomic, prevAtomic uint8
 }
@@ -140,11 +142,11 @@ func (c *column) unseen(seen uint64) (first, count uint64) {
 }
 
 // add records executions in a unit. It says whether the series became longer.
-func (c *column) add(u *unit, times uint64) bool {
+func (c *column) add(u *pass.Unit, times uint64) bool {
 	m := &c.newest
-	if m.epoch == u.epoch {
+	if m.epoch == u.Epoch {
 		m.total += times
-		m.last = u.order
+		m.last = u.Order
 		return false
 	}
 	total := c.before + times
@@ -152,7 +154,7 @@ func (c *column) add(u *unit, times uint64) bool {
 		c.older = append(c.older, *m)
 		total = m.total + times
 	}
-	*m = member{u.epoch, total, u.order, u.order}
+	*m = member{u.Epoch, total, u.Order, u.Order}
 	return true
 }
 
@@ -161,7 +163,7 @@ func (c *column) weight() int { return 2 + len(c.older) }
 
 // class is granules of a page, and what is remembered of each of them.
 type class struct {
-	set     granules
+	set     Granules
 	columns []column
 	limit   int32 // length at which superfluous columns are looked for again
 }
@@ -176,7 +178,7 @@ func (c *class) weigh() int {
 }
 
 // copyTo copies what is remembered to other granules.
-func (c *class) copyTo(set granules) class {
+func (c *class) copyTo(set Granules) class {
 	d := class{set: set, columns: make([]column, len(c.columns)), limit: c.limit}
 	for i := range c.columns {
 		d.columns[i] = c.columns[i]
@@ -188,16 +190,16 @@ func (c *class) copyTo(set granules) class {
 // page is what is remembered of 1024 bytes.
 type page struct {
 	number  uint64
-	looks   granules // that are looked at
-	atomic  granules // of which some bytes are atomic variables
-	after   granules // after one of those
-	touched granules // in some class
+	looks   Granules // that are looked at
+	atomic  Granules // of which some bytes are atomic variables
+	after   Granules // after one of those
+	touched Granules // in some class
 	classes []class
-	of      *[perPage]uint8 // the class of each granule; nil: there are few
+	of      *[PerPage]uint8 // the class of each granule; nil: there are few
 	pending []pending
-	tidied  *horizon // at the last time that the page was thinned
-	work    int      // comparisons of classes since
-	idle    int      // times that this made little of the page, lately
+	tidied  *pass.Horizon // at the last time that the page was thinned
+	work    int           // comparisons of classes since
+	idle    int           // times that this made little of the page, lately
 }
 
 // weigh is the columns and members of the page.
@@ -217,7 +219,7 @@ func (p *page) classAt(g uint64) int {
 		return int(p.of[g])
 	}
 	for i := range p.classes {
-		if p.classes[i].set.contains(g) {
+		if p.classes[i].set.Contains(g) {
 			return i
 		}
 	}
@@ -228,7 +230,7 @@ func (p *page) classAt(g uint64) int {
 func (p *page) put(c class) int {
 	i := len(p.classes)
 	p.classes = append(p.classes, c)
-	p.touched = p.touched.or(c.set)
+	p.touched = p.touched.Or(c.set)
 	switch {
 	case p.of != nil:
 		p.name(i)
@@ -243,7 +245,7 @@ func (p *page) index() {
 	if p.of = nil; len(p.classes) <= fewClasses {
 		return
 	}
-	p.of = new([perPage]uint8)
+	p.of = new([PerPage]uint8)
 	for i := range p.classes {
 		p.name(i)
 	}
@@ -253,13 +255,13 @@ func (p *page) name(i int) {
 	for s := p.classes[i].set; !s.empty(); {
 		g := s.first()
 		p.of[g] = uint8(i)
-		s = s.without(singleton(g))
+		s = s.without(Singleton(g))
 	}
 }
 
 // part makes the granules that class i has in common with set a class of their
 // own and says which; grown is what there is to remember in addition.
-func (p *page) part(i int, set granules) (own int, grown int) {
+func (p *page) part(i int, set Granules) (own int, grown int) {
 	c := &p.classes[i]
 	both := c.set.and(set)
 	if both == c.set {
@@ -307,14 +309,14 @@ func (s *shadow) cut(addr, size, at uint64) (grown int) {
 	if hi < lo {
 		return 0
 	}
-	const shift = pageBits - 3
+	const shift = PageBits - 3
 	s.within(lo>>shift, hi>>shift, func(p *page) {
-		from, to := uint64(0), uint64(perPage-1)
+		from, to := uint64(0), uint64(PerPage-1)
 		if p.number == lo>>shift {
-			from = lo & (perPage - 1)
+			from = lo & (PerPage - 1)
 		}
 		if p.number == hi>>shift {
-			to = hi & (perPage - 1)
+			to = hi & (PerPage - 1)
 		}
 		for set := progression(from, 1, to-from+1).and(p.touched); !set.empty(); {
 			i, more := p.part(p.classAt(set.first()), set)

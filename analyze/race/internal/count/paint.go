@@ -1,8 +1,9 @@
-package race
+package count
 
 import (
 	"math"
 
+	"hindsight/analyze/race/internal/pass"
 	"hindsight/analyze/replay"
 )
 
@@ -13,12 +14,12 @@ import (
 // pending is granules that the present unit accesses, each so many times.
 type pending struct {
 	manner uint32 // index of shard.manners
-	set    granules
+	set    Granules
 	times  uint64
 }
 
 // paint adds accesses to the granules of a set.
-func (p *page) paint(manner uint32, set granules, times uint64) {
+func (p *page) paint(manner uint32, set Granules, times uint64) {
 	for i := 0; i < len(p.pending); i++ {
 		e := &p.pending[i]
 		if e.manner != manner {
@@ -28,15 +29,15 @@ func (p *page) paint(manner uint32, set granules, times uint64) {
 		switch {
 		case both.empty():
 			if e.times == times && i == len(p.pending)-1 {
-				e.set = e.set.or(set)
+				e.set = e.set.Or(set)
 				return
 			}
 			continue
 		case both == e.set:
-			e.times = addSat(e.times, times)
+			e.times = AddSat(e.times, times)
 		default:
 			e.set = e.set.without(both)
-			p.pending = append(p.pending, pending{manner, both, addSat(e.times, times)})
+			p.pending = append(p.pending, pending{manner, both, AddSat(e.times, times)})
 		}
 		if set = set.without(both); set.empty() {
 			return
@@ -44,7 +45,7 @@ func (p *page) paint(manner uint32, set granules, times uint64) {
 	}
 	for i := range p.pending {
 		if e := &p.pending[i]; e.manner == manner && e.times == times {
-			e.set = e.set.or(set)
+			e.set = e.set.Or(set)
 			return
 		}
 	}
@@ -52,7 +53,7 @@ func (p *page) paint(manner uint32, set granules, times uint64) {
 }
 
 // manner finds a manner of the present access, or adds it.
-func (s *shard) manner(m manner) uint32 {
+func (s *Shard) manner(m manner) uint32 {
 	for i := range s.manners {
 		if s.manners[i] == m {
 			return uint32(i)
@@ -65,25 +66,25 @@ func (s *shard) manner(m manner) uint32 {
 // paintRun takes a run of plain accesses of the present unit: it.number at each
 // of it.count addresses. Addresses that are alike modulo 8 touch their granules
 // in the same manner; there are at most eight kinds.
-func (s *shard) paintRun(it *item) {
-	a := &s.accesses[it.access]
+func (s *Shard) paintRun(it *pass.Item) {
+	a := &s.Accesses[it.Access]
 	period := uint64(1)
-	for it.stride*period&7 != 0 {
+	for it.Stride*period&7 != 0 {
 		period++
 	}
-	if span := it.stride * (it.count - 1); it.base+span < it.base || it.base+span > math.MaxUint64-16 {
-		period = it.count // around the end of the address space
+	if span := it.Stride * (it.Count - 1); it.Base+span < it.Base || it.Base+span > math.MaxUint64-16 {
+		period = it.Count // around the end of the address space
 	}
-	for k := range min(period, it.count) {
-		addr := it.base + k*it.stride
+	for k := range min(period, it.Count) {
+		addr := it.Base + k*it.Stride
 		lo := addr & 7
-		wide := uint16(1<<a.size-1) << lo
-		walk := progress{at: addr >> 3, step: it.stride * period >> 3, n: (it.count-k-1)/period + 1, times: it.number}
-		m := manner{access: it.access, offset: int8(lo), mask: uint8(wide), op: a.op}
+		wide := uint16(1<<a.Size-1) << lo
+		walk := progress{at: addr >> 3, step: it.Stride * period >> 3, n: (it.Count-k-1)/period + 1, times: it.Number}
+		m := manner{access: it.Access, offset: int8(lo), mask: uint8(wide), op: a.Op}
 		s.paintManner(m, walk)
 		if over := uint8(wide >> 8); over != 0 {
 			walk.at++
-			s.paintManner(manner{access: it.access, offset: int8(lo) - 8, mask: over, prev: m.mask, op: a.op}, walk)
+			s.paintManner(manner{access: it.Access, offset: int8(lo) - 8, mask: over, prev: m.mask, op: a.Op}, walk)
 		}
 	}
 }
@@ -98,9 +99,9 @@ func (w *progress) skip(k uint64) {
 }
 
 // paintManner paints a progression of granules that are accessed alike.
-func (s *shard) paintManner(m manner, w progress) {
-	const shift = pageBits - 3
-	if s.accesses[m.access].atomic == replay.IsAtomic {
+func (s *Shard) paintManner(m manner, w progress) {
+	const shift = PageBits - 3
+	if s.Accesses[m.access].Atomic == replay.IsAtomic {
 		m.atomic, m.prevAtomic = m.mask, m.prev
 	}
 	index := s.manner(m)
@@ -114,10 +115,10 @@ func (s *shard) paintManner(m manner, w progress) {
 			w.skip((next<<shift - w.at + w.step - 1) / w.step)
 			continue
 		}
-		from := w.at & (perPage - 1)
+		from := w.at & (PerPage - 1)
 		n := uint64(1)
-		if w.step > 0 && w.step < perPage {
-			n = min(w.n, (perPage-1-from)/w.step+1)
+		if w.step > 0 && w.step < PerPage {
+			n = min(w.n, (PerPage-1-from)/w.step+1)
 		}
 		set := progression(from, w.step, n).and(p.looks)
 		w.skip(n)
@@ -127,15 +128,15 @@ func (s *shard) paintManner(m manner, w progress) {
 		if len(p.pending) == 0 {
 			s.dirty = append(s.dirty, p)
 		}
-		var special granules
-		if s.accesses[m.access].atomic == replay.MaybeAtomic {
+		var special Granules
+		if s.Accesses[m.access].Atomic == replay.MaybeAtomic {
 			special = set.and(p.atomic)
 			if m.prev != 0 {
-				special = set.and(p.atomic.or(p.after))
+				special = set.and(p.atomic.Or(p.after))
 			}
 		}
 		if m.prev == 0 {
-			s.stats.Accesses += set.count() * w.times
+			s.Stats.Accesses += set.count() * w.times
 		}
 		if special.empty() {
 			p.paint(index, set, w.times)
@@ -150,35 +151,35 @@ func (s *shard) paintManner(m manner, w progress) {
 
 // paintSpecial paints granules of which some bytes, or some of the granule
 // before, are atomic variables.
-func (s *shard) paintSpecial(m manner, p *page, set granules, times uint64) {
+func (s *Shard) paintSpecial(m manner, p *page, set Granules, times uint64) {
 	for !set.empty() {
 		i := set.first()
-		set = set.without(singleton(i))
-		g := p.number<<(pageBits-3) + i
+		set = set.without(Singleton(i))
+		g := p.number<<(PageBits-3) + i
 		one := m
 		s.variables(&one, g)
-		p.paint(s.manner(one), singleton(i), times)
+		p.paint(s.manner(one), Singleton(i), times)
 	}
 }
 
 // variables notes which of the bytes that a manner touches, in granule g and in
 // the one before, are atomic variables to the present unit.
-func (s *shard) variables(m *manner, g uint64) {
-	m.atomic = m.mask & s.e.survey.Atomic.Of(g, s.unit.start, s.unit.end)
+func (s *Shard) variables(m *manner, g uint64) {
+	m.atomic = m.mask & s.Atomic.Of(g, s.unit.Start, s.unit.End)
 	if m.prev != 0 {
-		m.prevAtomic = m.prev & s.e.survey.Atomic.Of(g-1, s.unit.start, s.unit.end)
+		m.prevAtomic = m.prev & s.Atomic.Of(g-1, s.unit.Start, s.unit.End)
 	}
 }
 
 // settle compares what is painted with what was done before.
-func (s *shard) settle() {
+func (s *Shard) settle() {
 	for _, p := range s.dirty {
 		s.tidyUsed(p)
 		for i := range p.pending {
 			e := &p.pending[i]
 			s.touch(p, e.set, s.manners[e.manner], e.times)
 		}
-		if p.pending = p.pending[:0]; cap(p.pending) > perPage {
+		if p.pending = p.pending[:0]; cap(p.pending) > PerPage {
 			p.pending = nil
 		}
 	}

@@ -1,4 +1,4 @@
-package race
+package sieve
 
 import (
 	"cmp"
@@ -7,21 +7,22 @@ import (
 	"slices"
 	"sort"
 
+	"hindsight/analyze/race/internal/pass"
 	"hindsight/cdr"
 )
 
-// suspects are the granules on which there is a race: what the sieves let
+// Suspects are the granules on which there is a race: what the sieves let
 // through.
-type suspects struct {
+type Suspects struct {
 	ranges []interval            // in order, apart
-	pages  []map[uint64][]uint64 // of each worker
+	Pages  []map[uint64][]uint64 // of each worker
 }
 
 type interval struct{ low, high uint64 } // high is the first address after it
 
-// gather collects what the sieves found.
-func gather(sieves []*sieve) *suspects {
-	all := &suspects{}
+// Gather collects what the sieves found.
+func Gather(sieves []*Sieve) *Suspects {
+	all := &Suspects{}
 	for _, s := range sieves {
 		pages := map[uint64][]uint64{}
 		for number, p := range s.pages {
@@ -35,7 +36,7 @@ func gather(sieves []*sieve) *suspects {
 						g += n
 						b >>= 8 * n
 					}
-					low := number<<sieveBits + g*8
+					low := number<<pass.PageBits + g*8
 					if n := len(all.ranges); n > 0 && all.ranges[n-1].high == low {
 						all.ranges[n-1].high = low + 8
 					} else {
@@ -44,7 +45,7 @@ func gather(sieves []*sieve) *suspects {
 				}
 			}
 		}
-		all.pages = append(all.pages, pages)
+		all.Pages = append(all.Pages, pages)
 	}
 	slices.SortFunc(all.ranges, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
 	kept := all.ranges[:0]
@@ -59,42 +60,45 @@ func gather(sieves []*sieve) *suspects {
 	return all
 }
 
-// meet says whether a suspect granule has a byte in [lo, hi).
-func (s *suspects) meet(lo, hi uint64) bool {
+// Any says whether there is one.
+func (s *Suspects) Any() bool { return len(s.ranges) > 0 }
+
+// Meet says whether a suspect granule has a byte in [lo, hi).
+func (s *Suspects) Meet(lo, hi uint64) bool {
 	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].high > lo })
 	return i < len(s.ranges) && s.ranges[i].low < hi
 }
 
-// sketch is a set of pages by a hash of their numbers: it has all that were
+// Sketch is a set of pages by a hash of their numbers: it has all that were
 // added, and may seem to have others.
-type sketch [sketchWords]uint64
+type Sketch [sketchWords]uint64
 
 const sketchWords = 8
 
 // addPage adds a page of the sieve.
-func (s *sketch) addPage(number uint64) {
+func (s *Sketch) addPage(number uint64) {
 	h := number * 0x9e3779b97f4a7c15 >> 55
 	s[h>>6] |= 1 << (h & 63)
 }
 
-// add adds the pages of an extent.
-func (s *sketch) add(x *cdr.Extent) {
+// Add adds the pages of an extent.
+func (s *Sketch) Add(x *cdr.Extent) {
 	low := x.Base
 	over, span := bits.Mul64(x.Stride, x.Count-1)
 	high := low + span + x.Len - 1
-	if int64(x.Stride) < 0 || over != 0 || high < low || (high-low)>>sieveBits >= 64*sketchWords {
+	if int64(x.Stride) < 0 || over != 0 || high < low || (high-low)>>pass.PageBits >= 64*sketchWords {
 		for i := range s {
 			s[i] = math.MaxUint64
 		}
 		return
 	}
-	for n := low >> sieveBits; n <= high>>sieveBits; n++ {
+	for n := low >> pass.PageBits; n <= high>>pass.PageBits; n++ {
 		s.addPage(n)
 	}
 }
 
-// meets says whether a page may be in both.
-func (s *sketch) meets(t *sketch) bool {
+// Meets says whether a page may be in both.
+func (s *Sketch) Meets(t *Sketch) bool {
 	var both uint64
 	for i := range s {
 		both |= s[i] & t[i]
@@ -102,9 +106,9 @@ func (s *sketch) meets(t *sketch) bool {
 	return both != 0
 }
 
-// sketch is the pages with suspect granules.
-func (s *suspects) sketch() (all sketch) {
-	for _, pages := range s.pages {
+// Sketch is the pages with suspect granules.
+func (s *Suspects) Sketch() (all Sketch) {
+	for _, pages := range s.Pages {
 		for n := range pages {
 			all.addPage(n)
 		}

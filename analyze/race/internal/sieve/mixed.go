@@ -1,28 +1,8 @@
-package race
+package sieve
 
-import "hindsight/analyze/replay"
-
-// lane says what an access is to the sieve with regard to atomic variables.
-type lane uint8
-
-const (
-	laneOpen   lane = iota // may race with whatever is no atomic access
-	lanePlain              // no atomic access: may race with those too
-	laneAtomic             // may race with those of lanePlain only
+import (
+	"hindsight/analyze/race/internal/pass"
 )
-
-// laneOf is the lane of accesses of that atomicity.
-func (e *engine) laneOf(a replay.Atomicity, op Op) lane {
-	switch {
-	case e.survey.Atomic == nil: // strict: everything may race with everything
-		return laneOpen
-	case a == replay.NotAtomic:
-		return lanePlain
-	case a == replay.IsAtomic && op.Atomic():
-		return laneAtomic
-	}
-	return laneOpen
-}
 
 // Atomic accesses are kept by themselves, together with those that are known to
 // be none and touch atomic variables. There are few such granules, so that each
@@ -39,17 +19,17 @@ const manyMixed = 64
 
 // mixExtent takes an atomic access. One that makes no atomic variable of what it
 // touches is like any other.
-func (s *sieve) mixExtent(it *item) error {
-	for at, end := it.base, it.base+it.size; at < end; {
+func (s *Sieve) mixExtent(it *pass.Item) error {
+	for at, end := it.Base, it.Base+it.Size; at < end; {
 		next := min(end, at&^7+8)
-		if s.of == 1 || owner(at>>sieveBits, s.of) == s.number {
+		if s.of == 1 || pass.Owner(at>>pass.PageBits, s.of) == s.number {
 			m := uint8(1<<(next-at)-1) << (at & 7)
 			if m&s.variables.Ever(at>>3) == 0 { // the result of a reduction
-				s.lane = laneOpen
-				if err := s.extent(&item{write: it.write, base: at, count: 1, size: next - at}, nil); err != nil {
+				s.lane = pass.LaneOpen
+				if err := s.extent(&pass.Item{Write: it.Write, Base: at, Count: 1, Size: next - at}, nil); err != nil {
 					return err
 				}
-			} else if err := s.mix(at>>3, m, it.write, true); err != nil {
+			} else if err := s.mix(at>>3, m, it.Write, true); err != nil {
 				return err
 			}
 		}
@@ -59,7 +39,7 @@ func (s *sieve) mixExtent(it *item) error {
 }
 
 // mixDots takes a plain access to the dots of page number.
-func (s *sieve) mixDots(number uint64, write bool) error {
+func (s *Sieve) mixDots(number uint64, write bool) error {
 	d := &s.dots
 	for w := d.Lo; w <= d.Hi; w++ {
 		for g, b := number*(sieveSize/8)+uint64(w)*8, d.W[w]; b != 0; g, b = g+1, b>>8 {
@@ -74,7 +54,7 @@ func (s *sieve) mixDots(number uint64, write bool) error {
 }
 
 // mix takes an access to bytes m of granule g.
-func (s *sieve) mix(g uint64, m uint8, write, atomic bool) error {
+func (s *Sieve) mix(g uint64, m uint8, write, atomic bool) error {
 	number := g / (sieveSize / 8)
 	p, err := s.page(number)
 	if err != nil {
@@ -97,7 +77,7 @@ func (s *sieve) mix(g uint64, m uint8, write, atomic bool) error {
 			switch before := s.ordered(t.id); {
 			case before && t.atomic == atomic && (write || !t.write):
 				t.mask &^= m
-			case !before && t.atomic != atomic && (write || t.write) && (t.cut == 0 || t.cut > s.unit.start):
+			case !before && t.atomic != atomic && (write || t.write) && (t.cut == 0 || t.cut > s.unit.Start):
 				hit |= t.mask & m
 			}
 		}

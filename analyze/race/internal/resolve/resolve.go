@@ -1,26 +1,22 @@
-package race
+package resolve
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"math/bits"
 	"slices"
 
+	"hindsight/analyze/race/internal/count"
+	"hindsight/analyze/race/internal/pass"
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
-// What was counted knows the two units of the first and the last instance of a
-// static pair, and where they meet. Which executions these are is looked up
-// here: the runs of one site in one segment are walked from the front, or from
-// the back, until one of them touches such a place.
-
-// resolved is a static pair with its instances.
-type resolved struct {
-	dynamic     uint64
-	first, last instance
+// Pair is a static pair with its instances.
+type Pair struct {
+	Dynamic     uint64
+	First, Last Instance
 }
 
 // side is one unit of a meeting.
@@ -37,66 +33,68 @@ func (s *side) isEvent() bool { return s.order < replay.Unfinished && s.order&1 
 type quest struct {
 	later, earlier side
 	back           bool // the last instance
-	spots          []spot
-	x, y           execution
+	spots          []count.Spot
+	x, y           Execution
 	addr           uint64
 }
 
-// resolve finds the instances of all pairs and sorts these by the first ones.
-func (e *engine) resolve(ctx context.Context, src Source) ([]resolved, error) {
+// Pairs finds the instances of all pairs of a run of so many threads and sorts
+// these by the first ones.
+func Pairs(ctx context.Context, src replay.Source, threads int, accesses []pass.Access, pairs *count.PairTable) ([]Pair, error) {
 	var all []*quest
-	byPair := map[*pair][2][]*quest{}
-	for _, p := range e.pairs.pairs {
-		qs := [2][]*quest{quests(&p.first, false), quests(&p.last, true)}
+	byPair := map[*count.Pair][2][]*quest{}
+	for _, p := range pairs.Pairs {
+		qs := [2][]*quest{quests(&p.First, false), quests(&p.Last, true)}
 		byPair[p] = qs
 		all = append(append(all, qs[0]...), qs[1]...)
 	}
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := findPlaces(ctx, src, e.survey.Threads, all); err != nil {
+	if err := findPlaces(ctx, src, threads, all); err != nil {
 		return nil, err
 	}
+	r := resolver{src, accesses, threads}
 	for _, round := range []func(*quest) *side{func(q *quest) *side { return &q.later }, func(q *quest) *side { return &q.earlier }} {
-		if err := e.round(ctx, src, all, round); err != nil {
+		if err := r.round(ctx, all, round); err != nil {
 			return nil, err
 		}
 	}
-	out := make([]resolved, 0, len(byPair))
+	out := make([]Pair, 0, len(byPair))
 	for p, qs := range byPair {
-		r := resolved{dynamic: p.dynamic, first: qs[0][0].instance(), last: qs[1][0].instance()}
+		r := Pair{Dynamic: p.Dynamic, First: qs[0][0].instance(), Last: qs[1][0].instance()}
 		for _, q := range qs[0][1:] {
-			if i := q.instance(); i.compare(&r.first) < 0 {
-				r.first = i
+			if i := q.instance(); i.compare(&r.First) < 0 {
+				r.First = i
 			}
 		}
 		for _, q := range qs[1][1:] {
-			if i := q.instance(); i.compare(&r.last) > 0 {
-				r.last = i
+			if i := q.instance(); i.compare(&r.Last) > 0 {
+				r.Last = i
 			}
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(x, y resolved) int { return x.first.compare(&y.first) })
+	slices.SortFunc(out, func(x, y Pair) int { return x.First.compare(&y.First) })
 	return out, nil
 }
 
-func (q *quest) instance() instance { return instance{later: q.x, earlier: q.y, addr: q.addr} }
+func (q *quest) instance() Instance { return Instance{Later: q.x, Earlier: q.y, Addr: q.addr} }
 
 // quests are the searches of a meeting, one for each two accesses.
-func quests(m *meeting, back bool) (all []*quest) {
-	spots := joinSpots(m.spots)
-	slices.SortFunc(spots, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(a.later.access, b.later.access), cmp.Compare(a.earlier.access, b.earlier.access), cmp.Compare(a.page, b.page))
+func quests(m *count.Meeting, back bool) (all []*quest) {
+	spots := count.JoinSpots(m.Spots)
+	slices.SortFunc(spots, func(a, b count.Spot) int {
+		return cmp.Or(cmp.Compare(a.Later.Access, b.Later.Access), cmp.Compare(a.Earlier.Access, b.Earlier.Access), cmp.Compare(a.Page, b.Page))
 	})
 	for i := 0; i < len(spots); {
 		j := i + 1
-		for j < len(spots) && spots[j].later.access == spots[i].later.access && spots[j].earlier.access == spots[i].earlier.access {
+		for j < len(spots) && spots[j].Later.Access == spots[i].Later.Access && spots[j].Earlier.Access == spots[i].Earlier.Access {
 			j++
 		}
-		q := &quest{later: side{thread: m.laterThread, order: m.later}, earlier: side{thread: m.earlierThread, order: m.earlier}, back: back, spots: spots[i:j]}
-		q.x = execution{access: spots[i].later.access, thread: m.laterThread, ref: ref{order: m.later}}
-		q.y = execution{access: spots[i].earlier.access, thread: m.earlierThread, ref: ref{order: m.earlier}}
+		q := &quest{later: side{thread: m.LaterThread, order: m.Later}, earlier: side{thread: m.EarlierThread, order: m.Earlier}, back: back, spots: spots[i:j]}
+		q.x = Execution{Access: spots[i].Later.Access, Thread: m.LaterThread, ref: ref{Order: m.Later}}
+		q.y = Execution{Access: spots[i].Earlier.Access, Thread: m.EarlierThread, ref: ref{Order: m.Earlier}}
 		all = append(all, q)
 		i = j
 	}
@@ -104,7 +102,7 @@ func quests(m *meeting, back bool) (all []*quest) {
 }
 
 // findPlaces finds the segments and events that the units are.
-func findPlaces(ctx context.Context, src Source, threads int, all []*quest) error {
+func findPlaces(ctx context.Context, src replay.Source, threads int, all []*quest) error {
 	bySeq := map[uint64][]*side{}
 	for _, q := range all {
 		for _, s := range []*side{&q.later, &q.earlier} {
@@ -116,7 +114,7 @@ func findPlaces(ctx context.Context, src Source, threads int, all []*quest) erro
 		}
 	}
 	events := make([]uint64, threads)
-	err := replay.Each(ctx, src, threads, func(ev *Event) error {
+	err := replay.Each(ctx, src, threads, func(ev *replay.Event) error {
 		for _, s := range bySeq[ev.Seq] {
 			s.place = ev.Index
 		}
@@ -131,9 +129,16 @@ func findPlaces(ctx context.Context, src Source, threads int, all []*quest) erro
 	return err
 }
 
+// resolver looks executions up in a run.
+type resolver struct {
+	src      replay.Source
+	accesses []pass.Access
+	threads  int
+}
+
 // round finds the executions of one side of all quests.
-func (e *engine) round(ctx context.Context, src Source, all []*quest, of func(*quest) *side) error {
-	want := make([]map[uint64][]*quest, e.survey.Threads)
+func (r *resolver) round(ctx context.Context, all []*quest, of func(*quest) *side) error {
+	want := make([]map[uint64][]*quest, r.threads)
 	for _, q := range all {
 		s := of(q)
 		if s.isEvent() {
@@ -151,7 +156,7 @@ func (e *engine) round(ctx context.Context, src Source, all []*quest, of func(*q
 			places = append(places, p)
 		}
 		slices.Sort(places)
-		for seg, err := range segmentsAt(src, event.ThreadID(t), places) {
+		for seg, err := range segmentsAt(r.src, event.ThreadID(t), places) {
 			if err != nil {
 				return err
 			}
@@ -159,7 +164,7 @@ func (e *engine) round(ctx context.Context, src Source, all []*quest, of func(*q
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if err := e.search(seg, q, of(q)); err != nil {
+				if err := r.search(seg, q, of(q)); err != nil {
 					return err
 				}
 			}
@@ -168,11 +173,11 @@ func (e *engine) round(ctx context.Context, src Source, all []*quest, of func(*q
 	return nil
 }
 
-func segmentsAt(src Source, t event.ThreadID, places []uint64) iter.Seq2[Segment, error] {
-	if s, ok := src.(seekable); ok {
+func segmentsAt(src replay.Source, t event.ThreadID, places []uint64) iter.Seq2[replay.Segment, error] {
+	if s, ok := src.(replay.Seekable); ok {
 		return s.SegmentsAt(t, places)
 	}
-	return func(yield func(Segment, error) bool) {
+	return func(yield func(replay.Segment, error) bool) {
 		for seg, err := range src.Segments(t) {
 			if err != nil {
 				yield(nil, err)
@@ -186,31 +191,31 @@ func segmentsAt(src Source, t event.ThreadID, places []uint64) iter.Seq2[Segment
 }
 
 // search finds the execution of a side of q that is in a segment.
-func (e *engine) search(seg Segment, q *quest, s *side) error {
+func (r *resolver) search(seg replay.Segment, q *quest, s *side) error {
 	access := q.access(s)
-	a := &e.accesses[access]
+	a := &r.accesses[access]
 	t := newTargets(q, s)
-	for r, err := range runsOf(seg, a.site, q.back, t.meets) {
+	for run, err := range runsOf(seg, a.Site, q.back, t.meets) {
 		if err != nil {
 			return err
 		}
-		if ordinal, addr, ok := t.in(r, uint64(a.size), q.back); ok {
+		if ordinal, addr, ok := t.in(run, uint64(a.Size), q.back); ok {
 			q.settle(s, ordinal, addr)
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: no execution of site %d in segment %d of thread %d is where it raced", ErrSource, a.site, seg.Place(), s.thread)
+	return fmt.Errorf("%w: no execution of site %d in segment %d of thread %d is where it raced", replay.ErrTrace, a.Site, seg.Place(), s.thread)
 }
 
-func runsOf(seg Segment, site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error] {
-	if c, ok := seg.(compressed); ok {
+func runsOf(seg replay.Segment, site replay.SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[replay.Run, error] {
+	if c, ok := seg.(replay.Compressed); ok {
 		return c.RunsOf(site, back, keep)
 	}
-	return func(yield func(Run, error) bool) {
-		var all []Run
+	return func(yield func(replay.Run, error) bool) {
+		var all []replay.Run
 		for r, err := range seg.Runs() {
 			if err != nil {
-				yield(Run{}, err)
+				yield(replay.Run{}, err)
 				return
 			}
 			if r.Site == site {
@@ -230,50 +235,45 @@ func runsOf(seg Segment, site SiteID, back bool, keep func(lo, hi uint64) bool) 
 
 func (q *quest) access(s *side) uint32 {
 	if s == &q.later {
-		return q.x.access
+		return q.x.Access
 	}
-	return q.y.access
+	return q.y.Access
 }
 
 // settle notes the execution of a side; that of the later one is settled first
 // and leaves the spots where it took part.
 func (q *quest) settle(s *side, ordinal, addr uint64) {
 	if s == &q.later {
-		q.x.ordinal, q.x.addr = ordinal, addr
+		q.x.Ordinal, q.x.Addr = ordinal, addr
 		if !s.isEvent() {
 			q.spots = narrow(q.spots, addr, laterSide)
 		}
 		return
 	}
-	q.y.ordinal, q.y.addr = ordinal, addr
+	q.y.Ordinal, q.y.Addr = ordinal, addr
 	if !s.isEvent() {
 		q.spots = narrow(q.spots, addr, earlierSide)
 	}
 	at := q.spots[0]
 	for _, sp := range q.spots[1:] {
-		if sp.at() < at.at() {
+		if sp.At() < at.At() {
 			at = sp
 		}
 	}
-	q.addr = at.at()
+	q.addr = at.At()
 }
 
-func laterSide(s *spot) spotSide   { return s.later }
-func earlierSide(s *spot) spotSide { return s.earlier }
-
-// at is the first common byte of the spot's first granule.
-func (s *spot) at() uint64 {
-	return (s.page*perPage+s.set.first())<<3 + uint64(bits.TrailingZeros8(s.common))
-}
+func laterSide(s *count.Spot) count.SpotSide   { return s.Later }
+func earlierSide(s *count.Spot) count.SpotSide { return s.Earlier }
 
 // narrow returns the granules of spots in which an access that begins at addr
 // takes part.
-func narrow(spots []spot, addr uint64, of func(*spot) spotSide) (left []spot) {
+func narrow(spots []count.Spot, addr uint64, of func(*count.Spot) count.SpotSide) (left []count.Spot) {
 	for _, g := range []uint64{addr >> 3, addr>>3 + 1} {
 		for i := range spots {
 			s := spots[i]
-			if s.page == g/perPage && s.set.contains(g%perPage) && g<<3+uint64(int64(of(&s).offset)) == addr {
-				s.set = singleton(g % perPage)
+			if s.Page == g/count.PerPage && s.Set.Contains(g%count.PerPage) && g<<3+uint64(int64(of(&s).Offset)) == addr {
+				s.Set = count.Singleton(g % count.PerPage)
 				left = append(left, s)
 			}
 		}
@@ -288,7 +288,7 @@ type targets struct {
 }
 
 type target struct {
-	set    granules
+	set    count.Granules
 	offset int8
 }
 
@@ -300,16 +300,16 @@ func newTargets(q *quest, s *side) *targets {
 	t := &targets{byPage: map[uint64][]target{}}
 	for i := range q.spots {
 		sp := &q.spots[i]
-		offset := of(sp).offset
-		old := t.byPage[sp.page]
+		offset := of(sp).Offset
+		old := t.byPage[sp.Page]
 		if old == nil {
-			t.pages = append(t.pages, sp.page)
+			t.pages = append(t.pages, sp.Page)
 		}
 		if j := slices.IndexFunc(old, func(x target) bool { return x.offset == offset }); j >= 0 {
-			old[j].set = old[j].set.or(sp.set)
+			old[j].set = old[j].set.Or(sp.Set)
 			continue
 		}
-		t.byPage[sp.page] = append(old, target{sp.set, offset})
+		t.byPage[sp.Page] = append(old, target{sp.Set, offset})
 	}
 	slices.Sort(t.pages)
 	return t
@@ -317,16 +317,16 @@ func newTargets(q *quest, s *side) *targets {
 
 // meets says whether a target may be in [lo, hi).
 func (t *targets) meets(lo, hi uint64) bool {
-	i, _ := slices.BinarySearch(t.pages, lo>>pageBits)
-	return i < len(t.pages) && t.pages[i]<<pageBits < hi
+	i, _ := slices.BinarySearch(t.pages, lo>>count.PageBits)
+	return i < len(t.pages) && t.pages[i]<<count.PageBits < hi
 }
 
 // at says whether addr is one of the targets.
 func (t *targets) at(addr uint64) bool {
 	for _, g := range [2]uint64{addr >> 3, addr>>3 + 1} {
-		for i := range t.byPage[g/perPage] {
-			x := &t.byPage[g/perPage][i]
-			if x.set.contains(g%perPage) && g<<3+uint64(int64(x.offset)) == addr {
+		for i := range t.byPage[g/count.PerPage] {
+			x := &t.byPage[g/count.PerPage][i]
+			if x.set.Contains(g%count.PerPage) && g<<3+uint64(int64(x.offset)) == addr {
 				return true
 			}
 		}
@@ -335,7 +335,7 @@ func (t *targets) at(addr uint64) bool {
 }
 
 // in finds the first execution of a run, or the last, that is at a target.
-func (t *targets) in(r Run, size uint64, back bool) (ordinal, addr uint64, ok bool) {
+func (t *targets) in(r replay.Run, size uint64, back bool) (ordinal, addr uint64, ok bool) {
 	if r.Stride == 0 {
 		if back {
 			r.First += r.Count - 1
@@ -366,7 +366,7 @@ func (t *targets) in(r Run, size uint64, back bool) (ordinal, addr uint64, ok bo
 // leave is after how many steps from addr on accesses of size bytes can touch
 // another page than the first one's.
 func leave(addr uint64, stride int64, size uint64) uint64 {
-	const pageSize = 1 << pageBits
+	const pageSize = 1 << count.PageBits
 	in := addr & (pageSize - 1)
 	if stride < 0 {
 		return in/-uint64(stride) + 1

@@ -1,4 +1,4 @@
-package race
+package sieve
 
 import (
 	"math/bits"
@@ -37,7 +37,7 @@ func (c *cells) at(g int) *cell {
 }
 
 // split replaces the layers of a page by cells.
-func (s *sieve) split(p *sievePage) {
+func (s *Sieve) split(p *sievePage) {
 	p.cells = new(cells)
 	for i := range p.Layers {
 		l := &p.Layers[i]
@@ -53,7 +53,7 @@ func (s *sieve) split(p *sievePage) {
 }
 
 // touchCells takes an access of the present unit to the dots of page p.
-func (s *sieve) touchCells(p *sievePage, write bool) {
+func (s *Sieve) touchCells(p *sievePage, write bool) {
 	d := &s.dots
 	for w := d.Lo; w <= d.Hi; w++ {
 		for g, b := w*8, d.W[w]; b != 0; g, b = g+1, b>>8 {
@@ -70,7 +70,7 @@ func (s *sieve) touchCells(p *sievePage, write bool) {
 
 // touchCell takes an access to bytes m of a cell and returns those on which it
 // races.
-func (s *sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
+func (s *Sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
 	if c.w == s.me {
 		m &^= c.wmask
 	}
@@ -114,7 +114,7 @@ func (s *sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
 	return hit
 }
 
-func (s *sieve) touchMore(c *cell, m uint8, write bool) (hit uint8) {
+func (s *Sieve) touchMore(c *cell, m uint8, write bool) (hit uint8) {
 	kept := (*c.more)[:0]
 	for _, t := range *c.more {
 		if t.mask&m != 0 {
@@ -182,10 +182,10 @@ func (c *cell) put(t trace8) {
 }
 
 // thinCell drops what nothing to come can race with.
-func (s *sieve) thinCell(c *cell) {
+func (s *Sieve) thinCell(c *cell) {
 	kept := (*c.more)[:0]
 	for _, t := range *c.more {
-		if !s.horizon.past(t.id, t.cut) {
+		if !s.horizon.Past(t.id.Strand(), t.id.Epoch(), t.cut) {
 			kept = append(kept, t)
 		}
 	}
@@ -194,7 +194,7 @@ func (s *sieve) thinCell(c *cell) {
 
 // cutCells begins new lives of the cells that the dots, which are whole granules,
 // are in.
-func (s *sieve) cutCells(c *cells, at uint64) {
+func (s *Sieve) cutCells(c *cells, at uint64) {
 	d := &s.dots
 	for i := d.Lo / 8; i <= d.Hi/8; i++ {
 		for left := c.fresh[i]; left != 0; left &= left - 1 {

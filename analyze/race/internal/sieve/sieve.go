@@ -1,52 +1,45 @@
-package race
+package sieve
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 
 	"hindsight/analyze/internal/layer"
+	"hindsight/analyze/race/internal/pass"
 	"hindsight/analyze/replay"
 )
 
-// ErrLimit is wrapped by errors about runs that would take more memory or time
-// to analyse than there is.
-var ErrLimit = errors.New("too large to analyse")
-
-// The sieve finds the bytes on which there is a race at all, so that the exact
-// counts need to be made of accesses to them only. It remembers of each byte
-// no more than what FastTrack does (Flanagan and Freund, PLDI 2009): the last
-// write and the reads since that are not ordered with each other, which is
-// enough to find a race on every byte that has one. It looks at all bytes of a
+// Sieve is the sieve of one worker. It remembers of each byte no more than what
+// FastTrack does (Flanagan and Freund, PLDI 2009): the last write and the reads
+// since that are not ordered with each other, which is enough to find a race on every byte that has one. It looks at all bytes of a
 // page that a unit accesses at once: a page has a few layers, each a set of
 // bytes that one strand accessed in one epoch. Pages in which accesses are
 // scattered have cells of eight bytes instead.
 //
 // Allocations are taken into account. Whose memory it is is only where that is
-// asked at once, of events and of a few bytes that a library accesses (feed.go);
+// asked at once, of events and of a few bytes that a library accesses (package race, feed.go);
 // whether a plain instruction may be an atomic access is not. So the sieve may let
 // through too much.
-type sieve struct {
+type Sieve struct {
 	number, of int // the sieve looks at every of-th page, by hash
 	pages      map[uint64]*sievePage
 	lastPage   uint64
 	last       *sievePage
-	unit       *unit
+	unit       *pass.Unit
 	me         layer.Stamp
-	horizon    *horizon
+	horizon    *pass.Horizon
 	dots       dots
 	limit      int // layers of a page
 	maxPages   int
 	variables  *replay.Atomics
-	lane       lane // of the present item
+	lane       pass.Lane // of the present item
 	access     layer.Access
 	relate     func(*layer.Layer) layer.Relation // stands, allocated once
 }
 
 const (
-	sieveBits  = 12
-	sieveSize  = 1 << sieveBits
+	sieveSize  = 1 << pass.PageBits
 	sieveWords = sieveSize / 64
 )
 
@@ -73,54 +66,55 @@ type sievePage struct {
 // cells.
 const manySmall = 64
 
-func newSieve(number, of int, threads int) *sieve {
-	s := &sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of}
+// New makes the sieve that looks at every of-th page, by hash, of a run with
+// that many threads and those atomic variables. It keeps so many layers of a
+// page; 0: as many as suits the number of threads.
+func New(number, of, threads int, variables *replay.Atomics, layers int) *Sieve {
+	s := &Sieve{number: number, of: of, pages: map[uint64]*sievePage{}, limit: min(2*threads+6, 40), maxPages: maxSieve / of, variables: variables}
+	if layers > 0 {
+		s.limit = layers
+	}
 	s.relate = s.stands
 	return s
 }
 
-// owner says which of n workers looks at a page.
-func owner(page uint64, n int) int {
-	if n == 1 {
-		return 0
-	}
-	return int(page * 0x9e3779b97f4a7c15 >> 48 % uint64(n))
-}
+// Size is the number of pages that were accessed.
+func (s *Sieve) Size() int { return len(s.pages) }
 
-func (s *sieve) page(number uint64) (*sievePage, error) {
+func (s *Sieve) page(number uint64) (*sievePage, error) {
 	if s.last != nil && s.lastPage == number {
 		return s.last, nil
 	}
 	p := s.pages[number]
 	if p == nil {
 		if len(s.pages) >= s.maxPages {
-			return nil, fmt.Errorf("%w: more than %d pages of memory accessed", ErrLimit, len(s.pages))
+			return nil, fmt.Errorf("%w: more than %d pages of memory accessed", pass.ErrTooLarge, len(s.pages))
 		}
-		p = &sievePage{Page: layer.New(sieveWords), variables: s.variables.InPage(number << sieveBits)}
+		p = &sievePage{Page: layer.New(sieveWords), variables: s.variables.InPage(number << pass.PageBits)}
 		s.pages[number] = p
 	}
 	s.lastPage, s.last = number, p
 	return p, nil
 }
 
-// take looks at the items of a batch.
-func (s *sieve) take(b *batch, items []item) error {
-	s.horizon = b.horizon
+// Take looks at the items of a batch.
+func (s *Sieve) Take(b *pass.Batch, items []pass.Item) error {
+	s.horizon = b.Horizon
 	for i := range items {
 		it := &items[i]
-		if it.kind == itemCut {
-			s.cut(it.base, it.size, it.number)
+		if it.Kind == pass.ItemCut {
+			s.cut(it.Base, it.Size, it.Number)
 			continue
 		}
-		s.unit = &b.units[it.unit]
-		s.me = layer.NewStamp(s.unit.strand, s.unit.epoch)
-		if s.lane = it.lane; it.lane == laneAtomic {
+		s.unit = &b.Units[it.Unit]
+		s.me = layer.NewStamp(s.unit.Strand, s.unit.Epoch)
+		if s.lane = it.Lane; it.Lane == pass.LaneAtomic {
 			if err := s.mixExtent(it); err != nil {
 				return err
 			}
 			continue
 		}
-		if it.count == 1 && it.bits == 0 && it.base&7+it.size <= 8 && it.size > 0 {
+		if it.Count == 1 && it.Bits == 0 && it.Base&7+it.Size <= 8 && it.Size > 0 {
 			if done, err := s.small(it); done || err != nil {
 				if err != nil {
 					return err
@@ -129,8 +123,8 @@ func (s *sieve) take(b *batch, items []item) error {
 			}
 		}
 		var bits []uint64
-		if it.bits != 0 {
-			bits = b.bits[it.bits-1]
+		if it.Bits != 0 {
+			bits = b.Bits[it.Bits-1]
 		}
 		if err := s.extent(it, bits); err != nil {
 			return err
@@ -140,20 +134,20 @@ func (s *sieve) take(b *batch, items []item) error {
 }
 
 // small looks at bytes of one granule, if they are in a page with cells.
-func (s *sieve) small(it *item) (done bool, err error) {
-	number := it.base >> sieveBits
-	if s.of > 1 && owner(number, s.of) != s.number {
+func (s *Sieve) small(it *pass.Item) (done bool, err error) {
+	number := it.Base >> pass.PageBits
+	if s.of > 1 && pass.Owner(number, s.of) != s.number {
 		return true, nil
 	}
 	p, err := s.page(number)
 	if err != nil || p.cells == nil {
 		return false, err
 	}
-	g := it.base & (sieveSize - 1) >> 3
-	m := uint8(1<<it.size-1) << (it.base & 7)
-	if p.variables && s.lane == lanePlain {
-		if v := m & s.variables.Ever(it.base>>3); v != 0 {
-			if err := s.mix(it.base>>3, v, it.write, false); err != nil {
+	g := it.Base & (sieveSize - 1) >> 3
+	m := uint8(1<<it.Size-1) << (it.Base & 7)
+	if p.variables && s.lane == pass.LanePlain {
+		if v := m & s.variables.Ever(it.Base>>3); v != 0 {
+			if err := s.mix(it.Base>>3, v, it.Write, false); err != nil {
 				return false, err
 			}
 		}
@@ -165,33 +159,33 @@ func (s *sieve) small(it *item) (done bool, err error) {
 	if m == 0 {
 		return true, nil
 	}
-	if hit := s.touchCell(p.cells.at(int(g)), m, it.write); hit != 0 {
+	if hit := s.touchCell(p.cells.at(int(g)), m, it.Write); hit != 0 {
 		p.FindWord(int(w), uint64(hit)<<shift)
 	}
 	return true, nil
 }
 
 // extent looks at count blocks of bytes.
-func (s *sieve) extent(it *item, set []uint64) error {
-	if set != nil && it.count > 1 {
+func (s *Sieve) extent(it *pass.Item, set []uint64) error {
+	if set != nil && it.Count > 1 {
 		one := *it
-		one.count, one.stride = 1, 0
-		for range it.count {
+		one.Count, one.Stride = 1, 0
+		for range it.Count {
 			if err := s.extent(&one, set); err != nil {
 				return err
 			}
-			one.base += it.stride
+			one.Base += it.Stride
 		}
 		return nil
 	}
-	base, stride, count, size := it.base, it.stride, it.count, it.size
+	base, stride, count, size := it.Base, it.Stride, it.Count, it.Size
 	if int64(stride) < 0 {
 		stride = -stride
 		base -= stride * (count - 1)
 	}
 	high, span := bits.Mul64(stride, count-1)
 	if high != 0 || span > maxSpan || size > maxSpan {
-		return fmt.Errorf("%w: a run of %d accesses at %#x, %d bytes apart", ErrLimit, count, base, int64(it.stride))
+		return fmt.Errorf("%w: a run of %d accesses at %#x, %d bytes apart", pass.ErrTooLarge, count, base, int64(it.Stride))
 	}
 	if count == 1 || stride <= size {
 		size, stride, count = span+size, 0, 1
@@ -203,21 +197,21 @@ func (s *sieve) extent(it *item, set []uint64) error {
 	if end < base { // around the end of the address space
 		return nil
 	}
-	first, last := base>>sieveBits, (end-1)>>sieveBits
-	step := stride >> sieveBits // pages in between may have nothing
+	first, last := base>>pass.PageBits, (end-1)>>pass.PageBits
+	step := stride >> pass.PageBits // pages in between may have nothing
 	for page := first; page <= last; page++ {
-		if s.of > 1 && owner(page, s.of) != s.number {
+		if s.of > 1 && pass.Owner(page, s.of) != s.number {
 			continue
 		}
 		if set != nil {
-			if s.dots.copy(page<<sieveBits, base, end, set); !s.dots.Any() {
+			if s.dots.copy(page<<pass.PageBits, base, end, set); !s.dots.Any() {
 				continue
 			}
-		} else if !s.dots.paint(page<<sieveBits, base, end, stride, count, size) {
+		} else if !s.dots.paint(page<<pass.PageBits, base, end, stride, count, size) {
 			if step > 1 {
 				// on to the page with the next block
-				k := (page<<sieveBits - base + stride - 1) / stride
-				page = max(page, (base+k*stride)>>sieveBits-1)
+				k := (page<<pass.PageBits - base + stride - 1) / stride
+				page = max(page, (base+k*stride)>>pass.PageBits-1)
 			}
 			continue
 		}
@@ -225,12 +219,12 @@ func (s *sieve) extent(it *item, set []uint64) error {
 		if err != nil {
 			return err
 		}
-		if p.variables && s.lane == lanePlain {
-			if err := s.mixDots(page, it.write); err != nil {
+		if p.variables && s.lane == pass.LanePlain {
+			if err := s.mixDots(page, it.Write); err != nil {
 				return err
 			}
 		}
-		s.touch(p, it.write)
+		s.touch(p, it.Write)
 	}
 	return nil
 }
@@ -301,7 +295,7 @@ func (d *dots) copy(lo, base, end uint64, bits []uint64) {
 }
 
 // touch takes an access of the present unit to the dots of page p.
-func (s *sieve) touch(p *sievePage, write bool) {
+func (s *Sieve) touch(p *sievePage, write bool) {
 	d := &s.dots
 	if p.cells != nil {
 		d.Without(p.Found)
@@ -314,7 +308,7 @@ func (s *sieve) touch(p *sievePage, write bool) {
 }
 
 // stands says how an earlier access stands to the present one.
-func (s *sieve) stands(l *layer.Layer) layer.Relation {
+func (s *Sieve) stands(l *layer.Layer) layer.Relation {
 	switch write := s.access.Write; {
 	case s.ordered(l.ID) || s.outlived(l.Cut):
 		if write || !l.Write {
@@ -327,19 +321,19 @@ func (s *sieve) stands(l *layer.Layer) layer.Relation {
 }
 
 // ordered says whether an access happens before the present unit.
-func (s *sieve) ordered(id layer.Stamp) bool {
+func (s *Sieve) ordered(id layer.Stamp) bool {
 	t := id.Strand()
-	return t == s.unit.strand || id.Epoch() <= s.unit.clock.At(t)
+	return t == s.unit.Strand || id.Epoch() <= s.unit.Clock.At(t)
 }
 
 // outlived says whether the present unit began after the life of memory that
 // ended at cut, 0 if none has. It then does not race with what was done in that
 // life, and takes its place: a unit still to come that races with that began
 // before the life ended, so that it cannot have seen the present one either.
-func (s *sieve) outlived(cut uint64) bool { return cut != 0 && cut <= s.unit.start }
+func (s *Sieve) outlived(cut uint64) bool { return cut != 0 && cut <= s.unit.Start }
 
 // remember adds the dots to the layers of the page.
-func (s *sieve) remember(p *sievePage, write bool) {
+func (s *Sieve) remember(p *sievePage, write bool) {
 	d := &s.dots
 	if !d.Any() || p.Join(&d.Set, s.access) {
 		return
@@ -359,38 +353,27 @@ func (s *sieve) remember(p *sievePage, write bool) {
 }
 
 // thin drops the layers that nothing to come can race with.
-func (s *sieve) thin(p *sievePage) {
+func (s *Sieve) thin(p *sievePage) {
 	kept := p.Layers[:0]
 	for _, l := range p.Layers {
-		if !s.horizon.past(l.ID, l.Cut) {
+		if !s.horizon.Past(l.ID.Strand(), l.ID.Epoch(), l.Cut) {
 			kept = append(kept, l)
 		}
 	}
 	p.Keep(kept)
 }
 
-// past says whether no access still to come can race with one of id.
-func (h *horizon) past(id layer.Stamp, cut uint64) bool {
-	if h == nil {
-		return false
-	}
-	if t := id.Strand(); int(t) < len(h.least) && id.Epoch() <= h.least[t] {
-		return true
-	}
-	return cut != 0 && cut <= h.at && (len(h.start) == 0 || cut <= h.start[0])
-}
-
 // cut begins new lives of the granules that [addr, addr+size) touches, at
 // place at of S_synch.
-func (s *sieve) cut(addr, size, at uint64) {
+func (s *Sieve) cut(addr, size, at uint64) {
 	lo, hi := addr&^7, addr+size
 	if size == 0 || hi < addr || hi > math.MaxUint64-8 {
 		return
 	}
 	hi = (hi + 7) &^ 7
-	layer.Within(s.pages, lo>>sieveBits, (hi-1)>>sieveBits, func(number uint64, p *sievePage) {
+	layer.Within(s.pages, lo>>pass.PageBits, (hi-1)>>pass.PageBits, func(number uint64, p *sievePage) {
 		p.cutMixed(lo, hi, at)
-		s.dots.paint(number<<sieveBits, lo, hi, 0, 1, hi-lo)
+		s.dots.paint(number<<pass.PageBits, lo, hi, 0, 1, hi-lo)
 		if p.cells != nil {
 			s.cutCells(p.cells, at)
 			return

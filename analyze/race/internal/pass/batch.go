@@ -1,0 +1,164 @@
+package pass
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A pass over the run hands its accesses, in the order of units, to workers
+// that each look at their own part of memory. All workers get all items.
+
+type itemKind uint8
+
+const (
+	ItemRun    itemKind = iota // executions of a site, times at each of count addresses
+	ItemExtent                 // bytes accessed
+	ItemEvent                  // an event that is an access
+	ItemCut                    // memory begins a new life
+)
+
+// Item is something that happens to memory.
+type Item struct {
+	Kind   itemKind
+	Write  bool
+	Lane   Lane
+	Unit   int32  // index of batch.units
+	Access uint32 // index of the accesses of the run
+	Bits   int32  // 1 + index of batch.bits, of the one block of an extent, see cdr.Extent; 0: none
+	Base   uint64
+	Stride uint64
+	Count  uint64
+	Size   uint64 // bytes of each of count blocks, of an event or of what begins a new life
+	// times of a run, index of the event, 1-based place of the cut in S_synch
+	Number uint64
+}
+
+// Batch is a number of items in order, for each worker those that it must look
+// at.
+type Batch struct {
+	Units   []Unit
+	Clocks  []uint64
+	Bits    [][]uint64
+	Items   [][]Item
+	All     int          // items
+	Horizon *Horizon     // of a moment before the first item
+	left    atomic.Int32 // workers that have not taken it
+}
+
+func (b *Batch) reset() {
+	clear(b.Bits)
+	b.Units, b.Clocks, b.Bits, b.All, b.Horizon = b.Units[:0], b.Clocks[:0], b.Bits[:0], 0, nil
+	for i := range b.Items {
+		b.Items[i] = b.Items[i][:0]
+	}
+}
+
+// Taker takes the items of a pass.
+type Taker interface {
+	// Take takes items of a batch, which belongs to others afterwards.
+	Take(b *Batch, items []Item) error
+}
+
+// Crew is the workers of a pass.
+type Crew struct {
+	takers  []Taker
+	in      []chan *Batch
+	free    chan *Batch
+	pending sync.WaitGroup // batches times workers
+	workers sync.WaitGroup
+	mu      sync.Mutex
+	err     error
+}
+
+// ahead is how many batches a worker may be late.
+const ahead = 4
+
+// NewCrew starts the workers; a single one works where it is called from.
+func NewCrew(takers []Taker) *Crew {
+	c := &Crew{takers: takers, free: make(chan *Batch, ahead+2)}
+	if len(takers) == 1 {
+		return c
+	}
+	for i, t := range takers {
+		in := make(chan *Batch, ahead)
+		c.in = append(c.in, in)
+		c.workers.Go(func() {
+			failed := false
+			for b := range in {
+				if !failed {
+					if err := t.Take(b, b.Items[i]); err != nil {
+						failed = true
+						c.fail(err)
+					}
+				}
+				c.release(b)
+				c.pending.Done()
+			}
+		})
+	}
+	return c
+}
+
+// Fresh is an empty batch.
+func (c *Crew) Fresh() *Batch {
+	select {
+	case b := <-c.free:
+		b.reset()
+		return b
+	default:
+		return &Batch{Items: make([][]Item, len(c.takers))}
+	}
+}
+
+// release says that a worker has taken the batch.
+func (c *Crew) release(b *Batch) {
+	if b.left.Add(-1) > 0 {
+		return
+	}
+	select {
+	case c.free <- b:
+	default:
+	}
+}
+
+func (c *Crew) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *Crew) failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Put hands a batch to the workers. It must not be changed any more.
+func (c *Crew) Put(b *Batch) error {
+	if len(c.takers) == 1 {
+		b.left.Store(1)
+		err := c.takers[0].Take(b, b.Items[0])
+		c.release(b)
+		return err
+	}
+	c.pending.Add(len(c.in))
+	b.left.Store(int32(len(c.in)))
+	for _, in := range c.in {
+		in <- b
+	}
+	return c.failed()
+}
+
+// Wait returns when everything has been taken.
+func (c *Crew) Wait() { c.pending.Wait() }
+
+// Stop ends the workers.
+func (c *Crew) Stop() error {
+	for _, in := range c.in {
+		close(in)
+	}
+	c.workers.Wait()
+	return c.failed()
+}
