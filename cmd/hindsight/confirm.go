@@ -70,7 +70,7 @@ docs/replay.md explains the verdicts.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.races, "race", nil, "only these races, such as `R1`; may be repeated (default: all)")
-	flags.IntVar(&f.tries, "tries", 3, "random continuations to try, besides two without preemptions")
+	flags.IntVar(&f.tries, "tries", 3, "random continuations to try, besides two with few preemptions")
 	flags.StringVar(&f.dir, "schedules", "", "write the schedules of runs that differ to `DIR` (default: TRACE.schedules)")
 	flags.StringVar(&f.report.format, "format", "text", "text, json or sarif")
 	flags.StringVarP(&f.report.out, "output", "o", "", "write the report to `FILE`")
