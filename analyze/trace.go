@@ -71,6 +71,10 @@ func (t *Trace) Program() (*image.Space, error) {
 	return img, nil
 }
 
+// UseProgram says that the executable of the run is that of program, so that it
+// need not be read from the trace. Call it before anything else.
+func (t *Trace) UseProgram(program *image.Space) { t.cdr.UseProgram(program) }
+
 // HasRun returns [ErrNothingRecorded] when a trace has nothing of the run. One
 // that is incomplete and has no access shows no race because it shows nothing.
 func (t *Trace) HasRun() error {

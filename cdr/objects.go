@@ -221,14 +221,7 @@ func (t *Trace) storedImage() ([]byte, error) {
 // Space is the program as it stood in memory: the executable, and the shared
 // objects that it loaded.
 func (t *Trace) Space() (*image.Space, error) {
-	elf, err := t.Image()
-	if err != nil {
-		return nil, err
-	}
-	if len(elf) == 0 && !t.Info().Complete { // killed before the program was written
-		return image.NewSpace(new(image.Image)), nil
-	}
-	space, err := image.Parse(elf)
+	space, err := t.executable()
 	if err != nil {
 		return nil, err
 	}
@@ -256,3 +249,22 @@ func (t *Trace) Space() (*image.Space, error) {
 	}
 	return space, nil
 }
+
+// executable is the executable alone, in a space of its own.
+func (t *Trace) executable() (*image.Space, error) {
+	if t.known != nil {
+		return t.known.Anew(), nil
+	}
+	elf, err := t.Image()
+	if err != nil {
+		return nil, err
+	}
+	if len(elf) == 0 && !t.Info().Complete { // killed before the program was written
+		return image.NewSpace(new(image.Image)), nil
+	}
+	return image.Parse(elf)
+}
+
+// UseProgram says that the executable of the run is that of program, so that it
+// need not be read from the trace. It is for many traces of one program.
+func (t *Trace) UseProgram(program *image.Space) { t.known = program }

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"hindsight/cdr/synclog"
+	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -40,6 +41,7 @@ type Trace struct {
 	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
 
 	stores      []ImageStore
+	known       *image.Space                      // see UseProgram; nil: read from the trace
 	play        *playback                         // of flow blocks; nil: not needed yet
 	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
 }

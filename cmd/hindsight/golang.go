@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
+	"hindsight/wpp/cfg"
 )
 
 func newGo(std cli.Streams) *cobra.Command {
@@ -33,13 +36,14 @@ passes all other arguments on. The build is not instrumented.
   go run     builds, runs and records the program, then reports its races. The
              exit status is 66 if there are races, else the program's own.
   go test    builds the tests of each package and runs each test separately
-             (--together: all in one run). It prints what go test prints, and
-             after each test the races of its run. A test with a race fails.
+             (--together: all in one run). It prints what go test -race
+             prints: the races of a test's run, and that the test failed.
 
 --seed N is the seed of the schedule. --seeds N runs each test N times, with
-this seed and the following ones. --traces DIR keeps the traces, as
-PACKAGE.TEST.hst. A test sees the files of its package's directory. -timeout D
-(10m) stops a run of tests after D, by the simulated clock and by real time.`,
+this seed and the following ones; -p N runs N tests at a time. --traces DIR
+keeps the traces, as PACKAGE.TEST.hst. --suppressions FILE lists races not to
+report. A test sees the files of its package's directory. -timeout D (10m)
+stops a run of tests after D, by the simulated clock and by real time.`,
 		Example: `  hindsight go test ./...
   hindsight go test --seeds 5 -run TestCache ./cache
   hindsight go run . -n 4
@@ -80,9 +84,12 @@ type goCommand struct {
 	pattern  string
 	seed     uint64
 	seeds    int
+	jobs     int // tests at a time
+	failfast bool
 	together bool
 	timeout  time.Duration // of a run of tests, in the program's time and in real time; 0: none
 	traces   string
+	ignored  []string // files of suppressions
 }
 
 // Flags of go test that are the test binary's, with and without a value.
@@ -97,7 +104,7 @@ const defaultTestTimeout = 10 * time.Minute
 
 // parseGo splits the arguments as the go command does.
 func parseGo(args []string) (*goCommand, error) {
-	g := &goCommand{verb: args[0], seed: 1, seeds: 1, timeout: defaultTestTimeout}
+	g := &goCommand{verb: args[0], seed: 1, seeds: 1, jobs: runtime.GOMAXPROCS(0), timeout: defaultTestTimeout}
 	args = args[1:]
 	for len(args) > 0 {
 		arg := args[0]
@@ -148,6 +155,8 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 		g.together = true
 	case name == "traces":
 		g.traces = value
+	case name == "suppressions":
+		g.ignored = append(g.ignored, value)
 	case name == "race", name == "msan", name == "asan":
 		err = fmt.Errorf("%s: the program is run as it is; leave the flag out", spelled)
 	case g.verb == "test" && name == "run":
@@ -161,6 +170,14 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 		}
 	case g.verb == "test" && name == "c":
 		g.compile = true
+	case g.verb == "test" && name == "failfast":
+		g.failfast = value != "false"
+		g.tests = append(g.tests, "-test."+spelled[1:])
+	case g.verb == "test" && name == "p":
+		if g.jobs, err = strconv.Atoi(value); err == nil && g.jobs < 1 {
+			err = fmt.Errorf("-p %s: want 1 or more", value)
+		}
+		g.build = append(g.build, spelled)
 	case g.verb == "test" && (slices.Contains(testValues, name) || slices.Contains(testBools, name)):
 		g.tests = append(g.tests, "-test."+spelled[1:])
 	default:
@@ -214,13 +231,13 @@ func (g *goCommand) run(ctx context.Context) error {
 	if err := g.command(ctx, args...).Run(); err != nil {
 		return failed(err)
 	}
-	img, err := loadGo(g.std, binary)
+	p, err := loadGo(g.std, binary)
 	if err != nil {
 		return err
 	}
 	status, races := 0, 0
 	for n := range g.seeds {
-		r := g.recording(img, binary, "program", uint64(n), dir)
+		r := g.recording(p, "program", uint64(n), dir)
 		r.Args = g.rest[files:]
 		done, found, err := g.recordAndReport(ctx, r, g.std)
 		if err != nil {
@@ -238,8 +255,16 @@ func (g *goCommand) run(ctx context.Context) error {
 	return nil
 }
 
+// goProgram is a program that the go command has built, with what its runs share.
+type goProgram struct {
+	file   string
+	img    *image.Space
+	flow   *cfg.Program
+	packed cdr.PackedImage
+}
+
 // loadGo loads a program that the go command has built.
-func loadGo(std cli.Streams, file string) (*image.Space, error) {
+func loadGo(std cli.Streams, file string) (*goProgram, error) {
 	img, err := image.Load(file)
 	if err != nil {
 		return nil, err
@@ -247,11 +272,15 @@ func loadGo(std cli.Streams, file string) (*image.Space, error) {
 	if note := gorun.Unchecked(img.Main); note != "" {
 		fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 	}
-	return img, nil
+	packed, err := cdr.PackImage(img.Main.Data)
+	if err != nil {
+		return nil, err
+	}
+	return &goProgram{file, img, cfg.New(img), packed}, nil
 }
 
 // recording is run number n of a program.
-func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir string) *session.Run {
+func (g *goCommand) recording(p *goProgram, name string, n uint64, dir string) *session.Run {
 	if g.traces != "" {
 		dir = g.traces
 	}
@@ -259,8 +288,9 @@ func (g *goCommand) recording(img *image.Space, file, name string, n uint64, dir
 		name += fmt.Sprintf(".%d", g.seed+n)
 	}
 	return &session.Run{
-		Image: img, Program: file, Policy: mpsim.Random, Seed: g.seed + n,
+		Image: p.img, Program: p.file, Policy: mpsim.Random, Seed: g.seed + n,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, name+".hst"),
+		Flow: p.flow, Packed: p.packed, Scratch: g.traces == "",
 	}
 }
 
@@ -278,7 +308,8 @@ func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli
 // are.
 func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, error) {
 	trouble(std.Err, done)
-	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold"}
+	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold",
+		suppressions: g.ignored, program: r.Image}
 	var text bytes.Buffer
 	found, err := f.report(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)
 	if found > 0 {

@@ -11,10 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 )
 
@@ -95,34 +96,29 @@ func (g *goCommand) listFlags() (flags []string) {
 // testRun is the runs of one test binary.
 type testRun struct {
 	*goCommand
-	pkg    goPackage
-	img    *image.Space
-	binary string
-	dir    string
+	pkg     goPackage
+	program *goProgram
+	dir     string
 }
 
 func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (passed bool, err error) {
 	start := time.Now()
-	t := &testRun{goCommand: g, pkg: p, binary: filepath.Join(dir, "package.test"), dir: dir}
-	args := append(append([]string{"test", "-c", "-o", t.binary}, g.build...), p.ImportPath)
+	t := &testRun{goCommand: g, pkg: p, dir: dir}
+	binary := filepath.Join(dir, "package.test")
+	args := append(append([]string{"test", "-c", "-o", binary}, g.build...), p.ImportPath)
 	if err := g.command(ctx, args...).Run(); err != nil {
 		fmt.Fprintf(g.std.Out, "FAIL\t%s [build failed]\n", p.ImportPath)
 		return false, nil
 	}
-	if t.img, err = loadGo(g.std, t.binary); err != nil {
+	if t.program, err = loadGo(g.std, binary); err != nil {
 		return false, err
 	}
 	names, err := t.names(ctx)
 	if err != nil {
 		return false, err
 	}
-	passed = true
-	for _, name := range names {
-		good, err := t.one(ctx, name)
-		if err != nil {
-			return false, err
-		}
-		passed = passed && good
+	if passed, err = t.all(ctx, names); err != nil {
+		return false, err
 	}
 	word := "ok  "
 	if !passed {
@@ -148,7 +144,7 @@ func (t *testRun) names(ctx context.Context) ([]string, error) {
 	if top == "" {
 		top = "."
 	}
-	r := t.recording(t.img, t.binary, "list", 0, t.dir)
+	r := t.recording(t.program, "list", 0, t.dir)
 	r.Mode, r.Args, r.Root, r.Env = "none", []string{"-test.list=" + top}, t.pkg.Dir, t.environment()
 	var out bytes.Buffer
 	done, err := r.Record(ctx, session.Streams{Out: &out, Err: t.std.Err})
@@ -170,8 +166,52 @@ func (t *testRun) names(ctx context.Context) ([]string, error) {
 
 func (t *testRun) environment() []string { return []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"} }
 
-// one runs a test, under each seed, and prints what go test would.
-func (t *testRun) one(ctx context.Context, name string) (passed bool, err error) {
+// all runs the tests, several at a time, and prints in their order what one prints.
+func (t *testRun) all(ctx context.Context, names []string) (passed bool, err error) {
+	if t.together {
+		return t.one(ctx, "", t.std.Out)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	defer func() { cancel(); workers.Wait() }()
+	type outcome struct {
+		text   bytes.Buffer
+		passed bool
+		err    error
+		done   chan struct{}
+	}
+	outcomes := make([]outcome, len(names))
+	for i := range outcomes {
+		outcomes[i].done = make(chan struct{})
+	}
+	var next atomic.Int64
+	for range min(t.jobs, len(names)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				o := &outcomes[i]
+				if o.err = ctx.Err(); o.err == nil {
+					o.passed, o.err = t.one(ctx, names[i], &o.text)
+				}
+				close(o.done)
+			}
+		})
+	}
+	passed = true
+	for i := range outcomes {
+		o := &outcomes[i]
+		<-o.done
+		if _, err := o.text.WriteTo(t.std.Out); err != nil || o.err != nil {
+			return false, errors.Join(o.err, err)
+		}
+		if passed = passed && o.passed; !passed && t.failfast {
+			break
+		}
+	}
+	return passed, nil
+}
+
+// one runs a test, under each seed, and prints what go test -race would.
+func (t *testRun) one(ctx context.Context, name string, out io.Writer) (passed bool, err error) {
 	passed = true
 	args := append([]string{"-test.paniconexit0", "-test.timeout=" + t.timeout.String()}, t.tests...)
 	pattern := t.pattern
@@ -183,9 +223,9 @@ func (t *testRun) one(ctx context.Context, name string) (passed bool, err error)
 	}
 	args = append(append(args, "-test.run="+pattern), t.args...)
 	for n := range t.seeds {
-		r := t.recording(t.img, t.binary, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
+		r := t.recording(t.program, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
 		r.Args, r.Root, r.Env = args, t.pkg.Dir, t.environment()
-		good, err := t.under(ctx, r, name)
+		good, err := t.under(ctx, r, name, out)
 		if err != nil {
 			return false, err
 		}
@@ -197,13 +237,14 @@ func (t *testRun) one(ctx context.Context, name string) (passed bool, err error)
 // under makes one run of a test. The test's standard output and error go where go
 // test has both: on one stream. What is printed together is printed at once; of one
 // test, whose line is written otherwise if it has races, when the run has ended.
-func (t *testRun) under(ctx context.Context, r *session.Run, name string) (passed bool, err error) {
+func (t *testRun) under(ctx context.Context, r *session.Run, name string, out io.Writer) (passed bool, err error) {
+	start := time.Now()
 	var text bytes.Buffer
-	var out io.Writer = &text
+	to, title := io.Writer(&text), name
 	if t.together {
-		out = t.std.Out
+		to, title = out, t.pkg.ImportPath
 	}
-	lines := newTestOutput(out, t.std.Err, cmp.Or(name, t.pkg.ImportPath))
+	lines := newTestOutput(to, t.std.Err, title)
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if t.timeout > 0 {
 		limited, cancel = context.WithTimeout(ctx, t.timeout)
@@ -215,20 +256,54 @@ func (t *testRun) under(ctx context.Context, r *session.Run, name string) (passe
 	}
 	var report bytes.Buffer
 	found, err := t.report(ctx, r, done, cli.Streams{Out: &report, Err: &report})
-	output := text.String()
-	if found > 0 { // it has not passed
-		output = strings.ReplaceAll(output, "--- PASS: "+name+" (", "--- RACE: "+name+" (")
+	v := verdict{name: cmp.Or(name, "all tests"), output: text.String(), report: report.String(), elapsed: time.Since(start)}
+	if found > 0 {
+		v.why = append(v.why, fmt.Sprintf("race detected during execution of test, seed %d", r.Seed))
 	}
-	fmt.Fprint(t.std.Out, output, report.String())
-	if err != nil {
+	if err == nil && done.Interrupted && ctx.Err() == nil {
+		v.why = append(v.why, fmt.Sprintf("stopped after %v of real time; -timeout sets the limit, -run a part of the tests", t.timeout))
+	}
+	if _, err := io.WriteString(out, v.String()); err != nil {
 		return false, err
 	}
-	if done.Interrupted && ctx.Err() == nil {
-		fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    stopped after %v of real time; -timeout sets the limit, -run a part of the tests\n",
-			cmp.Or(name, "all tests"), t.timeout)
+	return err == nil && done.Status == 0 && len(v.why) == 0 && !done.Interrupted, err
+}
+
+// verdict is what is printed of one run of a test.
+type verdict struct {
+	name           string
+	output, report string   // the test's, and of its races
+	why            []string // it failed, beside what it says itself
+	elapsed        time.Duration
+}
+
+// String is the output as go test -race has it: the report stands before the
+// test's own line of result, which says that it failed, and below that stands why.
+func (v verdict) String() string {
+	if len(v.why) == 0 {
+		return v.output + v.report
 	}
-	if found > 0 {
-		fmt.Fprintf(t.std.Out, "--- FAIL: %s\n    race detected during execution of test, seed %d\n", cmp.Or(name, "all tests"), r.Seed)
+	why := ""
+	for _, line := range v.why {
+		why += "    " + line + "\n"
 	}
-	return done.Status == 0 && found == 0 && !done.Interrupted, nil
+	fail := "--- FAIL: " + v.name + " ("
+	for _, result := range []string{fail, "--- PASS: " + v.name + " ("} {
+		before, after, ok := cutLine(v.output, result)
+		if !ok {
+			continue
+		}
+		seconds, rest, _ := strings.Cut(after, "\n")
+		return before + v.report + fail + seconds + "\n" + why + rest
+	}
+	return fmt.Sprintf("%s%s%s%.2fs)\n%s", v.output, v.report, fail, v.elapsed.Seconds(), why)
+}
+
+// cutLine is strings.Cut around a separator at the beginning of a line.
+func cutLine(text, start string) (before, after string, found bool) {
+	if after, found = strings.CutPrefix(text, start); found {
+		return "", after, true
+	}
+	before, after, found = strings.Cut(text, "\n"+start)
+	return before + "\n", after, found
 }

@@ -18,6 +18,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
@@ -46,6 +47,7 @@ type racesFlags struct {
 	sourceDir    string
 	newRules     string
 	again        againFlags
+	program      *image.Space // of the run, if it is at hand; nil: read from the trace
 }
 
 func newRaces(std cli.Streams) *cobra.Command {
@@ -172,6 +174,9 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 		return 0, err
 	}
 	defer t.Close()
+	if f.program != nil {
+		t.UseProgram(f.program)
+	}
 	opts.Order, opts.Suppressions, opts.AllowIncomplete, opts.TimeLimit, opts.Grace = f.order, suppressions, f.incomplete, f.limit, draftGrace
 	opts.WithEventControl = f.format == "json" || f.format == "sarif"
 	opts.Rerun, opts.Values = f.again.rerun(), f.again.values

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"testing"
+	"time"
 )
 
 // TestTestOutput: whatever the pieces, the lines pass without the verdict, and
@@ -22,6 +23,26 @@ func TestTestOutput(t *testing.T) {
 		}
 		if err := o.Close(); err != nil || out.String() != want {
 			t.Errorf("pieces of %d: %q, %v", size, out.String(), err)
+		}
+	}
+}
+
+// TestVerdict: a test with a race is one that failed, in the lines that go test
+// -race prints.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		name, output, want string
+		why                []string
+	}{
+		{"no race", "=== RUN   TestA\n--- PASS: TestA (0.10s)\nafter\n", "=== RUN   TestA\n--- PASS: TestA (0.10s)\nafter\nREPORT\n", nil},
+		{"passed", "=== RUN   TestA\n--- PASS: TestA (0.10s)\nafter\n", "=== RUN   TestA\nREPORT\n--- FAIL: TestA (0.10s)\n    race\nafter\n", []string{"race"}},
+		{"failed", "--- FAIL: TestA (0.10s)\n    a_test.go:1: bad\n", "REPORT\n--- FAIL: TestA (0.10s)\n    race\n    a_test.go:1: bad\n", []string{"race"}},
+		{"silent", "", "REPORT\n--- FAIL: TestA (1.50s)\n    race\n    slow\n", []string{"race", "slow"}},
+		{"of a subtest", "    --- PASS: TestA (0.10s)\n", "    --- PASS: TestA (0.10s)\nREPORT\n--- FAIL: TestA (1.50s)\n    race\n", []string{"race"}},
+	} {
+		v := verdict{name: "TestA", output: c.output, report: "REPORT\n", why: c.why, elapsed: 1500 * time.Millisecond}
+		if got := v.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 // Command gorace holds hindsight against the race tests of the Go distribution
 // ($(go env GOROOT)/src/runtime/race/testdata), whose names say which of them race. It
-// copies them out, builds them as one test binary for the simulated machine, runs each
-// under several seeds, and prints what was found, missed and reported falsely, by file.
+// copies them out, has hindsight go test run each under several seeds, and prints
+// what was found, missed and reported falsely, by file.
 //
 // It ends with status 1 if a test without a race was reported. See docs/go.md.
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -20,7 +20,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 )
 
@@ -81,24 +80,11 @@ func (o *options) main(ctx context.Context, out io.Writer) (clean bool, err erro
 	if err != nil {
 		return false, err
 	}
-	binary, err := o.build(ctx)
-	if err != nil {
+	tests = slices.DeleteFunc(tests, func(t *test) bool { return !only.MatchString(t.name) && !only.MatchString(t.file) })
+	if err := o.runAll(ctx, tests); err != nil {
 		return false, err
 	}
-	tests = slices.DeleteFunc(tests, func(t *test) bool { return !only.MatchString(t.name) && !only.MatchString(t.file) })
-	o.runAll(ctx, binary, tests)
 	return o.summary(out, tests), ctx.Err()
-}
-
-func (o *options) build(ctx context.Context) (string, error) {
-	binary := filepath.Join(o.dir, "race.test")
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags="+o.flags, "-o", binary, ".")
-	cmd.Dir = o.dir
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the tests: %w\n%s", err, msg)
-	}
-	return binary, nil
 }
 
 // test is one of the tests, and what came of it.
@@ -109,6 +95,9 @@ type test struct {
 	skipped    bool
 	problem    string // of a run that failed in another way
 	report     string // a report
+	// foundByRuntime is whether the runtime ended the last run since it saw a race of
+	// a map itself.
+	foundByRuntime bool
 }
 
 // racy says whether the test has a race, as its name says.
@@ -118,25 +107,6 @@ func (t *test) racy() bool { return strings.HasPrefix(t.name, "TestRace") }
 // those Failing that its own detector gets wrong.
 func (t *test) expected() bool { return t.racy() == (t.races > 0) }
 
-func (o *options) runAll(ctx context.Context, binary string, tests []*test) {
-	queue := make(chan *test)
-	var wg sync.WaitGroup
-	for range max(o.jobs, 1) {
-		wg.Go(func() {
-			for t := range queue {
-				o.runTest(ctx, binary, t)
-			}
-		})
-	}
-	for i, t := range tests {
-		fmt.Fprintf(os.Stderr, "\r%d of %d ", i+1, len(tests))
-		queue <- t
-	}
-	close(queue)
-	wg.Wait()
-	fmt.Fprintln(os.Stderr)
-}
-
 // suppressionsFile names the races of the initialisation of the tests' package, which
 // has one too, in each run.
 const (
@@ -144,37 +114,76 @@ const (
 	suppressions     = "race:^*.init$\n"
 )
 
-// statusRaces is that of hindsight races when there are some.
-const statusRaces = 66
+// runAll has hindsight run the tests, and reads what it prints.
+func (o *options) runAll(ctx context.Context, tests []*test) error {
+	var names []string
+	for _, t := range tests {
+		names = append(names, t.name)
+	}
+	cmd := exec.CommandContext(ctx, o.hindsight, "go", "test", "-v", "-seeds", fmt.Sprint(o.seeds), "-p", fmt.Sprint(o.jobs),
+		"-suppressions", suppressionsFile, "-vet=off", "-gcflags="+o.flags, "-run", "^("+strings.Join(names, "|")+")$", ".")
+	cmd.Dir = o.dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readResults(out, tests)
+	err = cmd.Wait()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && failed.ExitCode() == 1 {
+		err = nil // tests have failed
+	}
+	if tests[len(tests)-1].runs == 0 && err == nil {
+		err = errors.New("hindsight go test did not run the tests")
+	}
+	return err
+}
 
-func (o *options) runTest(ctx context.Context, binary string, t *test) {
-	trace := filepath.Join(o.dir, t.name+".hst")
-	defer os.Remove(trace)
-	for seed := 1; seed <= o.seeds && ctx.Err() == nil; seed++ {
-		cmd := exec.CommandContext(ctx, o.hindsight, "run", "--seed", fmt.Sprint(seed), "--root", o.dir, "-o", trace, binary, "-test.run", "^"+t.name+"$", "-test.v")
-		out, _ := cmd.CombinedOutput()
-		t.runs++
-		switch {
-		case bytes.Contains(out, []byte("--- SKIP")):
-			t.skipped = true
-			return
-		case bytes.Contains(out, []byte("fatal error: concurrent map")):
-			t.races++ // the runtime has found it
-			continue
-		case !bytes.Contains(out, []byte("--- PASS")) && !bytes.Contains(out, []byte("--- FAIL")):
-			t.problem = string(out)
+// readResults reads what hindsight go test -v prints of tests that run one after
+// another.
+func readResults(out io.Reader, tests []*test) {
+	byName := map[string]*test{}
+	for _, t := range tests {
+		byName[t.name] = t
+	}
+	t := &test{} // before the first
+	var text strings.Builder
+	ended := func() {
+		if t.runs > 0 && !strings.Contains(text.String(), "\n--- ") && !t.foundByRuntime {
+			t.problem = text.String()
 		}
-		report, err := exec.CommandContext(ctx, o.hindsight, "races", "--suppressions", filepath.Join(o.dir, suppressionsFile), trace).Output()
-		var failed *exec.ExitError
+		text.Reset()
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok && byName[name] != nil {
+			ended()
+			t = byName[name]
+			t.runs++
+			t.foundByRuntime = false
+			fmt.Fprintf(os.Stderr, "\r%d of %d ", 1+slices.Index(tests, t), len(tests))
+		}
+		text.WriteString(line + "\n")
 		switch {
-		case err == nil:
-		case errors.As(err, &failed) && failed.ExitCode() == statusRaces:
+		case strings.HasPrefix(line, "--- SKIP: "+t.name):
+			t.skipped = true
+		case strings.HasPrefix(line, "fatal error: concurrent map"):
 			t.races++
-			t.report = string(report)
-		default:
-			t.problem = fmt.Sprintf("hindsight races: %v\n%s", err, failed.Stderr)
+			t.foundByRuntime = true
+		case strings.HasPrefix(line, "    race detected during execution of test") && !t.foundByRuntime:
+			t.races++
+			t.report = text.String()
 		}
 	}
+	ended()
+	fmt.Fprintln(os.Stderr)
 }
 
 func (o *options) summary(out io.Writer, tests []*test) (clean bool) {
