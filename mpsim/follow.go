@@ -17,7 +17,9 @@ import (
 // A step of the schedule that a run of the same program wrote ends where a block of
 // instructions ends. Other steps may end in the middle of one: the rest of a step
 // that is shorter than the longest block runs block by block, the last of them
-// cut to what is left (follow.more, Machine.fit).
+// cut to what is left (follow.more, Machine.fit). Steps that last until events and
+// accesses run block by block near their end. Both are counted by the recorder, so that
+// a run with such steps has one, if need be before an observer that does nothing.
 
 // Divergence is where a run could not follow its schedule.
 type Divergence struct {
@@ -120,15 +122,23 @@ func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 				m.breakAt(step.PC)
 			}
 			return h, true
-		case step.Kind == schedule.Rest && s.follow.done > 0:
+		case step.Kind == schedule.Rest && s.follow.done > 0, step.Kind == schedule.Until && s.follow.reached(h):
 			m.advance()
 		case m.anyRunnable():
-			m.diverge(fmt.Sprintf("T%d waits for %s after %d instructions", step.Thread, h.waitsFor(), s.follow.done))
+			m.diverge(fmt.Sprintf("T%d waits for %s after %s", step.Thread, h.waitsFor(), s.follow.ran(h)))
 		default:
 			return nil, true
 		}
 	}
 	return nil, m.ended
+}
+
+// ran says how far h is in the present step.
+func (f *follow) ran(h *Hart) string {
+	if f.steps[0].Kind == schedule.Until {
+		return fmt.Sprintf("%d events and %d accesses", h.pastEvents(), h.pastAccesses())
+	}
+	return fmt.Sprintf("%d instructions", f.done)
 }
 
 // diverge gives the schedule up, or the present step when it is lenient.
@@ -146,13 +156,17 @@ func (m *Machine) diverge(what string) {
 	m.sched.follow = nil
 }
 
-// grant is how many instructions the present step lets run at full speed.
+// grant is how many instructions the present step lets run at full speed. An
+// instruction makes one access at most.
 func (f *follow) grant() int64 {
 	step := &f.steps[0]
-	if step.Kind != schedule.Run {
-		return DefaultQuantum
+	switch step.Kind {
+	case schedule.Run:
+		return max(int64(step.Count-f.done)-rv.MaxBlock, 0)
+	case schedule.Until:
+		return 0
 	}
-	return max(int64(step.Count-f.done)-rv.MaxBlock, 0)
+	return DefaultQuantum
 }
 
 // rest is how many instructions of a step that counts them are left to run.
@@ -168,27 +182,71 @@ func (f *follow) rest(h *Hart) int64 {
 // gave is used up.
 func (s *scheduler) more(m *Machine, h *Hart) bool {
 	f := s.follow
-	if f == nil || m.paused || f.rest(h) <= 0 {
+	if f == nil || m.paused || f.rest(h) <= 0 && !f.before(h) {
 		return false
 	}
 	if most := m.cfg.MaxInsts; most != 0 && m.result.Insts+uint64(h.granted-h.left-h.ticked) >= most {
 		return false
 	}
-	h.granted += 1 - h.left
-	h.left = 1
+	n := int64(1)
+	if f.steps[0].Kind == schedule.Until {
+		n = max(n, f.accesses(h)-rv.MaxBlock)
+	}
+	h.granted += n - h.left
+	h.left = n
 	return true
+}
+
+// before tells whether h has yet to run in a step that lasts until events and
+// accesses.
+func (f *follow) before(h *Hart) bool {
+	step := &f.steps[0]
+	if step.Kind != schedule.Until || h.task.State != linux.Runnable {
+		return false
+	}
+	return f.accesses(h) > 0 || h.pastEvents() < step.Events || h.call.active
+}
+
+// accesses is how many accesses a step of that kind still lacks.
+func (f *follow) accesses(h *Hart) int64 { return int64(f.steps[0].Accesses - h.pastAccesses()) }
+
+// reached tells whether h has had the events and accesses of such a step.
+func (f *follow) reached(h *Hart) bool {
+	return f.accesses(h) <= 0 && h.pastEvents() >= f.steps[0].Events
 }
 
 // fit cuts the block that h is about to execute to what is left of the step.
 func (m *Machine) fit(h *Hart, b *block) *block {
 	f := m.sched.follow
-	if f == nil || f.steps[0].Kind != schedule.Run {
+	if f == nil {
+		return b
+	}
+	if step := &f.steps[0]; step.Kind == schedule.Until && !h.call.active && step.Events <= h.pastEvents() {
+		if limit := throughAccess(b, f.accesses(h)); limit > 0 {
+			return m.decode(b.pc, limit)
+		}
 		return b
 	}
 	if rest := f.rest(h); rest > 0 && int64(b.insts) > rest {
 		return m.decode(b.pc, int(rest))
 	}
 	return b
+}
+
+// throughAccess is how many instructions of b there are up to its nth access; 0 when
+// that ends the block, or b has fewer.
+func throughAccess(b *block, n int64) int {
+	if n <= 0 || int64(b.sites) < n {
+		return 0
+	}
+	for i, in := range b.code.Insts {
+		if _, _, plain := in.Mem(); plain {
+			if n--; n == 0 && i+1 < len(b.code.Insts) {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 // stepped takes note of what h ran in the slice that has ended.
@@ -204,6 +262,8 @@ func (s *scheduler) stepped(m *Machine, h *Hart, insts uint64) {
 		over = f.comes >= step.Count
 	case schedule.Rest:
 		over = h.task.State != linux.Runnable
+	case schedule.Until:
+		over = f.reached(h) && (!h.call.active || h.task.State != linux.Runnable)
 	}
 	switch {
 	case !over:

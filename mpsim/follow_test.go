@@ -194,3 +194,60 @@ func TestLenient(t *testing.T) {
 		}
 	}
 }
+
+// tally notes after each batch how many events and accesses its thread has had.
+type tally struct {
+	event.Observer
+	turns []schedule.Step
+	had   map[event.ThreadID]schedule.Step
+}
+
+// Batch implements [event.Observer].
+func (p *tally) Batch(b *event.Batch) error {
+	step := p.had[b.Thread]
+	step.Kind, step.Thread = schedule.Until, b.Thread
+	step.Accesses += uint64(len(b.Addrs))
+	for _, e := range b.Events {
+		if e.Kind.IsStep() {
+			step.Events++
+		}
+	}
+	p.had[b.Thread] = step
+	p.turns = append(p.turns, step)
+	return nil
+}
+
+// TestUntil asks for the turns of a run by the events and accesses that its threads
+// had: updates are lost exactly as they were, also when nothing is recorded.
+func TestUntil(t *testing.T) {
+	seen := map[string]bool{}
+	for _, quantum := range []int{7, 30, 101, 400} {
+		img, _ := example(t, "bank")
+		p := &tally{Observer: event.Tee(), had: map[event.ThreadID]schedule.Step{}}
+		run := func(conf mpsim.Config) (*mpsim.Result, string) {
+			var out bytes.Buffer
+			conf.Args, conf.Image, conf.Stdout = []string{"bank"}, img.Anew(), &out
+			conf.Hooks, conf.HookAt = hook.New(conf.Image)
+			m, err := mpsim.New(conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := m.Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res, out.String()
+		}
+		_, want := run(mpsim.Config{Policy: mpsim.Random, Quantum: quantum, Seed: 5, Observer: p})
+		asked := &schedule.Schedule{Steps: p.turns}
+		seen[want] = true
+		for _, o := range []event.Observer{nil, event.Tee()} {
+			if res, got := run(mpsim.Config{Schedule: asked, Observer: o}); res.Diverged != nil || got != want {
+				t.Errorf("quantum %d: %v, %q, want %q", quantum, res.Diverged, got, want)
+			}
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("no update is lost: %v", seen)
+	}
+}

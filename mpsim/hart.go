@@ -47,6 +47,8 @@ type Hart struct {
 	granted   int64  // left at the beginning of it
 	ticked    int64  // of granted-left, what the clock has counted
 	retired   uint64 // instructions in the quanta before
+	events    uint64 // ordered events and plain accesses in batches that were handed over
+	accesses  uint64
 	caller    *block // that entered the last stub
 	last      *block // that ran last
 	watch     uint64 // exec stops when a jump goes here

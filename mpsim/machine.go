@@ -98,8 +98,11 @@ func New(cfg Config) (*Machine, error) {
 	m.sched.init(&cfg)
 	m.trail.on = cfg.Trail
 	m.code.generation = m.space.CodeGeneration()
-	if cfg.Observer != nil {
-		m.rec = newRecorder(cfg.Observer)
+	if m.cfg.Observer == nil && cfg.Schedule.Counts() {
+		m.cfg.Observer = event.Tee()
+	}
+	if m.cfg.Observer != nil {
+		m.rec = newRecorder(m.cfg.Observer)
 		m.rec.user = cfg.Image.User
 		m.values = m.rec.values
 		m.rec.acting = m.actingFor

@@ -40,6 +40,11 @@ type recorder struct {
 	seenBlocks int
 	seenAddrs  int
 
+	// See pastEvents: how many entries of the batch were counted, and how many of
+	// these are ordered events.
+	counted int
+	ordered uint64
+
 	// See values.go.
 	values   bool     // are asked for
 	results  []uint64 // all of the batch's storage for values
@@ -134,6 +139,7 @@ func (r *recorder) next() {
 	r.used = 0
 	r.results, r.told = r.batch.Values[:cap(r.batch.Values)], 0
 	r.seenBlocks, r.seenAddrs = 0, 0
+	r.counted, r.ordered = 0, 0
 }
 
 // flush hands the batch of hart h over, if anything is in it.
@@ -146,9 +152,33 @@ func (r *recorder) flush(h *Hart) {
 	}
 	insts := h.Insts() - r.since
 	r.since += insts
+	h.events, h.accesses = h.pastEvents(), h.pastAccesses()
 	if b := r.batch; len(b.Blocks) > 0 || len(b.Events) > 0 || len(b.Effects) > 0 || insts > 0 {
 		r.handOver(h.id, insts)
 	}
+}
+
+// pastEvents is how many events the thread has had of those that schedules count.
+func (h *Hart) pastEvents() uint64 {
+	r := h.m.rec
+	if r == nil || r.owner != h {
+		return h.events
+	}
+	r.capture(h)
+	for ; r.counted < len(r.batch.Events); r.counted++ {
+		if r.batch.Events[r.counted].Kind.IsStep() {
+			r.ordered++
+		}
+	}
+	return h.events + r.ordered
+}
+
+// pastAccesses is how many plain accesses it has executed outside of hooked calls.
+func (h *Hart) pastAccesses() uint64 {
+	if r := h.m.rec; r != nil && r.owner == h {
+		return h.accesses + uint64(r.used)
+	}
+	return h.accesses
 }
 
 // handOver returns the batch to the observer.

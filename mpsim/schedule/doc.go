@@ -11,6 +11,7 @@
 //	T1 to 0x104f2             # T1 runs up to the instruction at 0x104f2
 //	T1 to 0x104f2 x3          # up to the third time that it comes there
 //	T2 rest                   # T2 runs until it waits or ends
+//	T1 events 12 accesses 34  # until it has had 12 events and 34 accesses, since it began
 //	clock 5000000             # a sleep ends early: it is 5000000 ns
 //
 // The place after @ is optional. A run that follows the schedule is compared

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"hindsight/tracefmt/event"
 )
 
@@ -12,6 +14,10 @@ const (
 	To                // up to the instruction at PC, the Count-th time that the thread comes there
 	Rest              // until the thread waits or ends
 	Clock             // no thread runs: the time becomes Time, and what is due then happens
+	// Until the thread has had Events events (event.Kind.IsStep) and executed Accesses
+	// plain accesses to memory, since it began and outside of hooked calls. A hooked
+	// call that had the last of the events ends, or waits.
+	Until
 )
 
 // Step is a stretch of a run in which one thread runs. The zero value lets T0 run
@@ -22,7 +28,9 @@ type Step struct {
 	Count  uint64         // instructions of Run; times of To, from 1
 	PC     uint64         // of To
 	Time   uint64         // of Clock: nanoseconds since the run began
-	// At is where the thread stands after the step, of Run and Rest; 0: unknown.
+	// Of Until: since the thread began.
+	Events, Accesses uint64
+	// At is where the thread stands after the step, of Run, Rest and Until; 0: unknown.
 	At uint64
 	// Waits says, of a run's own schedule, that the thread could not go on after the
 	// step: it waited or had ended. The text form does not have it.
@@ -64,4 +72,9 @@ func (s *Schedule) Insts() (n uint64) {
 		}
 	}
 	return n
+}
+
+// Counts tells whether a step lasts until events and accesses. s may be nil.
+func (s *Schedule) Counts() bool {
+	return s != nil && slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Kind == Until })
 }

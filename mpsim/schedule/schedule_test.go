@@ -15,16 +15,18 @@ import (
 func random(r *rand.Rand) *Schedule {
 	s := &Schedule{}
 	for range r.IntN(30) {
-		st := Step{Kind: Kind(r.IntN(4)), Thread: event.ThreadID(r.IntN(9))}
+		st := Step{Kind: Kind(r.IntN(5)), Thread: event.ThreadID(r.IntN(9))}
 		switch st.Kind {
 		case Run:
 			st.Count = r.Uint64N(1 << r.IntN(60))
 		case To:
 			st.Count, st.PC = 1+r.Uint64N(3), 1+r.Uint64N(1<<47)
+		case Until:
+			st.Events, st.Accesses = r.Uint64N(1<<r.IntN(60)), r.Uint64N(3)
 		case Clock:
 			st.Thread, st.Time = 0, r.Uint64N(1<<40)
 		}
-		if (st.Kind == Run || st.Kind == Rest) && r.IntN(2) == 0 {
+		if (st.Kind == Run || st.Kind == Rest || st.Kind == Until) && r.IntN(2) == 0 {
 			st.At = 1 + r.Uint64N(1<<47)
 		}
 		s.Steps = append(s.Steps, st)
@@ -70,6 +72,9 @@ func TestParseSaysWhere(t *testing.T) {
 		header + "\nT1 to\n":               "s:2: to: want an address",
 		header + "\nT1 to 0x12 x0\n":       "s:2: x0: want 1 or more",
 		header + "\nT1 5 @0\n":             `s:2: "0": want an address`,
+		header + "\nT1 events\n":           "s:2: events: want a number",
+		header + "\nT1 events 5 accesses\n": "s:2: accesses: want a number",
+		header + "\nT1 events 5 6\n":       `s:2: "6": nothing more`,
 		header + "\nclock\n":               "s:2: want: clock",
 		header + "\nX1 5\n":                `s:2: "X1": want a thread`,
 		header + strings.Repeat("x", 5000): "s:1: a line of more",
@@ -92,7 +97,7 @@ func TestCounts(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(header + "\nT0 1234 @0x10450 # place\nT1 to 0x104f2 x3\nT2 rest\nclock 500\n"))
+	f.Add([]byte(header + "\nT0 1234 @0x10450 # place\nT1 to 0x104f2 x3\nT2 rest\nT3 events 12 accesses 34 @0x10\nclock 500\n"))
 	f.Add([]byte(header + "\nT1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Parse("s", bytes.NewReader(text))

@@ -87,7 +87,7 @@ func parseStep(words []string) (Step, error) {
 		return Step{}, err
 	}
 	if len(words) < 2 {
-		return Step{}, errors.New("want after the thread: a number of instructions, to ADDRESS, or rest")
+		return Step{}, errors.New("want after the thread: a number of instructions, to ADDRESS, events NUMBER, or rest")
 	}
 	s := Step{Thread: event.ThreadID(thread)}
 	rest := words[2:]
@@ -111,8 +111,12 @@ func parseStep(words []string) (Step, error) {
 			}
 			rest = rest[1:]
 		}
+	case "events":
+		if rest, err = s.parseUntil(rest); err != nil {
+			return Step{}, err
+		}
 	default:
-		if s.Count, err = number(words[1], maxCount, "a number of instructions, to, or rest"); err != nil {
+		if s.Count, err = number(words[1], maxCount, "a number of instructions, to, events, or rest"); err != nil {
 			return Step{}, err
 		}
 	}
@@ -126,6 +130,25 @@ func parseStep(words []string) (Step, error) {
 		return Step{}, fmt.Errorf("%q: nothing more is expected here", rest[0])
 	}
 	return s, nil
+}
+
+// parseUntil reads what comes after "events", and returns the words after that.
+func (s *Step) parseUntil(words []string) (rest []string, err error) {
+	s.Kind = Until
+	if len(words) == 0 {
+		return nil, errors.New("events: want a number after it")
+	}
+	if s.Events, err = number(words[0], maxCount, "a number of events"); err != nil {
+		return nil, err
+	}
+	if rest = words[1:]; len(rest) == 0 || rest[0] != "accesses" {
+		return rest, nil
+	}
+	if len(rest) == 1 {
+		return nil, errors.New("accesses: want a number after it")
+	}
+	s.Accesses, err = number(rest[1], maxCount, "a number of accesses")
+	return rest[2:], err
 }
 
 // number reads a decimal number of at most limit.
@@ -203,6 +226,11 @@ func (s *Step) append(b []byte) []byte {
 		return b
 	case Rest:
 		b = append(b, " rest"...)
+	case Until:
+		b = strconv.AppendUint(append(b, " events "...), s.Events, 10)
+		if s.Accesses != 0 {
+			b = strconv.AppendUint(append(b, " accesses "...), s.Accesses, 10)
+		}
 	default:
 		b = strconv.AppendUint(append(b, ' '), s.Count, 10)
 	}

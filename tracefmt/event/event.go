@@ -169,3 +169,15 @@ func (t tee) Finish(outcome Outcome) error {
 	}
 	return first
 }
+
+// IsStep tells whether schedules count events of the kind: a thread that does the same
+// in two runs has the same number of them. None is not counted, since it depends on
+// who ran during a hooked call, nor is the mapping of memory, which an allocator does
+// when it likes.
+func (k Kind) IsStep() bool {
+	switch k {
+	case None, Map, Unmap, Unwound, Rewound:
+		return false
+	}
+	return true
+}
