@@ -37,7 +37,7 @@ go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: fou
 tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; every difference is explained
 	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v
 
-dynamic:          ## all twins of examples/sync, dynamically linked (many minutes)
+dynamic:          ## all twins of examples/sync, dynamically linked (some minutes)
 	HINDSIGHT_LONG=1 HINDSIGHT_ALL_TWINS=1 go test ./cmd/hindsight -run TestDynamicTwins -timeout 120m
 
 picture:          ## the README's picture of the page (needs chromium)

@@ -42,6 +42,7 @@ var tsanDifferences = []tsanDifference{
 	because(`kernel.c/race_pointer`, "a read orders after every write to the descriptor so far, not after the one whose bytes it got"),
 	because(`kernel.c/norace_(eof|poll|select|epoll)`, "the end of a pipe and waiting for a descriptor order nothing for the sanitizer"),
 	because(`kernel.c/norace_(signalfd|timerfd|futex)`, "signalfd, timerfd and futexes of the program order nothing for the sanitizer"),
+	because(`kernel.c/norace_number`, "that a number is handed out only after it was closed orders nothing for the sanitizer"),
 	because(`kernel.c/race_clone`, "clone is not intercepted: its thread is taken for the one that made it"),
 	because(`kernel.c/race_handle`, "that pthread_create stores the handle is no access for the sanitizer"),
 	because(`hidden.c/norace_stream_lock`, "flockfile is not intercepted"),

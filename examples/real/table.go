@@ -118,9 +118,10 @@ $CC $CFLAGS -pthread -o $OUT/memcached_clients ../drivers/memcached_clients.c me
 	{
 		name:     "libevent",
 		packages: []string{"libevent"},
-		build: libeventBuild + `make -s test/regress
+		build: libeventBuild + `flags=; test $KIND = dynamic || flags=LDFLAGS=-all-static
+make -s test/regress $flags
 cp test/regress $OUT`,
-		runs: []run{{args: []string{"regress", "--no-fork", "--quiet", "--timeout=3600", "thread/..", ":thread/deferred_cb_skew"}}},
+		runs: []run{{args: []string{"regress", "--no-fork", "--quiet", "--timeout", "3600", "thread/..", ":thread/forking"}}},
 	},
 	{
 		name:     "libuv",
@@ -135,7 +136,7 @@ cp uv_run_tests_a $OUT`,
 		name:     "onetbb",
 		packages: []string{"onetbb"},
 		build: `shared=ON; test $KIND = dynamic || shared=OFF
-cmake -S $SRC/onetbb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=$shared -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON
+cmake -S $SRC/onetbb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=$shared -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-latomic
 make -s test_task_group test_parallel_for test_concurrent_queue test_concurrent_hash_map
 cp *_relwithdebinfo/test_* $OUT
 cp -L *_relwithdebinfo/libtbb.so.* $OUT 2>/dev/null || test $KIND = static`,

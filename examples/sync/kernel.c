@@ -235,6 +235,33 @@ PAIR(timerfd, "timerfd")
 	printf("elapsed\n");
 }
 
+/* The kernel hands a number out only after the close that freed it. */
+static int number_x[64];
+BODY(number_body)
+{
+	int fd;
+
+	while ((fd = eventfd(0, 0)) != ends[0]) {
+		close(fd);
+		sched_yield();
+	}
+	number_x[fd]++;
+	return arg;
+}
+static void number_tell(void)
+{
+	int fd = ends[0];
+
+	TELL(number_x[fd], close(fd));
+}
+PAIR(number, "the number of a closed descriptor, handed out again")
+{
+	bad = broken;
+	ends[0] = eventfd(0, 0);
+	pass(number_body, number_tell);
+	printf("reused\n");
+}
+
 static int futex_x;
 static atomic_int futex_word, futex_ready;
 BODY(futex_body)
@@ -285,6 +312,36 @@ PAIR(clone, "clone, and the futex on its thread id")
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void enter(void) { if (!bad) pthread_mutex_lock(&lock); }
 static void leave(void) { if (!bad) pthread_mutex_unlock(&lock); }
+
+static int file_number_x;
+BODY(file_number_body)
+{
+	int fd, other;
+
+	while ((fd = open("/dev/null", O_RDONLY)) != ends[0]) {
+		close(fd);
+		sched_yield();
+	}
+	other = eventfd(0, 0);
+	enter();
+	file_number_x += fd < other;
+	leave();
+	return arg;
+}
+static void file_number_tell(void)
+{
+	enter();
+	file_number_x = 1;
+	leave();
+	close(ends[0]);
+}
+PAIR(file_number, "numbers of files, and other numbers, order nothing")
+{
+	bad = broken;
+	ends[0] = open("/dev/null", O_RDONLY);
+	pass(file_number_body, file_number_tell);
+	printf("opened\n");
+}
 
 static char buffer_x[16];
 BODY(buffer_body)

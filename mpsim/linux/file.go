@@ -1,7 +1,5 @@
 package linux
 
-import "hindsight/mpsim/mem"
-
 // file is something that a descriptor can be open on. Error numbers are
 // negative, as calls return them.
 type file interface {
@@ -116,12 +114,13 @@ type fileTable struct {
 	slots   []slot
 	waiters []*Task // whose calls are tried again when changed is set
 	changed bool
-	space   *mem.Space // in which listings count
+	k       *Kernel
 }
 
 type slot struct {
 	f       *openFile
 	cloexec bool
+	number  descriptorNumber
 }
 
 // get returns the description of a descriptor.
@@ -152,7 +151,9 @@ func (t *fileTable) set(fd int, f *openFile, cloexec bool) {
 		t.slots = append(t.slots, slot{})
 	}
 	f.refs++
-	t.slots[fd] = slot{f, cloexec}
+	s := &t.slots[fd]
+	s.f, s.cloexec = f, cloexec
+	t.k.opened(s)
 }
 
 // close frees a descriptor.
@@ -161,7 +162,9 @@ func (t *fileTable) close(fd int32) int64 {
 	if e != 0 {
 		return e
 	}
-	t.slots[fd] = slot{}
+	s := &t.slots[fd]
+	t.k.closed(s)
+	s.f, s.cloexec = nil, false
 	if c, ok := f.file.(closing); ok {
 		c.closes()
 	}
@@ -185,7 +188,7 @@ const listBytes = 64
 // list remembers the names in a directory for getdents.
 func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
 	n := listBytes * uint64(len(names))
-	if !t.space.Hold(n) {
+	if !t.k.space.Hold(n) {
 		return -ENOMEM
 	}
 	f.list, f.listed = names, n
@@ -194,7 +197,7 @@ func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
 
 // unlist forgets them.
 func (t *fileTable) unlist(f *openFile) {
-	t.space.LetGo(f.listed)
+	t.k.space.LetGo(f.listed)
 	f.list, f.listed = nil, 0
 }
 

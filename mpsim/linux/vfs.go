@@ -50,7 +50,7 @@ func (v *vfs) inode() uint64 {
 // openFiles builds the file system and opens the standard streams.
 func (k *Kernel) openFiles(img *image.Image, exe string) error {
 	v := &vfs{procTask: k.procTaskNode, cwd: "/", exe: exe, next: 16, quota: k.cfg.MaxTempBytes, space: k.space}
-	k.vfs, k.files.space = v, k.space
+	k.vfs, k.files.k = v, k
 	if err := v.openRoots(&k.cfg); err != nil {
 		return errors.Join(err, v.closeRoots())
 	}
