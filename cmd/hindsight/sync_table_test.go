@@ -41,8 +41,8 @@ var syncGroups = []syncGroup{
 	{"atomics.cc", "Home-made synchronisation on atomics", nil},
 	{"atomics_bytes.c", "Atomics of C: bytes and neighbours, lives, mixed accesses", nil},
 	{"signals.c", "Signals, and calls that fail", nil},
-	{"kernel.c", "Objects of the kernel, and the memory that calls touch", nil},
-	{"hidden.c", "What synchronises inside the C library, whose objects and memory they are", nil},
+	{"kernel.c", "Kernel objects, and the memory that system calls touch", nil},
+	{"hidden.c", "What synchronises inside the C library, and whose objects and memory these are", nil},
 	{"hidden_cxx.cc", "C++: what synchronises inside the library", nil},
 	{"cxx_locks.cc", "C++: threads and locks", nil},
 	{"cxx_library.cc", "C++: the rest of the library", nil},
@@ -51,7 +51,7 @@ var syncGroups = []syncGroup{
 	{"omp_depend.c", "OpenMP: dependences, events, task loops", []string{"-fopenmp"}},
 	{"omp_cxx.cc", "OpenMP in C++", []string{"-fopenmp"}},
 	{"omp_fortran.f90", "OpenMP in Fortran", []string{"-fopenmp"}},
-	{"omp_source.c", "OpenMP: what only the text of the source tells", []string{"-fopenmp"}},
+	{"omp_source.c", "OpenMP: what only the source text shows", []string{"-fopenmp"}},
 	{"omp_more.c", "OpenMP: more forms of teams, loops, reductions", []string{"-fopenmp"}},
 	{"omp_teams.c", "OpenMP: teams and target regions on the host", []string{"-fopenmp"}},
 }
@@ -328,7 +328,7 @@ func judgeTwin(rep *report.Report, p syncPair, broken bool, found map[string]boo
 }
 
 // checkSyncDoc compares docs/sync-constructs.md with the verdicts, or writes it.
-// Of twins that were not run it keeps what it says when it is written.
+// For pairs that were not run, -update keeps what the page says.
 func checkSyncDoc(t *testing.T, verdicts map[string]string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "docs", "sync-constructs.md")
@@ -345,7 +345,7 @@ func checkSyncDoc(t *testing.T, verdicts map[string]string) {
 	pairs := 0
 	var tables bytes.Buffer
 	for _, g := range syncGroups {
-		fmt.Fprintf(&tables, "\n## %s\n\nTwins in examples/sync/%s.\n\n| construct | pair | correct program | broken program |\n| --- | --- | --- | --- |\n", g.Title, g.File)
+		fmt.Fprintf(&tables, "\n## %s\n\nPairs in examples/sync/%s.\n\n| construct | pair | correct program | broken program |\n| --- | --- | --- | --- |\n", g.Title, g.File)
 		for _, p := range syncPairs(t, g.File) {
 			pairs++
 			fmt.Fprintf(&tables, "| %s | %s | %s | %s |\n", p.Construct, p.Name,
@@ -354,12 +354,13 @@ func checkSyncDoc(t *testing.T, verdicts map[string]string) {
 	}
 	fmt.Fprintf(&doc, `# Synchronisation constructs
 
-What `+"`hindsight races`"+` says about a correct and a broken program for each of
-%d constructs. Written by `+"`go test ./cmd/hindsight -run TestSyncTable -update`"+`, which
-compiles each twin for the simulated machine at %s, runs it under %d schedules, and
-fails when a verdict is not the right one or this page is stale. A broken
-program is found when at least one of the schedules shows a race; the gallery in
-examples/src has %d more pairs, held against their sources line by line.
+This page lists %d constructs with a correct and a broken program for each, and what
+`+"`hindsight races`"+` says about both programs. The page is written by
+`+"`go test ./cmd/hindsight -run TestSyncTable -update`"+`. That test compiles each program for
+the simulated machine at %s, runs it under %d schedules, and fails if a verdict is
+wrong or this page is out of date. A broken program counts as found if at least one of
+the schedules shows a race. The gallery in examples/src has %d more pairs, which are
+checked against their sources line by line.
 `, pairs, strings.Join(syncLevels, " and "), syncSeeds, galleryPairs())
 	doc.Write(tables.Bytes())
 	if *update {
@@ -372,12 +373,12 @@ examples/src has %d more pairs, held against their sources line by line.
 		return // only some were run
 	}
 	if !bytes.Equal(old, doc.Bytes()) {
-		t.Errorf("%s is stale; write it anew with -update", file)
+		t.Errorf("%s is out of date; write it again with -update", file)
 	}
 }
 
 var (
-	syncDocGroup = regexp.MustCompile(`^Twins in examples/sync/(.+)\.$`)
+	syncDocGroup = regexp.MustCompile(`^Pairs in examples/sync/(.+)\.$`)
 	syncDocRow   = regexp.MustCompile(`^\| .* \| (\w+) \| (.*) \| (.*) \|$`)
 )
 

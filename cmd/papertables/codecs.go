@@ -33,10 +33,10 @@ func (c *comparison) predictors() ([]*table, error) {
 	}
 	tables := []*table{
 		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3), Table 2: compression ratio", notes: append(notes,
-			fmt.Sprintf("Traces of `hindsight traces`, %d threads, 12 bytes a record, against the paper's SPECcpu2000 traces (geometric means of its Table 2).", c.threads[0]),
-			"leads: which of our profiles is above zstd -19 and xz -9 in ratio.")},
-		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): compression, MB of the raw trace a second of processor time"},
-		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): decompression, MB of the raw trace a second of processor time"},
+			fmt.Sprintf("Traces of `hindsight traces`, %d threads, 12 bytes per record, compared with the paper's SPECcpu2000 traces (geometric means of its Table 2).", c.threads[0]),
+			"leads: which of our profiles has a better ratio than zstd -19 and xz -9.")},
+		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): compression, MB of the raw trace per second of processor time"},
+		{id: "sigmetrics2004", title: "SIGMETRICS 2004 (VPC3): decompression, MB of the raw trace per second of processor time"},
 	}
 	for _, t := range tables {
 		t.head = []string{"trace", "raw bytes"}
@@ -156,8 +156,8 @@ func (c *comparison) loops() ([]*table, error) {
 	t := &table{
 		id: "sigmetrics1999", title: "SIGMETRICS 1999 (LD&R): ratio over the block-leader trace",
 		notes: []string{
-			fmt.Sprintf("Traces of %d threads in the order in which they ran, and of the first thread alone; 8 bytes a leader or data address.", c.threads[0]),
-			"The paper says \"about an order of magnitude\" over its block-leader format (MTRACE), without a table; rows below 10 are marked.",
+			fmt.Sprintf("Traces of %d threads in the order in which they ran, and of only the first thread; 8 bytes per leader or data address.", c.threads[0]),
+			"The paper says \"about an order of magnitude\" over its block-leader format (MTRACE) and has no table. Rows below 10 are marked.",
 		},
 		head: []string{"kernel", "threads traced", "raw bytes", "LD&R bytes", "ratio", "paper", "against paper"},
 	}

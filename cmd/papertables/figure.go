@@ -22,10 +22,10 @@ var publishedGain = map[string]string{"fft": "up to 211", "mp3d": "2", "water": 
 // figure measures Figure 4 of the parallel-trace paper.
 func (c *comparison) figure() ([]*table, error) {
 	t := &table{
-		id: "ppopp2003-f4", title: "PPoPP 2003, Figure 4: addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+		id: "ppopp2003-f4", title: "PPoPP 2003, Figure 4: addresses of each load and store, Sequitur alone and Diff∘RLE∘SEQ",
 		notes: []string{
-			"Accesses to shared memory; DRS is Diff∘RLE∘SEQ. Symbols: on the right sides of all rules, a grammar for each load and store of a thread; they do not depend on how a grammar is written down. Bytes: of SEQ the grammars in our binary form with a dictionary of the addresses (as differences), all of a thread through zstd as the blocks of a trace are; of DRS the data blocks of the trace. Differences and zstd in the dictionary find much of what Diff∘RLE finds, so that the bytes differ less than the symbols, and less than in the paper.",
-			"The paper gives the figure as a drawing; its text names the gains of three programs.",
+			"Accesses to shared memory; DRS is Diff∘RLE∘SEQ. Symbols: on the right sides of all rules, with one grammar for each load and store of a thread; they do not depend on how a grammar is stored. Bytes: for SEQ, the grammars in our binary form with a dictionary of the addresses (as differences), everything of a thread compressed with zstd like the blocks of a trace; for DRS, the data blocks of the trace. Differences and zstd in the dictionary find much of what Diff∘RLE finds, so the bytes differ less than the symbols, and less than in the paper.",
+			"The paper shows the figure as a drawing. Its text names the gains of three programs.",
 		},
 		head: []string{"kernel", "threads", "raw",
 			"SEQ symbols", "DRS symbols", "times fewer", "SEQ bytes", "DRS bytes", "times smaller", "paper"},
@@ -99,10 +99,10 @@ var publishedTiming = map[string]string{"fft": "slower", "lu": "faster", "mp3d":
 // timing measures Figure 5 of the parallel-trace paper.
 func (c *comparison) timing() ([]*table, error) {
 	t := &table{
-		id: "ppopp2003-f5", title: "PPoPP 2003, Figure 5: time to compress the addresses of each load and store, Sequitur alone against Diff∘RLE∘SEQ",
+		id: "ppopp2003-f5", title: "PPoPP 2003, Figure 5: time to compress the addresses of each load and store, Sequitur alone and Diff∘RLE∘SEQ",
 		notes: []string{
-			"Accesses to shared memory, in memory; seconds for building the grammars of all threads, and what stands before them.",
-			"The paper gives the figure as a drawing; its text says for which programs Diff∘RLE∘SEQ was faster.",
+			"Accesses to shared memory, held in memory. Seconds for building the grammars of all threads and for the steps before them.",
+			"The paper shows the figure as a drawing. Its text says for which programs Diff∘RLE∘SEQ was faster.",
 		},
 		head: []string{"kernel", "threads", "accesses", "SEQ s", "Diff∘RLE∘SEQ s", "times faster", "paper"},
 	}

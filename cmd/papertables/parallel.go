@@ -66,12 +66,12 @@ func (c *comparison) parallel() ([]*table, error) {
 	return tables, nil
 }
 
-const controlNote = "Sizes in bytes. Raw control is 4 bytes a block execution, as in the paper; sizes of ours are the blocks of the trace file with their headers, without the tables of blocks and paths and without the program, which the paper leaves out too."
+const controlNote = "Sizes in bytes. Raw control is 4 bytes per block execution, as in the paper. Our sizes are the blocks of the trace file with their headers. The tables of blocks and paths and the program are left out, as in the paper."
 
 func corTable() *table {
 	return &table{
 		id: "ppopp2003-3", title: "PPoPP 2003, Table 3: COR, control flow and synchronisation",
-		notes: []string{controlNote, "Synch counts take no bytes in our traces: they are computed when a grammar is loaded; the paper's % is without them too."},
+		notes: []string{controlNote, "Synch counts take no bytes in our traces, because they are computed when a grammar is loaded. The paper's % does not include them either."},
 		head:  []string{"kernel", "threads", "raw", "WPP", "S_synch", "%", "paper raw", "paper WPP", "paper S_synch", "paper %", "against paper"},
 	}
 }
@@ -85,8 +85,8 @@ func (m *parallelRun) corRow(t *table, p publishedRow) {
 
 func dorTable() *table {
 	return &table{
-		id: "ppopp2003-4", title: "PPoPP 2003, Table 4: DOR, one string of accesses a thread",
-		notes: []string{"Sizes in bytes. Raw is 4 bytes an access to shared memory. Our grammars are of bounded memory (epochs); the paper's are of the whole string."},
+		id: "ppopp2003-4", title: "PPoPP 2003, Table 4: DOR, one string of accesses per thread",
+		notes: []string{"Sizes in bytes. Raw is 4 bytes per access to shared memory. Our grammars have bounded memory (epochs); the paper's cover the whole string."},
 		head:  []string{"kernel", "threads", "raw", "SQ", "S_synch", "%", "paper raw", "paper SQ", "paper S_synch", "paper %", "against paper"},
 	}
 }
@@ -103,8 +103,8 @@ func cdrTable(missing []string) *table {
 		id: "ppopp2003-5", title: "PPoPP 2003, Table 5: CDR, control flow and data",
 		notes: slices.Concat(missing, []string{
 			controlNote,
-			"Raw data is 4 bytes an access. Shared: granules of 8 bytes that two threads touch, as the paper kept shared memory only; all: every load and store, stacks and private memory too, which the paper has no figures for.",
-			"control is WPP and S_synch, as in the paper. The general compressors get the same raw trace, the control of the threads one after the other and their data likewise, each of the two by itself. smaller: whether ours is below xz -9 and zstd -19 --long=27.",
+			"Raw data is 4 bytes per access. Shared: granules of 8 bytes that two threads touch, because the paper kept only shared memory. All: every load and store, including stacks and private memory, for which the paper has no figures.",
+			"control is WPP and S_synch, as in the paper. The general compressors get the same raw trace: the control of all threads, one after the other, as one input, and their data as another. smaller: whether ours is smaller than xz -9 and zstd -19 --long=27.",
 		}),
 		head: []string{"kernel", "threads", "kept", "raw", "control", "data", "total", "%", "paper %", "against paper",
 			"gzip control", "gzip data", "gzip %", "paper gzip %", "zstd -19 %", "xz -9 %", "smaller"},

@@ -313,8 +313,8 @@ func within(ratio float64) string {
 func subjectsTable() *table {
 	return &table{
 		id: "fse2005-1", title: "ESEC/FSE 2005 (APP), Table 1: bit traces and acyclic paths",
-		notes: []string{"Of the paper's programs: the running time. An acyclic path takes two bytes. The paper's programs are compiled without optimisation and its conditionals are those of the source; ours are branches of optimised code, the C library's included."},
-		head:  []string{"program", "instructions", "bit trace", "acyclic paths", "paths/bits", "edges a path"},
+		notes: []string{"For the paper's programs, instructions is the running time. An acyclic path takes two bytes. The paper's programs are compiled without optimisation, and its conditionals are those of the source. Ours are branches of optimised code, including the C library's."},
+		head:  []string{"program", "instructions", "bit trace", "acyclic paths", "paths/bits", "edges per path"},
 	}
 }
 
@@ -322,8 +322,8 @@ func (c *comparison) ratiosTable() *table {
 	return &table{
 		id: "fse2005-2", title: "ESEC/FSE 2005 (APP), Table 2: compression of the bit trace",
 		notes: []string{
-			fmt.Sprintf("Kernels with %d threads, a stream a thread; workloads of one thread. Best: over even l and g up to 14 together (next table), and 7 and 7. Improved: beyond the paper, app.Improved().", c.threads[0]),
-			"WPP: Sequitur over the same paths, each thread a grammar, in the smaller of our binary form and zstd's of that; what a path's number stands for is not counted. against WPP: the better of best and improved, of which header, checksums and index, some 50 bytes a stream, do not count here, since the grammars have none.",
+			fmt.Sprintf("Kernels with %d threads, one stream per thread; workloads of one thread. Best: over even l and g up to 14 together (next table), and 7 and 7. Improved: beyond the paper, app.Improved().", c.threads[0]),
+			"WPP: Sequitur over the same paths, one grammar per thread, in our binary form with or without zstd, whichever is smaller; the definitions of paths are not counted. against WPP: the better of best and improved, without header, checksums and index (some 50 bytes per stream), because the grammars have none.",
 		},
 		head: []string{"program", "best l", "best g", "APP best", "APP l=g=7", "APP improved", "WPP", "against WPP"},
 	}
@@ -344,10 +344,10 @@ func timesTable() *table {
 	return &table{
 		id: "fse2005-3", title: "ESEC/FSE 2005 (APP), Table 3: time to compress, seconds of processor time",
 		notes: []string{
-			"From blocks (APP) and from paths (WPP) in memory. The paper's APP is inside the program and times its run, too; its WPP is the Sequitur of its day.",
-			"Of the paper, ns a branch and ns a path are the seconds of Table 3 by the sizes of Table 1: where APP gains less on WPP here, look at which of the two became faster.",
+			"From blocks (APP) and from paths (WPP) in memory. The paper's APP is inside the program, so its time includes the program's run. Its WPP is the Sequitur of that time.",
+			"For the paper, ns per branch and ns per path are the seconds of Table 3 divided by the sizes of Table 1. Where APP gains less on WPP here, compare which of the two became faster.",
 		},
-		head: []string{"program", "APP l=g=7", "APP improved", "WPP", "APP l=g=7 played back", "times faster (l=g=7)", "APP ns a branch", "WPP ns a path"},
+		head: []string{"program", "APP l=g=7", "APP improved", "WPP", "APP l=g=7 played back", "times faster (l=g=7)", "APP ns per branch", "WPP ns per path"},
 	}
 }
 

@@ -44,7 +44,7 @@ var drawings = map[string]drawing{
 		columns: []string{"gzip -9", "bzip2 -9", "sequitur", "zstd -19", "xz -9", "vpc3 paper, bzip2", "vpc3 paper, zstd", "vpc3 mixed"},
 	},
 	"sigmetrics1999": {names: 2, columns: []string{"ratio"}, unit: "ratio"},
-	"fse2005-1":      {names: 1, columns: []string{"paths/bits", "edges a path"}, unit: "ratio; edges"},
+	"fse2005-1":      {names: 1, columns: []string{"paths/bits", "edges per path"}, unit: "ratio; edges"},
 	"fse2005-2":      {names: 1, columns: []string{"APP best", "APP l=g=7", "APP improved", "WPP"}, unit: "ratio over the bit trace"},
 	"fse2005-3":      {names: 1, columns: []string{"APP l=g=7", "APP improved", "WPP"}, unit: "seconds"},
 }

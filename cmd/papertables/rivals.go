@@ -63,7 +63,7 @@ func (r *rival) find() (note string) {
 	if r.codec == "" {
 		return r.name + " is not installed: its column is empty."
 	}
-	return fmt.Sprintf("%s is not installed: the Go codec at its best level stands in for it.", r.name)
+	return fmt.Sprintf("%s is not installed: the Go codec at its best level replaces it.", r.name)
 }
 
 // there says whether the rival can take part.

@@ -63,8 +63,8 @@ conference, the year and the table's number in the paper:
   ppopp2003-3     Table 3: control flow and synchronisation (COR)
   ppopp2003-4     Table 4: one string of accesses per thread (DOR)
   ppopp2003-5     Table 5: control flow and data (CDR); gzip, xz, zstd
-  ppopp2003-f4    Figure 4: addresses, Sequitur alone against Diff∘RLE∘SEQ
-  ppopp2003-f5    Figure 5: time of Sequitur alone against Diff∘RLE∘SEQ
+  ppopp2003-f4    Figure 4: addresses, Sequitur alone and Diff∘RLE∘SEQ
+  ppopp2003-f5    Figure 5: time of Sequitur alone and Diff∘RLE∘SEQ
   sigmetrics2004  VPC3, Table 2 and speeds: traces of store addresses, cache
                   misses and load values
   sigmetrics1999  LD&R: ratio over block-leader traces

@@ -30,8 +30,8 @@ func tier1(s *wet.Sizes) uint64 {
 func wetSizeTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-1", title: "MICRO 2004, Table 1: sizes of whole execution traces",
 		notes: []string{
-			"Comp. is all of the graph in the file: labels, nodes, tables. zstd is of the untyped raw trace: 4 bytes a block, 8 a value or address.",
-			"The paper's statements are Trimaran's, ours RISC-V instructions. The aim is under 0.25 bytes a statement on average.",
+			"Comp. is the whole graph in the file: labels, nodes, tables. zstd compresses the untyped raw trace: 4 bytes per block, 8 per value or address.",
+			"The paper's statements are Trimaran's; ours are RISC-V instructions. The aim is less than 0.25 bytes per statement on average.",
 		},
 		head: []string{"program", "M stmts", "orig. MB", "tier 1 MB", "comp. MB", "orig./comp.", "bytes/stmt", "raw MB", "zstd -19 --long MB", "comp./zstd"}}
 	sum := 0.0
@@ -56,7 +56,7 @@ func wetSizeTable(all []*wetMeasured) *table {
 
 func wetNodeTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-2", title: "MICRO 2004, Table 2: effect of compression on node labels",
-		notes: []string{"Originally 4 bytes a timestamp of a statement, and 8 a value (the paper's values have 4)."},
+		notes: []string{"Originally 4 bytes per timestamp of a statement, and 8 per value (the paper's values have 4)."},
 		head:  []string{"program", "ts orig. MB", "/tier 1", "/tier 2", "values orig. MB", "/tier 1", "/tier 2"}}
 	for _, m := range all {
 		s := &m.sizes
@@ -79,7 +79,7 @@ func wetEdgeTable(all []*wetMeasured) *table {
 }
 
 func wetArchTable(all []*wetMeasured) *table {
-	t := &table{id: "micro2004-4", title: "MICRO 2004, Table 4: architecture bits, a bit a branch, load and store, uncompressed",
+	t := &table{id: "micro2004-4", title: "MICRO 2004, Table 4: architecture bits, one bit per branch, load and store, uncompressed",
 		head: []string{"program", "branch MB", "load MB", "store MB"}}
 	for _, m := range all {
 		t.add(m.name, megabytes(m.arch[arch.Branches]/8), megabytes(m.arch[arch.Loads]/8), megabytes(m.arch[arch.Stores]/8))
@@ -90,7 +90,7 @@ func wetArchTable(all []*wetMeasured) *table {
 
 func wetBuildTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-5", title: "MICRO 2004, Table 5: construction",
-		notes: []string{"With the simulation, as the paper's. The aims are 2 M statements a second and 2 GiB for 100 M statements."},
+		notes: []string{"Includes the simulation, as in the paper. The aims are 2 M statements per second and 2 GiB for 100 M statements."},
 		head:  []string{"program", "M stmts", "seconds", "M stmts/s", "MB resident"}}
 	for _, m := range all {
 		peak := math.NaN()
@@ -105,7 +105,7 @@ func wetBuildTable(all []*wetMeasured) *table {
 
 func wetFlowTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-6", title: "MICRO 2004, Table 6: extracting control flow",
-		notes: []string{"4 bytes a statement, as the paper's sizes have it; MB/s. The aims: over 100 after tier 2, backward within 1.3 times forward."},
+		notes: []string{"4 bytes per statement, as in the paper's sizes; MB/s. The aims: over 100 after tier 2, backward within 1.3 times forward."},
 		head:  []string{"program", "MB", "forward, tier 1", "tier 2", "backward, tier 1", "tier 2", "time backward/forward, tier 2"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
@@ -126,7 +126,7 @@ func (q *wetQueries) seconds(t float64) float64 {
 
 func wetLoadTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-7", title: "MICRO 2004, Table 7: values of loads, instruction by instruction",
-		notes: []string{"8 bytes a value (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
+		notes: []string{"8 bytes per value (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
@@ -138,7 +138,7 @@ func wetLoadTable(all []*wetMeasured) *table {
 
 func wetAddrTable(all []*wetMeasured) *table {
 	t := &table{id: "micro2004-8", title: "MICRO 2004, Table 8: addresses of loads and stores, instruction by instruction",
-		notes: []string{"8 bytes an address (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
+		notes: []string{"8 bytes per address (the paper's have 4). The aim: tier 2 within 4 times of tier 1."},
 		head:  []string{"program", "MB", "tier 1 s", "MB/s", "tier 2 s", "MB/s", "tier 2/tier 1"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
@@ -149,9 +149,9 @@ func wetAddrTable(all []*wetMeasured) *table {
 }
 
 func wetSliceTable(all []*wetMeasured) *table {
-	t := &table{id: "micro2004-9", title: "MICRO 2004, Table 9: slices, 25 random ones a program",
-		notes: []string{"Backward along all dependences, through threads; seconds. The aims: a median under 1 after tier 2, tier 2 within 5 times of tier 1."},
-		head:  []string{"program", "instances, mean", "tier 1 mean", "median", "tier 2 mean", "median", "slowest", "ns an instance", "tier 2/tier 1"}}
+	t := &table{id: "micro2004-9", title: "MICRO 2004, Table 9: slices, 25 random ones per program",
+		notes: []string{"Backward along all dependences, across threads; seconds. The aims: a median under 1 after tier 2, tier 2 within 5 times of tier 1."},
+		head:  []string{"program", "instances, mean", "tier 1 mean", "median", "tier 2 mean", "median", "slowest", "ns per instance", "tier 2/tier 1"}}
 	for _, m := range all {
 		a, b := m.queries[0], m.queries[1]
 		slowest, each := math.NaN(), math.NaN()
