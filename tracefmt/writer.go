@@ -25,7 +25,7 @@ type Writer struct {
 
 // NewWriter writes the file header to w.
 func NewWriter(w io.Writer) (*Writer, error) {
-	enc, err := newEncoder()
+	enc, err := newEncoder(zstd.SpeedBestCompression)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +39,12 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return tw, nil
 }
 
-func newEncoder() (*zstd.Encoder, error) {
-	// The level is fixed because the bytes of a file are a promise.
+// newEncoder makes an encoder. Levels are fixed because the bytes of a file are a
+// promise.
+func newEncoder(level zstd.EncoderLevel) (*zstd.Encoder, error) {
 	enc, err := zstd.NewWriter(nil,
 		zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderLevel(zstd.SpeedBestCompression),
+		zstd.WithEncoderLevel(level),
 		zstd.WithEncoderCRC(false), // the block has its own
 		zstd.WithWindowSize(8<<20))
 	if err != nil {
@@ -65,7 +66,9 @@ func Pack(payload []byte) (*Packed, error) {
 	if len(payload) > MaxPayload {
 		return nil, fmt.Errorf("block of %d bytes: %w", len(payload), ErrTooLarge)
 	}
-	enc, err := newEncoder()
+	// Programs are most of what a short run writes, and most of its time at the best
+	// level: 16 times as long for 3 % less.
+	enc, err := newEncoder(zstd.SpeedDefault)
 	if err != nil {
 		return nil, err
 	}
