@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -16,9 +17,11 @@ import (
 // Trace is the trace of a run, open to be asked. Its methods may be called by
 // several goroutines at once.
 type Trace struct {
-	file string // as reports name it
-	cdr  *cdr.Trace
-	left atomic.Bool // an analysis that did not listen still reads it
+	file    string // as reports name it
+	path    string // where it is
+	scratch bool   // nobody needs the file after Close
+	cdr     *cdr.Trace
+	left    atomic.Bool // an analysis that did not listen still reads it
 
 	graphs sync.Once // of what follows
 	graph  *wet.Graph
@@ -39,19 +42,33 @@ func Open(path string) (*Trace, error) {
 	return New(t, path), nil
 }
 
+// OpenScratch is [Open] of a temporary file that goes with Close; reports call it
+// name.
+func OpenScratch(path, name string) (*Trace, error) {
+	t, err := Open(path)
+	if err == nil {
+		t.file, t.scratch = name, true
+	}
+	return t, err
+}
+
 // New is [Open] of a trace that is open already; reports call it file.
-func New(t *cdr.Trace, file string) *Trace { return &Trace{file: file, cdr: t} }
+func New(t *cdr.Trace, file string) *Trace { return &Trace{file: file, path: file, cdr: t} }
 
 // Close closes the trace.
 func (t *Trace) Close() error {
+	var gone error
+	if t.scratch {
+		gone = os.Remove(t.path)
+	}
 	if t.left.Load() {
-		return nil // it ends with the process
+		return gone // it ends with the process
 	}
 	t.graphs.Do(func() { t.noneOf = errors.New("the trace is closed") })
 	if t.graph != nil {
-		return errors.Join(t.graph.Close(), t.cdr.Close())
+		return errors.Join(t.graph.Close(), t.cdr.Close(), gone)
 	}
-	return t.cdr.Close()
+	return errors.Join(t.cdr.Close(), gone)
 }
 
 // Name is what reports call the trace: the file that was opened.
@@ -77,7 +94,11 @@ func (t *Trace) UseProgram(program *image.Space) { t.cdr.UseProgram(program) }
 
 // HasRun returns [ErrNothingRecorded] when a trace has nothing of the run. One
 // that is incomplete and has no access shows no race because it shows nothing.
+// For one that keeps the schedule alone the error is a [*cdr.HalfError].
 func (t *Trace) HasRun() error {
+	if meta := t.cdr.Info(); meta.Mode == cdr.ModeSchedule {
+		return meta.CheckBothHalves()
+	}
 	if t.cdr.Info().Complete {
 		return nil
 	}
@@ -122,7 +143,7 @@ type values struct {
 // [*NoValuesError] when it has none.
 func (t *Trace) openGraph() (*wet.Graph, error) {
 	t.graphs.Do(func() {
-		t.graph, t.noneOf = wet.Open(t.file, wet.OpenOptions{Evaluate: eval.Inst})
+		t.graph, t.noneOf = wet.Open(t.path, wet.OpenOptions{Evaluate: eval.Inst})
 		if errors.Is(t.noneOf, wet.ErrNoGraph) {
 			t.noneOf = &NoValuesError{t.file}
 		}

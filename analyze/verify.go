@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"hindsight/cdr"
 	"hindsight/wet"
 )
 
@@ -12,6 +13,10 @@ import (
 // trace without a run as well.
 func (t *Trace) Verify(allowIncomplete bool) error {
 	if err := t.cdr.Verify(); err != nil {
+		return err
+	}
+	if meta := t.cdr.Info(); meta.Mode == cdr.ModeSchedule && meta.Complete {
+		_, err := t.Program()
 		return err
 	}
 	if !allowIncomplete {

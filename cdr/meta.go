@@ -19,6 +19,9 @@ const (
 	ModeCDR Mode = "cdr" // control flow and, for each load and store, its addresses
 	ModeCOR Mode = "cor" // control flow only
 	ModeDOR Mode = "dor" // one string of accesses and sync events a thread
+	// ModeSchedule is none of these: the trace has what a second run needs, the
+	// program, its input and who took turns, and nothing of what the threads did.
+	ModeSchedule Mode = "schedule"
 )
 
 // Alphabet says what a terminal of the control-flow string stands for.
@@ -61,6 +64,7 @@ type Meta struct {
 	Functions []string `json:"functions,omitempty"` // whose control flow alone is recorded; empty: all
 	Keep      string   `json:"keep,omitempty"`      // "shared" or "all"
 	Schedule  bool     `json:"schedule,omitempty"`  // the order of accesses between events is recorded
+	World     *World   `json:"world,omitempty"`     // of ModeSchedule; nil: a second run is told again
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`
@@ -71,6 +75,14 @@ type Meta struct {
 	// Complete and Epochs are found when a trace is opened.
 	Complete bool `json:"-"`
 	Epochs   int  `json:"-"`
+}
+
+// World is what a run had besides the program, its arguments and its input.
+type World struct {
+	Root       string `json:"root,omitempty"` // directory that the program saw as /
+	HangInsts  uint64 `json:"hang_limit,omitempty"`
+	MaxMemory  uint64 `json:"max_memory,omitempty"` // bytes
+	MaxThreads int    `json:"max_threads,omitempty"`
 }
 
 func (m *Meta) encode() ([]byte, error) {
@@ -91,7 +103,7 @@ func decodeMeta(b []byte) (Meta, error) {
 		return m, fmt.Errorf("meta: %w %d", tracefmt.ErrVersion, m.Version)
 	}
 	switch m.Mode {
-	case ModeCDR, ModeCOR, ModeDOR:
+	case ModeCDR, ModeCOR, ModeDOR, ModeSchedule:
 	default:
 		return m, fmt.Errorf("meta: record mode %q: %w", m.Mode, tracefmt.ErrMalformed)
 	}

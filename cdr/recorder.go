@@ -136,7 +136,7 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 		return nil, fmt.Errorf("record: no alphabet %q", a)
 	}
 	switch opts.Meta.Mode {
-	case ModeCDR, ModeCOR, ModeDOR:
+	case ModeCDR, ModeCOR, ModeDOR, ModeSchedule:
 	default:
 		return nil, fmt.Errorf("record: no mode %q", opts.Meta.Mode)
 	}
@@ -168,9 +168,8 @@ func NewRecorder(w io.Writer, opts Options) (*Recorder, error) {
 		}
 		opts.Image, opts.Packed = nil, nil
 	}
-	const part = imagePart
-	for i := 0; i*part < len(opts.Image) && opts.Packed == nil; i++ {
-		if err := tw.Append(tracefmt.KindImage, uint32(i), opts.Image[i*part:min((i+1)*part, len(opts.Image))]); err != nil {
+	if opts.Packed == nil {
+		if opts.Packed, err = PackImage(opts.Image); err != nil {
 			return nil, err
 		}
 	}

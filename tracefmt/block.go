@@ -57,11 +57,13 @@ const (
 
 	KindFollowed Kind = 18 // the schedule that the run was told to follow, as text, or a further part of it (package mpsim/schedule)
 
+	KindInput Kind = 19 // standard input that the run read, a further part of it; empty: the rest is not kept
+
 	KindWetTables Kind = 12 // nodes of a whole execution trace, and what was executed in a stretch of the run (package wet)
 	KindWetLabels Kind = 13 // labels of those nodes, which the next tables block refers to (package wet)
 )
 
-var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels", KindFlow: "flow", KindSchedule: "schedule", KindObject: "object", KindNotes: "notes", KindFollowed: "followed"}
+var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels", KindFlow: "flow", KindSchedule: "schedule", KindObject: "object", KindNotes: "notes", KindFollowed: "followed", KindInput: "input"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -95,7 +97,7 @@ func (h Handle) Size() int64 { return blockHeaderSize + int64(h.Stored) }
 // global tells the kinds of blocks that belong to no epoch.
 func (k Kind) global() bool {
 	switch k {
-	case KindMeta, KindImage, KindObject, KindArchSummary, KindNames, KindNotes, KindFollowed, KindWetTables, KindWetLabels:
+	case KindMeta, KindImage, KindObject, KindArchSummary, KindNames, KindNotes, KindFollowed, KindInput, KindWetTables, KindWetLabels:
 		return true
 	}
 	return false

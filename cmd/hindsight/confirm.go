@@ -93,14 +93,14 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 	if f.dir == "" {
 		f.dir = file + ".schedules"
 	}
-	t, err := cdr.OpenFile(file)
+	trace, err := openTrace(ctx, std, file, withAccesses, &f.report.again)
 	if err != nil {
 		return false, err
 	}
-	defer t.Close()
+	defer trace.Close()
 	opts := analyze.RaceOptions{Rerun: f.report.again.rerun(), Values: f.report.again.values,
 		Log: func(text string) { fmt.Fprintf(std.Err, "hindsight: %s\n", text) }}
-	rep, err := analyze.New(t, file).Races(ctx, opts)
+	rep, err := trace.Races(ctx, opts)
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +109,7 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 			return false, fmt.Errorf("--race %s: the trace has no such race; it has %d", id, len(rep.Races))
 		}
 	}
-	c, err := newConfirmation(ctx, t, file, f)
+	c, err := newConfirmation(ctx, trace.Recorded(), file, f)
 	if err != nil {
 		return false, err
 	}
@@ -278,13 +278,11 @@ func replayOf(ctx context.Context, t *cdr.Trace, again *againFlags) (*replayRun,
 		return nil, nil, nil, err
 	}
 	defer done()
-	var input []byte
-	if again.stdin != "" {
-		if input, err = io.ReadAll(std.In); err != nil {
-			return nil, nil, nil, err
-		}
-		std.In = bytes.NewReader(input)
+	input, err := io.ReadAll(std.In)
+	if err != nil {
+		return nil, nil, nil, err
 	}
+	std.In = bytes.NewReader(input)
 	r.Trail = true
 	res, err := r.Simulate(ctx, std, nil)
 	if err == nil {

@@ -34,7 +34,7 @@ For contention on cache lines, see hindsight sharing.`,
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of objects, or 0 for all", top)
 			}
-			t, err := analyze.Open(args[0])
+			t, err := openTrace(cmd.Context(), std, args[0], withAccesses, nil)
 			if err != nil {
 				return err
 			}

@@ -83,7 +83,7 @@ and 2 on errors.`,
 
 // reportOf opens a trace and finds its races.
 func reportOf(ctx context.Context, std cli.Streams, file string, o analyze.RaceOptions) (*report.Report, error) {
-	t, err := analyze.Open(file)
+	t, err := openTrace(ctx, std, file, withAccesses, nil)
 	if err != nil {
 		return nil, err
 	}

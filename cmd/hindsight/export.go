@@ -13,6 +13,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/analyze/timeline"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/numtext"
 )
@@ -38,20 +39,21 @@ type exporting struct {
 }
 
 // exportAs writes a trace in one of exportFormats.
-func exportAs(ctx context.Context, w, say io.Writer, format, file string, flags *exportFlags) error {
-	t, err := cdr.OpenFile(file)
+func exportAs(ctx context.Context, w io.Writer, stdio cli.Streams, format, file string, flags *exportFlags, again *againFlags) error {
+	trace, err := openTrace(ctx, stdio, file, withAccesses, again)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
-	if err := analyze.New(t, file).HasRun(); err != nil {
+	defer trace.Close()
+	if err := trace.HasRun(); err != nil {
 		return err
 	}
+	t := trace.Recorded()
 	img, err := t.Space()
 	if err != nil {
 		return fmt.Errorf("the program in the trace: %w", err)
 	}
-	x := &exporting{exportFlags: flags, t: t, file: file, img: img, say: say}
+	x := &exporting{exportFlags: flags, t: t, file: file, img: img, say: stdio.Err}
 	table := format == "csv" || format == "json"
 	if table || flags.races && format != "folded" {
 		if err := x.findRaces(ctx, table); err != nil {

@@ -76,6 +76,8 @@ count.`,
 // recordedText says what the trace holds of the run.
 func recordedText(i *analyze.Info) string {
 	switch i.Record {
+	case string(cdr.ModeSchedule):
+		return "schedule: what a second run needs"
 	case string(cdr.ModeCOR):
 		return fmt.Sprintf("cor: control flow%s over the alphabet of %ss, no addresses", controlOf(i), i.Alphabet)
 	case string(cdr.ModeDOR):
@@ -123,6 +125,9 @@ func writeInfo(w io.Writer, i *analyze.Info) error {
 			fmt.Fprintf(w, ": %s", i.Message)
 		}
 		fmt.Fprintln(w)
+	}
+	if i.Record == string(cdr.ModeSchedule) {
+		return nil
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

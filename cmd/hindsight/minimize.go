@@ -97,7 +97,7 @@ func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []st
 	if f.runs < 1 {
 		return fmt.Errorf("--runs %d: want 1 or more", f.runs)
 	}
-	m, start, err := f.failingRun(ctx, args)
+	m, start, err := f.failingRun(ctx, std, args)
 	if err != nil {
 		return err
 	}
@@ -127,19 +127,19 @@ func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []st
 }
 
 // failingRun is the run to begin with, and the schedule that it follows.
-func (f *minimizeFlags) failingRun(ctx context.Context, args []string) (*minimization, *schedule.Schedule, error) {
+func (f *minimizeFlags) failingRun(ctx context.Context, std cli.Streams, args []string) (*minimization, *schedule.Schedule, error) {
 	if f.schedule != "" {
 		return f.failingProgram(ctx, args)
 	}
 	if len(args) > 1 {
 		return nil, nil, fmt.Errorf("%s: want one TRACE, or --schedule FILE before a program and its arguments", args[1])
 	}
-	t, err := cdr.OpenFile(args[0])
+	trace, err := openTrace(ctx, std, args[0], withAccesses, &f.again)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer t.Close()
-	m := &minimization{}
+	defer trace.Close()
+	t, m := trace.Recorded(), &minimization{}
 	if f.failing.race != "" {
 		if m.race, err = fingerprint(ctx, t, args[0], f.failing.race); err != nil {
 			return nil, nil, err

@@ -123,7 +123,7 @@ func (f *queryFlags) check(cmd *cobra.Command, kind string) error {
 
 // answer opens the trace and writes the answer.
 func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind string) error {
-	t, err := analyze.Open(file)
+	t, err := openTrace(ctx, std, file, withValues, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

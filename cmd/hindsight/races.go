@@ -169,7 +169,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	if f.order != "" && !slices.Contains(analyze.Orders(), f.order) {
 		return 0, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", f.order)
 	}
-	t, err := analyze.Open(file)
+	t, err := openTrace(ctx, std, file, withAccesses, &f.again)
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,6 +66,7 @@ hindsight itself failed. In both cases the trace is kept.`,
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
   hindsight run --record wet ./bank         # with values, for slice and query
   hindsight run --record none ./bank        # only simulate
+  hindsight run --record schedule ./bank    # as fast; races runs it again
   hindsight run --schedule swapped.txt ./bank   # threads take turns as it says`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,7 +109,7 @@ hindsight itself failed. In both cases the trace is kept.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	flags.StringVar(&f.record, "record", "cdr", "what to record: none, cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
+	flags.StringVar(&f.record, "record", "cdr", "what to record: none, schedule (only what a second run needs), cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or shared (only to memory that several threads use)")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
 	flags.StringVar(&f.images, "images", "", "store the program and its shared objects in `DIR`, once for all traces, instead of in the trace; if the directory moves, HINDSIGHT_IMAGES names it")
@@ -124,7 +126,7 @@ hindsight itself failed. In both cases the trace is kept.`,
 }
 
 var (
-	recordModes = []string{"none", "cor", "dor", "cdr", session.ModeWET}
+	recordModes = []string{"none", string(cdr.ModeSchedule), "cor", "dor", "cdr", session.ModeWET}
 	keepModes   = []string{"shared", "all"}
 	alphabets   = []string{"path", "block"}
 )
@@ -155,6 +157,9 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	}
 	if err := f.control.apply(r); err != nil {
 		return nil, nil, err
+	}
+	if r.Mode == string(cdr.ModeSchedule) && (r.Written.Writable != "" || f.arch.on) {
+		return nil, nil, errors.New("--record schedule leaves --arch and what --writable changes to a second run: leave these out, or choose another --record")
 	}
 	if err := f.arch.apply(r); err != nil {
 		return nil, nil, err

@@ -38,7 +38,7 @@ with each other. For another line size, record again with run --arch
 			if top < 0 {
 				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
 			}
-			t, err := analyze.Open(args[0])
+			t, err := openTrace(cmd.Context(), std, args[0], withAccesses, nil)
 			if err != nil {
 				return err
 			}

@@ -131,7 +131,7 @@ func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) erro
 	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
-	t, err := analyze.Open(file)
+	t, err := openTrace(ctx, std, file, withValues, nil)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/analyze"
 	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/std"
 	"hindsight/cdr"
@@ -66,7 +65,7 @@ the other formats.`,
 			}
 			if format != "std" {
 				err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) error {
-					return exportAs(cmd.Context(), w, stdio.Err, format, args[0], &more)
+					return exportAs(cmd.Context(), w, stdio, format, args[0], &more, &again)
 				}, args[0])
 				if err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
@@ -75,7 +74,7 @@ the other formats.`,
 			}
 			var stats std.Stats
 			err := stdio.WriteTo(cmd.Context(), out, func(w io.Writer) (err error) {
-				stats, err = exportStd(cmd.Context(), w, args[0], all)
+				stats, err = exportStd(cmd.Context(), w, stdio, args[0], all, &again)
 				return err
 			}, args[0])
 			if err != nil {
@@ -96,13 +95,14 @@ the other formats.`,
 	return cmd
 }
 
-func exportStd(ctx context.Context, w io.Writer, file string, all bool) (std.Stats, error) {
-	t, err := cdr.OpenFile(file)
+func exportStd(ctx context.Context, w io.Writer, stdio cli.Streams, file string, all bool, again *againFlags) (std.Stats, error) {
+	trace, err := openTrace(ctx, stdio, file, withAccesses, again)
 	if err != nil {
 		return std.Stats{}, err
 	}
-	defer t.Close()
-	if err := errors.Join(bothHalves(t), analyze.New(t, "").HasRun()); err != nil {
+	defer trace.Close()
+	t := trace.Recorded()
+	if err := errors.Join(bothHalves(t), trace.HasRun()); err != nil {
 		return std.Stats{}, err
 	}
 	var opts std.Options

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hindsight/analyze"
 	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
+	"hindsight/tracefmt/event"
 )
 
 // bothHalves says what keeps races from being found in a trace that holds one
@@ -17,6 +23,49 @@ func bothHalves(t *cdr.Trace) error {
 		return fmt.Errorf("%w: %s", err, session.Command(t.Info()))
 	}
 	return nil
+}
+
+// What an analysis needs of a run.
+const (
+	withAccesses = string(cdr.ModeCDR)
+	withValues   = session.ModeWET
+)
+
+// openTrace opens a trace for an analysis. If it keeps the schedule alone, the run is
+// made a second time, with what again names, and recorded with what is needed into a
+// temporary file.
+func openTrace(ctx context.Context, std cli.Streams, file, needs string, again *againFlags) (*analyze.Trace, error) {
+	t, err := analyze.Open(file)
+	if err != nil || t.Recorded().Info().Mode != cdr.ModeSchedule {
+		return t, err
+	}
+	defer t.Close()
+	if again == nil {
+		again = new(againFlags)
+	}
+	tmp, err := os.CreateTemp("", "hindsight-*.hst")
+	if err == nil {
+		err = tmp.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var beside event.Observer
+	if bar := cli.NewProgress(std.Err, "running the program a second time", insts(t)); bar != nil {
+		beside = bar
+	}
+	if err := again.rerun().RecordAs(ctx, t.Recorded(), file, tmp.Name(), needs, beside); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), os.Remove(tmp.Name()))
+	}
+	return analyze.OpenScratch(tmp.Name(), file)
+}
+
+// insts is how many instructions the run of a trace had; 0 when it is not known.
+func insts(t *analyze.Trace) uint64 {
+	if o := t.Recorded().Info().Outcome; o != nil {
+		return o.Insts
+	}
+	return 0
 }
 
 // allowIncomplete adds the flag --allow-incomplete.

@@ -75,7 +75,7 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 	if err := outfile.Check(f.out, std.Besides(file)); err != nil {
 		return err
 	}
-	t, err := analyze.Open(file)
+	t, err := openTrace(ctx, std, file, withValues, nil)
 	if err != nil {
 		return err
 	}

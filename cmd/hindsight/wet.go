@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -88,7 +89,10 @@ func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (str
 	if err != nil {
 		return "", err
 	}
-	r.Root, r.Out, r.Budget = f.root, f.out, uint64(f.epoch)
+	if f.root != "" {
+		r.Root = f.root
+	}
+	r.Out, r.Budget = f.out, uint64(f.epoch)
 	r.Inputs = []string{file, f.stdin}
 	if dir := t.ImagesFrom(file); dir != "" {
 		r.Images = dir
@@ -101,15 +105,11 @@ func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (str
 	if f.window != (session.Window{}) {
 		r.Window = &f.window
 	}
-	in := io.Reader(strings.NewReader(""))
-	if f.stdin != "" {
-		file, err := cli.OpenFile(ctx, f.stdin)
-		if err != nil {
-			return "", err
-		}
-		defer file.Close()
-		in = file
+	in, err := f.input(ctx, t)
+	if err != nil {
+		return "", err
 	}
+	defer in.Close()
 	total := uint64(0)
 	for _, th := range t.Threads() {
 		total += th.Insts
@@ -122,4 +122,14 @@ func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (str
 		return "", err
 	}
 	return summary(done, f.out), nil
+}
+
+// input is the standard input of the second run: the file that was named, or what
+// the trace has kept.
+func (f *wetFlags) input(ctx context.Context, t *cdr.Trace) (io.ReadCloser, error) {
+	if f.stdin != "" {
+		return cli.OpenFile(ctx, f.stdin)
+	}
+	in, err := session.Input(t)
+	return io.NopCloser(bytes.NewReader(in)), err
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"hindsight/cdr"
@@ -17,7 +18,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 	if !ok {
 		return nil, fmt.Errorf("it was made by %q and not by hindsight run; there is no program to run again", meta.Policy)
 	}
-	if err := meta.CheckBothHalves(); err != nil {
+	if err := meta.CheckBothHalves(); err != nil && meta.Mode != cdr.ModeSchedule {
 		return nil, fmt.Errorf("%w: %s", err, Command(meta))
 	}
 	img, err := t.Space()
@@ -43,6 +44,10 @@ func Again(t *cdr.Trace) (*Run, error) {
 	if meta.Argv0 != "" {
 		r.Program = meta.Argv0
 	}
+	if w := meta.World; w != nil {
+		r.World = true
+		r.Root, r.HangInsts, r.MaxMemory, r.MaxThreads = w.Root, w.HangInsts, w.MaxMemory, w.MaxThreads
+	}
 	if o := meta.Outcome; o != nil && o.Message != "" && o.Signal == 0 {
 		r.MaxInsts = o.Insts // it was stopped there
 	}
@@ -54,6 +59,18 @@ func Again(t *cdr.Trace) (*Run, error) {
 		r.Arch = archConfig(s)
 	}
 	return r, nil
+}
+
+// world is what a second run has to be given besides the program and its input.
+func (r *Run) world() *cdr.World {
+	w := &cdr.World{HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads}
+	if r.Root != "" {
+		w.Root = r.Root
+		if abs, err := filepath.Abs(r.Root); err == nil {
+			w.Root = abs
+		}
+	}
+	return w
 }
 
 // Command is the command that makes the run of a trace again, as far as the

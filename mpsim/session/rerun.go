@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,7 +9,6 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/tracefmt/event"
-	"hindsight/tracefmt/numtext"
 )
 
 // Rerun makes the run in a trace a second time for an analysis: it is the
@@ -17,7 +17,8 @@ import (
 type Rerun struct {
 	Root    string  // directory that the run saw as /
 	Written Written // scratch layer that it had
-	// Input opens what the run had as standard input; nil: nothing.
+	// Input opens what the run had as standard input; nil: what the trace has kept
+	// of it.
 	Input func(context.Context) (io.ReadCloser, error)
 }
 
@@ -26,31 +27,28 @@ func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, don
 	if r, err = Again(t); err != nil {
 		return nil, std, nil, err
 	}
-	r.Root, r.Written, r.Mode, r.Arch = a.Root, a.Written, string(cdr.ModeCDR), nil
-	done = func() {}
-	if a.Input != nil {
-		in, err := a.Input(ctx)
-		if err != nil {
-			return nil, std, nil, err
-		}
-		std.In, done = in, func() { in.Close() }
+	if a.Root != "" {
+		r.Root = a.Root
 	}
-	return r, std, done, nil
+	if a.Written != (Written{}) {
+		r.Written = a.Written
+	}
+	r.Mode, r.Arch = string(cdr.ModeCDR), nil
+	if a.Input == nil {
+		in, err := Input(t)
+		return r, Streams{In: bytes.NewReader(in)}, func() {}, err
+	}
+	in, err := a.Input(ctx)
+	if err != nil {
+		return nil, std, nil, err
+	}
+	return r, Streams{In: in}, func() { in.Close() }, nil
 }
 
 // RecordAll records the run in t, the trace of file, with all accesses, into the
 // file into. The error is [ErrOtherRun] when it is another run.
 func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error {
-	r, std, done, err := a.Run(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer done()
-	r.Keep, r.Out, r.Scratch = "all", into, true
-	if _, err := r.Record(ctx, std); err != nil {
-		return err
-	}
-	if err := CheckSame(t, file, into, nil); err != nil {
+	if err := a.RecordAs(ctx, t, file, into, string(cdr.ModeCDR), nil); err != nil {
 		return err
 	}
 	all, err := cdr.OpenFile(into)
@@ -66,6 +64,22 @@ func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) 
 	return nil
 }
 
+// RecordAs records the run in t, the trace of file, with all accesses and as mode
+// says, into the file into. The observer beside hears it too; nil: nobody does. The
+// error is [ErrOtherRun] when it is another run.
+func (a *Rerun) RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error {
+	r, std, done, err := a.Run(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r.Mode, r.Keep, r.Out, r.Scratch, r.Beside = mode, "all", into, true, beside
+	if _, err := r.Record(ctx, std); err != nil {
+		return err
+	}
+	return CheckSame(t, file, into, nil)
+}
+
 // Observe makes the run in t, which has to be complete, before an observer. The
 // error is [ErrOtherRun] when it was another run.
 func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error {
@@ -78,14 +92,15 @@ func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) err
 	if _, err := r.Simulate(ctx, std, event.Tee(o, count)); err != nil {
 		return err
 	}
-	want, got := t.Info().Outcome, count.outcome
+	want := t.Info().Outcome
 	if want == nil {
 		return fmt.Errorf("the trace is incomplete: a second run cannot be compared with it")
 	}
-	if got.Insts != want.Insts || got.Threads != want.Threads || got.Status != want.Status && got.Message == want.Message ||
-		!slices.Equal(count.insts, t.Info().ThreadInsts) {
-		return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-			ErrOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(got.Insts), got.Status)
+	if err := sameOutcome(want, &count.outcome); err != nil {
+		return err
+	}
+	if all := t.Info().ThreadInsts; len(all) > 0 && !slices.Equal(count.insts, all) {
+		return fmt.Errorf("%w: its threads executed %v instructions, then %v", ErrOtherRun, all, count.insts)
 	}
 	return nil
 }

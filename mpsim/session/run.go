@@ -62,7 +62,8 @@ type Run struct {
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	Mode     string                  // none, cor, dor, cdr, wet; "": cdr
+	World    bool                    // the trace says what a second run has to be given, as one of the schedule alone does
+	Mode     string                  // none, schedule, cor, dor, cdr, wet; "": cdr
 	Keep     string                  // accesses: shared, all; "": all
 	Alphabet string                  // of control flow: path, block; "": path
 	Out      string                  // file of the trace
@@ -122,7 +123,7 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 		res, err := r.SimulateIn(ctx, space, std, nil)
 		return &Summary{Result: res, Image: space, Elapsed: time.Since(start)}, err
 	}
-	if r.Flow == nil {
+	if r.Flow == nil && r.Mode != string(cdr.ModeSchedule) {
 		r.Flow = cfg.New(r.Image)
 	}
 	if _, err := chosenFunctions(r.Flow, r.Choose); err != nil {
@@ -213,8 +214,8 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 		return nil, err
 	}
 	space := r.Image.Anew()
-	flow := r.Flow
-	if flow == nil || space.Main.Interp != "" {
+	flow, runOnly := r.Flow, r.Mode == string(cdr.ModeSchedule)
+	if !runOnly && (flow == nil || space.Main.Interp != "") {
 		flow = cfg.New(space) // with the shared objects of this run
 	}
 	opts := cdr.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
@@ -226,7 +227,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 			return nil, err
 		}
 	}
-	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) {
+	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) && !runOnly {
 		scout := new(cdr.Scout)
 		input := keepInput(&std)
 		res, err := r.Simulate(ctx, std, scout)
@@ -256,16 +257,39 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 		}
 	}
 	r.followed(&opts)
+	keepInputIn(&opts, &std)
 	rec, err := cdr.NewRecorder(w, opts)
 	if err != nil {
 		return nil, err
 	}
+	var observer event.Observer
+	if !runOnly {
+		observer = model.beside(graph.beside(rec))
+	}
 	start := time.Now()
-	res, err := r.SimulateIn(ctx, space, std, model.beside(graph.beside(rec)))
+	res, err := r.SimulateIn(ctx, space, std, observer)
+	if err == nil && runOnly {
+		err = finishUnseen(rec, space, res)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+}
+
+// finishUnseen ends the trace of a run that no recorder heard: it gets the shared
+// objects that the program loaded, and how the run ended.
+func finishUnseen(rec *cdr.Recorder, space *image.Space, res *mpsim.Result) error {
+	var loaded []event.Image
+	for _, m := range space.Images() {
+		if m != space.Main {
+			loaded = append(loaded, event.Image{Path: m.Path, Base: m.Base, Data: m.Data, Digest: m.Digest})
+		}
+	}
+	if err := rec.Load(loaded); err != nil {
+		return err
+	}
+	return rec.Finish(res.Outcome)
 }
 
 // countSteps makes the run of pct at depth 1, unseen and not recorded, for the
@@ -364,7 +388,12 @@ func (r *Run) Meta() cdr.Meta {
 	if r.Images != "" {
 		images = relative(filepath.Dir(r.Out), r.Images)
 	}
+	var world *cdr.World
+	if r.World || mode == string(cdr.ModeSchedule) {
+		world = r.world()
+	}
 	return cdr.Meta{
+		World:  world,
 		Images: images,
 		Argv0:  argv0,
 		Tool:   "hindsight " + cmp.Or(r.Version, buildinfo.Version()), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,

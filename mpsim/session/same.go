@@ -8,6 +8,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -23,19 +24,29 @@ func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 	defer n.Close()
 	meta, again := t.Info(), n.Info()
 	if meta.Complete && again.Complete && meta.Outcome != nil && again.Outcome != nil {
-		a, b := *meta.Outcome, *again.Outcome
-		if a.Insts != b.Insts || a.Threads != b.Threads || a.Status != b.Status && a.Message == b.Message {
-			return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-				ErrOtherRun, numtext.Grouped(a.Insts), a.Status, numtext.Grouped(b.Insts), b.Status)
+		if err := sameOutcome(meta.Outcome, again.Outcome); err != nil {
+			return err
 		}
 	}
 	if part != nil && part.From >= again.Outcome.Insts {
 		return fmt.Errorf("--from %d: the run has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
 	}
+	if meta.Mode == cdr.ModeSchedule {
+		return nil // no more of it is known
+	}
 	if same, err := sameBlocks(oldFile, newFile); err != nil || same {
 		return err
 	}
 	return SameSteps(t, n)
+}
+
+// sameOutcome compares the ends of two runs.
+func sameOutcome(a, b *event.Outcome) error {
+	if a.Insts != b.Insts || a.Threads != b.Threads || a.Status != b.Status && a.Message == b.Message {
+		return fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
+			ErrOtherRun, numtext.Grouped(a.Insts), a.Status, numtext.Grouped(b.Insts), b.Status)
+	}
+	return nil
 }
 
 // sameBlocks tells whether two files hold the same control flow, addresses and

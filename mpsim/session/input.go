@@ -1,0 +1,85 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"hindsight/cdr"
+	"hindsight/tracefmt"
+)
+
+// inputLimit bounds the standard input that a trace keeps, in bytes.
+const inputLimit = 64 << 20
+
+// ErrInputNotKept says that a trace does not have all of the standard input.
+var ErrInputNotKept = errors.New("the run read more standard input than a trace keeps; give it again (--stdin)")
+
+// inputLog hears what a run reads from its standard input and hands it to the
+// trace, so that a second run needs no file.
+type inputLog struct {
+	r    io.Reader
+	new  bytes.Buffer // not yet handed out
+	size int          // bytes heard
+	part uint32       // of the blocks
+	full bool         // the trace knows that the rest is not kept
+}
+
+// keepInputIn makes what a run reads from std a part of its trace.
+func keepInputIn(opts *cdr.Options, std *Streams) {
+	if std.In == nil {
+		return
+	}
+	log := &inputLog{r: std.In}
+	std.In = log
+	others := opts.Extra
+	opts.Extra = func(end bool) (out []cdr.Extra) {
+		if others != nil {
+			out = others(end)
+		}
+		return log.appendBlocks(out)
+	}
+}
+
+// Read implements [io.Reader].
+func (l *inputLog) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.size += n; l.size <= inputLimit {
+		l.new.Write(p[:n])
+	}
+	return n, err
+}
+
+// appendBlocks appends blocks with what was read since the last time. One without
+// content says that from there on the input is not kept.
+func (l *inputLog) appendBlocks(out []cdr.Extra) []cdr.Extra {
+	if l.new.Len() > 0 {
+		out = append(out, cdr.Extra{Kind: tracefmt.KindInput, Thread: l.part, Payload: bytes.Clone(l.new.Bytes())})
+		l.new.Reset()
+		l.part++
+	}
+	if l.size > inputLimit && !l.full {
+		l.full = true
+		out = append(out, cdr.Extra{Kind: tracefmt.KindInput, Thread: l.part})
+		l.part++
+	}
+	return out
+}
+
+// Input is the standard input that the run of a trace read. The error is
+// [ErrInputNotKept] when the trace does not have all of it.
+func Input(t *cdr.Trace) ([]byte, error) {
+	var in []byte
+	for x, err := range t.Extras(tracefmt.KindInput) {
+		if err != nil {
+			return nil, err
+		}
+		if len(x.Payload) == 0 {
+			return nil, ErrInputNotKept
+		}
+		if in = append(in, x.Payload...); len(in) > inputLimit {
+			return nil, tracefmt.ErrMalformed
+		}
+	}
+	return in, nil
+}
