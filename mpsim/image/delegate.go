@@ -94,6 +94,30 @@ func (s *Space) Locals(pc uint64) []Local {
 	return nil
 }
 
+// Pointed is [Image.Pointed] of the image that pc is in.
+func (s *Space) Pointed(pc uint64) []Local {
+	if m := s.At(pc); m != nil {
+		return m.Pointed(pc)
+	}
+	return nil
+}
+
+// LocalPath is [Image.LocalPath] of a variable of the function around pc.
+func (s *Space) LocalPath(pc uint64, l Local, off, size uint64) string {
+	if m := s.At(pc); m != nil {
+		return m.LocalPath(l, off, size)
+	}
+	return ""
+}
+
+// FrameAddress is [Image.FrameAddress] of the image that pc is in.
+func (s *Space) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
+	if m := s.At(pc); m != nil {
+		return m.FrameAddress(pc)
+	}
+	return 0, 0, false
+}
+
 // GCC is [Image.GCC] of the image that pc is in.
 func (s *Space) GCC(pc uint64) int {
 	if m := s.At(pc); m != nil {

@@ -26,6 +26,16 @@ type frameEntry struct {
 // maxFrameEntries bounds the entries that are read.
 const maxFrameEntries = 1 << 20
 
+// FrameAddress returns how the canonical frame address (the stack pointer of the
+// caller at its call, DWARF 5 section 6.4) is told before the instruction at pc: the
+// value of an integer register, and an offset to add.
+func (m *Image) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	at, ok := d.frameAddress(m, pc-m.Base)
+	return at.reg, at.offset, ok
+}
+
 // frameAddress returns the canonical frame address before the instruction at pc,
 // an address of the file.
 func (d *debugInfo) frameAddress(m *Image, pc uint64) (cfa, bool) {

@@ -3,6 +3,8 @@ package image
 import (
 	"debug/dwarf"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Local is a variable or parameter of a function, where it is kept at one
@@ -16,6 +18,11 @@ type Local struct {
 	Memory bool
 	Reg    uint8
 	Offset int64
+	// Then is of those that [Image.Pointed] returns: the variable is that many bytes
+	// after where the pointer in that memory points.
+	Then int64
+
+	typ dwarf.Offset
 }
 
 // Operations of DWARF expressions that say where local variables are (DWARF 5
@@ -25,6 +32,8 @@ const (
 	opReg31        = 0x6f
 	opBreg0        = 0x70
 	opBreg31       = 0x8f
+	opPlusUconst   = 0x23
+	opDeref        = 0x06
 	opRegx         = 0x90
 	opFbreg        = 0x91
 	opBregx        = 0x92
@@ -38,24 +47,46 @@ const maxLocals = 1 << 16
 // ones too, that have a place there which a register tells. An inner one of a
 // name comes before an outer one.
 func (m *Image) Locals(pc uint64) []Local {
+	found, _ := m.localsAt(pc)
+	return found
+}
+
+// Pointed returns the variables that are in memory to which a pointer on the stack
+// points, as shared ones are in the code of an OpenMP region. The order is that of
+// Locals.
+func (m *Image) Pointed(pc uint64) []Local {
+	_, pointed := m.localsAt(pc)
+	return pointed
+}
+
+func (m *Image) localsAt(pc uint64) (found, pointed []Local) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
 	u, function, ok := d.functionAt(pc)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	var found []Local
 	d.note(guard(func() error {
 		l := localSearch{m: m, d: d, unit: u, pc: pc}
 		err := l.function(function)
-		found = l.found
+		found, pointed = l.found, l.pointed
 		return err
 	}))
-	for i, j := 0, len(found)-1; i < j; i, j = i+1, j-1 {
-		found[i], found[j] = found[j], found[i]
-	}
-	return found
+	slices.Reverse(found)
+	slices.Reverse(pointed)
+	return found, pointed
+}
+
+// LocalPath names the part of a local variable at off that holds an access of size
+// bytes, as [Image.ObjectPathSize] does: cache.hits, grid[3].
+func (m *Image) LocalPath(l Local, off, size uint64) string {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	b.WriteString(l.Name)
+	d.note(guard(func() error { d.describe(&b, l.typ, off, size); return nil }))
+	return b.String()
 }
 
 // localSearch looks for the variables of one function.
@@ -65,7 +96,8 @@ type localSearch struct {
 	unit  *unit
 	pc    uint64 // address of the file
 	frame []byte // expression of the frame base
-	found []Local
+
+	found, pointed []Local
 }
 
 // function goes through the entries of a function. Blocks and inlined functions
@@ -131,7 +163,7 @@ func (l *localSearch) variable(e *dwarf.Entry) {
 		}
 		expr = l.listed(uint64(off))
 	}
-	v, ok := l.place(expr)
+	v, rest, ok := l.begin(expr)
 	if !ok {
 		return
 	}
@@ -139,14 +171,43 @@ func (l *localSearch) variable(e *dwarf.Entry) {
 	if v.Name == "" {
 		return
 	}
-	v.Size = max(l.d.typeAt(l.d.typeOfEntry(e.Offset)).size, 1)
-	l.found = append(l.found, v)
+	v.typ = l.d.typeOfEntry(e.Offset)
+	v.Size = max(l.d.typeAt(v.typ).size, 1)
+	rest, offset := added(rest)
+	v.Offset += offset
+	switch {
+	case len(rest) == 0 && (v.Memory || offset == 0):
+		l.found = append(l.found, v)
+	case v.Memory && len(rest) > 0 && rest[0] == opDeref:
+		if rest, v.Then = added(rest[1:]); len(rest) == 0 {
+			l.pointed = append(l.pointed, v)
+		}
+	}
 }
 
-// place reads an expression.
+// added reads an addition of a constant at the beginning of an expression.
+func added(expr []byte) (rest []byte, n int64) {
+	if len(expr) == 0 || expr[0] != opPlusUconst {
+		return expr, 0
+	}
+	c := cursor{data: expr, off: 1}
+	n = int64(c.uleb())
+	if c.bad {
+		return expr, 0
+	}
+	return expr[c.off:], n
+}
+
+// place reads an expression that is a register or memory and nothing else.
 func (l *localSearch) place(expr []byte) (v Local, ok bool) {
+	v, rest, ok := l.begin(expr)
+	return v, ok && len(rest) == 0
+}
+
+// begin reads the beginning of an expression, which names a register or memory.
+func (l *localSearch) begin(expr []byte) (v Local, rest []byte, ok bool) {
 	if len(expr) == 0 {
-		return v, false
+		return v, nil, false
 	}
 	c := cursor{data: expr, off: 1}
 	reg := uint64(expr[0])
@@ -166,20 +227,24 @@ func (l *localSearch) place(expr []byte) (v Local, ok bool) {
 		if len(l.frame) == 1 && l.frame[0] == opCallFrameCFA {
 			cfa, known := l.d.frameAddress(l.m, l.pc)
 			if !known {
-				return v, false
+				return v, nil, false
 			}
 			v = Local{Memory: true, Reg: cfa.reg, Offset: cfa.offset + offset}
-		} else if base, known := l.place(l.frame); known && len(l.frame) > 0 && l.frame[0] != opFbreg {
+		} else if len(l.frame) > 0 && l.frame[0] != opFbreg {
+			base, known := l.place(l.frame)
+			if !known {
+				return v, nil, false
+			}
 			v = Local{Memory: true, Reg: base.Reg, Offset: base.Offset + offset}
 		} else {
-			return v, false
+			return v, nil, false
 		}
-		return v, !c.bad && c.off == len(expr)
+		return v, expr[min(c.off, len(expr)):], !c.bad
 	default:
-		return v, false
+		return v, nil, false
 	}
 	v.Reg = uint8(reg)
-	return v, reg < 64 && !c.bad && c.off == len(expr)
+	return v, expr[min(c.off, len(expr)):], reg < 64 && !c.bad
 }
 
 // Entries of location lists (DWARF 5 section 7.7.3).
