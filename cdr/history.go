@@ -41,9 +41,10 @@ const historyViews = 3
 // historyView is what a History keeps of an epoch.
 type historyView struct {
 	*stretch
-	blocks *wpp.Weights
-	finder *wpp.Finder // made when first needed
-	stores *storeIndex // made when first needed
+	blocks   *wpp.Weights
+	accesses *wpp.Weights // made when first needed
+	finder   *wpp.Finder  // made when first needed
+	stores   *storeIndex  // made when first needed
 }
 
 // History returns the past of a thread. The function marks says which marks

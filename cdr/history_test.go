@@ -105,7 +105,17 @@ func (s *synthetic) compareHistory(t *testing.T, tr *Trace, h *History, want *pl
 		if seg, err := h.Segment(uint64(n)); err != nil || seg != p.segment {
 			t.Fatalf("segment of %d: %d, %v, want %d", n, seg, err, p.segment)
 		}
+		accesses := 0
+		for _, q := range want.blocks[:n] {
+			accesses += len(q.addrs)
+		}
+		if got, err := h.Accesses(uint64(n)); err != nil || got != uint64(accesses) {
+			t.Fatalf("accesses before %d: %d, %v, want %d", n, got, err, accesses)
+		}
 		for i, site := range b.Sites {
+			if got, index, err := h.AccessPoint(uint64(accesses + i)); err != nil || got != uint64(n) || index != i {
+				t.Fatalf("access %d: block %d, site %d, %v, want %d, %d", accesses+i, got, index, err, n, i)
+			}
 			ordinal := p.ordinals[i]
 			if got, err := h.Rank(site, uint64(n)); err != nil || got != ordinal {
 				t.Fatalf("rank of site %d at %d: %d, %v, want %d", site, n, got, err, ordinal)
