@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindsight/analyze/artifact"
+	"hindsight/analyze/local"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
 	"hindsight/analyze/std"
@@ -154,6 +155,9 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 			return nil, err
 		}
 	}
+	if err := q.locals(ctx, img, res, rep); err != nil {
+		return rep, err
+	}
 	q.draft.show(rep)
 	if err := q.explain(ctx, img, res, rep, begun); err != nil {
 		return rep, err
@@ -172,6 +176,16 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		})
 	}
 	return rep, nil
+}
+
+// locals names the variables of races on stacks, as far as the trace tells them.
+func (q *inquiry) locals(ctx context.Context, img *image.Space, res *race.Result, rep *report.Report) error {
+	if img.Go() != "" {
+		return nil
+	}
+	found, err := local.NewFinder(q.trace.cdr, img).Find(ctx, stackPlaces(res))
+	rep.Locals(found, img)
+	return err
 }
 
 // explain tells the artifacts among the races of a report. The error is that of

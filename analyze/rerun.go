@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"hindsight/analyze/artifact"
+	"hindsight/analyze/local"
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
 	"hindsight/analyze/written"
@@ -89,8 +90,8 @@ func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, 
 
 // stackPlaces are the locations of races that are on a stack, at the time of a
 // plain side of the first instance; for other races, nothing is asked.
-func stackPlaces(res *race.Result) []written.Place {
-	out := make([]written.Place, len(res.Races))
+func stackPlaces(res *race.Result) []local.Place {
+	out := make([]local.Place, len(res.Races))
 	for i := range res.Races {
 		r := &res.Races[i]
 		s := &r.First.Earlier
@@ -98,7 +99,7 @@ func stackPlaces(res *race.Result) []written.Place {
 			s = &r.First.Later
 		}
 		if r.Location.Kind == place.Stack && s.Op.Plain() {
-			out[i] = written.Place{Access: artifact.Execution{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}, Owner: r.Location.Thread, Address: r.First.Address}
+			out[i] = local.Place{Access: artifact.Execution{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}, Owner: r.Location.Thread, Address: r.First.Address, Size: s.Address + s.Size - r.First.Address}
 		}
 	}
 	return out

@@ -106,7 +106,7 @@ func (l *Location) object() string {
 		name = fmt.Sprintf("%s %s:%d", at.Function, at.Path, at.Line)
 	}
 	if l.Local != nil {
-		name = l.Local.text()
+		name = l.Local.object()
 	}
 	return l.Kind + " " + name
 }
@@ -139,7 +139,7 @@ func pad(s string, width int) string {
 func (l *Location) Words() string {
 	switch {
 	case l.Local != nil:
-		return l.Local.text()
+		return index.ReplaceAllString(l.Local.text(), "[]")
 	case l.Kind == "heap":
 		return "block from " + lineOf(top(l.Stack))
 	case l.Kind == "stack":

@@ -2,22 +2,25 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 
-	"hindsight/analyze/written"
+	"hindsight/analyze/local"
 )
 
 // Local is the local variable that memory on a stack belongs to.
 type Local struct {
 	Name   string // "" if only the function is known
+	Path   string // the part of it that was accessed: cache.hits
 	Offset uint64 // in it, of the first byte accessed
 	Size   uint64 // bytes of it
 	In     Frame  // the function that it is of, where that was
 }
 
-// Locals names the variables of races on stacks: found is what package written
-// saw of the races that the report was built from. It is to be called before a
-// baseline is applied or reports are merged.
-func (r *Report) Locals(found []written.Local, img Image) {
+// Locals names the variables of races on stacks: found is what package local, or
+// written, found about the races that the report was built from. What was named
+// before stays where found knows less. It is to be called before a baseline is
+// applied or reports are merged.
+func (r *Report) Locals(found []local.Variable, img Image) {
 	n := namer{img: img}
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
 		for i := range races {
@@ -26,26 +29,42 @@ func (r *Report) Locals(found []written.Local, img Image) {
 				continue
 			}
 			l := &found[x.index]
+			if was := x.Location.Local; was != nil && l.Name == "" {
+				continue
+			}
 			frames := n.frames([]uint64{l.PC})
-			x.Location.Local = &Local{Name: l.Name, Offset: l.Offset, Size: l.Size, In: frames[len(frames)-1]}
+			x.Location.Local = &Local{Name: l.Name, Path: l.Path, Offset: l.Offset, Size: l.Size, In: frames[len(frames)-1]}
 		}
 	}
+	group(r.Races)
 }
 
 // text names it in a sentence.
 func (l *Local) text() string {
 	switch {
 	case l.Name == "":
-		return "the frame of " + function(l.In)
+		return "the frame of " + l.function()
+	case l.Path != "":
+		return fmt.Sprintf("'%s' in %s", l.Path, l.function())
 	case l.Offset != 0:
-		return fmt.Sprintf("'%s'+%d in %s", l.Name, l.Offset, function(l.In))
+		return fmt.Sprintf("'%s'+%d in %s", l.Name, l.Offset, l.function())
 	}
-	return fmt.Sprintf("'%s' in %s", l.Name, function(l.In))
+	return fmt.Sprintf("'%s' in %s", l.Name, l.function())
 }
+
+// object names the variable, whichever part of it was accessed.
+func (l *Local) object() string { return l.Name + " in " + l.function() }
+
+// outlined matches what gcc adds to the name of a function for the code of an OpenMP
+// region in it.
+var outlined = regexp.MustCompile(`\._omp_fn\.[0-9]+$`)
+
+func (l *Local) function() string { return outlined.ReplaceAllString(function(l.In), "") }
 
 // jsonLocal is a Local in the JSON form.
 type jsonLocal struct {
 	Name     string `json:"name"`
+	Path     string `json:"path,omitempty"`
 	Offset   uint64 `json:"offset"`
 	Size     uint64 `json:"size"`
 	Function string `json:"function"`
@@ -57,5 +76,5 @@ func jsonOfLocal(l *Local) *jsonLocal {
 	if l == nil {
 		return nil
 	}
-	return &jsonLocal{l.Name, l.Offset, l.Size, l.In.Function, l.In.File, l.In.Line}
+	return &jsonLocal{l.Name, l.Path, l.Offset, l.Size, l.In.Function, l.In.File, l.In.Line}
 }

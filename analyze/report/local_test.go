@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"hindsight/analyze/written"
+	"hindsight/analyze/local"
 )
 
 // TestLocal: each form names the local variable of a race on a stack.
@@ -17,16 +17,17 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		found written.Local
+		found local.Variable
 		text  string
 	}{
-		{written.Local{PC: 0x1110, Name: "args", Size: 8}, "'args' in worker"},
-		{written.Local{PC: 0x1110, Name: "args", Offset: 4, Size: 8}, "'args'+4 in worker"},
-		{written.Local{PC: 0x1110}, "the frame of worker"},
-		{written.Local{}, ""},
+		{local.Variable{PC: 0x1110, Name: "args", Size: 8}, "'args' in worker"},
+		{local.Variable{PC: 0x1110, Name: "args", Offset: 4, Size: 8}, "'args'+4 in worker"},
+		{local.Variable{PC: 0x1110, Name: "args", Path: "args.hits[1]", Offset: 4, Size: 8}, "'args.hits[1]' in worker"},
+		{local.Variable{PC: 0x1110}, "the frame of worker"},
+		{local.Variable{}, ""},
 	} {
 		rep := build(t, "")
-		found := make([]written.Local, len(rep.Races))
+		found := make([]local.Variable, len(rep.Races))
 		for i := range rep.Races {
 			if rep.Races[i].Location.Kind == "stack" {
 				found[i] = tt.found

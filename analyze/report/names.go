@@ -140,6 +140,9 @@ func group(races []Race) {
 		r := &races[i]
 		a, b := r.Accesses[0].place(), r.Accesses[1].place()
 		key := lineKey{min(a, b), max(a, b), r.Location.variable()}
+		if l := r.Location.Local; l != nil {
+			key.variable += " " + index.ReplaceAllString(l.text(), "")
+		}
 		if _, ok := first[key]; !ok {
 			first[key] = r.ID
 		}

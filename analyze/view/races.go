@@ -232,12 +232,12 @@ func racesOf(rep *report.Report) *Races {
 
 func raceOf(rep *report.Report, r *report.Race, n *interner, ids map[string]string) Race {
 	l := &r.Location
-	name := l.Name
+	name, path := l.Name, l.Path
 	if l.Local != nil && l.Local.Name != "" {
-		name = l.Local.Name
+		name, path = l.Local.Name, l.Local.Path
 	}
 	out := Race{ID: r.ID, Group: r.Group, Fingerprint: r.Fingerprint, Dynamic: numtext.Grouped(r.Dynamic), Unexplained: r.Unexplained,
-		Location: Location{Kind: l.Kind, Name: name, Path: l.Path, Address: hex(l.Address), Size: l.Size, Thread: uint32(l.Thread), Stack: n.stack(l.Stack), Freed: -1}}
+		Location: Location{Kind: l.Kind, Name: name, Path: path, Address: hex(l.Address), Size: l.Size, Thread: uint32(l.Thread), Stack: n.stack(l.Stack), Freed: -1}}
 	if l.Freed {
 		out.Location.Freed = n.stack(l.FreeStack)
 	}

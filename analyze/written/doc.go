@@ -10,7 +10,8 @@
 // wrongly.
 //
 // Besides, it follows the calls of each thread with their stack pointers, and says
-// which local variable memory on a stack belonged to ([Place]).
+// which local variable memory on a stack belonged to (package local does the same
+// without a run, where it can).
 //
 // An Observer belongs to one goroutine at a time.
 package written

@@ -1,26 +1,11 @@
 package written
 
 import (
-	"hindsight/analyze/artifact"
+	"hindsight/analyze/local"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
-
-// Place is an address on a thread's stack, at the time of an access.
-type Place struct {
-	Access  artifact.Execution
-	Owner   event.ThreadID
-	Address uint64
-}
-
-// Local is the variable of a function's activation that a [Place] is in.
-type Local struct {
-	PC     uint64 // where the function was; 0: not known
-	Name   string // "" if none is known to be there
-	Offset uint64 // in it
-	Size   uint64 // of it, in bytes
-}
 
 // frame is an activation: an instruction of it, and the registers that tell
 // where its variables are, as they were before that.
@@ -80,45 +65,43 @@ func (f *frames) event(e *event.Event) {
 	}
 }
 
-// locate finds the variable that an address is in. img may be asked for what is
-// live at a place.
-func (f *frames) locate(img *image.Space, addr uint64) Local {
+// locate finds the variable that an access of size bytes at addr is to. img may be
+// asked for what is live at a place.
+func (f *frames) locate(img *image.Space, addr, size uint64) local.Variable {
 	// A call that has just returned stands for its caller still.
 	chain := []frame{f.last}
 	for n := len(f.calls); n > 0; n-- {
 		chain = append(chain, f.calls[n-1])
 	}
 	for i := range chain {
-		x := &chain[i]
-		if x.pc == 0 {
-			continue
-		}
-		for _, l := range img.Locals(x.pc) {
-			base := uint64(l.Offset)
-			switch {
-			case l.Memory && l.Reg == regSP:
-				base += x.sp
-			case l.Memory && l.Reg == regFP:
-				base += x.fp
-			default:
-				continue
-			}
-			if addr-base < l.Size {
-				return Local{PC: x.pc, Name: l.Name, Offset: addr - base, Size: l.Size}
+		if x := &chain[i]; x.pc != 0 {
+			if v, ok := local.In(img, local.Frame{PC: x.pc, Base: x.base}, addr, size); ok {
+				return v
 			}
 		}
 	}
 	for i := range chain { // no variable, but a frame: between two stack pointers
 		if x := &chain[i]; x.pc != 0 && x.sp <= addr && (i+1 == len(chain) || addr < chain[i+1].sp) {
-			return Local{PC: x.pc}
+			return local.Variable{PC: x.pc}
 		}
 	}
-	return Local{}
+	return local.Variable{}
+}
+
+// base returns the registers that frames are told by.
+func (f *frame) base(reg uint8) (uint64, bool) {
+	switch reg {
+	case regSP:
+		return f.sp, true
+	case regFP:
+		return f.fp, true
+	}
+	return 0, false
 }
 
 // ask prepares to locate places.
-func (o *Observer) ask(site func(cdr.SiteID) cdr.Site, places []Place) {
-	o.locals = make([]Local, len(places))
+func (o *Observer) ask(site func(cdr.SiteID) cdr.Site, places []local.Place) {
+	o.locals = make([]local.Variable, len(places))
 	o.places = map[execution][]int32{}
 	o.asked = places
 	for n := range places {
@@ -139,11 +122,11 @@ func (o *Observer) executed(id event.ThreadID, t *thread, site int32) (ordinal u
 	for _, n := range o.places[execution{id, site, ordinal}] {
 		p := &o.asked[n]
 		if owner := o.threads[p.Owner]; owner != nil {
-			o.locals[n] = owner.frames.locate(o.img, p.Address)
+			o.locals[n] = owner.frames.locate(o.img, p.Address, p.Size)
 		}
 	}
 	return ordinal
 }
 
 // Locals is what was found about each place, after the run.
-func (o *Observer) Locals() []Local { return o.locals }
+func (o *Observer) Locals() []local.Variable { return o.locals }

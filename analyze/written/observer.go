@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hindsight/analyze/artifact"
+	"hindsight/analyze/local"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -40,9 +41,9 @@ type Observer struct {
 	bySite  [][]int32 // queries that ask about all executions of a site
 	byExec  map[execution][]int32
 	memory  memory
-	asked   []Place
+	asked   []local.Place
 	places  map[execution][]int32
-	locals  []Local // of the places
+	locals  []local.Variable // of the places
 	threads map[event.ThreadID]*thread
 
 	// Outcome is how the run ended, and Insts what each thread executed, to be
@@ -75,7 +76,7 @@ type thread struct {
 
 // New prepares to watch the writes, of which site returns the sites, on pages
 // (addresses / 4096), and to say what variables places are in.
-func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []Place) *Observer {
+func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []local.Place) *Observer {
 	o := &Observer{img: img, ids: map[cdr.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
 		memory: newMemory(img, pages), threads: map[event.ThreadID]*thread{}}
 	for n := range writes {

@@ -22,7 +22,7 @@ type againFlags struct {
 
 func (f *againFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.values, "values", false, "rerun the program: mark races between writes of the same value, name local variables")
+	flags.BoolVar(&f.values, "values", false, "rerun the program: mark races between writes of the same value")
 	f.addInput(cmd)
 }
 

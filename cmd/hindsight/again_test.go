@@ -325,21 +325,29 @@ func TestLocals(t *testing.T) {
 	for _, level := range []string{"-O0", "-O1", "-O2"} {
 		t.Run(level, func(t *testing.T) {
 			elf := compileText(t, "stacks", onStacks, level)
-			rep, _ := reportAgain(t, recordKeeping(t, elf, "all", ""), &againFlags{values: true})
-			var got []string
-			for i := range rep.Races {
-				if l := rep.Races[i].Location.Local; l != nil {
-					name, _, _ := strings.Cut(l.In.Function, ".") // clones have something behind it
-					got = append(got, fmt.Sprintf("%s+%d in %s", l.Name, l.Offset, name))
-				} else {
-					t.Errorf("a race on %+v", rep.Races[i].Location)
-				}
-			}
-			slices.Sort(got)
-			want := []string{"counter+0 in owner", "flag+0 in watcher", "here+8 in deep", "room+16 in owner"}
-			if got = slices.Compact(got); !slices.Equal(got, want) {
-				t.Errorf("races on %v, want %v", got, want)
+			file := recordKeeping(t, elf, "all", "")
+			for _, values := range []bool{false, true} {
+				checkStackNames(t, file, values)
 			}
 		})
+	}
+}
+
+func checkStackNames(t *testing.T, file string, values bool) {
+	t.Helper()
+	rep, _ := reportAgain(t, file, &againFlags{values: values})
+	var got []string
+	for i := range rep.Races {
+		if l := rep.Races[i].Location.Local; l != nil {
+			name, _, _ := strings.Cut(l.In.Function, ".") // clones have something after it
+			got = append(got, fmt.Sprintf("%s+%d in %s", l.Path, l.Offset, name))
+		} else {
+			t.Errorf("a race on %+v", rep.Races[i].Location)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"counter+0 in owner", "flag+0 in watcher", "here.second+8 in deep", "room[4]+16 in owner"}
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("values %v: races on %v, want %v", values, got, want)
 	}
 }

@@ -84,7 +84,6 @@ called_from_lib:).
 
 --values reruns the program and marks races whose writes make no difference:
 each stored the value that was already there, or all stored the same value.
-Races on a stack then name the local variable.
 
 --baseline FILE reads an earlier report (--format json). Only races that it does
 not contain are reported and count for the exit status. SARIF contains all
