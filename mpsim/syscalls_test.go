@@ -60,6 +60,8 @@ func TestSystemCalls(t *testing.T) {
 		{name: "ipc", program: "ipc"},
 		{name: "transfer", program: "transfer"},
 		{name: "posixtimers", program: "posixtimers"},
+		{name: "eventfiles", program: "eventfiles"},
+		{name: "itself", program: "itself", args: []string{"a", "b c", ""}},
 		{name: "signals", program: "signals"},
 		{name: "signals-abort", program: "signals", args: []string{"abort"}},
 		{name: "signals-term", program: "signals", args: []string{"term"}},

@@ -117,9 +117,9 @@ func (o *options) build(ctx context.Context, p program, kind, out string) error 
 	if err := writeDrivers(work); err != nil {
 		return err
 	}
-	static := ""
+	static, all := "", ""
 	if kind == "static" {
-		static = "-static"
+		static, all = "-static", "LDFLAGS=-all-static" // the second for libtool
 	}
 	fmt.Fprintf(os.Stderr, "real: building %s, %s\n", p.name, kind)
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
@@ -127,7 +127,7 @@ func (o *options) build(ctx context.Context, p program, kind, out string) error 
 	cmd := exec.CommandContext(ctx, "sh", "-c", buildHead+p.build)
 	cmd.Dir = work
 	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "SRC="+o.path("src"), "OUT="+out, "HOST="+target, "KIND="+kind,
+	cmd.Env = append(os.Environ(), "SRC="+o.path("src"), "OUT="+out, "HOST="+target, "KIND="+kind, "ALLSTATIC="+all,
 		"CC="+target+"-gcc "+static, "CXX="+target+"-g++ "+static, "FC="+target+"-gfortran "+static,
 		"AR="+target+"-ar", "RANLIB="+target+"-ranlib", "STRIP="+target+"-strip", "NM="+target+"-nm",
 		"CFLAGS=-g -O2", "CXXFLAGS=-g -O2", "FFLAGS=-g -O2", "HINDSIGHT="+o.hindsight, "LC_ALL=C")

@@ -49,6 +49,18 @@ func (e *epollFD) close()                    {}
 func (e *epollFD) read([]byte) (int, int64)  { return 0, -EINVAL }
 func (e *epollFD) write([]byte) (int, int64) { return 0, -EINVAL }
 func (e *epollFD) ready() (read, _, _ bool)  { return len(e.look(1, false)) > 0, false, false }
+
+// epollDepth is how deep sets may be in each other.
+const epollDepth = 4
+
+// holds says whether a set is in e, or in a set in e, or deeper than that may be.
+func (e *epollFD) holds(set *epollFD, depth int) bool {
+	return depth == 0 || slices.ContainsFunc(e.items, func(x *epollItem) bool {
+		inner, ok := x.f.file.(*epollFD)
+		return ok && (inner == set || inner.holds(set, depth-1))
+	})
+}
+
 func (e *epollFD) item(fd int32) (int, bool) {
 	i := slices.IndexFunc(e.items, func(x *epollItem) bool { return x.fd == fd })
 	return i, i >= 0
@@ -117,8 +129,11 @@ func (c *call) epollCtl() int64 {
 	}
 	fd := int32(c.arg[2])
 	f, e := c.files.get(fd)
-	if e != 0 {
+	switch {
+	case e != 0:
 		return e
+	case f.file == file(p):
+		return -EINVAL
 	}
 	if _, ok := f.file.(stream); !ok {
 		return -EPERM
@@ -133,6 +148,9 @@ func (c *call) epollCtl() int64 {
 		if f := c.space.Read(c.arg[3], b[:]); f != nil {
 			return c.fault(f)
 		}
+	}
+	if inner, ok := f.file.(*epollFD); ok && c.arg[1] == epollAdd && inner.holds(p, epollDepth) {
+		return -ELOOP
 	}
 	x := &epollItem{fd: fd, f: f, want: binary.LittleEndian.Uint32(b[:]), data: binary.LittleEndian.Uint64(b[8:])}
 	switch c.arg[1] {

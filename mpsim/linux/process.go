@@ -304,9 +304,15 @@ func (c *call) schedSetscheduler() int64 {
 	if _, e := c.taskOrSelf(); e != 0 {
 		return e
 	}
+	v, f := c.space.Uint32(c.arg[2])
+	if f != nil {
+		return c.fault(f)
+	}
 	switch c.arg[1] &^ 0x40000000 {
 	case 0, 3, 5: // OTHER, BATCH, IDLE
-		return 0
+		if v == 0 {
+			return 0
+		}
 	case 1, 2:
 		return -EPERM
 	}
