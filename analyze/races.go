@@ -56,6 +56,11 @@ type RaceOptions struct {
 	Grace time.Duration
 	// Analysis finds the races in place of that of Order; nil: none does.
 	Analysis Analysis
+	// Witnesses asks for races that another schedule shows (package predict) and runs
+	// their witnesses; nil: none is predicted.
+	Witnesses Witnesses
+	// Running is told how many witnesses were run; nil: nobody is.
+	Running func(done, total int)
 }
 
 // Artifacts says what is found out about races that are consequences of others.
@@ -140,6 +145,15 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		return nil, named(err, frames)
 	}
 	info := q.trace.reportInfo()
+	var predicted []*report.Prediction
+	if q.Witnesses != nil {
+		if names != nil {
+			return nil, errors.New("--predict: the trace was imported; there is no program to run again")
+		}
+		if res, predicted, err = q.predict(ctx, t, opts, res); err != nil {
+			return nil, err
+		}
+	}
 	if names != nil {
 		if q.Values {
 			return nil, errors.New("--values: the trace was imported; there is no program to run again")
@@ -150,6 +164,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	rep.Predict(predicted)
 	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {
 		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
 			return nil, err

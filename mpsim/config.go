@@ -99,6 +99,9 @@ type Config struct {
 	// Schedule, if not nil, says who runs; after its last step, or where it cannot
 	// be followed (Result.Diverged), the policy goes on.
 	Schedule *schedule.Schedule
+	// OnlySchedule ends the run after the last step of Schedule, or where it cannot
+	// be followed, as MaxInsts would.
+	OnlySchedule bool
 	// Trail asks for the schedule of the run, in Result.Schedule.
 	Trail bool
 	// Stop is told when a hart is about to execute an instruction of

@@ -124,6 +124,11 @@ func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 			return h, true
 		case step.Kind == schedule.Rest && s.follow.done > 0, step.Kind == schedule.Until && s.follow.reached(h):
 			m.advance()
+		case step.Kind == schedule.Until && h.task.Sleeps():
+			// Whatever the others have to do, they may be slow.
+			m.kernel.AdvanceTo(h.task.Wait.Deadline)
+			m.trail.clock(h.task.Wait.Deadline)
+			m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 		case m.anyRunnable():
 			m.diverge(fmt.Sprintf("T%d waits for %s after %s", step.Thread, h.waitsFor(), s.follow.ran(h)))
 		default:

@@ -269,7 +269,7 @@ func (m *Machine) account(h *Hart) {
 	switch {
 	case m.interrupted.Load():
 		m.interrupt()
-	case m.cfg.MaxInsts != 0 && m.result.Insts >= m.cfg.MaxInsts:
+	case m.cfg.MaxInsts != 0 && m.result.Insts >= m.cfg.MaxInsts, m.cfg.OnlySchedule && !m.sched.following():
 		m.result.LimitReached, m.result.Stood = true, m.standing()
 		m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: fmt.Sprintf("stopped after %d instructions", m.result.Insts)})
 	case m.cfg.HangInsts != 0 && m.result.Insts >= m.hang.next && m.hung():

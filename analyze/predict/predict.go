@@ -34,10 +34,12 @@ type Race struct {
 	// run. It is nil if a thread acts as several strands in it (OpenMP tasks,
 	// goroutines): which thread runs a strand is then up to the program's runtime.
 	Witness []Turn
+	// Steps make the two accesses after that, in either order.
+	Steps [2]Turn
 }
 
-// Turn is a stretch of a schedule: the thread runs until it has had so many
-// events and, since it began, so many plain accesses.
+// Turn is a stretch of a schedule: the thread runs until it has had, since it began,
+// so many events (those of event.Kind.IsStep) and so many plain accesses.
 type Turn struct {
 	Thread   event.ThreadID
 	Events   uint64
@@ -99,9 +101,28 @@ const Name = "osr"
 // second result is the predictions, in the same order. When not all could be looked
 // for, the error is a [*race.Partial] with those that were found.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, []Race, error) {
-	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
-	if err != nil && len(found.Races) == 0 {
+	res, found, err := AnalyzeWith(ctx, t, opts, &race.Result{})
+	switch {
+	case res == nil || err != nil && len(found) == 0:
 		return nil, nil, err
+	case err != nil: // these are not all
+		return nil, nil, race.PartialOf(res, err)
+	}
+	races := make([]Race, len(found))
+	for i, r := range found {
+		races[i] = *r
+	}
+	return res, races, nil
+}
+
+// AnalyzeWith is [Analyze] of a trace whose races by happens-before are known: the
+// result has those as well. The predictions are in the order of the result's races;
+// nil are the races that the run showed. When not all could be looked for, there is a
+// result beside the error.
+func AnalyzeWith(ctx context.Context, t *cdr.Trace, opts race.Options, exact *race.Result) (*race.Result, []*Race, error) {
+	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
+	if len(found.Races) == 0 {
+		return exact, make([]*Race, len(exact.Races)), err
 	}
 	var sides []*order.Access
 	for i := range found.Races {
@@ -110,22 +131,29 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result
 	if err := order.PlaceAll(ctx, t, sides); err != nil {
 		return nil, nil, err
 	}
-	described := func(r Race) race.Race {
-		return race.Race{Dynamic: 1, Orders: []string{Name}, First: order.InstanceOf(r.Accesses, r.At)}
+	type listed struct {
+		race race.Race
+		of   *Race
 	}
-	slices.SortStableFunc(found.Races, func(a, b Race) int { return order.ByUnits(described(a), described(b)) })
-	races := make([]race.Race, len(found.Races))
-	for i, r := range found.Races {
-		races[i] = described(r)
+	var all []listed
+	for _, r := range exact.Races {
+		all = append(all, listed{race: r})
+	}
+	for i := range found.Races {
+		r := &found.Races[i]
+		all = append(all, listed{race.Race{Dynamic: 1, Orders: []string{Name}, First: order.InstanceOf(r.Accesses, r.At)}, r})
+	}
+	slices.SortStableFunc(all, func(a, b listed) int { return order.ByUnits(a.race, b.race) })
+	races, of := make([]race.Race, len(all)), make([]*Race, len(all))
+	for i := range all {
+		races[i], of[i] = all[i].race, all[i].of
 	}
 	res, failed := race.Describe(ctx, replay.FromTrace(t), opts, races)
-	switch {
-	case failed != nil:
+	if failed != nil {
 		return nil, nil, failed
-	case err != nil: // these are not all
-		return nil, nil, race.PartialOf(res, err)
 	}
-	return res, found.Races, nil
+	res.Stats = exact.Stats
+	return res, of, err
 }
 
 func comparePlaces(a, b race.Place) int {

@@ -32,7 +32,7 @@ const (
 // node is an event, or the part of an access that is in one granule.
 type node struct {
 	obj    uint64 // of an access the granule, of lock and unlock the mutex
-	events uint64 // of the thread, up to and with the node
+	events uint64 // of the thread that schedules count, up to and with the node
 	count  uint64 // plain accesses of the thread, up to and with the node
 	thread event.ThreadID
 	lane   laneID
@@ -57,6 +57,7 @@ type record struct {
 	pairs      map[pairKey]*pair
 	met        []*pair  // pairs, in the order in which the run met them
 	counts     []uint64 // by thread: plain accesses so far, as far as is known
+	events     []uint64 // by thread: events so far that schedules count
 	signals    map[uint64]nodeID
 	sets       map[string]int32 // sets of mutexes that are held
 	locksOf    [][]uint64
@@ -186,12 +187,13 @@ func (r *record) endOf(l laneID, epoch uint64) nodeID {
 // Event implements [order.Watcher].
 func (r *record) Event(ev *cdr.Event) error {
 	k := ev.Kind
+	events := r.step(ev)
 	if class := k.Info().Class; !k.Info().Orders && class != event.ClassCond {
 		return nil
 	}
 	l := r.lane(ev.Thread)
 	r.order(ev.Thread, l)
-	n := node{thread: ev.Thread, lane: l, events: ev.Index + 1, count: r.count(ev.Thread)}
+	n := node{thread: ev.Thread, lane: l, events: events, count: r.count(ev.Thread)}
 	st := &r.states[l]
 	switch k {
 	case event.MutexLock:
@@ -224,6 +226,24 @@ func (r *record) Event(ev *cdr.Event) error {
 		r.signals[ev.Obj] = id
 	}
 	return nil
+}
+
+// step counts an event, and returns how many its thread has had.
+func (r *record) step(ev *cdr.Event) uint64 {
+	n := r.eventsOf(ev.Thread)
+	if ev.Kind.IsStep() {
+		n++
+		r.events[ev.Thread] = n
+	}
+	return n
+}
+
+// eventsOf is how many events a thread has had.
+func (r *record) eventsOf(t event.ThreadID) uint64 {
+	for int(t) >= len(r.events) {
+		r.events = append(r.events, 0)
+	}
+	return r.events[t]
 }
 
 // Done implements [order.Watcher]: it notes where the epochs of the lane end.
@@ -310,13 +330,12 @@ func (r *record) Access(a *order.Access, g uint64, mask, atomic uint8) error {
 		gr = &granule{writes: [8]nodeID{none, none, none, none, none, none, none, none}}
 		r.granules[g] = gr
 	}
-	n := node{kind: access, obj: g, mask: mask, write: a.Op.Writes(), thread: a.Thread, lane: l, events: a.Segment}
+	n := node{kind: access, obj: g, mask: mask, write: a.Op.Writes(), thread: a.Thread, lane: l, events: r.eventsOf(a.Thread)}
 	if a.Op.Plain() {
 		r.count(a.Thread)
 		r.counts[a.Thread] = a.Number + 1
 	} else {
 		r.order(a.Thread, l)
-		n.events++
 	}
 	n.count = r.counts[a.Thread]
 	reads := 0

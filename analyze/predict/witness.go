@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"hindsight/analyze/order"
 	"hindsight/tracefmt/event"
 )
 
@@ -189,12 +188,16 @@ func (s *search) race(in instance) Race {
 		out.Reversed = true
 		all = s.sort()
 	}
-	out.Witness = s.turns(all, in.accesses)
+	out.Witness = s.turns(all, in)
+	for i, id := range in.nodes {
+		n := &s.r.nodes[id]
+		out.Steps[i] = Turn{n.thread, n.events, n.count}
+	}
 	return out
 }
 
 // turns is a reordering as a schedule of threads, up to the two accesses.
-func (s *search) turns(all []nodeID, sides [2]order.Access) []Turn {
+func (s *search) turns(all []nodeID, in instance) []Turn {
 	var turns []Turn
 	latest := map[event.ThreadID]nodeID{}
 	for _, id := range all {
@@ -205,8 +208,15 @@ func (s *search) turns(all []nodeID, sides [2]order.Access) []Turn {
 		latest[n.thread] = id
 		turns = run(turns, Turn{n.thread, n.events, n.count})
 	}
-	for _, a := range sides {
-		turns = run(turns, Turn{a.Thread, a.Segment, a.Number})
+	for i, id := range in.nodes {
+		n := &s.r.nodes[id]
+		before := Turn{n.thread, n.events, n.count}
+		if in.accesses[i].Op.Plain() {
+			before.Accesses--
+		} else {
+			before.Events--
+		}
+		turns = run(turns, before)
 	}
 	return turns
 }

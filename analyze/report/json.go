@@ -25,6 +25,7 @@ type jsonReport struct {
 	Summary jsonSummary `json:"summary"`
 	Races   []jsonRace  `json:"races"`
 
+	Unshown     []jsonRace  `json:"predicted_unshown,omitempty"`
 	Baseline    string      `json:"baseline,omitempty"`
 	Known       []jsonKnown `json:"known,omitempty"`
 	Exploration any         `json:"exploration,omitempty"`
@@ -86,6 +87,8 @@ type jsonRace struct {
 
 	SameValue *jsonSameValue `json:"same_value,omitempty"`
 	Impact    *jsonImpact    `json:"impact,omitempty"`
+
+	Prediction *jsonPrediction `json:"prediction,omitempty"`
 
 	Verdict  *string   `json:"verdict,omitempty"`
 	Evidence *Evidence `json:"evidence,omitempty"`
@@ -166,6 +169,9 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 		out.Races[i] = jsonOf(&r.Races[i])
 		r.Races[i].artifactJSON(&out.Races[i], races)
 	}
+	for i := range r.Unshown {
+		out.Unshown = append(out.Unshown, jsonOf(&r.Unshown[i]))
+	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -179,7 +185,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
-	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, ThreadCounts: r.ThreadCounts, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact),
+	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, ThreadCounts: r.ThreadCounts, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact), Prediction: jsonOfPrediction(r.Prediction),
 		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Local: jsonOfLocal(l.Local), Freed: l.Freed}}
 	if r.Verdict != nil {

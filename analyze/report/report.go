@@ -151,6 +151,9 @@ type Race struct {
 	// Verdict says what the order of the accesses makes of the run; nil: it was not
 	// asked.
 	Verdict *Verdict
+	// Prediction says how the run of the race's witness went; nil: the recorded run
+	// has the race.
+	Prediction *Prediction
 
 	from  *Report // of which run it is; nil for the report that it is in
 	index int     // in the result of the analysis
@@ -182,6 +185,7 @@ type Report struct {
 	Info       Info
 	Races      []Race // that no suppression covers, by first instance
 	Suppressed []Race
+	Unshown    []Race                    // that were predicted, and the runs of whose witnesses did not race
 	Known      []Race                    // that the baseline has
 	Baseline   string                    // file of known races; "" if there is none
 	Gone       int                       // races that the baseline has and this run does not show
@@ -196,6 +200,8 @@ type Report struct {
 	Merged uint64
 	// Hidden is the number of artifacts that were taken out of Races.
 	Hidden int
+
+	predicted bool // races of other schedules were looked for
 }
 
 // Build names the races of res. sup may be nil.

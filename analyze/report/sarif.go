@@ -138,6 +138,10 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 		out.Level = "warning"
 		out.Message.Text += " Same value: " + s.text() + "."
 	}
+	if p := x.Prediction; p != nil {
+		out.Properties["prediction"] = jsonOfPrediction(p)
+		out.Message.Text += " Prediction: " + p.text() + "."
+	}
 	if v := x.Verdict; v != nil {
 		out.Properties["verdict"], out.Properties["evidence"] = v.Verdict, v.Evidence
 		out.Message.Text += " Verdict: " + v.text() + "."

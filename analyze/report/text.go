@@ -72,6 +72,7 @@ func (t *text) gather() {
 		if r.SameValue != nil {
 			g.same++
 		}
+		g.observed = g.observed || r.Prediction == nil
 		if r.Verdict.rank() > g.verdict.rank() {
 			g.verdict = r.Verdict
 		}
@@ -95,6 +96,7 @@ func (t *text) totals() {
 		t.printf("hindsight: %s\n", numtext.Count(uint64(n), "race is an artifact of another", "races are artifacts of others"))
 	}
 	t.unexplained()
+	t.unshown()
 	t.verdicts()
 	if n := r.sameValues(); n > 0 {
 		t.printf("hindsight: %s\n", numtext.Count(n, "race is of writes of the same value", "races are of writes of the same value"))
@@ -112,14 +114,15 @@ func (t *text) totals() {
 
 // groupOf is the races that are shown as one.
 type groupOf struct {
-	lead    *Race
-	pairs   uint64
-	dynamic uint64
-	under   string   // the group that it is folded under, "" if none
-	same    uint64   // of its races, those whose writes make no difference
-	writes  bool     // a race of it is of two writes
-	verdict *Verdict // the worst of its races; nil: none was asked
-	seeds   []uint64 // of a merged report: of all races of the group, as they come
+	lead     *Race
+	pairs    uint64
+	dynamic  uint64
+	under    string   // the group that it is folded under, "" if none
+	same     uint64   // of its races, those whose writes make no difference
+	writes   bool     // a race of it is of two writes
+	observed bool     // the recorded run has one of its races
+	verdict  *Verdict // the worst of its races; nil: none was asked
+	seeds    []uint64 // of a merged report: of all races of the group, as they come
 }
 
 // text is a report being written.
@@ -164,6 +167,7 @@ func (t *text) group(g *groupOf) {
 		t.access(&r.Accesses[i], i == 1)
 		t.printf("\n")
 	}
+	t.prediction(g)
 	t.verdict(g)
 	t.sameValue(g)
 	t.impact(g)

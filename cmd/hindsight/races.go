@@ -47,6 +47,7 @@ type racesFlags struct {
 	sourceDir    string
 	newRules     string
 	again        againFlags
+	predict      predictFlags
 	program      *image.Space // of the run, if it is at hand; nil: read from the trace
 }
 
@@ -85,6 +86,10 @@ called_from_lib:).
 --values reruns the program and marks races whose writes make no difference:
 each stored the value that was already there, or all stored the same value.
 
+--predict also looks for races that another schedule of the same events shows.
+The program is run under each such schedule, and the race is reported if that
+run raced. The schedules are written into --schedules DIR.
+
 --baseline FILE reads an earlier report (--format json). Only races that it does
 not contain are reported and count for the exit status. SARIF contains all
 races, marked as suppressed, unchanged or new.
@@ -94,6 +99,7 @@ result for test runners, in which each group of races is a failed test.`,
 		Example: `  hindsight races bank.hst
   hindsight races --brief bank.hst
   hindsight races --impact bank.wet.hst
+  hindsight races --predict bank.hst
   hindsight races --format json -o bank.json bank.hst
   hindsight races --suppressions known.supp bank.hst
   hindsight races --baseline bank.json new.hst
@@ -133,6 +139,7 @@ result for test runners, in which each group of races is a failed test.`,
 	flags.Var(&f.memory, "max-memory", "memory for the analysis: bytes, or with K, M or G; when this is not enough, races reports what it has found and exits with status 2")
 	allowIncomplete(flags, &f.incomplete)
 	f.again.add(cmd)
+	f.predict.add(cmd)
 	cli.Complete(cmd, "format", reportFormats...)
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	cli.Complete(cmd, "color", "auto", "always", "never")
@@ -179,7 +186,12 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	opts.Order, opts.Suppressions, opts.AllowIncomplete, opts.TimeLimit, opts.Grace = f.order, suppressions, f.incomplete, f.limit, draftGrace
 	opts.WithEventControl = f.format == "json" || f.format == "sarif"
 	opts.Rerun, opts.Values = f.again.rerun(), f.again.values
+	endRuns, err := f.predict.apply(std, &opts, &f.again)
+	if err != nil {
+		return 0, err
+	}
 	rep, err := findRaces(ctx, std, t, file, opts)
+	endRuns()
 	if rep == nil && ctx.Err() != nil {
 		why, status := whyEnded(ctx)
 		tellPartial(std.Err, why, err)
@@ -208,6 +220,9 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	}
 	if f.artifacts == artifactsHide {
 		rep.HideArtifacts()
+	}
+	if err := f.predict.keep(ctx, t.Recorded(), file, rep, &f.again); err != nil {
+		return 0, err
 	}
 	if err := f.write(ctx, std, rep, file); err != nil {
 		return 0, err

@@ -164,3 +164,6 @@ const (
 	MemoryLimit       // Config.MaxBytes of the space
 	ThreadLimit       // Config.MaxTasks
 )
+
+// Sleeps tells whether the task is in a sleep, so that nothing but time ends it.
+func (t *Task) Sleeps() bool { return t.State == Blocked && t.Wait.Timed && t.Wait.Kind == WaitSleep }

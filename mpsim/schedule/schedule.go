@@ -16,7 +16,8 @@ const (
 	Clock             // no thread runs: the time becomes Time, and what is due then happens
 	// Until the thread has had Events events (event.Kind.IsStep) and executed Accesses
 	// plain accesses to memory, since it began and outside of hooked calls. A hooked
-	// call that had the last of the events ends, or waits.
+	// call that had the last of the events ends, or waits. A sleep of the thread ends
+	// early.
 	Until
 )
 

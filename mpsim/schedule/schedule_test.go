@@ -62,22 +62,22 @@ func TestTextComesBack(t *testing.T) {
 
 func TestParseSaysWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                 "s:1: want \"hindsight schedule 1\"",
-		"hindsight schedule 2\n":           "s:1: want",
-		header + "\n\nT1\n":                "s:3: want after the thread",
-		header + "\nT1 5 6\n":              `s:2: "6": nothing more`,
-		header + "\nT1 -5\n":               `s:2: "-5": want a number`,
-		header + "\nT70000 5\n":            `s:2: "70000": want the number of a thread`,
-		header + "\nT1 to 12\n":            `s:2: "12": want an address`,
-		header + "\nT1 to\n":               "s:2: to: want an address",
-		header + "\nT1 to 0x12 x0\n":       "s:2: x0: want 1 or more",
-		header + "\nT1 5 @0\n":             `s:2: "0": want an address`,
-		header + "\nT1 events\n":           "s:2: events: want a number",
+		"":                                  "s:1: want \"hindsight schedule 1\"",
+		"hindsight schedule 2\n":            "s:1: want",
+		header + "\n\nT1\n":                 "s:3: want after the thread",
+		header + "\nT1 5 6\n":               `s:2: "6": nothing more`,
+		header + "\nT1 -5\n":                `s:2: "-5": want a number`,
+		header + "\nT70000 5\n":             `s:2: "70000": want the number of a thread`,
+		header + "\nT1 to 12\n":             `s:2: "12": want an address`,
+		header + "\nT1 to\n":                "s:2: to: want an address",
+		header + "\nT1 to 0x12 x0\n":        "s:2: x0: want 1 or more",
+		header + "\nT1 5 @0\n":              `s:2: "0": want an address`,
+		header + "\nT1 events\n":            "s:2: events: want a number",
 		header + "\nT1 events 5 accesses\n": "s:2: accesses: want a number",
-		header + "\nT1 events 5 6\n":       `s:2: "6": nothing more`,
-		header + "\nclock\n":               "s:2: want: clock",
-		header + "\nX1 5\n":                `s:2: "X1": want a thread`,
-		header + strings.Repeat("x", 5000): "s:1: a line of more",
+		header + "\nT1 events 5 6\n":        `s:2: "6": nothing more`,
+		header + "\nclock\n":                "s:2: want: clock",
+		header + "\nX1 5\n":                 `s:2: "X1": want a thread`,
+		header + strings.Repeat("x", 5000):  "s:1: a line of more",
 	} {
 		_, err := Parse("s", strings.NewReader(text))
 		if !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), want) {

@@ -52,6 +52,7 @@ type Run struct {
 	Steps   uint64 // of pct: of the run at depth 1; 0 means that a run of its own counts them
 
 	Follow *schedule.Schedule // that the run follows; nil: none
+	Only   bool               // the run ends with the schedule that it follows
 	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
 	Sliced func(*mpsim.Hart)  // is told who ran, after each slice; nil: nobody is
 
@@ -355,7 +356,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 	return mpsim.Config{
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
-		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, Trail: r.Trail, Sliced: r.Sliced,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, OnlySchedule: r.Only, Trail: r.Trail, Sliced: r.Sliced,
 		MaxInsts: r.MaxInsts, HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Writable: r.Written.Writable != "", Over: r.Written.over(),
 	}

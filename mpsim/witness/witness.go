@@ -1,0 +1,154 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hindsight/analyze/order"
+	"hindsight/analyze/predict"
+	"hindsight/analyze/race"
+	"hindsight/analyze/replay"
+	"hindsight/analyze/report"
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
+	"hindsight/mpsim/session"
+	"hindsight/tracefmt/event"
+)
+
+// Runner runs witnesses. It is the analyze.Witnesses of this module.
+type Runner struct {
+	Rerun *session.Rerun // what the trace does not keep of the run
+}
+
+// patience is how many times as long as the recorded run a witness may take.
+const (
+	patience   = 10
+	leastLimit = 2 << 20 // instructions
+)
+
+// Schedule is a witness as a schedule; nil if there is none.
+func Schedule(p *predict.Race) *schedule.Schedule {
+	if p.Witness == nil {
+		return nil
+	}
+	s := &schedule.Schedule{Name: "witness"}
+	for _, t := range p.Witness {
+		s.Steps = append(s.Steps, step(t))
+	}
+	// The access that came second in the run comes first.
+	s.Steps = append(s.Steps, step(p.Steps[1]), step(p.Steps[0]))
+	return s
+}
+
+func step(t predict.Turn) schedule.Step {
+	return schedule.Step{Kind: schedule.Until, Thread: t.Thread, Events: t.Events, Accesses: t.Accesses}
+}
+
+// Race runs the witness of a race that the run in t predicts. The error is that of
+// ctx, or says why the program cannot be run.
+func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error) {
+	out := &report.Prediction{}
+	asked := Schedule(p)
+	if asked == nil {
+		out.Diverged = "threads take turns as tasks or goroutines in the witness, which a schedule of threads cannot ask for"
+		return out, nil
+	}
+	run, std, done, err := r.Rerun.Run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out.Schedule = text(asked, run.Image, p)
+	dir, err := os.MkdirTemp("", "hindsight")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	run.Follow, run.Only = asked, true
+	run.Keep, run.Out, run.Scratch = "all", filepath.Join(dir, "witness.hst"), true
+	run.MaxInsts = max(patience*insts(t), leastLimit)
+	sum, err := run.Record(ctx, std)
+	switch {
+	case err != nil:
+		return nil, err
+	case sum.Interrupted:
+		return nil, errors.Join(ctx.Err(), session.ErrOtherRun)
+	case sum.Diverged != nil:
+		out.Diverged = reason(sum.Diverged)
+		return out, nil
+	}
+	raced, err := has(ctx, run.Out, opts, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case raced:
+		out.Shown = true
+	default:
+		out.Diverged = "the run followed the witness to its end and did not race"
+	}
+	return out, nil
+}
+
+// insts is how many instructions the run of a trace has.
+func insts(t *cdr.Trace) (n uint64) {
+	for _, th := range t.Threads() {
+		n += th.Insts
+	}
+	return n
+}
+
+// reason says where a run left its witness.
+func reason(d *mpsim.Divergence) string {
+	return fmt.Sprintf("at %q of the witness: %s", d.Step.String(), d.What)
+}
+
+// has tells whether the race analysis finds a race in the recording of a run.
+func has(ctx context.Context, file string, opts race.Options, p *predict.Race) (bool, error) {
+	t, err := cdr.OpenFile(file)
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	res, err := race.Analyze(ctx, replay.FromTrace(t), opts)
+	if err != nil {
+		return false, err
+	}
+	for i := range res.Races {
+		if same(&res.Races[i].First, &p.Accesses) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// same tells whether two races are of the same instructions.
+func same(x *race.Instance, sides *[2]order.Access) bool {
+	a, b := x.Later.Place, x.Earlier.Place
+	return a == sides[0].Place && b == sides[1].Place || a == sides[1].Place && b == sides[0].Place
+}
+
+// text is the text form of a witness, with the places of its two accesses.
+func text(s *schedule.Schedule, img *image.Space, p *predict.Race) []byte {
+	var b bytes.Buffer
+	last := &s.Steps[len(s.Steps)-1]
+	places := map[event.ThreadID]uint64{p.Accesses[0].Thread: p.Accesses[0].PC, p.Accesses[1].Thread: p.Accesses[1].PC}
+	_ = s.Write(&b, func(st *schedule.Step) string { // a buffer takes everything
+		if st != last && st != &s.Steps[len(s.Steps)-2] {
+			return ""
+		}
+		pc := places[st.Thread]
+		for _, f := range img.Frames(pc) {
+			if f.File != "" {
+				return fmt.Sprintf("the access at %s %s:%d", f.Function, filepath.Base(f.File), f.Line)
+			}
+		}
+		return fmt.Sprintf("the access at %#x", pc)
+	})
+	return b.Bytes()
+}
