@@ -7,10 +7,10 @@
 //	defer t.Close()
 //	report, err := t.Races(ctx, analyze.RaceOptions{})
 //
-// A trace is written by hindsight run, or by package mpsim/session. Every trace
-// can be asked for [Trace.Races] and [Trace.Info]. [Trace.Slice], [Trace.Impact]
-// and the queries need values and dependences (run --record wet, hindsight wet),
-// [Trace.Sharing] a model of caches (run --arch).
+// A trace is written by hindsight run, or by package mpsim/session.
+// [Trace.Races] and [Trace.Info] work on every trace. [Trace.Slice],
+// [Trace.Impact] and the queries need values and dependences (run --record wet,
+// hindsight wet). [Trace.Sharing] needs a model of caches (run --arch).
 //
 // # Options
 //
@@ -20,18 +20,18 @@
 //
 // # Context
 //
-// A question that takes a context ends soon after it is done, and returns what it
-// has found by then beside the error. Answers of queries are sequences: stop the
-// loop to end them.
+// A method that takes a context ends soon after the context is done, and
+// returns what it has found so far together with the error. Queries return
+// sequences: stop the loop to end them.
 //
 // # Places in a program
 //
-// A place is named as users name it: file.c:42 (a line), file.c:42:name (what the
-// line does to a variable), a function, a variable, symbol+8, or 0x and an
-// address. A place that names nothing or too much is an error that lists what
-// there is.
+// Places are written as on the command line: file.c:42 (a line), file.c:42:name
+// (what the line does to a variable), a function, a variable, symbol+8, or an
+// address such as 0x11a40. If a place matches nothing, or more than one thing,
+// the error lists the candidates.
 //
 // The packages below this one do the work: race and order find races, artifact
-// tells them apart, slice follows dependences, replay walks over a run, report
-// and annotate are the forms that results are written in.
+// finds races that are consequences of others, slice follows dependences,
+// replay walks over a run, and report and annotate write results.
 package analyze

@@ -1,12 +1,11 @@
-// Package examples holds small parallel programs in C, each with what a race
-// detector has to say about it and with its RISC-V executable.
+// Package examples holds small parallel programs in C, each with the races that
+// a detector must report and with its RISC-V executable.
 //
 // There are five groups: the demonstration, the kernels of the parallel-trace
 // paper (PPoPP 2003, section 3.1), workloads of one thread (a compiler, an
-// interpreter, a sort), the paper's figures as programs, and a gallery of bugs
-// that people write, each as race_NAME with a corrected twin
-// norace_NAME. The sources are under src; every one begins with a comment that
-// says what it shows.
+// interpreter, a sort), the paper's figures as programs, and a gallery of
+// common bugs, each as race_NAME with a corrected norace_NAME. The sources are
+// under src; every one begins with a comment that says what it shows.
 //
 // # Expectations
 //

@@ -1,48 +1,48 @@
 // Package race finds the apparent data races of a run: pairs of accesses by
-// different threads to a common byte, one at least a write, one at least not
+// different threads to a common byte, at least one a write, at least one not
 // atomic, that no chain of synchronisation orders (PPoPP 2003, section 4.1).
-// docs/semantics.md says precisely what counts.
+// docs/semantics.md says exactly what counts.
 //
 // [Analyze] reports static pairs, each with the exact number of its dynamic
 // pairs and with its first and last instance. It makes two passes over S_synch
 // and the segments.
 //
-// The first (package sieve) takes the bytes that each segment accesses: not its
-// accesses, but a set of extents worked out once for each rule of the address
-// grammars, so that what a program repeats costs nothing again. Of each byte it
-// knows the last write and the reads since that are in no order, in layers of
-// whole pages; that is enough to find every byte on which there is a race
-// (FastTrack, Flanagan and Freund, PLDI 2009). A run without races ends here.
+// The first (package sieve) takes the bytes that each segment accesses. It does
+// not take the accesses, but a set of extents computed once for each rule of
+// the address grammars, so that repetitions cost nothing. For each byte it
+// knows the last write and the unordered reads since, in layers of whole pages.
+// That is enough to find every byte on which there is a race (FastTrack,
+// Flanagan and Freund, PLDI 2009). A run without races ends here.
 //
-// The second (package count) takes the accesses to those bytes, by arithmetic: for each rule of
-// the address grammars it is worked out once how often which addresses are
-// accessed, as strided sets of addresses with a number of times. Such a set
-// becomes, at once for all of a page, a set of granules that are touched in the
-// same manner. Granules that were touched in the same manner by the same units
-// are a class, of which one history is kept, and a set is compared with each
-// class that it meets once: what is found counts for all granules that they have
-// in common, and as many times as they were accessed. No pair is ever
-// enumerated: the executions of a site on a class are a series of (epoch,
-// executions so far), and the number of them that are unordered with another
-// access is a difference of two members of the series.
+// The second (package count) takes the accesses to those bytes, by arithmetic.
+// For each rule of the address grammars it computes once how often which
+// addresses are accessed, as strided sets of addresses with a count. For a
+// whole page at once, such a set becomes a set of granules that are touched in
+// the same manner. Granules that the same units touched in the same manner are
+// a class with one history. A set is compared once with each class that it
+// meets: the result counts for all granules that they have in common, as many
+// times as they were accessed. Pairs are never enumerated: the executions of a
+// site on a class are a series of (epoch, executions so far), and the number of
+// executions that are unordered with another access is a difference of two
+// members of the series.
 //
-// Counting knows of the first and last instances of a race only the two units,
-// and the classes on which they meet. The executions are looked up last (package resolve): the
-// runs of one site in one segment are walked from the front, or from the back,
-// as far as the first that touches such a class. The segment is reached by synch
-// counts.
+// For the first and last instances of a race, counting knows only the two units
+// and the classes on which they meet. The executions are looked up last
+// (package resolve): it walks the runs of one site in one segment from the
+// front, or from the back, up to the first one that touches such a class. Synch
+// counts locate the segment.
 //
 // In both passes memory is divided among workers by page; the result does not
 // depend on their number.
 //
 // # Memory
 //
-// Members of a series that no thread can tell apart any more are merged, and
-// those that happen before everything still to come are dropped. What remains
-// is bounded by the bytes accessed since the last point that orders all
-// threads, the sites that touch a byte, and the number of clocks that threads
-// and sync objects hold. The sieve takes some 600 bytes for each page of 4096
-// accessed and layer of it, and 16 KiB for one with scattered accesses.
+// Members of a series that no thread can distinguish any more are merged, and
+// those that happen before everything still to come are dropped. The rest is
+// bounded by the bytes accessed since the last point that orders all threads,
+// the sites that touch a byte, and the number of clocks that threads and sync
+// objects hold. The sieve takes some 600 bytes for each layer of each accessed
+// page of 4096 bytes, and 16 KiB for a page with scattered accesses.
 //
 // Analyze may be called from several goroutines at once if their sources
 // allow it. Nothing needs to be closed.

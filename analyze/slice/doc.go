@@ -6,18 +6,18 @@
 //
 // # Graphs
 //
-// A [Graph] is what the questions are put to; a *wet.Graph is one. Its
-// dependences may lead from thread to thread.
+// A [Graph] answers the questions; a *wet.Graph is one. Its dependences may
+// lead from thread to thread.
 //
 // # Slices
 //
-// [Compute] finds a slice node by node, in the order of the run (sweep.go), a
-// large forward slice in one pass over it (pass.go); with a limit of depth, and
-// on graphs that tell dependences by instances only, breadth first (walk.go). For
-// each execution of a node that is in the slice it keeps the number of the
-// combination of statements that are, 4 bytes, so that a slice of a hundred
-// million instances takes some tens of megabytes. The rest (values, lists of
-// instances) is read from the graph when it is asked for.
+// [Compute] finds a slice node by node, in the order of the run (sweep.go). It
+// finds a large forward slice in one pass over the run (pass.go). With a depth
+// limit, and on graphs that have dependences only by instance, it searches
+// breadth first (walk.go). For each execution of a node in the slice it stores
+// 4 bytes: the number of the combination of statements that are in the slice. A
+// slice of a hundred million instances takes some tens of megabytes. The rest
+// (values, lists of instances) is read from the graph on demand.
 //
 // All results are in a fixed order: statements by address, instances by thread,
 // node, statement and number.
@@ -25,8 +25,8 @@
 // # Specifications
 //
 // [Resolver.Resolve] finds the place that a text names: a line, a variable on a
-// line, a function, a symbol, an address. A text that names nothing, or more
-// than one thing, is an error that lists what there is.
+// line, a function, a symbol, an address. If the text matches nothing, or more
+// than one thing, the error lists the candidates.
 //
 // A [Slice] is safe for use by several goroutines when its graph is.
 package slice

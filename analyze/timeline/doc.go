@@ -4,35 +4,36 @@
 //
 // # Time
 //
-// The simulated machine executes one instruction at a time. The time of a run is
-// the number of recorded instructions that all threads together have executed, in
-// the order in which the trace says that they did: S_synch, and the schedule of
+// The simulated machine executes one instruction at a time. The time of a run
+// is the number of recorded instructions that all threads together have
+// executed, in the order that the trace records: S_synch, and the schedule of
 // accesses between its events (docs/trace-format.md). It is exact at events and
-// at the ends of turns, to a basic block; instructions after a turn's last access
-// count to the thread's next turn. Instructions inside of hooked functions
-// (pthread_mutex_lock, malloc) are not recorded and take no time. Time therefore
-// depends on the program, its input, the seed and the quantum, and says nothing of
-// how long something takes on a real processor.
+// at the ends of turns, to a basic block; instructions after a turn's last
+// access count for the thread's next turn. Instructions inside hooked functions
+// (pthread_mutex_lock, malloc) are not recorded and take no time. Time
+// therefore depends on the program, its input, the seed and the quantum, and
+// says nothing of how long something takes on a real processor.
 //
 // # States
 //
-// At any time a thread is in one [State]. A trace says when a lock was obtained,
-// not when it was asked for, so [Blocked] is inferred: a thread that executed no
-// access since it last had its turn, and next obtains a lock, is blocked for as
-// long as another thread holds the lock; likewise until the last thread has come
-// to a barrier, a thread has ended, a condition was signalled, a semaphore posted.
-// What remains is [Waiting]: for its turn, or for something that the trace does not
-// tell of, such as a system call. A thread that executes a runtime's code inside of
-// such a wait is [Spinning].
+// At any time a thread is in one [State]. A trace records when a lock was
+// obtained, not when it was requested, so [Blocked] is inferred. If a thread
+// executed no access since its last turn, and its next event is that it obtains
+// a lock, it was blocked for as long as another thread held the lock. In the
+// same way it is blocked until the last thread has reached a barrier, a thread
+// has ended, a condition was signalled, or a semaphore was posted. Other waits
+// are [Waiting]: for its turn, or for something that the trace does not show,
+// such as a system call. A thread that executes a runtime's code during such a
+// wait is [Spinning].
 //
 // # Cost
 //
-// [Build] walks S_synch and the schedule once and goes past everything between two
-// of their entries by sums over the grammars: nothing is expanded, and its time
-// follows the number of events and turns. A [Timeline] keeps sums for some
-// thousand cells a thread, and the intervals themselves as long as there are at
-// most [Options.Intervals]; when there are more, [Timeline.Query] walks again for a
+// [Build] walks S_synch and the schedule once and skips everything between two
+// of their entries by sums over the grammars. Nothing is expanded, and its time
+// follows the number of events and turns. A [Timeline] stores sums for some
+// thousand cells per thread, and the intervals themselves if there are at most
+// [Options.Intervals]. If there are more, [Timeline.Query] walks again for a
 // window that is narrower than the cells.
 //
-// A Timeline and the trace below it belong to one goroutine at a time.
+// A Timeline and its trace belong to one goroutine at a time.
 package timeline

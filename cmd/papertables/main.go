@@ -1,6 +1,6 @@
 // Command papertables measures the tables of the papers that this project
-// implements again, on the example kernels, and prints the published figures
-// beside them (docs/paper-tables.md).
+// implements, on the example kernels, and prints them beside the published
+// figures (docs/paper-tables.md).
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command build compiles every example program with the cross compiler and
 // writes the archive of executables, examples/programs.tar.zst. The same
-// sources and toolchain give the same bytes. Run it as go generate does, in
-// the folder examples, or at the top of the module.
+// sources and toolchain produce the same bytes. Run it as go generate does, in
+// the directory examples, or at the root of the module.
 package main
 
 import (

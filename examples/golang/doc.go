@@ -1,5 +1,5 @@
-// Package golang is the gallery of Go: programs with the races that people write
-// in Go, each beside its repair, in one executable that is embedded.
+// Package golang is the gallery of Go: programs with common races in Go, each
+// with its fix, in one embedded executable.
 package golang
 
 import (

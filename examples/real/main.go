@@ -1,10 +1,10 @@
-// Command real builds programs from Debian's source packages, unmodified, with the
-// cross compiler, static and dynamic, runs each under hindsight and under
-// qemu-riscv64-static, and prints what recording and races cost as a table in
-// Markdown. See docs/real-programs.md.
+// Command real builds programs from Debian's source packages, unmodified, with
+// the cross compiler, static and dynamic, runs each under hindsight and under
+// qemu-riscv64-static, and prints the cost of recording and of races as a
+// Markdown table. See docs/real-programs.md.
 //
-// It ends with status 1 if a program could not be built or run, or if its output
-// differs from that under qemu.
+// It exits with status 1 if a program could not be built or run, or if its
+// output differs from that under qemu.
 package main
 
 import (

@@ -3,8 +3,8 @@
 // scheduling slices and waits, a track for each strand, and races as instants with
 // an arrow from one access to the other.
 //
-// A microsecond in the viewer is 1000 instructions: the nanosecond of Perfetto is
-// the instruction of package timeline. The file is the protobuf message
+// A microsecond in the viewer is 1000 instructions: one nanosecond of Perfetto
+// is one instruction of package timeline. The file is the protobuf message
 // perfetto.protos.Trace; wire.go has the field numbers, which are those of
 // protos/perfetto/trace in the Perfetto project.
 package perfetto

@@ -1,12 +1,12 @@
-// Package layer remembers which strands touched which parts of a page of
-// memory, all of them at once: a page has a few layers, each a set of parts that
-// one strand accessed in one epoch. It is what the sieve of package race (whose
-// parts are bytes) and the contest of package order (granules of eight bytes)
-// have in common. They differ in what orders two accesses and in what they do
-// about a page with too many layers.
+// Package layer records which strands touched which parts of a page of memory,
+// for all strands at once: a page has a few layers, and each layer is the set
+// of parts that one strand accessed in one epoch. The sieve of package race
+// (whose parts are bytes) and the contest of package order (whose parts are
+// granules of eight bytes) share it. They differ in what orders two accesses
+// and in how they handle a page with too many layers.
 //
-// Of each part no more is kept than FastTrack does (Flanagan and Freund, PLDI
-// 2009): the last write and the reads since that are in no order.
+// For each part it stores only what FastTrack stores (Flanagan and Freund, PLDI
+// 2009): the last write and the unordered reads since.
 package layer
 
 import "hindsight/tracefmt/event"

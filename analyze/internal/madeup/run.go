@@ -1,5 +1,5 @@
-// Package madeup holds made-up runs for tests of analyses: a run written down
-// step by step, or made up at random. It is for tests only.
+// Package madeup builds artificial runs for tests of analyses: step by step, or
+// at random. It is for tests only.
 package madeup
 
 import (

@@ -1,4 +1,4 @@
-// Package recorded runs the built-in examples into traces that are kept in memory.
+// Package recorded runs the embedded examples and keeps their traces in memory.
 // It is for tests only.
 package recorded
 

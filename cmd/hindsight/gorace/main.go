@@ -1,9 +1,9 @@
-// Command gorace holds hindsight against the race tests of the Go distribution
-// ($(go env GOROOT)/src/runtime/race/testdata), whose names say which of them race. It
-// copies them out, has hindsight go test run each under several seeds, and prints
-// what was found, missed and reported falsely, by file.
+// Command gorace checks hindsight with the race tests of the Go distribution
+// ($(go env GOROOT)/src/runtime/race/testdata), whose names say which of them
+// race. It copies them, runs each with hindsight go test under several seeds,
+// and prints which races were found, missed and reported falsely, by file.
 //
-// It ends with status 1 if a test without a race was reported. See docs/go.md.
+// It exits with status 1 if a test without a race was reported. See docs/go.md.
 package main
 
 import (

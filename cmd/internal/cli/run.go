@@ -1,6 +1,6 @@
-// Package cli is what the commands of this module share: standard streams that
-// lose nothing, output files that are whole or not there, signals, progress on
-// a terminal, and flags that complete.
+// Package cli is shared by the commands of this module: standard streams that
+// report lost output, output files that are either complete or absent, signals,
+// progress on a terminal, and completion of flags.
 package cli
 
 import (

@@ -1,6 +1,6 @@
 // Package codecs lists the codecs of raw traces by name: those of the
-// trace-compression papers and general compressors beside them. It is what
-// `hindsight pack` offers and what `papertables` compares.
+// trace-compression papers, and general compressors. `hindsight pack` offers
+// them and `papertables` compares them.
 package codecs
 
 import (

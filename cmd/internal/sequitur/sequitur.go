@@ -1,12 +1,12 @@
 // Package sequitur compresses raw traces with the grammars of package wpp, the
 // way in which the VPC3 paper (section 2.1) used Sequitur for comparison: a
 // record is split into columns, each distinct value of a column becomes a
-// terminal, each column has a grammar of its own, and a general compressor
-// follows (zstd here, bzip2 there). Grammars start anew when they have grown
-// large, so memory is bounded for any trace.
+// terminal, each column has its own grammar, and a general compressor follows
+// (zstd here, bzip2 in the paper). New grammars are started when they have
+// grown large, so memory is bounded for any trace.
 //
-// It stands below the command because it joins wpp with the packed traces of
-// tracefmt, which know nothing of each other.
+// It belongs to the commands because it combines wpp with the packed traces of
+// tracefmt, which do not know each other.
 //
 // The format, all of it inside one zstd stream:
 //

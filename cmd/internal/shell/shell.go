@@ -1,5 +1,5 @@
-// Package shell is a program's static control flow as the shell that package
-// tracefmt/app plays directions back through.
+// Package shell implements the shell of package tracefmt/app with a program's
+// static control flow.
 //
 // A Shell is safe for use by several goroutines at once.
 package shell

@@ -1,5 +1,5 @@
 // Command build compiles the gallery of Go with the installed Go and writes the
-// archive that is embedded, examples/golang/gallery.zst. Run it at the top of the
+// embedded archive, examples/golang/gallery.zst. Run it at the root of the
 // module.
 package main
 

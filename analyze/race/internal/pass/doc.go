@@ -1,8 +1,8 @@
-// Package pass is what a pass over a run hands to the workers that each look at
-// their part of memory: accesses, cut into items in the order of the units that
-// they belong to, and the horizon, which says what threads can still tell apart.
+// Package pass defines what a pass over a run hands to its workers, each of
+// which handles a part of memory: accesses, divided into items in the order of
+// their units, and the horizon, which says what threads can still distinguish.
 //
-// A [Crew] runs the workers. All of them are handed all batches; [Owner] says
-// which worker a page is of. A batch belongs to the workers from [Crew.Put] on
-// and must not be changed any more.
+// A [Crew] runs the workers. Each worker gets all batches; [Owner] says which
+// worker a page belongs to. After [Crew.Put] a batch belongs to the workers and
+// must not be changed.
 package pass

@@ -1,7 +1,7 @@
-// Package sieve is the first pass of a race analysis: it finds the bytes on which
-// there is a race at all, so that exact counts need to be made of the accesses to
-// those only (FastTrack, Flanagan and Freund, PLDI 2009).
+// Package sieve is the first pass of a race analysis: it finds the bytes on
+// which there is a race at all, so that only the accesses to those bytes must
+// be counted exactly (FastTrack, Flanagan and Freund, PLDI 2009).
 //
-// Each worker has a [Sieve] of its own, which is for one goroutine. [Gather]
-// collects what they found.
+// Each worker has its own [Sieve], which is for one goroutine. [Gather]
+// collects the results.
 package sieve
