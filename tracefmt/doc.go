@@ -1,6 +1,6 @@
 // Package tracefmt is the container of a trace file: a versioned sequence of
 // checksummed, separately compressed blocks with an index at the tail. It knows
-// what a block is for (its [Kind]) and nothing of what is inside.
+// what a block is for (its [Kind]) but not what is inside.
 //
 // # Layout, version 2
 //
@@ -45,16 +45,16 @@
 // # Epochs and salvage
 //
 // A recorder works in epochs, numbered from 0. The blocks of an epoch count
-// once the epoch's commit block stands after them. A file without a valid
-// footer (a recording that was killed, a cut copy) is read from the front:
-// blocks are walked, their checksums verified, and the reader offers exactly
-// the epochs whose commit block was reached, with [Reader.Complete] false.
+// only if the epoch's commit block follows them. A file without a valid footer
+// (a recording that was killed, a cut copy) is read from the front: blocks are
+// walked, their checksums verified, and the reader offers exactly the epochs
+// whose commit block was reached, with [Reader.Complete] false.
 //
 // # Use
 //
 // A [Writer] belongs to one goroutine and does not close what it writes to. It
-// holds one compressed block and 32 bytes of index a block. The bytes depend
-// on the payloads alone. A [Reader] may be used from several goroutines.
-// Whatever a file says, a reader returns errors, never panics, and allocates
-// at most [ReaderOptions.MaxBlock] bytes for a block and 64 MiB for the index.
+// holds one compressed block, and 32 bytes of index per block. The output
+// depends only on the payloads. A [Reader] may be used from several goroutines.
+// Whatever a file says, a reader returns errors, never panics, and allocates at
+// most [ReaderOptions.MaxBlock] bytes for a block and 64 MiB for the index.
 package tracefmt

@@ -5,24 +5,23 @@
 //
 // # Building
 //
-// A [Builder] takes a string terminal by terminal and keeps a Sequitur grammar
-// of it (Nevill-Manning and Witten, "Identifying Hierarchical Structure in
-// Sequences", JAIR 7, 1997; Larus, "Whole Program Paths", PLDI 1999):
+// A [Builder] takes a string terminal by terminal and maintains a Sequitur
+// grammar of it (Nevill-Manning and Witten, "Identifying Hierarchical Structure
+// in Sequences", JAIR 7, 1997; Larus, "Whole Program Paths", PLDI 1999):
 //
-//   - digram uniqueness: no pair of adjacent symbols stands twice in the
-//     grammar, but for pairs that overlap (aaa);
-//   - rule utility: each rule but the start is used at least twice.
+//   - digram uniqueness: no pair of adjacent symbols occurs twice in the
+//     grammar, except overlapping pairs (aaa);
+//   - rule utility: each rule except the start is used at least twice.
 //
 // Time is linear in the length of the string, memory linear in the size of the
 // grammar. [Builder.Grammar] freezes it.
 //
 // # Reading
 //
-// A [Grammar] is immutable and compact. It is written by
-// [Grammar.AppendBinary] and read by [Decode], which trusts nothing. A position
-// in the string is a [Cursor], the path from the start rule down to a
-// terminal. Everything else is a fold over rules, computed once a rule and
-// never by expansion:
+// A [Grammar] is immutable and compact. [Grammar.AppendBinary] writes it and
+// [Decode], which trusts no input, reads it. A position in the string is a
+// [Cursor], the path from the start rule down to a terminal. Everything else is
+// a fold over rules, computed once per rule and never by expansion:
 //
 //   - [Weights]: sums of unsigned weights, with rank, select and skips;
 //   - [SyncCounts]: the synchronisation counts and Algorithm 1 of "Compactly

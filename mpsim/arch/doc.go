@@ -1,5 +1,5 @@
-// Package arch models what a multiprocessor's memory system and branch
-// predictors would have made of a run: a private L1 data cache for every hart,
+// Package arch models how a multiprocessor's memory system and branch
+// predictors would have handled a run: a private L1 data cache for every hart,
 // kept coherent by a snooping bus under MESI, and a gshare predictor for every
 // hart.
 //
@@ -8,11 +8,11 @@
 // and every conditional branch it keeps one history bit (a miss, a
 // misprediction), as in "Whole Execution Traces" (MICRO 2004), Table 4. For
 // every cache line that more than one hart touched it counts misses,
-// invalidations and upgrades, tells misses by true sharing from those by false
-// sharing (Dubois, Skeppstedt, Ricciulli, Ramamurthy, Stenström, "The Detection
-// and Elimination of Useless Misses in Multiprocessors", ISCA 1993), and
-// compares, word by word, an invalidation-based with an update-based protocol
-// (PPoPP 2003, section 6).
+// invalidations and upgrades, distinguishes misses by true and by false sharing
+// (Dubois, Skeppstedt, Ricciulli, Ramamurthy, Stenström, "The Detection and
+// Elimination of Useless Misses in Multiprocessors", ISCA 1993), and compares,
+// word by word, an invalidation-based with an update-based protocol (PPoPP
+// 2003, section 6).
 //
 // docs/architecture-model.md says what is modelled and what is not.
 //
@@ -23,6 +23,6 @@
 // protocols compared), predictor.go, history.go, result.go.
 //
 // A Model belongs to one goroutine at a time. Its memory grows with the lines
-// that the program touches (about 100 bytes a line and hart that touched it),
-// not with the length of the run.
+// that the program touches (about 100 bytes for each line and hart that touched
+// it), not with the length of the run.
 package arch

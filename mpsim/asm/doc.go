@@ -1,7 +1,7 @@
-// Package asm makes small RV64GC programs from Go, for tests that should run
-// where no RISC-V toolchain is installed: it encodes instructions, resolves
+// Package asm assembles small RV64GC programs from Go, for tests that should
+// run where no RISC-V toolchain is installed: it encodes instructions, resolves
 // labels and writes a static ELF file with a symbol table. It is the inverse of
 // rv.Decode, for the 32-bit forms.
 //
-// Nothing that is built for users imports it.
+// It is for tests only.
 package asm

@@ -1,14 +1,14 @@
-// Package eval computes single RV64GC instructions: what an instruction leaves
-// in its destination register, where it goes in memory, what it stores and
+// Package eval computes single RV64GC instructions: what an instruction writes
+// to its destination register, which memory it accesses, what it stores and
 // where it jumps, each from the values of its operands alone.
 //
 // It has no state. The simulator does not use it (its own loop works in place
-// on the registers of a hart); it serves those who hold recorded operands and
-// ask for a result again: whether a slice suffices for the value that it ends
-// in, for one.
+// on the registers of a hart); it is for clients that have recorded operands
+// and need the result again, for example to check whether a slice is sufficient
+// for the value that it ends in.
 //
 // The operations follow "The RISC-V Instruction Set Manual, Volume I"
 // (20191213): chapters 2 and 5 for integers, 7 for multiplication and division,
-// 8 for atomic accesses, 11 and 12 for floating-point, by way of package fpu.
-// All functions are pure and may be called from several goroutines at once.
+// 8 for atomic accesses, 11 and 12 for floating-point, using package fpu. All
+// functions are pure and may be called from several goroutines at once.
 package eval

@@ -6,26 +6,26 @@
 //
 // Operands and results are bit patterns: uint64 for D, uint32 for F. A
 // single-precision value in a 64-bit register is NaN-boxed; [Box32] and
-// [Unbox32] go between the two. Operations on integers take and give the whole
-// 64-bit integer register, 32-bit results sign-extended to it.
+// [Unbox32] go between the two. Operations on integers take and return the
+// whole 64-bit integer register, with 32-bit results sign-extended to it.
 //
 // rm is a rounding mode that is already resolved: [RNE] … [RMM], never the
 // dynamic one. fl points to the accrued flags; an operation only ever sets bits
-// there. An rm that is none of the five behaves as RNE; the reserved encodings
-// are the caller's to trap.
+// there. An rm that is none of the five behaves as RNE; the caller must trap
+// reserved encodings.
 //
 // There are two ways to every result. The soft path (unpack.go, arith.go,
 // convert.go) works on integers, for both formats alike, and is always right.
 // The fast path (double.go, single.go, integer.go) lets the host do the
-// operation when the mode is RNE, and answers only where nothing is left to
-// find out: the result is a normal number well away from both ends of the
+// operation when the mode is RNE, and returns a result only if nothing is left
+// to find out: the result is a normal number well away from both ends of the
 // range, and either inexactness has been accrued already or an error-free
 // transformation tells whether the result is exact (TwoSum; the residual of a
 // fused multiply-add; Muller et al., "Handbook of Floating-Point Arithmetic",
 // 2nd ed., chapter 4). All else goes to the soft path.
 //
-// All functions are pure but for the flags they accrue, and may be used by any
-// number of goroutines at once.
+// All functions are pure except for the flags that they accrue, and may be used
+// by any number of goroutines at once.
 package fpu
 
 // Rounding modes, as the rm field encodes them.

@@ -1,19 +1,17 @@
 // Package image reads the program that the simulator runs, an RV64 Linux ELF
 // executable, and the shared objects that it loads: their memory images, their
 // symbols and their DWARF line, inlining and variable information. A [Space] is
-// all of them as they stand in memory; an [Image] is one.
+// all of them as placed in memory; an [Image] is one.
 //
 // The file is untrusted. Every size in it is checked against the length of the
 // file or against a stated limit before anything of that size is allocated, and
-// a file that cannot be used is an error, never a panic. Debug information is
-// held to a lower standard: when it is damaged the image is still usable, its
-// queries fall back to the symbol table, and [Image.DebugErr] says what was
-// wrong.
+// a file that cannot be used is an error, never a panic. Damaged debug
+// information is not an error: the image is still usable, its queries fall back
+// to the symbol table, and [Image.DebugErr] says what was wrong.
 //
-// An [Image] is immutable after [Parse]. Debug information is decoded when it
-// is first asked for, one compilation unit at a time, behind a lock; all
-// methods may be called from several goroutines at once. Nothing needs to be
-// closed.
+// An [Image] is immutable after [Parse]. Debug information is decoded on
+// demand, one compilation unit at a time, under a lock; all methods may be
+// called from several goroutines at once. Nothing needs to be closed.
 //
 // # Addresses
 //
@@ -24,10 +22,9 @@
 //
 // # What counts as the user's code
 //
-// [Image.User] and [Image.UserObject] tell the program under examination from
-// the libraries linked into it. With debug information, the user's code is what
-// a compilation unit covers, because the C library, libgcc and libstdc++ of the
-// cross toolchains come without. A program without any debug information is
-// told apart by the names of the source files in its symbol table, by the rule
-// written at userBySymbols.
+// [Image.User] and [Image.UserObject] distinguish the program under examination
+// from the libraries linked into it. With debug information, the user's code is
+// what a compilation unit covers, because the C library, libgcc and libstdc++
+// of the cross toolchains have none. Without any debug information, the names
+// of the source files in the symbol table decide, by the rule at userBySymbols.
 package image

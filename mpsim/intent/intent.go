@@ -1,13 +1,12 @@
-// Package intent says what the source meant by an instruction that accesses
-// memory, where that matters to races and the instruction alone does not tell:
-// relaxed atomic loads, and stores of one or two bytes, are plain instructions
-// on RISC-V, and a fence next to an access may be a statement of its own.
+// Package intent says what a memory access is in the source, where that matters
+// for races and the instruction alone does not tell: on RISC-V, relaxed atomic
+// loads, and stores of one or two bytes, are plain instructions, and a fence
+// next to an access may be a separate statement.
 //
 // The evidence is the debug information (the scopes of atomic operations, the
 // line table, the compiler's version), the names of library functions, and the
-// text of the source as far as it was there when the run was recorded
-// ([ReadSources]). Where there is none, nothing is claimed: every method says whether something is
-// known to be so.
+// source text that existed when the run was recorded ([ReadSources]). Without
+// evidence nothing is claimed: every method says whether something is known.
 //
 // A [Code] may be used by several goroutines at once.
 package intent

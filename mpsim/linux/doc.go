@@ -6,35 +6,36 @@
 // # How the machine uses it
 //
 // [New] loads an image and returns the main [Task] and its first [Context]. The
-// machine keeps one Context a task, at one address for the task's whole life,
+// machine has one Context per task, at one address for the task's whole life,
 // and:
 //
 //   - on ecall calls [Kernel.Syscall] with Context.PC already after the ecall,
 //     and does what the [Outcome] says. Whatever it says, the task's next
 //     instruction is at Context.PC;
-//   - on a fault of the guest's calls [Kernel.Raise] with Context.PC at the
-//     instruction that faulted;
+//   - on a fault of the guest, calls [Kernel.Raise] with Context.PC at the
+//     faulting instruction;
 //   - before it lets a task run for which [Task.Pending] holds, calls
 //     [Kernel.Deliver];
-//   - takes the tasks that can run again from [Kernel.Woken]; their result is in
-//     the Context already;
+//   - takes the tasks that can run again from [Kernel.Woken]; their result is
+//     already in the Context;
 //   - advances the clock ([Kernel.Advance]) as instructions retire, and calls
 //     [Kernel.Expire] when [Kernel.NextDeadline] has passed. When no task can
-//     run it moves the clock to the next deadline; when there is none and
-//     nobody can run, the guest is deadlocked, and [Task.Wait] says on what.
+//     run, it moves the clock to the next deadline. If there is none, the guest
+//     is deadlocked, and [Task.Wait] says what each task waits for.
 //
-// A [Tracer] hears what the guest's calls put in order.
+// A [Tracer] is told what the guest's calls order.
 //
-// Nothing of the host shows to the guest: not its clock, its process ids, its
+// The guest sees nothing of the host: not its clock, its process ids, its
 // environment or its files outside [Config].Root. The same calls in the same
-// order give the same results.
+// order return the same results.
 //
 // # What is not there
 //
-// Processes (fork, exec, wait), networks beyond the guest's own host, passing descriptors
-// through sockets, stopping signals, timers of processor time, message queues, mappings that share a file of the
-// host writably, and futexes that requeue to a priority-inheriting lock. Such calls give ENOSYS or the error that
-// Linux has for the purpose, and [Kernel.Unsupported] names them.
+// Processes (fork, exec, wait), networks beyond the guest's own host, passing
+// descriptors through sockets, stopping signals, timers of processor time,
+// message queues, mappings that share a file of the host writably, and futexes
+// that requeue to a priority-inheriting lock. Such calls return ENOSYS or the
+// error that Linux has for the purpose, and [Kernel.Unsupported] names them.
 // Priorities are accepted and have no effect.
 //
 // A Kernel belongs to one goroutine at a time.

@@ -1,5 +1,5 @@
 // Package mem is the guest's address space: which ranges are mapped and how,
-// and the 4 KiB pages after them, which come into being when first touched.
+// and their 4 KiB pages, which are allocated when first touched.
 //
 // A [Space] knows nothing of registers or system calls. The machine asks it
 // for pages on a miss of its own translation cache ([Space.Page]); the system

@@ -2,19 +2,18 @@
 // and C, Zicsr and Zifencei, as "The RISC-V Instruction Set Manual, Volume I"
 // (20191213) defines them; and of the extensions that compilers use for the
 // profiles RVA22 and RVA23 (20240411) Zba, Zbb, Zbc, Zbs, Zicond, Zfhmin, Zfa,
-// Zacas without its 16-byte form, Zawrs, Zihintpause, Zicbom, Zicboz, Zicbop, Zimop,
-// Zcmop and Zcb. Of those that are missing, V above all, [Missing] returns the name.
-// A compressed instruction decodes to the base operation that it stands for, with
-// Len 2.
+// Zacas without its 16-byte form, Zawrs, Zihintpause, Zicbom, Zicboz, Zicbop,
+// Zimop, Zcmop and Zcb. For unsupported extensions, above all V, [Missing]
+// returns the name. A compressed instruction decodes to the base operation that
+// it stands for, with Len 2.
 //
-// What an instruction is comes from one table (see table.go): bit pattern,
-// operands and their register files, kind of immediate, and the access to
-// memory. What it means to a recorder (how it ends a block, what it reads and
-// writes) follows from that row.
+// One table (see table.go) defines each instruction: bit pattern, operands and
+// their register files, kind of immediate, and the access to memory. What a
+// recorder needs (how the instruction ends a block, what it reads and writes)
+// follows from that row.
 //
-// [Scan] cuts code into blocks. The simulator and the static control-flow
-// graph both use it, so that they agree on where every block ends.
+// [Scan] divides code into blocks. The simulator and the static control-flow
+// graph both use it, so they agree on where every block ends.
 //
-// Everything here is a pure function and may be used by any number of
-// goroutines at once.
+// All functions are pure and may be used by any number of goroutines at once.
 package rv

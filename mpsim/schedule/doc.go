@@ -1,9 +1,9 @@
-// Package schedule holds schedules as data: which thread ran, for how many
+// Package schedule represents schedules as data: which thread ran, for how many
 // instructions or up to which place, step by step. The simulator derives the
-// schedule of every run (mpsim.Config.Trail) and follows one that it is given
-// (mpsim.Config.Schedule); the commands confirm and minimize make new ones.
+// schedule of every run (mpsim.Config.Trail) and can follow a given one
+// (mpsim.Config.Schedule). The commands confirm and minimize create new ones.
 //
-// The text form has one line a step, so that it can be read, compared and edited:
+// The text form has one line per step, so it can be read, compared and edited:
 //
 //	hindsight schedule 1
 //	# comments and empty lines count for nothing
@@ -14,9 +14,9 @@
 //	T1 events 12 accesses 34  # until it has had 12 events and 34 accesses, since it began
 //	clock 5000000             # a sleep ends early: it is 5000000 ns
 //
-// The place after @ is optional. A run that follows the schedule is compared
-// with it there.
+// The place after @ is optional. If it is there, a run that follows the
+// schedule is compared with it.
 //
-// A [Schedule] may be read from several goroutines; nothing in it is shared with
-// the text that it was parsed from.
+// A [Schedule] may be read from several goroutines. It shares nothing with the
+// text that it was parsed from.
 package schedule

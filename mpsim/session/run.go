@@ -1,7 +1,7 @@
-// Package session makes runs on the simulated multiprocessor and records them: one
-// run ([Record], [Run]), the run of a trace a second time ([Again]), or the runs
-// of many seeds ([Exploration]). It is where the simulator meets the recorders;
-// analyses read what it wrote.
+// Package session runs programs on the simulated multiprocessor and records
+// them: one run ([Record], [Run]), the rerun of a trace ([Again]), or the runs
+// of many seeds ([Exploration]). Here the simulator meets the recorders.
+// Analyses read what session wrote.
 package session
 
 import (

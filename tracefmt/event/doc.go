@@ -3,9 +3,9 @@
 // the table of ordered events (synchronisation and heap), and the batches in
 // which one thread's execution is handed to an [Observer].
 //
-// It is a leaf: it imports nothing of this module. Left of it stands the
-// simulator, which knows no analysis; right of it the recorders, which know no
-// machine.
+// It is a leaf: it imports nothing of this module. The simulator, which
+// produces batches, knows no analysis; the recorders, which consume them, know
+// no machine.
 //
 // # The shape of a run
 //

@@ -5,31 +5,32 @@
 // # The raw trace
 //
 // 64-bit little-endian words. A word with bit 63 set is the address of the
-// first instruction of a basic block that is executed; the words after it,
-// with bit 63 clear, are the data addresses that the block touches, in order.
-// Any bytes are a trace: words before the first leader make blocks without
-// one, and a last piece of a word is kept as it is.
+// first instruction of a basic block that is executed; the words after it, with
+// bit 63 clear, are the data addresses that the block touches, in order. Any
+// bytes are a trace: words before the first leader form blocks without one, and
+// an incomplete last word is stored unchanged.
 //
 // # What is done
 //
 // The trace is taken window by window (section 2 of the abstract, where the
 // window is the whole trace):
 //
-//  1. The dynamic control-flow graph of the window is made: its nodes are the
-//     blocks, its edges the successions seen. Back edges are those to a
-//     dominator; natural loops and their nesting follow.
+//  1. The dynamic control-flow graph of the window is built: its nodes are the
+//     blocks, and its edges are the observed successions. Back edges are those
+//     to a dominator; natural loops and their nesting follow.
 //  2. The window is read as a tree of loops, their iterations, and blocks.
-//     Innermost first, consecutive iterations that take the same path are put
-//     into one loop with a count. A reference that is constant or changes by a
-//     constant from iteration to iteration is kept as its first address and
-//     its stride (zero for constant references); a chaotic one as all its
-//     addresses. Counts, first addresses and strides of a loop are values of
-//     the enclosing iteration like any address, so nests reduce as a whole.
+//     Innermost first, consecutive iterations that take the same path are
+//     merged into one loop with a count. A reference that is constant or
+//     changes by a constant from iteration to iteration is stored as its first
+//     address and its stride (zero for constant references). A chaotic one is
+//     stored as all its addresses. Counts, first addresses and strides of a
+//     loop are values of the enclosing iteration like any address, so nests
+//     reduce as a whole.
 //  3. What remains, the top level of the tree, is written as references to
-//     shapes (what a piece of the tree looks like, values left out) with their
-//     values, each as its difference from what the same place of the same
-//     shape had before, carried on by the stride seen there. A block that is met
-//     for the first time has its data compared with those of the block before.
+//     shapes (a piece of the tree without its values) with their values, each
+//     as its difference from the previous value at the same place of the same
+//     shape, extrapolated by the stride seen there. The data of a new block are
+//     compared with those of the previous block.
 //
 // The result goes through zstd, which the abstract's tool did not have;
 // Options.Plain leaves it out.

@@ -1,8 +1,8 @@
-// Package packed is the container that compressed raw traces travel in: it
-// names the codec and its parameters, carries its output in checksummed
-// frames, and ends with the length and the checksum of the original. It knows
-// no codec, is written and read in one pass, and needs no length beforehand,
-// so that both ends may be pipes.
+// Package packed is the container of compressed raw traces. It names the codec
+// and its parameters, contains the codec's output in checksummed frames, and
+// ends with the length and the checksum of the original. It knows no codec. It
+// is written and read in one pass and needs no length in advance, so both ends
+// may be pipes.
 //
 //	magic    "HPAK"
 //	version  1 byte, 1

@@ -1,5 +1,5 @@
-// Package rawtrace is the uncompressed trace formats that the trace-compression
-// papers studied, as this project writes and reads them (docs/raw-formats.md):
+// Package rawtrace reads and writes the uncompressed trace formats that the
+// trace-compression papers studied (docs/raw-formats.md):
 //
 //   - PC/ED records (VPC3, section 3.1): a 32-bit program counter and 64 bits
 //     of extended data, an effective address or a loaded value;
@@ -8,6 +8,6 @@
 //   - the text that Valgrind's lackey prints with --trace-mem=yes, and its
 //     lossless translation into PC/ED records and back.
 //
-// All numbers are little-endian. Nothing here keeps more than a line of a
-// trace; writers and iterators belong to one goroutine.
+// All numbers are little-endian. Nothing here stores more than one line of a
+// trace. Writers and iterators belong to one goroutine.
 package rawtrace

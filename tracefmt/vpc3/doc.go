@@ -1,23 +1,23 @@
 // Package vpc3 compresses traces of PC/ED records, a 32-bit program counter and
-// 64 bits of extended data (an effective address, a loaded value), by value
-// predictors that turn the trace into streams which a general compressor then
-// finds easy (Burtscher, "VPC3: A Fast and Effective Trace-Compression
+// 64 bits of extended data (an effective address, a loaded value), with value
+// predictors that turn the trace into streams which a general compressor
+// compresses well (Burtscher, "VPC3: A Fast and Effective Trace-Compression
 // Algorithm", SIGMETRICS 2004).
 //
 // # The paper's profile
 //
-// Sections 3.3 and 4.4, to the letter where they speak:
+// This follows sections 3.3 and 4.4 to the letter where they are explicit:
 //
 //   - PC: FCM1ab and FCM3ab, global. 131,072 and 524,288 lines of two 4-byte
 //     values. They share their first level: three hashes.
 //   - Extended data: DFCM1ab (131,072 lines), DFCM3ab (524,288 lines), L4V, and
-//     FCM1ab (524,288 lines), two 8-byte values a line. First-level tables have
-//     65,536 lines, indexed by the PC modulo that number; the last value of the
-//     DFCMs is the first of the L4V.
+//     FCM1ab (524,288 lines), two 8-byte values per line. First-level tables
+//     have 65,536 lines, indexed by the PC modulo that number; the last value
+//     of the DFCMs is the first of the L4V.
 //   - Every predictor is updated with every value: the line's first value
 //     becomes its second. There are no counters in lines.
-//   - The predictor that is named is, of those that are right, the one named
-//     most often so far; on a tie the first in the order above.
+//   - If several predictors are right, the one named most often so far is
+//     named, and on a tie the first in the order above.
 //   - Four streams, of bytes: the number of the PC's predictor (4: none is
 //     right), the PCs not predicted, the number of the extended data's (10:
 //     none), the extended data not predicted.
@@ -25,23 +25,23 @@
 // Where the paper is silent: a hash of order n is, from the table sizes (a
 // table of order three has four times the lines), fold(v1) ^ fold(v2)<<1 ^
 // fold(v3)<<2, where v1 is the latest value and fold the exclusive or of its
-// 17-bit parts; it is kept up incrementally, which takes the three hashes a
+// 17-bit parts; it is updated incrementally, which takes the three hashes per
 // line that the paper counts. FCM1 of the extended data, whose table is larger
 // and whose first level is one hash, folds by 19 bits.
 //
-// The tables take 26 MB, whatever the trace; zstd's windows come to that.
+// The tables take 26 MB for any trace, plus zstd's windows.
 //
 // # The mixed profile
 //
-// A second profile, smaller on every trace that was measured and slower on
-// irregular ones. It predicts PCs by FCM6ab, FCM3ab and FCM1ab, and extended
-// data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in
-// their context), the last two values, the extended data of the record before
-// plus what was added the last time that these two instructions met, and what
-// last followed that extended data at this instruction. The two values of a line
-// are distinct. In place of streams and a post-compressor there is one
-// arithmetic-coded string of decisions, whose probabilities are mixed from four
-// contexts each:
+// The second profile produces smaller output on every trace that was measured,
+// and is slower on irregular ones. It predicts PCs by FCM6ab, FCM3ab and
+// FCM1ab, and extended data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the
+// first with the PC in their context), the last two values, the extended data
+// of the previous record plus the difference the last time that these two
+// instructions were adjacent, and what last followed that extended data at this
+// instruction. The two values of a line are distinct. Instead of streams and a
+// post-compressor there is one arithmetic-coded string of decisions, whose
+// probabilities are mixed from four contexts each:
 //
 //   - after 32 records as expected: how many more are, up to 32;
 //   - else, whether both fields are what is expected first: the PC of FCM6a,
@@ -54,15 +54,15 @@
 //
 // Where the same predictor of an instruction was right more than eight times in
 // a row (one of the first values of a line, or the last value), and 32 records
-// were as expected, only FCM6 and that predictor are looked at, and a record as
-// expected changes no table: the values of regular stretches do not fill the
-// tables, and their memory is not touched.
+// were as expected, only FCM6 and that predictor are consulted, and a record as
+// expected changes no table. So the values of regular stretches do not fill the
+// tables, and the tables' memory is not touched.
 //
 // The writer tries, on the first 65,536 records, how fast the hash of FCM6
 // should forget (it is shifted by 5, 3 or 8 bits a PC, which makes it of order
-// six, ten or four, roughly), and goes on with the best; tables are smaller for
-// traces that end before. Its tables take 17 MB at most, twice that while it
-// chooses.
+// six, ten or four, roughly), and continues with the best. Tables are smaller
+// for traces that end before that. The tables take at most 17 MB, twice that
+// while it chooses.
 //
 // # Format
 //
@@ -75,13 +75,13 @@
 //	         uvarint length of the tail (0 to 11), the bytes after the last
 //	         whole record
 //
-// A stream of zstd is one frame through all chunks, flushed at the end of each;
-// one of bzip2 starts anew in each chunk, and is left out when empty. The mixed
-// profile has one stream and no post-compressor: the coder starts anew in each
-// chunk, with what it has learned; no bytes stand for it at the end. Its first
-// chunk begins with two bytes: how often the tables' sizes are halved (0 to 7),
-// and the shift of FCM6's hash (1 to 16). The format has no checksum: package
-// packed has.
+// A zstd stream is one frame through all chunks, flushed at the end of each. A
+// bzip2 stream starts anew in each chunk, and is left out if empty. The mixed
+// profile has one stream and no post-compressor: the coder is restarted in each
+// chunk but keeps what it has learned, and it writes no bytes at the end. Its
+// first chunk begins with two bytes: how often the tables' sizes are halved (0
+// to 7), and the shift of FCM6's hash (1 to 16). The format has no checksum:
+// package packed has.
 //
 // A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
 // open.

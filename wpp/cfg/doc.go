@@ -4,15 +4,15 @@
 //
 // # Blocks
 //
-// A [Program] divides executable memory into functions, by the symbol table.
-// A function's blocks are found by the rules of package rv, by which the
-// simulator cuts blocks too: an instruction begins a block when it is the first
-// of its function, the target of a jump or branch in it, the target of a jump
-// table that was recognised, or stands after an instruction that ends a block.
-// The simulator also ends blocks at rv.MaxBlock instructions; the instruction
-// after such a cut, counted from any beginning of a block, begins a block here
-// as well. So a block of the simulator that starts at the beginning of a static
-// block is one or more whole static blocks, one after the other.
+// A [Program] divides executable memory into functions, by the symbol table. A
+// function's blocks are found by the rules of package rv, which the simulator
+// uses too: an instruction begins a block when it is the first of its function,
+// the target of a jump or branch in it, the target of a recognised jump table,
+// or if it follows an instruction that ends a block. The simulator also ends
+// blocks at rv.MaxBlock instructions; the instruction after such a cut, counted
+// from any beginning of a block, begins a block here as well. So a block of the
+// simulator that starts at the beginning of a static block is one or more whole
+// static blocks, one after the other.
 //
 // # Paths
 //
@@ -22,5 +22,5 @@
 // Program Paths", PLDI 1999, section 3.1). See [Number].
 //
 // A [Program] is safe for use by several goroutines at once. Functions are
-// analysed when they are first asked for, and kept.
+// analysed on demand, and the results are kept.
 package cfg
