@@ -17,6 +17,7 @@ type (
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
 		Cases    []junitCase `xml:"testcase"`
+		Notes    string      `xml:"system-err,omitempty"`
 	}
 	junitCase struct {
 		Name    string        `xml:"name,attr"`
@@ -48,6 +49,9 @@ func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 	}
 	if len(t.shown) == 0 {
 		suite.Cases = []junitCase{{Name: "no data race", Class: suite.Name + ".races"}}
+	}
+	for _, note := range r.Notes() {
+		suite.Notes += "hindsight: note: " + note + "\n"
 	}
 	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
 	if err != nil {

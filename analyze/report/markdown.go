@@ -26,6 +26,9 @@ func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.group(g) })))
 	}
 	t.printf("\n%s", Fenced(t.part(t.totals)))
+	for _, note := range r.Notes() {
+		t.printf("\n> Note: %s\n", markdown(note))
+	}
 	_, err := io.WriteString(w, t.out.String())
 	return err
 }

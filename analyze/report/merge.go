@@ -27,6 +27,7 @@ type Part struct {
 func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 	out := &Report{Info: info}
 	for _, p := range parts {
+		out.Merged = max(out.Merged, p.Report.Merged)
 		for i := range p.Report.Races {
 			r := p.Report.Races[i]
 			if !p.Races[r.Fingerprint] {

@@ -63,9 +63,8 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 			"instructions": r.Info.Instructions, "seed": r.Info.Seed, "complete": r.Info.Complete,
 		},
 	}
-	if !r.Info.Complete {
-		run.Invocations[0].Notifications = []sarifNotification{{Level: "warning",
-			Message: sarifMessage{Text: "the trace is incomplete: results are of the run up to the last epoch written"}}}
+	for _, note := range r.Notes() {
+		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{Level: "warning", Message: sarifMessage{Text: note}})
 	}
 	all := r.byFingerprint()
 	add := func(races []Race, state string, suppressed bool) {

@@ -16,6 +16,7 @@ type Races struct {
 	Dynamic    string   `json:"dynamic"` // dynamic pairs
 	Suppressed int      `json:"suppressed"`
 	Goroutines bool     `json:"goroutines,omitempty"` // what acts are goroutines, not threads
+	Notes      []string `json:"notes,omitempty"`      // what the report does not cover
 	Groups     []Group  `json:"groups"`               // ranked; artifacts follow their cause
 	Races      []Race   `json:"races"`                // by number
 	Mutexes    []Mutex  `json:"mutexes"`
@@ -190,7 +191,7 @@ func (n *interner) stack(list []report.Frame) int {
 
 // racesOf makes the answer about races of a report.
 func racesOf(rep *report.Report) *Races {
-	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed), Goroutines: rep.Goroutines,
+	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed), Goroutines: rep.Goroutines, Notes: rep.Notes(),
 		Groups: []Group{}, Races: []Race{}, Mutexes: []Mutex{}, Threads: []Thread{}, Files: []string{}, Functions: []string{}, Frames: []Frame{}, Stacks: [][]int{}}
 	n := &interner{out: out, files: map[string]int{}, functions: map[string]int{}, frames: map[Frame]int{}, stacks: map[string]int{}}
 	ids := map[string]string{}

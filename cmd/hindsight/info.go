@@ -61,7 +61,7 @@ count.`,
 				err = writeInfo(std.Out, info)
 			}
 			if err == nil && verdict != nil {
-				err = fmt.Errorf("%s: %w", args[0], verdict)
+				err = fmt.Errorf("%s: %w", args[0], orAllowed(verdict))
 			}
 			return err
 		},

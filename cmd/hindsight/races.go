@@ -14,13 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze"
-	"hindsight/analyze/hb"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
-	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -386,14 +384,12 @@ func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file stri
 	rep, err := t.Races(ctx, o)
 	end()
 	if err != nil && (rep == nil || ctx.Err() == nil) {
-		return nil, fmt.Errorf("%s: %w", file, withCommand(t, err))
+		return nil, fmt.Errorf("%s: %w", file, orAllowed(withCommand(t, err)))
 	}
-	if !rep.Info.Complete && ctx.Err() == nil {
-		fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", file)
-	}
-	if rep.Merged > 0 && ctx.Err() == nil {
-		fmt.Fprintf(std.Err, "hindsight: note: more than %d tasks were in no order at a time: %s as ordered with another, and races between those two are not reported\n",
-			hb.MaxTasks, numtext.Count(rep.Merged, "of them counts", "of them count"))
+	for _, note := range rep.Notes() {
+		if ctx.Err() == nil {
+			fmt.Fprintf(std.Err, "hindsight: note: %s: %s\n", file, note)
+		}
 	}
 	return rep, err
 }

@@ -90,7 +90,7 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	checkNothingRecorded(t, [][]string{{"races", "killed.hst"}}) // the message names the other
-	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}}
+	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}, {"view", partial}, {"view", "-o", "page.html", partial}}
 	allowed := [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}}
 	checkNothingRecorded(t, commands, allowed...)
 	if err := os.Truncate(partial, 1000); err != nil {

@@ -73,6 +73,14 @@ func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
 	flags.BoolVar(allow, "allow-incomplete", false, "accept a trace that contains nothing of the run, as that of an empty run")
 }
 
+// orAllowed adds to an error that --allow-incomplete avoids that it does.
+func orAllowed(err error) error {
+	if errors.Is(err, analyze.ErrNothingRecorded) {
+		return fmt.Errorf("%w (--allow-incomplete takes it as it is)", err)
+	}
+	return err
+}
+
 // completeTrace completes names of trace files.
 func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt

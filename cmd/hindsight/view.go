@@ -80,6 +80,9 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 		return err
 	}
 	defer t.Close()
+	if err := t.HasRun(); err != nil {
+		return err
+	}
 	data, err := f.data(std, t)
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func (f *viewFlags) data(stdio cli.Streams, t *analyze.Trace) (*view.Data, error
 		Title: filepath.Base(t.Name()), Facts: view.Facts(t.Recorded(), buildinfo.Version()), Sources: &annotate.Sources{Dirs: f.sources},
 		Races: func(ctx context.Context) (*report.Report, error) {
 			defer cli.Waiting(stdio.Err, "finding races")()
-			return t.Races(ctx, analyze.RaceOptions{AllowIncomplete: true})
+			return t.Races(ctx, analyze.RaceOptions{})
 		},
 	}
 	names, err := std.ImportedNames(t.Recorded())

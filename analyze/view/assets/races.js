@@ -64,8 +64,11 @@ class RacesView {
     const all = this.data.groups.length;
     replace(this.summary, list.length === all ? plural(all, 'group') : `${thousands(list.length)} of ${plural(all, 'group')}`,
       ` of ${plural(this.data.static, 'race')}, ranked: ${this.data.rankedBy}`,
-      this.data.suppressed > 0 && `; ${thousands(this.data.suppressed)} suppressed`);
+      this.data.suppressed > 0 && `; ${thousands(this.data.suppressed)} suppressed`, this.notes());
   }
+
+  // notes say what the list does not cover.
+  notes() { return (this.data.notes || []).map(text => h('strong', {class: 'warning'}, ' Note: ' + text + '.')); }
 
   row(g) {
     return h('div', {class: g.under ? 'race artifact' : 'race', title: g.what + '\n' + g.where, 'data-id': g.id},
@@ -76,7 +79,7 @@ class RacesView {
   async show(id) {
     await this.load();
     if (!this.data.groups.length) {
-      replace(this.summary, 'The run has no races.');
+      replace(this.summary, 'The run has no races.', this.notes());
       replace(this.detail, message('No two accesses of the run raced.'));
       return;
     }
