@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"hindsight/analyze/hb"
 	"hindsight/analyze/place"
 	"hindsight/analyze/race/internal/resolve"
 	"hindsight/analyze/replay"
@@ -18,7 +19,9 @@ type details struct {
 	e    *engine
 	res  *Result
 	run  *replay.Walk
-	held replay.Held[event.ThreadID]
+	held replay.Held[event.StrandID]
+	// acting is the tasks that each thread acts as, the present one last.
+	acting map[event.ThreadID][]event.StrandID
 	// sides to fill in by the unit they are of; locations likewise
 	sides     map[uint64][]*Side
 	locations map[uint64][]*Race
@@ -39,7 +42,7 @@ type sideLock struct {
 
 func newDetails(e *engine, res *Result, threads int) *details {
 	run := (&replay.Survey{Threads: threads}).Walk(replay.Options{TLSSize: e.opts.TLSSize, NoOrder: true})
-	return &details{e: e, res: res, run: run,
+	return &details{e: e, res: res, run: run, acting: map[event.ThreadID][]event.StrandID{},
 		sides: map[uint64][]*Side{}, locations: map[uint64][]*Race{}, mutexes: map[uint64]*mutex{}}
 }
 
@@ -110,17 +113,32 @@ func (d *details) finish() {
 
 func (d *details) fill(s *Side) {
 	s.Segment = d.run.Index[s.Thread]
-	for i, l := range d.held.Of(s.Thread) {
+	for i, l := range d.held.Of(d.strand(s.Thread)) {
 		s.Locks = append(s.Locks, Lock{Mutex: -1, Write: l.Write})
 		m := d.mutex(l.Obj)
 		m.sides = append(m.sides, sideLock{s, i})
 	}
 }
 
-// lock follows the locks that threads hold, and where each was first used.
+// strand numbers what a thread acts as: itself, or a task.
+func (d *details) strand(t event.ThreadID) event.StrandID {
+	if s := d.acting[t]; len(s) > 0 {
+		return s[len(s)-1]
+	}
+	return t.Strand()
+}
+
+// lock follows the locks that strands hold, and where each was first used.
 func (d *details) lock(ev *replay.Event) {
-	d.held.Apply(ev.Thread, &ev.Event)
+	d.held.Apply(d.strand(ev.Thread), &ev.Event)
 	switch ev.Kind {
+	case event.StrandBegin, event.StrandResume:
+		task := event.StrandID(hb.MaxThreads + ev.Obj)
+		d.acting[ev.Thread] = append(d.acting[ev.Thread], task)
+	case event.StrandEnd, event.StrandSuspend:
+		if s := d.acting[ev.Thread]; len(s) > 0 {
+			d.acting[ev.Thread] = s[:len(s)-1]
+		}
 	case event.MutexLock, event.WriteLock, event.ReadLock:
 		m := d.mutex(ev.Obj)
 		if m.first == 0 {

@@ -52,7 +52,10 @@ type goRace struct {
 		File  string
 		Line  int
 		Stack []struct{ Function, File string }
-		Task  *struct{ ID int }
+		Task  *struct {
+			ID    int
+			Stack []struct{ Function string }
+		}
 	}
 }
 
@@ -129,47 +132,96 @@ func buildGo(t *testing.T, sources ...string) *image.Space {
 	return img
 }
 
-// TestGoMemoryModel runs testdata/golang/memorymodel.go, whose functions are named for what
-// they do: every race_… is reported, no norace_….
+// TestGoMemoryModel runs programs whose functions are named for what they do: every
+// race_… is reported, no norace_….
 func TestGoMemoryModel(t *testing.T) {
-	source := "testdata/golang/memorymodel.go"
-	text, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"memorymodel", "pairs"} {
+		t.Run(folder, func(t *testing.T) {
+			sources, err := filepath.Glob("testdata/golang/" + folder + "/*.go")
+			if err != nil {
+				t.Fatal(err)
+			}
+			testMemoryModel(t, sources)
+		})
 	}
-	img := buildGo(t, source)
+}
+
+func testMemoryModel(t *testing.T, sources []string) {
+	img := buildGo(t, sources...)
 	if note := gorun.Unchecked(img.Main); note != "" {
 		t.Error(note)
 	}
-	for _, seed := range []uint64{1, 2} {
-		found := map[string]bool{}
-		for _, r := range racesOfGo(t, image.NewSpace(img.Main), "memorymodel", seed) {
-			for _, a := range r.Accesses {
-				for _, f := range a.Stack {
-					name, ok := strings.CutPrefix(f.Function, "main.")
-					name, _, _ = strings.Cut(name, ".")
-					if ok && strings.Contains(name, "race_") {
-						found[name] = true
-					}
-				}
-			}
+	testTrampolines(t, img.Main)
+	racy := map[string]bool{} // by function
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
 		}
-		functions := 0
 		for line := range strings.Lines(string(text)) {
 			name, ok := strings.CutPrefix(line, "func ")
 			name, _, _ = strings.Cut(name, "(")
-			if !ok || !strings.Contains(name, "race_") {
-				continue
+			if ok && strings.Contains(name, "race_") {
+				racy[name] = strings.HasPrefix(name, "race_")
 			}
-			functions++
-			if racy := strings.HasPrefix(name, "race_"); racy != found[name] {
+		}
+	}
+	if len(racy) < 20 {
+		t.Errorf("%d functions in %v", len(racy), sources)
+	}
+	for _, seed := range []uint64{1, 2} {
+		found := map[string]bool{}
+		for _, r := range racesOfGo(t, image.NewSpace(img.Main), "program", seed) {
+			for name := range r.functions() {
+				found[name] = true
+			}
+		}
+		for name, racy := range racy {
+			if racy != found[name] {
 				t.Errorf("seed %d: %s: reported: %v", seed, name, found[name])
 			}
 		}
-		if functions < 20 {
-			t.Errorf("%d functions in %s", functions, source)
+	}
+}
+
+// testTrampolines: a jump of the linker's to a function of the runtime is the
+// runtime's code, whatever package's it stands among, and is not hooked.
+func testTrampolines(t *testing.T, img *image.Image) {
+	k, hooked := gorun.New(img)
+	for _, s := range img.Symbols() {
+		name, _, jumps := strings.Cut(s.Name, "-tramp")
+		if _, ok := hooked[s.Addr]; ok && jumps {
+			t.Errorf("%s is hooked", s.Name)
+		}
+		to, _ := img.Lookup(name)
+		if got, want := k.Code(s.Addr), k.Code(to.Addr); jumps && got != want {
+			t.Errorf("%s is recorded as %v, %s as %v", s.Name, got, name, want)
 		}
 	}
+}
+
+// functions are those of package main, of a test's names, that the race is in or whose
+// goroutines it is between.
+func (r *goRace) functions() map[string]bool {
+	names := map[string]bool{}
+	add := func(function string) {
+		name, ok := strings.CutPrefix(function, "main.")
+		name, _, _ = strings.Cut(name, ".")
+		if ok && strings.Contains(name, "race_") {
+			names[name] = true
+		}
+	}
+	for _, a := range r.Accesses {
+		for _, f := range a.Stack {
+			add(f.Function)
+		}
+		if a.Task != nil {
+			for _, f := range a.Task.Stack {
+				add(f.Function)
+			}
+		}
+	}
+	return names
 }
 
 // TestGoTest: the tests of a module, and the status of go test -race.

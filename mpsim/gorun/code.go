@@ -16,10 +16,11 @@ func (k *Hooks) function(pc uint64) *function {
 	if f := k.functions[s.Addr]; f != nil {
 		return f
 	}
-	name := strings.TrimSuffix(s.Name, ".abi0")
-	f := &function{name: name, pkg: k.img.Package(pc)}
-	if f.pkg == "" {
-		f.pkg = packageOf(name)
+	name, jumps := trampoline(s.Name)
+	name = strings.TrimSuffix(name, ".abi0")
+	f := &function{name: name, pkg: packageOf(name)}
+	if pkg := k.img.Package(pc); pkg != "" && !jumps {
+		f.pkg = pkg
 	}
 	switch {
 	case copying[name] || f.pkg == "internal/bytealg":
@@ -32,6 +33,16 @@ func (k *Hooks) function(pc uint64) *function {
 	}
 	k.functions[s.Addr] = f
 	return f
+}
+
+// trampoline returns what the linker's jump to a function that is too far for a
+// call belongs to: that function, whose code it is a part of although it stands
+// among another package's.
+func trampoline(name string) (function string, is bool) {
+	if i := strings.LastIndex(name, "-tramp"); i > 0 {
+		return name[:i], true
+	}
+	return name, false
 }
 
 type function struct {

@@ -59,6 +59,19 @@ func leave(k *Hooks, c *call) bool {
 	return false
 }
 
+// calls is mcall (f), by which a goroutine leaves. If f is coroswitch_m, by which
+// iter.Pull goes over to the goroutine that waits there, what the caller did comes
+// before what that one does now.
+func calls(k *Hooks, c *call) bool {
+	if k.layout.gCoro != 0 && word(c.Hart, c.Arg(0)) == k.switcher && c.g.strand != 0 {
+		coro := word(c.Hart, c.Fiber()+k.layout.gCoro)
+		if other := k.goroutines[word(c.Hart, coro)]; other != nil {
+			other.owed = append(other.owed, publish(c))
+		}
+	}
+	return leave(k, c)
+}
+
 func (k *Hooks) suspend(h *mpsim.Hart) {
 	if g := k.running[h.ID()]; g != nil {
 		k.reachable(h)

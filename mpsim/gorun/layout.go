@@ -9,6 +9,7 @@ type layout struct {
 	timer                                                    uint64 // in a timeTimer
 	iterMap                                                  uint64 // in a map's iterator
 	gBubble                                                  uint64 // in a g; 0: the release has none
+	gCoro                                                    uint64 // in a g: the coroutine that it switches; 0: the release has none
 }
 
 func layoutOf(img *image.Image) layout {
@@ -20,7 +21,7 @@ func layoutOf(img *image.Image) layout {
 	}{
 		{&l.chanElemSize, "runtime.hchan", "elemsize"}, {&l.chanCount, "runtime.hchan", "qcount"}, {&l.chanCapacity, "runtime.hchan", "dataqsiz"},
 		{&l.chanBuf, "runtime.hchan", "buf"}, {&l.chanLock, "runtime.hchan", "lock"},
-		{&l.timer, "runtime.timeTimer", "timer"}, {&l.gBubble, "runtime.g", "bubble"},
+		{&l.timer, "runtime.timeTimer", "timer"}, {&l.gBubble, "runtime.g", "bubble"}, {&l.gCoro, "runtime.g", "coroarg"},
 	} {
 		if off, ok := members[f.typ+"."+f.member]; ok {
 			*f.to = off

@@ -26,6 +26,7 @@ type Hooks struct {
 	timers     map[uint64]uint64             // handle of who set it, by address
 	bubbles    map[uint64]uint64             // handle of who stopped in a synctest bubble, by its address
 	finalizers []uint64                      // handles of who set them
+	switcher   uint64                        // address of coroswitch_m
 	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
 }
 
@@ -56,6 +57,9 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 		goroutines: map[uint64]*goroutine{}, running: map[event.ThreadID]*goroutine{}, system: map[event.ThreadID]*goroutine{},
 		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{}, bubbles: map[uint64]uint64{},
 	}
+	if s, ok := img.Lookup("runtime.coroswitch_m"); ok {
+		k.switcher = s.Addr
+	}
 	exact, prefixes := map[string]int{}, map[string]int{}
 	for n, p := range k.table {
 		for _, name := range p.names {
@@ -68,7 +72,11 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 	}
 	at := map[uint64]int{}
 	for _, s := range img.Symbols() {
-		name := strings.TrimSuffix(s.Name, ".abi0")
+		name, jumps := trampoline(s.Name)
+		if jumps {
+			continue
+		}
+		name = strings.TrimSuffix(name, ".abi0")
 		if n, ok := exact[name]; ok {
 			at[s.Addr] = n
 			continue

@@ -24,7 +24,8 @@ func init() {
 // proc.go, stack.go, asm_riscv64.s.
 func goroutines() []probe {
 	return []probe{
-		{names: []string{"runtime.mcall", "runtime.goschedImpl", "runtime.preemptPark"}, enter: leave},
+		{names: []string{"runtime.mcall"}, enter: calls},
+		{names: []string{"runtime.goschedImpl", "runtime.preemptPark"}, enter: leave},
 		{names: []string{"runtime.gogo"}, enter: resume},
 		{names: []string{"runtime.goexit1"}, enter: exit},
 		{names: []string{"runtime.newproc1"}, enter: func(*Hooks, *call) bool { return true }, exit: created},

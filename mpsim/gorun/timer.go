@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim"
+	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -49,7 +50,7 @@ func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 // runtime calls for them.
 func finalizerSet(k *Hooks, c *call) bool {
 	k.finalizers = append(k.finalizers, publish(c))
-	if k.lastUses == 0 && !k.standard(c.Site()) {
+	if k.lastUses == 0 && !image.GoStandard(k.function(c.Site()).pkg) {
 		k.lastUses = c.Handle()
 	}
 	return false
@@ -62,18 +63,6 @@ func (k *Hooks) reachable(h *mpsim.Hart) {
 	if k.lastUses != 0 {
 		h.EmitEvent(event.Event{Kind: event.Publish, Obj: k.lastUses})
 	}
-}
-
-// standard says whether code is the standard library's.
-func (k *Hooks) standard(pc uint64) bool {
-	const main = "runtime/proc.go"
-	s, _ := k.img.Lookup("runtime.main")
-	own, frames := k.img.Frames(s.Addr), k.img.Frames(pc)
-	if len(own) == 0 || len(frames) == 0 {
-		return false
-	}
-	root, ok := strings.CutSuffix(own[0].File, main)
-	return ok && strings.HasPrefix(frames[len(frames)-1].File, root)
 }
 
 // finalizerRuns is where the runtime's goroutine calls them.

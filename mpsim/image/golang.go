@@ -59,6 +59,19 @@ func GoRuntime(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/")
 }
 
+// standardRoots are the first elements of the standard library's import paths. The
+// files of its functions do not tell: -trimpath takes GOROOT from their names.
+var standardRoots = strings.Fields(`archive bufio bytes cmp compress container context crypto database debug embed
+	encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin
+	reflect regexp runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique
+	unsafe vendor weak`)
+
+// GoStandard says whether a Go package is one of the standard library.
+func GoStandard(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	return slices.Contains(standardRoots, first)
+}
+
 // Members are the offsets of the members of structures, by "type.member", as a Go
 // package declares them. The linker adds a second unit of a package's name, with
 // types that others use.
