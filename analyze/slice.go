@@ -33,7 +33,7 @@ type SliceOptions struct {
 	// Race is a race to slice around, as reports call it (R1): what led to each
 	// access, where the two part, what the racy value reached.
 	Race string
-	// Around is Race when the race is at hand, from [Trace.Races].
+	// Around is Race for a race that is already known, from [Trace.Races].
 	Around *report.Race
 	// Order is what orders accesses, for Race, as in [RaceOptions].
 	Order string

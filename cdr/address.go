@@ -34,7 +34,7 @@ func (d *addrDict) id(t addrTerm) (id wpp.Terminal, isNew bool) {
 // stream compresses the addresses of one site in one thread and epoch: Diff,
 // RLE and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
 // grammar when a run of equal differences ends. The first recorded address
-// stands by itself.
+// is alone.
 type stream struct {
 	last  uint64
 	diff  int64

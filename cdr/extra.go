@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Extra is a block that stands in a trace beside the recorder's own and is of
+// Extra is a block in a trace beside the recorder's own, of
 // no concern to this package: see Options.Extra.
 type Extra struct {
 	Kind    tracefmt.Kind

@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A flow block stands in place of a control block where control flow is
+// A flow block replaces a control block where control flow is
 // recorded as arithmetic program paths ([ControlAPP]): what one thread did in
 // one epoch, as the directions of its branches. Played back through the shell
 // of the program that the trace carries it returns the blocks and events from

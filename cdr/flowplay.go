@@ -24,7 +24,7 @@ type playback struct {
 	known int               // blocks of the tables that are in code
 }
 
-// maxPlayed bounds the symbols of a grammar that is made of a flow.
+// maxPlayed bounds the symbols of a grammar that is built from a flow.
 const maxPlayed = 8 * maxSymbols
 
 // player returns the trace's playback; the first time it analyses the program.

@@ -32,13 +32,13 @@ const (
 	AlphabetBlock Alphabet = "block" // one block
 )
 
-// Control says how control flow stands in the file.
+// Control says how control flow is stored in the file.
 type Control string
 
 const (
 	ControlWPP Control = "wpp" // as grammars: whole program paths
 	// ControlAPP is arithmetic program paths: directions of branches, in less
-	// time. Grammars are made of them when they are asked for.
+	// time. Grammars are built from them on demand.
 	ControlAPP Control = "app"
 )
 

@@ -75,7 +75,7 @@ func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
 // may be used by several recorders at once.
 type PackedObjects struct {
 	mu   sync.Mutex
-	kept map[[sha256.Size]byte]PackedImage // by what stands in the first block
+	kept map[[sha256.Size]byte]PackedImage // by the contents of the first block
 }
 
 // pack makes the blocks of a shared object. A nil PackedObjects keeps nothing.
@@ -98,7 +98,7 @@ func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
 	return blocks, err
 }
 
-// encodeObject makes what stands before the content of a shared object.
+// encodeObject encodes what precedes the content of a shared object.
 func encodeObject(m *event.Image, flags uint64) []byte {
 	if m.Late {
 		flags |= lateObject

@@ -72,7 +72,7 @@ type Options struct {
 	// events, which modes other than CDR never say.
 	NoSchedule bool
 	// Extra returns blocks that others add to the trace: to each epoch just before
-	// it is closed, and, with end, what stands after the last. nil adds none.
+	// it is closed, and, with end, what follows the last. nil adds none.
 	Extra func(end bool) []Extra
 	// Committed is called when an epoch was written, which is then safe from
 	// whatever happens to the recording. nil: nobody is told.

@@ -14,7 +14,7 @@ const DefaultScoutLimit = 512 << 20
 // plain or atomic accesses or by freeing the block that they are in. Memory
 // that is freed and used again by another strand, heap and stacks alike,
 // counts as shared. Because runs are deterministic, what a scout learns from
-// one run holds for the next: give [Scout.Keep] to its [Recorder].
+// one run holds for the next: pass [Scout.Keep] to its [Recorder].
 //
 // The zero value is ready for use.
 type Scout struct {
@@ -155,7 +155,7 @@ func (s *Scout) mark(owner scoutCell, granule uint64) {
 	p[granule&(1<<scoutShift-1)].touch(owner)
 }
 
-// touch notes that owner used what the cell stands for.
+// touch notes that owner used the memory of the cell.
 func (c *scoutCell) touch(owner scoutCell) {
 	switch *c {
 	case owner:

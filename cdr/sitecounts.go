@@ -7,12 +7,12 @@ import (
 	"hindsight/wpp"
 )
 
-// siteBlocks says in which blocks the sites of a trace stand. Sites that stand
+// siteBlocks says in which blocks the sites of a trace are. Sites that are
 // in the same ones, as often in each, are executed equally often and share
 // their counts.
 type siteBlocks struct {
 	off    []uint32 // blocks of site i: blocks[off[i]:off[i+1]]
-	blocks []uint32 // rising; a block is named as often as the site stands in it
+	blocks []uint32 // rising; a block is named as often as the site occurs in it
 	class  []SiteID // for each site the first with the same blocks
 }
 
@@ -125,7 +125,7 @@ func (s *stretch) siteCounts(site SiteID) *wpp.Sparse {
 	return w
 }
 
-// siteIn is how often a site stands in a block.
+// siteIn is how often a site occurs in a block.
 func (t *tables) siteIn(b *tableBlock, site SiteID) (n uint64) {
 	for _, id := range t.blockSites(b) {
 		if id == site {

@@ -29,7 +29,7 @@ func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]u
 }
 
 // EventStack returns the call stack at a thread's ordered event, in the form of
-// AccessStack. The event of a hooked function stands at the call in its
+// AccessStack. The event of a hooked function is at the call in its
 // caller.
 func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 	s, _, c, err := t.eventAt(th, index)

@@ -131,7 +131,7 @@ func (t *tables) addBlocks(d *decoder) {
 	from := len(t.blocks)
 	t.blocks = append(t.blocks, make([]tableBlock, n)...)
 	blocks := t.blocks[from:]
-	// The pc is relative to the end of the block before, whose length stands
+	// The pc is relative to the end of the block before, whose length is
 	// in the next column.
 	deltas := make([]int64, n)
 	for i := range deltas {

@@ -178,7 +178,7 @@ func (t *Trace) addEpoch(payload []byte) error {
 	return nil
 }
 
-// read hands the payload of a block over and says where an error stands.
+// read passes the payload of a block on and adds the place to errors.
 func (t *Trace) read(h tracefmt.Handle, decode func([]byte) error) error {
 	payload, err := t.r.Read(h)
 	if err != nil {
@@ -239,7 +239,7 @@ func (t *Trace) Image() ([]byte, error) {
 	return image.Bytes(), nil
 }
 
-// Events gives S_synch in its total order. It ends after the first error.
+// Events returns S_synch in its total order. It ends after the first error.
 func (t *Trace) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if t.events != nil {

@@ -49,7 +49,7 @@ func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
 
 // BlocksFrom is Blocks from the n-th block of the thread on. What is before is
 // passed epoch by epoch and, where control flow is recorded as ControlAPP, from
-// checkpoint to checkpoint; no grammar is made of it then.
+// checkpoint to checkpoint; no grammar is built from it then.
 func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {

@@ -169,7 +169,7 @@ func markers(source string) []Race {
 	return races
 }
 
-// Digest identifies what a program's executable is made of: its source, the
+// Digest identifies what a program's executable is built from: its source, the
 // header and the flags, not the toolchain.
 func (p Program) Digest() (string, error) {
 	source, err := sources.ReadFile("src/" + p.File)

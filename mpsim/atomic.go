@@ -301,7 +301,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) 
 	return true
 }
 
-// keepLoad gives up waiting for the SC of an LR: it was a load.
+// keepLoad stops waiting for the SC of an LR: it was a load.
 func (h *Hart) keepLoad() {
 	if !h.pending.valid {
 		return
@@ -325,7 +325,7 @@ type version struct {
 	noted  bool   // see noteObject
 }
 
-// touched gives the bytes of its granule that e touches.
+// touched returns the bytes of its granule that e touches.
 func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ granuleMask)) }
 
 // knows tells whether all bytes that e touches are known to be atomic.

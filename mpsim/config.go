@@ -17,7 +17,7 @@ const (
 	// RoundRobin gives each runnable thread a quantum in turn: Config.Quantum and
 	// up to a sixteenth more, in a fixed pattern.
 	RoundRobin Policy = iota
-	// Random gives a thread that chance chooses a quantum of chance length, from
+	// Random gives a random thread a quantum of random length, from
 	// Config.Seed. With a Config.Quantum its length is that on average; without
 	// one lengths vary widely and threads change at switch points too: see vary.go.
 	Random

@@ -131,7 +131,7 @@ func (h *Hart) cutFrames(n int) {
 	h.dropLeft()
 }
 
-// dropLeft gives up watched calls whose frames are gone.
+// dropLeft drops watched calls whose frames are gone.
 func (h *Hart) dropLeft() {
 	for n := len(h.watched) - 1; n >= 0 && h.watched[n].depth > len(h.frames); n-- {
 		h.abandonWatched()

@@ -146,7 +146,7 @@ func (f *follow) ran(h *Hart) string {
 	return fmt.Sprintf("%d instructions", f.done)
 }
 
-// diverge gives the schedule up, or the present step when it is lenient.
+// diverge abandons the schedule, or only the current step if it is lenient.
 func (m *Machine) diverge(what string) {
 	f := m.sched.follow
 	if f.owed != nil {

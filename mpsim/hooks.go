@@ -43,7 +43,7 @@ type Hooks interface {
 	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child *Hart)
 	// Loaded tells that a shared object was loaded, and says where hooked functions
-	// stand in it, as Config.HookAt does for what is there from the start.
+	// are in it, as Config.HookAt does for what is there from the start.
 	Loaded(img *image.Image) map[uint64]int
 	// Started tells that a thread begins; its thread pointer is tp.
 	Started(tp uint64)
@@ -248,7 +248,7 @@ func (h *Hart) enterHook(b *block) {
 	h.hide()
 }
 
-// dropWatched gives up watched calls whose frames are gone, now that the stack
+// dropWatched drops watched calls whose frames are gone, now that the stack
 // pointer is at sp. Calls on another stack are left alone.
 func (h *Hart) dropWatched(sp uint64) {
 	for n := len(h.watched) - 1; n >= 0 && h.watched[n].sp < sp && sp-h.watched[n].sp < maxFrame; n-- {
@@ -257,7 +257,7 @@ func (h *Hart) dropWatched(sp uint64) {
 	h.watchTop()
 }
 
-// abandonWatched gives the innermost watched call up.
+// abandonWatched drops the innermost watched call.
 func (h *Hart) abandonWatched() {
 	n := len(h.watched) - 1
 	h.call = h.watched[n]

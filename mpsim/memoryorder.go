@@ -35,7 +35,7 @@ func OrderMode(order uint64) event.Mode {
 	return acquireRelease
 }
 
-// sourceOrder is where the order that the source gives an atomic instruction is
+// sourceOrder is where the source's order of an atomic instruction is
 // found. The code may have another: without optimisation gcc does not see that
 // the parameter of a std::atomic function is constant, and takes the strongest;
 // and gcc before version 14 writes a compare-and-swap that releases like one

@@ -58,7 +58,7 @@ func (f *Fault) String() string {
 	return fmt.Sprintf("thread T%d: %s at pc %#x: %s", f.Thread, linux.SignalName(f.Signal), f.PC, f.Reason)
 }
 
-// Waiting is a thread, where it stands, and what it waits for.
+// Waiting is a thread, its place, and what it waits for.
 type Waiting struct {
 	Thread event.ThreadID
 	For    string   // "" if it runs, else "mutex 0x… held by thread T2", or the system call and its object

@@ -89,7 +89,7 @@ func (m *Machine) refresh(h *Hart) {
 	}
 }
 
-// syscall does the system call that h stands after; false ends the slice.
+// syscall does the system call that h has just executed; false ends the slice.
 func (m *Machine) syscall(h *Hart) bool {
 	m.tick(h)
 	h.settle()

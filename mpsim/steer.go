@@ -97,7 +97,7 @@ func (h *Hart) Held() bool { return h.held }
 // Runnable tells whether the thread could run, were it not held.
 func (h *Hart) Runnable() bool { return h.task.State == linux.Runnable }
 
-// Hidden tells whether the thread is inside a hooked call that stands for all it does.
+// Hidden reports whether the thread is inside a hooked call, which represents all it does.
 func (h *Hart) Hidden() bool { return h.call.active }
 
 // WaitsFor describes what a thread that is not [Hart.Runnable] waits for.
@@ -143,7 +143,7 @@ func (m *Machine) Insts() uint64 { return m.result.Insts }
 // Ended tells whether the run has ended.
 func (m *Machine) Ended() bool { return m.ended }
 
-// held tells whether the run stands still only because threads are held.
+// held reports whether the run cannot continue only because threads are held.
 func (m *Machine) held() bool {
 	for _, h := range m.harts {
 		if h.held {
@@ -158,7 +158,7 @@ func (m *Machine) held() bool {
 func (h *Hart) UserPC() uint64 {
 	for i, pc := range h.Stack() {
 		if i > 0 {
-			pc-- // a return address: the call stands before it
+			pc-- // a return address: the call is before it
 		}
 		if h.m.cfg.Image.User(pc) {
 			return pc

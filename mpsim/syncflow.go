@@ -25,7 +25,7 @@ const (
 	placeBytes = 8
 	placeHalf  = 4
 	placeBits  = 1<<56 - 1
-	taskPlaces = 1 << 40 // strands of tasks stand after those of threads
+	taskPlaces = 1 << 40 // strands of tasks come after those of threads
 	barrierMix = 0x9e3779b97f4a7c15
 )
 

@@ -142,7 +142,7 @@ func appendBlockHeader(dst []byte, h Handle, payloadSum uint32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
 }
 
-// parseBlockHeader reads the header that stands at offset.
+// parseBlockHeader reads the header at offset.
 func parseBlockHeader(b []byte, offset int64) (h Handle, payloadSum uint32, err error) {
 	if len(b) < blockHeaderSize {
 		return h, 0, Corrupt(offset, 0, ErrTruncated)
@@ -173,7 +173,7 @@ func appendFooter(dst []byte, index Handle) []byte {
 	return append(dst, magicTail...)
 }
 
-// parseFooter says where the index block stands; ok is false when the bytes
+// parseFooter returns the place of the index block; ok is false when the bytes
 // are no footer of a file of that size.
 func parseFooter(b []byte, size int64) (offset int64, length uint32, ok bool) {
 	if len(b) != footerSize || string(b[16:]) != magicTail || binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {

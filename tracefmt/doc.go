@@ -24,7 +24,7 @@
 //	+4  4  epoch  FFFFFFFF for blocks that belong to no epoch (meta, image, index,
 //	              object, arch-summary, names, notes, wet)
 //	+8  4  thread control, flow, data, arch: the thread; image: the part's number;
-//	              commit: how many blocks of this epoch stand before it; else 0
+//	              commit: how many blocks of this epoch come before it; else 0
 //	+12 4  raw    bytes of the payload when decoded
 //	+16 4  stored bytes of the payload in the file
 //	+20 4  CRC of the stored payload
@@ -32,7 +32,7 @@
 //	+28 …  payload, stored bytes
 //
 //	index payload (kind 8), one entry a block in file order; the offsets
-//	follow from the stored lengths, the first block stands at 16
+//	follow from the stored lengths, the first block is at 16
 //	uvarint number of entries, then for each
 //	1 kind, 1 codec, uvarint epoch+1 (0: none), uvarint thread, uvarint raw, uvarint stored
 //

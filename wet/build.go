@@ -211,7 +211,7 @@ func (b *Builder) Batch(batch *event.Batch) error {
 	}
 	if b.running != t {
 		// A path ends where another thread runs: so the memory accesses of a path
-		// stand together in the order of the run.
+		// are adjacent in the order of the run.
 		if b.running != nil {
 			b.endPath(b.running, nil)
 		}
@@ -437,7 +437,7 @@ func (b *Builder) callArgs(t *thread, values []uint64) uint8 {
 	return b.opts.CallArgs(held[callNumber], [6]uint64(held[callArgs:callArgs+maxArgs])) & (1<<maxArgs - 1)
 }
 
-// run executes a node and gives the instance of its last statement.
+// run executes a node and returns the instance of its last statement.
 func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 	n := b.threadNode(t, node)
 	by := ref{srcOf(uint32(t.id), node, uint32(len(n.tmpl.Stmts)-1)), n.k}

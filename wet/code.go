@@ -15,7 +15,7 @@ type Program interface {
 	// At returns the basic block that begins at pc, Find the one that pc is in.
 	At(pc uint64) (cfg.Ref, bool)
 	Find(pc uint64) (cfg.Ref, bool)
-	// Block gives a block and its edges; nil when there is none.
+	// Block returns a block and its edges, or nil if there is none.
 	Block(r cfg.Ref) *cfg.Block
 	// Deciders returns the blocks that a block is control dependent on, and
 	// Decides whether there are blocks that are control dependent on it.

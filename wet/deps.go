@@ -100,7 +100,7 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	return g.listed(r, i, DepMemory, tell)
 }
 
-// listed returns the dependences of an instance that stand in a list; false when
+// listed returns the dependences of an instance that are in a list; false if
 // to stop, with an error told.
 func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Instance, err error) bool) bool {
 	row := rowOf(i.Stmt, kind)
@@ -283,7 +283,7 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 	}
 }
 
-// extraUsers gives the instances that name i in a list of their own; false when
+// extraUsers returns the instances that name i in a separate list; false if
 // to stop.
 func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance, kind DepKind) bool) (more bool, err error) {
 	type user struct {

@@ -34,7 +34,7 @@ type sizes struct {
 
 func (s *sizes) fields() []*Size { return []*Size{&s.times, &s.patterns, &s.values, &s.edges} }
 
-// place is where the labels of a node stand.
+// place is where the labels of a node are.
 type place struct {
 	part   uint32
 	offset uint64 // in the part's records

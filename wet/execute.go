@@ -130,7 +130,7 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 	b.deepen(n, next, uint32(len(p.Stmts)))
 }
 
-// deepen finds how deep the anchors are that stand before a statement, from
+// deepen finds how deep the anchors before a statement are, from
 // the next one on.
 func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 	p := n.tmpl
@@ -297,7 +297,7 @@ func (c *column) look() {
 	c.seen = glance{c.values.n, uint64(len(c.values.runs)), c.found}
 }
 
-// checkGroup gives the members of a group columns of their own when many of its
+// checkGroup moves the members of a group to separate columns when many of its
 // latest tuples were new: then patterns save nothing.
 func (b *Builder) checkGroup(n *threadNode, g *group) {
 	few := 4*(uint64(g.tuples())-g.seen.values) <= g.pat.n-g.seen.runs

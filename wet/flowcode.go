@@ -14,7 +14,7 @@ import (
 // others in order, the frequent ones first. How likely a decision is follows
 // from its outcomes after the last 1, 3, 6 and 14 nodes (package rangecode mixes
 // them), so that loops, the values of a branch that repeat, and where a function
-// returns to cost next to nothing. In front stands each node's first occurrence.
+// returns to cost next to nothing. Each node's first occurrence comes first.
 
 // flowOrders are how many of the last nodes make each context.
 var flowOrders = [rangecode.Inputs]int{1, 3, 6, 14}

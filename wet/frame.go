@@ -28,7 +28,7 @@ type decision struct {
 
 // frames follows the calls of a thread and what was decided in each: what the
 // dynamic control dependence of a block asks for. Decisions of a function's
-// blocks stand in one table for all frames; one that a recursive call writes
+// blocks are in one table for all frames; one that a recursive call writes
 // over is put back when the call ends.
 type frames struct {
 	stack     event.CallStack

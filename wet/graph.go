@@ -358,7 +358,7 @@ func (g *Graph) template(id NodeID) *template {
 	return g.nodes[id]
 }
 
-// Sites lists where an instruction stands. For the call instruction of a hooked
+// Sites lists the places of an instruction. For the call instruction of a hooked
 // function it has the outside statement too.
 func (g *Graph) Sites(pc uint64) []Site {
 	if g.sites == nil {
@@ -534,7 +534,7 @@ func (g *Graph) oldest(but *record) []decoded {
 	return list
 }
 
-// drop gives memory back until half of the limit is left.
+// drop releases memory until half of the limit is left.
 func (c *cache) drop(list []decoded) {
 	for _, x := range list {
 		if c.used <= c.limit/2 {

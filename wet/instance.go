@@ -59,7 +59,7 @@ type Instance struct {
 	K      uint64 // executions of the node by the thread before this one
 }
 
-// Site is a place where an instruction stands.
+// Site is a place of an instruction.
 type Site struct {
 	Node NodeID
 	Stmt uint32

@@ -56,7 +56,7 @@ func (m mark) from(n uint64) mark {
 }
 
 // part says which bytes of what a load reads come from a store, as a mask, and
-// how much farther they stand in the store, counted from -7. It is 0 when all
+// how much farther they are in the store, counted from -7. It is 0 when all
 // do from the store's beginning.
 //
 //	bits 0–3   7 and how much farther
@@ -203,7 +203,7 @@ func (s *shadow) forget(addr, size uint64) {
 	}
 }
 
-// drop gives a page's memory back.
+// drop releases a page's memory.
 func (s *shadow) drop(n uint64) {
 	for _, c := range s.pages[n] {
 		if c.mark&splitMark != 0 {

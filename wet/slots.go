@@ -376,7 +376,7 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 }
 
 // briefly decodes sequences (nil ones too) for one walk over them: what was not
-// decoded before is given back by the function that it returns.
+// decoded before is released by the function that it returns.
 func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error) {
 	var opened []*numbers
 	for _, x := range list {

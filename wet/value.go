@@ -17,7 +17,7 @@ var errDeep = fmt.Errorf("a value that is found through too many others: %w", tr
 const maxFollow = 4 * (maxChain + maxDepth)
 
 // memo remembers values that took a way to find. An instance has a few places;
-// the oldest value in them gives way.
+// the oldest value in them is replaced.
 type memo []memoValue
 
 type memoValue struct {

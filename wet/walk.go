@@ -18,7 +18,7 @@ type Walk struct {
 	flow *flow
 }
 
-// Walk returns a walk along a thread's control flow that stands before timestamp
+// Walk returns a walk along a thread's control flow, positioned before timestamp
 // t, which may be the number of timestamps at most.
 func (g *Graph) Walk(th event.ThreadID, t uint64) (*Walk, error) {
 	if uint64(th) >= uint64(len(g.threads)) || t > g.threads[th].Times {

@@ -168,7 +168,7 @@ func (c *Cursor) Path() Path { return c.path }
 // Depth is the number of steps of the path.
 func (c *Cursor) Depth() int { return len(c.path) }
 
-// Clone gives a cursor of its own at the same position.
+// Clone returns an independent cursor at the same position.
 func (c *Cursor) Clone() *Cursor { return &Cursor{g: c.g, path: slices.Clone(c.path)} }
 
 // Set moves to the position of d, a cursor of the same grammar.

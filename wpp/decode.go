@@ -30,9 +30,9 @@ func (l Limits) withDefaults() Limits {
 // of src and returns what follows it. The bytes are not trusted: rules are
 // acyclic, reachable and in range in whatever it accepts, and encoding that
 // again returns the same bytes. Errors wrap [wire.ErrMalformed], [wire.ErrTruncated] or
-// [wire.ErrTooLarge] and give the offset.
+// [wire.ErrTooLarge] and contain the offset.
 //
-// A small grammar may stand for a very long string; Decode does not mind, see
+// A small grammar may derive a very long string; Decode does not mind, see
 // [Grammar.Len].
 func Decode(src []byte, limits Limits) (g *Grammar, rest []byte, err error) {
 	d := decoder{src: src, limits: limits.withDefaults()}

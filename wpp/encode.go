@@ -22,7 +22,7 @@ import "encoding/binary"
 //	           that will not be used again left out; the end of a rule's body
 //	           is its first use
 //
-// Lengths, uses and codes stand in separate columns, mostly a byte each, so that an
+// Lengths, uses and codes are in separate columns, mostly a byte each, so that an
 // entropy stage after has something to hold on to.
 const (
 	codeNewRule = iota

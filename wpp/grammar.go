@@ -208,7 +208,7 @@ func (b *Builder) inlineGrammar() *Grammar {
 	return g
 }
 
-// repeats tells whether a pair of adjacent symbols stands twice in s without
+// repeats reports whether a pair of adjacent symbols occurs twice in s without
 // overlap.
 func repeats(s []uint32) bool {
 	for i := 0; i+3 < len(s); i++ {

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Uses finds where the symbols of a grammar stand in its rule bodies. It is
+// Uses finds where the symbols of a grammar occur in its rule bodies. It is
 // made once a grammar, in time and memory linear in its size. [Uses.Weigh]
 // works in memory of the Uses, which therefore belongs to one goroutine.
 type Uses struct {

@@ -2,7 +2,7 @@ package wpp
 
 import "fmt"
 
-// Terminal is a letter of the string. What it stands for is the caller's
+// Terminal is a letter of the string. Its meaning is the caller's
 // matter; small dense numbers make small traces.
 type Terminal uint32
 
@@ -12,7 +12,7 @@ const MaxTerminal Terminal = 1<<31 - 1
 // Rule numbers a rule of a [Grammar], dense from 0.
 type Rule uint32
 
-// Symbol is a terminal or the use of a rule, as it stands in a rule body.
+// Symbol is a terminal or the use of a rule, as it occurs in a rule body.
 type Symbol uint32
 
 const ruleBit = 1 << 31

@@ -22,7 +22,7 @@ type row struct {
 	threads  []event.ThreadID
 	begun    bool // the slice began with it
 	in, out  []link
-	// of is the statement whose values stand for the row; -1: none does.
+	// of is the statement whose values represent the row; -1: none.
 	of     int
 	names  int // the statement that writes the variable that has these values; -1: none
 	values slice.Values
@@ -230,7 +230,7 @@ func (v *view) begin() {
 	}
 }
 
-// readValues reads the values that stand for rows, as far as the budget goes;
+// readValues reads the values that represent rows, within the budget;
 // rows of the criterion and rare ones first.
 func (v *view) readValues() error {
 	if v.bare() {
@@ -289,7 +289,7 @@ func (v *view) leaving() []bool {
 	return out
 }
 
-// represent chooses the statement whose values stand for a row: what a store of
+// represent chooses the statement whose values represent a row: what a store of
 // the line stores, else the last result that another line uses, else the last.
 func (v *view) represent(r *row, leaves []bool) {
 	if r.key.kind == rowCode && len(r.stmts) > 1 || r.key.kind == rowOutside {

@@ -36,7 +36,7 @@ type SheetNear struct {
 	Way    string `json:"way,omitempty"` // how it leads to where the slice began
 }
 
-// SheetRow is a line of the source, or what stands for one.
+// SheetRow is a line of the source, or what replaces one.
 type SheetRow struct {
 	File    string      `json:"file,omitempty"` // path; "" if it is no line of a file
 	Line    int         `json:"line,omitempty"`

@@ -17,7 +17,7 @@ import (
 type TextOptions struct {
 	Color bool // emphasis by ANSI escape sequences, for a terminal
 	Width int  // columns; 0: 100
-	// Instructions gives code without lines an entry for each instruction, not
+	// Instructions lists code without lines by instruction, not
 	// for each function.
 	Instructions bool
 	// BySource lists lines in the order of the source, with their dependences, and
@@ -193,7 +193,7 @@ func (t *textWriter) row(v *view, r *row) {
 	}
 }
 
-// what is the source of a row, or what stands for it.
+// what is the source of a row, or what replaces it.
 func (t *textWriter) what(v *view, r *row) string {
 	stmts := v.Statements()
 	switch r.key.kind {

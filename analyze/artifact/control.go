@@ -128,7 +128,7 @@ func (e *explainer) controlsBoth(a, b exec, c, d *exec) (bool, error) {
 }
 
 // usedBefore tells whether the value of a racy read was used by the time that a
-// thread was at a point. An access at an address made of it counts as used.
+// thread was at a point. An access at an address computed from it counts as used.
 func (e *explainer) usedBefore(read *exec, until point, anyway bool) (bool, error) {
 	at, err := e.place(read)
 	if err != nil {

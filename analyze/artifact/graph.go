@@ -117,7 +117,7 @@ func (g *graph) id(k nodeKey) int32 {
 	return id
 }
 
-// block gives a block execution and its code.
+// block returns a block execution and its code.
 func (g *graph) block(th event.ThreadID, n uint64) (cdr.CodeBlock, *block, error) {
 	b, err := g.history[th].Block(n)
 	if err != nil {

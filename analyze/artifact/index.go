@@ -21,7 +21,7 @@ var errTooMuch = errors.New("too many accesses by the racing instructions")
 
 // index knows all executions of the instructions that take part in races, so
 // that it can say which of them race, instance by instance, and where the
-// events of the run stand.
+// events of the run are.
 type index struct {
 	sites   map[cdr.SiteID]*siteIndex
 	pairs   map[pairKey]int // static pair of sites → index of the race

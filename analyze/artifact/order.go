@@ -481,7 +481,7 @@ func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bo
 	return causes, together, nil
 }
 
-// line is where an instruction stands in the source.
+// line is the place of an instruction in the source.
 func (e *explainer) line(pc uint64) (file string, line int) {
 	if f := e.img.Frames(pc); len(f) > 0 {
 		return f[0].File, f[0].Line

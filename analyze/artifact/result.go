@@ -15,7 +15,7 @@ const (
 	// Artifact: each of its dynamic instances that was looked at is a
 	// consequence of another race, by address or by order.
 	Artifact
-	// Unknown: no instance stands by itself as far as could be seen, but the
+	// Unknown: no instance was seen to be independent, but the
 	// data flow of some could not be followed to its end.
 	Unknown
 )
@@ -96,7 +96,7 @@ type Verdict struct {
 	Chain    []Step // of the first instance, from the racy write to the artifact
 	// Checked dynamic instances were looked at, Explained of them are
 	// consequences. Checked is less than the race's dynamic count when there
-	// are too many, or when one that stands by itself was found.
+	// are too many, or when an independent one was found.
 	Checked, Explained uint64
 	Reason             string // of Unknown: what was missing
 	// Behind are the races whose racy values decided, by branches, that the

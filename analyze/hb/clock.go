@@ -8,7 +8,7 @@ import (
 
 // Clock is a vector clock: for each strand, the last of its epochs that
 // happens before the point the clock belongs to. Strands beyond its length
-// stand at 0, which is before their first epoch.
+// are at 0, which is before their first epoch.
 type Clock []uint64
 
 // At is the component of strand s.

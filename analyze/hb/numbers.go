@@ -103,7 +103,7 @@ func (o *Order) start(t event.ThreadID) {
 	}
 }
 
-// endThread keeps what whoever joins thread t will take, and gives back its clock
+// endThread keeps what the joiner of thread t will take, and releases its clock
 // and its number.
 func (o *Order) endThread(t event.ThreadID, st *strand, s event.StrandID) {
 	o.thread(t).ended = true

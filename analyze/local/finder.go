@@ -38,7 +38,7 @@ func NewFinder(t *cdr.Trace, img *image.Space) *Finder {
 }
 
 // Find says what is at each place; the zero Variable where that cannot be told.
-// What it has found when ctx ends stands beside the error.
+// When ctx ends, it returns what it has found together with the error.
 func (f *Finder) Find(ctx context.Context, places []Place) ([]Variable, error) {
 	out := make([]Variable, len(places))
 	var asked []moment

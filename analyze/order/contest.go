@@ -165,7 +165,7 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 // maxPages bounds the pages looked at.
 const maxPages = 1 << 21
 
-// stands says how an earlier access stands to one of the present unit.
+// stands relates an earlier access to one of the current unit.
 func (c *contest) stands(l *layer.Layer) layer.Relation {
 	u := &c.unit
 	write, strand := u.access.Write, l.ID.Strand()

@@ -82,7 +82,7 @@ func (w *wcp) used(obj, now uint64) bool {
 	return false
 }
 
-// reclaim forgets what is not needed of a lock that strand s has given back.
+// reclaim forgets what is not needed about a lock that strand s has released.
 func (w *wcp) reclaim(l *wcpLock, obj uint64, s event.StrandID, now uint64) {
 	if !w.used(obj, now) {
 		for _, log := range l.logs {
@@ -128,7 +128,7 @@ func (w *wcp) everybody(visit func(s event.StrandID, th *wcpStrand)) {
 }
 
 // trim forgets sections that everybody who matters is after as soon as it
-// gives the lock back: all with acquires up to floor but the last of them, whose
+// releases the lock: all with acquires up to floor but the last of them, whose
 // release is after the others'. It returns their number.
 func (l *sectionLog) trim(floor uint64) int {
 	n := 0

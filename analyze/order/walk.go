@@ -45,7 +45,7 @@ func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
 	return w, w.prepare(ctx)
 }
 
-// prepare finds out which accesses matter, and stands before the first of them.
+// prepare finds out which accesses matter, and positions before the first of them.
 func (w *walker) prepare(ctx context.Context) error {
 	w.business, w.pairs, w.seen = replay.NewBusiness(w.opts.Program), map[key]*Pair{}, map[instance]Set{}
 	var err error

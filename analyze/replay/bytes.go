@@ -13,7 +13,7 @@ type Bytes struct {
 // NewBytes is an empty set.
 func NewBytes() *Bytes { return &Bytes{granules: map[uint64]uint8{}} }
 
-// slot is where a granule's bit stands in the filter.
+// slot is the place of a granule's bit in the filter.
 func slot(granule uint64) (word uint64, bit uint64) {
 	h := granule * 0x9e3779b97f4a7c15 >> 48
 	return h >> 6, 1 << (h & 63)

@@ -60,7 +60,7 @@ type cursor struct {
 	done bool
 }
 
-// NewCursors stands before the first segment of each thread. If sites is not nil
+// NewCursors returns cursors before the first segment of each thread. If sites is not nil
 // it says of each site whether its accesses are wanted; others may be left out.
 // It must be closed.
 func NewCursors(src Segmented, threads int, sites []bool) *Cursors {

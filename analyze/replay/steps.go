@@ -19,7 +19,7 @@ type steps struct {
 	placed uint64 // accesses of the thread up to its last event, or the last part of a segment
 }
 
-// NewSteps stands before the first step of each thread; of says what a thread's
+// NewSteps is positioned before the first step of each thread; of says what a thread's
 // steps are. It must be closed.
 func NewSteps(threads int, of func(event.ThreadID) iter.Seq2[Step, error]) *Steps {
 	s := &Steps{threads: make([]steps, threads)}

@@ -36,7 +36,7 @@ func (t *text) summary() {
 }
 
 // choose finds the groups that are shown, those worth a look first before others.
-// Groups about one object stand together, where the first of them stands.
+// Groups about one object are adjacent, at the place of the first of them.
 func (t *text) choose() {
 	type ranked struct {
 		*groupOf

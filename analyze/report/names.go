@@ -132,7 +132,7 @@ func (l *Location) variable() string {
 // lineKey names a source line pair and a variable.
 type lineKey struct{ a, b, variable string }
 
-// group gives each race the first race with the same source lines and the same
+// group assigns to each race the first race with the same source lines and the same
 // variable.
 func group(races []Race) {
 	first := map[lineKey]string{}
@@ -158,7 +158,7 @@ func (a *Access) place() string {
 	return fmt.Sprintf("%s %s:%d", a.Top.Function, a.Top.Path, a.Top.Line)
 }
 
-// fingerprint gives each race a name made of what an edit elsewhere in the
+// fingerprint computes a name for each race from what an edit elsewhere in the
 // program, or another compiler, does not change: functions, lines counted from
 // the beginning of the function, operations, and the variable.
 func fingerprint(n *namer, races []Race) {

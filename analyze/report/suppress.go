@@ -180,7 +180,7 @@ func (rule *Rule) match(text string) bool {
 	return text != "" && (match(pattern, text) || strings.Contains(text, anonymous) && match(pattern, strings.ReplaceAll(text, anonymous, "")))
 }
 
-// match says whether a pattern matches a text: * stands for anything, a ^ at
+// match says whether a pattern matches a text: * matches anything, a ^ at
 // the beginning and a $ at the end tie it to the ends of the text, which are
 // free otherwise.
 func match(pattern, text string) bool {

@@ -186,7 +186,7 @@ func (t *text) group(g *groupOf) {
 	t.printf("SUMMARY: hindsight: data race %s\n%s\n", t.fit(lineOf(top)+" in "+function(top), 31), rule)
 }
 
-// lineOf is where a frame stands, for the summary.
+// lineOf is the place of a frame, for the summary.
 func lineOf(f Frame) string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)

@@ -19,7 +19,7 @@ type Verdict struct {
 type Evidence struct {
 	What      string   `json:"what"`                // what differs, or why the other order cannot be
 	Tries     int      `json:"tries,omitempty"`     // continuations of each order that were compared
-	Place     string   `json:"place,omitempty"`     // of infeasible: where the other thread stands
+	Place     string   `json:"place,omitempty"`     // of infeasible: the place of the other thread
 	Variables []string `json:"variables,omitempty"` // of state-differs: "hits: 3 or 4"
 	// AsWas and Swapped are two runs that differ by the order of the accesses alone.
 	AsWas   *Rerun `json:"as_was,omitempty"`

@@ -96,7 +96,7 @@ func (b *builder) locate(ctx context.Context, tls uint64) error {
 	return nil
 }
 
-// add cuts a line into spans and gives each of its words to the group of the
+// add cuts a line into spans and assigns each of its words to the group of the
 // span that it begins in.
 func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	l := &line{Line: al}
@@ -203,7 +203,7 @@ func (b *builder) fields(l *line) []Field {
 }
 
 // element is the path of an element of an array, or of a part of one: what
-// stands before the last subscript, the subscript, what stands after it.
+// comes before the last subscript, the subscript, what comes after it.
 var element = regexp.MustCompile(`^(.*)\[([0-9]+)\]([^\[]*)$`)
 
 // joined makes one field of neighbouring elements that were used alike, as

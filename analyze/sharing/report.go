@@ -320,7 +320,7 @@ func (b *builder) location(g *group) (Location, error) {
 		}
 		for i, pc := range pcs {
 			if i > 0 && pc > 0 {
-				pc-- // a return address: the call stands before it
+				pc-- // a return address: the call is before it
 			}
 			f := b.frame(pc)
 			if f.User && loc.Name == "" {

@@ -50,8 +50,8 @@ func saved(reg uint8) bool {
 }
 
 // housekeeping tells a statement that saves or restores a register of the
-// caller's, or sets the frame pointer: it stands in the same path after the
-// instruction that makes room for the frame, or before the one that gives it up.
+// caller's, or sets the frame pointer: it is in the same path after the
+// instruction that allocates the frame, or before the one that releases it.
 func housekeeping(n *wet.Node, stmt uint32) bool {
 	if n.Kind != wet.NodePath {
 		return false

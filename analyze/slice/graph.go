@@ -8,13 +8,13 @@ import (
 )
 
 // Graph is a whole execution trace as this package reads it. See package wet
-// for what the methods give.
+// for what the methods return.
 type Graph interface {
 	Threads() []wet.Thread
 	NumNodes() int
 	Node(n wet.NodeID) *wet.Node
 	// Sites are the places where the instruction at pc, or an outside statement
-	// of that pc, stands.
+	// of that pc, is.
 	Sites(pc uint64) []wet.Site
 	// Executions is how often a thread executed a node.
 	Executions(th event.ThreadID, n wet.NodeID) uint64
@@ -23,7 +23,7 @@ type Graph interface {
 	// Order places a thread's timestamp in the run: of two executions the one
 	// with the smaller number began first.
 	Order(th event.ThreadID, time uint64) uint64
-	// Forward and Backward give a thread's executions from the one at a timestamp
+	// Forward and Backward return a thread's executions from the one at a timestamp
 	// on, that one included.
 	Forward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error]
 	Backward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, error]

@@ -231,7 +231,7 @@ func (o *Origins) inImage(addr uint64) bool {
 const pointerSteps = 256
 
 // pointee follows a pointer back, through copies and sums, to the call that gave
-// its block out, and tells a block that was given back before the place read of
+// its block out, and tells a block that was freed before the place read of
 // the run.
 func (o *Origins) pointee(from wet.Instance, addr, read uint64) (b block, ok bool, err error) {
 	todo := []wet.Instance{from}

@@ -96,7 +96,7 @@ func (s *nodeSet) get(k uint64) uint32 {
 	return 0
 }
 
-// slot is where the number of execution k stands, for writing.
+// slot is the place of the number of execution k, for writing.
 func (s *nodeSet) slot(k uint64) *uint32 {
 	n := k >> execShift
 	for n >= uint64(len(s.pages)) {
@@ -142,7 +142,7 @@ func (s *nodeSet) stmts() mask {
 	return sum
 }
 
-// executions gives the executions with their masks, ascending.
+// executions returns the executions with their masks, ascending.
 func (s *nodeSet) executions() iter.Seq2[uint64, uint32] {
 	return func(yield func(uint64, uint32) bool) {
 		for n, p := range s.pages {

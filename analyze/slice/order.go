@@ -26,7 +26,7 @@ func (a *at) before(b *at) bool {
 	return a.Stmt < b.Stmt
 }
 
-// cursor stands at one instance of a place.
+// cursor is at one instance of a place.
 type cursor struct {
 	at
 	end uint64 // executions of the node
@@ -47,7 +47,7 @@ func (c *cursors) Pop() any {
 }
 
 // settle moves the cursor on to the first instance that keep holds for, from
-// where it stands; false when there is none.
+// its position; false if there is none.
 func (c *cursor) settle(g Graph, keep func(wet.Instance) (bool, error)) (bool, error) {
 	for ; c.K < c.end; c.K++ {
 		if keep != nil {

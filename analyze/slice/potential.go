@@ -18,7 +18,7 @@ import (
 // that was taken after what it reads was written, if the decision could have led
 // to a store to the same variable. Which stores that are the code says, executed
 // or not, in the function of the decision or in functions that it calls under it:
-// of a global variable those whose address is made of its address; of a variable
+// for a global variable those whose address is computed from its address; of a variable
 // in a frame those of its function at the same place of the frame, and those of
 // its size through a pointer; of other memory those through a pointer with the
 // same offset and size, as a field of a structure has.

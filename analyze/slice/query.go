@@ -259,7 +259,7 @@ const (
 // ErrNoInstance says that a target has no such instance.
 var ErrNoInstance = errors.New("no such instance")
 
-// Instances returns the statement instances that a target stands for. The target's
+// Instances returns the statement instances of a target. The target's
 // instructions that one execution of a node has count as one execution of the
 // target; they are numbered in the order of the run, of one thread or of
 // AllThreads. A target that is a variable stands for the writes to it.

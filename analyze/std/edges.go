@@ -14,7 +14,7 @@ import (
 // takes and releases and then the other. It orders these two and nothing
 // else. Which messages are needed is read off the vector clocks: what a strand
 // has learnt at an event, and the STD text would not have told it, it gets from
-// the events that ended the epochs in question.
+// the events that ended those epochs.
 type speller struct {
 	order   *hb.Order
 	known   []hb.Clock // by strand: what the text has told it

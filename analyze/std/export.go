@@ -360,7 +360,7 @@ type group struct {
 
 // write writes the lines of an access to a granule. An import makes one access
 // of lines of a group in rising order; where that would join two accesses, a
-// line about a variable that only the strand reads stands between them.
+// line about a variable that only the strand reads separates them.
 func (x *exporter) write(g *group, pieces []piece) error {
 	if x.lastGroup == *g && x.lastAt < pieces[0].at {
 		x.begin(g.strand, Read)

@@ -89,7 +89,7 @@ func (m *importer) read(ctx context.Context, r io.Reader) error {
 	return m.to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
 }
 
-// Names are the names in a text, by what an import made of them.
+// Names are the names in a text, by what an import turned them into.
 type Names struct {
 	Threads   []string // by thread
 	Variables []string // in order of address

@@ -83,7 +83,7 @@ func ParseLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// isName says whether a name can stand in a line.
+// isName reports whether a name can occur in a line.
 func isName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c == '|' || c == '(' || c == ')' || c == 0x7f {

@@ -68,7 +68,7 @@ func (f *frames) event(e *event.Event) {
 // locate finds the variable that an access of size bytes at addr is to. img may be
 // asked for what is live at a place.
 func (f *frames) locate(img *image.Space, addr, size uint64) local.Variable {
-	// A call that has just returned stands for its caller still.
+	// A call that has just returned still represents its caller.
 	chain := []frame{f.last}
 	for n := len(f.calls); n > 0; n-- {
 		chain = append(chain, f.calls[n-1])

@@ -239,7 +239,7 @@ func (c *confirmation) ordinal(a *report.Access) (uint64, error) {
 		if uint64(i) >= a.Segment {
 			break
 		}
-		// Events of one call stand together.
+		// Events of one call are adjacent.
 		if pc == a.PC && !last {
 			n++
 		}

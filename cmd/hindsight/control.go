@@ -15,7 +15,7 @@ import (
 )
 
 // controlFlags are the flags of `hindsight run` that say how control flow
-// stands in the trace.
+// is stored in the trace.
 type controlFlags struct {
 	control         string
 	intraprocedural bool

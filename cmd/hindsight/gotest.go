@@ -277,8 +277,8 @@ type verdict struct {
 	elapsed        time.Duration
 }
 
-// String is the output as go test -race has it: the report stands before the
-// test's own line of result, which says that it failed, and below that stands why.
+// String is the output as go test -race has it: the report comes before the
+// test's own line of result, which says that it failed, and the reason follows it.
 func (v verdict) String() string {
 	if len(v.why) == 0 {
 		return v.output + v.report

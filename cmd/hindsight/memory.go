@@ -52,7 +52,7 @@ func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { cancel(nil) }
 }
 
-// limitMemory gives a command the flag --max-memory. When the command takes more,
+// limitMemory adds the flag --max-memory to a command. When the command takes more,
 // it ends with status 2 and says so.
 func limitMemory(cmd *cobra.Command) {
 	memory := byteSize(defaultAnalysisMemory)

@@ -194,7 +194,7 @@ func trouble(w io.Writer, r *session.Summary) {
 	stack := func(pcs []uint64) {
 		for i, pc := range pcs {
 			if i > 0 {
-				pc-- // a return address: the call stands before it
+				pc-- // a return address: the call is before it
 			}
 			for _, f := range r.Image.Frames(pc) {
 				fmt.Fprintf(w, "    #%d %s\n", i, f.Short())

@@ -110,8 +110,8 @@ func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*table) 
 	return nil
 }
 
-// leads says which of the profiles, which stand last, compress better than
-// zstd and xz, which stand before.
+// leads says which of the profiles, which come last, compress better than
+// zstd and xz, which come before them.
 func leads(ratios []float64) string {
 	n := len(ratios)
 	best := 0.0

@@ -227,7 +227,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 }
 
 // traceSizes reads the sizes of a trace, checks that the raw data is what the
-// trace was made of, and writes the raw control on demand.
+// trace was built from, and writes the raw control on demand.
 func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.Sizes, err error) {
 	t, err := cdr.OpenFile(file)
 	if err != nil {

@@ -91,7 +91,7 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 	return run, nil
 }
 
-// flowCost is what a codec made of a run.
+// flowCost is the result of a codec on a run.
 type flowCost struct {
 	bytes       int
 	there, back time.Duration

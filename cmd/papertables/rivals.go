@@ -167,7 +167,7 @@ func (c *byteCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// measured is what a rival made of a trace.
+// measured is the result of a rival on a trace.
 type measured struct {
 	ratio            float64
 	packMB, unpackMB float64 // 10⁶ bytes of the raw trace a second

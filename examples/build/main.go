@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// collect builds all programs and gives them as a tar file.
+// collect builds all programs and returns them as a tar file.
 func collect(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "examples-")
 	if err != nil {

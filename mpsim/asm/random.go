@@ -13,7 +13,7 @@ import (
 // call the kernel. It ends by itself after some thousands of instructions.
 //
 // Its symbols are f0, f1 …, shared (the memory), malloc and free (which a
-// simulator with hooks hides) and the like. The same seed and size give the same
+// simulator with hooks hides) and the like. The same seed and size produce the same
 // program.
 func Random(seed uint64, o RandomOptions) ([]byte, error) {
 	if o.Functions <= 0 {
@@ -416,7 +416,7 @@ func (g *generator) kernel() {
 	g.Op(rv.OpECALL, 0, 0, 0)
 }
 
-// allocate calls malloc, uses what it returns, and may give it back.
+// allocate calls malloc, uses what it returns, and may free it.
 func (g *generator) allocate() {
 	g.Li(regA0, uint64(8+8*g.rng.IntN(3)))
 	g.call(g.heap[0])

@@ -11,7 +11,7 @@ type Operands struct {
 	PC uint64 // address of the instruction
 	// Rs1, Rs2 and Rs3 are the whole 64-bit registers, integer or
 	// floating-point as the instruction has them. Those of x0 count as 0
-	// whatever stands here.
+	// whatever is here.
 	Rs1, Rs2, Rs3 uint64
 	// Mem is what memory holds at the address accessed: the bytes, little-endian,
 	// in the low bits; what is above the size of the access is ignored.

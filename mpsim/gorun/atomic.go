@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// meaning is what an atomic access by an instruction stands for.
+// meaning is the meaning of an atomic access by an instruction.
 type meaning struct {
 	kind   meaningKind
 	method string // of kinds that stand for methods
@@ -25,8 +25,8 @@ const (
 	waitGroup                       //
 )
 
-// methods says what the atomic accesses in methods of package sync stand for. They
-// may stand in other functions, which have taken the method in.
+// methods says what the atomic accesses in methods of package sync mean. They
+// may be in other functions, into which the method was inlined.
 var methods = []struct {
 	prefix string
 	kind   meaningKind
@@ -40,7 +40,7 @@ var methods = []struct {
 	{"sync.(*Cond).", nothing}, {"sync.(*copyChecker).", nothing},
 }
 
-// meaningOf finds out what the atomic access at pc stands for: the outermost
+// meaningOf finds the meaning of the atomic access at pc: the outermost
 // method in whose code it is.
 func (k *Hooks) meaningOf(pc uint64) meaning {
 	if m, ok := k.atomics[pc]; ok {
@@ -167,7 +167,7 @@ func mutexChanged(record recordFunc, obj, old, now uint64) {
 	}
 }
 
-// Where the fields of sync.RWMutex and sync.WaitGroup stand.
+// Where the fields of sync.RWMutex and sync.WaitGroup are.
 const (
 	rwWriterSem   = 8
 	rwReaderSem   = 12

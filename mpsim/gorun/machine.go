@@ -41,7 +41,7 @@ type call struct {
 
 // probe is a row of the table of hooked functions.
 type probe struct {
-	names []string // a * at the end stands for anything
+	names []string // a * at the end matches anything
 	enter func(k *Hooks, c *call) (await bool)
 	exit  func(k *Hooks, c *call, result uint64)
 	// drop is called instead of exit when the function was left by a panic.
@@ -49,7 +49,7 @@ type probe struct {
 }
 
 // New returns the hooks for a run of img, which is a Go program, and where they
-// stand in it.
+// are in it.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
 	k := &Hooks{
 		img: img, table: table, layout: layoutOf(img),

@@ -13,7 +13,7 @@ import (
 var Checked = []string{"go1.25", "go1.26"}
 
 // table is every hooked function. A name that a release does not have is none
-// there; names of earlier releases stand beside those of later ones.
+// there; names of earlier releases are listed beside those of later ones.
 var table []probe
 
 func init() {

@@ -39,7 +39,7 @@ func (s *hiddenCalls) begin(c Call) *Call {
 
 func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 
-// New returns the hooks for a run of img and where they stand in it, for
+// New returns the hooks for a run of img and where they are in it, for
 // mpsim.Config.Hooks and HookAt.
 func New(img *image.Space) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}

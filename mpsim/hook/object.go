@@ -3,7 +3,7 @@ package hook
 import "hindsight/tracefmt/event"
 
 // How the C library's objects look in memory (glibc, 64-bit: pthreadtypes.h,
-// struct_mutex.h, internaltypes.h): what a call that gives something up will do has to be
+// struct_mutex.h, internaltypes.h): what a releasing call will do has to be
 // known when it begins, before another thread can act on it.
 const (
 	mutexCount = 4 // of a recursive mutex, how often it is held
@@ -58,7 +58,7 @@ func recursive(c *Call, mutex uint64) (times uint64, can bool) {
 	return word(c, mutex+mutexCount), true
 }
 
-// releases says whether unlocking a mutex now would give it up: the calling
+// releases reports whether unlocking a mutex now would release it: the calling
 // thread's errors, and the inner ones of nested calls, do not.
 func releases(c *Call, mutex uint64) bool {
 	kind := word(c, mutex+mutexKind)
@@ -87,7 +87,7 @@ func (s *State) unlockMutex(c *Call, mutex uint64) bool {
 	return true
 }
 
-// Conditions. Waiting gives the mutex up, unless the call fails at once.
+// Conditions. Waiting releases the mutex, unless the call fails at once.
 
 func conditionBegin(s *State, c *Call, deadline uint64) {
 	if deadline != 0 {

@@ -200,7 +200,7 @@ func (r *team) wait(c *Call) {
 	}
 }
 
-// forget gives up all that the team published.
+// forget drops everything that the team published.
 func (r *team) forget(c *Call) {
 	for _, h := range []*handle{&r.begin, &r.end, &r.ordered} {
 		h.forget(c)

@@ -7,7 +7,7 @@ import "strings"
 
 // handsOver are the functions of the C library that return memory which they
 // allocated, and those that they call on the way to the allocator: a block is
-// the program's when none but these stand between its code and the allocator.
+// the program's when there are only these between its code and the allocator.
 // What else they cause to be allocated (a stream's buffer, tables of a locale) is
 // not.
 var handsOver = names(
@@ -92,7 +92,7 @@ var promises = []string{
 	"_ZSt13set_terminate", "_ZSt13get_terminate",
 }
 
-// shared are objects of the C library that stand between the program and what it
+// shared are objects of the C library between the program and what it
 // asks threads of the library to do: asynchronous input and output, look-up of
 // names, timers. A request is visible to whom it starts, its end to whom it is
 // told.

@@ -85,7 +85,7 @@ const (
 
 // Func is a row of the table of hooked functions.
 type Func struct {
-	// Names are the symbols under which the function may stand; one that
+	// Names are the symbols that the function may have; one that
 	// exists is enough, all that exist are hooked.
 	Names []string
 	// Part says whose functions these are; those of the program need no names.

@@ -375,7 +375,7 @@ func rwUnlock(s *State, c *Call) {
 	s.unlock(c, event.WriteUnlock, c.Arg(0))
 }
 
-// reallocBegin gives the old block up before the allocator may hand it to
+// reallocBegin frees the old block before the allocator may hand it to
 // another thread; reallocEnd says what became of it.
 func reallocBegin(s *State, c *Call) {
 	c.Note = s.blocks[c.Arg(0)]

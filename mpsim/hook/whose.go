@@ -71,7 +71,7 @@ func (o *whose) at(pc uint64) codeKind {
 		k.forCaller = forCaller[s.Name]
 		if m := o.img.At(pc); !ok && k.inLibrary && m != nil {
 			k.hidden = true
-			// Static functions stand before the one of their file that uses them.
+			// Static functions come before the one of their file that uses them.
 			next, ok := m.FuncAfter(pc)
 			k.forCaller = ok && next.Addr-pc < ownCode && forCaller[next.Name]
 		}

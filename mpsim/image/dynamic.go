@@ -47,7 +47,7 @@ func (m *Image) readDynamic(progs []elf.Prog64) {
 }
 
 // systemLibraries are the shared objects of the C library and of the run-time
-// libraries of gcc, by the part of their names that stands before the version.
+// libraries of gcc, by the part of their names before the version.
 var systemLibraries = map[string]bool{
 	"ld-linux-riscv64-lp64d": true, "ld-linux-riscv64-lp64": true, "ld-musl-riscv64": true,
 	"libc": true, "libm": true, "libpthread": true, "libdl": true, "librt": true, "libutil": true, "libanl": true,

@@ -30,7 +30,7 @@ type LineNotes struct {
 	Kind NoteKind `json:"kind"`
 }
 
-// NoteKind says what stands on some lines. The numbers are part of the format.
+// NoteKind says what some lines contain. The numbers are part of the format.
 type NoteKind uint8
 
 const (

@@ -71,7 +71,7 @@ func (m *Image) findRuntime(r *runtime) {
 // gcc made a function of.
 func outlined(name string) bool { return strings.Contains(name, "._omp_") }
 
-// Outlined are the functions that gcc made of the bodies of parallel, teams and
+// Outlined are the functions that gcc generated from the bodies of parallel, teams and
 // target regions and of tasks, which the OpenMP runtime calls; or those that it
 // made to copy the variables of tasks.
 func (m *Image) Outlined(copies bool) []Symbol {

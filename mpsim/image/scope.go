@@ -124,7 +124,7 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 	}
 	if len(ranges) == 0 {
 		// A declaration, or the abstract form of an inlined function; static
-		// variables stand in the latter.
+		// variables are in the latter.
 		return e.Val(dwarf.AttrDeclaration) == nil, abstract, nil
 	}
 	s := scope{entry: e.Offset, parent: max(in, outside)}
@@ -180,7 +180,7 @@ func (d *debugInfo) functionAt(pc uint64) (u *unit, function dwarf.Offset, ok bo
 
 // entryName follows an entry to its names: its own, or those of the entry it is
 // an instance or the definition of. declared is the last entry of that chain,
-// the one that stands where the source declares it.
+// the one where the source declares it.
 func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string, declared dwarf.Offset) {
 	r := d.data.Reader()
 	for range 8 {

@@ -29,7 +29,7 @@ func readSections(data []byte, h *elf.Header64) ([]section, error) {
 	}
 	n, names := uint64(h.Shnum), uint64(h.Shstrndx)
 	if n == 0 || names == uint64(elf.SHN_XINDEX) {
-		// Big numbers stand in the first section.
+		// Big numbers are in the first section.
 		raw, err := table(data, "section headers", h.Shoff, 1, sectionSize)
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// Space is a program as it stands in memory: its executable and the shared
+// Space is a program as placed in memory: its executable and the shared
 // objects that were loaded beside it. Whoever asks about an instruction or a
 // variable asks the Space, which knows whose address it is.
 //
@@ -89,7 +89,7 @@ func (s *Space) Shared(data []byte, digest [sha256.Size]byte, path string, base 
 }
 
 // Add notes that an image was loaded; late says that the program itself did so
-// when it ran (dlopen). It gives false when its place is taken.
+// when it ran (dlopen). It returns false when its place is taken.
 func (s *Space) Add(m *Image, late bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// StubSuffix stands after the name of a function in the name of the code through
+// StubSuffix follows the name of a function in the name of the code through
 // which an image calls it in another (an entry of the procedure linkage table).
 const StubSuffix = "@plt"
 

@@ -35,7 +35,7 @@ const (
 
 // addVariable takes note of a variable whose location is a plain address.
 // Variables in registers and on the stack, whose place changes from instruction
-// to instruction, are left out. global says that it stands outside functions.
+// to instruction, are left out. global says that it is outside functions.
 func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	loc, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok || len(loc) == 0 {

@@ -17,7 +17,7 @@ type sourceText struct {
 	statements []statement
 }
 
-// statement stands on the lines from to to.
+// statement is on the lines from to to.
 type statement struct {
 	from, to int
 	kind     image.NoteKind // 0: nothing atomic

@@ -162,7 +162,7 @@ func (n *network) take(s *socket, a address) int64 {
 	return 0
 }
 
-// leave gives a socket's address back.
+// leave releases a socket's address.
 func (n *network) leave(s *socket) {
 	if key := s.key(&s.local); s.named && n.bound[key] == s {
 		delete(n.bound, key)

@@ -305,7 +305,7 @@ func (c *call) pselect() int64 {
 	return c.pollUntil(try, w, mask[0], mask[1], none)
 }
 
-// selectOnce gives the descriptors of a select that are ready.
+// selectOnce returns the descriptors of a select that are ready.
 func (k *Kernel) selectOnce(n int, want *[3][maxFiles / 8]byte) (count int64, got [3][maxFiles / 8]byte) {
 	for fd := range n {
 		f, e := k.files.get(int32(fd))

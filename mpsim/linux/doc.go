@@ -31,12 +31,11 @@
 //
 // # What is not there
 //
-// Processes (fork, exec, wait), networks beyond the guest's own host, passing
-// descriptors through sockets, stopping signals, timers of processor time,
-// message queues, mappings that share a file of the host writably, and futexes
-// that requeue to a priority-inheriting lock. Such calls return ENOSYS or the
-// error that Linux has for the purpose, and [Kernel.Unsupported] names them.
-// Priorities are accepted and have no effect.
+// Processes (fork, exec, wait), networks beyond the guest's own host, stopping
+// signals, timers of processor time, writable shared mappings of files of the
+// root directory, and futexes that requeue to a priority-inheriting lock. Such
+// calls return ENOSYS or the error that Linux has for the purpose, and
+// [Kernel.Unsupported] names them. Priorities are accepted and have no effect.
 //
 // A Kernel belongs to one goroutine at a time.
 package linux

@@ -133,7 +133,7 @@ func (k *Kernel) queueAt(addr uint64) *futexQueue {
 	return q
 }
 
-// leaveFutex takes a task out of the queue that it stands in.
+// leaveFutex takes a task out of its queue.
 func (k *Kernel) leaveFutex(t *Task) {
 	q := t.block.futex
 	if q == nil {

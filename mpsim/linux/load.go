@@ -78,7 +78,7 @@ func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Contex
 	return k, t, ctx, nil
 }
 
-// shortName cuts a name to what PR_GET_NAME can give.
+// shortName cuts a name to what PR_GET_NAME can return.
 func shortName(s string) string { return s[:min(len(s), 15)] }
 
 // load maps the segments of the image, the trampoline and the start of brk.

@@ -78,7 +78,7 @@ func (d *memData) allocated() int64 {
 	return int64(len(d.chunks[0])) + int64(len(d.chunks)-1)*chunkBytes
 }
 
-// trim gives back the chunks after the end.
+// trim releases the chunks after the end.
 func (d *memData) trim() {
 	before := d.allocated()
 	need := int((d.length + chunkBytes - 1) / chunkBytes)

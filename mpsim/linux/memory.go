@@ -142,7 +142,7 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 }
 
 // mapContent copies a file's content into the fresh mapping at addr. Whole
-// pages after its end give SIGBUS.
+// pages after its end raise SIGBUS.
 func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) int64 {
 	size := uint64(max(from.file.size(), 0))
 	var have uint64

@@ -137,7 +137,7 @@ func (v *vfs) rename(from, to string) int64 {
 	return 0
 }
 
-// makeSocket makes the file that stands for the address of a socket.
+// makeSocket creates the file that represents the address of a socket.
 func (v *vfs) makeSocket(p string) int64 {
 	dir, name, e := v.parentOf(p)
 	if e != 0 {

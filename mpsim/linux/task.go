@@ -117,7 +117,7 @@ type blockState struct {
 	holds   *openFile // stays open while the task waits
 
 	own    bool        // the program itself waits on a futex: see Tracer.Own
-	futex  *futexQueue // that the task stands in
+	futex  *futexQueue // that the task is in
 	bitset uint32      // of FUTEX_WAIT_BITSET
 	pi     bool        // waits for a priority-inheriting lock
 

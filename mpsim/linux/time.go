@@ -124,7 +124,7 @@ func (k *Kernel) Expire() Outcome {
 // later returns the time d after t, never beyond the end of time.
 func later(t, d uint64) uint64 { return min(t+min(d, maxTime), maxTime) }
 
-// timespec reads a struct timespec and gives it in nanoseconds.
+// timespec reads a struct timespec and returns it in nanoseconds.
 func (c *call) timespec(addr uint64) (uint64, int64) {
 	var b [16]byte
 	if f := c.space.Read(addr, b[:]); f != nil {

@@ -213,7 +213,7 @@ func (s *Space) Share(addr uint64, pages []*Page) error {
 	return nil
 }
 
-// Pages gives bytes rounded up to whole pages; 0 when that overflows.
+// Pages returns bytes rounded up to whole pages, or 0 if that overflows.
 func Pages(bytes uint64) uint64 { return (bytes + pageMask) &^ pageMask }
 
 // valid says whether [addr, addr+length) is a range that may be mapped.

@@ -29,7 +29,7 @@ const maxFunction = 1 << 13
 // pc is in begins at start.
 //
 // Of an AMO, the address must come from an ANDI with -4 and the operand from a
-// shift, by what stands before it in order of address: compilers move both out
+// shift, by what comes before it in order of address: compilers move both out
 // of loops. Of an LR, what counts is the code up to its SC.
 func PartAt(start, pc uint64, code Code) Part {
 	i, ok := fetch(code, pc)

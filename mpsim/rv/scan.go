@@ -20,7 +20,7 @@ type Block struct {
 	End    event.End
 	Target uint64     // of EndBranch, EndJump, EndCall; else 0
 	Mode   event.Mode // of EndAtomic: the ordering that the code returns the last instruction's access
-	Fence  event.Mode // ordering of a fence that stands on its own and ends the block as EndFall; else 0
+	Fence  event.Mode // ordering of a separate fence that ends the block as EndFall; else 0
 }
 
 // Sites lists the plain accesses of the block in execution order. The load or
@@ -55,7 +55,7 @@ func (b *Block) Sites() []event.Site {
 //     predecessors and W among its successors, with at most a few instructions
 //     between them that touch registers or load from the frame: a release store (EndAtomic; but see
 //     releases). The bytes decide, not how the store was reached, so that it
-//     is the same in every block that it stands in. A FENCE that follows a
+//     is the same in every block that contains it. A FENCE that follows a
 //     store like that one belongs to it (a sequentially consistent store) and
 //     makes no release store of what comes next.
 //
@@ -138,7 +138,7 @@ func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 // between a fence and its store.
 const maxBetween = 3
 
-// releases tells whether a store of size bytes at pc stands after a FENCE that
+// releases reports whether a store of size bytes at pc follows a FENCE that
 // makes it a release store. That is one that orders all earlier accesses before
 // later writes; a full fence does so for stores of one or two bytes only (gcc
 // before version 14 uses amoswap for wider ones), and none does that is itself
@@ -180,7 +180,7 @@ func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
 	return false
 }
 
-// prepares tells instructions that may stand between the fence of a release store
+// prepares recognises instructions that may be between the fence of a release store
 // and the store: those that compute what it stores, or where, or, without
 // optimisation, load it from the function's own frame.
 func (i Inst) prepares() bool {
@@ -200,7 +200,7 @@ func (i Inst) computes() bool {
 		i.Op != OpFENCE && i.Op != OpFENCEI && (i.Op < OpCSRRW || i.Op > OpCSRRCI)
 }
 
-// precedes tells whether a FENCE stands right before pc that orders all earlier
+// precedes reports whether there is a FENCE right before pc that orders all earlier
 // accesses before later writes: part of the AMO or LR at pc.
 func precedes(code Code, pc uint64) bool {
 	f, ok := fenceAt(code, pc-4)
@@ -253,7 +253,7 @@ func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bo
 // alone returns the ordering of the FENCE i at pc when it is part of no atomic
 // access; else 0. first says that it is the first instruction of a block: only
 // then may it belong to a load before it, which would have ended the block. What
-// stands before a block is guessed from its bytes.
+// comes before a block is guessed from its bytes.
 func alone(code Code, pc uint64, i Inst, first bool) event.Mode {
 	pred, succ, _ := i.Fence()
 	var m event.Mode

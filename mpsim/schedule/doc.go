@@ -7,7 +7,7 @@
 //
 //	hindsight schedule 1
 //	# comments and empty lines count for nothing
-//	T0 1234 @0x10450          # T0 runs 1234 instructions, then it stands at 0x10450
+//	T0 1234 @0x10450          # T0 runs 1234 instructions, then it is at 0x10450
 //	T1 to 0x104f2             # T1 runs up to the instruction at 0x104f2
 //	T1 to 0x104f2 x3          # up to the third time that it comes there
 //	T2 rest                   # T2 runs until it waits or ends

@@ -31,7 +31,7 @@ type Step struct {
 	Time   uint64         // of Clock: nanoseconds since the run began
 	// Of Until: since the thread began.
 	Events, Accesses uint64
-	// At is where the thread stands after the step, of Run, Rest and Until; 0: unknown.
+	// At is where the thread is after the step, of Run, Rest and Until; 0: unknown.
 	At uint64
 	// Waits says, of a run's own schedule, that the thread could not go on after the
 	// step: it waited or had ended. The text form does not have it.

@@ -15,7 +15,7 @@ import (
 // ErrOtherRun says that the second run differs from the first.
 var ErrOtherRun = errors.New("the second run is not the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
 
-// CheckSame holds a trace against the one that was made of the run again.
+// CheckSame compares a trace with the one of the rerun.
 func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 	n, err := cdr.OpenFile(newFile)
 	if err != nil {

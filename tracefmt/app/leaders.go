@@ -25,7 +25,7 @@ import (
 //
 // pc is the difference to the block before, targets and return to pc. A word is
 // any that is no leader with an even address, or is one of more blocks than are kept that the shell does not know; the rest is the up to seven bytes
-// after the last word. Blocks stand before the bytes of the stream whose
+// after the last word. Blocks come before the bytes of the stream whose
 // decoding asks for them, words before the leader that they precede.
 const (
 	leadersMagic   = "hapl"

@@ -25,14 +25,14 @@ type LeadersReader struct {
 	gap    uint64 // leaders between the word given last and the next
 	have   bool   // the next word's gap was read
 	since  uint64 // leaders given since the last word
-	rest   []byte // what stands after the last word
+	rest   []byte // the bytes after the last word
 	ended  bool   // the end was read
 
 	nWords, leaders      uint64 // as the end says
 	gotWords, gotLeaders uint64
 	out                  []byte
 	off                  int
-	held                 uint64 // a leader that was decoded; words may stand before it
+	held                 uint64 // a leader that was decoded; words may come before it
 	holding              bool
 	err                  error
 }
@@ -79,7 +79,7 @@ func (l *LeadersReader) Close() error {
 	return nil
 }
 
-// leadersFrames gives the decoder its stream.
+// leadersFrames supplies the decoder with its stream.
 type leadersFrames struct{ *LeadersReader }
 
 // Read returns bytes of the next frame of the stream, and takes what stands

@@ -22,7 +22,7 @@ type runs struct {
 	last, before [2]uint32 // by direction: the length of the last run that ended, and of the one before
 }
 
-// runBits is the bits of context that runs give.
+// runBits is the number of context bits that runs add.
 const runBits = 2
 
 // context says whether the present run is as long as the one before in that
@@ -124,7 +124,7 @@ func (m *model) conditional() *conditional {
 }
 
 // Rows are made when a context in them is met first: of most conditionals only
-// few contexts ever are, and what is met should stand together in memory.
+// few contexts ever are, and those that occur should be adjacent in memory.
 const (
 	rowBits  = 6
 	rowPairs = 1 << rowBits

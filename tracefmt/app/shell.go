@@ -24,7 +24,7 @@ type Block struct {
 }
 
 // Shell is a program's control flow with everything else taken away (section
-// 5.1). Block must give the same answer for the same pc whenever it is asked;
+// 5.1). Block must always return the same result for the same pc;
 // false for an address that it does not know. The codec keeps what it gets, and
 // does not ask at every execution.
 type Shell interface {

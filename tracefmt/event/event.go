@@ -33,7 +33,7 @@ func (a Access) String() string {
 }
 
 // Site is one plain load or store instruction inside a block. Its identity is
-// its PC: the same instruction may stand in more than one block.
+// its PC: the same instruction may be in more than one block.
 type Site struct {
 	PC     uint64
 	Size   uint8 // bytes: 1, 2, 4 or 8

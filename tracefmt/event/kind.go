@@ -48,7 +48,7 @@ const (
 	WriteUnlock        //
 	BarrierEnter       // Obj: address; Arg: generation (0, 1, …) of that barrier
 	BarrierLeave       // Orders after every BarrierEnter of the same Obj and Arg
-	CondWait           // Obj: address of the condition variable; Arg: mutex. Around it stand MutexUnlock and MutexLock
+	CondWait           // Obj: address of the condition variable; Arg: mutex. It is between a MutexUnlock and a MutexLock
 	CondSignal         // Obj: address. Orders nothing by itself, as in POSIX
 	CondBroadcast      //
 	SemWait            // Obj: address. Orders after earlier SemPost of Obj

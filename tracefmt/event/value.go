@@ -17,7 +17,7 @@ const (
 	EffectRead  // Arg bytes from Addr on were read: what a write(2) puts out, for one
 	EffectWrote // Arg bytes from Addr on were written
 
-	// EffectFresh stands on its own: Arg bytes from Addr on, of all threads, are
+	// EffectFresh is a separate effect: Arg bytes from Addr on, of all threads, are
 	// no longer what was written there: they were unmapped, or read as zero
 	// again. It does not end the group before it.
 	EffectFresh

@@ -84,7 +84,7 @@ func Check(name string, opts Options) error {
 	return nil
 }
 
-// Move gives a file that was written otherwise its name, once it is safe on the
+// Move gives a file that was written by other means its name, once it is safe on the
 // disk.
 func Move(ctx context.Context, from, to string) error {
 	fsys := fsOf(ctx)

@@ -32,7 +32,7 @@ type Head struct {
 	Params map[string]string // what a decoder must know; keys and values without spaces, = only between them
 }
 
-// paramText gives the parameters in order of their keys.
+// paramText returns the parameters in order of their keys.
 func (h Head) paramText() string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(h.Params)) {

@@ -83,7 +83,7 @@ func (a *interval) bit(p uint32, y int) int {
 }
 
 // Chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
-// often it was seen, which says how fast it moves. In memory 0 stands for 1/2, so that fresh tables need no work.
+// often it was seen, which says how fast it moves. In memory 0 means 1/2, so that new tables need no initialisation.
 type Chance uint32
 
 const (
@@ -137,7 +137,7 @@ func NewMixer(decoding bool) *Mixer {
 }
 
 // Decide codes a decision in the given contexts, with the weights of a set
-// modulo Sets, and gives it: y when coding, what was coded when decoding.
+// modulo Sets, and returns it: y when coding, what was coded when decoding.
 func (m *Mixer) Decide(set int, c0, c1, c2, c3 *Chance, y int) int {
 	v0, v1, v2, v3 := *c0^evenChance, *c1^evenChance, *c2^evenChance, *c3^evenChance
 	s0, s1 := int(m.stretch[v0>>20]), int(m.stretch[v1>>20])

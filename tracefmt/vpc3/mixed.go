@@ -52,7 +52,7 @@ type slot struct {
 // instruction is steady: then only its own table is looked at.
 const steadyAfter = 3
 
-// Predictors of a record's fields in the mixed profile. Where several give the
+// Predictors of a record's fields in the mixed profile. Where several yield the
 // same value, only the first that is tried counts.
 const (
 	mixPCs = 6 // FCM6a, FCM3a, FCM1a, FCM6b, FCM3b, FCM1b
@@ -148,7 +148,7 @@ type edView struct {
 	agree      uint64 // candidates equal to it, as bits
 }
 
-// record codes a record, and gives it. One decision says whether both fields
+// record codes a record, and returns it. One decision says whether both fields
 // are what is expected first; only when not are there others. After a while of
 // records as expected, one decision serves a run of them.
 func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
@@ -228,7 +228,7 @@ func (m *mixedModel) openRun() {
 	r.keys = [3]uint64{m.pcView.h6, m.pcView.h1, uint64(m.ids)}
 }
 
-// codeRun codes the length of a run, and gives it.
+// codeRun codes the length of a run, and returns it.
 func (m *mixedModel) codeRun(n int) int {
 	r := &m.run
 	c0, c1, c2 := join(r.keys[0], r.past&0xfff), join(r.keys[1], r.past&0xffffff), join(r.past, 5)

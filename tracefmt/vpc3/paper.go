@@ -78,7 +78,7 @@ func fold19(v uint64) uint32 {
 }
 
 // advance puts a value, folded to 17 bits, into the hashes of orders one to
-// three. A hash of order n is made of the one of order n-1 before the value.
+// three. A hash of order n is computed from the one of order n-1 before the value.
 func advance(h *[3]uint32, folded uint32) {
 	h[2] = h[1]<<1 ^ folded
 	h[1] = h[0]<<1 ^ folded

@@ -17,7 +17,7 @@ type Post uint8
 const (
 	// Zstd compresses each stream with one long-lived window.
 	Zstd Post = iota
-	// Bzip2 is what the paper uses. Each stream of each chunk stands alone.
+	// Bzip2 is what the paper uses. Each stream of each chunk is independent.
 	Bzip2
 	// Store leaves the streams as they are.
 	Store
@@ -150,7 +150,7 @@ func (s *storePacker) cut(bool) ([]byte, error) {
 	return b, nil
 }
 
-// unpacker reads one stream back. feed gives it the bytes to go on with.
+// unpacker reads one stream back. feed supplies the next bytes.
 type unpacker interface {
 	io.Reader
 	feed(b []byte)
@@ -245,7 +245,7 @@ func (z *bzip2Unpacker) feed(b []byte) {
 	z.b, z.dec = b, nil
 }
 
-// settle reads on to the end, where the checksum stands.
+// settle reads to the end, where the checksum is.
 func (z *bzip2Unpacker) settle() error {
 	var b [1]byte
 	n, err := z.Read(b[:])

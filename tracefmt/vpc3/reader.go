@@ -147,7 +147,7 @@ func (z *Reader) chunk() ([]byte, error) {
 	return nil, nil
 }
 
-// end reads what stands after the last chunk.
+// end reads what follows the last chunk.
 func (z *Reader) end() ([]byte, error) {
 	if err := z.engine.finish(); err != nil {
 		return nil, err

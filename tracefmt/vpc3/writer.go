@@ -38,7 +38,7 @@ type Options struct {
 	Post Post
 	// Level is the level of zstd, as its command line counts; 0 is 7.
 	Level int
-	// Header is how many bytes stand before the first record: they are kept as
+	// Header is the number of bytes before the first record: they are kept as
 	// they are. At most MaxHeader.
 	Header int
 }

@@ -10,7 +10,7 @@ const checkpointLines = 16
 // bidirectional is both compressed forms of section 4 for a context method:
 // the right-context codes (FR) and the left-context codes (BL) of all values.
 // At position i the paper's stream is FR up to the context, the context, and
-// BL from i on. Neither form depends on where the traversal stands (figure 6),
+// BL from i on. Neither form depends on the position of the traversal (figure 6),
 // so both are kept whole and never written to, and cursors share them.
 type bidirectional struct {
 	fr, bl       flags  // of the step between positions i and i+1: the table was right

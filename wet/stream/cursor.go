@@ -136,7 +136,7 @@ func (c *Cursor) stepBack() uint64 {
 }
 
 // Seek moves the cursor to pos, which may be Len at most. It steps there from
-// where it stands or from the nearest checkpoint, whichever is closer.
+// its position or from the nearest checkpoint, whichever is closer.
 func (c *Cursor) Seek(pos uint64) error {
 	if pos > c.s.n {
 		return fmt.Errorf("%w: %d in a stream of %d values", ErrPosition, pos, c.s.n)
@@ -168,7 +168,7 @@ func (c *Cursor) Seek(pos uint64) error {
 }
 
 // Search moves the cursor before the first value that is not below v, and says
-// whether there is one; else it stands at the end. The values must not fall, as
+// whether there is one; otherwise it is at the end. The values must not fall, as
 // timestamps do not. It looks at checkpoints first.
 func (c *Cursor) Search(v uint64) bool {
 	every := uint64(1)

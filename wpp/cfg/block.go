@@ -203,7 +203,7 @@ func (p *Program) analyse(f *Function) *body {
 	return body
 }
 
-// addEdges gives the block the edges that its last instruction makes. index
+// addEdges adds the edges of the block's last instruction. index
 // finds the block of the function that begins at an address.
 func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index func(uint64) (uint32, bool)) {
 	add := func(pc uint64, kind Kind) {

@@ -81,7 +81,7 @@ func (p *Paths) Edge(v, w int) (val uint64, cut, ok bool) {
 	return 0, false, false
 }
 
-// Decode gives the nodes of a path from its first node and its number.
+// Decode returns the nodes of a path from its first node and its number.
 func (p *Paths) Decode(start int, number uint64) ([]int, error) {
 	if start < 0 || start >= len(p.g) || number >= p.num[start] {
 		return nil, fmt.Errorf("%w: number %d from node %d", ErrPath, number, start)

@@ -279,7 +279,7 @@ func (p *Program) NumPaths(r Ref) uint64 {
 	return p.Func(r.Func).body.paths.NumPaths(int(r.Block))
 }
 
-// Decode gives the blocks of a path from its first block and its number. The
+// Decode returns the blocks of a path from its first block and its number. The
 // error wraps ErrPath.
 func (p *Program) Decode(start Ref, number uint64) ([]Ref, error) {
 	if p.Block(start) == nil {

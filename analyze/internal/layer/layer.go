@@ -71,7 +71,7 @@ type Layer struct {
 	bits   []uint64 // of the whole page
 }
 
-// Relation is how an earlier access stands to the present one.
+// Relation relates an earlier access to the current one.
 type Relation uint8
 
 const (
@@ -191,7 +191,7 @@ func (p *Page) clean() {
 	p.Keep(kept)
 }
 
-// Keep makes the layers those kept, which stand at the beginning of them.
+// Keep keeps only the layers at the beginning.
 func (p *Page) Keep(kept []Layer) {
 	clear(p.Layers[len(kept):])
 	p.Layers = kept
@@ -220,7 +220,7 @@ func (p *Page) add(d *Set, a Access, cut uint64) {
 	p.Layers = append(p.Layers, l)
 }
 
-// Merge adds the parts of layer m to l, which stands for both from then on.
+// Merge adds the parts of layer m to l, which represents both from then on.
 func (l *Layer) Merge(m *Layer) {
 	for w := int(m.lo); w <= int(m.hi); w++ {
 		l.bits[w] |= m.bits[w]

@@ -33,7 +33,7 @@ type Program struct {
 	Name string
 	Root func(Streams) *cobra.Command
 	// Failed is the status after an error of a command, which is nil if none
-	// was found. A nil Failed stands for [ExitError].
+	// was found. A nil Failed means [ExitError].
 	Failed func(*cobra.Command) int
 	// Abandon says of a command that it writes nothing which has to be closed
 	// well, so that it may be left where it is; nil: none may.
