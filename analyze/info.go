@@ -3,7 +3,7 @@ package analyze
 import (
 	"errors"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/wet"
 )
 
@@ -134,9 +134,9 @@ func (t *Trace) describe() *Info {
 }
 
 // controlText is the name of a way to keep control flow.
-func controlText(c cdr.Control) string {
+func controlText(c format.Control) string {
 	if c == "" {
-		c = cdr.ControlWPP
+		c = format.ControlWPP
 	}
 	return string(c)
 }

@@ -76,7 +76,7 @@ const (
 
 // Races finds the races of the run. When ctx ends early the report has what was
 // known, beside the error; before there is a report the error is a [*Partial].
-// Races of a trace that holds half of a run are a *cdr.HalfError.
+// Races of a trace that holds half of a run are a *format.HalfError.
 func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error) {
 	if o.Analysis == nil {
 		var err error

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/wet"
@@ -94,9 +95,9 @@ func (t *Trace) UseProgram(program *image.Space) { t.cdr.UseProgram(program) }
 
 // HasRun returns [ErrNothingRecorded] when a trace has nothing of the run. One
 // that is incomplete and has no access shows no race because it shows nothing.
-// For one that keeps the schedule alone the error is a [*cdr.HalfError].
+// For one that keeps the schedule alone the error is a [*format.HalfError].
 func (t *Trace) HasRun() error {
-	if meta := t.cdr.Info(); meta.Mode == cdr.ModeSchedule {
+	if meta := t.cdr.Info(); meta.Mode == format.ModeSchedule {
 		return meta.CheckBothHalves()
 	}
 	if t.cdr.Info().Complete {

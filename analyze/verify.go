@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/wet"
 )
 
@@ -15,7 +15,7 @@ func (t *Trace) Verify(allowIncomplete bool) error {
 	if err := t.cdr.Verify(); err != nil {
 		return err
 	}
-	if meta := t.cdr.Info(); meta.Mode == cdr.ModeSchedule && meta.Complete {
+	if meta := t.cdr.Info(); meta.Mode == format.ModeSchedule && meta.Complete {
 		_, err := t.Program()
 		return err
 	}

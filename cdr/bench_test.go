@@ -6,6 +6,9 @@ import (
 	"io"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/internal/madeup"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
 )
@@ -51,9 +54,9 @@ func kernel(blocks int) ([]event.Block, []event.Batch, int) {
 }
 
 // kernelFlow is the control flow of kernel's program.
-func kernelFlow(defs []event.Block) Program {
-	f := &synthFlow{at: map[uint64]cfg.Ref{}}
-	f.addGraph(cfg.Graph{{1}, {2, 3}, {3}, {1, 4}, {5}, {0}, {}}, defs)
+func kernelFlow(defs []event.Block) format.Program {
+	f := madeup.New()
+	f.AddGraph(cfg.Graph{{1}, {2, 3}, {3}, {1, 4}, {5}, {0}, {}}, defs)
 	return f
 }
 
@@ -61,12 +64,12 @@ func BenchmarkRecorder(b *testing.B) {
 	const blocks = 2_000_000
 	defs, batches, addrs := kernel(blocks)
 	flow := kernelFlow(defs)
-	for _, mode := range []Mode{ModeCOR, ModeCDR} {
-		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
+	for _, mode := range []format.Mode{format.ModeCOR, format.ModeCDR} {
+		for _, alphabet := range []format.Alphabet{format.AlphabetPath, format.AlphabetBlock} {
 			b.Run(fmt.Sprintf("record=%s/alphabet=%s", mode, alphabet), func(b *testing.B) {
 				size := int64(0)
 				for b.Loop() {
-					r, err := NewRecorder(io.Discard, Options{Program: flow, Meta: Meta{Mode: mode, Alphabet: alphabet}})
+					r, err := recorder.New(io.Discard, recorder.Options{Program: flow, Meta: format.Meta{Mode: mode, Alphabet: alphabet}})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -106,7 +109,7 @@ func BenchmarkRandom(b *testing.B) {
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()
-		r, err := NewRecorder(&out, Options{Program: s.flow})
+		r, err := recorder.New(&out, recorder.Options{Program: s.flow})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package cdr
 
 import (
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -57,21 +58,21 @@ func (w *callWalk) epoch(s *stretch) error {
 	if err != nil {
 		return err
 	}
-	insts, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+	insts, err := wpp.NewWeights(s.Grammar, s.termWeight(instsOf))
 	if err != nil {
 		return err
 	}
-	changes, err := wpp.NewWeights(s.g, func(x wpp.Terminal) uint64 {
+	changes, err := wpp.NewWeights(s.Grammar, func(x wpp.Terminal) uint64 {
 		e := s.effect(x)
 		return e.Pops + e.Pushes
 	})
 	if err != nil {
 		return err
 	}
-	stack := []wpp.Step{{Rule: s.g.Start()}}
+	stack := []wpp.Step{{Rule: s.Grammar.Start()}}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
-		body := s.g.Body(top.Rule)
+		body := s.Grammar.Body(top.Rule)
 		if int(top.Index) >= len(body) {
 			stack = stack[:len(stack)-1]
 			continue
@@ -99,32 +100,32 @@ func (w *callWalk) epoch(s *stretch) error {
 }
 
 func (w *callWalk) terminal(s *stretch, x wpp.Terminal) error {
-	t := s.terms[x]
-	if t.kind != termPath {
+	t := s.Terms[x]
+	if t.Kind != format.TermPath {
 		e := s.effect(x)
 		if err := w.pop(e.Pops); err != nil {
 			return err
 		}
 		return w.push(e.Pushes)
 	}
-	path := s.tab.pathBlocks(PathID(t.a))
+	path := s.tab.PathBlocks(format.PathID(t.A))
 	once := uint64(0)
 	for _, b := range path {
-		once += instsOf(&s.tab.blocks[b])
+		once += instsOf(&s.tab.Blocks[b])
 	}
 	e := s.effect(x)
 	if e.Pops+e.Pushes == 0 {
-		w.began(s.tab.blocks[path[0]].pc)
-		w.insts += once * t.b
+		w.began(s.tab.Blocks[path[0]].PC)
+		w.insts += once * t.B
 		return nil
 	}
-	for range t.b { // each ends with a call or a return
-		w.began(s.tab.blocks[path[0]].pc)
+	for range t.B { // each ends with a call or a return
+		w.began(s.tab.Blocks[path[0]].PC)
 		w.insts += once
-		if err := w.pop(e.Pops / t.b); err != nil {
+		if err := w.pop(e.Pops / t.B); err != nil {
 			return err
 		}
-		if err := w.push(e.Pushes / t.b); err != nil {
+		if err := w.push(e.Pushes / t.B); err != nil {
 			return err
 		}
 	}

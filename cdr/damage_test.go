@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -66,7 +69,7 @@ func everything(b []byte, limit int) (*Trace, error) {
 		}
 		for site := range min(tr.NumSites(), 50) {
 			left := 1000
-			for _, err := range tr.Accesses(th.ID, SiteID(site)) {
+			for _, err := range tr.Accesses(th.ID, format.SiteID(site)) {
 				note(err)
 				if left--; left < 0 {
 					break
@@ -80,7 +83,7 @@ func everything(b []byte, limit int) (*Trace, error) {
 func damaged(t testing.TB) (s *synthetic, file []byte) {
 	s = newSynthetic(3, 3)
 	s.run(6000)
-	return s, s.record(t, Options{Budget: 40 << 10, Image: bytes.Repeat([]byte{1, 2, 3}, 3000)}, s.batches)
+	return s, s.record(t, recorder.Options{Budget: 40 << 10, Image: bytes.Repeat([]byte{1, 2, 3}, 3000)}, s.batches)
 }
 
 // TestCut cuts a trace as a killed recording would: what was committed is
@@ -104,7 +107,7 @@ func TestCut(t *testing.T) {
 		if err := tr.Verify(); err != nil {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
-		var events []Event
+		var events []format.Event
 		for e, err := range tr.Events() {
 			if err != nil {
 				t.Fatal(err)
@@ -241,8 +244,8 @@ func TestHostile(t *testing.T) {
 func FuzzTrace(f *testing.F) {
 	s := newSynthetic(4, 2)
 	s.run(200)
-	for _, mode := range []Mode{ModeCDR, ModeCOR, ModeDOR} {
-		f.Add(s.record(f, Options{Meta: Meta{Mode: mode}}, s.batches))
+	for _, mode := range []format.Mode{format.ModeCDR, format.ModeCOR, format.ModeDOR} {
+		f.Add(s.record(f, recorder.Options{Meta: format.Meta{Mode: mode}}, s.batches))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { _, _ = everything(b, 500) })
 }
@@ -251,51 +254,51 @@ func FuzzTrace(f *testing.F) {
 func FuzzPayloads(f *testing.F) {
 	s := newSynthetic(4, 2)
 	s.run(200)
-	file := s.record(f, Options{}, s.batches)
+	file := s.record(f, recorder.Options{}, s.batches)
 	forge(f, file, func(h tracefmt.Handle, payload []byte) []byte {
 		f.Add(byte(h.Kind), payload)
 		return payload
 	})
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
-		tab := newTables()
+		tab := format.NewTables()
 		for i := range 4 {
-			id := tab.site(Site{PC: uint64(i), Size: 8})
-			tab.blocks = append(tab.blocks, tableBlock{pc: uint64(i), bytes: 4, insts: 1, siteFrom: uint32(i), siteCount: 1, end: event.End(i + 3)})
-			tab.siteLists = append(tab.siteLists, id)
-			tab.path = append(tab.path, uint32(i))
-			tab.pathOff = append(tab.pathOff, uint32(i+1))
+			id := tab.Site(format.Site{PC: uint64(i), Size: 8})
+			tab.Blocks = append(tab.Blocks, format.TableBlock{PC: uint64(i), Bytes: 4, Insts: 1, SiteFrom: uint32(i), SiteCount: 1, End: event.End(i + 3)})
+			tab.SiteLists = append(tab.SiteLists, id)
+			tab.Path = append(tab.Path, uint32(i))
+			tab.PathOff = append(tab.PathOff, uint32(i+1))
 		}
 		switch tracefmt.Kind(kind) {
 		case tracefmt.KindTables:
-			_ = newTables().add(payload)
+			_ = format.NewTables().Add(payload)
 		case tracefmt.KindControl:
-			_, _ = decodeControl(payload, tab)
+			_, _ = format.DecodeControl(payload, tab)
 		case tracefmt.KindData:
-			if d, err := decodeData(payload, tab); err == nil {
-				for i := range d.streams {
-					if x, err := newAddrIndex(&d.streams[i], d.terms); err == nil {
-						c := &addrCursor{x: x}
-						c.seek(x.total() / 2)
+			if d, err := format.DecodeData(payload, tab); err == nil {
+				for i := range d.Streams {
+					if x, err := fold.NewIndex(&d.Streams[i], d.Terms); err == nil {
+						c := &fold.Cursor{Index: x}
+						c.Seek(x.Total() / 2)
 						n := 0
-						c.next(x.total(), func(Run) bool { n++; return n < 1000 })
+						c.Next(x.Total(), func(fold.Run) bool { n++; return n < 1000 })
 					}
 				}
 			}
 		case tracefmt.KindSync:
-			threads := []counts{{thread: 0, events: 3}, {thread: 1, events: 2000}, {thread: 7, events: 40}}
+			threads := []format.Counts{{Thread: 0, Events: 3}, {Thread: 1, Events: 2000}, {Thread: 7, Events: 40}}
 			if len(payload) > 0 {
-				threads[2].events = uint64(payload[0]) // any number that fits
+				threads[2].Events = uint64(payload[0]) // any number that fits
 			}
-			c, err := replaySync(payload, threads)
+			c, err := format.ReplaySync(payload, threads)
 			for ok := err == nil; ok; {
 				if _, _, ok, err = c.Next(); err != nil {
 					return
 				}
 			}
 		case tracefmt.KindCommit:
-			_, _ = decodeCommit(payload)
+			_, _ = format.DecodeCommit(payload)
 		case tracefmt.KindMeta:
-			_, _ = decodeMeta(payload)
+			_, _ = format.DecodeMeta(payload)
 		default:
 			_ = fmt.Sprint(tracefmt.Kind(kind))
 		}

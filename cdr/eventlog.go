@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -35,7 +36,7 @@ type eventEnds struct{ obj, arg uint64 }
 const maxEventLog = 64 << 20
 
 // add puts an event after the others. It reports false when the log is full.
-func (l *eventLog) add(e *Event) bool {
+func (l *eventLog) add(e *format.Event) bool {
 	row := eventRow{e.Kind, e.Mode, e.Size, e.PC}
 	id, ok := l.ids[row]
 	if !ok {
@@ -62,10 +63,10 @@ func (l *eventLog) add(e *Event) bool {
 }
 
 // all are the events, of so many threads.
-func (l *eventLog) all(threads int) iter.Seq[Event] {
-	return func(yield func(Event) bool) {
+func (l *eventLog) all(threads int) iter.Seq[format.Event] {
+	return func(yield func(format.Event) bool) {
 		index, last := make([]uint64, threads), make([]eventEnds, len(l.rows))
-		e, rest := Event{}, l.bytes
+		e, rest := format.Event{}, l.bytes
 		number := func() uint64 {
 			x, n := binary.Uvarint(rest)
 			rest = rest[n:]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -25,7 +26,7 @@ func (t *Trace) Executions(th event.ThreadID) iter.Seq2[Executed, error] {
 			return
 		}
 		for id, n := range counts {
-			if n > 0 && !yield(Executed{t.tab.code(uint32(id)), n}, nil) {
+			if n > 0 && !yield(Executed{codeOf(t.tab, uint32(id)), n}, nil) {
 				return
 			}
 		}
@@ -37,7 +38,7 @@ func (t *Trace) executions(th event.ThreadID) ([]uint64, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, err
 	}
-	counts := make([]uint64, len(t.tab.blocks))
+	counts := make([]uint64, len(t.tab.Blocks))
 	for i := range t.epochs {
 		s, err := t.stretch(i, th)
 		if err != nil {
@@ -46,13 +47,13 @@ func (t *Trace) executions(th event.ThreadID) ([]uint64, error) {
 		if s == nil {
 			continue
 		}
-		for id, n := range s.g.Counts(len(s.terms)) {
-			x := &s.terms[id]
-			if x.kind != termPath || n == 0 {
+		for id, n := range s.Grammar.Counts(len(s.Terms)) {
+			x := &s.Terms[id]
+			if x.Kind != format.TermPath || n == 0 {
 				continue
 			}
-			for _, b := range s.tab.pathBlocks(PathID(x.a)) {
-				counts[b] += n * x.b
+			for _, b := range s.tab.PathBlocks(format.PathID(x.A)) {
+				counts[b] += n * x.B
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+
+	"hindsight/cdr/recorder"
 )
 
 // TestExecutions compares counts with those of the blocks one by one.
@@ -14,7 +16,7 @@ func TestExecutions(t *testing.T) {
 			t.Run(fmt.Sprintf("seed=%d/budget=%d", seed, budget), func(t *testing.T) {
 				s := newSynthetic(seed, 1+int(seed%3))
 				s.run(3000)
-				tr, err := openBytes(s.record(t, Options{Budget: budget}, s.batches))
+				tr, err := openBytes(s.record(t, recorder.Options{Budget: budget}, s.batches))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,16 +6,18 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/internal/madeup"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/app"
-	"hindsight/wpp/cfg"
 )
 
 // openFlow opens a trace whose image is none.
-func openFlow(file []byte, program Program) (*Trace, error) {
+func openFlow(file []byte, program format.Program) (*Trace, error) {
 	tr, err := openBytes(file)
 	if err == nil {
-		tr.loadProgram = func([]byte) (Program, error) { return program, nil }
+		tr.loadProgram = func([]byte) (format.Program, error) { return program, nil }
 	}
 	return tr, err
 }
@@ -23,7 +25,7 @@ func openFlow(file []byte, program Program) (*Trace, error) {
 // shelled returns the run a control flow, an empty one if it has none.
 func (s *synthetic) shelled() {
 	if s.flow == nil {
-		s.flow = &synthFlow{at: map[uint64]cfg.Ref{}}
+		s.flow = madeup.New()
 	}
 }
 
@@ -31,8 +33,8 @@ func (s *synthetic) shelled() {
 // every view for what happened.
 func TestFlowRoundTrip(t *testing.T) {
 	for seed := range uint64(12) {
-		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
-			for _, o := range []Options{
+		for _, alphabet := range []format.Alphabet{format.AlphabetPath, format.AlphabetBlock} {
+			for _, o := range []recorder.Options{
 				{Flow: app.Improved()},
 				{Flow: app.Options{Local: 3, Global: 3, Checkpoint: 100}, Budget: 100 << 10},
 				{Flow: app.Options{Local: 2, Global: 2, Scheme: app.Asymmetric, Intraprocedural: true}, Budget: 40 << 10},
@@ -41,13 +43,13 @@ func TestFlowRoundTrip(t *testing.T) {
 					s := newSynthetic(seed, 1+int(seed%4))
 					s.run(4000)
 					s.shelled()
-					o.Meta = Meta{Alphabet: alphabet, Control: ControlAPP}
+					o.Meta = format.Meta{Alphabet: alphabet, Control: format.ControlAPP}
 					file := s.record(t, o, s.batches)
 					tr, err := openFlow(file, s.flow)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if m := tr.Info(); !m.Complete || m.Control != ControlAPP || (o.Budget != 0) != (m.Epochs > 1) {
+					if m := tr.Info(); !m.Complete || m.Control != format.ControlAPP || (o.Budget != 0) != (m.Epochs > 1) {
 						t.Errorf("meta %+v", m)
 					}
 					if err := tr.Verify(); err != nil {
@@ -95,11 +97,11 @@ func TestFlowGrammars(t *testing.T) {
 		s := newSynthetic(seed, 1+int(seed%4))
 		s.run(4000)
 		s.shelled()
-		whole, err := openBytes(s.record(t, Options{}, s.batches))
+		whole, err := openBytes(s.record(t, recorder.Options{}, s.batches))
 		if err != nil {
 			t.Fatal(err)
 		}
-		played, err := openFlow(s.record(t, Options{Meta: Meta{Control: ControlAPP}, Flow: app.Improved()}, s.batches), s.flow)
+		played, err := openFlow(s.record(t, recorder.Options{Meta: format.Meta{Control: format.ControlAPP}, Flow: app.Improved()}, s.batches), s.flow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,16 +117,16 @@ func TestFlowGrammars(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got.g.AppendBinary(nil), want.g.AppendBinary(nil)) || !slices.Equal(got.base, want.base) || len(got.terms) != len(want.terms) {
+			if !bytes.Equal(got.Grammar.AppendBinary(nil), want.Grammar.AppendBinary(nil)) || !slices.Equal(got.Base, want.Base) || len(got.Terms) != len(want.Terms) {
 				t.Fatalf("seed %d, thread %d: the grammars differ", seed, th.ID)
 			}
-			for i, x := range want.terms {
-				y := got.terms[i]
-				if x.kind == termPath && y.kind == termPath {
-					if !slices.Equal(whole.tab.pathBlocks(PathID(x.a)), played.tab.pathBlocks(PathID(y.a))) {
+			for i, x := range want.Terms {
+				y := got.Terms[i]
+				if x.Kind == format.TermPath && y.Kind == format.TermPath {
+					if !slices.Equal(whole.tab.PathBlocks(format.PathID(x.A)), played.tab.PathBlocks(format.PathID(y.A))) {
 						t.Fatalf("seed %d, thread %d: terminal %d is another path", seed, th.ID, i)
 					}
-					x.a = y.a
+					x.A = y.A
 				}
 				if x != y {
 					t.Fatalf("seed %d, thread %d: terminal %d is %+v, want %+v", seed, th.ID, i, y, x)
@@ -147,12 +149,12 @@ func TestFlowChosen(t *testing.T) {
 			ref, ok := s.flow.At(pc)
 			return ok && uint64(ref.Func)%2 == seed%2
 		}
-		whole, err := openBytes(s.record(t, Options{Meta: Meta{Mode: ModeCOR}}, s.batches))
+		whole, err := openBytes(s.record(t, recorder.Options{Meta: format.Meta{Mode: format.ModeCOR}}, s.batches))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, budget := range []uint64{0, 200 << 10} {
-			o := Options{Meta: Meta{Mode: ModeCOR, Control: ControlAPP}, Chosen: chosen, Budget: budget, Flow: app.Options{Local: 3, Global: 3}}
+			o := recorder.Options{Meta: format.Meta{Mode: format.ModeCOR, Control: format.ControlAPP}, Chosen: chosen, Budget: budget, Flow: app.Options{Local: 3, Global: 3}}
 			tr, err := openFlow(s.record(t, o, s.batches), s.flow)
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +193,7 @@ func FuzzFlow(f *testing.F) {
 	s := newSynthetic(4, 2)
 	s.run(300)
 	s.shelled()
-	file := s.record(f, Options{Meta: Meta{Control: ControlAPP}, Flow: app.Options{Local: 2, Global: 2, Checkpoint: 100}}, s.batches)
+	file := s.record(f, recorder.Options{Meta: format.Meta{Control: format.ControlAPP}, Flow: app.Options{Local: 2, Global: 2, Checkpoint: 100}}, s.batches)
 	forge(f, file, func(h tracefmt.Handle, payload []byte) []byte {
 		if h.Kind == tracefmt.KindFlow {
 			f.Add(payload)
@@ -207,8 +209,8 @@ func FuzzFlow(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := p.control(payload, &counts{blocks: 5000, events: 100}); err == nil {
-			st := &stretch{control: c, tab: tr.tab}
+		if c, err := p.Control(payload, &format.Counts{Blocks: 5000, Events: 100}); err == nil {
+			st := &stretch{ControlString: c, tab: tr.tab}
 			st.walkBlocks(func(uint64, error) bool { return true })
 		}
 	})

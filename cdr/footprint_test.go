@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hindsight/wpp"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 )
 
 // oneAccess is one execution, as runs tell it.
 type oneAccess struct {
-	site          SiteID
+	site          format.SiteID
 	addr, ordinal uint64
 }
 
@@ -20,7 +21,7 @@ func TestFootprints(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newSynthetic(seed, 3)
 		s.run(3000)
-		tr, err := openBytes(s.record(t, Options{Budget: seed % 2 * 40 << 10}, s.batches))
+		tr, err := openBytes(s.record(t, recorder.Options{Budget: seed % 2 * 40 << 10}, s.batches))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func accessesIn(t *testing.T, seg *Segment) map[oneAccess]bool {
 func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
 	t.Helper()
 	type siteByte struct {
-		site SiteID
+		site format.SiteID
 		addr uint64
 	}
 	want, got := map[siteByte]bool{}, map[siteByte]bool{}
@@ -132,7 +133,7 @@ func checkTally(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, f
 		}
 	}
 	for key, n := range left {
-		if end := key[1] + uint64(tr.Site(SiteID(key[0])).Size); n > 0 && key[1] < to && from < end {
+		if end := key[1] + uint64(tr.Site(format.SiteID(key[0])).Size); n > 0 && key[1] < to && from < end {
 			t.Fatalf("thread %d segment %d: %d accesses by site %d to %#x are missing", seg.Thread, seg.Index, n, key[0], key[1])
 		}
 	}
@@ -141,7 +142,7 @@ func checkTally(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, f
 // checkRunsOf walks the runs of one site to and fro.
 func checkRunsOf(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
 	t.Helper()
-	for site := range SiteID(tr.NumSites()) {
+	for site := range format.SiteID(tr.NumSites()) {
 		for _, back := range []bool{false, true} {
 			within, last := map[oneAccess]bool{}, uint64(0)
 			for r, err := range seg.RunsOf(site, back, func(lo, hi uint64) bool { return lo < to && from < hi }) {
@@ -170,44 +171,6 @@ func checkRunsOf(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, 
 	}
 }
 
-// TestCondense compares tallies before and after.
-func TestCondense(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	spread := func(all []Tally) map[uint64]uint64 {
-		m := map[uint64]uint64{}
-		for _, y := range all {
-			for i := range y.Count {
-				m[y.Base+i*y.Stride] += y.Times
-			}
-		}
-		return m
-	}
-	for range 20000 {
-		var all []Tally
-		for range 1 + rng.IntN(40) {
-			y := runTally(rng.Uint64N(100)*4-200, rng.Int64N(7)*4-12, 1+rng.Uint64N(9))
-			if rng.IntN(9) == 0 {
-				y.Base += 1 << 20
-			}
-			all = append(all, y)
-		}
-		want := spread(all)
-		before := append([]Tally(nil), all...)
-		if out := condense(all); len(out) > len(before) || !maps.Equal(want, spread(out)) {
-			t.Fatalf("%v became %v", before, out)
-		}
-	}
-	var all []Tally // a triangle: column j of each row j+1 times
-	for i := range uint64(16) {
-		for j := range uint64(16) {
-			all = append(all, Tally{Base: i*128 + j*8, Stride: 8, Count: 16 - j, Times: 1})
-		}
-	}
-	if out := condense(all); len(out) != 16 {
-		t.Errorf("a triangle as %d tallies, want 16", len(out))
-	}
-}
-
 func checkWithin(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
 	t.Helper()
 	within := map[oneAccess]bool{}
@@ -226,87 +189,6 @@ func checkWithin(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, 
 	for a := range all {
 		if end := a.addr + uint64(tr.Site(a.site).Size); a.addr < to && from < end && !within[a] {
 			t.Fatalf("thread %d segment %d: %+v is missing", seg.Thread, seg.Index, a)
-		}
-	}
-}
-
-// TestBounds compares what is known of rules with their footprints.
-func TestBounds(t *testing.T) {
-	rules := 0
-	for seed := range uint64(10) {
-		s := newSynthetic(seed, 3)
-		s.run(3000)
-		tr, err := openBytes(s.record(t, Options{}, s.batches))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, th := range tr.Threads() {
-			st, err := tr.stretch(0, th.ID)
-			if err != nil || st == nil || st.data == nil {
-				t.Fatal(st, err)
-			}
-			for site := range st.data.bySite {
-				x, err := st.addrIndex(site)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for r := range x.g.Rules() {
-					b, f := x.bound(wpp.Rule(r), 4), x.footprint(wpp.Rule(r), 4)
-					if b.wild != f.wild || !b.wild && (b.lo != f.lo || b.hi != f.hi) {
-						t.Fatalf("rule %d: %+v, but the footprint has %d to %d", r, b, f.lo, f.hi)
-					}
-					rules++
-				}
-			}
-		}
-	}
-	if rules < 1000 {
-		t.Errorf("%d rules: nothing is tested", rules)
-	}
-}
-
-// TestSimplify compares sets of bytes before and after.
-func TestSimplify(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	bytes := func(all []Extent) map[uint64]bool {
-		m := map[uint64]bool{}
-		for _, e := range all {
-			for i := range e.Count {
-				for b := range e.Len {
-					if e.Bits == nil || e.Bits[b/64]>>(b%64)&1 != 0 {
-						m[e.Base+i*e.Stride+b] = true
-					}
-				}
-			}
-		}
-		return m
-	}
-	for i := range 20000 {
-		var all []Extent
-		far := rng.Uint64N(2) * fpDense
-		for range 1 + rng.IntN(9) + i%50/49*60 {
-			e := Extent{Base: rng.Uint64N(100) - 50, Len: 1 + rng.Uint64N(9), Stride: rng.Uint64N(30), Count: 1 + rng.Uint64N(6)}
-			if rng.IntN(3) == 0 {
-				e.Base += far
-			}
-			if rng.IntN(2) == 0 {
-				e.Len, e.Stride = 8, 16
-				e.Base &^= 7
-			}
-			if rng.IntN(5) == 0 {
-				e = Extent{Base: e.Base, Len: 1 + rng.Uint64N(150), Count: 1}
-				e.Bits = make([]uint64, (e.Len+63)/64)
-				for b := range e.Len {
-					e.Bits[b/64] |= rng.Uint64N(2) << (b % 64)
-				}
-			}
-			all = append(all, oneBlock(e))
-		}
-		want := bytes(all)
-		before := append([]Extent(nil), all...)
-		out := simplify(all)
-		if !maps.Equal(want, bytes(out)) {
-			t.Fatalf("%v became %v", before, out)
 		}
 	}
 }

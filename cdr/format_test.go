@@ -9,14 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/internal/madeup"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
-	"hindsight/wpp/cfg"
 )
 
 // tinyTrace is the worked example of docs/trace-format.md: a loop that is
 // entered by falling into it, under a lock, by two threads.
-func tinyTrace(t *testing.T, control Control) []byte {
+func tinyTrace(t *testing.T, control format.Control) []byte {
 	t.Helper()
 	static := []event.Block{
 		{PC: 0x10100, Bytes: 8, Insts: 2, End: event.EndFall},
@@ -24,8 +26,8 @@ func tinyTrace(t *testing.T, control Control) []byte {
 		{PC: 0x10114, Bytes: 8, Insts: 2, End: event.EndCall, Target: 0x10200, Sites: []event.Site{{PC: 0x10114, Size: 4, Access: event.Write}}},
 		{PC: 0x1011c, Bytes: 4, Insts: 1, End: event.EndReturn},
 	}
-	flow := &synthFlow{at: map[uint64]cfg.Ref{}}
-	flow.add(rand.New(rand.NewPCG(1, 1)), static)
+	flow := madeup.New()
+	flow.Add(rand.New(rand.NewPCG(1, 1)), static)
 	run := static[0]
 	run.Bytes, run.Insts, run.End, run.Sites = 20, 6, event.EndBranch, static[1].Sites
 	blocks := []event.Block{run, static[1], static[2], static[3]}
@@ -33,7 +35,7 @@ func tinyTrace(t *testing.T, control Control) []byte {
 		blocks[i].ID = event.BlockID(i)
 	}
 	var out bytes.Buffer
-	r, err := NewRecorder(&out, Options{Program: flow, Meta: Meta{Program: "tiny", Seed: 1, Control: control}, Image: []byte("\x7fELF")})
+	r, err := recorder.New(&out, recorder.Options{Program: flow, Meta: format.Meta{Program: "tiny", Seed: 1, Control: control}, Image: []byte("\x7fELF")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func tinyTrace(t *testing.T, control Control) []byte {
 // says, and compares the dump in that page with it.
 func TestFormatDocument(t *testing.T) {
 	const page = "../docs/trace-format.md"
-	file := tinyTrace(t, ControlWPP)
+	file := tinyTrace(t, format.ControlWPP)
 	tr, err := openBytes(file)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func TestFormatDocument(t *testing.T) {
 	}
 	d := dumper{t: t}
 	d.file(file)
-	d.flowOf(tinyTrace(t, ControlAPP))
+	d.flowOf(tinyTrace(t, format.ControlAPP))
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,9 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -16,7 +19,7 @@ func TestGolden(t *testing.T) {
 	s := newSynthetic(11, 3)
 	s.run(1500)
 	if *update {
-		b := s.record(t, Options{Meta: Meta{Program: "golden", Args: []string{"a"}, Seed: 11}, Budget: 40 << 10, Image: []byte("no ELF")}, s.batches)
+		b := s.record(t, recorder.Options{Meta: format.Meta{Program: "golden", Args: []string{"a"}, Seed: 11}, Budget: 40 << 10, Image: []byte("no ELF")}, s.batches)
 		if err := os.WriteFile(file, b, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -14,7 +15,7 @@ type CodeBlock struct {
 	Bytes uint32
 	Insts uint32
 	End   event.End
-	Sites []SiteID // plain accesses in execution order; not to be changed
+	Sites []format.SiteID // plain accesses in execution order; not to be changed
 }
 
 // History answers questions about the past of one thread: which block
@@ -27,7 +28,7 @@ type History struct {
 	t      *Trace
 	thread event.ThreadID
 	marks  func(CodeBlock) wpp.Marks
-	known  map[BlockID]wpp.Marks
+	known  map[format.BlockID]wpp.Marks
 	blocks []uint64 // executions before each epoch, and at the end
 	events []uint64 // ordered events likewise
 	views  []*historyView
@@ -54,11 +55,11 @@ func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*Hi
 	if err := t.hasControl(th); err != nil {
 		return nil, err
 	}
-	h := &History{t: t, thread: th, marks: marks, known: map[BlockID]wpp.Marks{}, blocks: []uint64{0}, events: []uint64{0}}
+	h := &History{t: t, thread: th, marks: marks, known: map[format.BlockID]wpp.Marks{}, blocks: []uint64{0}, events: []uint64{0}}
 	for i := range t.epochs {
 		b, e := h.blocks[i], h.events[i]
 		if c := t.epochs[i].thread(th); c != nil {
-			b, e = b+c.blocks, e+c.events
+			b, e = b+c.Blocks, e+c.Events
 		}
 		h.blocks, h.events = append(h.blocks, b), append(h.events, e)
 	}
@@ -82,7 +83,7 @@ func (h *History) view(epoch int) (*historyView, error) {
 		return nil, err
 	}
 	v := &historyView{stretch: s}
-	if v.blocks, err = wpp.NewWeights(s.g, s.termWeight(func(*tableBlock) uint64 { return 1 })); err != nil {
+	if v.blocks, err = wpp.NewWeights(s.Grammar, s.termWeight(func(*format.TableBlock) uint64 { return 1 })); err != nil {
 		return nil, err
 	}
 	if len(h.views) == historyViews {
@@ -102,7 +103,7 @@ type place struct {
 	before uint64 // block executions before the terminal, of the thread
 }
 
-func (p *place) block() *tableBlock { return &p.v.tab.blocks[p.path[p.at]] }
+func (p *place) block() *format.TableBlock { return &p.v.tab.Blocks[p.path[p.at]] }
 
 // point is the place's number.
 func (p *place) point() uint64 { return p.before + p.times*uint64(len(p.path)) + uint64(p.at) }
@@ -141,16 +142,17 @@ func (h *History) find(n uint64) (*place, error) {
 
 func (h *History) place(v *historyView, c *wpp.Cursor, offset uint64) *place {
 	x, _ := c.Terminal()
-	p := &place{v: v, c: c, path: v.tab.pathBlocks(PathID(v.terms[x].a))}
+	p := &place{v: v, c: c, path: v.tab.PathBlocks(format.PathID(v.Terms[x].A))}
 	length := uint64(len(p.path))
 	p.times, p.at = offset/length, int(offset%length)
 	p.before = h.blocks[v.epoch] + v.blocks.Rank(c)
 	return p
 }
 
-func (t *tables) code(id uint32) CodeBlock {
-	b := &t.blocks[id]
-	return CodeBlock{PC: b.pc, Bytes: b.bytes, Insts: b.insts, End: b.end, Sites: t.blockSites(b)}
+// codeOf is a block of the tables.
+func codeOf(t *format.Tables, id uint32) CodeBlock {
+	b := &t.Blocks[id]
+	return CodeBlock{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End, Sites: t.BlockSites(b)}
 }
 
 // Block returns block execution n.
@@ -159,7 +161,7 @@ func (h *History) Block(n uint64) (CodeBlock, error) {
 	if err != nil {
 		return CodeBlock{}, err
 	}
-	return p.v.tab.code(p.path[p.at]), nil
+	return codeOf(p.v.tab, p.path[p.at]), nil
 }
 
 // Remark asks for the marks of all blocks again, when next needed.
@@ -171,12 +173,12 @@ func (h *History) Remark() {
 }
 
 func (h *History) blockMarks(id uint32) wpp.Marks {
-	m, ok := h.known[BlockID(id)]
+	m, ok := h.known[format.BlockID(id)]
 	if !ok {
 		if h.marks != nil {
-			m = h.marks(h.t.tab.code(id))
+			m = h.marks(codeOf(h.t.tab, id))
 		}
-		h.known[BlockID(id)] = m
+		h.known[format.BlockID(id)] = m
 	}
 	return m
 }
@@ -223,17 +225,17 @@ func (h *History) LastMarked(n uint64, want wpp.Marks) (uint64, bool, error) {
 }
 
 func (h *History) newFinder(s *stretch) *wpp.Finder {
-	marks := make([]wpp.Marks, len(s.terms))
-	for i, x := range s.terms {
-		if x.kind == termPath {
-			for _, b := range s.tab.pathBlocks(PathID(x.a)) {
+	marks := make([]wpp.Marks, len(s.Terms))
+	for i, x := range s.Terms {
+		if x.Kind == format.TermPath {
+			for _, b := range s.tab.PathBlocks(format.PathID(x.A)) {
 				m := h.blockMarks(b)
 				marks[i][0] |= m[0]
 				marks[i][1] |= m[1]
 			}
 		}
 	}
-	return wpp.NewFinder(s.g, func(x wpp.Terminal) wpp.Marks { return marks[x] })
+	return wpp.NewFinder(s.Grammar, func(x wpp.Terminal) wpp.Marks { return marks[x] })
 }
 
 // Caller returns the block execution that ends with the call which the function
@@ -267,10 +269,10 @@ func (h *History) Caller(n uint64) (call uint64, ok bool, err error) {
 					continue
 				}
 				x, _ := at.Terminal()
-				if v.terms[x].kind != termPath {
+				if v.Terms[x].Kind != format.TermPath {
 					return 0, false, nil
 				}
-				length := uint64(len(v.tab.pathBlocks(PathID(v.terms[x].a))))
+				length := uint64(len(v.tab.PathBlocks(format.PathID(v.Terms[x].A))))
 				return h.blocks[v.epoch] + v.blocks.Rank(at) + (nth+1)*length - 1, true, nil
 			}
 			return 0, false, nil
@@ -279,13 +281,13 @@ func (h *History) Caller(n uint64) (call uint64, ok bool, err error) {
 		if v, err = h.viewBefore(v.epoch); v == nil || err != nil {
 			return 0, false, err
 		}
-		c = v.g.End()
+		c = v.Grammar.End()
 	}
 }
 
 func (s *stretch) callStacks() (*wpp.Stacks, error) {
 	if s.stacks == nil {
-		st, err := wpp.NewStacks(s.g, s.effect)
+		st, err := wpp.NewStacks(s.Grammar, s.effect)
 		if err != nil {
 			return nil, err
 		}

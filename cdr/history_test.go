@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -72,7 +74,7 @@ func TestHistory(t *testing.T) {
 			t.Run(fmt.Sprintf("seed=%d/budget=%d", seed, budget), func(t *testing.T) {
 				s := newSynthetic(seed, 1+int(seed%3))
 				s.run(3000)
-				file := s.record(t, Options{Budget: budget}, s.batches)
+				file := s.record(t, recorder.Options{Budget: budget}, s.batches)
 				tr, err := openBytes(file)
 				if err != nil {
 					t.Fatal(err)
@@ -152,7 +154,7 @@ func (s *synthetic) compareHistory(t *testing.T, tr *Trace, h *History, want *pl
 }
 
 // compareCallers holds the callers of an access against its call stack.
-func compareCallers(t *testing.T, tr *Trace, h *History, site SiteID, ordinal, n uint64) {
+func compareCallers(t *testing.T, tr *Trace, h *History, site format.SiteID, ordinal, n uint64) {
 	stack, err := tr.AccessStack(h.thread, site, ordinal)
 	if err != nil {
 		t.Fatal(err)

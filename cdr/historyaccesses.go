@@ -9,7 +9,7 @@ import (
 // accessWeights counts the accesses of the blocks in the epoch.
 func (v *historyView) accessWeights() (*wpp.Weights, error) {
 	if v.accesses == nil {
-		w, err := wpp.NewWeights(v.g, v.termWeight(accessesOf))
+		w, err := wpp.NewWeights(v.Grammar, v.termWeight(accessesOf))
 		if err != nil {
 			return nil, err
 		}
@@ -21,7 +21,7 @@ func (v *historyView) accessWeights() (*wpp.Weights, error) {
 // accessesIn is how many accesses the thread executed in an epoch.
 func (h *History) accessesIn(epoch int) uint64 {
 	if c := h.t.epochs[epoch].thread(h.thread); c != nil {
-		return c.accesses
+		return c.Accesses
 	}
 	return 0
 }
@@ -47,9 +47,9 @@ func (h *History) Accesses(n uint64) (sum uint64, err error) {
 		sum += h.accessesIn(e)
 	}
 	x, _ := p.c.Terminal()
-	sum += w.Rank(p.c) + p.times*(w.At(p.c)/p.v.terms[x].b)
+	sum += w.Rank(p.c) + p.times*(w.At(p.c)/p.v.Terms[x].B)
 	for _, b := range p.path[:p.at] {
-		sum += uint64(p.v.tab.blocks[b].siteCount)
+		sum += uint64(p.v.tab.Blocks[b].SiteCount)
 	}
 	return sum, nil
 }
@@ -74,11 +74,11 @@ func (h *History) AccessPoint(access uint64) (n uint64, index int, err error) {
 		}
 		c, offset, _ := w.Select(left)
 		x, _ := c.Terminal()
-		each := w.At(c) / v.terms[x].b
+		each := w.At(c) / v.Terms[x].B
 		p := h.place(v, c, 0)
 		p.times, offset = offset/each, offset%each
-		for offset >= uint64(p.block().siteCount) {
-			offset -= uint64(p.block().siteCount)
+		for offset >= uint64(p.block().SiteCount) {
+			offset -= uint64(p.block().SiteCount)
 			p.at++
 		}
 		return p.point(), int(offset), nil

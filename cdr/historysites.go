@@ -2,10 +2,13 @@ package cdr
 
 import (
 	"fmt"
+
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 )
 
 // earlier is how often the site was executed in the epochs before one.
-func (h *History) earlier(epoch int, site SiteID) (sum uint64, err error) {
+func (h *History) earlier(epoch int, site format.SiteID) (sum uint64, err error) {
 	for i := range epoch {
 		n, err := h.inEpoch(i, site)
 		if err != nil {
@@ -17,7 +20,7 @@ func (h *History) earlier(epoch int, site SiteID) (sum uint64, err error) {
 }
 
 // inEpoch is how often the site was executed in an epoch.
-func (h *History) inEpoch(epoch int, site SiteID) (uint64, error) {
+func (h *History) inEpoch(epoch int, site format.SiteID) (uint64, error) {
 	if h.t.epochs[epoch].thread(h.thread) == nil {
 		return 0, nil
 	}
@@ -36,7 +39,7 @@ func (h *History) inEpoch(epoch int, site SiteID) (uint64, error) {
 
 // Rank is the number of executions of a site by the thread before block
 // execution n: the ordinal of the next.
-func (h *History) Rank(site SiteID, n uint64) (uint64, error) {
+func (h *History) Rank(site format.SiteID, n uint64) (uint64, error) {
 	p, err := h.look(n)
 	if err != nil {
 		return 0, err
@@ -46,18 +49,18 @@ func (h *History) Rank(site SiteID, n uint64) (uint64, error) {
 }
 
 // rank is the number of executions of the site in the epoch before the place.
-func (p *place) rank(site SiteID) uint64 {
+func (p *place) rank(site format.SiteID) uint64 {
 	w := p.v.siteCounts(site)
 	x, _ := p.c.Terminal()
-	n := w.Rank(p.c) + p.times*(w.At(p.c)/p.v.terms[x].b)
+	n := w.Rank(p.c) + p.times*(w.At(p.c)/p.v.Terms[x].B)
 	for _, b := range p.path[:p.at] {
-		n += p.v.tab.siteIn(&p.v.tab.blocks[b], site)
+		n += p.v.tab.SiteIn(&p.v.tab.Blocks[b], site)
 	}
 	return n
 }
 
 // split finds the epoch of an execution of a site, and its ordinal there.
-func (h *History) split(site SiteID, ordinal uint64) (epoch int, local uint64, err error) {
+func (h *History) split(site format.SiteID, ordinal uint64) (epoch int, local uint64, err error) {
 	local = ordinal
 	for i := range h.t.epochs {
 		n, err := h.inEpoch(i, site)
@@ -73,7 +76,7 @@ func (h *History) split(site SiteID, ordinal uint64) (epoch int, local uint64, e
 }
 
 // Execution returns the block execution that an execution of a site was part of.
-func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
+func (h *History) Execution(site format.SiteID, ordinal uint64) (uint64, error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {
 		return 0, err
@@ -91,18 +94,18 @@ func (h *History) Execution(site SiteID, ordinal uint64) (uint64, error) {
 }
 
 // execution is Execution within an epoch.
-func (h *History) execution(v *historyView, site SiteID, local uint64) (*place, error) {
+func (h *History) execution(v *historyView, site format.SiteID, local uint64) (*place, error) {
 	w := v.siteCounts(site)
 	c, offset, ok := w.Select(local)
 	if !ok {
 		return nil, fmt.Errorf("access of site %d: %w", site, ErrNoSuch)
 	}
 	x, _ := c.Terminal()
-	each := w.At(c) / v.terms[x].b
+	each := w.At(c) / v.Terms[x].B
 	p := h.place(v, c, 0)
 	p.times, offset = offset/each, offset%each
 	for ; p.at < len(p.path)-1; p.at++ {
-		n := v.tab.siteIn(p.block(), site)
+		n := v.tab.SiteIn(p.block(), site)
 		if offset < n {
 			break
 		}
@@ -113,7 +116,7 @@ func (h *History) execution(v *historyView, site SiteID, local uint64) (*place, 
 
 // Address is what an execution of a site accessed; ok is false when that was
 // not recorded.
-func (h *History) Address(site SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
+func (h *History) Address(site format.SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {
 		return 0, false, err
@@ -126,9 +129,9 @@ func (h *History) Address(site SiteID, ordinal uint64) (addr uint64, ok bool, er
 	if x == nil || err != nil {
 		return 0, false, err
 	}
-	c := addrCursor{x: x}
-	c.seek(local)
-	c.next(local+1, func(r Run) bool {
+	c := fold.Cursor{Index: x}
+	c.Seek(local)
+	c.Next(local+1, func(r fold.Run) bool {
 		addr, ok = r.Base, true
 		return true
 	})

@@ -3,6 +3,8 @@ package cdr
 import (
 	"cmp"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -10,7 +12,7 @@ import (
 type Store struct {
 	Point   uint64 // its block execution
 	Index   int    // its place among the sites of that block
-	Site    SiteID
+	Site    format.SiteID
 	Ordinal uint64
 	Address uint64
 }
@@ -24,9 +26,9 @@ type storeIndex struct {
 type storing struct {
 	// low and high are the first and the last address, if high is not below low.
 	low, high uint64
-	site      SiteID
+	site      format.SiteID
 	width     uint64
-	bounds    *addrBounds
+	bounds    *fold.Bounds
 	// granules are those that the site ever touches, found when some searches
 	// were in vain and if they are not too many.
 	granules map[uint64]struct{}
@@ -64,7 +66,7 @@ func (x *storing) missed() {
 		return
 	}
 	all := map[uint64]struct{}{}
-	add := func(e Extent) bool {
+	add := func(e fold.Extent) bool {
 		for i := range e.Count {
 			low := e.Base + i*e.Stride
 			for g := low >> 3; g <= (low+e.Len-1)>>3; g++ {
@@ -76,9 +78,9 @@ func (x *storing) missed() {
 		}
 		return true
 	}
-	a := x.bounds.x
-	c := coverer{x: a, width: x.width, yield: add}
-	if add(Extent{Base: a.first, Len: x.width, Count: 1}) && c.cover(a.g.Start(), a.first, 0, a.total()-a.lead-1) {
+	a := x.bounds.Index
+	c := fold.Coverer{Index: a, Width: x.width, Yield: add}
+	if add(fold.Extent{Base: a.First, Len: x.width, Count: 1}) && c.Cover(a.Grammar.Start(), a.First, 0, a.Total()-a.Lead-1) {
 		x.granules = all
 	}
 }
@@ -92,9 +94,9 @@ func (v *historyView) storeSites() (*storeIndex, error) {
 	if v.data == nil {
 		return v.stores, nil
 	}
-	for i := range v.data.streams {
-		site := v.data.streams[i].site
-		if v.tab.sites[site].Access != event.Write {
+	for i := range v.data.Streams {
+		site := v.data.Streams[i].Site
+		if v.tab.Sites[site].Access != event.Write {
 			continue
 		}
 		x, err := v.addrIndex(site)
@@ -102,9 +104,9 @@ func (v *historyView) storeSites() (*storeIndex, error) {
 			v.stores = nil
 			return nil, err
 		}
-		b := newAddrBounds(x)
-		low, high := b.extent()
-		v.stores.sites = append(v.stores.sites, storing{low: low, high: high, site: site, width: uint64(v.tab.sites[site].Size), bounds: b})
+		b := fold.NewBounds(x)
+		low, high := b.Extent()
+		v.stores.sites = append(v.stores.sites, storing{low: low, high: high, site: site, width: uint64(v.tab.Sites[site].Size), bounds: b})
 	}
 	return v.stores, nil
 }
@@ -158,7 +160,7 @@ func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size ui
 		if !x.mayTouch(addr, size) {
 			continue
 		}
-		w := window{low: addr - x.width + 1, width: int64(size + x.width - 2)}
+		w := fold.Window{Low: addr - x.width + 1, Width: int64(size + x.width - 2)}
 		if err := s.try(x, w); err != nil {
 			return s.Store, false, err
 		}
@@ -172,7 +174,7 @@ func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size ui
 }
 
 // try looks for a store by a site that is later than the best so far.
-func (s *storeSearch) try(x *storing, w window) error {
+func (s *storeSearch) try(x *storing, w fold.Window) error {
 	from, limit := uint64(0), uint64(1)<<62
 	if s.here != nil {
 		limit = s.v.rankAt(s.here, s.index, x.site)
@@ -183,7 +185,7 @@ func (s *storeSearch) try(x *storing, w window) error {
 	if from >= limit {
 		return nil
 	}
-	local, at, ok, err := x.bounds.last(from, limit, w)
+	local, at, ok, err := x.bounds.Last(from, limit, w)
 	if err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func (s *storeSearch) try(x *storing, w window) error {
 		return err
 	}
 	found := Store{Point: p.point(), Site: x.site, Ordinal: local, Address: at}
-	for i, id := range s.v.tab.blockSites(p.block()) {
+	for i, id := range s.v.tab.BlockSites(p.block()) {
 		if id == x.site {
 			found.Index = i
 		}
@@ -209,9 +211,9 @@ func (s *storeSearch) try(x *storing, w window) error {
 
 // rankAt is how often a site was executed in the epoch before the site of that
 // index in the block at a place.
-func (v *historyView) rankAt(p *place, index int, site SiteID) uint64 {
+func (v *historyView) rankAt(p *place, index int, site format.SiteID) uint64 {
 	n := p.rank(site)
-	for _, id := range v.tab.blockSites(p.block())[:index] {
+	for _, id := range v.tab.BlockSites(p.block())[:index] {
 		if id == site {
 			n++
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 )
 
@@ -15,7 +17,7 @@ func TestKeepShared(t *testing.T) {
 		for _, budget := range []uint64{0, 40 << 10} {
 			s := newSynthetic(seed, 3)
 			s.run(3000)
-			var scout Scout
+			var scout recorder.Scout
 			s.feed(t, &scout, s.batches)
 			users := map[uint64]map[event.ThreadID]bool{}
 			touch := func(th event.ThreadID, addr, size uint64) {
@@ -53,7 +55,7 @@ func TestKeepShared(t *testing.T) {
 			if shared == 0 || shared == len(users) {
 				t.Fatalf("seed %d: %d of %d granules are shared: nothing is tested", seed, shared, len(users))
 			}
-			file := s.record(t, Options{Keep: scout.Keep, Budget: budget}, s.batches)
+			file := s.record(t, recorder.Options{Keep: scout.Keep, Budget: budget}, s.batches)
 			tr, err := openBytes(file)
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +71,7 @@ func TestKeepShared(t *testing.T) {
 // TestScoutFree: to free a block is to use all of it, and strands are users of
 // their own.
 func TestScoutFree(t *testing.T) {
-	var s Scout
+	var s recorder.Scout
 	define := []event.Block{{ID: 0, PC: 0x1000, Bytes: 4, Insts: 1, Sites: []event.Site{{PC: 0x1000, Size: 8, Access: event.Write}}}}
 	if err := s.Define(define); err != nil {
 		t.Fatal(err)
@@ -106,9 +108,9 @@ func TestScoutFree(t *testing.T) {
 func TestScoutLimit(t *testing.T) {
 	s := newSynthetic(1, 2)
 	s.run(2000)
-	scout := Scout{Limit: 4000}
+	scout := recorder.Scout{Limit: 4000}
 	s.feed(t, &scout, s.batches)
-	var free Scout
+	var free recorder.Scout
 	s.feed(t, &free, s.batches)
 	for _, th := range s.threads {
 		for _, addrs := range th.addrs {
@@ -124,7 +126,7 @@ func TestScoutLimit(t *testing.T) {
 func TestModes(t *testing.T) {
 	s := newSynthetic(5, 2)
 	s.run(3000)
-	cor, err := openBytes(s.record(t, Options{Meta: Meta{Mode: ModeCOR}}, s.batches))
+	cor, err := openBytes(s.record(t, recorder.Options{Meta: format.Meta{Mode: format.ModeCOR}}, s.batches))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func TestModes(t *testing.T) {
 	}
 	s.compare(t, cor, func(uint64) bool { return false })
 
-	file := s.record(t, Options{Meta: Meta{Mode: ModeDOR}, Budget: 50 << 10}, s.batches)
+	file := s.record(t, recorder.Options{Meta: format.Meta{Mode: format.ModeDOR}, Budget: 50 << 10}, s.batches)
 	dor, err := openBytes(file)
 	if err != nil {
 		t.Fatal(err)
@@ -153,20 +155,20 @@ func TestModes(t *testing.T) {
 // each thread, in program order.
 func (s *synthetic) compareString(t *testing.T, tr *Trace) {
 	t.Helper()
-	want := map[event.ThreadID][]term{}
+	want := map[event.ThreadID][]format.Term{}
 	for _, b := range s.batches {
 		addrs, ev := b.Addrs, 0
 		out := want[b.Thread]
 		events := func(at int) {
 			for ; ev < len(b.Events) && int(b.Events[ev].At) == at; ev++ {
 				e := &b.Events[ev]
-				out = append(out, syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))
+				out = append(out, format.SyncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))
 			}
 		}
 		for i, id := range b.Blocks {
 			events(i)
 			for j, site := range s.blocks[id].Sites {
-				out = append(out, accessTerm(addrs[j], site.Access, site.Size))
+				out = append(out, format.AccessTerm(addrs[j], site.Access, site.Size))
 			}
 			addrs = addrs[len(s.blocks[id].Sites):]
 		}
@@ -183,10 +185,10 @@ func (s *synthetic) compareString(t *testing.T, tr *Trace) {
 			if st == nil {
 				continue
 			}
-			for c := st.g.Begin(); !c.AtEnd(); c.Next() {
+			for c := st.Grammar.Begin(); !c.AtEnd(); c.Next() {
 				x, _ := c.Terminal()
-				if i >= len(want) || st.terms[x] != want[i] {
-					t.Fatalf("thread %d: letter %d is %+v", th, i, st.terms[x])
+				if i >= len(want) || st.Terms[x] != want[i] {
+					t.Fatalf("thread %d: letter %d is %+v", th, i, st.Terms[x])
 				}
 				i++
 			}
@@ -201,11 +203,11 @@ func (s *synthetic) compareString(t *testing.T, tr *Trace) {
 func TestFullDisk(t *testing.T) {
 	s := newSynthetic(2, 2)
 	s.run(3000)
-	full := s.record(t, Options{Budget: 40 << 10}, s.batches)
+	full := s.record(t, recorder.Options{Budget: 40 << 10}, s.batches)
 	for room := 0; room < len(full); room += 1 + len(full)/40 {
 		d := &disk{room: room}
 		err := func() error {
-			r, err := NewRecorder(d, Options{Budget: 40 << 10})
+			r, err := recorder.New(d, recorder.Options{Budget: 40 << 10})
 			if err != nil {
 				return err
 			}

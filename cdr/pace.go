@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -50,19 +51,19 @@ func (p *Pace) nextEpoch() error {
 		if s == nil {
 			continue
 		}
-		p.s, p.stack = s, append(p.stack[:0], wpp.Step{Rule: s.g.Start()})
+		p.s, p.stack = s, append(p.stack[:0], wpp.Step{Rule: s.Grammar.Start()})
 		p.inst, p.sites = s.termWeight(instsOf), s.termWeight(accessesOf)
-		if p.insts, err = wpp.NewWeights(s.g, p.inst); err != nil {
+		if p.insts, err = wpp.NewWeights(s.Grammar, p.inst); err != nil {
 			return err
 		}
-		p.access, err = wpp.NewWeights(s.g, p.sites)
+		p.access, err = wpp.NewWeights(s.Grammar, p.sites)
 		return err
 	}
 	return nil
 }
 
-func instsOf(b *tableBlock) uint64    { return uint64(b.insts) }
-func accessesOf(b *tableBlock) uint64 { return uint64(b.siteCount) }
+func instsOf(b *format.TableBlock) uint64    { return uint64(b.Insts) }
+func accessesOf(b *format.TableBlock) uint64 { return uint64(b.SiteCount) }
 
 // ToEvent goes past the thread's next ordered event, or to the end of the thread
 // if none is left (ok is false then). It returns the instructions and the
@@ -94,7 +95,7 @@ func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
 			continue
 		}
 		top := &p.stack[len(p.stack)-1]
-		body := p.s.g.Body(top.Rule)
+		body := p.s.Grammar.Body(top.Rule)
 		if int(top.Index) >= len(body) {
 			p.stack = p.stack[:len(p.stack)-1]
 			continue
@@ -112,7 +113,7 @@ func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
 			}
 			continue
 		}
-		if p.s.terms[x.Terminal()].kind == termSync {
+		if p.s.Terms[x.Terminal()].Kind == format.TermSync {
 			if accesses > 0 {
 				return m, false, nil
 			}
@@ -134,10 +135,10 @@ func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
 // within goes on in a path to the end of the block that holds the nth access
 // from here, which the path has.
 func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
-	t := p.s.terms[x]
-	path := p.s.tab.pathBlocks(PathID(t.a))
+	t := p.s.Terms[x]
+	path := p.s.tab.PathBlocks(format.PathID(t.A))
 	length := uint64(len(path))
-	once := moved{p.inst(x) / t.b, p.sites(x) / t.b}
+	once := moved{p.inst(x) / t.B, p.sites(x) / t.B}
 	for m.accesses < n {
 		if p.blocks%length == 0 && n-m.accesses > once.accesses {
 			times := (n - m.accesses - 1) / once.accesses
@@ -145,7 +146,7 @@ func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
 			p.blocks += times * length
 			continue
 		}
-		b := &p.s.tab.blocks[path[p.blocks%length]]
+		b := &p.s.tab.Blocks[path[p.blocks%length]]
 		m.insts, m.accesses = m.insts+instsOf(b), m.accesses+accessesOf(b)
 		p.blocks++
 	}
@@ -157,7 +158,7 @@ func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
 func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 	for i := range t.epochs {
 		if c := t.epochs[i].thread(th); c != nil {
-			n += c.insts
+			n += c.Insts
 		}
 	}
 	return n
@@ -168,7 +169,7 @@ func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 	for i := range t.epochs[:epoch] {
 		if c := t.epochs[i].thread(th); c != nil {
-			n += c.insts
+			n += c.Insts
 		}
 	}
 	return n
@@ -177,23 +178,23 @@ func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 // AccessInsts is how many instructions of recorded blocks a thread executed
 // before the block that holds an access; the access is named as for
 // [Trace.AccessStack].
-func (t *Trace) AccessInsts(th event.ThreadID, site SiteID, ordinal uint64) (uint64, error) {
+func (t *Trace) AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
 	if err != nil {
 		return 0, err
 	}
-	w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+	w, err := wpp.NewWeights(s.Grammar, s.termWeight(instsOf))
 	if err != nil {
 		return 0, err
 	}
 	x, _ := c.Terminal()
-	run := s.terms[x]
-	each := s.siteCounts(site).At(c) / run.b // executions of the site in the path
-	n := t.instsBefore(th, s.epoch) + w.Rank(c) + offset/each*(w.At(c)/run.b)
+	run := s.Terms[x]
+	each := s.siteCounts(site).At(c) / run.B // executions of the site in the path
+	n := t.instsBefore(th, s.epoch) + w.Rank(c) + offset/each*(w.At(c)/run.B)
 	left := offset % each
-	for _, id := range s.tab.pathBlocks(PathID(run.a)) {
-		b := &s.tab.blocks[id]
-		for _, at := range s.tab.blockSites(b) {
+	for _, id := range s.tab.PathBlocks(format.PathID(run.A)) {
+		b := &s.tab.Blocks[id]
+		for _, at := range s.tab.BlockSites(b) {
 			if at != site {
 				continue
 			}
@@ -217,7 +218,7 @@ func (t *Trace) EventInsts(th event.ThreadID, index uint64) (uint64, error) {
 	if s == nil {
 		return t.Insts(th), nil
 	}
-	w, err := wpp.NewWeights(s.g, s.termWeight(instsOf))
+	w, err := wpp.NewWeights(s.Grammar, s.termWeight(instsOf))
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 )
 
@@ -19,15 +21,13 @@ func TestPaths(t *testing.T) {
 		}
 		before := inside
 		for id := range s.blocks {
-			p := newPaths(AlphabetPath, s.flow)
-			p.define(&s.blocks[id], func(Site) SiteID { return 0 })
-			inside += len(p.sims[0].cuts)
+			inside += s.cutsInside(&s.blocks[id])
 		}
 		if inside == before && seed > 10 {
 			continue
 		}
 		s.run(4000)
-		tr, err := openBytes(s.record(t, Options{}, s.batches))
+		tr, err := openBytes(s.record(t, recorder.Options{}, s.batches))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,29 +44,46 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// cutsInside counts the places in a block of the simulator where paths begin.
+func (s *synthetic) cutsInside(b *event.Block) (n int) {
+	for pc := b.PC; pc < b.Next(); {
+		ref, ok := s.flow.At(pc)
+		if !ok {
+			return 0
+		}
+		from := s.flow.Block(ref)
+		if pc = from.Next(); pc < b.Next() {
+			if _, cut, ok := from.Succ(pc); cut || !ok {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // checkPaths returns the number of executions of paths with several blocks.
 func (s *synthetic) checkPaths(t *testing.T, x *stretch) (long int) {
 	t.Helper()
 	edge := func(from, to uint32) bool {
-		ref, _ := s.flow.At(x.tab.blocks[from].pc)
-		_, cut, ok := s.flow.Block(ref).Succ(x.tab.blocks[to].pc)
+		ref, _ := s.flow.At(x.tab.Blocks[from].PC)
+		_, cut, ok := s.flow.Block(ref).Succ(x.tab.Blocks[to].PC)
 		return ok && !cut
 	}
 	last := int64(-1) // block that the path before ended with, if nothing ended it but the flow
-	for c := x.g.Begin(); !c.AtEnd(); c.Next() {
+	for c := x.Grammar.Begin(); !c.AtEnd(); c.Next() {
 		id, _ := c.Terminal()
-		term := x.terms[id]
-		if term.kind != termPath {
+		term := x.Terms[id]
+		if term.Kind != format.TermPath {
 			last = -1
 			continue
 		}
-		path := x.tab.pathBlocks(PathID(term.a))
-		for range min(term.b, 2) {
+		path := x.tab.PathBlocks(format.PathID(term.A))
+		for range min(term.B, 2) {
 			if last >= 0 && edge(uint32(last), path[0]) {
 				t.Fatalf("a path ends at block %d though an edge leads on to block %d", last, path[0])
 			}
 			last = int64(path[len(path)-1])
-			switch x.tab.blocks[last].end {
+			switch x.tab.Blocks[last].End {
 			case event.EndCall, event.EndCallInd, event.EndReturn:
 				last = -1
 			}
@@ -91,11 +108,10 @@ func TestFullTables(t *testing.T) {
 			s := newSynthetic(seed, 2)
 			s.run(3000)
 			var out bytes.Buffer
-			r, err := NewRecorder(&out, Options{Program: s.flow, Budget: 40 << 10})
+			r, err := recorder.New(&out, recorder.Options{Program: s.flow, Budget: 40 << 10, PathBlocks: max(taken, 1)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.paths.total = maxPathsTotal - taken
 			s.feed(t, r, s.batches)
 			tr, err := openBytes(out.Bytes())
 			if err != nil {
@@ -105,8 +121,8 @@ func TestFullTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.compare(t, tr, nil)
-			if long := len(tr.tab.path) - tr.tab.paths(); long > taken+10 || taken > 0 && long == 0 {
-				t.Errorf("room for %d blocks in paths: %d paths have %d blocks", taken, tr.tab.paths(), len(tr.tab.path))
+			if long := len(tr.tab.Path) - tr.tab.Paths(); long > taken+10 || taken > 0 && long == 0 {
+				t.Errorf("room for %d blocks in paths: %d paths have %d blocks", taken, tr.tab.Paths(), len(tr.tab.Path))
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -21,14 +23,14 @@ import (
 type plainLog struct {
 	blocks  []event.Block
 	threads map[event.ThreadID]*plainThread
-	events  []cdr.Event
+	events  []format.Event
 	outcome event.Outcome
 }
 
 type plainThread struct {
 	ran     []event.BlockID
-	addrs   map[cdr.Site][]uint64
-	segment map[cdr.Site][]uint64
+	addrs   map[format.Site][]uint64
+	segment map[format.Site][]uint64
 	events  uint64
 	insts   uint64
 }
@@ -44,7 +46,7 @@ func (l *plainLog) Define(b []event.Block) error {
 func (l *plainLog) Batch(b *event.Batch) error {
 	t := l.threads[b.Thread]
 	if t == nil {
-		t = &plainThread{addrs: map[cdr.Site][]uint64{}, segment: map[cdr.Site][]uint64{}}
+		t = &plainThread{addrs: map[format.Site][]uint64{}, segment: map[format.Site][]uint64{}}
 		l.threads[b.Thread] = t
 	}
 	t.insts += b.Insts
@@ -54,7 +56,7 @@ func (l *plainLog) Batch(b *event.Batch) error {
 			e := events[0]
 			events = events[1:]
 			e.At = 0
-			l.events = append(l.events, cdr.Event{Event: e, Thread: b.Thread, Seq: uint64(len(l.events)), Index: t.events})
+			l.events = append(l.events, format.Event{Event: e, Thread: b.Thread, Seq: uint64(len(l.events)), Index: t.events})
 			t.events++
 		}
 	}
@@ -63,7 +65,7 @@ func (l *plainLog) Batch(b *event.Batch) error {
 		block := &l.blocks[id]
 		t.ran = append(t.ran, id)
 		for k, s := range block.Sites {
-			site := cdr.Site(s)
+			site := format.Site(s)
 			t.addrs[site] = append(t.addrs[site], addrs[k])
 			t.segment[site] = append(t.segment[site], t.events)
 		}
@@ -129,15 +131,15 @@ func TestPrograms(t *testing.T) {
 			log := &plainLog{threads: map[event.ThreadID]*plainThread{}}
 			observers := []event.Observer{log}
 			var files []*bytes.Buffer
-			options := []cdr.Options{
+			options := []recorder.Options{
 				{Program: prog},
-				{Program: prog, Meta: cdr.Meta{Alphabet: cdr.AlphabetBlock}},
+				{Program: prog, Meta: format.Meta{Alphabet: format.AlphabetBlock}},
 				{Program: prog, Budget: 256 << 10},
 				{},
 			}
 			for _, o := range options {
 				var out bytes.Buffer
-				r, err := cdr.NewRecorder(&out, o)
+				r, err := recorder.New(&out, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +162,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-func (l *plainLog) compare(t *testing.T, tr *cdr.Trace, prog cdr.Program) {
+func (l *plainLog) compare(t *testing.T, tr *cdr.Trace, prog format.Program) {
 	t.Helper()
 	if o := tr.Info().Outcome; o == nil || *o != l.outcome {
 		t.Errorf("outcome %+v, want %+v", o, l.outcome)
@@ -187,7 +189,7 @@ func (l *plainLog) compare(t *testing.T, tr *cdr.Trace, prog cdr.Program) {
 
 // compareBlocks checks that the blocks of the trace are the blocks that the
 // simulator ran, divided where the program's basic blocks begin.
-func (l *plainLog) compareBlocks(t *testing.T, tr *cdr.Trace, th cdr.Thread, prog cdr.Program) {
+func (l *plainLog) compareBlocks(t *testing.T, tr *cdr.Trace, th cdr.Thread, prog format.Program) {
 	t.Helper()
 	ran := l.threads[th.ID].ran
 	blocks, foreign, pc, end := uint64(0), 0, uint64(0), uint64(0)

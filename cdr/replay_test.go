@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
 )
@@ -69,11 +70,11 @@ func BenchmarkReplay(b *testing.B) {
 		img := exampleImage(b, j.name)
 		var l tape
 		simulate(b, j.name, j.args, img, &l)
-		for _, mode := range []cdr.Mode{cdr.ModeCOR, cdr.ModeCDR} {
+		for _, mode := range []format.Mode{format.ModeCOR, format.ModeCDR} {
 			b.Run("program="+j.name+"/record="+string(mode), func(b *testing.B) {
 				size := int64(0)
 				for b.Loop() {
-					r, err := cdr.NewRecorder(io.Discard, cdr.Options{Program: cfg.New(img), Meta: cdr.Meta{Mode: mode}})
+					r, err := recorder.New(io.Discard, recorder.Options{Program: cfg.New(img), Meta: format.Meta{Mode: mode}})
 					if err != nil {
 						b.Fatal(err)
 					}

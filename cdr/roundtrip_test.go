@@ -7,6 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 )
 
 func openBytes(b []byte) (*Trace, error) {
@@ -16,13 +20,13 @@ func openBytes(b []byte) (*Trace, error) {
 // TestRoundTrip records made-up runs and asks every view for what happened.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(30) {
-		for _, alphabet := range []Alphabet{AlphabetPath, AlphabetBlock} {
+		for _, alphabet := range []format.Alphabet{format.AlphabetPath, format.AlphabetBlock} {
 			for _, budget := range []uint64{0, 40 << 10} {
 				t.Run(fmt.Sprintf("seed=%d/alphabet=%s/budget=%d", seed, alphabet, budget), func(t *testing.T) {
 					s := newSynthetic(seed, 1+int(seed%4))
 					s.run(4000)
 					image := bytes.Repeat([]byte("elf"), 5000)
-					file := s.record(t, Options{Meta: Meta{Alphabet: alphabet, Program: "p", Seed: seed}, Budget: budget, Image: image}, s.batches)
+					file := s.record(t, recorder.Options{Meta: format.Meta{Alphabet: alphabet, Program: "p", Seed: seed}, Budget: budget, Image: image}, s.batches)
 					tr, err := openBytes(file)
 					if err != nil {
 						t.Fatal(err)
@@ -53,7 +57,7 @@ func TestEpochsByInstructions(t *testing.T) {
 		insts += th.insts
 	}
 	for _, parts := range []uint64{1, 5} {
-		tr, err := openBytes(s.record(t, Options{Insts: insts / parts}, s.batches))
+		tr, err := openBytes(s.record(t, recorder.Options{Insts: insts / parts}, s.batches))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +72,7 @@ func TestEpochsByInstructions(t *testing.T) {
 // recorded of the accesses.
 func (s *synthetic) compare(t *testing.T, tr *Trace, keep func(granule uint64) bool) {
 	t.Helper()
-	var events []Event
+	var events []format.Event
 	for e, err := range tr.Events() {
 		if err != nil {
 			t.Fatal(err)
@@ -105,15 +109,15 @@ func (s *synthetic) compareThread(t *testing.T, tr *Trace, th *synthThread, keep
 		t.Fatalf("thread %d: %d blocks, want %d", th.id, i, len(th.pcs))
 	}
 	for id := range tr.NumSites() {
-		site := tr.Site(SiteID(id))
+		site := tr.Site(format.SiteID(id))
 		var want []uint64
 		for _, a := range th.addrs[site] {
-			if keep == nil || kept(keep, a, site.Size) {
+			if keep == nil || keeps(keep, a, site.Size) {
 				want = append(want, a)
 			}
 		}
 		var got []uint64
-		for a, err := range tr.Accesses(th.id, SiteID(id)) {
+		for a, err := range tr.Accesses(th.id, format.SiteID(id)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +134,7 @@ func (s *synthetic) compareThread(t *testing.T, tr *Trace, th *synthThread, keep
 func (s *synthetic) compareSegments(t *testing.T, tr *Trace, th *synthThread, keep func(uint64) bool) {
 	t.Helper()
 	type access struct {
-		site    Site
+		site    format.Site
 		ordinal uint64
 	}
 	seen := map[access]bool{}
@@ -172,7 +176,7 @@ func (s *synthetic) compareSegments(t *testing.T, tr *Trace, th *synthThread, ke
 			if skipSome && th.segments[site][i]%3 == 1 {
 				continue
 			}
-			if want := keep == nil || kept(keep, a, site.Size); seen[access{site, uint64(i)}] != want {
+			if want := keep == nil || keeps(keep, a, site.Size); seen[access{site, uint64(i)}] != want {
 				t.Fatalf("thread %d site %#x access %d: in a run %v, want %v", th.id, site.PC, i, !want, want)
 			}
 		}
@@ -182,18 +186,18 @@ func (s *synthetic) compareSegments(t *testing.T, tr *Trace, th *synthThread, ke
 func (s *synthetic) comparePlaces(t *testing.T, tr *Trace, th *synthThread) {
 	t.Helper()
 	for id := range tr.NumSites() {
-		site := tr.Site(SiteID(id))
+		site := tr.Site(format.SiteID(id))
 		for i := 0; i < len(th.addrs[site]); i += 1 + s.rng.IntN(20) {
-			stack, err := tr.AccessStack(th.id, SiteID(id), uint64(i))
+			stack, err := tr.AccessStack(th.id, format.SiteID(id), uint64(i))
 			if err != nil || !slices.Equal(stack, th.stacks[site][i]) {
 				t.Fatalf("thread %d site %d access %d: stack %x, want %x (%v)", th.id, id, i, stack, th.stacks[site][i], err)
 			}
-			seg, err := tr.Locate(th.id, SiteID(id), uint64(i))
+			seg, err := tr.Locate(th.id, format.SiteID(id), uint64(i))
 			if err != nil || seg != th.segments[site][i] {
 				t.Fatalf("thread %d site %d access %d: segment %d, want %d (%v)", th.id, id, i, seg, th.segments[site][i], err)
 			}
 		}
-		if _, err := tr.AccessStack(th.id, SiteID(id), uint64(len(th.addrs[site]))); !errors.Is(err, ErrNoSuch) {
+		if _, err := tr.AccessStack(th.id, format.SiteID(id), uint64(len(th.addrs[site]))); !errors.Is(err, ErrNoSuch) {
 			t.Fatalf("access that never was: %v", err)
 		}
 	}
@@ -214,7 +218,7 @@ func TestBatches(t *testing.T) {
 	for seed := range uint64(10) {
 		s := newSynthetic(seed, 3)
 		s.run(5000)
-		opts := Options{Budget: 50 << 10}
+		opts := recorder.Options{Budget: 50 << 10}
 		want := s.record(t, opts, s.batches)
 		if again := s.record(t, opts, s.batches); !bytes.Equal(again, want) {
 			t.Fatalf("seed %d: two recordings differ", seed)
@@ -230,13 +234,13 @@ func TestBatches(t *testing.T) {
 func TestLateRuns(t *testing.T) {
 	s := newSynthetic(6, 2)
 	s.run(3000)
-	tr, err := openBytes(s.record(t, Options{Budget: 60 << 10}, s.batches))
+	tr, err := openBytes(s.record(t, recorder.Options{Budget: 60 << 10}, s.batches))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, th := range s.threads {
 		var segs []*Segment
-		var want [][]Run
+		var want [][]fold.Run
 		for seg, err := range tr.Segments(th.id) {
 			if err != nil {
 				t.Fatal(err)
@@ -261,7 +265,7 @@ func TestLateRuns(t *testing.T) {
 	}
 }
 
-func runs(t *testing.T, seg *Segment) (out []Run) {
+func runs(t *testing.T, seg *Segment) (out []fold.Run) {
 	t.Helper()
 	for r, err := range seg.Runs() {
 		if err != nil {
@@ -270,4 +274,14 @@ func runs(t *testing.T, seg *Segment) (out []Run) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// keeps says whether an access is recorded: one of its granules is.
+func keeps(keep func(uint64) bool, addr uint64, size uint8) bool {
+	for a := addr; a < addr+uint64(size); a++ {
+		if keep(a >> 3) {
+			return true
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -39,11 +40,11 @@ func (t *Trace) Sample(th event.ThreadID, unit Unit, period uint64, visit func(p
 		if s == nil {
 			continue
 		}
-		w, err := wpp.NewWeights(s.g, s.termWeight(of))
+		w, err := wpp.NewWeights(s.Grammar, s.termWeight(of))
 		if err != nil {
 			return err
 		}
-		c := s.g.Begin()
+		c := s.Grammar.Begin()
 		for at := uint64(0); at < w.Total(); at += period {
 			n := min(period, w.Total()-at)
 			offset, _ := w.Seek(c, at+n/2)
@@ -60,12 +61,12 @@ func (t *Trace) Sample(th event.ThreadID, unit Unit, period uint64, visit func(p
 }
 
 // stackWithin is the call stack at a unit of the terminal at the cursor.
-func (s *stretch) stackWithin(t *Trace, c *wpp.Cursor, offset uint64, of func(*tableBlock) uint64, unit Unit) ([]uint64, error) {
+func (s *stretch) stackWithin(t *Trace, c *wpp.Cursor, offset uint64, of func(*format.TableBlock) uint64, unit Unit) ([]uint64, error) {
 	x, _ := c.Terminal()
-	path := s.tab.pathBlocks(PathID(s.terms[x].a))
+	path := s.tab.PathBlocks(format.PathID(s.Terms[x].A))
 	once := uint64(0)
 	for _, id := range path {
-		once += of(&s.tab.blocks[id])
+		once += of(&s.tab.Blocks[id])
 	}
 	frames, err := s.frames(c, offset/once)
 	if err != nil {
@@ -74,13 +75,13 @@ func (s *stretch) stackWithin(t *Trace, c *wpp.Cursor, offset uint64, of func(*t
 	offset %= once
 	pc := uint64(0)
 	for _, id := range path {
-		b := &s.tab.blocks[id]
+		b := &s.tab.Blocks[id]
 		if n := of(b); offset >= n {
 			offset -= n
 			continue
 		}
-		if pc = b.pc; unit == Accesses {
-			pc = t.Site(s.tab.blockSites(b)[offset]).PC
+		if pc = b.PC; unit == Accesses {
+			pc = t.Site(s.tab.BlockSites(b)[offset]).PC
 		}
 		break
 	}

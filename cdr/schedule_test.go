@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 )
 
@@ -13,7 +15,7 @@ import (
 type moment struct {
 	thread  event.ThreadID
 	isEvent bool
-	site    Site
+	site    format.Site
 	address uint64
 }
 
@@ -25,7 +27,7 @@ func (s *synthetic) happened() (all []moment) {
 		run := func(blocks []event.BlockID) {
 			for _, id := range blocks {
 				for _, site := range s.blocks[id].Sites {
-					all = append(all, moment{thread: b.Thread, site: Site(site), address: addrs[0]})
+					all = append(all, moment{thread: b.Thread, site: format.Site(site), address: addrs[0]})
 					addrs = addrs[1:]
 				}
 			}
@@ -132,7 +134,7 @@ func TestSchedule(t *testing.T) {
 				s := newSynthetic(seed, 2+int(seed%3))
 				s.run(3000)
 				want := s.happened()
-				tr, err := openBytes(s.record(t, Options{Budget: budget}, s.batches))
+				tr, err := openBytes(s.record(t, recorder.Options{Budget: budget}, s.batches))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -147,14 +149,14 @@ func TestSchedule(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Fatalf("of some memory: %d moments, want %d, or in another order", len(got), len(want))
 				}
-				tr, err = openBytes(s.record(t, Options{Budget: budget, Keep: some}, s.batches))
+				tr, err = openBytes(s.record(t, recorder.Options{Budget: budget, Keep: some}, s.batches))
 				if err != nil {
 					t.Fatal(err)
 				}
 				if got := scheduled(t, tr, tr.Steps); !slices.Equal(got, want) {
 					t.Fatalf("with some accesses: %d moments, want %d, or in another order", len(got), len(want))
 				}
-				if tr, err = openBytes(s.record(t, Options{Budget: budget, NoSchedule: true}, s.batches)); err != nil {
+				if tr, err = openBytes(s.record(t, recorder.Options{Budget: budget, NoSchedule: true}, s.batches)); err != nil {
 					t.Fatal(err)
 				}
 				for piece, err := range tr.Schedule() {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -28,7 +30,7 @@ type segmentPart struct {
 }
 
 type partSite struct {
-	site   SiteID
+	site   format.SiteID
 	number uint32 // in segmentWalk.sites of the epoch
 	count  uint64
 	from   uint64 // ordinal of the first in the epoch
@@ -46,10 +48,10 @@ type segmentWalk struct {
 	counter *counter
 	scratch []siteCount
 	stack   []wpp.Step
-	sites   []SiteID          // those to look at in the epoch, rising
-	inEpoch []uint64          // executions of each of them before the walk, in the epoch
-	before  map[SiteID]uint64 // and in the epochs before
-	cursors []*addrCursor     // of each of them
+	sites   []format.SiteID          // those to look at in the epoch, rising
+	inEpoch []uint64                 // executions of each of them before the walk, in the epoch
+	before  map[format.SiteID]uint64 // and in the epochs before
+	cursors []*fold.Cursor           // of each of them
 }
 
 // Segments returns the segments of a thread in order: one more than it has
@@ -111,7 +113,7 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 // over says whether nothing comes any more.
 func (w *segmentWalk) over() bool {
 	for n := len(w.stack); n > 0; n = len(w.stack) {
-		if top := &w.stack[n-1]; int(top.Index) < len(w.s.g.Body(top.Rule)) {
+		if top := &w.stack[n-1]; int(top.Index) < len(w.s.Grammar.Body(top.Rule)) {
 			return false
 		}
 		w.stack = w.stack[:n-1]
@@ -183,7 +185,7 @@ func (w *segmentWalk) skip(n uint64) (passed uint64) {
 	s := w.s
 	for passed < n && len(w.stack) > 0 {
 		top := &w.stack[len(w.stack)-1]
-		body := s.g.Body(top.Rule)
+		body := s.Grammar.Body(top.Rule)
 		if int(top.Index) >= len(body) {
 			w.stack = w.stack[:len(w.stack)-1]
 			continue
@@ -191,7 +193,7 @@ func (w *segmentWalk) skip(n uint64) (passed uint64) {
 		x := body[top.Index]
 		top.Index++
 		switch {
-		case !x.IsRule() && s.terms[x.Terminal()].kind == termSync:
+		case !x.IsRule() && s.Terms[x.Terminal()].Kind == format.TermSync:
 			passed++
 		case !x.IsRule() || s.events.Rule(x.Rule()) == 0:
 			w.counter.add(x)
@@ -209,7 +211,7 @@ func (t *Trace) hasControl(th event.ThreadID) error {
 	if int(th) >= len(t.threads) {
 		return fmt.Errorf("thread %d: %w", th, ErrNoSuch)
 	}
-	if t.meta.Mode == ModeDOR {
+	if t.meta.Mode == format.ModeDOR {
 		return fmt.Errorf("control flow: %w (record mode dor)", ErrNotRecorded)
 	}
 	return nil
@@ -220,7 +222,7 @@ func (t *Trace) hasControl(th event.ThreadID) error {
 func (w *segmentWalk) nextEpoch() error {
 	for i, n := range w.inEpoch {
 		if w.before == nil {
-			w.before = map[SiteID]uint64{}
+			w.before = map[format.SiteID]uint64{}
 		}
 		w.before[w.sites[i]] += n
 	}
@@ -232,7 +234,7 @@ func (w *segmentWalk) nextEpoch() error {
 		}
 		if s != nil {
 			w.begin(s)
-			w.stack = append(w.stack[:0], wpp.Step{Rule: s.g.Start()})
+			w.stack = append(w.stack[:0], wpp.Step{Rule: s.Grammar.Start()})
 			break
 		}
 	}
@@ -243,22 +245,22 @@ func (w *segmentWalk) nextEpoch() error {
 func (w *segmentWalk) begin(s *stretch) {
 	w.s, w.sites = s, s.sites(w.wanted)
 	w.counter = newCounter(s, w.sites)
-	w.inEpoch, w.cursors = make([]uint64, len(w.sites)), make([]*addrCursor, len(w.sites))
+	w.inEpoch, w.cursors = make([]uint64, len(w.sites)), make([]*fold.Cursor, len(w.sites))
 }
 
 // sites is those in the paths of the stretch, rising, and of them those wanted;
 // nil wants all. It is not nil.
-func (s *stretch) sites(wanted []bool) []SiteID {
+func (s *stretch) sites(wanted []bool) []format.SiteID {
 	var blocks []uint32
-	for _, x := range s.terms {
-		if x.kind == termPath {
-			blocks = append(blocks, s.tab.pathBlocks(PathID(x.a))...)
+	for _, x := range s.Terms {
+		if x.Kind == format.TermPath {
+			blocks = append(blocks, s.tab.PathBlocks(format.PathID(x.A))...)
 		}
 	}
 	slices.Sort(blocks)
-	all := []SiteID{}
+	all := []format.SiteID{}
 	for _, b := range slices.Compact(blocks) {
-		for _, site := range s.tab.blockSites(&s.tab.blocks[b]) {
+		for _, site := range s.tab.BlockSites(&s.tab.Blocks[b]) {
 			if wanted == nil || wanted[site] {
 				all = append(all, site)
 			}
@@ -303,7 +305,7 @@ func (w *segmentWalk) toEvent() bool {
 	s := w.s
 	for len(w.stack) > 0 {
 		top := &w.stack[len(w.stack)-1]
-		body := s.g.Body(top.Rule)
+		body := s.Grammar.Body(top.Rule)
 		if int(top.Index) >= len(body) {
 			w.stack = w.stack[:len(w.stack)-1]
 			continue
@@ -313,7 +315,7 @@ func (w *segmentWalk) toEvent() bool {
 		switch {
 		case x.IsRule() && s.events.Rule(x.Rule()) != 0:
 			w.stack = append(w.stack, wpp.Step{Rule: x.Rule()})
-		case !x.IsRule() && s.terms[x.Terminal()].kind == termSync:
+		case !x.IsRule() && s.Terms[x.Terminal()].Kind == format.TermSync:
 			return true
 		default:
 			w.counter.add(x)
@@ -325,13 +327,13 @@ func (w *segmentWalk) toEvent() bool {
 // Runs returns the recorded plain accesses of the segment as strided runs, site
 // by site (a segment that spans epochs: epoch by epoch). Nothing is expanded.
 // It ends after the first error.
-func (seg *Segment) Runs() iter.Seq2[Run, error] {
-	return func(yield func(Run, error) bool) {
+func (seg *Segment) Runs() iter.Seq2[fold.Run, error] {
+	return func(yield func(fold.Run, error) bool) {
 		w := seg.walk
 		for _, part := range seg.parts {
 			s, err := w.stretchOf(part.epoch)
 			if err != nil {
-				yield(Run{}, err)
+				yield(fold.Run{}, err)
 				return
 			}
 			if s.data == nil {
@@ -341,24 +343,24 @@ func (seg *Segment) Runs() iter.Seq2[Run, error] {
 				p := &part.sites[i]
 				c, err := w.cursor(s, p)
 				if err != nil {
-					yield(Run{}, err)
+					yield(fold.Run{}, err)
 					return
 				}
 				if c == nil {
 					continue
 				}
-				if c.at != p.from || c.stack == nil {
-					c.seek(p.from)
+				if c.At != p.from || c.Stack == nil {
+					c.Seek(p.from)
 				}
-				c.busy = true
-				more := c.next(p.from+p.count, func(r Run) bool {
+				c.Busy = true
+				more := c.Next(p.from+p.count, func(r fold.Run) bool {
 					r.Site = p.site
 					r.First += p.first - p.from
 					return yield(r, nil)
 				})
-				c.busy = false
+				c.Busy = false
 				if !more {
-					c.stack = nil
+					c.Stack = nil
 					return
 				}
 			}
@@ -378,10 +380,10 @@ func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 
 // cursor returns a cursor in the addresses of a site, which is the walk's own if
 // that is in the epoch; nil when none were recorded.
-func (w *segmentWalk) cursor(s *stretch, p *partSite) (*addrCursor, error) {
+func (w *segmentWalk) cursor(s *stretch, p *partSite) (*fold.Cursor, error) {
 	own := w.s != nil && w.s.epoch == s.epoch
 	if own {
-		if c := w.cursors[p.number]; c != nil && !c.busy {
+		if c := w.cursors[p.number]; c != nil && !c.Busy {
 			return c, nil
 		}
 	}
@@ -389,7 +391,7 @@ func (w *segmentWalk) cursor(s *stretch, p *partSite) (*addrCursor, error) {
 	if err != nil || x == nil {
 		return nil, err
 	}
-	c := &addrCursor{x: x}
+	c := &fold.Cursor{Index: x}
 	if own {
 		w.cursors[p.number] = c
 	}
@@ -398,23 +400,23 @@ func (w *segmentWalk) cursor(s *stretch, p *partSite) (*addrCursor, error) {
 
 // addrIndex returns the index of a site's addresses; nil when none were
 // recorded.
-func (s *stretch) addrIndex(site SiteID) (*addrIndex, error) {
+func (s *stretch) addrIndex(site format.SiteID) (*fold.Index, error) {
 	if s.data == nil {
 		return nil, nil
 	}
-	i, ok := s.data.bySite[site]
+	i, ok := s.data.BySite[site]
 	if !ok {
 		return nil, nil
 	}
 	if s.indexes != nil && s.indexes[i] != nil {
 		return s.indexes[i], nil
 	}
-	x, err := newAddrIndex(&s.data.streams[i], s.data.terms)
+	x, err := fold.NewIndex(&s.data.Streams[i], s.data.Terms)
 	if err != nil {
 		return nil, err
 	}
 	if s.indexes == nil {
-		s.indexes = make([]*addrIndex, len(s.data.streams))
+		s.indexes = make([]*fold.Index, len(s.data.Streams))
 	}
 	s.indexes[i] = x
 	return x, nil

@@ -3,6 +3,7 @@ package cdr
 import (
 	"fmt"
 
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -13,14 +14,14 @@ const maxFrames = 1 << 12
 // AccessStack returns the call stack at an access: first the pc of the access,
 // then return addresses, innermost first, at most a few thousand. The ordinal
 // counts the thread's accesses by this site from 0, recorded or not.
-func (t *Trace) AccessStack(th event.ThreadID, site SiteID, ordinal uint64) ([]uint64, error) {
+func (t *Trace) AccessStack(th event.ThreadID, site format.SiteID, ordinal uint64) ([]uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
 	if err != nil {
 		return nil, err
 	}
 	term, _ := c.Terminal()
 	each := s.siteCounts(site)
-	times := offset / (each.At(c) / s.terms[term].b)
+	times := offset / (each.At(c) / s.Terms[term].B)
 	frames, err := s.frames(c, times)
 	if err != nil {
 		return nil, err
@@ -44,11 +45,11 @@ func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 		return nil, err
 	}
 	term, _ := c.Terminal()
-	x := s.terms[term]
-	if kind := event.Kind(x.b >> 1); kind.Info().Class != event.ClassAtomic && len(frames) > 0 && (frames[0] == x.a+4 || frames[0] == x.a+2) {
+	x := s.Terms[term]
+	if kind := event.Kind(x.B >> 1); kind.Info().Class != event.ClassAtomic && len(frames) > 0 && (frames[0] == x.A+4 || frames[0] == x.A+2) {
 		frames = frames[1:] // the frame of the hooked function itself
 	}
-	return append([]uint64{x.a}, frames...), nil
+	return append([]uint64{x.A}, frames...), nil
 }
 
 // eventAt finds a thread's ordered event of that index: the stretch of control flow
@@ -63,8 +64,8 @@ func (t *Trace) eventAt(th event.ThreadID, index uint64) (s *stretch, epoch int,
 		if n == nil {
 			continue
 		}
-		if left >= n.events {
-			left -= n.events
+		if left >= n.Events {
+			left -= n.Events
 			continue
 		}
 		s, err := t.stretch(i, th)
@@ -81,7 +82,7 @@ func (t *Trace) eventAt(th event.ThreadID, index uint64) (s *stretch, epoch int,
 }
 
 // Locate says in which segment of the thread an access lies.
-func (t *Trace) Locate(th event.ThreadID, site SiteID, ordinal uint64) (uint64, error) {
+func (t *Trace) Locate(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error) {
 	s, c, _, err := t.access(th, site, ordinal)
 	if err != nil {
 		return 0, err
@@ -89,7 +90,7 @@ func (t *Trace) Locate(th event.ThreadID, site SiteID, ordinal uint64) (uint64, 
 	segment := s.events.Rank(c)
 	for i := range t.epochs[:s.epoch] {
 		if n := t.epochs[i].thread(th); n != nil {
-			segment += n.events
+			segment += n.Events
 		}
 	}
 	return segment, nil
@@ -97,7 +98,7 @@ func (t *Trace) Locate(th event.ThreadID, site SiteID, ordinal uint64) (uint64, 
 
 // access finds the terminal of an access, and the place of the access among
 // the site's accesses in that terminal.
-func (t *Trace) access(th event.ThreadID, site SiteID, ordinal uint64) (*stretch, *wpp.Cursor, uint64, error) {
+func (t *Trace) access(th event.ThreadID, site format.SiteID, ordinal uint64) (*stretch, *wpp.Cursor, uint64, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, nil, 0, err
 	}
@@ -128,21 +129,21 @@ func (t *Trace) access(th event.ThreadID, site SiteID, ordinal uint64) (*stretch
 // effect is what a terminal does to the call stack. A run of paths that end
 // with the same call pushes the same frame again and again.
 func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
-	t := s.terms[x]
-	switch t.kind {
-	case termPath:
-		path := s.tab.pathBlocks(PathID(t.a))
-		switch s.tab.blocks[path[len(path)-1]].end {
+	t := s.Terms[x]
+	switch t.Kind {
+	case format.TermPath:
+		path := s.tab.PathBlocks(format.PathID(t.A))
+		switch s.tab.Blocks[path[len(path)-1]].End {
 		case event.EndCall, event.EndCallInd:
-			return wpp.Effect{Pushes: t.b}
+			return wpp.Effect{Pushes: t.B}
 		case event.EndReturn:
-			return wpp.Effect{Pops: t.b}
+			return wpp.Effect{Pops: t.B}
 		}
-	case termSync:
-		return wpp.Effect{Pops: t.b & 1}
-	case termPop:
-		return wpp.Effect{Pops: t.a}
-	case termPush:
+	case format.TermSync:
+		return wpp.Effect{Pops: t.B & 1}
+	case format.TermPop:
+		return wpp.Effect{Pops: t.A}
+	case format.TermPush:
 		return wpp.Effect{Pushes: 1}
 	}
 	return wpp.Effect{}
@@ -150,19 +151,19 @@ func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
 
 // frame is what a terminal that pushes pushes.
 func (s *stretch) frame(x wpp.Terminal) uint64 {
-	t := s.terms[x]
-	if t.kind == termPush {
-		return t.a
+	t := s.Terms[x]
+	if t.Kind == format.TermPush {
+		return t.A
 	}
-	path := s.tab.pathBlocks(PathID(t.a))
-	return s.tab.blocks[path[len(path)-1]].next()
+	path := s.tab.PathBlocks(format.PathID(t.A))
+	return s.tab.Blocks[path[len(path)-1]].Next()
 }
 
 // frames returns the return addresses, innermost first, at a terminal whose path
 // has run the given number of times already.
 func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
 	if s.stacks == nil {
-		st, err := wpp.NewStacks(s.g, s.effect)
+		st, err := wpp.NewStacks(s.Grammar, s.effect)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +171,7 @@ func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
 	}
 	var frames []uint64
 	pops := uint64(0)
-	if x, ok := c.Terminal(); ok && times > 0 && s.terms[x].kind == termPath {
+	if x, ok := c.Terminal(); ok && times > 0 && s.Terms[x].Kind == format.TermPath {
 		switch e := s.effect(x); {
 		case e.Pushes > 0:
 			for range min(times, maxFrames) {
@@ -198,9 +199,9 @@ func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
 	} else {
 		pops -= before.Pushes
 	}
-	gone := min(before.Pops+pops, uint64(len(s.base)))
-	for i := len(s.base) - int(gone) - 1; i >= 0 && len(frames) < maxFrames; i-- {
-		frames = append(frames, s.base[i])
+	gone := min(before.Pops+pops, uint64(len(s.Base)))
+	for i := len(s.Base) - int(gone) - 1; i >= 0 && len(frames) < maxFrames; i-- {
+		frames = append(frames, s.Base[i])
 	}
 	return frames, nil
 }

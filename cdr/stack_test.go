@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"hindsight/cdr/recorder"
 )
 
 // TestUnwound records runs that tell, after returns, jumps and hooked calls,
@@ -19,7 +21,7 @@ func TestUnwound(t *testing.T) {
 				if seed%2 == 1 {
 					batches = rechop(rand.New(rand.NewPCG(seed, 3)), batches, s.siteCount)
 				}
-				tr, err := openBytes(s.record(t, Options{Budget: budget}, batches))
+				tr, err := openBytes(s.record(t, recorder.Options{Budget: budget}, batches))
 				if err != nil {
 					t.Fatal(err)
 				}

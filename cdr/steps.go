@@ -3,13 +3,15 @@ package cdr
 import (
 	"iter"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
 // Step is an access of a thread, or one of its ordered events.
 type Step struct {
 	IsEvent bool // the thread's next event; of the rest only Number counts
-	Site    SiteID
+	Site    format.SiteID
 	Address uint64
 	Ordinal uint64 // of the execution of the site by the thread, from 0
 	Number  uint64 // accesses that the thread executed before, recorded or not
@@ -21,7 +23,7 @@ type Step struct {
 func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
-			w := stepWalk{s: s, feeds: map[SiteID]*feed{}, before: before, number: sum(before)}
+			w := stepWalk{s: s, feeds: map[format.SiteID]*feed{}, before: before, number: sum(before)}
 			if !w.walk(yield) {
 				return false, nil
 			}
@@ -69,25 +71,25 @@ func sum(list []uint64) (n uint64) {
 // stepWalk walks what a thread did in an epoch.
 type stepWalk struct {
 	s      *stretch
-	feeds  map[SiteID]*feed
+	feeds  map[format.SiteID]*feed
 	before []uint64 // by site: its executions in the epochs before
 	number uint64   // accesses so far
 }
 
 func (w *stepWalk) walk(yield func(Step, error) bool) bool {
 	s := w.s
-	for c := s.g.Begin(); !c.AtEnd(); c.Next() {
+	for c := s.Grammar.Begin(); !c.AtEnd(); c.Next() {
 		x, _ := c.Terminal()
-		switch t := s.terms[x]; t.kind {
-		case termSync:
+		switch t := s.Terms[x]; t.Kind {
+		case format.TermSync:
 			if !yield(Step{IsEvent: true, Number: w.number}, nil) {
 				return false
 			}
-		case termPath:
-			path := s.tab.pathBlocks(PathID(t.a))
-			for range t.b {
+		case format.TermPath:
+			path := s.tab.PathBlocks(format.PathID(t.A))
+			for range t.B {
 				for _, b := range path {
-					if !w.block(&s.tab.blocks[b], yield) {
+					if !w.block(&s.tab.Blocks[b], yield) {
 						return false
 					}
 				}
@@ -97,8 +99,8 @@ func (w *stepWalk) walk(yield func(Step, error) bool) bool {
 	return true
 }
 
-func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
-	for _, site := range w.s.tab.blockSites(b) {
+func (w *stepWalk) block(b *format.TableBlock, yield func(Step, error) bool) bool {
+	for _, site := range w.s.tab.BlockSites(b) {
 		number := w.number
 		w.number++
 		f, ok := w.feeds[site]
@@ -109,8 +111,8 @@ func (w *stepWalk) block(b *tableBlock, yield func(Step, error) bool) bool {
 				return false
 			}
 			if x != nil {
-				f = &feed{c: addrCursor{x: x}}
-				f.c.seek(0)
+				f = &feed{c: fold.Cursor{Index: x}}
+				f.c.Seek(0)
 			}
 			w.feeds[site] = f
 		}
@@ -130,17 +132,17 @@ const feedLength = 1 << 10
 
 // feed passes the addresses of a site on one by one.
 type feed struct {
-	c    addrCursor
-	runs []Run
+	c    fold.Cursor
+	runs []fold.Run
 	at   uint64 // ordinal of the next access
 }
 
 // next passes over the next access and returns its address, unless it was left
 // out.
 func (f *feed) next() (addr uint64, ok bool) {
-	if f.at >= f.c.at {
+	if f.at >= f.c.At {
 		f.runs = f.runs[:0]
-		f.c.next(f.c.at+feedLength, func(r Run) bool {
+		f.c.Next(f.c.At+feedLength, func(r fold.Run) bool {
 			f.runs = append(f.runs, r)
 			return true
 		})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 )
 
@@ -18,7 +20,7 @@ func TestSteps(t *testing.T) {
 				t.Run(fmt.Sprintf("seed=%d/budget=%d/keep=%s", seed, budget, name), func(t *testing.T) {
 					s := newSynthetic(seed, 1+int(seed%3))
 					s.run(3000)
-					tr, err := openBytes(s.record(t, Options{Budget: budget, Keep: keep}, s.batches))
+					tr, err := openBytes(s.record(t, recorder.Options{Budget: budget, Keep: keep}, s.batches))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -40,9 +42,9 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 	for i := range s.static {
 		sites[s.static[i].PC] = s.static[i].Sites
 	}
-	done := map[Site]int{} // executions so far
+	done := map[format.Site]int{} // executions so far
 	events, pc := 0, 0
-	var due []Site // of the block being executed
+	var due []format.Site // of the block being executed
 	for step, err := range tr.Steps(th.id) {
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +56,7 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 		for found := false; !found; {
 			for len(due) == 0 {
 				for _, site := range sites[th.pcs[pc]] {
-					due = append(due, Site(site))
+					due = append(due, format.Site(site))
 				}
 				pc++
 			}
@@ -79,7 +81,7 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 	// What is left may only be accesses that were left out.
 	for _, p := range th.pcs[pc:] {
 		for _, site := range sites[p] {
-			due = append(due, Site(site))
+			due = append(due, format.Site(site))
 		}
 	}
 	for _, site := range due {

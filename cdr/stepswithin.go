@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -21,7 +23,7 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 			n := t.NumSites()
 			w := sparseWalk{s: s, keep: keep, counter: newCounter(s, nil), at: make([]uint64, n), next: make([]uint64, n),
 				feeds: make([]*sparseFeed, n), before: before, number: sum(before), paths: map[uint64][]siteCount{}, yield: yield}
-			if !w.rule(s.g.Start()) {
+			if !w.rule(s.Grammar.Start()) {
 				return false, w.err
 			}
 			for site, n := range w.at {
@@ -56,7 +58,7 @@ func (w *sparseWalk) rule(r wpp.Rule) bool {
 	stack := []wpp.Step{{Rule: r}}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
-		body := w.s.g.Body(top.Rule)
+		body := w.s.Grammar.Body(top.Rule)
 		if int(top.Index) >= len(body) {
 			stack = stack[:len(stack)-1]
 			continue
@@ -64,7 +66,7 @@ func (w *sparseWalk) rule(r wpp.Rule) bool {
 		x := body[top.Index]
 		top.Index++
 		if !x.IsRule() {
-			if !w.term(w.s.terms[x.Terminal()]) {
+			if !w.term(w.s.Terms[x.Terminal()]) {
 				return false
 			}
 			continue
@@ -104,16 +106,16 @@ func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
 }
 
 // term walks a terminal.
-func (w *sparseWalk) term(t term) bool {
-	if t.kind == termSync {
+func (w *sparseWalk) term(t format.Term) bool {
+	if t.Kind == format.TermSync {
 		return w.yield(Step{IsEvent: true, Number: w.number}, nil)
 	}
-	if t.kind != termPath {
+	if t.Kind != format.TermPath {
 		return true
 	}
-	path := w.s.tab.pathBlocks(PathID(t.a))
-	for left := t.b; left > 0; {
-		n, ok := w.idle(t.a, path, left)
+	path := w.s.tab.PathBlocks(format.PathID(t.A))
+	for left := t.B; left > 0; {
+		n, ok := w.idle(t.A, path, left)
 		if !ok {
 			return false
 		}
@@ -122,7 +124,7 @@ func (w *sparseWalk) term(t term) bool {
 			return true
 		}
 		for _, b := range path {
-			if !w.block(&w.s.tab.blocks[b]) {
+			if !w.block(&w.s.tab.Blocks[b]) {
 				return false
 			}
 		}
@@ -157,7 +159,7 @@ func (w *sparseWalk) sites(id uint64, path []uint32) []siteCount {
 		return v
 	}
 	for _, b := range path {
-		for _, site := range w.s.tab.blockSites(&w.s.tab.blocks[b]) {
+		for _, site := range w.s.tab.BlockSites(&w.s.tab.Blocks[b]) {
 			i := slices.IndexFunc(v, func(c siteCount) bool { return c.site == site })
 			if i < 0 {
 				i = len(v)
@@ -170,8 +172,8 @@ func (w *sparseWalk) sites(id uint64, path []uint32) []siteCount {
 	return v
 }
 
-func (w *sparseWalk) block(b *tableBlock) bool {
-	for _, site := range w.s.tab.blockSites(b) {
+func (w *sparseWalk) block(b *format.TableBlock) bool {
+	for _, site := range w.s.tab.BlockSites(b) {
 		next, ok := w.wanted(site)
 		if !ok {
 			return false
@@ -187,7 +189,7 @@ func (w *sparseWalk) block(b *tableBlock) bool {
 }
 
 // wanted returns the ordinal of the next execution of a site that is wanted.
-func (w *sparseWalk) wanted(site SiteID) (uint64, bool) {
+func (w *sparseWalk) wanted(site format.SiteID) (uint64, bool) {
 	f := w.feeds[site]
 	if f == nil {
 		x, err := w.s.addrIndex(site)
@@ -195,7 +197,7 @@ func (w *sparseWalk) wanted(site SiteID) (uint64, bool) {
 			w.err = err
 			return 0, false
 		}
-		f = &sparseFeed{x: x, width: uint64(w.s.tab.sites[site].Size), keep: w.keep}
+		f = &sparseFeed{x: x, width: uint64(w.s.tab.Sites[site].Size), keep: w.keep}
 		w.feeds[site] = f
 		w.next[site] = f.find(w.at[site])
 	}
@@ -207,10 +209,10 @@ func (w *sparseWalk) wanted(site SiteID) (uint64, bool) {
 
 // sparseFeed finds the accesses of a site that are wanted.
 type sparseFeed struct {
-	x       *addrIndex // nil: none was recorded
+	x       *fold.Index // nil: none was recorded
 	width   uint64
 	keep    func(lo, hi uint64) bool
-	runs    []Run // some of which may be wanted
+	runs    []fold.Run // some of which may be wanted
 	looked  uint64
 	address uint64 // of the one found last
 }
@@ -236,7 +238,7 @@ func (f *sparseFeed) find(from uint64) uint64 {
 			}
 			f.runs = f.runs[1:]
 		}
-		if f.looked >= f.x.total() {
+		if f.looked >= f.x.Total() {
 			return math.MaxUint64
 		}
 		f.look()
@@ -247,17 +249,17 @@ func (f *sparseFeed) find(from uint64) uint64 {
 func (f *sparseFeed) look() {
 	x := f.x
 	f.runs = f.runs[:0]
-	if f.looked <= x.lead {
-		f.looked = x.lead + 1
-		f.runs = append(f.runs, Run{Base: x.first, Count: 1, First: x.lead})
+	if f.looked <= x.Lead {
+		f.looked = x.Lead + 1
+		f.runs = append(f.runs, fold.Run{Base: x.First, Count: 1, First: x.Lead})
 		return
 	}
-	base, end := x.lead+1, x.total()
-	find := finder{x: x, width: f.width, keep: f.keep, yield: func(r Run) bool {
+	base, end := x.Lead+1, x.Total()
+	find := fold.Finder{Index: x, Width: f.width, Keep: f.keep, Yield: func(r fold.Run) bool {
 		f.runs = append(f.runs, r)
 		return len(f.runs) < feedRuns
 	}}
-	if find.walk(x.g.Start(), x.first, f.looked-base, end-base, base) {
+	if find.Walk(x.Grammar.Start(), x.First, f.looked-base, end-base, base) {
 		f.looked = end
 		return
 	}
@@ -266,7 +268,7 @@ func (f *sparseFeed) look() {
 }
 
 // within returns the first access of a run, from number n on, that is wanted.
-func (f *sparseFeed) within(r *Run, n uint64) (uint64, bool) {
+func (f *sparseFeed) within(r *fold.Run, n uint64) (uint64, bool) {
 	accepts := func(n, end uint64) bool {
 		lo, hi := r.Base+n*uint64(r.Stride), r.Base+(end-1)*uint64(r.Stride)
 		if r.Stride < 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
@@ -13,20 +15,20 @@ import (
 type stretch struct {
 	epoch  int
 	thread event.ThreadID
-	tab    *tables
-	*control
+	tab    *format.Tables
+	*format.ControlString
 	events wpp.SyncCounts
-	data   *data
+	data   *format.Data
 
 	// Computed when first needed.
 	stacks  *wpp.Stacks
 	counts  *siteCounter
-	indexes []*addrIndex // of data.streams
+	indexes []*fold.Index // of data.streams
 }
 
 // cacheSymbols bounds the loaded grammars by their size; a symbol takes up to
 // about 40 bytes with all that is computed for it.
-const cacheSymbols = maxSymbols
+const cacheSymbols = format.MaxSymbols
 
 // stretchCache keeps the stretches that were used last.
 type stretchCache struct {
@@ -56,11 +58,11 @@ func (c *stretchCache) put(s *stretch) {
 }
 
 func (s *stretch) symbols() int {
-	n := 1000 + s.g.Symbols() + len(s.terms)
+	n := 1000 + s.Grammar.Symbols() + len(s.Terms)
 	if s.data != nil {
-		n += len(s.data.terms)
-		for i := range s.data.streams {
-			n += 10 + s.data.streams[i].g.Symbols()
+		n += len(s.data.Terms)
+		for i := range s.data.Streams {
+			n += 10 + s.data.Streams[i].Grammar.Symbols()
 		}
 	}
 	return n
@@ -82,12 +84,12 @@ func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 	}
 	if h, ok := t.blocks[blockKey{tracefmt.KindData, uint32(i), th}]; ok {
 		if err := t.read(h, func(b []byte) (err error) {
-			s.data, err = decodeData(b, t.tab)
+			s.data, err = format.DecodeData(b, t.tab)
 			return err
 		}); err != nil {
 			return nil, err
 		}
-	} else if t.meta.Mode == ModeCDR && c.recorded != 0 {
+	} else if t.meta.Mode == format.ModeCDR && c.Recorded != 0 {
 		return nil, fmt.Errorf("thread %d has no data block in epoch %d: %w", th, i, tracefmt.ErrMalformed)
 	}
 	t.cache.put(s)
@@ -96,24 +98,24 @@ func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 
 // loadControl loads a stretch's control string, from the grammar of a control
 // block or by playing a flow block back.
-func (t *Trace) loadControl(s *stretch, c *counts) error {
+func (t *Trace) loadControl(s *stretch, c *format.Counts) error {
 	kind := tracefmt.KindControl
-	decode := func(b []byte) (*control, error) { return decodeControl(b, t.tab) }
-	if t.meta.Control == ControlAPP {
+	decode := func(b []byte) (*format.ControlString, error) { return format.DecodeControl(b, t.tab) }
+	if t.meta.Control == format.ControlAPP {
 		kind = tracefmt.KindFlow
 		player, err := t.player()
 		if err != nil {
 			return err
 		}
-		decode = func(b []byte) (*control, error) { return player.control(b, c) }
+		decode = func(b []byte) (*format.ControlString, error) { return player.Control(b, c) }
 	}
 	h, ok := t.blocks[blockKey{kind, uint32(s.epoch), s.thread}]
 	if !ok {
 		return fmt.Errorf("thread %d has no %v block in epoch %d: %w", s.thread, kind, s.epoch, tracefmt.ErrMalformed)
 	}
 	return t.read(h, func(b []byte) (err error) {
-		if s.control, err = decode(b); err == nil {
-			err = s.check(c, t.meta.Mode == ModeDOR)
+		if s.ControlString, err = decode(b); err == nil {
+			err = s.check(c, t.meta.Mode == format.ModeDOR)
 		}
 		return err
 	})
@@ -121,37 +123,37 @@ func (t *Trace) loadControl(s *stretch, c *counts) error {
 
 // check computes the synch counts and compares the control string with the
 // counts in the commit block. After that, no sum over the string overflows.
-func (s *stretch) check(c *counts, dor bool) error {
+func (s *stretch) check(c *format.Counts, dor bool) error {
 	bad := func(what string) error {
 		return fmt.Errorf("control: %s differ from the commit block: %w", what, tracefmt.ErrMalformed)
 	}
 	var err error
-	s.events, err = wpp.NewSyncCounts(s.g, func(x wpp.Terminal) bool { return s.terms[x].kind == termSync })
-	if err != nil || s.events.Total() != c.events {
+	s.events, err = wpp.NewSyncCounts(s.Grammar, func(x wpp.Terminal) bool { return s.Terms[x].Kind == format.TermSync })
+	if err != nil || s.events.Total() != c.Events {
 		return bad("events")
 	}
 	if dor {
-		accesses, err := wpp.NewWeights(s.g, func(x wpp.Terminal) uint64 {
-			if s.terms[x].kind == termAccess {
+		accesses, err := wpp.NewWeights(s.Grammar, func(x wpp.Terminal) uint64 {
+			if s.Terms[x].Kind == format.TermAccess {
 				return 1
 			}
 			return 0
 		})
-		if err != nil || accesses.Total() != c.recorded {
+		if err != nil || accesses.Total() != c.Recorded {
 			return bad("accesses")
 		}
 		return nil
 	}
-	blocks, err := wpp.NewWeights(s.g, s.termWeight(func(*tableBlock) uint64 { return 1 }))
-	if err != nil || blocks.Total() != c.blocks {
+	blocks, err := wpp.NewWeights(s.Grammar, s.termWeight(func(*format.TableBlock) uint64 { return 1 }))
+	if err != nil || blocks.Total() != c.Blocks {
 		return bad("blocks")
 	}
-	insts, err := wpp.NewWeights(s.g, s.termWeight(func(b *tableBlock) uint64 { return uint64(b.insts) }))
-	if err != nil || insts.Total() != c.insts {
+	insts, err := wpp.NewWeights(s.Grammar, s.termWeight(func(b *format.TableBlock) uint64 { return uint64(b.Insts) }))
+	if err != nil || insts.Total() != c.Insts {
 		return bad("instructions")
 	}
-	accesses, err := wpp.NewWeights(s.g, s.termWeight(func(b *tableBlock) uint64 { return uint64(b.siteCount) }))
-	if err != nil || accesses.Total() != c.accesses {
+	accesses, err := wpp.NewWeights(s.Grammar, s.termWeight(func(b *format.TableBlock) uint64 { return uint64(b.SiteCount) }))
+	if err != nil || accesses.Total() != c.Accesses {
 		return bad("accesses")
 	}
 	return nil
@@ -159,17 +161,17 @@ func (s *stretch) check(c *counts, dor bool) error {
 
 // termWeight sums a weight of blocks over the paths of a terminal. Weights
 // beyond wpp.MaxLength come out as something beyond it.
-func (s *stretch) termWeight(of func(*tableBlock) uint64) func(wpp.Terminal) uint64 {
-	memo := make([]uint64, len(s.terms))
-	for i, x := range s.terms {
-		if x.kind != termPath {
+func (s *stretch) termWeight(of func(*format.TableBlock) uint64) func(wpp.Terminal) uint64 {
+	memo := make([]uint64, len(s.Terms))
+	for i, x := range s.Terms {
+		if x.Kind != format.TermPath {
 			continue
 		}
 		sum := uint64(0)
-		for _, b := range s.tab.pathBlocks(PathID(x.a)) {
-			sum += of(&s.tab.blocks[b])
+		for _, b := range s.tab.PathBlocks(format.PathID(x.A)) {
+			sum += of(&s.tab.Blocks[b])
 		}
-		hi, lo := bits.Mul64(sum, x.b)
+		hi, lo := bits.Mul64(sum, x.B)
 		if hi != 0 || lo > wpp.MaxLength {
 			lo = wpp.MaxLength + 1
 		}
@@ -179,7 +181,7 @@ func (s *stretch) termWeight(of func(*tableBlock) uint64) func(wpp.Terminal) uin
 }
 
 // count is how often the site was executed in the stretch.
-func (t *Trace) count(s *stretch, site SiteID) uint64 {
+func (t *Trace) count(s *stretch, site format.SiteID) uint64 {
 	key := siteKey{s.epoch, s.thread, site}
 	if n, ok := t.totals[key]; ok {
 		return n
@@ -195,5 +197,5 @@ func (t *Trace) count(s *stretch, site SiteID) uint64 {
 type siteKey struct {
 	epoch  int
 	thread event.ThreadID
-	site   SiteID
+	site   format.SiteID
 }

@@ -2,13 +2,14 @@ package cdr
 
 import (
 	"bytes"
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/internal/madeup"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
-	"hindsight/wpp/cfg"
 )
 
 // synthetic is a made-up program with threads that run it at random, and what
@@ -20,11 +21,11 @@ type synthetic struct {
 	pieces  [][]event.BlockID // their basic blocks
 	byPC    map[uint64]event.BlockID
 	funcs   [][]event.BlockID
-	flow    *synthFlow // nil: every basic block is a block of the simulator
+	flow    *madeup.Program // nil: every basic block is a block of the simulator
 	threads []*synthThread
 	batches []event.Batch
-	order   []Event // S_synch
-	unwinds bool    // batches tell of frames that are gone and of others that come
+	order   []format.Event // S_synch
+	unwinds bool           // batches tell of frames that are gone and of others that come
 }
 
 type synthThread struct {
@@ -32,26 +33,26 @@ type synthThread struct {
 	pc       uint64
 	stack    event.CallStack
 	pcs      []uint64
-	addrs    map[Site][]uint64
-	segments map[Site][]uint64 // segment of each access
-	stacks   map[Site][][]uint64
-	events   []Event
+	addrs    map[format.Site][]uint64
+	segments map[format.Site][]uint64 // segment of each access
+	stacks   map[format.Site][][]uint64
+	events   []format.Event
 	evStacks [][]uint64
 	insts    uint64
-	last     map[Site]uint64
+	last     map[format.Site]uint64
 }
 
 func newSynthetic(seed uint64, threads int) *synthetic {
 	s := &synthetic{rng: rand.New(rand.NewPCG(seed, 7)), byPC: map[uint64]event.BlockID{}}
 	if seed%5 != 4 {
-		s.flow = &synthFlow{at: map[uint64]cfg.Ref{}}
+		s.flow = madeup.New()
 	}
 	for range 3 + s.rng.IntN(5) {
 		s.function()
 	}
 	for i := range threads {
 		s.threads = append(s.threads, &synthThread{id: event.ThreadID(i), pc: s.blocks[s.funcs[0][0]].PC,
-			addrs: map[Site][]uint64{}, segments: map[Site][]uint64{}, stacks: map[Site][][]uint64{}, last: map[Site]uint64{}})
+			addrs: map[format.Site][]uint64{}, segments: map[format.Site][]uint64{}, stacks: map[format.Site][][]uint64{}, last: map[format.Site]uint64{}})
 	}
 	return s
 }
@@ -83,7 +84,7 @@ func (s *synthetic) function() {
 		s.simulated(id)
 	}
 	if s.flow != nil {
-		s.flow.add(s.rng, s.static[ids[0]:])
+		s.flow.Add(s.rng, s.static[ids[0]:])
 	}
 }
 
@@ -100,68 +101,6 @@ func (s *synthetic) simulated(id event.BlockID) {
 		pieces = append(pieces, id)
 	}
 	s.blocks, s.pieces = append(s.blocks, b), append(s.pieces, pieces)
-}
-
-// synthFlow is the control flow of a synthetic program. Not every way that its
-// threads go is an edge.
-type synthFlow struct {
-	funcs [][]cfg.Block
-	paths []*cfg.Paths
-	sites [][][]event.Site
-	at    map[uint64]cfg.Ref
-}
-
-func (f *synthFlow) add(rng *rand.Rand, static []event.Block) {
-	g := make(cfg.Graph, len(static))
-	for v, b := range static {
-		for w := range static {
-			jumps := b.End == event.EndBranch || b.End == event.EndJump || b.End == event.EndIndirect
-			if w == v+1 && b.End != event.EndReturn || jumps && (w == v || rng.IntN(2) == 0) {
-				g[v] = append(g[v], w)
-			}
-		}
-		// Which edges are retreating depends on the order.
-		rng.Shuffle(len(g[v]), func(i, j int) { g[v][i], g[v][j] = g[v][j], g[v][i] })
-	}
-	f.addGraph(g, static)
-}
-
-// addGraph adds a function.
-func (f *synthFlow) addGraph(g cfg.Graph, static []event.Block) {
-	blocks := make([]cfg.Block, len(static))
-	var sites [][]event.Site
-	for v, b := range static {
-		blocks[v] = cfg.Block{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End, Target: b.Target}
-		f.at[b.PC] = cfg.Ref{Func: uint32(len(f.funcs)), Block: uint32(v)}
-		sites = append(sites, b.Sites)
-	}
-	paths := cfg.Number(g, func(v, _ int) bool { return static[v].End == event.EndCall || static[v].End == event.EndCallInd }, cfg.MaxPaths)
-	for v := range g {
-		for _, w := range g[v] {
-			e := cfg.Succ{PC: static[w].PC, To: uint32(w)}
-			e.Val, e.Cut, _ = paths.Edge(v, w)
-			blocks[v].Succs = append(blocks[v].Succs, e)
-		}
-		slices.SortFunc(blocks[v].Succs, func(a, b cfg.Succ) int { return cmp.Compare(a.PC, b.PC) })
-	}
-	f.funcs, f.paths, f.sites = append(f.funcs, blocks), append(f.paths, paths), append(f.sites, sites)
-}
-
-func (f *synthFlow) At(pc uint64) (cfg.Ref, bool) {
-	r, ok := f.at[pc]
-	return r, ok
-}
-
-func (f *synthFlow) Block(r cfg.Ref) *cfg.Block { return &f.funcs[r.Func][r.Block] }
-
-func (f *synthFlow) Sites(r cfg.Ref) []event.Site { return f.sites[r.Func][r.Block] }
-
-func (f *synthFlow) Decode(start cfg.Ref, number uint64) (refs []cfg.Ref, err error) {
-	nodes, err := f.paths[start.Func].Decode(int(start.Block), number)
-	for _, v := range nodes {
-		refs = append(refs, cfg.Ref{Func: start.Func, Block: uint32(v)})
-	}
-	return refs, err
 }
 
 // run lets the threads run for so many blocks altogether.
@@ -186,7 +125,7 @@ func (s *synthetic) event(t *synthThread, b *event.Batch, e event.Event, stack [
 	e.At = uint32(len(b.Blocks))
 	b.Events = append(b.Events, e)
 	e.At = 0
-	x := Event{Event: e, Thread: t.id, Seq: uint64(len(s.order)), Index: uint64(len(t.events))}
+	x := format.Event{Event: e, Thread: t.id, Seq: uint64(len(s.order)), Index: uint64(len(t.events))}
 	s.order = append(s.order, x)
 	t.events = append(t.events, x)
 	t.evStacks = append(t.evStacks, stack)
@@ -208,9 +147,9 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 		t.pcs = append(t.pcs, s.static[p].PC)
 	}
 	for _, site := range b.Sites {
-		addr := s.address(t, Site(site))
+		addr := s.address(t, format.Site(site))
 		batch.Addrs = append(batch.Addrs, addr)
-		key := Site(site)
+		key := format.Site(site)
 		t.addrs[key] = append(t.addrs[key], addr)
 		t.segments[key] = append(t.segments[key], uint64(len(t.events)))
 		t.stacks[key] = append(t.stacks[key], callers(site.PC, t.stack.Frames))
@@ -313,7 +252,7 @@ func (s *synthetic) funcOf(id event.BlockID) []event.BlockID {
 func (s *synthetic) object() uint64 { return 0x8000 + 64*s.rng.Uint64N(5) }
 
 // address draws the next address of a site, by the site's own habit.
-func (s *synthetic) address(t *synthThread, site Site) uint64 {
+func (s *synthetic) address(t *synthThread, site format.Site) uint64 {
 	base := 0x100000 + site.PC<<8
 	last, ok := t.last[site]
 	next := base
@@ -372,13 +311,13 @@ func rechop(rng *rand.Rand, in []event.Batch, siteCount func(event.BlockID) int)
 func (s *synthetic) siteCount(id event.BlockID) int { return len(s.blocks[id].Sites) }
 
 // record hands the run to a recorder.
-func (s *synthetic) record(t testing.TB, opts Options, batches []event.Batch) []byte {
+func (s *synthetic) record(t testing.TB, opts recorder.Options, batches []event.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if s.flow != nil {
 		opts.Program = s.flow
 	}
-	r, err := NewRecorder(&out, opts)
+	r, err := recorder.New(&out, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/cdr/synclog"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
@@ -31,8 +33,8 @@ var (
 type Trace struct {
 	r       *tracefmt.Reader
 	file    io.Closer // nil when the caller owns the file
-	meta    Meta
-	tab     *tables
+	meta    format.Meta
+	tab     *format.Tables
 	epochs  []epoch
 	threads []Thread
 	blocks  map[blockKey]tracefmt.Handle
@@ -40,15 +42,15 @@ type Trace struct {
 	totals  map[siteKey]uint64
 	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
 
-	stores      []ImageStore
-	known       *image.Space                      // see UseProgram; nil: read from the trace
-	play        *playback                         // of flow blocks; nil: not needed yet
-	loadProgram func(elf []byte) (Program, error) // nil: cfg.Parse
+	stores      []format.ImageStore
+	known       *image.Space                             // see UseProgram; nil: read from the trace
+	play        *recorder.Playback                       // of flow blocks; nil: not needed yet
+	loadProgram func(elf []byte) (format.Program, error) // nil: cfg.Parse
 }
 
 // epoch says what each thread did in an epoch.
 type epoch struct {
-	threads []counts
+	threads []format.Counts
 	events  uint64 // of all threads
 }
 
@@ -83,11 +85,11 @@ func Open(path string) (*Trace, error) {
 
 // OpenReaderAt opens a trace of size bytes.
 func OpenReaderAt(r io.ReaderAt, size int64) (*Trace, error) {
-	tr, err := tracefmt.NewReader(r, size, tracefmt.ReaderOptions{MaxBlock: maxPayload})
+	tr, err := tracefmt.NewReader(r, size, tracefmt.ReaderOptions{MaxBlock: format.MaxPayload})
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{r: tr, tab: newTables(), blocks: map[blockKey]tracefmt.Handle{}, totals: map[siteKey]uint64{}}
+	t := &Trace{r: tr, tab: format.NewTables(), blocks: map[blockKey]tracefmt.Handle{}, totals: map[siteKey]uint64{}}
 	if err := t.load(); err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (t *Trace) load() error {
 		case tracefmt.KindMeta:
 			meta = &h
 		case tracefmt.KindTables:
-			err = t.read(h, t.tab.add)
+			err = t.read(h, t.tab.Add)
 		case tracefmt.KindCommit:
 			err = t.read(h, t.addEpoch)
 		case tracefmt.KindControl, tracefmt.KindFlow, tracefmt.KindData, tracefmt.KindSync, tracefmt.KindSchedule:
@@ -124,7 +126,7 @@ func (t *Trace) load() error {
 				epoch, bytes = h.Epoch, 0
 			}
 			bytes += uint64(h.Raw)
-			if bytes > maxEpoch {
+			if bytes > format.MaxEpoch {
 				err = corrupt(h, fmt.Errorf("epoch %d: %w", epoch, tracefmt.ErrTooLarge))
 			}
 		}
@@ -136,7 +138,7 @@ func (t *Trace) load() error {
 		return tracefmt.Corrupt(t.r.Size(), tracefmt.KindMeta, tracefmt.ErrTruncated)
 	}
 	if err := t.read(*meta, func(b []byte) (err error) {
-		t.meta, err = decodeMeta(b)
+		t.meta, err = format.DecodeMeta(b)
 		return err
 	}); err != nil {
 		return err
@@ -154,22 +156,22 @@ func (t *Trace) load() error {
 
 // addEpoch takes the counts of a commit block.
 func (t *Trace) addEpoch(payload []byte) error {
-	list, err := decodeCommit(payload)
+	list, err := format.DecodeCommit(payload)
 	if err != nil {
 		return err
 	}
 	e := epoch{threads: list}
 	for _, c := range list {
-		for int(c.thread) >= len(t.threads) {
+		for int(c.Thread) >= len(t.threads) {
 			t.threads = append(t.threads, Thread{ID: event.ThreadID(len(t.threads))})
 		}
-		e.events += c.events
-		th := &t.threads[c.thread]
-		th.Insts += c.insts
-		th.Blocks += c.blocks
-		th.Accesses += c.accesses
-		th.Recorded += c.recorded
-		th.Events += c.events
+		e.events += c.Events
+		th := &t.threads[c.Thread]
+		th.Insts += c.Insts
+		th.Blocks += c.Blocks
+		th.Accesses += c.Accesses
+		th.Recorded += c.Recorded
+		th.Events += c.Events
 		if max(th.Insts, th.Blocks, th.Accesses, th.Events) > math.MaxInt64/2 {
 			return fmt.Errorf("counts: %w", tracefmt.ErrTooLarge)
 		}
@@ -195,24 +197,21 @@ func corrupt(h tracefmt.Handle, err error) error {
 }
 
 // Info says what was run and how.
-func (t *Trace) Info() Meta { return t.meta }
+func (t *Trace) Info() format.Meta { return t.meta }
 
 // Threads lists the threads by their numbers.
 func (t *Trace) Threads() []Thread { return t.threads }
 
 // NumSites is the number of sites.
-func (t *Trace) NumSites() int { return len(t.tab.sites) }
+func (t *Trace) NumSites() int { return len(t.tab.Sites) }
 
 // Site returns a site; the zero Site when there is none of that number.
-func (t *Trace) Site(id SiteID) Site {
-	if int(id) >= len(t.tab.sites) {
-		return Site{}
+func (t *Trace) Site(id format.SiteID) format.Site {
+	if int(id) >= len(t.tab.Sites) {
+		return format.Site{}
 	}
-	return t.tab.sites[id]
+	return t.tab.Sites[id]
 }
-
-// maxImage bounds the ELF file of a trace, in bytes.
-const maxImage = 256 << 20
 
 // Image returns the program's ELF file; nil when the trace carries none.
 func (t *Trace) Image() ([]byte, error) {
@@ -222,7 +221,7 @@ func (t *Trace) Image() ([]byte, error) {
 		if h.Kind != tracefmt.KindImage {
 			continue
 		}
-		if h.Thread != part || image.Len()+int(h.Raw) > maxImage {
+		if h.Thread != part || image.Len()+int(h.Raw) > format.MaxImage {
 			return nil, corrupt(h, fmt.Errorf("part of the image: %w", tracefmt.ErrMalformed))
 		}
 		part++
@@ -239,9 +238,9 @@ func (t *Trace) Image() ([]byte, error) {
 	return image.Bytes(), nil
 }
 
-// Events returns S_synch in its total order. It ends after the first error.
-func (t *Trace) Events() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+// Events gives S_synch in its total order. It ends after the first error.
+func (t *Trace) Events() iter.Seq2[format.Event, error] {
+	return func(yield func(format.Event, error) bool) {
 		if t.events != nil {
 			for e := range t.events.all(len(t.threads)) {
 				if !yield(e, nil) {
@@ -264,37 +263,37 @@ func (t *Trace) Events() iter.Seq2[Event, error] {
 }
 
 // decodeEvents reads S_synch epoch by epoch.
-func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (t *Trace) decodeEvents() iter.Seq2[format.Event, error] {
+	return func(yield func(format.Event, error) bool) {
 		index := make([]uint64, len(t.threads))
 		seq := uint64(0)
 		for i := range t.epochs {
 			h, ok := t.blocks[blockKey{tracefmt.KindSync, uint32(i), 0}]
 			if !ok {
 				if t.epochs[i].events != 0 {
-					yield(Event{}, fmt.Errorf("epoch %d has no sync block: %w", i, tracefmt.ErrMalformed))
+					yield(format.Event{}, fmt.Errorf("epoch %d has no sync block: %w", i, tracefmt.ErrMalformed))
 					return
 				}
 				continue
 			}
 			var c *synclog.Cursor
 			if err := t.read(h, func(b []byte) (err error) {
-				c, err = replaySync(b, t.epochs[i].threads)
+				c, err = format.ReplaySync(b, t.epochs[i].threads)
 				return err
 			}); err != nil {
-				yield(Event{}, err)
+				yield(format.Event{}, err)
 				return
 			}
 			for {
 				th, e, ok, err := c.Next()
 				if err != nil {
-					yield(Event{}, corrupt(h, err))
+					yield(format.Event{}, corrupt(h, err))
 					return
 				}
 				if !ok {
 					break
 				}
-				if !yield(Event{Event: e, Thread: th, Seq: seq, Index: index[th]}, nil) {
+				if !yield(format.Event{Event: e, Thread: th, Seq: seq, Index: index[th]}, nil) {
 					return
 				}
 				seq++
@@ -305,17 +304,17 @@ func (t *Trace) decodeEvents() iter.Seq2[Event, error] {
 }
 
 // thread returns what a thread did in the epoch; nil when nothing.
-func (e *epoch) thread(id event.ThreadID) *counts {
+func (e *epoch) thread(id event.ThreadID) *format.Counts {
 	lo, hi := 0, len(e.threads)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if e.threads[mid].thread < id {
+		if e.threads[mid].Thread < id {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo < len(e.threads) && e.threads[lo].thread == id {
+	if lo < len(e.threads) && e.threads[lo].Thread == id {
 		return &e.threads[lo]
 	}
 	return nil
@@ -351,7 +350,7 @@ func (t *Trace) Sizes() Sizes {
 		}
 	}
 	for _, th := range t.threads {
-		if t.meta.Mode != ModeDOR {
+		if t.meta.Mode != format.ModeDOR {
 			s.RawControl += 4 * th.Blocks
 		}
 		s.RawData += 4 * th.Recorded

@@ -4,13 +4,14 @@ import (
 	"container/heap"
 	"slices"
 
+	"hindsight/cdr/format"
 	"hindsight/wpp"
 )
 
 // siteCount says how often a site was executed. In a counter of some sites only,
 // site is the place among them.
 type siteCount struct {
-	site  SiteID
+	site  format.SiteID
 	count uint64
 }
 
@@ -28,20 +29,20 @@ const (
 // than the size of the grammar, however long its string is.
 type counter struct {
 	s       *stretch
-	only    []SiteID      // the sites that are counted, rising; nil: all
-	lists   [][]SiteID    // by terminal: the sites of its path, as they are numbered; nil: not looked up yet
-	vectors [][]siteCount // by rule; nil: not kept
-	small   []bool        // by rule: expand it
-	acc     []uint64      // by site
-	touched []SiteID
+	only    []format.SiteID   // the sites that are counted, rising; nil: all
+	lists   [][]format.SiteID // by terminal: the sites of its path, as they are numbered; nil: not looked up yet
+	vectors [][]siteCount     // by rule; nil: not kept
+	small   []bool            // by rule: expand it
+	acc     []uint64          // by site
+	touched []format.SiteID
 	uses    []uint64 // by rule, while handing down
 	todo    ruleHeap
 	entries int
 }
 
 // newCounter counts the given sites, which rise; all if they are nil.
-func newCounter(s *stretch, only []SiteID) *counter {
-	rules := s.g.Rules()
+func newCounter(s *stretch, only []format.SiteID) *counter {
+	rules := s.Grammar.Rules()
 	c := blankCounter(s, only)
 	c.small = make([]bool, rules)
 	length := make([]uint8, rules) // saturates above smallRule
@@ -50,7 +51,7 @@ func newCounter(s *stretch, only []SiteID) *counter {
 			continue
 		}
 		n := 0
-		for _, x := range s.g.Body(wpp.Rule(r)) {
+		for _, x := range s.Grammar.Body(wpp.Rule(r)) {
 			if x.IsRule() {
 				n += int(length[x.Rule()])
 			} else {
@@ -69,7 +70,7 @@ func newCounter(s *stretch, only []SiteID) *counter {
 		if c.entries >= maxVectorEntries {
 			continue
 		}
-		for _, x := range s.g.Body(wpp.Rule(r)) {
+		for _, x := range s.Grammar.Body(wpp.Rule(r)) {
 			c.add(x)
 		}
 		c.vectors[r] = c.take()
@@ -81,16 +82,16 @@ func newCounter(s *stretch, only []SiteID) *counter {
 // newTotals counts the executions of each site in the whole stretch.
 func newTotals(s *stretch) []siteCount {
 	c := blankCounter(s, nil)
-	c.handDown(s.g.Start())
+	c.handDown(s.Grammar.Start())
 	return c.take()
 }
 
-func blankCounter(s *stretch, only []SiteID) *counter {
-	sites, rules := len(s.tab.sites), s.g.Rules()
+func blankCounter(s *stretch, only []format.SiteID) *counter {
+	sites, rules := len(s.tab.Sites), s.Grammar.Rules()
 	if only != nil {
 		sites = len(only)
 	}
-	return &counter{s: s, only: only, lists: make([][]SiteID, len(s.terms)), vectors: make([][]siteCount, rules),
+	return &counter{s: s, only: only, lists: make([][]format.SiteID, len(s.Terms)), vectors: make([][]siteCount, rules),
 		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
@@ -108,7 +109,7 @@ func (c *counter) takeInto(v []siteCount) []siteCount {
 	return v
 }
 
-func (c *counter) addSite(site SiteID, n uint64) {
+func (c *counter) addSite(site format.SiteID, n uint64) {
 	if c.acc[site] == 0 {
 		c.touched = append(c.touched, site)
 	}
@@ -126,7 +127,7 @@ func (c *counter) add(x wpp.Symbol) {
 	case c.vectors[r] != nil:
 		c.addVector(r, 1)
 	case c.small[r]: // at most smallRule deep
-		for _, y := range c.s.g.Body(r) {
+		for _, y := range c.s.Grammar.Body(r) {
 			c.add(y)
 		}
 	default:
@@ -135,29 +136,29 @@ func (c *counter) add(x wpp.Symbol) {
 }
 
 func (c *counter) addTerm(x wpp.Terminal, times uint64) {
-	t := &c.s.terms[x]
-	if t.kind != termPath {
+	t := &c.s.Terms[x]
+	if t.Kind != format.TermPath {
 		return
 	}
 	list := c.lists[x]
 	if list == nil {
-		list = c.list(PathID(t.a))
+		list = c.list(format.PathID(t.A))
 		c.lists[x] = list
 	}
 	for _, site := range list {
-		c.addSite(site, t.b*times)
+		c.addSite(site, t.B*times)
 	}
 }
 
 // list is the sites of a path that are counted. It is not nil.
-func (c *counter) list(path PathID) []SiteID {
-	list := []SiteID{}
-	for _, b := range c.s.tab.pathBlocks(path) {
-		for _, site := range c.s.tab.blockSites(&c.s.tab.blocks[b]) {
+func (c *counter) list(path format.PathID) []format.SiteID {
+	list := []format.SiteID{}
+	for _, b := range c.s.tab.PathBlocks(path) {
+		for _, site := range c.s.tab.BlockSites(&c.s.tab.Blocks[b]) {
 			if c.only == nil {
 				list = append(list, site)
 			} else if i, ok := slices.BinarySearch(c.only, site); ok {
-				list = append(list, SiteID(i))
+				list = append(list, format.SiteID(i))
 			}
 		}
 	}
@@ -188,7 +189,7 @@ func (c *counter) handDown(r wpp.Rule) {
 			c.addVector(r, n)
 			continue
 		}
-		for _, x := range c.s.g.Body(r) {
+		for _, x := range c.s.Grammar.Body(r) {
 			if x.IsRule() {
 				use(x.Rule(), n)
 			} else {

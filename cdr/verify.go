@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 )
@@ -26,8 +28,8 @@ func (t *Trace) Verify() error {
 	}
 	for i := range t.epochs {
 		for _, c := range t.epochs[i].threads {
-			if err := t.verifyStretch(i, c.thread); err != nil {
-				return fmt.Errorf("epoch %d, thread %d: %w", i, c.thread, err)
+			if err := t.verifyStretch(i, c.Thread); err != nil {
+				return fmt.Errorf("epoch %d, thread %d: %w", i, c.Thread, err)
 			}
 		}
 	}
@@ -49,24 +51,24 @@ func (t *Trace) verifyStretch(i int, th event.ThreadID) error {
 	if err != nil || s.data == nil {
 		return err
 	}
-	executed := map[SiteID]uint64{}
+	executed := map[format.SiteID]uint64{}
 	c := newTotals(s)
 	for _, v := range c {
 		executed[v.site] = v.count
 	}
 	recorded := uint64(0)
-	for k := range s.data.streams {
-		site := s.data.streams[k].site
-		x, err := newAddrIndex(&s.data.streams[k], s.data.terms)
+	for k := range s.data.Streams {
+		site := s.data.Streams[k].Site
+		x, err := fold.NewIndex(&s.data.Streams[k], s.data.Terms)
 		if err != nil {
 			return err
 		}
-		if x.total() > executed[site] {
-			return fmt.Errorf("site %d: %d addresses for %d executions: %w", site, x.total(), executed[site], tracefmt.ErrMalformed)
+		if x.Total() > executed[site] {
+			return fmt.Errorf("site %d: %d addresses for %d executions: %w", site, x.Total(), executed[site], tracefmt.ErrMalformed)
 		}
-		recorded += x.total() - x.lead - x.skipped()
+		recorded += x.Total() - x.Lead - x.Skipped()
 	}
-	if want := t.epochs[i].thread(th).recorded; recorded != want {
+	if want := t.epochs[i].thread(th).Recorded; recorded != want {
 		return fmt.Errorf("%d accesses, the commit block says %d: %w", recorded, want, tracefmt.ErrMalformed)
 	}
 	return nil
@@ -90,9 +92,9 @@ func (t *Trace) verifyEvents() error {
 		if !ok {
 			continue // Events has checked that there are none
 		}
-		terms := map[event.ThreadID][]term{}
+		terms := map[event.ThreadID][]format.Term{}
 		if err := t.read(h, func(b []byte) error {
-			c, err := replaySync(b, t.epochs[i].threads)
+			c, err := format.ReplaySync(b, t.epochs[i].threads)
 			for err == nil {
 				var th event.ThreadID
 				var e event.Event
@@ -101,7 +103,7 @@ func (t *Trace) verifyEvents() error {
 				if !ok {
 					break
 				}
-				terms[th] = append(terms[th], syncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))
+				terms[th] = append(terms[th], format.SyncTerm(e.PC, e.Kind, e.Mode&event.Returns != 0))
 			}
 			return err
 		}); err != nil {
@@ -118,14 +120,14 @@ func (t *Trace) verifyEvents() error {
 
 // verifySync compares the events of a thread in an epoch, which both sides
 // have the same number of.
-func (t *Trace) verifySync(i int, th event.ThreadID, terms []term) error {
+func (t *Trace) verifySync(i int, th event.ThreadID, terms []format.Term) error {
 	s, err := t.stretch(i, th)
 	if err != nil {
 		return err
 	}
-	c := s.g.Begin()
+	c := s.Grammar.Begin()
 	for k := 0; k < len(terms) && s.events.SkipTo(c); k++ {
-		if x, _ := c.Terminal(); s.terms[x] != terms[k] {
+		if x, _ := c.Terminal(); s.Terms[x] != terms[k] {
 			return fmt.Errorf("event %d differs from the one in the control string: %w", k, tracefmt.ErrMalformed)
 		}
 		c.Next()

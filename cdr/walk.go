@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -29,16 +31,16 @@ func (t *Trace) Blocks(th event.ThreadID) iter.Seq2[uint64, error] {
 }
 
 func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
-	for c := s.g.Begin(); !c.AtEnd(); c.Next() {
+	for c := s.Grammar.Begin(); !c.AtEnd(); c.Next() {
 		x, _ := c.Terminal()
-		t := s.terms[x]
-		if t.kind != termPath {
+		t := s.Terms[x]
+		if t.Kind != format.TermPath {
 			continue
 		}
-		path := s.tab.pathBlocks(PathID(t.a))
-		for range t.b {
+		path := s.tab.PathBlocks(format.PathID(t.A))
+		for range t.B {
 			for _, b := range path {
-				if !yield(s.tab.blocks[b].pc, nil) {
+				if !yield(s.tab.Blocks[b].PC, nil) {
 					return false
 				}
 			}
@@ -61,8 +63,8 @@ func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error]
 			if c == nil {
 				continue
 			}
-			if n >= c.blocks {
-				n -= c.blocks
+			if n >= c.Blocks {
+				n -= c.Blocks
 				continue
 			}
 			skip := func(pc uint64, err error) bool {
@@ -72,7 +74,7 @@ func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error]
 				}
 				return yield(pc, err) && err == nil
 			}
-			if t.meta.Control == ControlAPP {
+			if t.meta.Control == format.ControlAPP {
 				if !t.playBlocks(i, c, n, func(passed uint64) { n -= passed }, skip) {
 					return
 				}
@@ -92,7 +94,7 @@ func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error]
 
 // Accesses returns the addresses that a site of a thread touched, as recorded,
 // in order. It walks the whole string, like Blocks.
-func (t *Trace) Accesses(th event.ThreadID, site SiteID) iter.Seq2[uint64, error] {
+func (t *Trace) Accesses(th event.ThreadID, site format.SiteID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {
 			yield(0, err)
@@ -119,9 +121,9 @@ func (t *Trace) Accesses(th event.ThreadID, site SiteID) iter.Seq2[uint64, error
 			if x == nil {
 				continue
 			}
-			c := &addrCursor{x: x}
-			c.seek(0)
-			if !c.next(x.total(), func(r Run) bool {
+			c := &fold.Cursor{Index: x}
+			c.Seek(0)
+			if !c.Next(x.Total(), func(r fold.Run) bool {
 				for k := range r.Count {
 					if !yield(r.Base+k*uint64(r.Stride), nil) {
 						return false

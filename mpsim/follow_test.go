@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -37,7 +37,7 @@ func example(t testing.TB, name string) (*image.Space, *cfg.Program) {
 func recordRun(t testing.TB, img *image.Space, flow *cfg.Program, conf mpsim.Config) (trace []byte, res *mpsim.Result, stdout string) {
 	t.Helper()
 	var out, text bytes.Buffer
-	rec, err := cdr.NewRecorder(&out, cdr.Options{Program: flow})
+	rec, err := recorder.New(&out, recorder.Options{Program: flow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"hindsight/analyze/race"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/tracefmt/event"
 )
@@ -42,7 +43,7 @@ func TestAgreesWithForwardTracking(t *testing.T) {
 func compareForward(t *testing.T, elf []byte, args []string, seed uint64) (compared, depend int) {
 	t.Helper()
 	var l log
-	r := recordRun(t, elf, args, seed, cdr.Options{Budget: 64 << 10 << (seed % 3 * 8)}, &l)
+	r := recordRun(t, elf, args, seed, recorder.Options{Budget: 64 << 10 << (seed % 3 * 8)}, &l)
 	wanted, pairs := racing(r)
 	plain := l.collect(wanted)
 	if len(plain.execs) > 6000 || l.insts > 3_000_000 {
@@ -85,11 +86,11 @@ func compareForward(t *testing.T, elf []byte, args []string, seed uint64) (compa
 }
 
 // racing lists the sites of plain sides of races, and which of them race.
-func racing(r *run) (wanted map[cdr.Site]bool, pairs map[[2]cdr.Site]bool) {
-	wanted, pairs = map[cdr.Site]bool{}, map[[2]cdr.Site]bool{}
-	at := func(p race.Place) (list []cdr.Site) {
+func racing(r *run) (wanted map[format.Site]bool, pairs map[[2]format.Site]bool) {
+	wanted, pairs = map[format.Site]bool{}, map[[2]format.Site]bool{}
+	at := func(p race.Place) (list []format.Site) {
 		for id := range r.trace.NumSites() {
-			s := r.trace.Site(cdr.SiteID(id))
+			s := r.trace.Site(format.SiteID(id))
 			if s.PC == p.PC && p.Op.Plain() && p.Op.Writes() == (s.Access == event.Write) {
 				list = append(list, s)
 			}
@@ -101,7 +102,7 @@ func racing(r *run) (wanted map[cdr.Site]bool, pairs map[[2]cdr.Site]bool) {
 		for _, a := range at(f.Later.Place) {
 			wanted[a] = true
 			for _, b := range at(f.Earlier.Place) {
-				pairs[[2]cdr.Site{a, b}] = true
+				pairs[[2]format.Site{a, b}] = true
 			}
 		}
 		for _, b := range at(f.Earlier.Place) {
@@ -126,7 +127,7 @@ func explainerOf(t *testing.T, r *run) *explainer {
 
 // reads names the racy reads that an execution depends on.
 func (e *explainer) reads(x *plainExec, by By) (names []string, whole bool, err error) {
-	id := cdr.SiteID(0)
+	id := format.SiteID(0)
 	for e.trace.Site(id) != x.site {
 		id++
 	}

@@ -10,7 +10,7 @@ import (
 	"hindsight/analyze/internal/stopwatch"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/examples/golang"
 )
@@ -49,7 +49,7 @@ func BenchmarkArtifacts(b *testing.B) {
 // benchArtifacts opens the trace and reads the program in it anew each time: what
 // they remember is part of what the races cost.
 func benchArtifacts(b *testing.B, elf []byte, args ...string) {
-	file, _ := recordFile(b, elf, args, 1, cdr.Options{})
+	file, _ := recordFile(b, elf, args, 1, recorder.Options{})
 	var opening, races, artifacts, found float64
 	for b.Loop() {
 		begun := stopwatch.ProcessorTime()

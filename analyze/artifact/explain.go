@@ -11,6 +11,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -27,7 +28,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Resu
 	if len(res.Races) < 2 {
 		return out, nil // a race is no artifact of itself
 	}
-	if m := t.Info().Mode; m != cdr.ModeCDR {
+	if m := t.Info().Mode; m != format.ModeCDR {
 		return out.unknown(fmt.Sprintf("the trace was recorded with --record %s", m)), nil
 	}
 	e, err := newExplainer(ctx, t, img, res, &opts)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hindsight/analyze/hb"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
@@ -39,7 +39,7 @@ func (l *log) Finish(event.Outcome) error { return nil }
 // execKey names an execution of an access.
 type execKey struct {
 	thread  event.ThreadID
-	site    cdr.Site
+	site    format.Site
 	ordinal uint64
 }
 
@@ -66,7 +66,7 @@ type plainAlloc struct {
 }
 
 // collect keeps the executions of some sites.
-func (l *log) collect(wanted map[cdr.Site]bool) *plainRun {
+func (l *log) collect(wanted map[format.Site]bool) *plainRun {
 	r := &plainRun{atomic: map[uint64]bool{}}
 	order := hb.New()
 	created := map[uint64]bool{}
@@ -113,7 +113,7 @@ func (l *log) collect(wanted map[cdr.Site]bool) *plainRun {
 				break
 			}
 			for _, s := range l.blocks[b.Blocks[i]].Sites {
-				if site := cdr.Site(s); wanted[site] {
+				if site := format.Site(s); wanted[site] {
 					key := execKey{b.Thread, site, 0}
 					x := &plainExec{execKey: execKey{b.Thread, site, counts[key]}, addr: addrs[0], epoch: order.Epoch(b.Thread.Strand()),
 						clock: slices.Clone(order.Clock(b.Thread)), start: begun[b.Thread], end: 1 << 40}
@@ -149,14 +149,14 @@ func (r *plainRun) race(x, y *plainExec) bool {
 }
 
 // racyReads are the reads that race, of the pairs of sites that may.
-func (r *plainRun) racyReads(pairs map[[2]cdr.Site]bool) map[execKey]bool {
+func (r *plainRun) racyReads(pairs map[[2]format.Site]bool) map[execKey]bool {
 	racy := map[execKey]bool{}
 	for _, x := range r.execs {
 		if x.site.Access != event.Read {
 			continue
 		}
 		for _, y := range r.execs {
-			if y.site.Access == event.Write && (pairs[[2]cdr.Site{x.site, y.site}] || pairs[[2]cdr.Site{y.site, x.site}]) && r.race(x, y) {
+			if y.site.Access == event.Write && (pairs[[2]format.Site{x.site, y.site}] || pairs[[2]format.Site{y.site, x.site}]) && r.race(x, y) {
 				racy[x.execKey] = true
 				break
 			}
@@ -223,7 +223,7 @@ type tracker struct {
 	names   []execKey
 	labels  map[execKey]set
 	atomic  map[uint64]bool
-	wanted  map[cdr.Site]bool
+	wanted  map[format.Site]bool
 	prog    *cfg.Program
 	read    rv.Code
 	memory  map[uint64]set
@@ -247,7 +247,7 @@ type region struct {
 	set   set
 }
 
-func newTracker(l *log, img *image.Space, plain *plainRun, racy map[execKey]bool, wanted map[cdr.Site]bool, control bool) *tracker {
+func newTracker(l *log, img *image.Space, plain *plainRun, racy map[execKey]bool, wanted map[format.Site]bool, control bool) *tracker {
 	k := &tracker{sets: newSets(), log: l, control: control, racy: racy, labels: map[execKey]set{}, atomic: plain.atomic, wanted: wanted,
 		prog: cfg.New(img), memory: map[uint64]set{}, threads: map[event.ThreadID]*taint{}, counts: map[execKey]uint64{}, found: map[execKey]set{}}
 	k.read = func(addr uint64) (uint16, bool) {
@@ -353,7 +353,7 @@ func (k *tracker) block(th event.ThreadID, t *taint, b *event.Block, addrs []uin
 			t.regions = t.regions[:m-1]
 		}
 		if len(sites) > 0 && sites[0].PC == pc {
-			k.access(th, t, i, cdr.Site(sites[0]), addrs[0])
+			k.access(th, t, i, format.Site(sites[0]), addrs[0])
 			sites, addrs = sites[1:], addrs[1:]
 		} else {
 			k.compute(t, i)
@@ -404,7 +404,7 @@ func (k *tracker) compute(t *taint, i rv.Inst) {
 	}
 }
 
-func (k *tracker) access(th event.ThreadID, t *taint, i rv.Inst, site cdr.Site, addr uint64) {
+func (k *tracker) access(th event.ThreadID, t *taint, i rv.Inst, site format.Site, addr uint64) {
 	address := t.regs[i.Rs1]
 	if k.wanted[site] {
 		key := execKey{th, site, 0}

@@ -12,7 +12,8 @@ import (
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -23,7 +24,7 @@ var errTooMuch = errors.New("too many accesses by the racing instructions")
 // that it can say which of them race, instance by instance, and where the
 // events of the run are.
 type index struct {
-	sites   map[cdr.SiteID]*siteIndex
+	sites   map[format.SiteID]*siteIndex
 	pairs   map[pairKey]int // static pair of sites → index of the race
 	seqs    [][]uint64      // for each thread, the places of its events in S_synch
 	creates map[event.ThreadID]eventRef
@@ -52,9 +53,9 @@ type sideEvent struct {
 	index  uint64
 }
 
-type pairKey struct{ a, b cdr.SiteID }
+type pairKey struct{ a, b format.SiteID }
 
-func keyOf(a, b cdr.SiteID) pairKey { return pairKey{min(a, b), max(a, b)} }
+func keyOf(a, b format.SiteID) pairKey { return pairKey{min(a, b), max(a, b)} }
 
 // record is a strided run of executions in a segment.
 type record struct {
@@ -80,7 +81,7 @@ func (x *unit) before(y *unit) bool { return y.clock.At(x.strand) >= x.epoch }
 
 // exec is an execution of a racing site, or an event that races.
 type exec struct {
-	site    cdr.SiteID
+	site    format.SiteID
 	ordinal uint64 // of an event, its index among the thread's
 	event   bool
 	addr    uint64
@@ -115,7 +116,7 @@ type indexer struct {
 func newIndex(ctx context.Context, src replay.Source, races []race.Race, prog place.Program, tls uint64, opts *Options) (*index, error) {
 	n := src.NumThreads()
 	x := &indexer{
-		index: &index{sites: map[cdr.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
+		index: &index{sites: map[format.SiteID]*siteIndex{}, pairs: map[pairKey]int{}, seqs: make([][]uint64, n),
 			creates: map[event.ThreadID]eventRef{}, events: map[sideEvent]event.StrandID{}, tls: tls, tps: make([]uint64, n),
 			allocs: newAllocs(), private: newAllocs()},
 		opts: opts, business: replay.NewBusiness(prog), last: map[event.StrandID]hb.Clock{},
@@ -132,7 +133,7 @@ func newIndex(ctx context.Context, src replay.Source, races []race.Race, prog pl
 
 // findSites finds the sites of the races' places and pairs them.
 func (x *indexer) findSites(src replay.Source, races []race.Race) {
-	places := map[race.Place][]cdr.SiteID{}
+	places := map[race.Place][]format.SiteID{}
 	for i := range races {
 		for _, s := range []*race.Side{&races[i].First.Later, &races[i].First.Earlier} {
 			if s.Op.Plain() {
@@ -148,11 +149,11 @@ func (x *indexer) findSites(src replay.Source, races []race.Race) {
 		}
 	}
 	for id := range src.NumSites() {
-		s := src.Site(cdr.SiteID(id))
+		s := src.Site(format.SiteID(id))
 		p := race.Place{PC: s.PC, Op: replay.SiteOp(&s)}
 		if _, ok := places[p]; ok && !x.business.Muted(s.PC) {
-			places[p] = append(places[p], cdr.SiteID(id))
-			x.sites[cdr.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.StrandID]*strandRecords{}}
+			places[p] = append(places[p], format.SiteID(id))
+			x.sites[format.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.StrandID]*strandRecords{}}
 		}
 	}
 	for i := range races {
@@ -276,7 +277,7 @@ func (x *indexer) take(seg replay.Segment, of *replay.Unit) error {
 
 // byLibrary finds the parts of a run by library code at pc that are to the user's
 // memory.
-func (x *indexer) byLibrary(pc uint64, r *cdr.Run, put func(from, to uint64)) error {
+func (x *indexer) byLibrary(pc uint64, r *fold.Run, put func(from, to uint64)) error {
 	const limit = 1 << 20
 	if r.Count > limit && r.Stride != 0 {
 		return errTooMuch
@@ -326,7 +327,7 @@ func (x *indexer) unit(of *replay.Unit) *unit {
 
 // at is the execution of a racing site with that ordinal; ok is false when it
 // is not recorded or none of the user's business.
-func (x *index) at(t event.ThreadID, id cdr.SiteID, ordinal uint64) (exec, bool) {
+func (x *index) at(t event.ThreadID, id format.SiteID, ordinal uint64) (exec, bool) {
 	s := x.sites[id]
 	if s == nil {
 		return exec{}, false
@@ -351,13 +352,13 @@ func (x *index) side(s *race.Side) (exec, bool) {
 	return exec{ordinal: s.Segment, event: true, addr: s.Address, size: s.Size, unit: u}, true
 }
 
-func (s *siteIndex) exec(id cdr.SiteID, r *record, k uint64) exec {
+func (s *siteIndex) exec(id format.SiteID, r *record, k uint64) exec {
 	return exec{site: id, ordinal: r.first + k, addr: r.base + k*uint64(r.stride), size: uint64(s.site.Size), unit: r.unit}
 }
 
 // partners returns the executions of site id that race with y, in order for each
 // strand.
-func (x *index) partners(id cdr.SiteID, y *exec) iter.Seq[exec] {
+func (x *index) partners(id format.SiteID, y *exec) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
 		s := x.sites[id]
 		size := uint64(s.site.Size)

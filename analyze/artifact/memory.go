@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hindsight/cdr"
+	"hindsight/cdr/fold"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
 )
@@ -127,7 +128,7 @@ func (g *graph) writers(id int32, l *load, addr, size uint64) (out []edge, err e
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		w, ok, err := g.writer(id, l, s.addr, s.size, nil)
-		if errors.Is(err, cdr.ErrSearch) {
+		if errors.Is(err, fold.ErrSearch) {
 			err = errBudget
 		}
 		if err != nil {

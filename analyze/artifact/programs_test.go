@@ -12,6 +12,8 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
@@ -28,7 +30,7 @@ type run struct {
 }
 
 // recordRun runs a program and finds its races.
-func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) *run {
+func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts recorder.Options, beside ...event.Observer) *run {
 	t.Helper()
 	file, img := recordFile(t, elf, args, seed, opts, beside...)
 	trace := openFile(t, file)
@@ -40,7 +42,7 @@ func recordRun(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Op
 }
 
 // recordFile records a run of a program.
-func recordFile(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.Options, beside ...event.Observer) ([]byte, *image.Space) {
+func recordFile(t testing.TB, elf []byte, args []string, seed uint64, opts recorder.Options, beside ...event.Observer) ([]byte, *image.Space) {
 	t.Helper()
 	img, err := image.Parse(elf)
 	if err != nil {
@@ -48,7 +50,7 @@ func recordFile(t testing.TB, elf []byte, args []string, seed uint64, opts cdr.O
 	}
 	var file bytes.Buffer
 	opts.Image = elf
-	rec, err := cdr.NewRecorder(&file, opts)
+	rec, err := recorder.New(&file, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +137,7 @@ func TestMarks(t *testing.T) {
 				}
 			}
 			for seed := range uint64(4) {
-				r := recordRun(t, elf, p.Args, seed, cdr.Options{})
+				r := recordRun(t, elf, p.Args, seed, recorder.Options{})
 				out := r.analyze(t)
 				for i, v := range out.Verdicts {
 					x := &r.res.Races[i].First
@@ -163,7 +165,7 @@ func TestFigure7(t *testing.T) {
 			elf := compile(t, string(source), level)
 			met := 0
 			for seed := range uint64(12) {
-				r := recordRun(t, elf, nil, seed, cdr.Options{})
+				r := recordRun(t, elf, nil, seed, recorder.Options{})
 				out := r.analyze(t)
 				switch len(r.res.Races) {
 				case 1: // Subscript was 0 when it was read
@@ -200,8 +202,8 @@ func TestNotRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := recordRun(t, elf, nil, 1, cdr.Options{})
-	none := recordRun(t, elf, nil, 1, cdr.Options{Meta: cdr.Meta{Mode: cdr.ModeCOR}})
+	full := recordRun(t, elf, nil, 1, recorder.Options{})
+	none := recordRun(t, elf, nil, 1, recorder.Options{Meta: format.Meta{Mode: format.ModeCOR}})
 	none.res = full.res
 	for i, v := range none.analyze(t).Verdicts {
 		if v.Status != Unknown || v.Reason == "" {
@@ -214,13 +216,13 @@ func TestNotRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	elf = compile(t, string(source), "-O0")
-	r := recordRun(t, elf, nil, 1, cdr.Options{})
+	r := recordRun(t, elf, nil, 1, recorder.Options{})
 	if out := r.analyze(t); out.Artifacts() != 1 {
 		t.Errorf("all kept:\n%s", r.describe(out))
 	}
-	scout := &cdr.Scout{}
-	recordRun(t, elf, nil, 1, cdr.Options{}, scout)
-	r = recordRun(t, elf, nil, 1, cdr.Options{Keep: scout.Keep})
+	scout := &recorder.Scout{}
+	recordRun(t, elf, nil, 1, recorder.Options{}, scout)
+	r = recordRun(t, elf, nil, 1, recorder.Options{Keep: scout.Keep})
 	if out := r.analyze(t); out.Verdicts[1].Status != Unknown || out.Verdicts[0].Status == Artifact {
 		t.Errorf("shared kept:\n%s", r.describe(out))
 	}
@@ -232,7 +234,7 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := recordRun(t, elf, nil, 1, cdr.Options{})
+	r := recordRun(t, elf, nil, 1, recorder.Options{})
 	for _, o := range []Options{{Steps: 1}, {TotalSteps: 1}, {Records: 1}} {
 		out, err := Analyze(context.Background(), r.trace, r.img, r.res, o)
 		if err != nil {
@@ -257,7 +259,7 @@ func TestInput(t *testing.T) {
 		"write(1, &i, 0)":       Artifact,
 	} {
 		program := "#include <unistd.h>\n" + strings.Replace(string(source), "seen->entry = table[i];", text+"; seen->entry = table[i];", 1)
-		r := recordRun(t, compile(t, program, "-O1"), nil, 1, cdr.Options{})
+		r := recordRun(t, compile(t, program, "-O1"), nil, 1, recorder.Options{})
 		if out := r.analyze(t); len(out.Verdicts) != 2 || out.Verdicts[1].Status != want {
 			t.Errorf("%q:\n%s", text, r.describe(out))
 		}

@@ -7,6 +7,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -14,14 +15,14 @@ import (
 // Execution names a plain access of a run, as [race.Side] does.
 type Execution struct {
 	Thread  event.ThreadID
-	Site    cdr.SiteID
+	Site    format.SiteID
 	Ordinal uint64 // among the thread's executions of the site, from 0
 }
 
 // Writes are the plain writes of a race.
 type Writes struct {
-	Sites []cdr.SiteID // of the sides that write; none when a side is an event
-	Both  bool         // both sides write
+	Sites []format.SiteID // of the sides that write; none when a side is an event
+	Both  bool            // both sides write
 	// Racing are the writes that take part in an instance of the race, each
 	// once. Without Complete there are too many, and none is here.
 	Racing   []Execution
@@ -66,12 +67,12 @@ func (x *index) writes(i int, r *race.Race, w *Writes, limit int) {
 		return
 	}
 	w.Both = first.Later.Op.Writes() && first.Earlier.Op.Writes()
-	seen := map[cdr.SiteID]bool{}
+	seen := map[format.SiteID]bool{}
 	for k, at := range x.pairs {
 		if at != i {
 			continue
 		}
-		for _, id := range []cdr.SiteID{k.a, k.b} {
+		for _, id := range []format.SiteID{k.a, k.b} {
 			if x.sites[id].site.Access == event.Write && !seen[id] {
 				seen[id] = true
 				w.Sites = append(w.Sites, id)

@@ -8,6 +8,7 @@ import (
 
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -18,10 +19,10 @@ type readFrom struct{ write, read Execution }
 // reads finds out which racy writes the racy reads got their values from: the
 // accesses to the memory of such writes are walked in the order of the run.
 type reads struct {
-	sites   map[cdr.SiteID]bool // of races between a plain write and a plain read
+	sites   map[format.SiteID]bool // of races between a plain write and a plain read
 	bytes   map[uint64]*[8]int32
 	ranges  []addressRange // of all granules in bytes, in order
-	last    []map[cdr.SiteID]int32
+	last    []map[format.SiteID]int32
 	writes  []Execution
 	found   []readFrom
 	threads int
@@ -50,7 +51,7 @@ var (
 // read whose value threads make use of. It is nil when there is none.
 func (e *explainer) newReads() (*reads, error) {
 	x := e.index
-	r := &reads{sites: map[cdr.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs)}
+	r := &reads{sites: map[format.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs)}
 	for k := range x.pairs {
 		a, b := k.a, k.b
 		if x.sites[a].site.Access == x.sites[b].site.Access {
@@ -88,7 +89,7 @@ const usedSamples = 8
 
 // everUsed tells whether a thread makes use of the value of a racy read, in some
 // of the executions that are tried.
-func (e *explainer) everUsed(id cdr.SiteID) (bool, error) {
+func (e *explainer) everUsed(id format.SiteID) (bool, error) {
 	s := e.index.sites[id]
 	for _, strand := range s.inOrder() {
 		list := s.strands[strand].records
@@ -110,7 +111,7 @@ func (e *explainer) everUsed(id cdr.SiteID) (bool, error) {
 
 // watch notes what the executions of a site write. It reports false when that
 // is too much.
-func (r *reads) watch(id cdr.SiteID, s *siteIndex) bool {
+func (r *reads) watch(id format.SiteID, s *siteIndex) bool {
 	if r.sites[id] {
 		return true
 	}
@@ -157,7 +158,7 @@ func (r *reads) walk(ctx context.Context, t *cdr.Trace, survey *replay.Survey) e
 		return errNoSchedule
 	}
 	for range r.threads {
-		r.last = append(r.last, map[cdr.SiteID]int32{})
+		r.last = append(r.last, map[format.SiteID]int32{})
 	}
 	steps := replay.NewSteps(r.threads, func(th event.ThreadID) iter.Seq2[replay.Step, error] { return t.StepsWithin(th, r.watched) })
 	defer steps.Close()

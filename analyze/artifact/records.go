@@ -5,15 +5,15 @@ import (
 	"maps"
 	"slices"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
 // siteIndex is the executions of a racing site, in order of each thread and,
 // the same records, in order of each strand (see [hb.NoStrand]).
 type siteIndex struct {
-	site    cdr.Site
-	partner []cdr.SiteID // sites that it races with
+	site    format.Site
+	partner []format.SiteID // sites that it races with
 	threads map[event.ThreadID][]record
 	strands map[event.StrandID]*strandRecords
 	order   []event.StrandID // made when first needed
@@ -68,7 +68,7 @@ func (s *strandRecords) near(addr, n uint64, from int) []int32 {
 }
 
 // all returns the executions of the site.
-func (s *siteIndex) all(id cdr.SiteID) iter.Seq[exec] {
+func (s *siteIndex) all(id format.SiteID) iter.Seq[exec] {
 	return func(yield func(exec) bool) {
 		for _, strand := range s.inOrder() {
 			for i := range s.strands[strand].records {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/place"
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 )
 
 // repairs are the programs of examples/repairs, with what their marks say.
@@ -100,7 +100,7 @@ func TestRepairs(t *testing.T) {
 			met := map[string]bool{}
 			gone := map[string]map[string]bool{} // causes → races that must not be there without them
 			for seed := range uint64(seeds) {
-				r := recordRun(t, elf, nil, seed, cdr.Options{})
+				r := recordRun(t, elf, nil, seed, recorder.Options{})
 				out := r.analyze(t)
 				for i, v := range out.Verdicts {
 					name := r.variable(i)
@@ -162,7 +162,7 @@ func (p *repairs) checkGone(t *testing.T, causes []string, races map[string]bool
 	}
 	elf := compile(t, p.repaired(causes...), "-O1")
 	for seed := range seeds {
-		r := recordRun(t, elf, nil, seed, cdr.Options{})
+		r := recordRun(t, elf, nil, seed, recorder.Options{})
 		for i := range r.res.Races {
 			if key := r.raceKey(i); races[key] {
 				t.Errorf("seed %d: with %v repaired, there still is the race on %s", seed, causes, key)

@@ -3,7 +3,7 @@ package artifact
 import (
 	"slices"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -40,7 +40,7 @@ func (s *slice) doubtful() bool {
 
 type sliceKey struct {
 	thread  event.ThreadID
-	site    cdr.SiteID
+	site    format.SiteID
 	ordinal uint64
 	event   bool
 	by      By

@@ -11,6 +11,8 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -22,7 +24,7 @@ type compressed interface {
 
 // footprints tells what the next segment of a thread touches; if visit is nil it
 // only goes on to the one after it.
-type footprints func(visit func(*cdr.Extent) error) error
+type footprints func(visit func(*fold.Extent) error) error
 
 // feeds are the footprints of all threads. Sites are those wanted.
 func (w *walker) feeds(sites []bool) (all []footprints, stop func()) {
@@ -63,7 +65,7 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 		Access: func(u *replay.Unit, a *replay.Access) error {
 			c.begin(u)
 			c.unit.simple = false
-			return c.extent(&cdr.Extent{Base: a.Address, Len: a.Size, Count: 1}, a.Op.Writes())
+			return c.extent(&fold.Extent{Base: a.Address, Len: a.Size, Count: 1}, a.Op.Writes())
 		},
 		Life: func(addr, size, at uint64) error { c.cut(addr, size, at); return nil },
 		Done: c.done,
@@ -80,11 +82,11 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 }
 
 func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func()) {
-	present := new(cdr.Extent) // one for all, which none need outlive
+	present := new(fold.Extent) // one for all, which none need outlive
 	src, ok := w.src.(compressed)
 	if !ok {
 		next, stop := iter.Pull2(w.src.Steps(t))
-		return func(visit func(*cdr.Extent) error) error {
+		return func(visit func(*fold.Extent) error) error {
 			for {
 				step, err, ok := next()
 				if err != nil || !ok || step.IsEvent {
@@ -93,7 +95,7 @@ func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func())
 				if visit == nil || !sites[step.Site] {
 					continue
 				}
-				*present = cdr.Extent{Site: step.Site, Base: step.Address, Len: w.sites[step.Site].size, Count: 1}
+				*present = fold.Extent{Site: step.Site, Base: step.Address, Len: w.sites[step.Site].size, Count: 1}
 				if err := visit(present); err != nil {
 					return err
 				}
@@ -101,7 +103,7 @@ func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func())
 		}, stop
 	}
 	next := src.NextSegment(t, sites)
-	return func(visit func(*cdr.Extent) error) error {
+	return func(visit func(*fold.Extent) error) error {
 		seg, err := next()
 		if err != nil || seg == nil || visit == nil {
 			return err
@@ -132,7 +134,7 @@ func (c *contest) begin(u *replay.Unit) {
 
 func (c *contest) segment(next footprints, u *replay.Unit) error {
 	begun := false
-	return next(func(x *cdr.Extent) error {
+	return next(func(x *fold.Extent) error {
 		if !begun {
 			c.begin(u)
 			begun = true
@@ -145,7 +147,7 @@ func (c *contest) segment(next footprints, u *replay.Unit) error {
 
 // event takes the part of an event that orders it after others in the hard
 // order, and the uses of mutexes.
-func (c *contest) event(ev *cdr.Event) error {
+func (c *contest) event(ev *format.Event) error {
 	c.strand = c.run.Order.Strand(ev.Thread)
 	if ev.Kind == event.StrandBegin {
 		c.held.Clear(c.strand)
@@ -159,7 +161,7 @@ func (c *contest) event(ev *cdr.Event) error {
 }
 
 // done takes the part that orders others after it.
-func (c *contest) done(ev *cdr.Event) error {
+func (c *contest) done(ev *format.Event) error {
 	c.held.Apply(c.strand, &ev.Event)
 	switch ev.Kind {
 	case event.Create, event.StrandCreate:
@@ -193,7 +195,7 @@ const (
 )
 
 // checkExtent says whether an extent is too large to look at.
-func checkExtent(x *cdr.Extent) error {
+func checkExtent(x *fold.Extent) error {
 	apart := x.Stride
 	if int64(apart) < 0 {
 		apart = -apart
@@ -206,7 +208,7 @@ func checkExtent(x *cdr.Extent) error {
 }
 
 // extent touches what an extent says.
-func (c *contest) extent(x *cdr.Extent, write bool) error {
+func (c *contest) extent(x *fold.Extent, write bool) error {
 	base, stride, count := x.Base, x.Stride, x.Count
 	if count == 0 || x.Len == 0 {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -79,8 +80,8 @@ func (o *Options) lockset() bool { return !o.NoLockset }
 type Source interface {
 	Threads() []cdr.Thread
 	NumSites() int
-	Site(cdr.SiteID) cdr.Site
-	Events() iter.Seq2[cdr.Event, error]
+	Site(format.SiteID) format.Site
+	Events() iter.Seq2[format.Event, error]
 	Steps(event.ThreadID) iter.Seq2[cdr.Step, error]
 }
 
@@ -91,7 +92,7 @@ type Access struct {
 	Address uint64
 	Size    uint64
 	Segment uint64 // events of the thread before the access
-	Site    cdr.SiteID
+	Site    format.SiteID
 	Ordinal uint64 // of the execution of the site by the thread, from 0
 	Number  uint64 // of a plain access: how many plain accesses of the thread came before
 	Seq     uint64 // place in S_synch of the event that ends the segment or is the access; the maximum if none does

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"hindsight/analyze/hb"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 // life follows which strands are alive; own is the present epoch of strand s.
-func (w *wcp) life(t event.ThreadID, s event.StrandID, own uint64, ev *cdr.Event) {
+func (w *wcp) life(t event.ThreadID, s event.StrandID, own uint64, ev *format.Event) {
 	switch ev.Kind {
 	case event.StrandBegin:
 		*w.strand(s) = wcpStrand{alive: true}

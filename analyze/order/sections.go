@@ -8,7 +8,8 @@ import (
 	"hindsight/analyze/hb"
 	"hindsight/analyze/internal/layer"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -209,7 +210,7 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 				return feeds[u.Thread](nil)
 			}
 			races, touched := false, map[uint64]*granules{}
-			err := feeds[u.Thread](func(x *cdr.Extent) error {
+			err := feeds[u.Thread](func(x *fold.Extent) error {
 				return eachBlock(x, func(addr, size uint64) {
 					races = races || w.wanted.meets(addr, addr+size)
 					s.within(addr, size, func(g uint64) {
@@ -229,13 +230,13 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 			}
 			return err
 		},
-		Event: func(ev *cdr.Event) error {
+		Event: func(ev *format.Event) error {
 			if strand = run.Order.Strand(ev.Thread); ev.Kind == event.StrandBegin {
 				held.Clear(strand)
 			}
 			return nil
 		},
-		Done: func(ev *cdr.Event) error { held.Apply(strand, &ev.Event); return nil },
+		Done: func(ev *format.Event) error { held.Apply(strand, &ev.Event); return nil },
 	})
 	w.wanted.look(also)
 	return err
@@ -265,7 +266,7 @@ func (s *guarded) within(addr, size uint64, visit func(g uint64)) {
 
 // eachBlock calls visit for the blocks of an extent, those of a bit map byte by
 // byte.
-func eachBlock(x *cdr.Extent, visit func(addr, size uint64)) error {
+func eachBlock(x *fold.Extent, visit func(addr, size uint64)) error {
 	if err := checkExtent(x); err != nil {
 		return err
 	}
@@ -294,7 +295,7 @@ func (w *walker) section(u *replay.Unit) error {
 	if _, mixed := s.mixed[segmentOf{u.Thread, w.run.Index[u.Thread]}]; mixed || len(w.wcp.strand(strand).held) == 0 {
 		return s.feeds[u.Thread](nil)
 	}
-	return s.feeds[u.Thread](func(x *cdr.Extent) error {
+	return s.feeds[u.Thread](func(x *fold.Extent) error {
 		write := w.sites[x.Site].place.Op.Writes()
 		return eachBlock(x, func(addr, size uint64) {
 			s.within(addr, size, func(g uint64) {

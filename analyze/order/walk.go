@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -159,7 +160,7 @@ func PlaceAll(ctx context.Context, src Source, all []*Access) error {
 			wanted[k] = append(wanted[k], a)
 		}
 	}
-	return replay.Each(ctx, src, len(src.Threads()), func(ev *cdr.Event) error {
+	return replay.Each(ctx, src, len(src.Threads()), func(ev *format.Event) error {
 		for _, a := range wanted[segment{ev.Thread, ev.Index}] {
 			a.Seq = ev.Seq
 		}
@@ -182,7 +183,7 @@ func (w *walker) lookUp(place race.Place) code {
 func (w *walker) lookUpSites() {
 	w.sites = make([]code, w.src.NumSites())
 	for i := range w.sites {
-		site := w.src.Site(cdr.SiteID(i))
+		site := w.src.Site(format.SiteID(i))
 		w.sites[i] = w.lookUp(race.Place{PC: site.PC, Op: replay.SiteOp(&site)})
 		w.sites[i].size, w.sites[i].muted = uint64(site.Size), w.business.Muted(site.PC)
 	}
@@ -204,7 +205,7 @@ func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 
 // event takes the part of an event that orders it after others, and all of it
 // that concerns weak causal precedence.
-func (w *walker) event(ev *cdr.Event) error {
+func (w *walker) event(ev *format.Event) error {
 	t := ev.Thread
 	if w.watch != nil {
 		return w.watched(ev)
@@ -220,7 +221,7 @@ func (w *walker) event(ev *cdr.Event) error {
 }
 
 // done takes the part that orders others after it.
-func (w *walker) done(ev *cdr.Event) error {
+func (w *walker) done(ev *format.Event) error {
 	if w.watch != nil {
 		return w.watchedDone(ev)
 	}
@@ -235,7 +236,7 @@ func (w *walker) done(ev *cdr.Event) error {
 
 // weak takes the part of an event that concerns weak causal precedence; own is
 // the present epoch of strand s.
-func (w *walker) weak(ev *cdr.Event, s event.StrandID, own uint64) error {
+func (w *walker) weak(ev *format.Event, s event.StrandID, own uint64) error {
 	t, hard := ev.Thread, w.wcp.hard
 	switch ev.Kind {
 	case event.MutexLock:

@@ -5,7 +5,7 @@ import (
 
 	"hindsight/analyze/hb"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -25,8 +25,8 @@ type Watcher interface {
 	Life(addr, size uint64)
 	// Event is called when what comes before the event in the two orders is known,
 	// and Done when it is over. An access that is an event comes between the two.
-	Event(ev *cdr.Event) error
-	Done(ev *cdr.Event) error
+	Event(ev *format.Event) error
+	Done(ev *format.Event) error
 }
 
 // Watch walks the run and tells a watcher.
@@ -54,7 +54,7 @@ func (w *walker) watchedAccess(a *Access, u *replay.Unit, by *code) (err error) 
 }
 
 // watched takes the part of an event that orders it after others.
-func (w *walker) watched(ev *cdr.Event) error {
+func (w *walker) watched(ev *format.Event) error {
 	if !isMutex(ev.Kind) {
 		if err := w.hard.Acquire(ev.Thread, &ev.Event); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (w *walker) watched(ev *cdr.Event) error {
 }
 
 // watchedDone takes the part that orders others after it.
-func (w *walker) watchedDone(ev *cdr.Event) error {
+func (w *walker) watchedDone(ev *format.Event) error {
 	if err := w.watch.Done(ev); err != nil || isMutex(ev.Kind) {
 		return err
 	}

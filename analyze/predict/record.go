@@ -7,7 +7,7 @@ import (
 	"hindsight/analyze/hb"
 	"hindsight/analyze/order"
 	"hindsight/analyze/race"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -185,7 +185,7 @@ func (r *record) endOf(l laneID, epoch uint64) nodeID {
 }
 
 // Event implements [order.Watcher].
-func (r *record) Event(ev *cdr.Event) error {
+func (r *record) Event(ev *format.Event) error {
 	k := ev.Kind
 	events := r.step(ev)
 	if class := k.Info().Class; !k.Info().Orders && class != event.ClassCond {
@@ -229,7 +229,7 @@ func (r *record) Event(ev *cdr.Event) error {
 }
 
 // step counts an event, and returns how many its thread has had.
-func (r *record) step(ev *cdr.Event) uint64 {
+func (r *record) step(ev *format.Event) uint64 {
 	n := r.eventsOf(ev.Thread)
 	if ev.Kind.IsStep() {
 		n++
@@ -247,7 +247,7 @@ func (r *record) eventsOf(t event.ThreadID) uint64 {
 }
 
 // Done implements [order.Watcher]: it notes where the epochs of the lane end.
-func (r *record) Done(ev *cdr.Event) error {
+func (r *record) Done(ev *format.Event) error {
 	l := r.lane(ev.Thread)
 	st := &r.states[l]
 	last := none

@@ -7,7 +7,7 @@ import (
 
 	"hindsight/analyze/race/internal/pass"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/fold"
 )
 
 // batchItems is how many items a batch has at most.
@@ -103,7 +103,7 @@ func (e *engine) feedExtents(seg replay.Segment) error {
 			if err != nil {
 				return err
 			}
-			if err := e.feedExtent(cdr.Extent{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count}, true); err != nil {
+			if err := e.feedExtent(fold.Extent{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count}, true); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (e *engine) feedExtents(seg replay.Segment) error {
 	return nil
 }
 
-func (e *engine) feedExtent(x cdr.Extent, single bool) error {
+func (e *engine) feedExtent(x fold.Extent, single bool) error {
 	if err := e.checkSite(x.Site); err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (e *engine) feedTallies(seg replay.Segment) error {
 }
 
 // tallyOf is the executions of a run.
-func tallyOf(r replay.Run) cdr.Tally {
-	t := cdr.Tally{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count, Times: 1}
+func tallyOf(r replay.Run) fold.Tally {
+	t := fold.Tally{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count, Times: 1}
 	switch {
 	case r.Count <= 1:
 		t.Stride = 0
@@ -206,7 +206,7 @@ func tallyOf(r replay.Run) cdr.Tally {
 	return t
 }
 
-func (e *engine) feedTally(t cdr.Tally) error {
+func (e *engine) feedTally(t fold.Tally) error {
 	if err := e.checkSite(t.Site); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 )
 
@@ -13,7 +13,7 @@ import (
 // leaves out.
 func sharedOnly(t *testing.T, f *fake) (out *fake, left uint64) {
 	t.Helper()
-	var scout cdr.Scout
+	var scout recorder.Scout
 	blocks := make([]event.Block, len(f.sites))
 	for id, s := range f.sites {
 		blocks[id] = event.Block{ID: event.BlockID(id), PC: s.PC, Bytes: 4, Insts: 1, Sites: []event.Site{event.Site(s)}}

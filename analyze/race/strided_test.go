@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples/cross"
 	"hindsight/tracefmt/event"
 )
@@ -81,7 +82,7 @@ func stridedProgram(c *chooser, steps int) *fake {
 func (f *fake) file(t testing.TB, budget uint64) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Budget: budget})
+	rec, err := recorder.New(&file, recorder.Options{Budget: budget})
 	if err != nil {
 		t.Fatal(err)
 	}

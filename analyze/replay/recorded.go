@@ -4,16 +4,17 @@ import (
 	"iter"
 
 	"hindsight/cdr"
+	"hindsight/cdr/fold"
 	"hindsight/tracefmt/event"
 )
 
 // Compressed is a segment whose accesses can be had by their bytes.
 type Compressed interface {
 	// Footprint returns the bytes that the segment accesses.
-	Footprint() iter.Seq2[cdr.Extent, error]
+	Footprint() iter.Seq2[fold.Extent, error]
 	// TallyWithin returns how often sites were executed at which addresses; it may
 	// leave out accesses in no range [lo, hi) that keep accepts.
-	TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[cdr.Tally, error]
+	TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error]
 	// RunsOf returns the runs of a site, the last one first if back is set; it may
 	// leave out accesses too.
 	RunsOf(site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error]

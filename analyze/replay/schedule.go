@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"iter"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 )
 
 // parts hands out parts of segments as the run's schedule has them.
 type parts struct {
 	w     *Walk
 	v     *Visitor
-	next  func() (cdr.Piece, error, bool) // nil: segments are taken whole
+	next  func() (format.Piece, error, bool) // nil: segments are taken whole
 	close func()
-	piece cdr.Piece // the next one, if held is set
+	piece format.Piece // the next one, if held is set
 	held  bool
 }
 

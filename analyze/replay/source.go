@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"hindsight/cdr"
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -13,10 +15,10 @@ var ErrTrace = errors.New("inconsistent trace")
 
 // The words of a recorded run, as package cdr has them.
 type (
-	SiteID = cdr.SiteID
-	Site   = cdr.Site
-	Event  = cdr.Event
-	Run    = cdr.Run
+	SiteID = format.SiteID
+	Site   = format.Site
+	Event  = format.Event
+	Run    = fold.Run
 	Step   = cdr.Step
 )
 
@@ -112,7 +114,7 @@ func (c *Cursors) Next(u *Unit) (Segment, error) {
 // two events. *cdr.Trace is one.
 type Scheduled interface {
 	HasSchedule() bool
-	Schedule() iter.Seq2[cdr.Piece, error]
+	Schedule() iter.Seq2[format.Piece, error]
 }
 
 // HasSchedule says whether a run knows in which order accesses were executed.

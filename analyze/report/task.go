@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"hindsight/analyze/race"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -24,7 +24,7 @@ type Task struct {
 // once, and needs the stacks and names that the report was built with. res is
 // what it was built from. It is to be called before a baseline is applied or
 // reports are merged.
-func (r *Report) Tasks(res *race.Result, events iter.Seq2[cdr.Event, error], img Image, stacks Stacks) error {
+func (r *Report) Tasks(res *race.Result, events iter.Seq2[format.Event, error], img Image, stacks Stacks) error {
 	t := taskFinder{wanted: map[race.EventRef][]*Access{}, created: map[uint64]race.EventRef{}, by: map[uint64]uint64{}, ended: map[uint64]bool{}, acting: map[event.ThreadID][]uint64{}, events: map[event.ThreadID]uint64{}, found: map[*Access]uint64{}}
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
 		for i := range races {
@@ -76,7 +76,7 @@ type taskFinder struct {
 	found   map[*Access]uint64
 }
 
-func (t *taskFinder) walk(events iter.Seq2[cdr.Event, error]) error {
+func (t *taskFinder) walk(events iter.Seq2[format.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
 			return err

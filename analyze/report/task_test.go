@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -26,9 +26,9 @@ func TestTasks(t *testing.T) {
 		{Kind: event.StrandEnd, Obj: 2},
 		{Kind: event.StrandBegin, Obj: 1},
 	}
-	walk := func(yield func(cdr.Event, error) bool) {
+	walk := func(yield func(format.Event, error) bool) {
 		for i, e := range events {
-			if !yield(cdr.Event{Event: e, Thread: 2, Seq: uint64(i), Index: uint64(i)}, nil) {
+			if !yield(format.Event{Event: e, Thread: 2, Seq: uint64(i), Index: uint64(i)}, nil) {
 				return
 			}
 		}

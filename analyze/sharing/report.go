@@ -9,6 +9,7 @@ import (
 
 	"hindsight/analyze/place"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
@@ -17,7 +18,7 @@ import (
 // Trace is what is needed of a trace. *cdr.Trace is one.
 type Trace interface {
 	Threads() []cdr.Thread
-	Events() iter.Seq2[cdr.Event, error]
+	Events() iter.Seq2[format.Event, error]
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 

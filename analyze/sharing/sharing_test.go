@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
@@ -87,8 +88,8 @@ const tlsSize = 64
 
 func (f fakeTrace) Threads() []cdr.Thread { return make([]cdr.Thread, 3) }
 
-func (f fakeTrace) Events() iter.Seq2[cdr.Event, error] {
-	list := []cdr.Event{
+func (f fakeTrace) Events() iter.Seq2[format.Event, error] {
+	list := []format.Event{
 		{Thread: 0, Event: event.Event{Kind: event.ThreadStart, Arg: 0x70000}},
 		{Thread: 0, Event: event.Event{Kind: event.Alloc, PC: 0x1010, Obj: 0x20000, Arg: 64}},
 		{Thread: 0, Event: event.Event{Kind: event.Create, Obj: 1}},
@@ -98,7 +99,7 @@ func (f fakeTrace) Events() iter.Seq2[cdr.Event, error] {
 		{Thread: 1, Event: event.Event{Kind: event.Alloc, PC: 0x1020, Obj: 0x20000, Arg: 48}},
 		{Thread: 1, Event: event.Event{Kind: event.ThreadEnd}},
 	}
-	return func(yield func(cdr.Event, error) bool) {
+	return func(yield func(format.Event, error) bool) {
 		index := map[event.ThreadID]uint64{}
 		for i, e := range list {
 			e.Seq, e.Index = uint64(i), index[e.Thread]
@@ -108,7 +109,7 @@ func (f fakeTrace) Events() iter.Seq2[cdr.Event, error] {
 			}
 		}
 		if f.err != nil {
-			yield(cdr.Event{}, f.err)
+			yield(format.Event{}, f.err)
 		}
 	}
 }

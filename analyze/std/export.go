@@ -11,6 +11,7 @@ import (
 	"hindsight/analyze/place"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -38,8 +39,8 @@ type Stats struct {
 // Source is the recorded run. *cdr.Trace is one.
 type Source interface {
 	Threads() []cdr.Thread
-	Site(cdr.SiteID) cdr.Site
-	Events() iter.Seq2[cdr.Event, error]
+	Site(format.SiteID) format.Site
+	Events() iter.Seq2[format.Event, error]
 	Steps(event.ThreadID) iter.Seq2[cdr.Step, error]
 }
 
@@ -54,7 +55,7 @@ func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, 
 
 func (x *exporter) export(ctx context.Context, w io.Writer) (Stats, error) {
 	var err error
-	x.survey, err = replay.NewSurvey(ctx, x.src, len(x.src.Threads()), false, &x.business, func(ev *cdr.Event) error {
+	x.survey, err = replay.NewSurvey(ctx, x.src, len(x.src.Threads()), false, &x.business, func(ev *format.Event) error {
 		if n := replay.AtomicBytes(&ev.Event); n > 0 {
 			x.cells.cut(ev.Obj, n)
 		}
@@ -106,7 +107,7 @@ func (x *exporter) listen(ctx context.Context) (*outbox, error) {
 	s := newSpeller(run.Order, give)
 	var sp spelled
 	err := run.Run(ctx, x.src, &replay.Visitor{
-		Event: func(ev *cdr.Event) error {
+		Event: func(ev *format.Event) error {
 			s.acquired(ev.Thread, &ev.Event, &sp)
 			return nil
 		},
@@ -114,7 +115,7 @@ func (x *exporter) listen(ctx context.Context) (*outbox, error) {
 			x.own.note(u.Thread, sp.strand, a.Address, a.Size)
 			return nil
 		},
-		Done: func(ev *cdr.Event) error {
+		Done: func(ev *format.Event) error {
 			s.released(ev.Thread, &ev.Event, nil, &sp)
 			x.own.turn(ev.Thread, ev.Index, run.Order.Strand(ev.Thread))
 			return nil
@@ -257,7 +258,7 @@ func (x *exporter) foreign(pc, addr uint64) bool {
 }
 
 // event writes what orders an event after others.
-func (x *exporter) event(ev *cdr.Event) error {
+func (x *exporter) event(ev *format.Event) error {
 	sp := &x.said
 	x.spell.acquired(ev.Thread, &ev.Event, sp)
 	for _, m := range sp.hear {
@@ -273,7 +274,7 @@ func (x *exporter) event(ev *cdr.Event) error {
 }
 
 // done writes what orders others after an event.
-func (x *exporter) done(ev *cdr.Event) error {
+func (x *exporter) done(ev *format.Event) error {
 	sp := &x.said
 	heard := sp.hasOp
 	x.spell.released(ev.Thread, &ev.Event, x.give, sp)

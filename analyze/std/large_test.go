@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -28,12 +29,12 @@ func (l long) Threads() (all []cdr.Thread) {
 	return all
 }
 
-func (l long) Site(id cdr.SiteID) cdr.Site {
-	return cdr.Site{PC: 0x100 + 4*uint64(id), Size: 4, Access: event.Access(id & 1)}
+func (l long) Site(id format.SiteID) format.Site {
+	return format.Site{PC: 0x100 + 4*uint64(id), Size: 4, Access: event.Access(id & 1)}
 }
 
-func (l long) Events() iter.Seq2[cdr.Event, error] {
-	return func(yield func(cdr.Event, error) bool) {
+func (l long) Events() iter.Seq2[format.Event, error] {
+	return func(yield func(format.Event, error) bool) {
 		seq := uint64(0)
 		for round := range l.rounds {
 			for i := range longEvents {
@@ -45,7 +46,7 @@ func (l long) Events() iter.Seq2[cdr.Event, error] {
 					case longEvents - 1:
 						e = event.Event{Kind: event.BarrierLeave, Obj: 8, Arg: uint64(round)}
 					}
-					ev := cdr.Event{Event: e, Thread: event.ThreadID(t), Seq: seq, Index: uint64(round*longEvents + i)}
+					ev := format.Event{Event: e, Thread: event.ThreadID(t), Seq: seq, Index: uint64(round*longEvents + i)}
 					if seq++; !yield(ev, nil) {
 						return
 					}
@@ -59,7 +60,7 @@ func (l long) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] {
 	return func(yield func(cdr.Step, error) bool) {
 		for range l.rounds {
 			for i := range longEvents {
-				for site := range cdr.SiteID(2) {
+				for site := range format.SiteID(2) {
 					if !yield(cdr.Step{Site: site, Address: 0x10000*uint64(t) + 4*uint64(i)}, nil) {
 						return
 					}

@@ -15,6 +15,8 @@ import (
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -189,7 +191,7 @@ func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *image.Space) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	r, err := cdr.NewRecorder(&out, cdr.Options{})
+	r, err := recorder.New(&out, recorder.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +219,7 @@ func open(t *testing.T, file []byte) *cdr.Trace {
 func imported(t *testing.T, text []byte) (*cdr.Trace, *Names) {
 	t.Helper()
 	var out bytes.Buffer
-	r, err := cdr.NewRecorder(&out, cdr.Options{Meta: cdr.Meta{Alphabet: cdr.AlphabetBlock}})
+	r, err := recorder.New(&out, recorder.Options{Meta: format.Meta{Alphabet: format.AlphabetBlock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +466,7 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		r, err := cdr.NewRecorder(&out, cdr.Options{Meta: cdr.Meta{Alphabet: cdr.AlphabetBlock}})
+		r, err := recorder.New(&out, recorder.Options{Meta: format.Meta{Alphabet: format.AlphabetBlock}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -113,7 +114,7 @@ func compiled(t *testing.T, source string) *image.Space {
 func simulated(t *testing.T, img *image.Space, args ...string) *cdr.Trace {
 	t.Helper()
 	var out bytes.Buffer
-	r, err := cdr.NewRecorder(&out, cdr.Options{})
+	r, err := recorder.New(&out, recorder.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"sort"
 
 	"hindsight/analyze/race"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
 // Access names an access of a thread: an execution of a site, or an event.
 type Access struct {
 	Thread  event.ThreadID
-	Site    cdr.SiteID
+	Site    format.SiteID
 	Ordinal uint64 // of the thread's executions of the site, from 0
 	IsEvent bool
 	Index   uint64 // of the thread's events, from 0, if it is one
@@ -30,7 +30,7 @@ func AccessOf(s *race.Side) Access {
 
 // Places is a trace that finds accesses. *cdr.Trace is one.
 type Places interface {
-	AccessInsts(th event.ThreadID, site cdr.SiteID, ordinal uint64) (uint64, error)
+	AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error)
 	EventInsts(th event.ThreadID, index uint64) (uint64, error)
 }
 

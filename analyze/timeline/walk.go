@@ -7,15 +7,16 @@ import (
 
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
 // Source is a recorded run. *cdr.Trace is one.
 type Source interface {
 	Threads() []cdr.Thread
-	Events() iter.Seq2[cdr.Event, error]
+	Events() iter.Seq2[format.Event, error]
 	HasSchedule() bool
-	Schedule() iter.Seq2[cdr.Piece, error]
+	Schedule() iter.Seq2[format.Piece, error]
 	Pace(event.ThreadID) (*cdr.Pace, error)
 	Insts(event.ThreadID) uint64
 }

@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -131,7 +132,7 @@ func findSources(ctx context.Context, t *cdr.Trace, img *image.Space, text *anno
 // countInstructions counts the executions of the user's instructions.
 func countInstructions(ctx context.Context, t *cdr.Trace, img *image.Space) (map[uint64]pcCount, error) {
 	counts := map[uint64]pcCount{}
-	if t.Info().Mode == cdr.ModeDOR {
+	if t.Info().Mode == format.ModeDOR {
 		return counts, nil
 	}
 	for _, th := range t.Threads() {

@@ -2,7 +2,7 @@ package written
 
 import (
 	"hindsight/analyze/local"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -100,7 +100,7 @@ func (f *frame) base(reg uint8) (uint64, bool) {
 }
 
 // ask prepares to locate places.
-func (o *Observer) ask(site func(cdr.SiteID) cdr.Site, places []local.Place) {
+func (o *Observer) ask(site func(format.SiteID) format.Site, places []local.Place) {
 	o.locals = make([]local.Variable, len(places))
 	o.places = map[execution][]int32{}
 	o.asked = places

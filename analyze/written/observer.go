@@ -6,7 +6,7 @@ import (
 
 	"hindsight/analyze/artifact"
 	"hindsight/analyze/local"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
@@ -36,7 +36,7 @@ func (s *Seen) Same() bool { return s.Writes > 0 && (s.Unchanged == s.Writes || 
 type Observer struct {
 	img     *image.Space
 	blocks  []block
-	ids     map[cdr.Site]int32 // of watched sites
+	ids     map[format.Site]int32 // of watched sites
 	queries []query
 	bySite  [][]int32 // queries that ask about all executions of a site
 	byExec  map[execution][]int32
@@ -76,8 +76,8 @@ type thread struct {
 
 // New prepares to watch the writes, of which site returns the sites, on pages
 // (addresses / 4096), and to say what variables places are in.
-func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Writes, pages map[uint64]bool, places []local.Place) *Observer {
-	o := &Observer{img: img, ids: map[cdr.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
+func New(img *image.Space, site func(format.SiteID) format.Site, writes []artifact.Writes, pages map[uint64]bool, places []local.Place) *Observer {
+	o := &Observer{img: img, ids: map[format.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
 		memory: newMemory(img, pages), threads: map[event.ThreadID]*thread{}}
 	for n := range writes {
 		w := &writes[n]
@@ -101,7 +101,7 @@ func New(img *image.Space, site func(cdr.SiteID) cdr.Site, writes []artifact.Wri
 	return o
 }
 
-func (o *Observer) watch(s cdr.Site) int32 {
+func (o *Observer) watch(s format.Site) int32 {
 	id, known := o.ids[s]
 	if !known {
 		id = int32(len(o.ids))
@@ -120,13 +120,13 @@ func (o *Observer) Define(blocks []event.Block) error {
 		b := scan(o.img, &blocks[n])
 		for k := range b.stores {
 			if s := &b.stores[k]; s.site >= 0 && int(s.site) < len(blocks[n].Sites) {
-				if id, watched := o.ids[cdr.Site(blocks[n].Sites[s.site])]; watched {
+				if id, watched := o.ids[format.Site(blocks[n].Sites[s.site])]; watched {
 					s.id = id
 				}
 			}
 		}
 		for _, s := range blocks[n].Sites {
-			if id, watched := o.ids[cdr.Site(s)]; watched && s.Access == event.Read {
+			if id, watched := o.ids[format.Site(s)]; watched && s.Access == event.Read {
 				b.loads = append(b.loads, id)
 			}
 		}

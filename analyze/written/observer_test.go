@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hindsight/analyze/artifact"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -202,7 +202,7 @@ func TestBadBatches(t *testing.T) {
 	}
 	entry := event.Block{PC: img.Main.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Main.Entry, Size: 8}}}
 	outside := event.Block{ID: 1, PC: 0x10, Bytes: 4, Insts: 1}
-	o := New(img, func(cdr.SiteID) cdr.Site { return cdr.Site{} }, []artifact.Writes{{Sites: []cdr.SiteID{1}}}, nil, nil)
+	o := New(img, func(format.SiteID) format.Site { return format.Site{} }, []artifact.Writes{{Sites: []format.SiteID{1}}}, nil, nil)
 	if err := o.Define([]event.Block{entry, outside}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/app"
@@ -24,7 +24,7 @@ type controlFlags struct {
 	functions       []string
 }
 
-var controlModes = []string{string(cdr.ControlWPP), string(cdr.ControlAPP)}
+var controlModes = []string{string(format.ControlWPP), string(format.ControlAPP)}
 
 func (f *controlFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -41,18 +41,18 @@ func (f *controlFlags) apply(r *session.Run) error {
 	if !slices.Contains(controlModes, f.control) {
 		return fmt.Errorf("--control %q: want one of %s", f.control, strings.Join(controlModes, ", "))
 	}
-	r.Control = cdr.Control(f.control)
-	if r.Control == cdr.ControlWPP {
+	r.Control = format.Control(f.control)
+	if r.Control == format.ControlWPP {
 		r.Control = ""
 		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 || len(f.functions) > 0 {
 			return errors.New("--functions, --intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
 		}
 		return nil
 	}
-	if r.Mode == string(cdr.ModeDOR) {
+	if r.Mode == string(format.ModeDOR) {
 		return errors.New("--control app: --record dor has no control flow")
 	}
-	if len(f.functions) > 0 && r.Mode != string(cdr.ModeCOR) {
+	if len(f.functions) > 0 && r.Mode != string(format.ModeCOR) {
 		return errors.New("--functions: give --record cor, too: where control flow is left out, accesses have no place")
 	}
 	r.Choose = f.functions

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
@@ -260,7 +260,7 @@ type goProgram struct {
 	file   string
 	img    *image.Space
 	flow   *cfg.Program
-	packed cdr.PackedImage
+	packed recorder.PackedImage
 }
 
 // loadGo loads a program that the go command has built.
@@ -272,7 +272,7 @@ func loadGo(std cli.Streams, file string) (*goProgram, error) {
 	if note := gorun.Unchecked(img.Main); note != "" {
 		fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 	}
-	packed, err := cdr.PackImage(img.Main.Data)
+	packed, err := recorder.PackImage(img.Main.Data)
 	if err != nil {
 		return nil, err
 	}

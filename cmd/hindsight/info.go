@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/tracefmt/numtext"
@@ -76,11 +76,11 @@ count.`,
 // recordedText says what the trace holds of the run.
 func recordedText(i *analyze.Info) string {
 	switch i.Record {
-	case string(cdr.ModeSchedule):
+	case string(format.ModeSchedule):
 		return "schedule: what a second run needs"
-	case string(cdr.ModeCOR):
+	case string(format.ModeCOR):
 		return fmt.Sprintf("cor: control flow%s over the alphabet of %ss, no addresses", controlOf(i), i.Alphabet)
-	case string(cdr.ModeDOR):
+	case string(format.ModeDOR):
 		return fmt.Sprintf("dor: accesses in one string a thread, no control flow, accesses kept: %s", i.Keep)
 	}
 	return fmt.Sprintf("%s%s over the alphabet of %ss, accesses kept: %s", i.Record, controlOf(i), i.Alphabet, i.Keep)
@@ -88,7 +88,7 @@ func recordedText(i *analyze.Info) string {
 
 // controlOf says how control flow is kept, where it is not as grammars.
 func controlOf(i *analyze.Info) string {
-	if i.Control == string(cdr.ControlAPP) {
+	if i.Control == string(format.ControlAPP) {
 		if len(i.Functions) > 0 {
 			return " of " + strings.Join(i.Functions, ", ") + " by directions of branches (app)"
 		}
@@ -126,7 +126,7 @@ func writeInfo(w io.Writer, i *analyze.Info) error {
 		}
 		fmt.Fprintln(w)
 	}
-	if i.Record == string(cdr.ModeSchedule) {
+	if i.Record == string(format.ModeSchedule) {
 		return nil
 	}
 	fmt.Fprintln(w)
@@ -142,9 +142,9 @@ func writeInfo(w io.Writer, i *analyze.Info) error {
 	s := i.Sizes
 	compressed, raw := s.Control+s.Data+s.Sync, s.RawControl+s.RawData
 	switch i.Record {
-	case string(cdr.ModeDOR):
+	case string(format.ModeDOR):
 		fmt.Fprintf(w, "\n  accesses and events %s (raw %s), sync %s\n", numtext.Bytes(s.Control), numtext.Bytes(int64(s.RawData)), numtext.Bytes(s.Sync))
-	case string(cdr.ModeCOR):
+	case string(format.ModeCOR):
 		fmt.Fprintf(w, "\n  control %s (raw %s), sync %s\n", numtext.Bytes(s.Control), numtext.Bytes(int64(s.RawControl)), numtext.Bytes(s.Sync))
 	default:
 		fmt.Fprintf(w, "\n  control %s (raw %s), data %s (raw %s), sync %s\n",

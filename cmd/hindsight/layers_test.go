@@ -32,9 +32,16 @@ var layers = map[string][]string{
 	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
 	"examples":        {"examples"},
 
+	// The rooms of traces.
+	"cdr/format":          {"cdr/synclog", "mpsim/image", "tracefmt", "wpp", "wpp/cfg"},
+	"cdr/fold":            {"cdr/format", "tracefmt", "wpp"},
+	"cdr/recorder":        {"cdr/format", "cdr/synclog", "tracefmt", "wpp", "wpp/cfg"},
+	"cdr/synclog":         {"tracefmt", "wpp"},
+	"cdr/internal/madeup": {"tracefmt/event", "wpp/cfg"},
+
 	// The rooms of the race analysis.
 	"analyze/race/internal/pass":    {"analyze/hb", "analyze/replay", "tracefmt/event"},
-	"analyze/race/internal/sieve":   {"analyze/race/internal/pass", "analyze/internal/layer", "analyze/replay", "cdr", "tracefmt/event"},
+	"analyze/race/internal/sieve":   {"analyze/race/internal/pass", "analyze/internal/layer", "analyze/replay", "cdr/fold", "tracefmt/event"},
 	"analyze/race/internal/count":   {"analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
 	"analyze/race/internal/resolve": {"analyze/race/internal/count", "analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
 

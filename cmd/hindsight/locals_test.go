@@ -16,6 +16,7 @@ import (
 	"hindsight/analyze/place"
 	"hindsight/analyze/written"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -142,17 +143,17 @@ func stackAccesses(t *testing.T, tr *cdr.Trace, img *image.Space) (out []local.P
 	}
 	for _, th := range tr.Threads() {
 		for id := range tr.NumSites() {
-			site := tr.Site(cdr.SiteID(id))
+			site := tr.Site(format.SiteID(id))
 			if !img.User(site.PC) {
 				continue
 			}
 			ordinal := uint64(0)
-			for addr, err := range tr.Accesses(th.ID, cdr.SiteID(id)) {
+			for addr, err := range tr.Accesses(th.ID, format.SiteID(id)) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				if owner, ok := m.Stack(addr); ok && (ordinal < 4 || ordinal%7 == 0) {
-					out = append(out, local.Place{Access: artifact.Execution{Thread: th.ID, Site: cdr.SiteID(id), Ordinal: ordinal},
+					out = append(out, local.Place{Access: artifact.Execution{Thread: th.ID, Site: format.SiteID(id), Ordinal: ordinal},
 						Owner: owner, Address: addr, Size: uint64(site.Size)})
 				}
 				ordinal++

@@ -15,6 +15,7 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -262,7 +263,7 @@ func (m *minimization) recorded(ctx context.Context, r *session.Run, std session
 	if err := f.Close(); err != nil {
 		return err
 	}
-	r.Mode, r.Keep, r.Out, r.Scratch = string(cdr.ModeCDR), "all", f.Name(), true
+	r.Mode, r.Keep, r.Out, r.Scratch = string(format.ModeCDR), "all", f.Name(), true
 	done, err := r.Record(ctx, std)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/report"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
@@ -397,7 +397,7 @@ func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file stri
 // withCommand adds to the error of a trace that holds half of a run how to make the
 // run again with both halves.
 func withCommand(t *analyze.Trace, err error) error {
-	var half *cdr.HalfError
+	var half *format.HalfError
 	if errors.As(err, &half) {
 		return fmt.Errorf("%w: %s", err, session.Command(t.Recorded().Info()))
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/linux"
@@ -117,7 +118,7 @@ hindsight itself failed. In both cases the trace is kept.`,
 	f.control.add(cmd)
 	f.schedule.add(cmd)
 	f.arch.add(flags)
-	f.epoch = cdr.DefaultBudget
+	f.epoch = recorder.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it uses this much memory, at most 64M; closed epochs survive a crash")
 	cli.Complete(cmd, "record", recordModes...)
 	cli.Complete(cmd, "keep", keepModes...)
@@ -126,7 +127,7 @@ hindsight itself failed. In both cases the trace is kept.`,
 }
 
 var (
-	recordModes = []string{"none", string(cdr.ModeSchedule), "cor", "dor", "cdr", session.ModeWET}
+	recordModes = []string{"none", string(format.ModeSchedule), "cor", "dor", "cdr", session.ModeWET}
 	keepModes   = []string{"shared", "all"}
 	alphabets   = []string{"path", "block"}
 )
@@ -158,7 +159,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	if err := f.control.apply(r); err != nil {
 		return nil, nil, err
 	}
-	if r.Mode == string(cdr.ModeSchedule) && (r.Written.Writable != "" || f.arch.on) {
+	if r.Mode == string(format.ModeSchedule) && (r.Written.Writable != "" || f.arch.on) {
 		return nil, nil, errors.New("--record schedule leaves --arch and what --writable changes to a second run: leave these out, or choose another --record")
 	}
 	if err := f.arch.apply(r); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -27,7 +27,7 @@ type scheduled struct {
 	syncPair
 	img    *image.Space
 	flow   *cfg.Program
-	packed cdr.PackedImage
+	packed recorder.PackedImage
 }
 
 // schedulePolicy is a way to choose the schedules of the runs 1, 2, 3 ….
@@ -74,7 +74,7 @@ func buildSchedules(t testing.TB) []scheduled {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := cdr.PackImage(img.Main.Data)
+		packed, err := recorder.PackImage(img.Main.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

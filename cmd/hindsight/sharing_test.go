@@ -11,6 +11,8 @@ import (
 	"hindsight/analyze"
 	"hindsight/analyze/sharing"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
 	"hindsight/mpsim"
@@ -113,8 +115,8 @@ func TestHostileArchBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := cdr.NewRecorder(f, cdr.Options{Extra: func(end bool) []cdr.Extra {
-			return []cdr.Extra{{Kind: tracefmt.KindArchSummary, Payload: payload}}
+		rec, err := recorder.New(f, recorder.Options{Extra: func(end bool) []format.Extra {
+			return []format.Extra{{Kind: tracefmt.KindArchSummary, Payload: payload}}
 		}})
 		if err == nil {
 			err = rec.Finish(event.Outcome{})

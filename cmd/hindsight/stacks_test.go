@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -55,7 +57,7 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 		t.Fatal(err)
 	}
 	var file, said bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Budget: budget})
+	rec, err := recorder.New(&file, recorder.Options{Budget: budget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,19 +108,19 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 }
 
 // hitSite is the store to hit in probe.
-func hitSite(t *testing.T, tr *cdr.Trace, img *image.Space) cdr.SiteID {
+func hitSite(t *testing.T, tr *cdr.Trace, img *image.Space) format.SiteID {
 	t.Helper()
 	for id := range tr.NumSites() {
-		s := tr.Site(cdr.SiteID(id))
+		s := tr.Site(format.SiteID(id))
 		if f, _ := img.Func(s.PC); f.Name != "probe" || s.Access != event.Write {
 			continue
 		}
-		for addr, err := range tr.Accesses(0, cdr.SiteID(id)) {
+		for addr, err := range tr.Accesses(0, format.SiteID(id)) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if o, _, _ := img.Object(addr); o.Name == "hit" {
-				return cdr.SiteID(id)
+				return format.SiteID(id)
 			}
 			break
 		}

@@ -11,7 +11,8 @@ import (
 
 	"hindsight/analyze/export/perfetto"
 	"hindsight/analyze/std"
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt"
@@ -172,14 +173,14 @@ in which the text first names them.`,
 
 func importStd(ctx context.Context, w io.Writer, in io.Reader, name string) (int64, error) {
 	names := &std.Names{}
-	rec, err := cdr.NewRecorder(w, cdr.Options{
-		Meta: cdr.Meta{Tool: "hindsight " + buildinfo.Version(), Program: name, Alphabet: cdr.AlphabetBlock, Keep: "all", Policy: "import"},
-		Extra: func(end bool) (out []cdr.Extra) {
+	rec, err := recorder.New(w, recorder.Options{
+		Meta: format.Meta{Tool: "hindsight " + buildinfo.Version(), Program: name, Alphabet: format.AlphabetBlock, Keep: "all", Policy: "import"},
+		Extra: func(end bool) (out []format.Extra) {
 			if !end {
 				return nil
 			}
 			for i, part := range names.Encode() {
-				out = append(out, cdr.Extra{Kind: tracefmt.KindNames, Thread: uint32(i), Payload: part})
+				out = append(out, format.Extra{Kind: tracefmt.KindNames, Thread: uint32(i), Payload: part})
 			}
 			return out
 		},

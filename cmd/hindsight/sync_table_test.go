@@ -20,6 +20,7 @@ import (
 	"hindsight/analyze/replay"
 	"hindsight/analyze/report"
 	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -158,10 +159,10 @@ func TestSyncTable(t *testing.T) {
 type syncBuild struct {
 	level, program string
 	img            *image.Space
-	packed         cdr.PackedImage // compressed once for all runs
+	packed         recorder.PackedImage // compressed once for all runs
 	// Of a dynamically linked one:
 	files   session.Files
-	objects *cdr.PackedObjects
+	objects *recorder.PackedObjects
 }
 
 // build compiles a group.
@@ -188,7 +189,7 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 		t.Fatal(err)
 	}
 	session.ReadSources(img, out)
-	packed, err := cdr.PackImage(img.Main.Data)
+	packed, err := recorder.PackImage(img.Main.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 	if err != nil {
 		t.Fatal(err)
 	}
-	return syncBuild{level, out, img, packed, files, new(cdr.PackedObjects)}
+	return syncBuild{level, out, img, packed, files, new(recorder.PackedObjects)}
 }
 
 // checkTwin runs a twin at each level of optimisation and returns the verdict

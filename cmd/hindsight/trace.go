@@ -11,6 +11,7 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
@@ -27,7 +28,7 @@ func bothHalves(t *cdr.Trace) error {
 
 // What an analysis needs of a run.
 const (
-	withAccesses = string(cdr.ModeCDR)
+	withAccesses = string(format.ModeCDR)
 	withValues   = session.ModeWET
 )
 
@@ -36,7 +37,7 @@ const (
 // temporary file.
 func openTrace(ctx context.Context, std cli.Streams, file, needs string, again *againFlags) (*analyze.Trace, error) {
 	t, err := analyze.Open(file)
-	if err != nil || t.Recorded().Info().Mode != cdr.ModeSchedule {
+	if err != nil || t.Recorded().Info().Mode != format.ModeSchedule {
 		return t, err
 	}
 	defer t.Close()

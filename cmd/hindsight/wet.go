@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
 )
@@ -63,7 +64,7 @@ where they differ and writes nothing.`,
 	flags.StringVar(&f.root, "root", "", "directory that the program saw as /")
 	cli.CompleteDir(cmd, "root")
 	f.limits.add(cmd, 0, 0)
-	f.epoch = cdr.DefaultBudget
+	f.epoch = recorder.DefaultBudget
 	flags.Var(&f.epoch, "epoch-memory", "close an epoch of the trace when it uses this much memory, at most 64M")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/cmd/internal/codecs"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
@@ -145,7 +146,7 @@ func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 		return err
 	}
 	for site := range t.NumSites() {
-		form, err := a.site(t, th, cdr.SiteID(site))
+		form, err := a.site(t, th, format.SiteID(site))
 		if err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 
 // site builds both grammars of a load or store and returns the binary form of
 // the one over addresses, after its dictionary.
-func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site cdr.SiteID) ([]byte, error) {
+func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site format.SiteID) ([]byte, error) {
 	a.addrs = a.addrs[:0]
 	for addr, err := range t.Accesses(th, site) {
 		if err != nil {

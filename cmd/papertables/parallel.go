@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 	"hindsight/wpp/cfg"
@@ -181,7 +183,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 	if err != nil {
 		return raw, err
 	}
-	scout := new(cdr.Scout)
+	scout := new(recorder.Scout)
 	if err := c.simulate(r, scout); err != nil {
 		return raw, err
 	}
@@ -189,13 +191,13 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 	observers := []event.Observer{raw[keepShared], raw[keepAll]}
 	traces := []struct {
 		name string
-		mode cdr.Mode
+		mode format.Mode
 		keep func(uint64) bool
 		to   *cdr.Sizes
 	}{
-		{"shared.hst", cdr.ModeCDR, scout.Keep, &out.cdr[keepShared]},
-		{"all.hst", cdr.ModeCDR, nil, &out.cdr[keepAll]},
-		{"dor.hst", cdr.ModeDOR, scout.Keep, &out.dor},
+		{"shared.hst", format.ModeCDR, scout.Keep, &out.cdr[keepShared]},
+		{"all.hst", format.ModeCDR, nil, &out.cdr[keepAll]},
+		{"dor.hst", format.ModeDOR, scout.Keep, &out.dor},
 	}
 	for _, t := range traces {
 		f, err := os.Create(c.file(t.name))
@@ -205,7 +207,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 		defer f.Close()
 		meta := r.Meta()
 		meta.Mode = t.mode
-		rec, err := cdr.NewRecorder(f, cdr.Options{Meta: meta, Image: r.Image.Main.Data, Program: cfg.New(r.Image), Keep: t.keep})
+		rec, err := recorder.New(f, recorder.Options{Meta: meta, Image: r.Image.Main.Data, Program: cfg.New(r.Image), Keep: t.keep})
 		if err != nil {
 			return raw, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
@@ -18,7 +19,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 	if !ok {
 		return nil, fmt.Errorf("it was made by %q and not by hindsight run; there is no program to run again", meta.Policy)
 	}
-	if err := meta.CheckBothHalves(); err != nil && meta.Mode != cdr.ModeSchedule {
+	if err := meta.CheckBothHalves(); err != nil && meta.Mode != format.ModeSchedule {
 		return nil, fmt.Errorf("%w: %s", err, Command(meta))
 	}
 	img, err := t.Space()
@@ -38,7 +39,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 		return nil, err
 	}
 	r.Control = meta.Control
-	if r.Control == cdr.ControlAPP {
+	if r.Control == format.ControlAPP {
 		r.APP = app.Improved()
 	}
 	if meta.Argv0 != "" {
@@ -62,8 +63,8 @@ func Again(t *cdr.Trace) (*Run, error) {
 }
 
 // world is what a second run has to be given besides the program and its input.
-func (r *Run) world() *cdr.World {
-	w := &cdr.World{HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads}
+func (r *Run) world() *format.World {
+	w := &format.World{HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads}
 	if r.Root != "" {
 		w.Root = r.Root
 		if abs, err := filepath.Abs(r.Root); err == nil {
@@ -75,7 +76,7 @@ func (r *Run) world() *cdr.World {
 
 // Command is the command that makes the run of a trace again, as far as the
 // trace knows: not with --root, --stdin or limits.
-func Command(meta cdr.Meta) string {
+func Command(meta format.Meta) string {
 	words := []string{"hindsight run --sched", meta.Policy, "--seed", fmt.Sprint(meta.Seed)}
 	if meta.Policy == mpsim.PCT.String() {
 		words = append(words, "--depth", fmt.Sprint(meta.Depth))

@@ -1,7 +1,8 @@
 package session
 
 import (
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim/arch"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/archinfo"
@@ -20,7 +21,7 @@ const epochLines = 64
 
 // newArchRecorder makes a model that writes into the trace of opts; nil when
 // there is to be none.
-func newArchRecorder(cfg *arch.Config, opts *cdr.Options) (*archRecorder, error) {
+func newArchRecorder(cfg *arch.Config, opts *recorder.Options) (*archRecorder, error) {
 	if cfg == nil {
 		return nil, nil
 	}
@@ -50,20 +51,20 @@ func (r *archRecorder) Append(t event.ThreadID, s arch.Stream, bits []uint64, n 
 	r.history[t].Append(archinfo.Stream(s), bits, n)
 }
 
-// extra is the cdr.Options.Extra of a recording.
-func (r *archRecorder) extra(end bool) []cdr.Extra {
+// extra is the recorder.Options.Extra of a recording.
+func (r *archRecorder) extra(end bool) []format.Extra {
 	lines := archinfo.MaxLines
-	var out []cdr.Extra
+	var out []format.Extra
 	if !end {
 		lines = epochLines
 		r.model.Flush()
 		for t, h := range r.history {
 			if !h.Empty() {
-				out = append(out, cdr.Extra{Kind: tracefmt.KindArch, Thread: uint32(t), Payload: h.Payload()})
+				out = append(out, format.Extra{Kind: tracefmt.KindArch, Thread: uint32(t), Payload: h.Payload()})
 			}
 		}
 	}
-	return append(out, cdr.Extra{Kind: tracefmt.KindArchSummary, Payload: r.model.Result(lines).Encode()})
+	return append(out, format.Extra{Kind: tracefmt.KindArchSummary, Payload: r.model.Result(lines).Encode()})
 }
 
 // archConfig is the model that a summary is of.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
 	"hindsight/tracefmt/buildinfo"
@@ -81,9 +81,9 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 		r.Flow = cfg.New(r.Image)
 	}
 	if r.Objects == nil {
-		r.Objects = new(cdr.PackedObjects)
+		r.Objects = new(recorder.PackedObjects)
 	}
-	packed, err := cdr.PackImage(r.Image.Main.Data)
+	packed, err := recorder.PackImage(r.Image.Main.Data)
 	if err != nil {
 		return nil, err
 	}

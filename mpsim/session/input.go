@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/tracefmt"
 )
 
@@ -26,14 +28,14 @@ type inputLog struct {
 }
 
 // keepInputIn makes what a run reads from std a part of its trace.
-func keepInputIn(opts *cdr.Options, std *Streams) {
+func keepInputIn(opts *recorder.Options, std *Streams) {
 	if std.In == nil {
 		return
 	}
 	log := &inputLog{r: std.In}
 	std.In = log
 	others := opts.Extra
-	opts.Extra = func(end bool) (out []cdr.Extra) {
+	opts.Extra = func(end bool) (out []format.Extra) {
 		if others != nil {
 			out = others(end)
 		}
@@ -52,15 +54,15 @@ func (l *inputLog) Read(p []byte) (int, error) {
 
 // appendBlocks appends blocks with what was read since the last time. One without
 // content says that from there on the input is not kept.
-func (l *inputLog) appendBlocks(out []cdr.Extra) []cdr.Extra {
+func (l *inputLog) appendBlocks(out []format.Extra) []format.Extra {
 	if l.new.Len() > 0 {
-		out = append(out, cdr.Extra{Kind: tracefmt.KindInput, Thread: l.part, Payload: bytes.Clone(l.new.Bytes())})
+		out = append(out, format.Extra{Kind: tracefmt.KindInput, Thread: l.part, Payload: bytes.Clone(l.new.Bytes())})
 		l.new.Reset()
 		l.part++
 	}
 	if l.size > inputLimit && !l.full {
 		l.full = true
-		out = append(out, cdr.Extra{Kind: tracefmt.KindInput, Thread: l.part})
+		out = append(out, format.Extra{Kind: tracefmt.KindInput, Thread: l.part})
 		l.part++
 	}
 	return out

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"hindsight/cdr"
+	"hindsight/cdr/recorder"
 )
 
 // TestKeptInput hands what was read to a trace in pieces, until it is too much.
 func TestKeptInput(t *testing.T) {
-	var opts cdr.Options
+	var opts recorder.Options
 	whole := bytes.Repeat([]byte("hindsight"), inputLimit/9+1000)
 	std := Streams{In: bytes.NewReader(whole)}
 	keepInputIn(&opts, &std)

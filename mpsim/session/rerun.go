@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -33,7 +34,7 @@ func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, don
 	if a.Written != (Written{}) {
 		r.Written = a.Written
 	}
-	r.Mode, r.Arch = string(cdr.ModeCDR), nil
+	r.Mode, r.Arch = string(format.ModeCDR), nil
 	if a.Input == nil {
 		in, err := Input(t)
 		return r, Streams{In: bytes.NewReader(in)}, func() {}, err
@@ -48,7 +49,7 @@ func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, don
 // RecordAll records the run in t, the trace of file, with all accesses, into the
 // file into. The error is [ErrOtherRun] when it is another run.
 func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error {
-	if err := a.RecordAs(ctx, t, file, into, string(cdr.ModeCDR), nil); err != nil {
+	if err := a.RecordAs(ctx, t, file, into, string(format.ModeCDR), nil); err != nil {
 		return err
 	}
 	all, err := cdr.OpenFile(into)
@@ -56,7 +57,7 @@ func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) 
 		return err
 	}
 	defer all.Close()
-	for id := range cdr.SiteID(t.NumSites()) {
+	for id := range format.SiteID(t.NumSites()) {
 		if int(id) >= all.NumSites() || t.Site(id) != all.Site(id) {
 			return ErrOtherRun
 		}

@@ -16,7 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
 	"hindsight/mpsim/gorun"
@@ -71,13 +72,13 @@ type Run struct {
 	Inputs   []string                // files that are read otherwise, none of which the trace may replace
 	Scratch  bool                    // Out is a temporary file of the caller
 	Accept   func(file string) error // looks at the whole trace before it is called Out; nil: it is called so from its first epoch on
-	Control  cdr.Control             // empty: as grammars
+	Control  format.Control          // empty: as grammars
 	Choose   []string                // functions whose control flow alone is recorded; nil: all
 	APP      app.Options             // of control flow as arithmetic program paths
-	Packed   cdr.PackedImage         // of Image, if it is at hand
-	Objects  *cdr.PackedObjects      // kept from run to run; nil: nothing is
+	Packed   recorder.PackedImage    // of Image, if it is at hand
+	Objects  *recorder.PackedObjects // kept from run to run; nil: nothing is
 	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
-	Budget   uint64                  // memory of an epoch in bytes; 0: cdr.DefaultBudget
+	Budget   uint64                  // memory of an epoch in bytes; 0: recorder.DefaultBudget
 	Beside   event.Observer          // hears a run that is recorded; nil: nobody does
 	Window   *Window                 // of wet: the part of the run to keep values of; nil: all
 
@@ -98,9 +99,9 @@ func (s Streams) besides(inputs ...string) outfile.Options {
 
 // defaults names what was left empty.
 func (r *Run) defaults() {
-	r.Mode = cmp.Or(r.Mode, string(cdr.ModeCDR))
+	r.Mode = cmp.Or(r.Mode, string(format.ModeCDR))
 	r.Keep = cmp.Or(r.Keep, "all")
-	r.Alphabet = cmp.Or(r.Alphabet, string(cdr.AlphabetPath))
+	r.Alphabet = cmp.Or(r.Alphabet, string(format.AlphabetPath))
 }
 
 // Summary is what came of a run.
@@ -124,7 +125,7 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 		res, err := r.SimulateIn(ctx, space, std, nil)
 		return &Summary{Result: res, Image: space, Elapsed: time.Since(start)}, err
 	}
-	if r.Flow == nil && r.Mode != string(cdr.ModeSchedule) {
+	if r.Flow == nil && r.Mode != string(format.ModeSchedule) {
 		r.Flow = cfg.New(r.Image)
 	}
 	if _, err := chosenFunctions(r.Flow, r.Choose); err != nil {
@@ -215,21 +216,21 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 		return nil, err
 	}
 	space := r.Image.Anew()
-	flow, runOnly := r.Flow, r.Mode == string(cdr.ModeSchedule)
+	flow, runOnly := r.Flow, r.Mode == string(format.ModeSchedule)
 	if !runOnly && (flow == nil || space.Main.Interp != "") {
 		flow = cfg.New(space) // with the shared objects of this run
 	}
-	opts := cdr.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	opts := recorder.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
 	if r.Images != "" {
-		opts.Store = &cdr.ImageStore{Dir: r.Images}
+		opts.Store = &format.ImageStore{Dir: r.Images}
 	}
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
 		}
 	}
-	if r.Keep == "shared" && r.Mode != string(cdr.ModeCOR) && !runOnly {
-		scout := new(cdr.Scout)
+	if r.Keep == "shared" && r.Mode != string(format.ModeCOR) && !runOnly {
+		scout := new(recorder.Scout)
 		input := keepInput(&std)
 		res, err := r.Simulate(ctx, std, scout)
 		if err != nil {
@@ -259,7 +260,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	}
 	r.followed(&opts)
 	keepInputIn(&opts, &std)
-	rec, err := cdr.NewRecorder(w, opts)
+	rec, err := recorder.New(w, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 
 // finishUnseen ends the trace of a run that no recorder heard: it gets the shared
 // objects that the program loaded, and how the run ended.
-func finishUnseen(rec *cdr.Recorder, space *image.Space, res *mpsim.Result) error {
+func finishUnseen(rec *recorder.Recorder, space *image.Space, res *mpsim.Result) error {
 	var loaded []event.Image
 	for _, m := range space.Images() {
 		if m != space.Main {
@@ -371,7 +372,7 @@ func (r *Run) Hooks(space *image.Space) (mpsim.Hooks, map[uint64]int) {
 }
 
 // Meta is what a trace of the run says of it.
-func (r *Run) Meta() cdr.Meta {
+func (r *Run) Meta() format.Meta {
 	depth := 0
 	if r.Policy == mpsim.PCT {
 		if depth = r.Depth; depth == 0 {
@@ -380,7 +381,7 @@ func (r *Run) Meta() cdr.Meta {
 	}
 	mode, argv0 := r.Mode, ""
 	if mode == ModeWET {
-		mode = string(cdr.ModeCDR)
+		mode = string(format.ModeCDR)
 	}
 	if r.Program != filepath.Base(r.Program) {
 		argv0 = r.Program
@@ -389,17 +390,17 @@ func (r *Run) Meta() cdr.Meta {
 	if r.Images != "" {
 		images = relative(filepath.Dir(r.Out), r.Images)
 	}
-	var world *cdr.World
-	if r.World || mode == string(cdr.ModeSchedule) {
+	var world *format.World
+	if r.World || mode == string(format.ModeSchedule) {
 		world = r.world()
 	}
-	return cdr.Meta{
+	return format.Meta{
 		World:  world,
 		Images: images,
 		Argv0:  argv0,
 		Tool:   "hindsight " + cmp.Or(r.Version, buildinfo.Version()), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
 		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
-		Mode: cdr.Mode(mode), Alphabet: cdr.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
+		Mode: format.Mode(mode), Alphabet: format.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }
 

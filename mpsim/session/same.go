@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
@@ -31,7 +32,7 @@ func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 	if part != nil && part.From >= again.Outcome.Insts {
 		return fmt.Errorf("--from %d: the run has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
 	}
-	if meta.Mode == cdr.ModeSchedule {
+	if meta.Mode == format.ModeSchedule {
 		return nil // no more of it is known
 	}
 	if same, err := sameBlocks(oldFile, newFile); err != nil || same {
@@ -115,7 +116,7 @@ func SameSteps(t, again *cdr.Trace) error {
 	if len(again.Threads()) < len(t.Threads()) {
 		return fmt.Errorf("%w: it has %d threads, then %d", ErrOtherRun, len(t.Threads()), len(again.Threads()))
 	}
-	err := lockstep(t.Events(), again.Events(), cut, func(a, b cdr.Event, n uint64) error {
+	err := lockstep(t.Events(), again.Events(), cut, func(a, b format.Event, n uint64) error {
 		if a.Event != b.Event || a.Thread != b.Thread || a.Index != b.Index {
 			return fmt.Errorf("%w: ordered event %d is %v of T%d, then %v of T%d", ErrOtherRun, n, a.Kind, a.Thread, b.Kind, b.Thread)
 		}

@@ -5,25 +5,27 @@ import (
 	"io"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt"
 )
 
 // followed puts the schedule that a run follows into its trace, which is
 // self-contained by that.
-func (r *Run) followed(opts *cdr.Options) {
+func (r *Run) followed(opts *recorder.Options) {
 	if r.Follow == nil {
 		return
 	}
 	text := r.Follow.Text()
 	others := opts.Extra
-	opts.Extra = func(end bool) (out []cdr.Extra) {
+	opts.Extra = func(end bool) (out []format.Extra) {
 		if others != nil {
 			out = others(end)
 		}
 		for part := uint32(0); len(text) > 0; part++ {
 			n := min(len(text), tracefmt.MaxPayload)
-			out = append(out, cdr.Extra{Kind: tracefmt.KindFollowed, Thread: part, Payload: text[:n]})
+			out = append(out, format.Extra{Kind: tracefmt.KindFollowed, Thread: part, Payload: text[:n]})
 			text = text[n:]
 		}
 		return out

@@ -3,7 +3,8 @@ package session
 import (
 	"os"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/intent"
 	"hindsight/tracefmt"
@@ -19,7 +20,7 @@ func ReadSources(space *image.Space, file string) {
 
 // keepNotes puts the notes on the program's sources into the trace. A rerun has
 // those of the first run.
-func (r *Run) keepNotes(space *image.Space, opts *cdr.Options) error {
+func (r *Run) keepNotes(space *image.Space, opts *recorder.Options) error {
 	space.Notes = r.Image.Notes
 	if space.Notes == nil {
 		return nil
@@ -29,12 +30,12 @@ func (r *Run) keepNotes(space *image.Space, opts *cdr.Options) error {
 		return err
 	}
 	others := opts.Extra
-	opts.Extra = func(end bool) (list []cdr.Extra) {
+	opts.Extra = func(end bool) (list []format.Extra) {
 		if others != nil {
 			list = others(end)
 		}
 		if end {
-			list = append(list, cdr.Extra{Kind: tracefmt.KindNotes, Payload: payload})
+			list = append(list, format.Extra{Kind: tracefmt.KindNotes, Payload: payload})
 		}
 		return list
 	}

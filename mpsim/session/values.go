@@ -4,7 +4,8 @@ import (
 	"os"
 	"runtime/debug"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -47,7 +48,7 @@ type wetRecorder struct {
 
 // newWetRecorder makes a recorder that writes into the trace of opts. budget is
 // the memory of an epoch in bytes, 0 for the default.
-func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Window, opts *cdr.Options) (*wetRecorder, error) {
+func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Window, opts *recorder.Options) (*wetRecorder, error) {
 	r := &wetRecorder{}
 	var err error
 	r.builder, err = wet.NewBuilder(&r.queue, wet.Options{
@@ -57,19 +58,19 @@ func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Wi
 		return nil, err
 	}
 	if opts.Budget == 0 {
-		opts.Budget = cdr.DefaultBudget
+		opts.Budget = recorder.DefaultBudget
 	}
 	opts.Budget = opts.Budget / 4 * (4 - wetShare)
 	if part != nil {
 		r.window = newWindow(*part, img, r.builder)
 	}
 	others := opts.Extra
-	opts.Extra = func(end bool) (out []cdr.Extra) {
+	opts.Extra = func(end bool) (out []format.Extra) {
 		if others != nil {
 			out = others(end)
 		}
 		for _, b := range r.queue.Take() {
-			out = append(out, cdr.Extra{Kind: b.Kind, Thread: b.Thread, Payload: b.Payload})
+			out = append(out, format.Extra{Kind: b.Kind, Thread: b.Thread, Payload: b.Payload})
 		}
 		return out
 	}

@@ -3,7 +3,7 @@ package madeup
 import (
 	"math/rand/v2"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -24,7 +24,7 @@ func Anything(rng *rand.Rand, n int) *Run {
 	threads := 2 + rng.IntN(4)
 	m := New(threads)
 	for i := range 10 {
-		m.AddSite(cdr.Site{PC: 0x1000 + 4*uint64(i), Size: 1 << rng.IntN(4), Access: event.Access(i & 1)})
+		m.AddSite(format.Site{PC: 0x1000 + 4*uint64(i), Size: 1 << rng.IntN(4), Access: event.Access(i & 1)})
 	}
 	state := make([]int, threads)
 	for t := range 1 + rng.IntN(threads) {
@@ -39,7 +39,7 @@ func Anything(rng *rand.Rand, n int) *Run {
 			state[t] = running
 		case state[t] != running:
 		case rng.IntN(3) > 0:
-			s := cdr.SiteID(rng.IntN(len(m.sites)))
+			s := format.SiteID(rng.IntN(len(m.sites)))
 			addr := 0x4000 + uint64(rng.IntN(40))
 			if narrow {
 				addr &^= uint64(m.sites[s].Size) - 1

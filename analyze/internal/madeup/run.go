@@ -8,14 +8,15 @@ import (
 
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
 // Run is a run held in memory, with its accesses one by one. It can be asked
 // for what an analysis wants of a trace.
 type Run struct {
-	sites  []cdr.Site
-	events []cdr.Event
+	sites  []format.Site
+	events []format.Event
 	steps  [][]cdr.Step // by thread
 	index  []uint64     // by thread: its events so far
 	counts map[execution]uint64
@@ -27,7 +28,7 @@ type Run struct {
 
 type execution struct {
 	thread int
-	site   cdr.SiteID
+	site   format.SiteID
 }
 
 // New is a run of a number of threads in which nothing has happened yet.
@@ -37,7 +38,7 @@ func New(threads int) *Run {
 
 // Event lets thread t do an ordered event.
 func (r *Run) Event(t int, e event.Event) {
-	r.events = append(r.events, cdr.Event{Event: e, Thread: event.ThreadID(t), Seq: uint64(len(r.events)), Index: r.index[t]})
+	r.events = append(r.events, format.Event{Event: e, Thread: event.ThreadID(t), Seq: uint64(len(r.events)), Index: r.index[t]})
 	r.index[t]++
 	r.steps[t] = append(r.steps[t], cdr.Step{IsEvent: true, Number: r.number[t]})
 	r.turns = append(r.turns, t)
@@ -47,13 +48,13 @@ func (r *Run) Event(t int, e event.Event) {
 func (r *Run) Do(t int, k event.Kind, obj uint64) { r.Event(t, event.Event{Kind: k, Obj: obj}) }
 
 // AddSite adds a site and returns its number.
-func (r *Run) AddSite(s cdr.Site) cdr.SiteID {
+func (r *Run) AddSite(s format.Site) format.SiteID {
 	r.sites = append(r.sites, s)
-	return cdr.SiteID(len(r.sites) - 1)
+	return format.SiteID(len(r.sites) - 1)
 }
 
 // Execute lets thread t execute a site.
-func (r *Run) Execute(t int, site cdr.SiteID, addr uint64) {
+func (r *Run) Execute(t int, site format.SiteID, addr uint64) {
 	k := execution{t, site}
 	r.steps[t] = append(r.steps[t], cdr.Step{Site: site, Address: addr, Ordinal: r.counts[k], Number: r.number[t]})
 	r.counts[k]++
@@ -63,10 +64,10 @@ func (r *Run) Execute(t int, site cdr.SiteID, addr uint64) {
 
 // Access lets thread t execute the site at pc, which is added if it is new.
 func (r *Run) Access(t int, pc, addr uint64, size uint8, a event.Access) {
-	want := cdr.Site{PC: pc, Size: size, Access: a}
+	want := format.Site{PC: pc, Size: size, Access: a}
 	for i, s := range r.sites {
 		if s == want {
-			r.Execute(t, cdr.SiteID(i), addr)
+			r.Execute(t, format.SiteID(i), addr)
 			return
 		}
 	}
@@ -87,12 +88,12 @@ func (r *Run) Threads() []cdr.Thread {
 }
 
 // NumThreads, NumSites and Site tell of what there is.
-func (r *Run) NumThreads() int             { return len(r.steps) }
-func (r *Run) NumSites() int               { return len(r.sites) }
-func (r *Run) Site(id cdr.SiteID) cdr.Site { return r.sites[id] }
+func (r *Run) NumThreads() int                   { return len(r.steps) }
+func (r *Run) NumSites() int                     { return len(r.sites) }
+func (r *Run) Site(id format.SiteID) format.Site { return r.sites[id] }
 
 // Events is S_synch.
-func (r *Run) Events() iter.Seq2[cdr.Event, error] { return all(r.events) }
+func (r *Run) Events() iter.Seq2[format.Event, error] { return all(r.events) }
 
 // Steps is what a thread did.
 func (r *Run) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] { return all(r.steps[t]) }
@@ -100,12 +101,12 @@ func (r *Run) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] { return all(r.
 // HasSchedule and Schedule tell in which order accesses were.
 func (r *Run) HasSchedule() bool { return !r.NoSchedule }
 
-func (r *Run) Schedule() iter.Seq2[cdr.Piece, error] {
-	var pieces []cdr.Piece
+func (r *Run) Schedule() iter.Seq2[format.Piece, error] {
+	var pieces []format.Piece
 	at, loose, seq := make([]int, len(r.steps)), uint64(0), uint64(0)
 	for i, t := range r.turns {
 		if i > 0 && r.turns[i-1] != t && loose > 0 {
-			pieces = append(pieces, cdr.Piece{Seq: seq, Thread: event.ThreadID(r.turns[i-1]), Accesses: loose})
+			pieces = append(pieces, format.Piece{Seq: seq, Thread: event.ThreadID(r.turns[i-1]), Accesses: loose})
 			loose = 0
 		}
 		loose++
@@ -159,7 +160,7 @@ type Moment struct {
 	Thread  int
 	IsEvent bool
 	Event   event.Event
-	Site    cdr.Site
+	Site    format.Site
 	Address uint64
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/examples"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
@@ -53,7 +55,7 @@ func File(t testing.TB, elf []byte, args []string, seed uint64, also ...event.Ob
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	rec, err := cdr.NewRecorder(&file, cdr.Options{Image: elf, Meta: cdr.Meta{Schedule: true, Program: args[0], Seed: seed}})
+	rec, err := recorder.New(&file, recorder.Options{Image: elf, Meta: format.Meta{Schedule: true, Program: args[0], Seed: seed}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/app"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp/cfg"
@@ -31,7 +31,7 @@ func encodeAPP(w io.Writer, f *Options) (io.WriteCloser, map[string]string, erro
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.Program, err)
 		}
-		shell = runShell{cdr.Shell{Program: program}}
+		shell = runShell{format.Shell{Program: program}}
 	}
 	z, err := app.NewLeadersWriter(w, shell, opts)
 	return z, map[string]string{"profile": f.Profile}, err
@@ -40,7 +40,7 @@ func encodeAPP(w io.Writer, f *Options) (io.WriteCloser, map[string]string, erro
 // runShell is a program's control flow as a simulator or tracer sees it, which
 // learns of a leader only by a jump to it: blocks that nothing but falling out
 // of them leaves are one with the block after.
-type runShell struct{ cdr.Shell }
+type runShell struct{ format.Shell }
 
 // Block is app.Shell.
 func (s runShell) Block(pc uint64) (app.Block, bool) {

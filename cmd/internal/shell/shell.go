@@ -5,7 +5,7 @@
 package shell
 
 import (
-	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
 )
@@ -13,12 +13,12 @@ import (
 // Shell is the control flow of a program. Functions are identified by the
 // address of their first instruction.
 type Shell struct {
-	cdr.Shell
+	format.Shell
 	program *cfg.Program
 }
 
 // New makes the shell of a program.
-func New(p *cfg.Program) Shell { return Shell{cdr.Shell{Program: p}, p} }
+func New(p *cfg.Program) Shell { return Shell{format.Shell{Program: p}, p} }
 
 // Block is app.Shell: what is known of the basic block that begins at pc.
 func (s Shell) Block(pc uint64) (app.Block, bool) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/shell"
 	"hindsight/examples"
 	"hindsight/examples/cross"
@@ -41,7 +43,7 @@ func record(t testing.TB, name string, args []string) *recorded {
 	}
 	r := &recorded{program: cfg.New(img)}
 	var out bytes.Buffer
-	rec, err := cdr.NewRecorder(&out, cdr.Options{Program: r.program, Meta: cdr.Meta{Mode: cdr.ModeCOR}})
+	rec, err := recorder.New(&out, recorder.Options{Program: r.program, Meta: format.Meta{Mode: format.ModeCOR}})
 	if err != nil {
 		t.Fatal(err)
 	}

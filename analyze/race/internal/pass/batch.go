@@ -24,7 +24,7 @@ type Item struct {
 	Lane   Lane
 	Unit   int32  // index of batch.units
 	Access uint32 // index of the accesses of the run
-	Bits   int32  // 1 + index of batch.bits, of the one block of an extent, see cdr.Extent; 0: none
+	Bits   int32  // 1 + index of batch.bits, of the one block of an extent, see fold.Extent; 0: none
 	Base   uint64
 	Stride uint64
 	Count  uint64

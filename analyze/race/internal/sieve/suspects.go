@@ -8,7 +8,7 @@ import (
 	"sort"
 
 	"hindsight/analyze/race/internal/pass"
-	"hindsight/cdr"
+	"hindsight/cdr/fold"
 )
 
 // Suspects are the granules on which there is a race: what the sieves let
@@ -82,7 +82,7 @@ func (s *Sketch) addPage(number uint64) {
 }
 
 // Add adds the pages of an extent.
-func (s *Sketch) Add(x *cdr.Extent) {
+func (s *Sketch) Add(x *fold.Extent) {
 	low := x.Base
 	over, span := bits.Mul64(x.Stride, x.Count-1)
 	high := low + span + x.Len - 1

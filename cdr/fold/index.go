@@ -1,0 +1,217 @@
+package fold
+
+import (
+	"fmt"
+	"sort"
+
+	"hindsight/cdr/format"
+	"hindsight/tracefmt"
+	"hindsight/wpp"
+)
+
+// Index finds places in the address string of a site: prefix sums of
+// accesses and of address differences within each rule body. Ordinals count
+// all accesses of the site in the stretch, those left out too.
+type Index struct {
+	Grammar *wpp.Grammar
+	terms   []format.AddrTerm
+	First   uint64
+	Lead    uint64
+	off     []uint32
+	// At off[r]+r+i: of the first i symbols of rule r.
+	count []uint64
+	diff  []uint64
+
+	// Of the rules, computed when first needed.
+	prints  []footprint
+	bounds  []bound
+	tallies []ruleTally
+	tallied int // in tallies
+	Useless int // times in a row that [Condense] made little of a segment's
+}
+
+func NewIndex(s *format.AddrStream, terms []format.AddrTerm) (*Index, error) {
+	x := &Index{Grammar: s.Grammar, terms: terms, First: s.First, Lead: s.Lead}
+	x.off = make([]uint32, s.Grammar.Rules()+1)
+	x.count = make([]uint64, 0, s.Grammar.Symbols()+s.Grammar.Rules())
+	x.diff = make([]uint64, 0, s.Grammar.Symbols()+s.Grammar.Rules())
+	for r := range s.Grammar.Rules() {
+		var count, diff uint64
+		x.count, x.diff = append(x.count, 0), append(x.diff, 0)
+		for _, sym := range s.Grammar.Body(wpp.Rule(r)) {
+			c, d := x.symbol(sym)
+			count += c
+			if count > format.MaxCount {
+				return nil, fmt.Errorf("data: number of accesses: %w", tracefmt.ErrTooLarge)
+			}
+			diff += d
+			x.count, x.diff = append(x.count, count), append(x.diff, diff)
+		}
+		x.off[r+1] = uint32(len(x.count))
+	}
+	return x, nil
+}
+
+// symbol returns how many accesses a symbol makes, and how far the address
+// moves.
+func (x *Index) symbol(s wpp.Symbol) (count, diff uint64) {
+	if s.IsRule() {
+		end := x.off[s.Rule()+1] - 1
+		return x.count[end], x.diff[end]
+	}
+	t := x.terms[s.Terminal()]
+	return t.Count, uint64(t.Diff) * t.Count
+}
+
+// Total is the number of accesses up to the last recorded one.
+func (x *Index) Total() uint64 { return x.Lead + 1 + x.count[len(x.count)-1] }
+
+// Skipped is the number of accesses left out between recorded ones.
+func (x *Index) Skipped() uint64 {
+	w, err := wpp.NewWeights(x.Grammar, func(t wpp.Terminal) uint64 {
+		if x.terms[t].Skip {
+			return x.terms[t].Count
+		}
+		return 0
+	})
+	if err != nil {
+		return 0 // cannot be: the sum of all counts is bounded
+	}
+	return w.Total()
+}
+
+// Cursor walks an address string.
+type Cursor struct {
+	Index *Index
+	At    uint64 // ordinal of the next access
+	addr  uint64 // of the access before, when at > lead
+	Stack []addrStep
+	term  format.AddrTerm // the rest of the terminal that was begun
+	Busy  bool            // its runs are being handed out
+}
+
+type addrStep struct {
+	rule  wpp.Rule
+	index uint32
+}
+
+// Seek moves to the access of that ordinal.
+func (c *Cursor) Seek(ordinal uint64) {
+	x := c.Index
+	c.Stack = append(c.Stack[:0], addrStep{rule: x.Grammar.Start()})
+	c.term = format.AddrTerm{}
+	if ordinal <= x.Lead {
+		c.At = ordinal
+		return
+	}
+	c.At, c.addr = x.Lead+1, x.First
+	want := ordinal - c.At
+	if ordinal >= x.Total() {
+		want = x.Total() - c.At
+	}
+	for {
+		top := &c.Stack[len(c.Stack)-1]
+		sums := x.count[x.off[top.rule]:x.off[top.rule+1]]
+		i := sort.Search(len(sums)-1, func(i int) bool { return sums[i+1] > want })
+		top.index = uint32(i)
+		want -= sums[i]
+		c.At += sums[i]
+		c.addr += x.diff[int(x.off[top.rule])+i]
+		body := x.Grammar.Body(top.rule)
+		if i == len(body) {
+			return // the end
+		}
+		top.index++
+		s := body[i]
+		if !s.IsRule() {
+			c.term = x.terms[s.Terminal()]
+			c.take(want)
+			return
+		}
+		c.Stack = append(c.Stack, addrStep{rule: s.Rule()})
+	}
+}
+
+// take passes over n accesses of the terminal that was begun.
+func (c *Cursor) take(n uint64) {
+	c.term.Count -= n
+	c.At += n
+	c.addr += uint64(c.term.Diff) * n
+}
+
+// load begins the next terminal; it reports false at the end.
+func (c *Cursor) load() bool {
+	for len(c.Stack) > 0 {
+		top := &c.Stack[len(c.Stack)-1]
+		body := c.Index.Grammar.Body(top.rule)
+		if int(top.index) >= len(body) {
+			c.Stack = c.Stack[:len(c.Stack)-1]
+			continue
+		}
+		s := body[top.index]
+		top.index++
+		if !s.IsRule() {
+			c.term = c.Index.terms[s.Terminal()]
+			return true
+		}
+		c.Stack = append(c.Stack, addrStep{rule: s.Rule()})
+	}
+	return false
+}
+
+// Next returns the accesses with ordinals from at to end (exclusive) as strided
+// runs, as long as possible; yield gets First as an ordinal within the
+// stretch. It reports false when yield did.
+func (c *Cursor) Next(end uint64, yield func(Run) bool) bool {
+	var open Run
+	put := func(base, stride, count uint64) bool {
+		switch {
+		case open.Count == 1 && open.First+1 == c.At && open.Base+stride == base:
+			open.Stride = int64(stride)
+			open.Count += count
+			return true
+		case open.Count > 1 && open.First+open.Count == c.At && uint64(open.Stride) == stride && open.Base+open.Count*stride == base:
+			open.Count += count
+			return true
+		}
+		if open.Count > 0 && !yield(open) {
+			return false
+		}
+		open = Run{Base: base, Stride: int64(stride), Count: count, First: c.At}
+		if count == 1 {
+			open.Stride = 0
+		}
+		return true
+	}
+	for c.At < end {
+		if c.At <= c.Index.Lead {
+			if end <= c.Index.Lead {
+				c.At = end
+				break
+			}
+			c.At = c.Index.Lead
+			if !put(c.Index.First, 0, 1) {
+				return false
+			}
+			c.At, c.addr = c.Index.Lead+1, c.Index.First
+			continue
+		}
+		if c.term.Count == 0 && !c.load() {
+			c.At = end // the rest was left out
+			break
+		}
+		n := min(c.term.Count, end-c.At)
+		if !c.term.Skip && !c.putTerm(n, put) {
+			return false
+		}
+		c.take(n)
+	}
+	return open.Count == 0 || yield(open)
+}
+
+// putTerm hands over n accesses of the terminal that was begun. The first of
+// them may go on with the run before even where the others do not.
+func (c *Cursor) putTerm(n uint64, put func(base, stride, count uint64) bool) bool {
+	stride := uint64(c.term.Diff)
+	return put(c.addr+stride, stride, n)
+}

@@ -1,0 +1,38 @@
+package format
+
+import (
+	"fmt"
+
+	"hindsight/tracefmt/event"
+)
+
+// Piece is accesses of a thread that were executed at a stretch, before another
+// thread had its turn.
+type Piece struct {
+	Seq      uint64 // events of S_synch before it
+	Thread   event.ThreadID
+	Accesses uint64 // executed, recorded or not, since the thread's last event or piece
+}
+
+func DecodeSchedule(payload []byte, seq uint64) ([]Piece, error) {
+	d := decode(payload)
+	pieces := make([]Piece, d.Count(3, "count"))
+	for i := range pieces {
+		seq += d.Max(MaxCount, "number out of range")
+		pieces[i].Seq = seq
+		if seq > MaxCount {
+			d.Fail("number out of range")
+		}
+	}
+	for i := range pieces {
+		pieces[i].Thread = event.ThreadID(d.Max(MaxThreads-1, "number out of range"))
+	}
+	for i := range pieces {
+		pieces[i].Accesses = d.Max(MaxCount, "number out of range")
+	}
+	d.End()
+	if d.Err != nil {
+		return nil, fmt.Errorf("schedule: %w", d.Err)
+	}
+	return pieces, nil
+}

@@ -1,0 +1,42 @@
+package format
+
+import (
+	"hindsight/tracefmt/event"
+)
+
+// A term is a letter of a control string.
+type Term struct {
+	Kind termKind
+	A, B uint64
+}
+
+// termKind numbers are part of the format.
+type termKind uint8
+
+const (
+	TermPath   termKind = iota // path a, b times in a row
+	TermSync                   // ordered event at pc a, of kind b>>1; b&1: it returns from a hooked function
+	TermPop                    // correction: a frames more are gone
+	TermPush                   // correction: the frame a is still there
+	TermAccess                 // DOR: access to address a; b = size<<1 | write
+	numTermKinds
+)
+
+// What things in memory count for the budget, with their share of maps and
+// slices, in bytes. A budget's worth of terms is less than maxTerms.
+const (
+	TermBytes   = 160
+	StreamBytes = 200
+)
+
+func SyncTerm(pc uint64, kind event.Kind, returns bool) Term {
+	x := Term{Kind: TermSync, A: pc, B: uint64(kind) << 1}
+	if returns {
+		x.B |= 1
+	}
+	return x
+}
+
+func AccessTerm(addr uint64, access event.Access, size uint8) Term {
+	return Term{Kind: TermAccess, A: addr, B: uint64(size)<<1 | uint64(access)}
+}

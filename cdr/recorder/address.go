@@ -1,0 +1,79 @@
+package recorder
+
+import (
+	"hindsight/cdr/format"
+	"hindsight/wpp"
+)
+
+// addrDict numbers the terminals of one thread and epoch.
+type addrDict struct {
+	terms []format.AddrTerm
+	ids   map[format.AddrTerm]wpp.Terminal
+}
+
+func (d *addrDict) id(t format.AddrTerm) (id wpp.Terminal, isNew bool) {
+	if id, ok := d.ids[t]; ok {
+		return id, false
+	}
+	if d.ids == nil {
+		d.ids = map[format.AddrTerm]wpp.Terminal{}
+	}
+	id = wpp.Terminal(len(d.terms))
+	d.terms = append(d.terms, t)
+	d.ids[t] = id
+	return id, true
+}
+
+// stream compresses the addresses of one site in one thread and epoch: Diff,
+// RLE and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
+// grammar when a run of equal differences ends. The first recorded address
+// is alone.
+type stream struct {
+	last  uint64
+	diff  int64
+	count uint64 // differences in the open run, 0: none
+	skip  uint64 // accesses left out since last
+	first uint64
+	lead  uint64 // accesses left out before first
+	begun bool
+	site  format.SiteID
+	b     wpp.Builder
+}
+
+// add takes an address when the fast path in [threadRec.access] does not
+// apply. It returns the terminals that became complete.
+func (s *stream) add(addr uint64, out *[2]format.AddrTerm) (n int) {
+	if !s.begun {
+		s.begun, s.first, s.last = true, addr, addr
+		s.lead, s.skip = s.skip, 0
+		return 0
+	}
+	d := int64(addr - s.last)
+	if s.skip == 0 && s.count > 0 && d == s.diff {
+		s.count++
+		s.last = addr
+		return 0
+	}
+	n = s.flush(out)
+	s.diff, s.count, s.last = d, 1, addr
+	return n
+}
+
+// leaveOut counts an access that is not recorded. An open run ends with it,
+// in the next call of add.
+func (s *stream) leaveOut() { s.skip++ }
+
+// flush returns the open run, and the accesses left out since, as terminals.
+func (s *stream) flush(out *[2]format.AddrTerm) (n int) {
+	if s.count > 0 {
+		out[n] = format.AddrTerm{Diff: s.diff, Count: s.count}
+		s.count = 0
+		n++
+	}
+	if s.skip > 0 {
+		out[n] = format.AddrTerm{Count: s.skip, Skip: true}
+		s.skip = 0
+		n++
+	}
+	return n
+}

@@ -1,0 +1,346 @@
+package recorder
+
+import (
+	"hindsight/cdr/format"
+	"hindsight/tracefmt/event"
+	"hindsight/wpp"
+)
+
+// threadRec is the recording of one thread in the open epoch, and what of it
+// goes on into the next.
+type threadRec struct {
+	id  event.ThreadID
+	rec *Recorder
+
+	// The path that is being followed, up to the end of the simulator's block
+	// at if on is set, and the run of equal paths before it.
+	path  pathStart
+	at    uint32
+	on    bool
+	same  pathStart
+	times uint64 // 0: none
+
+	// Call stack. pending: a return happened and its target is not known yet;
+	// the top frame is popped as far as the file is concerned.
+	stack   event.CallStack
+	pending bool
+	base    []uint64 // the stack when the epoch began
+
+	flow    *flowRec // with ControlAPP, in place of control; nil: nothing happened yet
+	away    bool     // since the last mark or block the stack went ways that are not recorded
+	kept    bool     // away for a return of an event only, which a reader follows too if a block comes next
+	settle  bool     // away: the reader waits for a return's target
+	seen    []uint64 // away: the stack as a reader has it
+	control wpp.Builder
+	terms   []format.Term
+	termIDs map[format.Term]wpp.Terminal
+	once    []uint32 // terminal + 1 of a single run of a path
+
+	streams []*stream // by site, nil: not accessed in this epoch
+	used    []*stream // in order of first access
+	addrs   addrDict
+	symbols int // of the streams' grammars
+
+	insts, blocks, accesses, recorded, events uint64 // in this epoch
+	// Accesses that the schedule has not placed: those of earlier epochs, and those
+	// of this one from toldTo on.
+	loose, toldTo uint64
+	totalInsts    uint64 // in the run, as the batches say
+}
+
+// step follows one block of the simulator. See [paths] for where paths end.
+func (t *threadRec) step(id uint32) {
+	p := t.rec.paths
+	b := &p.sims[id]
+	if t.on {
+		from := &p.sims[t.at]
+		e := &from.edges[0]
+		if e.to != id {
+			e = &from.edges[1]
+			if e.to != id {
+				e = p.edge(t.at, id)
+			}
+		}
+		if e.cut {
+			t.emit()
+			t.path = pathStart{b.first, e.add}
+		} else {
+			t.path.number += e.add
+		}
+	} else {
+		if t.pending {
+			t.resolve(b.pc)
+		}
+		t.path = pathStart{b.first, b.lead}
+	}
+	for i := range b.cuts {
+		t.emit()
+		t.path = b.cuts[i]
+	}
+	t.at, t.on = id, !b.ends
+	if t.on {
+		return
+	}
+	t.emit()
+	switch b.end {
+	case event.EndCall, event.EndCallInd:
+		t.call(b.next)
+	case event.EndReturn:
+		t.pending = true
+	}
+}
+
+func (t *threadRec) call(ret uint64) {
+	if len(t.stack.Frames) >= format.MaxStack {
+		t.flushRun()
+		t.append(format.Term{Kind: format.TermPop, A: uint64(len(t.stack.Frames))})
+		t.stack.Frames = t.stack.Frames[:0]
+		t.append(format.Term{Kind: format.TermPush, A: ret})
+	}
+	t.stack.Call(ret)
+}
+
+// emit ends a path: it lengthens the open run or begins another.
+func (t *threadRec) emit() {
+	if t.path == t.same && t.times-1 < format.MaxRun-1 {
+		t.times++
+		return
+	}
+	t.flushRun()
+	t.same, t.times = t.path, 1
+}
+
+// endPath ends the path that is being followed, if any, where it is.
+func (t *threadRec) endPath() {
+	if t.on {
+		t.emit()
+		t.on = false
+	}
+	t.flushRun()
+}
+
+// flushRun puts the open run of a path into the string.
+func (t *threadRec) flushRun() {
+	if t.times == 0 {
+		return
+	}
+	id, added, ok := t.rec.paths.id(t.same)
+	if added != 0 {
+		t.rec.grow(added)
+	}
+	times := t.times
+	t.times = 0
+	if ok {
+		t.appendPath(id, times)
+		return
+	}
+	blocks := t.rec.paths.blocksOf(nil, t.same)
+	for range times {
+		for _, b := range blocks {
+			id, _, _ := t.rec.paths.id(pathStart{block: b})
+			t.appendPath(id, 1)
+		}
+	}
+}
+
+func (t *threadRec) appendPath(id format.PathID, times uint64) {
+	if times != 1 {
+		t.append(format.Term{Kind: format.TermPath, A: uint64(id), B: times})
+		return
+	}
+	if n := int(id) + 1 - len(t.once); n > 0 {
+		t.once = append(t.once, make([]uint32, n)...)
+		t.rec.grow(4 * uint64(n))
+	}
+	if t.once[id] == 0 {
+		t.once[id] = uint32(t.intern(format.Term{Kind: format.TermPath, A: uint64(id), B: 1})) + 1
+	}
+	t.push(wpp.Terminal(t.once[id] - 1))
+}
+
+// resolve follows a return now that its target is known. The terminal that
+// returned pops one frame; where the truth differs a correction follows it.
+func (t *threadRec) resolve(target uint64) {
+	t.pending = false
+	depth := len(t.stack.Frames)
+	if depth == 0 {
+		return // popping an empty stack does nothing, here and in the reader
+	}
+	top := t.stack.Frames[depth-1]
+	switch n := t.stack.Return(target); {
+	case n == 0: // no frame expects it: the stack is left as it was
+		t.flushRun()
+		t.append(format.Term{Kind: format.TermPush, A: top})
+	case n > 1:
+		t.flushRun()
+		t.append(format.Term{Kind: format.TermPop, A: uint64(n - 1)})
+	}
+}
+
+// unwound cuts the stack down to its outermost frames, keep of them: what the
+// return or jump before it really did.
+func (t *threadRec) unwound(keep uint64) {
+	if t.rec.opts.Meta.Mode == format.ModeDOR {
+		return
+	}
+	all, seen := t.stack.Frames, len(t.frames())
+	t.pending = false
+	left := int(min(keep, uint64(len(all))))
+	switch {
+	case left < seen:
+		t.append(format.Term{Kind: format.TermPop, A: uint64(seen - left)})
+	case left > seen:
+		t.append(format.Term{Kind: format.TermPush, A: all[left-1]})
+	}
+	t.stack.Frames = all[:left]
+}
+
+// rewound puts a frame back.
+func (t *threadRec) rewound(ret uint64) {
+	if t.rec.opts.Meta.Mode == format.ModeDOR || len(t.stack.Frames) >= format.MaxStack {
+		return
+	}
+	t.append(format.Term{Kind: format.TermPush, A: ret})
+	t.stack.Call(ret)
+}
+
+// syncPoint puts an ordered event into the string. The path before it has
+// been ended.
+func (t *threadRec) syncPoint(e *event.Event) {
+	returns := e.Mode&event.Returns != 0
+	t.append(format.SyncTerm(e.PC, e.Kind, returns))
+	if !returns || t.rec.opts.Meta.Mode == format.ModeDOR {
+		return
+	}
+	if t.pending && len(t.stack.Frames) > 0 { // two returns with no block between
+		t.stack.Frames = t.stack.Frames[:len(t.stack.Frames)-1]
+	}
+	t.pending = true
+}
+
+// frames is the stack as a reader that folds the terminals so far sees it.
+func (t *threadRec) frames() []uint64 {
+	f := t.stack.Frames
+	if t.pending && len(f) > 0 {
+		f = f[:len(f)-1]
+	}
+	return f
+}
+
+// append puts a terminal into the string. In a flow all terminals but paths and
+// marks follow from what is there.
+func (t *threadRec) append(x format.Term) {
+	if t.flow == nil {
+		t.push(t.intern(x))
+	}
+}
+
+func (t *threadRec) intern(x format.Term) wpp.Terminal {
+	id, ok := t.termIDs[x]
+	if !ok {
+		if t.termIDs == nil {
+			t.termIDs = map[format.Term]wpp.Terminal{}
+		}
+		id = wpp.Terminal(len(t.terms))
+		t.terms = append(t.terms, x)
+		t.termIDs[x] = id
+		t.rec.grow(format.TermBytes)
+	}
+	return id
+}
+
+func (t *threadRec) push(id wpp.Terminal) {
+	before := t.control.Size()
+	t.control.Append(id)
+	if after := t.control.Size(); after != before {
+		t.rec.grow(after - before)
+	}
+	if t.control.Symbols() >= format.MaxSymbols/2 {
+		t.rec.due = true
+	}
+}
+
+// access records the addresses of one block's sites.
+func (t *threadRec) access(sites []format.SiteID, addrs []uint64) {
+	keep := t.rec.opts.Keep
+	for i, id := range sites {
+		addr := addrs[i]
+		if int(id) >= len(t.streams) || t.streams[id] == nil {
+			t.newStream(id)
+		}
+		s := t.streams[id]
+		if keep != nil && !kept(keep, addr, t.rec.sites[id].Size) {
+			s.leaveOut()
+			continue
+		}
+		t.recorded++
+		if d := int64(addr - s.last); d == s.diff && s.count > 0 && s.skip == 0 {
+			s.count++
+			s.last = addr
+			continue
+		}
+		var out [2]format.AddrTerm
+		n := s.add(addr, &out)
+		t.pushAddr(s, out[:n])
+	}
+}
+
+func kept(keep func(uint64) bool, addr uint64, size uint8) bool {
+	first, last := addr>>3, (addr+uint64(size)-1)>>3
+	return keep(first) || last != first && keep(last)
+}
+
+func (t *threadRec) pushAddr(s *stream, terms []format.AddrTerm) {
+	for _, x := range terms {
+		id, isNew := t.addrs.id(x)
+		if isNew {
+			t.rec.grow(format.TermBytes)
+		}
+		before, symbols := s.b.Size(), s.b.Symbols()
+		s.b.Append(id)
+		if after := s.b.Size(); after != before {
+			t.rec.grow(after - before)
+		}
+		t.symbols += s.b.Symbols() - symbols
+		if t.symbols >= format.MaxSymbols/2 {
+			t.rec.due = true
+		}
+	}
+}
+
+func (t *threadRec) newStream(id format.SiteID) {
+	if n := int(id) + 1 - len(t.streams); n > 0 {
+		t.streams = append(t.streams, make([]*stream, n)...)
+		t.rec.grow(8 * uint64(n))
+	}
+	s := t.rec.newStream()
+	s.site = id
+	t.streams[id] = s
+	t.used = append(t.used, s)
+	t.rec.grow(format.StreamBytes)
+}
+
+// accessString puts accesses into the thread's one string (DOR).
+func (t *threadRec) accessString(sites []format.SiteID, addrs []uint64) {
+	keep := t.rec.opts.Keep
+	for i, id := range sites {
+		s := t.rec.sites[id]
+		if keep != nil && !kept(keep, addrs[i], s.Size) {
+			continue
+		}
+		t.recorded++
+		t.append(format.AccessTerm(addrs[i], s.Access, s.Size))
+	}
+}
+
+// reset forgets the epoch that was written.
+func (t *threadRec) reset() {
+	t.base = append(t.base[:0], t.frames()...)
+	t.control, t.flow, t.away = wpp.Builder{}, nil, false
+	t.terms, t.termIDs = nil, nil
+	t.once = nil
+	t.streams, t.used = nil, nil
+	t.addrs, t.symbols = addrDict{}, 0
+	t.loose, t.toldTo = t.sinceEvent(), 0
+	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
+}

@@ -1,0 +1,224 @@
+package cdr
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"hindsight/cdr/fold"
+	"hindsight/cdr/format"
+)
+
+// fewAccesses is how many accesses of a site in a segment are better walked
+// than looked up.
+const fewAccesses = 12
+
+// eachSite calls yield for every site with recorded addresses in the segment.
+func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *fold.Index, width uint64) bool) error {
+	w := seg.walk
+	for i := range seg.parts {
+		part := &seg.parts[i]
+		s, err := w.stretchOf(part.epoch)
+		if err != nil {
+			return err
+		}
+		if s.data == nil {
+			continue
+		}
+		for j := range part.sites {
+			p := &part.sites[j]
+			x, err := s.addrIndex(p.site)
+			if err != nil {
+				return err
+			}
+			if x != nil && !yield(s, p, x, uint64(w.t.Site(p.site).Size)) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// span cuts the accesses of a site in a segment to those that are after the
+// site's first recorded one, which has ordinal lead. The ordinals lo to hi are
+// relative to the grammar; first says whether the first one is among them.
+func (p *partSite) span(x *fold.Index) (first bool, lo, hi uint64) {
+	from, to := p.from, p.from+p.count
+	first = from <= x.Lead && x.Lead < to
+	base := x.Lead + 1
+	lo = max(from, base) - base
+	hi = min(max(to, base), x.Total()) - base
+	return first, min(lo, hi), hi
+}
+
+// Footprint returns the bytes that the segment accesses, site by site, as
+// extents that may overlap. Repeated parts of the execution are looked at
+// once, so that this takes less time than [Segment.Runs] where the program is
+// regular. It ends after the first error.
+func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
+	return func(yield func(fold.Extent, error) bool) {
+		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
+			if p.count <= fewAccesses {
+				return seg.walkSite(s, p, func(r fold.Run) bool {
+					if r.Count == 1 {
+						return yield(fold.Extent{Site: p.site, Base: r.Base, Len: width, Count: 1}, nil)
+					}
+					e := fold.TermExtent(format.AddrTerm{Diff: r.Stride, Count: r.Count}, r.Base-uint64(r.Stride), width)
+					e.Site = p.site
+					return yield(e, nil)
+				})
+			}
+			first, lo, hi := p.span(x)
+			if first && !yield(fold.Extent{Site: p.site, Base: x.First, Len: width, Count: 1}, nil) {
+				return false
+			}
+			c := fold.Coverer{Index: x, Width: width, Yield: func(e fold.Extent) bool {
+				e.Site = p.site
+				return yield(e, nil)
+			}}
+			return lo == hi || c.Cover(x.Grammar.Start(), x.First, lo, hi)
+		})
+		if err != nil {
+			yield(fold.Extent{}, err)
+		}
+	}
+}
+
+// walkSite walks the accesses of a site in the segment.
+func (seg *Segment) walkSite(s *stretch, p *partSite, yield func(fold.Run) bool) bool {
+	c, err := seg.walk.cursor(s, p)
+	if err != nil || c == nil {
+		return true // the index is known, so that this cannot be
+	}
+	if c.At != p.from || c.Stack == nil {
+		c.Seek(p.from)
+	}
+	c.Busy = true
+	more := c.Next(p.from+p.count, yield)
+	c.Busy = false
+	if !more {
+		c.Stack = nil
+	}
+	return more
+}
+
+// RunsWithin returns the same accesses as [Segment.Runs], possibly cut into more
+// runs, but may leave out those in no range of addresses [lo, hi) that keep
+// accepts; keep must accept a range if it accepts a part of it.
+func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
+	return func(yield func(fold.Run, error) bool) {
+		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
+			return seg.runsWithin(s, p, &fold.Finder{Index: x, Width: width, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }})
+		})
+		if err != nil {
+			yield(fold.Run{}, err)
+		}
+	}
+}
+
+// RunsOf is RunsWithin for one site; if back is set the last run comes first.
+func (seg *Segment) RunsOf(site format.SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
+	return func(yield func(fold.Run, error) bool) {
+		for i := range seg.parts {
+			part := &seg.parts[i]
+			if back {
+				part = &seg.parts[len(seg.parts)-1-i]
+			}
+			j, ok := slices.BinarySearchFunc(part.sites, site, func(p partSite, site format.SiteID) int { return cmp.Compare(p.site, site) })
+			if !ok {
+				continue
+			}
+			s, err := seg.walk.stretchOf(part.epoch)
+			if err != nil {
+				yield(fold.Run{}, err)
+				return
+			}
+			x, err := s.addrIndex(site)
+			if err != nil {
+				yield(fold.Run{}, err)
+				return
+			}
+			f := fold.Finder{Index: x, Width: uint64(seg.walk.t.Site(site).Size), Back: back, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }}
+			if x != nil && !seg.runsWithin(s, &part.sites[j], &f) {
+				return
+			}
+		}
+	}
+}
+
+// runsWithin hands out the runs of a site in a part of the segment.
+func (seg *Segment) runsWithin(s *stretch, p *partSite, f *fold.Finder) bool {
+	x, yield := f.Index, f.Yield
+	f.Yield = func(r fold.Run) bool {
+		r.Site = p.site
+		r.First += p.first - p.from
+		return yield(r)
+	}
+	if p.count <= fewAccesses && !f.Back {
+		return seg.walkSite(s, p, f.Yield)
+	}
+	first, lo, hi := p.span(x)
+	lead := func() bool {
+		return !first || !fold.Within(f.Keep, x.First, x.First+f.Width) || f.Yield(fold.Run{Base: x.First, Count: 1, First: x.Lead})
+	}
+	if !f.Back && !lead() {
+		return false
+	}
+	if lo != hi && !f.Walk(x.Grammar.Start(), x.First, lo, hi, x.Lead+1) {
+		return false
+	}
+	return !f.Back || lead()
+}
+
+// TallyWithin returns the same executions as [Segment.Runs], site by site but
+// without their order, and equal ones together; it may leave out those in no
+// range of addresses [lo, hi) that keep accepts. What a rule of the address
+// grammars executes is worked out once, so that this takes less time than
+// [Segment.RunsWithin] where the program does things again.
+func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error] {
+	return func(yield func(fold.Tally, error) bool) {
+		var all []fold.Tally
+		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
+			all = all[:0]
+			give := func() bool {
+				if x.Useless < 8 || len(all) > 4*fold.MaxTally { // else they are as they come
+					n := len(all)
+					all = fold.Condense(all)
+					if n > 8 {
+						x.Useless++
+						if len(all) <= n*3/4 {
+							x.Useless = 0
+						}
+					}
+				}
+				for _, t := range all {
+					t.Site = p.site
+					if !yield(t, nil) {
+						return false
+					}
+				}
+				all = all[:0]
+				return true
+			}
+			put := func(t fold.Tally) bool {
+				all = append(all, t)
+				return len(all) < fold.TooMany || give()
+			}
+			if p.count <= fewAccesses {
+				if !seg.walkSite(s, p, func(r fold.Run) bool { return put(fold.RunTally(r.Base, r.Stride, r.Count)) }) {
+					return false
+				}
+				return give()
+			}
+			first, lo, hi := p.span(x)
+			if first && fold.Within(keep, x.First, x.First+width) && !put(fold.Tally{Base: x.First, Count: 1, Times: 1}) {
+				return false
+			}
+			c := fold.Tallier{Index: x, Width: width, Keep: keep, Yield: put}
+			return (lo == hi || c.Walk(x.Grammar.Start(), x.First, lo, hi)) && give()
+		})
+		if err != nil {
+			yield(fold.Tally{}, err)
+		}
+	}
+}
