@@ -42,7 +42,7 @@ func (d *draft) show(rep *report.Report) {
 	}
 }
 
-// take returns the report as it is, and keeps it so. The error says what is
+// take returns a copy of the current report, which does not change. The error says what is
 // known when there is none.
 func (d *draft) take(err error) (*report.Report, error) {
 	d.mu.Lock()

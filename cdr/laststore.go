@@ -42,7 +42,7 @@ const (
 	maxGranules  = 1 << 12
 )
 
-// mayTouch tells whether some access of the site may touch one of size bytes at
+// mayTouch reports whether some access of the site may touch one of size bytes at
 // addr.
 func (x *storing) mayTouch(addr, size uint64) bool {
 	if x.high >= x.low && (addr > x.high+x.width-1 || x.low > addr+size-1) {

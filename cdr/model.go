@@ -87,7 +87,7 @@ func (h *historySum) add(bit bool) {
 	}
 }
 
-// agrees says whether the history of a thread can belong to its counts. Counts
+// agrees reports whether the history of a thread can belong to its counts. Counts
 // are of lines, so that an access that crosses two counts twice.
 func agrees(k *archinfo.HartCounts, h *[archinfo.NumStreams]historySum, accesses uint64) bool {
 	loads, stores, branches := h[archinfo.Loads], h[archinfo.Stores], h[archinfo.Branches]

@@ -105,7 +105,7 @@ func (t *Trace) Space() (*image.Space, error) {
 	return space, nil
 }
 
-// executable is the executable alone, in a space of its own.
+// executable is the executable alone, in a separate space.
 func (t *Trace) executable() (*image.Space, error) {
 	if t.known != nil {
 		return t.known.Anew(), nil

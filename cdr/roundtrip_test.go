@@ -276,7 +276,7 @@ func runs(t *testing.T, seg *Segment) (out []fold.Run) {
 	return out
 }
 
-// keeps says whether an access is recorded: one of its granules is.
+// keeps reports whether an access is recorded: one of its granules is.
 func keeps(keep func(uint64) bool, addr uint64, size uint8) bool {
 	for a := addr; a < addr+uint64(size); a++ {
 		if keep(a >> 3) {

@@ -18,7 +18,7 @@ import (
 //	          column: uvarint thread
 //	          column: uvarint accesses
 
-// HasSchedule says whether the trace tells in which order accesses were
+// HasSchedule reports whether the trace tells in which order accesses were
 // executed. Without, it is not known of those between two events.
 func (t *Trace) HasSchedule() bool { return t.meta.Schedule }
 

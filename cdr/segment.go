@@ -110,7 +110,7 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 	}
 }
 
-// over says whether nothing comes any more.
+// over reports whether nothing comes any more.
 func (w *segmentWalk) over() bool {
 	for n := len(w.stack); n > 0; n = len(w.stack) {
 		if top := &w.stack[n-1]; int(top.Index) < len(w.s.Grammar.Body(top.Rule)) {

@@ -18,7 +18,7 @@ type siteCount struct {
 const (
 	// maxVectorEntries bounds what a [counter] remembers, 16 bytes each.
 	maxVectorEntries = 1 << 20
-	// smallRule is the length of strings that are counted anew each time.
+	// smallRule is the length of strings that are counted again each time.
 	smallRule = 8
 )
 
@@ -95,7 +95,7 @@ func blankCounter(s *stretch, only []format.SiteID) *counter {
 		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
-// take returns the sums by rising site and begins anew. It is never nil.
+// take returns the sums by ascending site and resets them. It is never nil.
 func (c *counter) take() []siteCount { return c.takeInto(make([]siteCount, 0, len(c.touched))) }
 
 // takeInto is take, after v.

@@ -52,7 +52,7 @@ type Program struct {
 	Defines []string
 	Libs    []string
 
-	// Races says whether any run with more than one thread has a race, and
+	// Races reports whether any run with more than one thread has a race, and
 	// Expect which: at least one entry then is Sure.
 	Races  bool
 	Expect []Race

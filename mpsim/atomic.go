@@ -153,7 +153,7 @@ func (h *Hart) compareAndSwap(in *rv.Inst, page *[mem.PageSize]byte, e event.Eve
 	h.atomicWrite(e)
 }
 
-// silent says whether the synchronising instruction at the end of b is no event.
+// silent reports whether the synchronising instruction at the end of b is no event.
 func (h *Hart) silent(b *block, addr uint64) bool {
 	return b.quiet || b.inLibrary && h.recording && h.m.cfg.Hooks.Silent(h, b.lastPC(), addr)
 }
@@ -328,13 +328,13 @@ type version struct {
 // touched returns the bytes of its granule that e touches.
 func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ granuleMask)) }
 
-// knows tells whether all bytes that e touches are known to be atomic.
+// knows reports whether all bytes that e touches are known to be atomic.
 func (v version) knows(e event.Event) bool { return touched(e)&^v.bytes == 0 }
 
 // location tells atomic accesses apart for elision: bytes at an address.
 func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
 
-// news tells whether an atomic load may order more than earlier ones did.
+// news reports whether an atomic load may order more than earlier ones did.
 func (h *Hart) news(e event.Event) bool {
 	if e.Mode&event.Acquire != 0 {
 		return h.acquires(e)
@@ -350,7 +350,7 @@ func (h *Hart) news(e event.Event) bool {
 	return true
 }
 
-// acquires tells whether an atomic load has something new to acquire: whether
+// acquires reports whether an atomic load has something new to acquire: whether
 // anything was written atomically to its granule since this thread acquired
 // from the same bytes last. It counts as acquired from then on.
 func (h *Hart) acquires(e event.Event) bool {

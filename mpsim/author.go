@@ -17,7 +17,7 @@ const (
 	byLibrary
 )
 
-// promised says whether the atomic access of that order is part of a function of
+// promised reports whether the atomic access of that order is part of a function of
 // a library that orders for its caller by itself.
 func (h *Hart) promised(s *sourceOrder) bool {
 	by := s.by
@@ -63,7 +63,7 @@ func authorOf(frames []image.Frame) author {
 	return byUnknown
 }
 
-// ofAtomic says whether a function or class of namespace std only hands on the
+// ofAtomic reports whether a function or class of namespace std only hands on the
 // order that its caller passes.
 func ofAtomic(name string) bool {
 	name = strings.TrimPrefix(name, "__1::") // of libc++

@@ -17,7 +17,7 @@ type op struct {
 	imm      int64
 }
 
-// Operations of exec that are no instruction of their own, or that stand for
+// Operations of exec that are not an instruction themselves, or that stand for
 // several which are told apart elsewhere.
 const (
 	opZero      = rv.NumOps + iota // x0 = 0, after an instruction that wrote x0
@@ -272,7 +272,7 @@ func sameCode(a, b *rv.Block) bool {
 }
 
 // translate makes the operations of a block. With values each result is told by
-// an operation of its own, so that exec does nothing for it in other runs.
+// a separate operation, so that exec does nothing for it in other runs.
 func translate(code rv.Block, values, switches bool) *block {
 	b := &block{
 		pc: code.PC, next: code.PC + uint64(code.Bytes), target: code.Target,

@@ -43,18 +43,18 @@ func (m *Machine) findSwitchers(img *image.Image) {
 	}
 }
 
-// switches tells whether an indirect jump at pc may switch stacks.
+// switches reports whether an indirect jump at pc may switch stacks.
 func (m *Machine) switches(pc uint64) bool {
 	return slices.ContainsFunc(m.switchers, func(s span) bool { return pc-s.low < s.span })
 }
 
-// Exiting tells whether the thread has called exit, which runs what was registered
+// Exiting reports whether the thread has called exit, which runs what was registered
 // with atexit and destroys static objects.
 func (h *Hart) Exiting() bool {
 	return slices.ContainsFunc(h.frames, func(f frame) bool { return f.ret-h.m.exit.low < h.m.exit.span })
 }
 
-// begins tells whether a function begins at pc.
+// begins reports whether a function begins at pc.
 func (m *Machine) begins(pc uint64) bool {
 	s, ok := m.cfg.Image.Func(pc)
 	return ok && s.Addr == pc

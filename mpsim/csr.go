@@ -38,7 +38,7 @@ func (h *Hart) setExact() {
 	}
 }
 
-// exact tells whether the host's arithmetic does for an operation with the
+// exact reports whether the host's arithmetic does for an operation with the
 // rounding mode field rm, if its result is ordinary: rounding is to nearest
 // even, and the inexact flag, the only one that such an operation may raise, is
 // set already.

@@ -21,7 +21,7 @@ import (
 // What escapes is a relaxed store to a variable that nothing made known as
 // atomic before: no read-modify-write, acquire load or release store.
 
-// hasFences tells whether the user's code in one of the images has fences on their
+// hasFences reports whether the user's code in one of the images has fences on their
 // own.
 func hasFences(img *image.Space, in *image.Image) bool {
 	read := func(addr uint64) (uint16, bool) {

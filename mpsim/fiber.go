@@ -35,9 +35,9 @@ type FiberHooks interface {
 	Code(pc uint64) Recording
 	// Atomic is told of the atomic access e, which is about to be recorded, and
 	// what was and is in the memory. It may record something else in its place,
-	// and says whether e itself is to be recorded.
+	// and reports whether e itself is to be recorded.
 	Atomic(h *Hart, e *event.Event, old, now uint64) bool
-	// Kernel says whether what the kernel brings about for h (event.Publish, an
+	// Kernel reports whether what the kernel brings about for h (event.Publish, an
 	// access to memory, …) is the program's business.
 	Kernel(h *Hart, e *event.Event) bool
 	// Cloning and Cloned are called around the event.Create of a thread that the
@@ -180,7 +180,7 @@ func (h *Hart) leaveFiber(target uint64, returns bool) {
 	}
 }
 
-// muted tells whether the block b, which h is about to execute, is not recorded,
+// muted reports whether the block b, which h is about to execute, is not recorded,
 // and begins a stretch of such code if it is the first.
 func (h *Hart) muted(b *block) bool {
 	mu := &h.fiber.mute
@@ -240,7 +240,7 @@ func (h *Hart) showStack() {
 	f.mute.depth = min(f.mute.depth, f.mute.lowest, len(h.frames))
 }
 
-// FromProgram tells whether the hooked call is made by recorded code itself.
+// FromProgram reports whether the hooked call is made by recorded code itself.
 func (h *Hart) FromProgram() bool {
 	mu := &h.fiber.mute
 	return !mu.on || mu.called && len(h.frames) == mu.depth

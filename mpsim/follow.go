@@ -77,7 +77,7 @@ func (f *follow) settle() {
 	}
 }
 
-// following tells whether the schedule has steps left, so that the policy has no say.
+// following reports whether the schedule has steps left, so that the policy has no say.
 func (s *scheduler) following() bool { return s.follow != nil }
 
 // advance goes on with the next step.
@@ -183,7 +183,7 @@ func (f *follow) rest(h *Hart) int64 {
 	return int64(step.Count-f.done) - (h.granted - h.left)
 }
 
-// more tells whether the slice goes on for one more block, now that what grant
+// more reports whether the slice goes on for one more block, now that what grant
 // gave is used up.
 func (s *scheduler) more(m *Machine, h *Hart) bool {
 	f := s.follow
@@ -202,7 +202,7 @@ func (s *scheduler) more(m *Machine, h *Hart) bool {
 	return true
 }
 
-// before tells whether h has yet to run in a step that lasts until events and
+// before reports whether h has yet to run in a step that lasts until events and
 // accesses.
 func (f *follow) before(h *Hart) bool {
 	step := &f.steps[0]
@@ -215,7 +215,7 @@ func (f *follow) before(h *Hart) bool {
 // accesses is how many accesses a step of that kind still lacks.
 func (f *follow) accesses(h *Hart) int64 { return int64(f.steps[0].Accesses - h.pastAccesses()) }
 
-// reached tells whether h has had the events and accesses of such a step.
+// reached reports whether h has had the events and accesses of such a step.
 func (f *follow) reached(h *Hart) bool {
 	return f.accesses(h) <= 0 && h.pastEvents() >= f.steps[0].Events
 }
@@ -307,7 +307,7 @@ func (m *Machine) thread(id event.ThreadID) *Hart {
 	return nil
 }
 
-// anyRunnable tells whether some hart can run.
+// anyRunnable reports whether some hart can run.
 func (m *Machine) anyRunnable() bool {
 	for _, h := range m.harts {
 		if h.runnable() {

@@ -25,7 +25,7 @@ type hanging struct {
 	since uint64 // instructions at the first look that found it so; 0: the last did not
 }
 
-// hung says whether the run has hung for Config.HangInsts instructions.
+// hung reports whether the run has hung for Config.HangInsts instructions.
 func (m *Machine) hung() bool {
 	now := m.result.Insts
 	m.hang.next = now + min(hangProbe, m.cfg.HangInsts)
@@ -39,7 +39,7 @@ func (m *Machine) hung() bool {
 	return now-m.hang.since >= m.cfg.HangInsts
 }
 
-// stuck says whether the run hangs now.
+// stuck reports whether the run hangs now.
 func (m *Machine) stuck() bool {
 	if _, due := m.kernel.NextDeadline(); due {
 		return false
@@ -62,7 +62,7 @@ func (m *Machine) stopHung() {
 		Message: fmt.Sprintf("it hangs: since instruction %d threads only wait, and read memory that no other thread will write", m.hang.since)})
 }
 
-// polled says whether the hart is in a loop that only another thread can end, and
+// polled reports whether the hart is in a loop that only another thread can end, and
 // what word it reads.
 func (h *Hart) polled() (word polled, ok bool) {
 	words := h.parking.words
@@ -109,7 +109,7 @@ func (h *Hart) around(x [32]uint64) (after [32]uint64, ok bool) {
 	return x, false
 }
 
-// branches says whether a branch is taken.
+// branches reports whether a branch is taken.
 func branches(in rv.Inst, x *[32]uint64) bool {
 	a, b := x[in.Rs1&31], x[in.Rs2&31]
 	switch in.Op {

@@ -60,7 +60,7 @@ type Hart struct {
 	frames      []frame       // calls in progress, outermost first
 	lowest      int           // how few of them the hidden call under way left
 	stackLow    uint64        // lowest address of the mapping that it was started in the stack of
-	stack       span          // that it was started with, as far as it is known
+	stack       span          // that it was started with, if known
 	objects     []uint64      // granules on it with sync objects, in falling order; see stackobjects.go
 	object      uint64        // the last of them
 	call        hooked        // the last one that was entered or left

@@ -49,11 +49,11 @@ type Hooks interface {
 	Started(tp uint64)
 	// Gone tells that a thread has ended: it makes no more calls.
 	Gone(t event.ThreadID)
-	// Silent says whether an atomic access to addr by the library's instruction at
+	// Silent reports whether an atomic access to addr by the library's instruction at
 	// pc, or a fence there (addr is 0), is the library's own business: it is not
 	// recorded then.
 	Silent(h *Hart, pc, addr uint64) bool
-	// Promises says whether the library's instruction at pc is of a function that
+	// Promises reports whether the library's instruction at pc is of a function that
 	// orders for its caller whatever order its own accesses have.
 	Promises(pc uint64) bool
 	Waits(h *Hart, fn int) string
@@ -363,7 +363,7 @@ func (h *Hart) above(sp uint64) span {
 	return span{}
 }
 
-// gone says whether a call that began with stack pointer sp was left for good,
+// gone reports whether a call that began with stack pointer sp was left for good,
 // as the present stack pointer shows.
 func (h *Hart) gone(sp uint64) bool {
 	now := h.X[regSP]

@@ -357,7 +357,7 @@ func (m *Machine) standing() (all []Waiting) {
 	return all
 }
 
-// Finish closes what the run had open, and the observer, and returns what came of
+// Finish closes what the run has open, and the observer, and returns the outcome of
 // it. It is called once, after [Machine.Advance] has returned true; [Machine.Run]
 // does it by itself.
 func (m *Machine) Finish() (*Result, error) {

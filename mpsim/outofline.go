@@ -52,7 +52,7 @@ func (h *Hart) wroteOutOfLine(e event.Event) {
 }
 
 // AtomicallyDone tells that the call of Atomically has ended; wrote says whether
-// a conditional access without an instruction of its own did write.
+// a conditional access without its own instruction did write.
 func (h *Hart) AtomicallyDone(wrote bool) {
 	o := &h.outOfLine
 	o.active = false

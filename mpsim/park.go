@@ -49,7 +49,7 @@ func (h *Hart) park(now int64) {
 	p.on, p.until, p.obj = len(p.words) > 0, now+patience, anywhere
 }
 
-// parked tells whether the hart still waits for what it reads.
+// parked reports whether the hart still waits for what it reads.
 func (h *Hart) parked(now int64) bool {
 	p := &h.parking
 	if !p.on {
@@ -72,7 +72,7 @@ const (
 	pollInsts  = 24
 )
 
-// polling tells whether the hart is in a small loop that writes nothing to
+// polling reports whether the hart is in a small loop that writes nothing to
 // memory, calls nothing and reads words at addresses that do not change, and
 // leaves these in h.parking.words.
 func (h *Hart) polling() bool {
@@ -214,7 +214,7 @@ func (m *Machine) loopFrom(first, at *block, path []*block, insts int) []*block 
 	return nil
 }
 
-// polls tells whether the block may be part of a loop that waits: it changes
+// polls reports whether the block may be part of a loop that waits: it changes
 // integer registers only.
 func (b *block) polls() bool {
 	if b.hook != noHook {

@@ -97,7 +97,7 @@ func (s *scheduler) initPCT(cfg *Config) {
 		k = defaultSteps
 	}
 	p.longest = int64(min(max(k, defaultSteps), math.MaxInt64))
-	// The points have a stream of their own, so that threads get the same
+	// The points have a separate random stream, so that threads get the same
 	// priorities at any depth.
 	rng := newRand(cfg.Seed, pointStream)
 	for i := 1; i < p.depth; i++ {
@@ -184,7 +184,7 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 	}
 }
 
-// woke tells whether the slice has to end because a system call made others
+// woke reports whether the slice has to end because a system call made others
 // runnable, which may have a higher priority.
 func (s *scheduler) woke(m *Machine, h *Hart, out *linux.Outcome) bool {
 	if s.following() {
@@ -214,7 +214,7 @@ func (h *Hart) spun(addr, value, size uint64) {
 	}
 }
 
-// polls tells whether the hart is about to make the same loads, with the same
+// polls reports whether the hart is about to make the same loads, with the same
 // result, as at the end of one of the last slices.
 func (h *Hart) polls() bool {
 	b := h.m.lookup(h.PC)

@@ -38,7 +38,7 @@ func (m *Machine) starterCalls(ret uint64) {
 	}
 }
 
-// housekeeping says whether the function at entry is a nameless one that calls
+// housekeeping reports whether the function at entry is a nameless one that calls
 // others, and none that its code does not name: in its first blocks, since where
 // it ends nobody says.
 func (m *Machine) housekeeping(img *image.Image, entry uint64) bool {

@@ -91,10 +91,10 @@ func (h *Hart) Accesses() (addr, size uint64, ok bool) {
 	return 0, 0, false
 }
 
-// Held tells whether the thread is kept from running.
+// Held reports whether the thread is kept from running.
 func (h *Hart) Held() bool { return h.held }
 
-// Runnable tells whether the thread could run, were it not held.
+// Runnable reports whether the thread could run, were it not held.
 func (h *Hart) Runnable() bool { return h.task.State == linux.Runnable }
 
 // Hidden reports whether the thread is inside a hooked call, which represents all it does.
@@ -103,7 +103,7 @@ func (h *Hart) Hidden() bool { return h.call.active }
 // WaitsFor describes what a thread that is not [Hart.Runnable] waits for.
 func (h *Hart) WaitsFor() string { return h.waitsFor() }
 
-// runnable tells whether the scheduler may choose the hart.
+// runnable reports whether the scheduler may choose the hart.
 func (h *Hart) runnable() bool { return h.task.State == linux.Runnable && !h.held }
 
 // Threads are the threads that are alive, in order of their ids. The slice is the
@@ -140,7 +140,7 @@ func (m *Machine) Trail() *schedule.Schedule { return &schedule.Schedule{Steps: 
 // Insts is how many instructions the run has retired, at the end of the last slice.
 func (m *Machine) Insts() uint64 { return m.result.Insts }
 
-// Ended tells whether the run has ended.
+// Ended reports whether the run has ended.
 func (m *Machine) Ended() bool { return m.ended }
 
 // held reports whether the run cannot continue only because threads are held.
@@ -167,5 +167,5 @@ func (h *Hart) UserPC() uint64 {
 	return h.PC
 }
 
-// Dead tells whether the thread has ended.
+// Dead reports whether the thread has ended.
 func (h *Hart) Dead() bool { return h.task.State == linux.Dead }

@@ -29,7 +29,7 @@ func (t *trail) ran(h *Hart, insts uint64) {
 	step.At = h.PC
 }
 
-// cut ends the last step: what runs next is one of its own.
+// cut ends the last step: what runs next is a separate one.
 func (t *trail) cut() { t.open = false }
 
 // waits notes that the thread that ran cannot go on.

@@ -71,7 +71,7 @@ func (v *variety) init(rng *rand.Rand) {
 	v.rng, v.credit, v.octave, v.eager = rng, firstCredit, lastOctave, eagerOf
 }
 
-// varies tells whether the policy is the one of this file.
+// varies reports whether the policy is the one of this file.
 func (s *scheduler) varies() bool { return s.vary.rng != nil && s.follow == nil }
 
 // within draws from octave k.

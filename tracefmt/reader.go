@@ -70,7 +70,7 @@ func (t *Reader) Size() int64 { return t.size }
 // the reader's: do not change it.
 func (t *Reader) Blocks() []Handle { return t.blocks }
 
-// Read returns the decoded payload of a block, in memory of its own. Damage
+// Read returns the decoded payload of a block, in newly allocated memory. Damage
 // returns a *[CorruptError].
 func (t *Reader) Read(h Handle) ([]byte, error) {
 	bad := func(err error) ([]byte, error) {

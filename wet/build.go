@@ -446,7 +446,7 @@ func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 }
 
 // pathNode names a path. It is not ok when there is no room for a new one: then
-// the path's blocks are nodes of their own.
+// the path's blocks are separate nodes.
 func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok bool) {
 	first := &b.pieces[path[0]]
 	for i := range first.recent {

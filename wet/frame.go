@@ -151,7 +151,7 @@ func (f *frames) decide(decider uint32, order uint64, by ref) {
 	*d = decision{top.serial, order, by}
 }
 
-// live tells whether a frame is on the stack.
+// live reports whether a frame is on the stack.
 func (f *frames) live(serial uint64) bool {
 	i := sort.Search(len(f.list), func(i int) bool { return f.list[i].serial >= serial })
 	return i < len(f.list) && f.list[i].serial == serial

@@ -102,7 +102,7 @@ const (
 // 3.2's unique tuples, and the pattern in which they came.
 type group struct {
 	members []int32 // indexes into template.kept
-	pattern bool    // else each member has a column of its own
+	pattern bool    // else each member has its own column
 	pat     seq
 	uniq    []uint64 // tuples, one after the other
 	table   []uint32 // open addressing: number of the tuple + 1

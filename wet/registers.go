@@ -411,7 +411,7 @@ func (d *decoder) sets(p *loaded, te *threadEpoch, held int) ([]setView, error) 
 	return sets, nil
 }
 
-// follows tells whether the labels of a slot follow from the control flow.
+// follows reports whether the labels of a slot follow from the control flow.
 func (t *template) follows(slot int) bool {
 	return slot < len(t.liveIn) || slot >= len(t.liveIn)+t.reads && slot < t.slots()
 }

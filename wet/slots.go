@@ -397,7 +397,7 @@ func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error)
 	}, nil
 }
 
-// HasReaders tells whether anything outside the execution depends on an instance
+// HasReaders reports whether anything outside the execution depends on an instance
 // of a statement: whether [Graph.Readers] ever returns something.
 func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, error) {
 	if err := g.index(); err != nil {

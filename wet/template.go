@@ -291,7 +291,7 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 		}
 	default:
 		info.source = sourceKept
-		// What is read inside the node is an input of its own. Without an
+		// What is read inside the node is a separate input. Without an
 		// evaluator, what is computed depends on inputs all the same.
 		if !mem && !in.Atomic() && len(info.uses) > 0 {
 			for _, u := range info.uses {
@@ -458,7 +458,7 @@ func (b *pathBuilder) group() {
 	}
 }
 
-// contains tells whether the sorted set holds all of the sorted subset.
+// contains reports whether the sorted set holds all of the sorted subset.
 func contains(set, subset []int32) bool {
 	for _, x := range subset {
 		if _, ok := slices.BinarySearch(set, x); !ok {

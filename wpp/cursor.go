@@ -83,7 +83,7 @@ func (c *Cursor) descendLast() {
 	}
 }
 
-// AtEnd tells whether the cursor is at the end of the string.
+// AtEnd reports whether the cursor is at the end of the string.
 func (c *Cursor) AtEnd() bool {
 	_, ok := c.symbol()
 	return !ok

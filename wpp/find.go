@@ -6,7 +6,7 @@ type Marks [2]uint64
 
 func (m Marks) or(n Marks) Marks { return Marks{m[0] | n[0], m[1] | n[1]} }
 
-// Meets tells whether the sets have a mark in common.
+// Meets reports whether the sets have a mark in common.
 func (m Marks) Meets(n Marks) bool { return m[0]&n[0]|m[1]&n[1] != 0 }
 
 // Finder finds the nearest terminal that bears one of some marks, entering

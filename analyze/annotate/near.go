@@ -78,7 +78,7 @@ func (t *textWriter) brace(r *row) bool {
 	return ok && strings.Trim(text, " \t{};") == "" && text != ""
 }
 
-// mine tells whether a row is code of the program and not of a library, or of a
+// mine reports whether a row is code of the program and not of a library, or of a
 // library's header that the program was compiled with.
 func (v *view) mine(r *row) bool {
 	for _, system := range [...]string{"/usr/include/", "/include/c++/", "/usr/lib/gcc"} {

@@ -217,7 +217,7 @@ func (v *view) compareLinks(a, b link) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.count, a.count), cmp.Compare(a.row, b.row), cmp.Compare(a.kind, b.kind))
 }
 
-// bare tells a slice that is a part of others, without arrows of its own.
+// bare reports whether a slice is a part of others, without its own arrows.
 func (v *view) bare() bool { return len(v.arrows) == 0 && len(v.rows) > 1 }
 
 // begin marks the rows of the criterion.

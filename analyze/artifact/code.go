@@ -125,7 +125,7 @@ func (c *code) marks(b cdr.CodeBlock) wpp.Marks {
 	return *m
 }
 
-// imprecise tells whether a block bears the tailMark and should not. From then on
+// imprecise reports whether a block bears the tailMark and should not. From then on
 // marks are precise.
 func (c *code) imprecise(b *cdr.CodeBlock) bool {
 	d := c.block(b)
@@ -148,7 +148,7 @@ const syscallMark = 1
 // getrandom, readlinkat, getcwd.
 var inputCalls = [...]int32{63, 65, 67, 69, 207, 212, 243, 278, 78, 17}
 
-// mayStore tells whether the system call that ends the block may be one of
+// mayStore reports whether the system call that ends the block may be one of
 // inputCalls.
 func (d *block) mayStore() bool {
 	i := d.lastDef(len(d.insts)-1, regA7)
@@ -164,7 +164,7 @@ func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 32 %
 // tailMark is borne by blocks that may jump to another function (see [code.precise]).
 const tailMark = 1 << 63
 
-// mayLeave tells whether the jump or branch at the end of a block may go to
+// mayLeave reports whether the jump or branch at the end of a block may go to
 // another function.
 func (c *code) mayLeave(b *cdr.CodeBlock, last uint64) bool {
 	switch b.End {

@@ -134,7 +134,7 @@ const (
 	rivalReads = 16
 )
 
-// led tells whether a racy read could have got another value than that of a
+// led reports whether a racy read could have got another value than that of a
 // write only if it did not read from that one: neither what it would have read
 // without racing writes nor what another thread's racing write stored is known
 // to be the same.

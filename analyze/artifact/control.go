@@ -78,7 +78,7 @@ func sorted(list []int) []int {
 // maxReads bounds the reads before an access that are tried.
 const maxReads = 16
 
-// controlsBoth tells whether a write by a's site comes before c in its thread
+// controlsBoth reports whether a write by a's site comes before c in its thread
 // and a read by b's site that races with it, and whose value was used, before d.
 func (e *explainer) controlsBoth(a, b exec, c, d *exec) (bool, error) {
 	x := e.index
@@ -127,7 +127,7 @@ func (e *explainer) controlsBoth(a, b exec, c, d *exec) (bool, error) {
 	return false, nil
 }
 
-// usedBefore tells whether the value of a racy read was used by the time that a
+// usedBefore reports whether the value of a racy read was used by the time that a
 // thread was at a point. An access at an address computed from it counts as used.
 func (e *explainer) usedBefore(read *exec, until point, anyway bool) (bool, error) {
 	at, err := e.place(read)

@@ -247,7 +247,7 @@ func (e *explainer) instances(i int) iter.Seq[pairOf] {
 	}
 }
 
-// same tells whether two instances are one.
+// same reports whether two instances are one.
 func (p *pairOf) same(q *pairOf) bool {
 	return p.c.same(&q.c) && p.d.same(&q.d) || p.c.same(&q.d) && p.d.same(&q.c)
 }
@@ -436,7 +436,7 @@ func (e *explainer) controls(i int, b, c *exec, other *slice) (a exec, cause int
 	return a, -1, nil
 }
 
-// reaches tells whether a slice depends on the racy read b, or on another one
+// reaches reports whether a slice depends on the racy read b, or on another one
 // that races with the write a.
 func (e *explainer) reaches(s *slice, a, b *exec, cause int) bool {
 	for h := range s.hits {
@@ -447,7 +447,7 @@ func (e *explainer) reaches(s *slice, a, b *exec, cause int) bool {
 	return false
 }
 
-// precedes tells whether a is before c in the order of their thread.
+// precedes reports whether a is before c in the order of their thread.
 func (e *explainer) precedes(a, c *exec) (bool, error) {
 	if c.event {
 		return a.unit.end <= c.unit.end, nil

@@ -273,7 +273,7 @@ func (d *block) lastDef(before, r int) int {
 	return -1
 }
 
-// hookedAt tells whether block execution n ended with a call of a hooked
+// hookedAt reports whether block execution n ended with a call of a hooked
 // function, which is an event and no blocks.
 func (g *graph) hookedAt(th event.ThreadID, n uint64, d *block) (bool, error) {
 	if len(d.pcs) == 0 || !g.code.hooked[d.pcs[len(d.pcs)-1]] {
@@ -477,7 +477,7 @@ func (g *graph) branch(p point, list []decider, call uint64, called bool) (point
 	return point{}, false, errBudget
 }
 
-// decides tells whether block execution m ended with one of the branches, and
+// decides reports whether block execution m ended with one of the branches, and
 // that went the way that decides.
 func (g *graph) decides(th event.ThreadID, m uint64, list []decider) (bool, error) {
 	_, d, err := g.block(th, m)

@@ -76,7 +76,7 @@ type unit struct {
 	end    uint64 // place in S_synch of the event that ends it
 }
 
-// before tells whether x happens before y.
+// before reports whether x happens before y.
 func (x *unit) before(y *unit) bool { return y.clock.At(x.strand) >= x.epoch }
 
 // exec is an execution of a racing site, or an event that races.
@@ -91,7 +91,7 @@ type exec struct {
 
 func (x *exec) thread() event.ThreadID { return x.unit.thread }
 
-// same tells whether two are one.
+// same reports whether two are one.
 func (x *exec) same(y *exec) bool {
 	return x.site == y.site && x.ordinal == y.ordinal && x.event == y.event && x.unit.thread == y.unit.thread
 }
@@ -391,12 +391,12 @@ func (x *index) partners(id format.SiteID, y *exec) iter.Seq[exec] {
 	}
 }
 
-// races tells whether two executions race.
+// races reports whether two executions race.
 func (x *index) races(a, b *exec) bool {
 	return a.unit.strand != b.unit.strand && !a.unit.before(b.unit) && !b.unit.before(a.unit) && x.common(a, b)
 }
 
-// common tells whether two executions have a byte in common that counts.
+// common reports whether two executions have a byte in common that counts.
 func (x *index) common(a, b *exec) bool {
 	for at := max(a.addr, b.addr); at-a.addr < a.size && at-b.addr < b.size; at++ {
 		if x.atomic.Ever(at>>3)>>(at&7)&1 == 0 {
@@ -406,7 +406,7 @@ func (x *index) common(a, b *exec) bool {
 	return false
 }
 
-// own tells whether an address is in memory of which a thread has a part of its
+// own reports whether an address is in memory of which a thread has a part of its
 // own, so that its strands, which run one after another, do not race there.
 func (x *index) own(t event.ThreadID, addr uint64) bool {
 	return x.private.between(addr, 0, math.MaxUint64) || x.tps[t] != 0 && addr-x.tps[t] < x.tls

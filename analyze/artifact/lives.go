@@ -29,12 +29,12 @@ func (a *allocs) add(x alloc) {
 	}
 }
 
-// separate tells whether the memory began another life between two segments.
+// separate reports whether the memory began another life between two segments.
 func (a *allocs) separate(addr uint64, x, y *unit) bool {
 	return a.between(addr, x.end, y.start) || a.between(addr, y.end, x.start)
 }
 
-// between tells whether the granule of addr began another life by an event
+// between reports whether the granule of addr began another life by an event
 // with a place from end on and below start.
 func (a *allocs) between(addr, end, start uint64) bool {
 	if end >= start {

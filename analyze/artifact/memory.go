@@ -50,7 +50,7 @@ func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edg
 	return g.writers(id, &l, addr, size)
 }
 
-// touchesAtomic tells whether some atomic access of the run is to one of the
+// touchesAtomic reports whether some atomic access of the run is to one of the
 // bytes.
 func (x *index) touchesAtomic(addr, size uint64) bool {
 	for i := range size {
@@ -61,7 +61,7 @@ func (x *index) touchesAtomic(addr, size uint64) bool {
 	return false
 }
 
-// racy tells whether an execution, which reads, races with a write.
+// racy reports whether an execution, which reads, races with a write.
 func (x *index) racy(e *exec) bool {
 	s := x.sites[e.site]
 	if s.site.Access != event.Read {
@@ -219,7 +219,7 @@ func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written)
 	return g.withDoubt(l, best, found)
 }
 
-// withDoubt says whether the loading thread has made a system call since the
+// withDoubt reports whether the loading thread has made a system call since the
 // store that may have stored something else there.
 func (g *graph) withDoubt(l *load, w written, found bool) (written, bool, error) {
 	if !found {

@@ -75,7 +75,7 @@ const (
 	maxCoarse = 1 << 12
 )
 
-// mayHelp tells whether other races, repaired, could order the first instance
+// mayHelp reports whether other races, repaired, could order the first instance
 // of race i, as far as segments say: some write of such a race comes after one
 // side, and some read of one before the other.
 func (e *explainer) mayHelp(i int) bool {
@@ -105,7 +105,7 @@ func (e *explainer) mayHelp(i int) bool {
 	return false
 }
 
-// precedes tells whether something in x may be before something in y, in their
+// precedes reports whether something in x may be before something in y, in their
 // strand or by happens-before.
 func (x *unit) precedes(y *unit) bool {
 	if x.strand == y.strand {
@@ -114,7 +114,7 @@ func (x *unit) precedes(y *unit) bool {
 	return x.before(y)
 }
 
-// some tells whether a segment that executes the site is accepted, or there are
+// some reports whether a segment that executes the site is accepted, or there are
 // too many to look at.
 func (s *siteIndex) some(accept func(*unit) bool) bool {
 	n := 0
@@ -397,7 +397,7 @@ func (p *pass) step(t event.ThreadID, s *orderStep) error {
 	return nil
 }
 
-// ordered tells whether all instances of race i that are looked at are ordered,
+// ordered reports whether all instances of race i that are looked at are ordered,
 // as the last pass found.
 func (o *orderer) ordered(i int) bool {
 	for k := o.from[i][0]; k < o.from[i][1]; k++ {
@@ -521,7 +521,7 @@ func (o *orderer) wholeLines(list []int) []int {
 	return slices.DeleteFunc(list, func(i int) bool { return apart[o.linePair(i)] })
 }
 
-// moved tells whether the compiler seems to have moved a side of race i in front
+// moved reports whether the compiler seems to have moved a side of race i in front
 // of a write that would order it: it comes from a later line than the write, and
 // is executed before it in the same block.
 func (o *orderer) moved(i int) bool {

@@ -87,7 +87,7 @@ func (e *explainer) newReads() (*reads, error) {
 // something is made of its values.
 const usedSamples = 8
 
-// everUsed tells whether a thread makes use of the value of a racy read, in some
+// everUsed reports whether a thread makes use of the value of a racy read, in some
 // of the executions that are tried.
 func (e *explainer) everUsed(id format.SiteID) (bool, error) {
 	s := e.index.sites[id]
@@ -141,7 +141,7 @@ func (r *reads) watch(id format.SiteID, s *siteIndex) bool {
 	return true
 }
 
-// watched tells whether some watched byte lies in [lo, hi).
+// watched reports whether some watched byte lies in [lo, hi).
 func (r *reads) watched(lo, hi uint64) bool {
 	i, _ := slices.BinarySearchFunc(r.ranges, lo, func(x addressRange, lo uint64) int {
 		if x.high <= lo {

@@ -144,7 +144,7 @@ func (r *Result) Artifacts() (n int) {
 // not have.
 const unrecorded = "an address was not recorded"
 
-// Unrecorded tells whether some verdict is Unknown for want of addresses that a
+// Unrecorded reports whether some verdict is Unknown for want of addresses that a
 // recording of all accesses would have.
 func (r *Result) Unrecorded() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Status == Unknown && v.Reason == unrecorded })

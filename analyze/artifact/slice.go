@@ -33,7 +33,7 @@ type visit struct {
 	doubt bool
 }
 
-// doubtful tells whether some racy read was reached in doubt.
+// doubtful reports whether some racy read was reached in doubt.
 func (s *slice) doubtful() bool {
 	return slices.ContainsFunc(s.hits, func(h hit) bool { return h.doubt })
 }

@@ -80,7 +80,7 @@ type Object struct {
 // counts for each of them.
 type Pair struct {
 	Thread event.ThreadID // who waited
-	By     int            // who had it, came last, signalled, posted; or Nobody
+	By     int            // who held it, came last, signalled, posted; or Nobody
 	Times  uint64
 	Time   uint64
 }
@@ -204,7 +204,7 @@ func (b *builder) waits(ev *replay.Event, waits []timeline.Wait) error {
 			o.sites[w.PC] = s
 		}
 		s.Time += length
-		if o != last { // one wait, however many had the lock meanwhile
+		if o != last { // one wait, however many threads held the lock in the meantime
 			o.Waited++
 			s.Times++
 			last = o

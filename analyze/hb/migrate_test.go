@@ -176,7 +176,7 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// later says whether n is after a point of the chain of k in k's epoch.
+// later reports whether n is after a point of the chain of k in k's epoch.
 func (m *migration) later(reach [][]bool, n, k int) bool {
 	for j := k + 1; j < n; j++ {
 		if m.epochs[j] == m.epochs[k] && reach[n][j] {

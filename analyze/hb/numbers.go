@@ -2,7 +2,7 @@ package hb
 
 import "hindsight/tracefmt/event"
 
-// A thread is a strand of its own, with its own number. If numbers are shared
+// A thread is a separate strand, with its own number. If numbers are shared
 // ([Order.ShareNumbers]), a thread that starts takes over that of one that has
 // ended and whose end it is ordered after, if there is one. What shares a number
 // is then a chain of happens-before, as with tasks, and clocks are as long as

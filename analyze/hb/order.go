@@ -84,7 +84,7 @@ func (o *Order) Root(t event.ThreadID) {
 
 // Clock is the present clock of thread t, of the strand that it acts as, valid
 // until the next Acquire or Release. Its component of the strand is the present
-// epoch: an access that t makes now happens before whoever has seen that epoch.
+// epoch: an access that t makes now happens before everything in strands that have seen that epoch.
 func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
 
 // Acquire applies the part of an event of thread t that orders it after

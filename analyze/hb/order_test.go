@@ -17,7 +17,7 @@ type step struct {
 	arg  uint64
 }
 
-// ordered says whether what thread 0 does before the steps happens before what
+// ordered reports whether what thread 0 does before the steps happens before what
 // thread 1 does after them.
 func ordered(t *testing.T, steps []step) bool {
 	t.Helper()

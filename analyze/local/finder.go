@@ -198,7 +198,7 @@ func (f *Finder) in(p *Place, frame, pc uint64) (Variable, bool) {
 	return In(f.img, Frame{PC: pc, Base: func(r uint8) (uint64, bool) { return frame - uint64(offset), ok && r == reg }}, p.Address, p.Size)
 }
 
-// below tells whether an address is in the frame that ends at an address, by the
+// below reports whether an address is in the frame that ends at an address, by the
 // stack pointer.
 func (f *Finder) below(frame, pc, addr uint64) bool {
 	reg, offset, ok := f.img.FrameAddress(pc)

@@ -15,7 +15,7 @@ type Variable struct {
 	Size   uint64 // of the variable, in bytes
 }
 
-// same tells whether two answers name the same.
+// same reports whether two answers name the same.
 func (v *Variable) same(w *Variable) bool {
 	return v.Name == w.Name && v.Offset == w.Offset && v.Size == w.Size
 }

@@ -252,7 +252,7 @@ func (w *walker) cut(addr, size, at uint64) {
 	})
 }
 
-// open says whether the segment of an access still goes on after the present
+// open reports whether the segment of an access still goes on after the present
 // event: only what began after the end of a segment is in another life of memory
 // than what the segment did.
 func (w *walker) open(e *entry) bool {

@@ -115,7 +115,7 @@ func (v *vector) meet(w vector) {
 	}
 }
 
-// below says whether v is at most w.
+// below reports whether v is at most w.
 func (v vector) below(w vector) bool {
 	for i, n := range v {
 		if n > w.at(event.StrandID(i)) {

@@ -194,7 +194,7 @@ const (
 	maxSpan   = 1 << 38
 )
 
-// checkExtent says whether an extent is too large to look at.
+// checkExtent reports whether an extent is too large to look at.
 func checkExtent(x *fold.Extent) error {
 	apart := x.Stride
 	if int64(apart) < 0 {

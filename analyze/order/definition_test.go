@@ -131,7 +131,7 @@ func byDefinition(m *madeup.Run) map[key]Set {
 	return out
 }
 
-// schedulable says whether j does not follow from i by something else than the
+// schedulable reports whether j does not follow from i by something else than the
 // read's own edge.
 func schedulable(all []madeup.Moment, shb madeup.Relation, i, j int) bool {
 	for k := range j {

@@ -44,7 +44,7 @@ type stage struct {
 	locks int32          // number of a set, or anyLocks
 }
 
-// own says whether an access by strand s tells nothing about locks: no other
+// own reports whether an access by strand s tells nothing about locks: no other
 // strand has touched the granules, or is there to do so.
 func (st stage) own(s event.StrandID, alone bool) bool {
 	return alone && st.phase == exclusive && st.owner == s

@@ -46,7 +46,7 @@ func Parse(name string) (Order, bool) {
 // Set is a set of orders.
 type Set uint8
 
-// Has says whether o is in the set.
+// Has reports whether o is in the set.
 func (s Set) Has(o Order) bool { return s>>o&1 != 0 }
 
 func (s *Set) add(o Order) { *s |= 1 << o }

@@ -72,7 +72,7 @@ func (w *wcp) users(obj, now uint64, visit func(s event.StrandID)) (known bool) 
 	return known
 }
 
-// used says whether anybody will use a lock.
+// used reports whether anybody will use a lock.
 func (w *wcp) used(obj, now uint64) bool {
 	for _, u := range w.uses[obj] {
 		if u.last > now {
@@ -100,7 +100,7 @@ func (w *wcp) reclaim(l *wcpLock, obj uint64, s event.StrandID, now uint64) {
 		}
 		if !w.users(obj, now, least) {
 			w.everybody(func(s2 event.StrandID, th *wcpStrand) {
-				if s2 != s { // whoever it creates knows its past
+				if s2 != s { // the strands that it creates know its past
 					floor = min(floor, th.known(s))
 				}
 			})
@@ -114,7 +114,7 @@ func (w *wcp) reclaim(l *wcpLock, obj uint64, s event.StrandID, now uint64) {
 	}
 }
 
-// everybody calls visit for whoever is alive or has been created; s is hb.NoStrand
+// everybody calls visit for each strand that is alive or has been created; s is hb.NoStrand
 // for tasks that have not begun.
 func (w *wcp) everybody(visit func(s event.StrandID, th *wcpStrand)) {
 	for s := range w.strands {

@@ -82,7 +82,7 @@ func InstanceOf(sides [2]Access, at uint64) race.Instance {
 	return race.Instance{Later: later.side(), Earlier: earlier.side(), Address: at}
 }
 
-// endsAfter says whether the unit of an access comes after that of another.
+// endsAfter reports whether the unit of an access comes after that of another.
 func (a *Access) endsAfter(b *Access) bool {
 	if a.Seq != b.Seq {
 		return a.Seq > b.Seq

@@ -136,7 +136,7 @@ func (c *contest) parts(number uint64, p *contestPage) (races, sections granules
 	return races, sections
 }
 
-// exclude says whether one of the mutexes of a set kept those who had it apart
+// exclude reports whether one of the mutexes of a set kept those who had it apart
 // throughout the run, so that happens-before orders them.
 func (c *contest) exclude(set int32) bool {
 	return set == anyLocks || slices.ContainsFunc(c.eraser.sets[set], func(obj uint64) bool { return !c.mutexes.broken[obj] })
@@ -145,7 +145,7 @@ func (c *contest) exclude(set int32) bool {
 // mutexUse follows who holds which mutex.
 type mutexUse struct {
 	holder map[uint64]event.StrandID
-	broken map[uint64]bool // held by two at once, given back by another, or made anew after it was used
+	broken map[uint64]bool // held by two at once, released by another, or initialised again after it was used
 	used   map[uint64]bool
 	places hb.Places // of those used
 }
@@ -305,7 +305,7 @@ func (w *walker) section(u *replay.Unit) error {
 	})
 }
 
-// inMixed says whether the present segment of a thread is mixed.
+// inMixed reports whether the present segment of a thread is mixed.
 func (w *walker) inMixed(t event.ThreadID) bool {
 	if w.guarded == nil {
 		return false

@@ -74,7 +74,7 @@ func (w *wanted) look(also map[uint64]*granules) {
 	}
 }
 
-// meets says whether a wanted granule has a byte in [lo, hi).
+// meets reports whether a wanted granule has a byte in [lo, hi).
 func (w *wanted) meets(lo, hi uint64) bool {
 	if w.every {
 		return true
@@ -110,7 +110,7 @@ func (w *wanted) page(number uint64) *cells {
 	return w.last
 }
 
-// has says whether granule i of the page is looked at.
+// has reports whether granule i of the page is looked at.
 func (c *cells) has(i uint64) bool { return (c.in[i>>6]|c.also[i>>6])>>(i&63)&1 != 0 }
 
 // granule is what is remembered of a granule; nil when there may be no race on it.

@@ -71,5 +71,5 @@ func (w *walker) watchedDone(ev *format.Event) error {
 	return w.hard.Release(ev.Thread, &ev.Event)
 }
 
-// isMutex says whether the hard order leaves events of a kind out.
+// isMutex reports whether the hard order leaves events of a kind out.
 func isMutex(k event.Kind) bool { return k == event.MutexLock || k == event.MutexUnlock }

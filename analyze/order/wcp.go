@@ -140,7 +140,7 @@ func (w *wcp) strand(s event.StrandID) *wcpStrand {
 	return &w.strands[s]
 }
 
-// ordered says whether epoch n of strand u precedes the next event of s.
+// ordered reports whether epoch n of strand u precedes the next event of s.
 func (w *wcp) ordered(s, u event.StrandID, n uint64) bool {
 	th := &w.strands[s]
 	return n <= th.before.at(u) || n <= th.hard.at(u)

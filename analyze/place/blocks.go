@@ -21,7 +21,7 @@ type Block struct {
 	FreedAt uint64 // index of the freeing event among its thread's events
 }
 
-// user says whether the block is the program's.
+// user reports whether the block is the program's.
 func (b *Block) user(p Program) bool {
 	switch {
 	case b.Mode&event.Given != 0:
@@ -32,7 +32,7 @@ func (b *Block) user(p Program) bool {
 	return p.User(b.PC)
 }
 
-// contains says whether addr is in the block; a block of no bytes contains its
+// contains reports whether addr is in the block; a block of no bytes contains its
 // own address.
 func (b *Block) contains(addr uint64) bool { return addr-b.Addr < max(b.Size, 1) }
 

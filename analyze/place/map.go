@@ -125,7 +125,7 @@ func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
 // ended is its own until the memory is mapped again.
 func (m *Map) Stack(addr uint64) (event.ThreadID, bool) { return m.stacks.find(addr) }
 
-// User says whether what lies at addr is the user's, so that what a library
+// User reports whether what lies at addr is the user's, so that what a library
 // does to it on the user's behalf is the user's concern: a global variable
 // that the program declares, a heap block that its own code allocated or that a
 // library allocated for it, a variable on a thread's stack or in its thread-local

@@ -30,7 +30,7 @@ func newSearch(r *record) *search {
 	return &search{r: r, in: make([]int32, n), limit: make([]int32, n), open: make([][]nodeID, n)}
 }
 
-// try says whether an instance is a predictable race.
+// try reports whether an instance is a predictable race.
 func (s *search) try(in instance) bool {
 	for l := range s.in {
 		s.in[l], s.limit[l], s.open[l] = 0, math.MaxInt32, s.open[l][:0]
@@ -143,7 +143,7 @@ func (s *search) closeSections() (more, ok bool) {
 	return more, true
 }
 
-// side says whether a node is of the lane of an access.
+// side reports whether a node is of the lane of an access.
 func (s *search) side(id nodeID) bool {
 	l := s.r.nodes[id].lane
 	return l == s.sides[0] || l == s.sides[1]

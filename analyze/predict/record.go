@@ -294,7 +294,7 @@ func (r *record) set(held []uint64) int32 {
 	return n
 }
 
-// common says whether two sets have a mutex in common.
+// common reports whether two sets have a mutex in common.
 func (r *record) common(a, b int32) bool {
 	if a == 0 || b == 0 {
 		return false

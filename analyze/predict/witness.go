@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// inOrder says whether the order of the run is a correct reordering of what has been
+// inOrder reports whether the order of the run is a correct reordering of what has been
 // taken in: no section that is open began before another one of the same mutex.
 func (s *search) inOrder() bool {
 	open := map[uint64]nodeID{}

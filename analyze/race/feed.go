@@ -13,7 +13,7 @@ import (
 // batchItems is how many items a batch has at most.
 const batchItems = 2048
 
-// staleAfter is the least number of events after which a horizon is made anew.
+// staleAfter is the least number of events after which a new horizon is computed.
 const staleAfter = 1024
 
 // add puts an item of the present unit into the batch, for the workers whose
@@ -62,7 +62,7 @@ func (e *engine) begun() *pass.Batch {
 	return e.batch
 }
 
-// stale says whether a new horizon is worth what it costs: after many events,
+// stale reports whether a new horizon is worth what it costs: after many events,
 // or many items.
 func (e *engine) stale() bool {
 	h := e.horizon

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Partial is the error of an analysis that was interrupted: what it had found.
+// Partial is the error of an interrupted analysis, with what it found.
 type Partial struct {
 	Pairs []Pair // by their places
 	// Counted says that the counts are those of the whole run; otherwise they

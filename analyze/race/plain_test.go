@@ -97,7 +97,7 @@ func (d *plainDetector) plain(a *plainAccess) bool { return d.f.Plain(a.place.PC
 func (d *plainDetector) meant(a *plainAccess) bool { return d.f.Meant(a.place.PC) }
 func (d *plainDetector) apart(a *plainAccess) bool { return d.f.Apart(a.place.PC) }
 
-// counts says whether a counts as an atomic access to the byte at addr. What a
+// counts reports whether a counts as an atomic access to the byte at addr. What a
 // free does not race with, it seems to access atomically.
 func (d *plainDetector) counts(a *plainAccess, addr uint64) bool {
 	switch {
@@ -150,13 +150,13 @@ func (d *plainDetector) check(a, b *plainAccess, reach [][]bool, found map[plain
 	}
 }
 
-// plainRange says whether an access is an event that is no atomic access: those
+// plainRange reports whether an access is an event that is no atomic access: those
 // count on atomic variables too, among themselves.
 func plainRange(op replay.Op) bool {
 	return op == replay.Free || op == replay.CallRead || op == replay.CallWrite || op == replay.Use
 }
 
-// before says whether a happens before b.
+// before reports whether a happens before b.
 func before(a, b *plainAccess, reach [][]bool) bool {
 	if a.to >= len(reach) || b.from < 0 {
 		return false
@@ -167,7 +167,7 @@ func before(a, b *plainAccess, reach [][]bool) bool {
 	return a.to == b.from || reach[a.to][b.from]
 }
 
-// separated says whether the memory was allocated anew between a and b.
+// separated reports whether the memory was allocated anew between a and b.
 func separated(f *fake, a, b *plainAccess, at uint64) bool {
 	for _, e := range f.events {
 		switch e.Kind {
@@ -181,7 +181,7 @@ func separated(f *fake, a, b *plainAccess, at uint64) bool {
 	return false
 }
 
-// plainRenews says whether e begins a new life of the granule of addr.
+// plainRenews reports whether e begins a new life of the granule of addr.
 func plainRenews(e *replay.Event, addr uint64) bool {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
@@ -337,7 +337,7 @@ func plainEdges(events []replay.Event, j int) (from []int) {
 	return from
 }
 
-// plainEnds says whether a sync object at obj is another one after d.
+// plainEnds reports whether a sync object at obj is another one after d.
 func plainEnds(d *replay.Event, obj uint64) bool {
 	return (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == obj || plainRenews(d, obj)
 }

@@ -178,7 +178,7 @@ func TestStridedProgramsAgree(t *testing.T) {
 	}
 }
 
-// small says whether the plain detector can be waited for.
+// small reports whether the plain detector can be waited for.
 func (f *fake) small(limit uint64) bool {
 	n := uint64(0)
 	for _, segs := range f.segments {

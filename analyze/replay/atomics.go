@@ -101,7 +101,7 @@ func (a *Atomics) follow(ev *Event, atomic uint64) {
 	}
 }
 
-// InPage says whether there are atomic variables in the page of 4 KiB that addr
+// InPage reports whether there are atomic variables in the page of 4 KiB that addr
 // is in.
 func (a *Atomics) InPage(addr uint64) bool {
 	if a == nil {

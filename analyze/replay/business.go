@@ -22,7 +22,7 @@ type meaning interface {
 	// Meant says that the plain load or store at pc is an atomic access.
 	Meant(pc uint64) bool
 	// Apart says that the fence next to the plain load or store at pc, which
-	// makes an atomic access of it, is a statement of its own.
+	// makes an atomic access of it, is a separate statement.
 	Apart(pc uint64) bool
 	// Combines says that the atomic access to addr at pc puts the result of a
 	// reduction into a variable.
@@ -48,12 +48,12 @@ func NewBusiness(p place.Program) Business {
 	return b
 }
 
-// User says whether an instruction is the user's code.
+// User reports whether an instruction is the user's code.
 func (b *Business) User(pc uint64) bool {
 	return b.program == nil || b.program.User(pc) && (b.borrowed == nil || !b.borrowed(pc))
 }
 
-// Atomicity says whether executions of op by the instruction at pc are atomic
+// Atomicity reports whether executions of op by the instruction at pc are atomic
 // accesses, under strict rules or not.
 func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 	switch {
@@ -77,16 +77,16 @@ func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 }
 
 // Apart says that an atomic access by the instruction at pc is one because of a
-// fence next to it that is a statement of its own: it says nothing of the
+// fence next to it that is a separate statement: it says nothing about the
 // variable.
 func (b *Business) Apart(pc uint64) bool { return b.intent != nil && b.intent.Apart(pc) }
 
-// Muted says whether an instruction is in a runtime (libgomp) whose
+// Muted reports whether an instruction is in a runtime (libgomp) whose
 // synchronisation is recorded as events: its plain accesses never count.
 func (b *Business) Muted(pc uint64) bool { return b.muted != nil && b.muted(pc) }
 
-// Counts says whether an access by the instruction at pc, which is not muted,
-// to addr is the program's business, when memory is as it is after the access's
+// Counts reports whether an access by the instruction at pc, which is not muted,
+// to addr is the program's business, with memory as it is after the access's
 // unit.
 func (b *Business) Counts(memory *place.Map, pc, addr uint64) bool {
 	return b.User(pc) || memory.User(b.program, addr)

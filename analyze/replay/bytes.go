@@ -58,7 +58,7 @@ func (s ranges) contains(addr uint64) bool {
 	return found
 }
 
-// meets says whether one of size bytes from low on is in the set.
+// meets reports whether one of size bytes from low on is in the set.
 func (s ranges) meets(low, size uint64) bool {
 	i, found := slices.BinarySearchFunc(s, low, func(x interval, low uint64) int {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Compressed is a segment whose accesses can be had by their bytes.
+// Compressed is a segment whose accesses are available by their bytes.
 type Compressed interface {
 	// Footprint returns the bytes that the segment accesses.
 	Footprint() iter.Seq2[fold.Extent, error]
@@ -20,7 +20,7 @@ type Compressed interface {
 	RunsOf(site SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[Run, error]
 }
 
-// Seekable is a source of which segments can be had without those before.
+// Seekable is a source whose segments can be read without the preceding ones.
 type Seekable interface {
 	// SegmentsAt returns the segments of a thread with those places, which rise.
 	SegmentsAt(t event.ThreadID, places []uint64) iter.Seq2[Segment, error]

@@ -42,10 +42,10 @@ func (o Op) String() string {
 	return "op?"
 }
 
-// Writes says whether the operation changes memory.
+// Writes reports whether the operation changes memory.
 func (o Op) Writes() bool { return !o.Reads() || o == AtomicUpdate }
 
-// Reads says whether what the operation does depends on what the memory holds.
+// Reads reports whether what the operation does depends on what the memory holds.
 func (o Op) Reads() bool {
 	switch o {
 	case Read, AtomicRead, AtomicUpdate, CallRead, Use:
@@ -54,18 +54,18 @@ func (o Op) Reads() bool {
 	return false
 }
 
-// Atomic says whether the operation is an atomic access.
+// Atomic reports whether the operation is an atomic access.
 func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
 
-// Plain says whether the operation is an execution of a [Site]; the others are
+// Plain reports whether the operation is an execution of a [Site]; the others are
 // events.
 func (o Op) Plain() bool { return o == Read || o == Write }
 
-// Call says whether the operation is an event that is no atomic access: what a
+// Call reports whether the operation is an event that is no atomic access: what a
 // call does to memory, a free, a use of a sync object.
 func (o Op) Call() bool { return !o.Plain() && !o.Atomic() }
 
-// Atomicity says whether executions of an instruction are atomic accesses of the
+// Atomicity reports whether executions of an instruction are atomic accesses of the
 // source.
 type Atomicity uint8
 

@@ -43,7 +43,7 @@ type Segmented interface {
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
 }
 
-// steppable is a run of which segments can be had without an iterator, at less
+// steppable is a run whose segments can be read without an iterator, at less
 // cost.
 type steppable interface {
 	// NextSegment returns a function that returns the segments of a thread in
@@ -117,7 +117,7 @@ type Scheduled interface {
 	Schedule() iter.Seq2[format.Piece, error]
 }
 
-// HasSchedule says whether a run knows in which order accesses were executed.
+// HasSchedule reports whether a run knows in which order accesses were executed.
 func HasSchedule(src Events) bool {
 	s, ok := src.(Scheduled)
 	return ok && s.HasSchedule()

@@ -110,7 +110,7 @@ func (s *Survey) order(share bool) *hb.Order {
 	return o
 }
 
-// Own says whether addr is in memory of which thread t has a part for itself,
+// Own reports whether addr is in memory of which thread t has a part for itself,
 // so that its strands, which run there one after another, do not race.
 func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
 	if w.own.contains(addr) {

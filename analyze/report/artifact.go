@@ -108,7 +108,7 @@ func root(races map[string]*Race, x *Race) *Race {
 	return x
 }
 
-// folded tells whether a race is an artifact of another one in the report.
+// folded reports whether a race is an artifact of another one in the report.
 func folded(races map[string]*Race, x *Race) bool { return root(races, x) != x }
 
 // Artifacts is the number of artifacts among Races, and of those that were

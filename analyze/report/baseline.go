@@ -51,7 +51,7 @@ func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 }
 
 // Apply moves the races that the baseline knows from Races to Known and gives
-// those that remain their names and groups anew.
+// the remaining ones new names and groups.
 func (b *Baseline) Apply(r *Report) {
 	r.Baseline = b.Name
 	var fresh []Race

@@ -42,7 +42,7 @@ func Compare(a, b *Report) *Diff {
 	return d
 }
 
-// Differ says whether one run shows a race that the other does not.
+// Differ reports whether one run shows a race that the other does not.
 func (d *Diff) Differ() bool { return len(d.OnlyA)+len(d.OnlyB) > 0 }
 
 // WriteText writes a line or two for each race.

@@ -55,7 +55,7 @@ func (t *text) part(write func()) string {
 	return part
 }
 
-// Fenced is a block of code that shows a text as it is, whatever is in it.
+// Fenced is a block of code that shows a text unchanged, whatever is in it.
 func Fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -23,7 +23,7 @@ type Part struct {
 // the seeds, which are sorted here.
 //
 // Counts of dynamic pairs are those of the run that is shown. Mutexes and
-// threads have the names that they had in that run.
+// threads have the names of that run.
 func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 	out := &Report{Info: info}
 	for _, p := range parts {
@@ -90,8 +90,8 @@ func (t *text) seenWith(g *groupOf) {
 	t.printf("; shown as in %s\n\n", g.lead.Trace)
 }
 
-// ThreadCountsOf returns, in ascending order, which of an exploration's thread
-// counts the runs with these seeds had; nil when it varied none.
+// ThreadCountsOf returns, in ascending order, the thread counts of the runs of
+// an exploration with these seeds; nil if the exploration varied none.
 func (i *Info) ThreadCountsOf(seeds []uint64) []int {
 	if len(i.ThreadCounts) == 0 {
 		return nil

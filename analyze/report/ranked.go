@@ -70,6 +70,6 @@ func (a *Artifact) Steps() []Link {
 // Repair says what repairing the cause of the artifact does.
 func (a *Artifact) Repair() string { return a.repair() }
 
-// OwnFile says whether a source file is the user's, and not one that came with
+// OwnFile reports whether a source file is the user's, and not one that came with
 // a compiler or a library.
 func OwnFile(path string) bool { return path != "" && !installed.MatchString(clean(path)) }

@@ -106,7 +106,7 @@ type Location struct {
 	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
 	Local   *Local         // stack: the variable, if it was asked for and is known
 	Stack   []Frame        // heap: where it was allocated
-	// Freed says that the heap block had been given up when the later side
+	// Freed says that the heap block had been freed when the later side
 	// accessed it: by thread FreedBy, at FreeStack.
 	Freed     bool
 	FreedBy   event.ThreadID

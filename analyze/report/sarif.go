@@ -246,7 +246,7 @@ func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 	if a == nil {
 		return
 	}
-	out.Level = "note" // as severe as its cause, which has a result of its own
+	out.Level = "note" // as severe as its cause, which has a separate result
 	out.Properties["artifactOf"], out.Properties["artifactBy"], out.Properties["artifactChecked"] = a.Of, a.By.String(), a.Checked
 	out.Properties["artifactRepair"] = a.repair()
 	if a.Together {

@@ -40,7 +40,7 @@ func (r *Report) sourceDir() string {
 	return common
 }
 
-// within says whether a file is in a directory or below it.
+// within reports whether a file is in a directory or below it.
 func within(file, dir string) bool {
 	return dir == "/" || file == dir || strings.HasPrefix(file, dir+"/")
 }

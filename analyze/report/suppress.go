@@ -158,7 +158,7 @@ func (rule *Rule) mutex(rep *Report, a *Access) bool {
 	return false
 }
 
-// any says whether the pattern matches the function, the file or the line of a
+// any reports whether the pattern matches the function, the file or the line of a
 // frame.
 func (rule *Rule) any(stack []Frame) bool {
 	for _, f := range stack {
@@ -172,7 +172,7 @@ func (rule *Rule) any(stack []Frame) bool {
 // anonymous is how a demangled name says that it is in a namespace without a name.
 const anonymous = "(anonymous namespace)::"
 
-// match says whether the pattern matches a text that a report prints: a name as it
+// match reports whether the pattern matches a text that a report prints: a name as it
 // is, or without its namespaces that have no name. Names that the text shortens
 // have … in them.
 func (rule *Rule) match(text string) bool {
@@ -180,7 +180,7 @@ func (rule *Rule) match(text string) bool {
 	return text != "" && (match(pattern, text) || strings.Contains(text, anonymous) && match(pattern, strings.ReplaceAll(text, anonymous, "")))
 }
 
-// match says whether a pattern matches a text: * matches anything, a ^ at
+// match reports whether a pattern matches a text: * matches anything, a ^ at
 // the beginning and a $ at the end tie it to the ends of the text, which are
 // free otherwise.
 func match(pattern, text string) bool {

@@ -242,7 +242,7 @@ func (a *Access) verb() string {
 	return a.Op.String()
 }
 
-// called says whether a system call or a library function made the access.
+// called reports whether a system call or a library function made the access.
 func (a *Access) called() bool { return a.Op == replay.CallRead || a.Op == replay.CallWrite }
 
 func (t *text) stack(stack []Frame) {

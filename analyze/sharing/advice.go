@@ -92,7 +92,7 @@ func rivals(fields []Field) (a, b *Field) {
 	return nil, nil
 }
 
-// disturbs says whether a thread writes f while another, which does not touch
+// disturbs reports whether a thread writes f while another, which does not touch
 // f, uses g.
 func disturbs(f, g *Field) bool {
 	touches := func(f *Field, t event.ThreadID) bool {

@@ -25,7 +25,7 @@ func randomOptions(rng *rand.Rand, l *slicetest.Log) slice.Options {
 	return o
 }
 
-// follows tells whether a slice along kinds follows a dependence.
+// follows reports whether a slice along kinds follows a dependence.
 func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 	if kinds == 0 {
 		kinds = slice.Both

@@ -26,7 +26,7 @@ const (
 // pointers are the stack, global and thread pointers.
 func pointers(reg uint8) bool { return reg >= regSP && reg <= 4 }
 
-// follows tells whether a slice follows dependences of a kind. Of what it passes
+// follows reports whether a slice follows dependences of a kind. Of what it passes
 // through it follows the value only: why a register was saved is why the
 // function ran.
 func (o *Options) follows(kind wet.DepKind, reg uint8) bool {
@@ -70,19 +70,19 @@ func housekeeping(n *wet.Node, stmt uint32) bool {
 	return i.Op == rv.OpADDI && i.Rd == regFP && opens(n, stmt)
 }
 
-// opens tells whether a frame is made before a statement of the path.
+// opens reports whether a frame is made before a statement of the path.
 func opens(n *wet.Node, stmt uint32) bool {
 	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm < 0 })
 }
 
-// closes tells whether a frame is given up after a statement of the path.
+// closes reports whether a frame is given up after a statement of the path.
 func closes(n *wet.Node, stmt uint32) bool {
 	return slices.ContainsFunc(n.Stmts[stmt+1:], func(s wet.Stmt) bool { return adjusts(s.Inst) && s.Inst.Imm > 0 })
 }
 
 func adjusts(i rv.Inst) bool { return i.Op == rv.OpADDI && i.Rd == regSP && i.Rs1 == regSP }
 
-// definedBefore tells whether the path defines a register before a statement.
+// definedBefore reports whether the path defines a register before a statement.
 func definedBefore(n *wet.Node, stmt uint32, reg uint8) bool {
 	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return s.Inst.Defs().Has(int(reg)) })
 }

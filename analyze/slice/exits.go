@@ -112,7 +112,7 @@ func (x *exits) find(d definition) (loops []*cfg.Loop) {
 	return loops
 }
 
-// samePlace tells whether a store writes to the same place in each turn of a
+// samePlace reports whether a store writes to the same place in each turn of a
 // loop: its base register is not written in the loop, or by the code alone.
 func (x *exits) samePlace(at cfg.Ref, s *wet.Stmt, l *cfg.Loop) bool {
 	base := s.Inst.Rs1
@@ -133,7 +133,7 @@ func (x *exits) samePlace(at cfg.Ref, s *wet.Stmt, l *cfg.Loop) bool {
 	return true
 }
 
-// constant tells whether a register has a value at pc that the instructions of
+// constant reports whether a register has a value at pc that the instructions of
 // its block make from nothing.
 func (x *exits) constant(at cfg.Ref, pc uint64, reg uint8) bool {
 	var known rv.RegSet
@@ -364,7 +364,7 @@ func (w *loopWalk) inFrames(at uint64) (exit wet.Instance, state progress, err e
 // times is the number of the thread's timestamps.
 func (w *loopWalk) times() uint64 { return w.x.g.Threads()[w.from.Thread].Times }
 
-// inTurn tells whether an execution that begins now is of the frame itself, and
+// inTurn reports whether an execution that begins now is of the frame itself, and
 // in the loop.
 func (w *loopWalk) inTurn(id wet.NodeID) bool {
 	refs := w.x.blocks(id)
@@ -407,7 +407,7 @@ const (
 	gone                       // the frame cannot be followed
 )
 
-// inFrame tells whether an execution that begins now is of the frame itself.
+// inFrame reports whether an execution that begins now is of the frame itself.
 func (f *follower) inFrame(n *wet.Node) bool {
 	if n.Kind != wet.NodePath {
 		return false

@@ -82,7 +82,7 @@ func order(less bool) int {
 // slotted is a Graph that tells where the dependences of a node's statements
 // come from without asking for each statement: from statements of the same
 // execution, or through slots that several statements share. A slice then asks
-// for the label of a slot once an execution, whoever shares it.
+// for the label of a slot once per execution, whichever statements share it.
 type slotted interface {
 	Graph
 	// Inputs are what a statement depends on.
@@ -92,7 +92,7 @@ type slotted interface {
 	// Labels tells what execution k of a node depends on through each of the
 	// slots, by their index.
 	Labels(th event.ThreadID, n wet.NodeID, k uint64, slots []int32, tell func(i int, from wet.Instance) error) error
-	// HasReaders tells whether Readers yields something for any instance of a
+	// HasReaders reports whether Readers yields something for any instance of a
 	// statement.
 	HasReaders(th event.ThreadID, n wet.NodeID, stmt uint32) (bool, error)
 	// Readers appends the slots through which others depend on an instance.

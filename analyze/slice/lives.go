@@ -221,7 +221,7 @@ func (o *Origins) Of(load wet.Instance) (f Found, err error) {
 	return f, nil
 }
 
-// inImage tells whether an address is a global variable's.
+// inImage reports whether an address is a global variable's.
 func (o *Origins) inImage(addr uint64) bool {
 	_, _, ok := o.img.Object(addr)
 	return ok

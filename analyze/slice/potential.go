@@ -296,7 +296,7 @@ type moment struct {
 	at    wet.Instance
 }
 
-// after says whether m comes after n: in a later execution, or further on in the
+// after reports whether m comes after n: in a later execution, or further on in the
 // same one.
 func (m *moment) after(n *moment) bool {
 	if m.order != n.order {

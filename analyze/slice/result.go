@@ -101,7 +101,7 @@ func (s *Slice) finish() {
 // set holds the instances of a place.
 func (s *Slice) set(p place) *nodeSet { return s.homes[s.index[home{p.thread, p.node}]] }
 
-// in tells whether a place has instances that count.
+// in reports whether a place has instances that count.
 func (s *Slice) in(p place) bool {
 	_, ok := s.of[p]
 	return ok
@@ -123,7 +123,7 @@ func (s *Slice) Graph() Graph { return s.g }
 // slice is shared and must not be changed.
 func (s *Slice) Statements() []Statement { return s.stmts }
 
-// Has tells whether an instance is in the slice.
+// Has reports whether an instance is in the slice.
 func (s *Slice) Has(i wet.Instance) bool {
 	at, ok := s.index[homeOf(i)]
 	if !ok {

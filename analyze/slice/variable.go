@@ -58,7 +58,7 @@ func instruction(g Graph, pc uint64) (rv.Inst, bool) {
 	return rv.Inst{}, false
 }
 
-// touchesLocal tells whether the instruction at pc uses or writes a local
+// touchesLocal reports whether the instruction at pc uses or writes a local
 // variable, whether there is one of that name, and which others it touches. A
 // register that it writes is the variable's from the next instruction on.
 func (r *Resolver) touchesLocal(pc uint64, inst rv.Inst, name string) (hit, known bool, touched []string) {
@@ -97,14 +97,14 @@ func (r *Resolver) touchesLocal(pc uint64, inst rv.Inst, name string) (hit, know
 	return hit, known, touched
 }
 
-// overlaps tells whether an access goes to a variable on the stack.
+// overlaps reports whether an access goes to a variable on the stack.
 func overlaps(inst rv.Inst, l image.Local) bool {
 	_, size, ok := inst.Mem()
 	at := int64(inst.Imm)
 	return ok && inst.Rs1 == l.Reg && at < l.Offset+int64(l.Size) && l.Offset < at+int64(size)
 }
 
-// touchesGlobal tells whether the instruction at pc accessed a global variable,
+// touchesGlobal reports whether the instruction at pc accessed a global variable,
 // or a part of one, in its first or last execution by some thread; and which it
 // did.
 func (r *Resolver) touchesGlobal(g Graph, pc uint64, name string) (hit bool, names []string, err error) {

@@ -10,7 +10,7 @@ import (
 // must hear of, the second writes.
 //
 // Mutexes that are used as STD demands are locks, Create and Join are fork and
-// join. Every other edge is a message: a lock of its own, which the one event
+// join. Every other edge is a message: a separate lock, which the one event
 // takes and releases and then the other. It orders these two and nothing
 // else. Which messages are needed is read off the vector clocks: what a strand
 // has learnt at an event, and the STD text would not have told it, it gets from

@@ -33,7 +33,7 @@ type Stats struct {
 	Lines    uint64
 	Accesses uint64 // that were exported; each is a line or more
 	Left     uint64 // accesses left out: of libraries to their own data, and to atomic variables
-	Messages uint64 // edges that are spelled with a lock of their own
+	Messages uint64 // edges that are written as a separate lock
 }
 
 // Source is the recorded run. *cdr.Trace is one.
@@ -252,7 +252,7 @@ func (x *exporter) step(u *replay.Unit, strand event.StrandID, s *cdr.Step) erro
 	return nil
 }
 
-// foreign says whether an access is not the program's business.
+// foreign reports whether an access is not the program's business.
 func (x *exporter) foreign(pc, addr uint64) bool {
 	return x.business.Muted(pc) || !x.business.Counts(x.run.Memory, pc, addr)
 }
@@ -318,7 +318,7 @@ func (x *exporter) access(u *replay.Unit, a *replay.Access) error {
 	})
 }
 
-// atomic says whether the byte at addr belongs to an atomic variable in a life of
+// atomic reports whether the byte at addr belongs to an atomic variable in a life of
 // its granule.
 func (x *exporter) atomic(addr uint64, life uint32) bool {
 	return x.survey.Atomic.In(addr>>3, uint64(life))>>(addr&7)&1 != 0

@@ -34,7 +34,7 @@ const batchLength = 1 << 12
 var ErrTooLarge = errors.New("more than an import takes")
 
 // Import reads an STD text and hands the run that it tells of to an observer,
-// which it finishes. Each access is a block of its own with its location as its
+// which it finishes. Each access is a separate block with its location as its
 // address; the names of variables and locks are added to names, which must be
 // empty, before the observer finishes.
 //
@@ -288,7 +288,7 @@ func (m *importer) slot(name []byte) (slot, lo, hi uint64, isSized bool, err err
 	return slot, lo, hi, isSized, err
 }
 
-// extends says whether a line is a part of the open access: a further piece of
+// extends reports whether a line is a part of the open access: a further piece of
 // the same granule.
 func (m *importer) extends(t event.ThreadID, l *Line) bool {
 	o := &m.open

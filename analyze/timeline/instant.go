@@ -58,7 +58,7 @@ func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access)
 // Moment is a point in what a thread executed.
 type Moment struct {
 	Thread event.ThreadID
-	Insts  uint64 // instructions of recorded blocks that it had executed
+	Insts  uint64 // instructions of recorded blocks that it has executed
 	// After says that the moment is just after the last of them, and not just
 	// before the next one; the thread may have lost its turn in between.
 	After bool
@@ -110,7 +110,7 @@ func (tl *Timeline) TimesOf(ctx context.Context, moments []Moment) ([]uint64, er
 	return times, err
 }
 
-// timeOf is when a thread had executed so many instructions: just before the next
+// timeOf is the time at which a thread had executed that many instructions: just before the next
 // one, or just after the last one.
 func (tl *Timeline) timeOf(t event.ThreadID, insts uint64, after bool) uint64 {
 	d := tl.kept

@@ -113,7 +113,7 @@ func (tl *Timeline) detailOf(ctx context.Context, v *View) (*detail, error) {
 	if v.Step > tl.width {
 		return nil, nil
 	}
-	// A little more than was asked for: whoever looks goes on to look beside it.
+	// A little more than requested: a user usually looks beside it next.
 	room := v.To - v.From
 	d := newDetail(len(tl.threads), v.From-min(v.From, room), min(tl.end, v.To+room))
 	b := newBuilder(tl, d, false)

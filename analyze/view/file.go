@@ -166,7 +166,7 @@ func (f *fileWriter) timeline() error {
 	return nil
 }
 
-// whole says whether a window shows everything that there is.
+// whole reports whether a window shows everything that there is.
 func (w *Window) whole() bool {
 	for i := range w.Lanes {
 		if !w.Lanes[i].Complete {

@@ -53,7 +53,7 @@ func (p *Page) Handler(token string) (http.Handler, error) {
 	}), nil
 }
 
-// local says whether a request was sent to this machine by its own name.
+// local reports whether a request was sent to this machine by its own name.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -149,7 +149,7 @@ var answers = map[string]func(p *Page, ctx context.Context, rest string) (any, e
 	"slice": func(p *Page, ctx context.Context, rest string) (any, error) { return p.slice(ctx, rest) },
 }
 
-// asJSON makes an answer of a report that has a JSON form of its own.
+// asJSON makes an answer from a report that has its own JSON form.
 func asJSON[R interface{ WriteJSON(io.Writer) error }](ctx context.Context, key string, find func(context.Context) (R, error)) (any, error) {
 	if find == nil {
 		return nil, noAnswer(key)

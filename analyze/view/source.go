@@ -61,7 +61,7 @@ const (
 // readable matches names of source files.
 var readable = regexp.MustCompile(`(?i)\.(c|h|cc|hh|cpp|hpp|cxx|hxx|c\+\+|h\+\+|ipp|inl|tcc|inc|def|go|s|f|for|f90|f95|f03|f08|y|l|rs|d)$|/include/([^.]+/)*[^./]+$`)
 
-// Readable says whether a name that a trace has for a source file looks like
+// Readable reports whether a name that a trace has for a source file looks like
 // one. The text of others is not read: a trace that somebody made could name
 // any file of the reader's machine.
 func Readable(name string) bool { return readable.MatchString(name) }

@@ -54,7 +54,7 @@ type code interface {
 	Code(pc uint64, n int) []byte
 }
 
-// sigreturn says whether b can be what Linux lets signal handlers return to, which
+// sigreturn reports whether b can be what Linux lets signal handlers return to, which
 // is in no file: li a7, 139; ecall.
 func sigreturn(b *event.Block) bool {
 	return b.End == event.EndSyscall && b.Bytes == 8 && b.Insts == 2 && len(b.Sites) == 0

@@ -51,7 +51,7 @@ func (p *page) load(addr uint64, s *image.Segment) {
 	}
 }
 
-// watches tells whether an address is in one of the pages.
+// watches reports whether an address is in one of the pages.
 func (m *memory) watches(addr uint64) bool {
 	n := addr / pageBytes
 	return m.maybe[n%filter] && m.pages[n] != nil

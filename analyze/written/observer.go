@@ -27,7 +27,7 @@ type Seen struct {
 	Size  uint8
 }
 
-// Same tells whether the writes make no difference: each stored what was there,
+// Same reports whether the writes make no difference: each stored what was there,
 // or all of them the same.
 func (s *Seen) Same() bool { return s.Writes > 0 && (s.Unchanged == s.Writes || s.Equal) }
 

@@ -76,7 +76,7 @@ func (s span) cover(t span, at int64) span {
 	return span{low: min(s.low, low), high: max(s.high, high), any: any}
 }
 
-// meets tells whether an access of the span, from base, can be at one of the
+// meets reports whether an access of the span, from base, can be at one of the
 // addresses of w.
 func (s span) meets(base uint64, w Window) bool {
 	if s.none {

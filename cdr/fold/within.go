@@ -16,7 +16,7 @@ type Finder struct {
 	Yield func(Run) bool
 }
 
-// Within says whether keep accepts a range, which it must if that goes around
+// Within reports whether keep accepts a range, which it must if that goes around
 // the end of the address space.
 func Within(keep func(lo, hi uint64) bool, lo, hi uint64) bool { return lo >= hi || keep(lo, hi) }
 

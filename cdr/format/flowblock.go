@@ -57,7 +57,7 @@ const (
 	numMarkKinds
 )
 
-// Returns says whether control goes on at the innermost frame, which is left.
+// Returns reports whether control goes on at the innermost frame, which is left.
 func (m Mark) Returns() bool {
 	return m.Kind == MarkEvent && m.B&1 != 0 || m.Kind == MarkPop && m.A == 1
 }

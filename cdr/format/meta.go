@@ -77,7 +77,7 @@ type Meta struct {
 	Epochs   int  `json:"-"`
 }
 
-// World is what a run had besides the program, its arguments and its input.
+// World is the environment of a run, besides the program, its arguments and its input.
 type World struct {
 	Root       string `json:"root,omitempty"` // directory that the program saw as /
 	HangInsts  uint64 `json:"hang_limit,omitempty"`

@@ -84,7 +84,7 @@ func (p *paths) define(b *event.Block, site func(format.Site) format.SiteID) {
 	p.sims = append(p.sims, s)
 }
 
-// endsPath says whether paths end after a block that is left so.
+// endsPath reports whether paths end after a block that is left so.
 func (p *paths) endsPath(end event.End) bool {
 	return p.alphabet == format.AlphabetBlock || end == event.EndCall || end == event.EndCallInd || end == event.EndReturn
 }

@@ -63,7 +63,7 @@ type Options struct {
 	// accesses are in no count; events and call stacks are whole. It needs
 	// ControlAPP and ModeCOR.
 	Chosen func(pc uint64) bool
-	// Keep says whether the accesses to an 8-byte granule (address / 8) are
+	// Keep reports whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
 	Keep func(granule uint64) bool

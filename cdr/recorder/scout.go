@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// DefaultScoutLimit is the memory of a [Scout] without a limit of its own.
+// DefaultScoutLimit is the memory limit of a [Scout] that sets none.
 const DefaultScoutLimit = 512 << 20
 
 // Scout is an [event.Observer] that learns which 8-byte granules of memory two
@@ -236,7 +236,7 @@ func (s *Scout) room(bytes uint64) bool {
 	return true
 }
 
-// Keep tells whether a granule (address / 8) is shared, for [Options].Keep.
+// Keep reports whether a granule (address / 8) is shared, for [Options].Keep.
 // It may be used from one goroutine at a time, when the run is over.
 func (s *Scout) Keep(granule uint64) bool {
 	p := s.last

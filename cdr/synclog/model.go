@@ -232,7 +232,7 @@ func (m *model) thread(th int) int {
 	return int(index)
 }
 
-// lastWithEvents says whether no thread after the k-th has events to come.
+// lastWithEvents reports whether no thread after the k-th has events to come.
 func (m *model) lastWithEvents(k int) bool {
 	for _, i := range m.recent[k+1:] {
 		if m.threads[i].left > 0 {

@@ -26,7 +26,7 @@ func (f *againFlags) add(cmd *cobra.Command) {
 	f.addInput(cmd)
 }
 
-// addInput adds the flags for what the run had besides its arguments.
+// addInput adds the flags for the inputs of the run besides its arguments.
 func (f *againFlags) addInput(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.stdin, "stdin", "", "for a rerun: `FILE` that was the standard input")

@@ -183,7 +183,7 @@ func compareArtifact(p examples.Program, r *report.Race, want examples.Race) err
 	return nil
 }
 
-// names says whether a location can be the expected one. A static local is
+// names reports whether a location can be the expected one. A static local is
 // called NAME.NUMBER by the compiler; a heap block has no name of its own.
 func names(l report.Location, want examples.Race) bool {
 	if l.Kind != string(want.Storage) {

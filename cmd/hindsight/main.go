@@ -1,6 +1,6 @@
 // Command hindsight runs parallel programs on a simulated RISC-V
 // multiprocessor, records them in a compressed trace and answers questions
-// about the trace. Each subcommand has a file of its own.
+// about the trace. Each subcommand has its own file.
 package main
 
 import (

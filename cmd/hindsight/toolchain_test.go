@@ -13,7 +13,7 @@ import (
 // sourceDir is the folder of this package; tests change the current one.
 var sourceDir, _ = os.Getwd()
 
-// haveTool says whether a tool is installed, and fails if not though the
+// haveTool reports whether a tool is installed, and fails if not though the
 // environment says that the toolchain must be there.
 func haveTool(t testing.TB, tool string) bool {
 	t.Helper()

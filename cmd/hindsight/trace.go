@@ -61,7 +61,7 @@ func openTrace(ctx context.Context, std cli.Streams, file, needs string, again *
 	return analyze.OpenScratch(tmp.Name(), file)
 }
 
-// insts is how many instructions the run of a trace had; 0 when it is not known.
+// insts is the number of instructions in the run of a trace; 0 if unknown.
 func insts(t *analyze.Trace) uint64 {
 	if o := t.Recorded().Info().Outcome; o != nil {
 		return o.Insts

@@ -133,7 +133,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 	return err
 }
 
-// isTrace says whether a file is a trace of `hindsight run`.
+// isTrace reports whether a file is a trace of `hindsight run`.
 func isTrace(file string) bool {
 	st, err := os.Stat(file)
 	if err != nil || !st.Mode().IsRegular() {

@@ -263,7 +263,7 @@ func (c *comparison) packedSize(r *rival, files []string) (float64, error) {
 }
 
 // rawControl writes the uncompressed control flow of a trace: for each thread,
-// 4 bytes a block execution, the low half of its address.
+// 4 bytes per block execution, the low half of its address.
 func (c *comparison) rawControl(t *cdr.Trace, want uint64) (err error) {
 	f, err := os.Create(c.file("control"))
 	if err != nil {
@@ -296,7 +296,7 @@ func (c *comparison) rawControl(t *cdr.Trace, want uint64) (err error) {
 }
 
 // rawData is an event.Observer that writes the uncompressed accesses of each
-// thread into a file of its own: 4 bytes an access, the low half of its address.
+// thread into a separate file: 4 bytes per access, the low half of its address.
 type rawData struct {
 	dir     string // made when it is needed
 	keep    func(granule uint64) bool
@@ -346,7 +346,7 @@ func (d *rawData) Batch(b *event.Batch) error {
 	return nil
 }
 
-// kept says whether an access is recorded: as in package cdr, when one of the
+// kept reports whether an access is recorded: as in package cdr, when one of the
 // granules is that it touches.
 func (d *rawData) kept(addr uint64, size uint8) bool {
 	return d.keep == nil || d.keep(addr>>3) || d.keep((addr+uint64(size)-1)>>3)

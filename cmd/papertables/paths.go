@@ -297,7 +297,7 @@ func (r *flowRun) framing(o app.Options) (int, error) {
 	return out.Len() * len(r.threads), err
 }
 
-// within says whether a compression is within a tenth of Sequitur's.
+// within reports whether a compression is within a tenth of Sequitur's.
 func within(ratio float64) string {
 	switch {
 	case math.IsNaN(ratio):

@@ -66,7 +66,7 @@ func (r *rival) find() (note string) {
 	return fmt.Sprintf("%s is not installed: the Go codec at its best level replaces it.", r.name)
 }
 
-// there says whether the rival can take part.
+// there reports whether the rival can take part.
 func (r *rival) there() bool { return r.program || r.codec != "" }
 
 // pack compresses src and returns the processor time it took.

@@ -208,13 +208,13 @@ func (c *comparison) buildGraph(r *session.Run, file string, m *wetMeasured) err
 	return err
 }
 
-// resetPeak forgets the most memory that the process had, where the system can.
+// resetPeak resets the peak memory of the process, where the system can.
 func resetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere peakMemory knows nothing
 }
 
-// peakMemory is the most memory that the process had resident, in bytes; 0 when
+// peakMemory is the peak resident memory of the process in bytes; 0 if
 // the system does not tell.
 func peakMemory() int64 {
 	data, err := os.ReadFile("/proc/self/status")
@@ -325,12 +325,12 @@ type historyCount [arch.NumStreams]uint64
 // Append implements [arch.History].
 func (h *historyCount) Append(_ event.ThreadID, s arch.Stream, _ []uint64, n int) { h[s] += uint64(n) }
 
-// wants tells whether one of the tables is to be measured.
+// wants reports whether one of the tables is to be measured.
 func (c *comparison) wants(tables ...string) bool {
 	return c.table == wetTableNames[0] || slices.Contains(tables, c.table)
 }
 
-// measureQueries opens a graph anew for each query, so that none finds what
+// measureQueries opens a graph again for each query, so that none finds what
 // another has decoded; but the slices share one.
 func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) error {
 	q.known = true

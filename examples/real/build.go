@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// store fetches source packages with an apt of its own: the system's sources and
+// store fetches source packages with a separate apt configuration: the system's sources and
 // lists stay as they are.
 type store struct {
 	config, src string
@@ -97,7 +97,7 @@ copy() {
 }
 `
 
-// build runs the script of a program, unless it has been run as it is now. The
+// build runs the script of a program, unless it has already been run in its current form. The
 // script finds sources in $SRC/PACKAGE/tree and leaves programs in $OUT.
 func (o *options) build(ctx context.Context, p program, kind, out string) error {
 	stamp := filepath.Join(out, ".built")

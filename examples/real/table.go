@@ -20,7 +20,7 @@ type program struct {
 	varies *regexp.Regexp
 	// only is the one kind of linking that works; "": both do.
 	only string
-	// anyOrder: threads write the lines of the output in an order of their own.
+	// anyOrder: threads write the lines of the output in any order.
 	anyOrder bool
 }
 

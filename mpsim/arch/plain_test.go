@@ -84,7 +84,7 @@ func (p *plain) hart(h event.ThreadID) *archinfo.HartCounts {
 	return p.harts[h]
 }
 
-// play says whether all lines of the access hit.
+// play reports whether all lines of the access hit.
 func (p *plain) play(r ref) bool {
 	hit := true
 	size := uint64(p.cfg.Line)
@@ -345,7 +345,7 @@ func (p *plain) finish() {
 	}
 }
 
-// ownRun says whether hart wrote, since the word is counted, with only its own
+// ownRun reports whether hart wrote, since the word is counted, with only its own
 // accesses from then on.
 func ownRun(before []wordAccess, hart event.ThreadID) bool {
 	for j := len(before) - 1; j >= 0; j-- {

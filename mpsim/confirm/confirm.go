@@ -40,7 +40,7 @@ const (
 // severity orders verdicts: a race is what its worst instance is.
 var severity = map[Verdict]int{Unknown: 0, Infeasible: 1, NoDifference: 2, StateDiffers: 3, Harmful: 4}
 
-// Worse tells whether v is worse than other.
+// Worse reports whether v is worse than other.
 func (v Verdict) Worse(other Verdict) bool { return severity[v] > severity[other] }
 
 // Finding is the verdict on a pair, and what it rests on.

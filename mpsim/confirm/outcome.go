@@ -31,7 +31,7 @@ type Outcome struct {
 // noEnd says of a run that it takes many times as long as the recorded one.
 const noEnd = "no end"
 
-// Endless tells whether the run was stopped because it took too long.
+// Endless reports whether the run was stopped because it took too long.
 func (o *Outcome) Endless() bool { return o.Ended == noEnd }
 
 // Bounds of what is kept of a run.
@@ -130,7 +130,7 @@ func (o *Outcome) differs(other *Outcome) string {
 	return ""
 }
 
-// same tells whether the program's user sees no difference.
+// same reports whether the program's user sees no difference.
 func (o *Outcome) same(other *Outcome) bool { return o.differs(other) == "" }
 
 func ending(o *Outcome) string {

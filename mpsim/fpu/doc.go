@@ -20,7 +20,7 @@
 // operation when the mode is RNE, and returns a result only if nothing is left
 // to find out: the result is a normal number well away from both ends of the
 // range, and either inexactness has been accrued already or an error-free
-// transformation tells whether the result is exact (TwoSum; the residual of a
+// transformation reports whether the result is exact (TwoSum; the residual of a
 // fused multiply-add; Muller et al., "Handbook of Floating-Point Arithmetic",
 // 2nd ed., chapter 4). All else goes to the soft path.
 //

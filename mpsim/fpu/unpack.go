@@ -73,7 +73,7 @@ func (f format) signed(neg bool, magnitude uint64) uint64 {
 	return magnitude
 }
 
-// increments tells whether rounding adds one to the magnitude kept: odd is its
+// increments reports whether rounding adds one to the magnitude kept: odd is its
 // lowest bit, half the first bit lost, rest whether any bit below was set.
 func increments(rm uint8, neg, odd, half, rest bool) bool {
 	switch rm {

@@ -133,7 +133,7 @@ func (k *Hooks) calledFrom(pc uint64) meaning {
 	return m
 }
 
-// calledByRWMutex says whether a method of Mutex runs for one of RWMutex, whose
+// calledByRWMutex reports whether a method of Mutex runs for one of RWMutex, whose
 // own changes say what is ordered.
 func (k *Hooks) calledByRWMutex(h *mpsim.Hart) bool {
 	for n := range 2 {
@@ -155,7 +155,7 @@ func (k *Hooks) calledByRWMutex(h *mpsim.Hart) bool {
 
 type recordFunc func(kind event.Kind, obj, arg uint64)
 
-// mutexChanged: whoever sets the bit mutexLocked has the mutex, and whoever clears
+// mutexChanged: a goroutine that sets the bit mutexLocked has the mutex, and one that clears
 // it gives it up; the other bits are about those who wait.
 func mutexChanged(record recordFunc, obj, old, now uint64) {
 	const locked = 1

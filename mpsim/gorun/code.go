@@ -52,13 +52,13 @@ type function struct {
 }
 
 // copying are the runtime's functions that copy, clear and compare memory: their
-// accesses are those of whoever calls.
+// accesses are those of the caller.
 var copying = map[string]bool{
 	"runtime.memmove": true, "runtime.memclrNoHeapPointers": true, "runtime.memequal": true,
 	"runtime.memequal_varlen": true, "runtime.duffzero": true, "runtime.duffcopy": true,
 }
 
-// syncPackage says whether a package is one whose calls say what they order.
+// syncPackage reports whether a package is one whose calls say what they order.
 func syncPackage(pkg string) bool {
 	return pkg == "sync" || pkg == "sync/atomic" || pkg == "internal/sync"
 }

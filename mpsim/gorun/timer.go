@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Timers. Whoever set a timer is ordered before what it brings about: the call of
+// Timers. The goroutine that set a timer is ordered before the timer's effect: the call of
 // AfterFunc's function, the value sent on its channel (the race detector has the
 // edge at the same places).
 

@@ -76,7 +76,7 @@ func (k *Hooks) Loaded(m *image.Image) map[uint64]int {
 	return at
 }
 
-// watching is the number of function fn where the program has one of its own in
+// watching is the number of function fn if the program has its own function in
 // its place.
 func (k *Hooks) watching(fn int) int {
 	if k.watched[fn] == 0 {
@@ -88,7 +88,7 @@ func (k *Hooks) watching(fn int) int {
 	return k.watched[fn]
 }
 
-// ofLibrary says whether a function is a library's and not the program's own of
+// ofLibrary reports whether a function is a library's and not the program's own of
 // the same name. Where the C library itself has debug information, names must do.
 func (k *Hooks) ofLibrary(sym image.Symbol) bool {
 	img := k.state.whose.img

@@ -39,7 +39,7 @@ func word(c *Call, addr uint64) uint64 {
 	return v
 }
 
-// holds says whether the calling thread holds the mutex, as far as the mutex
+// holds reports whether the calling thread holds the mutex, as far as the mutex
 // itself knows.
 func holds(c *Call, mutex uint64) bool {
 	owner := word(c, mutex+mutexOwner)
@@ -49,7 +49,7 @@ func holds(c *Call, mutex uint64) bool {
 	return owner == uint64(c.TID())
 }
 
-// recursive says whether a mutex can be locked more than once, and how often it
+// recursive reports whether a mutex can be locked more than once, and how often it
 // is.
 func recursive(c *Call, mutex uint64) (times uint64, can bool) {
 	if word(c, mutex+mutexKind)&kindMask != kindRecursive {

@@ -163,7 +163,7 @@ func (th *ompThread) caller(c *Call) *Call {
 	return th.open[n-1]
 }
 
-// internal says whether libgomp itself made call c, as part of another call of
+// internal reports whether libgomp itself made call c, as part of another call of
 // [Runtime] that says what is ordered.
 func (o *openMP) internal(c *Call) bool {
 	outer := o.thread(c.ID()).caller(c)

@@ -31,9 +31,9 @@ var handsOver = names(
 	"__cxa_allocate_exception", "__cxa_allocate_dependent_exception",
 )
 
-// isContainer says whether a function is one of a container of C++ that the
+// isContainer reports whether a function is one of a container of C++ that the
 // library has compiled in itself: its memory is that of the object, which is
-// whoever's it is, and nothing but the program guards it. (Those that the program
+// whoever owns it, and nothing but the program guards it. (Those that the program
 // compiles itself are its own code.)
 func isContainer(name string) bool {
 	for _, prefix := range containers {
@@ -54,7 +54,7 @@ var containers = []string{
 	"_ZNSt10filesystem", "_ZNKSt10filesystem",
 }
 
-// allocators are the functions that hand out memory for whoever calls them, the
+// allocators are the functions that hand out memory for their caller, the
 // library's or the program's own in their place.
 var allocators = names(
 	"malloc", "__malloc", "__libc_malloc", "calloc", "__calloc", "__libc_calloc", "realloc", "__realloc", "__libc_realloc",
@@ -64,7 +64,7 @@ var allocators = names(
 	"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
 )
 
-// forCaller are the functions that synchronise on an object of whoever calls
+// forCaller are the functions that synchronise on an object of the code that calls
 // them, and what does it for them: what a library initialises once is its own
 // business. The order is promised, not that of the accesses: glibc's return by a
 // compare-and-swap that fails, which is relaxed, and undo by a relaxed store.
@@ -73,7 +73,7 @@ var forCaller = names(append(onces, "__pthread_once_slow", "clear_once_control")
 var onces = []string{"pthread_once", "__pthread_once", "___pthread_once", "call_once",
 	"__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort"}
 
-// promised says whether a function of a library synchronises for the program
+// promised reports whether a function of a library synchronises for the program
 // through objects of the library.
 func promised(name string) bool {
 	for _, prefix := range promises {

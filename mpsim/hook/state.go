@@ -39,7 +39,7 @@ type Thread interface {
 	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
 	Atomically(a mpsim.AtomicCall)
 	AtomicallyDone(wrote bool)
-	// Exiting tells whether the thread is ending the program.
+	// Exiting reports whether the thread is ending the program.
 	Exiting() bool
 	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
@@ -101,7 +101,7 @@ type Func struct {
 	// Object says that the function synchronises on the object that argument
 	// Object-1 points to; it is not told of one that a library keeps for itself.
 	Object int
-	// ForCaller says that the function synchronises on an object of whoever calls.
+	// ForCaller says that the function synchronises on an object of its caller.
 	ForCaller bool
 	// Allocates says that the function hands out memory.
 	Allocates bool

@@ -172,7 +172,7 @@ var Table = []Func{
 	// libstdc++'s reference counts, which it guards with a mutex where its build
 	// knew of no atomics for them. They order those who let go before the one who
 	// was last, and nothing else. Two events, since what is released has to be
-	// seen by whoever comes second, whose call may return first.
+	// seen by the thread that comes second, whose call may return first.
 	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii"}, Begin: countBegin,
 		End: func(_ *State, c *Call, result uint64) {
 			if change := int32(c.Arg(1)); change < 0 && int32(result)+change == 0 {

@@ -345,7 +345,7 @@ func (o *openMP) start(c *Call, th *ompThread, t *task) {
 	}
 }
 
-// finish ends a task: whoever waits for it may take what it did.
+// finish ends a task: a thread that waits for it may take what it did.
 func (o *openMP) finish(c *Call, t *task) {
 	t.ended = true
 	var done handle

@@ -34,7 +34,7 @@ type codeKind struct {
 	inLibrary bool // a system library's; code without debug information that is not known to be is neither
 	user      bool // has debug information
 	hidden    bool // a function of a shared object that others do not know by name
-	// forCaller says that it synchronises on an object of whoever calls it.
+	// forCaller says that it synchronises on an object of its caller.
 	forCaller bool
 }
 
@@ -131,7 +131,7 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 	return kept, mode
 }
 
-// askedFor says whether the function that the program calls with return address
+// askedFor reports whether the function that the program calls with return address
 // ret, which has gone on to a nameless one for good, hands over what it allocates.
 func (o *whose) askedFor(ret uint64) bool {
 	to, ok := o.img.CallTarget(ret)
@@ -200,7 +200,7 @@ func (o *whose) exemptFrom(addr, size uint64) {
 	}
 }
 
-// private says whether the object at addr is a library's own.
+// private reports whether the object at addr is a library's own.
 func (o *whose) private(addr uint64) bool {
 	g := addr &^ (granule - 1)
 	if o.exempt[g] {
@@ -222,7 +222,7 @@ func (o *whose) private(addr uint64) bool {
 	return own
 }
 
-// silent says whether a synchronising operation on the object at addr orders
+// silent reports whether a synchronising operation on the object at addr orders
 // nothing for the program: it is done by a library's code, at pc, to what the
 // library keeps for itself, and no promise of the library rests on it. A fence
 // has no object (0).
@@ -232,7 +232,7 @@ func (o *whose) silent(pc, addr uint64) bool {
 }
 
 // silent is the same for an instruction that thread t executes: some functions
-// synchronise for whoever calls them.
+// synchronise for their caller.
 func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
 	if s.whose.at(pc).forCaller {
 		open := s.omp.thread(t).open

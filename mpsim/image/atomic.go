@@ -69,7 +69,7 @@ func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	return s, ok
 }
 
-// covers says whether one of the ranges holds pc.
+// covers reports whether one of the ranges holds pc.
 func covers(ranges [][2]uint64, pc uint64) bool {
 	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }
@@ -211,7 +211,7 @@ var atomicOps = []string{"load", "store", "test", "clear", "exchange", "compare_
 	"compare_exchange", "test_and_set", "fetch_add", "fetch_sub", "fetch_and", "fetch_or", "fetch_xor",
 	"__fetch_add", "__fetch_sub", "__fetch_and", "__fetch_or", "__fetch_xor"}
 
-// atomicFunction says whether the function at off is an operation of the C++
+// atomicFunction reports whether the function at off is an operation of the C++
 // library on an atomic object, and which.
 func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 	name, linkage, _ := d.entryName(off)

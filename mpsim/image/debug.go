@@ -20,7 +20,7 @@ var ErrDebug = errors.New("unusable debug information")
 // maxDebugName bounds a name in the debug information, in bytes.
 const maxDebugName = 1 << 16
 
-// debugInfo is the DWARF of an image, decoded as it is asked for. Addresses in
+// debugInfo is the DWARF of an image, decoded on demand. Addresses in
 // it are those of the file: the callers take the bias off.
 //
 // debug/dwarf does not protect itself against hostile input. What it cannot
@@ -118,7 +118,7 @@ func (m *Image) DebugErr() error {
 	return d.err
 }
 
-// HasDebug says whether the program carries debug information that can be used.
+// HasDebug reports whether the program carries debug information that can be used.
 func (m *Image) HasDebug() bool {
 	d := m.lockDebug()
 	defer d.mu.Unlock()

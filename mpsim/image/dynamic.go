@@ -74,12 +74,12 @@ func (m *Image) shortName() string {
 	return name
 }
 
-// System says whether a shared object is one of the system's libraries: the C
+// System reports whether a shared object is one of the system's libraries: the C
 // library or a run-time library of the compiler. They keep to themselves what
 // they do, whether or not they come with debug information.
 func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.shortName()] }
 
-// Linker says whether a shared object is the dynamic linker. It finds symbols,
+// Linker reports whether a shared object is the dynamic linker. It finds symbols,
 // loads shared objects and makes thread-local storage for the program, which asked
 // for none of that: its accesses are nobody's business.
 func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.shortName(), "ld-") }

@@ -48,7 +48,7 @@ func (u *unit) name() string {
 	return name
 }
 
-// GoRuntime says whether a Go package is the runtime or a part of it
+// GoRuntime reports whether a Go package is the runtime or a part of it
 // (cmd/internal/objabi lists them).
 func GoRuntime(pkg string) bool {
 	switch pkg {
@@ -66,7 +66,7 @@ var standardRoots = strings.Fields(`archive bufio bytes cmp compress container c
 	reflect regexp runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique
 	unsafe vendor weak`)
 
-// GoStandard says whether a Go package is one of the standard library.
+// GoStandard reports whether a Go package is one of the standard library.
 func GoStandard(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	return slices.Contains(standardRoots, first)
@@ -128,7 +128,7 @@ const (
 	opcodeJAL       = 0x6f
 )
 
-// notSource says whether the load or store at pc is none of the source's: a store of
+// notSource reports whether the load or store at pc is none of the source's: a store of
 // a write barrier, or a load into nowhere, by which the compiler finds nil pointers.
 func (m *Image) notSource(pc uint64) bool {
 	half := func(at uint64) uint32 {

@@ -227,7 +227,7 @@ func (m *Image) segment(addr uint64) *Segment {
 	return nil
 }
 
-// Static says whether addr is in memory that the file lays out: code and global
+// Static reports whether addr is in memory that the file lays out: code and global
 // variables.
 func (m *Image) Static(addr uint64) bool { return m.segment(addr) != nil }
 
@@ -262,7 +262,7 @@ func (s *Segment) bytes(addr uint64, n int) []byte {
 	return d[:min(n, len(d)):min(n, len(d))]
 }
 
-// Exec says whether addr is in executable memory.
+// Exec reports whether addr is in executable memory.
 func (m *Image) Exec(addr uint64) bool {
 	s := m.segment(addr)
 	return s != nil && s.Exec

@@ -139,7 +139,7 @@ func (l *localSearch) function(at dwarf.Offset) error {
 	return nil
 }
 
-// covers says whether the code of a block or inlined function holds the place.
+// covers reports whether the code of a block or inlined function holds the place.
 func (l *localSearch) covers(e *dwarf.Entry) bool {
 	ranges, err := l.d.rangesOf(e)
 	if err != nil {

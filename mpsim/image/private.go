@@ -3,7 +3,7 @@ package image
 import "debug/dwarf"
 
 // Privatized lists the global variables of which the construct of OpenMP whose
-// outlined function holds pc has copies of its own (reduction, private,
+// outlined function holds pc has its own copies (reduction, private,
 // firstprivate, lastprivate): gcc describes a copy as a variable of the function
 // that is declared where the global one is. There are none elsewhere.
 func (m *Image) Privatized(pc uint64) (globals []Range) {

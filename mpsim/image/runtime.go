@@ -14,7 +14,7 @@ type runtime struct {
 	odd  []uint64 // functions of its outside of that
 }
 
-// Runtime says whether pc is in the code of the OpenMP runtime, libgomp. Its
+// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp. Its
 // calls say what they order, so that nobody needs to look at how it does so.
 //
 // An archive's members are linked one after the other: what lies between the
@@ -67,7 +67,7 @@ func (m *Image) findRuntime(r *runtime) {
 	}
 }
 
-// outlined says whether a function is the body of a construct of OpenMP that
+// outlined reports whether a function is the body of a construct of OpenMP that
 // gcc made a function of.
 func outlined(name string) bool { return strings.Contains(name, "._omp_") }
 

@@ -21,7 +21,7 @@ type scope struct {
 // Places that are in no scope.
 const (
 	outside  = -1 // outside any function
-	abstract = -2 // in a function that has no code of its own
+	abstract = -2 // in a function without its own code
 )
 
 // scopeSpan is a stretch of code of a scope.
@@ -48,7 +48,7 @@ func (d *debugInfo) walk(u *unit) {
 	}
 }
 
-// walkEntries goes through the tree of entries with a stack of its own: it may
+// walkEntries walks the tree of entries with an explicit stack: it may
 // be nested deeper than a goroutine's stack can be.
 func (d *debugInfo) walkEntries(u *unit) error {
 	r := d.data.Reader()
@@ -211,7 +211,7 @@ func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string, declared 
 	return name, linkage, declared
 }
 
-// isCPlusPlus says whether the unit's language is a version of C++.
+// isCPlusPlus reports whether the unit's language is a version of C++.
 func (u *unit) isCPlusPlus() bool {
 	switch lang, _ := u.root.Val(dwarf.AttrLanguage).(int64); lang {
 	case 0x04, 0x1a, 0x21, 0x2b, 0x3a: // C++98, 11, 14, 17, 20

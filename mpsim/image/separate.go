@@ -14,7 +14,7 @@ import (
 // Separate debug files: a file that was stripped names the one that has its symbols
 // and DWARF by a build id (DEBUG/.build-id/xx/yyyy.debug) or by name and checksum
 // (.gnu_debuglink). What they hold is put back into the file as it was before, so that
-// whoever has the image, and the trace, needs the other file no more.
+// with the image and the trace, the other file is not needed any more.
 
 // Unstripped is the space of the same executable with its separate debug file, if
 // there is one beside program, the file that it was loaded from, or below one of the
@@ -158,5 +158,5 @@ func sectionLike(sections []section, s *section) *section {
 	return nil
 }
 
-// Of says whether the image is that of a file with a digest.
+// Of reports whether the image is that of a file with a digest.
 func (m *Image) Of(digest [32]byte) bool { return m.file == digest }

@@ -11,7 +11,7 @@ import (
 )
 
 // Space is a program as placed in memory: its executable and the shared
-// objects that were loaded beside it. Whoever asks about an instruction or a
+// objects that were loaded beside it. A caller that asks about an instruction or a
 // variable asks the Space, which knows whose address it is.
 //
 // Images are added while a program runs and never taken away: an address keeps
@@ -136,13 +136,13 @@ func (s *Space) Module(addr uint64) (name string, bias uint64) {
 	return name, m.Base
 }
 
-// HasDebug says whether an image that is not the system's carries debug
+// HasDebug reports whether an image that is not the system's carries debug
 // information that can be used.
 func (s *Space) HasDebug() bool {
 	return slices.ContainsFunc(s.Images(), func(m *Image) bool { return !m.System() && m.HasDebug() })
 }
 
-// User says whether pc is in the user's code rather than in a library. See the
+// User reports whether pc is in the user's code rather than in a library. See the
 // package comment.
 func (s *Space) User(pc uint64) bool {
 	m := s.At(pc)
@@ -152,13 +152,13 @@ func (s *Space) User(pc uint64) bool {
 	return m != nil && s.ownNames(m) && m.User(pc)
 }
 
-// bare says whether an image is the user's as a whole: one that is not the system's
+// bare reports whether an image is the user's as a whole: one that is not the system's
 // in a program with shared libraries, of which no image has debug information.
 func (s *Space) bare(m *Image) bool {
 	return s.Main.Interp != "" && !m.System() && !s.HasDebug()
 }
 
-// copied says whether a variable of the executable stands there for one of a
+// copied reports whether a variable of the executable stands there for one of a
 // system library (a copy relocation: stdout).
 func (s *Space) copied(m *Image, addr uint64) bool {
 	sym, _, ok := m.Object(addr)
@@ -168,13 +168,13 @@ func (s *Space) copied(m *Image, addr uint64) bool {
 	})
 }
 
-// ownNames says whether what an image has of the user's can be told: its debug
+// ownNames reports whether what an image has of the user's can be told: its debug
 // information does, or its symbols where no image has any.
 func (s *Space) ownNames(m *Image) bool {
 	return !m.System() && (m == s.Main || m.HasDebug() || !s.HasDebug())
 }
 
-// Library says whether pc is in the code of one of the system's libraries. Code
+// Library reports whether pc is in the code of one of the system's libraries. Code
 // without debug information beside a program that has some is taken for it,
 // unless the symbol table names a source file for it: some other library that was
 // compiled without.
@@ -192,7 +192,7 @@ func (s *Space) Library(pc uint64) bool {
 	return len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc))
 }
 
-// UserObject says whether addr is in a global variable of the user's code:
+// UserObject reports whether addr is in a global variable of the user's code:
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.
 func (s *Space) UserObject(addr uint64) bool {
@@ -203,7 +203,7 @@ func (s *Space) UserObject(addr uint64) bool {
 	return m != nil && s.ownNames(m) && m.UserObject(addr)
 }
 
-// UserTLS says whether offset off from the thread pointer is in a variable of the
+// UserTLS reports whether offset off from the thread pointer is in a variable of the
 // user's code.
 func (s *Space) UserTLS(off uint64) bool {
 	m, off := s.tlsAt(off)
@@ -241,7 +241,7 @@ func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Runtime says whether pc is in the code of the OpenMP runtime, libgomp, whose
+// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose
 // calls say what they order, so that nobody needs to look at how it does so; or in
 // that of the dynamic linker, which orders nothing.
 func (s *Space) Runtime(pc uint64) bool {

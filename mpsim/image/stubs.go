@@ -59,7 +59,7 @@ func (m *Image) section(name string) *section {
 	return nil
 }
 
-// Stub says whether pc is in code through which one image calls another.
+// Stub reports whether pc is in code through which one image calls another.
 func (m *Image) Stub(pc uint64) bool {
 	s, ok := m.Func(pc)
 	return ok && strings.HasSuffix(s.Name, StubSuffix)

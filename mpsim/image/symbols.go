@@ -273,7 +273,7 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 	return nil
 }
 
-// inCode says whether section i holds instructions.
+// inCode reports whether section i holds instructions.
 func (m *Image) inCode(i int) bool {
 	return i < len(m.sections) && elf.SectionFlag(m.sections[i].Flags)&elf.SHF_EXECINSTR != 0
 }

@@ -147,7 +147,7 @@ func (d *debugInfo) readMembers(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry) er
 	})
 }
 
-// reserved says whether a name belongs to the implementation (C17 section
+// reserved reports whether a name belongs to the implementation (C17 section
 // 7.1.3).
 func reserved(name string) bool {
 	return len(name) >= 2 && name[0] == '_' && (name[1] == '_' || name[1] >= 'A' && name[1] <= 'Z')

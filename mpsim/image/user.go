@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// User says whether pc is in the user's code rather than in a library. See the
+// User reports whether pc is in the user's code rather than in a library. See the
 // package comment.
 func (m *Image) User(pc uint64) bool {
 	d := m.lockDebug()
@@ -18,7 +18,7 @@ func (m *Image) User(pc uint64) bool {
 	return m.userBySymbols(pc)
 }
 
-// Library says whether pc is in the code of one of the system's libraries. Code
+// Library reports whether pc is in the code of one of the system's libraries. Code
 // without debug information beside a program that has some is taken for it,
 // unless the symbol table names a source file for it: some other library that was
 // compiled without.
@@ -29,7 +29,7 @@ func (m *Image) Library(pc uint64) bool {
 // facets is a symbol that is there when the C++ library's facets are.
 const facets = "_ZNSt5ctypeIcE2idE"
 
-// Borrowed says whether the instruction at pc, which debug information covers, is
+// Borrowed reports whether the instruction at pc, which debug information covers, is
 // of a function of the C++ library's facets that the compiler took in from their
 // header. They fill tables of the library's own, unguarded: the same values
 // whoever comes first.
@@ -51,7 +51,7 @@ func (m *Image) Borrowed(pc uint64) bool {
 	return path.Base(file) == "locale_facets.h"
 }
 
-// UserObject says whether addr is in a global variable of the user's code:
+// UserObject reports whether addr is in a global variable of the user's code:
 // declared by a compilation unit or, without any debug information, by the rule
 // written at userName.
 func (m *Image) UserObject(addr uint64) bool {
@@ -69,7 +69,7 @@ func (m *Image) UserObject(addr uint64) bool {
 	return !known && ok && userName(s)
 }
 
-// UserTLS says whether offset off of the TLS block is in a variable of the
+// UserTLS reports whether offset off of the TLS block is in a variable of the
 // user's code.
 func (m *Image) UserTLS(off uint64) bool {
 	if known, found := m.declared(off, true); known {
@@ -79,7 +79,7 @@ func (m *Image) UserTLS(off uint64) bool {
 	return ok && userName(s)
 }
 
-// declared says whether there is debug information at all, and whether a
+// declared reports whether there is debug information at all, and whether a
 // variable of it covers addr.
 func (m *Image) declared(addr uint64, tls bool) (known, found bool) {
 	d := m.lockDebug()
@@ -115,7 +115,7 @@ func (m *Image) userBySymbols(pc uint64) bool {
 	return ok && userName(s) && !strings.HasSuffix(s.Name, StubSuffix)
 }
 
-// userFile says whether a file named in the symbol table looks like a source
+// userFile reports whether a file named in the symbol table looks like a source
 // file of the user's.
 func userFile(name string) bool {
 	switch path.Ext(name) {

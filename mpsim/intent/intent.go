@@ -131,7 +131,7 @@ func (c *Code) Meant(pc uint64) bool {
 	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore))
 }
 
-// ofCXXLibrary says whether the instruction at pc comes from a function of the
+// ofCXXLibrary reports whether the instruction at pc comes from a function of the
 // C++ library's headers. What the library does to its own counts is its own
 // business: it keeps plain accesses and atomic ones apart by other means.
 func (c *Code) ofCXXLibrary(pc uint64) bool {
@@ -147,7 +147,7 @@ func (c *Code) ofCXXLibrary(pc uint64) bool {
 	return strings.HasPrefix(frames[0].Function, "std::") || strings.HasPrefix(frames[0].Function, "__gnu_cxx::")
 }
 
-// copies says whether a library function of that name works on strings or blocks
+// copies reports whether a library function of that name works on strings or blocks
 // of memory.
 func copies(name string) bool {
 	name = strings.TrimLeft(name, "_")
@@ -184,7 +184,7 @@ func (c *Code) findAtomic(pc uint64) bool {
 	return ok && c.through(pc, i, &s.Pointer)
 }
 
-// through says whether the access i at pc may go through a pointer: operations
+// through reports whether the access i at pc may go through a pointer: operations
 // also touch their own parameters and what surrounds the call of a macro.
 func (c *Code) through(pc uint64, i rv.Inst, p *image.Operand) bool {
 	const regSP, regS0 = 2, 8
@@ -205,7 +205,7 @@ func (c *Code) through(pc uint64, i rv.Inst, p *image.Operand) bool {
 	return i.Rs1 != regSP && (i.Rs1 != regS0 || !c.framed(pc))
 }
 
-// framed says whether the function at pc keeps its frame in s0.
+// framed reports whether the function at pc keeps its frame in s0.
 func (c *Code) framed(pc uint64) bool {
 	const regSP, regS0 = 2, 8
 	for _, i := range c.before(pc) {
@@ -238,7 +238,7 @@ func (c *Code) before(pc uint64) []rv.Inst {
 }
 
 // Apart says that the fence that makes an atomic access of the instruction at
-// pc, or orders it, is a statement of its own in the source: whether the access
+// pc, or orders it, is a separate statement in the source: whether the access
 // is an atomic one is open.
 func (c *Code) Apart(pc uint64) bool { return remember(c, c.fences, pc, c.findFence) == apart }
 

@@ -13,7 +13,7 @@ import (
 // combinations are the instructions of an outlined function that put the result
 // of a reduction into a global variable.
 type combinations struct {
-	globals []image.Range   // of which the construct has a copy of its own
+	globals []image.Range   // of which the construct has its own copy
 	updates map[uint64]bool // the atomic instructions
 	looks   map[uint64]bool // the plain loads before a compare-and-swap
 	others  map[uint64]bool // such loads that have nothing to do with a reduction

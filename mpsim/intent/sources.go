@@ -71,7 +71,7 @@ func (r *sourceReader) read(name string) *sourceText {
 	return t
 }
 
-// settled says whether neither the file nor what it includes can hide an atomic
+// settled reports whether neither the file nor what it includes can hide an atomic
 // access.
 func (r *sourceReader) settled(name string, t *sourceText) bool {
 	type file struct {
@@ -114,7 +114,7 @@ func (t *sourceText) notes() []image.LineNotes {
 	return list
 }
 
-// shared says whether other statements have a part of the lines of s.
+// shared reports whether other statements have a part of the lines of s.
 func (t *sourceText) shared(s *statement) bool {
 	for n := range t.statements {
 		if o := &t.statements[n]; o != s && o.from <= s.to && o.to >= s.from {
@@ -150,7 +150,7 @@ func (c *Code) place(pc uint64) place {
 	})
 }
 
-// noted says whether the line has a note of one of the kinds; of any, if none is
+// noted reports whether the line has a note of one of the kinds; of any, if none is
 // given.
 func (p place) noted(kinds ...image.NoteKind) bool {
 	return p.notes != nil && slices.ContainsFunc(p.notes.Lines, func(l image.LineNotes) bool {

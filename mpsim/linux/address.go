@@ -81,7 +81,7 @@ func (a *address) encode() []byte {
 	return b
 }
 
-// here says whether an address is the guest's own host.
+// here reports whether an address is the guest's own host.
 func (a *address) here() bool {
 	ip := a.ip.Unmap()
 	return a.family == familyUnix || ip.IsLoopback() || ip.IsUnspecified()

@@ -61,7 +61,7 @@ func (c *call) named(fd int32) (string, int64) {
 	return f.path, 0
 }
 
-// mayChange says whether what belongs to a file can be changed.
+// mayChange reports whether what belongs to a file can be changed.
 func (v *vfs) mayChange(p string) int64 {
 	n, covered := v.inMemory(p)
 	switch {

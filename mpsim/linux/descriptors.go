@@ -208,7 +208,7 @@ func (k *Kernel) putEvents(addr uint64, got []uint16, count int64) int64 {
 	return count
 }
 
-// observeReady orders whoever polls after what made f ready.
+// observeReady orders the polling thread after what made f ready.
 func (f *openFile) observeReady(got uint16) {
 	if r, ok := f.file.(readying); ok && got != 0 {
 		r.observeReady(got)

@@ -53,7 +53,7 @@ func (e *epollFD) ready() (read, _, _ bool)  { return len(e.look(1, false)) > 0,
 // epollDepth is how deep sets may be in each other.
 const epollDepth = 4
 
-// holds says whether a set is in e, or in a set in e, or deeper than that may be.
+// holds reports whether a set is in e, or in a set in e, or deeper than that may be.
 func (e *epollFD) holds(set *epollFD, depth int) bool {
 	return depth == 0 || slices.ContainsFunc(e.items, func(x *epollItem) bool {
 		inner, ok := x.f.file.(*epollFD)

@@ -14,7 +14,7 @@ type stream interface {
 	file
 	read(p []byte) (int, int64)
 	write(p []byte) (int, int64)
-	// ready says whether read and write would not have to wait.
+	// ready reports whether read and write would not have to wait.
 	ready() (read, write, hangup bool)
 }
 

@@ -202,7 +202,7 @@ func (h *hostRoot) list(path string) []dirEntry {
 	return out
 }
 
-// has says whether there is something at a path.
+// has reports whether there is something at a path.
 func (h *hostRoot) has(path string) bool {
 	_, err := h.root.Lstat(rel(path))
 	return err == nil

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Shared objects. Each file has a place of its own in a part of the address space
+// Shared objects. Each file has its own place in a part of the address space
 // that is kept for them, which follows from what is in the file: an instruction
 // has the same address in every run, whatever was loaded before it, and again
 // after dlclose and dlopen. No other file is placed there in the same run, so
@@ -38,7 +38,7 @@ type imageState struct {
 
 type fileDigest = [sha256.Size]byte
 
-// Begun says whether the program's first instruction has run.
+// Begun reports whether the program's first instruction has run.
 func (k *Kernel) Begun() bool { return k.images.started }
 
 // Started tells the kernel that the program's first instruction is about to run:
@@ -71,7 +71,7 @@ func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// vacant says whether n places from at on are free for a file.
+// vacant reports whether n places from at on are free for a file.
 func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
 	for i := range n {
 		if owner, owned := k.images.owners[at+i]; owned && owner != digest {
@@ -81,7 +81,7 @@ func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
 	return k.space.Free(sharedLow+at*sharedUnit, n*sharedUnit)
 }
 
-// isShared says whether a file begins like a shared object for this machine.
+// isShared reports whether a file begins like a shared object for this machine.
 func isShared(f regular) bool {
 	var head [20]byte
 	n, e := f.readAt(head[:], 0)
@@ -119,7 +119,7 @@ func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 	return data, digest, 0
 }
 
-// changeable says whether the guest can write to a file.
+// changeable reports whether the guest can write to a file.
 func changeable(f regular) bool {
 	switch f := f.(type) {
 	case *hostFile:

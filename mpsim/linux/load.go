@@ -12,7 +12,7 @@ import (
 )
 
 // The layout of the guest's memory: the program where its file says, the brk
-// area after it, shared objects in a part of their own (images.go), and from the top of the Sv39 user space downwards the
+// area after it, shared objects in a separate part (images.go), and from the top of the Sv39 user space downwards the
 // trampoline, the main stack, and whatever mmap is asked for.
 const (
 	userTop      = uint64(1) << 38

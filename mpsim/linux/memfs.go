@@ -18,7 +18,7 @@ type node struct {
 	gone     map[string]bool
 	writable bool        // in /tmp, or everywhere in a scratch layer
 	data     *memData    // of a regular file
-	open     func() file // of a file that is made anew at each open
+	open     func() file // of a file that is created again at each open
 	link     string      // of a symbolic link
 }
 

@@ -48,7 +48,7 @@ func (c *call) brk() int64 {
 	return int64(c.space.SetBreak(c.arg[0]))
 }
 
-// inGuard tells whether [addr, end) reaches into the gap below the main stack.
+// inGuard reports whether [addr, end) reaches into the gap below the main stack.
 // Only mappings at a fixed address may.
 func inGuard(addr, end uint64) bool {
 	const stackLow = stackTop - stackBytes

@@ -205,7 +205,7 @@ func (c *call) mqTimedsend() int64 {
 	return c.sleepIO(w, f, blockState{restart: true, retry: try, timeout: -ETIMEDOUT})
 }
 
-// add puts a message where it is received, and tells whoever asked for that.
+// add puts a message where it is received, and notifies the process that asked for it.
 func (q *posixQueue) add(m priorityMessage) {
 	at := len(q.messages)
 	for at > 0 && q.messages[at-1].priority < m.priority {

@@ -27,7 +27,7 @@ type pipe struct {
 	readersClose, writersClose handle
 }
 
-// message is what one call wrote: whoever reads of it is ordered after the
+// message is what one call wrote: a reader of it is ordered after the
 // writer, and not after those who wrote later.
 type message struct {
 	left  int // bytes of it in the buffer

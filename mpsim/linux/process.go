@@ -167,7 +167,7 @@ func (c *call) exit() int64 {
 	return 0
 }
 
-// tellCleared tells that t, which ends, has cleared its id. Whoever sees that may
+// tellCleared tells that t, which ends, has cleared its id. A thread that sees that may
 // take it for the end of a thread that the program made by itself.
 func (c *call) tellCleared(t *Task) {
 	if !c.traced() || !t.own {

@@ -100,7 +100,7 @@ func (p *pipe) together() int {
 }
 
 // receiveRights makes descriptors of what came along, and tells of them in the
-// struct msghdr at message. Whoever reads without one loses them.
+// struct msghdr at message. A reader without one loses them.
 func (c *call) receiveRights(p *pipe, message, flags uint64) {
 	defer c.release(&p.came)
 	if message == 0 {

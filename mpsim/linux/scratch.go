@@ -158,7 +158,7 @@ func (v *vfs) bringUp(from, to string) int64 {
 	return 0
 }
 
-// empty says whether a directory in memory has no names, those of the host's included.
+// empty reports whether a directory in memory has no names, those of the host's included.
 func (v *vfs) empty(n *node, p string) bool {
 	return len(n.children) == 0 && (!n.merged || len(v.hostNames(p, n)) == 0)
 }

@@ -158,7 +158,7 @@ func (k *Kernel) giveInfo(addr uint64, i siginfo) int64 {
 	return int64(i.sig)
 }
 
-// waitsFor says whether the task sleeps in sigtimedwait for the signal.
+// waitsFor reports whether the task sleeps in sigtimedwait for the signal.
 func (t *Task) waitsFor(sig int) bool {
 	return t.State == Blocked && t.block.sigwait.has(sig)
 }

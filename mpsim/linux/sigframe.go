@@ -37,7 +37,7 @@ const (
 	minSigStack  = 2048
 )
 
-// holds says whether sp is on the alternate stack.
+// holds reports whether sp is on the alternate stack.
 func (a *altStack) holds(sp uint64) bool {
 	if a.flags&ssAutoDisarm != 0 {
 		return false
@@ -45,7 +45,7 @@ func (a *altStack) holds(sp uint64) bool {
 	return sp > a.sp && sp-a.sp <= a.size
 }
 
-// OnAltStack says whether sp is in the stack that the task has set for signal
+// OnAltStack reports whether sp is in the stack that the task has set for signal
 // handlers.
 func (t *Task) OnAltStack(sp uint64) bool { return t.altStack.holds(sp) }
 

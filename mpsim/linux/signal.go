@@ -118,7 +118,7 @@ type sigqueue struct {
 }
 
 // add queues a signal; false when there is no room. The acting task orders
-// whoever receives it after itself: a signal that was pending already and is
+// the receiver after itself: a signal that was pending already and is
 // not queued again, after both senders.
 func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	if q.set.has(i.sig) && i.sig < firstRT {
@@ -198,7 +198,7 @@ type signalState struct {
 	pending sigqueue
 }
 
-// ignored says whether a signal would do nothing when delivered.
+// ignored reports whether a signal would do nothing when delivered.
 func (s *signalState) ignored(sig int) bool {
 	switch s.actions[sig].handler {
 	case sigIgnore:

@@ -42,11 +42,11 @@ type socket struct {
 	waiting     []connection      // to a listening socket, not accepted yet
 	senders     []address         // of datagrams: who sent each message in from
 	options     map[uint64][]byte // that were set, by level and name
-	shown       string            // the name of its file as bind had it
+	shown       string            // the name of its file, as given to bind
 	deliver     *socket           // datagrams that are written go there
 }
 
-// connection is one that waits to be accepted: whoever takes it is ordered after
+// connection is one that waits to be accepted: the thread that takes it is ordered after
 // who made it.
 type connection struct {
 	socket *socket

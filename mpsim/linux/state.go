@@ -5,7 +5,7 @@ import "hindsight/mpsim/mem"
 // What the kernel holds for the guest is memory too, of addresses that no
 // program has: bytes in pipes and files, handlers of signals, masks, limits. A
 // call that changes it writes there, one whose result or effect depends on it
-// reads there, and whoever watches the space ([mem.Space.Watch]) hears of both.
+// reads there, and a watcher of the space ([mem.Space.Watch]) is told of both.
 //
 //	1<<60  cells of 8 bytes: of the process, 1<<12 for each task, one for each signal that was sent
 //	1<<61  bytes of files, pipes and counters, 1<<40 for each
@@ -164,7 +164,7 @@ func (k *Kernel) offset(f *openFile) uint64 {
 	return f.cell
 }
 
-// sent gives a signal that is being sent a cell of its own, which its delivery
+// sent gives a signal that is being sent a separate cell, which its delivery
 // reads.
 func (k *Kernel) sent(i *siginfo) {
 	if i.timer {

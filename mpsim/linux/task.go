@@ -165,5 +165,5 @@ const (
 	ThreadLimit       // Config.MaxTasks
 )
 
-// Sleeps tells whether the task is in a sleep, so that nothing but time ends it.
+// Sleeps reports whether the task is in a sleep, so that nothing but time ends it.
 func (t *Task) Sleeps() bool { return t.State == Blocked && t.Wait.Timed && t.Wait.Kind == WaitSleep }

@@ -16,7 +16,7 @@ type Tracer interface {
 	Handle() uint64
 	// Emit tells an ordered event of t; the machine fills in the place.
 	Emit(t *Task, e event.Event)
-	// Own says whether the program itself makes the call that t is in, and no
+	// Own reports whether the program itself makes the call that t is in, and no
 	// library on its own account.
 	Own(t *Task) bool
 }
@@ -29,10 +29,10 @@ type handle uint64
 // access of the program's: to a futex word, a frame for a signal, or mappings.
 func (k *Kernel) Quiet() bool { return k.quiet }
 
-// traced says whether somebody hears of order now.
+// traced reports whether somebody hears of order now.
 func (k *Kernel) traced() bool { return k.cfg.Tracer != nil && k.acting != nil }
 
-// own says whether the acting task's call is the program's own.
+// own reports whether the acting task's call is the program's own.
 func (k *Kernel) own() bool { return k.traced() && k.cfg.Tracer.Own(k.acting) }
 
 // publish makes what the acting task did until now there to be taken.
@@ -89,8 +89,8 @@ func (k *Kernel) pass(to *Task) {
 	})
 }
 
-// Own says whether the program itself made the task, and not the C library for it.
+// Own reports whether the program itself made the task, and not the C library for it.
 func (t *Task) Own() bool { return t.own }
 
-// Internal says whether the C library keeps a signal for itself.
+// Internal reports whether the C library keeps a signal for itself.
 func Internal(signal int) bool { return signal >= firstRT && signal < firstUser }

@@ -30,7 +30,7 @@ func (s *Space) Write(addr uint64, p []byte) *Fault {
 	})
 }
 
-// Check says whether length bytes at addr can be accessed, touching the pages.
+// Check reports whether length bytes at addr can be accessed, touching the pages.
 func (s *Space) Check(addr, length uint64, acc Access) *Fault {
 	return s.each(addr, length, acc, func([]byte) {})
 }

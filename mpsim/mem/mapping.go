@@ -150,12 +150,12 @@ func (s *Space) discard(addr, end uint64, drop func(vpn uint64)) {
 	}
 }
 
-// Mapped says whether every byte of [addr, addr+length) is mapped.
+// Mapped reports whether every byte of [addr, addr+length) is mapped.
 func (s *Space) Mapped(addr, length uint64) bool {
 	return addr+length >= addr && s.vmas.covered(addr, addr+length)
 }
 
-// Free says whether nothing is mapped in [addr, addr+length).
+// Free reports whether nothing is mapped in [addr, addr+length).
 func (s *Space) Free(addr, length uint64) bool {
 	if !valid(addr, length) {
 		return false

@@ -10,7 +10,7 @@ var (
 	// ErrInvalid: a range that is empty, not aligned or outside the space.
 	ErrInvalid = errors.New("mem: bad range")
 	// ErrNoMemory: the limit, the number of mappings or the free addresses do
-	// not allow it, or a range is not mapped that had to be.
+	// not allow it, or a range that must be mapped is not.
 	ErrNoMemory = errors.New("mem: out of memory")
 	// ErrExists: the range is taken and was not to be replaced.
 	ErrExists = errors.New("mem: range is mapped already")
@@ -58,7 +58,7 @@ type Space struct {
 // [Space.Page] it does not hear of.
 func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
 
-// Watched tells whether anybody watches.
+// Watched reports whether anybody watches.
 func (s *Space) Watched() bool { return s.watch != nil }
 
 // Tell lets the watcher hear of an access: to what is not in the space, which a
@@ -216,7 +216,7 @@ func (s *Space) Share(addr uint64, pages []*Page) error {
 // Pages returns bytes rounded up to whole pages, or 0 if that overflows.
 func Pages(bytes uint64) uint64 { return (bytes + pageMask) &^ pageMask }
 
-// valid says whether [addr, addr+length) is a range that may be mapped.
+// valid reports whether [addr, addr+length) is a range that may be mapped.
 func valid(addr, length uint64) bool {
 	return addr&pageMask == 0 && length&pageMask == 0 && length != 0 && length <= Top && addr <= Top-length
 }

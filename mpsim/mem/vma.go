@@ -78,7 +78,7 @@ func (l vmas) search(addr uint64) int {
 	return lo
 }
 
-// covered says whether every byte of [start, end) is mapped.
+// covered reports whether every byte of [start, end) is mapped.
 func (l vmas) covered(start, end uint64) bool {
 	for i := l.search(start); start < end; i++ {
 		if i == len(l) || l[i].Start > start {

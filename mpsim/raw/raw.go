@@ -186,7 +186,7 @@ func (r *Recorder) missesOf(th *thread, b *event.Block, addrs []uint64) {
 	}
 }
 
-// isAtomic says whether an event is an access to memory.
+// isAtomic reports whether an event is an access to memory.
 func isAtomic(e *event.Event) bool {
 	return e.Kind == event.AtomicLoad || e.Kind == event.AtomicStore || e.Kind == event.AtomicRMW
 }

@@ -126,7 +126,7 @@ type RegSet struct {
 	FCSR bool
 }
 
-// Has tells whether register r (0–64) is in the set.
+// Has reports whether register r (0–64) is in the set.
 func (s RegSet) Has(r int) bool {
 	if r == RegFCSR {
 		return s.FCSR

@@ -119,7 +119,7 @@ func fetch(code Code, pc uint64) (Inst, bool) {
 	return i, true
 }
 
-// fenced tells whether the plain access i at pc is an acquire load or a
+// fenced reports whether the plain access i at pc is an acquire load or a
 // release store.
 func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 	if access == event.Write {
@@ -221,7 +221,7 @@ func fenceAt(code Code, pc uint64) (Inst, bool) {
 	return i, ok && i.Op == OpFENCE
 }
 
-// storeEnds tells whether the bytes before pc are a fence and an integer store.
+// storeEnds reports whether the bytes before pc are a fence and an integer store.
 func storeEnds(code Code, pc uint64) bool {
 	i, at, ok := before(code, pc, event.Write)
 	if !ok || i.float() {

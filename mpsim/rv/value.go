@@ -22,7 +22,7 @@ func (i Inst) Static(pc uint64) (v uint64, ok bool) {
 	return 0, false
 }
 
-// Valued tells whether an instruction in the middle of a block has an entry in
+// Valued reports whether an instruction in the middle of a block has an entry in
 // event.Batch.Values: it writes a register, and not always the same.
 func (i Inst) Valued() bool {
 	if i.Defs().Regs == 0 {

@@ -75,7 +75,7 @@ func (s *Schedule) Insts() (n uint64) {
 	return n
 }
 
-// Counts tells whether a step lasts until events and accesses. s may be nil.
+// Counts reports whether a step lasts until events and accesses. s may be nil.
 func (s *Schedule) Counts() bool {
 	return s != nil && slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Kind == Until })
 }

@@ -130,7 +130,7 @@ func (e *Exploration) Missing() []uint64 {
 	return seeds
 }
 
-// Kept says whether the trace of a seed was kept.
+// Kept reports whether the trace of a seed was kept.
 func (e *Exploration) Kept(seed uint64) bool { return e.kept[seed] }
 
 // digest names the content of b.

@@ -231,7 +231,7 @@ func orNothing(v json.RawMessage) string {
 	return string(v)
 }
 
-// restore takes over what an exploration had done before. A run whose trace is
+// restore takes over what an earlier exploration has done. A run whose trace is
 // needed and gone is repeated.
 func (e *Exploration) restore(runs []ExploredRun) error {
 	e.limit = uint64(e.o.Runs)
@@ -266,7 +266,7 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 }
 
 // dropUnshown forgets the runs whose trace is needed and gone, and then those
-// that showed the same races and have no trace of their own.
+// that showed the same races and have no trace themselves.
 func (e *Exploration) dropUnshown() {
 	for again := true; again; {
 		again = false

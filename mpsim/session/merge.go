@@ -24,7 +24,7 @@ type MergeOptions struct {
 	// Dir is for the traces and the state; "": PROGRAM.explore. It may be one of
 	// From, which is then added to.
 	Dir string
-	// Suppressions are those that the explorations had, as in [ExploreOptions].
+	// Suppressions are those of the explorations, as in [ExploreOptions].
 	Suppressions string
 	// Intact says what is wrong with a trace; nil: nothing is.
 	Intact func(ctx context.Context, trace string) error

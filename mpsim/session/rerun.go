@@ -17,8 +17,8 @@ import (
 // again.
 type Rerun struct {
 	Root    string  // directory that the run saw as /
-	Written Written // scratch layer that it had
-	// Input opens what the run had as standard input; nil: what the trace has kept
+	Written Written // its scratch layer
+	// Input opens the run's standard input; nil: what the trace contains
 	// of it.
 	Input func(context.Context) (io.ReadCloser, error)
 }

@@ -50,7 +50,7 @@ func sameOutcome(a, b *event.Outcome) error {
 	return nil
 }
 
-// sameBlocks tells whether two files hold the same control flow, addresses and
+// sameBlocks reports whether two files hold the same control flow, addresses and
 // events, as they do when they were recorded alike.
 func sameBlocks(a, b string) (bool, error) {
 	fa, ra, err := openBlocks(a)

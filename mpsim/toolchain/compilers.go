@@ -52,7 +52,7 @@ func Flags(compiler string) []string {
 // Interp is the dynamic linker of Linux distributions for RV64GC.
 const Interp = "/lib/ld-linux-riscv64-lp64d.so.1"
 
-// IsCXX says whether a source file among the arguments is C++, or an object that
+// IsCXX reports whether a source file among the arguments is C++, or an object that
 // is linked was compiled from it.
 func IsCXX(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
@@ -66,7 +66,7 @@ func IsCXX(args []string) bool {
 	})
 }
 
-// needsCXX says whether an object file wants the C++ library.
+// needsCXX reports whether an object file wants the C++ library.
 func needsCXX(file string) bool {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// HasFile says whether a root directory has a regular file of that name.
+// HasFile reports whether a root directory has a regular file of that name.
 func HasFile(root, name string) bool {
 	info, err := os.Stat(filepath.Join(root, name))
 	return err == nil && info.Mode().IsRegular()

@@ -108,7 +108,7 @@ func reason(d *mpsim.Divergence) string {
 	return fmt.Sprintf("at %q of the witness: %s", d.Step.String(), d.What)
 }
 
-// has tells whether the race analysis finds a race in the recording of a run.
+// has reports whether the race analysis finds a race in the recording of a run.
 func has(ctx context.Context, file string, opts race.Options, p *predict.Race) (bool, error) {
 	t, err := cdr.OpenFile(file)
 	if err != nil {
@@ -127,7 +127,7 @@ func has(ctx context.Context, file string, opts race.Options, p *predict.Race) (
 	return false, nil
 }
 
-// same tells whether two races are of the same instructions.
+// same reports whether two races are of the same instructions.
 func same(x *race.Instance, sides *[2]order.Access) bool {
 	a, b := x.Later.Place, x.Earlier.Place
 	return a == sides[0].Place && b == sides[1].Place || a == sides[1].Place && b == sides[0].Place

@@ -25,7 +25,7 @@ type runs struct {
 // runBits is the number of context bits that runs add.
 const runBits = 2
 
-// context says whether the present run is as long as the one before in that
+// context reports whether the present run is as long as the one before in that
 // direction, and whether it is longer than that by as much as that was longer
 // than its predecessor.
 func (r *runs) context() uint32 {

@@ -137,7 +137,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// chosen says whether blocks of a function are recorded.
+// chosen reports whether blocks of a function are recorded.
 func (o *Options) chosen(fn uint64) bool {
 	if o.Functions == nil {
 		return true

@@ -90,7 +90,7 @@ func (w *walker) at(pc uint64) *node {
 	return n
 }
 
-// admits says whether there is room for a block.
+// admits reports whether there is room for a block.
 func (w *walker) admits(pc uint64) bool {
 	if w.unknown < maxUnknown || w.nodes[pc] != nil {
 		return true
@@ -125,7 +125,7 @@ func (w *walker) narrow(n *node) {
 	}
 }
 
-// reachable says whether control can go from the current block to pc without
+// reachable reports whether control can go from the current block to pc without
 // an exception.
 func (w *walker) reachable(pc uint64) bool {
 	n := w.cur
@@ -149,7 +149,7 @@ func (w *walker) reachable(pc uint64) bool {
 	return slices.Contains(n.learned, pc)
 }
 
-// foreseen says whether the shell lets control go from n, which is of no
+// foreseen reports whether the shell lets control go from n, which is of no
 // indirect kind, to pc.
 func (w *walker) foreseen(n *node, pc uint64) bool {
 	switch n.kind {

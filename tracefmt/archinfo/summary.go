@@ -124,7 +124,7 @@ type Word struct {
 	WordCounts
 }
 
-// Site is an instruction that had bus transactions on a shared line.
+// Site is an instruction that caused bus transactions on a shared line.
 type Site struct {
 	PC               uint64
 	Thread           event.ThreadID

@@ -170,7 +170,7 @@ func (t tee) Finish(outcome Outcome) error {
 	return first
 }
 
-// IsStep tells whether schedules count events of the kind: a thread that does the same
+// IsStep reports whether schedules count events of the kind: a thread that does the same
 // in two runs has the same number of them. None is not counted, since it depends on
 // who ran during a hooked call, nor is the mapping of memory, which an allocator does
 // when it likes.

@@ -48,7 +48,7 @@ type ValueObserver interface {
 	WantsValues() bool
 }
 
-// WantsValues tells whether o is a [ValueObserver] that asks for values.
+// WantsValues reports whether o is a [ValueObserver] that asks for values.
 func WantsValues(o Observer) bool {
 	v, ok := o.(ValueObserver)
 	return ok && v.WantsValues()

@@ -49,7 +49,7 @@ type nest struct {
 	depth  []int32 // loops around the node, its own counted for a header
 }
 
-// contains says whether the loop of header h holds node x.
+// contains reports whether the loop of header h holds node x.
 func (n *nest) contains(h, x int32) bool {
 	if !n.header[x] {
 		x = n.parent[x]

@@ -241,7 +241,7 @@ func (r *reducer) loop(o *open) bool {
 	return true
 }
 
-// linear says whether count values, width apart, change by a constant.
+// linear reports whether count values, width apart, change by a constant.
 func linear(v []uint64, width, count int) bool {
 	stride := v[width] - v[0]
 	for i := 2; i < count; i++ {

@@ -69,7 +69,7 @@ type table struct {
 
 var errShape = errors.New("impossible shape")
 
-// fits says whether a shape of so many values and members can be added.
+// fits reports whether a shape of so many values and members can be added.
 func (t *table) fits(values, members int) bool {
 	return len(t.shapes) < maxShapes && t.places+values <= maxPlaces && t.members+members <= maxMembers
 }

@@ -25,7 +25,7 @@ func Plural(n uint64, noun string) string {
 	return Count(n, noun, noun+"s")
 }
 
-// Count writes a count with what is counted, which has a form of its own for more
+// Count writes a count with its noun, which has a separate form for more
 // than one: "1 race is known", "2 races are known".
 func Count(n uint64, one, many string) string {
 	if n == 1 {

@@ -103,7 +103,7 @@ func follow(name string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(name)
 		if err != nil {
-			return name, nil // no link, or nothing: whoever opens it is told
+			return name, nil // no link, or nothing: opening it reports that
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(name), to)
@@ -175,7 +175,7 @@ func (f *File) begin(opts Options) error {
 	return nil
 }
 
-// leadsTo says whether the open file is still the one of that name.
+// leadsTo reports whether the open file is still the one of that name.
 func leadsTo(name string, h Handle) (bool, error) {
 	open, err := h.Stat()
 	if err != nil {
@@ -185,7 +185,7 @@ func leadsTo(name string, h Handle) (bool, error) {
 	return err == nil && os.SameFile(info, open), nil
 }
 
-// busy says whether somebody is writing the file under its own name.
+// busy reports whether somebody is writing the file under its own name.
 func (f *File) busy() bool {
 	old, err := os.Open(f.name)
 	if err != nil {
@@ -267,7 +267,7 @@ func (f *File) Discard() error {
 	if f.published || f.direct {
 		return f.h.Close()
 	}
-	// Removed before it is unlocked: whoever opens the name next makes a new file.
+	// Removed before it is unlocked: the next process that opens the name creates a new file.
 	err := f.fsys.Remove(f.name + Partial)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -56,7 +56,7 @@ func parseParams(text string) (map[string]string, bool) {
 	return params, true
 }
 
-// plain says whether s is printable ASCII without spaces and =, and not empty.
+// plain reports whether s is printable ASCII without spaces and =, and not empty.
 func plain(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '=' })
 }

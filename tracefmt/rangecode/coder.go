@@ -96,7 +96,7 @@ func (d *Decoder) next() uint32 {
 // Width is the present width of the interval.
 func (d *Decoder) Width() uint32 { return d.width }
 
-// Decode says whether the decision took the part under bound.
+// Decode reports whether the decision took the part under bound.
 func (d *Decoder) Decode(bound uint32) (below bool) {
 	if d.code < bound {
 		d.width = bound
@@ -112,7 +112,7 @@ func (d *Decoder) Decode(bound uint32) (below bool) {
 	return below
 }
 
-// Overrun says whether more was read than there is. The code of an [Encoder]
+// Overrun reports whether more was read than there is. The code of an [Encoder]
 // is read to its end and no further.
 func (d *Decoder) Overrun() bool { return d.overrun }
 

@@ -27,7 +27,7 @@ func (a *interval) Len() int { return len(a.out) }
 // Rest is the number of bytes of the input that have not been needed so far.
 func (a *interval) Rest() int { return len(a.in) }
 
-// Overrun says whether more was read than there is.
+// Overrun reports whether more was read than there is.
 func (a *interval) Overrun() bool { return a.over > 0 }
 
 // Begin starts a stretch: on in when decoding, else after out.

@@ -267,7 +267,7 @@ func (m *mixedModel) endRun() {
 	m.run.open, m.run.left = false, 0
 }
 
-// nextOfRun says whether the next record is as expected.
+// nextOfRun reports whether the next record is as expected.
 func (m *mixedModel) nextOfRun() int {
 	r := &m.run
 	if !r.open {

@@ -189,7 +189,7 @@ func (s *segment) left() []byte { return s.b }
 
 func (*segment) settle() error { return nil }
 
-// ReadByte spares decoders a buffer of their own.
+// ReadByte saves decoders a separate buffer.
 func (s *segment) ReadByte() (byte, error) {
 	if len(s.b) == 0 {
 		return 0, io.EOF

@@ -118,7 +118,7 @@ func (r *Reader) Append(dst []byte, n uint64) ([]byte, error) {
 	return dst, nil
 }
 
-// AtEnd says whether the input has ended.
+// AtEnd reports whether the input has ended.
 func (r *Reader) AtEnd() (bool, error) {
 	_, err := r.r.Peek(1)
 	if err == io.EOF {

@@ -93,7 +93,7 @@ func choose(prefix []uint64) *coder {
 	return best
 }
 
-// as encodes the values of s anew.
+// as encodes the values of s again.
 func (s *Stream) as(m Method, tableBits uint) *Stream {
 	c := newCoder(m, tableBits)
 	for v := range s.All() {

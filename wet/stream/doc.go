@@ -28,14 +28,14 @@
 // For FCM this is the machine of figure 5. With the cursor at position i and a
 // context of n symbols left of it, the symbols before the context are
 // compressed with their right context (FR), those from i on with their left
-// context (BL), each with a table of its own. A step takes a symbol out of one
+// context (BL), each with its own table. A step takes a symbol out of one
 // form into the context, and puts the one that leaves at the other end into
 // the other form. On a miss the form keeps the line that is replaced, not the
 // symbol: the symbol is in the table, and taking it out restores the line. So a
 // step back undoes a step exactly, and the tables at a position do not depend
 // on the way there (figure 6). Nor do the codes. The package uses that: both
 // forms are written once, when a stream is first walked, and cursors share
-// them, with only context, tables and two counters of their own. The paper
+// them, and have only their own context, tables and two counters. The paper
 // rewrites the forms in place, which allows one traversal at a time. A stream
 // in memory therefore holds both forms, about twice what one takes; the binary
 // form holds one.

@@ -56,7 +56,7 @@ func (m Method) family() family {
 	return familyContext
 }
 
-// strides says whether symbols are differences of neighbours.
+// strides reports whether symbols are differences of neighbours.
 func (m Method) strides() bool {
 	return m >= LastStride1 && m <= LastStride15 || m >= DFCM1
 }

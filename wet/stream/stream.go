@@ -6,7 +6,7 @@ import (
 )
 
 // Stream is an immutable compressed sequence of values. Any number of
-// goroutines may use it at once, each with a [Cursor] of its own.
+// goroutines may use it at once, each with its own [Cursor].
 type Stream struct {
 	method Method
 	bits   uint // of a table index

@@ -251,7 +251,7 @@ func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index
 	slices.SortFunc(b.Succs, func(x, y Succ) int { return cmp.Compare(x.PC, y.PC) })
 }
 
-// cuts says whether paths end at every edge of the block: where control leaves
+// cuts reports whether paths end at every edge of the block: where control leaves
 // the function. An atomic access or a system call ends a path only when it is
 // an ordered event, which the code alone does not tell.
 func (b *Block) cuts() bool {

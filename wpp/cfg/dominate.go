@@ -13,7 +13,7 @@ type Tree struct {
 // Parent is the immediate dominator of v, or None.
 func (t *Tree) Parent(v int) int { return t.parent[v] }
 
-// Dominates says whether a dominates b. Every node dominates itself.
+// Dominates reports whether a dominates b. Every node dominates itself.
 func (t *Tree) Dominates(a, b int) bool { return t.in[a] <= t.in[b] && t.in[b] < t.out[a] }
 
 // Dependence is a control dependence: whether a node is executed is decided by

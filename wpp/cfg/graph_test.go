@@ -216,7 +216,7 @@ func TestDiamondChain(t *testing.T) {
 	}
 }
 
-// reaches says whether b can be reached from one of the given nodes without
+// reaches reports whether b can be reached from one of the given nodes without
 // passing through the node that is taken away.
 func reaches(g Graph, from []int, b, without int) bool {
 	seen := make([]bool, len(g))

@@ -16,7 +16,7 @@ type Loop struct {
 	has    []bool
 }
 
-// Has tells whether a block is in the loop.
+// Has reports whether a block is in the loop.
 func (l *Loop) Has(block int) bool { return block < len(l.has) && l.has[block] }
 
 // Loops are the loops of a graph, outer ones before those inside them.

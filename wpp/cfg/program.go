@@ -380,7 +380,7 @@ func (p *Program) Deciders(r Ref) []Ref {
 	return slices.Compact(refs)
 }
 
-// Decides tells whether some block is control dependent on block r.
+// Decides reports whether some block is control dependent on block r.
 func (p *Program) Decides(r Ref) bool {
 	if p.Block(r) == nil {
 		return false

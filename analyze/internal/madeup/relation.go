@@ -29,7 +29,7 @@ func (r Relation) Close() {
 
 func (a *Moment) end() uint64 { return a.Address + uint64(a.Site.Size) }
 
-// Conflicts says whether two accesses of different threads have a byte in common
+// Conflicts reports whether two accesses of different threads have a byte in common
 // that one of them writes.
 func (a *Moment) Conflicts(b *Moment) bool {
 	return !a.IsEvent && !b.IsEvent && a.Thread != b.Thread && a.Address < b.end() && b.Address < a.end() &&

@@ -71,13 +71,13 @@ func (b *Reorderings) Next(r *Reordering, t int) int {
 	return b.threads[t][r.at[t]]
 }
 
-// done says whether a moment of the run is before the present one.
+// done reports whether a moment of the run is before the present one.
 func (b *Reorderings) done(r *Reordering, i int) bool {
 	n := b.Next(r, b.all[i].Thread)
 	return n < 0 || i < n
 }
 
-// reads says whether a read would read from the write that it did.
+// reads reports whether a read would read from the write that it did.
 func (b *Reorderings) reads(r *Reordering, i int) bool {
 	for at, w := range b.from[i] {
 		if now, ok := r.last[at]; w >= 0 && (!ok || now != w) || w < 0 && ok {
@@ -87,7 +87,7 @@ func (b *Reorderings) reads(r *Reordering, i int) bool {
 	return true
 }
 
-// Can says whether a moment of the run can come next, mutexes aside.
+// Can reports whether a moment of the run can come next, mutexes aside.
 func (b *Reorderings) Can(r *Reordering, i int) bool {
 	for k := range i {
 		if b.must[k][i] && !b.done(r, k) {
@@ -143,7 +143,7 @@ func clone(m map[uint64]int) map[uint64]int {
 	return c
 }
 
-// Deadlocked says whether threads wait for each other's mutexes.
+// Deadlocked reports whether threads wait for each other's mutexes.
 func (b *Reorderings) Deadlocked(r *Reordering) bool {
 	waits := make([]int, len(b.threads)) // for which thread, from 1
 	for t := range b.threads {

@@ -9,7 +9,7 @@ import (
 // Sections makes up a run of threads that take turns: each accesses a few variables
 // before, in and after critical sections of up to so many mutexes, alone or nested,
 // so that happens-before orders most accesses and the order of the sections is
-// chance. Each access is an instruction of its own.
+// chance. Each access is a separate instruction.
 func Sections(rnd *rand.Rand, mutexes int) *Run {
 	threads := 2 + rnd.IntN(2)
 	m := New(threads)

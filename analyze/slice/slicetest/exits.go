@@ -77,7 +77,7 @@ func (l *Log) end(n int, loop *cfg.Loop) int {
 	return -1
 }
 
-// onePlace tells whether a store goes to the same place in each turn of a loop:
+// onePlace reports whether a store goes to the same place in each turn of a loop:
 // nothing in the loop changes its base register, or its block makes that from
 // nothing.
 func (l *Log) onePlace(s *Statement, loop *cfg.Loop) bool {

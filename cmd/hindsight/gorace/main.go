@@ -100,10 +100,10 @@ type test struct {
 	foundByRuntime bool
 }
 
-// racy says whether the test has a race, as its name says.
+// racy reports whether the test has a race, as its name says.
 func (t *test) racy() bool { return strings.HasPrefix(t.name, "TestRace") }
 
-// expected says whether the outcome is what the name says; the distribution names
+// expected reports whether the outcome is what the name says; the distribution names
 // those Failing that its own detector gets wrong.
 func (t *test) expected() bool { return t.racy() == (t.races > 0) }
 

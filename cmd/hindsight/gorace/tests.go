@@ -128,7 +128,7 @@ func allBlank(list []ast.Expr) bool {
 	return true
 }
 
-// instrumented says whether a call is one of runtime.RaceDisable or RaceEnable.
+// instrumented reports whether a call is one of runtime.RaceDisable or RaceEnable.
 func instrumented(c *ast.CallExpr) bool {
 	sel, ok := c.Fun.(*ast.SelectorExpr)
 	if !ok {

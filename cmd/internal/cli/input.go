@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OpenFile opens a file to read. Whoever opens a FIFO that nobody writes to
-// waits, as does whoever reads from one: both end with ctx.
+// OpenFile opens a file for reading. Opening a FIFO that nobody writes to
+// waits, and so does reading from one: both end with ctx.
 func OpenFile(ctx context.Context, name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {

@@ -36,7 +36,7 @@ func (s Streams) Besides(inputs ...string) outfile.Options {
 }
 
 // reliable is a standard stream that remembers the first error of a write, so
-// that no command can lose what it had to say and end well.
+// that no command can lose output and still succeed.
 type reliable struct {
 	w    io.Writer
 	name string
@@ -85,7 +85,7 @@ func cause(err error) error {
 	return err
 }
 
-// IsTerminal says whether w is a terminal that may show colour.
+// IsTerminal reports whether w is a terminal that may show colour.
 func IsTerminal(w io.Writer) bool {
 	if r, ok := w.(*reliable); ok {
 		w = r.w

@@ -35,7 +35,7 @@ type Config struct {
 	// race; nil: all of the shard's memory.
 	Suspects map[uint64][]uint64
 	Atomic   *replay.Atomics // nil: no byte is an atomic variable
-	// Own says whether memory is a thread's own.
+	// Own reports whether memory is a thread's own.
 	Own          func(t event.ThreadID, addr uint64) bool
 	SweepEvery   int // records that may be added before the shadow is swept
 	ColumnsLimit int // columns of a class up to which none is looked for to merge or drop

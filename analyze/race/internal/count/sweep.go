@@ -11,7 +11,7 @@ import (
 // for that could be merged or dropped.
 const ColumnsLimit = 16
 
-// gone says whether no access still to come can race with the column.
+// gone reports whether no access still to come can race with the column.
 func (c *column) gone(h *pass.Horizon) bool { return h.Past(c.strand, c.newest.epoch, c.cut) }
 
 // thin drops and merges what a class need not remember.
@@ -203,7 +203,7 @@ func (c *class) mark() uint64 {
 	return h
 }
 
-// same says whether the same is remembered of both classes.
+// same reports whether the same is remembered of both classes.
 func (c *class) same(o *class) bool {
 	return slices.EqualFunc(c.columns, o.columns, func(x, y column) bool {
 		return x.manner == y.manner && x.thread == y.thread && x.strand == y.strand && x.cut == y.cut && x.before == y.before &&

@@ -17,7 +17,7 @@ var ErrTooLarge = errors.New("too large to analyse")
 type Access struct {
 	Place uint32 // index of the places of the run
 	Op    replay.Op
-	// Atomic says whether its executions are atomic accesses.
+	// Atomic reports whether its executions are atomic accesses.
 	Atomic replay.Atomicity
 	User   bool          // in the user's code
 	Mute   bool          // in the code of a runtime that says by events what it orders

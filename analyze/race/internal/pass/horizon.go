@@ -65,7 +65,7 @@ func NewHorizon(run *replay.Walk, fed uint64) *Horizon {
 	return h
 }
 
-// SameEpochs says whether nobody can tell epochs a < b of strand s apart.
+// SameEpochs reports whether nobody can tell epochs a < b of strand s apart.
 func (h *Horizon) SameEpochs(s event.StrandID, a, b uint64) bool {
 	if int(s) >= len(h.own) || b > h.own[s] {
 		return false
@@ -75,7 +75,7 @@ func (h *Horizon) SameEpochs(s event.StrandID, a, b uint64) bool {
 	return i == len(held) || held[i] >= b
 }
 
-// SameCuts says whether nobody can tell allocations at a < b apart.
+// SameCuts reports whether nobody can tell allocations at a < b apart.
 func (h *Horizon) SameCuts(a, b uint64) bool {
 	if b > h.At {
 		return false
@@ -84,7 +84,7 @@ func (h *Horizon) SameCuts(a, b uint64) bool {
 	return i == len(h.start) || h.start[i] >= b
 }
 
-// Past says whether no access still to come can race with one of a strand in an
+// Past reports whether no access still to come can race with one of a strand in an
 // epoch, to memory whose life ended at cut, 0 if it has not.
 func (h *Horizon) Past(s event.StrandID, epoch, cut uint64) bool {
 	if h == nil {

@@ -315,13 +315,13 @@ func newTargets(q *quest, s *side) *targets {
 	return t
 }
 
-// meets says whether a target may be in [lo, hi).
+// meets reports whether a target may be in [lo, hi).
 func (t *targets) meets(lo, hi uint64) bool {
 	i, _ := slices.BinarySearch(t.pages, lo>>count.PageBits)
 	return i < len(t.pages) && t.pages[i]<<count.PageBits < hi
 }
 
-// at says whether addr is one of the targets.
+// at reports whether addr is one of the targets.
 func (t *targets) at(addr uint64) bool {
 	for _, g := range [2]uint64{addr >> 3, addr>>3 + 1} {
 		for i := range t.byPage[g/count.PerPage] {

@@ -320,13 +320,13 @@ func (s *Sieve) stands(l *layer.Layer) layer.Relation {
 	return layer.Apart
 }
 
-// ordered says whether an access happens before the present unit.
+// ordered reports whether an access happens before the present unit.
 func (s *Sieve) ordered(id layer.Stamp) bool {
 	t := id.Strand()
 	return t == s.unit.Strand || id.Epoch() <= s.unit.Clock.At(t)
 }
 
-// outlived says whether the present unit began after the life of memory that
+// outlived reports whether the present unit began after the life of memory that
 // ended at cut, 0 if none has. It then does not race with what was done in that
 // life, and takes its place: a unit still to come that races with that began
 // before the life ended, so that it cannot have seen the present one either.

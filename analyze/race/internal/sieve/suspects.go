@@ -60,10 +60,10 @@ func Gather(sieves []*Sieve) *Suspects {
 	return all
 }
 
-// Any says whether there is one.
+// Any reports whether there is one.
 func (s *Suspects) Any() bool { return len(s.ranges) > 0 }
 
-// Meet says whether a suspect granule has a byte in [lo, hi).
+// Meet reports whether a suspect granule has a byte in [lo, hi).
 func (s *Suspects) Meet(lo, hi uint64) bool {
 	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].high > lo })
 	return i < len(s.ranges) && s.ranges[i].low < hi
@@ -97,7 +97,7 @@ func (s *Sketch) Add(x *fold.Extent) {
 	}
 }
 
-// Meets says whether a page may be in both.
+// Meets reports whether a page may be in both.
 func (s *Sketch) Meets(t *Sketch) bool {
 	var both uint64
 	for i := range s {
