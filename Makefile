@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
 .PHONY: real container dynamic bench-schedules correct faults release cross-vet
-.PHONY: picture examples-go go-race-tests
+.PHONY: picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -30,9 +30,13 @@ examples:         ## rebuild the embedded example programs from their C sources
 examples-go:      ## rebuild the embedded gallery of Go with the installed Go
 	$(GO) run ./examples/golang/build
 
-go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: found, missed and false by file (docs/go.md; an hour or so)
+go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: found, missed and false by file (docs/go.md; a quarter of an hour)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./cmd/hindsight/gorace -hindsight $(CURDIR)/bin/hindsight $(GORACE)
+
+go-modules:       ## the tests of six Go modules under go test -race and under hindsight, verdicts side by side (docs/go.md; needs gcc and a network)
+	$(GO) build -o bin/hindsight ./cmd/hindsight
+	$(GO) run ./cmd/hindsight/gomodules -hindsight $(CURDIR)/bin/hindsight $(GOMODULES)
 
 tsan-twins:       ## the twins of examples/sync natively under ThreadSanitizer; every difference is explained
 	$(GO) test -count=1 -run SyncTSan ./cmd/hindsight -tsan-twins -v
@@ -72,6 +76,9 @@ bench-papers:     ## the papers' tables on the kernels, published figures beside
 
 bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
 	$(GO) run ./cmd/papertables --table micro2004 $(COMPARE)
+
+bench-go:         ## recording Go programs against the race detector natively, size, analysis (docs/go.md; needs gcc)
+	$(GO) test -run '^$$' -bench GoAgainstRace -benchtime 1x -timeout 1h ./cmd/hindsight
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
 	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight

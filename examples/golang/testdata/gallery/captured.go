@@ -1,21 +1,20 @@
+//go:build go1.21
+
 package main
 
 import "sync"
 
-// Before Go 1.22 each turn of a loop had the same variable; one that is declared
-// outside of the loop still is the same.
+// Before Go 1.22, the language of this file, each turn of a loop has the same
+// variable.
 func init() {
 	programs["race_go_captured"] = func() {
 		var wg sync.WaitGroup
 		seen := make([]int, 4)
-		var i int
-		for i = 0; i < len(seen); i++ { // race: i
+		for i := range seen { // race: i
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				if n := i; n < len(seen) { // race: i
-					println(n)
-				}
+				println(i) // race: i
 			}()
 		}
 		wg.Wait()
@@ -24,10 +23,11 @@ func init() {
 		var wg sync.WaitGroup
 		seen := make([]int, 4)
 		for i := range seen {
+			i := i
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				seen[i] = i
+				println(i)
 			}()
 		}
 		wg.Wait()
