@@ -71,6 +71,24 @@ func (m blocks) insert(b *Block) {
 	}
 }
 
+// granule is how much memory begins a life together.
+const granule = 8
+
+// extend makes memory that begins a new life a part of the block that ends directly
+// before it: what the allocator has left there, for which the program has asked.
+func (m blocks) extend(low, high uint64) {
+	b := m.find(low - 1)
+	for below := uint64(2); b == nil && below <= granule; below++ {
+		b = m.find(low - below)
+	}
+	if b == nil || b.Freed || b.Kind != event.Alloc || (b.end()+granule-1)&^(granule-1) != low {
+		return
+	}
+	larger := *b
+	larger.Size = high - b.Addr
+	m.insert(&larger)
+}
+
 // search is where in the list of chunk c the blocks begin that end above addr.
 func (m blocks) search(c, addr uint64) int {
 	i, _ := slices.BinarySearchFunc(m[c], addr, func(x *Block, addr uint64) int {

@@ -69,6 +69,8 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	switch e.Kind {
 	case event.Alloc, event.Map:
 		m.heap.insert(&Block{Addr: e.Obj, Size: e.Arg, Kind: e.Kind, Thread: t, Event: index, PC: e.PC, Mode: e.Mode & (event.Given | event.Kept)})
+	case event.Renew:
+		m.heap.extend(e.Obj, e.Obj+e.Arg)
 	case event.Free, event.Unmap:
 		if b := m.heap.find(e.Obj); b != nil && b.Addr == e.Obj && !b.Freed {
 			b.Freed, b.FreedBy, b.FreedAt = true, t, index

@@ -2,6 +2,7 @@ package place
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hindsight/tracefmt/event"
@@ -11,6 +12,7 @@ import (
 // which block they were last part of.
 func TestBlocksAgainstBytes(t *testing.T) {
 	const base, span = 0xff00, 0x400 // across chunks of the map
+	owned := func(o uint64) bool { return o != 0 }
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		m := NewMap(0)
@@ -25,6 +27,11 @@ func TestBlocksAgainstBytes(t *testing.T) {
 				continue
 			}
 			m.Apply(0, i, &event.Event{Kind: event.Alloc, Obj: base + addr, Arg: size})
+			if end := (addr + size + 7) &^ 7; rnd.IntN(3) == 0 && end+16 < span && !slices.ContainsFunc(owner[addr+size:end], owned) { // more of it is used than was asked for
+				more := 1 + rnd.Uint64N(16)
+				m.Apply(1, i, &event.Event{Kind: event.Renew, Obj: base + end, Arg: more})
+				size = end + more - addr
+			}
 			for at := range owner { // older blocks that it touches are gone as a whole
 				if at < int(addr) || at >= int(addr+size) {
 					continue

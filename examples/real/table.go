@@ -132,19 +132,12 @@ $CC $CFLAGS -pthread -rdynamic -o $OUT/redis_clients ../../drivers/redis_clients
 		build: `cmake -S $SRC/flac/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=OFF -DWITH_OGG=OFF -DBUILD_CXXLIBS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_TESTING=OFF -DBUILD_DOCS=OFF -DINSTALL_MANPAGES=OFF
 make -s flacapp
 cp $(find . -name flac -type f -perm -1) $OUT`,
-		runs: []run{{args: []string{"flac", "-s", "-j", "4", "-5", "--force-raw-format", "--endian=little", "--sign=signed", "--channels=2", "--bps=16", "--sample-rate=44100", "-c", "text"}}},
-	},
-	{
-		name:     "taskflow",
-		packages: []string{"taskflow/trixie"},
-		build: `$CXX $CXXFLAGS -std=c++17 -pthread -I$SRC/taskflow/tree -I$SRC/taskflow/tree/3rd-party/doctest -o $OUT/test_basics $SRC/taskflow/tree/unittests/test_basics.cpp -latomic
-$CXX $CXXFLAGS -std=c++17 -pthread -I$SRC/taskflow/tree -I$SRC/taskflow/tree/3rd-party/doctest -o $OUT/test_subflows $SRC/taskflow/tree/unittests/test_subflows.cpp -latomic`,
-		runs: []run{{name: "basics", args: []string{"test_basics"}}, {name: "subflows", args: []string{"test_subflows"}}},
+		runs: []run{{args: []string{"flac", "-s", "-j", "4", "-5", "--force-raw-format", "--endian=little", "--sign=unsigned", "--channels=1", "--bps=8", "--sample-rate=44100", "-c", "text"}}},
 	},
 	{
 		name:     "libevent",
 		packages: []string{"libevent"},
-		build: libeventBuild + `make -s test/regress $ALLSTATIC
+		build: libeventBuild + `rm -f test/regress; make -s test/regress $ALLSTATIC
 cp test/regress $OUT`,
 		runs: []run{{args: []string{"regress", "--no-fork", "--quiet", "--timeout", "3600", "thread/..", ":thread/forking"}}},
 	},
@@ -159,6 +152,7 @@ cp uv_run_tests_a $OUT`,
 	},
 	{
 		name:     "onetbb",
+		varies:   regexp.MustCompile(`assertions:.*`), // some are made while a thread waits
 		packages: []string{"onetbb"},
 		build: `shared=ON; test $KIND = dynamic || shared=OFF
 cmake -S $SRC/onetbb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=$shared -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-latomic

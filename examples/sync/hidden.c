@@ -1,10 +1,12 @@
 /* What synchronises inside the C library, and whose objects and memory they are. */
 #define _GNU_SOURCE
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <regex.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <syslog.h>
 #include <time.h>
@@ -207,6 +209,34 @@ PAIR(main_stack, "a variable of main's in library functions")
 	bad = broken;
 	both(duplicate_body);
 	puts("done");
+}
+
+/* What a block has beside what was asked for belongs to it once it was asked. */
+static char *usable_x;
+static atomic_int usable_freed;
+BODY(usable_body)
+{
+	usable_x[malloc_usable_size(usable_x) - 1] = 1;
+	if (!bad)
+		free(usable_x);
+	atomic_store_explicit(&usable_freed, 1, memory_order_relaxed);
+	return arg;
+}
+PAIR(usable, "malloc_usable_size, and memory that was freed by another thread")
+{
+	pthread_t t;
+	char *other;
+
+	bad = broken;
+	usable_x = malloc(2000);
+	free(malloc(100));
+	pthread_create(&t, NULL, usable_body, NULL);
+	while (!atomic_load_explicit(&usable_freed, memory_order_relaxed))
+		usleep(100);
+	other = bad ? usable_x : malloc(1995);
+	other[malloc_usable_size(other) - 1] = 2;
+	pthread_join(t, NULL);
+	printf("%d\n", other[malloc_usable_size(other) - 1]);
 }
 
 /* Objects that end with their memory. */

@@ -182,8 +182,8 @@ var Table = []Func{
 	{Args: 2, Names: []string{"_ZN9__gnu_cxx12__atomic_addEPVii"}, Begin: countBegin},
 	// The allocator's own housekeeping reads what used to be blocks.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
-		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info",
-		"malloc_usable_size", "__malloc_usable_size"}},
+		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info"}},
+	{Names: []string{"malloc_usable_size", "__malloc_usable_size"}, End: usable},
 	// How setuid and its likes become known to all threads: by a signal whose handler
 	// reads what lies on the caller's stack.
 	{Names: []string{"__nptl_setxid", "__nptl_setxid_sighandler"}},
@@ -373,6 +373,21 @@ func rwUnlock(s *State, c *Call) {
 		return
 	}
 	s.unlock(c, event.WriteUnlock, c.Arg(0))
+}
+
+// usable makes what a block has beside what was asked for the program's, which may
+// use it once it has asked how much there is.
+func usable(s *State, c *Call, result uint64) {
+	block := c.Arg(0)
+	size, known := s.blocks[block]
+	if !known || result <= size {
+		return
+	}
+	s.blocks[block] = result
+	const granule = 8
+	if from := (block + size + granule - 1) &^ (granule - 1); from < block+result {
+		c.Emit(event.Renew, from, block+result-from)
+	}
 }
 
 // reallocBegin frees the old block before the allocator may hand it to

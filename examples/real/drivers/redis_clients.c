@@ -15,7 +15,7 @@ int server_main(int argc, char **argv);
 
 static void *serve(void *unused) {
     char *argv[] = {"redis-server", "--port", "21379", "--bind", "127.0.0.1", "--save", "", "--io-threads", "3", "--io-threads-do-reads", "yes",
-                    "--lazyfree-lazy-user-del", "yes", "--logfile", "/dev/null", NULL};
+                    "--lazyfree-lazy-user-del", "yes", "--set-proc-title", "no", "--logfile", "/dev/null", NULL};
     server_main(sizeof argv / sizeof *argv - 1, argv);
     return unused;
 }
