@@ -308,3 +308,38 @@ BODY(owned_name_body)
 	return arg;
 }
 PAIR(owned_name, "functions of the program's own called mtx_lock, thrd_join, cnd_signal") RUN(owned_name)
+
+/* State and results of the library's that it leaves to the callers to guard. */
+BODY(strtok_body)
+{
+	char text[] = "a b c d e f";
+
+	enter();
+	for (char *p = strtok(text, " "); p; p = strtok(NULL, " "))
+		;
+	leave();
+	return arg;
+}
+PAIR(strtok, "strtok") RUN(strtok)
+
+BODY(localtime_body)
+{
+	time_t t = 1000;
+	int hour;
+
+	enter();
+	hour = localtime(&t)->tm_min;
+	leave();
+	return (void *)(long)hour;
+}
+PAIR(localtime, "localtime, whose result all callers share") RUN(localtime)
+
+BODY(drand48_body)
+{
+	enter();
+	if (drand48() > 2)
+		puts("two");
+	leave();
+	return arg;
+}
+PAIR(drand48, "drand48") RUN(drand48)

@@ -53,13 +53,16 @@ func (m *Image) Borrowed(pc uint64) bool {
 
 // UserObject reports whether addr is in a global variable of the user's code:
 // declared by a compilation unit or, without any debug information, by the rule
-// written at userName.
+// written at userName. Those that glibc leaves to it ([Symbol.callers]) are, too.
 func (m *Image) UserObject(addr uint64) bool {
 	known, found := m.declared(addr-m.Base, false)
 	if found {
 		return true
 	}
 	s, off, ok := m.Object(addr)
+	if ok && s.callers() {
+		return true
+	}
 	if known && ok && off != 0 {
 		// Of a class that is only declared, the debug information does not know
 		// the size; the symbol does.

@@ -1,0 +1,37 @@
+package image
+
+import (
+	"slices"
+	"strings"
+)
+
+// unguarded are variables of glibc that functions keep a state or a result in
+// which belongs to the caller: C (strtok, 7.24.5.8; localtime, 7.27.3) and POSIX
+// (2.9.1) do not require these functions to avoid races, and glibc's manual lists
+// them as unsafe because of a race. State that the library guards (rand) or keeps for each
+// thread (strerror) is not among them. The object file tells local variables of one name
+// apart.
+var unguarded = map[string][]string{
+	"_tmbuf":              nil,          // localtime, gmtime, ctime
+	"__libc_drand48_data": nil,          // drand48, lrand48, …
+	"olds":                {"strtok.o"}, // what is left of the string
+	"result":              {"asctime.o", "l64a.o"},
+	"htab":                {"hsearch.o"},
+	"getopt_data":         {"getopt.o"},
+	"resbuf":              {"getpwnam.o", "getpwuid.o", "getgrnam.o", "getgrgid.o", "getpwent.o", "getgrent.o"},
+	"ecvt_buffer":         {"efgcvt.o"},
+	"fcvt_buffer":         {"efgcvt.o"},
+	"tmpnam_buffer":       {"tmpnam.o"},
+	"name":                {"cuserid.o", "getlogin.o"},
+}
+
+// callers says whether s is a variable of the C library whose guarding is left to
+// the callers of the functions that use it.
+func (s Symbol) callers() bool {
+	name, _, _ := strings.Cut(s.Name, ".") // of a static variable: olds.0
+	files, listed := unguarded[name]
+	if s.Global || s.File == "" {
+		return listed && files == nil
+	}
+	return slices.Contains(files, s.File)
+}
