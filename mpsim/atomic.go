@@ -42,7 +42,7 @@ func (h *Hart) atomic(b *block) bool {
 		promised, mode = true, acquireRelease // sync/atomic is sequentially consistent
 	} else if h.m.rec != nil {
 		order = h.source(b)
-		promised = h.promised(order)
+		promised, mode = h.promised(order), order.mode
 		if promised {
 			mode = acquireRelease
 		} else if order.known {
@@ -53,7 +53,7 @@ func (h *Hart) atomic(b *block) bool {
 	if plain {
 		addr += uint64(int64(in.Imm))
 	}
-	h.quiet = h.silent(b, addr)
+	h.quiet = h.silent(b, addr) || order != nil && order.private
 	if plain {
 		return h.atomicPlain(in, event.Event{Size: uint32(size), Mode: mode, PC: b.lastPC(), Obj: addr}, access)
 	}

@@ -67,8 +67,23 @@ func authorOf(frames []image.Frame) author {
 // order that its caller passes.
 func ofAtomic(name string) bool {
 	name = strings.TrimPrefix(name, "__1::") // of libc++
-	return (strings.HasPrefix(name, "atomic") || strings.HasPrefix(name, "__atomic_") || strings.HasPrefix(name, "__cxx_atomic_")) &&
+	return strings.HasPrefix(name, waiting) || (strings.HasPrefix(name, "atomic") || strings.HasPrefix(name, "__atomic_") || strings.HasPrefix(name, "__cxx_atomic_")) &&
 		!strings.HasPrefix(name, "__atomic_semaphore")
+}
+
+// waiting is the namespace, in std, of what std::atomic::wait and its likes are made
+// of.
+const waiting = "__detail"
+
+// waits says whether the code at pc is of the C++ library's machinery for waiting
+// itself: it counts who waits, and calls the futex, in the program's code. None of that orders
+// anything for the program ([atomics.wait]): only the loads of the atomic object do.
+func (m *Machine) waits(pc uint64) bool {
+	frames := m.cfg.Image.Frames(pc)
+	if len(frames) == 0 || frames[0].Linkage == "" {
+		return false
+	}
+	return strings.HasPrefix(mangledScope(frames[0].Linkage), "std::"+waiting)
 }
 
 // mangledScope writes the start of a C++ function's name in the linker's spelling

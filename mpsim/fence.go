@@ -51,8 +51,11 @@ func hasFences(img *image.Space, in *image.Image) bool {
 
 // fence executes the fence that ends b.
 func (h *Hart) fence(b *block) {
-	if h.recording && h.fiber == nil && !h.silent(b, 0) {
-		h.m.rec.event(h, event.Event{Kind: event.Fence, Mode: b.code.Fence, PC: b.lastPC()})
+	if !h.recording || h.fiber != nil || h.silent(b, 0) {
+		return
+	}
+	if mode := b.code.Fence & h.m.intent.FenceMode(b.lastPC()); mode != 0 {
+		h.m.rec.event(h, event.Event{Kind: event.Fence, Mode: mode, PC: b.lastPC()})
 	}
 }
 

@@ -46,8 +46,13 @@ type sourceOrder struct {
 	// fence is what a fence next to the access orders that may be a statement of
 	// its own.
 	fence event.Mode
+	// mode is what the code says of an access whose order is not known, without what
+	// the source does not mean by that fence.
+	mode event.Mode
 	// losesRelease says that the code of an SC does not tell whether it releases.
 	losesRelease bool
+	// private says that the access is to an object of the C++ library's own.
+	private bool
 	// by is who wrote the operation; where nobody is known, the calls around it tell.
 	by author
 }
@@ -63,7 +68,7 @@ func (h *Hart) source(b *block) *sourceOrder {
 		return b.order
 	}
 	pc, img := b.lastPC(), h.m.cfg.Image
-	s := &sourceOrder{losesRelease: true, by: byProgram}
+	s := &sourceOrder{losesRelease: true, by: byProgram, private: h.m.waits(pc)}
 	if img.User(pc) && img.HasDebug() {
 		v := img.GCC(pc)
 		s.losesRelease = v > 0 && v < firstKeeping
@@ -77,8 +82,19 @@ func (h *Hart) source(b *block) *sourceOrder {
 		s.failure = scope.Orders[len(scope.Orders)-1]
 		s.known = s.success.Kind != image.OperandUnknown && s.failure.Kind != image.OperandUnknown
 	}
-	if s.known && h.m.intent.Alien(pc) {
-		s.fence = fenceMode(b)
+	if success, failure, ok := h.m.intent.Orders(pc); ok && !s.known {
+		s.known = true
+		s.success = image.Operand{Kind: image.OperandConst, Value: success}
+		s.failure = image.Operand{Kind: image.OperandConst, Value: failure}
+	}
+	s.mode = b.code.Mode
+	if h.m.intent.Alien(pc) {
+		beside := fenceMode(b)
+		meant := beside & h.m.intent.NextFenceMode(pc)
+		s.mode = s.mode&^beside | meant
+		if s.known {
+			s.fence = meant
+		}
 	}
 	b.order = s
 	return s

@@ -85,7 +85,7 @@ func (m *Machine) Own(t *linux.Task) bool {
 	}
 	ret := h.frames[n-1].ret - 1
 	if m.cfg.Image.User(ret) {
-		return true
+		return !m.waits(ret)
 	}
 	s, ok := m.cfg.Image.Func(ret)
 	if !ok { // a shared object does not name its starter, which nothing calls but the start of a thread

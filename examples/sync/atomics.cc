@@ -482,6 +482,45 @@ PAIR(wait_notify, "std::atomic::wait and notify_one")
 	printf("%d\n", wait_notify_x);
 }
 
+static atomic<int> wait_relaxed_f;
+static int wait_relaxed_x;
+PAIR(wait_relaxed, "std::atomic::wait acquire, or relaxed")
+{
+	thread waiter([=] {
+		if (broken)
+			wait_relaxed_f.wait(0, memory_order_relaxed);
+		else
+			wait_relaxed_f.wait(0, memory_order_acquire);
+		if (wait_relaxed_x == 50)
+			printf("fifty\n");
+	});
+	this_thread::sleep_for(chrono::milliseconds(3)); // it sleeps by then
+	wait_relaxed_x = 1;
+	wait_relaxed_f.store(1, memory_order_release);
+	wait_relaxed_f.notify_one();
+	waiter.join();
+	printf("%d\n", wait_relaxed_x);
+}
+
+static atomic_flag wait_flag_f;
+static int wait_flag_x;
+PAIR(wait_flag, "std::atomic_flag::wait and notify_all, set with release or relaxed")
+{
+	thread waiter([] {
+		wait_flag_f.wait(false);
+		if (wait_flag_x == 50)
+			printf("fifty\n");
+	});
+	wait_flag_x = 1;
+	if (broken)
+		wait_flag_f.test_and_set(memory_order_relaxed);
+	else
+		wait_flag_f.test_and_set(memory_order_release);
+	wait_flag_f.notify_all();
+	waiter.join();
+	printf("%d\n", wait_flag_x);
+}
+
 static atomic<unsigned char> bytes_f[2];
 static int bytes_x;
 PAIR(bytes, "atomic bytes: flags beside each other")

@@ -324,3 +324,92 @@ PAIR(relaxed_only, "relaxed load and compare-and-swap; a plain store instead")
 	both(relaxed_only_a, relaxed_only_a, broken);
 	printf("%d\n", broken ? 100 : relaxed_only_x);
 }
+
+/* Orders that gcc 12 writes alike, so that only the text of the source tells them apart. */
+static int cas_order_x;
+static atomic_int cas_order_f;
+static void *cas_order_a(void *broken)
+{
+	int old = 0;
+
+	cas_order_x = 1;
+	if (broken)
+		while (!atomic_compare_exchange_weak_explicit(&cas_order_f, &old, 1, memory_order_relaxed, memory_order_relaxed))
+			old = 0;
+	else
+		while (!atomic_compare_exchange_weak_explicit(&cas_order_f, &old, 1, memory_order_release, memory_order_relaxed))
+			old = 0;
+	return NULL;
+}
+static void *cas_order_b(void *broken)
+{
+	(void)broken;
+	while (!atomic_load_explicit(&cas_order_f, memory_order_acquire))
+		sched_yield();
+	cas_order_x++;
+	return NULL;
+}
+PAIR(cas_order, "compare-and-swap that publishes: release, or relaxed")
+{
+	both(cas_order_a, cas_order_b, broken);
+	printf("%d\n", broken ? 2 : cas_order_x);
+}
+
+static int fence_kind_x;
+static atomic_int fence_kind_f;
+static void *fence_kind_a(void *broken)
+{
+	fence_kind_x = 1;
+	if (broken) {
+		atomic_thread_fence(memory_order_acquire);
+		atomic_store_explicit(&fence_kind_f, 1, memory_order_relaxed);
+	} else {
+		atomic_thread_fence(memory_order_release);
+		atomic_store_explicit(&fence_kind_f, 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+static void *fence_kind_b(void *broken)
+{
+	(void)broken;
+	while (!atomic_load_explicit(&fence_kind_f, memory_order_relaxed))
+		sched_yield();
+	atomic_thread_fence(memory_order_acquire);
+	fence_kind_x++;
+	return NULL;
+}
+PAIR(fence_kind, "the fence before a relaxed store: release, or acquire")
+{
+	both(fence_kind_a, fence_kind_b, broken);
+	printf("%d\n", broken ? 2 : fence_kind_x);
+}
+
+/* One load and one store of the pointer, each next to a fence of its own. */
+static pthread_mutex_t checked_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(int *) checked_x;
+static int checked_room;
+static void *checked_a(void *broken)
+{
+	int *p = atomic_load_explicit(&checked_x, memory_order_relaxed);
+
+	atomic_thread_fence(memory_order_acquire);
+	if (p && !broken)
+		return p;
+	pthread_mutex_lock(&checked_lock);
+	p = atomic_load_explicit(&checked_x, memory_order_relaxed);
+	if (!p) {
+		p = &checked_room;
+		*p = 5;
+		atomic_thread_fence(memory_order_release);
+		atomic_store_explicit(&checked_x, p, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&checked_lock);
+	if (broken)
+		*(int *volatile *)&checked_x = p;
+	return p;
+}
+PAIR(checked, "double-checked locking by fences; a plain store of the pointer")
+{
+	both(checked_a, checked_a, broken);
+	printf("%d\n", *checked_x);
+}

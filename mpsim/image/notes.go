@@ -19,8 +19,19 @@ type FileNotes struct {
 	Name string `json:"name"` // as line tables have it
 	// Settled says that every atomic access that the file's own text makes is on
 	// the lines of Lines: no macro or type can hide another one.
-	Settled bool        `json:"settled,omitempty"`
-	Lines   []LineNotes `json:"lines,omitempty"`
+	Settled bool         `json:"settled,omitempty"`
+	Lines   []LineNotes  `json:"lines,omitempty"`
+	Orders  []OrderNotes `json:"orders,omitempty"`
+}
+
+// OrderNotes are the memory orders of a compare-and-swap, or of a fence, which has
+// one. Its name begins in a column of a line; both are counted from 1, columns in
+// bytes. Orders are numbered as compilers do (relaxed 0 … seq_cst 5).
+type OrderNotes struct {
+	Line    int   `json:"line"`
+	Column  int   `json:"column"`
+	Success uint8 `json:"success"`
+	Failure uint8 `json:"failure"`
 }
 
 // LineNotes is about the lines From to To, both included, counted from 1.
@@ -40,6 +51,9 @@ const (
 	NoteReduction NoteKind = 4 // an OpenMP directive with a reduction
 )
 
+// maxOrder is the greatest number of a memory order, seq_cst.
+const maxOrder = 5
+
 // Encode is the payload of a notes block.
 func (n *Notes) Encode() ([]byte, error) { return json.Marshal(n) }
 
@@ -48,6 +62,13 @@ func DecodeNotes(payload []byte) (*Notes, error) {
 	n := new(Notes)
 	if err := json.Unmarshal(payload, n); err != nil {
 		return nil, fmt.Errorf("notes on the source: %w", err)
+	}
+	for _, f := range n.Files {
+		for _, o := range f.Orders {
+			if o.Line < 1 || o.Success > maxOrder || o.Failure > maxOrder {
+				return nil, fmt.Errorf("notes on the source: no memory orders of %s:%d: %d, %d", f.Name, o.Line, o.Success, o.Failure)
+			}
+		}
 	}
 	return n, nil
 }

@@ -22,15 +22,16 @@ import (
 
 // Code answers for the code of a program. Answers are remembered.
 type Code struct {
-	img    *image.Space
-	golang bool // Go made the program
-	mu     sync.Mutex
-	atomic map[uint64]bool
-	plain  map[uint64]bool
-	fences map[uint64]fence
-	combos map[uint64]*combinations // by function
-	places map[uint64]place
-	loads  map[uint64]*lineSpan // by function
+	img     *image.Space
+	golang  bool // Go made the program
+	mu      sync.Mutex
+	atomic  map[uint64]bool
+	plain   map[uint64]bool
+	fences  map[uint64]fence
+	combos  map[uint64]*combinations // by function
+	places  map[uint64]place
+	loads   map[uint64]*lineSpan // by function
+	ordered map[uint64]image.OrderNotes
 }
 
 // fence is what is known of the fence of an access.
@@ -45,7 +46,7 @@ const (
 
 // New is for the code of img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}}
+	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}
 }
 
 // fetch reads 16 bits of code.
@@ -237,10 +238,16 @@ func (c *Code) before(pc uint64) []rv.Inst {
 	return list
 }
 
-// Apart says that the fence that makes an atomic access of the instruction at
-// pc, or orders it, is a separate statement in the source: whether the access
-// is an atomic one is open.
-func (c *Code) Apart(pc uint64) bool { return remember(c, c.fences, pc, c.findFence) == apart }
+// Apart says that the fence that makes an atomic access of the plain load or
+// store at pc is a separate statement in the source: whether the access is an
+// atomic one is open.
+func (c *Code) Apart(pc uint64) bool {
+	if remember(c, c.fences, pc, c.findFence) != apart {
+		return false
+	}
+	i, ok := c.at(pc)
+	return ok && !i.Atomic()
+}
 
 // Alien says that the instruction at pc has a fence next to it that may be a
 // statement of its own: what it orders is not only the access's order.
@@ -253,7 +260,7 @@ func (c *Code) Alien(pc uint64) bool {
 // of its own that orders what was done before ahead of later stores. An acquire
 // load of gcc before version 14 has the same fence, and does not order that.
 func (c *Code) Releases(pc uint64) bool {
-	if !c.Apart(pc) {
+	if !c.Apart(pc) || c.NextFenceMode(pc)&event.Release == 0 {
 		return false
 	}
 	i, ok := c.at(pc)

@@ -15,6 +15,10 @@ type sourceText struct {
 	hides      bool
 	includes   []string // "…"
 	statements []statement
+	// orders are those of operations, inMacros of what may be in the arguments of
+	// macros; macros says that it defines some that may access memory atomically.
+	orders, inMacros []image.OrderNotes
+	macros           bool
 }
 
 // statement is on the lines from to to.
@@ -44,6 +48,7 @@ type directive struct {
 func scanSource(text string) *sourceText {
 	s := scanner{line: 1}
 	text = withoutComments(text)
+	s.orders, s.inMacros = findOrders(text)
 	for len(text) > 0 {
 		switch c := text[0]; {
 		case c == '\n':
@@ -96,7 +101,8 @@ func (s *scanner) directive(text string) string {
 	case "include":
 		s.include(strings.Join(words[1:], " "))
 	case "define":
-		s.hides = s.hides || slices.ContainsFunc([]string{"atomic", "ATOMIC", "__sync", "volatile", "asm", "_Pragma"}, func(w string) bool { return strings.Contains(text[:n], w) })
+		s.macros = s.macros || slices.ContainsFunc([]string{"atomic", "ATOMIC", "__sync", "volatile", "asm", "_Pragma"}, func(w string) bool { return strings.Contains(text[:n], w) })
+		s.hides = s.hides || s.macros
 	case "pragma":
 		s.omp(from, words[1:], text[:n])
 	}

@@ -51,6 +51,34 @@ func TestScanSource(t *testing.T) {
 	}
 }
 
+// TestFindOrders holds which memory orders are read, and at which places the line
+// table has the operations.
+func TestFindOrders(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		want, in   []image.OrderNotes
+	}{
+		{"fence", "x = 1;\n\tatomic_thread_fence(memory_order_acquire);\n", []image.OrderNotes{{Line: 2, Column: 2, Success: 2, Failure: 2}}, nil},
+		{"builtin", "__atomic_thread_fence(__ATOMIC_SEQ_CST);", []image.OrderNotes{{Line: 1, Column: 1, Success: 5, Failure: 5}}, nil},
+		{"swap", "do ; while (!atomic_compare_exchange_weak_explicit(&f[g(1, 2)], &e, 1,\n memory_order_release, memory_order_relaxed));",
+			[]image.OrderNotes{{Line: 1, Column: 14, Success: 3}}, []image.OrderNotes{{Line: 1, Column: 6, Success: 3}}},
+		{"two", "f(atomic_thread_fence(memory_order_release), atomic_thread_fence(memory_order_acquire));",
+			[]image.OrderNotes{{Line: 1, Column: 3, Success: 3, Failure: 3}, {Line: 1, Column: 46, Success: 2, Failure: 2}}, nil},
+		{"a macro", "USE(atomic_thread_fence(memory_order_release);)", []image.OrderNotes{{Line: 1, Column: 5, Success: 3, Failure: 3}}, []image.OrderNotes{{Line: 1, Column: 1, Success: 3, Failure: 3}}},
+		{"in another operation", "atomic_exchange(&p, atomic_compare_exchange_strong_explicit(&f, &e, 1, memory_order_acquire, memory_order_acquire));",
+			[]image.OrderNotes{{Line: 1, Column: 21, Success: 2, Failure: 2}}, nil},
+		{"a variable", "atomic_thread_fence(order);", nil, nil},
+		{"other arguments", "atomic_thread_fence();\n__atomic_compare_exchange_n(p, e, 1, 0, __ATOMIC_RELAXED);", nil, nil},
+		{"open", "atomic_thread_fence(memory_order_acquire; ((", nil, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got, in := findOrders(x.text); !slices.Equal(got, x.want) || !slices.Equal(in, x.in) {
+				t.Errorf("%v, in macros %v; want %v, %v", got, in, x.want, x.in)
+			}
+		})
+	}
+}
+
 // TestSettled holds that a file is judged with those that it includes, and that
 // what is newer than the program says nothing.
 func TestSettled(t *testing.T) {

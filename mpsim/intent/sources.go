@@ -39,8 +39,12 @@ func ReadSources(m *image.Image, built time.Time) *image.Notes {
 		if t == nil {
 			continue
 		}
-		f := image.FileNotes{Name: filepath.Clean(name), Settled: r.settled(name, t), Lines: t.notes()}
-		matters = matters || len(f.Lines) > 0
+		f := image.FileNotes{Name: filepath.Clean(name), Lines: t.notes(), Orders: t.orders}
+		f.Settled = r.settled(name, t)
+		if !r.within(name, t, func(t *sourceText) bool { return t == nil || t.macros }) {
+			f.Orders = slices.Concat(f.Orders, t.inMacros)
+		}
+		matters = matters || len(f.Lines) > 0 || len(f.Orders) > 0
 		n.Files = append(n.Files, f)
 	}
 	if !matters {
@@ -74,6 +78,12 @@ func (r *sourceReader) read(name string) *sourceText {
 // settled reports whether neither the file nor what it includes can hide an atomic
 // access.
 func (r *sourceReader) settled(name string, t *sourceText) bool {
+	return !r.within(name, t, func(t *sourceText) bool { return t == nil || t.hides })
+}
+
+// within says whether that is so of the file or of one that it includes; of those
+// that cannot be read, is is asked with nil.
+func (r *sourceReader) within(name string, t *sourceText, is func(*sourceText) bool) bool {
 	type file struct {
 		dir  string
 		text *sourceText
@@ -82,8 +92,8 @@ func (r *sourceReader) settled(name string, t *sourceText) bool {
 	for len(todo) > 0 && len(seen) <= maxIncludes {
 		f := todo[0]
 		todo = todo[1:]
-		if f.text == nil || f.text.hides {
-			return false
+		if is(f.text) {
+			return true
 		}
 		for _, i := range f.text.includes {
 			at := filepath.Join(f.dir, i)
@@ -93,7 +103,7 @@ func (r *sourceReader) settled(name string, t *sourceText) bool {
 			}
 		}
 	}
-	return len(todo) == 0
+	return len(todo) > 0
 }
 
 // notes are about the lines of the atomic operations and reductions.

@@ -1,0 +1,207 @@
+package intent
+
+import (
+	"strings"
+
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Some memory orders of C are in the text of the source only: gcc before version
+// 14 writes a compare-and-swap that releases like one that does not, and every
+// fence as a full one. The line table has the column at which the operation
+// begins, which finds its name in the text.
+
+// orderNames are the constants of memory orders without the beginnings that
+// orderPrefixes has, numbered as compilers do.
+var (
+	orderNames    = [...]string{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"}
+	orderPrefixes = [...]string{"std::", "memory_order::", "memory_order_", "__ATOMIC_"}
+)
+
+// orderArguments says which arguments of an operation are memory orders, counted
+// from 0: the one of success and the one of failure.
+var orderArguments = map[string][2]int{
+	"atomic_thread_fence":                     {0, 0},
+	"__atomic_thread_fence":                   {0, 0},
+	"atomic_compare_exchange_weak_explicit":   {3, 4},
+	"atomic_compare_exchange_strong_explicit": {3, 4},
+	"__atomic_compare_exchange_n":             {4, 5},
+	"__atomic_compare_exchange":               {4, 5},
+}
+
+// findOrders lists the operations of a text without comments whose orders are
+// written out. In the line table what is in the arguments of a macro has the place
+// of the macro: inMacros has an operation at each name with parentheses around it,
+// unless they are around another one too.
+func findOrders(text string) (list, inMacros []image.OrderNotes) {
+	type around struct {
+		at               image.OrderNotes // place of the name
+		operations       int
+		success, failure uint8
+	}
+	var open []around
+	at := image.OrderNotes{Line: 1} // of the name before
+	line, begin := 1, 0             // of the line
+	for n := 0; n < len(text); {
+		switch c := text[n]; {
+		case c == '\n':
+			line, begin = line+1, n+1
+		case c == '(':
+			open = append(open, around{at: at})
+		case c == ')' && len(open) > 0:
+			if o := open[len(open)-1]; o.operations == 1 && o.at.Column > 0 {
+				o.at.Success, o.at.Failure = o.success, o.failure
+				inMacros = append(inMacros, o.at)
+			}
+			open = open[:len(open)-1]
+		case c == ';' && len(open) == 0, c == '#':
+			open = nil
+		case wordByte(c):
+			from := n
+			for n < len(text) && wordByte(text[n]) {
+				n++
+			}
+			at = image.OrderNotes{Line: line, Column: from - begin + 1}
+			which, known := orderArguments[text[from:n]]
+			if !known {
+				if strings.Contains(text[from:n], "atomic") {
+					at.Column = 0 // it is one itself
+				}
+				continue
+			}
+			success, failure, ok := readOrders(text[n:], which)
+			if ok {
+				list = append(list, image.OrderNotes{Line: line, Column: at.Column, Success: success, Failure: failure})
+			}
+			for i := range open {
+				open[i].operations++
+				if !ok {
+					open[i].operations++
+				}
+				open[i].success, open[i].failure = success, failure
+			}
+			at.Column = 0
+			continue
+		}
+		if text[n] > ' ' && text[n] != '(' {
+			at.Column = 0
+		}
+		n++
+	}
+	return list, inMacros
+}
+
+// readOrders reads two of the arguments in the parentheses that text begins with.
+func readOrders(text string, which [2]int) (success, failure uint8, ok bool) {
+	args := arguments(text)
+	if len(args) != max(which[0], which[1])+1 {
+		return 0, 0, false
+	}
+	success, ok = orderNumber(args[which[0]])
+	failure, too := orderNumber(args[which[1]])
+	return success, failure, ok && too
+}
+
+// arguments splits what stands in the parentheses that text begins with at the
+// commas; nil if they do not close.
+func arguments(text string) []string {
+	text = strings.TrimLeft(text, " \t\r\n")
+	if !strings.HasPrefix(text, "(") {
+		return nil
+	}
+	var list []string
+	depth, from := 0, 1
+	for n := range len(text) {
+		switch text[n] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+			if depth == 0 {
+				return append(list, text[from:n])
+			}
+		case ',':
+			if depth == 1 {
+				list = append(list, text[from:n])
+				from = n + 1
+			}
+		case ';':
+			return nil
+		}
+	}
+	return nil
+}
+
+func orderNumber(arg string) (uint8, bool) {
+	arg = strings.TrimSpace(arg)
+	for _, p := range orderPrefixes {
+		arg = strings.TrimPrefix(arg, p)
+	}
+	arg = strings.ToLower(arg)
+	for n, name := range orderNames {
+		if arg == name {
+			return uint8(n), true
+		}
+	}
+	return 0, false
+}
+
+// Orders returns the memory orders, as compilers number them, that the text of the
+// source gives the compare-and-swap at pc, when it succeeds and when it fails.
+func (c *Code) Orders(pc uint64) (success, failure uint64, ok bool) {
+	o := c.orders(pc)
+	return uint64(o.Success), uint64(o.Failure), o.Line > 0
+}
+
+// FenceMode is what the fence at pc orders, as far as the text of the source tells:
+// all that it might, if nothing is known.
+func (c *Code) FenceMode(pc uint64) event.Mode {
+	o := c.orders(pc)
+	if o.Line == 0 {
+		return event.Acquire | event.Release
+	}
+	switch orderNames[o.Success] {
+	case "relaxed":
+		return 0
+	case "consume", "acquire":
+		return event.Acquire
+	case "release":
+		return event.Release
+	}
+	return event.Acquire | event.Release
+}
+
+// NextFenceMode is [Code.FenceMode] of the fence that is taken for a part of the
+// access at pc, if it is a statement of its own; all there is, if there is none.
+func (c *Code) NextFenceMode(pc uint64) event.Mode {
+	i, ok := c.at(pc)
+	if !ok {
+		return event.Acquire | event.Release
+	}
+	at, ok := c.fenceOf(pc, i)
+	if !ok {
+		return event.Acquire | event.Release
+	}
+	return c.FenceMode(at)
+}
+
+// orders finds the note on the operation at pc; line 0: there is none.
+func (c *Code) orders(pc uint64) image.OrderNotes {
+	if c.img.Notes == nil {
+		return image.OrderNotes{}
+	}
+	return remember(c, c.ordered, pc, func(pc uint64) image.OrderNotes {
+		p := c.place(pc)
+		at, ok := c.img.Statement(pc)
+		if !ok || p.notes == nil || int(at.Line) != p.line {
+			return image.OrderNotes{}
+		}
+		for _, o := range p.notes.Orders {
+			if o.Line == p.line && o.Column == int(at.Column) {
+				return o
+			}
+		}
+		return image.OrderNotes{}
+	})
+}
