@@ -3,6 +3,7 @@ package perfetto_test
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -114,11 +115,17 @@ func get(m protoreflect.Message, name string) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
 }
 
-// TestExport reads an export back: every event is on a track that is there, slices
-// on a track are one within the other and sum up to what threads executed, and
-// each race has an arrow with two ends.
+// TestExport reads exports back: every event is on a track that is there, times on a
+// track do not go back, slices are one within the other and sum up to what threads
+// executed, and each race has an arrow with two ends.
 func TestExport(t *testing.T) {
-	trace := recorded.Example(t, "bank", 1)
+	for _, name := range []string{"bank", "fig7", "sort", "interpreter", "compiler", "race_detached", "race_cond_flag"} {
+		t.Run(name, func(t *testing.T) { checkExport(t, name) })
+	}
+}
+
+func checkExport(t *testing.T, name string) {
+	trace := recorded.Example(t, name, 1)
 	res, err := race.Analyze(t.Context(), replay.FromTrace(trace), race.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +138,7 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := perfetto.Options{Program: "bank"}
+	opts := perfetto.Options{Program: name}
 	for _, m := range marks {
 		opts.Races = append(opts.Races, perfetto.Race{Mark: m, ID: "R"})
 	}
@@ -140,62 +147,119 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracks := map[uint64]protoreflect.Message{}
-	open := map[uint64][]protoreflect.Message{}
-	begun := map[uint64][]uint64{}
-	running := map[uint64]uint64{}
-	flows := map[uint64]int{}
-	instants := 0
-	for _, p := range decode(t, out.Bytes()) {
+	x := shown{tracks: map[uint64]*track{}, starts: map[uint64]uint64{}, ends: map[uint64]uint64{}}
+	for i, p := range decode(t, out.Bytes()) {
+		if get(p, "trusted_packet_sequence_id").Uint() != 1 || (get(p, "sequence_flags").Uint() == 1) != (i == 0) {
+			t.Fatalf("packet %d: %v", i, p)
+		}
 		if d := get(p, "track_descriptor").Message(); d.IsValid() {
-			tracks[get(d, "uuid").Uint()] = d
+			x.describe(t, d)
 			continue
 		}
-		e, at := get(p, "track_event").Message(), get(p, "timestamp").Uint()
-		id := get(e, "track_uuid").Uint()
-		if tracks[id] == nil {
-			t.Fatalf("an event is on track %d, which is not described", id)
-		}
-		switch get(e, "type").Int() {
-		case 1:
-			open[id], begun[id] = append(open[id], e), append(begun[id], at)
-		case 2:
-			n := len(open[id]) - 1
-			if n < 0 || begun[id][n] > at {
-				t.Fatalf("track %d: a slice ends at %d that has not begun", id, at)
-			}
-			if get(open[id][n], "name").String() == "running" {
-				running[id] += at - begun[id][n]
-			}
-			open[id], begun[id] = open[id][:n], begun[id][:n]
-		case 3:
-			instants++
-			for _, name := range []string{"flow_ids", "terminating_flow_ids"} {
-				for i := range get(e, name).List().Len() {
-					flows[get(e, name).List().Get(i).Uint()] += map[string]int{"flow_ids": 1, "terminating_flow_ids": 100}[name]
-				}
-			}
-		}
+		x.event(t, get(p, "track_event").Message(), get(p, "timestamp").Uint())
 	}
 	sum := uint64(0)
-	for _, n := range running {
-		sum += n
+	for id, tr := range x.tracks {
+		sum += tr.running
+		if len(tr.open) > 0 {
+			t.Errorf("%d slices of track %d do not end", len(tr.open), id)
+		}
 	}
 	if sum != tl.End() || stats.Coarse {
 		t.Errorf("threads run for %d, want %d; coarse: %v", sum, tl.End(), stats.Coarse)
 	}
-	for id, list := range open {
-		if len(list) > 0 {
-			t.Errorf("%d slices of track %d do not end", len(list), id)
+	if len(x.tracks) != stats.Tracks+1 || x.slices != stats.Slices+stats.Calls { // and the process
+		t.Errorf("%d tracks and %d slices, of which it says %+v", len(x.tracks), x.slices, stats)
+	}
+	if x.instants != 2*len(marks) || len(x.starts) != len(marks) || len(x.ends) != len(marks) {
+		t.Errorf("%d instants, %d and %d ends of arrows of %d instances", x.instants, len(x.starts), len(x.ends), len(marks))
+	}
+	for id, at := range x.starts {
+		if end, ok := x.ends[id]; !ok || end < at {
+			t.Errorf("arrow %d goes from %d to %d", id, at, end)
 		}
 	}
-	if instants != 2*len(marks) || len(flows) != len(marks) {
-		t.Errorf("%d instants and %d arrows of %d instances", instants, len(flows), len(marks))
+}
+
+// shown is what a viewer makes of an export.
+type shown struct {
+	tracks           map[uint64]*track
+	starts, ends     map[uint64]uint64 // of arrows, by id
+	slices, instants int
+	tids             []int64
+}
+
+// track is a track as far as it was read.
+type track struct {
+	last    uint64 // time of the last slice's edge
+	open    []slice
+	running uint64
+}
+
+type slice struct {
+	name string
+	from uint64
+}
+
+func (x *shown) describe(t *testing.T, d protoreflect.Message) {
+	id := get(d, "uuid").Uint()
+	if id == 0 || x.tracks[id] != nil {
+		t.Fatalf("track %d is described twice, or is none", id)
 	}
-	for id, n := range flows {
-		if n != 101 {
-			t.Errorf("arrow %d does not have one beginning and one end", id)
+	if p := get(d, "parent_uuid").Uint(); p != 0 && x.tracks[p] == nil {
+		t.Errorf("track %d is under %d, which is not described", id, p)
+	}
+	if th := get(d, "thread").Message(); th.IsValid() {
+		tid := get(th, "tid").Int()
+		if slices.Contains(x.tids, tid) || get(th, "pid").Int() != 1 {
+			t.Errorf("thread %d of process %d is described twice, or elsewhere", tid, get(th, "pid").Int())
 		}
+		x.tids = append(x.tids, tid)
+	}
+	x.tracks[id] = &track{}
+}
+
+func (x *shown) event(t *testing.T, e protoreflect.Message, at uint64) {
+	id := get(e, "track_uuid").Uint()
+	tr := x.tracks[id]
+	if tr == nil {
+		t.Fatalf("an event is on track %d, which is not described", id)
+	}
+	kind := get(e, "type").Int()
+	if kind != 3 {
+		if at < tr.last {
+			t.Fatalf("track %d goes back from %d to %d", id, tr.last, at)
+		}
+		tr.last = at
+	}
+	switch kind {
+	case 1:
+		x.slices++
+		if tr.open = append(tr.open, slice{get(e, "name").String(), at}); tr.open[len(tr.open)-1].name == "" {
+			t.Errorf("a slice of track %d has no name", id)
+		}
+	case 2:
+		n := len(tr.open) - 1
+		if n < 0 {
+			t.Fatalf("track %d: a slice ends at %d that has not begun", id, at)
+		}
+		if tr.open[n].name == "running" {
+			tr.running += at - tr.open[n].from
+		}
+		tr.open = tr.open[:n]
+	case 3:
+		x.instants++
+		for name, to := range map[string]map[uint64]uint64{"flow_ids": x.starts, "terminating_flow_ids": x.ends} {
+			for i := range get(e, name).List().Len() {
+				flow := get(e, name).List().Get(i).Uint()
+				if _, twice := to[flow]; twice {
+					t.Errorf("arrow %d has two ends of a kind", flow)
+				}
+				to[flow] = at
+			}
+		}
+	default:
+		t.Errorf("an event of type %d", kind)
 	}
 }
 
