@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: real container dynamic bench-schedules correct faults release cross-vet
+.PHONY: bench-view real container dynamic bench-schedules correct faults release cross-vet
 .PHONY: picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
 
@@ -82,6 +82,9 @@ bench-go:         ## recording Go programs against the race detector natively, s
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
 	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight
+
+bench-view:       ## the page of runs of 10⁹ instructions: whole timeline and deep zoom, memory against the trace (docs/view.md)
+	$(GO) test -run '^$$' -bench 'View$$' -benchtime 1x -timeout 1h ./cmd/hindsight
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
 	HINDSIGHT_LONG=1 HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
