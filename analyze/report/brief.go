@@ -139,7 +139,7 @@ func pad(s string, width int) string {
 func (l *Location) Words() string {
 	switch {
 	case l.Local != nil:
-		return index.ReplaceAllString(l.Local.text(), "[]")
+		return l.Local.words()
 	case l.Kind == "heap":
 		return "block from " + lineOf(top(l.Stack))
 	case l.Kind == "stack":

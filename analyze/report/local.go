@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 
@@ -50,6 +51,18 @@ func (l *Local) text() string {
 		return fmt.Sprintf("'%s'+%d in %s", l.Name, l.Offset, l.function())
 	}
 	return fmt.Sprintf("'%s' in %s", l.Name, l.function())
+}
+
+// words is text for any element, and any part without a name.
+func (l *Local) words() string {
+	general := *l
+	general.Path = index.ReplaceAllStringFunc(cmp.Or(l.Path, l.Name), func(s string) string {
+		if s[0] == '[' {
+			return "[]"
+		}
+		return ""
+	})
+	return general.text()
 }
 
 // object names the variable, whichever part of it was accessed.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -141,7 +142,7 @@ func group(races []Race) {
 		a, b := r.Accesses[0].place(), r.Accesses[1].place()
 		key := lineKey{min(a, b), max(a, b), r.Location.variable()}
 		if l := r.Location.Local; l != nil {
-			key.variable += " " + index.ReplaceAllString(l.text(), "")
+			key.variable += " " + index.ReplaceAllString(cmp.Or(l.Path, l.Name), "") + " in " + l.function()
 		}
 		if _, ok := first[key]; !ok {
 			first[key] = r.ID

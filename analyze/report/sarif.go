@@ -24,6 +24,8 @@ type SARIFOptions struct {
 	// SourceDir is the directory to name files by; "": the one that has all of
 	// the user's own.
 	SourceDir string
+	// Frames writes all frames of libraries, and not one for several in a row.
+	Frames bool
 }
 
 // The rules that results refer to. Their identifiers are stable.
@@ -84,10 +86,17 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	add(r.Races, state, false)
 	add(r.Known, known, false)
 	add(r.Suppressed, "", true)
+	for i := range run.Results {
+		for j := range run.Results[i].Stacks {
+			if s := &run.Results[i].Stacks[j]; !opts.Frames {
+				s.fold()
+			}
+		}
+	}
 	run.relativeTo(cmp.Or(opts.SourceDir, r.sourceDir()))
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", " ")
 	return enc.Encode(&sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0", Runs: []sarifRun{run},
@@ -210,20 +219,19 @@ func (c *sarifSteps) add(t event.ThreadID, s sarifStep) {
 	c.flow.ThreadFlows = append(c.flow.ThreadFlows, sarifThreadFlow{ID: id, Message: &sarifMessage{Text: threadName(t)}, Locations: []sarifStep{s}})
 }
 
-// sarifFlow is what happened.
+// sarifFlow is what happened. The stacks of its steps are those of the result.
 func sarifFlow(x *Race) sarifCodeFlow {
 	var steps sarifSteps
-	step := func(t event.ThreadID, stack []Frame, at Frame, text string) {
+	step := func(t event.ThreadID, at Frame, text string) {
 		loc := sarifAt(at, text)
-		st := sarifStackOf(stack, "", t)
-		steps.add(t, sarifStep{Location: &loc, Stack: &st, Importance: "essential"})
+		steps.add(t, sarifStep{Location: &loc, Importance: "essential"})
 	}
 	if l := &x.Location; len(l.Stack) > 0 {
-		step(l.Thread, l.Stack, top(l.Stack), "allocates the block")
+		step(l.Thread, top(l.Stack), "allocates the block")
 	}
 	for _, i := range []int{1, 0} {
 		a := &x.Accesses[i]
-		step(a.Thread, a.Stack, a.Top, a.what())
+		step(a.Thread, a.Top, a.what())
 	}
 	return steps.flow
 }
@@ -391,7 +399,27 @@ func sarifStackOf(stack []Frame, text string, t event.ThreadID) sarifStack {
 	}
 	for i, f := range stack {
 		loc := sarifAt(f, "")
-		out.Frames[i] = sarifFrame{Location: &loc, ThreadID: uint32(t)}
+		out.Frames[i] = sarifFrame{Location: &loc, ThreadID: uint32(t), library: !f.Own}
 	}
 	return out
+}
+
+// fold leaves of several frames of libraries in a row the outermost, with their
+// number; the innermost frame of all stays.
+func (s *sarifStack) fold() {
+	kept := s.Frames[:0:0]
+	for i := 0; i < len(s.Frames); i++ {
+		n := 0
+		for i+n < len(s.Frames) && s.Frames[i+n].library {
+			n++
+		}
+		if i > 0 && n > 1 {
+			i += n - 1
+			loc := *s.Frames[i].Location
+			loc.Message = &sarifMessage{Text: fmt.Sprintf("%d frames of libraries", n)}
+			s.Frames[i].Location = &loc
+		}
+		kept = append(kept, s.Frames[i])
+	}
+	s.Frames = kept
 }

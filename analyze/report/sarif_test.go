@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -94,11 +95,47 @@ func TestSARIFSays(t *testing.T) {
 			t.Errorf("result %d: earlier access %+v, %s", i, l, res.Message.Text)
 		}
 		for k := range x.Accesses {
-			if len(res.Stacks[k].Frames) != len(x.Accesses[k].Stack) {
-				t.Errorf("result %d: stack %d has %d frames", i, k, len(res.Stacks[k].Frames))
+			if n := framesOf(t, res.Stacks[k].Frames); n != len(x.Accesses[k].Stack) {
+				t.Errorf("result %d: stack %d has %d frames", i, k, n)
 			}
 		}
 		checkFlow(t, x, res.CodeFlows[0])
+	}
+}
+
+// framesOf counts frames, and those that others stand for.
+func framesOf(t *testing.T, frames []sarifFrame) (n int) {
+	t.Helper()
+	for _, f := range frames {
+		more := 1
+		if m := f.Location.Message; m != nil {
+			if got, err := fmt.Sscanf(m.Text, "%d frames of libraries", &more); got != 1 || more < 2 {
+				t.Errorf("%q: %v", m.Text, err)
+			}
+		}
+		n += more
+	}
+	return n
+}
+
+// TestSARIFFolds: frames of libraries in a row are one, but not the innermost, and
+// not where all are asked for.
+func TestSARIFFolds(t *testing.T) {
+	for _, tt := range []struct{ own, want string }{
+		{"ooo", "111"}, {"lloo", "1111"}, {"olllo", "131"}, {"llllo", "131"}, {"olo", "111"}, {"ollol", "1211"}, {"", ""},
+	} {
+		var s sarifStack
+		for _, c := range tt.own {
+			s.Frames = append(s.Frames, sarifFrame{Location: &sarifLocation{}, library: c == 'l'})
+		}
+		s.fold()
+		got := ""
+		for _, f := range s.Frames {
+			got += fmt.Sprint(framesOf(t, []sarifFrame{f}))
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.own, got, tt.want)
+		}
 	}
 }
 

@@ -120,6 +120,7 @@ type sarifStack struct { // [3.44]
 type sarifFrame struct { // [3.45]
 	Location *sarifLocation `json:"location"`
 	ThreadID uint32         `json:"threadId"`
+	library  bool
 }
 
 type sarifCodeFlow struct { // [3.36]
@@ -135,7 +136,6 @@ type sarifThreadFlow struct { // [3.37]
 
 type sarifStep struct { // [3.38]
 	Location       *sarifLocation `json:"location"`
-	Stack          *sarifStack    `json:"stack,omitempty"`
 	ExecutionOrder int            `json:"executionOrder"`
 	Importance     string         `json:"importance"`
 }

@@ -85,7 +85,6 @@ func (run *sarifRun) relativeTo(dir string) {
 			for _, thread := range flow.ThreadFlows {
 				for k := range thread.Locations {
 					move(thread.Locations[k].Location)
-					stack(thread.Locations[k].Stack)
 				}
 			}
 		}

@@ -265,6 +265,15 @@ func (t *text) stack(stack []Frame) {
 	}
 }
 
+// StackText is a call stack as reports have it, a frame a line, those of libraries
+// folded: addresses as from [Stacks], innermost first.
+func StackText(img Image, pcs []uint64) string {
+	n := newNamer(img, nil)
+	t := text{opts: TextOptions{Width: plainWidth}}
+	t.stack(n.frames(pcs))
+	return t.out.String()
+}
+
 // libraryFrames is how many frames at the beginning are not the user's own.
 func libraryFrames(stack []Frame) int {
 	n := 0

@@ -118,7 +118,7 @@ result for test runners, in which each group of races is a failed test.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "text", "text, json, sarif, markdown or junit")
 	flags.BoolVar(&f.brief, "brief", false, "print one line for each group of races: id, variable, the two source lines, how often")
-	flags.StringVar(&f.frames, "frames", framesShort, "call stacks in text: short (library frames on one line) or all")
+	flags.StringVar(&f.frames, "frames", framesShort, "call stacks: short (several library frames as one) or all; not for JSON")
 	cli.Complete(cmd, "frames", framesShort, framesAll)
 	flags.StringVar(&f.sourceDir, "source-dir", "", "SARIF: `DIR` that file names are relative to (default: the directory of all the program's own files)")
 	flags.StringVarP(&f.out, "output", "o", "", "write the report to `FILE`")
@@ -299,7 +299,7 @@ func (f *racesFlags) write(ctx context.Context, std cli.Streams, rep *report.Rep
 		case "json":
 			return rep.WriteJSON(w)
 		case "sarif":
-			opts := report.SARIFOptions{Arguments: os.Args[1:]}
+			opts := report.SARIFOptions{Arguments: os.Args[1:], Frames: f.frames == framesAll}
 			if f.sourceDir != "" {
 				dir, err := filepath.Abs(f.sourceDir)
 				if err != nil {

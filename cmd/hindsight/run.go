@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze/report"
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
@@ -193,17 +194,10 @@ const maxThreads = 16
 // trouble tells, a line each, what went wrong with the guest, with places.
 func trouble(w io.Writer, r *session.Summary) {
 	stack := func(pcs []uint64) {
-		for i, pc := range pcs {
-			if i > 0 {
-				pc-- // a return address: the call is before it
-			}
-			for _, f := range r.Image.Frames(pc) {
-				fmt.Fprintf(w, "    #%d %s\n", i, f.Short())
-			}
-			if i == maxFrames {
-				fmt.Fprintf(w, "    … %d more\n", len(pcs)-i-1)
-				return
-			}
+		shown := min(len(pcs), maxFrames)
+		fmt.Fprint(w, report.StackText(r.Image, pcs[:shown]))
+		if shown < len(pcs) {
+			fmt.Fprintf(w, "    … %d more\n", len(pcs)-shown)
 		}
 	}
 	switch {
