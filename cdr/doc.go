@@ -38,9 +38,9 @@
 // [Trace.Blocks] and [Trace.Accesses].
 //
 // A file that was not closed returns what was committed, with Complete false in
-// [Trace.Info]. Whatever a file says, the answer is an error or some trace,
-// never a panic; what is loaded is checked first, and is bounded: errors are
-// *[tracefmt.CorruptError].
+// [Trace.Info]. Whatever a file says, the result is an error or some trace,
+// never a panic. What is loaded is checked first, and its size is bounded:
+// errors are *[tracefmt.CorruptError].
 //
 // # Files of this package
 //

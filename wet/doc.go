@@ -1,8 +1,8 @@
 // Package wet records and reads whole execution traces: X. Zhang and R. Gupta,
 // "Whole Execution Traces" (MICRO 2004), extended to several threads. A graph
-// of the program's code is labelled with all that happened in a run: when each
-// path was executed, what every statement computed, and on what, where and when
-// each depended. Package analyze/slice asks the questions.
+// of the program's code is labelled with everything that happened in a run:
+// when each path was executed, what every statement computed, and what it
+// depended on. Package analyze/slice asks the questions.
 //
 // # The graph
 //
@@ -12,37 +12,37 @@
 // of a node by a thread are counted from 0, K; those of all nodes by a thread
 // are its timestamps. A path ends after calls and returns, where control goes
 // along no edge of the static control flow, at environment calls and effects,
-// and where another thread runs; so the accesses to memory of one execution
-// stand together in the order of the run.
+// and where another thread runs; so the memory accesses of one execution are
+// adjacent in the order of the run.
 //
 // A statement depends on those that defined the registers it uses, on those
 // that wrote the bytes it reads, in any thread, and on the last instance in its
-// frame of a branch that it is control dependent on, or else on the call that
-// made the frame.
+// frame of a branch that it is control dependent on, or, if there is none, on
+// the call that created the frame.
 //
 // # What is kept of it (section 3)
 //
-// Timestamps: of each thread the nodes that it executed, in order; a reader makes
-// the lists of timestamps from that. The string is coded as decisions between the
-// nodes that came after each node before, mixed from contexts of several lengths
-// (flowcode.go).
+// Timestamps: for each thread, the nodes that it executed, in order; a reader
+// computes the lists of timestamps from that. The string is coded as decisions
+// between the nodes that followed each node before, mixed from contexts of
+// several lengths (flowcode.go).
 //
-// Dependences: those inside a path follow from its code. The others stand in
-// slots of a node: a register that is live in, an access that reads, and what
-// decides about blocks that nothing in the path decides about. Statements share
-// slots, and each execution of the node has one label in each: a statement of a
-// thread and an instance of it. The labels of registers and of decisions follow
-// from the control flow, and are not kept: a reader goes through a thread's
-// epoch once (registers.go, controls.go). Those of accesses are kept by edge,
-// a pair of statements. Their lists are arithmetic runs while an epoch is open,
-// so that a dependence at a constant distance takes no memory however often it
-// comes; in the file equal lists, and those that differ by a constant, stand
-// once.
+// Dependences: those inside a path follow from its code. The others are in
+// slots of a node: a register that is live on entry, an access that reads, and
+// what decides about blocks that nothing in the path decides about. Statements
+// share slots, and each execution of the node has one label in each: a
+// statement of a thread and an instance of it. The labels of registers and of
+// decisions follow from the control flow and are not stored: a reader goes
+// through a thread's epoch once (registers.go, controls.go). Those of accesses
+// are stored by edge, a pair of statements. Their lists are arithmetic runs
+// while an epoch is open, so a dependence at a constant distance takes no
+// memory however often it occurs. In the file, equal lists, and lists that
+// differ by a constant, are stored once.
 //
 // Values: grouped by the inputs that they depend on, with unique tuples and a
-// pattern, while tuples come again; a group whose tuples are mostly new is
-// given up and its statements stand on their own. With an [Evaluator] most
-// values are not kept at all:
+// pattern, while tuples repeat. A group whose tuples are mostly new is
+// dissolved, and its statements are stored separately. With an [Evaluator] most
+// values are not stored at all:
 //
 //   - what is computed inside a path from other values is computed again;
 //   - what a path leaves in a register, computed from registers that came in
@@ -51,28 +51,29 @@
 //   - what is loaded is what stores wrote, be it part of one or bytes of several;
 //     once that is more than maxDepth steps away the value is kept.
 //
-// Every value is found exactly, from kept ones, in a bounded number of steps.
+// Every value is computed exactly, from stored ones, in a bounded number of
+// steps.
 //
 // # Tier 2 (section 4)
 //
-// Lists that are not a few runs go through package stream. Blocks are compressed
-// once more by the container.
+// Lists that are more than a few runs are compressed by package stream. The
+// container compresses blocks once more.
 //
 // A query that steps through the executions of a statement, forward or back
 // ([Graph.Stepping]), reads long lists by bidirectional cursors: the compressed
 // stream, its checkpoints and two tables are in memory, not the numbers. A list
-// whose numbers turn out to be asked for in no order is decoded whole, as all
-// are for slices. The control flow is one string a thread and epoch, which has
-// no form to walk back in: it is decoded an epoch at a time, which the epoch's
+// that turns out to be read in no order is decoded completely, as all lists are
+// for slices. The control flow is one string per thread and epoch. It cannot be
+// walked backward, so it is decoded one epoch at a time, which the epoch's
 // budget bounds.
 //
 // # Epochs
 //
-// When the labels of the open epoch reach the budget they are written and
-// forgotten; counts go on. A reader finds the epoch of an execution in a
-// directory, decodes lists when they are asked for, and keeps them within a
-// bound. Timestamps and instances are the run's, not the epoch's, so edges lead
-// across epochs. docs/trace-format.md has the bytes.
+// When the labels of the open epoch reach the budget, they are written and
+// dropped; counts continue. A reader finds the epoch of an execution in a
+// directory, decodes lists on demand, and caches them within a bound.
+// Timestamps and instances count over the whole run, so edges lead across
+// epochs. docs/trace-format.md has the bytes.
 //
 // # Goroutines
 //

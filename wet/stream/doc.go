@@ -5,11 +5,11 @@
 //
 // # Predictors
 //
-// Values are predicted; what is predicted rightly costs a bit or less. A stream
-// has one of thirteen methods: the four predictors of the paper with three
-// context sizes each, or none ([Plain]). Differential FCM and last-n-stride are
-// FCM and last-n on the differences of neighbours (modulo 2^64, the first from
-// 0), which are invertible from either side. What a predictor sees, values or
+// Values are predicted; a correct prediction costs a bit or less. A stream has
+// one of thirteen methods: the four predictors of the paper with three context
+// sizes each, or none ([Plain]). Differential FCM and last-n-stride are FCM and
+// last-n on the differences of neighbours (modulo 2^64, the first from 0),
+// which are invertible from either side. What a predictor sees, values or
 // zigzagged differences, is called symbols below.
 //
 // A finite context method (FCM) hashes the n symbols beside a position, n from
@@ -23,7 +23,7 @@
 //
 // # Both directions
 //
-// A [Cursor] stands between two values and steps either way at the same cost.
+// A [Cursor] is between two values and steps either way at the same cost.
 //
 // For FCM this is the machine of figure 5. With the cursor at position i and a
 // context of n symbols left of it, the symbols before the context are
@@ -46,11 +46,11 @@
 // codes are read in either direction.
 //
 // The paper pads streams by n values at both ends. Here zeros on the left are
-// enough, because the cursor stands right of its context.
+// enough, because the cursor is right of its context.
 //
 // # Checkpoints
 //
-// [Cursor.Seek] steps from the nearest checkpoint, or from where it stands. A
+// [Cursor.Seek] steps from the nearest checkpoint, or from its position. A
 // checkpoint of a last-n method is a rank in the list of misses, every 1024
 // values. One of FCM is both tables, every 16 values a line: up to a byte a
 // value in memory, nearly nothing where the stream is regular, and 8 steps a
