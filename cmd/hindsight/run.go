@@ -111,7 +111,7 @@ hindsight itself failed. In both cases the trace is kept.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
-	flags.StringVar(&f.record, "record", "cdr", "what to record: none, schedule (only what a second run needs), cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
+	flags.StringVar(&f.record, "record", "cdr", "what to record: none, schedule (only what a rerun needs), cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or shared (only to memory that several threads use)")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
 	flags.StringVar(&f.images, "images", "", "store the program and its shared objects in `DIR`, once for all traces, instead of in the trace; if the directory moves, HINDSIGHT_IMAGES names it")
