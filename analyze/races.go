@@ -200,6 +200,10 @@ func (q *inquiry) locals(ctx context.Context, img *image.Space, res *race.Result
 	}
 	found, err := local.NewFinder(q.trace.cdr, img).Find(ctx, stackPlaces(res))
 	rep.Locals(found, img)
+	if err != nil && ctx.Err() == nil {
+		q.log("not all variables on stacks are named: %v", err)
+		return nil
+	}
 	return err
 }
 
