@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/session"
 )
 
@@ -166,6 +167,10 @@ func (t *testRun) names(ctx context.Context) ([]string, error) {
 
 func (t *testRun) environment() []string { return []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"} }
 
+// testFiles is what a test finds beside the files of its package: the names of the
+// machine itself, which tests of servers connect to.
+var testFiles = session.Files{Objects: map[string]linux.Object{"/etc/hosts": {Data: []byte("127.0.0.1 localhost\n::1 localhost\n")}}}
+
 // all runs the tests, several at a time, and prints in their order what one prints.
 func (t *testRun) all(ctx context.Context, names []string) (passed bool, err error) {
 	if t.together {
@@ -224,7 +229,7 @@ func (t *testRun) one(ctx context.Context, name string, out io.Writer) (passed b
 	args = append(append(args, "-test.run="+pattern), t.args...)
 	for n := range t.seeds {
 		r := t.recording(t.program, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
-		r.Args, r.Root, r.Env = args, t.pkg.Dir, t.environment()
+		r.Args, r.Root, r.Env, r.Files = args, t.pkg.Dir, t.environment(), testFiles
 		good, err := t.under(ctx, r, name, out)
 		if err != nil {
 			return false, err
