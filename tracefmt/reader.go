@@ -73,6 +73,22 @@ func (t *Reader) Blocks() []Handle { return t.blocks }
 // Read returns the decoded payload of a block, in newly allocated memory. Damage
 // returns a *[CorruptError].
 func (t *Reader) Read(h Handle) ([]byte, error) {
+	stored, err := t.stored(h)
+	if err != nil || h.Codec == CodecStore {
+		return stored, err
+	}
+	raw, err := t.dec.DecodeAll(stored, make([]byte, 0, h.Raw))
+	if err != nil {
+		return nil, Corrupt(h.Offset, h.Kind, fmt.Errorf("zstd: %w: %w", ErrMalformed, err))
+	}
+	if len(raw) != int(h.Raw) {
+		return nil, Corrupt(h.Offset, h.Kind, fmt.Errorf("decoded length: %w", ErrMalformed))
+	}
+	return raw, nil
+}
+
+// stored returns the payload of a block as it is in the file.
+func (t *Reader) stored(h Handle) ([]byte, error) {
 	bad := func(err error) ([]byte, error) {
 		return nil, Corrupt(h.Offset, h.Kind, err)
 	}
@@ -97,17 +113,7 @@ func (t *Reader) Read(h Handle) ([]byte, error) {
 	if checksum(stored) != sum {
 		return bad(ErrChecksum)
 	}
-	if h.Codec == CodecStore {
-		return stored, nil
-	}
-	raw, err := t.dec.DecodeAll(stored, make([]byte, 0, h.Raw))
-	if err != nil {
-		return bad(fmt.Errorf("zstd: %w: %w", ErrMalformed, err))
-	}
-	if len(raw) != int(h.Raw) {
-		return bad(fmt.Errorf("decoded length: %w", ErrMalformed))
-	}
-	return raw, nil
+	return stored, nil
 }
 
 // readAt fills b or says what is wrong with the file.

@@ -21,9 +21,14 @@ type item struct {
 // was committed.
 func sample(t testing.TB, n int) (file []byte, items []item, commits []int64) {
 	t.Helper()
+	return sampleBy(t, n, NewWriter)
+}
+
+func sampleBy(t testing.TB, n int, begin func(io.Writer) (*Writer, error)) (file []byte, items []item, commits []int64) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	var out bytes.Buffer
-	w, err := NewWriter(&out)
+	w, err := begin(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +40,15 @@ func sample(t testing.TB, n int) (file []byte, items []item, commits []int64) {
 		}
 	}
 	put(KindMeta, 0, []byte("{}"))
-	put(KindImage, 0, bytes.Repeat([]byte("code"), 1000))
+	code := bytes.Repeat([]byte("code"), 1000)
+	items = append(items, item{KindImage, 0, code})
+	packed, err := Pack(code)
+	if err == nil {
+		err = w.AppendPacked(KindImage, 0, packed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for e := range n {
 		put(KindTables, 0, nil)
 		for th := range uint32(3) {
@@ -81,6 +94,29 @@ func TestRoundTrip(t *testing.T) {
 			if h.Kind != items[i].kind || h.Thread != items[i].thread || !bytes.Equal(got, items[i].payload) {
 				t.Errorf("block %d: %v thread %d, %d bytes; want %v thread %d, %d bytes", i, h.Kind, h.Thread, len(got), items[i].kind, items[i].thread, len(items[i].payload))
 			}
+		}
+	}
+}
+
+// TestCompress writes files plain and holds them, compressed later, against those
+// that were compressed at once.
+func TestCompress(t *testing.T) {
+	for _, n := range []int{0, 1, 5} {
+		want, _, _ := sample(t, n)
+		plain, _, _ := sampleBy(t, n, NewPlainWriter)
+		r, err := open(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := Compress(&got, r); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%d epochs: %d bytes, want %d others", n, got.Len(), len(want))
+		}
+		if r, err = open(plain[:len(plain)-1]); err == nil && Compress(io.Discard, r) == nil {
+			t.Errorf("%d epochs: a file without its end was compressed", n)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 type Writer struct {
 	w      io.Writer
 	name   string
-	enc    *zstd.Encoder
+	enc    *zstd.Encoder // nil: payloads are stored as they are
 	offset int64
 	epoch  uint32
 	open   uint32 // blocks of the open epoch
@@ -29,6 +29,43 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newWriter(w, enc)
+}
+
+// NewPlainWriter is [NewWriter] of a file that will soon be gone: the payloads that
+// it gets are not compressed. [Compress] makes the usual file of it.
+func NewPlainWriter(w io.Writer) (*Writer, error) { return newWriter(w, nil) }
+
+// Compress writes the complete file of a [NewPlainWriter] to w as [NewWriter] would
+// have written it.
+func Compress(w io.Writer, r *Reader) error {
+	if !r.Complete() {
+		return fmt.Errorf("compress: %w", ErrTruncated)
+	}
+	tw, err := NewWriter(w)
+	if err != nil {
+		return err
+	}
+	for _, h := range r.Blocks() {
+		stored, err := r.stored(h)
+		switch {
+		case err != nil:
+			return err
+		case h.Kind == KindImage || h.Kind == KindObject: // packed
+			err = tw.AppendPacked(h.Kind, h.Thread, &Packed{raw: h.Raw, codec: h.Codec, stored: stored})
+		case h.Kind == KindCommit:
+			err = tw.Commit(stored)
+		default:
+			err = tw.Append(h.Kind, h.Thread, stored)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tw.Close()
+}
+
+func newWriter(w io.Writer, enc *zstd.Encoder) (*Writer, error) {
 	tw := &Writer{w: w, enc: enc}
 	if f, ok := w.(interface{ Name() string }); ok {
 		tw.name = f.Name()
@@ -80,6 +117,9 @@ func Pack(payload []byte) (*Packed, error) {
 
 // compress appends what is stored of a payload to buf.
 func compress(enc *zstd.Encoder, buf, payload []byte) ([]byte, Codec) {
+	if enc == nil {
+		return append(buf, payload...), CodecStore
+	}
 	before := len(buf)
 	buf = enc.EncodeAll(payload, buf)
 	if len(buf)-before >= len(payload) {
@@ -152,6 +192,9 @@ func (w *Writer) Close() error {
 		return err
 	}
 	w.closed = true
+	if w.enc == nil {
+		return nil
+	}
 	return w.enc.Close()
 }
 

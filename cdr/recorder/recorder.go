@@ -73,6 +73,8 @@ type Options struct {
 	// NoSchedule leaves out in which order accesses were executed between two
 	// events, which modes other than CDR never say.
 	NoSchedule bool
+	// Plain leaves the blocks as they are; tracefmt.Compress makes up for it.
+	Plain bool
 	// Extra returns blocks that others add to the trace: to each epoch just before
 	// it is closed, and, with end, what stands after the last. nil adds none.
 	Extra func(end bool) []format.Extra
@@ -155,7 +157,11 @@ func New(w io.Writer, opts Options) (*Recorder, error) {
 	opts.Meta.Outcome, opts.Meta.ThreadInsts = nil, nil
 	opts.Meta.Schedule = opts.Meta.Mode == format.ModeCDR && !opts.NoSchedule
 
-	tw, err := tracefmt.NewWriter(w)
+	begin := tracefmt.NewWriter
+	if opts.Plain {
+		begin = tracefmt.NewPlainWriter
+	}
+	tw, err := begin(w)
 	if err != nil {
 		return nil, err
 	}

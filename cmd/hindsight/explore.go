@@ -140,7 +140,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if err != nil {
 		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
-	e := &exploration{Exploration: all, races: &f.races, analysis: f.races.perTrace(ctx), planned: o.Planned()}
+	e := &exploration{Exploration: all, races: &f.races, analysis: f.races.perTrace(ctx, true), planned: o.Planned()}
 	if ctx.Err() != nil {
 		e.unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.planned), "run"))
 	}
@@ -158,12 +158,16 @@ type exploration struct {
 	missing    []uint64 // of a merged one: the seeds without a run
 }
 
-// perTrace finds the races of a trace, with a fresh copy of the suppressions.
-func (f *racesFlags) perTrace(rules context.Context) func(ctx context.Context, trace string) (*report.Report, error) {
+// perTrace finds the races of a trace, with a fresh copy of the suppressions, and
+// which of them are artifacts if they are to be explained.
+func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx context.Context, trace string) (*report.Report, error) {
 	return func(ctx context.Context, trace string) (*report.Report, error) {
 		o, err := f.options()
 		if err != nil {
 			return nil, err
+		}
+		if !explain {
+			o.Artifacts = analyze.ArtifactsOff
 		}
 		if o.Suppressions, err = readSuppressions(rules, f.suppressions); err != nil {
 			return nil, err
@@ -217,7 +221,9 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	if f.dir == "" {
 		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
-	analysis := f.races.perTrace(ctx)
+	// Which races there are says the analysis without artifacts; a trace that shows
+	// something new is explained once, for the report.
+	analysis := f.races.perTrace(ctx, false)
 	if fresh != nil {
 		analysis = fresh.tell(analysis)
 	}

@@ -106,7 +106,7 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	}
 	o := all.Options()
 	f.atomics = o.Atomics
-	e := &exploration{Exploration: all.Exploration, races: f, analysis: f.perTrace(ctx), planned: o.Runs, missing: all.Missing()}
+	e := &exploration{Exploration: all.Exploration, races: f, analysis: f.perTrace(ctx, true), planned: o.Runs, missing: all.Missing()}
 	if len(e.missing) > 0 {
 		are := "are"
 		if len(e.missing) == 1 {

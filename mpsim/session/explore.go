@@ -17,6 +17,7 @@ import (
 	"hindsight/cdr/recorder"
 	"hindsight/mpsim"
 	"hindsight/mpsim/linux"
+	"hindsight/tracefmt"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/outfile"
 	"hindsight/wpp/cfg"
@@ -286,7 +287,7 @@ func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string
 	keep := e.toKeep()
 	if keep[r.Seed] {
 		// The trace is there before the state says so.
-		if err := outfile.Move(ctx, trace, e.TracePath(r.Seed)); err != nil {
+		if err := compress(ctx, trace, e.TracePath(r.Seed)); err != nil {
 			return err
 		}
 		e.kept[r.Seed] = true
@@ -307,6 +308,23 @@ func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string
 		e.o.Progress(len(e.done), len(races))
 	}
 	return nil
+}
+
+// compress makes the trace of a run from that of a temporary file.
+func compress(ctx context.Context, from, to string) (err error) {
+	in, r, err := openBlocks(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := outfile.Create(ctx, to, outfile.Options{})
+	if err != nil {
+		return err
+	}
+	if err := tracefmt.Compress(out, r); err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	return out.Close()
 }
 
 // prune removes the traces that others stand for.

@@ -70,7 +70,7 @@ type Run struct {
 	Alphabet string                  // of control flow: path, block; "": path
 	Out      string                  // file of the trace
 	Inputs   []string                // files that are read otherwise, none of which the trace may replace
-	Scratch  bool                    // Out is a temporary file of the caller
+	Scratch  bool                    // Out is a temporary file of the caller, which is not compressed
 	Accept   func(file string) error // looks at the whole trace before it is called Out; nil: it is called so from its first epoch on
 	Control  format.Control          // empty: as grammars
 	Choose   []string                // functions whose control flow alone is recorded; nil: all
@@ -217,10 +217,14 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	}
 	space := r.Image.Anew()
 	flow, runOnly := r.Flow, r.Mode == string(format.ModeSchedule)
-	if !runOnly && (flow == nil || space.Main.Interp != "") {
-		flow = cfg.New(space) // with the shared objects of this run
+	switch {
+	case runOnly:
+	case flow == nil:
+		flow = cfg.New(space)
+	case space.Main.Interp != "":
+		flow = flow.In(space) // with the shared objects of this run
 	}
-	opts := recorder.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Flow: r.APP, Committed: r.committed}
+	opts := recorder.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Plain: r.Scratch, Flow: r.APP, Committed: r.committed}
 	if r.Images != "" {
 		opts.Store = &format.ImageStore{Dir: r.Images}
 	}

@@ -84,20 +84,6 @@ func Check(name string, opts Options) error {
 	return nil
 }
 
-// Move gives a file that was written by other means its name, once it is safe on the
-// disk.
-func Move(ctx context.Context, from, to string) error {
-	fsys := fsOf(ctx)
-	h, err := fsys.OpenFile(from, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(h.Sync(), h.Close()); err != nil {
-		return err
-	}
-	return fsys.Rename(from, to)
-}
-
 // follow follows symbolic links, the last of which may lead nowhere yet.
 func follow(name string) (string, error) {
 	for range 40 {
