@@ -85,6 +85,8 @@ bench-schedules:  ## how many runs show races that depend on the schedule, by po
 
 bench-view:       ## the page of runs of 10⁹ instructions: whole timeline and deep zoom, memory against the trace (docs/view.md)
 	$(GO) test -run '^$$' -bench 'View$$' -benchtime 1x -timeout 1h ./cmd/hindsight
+bench-explore:    ## a run of an exploration against run and races on their own, in processor time (needs the cross compiler)
+	$(GO) test -run '^$$' -bench 'Explore$$' -benchtime 3x ./cmd/hindsight
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
 	HINDSIGHT_LONG=1 HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight

@@ -88,13 +88,16 @@ func (t *Trace) Space() (*image.Space, error) {
 			return nil, err
 		}
 	}
-	objects, err := t.Objects()
+	objects, err := t.objects()
 	if err != nil {
 		return nil, err
 	}
 	for i := range objects {
 		o := &objects[i]
-		m, err := image.ParseShared(o.Data, o.Path, o.Base)
+		if o.flags&mainObject != 0 {
+			continue
+		}
+		m, err := space.Shared(o.Data, o.sum, o.Path, o.Base)
 		if err != nil {
 			return nil, err
 		}

@@ -177,6 +177,9 @@ func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx cont
 			return nil, err
 		}
 		defer t.Close()
+		if f.program != nil {
+			t.UseProgram(f.program)
+		}
 		return t.Races(ctx, o)
 	}
 }
@@ -221,6 +224,7 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	if f.dir == "" {
 		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
+	f.races.program = r.Image
 	// Which races there are says the analysis without artifacts; a trace that shows
 	// something new is explained once, for the report.
 	analysis := f.races.perTrace(ctx, false)

@@ -24,6 +24,19 @@ type Program struct {
 	img   *image.Space
 	mu    sync.Mutex // of those who take up an image
 	parts atomic.Pointer[[]*part]
+	known *knownParts // by this Program and those made from it with In
+}
+
+// knownParts are parts that one of several Programs has made.
+type knownParts struct {
+	mu    sync.Mutex
+	parts map[partKey]*part
+}
+
+// partKey says which image a part is of, and how many functions come before it.
+type partKey struct {
+	img   *image.Image
+	first uint32
 }
 
 // part is the control flow of one image.
@@ -83,10 +96,17 @@ type trees struct {
 // functions and looks at none of them yet. Images that are added to the space
 // later are taken up when they are first asked for.
 func New(img *image.Space) *Program {
-	p := &Program{img: img}
-	p.parts.Store(new([]*part))
-	p.all()
-	return p
+	return (&Program{known: &knownParts{parts: map[partKey]*part{}}}).In(img)
+}
+
+// In is the control flow of another run of the program, in a space made from the
+// same executable ([image.Space.Anew]). What was analysed of images that both spaces
+// have is kept.
+func (p *Program) In(img *image.Space) *Program {
+	other := &Program{img: img, known: p.known}
+	other.parts.Store(new([]*part))
+	other.all()
+	return other
 }
 
 // all are the parts of all images that the space has now.
@@ -99,16 +119,28 @@ func (p *Program) all() []*part {
 	defer p.mu.Unlock()
 	parts := slices.Clone(*p.parts.Load())
 	for len(parts) < len(images) {
-		next := &part{prog: p, img: images[len(parts)]}
+		key := partKey{img: images[len(parts)]}
 		if n := len(parts); n > 0 {
 			last := parts[n-1]
-			next.first = last.first + uint32(len(last.funcs))
+			key.first = last.first + uint32(len(last.funcs))
 		}
-		next.divide()
-		parts = append(parts, next)
+		parts = append(parts, p.part(key))
 	}
 	p.parts.Store(&parts)
 	return parts
+}
+
+// part is a part that is known, or a new one.
+func (p *Program) part(key partKey) *part {
+	p.known.mu.Lock()
+	defer p.known.mu.Unlock()
+	known := p.known.parts[key]
+	if known == nil {
+		known = &part{prog: p, img: key.img, first: key.first}
+		known.divide()
+		p.known.parts[key] = known
+	}
+	return known
 }
 
 // divide finds the functions of a part.
