@@ -94,10 +94,10 @@ func (t *Trace) Space() (*image.Space, error) {
 	}
 	for i := range objects {
 		o := &objects[i]
-		if o.flags&mainObject != 0 {
+		if o.Flags&format.MainObject != 0 {
 			continue
 		}
-		m, err := space.Shared(o.Data, o.sum, o.Path, o.Base)
+		m, err := space.Shared(o.Data, o.Sum, o.Path, o.Base)
 		if err != nil {
 			return nil, err
 		}
