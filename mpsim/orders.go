@@ -18,7 +18,10 @@ func (m *Machine) Handle() uint64 {
 
 // Enter implements [linux.Tracer]. The handlers of the C library's own signals
 // are part of the call that they interrupt.
-func (m *Machine) Enter(t *linux.Task, signal int) {
+func (m *Machine) Enter(t *linux.Task, signal int, handler uint64) {
+	if signal == linux.SetID {
+		m.setsID(handler)
+	}
 	h := m.hartOf[t]
 	if h == nil || !h.call.active || linux.Internal(signal) {
 		return

@@ -38,6 +38,21 @@ func (m *Machine) starterCalls(ret uint64) {
 	}
 }
 
+// setsID is called before the C library's handler of [linux.SetID] runs. It works
+// on what is on the stack of the thread that sets an id, and orders nothing for the
+// program. In a static program it has a name.
+func (m *Machine) setsID(handler uint64) {
+	img := m.cfg.Image.At(handler)
+	hooks, ok := m.cfg.Hooks.(SharedHooks)
+	if !ok || img == nil || !img.System() {
+		return
+	}
+	if _, known := m.code.hooks[handler]; !known {
+		m.code.hooks[handler] = hooks.Housekeeping()
+		m.space.InvalidateCode()
+	}
+}
+
 // housekeeping reports whether the function at entry is a nameless one that calls
 // others, and none that its code does not name: in its first blocks, since where
 // it ends nobody says.

@@ -43,6 +43,9 @@ const (
 	numSigs   = 64
 	firstRT   = 32
 	firstUser = 34 // the two before it are the C library's own
+
+	// SetID is the second of them: it makes ids that one thread sets known to others.
+	SetID = 33
 )
 
 // Codes of siginfo for faults.
@@ -382,7 +385,7 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 		}
 		k.resumeAfterSignal(t, ctx, act.flags&saRestart != 0)
 		if k.cfg.Tracer != nil {
-			k.cfg.Tracer.Enter(t, info.sig)
+			k.cfg.Tracer.Enter(t, info.sig, act.handler)
 		}
 		k.delivered(t, &info)
 		k.onBehalf(t, func() { k.received(info) })

@@ -8,9 +8,9 @@ import "hindsight/tracefmt/event"
 // is the one that acts, which need not be the one that the machine runs: a
 // write wakes a reader, whose read is then finished at once.
 type Tracer interface {
-	// Enter tells that t is about to continue in the handler of a signal. Its
-	// registers are still as the signal found them.
-	Enter(t *Task, signal int)
+	// Enter tells that t is about to continue in the handler of a signal, which is at
+	// an address. Its registers are still as the signal found them.
+	Enter(t *Task, signal int, handler uint64)
 	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64
