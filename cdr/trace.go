@@ -238,7 +238,7 @@ func (t *Trace) Image() ([]byte, error) {
 	return image.Bytes(), nil
 }
 
-// Events gives S_synch in its total order. It ends after the first error.
+// Events returns S_synch in its total order. It ends after the first error.
 func (t *Trace) Events() iter.Seq2[format.Event, error] {
 	return func(yield func(format.Event, error) bool) {
 		if t.events != nil {

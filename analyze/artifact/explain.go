@@ -36,7 +36,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Resu
 		return out.unknown(err.Error()), nil
 	}
 	if err == nil {
-		err = e.judgeAll(out)
+		err = e.judgeAll(ctx, out)
 	}
 	out.breakCycles()
 	if err != nil && ctx.Err() != nil {
@@ -58,9 +58,9 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Resu
 const Interrupted = "the analysis was interrupted"
 
 // judgeAll finds out what the races are.
-func (e *explainer) judgeAll(out *Result) error {
+func (e *explainer) judgeAll(ctx context.Context, out *Result) error {
 	e.budget = e.opts.TotalSteps
-	doubts, err := e.judgeOrder(out)
+	doubts, err := e.judgeOrder(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-(e.
 
 // judgeOrder finds the races that are explained by order. Of those that may be
 // but are not known to be, it returns the reason.
-func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
+func (e *explainer) judgeOrder(ctx context.Context, out *Result) (doubts map[int]string, err error) {
 	list := e.wanting()
 	doubts = map[int]string{}
 	doubt := func(err error) (map[int]string, error) {
@@ -124,7 +124,7 @@ func (e *explainer) judgeOrder(out *Result) (doubts map[int]string, err error) {
 	var o *orderer
 	var causes map[int][]int
 	var together map[int]bool
-	err = reads.walk(e.ctx, e.trace, e.index.survey)
+	err = reads.walk(ctx, e.trace, e.index.survey)
 	if err == nil {
 		o, err = e.newOrderer(replay.FromTrace(e.trace), reads.found)
 	}
@@ -162,11 +162,10 @@ func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Space, res *race
 	if err := c.findHooked(src); err != nil {
 		return nil, err
 	}
-	g, err := newGraph(t, c, x)
+	g, err := newGraph(ctx.Err, t, c, x)
 	if err != nil {
 		return nil, err
 	}
-	g.ctx = ctx
 	return &explainer{graph: g, res: res, opts: opts, slices: map[sliceKey]*slice{}, img: img, rivals: map[pairKey]int{}}, nil
 }
 

@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"context"
 	"errors"
 
 	"hindsight/cdr"
@@ -59,16 +58,17 @@ const (
 // the stores that it read from, anything on the branch that led to it. It
 // grows as it is walked. Edges lead into the past.
 type graph struct {
-	ctx     context.Context
-	trace   *cdr.Trace
-	code    *code
-	index   *index
-	history []*cdr.History
-	nodes   []node
-	ids     map[nodeKey]int32
-	budget  int // searches left for the present race
-	steps   int
-	counted int // of index.compared
+	// canceled says why to stop looking, nil: go on.
+	canceled func() error
+	trace    *cdr.Trace
+	code     *code
+	index    *index
+	history  []*cdr.History
+	nodes    []node
+	ids      map[nodeKey]int32
+	budget   int // searches left for the present race
+	steps    int
+	counted  int // of index.compared
 }
 
 // comparedStep is how many records may be compared for a step.
@@ -79,8 +79,8 @@ var errBudget = errors.New("the data flow is too long")
 // maxNodes bounds the memory of the graph.
 const maxNodes = 2 << 20
 
-func newGraph(t *cdr.Trace, c *code, x *index) (*graph, error) {
-	g := &graph{trace: t, code: c, index: x, ids: map[nodeKey]int32{}}
+func newGraph(canceled func() error, t *cdr.Trace, c *code, x *index) (*graph, error) {
+	g := &graph{canceled: canceled, trace: t, code: c, index: x, ids: map[nodeKey]int32{}}
 	for _, th := range t.Threads() {
 		h, err := t.History(th.ID, c.marks)
 		if err != nil {
@@ -93,8 +93,10 @@ func newGraph(t *cdr.Trace, c *code, x *index) (*graph, error) {
 
 // spend counts a search in the trace.
 func (g *graph) spend() error {
-	if g.steps++; g.steps&0xff == 0 && g.ctx.Err() != nil {
-		return g.ctx.Err()
+	if g.steps++; g.steps&0xff == 0 {
+		if err := g.canceled(); err != nil {
+			return err
+		}
 	}
 	if g.index.compared > g.counted+comparedStep { // comparing records costs too
 		n := (g.index.compared - g.counted) / comparedStep

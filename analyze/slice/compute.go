@@ -84,7 +84,7 @@ func Compute(ctx context.Context, g Graph, criterion []wet.Instance, opts Option
 	}
 	var err error
 	if fast, ok := g.(slotted); ok && opts.Depth == 0 {
-		err = newSweep(ctx, s, fast).run(criterion)
+		err = newSweep(s, fast).run(ctx, criterion)
 	} else {
 		err = newWalk(s).run(ctx, criterion)
 	}

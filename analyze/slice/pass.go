@@ -1,6 +1,7 @@
 package slice
 
 import (
+	"context"
 	"errors"
 
 	"hindsight/tracefmt/event"
@@ -60,7 +61,7 @@ type own struct {
 }
 
 // passOver finds the slice of the criterion from the beginning.
-func (w *sweep) passOver(criterion []wet.Instance) error {
+func (w *sweep) passOver(ctx context.Context, criterion []wet.Instance) error {
 	w.restart()
 	p := &pass{sweep: w, visitors: map[home]*visitor{}}
 	p.told = p.label
@@ -73,7 +74,7 @@ func (w *sweep) passOver(criterion []wet.Instance) error {
 		if !ok {
 			break
 		}
-		if err := p.thread(th, until); err != nil {
+		if err := p.thread(ctx, th, until); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,7 @@ func (w *sweep) passOver(criterion []wet.Instance) error {
 			return err
 		}
 	}
-	if err := w.settle(false); err != nil {
+	if err := w.settle(ctx, false); err != nil {
 		return err
 	}
 	w.tally()
@@ -162,7 +163,7 @@ func (p *pass) turn() (th int, until uint64, ok bool) {
 }
 
 // thread visits a thread's executions up to a place in the run.
-func (p *pass) thread(th int, until uint64) error {
+func (p *pass) thread(ctx context.Context, th int, until uint64) error {
 	id := event.ThreadID(th)
 	p.sweep.thread = id
 	alone := until == ^uint64(0)
@@ -173,13 +174,13 @@ func (p *pass) thread(th int, until uint64) error {
 		if !alone && p.g.Order(id, e.Time) >= until {
 			return nil
 		}
-		if err := p.visit(home{id, e.Node}, e.K); err != nil {
+		if err := p.visit(ctx, home{id, e.Node}, e.K); err != nil {
 			return err
 		}
 		p.position[th] = e.Time + 1
 		p.steps++
-		if p.steps%4096 == 0 && p.ctx.Err() != nil {
-			return p.ctx.Err()
+		if p.steps%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	p.ended[th] = true
@@ -187,7 +188,7 @@ func (p *pass) thread(th int, until uint64) error {
 }
 
 // visit looks at one execution.
-func (p *pass) visit(h home, k uint64) error {
+func (p *pass) visit(ctx context.Context, h home, k uint64) error {
 	v := p.visitors[h]
 	if v == nil {
 		v = &visitor{nodeSweep: p.node(h)}
@@ -208,7 +209,7 @@ func (p *pass) visit(h home, k uint64) error {
 		if !ok || next != k {
 			return nil
 		}
-		if err := p.take(v.nodeSweep, k, v.pending.take(k)); err != nil {
+		if err := p.take(ctx, v.nodeSweep, k, v.pending.take(k)); err != nil {
 			return err
 		}
 		p.passOn(v, k)

@@ -23,7 +23,6 @@ import (
 // slice.
 type sweep struct {
 	*Slice
-	ctx    context.Context
 	g      slotted
 	nodes  []*nodeSweep // as Slice.homes
 	agenda agenda
@@ -99,22 +98,22 @@ type far struct {
 	count uint64
 }
 
-func newSweep(ctx context.Context, s *Slice, g slotted) *sweep {
-	w := &sweep{Slice: s, ctx: ctx, g: g, codes: map[wet.NodeID]*nodeCode{}, exited: tally{}}
+func newSweep(s *Slice, g slotted) *sweep {
+	w := &sweep{Slice: s, g: g, codes: map[wet.NodeID]*nodeCode{}, exited: tally{}}
 	w.agenda.ascending = s.opts.Direction == Forward
 	w.tell = w.producer
 	return w
 }
 
-func (w *sweep) run(criterion []wet.Instance) error {
+func (w *sweep) run(ctx context.Context, criterion []wet.Instance) error {
 	for _, i := range criterion {
 		if err := w.push(w.node(homeOf(i)), i.K, i.Stmt); err != nil {
 			return err
 		}
 	}
-	err := w.settle(w.opts.Direction == Forward)
+	err := w.settle(ctx, w.opts.Direction == Forward)
 	if errors.Is(err, errPatience) {
-		return w.passOver(criterion)
+		return w.passOver(ctx, criterion)
 	}
 	if err != nil {
 		return err
@@ -125,7 +124,7 @@ func (w *sweep) run(criterion []wet.Instance) error {
 
 // settle looks at what is on the agenda until nothing is left. When it is
 // impatient it gives up with errPatience.
-func (w *sweep) settle(impatient bool) error {
+func (w *sweep) settle(ctx context.Context, impatient bool) error {
 	limit := w.opts.patience
 	if limit == 0 {
 		limit = patience
@@ -136,7 +135,7 @@ func (w *sweep) settle(impatient bool) error {
 	for w.asked = 0; len(w.agenda.nodes) > 0; {
 		n := w.agenda.nodes[0]
 		k := n.first
-		if err := w.take(n, k, n.pending.take(k)); err != nil {
+		if err := w.take(ctx, n, k, n.pending.take(k)); err != nil {
 			return err
 		}
 		if err := w.schedule(n); err != nil {
@@ -260,7 +259,7 @@ func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
 }
 
 // take lets a combination of roots into execution k.
-func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
+func (w *sweep) take(ctx context.Context, n *nodeSweep, k uint64, combo uint32) error {
 	slot := n.slot(k)
 	m := n.recent
 	if m == nil || m.mask != *slot || m.combo != combo || m.quiet != w.quiet {
@@ -280,8 +279,8 @@ func (w *sweep) take(n *nodeSweep, k uint64, combo uint32) error {
 		return fmt.Errorf("%w: %d", ErrTooBig, w.opts.MaxInsts)
 	}
 	w.steps++
-	if w.steps%4096 == 0 && w.ctx.Err() != nil {
-		return w.ctx.Err()
+	if w.steps%4096 == 0 && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if w.opts.Direction == Backward {
 		w.thread, w.ports = n.thread, m.ports

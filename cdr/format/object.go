@@ -31,7 +31,7 @@ const (
 	MaxObjectBytes = 1 << 30
 )
 
-// EncodeObject makes what stands before the content of a shared object.
+// EncodeObject encodes what precedes the content of a shared object.
 func EncodeObject(m *event.Image, flags uint64) []byte {
 	if m.Late {
 		flags |= lateObject

@@ -14,7 +14,7 @@ import (
 type Program interface {
 	// At returns the basic block that begins at pc.
 	At(pc uint64) (cfg.Ref, bool)
-	// Block gives a block and its edges; nil when there is none.
+	// Block returns a block and its edges, or nil if there is none.
 	Block(r cfg.Ref) *cfg.Block
 	// Sites lists the plain accesses of a block in execution order.
 	Sites(r cfg.Ref) []event.Site

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// siteBlocks says in which blocks the sites of a trace stand. Sites that stand
+// siteBlocks says in which blocks the sites of a trace are. Sites that are
 // in the same ones, as often in each, are executed equally often and share
 // their counts.
 type siteBlocks struct {
 	off    []uint32 // blocks of site i: blocks[off[i]:off[i+1]]
-	blocks []uint32 // rising; a block is named as often as the site stands in it
+	blocks []uint32 // rising; a block is named as often as the site occurs in it
 	Class  []SiteID // for each site the first with the same blocks
 }
 
@@ -53,7 +53,7 @@ func (t *Tables) SiteBlocks() *siteBlocks {
 
 func (x *siteBlocks) Of(id SiteID) []uint32 { return x.blocks[x.off[id]:x.off[id+1]] }
 
-// SiteIn is how often a site stands in a block.
+// SiteIn is how often a site occurs in a block.
 func (t *Tables) SiteIn(b *TableBlock, site SiteID) (n uint64) {
 	for _, id := range t.BlockSites(b) {
 		if id == site {

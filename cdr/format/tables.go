@@ -148,7 +148,7 @@ func (t *Tables) addBlocks(d *decoder) {
 	from := len(t.Blocks)
 	t.Blocks = append(t.Blocks, make([]TableBlock, n)...)
 	blocks := t.Blocks[from:]
-	// The pc is relative to the end of the block before, whose length stands
+	// The pc is relative to the end of the block before, whose length is
 	// in the next column.
 	deltas := make([]int64, n)
 	for i := range deltas {

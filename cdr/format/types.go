@@ -5,8 +5,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Extra is a block that stands in a trace beside the recorder's own and is of
-// no concern to this package: see Options.Extra.
+// Extra is a block in a trace beside the recorder's own, of no concern to package
+// cdr: see recorder.Options.
 type Extra struct {
 	Kind    tracefmt.Kind
 	Thread  uint32

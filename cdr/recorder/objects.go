@@ -53,7 +53,7 @@ func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
 // may be used by several recorders at once.
 type PackedObjects struct {
 	mu   sync.Mutex
-	kept map[[sha256.Size]byte]PackedImage // by what stands in the first block
+	kept map[[sha256.Size]byte]PackedImage // by the contents of the first block
 }
 
 // pack makes the blocks of a shared object. A nil PackedObjects keeps nothing.

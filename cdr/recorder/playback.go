@@ -25,7 +25,7 @@ type Playback struct {
 	known int               // blocks of the tables that are in code
 }
 
-// maxPlayed bounds the symbols of a grammar that is made of a flow.
+// maxPlayed bounds the symbols of a grammar that is built from a flow.
 const maxPlayed = 8 * format.MaxSymbols
 
 // NewPlayback plays back the flows of a trace with those tables.

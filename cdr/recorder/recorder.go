@@ -76,7 +76,7 @@ type Options struct {
 	// Plain leaves the blocks as they are; tracefmt.Compress makes up for it.
 	Plain bool
 	// Extra returns blocks that others add to the trace: to each epoch just before
-	// it is closed, and, with end, what stands after the last. nil adds none.
+	// it is closed, and, with end, what follows the last. nil adds none.
 	Extra func(end bool) []format.Extra
 	// Committed is called when an epoch was written, which is then safe from
 	// whatever happens to the recording. nil: nobody is told.
