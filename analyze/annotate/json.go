@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/analyze/slice"
 	"hindsight/tracefmt/event"
 	"hindsight/wet"
@@ -26,11 +27,6 @@ type JSONOptions struct {
 type hex uint64
 
 func (h hex) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(h)), nil }
-
-type jsonTool struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
 
 type jsonTrace struct {
 	File         string   `json:"file"`
@@ -164,7 +160,7 @@ func (r *Report) WriteJSON(w io.Writer, opts JSONOptions) error {
 	j := &jsonWriter{Writer: bufio.NewWriterSize(w, 64<<10)}
 	j.open("{")
 	j.member("version", JSONVersion)
-	j.member("tool", jsonTool{"hindsight", r.Info.Version})
+	j.member("tool", jsonform.Hindsight(r.Info.Version))
 	j.member("trace", jsonTrace{r.Info.File, r.Info.Program, append([]string{}, r.Info.Args...), r.Info.Threads, r.Info.Instructions, r.Info.Seed, r.Info.Complete})
 	j.member("at", r.At)
 	j.key("slices")

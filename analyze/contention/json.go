@@ -2,33 +2,23 @@ package contention
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
+
+	"hindsight/analyze/internal/jsonform"
 )
 
 // JSONVersion is the version of the JSON form (docs/contention.schema.json).
 // Members may be added to it; none is taken away or changes its meaning.
 const JSONVersion = 1
 
-// address is an address; JSON has it as a string in hexadecimal, since not every
-// reader keeps 64 bits of a number.
-type address uint64
-
-func (a address) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(a)), nil }
-
 type jsonReport struct {
-	Version int          `json:"version"`
-	Tool    jsonTool     `json:"tool"`
-	Trace   jsonTrace    `json:"trace"`
-	Time    uint64       `json:"time"`
-	Objects []jsonObject `json:"objects"`
-	More    int          `json:"objects_not_shown"`
-	Free    int          `json:"objects_without_waits"`
-}
-
-type jsonTool struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
+	Version int           `json:"version"`
+	Tool    jsonform.Tool `json:"tool"`
+	Trace   jsonTrace     `json:"trace"`
+	Time    uint64        `json:"time"`
+	Objects []jsonObject  `json:"objects"`
+	More    int           `json:"objects_not_shown"`
+	Free    int           `json:"objects_without_waits"`
 }
 
 type jsonTrace struct {
@@ -43,17 +33,17 @@ type jsonTrace struct {
 }
 
 type jsonObject struct {
-	ID      string     `json:"id"`
-	Kind    string     `json:"kind"`
-	Name    string     `json:"name"`
-	Where   string     `json:"where"`
-	Address address    `json:"address"`
-	Taken   uint64     `json:"taken"`
-	Waited  uint64     `json:"waited"`
-	Time    uint64     `json:"time"`
-	Longest uint64     `json:"longest"`
-	Pairs   []jsonPair `json:"pairs"`
-	Sites   []jsonSite `json:"sites"`
+	ID      string           `json:"id"`
+	Kind    string           `json:"kind"`
+	Name    string           `json:"name"`
+	Where   string           `json:"where"`
+	Address jsonform.Address `json:"address"`
+	Taken   uint64           `json:"taken"`
+	Waited  uint64           `json:"waited"`
+	Time    uint64           `json:"time"`
+	Longest uint64           `json:"longest"`
+	Pairs   []jsonPair       `json:"pairs"`
+	Sites   []jsonSite       `json:"sites"`
 }
 
 type jsonPair struct {
@@ -64,25 +54,22 @@ type jsonPair struct {
 }
 
 type jsonSite struct {
-	Function string  `json:"function"`
-	File     string  `json:"file"`
-	Line     int     `json:"line"`
-	PC       address `json:"pc"`
-	Times    uint64  `json:"times"`
-	Time     uint64  `json:"time"`
+	jsonform.Frame
+	Times uint64 `json:"times"`
+	Time  uint64 `json:"time"`
 }
 
 // WriteJSON writes the report in its JSON form, version 1, indented by two spaces.
 func (r *Report) WriteJSON(w io.Writer) error {
 	out := jsonReport{
-		Version: JSONVersion, Tool: jsonTool{"hindsight", r.Info.Version},
+		Version: JSONVersion, Tool: jsonform.Hindsight(r.Info.Version),
 		Trace: jsonTrace{r.Info.File, r.Info.Program, append([]string{}, r.Info.Args...), r.Info.Threads, r.Info.Seed,
 			r.Info.Policy, r.Info.Quantum, r.Info.Complete},
 		Time: r.Time, Objects: []jsonObject{}, More: r.More, Free: r.Free,
 	}
 	for i := range r.Objects {
 		o := &r.Objects[i]
-		j := jsonObject{o.ID, o.Kind, o.Name, o.Where, address(o.Address), o.Taken, o.Waited, o.Time, o.Longest, []jsonPair{}, []jsonSite{}}
+		j := jsonObject{o.ID, o.Kind, o.Name, o.Where, jsonform.Address(o.Address), o.Taken, o.Waited, o.Time, o.Longest, []jsonPair{}, []jsonSite{}}
 		for _, p := range o.Pairs {
 			pair := jsonPair{Thread: uint32(p.Thread), Times: p.Times, Time: p.Time}
 			if p.By != Nobody {
@@ -91,7 +78,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			j.Pairs = append(j.Pairs, pair)
 		}
 		for _, s := range o.Sites {
-			j.Sites = append(j.Sites, jsonSite{s.Function, s.File, s.Line, address(s.PC), s.Times, s.Time})
+			j.Sites = append(j.Sites, jsonSite{jsonform.Frame{Function: s.Function, File: s.File, Line: s.Line, PC: jsonform.Address(s.PC)}, s.Times, s.Time})
 		}
 		out.Objects = append(out.Objects, j)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindsight/analyze/artifact"
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 )
@@ -195,15 +196,15 @@ func (r *Report) HideArtifacts() {
 
 // jsonLink is a link of a chain in the JSON form.
 type jsonLink struct {
-	What     string   `json:"what"`
-	Thread   uint32   `json:"thread"`
-	Function string   `json:"function"`
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	PC       address  `json:"pc"`
-	Address  *address `json:"address,omitempty"`
-	Size     uint64   `json:"size,omitempty"`
-	Name     string   `json:"name,omitempty"`
+	What     string            `json:"what"`
+	Thread   uint32            `json:"thread"`
+	Function string            `json:"function"`
+	File     string            `json:"file"`
+	Line     int               `json:"line"`
+	PC       jsonform.Address  `json:"pc"`
+	Address  *jsonform.Address `json:"address,omitempty"`
+	Size     uint64            `json:"size,omitempty"`
+	Name     string            `json:"name,omitempty"`
 }
 
 // artifactJSON fills in what the JSON form says about artifacts.
@@ -218,9 +219,9 @@ func (r *Race) artifactJSON(out *jsonRace, races map[string]*Race) {
 	out.Together, out.Repair = r.Artifact.Together, r.Artifact.repair()
 	for _, l := range r.Artifact.Chain {
 		j := jsonLink{What: l.Kind.String(), Thread: uint32(l.Thread), Function: l.Frame.Function, File: l.Frame.File,
-			Line: l.Frame.Line, PC: address(l.Frame.PC), Size: l.Size, Name: l.Name}
+			Line: l.Frame.Line, PC: jsonform.Address(l.Frame.PC), Size: l.Size, Name: l.Name}
 		if l.Address != 0 {
-			a := address(l.Address)
+			a := jsonform.Address(l.Address)
 			j.Address = &a
 		}
 		out.Chain = append(out.Chain, j)

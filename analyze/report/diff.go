@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -89,7 +90,7 @@ func times(n uint64) string { return numtext.Plural(n, "time") }
 
 type jsonDiff struct {
 	Version int            `json:"version"`
-	Tool    jsonTool       `json:"tool"`
+	Tool    jsonform.Tool  `json:"tool"`
 	A       jsonTrace      `json:"a"`
 	B       jsonTrace      `json:"b"`
 	Summary jsonDiffCounts `json:"summary"`
@@ -127,7 +128,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 		return out
 	}
 	out := jsonDiff{
-		Version: JSONVersion, Tool: jsonTool{"hindsight", d.A.Info.Version}, A: jsonTraceOf(&d.A.Info), B: jsonTraceOf(&d.B.Info),
+		Version: JSONVersion, Tool: jsonform.Hindsight(d.A.Info.Version), A: jsonTraceOf(&d.A.Info), B: jsonTraceOf(&d.B.Info),
 		Summary: jsonDiffCounts{len(d.OnlyA), len(d.OnlyB), len(d.Both)},
 		OnlyA:   list(d.OnlyA, inA), OnlyB: list(d.OnlyB, inB), Both: make([]jsonPair, len(d.Both)),
 	}

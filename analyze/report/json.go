@@ -2,9 +2,9 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/analyze/replay"
 )
 
@@ -12,18 +12,12 @@ import (
 // none is taken away or changes its meaning.
 const JSONVersion = 1
 
-// address is an address; JSON has it as a string in hexadecimal, since not
-// every reader keeps 64 bits of a number.
-type address uint64
-
-func (a address) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(a)), nil }
-
 type jsonReport struct {
-	Version int         `json:"version"`
-	Tool    jsonTool    `json:"tool"`
-	Trace   jsonTrace   `json:"trace"`
-	Summary jsonSummary `json:"summary"`
-	Races   []jsonRace  `json:"races"`
+	Version int           `json:"version"`
+	Tool    jsonform.Tool `json:"tool"`
+	Trace   jsonTrace     `json:"trace"`
+	Summary jsonSummary   `json:"summary"`
+	Races   []jsonRace    `json:"races"`
 
 	Unshown     []jsonRace  `json:"predicted_unshown,omitempty"`
 	Baseline    string      `json:"baseline,omitempty"`
@@ -34,11 +28,6 @@ type jsonReport struct {
 type jsonKnown struct {
 	Fingerprint string `json:"fingerprint"`
 	Dynamic     uint64 `json:"dynamic"`
-}
-
-type jsonTool struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
 }
 
 type jsonTrace struct {
@@ -95,50 +84,47 @@ type jsonRace struct {
 }
 
 type jsonLocation struct {
-	Kind    string      `json:"kind"`
-	Name    string      `json:"name"`
-	Path    string      `json:"path,omitempty"`
-	Address address     `json:"address"`
-	Offset  uint64      `json:"offset"`
-	Size    uint64      `json:"size"`
-	Symbol  string      `json:"symbol,omitempty"`
-	Thread  *uint32     `json:"thread,omitempty"`
-	Local   *jsonLocal  `json:"local,omitempty"`
-	Stack   []jsonFrame `json:"stack,omitempty"`
-	Freed   bool        `json:"freed,omitempty"`
-	FreedBy *uint32     `json:"freed_by,omitempty"`
-	FreedAt []jsonFrame `json:"freed_at,omitempty"`
+	Kind    string           `json:"kind"`
+	Name    string           `json:"name"`
+	Path    string           `json:"path,omitempty"`
+	Address jsonform.Address `json:"address"`
+	Offset  uint64           `json:"offset"`
+	Size    uint64           `json:"size"`
+	Symbol  string           `json:"symbol,omitempty"`
+	Thread  *uint32          `json:"thread,omitempty"`
+	Local   *jsonLocal       `json:"local,omitempty"`
+	Stack   []jsonFrame      `json:"stack,omitempty"`
+	Freed   bool             `json:"freed,omitempty"`
+	FreedBy *uint32          `json:"freed_by,omitempty"`
+	FreedAt []jsonFrame      `json:"freed_at,omitempty"`
 }
 
 type jsonAccess struct {
-	Thread   uint32      `json:"thread"`
-	Op       string      `json:"op"`
-	Atomic   bool        `json:"atomic,omitempty"`
-	Call     bool        `json:"call,omitempty"`
-	Size     uint64      `json:"size"`
-	Address  address     `json:"address"`
-	Function string      `json:"function"`
-	File     string      `json:"file"`
-	Line     int         `json:"line"`
-	PC       address     `json:"pc"`
-	Stack    []jsonFrame `json:"stack"`
-	Locks    []jsonLock  `json:"locks"`
-	Task     *jsonTask   `json:"task,omitempty"`
+	Thread   uint32           `json:"thread"`
+	Op       string           `json:"op"`
+	Atomic   bool             `json:"atomic,omitempty"`
+	Call     bool             `json:"call,omitempty"`
+	Size     uint64           `json:"size"`
+	Address  jsonform.Address `json:"address"`
+	Function string           `json:"function"`
+	File     string           `json:"file"`
+	Line     int              `json:"line"`
+	PC       jsonform.Address `json:"pc"`
+	Stack    []jsonFrame      `json:"stack"`
+	Locks    []jsonLock       `json:"locks"`
+	Task     *jsonTask        `json:"task,omitempty"`
 }
 
 type jsonFrame struct {
-	Function string  `json:"function"`
-	File     string  `json:"file"`
-	Line     int     `json:"line"`
-	PC       address `json:"pc"`
-	Path     string  `json:"path,omitempty"`
+	jsonform.Frame
+	Path string `json:"path,omitempty"`
 }
 
 type jsonLock struct {
-	Name    string  `json:"name"`
-	Mode    string  `json:"mode"`
-	Address address `json:"address"`
-	Symbol  string  `json:"symbol"`
+	Name    string           `json:"name"`
+	Mode    string           `json:"mode"`
+	Address jsonform.Address `json:"address"`
+	Symbol  string           `json:"symbol"`
 }
 
 // WriteJSON writes the report in its JSON form, version 1, as
@@ -150,7 +136,7 @@ func (r *Report) WriteJSON(w io.Writer) error { return r.WriteJSONWith(w, nil) }
 func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	out := jsonReport{
 		Version: JSONVersion,
-		Tool:    jsonTool{"hindsight", r.Info.Version},
+		Tool:    jsonform.Hindsight(r.Info.Version),
 		Trace:   jsonTraceOf(&r.Info),
 		Summary: jsonSummary{Static: len(r.Races), Dynamic: r.Dynamic, Artifacts: r.Artifacts(), Suppressed: len(r.Suppressed), Merged: r.Merged},
 		Races:   make([]jsonRace, len(r.Races)),
@@ -186,7 +172,7 @@ func jsonTraceOf(i *Info) jsonTrace {
 func jsonOf(r *Race) jsonRace {
 	l := &r.Location
 	out := jsonRace{ID: r.ID, Fingerprint: r.Fingerprint, Group: r.Group, Dynamic: r.Dynamic, ArtifactOf: []string{}, Seeds: r.Seeds, Trace: r.Trace, ThreadCounts: r.ThreadCounts, Orders: r.Orders, SameValue: jsonOfSameValue(r.SameValue), Impact: jsonOfImpact(r.impact), Prediction: jsonOfPrediction(r.Prediction),
-		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: address(l.Address), Offset: l.Offset, Size: l.Size,
+		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Path: l.Path, Address: jsonform.Address(l.Address), Offset: l.Offset, Size: l.Size,
 			Symbol: l.Symbol, Local: jsonOfLocal(l.Local), Freed: l.Freed}}
 	if r.Verdict != nil {
 		out.Verdict, out.Evidence = &r.Verdict.Verdict, &r.Verdict.Evidence
@@ -206,14 +192,14 @@ func jsonOf(r *Race) jsonRace {
 	for i := range r.Accesses {
 		a := &r.Accesses[i]
 		o := &out.Accesses[i]
-		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Call: a.called(), Size: a.Size, Address: address(a.Address),
-			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}, Task: jsonOfTask(a.Task)}
+		*o = jsonAccess{Thread: uint32(a.Thread), Op: jsonOp(a.Op), Atomic: a.Op.Atomic(), Call: a.called(), Size: a.Size, Address: jsonform.Address(a.Address),
+			Function: a.Top.Function, File: a.Top.File, Line: a.Top.Line, PC: jsonform.Address(a.PC), Stack: jsonStack(a.Stack), Locks: []jsonLock{}, Task: jsonOfTask(a.Task)}
 		for _, k := range a.Locks {
 			mode := "read"
 			if k.Write {
 				mode = "write"
 			}
-			o.Locks = append(o.Locks, jsonLock{k.Name, mode, address(k.Address), k.Symbol})
+			o.Locks = append(o.Locks, jsonLock{k.Name, mode, jsonform.Address(k.Address), k.Symbol})
 		}
 	}
 	return out
@@ -232,7 +218,7 @@ func jsonOp(op replay.Op) string {
 func jsonStack(stack []Frame) []jsonFrame {
 	out := make([]jsonFrame, len(stack))
 	for i, f := range stack {
-		out[i] = jsonFrame{f.Function, f.File, f.Line, address(f.PC), f.Path}
+		out[i] = jsonFrame{jsonform.Frame{Function: f.Function, File: f.File, Line: f.Line, PC: jsonform.Address(f.PC)}, f.Path}
 	}
 	return out
 }

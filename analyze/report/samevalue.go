@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/analyze/written"
 	"hindsight/tracefmt/numtext"
 )
@@ -56,10 +57,10 @@ func (s *SameValue) text() string {
 
 // jsonSameValue is a SameValue in the JSON form.
 type jsonSameValue struct {
-	How    string   `json:"how"`
-	Writes uint64   `json:"writes"`
-	All    bool     `json:"all,omitempty"`
-	Value  *address `json:"value,omitempty"`
+	How    string            `json:"how"`
+	Writes uint64            `json:"writes"`
+	All    bool              `json:"all,omitempty"`
+	Value  *jsonform.Address `json:"value,omitempty"`
 }
 
 func jsonOfSameValue(s *SameValue) *jsonSameValue {
@@ -71,7 +72,7 @@ func jsonOfSameValue(s *SameValue) *jsonSameValue {
 		out.How = "unchanged"
 	}
 	if s.One {
-		v := address(s.Value)
+		v := jsonform.Address(s.Value)
 		out.Value = &v
 	}
 	return out

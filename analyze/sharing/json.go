@@ -2,9 +2,9 @@ package sharing
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
+	"hindsight/analyze/internal/jsonform"
 	"hindsight/tracefmt/archinfo"
 	"hindsight/tracefmt/event"
 )
@@ -12,12 +12,6 @@ import (
 // JSONVersion is the version of the JSON form (docs/sharing.schema.json).
 // Members may be added to it; none is taken away or changes its meaning.
 const JSONVersion = 1
-
-// address is an address; JSON has it as a string in hexadecimal, since not
-// every reader keeps 64 bits of a number.
-type address uint64
-
-func (a address) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(a)), nil }
 
 type jsonReport struct {
 	Version int `json:"version"`
@@ -108,21 +102,14 @@ type jsonVariable struct {
 }
 
 type jsonLocation struct {
-	Kind    string      `json:"kind"`
-	Name    string      `json:"name"`
-	Address address     `json:"address"`
-	Size    uint64      `json:"size"`
-	Blocks  int         `json:"blocks,omitempty"`
-	Thread  *uint32     `json:"thread,omitempty"`
-	Freed   bool        `json:"freed,omitempty"`
-	Stack   []jsonFrame `json:"stack,omitempty"`
-}
-
-type jsonFrame struct {
-	Function string  `json:"function"`
-	File     string  `json:"file"`
-	Line     int     `json:"line"`
-	PC       address `json:"pc"`
+	Kind    string           `json:"kind"`
+	Name    string           `json:"name"`
+	Address jsonform.Address `json:"address"`
+	Size    uint64           `json:"size"`
+	Blocks  int              `json:"blocks,omitempty"`
+	Thread  *uint32          `json:"thread,omitempty"`
+	Freed   bool             `json:"freed,omitempty"`
+	Stack   []jsonform.Frame `json:"stack,omitempty"`
 }
 
 type jsonProtocol struct {
@@ -140,7 +127,7 @@ type jsonProtocol struct {
 }
 
 type jsonSite struct {
-	jsonFrame
+	jsonform.Frame
 	Threads      []uint32 `json:"threads"`
 	Op           string   `json:"op"`
 	Misses       uint64   `json:"misses"`
@@ -150,12 +137,12 @@ type jsonSite struct {
 }
 
 type jsonLine struct {
-	Address address      `json:"address"`
-	Sharing Verdict      `json:"sharing"`
-	Counts  jsonCounts   `json:"counts"`
-	Threads []jsonThread `json:"threads"`
-	Fields  []jsonField  `json:"fields"`
-	Words   []jsonWord   `json:"words"`
+	Address jsonform.Address `json:"address"`
+	Sharing Verdict          `json:"sharing"`
+	Counts  jsonCounts       `json:"counts"`
+	Threads []jsonThread     `json:"threads"`
+	Fields  []jsonField      `json:"fields"`
+	Words   []jsonWord       `json:"words"`
 }
 
 type jsonThread struct {
@@ -235,7 +222,7 @@ func jsonOfHart(k *archinfo.HartCounts) jsonHart {
 func jsonOf(v *Variable) jsonVariable {
 	l := &v.Location
 	out := jsonVariable{ID: v.ID, Sharing: v.Verdict, Counts: jsonOfCost(&v.Counts), Protocol: jsonOfProtocol(v.Protocol, &v.Counts),
-		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: address(l.Address), Size: l.Size, Blocks: l.Blocks, Freed: l.Freed},
+		Location: jsonLocation{Kind: l.Kind, Name: l.Name, Address: jsonform.Address(l.Address), Size: l.Size, Blocks: l.Blocks, Freed: l.Freed},
 		Advice:   append([]string{}, v.Advice...), Sites: []jsonSite{}, LineCount: len(v.Lines) + v.More, Lines: []jsonLine{}}
 	switch l.Kind {
 	case "heap", "stack", "tls":
@@ -256,7 +243,7 @@ func jsonOf(v *Variable) jsonVariable {
 }
 
 func jsonOfLine(l *Line) jsonLine {
-	out := jsonLine{Address: address(l.Address), Sharing: l.Verdict, Counts: jsonCounts(l.LineCounts),
+	out := jsonLine{Address: jsonform.Address(l.Address), Sharing: l.Verdict, Counts: jsonCounts(l.LineCounts),
 		Threads: []jsonThread{}, Fields: []jsonField{}, Words: []jsonWord{}}
 	for _, t := range l.Threads {
 		out.Threads = append(out.Threads, jsonThread{uint32(t.Thread), t.Misses, t.InvalidationsSent, t.InvalidationsReceived})
@@ -279,7 +266,9 @@ func jsonOfProtocol(p Protocol, w *archinfo.WordCounts) jsonProtocol {
 	return jsonProtocol{p, w.InvalidateBus, w.UpdateBus, w.Reads, w.Writes, w.RemoteReads, w.Runs, w.LongestRun, w.Intervals, w.ReadIntervals, w.IntervalReads}
 }
 
-func jsonOfFrame(f *Frame) jsonFrame { return jsonFrame{f.Function, f.File, f.Line, address(f.PC)} }
+func jsonOfFrame(f *Frame) jsonform.Frame {
+	return jsonform.Frame{Function: f.Function, File: f.File, Line: f.Line, PC: jsonform.Address(f.PC)}
+}
 
 func ids(list []event.ThreadID) []uint32 {
 	out := []uint32{}
