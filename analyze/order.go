@@ -2,7 +2,7 @@ package analyze
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 
 	"hindsight/analyze/order"
 	"hindsight/analyze/predict"
@@ -44,7 +44,7 @@ func analysisBy(name string) (Analysis, error) {
 	if name != allOrders {
 		o, ok := order.Parse(name)
 		if !ok && name != "" {
-			return nil, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", name)
+			return nil, optionErrorf("order", strconv.Quote(name), "want hb, shb, wcp, lockset, all or osr")
 		}
 		if o == order.HB {
 			return ByHappensBefore, nil

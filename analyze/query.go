@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"strconv"
 
 	"hindsight/analyze/slice"
 	"hindsight/mpsim/image"
@@ -66,14 +67,13 @@ type AccessStep struct {
 // the other.
 func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 	return func(yield func(PathStep, error) bool) {
-		v, one, err := t.ask(q)
+		a, err := t.ask(q)
 		if err != nil {
 			yield(PathStep{}, err)
 			return
 		}
-		at := placer{v.img, map[uint64]string{}}
-		for _, th := range v.graph.Threads() {
-			if one != slice.AllThreads && th.ID != event.ThreadID(one) || th.Times == 0 {
+		for _, th := range a.graph.Threads() {
+			if a.thread != slice.AllThreads && th.ID != event.ThreadID(a.thread) || th.Times == 0 {
 				continue
 			}
 			from := uint64(0)
@@ -83,11 +83,11 @@ func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 				from = th.Times - 1
 			}
 			if from >= th.Times {
-				yield(PathStep{}, fmt.Errorf("--from %d: T%d has times 0 to %d", from, th.ID, th.Times-1))
+				yield(PathStep{}, optionErrorf("from", strconv.FormatUint(from, 10), "T%d has times 0 to %d", th.ID, th.Times-1))
 				return
 			}
-			for e, err := range slice.ControlFlow(v.graph, th.ID, from, q.Backward) {
-				if !yield(at.path(v.graph, th.ID, e), err) || err != nil {
+			for e, err := range slice.ControlFlow(a.graph, th.ID, from, q.Backward) {
+				if !yield(a.path(a.graph, th.ID, e), err) || err != nil {
 					return
 				}
 			}
@@ -97,57 +97,65 @@ func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 
 // Values returns what a place left in registers.
 func (t *Trace) Values(q Query) iter.Seq2[ValueStep, error] {
-	return func(yield func(ValueStep, error) bool) {
-		v, thread, target, err := t.code(q)
-		if err != nil {
-			yield(ValueStep{}, err)
-			return
-		}
-		at := placer{v.img, map[uint64]string{}}
-		for p, err := range slice.ValuesAt(v.graph, target.PCs, thread) {
-			if !yield(ValueStep{Moment{p.Thread, p.Time, p.PC, at.place(p.PC)}, p.Value}, err) || err != nil {
-				return
-			}
-		}
-	}
+	return answers(t.code, q, func(a *asked) iter.Seq2[slice.Produced, error] {
+		return slice.ValuesAt(a.graph, a.target.PCs, a.thread)
+	}, func(a *asked, p slice.Produced) ValueStep {
+		return ValueStep{Moment{p.Thread, p.Time, p.PC, a.place(p.PC)}, p.Value}
+	})
 }
 
 // Addrs returns what a place accessed.
 func (t *Trace) Addrs(q Query) iter.Seq2[AccessStep, error] {
-	return func(yield func(AccessStep, error) bool) {
-		v, thread, target, err := t.code(q)
-		if err != nil {
-			yield(AccessStep{}, err)
-			return
-		}
-		at := placer{v.img, map[uint64]string{}}
-		for p, err := range slice.AddrsAt(v.graph, target.PCs, thread) {
-			step := AccessStep{Moment: Moment{p.Thread, p.Time, p.PC, at.place(p.PC)}, Address: p.Addr, Size: p.Size}
-			if err == nil {
-				step.Object = v.img.ObjectPathSize(p.Addr, uint64(p.Size))
-			}
-			if !yield(step, err) || err != nil {
-				return
-			}
-		}
-	}
+	return answers(t.code, q, func(a *asked) iter.Seq2[slice.Touched, error] {
+		return slice.AddrsAt(a.graph, a.target.PCs, a.thread)
+	}, func(a *asked, p slice.Touched) AccessStep {
+		return AccessStep{Moment: Moment{p.Thread, p.Time, p.PC, a.place(p.PC)}, Address: p.Addr, Size: p.Size,
+			Object: a.values.img.ObjectPathSize(p.Addr, uint64(p.Size))}
+	})
 }
 
 // Writes returns who wrote a variable or an address.
 func (t *Trace) Writes(q Query) iter.Seq2[AccessStep, error] {
-	return func(yield func(AccessStep, error) bool) {
-		v, thread, target, err := t.memory(q)
+	return answers(t.memory, q, func(a *asked) iter.Seq2[slice.Write, error] {
+		return func(yield func(slice.Write, error) bool) {
+			for w, err := range slice.WritesTo(a.graph, a.target.Addr, a.target.Size) {
+				if err == nil && a.thread != slice.AllThreads && w.Thread != event.ThreadID(a.thread) {
+					continue
+				}
+				if !yield(w, err) {
+					return
+				}
+			}
+		}
+	}, func(a *asked, w slice.Write) AccessStep {
+		return AccessStep{Moment: Moment{w.Thread, w.Time, w.PC, a.place(w.PC)}, Address: w.Addr, Size: w.Size, Value: w.Value, HasValue: w.HasValue}
+	})
+}
+
+// asked is a query that was understood.
+type asked struct {
+	*values
+	placer
+	thread int // or slice.AllThreads
+	target *slice.Target
+}
+
+// answers is the frame of a query: it is understood, what list finds of it is put
+// into words, and the first error ends it.
+func answers[T, S any](understand func(Query) (*asked, error), q Query, list func(*asked) iter.Seq2[T, error], words func(*asked, T) S) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		var none S
+		a, err := understand(q)
 		if err != nil {
-			yield(AccessStep{}, err)
+			yield(none, err)
 			return
 		}
-		at := placer{v.img, map[uint64]string{}}
-		for w, err := range slice.WritesTo(v.graph, target.Addr, target.Size) {
-			if err == nil && thread != slice.AllThreads && w.Thread != event.ThreadID(thread) {
-				continue
+		for x, err := range list(a) {
+			if err != nil {
+				yield(none, err)
+				return
 			}
-			step := AccessStep{Moment: Moment{w.Thread, w.Time, w.PC, at.place(w.PC)}, Address: w.Addr, Size: w.Size, Value: w.Value, HasValue: w.HasValue}
-			if !yield(step, err) || err != nil {
+			if !yield(words(a, x), nil) {
 				return
 			}
 		}
@@ -155,48 +163,50 @@ func (t *Trace) Writes(q Query) iter.Seq2[AccessStep, error] {
 }
 
 // ask opens what a query needs, and reads its thread.
-func (t *Trace) ask(q Query) (*values, int, error) {
+func (t *Trace) ask(q Query) (*asked, error) {
 	v, err := t.withValues()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	thread, err := v.thread(q.Thread)
-	return v, thread, err
+	a := &asked{values: v, placer: placer{v.img, map[uint64]string{}}}
+	a.thread, err = v.thread(q.Thread)
+	return a, err
 }
 
-// code is ask of a query about code.
-func (t *Trace) code(q Query) (*values, int, *slice.Target, error) {
-	v, thread, err := t.ask(q)
+// resolve is ask of a query about a place.
+func (t *Trace) resolve(q Query) (*asked, error) {
+	a, err := t.ask(q)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, err
 	}
-	target, err := slice.NewResolver(v.img).Resolve(v.graph, q.At)
-	if err != nil {
-		return nil, 0, nil, specError(err)
+	if a.target, err = slice.NewResolver(a.values.img).Resolve(a.graph, q.At); err != nil {
+		return nil, specError(err)
 	}
-	if len(target.PCs) == 0 {
-		return nil, 0, nil, fmt.Errorf("%s is a variable; ask who wrote it (query writes --to %s), or give a line or a function", q.At, q.At)
-	}
-	return v, thread, target, nil
+	return a, nil
 }
 
-// memory is ask of a query about memory.
-func (t *Trace) memory(q Query) (*values, int, *slice.Target, error) {
-	v, thread, err := t.ask(q)
-	if err != nil {
-		return nil, 0, nil, err
+// code is resolve of a query about code.
+func (t *Trace) code(q Query) (*asked, error) {
+	a, err := t.resolve(q)
+	if err == nil && len(a.target.PCs) == 0 {
+		err = &KindError{At: q.At, Variable: true}
 	}
-	target, err := slice.NewResolver(v.img).Resolve(v.graph, q.At)
+	return a, err
+}
+
+// memory is resolve of a query about memory.
+func (t *Trace) memory(q Query) (*asked, error) {
+	a, err := t.resolve(q)
 	if err != nil {
-		return nil, 0, nil, specError(err)
+		return nil, err
 	}
-	if target.Size == 0 {
-		return nil, 0, nil, fmt.Errorf("%s is code; ask what it produced (query values --at %s), or give a variable or an address", q.At, q.At)
+	if a.target.Size == 0 {
+		return nil, &KindError{At: q.At}
 	}
 	if q.Size > 0 {
-		target.Size = q.Size
+		a.target.Size = q.Size
 	}
-	return v, thread, target, nil
+	return a, nil
 }
 
 // placer names instructions, each once.

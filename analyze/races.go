@@ -148,7 +148,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	var predicted []*report.Prediction
 	if q.Witnesses != nil {
 		if names != nil {
-			return nil, errors.New("--predict: the trace was imported; there is no program to run again")
+			return nil, optionErrorf("predict", "", "the trace was imported; there is no program to run again")
 		}
 		if res, predicted, err = q.predict(ctx, t, opts, res); err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	}
 	if names != nil {
 		if q.Values {
-			return nil, errors.New("--values: the trace was imported; there is no program to run again")
+			return nil, optionErrorf("values", "", "the trace was imported; there is no program to run again")
 		}
 		return report.Build(res, names, t, info, q.Suppressions) // of an imported run there is no code to look into
 	}
@@ -183,7 +183,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		}
 		seen, err := valuesOf(ctx, q.Rerun, t, img, res)
 		if err != nil {
-			return rep, fmt.Errorf("--values: %w", err)
+			return rep, optionErrorf("values", "", "%w", err)
 		}
 		q.draft.change(func() {
 			rep.SameValues(seen.Seen())

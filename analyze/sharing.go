@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"errors"
 
 	"hindsight/analyze/sharing"
 )
@@ -24,7 +23,7 @@ func (t *Trace) Sharing(ctx context.Context, o SharingOptions) (*sharing.Report,
 		return nil, err
 	}
 	if summary == nil {
-		return nil, errors.New("recorded without a model of caches; record it again with hindsight run --arch")
+		return nil, ErrNoCaches
 	}
 	img, err := t.Program()
 	if err != nil {

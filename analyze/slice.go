@@ -93,7 +93,7 @@ func (f *SliceOptions) which() (slice.Which, error) {
 	}
 	n, err := strconv.ParseInt(f.instance(), 10, 62)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("--instance %q: want a number from 0, last or all", f.instance())
+		return 0, optionErrorf("instance", strconv.Quote(f.instance()), "want a number from 0, last or all")
 	}
 	return slice.Which(n), nil
 }
@@ -266,20 +266,20 @@ func (f *SliceOptions) noInstance(v *values, t *slice.Target, thread int, err er
 	case thread != slice.AllThreads:
 		return fmt.Errorf("%w in T%d; it was executed by %s", err, thread, strings.Join(have, ", "))
 	}
-	return fmt.Errorf("%w; --instance counts from 0", err)
+	return fmt.Errorf("%w; instances count from 0", err)
 }
 
-// thread reads a --thread flag: T2 or 2, "" for all.
+// thread reads the name of a thread: T2 or 2, "" for all.
 func (v *values) thread(s string) (int, error) {
 	if s == "" {
 		return slice.AllThreads, nil
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(s, "T"), "t"), 10, 16)
 	if err != nil {
-		return 0, fmt.Errorf("--thread %q: want a number such as 2 or T2", s)
+		return 0, optionErrorf("thread", strconv.Quote(s), "want a number such as 2 or T2")
 	}
 	if list := v.graph.Threads(); n >= uint64(len(list)) {
-		return 0, fmt.Errorf("--thread T%d: the run has threads T0 to T%d", n, len(list)-1)
+		return 0, optionErrorf("thread", fmt.Sprintf("T%d", n), "the run has threads T0 to T%d", len(list)-1)
 	}
 	return int(n), nil
 }

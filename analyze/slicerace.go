@@ -29,9 +29,9 @@ func (t *Trace) around(ctx context.Context, v *values, f *SliceOptions, opts sli
 	}
 	switch {
 	case len(ids) == 0:
-		return fmt.Errorf("--race %s: the run has no races", f.Race)
+		return optionErrorf("race", f.Race, "the run has no races")
 	case one == nil:
-		return fmt.Errorf("--race %s: the run has the races %s", f.Race, strings.Join(ids, ", "))
+		return optionErrorf("race", f.Race, "the run has the races %s", strings.Join(ids, ", "))
 	}
 	return aroundRace(ctx, v, f, opts, one, rep)
 }

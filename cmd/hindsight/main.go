@@ -29,7 +29,7 @@ func run(args []string, std cli.Streams) int {
 			return exitRunError
 		}
 		return exitError
-	}, Abandon: func(cmd *cobra.Command) bool { return unfinished[cmd.Name()] }})
+	}, Hint: hint, Abandon: func(cmd *cobra.Command) bool { return unfinished[cmd.Name()] }})
 }
 
 func newRoot(std cli.Streams) *cobra.Command {

@@ -35,6 +35,8 @@ type Program struct {
 	// Failed is the status after an error of a command, which is nil if none
 	// was found. A nil Failed means [ExitError].
 	Failed func(*cobra.Command) int
+	// Hint is the text of an error, with what the user may do; nil: as it is.
+	Hint func(error) string
 	// Abandon says of a command that it writes nothing which has to be closed
 	// well, so that it may be left where it is; nil: none may.
 	Abandon func(*cobra.Command) bool
@@ -71,7 +73,11 @@ func Run(args []string, std Streams, p Program) int {
 		return ExitInterrupted
 	}
 	if err != nil && !errors.As(err, &status) {
-		fmt.Fprintf(std.Err, "%s: %v\n", p.Name, err)
+		text := err.Error()
+		if p.Hint != nil {
+			text = p.Hint(err)
+		}
+		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, text)
 		return failed
 	}
 	if lost := out.failure(); lost != nil {
