@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: bench-view real container dynamic bench-schedules correct faults release cross-vet
 .PHONY: picture examples-go go-race-tests go-modules bench-go
-.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-papers bench-wet fuzz clean
+.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-predict bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -67,6 +67,9 @@ bench-tasks:      ## the race analysis of OpenMP tasks, in microseconds a task (
 
 bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the races
 	$(GO) test -run '^$$' -bench Artifacts -benchtime 10x ./analyze/artifact
+
+bench-predict:    ## runs until a rare race shows: random, pct, and with predictions (needs the cross compiler)
+	$(GO) test -run '^$$' -bench Predict -benchtime 1x -timeout 60m ./mpsim/witness
 
 bench-orders:     ## each order, the reading of the trace included, against a plain FastTrack in memory (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order

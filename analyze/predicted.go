@@ -15,14 +15,23 @@ type Witnesses interface {
 	// Race runs the witness of a race that the run in t predicts, and says whether
 	// that run raced. The error is that of ctx, or says why nothing can be run.
 	Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error)
+	// Deadlock does the same for a deadlock.
+	Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error)
+}
+
+// foretold is what a run predicts, with how the runs of the witnesses went: of each race
+// of the result, nil of those that the run showed, and of each deadlock.
+type foretold struct {
+	races     []*report.Prediction
+	found     []predict.Deadlock
+	deadlocks []*report.Prediction
 }
 
 // notRun is what is said of a witness when there was no time for it.
 const notRun = "its witness was not run"
 
-// predict adds to the races of a run those that it predicts, with how the runs of their
-// witnesses went, in the order of the result; nil are races that the run showed.
-func (q *inquiry) predict(ctx context.Context, t *cdr.Trace, opts race.Options, shown *race.Result) (*race.Result, []*report.Prediction, error) {
+// predict adds to the races of a run those that it predicts, and runs the witnesses.
+func (q *inquiry) predict(ctx context.Context, t *cdr.Trace, opts race.Options, shown *race.Result) (*race.Result, *foretold, error) {
 	res, found, err := predict.AnalyzeWith(ctx, t, opts, shown)
 	switch {
 	case res == nil:
@@ -31,32 +40,46 @@ func (q *inquiry) predict(ctx context.Context, t *cdr.Trace, opts race.Options, 
 		q.log("races of other schedules: %v", err)
 	}
 	opts.Found = nil
-	out := make([]*report.Prediction, len(found))
-	total, done := 0, 0
-	for _, p := range found {
+	out := &foretold{races: make([]*report.Prediction, len(found.Races)), found: found.Deadlocks, deadlocks: make([]*report.Prediction, len(found.Deadlocks))}
+	total, done := len(found.Deadlocks), 0
+	for _, p := range found.Races {
 		if p != nil {
 			total++
 		}
 	}
-	for i, p := range found {
-		if p == nil {
-			continue
-		}
+	// try runs a witness.
+	try := func(reversed bool, run func() (*report.Prediction, error)) (*report.Prediction, error) {
 		if q.Running != nil {
 			q.Running(done, total)
 			done++
 		}
-		out[i] = &report.Prediction{Diverged: notRun, Reversed: p.Reversed}
-		if ctx.Err() != nil {
+		how := &report.Prediction{Diverged: notRun}
+		if ctx.Err() == nil {
+			got, err := run()
+			switch {
+			case err == nil:
+				how = got
+			case ctx.Err() == nil:
+				return nil, err
+			}
+		}
+		how.Reversed = reversed
+		return how, nil
+	}
+	for i, p := range found.Races {
+		if p == nil {
 			continue
 		}
-		how, err := q.Witnesses.Race(ctx, t, opts, p)
-		if err != nil && ctx.Err() == nil {
+		out.races[i], err = try(p.Reversed, func() (*report.Prediction, error) { return q.Witnesses.Race(ctx, t, opts, p) })
+		if err != nil {
 			return nil, nil, err
 		}
-		if err == nil {
-			how.Reversed = p.Reversed
-			out[i] = how
+	}
+	for i := range found.Deadlocks {
+		d := &found.Deadlocks[i]
+		out.deadlocks[i], err = try(d.Reversed, func() (*report.Prediction, error) { return q.Witnesses.Deadlock(ctx, t, d) })
+		if err != nil {
+			return nil, nil, err
 		}
 	}
 	return res, out, nil

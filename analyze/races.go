@@ -145,7 +145,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		return nil, named(err, frames)
 	}
 	info := q.trace.reportInfo()
-	var predicted []*report.Prediction
+	predicted := &foretold{}
 	if q.Witnesses != nil {
 		if names != nil {
 			return nil, optionErrorf("predict", "", "the trace was imported; there is no program to run again")
@@ -164,7 +164,10 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.Predict(predicted)
+	rep.Predict(predicted.races)
+	if err := rep.AddDeadlocks(predicted.found, predicted.deadlocks, img, t); err != nil {
+		return nil, err
+	}
 	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {
 		if err := rep.Tasks(res, t.Events(), img, t); err != nil {
 			return nil, err

@@ -15,7 +15,8 @@ type search struct {
 	limit   []int32    // of in: where the accesses are
 	open    [][]nodeID // of each lane, the locks of mutexes that it holds after its nodes
 	work    []target
-	sides   [2]laneID
+	sides   []laneID
+	blocked laneID // whose limit the last set went beyond; -1: none
 	visited uint64 // nodes, by all searches
 }
 
@@ -31,13 +32,18 @@ func newSearch(r *record) *search {
 }
 
 // try reports whether an instance is a predictable race.
-func (s *search) try(in instance) bool {
+func (s *search) try(in instance) bool { return s.reach(in.nodes[:]) }
+
+// reach reports whether there is a correct reordering after which each of the nodes,
+// which are of different lanes, is the next of its lane.
+func (s *search) reach(nodes []nodeID) bool {
 	for l := range s.in {
 		s.in[l], s.limit[l], s.open[l] = 0, math.MaxInt32, s.open[l][:0]
 	}
-	for i, id := range in.nodes {
-		s.sides[i] = s.r.nodes[id].lane
-		s.limit[s.sides[i]] = s.r.begin(id)
+	s.sides, s.blocked = s.sides[:0], -1
+	for _, id := range nodes {
+		l := s.r.nodes[id].lane
+		s.sides, s.limit[l] = append(s.sides, l), s.r.begin(id)
 	}
 	for _, l := range s.sides {
 		s.work = append(s.work, target{l, s.limit[l]})
@@ -78,7 +84,7 @@ func (s *search) extend() bool {
 		t := s.work[len(s.work)-1]
 		s.work = s.work[:len(s.work)-1]
 		if t.n > s.limit[t.lane] {
-			s.work = s.work[:0]
+			s.work, s.blocked = s.work[:0], t.lane
 			return false
 		}
 		for s.in[t.lane] < t.n {
@@ -145,8 +151,7 @@ func (s *search) closeSections() (more, ok bool) {
 
 // side reports whether a node is of the lane of an access.
 func (s *search) side(id nodeID) bool {
-	l := s.r.nodes[id].lane
-	return l == s.sides[0] || l == s.sides[1]
+	return slices.Contains(s.sides, s.r.nodes[id].lane)
 }
 
 // end is how many nodes of its lane there are up to the end of the section that a

@@ -23,10 +23,14 @@
 // returns or a failed trylock, may still differ in a real run. Only a rerun
 // under the witness can tell.
 //
+// Deadlocks are found in the same way: a cycle of threads, each of which is about to
+// lock a mutex that the next holds, in a correct reordering (Tunç, Mathur, Pavlogiannis
+// and Viswanathan, "Sound Dynamic Deadlock Prediction in Linear Time", PLDI 2023).
+//
 // The steps are: record (record.go) stores the relevant events and accesses as
 // nodes, and the pairs that may race; closure (closure.go) finds the least set
 // of nodes that must come before a pair; witness (witness.go) puts them in an
-// order.
+// order; deadlock (deadlock.go) looks for cycles.
 //
 // Memory follows the number of nodes, at most [MaxNodes]. The time for a pair is
 // linear in the nodes before it.

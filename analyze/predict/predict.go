@@ -53,6 +53,8 @@ type Result struct {
 	// common mutex and did not race in the run. Undecided is how many of these had
 	// instances that were not examined.
 	Pairs, Undecided int
+	// Deadlocks are those that another schedule of the same events reaches.
+	Deadlocks []Deadlock
 }
 
 // instances is how many instances of a static pair are examined: half of them the
@@ -90,6 +92,7 @@ func Find(ctx context.Context, src order.Source, opts order.Options) (*Result, e
 			res.Undecided++
 		}
 	}
+	res.Deadlocks = s.deadlocks(ctx)
 	return res, errors.Join(err, ctx.Err())
 }
 
@@ -101,7 +104,8 @@ const Name = "osr"
 // second result is the predictions, in the same order. When not all could be looked
 // for, the error is a [*race.Partial] with those that were found.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, []Race, error) {
-	res, found, err := AnalyzeWith(ctx, t, opts, &race.Result{})
+	res, all, err := AnalyzeWith(ctx, t, opts, &race.Result{})
+	found := all.Races
 	switch {
 	case res == nil || err != nil && len(found) == 0:
 		return nil, nil, err
@@ -115,21 +119,27 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result
 	return res, races, nil
 }
 
+// Predictions are what [AnalyzeWith] finds: of each race of its result the prediction,
+// nil of those that the run showed; and deadlocks.
+type Predictions struct {
+	Races     []*Race
+	Deadlocks []Deadlock
+}
+
 // AnalyzeWith is [Analyze] of a trace whose races by happens-before are known: the
-// result has those as well. The predictions are in the order of the result's races;
-// nil are the races that the run showed. When not all could be looked for, there is a
+// result has those as well. When not all could be looked for, there is a
 // result beside the error.
-func AnalyzeWith(ctx context.Context, t *cdr.Trace, opts race.Options, exact *race.Result) (*race.Result, []*Race, error) {
+func AnalyzeWith(ctx context.Context, t *cdr.Trace, opts race.Options, exact *race.Result) (*race.Result, Predictions, error) {
 	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
 	if len(found.Races) == 0 {
-		return exact, make([]*Race, len(exact.Races)), err
+		return exact, Predictions{make([]*Race, len(exact.Races)), found.Deadlocks}, err
 	}
 	var sides []*order.Access
 	for i := range found.Races {
 		sides = append(sides, &found.Races[i].Accesses[0], &found.Races[i].Accesses[1])
 	}
 	if err := order.PlaceAll(ctx, t, sides); err != nil {
-		return nil, nil, err
+		return nil, Predictions{}, err
 	}
 	type listed struct {
 		race race.Race
@@ -150,10 +160,10 @@ func AnalyzeWith(ctx context.Context, t *cdr.Trace, opts race.Options, exact *ra
 	}
 	res, failed := race.Describe(ctx, replay.FromTrace(t), opts, races)
 	if failed != nil {
-		return nil, nil, failed
+		return nil, Predictions{}, failed
 	}
 	res.Stats = exact.Stats
-	return res, of, err
+	return res, Predictions{of, found.Deadlocks}, err
 }
 
 func comparePlaces(a, b race.Place) int {

@@ -87,7 +87,7 @@ func TestAgainstReorderings(t *testing.T) {
 			if !want[k] {
 				t.Fatalf("seed %d: %v is predicted, and no reordering shows it\n%v", seed, k, m)
 			}
-			if why := follow(m, r); why != "" {
+			if why := wrong(m, r); why != "" {
 				t.Fatalf("seed %d: the witness of %v: %s\n%v", seed, k, why, m)
 			}
 			delete(want, k)
@@ -104,8 +104,24 @@ func TestAgainstReorderings(t *testing.T) {
 	}
 }
 
+// followed is where the threads of a run are after a witness.
+type followed struct {
+	all     []madeup.Moment
+	threads [][]int // moments of each
+	next    []int   // of threads
+	holder  map[uint64]int
+}
+
+// at is the next moment of a thread; nil at its end.
+func (f *followed) at(t event.ThreadID) *madeup.Moment {
+	if f.next[t] == len(f.threads[t]) {
+		return nil
+	}
+	return &f.all[f.threads[t][f.next[t]]]
+}
+
 // follow lets a run go as a witness says, and says what is wrong with it.
-func follow(m *madeup.Run, r *Race) string {
+func follow(m *madeup.Run, witness []Turn) (*followed, string) {
 	all := m.Linear()
 	threads := make([][]int, m.NumThreads())
 	for i := range all {
@@ -117,23 +133,23 @@ func follow(m *madeup.Run, r *Race) string {
 	events, accesses := make([]uint64, len(threads)), make([]uint64, len(threads))
 	holder := map[uint64]int{}
 	last, now := readsFrom(all), map[uint64]int{}
-	for _, turn := range r.Witness {
+	for _, turn := range witness {
 		t := int(turn.Thread)
 		for events[t] < turn.Events || accesses[t] < turn.Accesses {
 			if next[t] == len(threads[t]) {
-				return "goes beyond the end of a thread"
+				return nil, "goes beyond the end of a thread"
 			}
 			i := threads[t][next[t]]
 			for k := range all {
 				if hard[k][i] && !done[k] {
-					return "leaves the hard order"
+					return nil, "leaves the hard order"
 				}
 			}
 			n := &all[i]
 			switch {
 			case n.IsEvent && n.Event.Kind == event.MutexLock:
 				if _, held := holder[n.Event.Obj]; held {
-					return "locks a mutex that is held"
+					return nil, "locks a mutex that is held"
 				}
 				holder[n.Event.Obj] = t
 			case n.IsEvent && n.Event.Kind == event.MutexUnlock:
@@ -143,7 +159,7 @@ func follow(m *madeup.Run, r *Race) string {
 				if n.Site.Access == event.Write {
 					now[b] = i + 1
 				} else if now[b] != last[i][b] {
-					return "lets a read read something else"
+					return nil, "lets a read read something else"
 				}
 			}
 			done[i] = true
@@ -155,16 +171,100 @@ func follow(m *madeup.Run, r *Race) string {
 			}
 		}
 	}
+	return &followed{all, threads, next, holder}, ""
+}
+
+// wrong says what is wrong with the witness of a race.
+func wrong(m *madeup.Run, r *Race) string {
+	f, why := follow(m, r.Witness)
+	if why != "" {
+		return why
+	}
 	for _, a := range r.Accesses {
-		t := int(a.Thread)
-		if next[t] == len(threads[t]) {
+		n := f.at(a.Thread)
+		if n == nil {
 			return "ends after an access"
 		}
-		if n := &all[threads[t][next[t]]]; n.IsEvent || place(n) != a.Place || n.Address != a.Address {
+		if n.IsEvent || place(n) != a.Place || n.Address != a.Address {
 			return "does not end before an access"
 		}
 	}
 	return ""
+}
+
+// wrongDeadlock says what is wrong with the witness of a deadlock.
+func wrongDeadlock(m *madeup.Run, d *Deadlock) string {
+	f, why := follow(m, d.Witness)
+	if why != "" {
+		return why
+	}
+	for i, w := range d.Waits {
+		n, by := f.at(w.Thread), d.Waits[(i+1)%len(d.Waits)]
+		for n != nil && !n.IsEvent { // accesses that no other conflicts with
+			f.next[w.Thread]++
+			n = f.at(w.Thread)
+		}
+		holder, is := f.holder[w.Mutex]
+		switch {
+		case n == nil || !n.IsEvent || n.Event.Kind != event.MutexLock || n.Event.Obj != w.Mutex:
+			return "does not end before the lock of a mutex"
+		case !is || holder != int(by.Thread) || by.Held != w.Mutex:
+			return "the next thread does not hold the mutex"
+		}
+	}
+	return ""
+}
+
+// TestDeadlocksAgainstReorderings: each deadlock is one in a correct reordering of the
+// run, and its witness leads there; most runs of which some reordering deadlocks are
+// said to.
+func TestDeadlocksAgainstReorderings(t *testing.T) {
+	n := 3000
+	if !cross.Long() {
+		n = 800
+	}
+	looked, runs, missed, reversed, three := 0, 0, 0, 0, 0
+	for seed := range uint64(n) {
+		m := madeup.Sections(rand.New(rand.NewPCG(seed, 43)), 2+int(seed%2))
+		all := m.Linear()
+		hard, _, _ := madeup.Orders(all)
+		b := madeup.NewReorderings(all, hard)
+		want := false
+		b.Run(func(r *madeup.Reordering) { want = want || b.Deadlocked(r) })
+		if b.TooMany && !want {
+			continue
+		}
+		looked++
+		res, err := Find(context.Background(), m, order.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range res.Deadlocks {
+			d := &res.Deadlocks[i]
+			if !want {
+				t.Fatalf("seed %d: a deadlock is predicted, and no reordering has one\n%v", seed, m)
+			}
+			if why := wrongDeadlock(m, d); why != "" {
+				t.Fatalf("seed %d: the witness %s: %+v\n%v", seed, why, d, m)
+			}
+			if d.Reversed {
+				reversed++
+			}
+			if len(d.Waits) > 2 {
+				three++
+			}
+		}
+		switch {
+		case len(res.Deadlocks) > 0:
+			runs++
+		case want:
+			missed++
+		}
+	}
+	t.Logf("%d runs: %d with deadlocks (%d reversed, %d of three threads), %d missed", looked, runs, reversed, three, missed)
+	if looked < n/2 || runs < n/50 || missed > runs/5 {
+		t.Errorf("%d runs: %d with deadlocks, %d missed", looked, runs, missed)
+	}
 }
 
 // readsFrom is, of each read and byte, 1 + the write that it reads from, 0 for none.

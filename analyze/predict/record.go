@@ -61,6 +61,8 @@ type record struct {
 	signals    map[uint64]nodeID
 	sets       map[string]int32 // sets of mutexes that are held
 	locksOf    [][]uint64
+	acquires   []*acquire // of mutexes while others are held, in the order of the run
+	kinds      map[acquireKey]*acquire
 }
 
 // laneState is what a lane is doing at the moment.
@@ -68,6 +70,7 @@ type laneState struct {
 	clock hb.Clock // hard, as the lane's nodes already need it
 	ends  []nodeID // of each epoch: its last node, or that of an epoch before
 	held  []uint64 // mutexes
+	at    []taken  // where they were locked
 	locks int32    // their set
 	waits uint64   // the condition variable that it waits for, 0: none
 	since nodeID   // its CondWait
@@ -111,7 +114,7 @@ type pair struct {
 
 func newRecord() *record {
 	return &record{granules: map[uint64]*granule{}, pairs: map[pairKey]*pair{}, signals: map[uint64]nodeID{},
-		sets: map[string]int32{"": 0}, locksOf: [][]uint64{nil}}
+		sets: map[string]int32{"": 0}, kinds: map[acquireKey]*acquire{}, locksOf: [][]uint64{nil}}
 }
 
 // Begin implements [order.Watcher].
@@ -213,11 +216,12 @@ func (r *record) Event(ev *format.Event) error {
 	}
 	switch k {
 	case event.MutexLock:
-		st.held = append(st.held, ev.Obj)
+		r.acquire(ev, l, id)
+		st.held, st.at = append(st.held, ev.Obj), append(st.at, taken{ev.PC, ev.Thread, ev.Index})
 		st.locks = r.set(st.held)
 	case event.MutexUnlock:
 		if i := slices.Index(st.held, ev.Obj); i >= 0 {
-			st.held = slices.Delete(st.held, i, i+1)
+			st.held, st.at = slices.Delete(st.held, i, i+1), slices.Delete(st.at, i, i+1)
 			st.locks = r.set(st.held)
 		}
 	case event.CondWait:

@@ -196,9 +196,9 @@ func (s *search) race(in instance) Race {
 	return out
 }
 
-// turns is a reordering as a schedule of threads, up to the two accesses.
-func (s *search) turns(all []nodeID, in instance) []Turn {
-	var turns []Turn
+// schedule is a reordering as a schedule of threads; nil if there is none.
+func (s *search) schedule(all []nodeID) []Turn {
+	turns := []Turn{}
 	latest := map[event.ThreadID]nodeID{}
 	for _, id := range all {
 		n := &s.r.nodes[id]
@@ -207,6 +207,15 @@ func (s *search) turns(all []nodeID, in instance) []Turn {
 		}
 		latest[n.thread] = id
 		turns = run(turns, Turn{n.thread, n.events, n.count})
+	}
+	return turns
+}
+
+// turns is a reordering as a schedule of threads, up to the two accesses.
+func (s *search) turns(all []nodeID, in instance) []Turn {
+	turns := s.schedule(all)
+	if turns == nil {
+		return nil
 	}
 	for i, id := range in.nodes {
 		n := &s.r.nodes[id]

@@ -22,6 +22,9 @@ func (r *Report) WriteBrief(w io.Writer, opts TextOptions) error {
 	}
 	t := newText(r, opts)
 	t.lines()
+	for i := range r.Deadlocks {
+		t.printf("%s  deadlock  %s\n", r.Deadlocks[i].ID, r.Deadlocks[i].line())
+	}
 	t.totals()
 	_, err := io.WriteString(w, t.out.String())
 	return err

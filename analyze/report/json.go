@@ -19,10 +19,11 @@ type jsonReport struct {
 	Summary jsonSummary   `json:"summary"`
 	Races   []jsonRace    `json:"races"`
 
-	Unshown     []jsonRace  `json:"predicted_unshown,omitempty"`
-	Baseline    string      `json:"baseline,omitempty"`
-	Known       []jsonKnown `json:"known,omitempty"`
-	Exploration any         `json:"exploration,omitempty"`
+	Unshown     []jsonRace     `json:"predicted_unshown,omitempty"`
+	Deadlocks   []jsonDeadlock `json:"deadlocks,omitempty"`
+	Baseline    string         `json:"baseline,omitempty"`
+	Known       []jsonKnown    `json:"known,omitempty"`
+	Exploration any            `json:"exploration,omitempty"`
 }
 
 type jsonKnown struct {
@@ -158,6 +159,7 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	for i := range r.Unshown {
 		out.Unshown = append(out.Unshown, jsonOf(&r.Unshown[i]))
 	}
+	out.Deadlocks = jsonDeadlocks(r.Deadlocks, r.UnshownDeadlocks)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

@@ -39,7 +39,7 @@ type (
 func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 	opts.Color = false
 	t := newText(r, opts)
-	suite := junitSuite{Name: readable(r.Info.Program), Tests: max(len(t.shown), 1), Failures: len(t.shown)}
+	suite := junitSuite{Name: readable(r.Info.Program), Tests: max(len(t.shown)+len(r.Deadlocks), 1), Failures: len(t.shown) + len(r.Deadlocks)}
 	for _, g := range t.shown {
 		top := g.lead.Accesses[0].Top
 		suite.Cases = append(suite.Cases, junitCase{
@@ -47,7 +47,15 @@ func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 			Failure: &junitFailure{Type: "data race", Message: readable(g.lead.ID + ", " + t.often(g)), Text: readable(t.part(func() { t.group(g) }))},
 		})
 	}
-	if len(t.shown) == 0 {
+	for i := range r.Deadlocks {
+		d := &r.Deadlocks[i]
+		at := top(d.Waits[0].Stack)
+		suite.Cases = append(suite.Cases, junitCase{
+			Name: readable("deadlock: " + d.line()), Class: suite.Name + ".deadlocks", File: readable(at.Path), Line: at.Line,
+			Failure: &junitFailure{Type: "deadlock", Message: d.ID, Text: readable(t.part(func() { t.deadlock(d) }))},
+		})
+	}
+	if len(suite.Cases) == 0 {
 		suite.Cases = []junitCase{{Name: "no data race", Class: suite.Name + ".races"}}
 	}
 	for _, note := range r.Notes() {

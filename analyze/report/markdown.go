@@ -25,6 +25,11 @@ func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 		t.printf("\n<details><summary>%s: %s</summary>\n\n", g.lead.ID, markdown(g.where()))
 		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.group(g) })))
 	}
+	for i := range r.Deadlocks {
+		d := &r.Deadlocks[i]
+		t.printf("\n<details><summary>%s: deadlock in another schedule: %s</summary>\n\n", d.ID, markdown(d.line()))
+		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.deadlock(d) })))
+	}
 	t.printf("\n%s", Fenced(t.part(t.totals)))
 	for _, note := range r.Notes() {
 		t.printf("\n> Note: %s\n", markdown(note))

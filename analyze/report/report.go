@@ -201,6 +201,10 @@ type Report struct {
 	// Hidden is the number of artifacts that were taken out of Races.
 	Hidden int
 
+	// Deadlocks are those of other schedules, of runs that showed them; the runs of the
+	// others' witnesses did something else.
+	Deadlocks, UnshownDeadlocks []Deadlock
+
 	predicted bool // races of other schedules were looked for
 }
 

@@ -30,8 +30,9 @@ type SARIFOptions struct {
 
 // The rules that results refer to. Their identifiers are stable.
 const (
-	ruleRace = "data-race"
-	ruleFree = "free-race"
+	ruleRace     = "data-race"
+	ruleFree     = "free-race"
+	ruleDeadlock = "deadlock"
 )
 
 // Names in partialFingerprints; the number is the version of the way in which
@@ -86,6 +87,12 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	add(r.Races, state, false)
 	add(r.Known, known, false)
 	add(r.Suppressed, "", true)
+	if len(r.Deadlocks) > 0 {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, deadlockRule())
+	}
+	for i := range r.Deadlocks {
+		run.Results = append(run.Results, sarifDeadlock(&r.Deadlocks[i]))
+	}
 	for i := range run.Results {
 		for j := range run.Results[i].Stacks {
 			if s := &run.Results[i].Stacks[j]; !opts.Frames {
@@ -117,6 +124,16 @@ func sarifRules() []sarifRule {
 			Help:            sarifMessage{Text: "Free the block where no other thread can have it any more: after a join, under the lock that guards its users, or when a count of references reaches zero."},
 			Configuration:   sarifConfiguration{Level: "error"},
 		},
+	}
+}
+
+// deadlockRule is only there in logs that have deadlocks.
+func deadlockRule() sarifRule {
+	return sarifRule{
+		ID: ruleDeadlock, Name: "Deadlock", ShortDescription: sarifMessage{Text: "Deadlock in another schedule"},
+		FullDescription: sarifMessage{Text: "Threads lock mutexes in different orders. The recorded run did not deadlock, and a run under another schedule did."},
+		Help:            sarifMessage{Text: "Lock the mutexes in one order everywhere, or hold one more mutex around both."},
+		Configuration:   sarifConfiguration{Level: "error"},
 	}
 }
 

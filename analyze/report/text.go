@@ -39,6 +39,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	for _, g := range t.shown {
 		t.group(g)
 	}
+	t.deadlocks()
 	t.totals()
 	_, err := io.WriteString(w, t.out.String())
 	return err
@@ -88,7 +89,7 @@ func (t *text) gather() {
 // totals ends the report: how many groups were shown, and what was not.
 func (t *text) totals() {
 	r := t.rep
-	t.printf("hindsight: reported %d warnings\n", len(t.shown))
+	t.printf("hindsight: reported %d warnings\n", len(t.shown)+len(r.Deadlocks))
 	if n := len(r.Races); n > len(t.shown) {
 		t.printf("hindsight: %s, counted by pairs of instructions as in JSON, SARIF and baselines\n", numtext.Plural(uint64(n), "race"))
 	}
@@ -97,6 +98,7 @@ func (t *text) totals() {
 	}
 	t.unexplained()
 	t.unshown()
+	t.deadlockTotals()
 	t.verdicts()
 	if n := r.sameValues(); n > 0 {
 		t.printf("hindsight: %s\n", numtext.Count(n, "race is of writes of the same value", "races are of writes of the same value"))

@@ -25,6 +25,7 @@ import (
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/witness"
 	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/numtext"
 )
@@ -77,6 +78,9 @@ An OpenMP loop with a static schedule hides conflicts inside one thread's share.
 With --threads 2,4,16,64 the seeds take these numbers of threads in turn
 (OMP_NUM_THREADS). The report says which numbers showed a race.
 
+With --predict, each run also predicts the races of similar schedules, as
+` + "`hindsight races --predict`" + ` does, so that fewer runs are needed.
+
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
 is 66 when a race was seen. It is 130 when the exploration was interrupted
@@ -85,6 +89,7 @@ before it saw one.`,
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
   hindsight explore --threads 2,4,16,64 ./solver
   hindsight explore --until-race --format json ./bank
+  hindsight explore --predict --runs 5 ./bank
   hindsight explore --runs 2000 --resume ./bank       # 1000 more
   hindsight explore --runs 1000 --shard 2/5 ./bank    # 200 of 1000`,
 		Args: cobra.MinimumNArgs(1),
@@ -97,6 +102,7 @@ before it saw one.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "`FIRST` seed; each further run takes the next one")
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "number of runs at a time")
 	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads, used by the runs in turn (default: the program decides)")
+	flags.BoolVar(&f.races.predict.on, "predict", false, "after each run, also run what it predicts: races that another schedule of its events shows")
 	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
 	flags.Var(&f.shard, "shard", "do part `I/N` of the runs: every Nth seed, from the Ith on")
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory; for a shard, PROGRAM.I-of-N.explore)")
@@ -180,6 +186,9 @@ func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx cont
 		if f.program != nil {
 			t.UseProgram(f.program)
 		}
+		if f.predict.on {
+			o.Witnesses = &witness.Runner{Rerun: f.again.rerun()}
+		}
 		return t.Races(ctx, o)
 	}
 }
@@ -224,6 +233,7 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	if f.dir == "" {
 		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
+	f.races.again.stdin, f.races.again.root = f.stdin, f.root
 	f.races.program = r.Image
 	// Which races there are says the analysis without artifacts; a trace that shows
 	// something new is explained once, for the report.
@@ -234,7 +244,7 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	return &session.ExploreOptions{
 		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
 		Shard: f.shard.part, Shards: f.shard.of, Command: f.guestCommand(args),
-		Atomics: f.races.atomics, Suppressions: rules,
+		Atomics: f.races.atomics, Suppressions: rules, Predict: f.races.predict.on,
 		Races: func(ctx context.Context, trace string) (prints []string, err error) {
 			rep, err := analysis(ctx, trace)
 			if err != nil {
@@ -346,9 +356,13 @@ func (e *exploration) merged(ctx context.Context) (*report.Report, error) {
 		if len(first) == 0 {
 			continue
 		}
-		part, err := e.analysis(ctx, e.TracePath(r.Seed))
+		trace := e.TracePath(r.Seed)
+		part, err := e.analysis(ctx, trace)
+		if err == nil {
+			err = e.races.predict.keepBeside(ctx, trace, part, &e.races.again)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.TracePath(r.Seed), err)
+			return nil, fmt.Errorf("%s: %w", trace, err)
 		}
 		parts = append(parts, report.Part{Report: part, Races: first})
 	}

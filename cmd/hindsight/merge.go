@@ -105,7 +105,7 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 		fmt.Fprintf(std.Err, "hindsight: %v\n", d)
 	}
 	o := all.Options()
-	f.atomics = o.Atomics
+	f.atomics, f.predict.on = o.Atomics, o.Predict
 	e := &exploration{Exploration: all.Exploration, races: f, analysis: f.perTrace(ctx, true), planned: o.Runs, missing: all.Missing()}
 	if len(e.missing) > 0 {
 		are := "are"

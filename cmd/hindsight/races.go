@@ -84,9 +84,9 @@ called_from_lib:).
 --values reruns the program and marks races whose writes make no difference:
 each stored the value that was already there, or all stored the same value.
 
---predict also looks for races that another schedule of the same events shows.
-The program is run under each such schedule, and the race is reported if that
-run raced. The schedules are written into --schedules DIR.
+--predict also looks for races and deadlocks that another schedule of the same
+events shows. The program is run under each such schedule, and what that run
+shows is reported. The schedules are written into --schedules DIR.
 
 --baseline FILE reads an earlier report (--format json). Only races that it does
 not contain are reported and count for the exit status. SARIF contains all
@@ -205,7 +205,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	if base != nil {
 		base.Apply(rep)
 	}
-	found := len(rep.Races)
+	found := len(rep.Races) + len(rep.Deadlocks)
 	lacking := err != nil
 	if f.impact && !lacking {
 		err := addImpact(ctx, std, t, file, rep)

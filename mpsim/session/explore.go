@@ -46,6 +46,7 @@ type ExploreOptions struct {
 	// Atomics and Suppressions name what Races asks for: an exploration goes on
 	// only with the same.
 	Atomics, Suppressions string
+	Predict               bool // Races runs what each run predicts as well
 
 	Show     io.Writer             // the guests' output; nil: nowhere
 	Progress func(done, races int) // nil: nobody is told
@@ -93,7 +94,7 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 		Tool: buildinfo.Version(), Program: digest(r.Image.Main.Data), Args: append([]string{}, r.Args...), Env: append([]string{}, r.Env...), Root: r.Root, CPUs: r.CPUs,
 		Input: digest(o.Input), Seed: o.First, Schedule: r.Policy.String(), Quantum: r.Quantum,
 		Instructions: r.MaxInsts, Memory: r.MaxMemory, Threads: r.MaxThreads, Teams: o.Teams,
-		Atomics: o.Atomics, Suppressions: o.Suppressions, Keep: r.Keep,
+		Atomics: o.Atomics, Suppressions: o.Suppressions, Predict: o.Predict, Keep: r.Keep,
 	}
 	if r.Policy == mpsim.PCT {
 		what.Depth = r.Depth

@@ -61,6 +61,7 @@ type explored struct {
 	Teams        []int    `json:"thread_counts,omitempty"`
 	Atomics      string   `json:"atomics"`
 	Suppressions string   `json:"suppressions"` // SHA-256 of the files
+	Predict      bool     `json:"predict,omitempty"`
 	Keep         string   `json:"keep"`
 }
 

@@ -249,7 +249,7 @@ func (p *plan) union(q *plan) *plan {
 func (m *Merged) describe(head *stateHead) {
 	o := &m.o
 	o.First, o.Runs, o.Teams = head.Seed, int(m.limit), head.Teams
-	o.Atomics, o.Suppressions = head.Atomics, head.Suppressions
+	o.Atomics, o.Suppressions, o.Predict = head.Atomics, head.Suppressions, head.Predict
 	o.Run = Run{Args: head.Args, Env: head.Env, Root: head.Root, CPUs: head.CPUs, Quantum: head.Quantum, Depth: head.Depth}
 	o.Run.Policy, _ = mpsim.ParsePolicy(head.Schedule)
 	o.Run.Program, o.Command = head.Plan.Program, head.Plan.Command

@@ -32,17 +32,30 @@ const (
 	leastLimit = 2 << 20 // instructions
 )
 
+// noSchedule is why some witnesses are not run.
+const noSchedule = "threads take turns as tasks or goroutines in the witness, which a schedule of threads cannot ask for"
+
 // Schedule is a witness as a schedule; nil if there is none.
 func Schedule(p *predict.Race) *schedule.Schedule {
 	if p.Witness == nil {
 		return nil
 	}
-	s := &schedule.Schedule{Name: "witness"}
-	for _, t := range p.Witness {
-		s.Steps = append(s.Steps, step(t))
-	}
+	s := steps(p.Witness)
 	// The access that came second in the run comes first.
 	s.Steps = append(s.Steps, step(p.Steps[1]), step(p.Steps[0]))
+	return s
+}
+
+// steps are the turns of a witness in which a thread gets further.
+func steps(turns []predict.Turn) *schedule.Schedule {
+	s := &schedule.Schedule{Name: "witness"}
+	at := map[event.ThreadID]predict.Turn{}
+	for _, t := range turns {
+		if b, ok := at[t.Thread]; !ok || t.Events > b.Events || t.Accesses > b.Accesses {
+			at[t.Thread] = t
+			s.Steps = append(s.Steps, step(t))
+		}
+	}
 	return s
 }
 
@@ -56,7 +69,7 @@ func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *p
 	out := &report.Prediction{}
 	asked := Schedule(p)
 	if asked == nil {
-		out.Diverged = "threads take turns as tasks or goroutines in the witness, which a schedule of threads cannot ask for"
+		out.Diverged = noSchedule
 		return out, nil
 	}
 	run, std, done, err := r.Rerun.Run(ctx, t)
@@ -142,13 +155,17 @@ func text(s *schedule.Schedule, img *image.Space, p *predict.Race) []byte {
 		if st != last && st != &s.Steps[len(s.Steps)-2] {
 			return ""
 		}
-		pc := places[st.Thread]
-		for _, f := range img.Frames(pc) {
-			if f.File != "" {
-				return fmt.Sprintf("the access at %s %s:%d", f.Function, filepath.Base(f.File), f.Line)
-			}
-		}
-		return fmt.Sprintf("the access at %#x", pc)
+		return "the access at " + named(img, places[st.Thread])
 	})
 	return b.Bytes()
+}
+
+// named is a place in the code for people.
+func named(img *image.Space, pc uint64) string {
+	for _, f := range img.Frames(pc) {
+		if f.File != "" {
+			return fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line)
+		}
+	}
+	return fmt.Sprintf("%#x", pc)
 }

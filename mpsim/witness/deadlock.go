@@ -1,0 +1,83 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hindsight/analyze/predict"
+	"hindsight/analyze/report"
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
+	"hindsight/mpsim/session"
+)
+
+// Deadlock runs the witness of a deadlock that the run in t predicts. It is shown when
+// at the end of the run, or when that has taken too long, each of the threads waits for
+// its mutex, held by the next. The error is as of [Runner.Race].
+func (r *Runner) Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error) {
+	out := &report.Prediction{}
+	if p.Witness == nil {
+		out.Diverged = noSchedule
+		return out, nil
+	}
+	asked := steps(p.Witness)
+	for _, w := range p.Waits {
+		asked.Steps = append(asked.Steps, schedule.Step{Kind: schedule.Rest, Thread: w.Thread})
+	}
+	run, std, done, err := r.Rerun.Run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out.Schedule = deadlockText(asked, run.Image, p)
+	run.Follow, run.Mode = asked, session.ModeNone
+	run.MaxInsts = max(patience*insts(t), leastLimit)
+	sum, err := run.Record(ctx, std)
+	switch {
+	case err != nil:
+		return nil, err
+	case sum.Interrupted:
+		return nil, errors.Join(ctx.Err(), session.ErrOtherRun)
+	case sum.Diverged != nil:
+		out.Diverged = reason(sum.Diverged)
+	case stuck(sum.Result, p):
+		out.Shown = true
+	default:
+		out.Diverged = "the run followed the witness to its end and did not deadlock"
+	}
+	return out, nil
+}
+
+// stuck tells whether a run ended with the threads of a deadlock waiting for each other.
+func stuck(res *mpsim.Result, p *predict.Deadlock) bool {
+	waiting := slices.Concat(res.Deadlock, res.Stood)
+	for i, w := range p.Waits {
+		by := p.Waits[(i+1)%len(p.Waits)].Thread
+		if !slices.ContainsFunc(waiting, func(x mpsim.Waiting) bool {
+			return x.Thread == w.Thread && strings.HasSuffix(x.For, fmt.Sprintf(" %#x held by thread T%d", w.Mutex, by))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// deadlockText is the text form of a witness, with where the threads wait at its end.
+func deadlockText(s *schedule.Schedule, img *image.Space, p *predict.Deadlock) []byte {
+	var b bytes.Buffer
+	_ = s.Write(&b, func(st *schedule.Step) string { // a buffer takes everything
+		for _, w := range p.Waits {
+			if st.Kind == schedule.Rest && st.Thread == w.Thread {
+				return "waits at " + named(img, w.PC)
+			}
+		}
+		return ""
+	})
+	return b.Bytes()
+}
