@@ -237,7 +237,7 @@ func TestGoTest(t *testing.T) {
 		{[]string{"test", "-run", "TestBubbleRace", "."}, []string{"--- FAIL: TestBubbleRace", "bubble_test.go:38"}, true},
 		{[]string{"test", "--together", "-v", "-run", "Safe", "."}, []string{"=== RUN   TestSafe\n", "--- PASS: TestSafe", "PASS\nok  "}, false},
 		{[]string{"test", "-timeout", "1ns", "-run", "Safe", "."}, []string{"FAIL\texample.com/counter"}, true},
-		{[]string{"test", "-run", "safe$", "."}, []string{"--- FAIL: TestUnsafe (0.", "s)\n    race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
+		{[]string{"test", "-run", "safe$", "."}, []string{"--- FAIL: TestUnsafe (", "s)\n    race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
 	} {
 		g, err := parseGo(step.args)
 		if err != nil {
