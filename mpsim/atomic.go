@@ -103,6 +103,9 @@ func (h *Hart) atomic(b *block) bool {
 	}
 	h.X[in.Rd&31] = old
 	h.was, h.is = old, now
+	if order != nil && order.counts {
+		e.Mode = ownersMode(old, operand)
+	}
 	if now == old {
 		h.spun(addr, old, width)
 	} else {

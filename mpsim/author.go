@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
 )
 
 // author is who wrote an operation of std::atomic: the program, or the C++ library
@@ -84,6 +85,26 @@ func (m *Machine) waits(pc uint64) bool {
 		return false
 	}
 	return strings.HasPrefix(mangledScope(frames[0].Linkage), "std::"+waiting)
+}
+
+// countsOwners says whether the atomic access at pc, in a library, changes the
+// number of owners of an exception ([propagation]).
+func (m *Machine) countsOwners(pc uint64) bool {
+	f, ok := m.cfg.Image.Func(pc)
+	return ok && (strings.HasPrefix(f.Name, "_ZNSt15__exception_ptr13exception_ptr") || strings.HasPrefix(f.Name, "_ZSt17rethrow_exception") ||
+		strings.HasPrefix(f.Name, "_ZL23__gxx_exception_cleanup") || strings.HasPrefix(f.Name, "_ZL33__gxx_dependent_exception_cleanup"))
+}
+
+// ownersMode is what adding change to the count of owners orders: each release of
+// one before the release of the last one, and nothing else, as with a shared_ptr.
+func ownersMode(old, change uint64) event.Mode {
+	switch {
+	case int64(change) >= 0:
+		return 0
+	case old+change == 0:
+		return acquireRelease
+	}
+	return event.Release
 }
 
 // mangledScope writes the start of a C++ function's name in the linker's spelling

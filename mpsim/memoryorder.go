@@ -53,6 +53,8 @@ type sourceOrder struct {
 	losesRelease bool
 	// private says that the access is to an object of the C++ library's own.
 	private bool
+	// counts says that it changes how many owners an exception has.
+	counts bool
 	// by is who wrote the operation; where nobody is known, the calls around it tell.
 	by author
 }
@@ -88,6 +90,7 @@ func (h *Hart) source(b *block) *sourceOrder {
 		s.failure = image.Operand{Kind: image.OperandConst, Value: failure}
 	}
 	s.mode = b.code.Mode
+	s.counts = b.inLibrary && h.m.countsOwners(pc)
 	if h.m.intent.Alien(pc) {
 		beside := fenceMode(b)
 		meant := beside & h.m.intent.NextFenceMode(pc)

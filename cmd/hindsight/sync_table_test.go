@@ -64,7 +64,7 @@ var syncFailing = map[string]string{
 }
 
 // syncLibrary are the variables of the C library that twins race for.
-var syncLibrary = map[string]string{"strtok": "olds", "localtime": "_tmbuf", "drand48": "__libc_drand48_data"}
+var syncLibrary = map[string]string{"strtok": "olds", "localtime": "_tmbuf", "drand48": "__libc_drand48_data", "unsynced": "__gnu_internal::buf_cout"}
 
 // syncLevels are the levels of optimisation at which each twin must get the
 // right verdict.

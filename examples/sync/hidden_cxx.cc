@@ -112,3 +112,48 @@ PAIR(frame_atomic, "an atomic variable in the frame of a function")
 	b.join();
 	puts("done");
 }
+
+/* Threads that rethrow one exception have one object. */
+struct shared_exception_thrown {
+	int value;
+};
+static std::mutex shared_exception_lock;
+PAIR(shared_exception, "one exception rethrown in two threads")
+{
+	std::exception_ptr p;
+
+	try {
+		throw shared_exception_thrown{1};
+	} catch (...) {
+		p = std::current_exception();
+	}
+	auto f = [=] {
+		try {
+			std::rethrow_exception(p);
+		} catch (shared_exception_thrown &e) {
+			std::unique_lock<std::mutex> hold(shared_exception_lock, std::defer_lock);
+			if (!broken)
+				hold.lock();
+			e.value++;
+		}
+	};
+	std::thread a(f), b(f);
+	a.join();
+	b.join();
+	printf("done\n");
+}
+
+static std::mutex unsynced_lock;
+PAIR(unsynced, "std::cout after sync_with_stdio(false)")
+{
+	std::ios::sync_with_stdio(false);
+	auto f = [=] {
+		std::unique_lock<std::mutex> hold(unsynced_lock, std::defer_lock);
+		if (!broken)
+			hold.lock();
+		std::cout << "x" << 1 << '\n';
+	};
+	std::thread a(f), b(f);
+	a.join();
+	b.join();
+}
