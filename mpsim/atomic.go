@@ -63,6 +63,9 @@ func (h *Hart) atomic(b *block) bool {
 		h.failed = stopAlign
 		return false
 	}
+	if h.m.watch.stops(h, addr, width, atomicAccess(in.Op)) {
+		return false
+	}
 	e := event.Event{Size: uint32(width), Mode: mode, PC: b.lastPC(), Obj: addr}
 	if width == 4 && h.m.rec != nil && h.fiber == nil {
 		h.narrow(b, in, &e)

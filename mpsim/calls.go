@@ -75,7 +75,7 @@ func (h *Hart) leave(target uint64, returns bool) {
 		}
 	}
 	here := frame{target, sp}
-	keep, exact := depth, target == h.m.kernel.Trampoline() // at the end of a signal handler nothing is left
+	keep, exact := depth, target == h.m.trampoline // at the end of a signal handler nothing is left
 	if !exact {
 		keep, exact = h.remaining(here)
 	}

@@ -115,6 +115,9 @@ type Config struct {
 	// goroutine of the run.
 	Sliced func(h *Hart)
 
+	// Journal, if not nil, is filled by the run, for a [Replay] of it.
+	Journal *Journal
+
 	// Observer is told what happens; nil records nothing.
 	Observer event.Observer
 	// Hooks is called when a hart enters the functions at HookAt, which maps

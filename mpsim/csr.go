@@ -102,7 +102,7 @@ func (h *Hart) readCSR(csr uint16, b *block, i int) (uint64, bool) {
 	case csrCycle, csrInstret:
 		return h.Insts() - uint64(b.insts) + uint64(b.ord[i]), true
 	case csrTime:
-		return h.m.kernel.Now() + uint64(h.granted-h.left-h.ticked) - uint64(b.insts) + uint64(b.ord[i]), true
+		return h.m.now() + uint64(h.granted-h.left-h.ticked) - uint64(b.insts) + uint64(b.ord[i]), true
 	}
 	return 0, false
 }

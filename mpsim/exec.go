@@ -21,6 +21,7 @@ const (
 	stopIllegal             // PC is at an instruction that is none
 	stopBreak               // PC is at an ebreak
 	stopZero                // PC is at a cbo.zero
+	stopWatched             // PC is at an access to watched memory, see watch.go
 )
 
 // exec runs the hart from block b on until something needs attention. It is

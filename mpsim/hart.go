@@ -107,6 +107,8 @@ type Hart struct {
 	// See steer.go.
 	held    bool // is not chosen to run
 	passing bool // has stopped at PC, and goes on there
+
+	written *written // what the journal knows; nil: there is none, or it has not begun
 }
 
 // nowhere is a block at no address.

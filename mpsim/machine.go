@@ -54,6 +54,10 @@ type Machine struct {
 	begun  bool
 	paused bool
 
+	trampoline uint64 // where signal handlers return to
+	clock      uint64 // nanoseconds when the stretch began, of a replay
+	watch      *watches
+
 	hang        hanging
 	ended       bool
 	result      Result
@@ -94,7 +98,7 @@ func New(cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.kernel = kernel
+	m.kernel, m.trampoline = kernel, kernel.Trampoline()
 	m.sched.init(&cfg)
 	m.trail.on = cfg.Trail
 	m.code.generation = m.space.CodeGeneration()
@@ -106,12 +110,17 @@ func New(cfg Config) (*Machine, error) {
 		m.rec.user = cfg.Image.User
 		m.values = m.rec.values
 		m.rec.acting = m.actingFor
+	}
+	if cfg.Observer != nil || cfg.Journal != nil {
 		m.space.Watch(m.touched)
 	}
 	for _, img := range cfg.Image.Images() {
 		m.takeUp(img)
 	}
 	m.newHart(task, ctx)
+	if cfg.Journal != nil {
+		cfg.Journal.begin(m)
+	}
 	return m, nil
 }
 
@@ -243,6 +252,9 @@ func (m *Machine) switchTo(from, to *Hart) {
 // may end the run.
 func (m *Machine) account(h *Hart) {
 	m.tick(h)
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.ran(h)
+	}
 	ran := h.granted - h.left
 	h.retired += uint64(ran)
 	m.trail.ran(h, uint64(ran))
@@ -292,6 +304,15 @@ func (m *Machine) tick(h *Hart) {
 	h.ticked += ran
 	m.result.Insts += uint64(ran)
 	m.kernel.Advance(uint64(ran))
+}
+
+// now is the guest's time, in nanoseconds, when the slice under way began or the
+// kernel was called last.
+func (m *Machine) now() uint64 {
+	if m.kernel == nil {
+		return m.clock
+	}
+	return m.kernel.Now()
 }
 
 // idle is for when no thread can run: time passes to the next deadline, or the
@@ -364,6 +385,9 @@ func (m *Machine) Finish() (*Result, error) {
 	m.unfollowed()
 	if m.trail.on {
 		m.result.Schedule = m.Trail()
+	}
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.finish(m.result.Outcome, m.result.Fault)
 	}
 	m.result.Threads = int(m.threads)
 	m.result.Steps = m.sched.pct.steps

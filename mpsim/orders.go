@@ -104,6 +104,12 @@ const outermostFrames = 3
 // touched is what the guest's memory is watched with: it hears of what the
 // kernel reads and writes.
 func (m *Machine) touched(addr, n uint64, acc mem.Access) {
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.touched(addr, n, acc)
+	}
+	if m.rec == nil {
+		return
+	}
 	if m.values {
 		m.rec.touched(addr, n, acc)
 	}
@@ -144,11 +150,15 @@ func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Out
 			m.place -= ecallBytes
 		}
 	}
-	var out linux.Outcome
+	work := do
 	if m.values {
-		out = m.kernelValues(h, open, do)
+		work = func() linux.Outcome { return m.kernelValues(h, open, do) }
+	}
+	var out linux.Outcome
+	if j := m.cfg.Journal; j != nil {
+		out = j.call(h, work)
 	} else {
-		out = do()
+		out = work()
 	}
 	m.calling = nil
 	return out

@@ -25,6 +25,9 @@ func (m *Machine) slice(h *Hart) {
 		h.settle()
 		m.resume(h, m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Deliver(h.task, &h.Context) }))
 	}
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.registers(h)
+	}
 	m.refresh(h)
 	for !m.ended && (h.left > 0 || m.sched.more(m, h)) {
 		b := m.lookup(h.PC)
@@ -125,6 +128,9 @@ func (m *Machine) syscall(h *Hart) bool {
 // clone starts a hart for a new task.
 func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 	child := m.newHart(out.Child, out.ChildContext)
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.born(child)
+	}
 	pc := parent.PC - 4
 	if parent.call.active {
 		pc = parent.call.site
@@ -147,6 +153,9 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 func (m *Machine) remove(h *Hart) {
 	h.forgetObjects(0)
 	delete(m.hartOf, h.task)
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.left(h)
+	}
 	if m.cfg.Hooks != nil {
 		m.cfg.Hooks.Gone(h.id)
 	}

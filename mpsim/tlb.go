@@ -54,7 +54,9 @@ func (h *Hart) readable(a uint64) *mem.Page {
 		h.fault = fault
 		return nil
 	}
-	h.reads[vpn&tlbMask] = translation{a &^ offset, page}
+	if !h.m.watch.page(vpn) {
+		h.reads[vpn&tlbMask] = translation{a &^ offset, page}
+	}
 	return page
 }
 
@@ -68,7 +70,10 @@ func (h *Hart) writable(a uint64) *mem.Page {
 		h.fault = fault
 		return nil
 	}
-	if h.m.code.pages[vpn] == nil {
+	if e := &h.reads[vpn&tlbMask]; e.tag == a&^offset {
+		e.page = page // it may be a copy, see mem.Space.Snapshot
+	}
+	if h.m.code.pages[vpn] == nil && !h.m.watch.page(vpn) {
 		h.writes[vpn&tlbMask] = translation{a &^ offset, page}
 	}
 	return page
@@ -77,6 +82,9 @@ func (h *Hart) writable(a uint64) *mem.Page {
 // load is the way of a load that exec cannot serve from the translations: a
 // miss, or misaligned. size is in bytes; false leaves Hart.fault.
 func (h *Hart) load(a uint64, size uint64) (v uint64, ok bool) {
+	if h.m.watch.stops(h, a, size, mem.Read) {
+		return 0, false
+	}
 	page := h.readable(a)
 	if page == nil {
 		return 0, false
@@ -101,6 +109,9 @@ func (h *Hart) load(a uint64, size uint64) (v uint64, ok bool) {
 
 // store is the same for stores; neither page is written unless both can be.
 func (h *Hart) store(a uint64, size uint64, v uint64) bool {
+	if h.m.watch.stops(h, a, size, mem.Write) {
+		return false
+	}
 	page := h.writable(a)
 	if page == nil {
 		return false

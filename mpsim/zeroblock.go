@@ -26,4 +26,7 @@ func (m *Machine) zeroBlock(h *Hart) {
 	m.kernelCall(h, event.EffectSignal, func() linux.Outcome { return m.kernel.Zero(h.task, addr, zeroBytes) })
 	h.wrote(addr, zeroBytes)
 	h.PC += uint64(in.Len)
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.registers(h)
+	}
 }

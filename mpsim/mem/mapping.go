@@ -27,6 +27,7 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 	}
 	s.vmas = s.vmas.replace(addr, end, VMA{addr, end, attr})
 	s.last = nil
+	s.changed(Change{Kind: Mapped, Addr: addr, Len: length, Attr: attr})
 	return nil
 }
 
@@ -74,6 +75,7 @@ func (s *Space) Unmap(addr, length uint64) error {
 	s.discard(addr, end, nil)
 	s.vmas = s.vmas.replace(addr, end)
 	s.last = nil
+	s.changed(Change{Kind: Gone, Addr: addr, Len: length})
 	return nil
 }
 
@@ -113,6 +115,7 @@ func (s *Space) Protect(addr, length uint64, prot Prot) error {
 	if code {
 		s.codeGen++
 	}
+	s.changed(Change{Kind: Protected, Addr: addr, Len: length, Attr: Attr{Prot: prot}})
 	return nil
 }
 
@@ -123,6 +126,7 @@ func (s *Space) Drop(addr, length uint64) error {
 		return ErrInvalid
 	}
 	s.discard(addr, addr+length, func(vpn uint64) { s.Tell(vpn<<PageShift, PageSize, Write) })
+	s.changed(Change{Kind: Dropped, Addr: addr, Len: length})
 	return nil
 }
 
@@ -133,6 +137,7 @@ func (s *Space) discard(addr, end uint64, drop func(vpn uint64)) {
 		if drop != nil {
 			drop(vpn)
 		}
+		delete(s.owned, vpn)
 		removed = true
 		return true
 	})
@@ -203,29 +208,36 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	if err := s.Map(to, newLen, v.Attr, false); err != nil {
 		return err
 	}
-	// The nodes for the pages' new place may cost more than the limit has left
-	// for an instant; the pages themselves are not copied.
-	type moved struct {
-		vpn uint64
-		p   *Page
+	length := min(oldLen, newLen)
+	if s.movePages(from, length, to) {
+		s.Tell(from, length, Read)
+		s.Tell(to, length, Write)
 	}
-	var pages []moved
-	s.table.walk(from>>PageShift, (from+min(oldLen, newLen))>>PageShift, func(vpn uint64, p *Page) bool {
-		pages = append(pages, moved{vpn, p})
-		return true
-	})
-	for _, m := range pages {
-		s.table.put(m.vpn-from>>PageShift+to>>PageShift, m.p)
-	}
-	if len(pages) > 0 {
-		s.gen++
-		s.Tell(from, min(oldLen, newLen), Read)
-		s.Tell(to, min(oldLen, newLen), Write)
-	}
+	s.changed(Change{Kind: Moved, Addr: from, Len: length, To: to})
 	if v.Prot&Exec != 0 {
 		s.codeGen++
 	}
 	return s.Unmap(from, oldLen)
+}
+
+// movePages takes the pages in [from, from+length) to a place that has none, and
+// tells whether there were any.
+func (s *Space) movePages(from, length, to uint64) bool {
+	// The nodes for the pages' new place may cost more than the limit has left
+	// for an instant; the pages themselves are not copied.
+	var pages []placed
+	s.table.walk(from>>PageShift, (from+length)>>PageShift, func(vpn uint64, p *Page) bool {
+		pages = append(pages, placed{vpn, p})
+		delete(s.owned, vpn)
+		return true
+	})
+	for _, m := range pages {
+		s.table.put(m.vpn-from>>PageShift+to>>PageShift, m.page)
+	}
+	if len(pages) > 0 {
+		s.gen++
+	}
+	return len(pages) > 0
 }
 
 // InitBreak places the brk area at addr, empty.

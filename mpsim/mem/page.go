@@ -111,6 +111,12 @@ func (t *table) put(vpn uint64, p *Page) {
 	t.bytes += PageSize
 }
 
+// replace puts another page where there is one.
+func (t *table) replace(vpn uint64, p *Page) {
+	u := t.uppers[vpn>>(3*levelBits)%rootSize]
+	u.middles[vpn>>(2*levelBits)&levelMask].leaves[vpn>>levelBits&levelMask].pages[vpn&levelMask] = p
+}
+
 // costOf returns the bytes that put would add for vpn.
 func (t *table) costOf(vpn uint64) uint64 {
 	u := t.uppers[vpn>>(3*levelBits)%rootSize]

@@ -50,6 +50,13 @@ type Space struct {
 	brkStart uint64
 	brk      uint64
 	watch    func(addr, n uint64, acc Access)
+
+	// See change.go.
+	record  func(Change)
+	foreign map[*Page]*Page // what stands for the pages of a recorded space
+	sharing map[*Page]bool  // pages that several mappings may have
+	owned   map[uint64]bool // pages that no snapshot shares, by number; nil: there are no snapshots
+	copied  uint64
 }
 
 // Watch makes f hear of what Read, Write, ReadCString and Move access, also
@@ -94,7 +101,10 @@ func (s *Space) Generation() uint64 { return s.gen }
 func (s *Space) CodeGeneration() uint64 { return s.codeGen }
 
 // InvalidateCode says that instructions may have been written.
-func (s *Space) InvalidateCode() { s.codeGen++ }
+func (s *Space) InvalidateCode() {
+	s.codeGen++
+	s.changed(Change{Kind: Recoded})
+}
 
 // SetMapTop sets the address below which free ranges are looked for.
 func (s *Space) SetMapTop(addr uint64) { s.mapTop = min(addr&^pageMask, Top) }
@@ -189,6 +199,9 @@ func (s *Space) Lowest(from, to uint64) (addr uint64, ok bool) {
 // touch returns the page vpn of a mapping, making it if need be.
 func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	if p := s.table.get(vpn); p != nil {
+		if s.owned != nil && acc&Write != 0 {
+			p = s.own(vpn, p)
+		}
 		return p, nil
 	}
 	if s.table.bytes+s.held+s.table.costOf(vpn) > s.max {
@@ -196,6 +209,10 @@ func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	}
 	p := new(Page)
 	s.table.put(vpn, p)
+	if s.owned != nil {
+		s.owned[vpn] = true
+		s.copied += PageSize
+	}
 	return p, nil
 }
 
@@ -209,7 +226,12 @@ func (s *Space) Share(addr uint64, pages []*Page) error {
 			return ErrNoMemory
 		}
 		s.table.put(vpn, p)
+		if s.sharing == nil {
+			s.sharing = map[*Page]bool{}
+		}
+		s.sharing[p] = true
 	}
+	s.changed(Change{Kind: Shared, Addr: addr, Pages: pages})
 	return nil
 }
 

@@ -1,0 +1,275 @@
+package debug
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// Index finds writes without running.
+type Index interface {
+	// LastWrite is the last recorded write before a time to one of size bytes at
+	// addr; false when none is recorded. Writes that were not recorded are not in it.
+	LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, before uint64) (Write, bool, error)
+}
+
+// Write is an instruction that wrote memory.
+type Write struct {
+	Time   uint64 // just before it
+	Thread event.ThreadID
+	PC     uint64
+	Addr   uint64
+}
+
+// Reason is why the run stands still.
+type Reason uint8
+
+const (
+	Stepped     Reason = iota // what was asked for is done
+	Breakpoint                // just before an instruction to stop at
+	Watchpoint                // just after an access to watched memory; going back, just before it
+	AtBegin                   // there is nothing before
+	AtEnd                     // there is nothing after
+	Interrupted               // the context was done
+)
+
+// Stop is where and why the run stands still.
+type Stop struct {
+	Reason Reason
+	Thread event.ThreadID
+	Watch  int    // of Watchpoint: the index in Debugger.Watches
+	Addr   uint64 // of Watchpoint: the address in it
+	Signal int    // of AtEnd: that ended the run, 0 if none did
+}
+
+// Debugger stands at a time of a run.
+type Debugger struct {
+	*mpsim.Replay
+	Breaks  map[uint64]bool // instructions to stop at
+	Watches []mpsim.Watched
+	Index   Index // nil: the last write is found by running
+	// Thread is the one that was stopped in last.
+	Thread event.ThreadID
+}
+
+// New makes a Debugger that stands at the beginning of the run.
+func New(r *mpsim.Replay, index Index) *Debugger {
+	d := &Debugger{Replay: r, Breaks: map[uint64]bool{}, Index: index}
+	d.Thread, _ = r.Journal().Runs(0)
+	return d
+}
+
+// probe is what the run stops for.
+func (d *Debugger) probe() *mpsim.Probe {
+	return &mpsim.Probe{Breaks: d.Breaks, Watches: d.Watches}
+}
+
+// forward goes on to a time, or to what the run stops for before.
+func (d *Debugger) forward(ctx context.Context, until uint64) (Stop, bool, error) {
+	hit, found, err := d.Forward(ctx, until, d.probe(), true)
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return d.stand(Stop{Reason: Interrupted, Thread: d.running()}), true, nil
+	case err != nil || !found:
+		return Stop{}, false, err
+	case hit.Watch < 0:
+		return d.stand(Stop{Reason: Breakpoint, Thread: hit.Thread}), true, nil
+	}
+	if !hit.System {
+		if err := d.Seek(ctx, hit.Time+1); err != nil {
+			return Stop{}, false, err
+		}
+	}
+	return d.stand(d.watched(&hit)), true, nil
+}
+
+func (d *Debugger) watched(hit *mpsim.Hit) Stop {
+	at := max(hit.Addr, d.Watches[hit.Watch].Addr)
+	return Stop{Reason: Watchpoint, Thread: hit.Thread, Watch: hit.Watch, Addr: at}
+}
+
+// stand makes the thread of a stop the one that is looked at.
+func (d *Debugger) stand(s Stop) Stop {
+	if d.Replay.Thread(s.Thread) == nil { // it has ended just now
+		if alive := d.Threads(); len(alive) > 0 {
+			s.Thread = alive[0].ID()
+		}
+	}
+	d.Thread = s.Thread
+	return s
+}
+
+// running is the thread whose instruction is the next, or was the last.
+func (d *Debugger) running() event.ThreadID {
+	id, ok := d.Journal().Runs(d.Time())
+	if !ok && d.Time() > 0 {
+		id, _ = d.Journal().Runs(d.Time() - 1)
+	}
+	return id
+}
+
+// end is the stop at the end of the run.
+func (d *Debugger) end() Stop {
+	s := Stop{Reason: AtEnd, Thread: d.running(), Signal: d.Journal().Signal()}
+	if f := d.Journal().Fault(); f != nil {
+		s.Thread = f.Thread
+	}
+	return d.stand(s)
+}
+
+// Continue goes on to what the run stops for, or to its end.
+func (d *Debugger) Continue(ctx context.Context) (Stop, error) {
+	s, found, err := d.forward(ctx, d.End())
+	if err != nil || found {
+		return s, err
+	}
+	return d.end(), nil
+}
+
+// Step goes on until a thread has executed an instruction, while others take the turns
+// that they took.
+func (d *Debugger) Step(ctx context.Context, t event.ThreadID) (Stop, error) {
+	return d.StepOut(ctx, t, func(uint64) bool { return true })
+}
+
+// StepOut steps a thread until out says so of the place where it stands.
+func (d *Debugger) StepOut(ctx context.Context, t event.ThreadID, out func(pc uint64) bool) (Stop, error) {
+	for {
+		next, ok := d.Journal().Next(t, d.Time())
+		if !ok { // it waits for ever, or ends: the run goes on without it
+			return d.Continue(ctx)
+		}
+		s, found, err := d.forward(ctx, next+1)
+		if err != nil || found {
+			return s, err
+		}
+		h := d.Replay.Thread(t)
+		if h == nil || out(h.PC) {
+			return d.stand(Stop{Reason: Stepped, Thread: t}), nil
+		}
+	}
+}
+
+// StepBack goes back to just before the last instruction of a thread.
+func (d *Debugger) StepBack(ctx context.Context, t event.ThreadID) (Stop, error) {
+	at, ok := d.Journal().Previous(t, d.Time())
+	if !ok {
+		return d.stand(Stop{Reason: AtBegin, Thread: t}), d.Seek(ctx, 0)
+	}
+	return d.arrive(ctx, at, Stop{Reason: Stepped, Thread: t})
+}
+
+// arrive goes to a time; when the context ends on the way, the run stands where it is.
+func (d *Debugger) arrive(ctx context.Context, at uint64, s Stop) (Stop, error) {
+	err := d.Seek(ctx, at)
+	if err != nil && ctx.Err() != nil {
+		return d.stand(Stop{Reason: Interrupted, Thread: d.running()}), nil
+	}
+	return d.stand(s), err
+}
+
+// Goto goes to a time.
+func (d *Debugger) Goto(ctx context.Context, at uint64) (Stop, error) {
+	id, ok := d.Journal().Runs(at)
+	if !ok && at > 0 {
+		id, _ = d.Journal().Runs(at - 1)
+	}
+	return d.arrive(ctx, at, Stop{Reason: Stepped, Thread: id})
+}
+
+// ContinueBack goes back to what the run stops for, or to its beginning.
+func (d *Debugger) ContinueBack(ctx context.Context) (Stop, error) {
+	from := uint64(0)
+	if w, ok, err := d.indexed(ctx); err != nil {
+		return Stop{}, err
+	} else if ok {
+		return d.arrive(ctx, w.time, Stop{Reason: Watchpoint, Thread: w.thread, Watch: w.watch, Addr: w.addr})
+	}
+	start := d.Time()
+	hit, found, err := d.Last(ctx, from, start, d.probe())
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return d.stand(Stop{Reason: Interrupted, Thread: d.running()}), nil
+	case err != nil:
+		return Stop{}, err
+	case !found:
+		return d.stand(Stop{Reason: AtBegin, Thread: d.running()}), nil
+	case hit.Watch < 0:
+		return d.stand(Stop{Reason: Breakpoint, Thread: hit.Thread}), nil
+	}
+	return d.stand(d.watched(&hit)), nil
+}
+
+// found is the last write to watched memory.
+type found struct {
+	time   uint64
+	thread event.ThreadID
+	watch  int
+	addr   uint64
+}
+
+// indexed looks the last write to watched memory up. ok is false when it has to be
+// found by running: when there is anything else to stop for, when reads count, or when
+// memory has changed since that write, so that the index does not have all writes.
+func (d *Debugger) indexed(ctx context.Context) (last found, ok bool, err error) {
+	if d.Index == nil || len(d.Breaks) > 0 || len(d.Watches) == 0 {
+		return last, false, nil
+	}
+	for i, w := range d.Watches {
+		if w.Access&mem.Read != 0 {
+			return last, false, nil
+		}
+		at, found, err := d.LastWrite(ctx, w.Addr, w.Size)
+		if err != nil || !found {
+			return last, false, err
+		}
+		if !ok || at.Time > last.time {
+			ok, last.time, last.thread, last.watch, last.addr = true, at.Time, at.Thread, i, max(at.Addr, w.Addr)
+		}
+	}
+	if !ok {
+		return last, false, nil
+	}
+	start := d.Time()
+	now := d.contents()
+	if err := d.Seek(ctx, last.time+1); err != nil {
+		return last, false, err
+	}
+	if !bytes.Equal(now, d.contents()) {
+		return last, false, d.Seek(ctx, start)
+	}
+	return last, true, nil
+}
+
+// contents is what is in watched memory.
+func (d *Debugger) contents() (all []byte) {
+	for _, w := range d.Watches {
+		b := make([]byte, w.Size)
+		d.Space().Content(w.Addr, b)
+		all = append(all, b...)
+	}
+	return all
+}
+
+// LastWrite is the last write before now to size bytes at addr, as the index and the
+// journal have it: of instructions that the trace recorded, and of the system.
+func (d *Debugger) LastWrite(ctx context.Context, addr, size uint64) (w Write, ok bool, err error) {
+	if d.Index != nil {
+		start := d.Time()
+		w, ok, err = d.Index.LastWrite(ctx, d.Replay, addr, size, start)
+		if back := d.Seek(ctx, start); err == nil {
+			err = back
+		}
+		if err != nil {
+			return w, false, err
+		}
+	}
+	if at, id, system := d.Journal().SystemWrote(addr, size, d.Time()); system && (!ok || at > w.Time) {
+		w, ok = Write{Time: at, Thread: id, Addr: addr}, true
+	}
+	return w, ok, nil
+}

@@ -1,0 +1,192 @@
+package mem
+
+// ChangeKind says what a [Change] does.
+type ChangeKind uint8
+
+const (
+	Mapped    ChangeKind = iota // [Addr, Addr+Len) is mapped afresh with Attr
+	Gone                        // and unmapped
+	Protected                   // has the permissions of Attr
+	Dropped                     // reads as zero again
+	Moved                       // the pages go to To
+	Shared                      // gets Pages
+	Recoded                     // instructions may have been written; no range
+)
+
+// Change is a change to the mappings of a [Space], as data.
+type Change struct {
+	Kind          ChangeKind
+	Addr, Len, To uint64
+	Attr          Attr
+	Pages         []*Page // of the space that was changed: those that are the same are the same memory
+}
+
+// Record makes f hear of each change to the mappings, after it was made.
+func (s *Space) Record(f func(Change)) { s.record = f }
+
+func (s *Space) changed(c Change) {
+	if s.record != nil {
+		s.record(c)
+	}
+}
+
+// Apply makes a change that another space recorded. The error says that the spaces
+// were not alike before.
+func (s *Space) Apply(c Change) error {
+	switch c.Kind {
+	case Mapped:
+		return s.Map(c.Addr, c.Len, c.Attr, true)
+	case Gone:
+		return s.Unmap(c.Addr, c.Len)
+	case Protected:
+		return s.Protect(c.Addr, c.Len, c.Attr.Prot)
+	case Dropped:
+		return s.Drop(c.Addr, c.Len)
+	case Moved:
+		s.movePages(c.Addr, c.Len, c.To)
+	case Shared:
+		return s.share(c.Addr, c.Pages)
+	case Recoded:
+		s.InvalidateCode()
+	}
+	return nil
+}
+
+// share is [Space.Share] with pages of another space: each gets one of this space
+// that stands for it from now on.
+func (s *Space) share(addr uint64, pages []*Page) error {
+	own := make([]*Page, len(pages))
+	for i, p := range pages {
+		if s.foreign[p] == nil {
+			if s.foreign == nil {
+				s.foreign = map[*Page]*Page{}
+			}
+			s.foreign[p] = new(Page)
+		}
+		own[i] = s.foreign[p]
+	}
+	return s.Share(addr, own)
+}
+
+// Content copies what is at addr into p, whatever the permissions are and without
+// making pages: what was not touched is zero. It returns how many bytes are mapped.
+func (s *Space) Content(addr uint64, p []byte) int {
+	done := 0
+	for done < len(p) {
+		at := addr + uint64(done)
+		n := min(len(p)-done, int(PageSize-at&pageMask))
+		if v := s.find(at); v == nil || v.Hole {
+			break
+		}
+		if page := s.table.get(at >> PageShift); page != nil {
+			copy(p[done:done+n], page[at&pageMask:])
+		} else {
+			clear(p[done : done+n])
+		}
+		done += n
+	}
+	return done
+}
+
+// Snapshot is the content of a [Space] at a moment. Pages are shared with the space,
+// which copies those that it writes later.
+type Snapshot struct {
+	vmas    vmas
+	pages   []placed
+	shared  map[*Page]Page // content of pages that several mappings have
+	codeGen uint64
+}
+
+type placed struct {
+	vpn  uint64
+	page *Page
+}
+
+// Bytes is what a snapshot costs besides the pages that it has alone, in bytes.
+func (s *Snapshot) Bytes() uint64 {
+	const entry = 16
+	return uint64(len(s.pages))*entry + uint64(len(s.shared))*PageSize
+}
+
+// Snapshot keeps the content of the space. Translations that were handed out by
+// [Space.Page] become stale.
+func (s *Space) Snapshot() *Snapshot {
+	snap := &Snapshot{vmas: append(vmas(nil), s.vmas...), codeGen: s.codeGen}
+	s.table.walk(0, Top>>PageShift, func(vpn uint64, p *Page) bool {
+		snap.pages = append(snap.pages, placed{vpn, p})
+		if s.sharing[p] {
+			if snap.shared == nil {
+				snap.shared = map[*Page]Page{}
+			}
+			snap.shared[p] = *p
+		}
+		return false
+	})
+	s.owned = map[uint64]bool{}
+	s.gen++
+	return snap
+}
+
+// Restore makes the space what it was when the snapshot was taken of it. It can be
+// done many times.
+func (s *Space) Restore(snap *Snapshot) {
+	s.table = table{}
+	for _, p := range snap.pages {
+		s.table.put(p.vpn, p.page)
+	}
+	for p := range snap.shared {
+		*p = snap.shared[p]
+	}
+	s.vmas = append(s.vmas[:0:0], snap.vmas...)
+	s.last, s.owned = nil, map[uint64]bool{}
+	s.gen++
+	s.codeGen++
+}
+
+// Copied is how many bytes of pages were copied or made since the space began
+// because snapshots share the others.
+func (s *Space) Copied() uint64 { return s.copied }
+
+// own makes a page that snapshots may share the space's own.
+func (s *Space) own(vpn uint64, p *Page) *Page {
+	if s.owned[vpn] || s.sharing[p] {
+		return p
+	}
+	mine := new(Page)
+	*mine = *p
+	s.table.replace(vpn, mine)
+	s.owned[vpn] = true
+	s.copied += PageSize
+	s.gen++
+	return mine
+}
+
+// Copy is a space of its own with the same mappings and content, and without limits.
+// Nobody watches it. The space must have no pages that several mappings share.
+func (s *Space) Copy() *Space {
+	c := New(Config{MaxBytes: Top, MapTop: s.mapTop})
+	c.vmas = append(vmas(nil), s.vmas...)
+	c.brkStart, c.brk = s.brkStart, s.brk
+	s.table.walk(0, Top>>PageShift, func(vpn uint64, p *Page) bool {
+		own := *p
+		c.table.put(vpn, &own)
+		return false
+	})
+	return c
+}
+
+// Where is an address at which a page is mapped that several mappings may have.
+func (s *Space) Where(p *Page) (addr uint64, ok bool) {
+	for _, v := range s.vmas {
+		if !v.Shared {
+			continue
+		}
+		s.table.walk(v.Start>>PageShift, v.End>>PageShift, func(vpn uint64, q *Page) bool {
+			if p == q {
+				addr, ok = vpn<<PageShift, true
+			}
+			return false
+		})
+	}
+	return addr, ok
+}

@@ -1,0 +1,391 @@
+package mpsim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"hindsight/mpsim/linux"
+	"hindsight/mpsim/mem"
+	"hindsight/mpsim/rv"
+	"hindsight/tracefmt/event"
+)
+
+// Replay stands at a time of a run that a [Journal] has, and goes to any other,
+// forward or back. Time is the number of instructions that all threads together have
+// executed: at time n the run is as it was just before its instruction n, from 0, with
+// all done that the system did before it.
+//
+// Going on, it executes instructions and takes what the system did from the journal.
+// Going back, it restores a checkpoint and goes on from there. Checkpoints are taken on
+// the way; they share the pages that are not written in between.
+//
+// A Replay is for one goroutine. Several may share a Journal.
+type Replay struct {
+	m     *Machine
+	j     *Journal
+	at    int    // the item under way
+	done  uint64 // instructions of it that were executed
+	time  uint64
+	names map[event.ThreadID]string
+
+	points []*checkpoint // by time
+	opts   ReplayOptions
+	every  uint64
+	ran    uint64 // instructions executed, over and over
+	kept   uint64 // bytes of pages that were written before the last checkpoint
+}
+
+// ReplayOptions has a useful zero value.
+type ReplayOptions struct {
+	Every  uint64 // instructions between checkpoints; 0: 2,000,000. They become rarer when memory is short
+	Memory uint64 // bytes for checkpoints; 0: 256 MiB
+}
+
+const (
+	defaultEvery  = 2_000_000
+	defaultMemory = 256 << 20
+	nearBy        = 20_000    // instructions: a checkpoint is left so far before a place that was gone back to
+	lookEvery     = 1_000_000 // instructions between looks at the context
+)
+
+// ErrReplay wraps what shows that a run was not as its journal says.
+var ErrReplay = errors.New("mpsim: the replay went another way than the run")
+
+// NewReplay stands at the beginning of a run that has ended.
+func NewReplay(j *Journal, opts ReplayOptions) *Replay {
+	if opts.Every == 0 {
+		opts.Every = defaultEvery
+	}
+	if opts.Memory == 0 {
+		opts.Memory = defaultMemory
+	}
+	m := &Machine{
+		cfg: Config{Image: j.image}, space: j.space.Copy(), trampoline: j.trampoline,
+		hartOf: map[*linux.Task]*Hart{}, code: codeCache{pages: map[uint64]*codePage{}, known: map[uint64][]*block{}},
+	}
+	m.sched.init(&m.cfg)
+	for _, img := range j.image.Images() {
+		m.findSwitchers(img)
+	}
+	r := &Replay{m: m, j: j, names: map[event.ThreadID]string{}, opts: opts, every: opts.Every}
+	r.born(&j.first)
+	r.settle()
+	r.keep()
+	return r
+}
+
+// Time is where the replay stands.
+func (r *Replay) Time() uint64 { return r.time }
+
+// End is the time after the last instruction.
+func (r *Replay) End() uint64 { return r.j.insts }
+
+// Journal is the run.
+func (r *Replay) Journal() *Journal { return r.j }
+
+// Space is the memory as it is now. It is only to be read.
+func (r *Replay) Space() *mem.Space { return r.m.space }
+
+// Threads are the threads that are alive, by id.
+func (r *Replay) Threads() []*Hart { return r.m.harts }
+
+// Thread is a thread that is alive, or nil.
+func (r *Replay) Thread(id event.ThreadID) *Hart { return r.m.thread(id) }
+
+// Name is the name that a thread has given itself or was given.
+func (r *Replay) Name(id event.ThreadID) string { return r.names[id] }
+
+// Executed counts the instructions that were executed on all ways.
+func (r *Replay) Executed() uint64 { return r.ran }
+
+// Float is the control and status register of floating-point arithmetic.
+func (h *Hart) Float() uint32 { return h.FCSR | uint32(h.flags) }
+
+func (r *Replay) born(b *newborn) {
+	r.m.threads = b.thread
+	h := r.m.newHart(&linux.Task{}, b.context)
+	r.names[h.id] = b.name
+}
+
+// settle goes past items without instructions, and to the next when one is done.
+func (r *Replay) settle() {
+	for r.at < len(r.j.items) {
+		it := &r.j.items[r.at]
+		if r.done < it.insts {
+			return
+		}
+		r.at, r.done = r.at+1, 0
+		if it.effect != nil {
+			r.apply(it.effect)
+		}
+	}
+}
+
+// apply makes what the system did. Changes of a recorded space cannot fail in one that
+// is alike.
+func (r *Replay) apply(e *effect) {
+	m := r.m
+	for i := range e.changes {
+		_ = m.space.Apply(e.changes[i])
+	}
+	for i := range e.bytes {
+		r.write(&e.bytes[i])
+	}
+	for i := range e.born {
+		r.born(&e.born[i])
+	}
+	for i := range e.regs {
+		e.regs[i].set(m.thread(e.regs[i].thread))
+	}
+	for _, n := range e.names {
+		r.names[n.thread] = n.name
+	}
+	for _, id := range e.gone {
+		if h := m.thread(id); h != nil {
+			delete(m.hartOf, h.task)
+			m.harts = slices.DeleteFunc(m.harts, func(o *Hart) bool { return o == h })
+		}
+	}
+}
+
+func (r *Replay) write(c *content) {
+	m := r.m
+	_ = m.space.Fill(c.addr, c.data)
+	for vpn := c.addr >> mem.PageShift; vpn <= (c.addr+uint64(len(c.data))-1)>>mem.PageShift; vpn++ {
+		if m.code.pages[vpn] != nil {
+			m.flushCode()
+		}
+	}
+}
+
+func (s *registersSet) set(h *Hart) {
+	if h == nil {
+		return
+	}
+	for i, reg := range s.regs {
+		if reg < rv.RegF {
+			h.X[reg] = s.values[i]
+		} else {
+			h.F[reg-rv.RegF] = s.values[i]
+		}
+	}
+	h.PC, h.FCSR, h.flags = s.pc, s.fcsr, 0
+	h.setExact()
+}
+
+// Probe is what a replay looks for.
+type Probe struct {
+	Breaks  map[uint64]bool // instructions, by address
+	Watches []Watched
+	// Stop, if not nil, is asked about each instruction of Breaks; false goes on.
+	Stop func(h *Hart) bool
+}
+
+// Hit is where a probe was met: just before the instruction at that time.
+type Hit struct {
+	Time   uint64
+	Thread event.ThreadID
+	PC     uint64
+	// Watch is the index of the watch that the instruction, or what the system does
+	// right after it, is an access of; -1: the instruction is one of Breaks.
+	Watch  int
+	Addr   uint64
+	System bool // it is the system's access
+}
+
+// Forward goes on until the first hit, or until that time. With pass the present
+// instruction is not one to stop at; its accesses are. The error is that of ctx, or wraps [ErrReplay].
+func (r *Replay) Forward(ctx context.Context, until uint64, p *Probe, pass bool) (hit Hit, found bool, err error) {
+	until = min(until, r.End())
+	r.arm(p)
+	for r.time < until {
+		hit, found, err = r.stretch(until, p, pass)
+		if err != nil || found {
+			return hit, found, err
+		}
+		pass = false
+		if err := ctx.Err(); err != nil {
+			return hit, false, err
+		}
+	}
+	return hit, false, nil
+}
+
+// arm sets breaks and watches.
+func (r *Replay) arm(p *Probe) {
+	m := r.m
+	m.watch = nil
+	if p == nil {
+		return // blocks that stop do so for a probe only
+	}
+	if !maps.EqualFunc(p.Breaks, m.breaks, func(bool, int) bool { return true }) {
+		m.breaks = breaks{}
+		for pc := range p.Breaks {
+			m.breaks[pc] = 1
+		}
+		m.flushCode()
+	}
+	if len(p.Watches) > 0 {
+		m.watch = &watches{ranges: p.Watches}
+		for _, h := range m.harts {
+			h.flush()
+		}
+	}
+}
+
+// stretch executes up to the end of the item, or so many instructions that ctx has to
+// be looked at, or a checkpoint is due.
+func (r *Replay) stretch(until uint64, p *Probe, pass bool) (hit Hit, found bool, err error) {
+	it := &r.j.items[r.at]
+	h := r.m.thread(it.thread)
+	if h == nil {
+		return hit, false, fmt.Errorf("%w: there is no thread T%d at time %d", ErrReplay, it.thread, r.time)
+	}
+	limit := min(it.insts-r.done, until-r.time, lookEvery)
+	if next := r.nextKeep(); next > r.time {
+		limit = min(limit, next-r.time)
+	}
+	r.m.refresh(h)
+	r.m.clock = it.clock
+	h.left, h.granted, h.ticked = 0, 0, -int64(r.done)
+	before := r.time
+	met, err := r.execute(h, limit, p, pass)
+	h.retired += r.time - before
+	h.granted, h.left, h.ticked = 0, 0, 0
+	if err != nil {
+		return hit, false, err
+	}
+	if met {
+		hit = Hit{Time: r.time, Thread: h.id, PC: h.PC, Watch: -1}
+		if w := r.m.watch; w != nil && w.hit != 0 {
+			hit.Watch, hit.Addr, w.hit = w.which, w.hit, 0
+		}
+		return hit, true, nil
+	}
+	if r.done == it.insts {
+		pc := h.PC
+		hit, found = r.systems(it, p)
+		hit.PC = pc
+		r.settle()
+	}
+	if r.time >= r.nextKeep() {
+		r.keep()
+	}
+	return hit, found, nil
+}
+
+// systems looks for accesses to watched memory in the effects after an item.
+func (r *Replay) systems(it *item, p *Probe) (hit Hit, found bool) {
+	if r.m.watch == nil {
+		return hit, false
+	}
+	for n := r.at; n < len(r.j.items) && (n == r.at || r.j.items[n].insts == 0); n++ {
+		e := r.j.items[n].effect
+		if e == nil {
+			continue
+		}
+		for i := range e.bytes {
+			if w := r.m.watch.overlaps(e.bytes[i].addr, uint64(len(e.bytes[i].data)), mem.Write); w >= 0 {
+				return Hit{Time: r.time - 1, Thread: it.thread, Watch: w, Addr: p.Watches[w].Addr, System: true}, true
+			}
+		}
+	}
+	return hit, false
+}
+
+// execute runs h for limit instructions, or until something of p is met.
+func (r *Replay) execute(h *Hart, limit uint64, p *Probe, pass bool) (met bool, err error) {
+	m := r.m
+	for limit > 0 {
+		b := m.lookup(h.PC)
+		if b == nil {
+			return false, fmt.Errorf("%w: no instruction at %#x at time %d", ErrReplay, h.PC, r.time)
+		}
+		if b.stops && p != nil && !pass && (p.Stop == nil || p.Stop(h)) {
+			return true, nil
+		}
+		left := int64(limit) - rv.MaxBlock
+		if left <= 0 {
+			left = 1
+		}
+		if uint64(b.insts) > limit {
+			b = m.decode(b.pc, int(limit))
+		}
+		h.granted += left
+		h.left += left
+		was := h.left
+		stopped := h.exec(b)
+		ran := uint64(was - h.left)
+		h.granted -= h.left
+		h.left = 0
+		limit -= ran
+		r.done, r.time, r.ran = r.done+ran, r.time+ran, r.ran+ran
+		pass = false
+		switch stopped {
+		case stopNext, stopQuantum, stopCall, stopWatch, stopSyscall:
+		case stopWatched:
+			return true, nil
+		default:
+			if limit > 0 {
+				return false, fmt.Errorf("%w: a fault at %#x at time %d", ErrReplay, h.PC, r.time)
+			}
+		}
+		m.refresh(h)
+	}
+	return false, nil
+}
+
+// Seek goes to a time.
+func (r *Replay) Seek(ctx context.Context, time uint64) error {
+	if time > r.End() {
+		return fmt.Errorf("time %d: the run ends at %d", time, r.End())
+	}
+	near := r.point(time)
+	back := time < r.time
+	if back || near.time > r.time {
+		r.restore(near)
+	}
+	if back && time-r.time > 2*nearBy {
+		if _, _, err := r.Forward(ctx, time-nearBy, nil, false); err != nil {
+			return err
+		}
+		r.keep()
+	}
+	_, _, err := r.Forward(ctx, time, nil, false)
+	return err
+}
+
+// Last goes to the last hit before a time, and stands there; without one the replay
+// stands at from, before which it does not look.
+func (r *Replay) Last(ctx context.Context, from, before uint64, p *Probe) (hit Hit, found bool, err error) {
+	for end := before; end > from; {
+		cp := r.point(end - 1)
+		begin := max(cp.time, from)
+		if err := r.Seek(ctx, begin); err != nil {
+			return hit, false, err
+		}
+		for pass := false; ; {
+			h, met, err := r.Forward(ctx, end, p, pass)
+			if err != nil {
+				return hit, false, err
+			}
+			if !met || h.Time >= end {
+				break
+			}
+			hit, found, pass = h, true, h.Watch < 0
+			if h.Watch >= 0 && !h.System {
+				if _, _, err := r.Forward(ctx, h.Time+1, nil, false); err != nil {
+					return hit, false, err
+				}
+			}
+		}
+		if found {
+			return hit, true, r.Seek(ctx, hit.Time)
+		}
+		end = begin
+	}
+	return hit, false, r.Seek(ctx, from)
+}

@@ -1,0 +1,267 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	"hindsight/cdr"
+	"hindsight/mpsim"
+	"hindsight/mpsim/debug"
+	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/numtext"
+)
+
+// Past is the run of a trace, to stand at any time of: its journal, and where the
+// executions that the trace names are in it. It is the [debug.Index] of the trace.
+type Past struct {
+	Journal *mpsim.Journal
+	trace   *cdr.Trace
+	turns   map[event.ThreadID]*turns
+	history map[event.ThreadID]*cdr.History
+	search  error // why the trace cannot be searched; nil: it can
+}
+
+// turns are the batches of a thread: what it had executed before each, and at last
+// after all.
+type turns struct {
+	insts, blocks, events []uint64
+}
+
+// Past makes the run in t again, with a journal. The error is [ErrOtherRun] when it is
+// another run. progress, if not nil, is told how many instructions have run.
+func (a *Rerun) Past(ctx context.Context, t *cdr.Trace, progress func(insts uint64)) (*Past, error) {
+	r, std, done, err := a.Run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	p := &Past{Journal: new(mpsim.Journal), trace: t, turns: map[event.ThreadID]*turns{}, history: map[event.ThreadID]*cdr.History{}}
+	count := &turnCounter{past: p, progress: progress}
+	space := r.Image.Anew()
+	cfg := r.Config(space, std)
+	cfg.Journal, cfg.Observer = p.Journal, count
+	cfg.Hooks, cfg.HookAt = r.Hooks(space)
+	m, err := mpsim.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Program, err)
+	}
+	res, err := m.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if res.Interrupted && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if want := t.Info().Outcome; want != nil && t.Info().Complete {
+		if res.Insts != want.Insts || res.Outcome.Threads != want.Threads || res.Status != want.Status && res.Message == want.Message {
+			return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
+				ErrOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(res.Insts), res.Status)
+		}
+	}
+	p.search = t.Info().CheckBothHalves()
+	return p, nil
+}
+
+// turnCounter is the observer that fills a Past.
+type turnCounter struct {
+	past     *Past
+	insts    uint64
+	progress func(uint64)
+}
+
+// Define implements [event.Observer].
+func (c *turnCounter) Define([]event.Block) error { return nil }
+
+// Batch implements [event.Observer].
+func (c *turnCounter) Batch(b *event.Batch) error {
+	t := c.past.turns[b.Thread]
+	if t == nil {
+		t = &turns{insts: []uint64{0}, blocks: []uint64{0}, events: []uint64{0}}
+		c.past.turns[b.Thread] = t
+	}
+	n := len(t.insts) - 1
+	t.insts = append(t.insts, t.insts[n]+b.Insts)
+	t.blocks = append(t.blocks, t.blocks[n]+uint64(len(b.Blocks)))
+	t.events = append(t.events, t.events[n]+uint64(len(b.Events)))
+	c.insts += b.Insts
+	if c.progress != nil {
+		c.progress(c.insts)
+	}
+	return nil
+}
+
+// Finish implements [event.Observer].
+func (c *turnCounter) Finish(event.Outcome) error { return nil }
+
+// turn is a batch: the times at which it begins and ends.
+func (p *Past) turn(th event.ThreadID, n int) (begin, end uint64, err error) {
+	t := p.turns[th]
+	begin, ok := p.Journal.TimeOf(th, t.insts[n])
+	if !ok || t.insts[n+1] == t.insts[n] {
+		return 0, 0, fmt.Errorf("thread T%d: %w", th, mpsim.ErrReplay)
+	}
+	end, ok = p.Journal.TimeOf(th, t.insts[n+1]-1)
+	if !ok {
+		return 0, 0, fmt.Errorf("thread T%d: %w", th, mpsim.ErrReplay)
+	}
+	return begin, end + 1, nil
+}
+
+func (p *Past) historyOf(th event.ThreadID) (*cdr.History, error) {
+	if h := p.history[th]; h != nil {
+		return h, nil
+	}
+	h, err := p.trace.History(th, nil)
+	if err == nil {
+		p.history[th] = h
+	}
+	return h, err
+}
+
+// Access finds the nth execution of a site by a thread, from 0: the time just before
+// it. It runs through the turn of the thread in which that is.
+func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, site cdr.SiteID, n uint64) (uint64, error) {
+	h, err := p.historyOf(th)
+	if err != nil {
+		return 0, err
+	}
+	block, err := h.Execution(site, n)
+	if err != nil {
+		return 0, err
+	}
+	t := p.turns[th]
+	if t == nil {
+		return 0, fmt.Errorf("thread T%d: %w", th, mpsim.ErrReplay)
+	}
+	turn := sort.Search(len(t.blocks), func(i int) bool { return t.blocks[i] > block }) - 1
+	if turn < 0 || turn+1 >= len(t.insts) {
+		return 0, fmt.Errorf("block execution %d of thread T%d: %w", block, th, mpsim.ErrReplay)
+	}
+	before, err := h.Rank(site, t.blocks[turn])
+	if err != nil {
+		return 0, err
+	}
+	return p.within(ctx, r, th, turn, p.trace.Site(site).PC, n-before)
+}
+
+// within finds the nth execution of an instruction in a turn.
+func (p *Past) within(ctx context.Context, r *mpsim.Replay, th event.ThreadID, turn int, pc, n uint64) (uint64, error) {
+	begin, end, err := p.turn(th, turn)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.Seek(ctx, begin); err != nil {
+		return 0, err
+	}
+	count := n
+	hit, found, err := r.Forward(ctx, end, &mpsim.Probe{Breaks: map[uint64]bool{pc: true}, Stop: func(h *mpsim.Hart) bool {
+		if h.ID() != th {
+			return false
+		}
+		count--
+		return count == ^uint64(0)
+	}}, false)
+	if err == nil && !found {
+		err = fmt.Errorf("execution %d of the instruction at %#x: %w", n, pc, mpsim.ErrReplay)
+	}
+	return hit.Time, err
+}
+
+// Event finds the instruction of an access that is an event of the thread, by the
+// number of events that it had before.
+func (p *Past) Event(ctx context.Context, r *mpsim.Replay, th event.ThreadID, number, pc uint64) (uint64, error) {
+	t := p.turns[th]
+	if t == nil {
+		return 0, fmt.Errorf("thread T%d: %w", th, mpsim.ErrReplay)
+	}
+	turn := sort.Search(len(t.events), func(i int) bool { return t.events[i] > number }) - 1
+	if turn < 0 || turn+1 >= len(t.insts) {
+		return 0, fmt.Errorf("event %d of thread T%d: %w", number, th, mpsim.ErrReplay)
+	}
+	n, seen, last := uint64(0), uint64(0), false
+	for e, err := range p.trace.Events() {
+		if err != nil {
+			return 0, err
+		}
+		if e.Thread != th {
+			continue
+		}
+		if seen >= number {
+			break
+		}
+		if seen >= t.events[turn] && e.PC == pc && !last { // events of one call stand together
+			n++
+		}
+		last = e.PC == pc
+		seen++
+	}
+	return p.within(ctx, r, th, turn, pc, n)
+}
+
+// storing is a store of a thread that may be the last.
+type storing struct {
+	cdr.Store
+	thread event.ThreadID
+	turn   int
+	begin  uint64 // of the turn
+}
+
+// LastWrite implements [debug.Index] by the address streams of the trace. It runs
+// through one or two turns of threads, to tell the time in them.
+func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, before uint64) (w debug.Write, ok bool, err error) {
+	if p.search != nil {
+		return w, false, nil
+	}
+	var all []storing
+	for th, t := range p.turns {
+		done := p.Journal.Retired(th, before)
+		turn := sort.Search(len(t.insts), func(i int) bool { return t.insts[i] >= done })
+		s, found, err := p.lastStore(th, t.blocks[min(turn, len(t.blocks)-1)], 0, addr, size)
+		if err != nil {
+			return w, false, err
+		}
+		if found {
+			all = append(all, s)
+		}
+	}
+	// Turns do not overlap: the store in the latest one is the last, unless it is in
+	// the turn that is under way and still to come.
+	for len(all) > 0 {
+		slices.SortFunc(all, func(a, b storing) int { return cmp.Compare(b.begin, a.begin) })
+		s := &all[0]
+		at, err := p.Access(ctx, r, s.thread, s.Site, s.Ordinal)
+		if err != nil {
+			return w, false, err
+		}
+		if at < before {
+			return debug.Write{Time: at, Thread: s.thread, PC: p.trace.Site(s.Site).PC, Addr: s.Address}, true, nil
+		}
+		next, found, err := p.lastStore(s.thread, s.Point, s.Index, addr, size)
+		if err != nil {
+			return w, false, err
+		}
+		if all[0] = next; !found {
+			all = all[1:]
+		}
+	}
+	return w, false, nil
+}
+
+// lastStore is a thread's last store before a site of a block execution.
+func (p *Past) lastStore(th event.ThreadID, block uint64, index int, addr, size uint64) (s storing, ok bool, err error) {
+	h, err := p.historyOf(th)
+	if err != nil {
+		return s, false, err
+	}
+	s.thread = th
+	if s.Store, ok, err = h.LastStore(block, index, addr, size); err != nil || !ok {
+		return s, false, err
+	}
+	t := p.turns[th]
+	s.turn = sort.Search(len(t.blocks), func(i int) bool { return t.blocks[i] > s.Point }) - 1
+	s.begin, _, err = p.turn(th, s.turn)
+	return s, true, err
+}
