@@ -156,6 +156,7 @@ func (m *Machine) lookup(pc uint64) *block {
 	if b == nil {
 		return nil
 	}
+	m.covered.add(b)
 	m.holdCode(pc >> mem.PageShift)[pc%mem.PageSize>>1] = b
 	m.holdCode((b.next - 1) >> mem.PageShift)
 	return b

@@ -57,6 +57,7 @@ type Machine struct {
 	trampoline uint64 // where signal handlers return to
 	clock      uint64 // nanoseconds when the stretch began, of a replay
 	watch      *watches
+	covered    codeSet // code that was decoded, if asked for
 
 	hang        hanging
 	ended       bool

@@ -34,8 +34,9 @@ type Replay struct {
 	points []*checkpoint // by time
 	opts   ReplayOptions
 	every  uint64
-	ran    uint64 // instructions executed, over and over
-	kept   uint64 // bytes of pages that were written before the last checkpoint
+	ran    uint64      // instructions executed, over and over
+	since  *checkpoint // from which the machine notes which code runs; nil: from none
+	kept   uint64      // bytes of pages that were written before the last checkpoint
 }
 
 // ReplayOptions has a useful zero value.
@@ -74,6 +75,7 @@ func NewReplay(j *Journal, opts ReplayOptions) *Replay {
 	r.born(&j.first)
 	r.settle()
 	r.keep()
+	r.covers(r.points[0])
 	return r
 }
 
@@ -245,9 +247,7 @@ func (r *Replay) stretch(until uint64, p *Probe, pass bool) (hit Hit, found bool
 		return hit, false, fmt.Errorf("%w: there is no thread T%d at time %d", ErrReplay, it.thread, r.time)
 	}
 	limit := min(it.insts-r.done, until-r.time, lookEvery)
-	if next := r.nextKeep(); next > r.time {
-		limit = min(limit, next-r.time)
-	}
+	limit = min(limit, r.nextPoint()-r.time)
 	r.m.refresh(h)
 	r.m.clock = it.clock
 	h.left, h.granted, h.ticked = 0, 0, -int64(r.done)
@@ -271,9 +271,7 @@ func (r *Replay) stretch(until uint64, p *Probe, pass bool) (hit Hit, found bool
 		hit.PC = pc
 		r.settle()
 	}
-	if r.time >= r.nextKeep() {
-		r.keep()
-	}
+	r.passes()
 	return hit, found, nil
 }
 
@@ -364,6 +362,10 @@ func (r *Replay) Last(ctx context.Context, from, before uint64, p *Probe) (hit H
 	for end := before; end > from; {
 		cp := r.point(end - 1)
 		begin := max(cp.time, from)
+		if len(p.Watches) == 0 && !cp.covers.any(p.Breaks) {
+			end = begin
+			continue
+		}
 		if err := r.Seek(ctx, begin); err != nil {
 			return hit, false, err
 		}
@@ -388,4 +390,15 @@ func (r *Replay) Last(ctx context.Context, from, before uint64, p *Probe) (hit H
 		end = begin
 	}
 	return hit, false, r.Seek(ctx, from)
+}
+
+// Clock is the guest's time in nanoseconds.
+func (r *Replay) Clock() uint64 {
+	if r.at < len(r.j.items) {
+		return r.j.items[r.at].clock + r.done
+	}
+	if n := len(r.j.items); n > 0 {
+		return r.j.items[n-1].clock + r.j.items[n-1].insts
+	}
+	return 0
 }

@@ -27,6 +27,8 @@ var layers = map[string][]string{
 	"mpsim/toolchain": {},
 	"mpsim/session":   {"mpsim", "cdr", "wet", "tracefmt", "wpp", "wpp/cfg"},
 	"mpsim/witness":   {"mpsim", "analyze", "cdr", "tracefmt"},
+	"mpsim/debug":     {"mpsim", "tracefmt/event", "tracefmt/numtext"},
+	"mpsim/gdbstub":   {"mpsim", "tracefmt/event"},
 	"mpsim/raw":       {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},
 	"analyze/replay":  {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
 	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},

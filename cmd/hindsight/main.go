@@ -53,7 +53,7 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetErr(std.Err)
 	for _, add := range []func(cli.Streams) *cobra.Command{
 		newRun, newExplore, newMerge, newRaces, newDiff, newExport, newImport, newInfo, newDemo, newGo, newSharing, newContention,
-		newWet, newSlice, newQuery, newConfirm, newMinimize,
+		newWet, newSlice, newQuery, newConfirm, newMinimize, newGDB,
 		newPack, newUnpack, newTraces,
 		newCC, newCXX, newFortran, newDoctor,
 		newView,

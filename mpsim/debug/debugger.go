@@ -43,6 +43,7 @@ type Stop struct {
 	Thread event.ThreadID
 	Watch  int    // of Watchpoint: the index in Debugger.Watches
 	Addr   uint64 // of Watchpoint: the address in it
+	Time   uint64 // of Watchpoint: just before the access
 	Signal int    // of AtEnd: that ended the run, 0 if none did
 }
 
@@ -89,7 +90,7 @@ func (d *Debugger) forward(ctx context.Context, until uint64) (Stop, bool, error
 
 func (d *Debugger) watched(hit *mpsim.Hit) Stop {
 	at := max(hit.Addr, d.Watches[hit.Watch].Addr)
-	return Stop{Reason: Watchpoint, Thread: hit.Thread, Watch: hit.Watch, Addr: at}
+	return Stop{Reason: Watchpoint, Thread: hit.Thread, Watch: hit.Watch, Addr: at, Time: hit.Time}
 }
 
 // stand makes the thread of a stop the one that is looked at.
@@ -101,6 +102,11 @@ func (d *Debugger) stand(s Stop) Stop {
 	}
 	d.Thread = s.Thread
 	return s
+}
+
+// At is the stop of a thread at a breakpoint where it stands.
+func (d *Debugger) At(t event.ThreadID) Stop {
+	return d.stand(Stop{Reason: Breakpoint, Thread: t})
 }
 
 // running is the thread whose instruction is the next, or was the last.
@@ -183,19 +189,23 @@ func (d *Debugger) Goto(ctx context.Context, at uint64) (Stop, error) {
 
 // ContinueBack goes back to what the run stops for, or to its beginning.
 func (d *Debugger) ContinueBack(ctx context.Context) (Stop, error) {
-	from := uint64(0)
-	if w, ok, err := d.indexed(ctx); err != nil {
-		return Stop{}, err
-	} else if ok {
-		return d.arrive(ctx, w.time, Stop{Reason: Watchpoint, Thread: w.thread, Watch: w.watch, Addr: w.addr})
+	start, from, probe := d.Time(), uint64(0), d.probe()
+	w, indexed, err := d.indexed(ctx)
+	if err == nil && indexed { // what is left to look for is a breakpoint after it
+		from, probe.Watches = w.time+1, nil
 	}
-	start := d.Time()
-	hit, found, err := d.Last(ctx, from, start, d.probe())
+	var hit mpsim.Hit
+	found := false
+	if err == nil && (!indexed || len(d.Breaks) > 0) {
+		hit, found, err = d.Last(ctx, from, start, probe)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return d.stand(Stop{Reason: Interrupted, Thread: d.running()}), nil
 	case err != nil:
 		return Stop{}, err
+	case !found && indexed:
+		return d.arrive(ctx, w.time, Stop{Reason: Watchpoint, Thread: w.thread, Watch: w.watch, Addr: w.addr, Time: w.time})
 	case !found:
 		return d.stand(Stop{Reason: AtBegin, Thread: d.running()}), nil
 	case hit.Watch < 0:
@@ -213,10 +223,10 @@ type found struct {
 }
 
 // indexed looks the last write to watched memory up. ok is false when it has to be
-// found by running: when there is anything else to stop for, when reads count, or when
-// memory has changed since that write, so that the index does not have all writes.
+// found by running: when reads count, or when memory has changed since that write, so
+// that the index does not have all writes.
 func (d *Debugger) indexed(ctx context.Context) (last found, ok bool, err error) {
-	if d.Index == nil || len(d.Breaks) > 0 || len(d.Watches) == 0 {
+	if d.Index == nil || len(d.Watches) == 0 {
 		return last, false, nil
 	}
 	for i, w := range d.Watches {

@@ -3,11 +3,13 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
 
 	"hindsight/cdr"
+	"hindsight/cdr/format"
 	"hindsight/mpsim"
 	"hindsight/mpsim/debug"
 	"hindsight/tracefmt/event"
@@ -27,7 +29,7 @@ type Past struct {
 // turns are the batches of a thread: what it had executed before each, and at last
 // after all.
 type turns struct {
-	insts, blocks, events []uint64
+	insts, accesses, events []uint64
 }
 
 // Past makes the run in t again, with a journal. The error is [ErrOtherRun] when it is
@@ -56,7 +58,7 @@ func (a *Rerun) Past(ctx context.Context, t *cdr.Trace, progress func(insts uint
 		return nil, ctx.Err()
 	}
 	if want := t.Info().Outcome; want != nil && t.Info().Complete {
-		if res.Insts != want.Insts || res.Outcome.Threads != want.Threads || res.Status != want.Status && res.Message == want.Message {
+		if res.Insts != want.Insts || res.Threads != want.Threads || res.Status != want.Status && res.Message == want.Message {
 			return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
 				ErrOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(res.Insts), res.Status)
 		}
@@ -79,12 +81,12 @@ func (c *turnCounter) Define([]event.Block) error { return nil }
 func (c *turnCounter) Batch(b *event.Batch) error {
 	t := c.past.turns[b.Thread]
 	if t == nil {
-		t = &turns{insts: []uint64{0}, blocks: []uint64{0}, events: []uint64{0}}
+		t = &turns{insts: []uint64{0}, accesses: []uint64{0}, events: []uint64{0}}
 		c.past.turns[b.Thread] = t
 	}
 	n := len(t.insts) - 1
 	t.insts = append(t.insts, t.insts[n]+b.Insts)
-	t.blocks = append(t.blocks, t.blocks[n]+uint64(len(b.Blocks)))
+	t.accesses = append(t.accesses, t.accesses[n]+uint64(len(b.Addrs)))
 	t.events = append(t.events, t.events[n]+uint64(len(b.Events)))
 	c.insts += b.Insts
 	if c.progress != nil {
@@ -123,7 +125,7 @@ func (p *Past) historyOf(th event.ThreadID) (*cdr.History, error) {
 
 // Access finds the nth execution of a site by a thread, from 0: the time just before
 // it. It runs through the turn of the thread in which that is.
-func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, site cdr.SiteID, n uint64) (uint64, error) {
+func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, site format.SiteID, n uint64) (uint64, error) {
 	h, err := p.historyOf(th)
 	if err != nil {
 		return 0, err
@@ -136,15 +138,52 @@ func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, s
 	if t == nil {
 		return 0, fmt.Errorf("thread T%d: %w", th, mpsim.ErrReplay)
 	}
-	turn := sort.Search(len(t.blocks), func(i int) bool { return t.blocks[i] > block }) - 1
-	if turn < 0 || turn+1 >= len(t.insts) {
-		return 0, fmt.Errorf("block execution %d of thread T%d: %w", block, th, mpsim.ErrReplay)
-	}
-	before, err := h.Rank(site, t.blocks[turn])
+	index, err := p.place(h, block, site)
 	if err != nil {
 		return 0, err
 	}
+	turn, err := t.of(h, block, index)
+	if err != nil {
+		return 0, err
+	}
+	begins, from, err := h.AccessPoint(t.accesses[turn])
+	if err != nil {
+		return 0, err
+	}
+	before, err := h.Rank(site, begins)
+	if err != nil {
+		return 0, err
+	}
+	if first, err := p.place(h, begins, site); err == nil && first < from { // the turn begins within the block
+		before++
+	}
 	return p.within(ctx, r, th, turn, p.trace.Site(site).PC, n-before)
+}
+
+// place is the place of a site among those of a block execution.
+func (p *Past) place(h *cdr.History, block uint64, site format.SiteID) (int, error) {
+	b, err := h.Block(block)
+	if err != nil {
+		return 0, err
+	}
+	if i := slices.Index(b.Sites, site); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("site %d in block execution %d: %w", site, block, cdr.ErrNoSuch)
+}
+
+// of is the turn in which an access of a block execution is.
+func (t *turns) of(h *cdr.History, block uint64, index int) (int, error) {
+	access, err := h.Accesses(block)
+	if err != nil {
+		return 0, err
+	}
+	access += uint64(index)
+	turn := sort.Search(len(t.accesses), func(i int) bool { return t.accesses[i] > access }) - 1
+	if turn < 0 || turn+1 >= len(t.insts) {
+		return 0, fmt.Errorf("block execution %d: %w", block, mpsim.ErrReplay)
+	}
+	return turn, nil
 }
 
 // within finds the nth execution of an instruction in a turn.
@@ -205,7 +244,6 @@ func (p *Past) Event(ctx context.Context, r *mpsim.Replay, th event.ThreadID, nu
 type storing struct {
 	cdr.Store
 	thread event.ThreadID
-	turn   int
 	begin  uint64 // of the turn
 }
 
@@ -219,7 +257,18 @@ func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, befor
 	for th, t := range p.turns {
 		done := p.Journal.Retired(th, before)
 		turn := sort.Search(len(t.insts), func(i int) bool { return t.insts[i] >= done })
-		s, found, err := p.lastStore(th, t.blocks[min(turn, len(t.blocks)-1)], 0, addr, size)
+		h, err := p.historyOf(th)
+		if err != nil {
+			return w, false, err
+		}
+		end, index, err := h.AccessPoint(t.accesses[min(turn, len(t.accesses)-1)])
+		if errors.Is(err, cdr.ErrNoSuch) {
+			end, index, err = h.Blocks(), 0, nil
+		}
+		if err != nil {
+			return w, false, err
+		}
+		s, found, err := p.lastStore(th, end, index, addr, size)
 		if err != nil {
 			return w, false, err
 		}
@@ -260,8 +309,10 @@ func (p *Past) lastStore(th event.ThreadID, block uint64, index int, addr, size 
 	if s.Store, ok, err = h.LastStore(block, index, addr, size); err != nil || !ok {
 		return s, false, err
 	}
-	t := p.turns[th]
-	s.turn = sort.Search(len(t.blocks), func(i int) bool { return t.blocks[i] > s.Point }) - 1
-	s.begin, _, err = p.turn(th, s.turn)
+	turn, err := p.turns[th].of(h, s.Point, s.Index)
+	if err != nil {
+		return s, false, err
+	}
+	s.begin, _, err = p.turn(th, turn)
 	return s, true, err
 }

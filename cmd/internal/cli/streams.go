@@ -96,3 +96,13 @@ func IsTerminal(w io.Writer) bool {
 	}
 	return term.IsTerminal(int(f.Fd()))
 }
+
+// File is the file of a standard stream, for a program that is to have it as it is;
+// false when the stream is none.
+func File(w io.Writer) (*os.File, bool) {
+	if r, ok := w.(*reliable); ok {
+		w = r.w
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hindsight/cdr"
+	"hindsight/cmd/internal/cli"
+	"hindsight/examples"
+	"hindsight/mpsim/session"
+)
+
+// recordedBank is the trace of a run of an example.
+func recordedExample(t *testing.T, name string, seed int) string {
+	t.Helper()
+	elf, err := examples.ELF(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program, file := filepath.Join(dir, name), filepath.Join(dir, name+".hst")
+	if err := os.WriteFile(program, elf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, text := invoke("run", "--seed", fmt.Sprint(seed), "-o", file, program); status != 0 {
+		t.Fatalf("status %d: %s", status, text)
+	}
+	return file
+}
+
+// gdbScript lets gdb do a script in Python on a trace, and returns what it says.
+func gdbScript(t *testing.T, file, script string) string {
+	t.Helper()
+	needTools(t, "gdb-multiarch")
+	at := filepath.Join(t.TempDir(), "script.py")
+	if err := os.WriteFile(at, []byte("import gdb\ngdb.execute('set pagination off')\n"+script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	status := run([]string{"gdb", "--gdb", "gdb-multiarch", file, "--", "-nx", "-batch", "-x", at}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	if status != 0 || strings.Contains(errs.String(), "Traceback") || strings.Contains(errs.String(), "Error") {
+		t.Fatalf("status %d\n%s\n%s", status, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// told are the values of lines "NAME: VALUE" that a script printed.
+func told(t *testing.T, out, name string) []string {
+	t.Helper()
+	var values []string
+	for _, m := range regexp.MustCompile(`(?m)^`+name+`: (.*)$`).FindAllStringSubmatch(out, -1) {
+		values = append(values, m[1])
+	}
+	if len(values) == 0 {
+		t.Fatalf("no %q in:\n%s", name, out)
+	}
+	return values
+}
+
+// TestGDBRace stands at both sides of a race, prints them, and goes back to the
+// write that the later one overwrites, by the index of the trace and by running.
+func TestGDBRace(t *testing.T) {
+	out := gdbScript(t, recordedExample(t, "bank", 3), `
+import re
+def now(): return re.search(r"time ([\d,]+)", gdb.execute("monitor when", to_string=True))[1].replace(",", "")
+def tell(side):
+    f = gdb.selected_frame()
+    print("side: %s %s %s %s" % (side, gdb.selected_thread().name, f.name(), f.older().name()))
+    print("time: " + now())
+gdb.execute("race R1 1"); tell(1)
+gdb.execute("race R1 2"); tell(2)
+insn = gdb.execute("x/i $pc", to_string=True)
+reg, base = re.search(r"s?[dw]\s+(\w+),-?\d+\((\w+)\)", insn).groups()
+print("instruction: " + insn.strip())
+gdb.execute("watch balance")
+gdb.execute("reverse-continue")
+print("indexed: " + now())
+gdb.execute("delete")  # gdb would compare with the value there
+gdb.execute("race R1 2")
+gdb.execute("watch balance")
+gdb.execute("break *0x10000")  # nothing is ever there
+gdb.execute("reverse-continue")
+print("found: " + now())
+gdb.execute("delete")
+text = gdb.execute("lastwrite balance", to_string=True)
+gdb.execute("race R1 2")
+text = gdb.execute("lastwrite balance", to_string=True)
+print("last: " + re.search(r"time (\d+)", text)[1])
+print("sum: %d" % sum(int(gdb.parse_and_eval("balance[%d]" % i)) for i in range(8)))
+for command in ("set var balance[0] = 1", "set var $a0 = 1", "print transfer(1,2,3)"):
+    try:
+        gdb.execute(command)
+        print("refused: no")
+    except gdb.error as e:
+        print("refused: " + str(e))
+`)
+	sides, times := told(t, out, "side"), told(t, out, "time")
+	if len(sides) != 2 || sides[0] == sides[1] {
+		t.Errorf("sides %q", sides)
+	}
+	before, _ := strconv.Atoi(times[0])
+	after, _ := strconv.Atoi(times[1])
+	if before >= after || before == 0 {
+		t.Errorf("times %v", times)
+	}
+	indexed, found, last := told(t, out, "indexed")[0], told(t, out, "found")[0], told(t, out, "last")[0]
+	if indexed != found || indexed != last {
+		t.Errorf("the write before was at %s by a watchpoint, %s beside a breakpoint, %s by lastwrite", indexed, found, last)
+	}
+	for _, text := range told(t, out, "refused") {
+		if text == "no" {
+			t.Errorf("something could be changed:\n%s", out)
+		}
+	}
+}
+
+// TestGDBOrder steps single threads of a run and compares whose turn it was with the
+// schedule of the run, and stepping back with stepping on.
+func TestGDBOrder(t *testing.T) {
+	file := recordedExample(t, "race_counter", 5)
+	out := gdbScript(t, file, `
+import re
+def now(): return int(re.search(r"time ([\d,]+)", gdb.execute("monitor when", to_string=True))[1].replace(",", ""))
+def here(): return "%d %d %s %#x" % (now(), gdb.selected_thread().ptid[1] or gdb.selected_thread().ptid[2], gdb.selected_thread().name, int(gdb.parse_and_eval("$pc")))
+gdb.execute("race R1 1")
+on = [here()]
+for i in range(60):
+    threads = sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)
+    if i % 10 == 9:
+        threads[i // 10 % len(threads)].switch()
+    try:
+        gdb.execute("stepi", to_string=True)
+    except gdb.error as e:
+        break
+    on.append(here())
+    print("step: " + on[-1])
+back = []
+gdb.execute("reverse-stepi", to_string=True)
+print("back: " + here())
+gdb.execute("stepi", to_string=True)
+print("again: " + here())
+print("there: " + on[-1])
+`)
+	trace, err := cdr.OpenFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trace.Close()
+	again, std, done, err := new(session.Rerun).Run(context.Background(), trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	again.Trail = true
+	res, err := again.Simulate(t.Context(), std, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := func(at uint64) int {
+		for _, s := range res.Schedule.Steps {
+			if at < s.Count {
+				return int(s.Thread)
+			}
+			at -= s.Count
+		}
+		return -1
+	}
+	for _, step := range told(t, out, "step") {
+		var at uint64
+		var id int
+		if _, err := fmt.Sscanf(step, "%d %d", &at, &id); err != nil {
+			t.Fatal(err)
+		}
+		if want := runs(at - 1); want != id-1 {
+			t.Errorf("step %q: in the run it is T%d that executes instruction %d", step, want, at-1)
+		}
+	}
+	if again, there := told(t, out, "again")[0], told(t, out, "there")[0]; again != there {
+		t.Errorf("on %q, back and on again %q", there, again)
+	}
+}

@@ -1,0 +1,138 @@
+package gdbstub
+
+import (
+	"context"
+	"strings"
+
+	"hindsight/mpsim"
+	"hindsight/mpsim/debug"
+	"hindsight/mpsim/mem"
+	"hindsight/tracefmt/event"
+)
+
+// resumes is what a packet wants the run to do; nil when it is another packet.
+func (s *server) resumes(body string) (go_ move, back bool) {
+	d := s.Debugger
+	at := s.resumed
+	if !s.chosen || d.Replay.Thread(at) == nil {
+		at = s.stop.Thread
+	}
+	switch {
+	case body == "bs":
+		return func(ctx context.Context) (debug.Stop, error) { return d.StepBack(ctx, at) }, true
+	case body == "bc":
+		return d.ContinueBack, true
+	case body == "c" || strings.HasPrefix(body, "C"):
+		return d.Continue, false
+	case body == "s" || strings.HasPrefix(body, "S"):
+		return func(ctx context.Context) (debug.Stop, error) { return d.Step(ctx, at) }, false
+	case strings.HasPrefix(body, "vCont;"):
+		return s.vCont(body[len("vCont;"):], at), false
+	}
+	return nil, false
+}
+
+// vCont takes the actions for threads. Which threads go on is the run's affair: what
+// counts is the thread that is to be stepped.
+func (s *server) vCont(actions string, at event.ThreadID) move {
+	d := s.Debugger
+	for _, action := range strings.Split(actions, ";") {
+		action, who, named := strings.Cut(action, ":")
+		if action == "" || action[0] == 'c' || action[0] == 'C' {
+			continue
+		}
+		t := at
+		if named {
+			if id, _, ok := hexNumber(who); ok && id > 0 {
+				t = event.ThreadID(id - 1)
+			}
+		}
+		if action[0] == 'r' {
+			low, high, _, ok := twoNumbers(action[1:])
+			if !ok {
+				continue
+			}
+			return func(ctx context.Context) (debug.Stop, error) {
+				return d.StepOut(ctx, t, func(pc uint64) bool { return pc-low >= high-low })
+			}
+		}
+		return func(ctx context.Context) (debug.Stop, error) { return d.Step(ctx, t) }
+	}
+	return s.arrive
+}
+
+// arrive goes on. gdb steps a RISC-V under Linux by a breakpoint on the instruction
+// after: so if the thread that it looks at stands at a breakpoint after its next
+// instruction, that is where the run stops, and not when the thread has its next turn.
+func (s *server) arrive(ctx context.Context) (debug.Stop, error) {
+	d, t := s.Debugger, s.general
+	if len(d.Breaks) == 0 || d.Replay.Thread(t) == nil {
+		return d.Continue(ctx)
+	}
+	st, err := d.Step(ctx, t)
+	if err != nil || st.Reason != debug.Stepped {
+		return st, err
+	}
+	if h := d.Replay.Thread(t); h != nil && d.Breaks[h.PC] {
+		return d.At(t), nil
+	}
+	if next, ok := d.Journal().Runs(d.Time()); ok && d.Breaks[d.Replay.Thread(next).PC] {
+		return d.At(next), nil
+	}
+	return d.Continue(ctx)
+}
+
+var watchNames = map[mem.Access]string{mem.Write: "watch", mem.Read: "rwatch", mem.Read | mem.Write: "awatch"}
+
+// site is a breakpoint or watchpoint that the debugger has set.
+type site struct {
+	kind       byte // as in packets: '0' to '4'
+	addr, size uint64
+}
+
+// insert sets or takes back the breakpoint or watchpoint of a Z or z packet.
+func (s *server) insert(set bool, body string) []byte {
+	if len(body) < 2 || body[1] != ',' {
+		return failure("a breakpoint that is none")
+	}
+	p := site{kind: body[0]}
+	var ok bool
+	if p.addr, p.size, _, ok = twoNumbers(body[2:]); !ok {
+		return failure("a breakpoint that is none")
+	}
+	if p.kind > '4' || p.kind < '0' {
+		return nil
+	}
+	const most = 1 << 20 // bytes that one watchpoint has
+	if p.kind >= '2' && (p.size == 0 || p.size > most || p.addr+p.size < p.addr) {
+		return failure("a watchpoint of no size, or of more than a mebibyte")
+	}
+	at := -1
+	for i := range s.sites {
+		if s.sites[i] == p {
+			at = i
+		}
+	}
+	switch {
+	case set && at < 0:
+		s.sites = append(s.sites, p)
+	case !set && at >= 0:
+		s.sites = append(s.sites[:at], s.sites[at+1:]...)
+	}
+	s.arm()
+	return []byte("OK")
+}
+
+// arm tells the debugger what to stop for.
+func (s *server) arm() {
+	d := s.Debugger
+	d.Breaks, d.Watches = map[uint64]bool{}, nil
+	access := map[byte]mem.Access{'2': mem.Write, '3': mem.Read, '4': mem.Read | mem.Write}
+	for _, p := range s.sites {
+		if p.kind < '2' {
+			d.Breaks[p.addr] = true
+		} else {
+			d.Watches = append(d.Watches, mpsim.Watched{Addr: p.addr, Size: p.size, Access: access[p.kind]})
+		}
+	}
+}
