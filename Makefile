@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: bench-view real container dynamic bench-schedules correct faults release cross-vet
 .PHONY: picture examples-go go-race-tests go-modules bench-go
-.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-predict bench-papers bench-wet fuzz clean
+.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-predict bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -73,6 +73,9 @@ bench-predict:    ## runs until a rare race shows: random, pct, and with predict
 
 bench-orders:     ## each order, the reading of the trace included, against a plain FastTrack in memory (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order
+
+bench-debug:      ## the last write to memory by the index of the trace, against watching it from the beginning
+	$(GO) test -run '^$$' -bench LastWrite ./mpsim/session
 
 bench-papers:     ## the papers' tables on the kernels, published figures beside them (docs/paper-tables.md)
 	$(GO) run ./cmd/papertables --plots docs/figures $(COMPARE)

@@ -16,8 +16,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recorded is the trace of a run of an example, with all accesses.
-func recordedAll(t *testing.T, name string) *cdr.Trace {
+// recordedAll is the trace of a run of an example, with all accesses.
+func recordedAll(t testing.TB, name string) *cdr.Trace {
 	t.Helper()
 	elf, err := examples.ELF(name)
 	if err != nil {
