@@ -112,7 +112,7 @@ func New(cfg Config) (*Machine, error) {
 		m.values = m.rec.values
 		m.rec.acting = m.actingFor
 	}
-	if cfg.Observer != nil || cfg.Journal != nil {
+	if m.rec != nil || cfg.Journal != nil {
 		m.space.Watch(m.touched)
 	}
 	for _, img := range cfg.Image.Images() {
