@@ -416,7 +416,7 @@ func sarifStackOf(stack []Frame, text string, t event.ThreadID) sarifStack {
 	}
 	for i, f := range stack {
 		loc := sarifAt(f, "")
-		out.Frames[i] = sarifFrame{Location: &loc, ThreadID: uint32(t), library: !f.Own}
+		out.Frames[i] = sarifFrame{Location: &loc, ThreadID: uint32(t), foldable: !f.Own}
 	}
 	return out
 }
@@ -427,7 +427,7 @@ func (s *sarifStack) fold() {
 	kept := s.Frames[:0:0]
 	for i := 0; i < len(s.Frames); i++ {
 		n := 0
-		for i+n < len(s.Frames) && s.Frames[i+n].library {
+		for i+n < len(s.Frames) && s.Frames[i+n].foldable {
 			n++
 		}
 		if i > 0 && n > 1 {

@@ -126,7 +126,7 @@ func TestSARIFFolds(t *testing.T) {
 	} {
 		var s sarifStack
 		for _, c := range tt.own {
-			s.Frames = append(s.Frames, sarifFrame{Location: &sarifLocation{}, library: c == 'l'})
+			s.Frames = append(s.Frames, sarifFrame{Location: &sarifLocation{}, foldable: c == 'l'})
 		}
 		s.fold()
 		got := ""

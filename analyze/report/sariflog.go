@@ -120,7 +120,7 @@ type sarifStack struct { // [3.44]
 type sarifFrame struct { // [3.45]
 	Location *sarifLocation `json:"location"`
 	ThreadID uint32         `json:"threadId"`
-	library  bool
+	foldable bool           // of a library
 }
 
 type sarifCodeFlow struct { // [3.36]

@@ -1,5 +1,5 @@
 // An interval timer interrupts computing, in several threads, and nothing of
-// the computation is lost; poll and read are interrupted or made again.
+// the computation is lost; poll and read are interrupted or repeated.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
