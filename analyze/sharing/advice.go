@@ -42,7 +42,7 @@ func layout(v *Variable, line uint64) string {
 			worst = &v.Lines[i]
 		}
 	}
-	a, b := rivals(worst.Fields)
+	a, b := rivals(worst.Fields, v.Location.Name)
 	switch {
 	case b == nil:
 		return fmt.Sprintf("threads use different bytes of one line: give each thread's part a line of its own (align to %d bytes)", line)
@@ -77,19 +77,33 @@ func (f *Field) label() string {
 }
 
 // rivals are two fields that make a line falsely shared: one that is written
-// and another that a different thread uses.
-func rivals(fields []Field) (a, b *Field) {
+// and another that a different thread uses. Fields of the variable are preferred to
+// its neighbours in the line, and those to bytes without a name, which startup code
+// wrote more often than not.
+func rivals(fields []Field, variable string) (a, b *Field) {
+	best := -1
 	for i := range fields {
-		for j := range fields {
-			if i != j && disturbs(&fields[i], &fields[j]) {
-				if i < j {
-					return &fields[i], &fields[j]
-				}
-				return &fields[j], &fields[i]
+		for j := range i {
+			f, g := &fields[j], &fields[i]
+			fit := f.fits(variable) + g.fits(variable)
+			if fit > best && (disturbs(f, g) || disturbs(g, f)) {
+				best, a, b = fit, f, g
 			}
 		}
 	}
-	return nil, nil
+	return a, b
+}
+
+// fits is how well a field stands for a variable: more for one of its own, and
+// nothing for bytes that have no name.
+func (f *Field) fits(variable string) int {
+	switch {
+	case f.Name == "":
+		return 0
+	case root(f.Name) != variable:
+		return 1
+	}
+	return 3
 }
 
 // disturbs reports whether a thread writes f while another, which does not touch
