@@ -27,6 +27,7 @@ type Hooks struct {
 	bubbles    map[uint64]uint64             // handle of who stopped in a synctest bubble, by its address
 	finalizers []uint64                      // handles of who set them
 	switcher   uint64                        // address of coroswitch_m
+	tiny       map[uint64]uint8              // where in a granule the last object that shares it lies, by address of the granule
 	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
 }
 
@@ -55,7 +56,7 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 		img: img, table: table, layout: layoutOf(img),
 		functions: map[uint64]*function{}, atomics: map[uint64]meaning{},
 		goroutines: map[uint64]*goroutine{}, running: map[event.ThreadID]*goroutine{}, system: map[event.ThreadID]*goroutine{},
-		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{}, bubbles: map[uint64]uint64{},
+		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{}, bubbles: map[uint64]uint64{}, tiny: map[uint64]uint8{},
 	}
 	if s, ok := img.Lookup("runtime.coroswitch_m"); ok {
 		k.switcher = s.Addr

@@ -19,13 +19,30 @@ func allocates(_ *Hooks, c *call) bool {
 }
 
 // allocated is its end, with the block. Objects of less than a granule share one
-// with others, which have begun its life.
-func allocated(_ *Hooks, c *call, block uint64) {
+// with others; the first of them begins its life. Addresses rise in a life, so an
+// object that lies lower than the last one is of another life. It is met when the
+// goroutine with the first object was preempted on its way out of the allocator.
+func allocated(k *Hooks, c *call, block uint64) {
 	const granule = 8
 	c.g.allocating = false
-	if block != 0 && c.Arg(0) != 0 && block%granule == 0 {
-		c.Record(event.Event{Kind: event.Alloc, Obj: block, Arg: c.Arg(0)})
+	size := c.Arg(0)
+	if block == 0 || size == 0 {
+		return
 	}
+	first, at := block&^(granule-1), uint8(block%granule)
+	last, shared := k.tiny[first]
+	switch {
+	case at != 0:
+		k.tiny[first] = at
+		if shared && at > last {
+			return
+		}
+	case size < granule:
+		k.tiny[first] = 0
+	case shared:
+		delete(k.tiny, first)
+	}
+	c.Record(event.Event{Kind: event.Alloc, Obj: first, Arg: uint64(at) + size})
 }
 
 func allocatesNothing(_ *Hooks, c *call) { c.g.allocating = false }
