@@ -16,7 +16,6 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/report"
-	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
 	"hindsight/mpsim/debug"
@@ -109,8 +108,7 @@ func (f *gdbFlags) arguments(cmd *cobra.Command, args []string) error {
 
 // past is the run of a trace, ready to be debugged.
 type past struct {
-	trace   *cdr.Trace
-	file    string
+	trace   *analyze.Trace
 	past    *session.Past
 	again   *againFlags
 	console debug.Console
@@ -119,24 +117,20 @@ type past struct {
 }
 
 // open runs the program of a trace again.
-func (f *pastFlags) open(ctx context.Context, log io.Writer, file string) (*past, error) {
-	t, err := cdr.OpenFile(file)
+func (f *pastFlags) open(ctx context.Context, std cli.Streams, file string) (*past, error) {
+	t, err := openTrace(ctx, std, file, withAccesses, &f.again)
 	if err != nil {
 		return nil, err
 	}
-	total := uint64(0)
-	if o := t.Info().Outcome; o != nil {
-		total = o.Insts
-	}
-	bar := cli.NewProgress(log, "instructions run again", total)
+	bar := cli.NewProgress(std.Err, "instructions run again", insts(t))
 	last := uint64(0)
-	run, err := f.again.rerun().Past(ctx, t, func(n uint64) { bar.Step(n - last); last = n })
+	run, err := f.again.rerun().Past(ctx, t.Recorded(), func(n uint64) { bar.Step(n - last); last = n })
 	bar.End()
 	if err != nil {
 		t.Close()
 		return nil, err
 	}
-	p := &past{trace: t, file: file, past: run, again: &f.again, log: log}
+	p := &past{trace: t, past: run, again: &f.again, log: std.Err}
 	r := mpsim.NewReplay(run.Journal, mpsim.ReplayOptions{Memory: uint64(f.memory)})
 	p.console = debug.Console{Debugger: debug.New(r, run), Races: p.race}
 	return p, nil
@@ -146,7 +140,7 @@ func (f *pastFlags) open(ctx context.Context, log io.Writer, file string) (*past
 // for.
 func (p *past) race(ctx context.Context, id string, side int) (uint64, string, error) {
 	if p.report == nil {
-		rep, err := analyze.New(p.trace, p.file).Races(ctx, analyze.RaceOptions{Rerun: p.again.rerun(), Artifacts: analyze.ArtifactsBrief})
+		rep, err := p.trace.Races(ctx, analyze.RaceOptions{Rerun: p.again.rerun(), Artifacts: analyze.ArtifactsBrief})
 		if err != nil {
 			return 0, "", err
 		}
@@ -183,7 +177,7 @@ func (p *past) access(ctx context.Context, a *report.Access) (uint64, error) {
 }
 
 // program is the path under which gdb finds the program.
-func (p *past) program() string { return "/" + path.Base(p.trace.Info().Program) }
+func (p *past) program() string { return "/" + path.Base(p.trace.Recorded().Info().Program) }
 
 // files are the program and its shared objects by path.
 func (p *past) files() map[string][]byte {
@@ -212,7 +206,7 @@ func (f *gdbFlags) run(ctx context.Context, std cli.Streams, file string, args [
 			return err
 		}
 	}
-	p, err := f.open(ctx, std.Err, file)
+	p, err := f.open(ctx, std, file)
 	if err != nil {
 		return err
 	}
