@@ -116,6 +116,11 @@ func (h *Hart) EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64) {
 	h.emit(event.Event{Kind: kind, Mode: mode, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
+// EmitSized is Emit of an event about size bytes.
+func (h *Hart) EmitSized(kind event.Kind, size uint32, obj, arg uint64) {
+	h.emit(event.Event{Kind: kind, Size: size, PC: h.call.site, Obj: obj, Arg: arg})
+}
+
 // Return is where the nth call in progress around the present place returns to,
 // from 0 for the innermost.
 func (h *Hart) Return(n int) (pc uint64, ok bool) {

@@ -187,6 +187,8 @@ func (x *indexer) scan(ctx context.Context, src replay.Source) (err error) {
 			x.creates[event.ThreadID(ev.Obj)] = eventRef{ev.Thread, ev.Index, ev.Seq}
 		case event.Private:
 			x.private.add(alloc{ev.Seq, ev.Obj, ev.Arg})
+		case event.ThreadLocal:
+			x.private.add(alloc{ev.Seq, ev.Obj, uint64(ev.Size)})
 		case event.ThreadStart:
 			x.tps[ev.Thread] = ev.Arg
 		case event.ThreadPointer:

@@ -17,7 +17,7 @@ import (
 type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
-	TLSPath(off uint64) string
+	TLSPath(block, off uint64) string
 	Frames(pc uint64) []image.Frame
 }
 
@@ -283,7 +283,7 @@ func (b *builder) name(o *object) (name, where string) {
 		}
 		return "", where
 	case place.TLS:
-		return b.img.TLSPath(loc.Offset), fmt.Sprintf("thread-local memory of T%d", loc.Thread)
+		return b.img.TLSPath(loc.Image, loc.Offset), fmt.Sprintf("thread-local memory of T%d", loc.Thread)
 	case place.Stack:
 		return "", fmt.Sprintf("stack of T%d", loc.Thread)
 	}

@@ -19,11 +19,19 @@ type Block struct {
 	Freed   bool
 	FreedBy event.ThreadID
 	FreedAt uint64 // index of the freeing event among its thread's events
+	// What of it are thread-local variables, and of which shared object: where that
+	// begins.
+	variables, variablesSize, image uint64
 }
+
+// local reports whether a thread-local variable is at addr.
+func (b *Block) local(addr uint64) bool { return addr-b.variables < b.variablesSize }
 
 // user reports whether the block is the program's.
 func (b *Block) user(p Program) bool {
 	switch {
+	case b.image != 0:
+		return true
 	case b.Mode&event.Given != 0:
 		return true
 	case b.Mode&event.Kept != 0:

@@ -75,6 +75,10 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 		if b := m.heap.find(e.Obj); b != nil && b.Addr == e.Obj && !b.Freed {
 			b.Freed, b.FreedBy, b.FreedAt = true, t, index
 		}
+	case event.ThreadLocal:
+		if b := m.heap.find(e.Obj); b != nil && !b.Freed && b.Thread == t {
+			b.variables, b.variablesSize, b.image = e.Obj, uint64(e.Size), e.Arg
+		}
 	case event.Create:
 		child := m.at(e.Obj)
 		child.Known, child.Parent, child.HasParent, child.CreatedAt = true, t, true, index
@@ -114,13 +118,16 @@ func (m *Map) Block(addr uint64) (Block, bool) {
 }
 
 // TLS says which thread's thread-local variables addr is in, and how far from
-// their start.
+// their start: the thread pointer or, of those of a shared object that was loaded
+// later, the start of that object's.
 func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
-	p, ok := m.tps.find(addr, m.tls)
-	if !ok {
-		return 0, 0, false
+	if p, ok := m.tps.find(addr, m.tls); ok {
+		return p.thread, addr - p.tp, true
 	}
-	return p.thread, addr - p.tp, true
+	if b := m.heap.find(addr); b != nil && b.local(addr) {
+		return b.Thread, addr - b.variables, true
+	}
+	return 0, 0, false
 }
 
 // Stack says which thread's stack addr is in. The stack of a thread that has
@@ -168,7 +175,8 @@ const (
 type Location struct {
 	Kind    Kind
 	Address uint64
-	Offset  uint64         // Heap: from the start of the block; TLS: from that of the thread-local variables
+	Offset  uint64         // Heap: from the start of the block; TLS: see [Map.TLS]
+	Image   uint64         // TLS: where the shared object begins that the variables are of; 0: they are at the thread pointer
 	Block   Block          // Heap
 	Thread  event.ThreadID // Stack, TLS: whose
 }
@@ -178,6 +186,9 @@ func (m *Map) Locate(addr uint64) Location {
 	loc := Location{Address: addr}
 	if b := m.heap.find(addr); b != nil {
 		loc.Kind, loc.Block, loc.Offset = Heap, *b, addr-b.Addr
+		if b.local(addr) {
+			loc.Kind, loc.Thread, loc.Offset, loc.Image = TLS, b.Thread, addr-b.variables, b.image
+		}
 	} else if t, off, ok := m.TLS(addr); ok {
 		loc.Kind, loc.Thread, loc.Offset = TLS, t, off
 	} else if t, ok := m.Stack(addr); ok {

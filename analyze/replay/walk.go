@@ -177,7 +177,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 		return err
 	}
 	switch ev.Kind {
-	case event.StackMap, event.Create, event.ThreadStart, event.ThreadEnd, event.ThreadPointer, event.Private:
+	case event.StackMap, event.Create, event.ThreadStart, event.ThreadEnd, event.ThreadPointer, event.ThreadLocal, event.Private:
 		if v.Changes != nil {
 			if err := v.Changes(ev); err != nil {
 				return err

@@ -18,8 +18,8 @@ type Image interface {
 	Lookup(name string) (image.Symbol, bool)
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
-	TLSPath(off uint64) string
-	TLSObject(off uint64) (image.Symbol, uint64, bool)
+	TLSPath(block, off uint64) string
+	TLSObject(block, off uint64) (image.Symbol, uint64, bool)
 	Frames(pc uint64) []image.Frame
 	User(pc uint64) bool
 }
@@ -332,8 +332,8 @@ func (b *builder) location(out *Location, r *race.Race) (err error) {
 	case place.Heap:
 		return b.block(out, r)
 	case place.TLS:
-		out.Kind, out.Path, out.Offset = "tls", b.img.TLSPath(loc.Offset), loc.Offset
-		if s, off, ok := b.img.TLSObject(loc.Offset); ok {
+		out.Kind, out.Path, out.Offset = "tls", b.img.TLSPath(loc.Image, loc.Offset), loc.Offset
+		if s, off, ok := b.img.TLSObject(loc.Image, loc.Offset); ok {
 			out.Name, out.Base, out.Offset, out.Size = ownName(s.Demangled()), loc.Address-off, off, s.Size
 		}
 	case place.Stack:

@@ -61,9 +61,9 @@ func (m fakeImage) ObjectPathSize(addr, _ uint64) string {
 	return s.Name
 }
 
-func (fakeImage) TLSPath(uint64) string { return "errno_copy" }
+func (fakeImage) TLSPath(uint64, uint64) string { return "errno_copy" }
 
-func (fakeImage) TLSObject(off uint64) (image.Symbol, uint64, bool) {
+func (fakeImage) TLSObject(_, off uint64) (image.Symbol, uint64, bool) {
 	return image.Symbol{Name: "errno_copy", Size: 16}, off, true
 }
 

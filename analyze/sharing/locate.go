@@ -167,7 +167,7 @@ func (b *builder) key(loc *place.Location) groupKey {
 	case place.Heap:
 		return groupKey{loc.Kind, "", loc.Block.PC, loc.Block.Size}
 	case place.TLS:
-		return groupKey{loc.Kind, root(inside.ReplaceAllString(b.img.TLSPath(loc.Offset), "")), uint64(loc.Thread), 0}
+		return groupKey{loc.Kind, root(inside.ReplaceAllString(b.img.TLSPath(loc.Image, loc.Offset), "")), uint64(loc.Thread), 0}
 	case place.Stack:
 		return groupKey{loc.Kind, "", uint64(loc.Thread), 0}
 	}
@@ -235,7 +235,7 @@ func (b *builder) name(s *span, addr uint64) string {
 	case place.Heap, place.Stack:
 		return ""
 	case place.TLS:
-		return inside.ReplaceAllString(b.img.TLSPath(s.loc.Offset+addr-s.loc.Address), "")
+		return inside.ReplaceAllString(b.img.TLSPath(s.loc.Image, s.loc.Offset+addr-s.loc.Address), "")
 	}
 	return inside.ReplaceAllString(b.img.ObjectPathSize(addr, 1), "")
 }

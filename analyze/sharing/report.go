@@ -26,7 +26,7 @@ type Trace interface {
 type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
-	TLSPath(off uint64) string
+	TLSPath(block, off uint64) string
 	Frames(pc uint64) []image.Frame
 	User(pc uint64) bool
 }
@@ -330,7 +330,7 @@ func (b *builder) location(g *group) (Location, error) {
 			loc.Stack = append(loc.Stack, f)
 		}
 	case place.TLS:
-		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", root(inside.ReplaceAllString(b.img.TLSPath(o.Offset), "")), o.Thread, o.Address
+		loc.Kind, loc.Name, loc.Thread, loc.Address = "tls", root(inside.ReplaceAllString(b.img.TLSPath(o.Image, o.Offset), "")), o.Thread, o.Address
 	case place.Stack:
 		loc.Kind, loc.Thread = "stack", o.Thread
 	default:

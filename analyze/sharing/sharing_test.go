@@ -66,7 +66,7 @@ func (m fakeImage) ObjectPathSize(addr, _ uint64) string {
 	return name
 }
 
-func (fakeImage) TLSPath(off uint64) string { return fmt.Sprintf("counters[%d]", off/8) }
+func (fakeImage) TLSPath(_, off uint64) string { return fmt.Sprintf("counters[%d]", off/8) }
 
 func (fakeImage) User(pc uint64) bool { return pc < 0x2000 }
 

@@ -56,10 +56,12 @@ func (f *Imported) ObjectPathSize(addr, _ uint64) string {
 }
 
 // TLSPath implements the names that reports ask for.
-func (f *Imported) TLSPath(uint64) string { return "" }
+func (f *Imported) TLSPath(uint64, uint64) string { return "" }
 
 // TLSObject implements the names that reports ask for.
-func (f *Imported) TLSObject(uint64) (image.Symbol, uint64, bool) { return image.Symbol{}, 0, false }
+func (f *Imported) TLSObject(uint64, uint64) (image.Symbol, uint64, bool) {
+	return image.Symbol{}, 0, false
+}
 
 // User implements the names that reports ask for.
 func (f *Imported) User(uint64) bool { return true }

@@ -53,6 +53,8 @@ func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
 		return
 	case event.Private:
 		s = ownSpan{lo: e.Obj, hi: e.Obj + e.Arg, each: true}
+	case event.ThreadLocal:
+		s.hi = e.Obj + uint64(e.Size)
 	case event.ThreadStart:
 		s.lo, s.hi = e.Arg, e.Arg+tls
 	case event.ThreadPointer:

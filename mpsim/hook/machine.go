@@ -18,6 +18,7 @@ type Hooks struct {
 	// watched are, for each function of the tables, the number of its double that
 	// watches the program's own; 0: there is none yet.
 	watched []int
+	passing Call // of a function of which only the beginning is told
 }
 
 // hiddenCalls are those of a thread that have not ended, innermost last: there is
@@ -99,6 +100,11 @@ func (k *Hooks) ofLibrary(sym image.Symbol) bool {
 // Enter implements [mpsim.Hooks].
 func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	f := &k.table[fn]
+	if f.Pass {
+		k.passing = Call{Thread: h, fn: f}
+		f.Begin(k.state, &k.passing)
+		return mpsim.Pass
+	}
 	var c *Call
 	follow := mpsim.Hide
 	if f.Watch {
@@ -139,6 +145,7 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 func (k *Hooks) Gone(t event.ThreadID) {
 	delete(k.calls, t)
 	delete(k.state.omp.threads, t)
+	delete(k.state.asking, t)
 }
 
 // ended returns the call of fn by h that ends.

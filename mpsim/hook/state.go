@@ -28,6 +28,8 @@ type Thread interface {
 	EmitStrand(kind event.Kind, strand uint64)
 	// EmitAs is Emit of an event with a mode.
 	EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64)
+	// EmitSized is Emit of an event about so many bytes.
+	EmitSized(kind event.Kind, size uint32, obj, arg uint64)
 	// Return is where the nth call in progress around the present place returns
 	// to, from 0 for the innermost.
 	Return(n int) (pc uint64, ok bool)
@@ -98,6 +100,8 @@ type Func struct {
 	// Watch says that what the function does is recorded like everything else;
 	// it calls back into the program.
 	Watch bool
+	// Pass says that nothing is to be known but that the function is entered.
+	Pass bool
 	// Object says that the function synchronises on the object that argument
 	// Object-1 points to; it is not told of one that a library keeps for itself.
 	Object int
@@ -139,6 +143,7 @@ type State struct {
 	// by that.
 	mainPointer, handleOffset uint64
 	whose                     *whose // nil: everything is the program's
+	asking                    map[event.ThreadID]asking
 	omp                       openMP
 	// passed is how many bytes of variables an outlined function gets; nil when
 	// it is not known of any.
@@ -164,6 +169,7 @@ func NewState() *State {
 		blocks:   map[uint64]uint64{},
 		handles:  map[uint64]event.ThreadID{},
 		omp:      newOpenMP(),
+		asking:   map[event.ThreadID]asking{},
 	}
 }
 
@@ -227,6 +233,9 @@ func (s *State) alloc(c *Call, addr, size uint64) {
 	s.blocks[addr] = size
 	s.noteBlock(c, addr, size)
 	c.EmitAs(c.mode, event.Alloc, addr, size)
+	if s.whose != nil && s.whose.linker(c.CallPC()) {
+		s.threadLocal(c, addr, size)
+	}
 	s.omp.allocated(c, addr, size)
 }
 

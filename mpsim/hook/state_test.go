@@ -39,6 +39,7 @@ func (g *guest) Emit(kind event.Kind, obj, arg uint64) {
 	*g.log = append(*g.log, fmt.Sprintf("T%d %v %d %d", g.id, kind, obj, arg))
 }
 
+func (g *guest) EmitSized(kind event.Kind, _ uint32, obj, arg uint64)  { g.Emit(kind, obj, arg) }
 func (g *guest) EmitAs(_ event.Mode, kind event.Kind, obj, arg uint64) { g.Emit(kind, obj, arg) }
 func (g *guest) Return(int) (uint64, bool)                             { return 0, false }
 func (g *guest) CallPC() uint64                                        { return 0 }

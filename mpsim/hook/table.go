@@ -216,6 +216,7 @@ var Table = []Func{
 				s.mapped(c, result, size)
 			}
 		}},
+	asksThreadLocal,
 	{Args: 2, Names: []string{"munmap", "__munmap"},
 		Begin: func(_ *State, c *Call) { c.Emit(event.Unmap, c.Arg(0), c.Arg(1)) }},
 }

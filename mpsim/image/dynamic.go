@@ -11,11 +11,12 @@ import (
 // What a file says to the dynamic linker, as far as it matters here: its name, and
 // which libraries are the system's.
 
-// maxSoname bounds a name of a shared object, in bytes.
+// maxSoname bounds a name that the dynamic linker knows, in bytes.
 const maxSoname = 4096
 
-// readDynamic reads the name that the file calls itself by (DT_SONAME).
-// Whatever is out of order there leaves it without a name.
+// readDynamic reads what the file says to the dynamic linker, and from that the name
+// that the file calls itself by (DT_SONAME). Whatever is out of order there is left
+// out.
 func (m *Image) readDynamic(progs []elf.Prog64) {
 	for i := range progs {
 		if elf.ProgType(progs[i].Type) != elf.PT_DYNAMIC {
@@ -25,25 +26,21 @@ func (m *Image) readDynamic(progs []elf.Prog64) {
 		if err != nil {
 			return
 		}
-		var table, name uint64
-		named := false
+		m.dynamic = map[elf.DynTag]uint64{}
 		for ; len(raw) >= 16; raw = raw[16:] {
-			value := binary.LittleEndian.Uint64(raw[8:])
-			switch elf.DynTag(binary.LittleEndian.Uint64(raw)) {
-			case elf.DT_STRTAB:
-				table = value
-			case elf.DT_SONAME:
-				name, named = value, true
-			}
+			m.dynamic[elf.DynTag(binary.LittleEndian.Uint64(raw))] = binary.LittleEndian.Uint64(raw[8:])
 		}
-		if named {
-			s := m.Bytes(table+m.Base+name, maxSoname)
-			if end := bytes.IndexByte(s, 0); end > 0 {
-				m.soname = string(s[:end])
-			}
+		if name, named := m.dynamic[elf.DT_SONAME]; named {
+			m.soname = m.dynamicString(name)
 		}
 		return
 	}
+}
+
+// dynamicString is the string at offset off of the dynamic linker's table.
+func (m *Image) dynamicString(off uint64) string {
+	s := m.Bytes(m.Base+m.dynamic[elf.DT_STRTAB]+off, maxSoname)
+	return string(s[:max(bytes.IndexByte(s, 0), 0)])
 }
 
 // systemLibraries are the shared objects of the C library and of the run-time

@@ -62,9 +62,10 @@ type Image struct {
 	Digest [sha256.Size]byte
 	file   [sha256.Size]byte // of the file, which Data is not if there was a debug file
 
-	low, high uint64 // the segments lie between them
-	soname    string // DT_SONAME
-	stripped  bool   // only the symbols that others may use are known
+	low, high uint64                // the segments lie between them
+	soname    string                // DT_SONAME
+	dynamic   map[elf.DynTag]uint64 // what the file says to the dynamic linker
+	stripped  bool                  // only the symbols that others may use are known
 
 	sections []section
 	symbols  symbolTable

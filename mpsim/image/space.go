@@ -338,20 +338,28 @@ func (s *Space) tlsAt(off uint64) (*Image, uint64) {
 	return nil, 0
 }
 
-// TLSObject returns the thread-local symbol that covers offset off from the thread
-// pointer and the offset of off in it.
-func (s *Space) TLSObject(off uint64) (Symbol, uint64, bool) {
-	if m, off := s.tlsAt(off); m != nil {
+// TLSObject returns the thread-local symbol that covers offset off and the offset of
+// off in it. block is where the image begins that the variables are of, whose block
+// off counts from; 0: off counts from the thread pointer.
+func (s *Space) TLSObject(block, off uint64) (Symbol, uint64, bool) {
+	if m, off := s.tlsIn(block, off); m != nil {
 		return m.TLSObject(off)
 	}
 	return Symbol{}, 0, false
 }
 
-// TLSPath names the part of a thread-local variable at offset off from the thread
-// pointer, by the rules of ObjectPath.
-func (s *Space) TLSPath(off uint64) string {
-	if m, off := s.tlsAt(off); m != nil {
+// TLSPath names the part of a thread-local variable at offset off, which counts as
+// of TLSObject, by the rules of ObjectPath.
+func (s *Space) TLSPath(block, off uint64) string {
+	if m, off := s.tlsIn(block, off); m != nil {
 		return m.TLSPath(off)
 	}
 	return ""
+}
+
+func (s *Space) tlsIn(block, off uint64) (*Image, uint64) {
+	if block == 0 {
+		return s.tlsAt(off)
+	}
+	return s.At(block), off
 }

@@ -90,6 +90,12 @@ const (
 	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 when the strand keeps its stack. The thread goes on as what it was before, as at StrandEnd
 	StrandResume  // Obj: strand; Arg: as at StrandSuspend. From here on this thread acts as it. Orders after what the strand did before, and after nothing else
 
+	// Thread-local variables of a shared object that the program has loaded, which a
+	// thread is given when it first asks for them. They lie in the block that the
+	// thread's previous Alloc is of. Obj: address; Size: bytes; Arg: where the shared
+	// object begins
+	ThreadLocal
+
 	NumKinds
 )
 
@@ -170,6 +176,7 @@ var kinds = [NumKinds]Info{
 	RangeWrite:    {"range-write", ClassRange, false},
 	StrandSuspend: {"strand-suspend", ClassThread, true},
 	StrandResume:  {"strand-resume", ClassThread, true},
+	ThreadLocal:   {"thread-local", ClassHeap, false},
 }
 
 // Info returns the table row of a kind; the row of None for a number that is no
