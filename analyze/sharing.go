@@ -18,6 +18,9 @@ type SharingOptions struct {
 // Sharing returns which variables and cache lines went to and fro between the
 // caches, and what that cost. It needs a trace of run --arch.
 func (t *Trace) Sharing(ctx context.Context, o SharingOptions) (*sharing.Report, error) {
+	if err := t.HasRun(); err != nil {
+		return nil, err
+	}
 	summary, err := t.cdr.ArchSummary()
 	if err != nil {
 		return nil, err

@@ -155,6 +155,18 @@ func (l *Location) Words() string {
 	return fmt.Sprintf("memory at 0x%x", l.Address)
 }
 
+// Words says what the access was and where: write in transfer bank.c:42.
+func (a *Access) Words() string {
+	s := a.Op.String()
+	if a.Top.Function != "" {
+		s += " in " + a.Top.Function
+	}
+	if a.Top.Line > 0 {
+		s += fmt.Sprintf(" %s:%d", a.Top.File, a.Top.Line)
+	}
+	return s
+}
+
 // where is the two lines of a group and what they do, the earlier access first.
 func (g *groupOf) where() string {
 	b, a := &g.lead.Accesses[0], &g.lead.Accesses[1]

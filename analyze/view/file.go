@@ -29,14 +29,14 @@ func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	err = d.write(out, p.data.Title, d.policy, func(add adder) error {
-		f := &fileWriter{page: p, ctx: ctx, add: add, lit: map[string]map[int]bool{}}
+		f := &fileWriter{page: p, add: add, lit: map[string]map[int]bool{}}
 		h := p.head()
 		h.Static = true
 		if _, err := add("head", h); err != nil {
 			return err
 		}
-		for _, write := range []func(*fileWriter) error{(*fileWriter).races, (*fileWriter).timeline, (*fileWriter).slices, (*fileWriter).sources, (*fileWriter).tables} {
-			if err := write(f); err != nil {
+		for _, write := range []func(*fileWriter, context.Context) error{(*fileWriter).races, (*fileWriter).timeline, (*fileWriter).slices, (*fileWriter).sources, (*fileWriter).tables} {
+			if err := write(f, ctx); err != nil {
 				return err
 			}
 		}
@@ -51,14 +51,13 @@ func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 // fileWriter puts answers into a file.
 type fileWriter struct {
 	page *Page
-	ctx  context.Context
 	add  adder
 	lit  map[string]map[int]bool // lines that something refers to, by path
 }
 
 // put writes the answer under a key.
-func (f *fileWriter) put(key string) (answer any, bytes int, err error) {
-	answer, err = f.page.Answer(f.ctx, key)
+func (f *fileWriter) put(ctx context.Context, key string) (answer any, bytes int, err error) {
+	answer, err = f.page.Answer(ctx, key)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -73,34 +72,34 @@ func (f *fileWriter) light(path string, line int) {
 	f.lit[path][line] = true
 }
 
-func (f *fileWriter) races() error {
+func (f *fileWriter) races(ctx context.Context) error {
 	if f.page.data.Races == nil {
 		return nil
 	}
-	_, _, err := f.put("races")
+	_, _, err := f.put(ctx, "races")
 	return err
 }
 
-func (f *fileWriter) tables() error {
+func (f *fileWriter) tables(ctx context.Context) error {
 	if f.page.data.Contention != nil {
-		if _, _, err := f.put("contention"); err != nil {
+		if _, _, err := f.put(ctx, "contention"); err != nil {
 			return err
 		}
 	}
 	if f.page.data.Sharing == nil {
 		return nil
 	}
-	_, _, err := f.put("sharing")
+	_, _, err := f.put(ctx, "sharing")
 	return err
 }
 
 // sources writes the program's own files; of others, and of those beyond the
 // limit, the lines that something refers to.
-func (f *fileWriter) sources() error {
+func (f *fileWriter) sources(ctx context.Context) error {
 	if f.page.data.Trace == nil {
 		return nil
 	}
-	answer, _, err := f.put("files")
+	answer, _, err := f.put(ctx, "files")
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (f *fileWriter) sources() error {
 			continue
 		}
 		key := fmt.Sprintf("source/%d", i)
-		answer, err := f.page.Answer(f.ctx, key)
+		answer, err := f.page.Answer(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -129,11 +128,11 @@ func (f *fileWriter) sources() error {
 
 // timeline writes windows, level by level, until they show everything or are
 // too many.
-func (f *fileWriter) timeline() error {
+func (f *fileWriter) timeline(ctx context.Context) error {
 	if f.page.data.Trace == nil || f.page.data.Asked != nil {
 		return nil
 	}
-	answer, _, err := f.put("timeline")
+	answer, _, err := f.put(ctx, "timeline")
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (f *fileWriter) timeline() error {
 			if left <= 0 {
 				return nil
 			}
-			answer, bytes, err := f.put(windowKey(level, x.n, x.page))
+			answer, bytes, err := f.put(ctx, windowKey(level, x.n, x.page))
 			if err != nil {
 				return err
 			}
@@ -178,12 +177,12 @@ func (w *Window) whole() bool {
 
 // slices writes the slice that was asked for, or those around the first races
 // and of their lines.
-func (f *fileWriter) slices() error {
+func (f *fileWriter) slices(ctx context.Context) error {
 	left := fileSlices
 	put := func(key string) error {
-		answer, err := f.page.Answer(f.ctx, key)
-		if f.ctx.Err() != nil {
-			return f.ctx.Err()
+		answer, err := f.page.Answer(ctx, key)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err != nil || left <= 0 {
 			return nil // the page does not offer it
@@ -205,7 +204,7 @@ func (f *fileWriter) slices() error {
 	if f.page.data.Slice == nil || f.page.data.Races == nil {
 		return nil
 	}
-	s, err := f.page.sources(f.ctx)
+	s, err := f.page.sources(ctx)
 	if err != nil {
 		return err
 	}

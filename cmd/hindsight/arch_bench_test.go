@@ -8,6 +8,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/mpsim/session"
 	"hindsight/tracefmt"
 )
 
@@ -36,7 +37,7 @@ func BenchmarkArch(b *testing.B) {
 			var coarse, fine, model usage
 			for b.Loop() {
 				coarse.run(b, os.Args[0], append([]string{"run", "-o", trace}, guest...)...)
-				fine.run(b, os.Args[0], append([]string{"run", "--quantum", strconv.Itoa(archQuantum), "-o", trace}, guest...)...)
+				fine.run(b, os.Args[0], append([]string{"run", "--quantum", strconv.Itoa(session.ModelQuantum), "-o", trace}, guest...)...)
 				model.run(b, os.Args[0], append([]string{"run", "--arch", "-o", trace}, guest...)...)
 			}
 			b.ReportMetric(0, "ns/op")

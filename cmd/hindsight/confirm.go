@@ -286,7 +286,7 @@ func replayOf(ctx context.Context, t *cdr.Trace, again *againFlags) (*replayRun,
 	r.Trail = true
 	res, err := r.Simulate(ctx, std, nil)
 	if err == nil {
-		err = sameEnd(t, res)
+		err = session.SameEnd(t, res)
 	}
 	if err == nil && res.Interrupted {
 		err = errors.Join(ctx.Err(), session.ErrOtherRun)

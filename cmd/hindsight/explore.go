@@ -575,7 +575,7 @@ func (f *freshRaces) tell(analyze func(context.Context, string) (*report.Report,
 		for i := range rep.Races {
 			if r := &rep.Races[i]; !f.seen[r.Fingerprint] {
 				f.seen[r.Fingerprint] = true
-				fmt.Fprintf(f.w, "\r\x1b[K%s: %s, %s\n", r.Location.Words(), sideText(&r.Accesses[1]), sideText(&r.Accesses[0]))
+				fmt.Fprintf(f.w, "\r\x1b[K%s: %s, %s\n", r.Location.Words(), r.Accesses[1].Words(), r.Accesses[0].Words())
 			}
 		}
 		return rep, err

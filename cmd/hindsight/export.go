@@ -6,196 +6,189 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"hindsight/analyze"
+	"hindsight/analyze/export"
 	"hindsight/analyze/export/perfetto"
-	"hindsight/analyze/export/profile"
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
-	"hindsight/analyze/timeline"
+	"hindsight/analyze/std"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/numtext"
 )
 
-// exportFormats are what export writes beside std.
-var exportFormats = []string{"perfetto", "pprof", "folded", "csv", "json"}
+// Formats of export.
+const (
+	formatStd      = "std"
+	formatSchedule = "schedule"
+	formatPerfetto = "perfetto"
+	formatPprof    = "pprof"
+	formatFolded   = "folded"
+	formatCSV      = "csv"
+	formatJSON     = "json"
+)
 
-// exportFlags are those of the formats beside std.
+var exportFormats = []string{formatStd, formatSchedule, formatPerfetto, formatPprof, formatFolded, formatCSV, formatJSON}
+
+// exportFlags are the flags of `hindsight export`.
 type exportFlags struct {
-	depth int
-	races bool
+	format, out string
+	all         bool
+	depth       int
+	races       bool
+	again       againFlags
 }
 
-// exporting is a run that is exported.
-type exporting struct {
-	*exportFlags
-	t    *cdr.Trace
-	file string
-	img  *image.Space
-	rep  *report.Report // nil: races were not asked for, or cannot be found
-	res  *race.Result
-	say  io.Writer
+func newExport(stdio cli.Streams) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export [flags] TRACE",
+		Short: "Write a trace in another tool's format",
+		Long: `export writes a trace in the format of another program. --format is one of
+
+  perfetto  timeline for ui.perfetto.dev: turns, waits, calls, races
+  pprof     profile for go tool pprof: instructions, accesses, coherence
+            misses (of a run with --arch), lock waits, races
+  folded    folded stacks of instructions, for flame graphs
+  csv, json the table of races
+  schedule  who ran for how long, for run --schedule; export reruns the program
+  std       RAPID's STD text, the default: one line for each event
+
+  thread|op(operand)|location     op: r w acq rel fork join
+
+In std, locations are the addresses of instructions. Everything that orders
+threads is written as locks, fork and join, so that happens-before is the same.
+Accesses that hindsight races would not count (a library's own data, atomic
+variables) are left out. See docs/exchange.md for std and docs/exports.md for
+the other formats.`,
+		Example: `  hindsight export --format perfetto -o bank.perfetto bank.hst
+  hindsight export --format pprof -o bank.pb.gz bank.hst
+  go tool pprof -top -sample_index=lock_wait bank.pb.gz
+  hindsight export --format csv bank.hst
+  hindsight export --format std -o bank.std bank.hst
+  hindsight export --format std bank.hst | rapid-tool
+  hindsight export --format schedule -o bank.txt bank.hst`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTrace,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.format == formatSchedule {
+				return f.schedule(cmd.Context(), stdio, args[0])
+			}
+			if err := f.write(cmd.Context(), stdio, args[0]); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "std", "perfetto, pprof, folded, csv, json, schedule or std")
+	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`")
+	flags.BoolVar(&f.all, "all", false, "std: include accesses of libraries to their own data")
+	flags.IntVar(&f.depth, "depth", perfetto.DefaultDepth, "perfetto: depth of calls to show (0: no calls)")
+	flags.BoolVar(&f.races, "races", true, "perfetto, pprof: find races")
+	f.again.addInput(cmd)
+	cli.Complete(cmd, "format", exportFormats...)
+	return cmd
 }
 
-// exportAs writes a trace in one of exportFormats.
-func exportAs(ctx context.Context, w io.Writer, stdio cli.Streams, format, file string, flags *exportFlags, again *againFlags) error {
-	trace, err := openTrace(ctx, stdio, file, withAccesses, again)
-	if err != nil {
+// check finds values that no flag may have.
+func (f *exportFlags) check() error {
+	if err := cli.CheckFormat(f.format, exportFormats...); err != nil {
 		return err
 	}
-	defer trace.Close()
-	if err := trace.HasRun(); err != nil {
-		return err
+	switch {
+	case f.depth < 0:
+		return errors.New("--depth: want a number of frames, or 0 for no calls")
+	case f.all && f.format != formatStd:
+		return errors.New("--all is for --format std")
 	}
-	t := trace.Recorded()
-	img, err := t.Space()
-	if err != nil {
-		return fmt.Errorf("the program in the trace: %w", err)
-	}
-	x := &exporting{exportFlags: flags, t: t, file: file, img: img, say: stdio.Err}
-	table := format == "csv" || format == "json"
-	if table || flags.races && format != "folded" {
-		if err := x.findRaces(ctx, table); err != nil {
+	return nil
+}
+
+// write writes the run in each format but that of schedules. What there is to say
+// of an output file is said when the file is complete.
+func (f *exportFlags) write(ctx context.Context, stdio cli.Streams, file string) error {
+	var lines std.Stats
+	err := stdio.WriteTo(ctx, f.out, func(w io.Writer) error {
+		t, err := openTrace(ctx, stdio, file, withAccesses, &f.again)
+		if err != nil {
 			return err
 		}
+		defer t.Close()
+		if f.format == formatStd {
+			lines, err = export.STD(ctx, w, t, f.all)
+		} else {
+			err = f.convert(ctx, w, stdio.Err, t)
+		}
+		return withCommand(t, err)
+	}, file)
+	if err == nil && f.format == formatStd {
+		fmt.Fprintf(stdio.Err, "hindsight: %s lines, %s of %s accesses\n", numtext.Grouped(lines.Lines), numtext.Grouped(lines.Accesses), numtext.Grouped(lines.Accesses+lines.Left))
 	}
-	switch format {
-	case "perfetto":
-		return x.perfetto(ctx, w)
-	case "csv":
-		return x.rep.WriteCSV(w)
-	case "json":
-		return x.rep.WriteTable(w)
+	return err
+}
+
+// convert writes the run to w, and what there is to say about it to say.
+func (f *exportFlags) convert(ctx context.Context, w, say io.Writer, t *analyze.Trace) error {
+	noRaces := func(err error) { fmt.Fprintf(say, "hindsight: without races: %v\n", withCommand(t, err)) }
+	switch f.format {
+	case formatPerfetto:
+		return f.timeline(ctx, w, say, t, noRaces)
+	case formatCSV, formatJSON:
+		if err := t.HasRun(); err != nil {
+			return err
+		}
+		rep, err := t.Races(ctx, analyze.RaceOptions{})
+		if err != nil {
+			return err
+		}
+		write := (*report.Report).WriteTable
+		if f.format == formatCSV {
+			write = (*report.Report).WriteCSV
+		}
+		return write(rep, w)
 	}
-	p, err := x.profile(ctx)
+	p, err := export.Profile(ctx, t, export.ProfileOptions{Races: f.races && f.format == formatPprof, NoRaces: noRaces})
 	if err != nil {
 		return err
 	}
-	if format == "folded" {
+	if f.format == formatFolded {
 		return p.WriteFolded(w)
 	}
 	return p.WritePprof(w)
 }
 
-// findRaces finds the races of the run; their artifacts too, for the table.
-func (x *exporting) findRaces(ctx context.Context, artifacts bool) error {
-	o := analyze.RaceOptions{Analysis: func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
-		res, err := analyze.ByHappensBefore(ctx, t, opts)
-		x.res = res
-		return res, err
-	}}
-	if !artifacts {
-		o.Artifacts = analyze.ArtifactsOff
+func (f *exportFlags) timeline(ctx context.Context, w, say io.Writer, t *analyze.Trace, noRaces func(error)) error {
+	o := export.TimelineOptions{Depth: f.depth, Races: f.races, NoRaces: noRaces}
+	if f.depth == 0 {
+		o.Depth = -1
 	}
-	t := analyze.New(x.t, x.file)
-	rep, err := t.Races(ctx, o)
-	if err != nil {
-		err = withCommand(t, err)
-	}
-	if err != nil && !artifacts && bothHalves(x.t) != nil {
-		fmt.Fprintf(x.say, "hindsight: without races: %v\n", err)
-		return nil
-	}
-	x.rep = rep
-	return err
-}
-
-func (x *exporting) perfetto(ctx context.Context, w io.Writer) error {
-	tl, err := timeline.Build(ctx, x.t, timeline.Options{})
+	stats, err := export.Timeline(ctx, w, t, o)
 	if err != nil {
 		return err
 	}
-	opts := perfetto.Options{Program: x.t.Info().Program, Depth: x.depth, Function: x.function, Object: x.object}
-	if x.depth == 0 {
-		opts.Depth = -1
-	}
-	if x.rep != nil {
-		marks, err := tl.Marks(ctx, x.t, x.res.Races)
-		if err != nil {
-			return err
-		}
-		by := map[int]*report.Race{}
-		for i := range x.rep.Races {
-			by[x.rep.Races[i].Index()] = &x.rep.Races[i]
-		}
-		for _, m := range marks {
-			if r := by[m.Race]; r != nil {
-				opts.Races = append(opts.Races, perfetto.Race{Mark: m, ID: r.ID, What: r.Location.Words(),
-					Earlier: sideText(&r.Accesses[1]), Later: sideText(&r.Accesses[0]), Dynamic: r.Dynamic})
-			}
-		}
-	}
-	stats, err := perfetto.Export(ctx, w, x.t, tl, opts)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(x.say, "hindsight: %s, %s, %s to depth %d; open it at https://ui.perfetto.dev\n", numtext.Plural(uint64(stats.Tracks), "track"),
+	fmt.Fprintf(say, "hindsight: %s, %s, %s to depth %d; open it at https://ui.perfetto.dev\n", numtext.Plural(uint64(stats.Tracks), "track"),
 		numtext.Plural(uint64(stats.Slices), "slice"), numtext.Plural(uint64(stats.Calls), "call"), stats.Depth)
 	if stats.Coarse {
-		fmt.Fprintln(x.say, "hindsight: the run has more turns than fit: slices are what a thread did most of the time")
+		fmt.Fprintln(say, "hindsight: the run has more turns than fit: slices are what a thread did most of the time")
 	}
 	return nil
 }
 
-func sideText(a *report.Access) string {
-	s := a.Op.String()
-	if a.Top.Function != "" {
-		s += " in " + a.Top.Function
-	}
-	if a.Top.Line > 0 {
-		s += fmt.Sprintf(" %s:%d", a.Top.File, a.Top.Line)
-	}
-	return s
-}
-
-func (x *exporting) function(pc uint64) string {
-	if frames := x.img.Frames(pc); len(frames) > 0 && frames[len(frames)-1].Function != "" {
-		return frames[len(frames)-1].Function
-	}
-	if s, ok := x.img.Func(pc); ok {
-		return s.Demangled()
-	}
-	return ""
-}
-
-func (x *exporting) object(addr uint64) string { return x.img.ObjectPathSize(addr, 0) }
-
-func (x *exporting) profile(ctx context.Context) (*profile.Profile, error) {
-	meta := x.t.Info()
-	opts := profile.Options{Comment: fmt.Sprintf("hindsight: %s, seed %d; lock_wait is simulated time, which depends on the schedule", meta.Program, meta.Seed)}
-	summary, err := x.t.ArchSummary()
+// schedule reruns the program and writes its schedule.
+func (f *exportFlags) schedule(ctx context.Context, stdio cli.Streams, file string) error {
+	t, err := cdr.OpenFile(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opts.Arch = summary
-	if x.rep != nil {
-		for i := range x.rep.Races {
-			r := &x.rep.Races[i]
-			pcs, err := x.stack(&x.res.Races[r.Index()].First.Later)
-			if err != nil {
-				return nil, err
-			}
-			opts.Races = append(opts.Races, profile.Race{Thread: r.Accesses[0].Thread, Stack: pcs, Dynamic: r.Dynamic})
-		}
+	defer t.Close()
+	s, img, err := f.again.rerun().Schedule(ctx, t)
+	if err != nil {
+		return err
 	}
-	return profile.Build(ctx, x.t, x.img, opts)
-}
-
-func (x *exporting) stack(s *race.Side) ([]uint64, error) {
-	if s.Op.Plain() {
-		return x.t.AccessStack(s.Thread, s.Site, s.Ordinal)
-	}
-	return x.t.EventStack(s.Thread, s.Segment)
-}
-
-// check says what is wrong with the flags of export.
-func (f *exportFlags) check(format string, all bool) error {
-	switch {
-	case f.depth < 0:
-		return errors.New("--depth: want a number of frames, or 0 for no calls")
-	case all && format != "std":
-		return errors.New("--all is for --format std")
-	}
-	return nil
+	return stdio.WriteTo(ctx, f.out, func(w io.Writer) error { return writeSchedule(w, s, img) }, file)
 }

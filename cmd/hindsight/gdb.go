@@ -122,7 +122,7 @@ func (f *pastFlags) open(ctx context.Context, std cli.Streams, file string) (*pa
 	if err != nil {
 		return nil, err
 	}
-	bar := cli.NewProgress(std.Err, "instructions run again", insts(t))
+	bar := cli.NewProgress(std.Err, "instructions run again", t.Insts())
 	last := uint64(0)
 	run, err := f.again.rerun().Past(ctx, t.Recorded(), func(n uint64) { bar.Step(n - last); last = n })
 	bar.End()

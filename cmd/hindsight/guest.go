@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -156,4 +157,55 @@ func (f *guestFlags) openInput(ctx context.Context) (*os.File, error) {
 		return nil, nil
 	}
 	return cli.OpenFile(ctx, f.stdin)
+}
+
+// writtenFlags say what becomes of the files that the guest writes.
+type writtenFlags struct{ session.Written }
+
+func (f *writtenFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Writable, "writable", "", "let the guest write everywhere: it sees the files of `DIR` over those of --root, and DIR receives what it wrote when it ends")
+	flags.StringVar(&f.Save, "save", "", "copy all files that the guest wrote, also those in its /tmp, to `DIR`")
+	cli.CompleteDir(cmd, "writable")
+	cli.CompleteDir(cmd, "save")
+}
+
+// addAgain adds what a second run needs; it saves nothing.
+func (f *writtenFlags) addAgain(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Writable, "writable", "", "for a rerun: `DIR` of --writable, as it was before the run; it is not changed")
+	cli.CompleteDir(cmd, "writable")
+}
+
+// againFlags is what a rerun needs that the trace does not keep, and what the
+// rerun is for.
+type againFlags struct {
+	values bool // look at what racing writes write
+	stdin  string
+	root   string
+
+	written writtenFlags
+}
+
+func (f *againFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.values, "values", false, "rerun the program: mark races between writes of the same value")
+	f.addInput(cmd)
+}
+
+// addInput adds the flags for the inputs of the run besides its arguments.
+func (f *againFlags) addInput(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.stdin, "stdin", "", "for a rerun: `FILE` that was the standard input")
+	flags.StringVar(&f.root, "root", "", "for a rerun: directory that the program saw as /")
+	cli.CompleteDir(cmd, "root")
+	f.written.addAgain(cmd)
+}
+
+// rerun makes the run of a trace again, with what the flags name.
+func (f *againFlags) rerun() *session.Rerun {
+	r := &session.Rerun{Root: f.root, Written: f.written.Written}
+	if f.stdin != "" {
+		r.Input = func(ctx context.Context) (io.ReadCloser, error) { return cli.OpenFile(ctx, f.stdin) }
+	}
+	return r
 }

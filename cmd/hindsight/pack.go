@@ -93,11 +93,11 @@ func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error
 	if f.Level < 0 || f.Level > 22 {
 		return fmt.Errorf("--level %d: want 0 to 22", f.Level)
 	}
-	job := &packJob{ctx: cmd.Context(), std: std, in: file, out: f.out}
+	job := &packJob{std: std, in: file, out: f.out}
 	if f.out == "" && file != "-" {
 		job.out = file + packSuffix
 	}
-	return job.run(func(in io.Reader, out io.Writer) error {
+	return job.run(cmd.Context(), func(in io.Reader, out io.Writer) error {
 		// The codec starts first, so that its parameters can go into the head;
 		// its output waits in the forwarder.
 		to := new(forwarder)
@@ -115,7 +115,7 @@ func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error
 		if err != nil {
 			return err
 		}
-		if err := job.copy(w, in, "packed"); err != nil {
+		if err := job.copy(cmd.Context(), w, in, "packed"); err != nil {
 			return err
 		}
 		if err := w.Close(); err != nil {
@@ -166,8 +166,8 @@ is damaged, unpack ends with an error and leaves no file. --test only checks.`,
 				return errors.New("only one FILE can be unpacked at a time")
 			}
 			for _, file := range args {
-				job := &packJob{ctx: cmd.Context(), std: std, in: file, out: out, discard: test, text: true}
-				if err := job.run(job.unpack); err != nil {
+				job := &packJob{std: std, in: file, out: out, discard: test, text: true}
+				if err := job.run(cmd.Context(), func(in io.Reader, out io.Writer) error { return job.unpack(cmd.Context(), in, out) }); err != nil {
 					return err
 				}
 			}
@@ -179,18 +179,17 @@ is damaged, unpack ends with an error and leaves no file. --test only checks.`,
 	return cmd
 }
 
-func (j *packJob) unpack(in io.Reader, out io.Writer) error {
+func (j *packJob) unpack(ctx context.Context, in io.Reader, out io.Writer) error {
 	r, err := packed.NewReader(in, codecs.DecodePacked)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return j.copy(out, r, "unpacked")
+	return j.copy(ctx, out, r, "unpacked")
 }
 
 // packJob is one file on its way through pack or unpack.
 type packJob struct {
-	ctx     context.Context
 	std     cli.Streams
 	in, out string   // - or, for out, empty: a standard stream
 	reads   []string // files that work reads besides
@@ -199,7 +198,7 @@ type packJob struct {
 }
 
 // run opens both ends. A file appears under its name only when it is whole.
-func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) {
+func (j *packJob) run(ctx context.Context, work func(in io.Reader, out io.Writer) error) (err error) {
 	in, out := j.std.In, j.std.Out
 	if j.in != "-" {
 		f, err := os.Open(j.in)
@@ -223,17 +222,17 @@ func (j *packJob) run(work func(in io.Reader, out io.Writer) error) (err error) 
 		}
 		return work(in, out)
 	}
-	return outfile.Write(j.ctx, j.out, j.std.Besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
+	return outfile.Write(ctx, j.out, j.std.Besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
 }
 
 // copy moves everything, and tells how far it is when a person watches.
-func (j *packJob) copy(dst io.Writer, src io.Reader, verb string) error {
+func (j *packJob) copy(ctx context.Context, dst io.Writer, src io.Reader, verb string) error {
 	watched := cli.IsTerminal(j.std.Err)
 	buf := make([]byte, 1<<18)
 	var done int64
 	next := time.Now().Add(time.Second / 2)
 	for {
-		if err := j.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, err := src.Read(buf)

@@ -132,7 +132,7 @@ func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind str
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	err = std.WriteTo(ctx, f.out, func(w io.Writer) error {
-		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ctx: ctx, limit: f.limit}
+		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ended: ctx.Err, limit: f.limit}
 		err := f.ask(t, l, kind)
 		if errors.Is(err, errEnough) {
 			err = nil
@@ -191,12 +191,12 @@ var errEnough = errors.New("enough")
 // lines is the answer to a query.
 type lines struct {
 	*bufio.Writer
-	ctx   context.Context
+	ended func() error // the error when nobody wants more lines
 	n     uint64
 	limit uint64
 }
 
-// line writes one; the error is errEnough after the last, or the context's.
+// line writes one; the error is errEnough after the last, or that of ended.
 func (l *lines) line(format string, args ...any) error {
 	fmt.Fprintf(l, format, args...)
 	if err := l.WriteByte('\n'); err != nil {
@@ -206,7 +206,7 @@ func (l *lines) line(format string, args ...any) error {
 		return errEnough
 	}
 	if l.n&0xfff == 0 {
-		return l.ctx.Err()
+		return l.ended()
 	}
 	return nil
 }

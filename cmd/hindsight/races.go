@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,10 +14,8 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/report"
-	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/session"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -392,16 +389,6 @@ func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file stri
 		}
 	}
 	return rep, err
-}
-
-// withCommand adds to the error of a trace that holds half of a run how to make the
-// run again with both halves.
-func withCommand(t *analyze.Trace, err error) error {
-	var half *format.HalfError
-	if errors.As(err, &half) {
-		return fmt.Errorf("%w: %s", err, session.Command(t.Recorded().Info()))
-	}
-	return err
 }
 
 // addImpact tells of each race in a report what its value reached. The trace

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,6 @@ import (
 )
 
 func newSharing(std cli.Streams) *cobra.Command {
-	var format string
-	var top int
 	var threshold float64
 	cmd := &cobra.Command{
 		Use:   "sharing [flags] TRACE",
@@ -29,45 +28,18 @@ with each other. For another line size, record again with run --arch
 		Example: `  hindsight run --arch ./bank
   hindsight sharing bank.hst
   hindsight sharing --format json --top 3 bank.hst`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeTrace,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckFormat(format, "text", "json"); err != nil {
-				return err
-			}
-			if top < 0 {
-				return fmt.Errorf("--top %d: want a number of variables, or 0 for all", top)
-			}
-			t, err := openTrace(cmd.Context(), std, args[0], withAccesses, nil)
-			if err != nil {
-				return err
-			}
-			defer t.Close()
-			if err := t.HasRun(); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if top == 0 {
-				top = -1
-			}
-			if !(threshold >= 0 && threshold <= 100) {
-				return fmt.Errorf("--threshold %g: want percent, from 0 to 100", threshold)
-			}
-			rep, err := t.Sharing(cmd.Context(), analyze.SharingOptions{Top: top, Threshold: threshold})
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if !rep.Info.Complete {
-				fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
-			}
-			if format == "json" {
-				return rep.WriteJSON(std.Out)
-			}
-			return rep.WriteText(std.Out)
-		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	cmd.Flags().IntVar(&top, "top", sharing.DefaultTop, "variables to show, most expensive first (0: all)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if !(threshold >= 0 && threshold <= 100) {
+			return fmt.Errorf("--threshold %g: want a percentage from 0 to 100", threshold)
+		}
+		return nil
+	}
+	r := ranking{cmd: cmd, of: "variables", most: sharing.DefaultTop, about: "variables to show, most expensive first (0: all)"}
+	r.run(std, func(ctx context.Context, t *analyze.Trace, top int) (ranked, bool, error) {
+		rep, err := t.Sharing(ctx, analyze.SharingOptions{Top: top, Threshold: threshold})
+		return rep, err != nil || rep.Info.Complete, err
+	})
 	cmd.Flags().Float64Var(&threshold, "threshold", sharing.DefaultThreshold, "leave out variables below this `PERCENT` of the total cost of sharing")
-	cli.Complete(cmd, "format", "text", "json")
 	return cmd
 }

@@ -35,7 +35,7 @@ func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace
 		t.Fatal(err)
 	}
 	r := &session.Run{
-		Image: img, Program: name, Args: args, Seed: seed, Policy: mpsim.Random, Quantum: archQuantum,
+		Image: img, Program: name, Args: args, Seed: seed, Policy: mpsim.Random, Quantum: session.ModelQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{},
 	}
 	var trace bytes.Buffer
@@ -145,7 +145,7 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &session.Run{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: archQuantum,
+	r := &session.Run{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: session.ModelQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}, Budget: 1 << 14}
 	var file bytes.Buffer
 	if _, err := r.RecordTo(t.Context(), session.Streams{}, &file); err != nil {

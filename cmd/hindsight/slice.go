@@ -11,6 +11,7 @@ import (
 	"hindsight/analyze"
 	"hindsight/analyze/annotate"
 	"hindsight/analyze/slice"
+	"hindsight/analyze/view"
 	"hindsight/cmd/internal/cli"
 	"hindsight/tracefmt/outfile"
 )
@@ -144,7 +145,7 @@ func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) erro
 	}
 	return std.WriteTo(ctx, f.out, func(w io.Writer) error {
 		if f.format == "html" {
-			page, err := slicePage(t, rep)
+			page, err := view.OfSlice(t, rep)
 			if err != nil {
 				return err
 			}

@@ -1,30 +1,21 @@
 package main
 
 import (
+	"strings"
+
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"hindsight/analyze"
-	"hindsight/cdr"
 	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
 )
-
-// bothHalves says what keeps races from being found in a trace that holds one
-// half of a run only, and how to make the run again with both.
-func bothHalves(t *cdr.Trace) error {
-	if err := t.Info().CheckBothHalves(); err != nil {
-		return fmt.Errorf("%w: %s", err, session.Command(t.Info()))
-	}
-	return nil
-}
 
 // What an analysis needs of a run.
 const (
@@ -32,41 +23,18 @@ const (
 	withValues   = session.ModeWET
 )
 
-// openTrace opens a trace for an analysis. If it keeps the schedule alone, the run is
-// made a second time, with what again names, and recorded with what is needed into a
-// temporary file.
+// openTrace opens a trace for an analysis. If it keeps only the schedule, the
+// program is rerun, with what again names, and recorded with what is needed.
 func openTrace(ctx context.Context, std cli.Streams, file, needs string, again *againFlags) (*analyze.Trace, error) {
-	t, err := analyze.Open(file)
-	if err != nil || t.Recorded().Info().Mode != format.ModeSchedule {
-		return t, err
-	}
-	defer t.Close()
 	if again == nil {
 		again = new(againFlags)
 	}
-	tmp, err := os.CreateTemp("", "hindsight-*.hst")
-	if err == nil {
-		err = tmp.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	var beside event.Observer
-	if bar := cli.NewProgress(std.Err, "running the program a second time", insts(t)); bar != nil {
-		beside = bar
-	}
-	if err := again.rerun().RecordAs(ctx, t.Recorded(), file, tmp.Name(), needs, beside); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), os.Remove(tmp.Name()))
-	}
-	return analyze.OpenScratch(tmp.Name(), file)
-}
-
-// insts is the number of instructions in the run of a trace; 0 if unknown.
-func insts(t *analyze.Trace) uint64 {
-	if o := t.Recorded().Info().Outcome; o != nil {
-		return o.Insts
-	}
-	return 0
+	return analyze.OpenRerun(ctx, file, needs, again.rerun(), func(insts uint64) event.Observer {
+		if bar := cli.NewProgress(std.Err, "rerunning the program", insts); bar != nil {
+			return bar
+		}
+		return nil
+	})
 }
 
 // allowIncomplete adds the flag --allow-incomplete.
@@ -85,4 +53,36 @@ func orAllowed(err error) error {
 // completeTrace completes names of trace files.
 func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// withCommand adds to the error of a trace that holds half of a run how to make the
+// run again with both halves.
+func withCommand(t *analyze.Trace, err error) error {
+	var half *format.HalfError
+	if errors.As(err, &half) {
+		return fmt.Errorf("%w: %s", err, session.Command(t.Recorded().Info()))
+	}
+	return err
+}
+
+// hint is the text of an error for who typed the command: the options of the
+// library are flags, and what to do next is a command.
+func hint(err error) string {
+	text := err.Error()
+	var option *analyze.OptionError
+	if errors.As(err, &option) {
+		text = strings.Replace(text, option.Error(), "--"+option.Error(), 1)
+	}
+	var kind *analyze.KindError
+	switch {
+	case !errors.As(err, &kind):
+	case kind.Variable:
+		text = strings.Replace(text, "ask who wrote it", "ask who wrote it (query writes --to "+kind.At+")", 1)
+	default:
+		text = strings.Replace(text, "ask what it produced", "ask what it produced (query values --at "+kind.At+")", 1)
+	}
+	if errors.Is(err, analyze.ErrNoCaches) {
+		text += "; record it again with hindsight run --arch"
+	}
+	return text
 }

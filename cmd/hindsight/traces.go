@@ -104,7 +104,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		defer in.Close()
 		std.In = in
 	}
-	job := &packJob{ctx: cmd.Context(), std: std, in: "-", out: f.out}
+	job := &packJob{std: std, in: "-", out: f.out}
 	if f.out == "" {
 		job.out = filepath.Base(args[0]) + "." + f.kind
 	}
@@ -113,7 +113,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		std.Out = std.Err // of the guest
 	}
 	status := 0
-	err = job.run(func(_ io.Reader, out io.Writer) error {
+	err = job.run(cmd.Context(), func(_ io.Reader, out io.Writer) error {
 		space := r.Image.Anew()
 		rec := raw.NewRecorder(out, f.kind, f.thread, space.Code)
 		res, err := r.SimulateIn(cmd.Context(), space, session.Streams(std), rec)
@@ -160,7 +160,7 @@ func (f *tracesFlags) play(cmd *cobra.Command, std cli.Streams, file string) err
 	}
 	defer t.Close()
 	th := event.ThreadID(max(f.thread, 0))
-	job := &packJob{ctx: cmd.Context(), std: std, in: "-", out: f.out}
+	job := &packJob{std: std, in: "-", out: f.out}
 	if f.out == "" {
 		return errors.New("give -o FILE, or -o - for standard output")
 	}
@@ -169,7 +169,7 @@ func (f *tracesFlags) play(cmd *cobra.Command, std cli.Streams, file string) err
 	if count == 0 {
 		count = math.MaxUint64
 	}
-	return job.run(func(_ io.Reader, out io.Writer) error {
+	return job.run(cmd.Context(), func(_ io.Reader, out io.Writer) error {
 		w := bufio.NewWriterSize(out, 1<<16)
 		var word []byte
 		n := uint64(0)

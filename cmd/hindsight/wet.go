@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,8 +67,8 @@ where they differ and writes nothing.`,
 	return cmd
 }
 
-// build makes the run of a trace again and writes the new trace. It returns a
-// line that says what was written.
+// build reruns the program and writes the new trace. It returns a line that says
+// what was written.
 func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (string, error) {
 	if f.window.To != 0 && f.window.To <= f.window.From {
 		return "", fmt.Errorf("--from %d --to %d is no part of a run", f.window.From, f.window.To)
@@ -86,51 +84,28 @@ func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (str
 		return "", err
 	}
 	defer t.Close()
-	r, err := session.Again(t)
-	if err != nil {
-		return "", err
+	o := session.ValuesOptions{
+		Out: f.out, Window: f.window, Root: f.root, Inputs: []string{f.stdin}, Budget: uint64(f.epoch),
+		MaxInsts: f.limits.insts, MaxMemory: uint64(f.limits.memory), MaxThreads: f.limits.threads,
 	}
-	if f.root != "" {
-		r.Root = f.root
+	if f.stdin != "" {
+		in, err := cli.OpenFile(ctx, f.stdin)
+		if err != nil {
+			return "", err
+		}
+		defer in.Close()
+		o.Input = in
 	}
-	r.Out, r.Budget = f.out, uint64(f.epoch)
-	r.Inputs = []string{file, f.stdin}
-	if dir := t.ImagesFrom(file); dir != "" {
-		r.Images = dir
-	}
-	r.Accept = func(written string) error { return session.CheckSame(t, file, written, r.Window) }
-	r.MaxMemory, r.MaxThreads = uint64(f.limits.memory), f.limits.threads
-	if f.limits.insts != 0 {
-		r.MaxInsts = f.limits.insts
-	}
-	if f.window != (session.Window{}) {
-		r.Window = &f.window
-	}
-	in, err := f.input(ctx, t)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
 	total := uint64(0)
 	for _, th := range t.Threads() {
 		total += th.Insts
 	}
-	if bar := cli.NewProgress(std.Err, "making the run again", total); bar != nil {
-		r.Beside = bar
+	if bar := cli.NewProgress(std.Err, "rerunning the program", total); bar != nil {
+		o.Beside = bar
 	}
-	done, err := r.Record(ctx, session.Streams{In: in, Out: io.Discard, Err: io.Discard})
+	done, err := session.AddValues(ctx, t, file, o)
 	if err != nil {
 		return "", err
 	}
 	return summary(done, f.out), nil
-}
-
-// input is the standard input of the second run: the file that was named, or what
-// the trace has kept.
-func (f *wetFlags) input(ctx context.Context, t *cdr.Trace) (io.ReadCloser, error) {
-	if f.stdin != "" {
-		return cli.OpenFile(ctx, f.stdin)
-	}
-	in, err := session.Input(t)
-	return io.NopCloser(bytes.NewReader(in)), err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -23,7 +24,7 @@ func predictorRivals() []rival {
 }
 
 // predictors measures Table 2 of VPC3 and its speeds.
-func (c *comparison) predictors() ([]*table, error) {
+func (c *comparison) predictors(ctx context.Context) ([]*table, error) {
 	rivals := predictorRivals()
 	var notes []string
 	for i := range rivals {
@@ -46,7 +47,7 @@ func (c *comparison) predictors() ([]*table, error) {
 	}
 	tables[0].head = append(tables[0].head, "leads")
 	for _, kind := range []string{"store-addr", "cache-miss", "load-value"} {
-		if err := c.predictorsOf(kind, rivals, tables); err != nil {
+		if err := c.predictorsOf(ctx, kind, rivals, tables); err != nil {
 			return nil, err
 		}
 	}
@@ -54,11 +55,11 @@ func (c *comparison) predictors() ([]*table, error) {
 }
 
 // predictorsOf adds the rows of one kind of trace.
-func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*table) error {
+func (c *comparison) predictorsOf(ctx context.Context, kind string, rivals []rival, tables []*table) error {
 	columns := make([][3][]float64, len(rivals))
 	for _, kernel := range c.kernels {
 		raw := c.file("raw")
-		size, err := c.rawFile(kernel, kind, raw)
+		size, err := c.rawFile(ctx, kernel, kind, raw)
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", kind, kernel, err)
 		}
@@ -71,7 +72,7 @@ func (c *comparison) predictorsOf(kind string, rivals []rival, tables []*table) 
 			m := measured{math.NaN(), math.NaN(), math.NaN()}
 			if rivals[i].there() {
 				c.progress(fmt.Sprintf("sigmetrics2004: %s of %s, %s", kind, kernel, rivals[i].name))
-				if m, err = rivals[i].measure(c.ctx, raw, c.file("packed")); err != nil {
+				if m, err = rivals[i].measure(ctx, raw, c.file("packed")); err != nil {
 					return fmt.Errorf("%s of %s: %w", kind, kernel, err)
 				}
 			}
@@ -133,7 +134,7 @@ func leads(ratios []float64) string {
 }
 
 // rawFile makes a raw trace of a kernel.
-func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) {
+func (c *comparison) rawFile(ctx context.Context, kernel, kind, file string) (size int64, err error) {
 	c.progress(fmt.Sprintf("sigmetrics2004: %s of %s", kind, kernel))
 	r, err := c.recording(kernel, c.threads[0])
 	if err != nil {
@@ -144,7 +145,7 @@ func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) 
 		return 0, err
 	}
 	rec := raw.NewRecorder(f, kind, -1, r.Image.Code)
-	err = c.simulate(r, rec)
+	err = c.simulate(ctx, r, rec)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -152,7 +153,7 @@ func (c *comparison) rawFile(kernel, kind, file string) (size int64, err error) 
 }
 
 // loops measures the ratio of LD&R over the block-leader format.
-func (c *comparison) loops() ([]*table, error) {
+func (c *comparison) loops(ctx context.Context) ([]*table, error) {
 	t := &table{
 		id: "sigmetrics1999", title: "SIGMETRICS 1999 (LD&R): ratio over the block-leader trace",
 		notes: []string{
@@ -175,7 +176,7 @@ func (c *comparison) loops() ([]*table, error) {
 				return nil, err
 			}
 			rec := raw.NewRecorder(z, "leaders", only, r.Image.Code)
-			if err := c.simulate(r, rec); err != nil {
+			if err := c.simulate(ctx, r, rec); err != nil {
 				return nil, err
 			}
 			if err := z.Close(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 var publishedGain = map[string]string{"fft": "up to 211", "mp3d": "2", "water": "3 to 5"}
 
 // figure measures Figure 4 of the parallel-trace paper.
-func (c *comparison) figure() ([]*table, error) {
+func (c *comparison) figure(ctx context.Context) ([]*table, error) {
 	t := &table{
 		id: "ppopp2003-f4", title: "PPoPP 2003, Figure 4: addresses of each load and store, Sequitur alone and Diff∘RLE∘SEQ",
 		notes: []string{
@@ -34,7 +35,7 @@ func (c *comparison) figure() ([]*table, error) {
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
 			c.progress(fmt.Sprintf("ppopp2003: Figure 4: %s, %d threads", kernel, threads))
-			if err := c.figureRow(t, kernel, threads); err != nil {
+			if err := c.figureRow(ctx, t, kernel, threads); err != nil {
 				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
 			}
 		}
@@ -42,8 +43,8 @@ func (c *comparison) figure() ([]*table, error) {
 	return []*table{t}, nil
 }
 
-func (c *comparison) figureRow(t *table, kernel string, threads int) error {
-	a, s, err := c.addressGrammars(kernel, threads)
+func (c *comparison) figureRow(ctx context.Context, t *table, kernel string, threads int) error {
+	a, s, err := c.addressGrammars(ctx, kernel, threads)
 	if err != nil {
 		return err
 	}
@@ -63,18 +64,18 @@ func (c *comparison) figureRow(t *table, kernel string, threads int) error {
 }
 
 // addressGrammars makes the grammars of a kernel's addresses.
-func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGrammars, s cdr.Sizes, err error) {
+func (c *comparison) addressGrammars(ctx context.Context, kernel string, threads int) (a *addressGrammars, s cdr.Sizes, err error) {
 	r, err := c.recording(kernel, threads)
 	if err != nil {
 		return nil, s, err
 	}
 	r.Keep, r.Out = "shared", c.file("figure.hst")
-	done, err := r.Record(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard})
+	done, err := r.Record(ctx, session.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, s, err
 	}
 	if done.Interrupted {
-		return nil, s, c.ctx.Err()
+		return nil, s, ctx.Err()
 	}
 	trace, err := cdr.OpenFile(r.Out)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGram
 	defer trace.Close()
 	a = new(addressGrammars)
 	for _, th := range trace.Threads() {
-		if err := c.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, s, err
 		}
 		if err := a.thread(trace, th.ID); err != nil {
@@ -98,7 +99,7 @@ func (c *comparison) addressGrammars(kernel string, threads int) (a *addressGram
 var publishedTiming = map[string]string{"fft": "slower", "lu": "faster", "mp3d": "slower", "water": "slower", "sor": "faster"}
 
 // timing measures Figure 5 of the parallel-trace paper.
-func (c *comparison) timing() ([]*table, error) {
+func (c *comparison) timing(ctx context.Context) ([]*table, error) {
 	t := &table{
 		id: "ppopp2003-f5", title: "PPoPP 2003, Figure 5: time to compress the addresses of each load and store, Sequitur alone and Diff∘RLE∘SEQ",
 		notes: []string{
@@ -110,7 +111,7 @@ func (c *comparison) timing() ([]*table, error) {
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
 			c.progress(fmt.Sprintf("ppopp2003: Figure 5: %s, %d threads", kernel, threads))
-			a, _, err := c.addressGrammars(kernel, threads)
+			a, _, err := c.addressGrammars(ctx, kernel, threads)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
 			}

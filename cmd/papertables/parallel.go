@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func parallelRivals() []rival {
 }
 
 // parallel measures Tables 3, 4 and 5 of the parallel-trace paper.
-func (c *comparison) parallel() ([]*table, error) {
+func (c *comparison) parallel(ctx context.Context) ([]*table, error) {
 	rivals := parallelRivals()
 	var missing []string
 	for i := range rivals {
@@ -55,7 +56,7 @@ func (c *comparison) parallel() ([]*table, error) {
 	tables := []*table{corTable(), dorTable(), cdrTable(missing)}
 	for _, kernel := range c.kernels {
 		for _, threads := range c.threads {
-			m, err := c.parallelRun(kernel, threads, rivals)
+			m, err := c.parallelRun(ctx, kernel, threads, rivals)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %d threads: %w", kernel, threads, err)
 			}
@@ -148,11 +149,11 @@ func paperBytes(v float64) string {
 
 // parallelRun records a kernel in every way and returns the same raw traces to
 // the general compressors.
-func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*parallelRun, error) {
+func (c *comparison) parallelRun(ctx context.Context, kernel string, threads int, rivals []rival) (*parallelRun, error) {
 	what := fmt.Sprintf("ppopp2003: %s, %d threads", kernel, threads)
 	c.progress(what)
 	out := &parallelRun{kernel: kernel, threads: threads}
-	raw, err := c.recordings(out)
+	raw, err := c.recordings(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +161,16 @@ func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*p
 		c.progress(what + ", " + rivals[i].name)
 		s := rivalSizes{math.NaN(), math.NaN()}
 		if rivals[i].there() {
-			if s.control, err = c.packedSize(&rivals[i], []string{c.file("control")}); err != nil {
+			if s.control, err = c.packedSize(ctx, &rivals[i], []string{c.file("control")}); err != nil {
 				return nil, err
 			}
-			if s.data, err = c.packedSize(&rivals[i], raw[keepShared].files); err != nil {
+			if s.data, err = c.packedSize(ctx, &rivals[i], raw[keepShared].files); err != nil {
 				return nil, err
 			}
 		}
 		out.rivals = append(out.rivals, s)
 	}
-	all, err := c.packedSize(&rivals[0], raw[keepAll].files)
+	all, err := c.packedSize(ctx, &rivals[0], raw[keepAll].files)
 	out.gzipAll = all + out.rivals[0].control
 	return out, err
 }
@@ -177,14 +178,14 @@ func (c *comparison) parallelRun(kernel string, threads int, rivals []rival) (*p
 // recordings makes the traces of a run and its raw ones, in files that the next
 // run overwrites, and fills in the sizes of the traces. The program runs twice:
 // first to learn which memory is shared.
-func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
+func (c *comparison) recordings(ctx context.Context, out *parallelRun) ([2]*rawData, error) {
 	var raw [2]*rawData
 	r, err := c.recording(out.kernel, out.threads)
 	if err != nil {
 		return raw, err
 	}
 	scout := new(recorder.Scout)
-	if err := c.simulate(r, scout); err != nil {
+	if err := c.simulate(ctx, r, scout); err != nil {
 		return raw, err
 	}
 	raw = [2]*rawData{{dir: c.file("shared"), keep: scout.Keep}, {dir: c.file("all")}}
@@ -213,7 +214,7 @@ func (c *comparison) recordings(out *parallelRun) ([2]*rawData, error) {
 		}
 		observers = append(observers, rec)
 	}
-	if err := c.simulate(r, event.Tee(observers...)); err != nil {
+	if err := c.simulate(ctx, r, event.Tee(observers...)); err != nil {
 		return raw, err
 	}
 	for i, t := range traces {
@@ -247,7 +248,7 @@ func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.
 }
 
 // packedSize is what a rival makes of files, one after the other.
-func (c *comparison) packedSize(r *rival, files []string) (float64, error) {
+func (c *comparison) packedSize(ctx context.Context, r *rival, files []string) (float64, error) {
 	var readers []io.Reader
 	for _, name := range files {
 		f, err := os.Open(name)
@@ -258,7 +259,7 @@ func (c *comparison) packedSize(r *rival, files []string) (float64, error) {
 		readers = append(readers, f)
 	}
 	size := new(byteCount)
-	_, err := r.pack(c.ctx, size, io.MultiReader(readers...))
+	_, err := r.pack(ctx, size, io.MultiReader(readers...))
 	return float64(*size), err
 }
 

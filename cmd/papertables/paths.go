@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -50,7 +51,7 @@ func (r *flowRun) pathBytes() float64 {
 }
 
 // flowRun records a program's control flow.
-func (c *comparison) flowRun(name string) (*flowRun, error) {
+func (c *comparison) flowRun(ctx context.Context, name string) (*flowRun, error) {
 	r, err := c.recording(name, c.threads[0])
 	if err != nil {
 		return nil, err
@@ -59,12 +60,12 @@ func (c *comparison) flowRun(name string) (*flowRun, error) {
 		r.Args = p.HundredMillion
 	}
 	r.Mode, r.Out = "cor", c.file("flow.hst")
-	done, err := r.Record(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard})
+	done, err := r.Record(ctx, session.Streams{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		return nil, err
 	}
 	if done.Interrupted {
-		return nil, c.ctx.Err()
+		return nil, ctx.Err()
 	}
 	defer os.Remove(r.Out)
 	trace, err := cdr.OpenFile(r.Out)
@@ -177,7 +178,7 @@ func (r *flowRun) ratio(bytes int) float64 { return r.bitBytes() / float64(bytes
 
 // contexts measures the paper's predictor with every pair of even history
 // lengths up to 14 together, and returns the best.
-func (c *comparison) contexts(r *flowRun, sweep *table) (l, g int, best float64, err error) {
+func (c *comparison) contexts(ctx context.Context, r *flowRun, sweep *table) (l, g int, best float64, err error) {
 	for local := 0; local <= 14; local += 2 {
 		row := []any{r.name, local}
 		for global := 0; global <= 14; global += 2 {
@@ -185,7 +186,7 @@ func (c *comparison) contexts(r *flowRun, sweep *table) (l, g int, best float64,
 				row = append(row, "")
 				continue
 			}
-			if err := c.ctx.Err(); err != nil {
+			if err := ctx.Err(); err != nil {
 				return 0, 0, 0, err
 			}
 			c.progress(fmt.Sprintf("fse2005: %s, l=%d g=%d", r.name, local, global))
@@ -212,16 +213,16 @@ func orNone(bits int) int {
 }
 
 // arithmetic measures Tables 1 to 3 of "Arithmetic Program Paths".
-func (c *comparison) arithmetic() ([]*table, error) {
+func (c *comparison) arithmetic(ctx context.Context) ([]*table, error) {
 	tables := []*table{subjectsTable(), c.ratiosTable(), sweepTable(), timesTable()}
 	var ratios, speeds, improved []float64
 	for _, name := range c.flows() {
 		c.progress("fse2005: " + name)
-		r, err := c.flowRun(name)
+		r, err := c.flowRun(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		m, err := c.arithmeticRows(r, tables)
+		m, err := c.arithmeticRows(ctx, r, tables)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -240,10 +241,10 @@ func (c *comparison) arithmetic() ([]*table, error) {
 
 // arithmeticRows measures one program. It returns the ratios of APP to WPP in
 // size (the paper's APP), in speed, and in size (improved).
-func (c *comparison) arithmeticRows(r *flowRun, tables []*table) (m [3]float64, err error) {
+func (c *comparison) arithmeticRows(ctx context.Context, r *flowRun, tables []*table) (m [3]float64, err error) {
 	tables[0].add(r.name, fmt.Sprintf("%.1f M", float64(r.insts)/1e6), fmt.Sprintf("%.2f MB", r.bitBytes()/mega),
 		fmt.Sprintf("%.2f MB", r.pathBytes()/mega), r.pathBytes()/r.bitBytes(), float64(r.branches)/float64(r.instances))
-	l, g, best, err := c.contexts(r, tables[2])
+	l, g, best, err := c.contexts(ctx, r, tables[2])
 	if err != nil {
 		return m, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -50,7 +51,7 @@ var drawings = map[string]drawing{
 }
 
 // plot draws a table into the folder of --plots.
-func (c *comparison) plot(t *table) error {
+func (c *comparison) plot(ctx context.Context, t *table) error {
 	d, ok := drawings[t.id]
 	if c.plots == "" || !ok {
 		return nil
@@ -76,7 +77,7 @@ func (c *comparison) plot(t *table) error {
 	if err != nil {
 		return err
 	}
-	return outfile.Write(c.ctx, filepath.Join(c.plots, name+".svg"), outfile.Options{}, func(w io.Writer) error {
+	return outfile.Write(ctx, filepath.Join(c.plots, name+".svg"), outfile.Options{}, func(w io.Writer) error {
 		_, err := svg.WriteTo(w)
 		return err
 	})

@@ -154,10 +154,10 @@ func (f *tableFlags) run(ctx context.Context, std cli.Streams, kernels []string)
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c := &comparison{tableFlags: f, ctx: ctx, std: std, dir: dir, kernels: kernels, workloads: workloads}
+	c := &comparison{tableFlags: f, std: std, dir: dir, kernels: kernels, workloads: workloads}
 	defer c.progress("")
 	if f.out == "" {
-		return c.write(std.Out)
+		return c.write(ctx, std.Out)
 	}
 	out, err := outfile.Create(ctx, f.out, std.Besides())
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *tableFlags) run(ctx context.Context, std cli.Streams, kernels []string)
 	}
 	// A table took long: it stays, whatever becomes of the next.
 	c.measured = out.Publish
-	if err := c.write(out); err != nil {
+	if err := c.write(ctx, out); err != nil {
 		return errors.Join(err, out.Discard())
 	}
 	return out.Close()
@@ -174,7 +174,6 @@ func (f *tableFlags) run(ctx context.Context, std cli.Streams, kernels []string)
 // comparison is one run of `papertables`.
 type comparison struct {
 	*tableFlags
-	ctx     context.Context
 	std     cli.Streams
 	dir     string // of temporary files
 	kernels []string
@@ -185,15 +184,15 @@ type comparison struct {
 }
 
 // write measures and prints one paper after the other.
-func (c *comparison) write(w io.Writer) error {
+func (c *comparison) write(ctx context.Context, w io.Writer) error {
 	if c.format != "csv" {
-		if err := c.preface(w); err != nil {
+		if err := c.preface(ctx, w); err != nil {
 			return err
 		}
 	}
 	for _, paper := range []struct {
 		tables  []string
-		measure func() ([]*table, error)
+		measure func(context.Context) ([]*table, error)
 	}{
 		{[]string{"ppopp2003", "ppopp2003-3", "ppopp2003-4", "ppopp2003-5"}, c.parallel},
 		{[]string{"ppopp2003-f4"}, c.figure}, {[]string{"ppopp2003-f5"}, c.timing}, {[]string{"sigmetrics2004"}, c.predictors},
@@ -203,7 +202,7 @@ func (c *comparison) write(w io.Writer) error {
 		if c.table == "all" && paper.tables[0] == wetTableNames[0] || c.table != "all" && !slices.Contains(paper.tables, c.table) {
 			continue
 		}
-		tables, err := paper.measure()
+		tables, err := paper.measure(ctx)
 		if err != nil {
 			return err
 		}
@@ -215,7 +214,7 @@ func (c *comparison) write(w io.Writer) error {
 			if err := t.write(w, c.format); err != nil {
 				return err
 			}
-			if err := c.plot(t); err != nil {
+			if err := c.plot(ctx, t); err != nil {
 				return err
 			}
 			if c.measured != nil {
@@ -229,7 +228,7 @@ func (c *comparison) write(w io.Writer) error {
 }
 
 // preface says where, when and how the tables were made.
-func (c *comparison) preface(w io.Writer) error {
+func (c *comparison) preface(ctx context.Context, w io.Writer) error {
 	words := []string{"papertables --table", c.table, "--threads", joinInts(c.threads)}
 	if strings.HasPrefix(c.table, "micro2004") {
 		words = []string{"papertables --table", c.table, "--statements", strings.Join(c.statements, ",")}
@@ -246,17 +245,17 @@ func (c *comparison) preface(w io.Writer) error {
 	lines := []string{
 		fmt.Sprintf("Measured %s on %s (%d cores, %s/%s) with", time.Now().UTC().Format("2006-01-02"), processorName(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
 		"`" + strings.Join(words, " ") + "`.",
-		"Compressors: " + strings.Join(c.versions(), ", ") + ".",
+		"Compressors: " + strings.Join(c.versions(ctx), ", ") + ".",
 	}
 	_, err := fmt.Fprintf(w, "%s\n\n", strings.Join(lines, "\n"))
 	return err
 }
 
 // versions names the installed programs that take part.
-func (c *comparison) versions() []string {
+func (c *comparison) versions(ctx context.Context) []string {
 	var names []string
 	for _, name := range []string{"gzip", "xz", "zstd"} {
-		out, err := exec.CommandContext(c.ctx, name, "--version").Output()
+		out, err := exec.CommandContext(ctx, name, "--version").Output()
 		if err != nil {
 			names = append(names, "no "+name)
 			continue
@@ -325,8 +324,8 @@ func (c *comparison) recording(kernel string, threads int) (*session.Run, error)
 
 // simulate makes a run whose output nobody wants to see. A run that fails is
 // no measurement.
-func (c *comparison) simulate(r *session.Run, o event.Observer) error {
-	res, err := r.Simulate(c.ctx, session.Streams{Out: io.Discard, Err: io.Discard}, o)
+func (c *comparison) simulate(ctx context.Context, r *session.Run, o event.Observer) error {
+	res, err := r.Simulate(ctx, session.Streams{Out: io.Discard, Err: io.Discard}, o)
 	switch {
 	case err != nil:
 		return err

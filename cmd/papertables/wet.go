@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -73,7 +74,7 @@ type wetQueries struct {
 }
 
 // wholeTraces measures MICRO 2004, Tables 1 to 9 but for the figures.
-func (c *comparison) wholeTraces() ([]*table, error) {
+func (c *comparison) wholeTraces(ctx context.Context) ([]*table, error) {
 	programs := wetPrograms
 	if len(c.kernels) > 0 && !slices.Equal(c.kernels, paperKernels) {
 		programs = c.kernels
@@ -81,7 +82,7 @@ func (c *comparison) wholeTraces() ([]*table, error) {
 	var all []*wetMeasured
 	for _, size := range c.statements {
 		for _, name := range programs {
-			m, err := c.wholeTrace(name, size)
+			m, err := c.wholeTrace(ctx, name, size)
 			if err != nil {
 				return nil, fmt.Errorf("%s at %s million statements: %w", name, size, err)
 			}
@@ -91,7 +92,7 @@ func (c *comparison) wholeTraces() ([]*table, error) {
 	return wetTables(all), nil
 }
 
-func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
+func (c *comparison) wholeTrace(ctx context.Context, name, size string) (*wetMeasured, error) {
 	r, err := c.wetRecording(name, size)
 	if err != nil {
 		return nil, err
@@ -100,18 +101,18 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 	file := c.file("graph.hst")
 	defer os.Remove(file)
 	c.progress(m.name + ": building")
-	if err := c.buildGraph(r, file, m); err != nil {
+	if err := c.buildGraph(ctx, r, file, m); err != nil {
 		return nil, err
 	}
 	if c.wants("micro2004-1") && (size != "100" || c.long) {
 		c.progress(m.name + ": zstd of the raw trace")
-		if err := c.packRawValues(r, m); err != nil {
+		if err := c.packRawValues(ctx, r, m); err != nil {
 			return nil, err
 		}
 	}
 	if c.wants("micro2004-4") {
 		c.progress(m.name + ": history bits")
-		if err := c.historyBits(r, m); err != nil {
+		if err := c.historyBits(ctx, r, m); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +124,7 @@ func (c *comparison) wholeTrace(name, size string) (*wetMeasured, error) {
 		if !c.wants("micro2004-6", "micro2004-7", "micro2004-8", "micro2004-9") {
 			continue
 		}
-		if err := c.measureQueries(file, tier == 0, &m.queries[tier]); err != nil {
+		if err := c.measureQueries(ctx, file, tier == 0, &m.queries[tier]); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +172,7 @@ func wetProgram(name string) (examples.Program, bool) {
 }
 
 // buildGraph records a run's graph alone.
-func (c *comparison) buildGraph(r *session.Run, file string, m *wetMeasured) error {
+func (c *comparison) buildGraph(ctx context.Context, r *session.Run, file string, m *wetMeasured) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (c *comparison) buildGraph(r *session.Run, file string, m *wetMeasured) err
 	defer session.CollectSooner()()
 	resetPeak()
 	start := time.Now()
-	if err := c.simulate(r, builder); err != nil {
+	if err := c.simulate(ctx, r, builder); err != nil {
 		return err
 	}
 	if err := w.Close(); err != nil {
@@ -232,7 +233,7 @@ func peakMemory() int64 {
 
 // packRawValues compresses the untyped raw trace of a run: of each block its
 // address in 4 bytes, its values and the addresses of its accesses in 8.
-func (c *comparison) packRawValues(r *session.Run, m *wetMeasured) error {
+func (c *comparison) packRawValues(ctx context.Context, r *session.Run, m *wetMeasured) error {
 	z := zstdRival("-19", "--long=27")
 	if z.find(); !z.there() {
 		return nil
@@ -241,7 +242,7 @@ func (c *comparison) packRawValues(r *session.Run, m *wetMeasured) error {
 	raw := &rawValues{w: bufio.NewWriterSize(write, 1<<20)}
 	failed := make(chan error, 1)
 	go func() {
-		err := c.simulate(r, raw)
+		err := c.simulate(ctx, r, raw)
 		if err == nil {
 			err = raw.w.Flush()
 		}
@@ -249,7 +250,7 @@ func (c *comparison) packRawValues(r *session.Run, m *wetMeasured) error {
 		failed <- err
 	}()
 	var n countedBytes
-	_, err := z.pack(c.ctx, &n, read)
+	_, err := z.pack(ctx, &n, read)
 	read.CloseWithError(err)
 	if other := <-failed; err == nil {
 		err = other
@@ -308,12 +309,12 @@ func (r *rawValues) Batch(b *event.Batch) error {
 func (r *rawValues) Finish(event.Outcome) error { return nil }
 
 // historyBits counts the bits of Table 4.
-func (c *comparison) historyBits(r *session.Run, m *wetMeasured) error {
+func (c *comparison) historyBits(ctx context.Context, r *session.Run, m *wetMeasured) error {
 	model, err := arch.New(arch.Config{History: (*historyCount)(&m.arch)})
 	if err != nil {
 		return err
 	}
-	if err := c.simulate(r, model); err != nil {
+	if err := c.simulate(ctx, r, model); err != nil {
 		return err
 	}
 	model.Flush()
@@ -332,7 +333,7 @@ func (c *comparison) wants(tables ...string) bool {
 
 // measureQueries opens a graph again for each query, so that none finds what
 // another has decoded; but the slices share one.
-func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) error {
+func (c *comparison) measureQueries(ctx context.Context, file string, tier1 bool, q *wetQueries) error {
 	q.known = true
 	open := func(use func(*wet.Graph) error) error {
 		runtime.GC()
@@ -371,7 +372,7 @@ func (c *comparison) measureQueries(file string, tier1 bool, q *wetQueries) erro
 	if !c.wants("micro2004-9") {
 		return nil
 	}
-	return open(func(g *wet.Graph) error { return c.timeSlices(g, q) })
+	return open(func(g *wet.Graph) error { return c.timeSlices(ctx, g, q) })
 }
 
 // timeFlow extracts control flow both ways.
@@ -489,7 +490,7 @@ func extractAddrs(g *wet.Graph) (bytes float64, err error) {
 
 // timeSlices takes slices of random instances with a value, the same after both
 // tiers.
-func (c *comparison) timeSlices(g *wet.Graph, q *wetQueries) error {
+func (c *comparison) timeSlices(ctx context.Context, g *wet.Graph, q *wetQueries) error {
 	rng := rand.New(rand.NewPCG(c.seed, 0))
 	for range wetSlices {
 		i, ok := randomInstance(g, rng)
@@ -497,7 +498,7 @@ func (c *comparison) timeSlices(g *wet.Graph, q *wetQueries) error {
 			return nil
 		}
 		start := time.Now()
-		s, err := slice.Compute(c.ctx, g, []wet.Instance{i}, slice.Options{})
+		s, err := slice.Compute(ctx, g, []wet.Instance{i}, slice.Options{})
 		if err != nil {
 			return err
 		}

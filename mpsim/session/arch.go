@@ -9,6 +9,24 @@ import (
 	"hindsight/tracefmt/event"
 )
 
+// ModelQuantum is the quantum, in instructions, that [Run.Model] chooses: harts that
+// take turns every few dozen instructions meet on cache lines nearly as they would
+// if they ran at the same time (docs/architecture-model.md compares other quanta).
+const ModelQuantum = 50
+
+// Model makes r a run with caches and branch predictors. If r names no quantum, it
+// gets [ModelQuantum]. The error says what is wrong with c.
+func (r *Run) Model(c arch.Config) error {
+	if _, err := arch.New(c); err != nil {
+		return err
+	}
+	if r.Quantum == 0 {
+		r.Quantum = ModelQuantum
+	}
+	r.Arch = &c
+	return nil
+}
+
 // archRecorder puts what a model finds into the trace: the history bits of each
 // epoch, and what it found so far, in short until the run ends.
 type archRecorder struct {

@@ -13,7 +13,6 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/debug"
 	"hindsight/tracefmt/event"
-	"hindsight/tracefmt/numtext"
 )
 
 // Past is the run of a trace, to stand at any time of: its journal, and where the
@@ -58,9 +57,8 @@ func (a *Rerun) Past(ctx context.Context, t *cdr.Trace, progress func(insts uint
 		return nil, ctx.Err()
 	}
 	if want := t.Info().Outcome; want != nil && t.Info().Complete {
-		if res.Insts != want.Insts || res.Threads != want.Threads || res.Status != want.Status && res.Message == want.Message {
-			return nil, fmt.Errorf("%w: it ended after %s instructions with status %d, then %s and %d",
-				ErrOtherRun, numtext.Grouped(want.Insts), want.Status, numtext.Grouped(res.Insts), res.Status)
+		if err := sameOutcome(want, &res.Outcome); err != nil {
+			return nil, err
 		}
 	}
 	p.search = t.Info().CheckBothHalves()

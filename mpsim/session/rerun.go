@@ -95,7 +95,7 @@ func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) err
 	}
 	want := t.Info().Outcome
 	if want == nil {
-		return fmt.Errorf("the trace is incomplete: a second run cannot be compared with it")
+		return errIncomplete
 	}
 	if err := sameOutcome(want, &count.outcome); err != nil {
 		return err

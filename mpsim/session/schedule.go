@@ -2,11 +2,15 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 
 	"hindsight/cdr"
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
+	"hindsight/mpsim"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt"
 )
@@ -47,3 +51,38 @@ func Followed(t *cdr.Trace) (*schedule.Schedule, error) {
 	}
 	return schedule.Parse("the schedule in the trace", io.MultiReader(parts...))
 }
+
+// Schedule reruns the run in t and returns which thread ran for how long, with the
+// program as it stood in memory. The error is [ErrOtherRun] when it was another run.
+func (a *Rerun) Schedule(ctx context.Context, t *cdr.Trace) (*schedule.Schedule, *image.Space, error) {
+	r, std, done, err := a.Run(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	r.Trail = true
+	res, err := r.Simulate(ctx, std, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if res.Interrupted && ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	if err := SameEnd(t, res); err != nil {
+		return nil, nil, err
+	}
+	return res.Schedule, r.Image, nil
+}
+
+// SameEnd compares how a rerun ended with how the run in t did, which has to be
+// complete. The error is [ErrOtherRun] when they differ.
+func SameEnd(t *cdr.Trace, res *mpsim.Result) error {
+	want := t.Info().Outcome
+	if want == nil {
+		return errIncomplete
+	}
+	return sameOutcome(want, &res.Outcome)
+}
+
+// errIncomplete says that the end of a run is not known.
+var errIncomplete = errors.New("the trace is incomplete, so a rerun cannot be compared with it")

@@ -27,8 +27,10 @@ const patience = 60 * time.Second
 
 // Browser is a tab. What the page reports as an error fails the test.
 type Browser struct {
-	t   testing.TB
-	ctx context.Context
+	t testing.TB
+	// briefly returns the tab as chromedp knows it, which is a context, for one
+	// action.
+	briefly func() (context.Context, context.CancelFunc)
 
 	mu       sync.Mutex
 	problems []string
@@ -59,7 +61,7 @@ func Start(t testing.TB, width, height int) *Browser {
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	t.Cleanup(stop)
 	ctx, _ := chromedp.NewContext(alloc) // ended by Cancel, which waits
-	b := &Browser{t: t, ctx: ctx}
+	b := &Browser{t: t, briefly: func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, patience) }}
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)
 		b.mu.Lock()
@@ -108,7 +110,7 @@ func (b *Browser) listen(event any) {
 // Do runs actions; one that fails ends the test.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := b.briefly()
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatal(err)
@@ -117,7 +119,7 @@ func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 
 func value[T any](b *Browser, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := b.briefly()
 	defer cancel()
 	x, err := chromedp.Run(ctx, action)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze"
 	"hindsight/cmd/internal/cli"
+	"hindsight/tracefmt/numtext"
 )
 
 // defaultAnalysisMemory is how much memory an analysis may take.
@@ -101,4 +104,30 @@ func whyEnded(ctx context.Context) (string, cli.ExitStatus) {
 		return "stopped, " + err.Error(), exitError
 	}
 	return "interrupted", exitInterrupted
+}
+
+// draftGrace is how long an analysis that was interrupted may go on: then what is
+// known is printed and the process ends.
+const draftGrace = 600 * time.Millisecond
+
+// unfinished are commands that write nothing which has to be closed well, and so
+// may be left where they are.
+var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "contention": true, "export": true, "view": true}
+
+// tellPartial says which races an analysis had found when it ended early.
+func tellPartial(w io.Writer, why string, err error) {
+	var p *analyze.Partial
+	if !errors.As(err, &p) || len(p.Pairs) == 0 {
+		fmt.Fprintf(w, "hindsight: %s before the races were known\n", why)
+		return
+	}
+	at, which := "at least ", "in the part of the run that was looked at"
+	if p.Counted {
+		at, which = "", "without stacks, locks and artifacts, which were not reached"
+	}
+	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, numtext.Plural(uint64(len(p.Pairs)), "race"), which)
+	for i := range p.Pairs {
+		pair := &p.Pairs[i]
+		fmt.Fprintf(w, "  %s and %s, %s\n", p.Place(pair.Places[0]), p.Place(pair.Places[1]), at+numtext.Plural(pair.Dynamic, "time"))
+	}
 }

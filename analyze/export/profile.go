@@ -1,0 +1,60 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"hindsight/analyze"
+	"hindsight/analyze/export/profile"
+	"hindsight/analyze/race"
+	"hindsight/cdr"
+)
+
+// ProfileOptions say what [Profile] counts.
+type ProfileOptions struct {
+	// Races counts the races of the run too.
+	Races bool
+	// NoRaces is that of [TimelineOptions].
+	NoRaces func(error)
+}
+
+// Profile returns the run as a profile by call stack: instructions, accesses,
+// coherence misses (of a run with caches), lock waits and races. The profile
+// writes itself for pprof or as folded stacks.
+func Profile(ctx context.Context, t *analyze.Trace, o ProfileOptions) (*profile.Profile, error) {
+	img, err := programOf(t)
+	if err != nil {
+		return nil, err
+	}
+	var races found
+	if o.Races {
+		if races, err = findRaces(ctx, t, o.NoRaces); err != nil {
+			return nil, err
+		}
+	}
+	run := t.Recorded()
+	meta := run.Info()
+	opts := profile.Options{Comment: fmt.Sprintf("hindsight: %s, seed %d; lock_wait is simulated time, which depends on the schedule", meta.Program, meta.Seed)}
+	if opts.Arch, err = run.ArchSummary(); err != nil {
+		return nil, err
+	}
+	if rep := races.report; rep != nil {
+		for i := range rep.Races {
+			r := &rep.Races[i]
+			pcs, err := stackOf(run, &races.result.Races[r.Index()].First.Later)
+			if err != nil {
+				return nil, err
+			}
+			opts.Races = append(opts.Races, profile.Race{Thread: r.Accesses[0].Thread, Stack: pcs, Dynamic: r.Dynamic})
+		}
+	}
+	return profile.Build(ctx, run, img, opts)
+}
+
+// stackOf returns the call stack of one side of a race.
+func stackOf(t *cdr.Trace, s *race.Side) ([]uint64, error) {
+	if s.Op.Plain() {
+		return t.AccessStack(s.Thread, s.Site, s.Ordinal)
+	}
+	return t.EventStack(s.Thread, s.Segment)
+}

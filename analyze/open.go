@@ -1,0 +1,57 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"hindsight/cdr"
+	"hindsight/cdr/format"
+	"hindsight/tracefmt/event"
+)
+
+// Recording reruns the run in a trace and records it. Package mpsim/session has
+// one: this package does not link the simulator.
+type Recording interface {
+	// RecordAs records the run in t, the trace of file, into the file into. mode is
+	// what to record (cdr or wet); beside is told of the run as it goes, if it is
+	// not nil.
+	RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error
+}
+
+// OpenRerun is [Open] of a trace that may keep only the schedule of the run. Such a
+// run is rerun by r and recorded as mode says (cdr or wet) into a temporary file,
+// which Close removes. For that, beside is called with the number of instructions
+// in the run, 0 if it is not known, and returns who is told of the rerun; nil:
+// nobody is.
+func OpenRerun(ctx context.Context, path, mode string, r Recording, beside func(insts uint64) event.Observer) (*Trace, error) {
+	t, err := Open(path)
+	if err != nil || t.cdr.Info().Mode != format.ModeSchedule {
+		return t, err
+	}
+	defer t.Close()
+	tmp, err := os.CreateTemp("", "hindsight-*.hst")
+	if err == nil {
+		err = tmp.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var told event.Observer
+	if beside != nil {
+		told = beside(t.Insts())
+	}
+	if err := r.RecordAs(ctx, t.cdr, path, tmp.Name(), mode, told); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(tmp.Name()))
+	}
+	return OpenScratch(tmp.Name(), path)
+}
+
+// Insts is the number of instructions in the run; 0 if it is not known.
+func (t *Trace) Insts() uint64 {
+	if o := t.cdr.Info().Outcome; o != nil {
+		return o.Insts
+	}
+	return 0
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hindsight/cdr/format"
+	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/arch"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
+	"hindsight/mpsim/session"
+	"hindsight/tracefmt/app"
+)
+
+// controlFlags are the flags of `hindsight run` that say how control flow
+// is stored in the trace.
+type controlFlags struct {
+	control         string
+	intraprocedural bool
+	asymmetric      bool
+	checkpoint      uint64
+	functions       []string
+}
+
+var controlModes = []string{string(format.ControlWPP), string(format.ControlAPP)}
+
+func (f *controlFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.control, "control", "wpp", "form of the control flow: wpp (grammars of paths), or app (branch directions; grammars are built when the trace is read)")
+	flags.BoolVar(&f.intraprocedural, "intraprocedural", false, "with --control app: predict branches only from branches of the same function")
+	flags.BoolVar(&f.asymmetric, "asymmetric", false, "with --control app: encode indirect jumps as target numbers, not as comparisons")
+	flags.Uint64Var(&f.checkpoint, "checkpoint", 0, "with --control app: write a checkpoint every `N` blocks, where reading can begin (0: only where epochs begin)")
+	flags.StringSliceVar(&f.functions, "functions", nil, "with --control app --record cor: record the control flow of only the functions `NAME,…`; all events are recorded")
+	cli.Complete(cmd, "control", controlModes...)
+}
+
+// apply checks the flags.
+func (f *controlFlags) apply(r *session.Run) error {
+	if !slices.Contains(controlModes, f.control) {
+		return fmt.Errorf("--control %q: want one of %s", f.control, strings.Join(controlModes, ", "))
+	}
+	r.Control = format.Control(f.control)
+	if r.Control == format.ControlWPP {
+		r.Control = ""
+		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 || len(f.functions) > 0 {
+			return errors.New("--functions, --intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
+		}
+		return nil
+	}
+	if r.Mode == string(format.ModeDOR) {
+		return errors.New("--control app: --record dor has no control flow")
+	}
+	if len(f.functions) > 0 && r.Mode != string(format.ModeCOR) {
+		return errors.New("--functions: give --record cor, too: where control flow is left out, accesses have no place")
+	}
+	r.Choose = f.functions
+	if f.checkpoint > 1<<40 {
+		return fmt.Errorf("--checkpoint %d: too far apart", f.checkpoint)
+	}
+	r.APP = app.Improved()
+	r.APP.Checkpoint = int(f.checkpoint)
+	if f.intraprocedural {
+		r.APP.Intraprocedural, r.APP.Repeats = true, false
+	}
+	if f.asymmetric {
+		r.APP.Scheme = app.Asymmetric
+	}
+	return nil
+}
+
+// archFlags are the flags of `hindsight run` that describe the modelled machine.
+type archFlags struct {
+	on      bool
+	size    int
+	ways    int
+	line    int
+	table   int
+	history int
+}
+
+func (f *archFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "arch", false, "model caches and branch predictors; see hindsight sharing")
+	flags.IntVar(&f.size, "arch-cache", arch.DefaultSize, "with --arch: size of a hart's L1 data cache in `BYTES`")
+	flags.IntVar(&f.ways, "arch-ways", arch.DefaultWays, "with --arch: ways of a cache set")
+	flags.IntVar(&f.line, "arch-line", arch.DefaultLine, "with --arch: size of a cache line in `BYTES`")
+	flags.IntVar(&f.table, "arch-predictor", arch.DefaultTable, "with --arch: number of `COUNTERS` in a hart's gshare predictor")
+	flags.IntVar(&f.history, "arch-history", arch.DefaultHistoryBits, "with --arch: number of `BITS` of global branch history")
+}
+
+// apply makes a recording one with a model, if that is wanted.
+func (f *archFlags) apply(r *session.Run) error {
+	if !f.on {
+		return nil
+	}
+	if r.Mode == "none" {
+		return errors.New("--arch: what the model finds goes into the trace, which --record none does without")
+	}
+	c := arch.Config{Size: f.size, Ways: f.ways, Line: f.line, Table: f.table, HistoryBits: f.history}
+	if c.HistoryBits == 0 {
+		c.HistoryBits = -1
+	}
+	return r.Model(c)
+}
+
+// scheduleFlags are the flags of `hindsight run` for schedules as files.
+type scheduleFlags struct {
+	follow, save string
+}
+
+func (f *scheduleFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.follow, "schedule", "", "follow the schedule in `FILE` (docs/replay.md); after its end, --sched applies")
+	flags.StringVar(&f.save, "save-schedule", "", "write the schedule of the run to `FILE`")
+}
+
+func (f *scheduleFlags) apply(ctx context.Context, r *session.Run) (err error) {
+	r.Trail = f.save != ""
+	if f.follow != "" {
+		r.Inputs = append(r.Inputs, f.follow)
+		r.Follow, err = readSchedule(ctx, f.follow)
+	}
+	return err
+}
+
+func readSchedule(ctx context.Context, name string) (*schedule.Schedule, error) {
+	f, err := cli.OpenFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return schedule.Parse(name, f)
+}
+
+// done writes the schedule of a run, and says where it could not follow another.
+func (f *scheduleFlags) done(ctx context.Context, std cli.Streams, out *session.Summary, inputs []string) error {
+	if out.Diverged != nil {
+		fmt.Fprintf(std.Err, "hindsight: %v; the run went on by policy from there\n", out.Diverged)
+	}
+	if f.save == "" {
+		return nil
+	}
+	return std.WriteTo(ctx, f.save, func(w io.Writer) error { return writeSchedule(w, out.Schedule, out.Image) }, inputs...)
+}
+
+// writeSchedule writes a schedule with the places where threads stop.
+func writeSchedule(w io.Writer, s *schedule.Schedule, img *image.Space) error {
+	return s.Write(w, func(step *schedule.Step) string { return placeName(img, step.At) })
+}
+
+// placeName names a place in code: transfer bank.c:42; "" if nothing is known of it.
+func placeName(img *image.Space, pc uint64) string {
+	if pc == 0 {
+		return ""
+	}
+	for _, f := range img.Frames(pc) {
+		switch {
+		case f.File != "":
+			return fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line)
+		case f.Function != "":
+			return f.Function
+		}
+	}
+	return ""
+}
