@@ -5,7 +5,7 @@ GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
 .PHONY: bench-view real container dynamic bench-schedules correct faults release cross-vet
-.PHONY: picture examples-go go-race-tests go-modules bench-go
+.PHONY: dead picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-predict bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
@@ -21,6 +21,9 @@ lint:             ## go vet, gofmt and golangci-lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
+
+dead:             ## functions that no command reaches, without those with a reason in .ci/dead: there must be none
+	.ci/dead
 
 check: lint test  ## everything that must be green, and a clean tree afterwards
 

@@ -20,15 +20,6 @@ const (
 	Unknown
 )
 
-var statusNames = [...]string{"own", "artifact", "unknown"}
-
-func (s Status) String() string {
-	if int(s) < len(statusNames) {
-		return statusNames[s]
-	}
-	return "status?"
-}
-
 // By is on what grounds a race is a consequence of another one.
 type By uint8
 
@@ -130,16 +121,6 @@ func (r *Result) EventControlled() *Result {
 	return out
 }
 
-// Artifacts is the number of races that are artifacts.
-func (r *Result) Artifacts() (n int) {
-	for i := range r.Verdicts {
-		if r.Verdicts[i].Status == Artifact {
-			n++
-		}
-	}
-	return n
-}
-
 // unrecorded is the reason of verdicts that want addresses which the trace does
 // not have.
 const unrecorded = "an address was not recorded"
@@ -148,19 +129,6 @@ const unrecorded = "an address was not recorded"
 // recording of all accesses would have.
 func (r *Result) Unrecorded() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Status == Unknown && v.Reason == unrecorded })
-}
-
-// Root is the race that first causes lead to from race i: i itself when it is
-// no artifact.
-func (r *Result) Root(i int) int {
-	for range r.Verdicts {
-		if v := &r.Verdicts[i]; v.Status == Artifact && len(v.Causes) > 0 {
-			i = v.Causes[0]
-			continue
-		}
-		break
-	}
-	return i
 }
 
 // Stats says how much work an analysis was.

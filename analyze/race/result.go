@@ -2,7 +2,6 @@ package race
 
 import (
 	"hindsight/analyze/place"
-	"hindsight/analyze/race/internal/count"
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
@@ -118,15 +117,6 @@ type Result struct {
 	Mutexes []Mutex
 	Threads []place.Thread
 	Stats   Stats
-}
-
-// Dynamic is the number of dynamic pairs of all races, saturated.
-func (r *Result) Dynamic() uint64 {
-	var n uint64
-	for i := range r.Races {
-		n = count.AddSat(n, r.Races[i].Dynamic)
-	}
-	return n
 }
 
 // Stats says how much work an analysis was.

@@ -87,16 +87,6 @@ func (r *Report) WriteSuppressions(w io.Writer) error {
 	return nil
 }
 
-// Matched is the number of races that the rules covered.
-func (s *Suppressions) Matched() (n int) {
-	if s != nil {
-		for _, r := range s.Rules {
-			n += r.Matched
-		}
-	}
-	return n
-}
-
 // covers returns the first rule that covers the race, and counts it; nil if none
 // does.
 func (s *Suppressions) covers(rep *Report, r *Race) *Rule {

@@ -144,9 +144,6 @@ type Variable struct {
 	Advice   []string
 }
 
-// Cost is the number of bus transactions that sharing brought about.
-func (v *Variable) Cost() uint64 { return v.Counts.Coherence + v.Counts.Upgrades }
-
 const (
 	maxLines = 32
 	maxSites = 8

@@ -125,7 +125,7 @@ func (e *executor) execute(n int) {
 	}
 	known := true
 	if s.Size > 0 {
-		if addr, ok := eval.Address(i, o.Rs1); !ok || addr != s.Addr {
+		if addr, ok := asm.Address(i, o.Rs1); !ok || addr != s.Addr {
 			e.t.Fatalf("statement %d, %v at %#x: address %#x, recorded %#x", n, i.Op, s.PC, addr, s.Addr)
 		}
 		o.Mem, known = e.memory(n)
@@ -144,7 +144,7 @@ func (e *executor) execute(n int) {
 		if !known { // as recorded
 			o.Mem = s.Value
 		}
-		e.stored[n], _ = eval.Stored(i, o)
+		e.stored[n], _ = asm.Stored(i, o)
 	}
 	e.done++
 }

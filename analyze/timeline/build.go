@@ -243,9 +243,6 @@ func (tl *Timeline) cell(t event.ThreadID, from, to uint64, s State) {
 }
 
 func (b *builder) edge(e *Edge) error {
-	if b.first {
-		b.tl.edges++
-	}
 	if d := b.detail; d != nil && e.To >= d.from && e.From < d.to {
 		d.edges = append(d.edges, *e)
 		b.limit()

@@ -68,7 +68,6 @@ type Timeline struct {
 	strands map[uint64]int // lane of a strand
 	whole   bool           // kept has all of the run
 	kept    *detail
-	edges   uint64
 }
 
 // Lane is a thread, or a strand: a task or a goroutine. Lanes are numbered as
@@ -177,9 +176,6 @@ func (tl *Timeline) End() uint64 { return tl.end }
 
 // Lanes lists all lanes. The slice is the timeline's: do not change it.
 func (tl *Timeline) Lanes() []Lane { return tl.lanes }
-
-// Edges is how many edges between threads there are in the run.
-func (tl *Timeline) Edges() uint64 { return tl.edges }
 
 func newDetail(threads int, from, to uint64) *detail {
 	return &detail{from: from, to: to, spans: make([][]span, threads), known: map[Interval]uint32{}, turns: map[uint64][]turn{}}

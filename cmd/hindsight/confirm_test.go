@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,10 @@ func invoke(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
+// severity lists verdicts from the mildest to the worst: a race is what its worst
+// instance is.
+var severity = []confirm.Verdict{confirm.Unknown, confirm.Infeasible, confirm.NoDifference, confirm.StateDiffers, confirm.Harmful}
+
 // TestVerdicts holds confirm against the labels of examples/verdicts: the worst
 // verdict on the races of a variable is its label. The commands of a verdict make
 // the runs that it tells of.
@@ -93,7 +98,7 @@ func TestVerdicts(t *testing.T) {
 					continue
 				}
 				raced = true
-				if v := confirm.Verdict(r.Verdict); v.Worse(worst) {
+				if v := confirm.Verdict(r.Verdict); slices.Index(severity, v) > slices.Index(severity, worst) {
 					worst = v
 				}
 				if e := r.Evidence; e.AsWas != nil && want == confirm.Harmful {

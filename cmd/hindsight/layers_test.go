@@ -56,6 +56,63 @@ var layers = map[string][]string{
 	"analyze/internal/recorded": {"cdr", "examples", "mpsim", "tracefmt/event"},
 }
 
+// forTests are packages that only tests use. Tests of several top-level folders
+// share some of them, so that no internal folder can hold those.
+var forTests = []string{
+	"analyze/internal/madeup", "analyze/internal/recorded", "analyze/internal/stopwatch", "analyze/slice/slicetest",
+	"analyze/view/browser", "cdr/internal/madeup", "examples/cross", "mpsim/asm",
+}
+
+// TestHelpersStayInTests: no command links what only tests use, and no package that
+// is for use imports it.
+func TestHelpersStayInTests(t *testing.T) {
+	for _, pkg := range packages(t) {
+		if slices.Contains(forTests, pkg.name) || strings.HasPrefix(pkg.name, "examples/") && pkg.command {
+			continue // a command that builds examples may compile them as tests do
+		}
+		for _, imp := range pkg.imports {
+			if slices.Contains(forTests, imp) {
+				t.Errorf("%s imports %s, which is for tests", pkg.name, imp)
+			}
+		}
+	}
+}
+
+// pkgInfo is a package of this module.
+type pkgInfo struct {
+	name    string
+	command bool
+	imports []string // of this module, without those of tests
+}
+
+// packages lists the packages of this module by name.
+func packages(t *testing.T) (list []pkgInfo) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "hindsight/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var pkg struct {
+			ImportPath, Name string
+			Imports          []string
+		}
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		info := pkgInfo{name: strings.TrimPrefix(pkg.ImportPath, "hindsight/"), command: pkg.Name == "main"}
+		for _, imp := range pkg.Imports {
+			if name, ours := strings.CutPrefix(imp, "hindsight/"); ours {
+				info.imports = append(info.imports, name)
+			}
+		}
+		list = append(list, info)
+	}
+}
+
 func layerOf(pkg string) (string, bool) {
 	for p := pkg; p != "."; {
 		if _, ok := layers[p]; ok {
@@ -85,38 +142,21 @@ func allowed(layer, imported string) bool {
 // TestLayers checks the import direction of DESIGN: left of the trace file
 // nothing knows about analysis, right of it nothing links the simulator.
 func TestLayers(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "hindsight/...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	dec := json.NewDecoder(strings.NewReader(string(out)))
-	seen := 0
-	for {
-		var pkg struct {
-			ImportPath string
-			Imports    []string
-		}
-		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		seen++
-		name := strings.TrimPrefix(pkg.ImportPath, "hindsight/")
-		layer, ok := layerOf(name)
+	list := packages(t)
+	for _, pkg := range list {
+		layer, ok := layerOf(pkg.name)
 		if !ok {
-			t.Errorf("%s is in no row of the table of layers", name)
+			t.Errorf("%s is in no row of the table of layers", pkg.name)
 			continue
 		}
-		for _, imp := range pkg.Imports {
-			target, ours := strings.CutPrefix(imp, "hindsight/")
-			if ours && !allowed(layer, target) {
-				t.Errorf("%s (layer %s) imports %s", name, layer, target)
+		for _, imp := range pkg.imports {
+			if !allowed(layer, imp) {
+				t.Errorf("%s (layer %s) imports %s, which the table does not allow", pkg.name, layer, imp)
 			}
 		}
 	}
-	if seen < 10 {
-		t.Errorf("go list showed %d packages only", seen)
+	if len(list) < 10 {
+		t.Errorf("go list showed only %d packages", len(list))
 	}
 }
 
@@ -140,23 +180,18 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "list", "hindsight/...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	listed := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\| ").FindAllStringSubmatch(string(text), -1) {
 		listed[row[1]] = true
 	}
-	for _, pkg := range strings.Fields(string(out)) {
-		name := strings.TrimPrefix(pkg, "hindsight/")
-		if !listed[name] {
-			t.Errorf("%s is not in the table of CONTRIBUTING.md", name)
+	for _, pkg := range packages(t) {
+		if !listed[pkg.name] {
+			t.Errorf("%s is not in the table of CONTRIBUTING.md", pkg.name)
 		}
-		delete(listed, name)
+		delete(listed, pkg.name)
 	}
 	for name := range listed {
-		t.Errorf("CONTRIBUTING.md has %s, which is no package", name)
+		t.Errorf("the table of CONTRIBUTING.md has %s, which is not a package", name)
 	}
 }
 

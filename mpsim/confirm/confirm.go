@@ -37,12 +37,6 @@ const (
 	Unknown      Verdict = ""              // the accesses were not met again
 )
 
-// severity orders verdicts: a race is what its worst instance is.
-var severity = map[Verdict]int{Unknown: 0, Infeasible: 1, NoDifference: 2, StateDiffers: 3, Harmful: 4}
-
-// Worse reports whether v is worse than other.
-func (v Verdict) Worse(other Verdict) bool { return severity[v] > severity[other] }
-
 // Finding is the verdict on a pair, and what it rests on.
 type Finding struct {
 	Verdict Verdict

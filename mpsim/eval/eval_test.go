@@ -224,11 +224,11 @@ func check(t *testing.T, c one, rec []byte, compared map[rv.Op]int) {
 		}
 		compared[c.inst.Op]++
 	}
-	if a, ok := eval.Address(c.inst, c.ops.Rs1); ok && a != c.addr+atMem {
+	if a, ok := asm.Address(c.inst, c.ops.Rs1); ok && a != c.addr+atMem {
 		t.Errorf("%v %+v: address %#x, want %#x", c.inst.Op, c.inst, a, c.addr+atMem)
 	}
 	mem := c.ops.Mem
-	if v, size := eval.Stored(c.inst, c.ops); size > 0 {
+	if v, size := asm.Stored(c.inst, c.ops); size > 0 {
 		failed := (c.inst.Op == rv.OpSCW || c.inst.Op == rv.OpSCD) // no reservation
 		if low := uint64(math.MaxUint64) >> (64 - 8*uint(size)); !failed {
 			mem = mem&^low | v

@@ -101,11 +101,6 @@ func DecodeHistory(payload []byte) (*History, error) {
 	return h, nil
 }
 
-// Count is the number of bits of a stream and how many of them are 1.
-func (h *History) Count(s Stream) (bits, ones uint64) {
-	return h.streams[s].bits, h.streams[s].ones
-}
-
 // Bits returns a stream bit by bit. It ends with an error when the code does not
 // hold as many bits, or as many ones, as the block says.
 func (h *History) Bits(s Stream) iter.Seq2[bool, error] {

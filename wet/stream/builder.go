@@ -15,15 +15,10 @@ type Builder struct {
 	trial []uint64 // values before the choice
 	coder *coder   // after the choice
 	plain plainCost
-	sum   uint64 // length so far
 }
-
-// Len is the number of values appended.
-func (b *Builder) Len() uint64 { return b.sum }
 
 // Append adds a value at the end of the stream.
 func (b *Builder) Append(v uint64) {
-	b.sum++
 	b.plain.put(v)
 	if b.coder != nil {
 		b.coder.put(v)
@@ -48,24 +43,6 @@ func (b *Builder) Finish() *Stream {
 	}
 	*b = Builder{}
 	return s
-}
-
-// New compresses values with the method that suits their beginning.
-func New(values []uint64) *Stream {
-	var b Builder
-	for _, v := range values {
-		b.Append(v)
-	}
-	return b.Finish()
-}
-
-// NewWith compresses values with the method given, for comparisons. An unknown
-// method is [Plain].
-func NewWith(m Method, values []uint64) *Stream {
-	if m >= numMethods {
-		m = Plain
-	}
-	return encode(m, m.tableBits(uint64(len(values))), values).stream()
 }
 
 func encode(m Method, tableBits uint, values []uint64) *coder {
