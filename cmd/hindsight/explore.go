@@ -25,8 +25,8 @@ import (
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/survey"
 	"hindsight/mpsim/witness"
-	"hindsight/tracefmt/buildinfo"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -146,26 +146,23 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if err != nil {
 		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
-	e := &exploration{Exploration: all, races: &f.races, analysis: f.races.perTrace(ctx, true), planned: o.Planned()}
+	e := &exploration{&survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()}, &f.races}
 	if ctx.Err() != nil {
-		e.unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.planned), "run"))
+		e.Unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.Planned), "run"))
 	}
 	// What was seen is worth reporting, interrupted or not.
-	return e.report(context.WithoutCancel(ctx), std)
+	return e.write(context.WithoutCancel(ctx), std)
 }
 
-// exploration is one that is over, as its report needs it.
+// exploration is one that is over, and how its report is written.
 type exploration struct {
-	*session.Exploration
-	races      *racesFlags
-	analysis   func(ctx context.Context, trace string) (*report.Report, error)
-	planned    int      // runs
-	unfinished string   // why not all of them were made; "": they were
-	missing    []uint64 // of a merged one: the seeds without a run
+	*survey.Survey
+	flags *racesFlags
 }
 
-// perTrace finds the races of a trace, with a fresh copy of the suppressions, and
-// which of them are artifacts if they are to be explained.
+// perTrace finds the races of a trace, with a fresh copy of the suppressions. If they
+// are to be explained, it finds out which of them are artifacts, and writes the
+// schedules of predictions beside the trace.
 func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx context.Context, trace string) (*report.Report, error) {
 	return func(ctx context.Context, trace string) (*report.Report, error) {
 		o, err := f.options()
@@ -189,7 +186,11 @@ func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx cont
 		if f.predict.on {
 			o.Witnesses = &witness.Runner{Rerun: f.again.rerun()}
 		}
-		return t.Races(ctx, o)
+		rep, err := t.Races(ctx, o)
+		if err == nil && explain {
+			err = f.predict.keep(ctx, t.Recorded(), trace, rep, &f.again)
+		}
+		return rep, err
 	}
 }
 
@@ -286,30 +287,30 @@ func (f *exploreFlags) checkTeams() error {
 	return nil
 }
 
-// report merges what the kept traces show and writes it.
-func (e *exploration) report(ctx context.Context, std cli.Streams) error {
-	rep, err := e.merged(ctx)
+// write merges what the kept traces show and writes it.
+func (e *exploration) write(ctx context.Context, std cli.Streams) error {
+	rep, err := e.Report(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.write(std, rep, e.describe()); err != nil {
+	if err := e.writeAs(std, rep, e.Describe()); err != nil {
 		return err
 	}
-	if e.unfinished != "" {
-		fmt.Fprintf(std.Err, "hindsight: %s\n", e.unfinished)
+	if e.Unfinished != "" {
+		fmt.Fprintf(std.Err, "hindsight: %s\n", e.Unfinished)
 	}
 	switch {
 	case len(rep.Races) > 0:
 		return cli.ExitStatus(exitRaces)
-	case e.unfinished != "":
+	case e.Unfinished != "":
 		return cli.ExitStatus(exitInterrupted)
 	}
 	return nil
 }
 
-// write writes the report and what the runs were.
-func (e *exploration) write(std cli.Streams, rep *report.Report, x *jsonExploration) error {
-	f, command := e.races, e.Options().Command
+// writeAs writes the report and what the runs were.
+func (e *exploration) writeAs(std cli.Streams, rep *report.Report, x *survey.Runs) error {
+	f, command := e.flags, e.Options().Command
 	opts := report.TextOptions{Color: f.color == "always" || f.color == "auto" && cli.IsTerminal(std.Out)}
 	switch f.format {
 	case "json":
@@ -321,7 +322,7 @@ func (e *exploration) write(std cli.Streams, rep *report.Report, x *jsonExplorat
 			return err
 		}
 		var text strings.Builder
-		if err := x.text(&text, command); err != nil {
+		if err := x.WriteText(&text, command); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(std.Out, "\n%s", report.Fenced(text.String()))
@@ -330,176 +331,7 @@ func (e *exploration) write(std cli.Streams, rep *report.Report, x *jsonExplorat
 	if err := rep.WriteText(std.Out, opts); err != nil {
 		return err
 	}
-	return x.text(std.Out, command)
-}
-
-// merged is the report of all runs, from the traces that were kept.
-func (e *exploration) merged(ctx context.Context) (*report.Report, error) {
-	o := e.Options()
-	info := report.Info{
-		Version: buildinfo.Version(), File: o.Dir, Program: filepath.Base(o.Run.Program), Args: o.Run.Args, Seed: o.First,
-		Complete: e.unfinished == "", ThreadCounts: o.Teams,
-	}
-	seeds := map[string][]uint64{}
-	var parts []report.Part
-	for _, r := range e.InOrder() {
-		info.Runs++
-		info.Instructions += r.Insts
-		info.Threads = max(info.Threads, r.Threads)
-		first := map[string]bool{}
-		for _, print := range r.Races {
-			if seeds[print] == nil {
-				first[print] = true
-			}
-			seeds[print] = append(seeds[print], r.Seed)
-		}
-		if len(first) == 0 {
-			continue
-		}
-		trace := e.TracePath(r.Seed)
-		part, err := e.analysis(ctx, trace)
-		if err == nil {
-			err = e.races.predict.keepBeside(ctx, trace, part, &e.races.again)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", trace, err)
-		}
-		parts = append(parts, report.Part{Report: part, Races: first})
-	}
-	return report.Merge(info, parts, seeds), nil
-}
-
-// jsonExploration is the member "exploration" of the JSON form.
-type jsonExploration struct {
-	Runs        int           `json:"runs"`
-	Planned     int           `json:"planned"`
-	Seed        uint64        `json:"seed"`
-	Schedule    string        `json:"schedule"`
-	Quantum     int           `json:"quantum"`
-	Depth       int           `json:"depth,omitempty"`
-	Teams       []int         `json:"thread_counts,omitempty"`
-	Interrupted bool          `json:"interrupted"`
-	Missing     []uint64      `json:"missing,omitempty"`
-	Outcomes    []jsonOutcome `json:"outcomes"`
-}
-
-type jsonOutcome struct {
-	Ending  string   `json:"ending"`
-	Status  int      `json:"status"`
-	Message string   `json:"message,omitempty"`
-	Output  string   `json:"output"`
-	Seeds   []uint64 `json:"seeds"`
-	Trace   string   `json:"trace,omitempty"`
-
-	ended, at string
-}
-
-// describe sums up the runs and how they ended.
-func (e *exploration) describe() *jsonExploration {
-	o := e.Options()
-	x := &jsonExploration{
-		Planned: e.planned, Seed: o.First, Schedule: o.Run.Policy.String(), Quantum: mpsim.QuantumOf(o.Run.Policy, o.Run.Quantum),
-		Teams: o.Teams, Interrupted: e.unfinished != "", Missing: e.missing, Outcomes: []jsonOutcome{},
-	}
-	if o.Run.Policy == mpsim.PCT {
-		x.Depth = o.Run.Depth
-	}
-	for _, r := range e.InOrder() {
-		x.Runs++
-		at := slices.IndexFunc(x.Outcomes, func(o jsonOutcome) bool { return o.ended == r.Ended() && o.Output == r.Output })
-		if at < 0 {
-			at = len(x.Outcomes)
-			o := jsonOutcome{Ending: r.Ending, Status: r.Status, Message: r.Message, Output: r.Output, ended: r.Ended(), at: r.At}
-			if e.Kept(r.Seed) {
-				o.Trace = e.TracePath(r.Seed)
-			}
-			x.Outcomes = append(x.Outcomes, o)
-		}
-		x.Outcomes[at].Seeds = append(x.Outcomes[at].Seeds, r.Seed)
-	}
-	return x
-}
-
-// text writes the summary of the runs behind the races.
-func (x *jsonExploration) text(w io.Writer, command string) error {
-	var b strings.Builder
-	schedule := x.Schedule
-	if x.Depth > 0 {
-		schedule += fmt.Sprintf(", depth %d", x.Depth)
-	}
-	if len(x.Teams) > 0 {
-		schedule += fmt.Sprintf("; %s=%s in turn", session.TeamVariable, report.CountsText(x.Teams))
-	}
-	fmt.Fprintf(&b, "hindsight: %s from seed %d on (%s)\n", numtext.Plural(uint64(x.Runs), "run"), x.Seed, schedule)
-	shown := map[string]bool{}
-	for i := range x.Outcomes {
-		o := &x.Outcomes[i]
-		if shown[o.ended] {
-			continue
-		}
-		shown[o.ended] = true
-		var seeds []uint64
-		outputs := 0
-		for _, same := range x.Outcomes[i:] {
-			if same.ended == o.ended {
-				seeds = append(seeds, same.Seeds...)
-				outputs++
-			}
-		}
-		slices.Sort(seeds)
-		fmt.Fprintf(&b, "  %d of %s: %s; %s\n", len(seeds), numtext.Plural(uint64(x.Runs), "run"), o.how(), seedsOf(seeds))
-		if o.Trace != "" {
-			fmt.Fprintf(&b, "    trace %s\n", o.Trace)
-		}
-		if outputs > 1 {
-			fmt.Fprintf(&b, "    %d different outputs: %s\n", outputs, firstSeeds(x.Outcomes, o.ended))
-		}
-	}
-	if len(x.Missing) > 0 {
-		fmt.Fprintf(&b, "  missing: %s of %d\n", seedsOf(x.Missing), x.Planned)
-	}
-	if x.Runs > 0 {
-		fmt.Fprintf(&b, "  one seed again: %s\n", command)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// how says in words how a run ended.
-func (o *jsonOutcome) how() string {
-	switch {
-	case o.Ending == "exit":
-		return o.ended
-	case o.at != "":
-		return o.Message + ", in " + o.at
-	}
-	return o.Message
-}
-
-func seedsOf(seeds []uint64) string {
-	if len(seeds) == 1 {
-		return "seed " + report.SeedsText(seeds)
-	}
-	return "seeds " + report.SeedsText(seeds)
-}
-
-// maxOutputs is how many different outputs the text names.
-const maxOutputs = 6
-
-// firstSeeds tells which seeds wrote the same, for each output.
-func firstSeeds(all []jsonOutcome, ended string) string {
-	var parts []string
-	for _, o := range all {
-		if o.ended != ended {
-			continue
-		}
-		if len(parts) == maxOutputs {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, seedsOf(o.Seeds))
-	}
-	return strings.Join(parts, " | ")
+	return x.WriteText(std.Out, command)
 }
 
 // guestCommand is the command that makes one of the runs, to the byte.

@@ -15,6 +15,7 @@ import (
 	"hindsight/analyze/std"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/steer"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -190,5 +191,5 @@ func (f *exportFlags) schedule(ctx context.Context, stdio cli.Streams, file stri
 	if err != nil {
 		return err
 	}
-	return stdio.WriteTo(ctx, f.out, func(w io.Writer) error { return writeSchedule(w, s, img) }, file)
+	return stdio.WriteTo(ctx, f.out, func(w io.Writer) error { return steer.WriteSchedule(w, s, img) }, file)
 }

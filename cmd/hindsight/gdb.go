@@ -9,19 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze"
-	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim"
-	"hindsight/mpsim/debug"
 	"hindsight/mpsim/gdbstub"
-	"hindsight/mpsim/session"
-	"hindsight/tracefmt/numtext"
+	"hindsight/mpsim/steer"
 )
 
 // gdbFlags are the flags of `hindsight gdb`.
@@ -108,12 +103,9 @@ func (f *gdbFlags) arguments(cmd *cobra.Command, args []string) error {
 
 // past is the run of a trace, ready to be debugged.
 type past struct {
-	trace   *analyze.Trace
-	past    *session.Past
-	again   *againFlags
-	console debug.Console
-	report  *report.Report // of its races; nil: not asked for yet
-	log     io.Writer
+	*steer.Debuggee
+	trace *analyze.Trace
+	log   io.Writer
 }
 
 // open runs the program of a trace again.
@@ -124,76 +116,17 @@ func (f *pastFlags) open(ctx context.Context, std cli.Streams, file string) (*pa
 	}
 	bar := cli.NewProgress(std.Err, "instructions run again", t.Insts())
 	last := uint64(0)
-	run, err := f.again.rerun().Past(ctx, t.Recorded(), func(n uint64) { bar.Step(n - last); last = n })
+	d, err := steer.Debug(ctx, t, f.again.rerun(), uint64(f.memory), func(n uint64) { bar.Step(n - last); last = n })
 	bar.End()
 	if err != nil {
 		t.Close()
 		return nil, err
 	}
-	p := &past{trace: t, past: run, again: &f.again, log: std.Err}
-	r := mpsim.NewReplay(run.Journal, mpsim.ReplayOptions{Memory: uint64(f.memory)})
-	p.console = debug.Console{Debugger: debug.New(r, run), Races: p.race}
-	return p, nil
-}
-
-// race finds an access of a race. The races are looked for when they are first asked
-// for.
-func (p *past) race(ctx context.Context, id string, side int) (uint64, string, error) {
-	if p.report == nil {
-		rep, err := p.trace.Races(ctx, analyze.RaceOptions{Rerun: p.again.rerun(), Artifacts: analyze.ArtifactsBrief})
-		if err != nil {
-			return 0, "", err
-		}
-		p.report = rep
-	}
-	for i := range p.report.Races {
-		r := &p.report.Races[i]
-		if r.ID != id {
-			continue
-		}
-		var times [2]uint64
-		for i := range times {
-			var err error
-			if times[i], err = p.access(ctx, &r.Accesses[i]); err != nil {
-				return 0, "", fmt.Errorf("%s: %w", id, err)
-			}
-		}
-		which := 0
-		if times[1] < times[0] == (side == 1) {
-			which = 1
-		}
-		a := &r.Accesses[which]
-		return times[which], fmt.Sprintf("%s, %s of two accesses: T%d, %s of %s at %#x\n", id, [...]string{"the earlier", "the later"}[side-1], a.Thread, a.Op, numtext.Plural(a.Size, "byte"), a.Address), nil
-	}
-	return 0, "", fmt.Errorf("race %s: the trace has no such race; it has %d", id, len(p.report.Races))
-}
-
-func (p *past) access(ctx context.Context, a *report.Access) (uint64, error) {
-	r := p.console.Replay
-	if a.Op.Plain() {
-		return p.past.Access(ctx, r, a.Thread, a.Site, a.Ordinal)
-	}
-	return p.past.Event(ctx, r, a.Thread, a.Segment, a.PC)
-}
-
-// program is the path under which gdb finds the program.
-func (p *past) program() string { return "/" + path.Base(p.trace.Recorded().Info().Program) }
-
-// files are the program and its shared objects by path.
-func (p *past) files() map[string][]byte {
-	files := map[string][]byte{}
-	for i, img := range p.past.Journal.Image().Images() {
-		name := img.Path
-		if i == 0 {
-			name = p.program()
-		}
-		files[name] = img.Data
-	}
-	return files
+	return &past{d, t, std.Err}, nil
 }
 
 func (p *past) serve(ctx context.Context, conn io.ReadWriter) error {
-	return gdbstub.Serve(ctx, conn, gdbstub.Options{Debugger: p.console.Debugger, Program: p.program(), Files: p.files(), Monitor: p.console.Do,
+	return gdbstub.Serve(ctx, conn, gdbstub.Options{Debugger: p.Console.Debugger, Program: p.Program(), Files: p.Files(), Monitor: p.Console.Do,
 		Log: func(text string) { fmt.Fprintf(p.log, "hindsight: %s\n", text) }})
 }
 
@@ -280,7 +213,7 @@ func (p *past) start(ctx context.Context, std cli.Streams, gdb string, args []st
 	if err := os.WriteFile(script, []byte(gdbstub.Commands), 0o600); err != nil {
 		return err
 	}
-	all := append([]string{"-q", "-iex", "set sysroot " + dir, filepath.Join(dir, p.program()), "-ex", "target remote " + l.Addr().String(), "-x", script}, args...)
+	all := append([]string{"-q", "-iex", "set sysroot " + dir, filepath.Join(dir, p.Program()), "-ex", "target remote " + l.Addr().String(), "-x", script}, args...)
 	cmd := exec.CommandContext(ctx, gdb, all...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, std.Out, std.Err
 	if in, ok := std.In.(*os.File); ok {
@@ -313,7 +246,7 @@ func (p *past) start(ctx context.Context, std cli.Streams, gdb string, args []st
 
 // unpack writes the program and its shared objects below a directory.
 func (p *past) unpack(dir string) error {
-	for name, data := range p.files() {
+	for name, data := range p.Files() {
 		file := filepath.Join(dir, filepath.Clean("/"+name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/steer"
 )
 
 // guestFlags are the flags of all commands that run a program which the user
@@ -208,4 +209,9 @@ func (f *againFlags) rerun() *session.Rerun {
 		r.Input = func(ctx context.Context) (io.ReadCloser, error) { return cli.OpenFile(ctx, f.stdin) }
 	}
 	return r
+}
+
+// source names the files of a run for commands that repeat it.
+func (f *againFlags) source(trace string) steer.Source {
+	return steer.Source{File: trace, Stdin: f.stdin}
 }

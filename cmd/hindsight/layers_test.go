@@ -27,6 +27,8 @@ var layers = map[string][]string{
 	"mpsim/toolchain": {},
 	"mpsim/session":   {"mpsim", "cdr", "wet", "tracefmt", "wpp", "wpp/cfg"},
 	"mpsim/witness":   {"mpsim", "analyze", "cdr", "tracefmt"},
+	"mpsim/steer":     {"mpsim", "analyze", "cdr", "tracefmt"},
+	"mpsim/survey":    {"mpsim", "analyze", "tracefmt"},
 	"mpsim/debug":     {"mpsim", "tracefmt/event", "tracefmt/numtext"},
 	"mpsim/gdbstub":   {"mpsim", "tracefmt/event"},
 	"mpsim/raw":       {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},

@@ -11,6 +11,7 @@ import (
 	"hindsight/analyze"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/survey"
 )
 
 // shardFlag is I/N, part I of N from 1 on. The zero value is all.
@@ -106,15 +107,15 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	}
 	o := all.Options()
 	f.atomics, f.predict.on = o.Atomics, o.Predict
-	e := &exploration{Exploration: all.Exploration, races: f, analysis: f.perTrace(ctx, true), planned: o.Runs, missing: all.Missing()}
-	if len(e.missing) > 0 {
+	e := &exploration{&survey.Survey{Exploration: all.Exploration, Races: f.perTrace(ctx, true), Planned: o.Runs, Missing: all.Missing()}, f}
+	if len(e.Missing) > 0 {
 		are := "are"
-		if len(e.missing) == 1 {
+		if len(e.Missing) == 1 {
 			are = "is"
 		}
-		e.unfinished = fmt.Sprintf("%s of %d %s missing; `hindsight explore --resume -o %s` makes them", seedsOf(e.missing), o.Runs, are, o.Dir)
+		e.Unfinished = fmt.Sprintf("%s of %d %s missing; `hindsight explore --resume -o %s` makes them", survey.SeedsText(e.Missing), o.Runs, are, o.Dir)
 	}
-	return e.report(ctx, std)
+	return e.write(ctx, std)
 }
 
 // intactTrace reads all of a trace. It returns at once when ctx is cancelled; the

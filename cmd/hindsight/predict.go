@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +11,8 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/steer"
 	"hindsight/mpsim/witness"
-	"hindsight/tracefmt/outfile"
 )
 
 // predictFlags are the flags for races of other schedules.
@@ -63,74 +59,5 @@ func (f *predictFlags) keep(ctx context.Context, t *cdr.Trace, file string, rep 
 	if dir == "" {
 		dir = file + ".schedules"
 	}
-	w := witnessFiles{t: t, file: file, dir: dir, again: again}
-	for _, list := range [][]report.Race{rep.Races, rep.Unshown} {
-		for i := range list {
-			if err := w.write(ctx, list[i].ID, list[i].Prediction, recordWitness); err != nil {
-				return err
-			}
-		}
-	}
-	for _, list := range [][]report.Deadlock{rep.Deadlocks, rep.UnshownDeadlocks} {
-		for i := range list {
-			if err := w.write(ctx, list[i].ID, list[i].Prediction, ""); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recordWitness are flags of a run that is to be recorded.
-const recordWitness = " -o witness.hst"
-
-// witnessFiles writes the schedules of predictions.
-type witnessFiles struct {
-	t         *cdr.Trace
-	file, dir string
-	again     *againFlags
-	command   string // that reruns the program, once it is known
-}
-
-// write writes the schedule of a prediction. The command that reruns it has those flags
-// in place of the one to record nothing.
-func (w *witnessFiles) write(ctx context.Context, id string, p *report.Prediction, flags string) error {
-	if p == nil || p.Schedule == nil {
-		return nil
-	}
-	if w.command == "" {
-		if err := os.MkdirAll(w.dir, 0o777); err != nil {
-			return err
-		}
-		r, _, done, err := w.again.rerun().Run(ctx, w.t)
-		if err != nil {
-			return err
-		}
-		done()
-		w.command = rerunCommand(r, w.again.stdin, w.file)
-	}
-	path := filepath.Join(w.dir, id+"-witness.txt")
-	err := outfile.Write(ctx, path, outfile.Options{}, func(out io.Writer) error {
-		_, err := out.Write(p.Schedule)
-		return err
-	})
-	command := w.command
-	if flags != "" {
-		command = strings.Replace(command, " --record none", flags, 1)
-	}
-	p.Rerun = &report.Rerun{Schedule: path, Command: strings.Replace(command, "%s", quoted(path), 1)}
-	return err
-}
-
-// keepBeside is keep for one trace of an exploration.
-func (f *predictFlags) keepBeside(ctx context.Context, file string, rep *report.Report, again *againFlags) error {
-	if !f.on {
-		return nil
-	}
-	t, err := cdr.OpenFile(file)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	return f.keep(ctx, t, file, rep, again)
+	return steer.KeepWitnesses(ctx, t, again.rerun(), again.source(file), dir, rep)
 }

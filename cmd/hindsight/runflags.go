@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,9 +14,9 @@ import (
 	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/arch"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/steer"
 	"hindsight/tracefmt/app"
 )
 
@@ -148,26 +147,5 @@ func (f *scheduleFlags) done(ctx context.Context, std cli.Streams, out *session.
 	if f.save == "" {
 		return nil
 	}
-	return std.WriteTo(ctx, f.save, func(w io.Writer) error { return writeSchedule(w, out.Schedule, out.Image) }, inputs...)
-}
-
-// writeSchedule writes a schedule with the places where threads stop.
-func writeSchedule(w io.Writer, s *schedule.Schedule, img *image.Space) error {
-	return s.Write(w, func(step *schedule.Step) string { return placeName(img, step.At) })
-}
-
-// placeName names a place in code: transfer bank.c:42; "" if nothing is known of it.
-func placeName(img *image.Space, pc uint64) string {
-	if pc == 0 {
-		return ""
-	}
-	for _, f := range img.Frames(pc) {
-		switch {
-		case f.File != "":
-			return fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line)
-		case f.Function != "":
-			return f.Function
-		}
-	}
-	return ""
+	return std.WriteTo(ctx, f.save, func(w io.Writer) error { return steer.WriteSchedule(w, out.Schedule, out.Image) }, inputs...)
 }

@@ -249,6 +249,22 @@ func (s *Space) Runtime(pc uint64) bool {
 	return m != nil && (m.Linker() || m.Runtime(pc))
 }
 
+// PlaceName names a place in code: transfer bank.c:42; "" if nothing is known of it.
+func (s *Space) PlaceName(pc uint64) string {
+	if pc == 0 {
+		return ""
+	}
+	for _, f := range s.Frames(pc) {
+		switch {
+		case f.File != "":
+			return fmt.Sprintf("%s %s:%d", f.Function, f.Base(), f.Line)
+		case f.Function != "":
+			return f.Function
+		}
+	}
+	return ""
+}
+
 // Frames is [Image.Frames] of the image that pc is in. Code of a shared object
 // that no symbol covers is named by its place in the file.
 func (s *Space) Frames(pc uint64) []Frame {

@@ -162,10 +162,8 @@ func text(s *schedule.Schedule, img *image.Space, p *predict.Race) []byte {
 
 // named is a place in the code for people.
 func named(img *image.Space, pc uint64) string {
-	for _, f := range img.Frames(pc) {
-		if f.File != "" {
-			return fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line)
-		}
+	if name := img.PlaceName(pc); name != "" {
+		return name
 	}
 	return fmt.Sprintf("%#x", pc)
 }

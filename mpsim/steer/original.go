@@ -1,0 +1,123 @@
+package steer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hindsight/cdr"
+	"hindsight/mpsim/image"
+	"hindsight/mpsim/schedule"
+	"hindsight/mpsim/session"
+	"hindsight/tracefmt/outfile"
+)
+
+// Original is a run that other runs are compared with.
+type Original struct {
+	Run      session.Run // follows no schedule
+	Schedule *schedule.Schedule
+	Insts    uint64
+	Input    []byte // standard input
+	Command  string // reruns it; %s is for the file of a schedule
+}
+
+// Source names the files that a trace was read from, for commands.
+type Source struct {
+	File  string // the trace
+	Stdin string // the standard input; "": the trace has it, or there is none
+}
+
+// Repeat repeats the run of a trace for its schedule, and reads its input.
+func Repeat(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source) (*Original, error) {
+	r, std, done, err := again.Run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	input, err := io.ReadAll(std.In)
+	if err != nil {
+		return nil, err
+	}
+	std.In = bytes.NewReader(input)
+	r.Trail = true
+	res, err := r.Simulate(ctx, std, nil)
+	if err == nil {
+		err = session.SameEnd(t, res)
+	}
+	if err == nil && res.Interrupted {
+		err = errors.Join(ctx.Err(), session.ErrOtherRun)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Follow, r.Trail = nil, false
+	return &Original{Run: *r, Schedule: res.Schedule, Insts: res.Insts, Input: input, Command: Command(r, from)}, nil
+}
+
+// Command is the command line of a run, as far as one can be told, with %s for the file
+// of its schedule.
+func Command(r *session.Run, from Source) string {
+	words := []string{"hindsight", "run", recordNothing, fmt.Sprintf("--seed %d", r.Seed), "--schedule %s"}
+	if r.CPUs != 0 {
+		words = append(words, fmt.Sprintf("--cpus %d", r.CPUs))
+	}
+	for _, e := range r.Env {
+		words = append(words, "--env "+quoted(e))
+	}
+	if r.Root != "" {
+		words = append(words, "--root "+quoted(r.Root))
+	}
+	if from.Stdin != "" {
+		words = append(words, "--stdin "+quoted(from.Stdin))
+	}
+	program := r.Program
+	if _, err := os.Stat(program); err != nil {
+		at := filepath.Join(filepath.Dir(from.File), filepath.Base(program))
+		if _, err := os.Stat(at); err == nil {
+			program = at
+		}
+	}
+	if !strings.Contains(program, "/") {
+		program = "./" + program
+	}
+	words = append(words, quoted(program))
+	for _, a := range r.Args {
+		words = append(words, quoted(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// recordNothing is the flag of commands that only show what a run does.
+const recordNothing = "--record none"
+
+// WithSchedule is a [Command] with the file of its schedule, and flags after that.
+func WithSchedule(command, file, flags string) string {
+	return strings.Replace(command, "%s", quoted(file)+flags, 1)
+}
+
+// quoted is a word for the shell.
+func quoted(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$&|;<>()*?[]#~`!{}%") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// WriteSchedule writes a schedule with the places where threads stop.
+func WriteSchedule(w io.Writer, s *schedule.Schedule, img *image.Space) error {
+	return s.Write(w, func(step *schedule.Step) string { return img.PlaceName(step.At) })
+}
+
+// keepSchedule writes a file in the directory for schedules and returns its path.
+func keepSchedule(ctx context.Context, dir, name string, write func(io.Writer) error) (string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	return path, outfile.Write(ctx, path, outfile.Options{}, write)
+}
