@@ -16,8 +16,10 @@ type search struct {
 	open    [][]nodeID // of each lane, the locks of mutexes that it holds after its nodes
 	work    []target
 	sides   []laneID
-	blocked laneID // whose limit the last set went beyond; -1: none
-	visited uint64 // nodes, by all searches
+	blocked laneID   // whose limit the last set went beyond; -1: none
+	order   []nodeID // of the last set: a correct reordering of it; nil: the order of the run
+	visited uint64   // nodes, by all searches
+	moments uint64   // of arrangements, by all searches
 }
 
 // target says that the first n nodes of a lane are wanted.
@@ -53,14 +55,48 @@ func (s *search) reach(nodes []nodeID) bool {
 	}
 	for {
 		more, ok := s.closeSections()
-		if !ok || more && !s.extend() {
+		if ok && !more {
+			if s.ordered() {
+				return true
+			}
+			ok = s.closeAnother()
+		}
+		if !ok || !s.extend() {
 			s.work = s.work[:0]
 			return false
 		}
-		if !more {
-			return s.inOrder() || s.sort() != nil
+	}
+}
+
+// closeAnother wants the end of a section that could stay open, of the lane of no
+// access: perhaps others of its mutex can come after it then.
+func (s *search) closeAnother() bool {
+	if s.moments > allMoments {
+		return false
+	}
+	for l := range s.open {
+		for _, q := range s.open[l] {
+			if s.side(q) {
+				continue
+			}
+			if end := s.end(q); end >= 0 {
+				s.work = append(s.work, target{laneID(l), end})
+				return true
+			}
 		}
 	}
+	return false
+}
+
+// ordered looks for a correct reordering of what has been taken in.
+func (s *search) ordered() bool {
+	if s.order = nil; s.inOrder() {
+		return true
+	}
+	if s.order = s.sort(); s.order == nil {
+		s.order = s.arrange()
+	}
+	return s.order != nil
 }
 
 // begin is the place in its lane at which the access or event begins that a node is

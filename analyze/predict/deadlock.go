@@ -197,7 +197,7 @@ func (s *search) enabled(nodes []nodeID) bool {
 
 // described is the deadlock that reach has found.
 func (s *search) described(cycle []*acquire, nodes []nodeID) Deadlock {
-	d := Deadlock{}
+	d := Deadlock{Reversed: s.order != nil}
 	for i, a := range cycle {
 		h := &a.at[a.first]
 		w := Wait{Thread: h.thread, Mutex: a.mutex, PC: a.pc, Index: h.index}
@@ -207,11 +207,7 @@ func (s *search) described(cycle []*acquire, nodes []nodeID) Deadlock {
 		w.HeldPC, w.HeldBy, w.HeldIndex = at.pc, at.thread, at.index
 		d.Waits = append(d.Waits, w)
 	}
-	all := s.taken()
-	if !s.inOrder() {
-		d.Reversed, all = true, s.sort()
-	}
-	d.Witness = s.schedule(all)
+	d.Witness = s.schedule(s.reordering())
 	for _, id := range nodes {
 		n := &s.r.nodes[id]
 		if d.Witness != nil {

@@ -16,12 +16,16 @@
 //     after sections of the same mutex that it preceded in the run (optimistic
 //     sync-reversal: Shi, Mathur and Pavlogiannis, ICSE 2024).
 //
-// In both, conflicting accesses keep the order of the run. A prediction is
-// therefore sound with regard to the events: its witness is a correct
-// reordering (a test checks this against all reorderings of small runs). Things
-// that are not events, such as the time, the addresses that an allocator
-// returns or a failed trylock, may still differ in a real run. Only a rerun
-// under the witness can tell.
+// In both, conflicting accesses keep the order of the run. When there is no such
+// reordering, a bounded search looks for one of any kind (arrange.go): closed
+// sections, and conflicting accesses that no read tells apart, may change places
+// too. On small random runs this finds all predictable races (a test checks this
+// against all reorderings).
+//
+// A prediction is sound with regard to the events: its witness is a correct
+// reordering. Things that are not events, such as the time, the addresses that an
+// allocator returns or a failed trylock, may still differ in a real run. Only a
+// rerun under the witness can tell.
 //
 // Deadlocks are found in the same way: a cycle of threads, each of which is about to
 // lock a mutex that the next holds, in a correct reordering (Tunç, Mathur, Pavlogiannis
@@ -29,8 +33,8 @@
 //
 // The steps are: record (record.go) stores the relevant events and accesses as
 // nodes, and the pairs that may race; closure (closure.go) finds the least set
-// of nodes that must come before a pair; witness (witness.go) puts them in an
-// order; deadlock (deadlock.go) looks for cycles.
+// of nodes that must come before a pair; witness (witness.go) and arrange put them in
+// an order; deadlock (deadlock.go) looks for cycles.
 //
 // Memory follows the number of nodes, at most [MaxNodes]. The time for a pair is
 // linear in the nodes before it.

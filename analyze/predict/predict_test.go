@@ -60,7 +60,7 @@ func truth(m *madeup.Run) (predictable map[pairKey]bool, ok bool) {
 }
 
 // TestAgainstReorderings: each prediction is a race in some correct reordering of
-// the run, and its witness is one; most of what any reordering shows is predicted.
+// the run, and its witness is one; all that any reordering shows is predicted.
 func TestAgainstReorderings(t *testing.T) {
 	n := 3000
 	if !cross.Long() {
@@ -69,8 +69,13 @@ func TestAgainstReorderings(t *testing.T) {
 	found, missed, reversed, looked := 0, 0, 0, 0
 	for seed := range uint64(n) {
 		m := madeup.Sections(rand.New(rand.NewPCG(seed, 41)), 3)
-		if seed%3 == 0 {
+		switch seed % 4 {
+		case 0:
 			m = madeup.Program(rand.New(rand.NewPCG(seed, 42)).IntN, 14+int(seed%16))
+		case 1:
+			m = madeup.Program(rand.New(rand.NewPCG(seed, 78)).IntN, 20+int(seed%30))
+		case 2:
+			m = madeup.Sections(rand.New(rand.NewPCG(seed, 77)), 2+int(seed/4%4))
 		}
 		want, ok := truth(m)
 		if !ok {
@@ -97,9 +102,12 @@ func TestAgainstReorderings(t *testing.T) {
 			}
 		}
 		missed += len(want)
+		for k := range want {
+			t.Errorf("seed %d: %v is not predicted, and a reordering shows it\n%v", seed, k, m)
+		}
 	}
 	t.Logf("%d runs: %d predicted, %d of them with reversed sections, %d missed", looked, found, reversed, missed)
-	if looked < n/2 || found < n/20 || reversed == 0 || missed > found/4 {
+	if looked < n/2 || found < n/20 || reversed == 0 {
 		t.Errorf("%d runs: %d predicted, %d of them with reversed sections, %d missed", looked, found, reversed, missed)
 	}
 }
@@ -216,7 +224,7 @@ func wrongDeadlock(m *madeup.Run, d *Deadlock) string {
 }
 
 // TestDeadlocksAgainstReorderings: each deadlock is one in a correct reordering of the
-// run, and its witness leads there; most runs of which some reordering deadlocks are
+// run, and its witness leads there; all runs of which some reordering deadlocks are
 // said to.
 func TestDeadlocksAgainstReorderings(t *testing.T) {
 	n := 3000
@@ -262,7 +270,7 @@ func TestDeadlocksAgainstReorderings(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs: %d with deadlocks (%d reversed, %d of three threads), %d missed", looked, runs, reversed, three, missed)
-	if looked < n/2 || runs < n/50 || missed > runs/5 {
+	if looked < n/2 || runs < n/50 || missed > 0 {
 		t.Errorf("%d runs: %d with deadlocks, %d missed", looked, runs, missed)
 	}
 }

@@ -43,7 +43,7 @@ type node struct {
 	reads, needs uint32
 	kind         kind
 	mask         uint8 // of an access
-	write        bool
+	read, write  bool
 }
 
 // record is the nodes of a run.
@@ -82,7 +82,7 @@ type granule struct {
 	past   []past
 }
 
-// past is the last execution of a place by a lane.
+// past is the last execution of a place by a lane that holds a set of mutexes.
 type past struct {
 	access       order.Access
 	node         nodeID
@@ -334,7 +334,7 @@ func (r *record) Access(a *order.Access, g uint64, mask, atomic uint8) error {
 		gr = &granule{writes: [8]nodeID{none, none, none, none, none, none, none, none}}
 		r.granules[g] = gr
 	}
-	n := node{kind: access, obj: g, mask: mask, write: a.Op.Writes(), thread: a.Thread, lane: l, events: r.eventsOf(a.Thread)}
+	n := node{kind: access, obj: g, mask: mask, read: a.Op.Reads(), write: a.Op.Writes(), thread: a.Thread, lane: l, events: r.eventsOf(a.Thread)}
 	if a.Op.Plain() {
 		r.count(a.Thread)
 		r.counts[a.Thread] = a.Number + 1
@@ -375,15 +375,21 @@ func (r *record) readsFrom(gr *granule, l laneID, mask uint8) (n int) {
 	return n
 }
 
+// maxLockSets is how many executions of a place by a lane are remembered, besides the
+// last: the last with each set of mutexes.
+const maxLockSets = 4
+
 // compare notes the pairs that an access makes with earlier ones, and the access.
 func (r *record) compare(gr *granule, p *past, g uint64) {
 	clock, hard := r.full.Clock(p.access.Thread), r.hard.Clock(p.access.Thread)
-	own := -1
+	own, kept := -1, 0
 	for i := range gr.past {
 		o := &gr.past[i]
 		if o.lane == p.lane {
 			if o.access.Place == p.access.Place && o.mask == p.mask {
-				own = i
+				if kept++; o.locks == p.locks || kept > maxLockSets {
+					own = i
+				}
 			}
 			continue
 		}

@@ -183,17 +183,20 @@ func (g *graph) sections() {
 // race describes an instance that try found to be a predictable race.
 func (s *search) race(in instance) Race {
 	out := Race{Accesses: in.accesses, At: in.at}
-	all := s.taken()
-	if !s.inOrder() {
-		out.Reversed = true
-		all = s.sort()
-	}
-	out.Witness = s.turns(all, in)
+	out.Witness, out.Reversed = s.turns(s.reordering(), in), s.order != nil
 	for i, id := range in.nodes {
 		n := &s.r.nodes[id]
 		out.Steps[i] = Turn{n.thread, n.events, n.count}
 	}
 	return out
+}
+
+// reordering is the correct reordering that reach has found.
+func (s *search) reordering() []nodeID {
+	if s.order == nil {
+		return s.taken()
+	}
+	return s.order
 }
 
 // schedule is a reordering as a schedule of threads; nil if there is none.
