@@ -70,8 +70,9 @@ type Options struct {
 	// sets at all that threads share and write; pairs are then not said to be
 	// reported by lock sets.
 	NoLockset bool
-	// everything takes all accesses one by one, for tests.
-	everything bool
+	// Everything takes all accesses one by one, and not only those to memory on which
+	// some may race.
+	Everything bool
 }
 
 func (o *Options) lockset() bool { return !o.NoLockset }

@@ -198,7 +198,7 @@ func sameInAll(t *testing.T, src Source, opts Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.everything = true
+	opts.Everything = true
 	want, err := Find(t.Context(), src, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (w *walker) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !w.opts.everything {
+	if !w.opts.Everything {
 		w.wanted, w.guarded = c.wanted()
 	}
 	switch s := w.guarded; {

@@ -16,6 +16,7 @@ const maxBaseline = 256 << 20
 // Baseline is a report made earlier: the races that are known.
 type Baseline struct {
 	Name  string // of the file
+	Races []Old  // without those that it had from an earlier baseline
 	known map[string]bool
 }
 
@@ -23,13 +24,9 @@ type Baseline struct {
 // messages.
 func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 	var file struct {
-		Version int `json:"version"`
-		Races   *[]struct {
-			Fingerprint string `json:"fingerprint"`
-		} `json:"races"`
-		Known []struct {
-			Fingerprint string `json:"fingerprint"`
-		} `json:"known"`
+		Version int             `json:"version"`
+		Races   *[]baselineRace `json:"races"`
+		Known   []jsonKnown     `json:"known"`
 	}
 	if err := json.NewDecoder(io.LimitReader(in, maxBaseline)).Decode(&file); err != nil {
 		return nil, fmt.Errorf("baseline %s: %w: %w", name, ErrBaseline, err)
@@ -41,7 +38,13 @@ func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("baseline %s: version %d: %w", name, file.Version, ErrBaseline)
 	}
 	b := &Baseline{Name: name, known: map[string]bool{}}
-	for _, r := range append(*file.Races, file.Known...) {
+	known := file.Known
+	for i := range *file.Races {
+		r := &(*file.Races)[i]
+		known = append(known, jsonKnown{Fingerprint: r.Fingerprint})
+		b.Races = append(b.Races, r.old())
+	}
+	for _, r := range known {
 		if r.Fingerprint == "" {
 			return nil, fmt.Errorf("baseline %s: a race without a fingerprint: %w", name, ErrBaseline)
 		}

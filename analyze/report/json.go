@@ -23,6 +23,7 @@ type jsonReport struct {
 	Deadlocks   []jsonDeadlock `json:"deadlocks,omitempty"`
 	Baseline    string         `json:"baseline,omitempty"`
 	Known       []jsonKnown    `json:"known,omitempty"`
+	Old         []jsonOld      `json:"baseline_races,omitempty"`
 	Exploration any            `json:"exploration,omitempty"`
 }
 
@@ -144,7 +145,9 @@ func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 
 		Exploration: exploration,
 	}
-	if r.Baseline != "" {
+	if r.OldFrom != "" {
+		out.Baseline, out.Old = r.OldFrom, jsonOfOld(r.Old)
+	} else if r.Baseline != "" {
 		n := len(r.Known)
 		out.Baseline, out.Summary.Known, out.Summary.Gone = r.Baseline, &n, &r.Gone
 		for i := range r.Known {

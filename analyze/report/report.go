@@ -189,6 +189,8 @@ type Report struct {
 	Known      []Race                    // that the baseline has
 	Baseline   string                    // file of known races; "" if there is none
 	Gone       int                       // races that the baseline has and this run does not show
+	Old        []Old                     // races of an earlier report, with what has become of them
+	OldFrom    string                    // file of that report; "" if it was not asked
 	Mutexes    []Mutex                   // M0 is the first
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.

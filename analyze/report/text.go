@@ -41,6 +41,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	}
 	t.deadlocks()
 	t.totals()
+	t.old()
 	_, err := io.WriteString(w, t.out.String())
 	return err
 }

@@ -19,6 +19,8 @@ type Verdict struct {
 type Evidence struct {
 	What      string   `json:"what"`                // what differs, or why the other order cannot be
 	Tries     int      `json:"tries,omitempty"`     // continuations of each order that were compared
+	Instances int      `json:"instances,omitempty"` // that were tried, if more than one
+	Instance  int      `json:"instance,omitempty"`  // of these, that the rest is about, from 1
 	Place     string   `json:"place,omitempty"`     // of infeasible: the place of the other thread
 	Variables []string `json:"variables,omitempty"` // of state-differs: "hits: 3 or 4"
 	// AsWas and Swapped are two runs that differ by the order of the accesses alone.
@@ -50,6 +52,14 @@ func (v *Verdict) rank() int {
 
 // text tells the verdict in a sentence.
 func (v *Verdict) text() string {
+	e := &v.Evidence
+	if e.Instances > 1 {
+		return fmt.Sprintf("%s (instance %d of %d tried)", v.sentence(), e.Instance, e.Instances)
+	}
+	return v.sentence()
+}
+
+func (v *Verdict) sentence() string {
 	e := &v.Evidence
 	switch v.Verdict {
 	case "harmful":

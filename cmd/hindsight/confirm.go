@@ -18,6 +18,7 @@ import (
 type confirmFlags struct {
 	races  []string
 	tries  int
+	each   int // instances of each race
 	dir    string
 	report racesFlags
 }
@@ -42,11 +43,19 @@ at the end the global variables. The verdict on a race is one of
 When runs differ, confirm writes their schedules to --schedules DIR. The report
 shows a command that reruns each of them.
 
+--instances N tries the first N instances of each race and reports the worst.
+
+With --baseline OLD.json, a JSON report from before a repair, confirm also says
+what has become of each race in it: which remain, which are ordered now and by
+what release and acquire, and which the run merely did not meet.
+
 The exit status is 66 when a race is harmful, 0 when none is, and 2 on errors.
 docs/replay.md explains the verdicts.`,
 		Example: `  hindsight confirm bank.hst
   hindsight confirm --race R1 --race R3 bank.hst
-  hindsight confirm --format json -o bank.json bank.hst`,
+  hindsight confirm --instances 10 bank.hst
+  hindsight confirm --format json -o bank.json bank.hst
+  hindsight confirm --baseline bank.json repaired.hst`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +68,8 @@ docs/replay.md explains the verdicts.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.races, "race", nil, "only these races, such as `R1`; may be repeated (default: all)")
+	flags.IntVar(&f.each, "instances", 1, "number of instances of each race to try, the first ones")
+	flags.StringVar(&f.report.baseline, "baseline", "", "say what has become of the races in the JSON report `FILE`")
 	flags.IntVar(&f.tries, "tries", 3, "random continuations to try, besides two with few preemptions")
 	flags.StringVar(&f.dir, "schedules", "", "write the schedules of runs that differ to `DIR` (default: TRACE.schedules)")
 	flags.StringVar(&f.report.format, "format", "text", "text, json or sarif")
@@ -79,6 +90,13 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 	if f.tries < 1 {
 		return false, fmt.Errorf("--tries %d: want 1 or more", f.tries)
 	}
+	if f.each < 1 {
+		return false, fmt.Errorf("--instances %d: want 1 or more", f.each)
+	}
+	base, err := readBaseline(ctx, f.report.baseline)
+	if err != nil {
+		return false, err
+	}
 	if f.dir == "" {
 		f.dir = file + ".schedules"
 	}
@@ -98,6 +116,28 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 			return false, fmt.Errorf("--race %s: the trace has no such race; it has %d", id, len(rep.Races))
 		}
 	}
+	if base != nil {
+		if err := trace.Settled(ctx, rep, base); err != nil {
+			return false, err
+		}
+	}
+	if len(rep.Races) > 0 {
+		harmful, err = f.judge(ctx, std, trace, rep, file)
+		if err != nil {
+			return false, err
+		}
+	}
+	return harmful, f.report.write(ctx, std, rep, file)
+}
+
+// judge finds out what the races in a report do.
+func (f *confirmFlags) judge(ctx context.Context, std cli.Streams, trace *analyze.Trace, rep *report.Report, file string) (harmful bool, err error) {
+	var others map[string][][2]report.Access
+	if f.each > 1 {
+		if others, err = trace.Instances(ctx, rep, f.each); err != nil {
+			return false, err
+		}
+	}
 	of, err := steer.Repeat(ctx, trace.Recorded(), f.report.again.rerun(), f.report.again.source(file))
 	if err != nil {
 		return false, err
@@ -109,12 +149,12 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 		if len(f.races) > 0 && !slices.Contains(f.races, r.ID) {
 			continue
 		}
-		if r.Verdict, err = judge.Race(ctx, r); err != nil {
+		if r.Verdict, err = judge.Race(ctx, r, others[r.ID]); err != nil {
 			return false, fmt.Errorf("%s: %w", r.ID, err)
 		}
 		harmful = harmful || r.Verdict.Verdict == string(confirm.Harmful)
 		bar.Step(1)
 	}
 	bar.End()
-	return harmful, f.report.write(ctx, std, rep, file)
+	return harmful, nil
 }

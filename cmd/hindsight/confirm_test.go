@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,13 +33,13 @@ type confirmed struct {
 	}
 }
 
-// buildVerdicts compiles examples/verdicts and returns the program and its source.
-func buildVerdicts(t *testing.T) (program string, source []byte) {
+// buildVerdicts compiles a program of examples/verdicts and returns it and its source.
+func buildVerdicts(t *testing.T, name string, flags ...string) (program string, source []byte) {
 	t.Helper()
 	needTools(t, cross.Compiler)
-	file := filepath.Join(sourceDir, "..", "..", "examples", "verdicts", "verdicts.c")
-	program = filepath.Join(t.TempDir(), "verdicts")
-	args := []string{"-std=gnu17", "-O1", "-g", "-static", "-pthread", "-o", program, file}
+	file := filepath.Join(sourceDir, "..", "..", "examples", "verdicts", name)
+	program = filepath.Join(t.TempDir(), strings.TrimSuffix(name, ".c"))
+	args := append([]string{"-std=gnu17", "-O1", "-g", "-static", "-pthread", "-o", program, file}, flags...)
 	if msg, err := exec.CommandContext(t.Context(), cross.Compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
@@ -65,15 +64,11 @@ func invoke(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// severity lists verdicts from the mildest to the worst: a race is what its worst
-// instance is.
-var severity = []confirm.Verdict{confirm.Unknown, confirm.Infeasible, confirm.NoDifference, confirm.StateDiffers, confirm.Harmful}
-
 // TestVerdicts holds confirm against the labels of examples/verdicts: the worst
 // verdict on the races of a variable is its label. The commands of a verdict make
 // the runs that it tells of.
 func TestVerdicts(t *testing.T) {
-	program, source := buildVerdicts(t)
+	program, source := buildVerdicts(t, "verdicts.c")
 	cases := labelled.FindAllSubmatch(source, -1)
 	if len(cases) < 40 {
 		t.Fatalf("%d cases", len(cases))
@@ -98,7 +93,7 @@ func TestVerdicts(t *testing.T) {
 					continue
 				}
 				raced = true
-				if v := confirm.Verdict(r.Verdict); slices.Index(severity, v) > slices.Index(severity, worst) {
+				if v := confirm.Verdict(r.Verdict); v.Worse(worst) {
 					worst = v
 				}
 				if e := r.Evidence; e.AsWas != nil && want == confirm.Harmful {
@@ -115,6 +110,84 @@ func TestVerdicts(t *testing.T) {
 		}
 		if !raced || worst != want {
 			t.Errorf("%s: verdict %q, raced %v; want %s", name, worst, raced, want)
+		}
+	}
+}
+
+// TestBaseline: of each race of a program, confirm --baseline says of the repaired
+// program what its label says.
+func TestBaseline(t *testing.T) {
+	dir := t.TempDir()
+	racy, source := buildVerdicts(t, "repaired.c")
+	repaired, _ := buildVerdicts(t, "repaired.c", "-DREPAIRED")
+	labels := map[string]string{}
+	for _, m := range labelled.FindAllSubmatch(source, -1) {
+		labels[string(m[1])] = strings.ReplaceAll(string(m[2]), "_", "-")
+	}
+	if len(labels) < 10 {
+		t.Fatalf("%d cases", len(labels))
+	}
+	old, before, after := filepath.Join(dir, "old.json"), filepath.Join(dir, "old.hst"), filepath.Join(dir, "new.hst")
+	invoke("run", "--seed", "2", "-o", before, racy)
+	invoke("run", "--seed", "2", "-o", after, repaired)
+	invoke("races", "--format", "json", "-o", old, before)
+	_, out, errs := invoke("confirm", "--race", "R1", "--baseline", old, "--format", "json", after)
+	checkSchema(t, out)
+	var got struct {
+		Races         []struct{ Verdict string }
+		BaselineRaces []struct{ ID, Location, Now, What, Release, Acquire string } `json:"baseline_races"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	seen := map[string]bool{}
+	for _, r := range got.BaselineRaces {
+		name := strings.TrimSuffix(r.Location, "[]")
+		if strings.HasPrefix(name, "block") {
+			name = "block"
+		}
+		seen[name] = true
+		if r.Now != labels[name] {
+			t.Errorf("%s %s: %s (%s), want %s", r.ID, name, r.Now, r.What, labels[name])
+		}
+		if known := r.Release != "" && r.Acquire != ""; known != (r.Now == "ordered") {
+			t.Errorf("%s %s: ordered by %q and %q", r.ID, name, r.Release, r.Acquire)
+		}
+	}
+	for name := range labels {
+		if !seen[name] {
+			t.Errorf("the program has no race on %s", name)
+		}
+	}
+	if _, out, _ = invoke("confirm", "--race", "R1", "--baseline", old, after); !strings.Contains(out, "released: unlock of guard at locked_a repaired.c:") {
+		t.Errorf("the report does not say what orders a race:\n%s", out)
+	}
+}
+
+// TestInstances: of a race with many instances, the first few are tried until one does
+// harm, and the report says which.
+func TestInstances(t *testing.T) {
+	program, _ := buildVerdicts(t, "verdicts.c")
+	trace := filepath.Join(t.TempDir(), "v.hst")
+	for _, name := range []string{"statistics", "lost_loop"} {
+		invoke("run", "--seed", "2", "-o", trace, program, name)
+		_, out, errs := invoke("confirm", "--instances", "4", "--format", "json", trace)
+		checkSchema(t, out)
+		var got struct {
+			Races []struct {
+				Verdict  string
+				Dynamic  int
+				Evidence struct{ Instance, Instances int }
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Races) == 0 {
+			t.Fatalf("%s: %v\n%s", name, err, errs)
+		}
+		for _, r := range got.Races {
+			e, all := r.Evidence, min(r.Dynamic, 4)
+			if r.Verdict != "harmful" && all > 1 && e.Instances < all || e.Instances > 5 || e.Instance > e.Instances {
+				t.Errorf("%s: %s, instance %d of %d, %d in all", name, r.Verdict, e.Instance, e.Instances, r.Dynamic)
+			}
 		}
 	}
 }

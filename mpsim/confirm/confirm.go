@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
@@ -36,6 +37,15 @@ const (
 	Infeasible   Verdict = "infeasible"    // the other order could not be brought about
 	Unknown      Verdict = ""              // the accesses were not met again
 )
+
+// severity lists verdicts from the mildest to the worst: a race is what its worst
+// instance is.
+var severity = []Verdict{Unknown, Infeasible, NoDifference, StateDiffers, Harmful}
+
+// Worse reports whether v is worse than other.
+func (v Verdict) Worse(other Verdict) bool {
+	return slices.Index(severity, v) > slices.Index(severity, other)
+}
 
 // Finding is the verdict on a pair, and what it rests on.
 type Finding struct {

@@ -31,32 +31,74 @@ func NewJudge(t *cdr.Trace, of *Original, tries int, dir string) *Judge {
 	})}
 }
 
-// Race finds out what the first instance of a race does.
-func (j *Judge) Race(ctx context.Context, r *report.Race) (*report.Verdict, error) {
-	var pair confirm.Pair
+// Race finds out what a race does: the worst of what its first instance and some others
+// do. It stops at one that is harmful. The sides of an instance are the later and the
+// earlier access.
+func (j *Judge) Race(ctx context.Context, r *report.Race, others [][2]report.Access) (*report.Verdict, error) {
+	var worst *confirm.Finding
+	at, tried := 0, 0
+	all := [][2]report.Access{r.Accesses}
+	for i := range others {
+		if !sameInstance(&others[i], &r.Accesses) {
+			all = append(all, others[i])
+		}
+	}
+	for i := range all {
+		pair, err := j.pair(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		f, err := j.Pair(ctx, pair)
+		if err != nil {
+			return nil, err
+		}
+		tried++
+		if worst == nil || f.Verdict.Worse(worst.Verdict) {
+			worst, at = f, tried
+		}
+		if f.Verdict == confirm.Harmful {
+			break
+		}
+	}
+	return j.verdict(ctx, r.ID, worst, at, tried)
+}
+
+// sameInstance reports whether two instances are of the same executions.
+func sameInstance(x, y *[2]report.Access) bool {
+	same := func(a, b *report.Access) bool {
+		return a.Thread == b.Thread && a.PC == b.PC && a.Site == b.Site && a.Ordinal == b.Ordinal && a.Segment == b.Segment
+	}
+	return same(&x[0], &y[0]) && same(&x[1], &y[1]) || same(&x[0], &y[1]) && same(&x[1], &y[0])
+}
+
+// pair is an instance for the confirmer.
+func (j *Judge) pair(sides *[2]report.Access) (pair confirm.Pair, err error) {
 	for i, to := range []*confirm.Access{&pair.B, &pair.A} {
-		a := &r.Accesses[i]
+		a := &sides[i]
 		*to = confirm.Access{Thread: a.Thread, PC: a.PC, Ordinal: a.Ordinal, Address: a.Address, Size: a.Size, Call: !a.Op.Plain()}
 		if to.Call {
-			var err error
 			if to.Ordinal, err = j.ordinal(a); err != nil {
-				return nil, err
+				return pair, err
 			}
 		}
 	}
-	f, err := j.Pair(ctx, pair)
-	if err != nil {
-		return nil, err
-	}
+	return pair, nil
+}
+
+// verdict is what was found of instance at of those that were tried.
+func (j *Judge) verdict(ctx context.Context, id string, f *confirm.Finding, at, tried int) (_ *report.Verdict, err error) {
 	v := &report.Verdict{Verdict: string(f.Verdict)}
 	v.Evidence = report.Evidence{What: f.What, Tries: f.Tries, Variables: f.Variables, Place: j.of.Run.Image.PlaceName(f.Stands)}
+	if tried > 1 {
+		v.Evidence.Instance, v.Evidence.Instances = at, tried
+	}
 	if f.As == nil {
 		return v, nil
 	}
-	if v.Evidence.AsWas, err = j.keep(ctx, r.ID+"-as-was.txt", f.As); err != nil {
+	if v.Evidence.AsWas, err = j.keep(ctx, id+"-as-was.txt", f.As); err != nil {
 		return nil, err
 	}
-	v.Evidence.Swapped, err = j.keep(ctx, r.ID+"-swapped.txt", f.Swapped)
+	v.Evidence.Swapped, err = j.keep(ctx, id+"-swapped.txt", f.Swapped)
 	return v, err
 }
 
