@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-view real container dynamic bench-schedules correct faults release cross-vet
+.PHONY: bench-view real container dynamic bench-schedules correct same faults release cross-vet
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-predict bench-papers bench-wet fuzz clean
 
@@ -103,6 +103,14 @@ correct:          ## the programs of examples/correct under 20 seeds each: no ra
 real:             ## programs from Debian's source packages: built, run, compared with qemu, measured (docs/real-programs.md; hours)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./examples/real -hindsight $(CURDIR)/bin/hindsight $(REAL)
+
+same:             ## what the build BASE prints and writes for the examples, and what this tree does: nothing may differ (BASE=FILE)
+	@test -x "$(BASE)" || { echo "BASE=FILE names the executable to compare with"; exit 1; }
+	$(GO) build -o bin/hindsight ./cmd/hindsight
+	rm -rf bin/same
+	$(GO) run ./examples/answers -hindsight "$(BASE)" -o bin/same/base
+	$(GO) run ./examples/answers -hindsight bin/hindsight -o bin/same/tree
+	diff -r bin/same/base bin/same/tree
 
 faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
 	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight
