@@ -55,10 +55,9 @@ func (p *Playback) learn() {
 				paths.static[ref] = id
 			}
 		}
-		s := simBlock{first: id, last: id, blocks: 1, pc: c.PC, next: c.Next, end: c.End, insts: c.Insts}
-		s.edges[0].to, s.edges[1].to = noBlock, noBlock
-		s.ends = paths.endsPath(c.End)
-		paths.codes, paths.sims = append(paths.codes, c), append(paths.sims, s)
+		paths.codes = append(paths.codes, c)
+		paths.sims = append(paths.sims, simBlock{step: paths.steps.Add(paths.stepBlock(id)), ends: paths.endsPath(c.End),
+			blocks: 1, pc: c.PC, next: c.Next, end: c.End, insts: c.Insts})
 		p.code[paths.name(id)] = id
 	}
 }

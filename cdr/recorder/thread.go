@@ -4,6 +4,7 @@ import (
 	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 	"hindsight/wpp"
+	"hindsight/wpp/cfg"
 )
 
 // threadRec is the recording of one thread in the open epoch, and what of it
@@ -12,12 +13,9 @@ type threadRec struct {
 	id  event.ThreadID
 	rec *Recorder
 
-	// The path that is being followed, up to the end of the simulator's block
-	// at if on is set, and the run of equal paths before it.
-	path  pathStart
-	at    uint32
-	on    bool
-	same  pathStart
+	path cfg.Follower
+	// The run of equal paths before the one that is being followed.
+	same  cfg.Path
 	times uint64 // 0: none
 
 	// Call stack. pending: a return happened and its target is not known yet;
@@ -50,38 +48,22 @@ type threadRec struct {
 
 // step follows one block of the simulator. See [paths] for where paths end.
 func (t *threadRec) step(id uint32) {
-	p := t.rec.paths
-	b := &p.sims[id]
-	if t.on {
-		from := &p.sims[t.at]
-		e := &from.edges[0]
-		if e.to != id {
-			e = &from.edges[1]
-			if e.to != id {
-				e = p.edge(t.at, id)
-			}
-		}
-		if e.cut {
-			t.emit()
-			t.path = pathStart{b.first, e.add}
-		} else {
-			t.path.number += e.add
-		}
-	} else {
-		if t.pending {
-			t.resolve(b.pc)
-		}
-		t.path = pathStart{b.first, b.lead}
+	b := &t.rec.paths.sims[id]
+	if t.pending { // no path is open
+		t.resolve(b.pc)
 	}
-	for i := range b.cuts {
-		t.emit()
-		t.path = b.cuts[i]
+	if ended, cut := t.path.Enter(b.step); cut {
+		t.emit(ended)
 	}
-	t.at, t.on = id, !b.ends
-	if t.on {
+	for i := range b.step.Cuts() {
+		t.emit(t.path.Cut(i))
+	}
+	if !b.ends {
 		return
 	}
-	t.emit()
+	if ended, ok := t.path.End(); ok {
+		t.emit(ended)
+	}
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
 		t.call(b.next)
@@ -100,21 +82,20 @@ func (t *threadRec) call(ret uint64) {
 	t.stack.Call(ret)
 }
 
-// emit ends a path: it lengthens the open run or begins another.
-func (t *threadRec) emit() {
-	if t.path == t.same && t.times-1 < format.MaxRun-1 {
+// emit takes a path that ended: it lengthens the open run or begins another.
+func (t *threadRec) emit(path cfg.Path) {
+	if path == t.same && t.times-1 < format.MaxRun-1 {
 		t.times++
 		return
 	}
 	t.flushRun()
-	t.same, t.times = t.path, 1
+	t.same, t.times = path, 1
 }
 
 // endPath ends the path that is being followed, if any, where it is.
 func (t *threadRec) endPath() {
-	if t.on {
-		t.emit()
-		t.on = false
+	if ended, ok := t.path.End(); ok {
+		t.emit(ended)
 	}
 	t.flushRun()
 }
@@ -137,7 +118,7 @@ func (t *threadRec) flushRun() {
 	blocks := t.rec.paths.blocksOf(nil, t.same)
 	for range times {
 		for _, b := range blocks {
-			id, _, _ := t.rec.paths.id(pathStart{block: b})
+			id, _, _ := t.rec.paths.id(cfg.Path{Block: b})
 			t.appendPath(id, 1)
 		}
 	}

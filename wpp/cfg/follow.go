@@ -1,0 +1,224 @@
+package cfg
+
+// Path is an acyclic path that a run took: its first block, as the client
+// numbers blocks, and its number, as [Number] has it.
+type Path struct {
+	Block  uint32
+	Number uint64
+}
+
+// Steps is the code that a run is followed through, cut into steps. All threads
+// of the run share it.
+type Steps struct {
+	slab  []Step // not in use yet
+	edges map[[2]*Step]edge
+}
+
+// Step is code that runs to its end once it is entered: one or more blocks, each
+// reached by falling out of the previous one.
+type Step struct {
+	edges [2]edge // those that were taken last
+	first uint32  // block
+	whole bool    // the first block is one of the program's
+	lead  uint64  // what a path that enters gains up to the first cut inside, or to the end
+	cuts  []Path  // paths that begin inside, each with what it gains up to the next cut, or to the end
+	pc    uint64
+	last  *Block
+	in    *Steps
+}
+
+// edge is a transition to another step.
+type edge struct {
+	to  *Step
+	add uint64 // to the path's number; what the step itself adds is included
+	cut bool   // the path ends before the step
+}
+
+// StepBlock is a block of a step.
+type StepBlock struct {
+	ID    uint32 // as the client numbers it
+	PC    uint64
+	Block *Block // of the program; nil when it is none, and paths end before and after it
+}
+
+// stepsAtOnce is how many steps are allocated together.
+const stepsAtOnce = 128
+
+// Add adds a step. There must be at least one block.
+func (s *Steps) Add(blocks ...StepBlock) *Step {
+	if len(s.slab) == 0 {
+		s.slab = make([]Step, stepsAtOnce)
+	}
+	x := &s.slab[0]
+	s.slab = s.slab[1:]
+	first, last := &blocks[0], &blocks[len(blocks)-1]
+	*x = Step{in: s, first: first.ID, whole: first.Block != nil, pc: first.PC, last: last.Block}
+	number := &x.lead
+	for i := range blocks[1:] {
+		next := &blocks[i+1]
+		val, cut := follow(blocks[i].Block, next.PC)
+		if cut {
+			x.cuts = append(x.cuts, Path{Block: next.ID})
+			number = &x.cuts[len(x.cuts)-1].Number
+		} else {
+			*number += val
+		}
+	}
+	return x
+}
+
+// follow returns what the number of a path gains that goes on at pc after a
+// block, or that it is cut there.
+func follow(b *Block, pc uint64) (val uint64, cut bool) {
+	if b == nil {
+		return 0, true
+	}
+	val, cut, ok := b.Succ(pc)
+	return val, cut || !ok
+}
+
+// Cuts is the number of places inside the step where a path ends and another
+// begins.
+func (x *Step) Cuts() int { return len(x.cuts) }
+
+// edge finds the transition to a step that was not the last one taken.
+func (x *Step) edge(to *Step) *edge {
+	if x.edges[1].to == to {
+		return &x.edges[1]
+	}
+	key := [2]*Step{x, to}
+	e, ok := x.in.edges[key]
+	if !ok {
+		e.to = to
+		e.add, e.cut = follow(x.last, to.pc)
+		if e.cut || !to.whole {
+			e.add, e.cut = 0, true
+		}
+		e.add += to.lead
+		if x.in.edges == nil {
+			x.in.edges = map[[2]*Step]edge{}
+		}
+		x.in.edges[key] = e
+	}
+	x.edges[1] = x.edges[0]
+	x.edges[0] = e
+	return &x.edges[0]
+}
+
+// Follower follows one thread along acyclic paths. A path ends, as in "Whole
+// Program Paths" (PLDI 1999), at retreating edges of the static control flow and
+// where control goes along no edge of it, and where the client calls
+// [Follower.End]: after calls and returns, and at events. While it is followed,
+// it is its first block and the sum of its edges' values ("Efficient Path
+// Profiling", MICRO 1996). Which edge leads from one step to the next is found
+// once and then cached.
+//
+// The zero value is on no path. A Follower belongs to one goroutine.
+type Follower struct {
+	path Path
+	at   *Step // nil: on no path
+}
+
+// Enter goes on to a step. If the path cannot go on there, it ended before the
+// step: Enter returns it and is cut. The client then calls [Follower.Cut] for
+// each cut inside the step.
+func (f *Follower) Enter(to *Step) (ended Path, cut bool) {
+	from := f.at
+	f.at = to
+	if from == nil {
+		f.path = Path{to.first, to.lead}
+		return Path{}, false
+	}
+	e := &from.edges[0]
+	if e.to != to {
+		e = from.edge(to)
+	}
+	if !e.cut {
+		f.path.Number += e.add
+		return Path{}, false
+	}
+	ended = f.path
+	f.path = Path{to.first, e.add}
+	return ended, true
+}
+
+// Cut goes over cut i inside the present step, and returns the path that ends
+// there.
+func (f *Follower) Cut(i int) (ended Path) {
+	ended = f.path
+	f.path = f.at.cuts[i]
+	return ended
+}
+
+// End ends the path where it is, and returns it; not ok when there is none.
+func (f *Follower) End() (ended Path, ok bool) {
+	if f.at == nil {
+		return Path{}, false
+	}
+	f.at = nil
+	return f.path, true
+}
+
+// Names numbers paths for a client, by first block and by a key that tells paths
+// from there apart. The two paths that were found last are remembered for each
+// block. The zero value has no names.
+type Names[K comparable] struct {
+	ids    map[named[K]]uint32
+	recent [][2]name[K]
+}
+
+type named[K comparable] struct {
+	block uint32
+	key   K
+}
+
+type name[K comparable] struct {
+	key   K
+	id    uint32
+	known bool
+}
+
+// Find returns a path's number; not ok when it has none.
+func (n *Names[K]) Find(block uint32, key K) (id uint32, ok bool) {
+	if int(block) < len(n.recent) {
+		r := &n.recent[block]
+		if r[0].known && r[0].key == key {
+			return r[0].id, true
+		}
+		if r[1].known && r[1].key == key {
+			r[0], r[1] = r[1], r[0]
+			return r[0].id, true
+		}
+	}
+	id, ok = n.ids[named[K]{block, key}]
+	if ok {
+		n.remember(block, key, id)
+	}
+	return id, ok
+}
+
+// Set numbers a path.
+func (n *Names[K]) Set(block uint32, key K, id uint32) {
+	if n.ids == nil {
+		n.ids = map[named[K]]uint32{}
+	}
+	n.ids[named[K]{block, key}] = id
+	n.remember(block, key, id)
+}
+
+func (n *Names[K]) remember(block uint32, key K, id uint32) {
+	for int(block) >= len(n.recent) {
+		n.recent = append(n.recent, make([][2]name[K], max(64, int(block)+1-len(n.recent)))...)
+	}
+	r := &n.recent[block]
+	r[0], r[1] = name[K]{key, id, true}, r[0]
+}
+
+// Len is how many paths have a number.
+func (n *Names[K]) Len() int { return len(n.ids) }
+
+// Forget takes all numbers back.
+func (n *Names[K]) Forget() {
+	clear(n.ids)
+	clear(n.recent)
+}
