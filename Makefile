@@ -104,13 +104,16 @@ real:             ## programs from Debian's source packages: built, run, compare
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./examples/real -hindsight $(CURDIR)/bin/hindsight $(REAL)
 
-same:             ## what the build BASE prints and writes for the examples, and what this tree does: nothing may differ (BASE=FILE)
-	@test -x "$(BASE)" || { echo "BASE=FILE names the executable to compare with"; exit 1; }
-	$(GO) build -o bin/hindsight ./cmd/hindsight
+same:             ## what the revision BASE prints and writes for the examples, and what this tree does: nothing may differ
+	@git rev-parse -q --verify "$(BASE)^{commit}" >/dev/null || { echo "BASE=REVISION names the commit to compare with"; exit 1; }
 	rm -rf bin/same
-	$(GO) run ./examples/answers -hindsight "$(BASE)" -o bin/same/base
-	$(GO) run ./examples/answers -hindsight bin/hindsight -o bin/same/tree
-	diff -r bin/same/base bin/same/tree
+	git worktree add --force bin/same/base.tree "$(BASE)"
+	cd bin/same/base.tree && $(GO) build -buildvcs=false -o ../base ./cmd/hindsight
+	git worktree remove --force bin/same/base.tree
+	$(GO) build -buildvcs=false -o bin/same/tree ./cmd/hindsight
+	$(GO) run ./examples/answers -hindsight bin/same/base -o bin/same/base.answers
+	$(GO) run ./examples/answers -hindsight bin/same/tree -o bin/same/tree.answers
+	diff -r bin/same/base.answers bin/same/tree.answers
 
 faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
 	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight

@@ -57,7 +57,7 @@ type Builder struct {
 
 	codeTable
 	nodes   []*pathNode
-	paths   map[pathKey]NodeID
+	paths   cfg.Names[pathKey]
 	outside map[outsideKey]NodeID
 	shadow  *shadow
 
@@ -80,9 +80,9 @@ type Builder struct {
 	done     bool
 }
 
+// pathKey tells paths with the same first piece apart.
 type pathKey struct {
 	number uint64
-	piece  uint32
 	mode   mode
 }
 
@@ -119,11 +119,10 @@ type thread struct {
 	began uint64 // times at the epoch's beginning
 
 	// The open path.
-	path   []uint32
-	number uint64
+	follow cfg.Follower
+	path   []uint32 // its pieces
 	stmtsN int
-	at     *cfg.Block // static block that the path has reached; nil: it cannot go on
-	values []uint64   // of the path, from batches before
+	values []uint64 // of the path, from batches before
 	addrs  []uint64
 
 	regs [64]reg
@@ -163,7 +162,7 @@ func NewBuilder(sink Sink, opts Options) (*Builder, error) {
 	}
 	opts.Budget = min(max(opts.Budget, minBudget), maxBudget)
 	b := &Builder{
-		sink: sink, opts: opts, paths: map[pathKey]NodeID{}, outside: map[outsideKey]NodeID{}, shadow: newShadow(), pathLimit: maxPathsStmts,
+		sink: sink, opts: opts, outside: map[outsideKey]NodeID{}, shadow: newShadow(), pathLimit: maxPathsStmts,
 		codeTable: codeTable{program: opts.Program, read: opts.Code, ids: map[pieceKey]uint32{}, deciders: map[cfg.Ref]uint32{}},
 	}
 	if opts.Evaluate != nil {
@@ -322,16 +321,11 @@ func (b *Builder) step(t *thread, s *simulated, w *window) error {
 	}
 	for _, id := range s.pieces {
 		p := &b.pieces[id]
-		if len(t.path) > 0 {
-			add, cut, ok := uint64(0), true, false
-			if t.at != nil && p.static != nil && t.stmtsN+len(p.insts) <= maxPathStmts {
-				add, cut, ok = t.at.Succ(p.pc)
-			}
-			if cut || !ok {
-				b.endPath(t, w)
-			} else {
-				t.number += add
-			}
+		if t.stmtsN+len(p.insts) > maxPathStmts {
+			b.endPath(t, w)
+		}
+		if ended, cut := t.follow.Enter(p.step); cut {
+			b.runPath(t, w, ended.Number)
 		}
 		if len(w.values)-w.v < p.values {
 			return errValues
@@ -342,7 +336,6 @@ func (b *Builder) step(t *thread, s *simulated, w *window) error {
 		w.v += p.values
 		w.a += p.plain
 		t.path = append(t.path, id)
-		t.at = p.static
 		t.stmtsN += len(p.insts)
 	}
 	switch s.end {
@@ -362,9 +355,16 @@ func (b *Builder) step(t *thread, s *simulated, w *window) error {
 // endPath executes the open path, if there is one, and returns the instance of
 // its last statement.
 func (b *Builder) endPath(t *thread, w *window) ref {
-	if len(t.path) == 0 {
+	ended, ok := t.follow.End()
+	if !ok {
 		return ref{}
 	}
+	return b.runPath(t, w, ended.Number)
+}
+
+// runPath executes the path of a number, which has ended, and returns the instance
+// of its last statement.
+func (b *Builder) runPath(t *thread, w *window, number uint64) ref {
 	values, addrs := t.values, t.addrs
 	if w != nil {
 		if len(values)+len(addrs) == 0 {
@@ -382,7 +382,7 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 	if b.pieces[t.path[len(t.path)-1]].end == event.EndSyscall {
 		m.args = b.callArgs(t, values)
 	}
-	if node, ok := b.pathNode(t.path, t.number, m); ok {
+	if node, ok := b.pathNode(t.path, number, m); ok {
 		by = b.run(t, node, values, addrs)
 	} else {
 		for i, id := range t.path {
@@ -398,7 +398,7 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 		}
 	}
 	t.path, t.values, t.addrs = t.path[:0], t.values[:0], t.addrs[:0]
-	t.number, t.stmtsN, t.at = 0, 0, nil
+	t.stmtsN = 0
 	if b.full() {
 		b.closeEpoch()
 	}
@@ -448,26 +448,15 @@ func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 // pathNode names a path. It is not ok when there is no room for a new one: then
 // the path's blocks are separate nodes.
 func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok bool) {
-	first := &b.pieces[path[0]]
-	for i := range first.recent {
-		if r := &first.recent[i]; r.known && r.number == number && r.mode == m {
-			if i > 0 {
-				first.recent[0], first.recent[i] = first.recent[i], first.recent[0]
-			}
-			return first.recent[0].node, true
-		}
+	key := pathKey{number, m}
+	if x, known := b.paths.Find(path[0], key); known {
+		return NodeID(x), true
 	}
-	key := pathKey{number, path[0], m}
-	id, ok = b.paths[key]
-	if !ok {
-		if len(path) > 1 && b.pathStmts >= b.pathLimit {
-			return 0, false
-		}
-		id = b.addNode(b.newPathNode(path, m, &b.flavour))
-		b.paths[key] = id
+	if len(path) > 1 && b.pathStmts >= b.pathLimit {
+		return 0, false
 	}
-	first.recent[1] = first.recent[0]
-	first.recent[0] = recentPath{number, id, m, true}
+	id = b.addNode(b.newPathNode(path, m, &b.flavour))
+	b.paths.Set(path[0], key, uint32(id))
 	return id, true
 }
 

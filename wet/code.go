@@ -28,20 +28,12 @@ type Program interface {
 type piece struct {
 	code
 	next     uint64
-	static   *cfg.Block // nil unless it is a whole block of the program
+	step     *cfg.Step
 	fn       uint32
 	values   int // entries in event.Batch.Values
 	plain    int // and in event.Batch.Addrs
 	deciders []uint32
 	decider  uint32 // number + 1, 0: it decides about nothing
-	recent   [2]recentPath
-}
-
-type recentPath struct {
-	number uint64
-	node   NodeID
-	mode   mode
-	known  bool
 }
 
 // simulated is a block as the simulator runs it: pieces, each reached by
@@ -66,6 +58,7 @@ type codeTable struct {
 	sims     []simulated
 	pieces   []piece
 	ids      map[pieceKey]uint32
+	steps    cfg.Steps
 	deciders map[cfg.Ref]uint32
 }
 
@@ -137,6 +130,8 @@ func (c *codeTable) piece(k code) uint32 {
 		return id
 	}
 	k.raw = slices.Clone(k.raw)
+	id := uint32(len(c.pieces))
+	step := cfg.StepBlock{ID: id, PC: k.pc}
 	p := piece{code: k, next: k.pc + uint64(len(k.raw)), values: rv.Values(k.insts, k.end)}
 	for n, i := range k.insts {
 		if _, _, mem := i.Mem(); mem && (k.end != event.EndAtomic || n != len(k.insts)-1) {
@@ -147,7 +142,7 @@ func (c *codeTable) piece(k code) uint32 {
 		b := c.program.Block(ref)
 		p.fn = ref.Func + 1
 		if b.PC == k.pc && b.Next() == p.next && int(b.Insts) == len(k.insts) && b.End == k.end {
-			p.static = b
+			step.Block = b // it is a whole block of the program
 		}
 		for _, d := range c.program.Deciders(ref) {
 			p.deciders = append(p.deciders, c.decider(d))
@@ -156,7 +151,7 @@ func (c *codeTable) piece(k code) uint32 {
 			p.decider = c.decider(ref) + 1
 		}
 	}
-	id := uint32(len(c.pieces))
+	p.step = c.steps.Add(step)
 	c.pieces = append(c.pieces, p)
 	c.ids[key] = id
 	return id

@@ -1,7 +1,8 @@
 // Command answers writes what a build of hindsight prints and writes about the
 // examples into a directory: for every command the output and the exit status,
 // for every trace its length and its hash. A change that is not to be seen
-// leaves the directory as it was (make same BASE=FILE).
+// leaves the directory as it was (make same BASE=REVISION). The builds must have
+// the same version, which traces hold: go build -buildvcs=false.
 package main
 
 import (

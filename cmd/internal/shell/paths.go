@@ -10,54 +10,62 @@ import (
 // Program Paths" does, and numbers the paths in order of first appearance.
 type Paths struct {
 	program *cfg.Program
-	ids     map[path]wpp.Terminal
-	blocks  map[uint64]*cfg.Block
+	steps   cfg.Steps
+	blocks  map[uint64]*block
+	ids     map[cfg.Path]wpp.Terminal
 }
 
-// path is an acyclic path: its first block, and the sum of its edges' values.
-type path struct{ start, number uint64 }
+// block is a basic block by its address.
+type block struct {
+	*cfg.Step
+	branch bool // it ends with a conditional branch
+}
 
 // NewPaths starts a numbering.
 func NewPaths(p *cfg.Program) *Paths {
-	return &Paths{program: p, ids: map[path]wpp.Terminal{}, blocks: map[uint64]*cfg.Block{}}
+	return &Paths{program: p, blocks: map[uint64]*block{}, ids: map[cfg.Path]wpp.Terminal{}}
 }
 
-// Len is how many paths there are by now.
+// Len is the number of different paths so far.
 func (p *Paths) Len() int { return len(p.ids) }
 
 // Of returns the paths of a thread, and how many conditional branches are among
 // its blocks that another follows.
 func (p *Paths) Of(pcs []uint64) (terms []wpp.Terminal, branches int) {
-	var now path
-	on := false
+	var follow cfg.Follower
 	for i, pc := range pcs {
-		b, ok := p.blocks[pc]
-		if !ok {
-			if ref, known := p.program.At(pc); known {
-				b = p.program.Block(ref)
-			}
-			p.blocks[pc] = b
+		b := p.block(pc)
+		if b.branch && i+1 < len(pcs) {
+			branches++
 		}
-		if !on {
-			now = path{start: pc}
-		}
-		on = false
-		if b != nil && i+1 < len(pcs) {
-			if b.End == event.EndBranch {
-				branches++
-			}
-			if val, cut, ok := b.Succ(pcs[i+1]); ok && !cut {
-				now.number, on = now.number+val, true
-			}
-		}
-		if !on {
-			id, ok := p.ids[now]
-			if !ok {
-				id = wpp.Terminal(len(p.ids))
-				p.ids[now] = id
-			}
-			terms = append(terms, id)
+		if ended, cut := follow.Enter(b.Step); cut {
+			terms = append(terms, p.id(ended))
 		}
 	}
+	if ended, ok := follow.End(); ok {
+		terms = append(terms, p.id(ended))
+	}
 	return terms, branches
+}
+
+func (p *Paths) block(pc uint64) *block {
+	b, ok := p.blocks[pc]
+	if !ok {
+		step := cfg.StepBlock{ID: uint32(len(p.blocks)), PC: pc}
+		if ref, known := p.program.At(pc); known {
+			step.Block = p.program.Block(ref)
+		}
+		b = &block{p.steps.Add(step), step.Block != nil && step.Block.End == event.EndBranch}
+		p.blocks[pc] = b
+	}
+	return b
+}
+
+func (p *Paths) id(path cfg.Path) wpp.Terminal {
+	id, ok := p.ids[path]
+	if !ok {
+		id = wpp.Terminal(len(p.ids))
+		p.ids[path] = id
+	}
+	return id
 }
