@@ -59,13 +59,15 @@
 // Lists that are more than a few runs are compressed by package stream. The
 // container compresses blocks once more.
 //
-// A query that steps through the executions of a statement, forward or back
-// ([Graph.Stepping]), reads long lists by bidirectional cursors: the compressed
-// stream, its checkpoints and two tables are in memory, not the numbers. A list
-// that turns out to be read in no order is decoded completely, as all lists are
-// for slices. The control flow is one string per thread and epoch. It cannot be
-// walked backward, so it is decoded one epoch at a time, which the epoch's
-// budget bounds.
+// A query that steps through executions, forward or back ([Graph.Stepping]), reads
+// long lists by bidirectional cursors: the compressed stream, its checkpoints and
+// two tables are in memory, not the numbers. The control flow of a thread in an
+// epoch is stored as one string that can be read forward only. A query that steps
+// compresses it into a bidirectional stream first, and makes the lists that follow
+// from it (timestamps of a node, producers of registers) from that stream
+// (flowstep.go). So memory holds some bits for each execution, whatever the query
+// returns. A list that turns out to be read in no order is decoded completely, as
+// all lists are for slices.
 //
 // # Epochs
 //

@@ -72,13 +72,15 @@ type threadView struct {
 
 // threadEpoch is a thread's part of an epoch.
 type threadEpoch struct {
-	thread uint32
-	epoch  int
-	place  place
-	began  uint64 // time
-	n      uint64 // node executions
-	spans  []*span
-	flow   *flow
+	thread  uint32
+	epoch   int
+	place   place
+	began   uint64 // time
+	n       uint64 // node executions
+	spans   []*span
+	flow    *flow
+	steps   *flowSteps // in place of flow, for a query that steps
+	wanders bool       // a query that stepped went everywhere
 }
 
 // stretchView is a stretch of node executions in the order of the run.
@@ -408,6 +410,13 @@ func (g *Graph) Time(th event.ThreadID, node NodeID, k uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	w, err := g.steps(s.te)
+	if err != nil {
+		return 0, err
+	}
+	if w != nil {
+		return g.stepTime(w, s, k), nil
+	}
 	f, err := g.flow(s.te)
 	if err != nil {
 		return 0, err
@@ -512,6 +521,7 @@ type decoded struct {
 	bytes uint64
 	rec   *record
 	te    *threadEpoch
+	steps *threadEpoch
 }
 
 // oldest lists what is decoded but for one record, that not used for longest
@@ -528,6 +538,9 @@ func (g *Graph) oldest(but *record) []decoded {
 			if te.flow != nil {
 				list = append(list, decoded{used: te.flow.used, bytes: te.flow.bytes(), te: te})
 			}
+			if te.steps != nil {
+				list = append(list, decoded{used: te.steps.used, bytes: te.steps.bytes, steps: te})
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b decoded) int { return cmp.Compare(a.used, b.used) })
@@ -541,10 +554,13 @@ func (c *cache) drop(list []decoded) {
 			return
 		}
 		c.used -= min(c.used, x.bytes)
-		if x.rec != nil {
+		switch {
+		case x.rec != nil:
 			x.rec.span.rec = nil
-		} else {
+		case x.te != nil:
 			x.te.flow = nil
+		default:
+			x.steps.steps = nil
 		}
 	}
 }

@@ -200,6 +200,22 @@ func (g *Graph) flow(te *threadEpoch) (*flow, error) {
 		te.flow.used = g.cache.clock
 		return te.flow, nil
 	}
+	code, err := g.flowCode(te)
+	if err != nil {
+		return nil, err
+	}
+	f, err := te.decodeFlow(code)
+	if err != nil {
+		return nil, g.damagedThread(te, err)
+	}
+	f.used = g.cache.clock
+	te.flow = f
+	g.cache.used += f.bytes()
+	return f, nil
+}
+
+// flowCode is the code of a thread's control flow in an epoch.
+func (g *Graph) flowCode(te *threadEpoch) ([]byte, error) {
 	p, d, err := g.threadRecord(te)
 	if err != nil {
 		return nil, err
@@ -208,14 +224,7 @@ func (g *Graph) flow(te *threadEpoch) (*flow, error) {
 	if d.Err != nil || at >= uint64(len(p.streams)) {
 		return nil, g.damagedThread(te, fmt.Errorf("number of a stream: %w", tracefmt.ErrMalformed))
 	}
-	f, err := te.decodeFlow(p.streams[at])
-	if err != nil {
-		return nil, g.damagedThread(te, err)
-	}
-	f.used = g.cache.clock
-	te.flow = f
-	g.cache.used += f.bytes()
-	return f, nil
+	return p.streams[at], nil
 }
 
 func (te *threadEpoch) decodeFlow(code []byte) (*flow, error) {
@@ -266,7 +275,6 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 		if total > regPlace {
 			return nil, g.damagedThread(te, fmt.Errorf("number of labels: %w", tracefmt.ErrMalformed))
 		}
-		v.from = append(v.from, leaver{srcOf(te.thread, s.node, 0), s.began, &t.leaves, uint32(len(t.Stmts) - 1)})
 		regs[i] = regPlan{at: v.first[i], n: uint32(s.n), in: t.liveIn, out: t.outs()}
 		row := &g.rows[s.node]
 		w.plans[i] = controlPlan{
@@ -281,6 +289,7 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 	w.old = regHeld | uint32(len(v.held))
 	v.held = append(v.held, ctl.old...)
 	w.oldEnd = regHeld | uint32(len(v.held))
+	v.from = g.leavers(te)
 	v.labels = make([]uint32, total)
 	w.labels, w.back = v.labels, make([]uint32, te.n)
 	follow(f, v, regs, sets, &w)
@@ -294,6 +303,16 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 		g.cache.used += v.bytes()
 	}
 	return f, nil
+}
+
+// leavers are those of the nodes of an epoch.
+func (g *Graph) leavers(te *threadEpoch) []leaver {
+	list := make([]leaver, len(te.spans))
+	for i, s := range te.spans {
+		t := g.template(s.node)
+		list[i] = leaver{srcOf(te.thread, s.node, 0), s.began, &t.leaves, uint32(len(t.Stmts) - 1)}
+	}
+	return list
 }
 
 // regPlan is what of a node matters to registers.
@@ -310,38 +329,46 @@ type setView struct {
 	label uint32
 }
 
+// regWalk follows who defined each register last.
+type regWalk struct {
+	last [64]uint32 // labels
+	sets []setView  // to come
+}
+
+func newRegWalk(v *derived, sets []setView) *regWalk {
+	w := &regWalk{sets: sets}
+	for r := range w.last {
+		w.last[r] = regNobody
+		if v.held[r].src != 0 {
+			w.last[r] = regHeld | uint32(r)
+		}
+	}
+	return w
+}
+
+// enter takes up what was set before execution x.
+func (w *regWalk) enter(x uint64) {
+	for len(w.sets) > 0 && w.sets[0].at == x {
+		for m := w.sets[0].regs; m != 0; m &= m - 1 {
+			w.last[bits.TrailingZeros64(m)] = w.sets[0].label
+		}
+		w.sets = w.sets[1:]
+	}
+}
+
 // follow goes through the epoch in the thread's order.
 func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk) {
-	var last [64]uint32
-	for r := range last {
-		last[r] = regNobody
-		if v.held[r].src != 0 {
-			last[r] = regHeld | uint32(r)
-		}
-	}
-	until := uint64(len(f.steps)) // the next set
-	if len(sets) > 0 {
-		until = sets[0].at
-	}
+	regs := newRegWalk(v, sets)
 	for x, at := range f.steps {
-		for uint64(x) == until {
-			for m := sets[0].regs; m != 0; m &= m - 1 {
-				last[bits.TrailingZeros64(m)] = sets[0].label
-			}
-			until = uint64(len(f.steps))
-			sets = sets[1:]
-			if len(sets) > 0 {
-				until = sets[0].at
-			}
-		}
+		regs.enter(uint64(x))
 		p := &plans[at.span]
 		to := p.at + at.k
 		for _, r := range p.in {
-			v.labels[to] = last[r&63]
+			v.labels[to] = regs.last[r&63]
 			to += p.n
 		}
 		for _, r := range p.out {
-			last[r&63] = uint32(x)
+			regs.last[r&63] = uint32(x)
 		}
 		w.step(uint32(x), at.span, at.k)
 	}
@@ -420,6 +447,14 @@ func (t *template) follows(slot int) bool {
 func (g *Graph) derivedLabel(r *record, slot int, k uint64) (ref, error) {
 	te := r.span.te
 	f := te.flow
+	if f == nil && slot < len(r.tmpl.liveIn) {
+		if w, err := g.steps(te); w != nil || err != nil {
+			if err != nil {
+				return ref{}, err
+			}
+			return g.stepLabel(w, r.span, slot, k)
+		}
+	}
 	if f == nil || f.derived == nil {
 		var err error
 		if f, err = g.infer(te); err != nil {

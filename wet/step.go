@@ -16,9 +16,11 @@ import (
 const (
 	// stepFrom is the length from which a sequence is read by a cursor.
 	stepFrom = 1 << 12
-	// restless is how often the way through a sequence may be its whole length
-	// before the sequence is decoded after all: then no query steps through it.
+	// A sequence is decoded after all when no query steps through it: the way
+	// through it was more than restless times its length, and far for each number
+	// that was asked for.
 	restless = 4
+	far      = 16
 	// nearby is how far a search steps before it looks at checkpoints.
 	nearby = 64
 	// maxStepEdges bounds the edges of a slot whose labels are looked for one edge
@@ -41,8 +43,22 @@ type stepper struct {
 	c    *stream.Cursor
 	s    *stream.Stream
 	base uint64
-	way  uint64 // values stepped over, or as far as a checkpoint saved them
+	pace
 }
+
+// pace is how a sequence was read so far.
+type pace struct {
+	asked uint64
+	way   uint64 // from number to number, in positions
+}
+
+func (p *pace) moved(from, to uint64) {
+	p.asked++
+	p.way += max(from, to) - min(from, to)
+}
+
+// wanders reports whether the numbers of a sequence were asked for in no order.
+func (p *pace) wanders(length uint64) bool { return p.way > restless*length && p.way > far*p.asked }
 
 // decodeStream reads a stream of the part, which has n values.
 func (p *loaded) decodeStream(i uint32, n uint64) (*stream.Stream, error) {
@@ -67,13 +83,12 @@ func (x *numbers) openStep() (bytes uint64, err error) {
 	return s.Memory(), nil
 }
 
-// wanders says that the numbers asked for are in no order.
-func (w *stepper) wanders() bool { return w.way > restless*w.s.Len() }
+func (w *stepper) wanders() bool { return w.pace.wanders(w.s.Len()) }
 
 // get returns number i.
 func (w *stepper) get(i uint64) uint64 {
 	at := w.c.Pos()
-	w.way += max(i, at) - min(i, at)
+	w.moved(at, i)
 	var v uint64
 	if i < at {
 		_ = w.c.Seek(i + 1) // i is in the stream
@@ -104,9 +119,8 @@ func (w *stepper) search(v uint64) uint64 {
 func (w *stepper) searchFar(v uint64) uint64 {
 	at := w.c.Pos()
 	w.c.Search(v)
-	now := w.c.Pos()
-	w.way += max(now, at) - min(now, at)
-	return now
+	w.moved(at, w.c.Pos())
+	return w.c.Pos()
 }
 
 // searchBack is search for one that is before the cursor, or that it has just

@@ -57,13 +57,23 @@ func (w *Walk) get(t uint64) (Execution, error) {
 	if w.te == nil || t-w.te.began >= w.te.n {
 		list := w.t.epochs
 		i := sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })
-		f, err := w.g.flow(list[i])
+		w.te, w.flow = list[i], nil
+	}
+	x := t - w.te.began
+	if w.flow == nil {
+		steps, err := w.g.steps(w.te)
 		if err != nil {
 			return Execution{}, err
 		}
-		w.te, w.flow = list[i], f
+		if steps != nil {
+			node, k := steps.at(x)
+			s := w.te.spans[node]
+			return Execution{Node: s.node, K: s.began + uint64(k), Time: t}, nil
+		}
+		if w.flow, err = w.g.flow(w.te); err != nil {
+			return Execution{}, err
+		}
 	}
-	x := t - w.te.began
 	at := w.flow.steps[x]
 	s := w.te.spans[at.span]
 	return Execution{Node: s.node, K: s.began + uint64(at.k), Time: t}, nil

@@ -240,10 +240,18 @@ const (
 
 // ControlFlow returns a thread's executions of nodes from a timestamp on, or back.
 func ControlFlow(g Graph, thread event.ThreadID, time uint64, backward bool) iter.Seq2[wet.Execution, error] {
+	list := g.Forward
 	if backward {
-		return g.Backward(thread, time)
+		list = g.Backward
 	}
-	return g.Forward(thread, time)
+	return func(yield func(wet.Execution, error) bool) {
+		defer stepping(g)()
+		for e, err := range list(thread, time) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // Which chooses among the executions of a target: a number from 0, First or
