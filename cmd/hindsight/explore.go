@@ -83,8 +83,8 @@ With --predict, each run also predicts the races of similar schedules, as
 
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
-is 66 when a race was seen. It is 130 when the exploration was interrupted
-before it saw one.`,
+is 66 when a race was seen. When the exploration was interrupted before it saw
+one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 		Example: `  hindsight explore ./bank
   hindsight explore --runs 1000 --sched pct --depth 2 ./bank 4 1000
   hindsight explore --threads 2,4,16,64 ./solver
@@ -146,7 +146,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if err != nil {
 		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
-	e := &exploration{&survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()}, &f.races}
+	e := &exploration{&survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()}, &f.races, cli.Interrupted(ctx)}
 	if ctx.Err() != nil {
 		e.Unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.Planned), "run"))
 	}
@@ -158,6 +158,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 type exploration struct {
 	*survey.Survey
 	flags *racesFlags
+	ended cli.ExitStatus // if runs are missing and no race was seen
 }
 
 // perTrace finds the races of a trace, with a fresh copy of the suppressions. If they
@@ -303,7 +304,7 @@ func (e *exploration) write(ctx context.Context, std cli.Streams) error {
 	case len(rep.Races) > 0:
 		return cli.ExitStatus(exitRaces)
 	case e.Unfinished != "":
-		return cli.ExitStatus(exitInterrupted)
+		return e.ended
 	}
 	return nil
 }

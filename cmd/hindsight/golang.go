@@ -235,7 +235,8 @@ func (g *goCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	status, races := 0, 0
+	var ended error
+	races := 0
 	for n := range g.seeds {
 		r := g.recording(p, "program", uint64(n), dir)
 		r.Args = g.rest[files:]
@@ -244,15 +245,14 @@ func (g *goCommand) run(ctx context.Context) error {
 			return err
 		}
 		races += found
-		status = max(status, done.Status)
+		if ended == nil {
+			ended = endedWith(ctx, done.Result)
+		}
 	}
-	switch {
-	case races > 0:
+	if races > 0 {
 		return cli.ExitStatus(exitRaces)
-	case status != 0:
-		return cli.ExitStatus(status)
 	}
-	return nil
+	return ended
 }
 
 // goProgram is a program that the go command has built, with what its runs share.

@@ -103,7 +103,7 @@ func whyEnded(ctx context.Context) (string, cli.ExitStatus) {
 	if err := context.Cause(ctx); errors.Is(err, errMemory) {
 		return "stopped, " + err.Error(), exitError
 	}
-	return "interrupted", exitInterrupted
+	return "interrupted", cli.Interrupted(ctx)
 }
 
 // draftGrace is how long an analysis that was interrupted may go on: then what is

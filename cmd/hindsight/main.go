@@ -14,13 +14,15 @@ import (
 
 // Exit statuses. A run ends with the guest's own.
 const (
-	exitError       = cli.ExitError
-	exitRaces       = 66  // races were reported, as ThreadSanitizer's default
-	exitRunError    = 125 // `run` itself failed, as env(1) and timeout(1) have it
-	exitInterrupted = cli.ExitInterrupted
+	exitError    = cli.ExitError
+	exitRaces    = 66  // races were reported, as ThreadSanitizer's default
+	exitRunError = 125 // `run` itself failed, as env(1) and timeout(1) have it
 )
 
-func main() { os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) }
+func main() {
+	keepClosed()
+	os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
 
 // run is the whole program: it returns the exit status.
 func run(args []string, std cli.Streams) int {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"hindsight/cmd/internal/cli"
 )
 
 // TestMergeSchema: the JSON of a merge that lacks runs is of the documented form
@@ -12,7 +14,7 @@ func TestMergeSchema(t *testing.T) {
 	t.Chdir(t.TempDir())
 	command(t.Context(), t, "explore", "--runs", "5", "--shard", "2/3", "-o", "second", prog)
 	text, status := command(t.Context(), t, "merge", "--format", "json", "-o", "all", "second")
-	if status != exitInterrupted {
+	if status != cli.ExitInterrupted {
 		t.Errorf("status %d", status)
 	}
 	checkSchema(t, text)

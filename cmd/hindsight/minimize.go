@@ -48,7 +48,8 @@ deadlock. A flag selects another failure:
   --race R1          its trace contains that race of TRACE
 
 The search stops after --runs runs, or when it is interrupted, and keeps the
-best schedule so far. See docs/replay.md.`,
+best schedule so far. An interrupted search ends with status 130 (SIGINT), 143
+(SIGTERM) or 129 (SIGHUP). See docs/replay.md.`,
 		Example: `  hindsight minimize bank.hst
   hindsight minimize --output 'found another sum' -o short.txt bank.hst
   hindsight minimize --race R1 bank.hst
@@ -98,7 +99,10 @@ func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []st
 	if err != nil {
 		return err
 	}
-	return f.tell(context.WithoutCancel(ctx), std, failing, found)
+	if err := f.tell(context.WithoutCancel(ctx), std, failing, found); err != nil || !found.Interrupted {
+		return err
+	}
+	return cli.Interrupted(ctx)
 }
 
 // failingRun is the run to begin with.

@@ -138,7 +138,7 @@ func TestEndSignals(t *testing.T) {
 		if out, err := process("info", "--verify", name).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("complete, verified")) {
 			t.Errorf("%v: %v\n%s", sig, err, out)
 		}
-		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		if status := cmd.ProcessState.ExitCode(); status != 128+int(sig) {
 			t.Errorf("%v: status %d", sig, status)
 		}
 	}

@@ -112,7 +112,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 	if job.out == "-" {
 		std.Out = std.Err // of the guest
 	}
-	status := 0
+	var ended error
 	err = job.run(cmd.Context(), func(_ io.Reader, out io.Writer) error {
 		space := r.Image.Anew()
 		rec := raw.NewRecorder(out, f.kind, f.thread, space.Code)
@@ -122,13 +122,13 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		}
 		done := &session.Summary{Result: res, Image: space}
 		trouble(std.Err, done)
-		status = res.Status
+		ended = endedWith(cmd.Context(), res)
 		fmt.Fprintf(std.Err, "hindsight: %s instructions, %s entries, %s of %s\n",
 			numtext.Grouped(res.Insts), numtext.Grouped(rec.Entries), numtext.Bytes(rec.Written), f.kind)
 		return nil
 	})
-	if err == nil && status != 0 {
-		return cli.ExitStatus(status)
+	if err == nil {
+		return ended
 	}
 	return err
 }

@@ -23,6 +23,9 @@ const (
 	ExitInterrupted = 130 // as a shell shows a process that SIGINT ended
 )
 
+// fatalSignal is what a shell adds to the number of the signal that ended a process.
+const fatalSignal = 128
+
 // ExitStatus is an error that only carries the status to end with.
 type ExitStatus int
 
@@ -48,7 +51,7 @@ func Run(args []string, std Streams, p Program) int {
 	// A pipe that nobody reads any more is an error of the write, so that a
 	// recording goes on to its end and a lost report is no success.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	ctx, stop := untilSignal(context.Background(), endSignals()...)
 	var over atomic.Bool
 	defer func() { over.Store(true); stop() }()
 	said := std.Err
@@ -70,11 +73,13 @@ func Run(args []string, std Streams, p Program) int {
 	var status ExitStatus
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintf(std.Err, "%s: interrupted\n", p.Name)
-		return ExitInterrupted
+		return int(Interrupted(ctx))
 	}
 	if err != nil && !errors.As(err, &status) {
 		text := err.Error()
-		if p.Hint != nil {
+		if lost := out.failure(); lost != nil && strings.Contains(text, os.Stdout.Name()) {
+			text = lost.Error()
+		} else if p.Hint != nil {
 			text = p.Hint(err)
 		}
 		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, text)
@@ -132,4 +137,38 @@ func endSignals() []os.Signal {
 		list = append(list, syscall.SIGHUP)
 	}
 	return list
+}
+
+// signalled is why a context ended: a signal came.
+type signalled struct{ number syscall.Signal }
+
+func (s signalled) Error() string { return s.number.String() }
+
+// untilSignal is a context that ends when one of the signals comes. After stop, they
+// do what they do to any process.
+func untilSignal(parent context.Context, list ...os.Signal) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, list...)
+	go func() {
+		select {
+		case sig := <-came:
+			number, _ := sig.(syscall.Signal)
+			cancel(signalled{number})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(came)
+		cancel(context.Canceled)
+	}
+}
+
+// Interrupted is the status of a command whose context has ended: 128 and the number
+// of the signal, as a shell has it.
+func Interrupted(ctx context.Context) ExitStatus {
+	if by, ok := errors.AsType[signalled](context.Cause(ctx)); ok && by.number != 0 {
+		return ExitStatus(fatalSignal + int(by.number))
+	}
+	return ExitInterrupted
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -76,11 +77,17 @@ func (r *reliable) failure() error {
 	return r.err
 }
 
+// errClosed is the error of a write to a stream that the process was started without.
+var errClosed = errors.New("closed; to discard what is written, write to " + os.DevNull)
+
 // cause leaves out the name that the process has for a standard stream.
 func cause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
-		return path.Err
+		err = path.Err
+	}
+	if errors.Is(err, syscall.EBADF) {
+		return errClosed
 	}
 	return err
 }
