@@ -108,6 +108,10 @@ func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
 	if kind.Info().Class == event.ClassRange && h.m.threads < 2 {
 		return // ordered before all that a second thread does
 	}
+	switch kind.Info().Class {
+	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem:
+		obj = h.m.space.Object(obj)
+	}
 	h.emit(event.Event{Kind: kind, PC: h.call.site, Obj: obj, Arg: arg})
 }
 

@@ -1,5 +1,8 @@
 /* What synchronises inside the C library, and whose objects and memory they are. */
 #define _GNU_SOURCE
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -95,6 +98,9 @@ PAIR(hidden_clock, "localtime_r, strftime orders nothing") RUN(hidden_clock)
 HIDES(hidden_environment, getenv("HOME"))
 PAIR(hidden_environment, "getenv orders nothing") RUN(hidden_environment)
 
+HIDES(hidden_setenv, setenv("NAME", "value", 1))
+PAIR(hidden_setenv, "setenv orders nothing, and guards itself") RUN(hidden_setenv)
+
 HIDES(hidden_files, fclose(fopen("/dev/null", "r")))
 PAIR(hidden_files, "fopen and fclose orders nothing") RUN(hidden_files)
 
@@ -130,6 +136,66 @@ BODY(stream_lock_body)
 	return arg;
 }
 PAIR(stream_lock, "flockfile, funlockfile") RUN(stream_lock)
+
+static FILE *unlocked;
+BODY(unlocked_body)
+{
+	enter();
+	putc_unlocked('a', unlocked);
+	leave();
+	return arg;
+}
+PAIR(unlocked, "putc_unlocked on one stream")
+{
+	bad = broken;
+	unlocked = fopen("/dev/null", "w");
+	both(unlocked_body);
+	fclose(unlocked);
+	puts("done");
+}
+
+static char request_x[8] = "abcdefg";
+BODY(request_body)
+{
+	FILE *f = tmpfile();
+	struct aiocb r = { .aio_fildes = fileno(f), .aio_buf = request_x, .aio_nbytes = sizeof request_x };
+	const struct aiocb *list[] = { &r };
+
+	enter();
+	aio_write(&r);
+	while (aio_suspend(list, 1, NULL) || aio_error(&r) == EINPROGRESS)
+		;
+	request_x[1] = 'c';
+	leave();
+	fclose(f);
+	return arg;
+}
+PAIR(request, "aio_write, aio_suspend, and the buffer") RUN(request)
+
+/* A named semaphore is the file's, wherever each thread has it in memory. */
+static volatile int named_x;
+BODY(named_body)
+{
+	sem_t *s = sem_open("/hindsight", O_CREAT, 0600, 0);
+
+	if (arg) {
+		sem_wait(s);
+		named_x = 2;
+	} else if (bad) {
+		sem_post(s);
+		named_x = 1;
+	} else {
+		named_x = 1;
+		sem_post(s);
+	}
+	sem_close(s);
+	return NULL;
+}
+PAIR(named, "sem_open by each thread, sem_close")
+{
+	RUN(named);
+	sem_unlink("/hindsight");
+}
 
 static char stream_buffer_x[512];
 static FILE *stream;

@@ -23,7 +23,7 @@ var handsOver = names(
 	"tsearch", "__tsearch", "getifaddrs", "__getifaddrs", "getifaddrs_internal", "backtrace_symbols", "__backtrace_symbols",
 	"argz_create", "__argz_create", "argz_add", "__argz_add", "argz_append", "__argz_append", "argz_create_sep", "__argz_create_sep",
 	"_obstack_begin", "_obstack_begin_1", "_obstack_newchunk", "call_chunkfun",
-	"setenv", "__setenv", "putenv", "__add_to_environ", "hcreate", "hcreate_r", "__hcreate_r",
+	"hcreate", "hcreate_r", "__hcreate_r",
 	// open_memstream: what is there when the stream is closed.
 	"fclose", "_IO_fclose", "_IO_new_fclose", "__new_fclose", "_IO_mem_finish", "_IO_wmem_finish",
 	"sbrk", "__sbrk", "mremap", "__mremap", "mmap", "__mmap", "mmap64", "__mmap64", "shmat", "__shmat",

@@ -69,6 +69,13 @@ var Table = []Func{
 		}},
 	{Watch: true, Names: []string{"fopencookie", "_IO_fopencookie", "fmemopen", "__fmemopen", "open_memstream", "__open_memstream", "open_wmemstream", "__open_wmemstream"},
 		End: func(s *State, c *Call, result uint64) { s.shareStream(c, result) }},
+	// Those that do not lock leave that to their caller.
+	unlockedStream(0, "getc_unlocked", "__getc_unlocked", "fgetc_unlocked", "getwc_unlocked", "__getwc_unlocked", "fgetwc_unlocked",
+		"clearerr_unlocked", "fflush_unlocked", "__fflush_unlocked"),
+	unlockedStream(1, "putc_unlocked", "__putc_unlocked", "fputc_unlocked", "putwc_unlocked", "fputwc_unlocked",
+		"fputs_unlocked", "__fputs_unlocked", "fputws_unlocked"),
+	unlockedStream(2, "fgets_unlocked", "__fgets_unlocked", "fgetws_unlocked"),
+	unlockedStream(3, "fread_unlocked", "__fread_unlocked", "fwrite_unlocked"),
 
 	// Barriers.
 	{Object: 1, Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
@@ -228,6 +235,14 @@ func countBegin(_ *State, c *Call) {
 		mode = event.Release
 	}
 	c.EmitAtomic(event.AtomicRMW, mode, c.Arg(0), 4)
+}
+
+// unlockedStream hooks functions that change a stream without its lock. The stream
+// is argument arg. What they do inside is the library's business, that they are
+// called the program's.
+func unlockedStream(arg int, names ...string) Func {
+	return Func{Args: arg + 1, Watch: true, Names: names,
+		Begin: func(_ *State, c *Call) { c.writes(c.Arg(arg), pointerBytes) }}
 }
 
 // mapped emits the event of a mapping or an extension of the heap.

@@ -71,6 +71,7 @@ type Image struct {
 	symbols  symbolTable
 	called   called
 	runtime  runtime
+	guarded  guarded
 	golang   golang
 	debug    debugInfo
 }

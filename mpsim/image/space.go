@@ -242,11 +242,12 @@ func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 }
 
 // Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose
-// calls say what they order, so that nobody needs to look at how it does so; or in
-// that of the dynamic linker, which orders nothing.
+// calls say what they order, so that nobody needs to look at how it does so; in a
+// function of the C library that guards what it accesses; or in the dynamic linker,
+// which orders nothing.
 func (s *Space) Runtime(pc uint64) bool {
 	m := s.At(pc)
-	return m != nil && (m.Linker() || m.Runtime(pc))
+	return m != nil && (m.Linker() || m.Runtime(pc) || m.SelfGuarded(pc))
 }
 
 // PlaceName names a place in code: transfer bank.c:42; "" if nothing is known of it.

@@ -114,7 +114,7 @@ func (s *Space) Snapshot() *Snapshot {
 	snap := &Snapshot{vmas: append(vmas(nil), s.vmas...), codeGen: s.codeGen}
 	s.table.walk(0, Top>>PageShift, func(vpn uint64, p *Page) bool {
 		snap.pages = append(snap.pages, placed{vpn, p})
-		if s.sharing[p] {
+		if s.sharing[p] != 0 {
 			if snap.shared == nil {
 				snap.shared = map[*Page]Page{}
 			}
@@ -149,7 +149,7 @@ func (s *Space) Copied() uint64 { return s.copied }
 
 // own makes a page that snapshots may share the space's own.
 func (s *Space) own(vpn uint64, p *Page) *Page {
-	if s.owned[vpn] || s.sharing[p] {
+	if s.owned[vpn] || s.sharing[p] != 0 {
 		return p
 	}
 	mine := new(Page)

@@ -53,9 +53,9 @@ type Space struct {
 
 	// See change.go.
 	record  func(Change)
-	foreign map[*Page]*Page // what stands for the pages of a recorded space
-	sharing map[*Page]bool  // pages that several mappings may have
-	owned   map[uint64]bool // pages that no snapshot shares, by number; nil: there are no snapshots
+	foreign map[*Page]*Page  // what stands for the pages of a recorded space
+	sharing map[*Page]uint64 // pages that several mappings may have, numbered from 1
+	owned   map[uint64]bool  // pages that no snapshot shares, by number; nil: there are no snapshots
 	copied  uint64
 }
 
@@ -227,12 +227,32 @@ func (s *Space) Share(addr uint64, pages []*Page) error {
 		}
 		s.table.put(vpn, p)
 		if s.sharing == nil {
-			s.sharing = map[*Page]bool{}
+			s.sharing = map[*Page]uint64{}
 		}
-		s.sharing[p] = true
+		if s.sharing[p] == 0 {
+			s.sharing[p] = uint64(len(s.sharing)) + 1
+		}
 	}
 	s.changed(Change{Kind: Shared, Addr: addr, Pages: pages})
 	return nil
+}
+
+// sharedBase is the lowest address that [Space.Object] returns for memory that
+// several mappings may have: no mapping is there.
+const sharedBase = 1 << 59
+
+// Object is the one address of an object whose memory several mappings may have
+// (a named semaphore that two threads open, say), and addr itself for all other
+// memory. Objects of one page that was mapped, unmapped and mapped elsewhere
+// are the same.
+func (s *Space) Object(addr uint64) uint64 {
+	if len(s.sharing) == 0 {
+		return addr
+	}
+	if n := s.sharing[s.table.get(addr>>PageShift)]; n != 0 {
+		return sharedBase | n<<PageShift | addr&pageMask
+	}
+	return addr
 }
 
 // Pages returns bytes rounded up to whole pages, or 0 if that overflows.
