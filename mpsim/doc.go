@@ -36,7 +36,7 @@
 //
 // An observer that asks for values (event.ValueObserver) also gets the result
 // of every instruction, and all other changes of registers and memory: by
-// system calls, signals and hidden calls (values.go).
+// system calls, signals and hidden calls (values.go), and of unrecorded code (carried.go).
 //
 // A Machine and its Harts belong to the goroutine that calls Run; hooks are
 // called on it too. The observer is called on another, one call at a time.

@@ -40,10 +40,19 @@ type FiberHooks interface {
 	// Kernel reports whether what the kernel brings about for h (event.Publish, an
 	// access to memory, …) is the program's business.
 	Kernel(h *Hart, e *event.Event) bool
+	// Signature says where the function at pc has its arguments and results.
+	Signature(pc uint64) Signature
 	// Cloning and Cloned are called around the event.Create of a thread that the
 	// runtime makes.
 	Cloning(h *Hart)
 	Cloned(h *Hart)
+}
+
+// Signature is where a function has its arguments and results.
+type Signature struct {
+	Known        bool
+	Args         int // integer registers, from a0 on, with arguments
+	Ints, Floats int // registers of either kind with results
 }
 
 // fiber is what of a hart goes with the code that it runs.
@@ -63,6 +72,10 @@ type mute struct {
 	depth  int    // frames when it began
 	lowest int    // how few of them are left
 	site   uint64 // the call, or where the code was left
+	// See carried.go.
+	callee     uint64 // where the code begins
+	interrupts bool   // recorded code, because of a signal
+	parked     bool   // the fiber left its hart in it
 }
 
 // newFiber is a fiber that runs nothing yet.
@@ -104,6 +117,9 @@ func (h *Hart) SwitchFiber(key uint64) {
 		to.frames, to.watched, to.mute = to.frames[:0], to.watched[:0], mute{on: true}
 	}
 	h.keepLoad()
+	if h.m.values {
+		h.m.rec.park(h)
+	}
 	h.fiber, h.fiberKey = to, key
 	h.frames, h.watched, h.seen, h.relaxed = to.frames, to.watched, to.seen, to.relaxed
 	h.watchTop()
@@ -187,13 +203,17 @@ func (h *Hart) muted(b *block) bool {
 	if mu.on || b.kept == Inherited {
 		return mu.on
 	}
-	*mu = mute{on: true, depth: len(h.frames), lowest: len(h.frames), site: b.pc}
+	*mu = mute{on: true, depth: len(h.frames), lowest: len(h.frames), site: b.pc, callee: b.pc, interrupts: h.carried.on}
 	if prev := h.last; prev != nil {
 		end := prev.code.End
 		mu.site = prev.lastPC()
 		mu.called = (end == event.EndCall || end == event.EndCallInd) && mu.depth > 0 && h.frames[mu.depth-1].ret == prev.next
 	}
 	h.call.marked = false
+	if h.m.values {
+		h.carried.fiber = nil
+		h.m.rec.current(h)
+	}
 	return true
 }
 
@@ -203,8 +223,12 @@ func (h *Hart) unmute() {
 	mu.on = false
 	depth := len(h.frames)
 	h.showStack()
+	returned := mu.called && depth == mu.depth-1 && mu.lowest >= depth
+	if h.m.values {
+		h.m.rec.handBack(h, returned)
+	}
 	switch {
-	case mu.called && depth == mu.depth-1 && mu.lowest >= depth:
+	case returned:
 		h.markReturn()
 	case depth != mu.depth || mu.lowest < depth:
 		h.record(min(mu.lowest, depth, mu.depth))
@@ -265,6 +289,9 @@ func (h *Hart) Record(e event.Event) {
 	case event.ClassLock, event.ClassSem, event.ClassOnce:
 		h.m.noteObject(e.Obj)
 	}
+	if h.m.values {
+		h.order(&e)
+	}
 }
 
 // EmitEvent records an ordered event at the place where recorded code was left. Without an
@@ -293,14 +320,17 @@ func (h *Hart) wantsAtomic(e *event.Event, old, now uint64) bool {
 		return false
 	}
 	h.showStack()
+	if h.m.values && h.fiber.mute.on && h.carried.open && e.Kind == event.AtomicRMW {
+		h.m.rec.effect(event.Effect{Kind: event.EffectRead, Addr: e.Obj, Arg: uint64(e.Size)})
+	}
 	return true
 }
 
 // mutedBlock notes that h is about to execute b, which is not recorded, and returns
 // the place for the addresses of its accesses.
-func (r *recorder) mutedBlock(h *Hart, _ *block) *[64]uint64 {
+func (r *recorder) mutedBlock(h *Hart, b *block) *[64]uint64 {
 	if r.values {
-		h.values = &h.valueScrap
+		r.carriedBlock(h, b)
 	}
 	return &h.scrap
 }

@@ -86,6 +86,7 @@ type Hart struct {
 	fiberKey uint64
 	own      *fiber // the thread's own
 	shown    *fiber // whose stack the trace has
+	carried  carried
 
 	first  []event.Event // of a thread that did not run yet
 	owed   []event.Event // that others brought about while it was not running
@@ -180,8 +181,8 @@ func (h *Hart) cutShort(b *block, i int) stop {
 		h.last = nil // it did not leave by its end
 	}
 	switch {
-	case h.fiber != nil && h.fiber.mute.on: // it is in no batch
-	case h.recording:
+	case h.fiber != nil && h.fiber.mute.on && !h.m.values: // it is in no batch
+	case h.recording && (h.fiber == nil || !h.fiber.mute.on):
 		h.m.rec.cut(b, int(done))
 	case h.m.values:
 		h.unseen.block = nil

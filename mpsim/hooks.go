@@ -185,7 +185,7 @@ func (h *Hart) emit(e event.Event) {
 	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem, event.ClassOnce, event.ClassObject:
 		h.m.noteObject(e.Obj)
 	}
-	if h.m.values && (!h.recording || h.unseen.begins || e.Kind == event.ThreadEnd || e.Kind == event.Create) {
+	if h.m.values && (!h.recording || h.fiber != nil || h.unseen.begins || e.Kind == event.ThreadEnd || e.Kind == event.Create) {
 		h.order(&e)
 	}
 }
@@ -193,7 +193,11 @@ func (h *Hart) emit(e event.Event) {
 // Carries tells that the hooked call, which is hidden, copies or keeps what is
 // in the n bytes at addr.
 func (h *Hart) Carries(addr, n uint64) {
-	if h.m.values {
+	switch {
+	case !h.m.values:
+	case h.fiber != nil:
+		h.orderedBy(addr, n)
+	default:
 		h.unseen.reads = append(h.unseen.reads, bytesAt{addr, n})
 	}
 }

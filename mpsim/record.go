@@ -55,6 +55,7 @@ type recorder struct {
 	flows    []flow
 	open     event.EffectKind // of what the kernel does
 	before   registers        // when it began
+	pc       uint64           // and where
 
 	out    chan message
 	free   chan *event.Batch
@@ -147,8 +148,12 @@ func (r *recorder) flush(h *Hart) {
 	h.keepLoad()
 	r.capture(h)
 	h.call.marked = false
-	if r.values && h.call.active {
+	switch {
+	case !r.values:
+	case h.call.active:
 		r.tellPart(h)
+	case h.fiber != nil:
+		r.stored(h)
 	}
 	insts := h.Insts() - r.since
 	r.since += insts

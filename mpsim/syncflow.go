@@ -85,7 +85,7 @@ func (h *Hart) order(e *event.Event) {
 // orderedBy and orders note an access to a place by the hidden call of h, or
 // by the group of effects that was told last.
 func (h *Hart) orderedBy(addr, n uint64) {
-	if h.recording && !h.unseen.begins {
+	if h.tellsGroup() {
 		h.m.rec.effect(event.Effect{Kind: event.EffectRead, Addr: addr, Arg: n})
 		return
 	}
@@ -93,9 +93,20 @@ func (h *Hart) orderedBy(addr, n uint64) {
 }
 
 func (h *Hart) orders(addr, n uint64) {
-	if h.recording && !h.unseen.begins {
+	if h.tellsGroup() {
 		h.m.rec.effect(event.Effect{Kind: event.EffectWrote, Addr: addr, Arg: n})
 		return
 	}
 	h.unseen.wrote = append(h.unseen.wrote, bytesAt{addr, n})
+}
+
+// tellsGroup reports whether what h reads and writes is told at once.
+func (h *Hart) tellsGroup() bool {
+	if h.fiber == nil {
+		return h.recording && !h.unseen.begins
+	}
+	if h.fiber.mute.on {
+		h.m.rec.current(h)
+	}
+	return true
 }

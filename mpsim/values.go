@@ -115,6 +115,10 @@ func (r *recorder) stored(h *Hart) {
 
 // storedBy notes what code, which is b or the part of it that ran, stored.
 func (r *recorder) storedBy(h *Hart, b *block, code *rv.Block) {
+	if h.fiber != nil {
+		r.follow(h, code, h.scrap[:], int(b.values))
+		return
+	}
 	u := &h.unseen
 	if u.copies != nil {
 		u.copies.follow(u, code, h.scrap[:len(code.Sites())])
@@ -132,8 +136,7 @@ func (r *recorder) storedBy(h *Hart, b *block, code *rv.Block) {
 	if !plain {
 		size = last.AtomicSize()
 	}
-	entries := rv.Values(code.Insts[len(code.Insts)-1:], event.EndAtomic)
-	at := int(b.values) - entries
+	at := int(b.values) - rv.Values(code.Insts[len(code.Insts)-1:], event.EndAtomic)
 	switch {
 	case plain && access == event.Read, last.Op == rv.OpLRW, last.Op == rv.OpLRD:
 	case (last.Op == rv.OpSCW || last.Op == rv.OpSCD) && h.valueScrap[at+1] != 0:
@@ -231,8 +234,15 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 	r := m.rec
 	r.open = open
 	var pc uint64
+	carries := false // what the kernel does belongs to unrecorded code
 	if h != nil {
-		r.before, pc = h.registers(), h.PC-ecallBytes
+		r.before, r.pc, pc = h.registers(), h.PC, h.PC-ecallBytes
+		if carries = h.fiber != nil && (h.fiber.mute.on || open == event.EffectSignal); carries {
+			r.stored(h)
+			if !h.fiber.mute.on {
+				r.carry(h)
+			}
+		}
 	}
 	r.inKernel = true
 	out := do()
@@ -241,7 +251,16 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 		r.effect(event.Effect{Kind: event.EffectFresh, Addr: b.addr, Arg: b.n})
 	}
 	flows := r.flows
-	if h != nil && h.recording {
+	switch {
+	case carries:
+		if len(flows) > 0 && flows[0].task == nil {
+			if h.fiber.mute.on {
+				r.ranges(flows[0].reads, flows[0].wrote)
+			}
+			flows = flows[1:]
+		}
+		r.kernelCarried(h, open == event.EffectSignal, out)
+	case h != nil && h.recording:
 		if out.Action == linux.SigReturn {
 			r.open = event.EffectSignal
 		}
@@ -281,6 +300,8 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 		}
 	case !of.recording:
 		of.unseen.adopt(f)
+	case of == h && of.fiber != nil && of.fiber.mute.on:
+		r.ranges(f.reads, f.wrote)
 	case of == h:
 		r.effect(event.Effect{Kind: open, PC: pc})
 		r.ranges(f.reads, f.wrote)
@@ -288,7 +309,9 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 		if r.owner != nil {
 			r.flush(r.owner)
 		}
-		r.effect(event.Effect{Kind: event.EffectSyscall, PC: of.PC - 4})
+		if of.fiber == nil || !of.fiber.mute.on {
+			r.effect(event.Effect{Kind: event.EffectSyscall, PC: of.PC - 4})
+		}
 		r.ranges(f.reads, f.wrote)
 		r.handOver(of.id, 0)
 	}
@@ -300,6 +323,10 @@ func (r *recorder) woken(h *Hart) {
 		return
 	}
 	h.blocked = false
+	if h.fiber != nil && h.fiber.mute.on {
+		h.carried.set(regA0, computed)
+		return
+	}
 	if h.recording {
 		r.effect(event.Effect{Kind: event.EffectSyscall, PC: h.PC - 4})
 		r.effect(event.Effect{Kind: event.EffectReg, Reg: regA0, Arg: h.X[regA0]})

@@ -12,9 +12,11 @@ import (
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
 	"hindsight/examples/cross"
+	"hindsight/examples/golang"
 	"hindsight/mpsim"
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/eval"
+	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -37,7 +39,11 @@ func simulate(t testing.TB, img *image.Space, cfg mpsim.Config, observers ...eve
 	if cfg.Stdout == nil {
 		cfg.Stdout = io.Discard
 	}
-	cfg.Hooks, cfg.HookAt = hook.New(img)
+	if img.Main.Go() != "" {
+		cfg.Hooks, cfg.HookAt = gorun.New(img.Main)
+	} else {
+		cfg.Hooks, cfg.HookAt = hook.New(img)
+	}
 	m, err := mpsim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +185,34 @@ func TestAllExamplesAgreeWithLog(t *testing.T) {
 			l, r := slicetest.New(img, linux.CallArgs), record(t, img, 1<<18, evaluate)
 			simulate(t, img, mpsim.Config{Args: []string{p.Name}, MaxInsts: 60000, Policy: mpsim.Random, Quantum: 500, Seed: 3}, l, r)
 			check(t, r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
+		})
+	}
+}
+
+// TestGoAgreesWithLog: the same on programs of Go, whose runtime copies values
+// and switches between goroutines without being recorded.
+func TestGoAgreesWithLog(t *testing.T) {
+	elf, err := golang.ELF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"norace_go_table", "race_go_append"}
+	if cross.Long() {
+		names = append(names, "norace_go_syncmap", "norace_go_captured", "race_go_maps")
+	}
+	for seed, name := range names {
+		t.Run(name, func(t *testing.T) {
+			img, err := image.Parse(elf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := slicetest.New(img, linux.CallArgs)
+			recs := []*recording{record(t, img, 0, evaluate), record(t, img, 1<<16, evaluate)}
+			simulate(t, img, mpsim.Config{Args: []string{name}, Policy: mpsim.Random, Seed: uint64(seed)}, l, recs[0], recs[1])
+			for n, r := range recs {
+				t.Log("recording", n)
+				check(t, r.open(t, wet.OpenOptions{Evaluate: evaluate}), l)
+			}
 		})
 	}
 }

@@ -144,6 +144,7 @@ type thread struct {
 	control  ref    // of the last statement
 	ecall    ref    // last environment call
 	ecallRan uint64 // its timestamp
+	slots    *slots // what it copies; nil: nothing so far
 	group    ref    // statement that effects belong to
 	groupRan uint64
 	rounding uint8
@@ -303,6 +304,9 @@ func (b *Builder) batch(t *thread, batch *event.Batch) error {
 // event follows what blocks do not tell of the call stack. A frame that comes
 // back with another stack has no call that made it.
 func (b *Builder) event(t *thread, e *event.Event, w *window) {
+	if e.Mode&event.Returns != 0 {
+		t.returned = true
+	}
 	switch e.Kind {
 	case event.Unwound:
 		b.endPath(t, w)
@@ -310,6 +314,7 @@ func (b *Builder) event(t *thread, e *event.Event, w *window) {
 		t.frames.unwound(e.Arg)
 	case event.Rewound:
 		t.frames.call(e.Obj, ref{})
+		t.control = ref{}
 	}
 }
 

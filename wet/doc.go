@@ -20,6 +20,9 @@
 // frame of a branch that it is control dependent on, or, if there is none, on
 // the call that created the frame.
 //
+// What unrecorded code copies (event.EffectTake, EffectKeep) is no statement: the copy
+// has the writer of the original (carry.go).
+//
 // # What is kept of it (section 3)
 //
 // Timestamps: for each thread, the nodes that it executed, in order; a reader

@@ -346,6 +346,10 @@ func (b *Builder) effect(t *thread, e *event.Effect, w *window) {
 		}
 	case event.EffectFresh:
 		b.shadow.forget(e.Addr, e.Arg)
+	case event.EffectRuntime:
+		b.happen(t, outsideKey{NodeCall, e.PC, e.Addr, uint8(min(e.Arg, 8))})
+	case event.EffectTake, event.EffectKeep, event.EffectPass:
+		b.carry(t, e)
 	}
 	if b.full() {
 		b.closeEpoch()
@@ -386,20 +390,23 @@ func (b *Builder) reads(t *thread, addr, size uint64) {
 	if t.group.src == 0 {
 		return
 	}
-	n := b.threadNode(t, t.group.src.node())
 	kind := DepMemory
 	if addr >= event.SyncBase {
 		kind = DepSync
 	}
 	seen := map[ref]bool{}
-	b.shadow.scan(addr, size, func(c cell) {
-		from := ref{c.src, c.mark.k()}
-		if seen[from] {
-			return
-		}
-		seen[from] = true
-		n.extras = append(n.extras, extra{rowOf(t.group.src.stmt(), kind), t.group.k, from})
-		b.mem += extraBytes
-		b.total.Deps++
-	})
+	b.shadow.scan(addr, size, func(c cell) { b.readsFrom(t, c, kind, seen) })
+}
+
+// readsFrom notes that the thread's group depends on who wrote a cell.
+func (b *Builder) readsFrom(t *thread, c cell, kind DepKind, seen map[ref]bool) {
+	from := ref{c.src, c.mark.k()}
+	if c.src == 0 || seen[from] {
+		return
+	}
+	seen[from] = true
+	n := b.threadNode(t, t.group.src.node())
+	n.extras = append(n.extras, extra{rowOf(t.group.src.stmt(), kind), t.group.k, from})
+	b.mem += extraBytes
+	b.total.Deps++
 }

@@ -66,7 +66,7 @@ func (g *Graph) Value(i Instance) (v uint64, ok bool, err error) {
 	}
 	info := &r.tmpl.info[i.Stmt]
 	if info.source == sourceNone {
-		if r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL {
+		if r.tmpl.Kind == NodeCall || r.tmpl.Kind == NodePath && r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL {
 			return g.outside(r, 10, i.K)
 		}
 		return 0, false, nil

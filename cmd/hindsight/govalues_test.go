@@ -1,46 +1,107 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestGoSlice: a backward slice of a Go program goes through interfaces, closures,
-// deferred functions, and from a panic to where it was recovered.
+// TestGoSlice: the slice at the result of a function has the lines that say "in", and
+// none that says "out", whatever way the values took: through channels, maps, interfaces,
+// closures, deferred functions, a panic. Optimised, the lines where the values are made
+// are what can be asked for.
 func TestGoSlice(t *testing.T) {
-	const source = "testdata/golang/values/main.go"
+	sources, err := filepath.Glob("testdata/golang/values/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range []struct{ name, flag string }{{"unoptimised", "-gcflags=-N -l"}, {"optimised", "-gcflags="}} {
+		t.Run(build.name, func(t *testing.T) {
+			dir := t.TempDir()
+			program, trace := filepath.Join(dir, "values"), filepath.Join(dir, "values.hst")
+			img := buildGo(t, append([]string{build.flag}, sources...)...)
+			if err := os.WriteFile(program, img.Main.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			hindsight(t, 0, "run", "--record", "wet", "-o", trace, program)
+			checked := 0
+			for _, source := range sources {
+				for _, f := range sliced(t, source) {
+					checked++
+					t.Run(f.name, func(t *testing.T) { f.check(t, trace, build.name == "optimised") })
+				}
+			}
+			if checked < 30 {
+				t.Errorf("%d functions were checked", checked)
+			}
+		})
+	}
+}
+
+// slicedFunc is a function of a program and what its comments say of the slice at its result.
+type slicedFunc struct {
+	name, file string
+	result     int
+	in, out    []int
+	made       map[int]bool // lines in which a value is made
+}
+
+func sliced(t *testing.T, source string) (list []slicedFunc) {
 	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	program, trace := filepath.Join(dir, "values"), filepath.Join(dir, "values.hst")
-	img := buildGo(t, "-gcflags=-N -l", source)
-	if err := os.WriteFile(program, img.Main.Data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	hindsight(t, 0, "run", "--record", "wet", "-o", trace, program)
-	slice := hindsight(t, 0, "slice", trace, "--at", "main.go:22", "--deps", "data")
+	f := slicedFunc{made: map[int]bool{}}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
-		code, comment, ok := strings.Cut(strings.TrimSpace(line), " // ")
-		if !ok || strings.HasPrefix(line, "//") {
-			continue
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "func "); ok {
+			name, _, _ = strings.Cut(name, "(")
+			f = slicedFunc{name: name, file: filepath.Base(source), made: map[int]bool{}}
 		}
-		if n == 22 && comment != "result" {
-			t.Fatalf("line 22 is %s", code)
-		}
-		if !strings.Contains(slice, code) {
-			t.Errorf("the slice has no line %d, %s", n, comment)
+		f.made[n] = strings.Contains(line, "made(")
+		switch {
+		case strings.HasSuffix(line, "// in"):
+			f.in = append(f.in, n)
+		case strings.HasSuffix(line, "// out"):
+			f.out = append(f.out, n)
+		case strings.HasSuffix(line, "// result"):
+			f.result = n
+			list = append(list, f)
 		}
 	}
-	if strings.Contains(slice, "println(unused)") {
-		t.Error("the slice has println(unused)")
+	return list
+}
+
+func (f *slicedFunc) check(t *testing.T, trace string, optimised bool) {
+	text := hindsight(t, 0, "slice", trace, "--at", fmt.Sprintf("%s:%d", f.file, f.result), "--deps", "data", "--format", "json")
+	var report struct {
+		Slices []struct {
+			Statements []struct {
+				File string
+				Line int
+			}
+		}
 	}
-	if t.Failed() {
-		t.Log(slice)
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		t.Fatal(err)
+	}
+	has := map[int]bool{}
+	for _, s := range report.Slices[0].Statements {
+		has[s.Line] = has[s.Line] || filepath.Base(s.File) == f.file
+	}
+	for _, n := range f.in {
+		if !has[n] && (f.made[n] || !optimised) {
+			t.Errorf("the slice does not have %s:%d", f.file, n)
+		}
+	}
+	for _, n := range f.out {
+		if has[n] && (f.made[n] || !optimised) {
+			t.Errorf("the slice has %s:%d", f.file, n)
+		}
 	}
 }

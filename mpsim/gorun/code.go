@@ -23,7 +23,7 @@ func (k *Hooks) function(pc uint64) *function {
 		f.pkg = pkg
 	}
 	switch {
-	case copying[name] || f.pkg == "internal/bytealg":
+	case copying[name] || f.pkg == "internal/bytealg" || name == "": // no function's: what signal handlers return to
 		f.recording = mpsim.Inherited
 	case image.GoRuntime(f.pkg), strings.Contains(name, "[") && image.GoRuntime(packageOf(name)): // or made of it for other types
 		f.runtime = true

@@ -28,6 +28,7 @@ type Hooks struct {
 	finalizers []uint64                      // handles of who set them
 	switcher   uint64                        // address of coroswitch_m
 	tiny       map[uint64]uint8              // where in a granule the last object that shares it lies, by address of the granule
+	signatures map[uint64]mpsim.Signature    // by address
 	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
 }
 
@@ -57,6 +58,7 @@ func New(img *image.Image) (*Hooks, map[uint64]int) {
 		functions: map[uint64]*function{}, atomics: map[uint64]meaning{},
 		goroutines: map[uint64]*goroutine{}, running: map[event.ThreadID]*goroutine{}, system: map[event.ThreadID]*goroutine{},
 		channels: map[uint64]*channel{}, locks: map[uint64]*channel{}, timers: map[uint64]uint64{}, bubbles: map[uint64]uint64{}, tiny: map[uint64]uint8{},
+		signatures: map[uint64]mpsim.Signature{},
 	}
 	if s, ok := img.Lookup("runtime.coroswitch_m"); ok {
 		k.switcher = s.Addr
@@ -150,6 +152,25 @@ func (k *Hooks) Promises(uint64) bool                    { return false }
 func (k *Hooks) Waits(*mpsim.Hart, int) string           { return "" }
 func (k *Hooks) Args(int) int                            { return 1 }
 func (k *Hooks) Copies(int) bool                         { return false }
+
+// Signature implements [mpsim.FiberHooks]. Of a function in assembler nothing is known.
+func (k *Hooks) Signature(pc uint64) mpsim.Signature {
+	if s, ok := k.signatures[pc]; ok {
+		return s
+	}
+	at := pc
+	if s, ok := k.img.Func(pc); ok {
+		if name, jumps := trampoline(s.Name); jumps {
+			if to, ok := k.img.Lookup(name); ok {
+				at = to.Addr
+			}
+		}
+	}
+	args, results, ok := k.img.GoRegisters(at)
+	s := mpsim.Signature{Known: ok, Args: args.Ints, Ints: results.Ints, Floats: results.Floats}
+	k.signatures[pc] = s
+	return s
+}
 
 // word reads eight bytes of the program's memory; 0 when there are none.
 func word(h *mpsim.Hart, addr uint64) uint64 {

@@ -66,7 +66,9 @@ func mapAccess(kind event.Kind, key int) func(k *Hooks, c *call) bool {
 	return func(_ *Hooks, c *call) bool {
 		access(c, kind, c.Arg(1), 1)
 		if key != 0 && c.Arg(1) != 0 {
-			access(c, event.RangeRead, c.Arg(key), typeSize(c, word(c.Hart, c.Arg(0)+mapTypeKey)))
+			size := typeSize(c, word(c.Hart, c.Arg(0)+mapTypeKey))
+			access(c, event.RangeRead, c.Arg(key), size)
+			c.Carries(c.Arg(key), size)
 		}
 		return false
 	}
@@ -145,5 +147,6 @@ func boxes(_ *Hooks, c *call) bool {
 // readsRunes is slicerunetostring (buffer, from, length).
 func readsRunes(_ *Hooks, c *call) bool {
 	access(c, event.RangeRead, c.Arg(1), 4*c.Arg(2))
+	c.Carries(c.Arg(1), 4*c.Arg(2))
 	return false
 }

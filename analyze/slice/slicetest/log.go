@@ -98,11 +98,12 @@ type thread struct {
 	count    uint64               // statements
 	writers  [64]int              // of each register, index into stmts + 1; 0: nobody
 	stack    event.CallStack
-	frames   []frame // the first one, then one for each of stack.Frames
-	returns  bool    // where the next block begins tells which frames were left
-	control  int     // statement that the last one is control dependent on, + 1
-	last     int     // the open group's statement + 1; 0: none
-	lastCall int     // last environment call + 1
+	frames   []frame             // the first one, then one for each of stack.Frames
+	returns  bool                // where the next block begins tells which frames were left
+	control  int                 // statement that the last one is control dependent on, + 1
+	slots    [event.Slots][8]int // what it copies: who wrote each byte, + 1
+	last     int                 // the open group's statement + 1; 0: none
+	lastCall int                 // last environment call + 1
 }
 
 type exec struct {
@@ -238,6 +239,9 @@ func (l *Log) Batch(b *event.Batch) error {
 
 // stackEvent takes what blocks do not tell of the frames.
 func (l *Log) stackEvent(t *thread, e event.Event) {
+	if e.Mode&event.Returns != 0 {
+		t.returns = true
+	}
 	switch e.Kind {
 	case event.Unwound:
 		t.returns = false
@@ -247,6 +251,7 @@ func (l *Log) stackEvent(t *thread, e event.Event) {
 	case event.Rewound:
 		t.stack.Call(e.Obj)
 		t.frames = append(t.frames, l.frame(0))
+		t.control = 0
 	}
 }
 

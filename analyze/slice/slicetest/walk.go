@@ -212,24 +212,22 @@ func (l *Log) effect(t *thread, e event.Effect) error {
 	case event.EffectSyscall:
 		t.last = t.lastCall
 		return nil
-	case event.EffectStart, event.EffectCall, event.EffectSignal:
+	case event.EffectStart, event.EffectCall, event.EffectSignal, event.EffectRuntime:
 		l.open(t, e)
+		return nil
+	case event.EffectTake, event.EffectKeep, event.EffectPass:
+		l.carry(t, e)
+		return nil
+	}
+	if e.Kind == event.EffectReg {
+		l.received(t, e.Reg, e.Arg)
 		return nil
 	}
 	if t.last == 0 {
-		if e.Kind == event.EffectReg {
-			t.writers[e.Reg] = 0
-		}
 		return nil
 	}
 	s := &l.stmts[t.last-1]
 	switch e.Kind {
-	case event.EffectReg:
-		t.writers[e.Reg] = t.last
-		s.Regs = append(s.Regs, Reg{e.Reg, e.Arg})
-		if e.Reg == 10 && (s.Kind == wet.NodePath || s.Kind == wet.NodeCall) {
-			s.Value, s.HasValue = e.Arg, true
-		}
 	case event.EffectRead:
 		l.useBytes(s, e.Addr, e.Arg)
 		s.Reads = append(s.Reads, Range{e.Addr, e.Arg})
@@ -242,6 +240,19 @@ func (l *Log) effect(t *thread, e event.Effect) error {
 	return nil
 }
 
+// received notes that a register received a value from the open group.
+func (l *Log) received(t *thread, reg uint8, value uint64) {
+	t.writers[reg] = t.last
+	if t.last == 0 {
+		return
+	}
+	s := &l.stmts[t.last-1]
+	s.Regs = append(s.Regs, Reg{reg, value})
+	if reg == 10 && (s.Kind == wet.NodePath || s.Kind == wet.NodeCall) {
+		s.Value, s.HasValue = value, true
+	}
+}
+
 // open begins an outside statement.
 func (l *Log) open(t *thread, e event.Effect) {
 	key := outside{kind: wet.NodeStart}
@@ -249,6 +260,8 @@ func (l *Log) open(t *thread, e event.Effect) {
 	case event.EffectCall:
 		key = outside{wet.NodeCall, e.PC, e.Addr, uint8(min(e.Arg, 8))}
 		t.returns = true
+	case event.EffectRuntime:
+		key = outside{wet.NodeCall, e.PC, e.Addr, uint8(min(e.Arg, 8))}
 	case event.EffectSignal:
 		key.kind = wet.NodeSignal
 	}
@@ -267,5 +280,43 @@ func (l *Log) open(t *thread, e event.Effect) {
 	s.add(wet.DepControl, 0, t.control)
 	for r := range key.args {
 		l.useReg(t, s, 10+r)
+	}
+}
+
+// carry takes what unrecorded code copies.
+func (l *Log) carry(t *thread, e event.Effect) {
+	slot := &t.slots[e.Slot]
+	switch {
+	case e.Kind == event.EffectTake && e.Arg == 0:
+		for n := range slot {
+			slot[n] = t.writers[e.Addr]
+		}
+	case e.Kind == event.EffectTake:
+		for n := range slot {
+			slot[n] = l.memory.at(e.Addr + min(uint64(n), e.Arg-1))
+		}
+	case e.Kind == event.EffectKeep:
+		for n := range e.Arg {
+			l.memory.set(e.Addr+n, 1, slot[n])
+		}
+	default:
+		same := slot[0] != 0 && l.held(t, e.Reg) == e.Arg
+		for _, who := range slot {
+			same = same && who == t.writers[e.Reg]
+		}
+		if same {
+			return
+		}
+		group := t.last
+		if e.Apart {
+			l.open(t, event.Effect{Kind: event.EffectSignal})
+		}
+		if t.last != 0 {
+			for _, who := range slot {
+				l.stmts[t.last-1].add(wet.DepMemory, 0, who)
+			}
+		}
+		l.received(t, e.Reg, e.Arg)
+		t.last = group
 	}
 }
