@@ -6,12 +6,9 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// dynamic is the rounding mode field that says: the mode of fcsr.
-const dynamic = 7
-
 // rounding returns the rounding mode for a field; false for the reserved ones.
 func (h *Hart) rounding(rm uint8) (uint8, bool) {
-	if rm == dynamic {
+	if rm == rv.DynamicRounding {
 		rm = uint8(h.FCSR >> frmShift & 7)
 	}
 	return rm, rm <= fpu.RMM

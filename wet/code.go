@@ -185,18 +185,18 @@ type decides struct {
 func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
 	n := &pathNode{pieces: slices.Clone(blocks)}
 	list := make([]code, len(blocks))
-	ctl := make([]int32, len(blocks))
+	ctl := make([]origin, len(blocks))
 	for i, id := range blocks {
 		p := &c.pieces[id]
 		list[i] = p.code
-		ctl[i] = none
-		for j := i - 1; j >= 0; j-- {
-			if d := c.pieces[blocks[j]].decider; d != 0 && slices.Contains(p.deciders, d-1) {
-				ctl[i] = int32(j)
+		by := i - 1
+		for ; by >= 0; by-- {
+			if d := c.pieces[blocks[by]].decider; d != 0 && slices.Contains(p.deciders, d-1) {
 				break
 			}
 		}
-		if ctl[i] != none {
+		if by >= 0 {
+			ctl[i] = origin(by)
 			continue
 		}
 		slot := slices.IndexFunc(n.deciders, func(s []uint32) bool { return slices.Equal(s, p.deciders) })
@@ -204,7 +204,7 @@ func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
 			slot = len(n.deciders)
 			n.deciders = append(n.deciders, p.deciders)
 		}
-		ctl[i] = ^int32(slot)
+		ctl[i] = fromSlot(int32(slot))
 	}
 	n.template = newPath(c.pieces[blocks[0]].fn, list, ctl, m, f)
 	for i, id := range blocks {

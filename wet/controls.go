@@ -396,8 +396,8 @@ func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref
 	}
 	if t.Kind != NodePath { // what decided about the path's last block
 		c := from.ctl[len(from.ctl)-1]
-		if c < 0 {
-			return g.derivedBy(f, by, from, from.ctlSlot(^c), at.k)
+		if slot, before := c.slot(); before {
+			return g.derivedBy(f, by, from, from.ctlSlot(slot), at.k)
 		}
 		at.src += src(from.lastStmt(int(c)))
 		return at

@@ -339,7 +339,7 @@ type nodeRow struct {
 	mode   mode
 	fn     uint32
 	pieces []uint32
-	ctl    []int32
+	ctl    []origin
 	pc     uint64
 	callee uint64
 	args   uint8
@@ -408,10 +408,10 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 		c := d.Uvarint()
 		switch {
 		case c&1 == 0 && c>>1 <= uint64(slots):
-			n.ctl = append(n.ctl, ^int32(c>>1))
+			n.ctl = append(n.ctl, fromSlot(int32(c>>1)))
 			slots = max(slots, int32(c>>1)+1)
 		case c&1 != 0 && c>>1 <= uint64(i) && c>>1 > 0:
-			n.ctl = append(n.ctl, int32(i)-int32(c>>1))
+			n.ctl = append(n.ctl, origin(i)-origin(c>>1))
 		default:
 			d.Fail("control dependence of a block")
 			return

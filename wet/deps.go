@@ -34,10 +34,10 @@ func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 				continue
 			}
 			d := Dep{Kind: DepRegister, Reg: u.reg, To: i}
-			if u.from >= 0 {
+			if slot, comesIn := u.from.slot(); !comesIn {
 				d.From = i
 				d.From.Stmt = uint32(u.from)
-			} else if !g.dep(r, int(^u.from), &d, yield) {
+			} else if !g.dep(r, int(slot), &d, yield) {
 				continue
 			}
 			if d.From == (Instance{}) && d.To == (Instance{}) {
@@ -157,17 +157,17 @@ func (r *record) firstExtra(row uint32, k uint64) int {
 func (g *Graph) controlDep(r *record, i Instance, yield func(Dep, error) bool) {
 	t := r.tmpl
 	d := Dep{Kind: DepControl, To: i}
-	c := int32(none)
+	by := fromSlot(0) // of outside statements
 	switch {
 	case t.Kind == NodePath:
-		c = t.ctl[t.Stmts[i.Stmt].Block]
+		by = t.ctl[t.Stmts[i.Stmt].Block]
 	case t.ctlSlots == 0:
 		return
 	}
-	if c >= 0 {
+	if slot, before := by.slot(); !before {
 		d.From = i
-		d.From.Stmt = t.lastStmt(int(c))
-	} else if !g.dep(r, t.ctlSlot(^c), &d, yield) || d.To != i {
+		d.From.Stmt = t.lastStmt(int(by))
+	} else if !g.dep(r, t.ctlSlot(slot), &d, yield) || d.To != i {
 		return
 	}
 	yield(d, nil)
@@ -316,7 +316,7 @@ func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 	for s := int(i.Stmt) + 1; s < len(t.Stmts); s++ {
 		uses := t.info[s].uses
 		for n, u := range uses {
-			if u.from != int32(i.Stmt) || slices.ContainsFunc(uses[:n], func(v operand) bool { return v.reg == u.reg }) {
+			if u.from != origin(i.Stmt) || slices.ContainsFunc(uses[:n], func(v operand) bool { return v.reg == u.reg }) {
 				continue
 			}
 			to := i
@@ -334,7 +334,7 @@ func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 		return true
 	}
 	for b := block + 1; b < len(t.Blocks); b++ {
-		if t.ctl[b] == int32(block) && !t.tellBlock(b, i, i, yield) {
+		if t.ctl[b] == origin(block) && !t.tellBlock(b, i, i, yield) {
 			return false
 		}
 	}
@@ -430,7 +430,7 @@ func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, err
 	case slot < len(t.liveIn):
 		reg := t.liveIn[slot]
 		for s := range t.Stmts {
-			if slices.ContainsFunc(t.info[s].uses, func(u operand) bool { return u.from == ^int32(slot) }) {
+			if slices.ContainsFunc(t.info[s].uses, func(u operand) bool { return u.from == fromSlot(int32(slot)) }) {
 				to.Stmt = uint32(s)
 				if !yield(Dep{Kind: DepRegister, Reg: reg, From: from, To: to}, nil) {
 					return false
@@ -448,7 +448,7 @@ func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, err
 		return yield(Dep{Kind: DepControl, From: from, To: to}, nil)
 	default:
 		for b, c := range t.ctl {
-			if c < 0 && t.ctlSlot(^c) == slot && !t.tellBlock(b, from, to, yield) {
+			if s, before := c.slot(); before && t.ctlSlot(s) == slot && !t.tellBlock(b, from, to, yield) {
 				return false
 			}
 		}

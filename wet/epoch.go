@@ -362,10 +362,10 @@ func (n *pathNode) encode(e []byte) []byte {
 		at = int64(id) + 1
 	}
 	for i, c := range n.ctl {
-		if c < 0 {
-			e = binary.AppendUvarint(e, uint64(^c)<<1)
+		if slot, before := c.slot(); before {
+			e = binary.AppendUvarint(e, uint64(slot)<<1)
 		} else {
-			e = binary.AppendUvarint(e, uint64(int32(i)-c)<<1|1)
+			e = binary.AppendUvarint(e, uint64(origin(i)-c)<<1|1)
 		}
 	}
 	for _, list := range n.deciders {

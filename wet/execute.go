@@ -32,9 +32,7 @@ func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 		o := &p.liveOuts[i]
 		r := &t.regs[o.reg]
 		*r = reg{src: n.base + src(o.stmt), k: k, value: o.static}
-		for _, x := range o.roots {
-			r.depth = max(r.depth, b.depth[x])
-		}
+		r.depth = b.deepest(o.roots)
 		if o.val != none {
 			r.value = values[o.val]
 		}
@@ -116,18 +114,23 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 		}
 		depth := uint8(unknown)
 		if a.forward {
-			depth = 0
-			for _, x := range a.dataFrom {
-				if x >= 0 {
-					depth = max(depth, b.depth[x])
-				} else {
-					depth = max(depth, b.live[^x])
-				}
-			}
+			depth = b.deepest(a.dataFrom)
 		}
 		b.shadow.write(addr, uint64(a.size), cell{n.base + src(a.stmt), markOf(k, depth, a.size)})
 	}
 	b.deepen(n, next, uint32(len(p.Stmts)))
+}
+
+// deepest returns how deep the deepest is of what something is computed from.
+func (b *Builder) deepest(from []origin) (depth uint8) {
+	for _, x := range from {
+		if slot, comesIn := x.slot(); comesIn {
+			depth = max(depth, b.live[slot])
+		} else {
+			depth = max(depth, b.depth[x])
+		}
+	}
+	return depth
 }
 
 // deepen finds how deep the anchors before a statement are, from
@@ -139,15 +142,7 @@ func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 		if roots == nil || n.groups[n.home[next]].pattern {
 			continue
 		}
-		depth := uint8(0)
-		for _, x := range roots {
-			if x >= 0 {
-				depth = max(depth, b.depth[x])
-			} else {
-				depth = max(depth, b.live[^x])
-			}
-		}
-		b.depth[next] = min(depth+1, unknown)
+		b.depth[next] = min(b.deepest(roots)+1, unknown)
 	}
 	return next
 }
@@ -241,11 +236,11 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	last := p.ctl[len(p.ctl)-1]
 	for i, deciders := range p.deciders {
 		x := b.decider(t, deciders)
-		if ^int32(i) == last {
+		if fromSlot(int32(i)) == last {
 			by = x
 		}
 	}
-	if last >= 0 {
+	if _, before := last.slot(); !before {
 		by = ref{n.base + src(p.lastStmt(int(last))), k}
 	}
 	t.control = by

@@ -19,7 +19,7 @@ func (t *thread) operandValue(p *template, s int, values []uint64) uint64 {
 		return 0
 	}
 	u := p.info[s].uses[0]
-	if u.from < 0 {
+	if _, comesIn := u.from.slot(); comesIn {
 		return t.regs[u.reg].value
 	}
 	if i := p.info[u.from].val; i != none {

@@ -39,9 +39,9 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 		if slices.ContainsFunc(info.uses[:i], func(v operand) bool { return v.reg == u.reg }) {
 			continue
 		}
-		in := Input{Kind: DepRegister, Reg: u.reg, Stmt: u.from}
-		if u.from < 0 {
-			in.Stmt, in.Slot = -1, ^u.from
+		in := Input{Kind: DepRegister, Reg: u.reg, Stmt: int32(u.from)}
+		if slot, comesIn := u.from.slot(); comesIn {
+			in.Stmt, in.Slot = -1, slot
 		}
 		list = append(list, in)
 	}
@@ -57,10 +57,11 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 			list = append(list, Input{Kind: DepControl, Stmt: -1, Slot: int32(t.ctlSlot(0))})
 		}
 	default:
-		if c := t.ctl[t.Stmts[stmt].Block]; c >= 0 {
-			list = append(list, Input{Kind: DepControl, Stmt: int32(t.lastStmt(int(c)))})
+		by := t.ctl[t.Stmts[stmt].Block]
+		if slot, before := by.slot(); before {
+			list = append(list, Input{Kind: DepControl, Stmt: -1, Slot: int32(t.ctlSlot(slot))})
 		} else {
-			list = append(list, Input{Kind: DepControl, Stmt: -1, Slot: int32(t.ctlSlot(^c))})
+			list = append(list, Input{Kind: DepControl, Stmt: int32(t.lastStmt(int(by)))})
 		}
 	}
 	return list

@@ -57,11 +57,20 @@ const (
 	sourceKept                  // it is kept, or found through memory
 )
 
+// origin says where a path finds something: in itself, at an index from 0 whose
+// meaning its user tells, or in a slot, from before the path.
+type origin int32
+
+func fromSlot(slot int32) origin { return origin(^slot) }
+
+// slot returns the number of the slot; not ok for what is in the path.
+func (o origin) slot() (slot int32, ok bool) { return int32(^o), o < 0 }
+
 // operand is a register that a statement uses.
 type operand struct {
 	reg  uint8
-	pos  uint8 // 0–2: rs1–rs3; 3: an argument of an environment call
-	from int32 // statement of the path, or ^slot of a register that is live in
+	pos  uint8  // 0–2: rs1–rs3; 3: an argument of an environment call
+	from origin // statement of the path, or slot of a register that is live in
 }
 
 // stmtInfo is what a path knows of a statement beyond the public part.
@@ -79,14 +88,14 @@ type access struct {
 	size     uint8
 	read     bool
 	write    bool
-	sc       bool  // stores only if its value is 0
-	forward  bool  // read: a plain load; write: a plain store
-	plain    int32 // index into the plain addresses, or none
-	addrVal  int32 // otherwise into the values
-	slot     int32 // of what it reads
-	kept     int32 // of a load: index into template.kept, or none
-	data     int32 // of a plain store: the index of its data operand among the statement's uses, or none (x0)
-	dataFrom []int32
+	sc       bool     // stores only if its value is 0
+	forward  bool     // read: a plain load; write: a plain store
+	plain    int32    // index into the plain addresses, or none
+	addrVal  int32    // otherwise into the values
+	slot     int32    // of what it reads
+	kept     int32    // of a load: index into template.kept, or none
+	data     int32    // of a plain store: the index of its data operand among the statement's uses, or none (x0)
+	dataFrom []origin // what that operand is computed from, as in template.anchors
 }
 
 // liveOut is a register that a path leaves defined.
@@ -95,8 +104,8 @@ type liveOut struct {
 	val    int32 // index of its value, or none: static
 	static uint64
 	stmt   uint32
-	kept   int32   // index into template.kept, or none
-	roots  []int32 // kept statements that its value is computed from
+	kept   int32    // index into template.kept, or none
+	roots  []origin // what its value is computed from, as in template.anchors
 }
 
 // template is what can be said of a node before it runs: built from its code
@@ -108,7 +117,7 @@ type template struct {
 	liveIn   []uint8 // registers by slot
 	accesses []access
 	reads    int       // slots of those that read: they follow the live registers
-	ctl      []int32   // by block: the block of the path that decides, or ^slot for control
+	ctl      []origin  // by block: the block of the path that decides, or slot for control
 	ctlSlots int       // they follow the reads
 	end      event.End // of a path
 	liveOuts []liveOut
@@ -116,7 +125,7 @@ type template struct {
 	outMask  uint64
 	leaves   [64]uint32 // by register that is left defined: the statement
 	kept     []int32    // statements whose values are kept
-	anchors  [][]int32  // by kept: of a statement that could be computed too, kept statements and ^slots that it is computed from
+	anchors  [][]origin // by kept: of a statement that could be computed too, what it is computed from: values in kept, and slots of live registers
 	groups   [][]int32  // indexes into kept
 	values   int        // an execution's entries in event.Batch.Values
 	plain    int        // and in event.Batch.Addrs
@@ -136,11 +145,11 @@ func (t *template) ctlSlot(i int32) int { return len(t.liveIn) + t.reads + int(i
 
 // newPath builds the template of a path. ctl says what decides about each
 // block, as in template.
-func newPath(fn uint32, blocks []code, ctl []int32, m mode, f *flavour) *template {
+func newPath(fn uint32, blocks []code, ctl []origin, m mode, f *flavour) *template {
 	t := &template{Node: Node{Kind: NodePath, Func: fn}, mode: m, ctl: ctl, end: blocks[len(blocks)-1].end}
 	for _, c := range ctl {
-		if c < 0 {
-			t.ctlSlots = max(t.ctlSlots, int(^c)+1)
+		if slot, ok := c.slot(); ok {
+			t.ctlSlots = max(t.ctlSlots, int(slot)+1)
 		}
 	}
 	t.addStmts(blocks)
@@ -223,14 +232,14 @@ func (t *template) addValue(s int, in rv.Inst) {
 // pathBuilder follows registers through a path.
 type pathBuilder struct {
 	t      *template
-	last   [64]int32 // statement that defined a register last
-	slot   [64]int32 // of a register that is live in
-	inputs [][]int32 // by statement: inputs of the node that it depends on: slots of live registers as ^slot, input statements
-	roots  [][]int32 // by statement: kept statements and ^slots that its value is computed from
+	last   [64]int32  // statement that defined a register last
+	slot   [64]int32  // of a register that is live in
+	inputs [][]origin // by statement: inputs of the node that it depends on: input statements, and slots of live registers
+	roots  [][]origin // by statement: what its value is computed from, as in template.anchors
 }
 
 func builderOf(t *template) *pathBuilder {
-	b := &pathBuilder{t: t, inputs: make([][]int32, len(t.Stmts)), roots: make([][]int32, len(t.Stmts))}
+	b := &pathBuilder{t: t, inputs: make([][]origin, len(t.Stmts)), roots: make([][]origin, len(t.Stmts))}
 	for r := range b.last {
 		b.last[r], b.slot[r] = none, none
 	}
@@ -275,38 +284,24 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 	switch {
 	case info.access != none && t.accesses[info.access].sc:
 		info.source = sourceKept // even if no register takes it: whether it stored
-		b.inputs[s] = []int32{int32(s)}
+		b.inputs[s] = []origin{origin(s)}
 	case !defines:
 		info.source = sourceNone
 	case static:
 		info.source = sourceStatic
-	case !mem && !in.Atomic() && f.has(in.Op) && (!t.strict || in.RM != 7):
+	case !mem && !in.Atomic() && f.has(in.Op) && (!t.strict || in.RM != rv.DynamicRounding):
 		info.source = sourceDerived
-		for _, u := range info.uses {
-			if u.from >= 0 {
-				b.inputs[s] = append(b.inputs[s], b.inputs[u.from]...)
-			} else {
-				b.inputs[s] = append(b.inputs[s], u.from)
-			}
-		}
+		b.inputs[s] = above(info, b.inputs)
 	default:
 		info.source = sourceKept
 		// What is read inside the node is a separate input. Without an
 		// evaluator, what is computed depends on inputs all the same.
 		if !mem && !in.Atomic() && len(info.uses) > 0 {
-			for _, u := range info.uses {
-				if u.from >= 0 {
-					b.inputs[s] = append(b.inputs[s], b.inputs[u.from]...)
-				} else {
-					b.inputs[s] = append(b.inputs[s], u.from)
-				}
-			}
+			b.inputs[s] = above(info, b.inputs)
 		} else {
-			b.inputs[s] = []int32{int32(s)}
+			b.inputs[s] = []origin{origin(s)}
 		}
 	}
-	slices.Sort(b.inputs[s])
-	b.inputs[s] = slices.Compact(b.inputs[s])
 	if defines {
 		b.last[dest] = int32(s)
 	}
@@ -314,13 +309,13 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 
 func (b *pathBuilder) use(s int, r, pos uint8) {
 	t := b.t
-	from := b.last[r]
-	if from == none {
+	from := origin(b.last[r])
+	if b.last[r] == none {
 		if b.slot[r] == none {
 			b.slot[r] = int32(len(t.liveIn))
 			t.liveIn = append(t.liveIn, r)
 		}
-		from = ^b.slot[r]
+		from = fromSlot(b.slot[r])
 	}
 	info := &t.info[s]
 	known := slices.ContainsFunc(info.uses, func(u operand) bool { return u.reg == r })
@@ -338,20 +333,20 @@ func (b *pathBuilder) finish() {
 	// paths to find.
 	anchor := make([]bool, len(t.info))
 	for _, s := range b.last {
-		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x int32) bool { return x < 0 }) {
+		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x origin) bool { return x < 0 }) {
 			t.info[s].source, anchor[s] = sourceKept, true
 		}
 	}
 	for s := range t.info {
 		info := &t.info[s]
 		if info.source == sourceDerived || anchor[s] {
-			b.roots[s] = b.rootsOf(info)
+			b.roots[s] = above(info, b.roots)
 		}
 		if info.source == sourceKept {
 			info.kept = int32(len(t.kept))
 			t.kept = append(t.kept, int32(s))
 			t.anchors = append(t.anchors, b.roots[s])
-			b.roots[s] = []int32{info.kept}
+			b.roots[s] = []origin{origin(info.kept)}
 		}
 	}
 	for i := range t.accesses {
@@ -373,17 +368,18 @@ func (b *pathBuilder) finish() {
 	b.group()
 }
 
-// rootsOf returns what the operands of a statement are computed from.
-func (b *pathBuilder) rootsOf(info *stmtInfo) (roots []int32) {
+// above joins what list has of the operands of a statement, sorted, each once.
+// Those that come in stand for themselves.
+func above(info *stmtInfo, list [][]origin) (all []origin) {
 	for _, u := range info.uses {
-		if u.from >= 0 {
-			roots = append(roots, b.roots[u.from]...)
+		if _, comesIn := u.from.slot(); comesIn {
+			all = append(all, u.from)
 		} else {
-			roots = append(roots, u.from)
+			all = append(all, list[u.from]...)
 		}
 	}
-	slices.Sort(roots)
-	return slices.Compact(roots)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (b *pathBuilder) finishAccess(a *access) {
@@ -402,8 +398,8 @@ func (b *pathBuilder) finishAccess(a *access) {
 			continue
 		}
 		a.data = int32(n)
-		if u.from < 0 {
-			a.dataFrom = []int32{u.from}
+		if _, comesIn := u.from.slot(); comesIn {
+			a.dataFrom = []origin{u.from}
 		} else {
 			a.dataFrom = b.roots[u.from]
 		}
@@ -416,9 +412,12 @@ func (b *pathBuilder) finishAccess(a *access) {
 // groups that depend on it.
 func (b *pathBuilder) group() {
 	t := b.t
-	type group struct{ inputs, members []int32 }
+	type group struct {
+		inputs  []origin
+		members []int32
+	}
 	var groups []*group
-	isInput := func(s int32) bool { return len(b.inputs[s]) == 1 && b.inputs[s][0] == s }
+	isInput := func(s int32) bool { return len(b.inputs[s]) == 1 && b.inputs[s][0] == origin(s) }
 	for k, s := range t.kept {
 		if isInput(s) {
 			continue
@@ -445,10 +444,10 @@ func (b *pathBuilder) group() {
 		if !isInput(s) {
 			continue
 		}
-		i := slices.IndexFunc(merged, func(m *group) bool { return contains(m.inputs, []int32{s}) })
+		i := slices.IndexFunc(merged, func(m *group) bool { return contains(m.inputs, []origin{origin(s)}) })
 		if i < 0 {
 			i = len(merged)
-			merged = append(merged, &group{inputs: []int32{s}})
+			merged = append(merged, &group{inputs: []origin{origin(s)}})
 		}
 		merged[i].members = append(merged[i].members, int32(k))
 	}
@@ -459,7 +458,7 @@ func (b *pathBuilder) group() {
 }
 
 // contains reports whether the sorted set holds all of the sorted subset.
-func contains(set, subset []int32) bool {
+func contains(set, subset []origin) bool {
 	for _, x := range subset {
 		if _, ok := slices.BinarySearch(set, x); !ok {
 			return false
@@ -474,7 +473,7 @@ func newOutside(kind NodeKind, pc, callee uint64, args uint8) *template {
 	t := &template{Node: Node{Kind: kind, Callee: callee, Args: args, Stmts: []Stmt{{PC: pc}}}, info: make([]stmtInfo, 1)}
 	t.info[0] = stmtInfo{val: none, kept: none, access: none}
 	for r := range min(args, 8) {
-		t.info[0].uses = append(t.info[0].uses, operand{reg: 10 + r, pos: 3, from: ^int32(r)})
+		t.info[0].uses = append(t.info[0].uses, operand{reg: 10 + r, pos: 3, from: fromSlot(int32(r))})
 		t.liveIn = append(t.liveIn, 10+r)
 		t.inMask |= 1 << (10 + r)
 	}

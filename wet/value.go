@@ -166,17 +166,17 @@ func (g *Graph) derive(r *record, s int32, k uint64, follow int) (uint64, error)
 // operand is the value of a register that a statement uses. cone and values
 // are what was computed already.
 func (g *Graph) operand(r *record, u operand, k uint64, follow int, cone []int32, values []uint64) (uint64, error) {
-	if u.from < 0 {
-		return g.register(r, int(^u.from), u.reg, k, follow)
+	if slot, comesIn := u.from.slot(); comesIn {
+		return g.register(r, int(slot), u.reg, k, follow)
 	}
 	if r.tmpl.info[u.from].source == sourceDerived {
 		for i := range values {
-			if cone[i] == u.from {
+			if cone[i] == int32(u.from) {
 				return values[i], nil
 			}
 		}
 	}
-	return g.value(r, u.from, k, follow)
+	return g.value(r, int32(u.from), k, follow)
 }
 
 // register is the value of a register that comes into a path.
@@ -306,7 +306,7 @@ func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error)
 	if err == nil && part != 0 {
 		v, err = g.assemble(r, info.access, k, part.take(v), follow)
 	}
-	return loaded64(r.tmpl.Stmts[s].Inst.Op, v), err
+	return r.tmpl.Stmts[s].Inst.Loaded(v), err
 }
 
 // assemble adds the bytes that come from further stores.
@@ -385,29 +385,6 @@ func (g *Graph) keptStore(r *record, access int32, k uint64, last uint32) (v uin
 	return 0, false, nil
 }
 
-// loaded64 is what a load leaves of the bytes that are in the low bits of v.
-func loaded64(op rv.Op, v uint64) uint64 {
-	switch op {
-	case rv.OpLB:
-		return uint64(int64(int8(v)))
-	case rv.OpLH:
-		return uint64(int64(int16(v)))
-	case rv.OpLW:
-		return uint64(int64(int32(v)))
-	case rv.OpLBU:
-		return v & 0xff
-	case rv.OpLHU:
-		return v & 0xffff
-	case rv.OpLWU:
-		return v & 0xffffffff
-	case rv.OpFLH:
-		return 0xffffffffffff<<16 | v&0xffff
-	case rv.OpFLW:
-		return v | 0xffffffff<<32
-	}
-	return v
-}
-
 // Addr is the address that an instance accessed, and how many bytes; not ok
 // when it is no access. It is the value of the base register's producer and
 // the immediate.
@@ -455,7 +432,7 @@ func (t *template) cone(s int32) []int32 {
 			need[w] &^= 1 << top
 			list = append(list, x)
 			for _, u := range t.info[x].uses {
-				if u.from >= 0 && t.info[u.from].source == sourceDerived {
+				if _, comesIn := u.from.slot(); !comesIn && t.info[u.from].source == sourceDerived {
 					need[u.from/64] |= 1 << (u.from % 64)
 				}
 			}

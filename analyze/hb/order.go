@@ -157,7 +157,8 @@ func (o *Order) leaveBarrier(st *strand, e *event.Event) {
 	}
 	st.entered = nil
 	st.clock.join(g.clock)
-	if g.in--; g.in > 0 {
+	g.in--
+	if g.in > 0 {
 		return
 	}
 	if b := o.barriers[e.Obj]; b != nil && (*b)[e.Arg] == g {

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"hindsight/mpsim/fpu"
 	"hindsight/mpsim/rv"
 )
 
@@ -20,9 +19,6 @@ type Operands struct {
 	// that name none.
 	Mode uint8
 }
-
-// dynamic is the rounding mode field that says: the mode of fcsr.
-const dynamic = 7
 
 // settle puts 0 in place of x0.
 func (o *Operands) settle(i rv.Inst) {
@@ -54,38 +50,12 @@ func Result(i rv.Inst, o Operands) (v uint64, ok bool) {
 	case i.Op >= rv.OpFLW:
 		return float(i, o)
 	case i.Atomic():
-		return loaded(i, o.Mem), i.Op != rv.OpSCW && i.Op != rv.OpSCD
+		return i.Loaded(o.Mem), i.Op != rv.OpSCW && i.Op != rv.OpSCD
 	}
 	if a, _, access := i.Mem(); access && a == 0 {
-		return loaded(i, o.Mem), true
+		return i.Loaded(o.Mem), true
 	}
 	return integer(i, o)
-}
-
-// loaded extends what memory holds as the load, LR or AMO does.
-func loaded(i rv.Inst, mem uint64) uint64 {
-	switch i.Op {
-	case rv.OpLB:
-		return uint64(int64(int8(mem)))
-	case rv.OpLBU:
-		return mem & 0xff
-	case rv.OpLH:
-		return uint64(int64(int16(mem)))
-	case rv.OpLHU:
-		return mem & 0xffff
-	case rv.OpLWU:
-		return mem & 0xffffffff
-	case rv.OpLW:
-		return word(mem)
-	case rv.OpFLW:
-		return fpu.Box32(uint32(mem))
-	case rv.OpFLH:
-		return fpu.Box16(uint16(mem))
-	}
-	if i.AtomicSize() == 4 {
-		return word(mem)
-	}
-	return mem
 }
 
 // word sign-extends the low 32 bits.

@@ -8,12 +8,12 @@ import (
 // float computes the operations of extensions F and D, loads among them.
 func float(i rv.Inst, o Operands) (uint64, bool) {
 	rm := i.RM
-	if rm == dynamic && i.Uses().FCSR {
+	if rm == rv.DynamicRounding && i.Uses().FCSR {
 		rm = o.Mode
 	}
 	switch {
 	case i.Op == rv.OpFLW || i.Op == rv.OpFLD || i.Op == rv.OpFLH:
-		return loaded(i, o.Mem), true
+		return i.Loaded(o.Mem), true
 	case rm > fpu.RMM:
 		return 0, false
 	case i.Op == rv.OpFLIS || i.Op == rv.OpFLID:

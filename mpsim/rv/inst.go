@@ -144,7 +144,7 @@ func (i Inst) Uses() RegSet {
 	s.add(r, 1, i.Rs1)
 	s.add(r, 2, i.Rs2)
 	s.add(r, 3, i.Rs3)
-	s.FCSR = r.rm && i.RM == 7 || r.imm >= immCSR && floatCSR(i.CSR)
+	s.FCSR = r.rm && i.RM == DynamicRounding || r.imm >= immCSR && floatCSR(i.CSR)
 	return s
 }
 

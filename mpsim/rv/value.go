@@ -92,3 +92,35 @@ func (i Inst) Rounding(mode uint8, rs1 uint64) uint8 {
 	}
 	return mode
 }
+
+// DynamicRounding is the rounding mode field of an instruction that rounds as
+// fcsr says.
+const DynamicRounding = 7
+
+// Loaded returns what a load, an LR or an AMO leaves in its destination register.
+// mem holds the bytes of memory in its low bits; what is above them is ignored. A
+// floating-point number of less than 64 bits is boxed.
+func (i Inst) Loaded(mem uint64) uint64 {
+	switch i.Op {
+	case OpLB:
+		return uint64(int64(int8(mem)))
+	case OpLBU:
+		return mem & 0xff
+	case OpLH:
+		return uint64(int64(int16(mem)))
+	case OpLHU:
+		return mem & 0xffff
+	case OpLW:
+		return uint64(int64(int32(mem)))
+	case OpLWU:
+		return mem & 0xffffffff
+	case OpFLH:
+		return 0xffffffffffff<<16 | mem&0xffff
+	case OpFLW:
+		return 0xffffffff<<32 | mem&0xffffffff
+	}
+	if i.AtomicSize() == 4 {
+		return uint64(int64(int32(mem)))
+	}
+	return mem
+}
