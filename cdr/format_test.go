@@ -168,7 +168,7 @@ func (d *dumper) file(b []byte) {
 	d.take(8)
 	d.line("magic")
 	d.take(8)
-	d.line("version 1, flags 0, CRC")
+	d.line("version %d, flags %d, CRC", binary.LittleEndian.Uint16(b[8:]), binary.LittleEndian.Uint16(b[10:]))
 	at := int64(16)
 	for _, h := range r.Blocks() {
 		payload, err := r.Read(h)

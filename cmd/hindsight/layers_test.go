@@ -56,13 +56,14 @@ var layers = map[string][]string{
 
 	// For tests.
 	"analyze/internal/recorded": {"cdr", "examples", "mpsim", "tracefmt/event"},
+	"tracefmt/codectest":        {},
 }
 
 // forTests are packages that only tests use. Tests of several top-level folders
 // share some of them, so that no internal folder can hold those.
 var forTests = []string{
 	"analyze/internal/madeup", "analyze/internal/recorded", "analyze/internal/stopwatch", "analyze/slice/slicetest",
-	"analyze/view/browser", "cdr/internal/madeup", "examples/cross", "mpsim/asm",
+	"analyze/view/browser", "cdr/internal/madeup", "examples/cross", "mpsim/asm", "tracefmt/codectest",
 }
 
 // TestHelpersStayInTests: no command links what only tests use, and no package that

@@ -8,38 +8,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hindsight/tracefmt/codectest"
 	"hindsight/tracefmt/wire"
 )
 
-// packLeaders packs a trace in writes of odd sizes.
 func packLeaders(t testing.TB, s Shell, o Options, trace []byte) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := NewLeadersWriter(&out, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rest := trace; len(rest) > 0; {
-		n := min(len(rest), 1+len(rest)%1000)
-		if _, err := w.Write(rest[:n]); err != nil {
-			t.Fatal(err)
-		}
-		rest = rest[n:]
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return codectest.Pack(t, trace, func(w io.Writer) (*LeadersWriter, error) { return NewLeadersWriter(w, s, o) })
 }
 
-func unpackLeaders(packed []byte) ([]byte, error) {
-	r, err := NewLeadersReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
+func unpackLeaders(packed []byte) ([]byte, error) { return codectest.Unpack(packed, NewLeadersReader) }
 
 // leadersOf is a trace of a walk with a data word here and there.
 func leadersOf(rng *rand.Rand, pcs []uint64, data int) (trace []byte) {

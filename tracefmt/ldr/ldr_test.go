@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"hindsight/tracefmt/codectest"
 	"hindsight/tracefmt/wire"
 )
 
@@ -99,15 +100,6 @@ func walk(n int, seed uint64) []byte {
 	return t.b
 }
 
-func noise(n int) []byte {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	out := make([]byte, n)
-	for i := range out {
-		out[i] = byte(rnd.Uint32())
-	}
-	return out
-}
-
 func traces() map[string][]byte {
 	return map[string][]byte{
 		"empty":       nil,
@@ -118,39 +110,17 @@ func traces() map[string][]byte {
 		"searches":    searches(300),
 		"matrices":    matrices(20),
 		"walk":        walk(20000, 1),
-		"noise":       noise(8*20000 + 5),
+		"noise":       codectest.Noise(8*20000 + 5),
 		"wild window": walk(100, 7),
 	}
 }
 
 func pack(t testing.TB, trace []byte, opts Options) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := NewWriter(&out, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rest := trace; len(rest) > 0; {
-		n := min(len(rest), 4099)
-		if _, err := w.Write(rest[:n]); err != nil {
-			t.Fatal(err)
-		}
-		rest = rest[n:]
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return codectest.Pack(t, trace, func(w io.Writer) (*Writer, error) { return NewWriter(w, opts) })
 }
 
-func unpack(packed []byte) ([]byte, error) {
-	r, err := NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
+func unpack(packed []byte) ([]byte, error) { return codectest.Unpack(packed, NewReader) }
 
 func TestRoundTrip(t *testing.T) {
 	for name, trace := range traces() {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"hindsight/tracefmt/codectest"
 )
 
 // This file is a second implementation of the paper's predictors, written from
@@ -188,7 +190,7 @@ func TestPaperExamples(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	trace := append(loops(300), noise(100)...)
+	trace := append(loops(300), codectest.Noise(100)...)
 	for opts := range eachOptions {
 		if opts.Header == 0 {
 			f.Add(pack(f, trace, opts))
@@ -199,7 +201,7 @@ func FuzzReader(f *testing.F) {
 
 func FuzzRoundTrip(f *testing.F) {
 	f.Add(loops(50), uint8(0))
-	f.Add(noise(60), uint8(9))
+	f.Add(codectest.Noise(60), uint8(9))
 	f.Fuzz(func(t *testing.T, b []byte, which uint8) {
 		opts := Options{Profile: Profile(which) % numProfiles, Header: int(which>>4) % 8}
 		if opts.Profile == Paper {

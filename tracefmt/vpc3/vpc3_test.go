@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"hindsight/examples/cross"
+	"hindsight/tracefmt/codectest"
 	"hindsight/tracefmt/wire"
 )
 
@@ -43,39 +44,12 @@ func loops(n int) []byte {
 	return out[:n*RecordSize]
 }
 
-func noise(n int) []byte {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	out := make([]byte, n)
-	for i := range out {
-		out[i] = byte(rnd.Uint32())
-	}
-	return out
-}
-
 func pack(t testing.TB, trace []byte, opts Options) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := NewWriter(&out, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(trace); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return codectest.Pack(t, trace, func(w io.Writer) (*Writer, error) { return NewWriter(w, opts) })
 }
 
-func unpack(packed []byte) ([]byte, error) {
-	r, err := NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
+func unpack(packed []byte) ([]byte, error) { return codectest.Unpack(packed, NewReader) }
 
 func traces() map[string][]byte {
 	all := map[string][]byte{
@@ -83,7 +57,7 @@ func traces() map[string][]byte {
 		"one":      record(nil, 1, 2),
 		"zeros":    make([]byte, 1200),
 		"loops":    loops(60000),
-		"noise":    noise(50000),
+		"noise":    codectest.Noise(50000),
 		"ones":     bytes.Repeat([]byte{0xff}, 12*5000),
 		"tail":     append(loops(100), 1, 2, 3),
 		"few":      {1, 2, 3},
@@ -194,7 +168,7 @@ func TestManyChunks(t *testing.T) {
 		t.Skip("makes 60 MB: set HINDSIGHT_LONG=1")
 	}
 	regular := loops(chunkRecords + 12345)
-	wild := append(append(loops(1000), noise(12*400000)...), loops(50000)...) // chunks that end by their bytes
+	wild := append(append(loops(1000), codectest.Noise(12*400000)...), loops(50000)...) // chunks that end by their bytes
 	for _, opts := range []Options{{}, {Post: Bzip2}, {Post: Store}, {Profile: Mixed}} {
 		trace := regular
 		if opts.Post == Store {
@@ -208,7 +182,7 @@ func TestManyChunks(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	trace := append(loops(20000), noise(3000)...)
+	trace := append(loops(20000), codectest.Noise(3000)...)
 	for _, opts := range []Options{{Header: 5}, {Header: 5, Post: Bzip2}, {Header: 5, Post: Store}, {Header: 5, Profile: Mixed}} {
 		post := fmt.Sprintf("%v %v", opts.Profile, opts.Post)
 		packed := pack(t, trace, opts)
@@ -274,7 +248,7 @@ func readAnything(t *testing.T, b []byte) {
 }
 
 func BenchmarkVPC3(b *testing.B) {
-	for name, trace := range map[string][]byte{"loops": loops(1 << 20), "noise": noise(4 << 20)} {
+	for name, trace := range map[string][]byte{"loops": loops(1 << 20), "noise": codectest.Noise(4 << 20)} {
 		for _, opts := range []Options{{}, {Post: Bzip2}, {Profile: Mixed}} {
 			packed := pack(b, trace, opts)
 			tag := fmt.Sprintf("profile=%v/post=%v/trace=%s", opts.Profile, opts.Post, name)

@@ -4,51 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"testing"
 
 	"hindsight/examples/cross"
+	"hindsight/tracefmt/codectest"
 	"hindsight/tracefmt/wire"
 )
 
 func pack(t testing.TB, in []byte, widths ...int) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := NewWriter(&out, widths)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rest := in; len(rest) > 0; {
-		n := min(len(rest), 1001)
-		if _, err := w.Write(rest[:n]); err != nil {
-			t.Fatal(err)
-		}
-		rest = rest[n:]
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return codectest.Pack(t, in, func(w io.Writer) (*Writer, error) { return NewWriter(w, widths) })
 }
 
-func unpack(b []byte) ([]byte, error) {
-	r, err := NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, 1<<24))
-}
+func unpack(b []byte) ([]byte, error) { return codectest.Unpack(b, NewReader) }
 
 func TestRoundTrip(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 50001)
-	for i := range noise {
-		noise[i] = byte(rnd.Uint32())
-	}
 	for name, in := range map[string][]byte{
 		"empty": nil, "short": {1, 2, 3}, "zeros": make([]byte, 100003),
-		"period": bytes.Repeat([]byte("abcdefghijkl12345678"), 999), "noise": noise,
+		"period": bytes.Repeat([]byte("abcdefghijkl12345678"), 999), "noise": codectest.Noise(50001),
 	} {
 		for _, widths := range [][]int{{1}, {4}, {8}, {4, 8}, {3, 5, 7}} {
 			got, err := unpack(pack(t, in, widths...))
