@@ -182,7 +182,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	}
 	if q.Values && len(res.Races) > 0 {
 		if q.Rerun == nil {
-			return rep, errors.New("values of racing writes need a second run")
+			return rep, errors.New("the values of racing writes need a rerun")
 		}
 		seen, err := valuesOf(ctx, q.Rerun, t, img, res)
 		if err != nil {

@@ -63,7 +63,7 @@ func (q *inquiry) artifactsOf(ctx context.Context, t *cdr.Trace, file string, im
 		return found, ctx.Err()
 	}
 	if err != nil {
-		q.log("whether some races are artifacts stays unknown: it needs more than --keep shared keeps: %v", err)
+		q.log("some races may be artifacts; to know, hindsight needs more than --keep shared keeps: %v", err)
 	}
 	return found, nil
 }
@@ -75,7 +75,7 @@ const racingWrites = 1 << 20
 // races write, and which variables those on stacks are about.
 func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
 	if t.Info().Outcome == nil {
-		return nil, errors.New("the trace is incomplete: a second run could not be compared with it")
+		return nil, errors.New("the trace is incomplete, so a rerun cannot be compared with it")
 	}
 	writes, pages, ok, err := artifact.RacingWrites(ctx, t, img, res, racingWrites)
 	if err != nil {

@@ -162,7 +162,7 @@ func (f *SliceOptions) output(v *values, fd uint64, text string, which slice.Whi
 		return nil, "", err
 	}
 	if len(puts) == 0 {
-		return nil, "", fmt.Errorf("%s: the run did not put that out there", f.At)
+		return nil, "", fmt.Errorf("%s: the run did not write that text there", f.At)
 	}
 	switch {
 	case which == slice.All:
@@ -262,7 +262,7 @@ func (f *SliceOptions) noInstance(v *values, t *slice.Target, thread int, err er
 	}
 	switch {
 	case len(have) == 0:
-		return fmt.Errorf("%w; nothing that was recorded executed it", err)
+		return fmt.Errorf("%w; nothing in the recorded part of the run executed it", err)
 	case thread != slice.AllThreads:
 		return fmt.Errorf("%w in T%d; it was executed by %s", err, thread, strings.Join(have, ", "))
 	}

@@ -112,7 +112,7 @@ func (t *Trace) HasRun() error {
 }
 
 // ErrNothingRecorded says that nothing can be said of a run.
-var ErrNothingRecorded = errors.New("the recording was cut off before its first epoch was written: nothing is known of the run")
+var ErrNothingRecorded = errors.New("the recording was cut off before its first epoch was written, so nothing is known of the run")
 
 // NoValuesError says that a trace was recorded without values and dependences.
 type NoValuesError struct{ File string }

@@ -27,5 +27,5 @@ func (t *Trace) stored(o *format.PartialObject) ([]byte, error) {
 	if name == "" {
 		name = t.meta.Program
 	}
-	return nil, fmt.Errorf("%s: its file %x is in none of the directories of images (%w)", name, o.Sum, ErrNotRecorded)
+	return nil, fmt.Errorf("%s: its file %x is in none of the image directories (%w)", name, o.Sum, ErrNotRecorded)
 }

@@ -16,7 +16,7 @@ func OpenFile(file string) (*Trace, error) {
 	t, err := Open(file)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, serr := os.Stat(file + outfile.Partial); serr == nil {
-			return nil, fmt.Errorf("%w (%s%s is of a recording that goes on, or was killed before its first epoch was written)", err, file, outfile.Partial)
+			return nil, fmt.Errorf("%w (%s%s belongs to a recording that is still running, or that was killed before its first epoch was written)", err, file, outfile.Partial)
 		}
 	}
 	if err == nil {

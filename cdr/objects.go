@@ -102,7 +102,7 @@ func (t *Trace) Space() (*image.Space, error) {
 			return nil, err
 		}
 		if !space.Add(m, o.Late) {
-			return nil, fmt.Errorf("shared object %q at 0x%x: where another one is: %w", o.Path, o.Base, tracefmt.ErrMalformed)
+			return nil, fmt.Errorf("shared object %q at 0x%x: overlaps another one: %w", o.Path, o.Base, tracefmt.ErrMalformed)
 		}
 	}
 	return space, nil

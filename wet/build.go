@@ -254,7 +254,7 @@ var (
 	errRest   = errors.New("it has values or addresses that belong to no block")
 	errBlock  = errors.New("it has a block that is not defined")
 	errEnded  = errors.New("the thread has ended")
-	errEffect = errors.New("an effect stands behind its last block")
+	errEffect = errors.New("an effect is after its last block")
 )
 
 // window is what of a batch's columns is not part of a path that has ended.

@@ -17,7 +17,7 @@ var (
 	// ErrNoSuch says that a thread, node, statement or execution does not exist.
 	ErrNoSuch = errors.New("no such thing in the graph")
 	// ErrNoGraph says that a trace file holds no whole execution trace.
-	ErrNoGraph = errors.New("the trace holds no whole execution trace")
+	ErrNoGraph = errors.New("the trace has no whole execution trace")
 	// ErrEvaluator says that the graph was recorded with an evaluator and is
 	// asked for a value without one.
 	ErrEvaluator = errors.New("values of the graph are to be computed, and there is no evaluator")

@@ -10,7 +10,7 @@ import (
 )
 
 // errDeep says that a value leads through more loads than a recorder lets it.
-var errDeep = fmt.Errorf("a value that is found through too many others: %w", tracefmt.ErrMalformed)
+var errDeep = fmt.Errorf("a value that depends on too many others: %w", tracefmt.ErrMalformed)
 
 // maxFollow bounds the nodes that are looked into for a value: each load is
 // one, and the registers between them at most two more.

@@ -34,7 +34,7 @@ func (r *Report) WriteDOT(w io.Writer) error {
 		}
 	}
 	if lines > maxDrawn || edges > maxEdges {
-		return fmt.Errorf("a graph of %d lines and %d arrows is too big to draw (%d and %d can be); make the slice smaller (--depth 5, --deps data, --through-threads=false) or take --format html",
+		return fmt.Errorf("a graph of %d lines and %d arrows is too large to draw (at most %d and %d); make the slice smaller (--depth 5, --deps data, --through-threads=false) or use --format html",
 			lines, edges, maxDrawn, maxEdges)
 	}
 	b := bufio.NewWriter(w)

@@ -149,7 +149,7 @@ func (v *view) line(text string) (int, error) {
 // writeWhy writes the way from where a slice began to a line.
 func (t *textWriter) writeWhy(v *view, line string) error {
 	if v.Options().Direction == slice.Forward {
-		return errors.New("a way is shown of backward slices only")
+		return errors.New("the path is shown only for backward slices")
 	}
 	target, err := v.line(line)
 	if err != nil {

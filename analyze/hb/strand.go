@@ -77,7 +77,7 @@ func (o *Order) acting(t event.ThreadID) *strand { return o.strand(o.Strand(t)) 
 func (o *Order) beginStrand(t event.ThreadID, id uint64) error {
 	begin, ok := o.tasks.begins[id]
 	if !ok {
-		return fmt.Errorf("%w: task %d begins, which was not created", ErrStrand, id)
+		return fmt.Errorf("%w: task %d begins but was not created", ErrStrand, id)
 	}
 	delete(o.tasks.begins, id)
 	if o.tasks.base == 0 {
@@ -161,7 +161,7 @@ func (o *Order) suspendStrand(t event.ThreadID, id uint64) error {
 func (o *Order) resumeStrand(t event.ThreadID, id uint64) error {
 	s, ok := o.tasks.parked[id]
 	if !ok {
-		return fmt.Errorf("%w: task %d is resumed, which is not suspended", ErrStrand, id)
+		return fmt.Errorf("%w: task %d is resumed but is not suspended", ErrStrand, id)
 	}
 	delete(o.tasks.parked, id)
 	o.tasks.acting[t] = append(o.tasks.acting[t], acting{id, s})

@@ -18,7 +18,7 @@ const MaxNodes = 1 << 23
 
 // ErrTooLarge says that a run has more events and accesses that matter than are
 // kept. What was found in its beginning is still true.
-var ErrTooLarge = errors.New("the run has too many accesses to contended memory for a prediction; its beginning was examined")
+var ErrTooLarge = errors.New("the run has too many accesses to contended memory for a prediction; only its beginning was examined")
 
 // Race is a static pair of accesses that did not race in the run.
 type Race struct {

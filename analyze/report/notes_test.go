@@ -25,7 +25,7 @@ func TestNotes(t *testing.T) {
 			if err := write(rep, &out); err != nil {
 				t.Fatal(err)
 			}
-			for _, words := range []string{"more than 1024 tasks were in no order at a time: 7 of them count", "the trace is incomplete"} {
+			for _, words := range []string{"more than 1024 tasks were unordered at the same time: 7 of them count", "the trace is incomplete"} {
 				if strings.Contains(out.String(), words) != told {
 					t.Errorf("%s: %q is there: %v, in\n%s", form, words, !told, &out)
 				}

@@ -175,7 +175,7 @@ func (m *importer) take(l *Line) error {
 	}
 	if l.Op == Fork {
 		if s := &m.state[other]; s.begun || s.forked {
-			return fmt.Errorf("%w: thread %s is forked after it has begun", ErrSyntax, l.Operand)
+			return fmt.Errorf("%w: thread %s is forked after it has started", ErrSyntax, l.Operand)
 		}
 		m.state[other].forked, m.state[other].parent = true, t
 		return m.event(event.Event{Kind: event.Create, PC: l.Location, Obj: uint64(other)})
@@ -372,11 +372,11 @@ func (m *importer) lock(t event.ThreadID, l *Line) error {
 		m.owners[addr] = h
 		return nil
 	case l.Op == Acquire && held:
-		return fmt.Errorf("%w: lock %s is taken by thread %s and held by %s", ErrSyntax, l.Operand, l.Thread, m.names.Threads[h.owner])
+		return fmt.Errorf("%w: lock %s is acquired by thread %s while thread %s holds it", ErrSyntax, l.Operand, l.Thread, m.names.Threads[h.owner])
 	case l.Op == Acquire:
 		m.owners[addr] = hold{owner: t}
 	case !held || h.owner != t:
-		return fmt.Errorf("%w: lock %s is given back by thread %s, which does not hold it", ErrSyntax, l.Operand, l.Thread)
+		return fmt.Errorf("%w: lock %s is released by thread %s, which does not hold it", ErrSyntax, l.Operand, l.Thread)
 	case h.again > 0:
 		h.again--
 		m.owners[addr] = h

@@ -401,10 +401,10 @@ func TestBadText(t *testing.T) {
 		"|r(x)|1":                      "thread",
 		"# a comment":                  "line 1: ",
 		"T0|w(x)|1\nT0|w(x)|x":         "line 2: ",
-		"T0|acq(l)|1\nT1|acq(l)|1":     "held by T0",
+		"T0|acq(l)|1\nT1|acq(l)|1":     "while thread T0 holds it",
 		"T0|rel(l)|1":                  "does not hold",
 		"T0|fork(T0)|1":                "itself",
-		"T0|fork(T1)|1\nT0|fork(T1)|1": "after it has begun",
+		"T0|fork(T1)|1\nT0|fork(T1)|1": "after it has started",
 		"T0|fork(T1)|1\nT0|join(T1)|1\nT1|r(x)|1": "after it was joined",
 		strings.Repeat("x", 5000):                 "too long",
 	} {

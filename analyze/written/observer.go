@@ -142,7 +142,7 @@ func (o *Observer) Finish(outcome event.Outcome) error {
 }
 
 // errCode ends a run of code that is not in the program's file.
-var errCode = errors.New("written: the run made code at run time")
+var errCode = errors.New("written: the program generated code at run time")
 
 // errBatch is about a batch with too few entries.
 var errBatch = errors.New("written: a batch has too few values or addresses")

@@ -81,7 +81,7 @@ func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 }
 
 // ErrOtherFlow says what is wrong when a flow cannot be followed.
-var ErrOtherFlow = fmt.Errorf("the control flow leads elsewhere than the program: %w", tracefmt.ErrMalformed)
+var ErrOtherFlow = fmt.Errorf("the control flow does not follow the program: %w", tracefmt.ErrMalformed)
 
 // Control plays a flow block back. c says what it has to come to.
 func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlString, error) {

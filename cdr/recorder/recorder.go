@@ -196,7 +196,7 @@ func New(w io.Writer, opts Options) (*Recorder, error) {
 // checkControl looks at how control flow is to be recorded.
 func (o *Options) checkControl() error {
 	if o.Chosen != nil && o.Meta.Control != format.ControlAPP {
-		return errors.New("record: blocks can be chosen with control flow as app only")
+		return errors.New("record: functions can be chosen only with control flow as app")
 	}
 	switch o.Meta.Control {
 	case "":
@@ -213,7 +213,7 @@ func (o *Options) checkControl() error {
 			return errors.New("record: chosen functions are left to the recorder")
 		}
 		if o.Chosen != nil && o.Meta.Mode != format.ModeCOR {
-			return errors.New("record: blocks can be chosen in mode cor only")
+			return errors.New("record: functions can be chosen only in mode cor")
 		}
 	default:
 		return fmt.Errorf("record: no control flow as %q", o.Meta.Control)
@@ -293,7 +293,7 @@ func (r *Recorder) Batch(b *event.Batch) error {
 	for i := range b.Events {
 		e := &b.Events[i]
 		if int(e.At) < from || int(e.At) > len(b.Blocks) {
-			return r.fail(fmt.Errorf("record: event %d of a batch stands at block %d of %d", i, e.At, len(b.Blocks)))
+			return r.fail(fmt.Errorf("record: event %d of a batch is at block %d of %d", i, e.At, len(b.Blocks)))
 		}
 		if e.Kind >= event.NumKinds {
 			return r.fail(fmt.Errorf("record: event %d of a batch is of kind %d", i, e.Kind))

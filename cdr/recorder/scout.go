@@ -81,7 +81,7 @@ func (s *Scout) Batch(b *event.Batch) error {
 	for i := range b.Events {
 		e := &b.Events[i]
 		if int(e.At) < from || int(e.At) > len(b.Blocks) {
-			return fmt.Errorf("scout: event %d of a batch stands at block %d of %d", i, e.At, len(b.Blocks))
+			return fmt.Errorf("scout: event %d of a batch is at block %d of %d", i, e.At, len(b.Blocks))
 		}
 		if addrs, err = s.run(s.owner(b.Thread), b.Blocks[from:e.At], addrs); err != nil {
 			return err

@@ -175,7 +175,7 @@ func (f *exportFlags) timeline(ctx context.Context, w, say io.Writer, t *analyze
 	fmt.Fprintf(say, "hindsight: %s, %s, %s to depth %d; open it at https://ui.perfetto.dev\n", numtext.Plural(uint64(stats.Tracks), "track"),
 		numtext.Plural(uint64(stats.Slices), "slice"), numtext.Plural(uint64(stats.Calls), "call"), stats.Depth)
 	if stats.Coarse {
-		fmt.Fprintln(say, "hindsight: the run has more turns than fit: slices are what a thread did most of the time")
+		fmt.Fprintln(say, "hindsight: the run has too many turns to show: each slice is what a thread did most of the time")
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func parseGo(args []string) (*goCommand, error) {
 		isBool := slices.Contains(testBools, name) || slices.Contains(goBools, name) || name == "together"
 		if args = args[1:]; !inline && !isBool {
 			if len(args) == 0 {
-				return nil, fmt.Errorf("%s wants a value", arg)
+				return nil, fmt.Errorf("%s needs a value", arg)
 			}
 			value, args = args[0], args[1:]
 		}
@@ -158,7 +158,7 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 	case name == "suppressions":
 		g.ignored = append(g.ignored, value)
 	case name == "race", name == "msan", name == "asan":
-		err = fmt.Errorf("%s: the program is run as it is; leave the flag out", spelled)
+		err = fmt.Errorf("%s: hindsight needs no instrumentation; leave the flag out", spelled)
 	case g.verb == "test" && name == "run":
 		g.pattern = value
 	case g.verb == "test" && name == "v":

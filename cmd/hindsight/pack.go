@@ -87,7 +87,7 @@ func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error
 	}
 	for _, name := range []string{"profile", "post", "level", "header", "columns", "program"} {
 		if cmd.Flags().Changed(name) && !strings.Contains(" "+strings.Join(codec.Flags, " ")+" ", " "+name+" ") {
-			return fmt.Errorf("--%s means nothing to codec %s", name, codec.Name)
+			return fmt.Errorf("--%s has no meaning for codec %s", name, codec.Name)
 		}
 	}
 	if f.Level < 0 || f.Level > 22 {
@@ -218,7 +218,7 @@ func (j *packJob) run(ctx context.Context, work func(in io.Reader, out io.Writer
 		return work(in, io.Discard)
 	case j.out == "" || j.out == "-":
 		if !j.text && cli.IsTerminal(out) {
-			return errors.New("a packed trace is not for a terminal: give -o FILE")
+			return errors.New("packed data is not written to a terminal: give -o FILE")
 		}
 		return work(in, out)
 	}

@@ -197,7 +197,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	}
 	if err != nil {
 		why, _ := whyEnded(ctx)
-		fmt.Fprintf(std.Err, "hindsight: %s; the races are those of the whole run, what is said about them is not complete\n", why)
+		fmt.Fprintf(std.Err, "hindsight: %s; the races are those of the whole run; what is said about them is incomplete\n", why)
 	}
 	if base != nil {
 		base.Apply(rep)

@@ -55,7 +55,7 @@ func (r *ranking) run(std cli.Streams, find func(ctx context.Context, t *analyze
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
 		if !complete {
-			fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report is of the run up to the last epoch written\n", args[0])
+			fmt.Fprintf(std.Err, "hindsight: %s is incomplete: the report covers the run up to the last epoch written\n", args[0])
 		}
 		if format == "json" {
 			return rep.WriteJSON(std.Out)

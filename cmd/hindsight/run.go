@@ -159,7 +159,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 		return nil, nil, err
 	}
 	if r.Mode == string(format.ModeSchedule) && (r.Written.Writable != "" || f.arch.on) {
-		return nil, nil, errors.New("--record schedule leaves --arch and what --writable changes to a second run: leave these out, or choose another --record")
+		return nil, nil, errors.New("--record schedule records neither caches (--arch) nor written files (--writable): leave these flags out, or choose another --record")
 	}
 	if err := f.arch.apply(r); err != nil {
 		return nil, nil, err

@@ -51,15 +51,15 @@ func (f *controlFlags) apply(r *session.Run) error {
 	if r.Control == format.ControlWPP {
 		r.Control = ""
 		if f.intraprocedural || f.asymmetric || f.checkpoint != 0 || len(f.functions) > 0 {
-			return errors.New("--functions, --intraprocedural, --asymmetric and --checkpoint mean nothing without --control app")
+			return errors.New("--functions, --intraprocedural, --asymmetric and --checkpoint need --control app")
 		}
 		return nil
 	}
 	if r.Mode == string(format.ModeDOR) {
-		return errors.New("--control app: --record dor has no control flow")
+		return errors.New("--control app: --record dor records no control flow")
 	}
 	if len(f.functions) > 0 && r.Mode != string(format.ModeCOR) {
-		return errors.New("--functions: give --record cor, too: where control flow is left out, accesses have no place")
+		return errors.New("--functions needs --record cor: an access has no place where control flow is left out")
 	}
 	r.Choose = f.functions
 	if f.checkpoint > 1<<40 {
@@ -101,7 +101,7 @@ func (f *archFlags) apply(r *session.Run) error {
 		return nil
 	}
 	if r.Mode == "none" {
-		return errors.New("--arch: what the model finds goes into the trace, which --record none does without")
+		return errors.New("--arch writes its results into the trace, and --record none writes no trace")
 	}
 	c := arch.Config{Size: f.size, Ways: f.ways, Line: f.line, Table: f.table, HistoryBits: f.history}
 	if c.HistoryBits == 0 {
@@ -142,7 +142,7 @@ func readSchedule(ctx context.Context, name string) (*schedule.Schedule, error) 
 // done writes the schedule of a run, and says where it could not follow another.
 func (f *scheduleFlags) done(ctx context.Context, std cli.Streams, out *session.Summary, inputs []string) error {
 	if out.Diverged != nil {
-		fmt.Fprintf(std.Err, "hindsight: %v; the run went on by policy from there\n", out.Diverged)
+		fmt.Fprintf(std.Err, "hindsight: %v; from there on, the run followed --sched\n", out.Diverged)
 	}
 	if f.save == "" {
 		return nil

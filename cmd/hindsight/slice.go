@@ -117,13 +117,13 @@ func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) erro
 		return err
 	}
 	if (f.at == "") == (f.race == "") {
-		return errors.New("give --at SPEC, a place to begin at, or --race ID, a race")
+		return errors.New("give either --at SPEC (a place to begin at) or --race ID (a race)")
 	}
 	if f.why != "" && (f.format != "text" || f.race != "") {
-		return errors.New("--why is for the text of a slice with --at")
+		return errors.New("--why needs --at and --format text")
 	}
 	if f.relevant && (f.race != "" || f.direction != "backward" || f.deps == "data" || f.depth != 0) {
-		return errors.New("--relevant is for backward slices with control, of any depth")
+		return errors.New("--relevant needs a backward slice with control dependences, without --depth and --race")
 	}
 	opts, err := f.options()
 	if err != nil {

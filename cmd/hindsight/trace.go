@@ -45,7 +45,7 @@ func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
 // orAllowed adds to an error that --allow-incomplete avoids that it does.
 func orAllowed(err error) error {
 	if errors.Is(err, analyze.ErrNothingRecorded) {
-		return fmt.Errorf("%w (--allow-incomplete takes it as it is)", err)
+		return fmt.Errorf("%w (--allow-incomplete accepts it as it is)", err)
 	}
 	return err
 }
@@ -73,6 +73,10 @@ func hint(err error) string {
 	if errors.As(err, &option) {
 		text = strings.Replace(text, option.Error(), "--"+option.Error(), 1)
 	}
+	var mend *session.OptionError
+	if errors.As(err, &mend) {
+		text = strings.Replace(text, mend.Error(), mend.Error()+" ("+strings.Join(flagsOf(mend.Options), ", ")+")", 1)
+	}
 	var kind *analyze.KindError
 	switch {
 	case !errors.As(err, &kind):
@@ -85,4 +89,19 @@ func hint(err error) string {
 		text += "; record it again with hindsight run --arch"
 	}
 	return text
+}
+
+// flagsOf names the flags for options of package session.
+func flagsOf(options []string) (flags []string) {
+	for _, o := range options {
+		switch o {
+		case "dir":
+			flags = append(flags, "-o DIR")
+		case "limits":
+			flags = append(flags, "…") // several flags
+		default:
+			flags = append(flags, "--"+o)
+		}
+	}
+	return flags
 }

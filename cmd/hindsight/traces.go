@@ -89,7 +89,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		return f.play(cmd, std, args[0])
 	}
 	if f.from != 0 || f.count != 0 {
-		return errors.New("--from and --count are for traces")
+		return errors.New("--from and --count need a TRACE, not a program")
 	}
 	r, err := f.recording(args)
 	if err != nil {
@@ -152,7 +152,7 @@ func isTrace(file string) bool {
 // play writes the control flow of a thread of a trace.
 func (f *tracesFlags) play(cmd *cobra.Command, std cli.Streams, file string) error {
 	if f.kind != "control" {
-		return fmt.Errorf("--kind %s: of a trace only the kind control can be played back", f.kind)
+		return fmt.Errorf("--kind %s: from a TRACE, only the kind control can be written", f.kind)
 	}
 	t, err := cdr.OpenFile(file)
 	if err != nil {

@@ -71,7 +71,7 @@ where they differ and writes nothing.`,
 // what was written.
 func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (string, error) {
 	if f.window.To != 0 && f.window.To <= f.window.From {
-		return "", fmt.Errorf("--from %d --to %d is no part of a run", f.window.From, f.window.To)
+		return "", fmt.Errorf("--from %d --to %d: want --from below --to", f.window.From, f.window.To)
 	}
 	if err := f.limits.check(); err != nil {
 		return "", err

@@ -203,7 +203,7 @@ func (r *rival) measure(ctx context.Context, file, scratch string) (m measured, 
 		return m, err
 	}
 	if int64(*back) != st.Size() {
-		return m, fmt.Errorf("%s gave back %d bytes of %d", r.name, *back, st.Size())
+		return m, fmt.Errorf("%s restored %d bytes of %d", r.name, *back, st.Size())
 	}
 	mb := float64(st.Size()) / mega
 	return measured{

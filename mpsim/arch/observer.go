@@ -82,7 +82,7 @@ func (m *Model) Batch(b *event.Batch) error {
 	for i := range b.Events {
 		e := &b.Events[i]
 		if int(e.At) < from || int(e.At) > len(b.Blocks) {
-			return fmt.Errorf("arch: event %d of a batch stands at block %d of %d", i, e.At, len(b.Blocks))
+			return fmt.Errorf("arch: event %d of a batch is at block %d of %d", i, e.At, len(b.Blocks))
 		}
 		var err error
 		if addrs, err = m.run(h, b.Blocks[from:e.At], addrs); err != nil {

@@ -208,7 +208,7 @@ func (n *symbolNames) at(off uint32) (string, error) {
 	s := n.strings[off:]
 	i := strings.IndexByte(s[:min(len(s), n.budget)], 0)
 	if i < 0 {
-		return "", fmt.Errorf("%w: symbol names are not closed or too long", ErrFormat)
+		return "", fmt.Errorf("%w: symbol names are not terminated or too long", ErrFormat)
 	}
 	n.budget -= i
 	return s[:i], nil

@@ -201,12 +201,12 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	}
 	f, e := k.vfs.open(main.Interp, 0, 0)
 	if e != 0 {
-		return nil, fmt.Errorf("%w: it is dynamically linked, and its dynamic linker %s is not in its root directory: name one that has it, or link with -static", ErrProgram, main.Interp)
+		return nil, fmt.Errorf("%w: it is dynamically linked, and its dynamic linker %s is not in its root directory: name a root directory that has it, or link with -static", ErrProgram, main.Interp)
 	}
 	defer f.close()
 	file, ok := f.(regular)
 	if !ok || !isShared(file) {
-		return nil, fmt.Errorf("%w: its dynamic linker %s is no shared object", ErrProgram, main.Interp)
+		return nil, fmt.Errorf("%w: its dynamic linker %s is not a shared object", ErrProgram, main.Interp)
 	}
 	data, digest, e := k.readWhole(file)
 	if e != 0 {

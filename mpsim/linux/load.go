@@ -95,7 +95,7 @@ func (k *Kernel) load(img *image.Image, name string) error {
 		}
 		total += s.MemSize
 		if total > k.space.MaxBytes() {
-			return fmt.Errorf("%w: its segments need %d bytes and more, %d are allowed", ErrProgram, total, k.space.MaxBytes())
+			return fmt.Errorf("%w: its segments need at least %d bytes; %d are allowed", ErrProgram, total, k.space.MaxBytes())
 		}
 		if err := k.loadSegment(s, name); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (k *Kernel) loadSegment(s *image.Segment, name string) error {
 			if a != end-mem.PageSize {
 				n = end - mem.PageSize - a
 				if !k.space.Free(a, n) {
-					return fmt.Errorf("%w: segments overlap behind %#x", ErrProgram, a)
+					return fmt.Errorf("%w: segments overlap after %#x", ErrProgram, a)
 				}
 			}
 			attr := mem.Attr{Prot: p, Kind: mem.Image, Name: name}

@@ -28,7 +28,7 @@ func (r *Recorder) loadsOf(b *event.Block) (blockLoads, error) {
 	var out blockLoads
 	raw := r.code(b.PC, int(b.Bytes))
 	if len(raw) != int(b.Bytes) {
-		return out, fmt.Errorf("the code at %#x is not in the program file: values cannot be told apart there", b.PC)
+		return out, fmt.Errorf("the code at %#x is not in the program file, so its values are not known", b.PC)
 	}
 	var insts []rv.Inst
 	for pc := b.PC; len(raw) >= 2; {

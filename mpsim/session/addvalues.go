@@ -34,7 +34,7 @@ type ValuesOptions struct {
 // no new file.
 func AddValues(ctx context.Context, t *cdr.Trace, file string, o ValuesOptions) (*Summary, error) {
 	if o.Window.To != 0 && o.Window.To <= o.Window.From {
-		return nil, fmt.Errorf("from instruction %d to %d is no part of a run", o.Window.From, o.Window.To)
+		return nil, fmt.Errorf("instructions %d to %d: want a first below the last", o.Window.From, o.Window.To)
 	}
 	r, err := Again(t)
 	if err != nil {

@@ -17,7 +17,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 	meta := t.Info()
 	policy, ok := mpsim.ParsePolicy(meta.Policy)
 	if !ok {
-		return nil, fmt.Errorf("it was made by %q and not by hindsight run; there is no program to run again", meta.Policy)
+		return nil, fmt.Errorf("it was written by %q, not by hindsight run, so there is no program to rerun", meta.Policy)
 	}
 	if err := meta.CheckBothHalves(); err != nil && meta.Mode != format.ModeSchedule {
 		return nil, fmt.Errorf("%w: %s", err, Command(meta))

@@ -149,11 +149,11 @@ func readState(dir, name string, head stateHead, resume bool) ([]byte, []Explore
 	case err != nil:
 		return nil, nil, err
 	case !resume:
-		return nil, nil, fmt.Errorf("%s holds an exploration: go on with it by --resume, or give another directory with -o", dir)
+		return nil, nil, &OptionError{Options: []string{"resume", "dir"}, Err: fmt.Errorf("%s holds an exploration; continue it, or name another directory", dir)}
 	}
 	was, lines, runs, ok := parseState(data)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is no state of an exploration that this version can go on with", name)
+		return nil, nil, fmt.Errorf("%s is not the state of an exploration that this version can continue", name)
 	}
 	if d, err := difference(was, head); err != nil || d != "" {
 		return nil, nil, cmp.Or(err, fmt.Errorf("%s explores something else: %s", dir, d))

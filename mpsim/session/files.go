@@ -31,7 +31,7 @@ func FilesFor(img *image.Space, program, root string) (Files, error) {
 	}
 	dir, err := toolchain.Sysroot(img.Main.Interp)
 	if err != nil {
-		return Files{}, err
+		return Files{}, &OptionError{Options: []string{"root"}, Err: err}
 	}
 	files.Under = []string{dir}
 	return files, nil

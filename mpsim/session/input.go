@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"errors"
 	"io"
 
 	"hindsight/cdr"
@@ -15,7 +14,7 @@ import (
 const inputLimit = 64 << 20
 
 // ErrInputNotKept says that a trace does not have all of the standard input.
-var ErrInputNotKept = errors.New("the run read more standard input than a trace keeps; give it again (--stdin)")
+var ErrInputNotKept = optionErrorf("stdin", "the run read more standard input than a trace keeps; give it again")
 
 // inputLog hears what a run reads from its standard input and hands it to the
 // trace, so that a second run needs no file.

@@ -53,14 +53,14 @@ func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 		return nil, err
 	}
 	if first.Tool != buildinfo.Version() {
-		return nil, fmt.Errorf("%s: made by hindsight %s, and this is %s: merge with the version that explored", dir, first.Tool, buildinfo.Version())
+		return nil, fmt.Errorf("%s: made by hindsight %s, and this is %s: merge with the version that made it", dir, first.Tool, buildinfo.Version())
 	}
 	if first.Suppressions != o.Suppressions {
-		return nil, errors.New("the explorations had other --suppressions: give the same files, in the same order")
+		return nil, optionErrorf("suppressions", "the explorations had other suppressions; give the same files, in the same order")
 	}
 	if o.Dir == "" {
 		if first.Plan == nil || first.Plan.Program == "" {
-			return nil, errors.New("the explorations do not name their program: give a directory with -o")
+			return nil, optionErrorf("dir", "the explorations do not name their program; name a directory for the result")
 		}
 		o.Dir = first.Plan.Program + ".explore"
 	}
@@ -96,7 +96,7 @@ func anyHead(dirs []string) (stateHead, string, error) {
 			return head, dir, nil
 		}
 	}
-	return stateHead{}, "", fmt.Errorf("%s: no exploration, or one of another version", dirs[0])
+	return stateHead{}, "", fmt.Errorf("%s: not an exploration, or one of another version", dirs[0])
 }
 
 // checkDir refuses to write over an exploration that is not merged.
@@ -109,7 +109,7 @@ func (o *MergeOptions) checkDir() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s holds an exploration: name it to be merged too, or give another directory with -o", o.Dir)
+	return optionErrorf("dir", "%s holds an exploration; name it too, to add to it, or name another directory for the result", o.Dir)
 }
 
 func sameFile(a, b string) bool {
@@ -154,7 +154,7 @@ func (o *MergeOptions) merge(ctx context.Context, f *outfile.File) (*Merged, err
 		}
 	}
 	if head == nil { // removed since anyHead
-		return nil, fmt.Errorf("%s: no exploration", o.From[0])
+		return nil, fmt.Errorf("%s: not an exploration", o.From[0])
 	}
 	m.describe(head)
 	if err := m.copyTraces(ctx, traces); err != nil {
@@ -182,7 +182,7 @@ func (o *MergeOptions) part(ctx context.Context, dir string) (*Exploration, *sta
 	}
 	head, lines, runs, ok := parseState(data)
 	if !ok {
-		return nil, nil, []error{fmt.Errorf("%s: no exploration, or its state is damaged from the beginning; its runs are left out", dir)}, nil
+		return nil, nil, []error{fmt.Errorf("%s: not an exploration, or its state is damaged from the beginning; its runs are left out", dir)}, nil
 	}
 	var damaged []error
 	if whole := bytes.IndexByte(data, '\n') + 1 + len(lines); whole < len(data) {

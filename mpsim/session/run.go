@@ -439,7 +439,7 @@ func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, erro
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("--functions: the program has no function %q", name)
+			return nil, optionErrorf("functions", "the program has no function %q", name)
 		}
 	}
 	return func(pc uint64) bool { return chosen[p.FuncAt(pc)] }, nil

@@ -14,7 +14,10 @@ import (
 )
 
 // ErrOtherRun says that the second run differs from the first.
-var ErrOtherRun = errors.New("the second run is not the run in the trace; give it the same standard input, files and limits (--stdin, --root, …)")
+var ErrOtherRun error = &OptionError{
+	Options: []string{"stdin", "root", "limits"},
+	Err:     errors.New("the rerun is not the run in the trace; give it the same standard input, files and limits"),
+}
 
 // CheckSame compares a trace with the one of the rerun.
 func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
@@ -30,7 +33,7 @@ func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 		}
 	}
 	if part != nil && part.From >= again.Outcome.Insts {
-		return fmt.Errorf("--from %d: the run has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
+		return optionErrorf("from", "instruction %d is after the end of the run, which has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
 	}
 	if meta.Mode == format.ModeSchedule {
 		return nil // no more of it is known
@@ -136,14 +139,14 @@ func SameSteps(t, again *cdr.Trace) error {
 			if a.IsEvent == b.IsEvent && (a.IsEvent || a.Address == b.Address && t.Site(a.Site) == again.Site(b.Site)) {
 				return nil
 			}
-			return fmt.Errorf("%w: step %s of T%d is another", ErrOtherRun, numtext.Grouped(n), th.ID)
+			return fmt.Errorf("%w: step %s of T%d differs", ErrOtherRun, numtext.Grouped(n), th.ID)
 		})
 	}
 	return err
 }
 
 // errLength says that the second run has more or less of something.
-var errLength = fmt.Errorf("%w: one of them goes on", ErrOtherRun)
+var errLength = fmt.Errorf("%w: one of them is longer", ErrOtherRun)
 
 // lockstep compares two sequences. With cut the first may end earlier.
 func lockstep[T any](a, b iter.Seq2[T, error], cut bool, compare func(x, y T, n uint64) error) error {

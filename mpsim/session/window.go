@@ -134,7 +134,7 @@ func (w *windowed) begin(b *event.Batch, t *windowThread) error {
 		return nil
 	}
 	if t.rounding != 0 {
-		return fmt.Errorf("thread T%d rounds otherwise than to nearest where the window begins; let it begin earlier or later", b.Thread)
+		return fmt.Errorf("thread T%d does not round to nearest where the window begins; begin the window earlier or later", b.Thread)
 	}
 	start := event.Batch{Thread: b.Thread, Effects: []event.Effect{{Kind: event.EffectStart}}}
 	for r, v := range t.regs {

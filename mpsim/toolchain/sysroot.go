@@ -28,9 +28,9 @@ func Sysroot(interp string) (string, error) {
 		}
 	}
 	if len(asked) == 0 {
-		return "", fmt.Errorf("it is dynamically linked: name the directory that has %s with --root, or install the cross compiler, which knows", interp)
+		return "", fmt.Errorf("it is dynamically linked: name a root directory that has %s, or install the cross compiler, which has one", interp)
 	}
-	return "", fmt.Errorf("it is dynamically linked, and %s knows no %s: name the directory that has it with --root", asked[0], interp)
+	return "", fmt.Errorf("it is dynamically linked, and %s has no %s: name a root directory that has it", asked[0], interp)
 }
 
 // sysrootOf asks a compiler where its libraries are; "" when the dynamic linker is

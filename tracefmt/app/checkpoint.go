@@ -57,7 +57,7 @@ func Checkpoints(r io.ReaderAt, size int64) ([]Checkpoint, error) {
 		last.Blocks += p.uvarint(1<<63-1, "blocks to a checkpoint")
 		last.Offset += int64(p.uvarint(uint64(size), "offset of a checkpoint"))
 		if p.bad != "" || last.Blocks > blocks || last.Offset >= off {
-			p.fail("a checkpoint behind the end")
+			p.fail("a checkpoint after the end")
 			break
 		}
 		list = append(list, last)

@@ -100,7 +100,7 @@ type LeadersWriter struct {
 // bytes are needed. Close does not close w.
 func NewLeadersWriter(w io.Writer, shell Shell, opts Options) (*LeadersWriter, error) {
 	if opts.Functions != nil {
-		return nil, errors.New("app: functions cannot be chosen in a trace that is to come back whole")
+		return nil, errors.New("app: functions cannot be chosen in a trace that must be restored completely")
 	}
 	if _, err := w.Write(append([]byte(leadersMagic), leadersVersion)); err != nil {
 		return nil, fmt.Errorf("app: write: %w", err)

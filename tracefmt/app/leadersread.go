@@ -175,7 +175,7 @@ func (l *LeadersReader) define(p *parser) {
 // unpackWords takes words that are no leaders.
 func (l *LeadersReader) unpackWords(p *parser) {
 	if len(l.words) > 8*maxWordsRaw {
-		p.fail("words that no leaders come between")
+		p.fail("words with no leaders between them")
 		return
 	}
 	l.words, p.in = append(slices.Clip(l.words), l.unpack(p)...), nil

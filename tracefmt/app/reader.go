@@ -223,7 +223,7 @@ func (d *Decoder) parse(p *parser) {
 		last += uint64(p.varint())
 		at += gap + 1
 		if at > d.left {
-			p.fail("an exception behind the end")
+			p.fail("an exception after the end")
 		}
 		d.except = append(d.except, exception{gap, last})
 	}
