@@ -3,9 +3,6 @@ package artifact
 import (
 	"cmp"
 	"errors"
-	"slices"
-
-	"hindsight/tracefmt/event"
 )
 
 // behind lists the race whose racy value decided, by branches, that the accesses
@@ -40,39 +37,37 @@ func (e *explainer) controlled(i int) (list []int, err error) {
 	e.begin()
 	e.budget = min(e.budget, behindSteps)
 	for p := range e.instances(i) {
-		for key, k := range e.index.pairs {
-			if k == i || slices.Contains(list, k) {
+		for k := range e.index.byRace {
+			if k == i {
 				continue
 			}
-			a, b := key.a, key.b
-			if e.index.sites[a].site.Access == e.index.sites[b].site.Access {
-				continue
+			ok, err := e.controlledBy(k, &p)
+			if errors.Is(err, errBudget) || errors.Is(err, errCode) {
+				return list, nil
 			}
-			if e.index.sites[a].site.Access != event.Write {
-				a, b = b, a
+			if err != nil {
+				return nil, err
 			}
-			for _, s := range [][2]*exec{{&p.c, &p.d}, {&p.d, &p.c}} {
-				ok, err := e.controlsBoth(exec{site: a}, exec{site: b}, s[0], s[1])
-				if errors.Is(err, errBudget) || errors.Is(err, errCode) {
-					return sorted(list), nil
-				}
-				if err != nil {
-					return nil, err
-				}
-				if ok {
-					list = append(list, k)
-					break
-				}
+			if ok {
+				list = append(list, k)
 			}
 		}
 		break
 	}
-	return sorted(list), nil
+	return list, nil
 }
 
-func sorted(list []int) []int {
-	slices.Sort(list)
-	return list
+// controlledBy reports whether the writes of race k control both sides of an
+// instance.
+func (e *explainer) controlledBy(k int, p *pairOf) (bool, error) {
+	for a, b := range e.index.writesAndReads(k) {
+		for _, s := range [][2]*exec{{&p.c, &p.d}, {&p.d, &p.c}} {
+			if ok, err := e.controlsBoth(exec{site: a}, exec{site: b}, s[0], s[1]); ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // maxReads bounds the reads before an access that are tried.

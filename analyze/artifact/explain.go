@@ -258,15 +258,8 @@ const maxCompared = 4 << 20
 // instances returns the instances of race i between executions of sites.
 func (x *index) instances(i int) iter.Seq[pairOf] {
 	return func(yield func(pairOf) bool) {
-		var keys []pairKey
-		for k, at := range x.pairs {
-			if at == i {
-				keys = append(keys, k)
-			}
-		}
-		slices.SortFunc(keys, func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
 		until := x.compared + maxCompared
-		for _, k := range keys {
+		for _, k := range x.byRace[i] {
 			for c := range x.sites[k.a].all(k.a) {
 				for d := range x.partners(k.b, &c) {
 					if k.a == k.b && d.unit.strand < c.unit.strand {

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -26,6 +27,7 @@ var errTooMuch = errors.New("too many accesses by the racing instructions")
 type index struct {
 	sites   map[format.SiteID]*siteIndex
 	pairs   map[pairKey]int // static pair of sites → index of the race
+	byRace  [][]pairKey     // the same by race, in order
 	seqs    [][]uint64      // for each thread, the places of its events in S_synch
 	creates map[event.ThreadID]eventRef
 	events  map[sideEvent]event.StrandID // strands of the events that are sides of races
@@ -156,6 +158,7 @@ func (x *indexer) findSites(src replay.Source, races []race.Race) {
 			x.sites[format.SiteID(id)] = &siteIndex{site: s, threads: map[event.ThreadID][]record{}, strands: map[event.StrandID]*strandRecords{}}
 		}
 	}
+	x.byRace = make([][]pairKey, len(races))
 	for i := range races {
 		f := &races[i].First
 		for _, a := range places[f.Later.Place] {
@@ -164,10 +167,28 @@ func (x *indexer) findSites(src replay.Source, races []race.Race) {
 					continue
 				}
 				x.pairs[keyOf(a, b)] = i
+				x.byRace[i] = append(x.byRace[i], keyOf(a, b))
 				x.sites[a].partner = append(x.sites[a].partner, b)
 				if a != b {
 					x.sites[b].partner = append(x.sites[b].partner, a)
 				}
+			}
+		}
+		slices.SortFunc(x.byRace[i], func(p, q pairKey) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) })
+	}
+}
+
+// writesAndReads returns the sites of race k that write and those that read, as
+// pairs, in order.
+func (x *index) writesAndReads(k int) iter.Seq2[format.SiteID, format.SiteID] {
+	return func(yield func(write, read format.SiteID) bool) {
+		for _, key := range x.byRace[k] {
+			a, b := key.a, key.b
+			if x.sites[a].site.Access != event.Write {
+				a, b = b, a
+			}
+			if x.sites[a].site.Access != x.sites[b].site.Access && !yield(a, b) {
+				return
 			}
 		}
 	}

@@ -87,18 +87,16 @@ func (e *explainer) mayHelp(i int) bool {
 	}
 	for _, p := range [][2]*exec{{&c, &d}, {&d, &c}} {
 		writes, reads := false, false
-		for key, k := range e.index.pairs {
-			a, b := e.index.sites[key.a], e.index.sites[key.b]
-			if k == i || a.site.Access == b.site.Access {
+		for k := range e.index.byRace {
+			if k == i {
 				continue
 			}
-			if a.site.Access != event.Write {
-				a, b = b, a
-			}
-			writes = writes || a.some(func(u *unit) bool { return u == p[0].unit || p[0].unit.precedes(u) })
-			reads = reads || b.some(func(u *unit) bool { return u == p[1].unit || u.precedes(p[1].unit) })
-			if writes && reads {
-				return true
+			for a, b := range e.index.writesAndReads(k) {
+				writes = writes || e.index.sites[a].some(func(u *unit) bool { return u == p[0].unit || p[0].unit.precedes(u) })
+				reads = reads || e.index.sites[b].some(func(u *unit) bool { return u == p[1].unit || u.precedes(p[1].unit) })
+				if writes && reads {
+					return true
+				}
 			}
 		}
 	}
@@ -118,7 +116,8 @@ func (x *unit) precedes(y *unit) bool {
 // too many to look at.
 func (s *siteIndex) some(accept func(*unit) bool) bool {
 	n := 0
-	for _, list := range s.strands {
+	for _, strand := range s.inOrder() {
+		list := s.strands[strand]
 		for i := range list.records {
 			if n++; n > maxCoarse || accept(list.records[i].unit) {
 				return true

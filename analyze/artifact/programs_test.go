@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,35 @@ func (r *run) describe(out *Result) string {
 			i, r.line(x.Later.PC), r.line(x.Earlier.PC), v.Status, v.Causes, v.By, v.Explained, v.Checked, v.Behind, v.Reason)
 	}
 	return b.String()
+}
+
+// TestSameEveryTime: the searches are bounded, and what they find before the bound
+// is the same every time.
+func TestSameEveryTime(t *testing.T) {
+	elf, err := examples.ELF("mp3d_nolock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, img := recordFile(t, elf, nil, 1, recorder.Options{})
+	var first *Result
+	for range 4 {
+		tr := openFile(t, file)
+		src := replay.FromTrace(tr)
+		res, err := race.Analyze(context.Background(), src, race.Options{Program: img, TLSSize: img.TLSSize()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := Analyze(context.Background(), tr, img, res, Options{EventControl: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = out
+		}
+		if !reflect.DeepEqual(out, first) {
+			t.Fatalf("other verdicts:\n%+v\n%+v", first.Verdicts, out.Verdicts)
+		}
+	}
 }
 
 func (r *run) analyze(t *testing.T) *Result {

@@ -68,10 +68,7 @@ func (x *index) writes(i int, r *race.Race, w *Writes, limit int) {
 	}
 	w.Both = first.Later.Op.Writes() && first.Earlier.Op.Writes()
 	seen := map[format.SiteID]bool{}
-	for k, at := range x.pairs {
-		if at != i {
-			continue
-		}
+	for _, k := range x.byRace[i] {
 		for _, id := range []format.SiteID{k.a, k.b} {
 			if x.sites[id].site.Access == event.Write && !seen[id] {
 				seen[id] = true
