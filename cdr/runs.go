@@ -14,7 +14,7 @@ import (
 const fewAccesses = 12
 
 // eachSite calls yield for every site with recorded addresses in the segment.
-func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *fold.Index, width uint64) bool) error {
+func (seg *Segment) eachSite(yield func(p *partSite, f *siteFeed) bool) error {
 	w := seg.walk
 	for i := range seg.parts {
 		part := &seg.parts[i]
@@ -27,11 +27,11 @@ func (seg *Segment) eachSite(yield func(s *stretch, p *partSite, x *fold.Index, 
 		}
 		for j := range part.sites {
 			p := &part.sites[j]
-			x, err := s.addrIndex(p.site)
+			f, err := w.feed(s, p)
 			if err != nil {
 				return err
 			}
-			if x != nil && !yield(s, p, x, uint64(w.t.Site(p.site).Size)) {
+			if f.index != nil && !yield(p, f) {
 				return nil
 			}
 		}
@@ -57,49 +57,78 @@ func (p *partSite) span(x *fold.Index) (first bool, lo, hi uint64) {
 // regular. It ends after the first error.
 func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
 	return func(yield func(fold.Extent, error) bool) {
-		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
-			if p.count <= fewAccesses {
-				return seg.walkSite(s, p, func(r fold.Run) bool {
-					if r.Count == 1 {
-						return yield(fold.Extent{Site: p.site, Base: r.Base, Len: width, Count: 1}, nil)
-					}
-					e := fold.TermExtent(format.AddrTerm{Diff: r.Stride, Count: r.Count}, r.Base-uint64(r.Stride), width)
-					e.Site = p.site
-					return yield(e, nil)
-				})
-			}
-			first, lo, hi := p.span(x)
-			if first && !yield(fold.Extent{Site: p.site, Base: x.First, Len: width, Count: 1}, nil) {
-				return false
-			}
-			c := fold.Coverer{Index: x, Width: width, Yield: func(e fold.Extent) bool {
-				e.Site = p.site
-				return yield(e, nil)
-			}}
-			return lo == hi || c.Cover(x.Grammar.Start(), x.First, lo, hi)
-		})
+		err := seg.EachExtent(func(e *fold.Extent) bool { return yield(*e, nil) })
 		if err != nil {
 			yield(fold.Extent{}, err)
 		}
 	}
 }
 
-// walkSite walks the accesses of a site in the segment.
-func (seg *Segment) walkSite(s *stretch, p *partSite, yield func(fold.Run) bool) bool {
-	c, err := seg.walk.cursor(s, p)
-	if err != nil || c == nil {
-		return true // the index is known, so that this cannot be
+// EachExtent calls yield for the extents of [Segment.Footprint], until it reports
+// false. The extent is valid until yield returns.
+func (seg *Segment) EachExtent(yield func(*fold.Extent) bool) error {
+	w := seg.walk
+	for i := range seg.parts {
+		part := &seg.parts[i]
+		s, err := w.stretchOf(part.epoch)
+		if err != nil {
+			return err
+		}
+		if s.data == nil {
+			continue
+		}
+		for j := range part.sites {
+			p := &part.sites[j]
+			f, err := w.feed(s, p)
+			if err != nil {
+				return err
+			}
+			if f.index != nil && !w.extents(p, f, yield) {
+				return nil
+			}
+		}
 	}
-	if c.At != p.from || c.Stack == nil {
-		c.Seek(p.from)
+	return nil
+}
+
+// extents hands out the extents of a site in a part of a segment.
+func (w *segmentWalk) extents(p *partSite, f *siteFeed, yield func(*fold.Extent) bool) bool {
+	e := &w.extent
+	if p.count > fewAccesses {
+		return f.cover(p, func(x fold.Extent) bool {
+			*e = x
+			e.Site = p.site
+			return yield(e)
+		})
 	}
-	c.Busy = true
-	more := c.Next(p.from+p.count, yield)
-	c.Busy = false
-	if !more {
-		c.Stack = nil
+	c, more := f.at(p), true
+	for more {
+		r, ok := c.Run(p.from + p.count)
+		if !ok {
+			break
+		}
+		if r.Count == 1 {
+			*e = fold.Extent{Base: r.Base, Len: f.width, Count: 1}
+		} else {
+			*e = fold.TermExtent(format.AddrTerm{Diff: r.Stride, Count: r.Count}, r.Base-uint64(r.Stride), f.width)
+		}
+		e.Site = p.site
+		f.busy = true
+		more = yield(e)
+		f.busy = false
 	}
 	return more
+}
+
+// cover hands out the extents of a site that is executed often in a part.
+func (f *siteFeed) cover(p *partSite, yield func(fold.Extent) bool) bool {
+	x := f.index
+	first, lo, hi := p.span(x)
+	if first && !yield(fold.Extent{Base: x.First, Len: f.width, Count: 1}) {
+		return false
+	}
+	c := fold.Coverer{Index: x, Width: f.width, Yield: yield}
+	return lo == hi || c.Cover(x.Grammar.Start(), x.First, lo, hi)
 }
 
 // RunsWithin returns the same accesses as [Segment.Runs], possibly cut into more
@@ -107,8 +136,8 @@ func (seg *Segment) walkSite(s *stretch, p *partSite, yield func(fold.Run) bool)
 // accepts; keep must accept a range if it accepts a part of it.
 func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
 	return func(yield func(fold.Run, error) bool) {
-		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
-			return seg.runsWithin(s, p, &fold.Finder{Index: x, Width: width, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }})
+		err := seg.eachSite(func(p *partSite, f *siteFeed) bool {
+			return f.runsWithin(p, &fold.Finder{Index: f.index, Width: f.width, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }})
 		})
 		if err != nil {
 			yield(fold.Run{}, err)
@@ -133,13 +162,16 @@ func (seg *Segment) RunsOf(site format.SiteID, back bool, keep func(lo, hi uint6
 				yield(fold.Run{}, err)
 				return
 			}
-			x, err := s.addrIndex(site)
+			f, err := seg.walk.feed(s, &part.sites[j])
 			if err != nil {
 				yield(fold.Run{}, err)
 				return
 			}
-			f := fold.Finder{Index: x, Width: uint64(seg.walk.t.Site(site).Size), Back: back, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }}
-			if x != nil && !seg.runsWithin(s, &part.sites[j], &f) {
+			if f.index == nil {
+				continue
+			}
+			finder := fold.Finder{Index: f.index, Width: f.width, Back: back, Keep: keep, Yield: func(r fold.Run) bool { return yield(r, nil) }}
+			if !f.runsWithin(&part.sites[j], &finder) {
 				return
 			}
 		}
@@ -147,27 +179,27 @@ func (seg *Segment) RunsOf(site format.SiteID, back bool, keep func(lo, hi uint6
 }
 
 // runsWithin hands out the runs of a site in a part of the segment.
-func (seg *Segment) runsWithin(s *stretch, p *partSite, f *fold.Finder) bool {
-	x, yield := f.Index, f.Yield
-	f.Yield = func(r fold.Run) bool {
+func (f *siteFeed) runsWithin(p *partSite, find *fold.Finder) bool {
+	x, yield := find.Index, find.Yield
+	find.Yield = func(r fold.Run) bool {
 		r.Site = p.site
 		r.First += p.first - p.from
 		return yield(r)
 	}
-	if p.count <= fewAccesses && !f.Back {
-		return seg.walkSite(s, p, f.Yield)
+	if p.count <= fewAccesses && !find.Back {
+		return f.each(p, find.Yield)
 	}
 	first, lo, hi := p.span(x)
 	lead := func() bool {
-		return !first || !fold.Within(f.Keep, x.First, x.First+f.Width) || f.Yield(fold.Run{Base: x.First, Count: 1, First: x.Lead})
+		return !first || !fold.Within(find.Keep, x.First, x.First+find.Width) || find.Yield(fold.Run{Base: x.First, Count: 1, First: x.Lead})
 	}
-	if !f.Back && !lead() {
+	if !find.Back && !lead() {
 		return false
 	}
-	if lo != hi && !f.Walk(x.Grammar.Start(), x.First, lo, hi, x.Lead+1) {
+	if lo != hi && !find.Walk(x.Grammar.Start(), x.First, lo, hi, x.Lead+1) {
 		return false
 	}
-	return !f.Back || lead()
+	return !find.Back || lead()
 }
 
 // TallyWithin returns the same executions as [Segment.Runs], site by site but
@@ -178,7 +210,8 @@ func (seg *Segment) runsWithin(s *stretch, p *partSite, f *fold.Finder) bool {
 func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error] {
 	return func(yield func(fold.Tally, error) bool) {
 		var all []fold.Tally
-		err := seg.eachSite(func(s *stretch, p *partSite, x *fold.Index, width uint64) bool {
+		err := seg.eachSite(func(p *partSite, f *siteFeed) bool {
+			x := f.index
 			all = all[:0]
 			give := func() bool {
 				if x.Useless < 8 || len(all) > 4*fold.MaxTally { // else they are as they come
@@ -205,16 +238,16 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Ta
 				return len(all) < fold.TooMany || give()
 			}
 			if p.count <= fewAccesses {
-				if !seg.walkSite(s, p, func(r fold.Run) bool { return put(fold.RunTally(r.Base, r.Stride, r.Count)) }) {
+				if !f.each(p, func(r fold.Run) bool { return put(fold.RunTally(r.Base, r.Stride, r.Count)) }) {
 					return false
 				}
 				return give()
 			}
 			first, lo, hi := p.span(x)
-			if first && fold.Within(keep, x.First, x.First+width) && !put(fold.Tally{Base: x.First, Count: 1, Times: 1}) {
+			if first && fold.Within(keep, x.First, x.First+f.width) && !put(fold.Tally{Base: x.First, Count: 1, Times: 1}) {
 				return false
 			}
-			c := fold.Tallier{Index: x, Width: width, Keep: keep, Yield: put}
+			c := fold.Tallier{Index: x, Width: f.width, Keep: keep, Yield: put}
 			return (lo == hi || c.Walk(x.Grammar.Start(), x.First, lo, hi)) && give()
 		})
 		if err != nil {

@@ -21,6 +21,7 @@ type Segment struct {
 	walk  *segmentWalk
 	parts []segmentPart
 	one   [1]segmentPart // where parts begins
+	store []partSite     // of the first part, from an earlier segment
 }
 
 // segmentPart is what of a segment lies in one epoch.
@@ -51,7 +52,16 @@ type segmentWalk struct {
 	sites   []format.SiteID          // those to look at in the epoch, rising
 	inEpoch []uint64                 // executions of each of them before the walk, in the epoch
 	before  map[format.SiteID]uint64 // and in the epochs before
-	cursors []*fold.Cursor           // of each of them
+	feeds   []*siteFeed              // of each of them; nil: not asked for
+	extent  fold.Extent              // being handed out
+}
+
+// siteFeed is the addresses of a site in the epoch that is being walked.
+type siteFeed struct {
+	index  *fold.Index // nil: none were recorded
+	busy   bool        // runs of the cursor are being handed out
+	width  uint64      // bytes of an access
+	cursor fold.Cursor
 }
 
 // Segments returns the segments of a thread in order: one more than it has
@@ -61,7 +71,7 @@ type segmentWalk struct {
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
-		for next := t.NextSegment(th, nil); ; {
+		for next := t.nextSegment(th, nil, false); ; {
 			seg, err := next()
 			if seg == nil && err == nil || !yield(seg, err) || err != nil {
 				return
@@ -71,18 +81,29 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 }
 
 // NextSegment returns a function that returns the segments of a thread one by
-// one, like [Trace.Segments], and nil after the last or an error. If sites is not
-// nil, it says of each site whether its accesses are wanted; others cost nothing
-// and are left out.
+// one, like [Trace.Segments], and nil after the last or an error. A segment is
+// valid until the next one is asked for. If sites is not nil, it says of each site
+// whether its accesses are wanted; others cost nothing and are left out.
 func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, error) {
+	return t.nextSegment(th, sites, true)
+}
+
+// nextSegment is NextSegment. If reuse is set all segments are one after another in
+// the same memory.
+func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() (*Segment, error) {
 	var w *segmentWalk
 	index, done, empty := uint64(0), false, false
+	seg := new(Segment)
 	return func() (*Segment, error) {
 		if done {
 			return nil, nil
 		}
 		done = true // unless all goes well
-		seg := &Segment{Thread: th, Index: index}
+		if reuse {
+			seg.begin(th, index)
+		} else {
+			seg = &Segment{Thread: th, Index: index}
+		}
 		if empty {
 			return seg, nil
 		}
@@ -108,6 +129,15 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 		}
 		return seg, nil
 	}
+}
+
+// begin makes seg a segment without accesses.
+func (seg *Segment) begin(th event.ThreadID, index uint64) {
+	store := seg.store
+	if len(seg.parts) > 0 {
+		store = seg.parts[0].sites
+	}
+	*seg = Segment{Thread: th, Index: index, store: store[:0]}
 }
 
 // over reports whether nothing comes any more.
@@ -226,7 +256,7 @@ func (w *segmentWalk) nextEpoch() error {
 		}
 		w.before[w.sites[i]] += n
 	}
-	w.s, w.counter, w.inEpoch, w.cursors = nil, nil, nil, nil
+	w.s, w.counter, w.inEpoch, w.feeds = nil, nil, nil, nil
 	for w.epoch++; w.epoch < len(w.t.epochs); w.epoch++ {
 		s, err := w.t.stretch(w.epoch, w.thread)
 		if err != nil {
@@ -245,7 +275,7 @@ func (w *segmentWalk) nextEpoch() error {
 func (w *segmentWalk) begin(s *stretch) {
 	w.s, w.sites = s, s.sites(w.wanted)
 	w.counter = newCounter(s, w.sites)
-	w.inEpoch, w.cursors = make([]uint64, len(w.sites)), make([]*fold.Cursor, len(w.sites))
+	w.inEpoch, w.feeds = make([]uint64, len(w.sites)), make([]*siteFeed, len(w.sites))
 }
 
 // sites is those in the paths of the stretch, rising, and of them those wanted;
@@ -277,15 +307,19 @@ func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 		atEvent := w.toEvent()
 		w.scratch = w.counter.takeInto(w.scratch[:0])
 		if len(w.scratch) > 0 {
-			v := w.scratch
-			part := segmentPart{epoch: w.epoch, sites: make([]partSite, len(v))}
-			for i, c := range v {
-				from, site := w.inEpoch[c.site], w.sites[c.site]
-				part.sites[i] = partSite{site: site, number: uint32(c.site), count: c.count, from: from, first: w.before[site] + from}
-				w.inEpoch[c.site] += c.count
-			}
+			part := segmentPart{epoch: w.epoch}
 			if seg.parts == nil {
-				seg.parts = seg.one[:0]
+				seg.parts, part.sites = seg.one[:0], seg.store
+			}
+			part.sites = slices.Grow(part.sites, len(w.scratch))
+			for _, c := range w.scratch {
+				from, site := w.inEpoch[c.site], w.sites[c.site]
+				first := from
+				if w.before != nil {
+					first += w.before[site]
+				}
+				part.sites = append(part.sites, partSite{site: site, number: uint32(c.site), count: c.count, from: from, first: first})
+				w.inEpoch[c.site] += c.count
 			}
 			seg.parts = append(seg.parts, part)
 		}
@@ -341,26 +375,16 @@ func (seg *Segment) Runs() iter.Seq2[fold.Run, error] {
 			}
 			for i := range part.sites {
 				p := &part.sites[i]
-				c, err := w.cursor(s, p)
+				f, err := w.feed(s, p)
 				if err != nil {
 					yield(fold.Run{}, err)
 					return
 				}
-				if c == nil {
-					continue
-				}
-				if c.At != p.from || c.Stack == nil {
-					c.Seek(p.from)
-				}
-				c.Busy = true
-				more := c.Next(p.from+p.count, func(r fold.Run) bool {
+				if !f.each(p, func(r fold.Run) bool {
 					r.Site = p.site
 					r.First += p.first - p.from
 					return yield(r, nil)
-				})
-				c.Busy = false
-				if !more {
-					c.Stack = nil
+				}) {
 					return
 				}
 			}
@@ -378,24 +402,43 @@ func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 	return w.t.stretch(epoch, w.thread)
 }
 
-// cursor returns a cursor in the addresses of a site, which is the walk's own if
-// that is in the epoch; nil when none were recorded.
-func (w *segmentWalk) cursor(s *stretch, p *partSite) (*fold.Cursor, error) {
+// feed returns the addresses of a site, which are the walk's own if that is in the
+// epoch and nobody is handed some of them.
+func (w *segmentWalk) feed(s *stretch, p *partSite) (*siteFeed, error) {
 	own := w.s != nil && w.s.epoch == s.epoch
 	if own {
-		if c := w.cursors[p.number]; c != nil && !c.Busy {
-			return c, nil
+		if f := w.feeds[p.number]; f != nil && !f.busy {
+			return f, nil
 		}
 	}
 	x, err := s.addrIndex(p.site)
-	if err != nil || x == nil {
+	if err != nil {
 		return nil, err
 	}
-	c := &fold.Cursor{Index: x}
+	f := &siteFeed{index: x, width: uint64(w.t.Site(p.site).Size), cursor: fold.Cursor{Index: x}}
 	if own {
-		w.cursors[p.number] = c
+		w.feeds[p.number] = f
 	}
-	return c, nil
+	return f, nil
+}
+
+// at returns a cursor at the first access of a part.
+func (f *siteFeed) at(p *partSite) *fold.Cursor {
+	if f.cursor.At != p.from || f.cursor.Stack == nil {
+		f.cursor.Seek(p.from)
+	}
+	return &f.cursor
+}
+
+// each hands out the accesses of a part. It reports false when yield did.
+func (f *siteFeed) each(p *partSite, yield func(fold.Run) bool) bool {
+	if f.index == nil {
+		return true
+	}
+	f.busy = true
+	more := f.at(p).Next(p.from+p.count, yield)
+	f.busy = false
+	return more
 }
 
 // addrIndex returns the index of a site's addresses; nil when none were

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -82,10 +83,10 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 }
 
 func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func()) {
-	present := new(fold.Extent) // one for all, which none need outlive
 	src, ok := w.src.(compressed)
 	if !ok {
 		next, stop := iter.Pull2(w.src.Steps(t))
+		present := new(fold.Extent) // one for all, which none need outlive
 		return func(visit func(*fold.Extent) error) error {
 			for {
 				step, err, ok := next()
@@ -108,16 +109,12 @@ func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func())
 		if err != nil || seg == nil || visit == nil {
 			return err
 		}
-		for x, err := range seg.Footprint() {
-			if err != nil {
-				return err
-			}
-			*present = x
-			if err := visit(present); err != nil {
-				return err
-			}
-		}
-		return nil
+		var stopped error
+		err = seg.EachExtent(func(x *fold.Extent) bool {
+			stopped = visit(x)
+			return stopped == nil
+		})
+		return cmp.Or(stopped, err)
 	}, func() {}
 }
 

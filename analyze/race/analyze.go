@@ -139,7 +139,7 @@ func newEngine(ctx context.Context, src replay.Source, opts Options) (*engine, e
 		e.accesses = append(e.accesses, pass.Access{Place: e.placeID(Place{site.PC, op}), Op: op,
 			User: e.business.User(site.PC), Atomic: e.business.Atomicity(op, site.PC, opts.Atomics == Strict), Mute: e.business.Muted(site.PC), Size: site.Size, Site: replay.SiteID(id)})
 	}
-	e.sites = len(e.accesses)
+	e.sites, e.eachExtent = len(e.accesses), e.takeExtent
 	e.wanted = make([]bool, e.sites)
 	for i := range e.wanted {
 		e.wanted[i] = !e.accesses[i].Mute

@@ -5,6 +5,7 @@ import (
 	"hindsight/analyze/race/internal/pass"
 	"hindsight/analyze/race/internal/sieve"
 	"hindsight/analyze/replay"
+	"hindsight/cdr/fold"
 )
 
 // engine is the state of a pass over the run.
@@ -15,29 +16,32 @@ import (
 // thread. A unit can then only happen after units taken before it, so that
 // each pair is met once, when its later unit is taken.
 type engine struct {
-	opts     Options
-	survey   *replay.Survey
-	run      *replay.Walk // the present pass
-	business replay.Business
-	places   []Place
-	accesses []pass.Access // the first NumSites are the sites
-	placeIDs map[Place]uint32
-	eventIDs map[Place]uint32 // of accesses that are events
-	pairs    count.PairTable
-	horizon  *pass.Horizon
-	sites    int             // accesses that are sites
-	wanted   []bool          // which of them the present pass looks at
-	touches  []sieve.Sketch  // and where those are that the sieve looked at
-	sieving  bool            // the present pass is for the sieve
-	suspects *sieve.Suspects // nil: all memory
-	work     uint64          // accesses handed to the exact pass so far
-	batch    *pass.Batch     // being filled, or nil
-	fed      uint64          // items so far
-	crew     *pass.Crew
-	canceled func() error
-	of       replay.Unit // being taken
-	unit     pass.Unit   // the same
-	stats    Stats
+	opts       Options
+	survey     *replay.Survey
+	run        *replay.Walk // the present pass
+	business   replay.Business
+	places     []Place
+	accesses   []pass.Access // the first NumSites are the sites
+	placeIDs   map[Place]uint32
+	eventIDs   map[Place]uint32 // of accesses that are events
+	pairs      count.PairTable
+	horizon    *pass.Horizon
+	sites      int             // accesses that are sites
+	wanted     []bool          // which of them the present pass looks at
+	touches    []sieve.Sketch  // and where those are that the sieve looked at
+	sieving    bool            // the present pass is for the sieve
+	suspects   *sieve.Suspects // nil: all memory
+	work       uint64          // accesses handed to the exact pass so far
+	batch      *pass.Batch     // being filled, or nil
+	fed        uint64          // items so far
+	crew       *pass.Crew
+	canceled   func() error
+	of         replay.Unit             // being taken
+	unit       pass.Unit               // the same
+	held       [2]pass.Item            // of the unit, not yet in the batch: reads, writes; see hold
+	eachExtent func(*fold.Extent) bool // takeExtent
+	failed     error                   // of takeExtent
+	stats      Stats
 }
 
 // begin makes u the unit being taken. Most segments have nothing to look at;

@@ -1,6 +1,7 @@
 package race
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -103,31 +104,35 @@ func (e *engine) feedExtents(seg replay.Segment) error {
 			if err != nil {
 				return err
 			}
-			if err := e.feedExtent(fold.Extent{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count}, true); err != nil {
+			if err := e.checkSite(r.Site); err != nil {
+				return err
+			}
+			x := fold.Extent{Site: r.Site, Base: r.Base, Len: uint64(e.accesses[r.Site].Size), Stride: uint64(r.Stride), Count: r.Count}
+			if err := e.feedExtent(&x); err != nil {
 				return err
 			}
 		}
-		return nil
+		return e.release()
 	}
-	for x, err := range fp.Footprint() {
-		if err != nil {
-			return err
-		}
-		if err := e.feedExtent(x, false); err != nil {
-			return err
-		}
+	e.failed = nil
+	if err := fp.EachExtent(e.eachExtent); err != nil || e.failed != nil {
+		return cmp.Or(e.failed, err)
 	}
-	return nil
+	return e.release()
 }
 
-func (e *engine) feedExtent(x fold.Extent, single bool) error {
+// takeExtent takes an extent of the present segment. It reports false after an
+// error, which is in e.failed.
+func (e *engine) takeExtent(x *fold.Extent) bool {
+	e.failed = e.feedExtent(x)
+	return e.failed == nil
+}
+
+func (e *engine) feedExtent(x *fold.Extent) error {
 	if err := e.checkSite(x.Site); err != nil {
 		return err
 	}
 	a := &e.accesses[x.Site]
-	if single {
-		x.Len = uint64(a.Size)
-	}
 	if e.stats.Runs++; a.Mute || x.Count == 0 {
 		return nil
 	}
@@ -136,14 +141,57 @@ func (e *engine) feedExtent(x fold.Extent, single bool) error {
 			return nil
 		}
 	}
-	e.touches[x.Site].Add(&x)
+	e.touches[x.Site].Add(x)
 	it := pass.Item{Kind: pass.ItemExtent, Write: a.Op.Writes(), Lane: e.laneOf(a.Atomic, a.Op), Base: x.Base, Stride: x.Stride, Count: x.Count, Size: x.Len}
 	if x.Bits != nil {
 		b := e.begun()
 		b.Bits = append(b.Bits, x.Bits)
 		it.Bits = int32(len(b.Bits))
 	}
+	if x.Count == 1 && x.Bits == nil {
+		return e.hold(&it)
+	}
 	return e.addRun(&it)
+}
+
+// hold adds an item of one block to the batch, later and together with others of
+// its segment that do the same to the bytes beside it: a structure is copied, or
+// summed up, by an instruction for each of its members.
+func (e *engine) hold(it *pass.Item) error {
+	h := &e.held[0]
+	if it.Write {
+		h = &e.held[1]
+	}
+	if h.Count != 0 && h.Lane == it.Lane {
+		end, itsEnd := h.Base+h.Size, it.Base+it.Size
+		if it.Base <= end && h.Base <= itsEnd && max(end, itsEnd)-min(h.Base, it.Base) <= heldBytes {
+			h.Base, h.Size = min(h.Base, it.Base), max(end, itsEnd)-min(h.Base, it.Base)
+			return nil
+		}
+	}
+	full := *h
+	*h = *it
+	if full.Count == 0 {
+		return nil
+	}
+	return e.addRun(&full)
+}
+
+// heldBytes bounds what is held back of reads, and of writes.
+const heldBytes = 1 << pass.PageBits
+
+// release adds what is held back.
+func (e *engine) release() error {
+	for i := range e.held {
+		it := e.held[i]
+		if e.held[i].Count = 0; it.Count == 0 {
+			continue
+		}
+		if err := e.addRun(&it); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fewBytes is the length of extents of a library of which it is looked up whose

@@ -10,8 +10,9 @@ import (
 
 // Compressed is a segment whose accesses are available by their bytes.
 type Compressed interface {
-	// Footprint returns the bytes that the segment accesses.
-	Footprint() iter.Seq2[fold.Extent, error]
+	// EachExtent calls yield for extents that are the bytes that the segment
+	// accesses, until it reports false. An extent is valid until yield returns.
+	EachExtent(yield func(*fold.Extent) bool) error
 	// TallyWithin returns how often sites were executed at which addresses; it may
 	// leave out accesses in no range [lo, hi) that keep accepts.
 	TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error]

@@ -83,10 +83,12 @@ func Each(ctx context.Context, src Events, threads int, visit func(*Event) error
 
 func each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
 	n := 0
-	for ev, err := range src.Events() {
+	var ev Event // one for all, since visitors keep none
+	for next, err := range src.Events() {
 		if err != nil {
 			return err
 		}
+		ev = next
 		n++
 		if n&0xfff == 0 {
 			if err := ctx.Err(); err != nil {

@@ -47,7 +47,8 @@ type Access struct {
 }
 
 // Visitor is what a client of a walk asks to be told; a nil function is not
-// called. An error ends the walk.
+// called. What a function is given is valid until it returns. An error ends the
+// walk.
 type Visitor struct {
 	Segment func(u *Unit) error
 	Event   func(ev *Event) error
@@ -83,6 +84,8 @@ type Walk struct {
 	parts   bool
 	made    map[uint64]bool
 	own     ranges // memory of which each thread has its own part
+	unit    Unit   // the present one
+	access  Access
 }
 
 // Walk is a walk at the beginning of the run.
@@ -129,8 +132,8 @@ func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
 			if err := parts.upTo(ev.Seq); err != nil {
 				return err
 			}
-			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2 * ev.Seq, Start: w.Starts[ev.Thread]}
-			if err := v.Segment(&u); err != nil {
+			w.unit = Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2 * ev.Seq, Start: w.Starts[ev.Thread]}
+			if err := v.Segment(&w.unit); err != nil {
 				return err
 			}
 		}
@@ -209,9 +212,9 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 func (w *Walk) touch(ev *Event, v *Visitor) error {
 	if v.Access != nil {
 		if op, ok := OpOf(ev.Kind); ok && (w.atomics || !op.Atomic()) && (op != Use || w.made[ev.Obj]) {
-			u := Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2*ev.Seq + 1, Start: ev.Seq + 1}
-			a := Access{Op: op, PC: ev.PC, Address: ev.Obj, Size: min(Extent(w.Memory, &ev.Event), LargestFree)}
-			if err := v.Access(&u, &a); err != nil {
+			w.unit = Unit{Thread: ev.Thread, Index: ev.Index, Seq: ev.Seq, Number: 2*ev.Seq + 1, Start: ev.Seq + 1}
+			w.access = Access{Op: op, PC: ev.PC, Address: ev.Obj, Size: min(Extent(w.Memory, &ev.Event), LargestFree)}
+			if err := v.Access(&w.unit, &w.access); err != nil {
 				return err
 			}
 		}

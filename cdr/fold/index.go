@@ -87,48 +87,43 @@ type Cursor struct {
 	addr  uint64 // of the access before, when at > lead
 	Stack []addrStep
 	term  format.AddrTerm // the rest of the terminal that was begun
-	Busy  bool            // its runs are being handed out
 }
 
-type addrStep struct {
-	rule  wpp.Rule
-	index uint32
-}
+// addrStep is what is left of a rule's body.
+type addrStep struct{ rest []wpp.Symbol }
 
 // Seek moves to the access of that ordinal.
 func (c *Cursor) Seek(ordinal uint64) {
 	x := c.Index
-	c.Stack = append(c.Stack[:0], addrStep{rule: x.Grammar.Start()})
+	start := x.Grammar.Start()
+	c.Stack = append(c.Stack[:0], addrStep{x.Grammar.Body(start)})
 	c.term = format.AddrTerm{}
 	if ordinal <= x.Lead {
 		c.At = ordinal
 		return
 	}
 	c.At, c.addr = x.Lead+1, x.First
-	want := ordinal - c.At
-	if ordinal >= x.Total() {
-		want = x.Total() - c.At
-	}
-	for {
+	want := min(ordinal, x.Total()) - c.At
+	for r := start; ; {
 		top := &c.Stack[len(c.Stack)-1]
-		sums := x.count[x.off[top.rule]:x.off[top.rule+1]]
+		sums := x.count[x.off[r]:x.off[r+1]]
 		i := sort.Search(len(sums)-1, func(i int) bool { return sums[i+1] > want })
-		top.index = uint32(i)
 		want -= sums[i]
 		c.At += sums[i]
-		c.addr += x.diff[int(x.off[top.rule])+i]
-		body := x.Grammar.Body(top.rule)
-		if i == len(body) {
+		c.addr += x.diff[int(x.off[r])+i]
+		top.rest = top.rest[i:]
+		if len(top.rest) == 0 {
 			return // the end
 		}
-		top.index++
-		s := body[i]
+		s := top.rest[0]
+		top.rest = top.rest[1:]
 		if !s.IsRule() {
 			c.term = x.terms[s.Terminal()]
 			c.take(want)
 			return
 		}
-		c.Stack = append(c.Stack, addrStep{rule: s.Rule()})
+		r = s.Rule()
+		c.Stack = append(c.Stack, addrStep{x.Grammar.Body(r)})
 	}
 }
 
@@ -143,56 +138,32 @@ func (c *Cursor) take(n uint64) {
 func (c *Cursor) load() bool {
 	for len(c.Stack) > 0 {
 		top := &c.Stack[len(c.Stack)-1]
-		body := c.Index.Grammar.Body(top.rule)
-		if int(top.index) >= len(body) {
+		if len(top.rest) == 0 {
 			c.Stack = c.Stack[:len(c.Stack)-1]
 			continue
 		}
-		s := body[top.index]
-		top.index++
+		s := top.rest[0]
+		top.rest = top.rest[1:]
 		if !s.IsRule() {
 			c.term = c.Index.terms[s.Terminal()]
 			return true
 		}
-		c.Stack = append(c.Stack, addrStep{rule: s.Rule()})
+		c.Stack = append(c.Stack, addrStep{c.Index.Grammar.Body(s.Rule())})
 	}
 	return false
 }
 
-// Next returns the accesses with ordinals from at to end (exclusive) as strided
-// runs, as long as possible; yield gets First as an ordinal within the
-// stretch. It reports false when yield did.
-func (c *Cursor) Next(end uint64, yield func(Run) bool) bool {
-	var open Run
-	put := func(base, stride, count uint64) bool {
-		switch {
-		case open.Count == 1 && open.First+1 == c.At && open.Base+stride == base:
-			open.Stride = int64(stride)
-			open.Count += count
-			return true
-		case open.Count > 1 && open.First+open.Count == c.At && uint64(open.Stride) == stride && open.Base+open.Count*stride == base:
-			open.Count += count
-			return true
-		}
-		if open.Count > 0 && !yield(open) {
-			return false
-		}
-		open = Run{Base: base, Stride: int64(stride), Count: count, First: c.At}
-		if count == 1 {
-			open.Stride = 0
-		}
-		return true
-	}
+// Run returns the next accesses with ordinals below end as a strided run, as long
+// as possible; First is an ordinal within the stretch. ok is false when there are
+// none.
+func (c *Cursor) Run(end uint64) (open Run, ok bool) {
 	for c.At < end {
 		if c.At <= c.Index.Lead {
 			if end <= c.Index.Lead {
 				c.At = end
 				break
 			}
-			c.At = c.Index.Lead
-			if !put(c.Index.First, 0, 1) {
-				return false
-			}
+			open = Run{Base: c.Index.First, Count: 1, First: c.Index.Lead}
 			c.At, c.addr = c.Index.Lead+1, c.Index.First
 			continue
 		}
@@ -201,17 +172,43 @@ func (c *Cursor) Next(end uint64, yield func(Run) bool) bool {
 			break
 		}
 		n := min(c.term.Count, end-c.At)
-		if !c.term.Skip && !c.putTerm(n, put) {
-			return false
+		if c.term.Skip {
+			c.take(n)
+			continue
+		}
+		stride := uint64(c.term.Diff)
+		base := c.addr + stride
+		switch {
+		case open.Count == 0:
+			open = Run{Base: base, Stride: int64(stride), Count: n, First: c.At}
+			if n == 1 {
+				open.Stride = 0
+			}
+		case open.First+open.Count != c.At:
+			return open, true
+		case open.Count == 1 && open.Base+stride == base:
+			open.Stride = int64(stride)
+			open.Count += n
+		case open.Count > 1 && uint64(open.Stride) == stride && open.Base+open.Count*stride == base:
+			open.Count += n
+		default:
+			return open, true
 		}
 		c.take(n)
 	}
-	return open.Count == 0 || yield(open)
+	return open, open.Count > 0
 }
 
-// putTerm hands over n accesses of the terminal that was begun. The first of
-// them may go on with the run before even where the others do not.
-func (c *Cursor) putTerm(n uint64, put func(base, stride, count uint64) bool) bool {
-	stride := uint64(c.term.Diff)
-	return put(c.addr+stride, stride, n)
+// Next hands out the accesses with ordinals from the present one to end
+// (exclusive), as [Cursor.Run] returns them. It reports false when yield did.
+func (c *Cursor) Next(end uint64, yield func(Run) bool) bool {
+	for {
+		r, ok := c.Run(end)
+		if !ok {
+			return true
+		}
+		if !yield(r) {
+			return false
+		}
+	}
 }
