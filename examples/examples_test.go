@@ -102,6 +102,29 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
+// TestNotice: the notice that demo --licenses prints names the compiler, with its
+// package version, that the executables were built with.
+func TestNotice(t *testing.T) {
+	toolchain, err := examples.Toolchain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(toolchain, "(Debian ")
+	version, _, ok := strings.Cut(rest, ")")
+	if !ok {
+		t.Fatalf("no package version in %q", toolchain)
+	}
+	var text strings.Builder
+	if err := examples.WriteLicenses(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"version " + version, "gcc-12/" + version + "/", "---- LGPL-2.1 ----", "---- GPL-3 ----", "---- GCC-exception-3.1 ----", "---- BSD-3-Clause-Go ----"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the licences do not contain %q: update examples/licenses/NOTICE", want)
+		}
+	}
+}
+
 // TestArchive checks without any toolchain that the archive holds what the
 // sources say: every program once, in order, built from the present text, and
 // static RISC-V with DWARF that names the source by its bare name.
