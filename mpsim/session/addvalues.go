@@ -25,7 +25,7 @@ type ValuesOptions struct {
 	MaxThreads int    // 0: linux.DefaultMaxTasks
 	Budget     uint64 // memory of an epoch in bytes; 0: recorder.DefaultBudget
 
-	Beside event.Observer // is told of the run as it goes; nil: nobody is
+	Beside event.Observer // observes the rerun; may be nil
 }
 
 // AddValues reruns the run in t, the trace in file, and writes a trace that also

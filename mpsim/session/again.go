@@ -62,7 +62,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 	return r, nil
 }
 
-// world is what a second run has to be given besides the program and its input.
+// world is what a rerun needs besides the program and its input.
 func (r *Run) world() *format.World {
 	w := &format.World{HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads}
 	if r.Root != "" {
@@ -74,8 +74,8 @@ func (r *Run) world() *format.World {
 	return w
 }
 
-// Command is the command that makes the run of a trace again, as far as the
-// trace knows: not with --root, --stdin or limits.
+// Command is the command that reruns the run of a trace, as far as the trace knows it:
+// --root, --stdin and limits are missing.
 func Command(meta format.Meta) string {
 	words := []string{"hindsight run --sched", meta.Policy, "--seed", fmt.Sprint(meta.Seed)}
 	if meta.Policy == mpsim.PCT.String() {

@@ -27,8 +27,8 @@ func (r *Run) Model(c arch.Config) error {
 	return nil
 }
 
-// archRecorder puts what a model finds into the trace: the history bits of each
-// epoch, and what it found so far, in short until the run ends.
+// archRecorder puts what a model finds into the trace: the history bits of each epoch
+// and the counts so far. Only the last summary has all lines.
 type archRecorder struct {
 	model   *arch.Model
 	history []*archinfo.HistoryEncoder // by thread
@@ -37,8 +37,8 @@ type archRecorder struct {
 // epochLines is how many lines the summary of an epoch has.
 const epochLines = 64
 
-// newArchRecorder makes a model that writes into the trace of opts; nil when
-// there is to be none.
+// newArchRecorder makes a model that writes into the trace of opts. It returns nil if
+// cfg is nil.
 func newArchRecorder(cfg *arch.Config, opts *recorder.Options) (*archRecorder, error) {
 	if cfg == nil {
 		return nil, nil
@@ -51,9 +51,8 @@ func newArchRecorder(cfg *arch.Config, opts *recorder.Options) (*archRecorder, e
 	return r, err
 }
 
-// beside is what observes a run for the model, if there is one, and for rec,
-// which hears everything after it: an epoch's blocks then hold all that the
-// model knows of the epoch.
+// beside returns an observer for the model, if there is one, and then for rec. In this
+// order, the blocks of an epoch contain all that the model knows of the epoch.
 func (r *archRecorder) beside(rec event.Observer) event.Observer {
 	if r == nil {
 		return rec

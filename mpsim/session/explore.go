@@ -33,23 +33,23 @@ type ExploreOptions struct {
 	Runs  int
 	Jobs  int  // runs at a time; 0: 1
 	Until bool // stop at the first seed with a race
-	// Shards, if not 0, is into how many parts the runs are split: this one, the
-	// Shard-th from 1 on, takes each Shards-th seed. Not with Until.
+	// Shards, if not 0, is the number of parts that the runs are split into. This one is
+	// number Shard, counted from 1, and takes every Shards-th seed. Not with Until.
 	Shard, Shards int
-	// Command repeats one of the runs: what a report of merged explorations names.
+	// Command repeats one of the runs. Reports of merged explorations name it.
 	Command string
-	// Resume goes on with the exploration in Dir.
+	// Resume continues the exploration in Dir.
 	Resume bool
 
 	// Races returns the fingerprints of the races in a trace, a file.
 	Races func(ctx context.Context, trace string) ([]string, error)
-	// Atomics and Suppressions name what Races asks for: an exploration goes on
-	// only with the same.
+	// Atomics and Suppressions name what Races asks for: an exploration continues only
+	// with the same.
 	Atomics, Suppressions string
 	Predict               bool // Races runs what each run predicts as well
 
 	Show     io.Writer             // the guests' output; nil: nowhere
-	Progress func(done, races int) // nil: nobody is told
+	Progress func(done, races int) // may be nil
 }
 
 // Planned is how many runs this shard has, or all if there are no shards.
@@ -60,8 +60,8 @@ func (o *ExploreOptions) Planned() int {
 	return (o.Runs - o.Shard + o.Shards) / o.Shards
 }
 
-// Exploration makes the runs of many seeds, several at a time, and keeps the traces
-// of those that show something new.
+// Exploration runs a program with many seeds, several at a time, and keeps the traces of
+// the runs that show something new.
 type Exploration struct {
 	o     ExploreOptions
 	mu    sync.Mutex
@@ -74,8 +74,8 @@ type Exploration struct {
 	failure error
 }
 
-// OpenExploration begins an exploration in its directory, or goes on with the one
-// that is there. Until it is closed no other can use the directory.
+// OpenExploration begins an exploration in its directory, or continues the one that is
+// there. No other can use the directory until it is closed.
 func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error) {
 	r := &o.Run
 	r.defaults()
@@ -114,11 +114,11 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 // Close lets others use the directory.
 func (e *Exploration) Close() error { return e.state.close() }
 
-// Done is how many runs were made, those of earlier times among them.
+// Done is the number of finished runs, including those of earlier sessions.
 func (e *Exploration) Done() int { return len(e.done) }
 
-// Options are what the exploration was opened with; of a merged one, what its
-// parts were.
+// Options are those that the exploration was opened with; for a merged one, those of its
+// parts.
 func (e *Exploration) Options() *ExploreOptions { return &e.o }
 
 // Missing returns the seeds of all shards whose runs are not done, in order.
@@ -141,8 +141,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Explore makes the runs that are not done yet, several at a time, until all
-// are done, ctx is cancelled or one of them fails.
+// Explore makes the remaining runs, several at a time, until all are done, ctx is
+// cancelled or one of them fails.
 func (e *Exploration) Explore(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -193,8 +193,8 @@ func (e *Exploration) fail(err error) {
 	}
 }
 
-// stopAt makes a run with a race the last, if that was asked for. Seeds below
-// it are still run, so that it does not depend on luck which seed is the last.
+// stopAt makes a run with a race the last one, if Until asks for it. Lower seeds are
+// still run, so that the result does not depend on timing.
 func (e *Exploration) stopAt(r *ExploredRun) {
 	if e.o.Until && len(r.Races) > 0 {
 		e.limit = min(e.limit, r.Seed-e.o.First+1)
@@ -219,7 +219,7 @@ func (e *Exploration) env(seed uint64) []string {
 	return append(slices.Clone(e.o.Run.Env), fmt.Sprintf("%s=%d", TeamVariable, n))
 }
 
-// one makes the run of a seed and analyses it.
+// one runs a seed and analyses the trace.
 func (e *Exploration) one(ctx context.Context, seed uint64) error {
 	r := e.o.Run
 	r.Seed, r.Env = seed, e.env(seed)
@@ -231,7 +231,7 @@ func (e *Exploration) one(ctx context.Context, seed uint64) error {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
 	if done.Interrupted {
-		return nil // as if it had not begun
+		return nil // as if it had not started
 	}
 	sum := &ExploredRun{
 		Seed: seed, Status: done.Status, Output: out.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
@@ -275,8 +275,8 @@ func (s *ExploredRun) end(done *Summary) {
 	}
 }
 
-// finished takes a run that is over: its trace is kept if it is, of the runs so
-// far, the one with the lowest seed that shows some race or end.
+// finished records a run that has ended. Its trace is kept if, of the runs so far, it is
+// the one with the lowest seed that shows some race or ending.
 func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string, out *outputs) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -311,7 +311,7 @@ func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string
 	return nil
 }
 
-// compress makes the trace of a run from that of a temporary file.
+// compress writes the trace of a run from its temporary, uncompressed file.
 func compress(ctx context.Context, from, to string) (err error) {
 	in, r, err := openBlocks(from)
 	if err != nil {
@@ -328,7 +328,7 @@ func compress(ctx context.Context, from, to string) (err error) {
 	return out.Close()
 }
 
-// prune removes the traces that others stand for.
+// prune removes traces that show nothing that no kept trace shows.
 func (e *Exploration) prune(keep map[uint64]bool) error {
 	for seed := range e.kept {
 		if !keep[seed] {
@@ -377,8 +377,8 @@ func (e *Exploration) toKeep() map[uint64]bool {
 	return keep
 }
 
-// outputs takes what a guest writes: a digest of it, and the beginning of it
-// when it is to be shown.
+// outputs receives what a guest writes. It keeps a digest and, if the output is to be
+// shown, its beginning.
 type outputs struct{ stdout, stderr output }
 
 // shownOutput bounds what is shown of a stream of a run, in bytes.

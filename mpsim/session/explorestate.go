@@ -17,10 +17,10 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// StateName is the file in which an exploration keeps what it has done: a JSON
-// value a line, first what was to be explored, then a line for each run, in the
-// order in which they ended. A line is written at once when its run is over; a
-// last line that is not whole is of no run.
+// StateName is the file in which an exploration keeps what it has done: a JSON value a
+// line, first what was to be explored, then a line for each run, in the order in which
+// they ended. Each line is written as soon as its run has ended. An incomplete last line
+// is ignored.
 const StateName = "explore.jsonl"
 
 const stateVersion = 1
@@ -31,17 +31,16 @@ type stateHead struct {
 	Plan *plan `json:"plan,omitempty"` // nil: written by an older version
 }
 
-// plan is what was asked for last, and no part of what makes two explorations the
-// same.
+// plan is what the last call asked for. Two explorations may be the same although their
+// plans differ.
 type plan struct {
 	Runs    int    `json:"runs"`    // of all shards together
 	Program string `json:"program"` // base name of its file
 	Command string `json:"command"` // that repeats one of the runs
 }
 
-// explored is what makes two explorations the same, so that one can go on
-// where the other stopped, or the two can be merged. Neither how many runs are
-// made nor which shard of them is part of it.
+// explored identifies an exploration: one can continue another, or be merged with it, if
+// the two are equal here. The number of runs and the shard are not part of it.
 type explored struct {
 	Version      int      `json:"version"`
 	Tool         string   `json:"tool"`
@@ -65,7 +64,7 @@ type explored struct {
 	Keep         string   `json:"keep"`
 }
 
-// ExploredRun is what is known of a run that is over.
+// ExploredRun is what is known of a run that has ended.
 type ExploredRun struct {
 	Seed    uint64   `json:"seed"`
 	Ending  string   `json:"ending"` // exit, signal, fault, deadlock or limit
@@ -78,7 +77,7 @@ type ExploredRun struct {
 	Races   []string `json:"races"` // fingerprints
 }
 
-// Ended names the way in which the run ended, for telling runs apart.
+// Ended names the way in which the run ended, to tell runs apart.
 func (r *ExploredRun) Ended() string {
 	switch r.Ending {
 	case "exit":
@@ -100,7 +99,7 @@ type runState struct {
 func openState(ctx context.Context, dir string, head stateHead, resume bool) (*runState, []ExploredRun, error) {
 	name := filepath.Join(dir, StateName)
 	head.Version = stateVersion
-	// Locked before it is read: nothing is added to it in between.
+	// It is locked before it is read, so that nobody adds a line in between.
 	f, err := lockState(ctx, dir)
 	if err != nil {
 		return nil, nil, err
@@ -161,8 +160,8 @@ func readState(dir, name string, head stateHead, resume bool) ([]byte, []Explore
 	return lines, runs, nil
 }
 
-// parseState takes a state file apart: its head, and the lines of runs up to the
-// first that is damaged or torn. It is not ok when the head is neither.
+// parseState parses a state file: its head, and the lines of runs up to the first that
+// is damaged or incomplete. ok is false if the head cannot be read.
 func parseState(data []byte) (head stateHead, lines []byte, runs []ExploredRun, ok bool) {
 	first, rest, ended := bytes.Cut(data, []byte{'\n'})
 	if !ended || json.Unmarshal(first, &head) != nil || head.Version != stateVersion {
@@ -181,7 +180,7 @@ func parseState(data []byte) (head stateHead, lines []byte, runs []ExploredRun, 
 	return head, lines[:len(lines)-len(rest)], runs, true
 }
 
-// add notes a run that is over.
+// add writes the line of a run that has ended.
 func (s *runState) add(r *ExploredRun) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -232,8 +231,8 @@ func orNothing(v json.RawMessage) string {
 	return string(v)
 }
 
-// restore takes over what an earlier exploration has done. A run whose trace is
-// needed and gone is repeated.
+// restore takes over the runs of an earlier exploration. A run whose trace is needed but
+// missing is repeated.
 func (e *Exploration) restore(runs []ExploredRun) error {
 	e.limit = uint64(e.o.Runs)
 	for i := range runs {
@@ -266,8 +265,8 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 	return e.prune(e.toKeep())
 }
 
-// dropUnshown forgets the runs whose trace is needed and gone, and then those
-// that showed the same races and have no trace themselves.
+// dropUnshown drops the runs whose trace is needed but missing, and then those that
+// showed the same races and have no trace of their own.
 func (e *Exploration) dropUnshown() {
 	for again := true; again; {
 		again = false

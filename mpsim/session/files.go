@@ -11,10 +11,10 @@ import (
 	"hindsight/mpsim/toolchain"
 )
 
-// Files are files that a dynamically linked program sees beside those of its
+// Files are files that a dynamically linked program sees in addition to those of its
 // root directory.
 type Files struct {
-	Under   []string // directories whose files show where the root directory has none
+	Under   []string // directories whose files are seen where the root directory has none
 	Objects map[string]linux.Object
 }
 
@@ -37,8 +37,8 @@ func FilesFor(img *image.Space, program, root string) (Files, error) {
 	return files, nil
 }
 
-// filesAgain are the files for a second run of a trace: the shared objects are those
-// in the trace; other files are the compiler's, if it is installed.
+// filesAgain returns the files for the rerun of a trace. The shared objects are those in
+// the trace. Other files are the compiler's, if it is installed.
 func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 	if img.Main.Interp == "" {
 		return Files{}, nil
@@ -57,8 +57,8 @@ func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 	return files, nil
 }
 
-// beside lists the shared objects in the directory of a program: the program sees
-// them where it sees itself.
+// beside returns the shared objects in the directory of a program. The program sees them
+// in its own directory.
 func beside(program string) map[string]linux.Object {
 	dir := filepath.Dir(program)
 	entries, err := os.ReadDir(dir)
@@ -78,8 +78,8 @@ func beside(program string) map[string]linux.Object {
 	return found
 }
 
-// debugDirs are the directories that separate debug files are looked for in: those of
-// HINDSIGHT_DEBUG, those beside the program and of the system that it sees, and the
+// debugDirs returns the directories to search for separate debug files: those of
+// HINDSIGHT_DEBUG, the program's own, those of the system that the program sees, and the
 // host's.
 func debugDirs(program, interp, root string) []string {
 	dirs := append(filepath.SplitList(os.Getenv("HINDSIGHT_DEBUG")), filepath.Dir(program))

@@ -16,17 +16,17 @@ const inputLimit = 64 << 20
 // ErrInputNotKept says that a trace does not have all of the standard input.
 var ErrInputNotKept = optionErrorf("stdin", "the run read more standard input than a trace keeps; give it again")
 
-// inputLog hears what a run reads from its standard input and hands it to the
-// trace, so that a second run needs no file.
+// inputLog copies what a run reads from its standard input into the trace, so that a
+// rerun needs no file.
 type inputLog struct {
 	r    io.Reader
 	new  bytes.Buffer // not yet handed out
-	size int          // bytes heard
+	size int          // bytes read
 	part uint32       // of the blocks
 	full bool         // the trace knows that the rest is not kept
 }
 
-// keepInputIn makes what a run reads from std a part of its trace.
+// keepInputIn puts what a run reads from std into its trace.
 func keepInputIn(opts *recorder.Options, std *Streams) {
 	if std.In == nil {
 		return
@@ -51,8 +51,8 @@ func (l *inputLog) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// appendBlocks appends blocks with what was read since the last time. One without
-// content says that from there on the input is not kept.
+// appendBlocks appends blocks with what was read since the last time. An empty block
+// says that the input is not kept from there on.
 func (l *inputLog) appendBlocks(out []format.Extra) []format.Extra {
 	if l.new.Len() > 0 {
 		out = append(out, format.Extra{Kind: tracefmt.KindInput, Thread: l.part, Payload: bytes.Clone(l.new.Bytes())})

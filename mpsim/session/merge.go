@@ -18,20 +18,20 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// MergeOptions say which explorations become one.
+// MergeOptions say which explorations are merged.
 type MergeOptions struct {
 	From []string // their directories
-	// Dir is for the traces and the state; "": PROGRAM.explore. It may be one of
-	// From, which is then added to.
+	// Dir receives the traces and the state; "": PROGRAM.explore. It may be one of From,
+	// to add to it.
 	Dir string
 	// Suppressions are those of the explorations, as in [ExploreOptions].
 	Suppressions string
-	// Intact says what is wrong with a trace; nil: nothing is.
+	// Intact returns what is wrong with a trace, or nil.
 	Intact func(ctx context.Context, trace string) error
 }
 
-// Merged is an exploration whose runs others have made, for reading: more runs
-// are made by opening its directory with Resume.
+// Merged is an exploration for reading, whose runs others have made. To make more runs,
+// open its directory with Resume.
 type Merged struct {
 	*Exploration
 	// Damaged are the things in the directories that could not be used. Their runs
@@ -39,14 +39,13 @@ type Merged struct {
 	Damaged []error
 }
 
-// Merge makes one exploration of several of the same program, with the same
-// options: mostly the shards of one, whole or not. It copies the traces that all
-// of them together need.
+// Merge makes one exploration from several of the same program, with the same options:
+// usually the shards of one, complete or not. It copies the traces that the result
+// needs.
 //
-// What an input contributes depends on that input alone: its runs, but for those
-// whose trace is needed in it and gone. The result is the union of them, so
-// it does not depend on the order of the inputs, on whether some of them
-// were merged before, nor on whether one is there twice.
+// Each input contributes its runs, except those whose trace it needs but has lost. The
+// result is their union. So it does not depend on the order of the inputs, on whether
+// some of them were merged before, or on whether one is given twice.
 func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 	first, dir, err := anyHead(o.From)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Past is the run of a trace, to stand at any time of: its journal, and where the
-// executions that the trace names are in it. It is the [debug.Index] of the trace.
+// Past is the run of a trace, prepared to stop at any time of it: its journal, and where
+// the executions that the trace names are in it. It is the [debug.Index] of the trace.
 type Past struct {
 	Journal *mpsim.Journal
 	trace   *cdr.Trace
@@ -25,14 +25,14 @@ type Past struct {
 	search  error // why the trace cannot be searched; nil: it can
 }
 
-// turns are the batches of a thread: what it had executed before each, and at last
-// after all.
+// turns are the batches of a thread: how much it had executed before each, and after the
+// last.
 type turns struct {
 	insts, accesses, events []uint64
 }
 
-// Past makes the run in t again, with a journal. The error is [ErrOtherRun] when it is
-// another run. progress, if not nil, is told how many instructions have run.
+// Past reruns the run in t with a journal. The error is [ErrOtherRun] when it was
+// another run. progress, if not nil, is called with the number of instructions so far.
 func (a *Rerun) Past(ctx context.Context, t *cdr.Trace, progress func(insts uint64)) (*Past, error) {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *Past) Event(ctx context.Context, r *mpsim.Replay, th event.ThreadID, nu
 		if seen >= number {
 			break
 		}
-		if seen >= t.events[turn] && e.PC == pc && !last { // events of one call stand together
+		if seen >= t.events[turn] && e.PC == pc && !last { // events of one call are adjacent
 			n++
 		}
 		last = e.PC == pc
@@ -245,8 +245,8 @@ type storing struct {
 	begin  uint64 // of the turn
 }
 
-// LastWrite implements [debug.Index] by the address streams of the trace. It runs
-// through one or two turns of threads, to tell the time in them.
+// LastWrite implements [debug.Index] with the address streams of the trace. It replays
+// one or two turns of threads to find the time.
 func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, before uint64) (w debug.Write, ok bool, err error) {
 	if p.search != nil {
 		return w, false, nil
@@ -274,8 +274,8 @@ func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, befor
 			all = append(all, s)
 		}
 	}
-	// Turns do not overlap: the store in the latest one is the last, unless it is in
-	// the turn that is under way and still to come.
+	// Turns do not overlap, so the store in the latest turn is the last one, unless that
+	// turn is in progress and has not reached the store.
 	for len(all) > 0 {
 		slices.SortFunc(all, func(a, b storing) int { return cmp.Compare(b.begin, a.begin) })
 		s := &all[0]

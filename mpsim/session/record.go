@@ -8,9 +8,9 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Options say how [Record] runs a program and what it keeps. The zero value is
-// an empty input, lost output, round robin with seed 0, and a CDR trace with all
-// accesses; only Out has to be given.
+// Options say how [Record] runs a program and what it keeps. The zero value is an empty
+// input, lost output, round robin with seed 0, and a CDR trace with all accesses; only
+// Out is required.
 type Options struct {
 	Args    []string
 	Env     []string // NAME=VALUE
@@ -22,7 +22,7 @@ type Options struct {
 	Quantum int // instructions a thread runs before another may; 0: see [mpsim.QuantumOf]
 	Depth   int // of [mpsim.PCT]; 0: [mpsim.DefaultDepth]
 
-	MaxInsts  uint64 // the run is stopped after so many instructions; 0: no limit
+	MaxInsts  uint64 // instructions after which the run is stopped; 0: no limit
 	MaxMemory uint64 // of the guest, in bytes; 0: mem.DefaultMaxBytes
 
 	Mode string // none, cor, dor, cdr or wet; "": cdr
@@ -30,9 +30,9 @@ type Options struct {
 	Out  string // file of the trace
 }
 
-// Record runs a program, the file of a Linux executable for RISC-V, and writes
-// the trace of the run. A guest that fails is no error: the [Summary] says how it
-// ended. When ctx is done the run ends early, and the trace has it up to there.
+// Record runs a program, the file of a Linux executable for RISC-V, and writes the trace
+// of the run. A guest that fails is not an error: the [Summary] says how it ended. When
+// ctx is done, the run ends early, and the trace has what ran until then.
 func Record(ctx context.Context, program string, o Options) (*Summary, error) {
 	if o.Out == "" && o.Mode != ModeNone {
 		return nil, fmt.Errorf("%s: no file for the trace is named", program)
@@ -49,9 +49,8 @@ func Record(ctx context.Context, program string, o Options) (*Summary, error) {
 	return r.Record(ctx, o.Streams)
 }
 
-// Load is the run of a program that sees root as its root directory, "" for none.
-// A dynamically linked program gets its libraries from there or from the cross
-// compiler.
+// Load prepares the run of a program that sees root as its root directory; "" is none. A
+// dynamically linked program gets its libraries from there or from the cross compiler.
 func Load(program, root string) (*Run, error) {
 	img, err := image.Load(program)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Rerun makes the run in a trace a second time for an analysis: it is the
-// analyze.Rerun of this package. What the trace does not keep has to be given
-// again.
+// Rerun reruns the run in a trace for an analysis. It implements analyze.Rerun and
+// analyze.Recording. Its fields are what the trace does not keep.
 type Rerun struct {
 	Root    string  // directory that the run saw as /
 	Written Written // its scratch layer
@@ -23,7 +22,8 @@ type Rerun struct {
 	Input func(context.Context) (io.ReadCloser, error)
 }
 
-// Run is the run of a trace, recorded nowhere as yet, with its input.
+// Run prepares the rerun of a trace, with its input. The caller calls done after the
+// run.
 func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, done func(), err error) {
 	if r, err = Again(t); err != nil {
 		return nil, std, nil, err
@@ -65,9 +65,9 @@ func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) 
 	return nil
 }
 
-// RecordAs records the run in t, the trace of file, with all accesses and as mode
-// says, into the file into. The observer beside hears it too; nil: nobody does. The
-// error is [ErrOtherRun] when it is another run.
+// RecordAs records the run in t, the trace of file, with all accesses and as mode says,
+// into the file into. beside, if not nil, observes the run too. The error is
+// [ErrOtherRun] when it is another run.
 func (a *Rerun) RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *Rerun) RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode str
 	return CheckSame(t, file, into, nil)
 }
 
-// Observe makes the run in t, which has to be complete, before an observer. The
-// error is [ErrOtherRun] when it was another run.
+// Observe reruns the run in t, which must be complete, with an observer. The error is
+// [ErrOtherRun] when it was another run.
 func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package session runs programs on the simulated multiprocessor and records
-// them: one run ([Record], [Run]), the rerun of a trace ([Again]), or the runs
-// of many seeds ([Exploration]). Here the simulator meets the recorders.
-// Analyses read what session wrote.
+// Package session runs programs on the simulated multiprocessor and records them: one
+// run ([Record], [Run]), the rerun of a trace ([Again]), or the runs of many seeds
+// ([Exploration]). Only this package knows both the simulator and the recorders.
+// Analyses read the traces that it writes.
 package session
 
 import (
@@ -31,9 +31,9 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Run is a run to be made and what to keep of it. Image and Program are needed;
-// of the rest the zero value is a run of its own kind: no arguments, seed 0,
-// turns by round robin, recorded as a CDR trace with every access.
+// Run is a run to be made, and what to keep of it. Image and Program are required. The
+// zero value of the rest is a run without arguments, with seed 0 and round-robin turns,
+// recorded as a CDR trace with all accesses.
 type Run struct {
 	Image   *image.Space // each run has a space of its own, with the same executable
 	Program string       // as it was named
@@ -50,39 +50,39 @@ type Run struct {
 	Seed    uint64
 	Quantum int    // instructions; 0: see mpsim.QuantumOf
 	Depth   int    // of pct
-	Steps   uint64 // of pct: of the run at depth 1; 0 means that a run of its own counts them
+	Steps   uint64 // of pct: steps of the run at depth 1; 0: an extra run counts them
 
 	Follow *schedule.Schedule // that the run follows; nil: none
 	Only   bool               // the run ends with the schedule that it follows
 	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
-	Sliced func(*mpsim.Hart)  // is told who ran, after each slice; nil: nobody is
+	Sliced func(*mpsim.Hart)  // is called after each slice with the hart that ran; may be nil
 
 	MaxInsts   uint64 // 0: no limit
-	HangInsts  uint64 // a run that hangs is stopped after so many instructions; 0: never
+	HangInsts  uint64 // instructions after which a hanging run is stopped; 0: never
 	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
 	MaxThreads int    // 0: linux.DefaultMaxTasks
 
 	Arch *arch.Config // caches and predictors to be modelled; nil: none
 
-	World    bool                    // the trace says what a second run has to be given, as one of the schedule alone does
+	World    bool                    // the trace says what a rerun needs, as a trace of the schedule alone does
 	Mode     string                  // none, schedule, cor, dor, cdr, wet; "": cdr
 	Keep     string                  // accesses: shared, all; "": all
 	Alphabet string                  // of control flow: path, block; "": path
 	Out      string                  // file of the trace
-	Inputs   []string                // files that are read otherwise, none of which the trace may replace
+	Inputs   []string                // files that are read, which the trace must not replace
 	Scratch  bool                    // Out is a temporary file of the caller, which is not compressed
-	Accept   func(file string) error // looks at the whole trace before it is called Out; nil: it is called so from its first epoch on
+	Accept   func(file string) error // checks the complete trace before it gets the name Out; nil: it has that name from its first epoch on
 	Control  format.Control          // empty: as grammars
 	Choose   []string                // functions whose control flow alone is recorded; nil: all
 	APP      app.Options             // of control flow as arithmetic program paths
 	Packed   recorder.PackedImage    // of Image, if it is at hand
 	Objects  *recorder.PackedObjects // kept from run to run; nil: nothing is
-	Flow     *cfg.Program            // of Image, kept from run to run; nil: analysed anew
+	Flow     *cfg.Program            // of Image, kept from run to run; nil: it is analysed for each run
 	Budget   uint64                  // memory of an epoch in bytes; 0: recorder.DefaultBudget
-	Beside   event.Observer          // hears a run that is recorded; nil: nobody does
+	Beside   event.Observer          // also observes a run that is recorded; may be nil
 	Window   *Window                 // of wet: the part of the run to keep values of; nil: all
 
-	committed func() error // is told of each epoch of the trace that is closed
+	committed func() error // is called for each epoch that is closed
 }
 
 // Streams are the guest's standard streams. A nil In is empty; what is written to
@@ -92,19 +92,19 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// besides says what the trace must not replace.
+// besides returns what the trace must not replace.
 func (s Streams) besides(inputs ...string) outfile.Options {
 	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
 }
 
-// defaults names what was left empty.
+// defaults fills in what was left empty.
 func (r *Run) defaults() {
 	r.Mode = cmp.Or(r.Mode, string(format.ModeCDR))
 	r.Keep = cmp.Or(r.Keep, "all")
 	r.Alphabet = cmp.Or(r.Alphabet, string(format.AlphabetPath))
 }
 
-// Summary is what came of a run.
+// Summary is the outcome of a run.
 type Summary struct {
 	*mpsim.Result
 	Image   *image.Space  // the program as it stood in memory at the end
@@ -112,8 +112,8 @@ type Summary struct {
 	Elapsed time.Duration // of the simulation that was recorded
 }
 
-// Record makes the run and writes the trace into the file Out, if there is to
-// be one. The guest's standard output and error go to std.
+// Record runs the program and writes the trace into the file Out, unless Mode is none.
+// The guest's standard output and error go to std.
 func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error) {
 	r.defaults()
 	if r.Mode == ModeNone {
@@ -160,12 +160,11 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 	return nil, fmt.Errorf("recording %s: %w", r.Out, err)
 }
 
-// grace is how long a run that was interrupted may go on before it is left.
+// grace is how long an interrupted run may continue before it is abandoned.
 const grace = 600 * time.Millisecond
 
-// recordWhole is RecordTo of a run of which only the whole is of use: when it is
-// interrupted, what there is of it need not be finished. It is left to write into
-// a file that is closed.
+// recordWhole is RecordTo of a run that is useful only when it is complete. When it is
+// interrupted, it is abandoned: what it still writes goes to a closed file.
 func (r *Run) recordWhole(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
 	type answer struct {
 		out *Summary
@@ -191,7 +190,7 @@ func (r *Run) recordWhole(ctx context.Context, std Streams, w io.Writer) (*Summa
 	return a.out, a.err
 }
 
-// recordScratch is Record into a file that is there for this command alone.
+// recordScratch is Record into a temporary file.
 func (r *Run) recordScratch(ctx context.Context, std Streams) (*Summary, error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
@@ -206,9 +205,9 @@ func (r *Run) recordScratch(ctx context.Context, std Streams) (*Summary, error) 
 
 // RecordTo runs the program and writes the trace to w.
 //
-// With Keep "shared" the program runs twice: the first run finds the granules that
-// more than one thread touches, the second is recorded. The guest's input is kept
-// for the second run, and its output is written once.
+// With Keep "shared" the program runs twice: the first run finds the granules that more
+// than one thread touches, the second is recorded. The guest's input is kept for the
+// second run, and its output is written only once.
 func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
 	r.defaults()
 	std, err := r.countSteps(ctx, std)
@@ -283,7 +282,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }
 
-// finishUnseen ends the trace of a run that no recorder heard: it gets the shared
+// finishUnseen completes the trace of a run that was not recorded: it adds the shared
 // objects that the program loaded, and how the run ended.
 func finishUnseen(rec *recorder.Recorder, space *image.Space, res *mpsim.Result) error {
 	var loaded []event.Image
@@ -298,10 +297,10 @@ func finishUnseen(rec *recorder.Recorder, space *image.Space, res *mpsim.Result)
 	return rec.Finish(res.Outcome)
 }
 
-// countSteps makes the run of pct at depth 1, unseen and not recorded, for the
-// number of steps that the changes of priority are spread over. It returns the
-// streams for the run proper. A run that was interrupted tells little; the run
-// proper will be interrupted at once as well.
+// countSteps runs the program under pct at depth 1, with no output and no recording. It
+// counts the steps over which the changes of priority are spread, and returns the
+// streams for the real run. The count of an interrupted run is of little use, but then
+// the real run is interrupted at once, too.
 func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	if r.Policy != mpsim.PCT || r.Depth == 1 || r.Steps != 0 {
 		return std, nil
@@ -314,7 +313,7 @@ func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	if err != nil {
 		return std, err
 	}
-	// What the first run did not read, a run that goes another way may.
+	// The real run may read input that the first one did not.
 	if std.In != nil {
 		std.In = io.MultiReader(input, std.In)
 	}
@@ -331,7 +330,7 @@ func keepInput(std *Streams) io.Reader {
 	return &input
 }
 
-// Simulate makes the run before an observer, and records nothing.
+// Simulate runs the program with an observer, and records nothing.
 func (r *Run) Simulate(ctx context.Context, std Streams, observer event.Observer) (*mpsim.Result, error) {
 	return r.SimulateIn(ctx, r.Image.Anew(), std, observer)
 }
@@ -408,8 +407,8 @@ func (r *Run) Meta() format.Meta {
 	}
 }
 
-// relative is a path as seen from a directory, or the path itself where that cannot
-// be told.
+// relative returns a path as seen from a directory, or the path itself if that is not
+// known.
 func relative(dir, path string) string {
 	from, err := filepath.Abs(dir)
 	if err != nil {
@@ -425,8 +424,8 @@ func relative(dir, path string) string {
 	return to
 }
 
-// chosenFunctions tells the blocks of functions by their names: whole, or up to
-// the parameters that C++ has after.
+// chosenFunctions returns which blocks belong to the named functions. The names of C++
+// functions may leave out the parameters.
 func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
 	chosen := map[*cfg.Function]bool{}
 	for _, name := range names {

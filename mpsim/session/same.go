@@ -13,13 +13,14 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// ErrOtherRun says that the second run differs from the first.
+// ErrOtherRun says that a rerun differs from the run in the trace.
 var ErrOtherRun error = &OptionError{
 	Options: []string{"stdin", "root", "limits"},
 	Err:     errors.New("the rerun is not the run in the trace; give it the same standard input, files and limits"),
 }
 
-// CheckSame compares a trace with the one of the rerun.
+// CheckSame compares a trace with that of a rerun. The error is [ErrOtherRun] when they
+// differ.
 func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 	n, err := cdr.OpenFile(newFile)
 	if err != nil {
@@ -112,8 +113,8 @@ func runBlocks(r *tracefmt.Reader) (list []tracefmt.Handle) {
 	return list
 }
 
-// SameSteps compares two traces access by access and event by event; that a
-// trace was cut off by an end that was not well is no difference.
+// SameSteps compares two traces access by access and event by event. If t is incomplete,
+// only the part that it has is compared.
 func SameSteps(t, again *cdr.Trace) error {
 	cut := !t.Info().Complete
 	if len(again.Threads()) < len(t.Threads()) {
@@ -145,7 +146,7 @@ func SameSteps(t, again *cdr.Trace) error {
 	return err
 }
 
-// errLength says that the second run has more or less of something.
+// errLength says that a rerun has more or fewer steps.
 var errLength = fmt.Errorf("%w: one of them is longer", ErrOtherRun)
 
 // lockstep compares two sequences. With cut the first may end earlier.

@@ -15,8 +15,8 @@ import (
 	"hindsight/tracefmt"
 )
 
-// followed puts the schedule that a run follows into its trace, which is
-// self-contained by that.
+// followed puts the schedule that a run follows into its trace, so that the trace is
+// self-contained.
 func (r *Run) followed(opts *recorder.Options) {
 	if r.Follow == nil {
 		return

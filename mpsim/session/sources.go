@@ -10,8 +10,8 @@ import (
 	"hindsight/tracefmt"
 )
 
-// ReadSources takes note of what the source files of the program in file say about
-// atomic accesses, as far as they are there and older than it.
+// ReadSources notes what the source files of the program in file say about atomic
+// accesses. It reads the files that exist and are older than the program.
 func ReadSources(space *image.Space, file string) {
 	if info, err := os.Stat(file); err == nil && space.Main.Go() == "" {
 		space.Notes = intent.ReadSources(space.Main, info.ModTime())

@@ -17,7 +17,7 @@ import (
 // ModeNone runs a program and records nothing.
 const ModeNone = "none"
 
-// ModeWET as --record asks for a CDR trace with a whole execution trace in it.
+// ModeWET records a CDR trace with a whole execution trace in it.
 const ModeWET = "wet"
 
 // wetShare of the memory of an epoch is for the graph, in quarters: it holds
@@ -77,8 +77,8 @@ func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Wi
 	return r, nil
 }
 
-// beside is what observes a run for the graph and for rec, which comes last: it
-// takes what the graph has when it closes an epoch.
+// beside returns an observer for the graph and then for rec: when rec closes an epoch,
+// it takes what the graph has.
 func (r *wetRecorder) beside(rec event.Observer) event.Observer {
 	if r == nil {
 		return rec

@@ -8,13 +8,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Window is a part of a run, in instructions that all threads together
-// executed before: from From up to To, 0 for its end.
+// Window is a part of a run. From and To count the instructions that all threads
+// together have executed; To 0 is the end of the run.
 type Window struct{ From, To uint64 }
 
-// windowed hands the part of a run to an observer that a [Window] names, in
-// whole batches: it begins and ends where a batch does. Of the run before it
-// keeps the registers, with which each thread then begins.
+// windowed passes the part of a run that a [Window] names to an observer, in whole
+// batches. From the run before that, it keeps the registers with which each thread
+// begins.
 type windowed struct {
 	Window
 	to      event.Observer
@@ -127,8 +127,8 @@ func (w *windowed) Batch(b *event.Batch) error {
 	return w.to.Batch(b)
 }
 
-// begin lets a thread that runs already begin with the registers it has. One
-// that starts in this batch says so itself.
+// begin makes a running thread begin with its present registers. The batch of a thread
+// that starts in it says so itself.
 func (w *windowed) begin(b *event.Batch, t *windowThread) error {
 	if len(b.Effects) > 0 && b.Effects[0].Kind == event.EffectStart {
 		return nil
@@ -160,7 +160,7 @@ func (t *windowThread) follow(b *event.Batch, blocks []windowBlock) {
 		}
 		block := &blocks[b.Blocks[n]]
 		if block.values > len(values) {
-			return // the observer of the window will complain
+			return // the observer of the window reports the error
 		}
 		for _, i := range block.insts {
 			v := i.value

@@ -7,7 +7,7 @@ import (
 	"hindsight/mpsim"
 )
 
-// Written says what becomes of the files that the guest writes.
+// Written says where the files that the guest writes go.
 type Written struct {
 	Writable string // scratch layer over the root directory; "": the guest writes to /tmp only
 	Save     string // where the files that it wrote are kept; "": nowhere
@@ -21,8 +21,7 @@ func (w *Written) over() string {
 	return w.Writable
 }
 
-// Check makes the directories, so that nobody waits for a run whose files cannot be
-// kept.
+// Check creates the directories, so that an error shows before the run and not after it.
 func (w *Written) Check() error {
 	for _, dir := range []string{w.Writable, w.Save} {
 		if dir == "" {
@@ -35,7 +34,7 @@ func (w *Written) Check() error {
 	return nil
 }
 
-// Keep writes what a run wrote to where it is to be kept.
+// Keep copies the files that a run wrote to where they are to be kept.
 func (w *Written) Keep(res *mpsim.Result) error {
 	for _, to := range []struct {
 		dir       string
