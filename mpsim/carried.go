@@ -411,6 +411,6 @@ func (r *recorder) kernelCarried(h *Hart, signal bool, out linux.Outcome) {
 		}
 	}
 	if !h.fiber.mute.on && len(c.saved) == 0 {
-		c.on = false // recorded code goes on at once
+		c.on = false // recorded code continues at once
 	}
 }

@@ -73,7 +73,7 @@ func (r *Replay) passes() {
 	r.covers(at)
 }
 
-// covers begins to note which code runs from a checkpoint on. Blocks are decoded anew,
+// covers begins to note which code runs from a checkpoint on. Blocks are decoded again,
 // so that all are seen.
 func (r *Replay) covers(from *checkpoint) {
 	r.since, r.m.covered = from, codeSet{}

@@ -96,8 +96,8 @@ type Config struct {
 	// the run. 0 means linux.DefaultMaxTasks.
 	MaxThreads int
 
-	// Schedule, if not nil, says who runs; after its last step, or where it cannot
-	// be followed (Result.Diverged), the policy goes on.
+	// Schedule, if not nil, says who runs; after its last step, or where it cannot be
+	// followed (Result.Diverged), the policy continues the run.
 	Schedule *schedule.Schedule
 	// OnlySchedule ends the run after the last step of Schedule, or where it cannot
 	// be followed, as MaxInsts would.

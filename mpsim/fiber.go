@@ -98,8 +98,8 @@ func (h *Hart) Machine() *Machine { return h.m }
 // itself.
 func (h *Hart) Fiber() uint64 { return h.fiberKey }
 
-// SwitchFiber makes h go on with the fiber of that key; 0: with none, on a stack
-// that begins anew.
+// SwitchFiber makes h go on with the fiber of that key; 0: with none, on a stack that
+// begins again.
 func (h *Hart) SwitchFiber(key uint64) {
 	if h.fiberKey == key && key != 0 {
 		return

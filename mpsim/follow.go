@@ -80,7 +80,7 @@ func (f *follow) settle() {
 // following reports whether the schedule has steps left, so that the policy has no say.
 func (s *scheduler) following() bool { return s.follow != nil }
 
-// advance goes on with the next step.
+// advance begins the next step.
 func (m *Machine) advance() {
 	m.leaveStep()
 	f := m.sched.follow

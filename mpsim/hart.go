@@ -89,7 +89,7 @@ type Hart struct {
 	carried  carried
 
 	first  []event.Event // of a thread that did not run yet
-	owed   []event.Event // that others brought about while it was not running
+	owed   []event.Event // that others caused while it was not running
 	fault  *mem.Fault    // of stopFault and stopAlign
 	failed stop          // how to leave after a failed operation, if not by stopFault
 
@@ -107,7 +107,7 @@ type Hart struct {
 
 	// See steer.go.
 	held    bool // is not chosen to run
-	passing bool // has stopped at PC, and goes on there
+	passing bool // has stopped at PC and continues there
 
 	written *written // what the journal knows; nil: there is none, or it has not begun
 }

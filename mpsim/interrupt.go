@@ -11,7 +11,7 @@ import "hindsight/tracefmt/event"
 type interrupted struct {
 	call     hooked
 	atomic   outOfLine // that the call is
-	pc, sp   uint64    // where it goes on
+	pc, sp   uint64    // where it continues
 	callback bool
 	watched  int // calls that were watched when it was interrupted
 }
@@ -24,8 +24,8 @@ func (h *Hart) interruption() *interrupted {
 	return nil
 }
 
-// interruptCall lays the hidden call of h by, which goes on at pc with stack
-// pointer sp: what follows is recorded.
+// interruptCall suspends the hidden call of h, which continues at pc with stack pointer
+// sp: what follows is recorded.
 func (h *Hart) interruptCall(pc, sp uint64, callback bool) {
 	h.interrupted = append(h.interrupted, interrupted{h.call, h.outOfLine, pc, sp, callback, len(h.watched)})
 	h.outOfLine.active = false
@@ -43,7 +43,7 @@ func (h *Hart) interruptCall(pc, sp uint64, callback bool) {
 	}
 }
 
-// resumeCall goes on with the innermost interrupted call.
+// resumeCall continues the innermost interrupted call.
 func (h *Hart) resumeCall() {
 	in := *h.interruption()
 	for len(h.watched) > in.watched {

@@ -180,7 +180,7 @@ func (m *Machine) loopAt(b *block) []*block {
 	return []*block{}
 }
 
-// loopFrom goes on from block at, by way of path, until it is at first again.
+// loopFrom continues from block at, along path, until it is at first again.
 func (m *Machine) loopFrom(first, at *block, path []*block, insts int) []*block {
 	insts += int(at.insts)
 	if len(path) == pollBlocks || insts > pollInsts || !at.polls() {

@@ -18,8 +18,8 @@ import (
 // executed: at time n the run is as it was just before its instruction n, from 0, with
 // all done that the system did before it.
 //
-// Going on, it executes instructions and takes what the system did from the journal.
-// Going back, it restores a checkpoint and goes on from there. Checkpoints are taken on
+// Going on, it executes instructions and takes what the system did from the journal. To
+// go back, it restores a checkpoint and continues from there. Checkpoints are taken on
 // the way; they share the pages that are not written in between.
 //
 // A Replay is for one goroutine. Several may share a Journal.
@@ -182,7 +182,7 @@ func (s *registersSet) set(h *Hart) {
 type Probe struct {
 	Breaks  map[uint64]bool // instructions, by address
 	Watches []Watched
-	// Stop, if not nil, is asked about each instruction of Breaks; false goes on.
+	// Stop, if not nil, is asked about each instruction of Breaks; false continues.
 	Stop func(h *Hart) bool
 }
 
@@ -198,8 +198,9 @@ type Hit struct {
 	System bool // it is the system's access
 }
 
-// Forward goes on until the first hit, or until that time. With pass the present
-// instruction is not one to stop at; its accesses are. The error is that of ctx, or wraps [ErrReplay].
+// Forward continues until the first hit, or until that time. With pass the present
+// instruction is not one to stop at; its accesses are. The error is that of ctx, or
+// wraps [ErrReplay].
 func (r *Replay) Forward(ctx context.Context, until uint64, p *Probe, pass bool) (hit Hit, found bool, err error) {
 	until = min(until, r.End())
 	r.arm(p)

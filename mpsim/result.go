@@ -12,14 +12,14 @@ import (
 // Result is how a run ended.
 type Result struct {
 	event.Outcome
-	// Fault is set when an instruction of the guest's own brought about the
-	// signal that ended the run.
+	// Fault is set when one of the guest's own instructions caused the signal that ended
+	// the run.
 	Fault *Fault
 	// Deadlock lists the threads, in order of their ids, when the run ended
 	// because none of them could ever run again.
 	Deadlock []Waiting
-	// Stood lists the threads likewise when the run was interrupted or reached its
-	// limit: where each was, and what it waited for if it did.
+	// Stood lists the threads in the same way when the run was interrupted or reached
+	// its limit: where each was, and what it waited for if it did.
 	Stood []Waiting
 	// Unsupported are the system calls that the guest made and that are not
 	// there.

@@ -200,9 +200,9 @@ func (m *Machine) fault(h *Hart, f *mem.Fault) {
 	m.faulted(h, out, Fault{PC: pc, Addr: f.Addr, Reason: reason, Stack: stack})
 }
 
-// raise delivers a signal that the instruction at h.PC brought about.
+// raise delivers a signal that the instruction at h.PC caused.
 //
-//nolint:unparam // the codes of different signals happen to be the same number
+// nolint:unparam // the codes of different signals happen to be the same number
 func (m *Machine) raise(h *Hart, sig, code int, addr uint64, reason string) {
 	h.settle()
 	pc, stack := h.PC, h.Stack()
@@ -221,7 +221,7 @@ func (m *Machine) faulted(h *Hart, out linux.Outcome, f Fault) {
 	m.resume(h, out)
 }
 
-// resume goes on after the kernel may have changed the registers.
+// resume continues after the kernel may have changed the registers.
 func (m *Machine) resume(h *Hart, out linux.Outcome) {
 	h.setExact()
 	m.settle(out)

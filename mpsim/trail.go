@@ -9,7 +9,7 @@ import "hindsight/mpsim/schedule"
 // trail collects the steps of a run.
 type trail struct {
 	on    bool
-	open  bool // the last step grows when its thread goes on
+	open  bool // the last step grows when its thread continues
 	steps []schedule.Step
 }
 

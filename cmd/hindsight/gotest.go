@@ -20,7 +20,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// goPackage is what the go command says of a package.
+// goPackage is what go list prints about a package.
 type goPackage struct {
 	Dir, ImportPath           string
 	TestGoFiles, XTestGoFiles []string
@@ -82,7 +82,7 @@ func (g *goCommand) packages(ctx context.Context) ([]goPackage, error) {
 	}
 }
 
-// listFlags are the flags of go build that go list needs too.
+// listFlags are the build flags that go list needs, too.
 func (g *goCommand) listFlags() (flags []string) {
 	for _, f := range g.build {
 		for _, name := range []string{"-C=", "-tags=", "-mod=", "-modfile=", "-overlay="} {

@@ -18,8 +18,8 @@ import (
 	"hindsight/mpsim/steer"
 )
 
-// guestFlags are the flags of all commands that run a program which the user
-// names: what it gets, how it is scheduled, how far it may go.
+// guestFlags are the flags of all commands that run a program: its environment, its
+// schedule and its limits.
 type guestFlags struct {
 	sched   string
 	quantum int
@@ -79,7 +79,7 @@ func (f *guestFlags) recording(args []string) (*session.Run, error) {
 	return r, nil
 }
 
-// limitFlags are what a guest may use at most.
+// limitFlags are the limits of a guest.
 type limitFlags struct {
 	insts   uint64 // 0: no limit
 	hang    uint64 // 0: no limit
@@ -102,7 +102,7 @@ func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
 	flags.IntVar(&f.threads, "max-threads", linux.DefaultMaxTasks, "stop when more threads than this live at the same time")
 }
 
-// check finds what no limit can be.
+// check returns an error for a value that a limit cannot have.
 func (f *limitFlags) check() error {
 	if f.threads < 1 {
 		return fmt.Errorf("--max-threads %d: want 1 or more", f.threads)
@@ -160,7 +160,7 @@ func (f *guestFlags) openInput(ctx context.Context) (*os.File, error) {
 	return cli.OpenFile(ctx, f.stdin)
 }
 
-// writtenFlags say what becomes of the files that the guest writes.
+// writtenFlags say where the files that the guest writes go.
 type writtenFlags struct{ session.Written }
 
 func (f *writtenFlags) add(cmd *cobra.Command) {
@@ -171,14 +171,14 @@ func (f *writtenFlags) add(cmd *cobra.Command) {
 	cli.CompleteDir(cmd, "save")
 }
 
-// addAgain adds what a second run needs; it saves nothing.
+// addAgain adds the flag that a rerun needs. A rerun saves nothing.
 func (f *writtenFlags) addAgain(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Writable, "writable", "", "for a rerun: `DIR` of --writable, as it was before the run; it is not changed")
 	cli.CompleteDir(cmd, "writable")
 }
 
-// againFlags is what a rerun needs that the trace does not keep, and what the
-// rerun is for.
+// againFlags are what a rerun needs that the trace does not keep, and what the rerun is
+// for.
 type againFlags struct {
 	values bool // look at what racing writes write
 	stdin  string
@@ -202,7 +202,7 @@ func (f *againFlags) addInput(cmd *cobra.Command) {
 	f.written.addAgain(cmd)
 }
 
-// rerun makes the run of a trace again, with what the flags name.
+// rerun returns a rerun with what the flags name.
 func (f *againFlags) rerun() *session.Rerun {
 	r := &session.Rerun{Root: f.root, Written: f.written.Written}
 	if f.stdin != "" {

@@ -98,8 +98,8 @@ func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error
 		job.out = file + packSuffix
 	}
 	return job.run(cmd.Context(), func(in io.Reader, out io.Writer) error {
-		// The codec starts first, so that its parameters can go into the head;
-		// its output waits in the forwarder.
+		// The codec starts first, because the head contains its parameters. Its output
+		// waits in the forwarder.
 		to := new(forwarder)
 		z, params, err := codec.Encode(to, &f.Options)
 		if err != nil {
@@ -126,7 +126,7 @@ func (f *packFlags) pack(cmd *cobra.Command, std cli.Streams, file string) error
 	})
 }
 
-// forwarder keeps what is written to it until it knows where to.
+// forwarder keeps what is written to it until it has a destination.
 type forwarder struct {
 	early []byte
 	to    io.Writer
@@ -188,7 +188,7 @@ func (j *packJob) unpack(ctx context.Context, in io.Reader, out io.Writer) error
 	return j.copy(ctx, out, r, "unpacked")
 }
 
-// packJob is one file on its way through pack or unpack.
+// packJob packs or unpacks one file.
 type packJob struct {
 	std     cli.Streams
 	in, out string   // - or, for out, empty: a standard stream
@@ -197,7 +197,8 @@ type packJob struct {
 	text    bool     // the output may go to a terminal
 }
 
-// run opens both ends. A file appears under its name only when it is whole.
+// run opens the input and the output. An output file gets its name only when it is
+// complete.
 func (j *packJob) run(ctx context.Context, work func(in io.Reader, out io.Writer) error) (err error) {
 	in, out := j.std.In, j.std.Out
 	if j.in != "-" {
@@ -225,7 +226,7 @@ func (j *packJob) run(ctx context.Context, work func(in io.Reader, out io.Writer
 	return outfile.Write(ctx, j.out, j.std.Besides(append(j.reads, j.in)...), func(out io.Writer) error { return work(in, out) })
 }
 
-// copy moves everything, and tells how far it is when a person watches.
+// copy copies everything, and shows its progress on a terminal.
 func (j *packJob) copy(ctx context.Context, dst io.Writer, src io.Reader, verb string) error {
 	watched := cli.IsTerminal(j.std.Err)
 	buf := make([]byte, 1<<18)
@@ -258,7 +259,7 @@ func (j *packJob) copy(ctx context.Context, dst io.Writer, src io.Reader, verb s
 	}
 }
 
-// summary says on standard error what came of it, when a person watches.
+// summary prints the result on standard error, if that is a terminal.
 func (j *packJob) summary(raw uint64, size int64) {
 	if !cli.IsTerminal(j.std.Err) || size == 0 {
 		return

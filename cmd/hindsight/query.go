@@ -17,8 +17,7 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// queryKinds are the questions, and the flags that each has besides those of
-// all.
+// queryKinds are the kinds of queries, with the flags that only some of them have.
 var queryKinds = []struct {
 	name  string
 	flags []string
@@ -99,7 +98,7 @@ func queryNames() (names []string) {
 	return names
 }
 
-// check finds flags that are of another question, or missing.
+// check returns an error for flags that are missing or belong to another query.
 func (f *queryFlags) check(cmd *cobra.Command, kind string) error {
 	at := slices.Index(queryNames(), kind)
 	if at < 0 {
@@ -185,13 +184,13 @@ func each[T any](steps iter.Seq2[T, error], use func(T) error) error {
 	return nil
 }
 
-// errEnough says that --limit is reached.
+// errEnough says that --limit was reached.
 var errEnough = errors.New("enough")
 
 // lines is the answer to a query.
 type lines struct {
 	*bufio.Writer
-	ended func() error // the error when nobody wants more lines
+	ended func() error // returns an error when the query was interrupted
 	n     uint64
 	limit uint64
 }

@@ -172,7 +172,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	return r, in, err
 }
 
-// summary is the line that a run ends with.
+// summary is the last line that run prints.
 func summary(r *session.Summary, file string) string {
 	mips := float64(r.Insts) / 1e6 / max(r.Elapsed.Seconds(), 1e-9)
 	threads := "threads"
@@ -186,10 +186,10 @@ func summary(r *session.Summary, file string) string {
 	return line + fmt.Sprintf(", %.1f MIPS", mips)
 }
 
-// maxThreads is how many threads of a run that was ended are told of.
+// maxThreads is how many threads of an interrupted run are listed.
 const maxThreads = 16
 
-// trouble tells, a line each, what went wrong with the guest, with places.
+// trouble prints what went wrong with the guest, and where.
 func trouble(w io.Writer, r *session.Summary) {
 	stack := func(pcs []uint64) {
 		shown := min(len(pcs), maxFrames)

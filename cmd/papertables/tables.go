@@ -180,7 +180,7 @@ type comparison struct {
 
 	workloads []string       // beside the kernels, in fse2005
 	drawn     map[string]int // tables, by their names
-	measured  func() error   // is told of each table that is written; nil: nobody is
+	measured  func() error   // is called after each table that is written; may be nil
 }
 
 // write measures and prints one paper after the other.

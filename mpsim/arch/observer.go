@@ -150,8 +150,8 @@ func (m *Model) run(h *hart, blocks []event.BlockID, addrs []uint64) ([]uint64, 
 	return addrs, nil
 }
 
-// resolve ends a pending branch: the thread goes on at next. Neither side of
-// the branch means that a signal came between.
+// resolve ends a pending branch: the thread continues at next. Neither side of the
+// branch means that a signal came between.
 func (m *Model) resolve(h *hart, next uint64) {
 	b := &h.branch
 	if !b.open {

@@ -34,7 +34,7 @@ const (
 	Harmful      Verdict = "harmful"       // what the program's user sees depends on the order
 	StateDiffers Verdict = "state-differs" // only variables differ at the end
 	NoDifference Verdict = "no-difference" // none was seen
-	Infeasible   Verdict = "infeasible"    // the other order could not be brought about
+	Infeasible   Verdict = "infeasible"    // the other order is not possible
 	Unknown      Verdict = ""              // the accesses were not met again
 )
 

@@ -8,10 +8,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// LibAtomic is the hooked functions that compilers call for atomic accesses for
-// which they have no instructions: libatomic's (the ABI is in GCC's wiki under
-// "Atomic/GCCMM/LIbrary"), libgcc's for the old __sync built-ins, and the
-// functions behind C11's macros.
+// LibAtomic is the hooked functions that compilers call for atomic accesses for which
+// they have no instructions: libatomic's (the ABI is in GCC's wiki under
+// "Atomic/GCCMM/LIbrary"), libgcc's for the old __sync built-ins, and the functions that
+// C11's macros call.
 var LibAtomic = libAtomic()
 
 // modifications are the read-modify-writes of both families.

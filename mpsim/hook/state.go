@@ -35,7 +35,7 @@ type Thread interface {
 	Return(n int) (pc uint64, ok bool)
 	// CallPC is the instruction that called the hooked function.
 	CallPC() uint64
-	// EmitAtomic records an atomic access to size bytes at addr likewise.
+	// EmitAtomic records an atomic access to size bytes at addr in the same way.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
 	// Atomically tells that the call, which begins, is one atomic access, and
 	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
@@ -119,10 +119,10 @@ type Func struct {
 	Reduces bool
 	// Begin is called when the function is entered; nil when nothing is due.
 	Begin func(*State, *Call)
-	// End is called when it has returned, with the result; nil likewise.
+	// End is called when it has returned, with the result; may be nil.
 	End func(s *State, c *Call, result uint64)
-	// Abandon is called instead of End when the function was left by a long jump
-	// or the cancellation of its thread; nil likewise.
+	// Abandon is called instead of End when the function was left by a long jump or the
+	// cancellation of its thread; may be nil.
 	Abandon func(*State, *Call)
 	// Calls tells what body is called for, when the runtime calls it inside call
 	// outer of the function; nil when it calls none but those of deferred tasks.

@@ -406,8 +406,8 @@ func usable(s *State, c *Call, result uint64) {
 	}
 }
 
-// reallocBegin frees the old block before the allocator may hand it to
-// another thread; reallocEnd says what became of it.
+// reallocBegin frees the old block before the allocator may hand it to another thread;
+// reallocEnd says where it is then.
 func reallocBegin(s *State, c *Call) {
 	c.Note = s.blocks[c.Arg(0)]
 	c.Carries(c.Arg(0), c.Note)

@@ -238,8 +238,8 @@ func (d *debugInfo) qualified(u *unit, declared dwarf.Offset, name string) strin
 	return prefix + name
 }
 
-// enclosing goes through the unit up to the entry at off, and returns the names
-// of the entries around it, each with "::" behind it.
+// enclosing goes through the unit up to the entry at off, and returns the names of the
+// entries around it, each followed by "::".
 func (d *debugInfo) enclosing(u *unit, off dwarf.Offset) string {
 	r := d.data.Reader()
 	r.Seek(u.first)

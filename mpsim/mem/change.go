@@ -21,7 +21,7 @@ type Change struct {
 	Pages         []*Page // of the space that was changed: those that are the same are the same memory
 }
 
-// Record makes f hear of each change to the mappings, after it was made.
+// Record calls f after each change to the mappings.
 func (s *Space) Record(f func(Change)) { s.record = f }
 
 func (s *Space) changed(c Change) {

@@ -12,7 +12,7 @@ func (s *Space) Read(addr uint64, p []byte) *Fault {
 	return s.Peek(addr, p)
 }
 
-// Peek is Read that nobody hears of: see [Space.Watch].
+// Peek is Read without a report to the watcher: see [Space.Watch].
 func (s *Space) Peek(addr uint64, p []byte) *Fault {
 	return s.each(addr, uint64(len(p)), Read, func(mem []byte) {
 		n := copy(p, mem)

@@ -59,18 +59,16 @@ type Space struct {
 	copied  uint64
 }
 
-// Watch makes f hear of what Read, Write, ReadCString and Move access, also
-// when they fail half-way; of pages that Drop makes zero, as written; and with 0
-// for the access of bytes that are unmapped. What goes through pages of
-// [Space.Page] it does not hear of.
+// Watch calls f for what Read, Write, ReadCString and Move access, also when they fail
+// half-way; of pages that Drop makes zero, as written; and with 0 for the access of
+// bytes that are unmapped. What goes through pages of [Space.Page] are not reported.
 func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
 
 // Watched reports whether anybody watches.
 func (s *Space) Watched() bool { return s.watch != nil }
 
-// Tell lets the watcher hear of an access: to what is not in the space, which a
-// kernel holds for the guest at addresses from [Top] on, or one that was a
-// [Space.Peek].
+// Tell reports an access to the watcher: to what is not in the space, which a kernel
+// holds for the guest at addresses from [Top] on, or one that was a [Space.Peek].
 func (s *Space) Tell(addr, n uint64, acc Access) {
 	if s.watch != nil {
 		s.watch(addr, n, acc)

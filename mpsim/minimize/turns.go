@@ -10,7 +10,8 @@ import (
 type Turn struct {
 	Thread event.ThreadID
 	Steps  []schedule.Step // Clock and those of Thread; at least one of Thread
-	// Preempted says that another thread goes on next although this one could have.
+	// Preempted says that another thread runs next although this one could have
+	// continued.
 	Preempted bool
 }
 

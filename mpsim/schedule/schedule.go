@@ -49,7 +49,7 @@ type Schedule struct {
 	Lenient bool
 }
 
-// Switches is how often another thread goes on.
+// Switches is how often another thread takes over.
 func (s *Schedule) Switches() (n int) {
 	last, any := event.ThreadID(0), false
 	for i := range s.Steps {

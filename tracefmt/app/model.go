@@ -18,7 +18,7 @@ type conditional struct {
 // runs is how often in a row a conditional goes the same way.
 type runs struct {
 	way          uint32    // the last direction
-	run          uint32    // how often in a row by now
+	run          uint32    // how often in a row so far
 	last, before [2]uint32 // by direction: the length of the last run that ended, and of the one before
 }
 

@@ -12,8 +12,8 @@ const (
 	repeatContexts = 4 * 2 << runBits // pairs that a conditional has for repeats
 )
 
-// repeats looks for the last time that control came to a conditional by the
-// same directions, and foresees that it goes on as then.
+// repeats looks for the last time that control came to a conditional by the same
+// directions, and predicts that it continues as it did then.
 type repeats struct {
 	ring  []byte    // directions by place, modulo its length
 	table []uint32  // places by hash of the last directions; 0 is none

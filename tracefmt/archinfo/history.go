@@ -50,8 +50,8 @@ func (h *HistoryEncoder) Empty() bool {
 	return true
 }
 
-// Payload returns the arch block of what was added since the last call, and
-// begins anew.
+// Payload returns the arch block of what was added since the last call, and begins
+// again.
 func (h *HistoryEncoder) Payload() []byte {
 	b := []byte{form}
 	for _, e := range h.streams {

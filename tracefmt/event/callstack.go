@@ -3,10 +3,10 @@ package event
 // CallStack follows calls and returns of one thread. Frames are return
 // addresses, outermost first. The zero value is an empty stack.
 //
-// A return pops up to the innermost frame that expects its target. That is a
-// guess where frames are left by other means than returns (longjmp, unwinding):
-// the machine, which knows the stack pointer, tells what became of the stack
-// then by [Unwound] and [Rewound].
+// A return pops up to the innermost frame that expects its target. That is a guess where
+// frames are left by other means than returns (longjmp, unwinding): the machine, which
+// knows the stack pointer, says what happened to the stack then by [Unwound] and
+// [Rewound].
 type CallStack struct {
 	Frames []uint64
 }

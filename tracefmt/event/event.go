@@ -4,10 +4,10 @@ package event
 // thread. It is dense and is never used again, unlike a Linux tid.
 type ThreadID uint32
 
-// StrandID numbers strands, which are what is ordered: a thread's own strand,
-// or a task (package hb says which tasks share a number). It is a type of its
-// own because a strand is no thread: a thread acts as several strands, and a
-// strand may go on in another thread.
+// StrandID numbers strands, which are what is ordered: a thread's own strand, or a task
+// (package hb says which tasks share a number). It is a type of its own because a strand
+// is no thread: a thread acts as several strands, and a strand may continue in another
+// thread.
 type StrandID uint32
 
 // Strand is the thread's own strand: what it acts as outside of tasks.

@@ -11,14 +11,14 @@ type Image struct {
 	Digest [32]byte // SHA-256 of Data
 }
 
-// ImageObserver is an [Observer] that hears of shared objects.
+// ImageObserver is an [Observer] that is told of shared objects.
 type ImageObserver interface {
 	Observer
 	// Load is called once for each, before the first batch that may be about it.
 	Load(images []Image) error
 }
 
-// Load tells an observer of shared objects, if it wants to hear of them.
+// Load tells an observer of shared objects, if it is an [ImageObserver].
 func Load(o Observer, images []Image) error {
 	if l, ok := o.(ImageObserver); ok {
 		return l.Load(images)

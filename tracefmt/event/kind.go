@@ -72,22 +72,22 @@ const (
 	Forget        // Obj: handle. Nobody will take it any more
 	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
 	StrandBegin   // Obj: strand; Arg: stack pointer; Size: bytes below it that the stack ever had in use (0: unknown). From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
-	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread goes on as what was suspended, which is ordered after it only if it observes so
+	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread continues the strand that was suspended, which is ordered after it only if it observes so
 	Private       // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
 	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
 	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did
 
-	// What the call stack is, where blocks do not tell it (see [CallStack]). They
-	// are told to observers, and are no part of S_synch.
+	// What the call stack is, where blocks do not tell it (see [CallStack]). They are
+	// sent to observers, and are not part of S_synch.
 	Unwound // Arg: how many frames, the outermost, are left
 	Rewound // Obj: a return address, that of a frame on top. Follows Unwound when a thread has gone on to another stack
 	// What a system call or a hooked function does to the caller's memory: an access
 	// of the caller's, of any length, that orders nothing.
 	RangeRead  // Obj: address; Arg: bytes
 	RangeWrite // Obj: address; Arg: bytes
-	// A strand that leaves the thread that it runs on, and may go on in another: a
-	// coroutine, a goroutine.
-	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 when the strand keeps its stack. The thread goes on as what it was before, as at StrandEnd
+	// A strand that leaves its thread and may continue in another: a coroutine, a
+	// goroutine.
+	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 when the strand keeps its stack. The thread continues its previous strand, as at StrandEnd
 	StrandResume  // Obj: strand; Arg: as at StrandSuspend. From here on this thread acts as it. Orders after what the strand did before, and after nothing else
 
 	// Thread-local variables of a shared object that the program has loaded, which a

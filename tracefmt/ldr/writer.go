@@ -193,8 +193,8 @@ func (z *Writer) write(b []byte) {
 	}
 }
 
-// Flush ends the window, so that a decoder of what was written so far has every
-// block but the last, which may go on.
+// Flush ends the window, so that a decoder of what was written so far has every block
+// but the last, which may continue.
 func (z *Writer) Flush() error {
 	if z.err != nil {
 		return z.err

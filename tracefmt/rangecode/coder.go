@@ -24,7 +24,7 @@ func (e *Encoder) Reset() {
 // Width is the present width of the interval.
 func (e *Encoder) Width() uint32 { return e.width }
 
-// Len is the number of bytes that are certain by now.
+// Len is the number of bytes that no carry can change any more.
 func (e *Encoder) Len() int { return len(e.out) }
 
 // Encode codes a decision: below takes the part of the interval under bound,

@@ -73,7 +73,7 @@ func (e *LackeyEncoder) Write(p []byte) (int, error) {
 			if len(e.line) > maxLine {
 				whole := len(e.line) / textPerRecord * textPerRecord
 				e.text(e.line[:whole], kindText)
-				// Only text may go on after text: the rest is kept as such.
+				// Only text may follow text: the rest is kept as text.
 				e.text(e.line[whole:], kindText)
 				e.line = e.line[:0]
 			}

@@ -75,13 +75,12 @@
 //	         uvarint length of the tail (0 to 11), the bytes after the last
 //	         whole record
 //
-// A zstd stream is one frame through all chunks, flushed at the end of each. A
-// bzip2 stream starts anew in each chunk, and is left out if empty. The mixed
-// profile has one stream and no post-compressor: the coder is restarted in each
-// chunk but keeps what it has learned, and it writes no bytes at the end. Its
-// first chunk begins with two bytes: how often the tables' sizes are halved (0
-// to 7), and the shift of FCM6's hash (1 to 16). The format has no checksum:
-// package packed has.
+// A zstd stream is one frame through all chunks, flushed at the end of each. A bzip2
+// stream starts again in each chunk, and is left out if empty. The mixed profile has one
+// stream and no post-compressor: the coder is restarted in each chunk but keeps what it
+// has learned, and it writes no bytes at the end. Its first chunk begins with two bytes:
+// how often the tables' sizes are halved (0 to 7), and the shift of FCM6's hash (1 to
+// 16). The format has no checksum: package packed has.
 //
 // A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
 // open.

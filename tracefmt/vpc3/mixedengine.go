@@ -34,7 +34,7 @@ func (e *mixedEncoder) encode(records []byte) (int, error) {
 	return e.m.Len() - before, nil
 }
 
-// choose compresses the prefix in several ways and goes on with the best.
+// choose compresses the prefix in several ways and continues with the best.
 func (e *mixedEncoder) choose() {
 	records := len(e.prefix) / RecordSize
 	p := mixParams{smaller: byte(max(0, min(bits.Len(mixPrefix)-1-bits.Len(uint(records)), mixSmallest)))}

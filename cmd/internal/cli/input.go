@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OpenFile opens a file for reading. Opening a FIFO that nobody writes to
-// waits, and so does reading from one: both end with ctx.
+// OpenFile opens a file for reading. Opening a FIFO without a writer waits, and so does
+// reading from it. Both end when ctx is done.
 func OpenFile(ctx context.Context, name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
@@ -27,7 +27,7 @@ func OpenFile(ctx context.Context, name string) (*os.File, error) {
 	select {
 	case o := <-done:
 		if o.err == nil {
-			// A file that knows no deadlines is read to its end.
+			// A file without support for deadlines is read to its end.
 			context.AfterFunc(ctx, func() { _ = o.file.SetReadDeadline(time.Unix(1, 0)) })
 		}
 		return o.file, o.err
@@ -46,8 +46,8 @@ func ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// UntilDone reads from r, and no more when ctx is done: then a read that waits
-// returns its error.
+// UntilDone reads from r until ctx is done. Then a waiting read returns the error of
+// ctx.
 func UntilDone(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })

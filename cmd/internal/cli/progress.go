@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Progress tells on a terminal how far a long work has come. A nil *Progress
-// tells nothing.
+// Progress shows on a terminal how far a long computation is. A nil *Progress shows
+// nothing.
 type Progress struct {
 	w     io.Writer
 	what  string
@@ -25,8 +25,8 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// NewProgress makes one for a work of so many steps, 0 when nobody knows; nil
-// when w is no terminal.
+// NewProgress returns a Progress for total steps; 0: the number is not known. It returns
+// nil if w is not a terminal.
 func NewProgress(w io.Writer, what string, total uint64) *Progress {
 	if !IsTerminal(w) {
 		return nil
@@ -34,7 +34,7 @@ func NewProgress(w io.Writer, what string, total uint64) *Progress {
 	return &Progress{w: w, what: what, total: total, next: time.Now().Add(progressFirst)}
 }
 
-// Step says that n more steps are done.
+// Step reports that n more steps are done.
 func (p *Progress) Step(n uint64) {
 	if p == nil {
 		return
@@ -52,7 +52,7 @@ func (p *Progress) Step(n uint64) {
 	fmt.Fprintf(p.w, "\r\x1b[Khindsight: %s: %s", p.what, numtext.Grouped(p.done))
 }
 
-// End takes the line away.
+// End removes the line.
 func (p *Progress) End() {
 	if p != nil && p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -60,8 +60,7 @@ func (p *Progress) End() {
 	}
 }
 
-// Waiting shows on a terminal, until the function that it returns is called, that
-// something takes long whose steps nobody counts.
+// Waiting shows on a terminal that something takes long, until done is called.
 func Waiting(w io.Writer, what string) (done func()) {
 	if !IsTerminal(w) {
 		return func() {}

@@ -48,8 +48,8 @@ type Program struct {
 // Run runs the program with its arguments and returns the exit status.
 func Run(args []string, std Streams, p Program) int {
 	tellFileSize()
-	// A pipe that nobody reads any more is an error of the write, so that a
-	// recording goes on to its end and a lost report is no success.
+	// Writing to a closed pipe is an error and not a signal. So a recording continues to
+	// its end, and a lost report is not a success.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background(), endSignals()...)
 	var over atomic.Bool
@@ -100,8 +100,8 @@ func WrapHelp(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 }
 
-// commandGrace is how long a command that was interrupted may go on: a block of
-// a trace is decoded and a page of memory merged in one go.
+// commandGrace is how long an interrupted command may continue: a block of a trace is
+// decoded and a page of memory merged in one go.
 const commandGrace = 900 * time.Millisecond
 
 // execute runs a command. One that has nothing to close well is not waited for

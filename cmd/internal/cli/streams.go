@@ -15,14 +15,14 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// Streams are the standard streams of the process; tests put their own.
+// Streams are the standard streams of the process. Tests use their own.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// WriteTo lets write fill the file of that name, or standard output when it is
-// "". The file is whole or not there, and is none of the inputs.
+// WriteTo calls write with the file of that name, or with standard output when it is "".
+// The file is either complete or absent, and is none of the inputs.
 func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer) error, inputs ...string) error {
 	if file == "" {
 		return write(s.Out)
@@ -30,14 +30,13 @@ func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer)
 	return outfile.Write(ctx, file, s.Besides(inputs...), write)
 }
 
-// Besides says what an output file must not be: these files and the standard
-// streams.
+// Besides returns what an output file must not be: these files and the standard streams.
 func (s Streams) Besides(inputs ...string) outfile.Options {
 	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
 }
 
-// reliable is a standard stream that remembers the first error of a write, so
-// that no command can lose output and still succeed.
+// reliable is a standard stream that remembers the first write error, so that no command
+// can lose output and still succeed.
 type reliable struct {
 	w    io.Writer
 	name string
