@@ -56,6 +56,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "input-empty-lines", program: "input", stdin: "\n\n1 2"},
 		{name: "pipes", program: "pipes"},
 		{name: "sockets", program: "sockets"},
+		{name: "batch", program: "batch"},
 		{name: "shared", program: "shared"},
 		{name: "ipc", program: "ipc"},
 		{name: "transfer", program: "transfer"},

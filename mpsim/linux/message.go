@@ -152,13 +152,14 @@ func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uin
 	}
 	var done int64
 	try := func() (n int64, ok bool) {
+		told := uint32(0)
 		if s.packets {
-			n, ok = c.receivePacket(s, bufs, flags, addr, length)
+			n, ok = c.receivePacket(s, bufs, flags, addr, length, &told)
 		} else {
 			n, ok = c.receiveBytes(s, &bufs, flags, &done)
 		}
 		if ok && n >= 0 {
-			c.receiveRights(s.from.pipe, message, flags)
+			c.receiveRights(s.from.pipe, message, flags, told)
 		}
 		return n, ok
 	}
@@ -203,8 +204,9 @@ func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int
 	return *done, true
 }
 
-// receivePacket takes one message; false when there is none yet.
-func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint64) (int64, bool) {
+// receivePacket takes one message; false when there is none yet. Of one that has no
+// room it tells the flag.
+func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint64, told *uint32) (int64, bool) {
 	from, whole := s.peer, 0
 	if len(s.senders) > 0 {
 		from = s.senders[0]
@@ -233,6 +235,9 @@ func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint6
 		if e := c.putAddress(addr, length, &from); e != 0 {
 			return e, true
 		}
+	}
+	if got >= 0 && int(got) < whole {
+		*told |= messageTrunc
 	}
 	if got >= 0 && flags&messageTrunc != 0 {
 		return int64(whole), true
@@ -301,6 +306,11 @@ func (c *call) sendmsg() int64 {
 	if e != 0 {
 		return e
 	}
+	return c.sendMessage(&h, c.arg[2])
+}
+
+// sendMessage sends a message by the socket that the call names.
+func (c *call) sendMessage(h *header, flags uint64) int64 {
 	to, e := c.addressArg(h.name, h.nameLen)
 	if e != 0 {
 		return e
@@ -309,18 +319,22 @@ func (c *call) sendmsg() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.sendWith(int32(c.arg[0]), h.bufs, c.arg[2], to, files)
+	return c.sendWith(int32(c.arg[0]), h.bufs, flags, to, files)
 }
 
-// recvmsg is recvmsg(fd, message, flags). Of control data there are descriptors only.
-func (c *call) recvmsg() int64 {
-	h, e := c.header(c.arg[1])
+// recvmsg is recvmsg(fd, message, flags).
+func (c *call) recvmsg() int64 { return c.receiveMessage(c.arg[1], c.arg[2]) }
+
+// receiveMessage receives the message whose struct msghdr is at an address, by the
+// socket that the call names. Of control data there are descriptors only.
+func (c *call) receiveMessage(message, flags uint64) int64 {
+	h, e := c.header(message)
 	if e != 0 {
 		return e
 	}
-	length := c.arg[1] + headerNameLen
+	length := message + headerNameLen
 	if h.name == 0 {
 		length = 0
 	}
-	return c.receive(int32(c.arg[0]), h.bufs, c.arg[2], h.name, length, c.arg[1])
+	return c.receive(int32(c.arg[0]), h.bufs, flags, h.name, length, message)
 }

@@ -101,7 +101,7 @@ func (p *pipe) together() int {
 
 // receiveRights makes descriptors of what came along, and tells of them in the
 // struct msghdr at message. A reader without one loses them.
-func (c *call) receiveRights(p *pipe, message, flags uint64) {
+func (c *call) receiveRights(p *pipe, message, flags uint64, told uint32) {
 	defer c.release(&p.came)
 	if message == 0 {
 		return
@@ -114,17 +114,16 @@ func (c *call) receiveRights(p *pipe, message, flags uint64) {
 	if h.control.addr != 0 && h.control.n >= rightsHeader {
 		room = (h.control.n - rightsHeader) / 4
 	}
-	told := uint32(0)
 	data := make([]byte, rightsHeader)
 	le := binary.LittleEndian
 	for i, f := range p.came {
 		if uint64(i) >= room {
-			told = controlTrunc
+			told |= controlTrunc
 			break
 		}
 		fd := c.files.add(f, 0, flags&rightsCloexec != 0)
 		if fd < 0 {
-			told = controlTrunc
+			told |= controlTrunc
 			break
 		}
 		data = le.AppendUint32(data, uint32(fd))

@@ -44,6 +44,7 @@ type socket struct {
 	options     map[uint64][]byte // that were set, by level and name
 	shown       string            // the name of its file, as given to bind
 	deliver     *socket           // datagrams that are written go there
+	pair        bool              // of two datagram sockets, which socketpair made
 }
 
 // connection is one that waits to be accepted: the thread that takes it is ordered after
@@ -127,7 +128,7 @@ func (s *socket) write(b []byte) (int, int64) {
 		return 0, -EAGAIN
 	}
 	n, e := s.k.writeTo(s.to, b)
-	if e == -EPIPE && s.kind == socketDgram {
+	if e == -EPIPE && (s.kind == socketDgram || s.pair) {
 		e = -ECONNREFUSED
 	}
 	if e == 0 && s.deliver != nil {
@@ -218,6 +219,7 @@ func (c *call) socketpair() int64 {
 	a, b := c.newSocket(familyUnix, kind), c.newSocket(familyUnix, kind)
 	if kind == socketDgram { // what one reads only the other writes
 		a.kind, b.kind = socketPacket, socketPacket
+		a.pair, b.pair = true, true
 	}
 	c.join(a, b)
 	var out [8]byte
