@@ -57,6 +57,7 @@ func TestSystemCalls(t *testing.T) {
 		{name: "pipes", program: "pipes"},
 		{name: "sockets", program: "sockets"},
 		{name: "batch", program: "batch"},
+		{name: "again", program: "again"},
 		{name: "shared", program: "shared"},
 		{name: "ipc", program: "ipc"},
 		{name: "transfer", program: "transfer"},

@@ -308,9 +308,14 @@ func (c *call) schedSetscheduler() int64 {
 	if f != nil {
 		return c.fault(f)
 	}
-	switch c.arg[1] &^ 0x40000000 {
+	return c.setScheduler(c.arg[1]&^0x40000000, v)
+}
+
+// setScheduler answers the wish for a policy and a priority, without an effect.
+func (c *call) setScheduler(policy uint64, priority uint32) int64 {
+	switch policy {
 	case 0, 3, 5: // OTHER, BATCH, IDLE
-		if v == 0 {
+		if priority == 0 {
 			return 0
 		}
 	case 1, 2:
@@ -546,7 +551,8 @@ func (c *call) umask() int64 {
 	return int64(old)
 }
 
-func (c *call) getpriority() int64 { return 20 }
-func (c *call) noChild() int64     { return -ECHILD }
-func (c *call) denied() int64      { return -EPERM }
-func (c *call) absent() int64      { return -ENOSYS }
+func (c *call) getpriority() int64  { return 20 }
+func (c *call) noChild() int64      { return -ECHILD }
+func (c *call) denied() int64       { return -EPERM }
+func (c *call) absent() int64       { return -ENOSYS }
+func (c *call) noAttributes() int64 { return -EOPNOTSUPP } // the file systems have none
