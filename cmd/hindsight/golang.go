@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindsight/analyze/report"
 	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
@@ -42,7 +43,8 @@ passes all other arguments on. The build is not instrumented.
 --seed N is the seed of the schedule. --seeds N runs each test N times, with
 this seed and the following ones; -p N runs N tests at a time. --traces DIR
 keeps the traces, as PACKAGE.TEST.hst. --suppressions FILE lists races not to
-report. A test sees the files of its package's directory. -timeout D (10m)
+report. -json prints the events of go test -json: a race is output of its test,
+which fails. A test sees the files of its package's directory. -timeout D (10m)
 stops a run of tests after D, by the simulated clock and by real time.`,
 		Example: `  hindsight go test ./...
   hindsight go test --seeds 5 -run TestCache ./cache
@@ -87,6 +89,7 @@ type goCommand struct {
 	jobs     int // tests at a time
 	failfast bool
 	together bool
+	json     bool
 	timeout  time.Duration // of a run of tests, in the program's time and in real time; 0: none
 	traces   string
 	ignored  []string // files of suppressions
@@ -161,6 +164,8 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 		err = fmt.Errorf("%s: hindsight needs no instrumentation; leave the flag out", spelled)
 	case g.verb == "test" && name == "run":
 		g.pattern = value
+	case g.verb == "test" && name == "json":
+		g.json = value != "false"
 	case g.verb == "test" && name == "v":
 		g.verbose = value != "false"
 		g.tests = append(g.tests, "-test.v="+strconv.FormatBool(g.verbose))
@@ -300,13 +305,13 @@ func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := g.report(ctx, r, done, std)
+	found, _, err := g.report(ctx, r, done, std)
 	return done, found, err
 }
 
 // report prints what went wrong in a run and its races, and says how many there
-// are.
-func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, error) {
+// are, with the report; nil if it could not be made.
+func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, *report.Report, error) {
 	trouble(std.Err, done)
 	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold",
 		suppressions: g.ignored, program: r.Image}
@@ -319,5 +324,5 @@ func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Su
 	if g.traces == "" {
 		err = errors.Join(err, os.Remove(r.Out))
 	}
-	return found, err
+	return found, f.found, err
 }

@@ -236,6 +236,10 @@ func TestGoTest(t *testing.T) {
 		{[]string{"test", "-run", "TestBubbleOrder", "."}, []string{"ok  \texample.com/counter"}, false},
 		{[]string{"test", "-run", "TestBubbleRace", "."}, []string{"--- FAIL: TestBubbleRace", "bubble_test.go:38"}, true},
 		{[]string{"test", "--together", "-v", "-run", "Safe", "."}, []string{"=== RUN   TestSafe\n", "--- PASS: TestSafe", "PASS\nok  "}, false},
+		{[]string{"test", "--together", "."}, []string{"--- FAIL: TestUnsafe (0.00s)\n    race detected during execution of test, seed 1: R", "--- FAIL: TestBubbleRace ("}, true},
+		{[]string{"test", "-json", "-run", "TestSafe", "."}, []string{`"Action":"pass","Package":"example.com/counter","Test":"TestSafe"`}, false},
+		{[]string{"test", "-json", "-run", "safe$", "."}, []string{`"Test":"TestUnsafe","Output":"WARNING: hindsight: data race`,
+			`"Action":"fail","Package":"example.com/counter","Test":"TestUnsafe"`, `"Action":"fail","Package":"example.com/counter","Elapsed"`}, true},
 		{[]string{"test", "-timeout", "1ns", "-run", "Safe", "."}, []string{"FAIL\texample.com/counter"}, true},
 		{[]string{"test", "-run", "safe$", "."}, []string{"--- FAIL: TestUnsafe (", "s)\n    race detected during execution of test", "goroutine", "FAIL\texample.com/counter"}, true},
 	} {

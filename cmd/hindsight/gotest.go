@@ -41,20 +41,24 @@ func (g *goCommand) test(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if g.json && !g.verbose {
+		g.verbose = true
+		g.tests = append(g.tests, "-test.v=true")
+	}
 	ok := true
 	for _, p := range packages {
-		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
-			fmt.Fprintf(g.std.Out, "?   \t%s\t[no test files]\n", p.ImportPath)
-			continue
-		}
-		passed, err := g.testPackage(ctx, p, dir)
+		converted, closed, err := g.convert(ctx, p.ImportPath)
 		if err != nil {
+			return err
+		}
+		passed, err := converted.testPackage(ctx, p, dir)
+		if err := errors.Join(err, closed()); err != nil {
 			return err
 		}
 		ok = ok && passed
 	}
 	if !ok {
-		if len(packages) > 1 {
+		if len(packages) > 1 && !g.json {
 			fmt.Fprintln(g.std.Out, "FAIL")
 		}
 		return cli.ExitStatus(1)
@@ -103,6 +107,10 @@ type testRun struct {
 }
 
 func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (passed bool, err error) {
+	if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+		_, err := fmt.Fprintf(g.std.Out, "?   \t%s\t[no test files]\n", p.ImportPath)
+		return true, err
+	}
 	start := time.Now()
 	t := &testRun{goCommand: g, pkg: p, dir: dir}
 	binary := filepath.Join(dir, "package.test")
@@ -260,18 +268,22 @@ func (t *testRun) under(ctx context.Context, r *session.Run, name string, out io
 		return false, err
 	}
 	var report bytes.Buffer
-	found, err := t.report(ctx, r, done, cli.Streams{Out: &report, Err: &report})
+	found, rep, err := t.report(ctx, r, done, cli.Streams{Out: &report, Err: &report})
 	v := verdict{name: cmp.Or(name, "all tests"), output: text.String(), report: report.String(), elapsed: time.Since(start)}
-	if found > 0 {
+	if found > 0 && !t.together {
 		v.why = append(v.why, fmt.Sprintf("race detected during execution of test, seed %d", r.Seed))
 	}
 	if err == nil && done.Interrupted && ctx.Err() == nil {
 		v.why = append(v.why, fmt.Sprintf("stopped after %v of real time; -timeout sets the limit, -run a part of the tests", t.timeout))
 	}
-	if _, err := io.WriteString(out, v.String()); err != nil {
+	write := func() error { _, err := io.WriteString(out, v.String()); return err }
+	if t.together && rep != nil {
+		write = func() error { return v.writeTogether(out, rep, r.Seed) }
+	}
+	if err := write(); err != nil {
 		return false, err
 	}
-	return err == nil && done.Status == 0 && len(v.why) == 0 && !done.Interrupted, err
+	return err == nil && found == 0 && done.Status == 0 && len(v.why) == 0 && !done.Interrupted, err
 }
 
 // verdict is what is printed of one run of a test.

@@ -44,6 +44,8 @@ type racesFlags struct {
 	again        againFlags
 	predict      predictFlags
 	program      *image.Space // of the run, if it is at hand; nil: read from the trace
+
+	found *report.Report // the report that was written
 }
 
 func newRaces(std cli.Streams) *cobra.Command {
@@ -216,6 +218,7 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	if f.artifacts == artifactsHide {
 		rep.HideArtifacts()
 	}
+	f.found = rep
 	if err := f.predict.keep(ctx, t.Recorded(), file, rep, &f.again); err != nil {
 		return 0, err
 	}
