@@ -37,7 +37,7 @@ go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: fou
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./cmd/hindsight/gorace -hindsight $(CURDIR)/bin/hindsight $(GORACE)
 
-go-modules:       ## the tests of six Go modules under go test -race and under hindsight, verdicts side by side (docs/go.md; needs gcc and a network)
+go-modules:       ## the tests of Go modules under go test -race and under hindsight, verdicts side by side (docs/go.md; needs gcc and a network)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./cmd/hindsight/gomodules -hindsight $(CURDIR)/bin/hindsight $(GOMODULES)
 

@@ -60,6 +60,9 @@ func readResults(text string) *results {
 			last = fields[2]
 			tests[last] = worse(tests[last], map[string]verdict{"PASS:": passed, "FAIL:": failed, "SKIP:": skipped}[fields[1]])
 		case strings.Contains(line, "race detected during execution of test"):
+			if current != "" && tests[current] == crashed { // go test -v has it before the line of result
+				last = current
+			}
 			tests[last] = race
 		case (strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t")) && len(fields) > 1:
 			for _, name := range order {
