@@ -60,8 +60,8 @@ type Space struct {
 }
 
 // Watch calls f for what Read, Write, ReadCString and Move access, also when they fail
-// half-way; of pages that Drop makes zero, as written; and with 0 for the access of
-// bytes that are unmapped. What goes through pages of [Space.Page] are not reported.
+// half-way. Pages that Drop makes zero count as written. When bytes are unmapped, acc
+// is 0. Accesses through pages of [Space.Page] are not reported.
 func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
 
 // Watched reports whether anybody watches.
