@@ -12,51 +12,109 @@ import (
 	"testing"
 )
 
-// layers says which packages of this module a package may import, by folder;
-// the longest prefix counts. A folder may always import what lies below
-// itself, unless it is a leaf.
+// layers says which packages of this module a package may import. "x/..." is x and
+// all below it. Below cmd and examples the longest prefix counts; everywhere else a
+// package has a row of its own, so that a new import is a decision.
 var layers = map[string][]string{
-	"tracefmt/event":  {},
-	"tracefmt":        {"tracefmt"},
-	"wpp":             {"tracefmt/wire"},
-	"wpp/cfg":         {"wpp", "mpsim/rv", "mpsim/image", "tracefmt/event"},
-	"cdr":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/image"},
-	"wet":             {"tracefmt", "wpp", "wpp/cfg", "mpsim/rv", "mpsim/image"},
-	"mpsim":           {"tracefmt/event", "mpsim"},
-	"mpsim/arch":      {"tracefmt/event", "tracefmt/archinfo"},
-	"mpsim/toolchain": {},
-	"mpsim/session":   {"mpsim", "cdr", "wet", "tracefmt", "wpp", "wpp/cfg"},
-	"mpsim/witness":   {"mpsim", "analyze", "cdr", "tracefmt"},
-	"mpsim/steer":     {"mpsim", "analyze", "cdr", "tracefmt"},
-	"mpsim/survey":    {"mpsim", "analyze", "tracefmt"},
-	"mpsim/debug":     {"mpsim", "tracefmt/event", "tracefmt/numtext"},
-	"mpsim/gdbstub":   {"mpsim", "tracefmt/event"},
-	"mpsim/raw":       {"tracefmt/event", "tracefmt/rawtrace", "mpsim"},
-	"analyze/replay":  {"analyze/hb", "analyze/place", "cdr", "tracefmt/event", "mpsim/image", "mpsim/intent"},
-	"analyze":         {"analyze", "cdr", "wet", "wpp", "wpp/cfg", "tracefmt", "tracefmt/numtext", "mpsim/image", "mpsim/intent", "mpsim/rv", "mpsim/eval"},
-	"examples":        {"examples"},
+	// The trace file and its codecs.
+	"tracefmt":           {"tracefmt/wire"},
+	"tracefmt/app":       {"tracefmt/rangecode", "tracefmt/wire"},
+	"tracefmt/archinfo":  {"tracefmt/event", "tracefmt/rangecode", "tracefmt/wire"},
+	"tracefmt/buildinfo": {},
+	"tracefmt/codectest": {},
+	"tracefmt/event":     {},
+	"tracefmt/ldr":       {"tracefmt/wire"},
+	"tracefmt/numtext":   {},
+	"tracefmt/outfile":   {},
+	"tracefmt/packed":    {"tracefmt/wire"},
+	"tracefmt/rangecode": {},
+	"tracefmt/rawtrace":  {},
+	"tracefmt/vpc3":      {"tracefmt/rangecode", "tracefmt/wire"},
+	"tracefmt/wire":      {},
 
-	// The rooms of traces.
-	"cdr/format":          {"cdr/synclog", "mpsim/image", "tracefmt", "wpp", "wpp/cfg"},
+	// Grammars and static control flow.
+	"wpp":     {"tracefmt/wire"},
+	"wpp/cfg": {"mpsim/image", "mpsim/rv", "tracefmt/event"},
+
+	// Traces.
+	"cdr":                 {"cdr/fold", "cdr/format", "cdr/recorder", "cdr/synclog", "mpsim/image", "tracefmt/...", "wpp", "wpp/cfg"},
 	"cdr/fold":            {"cdr/format", "tracefmt", "wpp"},
-	"cdr/recorder":        {"cdr/format", "cdr/synclog", "tracefmt", "wpp", "wpp/cfg"},
-	"cdr/synclog":         {"tracefmt", "wpp"},
+	"cdr/format":          {"cdr/synclog", "mpsim/image", "tracefmt/...", "wpp", "wpp/cfg"},
 	"cdr/internal/madeup": {"tracefmt/event", "wpp/cfg"},
+	"cdr/recorder":        {"cdr/format", "cdr/synclog", "tracefmt/...", "wpp", "wpp/cfg"},
+	"cdr/synclog":         {"tracefmt/..."},
 
-	// The rooms of the race analysis.
-	"analyze/race/internal/pass":    {"analyze/hb", "analyze/replay", "tracefmt/event"},
-	"analyze/race/internal/sieve":   {"analyze/race/internal/pass", "analyze/internal/layer", "analyze/replay", "cdr/fold", "tracefmt/event"},
+	// Whole execution traces.
+	"wet":        {"mpsim/rv", "tracefmt/...", "wet/stream", "wpp/cfg"},
+	"wet/stream": {"tracefmt/wire"},
+
+	// The machine. Only session, and what uses it, knows the recorders.
+	"mpsim":           {"mpsim/eval", "mpsim/fpu", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/mem", "mpsim/rv", "mpsim/schedule", "tracefmt/event"},
+	"mpsim/arch":      {"tracefmt/archinfo", "tracefmt/event"},
+	"mpsim/asm":       {"mpsim/eval", "mpsim/rv"},
+	"mpsim/confirm":   {"mpsim", "mpsim/image", "mpsim/linux", "mpsim/mem", "mpsim/schedule", "tracefmt/event"},
+	"mpsim/debug":     {"mpsim", "mpsim/mem", "tracefmt/event", "tracefmt/numtext"},
+	"mpsim/eval":      {"mpsim/fpu", "mpsim/rv"},
+	"mpsim/fpu":       {},
+	"mpsim/gdbstub":   {"mpsim", "mpsim/debug", "mpsim/mem", "tracefmt/event"},
+	"mpsim/gorun":     {"mpsim", "mpsim/image", "tracefmt/event"},
+	"mpsim/hook":      {"mpsim", "mpsim/image", "tracefmt/event"},
+	"mpsim/image":     {},
+	"mpsim/intent":    {"mpsim/image", "mpsim/rv", "tracefmt/event"},
+	"mpsim/linux":     {"mpsim/image", "mpsim/mem", "tracefmt/event"},
+	"mpsim/mem":       {},
+	"mpsim/minimize":  {"mpsim", "mpsim/image", "mpsim/schedule", "tracefmt/event"},
+	"mpsim/raw":       {"mpsim/rv", "tracefmt/event", "tracefmt/rawtrace"},
+	"mpsim/rv":        {"tracefmt/event"},
+	"mpsim/schedule":  {"tracefmt/event"},
+	"mpsim/session":   {"cdr/...", "mpsim", "mpsim/arch", "mpsim/debug", "mpsim/eval", "mpsim/gorun", "mpsim/hook", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/rv", "mpsim/schedule", "mpsim/toolchain", "tracefmt/...", "wet", "wpp/cfg"},
+	"mpsim/steer":     {"analyze", "analyze/report", "cdr", "cdr/format", "mpsim", "mpsim/confirm", "mpsim/debug", "mpsim/image", "mpsim/linux", "mpsim/minimize", "mpsim/schedule", "mpsim/session", "tracefmt/..."},
+	"mpsim/survey":    {"analyze/report", "mpsim", "mpsim/session", "tracefmt/buildinfo", "tracefmt/numtext"},
+	"mpsim/toolchain": {},
+	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
+
+	// The analysis. It links no simulator, only what names code and computes values.
+	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
+	"analyze/annotate":              {"analyze/internal/jsonform", "analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "tracefmt/numtext", "wet"},
+	"analyze/artifact":              {"analyze/hb", "analyze/place", "analyze/race", "analyze/replay", "cdr/...", "mpsim/image", "mpsim/rv", "tracefmt/event", "wpp", "wpp/cfg"},
+	"analyze/contention":            {"analyze/internal/jsonform", "analyze/place", "analyze/replay", "analyze/timeline", "mpsim/image", "tracefmt/event", "tracefmt/numtext"},
+	"analyze/export":                {"analyze", "analyze/export/perfetto", "analyze/export/profile", "analyze/race", "analyze/report", "analyze/std", "analyze/timeline", "cdr", "cdr/format", "mpsim/image"},
+	"analyze/export/perfetto":       {"analyze/timeline", "cdr", "tracefmt/event"},
+	"analyze/export/profile":        {"analyze/replay", "analyze/timeline", "cdr", "mpsim/image", "tracefmt/archinfo", "tracefmt/event"},
+	"analyze/hb":                    {"tracefmt/event"},
+	"analyze/internal/jsonform":     {},
+	"analyze/internal/layer":        {"tracefmt/event"},
+	"analyze/internal/madeup":       {"analyze/replay", "cdr", "cdr/format", "tracefmt/event"},
+	"analyze/internal/recorded":     {"cdr/...", "examples", "mpsim", "mpsim/hook", "mpsim/image", "tracefmt/event"},
+	"analyze/internal/stopwatch":    {},
+	"analyze/local":                 {"analyze/artifact", "analyze/replay", "cdr", "mpsim/image", "mpsim/rv", "tracefmt/event"},
+	"analyze/order":                 {"analyze/hb", "analyze/internal/layer", "analyze/place", "analyze/race", "analyze/replay", "cdr/...", "tracefmt/event"},
+	"analyze/place":                 {"tracefmt/event"},
+	"analyze/predict":               {"analyze/hb", "analyze/order", "analyze/race", "analyze/replay", "cdr", "cdr/format", "tracefmt/event"},
+	"analyze/race":                  {"analyze/hb", "analyze/place", "analyze/race/internal/count", "analyze/race/internal/pass", "analyze/race/internal/resolve", "analyze/race/internal/sieve", "analyze/replay", "cdr/fold", "tracefmt/event"},
 	"analyze/race/internal/count":   {"analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
+	"analyze/race/internal/pass":    {"analyze/hb", "analyze/replay", "tracefmt/event"},
 	"analyze/race/internal/resolve": {"analyze/race/internal/count", "analyze/race/internal/pass", "analyze/replay", "tracefmt/event"},
+	"analyze/race/internal/sieve":   {"analyze/internal/layer", "analyze/race/internal/pass", "analyze/replay", "cdr/fold"},
+	"analyze/replay":                {"analyze/hb", "analyze/place", "cdr/...", "mpsim/image", "mpsim/intent", "tracefmt/event"},
+	"analyze/report":                {"analyze/artifact", "analyze/hb", "analyze/internal/jsonform", "analyze/local", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/slice", "analyze/written", "cdr/format", "mpsim/image", "tracefmt/event", "tracefmt/numtext"},
+	"analyze/sharing":               {"analyze/internal/jsonform", "analyze/place", "analyze/replay", "cdr", "cdr/format", "mpsim/image", "tracefmt/..."},
+	"analyze/slice":                 {"mpsim/image", "mpsim/rv", "tracefmt/event", "wet", "wpp/cfg"},
+	"analyze/slice/slicetest":       {"analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "wet", "wpp/cfg"},
+	"analyze/std":                   {"analyze/hb", "analyze/place", "analyze/replay", "cdr/...", "mpsim/image", "tracefmt/..."},
+	"analyze/timeline":              {"analyze/race", "analyze/replay", "cdr", "cdr/format", "tracefmt/event"},
+	"analyze/view":                  {"analyze", "analyze/annotate", "analyze/contention", "analyze/report", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/timeline", "cdr", "cdr/format", "mpsim/image", "tracefmt/..."},
+	"analyze/view/browser":          {},
+	"analyze/written":               {"analyze/artifact", "analyze/local", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 
-	"examples/real":   {"tracefmt/numtext"},
-	"cmd/internal":    {"tracefmt", "wpp", "wpp/cfg", "cdr", "cmd/internal"},
-	"cmd/papertables": {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal"},
-	"cmd/hindsight":   {"tracefmt", "wpp", "wpp/cfg", "cdr", "wet", "mpsim", "analyze", "examples", "cmd/internal", "cmd/hindsight"},
+	// Examples and what builds them.
+	"examples":      {"examples/..."},
+	"examples/real": {"tracefmt/numtext"},
 
-	// For tests.
-	"analyze/internal/recorded": {"cdr", "examples", "mpsim", "tracefmt/event"},
-	"tracefmt/codectest":        {},
+	// Commands.
+	"cmd/internal":    {"cdr/...", "cmd/internal/...", "tracefmt/...", "wpp", "wpp/cfg"},
+	"cmd/papertables": {"analyze/...", "cdr/...", "cmd/internal/...", "examples/...", "mpsim/...", "tracefmt/...", "wet/...", "wpp", "wpp/cfg"},
+	"cmd/hindsight":   {"analyze/...", "cdr/...", "cmd/hindsight/...", "cmd/internal/...", "examples/...", "mpsim/...", "tracefmt/...", "wet/...", "wpp", "wpp/cfg"},
 }
 
 // forTests are packages that only tests use. Tests of several top-level folders
@@ -116,46 +174,51 @@ func packages(t *testing.T) (list []pkgInfo) {
 	}
 }
 
-func layerOf(pkg string) (string, bool) {
-	for p := pkg; p != "."; {
-		if _, ok := layers[p]; ok {
-			return p, true
+// layerOf returns the row of a package.
+func layerOf(pkg string) (row string, ok bool) {
+	row = pkg
+	for {
+		if _, ok := layers[row]; ok {
+			return row, true
 		}
-		i := strings.LastIndexByte(p, '/')
-		if i < 0 {
-			break
+		i := strings.LastIndexByte(row, '/')
+		if i < 0 || !strings.HasPrefix(pkg, "cmd/") && !strings.HasPrefix(pkg, "examples/") {
+			return "", false
 		}
-		p = p[:i]
+		row = row[:i]
 	}
-	return "", false
 }
 
-func allowed(layer, imported string) bool {
-	if imported == layer || strings.HasPrefix(imported, layer+"/") && len(layers[layer]) > 0 && layer != "wpp" {
-		return true
-	}
-	return slices.ContainsFunc(layers[layer], func(p string) bool {
-		if p == "wpp" { // wpp/cfg has a row of its own
-			return imported == "wpp"
+// allowed reports whether the packages of a row may import a package.
+func allowed(row, imported string) bool {
+	return slices.ContainsFunc(layers[row], func(p string) bool {
+		if folder, all := strings.CutSuffix(p, "/..."); all {
+			return imported == folder || strings.HasPrefix(imported, folder+"/")
 		}
-		return imported == p || strings.HasPrefix(imported, p+"/")
+		return imported == p
 	})
 }
 
 // TestLayers checks the import direction of DESIGN: left of the trace file
 // nothing knows about analysis, right of it nothing links the simulator.
 func TestLayers(t *testing.T) {
-	list := packages(t)
+	list, used := packages(t), map[string]bool{}
 	for _, pkg := range list {
 		layer, ok := layerOf(pkg.name)
 		if !ok {
-			t.Errorf("%s is in no row of the table of layers", pkg.name)
+			t.Errorf("%s has no row in the table of layers", pkg.name)
 			continue
 		}
+		used[layer] = true
 		for _, imp := range pkg.imports {
 			if !allowed(layer, imp) {
-				t.Errorf("%s (layer %s) imports %s, which the table does not allow", pkg.name, layer, imp)
+				t.Errorf("%s imports %s, which its row %s does not allow", pkg.name, imp, layer)
 			}
+		}
+	}
+	for row := range layers {
+		if !used[row] {
+			t.Errorf("the row %s is of no package", row)
 		}
 	}
 	if len(list) < 10 {
