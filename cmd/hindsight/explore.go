@@ -50,6 +50,13 @@ type exploreFlags struct {
 	resume bool
 	show   bool
 	teams  []int
+	short  shortFlags
+}
+
+// shortFlags ask for the shortest schedules of failures.
+type shortFlags struct {
+	on   bool
+	runs int
 }
 
 // exploreFormats are the forms of its report.
@@ -81,6 +88,10 @@ With --threads 2,4,16,64 the seeds take these numbers of threads in turn
 With --predict, each run also predicts the races of similar schedules, as
 ` + "`hindsight races --predict`" + ` does, so that fewer runs are needed.
 
+With --minimize, explore ends with the shortest schedule for each way in which
+runs failed (exit status, crash, deadlock, hang), for each output other than the
+most frequent one, and for each race, as ` + "`hindsight minimize`" + ` finds it.
+
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
 is 66 when a race was seen. When the exploration was interrupted before it saw
@@ -90,6 +101,7 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
   hindsight explore --threads 2,4,16,64 ./solver
   hindsight explore --until-race --format json ./bank
   hindsight explore --predict --runs 5 ./bank
+  hindsight explore --minimize ./bank
   hindsight explore --runs 2000 --resume ./bank       # 1000 more
   hindsight explore --runs 1000 --shard 2/5 ./bank    # 200 of 1000`,
 		Args: cobra.MinimumNArgs(1),
@@ -104,6 +116,8 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 	flags.IntSliceVar(&f.teams, "threads", nil, "numbers of OpenMP threads, used by the runs in turn (default: the program decides)")
 	flags.BoolVar(&f.races.predict.on, "predict", false, "after each run, also run what it predicts: races that another schedule of its events shows")
 	flags.BoolVar(&f.until, "until-race", false, "stop at the first seed that shows a race")
+	flags.BoolVar(&f.short.on, "minimize", false, "find the shortest schedule for each way to fail, each different output and each race")
+	flags.IntVar(&f.short.runs, "minimize-runs", 100, "with --minimize: stop each search after this number of runs")
 	flags.Var(&f.shard, "shard", "do part `I/N` of the runs: every Nth seed, from the Ith on")
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory; for a shard, PROGRAM.I-of-N.explore)")
 	flags.BoolVar(&f.resume, "resume", false, "continue the exploration in the directory")
@@ -146,12 +160,15 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if err != nil {
 		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
-	e := &exploration{&survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()}, &f.races, cli.Interrupted(ctx)}
+	e := &exploration{
+		Survey: &survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()},
+		flags:  &f.races, ended: cli.Interrupted(ctx), short: f.short, stdin: f.stdin,
+	}
 	if ctx.Err() != nil {
 		e.Unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.Planned), "run"))
 	}
 	// What was seen is worth reporting, interrupted or not.
-	return e.write(context.WithoutCancel(ctx), std)
+	return e.write(ctx, std)
 }
 
 // exploration is one that is over, and how its report is written.
@@ -159,6 +176,8 @@ type exploration struct {
 	*survey.Survey
 	flags *racesFlags
 	ended cli.ExitStatus // if runs are missing and no race was seen
+	short shortFlags
+	stdin string
 }
 
 // perTrace finds the races of a trace, with a fresh copy of the suppressions. If they
@@ -202,6 +221,9 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	}
 	if f.runs < 1 {
 		return nil, fmt.Errorf("--runs %d: want 1 or more", f.runs)
+	}
+	if f.short.runs < 1 {
+		return nil, fmt.Errorf("--minimize-runs %d: want 1 or more", f.short.runs)
 	}
 	if f.jobs < 1 {
 		return nil, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
@@ -290,11 +312,20 @@ func (f *exploreFlags) checkTeams() error {
 
 // write merges what the kept traces show and writes it.
 func (e *exploration) write(ctx context.Context, std cli.Streams) error {
-	rep, err := e.Report(ctx)
+	rep, err := e.Report(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
-	if err := e.writeAs(std, rep, e.Describe()); err != nil {
+	runs := e.Describe()
+	if e.short.on && e.Unfinished == "" {
+		bar := cli.Waiting(std.Err, "looking for the shortest schedules")
+		runs.Minimal, err = e.Minimize(ctx, rep, runs, survey.MinimizeOptions{Runs: e.short.runs, Stdin: e.stdin, Step: func() {}})
+		bar()
+		if err != nil {
+			return err
+		}
+	}
+	if err := e.writeAs(std, rep, runs); err != nil {
 		return err
 	}
 	if e.Unfinished != "" {

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +170,57 @@ func TestExploreOutcomes(t *testing.T) {
 	}
 	data, _ := command(t.Context(), t, "explore", "--runs", "60", "--max-instructions", "3000000", "-o", "dir", "--format", "json", "--resume", prog)
 	checkSchema(t, data)
+}
+
+// TestExploreMinimize: each way to fail has its shortest schedule, which ends so again; so
+// has each race.
+func TestExploreMinimize(t *testing.T) {
+	prog := compileC(t, "outcomes.c")
+	t.Chdir(t.TempDir())
+	data, _ := command(t.Context(), t, "explore", "--runs", "20", "--minimize", "--minimize-runs", "20", "--max-instructions", "300000", "--format", "json", "-o", "dir", prog)
+	checkSchema(t, data)
+	var got struct {
+		Exploration struct {
+			Minimal []struct {
+				Outcome, Schedule, Command, Failed string
+				Before                             int `json:"preemptions_before"`
+				Preemptions                        int
+				Story                              []string
+				Seed                               uint64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &got); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, m := range got.Exploration.Minimal {
+		if m.Failed != "" {
+			continue
+		}
+		if m.Preemptions > 3 || m.Preemptions >= m.Before || len(m.Story) < 6 {
+			t.Errorf("%s: %d of %d preemptions, %d turns", m.Outcome, m.Preemptions, m.Before, len(m.Story))
+		}
+		status, _, errs := invoke("run", "--record", "none", "--seed", fmt.Sprint(m.Seed), "--schedule", m.Schedule, prog)
+		if strings.Contains(errs, "cannot follow") {
+			t.Errorf("%s: %s", m.Outcome, errs)
+		}
+		kind, _, _ := strings.Cut(m.Outcome, ":")
+		seen[kind] = true
+		want := map[string]int{"exit status 3": 3, "deadlock": 137, "another output": 0}
+		if w, known := want[kind]; known && status != w || !known && status != 139 {
+			t.Errorf("%s: rerun with status %d\n%s", m.Outcome, status, errs)
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("outcomes %v, want an exit status, a deadlock, a crash and another output", seen)
+	}
+
+	prog = compileC(t, "share.c", "-fopenmp")
+	text, _ := command(t.Context(), t, "explore", "--runs", "1", "--env", "OMP_NUM_THREADS=16", "--minimize", "--minimize-runs", "5", "-o", "races", prog)
+	if !strings.Contains(text, "hindsight: race R1 (seed 1) with ") || !strings.Contains(text, "schedule: races/seed1.R1.minimal.txt") {
+		t.Errorf("no schedule of the race:\n%s", text)
+	}
 }
 
 // TestExploreThreads: a race inside one thread's share of a loop is seen with

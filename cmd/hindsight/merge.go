@@ -107,7 +107,10 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	}
 	o := all.Options()
 	f.atomics, f.predict.on = o.Atomics, o.Predict
-	e := &exploration{&survey.Survey{Exploration: all.Exploration, Races: f.perTrace(ctx, true), Planned: o.Runs, Missing: all.Missing()}, f, cli.ExitInterrupted}
+	e := &exploration{
+		Survey: &survey.Survey{Exploration: all.Exploration, Races: f.perTrace(ctx, true), Planned: o.Runs, Missing: all.Missing()},
+		flags:  f, ended: cli.ExitInterrupted,
+	}
 	if len(e.Missing) > 0 {
 		are := "are"
 		if len(e.Missing) == 1 {

@@ -219,6 +219,13 @@ func (e *Exploration) env(seed uint64) []string {
 	return append(slices.Clone(e.o.Run.Env), fmt.Sprintf("%s=%d", TeamVariable, n))
 }
 
+// RunOf is the run of a seed, recorded nowhere.
+func (e *Exploration) RunOf(seed uint64) *Run {
+	r := e.o.Run
+	r.Seed, r.Env, r.Mode = seed, e.env(seed), ModeNone
+	return &r
+}
+
 // one runs a seed and analyses the trace.
 func (e *Exploration) one(ctx context.Context, seed uint64) error {
 	r := e.o.Run

@@ -33,6 +33,7 @@ type Failure struct {
 	Status          int            // exit status; -1: any
 	Output          *regexp.Regexp // that either stream matches; nil: any
 	Crash, Deadlock bool
+	SameOutput      bool   // the output of the first run, and its exit status
 	Race            string // the name of a race, for messages; "": none
 	Fingerprint     string // of Race
 }
@@ -46,6 +47,9 @@ func LinePattern(text string) (*regexp.Regexp, error) { return regexp.Compile(ma
 // ErrNoFailure says that a run ended well, or at a limit, and nothing else is to count
 // as failing.
 var ErrNoFailure = errors.New("say what counts as failing")
+
+// ErrOtherEnd says that a run does not fail in the way that was asked for.
+var ErrOtherEnd = errors.New("the run does not fail")
 
 // Shortest is the shortest schedule that was found.
 type Shortest struct {
@@ -62,6 +66,12 @@ type Shortest struct {
 // then.
 func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (*Shortest, error) {
 	m := &minimization{run: f.Of.Run, input: f.Of.Input, name: f.Name, race: f.Failure.Fingerprint}
+	if m.run.HangInsts > shortHang {
+		m.run.HangInsts = shortHang
+	}
+	if f.Of.Insts > 0 {
+		m.limit = max(patience*f.Of.Insts, leastPatience)
+	}
 	first, err := m.once(ctx, f.Of.Schedule, mpsim.Random)
 	if err != nil {
 		return nil, err
@@ -105,6 +115,9 @@ const (
 	leastPatience = 4 << 20 // instructions
 	longTurn      = 1 << 20 // instructions: after a schedule, threads are hardly preempted
 )
+
+// shortHang is after how many instructions a run that hangs is stopped.
+const shortHang = 4 << 20
 
 // attempt is a run that was made.
 type attempt struct {
@@ -207,6 +220,10 @@ func (m *minimization) choose(f *Failure, first *attempt) error {
 	if f.Deadlock {
 		add("a deadlock", (*attempt).deadlocked)
 	}
+	if f.SameOutput {
+		status := first.res.Status
+		add("the same output", func(a *attempt) bool { return a.res.Status == status && bytes.Equal(a.output, first.output) })
+	}
 	if f.Race != "" {
 		add("race "+f.Race, func(a *attempt) bool { return a.races })
 	}
@@ -220,7 +237,7 @@ func (m *minimization) choose(f *Failure, first *attempt) error {
 	m.failure = strings.Join(names, " and ")
 	m.fails = func(a *attempt) bool {
 		for _, fails := range all {
-			if a.res.LimitReached || !fails(a) {
+			if a.stopped() || !fails(a) {
 				return false
 			}
 		}
@@ -228,11 +245,14 @@ func (m *minimization) choose(f *Failure, first *attempt) error {
 	}
 	if !m.fails(first) {
 		name, _ := ending(first)
-		return fmt.Errorf("%s: the run does not fail with %s; it ended with %s", m.name, m.failure, name)
+		return fmt.Errorf("%s: %w with %s; it ended with %s", m.name, ErrOtherEnd, m.failure, name)
 	}
 	return nil
 }
 
+// stopped reports whether a run reached a limit although it could have gone on.
+func (a *attempt) stopped() bool    { return a.res.LimitReached && !a.res.Hung }
+func (a *attempt) hung() bool       { return a.res.Hung }
 func (a *attempt) deadlocked() bool { return a.res.Deadlock != nil }
 func (a *attempt) crashed() bool    { return a.res.Signal != 0 && !a.deadlocked() && !a.res.LimitReached }
 
@@ -254,6 +274,8 @@ func ending(a *attempt) (string, func(*attempt) bool) {
 	switch {
 	case a.deadlocked():
 		return "a deadlock", (*attempt).deadlocked
+	case a.hung():
+		return "a hang", (*attempt).hung
 	case a.res.LimitReached:
 		return "its limit: " + a.res.Message, nil
 	case a.crashed():

@@ -25,6 +25,7 @@ type Runs struct {
 	Interrupted bool      `json:"interrupted"`
 	Missing     []uint64  `json:"missing,omitempty"`
 	Outcomes    []Outcome `json:"outcomes"`
+	Minimal     []Minimal `json:"minimal,omitempty"`
 }
 
 // Outcome is how some of the runs ended, with the same output.
@@ -105,6 +106,9 @@ func (x *Runs) WriteText(w io.Writer, command string) error {
 	}
 	if x.Made > 0 {
 		fmt.Fprintf(&b, "  one seed again: %s\n", command)
+	}
+	for i := range x.Minimal {
+		x.Minimal[i].text(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
