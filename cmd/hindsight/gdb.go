@@ -164,11 +164,11 @@ func (p *past) listen(ctx context.Context, std cli.Streams, address string) erro
 		return err
 	}
 	fmt.Fprintf(std.Err, "hindsight: in gdb-multiarch: target remote %s\n", l.Addr())
-	return p.accept(ctx, l)
+	return accept(ctx, l, func(conn io.ReadWriter) error { return p.serve(ctx, conn) })
 }
 
 // accept serves the first connection.
-func (p *past) accept(ctx context.Context, l net.Listener) error {
+func accept(ctx context.Context, l net.Listener, serve func(io.ReadWriter) error) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	conn, err := l.Accept()
 	l.Close()
@@ -179,7 +179,7 @@ func (p *past) accept(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	defer conn.Close()
-	return p.serve(ctx, conn)
+	return serve(conn)
 }
 
 // findGDB is the debugger to start.
@@ -231,7 +231,7 @@ func (p *past) start(ctx context.Context, std cli.Streams, gdb string, args []st
 	}
 	signal.Ignore(os.Interrupt) // it is meant for gdb, which sends a packet
 	served := make(chan error, 1)
-	go func() { served <- p.accept(ctx, l) }()
+	go func() { served <- accept(ctx, l, func(conn io.ReadWriter) error { return p.serve(ctx, conn) }) }()
 	err = cmd.Wait()
 	l.Close()
 	if e := <-served; e != nil && !errors.Is(e, net.ErrClosed) && ctx.Err() == nil {

@@ -53,7 +53,8 @@ var layers = map[string][]string{
 	"mpsim/arch":      {"tracefmt/archinfo", "tracefmt/event"},
 	"mpsim/asm":       {"mpsim/eval", "mpsim/rv"},
 	"mpsim/confirm":   {"mpsim", "mpsim/image", "mpsim/linux", "mpsim/mem", "mpsim/schedule", "tracefmt/event"},
-	"mpsim/debug":     {"mpsim", "mpsim/mem", "tracefmt/event", "tracefmt/numtext"},
+	"mpsim/dap":       {"mpsim", "mpsim/debug", "mpsim/mem", "tracefmt/event"},
+	"mpsim/debug":     {"mpsim", "mpsim/image", "mpsim/linux", "mpsim/mem", "tracefmt/event", "tracefmt/numtext"},
 	"mpsim/eval":      {"mpsim/fpu", "mpsim/rv"},
 	"mpsim/fpu":       {},
 	"mpsim/gdbstub":   {"mpsim", "mpsim/debug", "mpsim/mem", "tracefmt/event"},
@@ -69,7 +70,7 @@ var layers = map[string][]string{
 	"mpsim/schedule":  {"tracefmt/event"},
 	"mpsim/session":   {"cdr/...", "mpsim", "mpsim/arch", "mpsim/debug", "mpsim/eval", "mpsim/gorun", "mpsim/hook", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/rv", "mpsim/schedule", "mpsim/toolchain", "tracefmt/...", "wet", "wpp/cfg"},
 	"mpsim/steer":     {"analyze", "analyze/report", "cdr", "cdr/format", "mpsim", "mpsim/confirm", "mpsim/debug", "mpsim/image", "mpsim/linux", "mpsim/minimize", "mpsim/schedule", "mpsim/session", "tracefmt/..."},
-	"mpsim/survey":    {"analyze/report", "mpsim", "mpsim/session", "tracefmt/buildinfo", "tracefmt/numtext"},
+	"mpsim/survey":    {"analyze/report", "mpsim", "mpsim/session", "mpsim/steer", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
 	"mpsim/toolchain": {},
 	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 

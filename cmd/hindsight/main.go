@@ -55,7 +55,7 @@ what every thread did in a compressed trace, and finds the data races in it.`,
 	root.SetErr(std.Err)
 	for _, add := range []func(cli.Streams) *cobra.Command{
 		newRun, newExplore, newMerge, newRaces, newDiff, newExport, newImport, newInfo, newDemo, newGo, newSharing, newContention,
-		newWet, newSlice, newQuery, newConfirm, newMinimize, newGDB,
+		newWet, newSlice, newQuery, newConfirm, newMinimize, newGDB, newDAP,
 		newPack, newUnpack, newTraces,
 		newCC, newCXX, newFortran, newDoctor,
 		newView,

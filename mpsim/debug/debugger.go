@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"hindsight/mpsim"
+	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
 )
@@ -282,4 +283,12 @@ func (d *Debugger) LastWrite(ctx context.Context, addr, size uint64) (w Write, o
 		w, ok = Write{Time: at, Thread: id, Addr: addr}, true
 	}
 	return w, ok, nil
+}
+
+// Signal names the signal that ended the run; "" if none did.
+func (d *Debugger) Signal() string {
+	if n := d.Journal().Signal(); n != 0 {
+		return linux.SignalName(n)
+	}
+	return ""
 }

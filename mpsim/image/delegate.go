@@ -192,3 +192,18 @@ func (s *Space) ObjectPathSize(addr, size uint64) string {
 
 // Go is [Image.Go] of the executable.
 func (s *Space) Go() string { return s.Main.Go() }
+
+// LineCode is [Image.LineCode] of all images.
+func (s *Space) LineCode(file string, line int) (pcs []uint64, at int) {
+	for _, m := range s.Images() {
+		found, n := m.LineCode(file, line)
+		switch {
+		case len(found) == 0 || at != 0 && n > at:
+			continue
+		case n != at:
+			pcs, at = nil, n
+		}
+		pcs = append(pcs, found...)
+	}
+	return pcs, at
+}

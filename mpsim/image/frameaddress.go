@@ -2,6 +2,7 @@ package image
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -39,20 +40,27 @@ func (m *Image) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 // frameAddress returns the canonical frame address before the instruction at pc,
 // an address of the file.
 func (d *debugInfo) frameAddress(m *Image, pc uint64) (cfa, bool) {
+	r, ok := d.frameRun(m, pc, false)
+	return r.now, ok && r.known
+}
+
+// frameRun runs the entry for the instruction at pc, an address of the file. Keeping
+// says that places of registers are wanted too.
+func (d *debugInfo) frameRun(m *Image, pc uint64, keeping bool) (r frameRun, ok bool) {
 	if !d.framesRead {
 		d.framesRead = true
 		d.note(guard(func() error { d.readFrameEntries(m); return nil }))
 	}
 	i := sort.Search(len(d.frameEntries), func(i int) bool { return d.frameEntries[i].low > pc }) - 1
 	if i < 0 || d.frameEntries[i].high <= pc {
-		return cfa{}, false
+		return r, false
 	}
 	f := &d.frameEntries[i]
-	r := frameRun{entry: f, pc: f.low, want: pc}
+	r = frameRun{entry: f, pc: f.low, want: pc, keeping: keeping}
 	if r.run(f.initial) {
 		r.run(f.program)
 	}
-	return r.now, r.known
+	return r, true
 }
 
 // readFrameEntries reads .debug_frame and .eh_frame.
@@ -236,7 +244,41 @@ type frameRun struct {
 	pc, want uint64
 	now      cfa
 	known    bool
-	saved    []cfa
+	keeping  bool // kept is wanted
+	kept     registerPlaces
+	saved    []frameState
+}
+
+// frameState is what a program remembers.
+type frameState struct {
+	now  cfa
+	kept registerPlaces
+}
+
+// registerPlaces says where integer registers of the caller are kept: at an offset from
+// the frame address.
+type registerPlaces map[uint8]int64
+
+// keep notes that a register is kept somewhere.
+func (r *frameRun) keep(reg uint64, offset int64) {
+	if r.keeping && reg < 32 {
+		if r.kept == nil {
+			r.kept = registerPlaces{}
+		}
+		r.kept[uint8(reg)] = offset
+	}
+}
+
+// Kept returns where the integer registers of the caller are kept before the instruction
+// at pc, as offsets from the canonical frame address. Those that are not in it still have
+// their values.
+func (m *Image) Kept(pc uint64) map[uint8]int64 {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	if r, ok := d.frameRun(m, pc-m.Base, true); ok {
+		return r.kept
+	}
+	return nil
 }
 
 // Instructions of call frame programs (DWARF 5 section 7.24).
@@ -284,9 +326,10 @@ func (r *frameRun) run(program []byte) bool {
 			}
 			continue
 		case cfaOffset:
-			c.uleb()
+			r.keep(uint64(op&0x3f), int64(c.uleb())*r.entry.data)
 			continue
 		case cfaRestore:
+			delete(r.kept, op&0x3f)
 			continue
 		}
 		switch op {
@@ -322,29 +365,37 @@ func (r *frameRun) advance(n uint64) bool {
 	return r.pc <= r.want
 }
 
-// define executes an instruction that concerns registers. What registers are
-// saved where is passed over.
+// define executes an instruction that concerns registers.
 func (r *frameRun) define(op uint8, c *cursor) bool {
 	switch op {
 	case 0:
-	case cfaOffsetExtended, cfaRegister, cfaValOffset:
+	case cfaOffsetExtended:
+		reg := c.uleb()
+		r.keep(reg, int64(c.uleb())*r.entry.data)
+	case cfaOffsetSF:
+		reg := c.uleb()
+		r.keep(reg, c.sleb()*r.entry.data)
+	case cfaRegister, cfaValOffset:
 		c.uleb()
 		c.uleb()
-	case cfaOffsetSF, cfaValOffsetSF:
+	case cfaValOffsetSF:
 		c.uleb()
 		c.sleb()
-	case cfaRestoreExtended, cfaUndefined, cfaSameValue:
+	case cfaRestoreExtended, cfaSameValue:
+		delete(r.kept, uint8(c.uleb()))
+	case cfaUndefined:
 		c.uleb()
 	case cfaRememberState:
 		if len(r.saved) == maxSavedStates {
 			return false
 		}
-		r.saved = append(r.saved, r.now)
+		r.saved = append(r.saved, frameState{r.now, maps.Clone(r.kept)})
 	case cfaRestoreState:
 		if len(r.saved) == 0 {
 			return false
 		}
-		r.now = r.saved[len(r.saved)-1]
+		last := r.saved[len(r.saved)-1]
+		r.now, r.kept = last.now, last.kept
 		r.saved = r.saved[:len(r.saved)-1]
 	case cfaDef, cfaDefSF:
 		reg := c.uleb()

@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -84,6 +85,50 @@ func (t *lineTable) find(pc uint64) (lineRow, bool) {
 		}
 	}
 	return lineRow{}, false
+}
+
+// LineCode returns the addresses at which the code of a source line begins: of that line,
+// or of the next one of the file that has code, and which line that is. A file is named
+// by its path or the end of it.
+func (m *Image) LineCode(file string, line int) (pcs []uint64, at int) {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	for _, u := range d.units {
+		d.readUnitLines(m, u)
+		if u.lines == nil {
+			continue
+		}
+		for i := range u.lines.seqs {
+			s := &u.lines.seqs[i]
+			last := -1
+			for _, row := range u.lines.rows[s.first:s.last] {
+				n := int(row.line)
+				begins := n != last
+				last = n
+				if !begins || n < line || at != 0 && n > at || !sameFile(u.lines.file(uint64(row.file)), file) {
+					continue
+				}
+				if n != at {
+					pcs, at = nil, n
+				}
+				pcs = append(pcs, m.Base+row.addr)
+			}
+		}
+	}
+	slices.Sort(pcs)
+	last, ok := Symbol{}, false
+	return slices.DeleteFunc(pcs, func(pc uint64) bool { // one in each function
+		f, known := m.Func(pc)
+		again := known && ok && f == last
+		last, ok = f, known
+		return again
+	}), at
+}
+
+// sameFile reports whether a path of the line table is the file of a name.
+func sameFile(path, name string) bool {
+	path = filepath.Clean(path)
+	return path == name || strings.HasSuffix(path, "/"+name) || strings.HasSuffix(name, "/"+path)
 }
 
 // lineHeader is what running a program needs of its header.

@@ -1,0 +1,156 @@
+package debug
+
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// Frame is a call that is under way.
+type Frame struct {
+	PC uint64 // of the next instruction; in a caller, of the one after the call
+	X  [32]uint64
+	// Address is the canonical frame address: the stack pointer of the caller at its
+	// call. It is 0 if it is not known.
+	Address uint64
+	inner   bool
+}
+
+// maxFrames bounds a call stack.
+const maxFrames = 256
+
+// Registers that unwinding needs to know.
+const (
+	ra = 1
+	sp = 2
+)
+
+// Code is an address within the code of the frame: of its next instruction, or of the
+// call that is under way.
+func (f *Frame) Code() uint64 {
+	if f.inner {
+		return f.PC
+	}
+	return f.PC - 1
+}
+
+// Stack is the calls of a thread, the innermost first, by the call frame information of
+// the program.
+func (d *Debugger) Stack(t event.ThreadID) []Frame {
+	h := d.Replay.Thread(t)
+	if h == nil {
+		return nil
+	}
+	img := d.Journal().Image()
+	f := Frame{PC: h.PC, X: h.X, inner: true}
+	var all []Frame
+	for len(all) < maxFrames {
+		m := img.At(f.Code())
+		if m == nil || !m.Exec(f.Code()) {
+			break
+		}
+		reg, offset, ok := m.FrameAddress(f.Code())
+		if ok {
+			f.Address = f.X[reg] + uint64(offset)
+		}
+		all = append(all, f)
+		caller := Frame{X: f.X}
+		kept := m.Kept(f.Code())
+		for reg, at := range kept {
+			if v, ok := d.word(f.Address + uint64(at)); ok {
+				caller.X[reg] = v
+			}
+		}
+		caller.PC, caller.X[sp] = caller.X[ra], f.Address
+		if _, saved := kept[ra]; !ok || !saved && len(all) > 1 || caller.PC == 0 || f.Address < f.X[sp] {
+			break
+		}
+		f = caller
+	}
+	return all
+}
+
+// word reads eight bytes of memory.
+func (d *Debugger) word(addr uint64) (uint64, bool) {
+	b := d.Memory(addr, 8)
+	if len(b) < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b), true
+}
+
+// Memory reads memory, as much of it as is mapped from addr on.
+func (d *Debugger) Memory(addr uint64, size int) []byte {
+	b := make([]byte, size)
+	return b[:d.Space().Content(addr, b)]
+}
+
+// Variable is a variable at the present moment.
+type Variable struct {
+	Name   string
+	Addr   uint64 // 0: it is in a register
+	Size   uint64
+	Data   []byte // its content, or its beginning
+	Global bool
+}
+
+// maxVariable bounds what is read of a variable, in bytes.
+const maxVariable = 4096
+
+// Locals are the local variables and parameters of a frame that have a place there.
+func (d *Debugger) Locals(f *Frame) (all []Variable) {
+	seen := map[string]bool{}
+	for _, l := range d.Journal().Image().Locals(f.Code()) {
+		if seen[l.Name] || l.Size == 0 {
+			continue
+		}
+		seen[l.Name] = true
+		v := Variable{Name: l.Name, Size: l.Size}
+		switch {
+		case l.Memory && l.Reg < 32:
+			v.Addr = f.X[l.Reg] + uint64(l.Offset)
+			v.Data = d.Memory(v.Addr, int(min(l.Size, maxVariable)))
+		case !l.Memory && l.Reg < 32:
+			v.Data = binary.LittleEndian.AppendUint64(nil, f.X[l.Reg])[:min(l.Size, 8)]
+		default:
+			continue
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Globals are the global variables of the program's own.
+func (d *Debugger) Globals() (all []Variable) {
+	img := d.Journal().Image()
+	for _, s := range img.Main.Objects() {
+		if s.Size > 0 && img.UserObject(s.Addr) {
+			all = append(all, d.global(s))
+		}
+	}
+	return all
+}
+
+func (d *Debugger) global(s image.Symbol) Variable {
+	return Variable{Name: s.Demangled(), Addr: s.Addr, Size: s.Size, Data: d.Memory(s.Addr, int(min(s.Size, maxVariable))), Global: true}
+}
+
+// Variable finds a variable by name: of the frame, or a global one.
+func (d *Debugger) Variable(f *Frame, name string) (Variable, bool) {
+	if f != nil {
+		for _, v := range d.Locals(f) {
+			if v.Name == name {
+				return v, true
+			}
+		}
+	}
+	for _, m := range d.Journal().Image().Images() {
+		for _, s := range m.Objects() {
+			if s.Size > 0 && s.Demangled() == name {
+				return d.global(s), true
+			}
+		}
+	}
+	return Variable{}, false
+}
