@@ -8,13 +8,13 @@ import (
 
 // ContentionOptions say how much [Trace.Contention] reports.
 type ContentionOptions struct {
-	// Top is how many objects, those that were waited for longest first; 0:
-	// [contention.DefaultTop], negative: all.
+	// Top is the number of objects, those that were waited for longest first. 0 means
+	// [contention.DefaultTop], a negative number all.
 	Top int
 }
 
-// Contention returns which locks and other objects threads waited for, how long, and
-// for whom.
+// Contention reports which locks and other objects threads waited for, how long, and
+// for which threads.
 func (t *Trace) Contention(ctx context.Context, o ContentionOptions) (*contention.Report, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

@@ -1,37 +1,74 @@
-// Package analyze answers questions about a recorded run: which accesses raced,
-// what led to a value and what followed from it, who wrote a variable, which
-// variables threads share.
+// Package analyze answers questions about a recorded run of a program: which
+// accesses raced, what led to a value and what followed from it, who wrote a
+// variable, what threads waited for, and what sharing memory cost.
 //
 //	t, err := analyze.Open("bank.hst")
-//	if err != nil { … }
+//	if err != nil {
+//		return err
+//	}
 //	defer t.Close()
-//	report, err := t.Races(ctx, analyze.RaceOptions{})
+//	races, err := t.Races(ctx, analyze.RaceOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	return races.WriteJSON(os.Stdout)
 //
-// A trace is written by hindsight run, or by package mpsim/session.
-// [Trace.Races] and [Trace.Info] work on every trace. [Trace.Slice],
-// [Trace.Impact] and the queries need values and dependences (run --record wet,
-// hindsight wet). [Trace.Sharing] needs a model of caches (run --arch).
+// # Traces
 //
-// # Options
+// The command hindsight run writes traces, and so does the function
+// mpsim/session.Record. What was recorded decides what can be asked:
 //
-// Options are plain structs whose zero values ask for what hindsight does
-// without flags. Results are plain structs too; those that are reports write
-// themselves as text and in other forms (WriteText, WriteJSON, …).
+//	recorded with          methods
+//	run                    Races, Contention, Info, Verify
+//	run --record wet       also Slice, Impact, ControlFlow, Values, Addrs, Writes
+//	run --arch             also Sharing
 //
-// # Context
+// hindsight wet adds values and dependences to a trace that was recorded without
+// them.
 //
-// A method that takes a context ends soon after the context is done, and
-// returns what it has found so far together with the error. Queries return
-// sequences: stop the loop to end them.
+// # Options and results
+//
+// Options are plain structs. Their zero values ask for what the command without
+// flags does. Results are plain structs too. Reports write themselves as text and
+// in other forms: WriteText, WriteJSON and so on.
+//
+// A method that takes a context returns soon after the context is done. It then
+// returns what it has found so far, together with the error. Queries return
+// sequences, which end after the first error; break out of the loop to end one
+// early.
+//
+// # Errors
+//
+// An [*OptionError] names the option that cannot be fulfilled. A [*NoValuesError]
+// says that the trace was recorded without values and dependences,
+// [ErrNoCaches] that it was recorded without a model of caches, and
+// [ErrNothingRecorded] that the recording was cut off before anything of the run
+// was written. Damage in a file is an error of type *tracefmt.CorruptError.
 //
 // # Places in a program
 //
-// Places are written as on the command line: file.c:42 (a line), file.c:42:name
-// (what the line does to a variable), a function, a variable, symbol+8, or an
-// address such as 0x11a40. If a place matches nothing, or more than one thing,
-// the error lists the candidates.
+// A place is written as on the command line:
 //
-// The packages below this one do the work: race and order find races, artifact
-// finds races that are consequences of others, slice follows dependences,
-// replay walks over a run, and report and annotate write results.
+//	bank.c:42           a line
+//	bank.c:42:balance   what the line does to a variable
+//	transfer            a function or a variable
+//	balance+8           an address, counted from a symbol
+//	0x11a40             an address
+//
+// If a place matches nothing, or more than one thing, the error lists the
+// candidates.
+//
+// # Reruns
+//
+// A run is deterministic, so a trace need not hold everything: it can be rerun.
+// This package does not link the simulator. Where an answer needs a rerun, the
+// caller supplies one as a [Rerun], a [Recording] or [Witnesses]; packages
+// mpsim/session and mpsim/witness implement them.
+//
+// # The packages below
+//
+// The packages below this one do the work. race and order find races, predict finds
+// those of other schedules, artifact finds races that are consequences of others,
+// slice follows dependences, replay walks over a run, and report and annotate
+// write results.
 package analyze

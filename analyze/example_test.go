@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -52,6 +53,91 @@ func open(name, mode string, model *arch.Config) (*analyze.Trace, func()) {
 		t.Close()
 		os.RemoveAll(filepath.Dir(file))
 	}
+}
+
+// A trace is opened, asked and closed.
+func ExampleOpen() {
+	file, err := recorded("bank", "cdr", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(filepath.Dir(file))
+	t, err := analyze.Open(file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer t.Close()
+	fmt.Println(filepath.Base(t.Name()))
+	_, err = t.HasValues()
+	missing := (*analyze.NoValuesError)(nil)
+	fmt.Println("without values:", errors.As(err, &missing))
+	// Output:
+	// bank.hst
+	// without values: true
+}
+
+// The last paths that a thread executed, going back in time.
+func ExampleTrace_ControlFlow() {
+	t, done := open("bank", "wet", nil)
+	defer done()
+	n := 0
+	for p, err := range t.ControlFlow(analyze.Query{Thread: "T1", Backward: true}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if n++; n > 3 {
+			break
+		}
+		fmt.Printf("time %d: %d blocks, %s\n", p.Time, len(p.Blocks), p.Place)
+	}
+	// Output:
+	// time 895: 4 blocks, start_thread
+	// time 894: 2 blocks, madvise
+	// time 893: 1 blocks, madvise
+}
+
+// The values that a line computed.
+func ExampleTrace_Values() {
+	t, done := open("bank", "wet", nil)
+	defer done()
+	n := 0
+	for v, err := range t.Values(analyze.Query{At: "bank.c:40", Thread: "T2"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if n++; n > 3 {
+			break
+		}
+		fmt.Printf("time %d: %d at %#x\n", v.Time, v.Value, v.PC)
+	}
+	// Output:
+	// time 14: 48 at 0x106be
+	// time 14: 521336 at 0x106c2
+	// time 14: 1000 at 0x106c4
+}
+
+// The memory that a line accessed.
+func ExampleTrace_Addrs() {
+	t, done := open("bank", "wet", nil)
+	defer done()
+	n := 0
+	for a, err := range t.Addrs(analyze.Query{At: "bank.c:40", Thread: "T2"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if n++; n > 3 {
+			break
+		}
+		fmt.Printf("time %d: %d bytes of %s\n", a.Time, a.Size, a.Object)
+	}
+	// Output:
+	// time 14: 8 bytes of balance[6]
+	// time 14: 8 bytes of balance[6]
+	// time 35: 8 bytes of balance[6]
 }
 
 // The races of a run, each with its lines and how often it happened.

@@ -11,14 +11,14 @@ import (
 // (docs/info.schema.json).
 const InfoVersion = 1
 
-// Info is what a trace holds: what was run and how, what each thread did, and where
-// the bytes are. Sizes are bytes. Its JSON form is that of docs/info.schema.json.
+// Info says what a trace holds: what was run and how, what each thread did, and what
+// takes how many bytes. docs/info.schema.json describes its JSON form.
 type Info struct {
 	Version  int    `json:"version"`
 	File     string `json:"file"`
 	Complete bool   `json:"complete"`
-	// Verified is present when --verify was given: whether all that is in the
-	// file was decoded and agrees.
+	// Verified is nil in what [Trace.Info] returns. A caller that has also called
+	// [Trace.Verify] sets it to the outcome.
 	Verified  *bool        `json:"verified,omitempty"`
 	Epochs    int          `json:"epochs"`
 	Program   string       `json:"program"`
@@ -49,8 +49,8 @@ type ThreadInfo struct {
 	Sync         uint64 `json:"sync"`
 }
 
-// SizesInfo says where the bytes of a trace are. Raw is what the uncompressed trace
-// would take as the parallel-trace paper counts it.
+// SizesInfo says what takes how many bytes of a trace. RawControl and RawData are the
+// bytes of the uncompressed trace, as the parallel-trace paper counts them.
 type SizesInfo struct {
 	File        int64  `json:"file"`
 	Control     int64  `json:"control"`
@@ -64,19 +64,18 @@ type SizesInfo struct {
 	RawData     uint64 `json:"raw_data"`
 }
 
-// ValuesInfo is about the whole execution in a trace.
-// Sizes are bytes.
+// ValuesInfo says what a trace holds of values and dependences.
 type ValuesInfo struct {
-	Statements   uint64 `json:"statements"`   // instances
-	Nodes        int    `json:"nodes"`        // paths, and what happens outside
+	Statements   uint64 `json:"statements"`   // executed
+	Nodes        int    `json:"nodes"`        // different paths, and events outside paths
 	Executions   uint64 `json:"executions"`   // of nodes
-	Results      uint64 `json:"results"`      // instances with a value
-	Dependences  uint64 `json:"dependences"`  // instances
-	Stored       uint64 `json:"stored"`       // in the file
-	Timestamps   uint64 `json:"timestamps"`   // after tier 2
-	ResultLabels uint64 `json:"result_bytes"` // the same
-	EdgeLabels   uint64 `json:"edge_bytes"`   // the same
-	Tables       uint64 `json:"tables"`       // in the file
+	Results      uint64 `json:"results"`      // executed statements that have a value
+	Dependences  uint64 `json:"dependences"`  // between executed statements
+	Stored       uint64 `json:"stored"`       // bytes in the file
+	Timestamps   uint64 `json:"timestamps"`   // bytes of control flow
+	ResultLabels uint64 `json:"result_bytes"` // bytes of values
+	EdgeLabels   uint64 `json:"edge_bytes"`   // bytes of dependences
+	Tables       uint64 `json:"tables"`       // bytes of code and directories
 }
 
 // Info returns what the trace holds. The error is of damage in its values; the rest

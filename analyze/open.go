@@ -11,20 +11,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Recording reruns the run in a trace and records it. Package mpsim/session has
-// one: this package does not link the simulator.
+// Recording reruns the run in a trace and records it (see Reruns). Package
+// mpsim/session implements it.
 type Recording interface {
-	// RecordAs records the run in t, the trace of file, into the file into. mode is
-	// what to record (cdr or wet); beside is told of the run as it goes, if it is
-	// not nil.
+	// RecordAs reruns t, the trace in file, and records the run into the file into.
+	// mode is what to record, cdr or wet. beside, if not nil, observes the run.
 	RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error
 }
 
-// OpenRerun is [Open] of a trace that may keep only the schedule of the run. Such a
-// run is rerun by r and recorded as mode says (cdr or wet) into a temporary file,
-// which Close removes. For that, beside is called with the number of instructions
-// in the run, 0 if it is not known, and returns who is told of the rerun; nil:
-// nobody is.
+// OpenRerun is like [Open], for a trace that may hold only the schedule of its run.
+// Such a run is rerun by r and recorded into a temporary file, which Close removes;
+// mode is what to record, cdr or wet. beside, if not nil, is called before a rerun
+// with the number of instructions in the run (0 if it is not known), and returns an
+// observer of the rerun.
 func OpenRerun(ctx context.Context, path, mode string, r Recording, beside func(insts uint64) event.Observer) (*Trace, error) {
 	t, err := Open(path)
 	if err != nil || t.cdr.Info().Mode != format.ModeSchedule {
@@ -48,7 +47,7 @@ func OpenRerun(ctx context.Context, path, mode string, r Recording, beside func(
 	return OpenScratch(tmp.Name(), path)
 }
 
-// Insts is the number of instructions in the run; 0 if it is not known.
+// Insts returns the number of instructions in the run, 0 if it is not known.
 func (t *Trace) Insts() uint64 {
 	if o := t.cdr.Info().Outcome; o != nil {
 		return o.Insts

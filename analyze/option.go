@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// OptionError says that an option cannot be fulfilled. Programs that have options
-// by other names (flags, form fields) find in it which one is meant.
+// OptionError says that an option cannot be fulfilled. A program whose options have
+// other names (flags, form fields) finds in it which one is meant.
 type OptionError struct {
 	Option string // its name: instance, thread, from, race, order, predict, values
 	Value  string // as it was given; "": it has none, or is either on or off

@@ -11,10 +11,12 @@ import (
 	"hindsight/cdr"
 )
 
-// Analysis finds the races of a trace.
+// Analysis finds the races of a recording. It is for callers that have an analysis of
+// their own, such as one that is distributed over machines; others choose among
+// [Orders].
 type Analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
 
-// ByHappensBefore is the [Analysis] of the order hb.
+// ByHappensBefore is the [Analysis] of the order hb (happens-before).
 func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
 	return race.Analyze(ctx, replay.FromTrace(t), opts)
 }
@@ -22,9 +24,9 @@ func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*rac
 // allOrders is the name of the union of the orders.
 const allOrders = "all"
 
-// Orders are the names of what may order accesses: hb, shb, wcp, lockset, all for the
-// races of any of them, and osr for those that another schedule of the same events
-// shows and this run did not (package predict).
+// Orders returns the names of the orders that [RaceOptions] may name: hb
+// (happens-before), shb, wcp and lockset; all, for the races of any of these; and
+// osr, for the races that another schedule of the same events would show.
 func Orders() (all []string) {
 	for o := range order.NumOrders {
 		all = append(all, o.String())

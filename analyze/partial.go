@@ -42,8 +42,8 @@ func (d *draft) show(rep *report.Report) {
 	}
 }
 
-// take returns a copy of the current report, which does not change. The error says what is
-// known when there is none.
+// take returns the current report, which does not change any more. If there is none,
+// the error says what is known.
 func (d *draft) take(err error) (*report.Report, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,8 +82,8 @@ func (q *inquiry) within(ctx context.Context) (*report.Report, error) {
 	}
 }
 
-// Partial is the error of an analysis that ended before there was a report: the
-// races found so far.
+// Partial is the error of [Trace.Races] when it ended before there was a report. It
+// holds the races that were found so far, by their instructions.
 type Partial struct {
 	*race.Partial
 	frames func(pc uint64) []image.Frame
@@ -105,7 +105,7 @@ func (p *Partial) Error() string {
 	return p.Partial.Error()
 }
 
-// Place names one side of a race: "read at total bank.c:52".
+// Place describes one side of a race, such as "read at total bank.c:52".
 func (p *Partial) Place(at race.Place) string {
 	text := fmt.Sprintf("%#x", at.PC)
 	if frames := p.frames(at.PC); len(frames) > 0 {

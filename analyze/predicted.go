@@ -9,11 +9,12 @@ import (
 	"hindsight/cdr"
 )
 
-// Witnesses runs the schedules that lead to predicted races. Package mpsim/witness has
-// one: this package does not link the simulator.
+// Witnesses runs the schedules that lead to predicted races and deadlocks (see
+// Reruns). Package mpsim/witness implements it.
 type Witnesses interface {
-	// Race runs the witness of a race that the run in t predicts, and says whether
-	// that run raced. The error is that of ctx, or says why nothing can be run.
+	// Race runs the schedule that leads to a race that was predicted from t, and says
+	// whether that run raced. The error is that of ctx, or says why nothing can be
+	// run.
 	Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error)
 	// Deadlock does the same for a deadlock.
 	Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error)

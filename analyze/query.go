@@ -12,41 +12,43 @@ import (
 	"hindsight/wet"
 )
 
-// Query says what a query is about. All queries need a trace with values, else
-// the error is a [*NoValuesError]; what they return is in the order of the run,
-// thread by thread.
+// Query says what [Trace.ControlFlow], [Trace.Values], [Trace.Addrs] and
+// [Trace.Writes] are asked about. They need a trace with values; for another, the
+// error is a [*NoValuesError].
 type Query struct {
-	// At is the place that is asked about, for [Trace.Values] and [Trace.Addrs] a
-	// line or a function, for [Trace.Writes] a variable or an address.
+	// At is the place: for Values and Addrs a line or a function, for Writes a
+	// variable or an address.
 	At string
-	// Thread is whose executions: T2 or 2; "": of all threads.
+	// Thread is the thread whose executions count: T2 or 2. "" is all threads.
 	Thread string
-	// From is the time of the thread to begin at, for [Trace.ControlFlow]; nil: its
-	// first, or going back its last.
+	// From is the thread's time at which ControlFlow begins. nil is its first time,
+	// or its last one if Backward is set.
 	From *uint64
-	// Backward goes back in time, for [Trace.ControlFlow].
+	// Backward makes ControlFlow go back in time.
 	Backward bool
-	// Size is how many bytes from the address on, for [Trace.Writes]; 0: those of
-	// the variable.
+	// Size is the number of bytes, from the address on, that Writes looks at. 0 is
+	// the size of the variable.
 	Size uint64
 }
 
-// Moment is what all answers have: when, and where in the program.
+// Moment says when and where in the program something happened. A thread's time
+// counts the acyclic paths that it executed, from 0.
 type Moment struct {
 	Thread event.ThreadID
-	Time   uint64 // of the thread: the number of the path execution
-	PC     uint64 // of the instruction; of a path, of its first block
-	Place  string // function file:line
+	Time   uint64 // of the thread
+	PC     uint64 // of the instruction, or of a path's first block
+	Place  string // "transfer bank.c:40"
 }
 
-// PathStep is a path that a thread executed, or what happened outside of paths.
+// PathStep is an execution of an acyclic path by a thread, or something that
+// happened outside paths, such as a call of a hooked function.
 type PathStep struct {
 	Moment
-	K      uint64   // how often the thread had executed it before
-	Blocks []uint64 // addresses of the path's basic blocks; nil: Place says what it was
+	K      uint64   // earlier executions of the path by the thread
+	Blocks []uint64 // addresses of the path's basic blocks; nil outside paths, where Place says what happened
 }
 
-// ValueStep is a value that an instruction left in a register.
+// ValueStep is a value that an instruction wrote to a register.
 type ValueStep struct {
 	Moment
 	Value uint64
@@ -56,15 +58,16 @@ type ValueStep struct {
 type AccessStep struct {
 	Moment
 	Address uint64
-	Size    uint8  // bytes
-	Object  string // what is there, "" if unknown; of [Trace.Addrs]
-	// Value is what was written, of [Trace.Writes], where the trace has it.
+	Size    uint8  // in bytes
+	Object  string // from Addrs: what is at the address, "" if that is unknown
+	// Value, from Writes, is what was written. HasValue is false where the trace
+	// does not tell it.
 	Value    uint64
 	HasValue bool
 }
 
-// ControlFlow returns the paths that a thread executed, or all threads, one after
-// the other.
+// ControlFlow returns the paths that a thread executed, in the order of the run or
+// back, or those of all threads, one thread after the other.
 func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 	return func(yield func(PathStep, error) bool) {
 		a, err := t.ask(q)
@@ -95,7 +98,7 @@ func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 	}
 }
 
-// Values returns what a place left in registers.
+// Values returns the values that a place wrote to registers, in the order of the run.
 func (t *Trace) Values(q Query) iter.Seq2[ValueStep, error] {
 	return answers(t.code, q, func(a *asked) iter.Seq2[slice.Produced, error] {
 		return slice.ValuesAt(a.graph, a.target.PCs, a.thread)
@@ -104,7 +107,7 @@ func (t *Trace) Values(q Query) iter.Seq2[ValueStep, error] {
 	})
 }
 
-// Addrs returns what a place accessed.
+// Addrs returns the addresses that a place accessed, in the order of the run.
 func (t *Trace) Addrs(q Query) iter.Seq2[AccessStep, error] {
 	return answers(t.code, q, func(a *asked) iter.Seq2[slice.Touched, error] {
 		return slice.AddrsAt(a.graph, a.target.PCs, a.thread)
@@ -114,7 +117,7 @@ func (t *Trace) Addrs(q Query) iter.Seq2[AccessStep, error] {
 	})
 }
 
-// Writes returns who wrote a variable or an address.
+// Writes returns the writes to a variable or an address, in the order of the run.
 func (t *Trace) Writes(q Query) iter.Seq2[AccessStep, error] {
 	return answers(t.memory, q, func(a *asked) iter.Seq2[slice.Write, error] {
 		return func(yield func(slice.Write, error) bool) {

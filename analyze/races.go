@@ -16,67 +16,73 @@ import (
 )
 
 // RaceOptions say which races [Trace.Races] reports, and how much it finds out
-// about them. The zero value asks for the races by happens-before, with artifacts
-// told apart as far as the trace knows.
+// about them. The zero value asks for the races by happens-before, and for which of
+// them are consequences of others, as far as the trace tells.
 type RaceOptions struct {
-	// Order is what orders accesses: hb (happens-before), shb, wcp, lockset or
-	// all; see [Orders]. "" is hb.
+	// Order names what orders accesses: hb (happens-before), or another of
+	// [Orders]. "" is hb.
 	Order string
-	// StrictAtomics counts plain accesses to atomic variables too.
+	// StrictAtomics reports plain accesses to atomic variables as well.
 	StrictAtomics bool
-	// Suppressions are races not to report; nil: none. They count what they match.
+	// Suppressions are races not to report, and count those that they match. nil
+	// suppresses none.
 	Suppressions *report.Suppressions
-	// AllowIncomplete takes a trace in which nothing of the run was written as
-	// one of an empty run, and not as [ErrNothingRecorded].
+	// AllowIncomplete accepts a trace that holds nothing of its run, as that of an
+	// empty run, in place of [ErrNothingRecorded].
 	AllowIncomplete bool
 
-	// Artifacts says what is found out about races that are only consequences of
-	// others.
+	// Artifacts says how much is found out about races that are only consequences
+	// of others.
 	Artifacts Artifacts
-	// WithEventControl also says which races the paper's own relation, event
-	// control, explains.
+	// WithEventControl also says which races event control explains, the paper's
+	// own relation.
 	WithEventControl bool
-	// TimeLimit bounds all of the analysis: when it is over, only the races are
-	// finished, and not what is said about them. 0: no limit.
+	// TimeLimit bounds the analysis. After that time the races are still found,
+	// but nothing more is found out about them. 0 means no limit.
 	TimeLimit time.Duration
 
-	// Rerun makes the run again where the trace does not have what artifacts or
-	// Values need; nil: what needs it stays unknown.
+	// Rerun reruns the program where the trace does not hold what Artifacts or
+	// Values need. With nil, that stays unknown.
 	Rerun Rerun
-	// Values marks races of writes of the same value, and names local variables.
-	// It needs a Rerun.
+	// Values marks races whose writes wrote the same value, and names local
+	// variables. It needs a Rerun.
 	Values bool
 
-	// Log is told, in a sentence, what could not be found out; nil: nobody is.
+	// Log, if not nil, is called with a sentence for each thing that could not be
+	// found out.
 	Log func(text string)
-	// Progress is told how many of the races were looked at; nil: nobody is.
+	// Progress, if not nil, is called with the number of races that were examined.
 	Progress func(done, total int)
-	// Grace is how long the analysis may go on after the context is done before
-	// it is left where it is, with what it has found; 0: until it has noticed.
+	// Grace is how long the analysis may take to stop after the context is done.
+	// After that, Races returns what was found, and the analysis ends with the
+	// process. 0 means as long as it takes.
 	Grace time.Duration
-	// Analysis finds the races in place of that of Order; nil: none does.
+	// Analysis, if not nil, finds the races in place of the analysis of Order.
 	Analysis Analysis
-	// Witnesses asks for races that another schedule shows (package predict) and runs
-	// their witnesses; nil: none is predicted.
+	// Witnesses, if not nil, asks also for races and deadlocks that another schedule
+	// would show, and runs such schedules.
 	Witnesses Witnesses
-	// Running is told how many witnesses were run; nil: nobody is.
+	// Running, if not nil, is called with the number of schedules that were run for
+	// Witnesses.
 	Running func(done, total int)
 }
 
-// Artifacts says what is found out about races that are consequences of others.
+// Artifacts says how much is found out about artifacts: races that are consequences
+// of other races.
 type Artifacts uint8
 
-// What is found out about artifacts.
+// Levels of [Artifacts].
 const (
-	ArtifactsExplained    Artifacts = iota // which race each is behind, and the way of the value
+	ArtifactsExplained    Artifacts = iota // which race caused each, and the way of the value
 	ArtifactsBrief                         // only which races are artifacts
-	ArtifactsEventControl                  // by the paper's relation, program order included
+	ArtifactsEventControl                  // by the paper's relation, which includes program order
 	ArtifactsOff                           // nothing
 )
 
-// Races finds the races of the run. When ctx ends early the report has what was
-// known, beside the error; before there is a report the error is a [*Partial].
-// Races of a trace that holds half of a run are a *format.HalfError.
+// Races finds the data races of the run. If ctx is done early, Races returns its
+// error with the report as far as it was known, or a [*Partial] if there was no
+// report yet. For a trace that holds only control flow or only accesses, the error
+// is a format.HalfError of package cdr/format.
 func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error) {
 	if o.Analysis == nil {
 		var err error

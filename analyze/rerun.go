@@ -16,19 +16,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Rerun makes the run in a trace a second time, which returns the same run. Package
-// mpsim/session has one: this package does not link the simulator.
+// Rerun reruns the run in a trace (see Reruns). Package mpsim/session implements it.
 type Rerun interface {
-	// RecordAll records the run in t, the trace of file, with all accesses, into
-	// the file into. Sites have the same numbers in both.
+	// RecordAll reruns t, the trace in file, and records the run with all accesses
+	// into the file into. Sites have the same numbers in both.
 	RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error
-	// Observe makes the run in t before an observer, and returns an error when it
-	// was another run.
+	// Observe reruns t before an observer. It returns an error if the run was not the
+	// same.
 	Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error
 }
 
-// withAll makes the run of trace t, which kept only shared memory, again, and
-// hands a trace with all accesses to use.
+// withAll reruns trace t, which kept only accesses to shared memory, and hands a trace
+// with all accesses to use.
 func withAll(ctx context.Context, rerun Rerun, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
@@ -71,8 +70,8 @@ func (q *inquiry) artifactsOf(ctx context.Context, t *cdr.Trace, file string, im
 // racingWrites bounds the racing writes that are told apart.
 const racingWrites = 1 << 20
 
-// valuesOf makes the run of a trace again and looks at what the writes of its
-// races write, and which variables those on stacks are about.
+// valuesOf reruns a trace to find out what the racing writes wrote, and which local
+// variables the races on stacks are about.
 func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
 	if t.Info().Outcome == nil {
 		return nil, errors.New("the trace is incomplete, so a rerun cannot be compared with it")

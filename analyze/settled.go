@@ -11,11 +11,11 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Settled finds out what has become of the races of an earlier report in this run, which
-// may be of a changed program, and adds that to the report on this run: which races
-// remain, which are ordered now and by what, and which were not met. Accesses are
-// recognised by function, operation and, of a global variable, its name; lines may
-// change. It looks at all accesses of the run.
+// Settled finds out what has become of the races of an earlier report, and adds that to
+// rep, the report on this run, which may be of a changed program: which races remain,
+// which are ordered now and by what, and which were not met. It recognises accesses by
+// function, operation and the name of a global variable; lines may have changed. It
+// looks at all accesses of the run.
 func (t *Trace) Settled(ctx context.Context, rep *report.Report, base *report.Baseline) error {
 	img, err := t.Program()
 	if err != nil {
@@ -107,8 +107,8 @@ func settle(o *report.Old, a *order.Answer, img *image.Space) {
 	}
 }
 
-// Instances returns the first instances of the races of a report, at most n of each, as
-// accesses without stacks, the later one first. They are by the races' names.
+// Instances returns the first instances of the races of a report, by the races' IDs: at
+// most n pairs of accesses of each, the later access first, without call stacks.
 func (t *Trace) Instances(ctx context.Context, rep *report.Report, n int) (map[string][][2]report.Access, error) {
 	img, err := t.Program()
 	if err != nil {

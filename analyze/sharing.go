@@ -8,15 +8,17 @@ import (
 
 // SharingOptions say how much [Trace.Sharing] reports.
 type SharingOptions struct {
-	// Top is how many variables, those that cost most first; 0:
-	// [sharing.DefaultTop], negative: all.
+	// Top is the number of variables, those that cost most first. 0 means
+	// [sharing.DefaultTop], a negative number all.
 	Top int
-	// Threshold is that of [sharing.Options].
+	// Threshold leaves out variables that cost less than this percentage of what all
+	// sharing cost. 0 leaves out none.
 	Threshold float64
 }
 
-// Sharing returns which variables and cache lines went to and fro between the
-// caches, and what that cost. It needs a trace of run --arch.
+// Sharing reports which variables and cache lines moved between the caches, what
+// that cost, and what to do about it. If the run was recorded without a model of
+// caches, the error is [ErrNoCaches].
 func (t *Trace) Sharing(ctx context.Context, o SharingOptions) (*sharing.Report, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

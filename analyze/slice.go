@@ -17,47 +17,48 @@ import (
 	"hindsight/wet"
 )
 
-// SliceOptions say where a slice begins and what it follows. One of At, Race and
-// Around has to be given.
+// SliceOptions say where a slice begins and what it follows. Exactly one of At, Race
+// and Around must be set.
 type SliceOptions struct {
-	// At is the place to begin at (see Places in a program), or stdout:TEXT or
-	// stderr:TEXT, a text that the run put out.
+	// At is the place to begin at (see Places in a program). stdout:TEXT and
+	// stderr:TEXT stand for the output of that text.
 	At string
-	// Instance is which execution of it: a number from 0, last, or all. "" is last,
-	// which of a line or function takes all that the thread executed of it in the
-	// same pass.
+	// Instance selects an execution of At: its number, counted from 0, last, or all.
+	// "" is last; of a line or a function it takes all that the thread executed of
+	// it in the same pass.
 	Instance string
-	// Thread is whose executions: T2 or 2; "": of all threads.
+	// Thread is the thread whose executions count: T2 or 2. "" is all threads.
 	Thread string
 
-	// Race is a race to slice around, as reports call it (R1): what led to each
-	// access, where the two part, what the racy value reached.
+	// Race is a race to slice around, by its ID in reports (R1): what led to each
+	// access, where the two ways part, and what the racy value reached.
 	Race string
-	// Around is Race for a race that is already known, from [Trace.Races].
+	// Around is like Race, for a race of a report that the caller has.
 	Around *report.Race
-	// Order is what orders accesses, for Race, as in [RaceOptions].
+	// Order is the order by which Race is found, as in [RaceOptions].
 	Order string
-	// Common also has what led to both accesses of Race. It is long, and begins
-	// where the program does.
+	// Common includes what led to both accesses of Race. That is long, and begins
+	// at the program's start.
 	Common bool
 
-	Direction slice.Direction // zero: backward
-	Kinds     slice.Kinds     // dependences to follow; zero: data and control
-	OneThread bool            // values that another thread wrote are not followed
-	Depth     int             // dependences to follow at most; 0: all
-	// All also has stack pointers, saves and restores of registers, and code of
+	Direction slice.Direction // the zero value is backward
+	Kinds     slice.Kinds     // dependences to follow; zero is data and control
+	OneThread bool            // do not follow values that another thread wrote
+	Depth     int             // dependences to follow in a row at most; 0 is no limit
+	// All includes stack pointers, saves and restores of registers, and code of
 	// libraries.
 	All bool
-	// Relevant also has decisions that could have led to another write of what was
-	// read. It is for backward slices with control, of any depth.
+	// Relevant includes decisions that could have led to another write of what was
+	// read. It needs a backward slice with control dependences and no Depth.
 	Relevant bool
 
-	SourceDirs []string // where to look for source files
+	SourceDirs []string // directories to look for source files in
 }
 
 // Slice follows dependences from one execution of a place in the program: backward
-// to everything that led to it, or forward to everything that it led to, from
-// thread to thread. The error is a [*NoValuesError] when the trace has no values.
+// to everything that led to it, or forward to everything that it led to, through
+// registers, memory and control flow, and from thread to thread. If the trace was
+// recorded without values, the error is a [*NoValuesError].
 func (t *Trace) Slice(ctx context.Context, o SliceOptions) (*annotate.Report, error) {
 	v, err := t.withValues()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Trace is the trace of a run, open to be asked. Its methods may be called by
-// several goroutines at once.
+// Trace is the open trace of a run. Several goroutines may call its methods at
+// once, except Close.
 type Trace struct {
 	file    string // as reports name it
 	path    string // where it is
@@ -33,8 +33,8 @@ type Trace struct {
 	err    error
 }
 
-// Open opens the trace of a run, a file that hindsight run or
-// mpsim/session.Record wrote. The caller closes it.
+// Open opens a trace, a file that hindsight run or mpsim/session.Record wrote. The
+// caller closes it. A trace whose recording was cut off can be opened too.
 func Open(path string) (*Trace, error) {
 	t, err := cdr.OpenFile(path)
 	if err != nil {
@@ -43,8 +43,8 @@ func Open(path string) (*Trace, error) {
 	return New(t, path), nil
 }
 
-// OpenScratch is [Open] of a temporary file that goes with Close; reports call it
-// name.
+// OpenScratch is like [Open], for a temporary file, which Close removes. Reports call
+// the trace name.
 func OpenScratch(path, name string) (*Trace, error) {
 	t, err := Open(path)
 	if err == nil {
@@ -53,10 +53,11 @@ func OpenScratch(path, name string) (*Trace, error) {
 	return t, err
 }
 
-// New is [Open] of a trace that is open already; reports call it file.
+// New returns a Trace of a recording that is open already, and takes it over: Close
+// closes it. Reports call the trace file.
 func New(t *cdr.Trace, file string) *Trace { return &Trace{file: file, path: file, cdr: t} }
 
-// Close closes the trace.
+// Close closes the file. Nothing may be asked of the trace after that.
 func (t *Trace) Close() error {
 	var gone error
 	if t.scratch {
@@ -72,14 +73,13 @@ func (t *Trace) Close() error {
 	return errors.Join(t.cdr.Close(), gone)
 }
 
-// Name is what reports call the trace: the file that was opened.
+// Name returns what reports call the trace: the name of the file that was opened.
 func (t *Trace) Name() string { return t.file }
 
-// Recorded is the recorded form of the run, for questions that this package has
-// not.
+// Recorded returns the recording itself, for questions that have no method here.
 func (t *Trace) Recorded() *cdr.Trace { return t.cdr }
 
-// Program is the program of the run as it stood in memory at the end, with its
+// Program returns the program as it was in memory at the end of the run, with its
 // symbols and lines.
 func (t *Trace) Program() (*image.Space, error) {
 	img, err := t.cdr.Space()
@@ -89,13 +89,14 @@ func (t *Trace) Program() (*image.Space, error) {
 	return img, nil
 }
 
-// UseProgram says that the executable of the run is that of program, so that it
-// need not be read from the trace. Call it before anything else.
+// UseProgram tells the trace that program holds the executable of the run, so that
+// the trace need not decode it: many traces of one program can share it. It must be
+// called before other methods.
 func (t *Trace) UseProgram(program *image.Space) { t.cdr.UseProgram(program) }
 
-// HasRun returns [ErrNothingRecorded] when a trace has nothing of the run. One
-// that is incomplete and has no access shows no race because it shows nothing.
-// For one that keeps the schedule alone the error is a [*format.HalfError].
+// HasRun reports whether the trace holds anything of its run: nil if it does,
+// [ErrNothingRecorded] if the recording was cut off before the first access was
+// written, and a [*format.HalfError] if the trace holds only the schedule.
 func (t *Trace) HasRun() error {
 	if meta := t.cdr.Info(); meta.Mode == format.ModeSchedule {
 		return meta.CheckBothHalves()
@@ -111,18 +112,20 @@ func (t *Trace) HasRun() error {
 	return ErrNothingRecorded
 }
 
-// ErrNothingRecorded says that nothing can be said of a run.
+// ErrNothingRecorded says that a recording was cut off so early that its trace holds
+// nothing of the run.
 var ErrNothingRecorded = errors.New("the recording was cut off before its first epoch was written, so nothing is known of the run")
 
-// NoValuesError says that a trace was recorded without values and dependences.
+// NoValuesError says that a trace was recorded without values and dependences, which
+// the method needs.
 type NoValuesError struct{ File string }
 
 func (e *NoValuesError) Error() string {
 	return fmt.Sprintf("it was recorded without values and dependences; add them with: hindsight wet %s", e.File)
 }
 
-// HasValues returns how many statements a trace has values and dependences of; the
-// error is a [*NoValuesError] when it has none.
+// HasValues returns the number of executed statements whose values and dependences
+// the trace holds. If it holds none, the error is a [*NoValuesError].
 func (t *Trace) HasValues() (statements uint64, err error) {
 	v, err := t.withValues()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"hindsight/wet"
 )
 
-// Verify reads all of the trace and checks every checksum, grammar and count, what
-// a model left in it, and its values and dependences. allowIncomplete takes a
-// trace without a run as well.
+// Verify reads all of the trace and checks every checksum, grammar and count, the
+// results of models, and values and dependences. With allowIncomplete, a trace that
+// holds nothing of its run is accepted.
 func (t *Trace) Verify(allowIncomplete bool) error {
 	if err := t.cdr.Verify(); err != nil {
 		return err
