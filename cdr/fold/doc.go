@@ -1,12 +1,13 @@
-// Package fold answers questions about the addresses of a site on the compressed
-// form: what a rule of an address grammar accesses is worked out once, whatever the
-// number of its occurrences (PPoPP 2003, section 2.4; [Index] has the prefix sums).
+// Package fold answers questions about the addresses that a load or store accessed,
+// on their compressed form: Sequitur grammars over differences (PPoPP 2003, section
+// 2.4). What a rule accesses is computed once, however often the rule occurs.
 //
-//   - [Cursor] walks the string from any access on, as strided runs.
-//   - [Coverer] says which bytes are accessed, [Tallier] how often which addresses,
-//     [Finder] which runs touch certain memory.
+//   - [Index] has the sums over rules that the others use.
+//   - [Cursor] walks from any access on, in strided runs.
+//   - [Coverer] finds which bytes are accessed, [Tallier] how often each address is,
+//     and [Finder] which runs touch given memory.
 //   - [Bounds] finds the last access to an address.
 //
-// An Index computes when it is first asked, so that it and all that use it belong
-// to one goroutine.
+// An Index computes its sums when it is first used. So it belongs to one goroutine,
+// together with everything that uses it.
 package fold

@@ -1,11 +1,12 @@
-// Package format is what the recorder and the view of a trace share: the payloads
-// of the file's blocks, written and read, and the words that these are made of:
-// sites, events, terminals, the record of what was run and how.
+// Package format encodes and decodes the payloads of a trace's blocks, and defines
+// what they consist of: sites, events, terminals, and the record of what was run and
+// how. Package cdr/recorder writes payloads, package cdr reads them. The container
+// around them is package tracefmt; docs/trace-format.md describes both.
 //
-// Every payload stands in one file with its layout drawn at the top: tables.go,
-// controlblock.go, flowblock.go, datablock.go, commit.go, schedule.go, object.go,
-// meta.go. What a payload may hold is bounded when it is read; one that holds more,
-// or contradicts itself, is an error that wraps one of package tracefmt.
+// Each payload has a file, which begins with its layout: tables.go, controlblock.go,
+// flowblock.go, datablock.go, siteblocks.go, commit.go, schedule.go, object.go and
+// meta.go. Decoding bounds what a payload may hold. A payload that holds more, or
+// contradicts itself, is an error that wraps one of package tracefmt.
 //
-// Decoded values may be used from several goroutines at once; [Tables] may not.
+// Decoded values may be used by several goroutines at once, except [Tables].
 package format

@@ -1,37 +1,42 @@
-// Package recorder records what the threads of a run do, as a file that package
-// cdr reads.
+// Package recorder writes traces that package cdr reads: a [Recorder] observes a run
+// and compresses what each thread does as in "Compactly Representing Parallel Program
+// Executions" (PPoPP 2003), sections 2.1 to 2.4, over the acyclic paths of "Whole
+// Program Paths" (PLDI 1999).
 //
-// A [Recorder] is an [event.Observer]. It works in epochs: when the grammars in
-// memory reach [Options].Budget, they are written, closed by a commit block
-// with the counts of each thread, and others begun. An epoch can be read alone:
-// it begins with the threads' call stacks and with absolute addresses. Where
-// batches begin and end does not show in the file. A [Scout] finds out
-// beforehand which memory is shared.
+// # Epochs
+//
+// When the grammars in memory reach [Options].Budget, the epoch ends: they are
+// written, followed by a commit block with the counts of each thread, and new ones
+// begin. An epoch can be read alone: it begins with the call stacks of the threads
+// and with absolute addresses. The file does not depend on where batches begin and
+// end. A [Scout] observes a first run to find out which memory is shared.
+//
+// # Blocks and paths
 //
 // Basic blocks and paths are those of the program's static control flow
-// ([Options].Program). What the simulator runs as one block is one or several
-// basic blocks, one after the other; in the trace they are apart, so that a
-// block count means the same here as in the papers. Code that the static view
-// does not know, or that a fault cut short, is a block of its own.
+// ([Options].Program). A block of the simulator is one or more basic blocks in a row.
+// The trace records them separately, so that a block count means the same as in
+// the papers. Code that is not in the static control flow, or that a fault cut short,
+// is a separate block. A cfg.Follower follows the paths.
 //
 // Runs of a path are counted before Sequitur sees them, as the paper does with
-// differences: a loop is then one symbol and not a tower of rules, control
-// strings come out up to a quarter smaller, and recording is faster.
+// differences. So a loop is one symbol and not a tower of rules, control strings are
+// up to a quarter smaller, and recording is faster.
 //
 // # Call stacks
 //
-// A path that ends with a call pushes the address after it, one that ends with
-// a return pops, and so does an event that returns from a hooked function. The
-// recorder follows [event.CallStack]; where a return really left more frames
-// (a long jump, an exception) or none, a correction follows the terminal as soon
-// as the target is known or [event.Unwound] tells. Folding the terminals
-// therefore always returns the true stack.
+// A path that ends with a call pushes the address after the call. A path that ends
+// with a return pops a frame, and so does an event that returns from a hooked
+// function. Where a return in fact left more frames (a long jump, an exception) or
+// none, the recorder, which follows [event.CallStack], adds a correction as soon as
+// it knows the target. So folding the terminals always returns the true stack.
 //
 // # Playing back
 //
 // Control flow that is recorded as arithmetic program paths has no grammar. A
-// [Playback] makes it: it takes the recorder's steps again, from the blocks that
-// the flow tells.
+// [Playback] makes one: it repeats the recorder's steps with the blocks of the flow.
+//
+// # Goroutines
 //
 // A Recorder, a Scout and a Playback belong to one goroutine at a time.
 package recorder

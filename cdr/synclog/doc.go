@@ -1,15 +1,15 @@
-// Package synclog codes S_synch, the total order of synchronisation operations of
-// a run ("Compactly Representing Parallel Program Executions", PPoPP 2003), epoch
-// by epoch. S_synch of an epoch is one block, whatever the threads:
+// Package synclog compresses S_synch, the total order of the synchronisation
+// operations of a run ("Compactly Representing Parallel Program Executions", PPoPP
+// 2003, section 2.1). The operations of all threads in an epoch are one block:
 //
 //	payload = uvarint events
 //	          uvarint n, then n times: uvarint thread - previous thread, uvarint row, uvarint lag
 //	          the string of a model, to the end
 //
-// The threads and how many events each has are those of the commit block, in
-// its order, from 0; threads without events are left out. A lag says that an
-// object of that row of that thread is like the one so many events of the row
-// earlier. The model predicts each event from those before it; see type model.
+// The threads and their numbers of events are those of the commit block, in its order
+// and counted from 0, without threads that have no events. A lag says that an object of
+// that row and thread resembles the one that many events of the row earlier. The model
+// predicts each event from those before it; see type model.
 //
-// A [Recorder] and a [Cursor] belong to one goroutine.
+// A [Recorder] and a [Cursor] belong to one goroutine at a time.
 package synclog
