@@ -13,10 +13,10 @@ type Call struct {
 	From, To uint64 // instructions of recorded blocks that the thread had executed when it began, and when it ended
 }
 
-// Calls calls visit for the executions of functions whose frames are less than
-// depth deep, each when it ends; those that did not end, and the function that the
-// thread began in, come last. Whatever stays deeper is passed over, rule by rule.
-// Executions in which no block was recorded are left out.
+// Calls calls visit for each execution of a function whose frame is less than
+// depth deep, when it ends. Executions that did not end, and the function that
+// the thread began in, come last. Executions in which no block was recorded are
+// left out. What stays deeper is skipped, rule by rule.
 func (t *Trace) Calls(th event.ThreadID, depth int, visit func(Call) error) error {
 	if err := t.hasControl(th); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (t *Trace) Calls(th event.ThreadID, depth int, visit func(Call) error) erro
 	return nil
 }
 
-// callWalk is a moment of a thread.
+// callWalk is a walk along a thread.
 type callWalk struct {
 	depth   int
 	visit   func(Call) error
@@ -132,7 +132,7 @@ func (w *callWalk) terminal(s *stretch, x wpp.Terminal) error {
 	return nil
 }
 
-// began tells the first block of a call.
+// began notes the first block of a call.
 func (w *callWalk) began(pc uint64) {
 	if w.pending {
 		c := &w.open[len(w.open)-1]

@@ -8,13 +8,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// eventLog keeps events in few bytes each, in the order in which they came.
-// Analyses walk S_synch several times, and to decode an event from the trace
-// takes a microsecond or two, from here some ten nanoseconds.
+// eventLog holds events in order, in few bytes each. Analyses walk S_synch
+// several times. Decoding an event takes a microsecond or two from the trace, and
+// some ten nanoseconds from here.
 //
-// An event is the number of its row, whose last bit says whether another thread
-// than the one before did it, which then follows; and how far its object and its
-// argument are from those of the row's last event.
+// An event is the number of its row, and the differences of its object and
+// argument from those of the row's last event. The last bit of the row says
+// whether the thread differs from the previous event's; the thread then follows.
 type eventLog struct {
 	bytes []byte
 	rows  []eventRow
@@ -35,7 +35,7 @@ type eventEnds struct{ obj, arg uint64 }
 // maxEventLog bounds the bytes of a log.
 const maxEventLog = 64 << 20
 
-// add puts an event after the others. It reports false when the log is full.
+// add appends an event. It reports false when the log is full.
 func (l *eventLog) add(e *format.Event) bool {
 	row := eventRow{e.Kind, e.Mode, e.Size, e.PC}
 	id, ok := l.ids[row]
@@ -62,7 +62,7 @@ func (l *eventLog) add(e *format.Event) bool {
 	return len(l.bytes) <= maxEventLog
 }
 
-// all are the events, of so many threads.
+// all returns the events of a run with that many threads.
 func (l *eventLog) all(threads int) iter.Seq[format.Event] {
 	return func(yield func(format.Event) bool) {
 		index, last := make([]uint64, threads), make([]eventEnds, len(l.rows))

@@ -14,10 +14,10 @@ type Executed struct {
 	Times uint64
 }
 
-// Executions returns the blocks of code that a thread executed, each once, in the
-// order of the trace's table, with how often it did. It reads each epoch's
-// grammar once and expands nothing. A trace without control flow (DOR) has an
-// error.
+// Executions returns the blocks of code that a thread executed, each once and
+// with its number of executions, in the order of the trace's table. It reads each
+// epoch's grammar once and expands nothing. For a trace without control flow
+// (DOR) it returns an error.
 func (t *Trace) Executions(th event.ThreadID) iter.Seq2[Executed, error] {
 	return func(yield func(Executed, error) bool) {
 		counts, err := t.executions(th)

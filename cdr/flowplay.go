@@ -11,7 +11,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// player returns the trace's playback; the first time it analyses the program.
+// player returns the trace's playback. The first call analyses the program.
 func (t *Trace) player() (*recorder.Playback, error) {
 	if t.play != nil {
 		return t.play, nil
@@ -40,8 +40,8 @@ func (t *Trace) program() (format.Program, error) {
 	return cfg.New(space), nil
 }
 
-// playBlocks returns the blocks of a flow from the last checkpoint that is not
-// after the from-th block on, and says how many it passed over.
+// playBlocks returns the blocks of a flow from a checkpoint on, the last one that
+// is not after block from, and the number of blocks before it.
 func (t *Trace) playBlocks(epoch int, c *format.Counts, from uint64, passed func(uint64), yield func(uint64, error) bool) bool {
 	fail := func(err error) bool {
 		yield(0, err)

@@ -18,9 +18,9 @@ type CodeBlock struct {
 	Sites []format.SiteID // plain accesses in execution order; not to be changed
 }
 
-// History answers questions about the past of one thread: which block
-// execution last did something before a point. A point is a number of block
-// executions of the thread, from 0; nothing between points is expanded.
+// History answers questions about the past of one thread: which block execution
+// was the last to do something before a point. A point is a number of block
+// executions of the thread. Nothing between points is expanded.
 //
 // A History belongs to the goroutine that its trace belongs to. It holds a few
 // epochs of the thread in memory.
@@ -48,9 +48,8 @@ type historyView struct {
 	stores   *storeIndex  // made when first needed
 }
 
-// History returns the past of a thread. The function marks says which marks
-// [History.LastMarked] finds a block by; it is called once a block. It may be
-// nil.
+// History returns the past of a thread. marks returns the marks of a block, for
+// [History.LastMarked]; it is called once for each block, and may be nil.
 func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*History, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, err
@@ -69,7 +68,7 @@ func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*Hi
 // Blocks is the number of block executions of the thread.
 func (h *History) Blocks() uint64 { return h.blocks[len(h.blocks)-1] }
 
-// view loads an epoch; nil when the thread did nothing in it.
+// view loads an epoch. It is nil if the thread did nothing in it.
 func (h *History) view(epoch int) (*historyView, error) {
 	for i, v := range h.views {
 		if v.epoch == epoch {
@@ -108,8 +107,8 @@ func (p *place) block() *format.TableBlock { return &p.v.tab.Blocks[p.path[p.at]
 // point is the place's number.
 func (p *place) point() uint64 { return p.before + p.times*uint64(len(p.path)) + uint64(p.at) }
 
-// look finds block execution n for those who do not move the place. Most look at
-// the same terminal again, or at the next.
+// look finds block execution n for callers that do not move the place. Most of
+// them ask for the same terminal again, or for the next.
 func (h *History) look(n uint64) (*place, error) {
 	if p := h.near; p != nil && n-p.before < p.v.blocks.At(p.c) {
 		q := *p
@@ -164,7 +163,7 @@ func (h *History) Block(n uint64) (CodeBlock, error) {
 	return codeOf(p.v.tab, p.path[p.at]), nil
 }
 
-// Remark asks for the marks of all blocks again, when next needed.
+// Remark discards the marks of all blocks, so that they are asked for again.
 func (h *History) Remark() {
 	clear(h.known)
 	for _, v := range h.views {
@@ -183,7 +182,7 @@ func (h *History) blockMarks(id uint32) wpp.Marks {
 	return m
 }
 
-// lastIn returns the last block of a path that bears a wanted mark.
+// lastIn returns the last block of a path that has a wanted mark.
 func (h *History) lastIn(path []uint32, want wpp.Marks) int {
 	i := len(path) - 1
 	for i >= 0 && !h.blockMarks(path[i]).Meets(want) {
@@ -192,8 +191,8 @@ func (h *History) lastIn(path []uint32, want wpp.Marks) int {
 	return i
 }
 
-// LastMarked finds the last block execution before n whose block bears one of
-// the wanted marks.
+// LastMarked finds the last block execution before n whose block has one of the
+// wanted marks.
 func (h *History) LastMarked(n uint64, want wpp.Marks) (uint64, bool, error) {
 	for n > 0 {
 		p, err := h.find(n - 1)
@@ -238,10 +237,9 @@ func (h *History) newFinder(s *stretch) *wpp.Finder {
 	return wpp.NewFinder(s.Grammar, func(x wpp.Terminal) wpp.Marks { return marks[x] })
 }
 
-// Caller returns the block execution that ends with the call which the function
-// executing at n was entered by. ok is false when no block of the trace made
-// that call: the thread's first function, a frame that only a correction of
-// the stack brought back.
+// Caller returns the block execution that called the function executing at n. ok
+// is false if no block of the trace made that call: the function is the thread's
+// first one, or a correction of the stack restored its frame.
 func (h *History) Caller(n uint64) (call uint64, ok bool, err error) {
 	p, err := h.look(n)
 	if err != nil {
@@ -296,8 +294,8 @@ func (s *stretch) callStacks() (*wpp.Stacks, error) {
 	return s.stacks, nil
 }
 
-// viewBefore is the last epoch before that one in which the thread did
-// something; nil when there is none.
+// viewBefore is the last epoch before the given one in which the thread did
+// something; nil if there is none.
 func (h *History) viewBefore(epoch int) (*historyView, error) {
 	for epoch--; epoch >= 0; epoch-- {
 		if v, err := h.view(epoch); v != nil || err != nil {
@@ -307,8 +305,8 @@ func (h *History) viewBefore(epoch int) (*historyView, error) {
 	return nil, nil
 }
 
-// Segment is the number of the thread's ordered events before block execution
-// n. For n = Blocks it is that of all events.
+// Segment is the number of the thread's ordered events before block execution n,
+// or of all its events if n is Blocks.
 func (h *History) Segment(n uint64) (uint64, error) {
 	if n == h.Blocks() {
 		return h.events[len(h.events)-1], nil
@@ -320,8 +318,8 @@ func (h *History) Segment(n uint64) (uint64, error) {
 	return h.events[p.v.epoch] + p.v.events.Rank(p.c), nil
 }
 
-// EventPoint is the number of block executions before the thread's ordered
-// event of that index; for an index beyond the last, of all.
+// EventPoint is the number of block executions before the thread's ordered event
+// of that index, or of all block executions if there is no such event.
 func (h *History) EventPoint(index uint64) (uint64, error) {
 	e := sort.Search(len(h.events), func(i int) bool { return h.events[i] > index }) - 1
 	if e == len(h.events)-1 {

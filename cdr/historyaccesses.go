@@ -18,7 +18,7 @@ func (v *historyView) accessWeights() (*wpp.Weights, error) {
 	return v.accesses, nil
 }
 
-// accessesIn is how many accesses the thread executed in an epoch.
+// accessesIn is the number of accesses by the thread in an epoch.
 func (h *History) accessesIn(epoch int) uint64 {
 	if c := h.t.epochs[epoch].thread(h.thread); c != nil {
 		return c.Accesses
@@ -26,7 +26,7 @@ func (h *History) accessesIn(epoch int) uint64 {
 	return 0
 }
 
-// Accesses is how many accesses the thread executed before block execution n,
+// Accesses is the number of accesses by the thread before block execution n,
 // recorded or not; n may be Blocks.
 func (h *History) Accesses(n uint64) (sum uint64, err error) {
 	if n == h.Blocks() {

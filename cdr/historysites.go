@@ -7,7 +7,7 @@ import (
 	"hindsight/cdr/format"
 )
 
-// earlier is how often the site was executed in the epochs before one.
+// earlier is the number of executions of the site before an epoch.
 func (h *History) earlier(epoch int, site format.SiteID) (sum uint64, err error) {
 	for i := range epoch {
 		n, err := h.inEpoch(i, site)
@@ -19,7 +19,7 @@ func (h *History) earlier(epoch int, site format.SiteID) (sum uint64, err error)
 	return sum, nil
 }
 
-// inEpoch is how often the site was executed in an epoch.
+// inEpoch is the number of executions of the site in an epoch.
 func (h *History) inEpoch(epoch int, site format.SiteID) (uint64, error) {
 	if h.t.epochs[epoch].thread(h.thread) == nil {
 		return 0, nil
@@ -114,8 +114,8 @@ func (h *History) execution(v *historyView, site format.SiteID, local uint64) (*
 	return p, nil
 }
 
-// Address is what an execution of a site accessed; ok is false when that was
-// not recorded.
+// Address is the address that an execution of a site accessed; ok is false if it
+// was not recorded.
 func (h *History) Address(site format.SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {

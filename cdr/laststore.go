@@ -29,15 +29,15 @@ type storing struct {
 	site      format.SiteID
 	width     uint64
 	bounds    *fold.Bounds
-	// granules are those that the site ever touches, found when some searches
-	// were in vain and if they are not too many.
+	// granules are all that the site touches. They are computed after some searches
+	// have failed, unless there are too many.
 	granules map[uint64]struct{}
 	vain     int
 }
 
 const (
-	// vainSearches is how many searches in vain are worth finding the granules
-	// of a site, maxGranules how many are kept.
+	// vainSearches is the number of failed searches after which the granules of a
+	// site are computed, and maxGranules the most that are kept.
 	vainSearches = 4
 	maxGranules  = 1 << 12
 )
@@ -59,7 +59,7 @@ func (x *storing) mayTouch(addr, size uint64) bool {
 	return false
 }
 
-// missed counts a search in vain.
+// missed counts a failed search.
 func (x *storing) missed() {
 	x.vain++
 	if x.vain != vainSearches {
@@ -209,8 +209,8 @@ func (s *storeSearch) try(x *storing, w fold.Window) error {
 	return nil
 }
 
-// rankAt is how often a site was executed in the epoch before the site of that
-// index in the block at a place.
+// rankAt is the number of executions of a site in the epoch before the site of
+// that index in the block at a place.
 func (v *historyView) rankAt(p *place, index int, site format.SiteID) uint64 {
 	n := p.rank(site)
 	for _, id := range v.tab.BlockSites(p.block())[:index] {

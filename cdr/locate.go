@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// OpenFile opens a trace that a user named, and looks for its images where
-// the trace and HINDSIGHT_IMAGES say. Of a recording that was killed before anything of
-// the run could be read it says where the beginning is.
+// OpenFile opens a trace that a user named, and looks for its images where the
+// trace and HINDSIGHT_IMAGES say. If the recording was killed before anything of
+// the run was written to the file, the error says where its beginning is.
 func OpenFile(file string) (*Trace, error) {
 	t, err := Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -26,7 +26,8 @@ func OpenFile(file string) (*Trace, error) {
 	return t, err
 }
 
-// ImagesFrom is the directory that has the images of a trace; "" if the trace has them.
+// ImagesFrom is the directory that holds the images of a trace; "" if the trace
+// holds them.
 func (t *Trace) ImagesFrom(file string) string {
 	dir := t.Info().Images
 	if dir == "" || filepath.IsAbs(dir) {
@@ -35,6 +36,6 @@ func (t *Trace) ImagesFrom(file string) string {
 	return filepath.Join(filepath.Dir(file), dir)
 }
 
-// imagesVariable names a directory of images (run --images) for those who read
-// traces.
+// imagesVariable is the environment variable that names a directory of images
+// (run --images).
 const imagesVariable = "HINDSIGHT_IMAGES"

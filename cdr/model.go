@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// ArchSummary returns the last summary in a trace; nil when it has none.
+// ArchSummary returns the last summary in a trace, nil if there is none.
 func (t *Trace) ArchSummary() (*archinfo.Summary, error) {
 	var last []byte
 	for x, err := range t.Extras(tracefmt.KindArchSummary) {
@@ -24,10 +24,9 @@ func (t *Trace) ArchSummary() (*archinfo.Summary, error) {
 	return archinfo.DecodeSummary(last)
 }
 
-// VerifyArch reads everything that a model left in a trace, and holds the
-// history bits of a complete one against its counts: a bit for every load,
-// store and conditional branch, and as many ones as were missed. A trace
-// without a model is sound.
+// VerifyArch reads everything that a model left in a trace. In a complete trace,
+// it compares the history bits with the counts: a bit for every load, store and
+// conditional branch, and a one for every miss. A trace without a model is sound.
 func (t *Trace) VerifyArch() error {
 	s, err := t.ArchSummary()
 	if err != nil || s == nil {

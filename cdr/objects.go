@@ -20,7 +20,8 @@ func (t *Trace) Objects() ([]format.Object, error) {
 	return shared, err
 }
 
-// objects are those of all object blocks, the executable too if it is one.
+// objects are those of all object blocks, with the executable if it is one of
+// them.
 func (t *Trace) objects() ([]format.PartialObject, error) {
 	var list []format.PartialObject
 	total := 0
@@ -61,8 +62,8 @@ func (t *Trace) objects() ([]format.PartialObject, error) {
 	return list, nil
 }
 
-// storedImage is the executable of a trace that keeps it apart; nil: of one that has
-// none.
+// storedImage is the executable of a trace that stores it separately; nil if the
+// trace has none.
 func (t *Trace) storedImage() ([]byte, error) {
 	list, err := t.objects()
 	for i := range list {
@@ -73,7 +74,7 @@ func (t *Trace) storedImage() ([]byte, error) {
 	return nil, err
 }
 
-// Space is the program as it stood in memory: the executable, and the shared
+// Space is the program as it was in memory: the executable, and the shared
 // objects that it loaded.
 func (t *Trace) Space() (*image.Space, error) {
 	space, err := t.executable()
@@ -123,6 +124,6 @@ func (t *Trace) executable() (*image.Space, error) {
 	return image.Parse(elf)
 }
 
-// UseProgram says that the executable of the run is that of program, so that it
-// need not be read from the trace. It is for many traces of one program.
+// UseProgram tells the trace that program holds the executable of the run, so
+// that many traces of one program can share it.
 func (t *Trace) UseProgram(program *image.Space) { t.known = program }

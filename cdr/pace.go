@@ -8,10 +8,10 @@ import (
 	"hindsight/wpp"
 )
 
-// Pace goes through a thread and says how many instructions it executes from one
-// point to the next. Only instructions of recorded blocks count: those inside of
-// hooked functions are in no block. It enters no rule that it can pass over, so
-// that a step costs as much as the grammar is deep.
+// Pace goes through a thread and counts the instructions from one point to the
+// next. Only instructions of recorded blocks count; those inside hooked functions
+// are in no block. It skips the rules that it can, so that the cost of a step
+// follows the depth of the grammar.
 //
 // A Pace belongs to the goroutine that its trace belongs to. It holds one epoch
 // of the thread in memory.
@@ -29,10 +29,10 @@ type Pace struct {
 	blocks uint64
 }
 
-// moved is instructions and accesses that a thread executed.
+// moved counts instructions and accesses of a thread.
 type moved struct{ insts, accesses uint64 }
 
-// Pace returns a pace before the first instruction of a thread.
+// Pace returns a Pace before the first instruction of a thread.
 func (t *Trace) Pace(th event.ThreadID) (*Pace, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
 	return m
 }
 
-// Insts is how many instructions of recorded blocks a thread executed.
+// Insts is the number of instructions of recorded blocks that a thread executed.
 func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 	for i := range t.epochs {
 		if c := t.epochs[i].thread(th); c != nil {
@@ -164,8 +164,8 @@ func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 	return n
 }
 
-// instsBefore is how many instructions of recorded blocks a thread executed in
-// the epochs before one.
+// instsBefore is the number of instructions of recorded blocks that a thread
+// executed before an epoch.
 func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 	for i := range t.epochs[:epoch] {
 		if c := t.epochs[i].thread(th); c != nil {
@@ -175,8 +175,8 @@ func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 	return n
 }
 
-// AccessInsts is how many instructions of recorded blocks a thread executed
-// before the block that holds an access; the access is named as for
+// AccessInsts is the number of instructions of recorded blocks that a thread
+// executed before the block with an access; the access is named as for
 // [Trace.AccessStack].
 func (t *Trace) AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
@@ -208,8 +208,9 @@ func (t *Trace) AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint6
 	return 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
 }
 
-// EventInsts is how many instructions of recorded blocks a thread executed before
-// its ordered event of that index; all for an index after the last.
+// EventInsts is the number of instructions of recorded blocks that a thread
+// executed before its ordered event of that index, or in all if there is no such
+// event.
 func (t *Trace) EventInsts(th event.ThreadID, index uint64) (uint64, error) {
 	s, epoch, c, err := t.eventAt(th, index)
 	if err != nil {

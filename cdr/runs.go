@@ -9,8 +9,8 @@ import (
 	"hindsight/cdr/format"
 )
 
-// fewAccesses is how many accesses of a site in a segment are better walked
-// than looked up.
+// fewAccesses is the number of accesses of a site in a segment up to which a walk
+// is faster than a search.
 const fewAccesses = 12
 
 // eachSite calls yield for every site with recorded addresses in the segment.
@@ -51,10 +51,10 @@ func (p *partSite) span(x *fold.Index) (first bool, lo, hi uint64) {
 	return first, min(lo, hi), hi
 }
 
-// Footprint returns the bytes that the segment accesses, site by site, as
-// extents that may overlap. Repeated parts of the execution are looked at
-// once, so that this takes less time than [Segment.Runs] where the program is
-// regular. It ends after the first error.
+// Footprint returns the bytes that the segment accesses, site by site, as extents
+// that may overlap. It examines repeated parts of the execution once, so it is
+// faster than [Segment.Runs] where the program is regular. It ends after the
+// first error.
 func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
 	return func(yield func(fold.Extent, error) bool) {
 		err := seg.EachExtent(func(e *fold.Extent) bool { return yield(*e, nil) })
@@ -145,7 +145,7 @@ func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Run
 	}
 }
 
-// RunsOf is RunsWithin for one site; if back is set the last run comes first.
+// RunsOf is RunsWithin for one site. With back, the last run comes first.
 func (seg *Segment) RunsOf(site format.SiteID, back bool, keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
 	return func(yield func(fold.Run, error) bool) {
 		for i := range seg.parts {
@@ -202,11 +202,11 @@ func (f *siteFeed) runsWithin(p *partSite, find *fold.Finder) bool {
 	return !find.Back || lead()
 }
 
-// TallyWithin returns the same executions as [Segment.Runs], site by site but
-// without their order, and equal ones together; it may leave out those in no
-// range of addresses [lo, hi) that keep accepts. What a rule of the address
-// grammars executes is worked out once, so that this takes less time than
-// [Segment.RunsWithin] where the program does things again.
+// TallyWithin returns the same executions as [Segment.Runs], site by site,
+// without their order and with equal ones together. It may leave out those that
+// are in no range of addresses [lo, hi) that keep accepts. What a rule of the
+// address grammars executes is computed once, so TallyWithin is faster than
+// [Segment.RunsWithin] where the program repeats itself.
 func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error] {
 	return func(yield func(fold.Tally, error) bool) {
 		var all []fold.Tally

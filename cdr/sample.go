@@ -16,11 +16,11 @@ const (
 	Accesses                 // plain ones, recorded or not
 )
 
-// Sample calls visit with the call stack, in the form of [Trace.AccessStack], at
-// every period-th instruction or access of a thread, and with how many of them the
-// sample stands for: in all, as many as the thread executed. With a period of 1
-// each is visited. A stack begins with the first instruction of a basic block, or
-// with the access. The slice is valid until visit returns.
+// Sample calls visit with the call stack at every period-th instruction or access
+// of a thread, in the form of [Trace.AccessStack], and with the number of units
+// that the sample stands for. These numbers add up to all that the thread
+// executed. A stack begins with the first instruction of a basic block, or with
+// the access. The slice is valid until visit returns.
 func (t *Trace) Sample(th event.ThreadID, unit Unit, period uint64, visit func(pcs []uint64, n uint64) error) error {
 	if err := t.hasControl(th); err != nil {
 		return err

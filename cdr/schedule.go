@@ -18,8 +18,8 @@ import (
 //	          column: uvarint thread
 //	          column: uvarint accesses
 
-// HasSchedule reports whether the trace tells in which order accesses were
-// executed. Without, it is not known of those between two events.
+// HasSchedule reports whether the trace holds the order in which accesses were
+// executed. Without it, that of accesses between two events is not known.
 func (t *Trace) HasSchedule() bool { return t.meta.Schedule }
 
 // Schedule returns the pieces in the order of the run. It ends after the first

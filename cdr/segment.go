@@ -15,8 +15,8 @@ import (
 // events (or its beginning, or its end).
 type Segment struct {
 	Thread event.ThreadID
-	// Index says that the segment ends with the thread's event of that index;
-	// the last segment of a thread ends with the thread.
+	// Index is that of the thread's event that ends the segment. The last segment of
+	// a thread ends with the thread.
 	Index uint64
 	walk  *segmentWalk
 	parts []segmentPart
@@ -39,7 +39,7 @@ type partSite struct {
 }
 
 // segmentWalk cuts the control string of a thread at its sync terminals. It
-// enters only rules that hold one.
+// enters only rules that contain one.
 type segmentWalk struct {
 	t       *Trace
 	thread  event.ThreadID
@@ -64,9 +64,9 @@ type siteFeed struct {
 	cursor fold.Cursor
 }
 
-// Segments returns the segments of a thread in order: one more than it has
-// events. Runs are cheapest to get in the order of the segments, and may be
-// asked for later too. The iterator ends after the first error.
+// Segments returns the segments of a thread in order, one more than it has
+// events. Runs cost least in the order of the segments, but may be asked for
+// later too. The iterator ends after the first error.
 //
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
@@ -157,8 +157,8 @@ func (w *segmentWalk) over() bool {
 }
 
 // SegmentsAt returns the segments of a thread with the given indices, which must
-// rise. It goes down the grammar by synch counts (PPoPP 2003, algorithm 1)
-// instead of past all that is before. The iterator ends after the first error.
+// ascend. It finds each by synch counts (PPoPP 2003, Algorithm 1) and does not
+// walk over the segments before it. The iterator ends after the first error.
 func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
 		if err := t.hasControl(th); err != nil {
@@ -278,8 +278,8 @@ func (w *segmentWalk) begin(s *stretch) {
 	w.inEpoch, w.feeds = make([]uint64, len(w.sites)), make([]*siteFeed, len(w.sites))
 }
 
-// sites is those in the paths of the stretch, rising, and of them those wanted;
-// nil wants all. It is not nil.
+// sites returns the wanted sites in the paths of the stretch, ascending; a nil
+// wanted wants all. The result is not nil.
 func (s *stretch) sites(wanted []bool) []format.SiteID {
 	var blocks []uint32
 	for _, x := range s.Terms {
@@ -333,7 +333,7 @@ func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 	return false, nil
 }
 
-// toEvent counts everything up to the next sync terminal and passes it. It
+// toEvent counts everything up to the next sync terminal and steps over it. It
 // reports false at the end of the epoch.
 func (w *segmentWalk) toEvent() bool {
 	s := w.s
@@ -392,9 +392,9 @@ func (seg *Segment) Runs() iter.Seq2[fold.Run, error] {
 	}
 }
 
-// stretchOf returns the thread's stretch in an epoch. The one being walked is at
-// hand, so that walks of several threads in turn do not load theirs again and
-// again when the cache cannot hold them all.
+// stretchOf returns the thread's stretch in an epoch. The walk keeps its present
+// one, so that walks of several threads in turn do not load theirs repeatedly
+// when the cache cannot hold them all.
 func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 	if w.s != nil && w.s.epoch == epoch {
 		return w.s, nil
@@ -441,8 +441,7 @@ func (f *siteFeed) each(p *partSite, yield func(fold.Run) bool) bool {
 	return more
 }
 
-// addrIndex returns the index of a site's addresses; nil when none were
-// recorded.
+// addrIndex returns the index of a site's addresses, nil if none were recorded.
 func (s *stretch) addrIndex(site format.SiteID) (*fold.Index, error) {
 	if s.data == nil {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 )
 
 // siteCounter counts the executions of sites over the control grammar of a
-// stretch, so that each costs what it occurs in the grammar, not the whole of
-// it.
+// stretch. The cost of a site follows its occurrences in the grammar, not the
+// grammar's size.
 type siteCounter struct {
 	uses *wpp.Uses
 	// The terminals whose paths hold block b, as often as they do:
@@ -48,8 +48,8 @@ func newSiteCounter(s *stretch) *siteCounter {
 	return c
 }
 
-// siteCounts counts the executions of a site by terminal. That no sum is
-// beyond wpp.MaxLength was found when the stretch was checked.
+// siteCounts counts the executions of a site by terminal. No sum exceeds
+// wpp.MaxLength: that was checked when the stretch was loaded.
 func (s *stretch) siteCounts(site format.SiteID) *wpp.Sparse {
 	c := s.counts
 	if c == nil {

@@ -8,12 +8,12 @@ import (
 	"hindsight/wpp"
 )
 
-// maxFrames bounds the stacks that are handed out; outer frames are left off.
+// maxFrames bounds the stacks that are returned. Outer frames are left out.
 const maxFrames = 1 << 12
 
-// AccessStack returns the call stack at an access: first the pc of the access,
-// then return addresses, innermost first, at most a few thousand. The ordinal
-// counts the thread's accesses by this site from 0, recorded or not.
+// AccessStack returns the call stack at an access: the pc of the access, then at
+// most a few thousand return addresses, innermost first. The ordinal counts the
+// thread's accesses by this site from 0, recorded or not.
 func (t *Trace) AccessStack(th event.ThreadID, site format.SiteID, ordinal uint64) ([]uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
 	if err != nil {
@@ -126,8 +126,8 @@ func (t *Trace) access(th event.ThreadID, site format.SiteID, ordinal uint64) (*
 	return nil, nil, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
 }
 
-// effect is what a terminal does to the call stack. A run of paths that end
-// with the same call pushes the same frame again and again.
+// effect is what a terminal does to the call stack. A run of paths that end with
+// the same call pushes the same frame repeatedly.
 func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
 	t := s.Terms[x]
 	switch t.Kind {

@@ -18,8 +18,8 @@ type Step struct {
 }
 
 // Steps returns the recorded accesses of a thread and marks its ordered events,
-// in program order. It walks the whole string: for exports and checks, not for
-// analyses. It ends after the first error.
+// in program order. It walks the whole string, so it is for exports and checks,
+// not for analyses. It ends after the first error.
 func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
@@ -38,9 +38,9 @@ func (t *Trace) Steps(th event.ThreadID) iter.Seq2[Step, error] {
 	}
 }
 
-// eachStretch calls visit for what a thread did in each epoch, until it does not
-// want more. before is how often the thread executed each site in the epochs
-// before, which visit adds to.
+// eachStretch calls visit for what a thread did in each epoch, until visit
+// returns false. before counts the thread's executions of each site in earlier
+// epochs; visit adds to it.
 func (t *Trace) eachStretch(th event.ThreadID, visit func(s *stretch, before []uint64) (more bool, err error)) error {
 	if err := t.hasControl(th); err != nil {
 		return err
@@ -127,17 +127,17 @@ func (w *stepWalk) block(b *format.TableBlock, yield func(Step, error) bool) boo
 	return true
 }
 
-// feedLength is how many accesses of a site a feed looks ahead.
+// feedLength is the number of accesses of a site that a feed reads ahead.
 const feedLength = 1 << 10
 
-// feed passes the addresses of a site on one by one.
+// feed returns the addresses of a site one by one.
 type feed struct {
 	c    fold.Cursor
 	runs []fold.Run
 	at   uint64 // ordinal of the next access
 }
 
-// next passes over the next access and returns its address, unless it was left
+// next steps over the next access and returns its address, unless that was left
 // out.
 func (f *feed) next() (addr uint64, ok bool) {
 	if f.at >= f.c.At {

@@ -11,12 +11,11 @@ import (
 	"hindsight/wpp"
 )
 
-// StepsWithin returns the same steps as [Trace.Steps], but of the accesses only
-// those that touch a range of addresses [lo, hi) that keep accepts; keep must
-// accept a range if it accepts a part of it. Rules of the control grammar of
-// which no execution touches such a range are passed as a whole, so that the
-// walk takes time for what it returns and for the events, not for what lies in
-// between. It ends after the first error.
+// StepsWithin returns the same steps as [Trace.Steps], but only accesses that
+// touch a range of addresses [lo, hi) that keep accepts. keep must accept a range
+// if it accepts a part of it. The walk skips rules of the control grammar that
+// never touch such a range, so its time follows what it returns and the events,
+// not what lies between. It ends after the first error.
 func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
@@ -37,8 +36,8 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 	}
 }
 
-// sparseWalk walks what a thread did in an epoch, past everything that is not
-// wanted. Of each site it knows the ordinal of the next execution that is.
+// sparseWalk walks what a thread did in an epoch and skips what is not wanted. It
+// knows the ordinal of the next wanted execution of each site.
 type sparseWalk struct {
 	s       *stretch
 	keep    func(lo, hi uint64) bool
@@ -82,8 +81,7 @@ func (w *sparseWalk) rule(r wpp.Rule) bool {
 	return true
 }
 
-// pass passes over a rule if nothing in it is wanted. ok is false after an
-// error.
+// pass skips a rule if nothing in it is wanted. ok is false after an error.
 func (w *sparseWalk) pass(r wpp.Rule) (passed, ok bool) {
 	v := w.counter.vectors[r]
 	if v == nil {
@@ -133,8 +131,8 @@ func (w *sparseWalk) term(t format.Term) bool {
 	return true
 }
 
-// idle passes over as many of the executions of a path as it can be sure that
-// nothing in them is wanted, at most limit.
+// idle skips at most limit executions of a path, as long as nothing in them can
+// be wanted.
 func (w *sparseWalk) idle(id uint64, path []uint32, limit uint64) (n uint64, ok bool) {
 	n = limit
 	v := w.sites(id, path)
@@ -217,7 +215,7 @@ type sparseFeed struct {
 	address uint64 // of the one found last
 }
 
-// feedRuns is how many runs a feed looks ahead.
+// feedRuns is the number of runs that a feed reads ahead.
 const feedRuns = 64
 
 // find returns the ordinal of the first wanted access with ordinal from or later.

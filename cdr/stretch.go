@@ -68,7 +68,7 @@ func (s *stretch) symbols() int {
 	return n
 }
 
-// stretch loads what a thread did in an epoch, or returns nil when it did
+// stretch loads what a thread did in an epoch. It is nil if the thread did
 // nothing.
 func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 	c := t.epochs[i].thread(th)
@@ -159,8 +159,8 @@ func (s *stretch) check(c *format.Counts, dor bool) error {
 	return nil
 }
 
-// termWeight sums a weight of blocks over the paths of a terminal. Weights
-// beyond wpp.MaxLength come out as something beyond it.
+// termWeight sums a weight of blocks over the paths of a terminal. A sum beyond
+// wpp.MaxLength is returned as some number beyond it.
 func (s *stretch) termWeight(of func(*format.TableBlock) uint64) func(wpp.Terminal) uint64 {
 	memo := make([]uint64, len(s.Terms))
 	for i, x := range s.Terms {
@@ -180,7 +180,7 @@ func (s *stretch) termWeight(of func(*format.TableBlock) uint64) func(wpp.Termin
 	return func(x wpp.Terminal) uint64 { return memo[x] }
 }
 
-// count is how often the site was executed in the stretch.
+// count is the number of executions of the site in the stretch.
 func (t *Trace) count(s *stretch, site format.SiteID) uint64 {
 	key := siteKey{s.epoch, s.thread, site}
 	if n, ok := t.totals[key]; ok {

@@ -62,7 +62,7 @@ type blockKey struct {
 
 // Open opens a trace file. The caller closes it.
 func Open(path string) (*Trace, error) {
-	// Before opening: opening a FIFO waits for its writer.
+	// This comes before opening, because opening a FIFO waits for its writer.
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("open trace %s: not a regular file", path)
 	}
@@ -180,7 +180,7 @@ func (t *Trace) addEpoch(payload []byte) error {
 	return nil
 }
 
-// read passes the payload of a block on and adds the place to errors.
+// read hands the payload of a block to a function, and adds the place to errors.
 func (t *Trace) read(h tracefmt.Handle, decode func([]byte) error) error {
 	payload, err := t.r.Read(h)
 	if err != nil {
@@ -205,7 +205,7 @@ func (t *Trace) Threads() []Thread { return t.threads }
 // NumSites is the number of sites.
 func (t *Trace) NumSites() int { return len(t.tab.Sites) }
 
-// Site returns a site; the zero Site when there is none of that number.
+// Site returns a site, the zero Site if there is none of that number.
 func (t *Trace) Site(id format.SiteID) format.Site {
 	if int(id) >= len(t.tab.Sites) {
 		return format.Site{}
@@ -213,7 +213,7 @@ func (t *Trace) Site(id format.SiteID) format.Site {
 	return t.tab.Sites[id]
 }
 
-// Image returns the program's ELF file; nil when the trace carries none.
+// Image returns the program's ELF file, nil if the trace has none.
 func (t *Trace) Image() ([]byte, error) {
 	var image bytes.Buffer
 	part := uint32(0)
@@ -303,7 +303,7 @@ func (t *Trace) decodeEvents() iter.Seq2[format.Event, error] {
 	}
 }
 
-// thread returns what a thread did in the epoch; nil when nothing.
+// thread returns what a thread did in the epoch, nil if it did nothing.
 func (e *epoch) thread(id event.ThreadID) *format.Counts {
 	lo, hi := 0, len(e.threads)
 	for lo < hi {
@@ -328,9 +328,9 @@ type Sizes struct {
 	RawData                                  uint64 // 4 a recorded access
 }
 
-// Sizes says where the bytes of the file are, and what the uncompressed trace
-// would take as PPoPP 2003 counts it. Synch counts take none: they are
-// computed when a grammar is loaded.
+// Sizes says what takes how many bytes of the file, and how large the
+// uncompressed trace would be, as PPoPP 2003 counts it. Synch counts take no
+// space: they are computed when a grammar is loaded.
 func (t *Trace) Sizes() Sizes {
 	s := Sizes{File: t.r.Size()}
 	for _, h := range t.r.Blocks() {

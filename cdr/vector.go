@@ -8,8 +8,8 @@ import (
 	"hindsight/wpp"
 )
 
-// siteCount says how often a site was executed. In a counter of some sites only,
-// site is the place among them.
+// siteCount is the number of executions of a site. In a counter of some sites
+// only, site is an index among these.
 type siteCount struct {
 	site  format.SiteID
 	count uint64
@@ -22,11 +22,11 @@ const (
 	smallRule = 8
 )
 
-// counter sums, over parts of a control string without sync events, how often
-// each site was executed. What a rule executes is computed once and kept, for
-// as many rules as the bound allows; for others the number of their uses is
-// handed down through the grammar, so that the cost of a part is never more
-// than the size of the grammar, however long its string is.
+// counter counts the executions of each site over parts of a control string
+// without sync events. What a rule executes is computed once and kept, for as
+// many rules as the bound allows. For the others, the number of their uses is
+// handed down through the grammar. So a part never costs more than the size of
+// the grammar, however long its string is.
 type counter struct {
 	s       *stretch
 	only    []format.SiteID   // the sites that are counted, rising; nil: all
@@ -40,7 +40,7 @@ type counter struct {
 	entries int
 }
 
-// newCounter counts the given sites, which rise; all if they are nil.
+// newCounter counts the given sites, which ascend, or all if they are nil.
 func newCounter(s *stretch, only []format.SiteID) *counter {
 	rules := s.Grammar.Rules()
 	c := blankCounter(s, only)
@@ -95,7 +95,8 @@ func blankCounter(s *stretch, only []format.SiteID) *counter {
 		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
-// take returns the sums by ascending site and resets them. It is never nil.
+// take returns the sums by ascending site, and resets them. The result is not
+// nil.
 func (c *counter) take() []siteCount { return c.takeInto(make([]siteCount, 0, len(c.touched))) }
 
 // takeInto is take, after v.
@@ -171,8 +172,8 @@ func (c *counter) addVector(r wpp.Rule, times uint64) {
 	}
 }
 
-// handDown counts a rule that is not kept. Rules are numbered children first,
-// so that in falling order all uses of a rule are known when it is reached.
+// handDown counts a rule that is not kept. Rules are numbered children first. So
+// in descending order, all uses of a rule are known when it is reached.
 func (c *counter) handDown(r wpp.Rule) {
 	use := func(r wpp.Rule, n uint64) {
 		if c.uses[r] == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Blocks returns the pc of each block that a thread executed, in order. It walks
-// the whole string: for tests, exports and checks, not for analyses.
+// the whole string, so it is for tests, exports and checks, not for analyses.
 func (t *Trace) Blocks(th event.ThreadID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {
@@ -49,9 +49,9 @@ func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
 	return true
 }
 
-// BlocksFrom is Blocks from the n-th block of the thread on. What is before is
-// passed epoch by epoch and, where control flow is recorded as ControlAPP, from
-// checkpoint to checkpoint; no grammar is built from it then.
+// BlocksFrom is Blocks from the thread's nth block on. It skips what is before
+// epoch by epoch and, where control flow is recorded as ControlAPP, from
+// checkpoint to checkpoint without building a grammar.
 func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {
@@ -92,8 +92,8 @@ func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error]
 	}
 }
 
-// Accesses returns the addresses that a site of a thread touched, as recorded,
-// in order. It walks the whole string, like Blocks.
+// Accesses returns the recorded addresses of a site in a thread, in order. It
+// walks the whole string, like Blocks.
 func (t *Trace) Accesses(th event.ThreadID, site format.SiteID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {

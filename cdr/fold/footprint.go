@@ -21,8 +21,8 @@ type Extent struct {
 	Bits   []uint64
 }
 
-// footprint is the set of bytes that an occurrence of a grammar's rule
-// accesses, relative to the address before it. It is worked out once a rule.
+// footprint is the set of bytes that an occurrence of a rule accesses, relative
+// to the address before it. It is computed once for each rule.
 type footprint struct {
 	extents []Extent
 	lo, hi  int64 // first byte and the one after the last; lo = hi: no byte
@@ -54,8 +54,8 @@ const maxExtents = 48
 // TooMany bounds the extents collected of a rule before they are simplified.
 const TooMany = 1 << 13
 
-// fpDense is the length in bytes up to which the bytes of a rule are looked at
-// one by one to find how to write them shortest.
+// fpDense is the length in bytes up to which the bytes of a rule are examined one
+// by one to find the shortest form.
 const fpDense = 1 << 15
 
 // footprint returns the footprint of a rule whose accesses have width bytes.
@@ -107,7 +107,7 @@ func (x *Index) union(f *footprint, r wpp.Rule, width uint64) (all []Extent, kno
 	return all, known
 }
 
-// reach returns how far the accesses of a symbol reach that begins at address
+// reach returns how far the accesses of a symbol reach when it begins at address
 // at, and appends their extents.
 func (x *Index) reach(s wpp.Symbol, at, width uint64, all []Extent) (footprint, []Extent) {
 	if s.IsRule() {
@@ -197,8 +197,7 @@ func simplify(all []Extent) []Extent {
 	return weave(group(out))
 }
 
-// join adds e, which does not begin before last, to it if the result is one
-// extent.
+// join adds e to last, if the result is one extent. e does not begin before last.
 func join(last *Extent, e Extent) bool {
 	d := e.Base - last.Base
 	if last.Bits != nil || e.Bits != nil {
@@ -414,9 +413,9 @@ func (c *Coverer) Cover(r wpp.Rule, at, lo, hi uint64) bool {
 	})
 }
 
-// parts calls yield for the symbols of a rule that hold its accesses number lo
-// to hi, with the address before each, the accesses meant in it, and the
-// number of accesses of the rule before it.
+// parts calls yield for the symbols of a rule that hold its accesses lo to hi:
+// with the address before each symbol, which of the symbol's accesses are meant,
+// and the number of the rule's accesses before it.
 func (x *Index) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
 	sums, diffs, body := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]], x.Grammar.Body(r)
 	i, _ := slices.BinarySearch(sums, lo+1) // the first with more than lo before it

@@ -9,9 +9,9 @@ import (
 	"hindsight/wpp"
 )
 
-// Index finds places in the address string of a site: prefix sums of
-// accesses and of address differences within each rule body. Ordinals count
-// all accesses of the site in the stretch, those left out too.
+// Index finds places in the address string of a site, by prefix sums of accesses
+// and of address differences within each rule body. Ordinals count all accesses
+// of the site in the stretch, including those that were left out.
 type Index struct {
 	Grammar *wpp.Grammar
 	terms   []format.AddrTerm
@@ -127,14 +127,14 @@ func (c *Cursor) Seek(ordinal uint64) {
 	}
 }
 
-// take passes over n accesses of the terminal that was begun.
+// take skips n accesses of the current terminal.
 func (c *Cursor) take(n uint64) {
 	c.term.Count -= n
 	c.At += n
 	c.addr += uint64(c.term.Diff) * n
 }
 
-// load begins the next terminal; it reports false at the end.
+// load moves to the next terminal. It reports false at the end.
 func (c *Cursor) load() bool {
 	for len(c.Stack) > 0 {
 		top := &c.Stack[len(c.Stack)-1]

@@ -34,8 +34,8 @@ func RunTally(base uint64, stride int64, count uint64) Tally {
 	return Tally{Base: base, Stride: uint64(stride), Count: count, Times: 1}
 }
 
-// ruleTally is what an occurrence of a grammar's rule executes, relative to the
-// address before it. It is worked out once a rule.
+// ruleTally is what an occurrence of a rule executes, relative to the address
+// before it. It is computed once for each rule.
 type ruleTally struct {
 	all   []Tally
 	known bool
@@ -46,8 +46,8 @@ const (
 	// MaxTally bounds the tallies kept of a rule, maxTallied those of an index.
 	MaxTally   = 512
 	maxTallied = 1 << 20
-	// maxPlaces is how many addresses may be looked at one by one to find how
-	// to write them shortest.
+	// maxPlaces is the number of addresses that may be examined one by one to find
+	// the shortest form.
 	maxPlaces = 1 << 12
 )
 
@@ -127,9 +127,9 @@ func Condense(all []Tally) []Tally {
 	return regroup(out)
 }
 
-// regroup takes tallies apart into addresses and puts these together anew:
-// those with equal times, at equal distances. It does so where tallies that
-// follow each other in order of address are short and close to each other.
+// regroup splits tallies into addresses and forms new tallies: of equal times, at
+// equal distances. It does so where neighbouring tallies are short and close
+// together.
 func regroup(all []Tally) []Tally {
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -163,8 +163,7 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// shortRuns is the mean number of places of tallies that are worth taking
-// apart.
+// shortRuns is the mean number of places below which tallies are worth splitting.
 const shortRuns = 64
 
 // regroupDense regroups tallies within fpDense bytes from lo on, at addresses

@@ -16,12 +16,12 @@ type Finder struct {
 	Yield func(Run) bool
 }
 
-// Within reports whether keep accepts a range, which it must if that goes around
-// the end of the address space.
+// Within reports whether keep accepts a range. A range that wraps around the end
+// of the address space is always accepted.
 func Within(keep func(lo, hi uint64) bool, lo, hi uint64) bool { return lo >= hi || keep(lo, hi) }
 
-// bound is between which bytes an occurrence of a rule accesses memory, relative
-// to the address before it.
+// bound is the range of bytes that an occurrence of a rule accesses, relative to
+// the address before it.
 type bound struct {
 	lo, hi int64 // first byte and the one after the last; lo = hi: no byte
 	known  bool
@@ -29,7 +29,7 @@ type bound struct {
 }
 
 // bound returns the bound of a rule whose accesses have width bytes. It is that
-// of its footprint, and cheaper to have.
+// of the rule's footprint, and cheaper to compute.
 func (x *Index) bound(r wpp.Rule, width uint64) bound {
 	if x.bounds == nil {
 		x.bounds = make([]bound, x.Grammar.Rules())
