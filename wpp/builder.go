@@ -115,7 +115,7 @@ func (b *Builder) push(sym uint32) {
 	}
 }
 
-// alloc takes a node from the free list or the end of the arena.
+// alloc returns a node from the free list or the end of the arena.
 func (b *Builder) alloc(sym uint32) uint32 {
 	if i := b.free; i != 0 {
 		n := &b.nodes[i]
@@ -158,7 +158,7 @@ func (b *Builder) use(sym uint32) uint32 {
 }
 
 // check restores digram uniqueness for the pair that begins at i. It reports
-// whether the pair was known already (or overlaps the one that is known).
+// whether the pair was in the index already, or overlaps the one that is.
 func (b *Builder) check(i uint32) bool {
 	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
 		return false
@@ -203,11 +203,11 @@ func (b *Builder) match(i, m uint32) {
 	}
 }
 
-// extend is match for the step that a repeated stretch takes with every
-// symbol: the pair is X c, at the end of the string and at one place before,
-// and these are the only uses of X. Then the new rule X c would be made, the
-// last X in it expanded and X be gone; to move c to the end of X comes to the
-// same grammar at a fraction of the cost. It reports whether it did.
+// extend is match for a common step: a repeated stretch grows by one symbol. The
+// pair is X c, at the end of the string and at one earlier place, and these are
+// the only uses of X. match would make a new rule X c, expand X in it and delete
+// X. Moving c to the end of X leads to the same grammar at a fraction of the
+// cost. It reports whether it did so.
 func (b *Builder) extend(i, m uint32) bool {
 	sym := b.nodes[i].sym
 	if !isUse(sym) || b.uses(guardOf(sym)) != 2 {
@@ -218,8 +218,8 @@ func (b *Builder) extend(i, m uint32) bool {
 	if b.nodes[second].next != startGuard || next == i {
 		return false
 	}
-	// Runs of equal symbols around the pairs move entries of the index: leave
-	// them to the long way.
+	// Runs of equal symbols around the pairs move entries of the index: leave them to
+	// match.
 	before := b.nodes[b.nodes[m].prev].sym
 	c := b.nodes[moved].sym
 	if before == c || before == b.nodes[next].sym || b.nodes[b.nodes[i].prev].sym == c {
@@ -244,9 +244,9 @@ func (b *Builder) extend(i, m uint32) bool {
 	return true
 }
 
-// substitute puts a use of rule r in the place of the pair that begins at i,
-// and checks the two pairs that this makes. indexed says whether the index may
-// know the pair by this place.
+// substitute replaces the pair that begins at i by a use of rule r, and checks
+// the two new pairs. indexed says whether the index may hold the pair at this
+// place.
 //
 // In a run of three equal symbols only one of the two overlapping pairs is in
 // the index; when that one goes, the other must take its place. The steps are
@@ -295,15 +295,15 @@ func (b *Builder) substitute(i, r uint32, indexed bool) {
 	}
 }
 
-// unuse counts that a symbol is used no more in one place.
+// unuse counts one use of a symbol less.
 func (b *Builder) unuse(sym uint32) {
 	if isUse(sym) {
 		b.nodes[guardOf(sym)].sym--
 	}
 }
 
-// forget takes the pair that begins at i out of the index if the index knows
-// the pair by this place.
+// forget removes the pair that begins at i from the index, if the index holds it
+// at this place.
 func (b *Builder) forget(i uint32) {
 	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
 		return
@@ -311,8 +311,8 @@ func (b *Builder) forget(i uint32) {
 	b.digram.remove(b.nodes, i)
 }
 
-// expand replaces the only use of a rule by the body of the rule. The use is
-// the first symbol of its own rule.
+// expand replaces the only use of a rule by the rule's body. The use is the first
+// symbol of the rule that contains it.
 func (b *Builder) expand(i uint32) {
 	guard := guardOf(b.nodes[i].sym)
 	left, right := b.nodes[i].prev, b.nodes[i].next

@@ -20,8 +20,8 @@ type Weights struct {
 	prefix []uint64
 }
 
-// NewWeights sums weights over the grammar, once a rule. It fails with
-// [ErrTooLong] when the weight of the whole string exceeds [MaxLength].
+// NewWeights sums weights over the grammar, once for each rule. It fails with
+// [ErrTooLong] if the weight of the whole string exceeds [MaxLength].
 func NewWeights(g *Grammar, weight func(Terminal) uint64) (*Weights, error) {
 	w := &Weights{g: g, prefix: make([]uint64, 0, len(g.body)+g.Rules())}
 	for r := range g.Rules() {
@@ -95,7 +95,7 @@ func (w *Weights) Select(k uint64) (c *Cursor, offset uint64, ok bool) {
 	return c, offset, ok
 }
 
-// Seek is Select with a cursor that exists already.
+// Seek is Select for an existing cursor.
 func (w *Weights) Seek(c *Cursor, k uint64) (offset uint64, ok bool) {
 	c.g = w.g
 	if k >= w.Total() {
@@ -123,9 +123,9 @@ func (w *Weights) down(c *Cursor, k uint64) (offset uint64) {
 	}
 }
 
-// SkipTo moves to the first terminal with a weight, at the cursor or after
-// it, and passes over all rules without. It reports false when there is none;
-// the cursor is at the end then.
+// SkipTo moves to the first terminal with a weight, at the cursor or after it,
+// and skips all rules without weight. If there is none, it reports false, and the
+// cursor is at the end.
 func (w *Weights) SkipTo(c *Cursor) bool {
 	for len(c.path) > 0 {
 		top := c.path[len(c.path)-1]
@@ -143,8 +143,8 @@ func (w *Weights) SkipTo(c *Cursor) bool {
 	return false
 }
 
-// SkipBack moves to the last terminal with a weight before the cursor. It
-// reports false when there is none; the cursor stays then.
+// SkipBack moves to the last terminal with a weight before the cursor. If there
+// is none, it reports false, and the cursor stays.
 func (w *Weights) SkipBack(c *Cursor) bool {
 	for up := len(c.path) - 1; up >= 0; up-- {
 		top := c.path[up]

@@ -163,7 +163,7 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// shortRuns is the mean number of places below which tallies are worth splitting.
+// shortRuns is the mean number of places up to which tallies are worth splitting.
 const shortRuns = 64
 
 // regroupDense regroups tallies within fpDense bytes from lo on, at addresses

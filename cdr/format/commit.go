@@ -18,7 +18,7 @@ type Counts struct {
 	Insts, Blocks, Accesses, Recorded, Events uint64
 }
 
-// SyncThreads is what the log of synchronisation is to know of an epoch's threads.
+// SyncThreads is what package synclog must know of an epoch's threads.
 func SyncThreads(threads []Counts) []synclog.Thread {
 	list := make([]synclog.Thread, len(threads))
 	for i, t := range threads {
@@ -28,7 +28,7 @@ func SyncThreads(threads []Counts) []synclog.Thread {
 }
 
 // ReplaySync begins to decode a sync block of an epoch in which the threads had
-// so many events.
+// these numbers of events.
 func ReplaySync(payload []byte, threads []Counts) (*synclog.Cursor, error) {
 	return synclog.Replay(payload, SyncThreads(threads))
 }

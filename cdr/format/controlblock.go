@@ -21,7 +21,7 @@ import (
 //	grammar = wpp's binary form
 const repeated = 8
 
-// EncodeControl makes a control block of the call stack when the epoch began, the
+// EncodeControl encodes a control block: the call stack when the epoch began, the
 // terms, and the grammar over their numbers.
 func EncodeControl(base []uint64, terms []Term, g *wpp.Grammar) []byte {
 	var b []byte
@@ -64,7 +64,7 @@ type ControlString struct {
 	Grammar *wpp.Grammar
 }
 
-// What a block of a trace may hold; a recorder within its budget writes less.
+// Bounds of what a block may hold. A recorder within its budget writes less.
 const (
 	MaxThreads = 1 << 16
 	MaxRun     = 1 << 40  // times that a path runs in a row

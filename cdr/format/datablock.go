@@ -23,7 +23,8 @@ import (
 // Sites are in rising order.
 const plainStream = 16
 
-// EncodeData makes a data block of the terminals and the streams, by rising site.
+// EncodeData encodes a data block: the terminals, and the streams by ascending
+// site.
 func EncodeData(terms []AddrTerm, streams []AddrStream) []byte {
 	var b []byte
 	b = binary.AppendUvarint(b, uint64(len(terms)))

@@ -39,7 +39,7 @@ type Flow struct {
 
 const flowVersion = 1
 
-// Mark is something between two blocks that is told beside them.
+// Mark is something that happened between two blocks.
 type Mark struct {
 	Kind markKind
 	A, B uint64
@@ -57,7 +57,8 @@ const (
 	numMarkKinds
 )
 
-// Returns reports whether control goes on at the innermost frame, which is left.
+// Returns reports whether control leaves the innermost frame and continues at its
+// return address.
 func (m Mark) Returns() bool {
 	return m.Kind == MarkEvent && m.B&1 != 0 || m.Kind == MarkPop && m.A == 1
 }
@@ -163,6 +164,6 @@ func (f *Flow) decodeMarks(d *decoder) {
 	}
 }
 
-// MaxFlowBlocks bounds the block executions of a thread in an epoch, and so
-// how long playing one back takes.
+// MaxFlowBlocks bounds the block executions of a thread in an epoch, and so the
+// time to play one back.
 const MaxFlowBlocks = 1 << 26

@@ -8,8 +8,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// metaVersion is the version of the meta record's fields. Fields are only ever
-// added; the number changes when a reader that ignores new ones would be wrong.
+// metaVersion is the version of the meta record's fields. Fields are only added.
+// The version changes when a reader that ignores new fields would be wrong.
 const metaVersion = 1
 
 // Mode says which representation of PPoPP 2003, section 2.3, is recorded.
@@ -19,8 +19,8 @@ const (
 	ModeCDR Mode = "cdr" // control flow and, for each load and store, its addresses
 	ModeCOR Mode = "cor" // control flow only
 	ModeDOR Mode = "dor" // one string of accesses and sync events a thread
-	// ModeSchedule is none of these: the trace has what a second run needs, the
-	// program, its input and who took turns, and nothing of what the threads did.
+	// ModeSchedule is none of these. The trace holds what a rerun needs (the program,
+	// its input, and the turns of the threads), and nothing of what the threads did.
 	ModeSchedule Mode = "schedule"
 )
 
@@ -37,8 +37,8 @@ type Control string
 
 const (
 	ControlWPP Control = "wpp" // as grammars: whole program paths
-	// ControlAPP is arithmetic program paths: directions of branches, in less
-	// time. Grammars are built from them on demand.
+	// ControlAPP is arithmetic program paths: directions of branches, which take less
+	// time to record. Grammars are built from them on demand.
 	ControlAPP Control = "app"
 )
 
@@ -68,16 +68,17 @@ type Meta struct {
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`
-	// ThreadInsts counts the instructions of each thread, those inside hooked
-	// functions too. Empty in a trace that was not closed.
+	// ThreadInsts counts the instructions of each thread, including those inside
+	// hooked functions. It is empty in a trace that was not closed.
 	ThreadInsts []uint64 `json:"thread_insts,omitempty"`
 
-	// Complete and Epochs are found when a trace is opened.
+	// Complete and Epochs are set when a trace is opened.
 	Complete bool `json:"-"`
 	Epochs   int  `json:"-"`
 }
 
-// World is the environment of a run, besides the program, its arguments and its input.
+// World is the environment of a run, apart from the program, its arguments and
+// its input.
 type World struct {
 	Root       string `json:"root,omitempty"` // directory that the program saw as /
 	HangInsts  uint64 `json:"hang_limit,omitempty"`

@@ -44,7 +44,7 @@ func EncodeObject(m *event.Image, flags uint64) []byte {
 	return append(b, m.Path...)
 }
 
-// PartialObject is a shared object as its blocks tell it, of which parts may be missing.
+// PartialObject is a shared object some of whose blocks may be missing.
 type PartialObject struct {
 	Object
 	Flags uint64
@@ -78,7 +78,7 @@ func (o *PartialObject) Take(part []byte) error {
 	return nil
 }
 
-// Whole says what is wrong with the content.
+// Whole returns an error if the content is incomplete or damaged.
 func (o *PartialObject) Whole() error {
 	if uint64(len(o.Data)) != o.Size || sha256.Sum256(o.Data) != o.Sum {
 		return fmt.Errorf("content of shared object %q: %w", o.Path, tracefmt.ErrMalformed)

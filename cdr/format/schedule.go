@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Piece is accesses of a thread that were executed at a stretch, before another
+// Piece is a number of accesses that a thread executed in a row, before another
 // thread had its turn.
 type Piece struct {
 	Seq      uint64 // events of S_synch before it

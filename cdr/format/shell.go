@@ -9,8 +9,8 @@ import (
 // Program is the static control flow of the program that runs. [*cfg.Program]
 // is one.
 //
-// A path is identified by its first block and the sum of the values of its
-// edges, its number; [cfg.Number] says how those are made.
+// A path is identified by its first block and its number, the sum of its edges'
+// values; [cfg.Number] defines them.
 type Program interface {
 	// At returns the basic block that begins at pc.
 	At(pc uint64) (cfg.Ref, bool)
@@ -22,13 +22,12 @@ type Program interface {
 	Decode(start cfg.Ref, number uint64) ([]cfg.Ref, error)
 }
 
-// Shell is a program's static control flow as package app follows it: what is
-// left of the program when everything else is taken away. Functions are
-// identified by their index. It is safe for use by several goroutines at once,
-// if the program is.
+// Shell is a program's static control flow as package app needs it. Functions are
+// identified by their index. Several goroutines may use it at once, if they may
+// use the program.
 type Shell struct{ Program Program }
 
-// Block is app.Shell: what is known of the basic block that begins at pc.
+// Block implements app.Shell: it describes the basic block that begins at pc.
 func (s Shell) Block(pc uint64) (app.Block, bool) {
 	ref, ok := s.Program.At(pc)
 	if !ok {
@@ -60,17 +59,17 @@ func shellBlock(b *cfg.Block, function uint64) app.Block {
 	return out
 }
 
-// FlowShell is the shell of a flow block. It knows three kinds of names: an
-// even number is the address of a basic block of the program; of odd ones, which
-// no instruction has for an address, 4·n+1 is block n of the tables, where that
-// is none of the program's, and 4·n+3 is mark n.
+// FlowShell is the shell of a flow block. A name is one of three kinds. An even
+// number is the address of a basic block of the program. Odd numbers are no
+// addresses of instructions: 4·n+1 is block n of the tables, if that is not one
+// of the program's, and 4·n+3 is mark n.
 type FlowShell struct {
 	Shell
 	Codes func(id uint64) (CodeEnd, bool)
 	Marks []Mark // those that there are; a decoder has all of them from the beginning
 }
 
-// CodeEnd is what the tables say of how a block is left.
+// CodeEnd is how a block of the tables ends.
 type CodeEnd struct {
 	Next uint64
 	End  event.End
@@ -89,7 +88,7 @@ func NameOfCode(id uint32) uint64 { return uint64(id)<<NameBits | oddName }
 func IsMark(name uint64) bool { return name&nameKinds == markName }
 func NameOfMark(i int) uint64 { return uint64(i)<<NameBits | markName }
 
-// Block is app.Shell.
+// Block implements app.Shell.
 func (s *FlowShell) Block(name uint64) (app.Block, bool) {
 	switch {
 	case name&oddName == 0:

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// siteBlocks says in which blocks the sites of a trace are. Sites that are
-// in the same ones, as often in each, are executed equally often and share
+// siteBlocks says which blocks contain the sites of a trace. Sites that are in
+// the same blocks, equally often in each, are executed equally often and share
 // their counts.
 type siteBlocks struct {
 	off    []uint32 // blocks of site i: blocks[off[i]:off[i+1]]
@@ -14,7 +14,7 @@ type siteBlocks struct {
 	Class  []SiteID // for each site the first with the same blocks
 }
 
-// SiteBlocks is made when first needed.
+// SiteBlocks computes the table when it is first needed.
 func (t *Tables) SiteBlocks() *siteBlocks {
 	if x := t.bySite; x != nil && len(x.Class) == len(t.Sites) && len(x.blocks) == len(t.SiteLists) {
 		return x
@@ -53,7 +53,7 @@ func (t *Tables) SiteBlocks() *siteBlocks {
 
 func (x *siteBlocks) Of(id SiteID) []uint32 { return x.blocks[x.off[id]:x.off[id+1]] }
 
-// SiteIn is how often a site occurs in a block.
+// SiteIn is the number of occurrences of a site in a block.
 func (t *Tables) SiteIn(b *TableBlock, site SiteID) (n uint64) {
 	for _, id := range t.BlockSites(b) {
 		if id == site {

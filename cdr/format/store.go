@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// ImageStore is a directory in which traces keep executables and shared objects
-// together: each file once, under the SHA-256 of its content.
+// ImageStore is a directory for the executables and shared objects of many
+// traces. It holds each file once, under the SHA-256 of its content.
 type ImageStore struct{ Dir string }
 
 func (s *ImageStore) path(sum [sha256.Size]byte) string {
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:]))
 }
 
-// Put stores a file, unless it is there.
+// Put stores a file, unless the store has it.
 func (s *ImageStore) Put(data []byte) (sum [sha256.Size]byte, err error) {
 	sum = sha256.Sum256(data)
 	if info, err := os.Stat(s.path(sum)); err == nil && info.Size() == int64(len(data)) {
@@ -44,7 +44,7 @@ func (s *ImageStore) Put(data []byte) (sum [sha256.Size]byte, err error) {
 	return sum, err
 }
 
-// Get reads a file and checks that it is the one.
+// Get reads a file and checks its content.
 func (s *ImageStore) Get(sum [sha256.Size]byte, size uint64) ([]byte, bool) {
 	info, err := os.Stat(s.path(sum))
 	if err != nil || !info.Mode().IsRegular() || uint64(info.Size()) != size {

@@ -20,7 +20,7 @@ import (
 //
 // Sites are numbered by first appearance of (pc, size, access).
 
-// CodeRow is a block as it stands in the tables.
+// CodeRow is a row of the table of blocks.
 type CodeRow struct {
 	PC, Next uint64
 	Bytes    uint32
@@ -38,7 +38,7 @@ type Rows struct {
 	Paths      []uint32 // their blocks, one path after another
 }
 
-// Encode makes a tables block. sites are those of the whole trace.
+// Encode encodes a tables block. sites are those of the whole trace.
 func (n *Rows) Encode(sites []Site) []byte {
 	var b []byte
 	blocks := n.Blocks
@@ -109,7 +109,7 @@ type TableBlock struct {
 
 func (b *TableBlock) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
-// What the tables of a trace may hold.
+// Bounds of the tables of a trace.
 const (
 	MaxTableRows  = 1 << 20 // blocks; sites of all blocks
 	MaxPaths      = 1 << 22
@@ -124,7 +124,7 @@ const MaxSiteSize = 127
 
 func NewTables() *Tables { return &Tables{siteIDs: map[Site]SiteID{}, PathOff: []uint32{0}} }
 
-// Add reads a tables block after those that were read before.
+// Add reads the next tables block.
 func (t *Tables) Add(payload []byte) error {
 	d := decode(payload)
 	t.addBlocks(&d)
@@ -247,6 +247,6 @@ func (t *Tables) BlockSites(b *TableBlock) []SiteID {
 	return t.SiteLists[b.SiteFrom : b.SiteFrom+b.SiteCount]
 }
 
-// MaxPathBlocks is how many blocks a path may have in the trace's tables. A
-// longer one is written as paths of one block.
+// MaxPathBlocks bounds the blocks of a path in the tables. A longer path is
+// written as paths of one block.
 const MaxPathBlocks = 1 << 10

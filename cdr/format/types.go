@@ -5,8 +5,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Extra is a block in a trace beside the recorder's own, of no concern to package
-// cdr: see recorder.Options.
+// Extra is a block that the recorder does not write itself and package cdr does
+// not read; see recorder.Options.
 type Extra struct {
 	Kind    tracefmt.Kind
 	Thread  uint32

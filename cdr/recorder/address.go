@@ -24,10 +24,10 @@ func (d *addrDict) id(t format.AddrTerm) (id wpp.Terminal, isNew bool) {
 	return id, true
 }
 
-// stream compresses the addresses of one site in one thread and epoch: Diff,
-// RLE and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
-// grammar when a run of equal differences ends. The first recorded address
-// is alone.
+// stream compresses the addresses of one site in one thread and epoch: Diff, RLE
+// and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
+// grammar when a run of equal differences ends. The first recorded address is
+// stored separately.
 type stream struct {
 	last  uint64
 	diff  int64
@@ -40,8 +40,8 @@ type stream struct {
 	b     wpp.Builder
 }
 
-// add takes an address when the fast path in [threadRec.access] does not
-// apply. It returns the terminals that became complete.
+// add takes an address that is not on the fast path of [threadRec.access]. It
+// returns the terminals that became complete.
 func (s *stream) add(addr uint64, out *[2]format.AddrTerm) (n int) {
 	if !s.begun {
 		s.begun, s.first, s.last = true, addr, addr

@@ -91,8 +91,8 @@ func (r *Recorder) writeControl(t *threadRec) error {
 	return r.w.Append(tracefmt.KindControl, uint32(t.id), format.EncodeControl(t.base, t.terms, t.control.Grammar()))
 }
 
-// finishStreams ends the open runs and returns the streams that hold anything,
-// by site. Accesses left out at the end need no mark.
+// finishStreams ends the open runs and returns the streams that are not empty, by
+// site. Accesses left out at the end need no mark.
 func (t *threadRec) finishStreams() []format.AddrStream {
 	streams := make([]format.AddrStream, 0, len(t.used))
 	for _, s := range t.used {

@@ -10,8 +10,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// flowFactor is what a byte of a flow stream counts for the budget: about
-// the memory of the grammar that it will be played back into.
+// flowFactor is what a byte of a flow stream counts for the budget: about the
+// memory of the grammar that is built from it.
 const flowFactor = 64
 
 // flowRec records the control flow of one thread in the open epoch as
@@ -26,15 +26,15 @@ type flowRec struct {
 	count uint64 // blocks
 }
 
-// point notes where a checkpoint is that the last name may have begun with.
+// point notes a checkpoint, if the last name began with one.
 func (f *flowRec) point() {
 	if f.enc.Checkpoints() > len(f.Points) {
 		f.Points = append(f.Points, f.count)
 	}
 }
 
-// flowing returns the thread's flow in this epoch. It must be asked for before
-// the call stack changes.
+// flowing returns the thread's flow in this epoch. It must be called before the
+// call stack changes.
 func (t *threadRec) flowing() (*flowRec, error) {
 	if t.flow != nil {
 		return t.flow, nil
@@ -50,7 +50,7 @@ func (t *threadRec) flowing() (*flowRec, error) {
 	return f, nil
 }
 
-// codeEnd says how a block of the tables is left.
+// codeEnd returns how a block of the tables ends.
 func (p *paths) codeEnd(id uint64) (format.CodeEnd, bool) {
 	if id >= uint64(len(p.codes)) {
 		return format.CodeEnd{}, false
@@ -58,7 +58,7 @@ func (p *paths) codeEnd(id uint64) (format.CodeEnd, bool) {
 	return format.CodeEnd{Next: p.codes[id].Next, End: p.codes[id].End}, true
 }
 
-// name is what a flow calls a code block.
+// name is the name of a code block in flows.
 func (p *paths) name(id uint32) uint64 {
 	if c := &p.codes[id]; c.static != nil {
 		return c.PC
@@ -117,8 +117,7 @@ func (t *threadRec) flowSkip(b *simBlock) {
 	t.leave(b)
 }
 
-// flowAlign tells the reader what became of the call stack in code that is not
-// recorded.
+// flowAlign writes what happened to the call stack in code that is not recorded.
 func (t *threadRec) flowAlign() error {
 	now, same := t.frames(), 0
 	for same < len(now) && same < len(t.seen) && now[same] == t.seen[same] {
@@ -138,8 +137,8 @@ func (t *threadRec) flowAlign() error {
 	return nil
 }
 
-// flowKept follows an event in code that is not recorded: where a return is
-// pending, the reader takes it for done.
+// flowKept follows an event in code that is not recorded: the reader takes a
+// pending return for done.
 func (t *threadRec) flowKept() {
 	if t.rec.paths.chosen != nil && t.pending {
 		t.away, t.kept, t.settle = true, true, false
@@ -147,7 +146,7 @@ func (t *threadRec) flowKept() {
 	}
 }
 
-// flowMark records an event. The call stack has not taken it up yet.
+// flowMark records an event, before the call stack follows it.
 func (t *threadRec) flowMark(e *event.Event) error {
 	if _, err := t.flowing(); err != nil {
 		return err
@@ -173,7 +172,7 @@ func (t *threadRec) flowMark(e *event.Event) error {
 	return t.mark(format.Mark{Kind: format.MarkEvent, A: x.A, B: x.B})
 }
 
-// mark puts a mark into the stream.
+// mark adds a mark to the stream.
 func (t *threadRec) mark(m format.Mark) error {
 	f := t.flow
 	i, ok := f.ids[m]
@@ -191,7 +190,7 @@ func (t *threadRec) mark(m format.Mark) error {
 	return nil
 }
 
-// flowGrow counts what the stream took since it was asked last.
+// flowGrow counts what the stream took since the last call.
 func (t *threadRec) flowGrow() {
 	if f := t.flow; f != nil {
 		size := f.enc.Size()

@@ -38,7 +38,7 @@ func (r *Recorder) Load(images []event.Image) error {
 	return nil
 }
 
-// storeObject puts a file into the store, and its name into the trace.
+// storeObject writes a file to the store, and its name to the trace.
 func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
 	var err error
 	if m.Digest, err = r.opts.Store.Put(m.Data); err != nil {
@@ -49,14 +49,14 @@ func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
 	return err
 }
 
-// PackedObjects keeps shared objects as they are compressed, for many recordings. It
-// may be used by several recorders at once.
+// PackedObjects holds compressed shared objects for many recordings. Several
+// recorders may use it at once.
 type PackedObjects struct {
 	mu   sync.Mutex
 	kept map[[sha256.Size]byte]PackedImage // by the contents of the first block
 }
 
-// pack makes the blocks of a shared object. A nil PackedObjects keeps nothing.
+// pack returns the blocks of a shared object. A nil PackedObjects keeps nothing.
 func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
 	head := format.EncodeObject(m, 0)
 	if p == nil {

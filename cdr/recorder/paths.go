@@ -62,8 +62,8 @@ func (p *paths) define(b *event.Block, site func(format.Site) format.SiteID) {
 	p.sims = append(p.sims, s)
 }
 
-// stepBlock is a code block as paths go over it. In the alphabet of blocks, none
-// goes on.
+// stepBlock is a code block as a follower sees it. In the alphabet of blocks,
+// each path is one block.
 func (p *paths) stepBlock(id uint32) cfg.StepBlock {
 	c := &p.codes[id]
 	s := cfg.StepBlock{ID: id, PC: c.PC, Block: c.static}
@@ -73,7 +73,7 @@ func (p *paths) stepBlock(id uint32) cfg.StepBlock {
 	return s
 }
 
-// endsPath reports whether paths end after a block that is left so.
+// endsPath reports whether paths end after a block that ends in this way.
 func (p *paths) endsPath(end event.End) bool {
 	return p.alphabet == format.AlphabetBlock || end == event.EndCall || end == event.EndCallInd || end == event.EndReturn
 }
@@ -111,7 +111,7 @@ func (p *paths) id(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	return p.add(path)
 }
 
-// add makes the row of a path, and says how much memory that took.
+// add makes the row of a path, and returns the memory that it took.
 func (p *paths) add(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	from := len(p.rows)
 	p.rows = p.blocksOf(p.rows, path)
@@ -128,8 +128,8 @@ func (p *paths) add(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	return id, pathBytes + 4*uint64(n), true
 }
 
-// full says that the tables hold as many paths as they may, but for those of
-// one block.
+// full reports whether the tables have no room for more paths, apart from those
+// of one block.
 func (p *paths) full() bool { return p.next >= format.MaxPaths || p.total >= p.limit }
 
 // blocksOf appends the blocks of a path.
@@ -148,9 +148,9 @@ func (p *paths) blocksOf(dst []uint32, path cfg.Path) []uint32 {
 
 func (p *paths) size() uint64 { return uint64(p.ids.Len()) * pathBytes }
 
-// forget drops the names of paths, whose rows must all be in the file. A path
-// that runs again gets a second row. When the tables are full no names come to
-// those that there are.
+// forget drops the names of paths. Their rows must all be in the file. A path
+// that runs again gets a second row; so when the tables are full, the names are
+// kept.
 func (p *paths) forget() {
 	if p.full() {
 		return
@@ -158,8 +158,8 @@ func (p *paths) forget() {
 	p.ids.Forget()
 }
 
-// newRows takes the rows that the file does not have yet. They are valid until
-// the next path is named.
+// newRows returns the rows that are not in the file yet. They are valid until the
+// next path is named.
 func (p *paths) newRows() *format.Rows {
 	n := &format.Rows{FirstBlock: uint64(p.defined), FirstPath: uint64(p.next) - uint64(len(p.lengths)), Lengths: p.lengths, Paths: p.rows}
 	for i := range p.codes[p.defined:] {

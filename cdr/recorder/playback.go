@@ -15,7 +15,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Playback makes control strings of flow blocks again. It names paths in the
+// Playback rebuilds control strings from flow blocks. It adds paths to the
 // trace's tables as it meets them.
 type Playback struct {
 	shell format.Shell
@@ -37,13 +37,13 @@ func NewPlayback(meta *format.Meta, program format.Program, tab *format.Tables) 
 	return &Playback{shell: format.Shell{Program: program}, Tab: tab, rec: rec, code: map[uint64]uint32{}}, nil
 }
 
-// Block is the block of the tables that a name in a flow means.
+// Block returns the block of the tables that a name in a flow stands for.
 func (p *Playback) Block(name uint64) (id uint32, ok bool) {
 	id, ok = p.code[name]
 	return id, ok
 }
 
-// learn takes up the blocks that the tables have.
+// learn adds the blocks of the tables that are new.
 func (p *Playback) learn() {
 	paths := p.rec.paths
 	for ; p.known < len(p.Tab.Blocks); p.known++ {
@@ -62,7 +62,7 @@ func (p *Playback) learn() {
 	}
 }
 
-// basicBlock finds the block of the program that a block of the tables is.
+// basicBlock finds the program's block that a block of the tables is.
 func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 	ref, ok := p.shell.Program.At(c.PC)
 	if !ok {
@@ -83,7 +83,7 @@ func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 // ErrOtherFlow says what is wrong when a flow cannot be followed.
 var ErrOtherFlow = fmt.Errorf("the control flow does not follow the program: %w", tracefmt.ErrMalformed)
 
-// Control plays a flow block back. c says what it has to come to.
+// Control plays a flow block back. The result must agree with c.
 func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlString, error) {
 	f, err := format.DecodeFlow(payload)
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlStr
 	return &format.ControlString{Base: base, Terms: t.terms, Grammar: t.control.Grammar()}, nil
 }
 
-// Decoder starts at the last checkpoint that is not after the from-th block.
+// Decoder returns a decoder at the last checkpoint that is not after block from.
 func (p *Playback) Decoder(payload []byte, from uint64) (d *app.Decoder, skipped uint64, err error) {
 	f, err := format.DecodeFlow(payload)
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *Playback) Decoder(payload []byte, from uint64) (d *app.Decoder, skipped
 	return d, f.Points[at], err
 }
 
-// play takes up a mark.
+// play follows a mark.
 func (t *threadRec) play(m format.Mark) {
 	t.endPath()
 	switch m.Kind {
@@ -185,12 +185,12 @@ func (t *threadRec) play(m format.Mark) {
 	}
 }
 
-// settled takes a return for done.
+// settled takes a pending return for done.
 func (t *threadRec) settled() {
 	t.stack.Frames, t.pending = t.frames(), false
 }
 
-// namePaths puts the paths that were met into the trace's tables.
+// namePaths adds the paths that were met to the trace's tables.
 func (p *Playback) namePaths() {
 	paths, tab := p.rec.paths, p.Tab
 	for _, n := range paths.lengths {

@@ -8,8 +8,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// codeBlock is a block of the trace: a basic block of the program, or what the
-// simulator ran as a block where the program has none that fits.
+// codeBlock is a block of the trace: a basic block of the program, or a block of
+// the simulator that does not consist of basic blocks.
 type codeBlock struct {
 	format.CodeRow
 	static *cfg.Block // nil: not one of the program's

@@ -16,8 +16,8 @@ import (
 const (
 	// DefaultBudget is the memory of the grammars of one epoch, in bytes.
 	DefaultBudget = 64 << 20
-	// DefaultInsts are the instructions after which an epoch is closed even if
-	// it takes little memory: what a recording that is killed loses is then some
+	// DefaultInsts is the number of instructions after which an epoch is closed even
+	// if it takes little memory, so that a recording that is killed loses only some
 	// seconds of the run.
 	DefaultInsts = 128 << 20
 
@@ -40,52 +40,51 @@ type Options struct {
 	Program format.Program
 	// Image is the program's ELF file, carried in the trace. It may be nil.
 	Image []byte
-	// Packed is the same, compressed before: of the two this one counts. It
-	// saves time when many runs of one program are recorded.
+	// Packed is Image in compressed form, and takes precedence over it. It saves time
+	// when many runs of one program are recorded.
 	Packed PackedImage
-	// Store keeps the executable and the shared objects apart from the trace; nil: it
-	// has them itself.
+	// Store, if not nil, holds the executable and the shared objects in place of the
+	// trace.
 	Store *format.ImageStore
-	// Objects keeps what is made of shared objects; nil: each recorder compresses
-	// them itself.
+	// Objects, if not nil, holds compressed shared objects for several recorders.
 	Objects *PackedObjects
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
 	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
 	Budget uint64
-	// Insts are the instructions, of all threads, after which an epoch is closed
-	// in any case. 0 means [DefaultInsts].
+	// Insts is the number of instructions, of all threads, after which an epoch is
+	// closed in any case. 0 means [DefaultInsts].
 	Insts uint64
-	// Flow are the options of arithmetic program paths, where Meta.Control is
-	// ControlAPP, which needs a Program and an Image. Functions must be nil.
+	// Flow is the options of arithmetic program paths, for Meta.Control = ControlAPP,
+	// which needs a Program and an Image. Functions must be nil.
 	Flow app.Options
-	// Chosen says of which blocks, by the address of their first instruction,
-	// control flow is recorded; nil: of all. The others, their instructions and
-	// accesses are in no count; events and call stacks are whole. It needs
+	// Chosen, if not nil, selects the blocks whose control flow is recorded, by the
+	// address of their first instruction. The others, with their instructions and
+	// accesses, are in no count; events and call stacks are complete. It needs
 	// ControlAPP and ModeCOR.
 	Chosen func(pc uint64) bool
 	// Keep reports whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
 	// records all. See [Scout].
 	Keep func(granule uint64) bool
-	// PathBlocks bounds the blocks of all paths in the tables; beyond it paths are
-	// written block by block. 0: as many as the format holds.
+	// PathBlocks bounds the blocks of all paths in the tables. Beyond it, paths are
+	// written block by block. 0 means as many as the format can hold.
 	PathBlocks int
-	// NoSchedule leaves out in which order accesses were executed between two
-	// events, which modes other than CDR never say.
+	// NoSchedule leaves out the order in which accesses were executed between two
+	// events. Only mode CDR records it.
 	NoSchedule bool
-	// Plain leaves the blocks as they are; tracefmt.Compress makes up for it.
+	// Plain leaves blocks uncompressed; tracefmt.Compress compresses them later.
 	Plain bool
-	// Extra returns blocks that others add to the trace: to each epoch just before
-	// it is closed, and, with end, what follows the last. nil adds none.
+	// Extra, if not nil, returns blocks to add to the trace: to each epoch just
+	// before it is closed and, with end, after the last one.
 	Extra func(end bool) []format.Extra
-	// Committed is called when an epoch was written, which is then safe from
-	// whatever happens to the recording. nil: nobody is told.
+	// Committed, if not nil, is called after an epoch was written. That epoch can be
+	// read whatever happens to the recording later.
 	Committed func() error
 }
 
 // Recorder is the [event.Observer] that writes a CDR, COR or DOR trace.
 //
-// It keeps the open epoch in memory and nothing of the ones before, but for
+// It holds the open epoch in memory and nothing of earlier ones, except for
 // tables that grow with the program and not with the run.
 type Recorder struct {
 	w    *tracefmt.Writer
@@ -108,7 +107,7 @@ type Recorder struct {
 	err      error
 }
 
-// imagePart is how much of an image a block holds, in bytes.
+// imagePart is the size in bytes of the part of an image that a block holds.
 const imagePart = format.MaxPayload / 2
 
 // PackedImage is a program's ELF file, compressed for [Options]. It may be used
@@ -193,7 +192,7 @@ func New(w io.Writer, opts Options) (*Recorder, error) {
 	return r, nil
 }
 
-// checkControl looks at how control flow is to be recorded.
+// checkControl checks how control flow is to be recorded.
 func (o *Options) checkControl() error {
 	if o.Chosen != nil && o.Meta.Control != format.ControlAPP {
 		return errors.New("record: functions can be chosen only with control flow as app")
@@ -464,7 +463,7 @@ func (r *Recorder) Finish(outcome event.Outcome) error {
 // Size is the number of bytes written so far.
 func (r *Recorder) Size() int64 { return r.w.Offset() }
 
-// newStream is a stream that nobody uses yet.
+// newStream returns an unused stream.
 func (r *Recorder) newStream() *stream {
 	if len(r.slab) == 0 {
 		r.slab = make([]stream, 64)

@@ -34,11 +34,11 @@ func (r *Recorder) takeTurn(t *threadRec) {
 	s.turn = t
 }
 
-// sinceEvent is how many accesses the thread executed since its last event or
+// sinceEvent is the number of accesses by the thread since its last event or
 // piece.
 func (t *threadRec) sinceEvent() uint64 { return t.loose + t.accesses - t.toldTo }
 
-// told notes that all accesses so far have their place.
+// told notes that the schedule places all accesses so far.
 func (t *threadRec) told() { t.loose, t.toldTo = 0, t.accesses }
 
 // writeSchedule writes the epoch's schedule.

@@ -47,7 +47,7 @@ type scoutCell uint32
 // scoutPage holds a cell for each granule.
 type scoutPage [1 << scoutShift]scoutCell
 
-// maxScoutFree bounds the bytes of a freed block that are looked at.
+// maxScoutFree bounds the bytes of a freed block that are examined.
 const maxScoutFree = 1 << 30
 
 // Define implements [event.Observer].
@@ -93,13 +93,13 @@ func (s *Scout) Batch(b *event.Batch) error {
 	return err
 }
 
-// owner is what a thread acts as at present.
+// owner is the strand that a thread runs at present.
 func (s *Scout) owner(t event.ThreadID) scoutCell {
 	stack := s.strands[t]
 	return stack[len(stack)-1]
 }
 
-// run takes the accesses of blocks and returns the addresses that are left.
+// run takes the accesses of blocks and returns the remaining addresses.
 func (s *Scout) run(owner scoutCell, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	for _, id := range blocks {
 		if int(id) >= len(s.blocks) {
@@ -222,7 +222,7 @@ func (s *Scout) page(no uint64) *scoutPage {
 	return p
 }
 
-// room takes so many bytes of the table's memory, if they are there.
+// room reserves bytes of the table's memory, if there are enough.
 func (s *Scout) room(bytes uint64) bool {
 	limit := s.Limit
 	if limit == 0 {
@@ -236,8 +236,8 @@ func (s *Scout) room(bytes uint64) bool {
 	return true
 }
 
-// Keep reports whether a granule (address / 8) is shared, for [Options].Keep.
-// It may be used from one goroutine at a time, when the run is over.
+// Keep reports whether a granule (address / 8) is shared, for [Options].Keep. It
+// may be called when the run is over, by one goroutine at a time.
 func (s *Scout) Keep(granule uint64) bool {
 	p := s.last
 	if no := granule >> scoutShift; p == nil || no != s.lastNo {

@@ -7,8 +7,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// threadRec is the recording of one thread in the open epoch, and what of it
-// goes on into the next.
+// threadRec is the recording of one thread in the open epoch, and what continues
+// into the next.
 type threadRec struct {
 	id  event.ThreadID
 	rec *Recorder
@@ -92,7 +92,7 @@ func (t *threadRec) emit(path cfg.Path) {
 	t.same, t.times = path, 1
 }
 
-// endPath ends the path that is being followed, if any, where it is.
+// endPath ends the path that is being followed, if there is one.
 func (t *threadRec) endPath() {
 	if ended, ok := t.path.End(); ok {
 		t.emit(ended)
@@ -100,7 +100,7 @@ func (t *threadRec) endPath() {
 	t.flushRun()
 }
 
-// flushRun puts the open run of a path into the string.
+// flushRun appends the open run of a path to the string.
 func (t *threadRec) flushRun() {
 	if t.times == 0 {
 		return
@@ -139,8 +139,9 @@ func (t *threadRec) appendPath(id format.PathID, times uint64) {
 	t.push(wpp.Terminal(t.once[id] - 1))
 }
 
-// resolve follows a return now that its target is known. The terminal that
-// returned pops one frame; where the truth differs a correction follows it.
+// resolve follows a return whose target has become known. The terminal that
+// returned pops one frame; if the return did something else, a correction
+// follows.
 func (t *threadRec) resolve(target uint64) {
 	t.pending = false
 	depth := len(t.stack.Frames)
@@ -158,8 +159,8 @@ func (t *threadRec) resolve(target uint64) {
 	}
 }
 
-// unwound cuts the stack down to its outermost frames, keep of them: what the
-// return or jump before it really did.
+// unwound leaves only the keep outermost frames on the stack, as the preceding
+// return or jump really did.
 func (t *threadRec) unwound(keep uint64) {
 	if t.rec.opts.Meta.Mode == format.ModeDOR {
 		return
@@ -176,7 +177,7 @@ func (t *threadRec) unwound(keep uint64) {
 	t.stack.Frames = all[:left]
 }
 
-// rewound puts a frame back.
+// rewound restores a frame.
 func (t *threadRec) rewound(ret uint64) {
 	if t.rec.opts.Meta.Mode == format.ModeDOR || len(t.stack.Frames) >= format.MaxStack {
 		return
@@ -185,8 +186,7 @@ func (t *threadRec) rewound(ret uint64) {
 	t.stack.Call(ret)
 }
 
-// syncPoint puts an ordered event into the string. The path before it has
-// been ended.
+// syncPoint appends an ordered event to the string. The path before it has ended.
 func (t *threadRec) syncPoint(e *event.Event) {
 	returns := e.Mode&event.Returns != 0
 	t.append(format.SyncTerm(e.PC, e.Kind, returns))
@@ -208,8 +208,8 @@ func (t *threadRec) frames() []uint64 {
 	return f
 }
 
-// append puts a terminal into the string. In a flow all terminals but paths and
-// marks follow from what is there.
+// append adds a terminal to the string. In a flow, only paths and marks are
+// written: the other terminals follow from them.
 func (t *threadRec) append(x format.Term) {
 	if t.flow == nil {
 		t.push(t.intern(x))
@@ -301,7 +301,7 @@ func (t *threadRec) newStream(id format.SiteID) {
 	t.rec.grow(format.StreamBytes)
 }
 
-// accessString puts accesses into the thread's one string (DOR).
+// accessString appends accesses to the thread's only string (DOR).
 func (t *threadRec) accessString(sites []format.SiteID, addrs []uint64) {
 	keep := t.rec.opts.Keep
 	for i, id := range sites {

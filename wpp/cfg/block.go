@@ -54,8 +54,8 @@ type Succ struct {
 func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
 // Succ finds the edge to the block at pc: what it adds to the path's number, or
-// that the path is cut. It is not ok when there is no such edge; a path that
-// goes on at pc nevertheless is to be cut.
+// that the path is cut. It is not ok if there is no such edge; then a path that
+// continues at pc must be cut.
 func (b *Block) Succ(pc uint64) (val uint64, cut, ok bool) {
 	s := b.Succs
 	i := 0
@@ -120,8 +120,7 @@ func (p *Program) decode(f *Function) *sweep {
 	return s
 }
 
-// mark makes the instruction at pc a beginning of a block, if it is one of the
-// function's.
+// mark makes the instruction at pc begin a block, if it is in the function.
 func (s *sweep) mark(pc uint64) {
 	if i := s.at(pc); i >= 0 {
 		s.leader[i] = true
@@ -144,8 +143,8 @@ func (s *sweep) markLeaders() {
 			s.mark(t)
 		}
 	}
-	// Where the simulator cuts a block that is too long, counted from each
-	// beginning. Cuts lie ahead, so one pass finds the cuts of cuts too.
+	// The simulator cuts a block that is too long, counted from each beginning. Cuts
+	// are further on, so one pass finds the cuts after cuts too.
 	for i := range s.insts {
 		if !s.leader[i] {
 			continue

@@ -24,8 +24,8 @@ type Dependence struct {
 }
 
 // Dominators returns the dominator tree from node 0. A node that cannot be
-// reached from it counts as another entry, in order of the nodes: something
-// that is not seen leads there.
+// reached from there is another entry, in order of the nodes: some edge that is
+// not known leads to it.
 func (g Graph) Dominators() *Tree {
 	seen, entries := make([]bool, len(g)), []int(nil)
 	for v := range g {
@@ -37,11 +37,11 @@ func (g Graph) Dominators() *Tree {
 	return g.tree(entries)
 }
 
-// PostDominators returns the post-dominator tree: a post-dominates b when every
-// way from b out of the graph leads through a. The graph is left at the nodes
-// without successors and at those for which leaves holds. From a node that no
-// way leads out of (a loop for ever) it is taken to be left there, from the
-// last such node first, until every node has a way out.
+// PostDominators returns the post-dominator tree: a post-dominates b if every way
+// from b out of the graph leads through a. Control leaves the graph at nodes
+// without successors and at those for which leaves holds. If no way leads out of
+// some nodes (an endless loop), the last of them is taken as an exit, until every
+// node has a way out.
 func (g Graph) PostDominators(leaves func(v int) bool) *Tree {
 	r := g.reverse()
 	seen, exits := make([]bool, len(g)), []int(nil)

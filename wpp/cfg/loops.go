@@ -7,10 +7,9 @@ import (
 	"gonum.org/v1/gonum/graph/topo"
 )
 
-// Loop is a set of blocks from each of which each can be reached inside it, and
-// that is as large as it can be: a strongly connected component of the function,
-// or of another loop without the blocks that this one is entered at (the way P.
-// Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS 1997, has it).
+// Loop is a strongly connected component of a function, or of another loop
+// without the blocks at which that one is entered (P. Havlak, "Nesting of
+// Reducible and Irreducible Loops", TOPLAS 1997).
 type Loop struct {
 	Blocks []int // ascending
 	has    []bool

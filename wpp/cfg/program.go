@@ -49,8 +49,7 @@ type part struct {
 	dead map[uint64]bool
 }
 
-// Ref names a block of a program. It depends on the program alone, not on what
-// was asked before.
+// Ref names a block of a program. It depends only on the program.
 type Ref struct {
 	Func  uint32 // index of the function
 	Block uint32 // index of the block in it
@@ -69,8 +68,8 @@ type Function struct {
 	body *body // what analysing it returns, when once is over
 }
 
-// Name is that of the function's symbol, demangled; "" where there is none. A
-// program has thousands of functions, so that a name is made when it is asked for.
+// Name is the demangled name of the function's symbol, "" if there is none. A
+// program has thousands of functions, so names are computed on demand.
 func (f *Function) Name() string { return f.sym.Demangled() }
 
 // body is what analysing a function returns.
@@ -81,8 +80,8 @@ type body struct {
 	flow   trees
 }
 
-// trees are made when they are first asked for, each by itself: most questions are
-// about control dependence alone.
+// trees are computed on demand, each separately: most questions are only about
+// control dependence.
 type trees struct {
 	ofDom, ofDeps, ofLoops sync.Once
 
@@ -92,16 +91,16 @@ type trees struct {
 	loops     []*Loop
 }
 
-// New prepares the control flow of a program: it divides the code into
-// functions and looks at none of them yet. Images that are added to the space
-// later are taken up when they are first asked for.
+// New prepares the control flow of a program: it divides the code into functions,
+// which are analysed on demand. Images that are added to the space later are
+// included when they are first asked for.
 func New(img *image.Space) *Program {
 	return (&Program{known: &knownParts{parts: map[partKey]*part{}}}).In(img)
 }
 
-// In is the control flow of another run of the program, in a space made from the
-// same executable ([image.Space.Anew]). What was analysed of images that both spaces
-// have is kept.
+// In returns the control flow of another run of the program, in a space made from
+// the same executable ([image.Space.Anew]). It shares the analysis of images that
+// both spaces have.
 func (p *Program) In(img *image.Space) *Program {
 	other := &Program{img: img, known: p.known}
 	other.parts.Store(new([]*part))
@@ -109,7 +108,7 @@ func (p *Program) In(img *image.Space) *Program {
 	return other
 }
 
-// all are the parts of all images that the space has now.
+// all returns the parts of all images that the space has now.
 func (p *Program) all() []*part {
 	images := p.img.Images()
 	if parts := *p.parts.Load(); len(parts) >= len(images) {
@@ -130,7 +129,7 @@ func (p *Program) all() []*part {
 	return parts
 }
 
-// part is a part that is known, or a new one.
+// part returns a known part, or a new one.
 func (p *Program) part(key partKey) *part {
 	p.known.mu.Lock()
 	defer p.known.mu.Unlock()
@@ -152,7 +151,7 @@ func (p *part) divide() {
 			starts = append(starts, s.Addr)
 		}
 	}
-	// Of a stripped file: the functions that nothing but its own code knows.
+	// In a stripped file, only its own code tells where its functions begin.
 	starts = append(starts, p.img.Called()...)
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
@@ -361,7 +360,7 @@ func (f *Function) Graph() Graph {
 	return f.body.graph
 }
 
-// control works out post-dominators and what they are needed for.
+// control computes post-dominators and control dependence.
 func (f *Function) control() *trees {
 	blocks, g := f.Blocks(), f.Graph()
 	t := &f.body.flow
