@@ -131,9 +131,9 @@ func (f *siteFeed) cover(p *partSite, yield func(fold.Extent) bool) bool {
 	return lo == hi || c.Cover(x.Grammar.Start(), x.First, lo, hi)
 }
 
-// RunsWithin returns the same accesses as [Segment.Runs], possibly cut into more
-// runs, but may leave out those in no range of addresses [lo, hi) that keep
-// accepts; keep must accept a range if it accepts a part of it.
+// RunsWithin returns the same accesses as [Segment.Runs], possibly in more runs,
+// but may leave out those that are in no range of addresses [lo, hi) that keep
+// accepts. keep must accept a range if it accepts a part of it.
 func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
 	return func(yield func(fold.Run, error) bool) {
 		err := seg.eachSite(func(p *partSite, f *siteFeed) bool {

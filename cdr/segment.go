@@ -140,7 +140,7 @@ func (seg *Segment) begin(th event.ThreadID, index uint64) {
 	*seg = Segment{Thread: th, Index: index, store: store[:0]}
 }
 
-// over reports whether nothing comes any more.
+// over reports whether the walk has ended.
 func (w *segmentWalk) over() bool {
 	for n := len(w.stack); n > 0; n = len(w.stack) {
 		if top := &w.stack[n-1]; int(top.Index) < len(w.s.Grammar.Body(top.Rule)) {

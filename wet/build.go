@@ -20,36 +20,36 @@ const (
 )
 
 // Evaluator computes the result of an instruction at pc from the values of its
-// operands rs1, rs2 and rs3 (those that it has), with fcsr's rounding mode to
-// nearest. It is not ok for what operands do not decide; that may not depend
-// on the values.
+// operands rs1, rs2 and rs3 (those that it has), with rounding to nearest as
+// fcsr's mode. It is not ok if the operands do not decide the result, which must
+// not depend on their values.
 type Evaluator func(i rv.Inst, pc, rs1, rs2, rs3 uint64) (v uint64, ok bool)
 
-// Sink takes the blocks of a graph. [*tracefmt.Writer] is one, [Queue] another.
+// Sink takes the blocks of a graph. [*tracefmt.Writer] and [Queue] are sinks.
 type Sink interface {
 	Append(kind tracefmt.Kind, thread uint32, payload []byte) error
 }
 
 // Options of a [Builder].
 type Options struct {
-	// Program is the program's control flow. It must be given.
+	// Program is the program's control flow. It is required.
 	Program Program
-	// Code reads n bytes of the program's code; fewer where there is none. It
-	// must be given.
+	// Code reads n bytes of the program's code, or fewer where there is none. It is
+	// required.
 	Code func(pc uint64, n int) []byte
-	// Evaluate computes results, so that they need not be kept where their
-	// operands are. With nil all results are kept, as in the paper.
+	// Evaluate computes results, which then need not be kept where their operands are
+	// known. With nil, all results are kept, as in the paper.
 	Evaluate Evaluator
-	// CallArgs says which arguments an environment call takes, bit n for register
-	// a0+n, given its number and what these registers hold. With nil it takes all.
+	// CallArgs returns which arguments an environment call takes, bit n for register
+	// a0+n, given its number and what these registers hold. With nil, it takes all.
 	CallArgs func(nr uint64, args [6]uint64) uint8
 	// Budget is the memory in bytes at which an epoch is closed. 0 means
-	// [DefaultBudget]; other values are brought between 16 KiB and 1 GiB. What
-	// was written where, and the nodes, take memory besides.
+	// [DefaultBudget]; other values are brought between 16 KiB and 1 GiB. The nodes,
+	// and the record of who wrote which memory, are not counted.
 	Budget uint64
 }
 
-// Builder is the [event.ValueObserver] that makes a whole execution trace.
+// Builder is the [event.ValueObserver] that records a whole execution trace.
 type Builder struct {
 	sink Sink
 	opts Options
@@ -153,7 +153,7 @@ type thread struct {
 	released bool  // and was forgotten
 }
 
-// NewBuilder makes a Builder that hands its blocks to sink.
+// NewBuilder returns a Builder that writes its blocks to sink.
 func NewBuilder(sink Sink, opts Options) (*Builder, error) {
 	if opts.Program == nil || opts.Code == nil {
 		return nil, errors.New("wet: no program")
@@ -210,8 +210,8 @@ func (b *Builder) Batch(batch *event.Batch) error {
 		return b.fail(err)
 	}
 	if b.running != t {
-		// A path ends where another thread runs: so the memory accesses of a path
-		// are adjacent in the order of the run.
+		// A path ends where another thread runs, so that its memory accesses are
+		// adjacent in the order of the run.
 		if b.running != nil {
 			b.endPath(b.running, nil)
 		}
@@ -257,7 +257,7 @@ var (
 	errEffect = errors.New("an effect is after its last block")
 )
 
-// window is what of a batch's columns is not part of a path that has ended.
+// window is the part of a batch's columns after the last path that ended.
 type window struct {
 	values, addrs []uint64
 	v, a          int // up to where the open path has come
@@ -301,8 +301,8 @@ func (b *Builder) batch(t *thread, batch *event.Batch) error {
 	return b.err
 }
 
-// event follows what blocks do not tell of the call stack. A frame that comes
-// back with another stack has no call that made it.
+// event follows changes of the call stack that blocks do not show. A frame that
+// returns with another stack has no call that made it.
 func (b *Builder) event(t *thread, e *event.Event, w *window) {
 	if e.Mode&event.Returns != 0 {
 		t.returned = true
@@ -367,8 +367,8 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 	return b.runPath(t, w, ended.Number)
 }
 
-// runPath executes the path of a number, which has ended, and returns the instance
-// of its last statement.
+// runPath executes the path that ended, whose number is given, and returns the
+// instance of its last statement.
 func (b *Builder) runPath(t *thread, w *window, number uint64) ref {
 	values, addrs := t.values, t.addrs
 	if w != nil {
@@ -465,8 +465,9 @@ func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok 
 	return id, true
 }
 
-// Bounds of the statements of all nodes, some 200 bytes of memory each. At the
-// first one paths are divided; the other one only code without end reaches.
+// Bounds of the statements of all nodes, which take some 200 bytes of memory
+// each. Beyond the first, new paths are divided into blocks. Only endless new
+// code reaches the second.
 const (
 	maxPathsStmts = 1 << 21
 	maxNodesStmts = 1 << 22

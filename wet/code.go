@@ -23,8 +23,8 @@ type Program interface {
 	Decides(r cfg.Ref) bool
 }
 
-// piece is a block of the graph: a basic block of the program, or the part of
-// one that ran as such.
+// piece is a block of the graph: a basic block of the program, or the part of one
+// that ran as a block.
 type piece struct {
 	code
 	next     uint64
@@ -62,14 +62,14 @@ type codeTable struct {
 	deciders map[cfg.Ref]uint32
 }
 
-// Bounds of the tables, which the reader keeps too.
+// Bounds of the tables. The reader enforces them too.
 const (
 	maxPieces     = 1 << 20
 	maxPieceBytes = 1 << 12
 )
 
-// define takes the next block of the simulator: it is divided where basic
-// blocks of the program begin.
+// define takes the next block of the simulator, and divides it where basic blocks
+// of the program begin.
 func (c *codeTable) define(b *event.Block) error {
 	if int(b.ID) != len(c.sims) {
 		return fmt.Errorf("wet: block %d defined out of order", b.ID)
@@ -112,11 +112,12 @@ func (c *codeTable) define(b *event.Block) error {
 	return nil
 }
 
-// sigreturn is what Linux lets signal handlers return to: li a7, 139; ecall.
+// sigreturn is the code that signal handlers return to on Linux: li a7, 139;
+// ecall.
 const sigreturn = "\x93\x08\xb0\x08\x73\x00\x00\x00"
 
-// foreign returns the code of a block that is not the program's: the one that a
-// signal handler returns to, or else instructions that do nothing known.
+// foreign returns the code of a block that is not the program's: that which
+// signal handlers return to, or else instructions of no known effect.
 func foreign(b *event.Block) []byte {
 	if b.End == event.EndSyscall && b.Bytes == uint32(len(sigreturn)) && b.Insts == 2 {
 		return []byte(sigreturn)
@@ -166,7 +167,7 @@ func (c *codeTable) decider(r cfg.Ref) uint32 {
 	return d
 }
 
-// pathNode is a node with what the recorder alone needs.
+// pathNode is a node with what only the recorder needs.
 type pathNode struct {
 	*template
 	pieces   []uint32
@@ -181,7 +182,7 @@ type decides struct {
 	stmt    uint32
 }
 
-// newPathNode works out which blocks of a path are decided inside it.
+// newPathNode finds out which blocks of a path are decided inside it.
 func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
 	n := &pathNode{pieces: slices.Clone(blocks)}
 	list := make([]code, len(blocks))

@@ -9,11 +9,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Which decision a block depends on follows from the control flow too: from the
-// last execution, in the same frame, of those that its code says decide about
-// it, and which frame that is from calls and returns. The file has what does not
-// follow: how signals and long jumps left frames, and the decisions and calls of
-// earlier epochs.
+// The decision that a block depends on follows from the control flow too: it is
+// the last execution, in the same frame, of the blocks that decide about it, and
+// calls and returns tell the frame. The file holds what does not follow: how
+// signals and long jumps left frames, and the decisions and calls of earlier
+// epochs.
 
 // frameOps is what usually happens to frames after an execution of the node.
 func (t *template) frameOps() []int32 {
@@ -32,8 +32,8 @@ func (t *template) frameOps() []int32 {
 
 var leaveOne, enterOne = []int32{1}, []int32{pushCall}
 
-// unusual is what happened to frames before an execution, when it is not what
-// the execution before says.
+// unusual is what happened to frames before an execution, if the previous
+// execution does not tell it.
 type unusual struct {
 	at  uint64 // timestamp
 	ops []int32
@@ -64,13 +64,14 @@ func (b *Builder) decider(t *thread, deciders []uint32) ref {
 	return by
 }
 
-// orderBits is the room for a block in the order of a decision.
+// orderBits is the width of a block's index in the order of a decision.
 const orderBits = 12
 
 // refSeq is a sequence of instances.
 type refSeq struct{ src, k seq }
 
-// controls writes what of control dependences and frames does not follow.
+// controls writes what does not follow from the control flow: about decisions and
+// frames.
 //
 //	controls = from, uvarint producer, of the last statement of earlier epochs
 //	           uvarint n, from*n, then of all old ones an index and the producer
@@ -117,7 +118,7 @@ func (p *part) controls(t *thread) {
 	}
 }
 
-// controlView is what a file has of a thread's frames and decisions.
+// controlView is what a file holds about a thread's frames and decisions.
 type controlView struct {
 	last    ref   // who decided about the last statement of earlier epochs
 	old     []ref // decisions and calls of earlier epochs, as they are asked for
@@ -181,7 +182,7 @@ func (d *decoder) controls(p *loaded, te *threadEpoch, own *span) (v controlView
 	return v, nil
 }
 
-// controlPlan is what of a node matters to control dependences.
+// controlPlan is what control dependences need to know about a node.
 type controlPlan struct {
 	at, n    uint32
 	path     bool
@@ -276,15 +277,15 @@ func (w *controlWalk) move(ops []int32, x uint32) {
 			}
 		}
 	}
-	// Of frames that are left at once, the outermost one's caller goes on.
+	// When several frames are left at once, the outermost one's caller continues.
 	deep := len(w.outer) == 0 || w.outer[len(w.outer)-1] != x
 	if n := len(w.left); n > 0 && len(ops) == 1 && deep {
 		w.back[w.left[n-1]] = x
 	}
 }
 
-// backGone says of a call that its caller did not go on, backOpen that it had not
-// when the epoch ended, with the place of its frame.
+// backGone says that the caller of a call never continued; backOpen that it had
+// not when the epoch ended, with the place of its frame.
 const (
 	backGone = 1<<31 - 1
 	backOpen = 1 << 31
@@ -299,7 +300,7 @@ func (w *controlWalk) finish() {
 	}
 }
 
-// Executed is a thread's execution at a timestamp.
+// Executed returns a thread's execution at a timestamp.
 func (g *Graph) Executed(th event.ThreadID, t uint64) (Execution, error) {
 	te, err := g.threadEpoch(th, t)
 	if err != nil {
@@ -323,8 +324,9 @@ func (g *Graph) threadEpoch(th event.ThreadID, t uint64) (*threadEpoch, error) {
 	return list[sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })], nil
 }
 
-// Returned is when a thread went on in the frame in which it called at a
-// timestamp; not ok when it never did, or made no call then.
+// Returned is the timestamp at which a thread continued in the frame from which
+// it made a call at timestamp t. It is not ok if the thread never did, or made no
+// call at t.
 func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err error) {
 	te, err := g.threadEpoch(th, t)
 	if err != nil {
@@ -359,10 +361,10 @@ func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err e
 	return 0, false, nil
 }
 
-// returned looks for the return of a frame of an earlier epoch that has so many
-// above it (below 0: that is about to be made). It is over when the frame is left:
-// ok at time x of the epoch, unless its caller's was left as well. Otherwise x
-// frames are above it at the end.
+// returned looks for the return to a frame of an earlier epoch that has so many
+// frames above it (below 0: the frame is about to be made). It is over when the
+// frame is left: ok, at time x of the epoch, unless its caller's frame was left
+// as well. Otherwise x frames are above it at the end.
 func (v *derived) returned(levels int) (x int, over, ok bool) {
 	for _, o := range v.entered {
 		if o <= 0 {
@@ -402,7 +404,7 @@ func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref
 		at.src += src(from.lastStmt(int(c)))
 		return at
 	}
-	// The last block that is among those that decide.
+	// The last of the blocks that decide.
 	deciders := g.rows[s.node].deciders[slot-t.ctlSlot(0)]
 	list := g.rows[by.node].decides
 	for i := len(list) - 1; i >= 0; i-- {

@@ -136,7 +136,7 @@ func (d *decoder) runs(x *numbers) {
 	}
 }
 
-// open decodes the sequence; it says how much memory that took.
+// open decodes the sequence, and returns the memory that it took.
 func (x *numbers) open() (bytes uint64, err error) {
 	switch {
 	case x.form == formStream && x.raw == nil:
@@ -246,9 +246,9 @@ func (x *numbers) search(v uint64) (uint64, bool) {
 	return uint64(i), uint64(i) < x.n && x.get(uint64(i)) == v
 }
 
-// find calls f with each place of v in an open sequence, until it says false.
-// The first time it looks whether the sequence ascends; of one that does not it
-// sorts the places, which grown counts.
+// find calls f with each place of v in an open sequence, until f returns false.
+// The first call finds out whether the sequence ascends. If it does not, find
+// sorts the places, and grown is the memory that they take.
 func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.form != formStream {
 		return x.findRuns(v, f)
@@ -291,7 +291,7 @@ func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	return grown
 }
 
-// findRuns looks through the runs, or into an index of them.
+// findRuns is find for runs. It uses an index if there are many.
 func (x *numbers) findRuns(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.sorted == 0 {
 		x.sorted = 1

@@ -16,11 +16,10 @@ func (r ref) instance() Instance {
 	return Instance{Thread: event.ThreadID(r.src.thread()), Node: r.src.node(), Stmt: r.src.stmt(), K: r.k}
 }
 
-// Deps returns what an instance depends on: for each register that it uses the
-// instance that defined it, for each byte that it reads the instance that wrote
-// it, and the one that decided that it runs; each producer once a kind and
-// register. Those that nobody produced are left out. It ends after the first
-// error.
+// Deps returns what an instance depends on: the instances that defined the
+// registers it uses, those that wrote the bytes it reads, and the one that
+// decided that it runs. Each producer comes once for a kind and register. What
+// nobody produced is left out. The sequence ends after the first error.
 func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 	return func(yield func(Dep, error) bool) {
 		r, err := g.instance(i)
@@ -54,8 +53,8 @@ func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 	}
 }
 
-// dep completes a dependence from the label of a slot: false when there is
-// none, or after an error, which it hands on with d emptied.
+// dep completes a dependence from the label of a slot. It reports false if there
+// is none. After an error, which it yields, d is empty.
 func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bool {
 	by, err := g.label(r, slot, d.To.K)
 	if err != nil {
@@ -70,7 +69,8 @@ func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bo
 	return true
 }
 
-// memoryDeps returns the dependences through memory; false when to stop.
+// memoryDeps yields the dependences through memory. It reports false if the
+// caller must stop.
 func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	tell := tellOnce(i, DepMemory, yield)
 	info := &r.tmpl.info[i.Stmt]
@@ -100,8 +100,8 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	return g.listed(r, i, DepMemory, tell)
 }
 
-// listed returns the dependences of an instance that are in a list; false if
-// to stop, with an error told.
+// listed yields the dependences of an instance that are in a list. It reports
+// false if the caller must stop.
 func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Instance, err error) bool) bool {
 	row := rowOf(i.Stmt, kind)
 	list := g.spans(i.Thread, i.Node)
@@ -124,7 +124,8 @@ func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Insta
 	return true
 }
 
-// syncDeps returns the dependences by order; false when to stop.
+// syncDeps yields the dependences by order. It reports false if the caller must
+// stop.
 func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	if !r.tmpl.takesBytes(i.Stmt) {
 		return true
@@ -132,7 +133,8 @@ func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) boo
 	return g.listed(r, i, DepSync, tellOnce(i, DepSync, yield))
 }
 
-// tellOnce makes dependences of a kind, each producer once.
+// tellOnce returns a function that yields dependences of a kind, each producer
+// once.
 func tellOnce(i Instance, kind DepKind, yield func(Dep, error) bool) func(from Instance, err error) bool {
 	var seen []Instance
 	return func(from Instance, err error) bool {
@@ -197,7 +199,7 @@ func of(list []use, from src) []use {
 	return list[i:j]
 }
 
-// index makes the lists of who names whom, once.
+// index builds the lists of reverse, once.
 func (g *Graph) index() error {
 	if g.reverse != nil {
 		return nil
@@ -249,8 +251,8 @@ func (g *Graph) indexSpan(v *reverse, s *span) error {
 	return nil
 }
 
-// Users returns the dependences on what an instance produced: [Graph.Deps] the
-// other way round. It ends after the first error.
+// Users returns the dependences on what an instance produced, the reverse of
+// [Graph.Deps]. The sequence ends after the first error.
 func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 	return func(yield func(Dep, error) bool) {
 		r, err := g.instance(i)
@@ -283,8 +285,8 @@ func (g *Graph) Users(i Instance) iter.Seq2[Dep, error] {
 	}
 }
 
-// extraUsers returns the instances that name i in a separate list; false if
-// to stop.
+// extraUsers yields the instances that name i in a separate list. more is false
+// if the caller must stop.
 func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instance, kind DepKind) bool) (more bool, err error) {
 	type user struct {
 		to   Instance
@@ -311,7 +313,8 @@ func (g *Graph) extraUsers(i Instance, from src, yield func(r *record, to Instan
 	return true, nil
 }
 
-// localUsers returns the dependences inside the path; false when to stop.
+// localUsers yields the dependences inside the path. It reports false if the
+// caller must stop.
 func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 	for s := int(i.Stmt) + 1; s < len(t.Stmts); s++ {
 		uses := t.info[s].uses
@@ -341,7 +344,8 @@ func (t *template) localUsers(i Instance, yield func(Dep, error) bool) bool {
 	return true
 }
 
-// tellBlock returns the control dependences of a block's statements.
+// tellBlock yields the control dependences of a block's statements. It reports
+// false if the caller must stop.
 func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error) bool) bool {
 	for s := uint32(t.Blocks[block].First); s <= t.lastStmt(block); s++ {
 		to.Stmt = s
@@ -352,8 +356,8 @@ func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error
 	return true
 }
 
-// users returns the executions that an edge leads to from instance k of its
-// producer; false when to stop.
+// users yields the executions that an edge leads to from instance k of its
+// producer. more is false if the caller must stop.
 func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (more bool, err error) {
 	r, err := g.record(u.span)
 	if err != nil {
@@ -413,7 +417,7 @@ func (g *Graph) rest(r *record, s *slotView) error {
 	return nil
 }
 
-// ownSlot is the slot of the node that one of a record stands for.
+// ownSlot is the slot of the node that a slot of a record stands for.
 func (r *record) ownSlot(slot int) int {
 	if n := slot - r.tmpl.slots(); n >= 0 {
 		return int(r.tmpl.accesses[r.more[n].access].slot)
@@ -421,7 +425,8 @@ func (r *record) ownSlot(slot int) int {
 	return slot
 }
 
-// tellSlot returns the dependences that a label of a slot stands for.
+// tellSlot yields the dependences that a label of a slot stands for. It reports
+// false if the caller must stop.
 func (r *record) tellSlot(slot int, from Instance, k uint64, yield func(Dep, error) bool) bool {
 	t := r.tmpl
 	slot = r.ownSlot(slot)

@@ -32,7 +32,7 @@ func (s *Size) add(o Size) {
 	s.Tier2 += o.Tier2
 }
 
-// part collects the labels of some nodes until they go into a block.
+// part collects the labels of some nodes for a block.
 type part struct {
 	pool    map[uint64][]pooled
 	streams [][]byte
@@ -70,8 +70,8 @@ func (p *part) uvarint(v uint64) { p.records = binary.AppendUvarint(p.records, v
 
 func (p *part) varint(v int64) { p.records = binary.AppendVarint(p.records, v) }
 
-// seq writes a sequence of numbers that would take width bytes each, and adds
-// to size what it takes.
+// seq writes a sequence of numbers that originally take width bytes each, and
+// adds what it takes to size.
 func (p *part) seq(s *seq, width uint64, size *Size) {
 	before := len(p.records) + p.bytes
 	isNew := true
@@ -93,7 +93,7 @@ func (p *part) seq(s *seq, width uint64, size *Size) {
 	size.Tier2 += uint64(len(p.records) + p.bytes - before)
 }
 
-// runs writes runs one by one: the length of the last follows from the whole.
+// runs writes runs one by one. The length of the last one follows from the total.
 func (p *part) runs(s *seq) {
 	if s.n == 0 {
 		return
@@ -128,8 +128,8 @@ func (p *part) columns(s *seq) {
 	}
 }
 
-// stream puts the differences from the first number into the pool, if they are
-// not there, and writes their index.
+// stream adds the differences from the first number to the pool, unless the pool
+// has them, and writes their index.
 func (p *part) stream(runs []run, n uint64) (isNew bool) {
 	base := runs[0].first
 	h := n

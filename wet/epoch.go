@@ -21,7 +21,7 @@ func (c *Counts) fields() []*uint64 {
 	return []*uint64{&c.Stmts, &c.Executions, &c.Blocks, &c.Values, &c.Deps}
 }
 
-// tablesWritten says how much of the tables is in the file.
+// tablesWritten counts the rows of the tables that are in the file.
 type tablesWritten struct {
 	pieces, nodes int
 	counts        Counts
@@ -291,8 +291,8 @@ func (p *part) stores(n *threadNode, size *sizes) {
 	}
 }
 
-// tables is the block that ends an epoch: the code and the nodes that were new
-// in it, what each thread executed and where its labels are.
+// tables encodes the block that ends an epoch: the new code and nodes, what each
+// thread executed, and where its labels are.
 func (b *Builder) tables(places map[*threadNode]place, size *sizes) []byte {
 	w := &b.written
 	var e []byte
@@ -433,7 +433,7 @@ const tablesVersion = 3
 // walks along the control flow holds in memory.
 const maxExecutions = 1 << 24
 
-// full says that the epoch is to be closed.
+// full reports whether the epoch must be closed.
 func (b *Builder) full() bool { return b.mem > b.opts.Budget || b.executed >= maxExecutions }
 
 // Block is a block for the file.
@@ -443,8 +443,8 @@ type Block struct {
 	Payload []byte
 }
 
-// Queue is a [Sink] that keeps blocks until they are taken: how a graph comes
-// to stand in the file of another recorder.
+// Queue is a [Sink] that holds blocks until they are taken, so that another
+// recorder can write them to its file.
 type Queue struct {
 	blocks []Block
 }
@@ -455,7 +455,7 @@ func (q *Queue) Append(kind tracefmt.Kind, thread uint32, payload []byte) error 
 	return nil
 }
 
-// Take returns the blocks that came since it was called last.
+// Take returns the blocks that were appended since the last call.
 func (q *Queue) Take() []Block {
 	blocks := q.blocks
 	q.blocks = nil

@@ -2,16 +2,17 @@ package wet
 
 import "hindsight/tracefmt/event"
 
-// What is not kept is found by way of others: a load by what was stored, what a
-// path leaves in a register by what came into it. maxDepth bounds the length of
-// that way for what is loaded, maxChain for what is computed: were they equal, a
-// sum over values that are far away would be kept at each step.
+// Values that are not kept are found from others: a loaded value from what was
+// stored, and what a path leaves in a register from what came into the path.
+// maxDepth bounds the steps for loaded values, and maxChain those for computed
+// ones. If they were equal, a sum over values that are many steps away would be
+// kept at each step.
 const (
 	maxDepth = 16
 	maxChain = 32
 )
 
-// execute takes one execution of a node: its labels.
+// execute records one execution of a node.
 func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 	p := n.tmpl
 	k := n.k
@@ -121,7 +122,7 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 	b.deepen(n, next, uint32(len(p.Stmts)))
 }
 
-// deepest returns how deep the deepest is of what something is computed from.
+// deepest returns the greatest depth of what something is computed from.
 func (b *Builder) deepest(from []origin) (depth uint8) {
 	for _, x := range from {
 		if slot, comesIn := x.slot(); comesIn {
@@ -133,8 +134,8 @@ func (b *Builder) deepest(from []origin) (depth uint8) {
 	return depth
 }
 
-// deepen finds how deep the anchors before a statement are, from
-// the next one on.
+// deepen computes the depths of the anchors before a statement, from anchor next
+// on.
 func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 	p := n.tmpl
 	for ; next < len(p.kept) && uint32(p.kept[next]) < before; next++ {
@@ -175,8 +176,8 @@ func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64
 	}
 }
 
-// labels adds the producers of what an access reads; with parts when its value
-// is to be found by them.
+// labels adds the producers of what an access reads. With parts, it also says
+// which bytes each produced, so that the value can be found from them.
 func (b *Builder) labels(n *threadNode, a *access, k uint64, parts bool) {
 	by := &b.by
 	if by.n == 0 {
@@ -208,8 +209,8 @@ func (b *Builder) moreSlot(n *threadNode, a *access, i int) *slot {
 	return *at
 }
 
-// keepStore keeps what the store in b.by put at addr, so that it is found
-// at once from now on.
+// keepStore keeps what the store in b.by wrote to addr, so that the value is
+// found in one step from now on.
 func (b *Builder) keepStore(addr, value uint64) {
 	c := b.by.cells[0]
 	t := b.threads[c.src.thread()]
@@ -249,7 +250,7 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	}
 }
 
-// keep takes the values that are kept.
+// keep records the values that are kept.
 func (b *Builder) keep(n *threadNode, values []uint64) {
 	for i := range n.groups {
 		g := &n.groups[i]
@@ -278,8 +279,8 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 	}
 }
 
-// look makes a column sparse when its latest values are irregular and, if it is
-// a load's, most of them can be found through memory.
+// look makes a column sparse if its latest values are irregular and, for a load,
+// if most of them can be found through memory.
 func (c *column) look() {
 	values, runs := c.values.n-c.seen.values, uint64(len(c.values.runs))-c.seen.runs
 	if (c.anchor || 2*(c.found-c.seen.found) >= values) && 4*runs >= values {
@@ -292,8 +293,8 @@ func (c *column) look() {
 	c.seen = glance{c.values.n, uint64(len(c.values.runs)), c.found}
 }
 
-// checkGroup moves the members of a group to separate columns when many of its
-// latest tuples were new: then patterns save nothing.
+// checkGroup moves the members of a group to separate columns if many of its
+// latest tuples were new, because then a pattern saves nothing.
 func (b *Builder) checkGroup(n *threadNode, g *group) {
 	few := 4*(uint64(g.tuples())-g.seen.values) <= g.pat.n-g.seen.runs
 	g.check = g.pat.n + checkEvery
@@ -318,7 +319,7 @@ func (b *Builder) checkGroup(n *threadNode, g *group) {
 	g.pattern, g.pat, g.uniq, g.table = false, seq{}, nil, nil
 }
 
-// effect takes one effect.
+// effect records one effect.
 func (b *Builder) effect(t *thread, e *event.Effect, w *window) {
 	b.endPath(t, w)
 	switch e.Kind {
@@ -363,7 +364,7 @@ func (b *Builder) happen(t *thread, key outsideKey) {
 	b.execute(t, n, nil, nil)
 }
 
-// setReg gives a register the value that an outside statement left.
+// setReg sets a register to the value that an outside statement left.
 func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	if t.group.src == 0 {
 		return
@@ -380,7 +381,7 @@ func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	}
 }
 
-// reads notes what an outside statement reads, or what orders it.
+// reads notes what an outside statement reads, or what it is ordered after.
 func (b *Builder) reads(t *thread, addr, size uint64) {
 	if t.group.src == 0 {
 		return

@@ -26,15 +26,15 @@ var (
 // DefaultCache is the memory of decoded labels, in bytes.
 const DefaultCache = 512 << 20
 
-// OpenOptions of a [Graph]. The zero value is ready for use but for values that
-// were not kept.
+// OpenOptions of a [Graph]. With the zero value, values that were not kept cannot
+// be computed.
 type OpenOptions struct {
 	// Evaluate computes results, as [Options.Evaluate] does.
 	Evaluate Evaluator
 	// Cache bounds the memory of decoded labels in bytes. 0 means [DefaultCache].
 	Cache uint64
-	// Tier1 decodes all labels at once and keeps them: what the graph is after
-	// the first tier of compression. For comparisons.
+	// Tier1 decodes all labels at once and keeps them, as the graph is after the
+	// first tier of compression. It is for comparisons.
 	Tier1 bool
 }
 
@@ -341,8 +341,8 @@ func (g *Graph) Counts() Counts { return g.counts }
 // NumNodes is the number of nodes.
 func (g *Graph) NumNodes() int { return len(g.rows) }
 
-// Node returns a node, which must not be changed; nil when there is none of that
-// number.
+// Node returns a node, nil if there is none of that number. It must not be
+// changed.
 func (g *Graph) Node(id NodeID) *Node {
 	if t := g.template(id); t != nil {
 		return &t.Node
@@ -360,8 +360,8 @@ func (g *Graph) template(id NodeID) *template {
 	return g.nodes[id]
 }
 
-// Sites lists the places of an instruction. For the call instruction of a hooked
-// function it has the outside statement too.
+// Sites lists the places of an instruction. For a call of a hooked function it
+// includes the outside statement.
 func (g *Graph) Sites(pc uint64) []Site {
 	if g.sites == nil {
 		g.sites = map[uint64][]Site{}
@@ -374,7 +374,7 @@ func (g *Graph) Sites(pc uint64) []Site {
 	return g.sites[pc]
 }
 
-// Executions is how often a thread executed a node.
+// Executions is the number of executions of a node by a thread.
 func (g *Graph) Executions(th event.ThreadID, node NodeID) uint64 {
 	list := g.spans(th, node)
 	if len(list) == 0 {
@@ -424,8 +424,9 @@ func (g *Graph) Time(th event.ThreadID, node NodeID, k uint64) (uint64, error) {
 	return f.time(s, k), nil
 }
 
-// Order places a timestamp of a thread in the run: the executions of nodes by
-// all threads before it. It is 0 for a thread or time that does not exist.
+// Order is the place in the run of a thread's timestamp: the number of executions
+// of nodes by all threads before it. It is 0 for a thread or time that does not
+// exist.
 func (g *Graph) Order(th event.ThreadID, t uint64) uint64 {
 	if uint64(th) >= uint64(len(g.threads)) || t >= g.threads[th].Times {
 		return 0
@@ -445,11 +446,12 @@ type Sizes struct {
 	Stored   uint64 // bytes of all in the file
 }
 
-// Sizes returns what the graph takes. Originally a timestamp takes 4 bytes for
-// each statement, a value 8 bytes, and a dependence two timestamps of 4 bytes;
-// after tier 1 a timestamp 4 for each node, a pattern 4, a value 8, and a label
-// 4 for each of its instances that is not inferred; after tier 2 what the
-// streams take. The container compresses blocks once more.
+// Sizes returns the sizes of the graph's components. Originally, a timestamp
+// takes 4 bytes for each statement, a value 8 bytes, and a dependence two
+// timestamps of 4 bytes. After tier 1, a timestamp takes 4 bytes for each node, a
+// pattern 4, a value 8, and a label 4 for each of its instances that is not
+// inferred. After tier 2, they take what the streams take. The container
+// compresses blocks once more.
 func (g *Graph) Sizes() Sizes {
 	s := Sizes{Times: g.size.times, Patterns: g.size.patterns, Values: g.size.values, Edges: g.size.edges}
 	for _, h := range g.r.Blocks() {
@@ -482,7 +484,7 @@ func (g *Graph) loadAll() error {
 	return nil
 }
 
-// cache bounds what is decoded.
+// cache bounds the memory of what is decoded.
 type cache struct {
 	limit uint64
 	used  uint64
@@ -490,8 +492,8 @@ type cache struct {
 	clock uint64
 }
 
-// charge counts memory of a record, and drops others when there is too much:
-// those not used for longest, until half is left.
+// charge counts memory of a record. If there is too much in all, it drops others,
+// least recently used first, until half is left.
 func (g *Graph) charge(r *record, bytes uint64) {
 	if r.span.rec != r {
 		return // dropped while it is used
@@ -524,8 +526,7 @@ type decoded struct {
 	steps *threadEpoch
 }
 
-// oldest lists what is decoded but for one record, that not used for longest
-// first.
+// oldest lists what is decoded, except for one record, least recently used first.
 func (g *Graph) oldest(but *record) []decoded {
 	var list []decoded
 	for _, r := range g.cache.recs {

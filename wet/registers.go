@@ -7,11 +7,11 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Who defined a register last follows from the control flow: from what each path
-// leaves defined, as its code says. So the labels of registers are not in the
-// file. What is there of a thread besides its control flow is who had defined
-// them before the epoch, and which registers outside statements and environment
-// calls set. A reader follows a thread through an epoch once.
+// Who defined a register last follows from the control flow, because the code of
+// each path tells which registers it defines. So the labels of registers are not
+// in the file. For each thread, it holds the control flow, who had defined the
+// registers before the epoch, and which registers outside statements and
+// environment calls set. A reader follows a thread through an epoch once.
 
 // regSet is registers that an outside statement or an environment call left
 // defined.
@@ -175,7 +175,7 @@ const (
 	regPlace  = 1<<30 - 1
 )
 
-// threadRecord finds what a file has of a thread besides its nodes.
+// threadRecord finds what a file holds about a thread apart from its nodes.
 func (g *Graph) threadRecord(te *threadEpoch) (*loaded, decoder, error) {
 	e := g.epochs[te.epoch]
 	p, err := g.part(e, te.place.part)
@@ -253,7 +253,7 @@ func (f *flow) time(s *span, k uint64) uint64 {
 	return s.te.began + uint64(f.times[uint64(f.first[s.index])+k-s.began])
 }
 
-// infer works out the labels of a thread in an epoch that follow from its control
+// infer computes the labels of a thread in an epoch that follow from its control
 // flow.
 func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 	f, err := g.flow(te)
@@ -315,7 +315,7 @@ func (g *Graph) leavers(te *threadEpoch) []leaver {
 	return list
 }
 
-// regPlan is what of a node matters to registers.
+// regPlan is what the labels of registers need to know about a node.
 type regPlan struct {
 	at, n   uint32
 	in, out []uint8
@@ -346,7 +346,7 @@ func newRegWalk(v *derived, sets []setView) *regWalk {
 	return w
 }
 
-// enter takes up what was set before execution x.
+// enter applies what was set before execution x.
 func (w *regWalk) enter(x uint64) {
 	for len(w.sets) > 0 && w.sets[0].at == x {
 		for m := w.sets[0].regs; m != 0; m &= m - 1 {
@@ -499,8 +499,8 @@ func (t *template) outs() []uint8 {
 	return list
 }
 
-// derivedEdges finds the edges of a slot that follows, for those who ask who
-// reads what a statement left.
+// derivedEdges finds the edges of a slot that follows from the control flow, for
+// questions about who reads what a statement left.
 func (g *Graph) derivedEdges(r *record, slot int) error {
 	s := &r.slots[slot]
 	if s.edges != nil {

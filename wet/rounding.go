@@ -1,9 +1,9 @@
 package wet
 
-// setRounding follows what the statements of a path do to fcsr's rounding
-// mode: results of floating-point instructions can be computed from their
-// operands only while it is to nearest, which is 0. It is called before the
-// path's registers are taken over.
+// setRounding follows what the statements of a path do to fcsr's rounding mode.
+// Results of floating-point instructions can be computed from their operands only
+// while it is to nearest, which is 0. setRounding is called before the thread's
+// registers are updated for the path.
 func (t *thread) setRounding(p *template, values []uint64) {
 	for s := range p.Stmts {
 		in := p.Stmts[s].Inst

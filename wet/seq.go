@@ -18,7 +18,7 @@ type seq struct {
 	n    uint64
 }
 
-// add appends v and says how much memory that took.
+// add appends v, and returns the memory that it took.
 func (s *seq) add(v uint64) (grown uint64) {
 	s.n++
 	if k := len(s.runs) - 1; k >= 0 {
@@ -56,5 +56,5 @@ func (s *seq) first() uint64 {
 	return s.runs[0].first
 }
 
-// regular says that the sequence is one run.
+// regular reports whether the sequence is at most one run.
 func (s *seq) regular() bool { return len(s.runs) <= 1 }

@@ -89,8 +89,8 @@ type cell struct {
 
 func (c cell) same(d cell) bool { return c.src == d.src && c.mark.k() == d.mark.k() }
 
-// A granule is 4 bytes, what most stores take at least. One that was written in
-// parts has a cell for each byte, in a pool.
+// A granule is 4 bytes: most stores write at least that. A granule that was
+// written in parts has a cell for each byte, in a pool.
 const (
 	granule   = 4
 	pageShift = 13
@@ -264,8 +264,8 @@ func (p *producers) note(c cell, at, n uint64) {
 	p.n++
 }
 
-// depth is how many steps it takes to find what is read, and whether it can be
-// found at all. Several producers multiply: they count more.
+// depth is the number of steps to find what is read; found says whether that is
+// possible. Several producers count more, because their steps multiply.
 func (p *producers) depth() (depth uint8, found bool) {
 	if !p.whole {
 		return 0, false
@@ -276,7 +276,7 @@ func (p *producers) depth() (depth uint8, found bool) {
 	return depth + 2*uint8(bits.Len(uint(p.n-1))), depth < unknown
 }
 
-// scan calls f with the producers of a range, neighbours that are equal once.
+// scan calls f with the producers of a range. Equal neighbours come once.
 func (s *shadow) scan(addr, size uint64, f func(cell)) {
 	var last cell
 	tell := func(c cell) {

@@ -10,10 +10,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Input is one dependence of a statement as its node's code tells it: on a
-// statement of the same execution, or through a slot whose label each execution
-// has for itself. Statements share slots: those of a block the control
-// dependence, those that use a register the register.
+// Input is one dependence of a statement, as its node's code tells it: on a
+// statement of the same execution, or through a slot, which has a label for each
+// execution. Statements share slots: those of a block share its control
+// dependence, and those that use a register share the register.
 type Input struct {
 	Kind DepKind
 	Reg  uint8 // of DepRegister
@@ -67,9 +67,9 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 	return list
 }
 
-// takesBytes tells the statements that may depend on any number of bytes:
-// environment calls and outside statements. What they read is in a list, as is
-// what orders them; each list has a slot after those with labels.
+// takesBytes reports whether a statement may depend on any number of bytes:
+// environment calls and outside statements do. What they read is in a list, and
+// so is what orders them. Each list has a slot, after the slots with labels.
 func (t *template) takesBytes(stmt uint32) bool {
 	return t.Kind != NodePath || t.Stmts[stmt].Inst.Op == rv.OpECALL
 }
@@ -96,7 +96,7 @@ func (t *template) listSlot(row uint32) (int32, bool) {
 	return slot, true
 }
 
-// Slots is how many slots a node has.
+// Slots is the number of slots of a node.
 func (g *Graph) Slots(n NodeID) int {
 	t := g.template(n)
 	slots := t.slots()
@@ -134,9 +134,10 @@ func (t *template) slotRow(slot int32) (uint32, bool) {
 	return 0, false
 }
 
-// Labels calls tell with what execution k of a node depends on through each of
-// the slots: nothing or one instance, several for bytes that were written apart.
-// Its first argument is the index into slots. An error of tell ends it.
+// Labels calls tell with the instances that execution k of a node depends on
+// through the slots. A slot has at most one instance, or several for bytes that
+// were written separately. The first argument of tell is an index into slots. An
+// error of tell ends the calls.
 func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tell func(i int, from Instance) error) error {
 	s, err := g.find(th, n, k)
 	if err != nil {
@@ -239,7 +240,8 @@ const (
 	maxFlat  = 1<<flatBits - 1
 )
 
-// flatLabel is label for those who ask for many: each takes one look at memory.
+// flatLabel is label for callers that ask for many. It takes one access to
+// memory.
 func (g *Graph) flatLabel(r *record, slot int, k uint64) (ref, error) {
 	if r.tmpl.follows(slot) {
 		return g.derivedLabel(r, slot, k)
@@ -376,8 +378,8 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 	return flat, nil
 }
 
-// briefly decodes sequences (nil ones too) for one walk over them: what was not
-// decoded before is released by the function that it returns.
+// briefly decodes sequences, which may be nil, for one walk over them. The
+// function that it returns releases those that were not decoded before.
 func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error) {
 	var opened []*numbers
 	for _, x := range list {
@@ -398,8 +400,8 @@ func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error)
 	}, nil
 }
 
-// HasReaders reports whether anything outside the execution depends on an instance
-// of a statement: whether [Graph.Readers] ever returns something.
+// HasReaders reports whether anything outside its execution depends on any
+// instance of a statement: whether [Graph.Readers] ever returns something.
 func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, error) {
 	if err := g.index(); err != nil {
 		return false, err

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// A sequence of many runs that does not ascend is searched by an index of where
-// its runs reach.
+// A sequence of many runs that does not ascend is searched with an index of the
+// bounds of its runs.
 
 // scanRuns are looked through one by one.
 const scanRuns = 16
@@ -77,7 +77,7 @@ func (r *run) each(v, at uint64, f func(i uint64) bool) bool {
 	return true
 }
 
-// find calls f with each place of v, until it says false.
+// find calls f with each place of v, until f returns false.
 func (x *runIndex) find(runs []run, v uint64, f func(i uint64) bool) {
 	i := sort.Search(len(x.low), func(i int) bool { return x.low[i] > v }) - 1
 	for ; i >= 0 && x.reach[i] >= v; i-- {

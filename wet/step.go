@@ -8,10 +8,10 @@ import (
 )
 
 // A query that steps through executions in order, forward or back, reads the
-// sequences of its statements by cursors of package stream, as section 4 has
-// it: of a long sequence the compressed stream is in memory, with the
-// checkpoints and the two tables of a cursor, and not its numbers. A slice,
-// which goes anywhere, decodes sequences whole.
+// sequences of its statements by cursors of package stream (section 4). Then
+// memory holds the compressed stream of a long sequence, its checkpoints and the
+// two tables of a cursor, and not the numbers. A slice, which goes anywhere,
+// decodes sequences whole.
 
 const (
 	// stepFrom is the length from which a sequence is read by a cursor.
@@ -23,13 +23,13 @@ const (
 	far      = 16
 	// nearby is how far a search steps before it looks at checkpoints.
 	nearby = 64
-	// maxStepEdges bounds the edges of a slot whose labels are looked for one edge
-	// after the other.
+	// maxStepEdges bounds the edges of a slot that are searched for a label one after
+	// the other.
 	maxStepEdges = 8
 )
 
-// Stepping tells the graph that what is asked for from now on goes through
-// executions in order, or that this is over. Calls may be nested.
+// Stepping tells the graph that the next questions go through executions in
+// order, or that this is over. Calls may be nested.
 func (g *Graph) Stepping(on bool) {
 	if on {
 		g.stepping++
@@ -72,8 +72,8 @@ func (p *loaded) decodeStream(i uint32, n uint64) (*stream.Stream, error) {
 	return s, nil
 }
 
-// openStep opens a sequence for a query that steps; it says how much memory that
-// took.
+// openStep opens a sequence for a query that steps, and returns the memory that
+// it took.
 func (x *numbers) openStep() (bytes uint64, err error) {
 	s, err := x.part.decodeStream(x.at, x.n)
 	if err != nil {

@@ -108,8 +108,7 @@ type liveOut struct {
 	roots  []origin // what its value is computed from, as in template.anchors
 }
 
-// template is what can be said of a node before it runs: built from its code
-// alone, by the recorder and by the reader alike.
+// template is what the code of a node tells. Recorder and reader build it alike.
 type template struct {
 	Node
 	mode
@@ -246,7 +245,7 @@ func builderOf(t *template) *pathBuilder {
 	return b
 }
 
-// mode is what of a path its code does not tell.
+// mode is what a path's code does not tell.
 type mode struct {
 	strict bool  // the rounding mode of fcsr may be other than to nearest
 	args   uint8 // of a path that ends with an environment call: bit n: it takes a0+n
@@ -259,8 +258,8 @@ const (
 	callNumber = 17
 )
 
-// classify finds where a statement's operands come from, and how it will find
-// its own result.
+// classify finds where a statement's operands come from, and how its result is
+// found.
 func (b *pathBuilder) classify(s int, f *flavour) {
 	t := b.t
 	in, info := t.Stmts[s].Inst, &t.info[s]
@@ -328,9 +327,8 @@ func (b *pathBuilder) use(s int, r, pos uint8) {
 // finish chooses what is kept and numbers what there is.
 func (b *pathBuilder) finish() {
 	t := b.t
-	// A register that the path leaves defined by a computation from registers
-	// that came in may be kept: so what a register holds does not take a chain of
-	// paths to find.
+	// A register that the path computes from registers that came in may be kept, so
+	// that finding its value does not take a chain of paths.
 	anchor := make([]bool, len(t.info))
 	for _, s := range b.last {
 		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x origin) bool { return x < 0 }) {

@@ -12,12 +12,12 @@ import (
 // errDeep says that a value leads through more loads than a recorder lets it.
 var errDeep = fmt.Errorf("a value that depends on too many others: %w", tracefmt.ErrMalformed)
 
-// maxFollow bounds the nodes that are looked into for a value: each load is
-// one, and the registers between them at most two more.
+// maxFollow bounds the nodes that are examined for a value: one for each load,
+// and at most two more for the registers between them.
 const maxFollow = 4 * (maxChain + maxDepth)
 
-// memo remembers values that took a way to find. An instance has a few places;
-// the oldest value in them is replaced.
+// memo remembers values that took steps to find. An instance has a few places, in
+// which the oldest value is replaced.
 type memo []memoValue
 
 type memoValue struct {
@@ -56,9 +56,9 @@ func (m *memo) put(r ref, v uint64) {
 	p[0] = memoValue{r, v}
 }
 
-// Value is what an instance left in its destination register; not ok when it
-// has none. Of an environment call and of a call it is what a0 held
-// afterwards, if that was told.
+// Value is what an instance left in its destination register; it is not ok if
+// there is none. For an environment call and a call of a hooked function, it is
+// what a0 held afterwards, if the trace tells that.
 func (g *Graph) Value(i Instance) (v uint64, ok bool, err error) {
 	r, err := g.instance(i)
 	if err != nil {
@@ -88,8 +88,8 @@ func (g *Graph) instance(i Instance) (*record, error) {
 	return r, err
 }
 
-// outside is what a statement that is no ordinary instruction left in a
-// register. It was kept in the epoch in which it was used first.
+// outside is what a statement that is no ordinary instruction left in a register.
+// It was kept in the epoch of its first use.
 func (g *Graph) outside(r *record, reg uint8, k uint64) (v uint64, ok bool, err error) {
 	list := g.threads[r.span.thread].spans[r.span.node]
 	for _, s := range list {
@@ -209,7 +209,7 @@ func (g *Graph) producer(r *record, by ref) (*record, error) {
 	return from, err
 }
 
-// kept finds a value that is kept, or that is in memory.
+// kept finds a value that is kept, or that can be found through memory.
 func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	m := r.where[r.tmpl.info[s].kept]
 	group := &r.groups[m.group]
@@ -385,9 +385,9 @@ func (g *Graph) keptStore(r *record, access int32, k uint64, last uint32) (v uin
 	return 0, false, nil
 }
 
-// Addr is the address that an instance accessed, and how many bytes; not ok
-// when it is no access. It is the value of the base register's producer and
-// the immediate.
+// Addr is the address that an instance accessed, and the number of bytes; it is
+// not ok if the instance is no access. The address is the sum of the base
+// register and the immediate.
 func (g *Graph) Addr(i Instance) (addr uint64, size uint8, ok bool, err error) {
 	r, err := g.instance(i)
 	if err != nil {
@@ -414,7 +414,7 @@ func (g *Graph) Addr(i Instance) (addr uint64, size uint8, ok bool, err error) {
 	return addr, r.tmpl.accesses[info.access].size, true, nil
 }
 
-// cone lists the statements that have to be computed for s, in order, s last.
+// cone lists the statements to compute for s, in order, s last.
 func (t *template) cone(s int32) []int32 {
 	if t.cones == nil {
 		t.cones = make([][]int32, len(t.Stmts))

@@ -8,8 +8,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Walk is a position between two executions of nodes of a thread. A step costs
-// the same in either direction.
+// Walk is a position between two executions in a thread's control flow. A step
+// costs the same in either direction.
 type Walk struct {
 	g    *Graph
 	t    *threadView
@@ -79,7 +79,7 @@ func (w *Walk) get(t uint64) (Execution, error) {
 	return Execution{Node: s.node, K: s.began + uint64(at.k), Time: t}, nil
 }
 
-// Forward returns a thread's executions from the one at a timestamp on. It ends
+// Forward returns a thread's executions from timestamp t on. The sequence ends
 // after the first error.
 func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
 	return func(yield func(Execution, error) bool) {
@@ -95,8 +95,8 @@ func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error]
 	}
 }
 
-// Backward returns a thread's executions from the one at a timestamp back. It
-// ends after the first error.
+// Backward returns a thread's executions from timestamp t back. The sequence ends
+// after the first error.
 func (g *Graph) Backward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
 	return func(yield func(Execution, error) bool) {
 		if uint64(th) < uint64(len(g.threads)) && t < g.threads[th].Times {
