@@ -18,8 +18,8 @@ var (
 	ErrNoSuch = errors.New("no such thing in the graph")
 	// ErrNoGraph says that a trace file holds no whole execution trace.
 	ErrNoGraph = errors.New("the trace has no whole execution trace")
-	// ErrEvaluator says that the graph was recorded with an evaluator and is
-	// asked for a value without one.
+	// ErrEvaluator says that a value must be computed, and the graph was opened
+	// without an evaluator.
 	ErrEvaluator = errors.New("values of the graph are to be computed, and there is no evaluator")
 )
 

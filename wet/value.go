@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt"
 )
 
-// errDeep says that a value leads through more loads than a recorder lets it.
+// errDeep says that finding a value takes more steps than any recorder allows.
 var errDeep = fmt.Errorf("a value that depends on too many others: %w", tracefmt.ErrMalformed)
 
 // maxFollow bounds the nodes that are examined for a value: one for each load,

@@ -80,7 +80,7 @@ func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 	return ref, true
 }
 
-// ErrOtherFlow says what is wrong when a flow cannot be followed.
+// ErrOtherFlow says that a flow does not fit the program.
 var ErrOtherFlow = fmt.Errorf("the control flow does not follow the program: %w", tracefmt.ErrMalformed)
 
 // Control plays a flow block back. The result must agree with c.
