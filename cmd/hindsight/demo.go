@@ -19,7 +19,7 @@ import (
 )
 
 func newDemo(std cli.Streams) *cobra.Command {
-	var f racesFlags
+	f := defaultRaces()
 	var list, source, paper, licenses bool
 	var seed uint64
 	var limits limitFlags
@@ -104,7 +104,6 @@ not there are races.`,
 	flags.BoolVar(&paper, "paper", false, "run a kernel with the paper's input")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the schedule")
 	limits.add(cmd, 0, 0)
-	f.atomics, f.color = "relaxed", "auto"
 	cli.Complete(cmd, "format", "text", "json")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string

@@ -313,10 +313,11 @@ func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli
 // are, with the report; nil if it could not be made.
 func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, *report.Report, error) {
 	trouble(std.Err, done)
-	f := racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: "fold",
-		suppressions: g.ignored, program: r.Image}
+	f := defaultRaces()
+	f.suppressions, f.program = g.ignored, r.Image
 	var text bytes.Buffer
-	found, err := f.report(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)
+	rep, err := f.analyse(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)
+	found := reported(rep)
 	if found > 0 {
 		_, write := std.Err.Write(text.Bytes())
 		err = errors.Join(err, write)
@@ -324,5 +325,5 @@ func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Su
 	if g.traces == "" {
 		err = errors.Join(err, os.Remove(r.Out))
 	}
-	return found, f.found, err
+	return found, rep, err
 }

@@ -44,8 +44,12 @@ type racesFlags struct {
 	again        againFlags
 	predict      predictFlags
 	program      *image.Space // of the run, if it is at hand; nil: read from the trace
+}
 
-	found *report.Report // the report that was written
+// defaultRaces returns the flags at their defaults, for commands that report races
+// without having these flags.
+func defaultRaces() racesFlags {
+	return racesFlags{memory: defaultAnalysisMemory, format: "text", atomics: "relaxed", color: "auto", order: "hb", artifacts: artifactsFold}
 }
 
 func newRaces(std cli.Streams) *cobra.Command {
@@ -145,101 +149,130 @@ result for test runners, in which each group of races is a failed test.`,
 
 // report analyses a trace, writes the report and returns the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (int, error) {
-	if err := cli.CheckFormat(f.format, reportFormats...); err != nil {
-		return 0, err
+	rep, err := f.analyse(ctx, std, file)
+	return reported(rep), err
+}
+
+// reported is the number of races and deadlocks in a report; 0 for none.
+func reported(rep *report.Report) int {
+	if rep == nil {
+		return 0
 	}
-	if err := checkArtifacts(f.artifacts); err != nil {
-		return 0, err
-	}
-	if f.frames != "" && f.frames != framesShort && f.frames != framesAll {
-		return 0, fmt.Errorf("--frames %q: want short or all", f.frames)
-	}
-	opts, err := f.options()
+	return len(rep.Races) + len(rep.Deadlocks)
+}
+
+// analyse analyses a trace and writes the report. When the analysis was interrupted
+// and there is a report, it returns the report beside the exit status.
+func (f *racesFlags) analyse(ctx context.Context, std cli.Streams, file string) (*report.Report, error) {
+	opts, base, err := f.prepare(ctx, std, file)
 	if err != nil {
-		return 0, err
-	}
-	if err := outfile.Check(f.out, std.Besides(f.inputs(file)...)); err != nil {
-		return 0, err
-	}
-	suppressions, err := readSuppressions(ctx, f.suppressions)
-	if err != nil {
-		return 0, err
-	}
-	base, err := readBaseline(ctx, f.baseline)
-	if err != nil {
-		return 0, err
-	}
-	if f.order != "" && !slices.Contains(analyze.Orders(), f.order) {
-		return 0, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", f.order)
+		return nil, err
 	}
 	t, err := openTrace(ctx, std, file, withAccesses, &f.again)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer t.Close()
 	if f.program != nil {
 		t.UseProgram(f.program)
 	}
-	opts.Order, opts.Suppressions, opts.AllowIncomplete, opts.TimeLimit, opts.Grace = f.order, suppressions, f.incomplete, f.limit, draftGrace
-	opts.WithEventControl = f.format == "json" || f.format == "sarif"
-	opts.Rerun, opts.Values = f.again.rerun(), f.again.values
 	endRuns, err := f.predict.apply(std, &opts, &f.again)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	rep, err := findRaces(ctx, std, t, file, opts)
 	endRuns()
 	if rep == nil && ctx.Err() != nil {
 		why, status := whyEnded(ctx)
 		tellPartial(std.Err, why, err)
-		return 0, status
+		return nil, status
 	}
 	if rep == nil || err != nil && ctx.Err() == nil {
-		return 0, err
+		return nil, err
 	}
-	if err != nil {
+	interrupted := err != nil
+	if interrupted {
 		why, _ := whyEnded(ctx)
 		fmt.Fprintf(std.Err, "hindsight: %s; the races are those of the whole run; what is said about them is incomplete\n", why)
 	}
 	if base != nil {
 		base.Apply(rep)
 	}
-	found := len(rep.Races) + len(rep.Deadlocks)
-	lacking := err != nil
-	if f.impact && !lacking {
+	if f.impact && !interrupted {
 		err := addImpact(ctx, std, t, file, rep)
-		if lacking = err != nil && ctx.Err() != nil; lacking {
+		if interrupted = err != nil && ctx.Err() != nil; interrupted {
 			why, _ := whyEnded(ctx)
 			fmt.Fprintf(std.Err, "hindsight: %s; what some values reached is not known\n", why)
 		} else if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
+	if err := f.deliver(ctx, std, t, file, rep, opts.Suppressions); err != nil {
+		return nil, err
+	}
+	if interrupted {
+		_, status := whyEnded(ctx)
+		return rep, status
+	}
+	return rep, nil
+}
+
+// prepare checks the flags and reads the files that they name. It returns the options
+// of the analysis and the baseline, nil if there is none.
+func (f *racesFlags) prepare(ctx context.Context, std cli.Streams, file string) (o analyze.RaceOptions, base *report.Baseline, err error) {
+	if err := cli.CheckFormat(f.format, reportFormats...); err != nil {
+		return o, nil, err
+	}
+	if err := checkArtifacts(f.artifacts); err != nil {
+		return o, nil, err
+	}
+	if f.frames != "" && f.frames != framesShort && f.frames != framesAll {
+		return o, nil, fmt.Errorf("--frames %q: want short or all", f.frames)
+	}
+	if o, err = f.options(); err != nil {
+		return o, nil, err
+	}
+	if err := outfile.Check(f.out, std.Besides(f.inputs(file)...)); err != nil {
+		return o, nil, err
+	}
+	if o.Suppressions, err = readSuppressions(ctx, f.suppressions); err != nil {
+		return o, nil, err
+	}
+	if base, err = readBaseline(ctx, f.baseline); err != nil {
+		return o, nil, err
+	}
+	if f.order != "" && !slices.Contains(analyze.Orders(), f.order) {
+		return o, nil, fmt.Errorf("--order %q: want hb, shb, wcp, lockset, all or osr", f.order)
+	}
+	o.Order, o.AllowIncomplete, o.TimeLimit, o.Grace = f.order, f.incomplete, f.limit, draftGrace
+	o.WithEventControl = f.format == "json" || f.format == "sarif"
+	o.Rerun, o.Values = f.again.rerun(), f.again.values
+	return o, base, nil
+}
+
+// deliver writes the report and what else the flags ask for: schedules of predictions,
+// new suppressions, and how often each suppression matched.
+func (f *racesFlags) deliver(ctx context.Context, std cli.Streams, t *analyze.Trace, file string, rep *report.Report, used *report.Suppressions) error {
 	if f.artifacts == artifactsHide {
 		rep.HideArtifacts()
 	}
-	f.found = rep
 	if err := f.predict.keep(ctx, t.Recorded(), file, rep, &f.again); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.write(ctx, std, rep, file); err != nil {
-		return 0, err
+		return err
 	}
 	if f.newRules != "" {
 		if err := std.WriteTo(ctx, f.newRules, rep.WriteSuppressions, f.inputs(file)...); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if f.printUsed && suppressions != nil {
-		for _, r := range suppressions.Rules {
+	if f.printUsed && used != nil {
+		for _, r := range used.Rules {
 			fmt.Fprintf(std.Err, "hindsight: suppression %s:%s matched %d\n", r.Type, r.Pattern, r.Matched)
 		}
 	}
-	if lacking {
-		_, status := whyEnded(ctx)
-		return found, status
-	}
-	return found, nil
+	return nil
 }
 
 // Values of --frames.
