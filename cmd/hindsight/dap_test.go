@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -18,7 +16,6 @@ import (
 	godap "github.com/google/go-dap"
 
 	"hindsight/cmd/internal/cli"
-	"hindsight/examples/cross"
 )
 
 // editor is a client of the Debug Adapter Protocol.
@@ -282,18 +279,8 @@ func lineOf(text, word string) int {
 // TestDAPSteps steps through source lines, into and out of calls, forward and back,
 // reads local variables, and comes to the signal that ends the run.
 func TestDAPSteps(t *testing.T) {
-	needTools(t, cross.Compiler)
-	dir := t.TempDir()
-	source, program, trace := filepath.Join(dir, "steps.c"), filepath.Join(dir, "steps"), filepath.Join(dir, "steps.hst")
-	if err := os.WriteFile(source, []byte(steps), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), cross.Compiler, "-O0", "-g", "-static", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if status, _, text := invoke("run", "-o", trace, program, "crash"); status != 139 {
-		t.Fatalf("status %d: %s", status, text)
-	}
+	trace := recordedSource(t, "steps", steps, 139, "crash")
+	source := strings.TrimSuffix(trace, ".hst") + ".c"
 	e := newEditor(t, map[string]any{"trace": trace})
 	var set godap.SetBreakpointsResponseBody
 	call := lineOf(steps, "int a = twice")

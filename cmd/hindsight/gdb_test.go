@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim/session"
 )
 
@@ -184,5 +186,103 @@ print("there: " + on[-1])
 	}
 	if again, there := told(t, out, "again")[0], told(t, out, "there")[0]; again != there {
 		t.Errorf("on %q, back and on again %q", there, again)
+	}
+}
+
+// recordedSource compiles a program in C and records a run of it.
+func recordedSource(t *testing.T, name, source string, status int, args ...string) string {
+	t.Helper()
+	needTools(t, cross.Compiler)
+	dir := t.TempDir()
+	file, program := filepath.Join(dir, name+".c"), filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), cross.Compiler, "-O0", "-g", "-static", "-pthread", "-o", program, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	trace := program + ".hst"
+	if got, _, text := invoke(append([]string{"run", "-o", trace, program}, args...)...); got != status {
+		t.Fatalf("status %d: %s", got, text)
+	}
+	return trace
+}
+
+// TestGDBCrash: a run that a signal ended stops there with the signal, at the instruction
+// that is to blame; going on is the end of the history, and the way back is open. Events
+// of gdb's Python API tell of the stops.
+func TestGDBCrash(t *testing.T) {
+	out := gdbScript(t, recordedSource(t, "steps", steps, 139, "crash"), `
+def stopped(e):
+    print("event: %s %s" % (type(e).__name__, getattr(e, "stop_signal", "")))
+gdb.events.stop.connect(stopped)
+gdb.execute("continue")
+f = gdb.selected_frame()
+print("line: %s %d" % (f.name(), f.find_sal().line))
+print("nowhere: %s" % gdb.parse_and_eval("(long)nowhere"))
+print("threads: %d" % len(gdb.selected_inferior().threads()))
+gdb.execute("continue")
+gdb.Breakpoint("twice")
+gdb.execute("reverse-continue")
+f = gdb.selected_frame()
+print("back: %s %s" % (f.name(), f.read_var("n")))
+print("symbol: %s" % f.function().symtab.filename.split("/")[-1])
+gdb.execute("reverse-finish")
+print("caller: %s" % gdb.selected_frame().name())
+print("memory: %d" % len(gdb.selected_inferior().read_memory(gdb.parse_and_eval("&total"), 4)))
+`)
+	want := map[string]string{
+		"line": "main " + strconv.Itoa(lineOf(steps, "*nowhere = total")), "nowhere": "0", "threads": "1",
+		"back": "twice 6", "symbol": "steps.c", "caller": "worker", "memory": "4",
+	}
+	for name, value := range want {
+		if got := told(t, out, name)[0]; got != value {
+			t.Errorf("%s: %s, want %s", name, got, value)
+		}
+	}
+	if events := told(t, out, "event"); events[0] != "SignalEvent SIGSEGV" || !strings.HasPrefix(events[2], "BreakpointEvent") {
+		t.Errorf("events %q", events)
+	}
+}
+
+const long = `
+volatile long sum;
+long untouched;
+int main(void)
+{
+	for (long i = 0; i < 12000000; i++)
+		sum += i;
+	return 0;
+}
+`
+
+// TestGDBInterrupt: Ctrl-C ends a reverse-continue that has far to go, and the run can be
+// looked at where it stands then.
+func TestGDBInterrupt(t *testing.T) {
+	out := gdbScript(t, recordedSource(t, "long", long, 0), `
+import os, re, signal, threading
+def now(): return int(re.search(r"time ([\d,]+)", gdb.execute("monitor when", to_string=True))[1].replace(",", ""))
+gdb.execute("goto end")
+print("end: %d" % now())
+signals = []
+gdb.events.stop.connect(lambda e: signals.append(getattr(e, "stop_signal", "none")))
+gdb.execute("rwatch untouched")
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    gdb.execute("reverse-continue")
+except KeyboardInterrupt:
+    pass
+print("signal: %s" % signals)
+print("stands: %d" % now())
+print("frame: %s" % gdb.selected_frame().name())
+gdb.execute("delete")
+gdb.execute("goto begin")
+print("begin: %d" % now())
+`)
+	if got := told(t, out, "signal")[0]; got != "['SIGINT']" {
+		t.Errorf("stopped by %s", got)
+	}
+	if told(t, out, "begin")[0] != "0" || told(t, out, "end")[0] == "0" {
+		t.Errorf("%s", out)
 	}
 }
