@@ -171,7 +171,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		return nil, err
 	}
 	rep.Predict(predicted.races)
-	if err := rep.AddDeadlocks(predicted.found, predicted.deadlocks, img, t); err != nil {
+	if err := rep.AddDeadlocks(predicted.found, predicted.deadlocks, img, t, q.Suppressions); err != nil {
 		return nil, err
 	}
 	if _, tasks := img.Lookup("GOMP_task"); tasks || img.Go() != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // ErrBaseline is wrapped by errors about files that are no JSON reports.
@@ -18,15 +19,18 @@ type Baseline struct {
 	Name  string // of the file
 	Races []Old  // without those that it had from an earlier baseline
 	known map[string]bool
+	// deadlocks are the fingerprints of predicted deadlocks.
+	deadlocks map[string]bool
 }
 
 // ReadBaseline reads a report in its JSON form, version 1. The name is for
 // messages.
 func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 	var file struct {
-		Version int             `json:"version"`
-		Races   *[]baselineRace `json:"races"`
-		Known   []jsonKnown     `json:"known"`
+		Version   int             `json:"version"`
+		Races     *[]baselineRace `json:"races"`
+		Known     []jsonKnown     `json:"known"`
+		Deadlocks []jsonKnown     `json:"deadlocks"`
 	}
 	if err := json.NewDecoder(io.LimitReader(in, maxBaseline)).Decode(&file); err != nil {
 		return nil, fmt.Errorf("baseline %s: %w: %w", name, ErrBaseline, err)
@@ -37,7 +41,7 @@ func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 	if file.Version != JSONVersion {
 		return nil, fmt.Errorf("baseline %s: version %d: %w", name, file.Version, ErrBaseline)
 	}
-	b := &Baseline{Name: name, known: map[string]bool{}}
+	b := &Baseline{Name: name, known: map[string]bool{}, deadlocks: map[string]bool{}}
 	known := file.Known
 	for i := range *file.Races {
 		r := &(*file.Races)[i]
@@ -50,10 +54,15 @@ func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 		}
 		b.known[r.Fingerprint] = true
 	}
+	for _, d := range file.Deadlocks {
+		if d.Fingerprint != "" { // older versions have none
+			b.deadlocks[d.Fingerprint] = true
+		}
+	}
 	return b, nil
 }
 
-// Apply moves the races that the baseline knows from Races to Known and gives
+// Apply takes the deadlocks that the baseline knows away, moves the races that the baseline knows from Races to Known and gives
 // the remaining ones new names and groups.
 func (b *Baseline) Apply(r *Report) {
 	r.Baseline = b.Name
@@ -67,6 +76,10 @@ func (b *Baseline) Apply(r *Report) {
 		}
 	}
 	r.Races = fresh
+	knownDeadlock := func(d Deadlock) bool { return b.deadlocks[d.Fingerprint] }
+	r.Deadlocks = slices.DeleteFunc(r.Deadlocks, knownDeadlock)
+	r.UnshownDeadlocks = slices.DeleteFunc(r.UnshownDeadlocks, knownDeadlock)
+	r.numberDeadlocks()
 	shown := map[string]bool{}
 	for _, races := range [][]Race{r.Known, r.Suppressed} {
 		for i := range races {

@@ -2,7 +2,10 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindsight/analyze/internal/jsonform"
@@ -14,9 +17,13 @@ import (
 // Deadlock is a cycle of threads that another schedule of the same events reaches: each
 // waits for a mutex that the next holds.
 type Deadlock struct {
-	ID         string // D1, D2, …
-	Waits      []DeadlockWait
-	Prediction *Prediction
+	ID          string // D1, D2, …
+	Fingerprint string // as of a race: of the functions, lines within them, and mutexes
+	Waits       []DeadlockWait
+	Prediction  *Prediction
+	// Seeds and Trace are as of Race.
+	Seeds []uint64
+	Trace string
 }
 
 // DeadlockWait is a thread of a deadlock.
@@ -32,9 +39,9 @@ type DeadlockWait struct {
 
 // AddDeadlocks takes predicted deadlocks, with how the runs of their witnesses went, in
 // the same order.
-func (r *Report) AddDeadlocks(found []predict.Deadlock, how []*Prediction, img Image, stacks Stacks) error {
+// Those that a rule of type deadlock covers are counted as suppressed.
+func (r *Report) AddDeadlocks(found []predict.Deadlock, how []*Prediction, img Image, stacks Stacks, sup *Suppressions) error {
 	n := newNamer(img, stacks)
-	shown := 0
 	for i := range found {
 		d := Deadlock{Prediction: how[i]}
 		for _, w := range found[i].Waits {
@@ -48,18 +55,71 @@ func (r *Report) AddDeadlocks(found []predict.Deadlock, how []*Prediction, img I
 			}
 			d.Waits = append(d.Waits, out)
 		}
-		if !how[i].Shown {
+		d.Fingerprint = n.deadlock(&d)
+		switch {
+		case sup.coversDeadlock(&d):
+		case how[i].Shown:
+			r.Deadlocks = append(r.Deadlocks, d)
+		default:
 			r.UnshownDeadlocks = append(r.UnshownDeadlocks, d)
+		}
+	}
+	r.numberDeadlocks()
+	return nil
+}
+
+// numberDeadlocks names the deadlocks, first those that were shown.
+func (r *Report) numberDeadlocks() {
+	n := 0
+	for _, list := range [][]Deadlock{r.Deadlocks, r.UnshownDeadlocks} {
+		for i := range list {
+			n++
+			list[i].ID = fmt.Sprintf("D%d", n)
+		}
+	}
+}
+
+// deadlock is the fingerprint of a deadlock.
+func (n *namer) deadlock(d *Deadlock) string {
+	var parts []string
+	for i := range d.Waits {
+		w := &d.Waits[i]
+		at := func(stack []Frame) string {
+			f := top(stack)
+			return fmt.Sprintf("%s+%d", f.Function, f.Line-n.firstLine(f))
+		}
+		mutex := func(name string) string { // an address may change
+			if strings.HasPrefix(name, "the mutex at ") {
+				return ""
+			}
+			return index.ReplaceAllString(name, "")
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s %s", at(w.HeldStack), mutex(w.Held), at(w.Stack), mutex(w.Mutex)))
+	}
+	slices.Sort(parts)
+	sum := sha256.Sum256([]byte("deadlock v1\n" + strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// coversDeadlock reports whether a rule covers a deadlock, and counts it: by a mutex, or by
+// where a thread holds or waits for one.
+func (s *Suppressions) coversDeadlock(d *Deadlock) bool {
+	if s == nil {
+		return false
+	}
+	for i := range s.Rules {
+		rule := &s.Rules[i]
+		if rule.Type != "deadlock" {
 			continue
 		}
-		shown++
-		d.ID = fmt.Sprintf("D%d", shown)
-		r.Deadlocks = append(r.Deadlocks, d)
+		for k := range d.Waits {
+			if w := &d.Waits[k]; rule.match(w.Mutex) || rule.any(w.Stack) || rule.any(w.HeldStack) {
+				rule.Matched++
+				return true
+			}
+		}
 	}
-	for i := range r.UnshownDeadlocks {
-		r.UnshownDeadlocks[i].ID = fmt.Sprintf("D%d", shown+1+i)
-	}
-	return nil
+	return false
 }
 
 func mutexName(img Image, at uint64) string {
@@ -93,6 +153,9 @@ func (t *text) deadlock(d *Deadlock) {
 		t.stack(w.Stack)
 		t.printf("\n")
 	}
+	if len(d.Seeds) > 0 {
+		t.printf("  Seen with seeds %s (%d of %s); shown as in %s\n\n", SeedsText(d.Seeds), len(d.Seeds), numtext.Plural(uint64(t.rep.Info.Runs), "run"), d.Trace)
+	}
 	t.printf("  Prediction: %s\n", d.text())
 	if r := d.Prediction.Rerun; r != nil {
 		t.printf("    %s\n", r.Command)
@@ -120,9 +183,12 @@ func (t *text) deadlockTotals() {
 }
 
 type jsonDeadlock struct {
-	ID         string             `json:"id"`
-	Prediction *jsonPrediction    `json:"prediction"`
-	Waits      []jsonDeadlockWait `json:"waits"`
+	ID          string             `json:"id"`
+	Fingerprint string             `json:"fingerprint"`
+	Prediction  *jsonPrediction    `json:"prediction"`
+	Waits       []jsonDeadlockWait `json:"waits"`
+	Seeds       []uint64           `json:"seeds,omitempty"`
+	Trace       string             `json:"trace,omitempty"`
 }
 
 type jsonDeadlockWait struct {
@@ -138,7 +204,7 @@ type jsonDeadlockWait struct {
 func jsonDeadlocks(lists ...[]Deadlock) (out []jsonDeadlock) {
 	for _, list := range lists {
 		for i := range list {
-			d := jsonDeadlock{ID: list[i].ID, Prediction: jsonOfPrediction(list[i].Prediction)}
+			d := jsonDeadlock{ID: list[i].ID, Fingerprint: list[i].Fingerprint, Prediction: jsonOfPrediction(list[i].Prediction), Seeds: list[i].Seeds, Trace: list[i].Trace}
 			for _, w := range list[i].Waits {
 				d.Waits = append(d.Waits, jsonDeadlockWait{uint32(w.Thread), w.Mutex, jsonform.Address(w.Address), jsonStack(w.Stack), w.Held, jsonform.Address(w.HeldAt), jsonStack(w.HeldStack)})
 			}

@@ -44,12 +44,20 @@ func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 				out.Dynamic = math.MaxUint64
 			}
 		}
+		for i := range p.Report.Deadlocks {
+			d := p.Report.Deadlocks[i]
+			if p.Races[d.Fingerprint] {
+				d.Seeds, d.Trace = slices.Sorted(slices.Values(seeds[d.Fingerprint])), p.Report.Info.File
+				out.Deadlocks = append(out.Deadlocks, d)
+			}
+		}
 		for i := range p.Report.Suppressed {
 			if r := &p.Report.Suppressed[i]; !slices.ContainsFunc(out.Suppressed, func(o Race) bool { return o.Fingerprint == r.Fingerprint }) {
 				out.Suppressed = append(out.Suppressed, *r)
 			}
 		}
 	}
+	out.numberDeadlocks()
 	group(out.Races)
 	return out
 }

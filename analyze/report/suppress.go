@@ -131,7 +131,7 @@ func (rule *Rule) covers(rep *Report, r *Race) bool {
 			}
 		}
 	}
-	return false // deadlock and signal are about other reports
+	return false // deadlock is about deadlocks, signal about other reports
 }
 
 func (rule *Rule) mutex(rep *Report, a *Access) bool {

@@ -204,7 +204,7 @@ func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx cont
 			t.UseProgram(f.program)
 		}
 		if f.predict.on {
-			o.Witnesses = &witness.Runner{Rerun: f.again.rerun()}
+			o.Witnesses = &witness.Runner{Rerun: f.again.rerun(), Known: &f.predict.known}
 		}
 		rep, err := t.Races(ctx, o)
 		if err == nil && explain {
@@ -277,6 +277,9 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 			for i := range rep.Races {
 				prints = append(prints, rep.Races[i].Fingerprint)
 			}
+			for i := range rep.Deadlocks {
+				prints = append(prints, rep.Deadlocks[i].Fingerprint)
+			}
 			return prints, nil
 		},
 	}, nil
@@ -332,7 +335,7 @@ func (e *exploration) write(ctx context.Context, std cli.Streams) error {
 		fmt.Fprintf(std.Err, "hindsight: %s\n", e.Unfinished)
 	}
 	switch {
-	case len(rep.Races) > 0:
+	case len(rep.Races)+len(rep.Deadlocks) > 0:
 		return cli.ExitStatus(exitRaces)
 	case e.Unfinished != "":
 		return e.ended

@@ -17,8 +17,9 @@ import (
 
 // predictFlags are the flags for races of other schedules.
 type predictFlags struct {
-	on  bool
-	dir string
+	on    bool
+	dir   string
+	known witness.Known // in the runs of an exploration
 }
 
 func (f *predictFlags) add(cmd *cobra.Command) {

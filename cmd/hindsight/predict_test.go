@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -94,5 +95,55 @@ func TestPredictFlags(t *testing.T) {
 		if status, _, errs := invoke(append(append([]string{"races"}, args...), "testdata/none.hst")...); status == 0 {
 			t.Errorf("%v: %s", args, errs)
 		}
+	}
+}
+
+// TestPredictedDeadlocks: an exploration says which of its runs predict a deadlock, once;
+// suppressions cover it, and a baseline knows it.
+func TestPredictedDeadlocks(t *testing.T) {
+	needTools(t, cross.Compiler)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	program := filepath.Join(dir, "deadlocks")
+	source := filepath.Join(sourceDir, "..", "..", "mpsim", "witness", "testdata", "deadlocks.c")
+	if out, err := exec.CommandContext(t.Context(), cross.Compiler, "-std=gnu17", "-O1", "-g", "-static", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	explore := func(dir string, more ...string) (int, string) {
+		args := append(append([]string{"explore", "--predict", "--runs", "3", "-o", dir}, more...), program, "dead_opposite")
+		status, out, errs := invoke(args...)
+		if status != 0 && status != exitRaces {
+			t.Fatalf("status %d\n%s", status, errs)
+		}
+		return status, out
+	}
+	status, text := explore("text")
+	if status != exitRaces || strings.Count(text, "deadlock in another schedule (D") != 1 || !strings.Contains(text, "of 3 runs); shown as in text/seed") {
+		t.Errorf("status %d:\n%s", status, text)
+	}
+	_, data := explore("json", "--format", "json")
+	checkSchema(t, data)
+	var got struct {
+		Deadlocks []struct {
+			Fingerprint, Trace string
+			Seeds              []uint64
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &got); err != nil || len(got.Deadlocks) != 1 || len(got.Deadlocks[0].Seeds) == 0 {
+		t.Fatalf("%v: %+v", err, got.Deadlocks)
+	}
+	rules := filepath.Join(dir, "rules")
+	if err := os.WriteFile(rules, []byte("deadlock:^both$\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := explore("ruled", "--suppressions", rules); status != 0 {
+		t.Errorf("status %d with a suppression:\n%s", status, text)
+	}
+	trace, old := got.Deadlocks[0].Trace, filepath.Join(dir, "old.json")
+	if status, _, errs := invoke("races", "--predict", "--format", "json", "-o", old, trace); status != exitRaces {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	if status, out, errs := invoke("races", "--predict", "--baseline", old, trace); status != 0 || strings.Contains(out, "deadlock in another schedule") {
+		t.Errorf("status %d with a baseline:\n%s%s", status, out, errs)
 	}
 }

@@ -3,7 +3,6 @@ package witness
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,37 +20,19 @@ import (
 // at the end of the run, or when that has taken too long, each of the threads waits for
 // its mutex, held by the next. The error is as of [Runner.Race].
 func (r *Runner) Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error) {
-	out := &report.Prediction{}
 	if p.Witness == nil {
-		out.Diverged = noSchedule
-		return out, nil
+		return &report.Prediction{Diverged: noSchedule}, nil
 	}
 	asked := steps(p.Witness)
 	for _, w := range p.Waits {
 		asked.Steps = append(asked.Steps, schedule.Step{Kind: schedule.Rest, Thread: w.Thread})
 	}
-	run, std, done, err := r.Rerun.Run(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	out.Schedule = deadlockText(asked, run.Image, p)
-	run.Follow, run.Mode = asked, session.ModeNone
-	run.MaxInsts = max(patience*insts(t), leastLimit)
-	sum, err := run.Record(ctx, std)
-	switch {
-	case err != nil:
-		return nil, err
-	case sum.Interrupted:
-		return nil, errors.Join(ctx.Err(), session.ErrOtherRun)
-	case sum.Diverged != nil:
-		out.Diverged = reason(sum.Diverged)
-	case stuck(sum.Result, p):
-		out.Shown = true
-	default:
-		out.Diverged = "the run followed the witness to its end and did not deadlock"
-	}
-	return out, nil
+	return r.follow(ctx, t, asked, follower{
+		text:  func(img *image.Space) []byte { return deadlockText(asked, img, p) },
+		as:    func(run *session.Run) { run.Mode = session.ModeNone },
+		shows: func(run *session.Run, sum *session.Summary) (bool, error) { return stuck(sum.Result, p), nil },
+		not:   "the run followed the witness to its end and did not deadlock",
+	})
 }
 
 // stuck tells whether a run ended with the threads of a deadlock waiting for each other.

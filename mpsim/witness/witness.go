@@ -3,10 +3,12 @@ package witness
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"hindsight/analyze/order"
 	"hindsight/analyze/predict"
@@ -24,6 +26,38 @@ import (
 // Runner runs witnesses. It is the analyze.Witnesses of this module.
 type Runner struct {
 	Rerun *session.Rerun // what the trace does not keep of the run
+	Known *Known         // witnesses of the same program that were run; nil: each is run
+}
+
+// Known are witnesses that were run, with what came of it. Runners of several goroutines
+// may share one. The zero value is ready for use.
+type Known struct {
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]report.Prediction
+}
+
+func (k *Known) get(name string) *report.Prediction {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.all[sha256.Sum256([]byte(name))]; ok {
+		return &p
+	}
+	return nil
+}
+
+func (k *Known) put(name string, p *report.Prediction) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = map[[sha256.Size]byte]report.Prediction{}
+	}
+	k.all[sha256.Sum256([]byte(name))] = *p
 }
 
 // patience is how many times as long as the recorded run a witness may take.
@@ -66,26 +100,47 @@ func step(t predict.Turn) schedule.Step {
 // Race runs the witness of a race that the run in t predicts. The error is that of
 // ctx, or says why the program cannot be run.
 func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error) {
-	out := &report.Prediction{}
 	asked := Schedule(p)
 	if asked == nil {
-		out.Diverged = noSchedule
-		return out, nil
+		return &report.Prediction{Diverged: noSchedule}, nil
 	}
-	run, std, done, err := r.Rerun.Run(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	out.Schedule = text(asked, run.Image, p)
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	run.Follow, run.Only = asked, true
-	run.Keep, run.Out, run.Scratch = "all", filepath.Join(dir, "witness.hst"), true
-	run.MaxInsts = max(patience*insts(t), leastLimit)
+	return r.follow(ctx, t, asked, follower{
+		text: func(img *image.Space) []byte { return text(asked, img, p) },
+		as: func(run *session.Run) {
+			run.Only, run.Keep, run.Out, run.Scratch = true, "all", filepath.Join(dir, "witness.hst"), true
+		},
+		shows: func(run *session.Run, _ *session.Summary) (bool, error) { return has(ctx, run.Out, opts, p) },
+		not:   "the run followed the witness to its end and did not race",
+	})
+}
+
+// follower is what the runs of witnesses differ in.
+type follower struct {
+	text  func(*image.Space) []byte
+	as    func(*session.Run) // says how it is recorded
+	shows func(*session.Run, *session.Summary) (bool, error)
+	not   string // what is said of a run that does not show it
+}
+
+// follow runs a witness, unless it was run before.
+func (r *Runner) follow(ctx context.Context, t *cdr.Trace, asked *schedule.Schedule, f follower) (*report.Prediction, error) {
+	run, std, done, err := r.Rerun.Run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := &report.Prediction{Schedule: f.text(run.Image)}
+	name := fmt.Sprintf("%s %d %q %s", f.not, run.Seed, run.Env, out.Schedule)
+	if known := r.Known.get(name); known != nil {
+		return known, nil
+	}
+	run.Follow, run.MaxInsts = asked, max(patience*insts(t), leastLimit)
+	f.as(run)
 	sum, err := run.Record(ctx, std)
 	switch {
 	case err != nil:
@@ -94,17 +149,15 @@ func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *p
 		return nil, errors.Join(ctx.Err(), session.ErrOtherRun)
 	case sum.Diverged != nil:
 		out.Diverged = reason(sum.Diverged)
-		return out, nil
-	}
-	raced, err := has(ctx, run.Out, opts, p)
-	switch {
-	case err != nil:
-		return nil, err
-	case raced:
-		out.Shown = true
 	default:
-		out.Diverged = "the run followed the witness to its end and did not race"
+		if out.Shown, err = f.shows(run, sum); err != nil {
+			return nil, err
+		}
+		if !out.Shown {
+			out.Diverged = f.not
+		}
 	}
+	r.Known.put(name, out)
 	return out, nil
 }
 
