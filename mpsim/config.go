@@ -14,16 +14,16 @@ import (
 type Policy uint8
 
 const (
-	// RoundRobin gives each runnable thread a quantum in turn: Config.Quantum and
-	// up to a sixteenth more, in a fixed pattern.
+	// RoundRobin runs each runnable thread for a quantum in turn: Config.Quantum and up
+	// to a sixteenth more, in a fixed pattern.
 	RoundRobin Policy = iota
-	// Random gives a random thread a quantum of random length, from
-	// Config.Seed. With a Config.Quantum its length is that on average; without
-	// one lengths vary widely and threads change at switch points too: see vary.go.
+	// Random runs a random thread for a quantum of random length, from Config.Seed.
+	// Config.Quantum is the average length. Without it, lengths vary widely, and threads
+	// change at switch points, too: see vary.go.
 	Random
-	// PCT is probabilistic concurrency testing: the thread with the highest of
-	// the random priorities runs, and Config.Depth-1 times a priority is lowered
-	// at a random step. See pct.go.
+	// PCT is probabilistic concurrency testing: threads have random priorities, and the
+	// thread with the highest one runs. At Config.Depth-1 random steps, a priority is
+	// lowered. See pct.go.
 	PCT
 )
 
@@ -61,14 +61,14 @@ func QuantumOf(policy Policy, quantum int) int {
 
 const maxQuantum = 1 << 30
 
-// Config is a run to be made. Only Image is needed.
+// Config describes a run. Only Image is required.
 type Config struct {
 	Image *image.Space
 
 	Args  []string // argv; empty means {"program"}
 	Env   []string // "NAME=value"
 	Stdin io.Reader
-	// Stdout and Stderr get what the guest writes; nil throws it away.
+	// Stdout and Stderr receive what the guest writes; nil discards it.
 	Stdout, Stderr io.Writer
 
 	// Root is a directory that the guest sees as "/"; "" means none. It is only
@@ -76,24 +76,24 @@ type Config struct {
 	// Result.Written.
 	Root     string
 	Writable bool
-	Over     string                  // directory whose files show before those of Root; "" means none
-	Under    []string                // directories whose files show where Root has none
-	Objects  map[string]linux.Object // files that the guest finds whatever Root has there
+	Over     string                  // directory whose files hide those of Root; "" means none
+	Under    []string                // directories whose files are seen where Root has none
+	Objects  map[string]linux.Object // files that the guest sees, whatever Root has there
 	CPUs     int                     // processors that the guest sees; 0 means 8
 
 	Policy  Policy
-	Seed    uint64 // of the scheduler and of all that looks random to the guest
+	Seed    uint64 // of the scheduler and of everything that is random to the guest
 	Quantum int    // instructions a thread runs before another may; 0: see QuantumOf; at most 2^30
-	Depth   int    // of PCT: the number of ordering constraints to try for, from 1; 0 means DefaultDepth
+	Depth   int    // of PCT: number of ordering constraints to aim for, from 1; 0 means DefaultDepth
 	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 
-	MaxInsts uint64 // the run ends after about so many instructions; 0 means no limit
-	// HangInsts ends a run that hangs: for so many instructions its threads have
-	// waited, and read memory that no other will write. 0 means never.
+	MaxInsts uint64 // the run ends after about this number of instructions; 0 means no limit
+	// HangInsts ends a run whose threads have only waited, or read memory that no other
+	// thread will write, for this number of instructions. 0 means never.
 	HangInsts uint64
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes
-	// MaxThreads bounds the threads that live at the same time: one more ends
-	// the run. 0 means linux.DefaultMaxTasks.
+	// MaxThreads limits the threads that live at the same time: one more ends the run. 0
+	// means linux.DefaultMaxTasks.
 	MaxThreads int
 
 	// Schedule, if not nil, says who runs; after its last step, or where it cannot be
@@ -104,25 +104,25 @@ type Config struct {
 	OnlySchedule bool
 	// Trail asks for the schedule of the run, in Result.Schedule.
 	Trail bool
-	// Stop is told when a hart is about to execute an instruction of
-	// [Machine.BreakAt]; true ends its slice before that. Stuck is told when no
-	// thread can go on while some are held: unless it lets one go or pauses the
-	// run, that is a deadlock. Both are called on the goroutine of the run.
+	// Stop is called when a hart is about to execute an instruction of
+	// [Machine.BreakAt]; true ends its slice before that. Stuck is called when no thread
+	// can continue while some are held: unless it releases one or pauses the run, that
+	// is a deadlock. Both are called on the goroutine of the run.
 	Stop  func(h *Hart) bool
 	Stuck func()
 
-	// Sliced, if not nil, is told after each slice which hart ran. It is called on the
-	// goroutine of the run.
+	// Sliced, if not nil, is called after each slice with the hart that ran. It is
+	// called on the goroutine of the run.
 	Sliced func(h *Hart)
 
 	// Journal, if not nil, is filled by the run, for a [Replay] of it.
 	Journal *Journal
 
-	// Observer is told what happens; nil records nothing.
+	// Observer observes the run; nil records nothing.
 	Observer event.Observer
-	// Hooks is called when a hart enters the functions at HookAt, which maps
-	// addresses to the function numbers that Hooks knows. Without Observer
-	// hooks are called all the same.
+	// Hooks is called when a hart enters the functions at HookAt, which maps addresses
+	// to the function numbers that Hooks knows. Hooks are called without an Observer,
+	// too.
 	Hooks  Hooks
 	HookAt map[uint64]int
 }

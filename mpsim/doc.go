@@ -1,6 +1,6 @@
-// Package mpsim simulates a RISC-V multiprocessor that runs one statically
-// linked RV64GC Linux program: one hart per guest thread, one hart at a time.
-// Every choice is made from the seed, so the same inputs produce the same run.
+// Package mpsim simulates a RISC-V multiprocessor that runs one RV64GC Linux program:
+// one hart per guest thread, one hart at a time. Every choice is made from the seed, so
+// the same inputs produce the same run.
 //
 // [New] loads a program, [Machine.Run] runs it to its end and returns a
 // [Result]. An [event.Observer] can watch the run. It gets the blocks,
@@ -8,12 +8,11 @@
 //
 // # The way of an instruction
 //
-// Code is decoded once into blocks (block.go) that are linked to their
-// successors. Hart.exec (exec.go) runs block after block until the hart's
-// quantum is used up or something needs attention: a system call, a fault, the
-// entry of a hooked function. Memory is reached through a translation cache of
-// the hart (tlb.go); mpsim/mem has the pages, mpsim/linux the system calls,
-// mpsim/fpu the arithmetic that the host does differently.
+// Code is decoded once into blocks (block.go) that are linked to their successors.
+// Hart.exec (exec.go) runs block after block until the hart's quantum is used up or
+// something needs attention: a system call, a fault, the entry of a hooked function.
+// Memory is accessed through the hart's translation cache (tlb.go). Package mem has the
+// pages, linux the system calls, and fpu the arithmetic that the host does differently.
 //
 // # Recording
 //
@@ -38,6 +37,6 @@
 // of every instruction, and all other changes of registers and memory: by
 // system calls, signals and hidden calls (values.go), and of unrecorded code (carried.go).
 //
-// A Machine and its Harts belong to the goroutine that calls Run; hooks are
-// called on it too. The observer is called on another, one call at a time.
+// A Machine and its Harts belong to the goroutine that calls Run, which also calls the
+// hooks. The observer is called on another goroutine, one call at a time.
 package mpsim

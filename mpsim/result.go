@@ -21,8 +21,7 @@ type Result struct {
 	// Stood lists the threads in the same way when the run was interrupted or reached
 	// its limit: where each was, and what it waited for if it did.
 	Stood []Waiting
-	// Unsupported are the system calls that the guest made and that are not
-	// there.
+	// Unsupported are the system calls of the guest that are not supported.
 	Unsupported []linux.Unsupported
 	// Steps counts, under the policy PCT, the instructions that ran while there
 	// was more than one thread.
@@ -32,9 +31,9 @@ type Result struct {
 	// Limit is the limit of memory or threads that ended the run, if one did.
 	Limit linux.Limit
 	// Refused counts the requests for memory that were refused because of
-	// Config.MaxMemory: the guest heard ENOMEM.
+	// Config.MaxMemory: the guest got ENOMEM.
 	Refused uint64
-	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was.
+	// Interrupted: the context was cancelled. LimitReached: Config.MaxInsts was reached.
 	Interrupted, LimitReached bool
 	// Schedule is who ran, if Config.Trail asked for it.
 	Schedule *schedule.Schedule

@@ -20,7 +20,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Code answers for the code of a program. Answers are remembered.
+// Code answers questions about the code of a program, and remembers the answers.
 type Code struct {
 	img     *image.Space
 	golang  bool // Go made the program
@@ -44,7 +44,7 @@ const (
 	apart       // in another statement
 )
 
-// New is for the code of img.
+// New returns a Code for img.
 func New(img *image.Space) *Code {
 	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}
 }
@@ -67,7 +67,7 @@ func (c *Code) at(pc uint64) (rv.Inst, bool) {
 	return b.Insts[0], true
 }
 
-// remember returns the answer for pc, found out by find if it is not known yet.
+// remember returns the answer for pc. find computes it if it is not known yet.
 func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T) T {
 	c.mu.Lock()
 	v, ok := known[pc]
@@ -85,10 +85,11 @@ func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T
 // of four and eight bytes as plain ones; versions before have AMOSWAP.
 const firstPlainStores = 14
 
-// Plain says that the plain load or store at pc is no atomic access of the
-// source: a store of four or eight bytes from a compiler that uses AMOSWAP for
-// relaxed ones, outside of the C++ library's headers, or anything in a function of the C library that works on strings
-// and blocks of memory, or where the text of the source has no atomic access.
+// Plain reports that the plain load or store at pc is not an atomic access in the
+// source: a store of four or eight bytes from a compiler that uses AMOSWAP for relaxed
+// ones, outside of the C++ library's headers, or anything in a function of the C library
+// that works on strings and blocks of memory, or where the text of the source has no
+// atomic access.
 func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
 
 func (c *Code) findPlain(pc uint64) bool {
@@ -132,9 +133,9 @@ func (c *Code) Meant(pc uint64) bool {
 	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore))
 }
 
-// ofCXXLibrary reports whether the instruction at pc comes from a function of the
-// C++ library's headers. What the library does to its own counts is its own
-// business: it keeps plain accesses and atomic ones apart by other means.
+// ofCXXLibrary reports whether the instruction at pc comes from a function of the C++
+// library's headers. The library orders plain and atomic accesses to its own counts by
+// other means.
 func (c *Code) ofCXXLibrary(pc uint64) bool {
 	frames := c.img.Frames(pc)
 	if len(frames) == 0 {
@@ -249,8 +250,8 @@ func (c *Code) Apart(pc uint64) bool {
 	return ok && !i.Atomic()
 }
 
-// Alien says that the instruction at pc has a fence next to it that may be a
-// statement of its own: what it orders is not only the access's order.
+// Alien reports that the instruction at pc has a fence next to it that may be a separate
+// statement, so that it orders more than the access.
 func (c *Code) Alien(pc uint64) bool {
 	f := remember(c, c.fences, pc, c.findFence)
 	return f == apart || f == whose

@@ -17,8 +17,8 @@ const (
 	missLines    = 16 << 10 >> missLineBits
 )
 
-// kinds writes a kind of raw trace each: what a block adds, and what an
-// ordered event does.
+// kinds are the kinds of raw traces: what each writes for a block and for an ordered
+// event.
 var kinds = []struct {
 	name   string
 	block  func(*Recorder, *thread, *event.Block, []uint64)
@@ -60,7 +60,7 @@ type Recorder struct {
 	Written int64  // bytes so far
 }
 
-// thread is what is kept of a thread.
+// thread is the state of a thread.
 type thread struct {
 	lines  [missLines]uint64 // of its cache: line number plus one
 	branch *event.Block      // the branch that it ran last, not decided yet
@@ -141,7 +141,7 @@ func (r *Recorder) Finish(event.Outcome) error {
 	return r.flush(0)
 }
 
-// flush writes what there is when it is more than keep bytes.
+// flush writes the buffer if it has more than keep bytes.
 func (r *Recorder) flush(keep int) error {
 	if len(r.buf) <= keep {
 		return nil
@@ -218,7 +218,7 @@ func (r *Recorder) atomicData(_ *thread, e *event.Event) {
 	}
 }
 
-// branchOf decides the thread's last branch by where it went on.
+// branchOf decides the thread's last branch by where the thread continued.
 func (r *Recorder) branchOf(th *thread, b *event.Block, _ []uint64) {
 	if last := th.branch; last != nil {
 		if b.PC == last.Target {

@@ -39,9 +39,9 @@ const (
 	Create             // Obj: child thread id
 	Join               // Obj: joined thread id. Orders after its ThreadEnd
 	Detach             // Obj: thread id
-	StackMap           // the new thread's stack. Obj: lowest address; Arg: bytes. Follows ThreadStart at once
+	StackMap           // the new thread's stack. Obj: lowest address; Arg: bytes. Directly follows ThreadStart
 	MutexLock          // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted when the lock is held
-	MutexUnlock        // Emitted before the lock is given up
+	MutexUnlock        // Emitted before the lock is released
 	ReadLock           // Obj: address of the rwlock
 	ReadUnlock         //
 	WriteLock          //
@@ -67,9 +67,9 @@ const (
 	Destroy            // Obj: address
 
 	// Order by agreement, and strands: the OpenMP runtime and others like it.
-	Publish       // Obj: handle, a number that is given once; Arg: 1 when the strand does nothing more before it ends. What it did is there to be taken
+	Publish       // Obj: handle, a number that is used once; Arg: 1 when the strand does nothing more before it ends. What it did can be observed
 	Observe       // Obj: handle. Orders after every earlier Publish of Obj
-	Forget        // Obj: handle. Nobody will take it any more
+	Forget        // Obj: handle. Nobody will observe it any more
 	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
 	StrandBegin   // Obj: strand; Arg: stack pointer; Size: bytes below it that the stack ever had in use (0: unknown). From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
 	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread continues the strand that was suspended, which is ordered after it only if it observes so
