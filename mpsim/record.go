@@ -1,6 +1,7 @@
 package mpsim
 
 import (
+	"bytes"
 	"sync"
 
 	"hindsight/mpsim/linux"
@@ -246,9 +247,22 @@ func (r *recorder) define(code *rv.Block) event.BlockID {
 	r.sites = append(r.sites, r.captured(code))
 	r.blocks = append(r.blocks, event.Block{
 		ID: id, PC: code.PC, Bytes: code.Bytes, Insts: uint32(len(code.Insts)),
-		End: code.End, Target: code.Target, Sites: code.Sites(),
+		End: code.End, Target: code.Target, Sites: code.Sites(), Code: r.made(code),
 	})
 	return id
+}
+
+// made is the code of a block if it is needed and is not what an image has there.
+func (r *recorder) made(code *rv.Block) []byte {
+	if !r.values {
+		return nil
+	}
+	m := r.owner.m
+	raw := make([]byte, code.Bytes)
+	if m.space.Peek(code.PC, raw) != nil || bytes.Equal(raw, m.cfg.Image.Code(code.PC, len(raw))) {
+		return nil
+	}
+	return raw
 }
 
 // cut takes the block b, noted last, back and notes its first done

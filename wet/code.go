@@ -46,9 +46,9 @@ type simulated struct {
 }
 
 type pieceKey struct {
-	pc    uint64
-	bytes uint64
-	end   event.End
+	pc  uint64
+	raw string
+	end event.End
 }
 
 // codeTable holds all code that ran.
@@ -78,7 +78,10 @@ func (c *codeTable) define(b *event.Block) error {
 		return fmt.Errorf("wet: block %d has %d bytes", b.ID, b.Bytes)
 	}
 	s := simulated{pc: b.PC, next: b.Next(), end: b.End}
-	raw := c.read(b.PC, int(b.Bytes))
+	raw := b.Code
+	if raw == nil {
+		raw = c.read(b.PC, int(b.Bytes))
+	}
 	if len(raw) != int(b.Bytes) {
 		raw = foreign(b)
 	}
@@ -126,7 +129,7 @@ func foreign(b *event.Block) []byte {
 }
 
 func (c *codeTable) piece(k code) uint32 {
-	key := pieceKey{k.pc, uint64(len(k.raw)), k.end}
+	key := pieceKey{k.pc, string(k.raw), k.end}
 	if id, ok := c.ids[key]; ok {
 		return id
 	}

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // PIEBase is where a position-independent executable is placed: it is added to
@@ -38,6 +39,9 @@ type Image struct {
 	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" when
 	// it needs none.
 	Interp string
+	// ExecStack says that the program asks for stacks whose memory can be executed
+	// (PT_GNU_STACK): gcc puts code there for nested functions.
+	ExecStack bool
 	// Entry is the address of the first instruction.
 	Entry uint64
 	// PIE says that the program is position independent and was placed at
@@ -168,6 +172,9 @@ func parse(data []byte, base *uint64) (*Image, error) {
 	if err := m.addTLS(progs); err != nil {
 		return nil, err
 	}
+	m.ExecStack = slices.ContainsFunc(progs, func(p elf.Prog64) bool {
+		return elf.ProgType(p.Type) == elf.PT_GNU_STACK && elf.ProgFlag(p.Flags)&elf.PF_X != 0
+	})
 	if err := m.readInterp(progs); err != nil {
 		return nil, err
 	}

@@ -197,6 +197,9 @@ func (k *Kernel) startStack(img, linker *image.Image, name string) (Context, err
 		return Context{}, fmt.Errorf("%w: %w", ErrProgram, err)
 	}
 	attr := mem.Attr{Prot: mem.Read | mem.Write, Kind: mem.Stack, Name: "[stack]", Uncounted: true}
+	if img.ExecStack {
+		attr.Prot |= mem.Exec
+	}
 	if err := k.space.Map(stackTop-stackBytes, stackBytes, attr, false); err != nil {
 		return fail(err)
 	}

@@ -75,6 +75,9 @@ type Block struct {
 	End    End
 	Target uint64 // of EndBranch, EndJump, EndCall; else 0
 	Sites  []Site // plain accesses in execution order
+	// Code is the block's instructions, for a [ValueObserver], if they are not those
+	// that an image has there: the program made them.
+	Code []byte
 }
 
 // Next is the address of the instruction after the block: the fall-through
