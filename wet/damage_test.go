@@ -81,6 +81,8 @@ func visit(g *wet.Graph, limit int) (first error) {
 						break
 					}
 				}
+				_, err = g.Time(th.ID, e.Node, e.K)
+				note(err)
 				g.Order(th.ID, e.Time)
 			}
 		}
@@ -113,6 +115,11 @@ func TestDamage(t *testing.T) {
 		}
 		if err != nil {
 			refused++
+		}
+		g, err = wet.OpenReaderAt(bytes.NewReader(again), int64(len(again)), wet.OpenOptions{Evaluate: evaluate, Cache: 1 << 20})
+		if err == nil {
+			wet.StepShort(g)
+			_ = visit(g, 400)
 		}
 	}
 	if refused < 15 {
@@ -162,6 +169,8 @@ func FuzzOpen(f *testing.F) {
 		file := sound(t, blocks)
 		g, err := wet.OpenReaderAt(bytes.NewReader(file), int64(len(file)), wet.OpenOptions{Evaluate: evaluate, Cache: 1 << 20})
 		if err == nil {
+			_ = visit(g, 300)
+			wet.StepShort(g)
 			_ = visit(g, 300)
 		}
 	})

@@ -46,7 +46,7 @@ type producer struct{ src, k *numbers }
 // steps returns the control flow of a thread in an epoch as a stream; nil when it
 // is to be decoded whole.
 func (g *Graph) steps(te *threadEpoch) (*flowSteps, error) {
-	if g.stepping == 0 || te.n < stepFrom || te.flow != nil || te.wanders {
+	if g.stepping == 0 || te.n < g.stepFrom || te.flow != nil || te.wanders {
 		return nil, nil
 	}
 	g.cache.clock++

@@ -60,6 +60,7 @@ type Graph struct {
 	pending []tracefmt.Handle // labels blocks before their tables block
 	// stepping counts the queries under way that step through executions in order.
 	stepping int
+	stepFrom uint64 // the constant, except in tests
 }
 
 // threadView is what a thread executed.
@@ -138,7 +139,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, opts OpenOptions) (*Graph, error) {
 	if opts.Cache == 0 {
 		opts.Cache = DefaultCache
 	}
-	g := &Graph{opts: opts, r: tr}
+	g := &Graph{opts: opts, r: tr, stepFrom: stepFrom}
 	g.cache.limit = opts.Cache
 	for _, h := range tr.Blocks() {
 		switch h.Kind {

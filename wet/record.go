@@ -301,7 +301,7 @@ func (g *Graph) open(r *record, x *numbers) error {
 		return nil
 	}
 	open := x.open
-	if g.stepping > 0 && x.form == formStream && x.n >= stepFrom && x.step == nil {
+	if g.stepping > 0 && x.form == formStream && x.n >= g.stepFrom && x.step == nil {
 		open = x.openStep
 	}
 	bytes, err := open()

@@ -157,7 +157,7 @@ func (g *Graph) edgeOf(r *record, s *slotView, x uint64) (*edgeView, uint64, err
 	if len(s.edges) == 1 {
 		return &s.edges[0], x, nil
 	}
-	if g.stepping == 0 || s.owner != nil || r.span.n < stepFrom || len(s.edges) > maxStepEdges {
+	if g.stepping == 0 || s.owner != nil || r.span.n < g.stepFrom || len(s.edges) > maxStepEdges {
 		if err := g.align(r, s, false); err != nil {
 			return nil, 0, err
 		}
