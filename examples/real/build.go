@@ -22,7 +22,11 @@ deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.de
 `
 
 // newStore makes the directories; lists are fetched with the first package.
-func newStore(apt, src string) (*store, error) {
+func newStore(apt, src string) (*store, error) { return newStoreOf(apt, src, aptSources) }
+
+// newStoreOf is newStore with other sources, for packages of some architectures, the
+// host's first; none: the system's.
+func newStoreOf(apt, src, sources string, architectures ...string) (*store, error) {
 	for _, dir := range []string{apt + "/lists/partial", apt + "/cache/archives/partial", src} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
@@ -32,7 +36,11 @@ func newStore(apt, src string) (*store, error) {
 	list := filepath.Join(apt, "sources.list")
 	config := fmt.Sprintf("Dir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"/dev/null\";\nDir::State::lists %q;\n"+
 		"Dir::Cache %q;\nAPT::Sandbox::User \"\";\n", list, filepath.Join(apt, "lists"), filepath.Join(apt, "cache"))
-	if err := os.WriteFile(list, []byte(aptSources), 0o644); err != nil {
+	if len(architectures) > 0 {
+		config += fmt.Sprintf("APT::Architecture %q;\nAPT::Architectures {\"%s\";};\nDir::State::Status \"/dev/null\";\nAcquire::Languages \"none\";\n",
+			architectures[0], strings.Join(architectures, `";"`))
+	}
+	if err := os.WriteFile(list, []byte(sources), 0o644); err != nil {
 		return nil, err
 	}
 	return s, os.WriteFile(s.config, []byte(config), 0o644)
@@ -78,8 +86,18 @@ func (s *store) apt(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "APT_CONFIG="+s.config)
+	return done(cmd)
+}
+
+// tool runs a program of the host.
+func tool(ctx context.Context, name string, args ...string) error {
+	return done(exec.CommandContext(ctx, name, args...))
+}
+
+// done runs a command; what it printed last is part of an error.
+func done(cmd *exec.Cmd) error {
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, lastLines(text))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, lastLines(text))
 	}
 	return nil
 }
@@ -130,7 +148,7 @@ func (o *options) build(ctx context.Context, p program, kind, out string) error 
 	cmd.Env = append(os.Environ(), "SRC="+o.path("src"), "OUT="+out, "HOST="+target, "KIND="+kind, "ALLSTATIC="+all,
 		"CC="+target+"-gcc "+static, "CXX="+target+"-g++ "+static, "FC="+target+"-gfortran "+static,
 		"AR="+target+"-ar", "RANLIB="+target+"-ranlib", "STRIP="+target+"-strip", "NM="+target+"-nm",
-		"CFLAGS=-g -O2", "CXXFLAGS=-g -O2", "FFLAGS=-g -O2", "HINDSIGHT="+o.hindsight, "LC_ALL=C")
+		"CFLAGS=-g -O2", "CXXFLAGS=-g -O2", "FFLAGS=-g -O2", "HINDSIGHT="+o.hindsight, "LC_ALL=C", "RUSTC="+o.path("rust", "compile"))
 	log, err := cmd.CombinedOutput()
 	file := filepath.Join(work, "build.log")
 	if e := os.WriteFile(file, log, 0o644); e != nil {

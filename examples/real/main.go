@@ -91,6 +91,11 @@ func (o *options) main(ctx context.Context, w io.Writer) ([]error, error) {
 				failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
 			}
 		}
+		if p.rust {
+			if err := o.fetchRust(ctx); err != nil {
+				failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
+			}
+		}
 		if o.until == "fetch" {
 			continue
 		}

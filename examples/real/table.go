@@ -10,6 +10,7 @@ import (
 type program struct {
 	name     string
 	packages []string // of Debian: NAME, or NAME/RELEASE
+	rust     bool     // $RUSTC compiles for the simulated machine
 	// build is a shell script. It begins in an empty directory that has the drivers,
 	// finds the packages in $SRC/NAME/tree (copy NAME makes a copy here), and leaves
 	// programs and their shared objects in $OUT. $KIND is static or dynamic; $CC, $CXX
@@ -188,6 +189,14 @@ $FC $FFLAGS -fopenmp -o $OUT/healpix_convert $OLDPWD/drivers/healpix_convert.f90
 		build: `copy fzf; cd fzf
 $HINDSIGHT go build -o $OUT/fzf .`,
 		runs: []run{{args: []string{"fzf", "--filter", "abc"}, stdin: "text"}},
+	},
+	{
+		name: "rust",
+		rust: true,
+		build: `[ $KIND = dynamic ] || crt="-C target-feature=+crt-static"
+$RUSTC $crt -o $OUT/threads drivers/threads.rs
+$RUSTC $crt -o $OUT/unsafe drivers/unsafe.rs`,
+		runs: []run{{name: "threads", args: []string{"threads"}}, {name: "unsafe", args: []string{"unsafe"}}},
 	},
 }
 
