@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
+	"net"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -392,4 +393,30 @@ func TestDAPErrors(t *testing.T) {
 		}
 	}
 	e.quit()
+}
+
+// TestDAPListen: an editor may connect over a socket; one that goes without a word ends
+// the command.
+func TestDAPListen(t *testing.T) {
+	said, errs := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run([]string{"dap", "--listen", "127.0.0.1:0"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: errs})
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimSpace(line[strings.LastIndex(line, " ")+1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &editor{t: t, out: conn, in: bufio.NewReader(conn), done: done, errs: new(bytes.Buffer)}
+	e.ask("initialize", map[string]any{"adapterID": "hindsight"}, nil)
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-done; status != 0 {
+		t.Errorf("status %d", status)
+	}
 }
