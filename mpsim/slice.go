@@ -202,7 +202,7 @@ func (m *Machine) fault(h *Hart, f *mem.Fault) {
 
 // raise delivers a signal that the instruction at h.PC caused.
 //
-// nolint:unparam // the codes of different signals happen to be the same number
+//nolint:unparam // the codes of different signals happen to be the same number
 func (m *Machine) raise(h *Hart, sig, code int, addr uint64, reason string) {
 	h.settle()
 	pc, stack := h.PC, h.Stack()
