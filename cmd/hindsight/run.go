@@ -62,9 +62,9 @@ sharing. Threads then take turns every 50 instructions on average unless
 
 The guest has the standard streams. Of the host's files it sees only those under
 --root. It writes only to its own /tmp unless --writable is given. The host's
-files never change. run exits with the guest's status, with 125 when hindsight itself
-failed, or, interrupted, with 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP). In
-all cases the trace is kept.`,
+files never change. run exits with the guest's status, with 125 when hindsight
+itself failed, or, interrupted, with 130 (SIGINT), 143 (SIGTERM) or 129
+(SIGHUP). In all cases the trace is kept.`,
 		Example: `  hindsight run ./bank
   hindsight run --seed 7 --sched pct --depth 2 -o bank7.hst ./bank 4 1000
   hindsight run --record wet ./bank         # with values, for slice and query
