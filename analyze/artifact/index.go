@@ -41,6 +41,7 @@ type index struct {
 	// compared counts the records looked at in search of races.
 	compared int
 	survey   *replay.Survey
+	strands  bool // some thread acts as another strand than its own
 }
 
 type eventRef struct {
@@ -333,6 +334,7 @@ func (x *indexer) unit(of *replay.Unit) *unit {
 	t, order := of.Thread, x.run.Order
 	now := order.Clock(t)
 	strand := order.Strand(t)
+	x.strands = x.strands || strand != t.Strand()
 	u := &unit{thread: t, strand: strand, epoch: order.Epoch(strand), clock: x.last[strand], start: of.Start, end: of.Seq}
 	same := len(u.clock) == len(now)
 	for i := 0; same && i < len(now); i++ {

@@ -170,10 +170,11 @@ func (g *graph) storeNode(w written) (int32, error) {
 // maxPassed bounds the stores that are passed over in search of another.
 const maxPassed = 64
 
-// writer finds the store that wrote one of the bytes last; those of other threads
-// that pass accepts, if it is not nil, do not count.
+// writer finds the store that wrote one of the bytes last; those that pass accepts, if
+// it is not nil, do not count. A thread that acts as several strands may have such
+// stores itself.
 func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written) bool) (best written, found bool, err error) {
-	best, found, err = g.lastStore(l.thread, l.block, l.site, addr, size)
+	best, found, err = g.lastBut(l.thread, l.block, l.site, addr, size, pass)
 	if err != nil {
 		return best, false, err
 	}
@@ -194,13 +195,7 @@ func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written)
 		if err != nil {
 			return best, false, err
 		}
-		w, ok, err := g.lastStore(th, until, 0, addr, size)
-		for n := 0; err == nil && ok && pass != nil && pass(&w); n++ {
-			if n == maxPassed {
-				return best, false, errBudget
-			}
-			w, ok, err = g.lastStore(th, w.Point, w.Index, addr, size)
-		}
+		w, ok, err := g.lastBut(th, until, 0, addr, size, pass)
 		if err != nil {
 			return best, false, err
 		}
@@ -217,6 +212,18 @@ func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written)
 		return best, false, nil // the memory was handed out since
 	}
 	return g.withDoubt(l, best, found)
+}
+
+// lastBut is lastStore of those that pass, if it is not nil, does not accept.
+func (g *graph) lastBut(th event.ThreadID, n uint64, index int, addr, size uint64, pass func(*written) bool) (w written, ok bool, err error) {
+	w, ok, err = g.lastStore(th, n, index, addr, size)
+	for n := 0; err == nil && ok && pass != nil && pass(&w); n++ {
+		if n == maxPassed {
+			return w, false, errBudget
+		}
+		w, ok, err = g.lastStore(th, w.Point, w.Index, addr, size)
+	}
+	return w, ok, err
 }
 
 // withDoubt reports whether the loading thread has made a system call since the

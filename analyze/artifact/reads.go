@@ -13,7 +13,7 @@ import (
 )
 
 // readFrom says that a racy read got its value, or a part of it, from a racy
-// write of another thread.
+// write of another thread or strand.
 type readFrom struct{ write, read Execution }
 
 // reads finds out which racy writes the racy reads got their values from: the
@@ -22,10 +22,18 @@ type reads struct {
 	sites   map[format.SiteID]bool // of races between a plain write and a plain read
 	bytes   map[uint64]*[8]int32
 	ranges  []addressRange // of all granules in bytes, in order
-	last    []map[format.SiteID]int32
+	last    map[lastRead]int32
 	writes  []Execution
+	by      []event.StrandID // of writes
 	found   []readFrom
 	threads int
+	strands bool // some threads act as several
+}
+
+// lastRead is a read of a strand.
+type lastRead struct {
+	strand event.StrandID
+	site   format.SiteID
 }
 
 // addressRange is the addresses from low to high, exclusive.
@@ -51,7 +59,7 @@ var (
 // read whose value threads make use of. It is nil when there is none.
 func (e *explainer) newReads() (*reads, error) {
 	x := e.index
-	r := &reads{sites: map[format.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs)}
+	r := &reads{sites: map[format.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs), last: map[lastRead]int32{}, strands: x.strands}
 	for k := range x.pairs {
 		a, b := k.a, k.b
 		if x.sites[a].site.Access == x.sites[b].site.Access {
@@ -157,14 +165,15 @@ func (r *reads) walk(ctx context.Context, t *cdr.Trace, survey *replay.Survey) e
 	if !t.HasSchedule() {
 		return errNoSchedule
 	}
-	for range r.threads {
-		r.last = append(r.last, map[format.SiteID]int32{})
-	}
 	steps := replay.NewSteps(r.threads, func(th event.ThreadID) iter.Seq2[replay.Step, error] { return t.StepsWithin(th, r.watched) })
 	defer steps.Close()
 	n := 0
-	run := survey.Walk(replay.Options{NoOrder: true, Parts: true})
+	run := survey.Walk(replay.Options{NoOrder: !r.strands, Parts: true, Share: true})
 	return run.Run(ctx, t, &replay.Visitor{Segment: func(u *replay.Unit) error {
+		strand := u.Thread.Strand()
+		if r.strands {
+			strand = run.Order.Strand(u.Thread)
+		}
 		return steps.Segment(ctx, u, func(s *replay.Step) error {
 			if n++; n > maxReadsWalk {
 				return errManyReads
@@ -172,21 +181,21 @@ func (r *reads) walk(ctx context.Context, t *cdr.Trace, survey *replay.Survey) e
 			site := t.Site(s.Site)
 			exec := Execution{u.Thread, s.Site, s.Ordinal}
 			if site.Access == event.Write {
-				return r.wrote(s.Address, uint64(site.Size), exec)
+				return r.wrote(s.Address, uint64(site.Size), exec, strand)
 			}
-			return r.read(s.Address, uint64(site.Size), exec)
+			return r.read(s.Address, uint64(site.Size), exec, strand)
 		})
 	}})
 }
 
 // wrote follows a store.
-func (r *reads) wrote(addr, size uint64, x Execution) error {
+func (r *reads) wrote(addr, size uint64, x Execution, strand event.StrandID) error {
 	by := int32(0)
 	if r.sites[x.Site] {
 		if len(r.writes) >= maxRacyWrites {
 			return errManyReads
 		}
-		r.writes = append(r.writes, x)
+		r.writes, r.by = append(r.writes, x), append(r.by, strand)
 		by = int32(len(r.writes))
 	}
 	for i := range size {
@@ -198,21 +207,21 @@ func (r *reads) wrote(addr, size uint64, x Execution) error {
 }
 
 // read notes what a load reads from, once a write in a row.
-func (r *reads) read(addr, size uint64, x Execution) error {
+func (r *reads) read(addr, size uint64, x Execution, strand event.StrandID) error {
 	if !r.sites[x.Site] {
 		return nil
 	}
-	last := r.last[x.Thread]
+	this := lastRead{strand, x.Site}
 	for i := range size {
 		g := r.bytes[(addr+i)>>3]
 		if g == nil {
 			continue
 		}
 		by := g[(addr+i)&7]
-		if by == 0 || r.writes[by-1].Thread == x.Thread || last[x.Site] == by {
+		if by == 0 || r.by[by-1] == strand || r.last[this] == by {
 			continue
 		}
-		last[x.Site] = by
+		r.last[this] = by
 		if len(r.found) >= maxReadFrom {
 			return errManyReads
 		}

@@ -48,7 +48,8 @@ func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ..
 }
 
 type goRace struct {
-	Accesses []struct {
+	ArtifactOf []string `json:"artifact_of"`
+	Accesses   []struct {
 		File  string
 		Line  int
 		Stack []struct{ Function, File string }

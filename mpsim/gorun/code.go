@@ -37,12 +37,15 @@ func (k *Hooks) function(pc uint64) *function {
 
 // trampoline returns what the linker's jump to a function that is too far for a
 // call belongs to: that function, whose code it is a part of although it stands
-// among another package's.
+// among another package's. A jump into the middle of a function, as of duffcopy, has
+// the distance in its name.
 func trampoline(name string) (function string, is bool) {
-	if i := strings.LastIndex(name, "-tramp"); i > 0 {
-		return name[:i], true
+	i := strings.LastIndex(name, "-tramp")
+	if i <= 0 {
+		return name, false
 	}
-	return name, false
+	name, _, _ = strings.Cut(name[:i], "+")
+	return name, true
 }
 
 type function struct {

@@ -17,3 +17,14 @@ func TestStandard(t *testing.T) {
 		}
 	}
 }
+
+// TestTrampoline: the names that the linker has for jumps to functions that are far away.
+func TestTrampoline(t *testing.T) {
+	for name, want := range map[string]string{
+		"runtime.duffcopy+7b0-tramp0": "runtime.duffcopy", "runtime.memmove-tramp1": "runtime.memmove", "main.f": "",
+	} {
+		if function, is := trampoline(name); is != (want != "") || is && function != want {
+			t.Errorf("%s is one: %v, %s", name, is, function)
+		}
+	}
+}
