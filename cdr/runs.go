@@ -39,11 +39,10 @@ func (seg *Segment) eachSite(yield func(p *partSite, f *siteFeed) bool) error {
 	return nil
 }
 
-// span cuts the accesses of a site in a segment to those that are after the
-// site's first recorded one, which has ordinal lead. The ordinals lo to hi are
-// relative to the grammar; first says whether the first one is among them.
-func (p *partSite) span(x *fold.Index) (first bool, lo, hi uint64) {
-	from, to := p.from, p.from+p.count
+// span cuts the accesses of a site with ordinals from up to to to those that are
+// after the site's first recorded one, which has ordinal lead. The ordinals lo to
+// hi are relative to the grammar; first says whether the first one is among them.
+func span(x *fold.Index, from, to uint64) (first bool, lo, hi uint64) {
 	first = from <= x.Lead && x.Lead < to
 	base := x.Lead + 1
 	lo = max(from, base) - base
@@ -91,39 +90,60 @@ func (seg *Segment) EachExtent(yield func(*fold.Extent) bool) error {
 	return nil
 }
 
-// extents hands out the extents of a site in a part of a segment.
+// extents hands out the extents of a site in a part of a segment. A few runs are
+// better walked than looked up, even if they are long.
 func (w *segmentWalk) extents(p *partSite, f *siteFeed, yield func(*fold.Extent) bool) bool {
-	e := &w.extent
-	if p.count > fewAccesses {
-		return f.cover(p, func(x fold.Extent) bool {
-			*e = x
-			e.Site = p.site
-			return yield(e)
-		})
+	e, limit := &w.extent, fewRuns
+	switch {
+	case p.count <= fewAccesses:
+		limit = fewAccesses
+	case f.cover > 0: // it had too many runs lately
+		f.cover--
+		limit = 0
 	}
-	c, more := f.at(p), true
-	for more {
-		r, ok := c.Run(p.from + p.count)
+	from, end := p.from, p.from+p.count
+	for ; limit > 0; limit-- {
+		c := f.at(from)
+		r, ok := c.Run(end)
 		if !ok {
-			break
+			return true
 		}
+		from = c.At
 		if r.Count == 1 {
 			*e = fold.Extent{Base: r.Base, Len: f.width, Count: 1}
 		} else {
 			*e = fold.TermExtent(format.AddrTerm{Diff: r.Stride, Count: r.Count}, r.Base-uint64(r.Stride), f.width)
 		}
 		e.Site = p.site
-		f.busy = true
-		more = yield(e)
-		f.busy = false
+		if !yield(e) {
+			return false
+		}
+		if from == end {
+			return true
+		}
+		if limit == 1 {
+			f.cover = coverAgain
+		}
 	}
-	return more
+	return f.extents(from, end, func(x fold.Extent) bool {
+		*e = x
+		e.Site = p.site
+		return yield(e)
+	})
 }
 
-// cover hands out the extents of a site that is executed often in a part.
-func (f *siteFeed) cover(p *partSite, yield func(fold.Extent) bool) bool {
+const (
+	// fewRuns is how many runs of a site in a segment are walked before what is
+	// left is looked up.
+	fewRuns = 4
+	// coverAgain is in how many of the next segments none are then.
+	coverAgain = 16
+)
+
+// extents hands out the extents of the accesses with ordinals from up to end.
+func (f *siteFeed) extents(from, end uint64, yield func(fold.Extent) bool) bool {
 	x := f.index
-	first, lo, hi := p.span(x)
+	first, lo, hi := span(x, from, end)
 	if first && !yield(fold.Extent{Base: x.First, Len: f.width, Count: 1}) {
 		return false
 	}
@@ -189,7 +209,7 @@ func (f *siteFeed) runsWithin(p *partSite, find *fold.Finder) bool {
 	if p.count <= fewAccesses && !find.Back {
 		return f.each(p, find.Yield)
 	}
-	first, lo, hi := p.span(x)
+	first, lo, hi := span(x, p.from, p.from+p.count)
 	lead := func() bool {
 		return !first || !fold.Within(find.Keep, x.First, x.First+find.Width) || find.Yield(fold.Run{Base: x.First, Count: 1, First: x.Lead})
 	}
@@ -243,7 +263,7 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Ta
 				}
 				return give()
 			}
-			first, lo, hi := p.span(x)
+			first, lo, hi := span(x, p.from, p.from+p.count)
 			if first && fold.Within(keep, x.First, x.First+f.width) && !put(fold.Tally{Base: x.First, Count: 1, Times: 1}) {
 				return false
 			}

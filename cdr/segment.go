@@ -60,6 +60,7 @@ type segmentWalk struct {
 type siteFeed struct {
 	index  *fold.Index // nil: none were recorded
 	busy   bool        // runs of the cursor are being handed out
+	cover  int         // in how many of the next segments footprints are looked up at once
 	width  uint64      // bytes of an access
 	cursor fold.Cursor
 }
@@ -422,10 +423,10 @@ func (w *segmentWalk) feed(s *stretch, p *partSite) (*siteFeed, error) {
 	return f, nil
 }
 
-// at returns a cursor at the first access of a part.
-func (f *siteFeed) at(p *partSite) *fold.Cursor {
-	if f.cursor.At != p.from || f.cursor.Stack == nil {
-		f.cursor.Seek(p.from)
+// at returns a cursor at the access with that ordinal.
+func (f *siteFeed) at(from uint64) *fold.Cursor {
+	if f.cursor.At != from || f.cursor.Stack == nil {
+		f.cursor.Seek(from)
 	}
 	return &f.cursor
 }
@@ -436,7 +437,7 @@ func (f *siteFeed) each(p *partSite, yield func(fold.Run) bool) bool {
 		return true
 	}
 	f.busy = true
-	more := f.at(p).Next(p.from+p.count, yield)
+	more := f.at(p.from).Next(p.from+p.count, yield)
 	f.busy = false
 	return more
 }

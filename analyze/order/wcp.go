@@ -23,6 +23,7 @@ type wcp struct {
 	uses    map[uint64][]lockUse
 	tasks   map[uint64]hardClock // of tasks that have not begun
 	entries int                  // in the logs of locks
+	spare   []sectionTouch       // of a section that has ended
 }
 
 type hardClock struct{ before, hard vector }
@@ -159,7 +160,8 @@ func (w *wcp) lock(obj uint64) *wcpLock {
 func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 	th, l := w.strand(s), w.lock(obj)
 	th.before.join(l.before)
-	th.held = append(th.held, &section{obj: obj, lock: l, version: l.version, acquire: own})
+	th.held = append(th.held, &section{obj: obj, lock: l, version: l.version, acquire: own, touched: w.spare})
+	w.spare = nil
 }
 
 // access orders an access in critical sections after the sections of the same
@@ -205,6 +207,9 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 			t.cell = l.cell(t.granule)
 		}
 		l.touch(t, s, release)
+	}
+	if cap(c.touched) > cap(w.spare) {
+		w.spare = c.touched[:0]
 	}
 	c.touched = nil // cells still have c
 	l.before = th.before.clone()
