@@ -12,6 +12,19 @@ import (
 // unless HINDSIGHT_ALL_TWINS asks for all twins of all files (make dynamic).
 const sampled = 24
 
+// alwaysRun are pairs about what differs between static and shared libraries.
+var alwaysRun = []string{"localtime", "named", "unlocked"}
+
+// dynamicFailing are the twins known to get the wrong verdict when they are linked
+// dynamically, with why. See syncFailing.
+var dynamicFailing = map[string]string{
+	"hidden.c/norace_request":     "nothing names the mutex of a shared libc between a request's thread and those who wait for it",
+	"hidden.c/race_request":       "and the report shows no frame of the program's in a request's thread",
+	"hidden.c/race_strtok":        "nothing names the state of strtok in a shared libc",
+	"hidden.c/race_drand48":       "nothing names the state of drand48 in a shared libc",
+	"hidden_cxx.cc/race_unsynced": "nothing names the buffer of cout in a shared libstdc++",
+}
+
 var sampledFiles = []string{"hidden.c", "kernel.c", "cxx_locks.cc", "omp_tasks.c", "omp_fortran.f90"}
 
 // libraries makes qemu find the libraries of a dynamically linked program.
@@ -43,7 +56,7 @@ func TestDynamicTwins(t *testing.T) {
 			t.Parallel()
 			builds := []syncBuild{g.build(t, dir, "-O2")}
 			for i, p := range syncPairs(t, g.File) {
-				if i%every != 0 {
+				if i%every != 0 && !slices.Contains(alwaysRun, p.Name) {
 					continue
 				}
 				for _, broken := range []bool{false, true} {
@@ -54,8 +67,13 @@ func TestDynamicTwins(t *testing.T) {
 					t.Run(twin, func(t *testing.T) {
 						t.Parallel()
 						_, err := checkTwin(t.Context(), builds, p, broken)
-						if _, failing := syncFailing[g.File+"/"+twin]; err != nil && !failing {
+						_, wrong := syncFailing[g.File+"/"+twin]
+						reason, failing := dynamicFailing[g.File+"/"+twin]
+						switch {
+						case err != nil && !wrong && !failing:
 							t.Error(err)
+						case err == nil && failing:
+							t.Errorf("gets the right verdict now; take it off the list (%s)", reason)
 						}
 					})
 				}

@@ -318,7 +318,7 @@ func judgeTwin(rep *report.Report, p syncPair, broken bool, found map[string]boo
 			return fmt.Errorf("reported though correct:\n%s", &text)
 		case symbol == "" && (r.Location.Kind == "heap" || r.Location.Kind == "stack"):
 			symbol = r.Location.Kind
-		case syncLibrary[p.Name] == symbol:
+		case syncLibrary[p.Name] == symbol, syncLibrary[p.Name] != "" && symbol == "":
 		case !strings.HasPrefix(symbol, p.Name+"_"):
 			return fmt.Errorf("a race on %s %q:\n%s", r.Location.Kind, r.Location.Name, &text)
 		}

@@ -77,6 +77,14 @@ var Table = []Func{
 	unlockedStream(2, "fgets_unlocked", "__fgets_unlocked", "fgetws_unlocked"),
 	unlockedStream(3, "fread_unlocked", "__fread_unlocked", "fwrite_unlocked"),
 
+	// Functions whose result all callers share (C, 7.27.3; POSIX, 2.9.1).
+	sharedResult(56, "localtime", "gmtime"),
+	sharedResult(26, "asctime", "ctime"),
+	sharedResult(7, "l64a"),
+	sharedResult(18, "ecvt", "fcvt"),
+	sharedResult(48, "getpwnam", "getpwuid", "getpwent"),
+	sharedResult(32, "getgrnam", "getgrgid", "getgrent", "gethostbyname", "gethostbyaddr"),
+
 	// Barriers.
 	{Object: 1, Args: 3, Names: []string{"pthread_barrier_init", "__pthread_barrier_init", "___pthread_barrier_init"},
 		End: func(s *State, c *Call, result uint64) {
@@ -243,6 +251,17 @@ func countBegin(_ *State, c *Call) {
 func unlockedStream(arg int, names ...string) Func {
 	return Func{Args: arg + 1, Watch: true, Names: names,
 		Begin: func(_ *State, c *Call) { c.writes(c.Arg(arg), pointerBytes) }}
+}
+
+// sharedResult hooks functions of the C library that return the address of size bytes of
+// its own, the same for all threads. Each call writes there. Where a symbol names this
+// memory, what the functions do inside says so already.
+func sharedResult(size uint64, names ...string) Func {
+	return Func{Watch: true, Names: names, End: func(s *State, c *Call, result uint64) {
+		if s.whose != nil && !s.whose.img.UserObject(result) {
+			c.writes(result, size)
+		}
+	}}
 }
 
 // mapped emits the event of a mapping or an extension of the heap.
