@@ -66,28 +66,7 @@ func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
 // EachExtent calls yield for the extents of [Segment.Footprint], until it reports
 // false. The extent is valid until yield returns.
 func (seg *Segment) EachExtent(yield func(*fold.Extent) bool) error {
-	w := seg.walk
-	for i := range seg.parts {
-		part := &seg.parts[i]
-		s, err := w.stretchOf(part.epoch)
-		if err != nil {
-			return err
-		}
-		if s.data == nil {
-			continue
-		}
-		for j := range part.sites {
-			p := &part.sites[j]
-			f, err := w.feed(s, p)
-			if err != nil {
-				return err
-			}
-			if f.index != nil && !w.extents(p, f, yield) {
-				return nil
-			}
-		}
-	}
-	return nil
+	return seg.eachSite(func(p *partSite, f *siteFeed) bool { return seg.walk.extents(p, f, yield) })
 }
 
 // extents hands out the extents of a site in a part of a segment. A few runs are

@@ -32,9 +32,9 @@ T1|rel(l)|6
 		log.Fatal(err)
 	}
 	trace := analyze.New(t, "run.hst")
-	defer trace.Close()
 	var text bytes.Buffer
 	stats, err := export.STD(ctx, &text, trace, false)
+	trace.Close()
 	if err != nil {
 		log.Fatal(err)
 	}
