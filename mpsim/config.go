@@ -88,8 +88,8 @@ type Config struct {
 	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 
 	MaxInsts uint64 // the run ends after about this number of instructions; 0 means no limit
-	// HangInsts ends a run whose threads have only waited, or read memory that no other
-	// thread will write, for this number of instructions. 0 means never.
+	// HangInsts ends a run whose threads have only waited, or gone round loops that no
+	// other thread will end, for this number of instructions. 0 means never.
 	HangInsts uint64
 	MaxMemory uint64 // bytes of the guest; 0 means mem.DefaultMaxBytes
 	// MaxThreads limits the threads that live at the same time: one more ends the run. 0

@@ -8,8 +8,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A run hangs when every thread that can run is in a loop that reads memory, writes
-// nothing and comes back to the same registers, and no other thread will ever run:
+// A run hangs when every thread that can run is in a loop that writes nothing and
+// comes back to the same registers, and no other thread will ever run:
 // the others are blocked, and nothing is due. Whether that is so is not guessed.
 // Two turns of each loop are worked out with the registers and the memory as they
 // are; if the second ends where it began, so do all that follow, for only another
@@ -48,7 +48,7 @@ func (m *Machine) stuck() bool {
 		if h.task.State != linux.Runnable {
 			continue
 		}
-		if _, ok := h.polled(); !ok {
+		if _, ok := h.looping(); !ok {
 			return false
 		}
 	}
@@ -59,20 +59,22 @@ func (m *Machine) stuck() bool {
 func (m *Machine) stopHung() {
 	m.result.Hung, m.result.LimitReached, m.result.Stood = true, true, m.standing()
 	m.end(linux.Outcome{Status: 128 + linux.SIGKILL,
-		Message: fmt.Sprintf("it hangs: since instruction %d threads only wait, and read memory that no other thread will write", m.hang.since)})
+		Message: fmt.Sprintf("it hangs: since instruction %d threads only wait, or go round loops that no other thread will end", m.hang.since)})
 }
 
-// polled reports whether the hart is in a loop that only another thread can end, and
-// what word it reads.
-func (h *Hart) polled() (word polled, ok bool) {
+// looping reports whether the hart is in a loop that only another thread can end, and
+// the first word that it reads. The address is 0 if it reads none: nothing can end it.
+func (h *Hart) looping() (word polled, ok bool) {
 	words := h.parking.words
 	h.parking.words = nil
 	defer func() { h.parking.words = words }()
 	once, ok := h.around(h.X)
-	if !ok || len(h.parking.words) == 0 {
+	if !ok {
 		return polled{}, false
 	}
-	word = h.parking.words[0]
+	if len(h.parking.words) > 0 {
+		word = h.parking.words[0]
+	}
 	twice, ok := h.around(once)
 	return word, ok && once == twice
 }

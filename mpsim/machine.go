@@ -371,8 +371,11 @@ func (m *Machine) standing() (all []Waiting) {
 		if h.task.State == linux.Blocked {
 			w.For = h.waitsFor()
 		}
-		if word, ok := h.polled(); ok && h.task.State == linux.Runnable {
-			w.For = fmt.Sprintf("memory at 0x%x, which it polls", word.addr)
+		if word, ok := h.looping(); ok && h.task.State == linux.Runnable {
+			w.For = "nothing: it is in a loop without an end"
+			if word.addr != 0 {
+				w.For = fmt.Sprintf("memory at 0x%x, which it polls", word.addr)
+			}
 		}
 		all = append(all, w)
 	}

@@ -15,6 +15,7 @@ static void *acquire(void *x) { while (!atomic_load(&ready)) {} return x; }
 static void *locks(void *x) { pthread_mutex_lock(&held); return x; }
 static void *counts(void *x) { for (long n = 0; !go && n < 3000000; n++) {} return x; }
 static void *yields(void *x) { for (long n = 0; !go && n < 3000; n++) sched_yield(); return x; }
+static void *endless(void *x) { for (;;) {} return x; }
 static void *wakes(void *x) {
     struct timespec t = {0, 10000000};
     nanosleep(&t, 0);
@@ -32,7 +33,7 @@ static void *works(void *x) {
 
 int main(int argc, char **argv) {
     void *(*of[][3])(void *) = {{plain, acquire, locks}, {acquire, acquire, acquire}, {counts, counts, counts},
-                                {yields, counts, yields}, {plain, acquire, wakes}, {plain, acquire, works}};
+                                {yields, counts, yields}, {plain, acquire, wakes}, {plain, acquire, works}, {plain, endless, locks}};
     int which = atoi(argv[1]);
     pthread_t t[3];
     for (int i = 0; i < 3; i++) pthread_create(t + i, 0, of[which][i], 0);
