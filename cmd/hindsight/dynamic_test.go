@@ -18,8 +18,6 @@ var alwaysRun = []string{"localtime", "named", "unlocked"}
 // dynamicFailing are the twins known to get the wrong verdict when they are linked
 // dynamically, with why. See syncFailing.
 var dynamicFailing = map[string]string{
-	"hidden.c/norace_request":     "nothing names the mutex of a shared libc between a request's thread and those who wait for it",
-	"hidden.c/race_request":       "and the report shows no frame of the program's in a request's thread",
 	"hidden.c/race_strtok":        "nothing names the state of strtok in a shared libc",
 	"hidden.c/race_drand48":       "nothing names the state of drand48 in a shared libc",
 	"hidden_cxx.cc/race_unsynced": "nothing names the buffer of cout in a shared libstdc++",

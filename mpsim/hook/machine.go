@@ -126,7 +126,12 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	own := k.state.whose
 	switch {
 	case f.Object > 0:
-		c.muted = own.silent(h.CallPC(), c.Arg(f.Object-1))
+		object := c.Arg(f.Object - 1)
+		c.muted = own.silent(h.CallPC(), object)
+		if c.muted && own.ofRequest(h, h.CallPC()) {
+			own.exemptFrom(object, mutexBytes)
+			c.muted = false
+		}
 	case f.ForCaller:
 		c.kept = own.at(h.CallPC()).inLibrary
 	case f.Allocates:

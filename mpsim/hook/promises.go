@@ -98,6 +98,12 @@ var promises = []string{
 // told.
 var shared = []string{"__aio_requests_mutex", "__gai_requests_mutex", "__timer_active_sigev_thread_lock", "__timer_helper_once"}
 
+// requests are the functions that lock such an object. In a shared C library, which
+// has no name for it, it is the object that they lock.
+var requests = names("aio_read", "aio_write", "aio_fsync", "aio_error", "aio_return", "aio_cancel", "aio_suspend", "lio_listio",
+	"aio_read64", "aio_write64", "aio_fsync64", "aio_error64", "aio_return64", "aio_cancel64", "aio_suspend64", "lio_listio64",
+	"getaddrinfo_a", "gai_error", "gai_cancel", "gai_suspend", "timer_create", "timer_delete")
+
 func names(list ...string) map[string]bool {
 	set := make(map[string]bool, len(list))
 	for _, name := range list {

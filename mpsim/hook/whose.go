@@ -143,6 +143,25 @@ func (o *whose) askedFor(ret uint64) bool {
 	return allocators[name] || handsOver[name] || isContainer(name)
 }
 
+// ofRequest reports whether the code at site, of a shared C library, locks an object on
+// behalf of one of the requests that the program makes of the library's threads.
+func (o *whose) ofRequest(t Thread, site uint64) (is bool) {
+	callers(t, site, func(pc uint64) bool {
+		switch k := o.at(pc); {
+		case k.hidden:
+			return true // the function that the program called has a name
+		case k.inLibrary:
+			is = requests[k.name]
+		default:
+			to, _ := o.img.CallTarget(pc + 1)
+			s, _ := o.img.Func(to)
+			is = requests[strings.TrimSuffix(s.Name, image.StubSuffix)]
+		}
+		return false
+	})
+	return is
+}
+
 // allocated notes a block or mapping.
 func (o *whose) allocated(addr, size uint64, kept bool) {
 	o.freed(addr, size)
