@@ -83,11 +83,15 @@ func (w *segmentWalk) extents(p *partSite, f *siteFeed, yield func(*fold.Extent)
 	from, end := p.from, p.from+p.count
 	for ; limit > 0; limit-- {
 		c := f.at(from)
-		r, ok := c.Run(end)
-		if !ok {
+		r, ok := c.RunOf(end, fewTerminals)
+		from = c.At
+		if !ok && from == end {
 			return true
 		}
-		from = c.At
+		if !ok {
+			f.cover = coverAgain
+			break
+		}
 		if r.Count == 1 {
 			*e = fold.Extent{Base: r.Base, Len: f.width, Count: 1}
 		} else {
@@ -115,6 +119,8 @@ const (
 	// fewRuns is how many runs of a site in a segment are walked before what is
 	// left is looked up.
 	fewRuns = 4
+	// fewTerminals is how many terminals of the grammar are gone over for one of them.
+	fewTerminals = 16
 	// coverAgain is in how many of the next segments none are then.
 	coverAgain = 16
 )

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"math"
 	"sort"
 
 	"hindsight/cdr/format"
@@ -156,7 +157,11 @@ func (c *Cursor) load() bool {
 // Run returns the next accesses with ordinals below end as a strided run, as long
 // as possible; First is an ordinal within the stretch. ok is false when there are
 // none.
-func (c *Cursor) Run(end uint64) (open Run, ok bool) {
+func (c *Cursor) Run(end uint64) (open Run, ok bool) { return c.RunOf(end, math.MaxInt) }
+
+// RunOf is Run that goes over at most so many terminals: the run may be shorter than
+// it could be, and ok false although At, the ordinal of the next access, is below end.
+func (c *Cursor) RunOf(end uint64, terminals int) (open Run, ok bool) {
 	for c.At < end {
 		if c.At <= c.Index.Lead {
 			if end <= c.Index.Lead {
@@ -167,9 +172,15 @@ func (c *Cursor) Run(end uint64) (open Run, ok bool) {
 			c.At, c.addr = c.Index.Lead+1, c.Index.First
 			continue
 		}
-		if c.term.Count == 0 && !c.load() {
-			c.At = end // the rest was left out
-			break
+		if c.term.Count == 0 {
+			if terminals == 0 {
+				break
+			}
+			terminals--
+			if !c.load() {
+				c.At = end // the rest was left out
+				break
+			}
 		}
 		n := min(c.term.Count, end-c.At)
 		if c.term.Skip {
