@@ -109,7 +109,7 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 		Log: func(text string) { fmt.Fprintf(std.Err, "hindsight: %s\n", text) }}
 	rep, err := trace.Races(ctx, opts)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, id := range f.races {
 		if !slices.ContainsFunc(rep.Races, func(r report.Race) bool { return r.ID == id }) {

@@ -114,6 +114,10 @@ func (f *pastFlags) open(ctx context.Context, std cli.Streams, file string) (*pa
 	if err != nil {
 		return nil, err
 	}
+	if err := t.HasRun(); err != nil {
+		t.Close()
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	bar := cli.NewProgress(std.Err, "instructions run again", t.Insts())
 	last := uint64(0)
 	d, err := steer.Debug(ctx, t, f.again.rerun(), uint64(f.memory), func(n uint64) { bar.Step(n - last); last = n })

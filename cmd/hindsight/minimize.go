@@ -120,12 +120,12 @@ func (f *minimizeFlags) failingRun(ctx context.Context, std cli.Streams, args []
 	defer trace.Close()
 	if f.failing.Race != "" {
 		if f.failing.Fingerprint, err = fingerprint(ctx, trace, f.failing.Race); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", args[0], err)
 		}
 	}
 	of, err := steer.Repeat(ctx, trace.Recorded(), f.again.rerun(), f.again.source(args[0]))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
 	return &steer.Failing{Of: of, Name: args[0], Failure: f.failing}, nil
 }

@@ -232,7 +232,7 @@ func (f *racesFlags) prepare(ctx context.Context, std cli.Streams, file string) 
 	if o, err = f.options(); err != nil {
 		return o, nil, err
 	}
-	if err := outfile.Check(f.out, std.Besides(f.inputs(file)...)); err != nil {
+	if err := f.checkOutputs(std, file); err != nil {
 		return o, nil, err
 	}
 	if o.Suppressions, err = readSuppressions(ctx, f.suppressions); err != nil {
@@ -323,6 +323,16 @@ func (f *racesFlags) options() (analyze.RaceOptions, error) {
 // inputs are the files that the command reads.
 func (f *racesFlags) inputs(trace string) []string {
 	return append([]string{trace, f.baseline, f.again.stdin}, f.suppressions...)
+}
+
+// checkOutputs says what writing would refuse, before the work is done.
+func (f *racesFlags) checkOutputs(std cli.Streams, trace string) error {
+	for _, out := range []string{f.out, f.newRules} {
+		if err := outfile.Check(out, std.Besides(f.inputs(trace)...)); err != nil {
+			return err
+		}
+	}
+	return outfile.Distinct(f.out, f.newRules)
 }
 
 // write puts the report on standard output or into the file of -o.

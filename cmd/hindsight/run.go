@@ -20,6 +20,7 @@ import (
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/numtext"
+	"hindsight/tracefmt/outfile"
 )
 
 // runFlags are the flags of `hindsight run`.
@@ -167,6 +168,11 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	r.Inputs = []string{args[0], f.stdin}
 	if err := f.schedule.apply(ctx, r); err != nil {
 		return nil, nil, err
+	}
+	if r.Mode != session.ModeNone {
+		if err := outfile.Distinct(r.Out, f.schedule.save); err != nil {
+			return nil, nil, err
+		}
 	}
 	in, err := f.openInput(ctx)
 	return r, in, err

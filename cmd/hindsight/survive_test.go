@@ -90,7 +90,8 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	checkNothingRecorded(t, [][]string{{"races", "killed.hst"}}) // the message names the other
-	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}, {"view", partial}, {"view", "-o", "page.html", partial}}
+	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}, {"view", partial}, {"view", "-o", "page.html", partial},
+		{"gdb", "--stdio", partial}, {"confirm", partial}, {"minimize", "--race", "R1", partial}}
 	allowed := [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}}
 	checkNothingRecorded(t, commands, allowed...)
 	if err := os.Truncate(partial, 1000); err != nil {
@@ -106,7 +107,7 @@ func checkNothingRecorded(t *testing.T, refused [][]string, allowed ...[]string)
 	for _, args := range refused {
 		out, err := process(args...).CombinedOutput()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != exitError || !bytes.Contains(out, []byte("before its first epoch")) {
+		if !errors.As(err, &exit) || exit.ExitCode() != exitError || !bytes.Contains(out, []byte("killed.hst")) || !bytes.Contains(out, []byte("before its first epoch")) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

@@ -16,6 +16,8 @@ const Partial = ".partial"
 var (
 	// ErrInput says that an output is an input of the same command.
 	ErrInput = errors.New("the output would overwrite an input; give another name with -o")
+	// ErrTwice says that two outputs of the same command are one file.
+	ErrTwice = errors.New("two outputs of this command would go into this file; give another name for one of them")
 	// ErrBusy says that another process is writing the file.
 	ErrBusy = errors.New("another hindsight is writing this file")
 )
@@ -82,6 +84,47 @@ func Check(name string, opts Options) error {
 		return opts.refuse(name, file)
 	}
 	return nil
+}
+
+// Distinct returns an error if two of the outputs of a command are the same
+// file, by whatever name or link. "" is no output.
+func Distinct(names ...string) error {
+	for i, a := range names {
+		for _, b := range names[:i] {
+			if a == "" || b == "" {
+				continue
+			}
+			if same, err := sameOutput(a, b); err != nil {
+				return err
+			} else if same {
+				return fmt.Errorf("%s: %w", a, ErrTwice)
+			}
+		}
+	}
+	return nil
+}
+
+// sameOutput reports whether two names lead to the same regular file, which may
+// not exist yet.
+func sameOutput(a, b string) (bool, error) {
+	var errA, errB error
+	if a, errA = follow(a); errA == nil {
+		b, errB = follow(b)
+	}
+	if err := errors.Join(errA, errB); err != nil {
+		return false, err
+	}
+	fileA, errA := os.Stat(a)
+	fileB, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return fileA.Mode().IsRegular() && os.SameFile(fileA, fileB), nil
+	}
+	if errA == nil || errB == nil || filepath.Base(a) != filepath.Base(b) {
+		return false, nil
+	}
+	dirA, errA := os.Stat(filepath.Dir(a))
+	dirB, errB := os.Stat(filepath.Dir(b))
+	return errA == nil && errB == nil && os.SameFile(dirA, dirB), nil
 }
 
 // follow follows symbolic links, the last of which may lead nowhere yet.

@@ -166,3 +166,25 @@ func TestDevices(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// TestDistinct: no name and no link makes two outputs of one command one file,
+// whether it exists or not.
+func TestDistinct(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a", "old")
+	done(t, os.Mkdir("d", 0o755))
+	for link, to := range map[string]string{"link": "a", "to-d": "d", "new-link": "d/new"} {
+		done(t, os.Symlink(to, link))
+	}
+	done(t, os.Link("a", "hard"))
+	for _, names := range [][]string{{"a", "a"}, {"link", "", "a"}, {"a", "hard"}, {"new", "./new"}, {"d/new", "to-d/new"}, {"d/new", "new-link"}, {"b", "c", "b"}} {
+		if err := Distinct(names...); !errors.Is(err, ErrTwice) {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+	for _, names := range [][]string{nil, {"", ""}, {"a", "b"}, {"new", "d/new"}, {os.DevNull, os.DevNull}, {"none/a", "none/b"}, {"a", "a" + Partial}} {
+		if err := Distinct(names...); err != nil {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+}
