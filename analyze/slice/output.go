@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/rv"
 	"hindsight/wet"
 )
 
@@ -20,6 +19,8 @@ const (
 	callWrite  = 64
 	callWritev = 66
 	maxOutput  = 1 << 20 // bytes of one call that are looked at
+
+	standardError = 2 // where print and println write
 )
 
 // Output is a system call that put something out.
@@ -30,6 +31,8 @@ type Output struct {
 	// with it, or the trace does not tell.
 	By     []int
 	Makers []wet.Instance
+
+	open bool // what its last byte is, is not known: a line may end with it
 }
 
 // Put is where a text was put out.
@@ -48,8 +51,9 @@ func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, 
 	}
 	var all []Output
 	var stream []byte
-	var ends []int // of each call in the stream
-	for a, err := range inOrder(g, outputPlaces(g), nil) {
+	var ends []int        // of each call in the stream
+	cut := map[int]bool{} // where a line may end
+	for a, err := range inOrder(g, outputPlaces(g, img), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +67,9 @@ func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, 
 		all = append(all, o)
 		stream = append(stream, o.Bytes...)
 		ends = append(ends, len(stream))
+		if o.open {
+			cut[len(stream)] = true
+		}
 	}
 	for at := 0; ; {
 		n := bytes.Index(stream[at:], []byte(text))
@@ -75,6 +82,11 @@ func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, 
 			end += rest
 		} else if rest < 0 {
 			end = len(stream)
+		}
+		for n := at + len(text); n < end && len(cut) > 0; n++ {
+			if cut[n] {
+				end = n
+			}
 		}
 		puts = append(puts, putAt(all, ends, at, end))
 		at++
@@ -98,12 +110,14 @@ func putAt(all []Output, ends []int, from, to int) (p Put) {
 	return p
 }
 
-// outputPlaces are the environment calls of a graph.
-func outputPlaces(g Graph) (places []place) {
+// outputPlaces are the system calls of a graph, and the calls that print.
+func outputPlaces(g Graph, img *image.Space) (places []place) {
 	for n := range g.NumNodes() {
 		node := g.Node(wet.NodeID(n))
 		last := len(node.Stmts) - 1
-		if node.Kind == wet.NodePath && node.Stmts[last].Inst.Op == rv.OpECALL {
+		_, calls := conventionOf(img, node.Kind, node.Stmts[last].Inst, node.Callee)
+		_, prints := printer(img, node.Kind, node.Callee)
+		if calls || prints {
 			places = append(places, placesAt(g, wet.Site{Node: wet.NodeID(n), Stmt: uint32(last)}, AllThreads)...)
 		}
 	}
@@ -111,11 +125,18 @@ func outputPlaces(g Graph) (places []place) {
 	return places
 }
 
-// output reads what an environment call put out; not ok when it put nothing out
-// to fd.
+// output reads what a call put out; not ok when it put nothing out to fd.
 func output(g Graph, img *image.Space, call wet.Instance, fd uint64) (o Output, ok bool, err error) {
+	node := g.Node(call.Node)
+	if what, ok := printer(img, node.Kind, node.Callee); ok {
+		if fd != standardError {
+			return o, false, nil
+		}
+		return printed(g, img, call, what)
+	}
+	at, _ := conventionOf(img, node.Kind, node.Stmts[call.Stmt].Inst, node.Callee)
 	var regs [4]uint64
-	for n, r := range [...]uint8{regA7, regA0, regA1, regA2} {
+	for n, r := range [...]uint8{at.number, at.first, at.first + 1, at.first + 2} {
 		if regs[n], _, err = register(g, call, r); err != nil {
 			return o, false, err
 		}
@@ -133,8 +154,12 @@ func output(g Graph, img *image.Space, call wet.Instance, fd uint64) (o Output, 
 	}
 	o = Output{Call: call, Makers: m.makers}
 	left := min(done, maxOutput)
+	if node.Kind == wet.NodeCall && regs[0] == callWrite {
+		m.moved(img, regs[2], left)
+	}
 	if regs[0] == callWrite {
 		m.append(img, &o, regs[2], left)
+		o.open = node.Kind == wet.NodeCall && o.By[left-1] < 0 && o.Bytes[left-1] == 0
 		return o, true, nil
 	}
 	for n := uint64(0); n < regs[3] && left > 0; n++ {
@@ -151,6 +176,7 @@ type memoryBytes struct {
 	values map[uint64]byte
 	by     map[uint64]int
 	makers []wet.Instance
+	order  []uint64 // the addresses of what they wrote, in the order in which it was read
 }
 
 // readBy collects what the producers of an instance's memory left.
@@ -168,6 +194,9 @@ func readBy(g Graph, i wet.Instance) (*memoryBytes, error) {
 		t, err := g.Time(d.From.Thread, d.From.Node, d.From.K)
 		if err != nil {
 			return nil, err
+		}
+		if addr, _, ok, err := g.Addr(d.From); err == nil && ok {
+			m.order = append(m.order, addr)
 		}
 		writes = append(writes, at{d.From, t, g.Order(d.From.Thread, t)})
 	}

@@ -71,6 +71,9 @@ func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 			return m, err
 		}
 		st := &s.stmts[n]
+		if err := m.calls(s, n, img); err != nil {
+			return m, err
+		}
 		if st.Kind != wet.NodePath {
 			continue
 		}
@@ -78,10 +81,6 @@ func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 		case event.EndBranch, event.EndIndirect, event.EndCallInd, event.EndReturn:
 			m.Branches += st.Count
 			m.BranchSites++
-		case event.EndSyscall:
-			if err := m.calls(s, n); err != nil {
-				return m, err
-			}
 		}
 		if stores(st.Inst) && img != nil {
 			if err := stored(s, n, img, variables); err != nil {
@@ -102,19 +101,32 @@ func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 	return m, nil
 }
 
-// calls looks at the environment calls of statement n.
-func (m *Impact) calls(s *Slice, n int) error {
+// calls looks at the system calls of statement n, if it makes any.
+func (m *Impact) calls(s *Slice, n int, img *image.Space) error {
+	st := &s.stmts[n]
+	if _, ok := printer(img, st.Kind, st.Callee); ok {
+		m.OutputCalls += st.Count
+		return nil
+	}
+	if endsGo(img, st.Kind, st.Callee) { // the exit status is its only argument
+		m.ExitStatus = true
+		return nil
+	}
+	at, ok := conventionOf(img, st.Kind, st.Inst, st.Callee)
+	if !ok {
+		return nil
+	}
 	for i := range s.Of(n) {
-		c, err := readCall(s, i)
+		c, err := readCall(s, i, at)
 		if err != nil {
 			return err
 		}
 		switch c.number {
 		case sysExit, sysExitGroup:
-			m.ExitStatus = m.ExitStatus || c.reached&(1<<regA0) != 0
+			m.ExitStatus = m.ExitStatus || c.reached&1 != 0
 		case sysWrite, sysWritev, sysPwrite, sysSendto:
 			// The last of the registers are left over from something else.
-			if c.memory || c.reached&(1<<regA0|1<<regA1|1<<regA2) != 0 {
+			if c.memory || c.reached&(1|1<<1|1<<2) != 0 {
 				m.OutputCalls++
 				m.OutputBytes += c.bytes()
 			}
@@ -125,11 +137,11 @@ func (m *Impact) calls(s *Slice, n int) error {
 	return nil
 }
 
-// call is an environment call that is in a slice.
+// call is a system call that is in a slice.
 type call struct {
 	number    uint64
-	reached   uint64 // registers whose producers are in the slice
-	addr, len uint64 // a1 and a2
+	reached   uint64 // arguments whose producers are in the slice, as bits
+	addr, len uint64 // the second argument and the third
 	memory    bool   // bytes that it reads are from the slice
 	vector    bool   // the bytes are not only from addr on
 	found     []extent
@@ -137,8 +149,8 @@ type call struct {
 
 type extent struct{ low, high uint64 }
 
-// readCall looks at the dependences of an environment call.
-func readCall(s *Slice, i wet.Instance) (c call, err error) {
+// readCall looks at the dependences of a system call.
+func readCall(s *Slice, i wet.Instance, at convention) (c call, err error) {
 	for d, err := range s.g.Deps(i) {
 		if err != nil {
 			return c, err
@@ -146,7 +158,7 @@ func readCall(s *Slice, i wet.Instance) (c call, err error) {
 		switch d.Kind {
 		case wet.DepRegister:
 			if s.Has(d.From) {
-				c.reached |= 1 << d.Reg
+				c.reached |= 1 << (d.Reg - at.first)
 			}
 			v, ok, err := s.g.Value(d.From)
 			if err != nil {
@@ -156,11 +168,11 @@ func readCall(s *Slice, i wet.Instance) (c call, err error) {
 				continue
 			}
 			switch d.Reg {
-			case regA1:
+			case at.first + 1:
 				c.addr = v
-			case regA2:
+			case at.first + 2:
 				c.len = v
-			case regA7:
+			case at.number:
 				c.number = v
 			}
 		case wet.DepMemory:

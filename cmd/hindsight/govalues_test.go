@@ -69,7 +69,7 @@ func sliced(t *testing.T, source string) (list []slicedFunc) {
 			f.in = append(f.in, n)
 		case strings.HasSuffix(line, "// out"):
 			f.out = append(f.out, n)
-		case strings.HasSuffix(line, "// result"):
+		case strings.HasSuffix(line, "// result"), strings.Contains(line, "// puts "):
 			f.result = n
 			list = append(list, f)
 		}
@@ -78,7 +78,14 @@ func sliced(t *testing.T, source string) (list []slicedFunc) {
 }
 
 func (f *slicedFunc) check(t *testing.T, trace string, optimised bool) {
-	text := hindsight(t, 0, "slice", trace, "--at", fmt.Sprintf("%s:%d", f.file, f.result), "--deps", "data", "--format", "json")
+	t.Helper()
+	f.checkAt(t, trace, fmt.Sprintf("%s:%d", f.file, f.result), optimised)
+}
+
+// checkAt checks the slice at a place of the program, or at what it put out.
+func (f *slicedFunc) checkAt(t *testing.T, trace, place string, optimised bool) {
+	t.Helper()
+	text := hindsight(t, 0, "slice", trace, "--at", place, "--deps", "data", "--format", "json")
 	var report struct {
 		Slices []struct {
 			Statements []struct {

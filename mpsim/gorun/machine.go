@@ -153,7 +153,11 @@ func (k *Hooks) Waits(*mpsim.Hart, int) string           { return "" }
 func (k *Hooks) Args(int) int                            { return 1 }
 func (k *Hooks) Copies(int) bool                         { return false }
 
-// Signature implements [mpsim.FiberHooks]. Of a function in assembler nothing is known.
+// systemCall is the signature of the function, in assembler, that calls the kernel for
+// package syscall: the number of the call and six arguments, two results and an error.
+var systemCall = mpsim.Signature{Known: true, Args: 7, Ints: 3}
+
+// Signature implements [mpsim.FiberHooks]. Of other functions in assembler nothing is known.
 func (k *Hooks) Signature(pc uint64) mpsim.Signature {
 	if s, ok := k.signatures[pc]; ok {
 		return s
@@ -168,6 +172,9 @@ func (k *Hooks) Signature(pc uint64) mpsim.Signature {
 	}
 	args, results, ok := k.img.GoRegisters(at)
 	s := mpsim.Signature{Known: ok, Args: args.Ints, Ints: results.Ints, Floats: results.Floats}
+	if f := k.function(at); strings.HasSuffix(f.name, ".Syscall6") && strings.HasPrefix(f.pkg, "internal/runtime/syscall") {
+		s = systemCall
+	}
 	k.signatures[pc] = s
 	return s
 }
