@@ -131,7 +131,7 @@ func TestArtifactsOfShared(t *testing.T) {
 			}
 			// With another input the run is another one, and nothing is claimed.
 			rep, said = reportAgain(t, shared, &againFlags{stdin: other})
-			if _, unknown := artifactCounts(rep); unknown == 0 || !strings.Contains(said, "not the run in the trace") || !strings.Contains(said, "--stdin") {
+			if _, unknown := artifactCounts(rep); unknown == 0 || !strings.Contains(said, "not the run in the trace") || !strings.Contains(said, "standard input") {
 				t.Errorf("%d unknown, said %q", unknown, said)
 			}
 		})

@@ -154,18 +154,21 @@ PAIR(unlocked, "putc_unlocked on one stream")
 	puts("done");
 }
 
-static char request_x[8] = "abcdefg";
+static volatile int request_x;
 BODY(request_body)
 {
+	static char texts[2][8] = { "abcdefg", "hijklmn" };
+	char *text = texts[arg != NULL];
 	FILE *f = tmpfile();
-	struct aiocb r = { .aio_fildes = fileno(f), .aio_buf = request_x, .aio_nbytes = sizeof request_x };
+	struct aiocb r = { .aio_fildes = fileno(f), .aio_buf = text, .aio_nbytes = sizeof texts[0] };
 	const struct aiocb *list[] = { &r };
 
-	enter();
 	aio_write(&r);
 	while (aio_suspend(list, 1, NULL) || aio_error(&r) == EINPROGRESS)
 		;
-	request_x[1] = 'c';
+	text[1] = 'z';
+	enter();
+	request_x += aio_return(&r);
 	leave();
 	fclose(f);
 	return arg;
