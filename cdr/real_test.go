@@ -82,14 +82,7 @@ func (l *plainLog) Finish(o event.Outcome) error {
 
 func exampleImage(t testing.TB, name string) *image.Space {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	return img
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"hindsight/cdr/recorder"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -21,14 +22,7 @@ import (
 // example loads a program of the gallery.
 func example(t testing.TB, name string) (*image.Space, *cfg.Program) {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	return img, cfg.New(img)
 }
 

@@ -8,9 +8,8 @@ import (
 	"runtime"
 	"testing"
 
-	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/wet"
 )
 
@@ -55,14 +54,7 @@ func steppingQueries(t *testing.T, budget uint64) {
 // recordExample records the beginning of an example's run.
 func recordExample(t *testing.T, name string, budget, insts uint64, args ...string) []byte {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	r := record(t, img, budget, evaluate)
 	simulate(t, img, mpsim.Config{Args: append([]string{name}, args...), MaxInsts: insts, Seed: 3}, r)
 	return r.file.Bytes()

@@ -7,22 +7,14 @@ import (
 
 	"hindsight/analyze/slice"
 	"hindsight/analyze/slice/slicetest"
-	"hindsight/examples"
-	"hindsight/mpsim/image"
+	"hindsight/examples/cross"
 	"hindsight/mpsim/linux"
 	"hindsight/wet"
 )
 
 // BenchmarkSlice is the walk's own cost, on a graph that answers at once.
 func BenchmarkSlice(b *testing.B) {
-	elf, err := examples.ELF("sor")
-	if err != nil {
-		b.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		b.Fatal(err)
-	}
+	img := cross.Image(b, "sor")
 	l := slicetest.New(img, linux.CallArgs)
 	run(b, img, shape{quantum: 1000}, nil, l)
 	n := len(l.Statements())

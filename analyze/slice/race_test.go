@@ -12,6 +12,7 @@ import (
 	"hindsight/analyze/slice"
 	"hindsight/analyze/slice/slicetest"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim/asm"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
@@ -22,14 +23,7 @@ import (
 // example logs a run of an example.
 func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Space, string) {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	l := slicetest.New(img, linux.CallArgs)
 	var out bytes.Buffer
 	run(t, img, shape{seed: seed, quantum: 30}, &out, l)

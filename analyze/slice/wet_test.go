@@ -164,14 +164,7 @@ func TestExamples(t *testing.T) {
 			if !ok {
 				t.Fatal("no such example")
 			}
-			elf, err := examples.ELF(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			img, err := image.Parse(elf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			img := cross.Image(t, name)
 			l, r := slicetest.New(img, linux.CallArgs), newRecording(t, img, 20000)
 			res := run(t, img, shape{seed: 5, quantum: 300}, nil, l, r)
 			a, err := slicetest.Align(r.open(t, wet.OpenOptions{}), l)

@@ -18,6 +18,7 @@ import (
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
 	"hindsight/mpsim/image"
@@ -182,14 +183,7 @@ func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *image.Space) {
 	if !ok {
 		t.Fatalf("no example %q", name)
 	}
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	var out bytes.Buffer
 	r, err := recorder.New(&out, recorder.Options{})
 	if err != nil {

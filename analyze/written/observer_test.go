@@ -8,10 +8,9 @@ import (
 
 	"hindsight/analyze/artifact"
 	"hindsight/cdr/format"
-	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 )
@@ -125,14 +124,7 @@ func TestMemory(t *testing.T) {
 		args []string
 	}{{"bank", []string{"3", "50"}}, {"fft", []string{"-p", "2", "-n", "64"}}, {"race_memcpy", nil}, {"water", []string{"-p", "2", "-n", "8"}}, {"interpreter", nil}} {
 		t.Run(tt.name, func(t *testing.T) {
-			elf, err := examples.ELF(tt.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			img, err := image.Parse(elf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			img := cross.Image(t, tt.name)
 			pages := map[uint64]bool{}
 			for _, s := range img.Main.Segments {
 				for p := s.Addr / pageBytes; p <= (s.Addr+s.MemSize)/pageBytes; p++ {
@@ -192,14 +184,7 @@ func TestSaw(t *testing.T) {
 
 // TestBadBatches are refused.
 func TestBadBatches(t *testing.T) {
-	elf, err := examples.ELF("bank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, "bank")
 	entry := event.Block{PC: img.Main.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Main.Entry, Size: 8}}}
 	outside := event.Block{ID: 1, PC: 0x10, Bytes: 4, Insts: 1}
 	o := New(img, func(format.SiteID) format.Site { return format.Site{} }, []artifact.Writes{{Sites: []format.SiteID{1}}}, nil, nil)

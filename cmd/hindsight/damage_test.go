@@ -10,8 +10,8 @@ import (
 	"hindsight/analyze"
 	"hindsight/cdr"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 )
 
@@ -74,14 +74,7 @@ func recordExample(t testing.TB, name string) []byte {
 	if !ok {
 		t.Fatalf("no example %s", name)
 	}
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	r := &session.Run{Image: img, Program: name, Args: p.Args, Policy: mpsim.Random, Seed: 1, Mode: "cdr", Keep: "all", Alphabet: "path"}
 	var trace bytes.Buffer
 	if _, err := r.RecordTo(t.Context(), session.Streams{}, &trace); err != nil {

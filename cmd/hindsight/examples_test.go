@@ -17,7 +17,6 @@ import (
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 )
 
@@ -35,14 +34,7 @@ func TestExamples(t *testing.T) {
 	for _, p := range examples.Programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			elf, err := examples.ELF(p.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			img, err := image.Parse(elf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			img := cross.Image(t, p.Name)
 			n := seeds
 			if p.Group == examples.Kernel {
 				n = min(n, 3)
@@ -68,14 +60,7 @@ func TestKeepFindsTheSame(t *testing.T) {
 	for _, p := range examples.Programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			elf, err := examples.ELF(p.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			img, err := image.Parse(elf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			img := cross.Image(t, p.Name)
 			var races [2][]race.Race
 			for i, keep := range []string{"all", "shared"} {
 				r := &session.Run{

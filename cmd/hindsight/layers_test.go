@@ -109,8 +109,9 @@ var layers = map[string][]string{
 	"analyze/written":               {"analyze/artifact", "analyze/local", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 
 	// Examples and what builds them.
-	"examples":      {"examples/..."},
-	"examples/real": {"tracefmt/numtext"},
+	"examples":       {"examples/..."},
+	"examples/cross": {"examples", "mpsim/image"},
+	"examples/real":  {"tracefmt/numtext"},
 
 	// Commands.
 	"cmd/internal":    {"cdr/...", "cmd/internal/...", "tracefmt/...", "wpp", "wpp/cfg"},

@@ -8,23 +8,15 @@ import (
 	"hindsight/analyze"
 	"hindsight/analyze/replay"
 	"hindsight/cdr"
-	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 )
 
 // TestRacesOfLU holds the dynamic counts of LU without its barrier against the
 // formula of docs/lu-races.md, under schedules that differ.
 func TestRacesOfLU(t *testing.T) {
-	elf, err := examples.ELF("lu_nobarrier")
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, "lu_nobarrier")
 	for seed, n := range []int{32, 64, 128} {
 		updates := 0 // that race with the solving of the block they read
 		for m := range n / 16 {

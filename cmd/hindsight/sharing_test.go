@@ -15,9 +15,9 @@ import (
 	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
 	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/arch"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
@@ -26,14 +26,7 @@ import (
 // modelled records an example on modelled caches and opens the trace.
 func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	r := &session.Run{
 		Image: img, Program: name, Args: args, Seed: seed, Policy: mpsim.Random, Quantum: session.ModelQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{},
@@ -137,14 +130,7 @@ func TestHostileArchBlocks(t *testing.T) {
 // TestSharingOfPartOfATrace records in many epochs and cuts the file: what is
 // left has the summary of some epoch, or none yet, and sound history.
 func TestSharingOfPartOfATrace(t *testing.T) {
-	elf, err := examples.ELF("bank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, "bank")
 	r := &session.Run{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: session.ModelQuantum,
 		Mode: "cdr", Keep: "all", Alphabet: "path", Arch: &arch.Config{}, Budget: 1 << 14}
 	var file bytes.Buffer

@@ -1,4 +1,4 @@
-// Package cross compiles the example programs.
+// Package cross compiles and loads the example programs, for tests.
 package cross
 
 import (

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/debug"
-	"hindsight/mpsim/image"
 )
 
 func TestPackets(t *testing.T) {
@@ -58,14 +57,7 @@ func FuzzPacket(f *testing.F) {
 // debugged is a debugger at the beginning of an example's run.
 func debugged(t testing.TB, name string) *debug.Debugger {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	j := new(mpsim.Journal)
 	m, err := mpsim.New(mpsim.Config{Image: img, Journal: j, Policy: mpsim.Random, Seed: 1})
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/cdr"
-	"hindsight/examples"
+	"hindsight/examples/cross"
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
 )
@@ -19,14 +18,7 @@ import (
 // recordedAll is the trace of a run of an example, with all accesses.
 func recordedAll(t testing.TB, name string) *cdr.Trace {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	file := filepath.Join(t.TempDir(), "run.hst")
 	r := &session.Run{Image: img, Program: name, Policy: mpsim.Random, Seed: 4, Mode: "cdr", Keep: "all", Alphabet: "path", Out: file}
 	if _, err := r.Record(t.Context(), session.Streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}); err != nil {

@@ -17,7 +17,6 @@ import (
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/hook"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/app"
 	"hindsight/wpp/cfg"
 )
@@ -33,14 +32,7 @@ type recorded struct {
 // record runs an example.
 func record(t testing.TB, name string, args []string) *recorded {
 	t.Helper()
-	elf, err := examples.ELF(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := image.Parse(elf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := cross.Image(t, name)
 	r := &recorded{program: cfg.New(img)}
 	var out bytes.Buffer
 	rec, err := recorder.New(&out, recorder.Options{Program: r.program, Meta: format.Meta{Mode: format.ModeCOR}})
