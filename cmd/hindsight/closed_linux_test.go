@@ -18,7 +18,7 @@ func TestClosedOutput(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, args := range []string{"version", "--version", "races --help", "completion bash", "doctor", "demo", "run norace_counter"} {
+	for _, args := range []string{"version", "--version", "races --help", "completion bash", "demo --list", "demo", "run norace_counter"} {
 		for output, want := range map[string]int{
 			">&-": 2, "<&- >&-": 2, ">&- 2>&-": 2, "</dev/null >&-": 2, ">/dev/full": 2,
 			">/dev/null": 0, "1<>/dev/null": 0, "0<>/dev/null >&0": 0, "<&- >/dev/null": 0,
