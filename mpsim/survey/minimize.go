@@ -73,7 +73,7 @@ func (e *Survey) outcomes(rep *report.Report, runs *Runs) (all []outcome) {
 			}
 		default:
 			seen[o.ended] = true
-			all = append(all, outcome{o.how(), strings.ReplaceAll(strings.Join(strings.Fields(o.ended)[:1], ""), "/", "") + fmt.Sprintf("-%d", o.Status), o.Seeds[0], as})
+			all = append(all, outcome{o.how(), fmt.Sprintf("%s-%d", o.Ending, o.Status), o.Seeds[0], as})
 		}
 	}
 	for i := range rep.Races {
