@@ -45,10 +45,6 @@ const granule = 8
 // description of the thread may take.
 const descriptorArea = 4096
 
-// ownCode is how far before a function the code is taken for its own that no
-// symbol covers.
-const ownCode = 1024
-
 func newWhose(img *image.Space) *whose {
 	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
 }
@@ -71,9 +67,8 @@ func (o *whose) at(pc uint64) codeKind {
 		k.forCaller = forCaller[s.Name]
 		if m := o.img.At(pc); !ok && k.inLibrary && m != nil {
 			k.hidden = true
-			// Static functions come before the one of their file that uses them.
 			next, ok := m.FuncAfter(pc)
-			k.forCaller = ok && next.Addr-pc < ownCode && forCaller[next.Name]
+			k.forCaller = ok && pc >= m.FileOf(next.Addr) && forCaller[next.Name]
 		}
 		o.code[pc] = k
 	}
@@ -134,13 +129,18 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 // askedFor reports whether the function that the program calls with return address
 // ret, which has gone on to a nameless one for good, hands over what it allocates.
 func (o *whose) askedFor(ret uint64) bool {
+	name, ok := o.called(ret)
+	return !ok || allocators[name] || handsOver[name] || isContainer(name)
+}
+
+// called names the function that the program calls directly with return address ret.
+func (o *whose) called(ret uint64) (name string, ok bool) {
 	to, ok := o.img.CallTarget(ret)
 	if !ok {
-		return true
+		return "", false
 	}
 	s, _ := o.img.Func(to)
-	name := strings.TrimSuffix(s.Name, image.StubSuffix)
-	return allocators[name] || handsOver[name] || isContainer(name)
+	return strings.TrimSuffix(s.Name, image.StubSuffix), true
 }
 
 // ofRequest reports whether the code at site, of a shared C library, locks an object on
@@ -153,9 +153,8 @@ func (o *whose) ofRequest(t Thread, site uint64) (is bool) {
 		case k.inLibrary:
 			is = requests[k.name]
 		default:
-			to, _ := o.img.CallTarget(pc + 1)
-			s, _ := o.img.Func(to)
-			is = requests[strings.TrimSuffix(s.Name, image.StubSuffix)]
+			name, _ := o.called(pc + 1)
+			is = requests[name]
 		}
 		return false
 	})

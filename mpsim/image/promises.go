@@ -2,7 +2,6 @@ package image
 
 import (
 	"slices"
-	"sort"
 	"sync"
 )
 
@@ -27,25 +26,9 @@ func (m *Image) SelfGuarded(pc uint64) bool {
 	g.once.Do(func() {
 		for _, name := range selfGuarded {
 			if s, ok := m.Lookup(name); ok && !m.User(s.Addr) {
-				g.bodies = append(g.bodies, Range{m.namelessBefore(s.Addr), s.Addr + s.Size})
+				g.bodies = append(g.bodies, Range{m.FileOf(s.Addr), s.Addr + s.Size})
 			}
 		}
 	})
 	return slices.ContainsFunc(g.bodies, func(r Range) bool { return pc-r.Low < r.High-r.Low })
-}
-
-// namelessBefore is where the code before the function at addr begins that no symbol
-// covers: in a shared object without local symbols, the static functions of the
-// function's file.
-func (m *Image) namelessBefore(addr uint64) uint64 {
-	if m.Path == "" {
-		return addr
-	}
-	t := &m.symbols.funcs
-	n := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr >= addr })
-	if n == 0 {
-		return addr
-	}
-	before := t.syms[n-1]
-	return min(addr, before.Addr+before.Size)
 }

@@ -354,6 +354,23 @@ func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
 	return t.syms[i], true
 }
 
+// ownCode is how far before a function code without a symbol is taken to be of the
+// function's file, in bytes.
+const ownCode = 1024
+
+// FileOf is where the code begins that is taken to be of the same file as the function at
+// addr: static functions come before the one that uses them, and a shared object
+// without local symbols has no names for them.
+func (m *Image) FileOf(addr uint64) uint64 {
+	t := &m.symbols.funcs
+	n := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr >= addr })
+	from := addr - min(addr, ownCode)
+	if n > 0 {
+		from = max(from, t.syms[n-1].Addr+t.syms[n-1].Size)
+	}
+	return min(from, addr)
+}
+
 // FuncEnd is the address after the function that covers pc, 0 when there is
 // none. It differs from Addr+Size for symbols that have no size.
 func (m *Image) FuncEnd(pc uint64) uint64 {
