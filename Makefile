@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-view real container dynamic bench-schedules correct same faults release cross-vet
+.PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-predict bench-papers bench-wet fuzz clean
 
@@ -52,6 +52,9 @@ picture:          ## the README's picture of the page (needs chromium)
 
 bench:            ## whole runs: simulated, recorded, and under qemu, as ratios (docs/measuring.md)
 	$(GO) test -run '^$$' -bench 'Run$$' -benchtime 3x ./cmd/hindsight
+
+bench-ordinary:   ## races against the recording of ordinary programs that synchronise often, in processor time
+	$(GO) test -run '^$$' -bench Ordinary -benchtime 1x -timeout 1h ./cmd/hindsight
 
 bench-record:     ## recording against Helgrind on the same sources (needs valgrind)
 	$(GO) test -run '^$$' -bench RecordAgainstHelgrind -benchtime 1x ./cmd/hindsight

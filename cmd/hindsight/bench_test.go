@@ -27,13 +27,14 @@ var kernels = []string{"fft", "lu", "mp3d", "water", "sor"}
 // usage is what a process took.
 type usage struct {
 	wall  time.Duration
+	cpu   time.Duration
 	rss   int64 // bytes, at its highest
 	insts float64
 }
 
 var instsSaid = regexp.MustCompile(`hindsight: ([0-9,]+) instructions`)
 
-func (u *usage) run(b *testing.B, name string, args ...string) {
+func (u *usage) run(b testing.TB, name string, args ...string) {
 	b.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), benchExec+"=1")
@@ -43,6 +44,7 @@ func (u *usage) run(b *testing.B, name string, args ...string) {
 		b.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	u.wall += time.Since(start)
+	u.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.rss = max(u.rss, ru.Maxrss<<10)
 	}

@@ -110,9 +110,12 @@ type sum struct {
 	offset int64
 }
 
-// locate finds the addresses of accesses, in order of the code.
+// locate finds the addresses of accesses, in order of the code. A word of the frame
+// that the compiler keeps a register in has the register's value.
 func locate(code []located) {
+	const regSP = 2
 	var regs [64]sum
+	frame := map[sum]sum{} // by address
 	for r := range regs {
 		regs[r].root = -1 - r
 	}
@@ -123,8 +126,18 @@ func locate(code []located) {
 			i.address.offset += int64(i.Imm)
 		}
 		r, ok := i.Dest()
+		inFrame := i.address.root == -1-regSP
+		kept, known := frame[i.address]
 		switch value, static := i.Static(i.pc); {
+		case inFrame && i.Op == rv.OpSD:
+			frame[i.address] = regs[i.Rs2&31]
 		case !ok:
+		case inFrame && i.Op == rv.OpLD:
+			if !known {
+				kept = sum{root: n}
+				frame[i.address] = kept
+			}
+			regs[r&63] = kept
 		case static:
 			regs[r&63] = sum{-1, int64(value)} // from x0
 		case i.Op == rv.OpADDI:
