@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,15 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindsight/analyze"
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/survey"
-	"hindsight/mpsim/witness"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -139,7 +135,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if cli.IsTerminal(std.Err) {
 		fresh = &freshRaces{w: std.Err, seen: map[string]bool{}}
 	}
-	o, err := f.options(ctx, args, fresh)
+	o, analysis, err := f.options(ctx, args, fresh)
 	if err != nil {
 		return err
 	}
@@ -161,7 +157,7 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 		return fmt.Errorf("%w; --resume goes on after the %s that were made", err, numtext.Plural(uint64(all.Done()), "run"))
 	}
 	e := &exploration{
-		Survey: &survey.Survey{Exploration: all, Races: f.races.perTrace(ctx, true), Planned: o.Planned()},
+		Survey: &survey.Survey{Exploration: all, Races: analysis.Report, Planned: o.Planned()},
 		flags:  &f.races, ended: cli.Interrupted(ctx), short: f.short, stdin: f.stdin,
 	}
 	if ctx.Err() != nil {
@@ -180,122 +176,91 @@ type exploration struct {
 	stdin string
 }
 
-// perTrace finds the races of a trace, with a fresh copy of the suppressions. If they
-// are to be explained, it finds out which of them are artifacts, and writes the
-// schedules of predictions beside the trace.
-func (f *racesFlags) perTrace(rules context.Context, explain bool) func(ctx context.Context, trace string) (*report.Report, error) {
-	return func(ctx context.Context, trace string) (*report.Report, error) {
-		o, err := f.options()
-		if err != nil {
-			return nil, err
-		}
-		if !explain {
-			o.Artifacts = analyze.ArtifactsOff
-		}
-		if o.Suppressions, err = readSuppressions(rules, f.suppressions); err != nil {
-			return nil, err
-		}
-		t, err := analyze.Open(trace)
-		if err != nil {
-			return nil, err
-		}
-		defer t.Close()
-		if f.program != nil {
-			t.UseProgram(f.program)
-		}
-		if f.predict.on {
-			o.Witnesses = &witness.Runner{Rerun: f.again.rerun(), Known: &f.predict.known}
-		}
-		rep, err := t.Races(ctx, o)
-		if err == nil && explain {
-			err = f.predict.keep(ctx, t.Recorded(), trace, rep, &f.again)
-		}
-		return rep, err
+// analysis is that of the traces of an exploration. A rerun reads stdin and sees root.
+func (f *racesFlags) analysis(rules []survey.Rules, program *image.Space, stdin, root string) *survey.Analysis {
+	again := againFlags{stdin: stdin, root: root}
+	return &survey.Analysis{
+		Program: program, StrictAtomics: f.atomics == "strict", Suppressions: rules, Predict: f.predict.on,
+		Rerun: again.rerun(), Source: again.source,
 	}
 }
 
-// options checks the flags. Fresh, if not nil, is told of races.
-func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshRaces) (*session.ExploreOptions, error) {
+// options checks the flags. Fresh, if not nil, is told of races. The analysis is that of
+// the traces.
+func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshRaces) (*session.ExploreOptions, *survey.Analysis, error) {
 	if err := cli.CheckFormat(f.races.format, exploreFormats...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f.runs < 1 {
-		return nil, fmt.Errorf("--runs %d: want 1 or more", f.runs)
+		return nil, nil, fmt.Errorf("--runs %d: want 1 or more", f.runs)
 	}
 	if f.short.runs < 1 {
-		return nil, fmt.Errorf("--minimize-runs %d: want 1 or more", f.short.runs)
+		return nil, nil, fmt.Errorf("--minimize-runs %d: want 1 or more", f.short.runs)
 	}
 	if f.jobs < 1 {
-		return nil, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
+		return nil, nil, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
 	}
 	if f.seed+uint64(f.runs) < f.seed {
-		return nil, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
+		return nil, nil, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
 	}
 	if f.until && f.shard.of > 0 {
-		return nil, errors.New("--until-race and --shard: want one of them")
+		return nil, nil, errors.New("--until-race and --shard: want one of them")
 	}
 	if err := f.checkTeams(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := f.recording(args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := f.races.options(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var input []byte
 	if f.stdin != "" {
 		if input, err = cli.ReadFile(ctx, f.stdin); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	rules, err := f.races.rulesDigest(ctx)
+	rules, err := f.races.rules(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f.dir == "" {
 		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
-	f.races.again.stdin, f.races.again.root = f.stdin, f.root
-	f.races.program = r.Image
+	analysis := f.races.analysis(rules, r.Image, f.stdin, f.root)
 	// Which races there are says the analysis without artifacts; a trace that shows
 	// something new is explained once, for the report.
-	analysis := f.races.perTrace(ctx, false)
+	brief := analysis.Brief
 	if fresh != nil {
-		analysis = fresh.tell(analysis)
+		brief = fresh.tell(brief)
 	}
 	return &session.ExploreOptions{
 		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
 		Shard: f.shard.part, Shards: f.shard.of, Command: f.guestCommand(args),
-		Atomics: f.races.atomics, Suppressions: rules, Predict: f.races.predict.on,
-		Races: func(ctx context.Context, trace string) (prints []string, err error) {
-			rep, err := analysis(ctx, trace)
+		Atomics: f.races.atomics, Suppressions: survey.Digest(rules), Predict: f.races.predict.on,
+		Races: func(ctx context.Context, trace string) ([]string, error) {
+			rep, err := brief(ctx, trace)
 			if err != nil {
 				return nil, err
 			}
-			for i := range rep.Races {
-				prints = append(prints, rep.Races[i].Fingerprint)
-			}
-			for i := range rep.Deadlocks {
-				prints = append(prints, rep.Deadlocks[i].Fingerprint)
-			}
-			return prints, nil
+			return survey.Fingerprints(rep), nil
 		},
-	}, nil
+	}, analysis, nil
 }
 
-// rulesDigest names the content of the suppressions.
-func (f *racesFlags) rulesDigest(ctx context.Context) (string, error) {
-	var rules bytes.Buffer
+// rules reads the suppressions.
+func (f *racesFlags) rules(ctx context.Context) ([]survey.Rules, error) {
+	var all []survey.Rules
 	for _, name := range f.suppressions {
 		text, err := cli.ReadFile(ctx, name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		fmt.Fprintf(&rules, "%d\n%s", len(text), text)
+		all = append(all, survey.Rules{Name: name, Text: text})
 	}
-	return digest(rules.Bytes()), nil
+	return all, nil
 }
 
 // checkTeams checks --threads.
@@ -447,10 +412,4 @@ func (f *freshRaces) tell(analyze func(context.Context, string) (*report.Report,
 		}
 		return rep, err
 	}
-}
-
-// digest names the content of b.
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

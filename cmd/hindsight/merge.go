@@ -93,11 +93,11 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	if _, err := f.options(); err != nil {
 		return err
 	}
-	rules, err := f.rulesDigest(ctx)
+	rules, err := f.rules(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := session.Merge(ctx, session.MergeOptions{From: from, Dir: dir, Suppressions: rules, Intact: intactTrace})
+	all, err := session.Merge(ctx, session.MergeOptions{From: from, Dir: dir, Suppressions: survey.Digest(rules), Intact: intactTrace})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	o := all.Options()
 	f.atomics, f.predict.on = o.Atomics, o.Predict
 	e := &exploration{
-		Survey: &survey.Survey{Exploration: all.Exploration, Races: f.perTrace(ctx, true), Planned: o.Runs, Missing: all.Missing()},
+		Survey: &survey.Survey{Exploration: all.Exploration, Races: f.analysis(rules, nil, "", "").Report, Planned: o.Runs, Missing: all.Missing()},
 		flags:  f, ended: cli.ExitInterrupted,
 	}
 	if len(e.Missing) > 0 {

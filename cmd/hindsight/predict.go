@@ -17,9 +17,8 @@ import (
 
 // predictFlags are the flags for races of other schedules.
 type predictFlags struct {
-	on    bool
-	dir   string
-	known witness.Known // in the runs of an exploration
+	on  bool
+	dir string
 }
 
 func (f *predictFlags) add(cmd *cobra.Command) {

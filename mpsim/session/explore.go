@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"hindsight/cdr/recorder"
 	"hindsight/mpsim"
@@ -31,7 +32,10 @@ type ExploreOptions struct {
 	Dir   string // for traces and the state
 	First uint64 // seed
 	Runs  int
-	Jobs  int  // runs at a time; 0: 1
+	Jobs  int // runs at a time; 0: 1
+	// Slots, if not nil, bounds the runs at a time of all explorations that share it: a
+	// run holds one of its elements.
+	Slots chan struct{}
 	Until bool // stop at the first seed with a race
 	// Shards, if not 0, is the number of parts that the runs are split into. This one is
 	// number Shard, counted from 1, and takes every Shards-th seed. Not with Until.
@@ -47,6 +51,13 @@ type ExploreOptions struct {
 	// with the same.
 	Atomics, Suppressions string
 	Predict               bool // Races runs what each run predicts as well
+
+	// RunTime, if not 0, is how long a run and its analysis may take.
+	RunTime time.Duration
+	// Failed is told of a run that could not be made or analysed, or that took longer
+	// than RunTime, and reports whether to continue. One run of this exploration calls
+	// it at a time. nil: such a run ends the exploration with its error.
+	Failed func(seed uint64, err error) bool
 
 	Show     io.Writer             // the guests' output; nil: nowhere
 	Progress func(done, races int) // may be nil
@@ -70,6 +81,7 @@ type Exploration struct {
 	kept  map[uint64]bool // seeds whose traces exist
 	next  uint64          // offset from First of the next seed to run
 	limit uint64          // no seeds from this offset on
+	upTo  uint64          // no seeds from this offset on in this call
 
 	failure error
 }
@@ -143,10 +155,14 @@ func digest(b []byte) string {
 
 // Explore makes the remaining runs, several at a time, until all are done, ctx is
 // cancelled or one of them fails.
-func (e *Exploration) Explore(ctx context.Context) error {
+func (e *Exploration) Explore(ctx context.Context) error { return e.ExploreFirst(ctx, e.o.Runs) }
+
+// ExploreFirst is [Exploration.Explore] for the first n seeds of all shards together. A
+// later call continues.
+func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e.limit = uint64(e.o.Runs)
+	e.limit, e.upTo = uint64(e.o.Runs), uint64(min(n, e.o.Runs))
 	for _, r := range e.done {
 		e.stopAt(r)
 	}
@@ -154,13 +170,12 @@ func (e *Exploration) Explore(ctx context.Context) error {
 	for range max(e.o.Jobs, 1) {
 		all.Go(func() {
 			for {
-				seed, ok := e.take(ctx)
-				if !ok {
-					return
-				}
-				if err := e.one(ctx, seed); err != nil {
+				more, err := e.step(ctx)
+				if err != nil {
 					e.fail(err)
 					cancel()
+				}
+				if err != nil || !more {
 					return
 				}
 			}
@@ -170,11 +185,73 @@ func (e *Exploration) Explore(ctx context.Context) error {
 	return e.failure
 }
 
+// step makes one of the remaining runs, and reports whether there may be more.
+func (e *Exploration) step(ctx context.Context) (more bool, err error) {
+	if e.o.Slots != nil {
+		select {
+		case e.o.Slots <- struct{}{}:
+			defer func() { <-e.o.Slots }()
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+	seed, ok := e.take(ctx)
+	if !ok {
+		return false, nil
+	}
+	err = e.bounded(ctx, seed)
+	if failure := (*runError)(nil); e.o.Failed != nil && errors.As(err, &failure) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if !e.o.Failed(seed, failure.err) {
+			e.upTo = 0
+		}
+		return true, nil
+	}
+	return true, err
+}
+
+// runError is what is wrong with a run, and not with the files of the exploration.
+type runError struct {
+	seed uint64
+	err  error
+}
+
+func (r *runError) Error() string { return fmt.Sprintf("seed %d: %v", r.seed, r.err) }
+
+func (r *runError) Unwrap() error { return r.err }
+
+// bounded is one for at most RunTime. A fault of the simulator or of the analysis is an
+// error of that run, if runs may fail.
+func (e *Exploration) bounded(ctx context.Context, seed uint64) (err error) {
+	if e.o.Failed != nil {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &runError{seed, fmt.Errorf("hindsight failed: %v", p)}
+			}
+		}()
+	}
+	if e.o.RunTime == 0 {
+		return e.one(ctx, seed)
+	}
+	within, cancel := context.WithTimeout(ctx, e.o.RunTime)
+	defer cancel()
+	if err := e.one(within, seed); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done[seed] == nil && ctx.Err() == nil {
+		return &runError{seed, fmt.Errorf("stopped after %v", e.o.RunTime)}
+	}
+	return nil
+}
+
 // take returns a seed that is not done.
 func (e *Exploration) take(ctx context.Context) (uint64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.next < e.limit && ctx.Err() == nil {
+	for e.next < min(e.limit, e.upTo) && ctx.Err() == nil {
 		seed := e.o.First + e.next
 		ours := e.o.Shards == 0 || e.next%uint64(e.o.Shards) == uint64(e.o.Shard-1)
 		e.next++
@@ -235,13 +312,13 @@ func (e *Exploration) one(ctx context.Context, seed uint64) error {
 	out := newOutputs(e.o.Show != nil)
 	done, err := r.Record(ctx, Streams{In: bytes.NewReader(e.o.Input), Out: &out.stdout, Err: &out.stderr})
 	if err != nil {
-		return fmt.Errorf("seed %d: %w", seed, err)
+		return &runError{seed, err}
 	}
 	if done.Interrupted {
 		return nil // as if it had not started
 	}
 	sum := &ExploredRun{
-		Seed: seed, Status: done.Status, Output: out.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
+		Seed: seed, Status: done.Status, Output: out.name(), Stdout: out.stdout.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
 	}
 	sum.end(done)
 	races, err := e.o.Races(ctx, r.Out)
@@ -249,7 +326,7 @@ func (e *Exploration) one(ctx context.Context, seed uint64) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("seed %d: %w", seed, err)
+		return &runError{seed, err}
 	}
 	sum.Races = append(sum.Races, races...)
 	return e.finished(ctx, sum, r.Out, out)
@@ -414,6 +491,15 @@ func (o *output) Write(b []byte) (int, error) {
 	o.room -= n
 	return o.digest.Write(b)
 }
+
+// Named names the content of an output stream, as [ExploredRun.Stdout] does.
+func Named(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+// name names what the stream received.
+func (o *output) name() string { return hex.EncodeToString(o.digest.Sum(nil)[:8]) }
 
 // name is a name for the content of both streams.
 func (o *outputs) name() string {

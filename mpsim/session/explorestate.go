@@ -72,6 +72,7 @@ type ExploredRun struct {
 	At      string   `json:"at,omitempty"` // of a fault: the line of source
 	Message string   `json:"message,omitempty"`
 	Output  string   `json:"output"` // names the content of both output streams
+	Stdout  string   `json:"stdout"` // names that of standard output
 	Insts   uint64   `json:"instructions"`
 	Threads int      `json:"threads"`
 	Races   []string `json:"races"` // fingerprints

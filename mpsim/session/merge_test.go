@@ -169,7 +169,7 @@ func TestMergeShards(t *testing.T) {
 	fakeShard(t, whole, runs, "path", all, none)
 	var dirs []string
 	for shard := 1; shard <= 3; shard++ {
-		e := &Exploration{o: ExploreOptions{First: 5, Runs: runs, Shard: shard, Shards: 3}, limit: runs}
+		e := &Exploration{o: ExploreOptions{First: 5, Runs: runs, Shard: shard, Shards: 3}, limit: runs, upTo: runs}
 		var seeds []uint64
 		for seed, ok := e.take(t.Context()); ok; seed, ok = e.take(t.Context()) {
 			seeds = append(seeds, seed)
