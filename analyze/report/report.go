@@ -236,6 +236,14 @@ func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressi
 	return b.rep, nil
 }
 
+// Count returns the number of races and deadlocks in the report; 0 if r is nil.
+func (r *Report) Count() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.Races) + len(r.Deadlocks)
+}
+
 // number names the reported races, groups and counts them.
 func (r *Report) number() {
 	r.Dynamic = 0

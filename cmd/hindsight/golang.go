@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,13 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindsight/analyze/report"
-	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim"
-	"hindsight/mpsim/gorun"
-	"hindsight/mpsim/image"
+	"hindsight/mpsim/gobuild"
 	"hindsight/mpsim/session"
-	"hindsight/wpp/cfg"
 )
 
 func newGo(std cli.Streams) *cobra.Command {
@@ -62,7 +59,7 @@ stops a run of tests after D, by the simulated clock and by real time.`,
 			g.std = std
 			switch g.verb {
 			case "build":
-				return g.passOn(cmd.Context())
+				return failed(g.toolchain().Build(cmd.Context(), g.rest...))
 			case "run":
 				return g.run(cmd.Context())
 			case "test":
@@ -78,21 +75,13 @@ type goCommand struct {
 	std      cli.Streams
 	verb     string
 	build    []string // flags of go build
-	tests    []string // flags of the test binary, without -test.
 	rest     []string // packages, then, of run, the program's arguments
-	args     []string // of the test binary, after -args
+	tests    gobuild.Tests
 	verbose  bool
 	compile  bool // test -c: only build
-	pattern  string
-	seed     uint64
-	seeds    int
-	jobs     int // tests at a time
-	failfast bool
-	together bool
 	json     bool
-	timeout  time.Duration // of a run of tests, in the program's time and in real time; 0: none
 	traces   string
-	ignored  []string // files of suppressions
+	suppress []string // files of suppressions
 }
 
 // Flags of go test that are the test binary's, with and without a value.
@@ -107,7 +96,9 @@ const defaultTestTimeout = 10 * time.Minute
 
 // parseGo splits the arguments as the go command does.
 func parseGo(args []string) (*goCommand, error) {
-	g := &goCommand{verb: args[0], seed: 1, seeds: 1, jobs: runtime.GOMAXPROCS(0), timeout: defaultTestTimeout}
+	g := &goCommand{verb: args[0]}
+	g.tests.Seed, g.tests.Seeds = 1, 1
+	g.tests.Jobs, g.tests.Timeout = runtime.GOMAXPROCS(0), defaultTestTimeout
 	args = args[1:]
 	for len(args) > 0 {
 		arg := args[0]
@@ -122,7 +113,7 @@ func parseGo(args []string) (*goCommand, error) {
 		name, value, inline := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		name = strings.TrimPrefix(name, "test.")
 		if name == "args" && g.verb == "test" {
-			g.args = args[1:]
+			g.tests.Args = args[1:]
 			break
 		}
 		isBool := slices.Contains(testBools, name) || slices.Contains(goBools, name) || name == "together"
@@ -149,54 +140,51 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 	}
 	switch {
 	case name == "seed":
-		g.seed, err = strconv.ParseUint(value, 10, 64)
+		g.tests.Seed, err = strconv.ParseUint(value, 10, 64)
 	case name == "seeds":
-		if g.seeds, err = strconv.Atoi(value); err == nil && g.seeds < 1 {
+		if g.tests.Seeds, err = strconv.Atoi(value); err == nil && g.tests.Seeds < 1 {
 			err = fmt.Errorf("--seeds %s: want 1 or more", value)
 		}
 	case name == "together":
-		g.together = true
+		g.tests.Together = true
 	case name == "traces":
 		g.traces = value
 	case name == "suppressions":
-		g.ignored = append(g.ignored, value)
+		g.suppress = append(g.suppress, value)
 	case name == "race", name == "msan", name == "asan":
 		err = fmt.Errorf("%s: hindsight needs no instrumentation; leave the flag out", spelled)
 	case g.verb == "test" && name == "run":
-		g.pattern = value
+		g.tests.Pattern = value
 	case g.verb == "test" && name == "json":
 		g.json = value != "false"
 	case g.verb == "test" && name == "v":
 		g.verbose = value != "false"
-		g.tests = append(g.tests, "-test.v="+strconv.FormatBool(g.verbose))
+		g.tests.Flags = append(g.tests.Flags, "-test.v="+strconv.FormatBool(g.verbose))
 	case g.verb == "test" && name == "timeout":
-		if g.timeout, err = time.ParseDuration(value); err != nil {
+		if g.tests.Timeout, err = time.ParseDuration(value); err != nil {
 			err = fmt.Errorf("-timeout %s: want a duration such as 30s or 10m", value)
 		}
 	case g.verb == "test" && name == "c":
 		g.compile = true
 	case g.verb == "test" && name == "failfast":
-		g.failfast = value != "false"
-		g.tests = append(g.tests, "-test."+spelled[1:])
+		g.tests.FailFast = value != "false"
+		g.tests.Flags = append(g.tests.Flags, "-test."+spelled[1:])
 	case g.verb == "test" && name == "p":
-		if g.jobs, err = strconv.Atoi(value); err == nil && g.jobs < 1 {
+		if g.tests.Jobs, err = strconv.Atoi(value); err == nil && g.tests.Jobs < 1 {
 			err = fmt.Errorf("-p %s: want 1 or more", value)
 		}
 		g.build = append(g.build, spelled)
 	case g.verb == "test" && (slices.Contains(testValues, name) || slices.Contains(testBools, name)):
-		g.tests = append(g.tests, "-test."+spelled[1:])
+		g.tests.Flags = append(g.tests.Flags, "-test."+spelled[1:])
 	default:
 		g.build = append(g.build, spelled)
 	}
 	return err
 }
 
-// command is a call of the go command for the simulated machine.
-func (g *goCommand) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "go", args...)
-	c.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0")
-	c.Stdin, c.Stdout, c.Stderr = g.std.In, g.std.Out, g.std.Err
-	return c
+// toolchain is the go command with the flags of this one.
+func (g *goCommand) toolchain() *gobuild.Go {
+	return &gobuild.Go{Flags: g.build, In: g.std.In, Out: g.std.Out, Err: g.std.Err}
 }
 
 // failed turns the end of the go command into that of this one.
@@ -208,22 +196,10 @@ func failed(err error) error {
 	return err
 }
 
-// passOn calls go build, or go test -c.
-func (g *goCommand) passOn(ctx context.Context) error {
-	args := append([]string{g.verb}, g.build...)
-	return failed(g.command(ctx, append(args, g.rest...)...).Run())
-}
-
 // run builds the program, runs it and reports its races.
 func (g *goCommand) run(ctx context.Context) error {
-	files := 0
-	for files < len(g.rest) && strings.HasSuffix(g.rest[files], ".go") {
-		files++
-	}
-	if files == 0 && len(g.rest) > 0 {
-		files = 1
-	}
-	if files == 0 {
+	what, args := gobuild.ProgramArgs(g.rest)
+	if len(what) == 0 {
 		return errors.New("go run: no package or Go files named")
 	}
 	dir, err := os.MkdirTemp("", "hindsight-go-")
@@ -232,8 +208,7 @@ func (g *goCommand) run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "program")
-	args := append(append([]string{"build", "-o", binary}, g.build...), g.rest[:files]...)
-	if err := g.command(ctx, args...).Run(); err != nil {
+	if err := g.toolchain().BuildTo(ctx, binary, what...); err != nil {
 		return failed(err)
 	}
 	p, err := loadGo(g.std, binary)
@@ -242,16 +217,14 @@ func (g *goCommand) run(ctx context.Context) error {
 	}
 	var ended error
 	races := 0
-	for n := range g.seeds {
-		r := g.recording(p, "program", uint64(n), dir)
-		r.Args = g.rest[files:]
-		done, found, err := g.recordAndReport(ctx, r, g.std)
+	runs := g.recording(dir)
+	for r, err := range runs.Program(ctx, p, args, session.Streams(g.std)) {
 		if err != nil {
 			return err
 		}
-		races += found
+		races += r.Races()
 		if ended == nil {
-			ended = endedWith(ctx, done.Result)
+			ended = endedWith(ctx, r.Summary.Result)
 		}
 	}
 	if races > 0 {
@@ -260,70 +233,35 @@ func (g *goCommand) run(ctx context.Context) error {
 	return ended
 }
 
-// goProgram is a program that the go command has built, with what its runs share.
-type goProgram struct {
-	file   string
-	img    *image.Space
-	flow   *cfg.Program
-	packed recorder.PackedImage
+// loadGo loads a program that the go command has built, and prints the note on it.
+func loadGo(std cli.Streams, file string) (*gobuild.Program, error) {
+	p, err := gobuild.Load(file)
+	if err == nil && p.Note != "" {
+		fmt.Fprintf(std.Err, "hindsight: %s\n", p.Note)
+	}
+	return p, err
 }
 
-// loadGo loads a program that the go command has built.
-func loadGo(std cli.Streams, file string) (*goProgram, error) {
-	img, err := image.Load(file)
-	if err != nil {
-		return nil, err
+// recording says how runs are recorded: into dir, unless --traces names another directory.
+func (g *goCommand) recording(dir string) gobuild.Recording {
+	r := g.tests.Recording
+	r.Dir, r.Keep, r.Examine = dir, g.traces != "", g.examine
+	if r.Keep {
+		r.Dir = g.traces
 	}
-	if note := gorun.Unchecked(img.Main); note != "" {
-		fmt.Fprintf(std.Err, "hindsight: %s\n", note)
-	}
-	packed, err := recorder.PackImage(img.Main.Data)
-	if err != nil {
-		return nil, err
-	}
-	return &goProgram{file, img, cfg.New(img), packed}, nil
+	return r
 }
 
-// recording is run number n of a program.
-func (g *goCommand) recording(p *goProgram, name string, n uint64, dir string) *session.Run {
-	if g.traces != "" {
-		dir = g.traces
-	}
-	if g.seeds > 1 {
-		name += fmt.Sprintf(".%d", g.seed+n)
-	}
-	return &session.Run{
-		Image: p.img, Program: p.file, Policy: mpsim.Random, Seed: g.seed + n,
-		Mode: "cdr", Keep: "all", Alphabet: "path", Out: filepath.Join(dir, name+".hst"),
-		Flow: p.flow, Packed: p.packed, Scratch: g.traces == "",
-	}
-}
-
-// recordAndReport makes a run, and prints what it prints and its races.
-func (g *goCommand) recordAndReport(ctx context.Context, r *session.Run, std cli.Streams) (*session.Summary, int, error) {
-	done, err := r.Record(ctx, session.Streams(std))
-	if err != nil {
-		return nil, 0, err
-	}
-	found, _, err := g.report(ctx, r, done, std)
-	return done, found, err
-}
-
-// report prints what went wrong in a run and its races, and says how many there
-// are, with the report; nil if it could not be made.
-func (g *goCommand) report(ctx context.Context, r *session.Run, done *session.Summary, std cli.Streams) (int, *report.Report, error) {
-	trouble(std.Err, done)
+// examine prints what went wrong in a run and its races.
+func (g *goCommand) examine(ctx context.Context, r *session.Run, done *session.Summary, log io.Writer) (*report.Report, error) {
+	trouble(log, done)
 	f := defaultRaces()
-	f.suppressions, f.program = g.ignored, r.Image
+	f.suppressions, f.program = g.suppress, r.Image
 	var text bytes.Buffer
-	rep, err := f.analyse(ctx, cli.Streams{Out: &text, Err: std.Err}, r.Out)
-	found := reported(rep)
-	if found > 0 {
-		_, write := std.Err.Write(text.Bytes())
+	rep, err := f.analyse(ctx, cli.Streams{Out: &text, Err: log}, r.Out)
+	if rep.Count() > 0 {
+		_, write := log.Write(text.Bytes())
 		err = errors.Join(err, write)
 	}
-	if g.traces == "" {
-		err = errors.Join(err, os.Remove(r.Out))
-	}
-	return found, rep, err
+	return rep, err
 }

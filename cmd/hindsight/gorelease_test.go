@@ -43,10 +43,10 @@ func TestUnknownGoRelease(t *testing.T) {
 	if want := "the program was built by " + unknown; !strings.Contains(notes.String(), want) {
 		t.Errorf("no %q in %q", want, notes.String())
 	}
-	if races := racesOfGo(t, p.img, "program", 1, "race_go_map"); len(races) == 0 {
+	if races := racesOfGo(t, p.Image, "program", 1, "race_go_map"); len(races) == 0 {
 		t.Error("no race was reported")
 	}
-	if races := racesOfGo(t, image.NewSpace(p.img.Main), "program", 1, "norace_go_map"); len(races) > 0 {
+	if races := racesOfGo(t, image.NewSpace(p.Image.Main), "program", 1, "norace_go_map"); len(races) > 0 {
 		t.Errorf("%d races were reported", len(races))
 	}
 }

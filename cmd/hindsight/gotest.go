@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,29 +10,21 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/linux"
-	"hindsight/mpsim/session"
+	"hindsight/mpsim/gobuild"
 )
-
-// goPackage is what go list prints about a package.
-type goPackage struct {
-	Dir, ImportPath           string
-	TestGoFiles, XTestGoFiles []string
-}
 
 // test builds and runs the tests of the packages.
 func (g *goCommand) test(ctx context.Context) error {
 	if g.compile {
-		g.build = append([]string{"-c"}, g.build...)
-		return g.passOn(ctx)
+		return failed(g.toolchain().BuildTests(ctx, g.rest...))
 	}
-	packages, err := g.packages(ctx)
+	packages, err := g.toolchain().Packages(ctx, g.rest...)
 	if err != nil {
-		return err
+		return failed(err)
 	}
 	dir, err := os.MkdirTemp("", "hindsight-go-")
 	if err != nil {
@@ -43,16 +33,12 @@ func (g *goCommand) test(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	if g.json && !g.verbose {
 		g.verbose = true
-		g.tests = append(g.tests, "-test.v=true")
+		g.tests.Flags = append(g.tests.Flags, "-test.v=true")
 	}
 	ok := true
 	for _, p := range packages {
-		converted, closed, err := g.convert(ctx, p.ImportPath)
+		passed, err := g.testAs(ctx, p, dir)
 		if err != nil {
-			return err
-		}
-		passed, err := converted.testPackage(ctx, p, dir)
-		if err := errors.Join(err, closed()); err != nil {
 			return err
 		}
 		ok = ok && passed
@@ -66,68 +52,52 @@ func (g *goCommand) test(ctx context.Context) error {
 	return nil
 }
 
-func (g *goCommand) packages(ctx context.Context) ([]goPackage, error) {
-	args := append([]string{"list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles"}, g.listFlags()...)
-	c := g.command(ctx, append(args, g.rest...)...)
-	c.Stdout, c.Stdin = nil, nil
-	out, err := c.Output()
-	if err != nil {
-		return nil, failed(err)
+// testAs tests a package. With -json, its output becomes events.
+func (g *goCommand) testAs(ctx context.Context, p gobuild.Package, dir string) (passed bool, err error) {
+	if !g.json {
+		return g.testPackage(ctx, p, dir)
 	}
-	var list []goPackage
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p goPackage
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return list, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-		list = append(list, p)
+	converted := *g
+	var finish func() error
+	if converted.std.Out, finish, err = g.toolchain().Events(ctx, p.ImportPath); err != nil {
+		return false, err
 	}
+	passed, err = converted.testPackage(ctx, p, dir)
+	return passed, errors.Join(err, finish())
 }
 
-// listFlags are the build flags that go list needs, too.
-func (g *goCommand) listFlags() (flags []string) {
-	for _, f := range g.build {
-		for _, name := range []string{"-C=", "-tags=", "-mod=", "-modfile=", "-overlay="} {
-			if strings.HasPrefix(f, name) {
-				flags = append(flags, f)
-			}
-		}
-	}
-	return flags
-}
-
-// testRun is the runs of one test binary.
-type testRun struct {
-	*goCommand
-	pkg     goPackage
-	program *goProgram
-	dir     string
-}
-
-func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (passed bool, err error) {
-	if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+func (g *goCommand) testPackage(ctx context.Context, p gobuild.Package, dir string) (passed bool, err error) {
+	if !p.HasTests() {
 		_, err := fmt.Fprintf(g.std.Out, "?   \t%s\t[no test files]\n", p.ImportPath)
 		return true, err
 	}
 	start := time.Now()
-	t := &testRun{goCommand: g, pkg: p, dir: dir}
 	binary := filepath.Join(dir, "package.test")
-	args := append(append([]string{"test", "-c", "-o", binary}, g.build...), p.ImportPath)
-	if err := g.command(ctx, args...).Run(); err != nil {
+	if err := g.toolchain().BuildTestsTo(ctx, binary, p.ImportPath); err != nil {
 		fmt.Fprintf(g.std.Out, "FAIL\t%s [build failed]\n", p.ImportPath)
 		return false, nil
 	}
-	if t.program, err = loadGo(g.std, binary); err != nil {
+	t := g.tests
+	t.Recording, t.Package = g.recording(dir), p
+	if t.Program, err = loadGo(g.std, binary); err != nil {
 		return false, err
 	}
-	names, err := t.names(ctx)
+	t.Err = g.std.Err
+	status := newTestStatus(g.std.Err, g.std.Out, p.ImportPath)
+	t.Started, t.Output = status.started, status
+	names, err := t.Names(ctx)
 	if err != nil {
 		return false, err
 	}
-	if passed, err = t.all(ctx, names); err != nil {
-		return false, err
+	passed = true
+	for r, err := range t.All(ctx, names) {
+		if r != nil {
+			err = errors.Join(err, g.tell(status, r))
+		}
+		if err != nil {
+			return false, err
+		}
+		passed = passed && r.Passed()
 	}
 	word := "ok  "
 	if !passed {
@@ -144,146 +114,20 @@ func (g *goCommand) testPackage(ctx context.Context, p goPackage, dir string) (p
 	return passed, nil
 }
 
-// names are the tests to be run, each by itself; with --together one name, "".
-func (t *testRun) names(ctx context.Context) ([]string, error) {
-	if t.together {
-		return []string{""}, nil
-	}
-	top, _, _ := strings.Cut(t.pattern, "/")
-	if top == "" {
-		top = "."
-	}
-	r := t.recording(t.program, "list", 0, t.dir)
-	r.Mode, r.Args, r.Root, r.Env = "none", []string{"-test.list=" + top}, t.pkg.Dir, t.environment()
-	var out bytes.Buffer
-	done, err := r.Record(ctx, session.Streams{Out: &out, Err: t.std.Err})
-	if err != nil {
-		return nil, err
-	}
-	if done.Status != 0 {
-		return nil, fmt.Errorf("%s: listing the tests: %s", t.pkg.ImportPath, summary(done, ""))
-	}
-	var names []string
-	for name := range strings.Lines(out.String()) {
-		name = strings.TrimSpace(name)
-		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-func (t *testRun) environment() []string { return []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"} }
-
-// testFiles is what a test finds beside the files of its package: the names of the
-// machine itself, which tests of servers connect to.
-var testFiles = session.Files{Objects: map[string]linux.Object{"/etc/hosts": {Data: []byte("127.0.0.1 localhost\n::1 localhost\n")}}}
-
-// all runs the tests, several at a time, and prints in their order what one prints.
-func (t *testRun) all(ctx context.Context, names []string) (passed bool, err error) {
-	if t.together {
-		return t.one(ctx, "", t.std.Out)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var workers sync.WaitGroup
-	defer func() { cancel(); workers.Wait() }()
-	type outcome struct {
-		text   bytes.Buffer
-		passed bool
-		err    error
-		done   chan struct{}
-	}
-	outcomes := make([]outcome, len(names))
-	for i := range outcomes {
-		outcomes[i].done = make(chan struct{})
-	}
-	var next atomic.Int64
-	for range min(t.jobs, len(names)) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
-				o := &outcomes[i]
-				if o.err = ctx.Err(); o.err == nil {
-					o.passed, o.err = t.one(ctx, names[i], &o.text)
-				}
-				close(o.done)
-			}
-		})
-	}
-	passed = true
-	for i := range outcomes {
-		o := &outcomes[i]
-		<-o.done
-		if _, err := o.text.WriteTo(t.std.Out); err != nil || o.err != nil {
-			return false, errors.Join(o.err, err)
-		}
-		if passed = passed && o.passed; !passed && t.failfast {
-			break
-		}
-	}
-	return passed, nil
-}
-
-// one runs a test, under each seed, and prints what go test -race would.
-func (t *testRun) one(ctx context.Context, name string, out io.Writer) (passed bool, err error) {
-	passed = true
-	args := append([]string{"-test.paniconexit0", "-test.timeout=" + t.timeout.String()}, t.tests...)
-	pattern := t.pattern
-	if name != "" {
-		pattern = "^" + name + "$"
-		if _, sub, ok := strings.Cut(t.pattern, "/"); ok {
-			pattern += "/" + sub
-		}
-	}
-	args = append(append(args, "-test.run="+pattern), t.args...)
-	for n := range t.seeds {
-		r := t.recording(t.program, filepath.Base(t.pkg.ImportPath)+"."+name, uint64(n), t.dir)
-		r.Args, r.Root, r.Env, r.Files = args, t.pkg.Dir, t.environment(), testFiles
-		good, err := t.under(ctx, r, name, out)
-		if err != nil {
-			return false, err
-		}
-		passed = passed && good
-	}
-	return passed, nil
-}
-
-// under makes one run of a test. The test's standard output and error go where go
-// test has both: on one stream. What is printed together is printed at once; of one
-// test, whose line is written otherwise if it has races, when the run has ended.
-func (t *testRun) under(ctx context.Context, r *session.Run, name string, out io.Writer) (passed bool, err error) {
-	start := time.Now()
-	var text bytes.Buffer
-	to, title := io.Writer(&text), name
-	if t.together {
-		to, title = out, t.pkg.ImportPath
-	}
-	lines := newTestOutput(to, t.std.Err, title)
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if t.timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, t.timeout)
-	}
-	defer cancel()
-	done, err := r.Record(limited, session.Streams{Out: lines, Err: lines})
-	if err := errors.Join(err, lines.Close()); err != nil {
-		return false, err
-	}
-	var report bytes.Buffer
-	found, rep, err := t.report(ctx, r, done, cli.Streams{Out: &report, Err: &report})
-	v := verdict{name: cmp.Or(name, "all tests"), output: text.String(), report: report.String(), elapsed: time.Since(start)}
-	if found > 0 && !t.together {
+// tell prints what go test -race would of a run.
+func (g *goCommand) tell(out io.Writer, r *gobuild.Result) error {
+	v := verdict{name: cmp.Or(r.Name, "all tests"), output: string(r.Output), report: string(r.Log), elapsed: r.Elapsed}
+	if r.Races() > 0 && !g.tests.Together {
 		v.why = append(v.why, fmt.Sprintf("race detected during execution of test, seed %d", r.Seed))
 	}
-	if err == nil && done.Interrupted && ctx.Err() == nil {
-		v.why = append(v.why, fmt.Sprintf("stopped after %v of real time; -timeout sets the limit, -run a part of the tests", t.timeout))
+	if r.TimedOut {
+		v.why = append(v.why, fmt.Sprintf("stopped after %v of real time; -timeout sets the limit, -run a part of the tests", g.tests.Timeout))
 	}
-	write := func() error { _, err := io.WriteString(out, v.String()); return err }
-	if t.together && rep != nil {
-		write = func() error { return v.writeTogether(out, rep, r.Seed) }
+	if g.tests.Together && r.Report != nil {
+		return v.writeTogether(out, r.Report, r.Seed)
 	}
-	if err := write(); err != nil {
-		return false, err
-	}
-	return err == nil && found == 0 && done.Status == 0 && len(v.why) == 0 && !done.Interrupted, err
+	_, err := io.WriteString(out, v.String())
+	return err
 }
 
 // verdict is what is printed of one run of a test.
@@ -325,93 +169,90 @@ func cutLine(text, start string) (before, after string, found bool) {
 	return before + "\n", after, found
 }
 
-// testOutput passes on what a test binary prints, line by line, but for its
-// verdict on the package ([testOutput.Write] drops those lines). On a terminal it
-// says now and then that the tests still run.
-type testOutput struct {
-	mu     sync.Mutex
-	out    io.Writer
-	status io.Writer // terminal for the status line; nil: none
-	line   []byte    // that has no end yet
-	shown  bool      // the status line is there
-	stop   chan struct{}
-	done   sync.WaitGroup
+// writeTogether writes the verdicts on the tests of one run, whose lines of result are
+// written already, after the report of its races.
+func (v *verdict) writeTogether(out io.Writer, rep *report.Report, seed uint64) error {
+	var b strings.Builder
+	b.WriteString(v.report)
+	names, races := gobuild.ByTest(rep)
+	others := len(rep.Deadlocks) > 0
+	for _, name := range names {
+		if others = others || name == ""; name != "" {
+			fmt.Fprintf(&b, "--- FAIL: %s (0.00s)\n    race detected during execution of test, seed %d: %s\n", name, seed, strings.Join(races[name], ", "))
+		}
+	}
+	if others {
+		fmt.Fprintf(&b, "--- FAIL: %s (%.2fs)\n    race detected in no test, seed %d: %s\n", v.name, v.elapsed.Seconds(), seed, strings.Join(races[""], ", "))
+	}
+	if len(v.why) > 0 {
+		fmt.Fprintf(&b, "--- FAIL: %s (%.2fs)\n    %s\n", v.name, v.elapsed.Seconds(), strings.Join(v.why, "\n    "))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// testStatus writes the line on a terminal that says which test still runs, and writes
+// the output of tests without mixing the two.
+type testStatus struct {
+	terminal io.Writer // nil: there is none
+	out      io.Writer
+	all      string // name of the run of all tests
+
+	mu    sync.Mutex
+	shown bool // the line is there
 }
 
 // statusEvery is how often the status line is written.
 const statusEvery = 2 * time.Second
 
-// newTestOutput is the output of the tests called name. Its Close must be called.
-func newTestOutput(out, status io.Writer, name string) *testOutput {
-	o := &testOutput{out: out, stop: make(chan struct{})}
-	if !cli.IsTerminal(status) {
-		return o
+// newTestStatus returns a status line on terminal, if that is one. out receives the output
+// of tests.
+func newTestStatus(terminal, out io.Writer, all string) *testStatus {
+	s := &testStatus{out: out, all: all}
+	if cli.IsTerminal(terminal) {
+		s.terminal = terminal
 	}
-	o.status = status
-	start := time.Now()
-	o.done.Go(func() {
+	return s
+}
+
+// started writes the line now and then, until the function that it returns is called.
+func (s *testStatus) started(name string) (ended func()) {
+	if s.terminal == nil {
+		return func() {}
+	}
+	start, stop := time.Now(), make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
 		tick := time.NewTicker(statusEvery)
 		defer tick.Stop()
 		for {
 			select {
-			case <-o.stop:
+			case <-stop:
+				s.clear()
 				return
 			case <-tick.C:
-				o.mu.Lock()
-				o.shown = true
-				fmt.Fprintf(o.status, "\r\x1b[Khindsight: %s runs for %v", name, time.Since(start).Round(time.Second))
-				o.mu.Unlock()
+				s.mu.Lock()
+				s.shown = true
+				fmt.Fprintf(s.terminal, "\r\x1b[Khindsight: %s runs for %v", cmp.Or(name, s.all), time.Since(start).Round(time.Second))
+				s.mu.Unlock()
 			}
 		}
 	})
-	return o
+	return func() { close(stop); writer.Wait() }
 }
 
-// Write implements [io.Writer]. Lines are written when they are whole.
-func (o *testOutput) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.line = append(o.line, p...)
-	end := bytes.LastIndexByte(o.line, '\n') + 1
-	if end == 0 {
-		return len(p), nil
-	}
-	if err := o.lines(o.line[:end]); err != nil {
-		return 0, err
-	}
-	o.line = append(o.line[:0], o.line[end:]...)
-	return len(p), nil
-}
-
-// lines passes on whole lines.
-func (o *testOutput) lines(text []byte) error {
-	for line := range bytes.Lines(text) {
-		switch string(line) {
-		case "PASS\n", "FAIL\n", "testing: warning: no tests to run\n":
-			continue // about the package
-		}
-		o.clear()
-		if _, err := o.out.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clear takes the status line away.
-func (o *testOutput) clear() {
-	if o.shown {
-		fmt.Fprint(o.status, "\r\x1b[K")
-		o.shown = false
+// clear removes the line.
+func (s *testStatus) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown {
+		fmt.Fprint(s.terminal, "\r\x1b[K")
+		s.shown = false
 	}
 }
 
-// Close passes on what is left, a line without an end.
-func (o *testOutput) Close() error {
-	close(o.stop)
-	o.done.Wait()
-	o.clear()
-	err := o.lines(o.line)
-	o.line = nil
-	return err
+// Write writes output of tests.
+func (s *testStatus) Write(text []byte) (int, error) {
+	s.clear()
+	return s.out.Write(text)
 }

@@ -58,6 +58,7 @@ var layers = map[string][]string{
 	"mpsim/eval":      {"mpsim/fpu", "mpsim/rv"},
 	"mpsim/fpu":       {},
 	"mpsim/gdbstub":   {"mpsim", "mpsim/debug", "mpsim/mem", "tracefmt/event"},
+	"mpsim/gobuild":   {"analyze/report", "cdr/recorder", "mpsim", "mpsim/gorun", "mpsim/image", "mpsim/linux", "mpsim/session", "wpp/cfg"},
 	"mpsim/gorun":     {"mpsim", "mpsim/image", "tracefmt/event"},
 	"mpsim/hook":      {"mpsim", "mpsim/image", "tracefmt/event"},
 	"mpsim/image":     {},

@@ -150,15 +150,7 @@ result for test runners, in which each group of races is a failed test.`,
 // report analyses a trace, writes the report and returns the number of races in it.
 func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (int, error) {
 	rep, err := f.analyse(ctx, std, file)
-	return reported(rep), err
-}
-
-// reported is the number of races and deadlocks in a report; 0 for none.
-func reported(rep *report.Report) int {
-	if rep == nil {
-		return 0
-	}
-	return len(rep.Races) + len(rep.Deadlocks)
+	return rep.Count(), err
 }
 
 // analyse analyses a trace and writes the report. When the analysis was interrupted
