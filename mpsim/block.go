@@ -111,6 +111,7 @@ type codeCache struct {
 	known      map[uint64][]*block
 	generation uint64 // mem.Space.CodeGeneration as of which it holds
 	hooks      map[uint64]int
+	stores     uint64 // of the guest into pages that hold decoded code
 }
 
 // fetch reads 16 bits of executable memory.

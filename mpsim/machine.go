@@ -60,6 +60,7 @@ type Machine struct {
 	covered    codeSet // code that was decoded, if asked for
 
 	hang        hanging
+	kept        bool // there are checkpoints: see rewound.go
 	ended       bool
 	result      Result
 	interrupted atomic.Bool
@@ -408,11 +409,14 @@ func (m *Machine) Finish() (*Result, error) {
 		}
 	}
 	m.result.Written = m.kernel.Written()
-	if e := m.kernel.Close(); err == nil && e != nil {
-		err = e
+	if !m.kept {
+		if e := m.kernel.Close(); err == nil && e != nil {
+			err = e
+		}
 	}
+	res := m.result // m may go back to a checkpoint
 	if err != nil {
-		return &m.result, fmt.Errorf("mpsim: %w", err)
+		return &res, fmt.Errorf("mpsim: %w", err)
 	}
-	return &m.result, nil
+	return &res, nil
 }

@@ -1,6 +1,8 @@
 package mpsim
 
 import (
+	"slices"
+
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/rv"
 	"hindsight/mpsim/schedule"
@@ -133,9 +135,10 @@ func (m *Machine) Follow(s *schedule.Schedule, policy Policy, quantum int, seed 
 // Interrupt ends the run, which is paused, as cancelling its context does.
 func (m *Machine) Interrupt() { m.interrupt() }
 
-// Trail is the schedule of the run so far, if Config.Trail asked for it. The steps
-// are the machine's.
-func (m *Machine) Trail() *schedule.Schedule { return &schedule.Schedule{Steps: m.trail.steps} }
+// Trail is the schedule of the run so far, if Config.Trail asked for it.
+func (m *Machine) Trail() *schedule.Schedule {
+	return &schedule.Schedule{Steps: slices.Clone(m.trail.steps)}
+}
 
 // Insts is how many instructions the run has retired, at the end of the last slice.
 func (m *Machine) Insts() uint64 { return m.result.Insts }

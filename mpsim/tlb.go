@@ -138,6 +138,7 @@ func (h *Hart) store(a uint64, size uint64, v uint64) bool {
 // wrote forgets decoded code when a page that holds some was written.
 func (h *Hart) wrote(a, size uint64) {
 	if h.m.code.pages[a>>mem.PageShift] != nil || h.m.code.pages[(a+size-1)>>mem.PageShift] != nil {
+		h.m.code.stores++
 		h.m.flushCode()
 	}
 }

@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"wet/stream": {"tracefmt/wire"},
 
 	// The machine. Only session, and what uses it, knows the recorders.
-	"mpsim":           {"mpsim/eval", "mpsim/fpu", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/mem", "mpsim/rv", "mpsim/schedule", "tracefmt/event"},
+	"mpsim":           {"mpsim/eval", "mpsim/fpu", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/mem", "mpsim/rewind", "mpsim/rv", "mpsim/schedule", "tracefmt/event"},
 	"mpsim/arch":      {"tracefmt/archinfo", "tracefmt/event"},
 	"mpsim/asm":       {"mpsim/eval", "mpsim/rv"},
 	"mpsim/confirm":   {"mpsim", "mpsim/image", "mpsim/linux", "mpsim/mem", "mpsim/schedule", "tracefmt/event"},
@@ -67,6 +67,7 @@ var layers = map[string][]string{
 	"mpsim/mem":       {},
 	"mpsim/minimize":  {"mpsim", "mpsim/image", "mpsim/schedule", "tracefmt/event"},
 	"mpsim/raw":       {"mpsim/rv", "tracefmt/event", "tracefmt/rawtrace"},
+	"mpsim/rewind":    {},
 	"mpsim/rv":        {"tracefmt/event"},
 	"mpsim/schedule":  {"tracefmt/event"},
 	"mpsim/session":   {"cdr/...", "mpsim", "mpsim/arch", "mpsim/debug", "mpsim/eval", "mpsim/gorun", "mpsim/hook", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/rv", "mpsim/schedule", "mpsim/toolchain", "tracefmt/...", "wet", "wpp/cfg"},

@@ -132,8 +132,24 @@ type hostFile struct {
 
 func (f *hostFile) close() { _ = f.f.Close() }
 
+// again opens the file again, if the error is that it is closed: a machine that goes
+// back in time finds files open that it closed.
+func (f *hostFile) again(err error) bool {
+	if !errors.Is(err, os.ErrClosed) {
+		return false
+	}
+	o, err := f.host.root.Open(rel(f.path))
+	if err == nil {
+		f.f = o
+	}
+	return err == nil
+}
+
 func (f *hostFile) stat() stat {
 	info, err := f.f.Stat()
+	if f.again(err) {
+		info, err = f.f.Stat()
+	}
 	if err != nil {
 		return stat{mode: modeRegular, nlink: 1}
 	}
@@ -148,6 +164,9 @@ func (f *hostFile) readAt(p []byte, off int64) (int, int64) {
 		return 0, -EINVAL
 	}
 	n, err := f.f.ReadAt(p, off)
+	if f.again(err) {
+		n, err = f.f.ReadAt(p, off)
+	}
 	if err != nil && err != io.EOF && n == 0 {
 		return 0, hostError(err)
 	}

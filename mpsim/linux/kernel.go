@@ -122,6 +122,17 @@ type Kernel struct {
 // Close releases the host files that the guest left open.
 func (k *Kernel) Close() error { return k.vfs.close(k) }
 
+// Settled reports whether no call that waits has done a part of its work: how much, only
+// the call itself knows. Otherwise the state of the kernel is in its own values.
+func (k *Kernel) Settled() bool {
+	for _, t := range k.tasks {
+		if t.State == Blocked && t.block.partial != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Tasks returns the tasks that are alive, in order of creation. The slice is the
 // kernel's.
 func (k *Kernel) Tasks() []*Task { return k.tasks }

@@ -62,6 +62,10 @@ func fixed(content []byte) *memData {
 	return d
 }
 
+// Constant tells that the content of a file that cannot be written does not change. It
+// implements rewind.Constant.
+func (d *memData) Constant() bool { return d.quota == nil }
+
 func (d *memData) release() {
 	d.links--
 	if d.links == 0 && d.quota != nil {

@@ -1,5 +1,7 @@
 package mem
 
+import "maps"
+
 // ChangeKind says what a [Change] does.
 type ChangeKind uint8
 
@@ -94,7 +96,10 @@ type Snapshot struct {
 	vmas    vmas
 	pages   []placed
 	shared  map[*Page]Page // content of pages that several mappings have
+	sharing map[*Page]uint64
 	codeGen uint64
+
+	mapTop, charged, refused, held, brkStart, brk uint64
 }
 
 type placed struct {
@@ -111,7 +116,10 @@ func (s *Snapshot) Bytes() uint64 {
 // Snapshot keeps the content of the space. Translations that were handed out by
 // [Space.Page] become stale.
 func (s *Space) Snapshot() *Snapshot {
-	snap := &Snapshot{vmas: append(vmas(nil), s.vmas...), codeGen: s.codeGen}
+	snap := &Snapshot{
+		vmas: append(vmas(nil), s.vmas...), sharing: maps.Clone(s.sharing), codeGen: s.codeGen,
+		mapTop: s.mapTop, charged: s.charged, refused: s.refused, held: s.held, brkStart: s.brkStart, brk: s.brk,
+	}
 	s.table.walk(0, Top>>PageShift, func(vpn uint64, p *Page) bool {
 		snap.pages = append(snap.pages, placed{vpn, p})
 		if s.sharing[p] != 0 {
@@ -128,7 +136,7 @@ func (s *Space) Snapshot() *Snapshot {
 }
 
 // Restore makes the space what it was when the snapshot was taken of it. It can be
-// done many times.
+// done many times. [Space.CodeGeneration] changes unless it is the same as it was.
 func (s *Space) Restore(snap *Snapshot) {
 	s.table = table{}
 	for _, p := range snap.pages {
@@ -138,9 +146,14 @@ func (s *Space) Restore(snap *Snapshot) {
 		*p = snap.shared[p]
 	}
 	s.vmas = append(s.vmas[:0:0], snap.vmas...)
+	s.sharing = maps.Clone(snap.sharing)
+	s.mapTop, s.charged, s.refused, s.held, s.brkStart, s.brk = snap.mapTop, snap.charged, snap.refused, snap.held, snap.brkStart, snap.brk
 	s.last, s.owned = nil, map[uint64]bool{}
 	s.gen++
-	s.codeGen++
+	if s.codeGen != snap.codeGen {
+		s.codeGen++
+		snap.codeGen = s.codeGen
+	}
 }
 
 // Copied is how many bytes of pages were copied or made since the space began

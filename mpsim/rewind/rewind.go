@@ -1,0 +1,232 @@
+// Package rewind saves the content of everything that can be reached from some
+// values, and puts it back in place.
+//
+// Pointers stay what they are: an object is not copied to another address, but gets
+// the content back that it had. So closures and pointers into the middle of an object
+// remain valid, and nothing has to be told how to copy itself. What only a closure
+// captured is not reached.
+//
+// A [State] may be put back any number of times, by one goroutine at a time, while
+// nothing else uses the values.
+package rewind
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// State is the content of a graph of values at a moment.
+type State struct {
+	objects []object
+	slices  []elements
+	maps    []entries
+	bytes   uint64
+}
+
+// object is what a pointer points to.
+type object struct{ at, saved reflect.Value }
+
+// elements are those of a slice.
+type elements struct{ of, saved reflect.Value }
+
+// entries are those of a map.
+type entries struct{ of, keys, values reflect.Value }
+
+// Constant is a value that may say that what it leads to does not change.
+type Constant interface{ Constant() bool }
+
+// Save saves what can be reached from the roots, which are pointers. Values of types
+// for which shared returns true are left alone: they do not change, or are saved in
+// another way. (What is a part of a structure gets its content back with that.)
+func Save(shared func(reflect.Type) bool, roots ...any) *State {
+	s := saver{state: new(State), shared: shared, seen: map[key]bool{}, types: map[reflect.Type]kind{}}
+	for _, r := range roots {
+		s.walk(reflect.ValueOf(r))
+	}
+	return s.state
+}
+
+// Bytes is about what the state costs in memory.
+func (s *State) Bytes() uint64 { return s.bytes }
+
+// Restore puts the content back.
+func (s *State) Restore() {
+	for i := range s.objects {
+		s.objects[i].at.Set(s.objects[i].saved)
+	}
+	for i := range s.slices {
+		reflect.Copy(s.slices[i].of, s.slices[i].saved)
+	}
+	for i := range s.maps {
+		m := &s.maps[i]
+		m.of.Clear()
+		for n := range m.keys.Len() {
+			m.of.SetMapIndex(m.keys.Index(n), m.values.Index(n))
+		}
+	}
+}
+
+// key is an object, slice or map that was visited: where it is, and as what.
+type key struct {
+	at   unsafe.Pointer
+	len  int
+	what reflect.Type
+}
+
+// kind is what is known of a type.
+type kind struct {
+	leads    bool // values may lead to others
+	shared   bool
+	constant bool // they are Constants
+}
+
+type saver struct {
+	state  *State
+	shared func(reflect.Type) bool
+	seen   map[key]bool
+	types  map[reflect.Type]kind
+}
+
+// kind looks at a type once.
+func (s *saver) kind(t reflect.Type) kind {
+	k, ok := s.types[t]
+	if !ok {
+		k = kind{shared: s.shared(t), constant: t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Constant]())}
+		s.types[t] = k // of a type that contains itself, which takes a pointer
+		k.leads = s.leads(t)
+		s.types[t] = k
+	}
+	return k
+}
+
+// leads reports whether values of a type may lead to others.
+func (s *saver) leads(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	case reflect.Array:
+		return s.kind(t.Elem()).leads
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if s.kind(t.Field(i).Type).leads {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// first notes a visit, and reports whether it is the first.
+func (s *saver) first(at unsafe.Pointer, n int, what reflect.Type) bool {
+	k := key{at, n, what}
+	if s.seen[k] {
+		return false
+	}
+	s.seen[k] = true
+	return true
+}
+
+// walk saves what a value leads to. Structures and arrays have to be addressable.
+func (s *saver) walk(v reflect.Value) {
+	if k := s.kind(v.Type()); !k.leads || k.shared {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || s.kind(v.Type().Elem()).shared {
+			return
+		}
+		if s.kind(v.Type()).constant && v.Interface().(Constant).Constant() {
+			return
+		}
+		s.object(v)
+	case reflect.Interface:
+		s.dynamic(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			s.walk(open(v.Field(i)))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			s.walk(v.Index(i))
+		}
+	case reflect.Slice:
+		if v.Len() > 0 && !s.kind(v.Type().Elem()).shared {
+			s.slice(v)
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			s.table(v)
+		}
+	}
+}
+
+// open is a field without the mark that its name is not exported.
+func open(f reflect.Value) reflect.Value {
+	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
+}
+
+// dynamic walks the value in an interface, which itself cannot change.
+func (s *saver) dynamic(v reflect.Value) {
+	if !v.IsValid() {
+		return
+	}
+	if k := v.Kind(); k == reflect.Struct || k == reflect.Array {
+		own := reflect.New(v.Type()).Elem()
+		own.Set(v)
+		v = own
+	}
+	s.walk(v)
+}
+
+func (s *saver) object(p reflect.Value) {
+	t := p.Type().Elem()
+	if t.Size() == 0 || !s.first(p.UnsafePointer(), 1, t) {
+		return
+	}
+	at := reflect.NewAt(t, p.UnsafePointer()).Elem()
+	saved := reflect.New(t).Elem()
+	saved.Set(at)
+	s.state.objects = append(s.state.objects, object{at, saved})
+	s.state.bytes += uint64(t.Size())
+	s.walk(at)
+}
+
+func (s *saver) slice(v reflect.Value) {
+	t := v.Type()
+	if !s.first(v.UnsafePointer(), v.Len(), t) {
+		return
+	}
+	of := v.Slice(0, v.Len()) // the header may change
+	saved := reflect.MakeSlice(t, v.Len(), v.Len())
+	reflect.Copy(saved, of)
+	s.state.slices = append(s.state.slices, elements{of, saved})
+	s.state.bytes += uint64(v.Len()) * uint64(t.Elem().Size())
+	if s.kind(t.Elem()).leads {
+		for i := range of.Len() {
+			s.walk(of.Index(i))
+		}
+	}
+}
+
+func (s *saver) table(v reflect.Value) {
+	t := v.Type()
+	if !s.first(v.UnsafePointer(), 0, t) {
+		return
+	}
+	of := reflect.New(t).Elem() // v may be a variable, which gets another map
+	of.Set(v)
+	n := v.Len()
+	e := entries{of, reflect.MakeSlice(reflect.SliceOf(t.Key()), n, n), reflect.MakeSlice(reflect.SliceOf(t.Elem()), n, n)}
+	at := 0
+	for it := of.MapRange(); it.Next(); at++ {
+		e.keys.Index(at).SetIterKey(it)
+		e.values.Index(at).SetIterValue(it)
+	}
+	s.state.maps = append(s.state.maps, e)
+	s.state.bytes += uint64(n) * uint64(t.Key().Size()+t.Elem().Size())
+	for i := range n {
+		s.walk(e.keys.Index(i))
+		s.walk(e.values.Index(i))
+	}
+}
