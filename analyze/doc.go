@@ -29,8 +29,11 @@
 // # Options and results
 //
 // Options are plain structs. Their zero values ask for what the command without
-// flags does. Results are plain structs too. Reports write themselves as text and
-// in other forms: WriteText, WriteJSON and so on.
+// flags does. Results are plain structs, too: [Trace.Races] returns a
+// [*report.Report], [Trace.Slice] an [*annotate.Report], [Trace.Contention] a
+// [*contention.Report] and [Trace.Sharing] a [*sharing.Report]. Their fields hold
+// what was found; their methods write it as text and in other forms (WriteText,
+// WriteJSON and so on).
 //
 // A method that takes a context returns soon after the context is done. It then
 // returns what it has found so far, together with the error. Queries return
@@ -62,13 +65,15 @@
 //
 // A run is deterministic, so a trace need not hold everything: it can be rerun.
 // This package does not link the simulator. Where an answer needs a rerun, the
-// caller supplies one as a [Rerun], a [Recording] or [Witnesses]; packages
-// mpsim/session and mpsim/witness implement them.
+// caller supplies a [rerun.Runner], which package mpsim/session implements. Races
+// of other schedules need [rerun.Witnesses], which package mpsim/witness
+// implements.
 //
 // # The packages below
 //
-// The packages below this one do the work. race and order find races, predict finds
-// those of other schedules, artifact finds races that are consequences of others,
-// slice follows dependences, replay walks over a run, and report and annotate
-// write results.
+// The packages below this one do the work. Use them for what has no method here,
+// with the recording that [Trace.Recorded] returns. race and order find races,
+// predict finds those of other schedules, artifact finds races that are
+// consequences of others, slice follows dependences, replay walks over a run, and
+// report and annotate write results.
 package analyze

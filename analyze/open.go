@@ -6,25 +6,17 @@ import (
 	"fmt"
 	"os"
 
-	"hindsight/cdr"
+	"hindsight/analyze/rerun"
 	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
-
-// Recording reruns the run in a trace and records it (see Reruns). Package
-// mpsim/session implements it.
-type Recording interface {
-	// RecordAs reruns t, the trace in file, and records the run into the file into.
-	// mode is what to record, cdr or wet. beside, if not nil, observes the run.
-	RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error
-}
 
 // OpenRerun is like [Open], for a trace that may hold only the schedule of its run.
 // Such a run is rerun by r and recorded into a temporary file, which Close removes;
 // mode is what to record, cdr or wet. beside, if not nil, is called before a rerun
 // with the number of instructions in the run (0 if it is not known), and returns an
 // observer of the rerun.
-func OpenRerun(ctx context.Context, path, mode string, r Recording, beside func(insts uint64) event.Observer) (*Trace, error) {
+func OpenRerun(ctx context.Context, path, mode string, r rerun.Runner, beside func(insts uint64) event.Observer) (*Trace, error) {
 	t, err := Open(path)
 	if err != nil || t.cdr.Info().Mode != format.ModeSchedule {
 		return t, err

@@ -11,13 +11,11 @@ import (
 	"hindsight/cdr"
 )
 
-// Analysis finds the races of a recording. It is for callers that have an analysis of
-// their own, such as one that is distributed over machines; others choose among
-// [Orders].
-type Analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
+// analysis finds the races of a recording.
+type analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
 
-// ByHappensBefore is the [Analysis] of the order hb (happens-before).
-func ByHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
+// byHappensBefore is the analysis of the order hb (happens-before).
+func byHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
 	return race.Analyze(ctx, replay.FromTrace(t), opts)
 }
 
@@ -35,7 +33,7 @@ func Orders() (all []string) {
 }
 
 // analysisBy returns the analysis of an order's name.
-func analysisBy(name string) (Analysis, error) {
+func analysisBy(name string) (analysis, error) {
 	if name == predict.Name {
 		return func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
 			res, _, err := predict.Analyze(ctx, t, opts)
@@ -49,7 +47,7 @@ func analysisBy(name string) (Analysis, error) {
 			return nil, optionErrorf("order", strconv.Quote(name), "want hb, shb, wcp, lockset, all or osr")
 		}
 		if o == order.HB {
-			return ByHappensBefore, nil
+			return byHappensBefore, nil
 		}
 		want = 1 << o
 	}

@@ -17,9 +17,11 @@ import (
 // return it.
 type draft struct {
 	mu    sync.Mutex
-	pairs *Partial // before there is a report
+	found *race.Partial // before there is a report
 	rep   *report.Report
 	taken bool
+
+	frames func(pc uint64) []image.Frame // the names of the places in found
 }
 
 // change changes the report, or does not when it was taken.
@@ -48,8 +50,8 @@ func (d *draft) take(err error) (*report.Report, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken = true
-	if d.rep == nil && d.pairs != nil {
-		return nil, d.pairs
+	if d.rep == nil && d.found != nil {
+		return nil, partialOf(d.found, d.frames)
 	}
 	return d.rep, err
 }
@@ -83,10 +85,19 @@ func (q *inquiry) within(ctx context.Context) (*report.Report, error) {
 }
 
 // Partial is the error of [Trace.Races] when it ended before there was a report. It
-// holds the races that were found so far, by their instructions.
+// holds the races that were found so far.
 type Partial struct {
-	*race.Partial
-	frames func(pc uint64) []image.Frame
+	Races []PartialRace
+	// Counted says that Races has all races of the run, each with its exact number.
+	// Otherwise it has those of a part of the run.
+	Counted bool
+	Err     error // why Races ended
+}
+
+// PartialRace is a pair of instructions that raced.
+type PartialRace struct {
+	Places  [2]string // both sides, such as "read at total bank.c:52"
+	Dynamic uint64    // how often the pair raced
 }
 
 // named adds names to an error that is a *race.Partial.
@@ -95,20 +106,36 @@ func named(err error, frames func(pc uint64) []image.Frame) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	return &Partial{p, frames}
+	return partialOf(p, frames)
 }
 
-func (p *Partial) Error() string {
+// errInterrupted is the Err of a Partial if the analysis had not ended.
+var errInterrupted = errors.New("interrupted")
+
+func partialOf(found *race.Partial, frames func(pc uint64) []image.Frame) *Partial {
+	p := &Partial{Counted: found.Counted, Err: found.Err}
 	if p.Err == nil {
-		return "interrupted"
+		p.Err = errInterrupted
 	}
-	return p.Partial.Error()
+	for i := range found.Pairs {
+		r := PartialRace{Dynamic: found.Pairs[i].Dynamic}
+		for side, at := range found.Pairs[i].Places {
+			r.Places[side] = placeText(at, frames)
+		}
+		p.Races = append(p.Races, r)
+	}
+	return p
 }
 
-// Place describes one side of a race, such as "read at total bank.c:52".
-func (p *Partial) Place(at race.Place) string {
+func (p *Partial) Error() string { return p.Err.Error() }
+
+// Unwrap returns the reason.
+func (p *Partial) Unwrap() error { return p.Err }
+
+// placeText describes one side of a race.
+func placeText(at race.Place, frames func(pc uint64) []image.Frame) string {
 	text := fmt.Sprintf("%#x", at.PC)
-	if frames := p.frames(at.PC); len(frames) > 0 {
+	if frames := frames(at.PC); len(frames) > 0 {
 		text = frames[0].Short()
 	}
 	return strings.ToLower(fmt.Sprint(at.Op)) + " at " + text

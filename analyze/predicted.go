@@ -9,17 +9,6 @@ import (
 	"hindsight/cdr"
 )
 
-// Witnesses runs the schedules that lead to predicted races and deadlocks (see
-// Reruns). Package mpsim/witness implements it.
-type Witnesses interface {
-	// Race runs the schedule that leads to a race that was predicted from t, and says
-	// whether that run raced. The error is that of ctx, or says why nothing can be
-	// run.
-	Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error)
-	// Deadlock does the same for a deadlock.
-	Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error)
-}
-
 // foretold is what a run predicts, with how the runs of the witnesses went: of each race
 // of the result, nil of those that the run showed, and of each deadlock.
 type foretold struct {

@@ -10,6 +10,7 @@ import (
 	"hindsight/analyze/local"
 	"hindsight/analyze/race"
 	"hindsight/analyze/report"
+	"hindsight/analyze/rerun"
 	"hindsight/analyze/std"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/buildinfo"
@@ -43,7 +44,7 @@ type RaceOptions struct {
 
 	// Rerun reruns the program where the trace does not hold what Artifacts or
 	// Values need. With nil, that stays unknown.
-	Rerun Rerun
+	Rerun rerun.Runner
 	// Values marks races whose writes wrote the same value, and names local
 	// variables. It needs a Rerun.
 	Values bool
@@ -57,11 +58,9 @@ type RaceOptions struct {
 	// After that, Races returns what was found, and the analysis ends with the
 	// process. 0 means as long as it takes.
 	Grace time.Duration
-	// Analysis, if not nil, finds the races in place of the analysis of Order.
-	Analysis Analysis
 	// Witnesses, if not nil, asks also for races and deadlocks that another schedule
 	// would show, and runs such schedules.
-	Witnesses Witnesses
+	Witnesses rerun.Witnesses
 	// Running, if not nil, is called with the number of schedules that were run for
 	// Witnesses.
 	Running func(done, total int)
@@ -84,24 +83,27 @@ const (
 // report yet. For a trace that holds only control flow or only accesses, the error
 // is a format.HalfError of package cdr/format.
 func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error) {
-	if o.Analysis == nil {
-		var err error
-		if o.Analysis, err = analysisBy(o.Order); err != nil {
-			return nil, err
-		}
+	how, err := analysisBy(o.Order)
+	if err != nil {
+		return nil, err
 	}
-	q := &inquiry{RaceOptions: o, trace: t}
-	if o.Grace == 0 {
-		return q.find(ctx)
-	}
-	return q.within(ctx)
+	return (&inquiry{RaceOptions: o, trace: t, analysis: how}).answer(ctx)
 }
 
 // inquiry is a question about races that is being answered.
 type inquiry struct {
 	RaceOptions
-	trace *Trace
-	draft *draft // is shown the report in the making; nil: nobody is
+	trace    *Trace
+	analysis analysis
+	draft    *draft // is shown the report in the making; nil: nobody is
+}
+
+// answer finds the races, within the time that Grace allows.
+func (q *inquiry) answer(ctx context.Context) (*report.Report, error) {
+	if q.Grace == 0 {
+		return q.find(ctx)
+	}
+	return q.within(ctx)
 }
 
 func (q *inquiry) log(format string, args ...any) {
@@ -142,11 +144,11 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	opts.Found = func(p *race.Partial) {
 		q.draft.change(func() {
 			if q.draft != nil {
-				q.draft.pairs = &Partial{p, frames}
+				q.draft.found, q.draft.frames = p, frames
 			}
 		})
 	}
-	res, err := q.Analysis(ctx, t, opts)
+	res, err := q.analysis(ctx, t, opts)
 	if err != nil {
 		return nil, named(err, frames)
 	}

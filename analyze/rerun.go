@@ -10,32 +10,22 @@ import (
 	"hindsight/analyze/local"
 	"hindsight/analyze/place"
 	"hindsight/analyze/race"
+	"hindsight/analyze/rerun"
 	"hindsight/analyze/written"
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
-	"hindsight/tracefmt/event"
 )
-
-// Rerun reruns the run in a trace (see Reruns). Package mpsim/session implements it.
-type Rerun interface {
-	// RecordAll reruns t, the trace in file, and records the run with all accesses
-	// into the file into. Sites have the same numbers in both.
-	RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error
-	// Observe reruns t before an observer. It returns an error if the run was not the
-	// same.
-	Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error
-}
 
 // withAll reruns trace t, which kept only accesses to shared memory, and hands a trace
 // with all accesses to use.
-func withAll(ctx context.Context, rerun Rerun, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
+func withAll(ctx context.Context, runner rerun.Runner, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	into := filepath.Join(dir, "all.hst")
-	if err := rerun.RecordAll(ctx, t, file, into); err != nil {
+	if err := runner.RecordAll(ctx, t, file, into); err != nil {
 		return err
 	}
 	all, err := cdr.OpenFile(into)
@@ -72,7 +62,7 @@ const racingWrites = 1 << 20
 
 // valuesOf reruns a trace to find out what the racing writes wrote, and which local
 // variables the races on stacks are about.
-func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
+func valuesOf(ctx context.Context, runner rerun.Runner, t *cdr.Trace, img *image.Space, res *race.Result) (*written.Observer, error) {
 	if t.Info().Outcome == nil {
 		return nil, errors.New("the trace is incomplete, so a rerun cannot be compared with it")
 	}
@@ -84,7 +74,7 @@ func valuesOf(ctx context.Context, rerun Rerun, t *cdr.Trace, img *image.Space, 
 		return nil, errors.New("the racing instructions write too much memory")
 	}
 	obs := written.New(img, t.Site, writes, pages, stackPlaces(res))
-	return obs, rerun.Observe(ctx, t, obs)
+	return obs, runner.Observe(ctx, t, obs)
 }
 
 // stackPlaces are the locations of races that are on a stack, at the time of a

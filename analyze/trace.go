@@ -40,7 +40,7 @@ func Open(path string) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(t, path), nil
+	return &Trace{file: path, path: path, cdr: t}, nil
 }
 
 // OpenScratch is like [Open], for a temporary file, which Close removes. Reports call
@@ -52,10 +52,6 @@ func OpenScratch(path, name string) (*Trace, error) {
 	}
 	return t, err
 }
-
-// New returns a Trace of a recording that is open already, and takes it over: Close
-// closes it. Reports call the trace file.
-func New(t *cdr.Trace, file string) *Trace { return &Trace{file: file, path: file, cdr: t} }
 
 // Close closes the file. Nothing may be asked of the trace after that.
 func (t *Trace) Close() error {
@@ -76,7 +72,9 @@ func (t *Trace) Close() error {
 // Name returns what reports call the trace: the name of the file that was opened.
 func (t *Trace) Name() string { return t.file }
 
-// Recorded returns the recording itself, for questions that have no method here.
+// Recorded returns the recording below the trace: its threads, events, accesses and
+// control flow, one at a time. It is for exports, reruns and questions that have no method
+// here. The recording is closed with the trace.
 func (t *Trace) Recorded() *cdr.Trace { return t.cdr }
 
 // Program returns the program as it was in memory at the end of the run, with its

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log"
+	"os"
 	"strings"
 
 	"hindsight/analyze"
 	"hindsight/analyze/export"
 	"hindsight/analyze/std"
-	"hindsight/cdr"
 )
 
 // A run that was imported from STD text is written as STD text again.
@@ -23,20 +22,28 @@ T1|r(x)|5
 T1|rel(l)|6
 `
 	ctx := context.Background()
-	var file bytes.Buffer
-	if _, err := std.Record(ctx, &file, strings.NewReader(run), "run.std"); err != nil {
-		log.Fatal(err)
-	}
-	t, err := cdr.OpenReaderAt(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	file, err := os.CreateTemp("", "*.hst")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	trace := analyze.New(t, "run.hst")
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if _, err := std.Record(ctx, file, strings.NewReader(run), "run.std"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	trace, err := analyze.Open(file.Name())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	var text bytes.Buffer
 	stats, err := export.STD(ctx, &text, trace, false)
 	trace.Close()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(stats.Lines, "lines,", stats.Accesses, "accesses")
 	// Output:

@@ -6,7 +6,7 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/export/profile"
-	"hindsight/analyze/race"
+	"hindsight/analyze/report"
 	"hindsight/cdr"
 )
 
@@ -26,9 +26,9 @@ func Profile(ctx context.Context, t *analyze.Trace, o ProfileOptions) (*profile.
 	if err != nil {
 		return nil, err
 	}
-	var races found
+	var rep *report.Report
 	if o.Races {
-		if races, err = findRaces(ctx, t, o.NoRaces); err != nil {
+		if rep, err = findRaces(ctx, t, o.NoRaces); err != nil {
 			return nil, err
 		}
 	}
@@ -38,10 +38,10 @@ func Profile(ctx context.Context, t *analyze.Trace, o ProfileOptions) (*profile.
 	if opts.Arch, err = run.ArchSummary(); err != nil {
 		return nil, err
 	}
-	if rep := races.report; rep != nil {
+	if rep != nil {
 		for i := range rep.Races {
 			r := &rep.Races[i]
-			pcs, err := stackOf(run, &races.result.Races[r.Index()].First.Later)
+			pcs, err := stackOf(run, &r.Accesses[0])
 			if err != nil {
 				return nil, err
 			}
@@ -51,10 +51,10 @@ func Profile(ctx context.Context, t *analyze.Trace, o ProfileOptions) (*profile.
 	return profile.Build(ctx, run, img, opts)
 }
 
-// stackOf returns the call stack of one side of a race.
-func stackOf(t *cdr.Trace, s *race.Side) ([]uint64, error) {
-	if s.Op.Plain() {
-		return t.AccessStack(s.Thread, s.Site, s.Ordinal)
+// stackOf returns the call stack of one side of a race, as addresses of code.
+func stackOf(t *cdr.Trace, a *report.Access) ([]uint64, error) {
+	if a.Op.Plain() {
+		return t.AccessStack(a.Thread, a.Site, a.Ordinal)
 	}
-	return t.EventStack(s.Thread, s.Segment)
+	return t.EventStack(a.Thread, a.Segment)
 }

@@ -5,34 +5,20 @@ import (
 	"errors"
 
 	"hindsight/analyze"
-	"hindsight/analyze/race"
 	"hindsight/analyze/report"
-	"hindsight/cdr"
 	"hindsight/cdr/format"
 )
 
-// found are the races of a run: as reported, and as the analysis left them.
-type found struct {
-	report *report.Report // nil: there are none to show
-	result *race.Result
-}
-
 // findRaces finds the races of a run, without artifacts. A trace that holds half
-// of the run has none: left is told why, if it is not nil.
-func findRaces(ctx context.Context, t *analyze.Trace, left func(error)) (f found, err error) {
-	f.report, err = t.Races(ctx, analyze.RaceOptions{
-		Artifacts: analyze.ArtifactsOff,
-		Analysis: func(ctx context.Context, t *cdr.Trace, opts race.Options) (res *race.Result, err error) {
-			f.result, err = analyze.ByHappensBefore(ctx, t, opts)
-			return f.result, err
-		},
-	})
+// of the run has none: the report is nil, and left is told why, if it is not nil.
+func findRaces(ctx context.Context, t *analyze.Trace, left func(error)) (*report.Report, error) {
+	rep, err := t.Races(ctx, analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
 	var half *format.HalfError
 	if errors.As(err, &half) {
 		if left != nil {
 			left(err)
 		}
-		return found{}, nil
+		return nil, nil
 	}
-	return f, err
+	return rep, err
 }

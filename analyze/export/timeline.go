@@ -29,9 +29,9 @@ func Timeline(ctx context.Context, w io.Writer, t *analyze.Trace, o TimelineOpti
 	if err != nil {
 		return perfetto.Stats{}, err
 	}
-	var races found
+	var rep *report.Report
 	if o.Races {
-		if races, err = findRaces(ctx, t, o.NoRaces); err != nil {
+		if rep, err = findRaces(ctx, t, o.NoRaces); err != nil {
 			return perfetto.Stats{}, err
 		}
 	}
@@ -45,12 +45,12 @@ func Timeline(ctx context.Context, w io.Writer, t *analyze.Trace, o TimelineOpti
 		Function: func(pc uint64) string { return functionAt(img, pc) },
 		Object:   func(addr uint64) string { return img.ObjectPathSize(addr, 0) },
 	}
-	if races.report != nil {
-		marks, err := tl.Marks(ctx, run, races.result.Races)
+	if rep != nil {
+		marks, err := tl.Marks(ctx, run, rep.Found().Races)
 		if err != nil {
 			return perfetto.Stats{}, err
 		}
-		opts.Races = marked(races.report, marks)
+		opts.Races = marked(rep, marks)
 	}
 	return perfetto.Export(ctx, w, run, tl, opts)
 }

@@ -208,11 +208,13 @@ type Report struct {
 	Deadlocks, UnshownDeadlocks []Deadlock
 
 	predicted bool // races of other schedules were looked for
+
+	result *race.Result // from which the report was built; nil if it was merged or read
 }
 
 // Build names the races of res. sup may be nil.
 func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressions) (*Report, error) {
-	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{Info: info, Merged: res.Stats.Merged, Threads: map[event.ThreadID]Thread{}}}
+	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{result: res, Info: info, Merged: res.Stats.Merged, Threads: map[event.ThreadID]Thread{}}}
 	if err := b.mutexes(); err != nil {
 		return nil, err
 	}

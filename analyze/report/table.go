@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hindsight/analyze/race"
 )
 
 // TableVersion is the version of the table's JSON form (docs/race-table.schema.json).
@@ -107,6 +109,9 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Index is the place of a race in the result of the analysis that the report is
-// of; merged reports have none.
+// Found returns the result of the analysis from which the report was built; nil if the
+// report was merged or read from a file. [Race.Index] refers to it.
+func (r *Report) Found() *race.Result { return r.result }
+
+// Index is the index of the race in the Races of [Report.Found].
 func (x *Race) Index() int { return x.index }

@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"testing"
 
 	"hindsight/analyze"
-	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -55,16 +56,34 @@ func readDamaged(t *testing.T, data []byte) (complete bool, err error) {
 			t.Errorf("a damaged trace cost %d bytes", n)
 		}
 	}()
-	tr, err := cdr.OpenReaderAt(bytes.NewReader(data), int64(len(data)))
+	trace, err := openScratch(data, "damaged")
 	if err != nil {
 		return false, err
 	}
-	_, _ = analyze.New(tr, "damaged").Info()
-	_, racesErr := analyze.New(tr, "damaged").Races(context.Background(), analyze.RaceOptions{})
+	defer trace.Close()
+	_, _ = trace.Info()
+	_, racesErr := trace.Races(context.Background(), analyze.RaceOptions{})
+	tr := trace.Recorded()
 	if err := tr.Verify(); err != nil {
 		return tr.Info().Complete, err
 	}
 	return tr.Info().Complete, racesErr
+}
+
+// openScratch opens a trace that reports call name. Close removes its file.
+func openScratch(data []byte, name string) (*analyze.Trace, error) {
+	f, err := os.CreateTemp("", "hindsight-test-*.hst")
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		var t *analyze.Trace
+		if t, err = analyze.OpenScratch(f.Name(), name); err == nil {
+			return t, nil
+		}
+	}
+	return nil, errors.Join(err, os.Remove(f.Name()))
 }
 
 // recordExample returns the trace of an example, by a random schedule.

@@ -101,14 +101,15 @@ func checkExample(ctx context.Context, p examples.Program, r *session.Run) error
 	if p.Stdout != "" && out.String() != p.Stdout {
 		return fmt.Errorf("output %q, want %q", &out, p.Stdout)
 	}
-	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+	tr, err := openScratch(trace.Bytes(), p.Name)
 	if err != nil {
 		return err
 	}
-	if err := tr.Verify(); err != nil {
+	defer tr.Close()
+	if err := tr.Recorded().Verify(); err != nil {
 		return err
 	}
-	rep, err := analyze.New(tr, p.Name).Races(ctx, analyze.RaceOptions{})
+	rep, err := tr.Races(ctx, analyze.RaceOptions{})
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,51 +12,31 @@ import (
 	"time"
 
 	"hindsight/analyze"
-	"hindsight/analyze/race"
-	"hindsight/cdr"
-	"hindsight/cmd/internal/cli"
 )
 
-// TestInterruptedAnalysis: an analysis that does not listen is left, and what it
-// had found by then is told.
-func TestInterruptedAnalysis(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("bank.hst", recordExample(t, "bank"), 0o600); err != nil {
-		t.Fatal(err)
+// TestTellPartial: what an analysis had found when it ended is printed.
+func TestTellPartial(t *testing.T) {
+	races := []analyze.PartialRace{
+		{Places: [2]string{"read at total bank.c:52", "write at transfer bank.c:40"}, Dynamic: 30000},
+		{Places: [2]string{"read at total bank.c:52", "write at transfer bank.c:42"}, Dynamic: 1},
 	}
-	release := make(chan struct{})
-	defer close(release)
-	for name, test := range map[string]struct {
-		late, listens bool
-		want          string
+	for _, c := range []struct {
+		err  error
+		want string
 	}{
-		"before":  {false, false, "interrupted before the races were known"},
-		"counted": {true, false, "interrupted; 2 races, without stacks"},
-		"listens": {true, true, "interrupted; 2 races, without stacks"},
+		{errors.New("other"), "hindsight: interrupted before the races were known\n"},
+		{&analyze.Partial{Counted: true}, "hindsight: interrupted before the races were known\n"},
+		{&analyze.Partial{Races: races, Counted: true}, "hindsight: interrupted; 2 races, without stacks, locks and artifacts, which were not reached:\n" +
+			"  read at total bank.c:52 and write at transfer bank.c:40, 30,000 times\n" +
+			"  read at total bank.c:52 and write at transfer bank.c:42, 1 time\n"},
+		{fmt.Errorf("bank.hst: %w", &analyze.Partial{Races: races[1:]}), "hindsight: interrupted; 1 race, in the part of the run that was looked at:\n" +
+			"  read at total bank.c:52 and write at transfer bank.c:42, at least 1 time\n"},
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		analysis := func(ctx context.Context, tr *cdr.Trace, opts race.Options) (*race.Result, error) {
-			if !test.late {
-				cancel()
-				<-release
-			}
-			found := opts.Found
-			opts.Found = func(p *race.Partial) {
-				found(p)
-				cancel()
-				if !test.listens {
-					<-release
-				}
-			}
-			return analyze.ByHappensBefore(ctx, tr, opts)
-		}
-		rep, err := reportOf(ctx, cli.Streams{Err: new(bytes.Buffer)}, "bank.hst", analyze.RaceOptions{Analysis: analysis, Grace: draftGrace})
 		var told strings.Builder
-		tellPartial(&told, "interrupted", err)
-		if rep != nil || err == nil || !strings.Contains(told.String(), test.want) {
-			t.Errorf("%s: %v: %s", name, err, &told)
+		tellPartial(&told, "interrupted", c.err)
+		if told.String() != c.want {
+			t.Errorf("%q, want %q", told.String(), c.want)
 		}
-		cancel()
 	}
 }
 

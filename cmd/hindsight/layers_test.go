@@ -77,11 +77,11 @@ var layers = map[string][]string{
 	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 
 	// The analysis. It links no simulator, only what names code and computes values.
-	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
+	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/rerun", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
 	"analyze/annotate":              {"analyze/internal/jsonform", "analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "tracefmt/numtext", "wet"},
 	"analyze/artifact":              {"analyze/hb", "analyze/place", "analyze/race", "analyze/replay", "cdr/...", "mpsim/image", "mpsim/rv", "tracefmt/event", "wpp", "wpp/cfg"},
 	"analyze/contention":            {"analyze/internal/jsonform", "analyze/place", "analyze/replay", "analyze/timeline", "mpsim/image", "tracefmt/event", "tracefmt/numtext"},
-	"analyze/export":                {"analyze", "analyze/export/perfetto", "analyze/export/profile", "analyze/race", "analyze/report", "analyze/std", "analyze/timeline", "cdr", "cdr/format", "mpsim/image"},
+	"analyze/export":                {"analyze", "analyze/export/perfetto", "analyze/export/profile", "analyze/report", "analyze/std", "analyze/timeline", "cdr", "cdr/format", "mpsim/image"},
 	"analyze/export/perfetto":       {"analyze/timeline", "cdr", "tracefmt/event"},
 	"analyze/export/profile":        {"analyze/replay", "analyze/timeline", "cdr", "mpsim/image", "tracefmt/archinfo", "tracefmt/event"},
 	"analyze/hb":                    {"tracefmt/event"},
@@ -101,6 +101,7 @@ var layers = map[string][]string{
 	"analyze/race/internal/sieve":   {"analyze/internal/layer", "analyze/race/internal/pass", "analyze/replay", "cdr/fold"},
 	"analyze/replay":                {"analyze/hb", "analyze/place", "cdr/...", "mpsim/image", "mpsim/intent", "tracefmt/event"},
 	"analyze/report":                {"analyze/artifact", "analyze/hb", "analyze/internal/jsonform", "analyze/local", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/slice", "analyze/written", "cdr/format", "mpsim/image", "tracefmt/event", "tracefmt/numtext"},
+	"analyze/rerun":                 {"analyze/predict", "analyze/race", "analyze/report", "cdr", "tracefmt/event"},
 	"analyze/sharing":               {"analyze/internal/jsonform", "analyze/place", "analyze/replay", "cdr", "cdr/format", "mpsim/image", "tracefmt/..."},
 	"analyze/slice":                 {"mpsim/image", "mpsim/rv", "tracefmt/event", "wet", "wpp/cfg"},
 	"analyze/slice/slicetest":       {"analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "wet", "wpp/cfg"},

@@ -117,7 +117,7 @@ var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "qu
 // tellPartial prints which races an analysis had found when it ended early.
 func tellPartial(w io.Writer, why string, err error) {
 	var p *analyze.Partial
-	if !errors.As(err, &p) || len(p.Pairs) == 0 {
+	if !errors.As(err, &p) || len(p.Races) == 0 {
 		fmt.Fprintf(w, "hindsight: %s before the races were known\n", why)
 		return
 	}
@@ -125,9 +125,8 @@ func tellPartial(w io.Writer, why string, err error) {
 	if p.Counted {
 		at, which = "", "without stacks, locks and artifacts, which were not reached"
 	}
-	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, numtext.Plural(uint64(len(p.Pairs)), "race"), which)
-	for i := range p.Pairs {
-		pair := &p.Pairs[i]
-		fmt.Fprintf(w, "  %s and %s, %s\n", p.Place(pair.Places[0]), p.Place(pair.Places[1]), at+numtext.Plural(pair.Dynamic, "time"))
+	fmt.Fprintf(w, "hindsight: %s; %s, %s:\n", why, numtext.Plural(uint64(len(p.Races)), "race"), which)
+	for _, r := range p.Races {
+		fmt.Fprintf(w, "  %s and %s, %s\n", r.Places[0], r.Places[1], at+numtext.Plural(r.Dynamic, "time"))
 	}
 }

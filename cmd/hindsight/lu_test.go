@@ -7,7 +7,6 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/replay"
-	"hindsight/cdr"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/session"
@@ -30,11 +29,12 @@ func TestRacesOfLU(t *testing.T) {
 		if _, err := r.RecordTo(t.Context(), session.Streams{}, &trace); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+		tr, err := openScratch(trace.Bytes(), "lu_nobarrier")
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := analyze.New(tr, "lu_nobarrier").Races(t.Context(), analyze.RaceOptions{})
+		defer tr.Close()
+		rep, err := tr.Races(t.Context(), analyze.RaceOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/analyze/sharing"
-	"hindsight/cdr"
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
@@ -24,7 +23,7 @@ import (
 )
 
 // modelled records an example on modelled caches and opens the trace.
-func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace {
+func modelled(t *testing.T, name string, seed uint64, args ...string) *analyze.Trace {
 	t.Helper()
 	img := cross.Image(t, name)
 	r := &session.Run{
@@ -35,10 +34,11 @@ func modelled(t *testing.T, name string, seed uint64, args ...string) *cdr.Trace
 	if _, err := r.RecordTo(t.Context(), session.Streams{Out: io.Discard, Err: io.Discard}, &trace); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := cdr.OpenReaderAt(bytes.NewReader(trace.Bytes()), int64(trace.Len()))
+	tr, err := openScratch(trace.Bytes(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { tr.Close() })
 	return tr
 }
 
@@ -50,7 +50,7 @@ func TestSharingOfExamples(t *testing.T) {
 		falsely := 0
 		for seed := range uint64(10) {
 			tr := modelled(t, c.name, seed+1)
-			rep, err := analyze.New(tr, c.name).Sharing(t.Context(), analyze.SharingOptions{Top: -1})
+			rep, err := tr.Sharing(t.Context(), analyze.SharingOptions{Top: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestSharingOfExamples(t *testing.T) {
 					t.Errorf("%s, seed %d: false sharing of %s %q", c.name, seed+1, v.Location.Kind, v.Location.Name)
 				}
 			}
-			if err := tr.VerifyArch(); err != nil {
+			if err := tr.Recorded().VerifyArch(); err != nil {
 				t.Errorf("%s, seed %d: %v", c.name, seed+1, err)
 			}
 		}
@@ -81,10 +81,10 @@ func TestSharingOfBank(t *testing.T) {
 		t.Fatal("no example bank")
 	}
 	tr := modelled(t, p.Name, 1, p.Args...)
-	if err := tr.VerifyArch(); err != nil {
+	if err := tr.Recorded().VerifyArch(); err != nil {
 		t.Error(err)
 	}
-	rep, err := analyze.New(tr, p.Name).Sharing(t.Context(), analyze.SharingOptions{})
+	rep, err := tr.Sharing(t.Context(), analyze.SharingOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,20 +140,21 @@ func TestSharingOfPartOfATrace(t *testing.T) {
 	reports := 0
 	for n := range 21 {
 		part := file.Bytes()[:file.Len()*(20-n)/20]
-		tr, err := cdr.OpenReaderAt(bytes.NewReader(part), int64(len(part)))
+		tr, err := openScratch(part, "bank")
 		if err != nil {
 			if n == 0 {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if n == 0 && tr.Info().Epochs < 10 {
-			t.Fatalf("%d epochs", tr.Info().Epochs)
+		defer tr.Close()
+		if n == 0 && tr.Recorded().Info().Epochs < 10 {
+			t.Fatalf("%d epochs", tr.Recorded().Info().Epochs)
 		}
-		if err := tr.VerifyArch(); err != nil {
+		if err := tr.Recorded().VerifyArch(); err != nil {
 			t.Errorf("%d/20: %v", 20-n, err)
 		}
-		if rep, err := analyze.New(tr, "bank").Sharing(t.Context(), analyze.SharingOptions{}); err == nil {
+		if rep, err := tr.Sharing(t.Context(), analyze.SharingOptions{}); err == nil {
 			reports++
 			if n == 0 && rep.Variables[0].Location.Name != "balance" {
 				t.Errorf("hottest variable %+v", rep.Variables[0].Location)

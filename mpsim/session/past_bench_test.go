@@ -17,7 +17,7 @@ import (
 // executes.
 func BenchmarkLastWrite(b *testing.B) {
 	trace := recordedAll(b, "lu")
-	past, err := new(session.Rerun).Past(b.Context(), trace, nil)
+	past, err := new(session.Rerun).Past(b.Context(), trace.Recorded(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hindsight/analyze"
-	"hindsight/cdr"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
 	"hindsight/mpsim/mem"
@@ -16,7 +15,7 @@ import (
 )
 
 // recordedAll is the trace of a run of an example, with all accesses.
-func recordedAll(t testing.TB, name string) *cdr.Trace {
+func recordedAll(t testing.TB, name string) *analyze.Trace {
 	t.Helper()
 	img := cross.Image(t, name)
 	file := filepath.Join(t.TempDir(), "run.hst")
@@ -24,7 +23,7 @@ func recordedAll(t testing.TB, name string) *cdr.Trace {
 	if _, err := r.Record(t.Context(), session.Streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := cdr.OpenFile(file)
+	trace, err := analyze.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestLastWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			trace := recordedAll(t, name)
-			past, err := new(session.Rerun).Past(t.Context(), trace, nil)
+			past, err := new(session.Rerun).Past(t.Context(), trace.Recorded(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,11 +87,11 @@ func TestPastRaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			trace := recordedAll(t, name)
-			past, err := new(session.Rerun).Past(t.Context(), trace, nil)
+			past, err := new(session.Rerun).Past(t.Context(), trace.Recorded(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rep, err := analyze.New(trace, "").Races(t.Context(), analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
+			rep, err := trace.Races(t.Context(), analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Rerun reruns the run in a trace for an analysis. It implements analyze.Rerun and
-// analyze.Recording. Its fields are what the trace does not keep.
+// Rerun reruns the run in a trace for an analysis. It implements the Runner of
+// package analyze/rerun. Its fields are what the trace does not keep.
 type Rerun struct {
 	Root    string  // directory that the run saw as /
 	Written Written // its scratch layer

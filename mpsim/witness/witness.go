@@ -23,7 +23,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Runner runs witnesses. It is the analyze.Witnesses of this module.
+// Runner runs witnesses. It implements the Witnesses of package analyze/rerun.
 type Runner struct {
 	Rerun *session.Rerun // what the trace does not keep of the run
 	Known *Known         // witnesses of the same program that were run; nil: each is run
