@@ -60,7 +60,7 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) error {
 	w.wanted.within(a.Address, a.Size, func(g uint64, gr *granule) {
 		mask := maskOf(g, a.Address, end)
 		if gr == nil {
-			if w.inMixed(a.Thread) {
+			if w.inMixed(a.Thread) && !w.alone {
 				w.wcp.access(s, touch{g, mask, a.Op.Writes()})
 			}
 			return
@@ -110,14 +110,18 @@ func (w *walker) ends(u *replay.Unit) uint64 {
 // orders and lock sets know nothing of those.
 func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask, atomic uint8, start uint64, several bool) {
 	writes := a.Op.Writes()
-	w.wcp.strand(s)
 	known := mask
 	if w.survey.Atomic != nil && !a.Op.Call() {
 		known &^= atomic
 	}
 	var shared uint8
-	if known != 0 {
-		w.wcp.access(s, touch{g, known, writes})
+	if !w.alone {
+		w.wcp.strand(s)
+		if known != 0 {
+			w.wcp.access(s, touch{g, known, writes})
+		}
+	}
+	if known != 0 && w.opts.lockset() {
 		shared = gr.lockset(w.held.Of(s), s, known, writes)
 	}
 	own := -1
@@ -160,10 +164,10 @@ func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, 
 	if w.ordered && e.shb > w.shb.clock(s).at(e.strand) {
 		orders.add(SHB)
 	}
-	if !w.wcp.ordered(s, e.strand, e.epoch) {
+	if w.alone && orders.Has(HB) || !w.alone && !w.wcp.ordered(s, e.strand, e.epoch) {
 		orders.add(WCP)
 	}
-	if bare && w.opts.lockset() {
+	if bare {
 		orders.add(Lockset)
 	}
 	if several { // each pair counts once

@@ -83,6 +83,21 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 }
 
 func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func()) {
+	if next := w.kept.Reader(t); next != nil {
+		return func(visit func(*fold.Extent) error) (err error) {
+			if visit == nil {
+				next(nil)
+				return nil
+			}
+			next(func(x *fold.Extent) bool {
+				if sites[x.Site] {
+					err = visit(x)
+				}
+				return err == nil
+			})
+			return err
+		}, func() {}
+	}
 	src, ok := w.src.(compressed)
 	if !ok {
 		next, stop := iter.Pull2(w.src.Steps(t))

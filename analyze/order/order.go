@@ -139,8 +139,28 @@ func keyOf(a, b race.Place) key {
 // Find returns the static pairs that the orders report, by place. What counts as
 // a race is as in package race.
 func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
-	w, err := newWalker(ctx, src, opts)
-	if err != nil {
+	return (&walker{src: src, opts: opts}).find(ctx)
+}
+
+// findKept is Find with what an earlier walk kept of the segments.
+func findKept(ctx context.Context, src Source, opts Options, kept *replay.Footprints) ([]*Pair, error) {
+	return (&walker{src: src, opts: opts, kept: kept}).find(ctx)
+}
+
+// findSchedulable is Find for schedulable happens-before alone, of a run that knows in
+// which order accesses were executed. Its order contains happens-before, so that
+// its races are among those of happens-before, on the memory that suspects names;
+// and a read that a write elsewhere does not precede by happens-before is of an
+// atomic variable. All other accesses are left out. Weak causal precedence, which
+// happens-before contains, reports what that reports.
+func findSchedulable(ctx context.Context, src Source, opts Options, suspects []span) ([]*Pair, error) {
+	opts.NoLockset = true
+	return (&walker{src: src, opts: opts, suspects: suspects, alone: true}).find(ctx)
+}
+
+// find walks the run and returns the pairs.
+func (w *walker) find(ctx context.Context) ([]*Pair, error) {
+	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.walk(ctx); err != nil {

@@ -184,6 +184,7 @@ func TestLooksAtWhatMatters(t *testing.T) {
 		}
 		for _, opts := range []Options{{}, {NoLockset: true}, {Atomics: race.Strict}} {
 			sameInAll(t, m, opts)
+			sameSchedulable(t, m, m, opts)
 			if t.Failed() {
 				t.Fatalf("seed %d: %+v\n%v", seed, opts, m)
 			}
@@ -208,6 +209,42 @@ func sameInAll(t *testing.T, src Source, opts Options) {
 	}
 }
 
+// sameSchedulable compares the races by schedulable happens-before that are found in
+// the memory with races by happens-before alone with those that all orders together
+// find.
+func sameSchedulable(t *testing.T, src Source, run replay.Source, opts Options) {
+	t.Helper()
+	var suspects []span
+	_, err := race.Analyze(t.Context(), run, race.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize,
+		Suspect: func(lo, hi uint64) { suspects = append(suspects, span{lo, hi}) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := findSchedulable(t.Context(), src, opts, suspects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.NoLockset = true
+	want, err := Find(t.Context(), src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedulable := func(all []*Pair) (kept []Pair) {
+		for _, p := range all {
+			if p.Orders.Has(SHB) {
+				q := *p
+				q.Orders.add(WCP) // but in runs that make no sense it reports what happens-before does
+				q.First[WCP], q.At[WCP], q.Count[WCP] = [2]Access{}, 0, 0
+				kept = append(kept, q)
+			}
+		}
+		return kept
+	}
+	if g, w := schedulable(got), schedulable(want); !slices.Equal(g, w) {
+		t.Errorf("%d schedulable pairs, with the other orders %d, or not the same", len(g), len(w))
+	}
+}
+
 // TestGuardedMemory compares the same in runs whose mutexes each protect memory
 // of their own, which is not walked access by access: by weak causal precedence
 // its accesses order what is done without a mutex.
@@ -219,9 +256,11 @@ func TestGuardedMemory(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%v", seed, m)
 		}
-		if w, err := newWalker(t.Context(), m, Options{}); err != nil {
+		w := &walker{src: m}
+		if err := w.prepare(t.Context()); err != nil {
 			t.Fatal(err)
-		} else if w.guarded != nil {
+		}
+		if w.guarded != nil {
 			guarded++
 			mixed += min(1, len(w.guarded.mixed))
 		}

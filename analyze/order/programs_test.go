@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"hindsight/analyze/internal/recorded"
@@ -10,6 +11,7 @@ import (
 	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
+	"hindsight/tracefmt/event"
 )
 
 // TestProgramsAgreeWithRace compares what happens-before reports here, access
@@ -25,6 +27,8 @@ func TestProgramsAgreeWithRace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			sameKept(t, trace, opts)
+			sameSchedulable(t, trace, replay.FromTrace(trace), Options{Program: opts.Program, TLSSize: opts.TLSSize})
 			for _, without := range []bool{false, true} {
 				sameInAll(t, trace, Options{Program: opts.Program, TLSSize: opts.TLSSize, NoLockset: without})
 			}
@@ -42,6 +46,33 @@ func TestProgramsAgreeWithRace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// sameKept compares what is found from footprints that the race analysis kept with what
+// is found without.
+func sameKept(t *testing.T, trace *cdr.Trace, opts race.Options) {
+	t.Helper()
+	var kept replay.Footprints
+	if _, err := race.Analyze(t.Context(), replay.Keeping(trace, &kept), opts); err != nil {
+		t.Fatal(err)
+	}
+	for th := range trace.Threads() {
+		if kept.Reader(event.ThreadID(th)) == nil {
+			t.Errorf("nothing was kept of thread %d", th)
+		}
+	}
+	find := Options{Program: opts.Program, TLSSize: opts.TLSSize}
+	got, err := findKept(t.Context(), trace, find, &kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Find(t.Context(), trace, find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(got, want, func(p, q *Pair) bool { return *p == *q }) {
+		t.Errorf("%d pairs with kept footprints, %d without, or not the same", len(got), len(want))
 	}
 }
 

@@ -2,6 +2,7 @@ package order
 
 import (
 	"math"
+	"slices"
 
 	"hindsight/analyze/hb"
 	"hindsight/cdr/format"
@@ -177,20 +178,25 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 		floors[u] = f
 		return f
 	}
-	l.size = 0
-	for g, cell := range l.cells {
-		all := cell.touched
-		kept := all[:0]
-		for _, t := range all {
-			if f := floor(t.strand); f != nil && !t.clock.below(f) {
-				kept = append(kept, t)
+	l.size, l.recent = 0, nil
+	for number, block := range l.blocks {
+		left := 0
+		for i, cell := range block {
+			if cell == nil {
+				continue
+			}
+			cell.touched = slices.DeleteFunc(cell.touched, func(t touched) bool {
+				f := floor(t.strand)
+				return f == nil || t.clock.below(f)
+			})
+			if n := len(cell.touched); n > 0 {
+				left += n
+			} else {
+				block[i], cell.dropped = nil, true
 			}
 		}
-		clear(all[len(kept):])
-		if l.size += len(kept); len(kept) == 0 {
-			delete(l.cells, g)
-			cell.dropped = true
+		if l.size += left; left == 0 {
+			delete(l.blocks, number)
 		}
-		cell.touched = kept
 	}
 }

@@ -26,12 +26,25 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*r
 		return nil, ErrNoSchedule
 	}
 	src := replay.FromTrace(t)
+	var suspects []span
+	var kept replay.Footprints
+	if want != 1<<SHB {
+		src = replay.Keeping(t, &kept)
+	} else {
+		opts.Suspect = func(lo, hi uint64) { suspects = append(suspects, span{lo, hi}) }
+	}
 	exact, err := race.Analyze(ctx, src, opts)
 	if err != nil {
 		return nil, err
 	}
 	find := Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize, NoLockset: !want.Has(Lockset)}
-	pairs, err := Find(ctx, t, find)
+	var pairs []*Pair
+	switch {
+	case want != 1<<SHB:
+		pairs, err = findKept(ctx, t, find, &kept)
+	case len(exact.Races) > 0:
+		pairs, err = findSchedulable(ctx, t, find, suspects)
+	}
 	if err != nil {
 		return nil, race.PartialOf(exact, err)
 	}

@@ -27,8 +27,11 @@ type walker struct {
 	wcp      *wcp
 	held     replay.Held[event.StrandID]
 	wanted   *wanted
-	guarded  *guarded // nil: what they touch is wanted
-	sites    []code   // what is to be known of each site
+	guarded  *guarded           // nil: what they touch is wanted
+	kept     *replay.Footprints // of an earlier walk; nil: none
+	suspects []span             // if schedulable happens-before alone is asked for: memory with races by happens-before
+	alone    bool               // it is
+	sites    []code             // what is to be known of each site
 	present  Access
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
@@ -41,24 +44,46 @@ type walker struct {
 	epoch  uint64
 }
 
-func newWalker(ctx context.Context, src Source, opts Options) (*walker, error) {
-	w := &walker{src: src, opts: opts}
-	return w, w.prepare(ctx)
-}
-
 // prepare finds out which accesses matter, and positions before the first of them.
 func (w *walker) prepare(ctx context.Context) error {
 	w.business, w.pairs, w.seen = replay.NewBusiness(w.opts.Program), map[key]*Pair{}, map[instance]Set{}
+	var also func(*format.Event) error
+	if w.alone {
+		w.wanted = newWanted(w.suspects)
+		also = w.wanted.atomic
+	}
 	var err error
-	w.survey, err = replay.NewSurvey(ctx, w.src, len(w.src.Threads()), w.opts.Atomics == race.Strict, &w.business, nil)
+	w.survey, err = replay.NewSurvey(ctx, w.src, len(w.src.Threads()), w.opts.Atomics == race.Strict, &w.business, also)
 	if err != nil {
 		return err
 	}
 	w.lookUpSites()
+	var uses map[uint64][]lockUse
+	if !w.alone {
+		if uses, err = w.choose(ctx); err != nil {
+			return err
+		}
+	}
+	options := w.walkOptions()
+	options.Parts = true
+	w.run = w.survey.Walk(options)
+	w.all = newCarrier[vector](w.run.Order)
+	w.shb, w.ordered = &shb{}, replay.HasSchedule(w.src)
+	if w.alone {
+		w.wanted.look(nil)
+	} else {
+		w.wcp = newWCP(w.survey, uses)
+	}
+	return nil
+}
+
+// choose finds the accesses that matter to the orders, and returns the uses of
+// mutexes.
+func (w *walker) choose(ctx context.Context) (map[uint64][]lockUse, error) {
 	w.wanted = everything()
 	c, err := w.contest(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !w.opts.Everything {
 		w.wanted, w.guarded = c.wanted()
@@ -70,16 +95,10 @@ func (w *walker) prepare(ctx context.Context) error {
 		w.guarded = nil
 	default:
 		if err := w.findMixed(ctx, s); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	options := w.walkOptions()
-	options.Parts = true
-	w.run = w.survey.Walk(options)
-	w.all = newCarrier[vector](w.run.Order)
-	w.shb, w.ordered = &shb{}, replay.HasSchedule(w.src)
-	w.wcp = newWCP(w.survey, c.uses)
-	return nil
+	return c.uses, nil
 }
 
 func (w *walker) walkOptions() replay.Options {
@@ -217,6 +236,9 @@ func (w *walker) event(ev *format.Event) error {
 		w.held.Clear(w.strand)
 	}
 	w.thread = t
+	if w.alone {
+		return nil
+	}
 	return w.weak(ev, w.strand, w.epoch)
 }
 

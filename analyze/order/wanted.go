@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sort"
+
+	"hindsight/analyze/replay"
+	"hindsight/cdr/format"
 )
 
 // wanted is the granules that the walk looks at, and what it remembers of them.
@@ -27,6 +30,36 @@ type cells struct {
 
 // everything wants all memory.
 func everything() *wanted { return &wanted{pages: map[uint64]*cells{}, every: true} }
+
+// newWanted wants the granules of ranges. More may be added until the first look.
+func newWanted(ranges []span) *wanted {
+	w := &wanted{pages: map[uint64]*cells{}}
+	for _, r := range ranges {
+		w.add(r.lo, r.hi)
+	}
+	return w
+}
+
+// add wants the granules that [lo, hi) touches.
+func (w *wanted) add(lo, hi uint64) {
+	for lo < hi {
+		page := lo >> pageBits
+		end := min(hi, (page+1)<<pageBits)
+		if w.pages[page] == nil {
+			w.pages[page] = &cells{}
+		}
+		w.pages[page].in.set(lo>>3&(pageGranules-1), (end-1)>>3&(pageGranules-1))
+		lo = end
+	}
+}
+
+// atomic wants the memory of an event that is an atomic access.
+func (w *wanted) atomic(ev *format.Event) error {
+	if op, ok := replay.OpOf(ev.Kind); ok && op.Atomic() && ev.Obj+uint64(ev.Size) > ev.Obj {
+		w.add(ev.Obj, ev.Obj+min(uint64(ev.Size), replay.LargestAtomic))
+	}
+	return nil
+}
 
 // wanted is what the contest let through, and what besides critical sections
 // touch; nil: nothing.

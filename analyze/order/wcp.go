@@ -67,7 +67,9 @@ type touch struct {
 type wcpLock struct {
 	version int                            // counts releases
 	before  vector                         // P of the last release
-	cells   map[uint64]*lockCell           // by granule
+	blocks  map[uint64]*lockBlock          // by number of the first granule / blockGranules
+	number  uint64                         // of recent
+	recent  *lockBlock                     // looked up last, or nil
 	size    int                            // of what was touched in all cells
 	limit   int                            // of size, before something is forgotten
 	logs    map[event.StrandID]*sectionLog // of each strand
@@ -80,6 +82,13 @@ type sectionLog struct {
 	passed map[event.StrandID]int // by how many of them each other strand is known to be after
 	limit  int                    // of closed, before some are forgotten
 }
+
+// blockGranules is how many neighbouring granules have their cells together: a
+// section mostly touches more than one.
+const blockGranules = 32
+
+// lockBlock is the cells of neighbouring granules; nil: no section touched it.
+type lockBlock [blockGranules]*lockCell
 
 // lockCell is what sections of a lock touched in a granule.
 type lockCell struct {
@@ -150,7 +159,7 @@ func (w *wcp) ordered(s, u event.StrandID, n uint64) bool {
 func (w *wcp) lock(obj uint64) *wcpLock {
 	l := w.locks[obj]
 	if l == nil {
-		l = &wcpLock{cells: map[uint64]*lockCell{}, logs: map[event.StrandID]*sectionLog{}}
+		l = &wcpLock{blocks: map[uint64]*lockBlock{}, logs: map[event.StrandID]*sectionLog{}}
 		w.locks[obj] = l
 	}
 	return l
@@ -248,12 +257,20 @@ func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 
 // cell is that of a granule.
 func (l *wcpLock) cell(granule uint64) *lockCell {
-	c := l.cells[granule]
-	if c == nil {
-		c = &lockCell{}
-		l.cells[granule] = c
+	number := granule / blockGranules
+	if l.recent == nil || l.number != number {
+		b := l.blocks[number]
+		if b == nil {
+			b = &lockBlock{}
+			l.blocks[number] = b
+		}
+		l.number, l.recent = number, b
 	}
-	return c
+	c := &l.recent[granule%blockGranules]
+	if *c == nil {
+		*c = &lockCell{}
+	}
+	return *c
 }
 
 func (l *wcpLock) touch(t *sectionTouch, s event.StrandID, release vector) {

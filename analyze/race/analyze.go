@@ -50,6 +50,9 @@ func Analyze(ctx context.Context, src replay.Source, opts Options) (*Result, err
 			return nil, err
 		}
 	}
+	if opts.Suspect != nil {
+		e.suspects.Each(opts.Suspect)
+	}
 	if e.suspects == nil || e.suspects.Any() {
 		if err := e.exact(ctx, src); err != nil {
 			return nil, e.partial(false, err)
@@ -84,7 +87,7 @@ func (e *engine) sieve(ctx context.Context, src replay.Source) error {
 	e.suspects = sieve.Gather(sieves)
 	near := e.suspects.Sketch()
 	for i := range e.wanted {
-		e.wanted[i] = e.wanted[i] && e.touches[i].Meets(&near)
+		e.wanted[i] = e.wanted[i] && e.suspects.Touches(&e.touches[i], &near)
 	}
 	e.touches = nil
 	for _, s := range sieves {

@@ -38,6 +38,10 @@ type Options struct {
 	// Found, if set, is told of the pairs as soon as all are counted, long before
 	// the result.
 	Found func(*Partial)
+	// Suspect, if set, is told of the memory on which there may be races before they
+	// are counted, in ranges of addresses [lo, hi) of whole granules of eight bytes.
+	// Every race is on such memory.
+	Suspect func(lo, hi uint64)
 
 	columnsLimit int    // 0: columnsLimit
 	staleAfter   uint64 // 0: staleAfter

@@ -63,47 +63,70 @@ func Gather(sieves []*Sieve) *Suspects {
 // Any reports whether there is one.
 func (s *Suspects) Any() bool { return len(s.ranges) > 0 }
 
+// Each calls visit for the ranges [low, high) of suspect granules, in order; s is nil
+// where all memory is suspect.
+func (s *Suspects) Each(visit func(low, high uint64)) {
+	if s == nil {
+		visit(0, math.MaxUint64&^7)
+		return
+	}
+	for _, r := range s.ranges {
+		visit(r.low, r.high)
+	}
+}
+
 // Meet reports whether a suspect granule has a byte in [lo, hi).
 func (s *Suspects) Meet(lo, hi uint64) bool {
 	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].high > lo })
 	return i < len(s.ranges) && s.ranges[i].low < hi
 }
 
-// Sketch is a set of pages by a hash of their numbers: it has all that were
-// added, and may seem to have others.
-type Sketch [sketchWords]uint64
+// Sketch is where a site accessed memory: a set of pages by a hash of their numbers,
+// and the range of addresses between the lowest and the highest byte. It has all
+// that were added, and may seem to have others.
+type Sketch struct {
+	pages     [sketchWords]uint64
+	low, high uint64 // high is the last byte
+	some      bool   // there is one
+}
 
 const sketchWords = 8
 
 // addPage adds a page of the sieve.
 func (s *Sketch) addPage(number uint64) {
 	h := number * 0x9e3779b97f4a7c15 >> 55
-	s[h>>6] |= 1 << (h & 63)
+	s.pages[h>>6] |= 1 << (h & 63)
 }
 
-// Add adds the pages of an extent.
+// Add adds the bytes of an extent.
 func (s *Sketch) Add(x *fold.Extent) {
 	low := x.Base
 	over, span := bits.Mul64(x.Stride, x.Count-1)
 	high := low + span + x.Len - 1
 	if int64(x.Stride) < 0 || over != 0 || high < low || (high-low)>>pass.PageBits >= 64*sketchWords {
-		for i := range s {
-			s[i] = math.MaxUint64
+		for i := range s.pages {
+			s.pages[i] = math.MaxUint64
 		}
+		s.low, s.high, s.some = 0, math.MaxUint64, true
 		return
 	}
+	if !s.some {
+		s.low, s.some = low, true
+	}
+	s.low, s.high = min(s.low, low), max(s.high, high)
 	for n := low >> pass.PageBits; n <= high>>pass.PageBits; n++ {
 		s.addPage(n)
 	}
 }
 
-// Meets reports whether a page may be in both.
-func (s *Sketch) Meets(t *Sketch) bool {
+// Touches reports whether a site with that sketch may touch a suspect granule; pages
+// is the sketch of the pages with suspects.
+func (s *Suspects) Touches(site, pages *Sketch) bool {
 	var both uint64
-	for i := range s {
-		both |= s[i] & t[i]
+	for i := range site.pages {
+		both |= site.pages[i] & pages.pages[i]
 	}
-	return both != 0
+	return both != 0 && (site.high == math.MaxUint64 || s.Meet(site.low, site.high+1))
 }
 
 // Sketch is the pages with suspect granules.
