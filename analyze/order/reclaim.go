@@ -179,16 +179,23 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 		return f
 	}
 	l.size, l.recent = 0, nil
+	known := func(strand event.StrandID, clock vector) bool {
+		f := floor(strand)
+		return f == nil || clock.below(f)
+	}
+	if l.alike != nil {
+		l.alike.clocks = slices.DeleteFunc(l.alike.clocks, func(c sectionClock) bool { return known(c.strand, c.clock) })
+		if l.size = len(l.alike.clocks); l.size == 0 {
+			l.alike = nil
+		}
+	}
 	for number, block := range l.blocks {
 		left := 0
 		for i, cell := range block {
 			if cell == nil {
 				continue
 			}
-			cell.touched = slices.DeleteFunc(cell.touched, func(t touched) bool {
-				f := floor(t.strand)
-				return f == nil || t.clock.below(f)
-			})
+			cell.touched = slices.DeleteFunc(cell.touched, func(t touched) bool { return known(t.strand, t.clock) })
 			if n := len(cell.touched); n > 0 {
 				left += n
 			} else {

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 	"slices"
@@ -186,6 +187,8 @@ type guarded struct {
 	mixed map[segmentOf]struct{}
 	sites []bool // that access it with a mutex
 	feeds []footprints
+	// present are the extents of the present segment that touch it.
+	present []guardedExtent
 }
 
 // segmentOf is a segment of a thread.
@@ -209,24 +212,20 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 			if len(mutexes(held.Of(run.Order.Strand(u.Thread)))) == 0 {
 				return feeds[u.Thread](nil)
 			}
-			races, touched := false, map[uint64]*granules{}
+			races := false
+			s.present = s.present[:0]
 			err := feeds[u.Thread](func(x *fold.Extent) error {
-				return eachBlock(x, func(addr, size uint64) {
-					races = races || w.wanted.meets(addr, addr+size)
-					s.within(addr, size, func(g uint64) {
-						s.sites[x.Site] = true
-						addGranule(touched, g)
-					})
-				})
-			})
-			if races && len(touched) > 0 {
-				s.mixed[segmentOf{u.Thread, run.Index[u.Thread]}] = struct{}{}
-				for n, in := range touched {
-					if also[n] == nil {
-						also[n] = &granules{}
-					}
-					also[n].with(in)
+				err := eachBlock(x, func(addr, size uint64) { races = races || w.wanted.meets(addr, addr+size) })
+				some, err2 := s.meets(x)
+				if some {
+					s.sites[x.Site] = true
+					s.present = append(s.present, guardedExtent{Extent: *x})
 				}
+				return cmp.Or(err, err2)
+			})
+			if err == nil && races && len(s.present) > 0 {
+				s.mixed[segmentOf{u.Thread, run.Index[u.Thread]}] = struct{}{}
+				err = s.touches(s.present, func(t touch) { addGranule(also, t.granule) })
 			}
 			return err
 		},
@@ -295,14 +294,15 @@ func (w *walker) section(u *replay.Unit) error {
 	if _, mixed := s.mixed[segmentOf{u.Thread, w.run.Index[u.Thread]}]; mixed || len(w.wcp.strand(strand).held) == 0 {
 		return s.feeds[u.Thread](nil)
 	}
-	return s.feeds[u.Thread](func(x *fold.Extent) error {
-		write := w.sites[x.Site].place.Op.Writes()
-		return eachBlock(x, func(addr, size uint64) {
-			s.within(addr, size, func(g uint64) {
-				w.wcp.access(strand, touch{g, maskOf(g, addr, addr+size), write})
-			})
-		})
+	s.present = s.present[:0]
+	err := s.feeds[u.Thread](func(x *fold.Extent) error {
+		some, err := s.meets(x)
+		if some {
+			s.present = append(s.present, guardedExtent{*x, w.sites[x.Site].place.Op.Writes()})
+		}
+		return err
 	})
+	return cmp.Or(err, w.wcp.segment(strand, s.present))
 }
 
 // inMixed reports whether the present segment of a thread is mixed.

@@ -73,6 +73,7 @@ func (w *walker) prepare(ctx context.Context) error {
 		w.wanted.look(nil)
 	} else {
 		w.wcp = newWCP(w.survey, uses)
+		w.wcp.guarded = w.guarded
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type wcp struct {
 	tasks   map[uint64]hardClock // of tasks that have not begun
 	entries int                  // in the logs of locks
 	spare   []sectionTouch       // of a section that has ended
+	guarded *guarded             // nil: there is none
 }
 
 type hardClock struct{ before, hard vector }
@@ -55,6 +56,7 @@ type section struct {
 	version int    // of the lock, when the section began
 	acquire uint64 // the epoch of its acquire
 	touched []sectionTouch
+	alike   *alike // what it touched besides; nil: nothing
 }
 
 // touch is an access in a critical section: bytes of a granule.
@@ -67,6 +69,8 @@ type touch struct {
 type wcpLock struct {
 	version int                            // counts releases
 	before  vector                         // P of the last release
+	alike   *alike                         // what all its sections touched; nil: nothing, or they differ
+	differ  bool                           // they do: it has cells
 	blocks  map[uint64]*lockBlock          // by number of the first granule / blockGranules
 	number  uint64                         // of recent
 	recent  *lockBlock                     // looked up last, or nil
@@ -178,18 +182,23 @@ func (w *wcp) acquire(s event.StrandID, obj uint64, own uint64) {
 func (w *wcp) access(s event.StrandID, a touch) {
 	th := w.strand(s)
 	for _, c := range th.held {
-		l := c.lock
-		cell := l.cell(a.granule)
-		if cell.add(c, a) {
-			c.touched = append(c.touched, sectionTouch{cell, a})
-		} else if l.version == c.version {
-			continue // nobody has released the lock since
-		}
-		for i := range cell.touched {
-			t := &cell.touched[i]
-			if t.strand != s && t.mask&a.mask != 0 && (t.write || a.write) {
-				th.behind(t.clock)
-			}
+		w.tellApart(c.lock)
+		w.touch(s, th, c, a)
+	}
+}
+
+// touch is access for one of the sections that the strand is in.
+func (w *wcp) touch(s event.StrandID, th *wcpStrand, c *section, a touch) {
+	cell := c.lock.cell(a.granule)
+	if cell.add(c, a) {
+		c.touched = append(c.touched, sectionTouch{cell, a})
+	} else if c.lock.version == c.version {
+		return // nobody has released the lock since
+	}
+	for i := range cell.touched {
+		t := &cell.touched[i]
+		if t.strand != s && t.mask&a.mask != 0 && (t.write || a.write) {
+			th.behind(t.clock)
 		}
 	}
 }
@@ -210,6 +219,17 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 	for w.behind(l, s) {
 	}
 	release := h.clone()
+	switch c.alike {
+	case nil:
+	case l.alike:
+		l.size += l.alike.release(s, release)
+	default:
+		w.tellApart(l)
+		w.ended(l, c.alike, s, release)
+	}
+	if len(c.touched) > 0 {
+		w.tellApart(l)
+	}
 	for i := range c.touched {
 		t := &c.touched[i]
 		if t.cell.dropped || l != c.lock {
