@@ -80,7 +80,8 @@ func (s *stretch) stackWithin(t *Trace, c *wpp.Cursor, offset uint64, of func(*f
 			offset -= n
 			continue
 		}
-		if pc = b.PC; unit == Accesses {
+		pc = b.PC
+		if unit == Accesses {
 			pc = t.Site(s.tab.BlockSites(b)[offset]).PC
 		}
 		break

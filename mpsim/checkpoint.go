@@ -59,7 +59,8 @@ func (r *Replay) passes() {
 	case at.time == r.time:
 	case r.time >= at.time+r.every:
 		r.keep()
-		if at = r.point(r.time); at.time != r.time { // there is no memory for it
+		at = r.point(r.time)
+		if at.time != r.time { // there is no memory for it
 			return
 		}
 	default:

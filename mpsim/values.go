@@ -237,7 +237,8 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 	carries := false // what the kernel does belongs to unrecorded code
 	if h != nil {
 		r.before, r.pc, pc = h.registers(), h.PC, h.PC-ecallBytes
-		if carries = h.fiber != nil && (h.fiber.mute.on || open == event.EffectSignal); carries {
+		carries = h.fiber != nil && (h.fiber.mute.on || open == event.EffectSignal)
+		if carries {
 			r.stored(h)
 			if !h.fiber.mute.on {
 				r.carry(h)

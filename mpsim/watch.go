@@ -52,7 +52,8 @@ func (w *watches) stops(h *Hart, addr, size uint64, access mem.Access) bool {
 	if w == nil {
 		return false
 	}
-	if w.which = w.overlaps(addr, size, access); w.which < 0 {
+	w.which = w.overlaps(addr, size, access)
+	if w.which < 0 {
 		return false
 	}
 	w.hit, w.size, w.access = addr, size, access

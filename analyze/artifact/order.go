@@ -443,7 +443,8 @@ func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bo
 		}
 	}
 	some = slices.DeleteFunc(some, o.moved)
-	if some = o.wholeLines(some); len(some) == 0 {
+	some = o.wholeLines(some)
+	if len(some) == 0 {
 		return causes, together, nil
 	}
 	for _, k := range all {

@@ -290,7 +290,8 @@ func (b *builder) name(o *object) (name, where string) {
 	if o.Address < firstPage {
 		return "", "the OpenMP runtime: a critical or atomic region without a name"
 	}
-	if name = b.img.ObjectPathSize(o.Address, 0); name == "" {
+	name = b.img.ObjectPathSize(o.Address, 0)
+	if name == "" {
 		if s, _, ok := b.img.Object(o.Address); ok {
 			name = s.Demangled()
 		}

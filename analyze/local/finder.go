@@ -58,7 +58,8 @@ func (f *Finder) Find(ctx context.Context, places []Place) ([]Variable, error) {
 			out[n] = v
 			continue
 		}
-		if m.place = n; p.Owner == p.Access.Thread {
+		m.place = n
+		if p.Owner == p.Access.Thread {
 			at := instant{m.point, f.trace.Site(p.Access.Site).PC}
 			if out[n], err = f.variable(p, at, at); err != nil {
 				return out, err

@@ -50,7 +50,8 @@ func (f *Finder) moment(p *Place) (m moment, err error) {
 	index, again := 0, p.Access.Ordinal-before
 	for k, site := range b.Sites {
 		if site == p.Access.Site {
-			if index = k; again == 0 {
+			index = k
+			if again == 0 {
 				break
 			}
 			again--

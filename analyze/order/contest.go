@@ -220,7 +220,8 @@ next:
 		kept = append(kept, l)
 	}
 	p.Keep(kept)
-	if p.limit = max(fewLayers, 2*len(kept)); len(kept) > maxLayers {
+	p.limit = max(fewLayers, 2*len(kept))
+	if len(kept) > maxLayers {
 		var all granules
 		all.set(0, pageGranules-1)
 		var d granuleSet

@@ -56,7 +56,8 @@ func (e *eraser) after(st stage, s event.StrandID, write bool, locks int32) stag
 	case st.phase == exclusive && st.owner == s:
 		st.wrote = st.wrote || write
 	case st.phase == exclusive:
-		if st.phase = shared; write || st.wrote {
+		st.phase = shared
+		if write || st.wrote {
 			st.phase = modified
 		}
 		st.owner, st.wrote = 0, false

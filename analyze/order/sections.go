@@ -230,7 +230,8 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 			return err
 		},
 		Event: func(ev *format.Event) error {
-			if strand = run.Order.Strand(ev.Thread); ev.Kind == event.StrandBegin {
+			strand = run.Order.Strand(ev.Thread)
+			if ev.Kind == event.StrandBegin {
 				held.Clear(strand)
 			}
 			return nil

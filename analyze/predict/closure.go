@@ -90,10 +90,12 @@ func (s *search) closeAnother() bool {
 
 // ordered looks for a correct reordering of what has been taken in.
 func (s *search) ordered() bool {
-	if s.order = nil; s.inOrder() {
+	s.order = nil
+	if s.inOrder() {
 		return true
 	}
-	if s.order = s.sort(); s.order == nil {
+	s.order = s.sort()
+	if s.order == nil {
 		s.order = s.arrange()
 	}
 	return s.order != nil

@@ -223,7 +223,8 @@ func (e *engine) feedTallies(seg replay.Segment) error {
 	looks, stopped := uint64(0), error(nil)
 	for t, err := range c.TallyWithin(func(lo, hi uint64) bool {
 		if looks++; looks&0xffff == 0 && stopped == nil {
-			if stopped = e.canceled(); looks > maxWork {
+			stopped = e.canceled()
+			if looks > maxWork {
 				stopped = fmt.Errorf("%w: a segment with too many accesses near memory that races", pass.ErrTooLarge)
 			}
 		}

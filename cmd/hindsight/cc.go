@@ -149,7 +149,8 @@ func (q *withoutDlopen) line(whole, line []byte) error {
 
 func (q *withoutDlopen) flush() error {
 	held := q.held
-	if q.held = nil; held == nil {
+	q.held = nil
+	if held == nil {
 		return nil
 	}
 	_, err := q.w.Write(held)

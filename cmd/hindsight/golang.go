@@ -117,7 +117,8 @@ func parseGo(args []string) (*goCommand, error) {
 			break
 		}
 		isBool := slices.Contains(testBools, name) || slices.Contains(goBools, name) || name == "together"
-		if args = args[1:]; !inline && !isBool {
+		args = args[1:]
+		if !inline && !isBool {
 			if len(args) == 0 {
 				return nil, fmt.Errorf("%s needs a value", arg)
 			}

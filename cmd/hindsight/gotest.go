@@ -177,7 +177,9 @@ func (v *verdict) writeTogether(out io.Writer, rep *report.Report, seed uint64) 
 	names, races := gobuild.ByTest(rep)
 	others := len(rep.Deadlocks) > 0
 	for _, name := range names {
-		if others = others || name == ""; name != "" {
+		if name == "" {
+			others = true
+		} else {
 			fmt.Fprintf(&b, "--- FAIL: %s (0.00s)\n    race detected during execution of test, seed %d: %s\n", name, seed, strings.Join(races[name], ", "))
 		}
 	}

@@ -40,7 +40,8 @@ in which the text first names them.`,
 				in = f
 			}
 			if out == "" {
-				if out = "stdin.hst"; args[0] != "-" {
+				out = "stdin.hst"
+				if args[0] != "-" {
 					out = filepath.Base(args[0]) + ".hst"
 				}
 			}

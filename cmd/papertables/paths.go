@@ -195,7 +195,8 @@ func (c *comparison) contexts(ctx context.Context, r *flowRun, sweep *table) (l,
 				return 0, 0, 0, err
 			}
 			ratio := r.ratio(cost.bytes)
-			if row = append(row, ratio); ratio > best {
+			row = append(row, ratio)
+			if ratio > best {
 				l, g, best = local, global, ratio
 			}
 		}

@@ -210,7 +210,8 @@ func (s *server) stopReply(back bool) []byte {
 	case debug.AtEnd:
 		s.atEnd = true
 		if st.Signal != 0 && !ended && !back {
-			if signal = st.Signal; signals[signal] != 0 {
+			signal = st.Signal
+			if signals[signal] != 0 {
 				signal = signals[signal]
 			}
 		} else {

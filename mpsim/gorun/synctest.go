@@ -14,7 +14,8 @@ func (k *Hooks) stopsInBubble(h *mpsim.Hart, g *goroutine) {
 	if k.layout.gBubble == 0 {
 		return
 	}
-	if g.bubble = word(h, h.Fiber()+k.layout.gBubble); g.bubble == 0 {
+	g.bubble = word(h, h.Fiber()+k.layout.gBubble)
+	if g.bubble == 0 {
 		return
 	}
 	handle := k.bubbles[g.bubble]

@@ -80,7 +80,8 @@ func Without(turns []Turn, preemptions []int) *schedule.Schedule {
 		if !left[at] && at+1 < len(turns) {
 			next = turns[at+1].Thread
 		}
-		if at = first; len(mine[next]) > 0 {
+		at = first
+		if len(mine[next]) > 0 {
 			at = mine[next][0]
 		}
 	}

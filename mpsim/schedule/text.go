@@ -102,7 +102,8 @@ func parseStep(words []string) (Step, error) {
 		if s.PC, err = place(rest[0]); err != nil {
 			return Step{}, err
 		}
-		if rest = rest[1:]; len(rest) > 0 && strings.HasPrefix(rest[0], "x") {
+		rest = rest[1:]
+		if len(rest) > 0 && strings.HasPrefix(rest[0], "x") {
 			if s.Count, err = number(rest[0][1:], maxCount, "how many times"); err == nil && s.Count == 0 {
 				err = errors.New("x0: want 1 or more")
 			}
@@ -141,7 +142,8 @@ func (s *Step) parseUntil(words []string) (rest []string, err error) {
 	if s.Events, err = number(words[0], maxCount, "a number of events"); err != nil {
 		return nil, err
 	}
-	if rest = words[1:]; len(rest) == 0 || rest[0] != "accesses" {
+	rest = words[1:]
+	if len(rest) == 0 || rest[0] != "accesses" {
 		return rest, nil
 	}
 	if len(rest) == 1 {

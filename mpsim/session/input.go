@@ -78,7 +78,8 @@ func Input(t *cdr.Trace) ([]byte, error) {
 		if len(x.Payload) == 0 {
 			return nil, ErrInputNotKept
 		}
-		if in = append(in, x.Payload...); len(in) > inputLimit {
+		in = append(in, x.Payload...)
+		if len(in) > inputLimit {
 			return nil, tracefmt.ErrMalformed
 		}
 	}

@@ -241,7 +241,8 @@ func (e *exporter) calls(ctx context.Context) error {
 		for depth := e.opts.Depth; depth > 0; depth-- {
 			var calls []cdr.Call
 			err := e.t.Calls(th.ID, depth, func(c cdr.Call) error {
-				if calls = append(calls, c); len(calls) > e.opts.Limit {
+				calls = append(calls, c)
+				if len(calls) > e.opts.Limit {
 					return errTooMany
 				}
 				return ctx.Err()

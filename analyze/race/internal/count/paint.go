@@ -39,7 +39,8 @@ func (p *page) paint(manner uint32, set Granules, times uint64) {
 			e.set = e.set.without(both)
 			p.pending = append(p.pending, pending{manner, both, AddSat(e.times, times)})
 		}
-		if set = set.without(both); set.empty() {
+		set = set.without(both)
+		if set.empty() {
 			return
 		}
 	}
@@ -142,7 +143,8 @@ func (s *Shard) paintManner(m manner, w progress) {
 			p.paint(index, set, w.times)
 			continue
 		}
-		if set = set.without(special); !set.empty() {
+		set = set.without(special)
+		if !set.empty() {
 			p.paint(index, set, w.times)
 		}
 		s.paintSpecial(m, p, special, w.times)
@@ -179,7 +181,8 @@ func (s *Shard) settle() {
 			e := &p.pending[i]
 			s.touch(p, e.set, s.manners[e.manner], e.times)
 		}
-		if p.pending = p.pending[:0]; cap(p.pending) > PerPage {
+		p.pending = p.pending[:0]
+		if cap(p.pending) > PerPage {
 			p.pending = nil
 		}
 	}

@@ -242,7 +242,8 @@ func (p *page) put(c class) int {
 
 // index notes the class of every granule.
 func (p *page) index() {
-	if p.of = nil; len(p.classes) <= fewClasses {
+	p.of = nil
+	if len(p.classes) <= fewClasses {
 		return
 	}
 	p.of = new([PerPage]uint8)

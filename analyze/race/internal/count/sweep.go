@@ -161,7 +161,8 @@ func (s *Shard) tidyUsed(p *page) {
 	s.records -= p.weigh()
 	s.tidy(p)
 	s.records += p.weigh()
-	if p.idle = min(p.idle+1, 20); len(p.classes) <= n*3/4 {
+	p.idle = min(p.idle+1, 20)
+	if len(p.classes) <= n*3/4 {
 		p.idle = 0
 	}
 }

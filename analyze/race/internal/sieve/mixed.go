@@ -85,10 +85,12 @@ func (s *Sieve) mix(g uint64, m uint8, write, atomic bool) error {
 			kept = append(kept, t)
 		}
 	}
-	if kept = append(kept, mixed{trace8{id: s.me, mask: m, write: write}, atomic}); len(kept) > manyMixed {
+	kept = append(kept, mixed{trace8{id: s.me, mask: m, write: write}, atomic})
+	if len(kept) > manyMixed {
 		hit, kept = m, nil
 	}
-	if p.mixed[g] = kept; hit != 0 {
+	p.mixed[g] = kept
+	if hit != 0 {
 		p.FindWord(int(w), uint64(hit)<<shift)
 	}
 	return nil

@@ -108,7 +108,8 @@ func (s *Sieve) Take(b *pass.Batch, items []pass.Item) error {
 		}
 		s.unit = &b.Units[it.Unit]
 		s.me = layer.NewStamp(s.unit.Strand, s.unit.Epoch)
-		if s.lane = it.Lane; it.Lane == pass.LaneAtomic {
+		s.lane = it.Lane
+		if it.Lane == pass.LaneAtomic {
 			if err := s.mixExtent(it); err != nil {
 				return err
 			}
