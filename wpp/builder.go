@@ -17,7 +17,11 @@ const (
 	startGuard = 1
 	maxNodes   = 1 << 30
 
-	nodeBytes   = uint64(unsafe.Sizeof(node{}))
+	nodeBytes = uint64(unsafe.Sizeof(node{}))
+	// slotBytes is what a slot of the index counts in [Builder.Size]: half of what it
+	// takes. Recordings end their epochs by Size, so that another number would change
+	// the bytes of traces.
+	slotBytes   = 4
 	inlineLen   = 8  // symbols held before any arena is made
 	firstNodes  = 20 // capacity of the first arena
 	firstDigram = 16 // slots of the first digram table
@@ -84,9 +88,10 @@ func (b *Builder) Symbols() int {
 // Rules is the number of rules, the start rule among them.
 func (b *Builder) Rules() int { return int(b.rules) + 1 }
 
-// Size is the memory that the builder holds, in bytes, itself included.
+// Size is the memory that the builder holds, in bytes, itself included. A slot of the
+// index counts slotBytes.
 func (b *Builder) Size() uint64 {
-	return uint64(unsafe.Sizeof(*b)) + uint64(cap(b.nodes))*nodeBytes + uint64(cap(b.digram.slots))*4
+	return uint64(unsafe.Sizeof(*b)) + uint64(cap(b.nodes))*nodeBytes + uint64(cap(b.digram.slots))*slotBytes
 }
 
 // start lays out the empty start rule.

@@ -1,22 +1,27 @@
 package wpp
 
-// digrams is the index of the pairs of adjacent symbols: an open-addressing
-// hash table of node indices. The key of an entry is not stored; it is the
-// symbol of the node and the symbol of the node after it. So an entry must be
-// removed before its node or the link after it changes.
+// digrams is the index of the pairs of adjacent symbols: an open-addressing hash table.
+// A slot holds the index of the first node of a pair in its low half, and the hash of
+// the pair in its high half. The pair itself is not stored; it is the symbol of the
+// node and the symbol of the node after it. So an entry must be removed before its node
+// or the link after it changes.
+//
+// The hash in the slot keeps the nodes of other pairs out of the cache: they lie
+// scattered in memory, and most of what a large grammar costs is waiting for them.
 //
 // Probing is linear; removal shifts the entries after it back, so that the
 // table never fills with marks of removed entries.
 type digrams struct {
-	slots []uint32 // length is a power of two, or 0; 0 is an empty slot
+	slots []uint64 // length is a power of two, or 0; 0 is an empty slot
 	used  uint32
-	shift uint8 // 64 - log2(len(slots))
+	shift uint8 // 32 - log2(len(slots))
 }
 
 const hashFactor = 0x9E3779B97F4A7C15
 
-func (d *digrams) home(a, b uint32) uint32 {
-	return uint32((uint64(a)<<32 | uint64(b)) * hashFactor >> (d.shift & 63))
+// hashPair returns the hash of a pair. Its highest bits are the pair's home.
+func hashPair(a, b uint32) uint32 {
+	return uint32((uint64(a)<<32 | uint64(b)) * hashFactor >> 32)
 }
 
 func (d *digrams) clear() {
@@ -28,11 +33,11 @@ func (d *digrams) clear() {
 // 0 when there is none.
 func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
 	if int(d.used)*4 >= len(d.slots)*3 {
-		d.grow(nodes)
+		d.grow()
 	}
-	slot, m := d.find(nodes, i)
+	slot, hash, m := d.find(nodes, i)
 	if m == 0 {
-		d.slots[slot] = i
+		d.slots[slot] = uint64(hash)<<32 | uint64(i)
 		d.used++
 	}
 	return m
@@ -41,29 +46,33 @@ func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
 // set makes i the entry of its pair.
 func (d *digrams) set(nodes []node, i uint32) {
 	if int(d.used)*4 >= len(d.slots)*3 {
-		d.grow(nodes)
+		d.grow()
 	}
-	slot, m := d.find(nodes, i)
+	slot, hash, m := d.find(nodes, i)
 	if m == 0 {
 		d.used++
 	}
-	d.slots[slot] = i
+	d.slots[slot] = uint64(hash)<<32 | uint64(i)
 }
 
-// find returns the slot of the pair at node i and the entry there; 0 when the
-// slot is empty. The table must not be full.
-func (d *digrams) find(nodes []node, i uint32) (slot, entry uint32) {
+// find returns the slot of the pair at node i, the pair's hash and the entry there; 0
+// when the slot is empty. The table must not be full.
+func (d *digrams) find(nodes []node, i uint32) (slot, hash, entry uint32) {
 	a := nodes[i].sym
 	b := nodes[nodes[i].next].sym
+	hash = hashPair(a, b)
 	slots := d.slots
 	mask := uint32(len(slots) - 1)
-	for s := d.home(a, b) & mask; ; s = (s + 1) & mask {
-		m := slots[s]
-		if m == 0 {
-			return s, 0
+	for s := hash >> (d.shift & 31) & mask; ; s = (s + 1) & mask {
+		e := slots[s]
+		if e == 0 {
+			return s, hash, 0
 		}
-		if n := &nodes[m]; n.sym == a && nodes[n.next].sym == b {
-			return s, m
+		if uint32(e>>32) != hash {
+			continue
+		}
+		if n := &nodes[uint32(e)]; n.sym == a && nodes[n.next].sym == b {
+			return s, hash, uint32(e)
 		}
 	}
 }
@@ -75,8 +84,9 @@ func (d *digrams) remove(nodes []node, i uint32) {
 	}
 	slots := d.slots
 	mask := uint32(len(slots) - 1)
-	hole := d.home(nodes[i].sym, nodes[nodes[i].next].sym) & mask
-	for slots[hole] != i {
+	shift := d.shift & 31
+	hole := hashPair(nodes[i].sym, nodes[nodes[i].next].sym) >> shift & mask
+	for uint32(slots[hole]) != i {
 		if slots[hole] == 0 {
 			return
 		}
@@ -84,42 +94,40 @@ func (d *digrams) remove(nodes []node, i uint32) {
 	}
 	d.used--
 	for s := (hole + 1) & mask; ; s = (s + 1) & mask {
-		m := slots[s]
-		if m == 0 {
+		e := slots[s]
+		if e == 0 {
 			break
 		}
-		n := &nodes[m]
-		home := d.home(n.sym, nodes[n.next].sym)
-		// m may move back to the hole unless that is before its home.
+		// The entry may move back to the hole unless that is before its home.
+		home := uint32(e>>32) >> shift
 		if (s-home)&mask >= (s-hole)&mask {
-			slots[hole] = m
+			slots[hole] = e
 			hole = s
 		}
 	}
 	slots[hole] = 0
 }
 
-func (d *digrams) grow(nodes []node) {
+func (d *digrams) grow() {
 	old := d.slots
 	size := len(old) * 2
 	if size == 0 {
 		size = firstDigram
 	}
-	d.slots = make([]uint32, size)
-	d.shift = 64
+	d.slots = make([]uint64, size)
+	d.shift = 32
 	for n := size; n > 1; n >>= 1 {
 		d.shift--
 	}
 	mask := uint32(size - 1)
-	for _, m := range old {
-		if m == 0 {
+	for _, e := range old {
+		if e == 0 {
 			continue
 		}
-		n := &nodes[m]
-		s := d.home(n.sym, nodes[n.next].sym)
+		s := uint32(e>>32) >> (d.shift & 31) & mask
 		for d.slots[s] != 0 {
 			s = (s + 1) & mask
 		}
-		d.slots[s] = m
+		d.slots[s] = e
 	}
 }

@@ -1,28 +1,6 @@
 package recorder
 
-import (
-	"hindsight/cdr/format"
-	"hindsight/wpp"
-)
-
-// addrDict numbers the terminals of one thread and epoch.
-type addrDict struct {
-	terms []format.AddrTerm
-	ids   map[format.AddrTerm]wpp.Terminal
-}
-
-func (d *addrDict) id(t format.AddrTerm) (id wpp.Terminal, isNew bool) {
-	if id, ok := d.ids[t]; ok {
-		return id, false
-	}
-	if d.ids == nil {
-		d.ids = map[format.AddrTerm]wpp.Terminal{}
-	}
-	id = wpp.Terminal(len(d.terms))
-	d.terms = append(d.terms, t)
-	d.ids[t] = id
-	return id, true
-}
+import "hindsight/cdr/format"
 
 // stream compresses the addresses of one site in one thread and epoch: Diff, RLE
 // and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
@@ -37,7 +15,7 @@ type stream struct {
 	lead  uint64 // accesses left out before first
 	begun bool
 	site  format.SiteID
-	b     wpp.Builder
+	b     grammar
 }
 
 // add takes an address that is not on the fast path of [threadRec.access]. It

@@ -17,6 +17,7 @@ func (r *Recorder) closeEpoch() error {
 			continue
 		}
 		t.endPath()
+		r.feed.drain()
 		if t.blocks > 0 || t.events > 0 {
 			active = append(active, t)
 		}
@@ -88,7 +89,7 @@ func (r *Recorder) writeControl(t *threadRec) error {
 	if r.paths.named {
 		return t.writeFlow()
 	}
-	return r.w.Append(tracefmt.KindControl, uint32(t.id), format.EncodeControl(t.base, t.terms, t.control.Grammar()))
+	return r.w.Append(tracefmt.KindControl, uint32(t.id), format.EncodeControl(t.base, t.terms.terms, t.control.Grammar()))
 }
 
 // finishStreams ends the open runs and returns the streams that are not empty, by
@@ -96,13 +97,16 @@ func (r *Recorder) writeControl(t *threadRec) error {
 func (t *threadRec) finishStreams() []format.AddrStream {
 	streams := make([]format.AddrStream, 0, len(t.used))
 	for _, s := range t.used {
-		if !s.begun {
-			continue
-		}
 		s.skip = 0
 		var out [2]format.AddrTerm
 		n := s.flush(&out)
 		t.pushAddr(s, out[:n])
+	}
+	t.rec.feed.drain()
+	for _, s := range t.used {
+		if !s.begun {
+			continue
+		}
 		streams = append(streams, format.AddrStream{Site: s.site, First: s.first, Lead: s.lead, Grammar: s.b.Grammar()})
 	}
 	slices.SortFunc(streams, func(a, b format.AddrStream) int { return cmp.Compare(a.Site, b.Site) })

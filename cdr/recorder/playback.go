@@ -125,13 +125,14 @@ func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlStr
 			}
 			t.step(id)
 		}
-		if t.control.Symbols() > maxPlayed || len(t.terms) > format.MaxTerms {
+		if t.control.Symbols() > maxPlayed || len(t.terms.terms) > format.MaxTerms {
 			return nil, fmt.Errorf("flow: %w", tracefmt.ErrTooLarge)
 		}
 	}
 	t.endPath()
+	p.rec.feed.drain()
 	p.namePaths()
-	return &format.ControlString{Base: base, Terms: t.terms, Grammar: t.control.Grammar()}, nil
+	return &format.ControlString{Base: base, Terms: t.terms.terms, Grammar: t.control.Grammar()}, nil
 }
 
 // Decoder returns a decoder at the last checkpoint that is not after block from.

@@ -97,6 +97,7 @@ type Recorder struct {
 	objects  uint32
 	threads  []*threadRec
 	slab     []stream // not in use yet
+	feed     feed
 	sync     synclog.Recorder
 	schedule scheduleRec
 

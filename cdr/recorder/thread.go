@@ -29,15 +29,15 @@ type threadRec struct {
 	kept    bool     // away for a return of an event only, which a reader follows too if a block comes next
 	settle  bool     // away: the reader waits for a return's target
 	seen    []uint64 // away: the stack as a reader has it
-	control wpp.Builder
-	terms   []format.Term
-	termIDs map[format.Term]wpp.Terminal
+	control grammar
+	terms   dictionary[format.Term]
 	once    []uint32 // terminal + 1 of a single run of a path
 
 	streams []*stream // by site, nil: not accessed in this epoch
 	used    []*stream // in order of first access
-	addrs   addrDict
-	symbols int // of the streams' grammars
+	addrs   dictionary[format.AddrTerm]
+	symbols int // of the streams' grammars, without those that the feed holds
+	most    int // the larger of that and of the control string's
 
 	insts, blocks, accesses, recorded, events uint64 // in this epoch
 	// Accesses that the schedule has not placed: those of earlier epochs, and those
@@ -217,29 +217,14 @@ func (t *threadRec) append(x format.Term) {
 }
 
 func (t *threadRec) intern(x format.Term) wpp.Terminal {
-	id, ok := t.termIDs[x]
-	if !ok {
-		if t.termIDs == nil {
-			t.termIDs = map[format.Term]wpp.Terminal{}
-		}
-		id = wpp.Terminal(len(t.terms))
-		t.terms = append(t.terms, x)
-		t.termIDs[x] = id
+	id, isNew := t.terms.id(x, hashOf(x.A, x.B<<2|uint64(x.Kind)))
+	if isNew {
 		t.rec.grow(format.TermBytes)
 	}
 	return id
 }
 
-func (t *threadRec) push(id wpp.Terminal) {
-	before := t.control.Size()
-	t.control.Append(id)
-	if after := t.control.Size(); after != before {
-		t.rec.grow(after - before)
-	}
-	if t.control.Symbols() >= format.MaxSymbols/2 {
-		t.rec.due = true
-	}
-}
+func (t *threadRec) push(id wpp.Terminal) { t.feed(&t.control, id) }
 
 // access records the addresses of one block's sites.
 func (t *threadRec) access(sites []format.SiteID, addrs []uint64) {
@@ -273,19 +258,11 @@ func kept(keep func(uint64) bool, addr uint64, size uint8) bool {
 
 func (t *threadRec) pushAddr(s *stream, terms []format.AddrTerm) {
 	for _, x := range terms {
-		id, isNew := t.addrs.id(x)
+		id, isNew := t.addrs.id(x, hashOf(uint64(x.Diff), x.Count))
 		if isNew {
 			t.rec.grow(format.TermBytes)
 		}
-		before, symbols := s.b.Size(), s.b.Symbols()
-		s.b.Append(id)
-		if after := s.b.Size(); after != before {
-			t.rec.grow(after - before)
-		}
-		t.symbols += s.b.Symbols() - symbols
-		if t.symbols >= format.MaxSymbols/2 {
-			t.rec.due = true
-		}
+		t.feed(&s.b, id)
 	}
 }
 
@@ -317,11 +294,10 @@ func (t *threadRec) accessString(sites []format.SiteID, addrs []uint64) {
 // reset forgets the epoch that was written.
 func (t *threadRec) reset() {
 	t.base = append(t.base[:0], t.frames()...)
-	t.control, t.flow, t.away = wpp.Builder{}, nil, false
-	t.terms, t.termIDs = nil, nil
-	t.once = nil
+	t.control, t.flow, t.away = grammar{}, nil, false
+	t.terms, t.once = dictionary[format.Term]{}, nil
 	t.streams, t.used = nil, nil
-	t.addrs, t.symbols = addrDict{}, 0
+	t.addrs, t.symbols, t.most = dictionary[format.AddrTerm]{}, 0, 0
 	t.loose, t.toldTo = t.sinceEvent(), 0
 	t.insts, t.blocks, t.accesses, t.recorded, t.events = 0, 0, 0, 0, 0
 }
