@@ -87,7 +87,8 @@ func (a *address) here() bool {
 	return a.family == familyUnix || ip.IsLoopback() || ip.IsUnspecified()
 }
 
-// loopback is the address that a socket bound to all addresses is reached at.
+// loopback returns the address at which a socket that is bound to all addresses is
+// reached.
 func (a address) loopback() address {
 	if a.family != familyUnix && (!a.ip.IsValid() || a.ip.IsUnspecified()) {
 		a.ip = netip.IPv6Loopback()
@@ -98,10 +99,10 @@ func (a address) loopback() address {
 	return a
 }
 
-// network is who has which address.
+// network maps addresses to the sockets that have them.
 type network struct {
 	bound map[netKey]*socket
-	next  uint16 // port that is tried next for who asks for any
+	next  uint16 // port that is tried next when a socket asks for any
 	names uint64 // of sockets of familyUnix that the kernel named
 }
 
@@ -116,7 +117,7 @@ func (s *socket) key(a *address) netKey {
 	return netKey{stream: s.kind != socketDgram, path: a.path, port: a.port, v6: a.family == familyINet6}
 }
 
-// find returns the socket that is reached at an address.
+// find returns the socket at an address.
 func (n *network) find(s *socket, a *address) *socket {
 	if !a.here() {
 		return nil

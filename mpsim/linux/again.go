@@ -6,7 +6,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// Calls that do what older ones do, with more flags.
+// Newer forms of older calls, with flags.
 
 // Flags of preadv2 and pwritev2.
 const (
@@ -18,8 +18,8 @@ const (
 func (c *call) preadv2() int64  { return c.vector2(c.readFile) }
 func (c *call) pwritev2() int64 { return c.vector2(c.writeFile) }
 
-// vector2 is call(fd, buffers, n, offset, high half of it, flags). The flags that ask
-// for care or haste have no effect on files that are in memory.
+// vector2 is call(fd, buffers, n, offset, high half of it, flags). The flags about
+// durability and priority have no effect on files in memory.
 func (c *call) vector2(do func(int32, []buffer, int64) int64) int64 {
 	if c.arg[5]&^(rwHighPriority|rwDataSync|rwSync) != 0 {
 		return -EOPNOTSUPP
@@ -30,8 +30,8 @@ func (c *call) vector2(do func(int32, []buffer, int64) int64) int64 {
 // openHowBytes is the size of the first struct open_how: flags, mode, resolve.
 const openHowBytes = 24
 
-// openat2 is openat2(dirfd, path, how, size). What limits the walk along the path is
-// not there, but for two that make no difference.
+// openat2 is openat2(dirfd, path, how, size). Flags that restrict the resolution of the
+// path are not supported, except two that make no difference.
 func (c *call) openat2() int64 {
 	const noDevice, noMagicLinks = 1, 2
 	if c.arg[3] < openHowBytes {
@@ -77,7 +77,7 @@ func (c *call) fchmodat2() int64 {
 	return c.fchmodat()
 }
 
-// A struct sched_attr as it was at first: size, policy, flags, nice, priority, and
+// The first version of struct sched_attr: size, policy, flags, nice, priority, and
 // three times.
 const (
 	schedAttrBytes  = 48

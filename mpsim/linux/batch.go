@@ -1,6 +1,6 @@
 package linux
 
-// Several messages with one call.
+// Calls that send or receive several messages.
 
 // A struct mmsghdr is a struct msghdr and how many bytes were sent or received.
 const (
@@ -16,12 +16,13 @@ type batch struct {
 	done  uint64
 	flags uint64
 	wait  bool
-	part  int64                      // of the message in turn, how many bytes are sent
+	part  int64                      // bytes sent of the current message
 	short bool                       // the last message was sent in part
 	one   func(*batch, uint64) int64 // does the message at an address, without waiting
-	// first: enough when one message has come.
+	// first: one message is enough.
 	first bool
-	// expired reports whether no more messages are to be waited for; nil: never.
+	// expired reports whether the time to wait for messages is over; nil: there is no
+	// limit.
 	expired func() bool
 }
 
@@ -51,7 +52,7 @@ func (c *call) recvmmsg() int64 {
 	return c.inBatches(b)
 }
 
-// inBatches does as many messages as there is room for, and waits if it is to.
+// inBatches transfers as many messages as there is room for, and waits if it must.
 func (c *call) inBatches(b *batch) int64 {
 	f, _, e := c.socketOf(int32(c.arg[0]), b.flags)
 	if e != 0 || b.n == 0 {
@@ -67,7 +68,7 @@ func (c *call) inBatches(b *batch) int64 {
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(int32(c.arg[0]))}, f, s)
 }
 
-// try goes on with the messages; false when there is one to wait for.
+// try continues with the messages; it returns false if it must wait for one.
 func (b *batch) try() (int64, bool) {
 	for b.done < b.n {
 		addr := b.c.arg[1] + b.done*batchBytes
@@ -92,7 +93,7 @@ func (b *batch) try() (int64, bool) {
 	return int64(b.done), true
 }
 
-// send sends a message, or what is left of one that a stream had no room for.
+// send sends a message, or the rest of one for which a stream had no room.
 func (b *batch) send(addr uint64) int64 {
 	h, e := b.c.header(addr)
 	if e != 0 {

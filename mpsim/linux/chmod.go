@@ -1,7 +1,7 @@
 package linux
 
-// Modes and owners. Everything belongs to the one user that there is; a mode can
-// be changed where a file can be.
+// Modes and owners. Everything belongs to the only user. The mode of a file can be
+// changed if the file can.
 
 // fchmodat is fchmodat(dirfd, path, mode).
 func (c *call) fchmodat() int64 {
@@ -46,8 +46,7 @@ func (c *call) fchown() int64 {
 	return c.vfs.mayChange(name)
 }
 
-// named returns the path that a descriptor was opened by; "" for a pipe and its
-// likes.
+// named returns the path that a descriptor was opened by; "" for a pipe or the like.
 func (c *call) named(fd int32) (string, int64) {
 	f, e := c.files.get(fd)
 	switch {
@@ -61,7 +60,7 @@ func (c *call) named(fd int32) (string, int64) {
 	return f.path, 0
 }
 
-// mayChange reports whether what belongs to a file can be changed.
+// mayChange reports whether the attributes of a file can be changed.
 func (v *vfs) mayChange(p string) int64 {
 	n, covered := v.inMemory(p)
 	switch {

@@ -158,7 +158,7 @@ func (c *call) connect() int64 {
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, blockState{restart: true, retry: try})
 }
 
-// connectTo makes a connection that waits to be accepted.
+// connectTo makes a connection, which then waits to be accepted.
 func (c *call) connectTo(s, to *socket, a *address) {
 	if !s.named && s.family != familyUnix {
 		_ = c.network.take(s, address{family: s.family}.loopback()) // without a free port it has none

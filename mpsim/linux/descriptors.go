@@ -120,8 +120,8 @@ const (
 	pollReadHup = 0x2000
 )
 
-// events returns what a description is ready for, among want and the events that
-// are always told.
+// events returns what a description is ready for, out of want and the events that are
+// always reported.
 func events(f *openFile, want uint16) uint16 {
 	s, ok := f.file.(stream)
 	if !ok {
@@ -215,7 +215,7 @@ func (f *openFile) observeReady(got uint16) {
 	}
 }
 
-// until makes a wait end after the time at an address, if there is one.
+// until ends a wait after the time that is stored at an address, unless that is 0.
 func (c *call) until(w *Wait, timeout uint64) int64 {
 	if timeout == 0 {
 		return 0

@@ -17,8 +17,8 @@ type inputStream struct {
 func (s *inputStream) stat() stat { return stat{mode: modeFIFO | 0o600, ino: 3, nlink: 1} }
 func (s *inputStream) close()     {}
 
-// read fills p as far as the input goes, however the host hands it out, so
-// that what the guest sees depends on the content alone.
+// read fills p unless the input ends first, whatever the sizes of the host's reads, so
+// that what the guest sees depends only on the content.
 func (s *inputStream) read(p []byte) (int, int64) {
 	n := 0
 	for n < len(p) && !s.eof && s.r != nil {
@@ -75,7 +75,7 @@ func (s *outputStream) write(p []byte) (int, int64) {
 	return len(p), 0
 }
 
-// device is a character device: what read returns and that write takes all.
+// device is a character device: what read returns. write accepts everything.
 type device struct {
 	ino, rdev uint64
 	fill      func(p []byte) int

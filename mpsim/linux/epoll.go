@@ -27,12 +27,12 @@ type epollItem struct {
 	f    *openFile
 	want uint32
 	data uint64
-	off  bool   // EPOLLONESHOT has told it
-	told uint16 // EPOLLET: what was told last, and
-	at   uint64 // how much the file had done then
+	off  bool   // EPOLLONESHOT, after it was reported
+	told uint16 // EPOLLET: what was reported last, and
+	at   uint64 // the file's count of activity at that time
 }
 
-// active is a file that counts what is done to it.
+// active is a file that counts the operations on it.
 type active interface{ activity() uint64 }
 
 func (p *pipeEnd) activity() uint64 { return p.written }
@@ -50,10 +50,11 @@ func (e *epollFD) read([]byte) (int, int64)  { return 0, -EINVAL }
 func (e *epollFD) write([]byte) (int, int64) { return 0, -EINVAL }
 func (e *epollFD) ready() (read, _, _ bool)  { return len(e.look(1, false)) > 0, false, false }
 
-// epollDepth is how deep sets may be in each other.
+// epollDepth is the maximum nesting of sets.
 const epollDepth = 4
 
-// holds reports whether a set is in e, or in a set in e, or deeper than that may be.
+// holds reports whether a set is in e, directly or through other sets, or whether sets
+// are nested too deeply.
 func (e *epollFD) holds(set *epollFD, depth int) bool {
 	return depth == 0 || slices.ContainsFunc(e.items, func(x *epollItem) bool {
 		inner, ok := x.f.file.(*epollFD)
@@ -67,7 +68,7 @@ func (e *epollFD) item(fd int32) (int, bool) {
 }
 func (i *epollItem) wants() uint16 { return uint16(i.want) | epollAlways }
 
-// look returns up to most events; tell says that the caller is told.
+// look returns up to most events; with tell, they count as reported.
 func (e *epollFD) look(most int, tell bool) (found []byte) {
 	e.items = slices.DeleteFunc(e.items, func(x *epollItem) bool { f, err := e.k.files.get(x.fd); return err != 0 || f != x.f })
 	for n, x := range e.items {
@@ -83,7 +84,7 @@ func (e *epollFD) look(most int, tell bool) (found []byte) {
 		case x.want&epollEdge != 0 && x.told == got && x.at == at:
 			continue
 		case len(found) == most*epollBytes:
-			e.items = append(slices.Clone(e.items[n:]), e.items[:n]...) // the others come first the next time
+			e.items = append(slices.Clone(e.items[n:]), e.items[:n]...) // the others come first next time
 			return found
 		}
 		var b [epollBytes]byte

@@ -2,7 +2,7 @@ package linux
 
 import "encoding/binary"
 
-// signalFD reads the signals of a set that are pending for who reads.
+// signalFD reads the signals of a set that are pending for the reader.
 type signalFD struct {
 	k    *Kernel
 	ino  uint64
@@ -80,7 +80,7 @@ func (c *call) signalfd() int64 {
 		flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
 }
 
-// timerFD counts how often a timer has run off.
+// timerFD counts the expirations of a timer.
 type timerFD struct {
 	alarm
 	k     *Kernel
@@ -88,7 +88,7 @@ type timerFD struct {
 	ticks uint64
 }
 
-// alarm is when a timer runs off.
+// alarm is the time at which a timer expires.
 type alarm struct {
 	clock    uint64
 	armed    bool
@@ -134,8 +134,8 @@ func (c *call) putAlarm(a *alarm, addr uint64) int64 {
 	return c.putTime(addr+16, left, 1)
 }
 
-// again moves an alarm that has run off on, and returns how many times more it would
-// have run off by now.
+// again sets an expired alarm to its next time, and returns the number of further
+// expirations up to now.
 func (a *alarm) again(now uint64) (missed uint64) {
 	a.armed = a.interval != 0
 	if a.armed {

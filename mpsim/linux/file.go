@@ -1,10 +1,10 @@
 package linux
 
-// file is something that a descriptor can be open on. Error numbers are
-// negative, as calls return them.
+// file is what a descriptor refers to. Error numbers are negative, as calls return
+// them.
 type file interface {
 	stat() stat
-	// close is called when the last descriptor goes.
+	// close is called when the last descriptor is closed.
 	close()
 }
 
@@ -18,11 +18,11 @@ type stream interface {
 	ready() (read, write, hangup bool)
 }
 
-// closing is a file that tells its other end when descriptors of it are closed.
+// closing is a file whose other end notices when its descriptors are closed.
 type closing interface{ closes() }
 
-// readying is a file whose readiness says that something was done: what poll
-// saw is ordered after that.
+// readying is a file whose readiness shows that another thread did something. A poll
+// that sees it is ordered after that.
 type readying interface{ observeReady(got uint16) }
 
 // regular is a file with offsets.
@@ -47,8 +47,8 @@ type dirEntry struct {
 	ino  uint64
 }
 
-// stat is what the guest may know of a file. Times, owners and inode numbers
-// of the host are not shown.
+// stat is what the guest can learn about a file. Times, owners and inode numbers of the
+// host are not shown.
 type stat struct {
 	mode  uint32
 	ino   uint64
@@ -87,7 +87,7 @@ const (
 const (
 	maxFiles = 1024 // descriptors
 	ioChunk  = 64 << 10
-	maxRW    = 0x7ffff000 // bytes that one call moves at most, as on Linux
+	maxRW    = 0x7ffff000 // maximum of bytes that one call moves, as in Linux
 	maxPath  = 4096
 	maxIovs  = 1024
 )
@@ -97,7 +97,7 @@ type openFile struct {
 	file   file
 	path   string // as the guest named it, absolute
 	flags  uint32
-	offset int64 // of a regular file; of a directory the next entry
+	offset int64 // of a regular file; for a directory, the next entry
 	refs   int
 	list   []dirEntry // of a directory, from the first getdents on
 	listed uint64     // bytes that list counts for
@@ -112,7 +112,7 @@ func (f *openFile) writable() bool { return f.flags&openAccess != 0 && f.flags&o
 // fileTable holds the descriptors.
 type fileTable struct {
 	slots   []slot
-	waiters []*Task // whose calls are tried again when changed is set
+	waiters []*Task // whose calls are retried when changed is set
 	changed bool
 	k       *Kernel
 }
@@ -131,7 +131,7 @@ func (t *fileTable) get(fd int32) (*openFile, int64) {
 	return t.slots[fd].f, 0
 }
 
-// add gives f the lowest free descriptor that is at least from.
+// add assigns to f the lowest free descriptor that is at least from.
 func (t *fileTable) add(f *openFile, from int, cloexec bool) int64 {
 	if from < 0 || from >= maxFiles {
 		return -EINVAL
@@ -182,7 +182,7 @@ func (t *fileTable) release(f *openFile) {
 	}
 }
 
-// listBytes is what a name in a listing counts for.
+// listBytes is the size that a name in a listing counts as.
 const listBytes = 64
 
 // list remembers the names in a directory for getdents.
@@ -215,7 +215,7 @@ func (k *Kernel) dequeue(t *Task) {
 	}
 }
 
-// retryIO makes the waiting calls try again, until none gets further.
+// retryIO retries the waiting calls until none makes progress.
 func (k *Kernel) retryIO() {
 	for k.files.changed {
 		k.files.changed = false
@@ -232,8 +232,8 @@ func (k *Kernel) retryIO() {
 	}
 }
 
-// sleepIO makes the task wait until retry has a result; the description f, if
-// any, stays open for as long.
+// sleepIO makes the task wait until retry has a result; the description f, if any,
+// stays open during that time.
 func (c *call) sleepIO(w Wait, f *openFile, b blockState) int64 {
 	if f != nil {
 		f.refs++

@@ -240,8 +240,8 @@ func (c *call) statx() int64 {
 	return c.fault(c.space.Write(c.arg[4], b[:]))
 }
 
-// faccessat is faccessat(dirfd, path, mode) and faccessat2, with flags. The
-// guest is root, so that only executing needs a permission.
+// faccessat is faccessat(dirfd, path, mode) and faccessat2, with flags. The guest is
+// root, so only execution needs a permission.
 func (c *call) faccessat() int64 {
 	if c.arg[2]&^7 != 0 {
 		return -EINVAL

@@ -151,7 +151,7 @@ func (k *Kernel) futexWake(addr uint64, n int64, bitset uint32) int64 {
 	return k.wakeWaiters(addr, n, bitset, k.own())
 }
 
-// wakeWaiters is futexWake; own says that the program itself wakes.
+// wakeWaiters is futexWake; own says that the program itself makes the call.
 func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int64 {
 	if bitset == 0 {
 		return -EINVAL
@@ -181,9 +181,8 @@ func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int6
 	return woken
 }
 
-// wakeOne wakes a waiter. If both are the program's own calls it is ordered
-// after what the one that wakes it did: the C library's use of futexes is its
-// own affair.
+// wakeOne wakes a waiter. If both calls are the program's own, the waiter is ordered
+// after the thread that wakes it. The C library's own use of futexes orders nothing.
 func (k *Kernel) wakeOne(t *Task, own bool) {
 	if own && t.block.own {
 		k.pass(t)
@@ -293,7 +292,7 @@ func (c *call) futexWakeOp() int64 {
 }
 
 // futexLockPI takes a lock whose word holds the owner's tid. Priorities are not
-// simulated; the order is first come first served.
+// simulated; waiters are served in the order in which they came.
 func (c *call) futexLockPI(addr uint64, block, realtime bool) int64 {
 	word, f := c.space.Uint32(addr)
 	if f != nil {
@@ -334,7 +333,7 @@ func (c *call) futexLockPI(addr uint64, block, realtime bool) int64 {
 	return c.sleep(w, blockState{futex: q, pi: true, timeout: -ETIMEDOUT, restart: true, own: c.own()})
 }
 
-// futexUnlockPI gives the lock to the first that waits for it.
+// futexUnlockPI hands the lock to the first waiter.
 func (c *call) futexUnlockPI(addr uint64) int64 {
 	word, f := c.space.Uint32(addr)
 	if f != nil {

@@ -181,7 +181,7 @@ func (f *hostFile) truncate(int64) int64               { return -EINVAL }
 type hostDir struct {
 	host *hostRoot
 	path string
-	more func() []dirEntry // the names that all directories of the host have there
+	more func() []dirEntry // the names that all directories of the host have at that path
 }
 
 func (d *hostDir) close() {}

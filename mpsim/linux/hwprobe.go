@@ -36,8 +36,8 @@ var probes = map[int64]uint64{
 	probeScalar: misalignedFast, probeVector: vectorUnsupported, probeManagedBlock: CacheBlock,
 }
 
-// hwprobe is riscv_hwprobe. All processors are alike, so which are asked about
-// does not matter; to ask for processors by what they have is refused.
+// hwprobe is riscv_hwprobe. All processors are alike, so it does not matter which of
+// them a call names. A call that asks for processors by their extensions is refused.
 func (c *call) hwprobe() int64 {
 	pairs, count, flags := c.arg[0], c.arg[1], c.arg[4]
 	if flags != 0 || count > maxProbes {

@@ -11,11 +11,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Shared objects. Each file has its own place in a part of the address space
-// that is kept for them, which follows from what is in the file: an instruction
-// has the same address in every run, whatever was loaded before it, and again
-// after dlclose and dlopen. No other file is placed there in the same run, so
-// that an address says which image it is in for ever.
+// Shared objects. Each file has its own place in a part of the address space that is
+// reserved for them. The place follows from the content of the file, so an instruction
+// has the same address in every run, whatever was loaded before, and also after dlclose
+// and dlopen. No other file is placed there in the same run, so an address always
+// belongs to the same image.
 const (
 	sharedLow  = uint64(64) << 30
 	sharedHigh = uint64(128) << 30
@@ -25,10 +25,10 @@ const (
 // imageState is what the kernel knows of shared objects.
 type imageState struct {
 	space *image.Space
-	// owners are the files that places were given to, by number of the place.
+	// owners are the files that have places, by number of the place.
 	owners  map[uint64]fileDigest
 	started bool
-	// last is what was read of a file that cannot change.
+	// last is the content of the last file that was read and cannot change.
 	last struct {
 		file   regular
 		data   []byte
@@ -41,12 +41,12 @@ type fileDigest = [sha256.Size]byte
 // Begun reports whether the program's first instruction has run.
 func (k *Kernel) Begun() bool { return k.images.started }
 
-// Started tells the kernel that the program's first instruction is about to run:
-// what is loaded from then on, the program itself loads.
+// Started tells the kernel that the program's first instruction is about to run. The
+// program itself loads what is loaded later.
 func (k *Kernel) Started() { k.images.started = true }
 
-// placeFor returns the place of a shared object of length bytes in memory; false if
-// the file is none or all places are taken.
+// placeFor returns the place of a shared object of length bytes in memory; false if the
+// file is no shared object or all places are taken.
 func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
 		return 0, false
@@ -152,12 +152,12 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 	}
 	m, err := k.images.space.Shared(data, digest, from.name, base)
 	if err != nil {
-		return // code all the same, of which nothing is known
+		return // it is code, but nothing is known about it
 	}
 	k.addImage(m)
 }
 
-// baseOf returns where a file is placed of which the part from off on is at addr.
+// baseOf returns the base address of a file whose part from off on is at addr.
 func baseOf(data []byte, addr, off uint64) (base uint64, ok bool) {
 	progs, err := image.Segments(data)
 	if err != nil {
@@ -233,7 +233,7 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	return m, nil
 }
 
-// mmapPlace returns where a mapping goes for which the program names no place.
+// mmapPlace returns the address of a mapping for which the program names none.
 func (c *call) mmapPlace(hint, length, off uint64, content pager) (uint64, bool) {
 	hint &^= pageMask
 	if hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) && !inGuard(hint, hint+length) {

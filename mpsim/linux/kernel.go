@@ -9,8 +9,8 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// Config says what the guest finds. The zero value is a process without
-// arguments, environment, files or input whose output goes nowhere.
+// Config says what the guest finds. The zero value is a process without arguments,
+// environment, files or input, and whose output is discarded.
 type Config struct {
 	Args []string // argv; empty means {"program"}
 	Env  []string // "NAME=value"
@@ -22,34 +22,32 @@ type Config struct {
 	// Otherwise a read takes as much as was asked for, so that what the guest
 	// sees does not depend on how the input arrives.
 	StdinLines     bool
-	Stdout, Stderr io.Writer // nil: thrown away
+	Stdout, Stderr io.Writer // nil: discarded
 
-	// Root is a directory of the host that the guest sees as "/"; "" means
-	// none. Nothing outside it can be reached, by symbolic links neither.
-	// It is only read.
+	// Root is a directory of the host that the guest sees as "/"; "" means none.
+	// Nothing outside it can be reached, not even by symbolic links. It is only read.
 	Root string
 	// Writable lets the guest write anywhere. What it writes is in memory; see
 	// Kernel.Written.
 	Writable bool
-	// Over is a directory whose files show before those of Root; "" means none.
+	// Over is a directory whose files hide those of Root; "" means none.
 	Over string
-	// Under are directories whose files show, to read only, where Root has none.
+	// Under are directories whose files are visible, read-only, where Root has none.
 	Under []string
-	// Objects are files that the guest finds at their paths, whatever Root has
-	// there: shared objects of the program's own, or those of a run that is made
-	// again.
+	// Objects are files that the guest finds at their paths, whatever Root has there:
+	// the program's own shared objects, or those of a run that is repeated.
 	Objects map[string]Object
 
-	// MaxTasks bounds the threads that live at the same time; 0 means
-	// DefaultMaxTasks. One more ends the guest.
+	// MaxTasks bounds the threads that live at the same time; 0 means DefaultMaxTasks.
+	// A further thread ends the guest.
 	MaxTasks int
-	// MaxTempBytes bounds what the files in the guest's own /tmp hold; 0 means
-	// 256 MiB.
+	// MaxTempBytes bounds the size of the files in the guest's own /tmp; 0 means 256
+	// MiB.
 	MaxTempBytes int64
 
-	// Tracer, if not nil, hears what the guest's calls put in order.
+	// Tracer, if not nil, is told what the guest's calls order.
 	Tracer Tracer
-	// Loaded, if not nil, hears of each shared object that is loaded, once.
+	// Loaded, if not nil, is called once for each shared object that is loaded.
 	Loaded func(*image.Image)
 }
 
@@ -72,7 +70,7 @@ const DefaultMaxTasks = 4096
 // ErrProgram wraps the reasons why a program cannot be loaded.
 var ErrProgram = errors.New("program cannot be loaded")
 
-// Unsupported counts the calls that the guest made and that are not there.
+// Unsupported counts the guest's calls that are not supported.
 type Unsupported struct {
 	Name  string
 	Count uint64
@@ -103,7 +101,7 @@ type Kernel struct {
 	ipc     ipcState
 
 	unsupported []Unsupported
-	dying       *Outcome // set when the guest has to end
+	dying       *Outcome // set when the guest must end
 
 	// See state.go.
 	acting               *Task
@@ -122,8 +120,8 @@ type Kernel struct {
 // Close releases the host files that the guest left open.
 func (k *Kernel) Close() error { return k.vfs.close(k) }
 
-// Settled reports whether no call that waits has done a part of its work: how much, only
-// the call itself knows. Otherwise the state of the kernel is in its own values.
+// Settled reports whether no waiting call has done a part of its work. How large that
+// part is, only the call knows; all other state of the kernel is in its own values.
 func (k *Kernel) Settled() bool {
 	for _, t := range k.tasks {
 		if t.State == Blocked && t.block.partial != nil {
@@ -137,15 +135,15 @@ func (k *Kernel) Settled() bool {
 // kernel's.
 func (k *Kernel) Tasks() []*Task { return k.tasks }
 
-// Unsupported returns the calls that the guest made and that are not there, in
-// the order in which they were first made.
+// Unsupported returns the guest's calls that are not supported, in the order in which
+// they were first made.
 func (k *Kernel) Unsupported() []Unsupported { return k.unsupported }
 
 // Trampoline returns the address of the page that signal handlers return to.
 func (k *Kernel) Trampoline() uint64 { return k.trampoline }
 
-// Woken returns the tasks that became runnable since it was last asked, in the
-// order in which they did. The slice is the caller's.
+// Woken returns the tasks that became runnable since its last call, in that order. The
+// slice is the caller's.
 func (k *Kernel) Woken() []*Task {
 	w := k.woken
 	k.woken = nil
@@ -187,7 +185,7 @@ func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 		if t.State == Blocked {
 			return c.out
 		}
-		// It did not sleep after all: take it back from the woken.
+		// It did not sleep after all: remove it from the woken.
 		k.unwake(t)
 		c.out.Action = Return
 	case Exit, ExitGroup:
@@ -221,7 +219,7 @@ func (c *call) dispatch() int64 {
 	return -ENOSYS
 }
 
-// note remembers a call that is not there.
+// note records a call that is not supported.
 func (k *Kernel) note(name string) {
 	for i := range k.unsupported {
 		if k.unsupported[i].Name == name {
@@ -234,7 +232,7 @@ func (k *Kernel) note(name string) {
 	}
 }
 
-// maxUnsupported bounds the list of calls that are not there.
+// maxUnsupported bounds the list of calls that are not supported.
 const maxUnsupported = 512
 
 // sleep makes the task wait; the handler returns what sleep returns.
@@ -262,7 +260,7 @@ func (k *Kernel) wake(t *Task, ret int64) {
 	k.woken = append(k.woken, t)
 }
 
-// unwake takes a task that is running back from the list of the woken.
+// unwake removes a running task from the list of the woken.
 func (k *Kernel) unwake(t *Task) {
 	for i, w := range k.woken {
 		if w == t {
@@ -272,7 +270,7 @@ func (k *Kernel) unwake(t *Task) {
 	}
 }
 
-// end makes the guest end, whatever else happens.
+// end ends the guest, whatever else happens.
 func (k *Kernel) end(out Outcome) {
 	if k.dying == nil {
 		out.Action = ExitGroup
@@ -291,7 +289,7 @@ func (k *Kernel) fault(f *mem.Fault) int64 {
 	return -EFAULT
 }
 
-// limitOutcome is how a guest ends that needs more memory than it may have.
+// limitOutcome is the end of a guest that needs more memory than it may have.
 func limitOutcome(f *mem.Fault) Outcome {
 	return Outcome{Action: ExitGroup, Status: 128 + SIGKILL, Signal: SIGKILL, Message: "stopped: " + f.Error(), Limit: MemoryLimit}
 }

@@ -19,7 +19,7 @@ const (
 	trampolineAt = userTop - 2*mem.PageSize
 	stackTop     = trampolineAt - mem.PageSize
 	stackBytes   = 8 << 20
-	stackGuard   = 1 << 20 // below the stack nothing is placed by itself
+	stackGuard   = 1 << 20 // nothing is placed in this range below the stack unless asked for
 	maxArgBytes  = stackBytes / 4
 	defaultCPUs  = 8
 	MaxCPUs      = 64 // that a guest can see
@@ -116,9 +116,8 @@ func (k *Kernel) load(img *image.Image, name string) error {
 	return nil
 }
 
-// loadSegment maps one segment. Neighbouring segments may share a page; it then
-// has the permissions of both, as a kernel that maps the file page by page
-// could not give.
+// loadSegment maps one segment. Neighbouring segments may share a page; it then has the
+// permissions of both. (A kernel that maps the file page by page could not do that.)
 func (k *Kernel) loadSegment(s *image.Segment, name string) error {
 	var prot mem.Prot
 	if s.Read {
@@ -182,7 +181,7 @@ const (
 	atExecfn = 31
 )
 
-// hwcap says I, M, A, F, D and C, a bit a letter.
+// hwcap has a bit for each of the letters I, M, A, F, D and C.
 const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1 | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
 
 // startStack maps the main stack, writes arguments, environment and auxiliary

@@ -67,7 +67,8 @@ func (v *vfs) link(from, to string) int64 {
 	return 0
 }
 
-// inotify watches files of which nothing is ever told: only the guest changes them.
+// inotify accepts watches and never reports anything, because only the guest changes
+// the files.
 type inotify struct {
 	ino     uint64
 	watches int32

@@ -38,13 +38,13 @@ func (n *node) stat() stat {
 	return stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1, size: n.data.length}
 }
 
-// memData is the content of a file in memory; it outlives its name while it is
-// open. It lies in chunks, so that a file that grows leaves nothing after.
+// memData is the content of a file in memory; it outlives its name while it is open. It
+// is stored in chunks, so that a growing file leaves no garbage.
 type memData struct {
 	chunks [][]byte // all of chunkBytes but the first, which may be shorter
 	length int64
 	quota  *int64     // bytes that may still be used; nil for a read-only file
-	space  *mem.Space // that they count in as well
+	space  *mem.Space // in which they count as well
 	links  int        // names and open descriptions
 }
 
@@ -62,8 +62,8 @@ func fixed(content []byte) *memData {
 	return d
 }
 
-// Constant tells that the content of a file that cannot be written does not change. It
-// implements rewind.Constant.
+// Constant reports that the content of a file that cannot be written does not change.
+// It implements rewind.Constant.
 func (d *memData) Constant() bool { return d.quota == nil }
 
 func (d *memData) release() {
@@ -91,7 +91,7 @@ func (d *memData) trim() {
 	freed := before - d.allocated()
 	*d.quota += freed
 	d.space.LetGo(uint64(freed))
-	if need > 0 { // what is read there again is zero
+	if need > 0 { // what is read there later is zero
 		clear(d.chunks[need-1][d.length-int64(need-1)*chunkBytes:])
 	}
 }
@@ -134,10 +134,9 @@ func (d *memData) resize(n int64) int64 {
 }
 
 // pages are those of n bytes of the content from off on, as far as it goes, for a
-// mapping that shares them. Chunks with shared pages are given back last of all by
-// who maps them.
+// mapping that shares them. Chunks with shared pages are released by the last mapping.
 func (d *memData) pages(off, n int64) []*mem.Page {
-	if len(d.chunks) > 0 && len(d.chunks[0]) < chunkBytes { // it must not be exchanged when the file grows
+	if len(d.chunks) > 0 && len(d.chunks[0]) < chunkBytes { // it must not be replaced when the file grows
 		whole := make([]byte, chunkBytes)
 		copy(whole, d.chunks[0])
 		more := chunkBytes - int64(len(d.chunks[0]))
@@ -154,7 +153,7 @@ func (d *memData) pages(off, n int64) []*mem.Page {
 	return pages
 }
 
-// move copies between p and the content from off on, all of which is there.
+// move copies between p and the content from off on, which must exist.
 func (d *memData) move(p []byte, off int64, copy func(p, content []byte) int) {
 	for len(p) > 0 {
 		n := copy(p, d.chunks[off/chunkBytes][off%chunkBytes:])

@@ -55,8 +55,7 @@ func inGuard(addr, end uint64) bool {
 	return addr < stackLow && end > stackLow-stackGuard
 }
 
-// prot turns PROT_ bits into permissions: on RISC-V what can be written can be
-// read.
+// prot converts PROT_ bits to permissions. On RISC-V, what can be written can be read.
 func prot(bits uint64) mem.Prot {
 	p := mem.Prot(bits & 7)
 	if p&mem.Write != 0 {
@@ -166,7 +165,7 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 		if err := c.space.Share(addr, pages); err != nil {
 			return mapError(err)
 		}
-		c.moved(from.file, int64(off), int(have), readAccess) // what the file holds by now
+		c.moved(from.file, int64(off), int(have), readAccess) // the file's present content
 		c.space.Tell(addr, have, mem.Write)
 		return 0
 	}
@@ -216,7 +215,7 @@ func (c *call) mprotect() int64 {
 	return mapError(c.space.Protect(addr, length, prot(c.arg[2])))
 }
 
-// madvise drops pages when asked to; other advice changes nothing.
+// madvise drops pages when asked to. Other advice has no effect.
 func (c *call) madvise() int64 {
 	c.quiet = true
 	addr, length := c.arg[0], mem.Pages(c.arg[1])
@@ -238,8 +237,8 @@ func (c *call) madvise() int64 {
 	return -EINVAL
 }
 
-// dropAnonymous forgets the pages of a range, apart from those of files and of
-// the program, which would read as they do in the file.
+// dropAnonymous discards the pages of a range, except those of files and of the
+// program, which would then have the file's content.
 func (c *call) dropAnonymous(addr, end uint64) int64 {
 	for addr < end {
 		v, ok := c.space.Find(addr)
@@ -314,7 +313,7 @@ func (c *call) mremapTo(old, oldLen, to, newLen, flags uint64) int64 {
 	return c.settle(c.space.Move(old, oldLen, to, newLen), to)
 }
 
-// settle returns the address, or the error of getting there.
+// settle returns the address, or the error.
 func (c *call) settle(err error, addr uint64) int64 {
 	if err != nil {
 		return mapError(err)

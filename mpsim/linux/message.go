@@ -2,7 +2,7 @@ package linux
 
 import "encoding/binary"
 
-// What is sent and received on sockets.
+// Messages on sockets.
 
 // sendto is sendto(fd, buf, n, flags, address, length).
 func (c *call) sendto() int64 {
@@ -48,7 +48,7 @@ func (c *call) putAddress(addr, length uint64, a *address) int64 {
 	return c.fault(c.space.PutUint32(length, uint32(len(b))))
 }
 
-// send sends to an address, or to whom the socket is connected.
+// send sends to an address, or to the connected socket.
 func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
 	return c.sendWith(fd, bufs, flags, to, nil)
 }
@@ -74,17 +74,17 @@ func (c *call) sendWith(fd int32, bufs []buffer, flags uint64, to *address, file
 			if e != 0 {
 				return e
 			}
-			return sum(bufs) // nobody listens, and nobody says so at once
+			return sum(bufs) // nobody listens, and the sender does not learn of it
 		}
 	}
 	target.attach(files)
 	return c.attached(target, c.sendPacket(fd, f, target, bufs))
 }
 
-// sendsTo is a socket that s sends a datagram by to an address; nil when nobody is
-// there.
+// sendsTo returns a socket by which s sends a datagram to an address; nil when nobody
+// is there.
 func (c *call) sendsTo(s *socket, to *address) (*socket, int64) {
-	if !s.named && s.family != familyUnix { // who gets it can answer
+	if !s.named && s.family != familyUnix { // the receiver can answer
 		if e := c.network.take(s, address{family: s.family}.loopback()); e != 0 {
 			return nil, e
 		}
@@ -140,8 +140,9 @@ func (c *call) recvfrom() int64 {
 	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], c.arg[4], c.arg[5], 0)
 }
 
-// receive takes bytes, and says from whom they are where addr and length point.
-// message is where the struct msghdr is that descriptors are received by; 0: nowhere.
+// receive takes bytes, and stores the sender's address where addr and length point.
+// message is the address of the struct msghdr that receives descriptors; 0: there is
+// none.
 func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uint64) int64 {
 	f, s, e := c.socketOf(fd, flags)
 	if e != 0 {
@@ -177,7 +178,8 @@ func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uin
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, b)
 }
 
-// receiveBytes takes what there is of a stream; false when more is waited for.
+// receiveBytes takes the available bytes of a stream; it returns false if it must wait
+// for more.
 func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int64) (int64, bool) {
 	n := k.scatter(*bufs, func(p []byte) (int, int64) {
 		if flags&messagePeek != 0 {
@@ -204,8 +206,8 @@ func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int
 	return *done, true
 }
 
-// receivePacket takes one message; false when there is none yet. Of one that has no
-// room it tells the flag.
+// receivePacket takes one message; it returns false if there is none yet. If the
+// message does not fit, it sets the flag.
 func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint64, told *uint32) (int64, bool) {
 	from, whole := s.peer, 0
 	if len(s.senders) > 0 {
@@ -245,7 +247,7 @@ func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint6
 	return got, true
 }
 
-// peek reads what stays there.
+// peek reads without removing.
 func (s *socket) peek(b []byte) (int, int64) {
 	p := s.from
 	if p == nil {
@@ -277,7 +279,7 @@ type header struct {
 	control       control
 }
 
-// control is where the control data of a message are.
+// control is the location of the control data of a message.
 type control struct{ addr, n uint64 }
 
 const (
@@ -326,7 +328,7 @@ func (c *call) sendMessage(h *header, flags uint64) int64 {
 func (c *call) recvmsg() int64 { return c.receiveMessage(c.arg[1], c.arg[2]) }
 
 // receiveMessage receives the message whose struct msghdr is at an address, by the
-// socket that the call names. Of control data there are descriptors only.
+// socket that the call names. The only control data are descriptors.
 func (c *call) receiveMessage(message, flags uint64) int64 {
 	h, e := c.header(message)
 	if e != 0 {

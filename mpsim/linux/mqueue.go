@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// posixQueue is a message queue of POSIX: of the messages with the highest
-// priority the oldest is received first. A message orders who receives it.
+// posixQueue is a message queue of POSIX: the oldest of the messages with the highest
+// priority is received first. A receiver is ordered after the sender of its message.
 type posixQueue struct {
 	k        *Kernel
 	ino      uint64
@@ -16,7 +16,7 @@ type posixQueue struct {
 	messages []priorityMessage
 	links    int      // names and open descriptions
 	notify   *siginfo // to be sent with the first message; nil: none
-	asked    bool     // somebody asked to be told, by a signal or not at all
+	asked    bool     // a notification was requested, by a signal or none
 	waiting  int      // calls that wait to receive
 }
 
@@ -27,7 +27,7 @@ type priorityMessage struct {
 }
 
 const (
-	mqMost       = 10 // of a queue for which nobody says it
+	mqMost       = 10 // of a queue whose creator does not say it
 	mqSize       = 8192
 	mqLimit      = 65536
 	mqSizeLimit  = 16 << 20
@@ -104,7 +104,7 @@ func (c *call) mqOpen() int64 {
 	return fd
 }
 
-// newQueue makes a queue with the attributes at addr; 0: the usual ones.
+// newQueue makes a queue with the attributes at addr; 0: the default ones.
 func (c *call) newQueue(addr uint64) (*posixQueue, int64) {
 	q := &posixQueue{k: c.Kernel, ino: c.vfs.inode(), most: mqMost, size: mqSize, links: 1}
 	if addr != 0 {
@@ -149,7 +149,8 @@ func (c *call) queueOf(fd int32) (*openFile, *posixQueue, int64) {
 	return f, q.posixQueue, 0
 }
 
-// queueWait is how a call waits whose absolute timeout is at addr; 0: for ever.
+// queueWait is the wait of a call whose absolute timeout is at addr; 0: without a
+// limit.
 func (c *call) queueWait(addr uint64) (Wait, int64) {
 	w := Wait{Kind: WaitIPC}
 	if addr == 0 {
@@ -205,7 +206,7 @@ func (c *call) mqTimedsend() int64 {
 	return c.sleepIO(w, f, blockState{restart: true, retry: try, timeout: -ETIMEDOUT})
 }
 
-// add puts a message where it is received, and notifies the process that asked for it.
+// add delivers a message, and notifies the process that asked for it.
 func (q *posixQueue) add(m priorityMessage) {
 	at := len(q.messages)
 	for at > 0 && q.messages[at-1].priority < m.priority {
@@ -274,8 +275,7 @@ func (c *call) mqTimedreceive() int64 {
 	}, interrupted: leave, expire: func() int64 { leave(); return -ETIMEDOUT }})
 }
 
-// mqNotify is mq_notify(fd, event). Of the kinds, threads need more of the kernel
-// than there is.
+// mqNotify is mq_notify(fd, event). Notification by a thread is not supported.
 func (c *call) mqNotify() int64 {
 	_, q, e := c.queueOf(int32(c.arg[0]))
 	if e != 0 {

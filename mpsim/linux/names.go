@@ -32,7 +32,7 @@ func (v *vfs) remove(p string, dir bool) int64 {
 	return 0
 }
 
-// drop takes a name out of a directory of /tmp.
+// drop removes a name from a directory of /tmp.
 func (v *vfs) drop(dir *node, name string) {
 	if d := dir.children[name].data; d != nil {
 		d.release()
@@ -42,7 +42,7 @@ func (v *vfs) drop(dir *node, name string) {
 	v.space.LetGo(nodeBytes)
 }
 
-// forget takes a name out of a directory. The working directory may lie below.
+// forget removes a name from a directory. The working directory may be below it.
 func (v *vfs) forget(dir *node, name string) {
 	delete(dir.children, name)
 	if dir.merged {
@@ -54,7 +54,7 @@ func (v *vfs) forget(dir *node, name string) {
 	v.cwdNode = nil
 }
 
-// nodeBytes is what a file costs beside its content, with the longest name.
+// nodeBytes is the size of a file besides its content, with the longest name.
 const nodeBytes = 1 << 10
 
 // room counts one more file.

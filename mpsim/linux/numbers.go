@@ -1,19 +1,18 @@
 package linux
 
-// descriptorNumber is what the kernel puts in order by handing the number of a
-// descriptor out again after it was closed: servers keep what belongs to a
-// connection in a table by descriptor, and need nothing else to order its uses.
+// descriptorNumber is the order that comes from the reuse of a descriptor's number
+// after it was closed. Servers keep the data of a connection in a table by descriptor,
+// and need nothing else to order its uses.
 //
-// It is the program's order only if its own calls opened the one and the other.
-// Files, unlike what a program waits for, order nothing: their numbers come and go
-// in any thread by chance.
+// It counts only if the program's own calls opened both descriptors. Files order
+// nothing: their numbers come and go in any thread by chance.
 type descriptorNumber struct {
 	own   bool   // the program's own call opened it
-	order handle // of all who closed it
-	by    *Task  // who closed it last
+	order handle // of all threads that closed it
+	by    *Task  // that closed it last
 }
 
-// opened is called when a number was given to s.f.
+// opened is called when s.f was assigned a number.
 func (k *Kernel) opened(s *slot) {
 	n := &s.number
 	_, waits := s.f.file.(stream)
@@ -30,7 +29,7 @@ func (k *Kernel) opened(s *slot) {
 func (k *Kernel) closed(s *slot) {
 	n := &s.number
 	if !n.own || !k.traced() || k.next == MainTID+1 {
-		return // before there is another thread, all comes before it
+		return // everything before the first other thread is ordered anyway
 	}
 	k.publish(&n.order)
 	n.own, n.by = false, k.acting

@@ -16,29 +16,29 @@ type pipe struct {
 	messages         []message // that buf is made of
 	readers, writers bool      // an end is open
 	written          uint64    // bytes, in all
-	held             uint64    // bytes that it takes, as they count for the guest
+	held             uint64    // bytes that count as memory of the guest
 
-	// Descriptions that go along with the next message, and that came with what was
-	// read last: see rights.go.
+	// Descriptions that are sent with the next message, and that were received with the
+	// last one: see rights.go.
 	going, came []*openFile
 
-	// What was done before a descriptor of an end was closed: the other end
-	// knows of it when all are.
+	// What the threads did that closed descriptors of an end: the other end is ordered
+	// after it when all are closed.
 	readersClose, writersClose handle
 }
 
-// message is what one call wrote: a reader of it is ordered after the
-// writer, and not after those who wrote later.
+// message is what one call wrote. Its reader is ordered after the writer, and not after
+// later writers.
 type message struct {
 	left  int // bytes of it in the buffer
 	order handle
-	files []*openFile // that go along, until the first byte is read
+	files []*openFile // that are sent with it, until the first byte is read
 }
 
-// messageBytes is what a message costs beside its bytes.
+// messageBytes is the size of a message besides its bytes.
 const messageBytes = 64
 
-// hold counts n bytes for the guest.
+// hold counts n bytes as memory of the guest.
 func (p *pipe) hold(n uint64) bool {
 	if !p.k.space.Hold(n) {
 		return false
@@ -104,7 +104,7 @@ func (p *pipeEnd) read(b []byte) (int, int64) {
 	return n, 0
 }
 
-// took orders the reader of n bytes after those who wrote them.
+// took orders the reader of n bytes after their writers.
 func (p *pipe) took(n int) {
 	for n > 0 {
 		m := &p.messages[0]
@@ -216,7 +216,7 @@ func (e *eventFD) read(b []byte) (int, int64) {
 	e.count -= v
 	binary.LittleEndian.PutUint64(b, v)
 	e.k.observe(e.order)
-	if !e.semaphore { // of a semaphore nobody knows who of those before posted what is taken
+	if !e.semaphore { // for a semaphore, it is unknown which of the earlier posts is taken
 		e.k.forget(&e.order)
 	}
 	e.k.files.changed = true
@@ -247,7 +247,7 @@ func (e *eventFD) write(b []byte) (int, int64) {
 	return 8, 0
 }
 
-// carried implements [carrier]: what is read depends on all that was written.
+// carried implements [carrier]: what is read depends on everything that was written.
 func (e *eventFD) carried(bool) (at, size uint64) { return 0, cellBytes }
 
 func (e *eventFD) ready() (read, write, hangup bool) {
@@ -265,7 +265,7 @@ func (c *call) eventfd2() int64 {
 		0, flags&openCloexec != 0)
 }
 
-// peek reads what stays there.
+// peek reads without removing.
 func (p *pipeEnd) peek(b []byte) (int, int64) {
 	if len(p.buf) == 0 && p.writers {
 		return 0, -EAGAIN

@@ -10,7 +10,7 @@ type posixTimer struct {
 	signal  int   // 0: none
 	task    *Task // nil: the process
 	value   uint64
-	overrun uint32 // expirations that the last signal stands for, but one
+	overrun uint32 // expirations that the last signal represents, minus one
 }
 
 const (
@@ -134,7 +134,7 @@ func (c *call) timerDelete() int64 {
 	return -EINVAL
 }
 
-// expire sends the signal of a timer that has run off.
+// expire sends the signal of a timer that has expired.
 func (k *Kernel) expire(t *posixTimer) {
 	if !t.armed || t.deadline > k.now {
 		return

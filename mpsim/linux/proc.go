@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// What /proc says of the process and its tasks.
+// What /proc shows about the process and its tasks.
 
-// mainTask is the first task, if it is alive, else the first that is.
+// mainTask is the first task that is alive.
 func (k *Kernel) mainTask() *Task {
 	if len(k.tasks) > 0 {
 		return k.tasks[0]

@@ -14,7 +14,7 @@ const (
 	writeAccess = mem.Write
 )
 
-// processState is what all tasks share beside memory, files and signals.
+// processState is what all tasks share besides memory, files and signals.
 type processState struct {
 	umask  uint32
 	limits [numLimits]*limit // that were set
@@ -88,8 +88,7 @@ func (c *call) newTask(a cloneArgs) int64 {
 		return -EINVAL
 	}
 	if len(c.tasks) >= c.cfg.MaxTasks {
-		// Linux would say EAGAIN, and a program that does not look at it would
-		// try for ever.
+		// Linux would return EAGAIN, and a program that ignores it would try forever.
 		c.end(Outcome{Status: 128 + SIGKILL, Signal: SIGKILL, Limit: ThreadLimit,
 			Message: fmt.Sprintf("stopped: more than %d threads at the same time", c.cfg.MaxTasks)})
 		return -EAGAIN
@@ -167,8 +166,8 @@ func (c *call) exit() int64 {
 	return 0
 }
 
-// tellCleared tells that t, which ends, has cleared its id. A thread that sees that may
-// take it for the end of a thread that the program made by itself.
+// tellCleared records that t, which is ending, has cleared its id. If the program made
+// the thread itself, another thread may wait for that as for its end.
 func (c *call) tellCleared(t *Task) {
 	if !c.traced() || !t.own {
 		return
@@ -311,7 +310,7 @@ func (c *call) schedSetscheduler() int64 {
 	return c.setScheduler(c.arg[1]&^0x40000000, v)
 }
 
-// setScheduler answers the wish for a policy and a priority, without an effect.
+// setScheduler accepts a policy and a priority, without an effect.
 func (c *call) setScheduler(policy uint64, priority uint32) int64 {
 	switch policy {
 	case 0, 3, 5: // OTHER, BATCH, IDLE
@@ -457,7 +456,7 @@ func (c *call) limit(resource uint64) limit {
 	return l
 }
 
-// prctl answers the few questions that libraries ask.
+// prctl supports the few options that libraries use.
 func (c *call) prctl() int64 {
 	switch c.arg[0] {
 	case 15: // PR_SET_NAME

@@ -3,7 +3,7 @@ package linux
 import "encoding/binary"
 
 // Descriptors that are sent along with a message (SCM_RIGHTS). They belong to the
-// message's first byte: a read goes no further than the end of such a message.
+// message's first byte. A read stops at the end of such a message.
 
 const (
 	solSocket     = 1
@@ -52,7 +52,7 @@ func (c *call) rightsToSend(at control) (files []*openFile, e int64) {
 	return files, 0
 }
 
-// attach makes files go along with what is sent next.
+// attach sends files with the next message.
 func (s *socket) attach(files []*openFile) {
 	if s.to == nil || len(files) == 0 {
 		return
@@ -63,8 +63,8 @@ func (s *socket) attach(files []*openFile) {
 	s.to.going = files
 }
 
-// attached takes back what was to go along with a message that could not be sent,
-// and returns the result of sending.
+// attached takes back the files of a message that could not be sent, and returns the
+// result of sending.
 func (c *call) attached(s *socket, n int64) int64 {
 	if s.to != nil && c.t.State != Blocked {
 		c.release(&s.to.going)
@@ -88,7 +88,7 @@ func (p *pipe) dropRights() {
 	p.k.release(&p.came)
 }
 
-// together is how many bytes one read may take.
+// together returns the number of bytes that one read may take.
 func (p *pipe) together() int {
 	n := 0
 	for i := range p.messages {
@@ -99,8 +99,8 @@ func (p *pipe) together() int {
 	return len(p.buf)
 }
 
-// receiveRights makes descriptors of what came along, and tells of them in the
-// struct msghdr at message. A reader without one loses them.
+// receiveRights makes descriptors of the received files, and stores them in the struct
+// msghdr at message. A reader without a msghdr loses them.
 func (c *call) receiveRights(p *pipe, message, flags uint64, told uint32) {
 	defer c.release(&p.came)
 	if message == 0 {

@@ -38,7 +38,8 @@ func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64
 	var done uint64
 	for done < n {
 		p := buf[:min(n-done, ioChunk)]
-		// Look first whether it can be stored: what is read is gone.
+		// Check first that it can be stored, because what was read cannot be read a
+		// second time.
 		if f := k.space.Check(addr+done, uint64(len(p)), writeAccess); f != nil {
 			ok := f.Addr - (addr + done)
 			if ok == 0 || ok > uint64(len(p)) {
@@ -149,8 +150,8 @@ func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 	return done
 }
 
-// readFile is what all calls that read come to. at is the offset, or negative
-// for the description's own.
+// readFile does the work of all calls that read. at is the offset; if it is negative,
+// the description's own offset counts.
 func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -204,7 +205,7 @@ func (c *call) readStream(fd int32, f *openFile, s stream, bufs []buffer) int64 
 	})
 }
 
-// writeFile is what all calls that write come to.
+// writeFile does the work of all calls that write.
 func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -241,11 +242,11 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 	return -EISDIR
 }
 
-// writeStream writes everything, waiting for room as often as it needs to.
+// writeStream writes everything, and waits for room whenever it must.
 func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
 	k, t, unsignalled := c.Kernel, c.t, c.unsignalled
 	var done int64
-	// try returns the result when there is one.
+	// try returns the result if there is one.
 	try := func() (int64, bool) {
 		n := k.gather(bufs, func(p []byte) (int, int64) { return k.writeTo(s, p) })
 		if n > 0 {

@@ -32,8 +32,8 @@ func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 	return kept
 }
 
-// up makes a directory of the host's one in memory, which has the host's names too.
-// The path has to be a directory that is not covered.
+// up makes a copy in memory of a host's directory, which shows the host's names too.
+// The path must be a directory that is not covered.
 func (v *vfs) up(p string) (*node, int64) {
 	n := v.tree
 	for part := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
@@ -54,7 +54,7 @@ func (v *vfs) up(p string) (*node, int64) {
 	return n, 0
 }
 
-// raise makes a file of the host's one in memory.
+// raise copies a file of the host into memory.
 func (v *vfs) raise(p string) (*node, int64) {
 	st, e := v.stat(p, true)
 	if e != 0 {
@@ -113,7 +113,7 @@ func (v *vfs) openScratch(p string, flags, perm uint32) (file, int64) {
 	return v.openHost(p, flags)
 }
 
-// removeHost takes away a name that only the host has, for this guest.
+// removeHost hides a name that only the host has from this guest.
 func (v *vfs) removeHost(p string, dir bool) int64 {
 	st, e := v.stat(p, false)
 	isDir := st.mode&modeType == modeDir
@@ -135,8 +135,7 @@ func (v *vfs) removeHost(p string, dir bool) int64 {
 	return 0
 }
 
-// bringUp makes both names of a rename those of memory, where only the host has
-// them.
+// bringUp copies both names of a rename into memory, if only the host has them.
 func (v *vfs) bringUp(from, to string) int64 {
 	if n, covered := v.inMemory(from); n == nil && !covered {
 		switch st, e := v.stat(from, false); {
@@ -169,9 +168,9 @@ type Written struct{ v *vfs }
 // Written returns what the guest wrote to files.
 func (k *Kernel) Written() Written { return Written{k.vfs} }
 
-// Save writes the files that the guest wrote, as they are now, below dir, which
-// is made if it is not there. Files of temporary directories (/tmp, /dev/shm) are among
-// them when temporary is set. What the guest removed is removed there.
+// Save writes the files that the guest wrote, as they are now, below dir, which is
+// created if necessary. Files of temporary directories (/tmp, /dev/shm) are among them
+// when temporary is set. What the guest removed is removed there.
 func (w Written) Save(dir string, temporary bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -224,8 +223,8 @@ func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
 	return v.save(root, at, n, temporary)
 }
 
-// save writes a file. The old one, if any, is no longer there when this one cannot be
-// written whole.
+// save writes a file. If it cannot be written completely, an old file of that name is
+// lost.
 func (d *memData) save(root *os.Root, at string, perm uint32) error {
 	if err := root.MkdirAll(filepath.Dir(rel(at)), 0o755); err != nil {
 		return err

@@ -44,8 +44,8 @@ type peekable interface {
 	peek(p []byte) (int, int64)
 }
 
-// transfer moves up to n bytes; all says that it waits until they are moved, and not
-// only the first. done is called with the result.
+// transfer moves up to n bytes. With all, it waits until all of them are moved, and not
+// only for the first. done is called with the result.
 func (c *call) transfer(out, in place, n uint64, all, nonblock bool, done func(int64) int64) int64 {
 	k, t := c.Kernel, c.t
 	n = min(n, maxRW)
@@ -128,7 +128,7 @@ func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 	return have, e
 }
 
-// putOffset stores an offset that the guest gave.
+// putOffset stores an offset at the guest's address.
 func (c *call) putOffset(addr uint64, p place) int64 {
 	if addr == 0 {
 		return 0

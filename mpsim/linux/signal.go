@@ -81,7 +81,7 @@ func SignalName(sig int) string {
 	return "signal " + utoa(uint64(sig))
 }
 
-// sigset is a set of signals; bit n-1 stands for signal n.
+// sigset is a set of signals; bit n-1 is signal n.
 type sigset uint64
 
 func sigbit(sig int) sigset { return 1 << (sig - 1) }
@@ -107,7 +107,7 @@ type siginfo struct {
 	value     uint64
 	timer     bool
 	cell      uint64 // see Kernel.sent; 0: nobody's
-	order     handle // what was published by those who sent it, or by who set the timer
+	order     handle // what the senders, or the thread that set the timer, published
 }
 
 // maxQueued bounds the queued real-time signals of a queue.
@@ -139,11 +139,11 @@ func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	}
 	q.set |= sigbit(i.sig)
 	q.infos = append(q.infos, i)
-	k.files.changed = true // somebody may wait for it by a signalfd
+	k.files.changed = true // a task may wait for it by a signalfd
 	return true
 }
 
-// received orders the acting task after what sent it a signal.
+// received orders the acting task after the sender of a signal.
 func (k *Kernel) received(i siginfo) {
 	k.observe(i.order)
 	if !i.timer {

@@ -40,15 +40,15 @@ type socket struct {
 	listening   bool
 	backlog     int
 	waiting     []connection      // to a listening socket, not accepted yet
-	senders     []address         // of datagrams: who sent each message in from
+	senders     []address         // of datagrams: the sender of each message in from
 	options     map[uint64][]byte // that were set, by level and name
 	shown       string            // the name of its file, as given to bind
 	deliver     *socket           // datagrams that are written go there
 	pair        bool              // of two datagram sockets, which socketpair made
 }
 
-// connection is one that waits to be accepted: the thread that takes it is ordered after
-// who made it.
+// connection is a connection that waits to be accepted. The thread that accepts it is
+// ordered after the one that made it.
 type connection struct {
 	socket *socket
 	order  handle
@@ -275,7 +275,7 @@ func (c *call) shutdown() int64 {
 		return e
 	case c.arg[1] > 2:
 		return -EINVAL
-	case s.listening: // who waits to accept waits no longer
+	case s.listening: // a task that waits to accept waits no longer
 		s.listening = false
 		c.files.changed = true
 		return 0

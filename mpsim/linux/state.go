@@ -2,13 +2,13 @@ package linux
 
 import "hindsight/mpsim/mem"
 
-// What the kernel holds for the guest is memory too, of addresses that no
-// program has: bytes in pipes and files, handlers of signals, masks, limits. A
-// call that changes it writes there, one whose result or effect depends on it
-// reads there, and a watcher of the space ([mem.Space.Watch]) is told of both.
+// What the kernel stores for the guest is memory too, at addresses that no program has:
+// bytes in pipes and files, handlers of signals, masks, limits. A call that changes it
+// writes there, and a call whose result or effect depends on it reads there. A watcher
+// of the space ([mem.Space.Watch]) is told of both.
 //
-//	1<<60  cells of 8 bytes: of the process, 1<<12 for each task, one for each signal that was sent
-//	1<<61  bytes of files, pipes and counters, 1<<40 for each
+// 	1<<60  cells of 8 bytes: of the process, 1<<12 for each task, one for each signal that was sent
+// 	1<<61  bytes of files, pipes and counters, 1<<40 for each
 
 // StateBase is the lowest address of the kernel's own state.
 const StateBase = 1 << 60
@@ -49,8 +49,8 @@ func (t *Task) cell(n int) uint64 {
 	return taskCells + (uint64(t.TID)*cellsPerTask+uint64(n))*cellBytes
 }
 
-// reads tells that the call under way depends on a cell of the kernel's state;
-// writes, that it sets the cell.
+// reads records that the current call depends on a cell of the kernel's state; writes,
+// that it sets the cell.
 func (k *Kernel) reads(cell uint64) {
 	if cell != 0 {
 		k.space.Tell(cell, cellBytes, mem.Read)
@@ -71,13 +71,13 @@ func (k *Kernel) onBehalf(t *Task, do func()) {
 	k.acting = before
 }
 
-// CacheBlock is the bytes that cbo.zero clears, and that the other operations
-// on cache blocks are about.
+// CacheBlock is the number of bytes that cbo.zero clears, and the size of a block for
+// the other operations on cache blocks.
 const CacheBlock = 64
 
 // Zero clears memory for a task, as cbo.zero does.
 func (k *Kernel) Zero(t *Task, addr, n uint64) Outcome {
-	k.onBehalf(t, func() { _ = k.space.Write(addr, make([]byte, n)) }) // the caller has looked whether it can be written
+	k.onBehalf(t, func() { _ = k.space.Write(addr, make([]byte, n)) }) // the caller has checked that it can be written
 	return Outcome{}
 }
 
@@ -94,8 +94,7 @@ func (k *Kernel) content(ino uint64) uint64 {
 	return contents + n<<contentBits
 }
 
-// moved tells that n bytes of a file with offsets, from off on, were read or
-// written.
+// moved records that n bytes of a file with offsets, from off on, were read or written.
 func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
 	if n > 0 && k.space.Watched() {
 		k.space.Tell(k.content(f.stat().ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
@@ -104,12 +103,12 @@ func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
 
 // carrier is a stream that hands on what is written to it.
 type carrier interface {
-	// carried is where the next byte to be read, or written, stands among those
-	// that the stream can hold, and how many that are.
+	// carried returns the position of the next byte to be read, or written, in the
+	// stream's buffer, and the size of the buffer.
 	carried(write bool) (at, size uint64)
 }
 
-// passed tells that n bytes went through a stream, from where it stood before.
+// passed records that n bytes went through a stream, from its previous position on.
 func (k *Kernel) passed(s stream, at, size uint64, n int, acc mem.Access) {
 	if n <= 0 || size == 0 || !k.space.Watched() {
 		return
@@ -154,8 +153,8 @@ func (p *pipeEnd) carried(write bool) (at, size uint64) {
 	return (p.written - uint64(len(p.buf))) % pipeBytes, pipeBytes
 }
 
-// offset is the cell of an open file's position. lseek sets it; that reads and
-// writes advance it is no dependence, or each would depend on all before it.
+// offset is the cell of an open file's position. lseek sets it. That reads and writes
+// advance it is no dependence; otherwise each would depend on all earlier ones.
 func (k *Kernel) offset(f *openFile) uint64 {
 	if f.cell == 0 {
 		k.offsets++
@@ -164,7 +163,7 @@ func (k *Kernel) offset(f *openFile) uint64 {
 	return f.cell
 }
 
-// sent gives a signal that is being sent a separate cell, which its delivery
+// sent assigns to a signal that is being sent a cell of its own, which its delivery
 // reads.
 func (k *Kernel) sent(i *siginfo) {
 	if i.timer {
@@ -176,7 +175,7 @@ func (k *Kernel) sent(i *siginfo) {
 	k.writes(i.cell)
 }
 
-// delivered tells what the delivery of a signal depends on.
+// delivered records what the delivery of a signal depends on.
 func (k *Kernel) delivered(t *Task, i *siginfo) {
 	k.reads(processCell(cellActions + i.sig))
 	k.reads(t.cell(cellMask))

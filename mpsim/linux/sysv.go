@@ -7,9 +7,9 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// System V's semaphores, shared memory and message queues. Raising a semaphore
-// orders who lowers it afterwards, a message who receives it; memory that is shared
-// orders nothing.
+// System V's semaphores, shared memory and message queues. A thread that lowers a
+// semaphore is ordered after the threads that raised it, and the receiver of a message
+// after its sender. Shared memory orders nothing.
 
 const (
 	ipcCreate  = 0o1000
@@ -91,7 +91,7 @@ func (t *ipcTable[T]) remove(id int32) {
 	t.objects = slices.DeleteFunc(t.objects, func(o T) bool { return o.perm().id == id })
 }
 
-// ipcState is all of them.
+// ipcState holds the objects of all kinds.
 type ipcState struct {
 	semaphores ipcTable[*semaphores]
 	segments   ipcTable[*segment]
@@ -303,7 +303,7 @@ func (c *call) semaphoreWait(timeout uint64) int64 {
 	return c.sleepIO(w, nil, blockState{retry: try, interrupted: leave, expire: func() int64 { leave(); return -EAGAIN }})
 }
 
-// operate does all operations on a set or none. It says which one has to wait.
+// operate does all operations on a set or none. It returns the one that must wait.
 func (k *Kernel) operate(s *semaphores, ops []operation) (waits int, e int64) {
 	values := map[uint16]int{}
 	for i, op := range ops {
@@ -433,7 +433,7 @@ func (c *call) shmdt() int64 {
 	return 0
 }
 
-// dropSegment ends a segment that was removed and that nobody uses.
+// dropSegment deletes a segment that was removed and that nobody uses.
 func (c *call) dropSegment(s *segment) {
 	if s.removed && s.attached == 0 {
 		c.ipc.segments.remove(s.id)

@@ -1,7 +1,7 @@
 package linux
 
-// entry is a system call: its name, and what does it. Without do it is known
-// but not there.
+// entry is a system call: its name and its implementation. Without do it is not
+// supported.
 type entry struct {
 	name string
 	do   func(*call) int64

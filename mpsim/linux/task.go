@@ -100,16 +100,16 @@ type Task struct {
 
 // blockState is what ends a task's wait, and how.
 type blockState struct {
-	a0      uint64 // first argument, for making the call again
-	restart bool   // a signal whose handler has SA_RESTART makes it again
+	a0      uint64 // first argument, to restart the call
+	restart bool   // a signal whose handler has SA_RESTART restarts it
 	timeout int64  // result when the deadline passes
 
 	// expire, if set, returns the result when the deadline passes instead.
 	expire func() int64
 	// interrupted, if set, is called when a signal ends the wait.
 	interrupted func()
-	// retry, if set, tries the call again whenever a pipe or the like changed;
-	// done says that it has a result.
+	// retry, if set, retries the call whenever a pipe or the like has changed; done
+	// says that it has a result.
 	retry func() (ret int64, done bool)
 
 	// partial, if set, returns what a call that a signal ends has done so far.
@@ -132,13 +132,13 @@ func (t *Task) Pending() bool { return t.attention }
 type Action uint8
 
 const (
-	Return    Action = iota // go on at Context.PC
-	Block                   // the task sleeps until it comes out of Kernel.Woken
+	Return    Action = iota // continue at Context.PC
+	Block                   // the task sleeps until Kernel.Woken returns it
 	Exit                    // the task is gone; others remain
 	ExitGroup               // the whole guest is gone
-	Clone                   // go on, and start a hart for Outcome.Child
-	SigReturn               // go on at Context.PC: all registers may have changed
-	Yield                   // go on, but let others run first
+	Clone                   // continue, and start a hart for Outcome.Child
+	SigReturn               // continue at Context.PC: all registers may have changed
+	Yield                   // continue, but let others run first
 )
 
 // Outcome is the answer of the kernel to the machine.
@@ -156,7 +156,7 @@ type Outcome struct {
 	Limit Limit
 }
 
-// Limit is what a guest can be given only so much of.
+// Limit is a resource of which a guest may have a limited amount.
 type Limit uint8
 
 const (
@@ -165,5 +165,5 @@ const (
 	ThreadLimit       // Config.MaxTasks
 )
 
-// Sleeps reports whether the task is in a sleep, so that nothing but time ends it.
+// Sleeps reports whether the task sleeps, so that only time can end its wait.
 func (t *Task) Sleeps() bool { return t.State == Blocked && t.Wait.Timed && t.Wait.Kind == WaitSleep }

@@ -34,17 +34,17 @@ const (
 // Now returns the virtual time in nanoseconds since the start.
 func (k *Kernel) Now() uint64 { return k.now }
 
-// Advance moves the clock on by ns nanoseconds, in which the guest computed.
+// Advance advances the clock by ns nanoseconds, in which the guest computed.
 func (k *Kernel) Advance(ns uint64) {
 	k.busy = later(k.busy, ns)
 	k.now = later(k.now, ns)
 }
 
-// AdvanceTo moves the clock on to t, if that lies ahead, while the guest slept.
+// AdvanceTo advances the clock to t, if that is in the future, while the guest slept.
 func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
 
-// NextDeadline returns the time at which the next task is to be woken or the
-// next timer runs off; false when there is none.
+// NextDeadline returns the time at which the next task is to be woken or the next timer
+// expires; false if there is none.
 func (k *Kernel) NextDeadline() (uint64, bool) {
 	next, ok := maxTime, false
 	for _, t := range k.tasks {
@@ -68,8 +68,8 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 	return next, ok
 }
 
-// NextSleeper returns what NextDeadline returns if it is the end of a sleep, so that
-// nothing but that sleep ends when the clock moves on to it; else false.
+// NextSleeper returns the time of NextDeadline if only the end of a sleep is due then;
+// else false.
 func (k *Kernel) NextSleeper() (uint64, bool) {
 	next, ok := k.NextDeadline()
 	if !ok || k.itimer.armed && k.itimer.deadline <= next {
@@ -121,7 +121,7 @@ func (k *Kernel) Expire() Outcome {
 	return Outcome{Action: Return}
 }
 
-// later returns the time d after t, never beyond the end of time.
+// later returns t + d, or the greatest time if that would overflow.
 func later(t, d uint64) uint64 { return min(t+min(d, maxTime), maxTime) }
 
 // timespec reads a struct timespec and returns it in nanoseconds.
@@ -152,8 +152,8 @@ func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
 	return k.fault(k.space.Write(addr, b[:]))
 }
 
-// clock returns what a clock shows; the processor time of a task is that of all
-// tasks together. false if there is no such clock.
+// clock returns the reading of a clock; false if there is no such clock. The processor
+// time of a task is that of all tasks together.
 func (k *Kernel) clock(id uint64) (uint64, bool) {
 	switch id {
 	case clockRealtime, clockRealtimeCoarse, clockTAI:
@@ -170,7 +170,8 @@ func (k *Kernel) clock(id uint64) (uint64, bool) {
 	return 0, false
 }
 
-// fromClock turns a reading of a clock into virtual time: now if it has passed.
+// fromClock converts a reading of a clock to virtual time; if it has passed, that is
+// now.
 func (k *Kernel) fromClock(id, ns uint64) uint64 {
 	at, _ := k.clock(id)
 	return later(k.now, max(ns, at)-at)
@@ -230,7 +231,8 @@ func (c *call) clockNanosleep() int64 {
 	return c.sleepUntil(later(c.now, d), c.arg[3])
 }
 
-// sleepUntil sleeps; when a signal cuts it short, what is left goes to left.
+// sleepUntil sleeps. If a signal ends the sleep early, the remaining time is stored at
+// left.
 func (c *call) sleepUntil(deadline, left uint64) int64 {
 	if deadline <= c.now {
 		c.out.Action = Yield
@@ -278,7 +280,7 @@ type itimer struct {
 	order              handle // of the call that set it
 }
 
-// expireTimer sends SIGALRM when the timer has run off.
+// expireTimer sends SIGALRM when the timer has expired.
 func (k *Kernel) expireTimer() {
 	t := &k.itimer
 	if !t.armed || t.deadline > k.now {
@@ -286,14 +288,14 @@ func (k *Kernel) expireTimer() {
 	}
 	t.armed = t.interval != 0
 	if t.armed {
-		// Expirations that were missed are one signal.
+		// Missed expirations are one signal.
 		missed := (k.now - t.deadline) / t.interval
 		t.deadline = later(t.deadline, (missed+1)*t.interval)
 	}
 	k.sendProcess(siginfo{sig: SIGALRM, code: codeKernel, timer: true, order: t.order})
 }
 
-// setitimer is setitimer(which, new, old). Only ITIMER_REAL is there.
+// setitimer is setitimer(which, new, old). Only ITIMER_REAL is supported.
 func (c *call) setitimer() int64 {
 	if c.arg[0] > 2 {
 		return -EINVAL

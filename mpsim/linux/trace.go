@@ -2,47 +2,46 @@ package linux
 
 import "hindsight/tracefmt/event"
 
-// Tracer hears what the calls of the guest do beside their results: what the
-// objects of the kernel put in order, and which handlers run. The methods are
-// called in the middle of the calls of [Kernel] that bring them about; the task
-// is the one that acts, which need not be the one that the machine runs: a
-// write wakes a reader, whose read is then finished at once.
+// Tracer is told what the calls of the guest do besides their results: what the objects
+// of the kernel order, and which handlers run. Its methods are called within the calls
+// of [Kernel] that cause them. The task is the one that acts. It need not be the one
+// that the machine runs: a write wakes a reader, whose read is then finished at once.
 type Tracer interface {
-	// Enter tells that t is about to continue in the handler of a signal, which is at
-	// an address. Its registers are still as the signal found them.
+	// Enter is called when t is about to continue in the handler of a signal, at an
+	// address. The registers of t are still those at the time of the signal.
 	Enter(t *Task, signal int, handler uint64)
 	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64
-	// Emit tells an ordered event of t; the machine fills in the place.
+	// Emit emits an ordered event of t; the machine fills in the place.
 	Emit(t *Task, e event.Event)
-	// Own reports whether the program itself makes the call that t is in, and no
-	// library on its own account.
+	// Own reports whether the program itself makes the call that t is in, and not a
+	// library for its own purposes.
 	Own(t *Task) bool
 }
 
-// handle is something to publish and observe; it gets its number when it is
-// published first.
+// handle is something to publish and observe. It gets its number when it is first
+// published.
 type handle uint64
 
-// Quiet says that what the kernel does to the guest's memory at the moment is no
-// access of the program's: to a futex word, a frame for a signal, or mappings.
+// Quiet says that the kernel's present accesses to the guest's memory are not accesses
+// of the program: those to a futex word, a frame for a signal, or mappings.
 func (k *Kernel) Quiet() bool { return k.quiet }
 
-// traced reports whether somebody hears of order now.
+// traced reports whether order is being recorded.
 func (k *Kernel) traced() bool { return k.cfg.Tracer != nil && k.acting != nil }
 
 // own reports whether the acting task's call is the program's own.
 func (k *Kernel) own() bool { return k.traced() && k.cfg.Tracer.Own(k.acting) }
 
-// publish makes what the acting task did until now there to be taken.
+// publish publishes what the acting task has done so far.
 func (k *Kernel) publish(h *handle) {
 	k.promise(h)
 	k.keep()
 }
 
-// promise is publish for a file that takes bytes: [Kernel.keep] follows when it
-// was told that the bytes were read.
+// promise is publish for a file that takes bytes. [Kernel.keep] follows when the bytes
+// were read.
 func (k *Kernel) promise(h *handle) {
 	if !k.traced() {
 		return
@@ -76,7 +75,7 @@ func (k *Kernel) forget(h *handle) {
 	*h = 0
 }
 
-// pass orders task to after what the acting task did until now.
+// pass orders the task to after what the acting task has done so far.
 func (k *Kernel) pass(to *Task) {
 	if !k.traced() || to == k.acting {
 		return

@@ -15,14 +15,14 @@ import (
 // vfs is the file system that the guest sees: a tree in memory, and where that
 // has nothing, the directory of the host that was given, if any.
 //
-// Names are made absolute and ".." is taken by its letters before anything is
-// looked up; symbolic links inside the host directory are followed by os.Root,
-// which does not let them lead out of it.
+// Names are made absolute, and ".." is resolved in the text, before anything is looked
+// up; symbolic links inside the host directory are followed by os.Root, which does not
+// let them lead out of it.
 type vfs struct {
 	tree  *node
 	host  *hostRoot // nil without Config.Root and Config.Over
 	under []*hostRoot
-	// scratch: all can be written, in memory; see scratch.go.
+	// scratch: everything can be written, in memory; see scratch.go.
 	scratch bool
 	fixed   map[string]*node // Config.Objects
 	// procTask returns the files of /proc/self/task, which change with the tasks.
@@ -32,10 +32,10 @@ type vfs struct {
 	next     uint64 // inode number
 	nodes    int
 	quota    int64      // bytes left for /tmp
-	space    *mem.Space // that all of it counts in
+	space    *mem.Space // in which all of it counts
 
-	// Where names are looked up from that begin with the working directory's:
-	// that directory, if it is in memory. nil: from the root.
+	// The working directory, if it is in memory. Names that begin with its path are
+	// looked up from there. nil: from the root.
 	cwdNode *node
 }
 
@@ -99,7 +99,7 @@ func (v *vfs) openRoots(cfg *Config) error {
 	return nil
 }
 
-// fillTree makes the files that every guest finds.
+// fillTree creates the files that every guest finds.
 func (k *Kernel) fillTree(img *image.Image) {
 	v := k.vfs
 	add := func(name string, n *node) {
@@ -113,7 +113,7 @@ func (k *Kernel) fillTree(img *image.Image) {
 		}
 		n.ino = v.inode()
 		if at.children[parts[len(parts)-1]] != nil {
-			return // a program that is called as one of the directories
+			return // a program with the path of one of the directories
 		}
 		at.children[parts[len(parts)-1]] = n
 	}
@@ -185,7 +185,7 @@ func (v *vfs) closeRoots() error {
 	return err
 }
 
-// hostOf is the directory of the host that has a path, or would have it; nil if
+// hostOf returns the directory of the host that has a path, or would have it; nil if
 // there is none.
 func (v *vfs) hostOf(p string) *hostRoot {
 	if v.host != nil && (len(v.under) == 0 || v.host.has(p)) {
@@ -206,7 +206,7 @@ func objectNode(name string, o Object) *node {
 		if n.data == nil {
 			content := o.Data
 			if o.File != "" {
-				content, _ = os.ReadFile(o.File) // one that has gone is empty
+				content, _ = os.ReadFile(o.File) // one that no longer exists is empty
 			}
 			n.data = fixed(content)
 		}
@@ -246,8 +246,8 @@ func (k *Kernel) procMeminfo() string {
 	return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\n", total>>10, free>>10, free>>10)
 }
 
-// inMemory returns the node at an absolute path. covered says that the path lies
-// in a part that only exists in memory, so that the host is not to be asked.
+// inMemory returns the node at an absolute path. covered says that the path is in a
+// part that exists only in memory, so that the host must not be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	n = v.fixed[p]
 	if n != nil {
@@ -301,7 +301,7 @@ func (v *vfs) enter(p string) {
 	v.cwd, v.cwdNode = p, n
 }
 
-// resolve makes a path that the guest gave absolute.
+// resolve makes a path of the guest absolute.
 func (c *call) resolve(dirfd int32, addr uint64) (string, int64) {
 	name, e := c.pathArg(addr)
 	if e != 0 {
@@ -350,7 +350,7 @@ func (c *call) absolute(dirfd int32, name string) (string, int64) {
 		name = base + "/" + name
 	}
 	p := path.Clean("/" + name)
-	if len(p) > maxPath { // Linux goes on by relative names
+	if len(p) > maxPath { // Linux continues with relative names
 		return "", -ENAMETOOLONG
 	}
 	if p != "/" && (strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/.")) {
