@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
-.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-predict bench-papers bench-wet fuzz clean
+.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-replay bench-predict bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -76,6 +76,9 @@ bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the rac
 
 bench-predict:    ## runs until a rare race shows: random, pct, and with predictions (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Predict -benchtime 1x -timeout 60m ./mpsim/witness
+
+bench-replay:     ## instructions that confirm and minimize simulate with checkpoints, against the same runs from the beginning
+	$(GO) test -run '^$$' -bench 'Checkpoints$$' -benchtime 1x ./mpsim/confirm ./mpsim/steer
 
 bench-orders:     ## each order, the reading of the trace included, against a plain FastTrack in memory (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Orders -benchtime 1x ./analyze/order

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hindsight/mpsim/image"
@@ -24,8 +25,10 @@ type Checkpoint struct {
 	state  *rewind.State
 	hooks  map[uint64]int
 	stores uint64        // see codeCache
-	step   schedule.Step // the last of the trail, which may grow
-	copied uint64        // see [mem.Space.Copied]
+	steps  int           // of the trail
+	step   schedule.Step // the last of them, which may grow
+	insts  uint64
+	copied uint64 // see [mem.Space.Copied]
 }
 
 // ErrCheckpoint says that a machine can have no checkpoint where it is.
@@ -43,9 +46,9 @@ func (m *Machine) Checkpoint(and ...any) (*Checkpoint, error) {
 		return nil, ErrCheckpoint
 	}
 	m.kept = true
-	c := &Checkpoint{m: m, hooks: maps.Clone(m.code.hooks), stores: m.code.stores, copied: m.space.Copied()}
-	if n := len(m.trail.steps); n > 0 {
-		c.step = m.trail.steps[n-1]
+	c := &Checkpoint{m: m, hooks: maps.Clone(m.code.hooks), stores: m.code.stores, copied: m.space.Copied(), insts: m.Insts(), steps: len(m.trail.steps)}
+	if c.steps > 0 {
+		c.step = m.trail.steps[c.steps-1]
 	}
 	c.memory = m.space.Snapshot()
 	c.state = rewind.Save(unchanging, append([]any{m}, and...)...)
@@ -76,12 +79,103 @@ func (c *Checkpoint) Back() {
 	}
 }
 
-// Bytes is about what the checkpoint costs besides pages of memory.
-func (c *Checkpoint) Bytes() uint64 { return c.memory.Bytes() + c.state.Bytes() }
+// Insts is how many instructions the run had retired there.
+func (c *Checkpoint) Insts() uint64 { return c.insts }
 
-// PagesSince is about how many bytes of pages this checkpoint has that an earlier one
-// of the same stretch has not.
-func (c *Checkpoint) PagesSince(earlier *Checkpoint) uint64 { return c.copied - earlier.copied }
+// After returns what of a schedule comes after the checkpoint, if it begins as the run
+// did up to there: done is the steps of a run that went through it ([Machine.Trail]).
+func (c *Checkpoint) After(done []schedule.Step, s *schedule.Schedule) (rest *schedule.Schedule, ok bool) {
+	if c.steps == 0 {
+		return s, true
+	}
+	n := c.steps - 1
+	if len(s.Steps) <= n || !slices.EqualFunc(done[:n], s.Steps[:n], sameStep) {
+		return nil, false
+	}
+	next := s.Steps[n]
+	if next.Kind != c.step.Kind || next.Thread != c.step.Thread || next.Count < c.step.Count || next.Time != c.step.Time {
+		return nil, false
+	}
+	rest = &schedule.Schedule{Name: s.Name, Lenient: s.Lenient}
+	if next.Count -= c.step.Count; next.Count > 0 {
+		rest.Steps = append(rest.Steps, next)
+	}
+	rest.Steps = append(rest.Steps, s.Steps[n+1:]...)
+	return rest, true
+}
+
+// sameStep reports whether two steps ask for the same.
+func sameStep(a, b schedule.Step) bool {
+	return a.Kind == b.Kind && a.Thread == b.Thread && a.Count == b.Count && a.Time == b.Time && a.PC == b.PC
+}
+
+// Checkpoints are those on the way of a run. They become rarer when they take too much
+// memory.
+type Checkpoints struct {
+	Every uint64 // instructions between them, at least
+	list  []*Checkpoint
+}
+
+// checkpointMemory bounds what [Checkpoints] take, in bytes.
+const checkpointMemory = 256 << 20
+
+// EveryOf is a useful Checkpoints.Every for a run of so many instructions.
+func EveryOf(insts uint64) uint64 {
+	const many, least = 64, 100_000
+	return max(insts/many, least)
+}
+
+// Due reports whether it is time for the next.
+func (l *Checkpoints) Due(m *Machine) bool {
+	return len(l.list) == 0 || m.Insts() >= l.list[len(l.list)-1].insts+l.Every
+}
+
+// Take takes a checkpoint as [Machine.Checkpoint] does, unless none can be taken here.
+func (l *Checkpoints) Take(m *Machine, and ...any) error {
+	c, err := m.Checkpoint(and...)
+	if errors.Is(err, ErrCheckpoint) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.list = append(l.list, c)
+	for len(l.list) > 2 && l.bytes() > checkpointMemory {
+		few := l.list[:0:0]
+		for i := 0; i < len(l.list); i += 2 {
+			few = append(few, l.list[i])
+		}
+		l.list = few
+		l.Every *= 2
+	}
+	return nil
+}
+
+// bytes is about what they take.
+func (l *Checkpoints) bytes() (total uint64) {
+	for i, c := range l.list {
+		if total += c.memory.Bytes() + c.state.Bytes(); i > 0 {
+			total += c.copied - l.list[i-1].copied
+		}
+	}
+	return total
+}
+
+// Last is the last one for which is holds; nil: there is none.
+func (l *Checkpoints) Last(is func(*Checkpoint) bool) *Checkpoint {
+	for _, c := range slices.Backward(l.list) {
+		if is(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// UpTo are those up to a checkpoint.
+func (l *Checkpoints) UpTo(c *Checkpoint) Checkpoints {
+	n := slices.Index(l.list, c) + 1
+	return Checkpoints{Every: l.Every, list: l.list[:n:n]}
+}
 
 // Close releases what a machine with checkpoints has open. The error is that of the
 // host's files.

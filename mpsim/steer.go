@@ -132,6 +132,10 @@ func (m *Machine) Follow(s *schedule.Schedule, policy Policy, quantum int, seed 
 	}
 }
 
+// Limit makes the run, which is paused, end after about so many instructions; 0: there
+// is no limit.
+func (m *Machine) Limit(insts uint64) { m.cfg.MaxInsts = insts }
+
 // Interrupt ends the run, which is paused, as cancelling its context does.
 func (m *Machine) Interrupt() { m.interrupt() }
 

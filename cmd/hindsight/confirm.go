@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -143,12 +144,18 @@ func (f *confirmFlags) judge(ctx context.Context, std cli.Streams, trace *analyz
 		return false, err
 	}
 	judge := steer.NewJudge(trace.Recorded(), of, f.tries, f.dir)
-	bar := cli.NewProgress(std.Err, "races in both orders", uint64(len(rep.Races)))
+	defer func() { err = errors.Join(err, judge.Close()) }()
+	var races []*report.Race
 	for i := range rep.Races {
-		r := &rep.Races[i]
-		if len(f.races) > 0 && !slices.Contains(f.races, r.ID) {
-			continue
+		if r := &rep.Races[i]; len(f.races) == 0 || slices.Contains(f.races, r.ID) {
+			races = append(races, r)
 		}
+	}
+	if err := judge.Prepare(ctx, races, others); err != nil {
+		return false, err
+	}
+	bar := cli.NewProgress(std.Err, "races in both orders", uint64(len(races)))
+	for _, r := range races {
 		if r.Verdict, err = judge.Race(ctx, r, others[r.ID]); err != nil {
 			return false, fmt.Errorf("%s: %w", r.ID, err)
 		}

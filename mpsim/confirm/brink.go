@@ -1,51 +1,27 @@
 package confirm
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"hindsight/mpsim"
-	"hindsight/mpsim/image"
-	"hindsight/mpsim/schedule"
 )
 
 // brink is a run in which both threads are about to make their accesses.
 type brink struct {
-	m             *mpsim.Machine
-	first, second *Access // in the order of the run
-	steps         []schedule.Step
+	a             *approach
+	way           int
+	first, second *Access           // in the order of the run
+	point         *mpsim.Checkpoint // nil: there can be none
 	ready         bool
 	failed        Finding // why not
 }
 
-// run is a run in progress.
-type run struct {
-	m         *mpsim.Machine
-	img       *image.Space
-	out, errs *output
-}
-
-// start makes a machine.
-func (c *Confirmer) start(stop func(*mpsim.Hart) bool, stuck func()) (*run, error) {
-	r := &run{img: c.opts.Image.Anew(), out: new(output), errs: new(output)}
-	conf := c.opts.Config
-	conf.Image, conf.Stdout, conf.Stderr = r.img, r.out, r.errs
-	conf.Stdin = bytes.NewReader(c.opts.Input)
-	conf.Hooks, conf.HookAt = c.opts.Hooks(r.img)
-	conf.Trail, conf.Stop, conf.Stuck = true, stop, stuck
-	conf.MaxInsts = c.limit()
-	var err error
-	r.m, err = mpsim.New(conf)
-	return r, err
-}
-
 // approach is a run on its way to the brink.
 type approach struct {
-	c     *Confirmer
-	run   *run
+	w     *course
+	p     Pair
 	pair  [2]*Access
-	count map[visit]uint64
 	held  *mpsim.Hart // at the first access
 	other *mpsim.Hart // at the second
 	first int         // of pair, that held is at
@@ -53,84 +29,99 @@ type approach struct {
 	size  uint64
 	alone bool // only the thread of the second access runs, while it can
 	stuck bool
+	point *mpsim.Checkpoint // the thread is held; nil: there can be none
 }
 
-type visit struct {
-	thread uint64
-	pc     uint64
+// approach begins to look at a pair.
+func (c *Confirmer) approach(ctx context.Context, p Pair) (*approach, error) {
+	if c.course == nil || !c.course.prepared[p] {
+		if err := c.Prepare(ctx, []Pair{p}); err != nil {
+			return nil, err
+		}
+	}
+	a := &approach{w: c.course, p: p}
+	a.pair = [2]*Access{&a.p.A, &a.p.B}
+	return a, nil
+}
+
+// hold goes to where one thread is about to make the first access, and holds it there;
+// false when the run does not come to it.
+func (a *approach) hold(ctx context.Context) (bool, error) {
+	w := a.w
+	if a.point != nil {
+		a.point.Back()
+		return true, nil
+	}
+	if !w.before(a.p) {
+		return false, nil
+	}
+	a.held = nil
+	w.at = a.stop
+	w.advance(ctx)
+	if a.held == nil || ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	var err error
+	a.point, err = w.checkpoint()
+	return true, err
 }
 
 // brink runs until both threads are about to make their accesses. way says how the
 // second is waited for: 0 with its thread alone as long as that can run.
-func (c *Confirmer) brink(ctx context.Context, p Pair, way int) (*brink, error) {
-	a := &approach{c: c, pair: [2]*Access{&p.A, &p.B}, count: map[visit]uint64{}, alone: way == 0}
-	var err error
-	if a.run, err = c.start(a.stop, a.stood); err != nil {
-		return nil, err
+func (a *approach) brink(ctx context.Context, way int) (*brink, error) {
+	w := a.w
+	if ok, err := a.hold(ctx); !ok || err != nil {
+		return &brink{failed: Finding{Verdict: Unknown, What: "the run did not come to the accesses again"}}, err
 	}
-	m := a.run.m
-	m.Follow(c.opts.Schedule, c.opts.Config.Policy, c.opts.Config.Quantum, c.opts.Config.Seed)
-	m.BreakAt(p.A.PC)
-	if p.B.PC != p.A.PC {
-		m.BreakAt(p.B.PC)
-	}
-	ended := m.Advance(ctx)
-	if a.held != nil && !ended {
-		a.wait(way)
-		ended = m.Advance(ctx)
-	}
-	b := &brink{m: m, first: a.pair[a.first], second: a.pair[1-a.first]}
-	if a.other != nil {
-		second := *b.second
-		second.Thread = a.other.ID() // perhaps another than in the run
-		b.second, b.ready = &second, true
-		b.steps = append(b.steps, m.Trail().Steps...)
-	}
-	if !ended {
-		m.Interrupt()
-	}
-	res, err := m.Finish()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !b.ready {
+	a.other, a.alone, a.stuck = nil, way == 0, false
+	w.at, w.stuck = func(h *mpsim.Hart, _ uint64) bool { return a.second(h) }, a.stood
+	a.wait(way)
+	ended := w.advance(ctx)
+	w.whole += w.m.Insts()
+	b := &brink{a: a, way: way, first: a.pair[a.first], second: a.pair[1-a.first]}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case a.other == nil:
+		if !ended {
+			w.m.Interrupt()
+		}
+		res, err := w.m.Finish()
+		if err != nil {
+			return nil, err
+		}
 		b.failed = a.why(res)
+		return b, nil
 	}
-	return b, nil
+	second := *b.second
+	second.Thread = a.other.ID() // perhaps another than in the run
+	b.second, b.ready = &second, true
+	w.quiet()
+	var err error
+	b.point, err = w.checkpoint()
+	return b, err
+}
+
+// back goes back to the brink.
+func (b *brink) back(ctx context.Context) error {
+	if b.point != nil {
+		b.point.Back()
+		return nil
+	}
+	_, err := b.a.brink(ctx, b.way)
+	return err
 }
 
 // stop is told that a hart is about to make one of the accesses.
-func (a *approach) stop(h *mpsim.Hart) bool {
-	if h.Hidden() {
+func (a *approach) stop(h *mpsim.Hart, n uint64) bool {
+	side, at, size, ok := a.p.makes(h, n)
+	if !ok {
 		return false
 	}
-	if a.held != nil {
-		return a.second(h)
-	}
-	v := visit{uint64(h.ID()), h.PC}
-	n := a.count[v]
-	a.count[v]++
-	for i, x := range a.pair {
-		if h.PC != x.PC || h.ID() != x.Thread || n != x.Ordinal {
-			continue
-		}
-		a.where, a.size = x.Address, x.Size
-		if !x.Call {
-			addr, size, ok := h.Accesses()
-			if !ok || addr != x.Address {
-				continue
-			}
-			a.size = size
-		}
-		a.held, a.first = h, i
-		h.Hold(true)
-		a.run.m.Pause()
-		return true
-	}
-	return false
+	a.held, a.first, a.where, a.size = h, side, at, size
+	h.Hold(true)
+	a.w.m.Pause()
+	return true
 }
 
 // second is told that a hart is about to make an access while another is held.
@@ -146,13 +137,13 @@ func (a *approach) second(h *mpsim.Hart) bool {
 		}
 	}
 	a.other = h
-	a.run.m.Pause()
+	a.w.m.Pause()
 	return true
 }
 
 // wait lets the others go on until one is about to make the second access.
 func (a *approach) wait(way int) {
-	m := a.run.m
+	m := a.w.m
 	switch way {
 	case 0:
 		for _, h := range m.Threads() {
@@ -170,7 +161,7 @@ func (a *approach) wait(way int) {
 // not help, the second access cannot be made before the first.
 func (a *approach) stood() {
 	a.stuck = true
-	for _, h := range a.run.m.Threads() {
+	for _, h := range a.w.m.Threads() {
 		if h.Held() && h != a.held {
 			h.Hold(false)
 			a.stuck = false
@@ -178,7 +169,7 @@ func (a *approach) stood() {
 	}
 	a.alone = false
 	if a.stuck {
-		a.run.m.Pause()
+		a.w.m.Pause()
 	}
 }
 
@@ -189,7 +180,7 @@ func (a *approach) why(res *mpsim.Result) Finding {
 	}
 	held, other := a.pair[a.first].Thread, a.pair[1-a.first].Thread
 	f := Finding{Verdict: Infeasible}
-	for _, h := range a.run.m.Threads() {
+	for _, h := range a.w.m.Threads() {
 		if h.ID() != other {
 			continue
 		}

@@ -2,8 +2,6 @@ package confirm
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"hindsight/mpsim"
@@ -81,22 +79,24 @@ type Options struct {
 }
 
 // Confirmer looks at the races of a run.
-type Confirmer struct{ opts Options }
+type Confirmer struct {
+	opts   Options
+	course *course // nil: not yet
+}
 
-// New makes a Confirmer.
+// New makes a Confirmer. It has to be closed.
 func New(opts Options) *Confirmer {
 	if opts.Tries == 0 {
 		opts.Tries = 3
 	}
-	return &Confirmer{opts}
+	return &Confirmer{opts: opts}
 }
 
 const (
-	patience    = 10      // times the run's length, after which a run has no end
-	leastLimit  = 2 << 20 // instructions
-	bigQuantum  = 20_000  // of continuations in which threads are hardly interrupted
-	approaches  = 3       // ways in which the second access is waited for
-	accessSteps = 2
+	patience   = 10      // times the run's length, after which a run has no end
+	leastLimit = 2 << 20 // instructions
+	bigQuantum = 20_000  // of continuations in which threads are hardly interrupted
+	approaches = 3       // ways in which the second access is waited for
 )
 
 // limit is the number of instructions after which a run is said to have no end.
@@ -104,9 +104,13 @@ func (c *Confirmer) limit() uint64 { return max(patience*c.opts.Insts, leastLimi
 
 // Pair confirms an instance of a race. The error is that of ctx, or of the machine.
 func (c *Confirmer) Pair(ctx context.Context, p Pair) (*Finding, error) {
+	a, err := c.approach(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var last *Finding
 	for n := range approaches {
-		b, err := c.brink(ctx, p, n)
+		b, err := a.brink(ctx, n)
 		if err != nil {
 			return nil, err
 		}
@@ -187,45 +191,33 @@ func continuations(b *brink, tries int) []continuation {
 	return list
 }
 
-// order runs to the brink, makes the accesses in one order, and goes on.
+// order goes back to the brink, makes the accesses in one order, and continues.
 func (c *Confirmer) order(ctx context.Context, b *brink, swapped bool, then *continuation) (*Outcome, error) {
+	if err := b.back(ctx); err != nil {
+		return nil, err
+	}
 	one, two := b.first, b.second
 	if swapped {
 		one, two = two, one
 	}
-	steps := append(append([]schedule.Step{}, b.steps...), one.step(b.m), two.step(b.m))
+	w := c.course
+	steps := []schedule.Step{one.step(w.m), two.step(w.m)}
 	if then.steady {
 		steps = append(steps, schedule.Step{Kind: schedule.Run, Thread: then.first, Count: bigQuantum})
 	}
-	r, err := c.start(nil, nil)
-	if err != nil {
-		return nil, err
+	w.m.Follow(&schedule.Schedule{Steps: steps}, then.policy, then.quantum, then.seed)
+	for !w.advance(ctx) {
 	}
-	r.m.Follow(&schedule.Schedule{Steps: steps}, then.policy, then.quantum, then.seed)
-	for !r.m.Advance(ctx) {
-	}
-	res, err := r.m.Finish()
+	w.whole += w.m.Insts()
+	res, err := w.m.Finish()
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if d := res.Diverged; d != nil && len(steps)-len(b.steps) > 0 && d.Left > c.tail(then) {
-		return nil, fmt.Errorf("%w: %v", errUnsteady, d)
-	}
-	return outcomeOf(r.m, res, r.img, r.out, r.errs), nil
+	return outcomeOf(w.m, res, w.img, w.out, w.errs), nil
 }
-
-// tail is how many steps after the accesses need not be followed.
-func (c *Confirmer) tail(then *continuation) int {
-	if then.steady {
-		return 1 + accessSteps
-	}
-	return accessSteps
-}
-
-var errUnsteady = errors.New("a run could not be repeated")
 
 // step makes the access.
 func (a *Access) step(m *mpsim.Machine) schedule.Step {

@@ -55,7 +55,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // outcomeOf reads what came of a run from its machine.
 func outcomeOf(m *mpsim.Machine, res *mpsim.Result, img *image.Space, out, errs *output) *Outcome {
-	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: out.Bytes(), Stderr: errs.Bytes(), Schedule: res.Schedule, Files: res.Written.Digests(), memory: map[string][]byte{}}
+	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: bytes.Clone(out.Bytes()), Stderr: bytes.Clone(errs.Bytes()), Schedule: res.Schedule, Files: res.Written.Digests(), memory: map[string][]byte{}}
 	switch {
 	case res.Deadlock != nil:
 		o.Ended = "deadlock"

@@ -3,6 +3,7 @@ package minimize
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 // run is made; [Story.Lines] are one for each of the [Turns] of the run's schedule.
 // The zero value is ready for use.
 type Story struct {
-	turns []told
+	turns []told // but for the last
 	last  *mpsim.Hart
+	now   told // the last turn
 }
 
 // told is how a turn ended.
@@ -30,13 +32,29 @@ type told struct {
 	addr, size uint64
 }
 
+// Appended implements rewind.Appended: checkpoints do not copy the turns.
+func (told) Appended() {}
+
+// Copy is the story so far; what is heard later is not in it.
+func (s *Story) Copy() *Story { return &Story{turns: slices.Clip(s.turns), last: s.last, now: s.now} }
+
+// all are the turns, the last too.
+func (s *Story) all() []told {
+	if s.last == nil {
+		return nil
+	}
+	return append(slices.Clip(s.turns), s.now)
+}
+
 // Heard is for Config.Sliced of the run.
 func (s *Story) Heard(h *mpsim.Hart) {
 	if h != s.last {
+		if s.last != nil {
+			s.turns = append(s.turns, s.now)
+		}
 		s.last = h
-		s.turns = append(s.turns, told{thread: h.ID()})
 	}
-	t := &s.turns[len(s.turns)-1]
+	t := &s.now
 	*t = told{thread: h.ID(), pc: h.UserPC()}
 	switch {
 	case h.Dead():
@@ -70,8 +88,9 @@ func (t *told) accesses(h *mpsim.Hart) {
 func (s *Story) Lines(img *image.Space, place func(pc uint64) string) []string {
 	seen := map[event.ThreadID]bool{}
 	var lines []string
-	for i := range s.turns {
-		t := &s.turns[i]
+	turns := s.all()
+	for i := range turns {
+		t := &turns[i]
 		verb := "runs"
 		if seen[t.thread] {
 			verb = "goes on"
@@ -87,7 +106,7 @@ func (s *Story) Lines(img *image.Space, place func(pc uint64) string) []string {
 			text += " until it ends"
 		case t.waits != "":
 			text += fmt.Sprintf(" until it waits%s for %s", at, named(img, t.waits))
-		case i == len(s.turns)-1:
+		case i == len(turns)-1:
 			text += " until the run ends"
 		default:
 			text += " and is stopped" + at

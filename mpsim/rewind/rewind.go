@@ -19,6 +19,7 @@ import (
 type State struct {
 	objects []object
 	slices  []elements
+	ends    []reflect.Value // slices that are appended to
 	maps    []entries
 	bytes   uint64
 }
@@ -35,9 +36,14 @@ type entries struct{ of, keys, values reflect.Value }
 // Constant is a value that may say that what it leads to does not change.
 type Constant interface{ Constant() bool }
 
+// Appended marks a type whose values do not change once they are in a slice. Such
+// slices are only appended to.
+type Appended interface{ Appended() }
+
 // Save saves what can be reached from the roots, which are pointers. Values of types
 // for which shared returns true are left alone: they do not change, or are saved in
-// another way. (What is a part of a structure gets its content back with that.)
+// another way. (What is a part of a structure gets its content back with that.) Slices of
+// such types become as short as they were.
 func Save(shared func(reflect.Type) bool, roots ...any) *State {
 	s := saver{state: new(State), shared: shared, seen: map[key]bool{}, types: map[reflect.Type]kind{}}
 	for _, r := range roots {
@@ -53,6 +59,9 @@ func (s *State) Bytes() uint64 { return s.bytes }
 func (s *State) Restore() {
 	for i := range s.objects {
 		s.objects[i].at.Set(s.objects[i].saved)
+	}
+	for _, v := range s.ends {
+		v.SetCap(v.Len()) // others have the elements after that
 	}
 	for i := range s.slices {
 		reflect.Copy(s.slices[i].of, s.slices[i].saved)
@@ -91,7 +100,7 @@ type saver struct {
 func (s *saver) kind(t reflect.Type) kind {
 	k, ok := s.types[t]
 	if !ok {
-		k = kind{shared: s.shared(t), constant: t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Constant]())}
+		k = kind{shared: s.shared(t) || t.Implements(reflect.TypeFor[Appended]()), constant: t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Constant]())}
 		s.types[t] = k // of a type that contains itself, which takes a pointer
 		k.leads = s.leads(t)
 		s.types[t] = k
@@ -151,8 +160,11 @@ func (s *saver) walk(v reflect.Value) {
 			s.walk(v.Index(i))
 		}
 	case reflect.Slice:
-		if v.Len() > 0 && !s.kind(v.Type().Elem()).shared {
+		switch {
+		case !s.kind(v.Type().Elem()).shared:
 			s.slice(v)
+		case v.CanSet():
+			s.state.ends = append(s.state.ends, v)
 		}
 	case reflect.Map:
 		if !v.IsNil() {
@@ -194,7 +206,7 @@ func (s *saver) object(p reflect.Value) {
 
 func (s *saver) slice(v reflect.Value) {
 	t := v.Type()
-	if !s.first(v.UnsafePointer(), v.Len(), t) {
+	if v.Len() == 0 || !s.first(v.UnsafePointer(), v.Len(), t) {
 		return
 	}
 	of := v.Slice(0, v.Len()) // the header may change

@@ -20,7 +20,12 @@ type node struct {
 	text  *bytes.Buffer
 	fixed *constant
 	get   func() int
+	log   []line
 }
+
+type line struct{ n int }
+
+func (line) Appended() {}
 
 type constant struct{ n int }
 
@@ -92,5 +97,28 @@ func TestShared(t *testing.T) {
 	}
 	if s.Bytes() == 0 {
 		t.Error("the state costs nothing")
+	}
+}
+
+// TestAppended goes back and forth between two states of a log.
+func TestAppended(t *testing.T) {
+	a := &node{log: make([]line, 0, 100)}
+	add := func(list ...int) {
+		for _, n := range list {
+			a.log = append(a.log, line{n})
+		}
+	}
+	add(1, 2)
+	early := Save(shared, a)
+	add(3, 4)
+	late := Save(shared, a)
+	for range 3 {
+		early.Restore()
+		add(5, 6, 7)
+		late.Restore()
+		if want := []line{{1}, {2}, {3}, {4}}; !reflect.DeepEqual(a.log, want) {
+			t.Fatalf("the log is %v, want %v", a.log, want)
+		}
+		add(8)
 	}
 }

@@ -64,14 +64,19 @@ type Shortest struct {
 // Minimize looks for the shortest schedule under which a run still fails, with at most
 // so many runs. Step is told of each. When ctx is cancelled the result is the best until
 // then.
-func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (*Shortest, error) {
-	m := &minimization{run: f.Of.Run, input: f.Of.Input, name: f.Name, race: f.Failure.Fingerprint}
+func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (_ *Shortest, err error) {
+	m := &minimization{run: f.Of.Run, every: mpsim.EveryOf(f.Of.Insts), input: f.Of.Input, name: f.Name, race: f.Failure.Fingerprint}
 	if m.run.HangInsts > shortHang {
 		m.run.HangInsts = shortHang
 	}
 	if f.Of.Insts > 0 {
 		m.limit = max(patience*f.Of.Insts, leastPatience)
 	}
+	defer func() {
+		if m.tries != nil {
+			err = errors.Join(err, m.tries.m.Close())
+		}
+	}()
 	first, err := m.once(ctx, f.Of.Schedule, mpsim.Random)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,9 @@ func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (*Shortes
 		return nil, err
 	}
 	out := &Shortest{Failure: m.failure, Before: len(minimize.Preemptions(minimize.Turns(first.res.Schedule)))}
+	if m.tries != nil {
+		m.tries.take(first)
+	}
 	m.best, m.limit = first, max(patience*first.res.Insts, leastPatience)
 	found, err := minimize.Search(first.res.Schedule, runs, func(s *schedule.Schedule) (*schedule.Schedule, error) {
 		step()
@@ -107,6 +115,8 @@ type minimization struct {
 	failure string // how it fails, for messages
 	race    string // fingerprint, of --race; "": none
 	best    *attempt
+	every   uint64 // instructions between checkpoints
+	tries   *tries // nil: there was no run yet, or with race
 }
 
 // A run that takes so many times as long as the first does not fail as it did.
@@ -139,29 +149,34 @@ func (m *minimization) try(ctx context.Context, s *schedule.Schedule) (*schedule
 	}
 	if got := minimize.Turns(a.res.Schedule); len(minimize.Preemptions(got)) < len(minimize.Preemptions(minimize.Turns(m.best.res.Schedule))) {
 		m.best = a
+		if m.tries != nil {
+			m.tries.take(a)
+		}
 	}
 	return a.res.Schedule, nil
 }
 
 // once runs the program under a schedule. The error is that of ctx when it was
 // interrupted.
-func (m *minimization) once(ctx context.Context, s *schedule.Schedule, policy mpsim.Policy) (*attempt, error) {
-	r := m.run
-	r.Follow, r.Trail, r.Policy, r.Quantum, r.MaxInsts = s, true, policy, 0, m.limit
+func (m *minimization) once(ctx context.Context, s *schedule.Schedule, policy mpsim.Policy) (a *attempt, err error) {
+	quantum := 0
 	if policy == mpsim.RoundRobin {
-		r.Quantum = longTurn
+		quantum = longTurn
 	}
-	a := &attempt{img: r.Image.Anew(), story: new(minimize.Story)}
+	if m.race == "" {
+		if m.tries == nil {
+			if m.tries, err = m.newTries(); err != nil {
+				return nil, err
+			}
+		}
+		return m.tries.run(ctx, s, policy, quantum, m.limit)
+	}
+	r := m.run
+	r.Follow, r.Trail, r.Policy, r.Quantum, r.MaxInsts = s, true, policy, quantum, m.limit
+	a = &attempt{img: r.Image.Anew(), story: new(minimize.Story)}
 	r.Sliced = a.story.Heard
 	var out bytes.Buffer
-	std := session.Streams{In: bytes.NewReader(m.input), Out: &out, Err: &out}
-	var err error
-	if m.race == "" {
-		a.res, err = r.SimulateIn(ctx, a.img, std, nil)
-	} else {
-		err = m.recorded(ctx, &r, std, a)
-	}
-	if err == nil {
+	if err = m.recorded(ctx, &r, session.Streams{In: bytes.NewReader(m.input), Out: &out, Err: &out}, a); err == nil {
 		err = ctx.Err()
 	}
 	a.output = out.Bytes()

@@ -31,23 +31,49 @@ func NewJudge(t *cdr.Trace, of *Original, tries int, dir string) *Judge {
 	})}
 }
 
-// Race finds out what a race does: the worst of what its first instance and some others
-// do. It stops at one that is harmful. The sides of an instance are the later and the
-// earlier access.
-func (j *Judge) Race(ctx context.Context, r *report.Race, others [][2]report.Access) (*report.Verdict, error) {
-	var worst *confirm.Finding
-	at, tried := 0, 0
+// Prepare repeats the run once, for races that will be looked at, with the instances of
+// each: looking at them costs only what comes after their accesses then.
+func (j *Judge) Prepare(ctx context.Context, races []*report.Race, others map[string][][2]report.Access) error {
+	var pairs []confirm.Pair
+	for _, r := range races {
+		list, err := j.pairs(r, others[r.ID])
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, list...)
+	}
+	return j.Confirmer.Prepare(ctx, pairs)
+}
+
+// pairs are the first instance of a race and some others.
+func (j *Judge) pairs(r *report.Race, others [][2]report.Access) ([]confirm.Pair, error) {
 	all := [][2]report.Access{r.Accesses}
 	for i := range others {
 		if !sameInstance(&others[i], &r.Accesses) {
 			all = append(all, others[i])
 		}
 	}
+	pairs := make([]confirm.Pair, len(all))
+	var err error
 	for i := range all {
-		pair, err := j.pair(&all[i])
-		if err != nil {
+		if pairs[i], err = j.pair(&all[i]); err != nil {
 			return nil, err
 		}
+	}
+	return pairs, nil
+}
+
+// Race finds out what a race does: the worst of what its first instance and some others
+// do. It stops at one that is harmful. The sides of an instance are the later and the
+// earlier access.
+func (j *Judge) Race(ctx context.Context, r *report.Race, others [][2]report.Access) (*report.Verdict, error) {
+	var worst *confirm.Finding
+	at, tried := 0, 0
+	pairs, err := j.pairs(r, others)
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range pairs {
 		f, err := j.Pair(ctx, pair)
 		if err != nil {
 			return nil, err
