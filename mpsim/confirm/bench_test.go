@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hindsight/analyze"
-	"hindsight/cdr"
 	"hindsight/examples"
 	"hindsight/examples/cross"
 	"hindsight/mpsim"
@@ -34,12 +33,12 @@ func prepared(tb testing.TB, name string) (*Confirmer, []Pair) {
 	if _, err := r.Record(tb.Context(), session.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
 		tb.Fatal(err)
 	}
-	trace, err := cdr.OpenFile(file)
+	trace, err := analyze.Open(file)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer trace.Close()
-	rep, err := analyze.New(trace, "").Races(tb.Context(), analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
+	rep, err := trace.Races(tb.Context(), analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
 	if err != nil {
 		tb.Fatal(err)
 	}
