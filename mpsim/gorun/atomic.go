@@ -155,8 +155,8 @@ func (k *Hooks) calledByRWMutex(h *mpsim.Hart) bool {
 
 type recordFunc func(kind event.Kind, obj, arg uint64)
 
-// mutexChanged: a goroutine that sets the bit mutexLocked has the mutex, and one that clears
-// it gives it up; the other bits are about those who wait.
+// mutexChanged: a goroutine that sets the bit mutexLocked has acquired the mutex, and
+// one that clears it has released it. The other bits are about waiters.
 func mutexChanged(record recordFunc, obj, old, now uint64) {
 	const locked = 1
 	switch {
@@ -177,9 +177,9 @@ const (
 	semaBytes     = 4
 )
 
-// rwMutexChanged: readerCount is the number of readers, less rwmutexMaxReaders
-// while there is a writer; readerWait how many the writer waits for. Who has to
-// wait has the lock when semacquire returns, see table.go.
+// rwMutexChanged: readerCount is the number of readers, less rwmutexMaxReaders while
+// there is a writer; readerWait is the number of readers that the writer waits for. A
+// goroutine that must wait has the lock when semacquire returns, see table.go.
 func rwMutexChanged(record recordFunc, method string, obj, old, now uint64) {
 	change, count := int32(now)-int32(old), int32(now)
 	base := obj - rwReaderCount
@@ -202,10 +202,10 @@ func rwMutexChanged(record recordFunc, method string, obj, old, now uint64) {
 	}
 }
 
-// waitGroupChanged: the upper half of the state is the counter, the lower half
-// the number of those who wait. Who brings the counter down is ordered before the
-// return of Wait. The first Add must not come while there is a first Wait, which the race
-// detector has as accesses to the semaphore.
+// waitGroupChanged: the upper half of the state is the counter, the lower half the
+// number of waiters. A goroutine that lowers the counter is ordered before the return
+// of Wait. The first Add must not run at the same time as the first Wait; the race
+// detector models this as accesses to the semaphore.
 func waitGroupChanged(record recordFunc, method string, obj, old, now uint64) {
 	const waiters = 0x7fffffff
 	delta := int32(now>>32) - int32(old>>32)

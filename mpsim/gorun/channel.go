@@ -2,15 +2,15 @@ package gorun
 
 import "hindsight/tracefmt/event"
 
-// channel is what is known of a channel. Of a buffered one the kth receive is
+// channel is what is known of a channel. For a buffered channel, the kth receive is
 // synchronised before the completion of the send that takes its place (go.dev/ref/mem):
 // sender and receiver exchange what they have published at each place of the buffer.
 type channel struct {
 	capacity     uint64
-	count        uint64 // elements in it when its lock was given up last
+	count        uint64 // elements in it when its lock was last released
 	sends, takes uint64
-	slots        map[uint64]uint64 // by place: handle of who used it last
-	closed       uint64            // handle of who closed it
+	slots        map[uint64]uint64 // by place: handle of the last user
+	closed       uint64            // handle of the goroutine that closed it
 }
 
 // operation is a send, receive or select in progress.
@@ -58,15 +58,15 @@ func chanBegin(send bool) func(k *Hooks, c *call) bool {
 	}
 }
 
-// touches is an access to the word that stands for the channel's being open.
+// touches is an access to the word that represents whether the channel is open.
 func (k *Hooks) touches(c *call, kind event.Kind, addr uint64) {
 	if c.g.strand != 0 {
 		c.Record(event.Event{Kind: kind, Obj: addr, Arg: 1})
 	}
 }
 
-// offStack is addr, or 0 when it is on the stack of the goroutine, where it is
-// nobody else's business.
+// offStack returns addr, or 0 if it is on the stack of the goroutine, which no other
+// goroutine accesses.
 func (c *call) offStack(addr uint64) uint64 {
 	low, high := word(c.Hart, c.Fiber()+gStackLow), word(c.Hart, c.Fiber()+gStackHigh)
 	if addr-low < high-low {
@@ -160,11 +160,11 @@ func closes(k *Hooks, c *call) bool {
 	return false
 }
 
-// handle is what the actor has published for the operation under way.
+// handle is what the actor has published for the current operation.
 func (k *Hooks) handleOf(c *call) uint64 {
 	switch {
 	case c.g.strand == 0 || c.g.inTimer:
-		return c.g.timer // the scheduler acts for who set the timer
+		return c.g.timer // the scheduler acts for the goroutine that set the timer
 	}
 	if op := c.g.operation(); op != nil {
 		if op.handle == 0 {
@@ -185,15 +185,15 @@ func (g *goroutine) operation() *operation {
 	return nil
 }
 
-// takes makes the actor take what was published, if it is a goroutine.
+// takes makes the actor observe what was published, if it is a goroutine.
 func takes(c *call, handle uint64) {
 	if c.g.strand != 0 && !c.g.inTimer {
 		observe(c, handle)
 	}
 }
 
-// meets is send or recv (c, sudog, …): another goroutine waits on the channel, with
-// which the actor exchanges.
+// meets is send or recv (c, sudog, …): the actor exchanges with another goroutine that
+// waits on the channel.
 func meets(send bool) func(k *Hooks, c *call) bool {
 	return func(k *Hooks, c *call) bool {
 		ch := k.channelAt(c, c.Arg(0))
@@ -225,8 +225,8 @@ func meets(send bool) func(k *Hooks, c *call) bool {
 	}
 }
 
-// unlocks is unlock2 (lock): if the lock is a channel's, its count tells what was
-// done under it.
+// unlocks is unlock2 (lock): if the lock is a channel's, its count shows what was done
+// while it was held.
 func unlocks(k *Hooks, c *call) bool {
 	ch := k.locks[c.Arg(0)]
 	if ch == nil {
@@ -249,8 +249,8 @@ func unlocks(k *Hooks, c *call) bool {
 	return false
 }
 
-// parks is gopark: a goroutine that waits on a channel leaves what it did for who
-// comes.
+// parks is gopark: a goroutine that waits on a channel publishes what it did for the
+// goroutine that will wake it.
 func parks(k *Hooks, c *call) bool {
 	if op := c.g.operation(); op != nil && c.g.strand != 0 {
 		c.g.handoff = k.handleOf(c)

@@ -35,10 +35,10 @@ func (k *Hooks) function(pc uint64) *function {
 	return f
 }
 
-// trampoline returns what the linker's jump to a function that is too far for a
-// call belongs to: that function, whose code it is a part of although it stands
-// among another package's. A jump into the middle of a function, as of duffcopy, has
-// the distance in its name.
+// trampoline returns the function to which a jump of the linker leads, if the function
+// is too far away for a call. The jump counts as code of that function, although it is
+// among the code of another package. A jump into the middle of a function, as of
+// duffcopy, has the distance in its name.
 func trampoline(name string) (function string, is bool) {
 	i := strings.LastIndex(name, "-tramp")
 	if i <= 0 {

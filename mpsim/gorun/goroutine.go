@@ -12,11 +12,12 @@ type goroutine struct {
 	calls  []call
 	// handoff is what it published when it parked in a channel operation.
 	handoff uint64
-	// owed is what it observes when it goes on: what those who woke it published.
+	// owed is what it observes when it continues: what the goroutines that woke it
+	// published.
 	owed []uint64
-	// waking is what those observe that it makes ready; 0: nothing.
+	// waking is what the goroutines observe that it makes ready; 0: nothing.
 	waking uint64
-	// finalized is how many of those who set finalizers it comes after.
+	// finalized is the number of finalizers whose setters it is ordered after.
 	finalized int
 	// allocating says that it is in the allocator.
 	allocating bool
@@ -27,7 +28,7 @@ type goroutine struct {
 	bubble uint64
 }
 
-// actor is who acts on a thread.
+// actor is the goroutine, or the scheduler, that acts on a thread.
 func (k *Hooks) actor(h *mpsim.Hart) *goroutine {
 	if g := k.running[h.ID()]; g != nil {
 		return g
@@ -40,7 +41,7 @@ func (k *Hooks) actor(h *mpsim.Hart) *goroutine {
 	return s
 }
 
-// Where the runtime's structures have what is needed here, in all releases.
+// Offsets in the runtime's structures that are the same in all releases.
 const (
 	gStackLow  = 0
 	gStackHigh = 8
@@ -50,8 +51,8 @@ const (
 	sudogG     = 0
 )
 
-// leave lays the goroutine of a thread by: the thread goes on with the scheduler,
-// on a stack that begins anew.
+// leave suspends the goroutine of a thread. The thread continues with the scheduler, on
+// an empty stack.
 func leave(k *Hooks, c *call) bool {
 	k.suspend(c.Hart)
 	c.SwitchFiber(0)
@@ -60,8 +61,8 @@ func leave(k *Hooks, c *call) bool {
 }
 
 // calls is mcall (f), by which a goroutine leaves. If f is coroswitch_m, by which
-// iter.Pull goes over to the goroutine that waits there, what the caller did comes
-// before what that one does now.
+// iter.Pull switches to the goroutine that waits there, that goroutine is ordered after
+// the caller.
 func calls(k *Hooks, c *call) bool {
 	if k.layout.gCoro != 0 && word(c.Hart, c.Arg(0)) == k.switcher && c.g.strand != 0 {
 		coro := word(c.Hart, c.Fiber()+k.layout.gCoro)
@@ -93,7 +94,7 @@ func exit(k *Hooks, c *call) bool {
 	return false
 }
 
-// resume is gogo (buf): the thread goes on where buf says.
+// resume is gogo (buf): the thread continues where buf says.
 func resume(k *Hooks, c *call) bool {
 	const firstArg = 8 // on the stack
 	buf := word(c.Hart, c.SP()+firstArg)
@@ -139,8 +140,8 @@ func created(k *Hooks, c *call, result uint64) {
 	emit(c, event.StrandCreate, g.strand)
 }
 
-// Cloning implements [mpsim.FiberHooks]: a thread of the runtime's begins after
-// nothing that the goroutine did for which it is made.
+// Cloning implements [mpsim.FiberHooks]: a thread of the runtime is not ordered after
+// the goroutine for which it is created.
 func (k *Hooks) Cloning(h *mpsim.Hart) {
 	if g := k.running[h.ID()]; g != nil {
 		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
@@ -167,9 +168,9 @@ func movedStack(k *Hooks, c *call, _ uint64) {
 	c.Record(event.Event{Kind: event.Renew, Obj: low, Arg: high - low})
 }
 
-// pause ends the segment of the goroutine g, if it is the one that runs: what it
-// did until now is in memory that may have another life soon, since its stack has
-// moved or the garbage collector has looked at it.
+// pause ends the segment of the goroutine g, if it is the one that runs: what it has
+// accessed may soon be in another life of the memory, since its stack has moved or the
+// garbage collector has scanned it.
 func (k *Hooks) pause(c *call, g uint64) {
 	if at := k.goroutines[g]; at != nil && at == k.running[c.ID()] {
 		c.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: at.strand})

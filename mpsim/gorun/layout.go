@@ -2,8 +2,9 @@ package gorun
 
 import "hindsight/mpsim/image"
 
-// layout is where the runtime's structures have their fields, by the debug
-// information; without it as in the release that the table was checked against.
+// layout has the offsets of fields in the runtime's structures, from the debug
+// information. Without debug information, it has those of the release with which the
+// table was checked.
 type layout struct {
 	chanCount, chanCapacity, chanBuf, chanLock, chanElemSize uint64
 	timer                                                    uint64 // in a timeTimer

@@ -19,17 +19,17 @@ type Hooks struct {
 
 	goroutines map[uint64]*goroutine         // by address of the runtime's g
 	running    map[event.ThreadID]*goroutine // nil: the thread runs the scheduler
-	system     map[event.ThreadID]*goroutine // what a thread does as the scheduler
+	system     map[event.ThreadID]*goroutine // the scheduler of each thread
 	strands    uint64                        // given out
 	channels   map[uint64]*channel           // by address
 	locks      map[uint64]*channel           // by address of the lock
-	timers     map[uint64]uint64             // handle of who set it, by address
-	bubbles    map[uint64]uint64             // handle of who stopped in a synctest bubble, by its address
-	finalizers []uint64                      // handles of who set them
+	timers     map[uint64]uint64             // handle of the goroutine that set it, by address
+	bubbles    map[uint64]uint64             // handle of the goroutines that stopped in a synctest bubble, by its address
+	finalizers []uint64                      // handles of the goroutines that set them
 	switcher   uint64                        // address of coroswitch_m
-	tiny       map[uint64]uint8              // where in a granule the last object that shares it lies, by address of the granule
+	tiny       map[uint64]uint8              // offset in a granule of the last object that shares it, by address of the granule
 	signatures map[uint64]mpsim.Signature    // by address
-	lastUses   uint64                        // handle of those who may have been the last to use an object; 0: none has a finalizer
+	lastUses   uint64                        // handle of the goroutines that may have been the last to use an object; 0: none has a finalizer
 }
 
 // call is a call in progress of a hooked function whose return is awaited.
@@ -46,7 +46,7 @@ type probe struct {
 	names []string // a * at the end matches anything
 	enter func(k *Hooks, c *call) (await bool)
 	exit  func(k *Hooks, c *call, result uint64)
-	// drop is called instead of exit when the function was left by a panic.
+	// drop is called instead of exit when a panic left the function.
 	drop func(k *Hooks, c *call)
 }
 
@@ -130,8 +130,8 @@ func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
 	}
 }
 
-// Kernel implements [mpsim.FiberHooks]: what a system call does is the program's
-// business if a goroutine makes it by package syscall.
+// Kernel implements [mpsim.FiberHooks]: what a system call does counts for the program
+// if a goroutine makes it through package syscall.
 func (k *Hooks) Kernel(h *mpsim.Hart, _ *event.Event) bool {
 	const ecallBytes = 4
 	if k.running[h.ID()] == nil || !strings.HasPrefix(k.function(h.PC-ecallBytes).pkg, "internal/runtime/syscall") {
@@ -157,7 +157,8 @@ func (k *Hooks) Copies(int) bool                         { return false }
 // package syscall: the number of the call and six arguments, two results and an error.
 var systemCall = mpsim.Signature{Known: true, Args: 7, Ints: 3}
 
-// Signature implements [mpsim.FiberHooks]. Of other functions in assembler nothing is known.
+// Signature implements [mpsim.FiberHooks]. Nothing is known of other functions in
+// assembler.
 func (k *Hooks) Signature(pc uint64) mpsim.Signature {
 	if s, ok := k.signatures[pc]; ok {
 		return s
@@ -185,19 +186,18 @@ func word(h *mpsim.Hart, addr uint64) uint64 {
 	return v
 }
 
-// emit records an event of what the goroutine does, where the program's code was
-// left.
+// emit records an event of the goroutine, at the place where it left the program's
+// code.
 func emit(c *call, kind event.Kind, obj uint64) { c.EmitEvent(event.Event{Kind: kind, Obj: obj}) }
 
-// publish makes what the goroutine did until now there to be taken, under a new
-// handle.
+// publish publishes what the goroutine has done so far, under a new handle.
 func publish(c *call) uint64 {
 	handle := c.Handle()
 	emit(c, event.Publish, handle)
 	return handle
 }
 
-// observe takes it. What is published once and observed once is forgotten.
+// observe observes it. What is published once and observed once is forgotten.
 func observe(c *call, handle uint64) {
 	if handle != 0 {
 		emit(c, event.Observe, handle)

@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What the runtime does to the program's memory where it is called for that. Its
+// What the runtime does to the program's memory when the program calls it. Its
 // functions that copy and compare bytes are recorded themselves (copying).
 
 // allocates is the beginning of a function of the allocator (size, …).
@@ -18,9 +18,9 @@ func allocates(_ *Hooks, c *call) bool {
 	return true
 }
 
-// allocated is its end, with the block. Objects of less than a granule share one
-// with others; the first of them begins its life. Addresses rise in a life, so an
-// object that lies lower than the last one is of another life. It is met when the
+// allocated is its end, with the block. Objects of less than a granule share one with
+// others; the first of them begins its life. Addresses rise within a life, so an object
+// at a lower address than the last one is of another life. That happens when the
 // goroutine with the first object was preempted on its way out of the allocator.
 func allocated(k *Hooks, c *call, block uint64) {
 	const granule = 8
@@ -47,17 +47,17 @@ func allocated(k *Hooks, c *call, block uint64) {
 
 func allocatesNothing(_ *Hooks, c *call) { c.g.allocating = false }
 
-// access records an access of the caller's, if recorded code called.
+// access records an access of the caller, if recorded code called.
 func access(c *call, kind event.Kind, addr, n uint64) {
 	if c.g.strand != 0 && n != 0 && addr != 0 && c.FromProgram() {
 		c.Record(event.Event{Kind: kind, Obj: addr, Arg: min(n, math.MaxInt64)})
 	}
 }
 
-// typeSize is the size of what a type descriptor describes.
+// typeSize is the size of the type of a type descriptor.
 func typeSize(c *call, typ uint64) uint64 { return word(c.Hart, typ) }
 
-// Where map types have the type of their keys.
+// The offset of the key's type in a map type.
 const mapTypeKey = 48
 
 // reads and writes of a map's header; key is the number of the argument that points to the key,

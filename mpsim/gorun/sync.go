@@ -13,7 +13,7 @@ func recordAt(c *call, kind event.Kind, obj uint64) {
 
 func await(_ *Hooks, c *call) bool { return c.g.strand != 0 }
 
-// pools is (*Pool).Put (x any): who gets x comes after.
+// pools is (*Pool).Put (x any): the goroutine that gets x is ordered after it.
 func pools(_ *Hooks, c *call) bool {
 	if x := c.Arg(2); x != 0 {
 		recordAt(c, event.SemPost, x)
@@ -34,8 +34,8 @@ func unpooled(_ *Hooks, c *call, _ uint64) {
 func readLocked(_ *Hooks, c *call, _ uint64)  { recordAt(c, event.ReadLock, c.Arg(0)-rwReaderSem) }
 func writeLocked(_ *Hooks, c *call, _ uint64) { recordAt(c, event.WriteLock, c.Arg(0)-rwWriterSem) }
 
-// notifies is Signal or Broadcast: what the caller did is there for those who are
-// woken.
+// notifies is Signal or Broadcast: the goroutines that are woken are ordered after the
+// caller.
 func notifies(_ *Hooks, c *call) bool {
 	if c.g.strand == 0 {
 		return false

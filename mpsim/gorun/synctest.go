@@ -9,7 +9,7 @@ import (
 // bubble did until it stopped or ended comes before the return of a Wait in the
 // bubble, and before the return of the Run that made it.
 
-// stopsInBubble tells that g, which runs on h, stops or ends.
+// stopsInBubble is called when g, which runs on h, stops or ends.
 func (k *Hooks) stopsInBubble(h *mpsim.Hart, g *goroutine) {
 	if k.layout.gBubble == 0 {
 		return

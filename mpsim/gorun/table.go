@@ -9,11 +9,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Checked are the releases of Go against whose sources the table was checked.
+// Checked are the releases of Go with whose sources the table was checked.
 var Checked = []string{"go1.25", "go1.26"}
 
-// table is every hooked function. A name that a release does not have is none
-// there; names of earlier releases are listed beside those of later ones.
+// table is every hooked function. A name that a release does not have is ignored there.
+// Names of earlier releases are listed beside those of later ones.
 var table []probe
 
 func init() {
@@ -101,16 +101,16 @@ func memory() []probe {
 	}
 }
 
-// vital are functions that every program has and without which its goroutines
-// cannot be followed.
+// vital are functions that every program has and that are needed to follow its
+// goroutines.
 var vital = []string{"runtime.mcall", "runtime.gogo.abi0", "runtime.goexit1", "runtime.newproc1", "runtime.goschedImpl",
 	"runtime.copystack", "runtime.gopark", "runtime.ready", "runtime.unlock2", "runtime.mallocgc"}
 
-// ErrSymbols says that a Go program does not tell where its runtime is.
+// ErrSymbols says that the functions of the runtime were not found in a Go program.
 var ErrSymbols = errors.New("symbols and debug information are needed; build it without -ldflags=-s and -w")
 
-// Check returns an error for a Go program whose goroutines cannot be followed: all of
-// its runtime's doings would be reported as the program's.
+// Check returns an error for a Go program whose goroutines cannot be followed:
+// everything that its runtime does would be reported as the program's.
 func Check(img *image.Image) error {
 	for _, name := range vital {
 		if _, ok := img.Lookup(name); !ok {
@@ -123,8 +123,8 @@ func Check(img *image.Image) error {
 	return nil
 }
 
-// Unchecked says in a sentence that nobody has held the table against the release
-// of Go that built a program; "" if somebody has, or if it is no Go program.
+// Unchecked returns a sentence if the table was not checked with the release of Go that
+// built a program; "" if it was, or if it is no Go program.
 func Unchecked(img *image.Image) string {
 	release := img.Go()
 	if release == "" {

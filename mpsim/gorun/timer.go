@@ -32,8 +32,8 @@ func timerRuns(k *Hooks, c *call) bool {
 
 func timerRan(_ *Hooks, c *call, _ uint64) { c.g.timer, c.g.inTimer = 0, false }
 
-// createdByTimer is for a goroutine that a timer made: it comes after who set the
-// timer, and after nothing else.
+// createdByTimer is for a goroutine that a timer created: it is ordered after the
+// goroutine that set the timer, and after nothing else.
 func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 	k.strands++
 	by := k.strands
@@ -46,8 +46,8 @@ func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 	c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: by, Arg: 8, Size: 8})
 }
 
-// finalizerSet is SetFinalizer and AddCleanup: the call is ordered before what the
-// runtime calls for them.
+// finalizerSet is SetFinalizer and AddCleanup: the call is ordered before the functions
+// that the runtime calls for them.
 func finalizerSet(k *Hooks, c *call) bool {
 	k.finalizers = append(k.finalizers, publish(c))
 	if k.lastUses == 0 && !image.GoStandard(k.function(c.Site()).pkg) {
@@ -56,8 +56,8 @@ func finalizerSet(k *Hooks, c *call) bool {
 	return false
 }
 
-// reachable tells that a goroutine stops, so that the garbage collector may find
-// that it uses an object no more: what it did until now comes before the object's
+// reachable is called when a goroutine stops, so that the garbage collector may find
+// that it no longer uses an object. What it did so far is ordered before the object's
 // finalizer. Only programs that set finalizers themselves need to know.
 func (k *Hooks) reachable(h *mpsim.Hart) {
 	if k.lastUses != 0 {

@@ -8,22 +8,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// whose tells what is the program's own from what libraries keep for
-// themselves: memory, and the objects that are synchronised on (docs/semantics.md,
-// "The program's business"). A library's locks and counters order nothing for the
-// program, whoever comes by.
+// whose distinguishes what is the program's own from what libraries keep for
+// themselves: memory, and the objects of synchronisation (docs/semantics.md, "The
+// program's business"). A library's locks and counters order nothing for the program,
+// whichever thread uses them.
 //
-// Of the two mistakes, to call a library's object the program's hides a race, to
-// call the program's a library's invents one. What is not known is the program's.
+// There are two possible mistakes. To take a library's object for the program's hides a
+// race. To take the program's object for a library's invents one. So what is not known
+// is the program's.
 type whose struct {
 	img  *image.Space
 	code map[uint64]codeKind // by address of an instruction
 	// What libraries keep: heap blocks and mappings in order of address, thread
-	// descriptors by the thread pointer that they end at.
+	// descriptors by the thread pointer at which they end.
 	kept        []extent
 	descriptors map[uint64][]uint64 // by page
 	globals     map[uint64]bool     // by granule: a library's
-	exempt      map[uint64]bool     // granules that are the program's all the same
+	exempt      map[uint64]bool     // granules that are the program's nevertheless
 }
 
 type extent struct{ addr, size uint64 }
@@ -31,7 +32,7 @@ type extent struct{ addr, size uint64 }
 // codeKind is what a function is.
 type codeKind struct {
 	name      string
-	inLibrary bool // a system library's; code without debug information that is not known to be is neither
+	inLibrary bool // a system library's; code that has no debug information and is not known to be a library's is neither
 	user      bool // has debug information
 	hidden    bool // a function of a shared object that others do not know by name
 	// forCaller says that it synchronises on an object of its caller.
@@ -49,7 +50,7 @@ func newWhose(img *image.Space) *whose {
 	return &whose{img: img, code: map[uint64]codeKind{}, descriptors: map[uint64][]uint64{}, globals: map[uint64]bool{}, exempt: map[uint64]bool{}}
 }
 
-// loaded takes up an image.
+// loaded adds an image.
 func (o *whose) loaded(m *image.Image) {
 	for _, name := range shared {
 		if s, ok := m.Lookup(name); ok {
@@ -90,8 +91,8 @@ func callers(t Thread, site uint64, yield func(pc uint64) bool) {
 	}
 }
 
-// allocation says for whom the allocator is called at site: for the program, or
-// for a library. mode says so in the event, where the place of the call does not.
+// allocation says whether the allocator is called at site for the program or for a
+// library. mode says so in the event if the place of the call does not show it.
 func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 	program, first, hidden := false, true, false
 	callers(t, site, func(pc uint64) bool {
@@ -108,7 +109,7 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 		kept = true
 		hidden = k.hidden
 		if hidden {
-			return true // the function that has a name knows
+			return true // the function that has a name decides
 		}
 		if first && isContainer(k.name) {
 			program, kept = true, false
@@ -126,8 +127,8 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 	return kept, mode
 }
 
-// askedFor reports whether the function that the program calls with return address
-// ret, which has gone on to a nameless one for good, hands over what it allocates.
+// askedFor reports whether the function that the program calls with return address ret,
+// which has jumped to a nameless function, hands over what it allocates.
 func (o *whose) askedFor(ret uint64) bool {
 	name, ok := o.called(ret)
 	return !ok || allocators[name] || handsOver[name] || isContainer(name)
@@ -170,7 +171,7 @@ func (o *whose) allocated(addr, size uint64, kept bool) {
 	}
 }
 
-// freed forgets what was kept in memory that is something else now.
+// freed forgets what is known of memory that now has another use.
 func (o *whose) freed(addr, size uint64) {
 	i, _ := o.search(addr)
 	if i > 0 && addr-o.kept[i-1].addr < o.kept[i-1].size {
@@ -240,10 +241,9 @@ func (o *whose) private(addr uint64) bool {
 	return own
 }
 
-// silent reports whether a synchronising operation on the object at addr orders
-// nothing for the program: it is done by a library's code, at pc, to what the
-// library keeps for itself, and no promise of the library rests on it. A fence
-// has no object (0).
+// silent reports whether a synchronising operation on the object at addr orders nothing
+// for the program: a library's code does it, at pc, to what the library keeps for
+// itself, and it implements no promise of the library. A fence has no object (0).
 func (o *whose) silent(pc, addr uint64) bool {
 	k := o.at(pc)
 	return k.inLibrary && !promised(k.name) && (addr == 0 || o.private(addr))
@@ -263,7 +263,7 @@ func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
 	return s.whose.silent(pc, addr)
 }
 
-// Where glibc keeps a stream's lock: the address of it, and how large it is.
+// The place of a stream's lock in glibc: its address, and its size.
 const (
 	streamLock     = 0x88
 	streamLockSize = 16

@@ -1,7 +1,7 @@
 package hook
 
-// loopBegin enters a work-sharing construct. One with reductions that tasks take
-// part in is a task group, up to the call that ends the reductions; libgomp's
+// loopBegin enters a work-sharing construct. A construct with reductions in which tasks
+// take part is a task group, up to the call that ends the reductions; libgomp's
 // argument number n points to them.
 func loopBegin(n int) func(*State, *Call) {
 	return func(s *State, c *Call) {
@@ -23,8 +23,8 @@ func reductionsEnd(s *State, c *Call) {
 	}
 }
 
-// orderedStart takes what the iterations before did. libgomp also calls it to
-// wait for an iteration's turn, which promises nothing.
+// orderedStart observes what the previous iterations did. libgomp also calls it to wait
+// for an iteration's turn, which promises nothing.
 func orderedStart(s *State, c *Call) {
 	if !s.omp.internal(c) {
 		s.omp.current(c).team.ordered.observe(c)

@@ -29,8 +29,8 @@ const (
 	OperandMemory              // it is in memory, Offset bytes from register Reg
 )
 
-// Operand is where the value of a variable or parameter is at an instruction,
-// before which registers are looked at.
+// Operand is the location of the value of a variable or parameter just before an
+// instruction.
 type Operand struct {
 	Kind   OperandKind
 	Value  uint64
@@ -128,7 +128,7 @@ func (w *atomicWalk) open(e *dwarf.Entry) {
 	}
 }
 
-// add takes note of an operation whose code is that of entry e.
+// add records an operation whose code is that of entry e.
 func (w *atomicWalk) add(e *dwarf.Entry, op string) int {
 	ranges, err := w.d.rangesOf(e)
 	if err != nil || len(ranges) == 0 {
@@ -175,7 +175,7 @@ func (w *atomicWalk) parameters() {
 	}
 }
 
-// origin is the entry that the one at off is an instance of, or its own.
+// origin returns the entry of which the one at off is an instance, or off itself.
 func (d *debugInfo) origin(off dwarf.Offset) dwarf.Offset {
 	r := d.data.Reader()
 	r.Seek(off)
@@ -224,7 +224,7 @@ func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 		return op, true
 	}
 	rest, ok := strings.CutPrefix(linkage, "_ZN")
-	// An atomic_ref has a pointer to the object and leaves the rest to others.
+	// An atomic_ref has a pointer to the object and calls other functions for the rest.
 	return op, ok && strings.HasPrefix(strings.TrimLeft(rest, "VK"), "St") && strings.Contains(linkage, "atomic") && !strings.Contains(linkage, "atomic_ref")
 }
 
@@ -262,7 +262,7 @@ func (d *debugInfo) typeName(typ dwarf.Offset) string {
 	return name
 }
 
-// atomicAt says where the operands of an operation are at pc.
+// atomicAt returns the locations of the operands of an operation at pc.
 func (d *debugInfo) atomicAt(m *Image, u *unit, function dwarf.Offset, pc uint64, a *atomicScope) AtomicScope {
 	l := localSearch{m: m, d: d, unit: u, pc: pc}
 	r := d.data.Reader()
@@ -277,7 +277,7 @@ func (d *debugInfo) atomicAt(m *Image, u *unit, function dwarf.Offset, pc uint64
 	return s
 }
 
-// operand says where the value of the variable or parameter at off is.
+// operand returns the location of the value of the variable or parameter at off.
 func (l *localSearch) operand(off dwarf.Offset) Operand {
 	r := l.d.data.Reader()
 	r.Seek(off)
@@ -349,13 +349,13 @@ func constant(expr []byte) (v uint64, ok bool) {
 	return v, !c.bad && c.off == len(expr)
 }
 
-// Statement is where the line table says that an instruction comes from.
+// Statement is the place in the source of an instruction, according to the line table.
 type Statement struct {
 	File, Line, Column uint32
 }
 
 // Statement returns the source place of the instruction at pc. Instructions that a
-// compiler made of one operation have the same.
+// compiler generated from one operation have the same place.
 func (m *Image) Statement(pc uint64) (Statement, bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -374,9 +374,9 @@ func (m *Image) Statement(pc uint64) (Statement, bool) {
 	return Statement{row.file, row.line, row.column}, ok
 }
 
-// GCC says which major version of gcc compiled the code at pc; 0 when another
-// compiler did, or none is named. Libraries without debug information are
-// judged by the notes of all compilers that took part.
+// GCC returns the major version of gcc that compiled the code at pc; 0 if another
+// compiler did, or none is named. For libraries without debug information, the notes of
+// all compilers that took part decide.
 func (m *Image) GCC(pc uint64) int {
 	d := m.lockDebug()
 	u := d.unitAt(pc - m.Base)
@@ -411,9 +411,9 @@ func (m *Image) GCC(pc uint64) int {
 	return version
 }
 
-// gccVersion reads the version from what gcc says of itself: "GNU C17 12.2.0
-// -O2 …" in debug information, "GCC: (Debian 12.2.0-13) 12.2.0" in a note.
-// The assembler is no compiler: nobody knows what it was given.
+// gccVersion reads the version from gcc's own description: "GNU C17 12.2.0 -O2 …" in
+// debug information, "GCC: (Debian 12.2.0-13) 12.2.0" in a note. The assembler is no
+// compiler: its input is unknown.
 func gccVersion(producer string) int {
 	if strings.HasPrefix(producer, "GNU AS") || !strings.HasPrefix(producer, "GNU ") && !strings.HasPrefix(producer, "GCC: ") {
 		return 0

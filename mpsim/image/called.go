@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// called is where functions begin that have no symbol.
+// called has the addresses of functions that have no symbol.
 type called struct {
 	once  sync.Once
 	addrs []uint64
 }
 
-// Called are the addresses in code without symbols that the code of the image
-// calls directly, in order: functions of a shared object, or of an executable with
-// shared objects, that was stripped of all symbols but those that others need. It is
-// nil for others. The slice is shared and must not be changed.
+// Called are the addresses in code without symbols that the code of the image calls
+// directly, in order: functions of a shared object, or of an executable with shared
+// objects, that was stripped of all symbols except those that others need. It is nil
+// for others. The slice is shared and must not be changed.
 func (m *Image) Called() []uint64 {
 	if !m.stripped || m.Path == "" && m.Interp == "" {
 		return nil

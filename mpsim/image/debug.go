@@ -13,20 +13,20 @@ import (
 	"sync"
 )
 
-// ErrDebug says that the debug information is damaged or of a kind that is not
-// understood. The image stays usable without it.
+// ErrDebug says that the debug information is damaged or of an unknown kind. The image
+// can be used without it.
 var ErrDebug = errors.New("unusable debug information")
 
 // maxDebugName bounds a name in the debug information, in bytes.
 const maxDebugName = 1 << 16
 
-// debugInfo is the DWARF of an image, decoded on demand. Addresses in
-// it are those of the file: the callers take the bias off.
+// debugInfo is the DWARF of an image, decoded on demand. Addresses in it are those of
+// the file: callers subtract the bias.
 //
-// debug/dwarf does not protect itself against hostile input. What it cannot
-// survive (allocations of a claimed size, recursion over nested entries, tables
-// that many units share) is checked here before it is called, or is done here
-// instead; what it merely panics on is caught.
+// debug/dwarf does not protect itself against hostile input. What would exhaust memory
+// or the stack (allocations of a claimed size, recursion over nested entries, tables
+// that many units share) is checked before it is called, or is done in this package
+// instead. Its panics are caught.
 type debugInfo struct {
 	mu     sync.Mutex // guards everything below
 	opened bool
@@ -68,14 +68,14 @@ type unit struct {
 	spans  []scopeSpan
 	reach  []uint64 // as in debugInfo
 	vars   []variable
-	// prefixes are what stands before the names of entries without a linker's
-	// name, where that was asked for.
+	// prefixes are the scopes in front of the names of entries that have no linker's
+	// name, for entries that were asked for.
 	prefixes map[dwarf.Offset]string
 	lines    *lineTable
 	lined    bool
 }
 
-// note keeps the first complaint.
+// note keeps the first error.
 func (d *debugInfo) note(err error) {
 	if err != nil && d.err == nil {
 		if !errors.Is(err, ErrDebug) {
@@ -95,8 +95,8 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// lockDebug takes the lock and opens the debug information if nobody has. The
-// caller unlocks m.debug.mu.
+// lockDebug takes the lock, and opens the debug information if that was not done
+// before. The caller unlocks m.debug.mu.
 func (m *Image) lockDebug() *debugInfo {
 	d := &m.debug
 	d.mu.Lock()
@@ -110,15 +110,15 @@ func (m *Image) lockDebug() *debugInfo {
 	return d
 }
 
-// DebugErr says what was wrong with the debug information met so far: nil when
-// nothing was, or when the program has none.
+// DebugErr returns the first error in the debug information that was read so far; nil
+// if there was none, or if the program has no debug information.
 func (m *Image) DebugErr() error {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	return d.err
 }
 
-// HasDebug reports whether the program carries debug information that can be used.
+// HasDebug reports whether the program has debug information that can be used.
 func (m *Image) HasDebug() bool {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -281,7 +281,7 @@ func (d *debugInfo) indexUnits(m *Image, units []*unit) error {
 			return err
 		}
 		for _, rg := range ranges {
-			// Code that the linker threw away keeps its entry, at address 0 or so.
+			// Code that the linker discarded keeps its entry, at an address near 0.
 			if rg[0] < rg[1] && m.Exec(rg[0]+m.Base) {
 				d.ranges = append(d.ranges, unitRange{rg[0], rg[1], u})
 			}

@@ -2,8 +2,8 @@ package image
 
 import "debug/dwarf"
 
-// Declared says where the source declares the global variable that addr is in,
-// as the file of the debug information and a line; not ok when it does not say.
+// Declared returns where the source declares the global variable at addr: the file of
+// the debug information and a line. ok is false if that is not known.
 func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -16,7 +16,8 @@ func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
 		if err != nil || e == nil {
 			return err
 		}
-		// A definition apart from its declaration may leave the line to that.
+		// A definition that is separate from its declaration may have no line of its
+		// own.
 		if spec, has := e.Val(dwarf.AttrSpecification).(dwarf.Offset); has && e.Val(dwarf.AttrDeclLine) == nil {
 			if e, err = d.entry(spec); err != nil || e == nil {
 				return err
@@ -48,8 +49,8 @@ func (d *debugInfo) entry(at dwarf.Offset) (*dwarf.Entry, error) {
 	return r.Next()
 }
 
-// Params is how many parameters the function at pc takes; -1 when the debug
-// information does not know it, or it takes any number.
+// Params returns the number of parameters of the function at pc; -1 if the debug
+// information does not have it, or if the function is variadic.
 func (m *Image) Params(pc uint64) int {
 	d := m.lockDebug()
 	defer d.mu.Unlock()

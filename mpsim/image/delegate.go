@@ -1,8 +1,8 @@
 package image
 
-// What one image answers by itself: the methods of Space that hand on to the
-// image which the address is in, and otherwise give what that returns for an
-// address which it knows nothing of.
+// The methods of Space that call the method of the image which contains the address.
+// For an address in no image, they return what that method returns for an unknown
+// address.
 
 // Static is [Image.Static] of the image that addr is in.
 func (s *Space) Static(addr uint64) bool {
@@ -20,10 +20,9 @@ func (s *Space) Code(pc uint64, n int) []byte {
 	return nil
 }
 
-// Reader returns a function that reads 16 bits of executable memory at an even
-// address and reports false where there are none. It remembers the segment that it
-// read last, so that code that lies together is read fast, and belongs to one
-// goroutine.
+// Reader returns a function that reads 16 bits of executable memory at an even address
+// and reports false where there are none. It remembers the segment that it read last,
+// so that neighbouring code is read fast. The function belongs to one goroutine.
 func (s *Space) Reader() func(addr uint64) (uint16, bool) {
 	last := &Segment{}
 	return func(addr uint64) (uint16, bool) {

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// What a file says to the dynamic linker, as far as it matters here: its name, and
-// which libraries are the system's.
+// The parts of a file's dynamic section that matter here: its name, and whether it is
+// one of the system's libraries.
 
 // maxSoname bounds a name that the dynamic linker knows, in bytes.
 const maxSoname = 4096
 
-// readDynamic reads what the file says to the dynamic linker, and from that the name
-// that the file calls itself by (DT_SONAME). Whatever is out of order there is left
-// out.
+// readDynamic reads the dynamic section, and from it the file's own name (DT_SONAME).
+// What is invalid there is ignored.
 func (m *Image) readDynamic(progs []elf.Prog64) {
 	for i := range progs {
 		if elf.ProgType(progs[i].Type) != elf.PT_DYNAMIC {
@@ -56,7 +55,7 @@ var systemLibraries = map[string]bool{
 	"libc++": true, "libc++abi": true, "libunwind": true, "libomp": true,
 }
 
-// Name is what a shared object is called, without directories.
+// Name is the name of a shared object, without directories.
 func (m *Image) Name() string {
 	if m.soname != "" {
 		return path.Base(m.soname)
@@ -72,11 +71,11 @@ func (m *Image) shortName() string {
 }
 
 // System reports whether a shared object is one of the system's libraries: the C
-// library or a run-time library of the compiler. They keep to themselves what
-// they do, whether or not they come with debug information.
+// library or a run-time library of the compiler. What they do internally does not
+// count, with or without debug information.
 func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.shortName()] }
 
-// Linker reports whether a shared object is the dynamic linker. It finds symbols,
-// loads shared objects and makes thread-local storage for the program, which asked
-// for none of that: its accesses are nobody's business.
+// Linker reports whether a shared object is the dynamic linker. It finds symbols, loads
+// shared objects and makes thread-local storage for the program, which did not ask for
+// it. So its accesses do not count.
 func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.shortName(), "ld-") }

@@ -27,9 +27,9 @@ type frameEntry struct {
 // maxFrameEntries bounds the entries that are read.
 const maxFrameEntries = 1 << 20
 
-// FrameAddress returns how the canonical frame address (the stack pointer of the
-// caller at its call, DWARF 5 section 6.4) is told before the instruction at pc: the
-// value of an integer register, and an offset to add.
+// FrameAddress returns how to compute the canonical frame address (the stack pointer of
+// the caller at its call, DWARF 5 section 6.4) before the instruction at pc: the value
+// of an integer register, and an offset to add.
 func (m *Image) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -44,8 +44,8 @@ func (d *debugInfo) frameAddress(m *Image, pc uint64) (cfa, bool) {
 	return r.now, ok && r.known
 }
 
-// frameRun runs the entry for the instruction at pc, an address of the file. Keeping
-// says that places of registers are wanted too.
+// frameRun runs the entry for the instruction at pc, an address of the file. With
+// keeping, it also finds where registers are saved.
 func (d *debugInfo) frameRun(m *Image, pc uint64, keeping bool) (r frameRun, ok bool) {
 	if !d.framesRead {
 		d.framesRead = true
@@ -244,22 +244,22 @@ type frameRun struct {
 	pc, want uint64
 	now      cfa
 	known    bool
-	keeping  bool // kept is wanted
+	keeping  bool // kept is computed
 	kept     registerPlaces
 	saved    []frameState
 }
 
-// frameState is what a program remembers.
+// frameState is a state that a program has saved.
 type frameState struct {
 	now  cfa
 	kept registerPlaces
 }
 
-// registerPlaces says where integer registers of the caller are kept: at an offset from
-// the frame address.
+// registerPlaces has the places where integer registers of the caller are saved, as
+// offsets from the frame address.
 type registerPlaces map[uint8]int64
 
-// keep notes that a register is kept somewhere.
+// keep records where a register is saved.
 func (r *frameRun) keep(reg uint64, offset int64) {
 	if r.keeping && reg < 32 {
 		if r.kept == nil {
@@ -269,9 +269,9 @@ func (r *frameRun) keep(reg uint64, offset int64) {
 	}
 }
 
-// Kept returns where the integer registers of the caller are kept before the instruction
-// at pc, as offsets from the canonical frame address. Those that are not in it still have
-// their values.
+// Kept returns where the integer registers of the caller are saved before the
+// instruction at pc, as offsets from the canonical frame address. Those that are not in
+// it still have their values.
 func (m *Image) Kept(pc uint64) map[uint8]int64 {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -311,7 +311,7 @@ const (
 	cfaValExpression   = 0x16
 )
 
-// maxSavedStates bounds the states that a program remembers.
+// maxSavedStates bounds the states that a program can save.
 const maxSavedStates = 1 << 10
 
 // run executes a program; false when it went past the place, or cannot go on.
@@ -416,7 +416,7 @@ func (r *frameRun) define(op uint8, c *cursor) bool {
 	case cfaExpression, cfaValExpression:
 		c.uleb()
 		c.skip(c.uleb())
-	case cfaDefExpression: // the frame address is computed: not told by a register
+	case cfaDefExpression: // the frame address is an expression, not a register plus an offset
 		c.skip(c.uleb())
 		r.known = false
 	default:

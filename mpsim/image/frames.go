@@ -84,7 +84,7 @@ func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 	return frames
 }
 
-// readUnitLines runs the unit's line number program if it has not been.
+// readUnitLines runs the unit's line number program, once.
 func (d *debugInfo) readUnitLines(m *Image, u *unit) {
 	if u.lined {
 		return

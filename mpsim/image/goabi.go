@@ -2,21 +2,21 @@ package image
 
 import "debug/dwarf"
 
-// Registers is how many registers of arguments and results a Go function uses
-// (ABIInternal), integer and floating-point ones.
+// Registers has the numbers of integer and floating-point registers that a Go function
+// uses for arguments and results (ABIInternal).
 type Registers struct {
 	Ints, Floats int
 }
 
-// goInts and goFloats are how many registers the ABI has for either.
+// goInts and goFloats are the numbers of registers that the ABI has for each.
 const (
 	goInts   = 16
 	goFloats = 16
 )
 
-// GoRegisters is how many registers the Go function at pc takes its arguments and
-// returns its results in; not ok when the debug information does not know it, as
-// of functions in assembler. Arguments that do not fit are on the stack.
+// GoRegisters returns the numbers of registers in which the Go function at pc takes its
+// arguments and returns its results. ok is false if the debug information does not have
+// them, as for functions in assembler. Arguments that do not fit are on the stack.
 func (m *Image) GoRegisters(pc uint64) (args, results Registers, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -31,7 +31,7 @@ func (m *Image) GoRegisters(pc uint64) (args, results Registers, ok bool) {
 		if err != nil || e == nil {
 			return err
 		}
-		// Of a function that is also inlined, the parameters are declared elsewhere, the
+		// If a function is also inlined, its parameters are declared elsewhere, but its
 		// results are not.
 		origin, abstract := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		err = children(r, e, func(c *dwarf.Entry) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// golang is what is known of a program that the Go toolchain made.
+// golang is what is known of a program that the Go toolchain built.
 type golang struct {
 	once    sync.Once
 	release string

@@ -152,14 +152,14 @@ func (s *Space) User(pc uint64) bool {
 	return m != nil && s.ownNames(m) && m.User(pc)
 }
 
-// bare reports whether an image is the user's as a whole: one that is not the system's
-// in a program with shared libraries, of which no image has debug information.
+// bare reports whether a whole image is the user's: it is not one of the system's, in a
+// program with shared libraries none of whose images has debug information.
 func (s *Space) bare(m *Image) bool {
 	return s.Main.Interp != "" && !m.System() && !s.HasDebug()
 }
 
-// copied reports whether a variable of the executable stands there for one of a
-// system library (a copy relocation: stdout).
+// copied reports whether a variable of the executable is a copy of one of a system
+// library (a copy relocation, as for stdout).
 func (s *Space) copied(m *Image, addr uint64) bool {
 	sym, _, ok := m.Object(addr)
 	return ok && slices.ContainsFunc(s.Images(), func(other *Image) bool {
@@ -168,16 +168,16 @@ func (s *Space) copied(m *Image, addr uint64) bool {
 	})
 }
 
-// ownNames reports whether what an image has of the user's can be told: its debug
-// information does, or its symbols where no image has any.
+// ownNames reports whether it can be decided what in an image is the user's: by its
+// debug information, or by its symbols if no image has debug information.
 func (s *Space) ownNames(m *Image) bool {
 	return !m.System() && (m == s.Main || m.HasDebug() || !s.HasDebug())
 }
 
 // Library reports whether pc is in the code of one of the system's libraries. Code
-// without debug information beside a program that has some is taken for it,
-// unless the symbol table names a source file for it: some other library that was
-// compiled without.
+// without debug information beside a program that has some is taken for library code,
+// unless the symbol table names a source file for it. Then it is another library that
+// was compiled without debug information.
 func (s *Space) Library(pc uint64) bool {
 	m := s.At(pc)
 	if m == nil || m.System() {
@@ -220,7 +220,7 @@ func (s *Space) Borrowed(pc uint64) bool {
 	return m != nil && m.Borrowed(pc)
 }
 
-// CallTarget is where the direct call leads that returns to ret.
+// CallTarget returns the target of the direct call that returns to ret.
 func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 	m := s.At(ret - 1)
 	if m == nil {
@@ -241,16 +241,15 @@ func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose
-// calls say what they order, so that nobody needs to look at how it does so; in a
-// function of the C library that guards what it accesses; or in the dynamic linker,
-// which orders nothing.
+// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose calls
+// say what they order, so that its code need not be examined; in a function of the C
+// library that guards what it accesses; or in the dynamic linker, which orders nothing.
 func (s *Space) Runtime(pc uint64) bool {
 	m := s.At(pc)
 	return m != nil && (m.Linker() || m.Runtime(pc) || m.SelfGuarded(pc))
 }
 
-// PlaceName names a place in code: transfer bank.c:42; "" if nothing is known of it.
+// PlaceName names a place in code: transfer bank.c:42; "" if nothing is known about it.
 func (s *Space) PlaceName(pc uint64) string {
 	if pc == 0 {
 		return ""
@@ -301,15 +300,15 @@ func (s *Space) TLSSize() uint64 {
 	return end
 }
 
-// tlsBlock is where an image has its thread-local variables.
+// tlsBlock is the place of an image's thread-local variables.
 type tlsBlock struct {
 	low   uint64 // from the thread pointer
 	image *Image
 }
 
-// tlsBlocks are those of the images that are there from the start, as the dynamic
-// linker of the GNU C library places them (_dl_determine_tlsoffset of its
-// elf/dl-tls.c, the variant with the blocks after the thread pointer).
+// tlsBlocks returns those of the images that are loaded at the start, as the dynamic
+// linker of the GNU C library places them (_dl_determine_tlsoffset of its elf/dl-tls.c,
+// the variant with the blocks after the thread pointer).
 func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	var bottom, top, end uint64 // a gap between blocks, and where the last block ends
 	now := s.loaded.Load()
@@ -356,8 +355,8 @@ func (s *Space) tlsAt(off uint64) (*Image, uint64) {
 }
 
 // TLSObject returns the thread-local symbol that covers offset off and the offset of
-// off in it. block is where the image begins that the variables are of, whose block
-// off counts from; 0: off counts from the thread pointer.
+// off in it. block is the address of the image whose variables they are, and off counts
+// from the image's block; 0: off counts from the thread pointer.
 func (s *Space) TLSObject(block, off uint64) (Symbol, uint64, bool) {
 	if m, off := s.tlsIn(block, off); m != nil {
 		return m.TLSObject(off)

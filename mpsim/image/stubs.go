@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// StubSuffix follows the name of a function in the name of the code through
-// which an image calls it in another (an entry of the procedure linkage table).
+// StubSuffix follows the name of a function in the name of the code through which
+// another image calls it (an entry of the procedure linkage table).
 const StubSuffix = "@plt"
 
 // Sizes in the procedure linkage table, by the RISC-V psABI.

@@ -25,7 +25,7 @@ const (
 type Symbol struct {
 	Name   string // as the linker knows it
 	Addr   uint64 // of a TLSSymbol: offset in the TLS block
-	Size   uint64 // bytes; 0 for hand-written assembly that does not say
+	Size   uint64 // bytes; 0 for hand-written assembly without a size
 	Kind   SymbolKind
 	Global bool   // global or weak
 	File   string // of a local symbol: its source or object file, from STT_FILE; else ""
@@ -35,8 +35,7 @@ type Symbol struct {
 // other name as it is.
 func (s Symbol) Demangled() string { return demangled(s.Name) }
 
-// maxDemangle bounds the names that are demangled; a longer one is shown as it
-// is.
+// maxDemangle bounds the names that are demangled; a longer name is shown as it is.
 const maxDemangle = 4096
 
 func demangled(name string) string {
@@ -49,8 +48,8 @@ func demangled(name string) string {
 // maxSpelled bounds the names of functions that are remembered.
 const maxSpelled = 1 << 14
 
-// spelled is demangled(linkage), worked out once a name: a C++ function with
-// templates takes a hundred microseconds, and every frame asks.
+// spelled is demangled(linkage), computed once per name: a C++ function with templates
+// takes a hundred microseconds, and every frame asks for it.
 func (d *debugInfo) spelled(linkage string) string {
 	name, ok := d.spellings[linkage]
 	if ok {
@@ -70,9 +69,8 @@ type symbolTable struct {
 	objects spans
 	tls     spans
 	names   map[string]*Symbol
-	// pieces are the starts of the input files' contributions to executable
-	// memory, in order of address: the mapping symbols ($x…) that the assembler
-	// puts there.
+	// pieces are the beginnings of the input files' contributions to executable memory,
+	// in order of address: the mapping symbols ($x…) that the assembler puts there.
 	pieces []piece
 }
 
@@ -135,9 +133,9 @@ func better(a, b *Symbol) int {
 		cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name), cmp.Compare(b.Size, a.Size))
 }
 
-// makeSpans sorts symbols and closes those without a size at the next symbol,
-// or at limit(addr). Symbols without a size inside one with a size are dropped:
-// they are labels.
+// makeSpans sorts symbols. A symbol without a size ends at the next symbol, or at
+// limit(addr). Symbols without a size inside one with a size are dropped: they are
+// labels.
 func makeSpans(syms []Symbol, limit func(uint64) uint64) spans {
 	slices.SortFunc(syms, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), better(&a, &b))
@@ -194,8 +192,8 @@ func (m *Image) readSymbols() error {
 	return nil
 }
 
-// symbolNames returns names out of a string table, and bounds their sum: many
-// long names that share one string would otherwise cost far more than the file.
+// symbolNames returns names from a string table, and bounds their total size: many long
+// names that share one string would otherwise cost far more than the file.
 type symbolNames struct {
 	strings string
 	budget  int
@@ -325,8 +323,8 @@ func (m *Image) codeEnd(addr uint64) uint64 {
 	return addr
 }
 
-// indexNames makes symbols findable by name; of equal names the global one
-// wins, then the first.
+// indexNames indexes symbols by name. Of several symbols with one name, the global one
+// is preferred, then the first.
 func (m *Image) indexNames() {
 	for _, t := range []*spans{&m.symbols.funcs, &m.symbols.objects, &m.symbols.tls} {
 		for i := range t.syms {
@@ -338,13 +336,13 @@ func (m *Image) indexNames() {
 	}
 }
 
-// Func returns the function that covers pc, under the best of its names: one
-// without two leading underscores, then a global one, then the one with the
-// fewest leading underscores, then the shortest. Hand-written
-// code without a size reaches to the next symbol.
+// Func returns the function that covers pc, with the best of its names: one without two
+// leading underscores, then a global one, then the one with the fewest leading
+// underscores, then the shortest. Hand-written code without a size reaches to the next
+// symbol.
 func (m *Image) Func(pc uint64) (Symbol, bool) { return m.symbols.funcs.find(pc) }
 
-// FuncAfter is the first function that begins above pc.
+// FuncAfter returns the first function that begins after pc.
 func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
 	t := &m.symbols.funcs
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > pc })
@@ -354,13 +352,13 @@ func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
 	return t.syms[i], true
 }
 
-// ownCode is how far before a function code without a symbol is taken to be of the
-// function's file, in bytes.
+// ownCode is the number of bytes before a function in which code without a symbol is
+// taken to be of the function's file.
 const ownCode = 1024
 
-// FileOf is where the code begins that is taken to be of the same file as the function at
-// addr: static functions come before the one that uses them, and a shared object
-// without local symbols has no names for them.
+// FileOf returns the beginning of the code that is taken to be of the same file as the
+// function at addr. Static functions come before the one that uses them, and a shared
+// object without local symbols has no names for them.
 func (m *Image) FileOf(addr uint64) uint64 {
 	t := &m.symbols.funcs
 	n := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr >= addr })
@@ -371,8 +369,8 @@ func (m *Image) FileOf(addr uint64) uint64 {
 	return min(from, addr)
 }
 
-// FuncEnd is the address after the function that covers pc, 0 when there is
-// none. It differs from Addr+Size for symbols that have no size.
+// FuncEnd returns the address after the function that covers pc; 0 if there is none. It
+// differs from Addr+Size for symbols that have no size.
 func (m *Image) FuncEnd(pc uint64) uint64 {
 	t := &m.symbols.funcs
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > pc }) - 1

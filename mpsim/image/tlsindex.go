@@ -6,8 +6,8 @@ import (
 )
 
 // Thread-local variables of shared objects that the program loads when it runs. They
-// have no place at the thread pointer: the dynamic linker makes a block for each
-// thread that asks for one, with a call of __tls_get_addr.
+// have no place at the thread pointer. The dynamic linker allocates a block for each
+// thread that asks for one by calling __tls_get_addr.
 
 // relocation is a row of the table that the dynamic linker applies.
 type relocation struct {
@@ -16,7 +16,8 @@ type relocation struct {
 
 const relocationSize = 24
 
-// Where that table is, and its size in bytes, in what the file says to the linker.
+// The entries of the dynamic section with the address of that table and its size in
+// bytes.
 const relocationTable, relocationBytes = elf.DynTag(7), elf.DynTag(8)
 
 // relocations calls yield with the rows of the table.
@@ -31,8 +32,8 @@ func (m *Image) relocations(yield func(relocation) bool) {
 	}
 }
 
-// tlsIndex says whose variable the argument of __tls_get_addr at address index is
-// for: the image's own, or one that it knows by name only.
+// tlsIndex returns the variable that the argument of __tls_get_addr at address index
+// refers to: the image's own, or one that it knows only by name.
 func (m *Image) tlsIndex(index uint64) (name string, own, ok bool) {
 	m.relocations(func(r relocation) bool {
 		if r.place+m.Base != index || elf.R_RISCV(uint32(r.info)) != elf.R_RISCV_TLS_DTPMOD64 {
@@ -51,8 +52,8 @@ func (m *Image) tlsIndex(index uint64) (name string, own, ok bool) {
 	return name, own, ok
 }
 
-// TLSOwner is the image whose thread-local variables a thread asks for when it calls
-// __tls_get_addr with argument index and has none yet; nil if it cannot be told.
+// TLSOwner returns the image whose thread-local variables a thread asks for when it
+// first calls __tls_get_addr with argument index; nil if that is unknown.
 func (s *Space) TLSOwner(index uint64) *Image {
 	m := s.At(index)
 	if m == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// typeInfo is what naming a part of a variable needs to know of its type.
+// typeInfo is what must be known of a type to name a part of a variable.
 type typeInfo struct {
 	size    uint64 // bytes; 0 if unknown
 	members []member
@@ -22,7 +22,7 @@ type member struct {
 	typ  dwarf.Offset
 }
 
-// maxTypeDepth bounds how deep types are followed.
+// maxTypeDepth bounds the nesting of types that is followed.
 const maxTypeDepth = 32
 
 // typeAt reads the type at off; a type that cannot be read has no size.
@@ -95,7 +95,7 @@ func children(r *dwarf.Reader, e *dwarf.Entry, f func(*dwarf.Entry)) error {
 	return nil
 }
 
-// readArray reads the dimensions of an array and works out its size.
+// readArray reads the dimensions of an array and computes its size.
 func (d *debugInfo) readArray(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry, depth int) {
 	t.elem, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
 	d.note(children(r, e, func(c *dwarf.Entry) {
@@ -154,8 +154,8 @@ func reserved(name string) bool {
 }
 
 // describe writes the way from a variable of the given type to its part at off:
-// .member, [index] and, at the end, +bytes. An access of size bytes stops it at
-// the smallest part that holds all of the access.
+// .member, [index] and, at the end, +bytes. It ends at the smallest part that holds the
+// whole access of size bytes.
 func (d *debugInfo) describe(b *strings.Builder, typ dwarf.Offset, off, size uint64) {
 	for range maxTypeDepth {
 		t := d.typeAt(typ)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// unguarded are variables of glibc that functions keep a state or a result in
-// which belongs to the caller: C (strtok, 7.24.5.8; localtime, 7.27.3) and POSIX
-// (2.9.1) do not require these functions to avoid races, and glibc's manual lists
-// them as unsafe because of a race. State that the library guards (rand) or keeps
-// for each thread (strerror) is not among them. The object file tells local
-// variables of one name apart.
+// unguarded are variables of glibc in which functions keep a state or a result that
+// belongs to the caller: C (strtok, 7.24.5.8; localtime, 7.27.3) and POSIX (2.9.1) do
+// not require these functions to avoid races, and glibc's manual lists them as unsafe
+// because of a race. State that the library guards (rand) or keeps for each thread
+// (strerror) is not among them. The object file distinguishes local variables with the
+// same name.
 var unguarded = map[string][]string{
 	"_tmbuf":              nil,          // localtime, gmtime, ctime
 	"__libc_drand48_data": nil,          // drand48, lrand48, …
@@ -24,15 +24,15 @@ var unguarded = map[string][]string{
 	"tmpnam_buffer":       {"tmpnam.o"},
 	"name":                {"cuserid.o", "getlogin.o"},
 
-	// The buffers of cin, cout, cerr and the wide ones after sync_with_stdio(false),
-	// which ends the promise that threads may use these at the same time
+	// The buffers of cin, cout, cerr and the wide streams after sync_with_stdio(false),
+	// which ends the promise that threads may use them at the same time
 	// ([iostream.objects.overview]).
 	"_ZN14__gnu_internal7buf_cinE": nil, "_ZN14__gnu_internal8buf_coutE": nil, "_ZN14__gnu_internal8buf_cerrE": nil,
 	"_ZN14__gnu_internal8buf_wcinE": nil, "_ZN14__gnu_internal9buf_wcoutE": nil, "_ZN14__gnu_internal9buf_wcerrE": nil,
 }
 
-// callers says whether s is a variable of a library whose guarding is left to
-// the callers of the functions that use it.
+// callers reports whether s is a variable of a library that the callers of its
+// functions must guard.
 func (s Symbol) callers() bool {
 	name, _, _ := strings.Cut(s.Name, ".") // of a static variable: olds.0
 	files, listed := unguarded[name]

@@ -19,20 +19,19 @@ func (m *Image) User(pc uint64) bool {
 }
 
 // Library reports whether pc is in the code of one of the system's libraries. Code
-// without debug information beside a program that has some is taken for it,
-// unless the symbol table names a source file for it: some other library that was
-// compiled without.
+// without debug information beside a program that has some is taken for library code,
+// unless the symbol table names a source file for it. Then it is another library that
+// was compiled without debug information.
 func (m *Image) Library(pc uint64) bool {
 	return !m.User(pc) && (len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc)))
 }
 
-// facets is a symbol that is there when the C++ library's facets are.
+// facets is a symbol that exists if the program has the C++ library's facets.
 const facets = "_ZNSt5ctypeIcE2idE"
 
-// Borrowed reports whether the instruction at pc, which debug information covers, is
-// of a function of the C++ library's facets that the compiler took in from their
-// header. They fill tables of the library's own, unguarded: the same values
-// whoever comes first.
+// Borrowed reports whether the instruction at pc, which debug information covers, is of
+// a function of the C++ library's facets that the compiler took in from their header.
+// They fill the library's own tables without a lock, always with the same values.
 func (m *Image) Borrowed(pc uint64) bool {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -64,8 +63,8 @@ func (m *Image) UserObject(addr uint64) bool {
 		return true
 	}
 	if known && ok && off != 0 {
-		// Of a class that is only declared, the debug information does not know
-		// the size; the symbol does.
+		// The debug information has no size for a class that is only declared; the
+		// symbol has it.
 		_, found = m.declared(s.Addr-m.Base, false)
 		return found
 	}

@@ -33,9 +33,9 @@ const (
 	opPushTLSAddr = 0xe0
 )
 
-// addVariable takes note of a variable whose location is a plain address.
-// Variables in registers and on the stack, whose place changes from instruction
-// to instruction, are left out. global says that it is outside functions.
+// addVariable records a variable whose location is a plain address. Variables in
+// registers and on the stack, whose place changes from instruction to instruction, are
+// left out. global says that it is outside functions.
 func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	loc, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok || len(loc) == 0 {
@@ -116,8 +116,8 @@ func (d *debugInfo) allVariables(m *Image) *variables {
 	return d.globals
 }
 
-// findVariable returns the variable in the list that covers addr. Variables do
-// not overlap; should damaged information say so, the last one is looked at.
+// findVariable returns the variable in the list that covers addr. Variables do not
+// overlap; if damaged information says that they do, the last one counts.
 func findVariable(list []variable, addr uint64) (variable, bool) {
 	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr }) - 1
 	for ; i >= 0; i-- {
@@ -130,13 +130,12 @@ func findVariable(list []variable, addr uint64) (variable, bool) {
 	return variable{}, false
 }
 
-// ObjectPath names the part of a global variable that addr is in, as the
-// source would write it: account.balance, table[17].hits. It descends to the
-// smallest part, but not into what the implementation keeps to itself (members
-// whose names begin with two underscores, or one and a capital). An address
-// inside a part gets its offset appended: x+2. Without debug information for
-// the variable it is the symbol and the offset in bytes: table+280. It is ""
-// when addr is in no global variable.
+// ObjectPath names the part of a global variable that addr is in, as the source would
+// write it: account.balance, table[17].hits. It descends to the smallest part, but not
+// into what is internal to the implementation (members whose names begin with two
+// underscores, or one and a capital). An address inside a part gets its offset
+// appended: x+2. Without debug information for the variable it is the symbol and the
+// offset in bytes: table+280. It is "" when addr is in no global variable.
 func (m *Image) ObjectPath(addr uint64) string { return m.ObjectPathSize(addr, 0) }
 
 // ObjectPathSize is like ObjectPath for an access of size bytes: it descends

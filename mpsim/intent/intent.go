@@ -20,7 +20,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Code answers questions about the code of a program, and remembers the answers.
+// Code answers questions about the code of a program, and caches the answers.
 type Code struct {
 	img     *image.Space
 	golang  bool // Go made the program
@@ -39,7 +39,7 @@ type fence uint8
 
 const (
 	none  fence = iota
-	whose       // nobody knows whether it is the access's own
+	whose       // it is not known whether it is the access's own
 	own         // in the same statement
 	apart       // in another statement
 )
@@ -81,15 +81,15 @@ func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T
 	return v
 }
 
-// firstPlainStores is the first version of gcc that writes relaxed atomic stores
-// of four and eight bytes as plain ones; versions before have AMOSWAP.
+// firstPlainStores is the first version of gcc that writes relaxed atomic stores of
+// four and eight bytes as plain ones; earlier versions use AMOSWAP.
 const firstPlainStores = 14
 
-// Plain reports that the plain load or store at pc is not an atomic access in the
+// Plain reports whether the plain load or store at pc is not an atomic access in the
 // source: a store of four or eight bytes from a compiler that uses AMOSWAP for relaxed
-// ones, outside of the C++ library's headers, or anything in a function of the C library
-// that works on strings and blocks of memory, or where the text of the source has no
-// atomic access.
+// ones, outside of the C++ library's headers, or anything in a function of the C
+// library that works on strings and blocks of memory, or where the text of the source
+// has no atomic access.
 func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
 
 func (c *Code) findPlain(pc uint64) bool {
@@ -114,7 +114,7 @@ func (c *Code) findPlain(pc uint64) bool {
 	return c.place(pc).plain() && !c.swapped(pc) && !c.merged(pc)
 }
 
-// Meant says that the plain load or store at pc is an atomic access in the text
+// Meant reports whether the plain load or store at pc is an atomic access in the text
 // of the source, by OpenMP's atomic or gcc's builtin functions.
 func (c *Code) Meant(pc uint64) bool {
 	p := c.place(pc)
@@ -161,7 +161,7 @@ func copies(name string) bool {
 	return false
 }
 
-// Atomic says that the plain load or store at pc is the access of an atomic
+// Atomic reports whether the plain load or store at pc is the access of an atomic
 // operation in the source, of <stdatomic.h> or std::atomic, or meant so.
 func (c *Code) Atomic(pc uint64) bool { return remember(c, c.atomic, pc, c.findAtomic) }
 
@@ -239,9 +239,9 @@ func (c *Code) before(pc uint64) []rv.Inst {
 	return list
 }
 
-// Apart says that the fence that makes an atomic access of the plain load or
-// store at pc is a separate statement in the source: whether the access is an
-// atomic one is open.
+// Apart reports whether the fence that makes the plain load or store at pc an atomic
+// access is a separate statement in the source. Then it is open whether the access is
+// atomic.
 func (c *Code) Apart(pc uint64) bool {
 	if remember(c, c.fences, pc, c.findFence) != apart {
 		return false
@@ -250,16 +250,16 @@ func (c *Code) Apart(pc uint64) bool {
 	return ok && !i.Atomic()
 }
 
-// Alien reports that the instruction at pc has a fence next to it that may be a separate
-// statement, so that it orders more than the access.
+// Alien reports whether the instruction at pc has a fence next to it that may be a
+// separate statement, so that it orders more than the access.
 func (c *Code) Alien(pc uint64) bool {
 	f := remember(c, c.fences, pc, c.findFence)
 	return f == apart || f == whose
 }
 
-// Releases says that the fence right after the plain load at pc is a statement
-// of its own that orders what was done before ahead of later stores. An acquire
-// load of gcc before version 14 has the same fence, and does not order that.
+// Releases reports whether the fence right after the plain load at pc is a statement of
+// its own that orders earlier accesses before later stores. An acquire load of gcc
+// before version 14 has the same fence, and does not order that.
 func (c *Code) Releases(pc uint64) bool {
 	if !c.Apart(pc) || c.NextFenceMode(pc)&event.Release == 0 {
 		return false

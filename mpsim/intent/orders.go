@@ -7,13 +7,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Some memory orders of C are in the text of the source only: gcc before version
-// 14 writes a compare-and-swap that releases like one that does not, and every
-// fence as a full one. The line table has the column at which the operation
-// begins, which finds its name in the text.
+// Some memory orders of C are only in the text of the source: gcc before version 14
+// writes a compare-and-swap that releases like one that does not, and every fence as a
+// full one. The line table has the column at which the operation begins, which finds
+// its name in the text.
 
-// orderNames are the constants of memory orders without the beginnings that
-// orderPrefixes has, numbered as compilers do.
+// orderNames are the constants of memory orders without the prefixes in orderPrefixes,
+// with the numbers that compilers use.
 var (
 	orderNames    = [...]string{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"}
 	orderPrefixes = [...]string{"std::", "memory_order::", "memory_order_", "__ATOMIC_"}
@@ -41,7 +41,7 @@ func findOrders(text string) (list, inMacros []image.OrderNotes) {
 		success, failure uint8
 	}
 	var open []around
-	at := image.OrderNotes{Line: 1} // of the name before
+	at := image.OrderNotes{Line: 1} // of the previous name
 	line, begin := 1, 0             // of the line
 	for n := 0; n < len(text); {
 		switch c := text[n]; {
@@ -66,7 +66,7 @@ func findOrders(text string) (list, inMacros []image.OrderNotes) {
 			which, known := orderArguments[text[from:n]]
 			if !known {
 				if strings.Contains(text[from:n], "atomic") {
-					at.Column = 0 // it is one itself
+					at.Column = 0 // the name is itself in an argument
 				}
 				continue
 			}
@@ -92,7 +92,7 @@ func findOrders(text string) (list, inMacros []image.OrderNotes) {
 	return list, inMacros
 }
 
-// readOrders reads two of the arguments in the parentheses that text begins with.
+// readOrders reads two of the arguments in the parentheses with which text begins.
 func readOrders(text string, which [2]int) (success, failure uint8, ok bool) {
 	args := arguments(text)
 	if len(args) != max(which[0], which[1])+1 {
@@ -103,8 +103,8 @@ func readOrders(text string, which [2]int) (success, failure uint8, ok bool) {
 	return success, failure, ok && too
 }
 
-// arguments splits what stands in the parentheses that text begins with at the
-// commas; nil if they do not close.
+// arguments splits the content of the parentheses with which text begins at the commas;
+// nil if they are not closed.
 func arguments(text string) []string {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if !strings.HasPrefix(text, "(") {
@@ -147,15 +147,15 @@ func orderNumber(arg string) (uint8, bool) {
 	return 0, false
 }
 
-// Orders returns the memory orders, as compilers number them, that the text of the
-// source gives the compare-and-swap at pc, when it succeeds and when it fails.
+// Orders returns the memory orders, as compilers number them, of the compare-and-swap
+// at pc in the text of the source, for success and for failure.
 func (c *Code) Orders(pc uint64) (success, failure uint64, ok bool) {
 	o := c.orders(pc)
 	return uint64(o.Success), uint64(o.Failure), o.Line > 0
 }
 
-// FenceMode is what the fence at pc orders, as far as the text of the source tells:
-// all that it might, if nothing is known.
+// FenceMode returns what the fence at pc orders according to the text of the source; if
+// nothing is known, all that it might order.
 func (c *Code) FenceMode(pc uint64) event.Mode {
 	o := c.orders(pc)
 	if o.Line == 0 {
@@ -172,8 +172,8 @@ func (c *Code) FenceMode(pc uint64) event.Mode {
 	return event.Acquire | event.Release
 }
 
-// NextFenceMode is [Code.FenceMode] of the fence that is taken for a part of the
-// access at pc, if it is a statement of its own; all there is, if there is none.
+// NextFenceMode is [Code.FenceMode] of the fence that is taken for a part of the access
+// at pc, if it is a statement of its own; if there is none, everything.
 func (c *Code) NextFenceMode(pc uint64) event.Mode {
 	i, ok := c.at(pc)
 	if !ok {

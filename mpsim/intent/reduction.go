@@ -19,14 +19,14 @@ type combinations struct {
 	others  map[uint64]bool // such loads that have nothing to do with a reduction
 }
 
-// nearby is how many instructions a compare-and-swap and the load before it are
-// apart at most.
+// nearby is the maximum number of instructions between a compare-and-swap and the load
+// before it.
 const nearby = 24
 
-// Combines says that the atomic access to addr by the instruction at pc puts the
-// result of a reduction into a variable: it is on the line of a directive with a
-// reduction, or the construct has a copy of that global variable of its own, and
-// so nothing else to do with it. Such an access does not make it an atomic variable.
+// Combines reports whether the atomic access to addr by the instruction at pc puts the
+// result of a reduction into a variable. Then it is on the line of a directive with a
+// reduction, or the construct has its own copy of that global variable, and so accesses
+// it only for the result. Such an access does not make it an atomic variable.
 func (c *Code) Combines(pc, addr uint64) bool {
 	f := c.combinations(pc)
 	if !f.updates[pc] {
@@ -43,11 +43,11 @@ func (c *Code) Combines(pc, addr uint64) bool {
 	return false
 }
 
-// Looks says that the plain load at pc is the first part of such a combination.
+// Looks reports whether the plain load at pc is the first part of such a combination.
 func (c *Code) Looks(pc uint64) bool { return c.combinations(pc).looks[pc] }
 
-// swapped says that the plain load at pc is the first part of a loop around a
-// compare-and-swap: the compiler may have left it to a line that it is not of.
+// swapped reports whether the plain load at pc is the first part of a loop around a
+// compare-and-swap. The compiler may have assigned it to a wrong line.
 func (c *Code) swapped(pc uint64) bool { return c.combinations(pc).others[pc] }
 
 func (c *Code) combinations(pc uint64) *combinations {
@@ -97,21 +97,21 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 	return found
 }
 
-// located is an instruction, where it is, and what it accesses if it does.
+// located is an instruction with its address and, if it accesses memory, the location.
 type located struct {
 	rv.Inst
 	pc      uint64
 	address sum
 }
 
-// sum is a value that is not known plus a constant.
+// sum is an unknown value plus a constant.
 type sum struct {
-	root   int // number of the instruction that made the value; that of a register at first is below 0
+	root   int // number of the instruction that computed the value; negative for the initial value of a register
 	offset int64
 }
 
-// locate finds the addresses of accesses, in order of the code. A word of the frame
-// that the compiler keeps a register in has the register's value.
+// locate finds the addresses of accesses, in order of the code. A word of the frame in
+// which the compiler saves a register has the register's value.
 func locate(code []located) {
 	const regSP = 2
 	var regs [64]sum

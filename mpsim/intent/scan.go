@@ -7,11 +7,10 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// sourceText is what matters of a source file of C or C++.
+// sourceText is what matters in a source file of C or C++.
 type sourceText struct {
-	// hides says that something in it may be an atomic access that does not look
-	// like one, or is meant as one: macros, atomic types, volatile variables,
-	// assembly, headers that are not known.
+	// hides says that it may contain an atomic access that does not look like one:
+	// macros, atomic types, volatile variables, assembly, unknown headers.
 	hides      bool
 	includes   []string // "…"
 	statements []statement
@@ -27,7 +26,7 @@ type statement struct {
 	kind     image.NoteKind // 0: nothing atomic
 }
 
-// scanner goes through a text.
+// scanner reads a text.
 type scanner struct {
 	sourceText
 	line   int
@@ -43,8 +42,8 @@ type directive struct {
 	begun       bool
 }
 
-// scanSource goes through a text, statement by statement. It is no parser: what it
-// does not understand it takes for hiding something.
+// scanSource reads a text, statement by statement. It is no parser: it assumes that
+// what it does not understand hides something.
 func scanSource(text string) *sourceText {
 	s := scanner{line: 1}
 	text = withoutComments(text)
@@ -83,8 +82,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// directive takes a line of the preprocessor, with those that continue it, and
-// returns what follows.
+// directive reads a line of the preprocessor, with its continuation lines, and returns
+// the rest of the text.
 func (s *scanner) directive(text string) string {
 	from, n := s.line, 0
 	for n < len(text) && (text[n] != '\n' || n > 0 && text[n-1] == '\\') {
@@ -133,7 +132,7 @@ var plainHeaders = strings.Fields(`
 	sys/param.h sys/poll.h sys/sem.h sys/shm.h sys/ipc.h sys/msg.h sys/file.h sys/random.h sys/prctl.h sys/utsname.h
 	linux/futex.h linux/limits.h arpa/inet.h netinet/in.h netinet/tcp.h`)
 
-// omp takes the words of a pragma.
+// omp handles the words of a pragma.
 func (s *scanner) omp(from int, words []string, text string) {
 	if len(words) < 2 || words[0] != "omp" {
 		return
@@ -178,7 +177,7 @@ func (s *scanner) word(w string) {
 	}
 }
 
-// combine is what a statement does that does both.
+// combine returns the kind of a statement that does both.
 func combine(a, b image.NoteKind) image.NoteKind {
 	if a == 0 || a == b {
 		return b
@@ -213,8 +212,8 @@ func (s *scanner) end(c byte) {
 	s.open = statement{}
 }
 
-// withoutComments puts spaces in the place of comments, and of what stands in
-// quotes except in an include, keeping the lines.
+// withoutComments replaces comments by spaces, and also what is in quotes except in an
+// include. Lines stay as they are.
 func withoutComments(text string) string {
 	b := []byte(text)
 	blank := func(from, to int) {

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// languages are the endings of the files that [scanSource] understands.
+// languages are the extensions of the files that [scanSource] understands.
 var languages = []string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}
 
 const (
@@ -20,9 +20,9 @@ const (
 	maxIncludes   = 64      // files that one includes
 )
 
-// ReadSources reads the source files that the debug information of m names, as
-// far as they are there and were not changed after built, when the program was
-// made. It is nil when nothing in them matters.
+// ReadSources reads the source files that the debug information of m names, if they
+// exist and were not changed after built, the time at which the program was built. It
+// is nil when nothing in them matters.
 func ReadSources(m *image.Image, built time.Time) *image.Notes {
 	names := m.SourceFiles()
 	if len(names) > maxSources {
@@ -81,8 +81,8 @@ func (r *sourceReader) settled(name string, t *sourceText) bool {
 	return !r.within(name, t, func(t *sourceText) bool { return t == nil || t.hides })
 }
 
-// within says whether that is so of the file or of one that it includes; of those
-// that cannot be read, is is asked with nil.
+// within reports whether that holds for the file or for one that it includes. For files
+// that cannot be read, is is called with nil.
 func (r *sourceReader) within(name string, t *sourceText, is func(*sourceText) bool) bool {
 	type file struct {
 		dir  string
@@ -124,7 +124,7 @@ func (t *sourceText) notes() []image.LineNotes {
 	return list
 }
 
-// shared reports whether other statements have a part of the lines of s.
+// shared reports whether other statements are on some of the lines of s.
 func (t *sourceText) shared(s *statement) bool {
 	for n := range t.statements {
 		if o := &t.statements[n]; o != s && o.from <= s.to && o.to >= s.from {
@@ -136,7 +136,7 @@ func (t *sourceText) shared(s *statement) bool {
 
 // place is where the source has the instruction at pc.
 type place struct {
-	notes *image.FileNotes // nil: of the file nothing is known
+	notes *image.FileNotes // nil: nothing is known of the file
 	line  int
 }
 
@@ -160,17 +160,17 @@ func (c *Code) place(pc uint64) place {
 	})
 }
 
-// noted reports whether the line has a note of one of the kinds; of any, if none is
-// given.
+// noted reports whether the line has a note of one of the kinds, or of any kind if none
+// is named.
 func (p place) noted(kinds ...image.NoteKind) bool {
 	return p.notes != nil && slices.ContainsFunc(p.notes.Lines, func(l image.LineNotes) bool {
 		return l.From <= p.line && p.line <= l.To && (len(kinds) == 0 || slices.Contains(kinds, l.Kind))
 	})
 }
 
-// merged says that the function at pc lacks the load of a statement that loads
-// atomically: the compiler may have made one instruction of it and of a plain load,
-// and left that to the line of either.
+// merged reports whether the function at pc lacks the load of a statement that loads
+// atomically. The compiler may have merged it with a plain load into one instruction,
+// on the line of either.
 func (c *Code) merged(pc uint64) bool {
 	p := c.place(pc)
 	f, ok := c.img.Func(pc)
@@ -213,5 +213,5 @@ func (c *Code) findLoads(from, to uint64) *lineSpan {
 	return s
 }
 
-// plain says that the text of the source has no atomic access there.
+// plain reports whether the text of the source has no atomic access there.
 func (p place) plain() bool { return p.notes != nil && p.notes.Settled && !p.noted() }
