@@ -1,8 +1,8 @@
 package hook
 
-// dependence is who touched an address of depend clauses last, in generations:
-// the tasks of one are in no order, and each is ordered after those of the
-// previous one (OpenMP 5.1, section 2.19.11).
+// dependence has the tasks that last named an address in depend clauses, in
+// generations: the tasks of one generation are in no order, and each is ordered after
+// those of the previous one (OpenMP 5.1, section 2.19.11).
 type dependence struct {
 	kind     int // of the present generation
 	last     []*handle
@@ -23,10 +23,10 @@ type clause struct {
 }
 
 // clauses reads the depend clauses at addr, which gcc lays out as a number of
-// addresses, the number of those for writing, and the addresses, these first; or
-// as zero and four numbers: of all addresses, of those for writing, of those of
-// mutexinoutset and of those for reading, which follow in this order, and after
-// them those of omp_depend_t objects. Each address is in the answer once.
+// addresses, the number of those for writing, and the addresses, these first; or as
+// zero and four numbers: of all addresses, of those for writing, of those of
+// mutexinoutset and of those for reading. The addresses follow in this order, and after
+// them those of omp_depend_t objects. Each address is in the result once.
 func clauses(c *Call, addr uint64) []clause {
 	word := func(n uint64) uint64 {
 		v, _ := c.Load(addr+8*n, 8)
@@ -36,8 +36,8 @@ func clauses(c *Call, addr uint64) []clause {
 	total, out, first := word(0), word(1), uint64(2)
 	in := total - out
 	if total == 0 {
-		// The members of a mutexinoutset exclude each other, in whatever order:
-		// libgomp takes them one after another.
+		// The members of a mutexinoutset exclude each other, in any order: libgomp runs
+		// them one after another.
 		total, out, in, first = word(1), word(2)+word(3), word(4), 5
 	}
 	if total > most || out > total || in > total-out {
@@ -70,7 +70,7 @@ func clauses(c *Call, addr uint64) []clause {
 	return list
 }
 
-// on is what a task with a dependence of the given kind comes after.
+// on returns what a task with a dependence of the given kind is ordered after.
 func (d *dependence) on(kind int) []*handle {
 	if kind == d.kind && kind != dependOut {
 		return d.previous
@@ -87,7 +87,8 @@ func (d *dependence) add(kind int, by []*handle) {
 	d.last = append(d.last, by...)
 }
 
-// depends is what a child of parent with the depend clauses at addr comes after.
+// depends returns what a child of parent with the depend clauses at addr is ordered
+// after.
 func (o *openMP) depends(c *Call, parent *task, addr uint64) []*handle {
 	var after []*handle
 	for _, cl := range clauses(c, addr) {

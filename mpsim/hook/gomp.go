@@ -2,15 +2,15 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// Runtime is the hooked functions of the OpenMP runtime, libgomp, and of the
-// bodies of the program that it calls (libgomp's ABI: gcc/omp-builtins.def; the
-// meaning: OpenMP 5.1, sections 1.3 and 2.19). libgomp's own atomic accesses are
-// no events (image.Runtime), so that these say all that it orders.
+// Runtime is the hooked functions of the OpenMP runtime, libgomp, and of the bodies of
+// the program that it calls (libgomp's ABI: gcc/omp-builtins.def; the meaning: OpenMP
+// 5.1, sections 1.3 and 2.19). libgomp's own atomic accesses are no events
+// (image.Runtime), so these functions say everything that it orders.
 var Runtime = []Func{
 	{Part: Body, Watch: true, Begin: bodyBegin, End: func(s *State, c *Call, _ uint64) { bodyEnd(s, c) }, Abandon: bodyEnd},
 	{Part: Copy, Watch: true, Args: 2, End: func(s *State, c *Call, _ uint64) { copyEnd(s, c) }},
 
-	// Teams. The arguments begin with the body and what it is passed.
+	// Teams. The first arguments are the body and its argument.
 	around(teamBegin, teamEnd, Func{Calls: member}, "GOMP_parallel", "GOMP_parallel_loop_static", "GOMP_parallel_loop_dynamic",
 		"GOMP_parallel_loop_guided", "GOMP_parallel_loop_runtime", "GOMP_parallel_loop_nonmonotonic_dynamic",
 		"GOMP_parallel_loop_nonmonotonic_guided", "GOMP_parallel_loop_nonmonotonic_runtime",
@@ -25,7 +25,7 @@ var Runtime = []Func{
 		Watch: true, Begin: barrierBegin, End: barrierCancel},
 	{Names: []string{"GOMP_single_copy_start"}, Watch: true, Begin: barrierBegin,
 		End: func(s *State, c *Call, result uint64) {
-			if result != 0 { // another thread has been here
+			if result != 0 { // another thread has already done it
 				barrierEnd(s, c)
 			}
 		}},
@@ -96,7 +96,7 @@ var Runtime = []Func{
 	{Names: []string{"GOMP_target"}, Watch: true, Calls: targetBody},
 	around(targetDataBegin, awaited, Func{Args: 7}, "GOMP_target_update_ext", "GOMP_target_enter_exit_data"),
 
-	// Memory. The program owns what it gets here.
+	// Memory. The program owns what these functions return.
 	{Args: 2, Names: []string{"omp_alloc", "omp_target_alloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)) }},
 	{Args: 3, Names: []string{"GOMP_alloc", "omp_aligned_alloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(1)) }},
 	{Args: 3, Names: []string{"omp_calloc"}, End: func(s *State, c *Call, result uint64) { s.alloc(c, result, c.Arg(0)*c.Arg(1)) }},
@@ -106,7 +106,7 @@ var Runtime = []Func{
 	{Args: 2, Names: []string{"omp_free", "GOMP_free", "omp_target_free"}, Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
 }
 
-// around is a row for functions inside of which everything is recorded.
+// around is a row for functions in which everything is recorded.
 func around(begin, end func(*State, *Call), f Func, names ...string) Func {
 	f.Names, f.Watch, f.Begin, f.Abandon = names, true, begin, end
 	if end != nil {
@@ -122,7 +122,7 @@ const (
 	lockAtomic
 )
 
-// initLock hooks functions that make a lock, or end it.
+// initLock hooks functions that initialise a lock, or destroy it.
 func initLock(kind event.Kind, names ...string) Func {
 	return Func{Names: names, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), uint64(event.MutexLock)) }}
 }

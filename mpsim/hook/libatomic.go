@@ -36,7 +36,7 @@ func libAtomic() []Func {
 			rows = append(rows, syncCall(size))
 		}
 	}
-	// Of any size: the first argument says of which.
+	// Of any size, which is the first argument.
 	rows = append(rows,
 		atomicCall(event.AtomicLoad, 1, 0, 3, []string{"__atomic_load"}),
 		atomicCall(event.AtomicStore, 1, 0, 3, []string{"__atomic_store"}),
@@ -49,7 +49,7 @@ func libAtomic() []Func {
 	return rows
 }
 
-// strongest stands for the argument of functions without one for the order.
+// strongest is the order of functions that have no argument for it.
 const strongest = -1
 
 // atomicCall hooks functions that access size bytes (0: as argument 0 says) at
@@ -88,8 +88,7 @@ func syncCall(size uint32) Func {
 	}
 	compare := []string{fmt.Sprintf("__sync_bool_compare_and_swap_%d", size), fmt.Sprintf("__sync_val_compare_and_swap_%d", size)}
 	const full = event.Acquire | event.Release
-	// All of them end with an SC, which tells by itself whether a
-	// compare-and-swap did write.
+	// All of them end with an SC, which shows whether a compare-and-swap wrote.
 	return Func{Args: 3, Object: 1, Names: append(slices.Clip(names), compare...),
 		Begin: func(_ *State, c *Call) {
 			c.Atomically(mpsim.AtomicCall{Kind: event.AtomicRMW, Conditional: true, Addr: c.Arg(0), Size: size, Mode: full, Else: event.Acquire})

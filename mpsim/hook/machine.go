@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Hooks makes the [Table] and the [Runtime] table known to a machine: it is the
-// mpsim.Hooks of one run. Functions are numbered in that order.
+// Hooks gives a machine the [Table] and the [Runtime] table: it is the mpsim.Hooks of
+// one run. Functions are numbered in that order.
 type Hooks struct {
 	state *State
 	table []Func
@@ -18,12 +18,12 @@ type Hooks struct {
 	// watched are, for each function of the tables, the number of its double that
 	// watches the program's own; 0: there is none yet.
 	watched []int
-	passing Call // of a function of which only the beginning is told
+	passing Call // of a function whose end is not hooked
 }
 
-// hiddenCalls are those of a thread that have not ended, innermost last: there is
-// more than one where a signal handler runs in the middle of a call. What a call
-// is kept in is used again.
+// hiddenCalls are those of a thread that have not ended, innermost last: there is more
+// than one where a signal handler runs in the middle of a call. Call structures are
+// reused.
 type hiddenCalls struct {
 	list []*Call
 	open int
@@ -89,8 +89,8 @@ func (k *Hooks) watching(fn int) int {
 	return k.watched[fn]
 }
 
-// ofLibrary reports whether a function is a library's and not the program's own of
-// the same name. Where the C library itself has debug information, names must do.
+// ofLibrary reports whether a function is a library's and not the program's own of the
+// same name. If the C library itself has debug information, the name decides.
 func (k *Hooks) ofLibrary(sym image.Symbol) bool {
 	img := k.state.whose.img
 	start, ok := img.Lookup("__libc_start_main")
@@ -121,7 +121,7 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 		c = calls.begin(Call{Thread: h, fn: f})
 	}
 	if f.Waits != nil {
-		h.SwitchPoint(c.Arg(0)) // another may be quicker
+		h.SwitchPoint(c.Arg(0)) // another thread may be faster
 	}
 	own := k.state.whose
 	switch {

@@ -3,10 +3,10 @@ package hook
 import "hindsight/tracefmt/event"
 
 // How the C library's objects look in memory (glibc, 64-bit: pthreadtypes.h,
-// struct_mutex.h, internaltypes.h): what a releasing call will do has to be
-// known when it begins, before another thread can act on it.
+// struct_mutex.h, internaltypes.h): what a releasing call will do must be known when it
+// begins, before another thread can act on it.
 const (
-	mutexCount = 4 // of a recursive mutex, how often it is held
+	mutexCount = 4 // of a recursive mutex: how often it is held
 	mutexOwner = 8
 	mutexKind  = 16
 
@@ -71,14 +71,14 @@ func releases(c *Call, mutex uint64) bool {
 	return !nested || times == 1
 }
 
-// lockMutex tells that a mutex was obtained, by the outermost of nested calls.
+// lockMutex records that a mutex was obtained, by the outermost of nested calls.
 func (s *State) lockMutex(c *Call, mutex uint64) {
 	if times, nested := recursive(c, mutex); !nested || times <= 1 {
 		s.lock(c, event.MutexLock, mutex)
 	}
 }
 
-// unlockMutex tells that a mutex is about to be given up, if it is.
+// unlockMutex records that a mutex is about to be released, if the call releases it.
 func (s *State) unlockMutex(c *Call, mutex uint64) bool {
 	if !releases(c, mutex) {
 		return false
@@ -102,12 +102,12 @@ func conditionBegin(s *State, c *Call, deadline uint64) {
 	}
 }
 
-// given is the note of a call that has given up what it has to obtain again.
+// given is the note of a call that has released a mutex which it must obtain again.
 const given = 1
 
-// conditionEnd is also called for a thread that is cancelled while it waits,
-// which has the mutex again before its cleanup handlers run, and for one that
-// left the call by a long jump out of a signal handler, which has not.
+// conditionEnd is also called for a thread that is cancelled while it waits, which has
+// obtained the mutex again before its cleanup handlers run. It is also called for a
+// thread that left the call by a long jump out of a signal handler, which has not.
 func conditionEnd(s *State, c *Call) {
 	if c.Note == given && holds(c, c.Arg(1)) {
 		s.lock(c, event.MutexLock, c.Arg(1))
@@ -124,27 +124,27 @@ func postBegin(_ *State, c *Call) {
 }
 
 func postEnd(_ *State, c *Call, result uint64) {
-	if c.Note != given && int32(result) == success { // it was at its maximum when the call began only
+	if c.Note != given && int32(result) == success { // it was at its maximum only when the call began
 		c.Emit(event.SemPost, c.Arg(0), 0)
 	}
 }
 
-// reads tells that the call reads n bytes of the caller's, if it was given any.
+// reads records that the call reads n bytes of the caller, unless the address is 0.
 func (c *Call) reads(addr, n uint64) {
 	if addr != 0 {
 		c.Emit(event.RangeRead, addr, n)
 	}
 }
 
-// readsDeadline tells that the call reads the time that argument n points to,
-// if n is not 0.
+// readsDeadline records that the call reads the time that argument n points to, if n is
+// not 0.
 func (c *Call) readsDeadline(n int) {
 	if n != 0 {
 		c.reads(c.Arg(n), timespecBytes)
 	}
 }
 
-// writes tells the same of writing.
+// writes records the same for writing.
 func (c *Call) writes(addr, n uint64) {
 	if addr != 0 {
 		c.Emit(event.RangeWrite, addr, n)

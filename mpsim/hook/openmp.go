@@ -8,13 +8,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// openMP is what the hooks of [Runtime] remember.
+// openMP is the state of the hooks of [Runtime].
 type openMP struct {
-	strands uint64 // strand given
+	strands uint64 // last number of a strand
 	threads map[event.ThreadID]*ompThread
 	pending map[uint64][]*task // deferred and not begun, by body
 	blocks  map[uint64]*task   // of pending, by the address of a block of theirs
-	events  map[uint64]*task   // whose completion an omp_event_handle_t stands for
+	events  map[uint64]*task   // by the omp_event_handle_t of their completion
 }
 
 // ompThread is what a guest thread does.
@@ -24,15 +24,15 @@ type ompThread struct {
 	root    *task   // outside of all of them
 	regions []*team // parallel regions that it opened, innermost last
 
-	// A thread of libgomp's works for the region at one depth of the thread that
-	// made it: those of a nested region end with it, those of the pool are used
-	// for the next region at the same depth.
+	// A thread of libgomp works for the region at one depth of the thread that created
+	// it. The threads of a nested region end with it; those of the pool are used for
+	// the next region at the same depth.
 	master *ompThread
 	depth  int
 }
 
-// team is the threads of a parallel region, or the thread that a target region
-// or a team of a league begins with.
+// team is the threads of a parallel region, or the initial thread of a target region or
+// of a team of a league.
 type team struct {
 	body       uint64
 	inLeague   bool // it is, or is in, a team of a teams construct
@@ -44,11 +44,11 @@ type team struct {
 	loops      map[uint64]*doacross
 }
 
-// role is what a task is there for.
+// role is the kind of a task.
 type role uint8
 
 const (
-	implicit role = iota // a thread's part in a team
+	implicit role = iota // the part of a thread in a team
 	explicit             // made by a task, taskloop or target construct
 	initial              // a target region, on the thread that runs it
 	league               // a team of a teams construct, on the thread that runs all of them
@@ -58,7 +58,7 @@ const (
 type task struct {
 	role   role
 	team   *team
-	passed uint64 // barriers: of an implicit task those that it passed, of an explicit one its creator had
+	passed uint64 // barriers: for an implicit task those that it passed, for an explicit one those that its creator had passed
 
 	strand   uint64 // of explicit tasks, and of all in a league
 	body     uint64
@@ -69,7 +69,7 @@ type task struct {
 	final    bool
 	ended    bool
 	after    []*handle // what it depends on
-	data     uint64    // what its body is passed, when it is called at once
+	data     uint64    // the argument of its body, when it is called at once
 	dataSize uint64
 	copied   handle  // the copies of its variables are made
 	done     *handle // its end, when others may depend on it
@@ -77,7 +77,7 @@ type task struct {
 	reduces  bool    // it takes part in a reduction of tasks: see allocated
 	detach   uint64  // where libgomp stores the event that completes it; 0 if there is none
 
-	loop   bool    // stands for the tasks that a taskloop makes
+	loop   bool    // represents the tasks of a taskloop
 	copies []*task // those that will be called at once, whose variables have been copied
 
 	children   handle
@@ -90,14 +90,14 @@ type task struct {
 
 type block struct{ addr, size uint64 }
 
-// group is a taskgroup, or what stands for one.
+// group is a taskgroup, or a construct that acts as one.
 type group struct {
 	handle
 	after []*handle // besides: what target data tasks in it wait for
 }
 
-// handle is something to publish and observe; it gets its number when it is
-// published first.
+// handle is something to publish and observe; it gets its number when it is first
+// published.
 type handle struct{ id uint64 }
 
 func newOpenMP() openMP {
@@ -170,8 +170,8 @@ func (o *openMP) internal(c *Call) bool {
 	return outer != nil && outer.fn.Part == Library
 }
 
-// created tells that a thread made another one. Those that libgomp makes for a
-// parallel region work for that thread.
+// created is called when a thread has created another one. Threads that libgomp creates
+// for a parallel region work for that thread.
 func (o *openMP) created(c *Call, child event.ThreadID) {
 	th := o.thread(c.ID())
 	if outer := th.caller(c); outer != nil && outer.team != nil {

@@ -2,14 +2,13 @@ package hook
 
 import "strings"
 
-// What the documentation of the system's libraries promises, by the names of
-// their functions as the linker knows them.
+// What the documentation of the system's libraries promises, by the linker names of
+// their functions.
 
-// handsOver are the functions of the C library that return memory which they
-// allocated, and those that they call on the way to the allocator: a block is
-// the program's when there are only these between its code and the allocator.
-// What else they cause to be allocated (a stream's buffer, tables of a locale) is
-// not.
+// handsOver are the functions of the C library that return memory which they allocated,
+// and those that they call on the way to the allocator: a block is the program's when
+// there are only these between its code and the allocator. Other blocks that they cause
+// to be allocated (a stream's buffer, tables of a locale) are not.
 var handsOver = names(
 	"strdup", "__strdup", "strndup", "__strndup", "wcsdup", "__wcsdup",
 	"asprintf", "__asprintf", "___asprintf", "vasprintf", "__vasprintf", "___vasprintf_chk", "__vasprintf_chk",
@@ -24,17 +23,16 @@ var handsOver = names(
 	"argz_create", "__argz_create", "argz_add", "__argz_add", "argz_append", "__argz_append", "argz_create_sep", "__argz_create_sep",
 	"_obstack_begin", "_obstack_begin_1", "_obstack_newchunk", "call_chunkfun",
 	"hcreate", "hcreate_r", "__hcreate_r",
-	// open_memstream: what is there when the stream is closed.
+	// open_memstream: the content when the stream is closed.
 	"fclose", "_IO_fclose", "_IO_new_fclose", "__new_fclose", "_IO_mem_finish", "_IO_wmem_finish",
 	"sbrk", "__sbrk", "mremap", "__mremap", "mmap", "__mmap", "mmap64", "__mmap64", "shmat", "__shmat",
 	// Of C++: an exception that the program throws, or that is thrown for it.
 	"__cxa_allocate_exception", "__cxa_allocate_dependent_exception",
 )
 
-// isContainer reports whether a function is one of a container of C++ that the
-// library has compiled in itself: its memory is that of the object, which is
-// whoever owns it, and nothing but the program guards it. (Those that the program
-// compiles itself are its own code.)
+// isContainer reports whether a function is one of a container of C++ that the library
+// has compiled in itself: its memory belongs to the owner of the object, and only the
+// program guards it. (Those that the program compiles itself are its own code.)
 func isContainer(name string) bool {
 	for _, prefix := range containers {
 		if strings.HasPrefix(name, prefix) {
@@ -46,7 +44,7 @@ func isContainer(name string) bool {
 
 var containers = []string{
 	"_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", // std::string
-	"_ZNSs", "_ZNKSs", "_ZNSbI", "_ZNKSbI", // that of before C++11, of exceptions' texts
+	"_ZNSs", "_ZNKSs", "_ZNSbI", "_ZNKSbI", // the one before C++11, as in the texts of exceptions
 	"_ZNSt7__cxx1115basic_stringbuf", "_ZNKSt7__cxx1115basic_stringbuf", "_ZNSt7__cxx1118basic_stringstream",
 	"_ZNSt7__cxx1119basic_ostringstream", "_ZNSt7__cxx1119basic_istringstream",
 	"_ZStplI", "_ZStrsI", "_ZSt7getlineI", // operator+, operator>>, getline
@@ -54,8 +52,8 @@ var containers = []string{
 	"_ZNSt10filesystem", "_ZNKSt10filesystem",
 }
 
-// allocators are the functions that hand out memory for their caller, the
-// library's or the program's own in their place.
+// allocators are the functions that allocate memory for their caller: the library's, or
+// the program's own that replace them.
 var allocators = names(
 	"malloc", "__malloc", "__libc_malloc", "calloc", "__calloc", "__libc_calloc", "realloc", "__realloc", "__libc_realloc",
 	"reallocarray", "__libc_reallocarray", "memalign", "__memalign", "__libc_memalign", "aligned_alloc", "posix_memalign", "__posix_memalign",
@@ -65,9 +63,10 @@ var allocators = names(
 )
 
 // forCaller are the functions that synchronise on an object of the code that calls
-// them, and what does it for them: what a library initialises once is its own
-// business. The order is promised, not that of the accesses: glibc's return by a
-// compare-and-swap that fails, which is relaxed, and undo by a relaxed store.
+// them, and the functions that do it for them. What a library initialises once is its
+// own business. The order is promised, whatever the order of the accesses: glibc's
+// functions return after a failed compare-and-swap, which is relaxed, and undo by a
+// relaxed store.
 var forCaller = names(append(onces, "__pthread_once_slow", "clear_once_control")...)
 
 var onces = []string{"pthread_once", "__pthread_once", "___pthread_once", "call_once",
@@ -92,10 +91,10 @@ var promises = []string{
 	"_ZSt13set_terminate", "_ZSt13get_terminate",
 }
 
-// shared are objects of the C library between the program and what it
-// asks threads of the library to do: asynchronous input and output, look-up of
-// names, timers. A request is visible to whom it starts, its end to whom it is
-// told.
+// shared are objects of the C library between the program and what it asks threads of
+// the library to do: asynchronous input and output, look-up of names, timers. A thread
+// that a request starts is ordered after the request, and the thread that is notified
+// is ordered after its end.
 var shared = []string{"__aio_requests_mutex", "__gai_requests_mutex", "__timer_active_sigev_thread_lock", "__timer_helper_once"}
 
 // requests are the functions that lock such an object. In a shared C library, which

@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Thread is what a hook needs of the guest thread that calls.
+// Thread is what a hook can ask of the calling guest thread.
 type Thread interface {
 	// ID is the calling thread, TID its number as the guest knows it.
 	ID() event.ThreadID
@@ -24,20 +24,20 @@ type Thread interface {
 	TP() uint64
 	// Emit records an ordered event at the call; the machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
-	// EmitStrand records that the thread begins or ends to act as a strand.
+	// EmitStrand records that the thread begins or stops acting as a strand.
 	EmitStrand(kind event.Kind, strand uint64)
 	// EmitAs is Emit of an event with a mode.
 	EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64)
 	// EmitSized is Emit of an event about so many bytes.
 	EmitSized(kind event.Kind, size uint32, obj, arg uint64)
-	// Return is where the nth call in progress around the present place returns
-	// to, from 0 for the innermost.
+	// Return is the return address of the nth call in progress, from 0 for the
+	// innermost.
 	Return(n int) (pc uint64, ok bool)
 	// CallPC is the instruction that called the hooked function.
 	CallPC() uint64
 	// EmitAtomic records an atomic access to size bytes at addr in the same way.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
-	// Atomically tells that the call, which begins, is one atomic access, and
+	// Atomically says that the call, which begins, is one atomic access, and
 	// AtomicallyDone that it has ended; see [mpsim.Hart.Atomically].
 	Atomically(a mpsim.AtomicCall)
 	AtomicallyDone(wrote bool)
@@ -46,27 +46,27 @@ type Thread interface {
 	// Handle returns a number for Publish, Observe and Forget that the run has not
 	// used yet.
 	Handle() uint64
-	// Carries tells that the function copies or keeps what is in n bytes at addr.
+	// Carries says that the function copies or keeps the n bytes at addr.
 	Carries(addr, n uint64)
 }
 
 // Call is one call in progress of a hooked function.
 type Call struct {
 	Thread
-	// Note is for the hook: what its begin leaves for its end.
+	// Note is for the hook: its begin stores it for its end.
 	Note uint64
 	fn   *Func
 	task *task // of [Runtime]: see each
 	team *team // the parallel region that the call opened
 	// muted: the call is about an object of a library's own, and is no event.
 	muted bool
-	// kept and mode say for whom memory is allocated, see whose.allocation; kept
-	// also that a library initialises what is its own.
+	// kept and mode say for whom memory is allocated, see whose.allocation. kept also
+	// says that a library initialises its own object.
 	kept bool
 	mode event.Mode
 }
 
-// argument is integer argument n, also where it is passed on the stack.
+// argument is integer argument n, also if it is passed on the stack.
 func (c *Call) argument(n int) uint64 {
 	const registers = 8
 	if n < registers {
@@ -81,8 +81,8 @@ type Part uint8
 
 const (
 	Library Part = iota // a library: the function is known by its name
-	Body                // the program: what gcc made of the body of a region or task of OpenMP
-	Copy                // the program: what gcc made to copy the variables of a task of OpenMP
+	Body                // the program: the outlined body of a region or task of OpenMP
+	Copy                // the program: gcc's function that copies the variables of a task of OpenMP
 )
 
 // Func is a row of the table of hooked functions.
@@ -94,25 +94,25 @@ type Func struct {
 	Part Part
 	// Args is the number of integer arguments; 0 means 1.
 	Args int
-	// Copies says that the function hands on to its caller what another thread
-	// left for it.
+	// Copies says that the function returns to its caller what another thread left for
+	// it.
 	Copies bool
-	// Watch says that what the function does is recorded like everything else;
-	// it calls back into the program.
+	// Watch says that what the function does is recorded like other code; it calls back
+	// into the program.
 	Watch bool
-	// Pass says that nothing is to be known but that the function is entered.
+	// Pass says that only the entry of the function matters.
 	Pass bool
-	// Object says that the function synchronises on the object that argument
-	// Object-1 points to; it is not told of one that a library keeps for itself.
+	// Object says that the function synchronises on the object that argument Object-1
+	// points to; it is not called for an object that a library keeps for itself.
 	Object int
 	// ForCaller says that the function synchronises on an object of its caller.
 	ForCaller bool
 	// Allocates says that the function hands out memory.
 	Allocates bool
-	// Replaceable says that the program may define the function in the library's
-	// place: its own is watched then. Of other functions only those of libraries
-	// are hooked; the program's are its code like any other, whatever they are
-	// called.
+	// Replaceable says that the program may define the function instead of the library.
+	// Then the program's function is watched. Of other functions only those of
+	// libraries are hooked; the program's functions are user code, whatever their
+	// names.
 	Replaceable bool
 	// Reduces says that memory allocated inside is the threads' own copies of
 	// something that is being reduced.
@@ -124,29 +124,29 @@ type Func struct {
 	// Abandon is called instead of End when the function was left by a long jump or the
 	// cancellation of its thread; may be nil.
 	Abandon func(*State, *Call)
-	// Calls tells what body is called for, when the runtime calls it inside call
-	// outer of the function; nil when it calls none but those of deferred tasks.
+	// Calls says why body is called when the runtime calls it inside call outer of the
+	// function; nil if the function calls only the bodies of deferred tasks.
 	Calls func(s *State, outer, body *Call)
 	// Waits describes, for the report of a deadlock, what a thread waits for
 	// that does not return from the function; nil when it cannot block.
 	Waits func(s *State, c *Call) string
 }
 
-// State is what the hooks remember from call to call.
+// State is the state of the hooks between calls.
 type State struct {
 	barriers map[uint64]*barrier
 	owner    map[uint64]event.ThreadID // exclusive holder of a lock
 	readers  map[holding]int           // shared holds of rwlocks
 	blocks   map[uint64]uint64         // live heap blocks: address to bytes
 	handles  map[uint64]event.ThreadID // pthread_t to thread
-	// A pthread_t is so far below the thread pointer; the main thread's is known
-	// by that.
+	// The distance of a pthread_t below the thread pointer, from which the main
+	// thread's is known.
 	mainPointer, handleOffset uint64
 	whose                     *whose // nil: everything is the program's
 	asking                    map[event.ThreadID]asking
 	omp                       openMP
-	// passed is how many bytes of variables an outlined function gets; nil when
-	// it is not known of any.
+	// passed returns the size in bytes of the variables that an outlined function gets;
+	// nil if it is known for none.
 	passed func(fn uint64) uint64
 }
 
@@ -173,9 +173,9 @@ func NewState() *State {
 	}
 }
 
-// Created tells that the thread child was made during call c, which is a call
-// of a hooked create function: its pthread_t is what the caller is given.
-// glibc stores it before it starts the thread, whose thread pointer is tp.
+// Created tells that the thread child was made during call c, which is a call of a
+// hooked create function: the caller receives its pthread_t. glibc stores it before it
+// starts the thread, whose thread pointer is tp.
 func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 	c.writes(c.Arg(0), pointerBytes)
 	if handle, ok := c.Load(c.Arg(0), pointerBytes); ok {
@@ -251,15 +251,15 @@ func (s *State) free(c *Call, addr uint64) {
 	s.omp.freed(addr)
 }
 
-// noteBlock notes whose a new block or mapping is.
+// noteBlock records the owner of a new block or mapping.
 func (s *State) noteBlock(c *Call, addr, size uint64) {
 	if s.whose != nil {
 		s.whose.allocated(addr, size, c.kept)
 	}
 }
 
-// mainThread notes where the main thread has its thread-local variables, which the
-// C library sets up when the program begins.
+// mainThread records the place of the main thread's thread-local variables, which the C
+// library sets up when the program begins.
 func (s *State) mainThread(c *Call) {
 	s.mainPointer = c.TP()
 	if s.whose != nil {

@@ -17,7 +17,7 @@ func obtained(result uint64) bool { return int32(result) == success || int32(res
 // mmapFailed is MAP_FAILED.
 const mmapFailed = ^uint64(0)
 
-// Table is every hooked function. The position in it is the function's number.
+// Table has all hooked functions. The index in it is the function's number.
 var Table = []Func{
 	// Mutual exclusion.
 	mutexLock(0, "pthread_mutex_lock", "__pthread_mutex_lock", "___pthread_mutex_lock",
@@ -49,12 +49,12 @@ var Table = []Func{
 	destroy(conditionBytes, "pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy"),
 	destroy(semaphoreBytes, "sem_destroy", "__new_sem_destroy"),
 
-	// What is done once orders by the atomic accesses of these functions.
+	// Once-only initialisation orders by the atomic accesses of these functions.
 	{ForCaller: true, Watch: true, Names: onces},
 
 	// Streams: POSIX promises that flockfile excludes. The locks that each call of
-	// stdio takes are the library's own, except those of streams that have
-	// something of the program's: a buffer, or functions.
+	// stdio takes are the library's own, except those of streams that have a buffer or
+	// functions of the program.
 	acquire("stream", event.MutexLock, 0, "ftrylockfile", "_IO_ftrylockfile", "__ftrylockfile"),
 	{Object: 1, Names: []string{"flockfile", "_IO_flockfile", "__flockfile"},
 		End:   func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(0)) },
@@ -69,7 +69,7 @@ var Table = []Func{
 		}},
 	{Watch: true, Names: []string{"fopencookie", "_IO_fopencookie", "fmemopen", "__fmemopen", "open_memstream", "__open_memstream", "open_wmemstream", "__open_wmemstream"},
 		End: func(s *State, c *Call, result uint64) { s.shareStream(c, result) }},
-	// Those that do not lock leave that to their caller.
+	// The functions that do not lock leave that to their caller.
 	unlockedStream(0, "getc_unlocked", "__getc_unlocked", "fgetc_unlocked", "getwc_unlocked", "__getwc_unlocked", "fgetwc_unlocked",
 		"clearerr_unlocked", "fflush_unlocked", "__fflush_unlocked"),
 	unlockedStream(1, "putc_unlocked", "__putc_unlocked", "fputc_unlocked", "putwc_unlocked", "fputwc_unlocked",
@@ -116,7 +116,7 @@ var Table = []Func{
 			}
 		}},
 
-	// Condition variables: the mutex is given up and obtained again.
+	// Condition variables: the mutex is released and obtained again.
 	conditionWait(0, "pthread_cond_wait", "__pthread_cond_wait", "___pthread_cond_wait", "cnd_wait"),
 	conditionWait(2, "pthread_cond_timedwait", "__pthread_cond_timedwait", "___pthread_cond_timedwait", "cnd_timedwait"),
 	conditionWait(3, "pthread_cond_clockwait", "__pthread_cond_clockwait", "___pthread_cond_clockwait"),
@@ -132,10 +132,9 @@ var Table = []Func{
 	{Object: 1, Names: []string{"sem_post", "__new_sem_post"}, Begin: postBegin, End: postEnd},
 	initialise(event.SemWait, semaphoreBytes, 0, "sem_init", "__new_sem_init"),
 
-	// pthread_once runs with its own atomics, and so does an initialisation that
-	// ends by an exception or by cancellation: what it did is there for the next
-	// (C++, [thread.once.callonce]), although glibc takes the control back by a
-	// plain store.
+	// pthread_once runs with its own atomics, and so does an initialisation that ends
+	// by an exception or by cancellation: the next one is ordered after it (C++,
+	// [thread.once.callonce]), although glibc resets the control by a plain store.
 	{Names: []string{"clear_once_control"},
 		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicStore, event.Release, c.Arg(0), 4) }},
 
@@ -184,10 +183,10 @@ var Table = []Func{
 		"_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
 		"_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
-	// libstdc++'s reference counts, which it guards with a mutex where its build
-	// knew of no atomics for them. They order those who let go before the one who
-	// was last, and nothing else. Two events, since what is released has to be
-	// seen by the thread that comes second, whose call may return first.
+	// libstdc++'s reference counts, which it guards with a mutex if it was built
+	// without atomics for them. They order each release of a reference before the last
+	// one, and nothing else. There are two events, because the second thread must see
+	// what is released, and its call may return first.
 	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii"}, Begin: countBegin,
 		End: func(_ *State, c *Call, result uint64) {
 			if change := int32(c.Arg(1)); change < 0 && int32(result)+change == 0 {
@@ -199,8 +198,8 @@ var Table = []Func{
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info"}},
 	{Names: []string{"malloc_usable_size", "__malloc_usable_size"}, End: usable},
-	// How setuid and its likes become known to all threads: by a signal whose handler
-	// reads what lies on the caller's stack.
+	// How setuid and similar calls reach all threads: by a signal whose handler reads
+	// what is on the caller's stack.
 	{Names: []string{"__nptl_setxid", "__nptl_setxid_sighandler"}},
 	{Allocates: true, Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
 		End: func(s *State, c *Call, result uint64) {
@@ -215,7 +214,7 @@ var Table = []Func{
 			}
 			old, was, size := c.Arg(0), c.Arg(1), c.Arg(2)
 			if result == old {
-				old, was = old+min(was, size), was-min(was, size) // what is given back
+				old, was = old+min(was, size), was-min(was, size) // what is returned
 				result, size = result+c.Arg(1), size-min(size, c.Arg(1))
 			}
 			if was > 0 {
@@ -245,17 +244,17 @@ func countBegin(_ *State, c *Call) {
 	c.EmitAtomic(event.AtomicRMW, mode, c.Arg(0), 4)
 }
 
-// unlockedStream hooks functions that change a stream without its lock. The stream
-// is argument arg. What they do inside is the library's business, that they are
-// called the program's.
+// unlockedStream hooks functions that change a stream without its lock. The stream is
+// argument arg. What they do inside is the library's business; that they are called is
+// the program's.
 func unlockedStream(arg int, names ...string) Func {
 	return Func{Args: arg + 1, Watch: true, Names: names,
 		Begin: func(_ *State, c *Call) { c.writes(c.Arg(arg), pointerBytes) }}
 }
 
-// sharedResult hooks functions of the C library that return the address of size bytes of
-// its own, the same for all threads. Each call writes there. Where a symbol names this
-// memory, what the functions do inside says so already.
+// sharedResult hooks functions of the C library that return the address of size bytes
+// of its own, the same for all threads. Each call writes there. If a symbol names this
+// memory, the accesses inside the functions already show it.
 func sharedResult(size uint64, names ...string) Func {
 	return Func{Watch: true, Names: names, End: func(s *State, c *Call, result uint64) {
 		if s.whose != nil && !s.whose.img.UserObject(result) {
@@ -362,13 +361,13 @@ func join(bytes uint64, names ...string) Func {
 	}
 }
 
-// emitBegin hooks functions whose first argument is all that matters.
+// emitBegin hooks functions of which only the first argument matters.
 func emitBegin(kind event.Kind, names ...string) Func {
 	return Func{Names: names, Object: 1, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
 }
 
-// initialise hooks functions that make an object of so many bytes, from the
-// attributes, of so many, that the second argument points to.
+// initialise hooks functions that initialise an object of size bytes, from the
+// attributes to which the second argument points.
 func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) Func {
 	return Func{Names: names, Object: 1, End: func(_ *State, c *Call, result uint64) {
 		if int32(result) != success {
@@ -382,7 +381,7 @@ func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) 
 	}}
 }
 
-// destroy hooks those that end one.
+// destroy hooks functions that destroy one.
 func destroy(bytes uint64, names ...string) Func {
 	return Func{Names: names, Object: 1, End: func(s *State, c *Call, result uint64) {
 		if int32(result) != success {
@@ -410,8 +409,8 @@ func rwUnlock(s *State, c *Call) {
 	s.unlock(c, event.WriteUnlock, c.Arg(0))
 }
 
-// usable makes what a block has beside what was asked for the program's, which may
-// use it once it has asked how much there is.
+// usable makes the rest of a block, beyond what was requested, the program's: it may
+// use the rest after it has asked for the usable size.
 func usable(s *State, c *Call, result uint64) {
 	block := c.Arg(0)
 	size, known := s.blocks[block]

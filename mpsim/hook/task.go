@@ -13,7 +13,7 @@ const (
 	flagTargetNoWait = 1 << 0
 )
 
-// make is a new explicit task of the thread that calls.
+// make returns a new explicit task of the calling thread.
 func (o *openMP) make(c *Call, body uint64, included, final bool) *task {
 	parent := o.current(c)
 	o.strands++
@@ -25,7 +25,7 @@ func (o *openMP) make(c *Call, body uint64, included, final bool) *task {
 	return t
 }
 
-// innermost is the group that a task made now belongs to; nil if there is none.
+// innermost is the group to which a new task belongs; nil if there is none.
 func (t *task) innermost() *group {
 	if n := len(t.groups); n > 0 {
 		return t.groups[n-1]
@@ -55,16 +55,16 @@ func (o *openMP) order(c *Call, t *task, depend uint64) {
 	o.enter(c, t.parent, depend, []*handle{t.done})
 }
 
-// taskEnd: a task that its creator waits for is complete when the call returns;
-// if it is to be detached, only then.
+// taskEnd: a task that its creator waits for is complete when the call returns; if it
+// is detached, only then.
 func taskEnd(_ *State, c *Call) {
 	if t := c.task; t.ended && t.included && t.detach != 0 {
 		t.done.observe(c)
 	}
 }
 
-// taskloopBegin: GOMP_taskloop (fn, data, cpyfn, size, align, flags, tasks, …).
-// Each block that it allocates is a task; those that it calls at once too.
+// taskloopBegin: GOMP_taskloop (fn, data, cpyfn, size, align, flags, tasks, …). Each
+// block that it allocates is a task, and so is each task that it calls at once.
 func taskloopBegin(s *State, c *Call) {
 	flags := c.Arg(5)
 	c.task = &task{body: c.Arg(0), dataSize: c.Arg(3), loop: true, included: flags&flagIf == 0, final: flags&flagFinal != 0}
@@ -104,14 +104,14 @@ func taskwaitEnd(s *State, c *Call) {
 	t.depends = nil
 }
 
-// dependWait waits for what a child with the depend clauses at addr would.
+// dependWait waits for what a child with the depend clauses at addr would wait for.
 func dependWait(s *State, c *Call, addr uint64) {
 	o := &s.omp
 	c.task = &task{after: o.depends(c, o.current(c), addr)}
 }
 
-// dependPass stands for a child that does nothing, with these clauses: what
-// depends on it depends on what it depends on.
+// dependPass acts like a child with these clauses that does nothing: what depends on it
+// depends on its predecessors.
 func dependPass(s *State, c *Call, addr uint64) {
 	o := &s.omp
 	t := o.current(c)
@@ -136,10 +136,9 @@ func observeAll(c *Call, handles []*handle) {
 	}
 }
 
-// targetBegin: GOMP_target_ext (device, fn, count, addresses, sizes, kinds,
-// flags, depend, args). There is no device but the host. With nowait the region
-// is a task; without, the encountering thread runs it, when what it depends on
-// is done.
+// targetBegin: GOMP_target_ext (device, fn, count, addresses, sizes, kinds, flags,
+// depend, args). The only device is the host. With nowait the region is a task;
+// without, the encountering thread runs it, when what it depends on is done.
 func targetBegin(s *State, c *Call) {
 	o := &s.omp
 	depend := c.Arg(7)
@@ -169,9 +168,9 @@ func (o *openMP) beginInitial(th *ompThread, of *task) *task {
 	return t
 }
 
-// targetDataBegin: GOMP_target_update_ext and GOMP_target_enter_exit_data
-// (device, count, addresses, sizes, kinds, flags, depend), which do nothing on
-// the host but what the clauses say.
+// targetDataBegin: GOMP_target_update_ext and GOMP_target_enter_exit_data (device,
+// count, addresses, sizes, kinds, flags, depend), which on the host only do what the
+// depend clauses say.
 func targetDataBegin(s *State, c *Call) {
 	switch depend := c.Arg(6); {
 	case depend == 0:
@@ -182,8 +181,8 @@ func targetDataBegin(s *State, c *Call) {
 	}
 }
 
-// allocated is told of each block that the thread allocates: inside GOMP_task
-// the first one holds the task, inside GOMP_target_ext one of them.
+// allocated is called for each block that the thread allocates: inside GOMP_task the
+// first one holds the task, inside GOMP_target_ext one of them.
 func (o *openMP) allocated(c *Call, addr, size uint64) {
 	th := o.threads[c.ID()]
 	if th == nil || len(th.open) == 0 {
@@ -192,8 +191,8 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 	in := th.open[len(th.open)-1]
 	t := in.task
 	if in.fn.Reduces || in.fn.Part == Body && t != nil && t.reduces {
-		// The tasks of a reduction that one thread runs share what it reduces to,
-		// and what that owns.
+		// The tasks of a reduction that one thread runs share the copy into which they
+		// reduce, and what that owns.
 		c.Emit(event.Private, addr, size)
 		return
 	}
@@ -214,8 +213,8 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 	o.blocks[addr] = t
 }
 
-// freed is told of each block that is given up. A task that has not begun never
-// will: it was cancelled.
+// freed is called for each block that is freed. If its task has not begun, the task was
+// cancelled.
 func (o *openMP) freed(addr uint64) {
 	t := o.blocks[addr]
 	if t == nil {
@@ -233,7 +232,7 @@ func (o *openMP) freed(addr uint64) {
 	}
 }
 
-// remove takes a task off the list of those that have not begun.
+// remove removes a task from the list of those that have not begun.
 func (o *openMP) remove(t *task) {
 	list := o.pending[t.body]
 	for i := range list {
@@ -251,8 +250,8 @@ func (o *openMP) remove(t *task) {
 	}
 }
 
-// take is the task that waits for body to be called with data, which lies in a
-// block of its, or at the end of one when there is no data.
+// take returns the task that waits for the call of body with data. data is in one of
+// the task's blocks, or at the end of one if there is no data.
 func (o *openMP) take(body, data uint64) *task {
 	for _, t := range o.pending[body] {
 		for _, b := range t.blocks {
@@ -279,7 +278,7 @@ func copyEnd(s *State, c *Call) {
 	o.publish(c, &t.copied)
 }
 
-// copied is the task of a taskloop whose variables have been copied: the last one
+// copied returns the task of a taskloop whose variables have been copied: the last one
 // that was allocated, or one that will be called at once.
 func (o *openMP) copied(c *Call, loop *task) *task {
 	to := c.Arg(0)
@@ -295,7 +294,7 @@ func (o *openMP) copied(c *Call, loop *task) *task {
 	return t
 }
 
-// undeferred is the task that GOMP_task or GOMP_taskloop calls at once.
+// undeferred returns the task that GOMP_task or GOMP_taskloop calls at once.
 func undeferred(s *State, outer, c *Call) {
 	o := &s.omp
 	t := outer.task
@@ -317,7 +316,7 @@ func undeferred(s *State, outer, c *Call) {
 	o.start(c, o.thread(c.ID()), t)
 }
 
-// next is the task that a taskloop calls now.
+// next returns the task that a taskloop calls now.
 func (o *openMP) next(c *Call, loop *task) *task {
 	for i, t := range loop.copies {
 		if t.data == c.Arg(0) {
@@ -345,7 +344,7 @@ func (o *openMP) start(c *Call, th *ompThread, t *task) {
 	}
 }
 
-// finish ends a task: a thread that waits for it may take what it did.
+// finish ends a task: a thread that waits for it is ordered after it.
 func (o *openMP) finish(c *Call, t *task) {
 	t.ended = true
 	var done handle
@@ -356,15 +355,15 @@ func (o *openMP) finish(c *Call, t *task) {
 	t.children.forget(c)
 	c.EmitStrand(event.StrandEnd, t.strand)
 	if t.data != 0 && t.dataSize != 0 {
-		// Where the creator puts its arguments, without the copy that a task
-		// which is put off gets: they are the next task's.
+		// The place of the creator's arguments, which are not copied as for a deferred
+		// task. The next task uses the same place.
 		c.Emit(event.Renew, t.data, t.dataSize)
 	}
 	done.observe(c)
 	done.forget(c)
 }
 
-// complete publishes for all who wait for a task to complete.
+// complete publishes for all threads that wait for the completion of a task.
 func (o *openMP) complete(c *Call, t *task, publish func(*Call, *handle)) {
 	if !t.parent.ended {
 		publish(c, &t.parent.children)

@@ -2,8 +2,8 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// teamBegin opens a parallel region: what the thread did until now is there for
-// the team to take.
+// teamBegin opens a parallel region: the team is ordered after what the thread has done
+// so far.
 func teamBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
@@ -27,9 +27,8 @@ func teamEnd(s *State, c *Call) {
 	}
 }
 
-// bodyBegin tells what the body is called for: a deferred task, whatever the
-// runtime call that it is made in says, or the part in a team of one of
-// libgomp's own threads.
+// bodyBegin determines why the body is called: for a deferred task, whatever the
+// runtime call around it is, or for the part of one of libgomp's own threads in a team.
 func bodyBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
@@ -55,7 +54,7 @@ func bodyBegin(s *State, c *Call) {
 	}
 }
 
-// member is the part of the thread that opened the region outer in it.
+// member is the part in the region of the thread that opened it by the call outer.
 func member(s *State, outer, c *Call) {
 	o := &s.omp
 	o.join(c, o.thread(c.ID()), outer.team)
@@ -109,8 +108,8 @@ func bodyEnd(s *State, c *Call) {
 	}
 }
 
-// barrierBegin makes what the team's thread did there to be taken; barrierEnd
-// takes what all of them, and all tasks made before, did.
+// barrierBegin publishes what a thread of the team did. barrierEnd observes what all of
+// them did, and all tasks that were created before.
 func barrierBegin(s *State, c *Call) {
 	t := s.omp.current(c)
 	s.omp.publish(c, t.team.barrier(t.passed))
@@ -126,8 +125,8 @@ func barrierEnd(s *State, c *Call) {
 	barrierPassed(c, t)
 }
 
-// barrierCancel is barrierEnd of a function that says whether the region was
-// cancelled: nobody waited for anybody then.
+// barrierCancel is barrierEnd of a function that says whether the region was cancelled:
+// then no thread waited for another.
 func barrierCancel(s *State, c *Call, result uint64) {
 	if result&0xff == 0 {
 		barrierEnd(s, c)
@@ -139,7 +138,7 @@ func barrierCancel(s *State, c *Call, result uint64) {
 func barrierPassed(c *Call, t *task) {
 	r := t.team
 	t.passed++
-	if t.passed >= 2 { // everybody has left the previous barrier
+	if t.passed >= 2 { // all threads have left the previous barrier
 		forget(c, r.barriers, t.passed-2)
 		forget(c, r.tasks, t.passed-2)
 		for _, n := range sortedKeys(r.loops) {
@@ -171,8 +170,8 @@ func leagueBody(s *State, outer, c *Call) {
 	o := &s.omp
 	c.task = o.beginTeam(c, o.thread(c.ID()), outer.task)
 	if s.passed != nil {
-		// Where gcc passes the value of a variable that nothing changes, each
-		// team writes back what it read.
+		// If gcc passes the value of a variable that nothing changes, each team writes
+		// back what it read.
 		if size := s.passed(c.Func()); size != 0 {
 			c.Emit(event.Renew, c.Arg(0), size)
 		}

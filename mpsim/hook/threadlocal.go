@@ -7,8 +7,8 @@ import "hindsight/tracefmt/event"
 
 // asking is a call of __tls_get_addr, the last of its thread.
 type asking struct {
-	index uint64 // its argument: whose variable, and which
-	ret   uint64 // where it returns to
+	index uint64 // its argument, which names the variable
+	ret   uint64 // its return address
 }
 
 // asksThreadLocal is __tls_get_addr.
@@ -18,7 +18,7 @@ var asksThreadLocal = Func{Pass: true, Names: []string{"__tls_get_addr"}, Begin:
 }}
 
 // threadLocal is called when the dynamic linker has allocated size bytes at addr. It
-// says what thread-local variables they are for, if they are.
+// finds out for which thread-local variables they are, if for any.
 func (s *State) threadLocal(c *Call, addr, size uint64) {
 	a, asked := s.asking[c.ID()]
 	if !asked {
@@ -37,7 +37,7 @@ func (s *State) threadLocal(c *Call, addr, size uint64) {
 		return
 	}
 	// The linker makes room for the alignment that the allocator does not promise. The
-	// table of a thread's blocks, which it makes longer now and then, is of another size.
+	// table of a thread's blocks, which the linker sometimes extends, has another size.
 	vars := &owner.TLS
 	align := max(vars.Align, 1)
 	if size < vars.MemSize || size-vars.MemSize > align {

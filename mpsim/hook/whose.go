@@ -59,7 +59,7 @@ func (o *whose) loaded(m *image.Image) {
 	}
 }
 
-// at is the function that pc is in.
+// at returns the function that contains pc.
 func (o *whose) at(pc uint64) codeKind {
 	k, known := o.code[pc]
 	if !known {
@@ -134,7 +134,8 @@ func (o *whose) askedFor(ret uint64) bool {
 	return !ok || allocators[name] || handsOver[name] || isContainer(name)
 }
 
-// called names the function that the program calls directly with return address ret.
+// called returns the name of the function that the program calls directly with return
+// address ret.
 func (o *whose) called(ret uint64) (name string, ok bool) {
 	to, ok := o.img.CallTarget(ret)
 	if !ok {
@@ -162,7 +163,7 @@ func (o *whose) ofRequest(t Thread, site uint64) (is bool) {
 	return is
 }
 
-// allocated notes a block or mapping.
+// allocated records a block or mapping.
 func (o *whose) allocated(addr, size uint64, kept bool) {
 	o.freed(addr, size)
 	if kept {
@@ -203,7 +204,7 @@ func (o *whose) search(addr uint64) (int, bool) {
 	})
 }
 
-// thread notes the description of a thread, which ends at its thread pointer.
+// thread records the description of a thread, which ends at its thread pointer.
 func (o *whose) thread(tp uint64) {
 	for _, page := range []uint64{(tp - descriptorArea) / descriptorArea, (tp - 1) / descriptorArea} {
 		if !slices.Contains(o.descriptors[page], tp) {

@@ -33,7 +33,7 @@ func orderedStart(s *State, c *Call) {
 
 func orderedEnd(s *State, c *Call) { s.omp.publish(c, &s.omp.current(c).team.ordered) }
 
-// doacross is a loop whose iterations say which of them they wait for.
+// doacross is a loop whose iterations name those that they wait for.
 type doacross struct {
 	passed uint64 // barriers before it
 	posts  map[string]*handle
@@ -61,12 +61,12 @@ func doacrossBegin(reductions int) func(*State, *Call) {
 	}
 }
 
-// doacrossPost: the iteration whose numbers the argument points to is done.
+// doacrossPost: the iteration to whose numbers the argument points is done.
 func doacrossPost(s *State, c *Call) {
 	t := s.omp.current(c)
 	loop := t.team.loops[t.loopCount]
 	if loop == nil {
-		return // of a thread that has no team
+		return // the thread has no team
 	}
 	key := iteration(t.dimensions, func(n int) uint64 {
 		v, _ := c.Load(c.Arg(0)+8*uint64(n), 8)

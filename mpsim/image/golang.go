@@ -15,8 +15,8 @@ type golang struct {
 	release string
 }
 
-// Go is the release of Go that made the program, such as "go1.26.0"; "" of a
-// program that is none of Go's.
+// Go returns the release of Go that built the program, such as "go1.26.0"; "" if it is
+// no Go program.
 func (m *Image) Go() string {
 	g := &m.golang
 	g.once.Do(func() {
@@ -31,8 +31,8 @@ func (m *Image) Go() string {
 	return g.release
 }
 
-// Package is the import path of the Go package that the instruction at pc was
-// compiled in; "" if the debug information does not say.
+// Package returns the import path of the Go package in which the instruction at pc was
+// compiled; "" if the debug information does not have it.
 func (m *Image) Package(pc uint64) string {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -42,7 +42,7 @@ func (m *Image) Package(pc uint64) string {
 	return ""
 }
 
-// name is that of the source file, or of Go's package, that a unit was made from.
+// name is that of the source file, or of Go's package, of a unit.
 func (u *unit) name() string {
 	name, _ := u.root.Val(dwarf.AttrName).(string)
 	return name
@@ -60,7 +60,7 @@ func GoRuntime(pkg string) bool {
 }
 
 // standardRoots are the first elements of the standard library's import paths. The
-// files of its functions do not tell: -trimpath takes GOROOT from their names.
+// names of its files are no help: -trimpath removes GOROOT from them.
 var standardRoots = strings.Fields(`archive bufio bytes cmp compress container context crypto database debug embed
 	encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin
 	reflect regexp runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique
@@ -118,8 +118,9 @@ func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) 
 	})
 }
 
-// What tells the stores of a write barrier: they go through the register in which
-// gcWriteBarrier returns where (cmd/compile's riscv64 ABI), not far after the call.
+// How the stores of a write barrier are recognised: they go through the register in
+// which gcWriteBarrier returns the buffer's address (cmd/compile's riscv64 ABI), soon
+// after the call.
 const (
 	barrierRegister = 24
 	barrierReach    = 96 // bytes
@@ -128,8 +129,9 @@ const (
 	opcodeJAL       = 0x6f
 )
 
-// notSource reports whether the load or store at pc is none of the source's: a store of
-// a write barrier, or a load into nowhere, by which the compiler finds nil pointers.
+// notSource reports whether the load or store at pc is not in the source: a store of a
+// write barrier, or a load into the zero register, with which the compiler checks for
+// nil pointers.
 func (m *Image) notSource(pc uint64) bool {
 	half := func(at uint64) uint32 {
 		b := m.Code(at, 2)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Reasons why a file is refused.
+// Reasons for which a file is refused.
 var (
 	ErrNotELF        = errors.New("not an ELF file")
 	ErrMachine       = errors.New("hindsight runs RV64GC programs: compile with riscv64-linux-gnu-gcc, or `hindsight cc`")
@@ -64,7 +64,7 @@ func readHeader(data []byte) (*elf.Header64, error) {
 	return h, nil
 }
 
-// machineName is the everyday name of a machine.
+// machineName is the usual name of a machine.
 func machineName(m elf.Machine) string {
 	switch m {
 	case elf.EM_X86_64:
@@ -129,7 +129,7 @@ func Segments(data []byte) ([]elf.Prog64, error) {
 	return slices.DeleteFunc(progs, func(p elf.Prog64) bool { return elf.ProgType(p.Type) != elf.PT_LOAD }), nil
 }
 
-// contents is what the file holds of a segment.
+// contents returns the part of a segment that is in the file.
 func contents(data []byte, p *elf.Prog64) ([]byte, error) {
 	if p.Off > uint64(len(data)) || p.Filesz > uint64(len(data))-p.Off {
 		return nil, fmt.Errorf("%w: segment at %#x: its %d bytes at offset %#x are not within the file's %d bytes",
@@ -181,7 +181,7 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 	return nil
 }
 
-// bound finds what addresses the segments lie between.
+// bound finds the range of addresses of the segments.
 func (m *Image) bound() {
 	if n := len(m.Segments); n > 0 {
 		m.low, m.high = m.Segments[0].Addr, m.Segments[n-1].End()

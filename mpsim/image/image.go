@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// PIEBase is where a position-independent executable is placed: it is added to
+// PIEBase is the base address of a position-independent executable: it is added to
 // every address of its file.
 const PIEBase = 0x4000_0000
 
-// Limits on what a file may ask for.
+// Limits of a file.
 const (
 	// MaxAddress is the first address above user space (the Sv39 layout of
 	// Linux).
@@ -29,15 +29,15 @@ const (
 // Image is an executable or a shared object: what is loaded into memory, and what
 // is known about it.
 type Image struct {
-	// Data is the file as it was given to Parse. It must not be changed.
+	// Data is the file as it was passed to Parse. It must not be changed.
 	Data []byte
 	// Path is the file that a shared object was loaded from, as the program sees
 	// it; "" for the executable.
 	Path string
 	// Base is added to every address of the file.
 	Base uint64
-	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" when
-	// it needs none.
+	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" if it
+	// needs none.
 	Interp string
 	// ExecStack says that the program asks for stacks whose memory can be executed
 	// (PT_GNU_STACK): gcc puts code there for nested functions.
@@ -64,12 +64,12 @@ type Image struct {
 
 	// Digest is the SHA-256 of Data, of a shared object that a Space has read.
 	Digest [sha256.Size]byte
-	file   [sha256.Size]byte // of the file, which Data is not if there was a debug file
+	file   [sha256.Size]byte // of the file itself, from which Data differs if there was a debug file
 
 	low, high uint64                // the segments lie between them
 	soname    string                // DT_SONAME
-	dynamic   map[elf.DynTag]uint64 // what the file says to the dynamic linker
-	stripped  bool                  // only the symbols that others may use are known
+	dynamic   map[elf.DynTag]uint64 // the dynamic section
+	stripped  bool                  // only the symbols for other files are known
 
 	sections []section
 	symbols  symbolTable
@@ -83,7 +83,7 @@ type Image struct {
 // Segment is a stretch of memory that exists when the program starts.
 type Segment struct {
 	Addr    uint64
-	Data    []byte // what the file holds: the first bytes of the segment; shares Image.Data
+	Data    []byte // the part in the file: the first bytes of the segment; shares Image.Data
 	MemSize uint64 // bytes in memory, at least len(Data); the rest is zero
 	Read    bool
 	Write   bool
@@ -139,7 +139,7 @@ func Parse(data []byte) (*Space, error) {
 }
 
 // ParseShared reads a shared object that was loaded from the file at path, at the
-// address base. Of data and errors the same holds as for [Parse].
+// address base. For data and errors the same holds as for [Parse].
 func ParseShared(data []byte, path string, base uint64) (*Image, error) {
 	m, err := parse(data, &base)
 	if err != nil {
@@ -193,8 +193,8 @@ func parse(data []byte, base *uint64) (*Image, error) {
 	return m, nil
 }
 
-// checkKind decides whether the file is one that can be run, or loaded at base,
-// and where it goes.
+// checkKind decides whether the file can be run, or loaded at base, and determines its
+// base.
 func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	switch elf.Type(h.Type) {
 	case elf.ET_EXEC:
@@ -214,7 +214,7 @@ func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	return nil
 }
 
-// Size is how many bytes of memory an ELF file takes, from its base on.
+// Size returns the number of bytes of memory that an ELF file takes, from its base on.
 func Size(data []byte) (size uint64, err error) {
 	progs, err := Segments(data)
 	for _, p := range progs {
@@ -226,7 +226,7 @@ func Size(data []byte) (size uint64, err error) {
 	return size, err
 }
 
-// segment is the segment that holds addr, or nil.
+// segment returns the segment that contains addr, or nil.
 func (m *Image) segment(addr uint64) *Segment {
 	for i := range m.Segments {
 		if s := &m.Segments[i]; addr-s.Addr < s.MemSize {
@@ -240,9 +240,8 @@ func (m *Image) segment(addr uint64) *Segment {
 // variables.
 func (m *Image) Static(addr uint64) bool { return m.segment(addr) != nil }
 
-// Code returns up to n bytes of the file's executable memory from pc on: fewer at
-// the end of a segment, none when pc is not in one. The result shares
-// Image.Data.
+// Code returns up to n bytes of the file's executable memory from pc on: fewer at the
+// end of a segment, none if pc is in no segment. The result shares Image.Data.
 func (m *Image) Code(pc uint64, n int) []byte {
 	s := m.segment(pc)
 	if s == nil || !s.Exec {
@@ -251,9 +250,9 @@ func (m *Image) Code(pc uint64, n int) []byte {
 	return s.bytes(pc, n)
 }
 
-// Bytes returns up to n bytes of the initial memory from addr on, executable or
-// not: fewer at the end of what the file holds of a segment, none when addr is
-// not in one. The result shares Image.Data.
+// Bytes returns up to n bytes of the initial memory from addr on, executable or not:
+// fewer at the end of the part of a segment that is in the file, none if addr is in no
+// segment. The result shares Image.Data.
 func (m *Image) Bytes(addr uint64, n int) []byte {
 	s := m.segment(addr)
 	if s == nil {

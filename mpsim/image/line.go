@@ -87,9 +87,9 @@ func (t *lineTable) find(pc uint64) (lineRow, bool) {
 	return lineRow{}, false
 }
 
-// LineCode returns the addresses at which the code of a source line begins: of that line,
-// or of the next one of the file that has code, and which line that is. A file is named
-// by its path or the end of it.
+// LineCode returns the addresses at which the code of a source line begins: of that
+// line, or of the next one of the file that has code, and returns that line. A file is
+// named by its path or the end of it.
 func (m *Image) LineCode(file string, line int) (pcs []uint64, at int) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *Image) LineCode(file string, line int) (pcs []uint64, at int) {
 	}
 	slices.Sort(pcs)
 	last, ok := Symbol{}, false
-	return slices.DeleteFunc(pcs, func(pc uint64) bool { // one in each function
+	return slices.DeleteFunc(pcs, func(pc uint64) bool { // one per function
 		f, known := m.Func(pc)
 		again := known && ok && f == last
 		last, ok = f, known
@@ -131,7 +131,7 @@ func sameFile(path, name string) bool {
 	return path == name || strings.HasSuffix(path, "/"+name) || strings.HasSuffix(name, "/"+path)
 }
 
-// lineHeader is what running a program needs of its header.
+// lineHeader has the fields of the header that are needed to run a program.
 type lineHeader struct {
 	version    uint16
 	minInst    uint64
@@ -141,9 +141,9 @@ type lineHeader struct {
 	lengths    []uint8
 }
 
-// readLines runs the line number program at off. isCode says whether a sequence
-// that starts at an address is part of the program. At most *budget rows are
-// made, and taken off it.
+// readLines runs the line number program at off. isCode says whether a sequence that
+// starts at an address is part of the program. At most *budget rows are made; their
+// number is subtracted from it.
 func (d *debugInfo) readLines(off uint64, compDir string, isCode func(uint64) bool, budget *int) (*lineTable, error) {
 	if off >= uint64(len(d.line)) {
 		return nil, fmt.Errorf("%w: line table at %#x of %#x", ErrDebug, off, len(d.line))
@@ -345,7 +345,7 @@ func (t *lineTable) run(c *cursor, h *lineHeader, isCode func(uint64) bool, budg
 	return nil
 }
 
-// extended does an extended opcode and says whether it ends the sequence.
+// extended executes an extended opcode and reports whether it ends the sequence.
 func (t *lineTable) extended(c *cursor, s *lineState) bool {
 	n := c.uleb()
 	if c.bad || n == 0 || n > uint64(len(c.data)-c.off) {
@@ -371,7 +371,7 @@ func (t *lineTable) extended(c *cursor, s *lineState) bool {
 	return false
 }
 
-// standard does a standard opcode and says whether it makes a row.
+// standard executes a standard opcode and reports whether it makes a row.
 func (s *lineState) standard(c *cursor, h *lineHeader, op uint8) bool {
 	switch op {
 	case 1: // copy
