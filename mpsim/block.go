@@ -166,7 +166,13 @@ func (m *Machine) lookup(pc uint64) *block {
 // decode makes the block at pc, of at most limit instructions (0: as many as a
 // block has); nil when its first instruction cannot be fetched.
 func (m *Machine) decode(pc uint64, limit int) *block {
-	scanned := rv.Scan(pc, m.fetch, limit)
+	if limit == 0 {
+		if b := m.decodedBefore(pc); b != nil {
+			m.numbered(b)
+			return b
+		}
+	}
+	scanned, read := m.scan(pc, limit)
 	if len(scanned.Insts) == 0 {
 		return nil
 	}
@@ -188,12 +194,20 @@ func (m *Machine) decode(pc uint64, limit int) *block {
 	} else if m.cfg.Hooks != nil {
 		m.lead(b)
 	}
-	for _, old := range m.code.known[pc] {
+	if limit == 0 {
+		m.keepDecoded(b, read)
+	}
+	m.numbered(b)
+	return b
+}
+
+// numbered returns a block the number that it was recorded with.
+func (m *Machine) numbered(b *block) {
+	for _, old := range m.code.known[b.pc] {
 		if sameCode(&old.code, &b.code) {
 			b.id = old.id
 		}
 	}
-	return b
 }
 
 // lead finds out whether a block stands between a call and the function of another

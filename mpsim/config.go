@@ -118,6 +118,10 @@ type Config struct {
 	// Journal, if not nil, is filled by the run, for a [Replay] of it.
 	Journal *Journal
 
+	// Warm, if not nil, has what earlier runs of the program know about its code, and
+	// keeps it for later ones.
+	Warm *Warm
+
 	// Observer observes the run; nil records nothing.
 	Observer event.Observer
 	// Hooks is called when a hart enters the functions at HookAt, which maps addresses
@@ -131,8 +135,13 @@ type Config struct {
 var ErrConfig = errors.New("mpsim: bad configuration")
 
 func (c *Config) kernel() linux.Config {
+	var files *linux.Contents
+	if c.Warm != nil {
+		files = &c.Warm.files
+	}
 	return linux.Config{
-		Args: c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
+		Contents: files,
+		Args:     c.Args, Env: c.Env, Seed: c.Seed, CPUs: c.CPUs,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 		Root: c.Root, Writable: c.Writable, Over: c.Over, Under: c.Under, Objects: c.Objects, MaxTasks: c.MaxThreads,
 	}

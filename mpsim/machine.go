@@ -57,7 +57,8 @@ type Machine struct {
 	trampoline uint64 // where signal handlers return to
 	clock      uint64 // nanoseconds when the stretch began, of a replay
 	watch      *watches
-	covered    codeSet // code that was decoded, if asked for
+	covered    codeSet    // code that was decoded, if asked for
+	warm       *knowledge // of earlier runs; nil: there is none
 
 	hang        hanging
 	kept        bool // there are checkpoints: see rewound.go
@@ -116,6 +117,7 @@ func New(cfg Config) (*Machine, error) {
 	if m.rec != nil || cfg.Journal != nil {
 		m.space.Watch(m.touched)
 	}
+	m.warmUp(cfg.Warm)
 	for _, img := range cfg.Image.Images() {
 		m.takeUp(img)
 	}
@@ -146,6 +148,7 @@ func (m *Machine) linked(h *Hart) {
 
 // takeUp finds in an image what the machine and its hooks stop at.
 func (m *Machine) takeUp(img *image.Image) {
+	m.coolDown(img)
 	m.findSwitchers(img)
 	if m.cfg.Hooks != nil && img != m.cfg.Image.Main {
 		if m.code.hooks == nil {

@@ -69,6 +69,11 @@ func (h *Hart) source(b *block) *sourceOrder {
 	if b.order != nil {
 		return b.order
 	}
+	d := h.m.same(b)
+	if d != nil && d.block.order != nil {
+		b.order = d.block.order
+		return b.order
+	}
 	pc, img := b.lastPC(), h.m.cfg.Image
 	s := &sourceOrder{losesRelease: true, by: byProgram, private: h.m.waits(pc)}
 	if img.User(pc) && img.HasDebug() {
@@ -100,6 +105,9 @@ func (h *Hart) source(b *block) *sourceOrder {
 		}
 	}
 	b.order = s
+	if d != nil {
+		d.block.order = s
+	}
 	return s
 }
 

@@ -78,6 +78,9 @@ type message struct {
 	batch  *event.Batch
 }
 
+// spareBatches are those of runs that have ended.
+var spareBatches sync.Pool
+
 func newRecorder(to event.Observer) *recorder {
 	r := &recorder{
 		cuts: map[cutKey]event.BlockID{},
@@ -85,11 +88,11 @@ func newRecorder(to event.Observer) *recorder {
 	}
 	r.values = event.WantsValues(to)
 	for range batches {
-		b := &event.Batch{
-			Blocks: make([]event.BlockID, 0, batchBlocks),
-			Addrs:  make([]uint64, 0, batchAddrs),
+		b, ok := spareBatches.Get().(*event.Batch)
+		if !ok {
+			b = &event.Batch{Blocks: make([]event.BlockID, 0, batchBlocks), Addrs: make([]uint64, 0, batchAddrs)}
 		}
-		if r.values {
+		if r.values && cap(b.Values) == 0 {
 			b.Values = make([]uint64, 0, batchValues)
 		}
 		r.free <- b
@@ -205,6 +208,12 @@ func (r *recorder) begin(h *Hart) { r.owner, r.since = h, h.Insts() }
 func (r *recorder) close() error {
 	close(r.out)
 	<-r.done
+	r.batch.Reset()
+	spareBatches.Put(r.batch)
+	for range len(r.free) {
+		spareBatches.Put(<-r.free)
+	}
+	r.batch = nil
 	return r.err()
 }
 

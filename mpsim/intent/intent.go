@@ -22,8 +22,13 @@ import (
 
 // Code answers questions about the code of a program, and caches the answers.
 type Code struct {
-	img     *image.Space
-	golang  bool // Go made the program
+	img    *image.Space
+	golang bool // Go made the program
+	*answers
+}
+
+// answers are those that are known.
+type answers struct {
 	mu      sync.Mutex
 	atomic  map[uint64]bool
 	plain   map[uint64]bool
@@ -46,8 +51,12 @@ const (
 
 // New returns a Code for img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, golang: img.Main.Go() != "", atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}
+	return &Code{img: img, golang: img.Main.Go() != "", answers: &answers{atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}}
 }
+
+// In is a Code for the same images in the space of another run. They share what they
+// remember.
+func (c *Code) In(img *image.Space) *Code { return &Code{img, c.golang, c.answers} }
 
 // fetch reads 16 bits of code.
 func (c *Code) fetch(addr uint64) (uint16, bool) {

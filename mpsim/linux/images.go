@@ -100,6 +100,10 @@ func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 	if size < 0 || size > image.MaxFile {
 		return nil, fileDigest{}, -ENOMEM
 	}
+	if known := k.cfg.Contents.find(f); known != nil {
+		last.file, last.data, last.digest = f, known.data, known.digest
+		return known.data, known.digest, 0
+	}
 	data := make([]byte, size)
 	for done := 0; done < len(data); {
 		n, e := f.readAt(data[done:], int64(done))
@@ -115,6 +119,7 @@ func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 	digest := sha256.Sum256(data)
 	if !changeable(f) {
 		last.file, last.data, last.digest = f, data, digest
+		k.cfg.Contents.add(f, data, digest)
 	}
 	return data, digest, 0
 }

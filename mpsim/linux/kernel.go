@@ -38,6 +38,9 @@ type Config struct {
 	// the program's own shared objects, or those of a run that is repeated.
 	Objects map[string]Object
 
+	// Contents, if not nil, has files of the host that earlier runs loaded.
+	Contents *Contents
+
 	// MaxTasks bounds the threads that live at the same time; 0 means DefaultMaxTasks.
 	// A further thread ends the guest.
 	MaxTasks int

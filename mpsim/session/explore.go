@@ -59,6 +59,9 @@ type ExploreOptions struct {
 	// it at a time. nil: such a run ends the exploration with its error.
 	Failed func(seed uint64, err error) bool
 
+	// WriteAll writes and analyses each run, also one of a class that is known.
+	WriteAll bool
+
 	Show     io.Writer             // the guests' output; nil: nowhere
 	Progress func(done, races int) // may be nil
 }
@@ -82,6 +85,8 @@ type Exploration struct {
 	next  uint64          // offset from First of the next seed to run
 	limit uint64          // no seeds from this offset on
 	upTo  uint64          // no seeds from this offset on in this call
+
+	classes map[string]*ExploredRun // a run of each class whose races are known
 
 	failure error
 }
@@ -111,7 +116,7 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 	if r.Policy == mpsim.PCT {
 		what.Depth = r.Depth
 	}
-	e := &Exploration{o: o, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}}
+	e := newExploration(o)
 	var runs []ExploredRun
 	head := stateHead{what, &plan{Runs: o.Runs, Program: filepath.Base(r.Program), Command: o.Command}}
 	if e.state, runs, err = openState(ctx, o.Dir, head, o.Resume); err != nil {
@@ -121,6 +126,13 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 		return nil, errors.Join(err, e.state.close())
 	}
 	return e, nil
+}
+
+// newExploration has no runs.
+func newExploration(o ExploreOptions) *Exploration {
+	return &Exploration{
+		o: o, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}, classes: map[string]*ExploredRun{},
+	}
 }
 
 // Close lets others use the directory.
@@ -169,8 +181,9 @@ func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
 	var all sync.WaitGroup
 	for range max(e.o.Jobs, 1) {
 		all.Go(func() {
+			w := &worker{e: e}
 			for {
-				more, err := e.step(ctx)
+				more, err := e.step(ctx, w)
 				if err != nil {
 					e.fail(err)
 					cancel()
@@ -185,8 +198,8 @@ func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
 	return e.failure
 }
 
-// step makes one of the remaining runs, and reports whether there may be more.
-func (e *Exploration) step(ctx context.Context) (more bool, err error) {
+// step lets w make one of the remaining runs, and reports whether there may be more.
+func (e *Exploration) step(ctx context.Context, w *worker) (more bool, err error) {
 	if e.o.Slots != nil {
 		select {
 		case e.o.Slots <- struct{}{}:
@@ -199,7 +212,7 @@ func (e *Exploration) step(ctx context.Context) (more bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	err = e.bounded(ctx, seed)
+	err = e.bounded(ctx, w, seed)
 	if failure := (*runError)(nil); e.o.Failed != nil && errors.As(err, &failure) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -221,22 +234,23 @@ func (r *runError) Error() string { return fmt.Sprintf("seed %d: %v", r.seed, r.
 
 func (r *runError) Unwrap() error { return r.err }
 
-// bounded is one for at most RunTime. A fault of the simulator or of the analysis is an
+// bounded is [worker.one] for at most RunTime. A fault of the simulator or of the analysis is an
 // error of that run, if runs may fail.
-func (e *Exploration) bounded(ctx context.Context, seed uint64) (err error) {
+func (e *Exploration) bounded(ctx context.Context, w *worker, seed uint64) (err error) {
 	if e.o.Failed != nil {
 		defer func() {
 			if p := recover(); p != nil {
+				*w = worker{e: e}
 				err = &runError{seed, fmt.Errorf("hindsight failed: %v", p)}
 			}
 		}()
 	}
 	if e.o.RunTime == 0 {
-		return e.one(ctx, seed)
+		return w.one(ctx, seed)
 	}
 	within, cancel := context.WithTimeout(ctx, e.o.RunTime)
 	defer cancel()
-	if err := e.one(within, seed); err != nil {
+	if err := w.one(within, seed); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -303,35 +317,6 @@ func (e *Exploration) RunOf(seed uint64) *Run {
 	return &r
 }
 
-// one runs a seed and analyses the trace.
-func (e *Exploration) one(ctx context.Context, seed uint64) error {
-	r := e.o.Run
-	r.Seed, r.Env = seed, e.env(seed)
-	r.Out, r.Scratch = e.TracePath(seed)+".part", true
-	defer os.Remove(r.Out)
-	out := newOutputs(e.o.Show != nil)
-	done, err := r.Record(ctx, Streams{In: bytes.NewReader(e.o.Input), Out: &out.stdout, Err: &out.stderr})
-	if err != nil {
-		return &runError{seed, err}
-	}
-	if done.Interrupted {
-		return nil // as if it had not started
-	}
-	sum := &ExploredRun{
-		Seed: seed, Status: done.Status, Output: out.name(), Stdout: out.stdout.name(), Insts: done.Insts, Threads: done.Threads, Races: []string{},
-	}
-	sum.end(done)
-	races, err := e.o.Races(ctx, r.Out)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		return &runError{seed, err}
-	}
-	sum.Races = append(sum.Races, races...)
-	return e.finished(ctx, sum, r.Out, out)
-}
-
 // end says how a run ended.
 func (s *ExploredRun) end(done *Summary) {
 	s.Message = done.Message
@@ -361,22 +346,26 @@ func (s *ExploredRun) end(done *Summary) {
 
 // finished records a run that has ended. Its trace is kept if, of the runs so far, it is
 // the one with the lowest seed that shows some race or ending.
-func (e *Exploration) finished(ctx context.Context, r *ExploredRun, trace string, out *outputs) error {
+func (e *Exploration) finished(ctx context.Context, r *ExploredRun, w *worker) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.o.Show != nil {
-		fmt.Fprintf(e.o.Show, "== seed %d\n%s%s", r.Seed, out.stdout.text.Bytes(), out.stderr.text.Bytes())
+		fmt.Fprintf(e.o.Show, "== seed %d\n%s%s", r.Seed, w.out.stdout.text.Bytes(), w.out.stderr.text.Bytes())
 	}
 	e.done[r.Seed] = r
 	e.stopAt(r)
 	keep := e.toKeep()
 	if keep[r.Seed] {
 		// The trace is there before the state says so.
-		if err := compress(ctx, trace, e.TracePath(r.Seed)); err != nil {
+		if err := w.trace(); err != nil {
+			return err
+		}
+		if err := compress(ctx, w.run.Out, e.TracePath(r.Seed)); err != nil {
 			return err
 		}
 		e.kept[r.Seed] = true
 	}
+	e.learn(r)
 	if err := e.state.add(r); err != nil {
 		return err
 	}

@@ -76,6 +76,10 @@ type ExploredRun struct {
 	Insts   uint64   `json:"instructions"`
 	Threads int      `json:"threads"`
 	Races   []string `json:"races"` // fingerprints
+	// Class names what the run did (coverage.Class, in hexadecimal; "": that is not known),
+	// and Pairs has the pairs of operations in it (coverage.EncodePairs).
+	Class string `json:"class,omitempty"`
+	Pairs string `json:"pairs,omitempty"`
 }
 
 // Ended names the way in which the run ended, to tell runs apart.
@@ -239,6 +243,7 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 	for i := range runs {
 		r := &runs[i]
 		e.done[r.Seed] = r
+		e.learn(r)
 	}
 	for _, r := range e.InOrder() {
 		e.stopAt(r)

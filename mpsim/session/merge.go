@@ -119,7 +119,7 @@ func sameFile(a, b string) bool {
 
 // merge reads the inputs and fills the directory, whose new state file is f.
 func (o *MergeOptions) merge(ctx context.Context, f *outfile.File) (*Merged, error) {
-	m := &Merged{Exploration: &Exploration{o: ExploreOptions{Dir: o.Dir}, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}}}
+	m := &Merged{Exploration: newExploration(ExploreOptions{Dir: o.Dir})}
 	var head *stateHead
 	traces := map[uint64]string{} // by seed, a trace that an input keeps
 	from := map[uint64]string{}   // by seed, the input with the run
@@ -187,7 +187,7 @@ func (o *MergeOptions) part(ctx context.Context, dir string) (*Exploration, *sta
 	if whole := bytes.IndexByte(data, '\n') + 1 + len(lines); whole < len(data) {
 		damaged = append(damaged, fmt.Errorf("%s: the state is damaged from byte %d on; the runs from there on are left out", dir, whole))
 	}
-	p := &Exploration{o: ExploreOptions{Dir: dir, First: head.Seed}, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}}
+	p := newExploration(ExploreOptions{Dir: dir, First: head.Seed})
 	if head.Plan == nil { // all that can be known
 		head.Plan = &plan{}
 		for i := range runs {

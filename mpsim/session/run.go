@@ -82,6 +82,7 @@ type Run struct {
 	Beside   event.Observer          // also observes a run that is recorded; may be nil
 	Window   *Window                 // of wet: the part of the run to keep values of; nil: all
 
+	warm      *mpsim.Warm  // what earlier runs know; nil: nothing
 	committed func() error // is called for each epoch that is closed
 }
 
@@ -215,6 +216,45 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 		return nil, err
 	}
 	space := r.Image.Anew()
+	p, err := r.prepare(ctx, std, space)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := recorder.New(w, p.opts)
+	if err != nil {
+		return nil, err
+	}
+	runOnly := r.Mode == string(format.ModeSchedule)
+	var observer event.Observer
+	if !runOnly {
+		observer = p.model.beside(p.graph.beside(rec))
+	}
+	if p.graph != nil {
+		defer CollectSooner()()
+	}
+	start := time.Now()
+	res, err := r.SimulateIn(p.ctx, space, p.std, observer)
+	if err == nil && runOnly {
+		err = finishUnseen(rec, space, res)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+}
+
+// prepared is what a run that is to be recorded needs.
+type prepared struct {
+	ctx   context.Context
+	std   Streams
+	opts  recorder.Options
+	model *archRecorder // nil: there is none
+	graph *wetRecorder  // nil: there is none
+}
+
+// prepare does what comes before the recording of the run in a space: with Keep
+// "shared" that is a first run.
+func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*prepared, error) {
 	flow, runOnly := r.Flow, r.Mode == string(format.ModeSchedule)
 	switch {
 	case runOnly:
@@ -227,6 +267,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	if r.Images != "" {
 		opts.Store = &format.ImageStore{Dir: r.Images}
 	}
+	var err error
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
@@ -256,30 +297,13 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	}
 	var graph *wetRecorder
 	if r.Mode == ModeWET {
-		defer CollectSooner()()
 		if graph, err = newWetRecorder(space, flow, r.Budget, r.Window, &opts); err != nil {
 			return nil, err
 		}
 	}
 	r.followed(&opts)
 	keepInputIn(&opts, &std)
-	rec, err := recorder.New(w, opts)
-	if err != nil {
-		return nil, err
-	}
-	var observer event.Observer
-	if !runOnly {
-		observer = model.beside(graph.beside(rec))
-	}
-	start := time.Now()
-	res, err := r.SimulateIn(ctx, space, std, observer)
-	if err == nil && runOnly {
-		err = finishUnseen(rec, space, res)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
+	return &prepared{ctx, std, opts, model, graph}, nil
 }
 
 // finishUnseen completes the trace of a run that was not recorded: it adds the shared
@@ -361,6 +385,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
 		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, OnlySchedule: r.Only, Trail: r.Trail, Sliced: r.Sliced,
+		Warm:     r.warm,
 		MaxInsts: r.MaxInsts, HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Writable: r.Written.Writable != "", Over: r.Written.over(),
 	}
