@@ -1,7 +1,8 @@
 package main
 
 import (
-	"context"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -25,27 +26,36 @@ func TestClassesOfRuns(t *testing.T) {
 			}
 		}
 	}
-	known := 0
+	progs := map[string][]string{}
 	for _, name := range names {
-		prog := exampleFile(t, name)
+		progs[name] = []string{exampleFile(t, name)}
+	}
+	if haveTool(t, cross.Compiler) {
+		for _, source := range []string{"share", "flags"} {
+			prog := filepath.Join(t.TempDir(), source)
+			file := filepath.Join(sourceDir, "../../examples/schedules", source+".c")
+			if text, err := exec.CommandContext(t.Context(), cross.Compiler, "-std=gnu17", "-g", "-O1", "-static", "-pthread", "-fopenmp", "-o", prog, file).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			for _, twin := range map[string][]string{"share": {"race_sections", "race_single", "norace_chunk"}, "flags": {"race_gate", "race_sleep"}}[source] {
+				progs[twin] = []string{prog, twin}
+			}
+		}
+	}
+	known := 0
+	for name, prog := range progs {
 		for _, policy := range []mpsim.Policy{mpsim.Random, mpsim.PCT} {
 			explored := func(all bool) []*session.ExploredRun {
 				t.Helper()
-				r, err := session.Load(prog, "")
+				r, err := session.Load(prog[0], "")
 				if err != nil {
 					t.Fatal(err)
 				}
+				r.Args = prog[1:]
 				r.Policy, r.Depth, r.MaxInsts = policy, mpsim.DefaultDepth, 20_000_000
-				analysis := &survey.Analysis{Program: r.Image}
 				e, err := session.OpenExploration(t.Context(), session.ExploreOptions{
 					Run: *r, Dir: t.TempDir(), First: 1, Runs: runs, Jobs: 2, WriteAll: all,
-					Races: func(ctx context.Context, trace string) ([]string, error) {
-						rep, err := analysis.Brief(ctx, trace)
-						if err != nil {
-							return nil, err
-						}
-						return survey.Fingerprints(rep), nil
-					},
+					Races: briefly(&survey.Analysis{Program: r.Image}),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,48 +12,107 @@ import (
 	"time"
 
 	"hindsight/examples/cross"
+	"hindsight/mpsim"
+	"hindsight/mpsim/session"
+	"hindsight/mpsim/survey"
 )
 
-// BenchmarkExplore compares an exploration of a small program with as many pairs of
-// `hindsight run --seed N` and `hindsight races`, with and without shared objects.
-// Reported: processor milliseconds a run of each, and their ratio.
+// BenchmarkExplore compares the runs of an exploration with as many pairs of
+// `hindsight run --seed N` and `hindsight races`, and with an exploration that writes and
+// analyses each run and keeps nothing from run to run (every-ms/run). Reported:
+// processor milliseconds a run of each, and the ratios.
 func BenchmarkExplore(b *testing.B) {
-	const runs = 20
-	flags := map[string][]string{"static": {"-static"}}
-	spent := func(command string, args ...string) time.Duration {
-		b.Helper()
-		cmd := exec.Command(os.Args[0], append([]string{command}, args...)...)
-		cmd.Env = append(os.Environ(), benchExec+"=1")
-		out, _ := cmd.CombinedOutput()
-		if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitRaces {
-			b.Fatalf("%s %v: status %d\n%s", command, args, status, out)
-		}
-		ru := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-		return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-	}
-	for _, kind := range []string{"static", "dynamic"} {
-		b.Run("program="+kind, func(b *testing.B) {
-			needTools(b, cross.Compiler)
-			source := filepath.Join(sourceDir, "testdata/programs/sums.c")
+	const runs, pairs = 100, 10
+	for _, p := range []struct {
+		name, source string
+		flags, args  []string
+	}{
+		{"sums-static", "testdata/programs/sums.c", []string{"-static"}, nil},
+		{"sums-dynamic", "testdata/programs/sums.c", nil, nil},
+		{"omp-static", "../../examples/schedules/share.c", []string{"-static", "-fopenmp"}, []string{"race_sections"}},
+		{"omp-dynamic", "../../examples/schedules/share.c", []string{"-fopenmp"}, []string{"race_sections"}},
+		{"bank", "", nil, nil}, {"race_list", "", nil, nil}, {"race_double_checked", "", nil, nil},
+	} {
+		b.Run("program="+p.name, func(b *testing.B) {
+			prog := "./prog"
+			if p.source == "" {
+				prog = exampleFile(b, p.name)
+			} else {
+				needTools(b, cross.Compiler)
+			}
+			source := filepath.Join(sourceDir, p.source)
 			b.Chdir(b.TempDir())
-			const prog = "./sums"
-			spent("cc", append(flags[kind], "-o", prog, source)...)
-			var one, all time.Duration
+			if p.source != "" {
+				spentBy(b, "cc", append(p.flags, "-o", prog, source)...)
+			}
+			var apart, every, all time.Duration
 			for b.Loop() {
-				if err := os.RemoveAll("x"); err != nil {
-					b.Fatal(err)
-				}
-				all += spent("explore", "-j", "1", "--runs", fmt.Sprint(runs), "-o", "x", prog)
-				for seed := range runs {
-					one += spent("run", "--seed", fmt.Sprint(seed+1), "-o", "one.hst", prog)
-					one += spent("races", "one.hst")
+				all += exploring(b, prog, p.args, runs, false)
+				every += exploring(b, prog, p.args, runs, true)
+				for seed := range pairs {
+					apart += spentBy(b, "run", append([]string{"--seed", fmt.Sprint(seed + 1), "-o", "one.hst", prog}, p.args...)...)
+					apart += spentBy(b, "races", "one.hst")
 				}
 			}
-			n := float64(runs * b.N)
+			perRun := func(d time.Duration, n int) float64 { return d.Seconds() * 1000 / float64(n*b.N) }
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(float64(all.Milliseconds())/n, "explore-ms/run")
-			b.ReportMetric(float64(one.Milliseconds())/n, "apart-ms/run")
-			b.ReportMetric(float64(one)/float64(all), "ratio")
+			b.ReportMetric(perRun(all, runs), "explore-ms/run")
+			b.ReportMetric(perRun(every, runs), "every-ms/run")
+			b.ReportMetric(perRun(apart, pairs), "apart-ms/run")
+			b.ReportMetric(perRun(every, runs)/perRun(all, runs), "every/explore")
+			b.ReportMetric(perRun(apart, pairs)/perRun(all, runs), "apart/explore")
 		})
+	}
+}
+
+// spentBy is the processor time of a command.
+func spentBy(b *testing.B, command string, args ...string) time.Duration {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{command}, args...)...)
+	cmd.Env = append(os.Environ(), benchExec+"=1")
+	out, _ := cmd.CombinedOutput()
+	if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitRaces {
+		b.Fatalf("%s %v: status %d\n%s", command, args, status, out)
+	}
+	return processorTime(cmd.ProcessState.SysUsage().(*syscall.Rusage))
+}
+
+func processorTime(ru *syscall.Rusage) time.Duration {
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
+
+// exploring is the processor time of the runs of an exploration, without what is done
+// once.
+func exploring(b *testing.B, prog string, args []string, runs int, all bool) time.Duration {
+	b.Helper()
+	r, err := session.Load(prog, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.Policy, r.Args = mpsim.Random, args
+	analysis := &survey.Analysis{Program: r.Image}
+	e, err := session.OpenExploration(b.Context(), session.ExploreOptions{
+		Run: *r, Dir: b.TempDir(), First: 1, Runs: runs, WriteAll: all, Races: briefly(analysis),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	var before, after syscall.Rusage
+	err = errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &before), e.Explore(b.Context()), syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return processorTime(&after) - processorTime(&before)
+}
+
+// briefly finds the fingerprints of a trace's races.
+func briefly(analysis *survey.Analysis) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, trace string) ([]string, error) {
+		rep, err := analysis.Brief(ctx, trace)
+		if err != nil {
+			return nil, err
+		}
+		return survey.Fingerprints(rep), nil
 	}
 }

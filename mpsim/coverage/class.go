@@ -13,6 +13,11 @@ type Class uint64
 // Observer computes the class of a run, and its pairs. [Observer.Reset] makes it ready
 // for another run and keeps its storage.
 type Observer struct {
+	// Muted reports whether code is of a runtime whose accesses do not count, since its
+	// synchronisation is in the events: how long it waits is left out. nil: none is. It
+	// is set before the run.
+	Muted func(pc uint64) bool
+
 	blocks  []block
 	sites   []event.Site // of all blocks
 	threads []thread
@@ -28,6 +33,7 @@ type Observer struct {
 type block struct {
 	hash        uint64
 	first, last uint32 // of Observer.sites
+	muted       bool
 }
 
 // thread is the hash of what a thread did, as of some heap.
@@ -85,7 +91,7 @@ func (o *Observer) Define(blocks []event.Block) error {
 		o.sites = append(o.sites, b.Sites...)
 		// Numbers of blocks depend on the schedule, their code does not.
 		hash := mix(mix(b.PC, uint64(b.Bytes)), uint64(b.Insts)<<8|uint64(b.End))
-		o.blocks = append(o.blocks, block{hash, first, uint32(len(o.sites))})
+		o.blocks = append(o.blocks, block{hash, first, uint32(len(o.sites)), o.Muted != nil && o.Muted(b.PC)})
 	}
 	return nil
 }
@@ -132,6 +138,10 @@ func (t *thread) sees(heap uint64) {
 func (o *Observer) run(h uint64, t event.ThreadID, blocks []event.BlockID, addrs []uint64) (uint64, []uint64) {
 	for _, id := range blocks {
 		b := &o.blocks[id]
+		if b.muted {
+			addrs = addrs[b.last-b.first:]
+			continue
+		}
 		h = mix(h, b.hash)
 		sites := o.sites[b.first:b.last]
 		for i := range sites {

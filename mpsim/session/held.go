@@ -176,6 +176,10 @@ func (r *Run) recordHeld(ctx context.Context, std Streams, h *held, w func() (io
 		}
 		return recorder.New(to, p.opts)
 	})
+	h.classes.Muted = nil
+	if space.Main.Go() == "" {
+		h.classes.Muted = space.Runtime
+	}
 	res, err := r.SimulateIn(p.ctx, space, p.std, h)
 	if err != nil {
 		return nil, err

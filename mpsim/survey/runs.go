@@ -25,6 +25,7 @@ type Runs struct {
 	Interrupted bool      `json:"interrupted"`
 	Missing     []uint64  `json:"missing,omitempty"`
 	Outcomes    []Outcome `json:"outcomes"`
+	Coverage    *Coverage `json:"coverage,omitempty"` // nil: not known
 	Minimal     []Minimal `json:"minimal,omitempty"`
 }
 
@@ -63,6 +64,7 @@ func (e *Survey) Describe() *Runs {
 		}
 		x.Outcomes[at].Seeds = append(x.Outcomes[at].Seeds, r.Seed)
 	}
+	x.Coverage = covered(e.InOrder())
 	return x
 }
 
@@ -103,6 +105,9 @@ func (x *Runs) WriteText(w io.Writer, command string) error {
 	}
 	if len(x.Missing) > 0 {
 		fmt.Fprintf(&b, "  missing: %s of %d\n", SeedsText(x.Missing), x.Planned)
+	}
+	if x.Coverage != nil {
+		x.Coverage.text(&b, x.Made)
 	}
 	if x.Made > 0 {
 		fmt.Fprintf(&b, "  one seed again: %s\n", command)
