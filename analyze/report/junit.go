@@ -16,6 +16,7 @@ type (
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr,omitempty"`
 		Cases    []junitCase `xml:"testcase"`
 		Notes    string      `xml:"system-err,omitempty"`
 	}
@@ -25,6 +26,7 @@ type (
 		File    string        `xml:"file,attr,omitempty"`
 		Line    int           `xml:"line,attr,omitempty"`
 		Failure *junitFailure `xml:"failure"`
+		Error   *junitFailure `xml:"error"`
 	}
 	junitFailure struct {
 		Type    string `xml:"type,attr"`
@@ -61,12 +63,47 @@ func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 	for _, note := range r.Notes() {
 		suite.Notes += "hindsight: note: " + note + "\n"
 	}
+	return writeJUnit(w, suite)
+}
+
+func writeJUnit(w io.Writer, suite junitSuite) error {
 	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
 	return err
+}
+
+// TestCase is a test of [WriteTestCases].
+type TestCase struct {
+	Name, Class string
+	// Failure is the kind of failure; "": the test passed. Broken says that the test could
+	// not be made, which is an error and no failure.
+	Failure string
+	Broken  bool
+	Message string // one line
+	Text    string
+}
+
+// WriteTestCases writes a suite of tests as JUnit's XML.
+func WriteTestCases(w io.Writer, name string, cases []TestCase) error {
+	suite := junitSuite{Name: readable(name), Tests: len(cases)}
+	for _, c := range cases {
+		out := junitCase{Name: readable(c.Name), Class: readable(c.Class)}
+		failure := &junitFailure{Type: c.Failure, Message: readable(c.Message), Text: readable(c.Text)}
+		switch {
+		case c.Failure == "":
+		case c.Broken:
+			suite.Errors++
+			out.Error = failure
+		default:
+			suite.Failures++
+			out.Failure = failure
+		}
+		suite.Cases = append(suite.Cases, out)
+	}
+	return writeJUnit(w, suite)
 }
 
 // readable is a text without what XML cannot hold.

@@ -14,25 +14,25 @@ import (
 func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 	opts.Color = false
 	t := newText(r, opts)
-	t.printf("### hindsight: %s\n\n", markdown(r.found(len(t.shown))))
+	t.printf("### hindsight: %s\n\n", Markdown(r.found(len(t.shown))))
 	if len(t.shown) > 0 {
 		t.printf("| | variable | accesses | |\n| --- | --- | --- | --- |\n")
 		for _, g := range t.shown {
-			t.printf("| %s | %s | %s | %s |\n", g.lead.ID, markdown(g.lead.Location.Words()), markdown(g.where()), markdown(t.often(g)))
+			t.printf("| %s | %s | %s | %s |\n", g.lead.ID, Markdown(g.lead.Location.Words()), Markdown(g.where()), Markdown(t.often(g)))
 		}
 	}
 	for _, g := range t.shown {
-		t.printf("\n<details><summary>%s: %s</summary>\n\n", g.lead.ID, markdown(g.where()))
+		t.printf("\n<details><summary>%s: %s</summary>\n\n", g.lead.ID, Markdown(g.where()))
 		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.group(g) })))
 	}
 	for i := range r.Deadlocks {
 		d := &r.Deadlocks[i]
-		t.printf("\n<details><summary>%s: deadlock in another schedule: %s</summary>\n\n", d.ID, markdown(d.line()))
+		t.printf("\n<details><summary>%s: deadlock in another schedule: %s</summary>\n\n", d.ID, Markdown(d.line()))
 		t.printf("%s\n</details>\n", Fenced(t.part(func() { t.deadlock(d) })))
 	}
 	t.printf("\n%s", Fenced(t.part(t.totals)))
 	for _, note := range r.Notes() {
-		t.printf("\n> Note: %s\n", markdown(note))
+		t.printf("\n> Note: %s\n", Markdown(note))
 	}
 	_, err := io.WriteString(w, t.out.String())
 	return err
@@ -72,5 +72,5 @@ func Fenced(text string) string {
 // special are the characters that mean something in Markdown.
 var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", " ", "\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#", "~", "\\~")
 
-// markdown is a text of a program, such as a name, that means itself in a cell.
-func markdown(s string) string { return special.Replace(s) }
+// Markdown is a text of a program, such as a name, that means itself in a cell.
+func Markdown(s string) string { return special.Replace(s) }

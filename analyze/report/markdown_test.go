@@ -49,7 +49,7 @@ func TestJUnit(t *testing.T) {
 // TestMarkdownMeansItself: a name cannot become a column, a tag or the end of a
 // block of code.
 func TestMarkdownMeansItself(t *testing.T) {
-	if got := markdown("a|b<script>\n`c`"); strings.ContainsAny(got, "<>\n") || strings.Contains(got, "a|") {
+	if got := Markdown("a|b<script>\n`c`"); strings.ContainsAny(got, "<>\n") || strings.Contains(got, "a|") {
 		t.Errorf("%q", got)
 	}
 	text := "x\n````\n</details>"

@@ -54,20 +54,68 @@ const (
 // location the earlier one. Suppressed races are results too, marked as such,
 // and races that a baseline knows are marked unchanged.
 func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
-	run := sarifRun{
-		Tool: sarifTool{Driver: sarifDriver{Name: "hindsight", Version: r.Info.Version, Rules: sarifRules()}},
+	run := newSarifRun(r.Info.Version, opts, map[string]any{
+		"trace": r.Info.File, "program": r.Info.Program, "args": append([]string{}, r.Info.Args...), "threads": r.Info.Threads,
+		"instructions": r.Info.Instructions, "seed": r.Info.Seed, "complete": r.Info.Complete,
+	})
+	run.add(r, "", opts)
+	run.relativeTo(cmp.Or(opts.SourceDir, sourceDir([]*Report{r})))
+	return run.write(w)
+}
+
+// Explored is the report of one of several programs.
+type Explored struct {
+	Program string
+	*Report          // nil: there is none
+	Notes   []string // what else is wrong with the program
+}
+
+// WriteSARIFOf writes the reports of several programs as a SARIF log with one run. Each
+// result names its program in its properties and in its message. Code hosting takes few
+// runs in a log, and only one of a tool and category, so that the programs share one.
+func WriteSARIFOf(w io.Writer, version string, programs []Explored, opts SARIFOptions, properties map[string]any) error {
+	run := newSarifRun(version, opts, properties)
+	var all []*Report
+	for _, p := range programs {
+		if p.Report != nil {
+			all = append(all, p.Report)
+			run.add(p.Report, p.Program, opts)
+		}
+		for _, note := range p.Notes {
+			run.notify("error", p.Program+": "+note)
+		}
+	}
+	run.relativeTo(cmp.Or(opts.SourceDir, sourceDir(all)))
+	return run.write(w)
+}
+
+func newSarifRun(version string, opts SARIFOptions, properties map[string]any) *sarifRun {
+	return &sarifRun{
+		Tool: sarifTool{Driver: sarifDriver{Name: "hindsight", Version: version, Rules: sarifRules()}},
 		Invocations: []sarifInvocation{{
 			Arguments: opts.Arguments, ExitCode: opts.ExitCode, ExecutionSuccessful: true,
 		}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
-		Properties: map[string]any{
-			"trace": r.Info.File, "program": r.Info.Program, "args": append([]string{}, r.Info.Args...), "threads": r.Info.Threads,
-			"instructions": r.Info.Instructions, "seed": r.Info.Seed, "complete": r.Info.Complete,
-		},
+		Properties: properties,
+	}
+}
+
+// notify adds a message about the invocation.
+func (run *sarifRun) notify(level, text string) {
+	call := &run.Invocations[0]
+	call.Notifications = append(call.Notifications, sarifNotification{Level: level, Message: sarifMessage{Text: text}})
+}
+
+// add adds the results of a report. Program is its name if it is one of several; "": it is
+// the only one.
+func (run *sarifRun) add(r *Report, program string, opts SARIFOptions) {
+	first, of := len(run.Results), ""
+	if program != "" {
+		of = program + ": "
 	}
 	for _, note := range r.Notes() {
-		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{Level: "warning", Message: sarifMessage{Text: note}})
+		run.notify("warning", of+note)
 	}
 	all := r.byFingerprint()
 	add := func(races []Race, state string, suppressed bool) {
@@ -87,26 +135,38 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	add(r.Races, state, false)
 	add(r.Known, known, false)
 	add(r.Suppressed, "", true)
-	if len(r.Deadlocks) > 0 {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, deadlockRule())
+	rules := &run.Tool.Driver.Rules
+	if len(r.Deadlocks) > 0 && (*rules)[len(*rules)-1].ID != ruleDeadlock {
+		*rules = append(*rules, deadlockRule())
 	}
 	for i := range r.Deadlocks {
 		run.Results = append(run.Results, sarifDeadlock(&r.Deadlocks[i]))
 	}
-	for i := range run.Results {
-		for j := range run.Results[i].Stacks {
-			if s := &run.Results[i].Stacks[j]; !opts.Frames {
+	for i := range run.Results[first:] {
+		res := &run.Results[first+i]
+		if program != "" {
+			res.Message.Text += " Program: " + program + "."
+			if res.Properties == nil {
+				res.Properties = map[string]any{}
+			}
+			res.Properties["program"] = program
+		}
+		for j := range res.Stacks {
+			if s := &res.Stacks[j]; !opts.Frames {
 				s.fold()
 			}
 		}
 	}
-	run.relativeTo(cmp.Or(opts.SourceDir, r.sourceDir()))
+}
+
+// write writes a log with this run alone.
+func (run *sarifRun) write(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
 	return enc.Encode(&sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-		Version: "2.1.0", Runs: []sarifRun{run},
+		Version: "2.1.0", Runs: []sarifRun{*run},
 	})
 }
 

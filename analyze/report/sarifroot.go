@@ -3,6 +3,7 @@ package report
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +11,8 @@ import (
 const sourceRoot = "SRCROOT"
 
 // sourceDir is the directory that has all of the user's own files that the
-// report names with whole paths; "" when there is none.
-func (r *Report) sourceDir() string {
+// reports name with whole paths; "" when there is none.
+func sourceDir(reports []*Report) string {
 	common, some := "", false
 	take := func(f Frame) {
 		if !f.Own || !strings.HasPrefix(f.Path, "/") {
@@ -25,10 +26,10 @@ func (r *Report) sourceDir() string {
 			common = path.Dir(common)
 		}
 	}
-	for _, list := range [][]Race{r.Races, r.Known, r.Suppressed} {
-		for i := range list {
-			for k := range list[i].Accesses {
-				for _, f := range list[i].Accesses[k].Stack {
+	for _, r := range reports {
+		for _, x := range slices.Concat(r.Races, r.Known, r.Suppressed) {
+			for k := range x.Accesses {
+				for _, f := range x.Accesses[k].Stack {
 					take(f)
 				}
 			}

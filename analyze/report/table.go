@@ -73,6 +73,10 @@ func (a *Access) cell() Cell {
 	return c
 }
 
+// Warnings is how many races, with those that are artifacts under their cause, and
+// predicted deadlocks the text shows.
+func (r *Report) Warnings() int { return len(newText(r, TextOptions{}).shown) + len(r.Deadlocks) }
+
 // WriteTable writes the races as a table in JSON.
 func (r *Report) WriteTable(w io.Writer) error {
 	enc := json.NewEncoder(w)

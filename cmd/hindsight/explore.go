@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,10 +16,7 @@ import (
 
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim"
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/linux"
-	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/survey"
 	"hindsight/tracefmt/numtext"
@@ -47,6 +43,9 @@ type exploreFlags struct {
 	show   bool
 	teams  []int
 	short  shortFlags
+
+	suite   string
+	runTime time.Duration
 }
 
 // shortFlags ask for the shortest schedules of failures.
@@ -64,7 +63,7 @@ const maxTeam = 4096
 func newExplore(std cli.Streams) *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
-		Use:   "explore [flags] PROGRAM [ARGS…]",
+		Use:   "explore [flags] PROGRAM [ARGS…] | --suite FILE",
 		Short: "Run a program under many schedules and report all races",
 		Long: `explore runs PROGRAM under many seeds, several at a time. It reports each race
 once, with the seeds that show it. It also reports how the runs ended: exit
@@ -88,6 +87,8 @@ With --minimize, explore ends with the shortest schedule for each way in which
 runs failed (exit status, crash, deadlock, hang), for each output other than the
 most frequent one, and for each race, as ` + "`hindsight minimize`" + ` finds it.
 
+` + suiteHelp + `
+
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
 is 66 when a race was seen. When the exploration was interrupted before it saw
@@ -99,9 +100,23 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
   hindsight explore --predict --runs 5 ./bank
   hindsight explore --minimize ./bank
   hindsight explore --runs 2000 --resume ./bank       # 1000 more
-  hindsight explore --runs 1000 --shard 2/5 ./bank    # 200 of 1000`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.explore(cmd.Context(), std, args) },
+  hindsight explore --runs 1000 --shard 2/5 ./bank    # 200 of 1000
+  hindsight explore --suite nightly.txt --runs 50 --format junit`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.suite != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.suite != "" {
+				return f.exploreSuite(cmd.Context(), std)
+			}
+			if cmd.Flags().Changed("run-time") {
+				return errors.New("--run-time: only with --suite")
+			}
+			return f.explore(cmd.Context(), std, args)
+		},
 	}
 	f.add(cmd)
 	f.limits.add(cmd, exploreInsts, exploreMemory)
@@ -115,15 +130,17 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 	flags.BoolVar(&f.short.on, "minimize", false, "find the shortest schedule for each way to fail, each different output and each race")
 	flags.IntVar(&f.short.runs, "minimize-runs", 100, "with --minimize: stop each search after this number of runs")
 	flags.Var(&f.shard, "shard", "do part `I/N` of the runs: every Nth seed, from the Ith on")
+	flags.StringVar(&f.suite, "suite", "", "explore the programs of the list `FILE`")
+	flags.DurationVar(&f.runTime, "run-time", suiteRunTime, "with --suite: stop a run that takes longer, with its analysis (0: no limit)")
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory; for a shard, PROGRAM.I-of-N.explore)")
 	flags.BoolVar(&f.resume, "resume", false, "continue the exploration in the directory")
 	flags.BoolVar(&f.show, "show-output", false, "copy the output of the runs to standard error")
-	flags.StringVar(&f.races.format, "format", "text", "text, json, markdown or junit")
+	flags.StringVar(&f.races.format, "format", "text", "text, json, markdown or junit; with --suite also sarif")
 	flags.StringArrayVar(&f.races.suppressions, "suppressions", nil, "`FILE` of races not to report; may be repeated")
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
-	cli.Complete(cmd, "format", exploreFormats...)
+	cli.Complete(cmd, "format", suiteFormats...)
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
@@ -188,32 +205,11 @@ func (f *racesFlags) analysis(rules []survey.Rules, program *image.Space, stdin,
 // options checks the flags. Fresh, if not nil, is told of races. The analysis is that of
 // the traces.
 func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshRaces) (*session.ExploreOptions, *survey.Analysis, error) {
-	if err := cli.CheckFormat(f.races.format, exploreFormats...); err != nil {
-		return nil, nil, err
-	}
-	if f.runs < 1 {
-		return nil, nil, fmt.Errorf("--runs %d: want 1 or more", f.runs)
-	}
-	if f.short.runs < 1 {
-		return nil, nil, fmt.Errorf("--minimize-runs %d: want 1 or more", f.short.runs)
-	}
-	if f.jobs < 1 {
-		return nil, nil, fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
-	}
-	if f.seed+uint64(f.runs) < f.seed {
-		return nil, nil, fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
-	}
-	if f.until && f.shard.of > 0 {
-		return nil, nil, errors.New("--until-race and --shard: want one of them")
-	}
-	if err := f.checkTeams(); err != nil {
+	if err := f.checkFlags(exploreFormats); err != nil {
 		return nil, nil, err
 	}
 	r, err := f.recording(args)
 	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := f.races.options(); err != nil {
 		return nil, nil, err
 	}
 	var input []byte
@@ -238,7 +234,7 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 	}
 	return &session.ExploreOptions{
 		Run: *r, Teams: f.teams, Input: input, Dir: f.dir, First: f.seed, Runs: f.runs, Jobs: f.jobs, Until: f.until, Resume: f.resume,
-		Shard: f.shard.part, Shards: f.shard.of, Command: f.guestCommand(args),
+		Shard: f.shard.part, Shards: f.shard.of, Command: survey.Command(r, f.teams, f.stdin),
 		Atomics: f.races.atomics, Suppressions: survey.Digest(rules), Predict: f.races.predict.on,
 		Races: func(ctx context.Context, trace string) ([]string, error) {
 			rep, err := brief(ctx, trace)
@@ -261,6 +257,33 @@ func (f *racesFlags) rules(ctx context.Context) ([]survey.Rules, error) {
 		all = append(all, survey.Rules{Name: name, Text: text})
 	}
 	return all, nil
+}
+
+// checkFlags checks what no program is needed for.
+func (f *exploreFlags) checkFlags(formats []string) error {
+	if err := cli.CheckFormat(f.races.format, formats...); err != nil {
+		return err
+	}
+	if f.runs < 1 {
+		return fmt.Errorf("--runs %d: want 1 or more", f.runs)
+	}
+	if f.short.runs < 1 {
+		return fmt.Errorf("--minimize-runs %d: want 1 or more", f.short.runs)
+	}
+	if f.jobs < 1 {
+		return fmt.Errorf("--jobs %d: want 1 or more", f.jobs)
+	}
+	if f.seed+uint64(f.runs) < f.seed {
+		return fmt.Errorf("--seed %d: there are no %d seeds from there on", f.seed, f.runs)
+	}
+	if f.until && f.shard.of > 0 {
+		return errors.New("--until-race and --shard: want one of them")
+	}
+	if err := f.checkTeams(); err != nil {
+		return err
+	}
+	_, err := f.races.options()
+	return err
 }
 
 // checkTeams checks --threads.
@@ -332,44 +355,6 @@ func (e *exploration) writeAs(std cli.Streams, rep *report.Report, x *survey.Run
 		return err
 	}
 	return x.WriteText(std.Out, command)
-}
-
-// guestCommand is the command that makes one of the runs, to the byte.
-func (f *exploreFlags) guestCommand(args []string) string {
-	words := []string{"hindsight run --sched", f.sched}
-	if f.sched == mpsim.PCT.String() {
-		words = append(words, "--depth", fmt.Sprint(f.depth))
-	}
-	if f.quantum > 0 {
-		words = append(words, "--quantum", fmt.Sprint(f.quantum))
-	}
-	for _, kv := range f.env {
-		words = append(words, "--env", kv)
-	}
-	if len(f.teams) > 0 {
-		words = append(words, "--env", session.TeamVariable+"=T")
-	}
-	if f.root != "" {
-		words = append(words, "--root", f.root)
-	}
-	if f.cpus != 0 {
-		words = append(words, "--cpus", fmt.Sprint(f.cpus))
-	}
-	if f.limits.memory != mem.DefaultMaxBytes {
-		words = append(words, "--max-memory", f.limits.memory.String())
-	}
-	if f.limits.threads != linux.DefaultMaxTasks {
-		words = append(words, "--max-threads", fmt.Sprint(f.limits.threads))
-	}
-	if f.limits.insts > 0 {
-		words = append(words, "--max-instructions", fmt.Sprint(f.limits.insts))
-	}
-	input := f.stdin
-	if input == "" {
-		input = os.DevNull
-	}
-	words = append(words, "--stdin", input)
-	return strings.Join(append(append(words, "--seed N"), args...), " ")
 }
 
 // progressLine shows on a terminal how far an exploration is; the second

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/steer"
+	"hindsight/tracefmt/numtext"
 )
 
 // guestFlags are the flags of all commands that run a program: its environment, its
@@ -45,27 +45,33 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 	cli.CompleteDir(cmd, "root")
 }
 
-// recording checks the flags and loads the program, args[0].
-func (f *guestFlags) recording(args []string) (*session.Run, error) {
+// check checks the flags and returns the scheduler.
+func (f *guestFlags) check() (mpsim.Policy, error) {
 	policy, ok := mpsim.ParsePolicy(f.sched)
 	if !ok {
-		return nil, fmt.Errorf("--sched %q: want rr, random or pct", f.sched)
+		return policy, fmt.Errorf("--sched %q: want rr, random or pct", f.sched)
 	}
 	if f.quantum < 0 {
-		return nil, fmt.Errorf("--quantum %d: want a positive number of instructions", f.quantum)
+		return policy, fmt.Errorf("--quantum %d: want a positive number of instructions", f.quantum)
 	}
 	if f.depth < 1 {
-		return nil, fmt.Errorf("--depth %d: want 1 or more", f.depth)
+		return policy, fmt.Errorf("--depth %d: want 1 or more", f.depth)
 	}
 	for _, e := range f.env {
 		if i := strings.IndexByte(e, '='); i <= 0 {
-			return nil, fmt.Errorf("--env %q: want NAME=VALUE", e)
+			return policy, fmt.Errorf("--env %q: want NAME=VALUE", e)
 		}
 	}
 	if f.cpus < 0 || f.cpus > linux.MaxCPUs {
-		return nil, fmt.Errorf("--cpus %d: want 1 to %d", f.cpus, linux.MaxCPUs)
+		return policy, fmt.Errorf("--cpus %d: want 1 to %d", f.cpus, linux.MaxCPUs)
 	}
-	if err := f.limits.check(); err != nil {
+	return policy, f.limits.check()
+}
+
+// recording checks the flags and loads the program, args[0].
+func (f *guestFlags) recording(args []string) (*session.Run, error) {
+	policy, err := f.check()
+	if err != nil {
 		return nil, err
 	}
 	r, err := session.Load(args[0], f.root)
@@ -115,41 +121,14 @@ type byteSize uint64
 
 func (b *byteSize) Type() string { return "SIZE" }
 
-func (b *byteSize) String() string {
-	n := uint64(*b)
-	for _, unit := range []struct {
-		shift uint
-		name  string
-	}{{30, "G"}, {20, "M"}, {10, "K"}} {
-		if n != 0 && n&(1<<unit.shift-1) == 0 {
-			return strconv.FormatUint(n>>unit.shift, 10) + unit.name
-		}
-	}
-	return strconv.FormatUint(n, 10)
-}
+func (b *byteSize) String() string { return numtext.Size(uint64(*b)) }
 
 func (b *byteSize) Set(s string) error {
-	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
-	var shift uint
-	if number != "" {
-		switch number[len(number)-1] {
-		case 'K':
-			shift = 10
-		case 'M':
-			shift = 20
-		case 'G':
-			shift = 30
-		}
+	n, err := numtext.ParseSize(s)
+	if err == nil {
+		*b = byteSize(n)
 	}
-	if shift > 0 {
-		number = number[:len(number)-1]
-	}
-	n, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || n == 0 || n > 1<<40>>shift {
-		return fmt.Errorf("want a size such as 512M or 4G, at most 1024G")
-	}
-	*b = byteSize(n << shift)
-	return nil
+	return err
 }
 
 // openInput opens the file for the guest's standard input, if one is given.

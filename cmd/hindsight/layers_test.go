@@ -73,7 +73,8 @@ var layers = map[string][]string{
 	"mpsim/schedule":  {"tracefmt/event"},
 	"mpsim/session":   {"cdr/...", "mpsim", "mpsim/arch", "mpsim/coverage", "mpsim/debug", "mpsim/eval", "mpsim/gorun", "mpsim/hook", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/rv", "mpsim/schedule", "mpsim/toolchain", "tracefmt/...", "wet", "wpp/cfg"},
 	"mpsim/steer":     {"analyze", "analyze/report", "cdr", "cdr/format", "mpsim", "mpsim/confirm", "mpsim/debug", "mpsim/image", "mpsim/linux", "mpsim/minimize", "mpsim/schedule", "mpsim/session", "tracefmt/..."},
-	"mpsim/survey":    {"analyze", "analyze/report", "mpsim", "mpsim/coverage", "mpsim/image", "mpsim/session", "mpsim/steer", "mpsim/witness", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
+	"mpsim/suite":     {"analyze/report", "mpsim", "mpsim/session", "mpsim/steer", "mpsim/survey", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
+	"mpsim/survey":    {"analyze", "analyze/report", "mpsim", "mpsim/coverage", "mpsim/image", "mpsim/linux", "mpsim/mem", "mpsim/session", "mpsim/steer", "mpsim/witness", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
 	"mpsim/toolchain": {},
 	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 

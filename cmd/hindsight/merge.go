@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -57,29 +58,35 @@ explorations of the same program with the same options, into the directory of
 traces that they need. The report is the same, byte for byte, as that of one
 exploration with all the runs. The order of the directories does not matter, and
 neither does merging in several steps. ` + "`hindsight explore --resume -o DIR`" + `
-continues from the result.
+continues from the result. For directories of ` + "`explore --suite`" + `, merge does
+this program by program.
 
 The explorations may have been interrupted or killed. A run is left out if its
 trace is needed but missing or damaged. The report names the missing seeds. -o
 may name one of the directories, to add to it.
 
 The exit status is 66 when a race was seen, and 130 when none was seen and runs
-are missing.`,
+are missing. For a suite it is as for ` + "`explore --suite`" + `.`,
 		Example: `  hindsight explore --runs 900 --shard 1/3 ./bank     # on one machine
   hindsight explore --runs 900 --shard 2/3 ./bank     # on another
   hindsight explore --runs 900 --shard 3/3 ./bank     # and on a third
   hindsight merge bank.*-of-3.explore                 # into bank.explore
   hindsight merge -o all --format junit night1 night2`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return merge(cmd.Context(), std, &f, dir, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if hasSuite(args) {
+				return mergeSuites(cmd.Context(), std, &f, dir, args, runtime.NumCPU())
+			}
+			return merge(cmd.Context(), std, &f, dir, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&dir, "output", "o", "", "`DIR` for the traces and the runs (default PROGRAM.explore in this directory)")
-	flags.StringVar(&f.format, "format", "text", "text, json, markdown or junit")
+	flags.StringVar(&f.format, "format", "text", "text, json, markdown or junit; of a suite also sarif")
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report, the same as for the explorations; may be repeated")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
-	cli.Complete(cmd, "format", exploreFormats...)
+	cli.Complete(cmd, "format", suiteFormats...)
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
 }

@@ -78,6 +78,27 @@ func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 	return m, nil
 }
 
+// ErrNoExploration is wrapped by errors about directories without an exploration that can
+// be read.
+var ErrNoExploration = errors.New("not an exploration, or one of another version")
+
+// ReadExploration reads an exploration for its report: the runs of which it has the traces
+// that it needs. It changes nothing in the directory. Intact is as in [MergeOptions]. The
+// result has the options that the directory tells.
+func ReadExploration(ctx context.Context, dir string, intact func(context.Context, string) error) (*Merged, error) {
+	o := MergeOptions{Intact: intact}
+	p, head, damaged, err := o.part(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoExploration)
+	}
+	m := &Merged{Exploration: p, Damaged: damaged}
+	m.describe(head)
+	return m, nil
+}
+
 // anyHead returns the head of the first directory that has one, which says what
 // all of them explore, and that directory.
 func anyHead(dirs []string) (stateHead, string, error) {
@@ -95,7 +116,7 @@ func anyHead(dirs []string) (stateHead, string, error) {
 			return head, dir, nil
 		}
 	}
-	return stateHead{}, "", fmt.Errorf("%s: not an exploration, or one of another version", dirs[0])
+	return stateHead{}, "", fmt.Errorf("%s: %w", dirs[0], ErrNoExploration)
 }
 
 // checkDir refuses to write over an exploration that is not merged.

@@ -67,13 +67,13 @@ func Command(r *session.Run, from Source) string {
 		words = append(words, fmt.Sprintf("--cpus %d", r.CPUs))
 	}
 	for _, e := range r.Env {
-		words = append(words, "--env "+quoted(e))
+		words = append(words, "--env "+Quote(e))
 	}
 	if r.Root != "" {
-		words = append(words, "--root "+quoted(r.Root))
+		words = append(words, "--root "+Quote(r.Root))
 	}
 	if from.Stdin != "" {
-		words = append(words, "--stdin "+quoted(from.Stdin))
+		words = append(words, "--stdin "+Quote(from.Stdin))
 	}
 	program := r.Program
 	if _, err := os.Stat(program); err != nil {
@@ -85,9 +85,9 @@ func Command(r *session.Run, from Source) string {
 	if !strings.Contains(program, "/") {
 		program = "./" + program
 	}
-	words = append(words, quoted(program))
+	words = append(words, Quote(program))
 	for _, a := range r.Args {
-		words = append(words, quoted(a))
+		words = append(words, Quote(a))
 	}
 	return strings.Join(words, " ")
 }
@@ -97,11 +97,11 @@ const recordNothing = "--record none"
 
 // WithSchedule is a [Command] with the file of its schedule, and flags after that.
 func WithSchedule(command, file, flags string) string {
-	return strings.Replace(command, "%s", quoted(file)+flags, 1)
+	return strings.Replace(command, "%s", Quote(file)+flags, 1)
 }
 
-// quoted is a word for the shell.
-func quoted(s string) string {
+// Quote is a word for the shell.
+func Quote(s string) string {
 	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$&|;<>()*?[]#~`!{}%") {
 		return s
 	}
