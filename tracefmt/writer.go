@@ -14,6 +14,7 @@ type Writer struct {
 	w      io.Writer
 	name   string
 	enc    *zstd.Encoder // nil: payloads are stored as they are
+	second *zstd.Encoder // of AppendAll, once it was needed
 	offset int64
 	epoch  uint32
 	open   uint32 // blocks of the open epoch
@@ -141,27 +142,31 @@ func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 		_, err := w.append(kind, NoEpoch, thread, payload)
 		return err
 	}
-	switch kind {
-	case KindTables, KindControl, KindFlow, KindData, KindSync, KindSchedule, KindArch:
-		w.open++
-		_, err := w.append(kind, w.epoch, thread, payload)
-		return err
+	if !kind.ofEpoch() {
+		return errNoBlockHere(kind)
 	}
-	return fmt.Errorf("append: no %v block here", kind)
+	w.open++
+	_, err := w.append(kind, w.epoch, thread, payload)
+	return err
 }
+
+// ofEpoch reports whether blocks of a kind belong to the open epoch.
+func (k Kind) ofEpoch() bool {
+	switch k {
+	case KindTables, KindControl, KindFlow, KindData, KindSync, KindSchedule, KindArch:
+		return true
+	}
+	return false
+}
+
+func errNoBlockHere(kind Kind) error { return fmt.Errorf("append: no %v block here", kind) }
 
 // AppendPacked is [Writer.Append] of a meta, image or object block that was packed.
 func (w *Writer) AppendPacked(kind Kind, thread uint32, p *Packed) error {
 	if kind != KindMeta && kind != KindImage && kind != KindObject {
 		return fmt.Errorf("append: no packed %v block here", kind)
 	}
-	if err := w.admit(kind, int(p.raw)); err != nil {
-		return err
-	}
-	var room [blockHeaderSize]byte
-	w.buf = append(append(w.buf[:0], room[:]...), p.stored...)
-	_, err := w.put(Handle{Kind: kind, Epoch: NoEpoch, Thread: thread, Raw: p.raw, Codec: p.codec})
-	return err
+	return w.appendPacked(kind, NoEpoch, thread, p)
 }
 
 // Commit closes the open epoch. From here on its blocks survive whatever
@@ -195,7 +200,10 @@ func (w *Writer) Close() error {
 	if w.enc == nil {
 		return nil
 	}
-	return w.enc.Close()
+	if w.second != nil {
+		err = w.second.Close()
+	}
+	return errors.Join(err, w.enc.Close())
 }
 
 func (w *Writer) append(kind Kind, epoch, thread uint32, payload []byte) (Handle, error) {

@@ -32,16 +32,9 @@ func (r *Recorder) closeEpoch() error {
 	done := make([]format.Counts, len(active))
 	for i, t := range active {
 		done[i] = t.counts()
-		if err := r.writeControl(t); err != nil {
-			return err
-		}
-		streams := t.finishStreams()
-		if len(streams) == 0 {
-			continue
-		}
-		if err := r.w.Append(tracefmt.KindData, uint32(t.id), format.EncodeData(t.addrs.terms, streams)); err != nil {
-			return err
-		}
+	}
+	if err := r.writeThreads(active); err != nil {
+		return err
 	}
 	if r.sync.Len() > 0 {
 		payload, err := r.sync.Encode(format.SyncThreads(done))
@@ -84,30 +77,70 @@ func (r *Recorder) closeEpoch() error {
 	return nil
 }
 
-// writeControl writes the control flow of a thread.
-func (r *Recorder) writeControl(t *threadRec) error {
-	if r.paths.named {
-		return t.writeFlow()
+// inParallel is the memory of an epoch, in bytes, from which its blocks are made and
+// compressed by several goroutines.
+const inParallel = 4 << 20
+
+// writeThreads writes the control flow and the addresses of threads.
+func (r *Recorder) writeThreads(active []*threadRec) error {
+	large := r.mem >= inParallel
+	var parts []tracefmt.Part
+	for _, t := range active {
+		if r.paths.named {
+			if err := t.writeFlow(); err != nil {
+				return err
+			}
+		} else {
+			parts = append(parts, tracefmt.Part{Kind: tracefmt.KindControl, Thread: uint32(t.id), Payload: func() []byte {
+				return format.EncodeControl(t.base, t.terms.terms, t.control.Grammar())
+			}})
+		}
+		if t.finishStreams() {
+			parts = append(parts, tracefmt.Part{Kind: tracefmt.KindData, Thread: uint32(t.id), Payload: func() []byte {
+				return format.EncodeData(t.addrs.terms, t.addrStreams())
+			}})
+		}
+		if !large || r.paths.named {
+			if err := r.appendParts(parts); err != nil {
+				return err
+			}
+			parts = parts[:0]
+		}
 	}
-	return r.w.Append(tracefmt.KindControl, uint32(t.id), format.EncodeControl(t.base, t.terms.terms, t.control.Grammar()))
+	return r.w.AppendAll(parts)
 }
 
-// finishStreams ends the open runs and returns the streams that are not empty, by
-// site. Accesses left out at the end need no mark.
-func (t *threadRec) finishStreams() []format.AddrStream {
-	streams := make([]format.AddrStream, 0, len(t.used))
+// appendParts writes blocks one after another.
+func (r *Recorder) appendParts(parts []tracefmt.Part) error {
+	for _, p := range parts {
+		if err := r.w.Append(p.Kind, p.Thread, p.Payload()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishStreams ends the open runs. It reports whether there are addresses. Accesses
+// left out at the end need no mark.
+func (t *threadRec) finishStreams() (found bool) {
 	for _, s := range t.used {
 		s.skip = 0
 		var out [2]format.AddrTerm
 		n := s.flush(&out)
 		t.pushAddr(s, out[:n])
+		found = found || s.begun
 	}
 	t.rec.feed.drain()
+	return found
+}
+
+// addrStreams returns the streams that are not empty, by site.
+func (t *threadRec) addrStreams() []format.AddrStream {
+	streams := make([]format.AddrStream, 0, len(t.used))
 	for _, s := range t.used {
-		if !s.begun {
-			continue
+		if s.begun {
+			streams = append(streams, format.AddrStream{Site: s.site, First: s.first, Lead: s.lead, Grammar: s.b.Grammar()})
 		}
-		streams = append(streams, format.AddrStream{Site: s.site, First: s.first, Lead: s.lead, Grammar: s.b.Grammar()})
 	}
 	slices.SortFunc(streams, func(a, b format.AddrStream) int { return cmp.Compare(a.Site, b.Site) })
 	return streams
