@@ -6,7 +6,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
-.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-replay bench-predict bench-papers bench-wet fuzz clean
+.PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-peers bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-replay bench-predict bench-papers bench-wet fuzz clean
 
 build:            ## bin/hindsight
 	$(GO) build -o bin/hindsight ./cmd/hindsight
@@ -58,6 +58,9 @@ bench-ordinary:   ## races against the recording of ordinary programs that synch
 
 bench-record:     ## recording against Helgrind on the same sources (needs valgrind)
 	$(GO) test -run '^$$' -bench RecordAgainstHelgrind -benchtime 1x ./cmd/hindsight
+
+bench-peers:      ## native, qemu, ThreadSanitizer, Helgrind, simulated, recorded, analysed: tables, and where the time goes (docs/measuring.md; quarter of an hour)
+	$(GO) test -run '^$$' -bench 'Peers$$' -benchtime 3x -timeout 2h ./cmd/hindsight
 
 bench-sim:        ## the interpreter alone
 	$(GO) test -run '^$$' -bench . ./mpsim ./mpsim/fpu

@@ -54,6 +54,15 @@ func (u *usage) run(b testing.TB, name string, args ...string) {
 	}
 }
 
+// best keeps the smaller of two measurements of the same, each figure by itself.
+func (u *usage) best(other usage) {
+	if u.wall == 0 {
+		*u = other
+		return
+	}
+	u.wall, u.cpu, u.rss = min(u.wall, other.wall), min(u.cpu, other.cpu), min(u.rss, other.rss)
+}
+
 func (u *usage) mips() float64 { return u.insts / 1e6 / u.wall.Seconds() }
 
 // BenchmarkRun runs the five kernels with the paper's inputs, and LU 512² for

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(benchExec) != "" {
-		main()
+		profiled(main)
 	}
 	testscript.Main(m, map[string]func(){"hindsight": main})
 }
