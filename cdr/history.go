@@ -33,7 +33,7 @@ type History struct {
 	events []uint64 // ordered events likewise
 	views  []*historyView
 	totals []total // by epoch; nil until needed
-	near   *place  // where [History.look] looked last; nil: nowhere yet
+	near   []place // where [History.look] looked last; the latest first
 }
 
 // historyViews is how many epochs a History holds.
@@ -46,6 +46,7 @@ type historyView struct {
 	accesses *wpp.Weights // made when first needed
 	finder   *wpp.Finder  // made when first needed
 	stores   *storeIndex  // made when first needed
+	walked   int          // terminals, before there was a finder
 }
 
 // History returns the past of a thread. marks returns the marks of a block, for
@@ -100,6 +101,7 @@ type place struct {
 	times  uint64 // executions of the path before, in this terminal
 	at     int    // index in the path
 	before uint64 // block executions before the terminal, of the thread
+	blocks uint64 // block executions of the terminal
 }
 
 func (p *place) block() *format.TableBlock { return &p.v.tab.Blocks[p.path[p.at]] }
@@ -107,44 +109,62 @@ func (p *place) block() *format.TableBlock { return &p.v.tab.Blocks[p.path[p.at]
 // point is the place's number.
 func (p *place) point() uint64 { return p.before + p.times*uint64(len(p.path)) + uint64(p.at) }
 
-// look finds block execution n for callers that do not move the place. Most of
-// them ask for the same terminal again, or for the next.
-func (h *History) look(n uint64) (*place, error) {
-	if p := h.near; p != nil && n-p.before < p.v.blocks.At(p.c) {
+// nearPlaces is how many places a History remembers: a walk along dependences goes
+// back and forth between a few.
+const nearPlaces = 4
+
+// look finds block execution n for callers that do not move the cursor of the place.
+// Most of them ask for a terminal again.
+func (h *History) look(n uint64) (place, error) {
+	for i := range h.near {
+		p := &h.near[i]
+		if n-p.before >= p.blocks {
+			continue
+		}
 		q := *p
 		length := uint64(len(p.path))
 		q.times, q.at = (n-p.before)/length, int((n-p.before)%length)
-		return &q, nil
+		copy(h.near[1:i+1], h.near[:i])
+		h.near[0] = q
+		return q, nil
 	}
 	p, err := h.find(n)
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
-	q := *p
-	h.near = &q
+	h.remember(&p)
 	return p, nil
 }
 
+// remember makes a place, whose cursor nobody moves any more, the latest.
+func (h *History) remember(p *place) {
+	if len(h.near) < nearPlaces {
+		h.near = append(h.near, place{})
+	}
+	copy(h.near[1:], h.near)
+	h.near[0] = *p
+}
+
 // find finds block execution n.
-func (h *History) find(n uint64) (*place, error) {
+func (h *History) find(n uint64) (place, error) {
 	if n >= h.Blocks() {
-		return nil, fmt.Errorf("block execution %d of thread %d: %w", n, h.thread, ErrNoSuch)
+		return place{}, fmt.Errorf("block execution %d of thread %d: %w", n, h.thread, ErrNoSuch)
 	}
 	e := sort.Search(len(h.blocks), func(i int) bool { return h.blocks[i] > n }) - 1
 	v, err := h.view(e)
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
 	c, offset, _ := v.blocks.Select(n - h.blocks[e])
 	return h.place(v, c, offset), nil
 }
 
-func (h *History) place(v *historyView, c *wpp.Cursor, offset uint64) *place {
+func (h *History) place(v *historyView, c *wpp.Cursor, offset uint64) place {
 	x, _ := c.Terminal()
-	p := &place{v: v, c: c, path: v.tab.PathBlocks(format.PathID(v.Terms[x].A))}
+	p := place{v: v, c: c, path: v.tab.PathBlocks(format.PathID(v.Terms[x].A))}
 	length := uint64(len(p.path))
 	p.times, p.at = offset/length, int(offset%length)
-	p.before = h.blocks[v.epoch] + v.blocks.Rank(c)
+	p.before, p.blocks = h.blocks[v.epoch]+v.blocks.Rank(c), v.blocks.At(c)
 	return p
 }
 
@@ -166,6 +186,7 @@ func (h *History) Block(n uint64) (CodeBlock, error) {
 // Remark discards the marks of all blocks, so that they are asked for again.
 func (h *History) Remark() {
 	clear(h.known)
+	h.near = h.near[:0] // of epochs that are in no view any more
 	for _, v := range h.views {
 		v.finder = nil
 	}
@@ -195,7 +216,7 @@ func (h *History) lastIn(path []uint32, want wpp.Marks) int {
 // wanted marks.
 func (h *History) LastMarked(n uint64, want wpp.Marks) (uint64, bool, error) {
 	for n > 0 {
-		p, err := h.find(n - 1)
+		p, err := h.look(n - 1)
 		if err != nil {
 			return 0, false, err
 		}
@@ -209,18 +230,38 @@ func (h *History) LastMarked(n uint64, want wpp.Marks) (uint64, bool, error) {
 				return p.point(), true, nil
 			}
 		}
-		v := p.v
-		if v.finder == nil {
-			v.finder = h.newFinder(v.stretch)
-		}
-		if v.finder.Back(p.c, want) {
-			q := h.place(v, p.c, v.blocks.At(p.c)-1)
+		v, c := p.v, p.c.Clone()
+		if h.back(v, c, want) {
+			q := h.place(v, c, v.blocks.At(c)-1)
 			q.at = h.lastIn(q.path, want)
+			h.remember(&q)
 			return q.point(), true, nil
 		}
 		n = h.blocks[v.epoch]
 	}
 	return 0, false, nil
+}
+
+// maxWalked is how many terminals of an epoch are walked one by one in search of marks
+// before a finder is made, for which the marks of all its blocks must be known. What
+// is searched for is mostly near.
+const maxWalked = 1 << 10
+
+// back moves to the last terminal before c that has a block with a wanted mark.
+func (h *History) back(v *historyView, c *wpp.Cursor, want wpp.Marks) bool {
+	for ; v.finder == nil && v.walked < maxWalked; v.walked++ {
+		if !c.Prev() {
+			return false
+		}
+		x, _ := c.Terminal()
+		if t := v.Terms[x]; t.Kind == format.TermPath && h.lastIn(v.tab.PathBlocks(format.PathID(t.A)), want) >= 0 {
+			return true
+		}
+	}
+	if v.finder == nil {
+		v.finder = h.newFinder(v.stretch)
+	}
+	return v.finder.Back(c, want)
 }
 
 func (h *History) newFinder(s *stretch) *wpp.Finder {

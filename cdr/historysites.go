@@ -89,7 +89,7 @@ func (h *History) Execution(site format.SiteID, ordinal uint64) (uint64, error) 
 	if err != nil {
 		return 0, err
 	}
-	h.near = p
+	h.remember(p)
 	return p.point(), nil
 }
 
@@ -111,7 +111,7 @@ func (h *History) execution(v *historyView, site format.SiteID, local uint64) (*
 		}
 		offset -= n
 	}
-	return p, nil
+	return &p, nil
 }
 
 // Address is the address that an execution of a site accessed; ok is false if it

@@ -149,7 +149,7 @@ func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size ui
 		if err != nil {
 			return s.Store, false, err
 		}
-		s.here = p
+		s.here = &p
 	}
 	stores, err := v.storeSites()
 	if err != nil {

@@ -74,11 +74,10 @@ func (e *explainer) grow(s *slice) (bool, error) {
 	before := len(s.hits)
 	for s.at < len(s.visits) && len(s.hits) == before {
 		id := s.visits[s.at].node
-		edges, err := e.dataOf(id)
+		var control []edge
+		data, err := e.dataOf(id)
 		if err == nil && s.by == ByBranch {
-			var more []edge
-			more, err = e.controlOf(id)
-			edges = append(edges[:len(edges):len(edges)], more...)
+			control, err = e.controlOf(id)
 		}
 		if err != nil {
 			return false, err
@@ -90,10 +89,12 @@ func (e *explainer) grow(s *slice) (bool, error) {
 		if n.missing != "" && s.missing == "" {
 			s.missing = n.missing
 		}
-		for _, to := range edges {
-			if !s.seen[to.to] {
-				s.seen[to.to] = true
-				s.visits = append(s.visits, visit{to.to, s.at, to.kind, to.doubt || s.visits[s.at].doubt})
+		for _, edges := range [2][]edge{data, control} {
+			for _, to := range edges {
+				if !s.seen[to.to] {
+					s.seen[to.to] = true
+					s.visits = append(s.visits, visit{to.to, s.at, to.kind, to.doubt || s.visits[s.at].doubt})
+				}
 			}
 		}
 		s.at++
