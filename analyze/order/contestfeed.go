@@ -138,9 +138,9 @@ func (c *contest) begin(u *replay.Unit) {
 	s, own := c.hard.Strand(u.Thread), c.run.Order.Strand(u.Thread)
 	held := c.held.Of(own)
 	c.unit = contestUnit{thread: u.Thread, strand: s, access: layer.Access{ID: layer.NewStamp(s, c.hard.Epoch(s))},
-		clock: c.hard.Clock(u.Thread), start: u.Start, own: own, mutex: c.eraser.id(mutexes(held))}
+		clock: c.hard.Clock(u.Thread), start: u.Start, own: own, mutex: c.eraser.held(held, isMutexLock)}
 	if c.lockset {
-		c.unit.locks = [2]int32{c.eraser.id(locks(held, false)), c.eraser.id(locks(held, true))}
+		c.unit.locks = [2]int32{c.eraser.held(held, anyLock), c.eraser.held(held, forWriting)}
 	}
 }
 

@@ -3,6 +3,7 @@ package order
 import (
 	"slices"
 
+	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
 )
 
@@ -11,11 +12,12 @@ import (
 type eraser struct {
 	sets  [][]uint64 // lock sets by number; 0 is the empty one
 	ids   map[string]int32
+	ones  map[uint64]int32 // of sets with one lock
 	meets map[[2]int32]int32
 }
 
 func newEraser() *eraser {
-	e := &eraser{ids: map[string]int32{}, meets: map[[2]int32]int32{}}
+	e := &eraser{ids: map[string]int32{}, ones: map[uint64]int32{}, meets: map[[2]int32]int32{}}
 	e.id(nil)
 	return e
 }
@@ -67,6 +69,40 @@ func (e *eraser) after(st stage, s event.StrandID, write bool, locks int32) stag
 	st.locks = e.meet(st.locks, locks)
 	return st
 }
+
+// held returns the number of the set of those among the locks that a strand holds that
+// pass.
+func (e *eraser) held(held []replay.Lock, pass func(*replay.Lock) bool) int32 {
+	n, one := 0, uint64(0)
+	for i := range held {
+		if pass(&held[i]) {
+			n, one = n+1, held[i].Obj
+		}
+	}
+	switch n {
+	case 0:
+		return 0
+	case 1:
+		id, ok := e.ones[one]
+		if !ok {
+			id = e.id([]uint64{one})
+			e.ones[one] = id
+		}
+		return id
+	}
+	var all []uint64
+	for i := range held {
+		if pass(&held[i]) {
+			all = append(all, held[i].Obj)
+		}
+	}
+	return e.id(all)
+}
+
+// What protects what: see [locks].
+func isMutexLock(l *replay.Lock) bool { return !l.RW }
+func anyLock(*replay.Lock) bool       { return true }
+func forWriting(l *replay.Lock) bool  { return l.Write }
 
 // id returns the number of a lock set.
 func (e *eraser) id(locks []uint64) int32 {

@@ -93,16 +93,6 @@ func (p *contestPage) addProtection(st protection, in *granules) {
 	p.mutexes = append(p.mutexes, mutexState{st, *in})
 }
 
-// mutexes are those among locks.
-func mutexes(held []replay.Lock) (all []uint64) {
-	for _, l := range held {
-		if !l.RW {
-			all = append(all, l.Obj)
-		}
-	}
-	return all
-}
-
 // parts divides the granules of a page that matter into those on which there may
 // be a race and those that only critical sections touch.
 func (c *contest) parts(number uint64, p *contestPage) (races, sections granules) {
@@ -209,7 +199,7 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 	also := map[uint64]*granules{}
 	err := run.Run(ctx, w.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
-			if len(mutexes(held.Of(run.Order.Strand(u.Thread)))) == 0 {
+			if mine := held.Of(run.Order.Strand(u.Thread)); !slices.ContainsFunc(mine, func(l replay.Lock) bool { return !l.RW }) {
 				return feeds[u.Thread](nil)
 			}
 			races := false
