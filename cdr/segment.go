@@ -132,6 +132,9 @@ func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() 
 	}
 }
 
+// Empty reports whether the segment has no accesses by the sites that were asked for.
+func (seg *Segment) Empty() bool { return len(seg.parts) == 0 }
+
 // begin makes seg a segment without accesses.
 func (seg *Segment) begin(th event.ThreadID, index uint64) {
 	store := seg.store

@@ -27,11 +27,12 @@ type walker struct {
 	wcp      *wcp
 	held     replay.Held[event.StrandID]
 	wanted   *wanted
-	guarded  *guarded           // nil: what they touch is wanted
-	kept     *replay.Footprints // of an earlier walk; nil: none
-	suspects []span             // if schedulable happens-before alone is asked for: memory with races by happens-before
-	alone    bool               // it is
-	sites    []code             // what is to be known of each site
+	guarded  *guarded             // nil: what they touch is wanted
+	kept     *replay.Footprints   // of an earlier walk; nil: none
+	suspects []span               // if schedulable happens-before alone is asked for: memory with races by happens-before
+	alone    bool                 // it is
+	sites    []code               // what is to be known of each site
+	events   map[race.Place]*code // and of each place of an event that is an access
 	present  Access
 	pairs    map[key]*Pair
 	seen     map[instance]Set // by the present access, if it touches several granules
@@ -135,8 +136,7 @@ func (w *walker) walk(ctx context.Context) error {
 		Access: func(u *replay.Unit, a *replay.Access) error {
 			w.present = Access{Place: race.Place{PC: a.PC, Op: a.Op}, Thread: u.Thread, Address: a.Address, Size: a.Size,
 				Segment: u.Index, Ordinal: u.Index, Seq: u.Seq}
-			is := w.lookUp(w.present.Place)
-			return w.access(&w.present, u, &is)
+			return w.access(&w.present, u, w.lookUpEvent(w.present.Place))
 		},
 		Life: func(addr, size, at uint64) error {
 			if w.watch != nil {
@@ -198,6 +198,20 @@ type code struct {
 
 func (w *walker) lookUp(place race.Place) code {
 	return code{place: place, user: w.business.User(place.PC), atomicity: w.business.Atomicity(place.Op, place.PC, w.survey.Atomic == nil)}
+}
+
+// lookUpEvent is lookUp for the place of an event, which looks once.
+func (w *walker) lookUpEvent(place race.Place) *code {
+	is := w.events[place]
+	if is == nil {
+		c := w.lookUp(place)
+		is = &c
+		if w.events == nil {
+			w.events = map[race.Place]*code{}
+		}
+		w.events[place] = is
+	}
+	return is
 }
 
 func (w *walker) lookUpSites() {

@@ -24,6 +24,7 @@ type engine struct {
 	accesses   []pass.Access // the first NumSites are the sites
 	placeIDs   map[Place]uint32
 	eventIDs   map[Place]uint32 // of accesses that are events
+	recent     [recentPlaces]eventID
 	pairs      count.PairTable
 	horizon    *pass.Horizon
 	sites      int             // accesses that are sites
@@ -65,8 +66,26 @@ func (e *engine) placeID(p Place) uint32 {
 	return id
 }
 
+// recentPlaces is how many places of events are found without looking for them.
+const recentPlaces = 64
+
+// eventID is the access of an event at a place; the zero value is none's.
+type eventID struct {
+	Place
+	id    uint32
+	known bool
+}
+
 // eventAccess is the access of an event at p.
 func (e *engine) eventAccess(p Place) uint32 {
+	r := &e.recent[(p.PC>>1^uint64(p.Op)<<3)%recentPlaces]
+	if r.Place != p || !r.known {
+		*r = eventID{p, e.findEventAccess(p), true}
+	}
+	return r.id
+}
+
+func (e *engine) findEventAccess(p Place) uint32 {
 	id, ok := e.eventIDs[p]
 	if !ok {
 		id = uint32(len(e.accesses))

@@ -220,6 +220,9 @@ func (e *engine) feedTallies(seg replay.Segment) error {
 		}
 		return nil
 	}
+	if c.Empty() {
+		return nil
+	}
 	looks, stopped := uint64(0), error(nil)
 	for t, err := range c.TallyWithin(func(lo, hi uint64) bool {
 		if looks++; looks&0xffff == 0 && stopped == nil {
@@ -312,15 +315,15 @@ func (e *engine) feedEvent(a *replay.Access, index uint64) error {
 	if size == 0 || addr+size < addr {
 		return nil
 	}
+	if !e.sieving && e.suspects != nil && !e.suspects.Meet(addr, addr+size) {
+		return nil
+	}
 	id := e.eventAccess(Place{a.PC, a.Op})
 	if !e.accesses[id].User && !e.business.Counts(e.run.Memory, a.PC, addr) {
 		return nil
 	}
 	if e.sieving {
 		return e.add(&pass.Item{Kind: pass.ItemExtent, Write: a.Op.Writes(), Lane: e.laneOf(e.accesses[id].Atomic, a.Op), Base: addr, Count: 1, Size: size}, addr, addr+size)
-	}
-	if e.suspects != nil && !e.suspects.Meet(addr, addr+size) {
-		return nil
 	}
 	return e.add(&pass.Item{Kind: pass.ItemEvent, Access: id, Base: addr, Count: 1, Size: size, Number: index}, addr, addr+size)
 }

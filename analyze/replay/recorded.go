@@ -10,6 +10,8 @@ import (
 
 // Compressed is a segment whose accesses are available by their bytes.
 type Compressed interface {
+	// Empty reports whether there are no such accesses.
+	Empty() bool
 	// EachExtent calls yield for extents that are the bytes that the segment
 	// accesses, until it reports false. An extent is valid until yield returns.
 	EachExtent(yield func(*fold.Extent) bool) error
