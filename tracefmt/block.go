@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
+	"os"
 )
 
 // Version is the format version that this package writes and reads.
@@ -113,6 +115,18 @@ func appendHeader(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, Version)
 	dst = binary.LittleEndian.AppendUint16(dst, 0)
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
+}
+
+// IsTrace reports whether a file begins as a trace does.
+func IsTrace(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [len(magicHead)]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == magicHead
 }
 
 func checkHeader(b []byte) error {

@@ -236,8 +236,8 @@ func (b *Builder) Batch(batch *event.Batch) error {
 }
 
 func (b *Builder) thread(id event.ThreadID) (*thread, error) {
-	if id >= maxThreads {
-		return nil, fmt.Errorf("wet: more than %d threads", maxThreads)
+	if id >= event.MaxThreads {
+		return nil, fmt.Errorf("wet: %w", event.ErrThreads)
 	}
 	for int(id) >= len(b.threads) {
 		b.threads = append(b.threads, nil)

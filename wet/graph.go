@@ -223,7 +223,7 @@ func (g *Graph) addEpoch(payload []byte) error {
 func (g *Graph) directory(d *decoder, e *epochView) {
 	seen := uint64(0)
 	for range d.Count(4, "number of threads") {
-		id := d.Max(maxThreads-1, "thread")
+		id := d.Max(event.MaxThreads-1, "thread")
 		if id < seen {
 			d.Fail("order of threads")
 			return
@@ -305,7 +305,7 @@ func (g *Graph) order(d *decoder) {
 	next := map[uint64]uint64{}
 	last := len(g.epochs) - 1
 	for range d.Count(2, "number of stretches") {
-		id, n := d.Max(maxThreads-1, "thread"), d.Max(maxExecutions+1, "executions")
+		id, n := d.Max(event.MaxThreads-1, "thread"), d.Max(maxExecutions+1, "executions")
 		if id >= uint64(len(g.threads)) || len(g.threads[id].epochs) == 0 {
 			d.Fail("thread")
 			return

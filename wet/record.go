@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hindsight/tracefmt"
+	"hindsight/tracefmt/event"
 )
 
 // record is a node's labels in memory, each sequence decoded when it is asked
@@ -273,7 +274,7 @@ func (d *decoder) from(s *span) src {
 	thread := int64(s.thread) + (int64(x>>1) ^ -int64(x&1))
 	node := int64(s.node) + d.Varint()
 	stmt := d.Uvarint()
-	if thread < 0 || thread >= maxThreads || node < 0 || node >= maxNodes || stmt >= 1<<stmtBits {
+	if thread < 0 || thread >= event.MaxThreads || node < 0 || node >= maxNodes || stmt >= 1<<stmtBits {
 		d.Fail("producer")
 		return 0
 	}

@@ -1,16 +1,21 @@
 package wet
 
-import "math/bits"
+import (
+	"hindsight/tracefmt/event"
+	"math/bits"
+)
 
 // src is a statement of a thread: who produced something. 0 is nobody.
 type src uint64
 
 const (
-	stmtBits   = 24
-	nodeBits   = 24
-	maxNodes   = 1<<nodeBits - 2
-	maxThreads = 1 << 16
+	stmtBits = 22
+	nodeBits = 24
+	maxNodes = 1<<nodeBits - 2
 )
+
+// A thread takes the remaining bits of a src.
+const _ = uint64(event.MaxThreads-1) << (stmtBits + nodeBits)
 
 // srcOf packs a statement; node is counted from 1, so that 0 stands for nobody.
 func srcOf(thread uint32, node NodeID, stmt uint32) src {

@@ -53,7 +53,8 @@ func (s *Sources) line(name string, n int) (string, bool) {
 	return lines[n-1], true
 }
 
-func (s *Sources) read(name string) []string {
+// Places returns the files in which the text of a file may be, the first choice first.
+func (s *Sources) Places(name string) []string {
 	candidates := []string{name}
 	for _, dir := range s.Dirs {
 		rest := strings.TrimPrefix(filepath.Clean(name), "/")
@@ -66,7 +67,11 @@ func (s *Sources) read(name string) []string {
 			rest = after
 		}
 	}
-	for _, c := range candidates {
+	return candidates
+}
+
+func (s *Sources) read(name string) []string {
+	for _, c := range s.Places(name) {
 		st, err := os.Stat(c)
 		if err != nil || !st.Mode().IsRegular() || st.Size() > maxSource {
 			continue

@@ -7,10 +7,6 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// MaxThreads bounds thread identifiers, so that a damaged trace cannot ask for
-// clocks of absurd length.
-const MaxThreads = 1 << 16
-
 // ErrThread is wrapped by errors about thread identifiers out of range.
 var ErrThread = errors.New("thread identifier out of range")
 
@@ -90,7 +86,7 @@ func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
 // Acquire applies the part of an event of thread t that orders it after
 // earlier events.
 func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
-	if t >= MaxThreads {
+	if t >= event.MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
 	if e.Kind == event.ThreadStart {
@@ -110,7 +106,7 @@ func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 		o.spares.put(o.begins[t])
 		delete(o.begins, t)
 	case event.Join:
-		if e.Obj < MaxThreads {
+		if e.Obj < event.MaxThreads {
 			st.clock.joinHeld(o.ends[event.ThreadID(e.Obj)])
 		}
 	case event.MutexLock:
@@ -169,7 +165,7 @@ func (o *Order) leaveBarrier(st *strand, e *event.Event) {
 // Release applies the part of an event of thread t that orders later events
 // after it.
 func (o *Order) Release(t event.ThreadID, e *event.Event) error {
-	if t >= MaxThreads {
+	if t >= event.MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
 	}
 	st := o.acting(t)
@@ -200,7 +196,7 @@ func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 		}
 		return nil
 	case event.Create:
-		if e.Obj >= MaxThreads {
+		if e.Obj >= event.MaxThreads {
 			return fmt.Errorf("%w: %d is created", ErrThread, e.Obj)
 		}
 		o.begins[event.ThreadID(e.Obj)] = o.spares.copyOf(st.clock)

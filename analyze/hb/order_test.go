@@ -111,7 +111,7 @@ func TestEdges(t *testing.T) {
 
 func TestAbsurdThreads(t *testing.T) {
 	o := New()
-	if err := o.Acquire(MaxThreads, &event.Event{}); !errors.Is(err, ErrThread) {
+	if err := o.Acquire(event.MaxThreads, &event.Event{}); !errors.Is(err, ErrThread) {
 		t.Error(err)
 	}
 	if err := o.Release(0, &event.Event{Kind: event.Create, Obj: 1 << 40}); !errors.Is(err, ErrThread) {

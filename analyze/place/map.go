@@ -39,9 +39,6 @@ type Thread struct {
 // of the thread-local variables of a thread.
 func NewMap(tls uint64) *Map { return &Map{heap: blocks{}, tls: tls} }
 
-// maxThreads bounds what a damaged trace can ask for.
-const maxThreads = 1 << 16
-
 // Thread is what is known of thread t now.
 func (m *Map) Thread(t event.ThreadID) Thread {
 	if int(t) < len(m.threads) {
@@ -54,7 +51,7 @@ func (m *Map) Thread(t event.ThreadID) Thread {
 func (m *Map) Threads() int { return len(m.threads) }
 
 func (m *Map) at(id uint64) *Thread {
-	if id >= maxThreads {
+	if id >= event.MaxThreads {
 		return &Thread{}
 	}
 	for uint64(len(m.threads)) <= id {
@@ -94,7 +91,7 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	case event.StackMap:
 		th := m.at(uint64(t))
 		th.Stack, th.StackSize = e.Obj, e.Arg
-		if high := e.Obj + e.Arg; t < maxThreads && high >= e.Obj {
+		if high := e.Obj + e.Arg; t < event.MaxThreads && high >= e.Obj {
 			m.stacks.add(t, e.Obj, high)
 		}
 	}
@@ -103,7 +100,7 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 // point makes tp the thread pointer of a thread.
 func (m *Map) point(t event.ThreadID, tp uint64) {
 	th := m.at(uint64(t))
-	if t < maxThreads && !th.Ended {
+	if t < event.MaxThreads && !th.Ended {
 		m.tps.set(t, th.TP, tp)
 	}
 	th.TP = tp

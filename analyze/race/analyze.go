@@ -123,7 +123,7 @@ func (e *engine) exact(ctx context.Context, src replay.Source) error {
 
 func newEngine(ctx context.Context, src replay.Source, opts Options) (*engine, error) {
 	n := src.NumThreads()
-	if n > hb.MaxThreads {
+	if n > event.MaxThreads {
 		return nil, fmt.Errorf("%w: %d threads", hb.ErrThread, n)
 	}
 	e := &engine{

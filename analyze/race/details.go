@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"hindsight/analyze/hb"
 	"hindsight/analyze/place"
 	"hindsight/analyze/race/internal/resolve"
 	"hindsight/analyze/replay"
@@ -133,7 +132,7 @@ func (d *details) lock(ev *replay.Event) {
 	d.held.Apply(d.strand(ev.Thread), &ev.Event)
 	switch ev.Kind {
 	case event.StrandBegin, event.StrandResume:
-		task := event.StrandID(hb.MaxThreads + ev.Obj)
+		task := event.StrandID(event.MaxThreads + ev.Obj)
 		d.acting[ev.Thread] = append(d.acting[ev.Thread], task)
 	case event.StrandEnd, event.StrandSuspend:
 		if s := d.acting[ev.Thread]; len(s) > 0 {

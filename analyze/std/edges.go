@@ -128,7 +128,7 @@ func (s *speller) released(t event.ThreadID, e *event.Event, give *outbox, out *
 		}
 	case event.Create:
 		child := event.ThreadID(e.Obj)
-		if !s.forked[child] && e.Obj < hb.MaxThreads {
+		if !s.forked[child] && e.Obj < event.MaxThreads {
 			s.forked[child] = true
 			out.op, out.hasOp, out.other = Fork, true, e.Obj
 			s.learn(child.Strand(), s.known[strand]) // which is its clock at the event

@@ -48,7 +48,7 @@ func DecodeCommit(payload []byte) ([]Counts, error) {
 	list := make([]Counts, d.Count(6, "count"))
 	for i := range list {
 		c := &list[i]
-		c.Thread = event.ThreadID(d.Max(MaxThreads-1, "number out of range"))
+		c.Thread = event.ThreadID(d.Max(event.MaxThreads-1, "number out of range"))
 		for _, v := range [...]*uint64{&c.Insts, &c.Blocks, &c.Accesses, &c.Recorded, &c.Events} {
 			*v = d.Max(MaxCount, "number out of range")
 		}

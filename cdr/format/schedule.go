@@ -25,7 +25,7 @@ func DecodeSchedule(payload []byte, seq uint64) ([]Piece, error) {
 		}
 	}
 	for i := range pieces {
-		pieces[i].Thread = event.ThreadID(d.Max(MaxThreads-1, "number out of range"))
+		pieces[i].Thread = event.ThreadID(d.Max(event.MaxThreads-1, "number out of range"))
 	}
 	for i := range pieces {
 		pieces[i].Accesses = d.Max(MaxCount, "number out of range")

@@ -322,8 +322,8 @@ func (r *Recorder) Batch(b *event.Batch) error {
 }
 
 func (r *Recorder) thread(id event.ThreadID) (*threadRec, error) {
-	if id >= format.MaxThreads {
-		return nil, fmt.Errorf("record: more than %d threads", format.MaxThreads)
+	if id >= event.MaxThreads {
+		return nil, fmt.Errorf("record: %w", event.ErrThreads)
 	}
 	for int(id) >= len(r.threads) {
 		r.threads = append(r.threads, nil)

@@ -3,7 +3,6 @@ package recorder
 import (
 	"fmt"
 
-	"hindsight/cdr/format"
 	"hindsight/tracefmt/event"
 )
 
@@ -70,8 +69,8 @@ func (s *Scout) Define(blocks []event.Block) error {
 
 // Batch implements [event.Observer].
 func (s *Scout) Batch(b *event.Batch) error {
-	if b.Thread >= format.MaxThreads {
-		return fmt.Errorf("scout: more than %d threads", format.MaxThreads)
+	if b.Thread >= event.MaxThreads {
+		return fmt.Errorf("scout: %w", event.ErrThreads)
 	}
 	for int(b.Thread) >= len(s.strands) {
 		s.strands = append(s.strands, []scoutCell{scoutCell(len(s.strands)) + 1})
@@ -124,7 +123,7 @@ func (s *Scout) event(t event.ThreadID, e *event.Event) {
 	case event.Free, event.RangeRead, event.RangeWrite:
 		s.free(s.owner(t), e.Obj, min(e.Arg, maxScoutFree))
 	case event.StrandBegin, event.StrandResume:
-		strand := format.MaxThreads + 1 + e.Obj%(scoutShared-format.MaxThreads-1)
+		strand := event.MaxThreads + 1 + e.Obj%(scoutShared-event.MaxThreads-1)
 		s.strands[t] = append(s.strands[t], scoutCell(strand))
 	case event.StrandEnd, event.StrandSuspend:
 		if n := len(s.strands[t]); n > 1 {

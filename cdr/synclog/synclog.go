@@ -16,9 +16,6 @@ type Thread struct {
 	Events uint64
 }
 
-// maxThreads bounds the indices of threads.
-const maxThreads = 1 << 16
-
 // Recorder collects the events of the open epoch. The zero value is empty.
 type Recorder struct {
 	events []recorded
@@ -194,7 +191,7 @@ func Replay(payload []byte, threads []Thread) (*Cursor, error) {
 	c.m = newModel(true, list)
 	thread := 0
 	for range d.Count(3, "count") {
-		thread += int(d.Max(maxThreads, "number out of range"))
+		thread += int(d.Max(event.MaxThreads, "number out of range"))
 		row, lag := d.Max(maxRows-1, "number out of range"), d.Max(maxEvents, "number out of range")
 		if thread >= len(list) || lag == 0 {
 			d.Fail("lag")

@@ -43,7 +43,7 @@ func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, 
 	if again != nil {
 		opts.Rerun, opts.Values = again.rerun(), again.values
 	}
-	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: &said}, file, opts)
+	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: &said}, file, "", opts)
 	if err != nil {
 		t.Fatal(err)
 	}

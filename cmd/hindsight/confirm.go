@@ -106,6 +106,9 @@ func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string
 		return false, err
 	}
 	defer trace.Close()
+	if err := checkSources(trace.Program, nil, f.report.out); err != nil {
+		return false, err
+	}
 	opts := analyze.RaceOptions{Rerun: f.report.again.rerun(), Values: f.report.again.values,
 		Log: func(text string) { fmt.Fprintf(std.Err, "hindsight: %s\n", text) }}
 	rep, err := trace.Races(ctx, opts)

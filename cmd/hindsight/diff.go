@@ -51,7 +51,7 @@ and 2 on errors.`,
 					return err
 				}
 				opts.Suppressions, opts.AllowIncomplete = sup, f.incomplete
-				if reps[i], err = reportOf(cmd.Context(), std, file, opts); err != nil {
+				if reps[i], err = reportOf(cmd.Context(), std, file, out, opts); err != nil {
 					return err
 				}
 			}
@@ -81,12 +81,15 @@ and 2 on errors.`,
 	return cmd
 }
 
-// reportOf opens a trace and finds its races.
-func reportOf(ctx context.Context, std cli.Streams, file string, o analyze.RaceOptions) (*report.Report, error) {
+// reportOf opens a trace and finds its races, which are to be written into the file out.
+func reportOf(ctx context.Context, std cli.Streams, file, out string, o analyze.RaceOptions) (*report.Report, error) {
 	t, err := openTrace(ctx, std, file, withAccesses, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
+	if err := checkSources(t.Program, nil, out); err != nil {
+		return nil, err
+	}
 	return findRaces(ctx, std, t, file, o)
 }

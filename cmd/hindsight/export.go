@@ -17,6 +17,7 @@ import (
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/steer"
 	"hindsight/tracefmt/numtext"
+	"hindsight/tracefmt/outfile"
 )
 
 // Formats of export.
@@ -120,6 +121,9 @@ func (f *exportFlags) write(ctx context.Context, stdio cli.Streams, file string)
 			return err
 		}
 		defer t.Close()
+		if err := checkSources(t.Program, nil, f.out); err != nil {
+			return err
+		}
 		if f.format == formatStd {
 			lines, err = export.STD(ctx, w, t, f.all)
 		} else {
@@ -187,6 +191,9 @@ func (f *exportFlags) schedule(ctx context.Context, stdio cli.Streams, file stri
 		return err
 	}
 	defer t.Close()
+	if err := errors.Join(outfile.Check(f.out, stdio.Besides(file)), checkSources(t.Space, nil, f.out)); err != nil {
+		return err
+	}
 	s, img, err := f.again.rerun().Schedule(ctx, t)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func TestLocalsFromTrace(t *testing.T) {
 // checkNames wants just these variables in the report of a trace.
 func checkNames(t *testing.T, file, want string) {
 	t.Helper()
-	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, file, analyze.RaceOptions{})
+	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, file, "", analyze.RaceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,11 @@ import (
 
 	"hindsight/analyze"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/steer"
 	"hindsight/tracefmt/numtext"
+	"hindsight/tracefmt/outfile"
 )
 
 // minimizeFlags are the flags of `hindsight minimize`.
@@ -88,6 +90,14 @@ func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []st
 	}
 	failing, err := f.failingRun(ctx, std, args)
 	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = failing.Name + ".minimal.txt"
+	}
+	program := func() (*image.Space, error) { return failing.Of.Run.Image, nil }
+	inputs := std.Besides(args[0], f.schedule, f.again.stdin)
+	if err := errors.Join(outfile.Check(f.out, inputs), checkSources(program, nil, f.out)); err != nil {
 		return err
 	}
 	bar := cli.NewProgress(std.Err, "runs", uint64(f.runs))
@@ -172,11 +182,7 @@ const shownTurns = 60
 
 // tell prints what was found and writes its schedule.
 func (f *minimizeFlags) tell(ctx context.Context, std cli.Streams, of *steer.Failing, found *steer.Shortest) error {
-	out := f.out
-	if out == "" {
-		out = of.Name + ".minimal.txt"
-	}
-	if err := std.WriteTo(ctx, out, found.Write, f.schedule, f.again.stdin, of.Name); err != nil {
+	if err := std.WriteTo(ctx, f.out, found.Write, f.schedule, f.again.stdin, of.Name); err != nil {
 		return err
 	}
 	w := std.Out
@@ -198,6 +204,6 @@ func (f *minimizeFlags) tell(ctx context.Context, std cli.Streams, of *steer.Fai
 		}
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	_, err := fmt.Fprintf(w, "  The run ends: %s\n\nschedule: %s\nrerun:    %s\n", found.Failure, out, steer.WithSchedule(of.Of.Command, out, ""))
+	_, err := fmt.Fprintf(w, "  The run ends: %s\n\nschedule: %s\nrerun:    %s\n", found.Failure, f.out, steer.WithSchedule(of.Of.Command, f.out, ""))
 	return err
 }

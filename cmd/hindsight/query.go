@@ -130,6 +130,9 @@ func (f *queryFlags) answer(ctx context.Context, std cli.Streams, file, kind str
 	if _, err := t.HasValues(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	if err := checkSources(t.Program, nil, f.out); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	err = std.WriteTo(ctx, f.out, func(w io.Writer) error {
 		l := &lines{Writer: bufio.NewWriterSize(w, 64<<10), ended: ctx.Err, limit: f.limit}
 		err := f.ask(t, l, kind)

@@ -168,6 +168,9 @@ func (f *racesFlags) analyse(ctx context.Context, std cli.Streams, file string) 
 	if f.program != nil {
 		t.UseProgram(f.program)
 	}
+	if err := checkSources(t.Program, nil, f.out, f.newRules); err != nil {
+		return nil, err
+	}
 	endRuns, err := f.predict.apply(std, &opts, &f.again)
 	if err != nil {
 		return nil, err

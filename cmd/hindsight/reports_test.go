@@ -34,7 +34,7 @@ func racesOf(t *testing.T, elf string) *report.Report {
 	if _, err := r.Record(context.Background(), session.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, r.Out, analyze.RaceOptions{})
+	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, r.Out, "", analyze.RaceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,9 @@ itself failed, or, interrupted, with 130 (SIGINT), 143 (SIGTERM) or 129
 				defer in.Close()
 				std.In = in
 			}
+			if err := f.schedule.check(std, r); err != nil {
+				return err
+			}
 			if note := gorun.Unchecked(r.Image.Main); note != "" {
 				fmt.Fprintf(std.Err, "hindsight: %s\n", note)
 			}

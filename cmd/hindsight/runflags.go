@@ -14,10 +14,12 @@ import (
 	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/arch"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/steer"
 	"hindsight/tracefmt/app"
+	"hindsight/tracefmt/outfile"
 )
 
 // controlFlags are the flags of `hindsight run` that say how control flow
@@ -137,6 +139,12 @@ func readSchedule(ctx context.Context, name string) (*schedule.Schedule, error) 
 	}
 	defer f.Close()
 	return schedule.Parse(name, f)
+}
+
+// check says what writing the schedule would refuse, before the run.
+func (f *scheduleFlags) check(std cli.Streams, r *session.Run) error {
+	program := func() (*image.Space, error) { return r.Image, nil }
+	return errors.Join(outfile.Check(f.save, std.Besides(r.Inputs...)), checkSources(program, nil, f.save))
 }
 
 // done writes the schedule of a run, and says where it could not follow another.

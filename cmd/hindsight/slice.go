@@ -137,6 +137,9 @@ func (f *sliceFlags) run(ctx context.Context, std cli.Streams, file string) erro
 		return err
 	}
 	defer t.Close()
+	if err := checkSources(t.Program, f.sources, f.out); err != nil {
+		return err
+	}
 	done := cli.Waiting(std.Err, "following dependences")
 	rep, err := t.Slice(ctx, opts)
 	done()

@@ -1,20 +1,23 @@
 package main
 
 import (
-	"strings"
-
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"hindsight/analyze"
+	"hindsight/analyze/annotate"
 	"hindsight/cdr/format"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 	"hindsight/tracefmt/event"
+	"hindsight/tracefmt/outfile"
 )
 
 // What an analysis needs of a run.
@@ -85,6 +88,9 @@ func hint(err error) string {
 	default:
 		text = strings.Replace(text, "ask what it produced", "ask what it produced (query values --at "+kind.At+")", 1)
 	}
+	if errors.Is(err, event.ErrThreads) {
+		text = strings.Replace(text, "stop the run before that", "stop the run before that (--max-insts N)", 1)
+	}
 	if errors.Is(err, analyze.ErrNoCaches) {
 		text += "; record it again with hindsight run --arch"
 	}
@@ -104,4 +110,22 @@ func flagsOf(options []string) (flags []string) {
 		}
 	}
 	return flags
+}
+
+// checkSources refuses outputs that are source files of a program, where the debug
+// information says or in dirs. "" is no output.
+func checkSources(program func() (*image.Space, error), dirs []string, outs ...string) error {
+	at := annotate.Sources{Dirs: dirs}
+	keep := outfile.Options{Refuse: func(old fs.FileInfo) error {
+		if space, err := program(); err != nil || !space.IsSource(old, at.Places) {
+			return err
+		}
+		return outfile.ErrSource
+	}}
+	for _, out := range outs {
+		if err := outfile.Check(out, keep); err != nil {
+			return err
+		}
+	}
+	return nil
 }

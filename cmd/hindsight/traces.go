@@ -15,8 +15,10 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/raw"
 	"hindsight/mpsim/session"
+	"hindsight/tracefmt"
 	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/numtext"
 	"hindsight/tracefmt/rawtrace"
@@ -109,6 +111,9 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		job.out = filepath.Base(args[0]) + "." + f.kind
 	}
 	job.reads = []string{args[0], f.stdin}
+	if err := checkSources(func() (*image.Space, error) { return r.Image, nil }, nil, job.out); err != nil {
+		return err
+	}
 	if job.out == "-" {
 		std.Out = std.Err // of the guest
 	}
@@ -136,17 +141,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 // isTrace reports whether a file is a trace of `hindsight run`.
 func isTrace(file string) bool {
 	st, err := os.Stat(file)
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var head [4]byte
-	_, err = io.ReadFull(f, head[:])
-	return err == nil && string(head[:]) == "\x89HST"
+	return err == nil && st.Mode().IsRegular() && tracefmt.IsTrace(file)
 }
 
 // play writes the control flow of a thread of a trace.

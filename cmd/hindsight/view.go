@@ -67,6 +67,9 @@ func (f *viewFlags) run(ctx context.Context, std cli.Streams, file string) error
 		return err
 	}
 	defer t.Close()
+	if err := checkSources(t.Program, f.sources, f.out); err != nil {
+		return err
+	}
 	page, err := view.Of(t, view.Options{SourceDirs: f.sources, Waiting: func(what string) func() { return cli.Waiting(std.Err, what) }})
 	if err != nil {
 		return err

@@ -34,10 +34,11 @@ func newStoreOf(apt, src, sources string, architectures ...string) (*store, erro
 	}
 	s := &store{config: filepath.Join(apt, "apt.conf"), src: src}
 	list := filepath.Join(apt, "sources.list")
-	config := fmt.Sprintf("Dir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"/dev/null\";\nDir::State::lists %q;\n"+
+	// What the host has installed would be looked up as well, and in other releases.
+	config := fmt.Sprintf("Dir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"/dev/null\";\nDir::State::lists %q;\nDir::State::Status \"/dev/null\";\n"+
 		"Dir::Cache %q;\nAPT::Sandbox::User \"\";\n", list, filepath.Join(apt, "lists"), filepath.Join(apt, "cache"))
 	if len(architectures) > 0 {
-		config += fmt.Sprintf("APT::Architecture %q;\nAPT::Architectures {\"%s\";};\nDir::State::Status \"/dev/null\";\nAcquire::Languages \"none\";\n",
+		config += fmt.Sprintf("APT::Architecture %q;\nAPT::Architectures {\"%s\";};\nAcquire::Languages \"none\";\n",
 			architectures[0], strings.Join(architectures, `";"`))
 	}
 	if err := os.WriteFile(list, []byte(sources), 0o644); err != nil {

@@ -1,8 +1,9 @@
 package arch
 
-import "hindsight/tracefmt/archinfo"
-
-import "hindsight/tracefmt/event"
+import (
+	"hindsight/tracefmt/archinfo"
+	"hindsight/tracefmt/event"
+)
 
 // hart is a hart's cache and predictor.
 type hart struct {

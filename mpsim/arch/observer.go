@@ -7,9 +7,6 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// maxThreads bounds the harts, as the recorders do.
-const maxThreads = 1 << 16
-
 // Model is the [event.Observer] that plays a run on the modelled machine.
 type Model struct {
 	cfg         Config
@@ -74,8 +71,8 @@ func (m *Model) Define(blocks []event.Block) error {
 
 // Batch implements [event.Observer].
 func (m *Model) Batch(b *event.Batch) error {
-	if b.Thread >= maxThreads {
-		return fmt.Errorf("arch: more than %d threads", maxThreads)
+	if b.Thread >= event.MaxThreads {
+		return fmt.Errorf("arch: %w", event.ErrThreads)
 	}
 	h := m.hart(b.Thread)
 	addrs, from := b.Addrs, 0

@@ -90,17 +90,24 @@ func (d *debugInfo) readUnitLines(m *Image, u *unit) {
 		return
 	}
 	u.lined = true
-	off, ok := u.root.Val(dwarf.AttrStmtList).(int64)
+	off, dir, ok := u.lineProgram()
 	if !ok {
 		return
 	}
-	dir, _ := u.root.Val(dwarf.AttrCompDir).(string)
-	lines, err := d.readLines(uint64(off), dir, func(a uint64) bool { return m.Exec(a + m.Base) }, &d.rowsLeft)
+	lines, err := d.readLines(off, dir, func(a uint64) bool { return m.Exec(a + m.Base) }, &d.rowsLeft)
 	if err != nil {
 		d.note(err)
 		return
 	}
 	u.lines = lines
+}
+
+// lineProgram is where the unit's line number program is, and the directory that the
+// names of its files are relative to.
+func (u *unit) lineProgram() (off uint64, dir string, ok bool) {
+	at, ok := u.root.Val(dwarf.AttrStmtList).(int64)
+	dir, _ = u.root.Val(dwarf.AttrCompDir).(string)
+	return uint64(at), dir, ok
 }
 
 // Short is a frame as reports have it: function file:line.

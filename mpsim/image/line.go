@@ -145,21 +145,11 @@ type lineHeader struct {
 // starts at an address is part of the program. At most *budget rows are made; their
 // number is subtracted from it.
 func (d *debugInfo) readLines(off uint64, compDir string, isCode func(uint64) bool, budget *int) (*lineTable, error) {
-	if off >= uint64(len(d.line)) {
-		return nil, fmt.Errorf("%w: line table at %#x of %#x", ErrDebug, off, len(d.line))
-	}
-	c := cursor{data: d.line, off: int(off)}
-	length, wide := c.length()
-	if c.bad || length > uint64(len(d.line)-c.off) {
-		return nil, fmt.Errorf("%w: line table at %#x is cut short", ErrDebug, off)
-	}
-	c.data = c.data[:c.off+int(length)]
-	t := &lineTable{compDir: compDir}
-	h, err := d.readLineHeader(&c, t, wide)
+	t, h, c, err := d.readLineFiles(off, compDir)
 	if err != nil {
-		return nil, fmt.Errorf("line table at %#x: %w", off, err)
+		return nil, err
 	}
-	if err := t.run(&c, h, isCode, budget); err != nil {
+	if err := t.run(c, h, isCode, budget); err != nil {
 		return nil, fmt.Errorf("line table at %#x: %w", off, err)
 	}
 	slices.SortStableFunc(t.seqs, func(a, b lineSeq) int { return cmp.Compare(a.start, b.start) })
@@ -169,6 +159,26 @@ func (d *debugInfo) readLines(off uint64, compDir string, isCode func(uint64) bo
 		t.reach = append(t.reach, reach)
 	}
 	return t, nil
+}
+
+// readLineFiles reads what is before the line number program at off: the names of
+// files. The cursor is left at the program.
+func (d *debugInfo) readLineFiles(off uint64, compDir string) (*lineTable, *lineHeader, *cursor, error) {
+	if off >= uint64(len(d.line)) {
+		return nil, nil, nil, fmt.Errorf("%w: line table at %#x of %#x", ErrDebug, off, len(d.line))
+	}
+	c := &cursor{data: d.line, off: int(off)}
+	length, wide := c.length()
+	if c.bad || length > uint64(len(d.line)-c.off) {
+		return nil, nil, nil, fmt.Errorf("%w: line table at %#x is cut short", ErrDebug, off)
+	}
+	c.data = c.data[:c.off+int(length)]
+	t := &lineTable{compDir: compDir}
+	h, err := d.readLineHeader(c, t, wide)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("line table at %#x: %w", off, err)
+	}
+	return t, h, c, nil
 }
 
 // readLineHeader reads the header and leaves the cursor at the program.

@@ -4,6 +4,9 @@ import (
 	"debug/dwarf"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
 	"slices"
 )
 
@@ -88,4 +91,45 @@ func (m *Image) SourceFiles() []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// LineFiles lists the files that line tables name, headers too, as they name them.
+func (m *Image) LineFiles() []string {
+	d := m.lockDebug()
+	defer d.mu.Unlock()
+	names := map[string]bool{}
+	for _, u := range d.units {
+		off, dir, ok := u.lineProgram()
+		if !ok {
+			continue
+		}
+		t, _, _, err := d.readLineFiles(off, dir)
+		if err != nil {
+			d.note(err)
+			continue
+		}
+		for i := range t.files {
+			names[t.file(uint64(i))] = true
+		}
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
+}
+
+// IsSource reports whether a file is a source file that line tables name. Names are
+// looked for in the files that places returns; nil: under the name itself.
+func (s *Space) IsSource(file fs.FileInfo, places func(name string) []string) bool {
+	if places == nil {
+		places = func(name string) []string { return []string{name} }
+	}
+	for _, m := range s.Images() {
+		for _, name := range m.LineFiles() {
+			for _, place := range places(name) {
+				if info, err := os.Stat(place); err == nil && os.SameFile(info, file) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

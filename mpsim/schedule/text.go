@@ -21,7 +21,7 @@ const (
 	maxLine   = 4096    // bytes
 	maxSteps  = 1 << 24 // steps
 	maxCount  = math.MaxInt64 / 4
-	maxThread = 1<<16 - 1
+	maxThread = event.MaxThreads - 1
 )
 
 // ErrSyntax wraps what is wrong with the text of a schedule.

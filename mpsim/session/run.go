@@ -135,7 +135,9 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 	if r.Scratch {
 		return r.recordScratch(ctx, std)
 	}
-	f, err := outfile.Create(ctx, r.Out, std.besides(r.Inputs...))
+	opts := std.besides(r.Inputs...)
+	opts.Refuse = r.refuse
+	f, err := outfile.Create(ctx, r.Out, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,17 @@
 package event
 
+import "errors"
+
 // ThreadID numbers the guest's threads in order of creation; 0 is the main
 // thread. It is dense and is never used again, unlike a Linux tid.
 type ThreadID uint32
+
+// MaxThreads is how many threads a run may have, those that have ended included. It
+// bounds what a damaged trace can ask for.
+const MaxThreads = 1 << 18
+
+// ErrThreads is wrapped by errors about a run with more than [MaxThreads] threads.
+var ErrThreads = errors.New("the program started more than 262,144 threads, which is all that a trace can hold; stop the run before that, or let the program use threads again")
 
 // StrandID numbers strands, which are what is ordered: a thread's own strand, or a task
 // (package hb says which tasks share a number). It is a type of its own because a strand

@@ -10,8 +10,8 @@
 // Anything that is not a regular file (a device, a named pipe) is written
 // directly.
 //
-// [Create] refuses an output that is one of the inputs, by whatever name or
-// link, and one that another process is writing: the open file is locked
+// [Create] refuses an output that is one of the inputs or a program, by whatever
+// name or link, and one that another process is writing: the open file is locked
 // (flock) from the first byte to the last, under both names. On systems without
 // such locks, only inputs are checked.
 //

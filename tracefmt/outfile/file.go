@@ -15,9 +15,13 @@ const Partial = ".partial"
 
 var (
 	// ErrInput says that an output is an input of the same command.
-	ErrInput = errors.New("the output would overwrite an input; give another name with -o")
+	ErrInput = errors.New("the output would overwrite an input; write it to another file")
 	// ErrTwice says that two outputs of the same command are one file.
-	ErrTwice = errors.New("two outputs of this command would go into this file; give another name for one of them")
+	ErrTwice = errors.New("two outputs of this command would go into this file; write one of them to another file")
+	// ErrSource says that an output is a source file of the traced program.
+	ErrSource = errors.New("the output would overwrite a source file of the program; write it to another file")
+	// ErrProgram says that an output is an executable, an object file or a shared object.
+	ErrProgram = errors.New("the output would overwrite a program or an object file; write it to another file, or remove this one first")
 	// ErrBusy says that another process is writing the file.
 	ErrBusy = errors.New("another hindsight is writing this file")
 )
@@ -30,6 +34,9 @@ type Options struct {
 	// Streams are the command's standard streams: those that are open files must
 	// not be the output either.
 	Streams []any
+	// Refuse is asked about a regular file that is there: an error says why it must
+	// stay. It is for inputs that are costly to list. May be nil.
+	Refuse func(old fs.FileInfo) error
 }
 
 // File is an output that is being written.
@@ -142,7 +149,8 @@ func follow(name string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", name)
 }
 
-// refuse finds the file among what is read or written otherwise.
+// refuse finds the file among what is read or written otherwise. No command writes
+// programs, so a program is never an older output.
 func (o *Options) refuse(name string, file fs.FileInfo) error {
 	for _, in := range o.Inputs {
 		if in == "" || in == "-" {
@@ -158,10 +166,31 @@ func (o *Options) refuse(name string, file fs.FileInfo) error {
 			continue
 		}
 		if info, err := open.Stat(); err == nil && os.SameFile(info, file) {
-			return fmt.Errorf("%s is a standard stream of this command as well; give another name with -o", name)
+			return fmt.Errorf("%s is a standard stream of this command as well; write the output to another file", name)
 		}
 	}
+	if isProgram(name) {
+		return fmt.Errorf("%s: %w", name, ErrProgram)
+	}
+	if o.Refuse == nil {
+		return nil
+	}
+	if err := o.Refuse(file); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return nil
+}
+
+// isProgram reports whether the file begins as ELF files do.
+func isProgram(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && string(magic[:]) == "\x7fELF"
 }
 
 // begin opens and locks the file under its temporary name.
