@@ -419,7 +419,13 @@ func (w *segmentWalk) feed(s *stretch, p *partSite) (*siteFeed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &siteFeed{index: x, width: uint64(w.t.Site(p.site).Size), cursor: fold.Cursor{Index: x}}
+	skip, size := w.t.Used(p.site)
+	if skip != 0 && x != nil {
+		later := *x
+		later.First += uint64(skip)
+		x = &later
+	}
+	f := &siteFeed{index: x, width: uint64(size), cursor: fold.Cursor{Index: x}}
 	if own {
 		w.feeds[p.number] = f
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"sync"
 
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
@@ -41,6 +42,9 @@ type Trace struct {
 	cache   stretchCache
 	totals  map[siteKey]uint64
 	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
+
+	usedOnce sync.Once
+	used     []bytesUsed // of each site; nil: the program is not known
 
 	stores      []format.ImageStore
 	known       *image.Space                             // see UseProgram; nil: read from the trace

@@ -111,7 +111,7 @@ func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func())
 				if visit == nil || !sites[step.Site] {
 					continue
 				}
-				*present = fold.Extent{Site: step.Site, Base: step.Address, Len: w.sites[step.Site].size, Count: 1}
+				*present = fold.Extent{Site: step.Site, Base: step.Address + w.sites[step.Site].skip, Len: w.sites[step.Site].size, Count: 1}
 				if err := visit(present); err != nil {
 					return err
 				}

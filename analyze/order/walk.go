@@ -191,7 +191,7 @@ func PlaceAll(ctx context.Context, src Source, all []*Access) error {
 // code is what decides whether accesses by an instruction count, and as what.
 type code struct {
 	place       race.Place
-	size        uint64
+	skip, size  uint64 // bytes of the access: the first ones, which do not count, and those that do
 	user, muted bool
 	atomicity   replay.Atomicity
 }
@@ -216,10 +216,15 @@ func (w *walker) lookUpEvent(place race.Place) *code {
 
 func (w *walker) lookUpSites() {
 	w.sites = make([]code, w.src.NumSites())
+	narrowed, known := w.src.(replay.Narrowed)
 	for i := range w.sites {
 		site := w.src.Site(format.SiteID(i))
 		w.sites[i] = w.lookUp(race.Place{PC: site.PC, Op: replay.SiteOp(&site)})
 		w.sites[i].size, w.sites[i].muted = uint64(site.Size), w.business.Muted(site.PC)
+		if known {
+			skip, size := narrowed.Used(format.SiteID(i))
+			w.sites[i].skip, w.sites[i].size = uint64(skip), uint64(size)
+		}
 	}
 }
 
@@ -232,7 +237,7 @@ func (w *walker) step(u *replay.Unit, s *cdr.Step) error {
 	if site.muted {
 		return nil
 	}
-	w.present = Access{Place: site.place, Thread: u.Thread, Address: s.Address, Size: site.size,
+	w.present = Access{Place: site.place, Thread: u.Thread, Address: s.Address + site.skip, Size: site.size,
 		Segment: w.run.Index[u.Thread], Site: s.Site, Ordinal: s.Ordinal, Number: s.Number}
 	return w.access(&w.present, u, site)
 }

@@ -228,7 +228,7 @@ func (e *engine) result(ctx context.Context, src replay.Source) (*Result, error)
 		return nil, err
 	}
 	res.Races = make([]Race, len(found))
-	d := newDetails(e, res, e.survey.Threads)
+	d := newDetails(e, src, res, e.survey.Threads)
 	for i := range found {
 		p, r := &found[i], &res.Races[i]
 		r.Dynamic = p.Dynamic

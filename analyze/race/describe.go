@@ -14,9 +14,15 @@ import (
 func Describe(ctx context.Context, src replay.Source, opts Options, races []Race) (*Result, error) {
 	e := &engine{opts: opts}
 	res := &Result{Races: slices.Clone(races)}
-	d := newDetails(e, res, src.NumThreads())
+	d := newDetails(e, src, res, src.NumThreads())
 	for i := range res.Races {
-		res.Races[i].Last = res.Races[i].First
+		first := &res.Races[i].First
+		for _, s := range []*Side{&first.Later, &first.Earlier} {
+			if s.Op.Plain() {
+				s.Address, s.Size = replay.Whole(src, s.Site, s.Address)
+			}
+		}
+		res.Races[i].Last = *first
 		d.want(&res.Races[i])
 	}
 	if err := d.walk(ctx, src); err != nil {

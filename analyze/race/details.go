@@ -16,6 +16,7 @@ import (
 // instances beyond their existence: the locks held, the memory, the segments.
 type details struct {
 	e    *engine
+	src  replay.Source
 	res  *Result
 	run  *replay.Walk
 	held replay.Held[event.StrandID]
@@ -39,9 +40,9 @@ type sideLock struct {
 	slot int
 }
 
-func newDetails(e *engine, res *Result, threads int) *details {
+func newDetails(e *engine, src replay.Source, res *Result, threads int) *details {
 	run := (&replay.Survey{Threads: threads}).Walk(replay.Options{TLSSize: e.opts.TLSSize, NoOrder: true})
-	return &details{e: e, res: res, run: run, acting: map[event.ThreadID][]event.StrandID{},
+	return &details{e: e, src: src, res: res, run: run, acting: map[event.ThreadID][]event.StrandID{},
 		sides: map[uint64][]*Side{}, locations: map[uint64][]*Race{}, mutexes: map[uint64]*mutex{}}
 }
 
@@ -56,7 +57,8 @@ func (d *details) side(x *resolve.Execution) Side {
 		s.Seq = x.Order / 2
 	}
 	if s.Op.Plain() {
-		s.Size, s.Site, s.Ordinal = uint64(a.Size), a.Site, x.Ordinal
+		s.Site, s.Ordinal = a.Site, x.Ordinal
+		s.Address, s.Size = replay.Whole(d.src, a.Site, x.Addr)
 	}
 	return s
 }

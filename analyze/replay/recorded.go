@@ -44,7 +44,31 @@ type Source interface {
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
 }
 
-// FromTrace is a trace as a source.
+// narrowing is a source with sites of which segments hand out a part of the bytes that
+// the instruction accesses: those that the source code can have accessed.
+type narrowing interface {
+	Narrowed
+	Whole(SiteID) Site
+}
+
+// Narrowed is a run that knows which bytes of an access the source code can have
+// accessed: size of them after skip others. *cdr.Trace is one.
+type Narrowed interface {
+	Used(SiteID) (skip, size uint8)
+}
+
+// Whole returns what the instruction of a site accesses, of which a segment of src handed
+// out the bytes at addr.
+func Whole(src Source, site SiteID, addr uint64) (first, size uint64) {
+	if n, ok := src.(narrowing); ok {
+		skip, _ := n.Used(site)
+		return addr - uint64(skip), uint64(n.Whole(site).Size)
+	}
+	return addr, uint64(src.Site(site).Size)
+}
+
+// FromTrace is a trace as a source. Of a load that reads a bit-field, the source hands out
+// the bytes of the field ([cdr.Trace.Used]).
 func FromTrace(t *cdr.Trace) Source { return trace{t} }
 
 type trace struct{ *cdr.Trace }
@@ -52,6 +76,16 @@ type trace struct{ *cdr.Trace }
 type segment struct{ *cdr.Segment }
 
 func (s segment) Place() uint64 { return s.Index }
+
+// Whole is the site as it was recorded.
+func (t trace) Whole(id SiteID) Site { return t.Trace.Site(id) }
+
+// Site has the size of what segments hand out.
+func (t trace) Site(id SiteID) Site {
+	s := t.Trace.Site(id)
+	_, s.Size = t.Used(id)
+	return s
+}
 
 func (t trace) NumThreads() int { return len(t.Threads()) }
 

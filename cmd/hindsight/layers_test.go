@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"wpp/cfg": {"mpsim/image", "mpsim/rv", "tracefmt/event"},
 
 	// Traces.
-	"cdr":                 {"cdr/fold", "cdr/format", "cdr/recorder", "cdr/synclog", "mpsim/image", "tracefmt/...", "wpp", "wpp/cfg"},
+	"cdr":                 {"cdr/fold", "cdr/format", "cdr/recorder", "cdr/synclog", "mpsim/image", "mpsim/intent", "tracefmt/...", "wpp", "wpp/cfg"},
 	"cdr/fold":            {"cdr/format", "tracefmt", "wpp"},
 	"cdr/format":          {"cdr/synclog", "mpsim/image", "tracefmt/...", "wpp", "wpp/cfg"},
 	"cdr/internal/madeup": {"tracefmt/event", "wpp/cfg"},
