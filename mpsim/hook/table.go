@@ -83,6 +83,16 @@ var Table = []Func{
 	sharedResult(7, "l64a"),
 	sharedResult(18, "ecvt", "fcvt"),
 	sharedResult(48, "getpwnam", "getpwuid", "getpwent"),
+	sharedState(8, "strtok"),
+	sharedState(16, "drand48", "lrand48", "mrand48", "srand48", "seed48", "lcong48"),
+	sharedState(8, "hsearch", "hcreate", "hdestroy"),
+	{Watch: true, Args: 1, Names: []string{"tmpnam"},
+		Begin: func(_ *State, c *Call) { c.Note = c.Arg(0) },
+		End: func(s *State, c *Call, result uint64) {
+			if c.Note == 0 {
+				s.writesShared(c, result, 20)
+			}
+		}},
 	sharedResult(32, "getgrnam", "getgrgid", "getgrent", "gethostbyname", "gethostbyaddr"),
 
 	// Barriers.
@@ -256,11 +266,29 @@ func unlockedStream(arg int, names ...string) Func {
 // of its own, the same for all threads. Each call writes there. If a symbol names this
 // memory, the accesses inside the functions already show it.
 func sharedResult(size uint64, names ...string) Func {
-	return Func{Watch: true, Names: names, End: func(s *State, c *Call, result uint64) {
-		if s.whose != nil && !s.whose.img.UserObject(result) {
-			c.writes(result, size)
+	return Func{Watch: true, Names: names, End: func(s *State, c *Call, result uint64) { s.writesShared(c, result, size) }}
+}
+
+// sharedState hooks functions of the C library that keep size bytes of state that all
+// callers share, and whose guarding is left to them (C, 7.24.5.8; POSIX, 2.9.1). In an
+// executable with symbols, the accesses to it are recorded as they are.
+func sharedState(size uint64, names ...string) Func {
+	return Func{Watch: true, Names: names, Begin: func(s *State, c *Call) {
+		if s.whose == nil {
+			return
+		}
+		if addr, ok := s.whose.img.StateOf(c.Func()); ok {
+			s.writesShared(c, addr, size)
 		}
 	}}
+}
+
+// writesShared records a write to what all callers of a function share, unless its
+// accesses are recorded anyway.
+func (s *State) writesShared(c *Call, addr, size uint64) {
+	if s.whose != nil && !s.whose.img.UserObject(addr) {
+		c.writes(addr, size)
+	}
 }
 
 // mapped emits the event of a mapping or an extension of the heap.

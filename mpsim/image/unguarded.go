@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -40,4 +41,38 @@ func (s Symbol) callers() bool {
 		return listed && files == nil
 	}
 	return slices.Contains(files, s.File)
+}
+
+// StateOf returns the address of the variable that a library function keeps its state in:
+// the first address relative to its own that the code at fn forms (auipc and addi with
+// one register) and that is no code. It serves shared objects, which do not name such
+// variables.
+func (s *Space) StateOf(fn uint64) (addr uint64, ok bool) {
+	const (
+		auipc, addi = 0x17, 0x13
+		few         = 16 // instructions
+	)
+	var at uint64 // what register reg holds
+	var reg uint32
+	for pc, n := fn, 0; n < few; n++ {
+		code := s.Code(pc, 4)
+		if len(code) < 4 {
+			break
+		}
+		word := binary.LittleEndian.Uint32(code)
+		switch {
+		case word&0x7f == auipc:
+			at, reg = pc+uint64(int64(int32(word&^0xfff))), word>>7&31
+		case word&0x707f == addi && reg != 0 && word>>15&31 == reg && word>>7&31 == reg:
+			if at += uint64(int64(int32(word) >> 20)); len(s.Code(at, 2)) == 0 {
+				return at, true
+			}
+		}
+		if word&3 == 3 {
+			pc += 4
+		} else {
+			pc += 2
+		}
+	}
+	return 0, false
 }
