@@ -28,7 +28,7 @@ func writeInputs(dir string) error {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		"text": text(), "video.y4m": video(), "alignment": alignment(),
+		"text": text(), "video.y4m": video(), "alignment": alignment(), "lines": lines(),
 		"etc/passwd": []byte("root:x:0:0:root:/:/bin/sh\n"),
 	} {
 		file := filepath.Join(dir, name)
@@ -58,6 +58,16 @@ func text() []byte {
 		i := int(float64(len(words)) * r.Float64() * r.Float64() * r.Float64())
 		b.WriteString(words[i])
 		b.WriteByte(" \n"[r.IntN(12)/11])
+	}
+	return b.Bytes()
+}
+
+// lines is so many short lines that sort gives half of them to a second thread.
+func lines() []byte {
+	r := rand.New(rand.NewPCG(1, 4))
+	var b bytes.Buffer
+	for range 140_000 {
+		fmt.Fprintf(&b, "%05x\n", r.IntN(1<<20))
 	}
 	return b.Bytes()
 }

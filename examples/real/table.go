@@ -191,6 +191,41 @@ $HINDSIGHT go build -o $OUT/fzf .`,
 		runs: []run{{args: []string{"fzf", "--filter", "abc"}, stdin: "text"}},
 	},
 	{
+		name:     "mimalloc",
+		varies:   regexp.MustCompile(`(?s).*`), // statistics
+		packages: []string{"mimalloc"},
+		build:    `$CC $CFLAGS -pthread -DNDEBUG -I$SRC/mimalloc/tree/include -o $OUT/stress $SRC/mimalloc/tree/src/static.c $SRC/mimalloc/tree/test/test-stress.c`,
+		runs:     []run{{name: "stress test", args: []string{"stress", "4", "5", "3"}}},
+	},
+	{
+		name:     "leveldb",
+		packages: []string{"leveldb", "googletest"}, // a header of the benchmark names gmock
+		varies:   regexp.MustCompile(`[0-9.]+ (micros/op|MB/s)|Date:.*|CPU.*`),
+		build: `cmake -S $SRC/leveldb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF -DHAVE_SNAPPY=OFF -DHAVE_CRC32C=OFF -DHAVE_TCMALLOC=OFF
+make -s leveldb
+$CXX $CXXFLAGS -pthread -I. -Iinclude -I$SRC/leveldb/tree -I$SRC/leveldb/tree/include -I$SRC/googletest/tree/googletest/include -I$SRC/googletest/tree/googlemock/include -DLEVELDB_PLATFORM_POSIX=1 -o $OUT/db_bench $SRC/leveldb/tree/benchmarks/db_bench.cc $SRC/leveldb/tree/util/testutil.cc $SRC/leveldb/tree/util/histogram.cc libleveldb.a`,
+		runs: []run{{name: "db_bench", write: true, args: []string{"db_bench", "--db=db", "--threads=3", "--num=300", "--write_buffer_size=65536", "--benchmarks=fillrandom,readrandom,overwrite,readwhilewriting"}}},
+	},
+	{
+		name:     "zeromq",
+		packages: []string{"zeromq3"},
+		build: `shared=ON; test $KIND = dynamic || shared=OFF
+cmake -S $SRC/zeromq3/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED=$shared -DBUILD_STATIC=ON -DBUILD_TESTS=OFF -DWITH_PERF_TOOL=OFF -DWITH_DOCS=OFF -DENABLE_CURVE=OFF -DWITH_LIBSODIUM=OFF
+make -s libzmq-static
+for t in inproc_lat inproc_thr; do $CXX $CXXFLAGS -pthread -I. -I$SRC/zeromq3/tree/include -o $OUT/$t $SRC/zeromq3/tree/perf/$t.cpp lib/libzmq.a; done`,
+		varies: regexp.MustCompile(`.*(latency|throughput).*`),
+		runs:   []run{{name: "inproc_lat", args: []string{"inproc_lat", "100", "200"}}, {name: "inproc_thr", args: []string{"inproc_thr", "100", "3000"}}},
+	},
+	{
+		name:     "coreutils",
+		packages: []string{"coreutils"},
+		build: `copy coreutils; cd coreutils
+FORCE_UNSAFE_CONFIGURE=1 ./configure -q --host=$HOST --disable-nls --without-selinux --without-openssl --enable-no-install-program=stdbuf
+make -s src/sort
+cp src/sort $OUT`,
+		runs: []run{{name: "sort --parallel=4", args: []string{"sort", "--parallel=4", "-S", "64M", "lines"}}},
+	},
+	{
 		name: "rust",
 		rust: true,
 		build: `[ $KIND = dynamic ] || crt="-C target-feature=+crt-static"
