@@ -343,6 +343,9 @@ func (m *Machine) idle() {
 		}
 		return
 	}
+	if m.held() { // a run in which nobody is held would not wait for that
+		m.trail.clock(deadline)
+	}
 	m.kernel.AdvanceTo(deadline)
 	m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 }

@@ -397,7 +397,7 @@ func (r *record) compare(gr *granule, p *past, g uint64) {
 		if !p.access.Op.Call() || !o.access.Op.Call() {
 			common &^= o.atomic & p.atomic
 		}
-		if common == 0 || !p.access.Op.Writes() && !o.access.Op.Writes() || o.access.Thread == p.access.Thread {
+		if common == 0 || !p.access.Op.Writes() && !o.access.Op.Writes() {
 			continue
 		}
 		r.note(o, p, g<<3+uint64(bits.TrailingZeros8(common)), o.epoch > clock.At(o.strand), o.hard <= hard.At(event.StrandID(o.lane)))

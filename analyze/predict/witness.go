@@ -217,7 +217,7 @@ func (s *search) schedule(all []nodeID) []Turn {
 // turns is a reordering as a schedule of threads, up to the two accesses.
 func (s *search) turns(all []nodeID, in instance) []Turn {
 	turns := s.schedule(all)
-	if turns == nil {
+	if turns == nil || in.accesses[0].Thread == in.accesses[1].Thread {
 		return nil
 	}
 	for i, id := range in.nodes {

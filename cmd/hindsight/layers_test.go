@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"mpsim/suite":     {"analyze/report", "mpsim", "mpsim/session", "mpsim/steer", "mpsim/survey", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
 	"mpsim/survey":    {"analyze", "analyze/report", "mpsim", "mpsim/coverage", "mpsim/image", "mpsim/linux", "mpsim/mem", "mpsim/session", "mpsim/steer", "mpsim/witness", "tracefmt/buildinfo", "tracefmt/numtext", "tracefmt/outfile"},
 	"mpsim/toolchain": {},
-	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
+	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/confirm", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 
 	// The analysis. It links no simulator, only what names code and computes values.
 	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/rerun", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},

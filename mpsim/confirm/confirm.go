@@ -125,6 +125,37 @@ func (c *Confirmer) Pair(ctx context.Context, p Pair) (*Finding, error) {
 	return last, nil
 }
 
+// meetings is in how many ways [Confirmer.Meet] waits for the second access.
+const meetings = 8
+
+// Meet leads both threads of a pair to just before their accesses, as [Confirmer.Pair]
+// does. It returns the schedule of that, with the two accesses at its end: first that
+// which was second in the run. When the accesses cannot be made to meet, the schedule
+// is nil, and the finding says why.
+func (c *Confirmer) Meet(ctx context.Context, p Pair) (*schedule.Schedule, *Finding, error) {
+	a, err := c.approach(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	var first *Finding
+	for n := range meetings {
+		b, err := a.brink(ctx, n)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case b.ready:
+			m := c.course.m
+			return &schedule.Schedule{Steps: append(m.Trail().Steps, b.second.step(m), b.first.step(m))}, nil, nil
+		case first == nil:
+			first = &b.failed
+		}
+		if b.failed.Verdict == Unknown {
+			break
+		}
+	}
+	return nil, first, nil
+}
+
 // compare runs both orders from the brink.
 func (c *Confirmer) compare(ctx context.Context, b *brink) (*Finding, error) {
 	f := &Finding{Verdict: NoDifference}

@@ -14,6 +14,7 @@ import (
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
 	"hindsight/mpsim/session"
+	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -45,7 +46,11 @@ func Repeat(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source
 	}
 	std.In = bytes.NewReader(input)
 	r.Trail = true
-	res, err := r.Simulate(ctx, std, nil)
+	var observer event.Observer
+	if r.Image.Main.Go() != "" {
+		observer = event.Tee() // where threads switch may depend on that it is recorded
+	}
+	res, err := r.Simulate(ctx, std, observer)
 	if err == nil {
 		err = session.SameEnd(t, res)
 	}

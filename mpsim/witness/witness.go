@@ -27,6 +27,8 @@ import (
 type Runner struct {
 	Rerun *session.Rerun // what the trace does not keep of the run
 	Known *Known         // witnesses of the same program that were run; nil: each is run
+
+	run *recorded // the last one that was asked for
 }
 
 // Known are witnesses that were run, with what came of it. Runners of several goroutines
@@ -97,26 +99,49 @@ func step(t predict.Turn) schedule.Step {
 	return schedule.Step{Kind: schedule.Until, Thread: t.Thread, Events: t.Events, Accesses: t.Accesses}
 }
 
-// Race runs the witness of a race that the run in t predicts. The error is that of
-// ctx, or says why the program cannot be run.
+// Race runs the witness of a race that the run in t predicts. When there is none as a
+// schedule of threads, or the run does not follow it, the threads are led to the two
+// accesses as confirm does. The error is that of ctx, or says why the program cannot be
+// run.
 func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error) {
-	asked := Schedule(p)
-	if asked == nil {
-		return &report.Prediction{Diverged: noSchedule}, nil
-	}
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	return r.follow(ctx, t, asked, follower{
-		text: func(img *image.Space) []byte { return text(asked, img, p) },
-		as: func(run *session.Run) {
-			run.Only, run.Keep, run.Out, run.Scratch = true, "all", filepath.Join(dir, "witness.hst"), true
-		},
-		shows: func(run *session.Run, _ *session.Summary) (bool, error) { return has(ctx, run.Out, opts, p) },
-		not:   "the run followed the witness to its end and did not race",
-	})
+	follow := func(asked *schedule.Schedule, first, second uint64) (*report.Prediction, error) {
+		return r.follow(ctx, t, asked, follower{
+			text: func(img *image.Space) []byte { return text(asked, img, first, second) },
+			as: func(run *session.Run) {
+				run.Only, run.Keep, run.Out, run.Scratch = true, "all", filepath.Join(dir, "witness.hst"), true
+			},
+			shows: func(run *session.Run, _ *session.Summary) (bool, error) { return has(ctx, run.Out, opts, p) },
+			not:   "the run followed the witness to its end and did not race",
+		})
+	}
+	out := &report.Prediction{Diverged: noSchedule}
+	if asked := Schedule(p); asked != nil {
+		if out, err = follow(asked, p.Accesses[1].PC, p.Accesses[0].PC); err != nil || out.Shown {
+			return out, err
+		}
+	}
+	met, why, err := r.meet(ctx, t, p)
+	if err != nil {
+		return nil, err
+	}
+	if met != nil {
+		other, err := follow(met, p.Accesses[1].PC, p.Accesses[0].PC)
+		if err != nil || other.Shown {
+			return other, err
+		}
+		why = other.Diverged
+	}
+	if why != "" {
+		with := *out // which others may know
+		with.Diverged += "; with the first access held instead, " + why
+		out = &with
+	}
+	return out, nil
 }
 
 // follower is what the runs of witnesses differ in.
@@ -199,16 +224,19 @@ func same(x *race.Instance, sides *[2]order.Access) bool {
 	return a == sides[0].Place && b == sides[1].Place || a == sides[1].Place && b == sides[0].Place
 }
 
-// text is the text form of a witness, with the places of its two accesses.
-func text(s *schedule.Schedule, img *image.Space, p *predict.Race) []byte {
+// text is the text form of a witness, with the places of its two accesses, which are its
+// last steps.
+func text(s *schedule.Schedule, img *image.Space, first, second uint64) []byte {
 	var b bytes.Buffer
-	last := &s.Steps[len(s.Steps)-1]
-	places := map[event.ThreadID]uint64{p.Accesses[0].Thread: p.Accesses[0].PC, p.Accesses[1].Thread: p.Accesses[1].PC}
+	n := len(s.Steps)
 	_ = s.Write(&b, func(st *schedule.Step) string { // a buffer takes everything
-		if st != last && st != &s.Steps[len(s.Steps)-2] {
-			return ""
+		switch st {
+		case &s.Steps[n-2]:
+			return "the access at " + named(img, first)
+		case &s.Steps[n-1]:
+			return "the access at " + named(img, second)
 		}
-		return "the access at " + named(img, places[st.Thread])
+		return ""
 	})
 	return b.Bytes()
 }

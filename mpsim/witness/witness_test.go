@@ -26,7 +26,7 @@ type corpus struct {
 }
 
 // build compiles a source file and finds the names of its races by a pattern.
-func build(t testing.TB, source, pattern string) corpus {
+func build(t testing.TB, source, pattern string, flags ...string) corpus {
 	t.Helper()
 	if _, err := exec.LookPath(cross.Compiler); err != nil {
 		if os.Getenv("HINDSIGHT_REQUIRE_TOOLCHAIN") != "" {
@@ -35,11 +35,29 @@ func build(t testing.TB, source, pattern string) corpus {
 		t.Skipf("%s is not installed", cross.Compiler)
 	}
 	out := filepath.Join(t.TempDir(), "program")
-	msg, err := exec.CommandContext(t.Context(), cross.Compiler, "-std=gnu17", "-O1", "-g", "-static", "-pthread", "-o", out, source).CombinedOutput()
+	msg, err := exec.CommandContext(t.Context(), cross.Compiler, append([]string{"-std=gnu17", "-O1", "-g", "-static", "-pthread", "-o", out, source}, flags...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
-	img, err := image.Load(out)
+	return found(t, out, source, pattern)
+}
+
+// buildGo compiles a Go program.
+func buildGo(t testing.TB, source, pattern string) corpus {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, source)
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0", "GOFLAGS=")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	return found(t, out, source, pattern)
+}
+
+// found is a program with the names that the pattern finds in its source.
+func found(t testing.TB, program, source, pattern string) corpus {
+	t.Helper()
+	img, err := image.Load(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +120,29 @@ func TestRare(t *testing.T) {
 		}
 		if rep := look(t, c.img, "norace_"+name, mpsim.Random, 2, true); len(rep.Races) > 0 {
 			t.Errorf("norace_%s: a race on %s", name, rep.Races[0].Location.Words())
+		}
+	}
+}
+
+// TestStrands: races of tasks and goroutines that a run hides are shown, whichever
+// threads they ran on. Nothing is reported or predicted of correct ones.
+func TestStrands(t *testing.T) {
+	for _, c := range []corpus{
+		build(t, "testdata/tasks.c", `(?m)^TASKS\((\w+)\)`, "-fopenmp"), buildGo(t, "testdata/goroutines/main.go", `(?m)^// (n?o?race_\w+)`),
+	} {
+		if len(c.names) < 5 {
+			t.Fatalf("%d programs", len(c.names))
+		}
+		for _, name := range c.names {
+			for seed := uint64(1); seed <= 3; seed++ {
+				rep := look(t, c.img, name, mpsim.Random, seed, true)
+				if want := strings.HasPrefix(name, "race_"); (len(rep.Races) > 0) != want {
+					t.Errorf("%s seed %d: %d races, %d only predicted", name, seed, len(rep.Races), len(rep.Unshown))
+				}
+				if strings.HasPrefix(name, "norace_") && len(rep.Unshown) > 0 {
+					t.Errorf("%s seed %d: predicts %s: %s", name, seed, rep.Unshown[0].Location.Words(), rep.Unshown[0].Prediction.Diverged)
+				}
+			}
 		}
 	}
 }
