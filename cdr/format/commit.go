@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Counts are what the commit block of an epoch says of a thread.
+// Counts has what the commit block of an epoch says about a thread.
 //
 //	payload = uvarint threads, then for each in rising order: uvarint id, instructions
 //	          of its blocks, block executions, accesses of its blocks, accesses
@@ -18,7 +18,7 @@ type Counts struct {
 	Insts, Blocks, Accesses, Recorded, Events uint64
 }
 
-// SyncThreads is what package synclog must know of an epoch's threads.
+// SyncThreads has what package synclog must know about an epoch's threads.
 func SyncThreads(threads []Counts) []synclog.Thread {
 	list := make([]synclog.Thread, len(threads))
 	for i, t := range threads {

@@ -66,7 +66,7 @@ type ControlString struct {
 
 // Bounds of what a block may hold. A recorder within its budget writes less.
 const (
-	MaxRun     = 1 << 40  // times that a path runs in a row
+	MaxRun     = 1 << 40  // repetitions of a path in a row
 	MaxTerms   = 1 << 19  // letters of an alphabet
 	MaxSymbols = 1 << 21  // of the grammars of a block
 	MaxPayload = 16 << 20 // bytes

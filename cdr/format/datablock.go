@@ -8,8 +8,8 @@ import (
 	"hindsight/wpp"
 )
 
-// A data block holds the address streams of one thread in one epoch. Sites
-// whose accesses were all left out have none.
+// A data block holds the address streams of one thread in one epoch. Sites all of whose
+// accesses were left out have none.
 //
 //	payload = dictionary streams
 //	dictionary = uvarint n, n times uvarint count<<1 | skip, then for each term

@@ -6,7 +6,7 @@ import "fmt"
 // both. Races need both.
 type HalfError struct {
 	Meta    Meta
-	Missing string // the half that is not there, in words
+	Missing string // the missing half, in words
 }
 
 func (e *HalfError) Error() string {

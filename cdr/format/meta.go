@@ -42,29 +42,29 @@ const (
 	ControlAPP Control = "app"
 )
 
-// Meta is what a trace says about itself. It is stored as JSON, once when
-// recording starts and once, with the outcome, when it ends.
+// Meta is the description of a trace. It is stored as JSON, once when recording starts
+// and once, with the outcome, when it ends.
 type Meta struct {
 	Version   int      `json:"version"`
 	Tool      string   `json:"tool,omitempty"` // program and version that recorded
 	Program   string   `json:"program,omitempty"`
-	Argv0     string   `json:"argv0,omitempty"` // what the guest was told that it is called, when that is not Program
+	Argv0     string   `json:"argv0,omitempty"` // the guest's name for itself, if that is not Program
 	Args      []string `json:"args,omitempty"`  // without the program's name
-	Env       []string `json:"env,omitempty"`   // what was given with --env, KEY=VALUE
+	Env       []string `json:"env,omitempty"`   // from --env, KEY=VALUE
 	Seed      uint64   `json:"seed"`
 	Policy    string   `json:"policy,omitempty"`  // of the scheduler
 	Quantum   uint64   `json:"quantum,omitempty"` // instructions
 	Images    string   `json:"images,omitempty"`  // directory that has the executable and shared objects, from that of the trace; "": the trace has them
 	CPUs      int      `json:"cpus,omitempty"`    // processors that the program saw; 0: 8
 	Depth     int      `json:"depth,omitempty"`   // of the policy pct
-	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: what its changes of priority are spread over
+	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: the steps over which its changes of priority are spread
 	Mode      Mode     `json:"record"`
 	Alphabet  Alphabet `json:"alphabet"`
 	Control   Control  `json:"control,omitempty"`   // empty: ControlWPP
 	Functions []string `json:"functions,omitempty"` // whose control flow alone is recorded; empty: all
 	Keep      string   `json:"keep,omitempty"`      // "shared" or "all"
 	Schedule  bool     `json:"schedule,omitempty"`  // the order of accesses between events is recorded
-	World     *World   `json:"world,omitempty"`     // of ModeSchedule; nil: a second run is told again
+	World     *World   `json:"world,omitempty"`     // of ModeSchedule; nil: a rerun must be told
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Piece is a number of accesses that a thread executed in a row, before another
-// thread had its turn.
+// Piece is a number of accesses that a thread executed in a row before another thread's
+// turn.
 type Piece struct {
 	Seq      uint64 // events of S_synch before it
 	Thread   event.ThreadID

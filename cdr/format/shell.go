@@ -6,8 +6,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Program is the static control flow of the program that runs. [*cfg.Program]
-// is one.
+// Program is the static control flow of the running program. [*cfg.Program] implements
+// it.
 //
 // A path is identified by its first block and its number, the sum of its edges'
 // values; [cfg.Number] defines them.
@@ -66,7 +66,7 @@ func shellBlock(b *cfg.Block, function uint64) app.Block {
 type FlowShell struct {
 	Shell
 	Codes func(id uint64) (CodeEnd, bool)
-	Marks []Mark // those that there are; a decoder has all of them from the beginning
+	Marks []Mark // those so far; a decoder has all of them from the beginning
 }
 
 // CodeEnd is how a block of the tables ends.

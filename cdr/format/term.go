@@ -22,7 +22,7 @@ const (
 	numTermKinds
 )
 
-// What things in memory count for the budget, with their share of maps and
+// The sizes of things in memory that count for the budget, with their share of maps and
 // slices, in bytes. A budget's worth of terms is less than maxTerms.
 const (
 	TermBytes   = 160

@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/rangecode"
 )
 
-// model codes the events of an epoch in their total order as a string of
-// decisions, whose probabilities come from what was before. Recorder and reader
-// keep it alike. Of each event it codes
+// model codes the events of an epoch in their total order as a string of decisions,
+// whose probabilities come from what was before. Recorder and reader keep identical
+// models. For each event it codes
 //
 //   - whether the thread of the event before goes on, and if not, which one
 //     comes: how many others came last since it did;
@@ -34,8 +34,8 @@ type model struct {
 	args    [1 << tableBits]uint64 // argument at a row and object
 
 	threads []*threadState
-	recent  []uint32 // indices of threads, the one that came last first
-	run     uint32   // events in a row of the thread that came last
+	recent  []uint32 // indices of threads, the most recent first
+	run     uint32   // events in a row of the most recent thread
 	lags    map[uint64]int
 
 	places, slots, numbered int // of all threads
@@ -76,8 +76,8 @@ const (
 	maxCandidates = 8
 )
 
-// Numbers that stand for a context where a decision has fewer than four. They
-// are part of the file format too.
+// Numbers that replace a context if a decision has fewer than four. They are part of
+// the file format too.
 const (
 	ctxNone1 = 1 + iota
 	ctxNone2
@@ -87,10 +87,10 @@ const (
 // maxThreadSteps is the rank from which on threads share their contexts.
 const maxThreadSteps = 40
 
-// argumentRows tells the contexts of arguments from those of objects at a row.
+// argumentRows distinguishes the contexts of arguments from those of objects at a row.
 const argumentRows = 1 << 32
 
-// eventRow is what events have in common that repeat.
+// eventRow has the fields that repeated events have in common.
 type eventRow struct {
 	pc   uint64
 	size uint32
@@ -122,7 +122,7 @@ type threadRow struct {
 	argStep   uint64   // between the last two arguments
 	right     uint32   // candidates that were right, the latest in the low four bits
 	argsRight uint32   // the same of arguments
-	lag       int      // so many events of the row before, something similar was; 0: nothing
+	lag       int      // the number of events of the row after which something similar occurs; 0: none
 	past      []uint64 // objects, when there is a lag
 }
 
@@ -151,8 +151,8 @@ func (m *model) decide(set int, c0, c1, c2, c3 uint64, y int) int {
 		&m.chances[2][(c2+s)*0x9e3779b97f4a7c15>>shift], &m.chances[3][(c3+s)*0x9e3779b97f4a7c15>>shift], y)
 }
 
-// number codes any number: how many bits it has, then these from the top, each
-// in the contexts together with what is known of the number.
+// number codes any number: its number of bits, then the bits from the top, each in the
+// contexts combined with what is known of the number.
 func (m *model) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 	size := uint64(bits.Len64(v))
 	node := uint64(1)
@@ -199,7 +199,7 @@ func (m *model) event(th int, e event.Event) (int, event.Event, error) {
 	return th, e, nil
 }
 
-// thread codes which thread comes. Those without events to come are left out.
+// thread codes which thread is next. Threads without further events are left out.
 func (m *model) thread(th int) int {
 	t := m.threads[m.recent[0]]
 	row, before := uint64(t.rows[0]), uint64(t.rows[1])
@@ -249,7 +249,7 @@ func b2i(b bool) (i int) {
 	return i
 }
 
-// row codes the row of an event of t. One that is new is entered.
+// row codes the row of an event of t. A new row is added.
 func (m *model) row(t *threadState, e event.Event) (uint32, error) {
 	r0, r1, r2 := uint64(t.rows[0]), uint64(t.rows[1]), uint64(t.rows[2])
 	follows := &m.follows[mix(r0, r1)>>(64-tableBits)]
@@ -316,7 +316,7 @@ const (
 	objBefore        // the object of the thread's event before
 	objSame          // of this row before
 	objStride        // the same, and the stride seen last
-	objFollow        // what followed the last two
+	objFollow        // the object that followed the last two
 	objOther         // the last of this row in any thread
 	numObjs
 )
@@ -418,8 +418,8 @@ func (m *model) argument(p *threadRow, row uint32, obj, arg uint64) uint64 {
 	return arg
 }
 
-// choose codes which candidate a value is, first trying one that is likely; it
-// returns none when it is none.
+// choose codes which candidate a value is, and first tries a likely one; it returns
+// none if the value is no candidate.
 func (m *model) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
 	var tried [numObjs]uint64
 	n := 0

@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// Thread is a thread of an epoch, and how many events it has there.
+// Thread is a thread of an epoch, with its number of events there.
 type Thread struct {
 	ID     event.ThreadID
 	Events uint64
@@ -30,7 +30,7 @@ type recorded struct {
 	row      uint32
 }
 
-// What events of the open epoch count for the budget, in bytes.
+// The sizes of events of the open epoch that count for the budget, in bytes.
 const (
 	eventBytes = 24
 	rowBytes   = 200
@@ -84,8 +84,8 @@ func (s *Recorder) Encode(active []Thread) ([]byte, error) {
 	return m.End(), nil
 }
 
-// lags finds where objects come again after a fixed number of events, which
-// those of threads do that do the same with the same data step by step.
+// lags finds objects that recur after a fixed number of events. They do if threads do
+// the same with the same data in each step.
 func (s *Recorder) lags(b []byte, index map[event.ThreadID]int, m *model) []byte {
 	type place struct {
 		thread int
@@ -155,7 +155,7 @@ func findLag(objects []uint64) int {
 			best = lag
 		}
 	}
-	// Short lags are what contexts are for. A lag by chance stands out little.
+	// Contexts handle short lags. A lag by chance hardly stands out.
 	if best < 8 || same[best] < lagSamples/8 || int(same[best])*len(same) < 4*total {
 		return 0
 	}

@@ -4,7 +4,7 @@ package fpu
 // Instruction Set Manual, Volume I", 20240411, chapter 24). They are seldom
 // executed: all take the soft path.
 
-// round rounds to an integer, and tells whether it is another value.
+// round rounds to an integer, and reports whether that is another value.
 func (f format) round(v uint64, rm uint8, fl *uint8) (r uint64, inexact bool) {
 	n := f.unpack(v)
 	switch {
@@ -48,8 +48,8 @@ func RoundNX32(a uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(r)
 }
 
-// quietly lets compare look at operands of which none is a NaN; with one, the
-// result is 0, and only a signalling one sets NV.
+// quietly calls compare if neither operand is a NaN. Otherwise the result is 0, and
+// only a signalling NaN sets NV.
 func (f format) quietly(a, b uint64, fl *uint8, compare func() uint64) uint64 {
 	x, y := f.unpack(a), f.unpack(b)
 	if x.isNaN() || y.isNaN() {
@@ -124,7 +124,7 @@ func F64ToWMod(a uint64, fl *uint8) uint64 {
 	var magnitude uint64
 	switch {
 	case n.class != finite || n.exp < 0 || n.exp >= 64+32:
-		return 0 // all of it is above the 32 bits, or nothing is an integer
+		return 0 // all of it is above the 32 bits, or there is no integer part
 	case n.exp > 63:
 		magnitude = n.sig << (n.exp - 63)
 	default:

@@ -162,8 +162,8 @@ func (f format) sqrt(a uint64, rm uint8, fl *uint8) uint64 {
 	case x.class == infinite:
 		return a
 	}
-	// With an even exponent the root of sig·2^63 is wanted, else of sig·2^64:
-	// either way 64 bits with the first one set.
+	// With an even exponent this is the root of sig·2^63, else of sig·2^64. In both
+	// cases it has 64 bits, the first of which is set.
 	hi, lo := x.sig>>1, x.sig<<63
 	if x.exp&1 != 0 {
 		hi, lo = x.sig, 0
@@ -175,7 +175,8 @@ func (f format) sqrt(a uint64, rm uint8, fl *uint8) uint64 {
 	return f.pack(false, x.exp>>1, r, rm, fl)
 }
 
-// root is the integer square root of hi:lo, bit by bit, and whether it is exact.
+// root computes the integer square root of hi:lo bit by bit, and reports whether it is
+// exact.
 func root(hi, lo uint64) (r uint64, exact bool) {
 	var remHi, rem uint64 // remainder, up to 66 bits
 	for range 64 {

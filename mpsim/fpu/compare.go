@@ -73,7 +73,7 @@ func Max64(a, b uint64, fl *uint8) uint64 {
 	return a
 }
 
-// number64 is the one of a and b that is a number, else the canonical NaN.
+// number64 returns the operand that is a number, else the canonical NaN.
 func number64(a, b uint64, fl *uint8) uint64 {
 	if isSignalling64(a) || isSignalling64(b) {
 		*fl |= NV

@@ -5,13 +5,13 @@ import "math"
 func f64(v uint64) float64 { return math.Float64frombits(v) }
 func u64(v float64) uint64 { return math.Float64bits(v) }
 
-// plain64 tells a finite number whose exponent field is 2 or more: one that
-// cannot have come out of an overflow, an invalid operation or an operand that
-// is no number, and that is not tiny before rounding either.
+// plain64 reports whether f is a finite number whose exponent field is 2 or more. Such
+// a number cannot result from an overflow, an invalid operation or an operand that is
+// no number, and it is not tiny before rounding.
 func plain64(r uint64) bool { return r<<1-2<<53 < 0x7fd<<53 }
 
-// large64 tells a finite number of magnitude 2^-900 or more. The residual of an
-// operation that gave or took such a number is a number itself.
+// large64 reports whether f is a finite number of magnitude 2^-900 or more. The
+// residual of an operation with such a result or operand is a number itself.
 func large64(r uint64) bool { return r<<1-(1023-900)<<53 < (2047-1023+900)<<53 }
 
 // Add64 is fadd.d.
@@ -53,8 +53,8 @@ func add64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return binary64().add(a, b, rm, fl)
 }
 
-// twoSumError is x+y-s for s the rounded sum, exactly (Knuth's TwoSum), when
-// nothing overflows.
+// twoSumError is exactly x+y-s, where s is the rounded sum (Knuth's TwoSum), if nothing
+// overflows.
 func twoSumError(x, y, s float64) float64 {
 	t := float64(s - x)
 	return float64(float64(x-float64(s-t)) + float64(y-t))
@@ -152,7 +152,7 @@ func NMAdd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 func madd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE {
 		x, y, z := f64(a), f64(b), f64(c)
-		// When the product is exact, so is the test on the sum.
+		// If the product is exact, so is the test on the sum.
 		p := float64(x * y)
 		if large64(u64(p)) && math.FMA(x, y, -p) == 0 {
 			s := p + z

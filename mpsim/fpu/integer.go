@@ -1,10 +1,10 @@
 package fpu
 
-// The names of the conversions say from and to: W and L are signed integers of
-// 32 and 64 bits, WU and LU unsigned ones. Integers are whole registers.
+// The names of the conversions say from what and to what: W and L are signed integers
+// of 32 and 64 bits, WU and LU unsigned ones. Integers are whole registers.
 
-// fits64 tells that the value is less than 2^62 in magnitude: the host's
-// conversion to int64 is then exact but for the fraction, which it cuts off.
+// fits64 reports whether the value is less than 2^62 in magnitude. The host's
+// conversion to int64 is then exact, except that it drops the fraction.
 func fits64(a uint64) bool { return a<<1 < (1023+62)<<53 }
 func fits32(a uint32) bool { return a<<1 < (127+62)<<24 }
 
@@ -118,8 +118,8 @@ func F32ToLU(a uint32, rm uint8, fl *uint8) uint64 {
 	return binary32().toInt(uint64(a), 64, true, rm, fl)
 }
 
-// Integers below 2^53 (2^24) are exact as doubles (singles); of larger ones the
-// host's conversion only leaves open whether they are.
+// Integers below 2^53 (2^24) are exact as doubles (singles); for larger ones, the
+// host's conversion does not say whether they are exact.
 
 // WToF64 is fcvt.d.w, which is always exact.
 func WToF64(v uint64) uint64 { return u64(float64(int32(v))) }

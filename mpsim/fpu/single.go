@@ -103,8 +103,8 @@ func Div32(a, b uint32, rm uint8, fl *uint8) uint32 {
 // Sqrt32 is fsqrt.s.
 func Sqrt32(a uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE && plain32(a) && a < sign32 {
-		// A double has more than twice the digits and two: no harm in rounding
-		// twice.
+		// A double has more than twice as many digits plus two, so rounding twice does
+		// no harm.
 		x := f32(a)
 		s := float32(math.Sqrt(float64(x)))
 		if *fl&NX == 0 && float64(float64(s)*float64(s)) != float64(x) {
@@ -118,8 +118,8 @@ func Sqrt32(a uint32, rm uint8, fl *uint8) uint32 {
 // MAdd32 is fmadd.s: a×b+c.
 func MAdd32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE {
-		// The product is exact. Rounding the sum to double first does no harm
-		// unless it lands on the middle between two singles.
+		// The product is exact. Rounding the sum to double first does no harm, unless
+		// the result is in the middle between two singles.
 		p := float64(float64(f32(a)) * float64(f32(b)))
 		z := float64(f32(c))
 		w := p + z

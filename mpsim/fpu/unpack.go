@@ -17,8 +17,7 @@ func (f format) infinity() uint64 {
 }
 func (f format) nan() uint64 { return f.infinity() | 1<<(f.frac-1) }
 
-// class is what a number is; the order is used: everything from quiet on is a
-// NaN.
+// class is the kind of a number. The order matters: everything from quiet on is a NaN.
 type class uint8
 
 const (
@@ -73,7 +72,7 @@ func (f format) signed(neg bool, magnitude uint64) uint64 {
 	return magnitude
 }
 
-// increments reports whether rounding adds one to the magnitude kept: odd is its
+// increments reports whether rounding adds one to the truncated magnitude: odd is its
 // lowest bit, half the first bit lost, rest whether any bit below was set.
 func increments(rm uint8, neg, odd, half, rest bool) bool {
 	switch rm {
@@ -109,9 +108,9 @@ func roundOff(sig uint64, n uint, neg bool, rm uint8) (kept uint64, inexact bool
 	return kept, half || more
 }
 
-// pack rounds sig/2^63 × 2^exp to the format. Bit 63 of sig is set; its bit 0 is
-// sticky (set when anything was lost below), which is right because both formats
-// leave two or more bits beneath their own.
+// pack rounds sig/2^63 × 2^exp to the format. Bit 63 of sig is set; its bit 0 is sticky
+// (set if anything was lost below), which is right because both formats leave two or
+// more bits beneath their own.
 func (f format) pack(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uint64 {
 	drop := 63 - f.frac
 	least := 1 - f.bias

@@ -19,8 +19,8 @@ type Checkpoint struct {
 // checkpoints.
 const maxEnd = 64 << 20
 
-// Checkpoints lists the checkpoints of a stream of size bytes, in order. The
-// stream's start is none.
+// Checkpoints lists the checkpoints of a stream of size bytes, in order. The start of
+// the stream is not one.
 func Checkpoints(r io.ReaderAt, size int64) ([]Checkpoint, error) {
 	fail := func(off int64, kind error, what string) error {
 		return &wire.CorruptError{Format: format, Offset: off, Err: fmt.Errorf("%w: %s", kind, what)}

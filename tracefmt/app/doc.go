@@ -2,11 +2,10 @@
 // Paths: M. Renieris, S. Ramaprasad and S. P. Reiss, "Arithmetic Program
 // Paths" (ESEC/FSE 2005).
 //
-// The package records the directions that conditional branches take. Each
-// direction is coded arithmetically (package rangecode) with the probability
-// that an alloyed branch predictor assigns to it. Played back through the
-// program's control flow, a [Shell] supplied by the caller, the directions
-// reproduce the exact sequence of basic blocks.
+// The package records the directions that conditional branches take. Each direction is
+// coded arithmetically (package rangecode) with the probability that an alloyed branch
+// predictor assigns to it. Replayed through the program's control flow, a [Shell]
+// supplied by the caller, the directions reproduce the exact sequence of basic blocks.
 //
 // # Model
 //

@@ -48,13 +48,13 @@ const (
 	maxDefined     = 4 << 20 // targets of all blocks
 )
 
-// definition is a block of the shell that the reader is told.
+// definition is a block of the shell that is written for the reader.
 type definition struct {
 	pc uint64
 	Block
 }
 
-// tellingShell notes which blocks it was asked for.
+// tellingShell records which blocks it was asked for.
 type tellingShell struct {
 	in    Shell
 	told  map[uint64]bool
@@ -96,8 +96,8 @@ type LeadersWriter struct {
 	err     error
 }
 
-// NewLeadersWriter starts packing to w. shell may know nothing; then more
-// bytes are needed. Close does not close w.
+// NewLeadersWriter starts packing to w. shell may be empty; then more bytes are needed.
+// Close does not close w.
 func NewLeadersWriter(w io.Writer, shell Shell, opts Options) (*LeadersWriter, error) {
 	if opts.Functions != nil {
 		return nil, errors.New("app: functions cannot be chosen in a trace that must be restored completely")
@@ -114,10 +114,10 @@ func NewLeadersWriter(w io.Writer, shell Shell, opts Options) (*LeadersWriter, e
 	return l, err
 }
 
-// leadersStream takes the bytes of the stream.
+// leadersStream receives the bytes of the stream.
 type leadersStream struct{ *LeadersWriter }
 
-// Write puts what a decoder must know before these bytes in front of them.
+// Write writes what a decoder must know before these bytes, and then the bytes.
 func (l leadersStream) Write(p []byte) (int, error) {
 	if err := l.writeShell(); err != nil {
 		return 0, err
@@ -191,7 +191,7 @@ func (l *LeadersWriter) packed(kind byte, body []byte) error {
 	return l.frame(kind, checked(l.z.EncodeAll(body, b)))
 }
 
-// Write takes any stretch of the trace.
+// Write accepts any part of the trace.
 func (l *LeadersWriter) Write(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
@@ -237,7 +237,7 @@ func (l *LeadersWriter) word(w uint64) {
 	}
 }
 
-// Stats says what the leaders came to.
+// Stats returns what was recorded of the leaders.
 func (l *LeadersWriter) Stats() Stats { return l.enc.Stats() }
 
 // Close writes what is left.

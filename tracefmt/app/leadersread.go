@@ -19,16 +19,16 @@ type LeadersReader struct {
 	z     *zstd.Decoder
 	shell toldShell
 
-	stream []byte // of the frame that is being handed to the decoder
+	stream []byte // of the frame that the decoder is reading
 	body   []byte
-	words  []byte // unpacked, not given yet
-	gap    uint64 // leaders between the word given last and the next
+	words  []byte // unpacked, not returned yet
+	gap    uint64 // leaders between the last word that was returned and the next
 	have   bool   // the next word's gap was read
-	since  uint64 // leaders given since the last word
+	since  uint64 // leaders returned since the last word
 	rest   []byte // the bytes after the last word
 	ended  bool   // the end was read
 
-	nWords, leaders      uint64 // as the end says
+	nWords, leaders      uint64 // according to the end of the file
 	gotWords, gotLeaders uint64
 	out                  []byte
 	off                  int
@@ -37,7 +37,7 @@ type LeadersReader struct {
 	err                  error
 }
 
-// toldShell is the blocks that the file told.
+// toldShell has the blocks that the file defines.
 type toldShell struct {
 	blocks  map[uint64]Block
 	targets int
@@ -73,7 +73,7 @@ func NewLeadersReader(r io.Reader) (*LeadersReader, error) {
 	return l, nil
 }
 
-// Close releases what the reader holds.
+// Close releases the reader's resources.
 func (l *LeadersReader) Close() error {
 	l.z.Close()
 	return nil
@@ -82,8 +82,7 @@ func (l *LeadersReader) Close() error {
 // leadersFrames supplies the decoder with its stream.
 type leadersFrames struct{ *LeadersReader }
 
-// Read returns bytes of the next frame of the stream, and takes what stands
-// before it.
+// Read returns bytes of the next frame of the stream, and handles the frames before it.
 func (l leadersFrames) Read(p []byte) (int, error) {
 	for len(l.stream) == 0 {
 		if l.ended {
@@ -139,7 +138,7 @@ func (l *LeadersReader) frame() error {
 	return nil
 }
 
-// define takes blocks of the shell.
+// define reads blocks of the shell.
 func (l *LeadersReader) define(p *parser) {
 	last := uint64(0)
 	for range p.uvarint(maxShellBlocks, "blocks") {
@@ -172,7 +171,7 @@ func (l *LeadersReader) define(p *parser) {
 	}
 }
 
-// unpackWords takes words that are no leaders.
+// unpackWords reads words that are not leaders.
 func (l *LeadersReader) unpackWords(p *parser) {
 	if len(l.words) > 8*maxWordsRaw {
 		p.fail("words with no leaders between them")
@@ -221,8 +220,8 @@ func (l *LeadersReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next takes a step: it returns a word, decodes a leader, or reads a frame. io.EOF
-// stands after the last word.
+// next takes a step: it returns a word, decodes a leader, or reads a frame. After the
+// last word it returns io.EOF.
 func (l *LeadersReader) next() error {
 	if err := l.nextWord(); err != nil {
 		return err
@@ -252,7 +251,7 @@ func (l *LeadersReader) next() error {
 	return nil
 }
 
-// nextWord looks at the next word that is no leader.
+// nextWord reads ahead to the next word that is not a leader.
 func (l *LeadersReader) nextWord() error {
 	if l.have || len(l.words) == 0 {
 		return nil
@@ -265,7 +264,7 @@ func (l *LeadersReader) nextWord() error {
 	return nil
 }
 
-// decode takes a leader.
+// decode decodes a leader.
 func (l *LeadersReader) decode() error {
 	pc, err := l.dec.Next()
 	switch {

@@ -2,12 +2,11 @@ package app
 
 import "hindsight/tracefmt/rangecode"
 
-// pair is how often each direction was taken: counters less 1, so that memory
-// that was never touched is right.
+// pair counts how often each direction was taken. The counters are stored minus 1, so
+// that zeroed memory is a valid pair.
 type pair [2]uint16
 
-// conditional is a branch, or a decision that stands for part of an indirect
-// jump.
+// conditional is a branch, or a decision that is part of an indirect jump.
 type conditional struct {
 	local uint32   // its last directions
 	table [][]pair // by context, in rows; shared by conditionals whose numbers collide
@@ -15,25 +14,25 @@ type conditional struct {
 	num   uint32
 }
 
-// runs is how often in a row a conditional goes the same way.
+// runs counts how often in a row a conditional takes the same direction.
 type runs struct {
 	way          uint32    // the last direction
 	run          uint32    // how often in a row so far
-	last, before [2]uint32 // by direction: the length of the last run that ended, and of the one before
+	last, before [2]uint32 // by direction: the length of the last run that ended, and of the previous one
 }
 
 // runBits is the number of context bits that runs add.
 const runBits = 2
 
-// context reports whether the present run is as long as the one before in that
-// direction, and whether it is longer than that by as much as that was longer
-// than its predecessor.
+// context reports whether the present run is as long as the previous one in that
+// direction, and whether it is longer by as much as that one was longer than its
+// predecessor.
 func (r *runs) context() uint32 {
 	last, before := r.last[r.way], r.before[r.way]
 	return truth(r.run == last) | truth(r.run == 2*last-before)<<1
 }
 
-// add takes a direction up. Runs are counted modulo 2^32.
+// add adds a direction. Runs are counted modulo 2^32.
 func (r *runs) add(y uint32) {
 	if y == r.way {
 		r.run++
@@ -62,8 +61,8 @@ type model struct {
 
 	slots    [][][]pair // by the low bits of the conditional's number; nil: not needed yet
 	contexts uint32     // of a conditional, without those of repeats
-	slabs    [][]pair   // what rows are made of
-	rows     int        // that were made
+	slabs    [][]pair   // memory of the rows
+	rows     int        // that exist
 	count    uint32     // conditionals so far
 	ids      []pair     // counters of the asymmetric scheme, hashed
 	idSite   uint32     // jumps of the asymmetric scheme so far
@@ -96,7 +95,7 @@ func newModel(o *Options, decoding bool) *model {
 	return m
 }
 
-// reset forgets everything that was learned.
+// reset discards everything that was learned.
 func (m *model) reset() {
 	for _, s := range m.slots {
 		clear(s)
@@ -123,8 +122,8 @@ func (m *model) conditional() *conditional {
 	return &conditional{local: m.localMask, table: *slot, runs: runs{way: 1, run: 1}, num: m.count - 1}
 }
 
-// Rows are made when a context in them is met first: of most conditionals only
-// few contexts ever are, and those that occur should be adjacent in memory.
+// A row is created when one of its contexts first occurs. Most conditionals have few
+// contexts that occur, and these should be adjacent in memory.
 const (
 	rowBits  = 6
 	rowPairs = 1 << rowBits
@@ -148,7 +147,7 @@ func (m *model) row() []pair {
 	}
 	row := m.slabs[m.rows/slabRows][m.rows%slabRows*rowPairs:][:rowPairs:rowPairs]
 	m.rows++
-	clear(row) // it may have been one before a reset
+	clear(row) // it may have been used before a reset
 	return row
 }
 
@@ -182,9 +181,8 @@ func (m *model) decide(c *conditional, y uint32) uint32 {
 	return y
 }
 
-// code codes y with the probability that p returns. The less frequent direction
-// has the lower part of the interval, so that what division leaves over goes to
-// the other.
+// code codes y with the probability that p returns. The less frequent direction has the
+// lower part of the interval, so that the remainder of the division goes to the other.
 func (m *model) code(p *pair, y uint32) uint32 {
 	n0, n1 := uint32(p[0])+1, uint32(p[1])+1
 	rare, n := uint32(0), n0
@@ -206,8 +204,8 @@ func (m *model) code(p *pair, y uint32) uint32 {
 	return y
 }
 
-// identifier codes a number of n bits, least significant first, with counters
-// of the jump site and the bits before. When decoding, id is ignored.
+// identifier codes a number of n bits, least significant first, with counters of the
+// jump site and the previous bits. When decoding, id is ignored.
 func (m *model) identifier(site uint32, id uint32, n int) uint32 {
 	if m.ids == nil {
 		m.ids = make([]pair, 1<<idBits)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Scheme is how indirect jumps are recorded.
+// Scheme says how indirect jumps are recorded.
 type Scheme uint8
 
 const (
@@ -20,51 +20,51 @@ func (s Scheme) String() string {
 	return "symmetric"
 }
 
-// Options are how control flow is recorded. The zero value is the paper's
-// choice: both histories 7 bits, 1024 conditionals apart.
+// Options say how control flow is recorded. The zero value is the paper's choice: both
+// histories 7 bits, 1024 conditionals apart.
 type Options struct {
-	// Local and Global are the bits of history of the conditional itself and of
-	// all conditionals; at most 20 together. 0 stands for 7, None for none.
+	// Local and Global are the bits of history of the conditional itself and of all
+	// conditionals; at most 20 together. 0 means 7, None means none.
 	Local, Global int
-	// Table is how many low bits of a conditional's number count; 0 stands for
-	// 10, None for none; at most 16. Table + Local + Global is at most 26: counters take
+	// Table is the number of low bits of a conditional's number that count; 0 means 10,
+	// None means none; at most 16. Table + Local + Global is at most 26: counters take
 	// up to 2^(2+Table+Local+Global) bytes.
 	Table int
-	// Step is what a direction adds to its counter, which begins at 1; 0
-	// stands for the paper's 1, at most 255. A larger step learns faster.
+	// Step is what a direction adds to its counter, which begins at 1; 0 means the
+	// paper's 1; at most 255. A larger step learns faster.
 	Step int
-	// Limit is the largest sum of a pair of counters; 0 stands for 65000, which
-	// is the most. At least 16 + 2·Step.
+	// Limit is the largest sum of a pair of counters; 0 means 65000, the maximum. At
+	// least 16 + 2·Step.
 	Limit int
 
 	// Loops adds two bits to the context of a conditional, beyond the paper:
 	// see the package comment. It takes four times the counters, and Table +
 	// Local + Global is at most 24.
 	Loops bool
-	// Repeats looks for places that control came to by the same way before,
-	// beyond the paper, too. It takes 3 MB. It sees all functions' directions,
+	// Repeats looks for earlier places that control reached by the same directions.
+	// This, too, is beyond the paper. It takes 3 MB. It sees all functions' directions,
 	// and so excludes Intraprocedural.
 	Repeats bool
 
 	Scheme          Scheme
 	Intraprocedural bool
 
-	// Functions are the identifiers of the functions that are recorded, at
-	// least one; nil stands for all.
+	// Functions are the identifiers of the functions that are recorded, at least one;
+	// nil means all.
 	Functions []uint64
 
-	// Checkpoint is the number of blocks from one checkpoint to the next; 0
-	// stands for no checkpoints. Each takes 16 bytes of the encoder.
+	// Checkpoint is the number of blocks from one checkpoint to the next; 0 means no
+	// checkpoints. Each takes 16 bytes of the encoder's memory.
 	Checkpoint int
 }
 
-// Improved are options beyond the paper's scheme that make streams smaller,
-// much smaller where the program is loops.
+// Improved are options beyond the paper's scheme that make streams smaller, much
+// smaller if the program consists of loops.
 func Improved() Options {
 	return Options{Local: 4, Global: 6, Step: 16, Loops: true, Repeats: true}
 }
 
-// None stands for zero bits where 0 stands for a default.
+// None means zero bits, where 0 means a default.
 const None = -1
 
 const (
@@ -76,7 +76,7 @@ const (
 	defaultIfs  = 10
 )
 
-// withDefaults fills in what zero stands for, and checks.
+// withDefaults fills in the defaults, and checks the options.
 func (o Options) withDefaults() (Options, error) {
 	bits := func(v *int, otherwise int) {
 		switch *v {
@@ -116,7 +116,7 @@ func (o *Options) contextBits() int {
 	return n
 }
 
-// check looks at options that are filled in.
+// check checks options after the defaults are filled in.
 func (o *Options) check() error {
 	switch {
 	case o.Local < 0 || o.Global < 0 || o.Local+o.Global > maxHistory:

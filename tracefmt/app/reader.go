@@ -10,14 +10,14 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// format is the name that errors carry.
+// format is the name of the format in errors.
 const format = "app"
 
 // maxBody bounds a chunk's body: code, exceptions and call stack at their
 // largest.
 const maxBody = chunkCode + maxLearned*4 + (chunkExceptions+MaxDepth)*15 + 64
 
-// Decoder plays a sequence of blocks back.
+// Decoder replays a sequence of blocks.
 type Decoder struct {
 	in   *wire.Reader
 	w    *walker
@@ -26,15 +26,14 @@ type Decoder struct {
 	body   []byte
 	left   uint64 // blocks of the chunk to come
 	except []exception
-	blocks uint64 // given, or left out before the checkpoint
+	blocks uint64 // returned, or skipped before the checkpoint
 	marks  uint64 // checkpoints seen; when from the start
 	from   bool   // the stream is read from its start
 	err    error
 }
 
-// NewDecoder reads a stream from r. shell must be the one that the stream was
-// recorded with. Memory stays within 512 MB whatever the input says, besides
-// what the shell's blocks take.
+// NewDecoder reads a stream from r. shell must be the one that the stream was recorded
+// with. Memory stays below 512 MB for any input, not counting the shell's blocks.
 func NewDecoder(r io.Reader, shell Shell) (*Decoder, error) {
 	d := &Decoder{in: wire.NewReader(r, format), from: true}
 	if err := d.header(); err != nil {
@@ -98,14 +97,14 @@ func (d *Decoder) header() error {
 	if err != nil {
 		return err
 	}
-	// There is one way only to write options down.
+	// Options have only one valid encoding.
 	if whole := appendHeader(nil, &o); sum != binary.LittleEndian.Uint32(whole[len(whole)-4:]) {
 		return d.in.Fail(wire.ErrChecksum, "header")
 	}
 	return nil
 }
 
-// Options are those of the stream, with nothing left at zero for a default.
+// Options returns those of the stream, with defaults filled in.
 func (d *Decoder) Options() Options { return d.opts }
 
 // Next returns the address of the next block; io.EOF after the last.
@@ -229,7 +228,7 @@ func (d *Decoder) parse(p *parser) {
 	}
 }
 
-// state takes up the state of a checkpoint.
+// state restores the state of a checkpoint.
 func (d *Decoder) state(p *parser) {
 	w := d.w
 	w.restart()
@@ -300,8 +299,7 @@ func (d *Decoder) end() error {
 	return io.EOF
 }
 
-// parser reads numbers from a chunk's body. Once something is bad, everything
-// is 0.
+// parser reads numbers from a chunk's body. After an error, every number is 0.
 type parser struct {
 	in  []byte
 	bad string

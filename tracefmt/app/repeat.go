@@ -4,15 +4,15 @@ package app
 const (
 	repeatRing  = 1 << 20 // directions that are kept
 	repeatTable = 18      // bits of the table of places
-	repeatHash  = 24      // directions that a place is found by
+	repeatHash  = 24      // directions by which a place is found
 	repeatLeast = 16      // directions that must agree
-	repeatMost  = 32      // that are looked at
-	repeatFar   = 64      // what a place counts for that the last 128 directions find
+	repeatMost  = 32      // that are compared
+	repeatFar   = 64      // weight of a place that is found by the last 128 directions
 
-	repeatContexts = 4 * 2 << runBits // pairs that a conditional has for repeats
+	repeatContexts = 4 * 2 << runBits // pairs of a conditional for repeats
 )
 
-// repeats looks for the last time that control came to a conditional by the same
+// repeats looks for the last time that control reached a conditional by the same
 // directions, and predicts that it continues as it did then.
 type repeats struct {
 	ring  []byte    // directions by place, modulo its length
@@ -21,8 +21,8 @@ type repeats struct {
 	long  uint32    // the last 32 directions
 	past  [2]uint64 // the last 128, the latest in the first
 	pos   uint32    // the next place; from 1
-	at    uint32    // place of the direction that is foreseen
-	len   uint32    // directions that have agreed; 0 when none is foreseen
+	at    uint32    // place of the direction that is predicted
+	len   uint32    // directions that have agreed; 0 when none is predicted
 }
 
 func (r *repeats) reset() {
@@ -36,8 +36,8 @@ func (r *repeats) reset() {
 	r.long, r.pos, r.at, r.len = 0, 1, 0, 0
 }
 
-// look returns the context in which a conditional's next direction is coded:
-// false when nothing is foreseen.
+// look returns the context in which a conditional's next direction is coded: false when
+// nothing is predicted.
 func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	h := ((r.long<<(32-repeatHash)>>(32-repeatHash))*0x9e3779b1 ^ number*0x85ebca6b) * 0xc2b2ae35 >> (32 - repeatTable)
 	r.lookFar(number)
@@ -63,8 +63,8 @@ func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	return context, true
 }
 
-// lookFar looks for the last time that the 128 directions before were the same:
-// a better place than one that has agreed for less.
+// lookFar looks for the last time that the previous 128 directions were the same. That
+// is a better place than one that has agreed for fewer directions.
 func (r *repeats) lookFar(number uint32) {
 	h := (r.past[0]*0x9e3779b97f4a7c15 ^ r.past[1]*0xc2b2ae3d27d4eb4f ^ uint64(number)*0x85ebca6b85ebca6b) * 0xff51afd7ed558ccd >> (64 - repeatTable)
 	at := r.far[h]
@@ -81,8 +81,8 @@ func (r *repeats) lookFar(number uint32) {
 	}
 }
 
-// agree counts the directions before at that are as the last ones; 0 when they
-// are too few.
+// agree counts the directions before at that equal the last ones; 0 if they are too
+// few.
 func (r *repeats) agree() uint32 {
 	n := uint32(0)
 	for n < repeatMost && n+1 < r.at && r.ring[(r.at-1-n)%repeatRing] == byte(r.long>>n&1) {
@@ -94,7 +94,7 @@ func (r *repeats) agree() uint32 {
 	return n
 }
 
-// add takes a direction up.
+// add adds a direction.
 func (r *repeats) add(y uint32) {
 	if r.len > 0 {
 		if uint32(r.ring[r.at%repeatRing]) != y {

@@ -1,11 +1,11 @@
 package app
 
-// Kind is how control leaves a block.
+// Kind says how control leaves a block.
 type Kind uint8
 
 const (
-	// Indirect leads to one of Targets, or to anywhere. A block of which
-	// nothing is known is Indirect with no targets.
+	// Indirect leads to one of Targets, or to any other block. An unknown block is
+	// Indirect without targets.
 	Indirect     Kind = iota
 	Next              // to Targets[0]
 	Branch            // to Targets[0] when taken, else to Targets[1]
@@ -19,19 +19,18 @@ const (
 type Block struct {
 	Kind    Kind
 	Targets []uint64 // see the kind
-	Return  uint64   // where a call returns to
+	Return  uint64   // the return address of a call
 	Func    uint64   // identifier of the function; for Options.Functions
 }
 
-// Shell is a program's control flow with everything else taken away (section
-// 5.1). Block must always return the same result for the same pc;
-// false for an address that it does not know. The codec keeps what it gets, and
-// does not ask at every execution.
+// Shell is a program's control flow without everything else (section 5.1). Block must
+// always return the same result for the same pc; false for an address that it does not
+// know. The codec caches the result, and does not ask at every execution.
 type Shell interface {
 	Block(pc uint64) (Block, bool)
 }
 
-// node is a block that was met.
+// node is a block that was executed.
 type node struct {
 	pc      uint64
 	kind    Kind
@@ -54,7 +53,7 @@ type node struct {
 // maxLearned bounds the targets that a block learns.
 const maxLearned = 256
 
-// forget takes a node back to what the shell says.
+// forget resets a node to what the shell says.
 func (n *node) forget() {
 	n.cond, n.flag, n.tests, n.search, n.learned, n.site = nil, nil, nil, nil, n.learned[:0], 0
 }

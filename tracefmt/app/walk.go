@@ -4,10 +4,10 @@ import (
 	"slices"
 )
 
-// Bounds of what is kept; see the package comment.
+// Bounds of memory; see the package comment.
 const (
 	MaxDepth     = 1 << 16 // frames of call stack
-	unwindLimit  = 1 << 12 // frames that a long jump is looked for in
+	unwindLimit  = 1 << 12 // frames that are searched for a long jump
 	maxUnknown   = 1 << 18 // blocks that the shell does not know
 	maxLearnings = 1 << 18 // targets of exceptions, all together
 )
@@ -47,8 +47,8 @@ func newWalker(shell Shell, opts Options, decoding bool) *walker {
 	}
 }
 
-// restart forgets what was learned, for a checkpoint: the current block and the
-// return addresses stay.
+// restart discards what was learned, for a checkpoint. The current block and the return
+// addresses stay.
 func (w *walker) restart() {
 	w.m.reset()
 	for _, n := range w.nodes {
@@ -109,8 +109,8 @@ func targetsOf(k Kind) int {
 	return 0
 }
 
-// narrow takes functions that were not chosen out of the shell: a call of one
-// leads after the call, a jump to one returns.
+// narrow removes functions that were not chosen from the shell: a call of one continues
+// after the call, and a jump to one returns.
 func (w *walker) narrow(n *node) {
 	if n.kind != Call && n.kind != Next {
 		return
@@ -149,7 +149,7 @@ func (w *walker) reachable(pc uint64) bool {
 	return slices.Contains(n.learned, pc)
 }
 
-// foreseen reports whether the shell lets control go from n, which is of no
+// foreseen reports whether the shell lets control go from n, which is not of an
 // indirect kind, to pc.
 func (w *walker) foreseen(n *node, pc uint64) bool {
 	switch n.kind {
@@ -161,9 +161,9 @@ func (w *walker) foreseen(n *node, pc uint64) bool {
 	return pc == n.to[0]
 }
 
-// quick does what reachable and step do where that takes little: from a block
-// without exceptions, by a way that was gone before. It is false, and nothing is
-// done, elsewhere. It is an encoder's.
+// quick does what reachable and step do in the simple case: from a block without
+// exceptions, along an edge that was taken before. Otherwise it does nothing and
+// returns false. Only encoders call it.
 func (w *walker) quick(pc uint64) bool {
 	n := w.cur
 	if n == nil || len(n.learned) > 0 {
@@ -298,8 +298,8 @@ func (w *walker) identified(n *node, pc uint64) (uint64, bool) {
 	return w.ids[id], true
 }
 
-// cascade codes which of the targets that were learned is taken, by comparing
-// with one after the other. The last needs no comparison.
+// cascade codes which of the learned targets is taken, by comparing with one after the
+// other. The last needs no comparison.
 func (w *walker) cascade(n *node, pc uint64) uint64 {
 	last := len(n.learned) - 1
 	for i, target := range n.learned[:last] {
@@ -348,8 +348,8 @@ func (w *walker) enter(n *node, pc uint64) bool {
 	return w.cur != nil
 }
 
-// stray goes to pc, where the shell did not foresee that control goes from n:
-// back to an activation that expects it, or into a function that was called.
+// stray goes from n to pc, against what the shell says: back to an activation that
+// expects it, or into a function that was called.
 func (w *walker) stray(n *node, pc uint64) bool {
 	if n.kind != Call || pc != n.ret {
 		if !w.unwind(pc) && n.kind == Call {
@@ -390,7 +390,7 @@ func (w *walker) pop() bool {
 	return w.cur != nil
 }
 
-// restore takes up the history of the caller.
+// restore restores the history of the caller.
 func (w *walker) restore(f *frame) {
 	if w.opts.Intraprocedural {
 		w.m.global = f.global

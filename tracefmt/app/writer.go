@@ -28,20 +28,20 @@ const (
 	chunkExceptions = 1 << 15
 )
 
-// ErrUnknownBlocks says that more blocks ran of which the shell knows nothing
-// than the codec keeps.
+// ErrUnknownBlocks says that more blocks ran that the shell does not know than the
+// codec can store.
 var ErrUnknownBlocks = errors.New("app: too many blocks that the control flow does not know")
 
-// errClosed says that an encoder is used after Close.
+// errClosed says that an encoder was used after Close.
 var errClosed = errors.New("app: the encoder is closed")
 
-// exception is a transfer that the shell does not foresee.
+// exception is a transfer that the shell does not have.
 type exception struct {
-	gap uint64 // blocks of the chunk before it, after the exception before
+	gap uint64 // blocks of the chunk between the previous exception and this one
 	pc  uint64
 }
 
-// Stats is what an [Encoder] has recorded.
+// Stats has the counts of what an [Encoder] has recorded.
 type Stats struct {
 	Blocks      uint64
 	Branches    uint64 // conditional branches
@@ -121,8 +121,8 @@ func (e *Encoder) write(b []byte) error {
 	return e.err
 }
 
-// Block records that the block at pc ran next. Blocks of functions that were
-// not chosen are passed over.
+// Block records that the block at pc ran next. Blocks of functions that were not chosen
+// are skipped.
 func (e *Encoder) Block(pc uint64) error {
 	if e.err != nil {
 		return e.err
@@ -244,14 +244,14 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// Size is about how many bytes the stream takes so far, those that are not
-// written yet included.
+// Size is the approximate number of bytes of the stream so far, including those that
+// are not written yet.
 func (e *Encoder) Size() int64 { return e.off + int64(e.w.m.enc.Len()) + 8*int64(len(e.except)) }
 
 // Checkpoints is the number of checkpoints so far.
 func (e *Encoder) Checkpoints() int { return len(e.index) }
 
-// Stats says what was recorded so far.
+// Stats returns the counts so far.
 func (e *Encoder) Stats() Stats {
 	return Stats{Blocks: e.blocks, Branches: e.w.branches, Exceptions: e.w.exceptions, Checkpoints: len(e.index), Bytes: e.off}
 }

@@ -1,10 +1,10 @@
 package ldr
 
-// graph is the dynamic control-flow graph of a window. Node 0 is where the
-// window begins; every node was reached from it.
+// graph is the dynamic control-flow graph of a window. The window begins at node 0;
+// every node was reached from it.
 type graph struct {
 	succ, pred [][]int32
-	last       []int32 // successor seen last, to skip the search for it
+	last       []int32 // last successor, to skip the search for it
 	edges      map[uint64]struct{}
 }
 
@@ -45,8 +45,8 @@ func (g *graph) edge(from, to int32) {
 // nest is the natural loops of a graph.
 type nest struct {
 	header []bool  // by node: it is the header of a loop
-	parent []int32 // header of the innermost loop around the node, that of a header itself not counted; -1
-	depth  []int32 // loops around the node, its own counted for a header
+	parent []int32 // header of the innermost loop around the node, without the loop of which it is the header; -1: none
+	depth  []int32 // loops around the node, including its own if it is a header
 }
 
 // contains reports whether the loop of header h holds node x.
@@ -84,9 +84,9 @@ func (g *graph) loops() *nest {
 		return x == h
 	}
 	var work []int32
-	// Headers are taken innermost first: later ones in reverse postorder. The
-	// body of a loop is what reaches its back edges without its header; a loop
-	// found before counts as one node, which its header stands for.
+	// Headers are taken innermost first: later ones in reverse postorder. The body of a
+	// loop is what reaches its back edges without its header; a loop that was found
+	// before counts as one node, represented by its header.
 	for i := n - 1; i >= 0; i-- {
 		h := order[i]
 		work = work[:0]

@@ -16,12 +16,12 @@ const (
 	codeReset = 3
 	codeItem  = 4
 
-	// maxSection bounds either section of a window: a definition and ten bytes
-	// a value at the worst.
+	// maxSection bounds either section of a window: a definition and ten bytes per
+	// value in the worst case.
 	maxSection = 8 << 20
 
-	// maxSteps bounds the work of expanding a window, in values computed. What
-	// the writer makes has at most two values a word and level.
+	// maxSteps bounds the work of expanding a window, in values computed. The writer's
+	// output has at most two values per word and level.
 	maxSteps = 2 * maxWords * (maxDepth + 2)
 )
 
@@ -81,7 +81,7 @@ func (z *Reader) Close() error {
 	return nil
 }
 
-// fill reads codes until there is something to hand out.
+// fill reads codes until there is something to return.
 func (z *Reader) fill() ([]byte, error) {
 	if z.ended {
 		return nil, io.EOF

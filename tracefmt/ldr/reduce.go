@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// list is a stretch of the tree of a window: items, and their values one
-// after the other.
+// list is a part of the tree of a window: items, and their values one after the other.
 type list struct {
 	ids    []uint32
 	values []uint64
@@ -31,7 +30,7 @@ type open struct {
 // reducer turns windows into items. It defines shapes as it needs them.
 type reducer struct {
 	table table
-	known map[string]uint32 // shapes by what they are
+	known map[string]uint32 // shapes by content
 	def   []byte            // definitions made, to be written before the items
 	stack []*open
 	spare []*open
@@ -162,8 +161,8 @@ func (r *reducer) iterate(o *open) {
 	o.iteration.clear()
 }
 
-// close leaves the innermost open loop; what it came to is part of the
-// enclosing iteration.
+// close leaves the innermost open loop; its items become part of the enclosing
+// iteration.
 func (r *reducer) close(top *list) {
 	k := len(r.stack) - 1
 	o := r.stack[k]
@@ -178,7 +177,7 @@ func (r *reducer) close(top *list) {
 	r.spare = append(r.spare, o)
 }
 
-// collapse ends a run of iterations: it becomes a loop when that is shorter.
+// collapse ends a run of iterations: the run becomes a loop if that is shorter.
 func (r *reducer) collapse(o *open) {
 	if o.count == 1 || !r.loop(o) {
 		for range o.count {
@@ -190,7 +189,7 @@ func (r *reducer) collapse(o *open) {
 	o.count = 0
 }
 
-// loop adds the run as a loop, and reports false when it is none.
+// loop adds the run as a loop; it returns false if the run is none.
 func (r *reducer) loop(o *open) bool {
 	width := len(o.run.values) / o.count
 	chaotic := make([]bool, width)
@@ -201,8 +200,8 @@ func (r *reducer) loop(o *open) bool {
 			wild++
 		}
 	}
-	// A loop with chaotic values has its kinds and its count in its shape,
-	// which must pay: by a byte for each value that it spares, about.
+	// A loop with chaotic values has its kinds and its count in its shape. That must
+	// save space: it saves about a byte per value.
 	if wild > 0 && (width-wild)*(o.count-1) < width/8+8 {
 		return false
 	}

@@ -24,11 +24,11 @@ const (
 	loopShape
 )
 
-// shape is what a piece of a trace looks like, its values left out.
+// shape is a part of a trace without its values.
 type shape struct {
 	kind    shapeKind
 	depth   uint8
-	values  uint32   // how many values an item of this shape has
+	values  uint32   // number of values of an item of this shape
 	words   uint32   // of a block
 	leader  uint64   // of a block: its first word, or 0 when it has no leader
 	members []uint32 // of a sequence; of a loop, its body alone
@@ -37,8 +37,8 @@ type shape struct {
 	history []place  // of the values, at the top level
 }
 
-// place predicts a value from those that were at the same place of the same
-// shape before: the last one, carried on by the stride seen twice.
+// place predicts a value from the previous ones at the same place of the same shape:
+// the last one plus the stride that was seen twice.
 type place struct {
 	last, stride, seen uint64
 	known              bool // there was a value
@@ -58,12 +58,12 @@ func (p *place) update(v uint64) {
 	p.seen, p.last = d, v
 }
 
-// table is the shapes known so far; writer and reader keep it alike.
+// table has the shapes known so far; writer and reader keep it identical.
 type table struct {
 	shapes  []shape
 	places  int
 	members int
-	leader  uint64 // of the block that was defined last
+	leader  uint64 // of the last block that was defined
 	near    uint64 // the last data address of a block item
 }
 
@@ -123,7 +123,7 @@ func (t *table) add(s shape) (uint32, error) {
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// residuals appends the values of an item and remembers them.
+// residuals appends the values of an item and stores them for predictions.
 func (t *table) residuals(dst []byte, s *shape, values []uint64) []byte {
 	j := 0
 	eachValue(s, func(chain bool) {
@@ -139,8 +139,8 @@ func (t *table) residuals(dst []byte, s *shape, values []uint64) []byte {
 	return dst
 }
 
-// predict returns the value expected at a place of an item. A block that is met
-// for the first time has its data near those of the block before.
+// predict returns the value expected at a place of an item. A block that occurs for the
+// first time has its data near those of the previous block.
 func (t *table) predict(s *shape, p *place) uint64 {
 	if !p.known && s.kind == blockShape {
 		return t.near
@@ -155,9 +155,8 @@ func (t *table) update(s *shape, p *place, v uint64) {
 	}
 }
 
-// eachValue calls f for the values of a shape in order: chain says that a
-// value stands after another of the same chaotic reference, from which it is
-// predicted.
+// eachValue calls f for the values of a shape in order: chain says that a value follows
+// another one of the same chaotic reference, from which it is predicted.
 func eachValue(s *shape, f func(chain bool)) {
 	if s.kind != loopShape || s.count == 0 {
 		for range s.values {

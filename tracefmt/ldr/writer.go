@@ -21,16 +21,16 @@ const (
 	zstdWindow = 4 << 20
 )
 
-// Options say how to write. The zero value is a good one.
+// Options say how to write. The zero value is a good choice.
 type Options struct {
-	// Window is how many executed blocks are looked at together, at most
-	// 32,768; 0 is that many.
+	// Window is the number of executed blocks that are examined together, at most
+	// 32,768; 0 means 32,768.
 	Window int
 	// Plain leaves out zstd: reduction alone, as in the abstract.
 	Plain bool
 }
 
-// ErrClosed is given when a closed writer or reader is used.
+// ErrClosed is returned when a closed writer or reader is used.
 var ErrClosed = errors.New("ldr: closed")
 
 // Writer compresses a trace. Close must be called.
@@ -39,7 +39,7 @@ type Writer struct {
 	enc    *zstd.Encoder // nil when plain
 	window int
 
-	rest []byte // of a word that has not come whole
+	rest []byte // of an incomplete word
 
 	leader uint64 // of the block that is being read; 0: none
 	data   int    // its data words, the last ones of values
@@ -85,7 +85,7 @@ func NewWriter(w io.Writer, opts Options) (*Writer, error) {
 	return z, nil
 }
 
-// Write takes any stretch of the trace.
+// Write accepts any part of the trace.
 func (z *Writer) Write(p []byte) (int, error) {
 	if z.err != nil {
 		return 0, z.err
@@ -193,8 +193,8 @@ func (z *Writer) write(b []byte) {
 	}
 }
 
-// Flush ends the window, so that a decoder of what was written so far has every block
-// but the last, which may continue.
+// Flush ends the window, so that a decoder of the output so far gets every block except
+// the last, which may continue.
 func (z *Writer) Flush() error {
 	if z.err != nil {
 		return z.err

@@ -27,8 +27,8 @@ func (e *Encoder) Width() uint32 { return e.width }
 // Len is the number of bytes that no carry can change any more.
 func (e *Encoder) Len() int { return len(e.out) }
 
-// Encode codes a decision: below takes the part of the interval under bound,
-// which is more than 0 and less than Width.
+// Encode codes a decision: below selects the part of the interval under bound, which is
+// more than 0 and less than Width.
 func (e *Encoder) Encode(bound uint32, below bool) {
 	if below {
 		e.width = bound
@@ -42,7 +42,7 @@ func (e *Encoder) Encode(bound uint32, below bool) {
 	}
 }
 
-// shift moves the top byte of low out, holding back what a carry may change.
+// shift outputs the top byte of low, and holds back what a carry may change.
 func (e *Encoder) shift() {
 	if e.behind == 0 || e.low < 0xff<<24 || e.low >= 1<<32 {
 		carry := byte(e.low >> 32)
@@ -112,8 +112,8 @@ func (d *Decoder) Decode(bound uint32) (below bool) {
 	return below
 }
 
-// Overrun reports whether more was read than there is. The code of an [Encoder]
-// is read to its end and no further.
+// Overrun reports whether more was read than the input has. The code of an [Encoder] is
+// read to its end and no further.
 func (d *Decoder) Overrun() bool { return d.overrun }
 
 // Rest is the number of bytes that were not needed.

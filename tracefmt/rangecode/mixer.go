@@ -27,10 +27,10 @@ func (a *interval) Len() int { return len(a.out) }
 // Rest is the number of bytes of the input that have not been needed so far.
 func (a *interval) Rest() int { return len(a.in) }
 
-// Overrun reports whether more was read than there is.
+// Overrun reports whether more was read than the input has.
 func (a *interval) Overrun() bool { return a.over > 0 }
 
-// Begin starts a stretch: on in when decoding, else after out.
+// Begin starts a stretch: it reads from in when decoding, else it appends to out.
 func (a *interval) Begin(out, in []byte) {
 	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, out, 0
 	if a.decoding {
@@ -50,7 +50,8 @@ func (a *interval) next() byte {
 	return b
 }
 
-// End completes the stretch: enough bytes that any that follow do not matter.
+// End completes the stretch. It writes enough bytes, so that the following ones do not
+// matter.
 func (a *interval) End() []byte {
 	a.out = append(a.out, byte(a.high>>24), byte(a.high>>16), byte(a.high>>8), byte(a.high))
 	return a.out
@@ -82,8 +83,9 @@ func (a *interval) bit(p uint32, y int) int {
 	return y
 }
 
-// Chance is an adaptive probability of 1: 22 bits of it, above 10 bits of how
-// often it was seen, which says how fast it moves. In memory 0 means 1/2, so that new tables need no initialisation.
+// Chance is an adaptive probability of 1: 22 bits of probability above 10 bits that
+// count how often it was used, which determines how fast it adapts. In memory 0 means
+// 1/2, so that new tables need no initialisation.
 type Chance uint32
 
 const (
@@ -160,7 +162,7 @@ func (m *Mixer) Decide(set int, c0, c1, c2, c3 *Chance, y int) int {
 	return y
 }
 
-// toward moves a Chance to what came: 0 or all ones.
+// toward moves a Chance toward the outcome: 0 or all ones.
 func (c Chance) toward(target int, rate *[64]uint32) Chance {
 	n := int(c & 1023)
 	p := int(c >> 10)

@@ -33,15 +33,14 @@
 //
 // # The mixed profile
 //
-// The second profile produces smaller output on every trace that was measured,
-// and is slower on irregular ones. It predicts PCs by FCM6ab, FCM3ab and
-// FCM1ab, and extended data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the
-// first with the PC in their context), the last two values, the extended data
-// of the previous record plus the difference the last time that these two
-// instructions were adjacent, and what last followed that extended data at this
-// instruction. The two values of a line are distinct. Instead of streams and a
-// post-compressor there is one arithmetic-coded string of decisions, whose
-// probabilities are mixed from four contexts each:
+// The second profile produces smaller output on every trace that was measured, and is
+// slower on irregular ones. It predicts PCs by FCM6ab, FCM3ab and FCM1ab, and extended
+// data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in their
+// context), the last two values, the extended data of the previous record plus the
+// difference the last time that these two instructions were adjacent, and what last
+// followed that extended data at this instruction. The two values of a line are
+// distinct. Instead of streams and a post-compressor there is one arithmetic-coded
+// string of decisions, whose probabilities are mixed from four contexts each:
 //
 //   - after 32 records as expected: how many more are, up to 32;
 //   - else, whether both fields are what is expected first: the PC of FCM6a,
@@ -49,7 +48,7 @@
 //   - when not, candidate by candidate, duplicates left out, whether it is
 //     right, first for the PC and then for the extended data; after the first
 //     of the latter, whether any is;
-//   - when none is, how many high bytes are those of the value before, and the
+//   - when none is, how many high bytes are those of the previous value, and the
 //     other bytes bit by bit.
 //
 // Where the same predictor of an instruction was right more than eight times in

@@ -4,16 +4,16 @@ import "hindsight/tracefmt/rangecode"
 
 // mixSizes are sizes of the mixed profile's tables, as bits of a line number.
 type mixSizes struct {
-	slots   uint // first level: a line an instruction, by a hash of its PC
+	slots   uint // first level: one line per instruction, by a hash of its PC
 	pcs     uint // FCMs of the PC, and what was added between two instructions
 	values  uint
 	chances uint // of decisions
 	trees   uint // of numbers
 }
 
-// mixParams are what the writer chooses for a trace, two bytes in the format.
+// mixParams are the writer's choices for a trace, two bytes in the format.
 type mixParams struct {
-	smaller byte // the table sizes are halved so often
+	smaller byte // how often the table sizes are halved
 	pcShift byte // of the hash of the PCs: how fast it forgets
 }
 
@@ -48,8 +48,8 @@ type slot struct {
 	steady  uint32    // how often in a row the same predictor was right
 }
 
-// steadyAfter is how often in a row a predictor must have been right until its
-// instruction is steady: then only its own table is looked at.
+// steadyAfter is how often in a row a predictor must be right before its instruction is
+// steady. Then only its own table is consulted.
 const steadyAfter = 3
 
 // Predictors of a record's fields in the mixed profile. Where several yield the
@@ -62,13 +62,13 @@ const (
 	mixFCM3a
 	mixFCM1a
 	mixLast
-	mixGlobal // the record before, plus what was between the two last time
-	mixAfter  // what followed the extended data of the record before, here
+	mixGlobal // the previous record, plus the difference of the two last time
+	mixAfter  // what followed the extended data of the previous record, here
 	mixDFCM3b
 	mixDFCM1b
 	mixFCM3b
 	mixFCM1b
-	mixBefore // the value before the last
+	mixBefore // the the last value but one
 	mixEDs
 
 	mixNone = 15 // in histories: no predictor was right
@@ -85,7 +85,7 @@ type mixedModel struct {
 	edView edView
 
 	pcs       [3]uint32 // latest first
-	pcHash    uint32    // of the last ones, a little less of each that is older
+	pcHash    uint32    // of the last ones, older ones with less weight
 	joint     uint32    // recent records: both fields as expected, as bits
 	streak    int       // records as expected up to here
 	run       run
@@ -128,7 +128,7 @@ func hash(v uint64, n uint) uint32 {
 // join mixes two values into one.
 func join(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
 
-// pcView is where a PC's predictions come from.
+// pcView has the sources of a PC's predictions.
 type pcView struct {
 	h1, h6     uint64 // hashes of the last PC and of the last six
 	lines      [3]*pair[uint32]
@@ -136,7 +136,7 @@ type pcView struct {
 	agree      uint64 // candidates equal to the first, as bits
 }
 
-// edView is where the predictions of extended data come from, given a PC.
+// edView has the sources of the predictions of extended data, given a PC.
 type edView struct {
 	here       uint64
 	slot       *slot
@@ -148,9 +148,9 @@ type edView struct {
 	agree      uint64 // candidates equal to it, as bits
 }
 
-// record codes a record, and returns it. One decision says whether both fields
-// are what is expected first; only when not are there others. After a while of
-// records as expected, one decision serves a run of them.
+// record codes a record, and returns it. One decision says whether both fields are the
+// first candidates; only otherwise are there further decisions. After a number of
+// expected records, one decision covers a run of them.
 func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	p, e := &m.pcView, &m.edView
 	m.viewPC6()
@@ -219,7 +219,7 @@ type run struct {
 	full bool // of runMax records: what follows is not known to be unexpected
 	left int  // encoding: records so far; decoding: records to come
 	keys [3]uint64
-	past uint64 // lengths of the runs before
+	past uint64 // lengths of the previous runs
 }
 
 func (m *mixedModel) openRun() {
@@ -418,7 +418,7 @@ func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	for k := 1; ; k++ {
 		id := nextCandidate(tried)
 		if id >= mixEDs {
-			return mixNone, 0 // damaged: none is right though some should be
+			return mixNone, 0 // damaged: none is right, although one should be
 		}
 		tried |= v.equal(id)
 		if tried == 1<<mixEDs-1 || m.tryED(id, k, history, tried, ed) != 0 {
@@ -442,7 +442,7 @@ func (m *mixedModel) decideED(set int, key, history, tried uint64, y int) int {
 		&m.contexts[3][hash(join(uint64(m.ids&0xffffff), here), m.sizes.chances)], y)
 }
 
-// equal is 1 when a and b are the same.
+// equal returns 1 if a and b are the same.
 func equal[T uint32 | uint64](a, b T) (bit int) {
 	if a == b {
 		bit = 1
@@ -450,7 +450,7 @@ func equal[T uint32 | uint64](a, b T) (bit int) {
 	return bit
 }
 
-// update enters the record everywhere.
+// update enters the record into all tables.
 func (m *mixedModel) update(pc uint32, ed uint64, id uint32) {
 	for _, line := range m.pcView.lines {
 		line.update(pc)
@@ -521,8 +521,8 @@ func (m *mixedModel) literal(v, near uint64, top int, where uint64) uint64 {
 	return out
 }
 
-// symbol codes a number of so many bits in four contexts, four bits at a time:
-// the chances of four bits are a line of sixteen.
+// symbol codes a number of the given number of bits in four contexts, four bits at a
+// time: the chances of four bits are a line of sixteen.
 func (m *mixedModel) symbol(v, c0, c1, c2, c3 uint64, width, set int) uint64 {
 	const line = 4
 	out := uint64(0)

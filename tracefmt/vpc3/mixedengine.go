@@ -7,8 +7,8 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// mixPrefix is how many records are compressed in several ways, for the best to
-// be chosen.
+// mixPrefix is the number of records that are compressed in several ways, to choose the
+// best.
 const mixPrefix = 1 << 16
 
 // mixShifts are the ways that are tried. The first one is usually best.

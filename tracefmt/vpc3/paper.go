@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// numStreams is how many streams the paper's profile makes: predictors and
-// values not predicted, of the PC and of the extended data.
+// numStreams is the number of streams of the paper's profile: predictors and values not
+// predicted, of the PC and of the extended data.
 const numStreams = 4
 
 // Table sizes of section 4.4, as bits of a line number.
@@ -58,7 +58,7 @@ type paperModel struct {
 	pcFCM1 [1 << pcFCM1Bits][2]uint32
 	pcFCM3 [1 << pcFCM3Bits][2]uint32
 
-	// First level, a line an instruction.
+	// First level, one line per instruction.
 	last     [1 << firstBits][4]uint64
 	fcmHash  [1 << firstBits]uint32
 	dfcmHash [1 << firstBits][3]uint32 // of strides: the last one, two, three
@@ -85,7 +85,7 @@ func advance(h *[3]uint32, folded uint32) {
 	h[0] = folded
 }
 
-// updatePC enters the true PC everywhere.
+// updatePC enters the true PC into all tables.
 func (m *paperModel) updatePC(l1, l3 *[2]uint32, pc uint32) {
 	l1[1], l1[0] = l1[0], pc
 	l3[1], l3[0] = l3[0], pc
@@ -96,7 +96,7 @@ func (m *paperModel) linesPC() (l1, l3 *[2]uint32) {
 	return &m.pcFCM1[m.pcHash[0]&(1<<pcFCM1Bits-1)], &m.pcFCM3[m.pcHash[2]&(1<<pcFCM3Bits-1)]
 }
 
-// lines are the places that one instruction's predictions come from.
+// lines are the lines from which one instruction's predictions come.
 type lines struct {
 	last     *[4]uint64
 	fcmHash  *uint32
@@ -115,7 +115,7 @@ func (m *paperModel) linesED(pc uint32) (l lines) {
 	return l
 }
 
-// update enters the true extended data everywhere.
+// update enters the true extended data into all tables.
 func (l *lines) update(ed uint64) {
 	stride := ed - l.last[0]
 	l.dfcm1[1], l.dfcm1[0] = l.dfcm1[0], stride
@@ -295,7 +295,7 @@ type paperDecoder struct {
 	model   *paperModel
 	streams [numStreams]unpacker
 	cuts    [numStreams][]byte
-	buffers [numStreams][]byte // what a batch takes
+	buffers [numStreams][]byte // what a batch needs
 }
 
 func newPaperDecoder(in *wire.Reader, post Post) (*paperDecoder, error) {
@@ -335,7 +335,7 @@ func (d *paperDecoder) decode(records []byte) error {
 	return nil
 }
 
-// need reads from the streams what n records take.
+// need reads from the streams what n records need.
 func (d *paperDecoder) need(n int) error {
 	for i, width := range [numStreams / 2]int{4, 8} {
 		ids, none := 2*i, byte(pcNone)

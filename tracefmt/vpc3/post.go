@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Post is the post-compressor that the streams go through.
+// Post is the post-compressor of the streams.
 type Post uint8
 
 const (
@@ -46,7 +46,7 @@ func ParsePost(name string) (Post, bool) {
 	return 0, false
 }
 
-// zstdWindow bounds what a decoder keeps of each stream.
+// zstdWindow bounds the memory of a decoder for each stream.
 const zstdWindow = 4 << 20
 
 // packer compresses one stream. cut returns the bytes from which a decoder can

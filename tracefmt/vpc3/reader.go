@@ -27,7 +27,7 @@ type Reader struct {
 	ended   bool
 }
 
-// decoder is what reads the streams of a profile.
+// decoder reads the streams of a profile.
 type decoder interface {
 	// feed reads the compressed streams of the next chunk, or of the end.
 	feed(lengths []uint64) error
@@ -45,7 +45,7 @@ func newDecoder(in *wire.Reader, profile Profile, post Post) (decoder, error) {
 	return newPaperDecoder(in, post)
 }
 
-// streams is how many streams a chunk of the profile has.
+// streams is the number of streams in a chunk of the profile.
 func (p Profile) streams() int {
 	if p == Mixed {
 		return 1
@@ -53,8 +53,8 @@ func (p Profile) streams() int {
 	return numStreams
 }
 
-// NewReader reads the head of a compressed trace. The tables are made when the
-// first record is wanted.
+// NewReader reads the head of a compressed trace. The tables are created when the first
+// record is read.
 func NewReader(r io.Reader) (*Reader, error) {
 	z := &Reader{in: wire.NewReader(r, "vpc3")}
 	z.Fill = z.fill
@@ -94,7 +94,7 @@ func (z *Reader) Close() error {
 	return nil
 }
 
-// fill makes the next batch of records, or reads the next chunk's head.
+// fill decodes the next batch of records, or reads the next chunk's head.
 func (z *Reader) fill() ([]byte, error) {
 	if z.header != nil {
 		b := z.header

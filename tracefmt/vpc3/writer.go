@@ -136,7 +136,7 @@ func (z *Writer) write(b []byte) {
 	}
 }
 
-// ErrClosed is given when a closed writer or reader is used.
+// ErrClosed is returned when a closed writer or reader is used.
 var ErrClosed = errors.New("vpc3: closed")
 
 // Write takes any stretch of the trace; records need not be whole.

@@ -1,17 +1,17 @@
 package stream
 
-// checkpointLines is how many values lie between two checkpoints of a context
-// method for each line of a table: two tables of 8 bytes a line, kept that
-// often, are a byte a value in memory where the stream is irregular. Where no
-// prediction failed since the checkpoint before, tables are shared with it.
-// Checkpoints are not in the binary form.
+// checkpointLines is the number of values between two checkpoints of a context method
+// for each line of a table: two tables of 8 bytes per line, stored that often, take one
+// byte per value in memory if the stream is irregular. If no prediction failed since
+// the previous checkpoint, the tables are shared with it. Checkpoints are not in the
+// binary form.
 const checkpointLines = 16
 
-// bidirectional is both compressed forms of section 4 for a context method:
-// the right-context codes (FR) and the left-context codes (BL) of all values.
-// At position i the paper's stream is FR up to the context, the context, and
-// BL from i on. Neither form depends on the position of the traversal (figure 6),
-// so both are kept whole and never written to, and cursors share them.
+// bidirectional is both compressed forms of section 4 for a context method: the
+// right-context codes (FR) and the left-context codes (BL) of all values. At position i
+// the paper's stream is FR up to the context, the context, and BL from i on. Neither
+// form depends on the position of the traversal (figure 6), so both are stored
+// completely and never change, and cursors share them.
 type bidirectional struct {
 	fr, bl       flags  // of the step between positions i and i+1: the table was right
 	frOld, blOld packed // lines of the tables that misses replaced
@@ -39,8 +39,8 @@ func newBidirectional(s *Stream) *bidirectional {
 	return b
 }
 
-// compress takes the values into FR. The state at the end is returned, with
-// BL empty.
+// compress compresses the values into FR. It returns the state at the end, with BL
+// empty.
 func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
 	ctx := newContext(s.method.order(), s.bits)
 	tab := make([]uint64, 1<<s.bits)
@@ -69,8 +69,8 @@ func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
 	return end, old
 }
 
-// keep adds a checkpoint with FRTB as it is, which has not changed since the
-// one before if nothing missed.
+// keep adds a checkpoint with the present FRTB, which has not changed since the
+// previous one if nothing missed.
 func (b *bidirectional) keep(k check, frTab []uint64) {
 	if n := len(b.checks); n > 0 && b.checks[n-1].frMiss == k.frMiss {
 		k.frTab = b.checks[n-1].frTab
@@ -114,7 +114,7 @@ func (b *bidirectional) rewind(s *Stream, at check, frOld []uint64) (old []uint6
 
 func clone(t []uint64) []uint64 { return append([]uint64(nil), t...) }
 
-// nearest is the checkpoint that is fewest steps from pos.
+// nearest returns the checkpoint that is the fewest steps from pos.
 func (b *bidirectional) nearest(pos uint64) *check {
 	low := pos / b.every // the last but one is the last multiple, or lies at the end too
 	low = min(low, uint64(len(b.checks)-1))
@@ -144,11 +144,11 @@ func (b *bidirectional) bytes() uint64 {
 	return n
 }
 
-// rankEvery is how many values lie between two checkpoints of a last-n method.
+// rankEvery is the number of values between two checkpoints of a last-n method.
 const rankEvery = 1024
 
-// ranks are the checkpoints of a last-n method: its whole state is a place in
-// the list of misses, and the value before when symbols are strides.
+// ranks are the checkpoints of a last-n method: its whole state is a place in the list
+// of misses and, if symbols are strides, the previous value.
 type ranks struct {
 	at []rank
 }

@@ -1,16 +1,16 @@
 package stream
 
-// trialLength is how many values all methods compete on; a stream that is
-// shorter is compared whole.
+// trialLength is the number of values on which all methods are compared; a shorter
+// stream is compared completely.
 const trialLength = 4096
 
-// smallStream is the length below which a stream stays plain: what a predictor
-// would save is less than what it costs to open.
+// smallStream is the length below which a stream stays plain: a predictor would save
+// less than opening it costs.
 const smallStream = 32
 
-// Builder compresses one stream of values as they come. The zero value is
-// ready. Beyond the trial prefix it keeps what is compressed only, and one
-// table. A Builder belongs to one goroutine.
+// Builder compresses one stream of values as they come. The zero value is ready. After
+// the trial prefix it stores only compressed values and one table. A Builder belongs to
+// one goroutine.
 type Builder struct {
 	trial []uint64 // values before the choice
 	coder *coder   // after the choice

@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// ErrPosition says that a cursor was sent past the end.
+// ErrPosition says that a cursor was moved past the end.
 var ErrPosition = errors.New("no such position")
 
 const version = 1
@@ -16,7 +16,7 @@ const version = 1
 // Forms of a list of numbers.
 const (
 	formFixed  = 0 // of one width
-	formVarint = 1 // LEB128 each; of codes: runs
+	formVarint = 1 // each as LEB128; for codes: runs
 )
 
 // AppendBinary appends the binary form, which the package comment describes.
@@ -78,17 +78,17 @@ func appendNumbers(dst []byte, p *packed) []byte {
 
 // Limits bound what [Decode] accepts.
 type Limits struct {
-	// Values bounds the length of a stream; 0 means 2^26. Runs cost nothing in
-	// the input, but half a byte a value in memory at most; other values cost 8
-	// bytes in memory for each byte of the input at most. The first cursor of a
-	// context method, not Decode, may take 40 bytes a value more for a moment,
-	// and 20 as long as the stream lives.
+	// Values bounds the length of a stream; 0 means 2^26. Runs cost nothing in the
+	// input, but at most half a byte per value in memory; other values take at most 8
+	// bytes in memory for each byte of the input. The first cursor of a context method,
+	// not Decode, may take 40 more bytes per value for a moment, and 20 for the life of
+	// the stream.
 	Values uint64
 }
 
-// Decode reads one stream from the front of src, and returns what follows it.
-// The input is not to be trusted, except that a checksum is the container's
-// affair: an error wraps one of the sentinels of this package.
+// Decode reads one stream from the front of src, and returns what follows it. The input
+// need not be trustworthy, but checksums are the container's task. An error wraps one
+// of the sentinels of this package.
 func Decode(src []byte, limits Limits) (s *Stream, rest []byte, err error) {
 	if limits.Values == 0 {
 		limits.Values = 1 << 26
@@ -227,7 +227,7 @@ func (d *decoder) codes(s *Stream) error {
 	return nil
 }
 
-// checkCodes makes sure that codes lead to symbols that are there.
+// checkCodes checks that codes lead to existing symbols.
 func (s *Stream) checkCodes(misses uint64) error {
 	last := s.method.family() == familyLast
 	seen := uint64(0)

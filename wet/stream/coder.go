@@ -2,8 +2,8 @@ package stream
 
 import "math/bits"
 
-// coder compresses values in one direction, with one method: a code a value,
-// and the symbols that no prediction gave.
+// coder compresses values in one direction, with one method: a code per value, and the
+// symbols that were not predicted.
 type coder struct {
 	method Method
 	bits   uint // of a table index
@@ -11,7 +11,7 @@ type coder struct {
 	codes  packed
 	missed []uint64
 
-	last  uint64 // value before
+	last  uint64 // previous value
 	ctx   context
 	table []uint64
 }
@@ -42,10 +42,9 @@ func (c *coder) put(v uint64) {
 	}
 }
 
-// putLast looks for s among the last symbols that missed, the youngest first.
-// A miss enters and pushes the oldest out, a hit changes nothing: so the table
-// at any position is a stretch of the list of misses, and one list serves both
-// directions.
+// putLast looks for s among the last symbols that missed, the latest first. A miss
+// enters and removes the oldest, and a hit changes nothing. So the table at any
+// position is a part of the list of misses, and one list serves both directions.
 func (c *coder) putLast(s uint64) uint64 {
 	n := len(c.missed)
 	for age := 1; age <= min(n, c.method.lastSize()); age++ {
@@ -76,15 +75,15 @@ func (c *coder) stream() *Stream {
 	return s
 }
 
-// seal makes a packed sequence readable that nothing was pushed to.
+// seal makes a packed sequence readable to which nothing was pushed.
 func (p *packed) seal() {
 	for uint64(len(p.words)) < 2 {
 		p.words = append(p.words, 0)
 	}
 }
 
-// plainCost counts how long the binary form of a stream's values would be
-// without prediction.
+// plainCost computes the length of the binary form of a stream's values without
+// prediction.
 type plainCost struct {
 	n, varint, low, high uint64
 }
@@ -98,7 +97,7 @@ func (p *plainCost) put(v uint64) {
 	p.low, p.high = min(p.low, v), max(p.high, v)
 }
 
-// size is that of the part that appendNumbers writes.
+// size is the size of the part that appendNumbers writes.
 func (p *plainCost) size() uint64 {
 	fixed := uvarintLen(p.low) + 1 + byteLen(p.n, uint(bits.Len64(p.high-p.low)))
 	return 1 + min(p.varint, fixed)

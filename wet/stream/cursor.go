@@ -109,7 +109,7 @@ func (c *Cursor) stepForward() uint64 {
 	out := c.ctx.push(sym)
 	c.line = c.ctx.hash()
 	if line := &c.frTab[c.line]; *line != out {
-		*line = out // FR holds what it was
+		*line = out // FR has the old value
 		c.frMiss++
 	}
 	return sym
@@ -153,7 +153,7 @@ func (c *Cursor) Seek(pos uint64) error {
 		}
 	default:
 		near := c.s.two.nearest(pos)
-		// A checkpoint's tables cost about a step a line to take over.
+		// Copying the tables of a checkpoint costs about one step per line.
 		if distance(near.pos, pos)+uint64(len(c.frTab)/4) < distance(c.pos, pos) {
 			c.load(near)
 		}
@@ -167,9 +167,9 @@ func (c *Cursor) Seek(pos uint64) error {
 	return nil
 }
 
-// Search moves the cursor before the first value that is not below v, and says
-// whether there is one; otherwise it is at the end. The values must not fall, as
-// timestamps do not. It looks at checkpoints first.
+// Search moves the cursor before the first value that is not below v, and reports
+// whether there is one; otherwise the cursor is at the end. The values must not
+// decrease, as for timestamps. Search looks at checkpoints first.
 func (c *Cursor) Search(v uint64) bool {
 	every := uint64(1)
 	switch c.s.method.family() {

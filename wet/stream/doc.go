@@ -50,14 +50,13 @@
 //
 // # Checkpoints
 //
-// [Cursor.Seek] steps from the nearest checkpoint, or from its position. A
-// checkpoint of a last-n method is a rank in the list of misses, every 1024
-// values. One of FCM is both tables, every 16 values a line: up to a byte a
-// value in memory, nearly nothing where the stream is regular, and 8 steps a
-// line at most. Plain streams need none. Checkpoints are made when a stream is
-// first walked, in the two passes that also make the forms; they are not in the
-// binary form, where they would outweigh what they index. Long streams are cut
-// by the epochs of the trace.
+// [Cursor.Seek] steps from the nearest checkpoint, or from its position. A checkpoint
+// of a last-n method is a rank in the list of misses, every 1024 values. One of FCM is
+// both tables, every 16 values a line: up to a byte a value in memory, nearly nothing
+// where the stream is regular, and at most 8 steps per line. Plain streams need
+// none. Checkpoints are made when a stream is first walked, in the two passes that also
+// make the forms; they are not in the binary form, where they would outweigh what they
+// index. Long streams are cut by the epochs of the trace.
 //
 // # Sizes of tables
 //

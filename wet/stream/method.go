@@ -2,15 +2,14 @@ package stream
 
 import "fmt"
 
-// Method is how a stream is predicted. The numbers are part of the binary
-// form.
+// Method says how a stream is predicted. The numbers are part of the binary form.
 type Method uint8
 
-// The methods. Among those that compress the trial prefix equally well the
-// first is taken: the earlier ones are cheaper to walk and to seek in.
+// The methods. Of those that compress the trial prefix equally well, the first is
+// chosen: earlier ones are cheaper to walk and to seek in.
 const (
 	Plain       Method = iota // bit-packed values, no prediction
-	Last1                     // the last values that were new, 1 of them
+	Last1                     // the last new value
 	Last3                     // 3
 	Last15                    // 15
 	LastStride1               // the last strides that were new
@@ -109,8 +108,8 @@ func (m Method) tableBits(length uint64) uint {
 	return bits
 }
 
-// zigzag makes a difference of two values, modulo 2^64, a number that is small
-// when the difference is small in either direction.
+// zigzag maps a difference of two values, modulo 2^64, to a number that is small if the
+// difference is small in either direction.
 func zigzag(d uint64) uint64 { return d<<1 ^ uint64(int64(d)>>63) }
 
 func unzigzag(z uint64) uint64 { return z>>1 ^ -(z & 1) }

@@ -14,8 +14,8 @@ type packed struct {
 	width uint // 0 to 64
 }
 
-// wordsFor is the length of words that at needs for n numbers. One word more
-// than they fill lets it read two words without asking.
+// wordsFor is the length of words that at needs for n numbers. One additional word lets
+// it read two words without a check.
 func wordsFor(n uint64, width uint) uint64 { return (n*uint64(width)+63)/64 + 1 }
 
 // at returns the number at i, which must be below n.
@@ -39,7 +39,7 @@ func (p *packed) push(v uint64) {
 	p.n++
 }
 
-// pack stores values in the least width.
+// pack stores values in the smallest width.
 func pack(values []uint64) packed {
 	if len(values) == 0 {
 		return packed{words: make([]uint64, 1)}
@@ -56,7 +56,7 @@ func pack(values []uint64) packed {
 	return p
 }
 
-// bytes is what the numbers take in memory.
+// bytes is the size of the numbers in memory.
 func (p *packed) bytes() uint64 { return 8 * uint64(len(p.words)) }
 
 // byteLen is the length of the binary form of n numbers, without base and width.
@@ -92,7 +92,7 @@ func fromBits(src []byte, n, base uint64, width uint) packed {
 	return p
 }
 
-// flags is a bit a position.
+// flags has one bit per position.
 type flags []uint64
 
 func newFlags(n uint64) flags { return make(flags, (n+63)/64) }

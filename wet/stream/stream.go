@@ -11,8 +11,8 @@ type Stream struct {
 	method Method
 	bits   uint // of a table index
 	n      uint64
-	codes  packed // a code a value
-	missed packed // symbols that no prediction gave, in order
+	codes  packed // one code per value
+	missed packed // symbols that were not predicted, in order
 
 	once sync.Once
 	two  *bidirectional // context methods
@@ -28,8 +28,7 @@ func (s *Stream) Method() Method { return s.method }
 // Size is the length of the binary form in bytes.
 func (s *Stream) Size() int { return len(s.AppendBinary(nil)) }
 
-// Memory is the bytes that the stream takes in memory once it can be walked,
-// which this makes sure of.
+// Memory makes the stream ready to be walked, and returns its size in memory in bytes.
 func (s *Stream) Memory() uint64 {
 	s.open()
 	m := s.codes.bytes() + s.missed.bytes()
@@ -42,7 +41,7 @@ func (s *Stream) Memory() uint64 {
 	return m
 }
 
-// open makes what cursors walk on, once.
+// open builds what cursors walk on, once.
 func (s *Stream) open() {
 	s.once.Do(func() {
 		switch s.method.family() {
@@ -87,8 +86,8 @@ func (s *Stream) symbols() iter.Seq[uint64] {
 	}
 }
 
-// All returns the values in order. It needs none of what a cursor does, and costs
-// no memory but a table: it is the way to go over a stream once.
+// All returns the values in order. It needs nothing that a cursor needs, and no memory
+// except one table. Use it to go over a stream once.
 func (s *Stream) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		last := uint64(0)
