@@ -5,12 +5,12 @@ import "math"
 func f64(v uint64) float64 { return math.Float64frombits(v) }
 func u64(v float64) uint64 { return math.Float64bits(v) }
 
-// plain64 reports whether f is a finite number whose exponent field is 2 or more. Such
+// plain64 reports whether r is a finite number whose exponent field is 2 or more. Such
 // a number cannot result from an overflow, an invalid operation or an operand that is
 // no number, and it is not tiny before rounding.
 func plain64(r uint64) bool { return r<<1-2<<53 < 0x7fd<<53 }
 
-// large64 reports whether f is a finite number of magnitude 2^-900 or more. The
+// large64 reports whether r is a finite number of magnitude 2^-900 or more. The
 // residual of an operation with such a result or operand is a number itself.
 func large64(r uint64) bool { return r<<1-(1023-900)<<53 < (2047-1023+900)<<53 }
 
