@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,6 +355,79 @@ A(check_data) { check_data = 5; check_data_set = 1; }
 B(check_data) { spend(3000); if (check_data_set) sink = check_data; }
 END(check_data) { puts("done"); }
 
+/* Counts that free, last errors, fields of one word, handlers, double frees, hangs. */
+
+static volatile int counted_refs = 2;
+CASE(counted_refs, harmful);
+static void drop(void)
+{
+	int left = counted_refs - 1;
+
+	counted_refs = left;
+	if (left == 0)
+		puts("freed");
+}
+A(counted_refs) { drop(); }
+B(counted_refs) { drop(); }
+END(counted_refs) { }
+
+static volatile int last_error;
+CASE(last_error, harmful);
+A(last_error) { last_error = 5; printf("A %d\n", last_error == 5); }
+B(last_error) { last_error = 7; printf("B %d\n", last_error == 7); }
+END(last_error) { }
+
+static volatile struct { unsigned a : 4, b : 4; } fields;
+CASE(fields, harmful);
+A(fields) { fields.a = 3; }
+B(fields) { fields.b = 5; }
+END(fields) { printf("%u %u\n", fields.a, fields.b); }
+
+static volatile int from_handler;
+CASE(from_handler, harmful);
+static void handled(int sig) { from_handler = sig; }
+A(from_handler) { signal(SIGUSR1, handled); raise(SIGUSR1); }
+B(from_handler) { printf("%d\n", from_handler != 0); }
+END(from_handler) { }
+
+static char *volatile freed_twice;
+CASE(freed_twice, harmful);
+static void release(void)
+{
+	char *p = freed_twice;
+
+	freed_twice = NULL;
+	free(p);
+}
+A(freed_twice) { if (!freed_twice) freed_twice = malloc(2000); release(); }
+B(freed_twice) { release(); }
+END(freed_twice) { puts("ok"); }
+
+static volatile int never_again = 2;
+CASE(never_again, harmful);
+A(never_again) { never_again = 1; }
+B(never_again) { never_again = 0; }
+END(never_again) { while (never_again == 0) ; puts("done"); }
+
+static volatile int put, got, slots[4];
+CASE(put, harmful);
+A(put) { for (int i = 1; i <= 3; i++) { slots[put % 4] = i; put++; } }
+B(put)
+{
+	int sum = 0;
+
+	while (got < put)
+		sum += slots[got++ % 4];
+	printf("%d\n", sum);
+}
+END(put) { }
+
+static volatile int same_maximum;
+CASE(same_maximum, no_difference);
+A(same_maximum) { if (same_maximum < 5) same_maximum = 5; }
+B(same_maximum) { if (same_maximum < 5) same_maximum = 5; }
+END(same_maximum) { printf("%d\n", same_maximum); }
+
 #define NAMED(name) {#name, name##_a, name##_b, name##_end}
 
 static const struct named cases[] = {
@@ -365,6 +439,7 @@ static const struct named cases[] = {
 	NAMED(same_value), NAMED(redundant), NAMED(checked), NAMED(flag_spin), NAMED(stop_yield),
 	NAMED(progress), NAMED(idempotent), NAMED(hint), NAMED(memo),
 	NAMED(spin_data), NAMED(relaxed_data), NAMED(yield_data), NAMED(boxed), NAMED(turn_data), NAMED(check_data),
+	NAMED(counted_refs), NAMED(last_error), NAMED(fields), NAMED(from_handler), NAMED(freed_twice), NAMED(never_again), NAMED(put), NAMED(same_maximum),
 };
 
 static void *run(void *arg)
