@@ -97,10 +97,12 @@ func (d *plainDetector) plain(a *plainAccess) bool { return d.f.Plain(a.place.PC
 func (d *plainDetector) meant(a *plainAccess) bool { return d.f.Meant(a.place.PC) }
 func (d *plainDetector) apart(a *plainAccess) bool { return d.f.Apart(a.place.PC) }
 
-// counts reports whether a counts as an atomic access to the byte at addr. What a
-// free does not race with, it seems to access atomically.
+// counts reports whether a counts as an atomic access to the byte at addr, which a
+// free never does.
 func (d *plainDetector) counts(a *plainAccess, addr uint64) bool {
 	switch {
+	case a.place.Op == replay.Free:
+		return false
 	case plainRange(a.place.Op):
 		return d.mode == Relaxed
 	case a.place.Op.Atomic() && !d.apart(a):

@@ -57,7 +57,7 @@ func (b *Business) User(pc uint64) bool {
 // accesses, under strict rules or not.
 func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 	switch {
-	case op.Call() && strict:
+	case op == Free || op.Call() && strict:
 		return NotAtomic
 	case op.Call(): // such accesses race with plain ones, and with each other
 		return IsAtomic

@@ -413,3 +413,34 @@ PAIR(checked, "double-checked locking by fences; a plain store of the pointer")
 	both(checked_a, checked_a, broken);
 	printf("%d\n", *checked_x);
 }
+
+/* The last of two owners frees: only an acquire shows it what the other did. */
+struct free_counted {
+	atomic_int owners;
+	int mine[2];
+};
+static struct free_counted *free_counted_x;
+static int free_counted_broken;
+static void *free_counted_put(void *which)
+{
+	struct free_counted *x = free_counted_x;
+
+	x->mine[(long)which]++;
+	if (free_counted_broken ? atomic_fetch_sub_explicit(&x->owners, 1, memory_order_relaxed) == 1
+				: atomic_fetch_sub_explicit(&x->owners, 1, memory_order_acq_rel) == 1)
+		free(x);
+	return NULL;
+}
+PAIR(free_counted, "an atomic count of owners, the last of whom frees")
+{
+	pthread_t a, b;
+
+	free_counted_broken = broken;
+	free_counted_x = calloc(1, sizeof *free_counted_x);
+	atomic_init(&free_counted_x->owners, 2);
+	start(&a, free_counted_put, 0);
+	start(&b, free_counted_put, 1);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	puts("freed");
+}

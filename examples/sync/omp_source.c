@@ -105,3 +105,15 @@ PAIR(ring, "a ring of relaxed atomics and full fences, one next to a plain load"
 		}
 	printf("%ld\n", broken ? 0 : total);
 }
+
+static int simd_empty_x[4];
+static int simd_empty_most;
+PAIR(simd_empty, "parallel for simd without an iteration")
+{
+	int i;
+	simd_empty_most = broken ? 4 : 0;
+#pragma omp parallel for simd num_threads(3)
+	for (i = 0; i < simd_empty_most; i++)
+		simd_empty_x[broken ? 0 : i]++;
+	printf("%d\n", broken ? 0 : simd_empty_x[0]);
+}

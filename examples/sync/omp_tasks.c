@@ -429,3 +429,25 @@ PAIR(cancel_group, "cancel taskgroup")
 	}
 	printf("%d\n", broken ? 0 : cancel_group_x);
 }
+
+static int task_serial_x;
+static void task_serial(int n)
+{
+	for (int i = 0; i < n; i++) {
+#pragma omp task
+		task_serial_x++;
+	}
+#pragma omp taskloop num_tasks(3)
+	for (int i = 0; i < n; i++)
+		task_serial_x++;
+}
+PAIR(task_serial, "tasks outside of any parallel region")
+{
+	if (broken) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+		task_serial(4);
+	} else
+		task_serial(4);
+	printf("%d\n", broken ? 0 : task_serial_x);
+}

@@ -36,6 +36,7 @@ type ompThread struct {
 type team struct {
 	body       uint64
 	inLeague   bool // it is, or is in, a team of a teams construct
+	parallel   bool // of a parallel region; otherwise one thread runs all of its tasks
 	reduces    bool // tasks take part in a reduction of the region
 	begin, end handle
 	ordered    handle

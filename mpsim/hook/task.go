@@ -305,6 +305,8 @@ func undeferred(s *State, outer, c *Call) {
 		t = o.next(c, t)
 	}
 	t.data = c.Arg(0)
+	// Outside of any parallel region no other thread could run it.
+	t.included = t.included || !t.team.parallel
 	if t.detach != 0 {
 		if event, ok := c.Load(t.detach, 8); ok {
 			o.events[event] = t

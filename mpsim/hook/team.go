@@ -8,7 +8,7 @@ func teamBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
 	c.team = newTeam()
-	c.team.body, c.team.reduces = c.Arg(0), c.fn.Reduces
+	c.team.body, c.team.reduces, c.team.parallel = c.Arg(0), c.fn.Reduces, true
 	c.team.inLeague = th.current().team.inLeague
 	th.regions = append(th.regions, c.team)
 	o.publish(c, &c.team.begin)

@@ -52,6 +52,7 @@ const (
 	NoteLoad      NoteKind = 2 // a statement that loads atomically, and nothing else
 	NoteStore     NoteKind = 3 // a statement that stores atomically, and nothing else
 	NoteReduction NoteKind = 4 // an OpenMP directive with a reduction
+	NoteWriteBack NoteKind = 5 // an OpenMP directive with simd or task that names no variable to write back
 )
 
 // maxOrder is the greatest number of a memory order, seq_cst.

@@ -124,10 +124,12 @@ func (c *Code) findPlain(pc uint64) bool {
 }
 
 // Meant reports whether the plain load or store at pc is an atomic access in the text
-// of the source, by OpenMP's atomic or gcc's builtin functions.
+// of the source, by OpenMP's atomic or gcc's builtin functions. So is a store that gcc
+// adds to a directive: to a loop with simd that of the loop's variables, which every
+// thread does if the loop has no iteration; to a task that of a reference it shares.
 func (c *Code) Meant(pc uint64) bool {
 	p := c.place(pc)
-	if !p.noted(image.NoteLoad, image.NoteStore) {
+	if !p.noted(image.NoteLoad, image.NoteStore, image.NoteWriteBack) {
 		return false
 	}
 	i, ok := c.at(pc)
@@ -139,7 +141,7 @@ func (c *Code) Meant(pc uint64) bool {
 		return false // what the statement copies, or the address
 	}
 	access, _, ok := i.Mem()
-	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore))
+	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore, image.NoteWriteBack))
 }
 
 // ofCXXLibrary reports whether the instruction at pc comes from a function of the C++

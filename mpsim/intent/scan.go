@@ -149,6 +149,17 @@ func (s *scanner) omp(from int, words []string, text string) {
 	case strings.Contains(text, "reduction"):
 		s.statements = append(s.statements, statement{from, s.line, image.NoteReduction})
 	}
+	if writesBack(words, text) {
+		s.statements = append(s.statements, statement{from, s.line, image.NoteWriteBack})
+	}
+}
+
+// writesBack reports whether gcc adds stores to the directive that the source does not
+// ask for: with simd those of the loop's variables, with a task those of references
+// that it shares.
+func writesBack(words []string, text string) bool {
+	return slices.ContainsFunc([]string{"simd", "task", "taskloop"}, func(w string) bool { return slices.Contains(words, w) }) &&
+		!strings.Contains(text, "lastprivate") && !strings.Contains(text, "linear")
 }
 
 // begin is called for whatever belongs to a statement.

@@ -15,6 +15,7 @@ const (
 	loads   = image.NoteLoad
 	stores  = image.NoteStore
 	reduces = image.NoteReduction
+	backs   = image.NoteWriteBack
 )
 
 func TestScanSource(t *testing.T) {
@@ -29,6 +30,7 @@ func TestScanSource(t *testing.T) {
 		{"block", "#pragma omp atomic capture\n{ v = x;\n x++; }\nw = x;\n", []image.LineNotes{{From: 1, To: 3, Kind: touches}}, false},
 		{"shared line", "#pragma omp atomic read\nv = x; w = x;\n", []image.LineNotes{{From: 1, To: 2, Kind: touches}}, false},
 		{"reduction", "#pragma omp parallel for \\\n  reduction(+: s)\nfor (;;) s++;\n", []image.LineNotes{{From: 1, To: 2, Kind: reduces}}, false},
+		{"write back", "#pragma omp parallel for simd\nfor (;;) s++;\n#pragma omp simd lastprivate(x)\nfor (;;) s++;\n#pragma omp task\ns++;\n", []image.LineNotes{{From: 1, To: 1, Kind: backs}, {From: 5, To: 5, Kind: backs}}, false},
 		{"builtin", "a = 1;\nb = __atomic_load_n(&x,\n __ATOMIC_RELAXED);\n__sync_add_and_fetch(&x, 1);\n", []image.LineNotes{{From: 2, To: 3, Kind: loads}, {From: 4, To: 4, Kind: touches}}, false},
 		{"both", "__atomic_store_n(&y, __atomic_load_n(&x, 0), 0);\n", []image.LineNotes{{From: 1, To: 1, Kind: touches}}, false},
 		{"fence", "x = 1;\n__sync_synchronize();\n", nil, false},

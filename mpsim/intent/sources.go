@@ -106,7 +106,7 @@ func (r *sourceReader) within(name string, t *sourceText, is func(*sourceText) b
 	return len(todo) > 0
 }
 
-// notes are about the lines of the atomic operations and reductions.
+// notes are about the lines of the atomic operations and of the directives that matter.
 func (t *sourceText) notes() []image.LineNotes {
 	var list []image.LineNotes
 	for n := range t.statements {
@@ -115,12 +115,12 @@ func (t *sourceText) notes() []image.LineNotes {
 			continue
 		}
 		kind := s.kind
-		if kind != image.NoteReduction && t.shared(s) {
+		if kind != image.NoteReduction && kind != image.NoteWriteBack && t.shared(s) {
 			kind = image.NoteAtomic
 		}
 		list = append(list, image.LineNotes{From: s.from, To: s.to, Kind: kind})
 	}
-	slices.SortFunc(list, func(a, b image.LineNotes) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+	slices.SortFunc(list, func(a, b image.LineNotes) int { return cmp.Or(a.From-b.From, a.To-b.To, int(a.Kind)-int(b.Kind)) })
 	return list
 }
 
