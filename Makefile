@@ -99,7 +99,7 @@ bench-go:         ## recording Go programs against the race detector natively, s
 	$(GO) test -run '^$$' -bench GoAgainstRace -benchtime 1x -timeout 1h ./cmd/hindsight
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
-	$(GO) test -run '^$$' -bench Schedules -benchtime 1x -timeout 1h ./cmd/hindsight
+	$(GO) test -run '^$$' -bench 'Schedules|Coverage' -benchtime 1x -timeout 1h ./cmd/hindsight
 
 bench-view:       ## the page of runs of 10⁹ instructions: whole timeline and deep zoom, memory against the trace (docs/view.md)
 	$(GO) test -run '^$$' -bench 'View$$' -benchtime 1x -timeout 1h ./cmd/hindsight

@@ -25,9 +25,12 @@ const (
 	// thread with the highest one runs. At Config.Depth-1 random steps, a priority is
 	// lowered. See pct.go.
 	PCT
+	// Coverage is Random, but holds threads up at Config.Targets, to see orders that
+	// earlier runs did not show. See targets.go.
+	Coverage
 )
 
-var policyNames = [...]string{"rr", "random", "pct"}
+var policyNames = [...]string{"rr", "random", "pct", "coverage"}
 
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
@@ -47,13 +50,13 @@ func ParsePolicy(s string) (Policy, bool) {
 }
 
 // DefaultQuantum is the quantum of a Config that sets none, in instructions,
-// for policies other than Random.
+// for policies other than Random and Coverage.
 const DefaultQuantum = 10000
 
 // QuantumOf is the quantum of a Config with that policy and quantum; 0 for the
-// varied ones of Random.
+// varied ones of Random and Coverage.
 func QuantumOf(policy Policy, quantum int) int {
-	if quantum == 0 && policy != Random {
+	if quantum == 0 && policy != Random && policy != Coverage {
 		return DefaultQuantum
 	}
 	return quantum
@@ -82,10 +85,11 @@ type Config struct {
 	CPUs     int                     // processors that the guest sees; 0 means 8
 
 	Policy  Policy
-	Seed    uint64 // of the scheduler and of everything that is random to the guest
-	Quantum int    // instructions a thread runs before another may; 0: see QuantumOf; at most 2^30
-	Depth   int    // of PCT: number of ordering constraints to aim for, from 1; 0 means DefaultDepth
-	Steps   uint64 // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
+	Seed    uint64   // of the scheduler and of everything that is random to the guest
+	Quantum int      // instructions a thread runs before another may; 0: see QuantumOf; at most 2^30
+	Depth   int      // of PCT: number of ordering constraints to aim for, from 1; 0 means DefaultDepth
+	Targets []Target // of Coverage
+	Steps   uint64   // of PCT: Result.Steps of the same run with Depth 1, or a guess; 0 means 2^20
 
 	MaxInsts uint64 // the run ends after about this number of instructions; 0 means no limit
 	// HangInsts ends a run whose threads have only waited, or gone round loops that no

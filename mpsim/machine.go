@@ -72,7 +72,7 @@ func New(cfg Config) (*Machine, error) {
 	switch {
 	case cfg.Image == nil:
 		return nil, fmt.Errorf("%w: no image", ErrConfig)
-	case cfg.Policy > PCT:
+	case cfg.Policy > Coverage:
 		return nil, fmt.Errorf("%w: unknown policy %d", ErrConfig, cfg.Policy)
 	case cfg.Quantum < 0 || cfg.Quantum > maxQuantum:
 		return nil, fmt.Errorf("%w: quantum %d", ErrConfig, cfg.Quantum)

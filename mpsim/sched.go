@@ -2,6 +2,7 @@ package mpsim
 
 import (
 	"math/rand/v2"
+	"slices"
 )
 
 // scheduler chooses who runs next and for how long. Harts are looked at in the
@@ -39,6 +40,9 @@ func (s *scheduler) init(cfg *Config) {
 		s.initPCT(cfg)
 	case s.mean == 0:
 		s.vary.init(newRand(cfg.Seed, varietyStream))
+		if s.policy == Coverage {
+			s.vary.targets = slices.Clone(cfg.Targets)
+		}
 	}
 }
 
@@ -48,7 +52,7 @@ func (s *scheduler) quantum() int64 {
 		return s.follow.grant()
 	}
 	switch s.policy {
-	case Random:
+	case Random, Coverage:
 		if s.varies() {
 			return s.vary.quantum()
 		}
@@ -75,7 +79,7 @@ func (s *scheduler) next(m *Machine) *Hart {
 		}
 	}
 	switch s.policy {
-	case Random:
+	case Random, Coverage:
 		if s.varies() {
 			return s.vary.choose(m)
 		}

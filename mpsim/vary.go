@@ -44,6 +44,10 @@ type variety struct {
 	held   bool  // a thread may wait for another to come to an object
 	now    int64 // instructions that ran while there was more than one thread
 	can    []*Hart
+
+	// See targets.go.
+	targets  []Target // that were not reached yet
+	longHold bool     // a thread was held for a target
 }
 
 const (
@@ -129,6 +133,9 @@ func (v *variety) choose(m *Machine) *Hart {
 		v.runnable(m, func(h *Hart) bool { return !h.parked(v.now) })
 	}
 	if len(v.can) == 0 {
+		v.others(m)
+	}
+	if len(v.can) == 0 {
 		v.runnable(m, func(*Hart) bool { return true })
 	}
 	if len(v.can) == 0 {
@@ -201,6 +208,9 @@ func (h *Hart) SwitchPoint(obj uint64) {
 		return
 	}
 	s.vary.reached(h, obj)
+	if len(s.vary.targets) > 0 && !h.call.active && h.target(obj) {
+		return
+	}
 	if s.vary.credit <= 0 || s.vary.rng.IntN(eagerOf) >= s.vary.eager {
 		return
 	}

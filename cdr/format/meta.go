@@ -58,6 +58,7 @@ type Meta struct {
 	CPUs      int      `json:"cpus,omitempty"`    // processors that the program saw; 0: 8
 	Depth     int      `json:"depth,omitempty"`   // of the policy pct
 	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: the steps over which its changes of priority are spread
+	Targets   string   `json:"targets,omitempty"` // of the policy coverage, as mpsim.ParseTargets reads them
 	Mode      Mode     `json:"record"`
 	Alphabet  Alphabet `json:"alphabet"`
 	Control   Control  `json:"control,omitempty"`   // empty: ControlWPP

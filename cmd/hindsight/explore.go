@@ -17,6 +17,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/survey"
 	"hindsight/tracefmt/numtext"
@@ -88,6 +89,9 @@ runs failed (exit status, crash, deadlock, hang), for each output other than the
 most frequent one, and for each race, as ` + "`hindsight minimize`" + ` finds it.
 
 ` + suiteHelp + `
+
+With --sched coverage, later runs try the orders of locks that earlier ones did
+not show.
 
 The guest's standard input is empty unless --stdin is given. Each run is limited
 to 10^9 instructions and 1 GiB unless the flags say otherwise. The exit status
@@ -278,6 +282,9 @@ func (f *exploreFlags) checkFlags(formats []string) error {
 	}
 	if f.until && f.shard.of > 0 {
 		return errors.New("--until-race and --shard: want one of them")
+	}
+	if f.sched == mpsim.Coverage.String() && f.shard.of > 0 {
+		return errors.New("--sched coverage and --shard: want one of them, since later runs depend on earlier ones")
 	}
 	if err := f.checkTeams(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,14 +35,14 @@ type guestFlags struct {
 func (f *guestFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn), random, or pct (priorities)")
+	flags.StringVar(&f.sched, "sched", "random", "scheduler: rr (fixed quanta in turn), random, pct (priorities), or coverage (random, with threads held up at chosen locks)")
 	flags.IntVar(&f.quantum, "quantum", 0, "instructions that a thread runs before another may run (random: the average, by default between tens and tens of thousands; rr, pct: default 10000)")
 	flags.IntVar(&f.depth, "depth", mpsim.DefaultDepth, "pct: ordering constraints to aim for, one more than the changes of priority")
 	flags.StringArrayVar(&f.env, "env", nil, "environment variable `K=V` of the guest; may be repeated")
 	flags.StringVar(&f.root, "root", "", "directory that the guest sees as /, read-only (default for a dynamically linked program: the directory of the cross compiler's libraries)")
 	flags.IntVar(&f.cpus, "cpus", 0, "number of processors that the guest sees, at most 64 (default 8); threads are not bound to them")
 	flags.StringVar(&f.stdin, "stdin", "", "`FILE` for the guest's standard input")
-	cli.Complete(cmd, "sched", "rr", "random", "pct")
+	cli.Complete(cmd, "sched", "rr", "random", "pct", "coverage")
 	cli.CompleteDir(cmd, "root")
 }
 
@@ -49,10 +50,13 @@ func (f *guestFlags) add(cmd *cobra.Command) {
 func (f *guestFlags) check() (mpsim.Policy, error) {
 	policy, ok := mpsim.ParsePolicy(f.sched)
 	if !ok {
-		return policy, fmt.Errorf("--sched %q: want rr, random or pct", f.sched)
+		return policy, fmt.Errorf("--sched %q: want rr, random, pct or coverage", f.sched)
 	}
 	if f.quantum < 0 {
 		return policy, fmt.Errorf("--quantum %d: want a positive number of instructions", f.quantum)
+	}
+	if f.quantum > 0 && policy == mpsim.Coverage {
+		return policy, errors.New("--quantum and --sched coverage: want one of them")
 	}
 	if f.depth < 1 {
 		return policy, fmt.Errorf("--depth %d: want 1 or more", f.depth)

@@ -16,6 +16,7 @@ import (
 	"hindsight/cdr/format"
 	"hindsight/cdr/recorder"
 	"hindsight/cmd/internal/cli"
+	"hindsight/mpsim"
 	"hindsight/mpsim/gorun"
 	"hindsight/mpsim/linux"
 	"hindsight/mpsim/session"
@@ -29,6 +30,7 @@ type runFlags struct {
 	written  writtenFlags
 	out      string
 	seed     uint64
+	targets  string
 	record   string
 	keep     string
 	images   string
@@ -113,6 +115,7 @@ itself failed, or, interrupted, with 130 (SIGINT), 143 (SIGTERM) or 129
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "trace `FILE` (default PROGRAM.hst in this directory)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the schedule and of the guest's randomness")
+	flags.StringVar(&f.targets, "targets", "", "with --sched coverage: where threads are held up, as `T1@0x1234` (first request of a lock), comma-separated, or the explore.jsonl of an exploration")
 	flags.StringVar(&f.record, "record", "cdr", "what to record: none, schedule (only what a rerun needs), cor (control flow), dor (data accesses), cdr (both), wet (also values and dependences)")
 	flags.StringVar(&f.keep, "keep", "all", "accesses to keep: all, or shared (only to memory that several threads use)")
 	flags.StringVar(&f.alphabet, "alphabet", "path", "terminals of the control-flow grammar: path or block")
@@ -135,6 +138,28 @@ var (
 	alphabets   = []string{"path", "block"}
 )
 
+// parseTargets are those of --targets.
+func (f *runFlags) parseTargets(ctx context.Context, policy mpsim.Policy) ([]mpsim.Target, error) {
+	if f.targets == "" {
+		return nil, nil
+	}
+	if policy != mpsim.Coverage {
+		return nil, fmt.Errorf("--targets is for --sched coverage, not %s", policy)
+	}
+	if strings.Contains(f.targets, "@") {
+		return mpsim.ParseTargets(f.targets)
+	}
+	state, err := cli.ReadFile(ctx, f.targets)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := session.TargetsOf(state, f.seed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.targets, err)
+	}
+	return targets, nil
+}
+
 // recording checks the flags, and opens the file for standard input, if one is
 // given; the caller closes it.
 func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, *os.File, error) {
@@ -152,6 +177,9 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	}
 	r.Seed, r.Mode, r.Keep, r.Alphabet, r.Out, r.Images = f.seed, f.record, f.keep, f.alphabet, f.out, f.images
 	r.Budget = uint64(f.epoch)
+	if r.Targets, err = f.parseTargets(ctx, r.Policy); err != nil {
+		return nil, nil, err
+	}
 	if err := f.written.Check(); err != nil {
 		return nil, nil, err
 	}

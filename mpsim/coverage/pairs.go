@@ -36,6 +36,7 @@ type pairs struct {
 	table [1 << tableBits]last
 	found map[Pair]struct{}
 	lives []life // memory that began a new life, in order
+	came  []Arrivals
 	now   uint64 // number of the access, from 1; what is older than since is of another run
 	since uint64
 }
@@ -59,7 +60,7 @@ func (p *pairs) reset() {
 		p.found = map[Pair]struct{}{}
 	}
 	clear(p.found)
-	p.lives = p.lives[:0]
+	p.lives, p.came = p.lives[:0], nil
 }
 
 func (p *pairs) access(t event.ThreadID, s *event.Site, addr uint64) {
@@ -97,10 +98,16 @@ func (p *pairs) add(l *last, pc uint64) {
 // event notes an operation on a synchronisation object.
 func (p *pairs) event(t event.ThreadID, e *event.Event) {
 	switch e.Kind {
-	case event.MutexLock, event.WriteLock, event.SemWait, event.SemPost, event.OnceDone, event.OnceSeen,
+	case event.MutexLock, event.WriteLock, event.SemWait:
+		p.arrive(t, e.Obj)
+		p.touch(t, e.PC, e.Obj, true)
+	case event.SemPost, event.OnceDone, event.OnceSeen,
 		event.CondWait, event.CondSignal, event.CondBroadcast, event.AtomicStore, event.AtomicRMW:
 		p.touch(t, e.PC, e.Obj, true)
-	case event.ReadLock, event.AtomicLoad:
+	case event.ReadLock:
+		p.arrive(t, e.Obj)
+		p.touch(t, e.PC, e.Obj, false)
+	case event.AtomicLoad:
 		p.touch(t, e.PC, e.Obj, false)
 	case event.Free: // an access to all of the block
 		p.touch(t, e.PC, e.Obj, true)

@@ -35,6 +35,9 @@ func Again(t *cdr.Trace) (*Run, error) {
 		Policy: policy, Seed: meta.Seed, Quantum: int(meta.Quantum), Depth: meta.Depth, Steps: meta.Steps,
 		Mode: ModeWET, Keep: meta.Keep, Alphabet: string(meta.Alphabet), Flow: cfg.New(img),
 	}
+	if r.Targets, err = mpsim.ParseTargets(meta.Targets); err != nil {
+		return nil, fmt.Errorf("the trace's targets: %w", err)
+	}
 	if r.Follow, err = Followed(t); err != nil {
 		return nil, err
 	}
@@ -80,6 +83,9 @@ func Command(meta format.Meta) string {
 	words := []string{"hindsight run --sched", meta.Policy, "--seed", fmt.Sprint(meta.Seed)}
 	if meta.Policy == mpsim.PCT.String() {
 		words = append(words, "--depth", fmt.Sprint(meta.Depth))
+	}
+	if meta.Targets != "" {
+		words = append(words, "--targets", meta.Targets)
 	}
 	if policy, ok := mpsim.ParsePolicy(meta.Policy); ok && meta.Quantum != uint64(mpsim.QuantumOf(policy, 0)) {
 		words = append(words, "--quantum", fmt.Sprint(meta.Quantum))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +89,8 @@ type Exploration struct {
 
 	classes map[string]*ExploredRun // a run of each class whose races are known
 
+	missing []missingOrder // of the round in progress, under the schedule coverage
+
 	failure error
 }
 
@@ -101,6 +104,10 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 	}
 	if r.Objects == nil {
 		r.Objects = new(recorder.PackedObjects)
+	}
+	if r.Policy == mpsim.Coverage { // the state has the targets of each seed
+		sched := "--sched " + r.Policy.String()
+		o.Command = strings.Replace(o.Command, sched, sched+" --targets "+filepath.Join(o.Dir, StateName), 1)
 	}
 	packed, err := recorder.PackImage(r.Image.Main.Data)
 	if err != nil {
@@ -172,9 +179,17 @@ func (e *Exploration) Explore(ctx context.Context) error { return e.ExploreFirst
 // ExploreFirst is [Exploration.Explore] for the first n seeds of all shards together. A
 // later call continues.
 func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
+	if e.o.Run.Policy == mpsim.Coverage {
+		return e.exploreRounds(ctx, uint64(min(n, e.o.Runs)))
+	}
+	return e.exploreUpTo(ctx, uint64(min(n, e.o.Runs)))
+}
+
+// exploreUpTo makes the remaining runs of the first n seeds.
+func (e *Exploration) exploreUpTo(ctx context.Context, n uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e.limit, e.upTo = uint64(e.o.Runs), uint64(min(n, e.o.Runs))
+	e.limit, e.upTo = uint64(e.o.Runs), n
 	for _, r := range e.done {
 		e.stopAt(r)
 	}
@@ -314,6 +329,9 @@ func (e *Exploration) env(seed uint64) []string {
 func (e *Exploration) RunOf(seed uint64) *Run {
 	r := e.o.Run
 	r.Seed, r.Env, r.Mode = seed, e.env(seed), ModeNone
+	if done := e.done[seed]; done != nil {
+		r.Targets, _ = mpsim.ParseTargets(done.Targets)
+	}
 	return &r
 }
 

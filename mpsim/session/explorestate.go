@@ -80,6 +80,10 @@ type ExploredRun struct {
 	// and Pairs has the pairs of operations in it (coverage.EncodePairs).
 	Class string `json:"class,omitempty"`
 	Pairs string `json:"pairs,omitempty"`
+	// Of the schedule coverage: the run's targets (mpsim.ParseTargets), and who first
+	// acquired what (coverage.ParseArrivals).
+	Targets  string `json:"targets,omitempty"`
+	Arrivals string `json:"arrivals,omitempty"`
 }
 
 // Ended names the way in which the run ended, to tell runs apart.

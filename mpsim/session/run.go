@@ -48,9 +48,10 @@ type Run struct {
 
 	Policy  mpsim.Policy
 	Seed    uint64
-	Quantum int    // instructions; 0: see mpsim.QuantumOf
-	Depth   int    // of pct
-	Steps   uint64 // of pct: steps of the run at depth 1; 0: an extra run counts them
+	Quantum int            // instructions; 0: see mpsim.QuantumOf
+	Depth   int            // of pct
+	Targets []mpsim.Target // of coverage
+	Steps   uint64         // of pct: steps of the run at depth 1; 0: an extra run counts them
 
 	Follow *schedule.Schedule // that the run follows; nil: none
 	Only   bool               // the run ends with the schedule that it follows
@@ -386,7 +387,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 	return mpsim.Config{
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
 		Stdin: std.In, Stdout: std.Out, Stderr: std.Err,
-		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Steps: r.Steps, Schedule: r.Follow, OnlySchedule: r.Only, Trail: r.Trail, Sliced: r.Sliced,
+		Policy: r.Policy, Seed: r.Seed, Quantum: r.Quantum, Depth: r.Depth, Targets: r.Targets, Steps: r.Steps, Schedule: r.Follow, OnlySchedule: r.Only, Trail: r.Trail, Sliced: r.Sliced,
 		Warm:     r.warm,
 		MaxInsts: r.MaxInsts, HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads,
 		Writable: r.Written.Writable != "", Over: r.Written.over(),
@@ -429,7 +430,7 @@ func (r *Run) Meta() format.Meta {
 		Images: images,
 		Argv0:  argv0,
 		Tool:   "hindsight " + cmp.Or(r.Version, buildinfo.Version()), Program: filepath.Base(r.Program), Args: r.Args, Env: r.Env,
-		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Steps: r.Steps,
+		Seed: r.Seed, CPUs: r.CPUs, Policy: r.Policy.String(), Quantum: uint64(mpsim.QuantumOf(r.Policy, r.Quantum)), Depth: depth, Targets: mpsim.TargetsText(r.Targets), Steps: r.Steps,
 		Mode: format.Mode(mode), Alphabet: format.Alphabet(r.Alphabet), Control: r.Control, Functions: r.Choose, Keep: r.Keep,
 	}
 }

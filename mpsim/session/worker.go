@@ -32,6 +32,9 @@ func (w *worker) one(ctx context.Context, seed uint64) error {
 	e := w.e
 	r := e.o.Run
 	r.Seed, r.Env = seed, e.env(seed)
+	if r.Policy == mpsim.Coverage {
+		r.Targets = e.targets(seed)
+	}
 	r.Out, r.Scratch = e.TracePath(seed)+".part", true
 	if !e.o.WriteAll {
 		r.warm = &w.warm
@@ -55,6 +58,9 @@ func (w *worker) one(ctx context.Context, seed uint64) error {
 	if w.holds() {
 		sum.Class = fmt.Sprintf("%016x", uint64(w.held.classes.Class()))
 		sum.Pairs = coverage.EncodePairs(w.held.classes.Pairs())
+		if r.Policy == mpsim.Coverage {
+			sum.Targets, sum.Arrivals = mpsim.TargetsText(r.Targets), coverage.ArrivalsText(w.held.classes.Arrivals())
+		}
 	}
 	if known := e.sameClass(sum.Class); known != nil {
 		sum.Races = append(sum.Races, known...)
