@@ -16,8 +16,8 @@ import (
 
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
-	"hindsight/mpsim/image"
 	"hindsight/mpsim"
+	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/survey"
 	"hindsight/tracefmt/numtext"
