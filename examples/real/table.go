@@ -156,7 +156,7 @@ cp uv_run_tests_a $OUT`,
 		varies:   regexp.MustCompile(`assertions:.*`), // some are made while a thread waits
 		packages: []string{"onetbb"},
 		build: `shared=ON; test $KIND = dynamic || shared=OFF
-cmake -S $SRC/onetbb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=$shared -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-latomic
+cmake -S $SRC/onetbb/tree -B . -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=$shared -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-latomic
 make -s test_task_group test_parallel_for test_concurrent_queue test_concurrent_hash_map
 cp *_relwithdebinfo/test_* $OUT
 cp -L *_relwithdebinfo/libtbb.so.* $OUT 2>/dev/null || test $KIND = static`,
