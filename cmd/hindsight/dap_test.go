@@ -179,6 +179,8 @@ func (e *editor) stack(thread int) []godap.StackFrame {
 // quit ends the session.
 func (e *editor) quit() {
 	e.t.Helper()
+	e.ask("terminate", map[string]any{}, nil)
+	e.event("terminated")
 	e.ask("disconnect", map[string]any{}, nil)
 	if status := <-e.done; status != 0 {
 		e.t.Errorf("status %d\n%s", status, e.errs)

@@ -208,11 +208,24 @@ func (s *server) request(ctx context.Context, r godap.RequestMessage) (over bool
 		}
 		s.begin(ctx)
 		return false, nil
-	case *godap.DisconnectRequest, *godap.TerminateRequest:
+	case *godap.TerminateRequest: // the client disconnects after the event
+		if err := s.answer(r, nil, nil); err != nil {
+			return false, err
+		}
+		return false, s.tell("terminated", godap.TerminatedEventBody{})
+	case *godap.DisconnectRequest:
 		return true, s.answer(r, nil, nil)
 	}
 	if s.debug == nil {
 		return false, s.answer(r, nil, errNothing)
+	}
+	if _, ok := r.(*godap.RestartRequest); ok {
+		_, failed := s.debug.Do(ctx, "goto begin")
+		if err := s.answer(r, nil, failed); err != nil || failed != nil {
+			return false, err
+		}
+		s.begin(ctx)
+		return false, nil
 	}
 	before := s.debug.Time()
 	body, err := s.question(ctx, r)
@@ -231,7 +244,7 @@ var errNothing = errors.New("no trace was launched")
 var capabilities = godap.Capabilities{
 	SupportsConfigurationDoneRequest: true, SupportsFunctionBreakpoints: true, SupportsEvaluateForHovers: true, SupportsStepBack: true,
 	SupportsDataBreakpoints: true, SupportsReadMemoryRequest: true, SupportsExceptionInfoRequest: true, SupportsSteppingGranularity: true,
-	SupportsInstructionBreakpoints: true,
+	SupportsInstructionBreakpoints: true, SupportsRestartRequest: true, SupportsTerminateRequest: true,
 }
 
 // launch opens a trace.
