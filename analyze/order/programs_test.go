@@ -67,7 +67,7 @@ func sameKept(t *testing.T, trace *cdr.Trace, opts race.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Find(t.Context(), trace, find)
+	want, err := findKept(t.Context(), trace, find, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
