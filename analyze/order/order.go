@@ -136,13 +136,18 @@ func keyOf(a, b race.Place) key {
 	return key{a, b}
 }
 
-// findKept returns the static pairs that the orders report, by place. What counts as a
-// race is as in package race. kept is what an earlier walk kept of the segments, or nil.
+// Find returns the static pairs that the orders report, by place. What counts as
+// a race is as in package race.
+func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
+	return findKept(ctx, src, opts, nil)
+}
+
+// findKept is Find with what an earlier walk kept of the segments.
 func findKept(ctx context.Context, src Source, opts Options, kept *replay.Footprints) ([]*Pair, error) {
 	return (&walker{src: src, opts: opts, kept: kept}).find(ctx)
 }
 
-// findSchedulable is findKept for schedulable happens-before alone, of a run that knows in
+// findSchedulable is Find for schedulable happens-before alone, of a run that knows in
 // which order accesses were executed. Its order contains happens-before, so that
 // its races are among those of happens-before, on the memory that suspects names;
 // and a read that a write elsewhere does not precede by happens-before is of an

@@ -16,7 +16,7 @@ import (
 // found returns the orders that report each pair.
 func found(t *testing.T, src Source, opts Options) map[key]Set {
 	t.Helper()
-	pairs, err := findKept(context.Background(), src, opts, nil)
+	pairs, err := Find(context.Background(), src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,12 +195,12 @@ func TestLooksAtWhatMatters(t *testing.T) {
 // sameInAll compares what is found with what is found in all memory.
 func sameInAll(t *testing.T, src Source, opts Options) {
 	t.Helper()
-	got, err := findKept(t.Context(), src, opts, nil)
+	got, err := Find(t.Context(), src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opts.Everything = true
-	want, err := findKept(t.Context(), src, opts, nil)
+	want, err := Find(t.Context(), src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func sameSchedulable(t *testing.T, src Source, run replay.Source, opts Options) 
 		t.Fatal(err)
 	}
 	opts.NoLockset = true
-	want, err := findKept(t.Context(), src, opts, nil)
+	want, err := Find(t.Context(), src, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func sameKept(t *testing.T, trace *cdr.Trace, opts race.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := findKept(t.Context(), trace, find, nil)
+	want, err := Find(t.Context(), trace, find)
 	if err != nil {
 		t.Fatal(err)
 	}
