@@ -12,6 +12,7 @@ import (
 	"hindsight/analyze/report"
 	"hindsight/analyze/rerun"
 	"hindsight/analyze/std"
+	"hindsight/analyze/vtable"
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/buildinfo"
 )
@@ -151,6 +152,11 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	res, err := q.analysis(ctx, t, opts)
 	if err != nil {
 		return nil, named(err, frames)
+	}
+	if img != nil {
+		if res.Races, err = vtable.Unchanged(t, img, res.Races); err != nil {
+			return nil, err
+		}
 	}
 	info := q.trace.reportInfo()
 	predicted := &foretold{}

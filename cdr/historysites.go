@@ -137,3 +137,27 @@ func (h *History) Address(site format.SiteID, ordinal uint64) (addr uint64, ok b
 	})
 	return addr, ok, nil
 }
+
+// SiteIndex returns the place of the ordinal-th execution of site, counted from 0,
+// among the sites of block execution n, which [History.Execution] returned for it.
+func (h *History) SiteIndex(n uint64, site format.SiteID, ordinal uint64) (int, error) {
+	b, err := h.Block(n)
+	if err != nil {
+		return 0, err
+	}
+	before, err := h.Rank(site, n)
+	if err != nil {
+		return 0, err
+	}
+	index, again := 0, ordinal-before
+	for k, s := range b.Sites {
+		if s == site {
+			index = k
+			if again == 0 {
+				break
+			}
+			again--
+		}
+	}
+	return index, nil
+}

@@ -43,19 +43,9 @@ func (f *Finder) moment(p *Place) (m moment, err error) {
 		return m, err
 	}
 	m.block = b.PC
-	before, err := h.Rank(p.Access.Site, m.point)
+	index, err := h.SiteIndex(m.point, p.Access.Site, p.Access.Ordinal)
 	if err != nil {
 		return m, err
-	}
-	index, again := 0, p.Access.Ordinal-before
-	for k, site := range b.Sites {
-		if site == p.Access.Site {
-			index = k
-			if again == 0 {
-				break
-			}
-			again--
-		}
 	}
 	if m.events, err = h.Segment(m.point); err != nil {
 		return m, err

@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/confirm", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 
 	// The analysis. It links no simulator, only what names code and computes values.
-	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/rerun", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
+	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/rerun", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/vtable", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
 	"analyze/annotate":              {"analyze/internal/jsonform", "analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "tracefmt/numtext", "wet"},
 	"analyze/artifact":              {"analyze/hb", "analyze/place", "analyze/race", "analyze/replay", "cdr/...", "mpsim/image", "mpsim/rv", "tracefmt/event", "wpp", "wpp/cfg"},
 	"analyze/contention":            {"analyze/internal/jsonform", "analyze/place", "analyze/replay", "analyze/timeline", "mpsim/image", "tracefmt/event", "tracefmt/numtext"},
@@ -111,6 +111,7 @@ var layers = map[string][]string{
 	"analyze/timeline":              {"analyze/race", "analyze/replay", "cdr", "cdr/format", "tracefmt/event"},
 	"analyze/view":                  {"analyze", "analyze/annotate", "analyze/contention", "analyze/report", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/timeline", "cdr", "cdr/format", "mpsim/image", "tracefmt/..."},
 	"analyze/view/browser":          {},
+	"analyze/vtable":                {"analyze/race", "cdr", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 	"analyze/written":               {"analyze/artifact", "analyze/local", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 
 	// Examples and what builds them.
