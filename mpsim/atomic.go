@@ -253,9 +253,9 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	}
 	h.X[in.Rd&31] = v
 	h.spun(addr, v, uint64(width))
+	h.keepLoad() // even if this LR is a library's own: the pending one is another's
 	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size, 0}
 	if h.recording && !h.quiet {
-		h.keepLoad()
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
 		e.At = uint32(len(h.m.rec.batch.Blocks))
 		h.pending = pendingLoad{true, e}
