@@ -444,3 +444,35 @@ PAIR(free_counted, "an atomic count of owners, the last of whom frees")
 	pthread_join(b, NULL);
 	puts("freed");
 }
+
+/* What a compare-and-swap that fails acquires is not lost in the lock after it. */
+static int failed_swap_x;
+static atomic_int failed_swap_state;
+static pthread_mutex_t failed_swap_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *failed_swap_a(void *broken)
+{
+	if (!broken)
+		failed_swap_x = 1;
+	atomic_store_explicit(&failed_swap_state, 1, memory_order_release);
+	if (broken)
+		failed_swap_x = 1;
+	return NULL;
+}
+static void *failed_swap_b(void *broken)
+{
+	int state;
+
+	do {
+		state = 2;
+		atomic_compare_exchange_strong_explicit(&failed_swap_state, &state, 3, memory_order_acq_rel, memory_order_acquire);
+	} while (state == 0);
+	pthread_mutex_lock(&failed_swap_lock);
+	failed_swap_x++;
+	pthread_mutex_unlock(&failed_swap_lock);
+	return broken;
+}
+PAIR(failed_swap, "a compare-and-swap that fails, and a lock after it")
+{
+	both(failed_swap_a, failed_swap_b, broken);
+	printf("%d\n", broken ? 0 : failed_swap_x);
+}
