@@ -376,7 +376,7 @@ func (x *exporter) write(g *group, pieces []piece) error {
 		x.begin(g.strand, g.op)
 		kind := byte('V')
 		if p.atomic {
-			kind = 'F' // frees do not race with atomic accesses, but with each other
+			kind = 'F' // of frees the text has only that they race with each other
 		}
 		x.line = append(x.line, kind)
 		x.line = strconv.AppendUint(x.line, p.at, 16)
