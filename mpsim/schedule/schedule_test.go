@@ -67,7 +67,7 @@ func TestParseSaysWhere(t *testing.T) {
 		header + "\n\nT1\n":                 "s:3: want after the thread",
 		header + "\nT1 5 6\n":               `s:2: "6": nothing more`,
 		header + "\nT1 -5\n":                `s:2: "-5": want a number`,
-		header + "\nT70000 5\n":             `s:2: "70000": want the number of a thread`,
+		header + "\nT270000 5\n":            `s:2: "270000": want the number of a thread`,
 		header + "\nT1 to 12\n":             `s:2: "12": want an address`,
 		header + "\nT1 to\n":                "s:2: to: want an address",
 		header + "\nT1 to 0x12 x0\n":        "s:2: x0: want 1 or more",
