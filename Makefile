@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet slurm
+.PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet slurm beam
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-peers bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-replay bench-predict bench-papers bench-wet fuzz clean
 
@@ -145,6 +145,9 @@ container:        ## images hindsight:bare and hindsight:full (with the cross co
 slurm:            ## the Slurm job array of docs/exploring.md on this machine (needs Debian's slurm-wlm and munge)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	.ci/slurm bin/hindsight
+
+beam:             ## the Apache Beam pipeline, a module of its own: vet, tests, bin/hindsight-beam (downloads Beam)
+	cd cmd/hindsight-beam && $(GO) vet . && $(GO) test . && $(GO) build -o ../../bin/hindsight-beam .
 
 clean:
 	rm -rf bin

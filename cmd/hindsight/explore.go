@@ -19,6 +19,7 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/suite"
 	"hindsight/mpsim/survey"
 	"hindsight/tracefmt/numtext"
 )
@@ -135,7 +136,7 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 	flags.IntVar(&f.short.runs, "minimize-runs", 100, "with --minimize: stop each search after this number of runs")
 	flags.Var(&f.shard, "shard", "do part `I/N` of the runs: every Nth seed, from the Ith on")
 	flags.StringVar(&f.suite, "suite", "", "explore the programs of the list `FILE`")
-	flags.DurationVar(&f.runTime, "run-time", suiteRunTime, "with --suite: stop a run that takes longer, with its analysis (0: no limit)")
+	flags.DurationVar(&f.runTime, "run-time", suite.DefaultRunTime, "with --suite: stop a run that takes longer, with its analysis (0: no limit)")
 	flags.StringVarP(&f.dir, "output", "o", "", "`DIR` for traces and progress (default PROGRAM.explore in this directory; for a shard, PROGRAM.I-of-N.explore)")
 	flags.BoolVar(&f.resume, "resume", false, "continue the exploration in the directory")
 	flags.BoolVar(&f.show, "show-output", false, "copy the output of the runs to standard error")
@@ -144,7 +145,7 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 	flags.StringVar(&f.races.atomics, "atomics", "relaxed", "plain accesses to atomic variables: relaxed (no race) or strict")
 	flags.StringVar(&f.races.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
-	cli.Complete(cmd, "format", suiteFormats...)
+	cli.Complete(cmd, "format", suite.Formats...)
 	cli.Complete(cmd, "atomics", "relaxed", "strict")
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd

@@ -16,6 +16,7 @@ import (
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/session"
 	"hindsight/mpsim/steer"
+	"hindsight/mpsim/suite"
 	"hindsight/tracefmt/numtext"
 )
 
@@ -98,7 +99,7 @@ type limitFlags struct {
 }
 
 // hangLimit is for how many instructions a run may hang.
-const hangLimit = 100_000_000
+const hangLimit = suite.DefaultHangInsts
 
 func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
 	if memory == 0 {

@@ -12,6 +12,7 @@ import (
 	"hindsight/analyze"
 	"hindsight/cmd/internal/cli"
 	"hindsight/mpsim/session"
+	"hindsight/mpsim/suite"
 	"hindsight/mpsim/survey"
 )
 
@@ -86,7 +87,7 @@ are missing. For a suite it is as for ` + "`explore --suite`" + `.`,
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "`FILE` of races not to report, the same as for the explorations; may be repeated")
 	flags.StringVar(&f.color, "color", "auto", "emphasis: auto (on a terminal), always or never")
 	cli.CompleteDir(cmd, "output")
-	cli.Complete(cmd, "format", suiteFormats...)
+	cli.Complete(cmd, "format", suite.Formats...)
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	return cmd
 }

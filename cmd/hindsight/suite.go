@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"hindsight/analyze/report"
 	"hindsight/cmd/internal/cli"
@@ -27,9 +26,6 @@ runs=50, max-instructions=1000000, max-memory=512M, run-time=30s. The programs
 take turns. One that hangs or cannot be run ends no other. The report has a row
 for each program. The exit status is 66 when a program showed races that are not
 expected, and 1 when anything else was not as expected.`
-
-// suiteRunTime is how long a run of a suite may take.
-const suiteRunTime = 10 * time.Minute
 
 // settings are those of the flags for all programs.
 func (f *exploreFlags) settings(ctx context.Context) (*suite.Settings, error) {
@@ -69,7 +65,7 @@ func (f *exploreFlags) exploreSuite(ctx context.Context, std cli.Streams) error 
 	if err != nil {
 		return err
 	}
-	if err := f.checkFlags(suiteFormats); err != nil {
+	if err := f.checkFlags(suite.Formats); err != nil {
 		return err
 	}
 	set, err := f.settings(ctx)
@@ -100,9 +96,6 @@ func (f *exploreFlags) exploreSuite(ctx context.Context, std cli.Streams) error 
 	return r.write(ctx, std)
 }
 
-// suiteFormats are the forms of a suite's report.
-var suiteFormats = []string{"text", "json", "sarif", "markdown", "junit"}
-
 // suiteReport is the report of a suite that is over.
 type suiteReport struct {
 	*suite.Suite
@@ -126,18 +119,7 @@ func (s *suiteReport) write(ctx context.Context, std cli.Streams) error {
 	}
 	status := s.status(rep)
 	opts := report.TextOptions{Color: s.flags.color == "always" || s.flags.color == "auto" && cli.IsTerminal(std.Out)}
-	switch s.flags.format {
-	case "json":
-		err = rep.WriteJSON(std.Out)
-	case "sarif":
-		err = rep.WriteSARIF(std.Out, report.SARIFOptions{ExitCode: int(status)})
-	case "markdown":
-		err = rep.WriteMarkdown(std.Out, opts)
-	case "junit":
-		err = rep.WriteJUnit(std.Out, opts)
-	default:
-		err = rep.WriteText(std.Out, opts)
-	}
+	err = rep.Write(std.Out, s.flags.format, opts)
 	if n := rep.Missing(); err == nil && n > 0 {
 		_, err = fmt.Fprintf(std.Err, "hindsight: %s%s missing; `hindsight explore --suite FILE --resume -o %s` makes them\n", s.why, numtext.Count(uint64(n), "run is", "runs are"), s.Dir)
 	}
@@ -147,25 +129,18 @@ func (s *suiteReport) write(ctx context.Context, std cli.Streams) error {
 	return err
 }
 
-// exitUnexpected is the status when a program of a suite did not do what is expected of it.
-const exitUnexpected = 1
-
-// status is the exit status.
+// status is the exit status. What interrupted an exploration is in that of one that is
+// incomplete.
 func (s *suiteReport) status(rep *suite.Report) cli.ExitStatus {
-	switch {
-	case rep.Count(suite.Races) > 0:
-		return exitRaces
-	case rep.Count(suite.Unexpected)+rep.Count(suite.Failed) > 0:
-		return exitUnexpected
-	case rep.Count(suite.Incomplete) > 0:
-		return s.ended
+	if status := cli.ExitStatus(rep.Status()); status != cli.ExitInterrupted {
+		return status
 	}
-	return 0
+	return s.ended
 }
 
 // mergeSuites merges explorations of a list.
 func mergeSuites(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from []string, jobs int) error {
-	if err := cli.CheckFormat(f.format, suiteFormats...); err != nil {
+	if err := cli.CheckFormat(f.format, suite.Formats...); err != nil {
 		return err
 	}
 	rules, err := f.rules(ctx)

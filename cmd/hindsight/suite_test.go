@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hindsight/mpsim/suite"
 )
 
 // suiteFiles returns the content of all files below a directory but the states, which
@@ -48,7 +50,7 @@ func TestSuiteShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	reports := func(make func(format string) string) (all []string) {
-		for _, format := range suiteFormats {
+		for _, format := range suite.Formats {
 			all = append(all, make(format))
 		}
 		return all
@@ -59,7 +61,7 @@ func TestSuiteShards(t *testing.T) {
 	}
 	const runs = 7
 	want := reports(func(format string) string { return explore(runs, "--format", format, "--resume", "-o", "all") })
-	checkSuiteSchema(t, want[slices.Index(suiteFormats, "json")])
+	checkSuiteSchema(t, want[slices.Index(suite.Formats, "json")])
 	files := suiteFiles(t, "all")
 	if len(files) < 4 {
 		t.Errorf("traces %d", len(files))
@@ -96,7 +98,7 @@ func TestSuiteShards(t *testing.T) {
 			text, _ := command(t.Context(), t, "merge", "-o", "all", "--format", format, "all")
 			return text
 		})
-		for i, format := range suiteFormats {
+		for i, format := range suite.Formats {
 			if got[i] != want[i] {
 				t.Errorf("trial %d, %s:\n%s\nand of one exploration:\n%s", trial, format, got[i], want[i])
 			}

@@ -309,7 +309,7 @@ func (e *Exploration) stopAt(r *ExploredRun) {
 
 // TracePath is the file of the trace of a seed, if it is kept.
 func (e *Exploration) TracePath(seed uint64) string {
-	return filepath.Join(e.o.Dir, fmt.Sprintf("seed%d.hst", seed))
+	return filepath.Join(e.o.Dir, TraceName(seed))
 }
 
 // TeamVariable is the environment variable that says how many threads a team of

@@ -29,8 +29,8 @@ type Options struct {
 	Progress      func(done, races int) // of all programs; may be nil
 }
 
-// maxProblems is after how many runs that failed a program is given up.
-const maxProblems = 3
+// MaxProblems is after how many runs that failed a program is given up.
+const MaxProblems = 3
 
 // firstRound is how many runs a program makes before the other programs have their turn.
 // Each further round is so many times longer than all before it.
@@ -175,7 +175,7 @@ func (e *exploring) turn(ctx context.Context, t turn) error {
 	}
 	o, err := e.o.Settings.Explored(p, filepath.Join(e.o.Dir, p.Key))
 	if err != nil {
-		return e.problem(p, nil, err, maxProblems)
+		return e.problem(p, nil, err, MaxProblems)
 	}
 	o.Shard, o.Shards, o.Resume = part.Shard, part.Shards, true
 	o.Jobs, o.Slots = cap(e.slots), e.slots
@@ -187,7 +187,7 @@ func (e *exploring) turn(ctx context.Context, t turn) error {
 	}
 	all, err := session.OpenExploration(ctx, *o)
 	if err != nil {
-		return e.problem(p, nil, err, maxProblems)
+		return e.problem(p, nil, err, MaxProblems)
 	}
 	err = all.ExploreFirst(ctx, t.upTo)
 	e.noteDone(p, all.Done())
@@ -206,7 +206,7 @@ func (e *exploring) noteDone(p *Program, done int) {
 func (e *exploring) over(p *Program, planned int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.problems[p.Key] >= maxProblems || e.done[p.Key] >= planned
+	return e.problems[p.Key] >= MaxProblems || e.done[p.Key] >= planned
 }
 
 // problem notes what is wrong with a program, which counts as so many runs that failed.

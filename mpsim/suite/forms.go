@@ -14,6 +14,46 @@ import (
 // away or changes its meaning.
 const JSONVersion = 1
 
+// Formats are the forms of the report.
+var Formats = []string{"text", "json", "sarif", "markdown", "junit"}
+
+// Write writes the report in one of the [Formats].
+func (r *Report) Write(w io.Writer, format string, opts report.TextOptions) error {
+	switch format {
+	case "text":
+		return r.WriteText(w, opts)
+	case "json":
+		return r.WriteJSON(w)
+	case "sarif":
+		return r.WriteSARIF(w, report.SARIFOptions{ExitCode: r.Status()})
+	case "markdown":
+		return r.WriteMarkdown(w, opts)
+	case "junit":
+		return r.WriteJUnit(w, opts)
+	}
+	return fmt.Errorf("format %q: want one of %s", format, strings.Join(Formats, ", "))
+}
+
+// Exit statuses of commands that explore a suite.
+const (
+	exitUnexpected = 1   // something is not as expected, or could not be run
+	exitRaces      = 66  // races were seen that are not expected
+	exitIncomplete = 130 // runs are missing, and nothing else is wrong
+)
+
+// Status is the exit status of a command that explores a suite.
+func (r *Report) Status() int {
+	switch {
+	case r.Count(Races) > 0:
+		return exitRaces
+	case r.Count(Unexpected)+r.Count(Failed) > 0:
+		return exitUnexpected
+	case r.Count(Incomplete) > 0:
+		return exitIncomplete
+	}
+	return 0
+}
+
 type jsonSuite struct {
 	Version  int           `json:"version"`
 	Tool     jsonTool      `json:"tool"`

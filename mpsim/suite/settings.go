@@ -41,6 +41,12 @@ type Settings struct {
 	Predict       bool
 }
 
+// Limits of the runs of a suite, when no others are given.
+const (
+	DefaultRunTime   = 10 * time.Minute
+	DefaultHangInsts = 100_000_000
+)
+
 // RunsOf is how many runs a program has, with all shards together.
 func (s *Settings) RunsOf(p *Program) int { return cmp.Or(p.Limits.Runs, s.Runs) }
 

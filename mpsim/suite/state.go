@@ -217,3 +217,25 @@ func canContinue(dir string, h *head, resume bool) error {
 	}
 	return nil
 }
+
+// State returns the content of the state file of a whole suite, for programs whose
+// explorations were made in another way than by [Explore].
+func State(l *List, s *Settings, problems []Problem) ([]byte, error) {
+	h, err := newHead(l, s)
+	if err != nil {
+		return nil, err
+	}
+	lines := []any{h}
+	for _, p := range sortProblems(problems) {
+		lines = append(lines, p)
+	}
+	var out bytes.Buffer
+	for _, line := range lines {
+		text, err := json.Marshal(line)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(append(text, '\n'))
+	}
+	return out.Bytes(), nil
+}
