@@ -369,9 +369,15 @@ func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, o
 	}
 	cfg := r.Config(space, std)
 	cfg.Observer = observer
-	if r.Image.Main.Go() != "" && observer != nil {
-		if err := gorun.Check(r.Image.Main); err != nil {
+	if r.Image.Main.Go() != "" {
+		err := gorun.Check(r.Image.Main)
+		if err != nil && observer != nil {
 			return nil, fmt.Errorf("%s: %w", r.Program, err)
+		}
+		if err == nil && observer == nil && r.Follow == nil {
+			// What is known of goroutines, and with it where threads switch, depends
+			// on what is observed.
+			cfg.Observer = event.Tee()
 		}
 	}
 	cfg.Hooks, cfg.HookAt = r.Hooks(space)

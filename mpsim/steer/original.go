@@ -14,7 +14,6 @@ import (
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/schedule"
 	"hindsight/mpsim/session"
-	"hindsight/tracefmt/event"
 	"hindsight/tracefmt/outfile"
 )
 
@@ -46,11 +45,7 @@ func Repeat(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source
 	}
 	std.In = bytes.NewReader(input)
 	r.Trail = true
-	var observer event.Observer
-	if r.Image.Main.Go() != "" {
-		observer = event.Tee() // where threads switch may depend on that it is recorded
-	}
-	res, err := r.Simulate(ctx, std, observer)
+	res, err := r.Simulate(ctx, std, nil)
 	if err == nil {
 		err = session.SameEnd(t, res)
 	}
