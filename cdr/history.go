@@ -36,6 +36,30 @@ type History struct {
 	near   []place // where [History.look] looked last; the latest first
 }
 
+// Histories are the histories of a trace's threads, without marks, each made when it is
+// first asked for.
+type Histories struct {
+	t  *Trace
+	of map[event.ThreadID]*History
+}
+
+// Histories returns the histories of the trace's threads.
+func (t *Trace) Histories() *Histories {
+	return &Histories{t, map[event.ThreadID]*History{}}
+}
+
+// Of returns the history of a thread.
+func (h *Histories) Of(th event.ThreadID) (*History, error) {
+	if known := h.of[th]; known != nil {
+		return known, nil
+	}
+	made, err := h.t.History(th, nil)
+	if err == nil {
+		h.of[th] = made
+	}
+	return made, err
+}
+
 // historyViews is how many epochs a History holds.
 const historyViews = 3
 

@@ -22,7 +22,7 @@ type Place struct {
 type Finder struct {
 	trace   *cdr.Trace
 	img     *image.Space
-	history map[event.ThreadID]*cdr.History
+	history *cdr.Histories
 	frames  map[activation]known // frame addresses found
 }
 
@@ -34,7 +34,7 @@ type known struct {
 
 // NewFinder prepares to answer about a trace of the program img.
 func NewFinder(t *cdr.Trace, img *image.Space) *Finder {
-	return &Finder{trace: t, img: img, history: map[event.ThreadID]*cdr.History{}, frames: map[activation]known{}}
+	return &Finder{trace: t, img: img, history: t.Histories(), frames: map[activation]known{}}
 }
 
 // Find says what is at each place; the zero Variable where that cannot be told.
@@ -90,17 +90,6 @@ func (f *Finder) Find(ctx context.Context, places []Place) ([]Variable, error) {
 	return out, nil
 }
 
-func (f *Finder) past(t event.ThreadID) (*cdr.History, error) {
-	if h := f.history[t]; h != nil {
-		return h, nil
-	}
-	h, err := f.trace.History(t, nil)
-	if err == nil {
-		f.history[t] = h
-	}
-	return h, err
-}
-
 // instant is a place in the code that a thread was at: a block execution, and an
 // address in that block.
 type instant struct{ point, pc uint64 }
@@ -124,7 +113,7 @@ const maxDepth = 1 << 10
 // activations are those that a thread was in at an instant, innermost first, as far
 // as the trace has the calls that led there.
 func (f *Finder) activations(t event.ThreadID, at instant) ([]moving, error) {
-	h, err := f.past(t)
+	h, err := f.history.Of(t)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +204,7 @@ func (f *Finder) frame(x *moving) (known, error) {
 	if k, ok := f.frames[x.activation]; ok {
 		return k, nil
 	}
-	h, err := f.past(x.thread)
+	h, err := f.history.Of(x.thread)
 	if err != nil {
 		return known{}, err
 	}

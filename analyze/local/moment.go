@@ -31,7 +31,7 @@ type position struct {
 
 // moment finds when a place was accessed, by its own thread.
 func (f *Finder) moment(p *Place) (m moment, err error) {
-	h, err := f.past(p.Access.Thread)
+	h, err := f.history.Of(p.Access.Thread)
 	if err != nil {
 		return m, err
 	}
@@ -114,7 +114,7 @@ func (f *Finder) around(owner event.ThreadID, m *moment) (before, after instant,
 	if !m.told {
 		return before, after, false, nil
 	}
-	h, err := f.past(owner)
+	h, err := f.history.Of(owner)
 	if err != nil {
 		return before, after, false, err
 	}

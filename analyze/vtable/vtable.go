@@ -17,7 +17,7 @@ import (
 // the first and the last instance of a race tell. A race of which only the last instance
 // changes the value has that as its first one too.
 func Unchanged(t *cdr.Trace, img *image.Space, races []race.Race) ([]race.Race, error) {
-	f := finder{trace: t, img: img, history: map[event.ThreadID]*cdr.History{}, classes: map[uint64]string{}}
+	f := finder{trace: t, img: img, history: t.Histories(), classes: map[uint64]string{}}
 	kept := races[:0:0]
 	for _, r := range races {
 		silent, err := f.silent(&r.First)
@@ -42,7 +42,7 @@ func Unchanged(t *cdr.Trace, img *image.Space, races []race.Race) ([]race.Race, 
 type finder struct {
 	trace   *cdr.Trace
 	img     *image.Space
-	history map[event.ThreadID]*cdr.History
+	history *cdr.Histories
 	classes map[uint64]string // by the instruction that stores, see class
 }
 
@@ -60,7 +60,7 @@ func (f *finder) silent(i *race.Instance) (bool, error) {
 	if class == "" {
 		return false, nil
 	}
-	h, err := f.past(store.Thread)
+	h, err := f.history.Of(store.Thread)
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func (f *finder) madeElsewhere(store *race.Side, class string) (bool, error) {
 		if t == store.Thread {
 			continue
 		}
-		h, err := f.past(t)
+		h, err := f.history.Of(t)
 		if err != nil {
 			return false, err
 		}
@@ -102,15 +102,4 @@ func (f *finder) madeElsewhere(store *race.Side, class string) (bool, error) {
 		found = found || ok
 	}
 	return found, nil
-}
-
-func (f *finder) past(t event.ThreadID) (*cdr.History, error) {
-	if h := f.history[t]; h != nil {
-		return h, nil
-	}
-	h, err := f.trace.History(t, nil)
-	if err == nil {
-		f.history[t] = h
-	}
-	return h, err
 }

@@ -109,7 +109,7 @@ func openState(ctx context.Context, dir string, head stateHead, resume bool) (*r
 	name := filepath.Join(dir, StateName)
 	head.Version = stateVersion
 	// It is locked before it is read, so that nobody adds a line in between.
-	f, err := lockState(ctx, dir)
+	f, err := LockState(ctx, dir, StateName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,13 +123,13 @@ func openState(ctx context.Context, dir string, head stateHead, resume bool) (*r
 	return &runState{f}, runs, nil
 }
 
-// lockState begins a state file for dir, which it creates. Nothing changes in
-// the directory before [writeState].
-func lockState(ctx context.Context, dir string) (*outfile.File, error) {
+// LockState begins the state file name for dir, which it creates. Nobody else can use the
+// directory then, and nothing changes in it before the file is published.
+func LockState(ctx context.Context, dir, name string) (*outfile.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := outfile.Create(ctx, filepath.Join(dir, StateName), outfile.Options{})
+	f, err := outfile.Create(ctx, filepath.Join(dir, name), outfile.Options{})
 	if errors.Is(err, outfile.ErrBusy) {
 		err = fmt.Errorf("%s: another exploration is using this directory", dir)
 	}

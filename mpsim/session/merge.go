@@ -66,7 +66,7 @@ func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 	if err := o.checkDir(); err != nil {
 		return nil, err
 	}
-	f, err := lockState(ctx, o.Dir)
+	f, err := LockState(ctx, o.Dir, StateName)
 	if err != nil {
 		return nil, err
 	}

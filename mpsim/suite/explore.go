@@ -73,7 +73,7 @@ func Explore(ctx context.Context, o Options) error {
 	if err := canContinue(o.Dir, h, o.Resume); err != nil {
 		return err
 	}
-	state, err := lock(ctx, o.Dir)
+	state, err := session.LockState(ctx, o.Dir, StateName)
 	if err != nil {
 		return err
 	}

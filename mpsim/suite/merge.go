@@ -95,7 +95,7 @@ func Merge(ctx context.Context, o MergeOptions) (*Suite, error) {
 	if s.List, err = h.programs(); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.From[0], err)
 	}
-	state, err := lock(ctx, o.Dir)
+	state, err := session.LockState(ctx, o.Dir, StateName)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package suite
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -159,18 +158,6 @@ func sortProblems(list []Problem) []Problem {
 func Is(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, StateName))
 	return err == nil
-}
-
-// lock begins the state of a directory, which it creates. Nobody else can use it then.
-func lock(ctx context.Context, dir string) (*outfile.File, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	f, err := outfile.Create(ctx, filepath.Join(dir, StateName), outfile.Options{})
-	if errors.Is(err, outfile.ErrBusy) {
-		err = fmt.Errorf("%s: another exploration is using this directory", dir)
-	}
-	return f, err
 }
 
 // begin writes the head and the problems known, and puts the state in place.
