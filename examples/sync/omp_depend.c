@@ -414,7 +414,12 @@ __attribute__((noinline)) static void copy_alone(int n, int broken)
 }
 PAIR(copy_alone, "task and taskloop firstprivate of a variable-length array, outside of any team")
 {
-	copy_alone(8, broken);
+	if (broken) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+		copy_alone(8, broken);
+	} else
+		copy_alone(8, broken);
 	printf("%d\n", broken ? 0 : copy_alone_x[0] + copy_alone_x[7]);
 }
 

@@ -301,7 +301,7 @@ PAIR(target_tasks, "the end of a target region waits for its tasks")
 #pragma omp task
 			target_tasks_x[0]++;
 #pragma omp task
-			target_tasks_x[broken ? 0 : 1]++;
+			target_tasks_x[1]++;
 		}
 		target_tasks_x[0]++;
 #pragma omp target nowait map(tofrom: target_tasks_x)
@@ -311,7 +311,9 @@ PAIR(target_tasks, "the end of a target region waits for its tasks")
 #pragma omp task
 			target_tasks_x[1]++;
 		}
+		if (!broken) {
 #pragma omp taskwait
+		}
 		target_tasks_x[0] += target_tasks_x[1];
 	}
 	printf("%d\n", broken ? 0 : target_tasks_x[0]);
