@@ -9,7 +9,7 @@ import (
 	"hindsight/wpp"
 )
 
-// doublings is the address string of a site: n times doubled what body says.
+// doublings returns the address string of a site: body, doubled n times.
 func doublings(t *testing.T, n int, body ...wpp.Symbol) *format.AddrStream {
 	t.Helper()
 	rules := [][]wpp.Symbol{body}
@@ -23,10 +23,10 @@ func doublings(t *testing.T, n int, body ...wpp.Symbol) *format.AddrStream {
 	return &format.AddrStream{Grammar: g, First: 0x1000}
 }
 
-// TestExplosiveGrammars takes address strings of 2^50 accesses and more, which
-// may not be walked.
+// TestExplosiveGrammars uses address strings of 2^50 accesses and more, which no code may
+// walk.
 func TestExplosiveGrammars(t *testing.T) {
-	var back []format.AddrTerm // many places in a page, and back
+	var back []format.AddrTerm // to many places in a page, and back
 	var sum int64
 	for i := range int64(200) {
 		d := i*i%97*24 + 1
@@ -43,7 +43,7 @@ func TestExplosiveGrammars(t *testing.T) {
 		n       int
 		terms   []format.AddrTerm
 		body    []wpp.Symbol
-		extents int // at most
+		extents int // at most this many
 	}{
 		{"to and fro", 50, []format.AddrTerm{{Diff: 8, Count: 1}, {Diff: -8, Count: 1}}, walk[:2], 4},
 		{"on and on", 50, []format.AddrTerm{{Diff: 8, Count: 1}}, []wpp.Symbol{walk[0], walk[0]}, 2},

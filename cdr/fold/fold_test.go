@@ -93,7 +93,7 @@ func TestSimplify(t *testing.T) {
 	}
 }
 
-// TestBounds compares what is known of rules with their footprints.
+// TestBounds compares the bounds of rules with their footprints.
 func TestBounds(t *testing.T) {
 	rules := 0
 	for seed := range uint64(40) {

@@ -9,9 +9,9 @@ import (
 	"hindsight/wpp"
 )
 
-// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart. If
-// it has Bits, only the bytes of each block that have a bit are meant: of byte
-// i, bit i%64 of word i/64. Bits must not be changed.
+// Extent is a set of bytes: Count blocks of Len bytes, Stride bytes apart. If Bits is not
+// nil, the set has only the bytes of each block whose bit is set: byte i has bit i%64 of
+// word i/64. Bits must not be changed.
 type Extent struct {
 	Site   format.SiteID
 	Base   uint64
@@ -21,13 +21,13 @@ type Extent struct {
 	Bits   []uint64
 }
 
-// footprint is the set of bytes that an occurrence of a rule accesses, relative
-// to the address before it. It is computed once for each rule.
+// footprint is the set of bytes that an occurrence of a rule accesses, relative to the
+// previous address. It is computed once for each rule.
 type footprint struct {
 	extents []Extent
-	lo, hi  int64 // first byte and the one after the last; lo = hi: no byte
+	lo, hi  int64 // first byte, and the one after the last; equal if there is none
 	state   fpState
-	wild    bool // lo and hi are not known: the addresses go round
+	wild    bool // lo and hi are not known because the addresses wrap around
 }
 
 type fpState uint8
@@ -38,7 +38,7 @@ const (
 	fpMany // more extents than are worth keeping; lo and hi are known
 )
 
-// farAway is a distance in bytes at which addresses are no longer compared.
+// farAway is the distance in bytes beyond which addresses are not compared any more.
 const farAway = 1 << 60
 
 func magnitude(d int64) uint64 {
@@ -48,14 +48,14 @@ func magnitude(d int64) uint64 {
 	return uint64(d)
 }
 
-// maxExtents bounds the extents kept of a rule.
+// maxExtents limits the extents that are kept of a rule.
 const maxExtents = 48
 
-// TooMany bounds the extents collected of a rule before they are simplified.
+// TooMany limits the extents that are collected of a rule before they are simplified.
 const TooMany = 1 << 13
 
-// fpDense is the length in bytes up to which the bytes of a rule are examined one
-// by one to find the shortest form.
+// fpDense is the largest span of a rule, in bytes, whose bytes are examined one by one to
+// find the shortest form.
 const fpDense = 1 << 15
 
 // footprint returns the footprint of a rule whose accesses have width bytes.
@@ -75,8 +75,8 @@ func (x *Index) footprint(r wpp.Rule, width uint64) *footprint {
 	return f
 }
 
-// union finds how far the accesses of a rule reach, and lists their extents;
-// it reports whether these are all of them.
+// union finds how far the accesses of a rule reach and lists their extents. It reports
+// whether the list is complete.
 func (x *Index) union(f *footprint, r wpp.Rule, width uint64) (all []Extent, known bool) {
 	known = true
 	begun := false
@@ -130,8 +130,8 @@ func (x *Index) reach(s wpp.Symbol, at, width uint64, all []Extent) (footprint, 
 	}, append(all, e)
 }
 
-// settle keeps the extents of a rule, as a set of bytes where that is shorter,
-// unless they are too many.
+// settle keeps the extents of a rule unless they are too many. It keeps a set of bytes
+// instead where that is shorter.
 func (f *footprint) settle(all []Extent) {
 	switch {
 	case len(all) <= maxExtents:
@@ -144,7 +144,8 @@ func (f *footprint) settle(all []Extent) {
 	}
 }
 
-// TermExtent is the bytes of the accesses of a terminal after address at.
+// TermExtent returns the bytes that the accesses of a terminal touch, after an access at
+// address at.
 func TermExtent(t format.AddrTerm, at, width uint64) Extent {
 	base, stride := at+uint64(t.Diff), uint64(t.Diff)
 	if t.Diff < 0 {
@@ -154,7 +155,7 @@ func TermExtent(t format.AddrTerm, at, width uint64) Extent {
 	return oneBlock(Extent{Base: base, Len: width, Stride: stride, Count: t.Count})
 }
 
-// oneBlock writes blocks that touch each other as one.
+// oneBlock merges blocks that touch each other into one.
 func oneBlock(e Extent) Extent {
 	if e.Count > 1 && e.Stride <= e.Len {
 		e.Len += e.Stride * (e.Count - 1)
@@ -197,7 +198,7 @@ func simplify(all []Extent) []Extent {
 	return weave(group(out))
 }
 
-// join adds e to last, if the result is one extent. e does not begin before last.
+// join merges e into last if the result is one extent. e does not begin before last.
 func join(last *Extent, e Extent) bool {
 	d := e.Base - last.Base
 	if last.Bits != nil || e.Bits != nil {
@@ -209,7 +210,7 @@ func join(last *Extent, e Extent) bool {
 			return false
 		}
 		last.Len = max(last.Len, d+e.Len)
-	case last.Count == 1: // e inside last
+	case last.Count == 1: // e is inside last
 		if d > last.Len || d+e.Stride*(e.Count-1)+e.Len > last.Len {
 			return false
 		}
@@ -217,7 +218,7 @@ func join(last *Extent, e Extent) bool {
 		if d%last.Stride+e.Len > last.Len || d/last.Stride >= last.Count {
 			return e.Len == last.Len && d == last.Stride*last.Count && extend(last, 1)
 		}
-	default: // the same or the next blocks
+	default: // the same blocks, or the next ones
 		if e.Stride != last.Stride || e.Len != last.Len || d%last.Stride != 0 || d/last.Stride > last.Count {
 			return false
 		}
@@ -231,8 +232,8 @@ func extend(e *Extent, n uint64) bool {
 	return true
 }
 
-// group joins single blocks of equal length at equal distances, which are in
-// order of address.
+// group joins single blocks of equal length at equal distances. They are in order of
+// address.
 func group(all []Extent) []Extent {
 	out := all[:0]
 	for i := 0; i < len(all); {
@@ -362,8 +363,8 @@ type Coverer struct {
 	Index *Index
 	Width uint64
 	Yield func(Extent) bool
-	// seen are the occurrences of rules without a footprint that have been
-	// handed out; a grammar may repeat one more often than anybody can wait.
+	// The occurrences of rules without a footprint that were handed out. A grammar may
+	// repeat one of them too often to walk it each time.
 	seen map[occurrence]struct{}
 }
 
@@ -372,11 +373,11 @@ type occurrence struct {
 	at   uint64
 }
 
-// maxSeen bounds the occurrences remembered.
+// maxSeen limits the occurrences in seen.
 const maxSeen = 1 << 18
 
-// Cover hands out extents that make up the bytes of the accesses number lo to
-// hi (exclusive) of an occurrence of rule r after address at.
+// Cover hands out extents that make up the bytes of accesses lo to hi (exclusive) of an
+// occurrence of rule r that follows address at.
 func (c *Coverer) Cover(r wpp.Rule, at, lo, hi uint64) bool {
 	x := c.Index
 	sums := x.count[x.off[r]:x.off[r+1]]
@@ -413,12 +414,12 @@ func (c *Coverer) Cover(r wpp.Rule, at, lo, hi uint64) bool {
 	})
 }
 
-// parts calls yield for the symbols of a rule that hold its accesses lo to hi:
-// with the address before each symbol, which of the symbol's accesses are meant,
-// and the number of the rule's accesses before it.
+// parts calls yield for the symbols of a rule that hold its accesses lo to hi: with the
+// address before each symbol, the range of the symbol's accesses, and the number of the
+// rule's accesses before it.
 func (x *Index) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
 	sums, diffs, body := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]], x.Grammar.Body(r)
-	i, _ := slices.BinarySearch(sums, lo+1) // the first with more than lo before it
+	i, _ := slices.BinarySearch(sums, lo+1) // the first with more than lo accesses before it
 	for i = max(i-1, 0); i < len(body) && sums[i] < hi; i++ {
 		from, end := max(lo, sums[i]), min(hi, sums[i+1])
 		if from < end && !yield(body[i], at+diffs[i], from-sums[i], end-sums[i], sums[i]) {
@@ -428,10 +429,10 @@ func (x *Index) parts(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at
 	return true
 }
 
-// partsBack is parts, the last symbol first.
+// partsBack is parts in the opposite order, the last symbol first.
 func (x *Index) partsBack(r wpp.Rule, at, lo, hi uint64, yield func(s wpp.Symbol, at, lo, hi, skipped uint64) bool) bool {
 	sums, diffs, body := x.count[x.off[r]:x.off[r+1]], x.diff[x.off[r]:x.off[r+1]], x.Grammar.Body(r)
-	i, _ := slices.BinarySearch(sums, hi) // the first with hi or more before it
+	i, _ := slices.BinarySearch(sums, hi) // the first with hi or more accesses before it
 	for i = min(i, len(body)) - 1; i >= 0 && sums[i+1] > lo; i-- {
 		from, end := max(lo, sums[i]), min(hi, sums[i+1])
 		if from < end && !yield(body[i], at+diffs[i], from-sums[i], end-sums[i], sums[i]) {

@@ -10,25 +10,25 @@ import (
 	"hindsight/wpp"
 )
 
-// Index finds places in the address string of a site, by prefix sums of accesses
-// and of address differences within each rule body. Ordinals count all accesses
-// of the site in the stretch, including those that were left out.
+// Index finds places in the address string of a site, by prefix sums of accesses and of
+// address differences within each rule body. Ordinals count all accesses of the site in
+// the epoch, including those that were left out.
 type Index struct {
 	Grammar *wpp.Grammar
 	terms   []format.AddrTerm
 	First   uint64
 	Lead    uint64
 	off     []uint32
-	// At off[r]+r+i: of the first i symbols of rule r.
+	// count[off[r]+r+i] is the sum over the first i symbols of rule r.
 	count []uint64
 	diff  []uint64
 
-	// Of the rules, computed when first needed.
+	// One for each rule, computed when first needed.
 	prints  []footprint
 	bounds  []bound
 	tallies []ruleTally
-	tallied int // in tallies
-	Useless int // times in a row that [Condense] made little of a segment's
+	tallied int // number of tallies kept
+	Useless int // how often in a row [Condense] hardly shortened the tallies of a segment
 }
 
 func NewIndex(s *format.AddrStream, terms []format.AddrTerm) (*Index, error) {
@@ -53,8 +53,8 @@ func NewIndex(s *format.AddrStream, terms []format.AddrTerm) (*Index, error) {
 	return x, nil
 }
 
-// symbol returns how many accesses a symbol makes, and how far the address
-// moves.
+// symbol returns how many accesses a symbol stands for, and by how much it moves the
+// address.
 func (x *Index) symbol(s wpp.Symbol) (count, diff uint64) {
 	if s.IsRule() {
 		end := x.off[s.Rule()+1] - 1
@@ -64,10 +64,10 @@ func (x *Index) symbol(s wpp.Symbol) (count, diff uint64) {
 	return t.Count, uint64(t.Diff) * t.Count
 }
 
-// Total is the number of accesses up to the last recorded one.
+// Total returns the number of accesses up to the last recorded one.
 func (x *Index) Total() uint64 { return x.Lead + 1 + x.count[len(x.count)-1] }
 
-// Skipped is the number of accesses left out between recorded ones.
+// Skipped returns the number of accesses left out between recorded ones.
 func (x *Index) Skipped() uint64 {
 	w, err := wpp.NewWeights(x.Grammar, func(t wpp.Terminal) uint64 {
 		if x.terms[t].Skip {
@@ -76,7 +76,7 @@ func (x *Index) Skipped() uint64 {
 		return 0
 	})
 	if err != nil {
-		return 0 // cannot be: the sum of all counts is bounded
+		return 0 // cannot happen: the sum of all counts is bounded
 	}
 	return w.Total()
 }
@@ -85,15 +85,15 @@ func (x *Index) Skipped() uint64 {
 type Cursor struct {
 	Index *Index
 	At    uint64 // ordinal of the next access
-	addr  uint64 // of the access before, when at > lead
+	addr  uint64 // of the previous access, if At > Lead
 	Stack []addrStep
-	term  format.AddrTerm // the rest of the terminal that was begun
+	term  format.AddrTerm // the rest of the current terminal
 }
 
-// addrStep is what is left of a rule's body.
+// addrStep is the rest of a rule's body.
 type addrStep struct{ rest []wpp.Symbol }
 
-// Seek moves to the access of that ordinal.
+// Seek moves to the access with that ordinal.
 func (c *Cursor) Seek(ordinal uint64) {
 	x := c.Index
 	start := x.Grammar.Start()
@@ -154,13 +154,13 @@ func (c *Cursor) load() bool {
 	return false
 }
 
-// Run returns the next accesses with ordinals below end as a strided run, as long
-// as possible; First is an ordinal within the stretch. ok is false when there are
-// none.
+// Run returns the longest strided run of the next accesses with ordinals below end. First
+// is an ordinal within the epoch. ok is false when there are none.
 func (c *Cursor) Run(end uint64) (open Run, ok bool) { return c.RunOf(end, math.MaxInt) }
 
-// RunOf is Run that goes over at most so many terminals: the run may be shorter than
-// it could be, and ok false although At, the ordinal of the next access, is below end.
+// RunOf is Run with a limit on the terminals it reads. The run may then be shorter than
+// possible, and ok may be false although At, the ordinal of the next access, is below
+// end.
 func (c *Cursor) RunOf(end uint64, terminals int) (open Run, ok bool) {
 	for c.At < end {
 		if c.At <= c.Index.Lead {
@@ -178,7 +178,7 @@ func (c *Cursor) RunOf(end uint64, terminals int) (open Run, ok bool) {
 			}
 			terminals--
 			if !c.load() {
-				c.At = end // the rest was left out
+				c.At = end // the rest was left out of the recording
 				break
 			}
 		}
@@ -210,8 +210,8 @@ func (c *Cursor) RunOf(end uint64, terminals int) (open Run, ok bool) {
 	return open, open.Count > 0
 }
 
-// Next hands out the accesses with ordinals from the present one to end
-// (exclusive), as [Cursor.Run] returns them. It reports false when yield did.
+// Next yields the accesses with ordinals from the current one to end (exclusive), in the
+// runs of [Cursor.Run]. It returns false if yield did.
 func (c *Cursor) Next(end uint64, yield func(Run) bool) bool {
 	for {
 		r, ok := c.Run(end)

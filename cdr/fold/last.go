@@ -12,11 +12,11 @@ import (
 // ErrSearch says that a search was given up because it took too long.
 var ErrSearch = errors.New("search given up")
 
-// maxSearch bounds the symbols that one search of an address string looks at.
+// maxSearch limits the symbols that one search of an address string examines.
 const maxSearch = 1 << 20
 
-// Bounds says, for each rule of an address grammar, how far its accesses
-// lie from the address before the rule.
+// Bounds knows, for each rule of an address grammar, how far its accesses lie from the
+// address before the rule.
 type Bounds struct {
 	Index *Index
 	rules []span
@@ -25,7 +25,7 @@ type Bounds struct {
 // span is a range of differences, both ends included.
 type span struct {
 	low, high int64
-	any       bool // beyond what an int64 holds: any address
+	any       bool // does not fit in an int64: any address
 	none      bool // no access is recorded
 }
 
@@ -47,7 +47,7 @@ func NewBounds(x *Index) *Bounds {
 	return b
 }
 
-// of is the span of a symbol.
+// of returns the span of a symbol.
 func (b *Bounds) of(s wpp.Symbol) span {
 	if s.IsRule() {
 		return b.rules[s.Rule()]
@@ -76,8 +76,8 @@ func (s span) cover(t span, at int64) span {
 	return span{low: min(s.low, low), high: max(s.high, high), any: any}
 }
 
-// meets reports whether an access of the span, from base, can be at one of the
-// addresses of w.
+// meets reports whether an access of the span, from base, can touch one of the addresses
+// of w.
 func (s span) meets(base uint64, w Window) bool {
 	if s.none {
 		return false
@@ -85,7 +85,7 @@ func (s span) meets(base uint64, w Window) bool {
 	return s.any || s.low <= w.offset(base)+w.Width && s.high >= w.offset(base)
 }
 
-// Window is the addresses from low to low+width.
+// Window is the addresses from Low to Low+Width, both included.
 type Window struct {
 	Low   uint64
 	Width int64
@@ -95,8 +95,8 @@ func (w Window) offset(base uint64) int64 { return int64(w.Low - base) }
 
 func (w Window) has(addr uint64) bool { return addr-w.Low <= uint64(w.Width) }
 
-// Extent is the first and the last address of all accesses; high is below low
-// when that is not known.
+// Extent returns the first and the last address of all accesses; high is below low if
+// they are not known.
 func (b *Bounds) Extent() (low, high uint64) {
 	first := b.Index.First
 	s := b.rules[b.Index.Grammar.Start()]
@@ -113,8 +113,8 @@ func (b *Bounds) Extent() (low, high uint64) {
 	return low, high
 }
 
-// Last finds the last access with an ordinal from a lower bound on and below
-// limit at one of the addresses of w.
+// Last finds the last access at one of the addresses of w whose ordinal is at least lower
+// and below limit.
 func (b *Bounds) Last(lower, limit uint64, w Window) (ordinal, addr uint64, ok bool, err error) {
 	x := b.Index
 	s := search{b: b, lower: lower, limit: limit, w: w, left: maxSearch}
@@ -141,8 +141,8 @@ type search struct {
 	left  int
 }
 
-// rule searches the string of r, whose first access has the ordinal at and
-// follows one at the address base.
+// rule searches the string of r. Its first access has ordinal at, and the previous access
+// was at address base.
 func (s *search) rule(r wpp.Rule, base, at uint64) (ordinal, addr uint64, ok bool) {
 	x := s.b.Index
 	body := x.Grammar.Body(r)
@@ -166,8 +166,8 @@ func (s *search) rule(r wpp.Rule, base, at uint64) (ordinal, addr uint64, ok boo
 	return 0, 0, false
 }
 
-// term searches a run of equal differences: the last k from 1 to its count
-// with from + k·diff in the window.
+// term searches a run of equal differences for the last k from 1 to its count with from +
+// k·diff in the window.
 func (s *search) term(t format.AddrTerm, from, first uint64) (ordinal, addr uint64, ok bool) {
 	n := min(t.Count, s.limit-first)
 	if n == 0 || t.Skip {

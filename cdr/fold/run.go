@@ -11,5 +11,5 @@ type Run struct {
 	Base   uint64
 	Stride int64
 	Count  uint64
-	First  uint64 // ordinal of the first among the thread's accesses by this site, from 0
+	First  uint64 // ordinal of the first access, among all accesses of the thread by this site, from 0
 }

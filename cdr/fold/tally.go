@@ -9,7 +9,7 @@ import (
 	"hindsight/wpp"
 )
 
-// Tally is executions of a site without their order: Times at each of Count
+// Tally counts executions of a site without their order: Times at each of Count
 // addresses, Stride bytes apart. Stride is 0 if Count is 1.
 type Tally struct {
 	Site   format.SiteID
@@ -19,10 +19,10 @@ type Tally struct {
 	Times  uint64
 }
 
-// end is after the last byte accessed.
+// end returns the address after the last byte accessed.
 func (t *Tally) end(width uint64) uint64 { return t.Base + t.Stride*(t.Count-1) + width }
 
-// RunTally is the tally of a run.
+// RunTally returns the tally of a run.
 func RunTally(base uint64, stride int64, count uint64) Tally {
 	switch {
 	case count == 1 || stride == 0:
@@ -34,19 +34,19 @@ func RunTally(base uint64, stride int64, count uint64) Tally {
 	return Tally{Base: base, Stride: uint64(stride), Count: count, Times: 1}
 }
 
-// ruleTally is what an occurrence of a rule executes, relative to the address
-// before it. It is computed once for each rule.
+// ruleTally has the tallies of an occurrence of a rule, relative to the address before
+// it. It is computed once for each rule.
 type ruleTally struct {
 	all   []Tally
 	known bool
-	many  bool // more than is worth keeping
+	many  bool // more tallies than are worth keeping
 }
 
 const (
-	// MaxTally bounds the tallies kept of a rule, maxTallied those of an index.
+	// MaxTally limits the tallies kept of a rule, maxTallied those of an index.
 	MaxTally   = 512
 	maxTallied = 1 << 20
-	// maxPlaces is the number of addresses that may be examined one by one to find
+	// maxPlaces is the largest number of addresses that are examined one by one to find
 	// the shortest form.
 	maxPlaces = 1 << 12
 )
@@ -97,8 +97,8 @@ func (x *Index) tally(r wpp.Rule) *ruleTally {
 	return f
 }
 
-// Condense writes the same executions as fewer tallies where it can. It
-// reorders its argument, which is of one site.
+// Condense merges tallies without changing the executions. It reorders its argument,
+// whose tallies all belong to one site.
 func Condense(all []Tally) []Tally {
 	if len(all) < 2 {
 		return all
@@ -127,14 +127,14 @@ func Condense(all []Tally) []Tally {
 	return regroup(out)
 }
 
-// regroup splits tallies into addresses and forms new tallies: of equal times, at
-// equal distances. It does so where neighbouring tallies are short and close
+// regroup splits tallies into single addresses and forms new tallies of equal Times at
+// equal distances. It does so only where neighbouring tallies are short and close
 // together.
 func regroup(all []Tally) []Tally {
 	kept := all[:0]
 	for i := 0; i < len(all); {
 		lo, j := all[i].Base, i
-		unit, places := uint64(0), uint64(0) // of which all distances are multiples
+		unit, places := uint64(0), uint64(0) // all distances are multiples of unit
 		for ; j < len(all); j++ {
 			t := &all[j]
 			if t.Base-lo >= fpDense || t.Count > maxPlaces || t.Base+t.Stride*(t.Count-1)-lo >= fpDense {
@@ -163,11 +163,11 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// shortRuns is the mean number of places up to which tallies are worth splitting.
+// shortRuns is the mean Count up to which splitting tallies is worthwhile.
 const shortRuns = 64
 
-// regroupDense regroups tallies within fpDense bytes from lo on, at addresses
-// whose distances are multiples of unit.
+// regroupDense regroups tallies within fpDense bytes from lo, at addresses whose
+// distances are multiples of unit.
 func regroupDense(all []Tally, lo, unit uint64) []Tally {
 	var times [maxPlaces]uint64
 	high := uint64(0)
@@ -179,7 +179,7 @@ func regroupDense(all []Tally, lo, unit uint64) []Tally {
 			at += step
 		}
 	}
-	var out, open []Tally // open has one for each number of times
+	var out, open []Tally // open has one for each value of Times
 	for at, n := range times[:high+1] {
 		if n == 0 {
 			continue
@@ -210,7 +210,7 @@ func regroupDense(all []Tally, lo, unit uint64) []Tally {
 	return append(out, open...)
 }
 
-// Tallier hands out the tallies of a segment.
+// Tallier yields the tallies of a segment.
 type Tallier struct {
 	Index *Index
 	Width uint64
@@ -218,11 +218,10 @@ type Tallier struct {
 	Yield func(Tally) bool
 }
 
-// put hands out a tally if it is in a range that keep accepts.
+// put yields a tally if keep accepts its range.
 func (c *Tallier) put(t Tally) bool { return !Within(c.Keep, t.Base, t.end(c.Width)) || c.Yield(t) }
 
-// Walk hands out the accesses number lo to hi of an occurrence of rule r after
-// address at.
+// Walk yields accesses lo to hi of an occurrence of rule r that follows address at.
 func (c *Tallier) Walk(r wpp.Rule, at, lo, hi uint64) bool {
 	x := c.Index
 	f := x.bound(r, c.Width)

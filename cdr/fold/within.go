@@ -6,8 +6,7 @@ import (
 	"hindsight/wpp"
 )
 
-// Finder hands out runs of accesses; what lies in no range that keep accepts
-// may be left out.
+// Finder yields runs of accesses. It may omit what lies in no range that Keep accepts.
 type Finder struct {
 	Index *Index
 	Width uint64
@@ -20,16 +19,16 @@ type Finder struct {
 // of the address space is always accepted.
 func Within(keep func(lo, hi uint64) bool, lo, hi uint64) bool { return lo >= hi || keep(lo, hi) }
 
-// bound is the range of bytes that an occurrence of a rule accesses, relative to
-// the address before it.
+// bound is the range of bytes that an occurrence of a rule accesses, relative to the
+// previous address.
 type bound struct {
-	lo, hi int64 // first byte and the one after the last; lo = hi: no byte
+	lo, hi int64 // first byte, and the one after the last; equal if there is none
 	known  bool
-	wild   bool // lo and hi are not known: the addresses go round
+	wild   bool // lo and hi are not known because the addresses wrap around
 }
 
-// bound returns the bound of a rule whose accesses have width bytes. It is that
-// of the rule's footprint, and cheaper to compute.
+// bound returns the bound of a rule whose accesses have width bytes. It agrees with the
+// rule's footprint and is cheaper to compute.
 func (x *Index) bound(r wpp.Rule, width uint64) bound {
 	if x.bounds == nil {
 		x.bounds = make([]bound, x.Grammar.Rules())
@@ -72,8 +71,8 @@ func (x *Index) bound(r wpp.Rule, width uint64) bound {
 	return b
 }
 
-// Walk hands out the accesses number lo to hi of an occurrence of rule r after
-// address at, of which first is the ordinal of its first access.
+// Walk yields accesses lo to hi of an occurrence of rule r that follows address at. first
+// is the ordinal of its first access.
 func (c *Finder) Walk(r wpp.Rule, at, lo, hi, first uint64) bool {
 	x := c.Index
 	f := x.bound(r, c.Width)

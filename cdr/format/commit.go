@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Counts has what the commit block of an epoch says about a thread.
+// Counts are a thread's numbers in the commit block of an epoch.
 //
 //	payload = uvarint threads, then for each in rising order: uvarint id, instructions
 //	          of its blocks, block executions, accesses of its blocks, accesses
@@ -18,7 +18,7 @@ type Counts struct {
 	Insts, Blocks, Accesses, Recorded, Events uint64
 }
 
-// SyncThreads has what package synclog must know about an epoch's threads.
+// SyncThreads converts the threads of an epoch for package synclog.
 func SyncThreads(threads []Counts) []synclog.Thread {
 	list := make([]synclog.Thread, len(threads))
 	for i, t := range threads {
@@ -27,8 +27,8 @@ func SyncThreads(threads []Counts) []synclog.Thread {
 	return list
 }
 
-// ReplaySync begins to decode a sync block of an epoch in which the threads had
-// these numbers of events.
+// ReplaySync starts decoding a sync block of an epoch in which the threads had these
+// numbers of events.
 func ReplaySync(payload []byte, threads []Counts) (*synclog.Cursor, error) {
 	return synclog.Replay(payload, SyncThreads(threads))
 }

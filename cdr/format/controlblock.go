@@ -16,8 +16,8 @@ import (
 //	          call stack when the epoch began
 //	terms   = uvarint n, n bytes of kind (2 bits and up: 0 path, 1 sync, 2 pop,
 //	          3 push, 4 access; +8 for a path that is run more than once), then
-//	          for each term varint a - a of the term before of this kind and,
-//	          for a repeated path, sync and access, uvarint b (column of its own)
+//	          for each term varint a - a of the previous term of this kind and,
+//	          for a repeated path, sync and access, uvarint b (in its own column)
 //	grammar = wpp's binary form
 const repeated = 8
 
@@ -64,10 +64,10 @@ type ControlString struct {
 	Grammar *wpp.Grammar
 }
 
-// Bounds of what a block may hold. A recorder within its budget writes less.
+// Limits on what a block may hold. A recorder that keeps to its budget writes less.
 const (
 	MaxRun     = 1 << 40  // repetitions of a path in a row
-	MaxTerms   = 1 << 19  // letters of an alphabet
+	MaxTerms   = 1 << 19  // letters of the alphabet
 	MaxSymbols = 1 << 21  // of the grammars of a block
 	MaxPayload = 16 << 20 // bytes
 	MaxEpoch   = 32 << 20 // bytes of all control, data and sync blocks of an epoch
@@ -149,6 +149,6 @@ func (c *ControlString) decodeTerms(d *decoder, again []bool, tab *Tables) {
 	}
 }
 
-// MaxStack bounds the frames of a thread that calls and never returns (a
-// program that switches stacks by hand). At the bound all frames are dropped.
+// MaxStack limits the frames of a thread that calls and never returns, such as one in a
+// program that switches stacks by hand. At the limit all frames are dropped.
 const MaxStack = 1 << 20

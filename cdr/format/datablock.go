@@ -8,16 +8,16 @@ import (
 	"hindsight/wpp"
 )
 
-// A data block holds the address streams of one thread in one epoch. Sites all of whose
-// accesses were left out have none.
+// A data block holds the address streams of one thread in one epoch. A site without
+// recorded accesses has no stream.
 //
 //	payload = dictionary streams
 //	dictionary = uvarint n, n times uvarint count<<1 | skip, then for each term
 //	          that is no skip varint difference
-//	streams = uvarint n, columns of n: uvarint site - site before, varint first
-//	          address - that of the stream before, uvarint accesses left out
+//	streams = uvarint n, columns of n: uvarint site - previous site, varint first
+//	          address - that of the previous stream, uvarint accesses left out
 //	          before the first, uvarint symbols when the grammar is a plain
-//	          string of less than 16 (0: it follows in wpp's binary form, +1 else);
+//	          string of fewer than 16 (0: it follows in wpp's binary form, +1 else);
 //	          then the terminals of the plain strings (uvarint), then the grammars
 //
 // Sites are in rising order.
@@ -78,11 +78,11 @@ func EncodeData(terms []AddrTerm, streams []AddrStream) []byte {
 
 func plain(g *wpp.Grammar) bool { return g.Rules() == 1 && g.Symbols() < plainStream }
 
-// Data is the address streams of a thread and epoch as loaded.
+// Data contains the decoded address streams of a thread in an epoch.
 type Data struct {
 	Terms   []AddrTerm
 	Streams []AddrStream   // by rising site
-	BySite  map[SiteID]int // index in streams
+	BySite  map[SiteID]int // index in Streams
 }
 
 type AddrStream struct {
@@ -92,7 +92,7 @@ type AddrStream struct {
 	Grammar *wpp.Grammar
 }
 
-// MaxCount bounds the accesses of a run.
+// MaxCount limits the accesses of a run.
 const MaxCount = 1 << 56
 
 func DecodeData(payload []byte, tab *Tables) (*Data, error) {
@@ -194,10 +194,10 @@ func (t *Data) decodeGrammars(d *decoder, lengths []uint64) {
 	}
 }
 
-// AddrTerm is a terminal of an address grammar: count times the same
-// difference, or count accesses that were left out.
+// AddrTerm is a terminal of an address grammar: either Count times the same difference,
+// or Count accesses that were left out.
 type AddrTerm struct {
-	Diff  int64 // to the address before; 0 when skip
+	Diff  int64 // from the previous address; 0 when Skip
 	Count uint64
 	Skip  bool
 }

@@ -2,7 +2,6 @@ package format
 
 import "hindsight/tracefmt/wire"
 
-// decoder reads a payload of the trace.
 type decoder = wire.Payload
 
 func decode(payload []byte) decoder {

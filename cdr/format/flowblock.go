@@ -8,32 +8,32 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A flow block replaces a control block where control flow is
-// recorded as arithmetic program paths ([ControlAPP]): what one thread did in
-// one epoch, as the directions of its branches. Played back through the shell
-// of the program that the trace carries it returns the blocks and events from
-// which the control string is made, the same as a recorder of [ControlWPP] would have made.
+// A flow block replaces a control block if control flow is recorded as arithmetic program
+// paths ([ControlAPP]). It says what one thread did in one epoch, as the directions of
+// its branches. Playing it back through the shell of the program in the trace returns the
+// blocks and events, and so the control string that a recorder of [ControlWPP] would have
+// written.
 //
 //	payload = version stack pending marks points stream
-//	version = byte 1: how names are made and how the program is analysed
+//	version = byte 1: how names are formed and how the program is analysed
 //	stack   = uvarint frames, then varint differences, outermost first: the
 //	          call stack when the epoch began
-//	pending = byte 1 if the thread returned last and its innermost frame is
-//	          therefore left as soon as the target is known, else 0
+//	pending = byte 1 if the thread's last step was a return, so that its innermost
+//	          frame is popped as soon as the target is known, else 0
 //	marks   = uvarint n, n bytes of kind (0 event, 1 unwound, 2 rewound, 3 pop,
 //	          4 push), then for
-//	          each varint a - a of the mark before of its kind and, for an event,
-//	          uvarint b (column of its own)
+//	          each varint a - a of the previous mark of its kind and, for an event,
+//	          uvarint b (in its own column)
 //	points  = uvarint n, then for each checkpoint of the stream uvarint blocks
-//	          (marks do not count) between the one before and it
+//	          (without marks) since the previous checkpoint
 //	stream  = of package app, over names of blocks and marks
 //
-// See flowShell for the names.
+// See [FlowShell] for the names.
 type Flow struct {
 	Stack   []uint64
 	Pending bool
 	Marks   []Mark
-	Points  []uint64 // blocks before each checkpoint of the stream
+	Points  []uint64 // block executions before each checkpoint of the stream
 	Stream  []byte
 }
 
@@ -49,11 +49,11 @@ type Mark struct {
 type markKind uint8
 
 const (
-	MarkEvent   markKind = iota // ordered event, a and b as in a termSync
+	MarkEvent   markKind = iota // ordered event; a and b as in TermSync
 	MarkUnwound                 // the stack is cut down to its a outermost frames
 	MarkRewound                 // the frame a is put back
-	MarkPop                     // code that is not recorded left a frames
-	MarkPush                    // and called, to return to a
+	MarkPop                     // code that is not recorded returned from a frames
+	MarkPush                    // code that is not recorded called, with return address a
 	numMarkKinds
 )
 
@@ -164,6 +164,6 @@ func (f *Flow) decodeMarks(d *decoder) {
 	}
 }
 
-// MaxFlowBlocks bounds the block executions of a thread in an epoch, and so the
-// time to play one back.
+// MaxFlowBlocks limits the block executions of a thread in an epoch, and so the time of a
+// playback.
 const MaxFlowBlocks = 1 << 26

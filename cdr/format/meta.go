@@ -48,24 +48,24 @@ type Meta struct {
 	Version   int      `json:"version"`
 	Tool      string   `json:"tool,omitempty"` // program and version that recorded
 	Program   string   `json:"program,omitempty"`
-	Argv0     string   `json:"argv0,omitempty"` // the guest's name for itself, if that is not Program
+	Argv0     string   `json:"argv0,omitempty"` // the guest's argv[0], if that is not Program
 	Args      []string `json:"args,omitempty"`  // without the program's name
 	Env       []string `json:"env,omitempty"`   // from --env, KEY=VALUE
 	Seed      uint64   `json:"seed"`
 	Policy    string   `json:"policy,omitempty"`  // of the scheduler
 	Quantum   uint64   `json:"quantum,omitempty"` // instructions
-	Images    string   `json:"images,omitempty"`  // directory that has the executable and shared objects, from that of the trace; "": the trace has them
-	CPUs      int      `json:"cpus,omitempty"`    // processors that the program saw; 0: 8
-	Depth     int      `json:"depth,omitempty"`   // of the policy pct
-	Steps     uint64   `json:"steps,omitempty"`   // of the policy pct: the steps over which its changes of priority are spread
-	Targets   string   `json:"targets,omitempty"` // of the policy coverage, as mpsim.ParseTargets reads them
+	Images    string   `json:"images,omitempty"`  // directory of the executable and shared objects, relative to that of the trace; "": they are in the trace
+	CPUs      int      `json:"cpus,omitempty"`    // processors that the program saw; 0 means 8
+	Depth     int      `json:"depth,omitempty"`   // of policy pct
+	Steps     uint64   `json:"steps,omitempty"`   // of policy pct: the number of steps over which it spreads its changes of priority
+	Targets   string   `json:"targets,omitempty"` // of policy coverage, in the form that mpsim.ParseTargets reads
 	Mode      Mode     `json:"record"`
 	Alphabet  Alphabet `json:"alphabet"`
-	Control   Control  `json:"control,omitempty"`   // empty: ControlWPP
-	Functions []string `json:"functions,omitempty"` // whose control flow alone is recorded; empty: all
+	Control   Control  `json:"control,omitempty"`   // empty means ControlWPP
+	Functions []string `json:"functions,omitempty"` // the only functions whose control flow is recorded; empty means all
 	Keep      string   `json:"keep,omitempty"`      // "shared" or "all"
 	Schedule  bool     `json:"schedule,omitempty"`  // the order of accesses between events is recorded
-	World     *World   `json:"world,omitempty"`     // of ModeSchedule; nil: a rerun must be told
+	World     *World   `json:"world,omitempty"`     // of ModeSchedule; without it, the caller must supply the environment of a rerun
 
 	// Outcome is nil in a trace that was not closed.
 	Outcome *event.Outcome `json:"outcome,omitempty"`
@@ -81,7 +81,7 @@ type Meta struct {
 // World is the environment of a run, apart from the program, its arguments and
 // its input.
 type World struct {
-	Root       string `json:"root,omitempty"` // directory that the program saw as /
+	Root       string `json:"root,omitempty"` // the directory that the program saw as /
 	HangInsts  uint64 `json:"hang_limit,omitempty"`
 	MaxMemory  uint64 `json:"max_memory,omitempty"` // bytes
 	MaxThreads int    `json:"max_threads,omitempty"`

@@ -14,9 +14,9 @@ import (
 // Object is a shared object that the program of a trace loaded.
 type Object struct {
 	Path string // as the program saw it
-	Base uint64 // added to every address of the file
-	Late bool   // loaded by the program when it ran (dlopen), not with it
-	Data []byte // the file
+	Base uint64 // what to add to the addresses in the file
+	Late bool   // loaded by dlopen and not at the start
+	Data []byte // the content of the file
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 	MaxObjectBytes = 1 << 30
 )
 
-// EncodeObject encodes what precedes the content of a shared object.
+// EncodeObject encodes the part of a shared object's block that precedes the content.
 func EncodeObject(m *event.Image, flags uint64) []byte {
 	if m.Late {
 		flags |= lateObject
@@ -44,7 +44,7 @@ func EncodeObject(m *event.Image, flags uint64) []byte {
 	return append(b, m.Path...)
 }
 
-// PartialObject is a shared object some of whose blocks may be missing.
+// PartialObject is a shared object of which some blocks may be missing.
 type PartialObject struct {
 	Object
 	Flags uint64
@@ -78,7 +78,7 @@ func (o *PartialObject) Take(part []byte) error {
 	return nil
 }
 
-// Whole returns an error if the content is incomplete or damaged.
+// Whole returns an error if content is missing or damaged.
 func (o *PartialObject) Whole() error {
 	if uint64(len(o.Data)) != o.Size || sha256.Sum256(o.Data) != o.Sum {
 		return fmt.Errorf("content of shared object %q: %w", o.Path, tracefmt.ErrMalformed)
@@ -86,5 +86,5 @@ func (o *PartialObject) Whole() error {
 	return nil
 }
 
-// MaxImage bounds the ELF file of a trace, in bytes.
+// MaxImage limits the ELF file of a trace, in bytes.
 const MaxImage = 256 << 20

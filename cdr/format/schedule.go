@@ -6,12 +6,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Piece is a number of accesses that a thread executed in a row before another thread's
-// turn.
+// Piece is a number of accesses that a thread executed in a row before the turn of
+// another thread.
 type Piece struct {
 	Seq      uint64 // events of S_synch before it
 	Thread   event.ThreadID
-	Accesses uint64 // executed, recorded or not, since the thread's last event or piece
+	Accesses uint64 // executed since the thread's last event or piece, recorded or not
 }
 
 func DecodeSchedule(payload []byte, seq uint64) ([]Piece, error) {

@@ -23,8 +23,7 @@ type Program interface {
 }
 
 // Shell is a program's static control flow as package app needs it. Functions are
-// identified by their index. Several goroutines may use it at once, if they may
-// use the program.
+// identified by their index. It is safe for concurrent use if the program is.
 type Shell struct{ Program Program }
 
 // Block implements app.Shell: it describes the basic block that begins at pc.
@@ -59,17 +58,17 @@ func shellBlock(b *cfg.Block, function uint64) app.Block {
 	return out
 }
 
-// FlowShell is the shell of a flow block. A name is one of three kinds. An even
-// number is the address of a basic block of the program. Odd numbers are no
-// addresses of instructions: 4·n+1 is block n of the tables, if that is not one
-// of the program's, and 4·n+3 is mark n.
+// FlowShell is the shell of a flow block. There are three kinds of name. An even number
+// is the address of a basic block of the program. An odd number cannot be the address of
+// an instruction: 4·n+1 is block n of the tables if that is not a block of the program,
+// and 4·n+3 is mark n.
 type FlowShell struct {
 	Shell
 	Codes func(id uint64) (CodeEnd, bool)
-	Marks []Mark // those so far; a decoder has all of them from the beginning
+	Marks []Mark // the marks so far; a decoder has all of them from the beginning
 }
 
-// CodeEnd is how a block of the tables ends.
+// CodeEnd says how a block of the tables ends.
 type CodeEnd struct {
 	Next uint64
 	End  event.End

@@ -9,12 +9,12 @@ import (
 // the same blocks, equally often in each, are executed equally often and share
 // their counts.
 type siteBlocks struct {
-	off    []uint32 // blocks of site i: blocks[off[i]:off[i+1]]
-	blocks []uint32 // rising; a block is named as often as the site occurs in it
-	Class  []SiteID // for each site the first with the same blocks
+	off    []uint32 // the blocks of site i are blocks[off[i]:off[i+1]]
+	blocks []uint32 // in rising order; a block is repeated if the site occurs in it more than once
+	Class  []SiteID // for each site, the first site with the same blocks
 }
 
-// SiteBlocks computes the table when it is first needed.
+// SiteBlocks returns the table, which it computes in the first call.
 func (t *Tables) SiteBlocks() *siteBlocks {
 	if x := t.bySite; x != nil && len(x.Class) == len(t.Sites) && len(x.blocks) == len(t.SiteLists) {
 		return x
@@ -53,7 +53,7 @@ func (t *Tables) SiteBlocks() *siteBlocks {
 
 func (x *siteBlocks) Of(id SiteID) []uint32 { return x.blocks[x.off[id]:x.off[id+1]] }
 
-// SiteIn is the number of occurrences of a site in a block.
+// SiteIn returns the number of occurrences of a site in a block.
 func (t *Tables) SiteIn(b *TableBlock, site SiteID) (n uint64) {
 	for _, id := range t.BlockSites(b) {
 		if id == site {

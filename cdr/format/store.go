@@ -15,7 +15,7 @@ func (s *ImageStore) path(sum [sha256.Size]byte) string {
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:]))
 }
 
-// Put stores a file, unless the store has it.
+// Put stores a file unless the store already has it, and returns its SHA-256.
 func (s *ImageStore) Put(data []byte) (sum [sha256.Size]byte, err error) {
 	sum = sha256.Sum256(data)
 	if info, err := os.Stat(s.path(sum)); err == nil && info.Size() == int64(len(data)) {

@@ -8,15 +8,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A tables block holds the blocks and paths that were first met in its epoch.
+// A tables block holds the blocks and paths that first occurred in its epoch.
 //
 //	payload = blocks paths
 //	blocks  = uvarint id of the first, uvarint n, columns of n numbers:
-//	          varint pc - end of the block before, uvarint bytes, uvarint instructions,
+//	          varint pc - end of the previous block, uvarint bytes, uvarint instructions,
 //	          end (one byte each), uvarint sites; then for each site of each block
-//	          uvarint pc - pc of the site before (first: of the block), byte size<<1 | write
+//	          uvarint pc - pc of the previous site (first: of the block), byte size<<1 | write
 //	paths   = uvarint id of the first, uvarint n, column of n uvarint lengths,
-//	          then for each block of each path varint id - id of the block before (0 at first)
+//	          then for each block of each path varint id - id of the previous block (0 at first)
 //
 // Sites are numbered by first appearance of (pc, size, access).
 
@@ -29,7 +29,7 @@ type CodeRow struct {
 	End      event.End
 }
 
-// Rows are the rows of a tables block: those that no earlier one holds.
+// Rows are the rows of a tables block, none of which is in an earlier block.
 type Rows struct {
 	FirstBlock uint64
 	Blocks     []CodeRow
@@ -38,7 +38,7 @@ type Rows struct {
 	Paths      []uint32 // their blocks, one path after another
 }
 
-// Encode encodes a tables block. sites are those of the whole trace.
+// Encode encodes a tables block. sites contains the sites of the whole trace.
 func (n *Rows) Encode(sites []Site) []byte {
 	var b []byte
 	blocks := n.Blocks
@@ -89,12 +89,12 @@ func (n *Rows) Encode(sites []Site) []byte {
 
 // Tables are the blocks, sites and paths of a trace.
 type Tables struct {
-	bySite    *siteBlocks // made when first needed
+	bySite    *siteBlocks // computed when first needed
 	Blocks    []TableBlock
 	SiteLists []SiteID // of all blocks, one after another
 	Sites     []Site
 	siteIDs   map[Site]SiteID
-	PathOff   []uint32 // blocks of path i: pathBlocks[pathOff[i]:pathOff[i+1]]
+	PathOff   []uint32 // the blocks of path i are PathBlocks[PathOff[i]:PathOff[i+1]]
 	Path      []uint32
 }
 
@@ -109,22 +109,22 @@ type TableBlock struct {
 
 func (b *TableBlock) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
-// Bounds of the tables of a trace.
+// Limits on the tables of a trace.
 const (
-	MaxTableRows  = 1 << 20 // blocks; sites of all blocks
+	MaxTableRows  = 1 << 20 // blocks; also the sites of all blocks
 	MaxPaths      = 1 << 22
 	MaxPathsTotal = 1 << 24 // blocks of all paths
 )
 
-// MaxBlockSites bounds the sites of a block.
+// MaxBlockSites limits the sites of a block.
 const MaxBlockSites = 1 << 10
 
-// MaxSiteSize is the largest access in bytes that the format can hold.
+// MaxSiteSize is the size in bytes of the largest access that the format can hold.
 const MaxSiteSize = 127
 
 func NewTables() *Tables { return &Tables{siteIDs: map[Site]SiteID{}, PathOff: []uint32{0}} }
 
-// Add reads the next tables block.
+// Add decodes the next tables block and adds its rows.
 func (t *Tables) Add(payload []byte) error {
 	d := decode(payload)
 	t.addBlocks(&d)
@@ -148,8 +148,8 @@ func (t *Tables) addBlocks(d *decoder) {
 	from := len(t.Blocks)
 	t.Blocks = append(t.Blocks, make([]TableBlock, n)...)
 	blocks := t.Blocks[from:]
-	// The pc is relative to the end of the block before, whose length is
-	// in the next column.
+	// The pc is relative to the end of the previous block, whose length is in the next
+	// column.
 	deltas := make([]int64, n)
 	for i := range deltas {
 		deltas[i] = d.Varint()
@@ -247,6 +247,6 @@ func (t *Tables) BlockSites(b *TableBlock) []SiteID {
 	return t.SiteLists[b.SiteFrom : b.SiteFrom+b.SiteCount]
 }
 
-// MaxPathBlocks bounds the blocks of a path in the tables. A longer path is
-// written as paths of one block.
+// MaxPathBlocks limits the blocks of a path in the tables. A longer path is written as
+// paths of one block each.
 const MaxPathBlocks = 1 << 10

@@ -4,7 +4,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A term is a letter of a control string.
+// Term is a letter of a control string.
 type Term struct {
 	Kind termKind
 	A, B uint64
@@ -16,14 +16,14 @@ type termKind uint8
 const (
 	TermPath   termKind = iota // path a, b times in a row
 	TermSync                   // ordered event at pc a, of kind b>>1; b&1: it returns from a hooked function
-	TermPop                    // correction: a frames more are gone
-	TermPush                   // correction: the frame a is still there
+	TermPop                    // correction: the stack loses a more frames
+	TermPush                   // correction: the frame a is back on the stack
 	TermAccess                 // DOR: access to address a; b = size<<1 | write
 	numTermKinds
 )
 
-// The sizes of things in memory that count for the budget, with their share of maps and
-// slices, in bytes. A budget's worth of terms is less than maxTerms.
+// The sizes in memory that count for the budget, in bytes, with their share of maps and
+// slices. They are chosen so that the terms of a full budget number fewer than MaxTerms.
 const (
 	TermBytes   = 160
 	StreamBytes = 200

@@ -5,8 +5,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Extra is a block that the recorder does not write itself and package cdr does
-// not read; see recorder.Options.
+// Extra is a block that neither the recorder writes itself nor package cdr reads; see
+// recorder.Options.
 type Extra struct {
 	Kind    tracefmt.Kind
 	Thread  uint32
@@ -27,8 +27,8 @@ type Site struct {
 type Event struct {
 	event.Event // At is 0
 	Thread      event.ThreadID
-	Seq         uint64 // its place in S_synch, from 0
-	Index       uint64 // m: its ordinal among the thread's own events, from 0
+	Seq         uint64 // position in S_synch, from 0
+	Index       uint64 // the paper's m: its ordinal among the thread's own events, from 0
 }
 
 // BlockID and PathID name rows of the trace's tables, dense from 0.

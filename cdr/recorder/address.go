@@ -2,17 +2,16 @@ package recorder
 
 import "hindsight/cdr/format"
 
-// stream compresses the addresses of one site in one thread and epoch: Diff, RLE
-// and Sequitur in one pass (PPoPP 2003, section 2.4). A symbol reaches the
-// grammar when a run of equal differences ends. The first recorded address is
-// stored separately.
+// stream compresses the addresses of one site in one thread and epoch: Diff, RLE and
+// Sequitur in one pass (PPoPP 2003, section 2.4). A run of equal differences becomes a
+// symbol of the grammar when it ends. The first recorded address is stored separately.
 type stream struct {
 	last  uint64
 	diff  int64
-	count uint64 // differences in the open run, 0: none
-	skip  uint64 // accesses left out since last
+	count uint64 // differences in the open run; 0: no run is open
+	skip  uint64 // accesses left out since the last recorded one
 	first uint64
-	lead  uint64 // accesses left out before first
+	lead  uint64 // accesses left out before the first recorded one
 	begun bool
 	site  format.SiteID
 	b     grammar
@@ -37,11 +36,12 @@ func (s *stream) add(addr uint64, out *[2]format.AddrTerm) (n int) {
 	return n
 }
 
-// leaveOut counts an access that is not recorded. An open run ends with it,
-// in the next call of add.
+// leaveOut counts an access that is not recorded. The next call of add therefore ends the
+// open run.
 func (s *stream) leaveOut() { s.skip++ }
 
-// flush returns the open run, and the accesses left out since, as terminals.
+// flush ends the open run. It returns that run, and the accesses left out since, as
+// terminals.
 func (s *stream) flush(out *[2]format.AddrTerm) (n int) {
 	if s.count > 0 {
 		out[n] = format.AddrTerm{Diff: s.diff, Count: s.count}

@@ -9,8 +9,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// TestCover: a block of the simulator is divided only where it is whole basic
-// blocks to the last access.
+// TestCover checks that a block of the simulator is divided only if it consists of whole
+// basic blocks up to its last access.
 func TestCover(t *testing.T) {
 	site := func(pc uint64) event.Site { return event.Site{PC: pc, Size: 8} }
 	static := []event.Block{

@@ -7,12 +7,13 @@ import "hindsight/wpp"
 // high half; 0 is empty.
 type dictionary[T comparable] struct {
 	terms []T
-	slots []uint64 // length is a power of two, or 0
+	slots []uint64 // its length is a power of two, or 0
 }
 
-const firstSlots = 16 // of a dictionary
+const firstSlots = 16
 
-// id returns the number of a terminal, by its hash.
+// id returns the number of x, whose hash the caller has computed, and adds x if it is
+// new.
 func (d *dictionary[T]) id(x T, hash uint32) (id wpp.Terminal, isNew bool) {
 	if len(d.terms)*2 >= len(d.slots) {
 		d.grow()

@@ -77,8 +77,8 @@ func (r *Recorder) closeEpoch() error {
 	return nil
 }
 
-// inParallel is the memory of an epoch, in bytes, from which its blocks are made and
-// compressed by several goroutines.
+// inParallel is the memory of an epoch, in bytes, above which several goroutines build
+// and compress its blocks.
 const inParallel = 4 << 20
 
 // writeThreads writes the control flow and the addresses of threads.
@@ -120,8 +120,8 @@ func (r *Recorder) appendParts(parts []tracefmt.Part) error {
 	return nil
 }
 
-// finishStreams ends the open runs. It reports whether there are addresses. Accesses
-// left out at the end need no mark.
+// finishStreams ends the open runs. It reports whether any address was recorded. Accesses
+// left out at the end need no terminal.
 func (t *threadRec) finishStreams() (found bool) {
 	for _, s := range t.used {
 		s.skip = 0

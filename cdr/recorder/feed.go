@@ -8,28 +8,28 @@ import (
 // grammar is the grammar of a control string or of a stream of addresses.
 type grammar struct {
 	wpp.Builder
-	room  int    // terminals that it takes without growing
-	round uint64 // of the feed, when it last got one
+	room  int    // terminals that fit before it must grow
+	round uint64 // of the feed, when this grammar last got a terminal
 }
 
-// feed holds terminals that are not in their grammars yet, all of one thread. Together
-// they are appended faster (see [wpp.AppendEach]). Only those wait that change neither
-// the memory of a grammar nor, in total, reach the number of symbols at which the epoch
-// is due; so an epoch ends at the same block as if none waited.
+// feed collects terminals of one thread before they are appended to their grammars,
+// because appending several together is faster (see [wpp.AppendEach]). A terminal waits
+// only if it does not change the memory of its grammar, and only while the symbols stay
+// below the number at which the epoch is due. An epoch therefore ends at the same block
+// as it would without a feed.
 type feed struct {
-	thread *threadRec // whose they are
+	thread *threadRec // whose terminals they are
 	list   []wpp.Feed
 	round  uint64 // how often the list was emptied
 }
 
-// feedLen is how many terminals wait at most.
+// feedLen is the largest number of terminals that wait.
 const feedLen = 64
 
-// dueSymbols is the number of symbols in the grammars of a block at which an epoch is
-// due.
+// dueSymbols ends an epoch: it is reached by the symbols in the grammars of one block.
 const dueSymbols = format.MaxSymbols / 2
 
-// feed appends a terminal to a grammar of the thread's, at once or later.
+// feed appends a terminal to one of the thread's grammars, at once or later.
 func (t *threadRec) feed(g *grammar, id wpp.Terminal) {
 	f := &t.rec.feed
 	if f.thread != t {
@@ -53,7 +53,8 @@ func (t *threadRec) feed(g *grammar, id wpp.Terminal) {
 	}
 }
 
-// appendNow appends a terminal to a grammar that may grow. None waits for it.
+// appendNow appends a terminal to a grammar that may grow. No terminal may be waiting for
+// that grammar.
 func (t *threadRec) appendNow(g *grammar, id wpp.Terminal) {
 	before, symbols := g.Size(), g.Symbols()
 	g.Append(id)
@@ -66,7 +67,7 @@ func (t *threadRec) appendNow(g *grammar, id wpp.Terminal) {
 	}
 }
 
-// counted adds to the symbols of the streams or of the control string.
+// counted adds symbols to the count of the control string or of the streams.
 func (t *threadRec) counted(symbols int, control bool) {
 	if !control {
 		t.symbols += symbols
@@ -77,7 +78,7 @@ func (t *threadRec) counted(symbols int, control bool) {
 	}
 }
 
-// drain appends what waits.
+// drain appends the waiting terminals.
 func (f *feed) drain() {
 	f.round++
 	if len(f.list) == 0 {

@@ -10,8 +10,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// flowFactor is what a byte of a flow stream counts for the budget: about the
-// memory of the grammar that is built from it.
+// flowFactor weighs a byte of a flow stream against the budget. It is about the memory of
+// the grammar that is built from that byte.
 const flowFactor = 64
 
 // flowRec records the control flow of one thread in the open epoch as
@@ -23,7 +23,7 @@ type flowRec struct {
 	shell format.FlowShell
 	ids   map[format.Mark]int
 	size  int64  // of the stream, as counted for the budget
-	count uint64 // blocks
+	count uint64 // block executions
 }
 
 // point notes a checkpoint, if the last name began with one.
@@ -95,7 +95,7 @@ func (t *threadRec) flowStep(id uint32) error {
 	return nil
 }
 
-// leave follows calls and returns.
+// leave follows the call or return at the end of a block.
 func (t *threadRec) leave(b *simBlock) {
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
@@ -105,7 +105,7 @@ func (t *threadRec) leave(b *simBlock) {
 	}
 }
 
-// flowSkip follows a block that is not recorded.
+// flowSkip follows the calls and returns of a block that is not recorded.
 func (t *threadRec) flowSkip(b *simBlock) {
 	if t.flow != nil && (!t.away || t.kept) {
 		t.away, t.kept, t.settle = true, false, t.pending
@@ -117,7 +117,7 @@ func (t *threadRec) flowSkip(b *simBlock) {
 	t.leave(b)
 }
 
-// flowAlign writes what happened to the call stack in code that is not recorded.
+// flowAlign writes the marks for what code that is not recorded did to the call stack.
 func (t *threadRec) flowAlign() error {
 	now, same := t.frames(), 0
 	for same < len(now) && same < len(t.seen) && now[same] == t.seen[same] {
@@ -137,8 +137,8 @@ func (t *threadRec) flowAlign() error {
 	return nil
 }
 
-// flowKept follows an event in code that is not recorded: the reader takes a
-// pending return for done.
+// flowKept follows an event in code that is not recorded: the reader completes a pending
+// return there.
 func (t *threadRec) flowKept() {
 	if t.rec.paths.chosen != nil && t.pending {
 		t.away, t.kept, t.settle = true, true, false
@@ -154,7 +154,7 @@ func (t *threadRec) flowMark(e *event.Event) error {
 	switch e.Kind {
 	case event.Unwound:
 		if t.away {
-			return nil // the stack as it is then is told later
+			return nil // a later mark describes the stack as it is then
 		}
 		return t.mark(format.Mark{Kind: format.MarkUnwound, A: e.Arg})
 	case event.Rewound:
@@ -190,7 +190,7 @@ func (t *threadRec) mark(m format.Mark) error {
 	return nil
 }
 
-// flowGrow counts what the stream took since the last call.
+// flowGrow adds the growth of the stream since the last call to the memory of the epoch.
 func (t *threadRec) flowGrow() {
 	if f := t.flow; f != nil {
 		size := f.enc.Size()

@@ -10,8 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Load implements [event.ImageObserver]: the shared objects become part of the
-// trace.
+// Load implements [event.ImageObserver]: it adds the shared objects to the trace.
 func (r *Recorder) Load(images []event.Image) error {
 	for i := range images {
 		m := &images[i]
@@ -53,10 +52,11 @@ func (r *Recorder) storeObject(m *event.Image, flags uint64) error {
 // recorders may use it at once.
 type PackedObjects struct {
 	mu   sync.Mutex
-	kept map[[sha256.Size]byte]PackedImage // by the contents of the first block
+	kept map[[sha256.Size]byte]PackedImage // by the SHA-256 of the content
 }
 
-// pack returns the blocks of a shared object. A nil PackedObjects keeps nothing.
+// pack returns the compressed blocks of a shared object. With a nil PackedObjects it
+// compresses them each time.
 func (p *PackedObjects) pack(m *event.Image) (PackedImage, error) {
 	head := format.EncodeObject(m, 0)
 	if p == nil {

@@ -16,7 +16,7 @@ type paths struct {
 	program  format.Program // nil: every block is a path
 	sims     []simBlock
 	steps    cfg.Steps
-	named    bool // blocks get names for flows
+	named    bool // blocks also get the names that flows use
 	chosen   func(pc uint64) bool
 
 	codes   []codeBlock
@@ -24,20 +24,21 @@ type paths struct {
 	defined int                // rows of codes that are in the file
 
 	ids     cfg.Names[uint64] // PathIDs of the paths that have a row
-	rows    []uint32          // blocks of the paths that are not in the file
-	lengths []uint32          // and their numbers
+	rows    []uint32          // blocks of the paths that are not in the file yet
+	lengths []uint32          // the lengths of these paths
 	next    format.PathID
 	total   int // blocks of all paths
 	limit   int // of total; beyond it paths are written block by block
 }
 
-const pathBytes = 64 // of a path's number, with its share of the map
+const pathBytes = 64 // memory of a path's number, with its share of the map
 
 func newPaths(alphabet format.Alphabet, program format.Program) *paths {
 	return &paths{limit: format.MaxPathsTotal, alphabet: alphabet, program: program, static: map[cfg.Ref]uint32{}}
 }
 
-// define takes the next block of the simulator. site numbers a site.
+// define adds the next block of the simulator to the tables. site returns the number of a
+// site.
 func (p *paths) define(b *event.Block, site func(format.Site) format.SiteID) {
 	s := simBlock{pc: b.PC, next: b.Next(), end: b.End, insts: b.Insts}
 	var blocks []cfg.StepBlock
@@ -102,8 +103,8 @@ func numbered(sites []event.Site, site func(format.Site) format.SiteID) []format
 	return ids
 }
 
-// id names a path in the trace's tables. ok is false when there is no room for
-// it: then its blocks are separate paths.
+// id names a path in the trace's tables. ok is false when there is no room; the caller
+// then records each block as a path of its own.
 func (p *paths) id(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	if id, ok := p.ids.Find(path.Block, path.Number); ok {
 		return format.PathID(id), 0, true
@@ -111,7 +112,7 @@ func (p *paths) id(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	return p.add(path)
 }
 
-// add makes the row of a path, and returns the memory that it took.
+// add adds the row of a path and returns the memory it takes.
 func (p *paths) add(path cfg.Path) (id format.PathID, added uint64, ok bool) {
 	from := len(p.rows)
 	p.rows = p.blocksOf(p.rows, path)
@@ -148,9 +149,8 @@ func (p *paths) blocksOf(dst []uint32, path cfg.Path) []uint32 {
 
 func (p *paths) size() uint64 { return uint64(p.ids.Len()) * pathBytes }
 
-// forget drops the names of paths. Their rows must all be in the file. A path
-// that runs again gets a second row; so when the tables are full, the names are
-// kept.
+// forget drops the names of paths. All their rows must be in the file. A path that runs
+// again gets a second row, so the names are kept when the tables are full.
 func (p *paths) forget() {
 	if p.full() {
 		return
@@ -158,8 +158,8 @@ func (p *paths) forget() {
 	p.ids.Forget()
 }
 
-// newRows returns the rows that are not in the file yet. They are valid until the
-// next path is named.
+// newRows returns the rows that are not in the file yet. They are valid until another
+// path gets a name.
 func (p *paths) newRows() *format.Rows {
 	n := &format.Rows{FirstBlock: uint64(p.defined), FirstPath: uint64(p.next) - uint64(len(p.lengths)), Lengths: p.lengths, Paths: p.rows}
 	for i := range p.codes[p.defined:] {

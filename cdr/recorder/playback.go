@@ -20,15 +20,15 @@ import (
 type Playback struct {
 	shell format.Shell
 	Tab   *format.Tables
-	rec   *Recorder         // its paths, and nothing else of it
+	rec   *Recorder         // only its paths are used
 	code  map[uint64]uint32 // code blocks by their names in flows
-	known int               // blocks of the tables that are in code
+	known int               // blocks of the tables that are already in code
 }
 
 // maxPlayed bounds the symbols of a grammar that is built from a flow.
 const maxPlayed = 8 * format.MaxSymbols
 
-// NewPlayback plays back the flows of a trace with those tables.
+// NewPlayback plays back the flows of the trace whose tables are tab.
 func NewPlayback(meta *format.Meta, program format.Program, tab *format.Tables) (*Playback, error) {
 	if tab.Paths() != 0 {
 		return nil, fmt.Errorf("paths in the tables beside flow blocks: %w", tracefmt.ErrMalformed)
@@ -43,7 +43,7 @@ func (p *Playback) Block(name uint64) (id uint32, ok bool) {
 	return id, ok
 }
 
-// learn adds the blocks of the tables that are new.
+// learn adds the blocks that are new in the tables.
 func (p *Playback) learn() {
 	paths := p.rec.paths
 	for ; p.known < len(p.Tab.Blocks); p.known++ {
@@ -62,7 +62,7 @@ func (p *Playback) learn() {
 	}
 }
 
-// basicBlock finds the program's block that a block of the tables is.
+// basicBlock finds the block of the program that c is.
 func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 	ref, ok := p.shell.Program.At(c.PC)
 	if !ok {
@@ -83,7 +83,8 @@ func (p *Playback) basicBlock(c *codeBlock) (cfg.Ref, bool) {
 // ErrOtherFlow says that a flow does not fit the program.
 var ErrOtherFlow = fmt.Errorf("the control flow does not follow the program: %w", tracefmt.ErrMalformed)
 
-// Control plays a flow block back. The result must agree with c.
+// Control plays a flow block back and returns the control string. It must agree with the
+// counts c of the commit block.
 func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlString, error) {
 	f, err := format.DecodeFlow(payload)
 	if err != nil {
@@ -135,7 +136,8 @@ func (p *Playback) Control(payload []byte, c *format.Counts) (*format.ControlStr
 	return &format.ControlString{Base: base, Terms: t.terms.terms, Grammar: t.control.Grammar()}, nil
 }
 
-// Decoder returns a decoder at the last checkpoint that is not after block from.
+// Decoder returns a decoder at the last checkpoint that is not after block from, and the
+// number of blocks before it.
 func (p *Playback) Decoder(payload []byte, from uint64) (d *app.Decoder, skipped uint64, err error) {
 	f, err := format.DecodeFlow(payload)
 	if err != nil {
@@ -159,7 +161,7 @@ func (p *Playback) Decoder(payload []byte, from uint64) (d *app.Decoder, skipped
 	return d, f.Points[at], err
 }
 
-// play follows a mark.
+// play applies a mark to the call stack.
 func (t *threadRec) play(m format.Mark) {
 	t.endPath()
 	switch m.Kind {
@@ -186,7 +188,7 @@ func (t *threadRec) play(m format.Mark) {
 	}
 }
 
-// settled takes a pending return for done.
+// settled completes a pending return.
 func (t *threadRec) settled() {
 	t.stack.Frames, t.pending = t.frames(), false
 }

@@ -12,12 +12,12 @@ import (
 // the simulator that does not consist of basic blocks.
 type codeBlock struct {
 	format.CodeRow
-	static *cfg.Block // nil: not one of the program's
+	static *cfg.Block // nil if it is not a basic block of the program
 	ref    cfg.Ref
 }
 
-// simBlock is a block as the simulator runs it: one or more blocks of the
-// trace, each reached by falling out of the one before.
+// simBlock is a block as the simulator runs it: one or more blocks of the trace, each
+// entered by falling through from the previous one.
 type simBlock struct {
 	step *cfg.Step
 	ends bool // the path ends after the block
@@ -27,13 +27,13 @@ type simBlock struct {
 	blocks   uint32
 	insts    uint32
 	sites    []format.SiteID
-	outside  bool     // not chosen to be recorded
-	names    []uint64 // of its blocks in flows; with ControlAPP
+	outside  bool     // not among the blocks chosen for recording
+	names    []uint64 // of its blocks, as flows use them; set with ControlAPP
 }
 
-// cover finds the basic blocks that a block of the simulator consists of; nil
-// when it does not consist of whole ones: its code is not the program's (or not
-// any more), it was entered in the middle of a block, or a fault cut it short.
+// cover returns the basic blocks that a block of the simulator consists of. It returns
+// nil if they are not whole: the code is not the program's, or no longer, the block was
+// entered in the middle of a basic block, or a fault cut it short.
 func cover(p format.Program, b *event.Block) []cfg.Ref {
 	if p == nil {
 		return nil

@@ -48,8 +48,8 @@ type Options struct {
 	Store *format.ImageStore
 	// Objects, if not nil, holds compressed shared objects for several recorders.
 	Objects *PackedObjects
-	// Budget is the memory in bytes at which an epoch is closed. 0 means
-	// [DefaultBudget]; other values are brought between 4 KiB and 64 MiB.
+	// Budget is the memory in bytes at which an epoch is closed. 0 means [DefaultBudget];
+	// other values are clamped to the range of 4 KiB to 64 MiB.
 	Budget uint64
 	// Insts is the number of instructions, of all threads, after which an epoch is
 	// closed in any case. 0 means [DefaultInsts].
@@ -58,9 +58,9 @@ type Options struct {
 	// which needs a Program and an Image. Functions must be nil.
 	Flow app.Options
 	// Chosen, if not nil, selects the blocks whose control flow is recorded, by the
-	// address of their first instruction. The others, with their instructions and
-	// accesses, are in no count; events and call stacks are complete. It needs
-	// ControlAPP and ModeCOR.
+	// address of their first instruction. Instructions and accesses of the other blocks
+	// are not counted. Events and call stacks stay complete. It needs ControlAPP and
+	// ModeCOR.
 	Chosen func(pc uint64) bool
 	// Keep reports whether the accesses to an 8-byte granule (address / 8) are
 	// recorded. An access to two granules is recorded when either is. nil
@@ -69,16 +69,16 @@ type Options struct {
 	// PathBlocks bounds the blocks of all paths in the tables. Beyond it, paths are
 	// written block by block. 0 means as many as the format can hold.
 	PathBlocks int
-	// NoSchedule leaves out the order in which accesses were executed between two
-	// events. Only mode CDR records it.
+	// NoSchedule omits the order of the accesses between two events. Only mode CDR
+	// records that order.
 	NoSchedule bool
 	// Plain leaves blocks uncompressed; tracefmt.Compress compresses them later.
 	Plain bool
 	// Extra, if not nil, returns blocks to add to the trace: to each epoch just
 	// before it is closed and, with end, after the last one.
 	Extra func(end bool) []format.Extra
-	// Committed, if not nil, is called after an epoch was written. That epoch can be
-	// read whatever happens to the recording later.
+	// Committed, if not nil, is called after each epoch is written. From then on that
+	// epoch can be read, whatever happens to the recording.
 	Committed func() error
 }
 
@@ -96,7 +96,7 @@ type Recorder struct {
 	siteRows int // sites of all blocks
 	objects  uint32
 	threads  []*threadRec
-	slab     []stream // not in use yet
+	slab     []stream // streams that are not in use yet
 	feed     feed
 	sync     synclog.Recorder
 	schedule scheduleRec
@@ -201,7 +201,7 @@ func (o *Options) checkControl() error {
 	switch o.Meta.Control {
 	case "":
 	case format.ControlWPP:
-		o.Meta.Control = "" // there is one way only to say it
+		o.Meta.Control = "" // an empty Control is the only spelling of ControlWPP
 	case format.ControlAPP:
 		if o.Program == nil {
 			return errors.New("record: control flow as app needs the program's")
@@ -415,7 +415,7 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 	return nil
 }
 
-// grow counts memory that the open epoch took.
+// grow adds to the memory of the open epoch.
 func (r *Recorder) grow(bytes uint64) {
 	r.mem += bytes
 	if r.mem > r.opts.Budget {
@@ -461,10 +461,9 @@ func (r *Recorder) Finish(outcome event.Outcome) error {
 	return nil
 }
 
-// Size is the number of bytes written so far.
+// Size returns the number of bytes written so far.
 func (r *Recorder) Size() int64 { return r.w.Offset() }
 
-// newStream returns an unused stream.
 func (r *Recorder) newStream() *stream {
 	if len(r.slab) == 0 {
 		r.slab = make([]stream, 64)

@@ -9,7 +9,7 @@ import (
 
 // scheduleRec is the schedule of the open epoch.
 type scheduleRec struct {
-	turn    *threadRec // whose it is
+	turn    *threadRec // the thread whose turn it is
 	seq     uint64     // events so far
 	last    uint64     // seq of the last piece
 	pieces  uint64
@@ -38,7 +38,7 @@ func (r *Recorder) takeTurn(t *threadRec) {
 // piece.
 func (t *threadRec) sinceEvent() uint64 { return t.loose + t.accesses - t.toldTo }
 
-// told notes that the schedule places all accesses so far.
+// told notes that the schedule covers all accesses so far.
 func (t *threadRec) told() { t.loose, t.toldTo = 0, t.accesses }
 
 // writeSchedule writes the epoch's schedule.

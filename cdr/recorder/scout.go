@@ -9,26 +9,25 @@ import (
 // DefaultScoutLimit is the memory limit of a [Scout] that sets none.
 const DefaultScoutLimit = 512 << 20
 
-// Scout is an [event.Observer] that learns which 8-byte granules of memory two
-// or more strands (threads, or tasks that threads run) touch during a run, by
-// plain or atomic accesses or by freeing the block that they are in. Memory
-// that is freed and used again by another strand, heap and stacks alike,
-// counts as shared. Because runs are deterministic, what a scout learns from
-// one run holds for the next: pass [Scout.Keep] to its [Recorder].
+// Scout is an [event.Observer] that learns which 8-byte granules of memory two or more
+// strands (threads, or tasks that threads run) touch during a run, by plain or atomic
+// accesses or by freeing the block that they are in. Memory that is freed and used again
+// by another strand, heap and stacks alike, counts as shared. Runs are deterministic, so
+// what a scout learns from one run holds for the next: pass [Scout.Keep] to the
+// [Recorder] of that run.
 //
 // The zero value is ready for use.
 type Scout struct {
-	// Limit is the memory of the table in bytes; 0 means DefaultScoutLimit.
-	// Granules that found no room count as shared: the trace becomes larger,
-	// not wrong.
+	// Limit is the memory of the table in bytes; 0 means DefaultScoutLimit. Granules
+	// beyond it count as shared, so the trace gets larger but not wrong.
 	Limit uint64
 
 	pages   map[uint64]*scoutPage
-	freed   map[uint64]scoutCell // pages without cells, by the only strand that freed them
+	freed   map[uint64]scoutCell // pages without cells, with the only strand that freed them
 	last    *scoutPage
 	lastNo  uint64
 	full    bool
-	used    uint64        // of Limit
+	used    uint64        // bytes of Limit in use
 	blocks  [][]uint8     // sizes of each block's sites
 	strands [][]scoutCell // of each thread, the owners that it acts as, innermost last
 }
@@ -38,9 +37,9 @@ const (
 	scoutShared = 1<<32 - 1
 )
 
-// scoutCell is the owner that is the only user of something, 0 for none, or
-// scoutShared. Threads are owners 1, 2, …; the strands that they run for a
-// while come after them.
+// scoutCell is the owner that is the only user of something, 0 for none, or scoutShared.
+// The owners 1, 2, … are threads, and the following ones are strands that threads run for
+// a while.
 type scoutCell uint32
 
 // scoutPage holds a cell for each granule.
@@ -92,13 +91,13 @@ func (s *Scout) Batch(b *event.Batch) error {
 	return err
 }
 
-// owner is the strand that a thread runs at present.
+// owner returns the strand that a thread runs at present.
 func (s *Scout) owner(t event.ThreadID) scoutCell {
 	stack := s.strands[t]
 	return stack[len(stack)-1]
 }
 
-// run takes the accesses of blocks and returns the remaining addresses.
+// run notes the accesses of blocks and returns the remaining addresses.
 func (s *Scout) run(owner scoutCell, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	for _, id := range blocks {
 		if int(id) >= len(s.blocks) {
@@ -166,8 +165,8 @@ func (c *scoutCell) touch(owner scoutCell) {
 	}
 }
 
-// free marks the granules of a block. Pages that nobody touched get no cells
-// for it.
+// free marks the granules of a freed block. It adds no cells to pages that nobody
+// touched.
 func (s *Scout) free(owner scoutCell, addr, size uint64) {
 	size = max(size, 1)
 	if addr+size < addr {
@@ -199,12 +198,12 @@ func (s *Scout) freePage(owner scoutCell, no uint64) {
 	s.freed[no] = c
 }
 
-// page returns a page of the table, nil when there is no room for it.
+// page returns a page of the table, or nil when there is no room for it.
 func (s *Scout) page(no uint64) *scoutPage {
 	if p := s.pages[no]; p != nil {
 		return p
 	}
-	const pageBytes = 4<<scoutShift + 64 // with its share of the map
+	const pageBytes = 4<<scoutShift + 64 // including its share of the map
 	if !s.room(pageBytes) {
 		return nil
 	}
@@ -221,7 +220,7 @@ func (s *Scout) page(no uint64) *scoutPage {
 	return p
 }
 
-// room reserves bytes of the table's memory, if there are enough.
+// room reserves bytes of the table's memory. It reports whether there were enough.
 func (s *Scout) room(bytes uint64) bool {
 	limit := s.Limit
 	if limit == 0 {
@@ -235,8 +234,8 @@ func (s *Scout) room(bytes uint64) bool {
 	return true
 }
 
-// Keep reports whether a granule (address / 8) is shared, for [Options].Keep. It
-// may be called when the run is over, by one goroutine at a time.
+// Keep reports whether a granule (address / 8) is shared, for [Options].Keep. It may be
+// called once the run is over, by one goroutine at a time.
 func (s *Scout) Keep(granule uint64) bool {
 	p := s.last
 	if no := granule >> scoutShift; p == nil || no != s.lastNo {

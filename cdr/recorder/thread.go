@@ -14,21 +14,21 @@ type threadRec struct {
 	rec *Recorder
 
 	path cfg.Follower
-	// The run of equal paths before the one that is being followed.
+	// The run of equal paths that precedes the path being followed.
 	same  cfg.Path
-	times uint64 // 0: none
+	times uint64 // 0: no run
 
-	// Call stack. pending: a return happened and its target is not known yet;
-	// the top frame is popped as far as the file is concerned.
+	// The call stack. pending means that a return happened whose target is not known yet;
+	// the file's stack has already lost the top frame.
 	stack   event.CallStack
 	pending bool
 	base    []uint64 // the stack when the epoch began
 
-	flow    *flowRec // with ControlAPP, in place of control; nil: nothing happened yet
-	away    bool     // since the last mark or block the stack went ways that are not recorded
-	kept    bool     // away for a return of an event only, which a reader follows too if a block comes next
-	settle  bool     // away: the reader waits for a return's target
-	seen    []uint64 // away: the stack as a reader has it
+	flow    *flowRec // with ControlAPP, in place of control; nil until something happens
+	away    bool     // since the last mark or block, code that is not recorded changed the stack
+	kept    bool     // away only because an event returned, which a reader follows too if a block comes next
+	settle  bool     // away while the reader still waits for the target of a return
+	seen    []uint64 // away: the stack as a reader sees it
 	control grammar
 	terms   dictionary[format.Term]
 	once    []uint32 // terminal + 1 of a single run of a path
@@ -36,14 +36,14 @@ type threadRec struct {
 	streams []*stream // by site, nil: not accessed in this epoch
 	used    []*stream // in order of first access
 	addrs   dictionary[format.AddrTerm]
-	symbols int // of the streams' grammars, without those that the feed holds
-	most    int // the larger of that and of the control string's
+	symbols int // of the streams' grammars, without the terminals in the feed
+	most    int // the larger of symbols and the symbols of the control string
 
 	insts, blocks, accesses, recorded, events uint64 // in this epoch
-	// Accesses that the schedule has not placed: those of earlier epochs, and those
-	// of this one from toldTo on.
+	// Accesses that the schedule does not cover yet: loose in earlier epochs, and in this
+	// epoch those from toldTo on.
 	loose, toldTo uint64
-	totalInsts    uint64 // in the run, as the batches say
+	totalInsts    uint64 // in the run, by the counts of the batches
 }
 
 // step follows one block of the simulator. See [paths] for where paths end.
@@ -82,7 +82,7 @@ func (t *threadRec) call(ret uint64) {
 	t.stack.Call(ret)
 }
 
-// emit takes a path that ended: it lengthens the open run or begins another.
+// emit adds a completed path: it lengthens the open run or begins another.
 func (t *threadRec) emit(path cfg.Path) {
 	if path == t.same && t.times-1 < format.MaxRun-1 {
 		t.times++
@@ -139,9 +139,8 @@ func (t *threadRec) appendPath(id format.PathID, times uint64) {
 	t.push(wpp.Terminal(t.once[id] - 1))
 }
 
-// resolve follows a return whose target has become known. The terminal that
-// returned pops one frame; if the return did something else, a correction
-// follows.
+// resolve follows a return whose target has become known. The terminal that returned pops
+// one frame; if the return did anything else, resolve adds a correction.
 func (t *threadRec) resolve(target uint64) {
 	t.pending = false
 	depth := len(t.stack.Frames)
@@ -150,7 +149,7 @@ func (t *threadRec) resolve(target uint64) {
 	}
 	top := t.stack.Frames[depth-1]
 	switch n := t.stack.Return(target); {
-	case n == 0: // no frame expects it: the stack is left as it was
+	case n == 0: // no frame expects it, so the stack stays as it was
 		t.flushRun()
 		t.append(format.Term{Kind: format.TermPush, A: top})
 	case n > 1:
@@ -159,8 +158,8 @@ func (t *threadRec) resolve(target uint64) {
 	}
 }
 
-// unwound leaves only the keep outermost frames on the stack, as the preceding
-// return or jump really did.
+// unwound keeps only the keep outermost frames of the stack, as the preceding return or
+// jump did.
 func (t *threadRec) unwound(keep uint64) {
 	if t.rec.opts.Meta.Mode == format.ModeDOR {
 		return
@@ -177,7 +176,7 @@ func (t *threadRec) unwound(keep uint64) {
 	t.stack.Frames = all[:left]
 }
 
-// rewound restores a frame.
+// rewound restores a frame that a return had popped.
 func (t *threadRec) rewound(ret uint64) {
 	if t.rec.opts.Meta.Mode == format.ModeDOR || len(t.stack.Frames) >= format.MaxStack {
 		return
@@ -193,13 +192,13 @@ func (t *threadRec) syncPoint(e *event.Event) {
 	if !returns || t.rec.opts.Meta.Mode == format.ModeDOR {
 		return
 	}
-	if t.pending && len(t.stack.Frames) > 0 { // two returns with no block between
+	if t.pending && len(t.stack.Frames) > 0 { // two returns in a row without a block between them
 		t.stack.Frames = t.stack.Frames[:len(t.stack.Frames)-1]
 	}
 	t.pending = true
 }
 
-// frames is the stack as a reader that folds the terminals so far sees it.
+// frames returns the stack as a reader that folds the terminals so far sees it.
 func (t *threadRec) frames() []uint64 {
 	f := t.stack.Frames
 	if t.pending && len(f) > 0 {
@@ -208,8 +207,8 @@ func (t *threadRec) frames() []uint64 {
 	return f
 }
 
-// append adds a terminal to the string. In a flow, only paths and marks are
-// written: the other terminals follow from them.
+// append adds a terminal to the string. A flow contains only paths and marks; the other
+// terminals follow from them.
 func (t *threadRec) append(x format.Term) {
 	if t.flow == nil {
 		t.push(t.intern(x))
@@ -278,7 +277,7 @@ func (t *threadRec) newStream(id format.SiteID) {
 	t.rec.grow(format.StreamBytes)
 }
 
-// accessString appends accesses to the thread's only string (DOR).
+// accessString appends accesses to the single string of the thread (mode DOR).
 func (t *threadRec) accessString(sites []format.SiteID, addrs []uint64) {
 	keep := t.rec.opts.Keep
 	for i, id := range sites {
@@ -291,7 +290,7 @@ func (t *threadRec) accessString(sites []format.SiteID, addrs []uint64) {
 	}
 }
 
-// reset forgets the epoch that was written.
+// reset clears what belongs to the epoch that was just written.
 func (t *threadRec) reset() {
 	t.base = append(t.base[:0], t.frames()...)
 	t.control, t.flow, t.away = grammar{}, nil, false

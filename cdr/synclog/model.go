@@ -9,19 +9,19 @@ import (
 	"hindsight/tracefmt/rangecode"
 )
 
-// model codes the events of an epoch in their total order as a string of decisions,
-// whose probabilities come from what was before. Recorder and reader keep identical
+// model codes the events of an epoch in their total order as a string of decisions. Their
+// probabilities come from the preceding decisions. Recorder and reader keep identical
 // models. For each event it codes
 //
-//   - whether the thread of the event before goes on, and if not, which one
-//     comes: how many others came last since it did;
-//   - the event's row (kind, mode, size, pc): the one that followed the thread's
-//     last two rows before, or its number; one that is new follows with its
+//   - whether the thread of the previous event continues and, if not, which thread
+//     comes next: the number of threads that ran since that one last did;
+//   - the event's row (kind, mode, size, pc): the row that last followed the
+//     thread's two previous rows, or a row number; a new row is followed by its
 //     fields;
-//   - the object: one of the candidates, or its number in the order in which
-//     objects of the row first came, or its difference from a candidate;
-//   - the argument: as before at this row of this thread, as before at this row
-//     and object, or its difference.
+//   - the object: one of the candidates, or its number in the order in which the
+//     objects of the row first occurred, or its difference from a candidate;
+//   - the argument: that of the previous event of this row and thread, or of this
+//     row and object, or its difference.
 type model struct {
 	*rangecode.Mixer
 	chances [rangecode.Inputs][1 << chanceBits]rangecode.Chance
@@ -29,13 +29,13 @@ type model struct {
 	rows    []eventRow
 	rowIDs  map[eventRow]uint32
 	objects []rowObjects           // by row
-	follows [1 << tableBits]uint32 // row after two rows
-	after   [1 << tableBits]uint64 // object after two objects, at a row
-	args    [1 << tableBits]uint64 // argument at a row and object
+	follows [1 << tableBits]uint32 // the row that followed two rows
+	after   [1 << tableBits]uint64 // the object that followed two objects, by row
+	args    [1 << tableBits]uint64 // the argument, by row and object
 
 	threads []*threadState
 	recent  []uint32 // indices of threads, the most recent first
-	run     uint32   // events in a row of the most recent thread
+	run     uint32   // consecutive events of the most recent thread
 	lags    map[uint64]int
 
 	places, slots, numbered int // of all threads
@@ -51,21 +51,20 @@ const (
 	maxEvents  = 1 << 20 // of an epoch; the recorder ends it at half of that
 )
 
-// Sets of contexts, one for each kind of decision. They are part of the file
-// format: a decision in another set is coded otherwise. A number takes two sets
-// (its length, its bits), a choice two for each candidate it may have (tried
-// first, tried later).
+// Sets of contexts, one for each kind of decision. They are part of the file format,
+// because another set would code a decision differently. A number takes two sets (its
+// length, its bits). A choice takes two for each candidate (tried first, tried later).
 const (
-	setThread       = 0                      // which thread comes: by its rank, the last for all further ranks
+	setThread       = 0                      // which thread is next, by its rank; all further ranks share the last set
 	threadSets      = 3                      //
-	setFollow       = setThread + threadSets // whether the row is the one that followed before
+	setFollow       = setThread + threadSets // whether the row is the one that followed last time
 	setRow          = setFollow + 1          // the number of another row
 	setKind         = setRow + numberSets    // the fields of a new row
 	setMode         = setKind + numberSets
 	setSize         = setMode + numberSets
 	setPC           = setSize + numberSets
 	setObject       = setPC + numberSets           // which candidate the object is
-	setLagStep      = setObject + choiceSets       // its difference from what was there a lag ago
+	setLagStep      = setObject + choiceSets       // its difference from the object one lag ago
 	setObjectNumber = setLagStep + numberSets      // its number in the row; 0: it has none
 	setObjectStep   = setObjectNumber + numberSets // its difference from the row's previous object
 	setArgument     = setObjectStep + numberSets   // which candidate the argument is
@@ -76,7 +75,7 @@ const (
 	maxCandidates = 8
 )
 
-// Numbers that replace a context if a decision has fewer than four. They are part of
+// Numbers that fill the contexts of decisions that have fewer than four. They are part of
 // the file format too.
 const (
 	ctxNone1 = 1 + iota
@@ -108,9 +107,9 @@ type rowObjects struct {
 // threadState is what the model knows of a thread.
 type threadState struct {
 	id     event.ThreadID
-	left   uint64 // events to come
+	left   uint64 // remaining events
 	rows   [3]uint32
-	obj    uint64 // of the event before
+	obj    uint64 // of the previous event
 	places []*threadRow
 }
 
@@ -118,12 +117,12 @@ type threadState struct {
 type threadRow struct {
 	obj, arg  uint64
 	stride    uint64   // between the last two objects
-	lagStep   uint64   // from what was there a lag ago, the last time that it was no candidate
+	lagStep   uint64   // from the object one lag ago, the last time that this was not a candidate
 	argStep   uint64   // between the last two arguments
-	right     uint32   // candidates that were right, the latest in the low four bits
-	argsRight uint32   // the same of arguments
-	lag       int      // the number of events of the row after which something similar occurs; 0: none
-	past      []uint64 // objects, when there is a lag
+	right     uint32   // the candidates that were right, the latest in the low four bits
+	argsRight uint32   // the same for arguments
+	lag       int      // the number of events of the row after which a similar one occurs; 0: none
+	past      []uint64 // objects so far, if there is a lag
 }
 
 func newModel(decoding bool, threads []*threadState) *model {
@@ -139,7 +138,7 @@ func newModel(decoding bool, threads []*threadState) *model {
 
 func lagKey(thread int, row uint32) uint64 { return uint64(thread)<<32 | uint64(row) }
 
-// mix joins two numbers into a context.
+// mix combines two numbers into a context.
 func mix(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
 
 // decide codes a decision in four contexts. set is its kind.
@@ -151,8 +150,8 @@ func (m *model) decide(set int, c0, c1, c2, c3 uint64, y int) int {
 		&m.chances[2][(c2+s)*0x9e3779b97f4a7c15>>shift], &m.chances[3][(c3+s)*0x9e3779b97f4a7c15>>shift], y)
 }
 
-// number codes any number: its number of bits, then the bits from the top, each in the
-// contexts combined with what is known of the number.
+// number codes any number: its number of bits, then the bits from the top, each in
+// contexts combined with the bits already known.
 func (m *model) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 	size := uint64(bits.Len64(v))
 	node := uint64(1)
@@ -173,8 +172,8 @@ func (m *model) number(set int, v, c0, c1, c2, c3 uint64) uint64 {
 	return out
 }
 
-// event codes an event: th is the index of its thread, e what it is. Both are
-// given as they are decoded.
+// event codes an event. th is the index of its thread, and e is the event. It returns
+// both as they are decoded.
 func (m *model) event(th int, e event.Event) (int, event.Event, error) {
 	th = m.thread(th)
 	t := m.threads[th]
@@ -232,7 +231,7 @@ func (m *model) thread(th int) int {
 	return int(index)
 }
 
-// lastWithEvents reports whether no thread after the k-th has events to come.
+// lastWithEvents reports whether no thread after the k-th has remaining events.
 func (m *model) lastWithEvents(k int) bool {
 	for _, i := range m.recent[k+1:] {
 		if m.threads[i].left > 0 {
@@ -254,7 +253,7 @@ func (m *model) row(t *threadState, e event.Event) (uint32, error) {
 	r0, r1, r2 := uint64(t.rows[0]), uint64(t.rows[1]), uint64(t.rows[2])
 	follows := &m.follows[mix(r0, r1)>>(64-tableBits)]
 	key := eventRow{e.PC, e.Size, e.Kind, e.Mode}
-	row := uint32(len(m.rows)) // a new one
+	row := uint32(len(m.rows)) // a new row
 	if known, ok := m.rowIDs[key]; ok {
 		row = known
 	}
@@ -291,7 +290,7 @@ func (m *model) row(t *threadState, e event.Event) (uint32, error) {
 	return row, nil
 }
 
-// place finds what is known of a row of a thread.
+// place returns the state of a row of a thread.
 func (m *model) place(th int, t *threadState, row uint32) (*threadRow, error) {
 	for int(row) >= len(t.places) {
 		t.places = append(t.places, nil)
@@ -310,18 +309,18 @@ func (m *model) place(th int, t *threadState, row uint32) (*threadRow, error) {
 	return t.places[row], nil
 }
 
-// candidates of an object
+// The candidates of an object.
 const (
-	objLag    = iota // what was there a lag ago
-	objBefore        // the object of the thread's event before
-	objSame          // of this row before
-	objStride        // the same, and the stride seen last
+	objLag    = iota // the object one lag ago
+	objBefore        // the object of the thread's previous event
+	objSame          // the previous object of this row
+	objStride        // the previous object of this row, plus the last stride
 	objFollow        // the object that followed the last two
-	objOther         // the last of this row in any thread
+	objOther         // the last object of this row in any thread
 	numObjs
 )
 
-// none is the choice of no candidate. Choices are kept in four bits each.
+// none is the choice of no candidate. A choice fits in four bits.
 const (
 	none       = 1<<choiceBits - 1
 	choiceBits = 4
@@ -367,8 +366,8 @@ func (m *model) object(t *threadState, p *threadRow, row uint32, obj uint64) uin
 	return obj
 }
 
-// knownObject codes an object that is no candidate: its number among those of
-// its row, or its difference from the one before.
+// knownObject codes an object that is no candidate: its number among the objects of its
+// row, or its difference from the previous one.
 func (m *model) knownObject(all *rowObjects, p *threadRow, t *threadState, r, obj uint64) uint64 {
 	id := uint64(0)
 	if !m.Decoding() {
@@ -418,8 +417,8 @@ func (m *model) argument(p *threadRow, row uint32, obj, arg uint64) uint64 {
 	return arg
 }
 
-// choose codes which candidate a value is, and first tries a likely one; it returns
-// none if the value is no candidate.
+// choose codes which candidate a value is. It tries a likely one first. It returns none
+// if the value is not a candidate.
 func (m *model) choose(set int, c []uint64, v uint64, first uint32, row, right, near, nearer uint64) uint32 {
 	var tried [numObjs]uint64
 	n := 0

@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// Thread is a thread of an epoch, with its number of events there.
+// Thread is a thread of an epoch with its number of events.
 type Thread struct {
 	ID     event.ThreadID
 	Events uint64
@@ -30,14 +30,13 @@ type recorded struct {
 	row      uint32
 }
 
-// The sizes of events of the open epoch that count for the budget, in bytes.
+// The memory of the events of the open epoch, in bytes, as it counts for the budget.
 const (
 	eventBytes = 24
 	rowBytes   = 200
 )
 
-// Add records an event of a thread and returns how many bytes of memory that
-// took.
+// Add records an event of a thread and returns the bytes of memory it takes.
 func (s *Recorder) Add(th event.ThreadID, e *event.Event) uint64 {
 	key := eventRow{e.PC, e.Size, e.Kind, e.Mode}
 	grown := uint64(eventBytes)
@@ -55,16 +54,16 @@ func (s *Recorder) Add(th event.ThreadID, e *event.Event) uint64 {
 	return grown
 }
 
-// Len is the number of events.
+// Len returns the number of events.
 func (s *Recorder) Len() int { return len(s.events) }
 
-// Full says that the epoch must end.
+// Full reports whether the epoch must end.
 func (s *Recorder) Full() bool {
 	return len(s.events) >= maxEvents/2 || len(s.rows) >= maxRows/2
 }
 
-// Encode returns the payload of the epoch's sync block. Active threads are those
-// of the commit block, in its order.
+// Encode returns the payload of the epoch's sync block. active are the threads of the
+// commit block, in its order.
 func (s *Recorder) Encode(active []Thread) ([]byte, error) {
 	threads, _ := withEvents(active)
 	index := map[event.ThreadID]int{}
@@ -84,8 +83,8 @@ func (s *Recorder) Encode(active []Thread) ([]byte, error) {
 	return m.End(), nil
 }
 
-// lags finds objects that recur after a fixed number of events. They do if threads do
-// the same with the same data in each step.
+// lags finds objects that recur after a fixed number of events. That happens if threads
+// do the same with the same data in each step.
 func (s *Recorder) lags(b []byte, index map[event.ThreadID]int, m *model) []byte {
 	type place struct {
 		thread int
@@ -126,18 +125,18 @@ func (s *Recorder) lags(b []byte, index map[event.ThreadID]int, m *model) []byte
 }
 
 const (
-	minLagEvents = 512 // fewer objects have no lag
+	minLagEvents = 512 // fewer objects get no lag
 	lagSamples   = 128
 )
 
-// findLag returns the distance at which most objects are the same, judged by some
-// of them; 0 when no distance stands out.
+// findLag returns the distance at which most objects are equal, judged by a sample. It
+// returns 0 when no distance stands out.
 func findLag(objects []uint64) int {
 	n := len(objects)
 	if n < minLagEvents {
 		return 0
 	}
-	same := make([]uint8, n/2+1) // by lag
+	same := make([]uint8, n/2+1) // matches, by lag
 	for k := range lagSamples {
 		at := n/2 + k*(n-n/2)/lagSamples
 		v := objects[at]
@@ -155,14 +154,14 @@ func findLag(objects []uint64) int {
 			best = lag
 		}
 	}
-	// Contexts handle short lags. A lag by chance hardly stands out.
+	// Contexts handle short lags. A lag that arises by chance hardly stands out.
 	if best < 8 || same[best] < lagSamples/8 || int(same[best])*len(same) < 4*total {
 		return 0
 	}
 	return best
 }
 
-// withEvents lists the threads that have events, and counts these.
+// withEvents lists the threads that have events, and counts their events.
 func withEvents(active []Thread) (list []*threadState, total uint64) {
 	for _, t := range active {
 		if t.Events > 0 {
@@ -179,8 +178,8 @@ type Cursor struct {
 	left uint64
 }
 
-// Replay begins to decode a sync block of an epoch in which the threads had so
-// many events. Errors wrap those of package wire.
+// Replay starts decoding a sync block of an epoch in which the threads had these numbers
+// of events. Errors wrap those of package wire.
 func Replay(payload []byte, threads []Thread) (*Cursor, error) {
 	d := wire.Payload{Rest: payload}
 	c := &Cursor{left: d.Max(maxEvents, "number out of range")}

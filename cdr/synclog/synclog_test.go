@@ -14,7 +14,8 @@ type logged struct {
 	Thread event.ThreadID
 }
 
-// syncStrings are sequences of events: regular ones, and what no predictor has.
+// syncStrings returns sequences of events: regular ones, and ones that no predictor can
+// predict.
 func syncStrings() map[string][]logged {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	all := map[string][]logged{"none": nil}
@@ -34,7 +35,7 @@ func syncStrings() map[string][]logged {
 	for th := range event.ThreadID(300) {
 		add("threads", th, event.Event{Kind: event.MutexLock, Obj: uint64(th)})
 	}
-	// Two threads that step after step do the same, nearly, with random objects.
+	// Two threads do nearly the same in each step, with random objects.
 	objects := make([]uint64, 500)
 	for i := range objects {
 		objects[i] = uint64(rnd.IntN(2000)) * 56
@@ -48,8 +49,8 @@ func syncStrings() map[string][]logged {
 	return all
 }
 
-// encodeEvents returns a sync block as a recorder makes it, and the threads as
-// its commit block has them.
+// encodeEvents returns a sync block as a recorder writes it, and the threads as its
+// commit block lists them.
 func encodeEvents(t testing.TB, events []logged) ([]byte, []Thread) {
 	var s Recorder
 	count := map[event.ThreadID]uint64{}
@@ -96,8 +97,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSizes: what can be told from before takes next to nothing, and where
-// a step is like the one before, an object takes little more than what is new.
+// TestSizes checks that predictable events take next to no space, and that in a step that
+// resembles the previous one an object takes little more than what is new in it.
 func TestSizes(t *testing.T) {
 	all := syncStrings()
 	for name, most := range map[string]float64{"turns": 0.3, "strides": 2, "steps": 2.5} {
@@ -108,7 +109,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestDamage: damage returns an error or other events, and nothing else.
+// TestDamage checks that a damaged block yields an error or other events, and nothing
+// worse.
 func TestDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for name, events := range syncStrings() {
