@@ -13,8 +13,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// kernel is a run of loops like those of numeric code: nested, with strided
-// and with irregular addresses.
+// kernel returns a run of loops like those of numeric code: nested, with strided and with
+// irregular addresses.
 func kernel(blocks int) ([]event.Block, []event.Batch, int) {
 	site := func(pc uint64, a event.Access) event.Site { return event.Site{PC: pc, Size: 8, Access: a} }
 	defs := []event.Block{
@@ -53,7 +53,7 @@ func kernel(blocks int) ([]event.Block, []event.Batch, int) {
 	return defs, batches, addrs
 }
 
-// kernelFlow is the control flow of kernel's program.
+// kernelFlow returns the control flow of kernel's program.
 func kernelFlow(defs []event.Block) format.Program {
 	f := madeup.New()
 	f.AddGraph(cfg.Graph{{1}, {2, 3}, {3}, {1, 4}, {5}, {0}, {}}, defs)
@@ -98,7 +98,7 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 }
 
-// BenchmarkRandom is the worst case: nothing repeats.
+// BenchmarkRandom records the worst case, in which nothing repeats.
 func BenchmarkRandom(b *testing.B) {
 	s := newSynthetic(1, 4)
 	s.run(300_000)

@@ -8,15 +8,15 @@ import (
 
 // Call is an execution of a function that a thread called.
 type Call struct {
-	Depth    int    // of its frame, from 0: the function that the thread began in
-	PC       uint64 // of the first block that was recorded in it
-	From, To uint64 // instructions of recorded blocks that the thread had executed when it began, and when it ended
+	Depth    int    // of its frame; the thread's first function has depth 0
+	PC       uint64 // of the first recorded block of the execution
+	From, To uint64 // instructions of recorded blocks that the thread had executed when the call began and when it ended
 }
 
-// Calls calls visit for each execution of a function whose frame is less than
-// depth deep, when it ends. Executions that did not end, and the function that
-// the thread began in, come last. Executions in which no block was recorded are
-// left out. What stays deeper is skipped, rule by rule.
+// Calls calls visit for each execution of a function whose frame is less than depth deep,
+// when it ends. Executions that did not end, and the function that the thread began in,
+// come last. Executions without a recorded block are left out. Deeper calls are skipped,
+// rule by rule.
 func (t *Trace) Calls(th event.ThreadID, depth int, visit func(Call) error) error {
 	if err := t.hasControl(th); err != nil {
 		return err
@@ -48,9 +48,9 @@ type callWalk struct {
 	depth   int
 	visit   func(Call) error
 	insts   uint64
-	height  int    // frames, without that which the thread began in; less than len(open) when all are open
-	open    []Call // the calls that are less than depth deep
-	pending bool   // the innermost of them waits for its first block
+	height  int    // frames, without that of the thread's first function; below len(open) when all are open
+	open    []Call // the open calls that are less than depth deep
+	pending bool   // the innermost of them has had no block yet
 }
 
 func (w *callWalk) epoch(s *stretch) error {
@@ -87,8 +87,8 @@ func (w *callWalk) epoch(s *stretch) error {
 		}
 		r := x.Rule()
 		e := stacks.Rule(r)
-		// Frames below depth stay as they are if the stack never gets lower than
-		// that, or does not change at all.
+		// Frames below depth stay as they are if the stack never gets lower than depth,
+		// or does not change at all.
 		if !w.pending && (changes.Rule(r) == 0 || w.height-int(e.Pops) >= w.depth-1) {
 			w.insts += insts.Rule(r)
 			w.height += int(e.Pushes) - int(e.Pops)
@@ -119,7 +119,7 @@ func (w *callWalk) terminal(s *stretch, x wpp.Terminal) error {
 		w.insts += once * t.B
 		return nil
 	}
-	for range t.B { // each ends with a call or a return
+	for range t.B { // each path ends with a call or a return
 		w.began(s.tab.Blocks[path[0]].PC)
 		w.insts += once
 		if err := w.pop(e.Pops / t.B); err != nil {

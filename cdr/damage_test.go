@@ -14,7 +14,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// everything asks a trace for all it has and returns the first error.
+// everything reads all that a trace contains and returns the first error.
 func everything(b []byte, limit int) (*Trace, error) {
 	tr, err := openBytes(b)
 	if err != nil {
@@ -86,8 +86,8 @@ func damaged(t testing.TB) (s *synthetic, file []byte) {
 	return s, s.record(t, recorder.Options{Budget: 40 << 10, Image: bytes.Repeat([]byte{1, 2, 3}, 3000)}, s.batches)
 }
 
-// TestCut cuts a trace as a killed recording would: what was committed is
-// there, and is the beginning of what happened.
+// TestCut cuts a trace as a killed recording would: the committed part must be there, and
+// must equal the beginning of the run.
 func TestCut(t *testing.T) {
 	s, file := damaged(t)
 	whole, err := openBytes(file)
@@ -156,7 +156,7 @@ func commitEnd(t *Trace, epoch int) int64 {
 	return -1
 }
 
-// TestFlip changes bytes: that returns an error or a trace that says it is
+// TestFlip changes bytes, which must lead to an error or to a trace that is marked as
 // partial.
 func TestFlip(t *testing.T) {
 	_, file := damaged(t)
@@ -172,8 +172,8 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// forge writes a file whose checksums are right and whose payloads are made
-// from those of another by change.
+// forge writes a file with correct checksums whose payloads are those of another file,
+// modified by change.
 func forge(t testing.TB, file []byte, change func(h tracefmt.Handle, payload []byte) []byte) []byte {
 	t.Helper()
 	r, err := tracefmt.NewReader(bytes.NewReader(file), int64(len(file)), tracefmt.ReaderOptions{})
@@ -206,8 +206,8 @@ func forge(t testing.TB, file []byte, change func(h tracefmt.Handle, payload []b
 	return out.Bytes()
 }
 
-// TestHostile changes payloads and mends the checksums: there may be an
-// error or another trace, and no panic.
+// TestHostile changes payloads and corrects the checksums: the result may be an error or
+// another trace, but not a panic.
 func TestHostile(t *testing.T) {
 	_, file := damaged(t)
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -250,7 +250,7 @@ func FuzzTrace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { _, _ = everything(b, 500) })
 }
 
-// FuzzPayloads feeds the decoders behind the container.
+// FuzzPayloads feeds the decoders of the payloads, past the checks of the container.
 func FuzzPayloads(f *testing.F) {
 	s := newSynthetic(4, 2)
 	s.run(200)

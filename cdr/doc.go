@@ -1,10 +1,10 @@
-// Package cdr reads the trace of a parallel run: what each thread executed, which
-// memory it accessed, and in which order the threads synchronised. The
-// representations are those of "Compactly Representing Parallel Program Executions"
-// (PPoPP 2003), sections 2.1 to 2.4. The package navigates in the compressed form. It
-// does not write traces, and it draws no conclusions from them.
+// Package cdr reads the trace of a parallel run: what each thread executed, which memory
+// it accessed, and in which order the threads synchronised. The representations are those
+// of "Compactly Representing Parallel Program Executions" (PPoPP 2003), sections 2.1 to
+// 2.4. The package navigates in the compressed form. It does not write traces, and it
+// draws no conclusions from them.
 //
-// # What a trace holds
+// # What a trace contains
 //
 //   - The control flow of each thread: a string over terminals, stored as a
 //     Sequitur grammar (package wpp). A terminal is a run of an acyclic path of
@@ -21,40 +21,38 @@
 //
 // # Related packages
 //
-// Package cdr/recorder writes traces. Package cdr/format encodes and decodes the
-// payloads of their blocks, and package cdr/synclog those of S_synch. Package
-// cdr/fold answers questions about addresses without expanding them.
+// Package cdr/recorder writes traces. Package cdr/format encodes and decodes the payloads
+// of their blocks, and package cdr/synclog those of S_synch. Package cdr/fold answers
+// questions about addresses without expanding them.
 //
 // # Call stacks
 //
 // Folding the terminals of a thread always returns its true call stack (see package
-// cdr/recorder), and wpp.Stacks finds it at any place without expansion.
+// cdr/recorder), and wpp.Stacks finds the call stack at any place without expansion.
 //
 // # Reading
 //
-// A [Trace] decodes a file on demand. [Trace.Segments] cuts a thread at its events
-// by synch counts, entering only rules that contain an event; the accesses of a
-// segment come as strided runs from the address grammars. [Trace.AccessStack],
-// [Trace.EventStack] and [Trace.Locate] find a single place by rank and select
-// (Algorithm 1 of the paper). Only the iterators [Trace.Blocks] and [Trace.Accesses]
-// expand a trace.
+// A [Trace] decodes a file on demand. [Trace.Segments] cuts a thread at its events by
+// synch counts, and enters only rules that contain an event. The accesses of a segment
+// are strided runs from the address grammars. [Trace.AccessStack], [Trace.EventStack] and
+// [Trace.Locate] find a single place by rank and select (Algorithm 1 of the paper). Only
+// the iterators [Trace.Blocks] and [Trace.Accesses] expand a trace.
 //
-// A trace whose recording was cut off holds what was committed, and
-// [Trace.Info] says that it is not complete. Files are not trusted: what is loaded
-// is checked first, its size is bounded, and damage is an error of type
-// [*tracefmt.CorruptError], never a panic.
+// If a recording was cut off, the trace holds what was committed, and [Trace.Info] says
+// that it is incomplete. Files are not trusted: everything is checked when it is loaded,
+// sizes are bounded, and damage causes an error of type [*tracefmt.CorruptError], never a
+// panic.
 //
 // # Files of this package
 //
-// trace.go opens a file, and stretch.go loads what a thread did in an epoch.
-// segment.go, runs.go and vector.go find segments and their accesses. stack.go and
-// history*.go answer questions about single places, with laststore.go. walk.go,
-// steps.go, stepswithin.go, calls.go and pace.go go through a thread in order.
-// flowplay.go makes grammars of arithmetic program paths. verify.go reads
-// everything.
+// trace.go opens a file, and stretch.go loads what a thread did in an epoch. segment.go,
+// runs.go and vector.go find segments and their accesses. stack.go, history*.go and
+// laststore.go answer questions about single places. walk.go, steps.go, stepswithin.go,
+// calls.go and pace.go go through a thread in order. flowplay.go builds grammars from
+// arithmetic program paths. verify.go reads everything.
 //
 // # Goroutines
 //
-// A Trace and its iterators belong to one goroutine at a time. To read a file in
-// two goroutines, open it twice.
+// A Trace and its iterators belong to one goroutine at a time. To read a file in two
+// goroutines, open it twice.
 package cdr

@@ -8,13 +8,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// eventLog holds events in order, in few bytes each. Analyses walk S_synch
-// several times. Decoding an event takes a microsecond or two from the trace, and
-// some ten nanoseconds from here.
+// eventLog holds events in order, in few bytes each. Analyses walk S_synch several times.
+// Decoding an event from the trace takes a microsecond or two, and from here some ten
+// nanoseconds.
 //
-// An event is the number of its row, and the differences of its object and
-// argument from those of the row's last event. The last bit of the row says
-// whether the thread differs from the previous event's; the thread then follows.
+// An event consists of the number of its row, and of the differences of its object and
+// argument from those of the row's last event. The lowest bit of the row says whether the
+// thread differs from the previous event's; if so, the thread follows.
 type eventLog struct {
 	bytes []byte
 	rows  []eventRow
@@ -32,7 +32,7 @@ type eventRow struct {
 
 type eventEnds struct{ obj, arg uint64 }
 
-// maxEventLog bounds the bytes of a log.
+// maxEventLog limits the bytes of a log.
 const maxEventLog = 64 << 20
 
 // add appends an event. It reports false when the log is full.
@@ -62,7 +62,7 @@ func (l *eventLog) add(e *format.Event) bool {
 	return len(l.bytes) <= maxEventLog
 }
 
-// all returns the events of a run with that many threads.
+// all returns the events of a run with this many threads.
 func (l *eventLog) all(threads int) iter.Seq[format.Event] {
 	return func(yield func(format.Event) bool) {
 		index, last := make([]uint64, threads), make([]eventEnds, len(l.rows))

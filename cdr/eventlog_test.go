@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestEventLog: what comes out of a log is what went in, and each event has its
-// place.
+// TestEventLog checks that a log returns the events that were added, with their
+// positions.
 func TestEventLog(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	l := &eventLog{}

@@ -8,16 +8,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Executed is a block of code with how often it was executed.
+// Executed is a block of code and how often it was executed.
 type Executed struct {
 	CodeBlock
 	Times uint64
 }
 
-// Executions returns the blocks of code that a thread executed, each once and
-// with its number of executions, in the order of the trace's table. It reads each
-// epoch's grammar once and expands nothing. For a trace without control flow
-// (DOR) it returns an error.
+// Executions returns each block of code that a thread executed, with its number of
+// executions, in the order of the trace's table. It reads each epoch's grammar once and
+// expands nothing. For a trace without control flow (DOR) it yields an error.
 func (t *Trace) Executions(th event.ThreadID) iter.Seq2[Executed, error] {
 	return func(yield func(Executed, error) bool) {
 		counts, err := t.executions(th)
@@ -33,7 +32,7 @@ func (t *Trace) Executions(th event.ThreadID) iter.Seq2[Executed, error] {
 	}
 }
 
-// executions counts by code block.
+// executions returns the counts by code block.
 func (t *Trace) executions(th event.ThreadID) ([]uint64, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, err

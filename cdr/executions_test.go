@@ -9,7 +9,7 @@ import (
 	"hindsight/cdr/recorder"
 )
 
-// TestExecutions compares counts with those of the blocks one by one.
+// TestExecutions compares the counts with those of a walk block by block.
 func TestExecutions(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, budget := range []uint64{0, 40 << 10} {

@@ -7,8 +7,8 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Extras returns the blocks of a kind that is not the recorder's own, in the
-// order in which they were written. It ends after the first error.
+// Extras returns the blocks of a kind that the recorder itself does not write, in the
+// order of the file. It ends after the first error.
 func (t *Trace) Extras(kind tracefmt.Kind) iter.Seq2[format.Extra, error] {
 	return func(yield func(format.Extra, error) bool) {
 		for _, h := range t.r.Blocks() {

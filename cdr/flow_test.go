@@ -13,7 +13,7 @@ import (
 	"hindsight/tracefmt/app"
 )
 
-// openFlow opens a trace whose image is none.
+// openFlow opens a trace without an image.
 func openFlow(file []byte, program format.Program) (*Trace, error) {
 	tr, err := openBytes(file)
 	if err == nil {
@@ -22,15 +22,15 @@ func openFlow(file []byte, program format.Program) (*Trace, error) {
 	return tr, err
 }
 
-// shelled returns the run a control flow, an empty one if it has none.
+// shelled sets the control flow of the run, to an empty one if it has none.
 func (s *synthetic) shelled() {
 	if s.flow == nil {
 		s.flow = madeup.New()
 	}
 }
 
-// TestFlowRoundTrip records made-up runs as arithmetic program paths and asks
-// every view for what happened.
+// TestFlowRoundTrip records made-up runs as arithmetic program paths and checks what
+// every view returns.
 func TestFlowRoundTrip(t *testing.T) {
 	for seed := range uint64(12) {
 		for _, alphabet := range []format.Alphabet{format.AlphabetPath, format.AlphabetBlock} {
@@ -63,8 +63,8 @@ func TestFlowRoundTrip(t *testing.T) {
 	}
 }
 
-// compareFrom asks for blocks from places all over the run, of a trace that
-// has made no grammars yet.
+// compareFrom asks for blocks from places all over the run, in a trace that has not built
+// any grammar yet.
 func (s *synthetic) compareFrom(t *testing.T, tr *Trace) {
 	t.Helper()
 	for _, th := range s.threads {
@@ -89,9 +89,9 @@ func (s *synthetic) compareFrom(t *testing.T, tr *Trace) {
 	}
 }
 
-// TestFlowGrammars compares the control strings made of a flow with those of
-// the same run recorded as grammars: the same terminals, with other numbers for
-// paths, and the same grammar.
+// TestFlowGrammars compares the control strings built from a flow with those of the same
+// run recorded as grammars. The terminals and the grammars must be the same, apart from
+// the numbers of paths.
 func TestFlowGrammars(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSynthetic(seed, 1+int(seed%4))
@@ -136,8 +136,8 @@ func TestFlowGrammars(t *testing.T) {
 	}
 }
 
-// TestFlowChosen records some functions only: their blocks, all events, and
-// the call stacks that a whole recording has.
+// TestFlowChosen records only some functions. The trace must have their blocks, all
+// events, and the call stacks of a complete recording.
 func TestFlowChosen(t *testing.T) {
 	for seed := range uint64(16) {
 		s := newSynthetic(seed, 1+int(seed%4))

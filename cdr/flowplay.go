@@ -40,8 +40,8 @@ func (t *Trace) program() (format.Program, error) {
 	return cfg.New(space), nil
 }
 
-// playBlocks returns the blocks of a flow from a checkpoint on, the last one that
-// is not after block from, and the number of blocks before it.
+// playBlocks returns the blocks of a flow from the last checkpoint that is not after
+// block from, and the number of blocks before that checkpoint.
 func (t *Trace) playBlocks(epoch int, c *format.Counts, from uint64, passed func(uint64), yield func(uint64, error) bool) bool {
 	fail := func(err error) bool {
 		yield(0, err)

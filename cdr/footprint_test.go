@@ -9,14 +9,14 @@ import (
 	"hindsight/cdr/recorder"
 )
 
-// oneAccess is one execution, as runs tell it.
+// oneAccess is one execution of a site.
 type oneAccess struct {
 	site          format.SiteID
 	addr, ordinal uint64
 }
 
-// TestFootprints compares the bytes of footprints with those of the runs, and
-// the runs within ranges with all runs.
+// TestFootprints compares the bytes of footprints with those of the runs, and the runs
+// within ranges with all runs.
 func TestFootprints(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newSynthetic(seed, 3)
@@ -113,7 +113,7 @@ func compareFootprint(t *testing.T, tr *Trace, seg *Segment, rng *rand.Rand) {
 	}
 }
 
-// checkTally compares how often each address is accessed.
+// checkTally checks how often each address is accessed.
 func checkTally(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
 	t.Helper()
 	left := map[[2]uint64]uint64{} // by site and address
@@ -139,7 +139,7 @@ func checkTally(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, f
 	}
 }
 
-// checkRunsOf walks the runs of one site to and fro.
+// checkRunsOf walks the runs of one site in both directions.
 func checkRunsOf(t *testing.T, tr *Trace, seg *Segment, all map[oneAccess]bool, from, to uint64) {
 	t.Helper()
 	for site := range format.SiteID(tr.NumSites()) {

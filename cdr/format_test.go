@@ -16,8 +16,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// tinyTrace is the worked example of docs/trace-format.md: a loop that is
-// entered by falling into it, under a lock, by two threads.
+// tinyTrace is the worked example of docs/trace-format.md: two threads run a loop under a
+// lock, and enter it by falling through.
 func tinyTrace(t *testing.T, control format.Control) []byte {
 	t.Helper()
 	static := []event.Block{
@@ -64,8 +64,8 @@ func tinyTrace(t *testing.T, control format.Control) []byte {
 	return out.Bytes()
 }
 
-// TestFormatDocument reads the worked example by what docs/trace-format.md
-// says, and compares the dump in that page with it.
+// TestFormatDocument decodes the worked example by the rules of docs/trace-format.md, and
+// compares the result with the dump in that page.
 func TestFormatDocument(t *testing.T) {
 	const page = "../docs/trace-format.md"
 	file := tinyTrace(t, format.ControlWPP)
@@ -98,16 +98,16 @@ func TestFormatDocument(t *testing.T) {
 	}
 }
 
-// dumper reads a trace number by number, with nothing of the package's own
-// decoders, and writes down what each is.
+// dumper reads a trace number by number, without the package's own decoders, and writes
+// what each number means.
 type dumper struct {
 	t   *testing.T
 	out strings.Builder
-	b   []byte // of the payload, what is left
-	row []byte // bytes of the line that is being made
+	b   []byte // what is left of the payload
+	row []byte // bytes of the current line
 }
 
-// take takes n bytes.
+// take returns the next n bytes.
 func (d *dumper) take(n int) []byte {
 	d.t.Helper()
 	if n < 0 || n > len(d.b) {
@@ -133,7 +133,7 @@ func (d *dumper) v() int64 {
 	return v
 }
 
-// us takes n numbers.
+// us returns the next n numbers.
 func (d *dumper) us(n uint64) (list []uint64) {
 	for range n {
 		list = append(list, d.u())
@@ -148,7 +148,7 @@ func (d *dumper) vs(n uint64) (list []int64) {
 	return list
 }
 
-// line writes the bytes taken since the last line, and what they are.
+// line writes the bytes taken since the last line, and their meaning.
 func (d *dumper) line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for first := true; first || len(d.row) > 0; first = false {

@@ -9,7 +9,7 @@ import (
 	"hindsight/wpp"
 )
 
-// CodeBlock is a simulated block as the trace knows it.
+// CodeBlock is a simulated block as the trace describes it.
 type CodeBlock struct {
 	PC    uint64
 	Bytes uint32
@@ -18,26 +18,26 @@ type CodeBlock struct {
 	Sites []format.SiteID // plain accesses in execution order; not to be changed
 }
 
-// History answers questions about the past of one thread: which block execution
-// was the last to do something before a point. A point is a number of block
-// executions of the thread. Nothing between points is expanded.
+// History answers questions about the past of one thread: which block execution was the
+// last to do something before a point. A point is a number of block executions of the
+// thread. The blocks between two points are not expanded.
 //
-// A History belongs to the goroutine that its trace belongs to. It holds a few
-// epochs of the thread in memory.
+// A History belongs to the goroutine of its trace. It holds a few epochs of the thread in
+// memory.
 type History struct {
 	t      *Trace
 	thread event.ThreadID
 	marks  func(CodeBlock) wpp.Marks
 	known  map[format.BlockID]wpp.Marks
 	blocks []uint64 // executions before each epoch, and at the end
-	events []uint64 // ordered events likewise
+	events []uint64 // ordered events before each epoch, and at the end
 	views  []*historyView
 	totals []total // by epoch; nil until needed
-	near   []place // where [History.look] looked last; the latest first
+	near   []place // the places that [History.look] found last, the latest first
 }
 
-// Histories are the histories of a trace's threads, without marks, each made when it is
-// first asked for.
+// Histories are the histories of a trace's threads, without marks. Each is created when
+// it is first used.
 type Histories struct {
 	t  *Trace
 	of map[event.ThreadID]*History
@@ -60,20 +60,20 @@ func (h *Histories) Of(th event.ThreadID) (*History, error) {
 	return made, err
 }
 
-// historyViews is how many epochs a History holds.
+// historyViews is the number of epochs that a History holds.
 const historyViews = 3
 
-// historyView is what a History keeps of an epoch.
+// historyView holds what a History needs of an epoch.
 type historyView struct {
 	*stretch
 	blocks   *wpp.Weights
-	accesses *wpp.Weights // made when first needed
-	finder   *wpp.Finder  // made when first needed
-	stores   *storeIndex  // made when first needed
-	walked   int          // terminals, before there was a finder
+	accesses *wpp.Weights // computed when first needed
+	finder   *wpp.Finder  // computed when first needed
+	stores   *storeIndex  // computed when first needed
+	walked   int          // terminals walked before there was a finder
 }
 
-// History returns the past of a thread. marks returns the marks of a block, for
+// History returns the history of a thread. marks returns the marks of a block, for
 // [History.LastMarked]; it is called once for each block, and may be nil.
 func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*History, error) {
 	if err := t.hasControl(th); err != nil {
@@ -90,7 +90,7 @@ func (t *Trace) History(th event.ThreadID, marks func(CodeBlock) wpp.Marks) (*Hi
 	return h, nil
 }
 
-// Blocks is the number of block executions of the thread.
+// Blocks returns the number of block executions of the thread.
 func (h *History) Blocks() uint64 { return h.blocks[len(h.blocks)-1] }
 
 // view loads an epoch. It is nil if the thread did nothing in it.
@@ -117,28 +117,28 @@ func (h *History) view(epoch int) (*historyView, error) {
 	return v, nil
 }
 
-// place is a block execution found in its epoch.
+// place is a block execution within its epoch.
 type place struct {
 	v      *historyView
 	c      *wpp.Cursor
 	path   []uint32
-	times  uint64 // executions of the path before, in this terminal
+	times  uint64 // earlier executions of the path in this terminal
 	at     int    // index in the path
-	before uint64 // block executions before the terminal, of the thread
+	before uint64 // block executions of the thread before the terminal
 	blocks uint64 // block executions of the terminal
 }
 
 func (p *place) block() *format.TableBlock { return &p.v.tab.Blocks[p.path[p.at]] }
 
-// point is the place's number.
+// point returns the number of the block execution.
 func (p *place) point() uint64 { return p.before + p.times*uint64(len(p.path)) + uint64(p.at) }
 
-// nearPlaces is how many places a History remembers: a walk along dependences goes
-// back and forth between a few.
+// nearPlaces is the number of places that a History remembers. A walk along dependences
+// goes back and forth between a few places.
 const nearPlaces = 4
 
-// look finds block execution n for callers that do not move the cursor of the place.
-// Most of them ask for a terminal again.
+// look finds block execution n for callers that do not move the cursor of the place. Most
+// calls ask for a terminal that was found before.
 func (h *History) look(n uint64) (place, error) {
 	for i := range h.near {
 		p := &h.near[i]
@@ -160,7 +160,7 @@ func (h *History) look(n uint64) (place, error) {
 	return p, nil
 }
 
-// remember makes a place, whose cursor nobody moves any more, the latest.
+// remember makes p the latest place. Nobody may move its cursor any more.
 func (h *History) remember(p *place) {
 	if len(h.near) < nearPlaces {
 		h.near = append(h.near, place{})
@@ -192,7 +192,7 @@ func (h *History) place(v *historyView, c *wpp.Cursor, offset uint64) place {
 	return p
 }
 
-// codeOf is a block of the tables.
+// codeOf returns a block of the tables.
 func codeOf(t *format.Tables, id uint32) CodeBlock {
 	b := &t.Blocks[id]
 	return CodeBlock{PC: b.PC, Bytes: b.Bytes, Insts: b.Insts, End: b.End, Sites: t.BlockSites(b)}
@@ -210,7 +210,7 @@ func (h *History) Block(n uint64) (CodeBlock, error) {
 // Remark discards the marks of all blocks, so that they are asked for again.
 func (h *History) Remark() {
 	clear(h.known)
-	h.near = h.near[:0] // of epochs that are in no view any more
+	h.near = h.near[:0] // they belong to epochs that are in no view any more
 	for _, v := range h.views {
 		v.finder = nil
 	}
@@ -227,7 +227,7 @@ func (h *History) blockMarks(id uint32) wpp.Marks {
 	return m
 }
 
-// lastIn returns the last block of a path that has a wanted mark.
+// lastIn returns the index of the last block of a path that has a wanted mark.
 func (h *History) lastIn(path []uint32, want wpp.Marks) int {
 	i := len(path) - 1
 	for i >= 0 && !h.blockMarks(path[i]).Meets(want) {
@@ -266,9 +266,9 @@ func (h *History) LastMarked(n uint64, want wpp.Marks) (uint64, bool, error) {
 	return 0, false, nil
 }
 
-// maxWalked is how many terminals of an epoch are walked one by one in search of marks
-// before a finder is made, for which the marks of all its blocks must be known. What
-// is searched for is mostly near.
+// maxWalked is the number of terminals of an epoch that are searched for marks one by one
+// before a finder is built. Most searches end nearby, and a finder needs the marks of all
+// blocks of the epoch.
 const maxWalked = 1 << 10
 
 // back moves to the last terminal before c that has a block with a wanted mark.
@@ -302,9 +302,9 @@ func (h *History) newFinder(s *stretch) *wpp.Finder {
 	return wpp.NewFinder(s.Grammar, func(x wpp.Terminal) wpp.Marks { return marks[x] })
 }
 
-// Caller returns the block execution that called the function executing at n. ok
-// is false if no block of the trace made that call: the function is the thread's
-// first one, or a correction of the stack restored its frame.
+// Caller returns the block execution that called the function executing at n. ok is false
+// if no block of the trace made that call, because the function is the thread's first one
+// or a correction of the stack restored its frame.
 func (h *History) Caller(n uint64) (call uint64, ok bool, err error) {
 	p, err := h.look(n)
 	if err != nil {
@@ -359,8 +359,8 @@ func (s *stretch) callStacks() (*wpp.Stacks, error) {
 	return s.stacks, nil
 }
 
-// viewBefore is the last epoch before the given one in which the thread did
-// something; nil if there is none.
+// viewBefore returns the last epoch before the given one in which the thread did
+// something, or nil if there is none.
 func (h *History) viewBefore(epoch int) (*historyView, error) {
 	for epoch--; epoch >= 0; epoch-- {
 		if v, err := h.view(epoch); v != nil || err != nil {
@@ -370,8 +370,8 @@ func (h *History) viewBefore(epoch int) (*historyView, error) {
 	return nil, nil
 }
 
-// Segment is the number of the thread's ordered events before block execution n,
-// or of all its events if n is Blocks.
+// Segment returns the number of the thread's ordered events before block execution n, or
+// of all its events if n is Blocks.
 func (h *History) Segment(n uint64) (uint64, error) {
 	if n == h.Blocks() {
 		return h.events[len(h.events)-1], nil
@@ -383,8 +383,8 @@ func (h *History) Segment(n uint64) (uint64, error) {
 	return h.events[p.v.epoch] + p.v.events.Rank(p.c), nil
 }
 
-// EventPoint is the number of block executions before the thread's ordered event
-// of that index, or of all block executions if there is no such event.
+// EventPoint returns the number of block executions before the thread's ordered event
+// with that index, or of all block executions if there is no such event.
 func (h *History) EventPoint(index uint64) (uint64, error) {
 	e := sort.Search(len(h.events), func(i int) bool { return h.events[i] > index }) - 1
 	if e == len(h.events)-1 {

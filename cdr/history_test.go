@@ -15,7 +15,7 @@ import (
 // plainHistory is a thread's execution, block by block.
 type plainHistory struct {
 	blocks []plainBlock
-	events []int // blocks before each event
+	events []int // number of blocks before each event
 }
 
 type plainBlock struct {
@@ -60,14 +60,14 @@ func (s *synthetic) histories() map[event.ThreadID]*plainHistory {
 	return all
 }
 
-// marksOf chooses marks for blocks at random, but the same each time.
+// marksOf chooses the marks of a block at random, but always the same for one block.
 func marksOf(pc uint64) wpp.Marks {
 	x := pc * 0x9e3779b97f4a7c15
 	return wpp.Marks{1 << (x >> 61), 1 << (x >> 40 & 31)}
 }
 
-// TestHistory compares the answers about random points of random runs with
-// those of a walk back block by block.
+// TestHistory compares the answers about random points of random runs with those of a
+// walk backward block by block.
 func TestHistory(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, budget := range []uint64{0, 40 << 10} {
@@ -153,7 +153,7 @@ func (s *synthetic) compareHistory(t *testing.T, tr *Trace, h *History, want *pl
 	s.compareStore(t, h, want, len(want.blocks), 0, recent, 8)
 }
 
-// compareCallers holds the callers of an access against its call stack.
+// compareCallers compares the callers of an access with its call stack.
 func compareCallers(t *testing.T, tr *Trace, h *History, site format.SiteID, ordinal, n uint64) {
 	stack, err := tr.AccessStack(h.thread, site, ordinal)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"hindsight/wpp"
 )
 
-// accessWeights counts the accesses of the blocks in the epoch.
+// accessWeights returns the accesses of the epoch, counted by block.
 func (v *historyView) accessWeights() (*wpp.Weights, error) {
 	if v.accesses == nil {
 		w, err := wpp.NewWeights(v.Grammar, v.termWeight(accessesOf))
@@ -18,7 +18,7 @@ func (v *historyView) accessWeights() (*wpp.Weights, error) {
 	return v.accesses, nil
 }
 
-// accessesIn is the number of accesses by the thread in an epoch.
+// accessesIn returns the number of accesses by the thread in an epoch.
 func (h *History) accessesIn(epoch int) uint64 {
 	if c := h.t.epochs[epoch].thread(h.thread); c != nil {
 		return c.Accesses
@@ -26,7 +26,7 @@ func (h *History) accessesIn(epoch int) uint64 {
 	return 0
 }
 
-// Accesses is the number of accesses by the thread before block execution n,
+// Accesses returns the number of accesses by the thread before block execution n,
 // recorded or not; n may be Blocks.
 func (h *History) Accesses(n uint64) (sum uint64, err error) {
 	if n == h.Blocks() {
@@ -54,8 +54,8 @@ func (h *History) Accesses(n uint64) (sum uint64, err error) {
 	return sum, nil
 }
 
-// AccessPoint returns the block execution that an access of the thread was part
-// of, and its place among the sites of that block. Accesses are counted from 0,
+// AccessPoint returns the block execution that contains an access of the thread, and the
+// index of the access among the sites of that block. Accesses are counted from 0,
 // recorded or not.
 func (h *History) AccessPoint(access uint64) (n uint64, index int, err error) {
 	left := access

@@ -7,7 +7,7 @@ import (
 	"hindsight/cdr/format"
 )
 
-// earlier is the number of executions of the site before an epoch.
+// earlier returns the number of executions of the site before an epoch.
 func (h *History) earlier(epoch int, site format.SiteID) (sum uint64, err error) {
 	for i := range epoch {
 		n, err := h.inEpoch(i, site)
@@ -19,7 +19,7 @@ func (h *History) earlier(epoch int, site format.SiteID) (sum uint64, err error)
 	return sum, nil
 }
 
-// inEpoch is the number of executions of the site in an epoch.
+// inEpoch returns the number of executions of the site in an epoch.
 func (h *History) inEpoch(epoch int, site format.SiteID) (uint64, error) {
 	if h.t.epochs[epoch].thread(h.thread) == nil {
 		return 0, nil
@@ -37,8 +37,8 @@ func (h *History) inEpoch(epoch int, site format.SiteID) (uint64, error) {
 	return h.totals[epoch].of(site), nil
 }
 
-// Rank is the number of executions of a site by the thread before block
-// execution n: the ordinal of the next.
+// Rank returns the number of executions of a site by the thread before block execution n,
+// which is the ordinal of the next one.
 func (h *History) Rank(site format.SiteID, n uint64) (uint64, error) {
 	p, err := h.look(n)
 	if err != nil {
@@ -48,7 +48,7 @@ func (h *History) Rank(site format.SiteID, n uint64) (uint64, error) {
 	return before + p.rank(site), err
 }
 
-// rank is the number of executions of the site in the epoch before the place.
+// rank returns the number of executions of the site in the epoch before the place.
 func (p *place) rank(site format.SiteID) uint64 {
 	w := p.v.siteCounts(site)
 	x, _ := p.c.Terminal()
@@ -59,7 +59,7 @@ func (p *place) rank(site format.SiteID) uint64 {
 	return n
 }
 
-// split finds the epoch of an execution of a site, and its ordinal there.
+// split returns the epoch of an execution of a site, and its ordinal in that epoch.
 func (h *History) split(site format.SiteID, ordinal uint64) (epoch int, local uint64, err error) {
 	local = ordinal
 	for i := range h.t.epochs {
@@ -75,7 +75,8 @@ func (h *History) split(site format.SiteID, ordinal uint64) (epoch int, local ui
 	return 0, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, h.thread, ErrNoSuch)
 }
 
-// Execution returns the block execution that an execution of a site was part of.
+// Execution returns the block execution that contains the ordinal-th execution of a site,
+// counted from 0.
 func (h *History) Execution(site format.SiteID, ordinal uint64) (uint64, error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {
@@ -114,8 +115,8 @@ func (h *History) execution(v *historyView, site format.SiteID, local uint64) (*
 	return &p, nil
 }
 
-// Address is the address that an execution of a site accessed; ok is false if it
-// was not recorded.
+// Address returns the address that an execution of a site accessed. ok is false if it was
+// not recorded.
 func (h *History) Address(site format.SiteID, ordinal uint64) (addr uint64, ok bool, err error) {
 	e, local, err := h.split(site, ordinal)
 	if err != nil {
@@ -138,8 +139,8 @@ func (h *History) Address(site format.SiteID, ordinal uint64) (addr uint64, ok b
 	return addr, ok, nil
 }
 
-// SiteIndex returns the place of the ordinal-th execution of site, counted from 0,
-// among the sites of block execution n, which [History.Execution] returned for it.
+// SiteIndex returns the index of the ordinal-th execution of site, counted from 0, among
+// the sites of block execution n, which [History.Execution] returned for it.
 func (h *History) SiteIndex(n uint64, site format.SiteID, ordinal uint64) (int, error) {
 	b, err := h.Block(n)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"hindsight/cdr/format"
 )
 
-// LookIn names directories to look in for the files that a trace does not hold
-// itself (Options.Store).
+// LookIn names directories in which to look for the files that a trace does not contain
+// (Options.Store).
 func (t *Trace) LookIn(dirs ...string) {
 	for _, dir := range dirs {
 		if dir != "" {
@@ -16,7 +16,7 @@ func (t *Trace) LookIn(dirs ...string) {
 	}
 }
 
-// stored finds the content of an object that the trace does not hold itself.
+// stored returns the content of an object that is not in the trace.
 func (t *Trace) stored(o *format.PartialObject) ([]byte, error) {
 	for i := range t.stores {
 		if data, ok := t.stores[i].Get(o.Sum, o.Size); ok {

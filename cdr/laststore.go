@@ -11,13 +11,13 @@ import (
 // Store is an execution of a store.
 type Store struct {
 	Point   uint64 // its block execution
-	Index   int    // its place among the sites of that block
+	Index   int    // index among the sites of that block
 	Site    format.SiteID
 	Ordinal uint64
 	Address uint64
 }
 
-// storeIndex is the sites of a stretch that write, with recorded addresses.
+// storeIndex has the sites of a stretch that write and have recorded addresses.
 type storeIndex struct {
 	sites []storing
 }
@@ -29,21 +29,20 @@ type storing struct {
 	site      format.SiteID
 	width     uint64
 	bounds    *fold.Bounds
-	// granules are all that the site touches. They are computed after some searches
-	// have failed, unless there are too many.
+	// granules are all granules that the site touches. They are computed after some
+	// failed searches, unless there are too many.
 	granules map[uint64]struct{}
 	vain     int
 }
 
 const (
-	// vainSearches is the number of failed searches after which the granules of a
-	// site are computed, and maxGranules the most that are kept.
+	// vainSearches is the number of failed searches after which the granules of a site
+	// are computed. maxGranules limits their number.
 	vainSearches = 4
 	maxGranules  = 1 << 12
 )
 
-// mayTouch reports whether some access of the site may touch one of size bytes at
-// addr.
+// mayTouch reports whether an access of the site may touch one of the size bytes at addr.
 func (x *storing) mayTouch(addr, size uint64) bool {
 	if x.high >= x.low && (addr > x.high+x.width-1 || x.low > addr+size-1) {
 		return false
@@ -111,10 +110,10 @@ func (v *historyView) storeSites() (*storeIndex, error) {
 	return v.stores, nil
 }
 
-// LastStore finds the last recorded store to one of size bytes at addr, before
-// the site of that index in block execution n (n may be Blocks, with index 0).
-// It searches the addresses of each storing site by their grammar. The error
-// is [ErrSearch] when that took too long.
+// LastStore finds the last recorded store to one of the size bytes at addr that precedes
+// the site with this index in block execution n (n may be Blocks, with index 0). It
+// searches the address grammar of each storing site. It returns [fold.ErrSearch] when
+// that takes too long.
 func (h *History) LastStore(n uint64, index int, addr, size uint64) (Store, bool, error) {
 	for e := len(h.blocks) - 2; e >= 0; e-- {
 		if h.blocks[e] > n || h.blocks[e] == h.blocks[e+1] {
@@ -136,9 +135,9 @@ func (h *History) LastStore(n uint64, index int, addr, size uint64) (Store, bool
 type storeSearch struct {
 	h     *History
 	v     *historyView
-	here  *place // that it is to come before; nil: the end of the epoch
-	index int    // of the site in the block there
-	best  *place // found so far
+	here  *place // the store must come before this place; nil: before the end of the epoch
+	index int    // of the site in the block at here
+	best  *place // the best store so far
 	Store
 }
 
@@ -173,7 +172,7 @@ func (h *History) lastStoreIn(v *historyView, n uint64, index int, addr, size ui
 	return s.Store, true, err
 }
 
-// try looks for a store by a site that is later than the best so far.
+// try looks for a store by a site that is later than the best store so far.
 func (s *storeSearch) try(x *storing, w fold.Window) error {
 	from, limit := uint64(0), uint64(1)<<62
 	if s.here != nil {
@@ -209,8 +208,8 @@ func (s *storeSearch) try(x *storing, w fold.Window) error {
 	return nil
 }
 
-// rankAt is the number of executions of a site in the epoch before the site of
-// that index in the block at a place.
+// rankAt returns the number of executions of a site in the epoch before the site with
+// that index in the block at p.
 func (v *historyView) rankAt(p *place, index int, site format.SiteID) uint64 {
 	n := p.rank(site)
 	for _, id := range v.tab.BlockSites(p.block())[:index] {

@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// OpenFile opens a trace that a user named, and looks for its images where the
-// trace and HINDSIGHT_IMAGES say. If the recording was killed before anything of
-// the run was written to the file, the error says where its beginning is.
+// OpenFile opens a trace that a user named, and looks for its images in the directories
+// that the trace and HINDSIGHT_IMAGES name. If the recording was killed before any of the
+// run was written to the file, the error says which file has the beginning.
 func OpenFile(file string) (*Trace, error) {
 	t, err := Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -26,8 +26,8 @@ func OpenFile(file string) (*Trace, error) {
 	return t, err
 }
 
-// ImagesFrom is the directory that holds the images of a trace; "" if the trace
-// holds them.
+// ImagesFrom returns the directory of the images of a trace, or "" if the trace contains
+// them.
 func (t *Trace) ImagesFrom(file string) string {
 	dir := t.Info().Images
 	if dir == "" || filepath.IsAbs(dir) {
@@ -36,6 +36,6 @@ func (t *Trace) ImagesFrom(file string) string {
 	return filepath.Join(filepath.Dir(file), dir)
 }
 
-// imagesVariable is the environment variable that names a directory of images
-// (run --images).
+// imagesVariable is the environment variable that names a directory of images (see run
+// --images).
 const imagesVariable = "HINDSIGHT_IMAGES"

@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// ArchSummary returns the last summary in a trace, nil if there is none.
+// ArchSummary returns the last summary in a trace, or nil if there is none.
 func (t *Trace) ArchSummary() (*archinfo.Summary, error) {
 	var last []byte
 	for x, err := range t.Extras(tracefmt.KindArchSummary) {
@@ -24,9 +24,9 @@ func (t *Trace) ArchSummary() (*archinfo.Summary, error) {
 	return archinfo.DecodeSummary(last)
 }
 
-// VerifyArch reads everything that a model left in a trace. In a complete trace,
-// it compares the history bits with the counts: a bit for every load, store and
-// conditional branch, and a one for every miss. A trace without a model is sound.
+// VerifyArch reads everything that a model left in a trace. In a complete trace, it
+// compares the history bits with the counts: a bit for every load, store and conditional
+// branch, and a one for every miss. A trace without a model is sound.
 func (t *Trace) VerifyArch() error {
 	s, err := t.ArchSummary()
 	if err != nil || s == nil {
@@ -54,7 +54,7 @@ func (t *Trace) VerifyArch() error {
 		}
 	}
 	if !t.Info().Complete {
-		return nil // history may run ahead of what was committed
+		return nil // the history may be longer than what was committed
 	}
 	atomics := make([]uint64, len(s.Harts))
 	for e, err := range t.Events() {
@@ -76,7 +76,7 @@ func (t *Trace) VerifyArch() error {
 	return nil
 }
 
-// historySum counts the bits of a stream and the ones among them.
+// historySum counts the bits of a stream, and the ones among them.
 type historySum struct{ bits, ones uint64 }
 
 func (h *historySum) add(bit bool) {
@@ -86,8 +86,8 @@ func (h *historySum) add(bit bool) {
 	}
 }
 
-// agrees reports whether the history of a thread can belong to its counts. Counts
-// are of lines, so that an access that crosses two counts twice.
+// agrees reports whether the history of a thread matches its counts. The counts are of
+// cache lines, so an access that crosses a line boundary counts twice.
 func agrees(k *archinfo.HartCounts, h *[archinfo.NumStreams]historySum, accesses uint64) bool {
 	loads, stores, branches := h[archinfo.Loads], h[archinfo.Stores], h[archinfo.Branches]
 	return branches == historySum{k.Branches, k.Mispredicted} && loads.bits+stores.bits == accesses &&

@@ -10,8 +10,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestKeepShared: a scout finds exactly the granules that two threads touch,
-// and what is left out of the trace leaves the rest in its place.
+// TestKeepShared checks that a scout finds exactly the granules that two threads touch,
+// and that leaving out the others does not change the rest of the trace.
 func TestKeepShared(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, budget := range []uint64{0, 40 << 10} {
@@ -68,8 +68,8 @@ func TestKeepShared(t *testing.T) {
 	}
 }
 
-// TestScoutFree: to free a block is to use all of it, and strands are users of
-// their own.
+// TestScoutFree checks that freeing a block counts as using all of it, and that strands
+// are users of their own.
 func TestScoutFree(t *testing.T) {
 	var s recorder.Scout
 	define := []event.Block{{ID: 0, PC: 0x1000, Bytes: 4, Insts: 1, Sites: []event.Site{{PC: 0x1000, Size: 8, Access: event.Write}}}}
@@ -84,11 +84,11 @@ func TestScoutFree(t *testing.T) {
 	}
 	free := func(addr, size uint64) []event.Event { return []event.Event{{Kind: event.Free, Obj: addr, Arg: size}} }
 	batch(0, nil, 0x10010, 0x11010)            // written by 0 before
-	batch(1, free(0x10000, 0x8008))            // 1 frees pages of which most were not touched
-	batch(0, nil, 0x12020, 0x18000, 0x18008)   // written by 0 afterwards; the last is after the block
+	batch(1, free(0x10000, 0x8008))            // 1 frees pages, most of which were not touched
+	batch(0, nil, 0x12020, 0x18000, 0x18008)   // written by 0 afterwards; the last address is after the block
 	batch(1, nil, 0x13000)                     // and by 1 itself
 	batch(0, free(0x14000, 0x2000))            // freed twice
-	batch(1, nil, 0x15000)                     // and written by one who freed it
+	batch(1, nil, 0x15000)                     // and written by one of those who freed it
 	batch(2, free(0xffffffffffffff00, 0x1000)) // no block
 	batch(0, []event.Event{
 		{At: 1, Kind: event.StrandBegin, Obj: 1}, {At: 3, Kind: event.StrandEnd, Obj: 1},
@@ -151,8 +151,8 @@ func TestModes(t *testing.T) {
 	s.compareString(t, dor)
 }
 
-// compareString compares the strings of a DOR trace: accesses and events of
-// each thread, in program order.
+// compareString compares the strings of a DOR trace, which are the accesses and events of
+// each thread in program order.
 func (s *synthetic) compareString(t *testing.T, tr *Trace) {
 	t.Helper()
 	want := map[event.ThreadID][]format.Term{}
@@ -199,7 +199,7 @@ func (s *synthetic) compareString(t *testing.T, tr *Trace) {
 	}
 }
 
-// TestFullDisk: what the destination refuses comes out of Batch or Finish.
+// TestFullDisk checks that Batch or Finish returns the error of the destination.
 func TestFullDisk(t *testing.T) {
 	s := newSynthetic(2, 2)
 	s.run(3000)

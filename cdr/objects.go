@@ -20,8 +20,8 @@ func (t *Trace) Objects() ([]format.Object, error) {
 	return shared, err
 }
 
-// objects are those of all object blocks, with the executable if it is one of
-// them.
+// objects returns the objects of all object blocks, including the executable if it is one
+// of them.
 func (t *Trace) objects() ([]format.PartialObject, error) {
 	var list []format.PartialObject
 	total := 0
@@ -62,7 +62,7 @@ func (t *Trace) objects() ([]format.PartialObject, error) {
 	return list, nil
 }
 
-// storedImage is the executable of a trace that stores it separately; nil if the
+// storedImage returns the executable of a trace that stores it separately, or nil if the
 // trace has none.
 func (t *Trace) storedImage() ([]byte, error) {
 	list, err := t.objects()
@@ -74,8 +74,8 @@ func (t *Trace) storedImage() ([]byte, error) {
 	return nil, err
 }
 
-// Space is the program as it was in memory: the executable, and the shared
-// objects that it loaded.
+// Space returns the program as it was in memory: the executable and the shared objects
+// that it loaded.
 func (t *Trace) Space() (*image.Space, error) {
 	space, err := t.executable()
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *Trace) Space() (*image.Space, error) {
 	return space, nil
 }
 
-// executable is the executable alone, in a separate space.
+// executable returns the executable alone, in a separate space.
 func (t *Trace) executable() (*image.Space, error) {
 	if t.known != nil {
 		return t.known.Anew(), nil

@@ -9,7 +9,7 @@ import (
 	"hindsight/cdr"
 )
 
-// TestOpenFIFO opens a FIFO that nobody writes to: it must not wait for one.
+// TestOpenFIFO opens a FIFO without a writer, which must not block.
 func TestOpenFIFO(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fifo")
 	if out, err := exec.Command("mkfifo", name).CombinedOutput(); err != nil {

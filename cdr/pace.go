@@ -8,24 +8,24 @@ import (
 	"hindsight/wpp"
 )
 
-// Pace goes through a thread and counts the instructions from one point to the
-// next. Only instructions of recorded blocks count; those inside hooked functions
-// are in no block. It skips the rules that it can, so that the cost of a step
-// follows the depth of the grammar.
+// Pace goes through a thread and counts the instructions from one point to the next. Only
+// instructions of recorded blocks count; those inside hooked functions are in no block.
+// It skips every rule that it can, so the cost of a step depends on the depth of the
+// grammar.
 //
-// A Pace belongs to the goroutine that its trace belongs to. It holds one epoch
-// of the thread in memory.
+// A Pace belongs to the goroutine of its trace. It holds one epoch of the thread in
+// memory.
 type Pace struct {
 	t      *Trace
 	thread event.ThreadID
 	epoch  int
-	s      *stretch // nil: after the last
+	s      *stretch // nil after the last
 	insts  *wpp.Weights
 	access *wpp.Weights
 	inst   func(wpp.Terminal) uint64
 	sites  func(wpp.Terminal) uint64
 	stack  []wpp.Step
-	done   moved // of the terminal at the top of the stack
+	done   moved // the part of the top terminal that was passed
 	blocks uint64
 }
 
@@ -73,9 +73,8 @@ func (p *Pace) ToEvent() (insts, accesses uint64, ok bool, err error) {
 	return m.insts, m.accesses, ok, err
 }
 
-// PastAccess goes to the end of the block that holds the nth access from here,
-// n ≥ 1, or to the next event if that comes first. It returns the instructions
-// that it passed.
+// PastAccess goes to the end of the block that contains the nth access from here (n ≥ 1),
+// or to the next event if that comes first. It returns the instructions that it passed.
 func (p *Pace) PastAccess(n uint64) (insts uint64, err error) {
 	if n == 0 {
 		return 0, nil
@@ -84,8 +83,8 @@ func (p *Pace) PastAccess(n uint64) (insts uint64, err error) {
 	return m.insts, err
 }
 
-// move goes past the next event if accesses is 0, else to the end of the block
-// that holds that access.
+// move goes past the next event if accesses is 0, and otherwise to the end of the block
+// that contains that access.
 func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
 	for p.s != nil {
 		if len(p.stack) == 0 {
@@ -132,8 +131,8 @@ func (p *Pace) move(accesses uint64) (m moved, atEvent bool, err error) {
 	return m, false, nil
 }
 
-// within goes on in a path to the end of the block that holds the nth access
-// from here, which the path has.
+// within continues in a path to the end of the block that contains the nth access from
+// here. The path has that many accesses.
 func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
 	t := p.s.Terms[x]
 	path := p.s.tab.PathBlocks(format.PathID(t.A))
@@ -154,7 +153,7 @@ func (p *Pace) within(x wpp.Terminal, n uint64) (m moved) {
 	return m
 }
 
-// Insts is the number of instructions of recorded blocks that a thread executed.
+// Insts returns the number of instructions of recorded blocks that a thread executed.
 func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 	for i := range t.epochs {
 		if c := t.epochs[i].thread(th); c != nil {
@@ -164,7 +163,7 @@ func (t *Trace) Insts(th event.ThreadID) (n uint64) {
 	return n
 }
 
-// instsBefore is the number of instructions of recorded blocks that a thread
+// instsBefore returns the number of instructions of recorded blocks that a thread
 // executed before an epoch.
 func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 	for i := range t.epochs[:epoch] {
@@ -175,8 +174,8 @@ func (t *Trace) instsBefore(th event.ThreadID, epoch int) (n uint64) {
 	return n
 }
 
-// AccessInsts is the number of instructions of recorded blocks that a thread
-// executed before the block with an access; the access is named as for
+// AccessInsts returns the number of instructions of recorded blocks that a thread
+// executed before the block of an access. The arguments name the access as for
 // [Trace.AccessStack].
 func (t *Trace) AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
@@ -208,9 +207,8 @@ func (t *Trace) AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint6
 	return 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
 }
 
-// EventInsts is the number of instructions of recorded blocks that a thread
-// executed before its ordered event of that index, or in all if there is no such
-// event.
+// EventInsts returns the number of instructions of recorded blocks that a thread executed
+// before its ordered event with that index, or in total if there is no such event.
 func (t *Trace) EventInsts(th event.ThreadID, index uint64) (uint64, error) {
 	s, epoch, c, err := t.eventAt(th, index)
 	if err != nil {

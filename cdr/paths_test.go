@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestPaths checks that the paths of a trace are those of Ball and Larus: each
-// follows edges that are not cut, and goes on until control takes one that is,
-// or none, or until something else ends it.
+// TestPaths checks that the paths of a trace are Ball–Larus paths: each follows edges
+// that are not cut, and goes on until control takes a cut edge or no edge, or until
+// something else ends it.
 func TestPaths(t *testing.T) {
 	inside, long := 0, 0
 	for seed := range uint64(300) {
@@ -69,7 +69,7 @@ func (s *synthetic) checkPaths(t *testing.T, x *stretch) (long int) {
 		_, cut, ok := s.flow.Block(ref).Succ(x.tab.Blocks[to].PC)
 		return ok && !cut
 	}
-	last := int64(-1) // block that the path before ended with, if nothing ended it but the flow
+	last := int64(-1) // last block of the previous path, if only the control flow ended it
 	for c := x.Grammar.Begin(); !c.AtEnd(); c.Next() {
 		id, _ := c.Terminal()
 		term := x.Terms[id]
@@ -100,8 +100,8 @@ func (s *synthetic) checkPaths(t *testing.T, x *stretch) (long int) {
 	return long
 }
 
-// TestFullTables: when the tables hold as many paths as they may, paths without
-// a row are written block by block.
+// TestFullTables checks that when the tables are full, paths without a row are written
+// block by block.
 func TestFullTables(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, taken := range []int{0, 30} { // blocks in paths before the tables are full

@@ -19,7 +19,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// plainLog keeps everything that happens in a run, uncompressed.
+// plainLog records a run without compression.
 type plainLog struct {
 	blocks  []event.Block
 	threads map[event.ThreadID]*plainThread
@@ -86,8 +86,8 @@ func exampleImage(t testing.TB, name string) *image.Space {
 	return img
 }
 
-// simulate runs an example once for all observers. args are the example's own
-// if nil.
+// simulate runs an example once for all observers. If args is nil, it uses the example's
+// own.
 func simulate(t testing.TB, name string, args []string, img *image.Space, observers ...event.Observer) {
 	t.Helper()
 	if args == nil {
@@ -110,8 +110,8 @@ func simulate(t testing.TB, name string, args []string, img *image.Space, observ
 	}
 }
 
-// TestPrograms simulates programs and compares their traces with a plain log
-// of the same run: expanding every grammar returns what was recorded.
+// TestPrograms simulates programs and compares their traces with a plain log of the same
+// run: expanding every grammar must return what was recorded.
 func TestPrograms(t *testing.T) {
 	names := []string{"bank", "lu", "sor", "water", "mp3d", "fft"}
 	if !cross.Long() {
@@ -180,8 +180,8 @@ func (l *plainLog) compare(t *testing.T, tr *cdr.Trace, prog format.Program) {
 	}
 }
 
-// compareBlocks checks that the blocks of the trace are the blocks that the
-// simulator ran, divided where the program's basic blocks begin.
+// compareBlocks checks that the blocks of the trace are the blocks that the simulator
+// ran, divided at the boundaries of the program's basic blocks.
 func (l *plainLog) compareBlocks(t *testing.T, tr *cdr.Trace, th cdr.Thread, prog format.Program) {
 	t.Helper()
 	ran := l.threads[th.ID].ran

@@ -11,7 +11,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// tape keeps a run to be played to recorders.
+// tape holds a run in memory, to be replayed to recorders.
 type tape struct {
 	parts   []tapePart
 	outcome event.Outcome
@@ -60,8 +60,8 @@ func (l *tape) play(b *testing.B, o event.Observer) {
 	}
 }
 
-// BenchmarkReplay records real programs from memory: millions of blocks of the
-// simulator a second, and the size of the trace.
+// BenchmarkReplay records real programs from memory. It reports millions of blocks of the
+// simulator per second, and the size of the trace.
 func BenchmarkReplay(b *testing.B) {
 	for _, j := range []struct {
 		name string

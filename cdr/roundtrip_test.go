@@ -17,7 +17,7 @@ func openBytes(b []byte) (*Trace, error) {
 	return OpenReaderAt(bytes.NewReader(b), int64(len(b)))
 }
 
-// TestRoundTrip records made-up runs and asks every view for what happened.
+// TestRoundTrip records made-up runs and checks what every view returns.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, alphabet := range []format.Alphabet{format.AlphabetPath, format.AlphabetBlock} {
@@ -47,8 +47,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEpochsByInstructions: epochs end after so many instructions, however
-// little memory they take, and nothing of the run changes.
+// TestEpochsByInstructions checks that an epoch ends after a number of instructions,
+// however little memory it takes, and that the run stays the same.
 func TestEpochsByInstructions(t *testing.T) {
 	s := newSynthetic(1, 3)
 	s.run(4000)
@@ -68,8 +68,8 @@ func TestEpochsByInstructions(t *testing.T) {
 	}
 }
 
-// compare asks a trace for everything that the run did. keep is what was
-// recorded of the accesses.
+// compare checks everything that a trace says of the run. keep says which accesses were
+// recorded.
 func (s *synthetic) compare(t *testing.T, tr *Trace, keep func(granule uint64) bool) {
 	t.Helper()
 	var events []format.Event
@@ -139,7 +139,7 @@ func (s *synthetic) compareSegments(t *testing.T, tr *Trace, th *synthThread, ke
 	}
 	seen := map[access]bool{}
 	segments := uint64(0)
-	skipSome := th.id%2 == 1 // ask for the runs of some segments only
+	skipSome := th.id%2 == 1 // ask only for the runs of some segments
 	for seg, err := range tr.Segments(th.id) {
 		if err != nil {
 			t.Fatal(err)
@@ -212,8 +212,8 @@ func (s *synthetic) comparePlaces(t *testing.T, tr *Trace, th *synthThread) {
 	}
 }
 
-// TestBatches: where the batches are cut, and whether a run is recorded twice,
-// does not show in the file.
+// TestBatches checks that the file depends neither on where batches are cut nor on
+// whether the run is recorded twice.
 func TestBatches(t *testing.T) {
 	for seed := range uint64(10) {
 		s := newSynthetic(seed, 3)
@@ -230,7 +230,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestLateRuns asks for the runs of segments in any order, and of two at once.
+// TestLateRuns asks for the runs of segments in any order, and for those of two segments
+// at once.
 func TestLateRuns(t *testing.T) {
 	s := newSynthetic(6, 2)
 	s.run(3000)
@@ -276,7 +277,7 @@ func runs(t *testing.T, seg *Segment) (out []fold.Run) {
 	return out
 }
 
-// keeps reports whether an access is recorded: one of its granules is.
+// keeps reports whether an access is recorded, which it is if one of its granules is.
 func keeps(keep func(uint64) bool, addr uint64, size uint8) bool {
 	for a := addr; a < addr+uint64(size); a++ {
 		if keep(a >> 3) {

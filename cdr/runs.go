@@ -9,7 +9,7 @@ import (
 	"hindsight/cdr/format"
 )
 
-// fewAccesses is the number of accesses of a site in a segment up to which a walk
+// fewAccesses is the largest number of accesses of a site in a segment for which a walk
 // is faster than a search.
 const fewAccesses = 12
 
@@ -39,9 +39,10 @@ func (seg *Segment) eachSite(yield func(p *partSite, f *siteFeed) bool) error {
 	return nil
 }
 
-// span cuts the accesses of a site with ordinals from up to to to those that are
-// after the site's first recorded one, which has ordinal lead. The ordinals lo to
-// hi are relative to the grammar; first says whether the first one is among them.
+// span restricts the accesses with ordinals from (inclusive) to to (exclusive) to those
+// after the site's first recorded access, which has ordinal lead. The ordinals lo to hi
+// are relative to the grammar; first reports whether the first recorded access is among
+// them.
 func span(x *fold.Index, from, to uint64) (first bool, lo, hi uint64) {
 	first = from <= x.Lead && x.Lead < to
 	base := x.Lead + 1
@@ -50,10 +51,9 @@ func span(x *fold.Index, from, to uint64) (first bool, lo, hi uint64) {
 	return first, min(lo, hi), hi
 }
 
-// Footprint returns the bytes that the segment accesses, site by site, as extents
-// that may overlap. It examines repeated parts of the execution once, so it is
-// faster than [Segment.Runs] where the program is regular. It ends after the
-// first error.
+// Footprint returns the bytes that the segment accesses, site by site, as extents that
+// may overlap. It examines repeated parts of the execution once, so is faster than
+// [Segment.Runs] where the program is regular. It ends after the first error.
 func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
 	return func(yield func(fold.Extent, error) bool) {
 		err := seg.EachExtent(func(e *fold.Extent) bool { return yield(*e, nil) })
@@ -63,20 +63,20 @@ func (seg *Segment) Footprint() iter.Seq2[fold.Extent, error] {
 	}
 }
 
-// EachExtent calls yield for the extents of [Segment.Footprint], until it reports
-// false. The extent is valid until yield returns.
+// EachExtent calls yield for the extents of [Segment.Footprint] until it returns false.
+// The extent is valid until yield returns.
 func (seg *Segment) EachExtent(yield func(*fold.Extent) bool) error {
 	return seg.eachSite(func(p *partSite, f *siteFeed) bool { return seg.walk.extents(p, f, yield) })
 }
 
-// extents hands out the extents of a site in a part of a segment. A few runs are
-// better walked than looked up, even if they are long.
+// extents yields the extents of a site in a part of a segment. If there are few runs,
+// walking them is cheaper than looking them up, even if they are long.
 func (w *segmentWalk) extents(p *partSite, f *siteFeed, yield func(*fold.Extent) bool) bool {
 	e, limit := &w.extent, fewRuns
 	switch {
 	case p.count <= fewAccesses:
 		limit = fewAccesses
-	case f.cover > 0: // it had too many runs lately
+	case f.cover > 0: // it had too many runs in recent segments
 		f.cover--
 		limit = 0
 	}
@@ -116,16 +116,16 @@ func (w *segmentWalk) extents(p *partSite, f *siteFeed, yield func(*fold.Extent)
 }
 
 const (
-	// fewRuns is how many runs of a site in a segment are walked before what is
-	// left is looked up.
+	// fewRuns is the number of runs of a site in a segment that are walked before the
+	// rest is looked up.
 	fewRuns = 4
-	// fewTerminals is how many terminals of the grammar are gone over for one of them.
+	// fewTerminals limits the terminals of the grammar that are read for one of them.
 	fewTerminals = 16
-	// coverAgain is in how many of the next segments none are then.
+	// coverAgain is the number of following segments in which no runs are walked then.
 	coverAgain = 16
 )
 
-// extents hands out the extents of the accesses with ordinals from up to end.
+// extents yields the extents of the accesses with ordinals from up to end.
 func (f *siteFeed) extents(from, end uint64, yield func(fold.Extent) bool) bool {
 	x := f.index
 	first, lo, hi := span(x, from, end)
@@ -136,9 +136,9 @@ func (f *siteFeed) extents(from, end uint64, yield func(fold.Extent) bool) bool 
 	return lo == hi || c.Cover(x.Grammar.Start(), x.First, lo, hi)
 }
 
-// RunsWithin returns the same accesses as [Segment.Runs], possibly in more runs,
-// but may leave out those that are in no range of addresses [lo, hi) that keep
-// accepts. keep must accept a range if it accepts a part of it.
+// RunsWithin returns the same accesses as [Segment.Runs], possibly in more runs. It may
+// omit those that are in no range of addresses [lo, hi) that keep accepts. keep must
+// accept a range if it accepts a part of it.
 func (seg *Segment) RunsWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Run, error] {
 	return func(yield func(fold.Run, error) bool) {
 		err := seg.eachSite(func(p *partSite, f *siteFeed) bool {
@@ -183,7 +183,7 @@ func (seg *Segment) RunsOf(site format.SiteID, back bool, keep func(lo, hi uint6
 	}
 }
 
-// runsWithin hands out the runs of a site in a part of the segment.
+// runsWithin yields the runs of a site in a part of the segment.
 func (f *siteFeed) runsWithin(p *partSite, find *fold.Finder) bool {
 	x, yield := find.Index, find.Yield
 	find.Yield = func(r fold.Run) bool {
@@ -207,11 +207,11 @@ func (f *siteFeed) runsWithin(p *partSite, find *fold.Finder) bool {
 	return !find.Back || lead()
 }
 
-// TallyWithin returns the same executions as [Segment.Runs], site by site,
-// without their order and with equal ones together. It may leave out those that
-// are in no range of addresses [lo, hi) that keep accepts. What a rule of the
-// address grammars executes is computed once, so TallyWithin is faster than
-// [Segment.RunsWithin] where the program repeats itself.
+// TallyWithin returns the same executions as [Segment.Runs], site by site, without their
+// order and with equal ones together. It may omit those that are in no range of addresses
+// [lo, hi) that keep accepts. The tallies of a rule of the address grammars are computed
+// once, so TallyWithin is faster than [Segment.RunsWithin] where the program repeats
+// itself.
 func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Tally, error] {
 	return func(yield func(fold.Tally, error) bool) {
 		var all []fold.Tally
@@ -219,7 +219,7 @@ func (seg *Segment) TallyWithin(keep func(lo, hi uint64) bool) iter.Seq2[fold.Ta
 			x := f.index
 			all = all[:0]
 			give := func() bool {
-				if x.Useless < 8 || len(all) > 4*fold.MaxTally { // else they are as they come
+				if x.Useless < 8 || len(all) > 4*fold.MaxTally { // otherwise they stay as they are
 					n := len(all)
 					all = fold.Condense(all)
 					if n > 8 {

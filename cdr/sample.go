@@ -8,7 +8,7 @@ import (
 	"hindsight/wpp"
 )
 
-// Unit is what a thread is sampled by.
+// Unit says what the period of a sampling counts.
 type Unit uint8
 
 const (
@@ -16,11 +16,11 @@ const (
 	Accesses                 // plain ones, recorded or not
 )
 
-// Sample calls visit with the call stack at every period-th instruction or access
-// of a thread, in the form of [Trace.AccessStack], and with the number of units
-// that the sample stands for. These numbers add up to all that the thread
-// executed. A stack begins with the first instruction of a basic block, or with
-// the access. The slice is valid until visit returns.
+// Sample calls visit with the call stack at every period-th instruction or access of a
+// thread, in the form of [Trace.AccessStack], and with the number of units that the
+// sample stands for. These numbers add up to all that the thread executed. The innermost
+// address of a stack is the first instruction of a basic block, or the access. The slice
+// is valid until visit returns.
 func (t *Trace) Sample(th event.ThreadID, unit Unit, period uint64, visit func(pcs []uint64, n uint64) error) error {
 	if err := t.hasControl(th); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (t *Trace) Sample(th event.ThreadID, unit Unit, period uint64, visit func(p
 	return nil
 }
 
-// stackWithin is the call stack at a unit of the terminal at the cursor.
+// stackWithin returns the call stack at a unit of the terminal at the cursor.
 func (s *stretch) stackWithin(t *Trace, c *wpp.Cursor, offset uint64, of func(*format.TableBlock) uint64, unit Unit) ([]uint64, error) {
 	x, _ := c.Terminal()
 	path := s.tab.PathBlocks(format.PathID(s.Terms[x].A))

@@ -7,19 +7,18 @@ import (
 	"hindsight/tracefmt"
 )
 
-// S_synch says in which order the events of the threads were; the schedule says
-// the same of their accesses. Only turns that end with accesses need words:
-// those of which no piece tells were executed just before the thread's next
-// event, or at the end of the run. The schedule of an epoch is a block, which is
-// absent when there is nothing to say:
+// S_synch is the order of the events of the threads. The schedule is the order of their
+// accesses. Only turns that end with accesses are written: accesses that are in no piece
+// were executed just before the thread's next event, or at the end of the run. The
+// schedule of an epoch is a block, which is absent if it has no pieces:
 //
 //	payload = uvarint pieces
-//	          column: uvarint events of the run before it - those before the piece before it
+//	          column: uvarint events of the run before it - those before the previous piece
 //	          column: uvarint thread
 //	          column: uvarint accesses
 
-// HasSchedule reports whether the trace holds the order in which accesses were
-// executed. Without it, that of accesses between two events is not known.
+// HasSchedule reports whether the trace has the order in which accesses were executed.
+// Without it, the order of accesses between two events is not known.
 func (t *Trace) HasSchedule() bool { return t.meta.Schedule }
 
 // Schedule returns the pieces in the order of the run. It ends after the first

@@ -19,7 +19,7 @@ type moment struct {
 	address uint64
 }
 
-// happened is the moments of batches.
+// happened returns the moments of all batches.
 func (s *synthetic) happened() (all []moment) {
 	for i := range s.batches {
 		b := &s.batches[i]
@@ -44,8 +44,8 @@ func (s *synthetic) happened() (all []moment) {
 	return all
 }
 
-// scheduled puts the steps of all threads in order by the schedule; some says
-// which of them there are.
+// scheduled puts the steps of all threads in the order of the schedule. some says which
+// steps there are.
 func scheduled(t *testing.T, tr *Trace, steps func(event.ThreadID) iter.Seq2[Step, error]) (all []moment) {
 	t.Helper()
 	type thread struct {
@@ -59,7 +59,7 @@ func scheduled(t *testing.T, tr *Trace, steps func(event.ThreadID) iter.Seq2[Ste
 		defer stop()
 		threads = append(threads, &thread{next: next})
 	}
-	// take takes steps of a thread up to an access of that number, or through
+	// take appends the steps of a thread up to the access with that number, or through
 	// its next event.
 	take := func(id event.ThreadID, until uint64) {
 		th := threads[id]
@@ -113,8 +113,8 @@ func scheduled(t *testing.T, tr *Trace, steps func(event.ThreadID) iter.Seq2[Ste
 	return all
 }
 
-// TestSchedule compares the order of accesses and events that a trace tells
-// with that of the batches, for all accesses and for some.
+// TestSchedule compares the order of accesses and events in a trace with that of the
+// batches, for all accesses and for some.
 func TestSchedule(t *testing.T) {
 	some := func(granule uint64) bool { return granule%3 != 0 }
 	within := func(lo, hi uint64) bool {

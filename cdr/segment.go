@@ -11,20 +11,20 @@ import (
 	"hindsight/wpp"
 )
 
-// Segment is the stretch of a thread's execution between two of its ordered
-// events (or its beginning, or its end).
+// Segment is the part of a thread's execution between two of its ordered events (or its
+// beginning, or its end).
 type Segment struct {
 	Thread event.ThreadID
-	// Index is that of the thread's event that ends the segment. The last segment of
-	// a thread ends with the thread.
+	// Index is that of the thread's event that ends the segment. The end of the thread
+	// ends its last segment.
 	Index uint64
 	walk  *segmentWalk
 	parts []segmentPart
-	one   [1]segmentPart // where parts begins
-	store []partSite     // of the first part, from an earlier segment
+	one   [1]segmentPart // backing array of parts
+	store []partSite     // sites of the first part, reused from an earlier segment
 }
 
-// segmentPart is what of a segment lies in one epoch.
+// segmentPart is the part of a segment in one epoch.
 type segmentPart struct {
 	epoch int
 	sites []partSite
@@ -35,7 +35,7 @@ type partSite struct {
 	number uint32 // in segmentWalk.sites of the epoch
 	count  uint64
 	from   uint64 // ordinal of the first in the epoch
-	first  uint64 // and in the trace
+	first  uint64 // ordinal of the first in the trace
 }
 
 // segmentWalk cuts the control string of a thread at its sync terminals. It
@@ -43,31 +43,31 @@ type partSite struct {
 type segmentWalk struct {
 	t       *Trace
 	thread  event.ThreadID
-	wanted  []bool // sites to look at; nil: all
-	epoch   int    // being walked
+	wanted  []bool // the sites that the caller wants; nil: all
+	epoch   int    // the current epoch
 	s       *stretch
 	counter *counter
 	scratch []siteCount
 	stack   []wpp.Step
-	sites   []format.SiteID          // those to look at in the epoch, rising
-	inEpoch []uint64                 // executions of each of them before the walk, in the epoch
-	before  map[format.SiteID]uint64 // and in the epochs before
-	feeds   []*siteFeed              // of each of them; nil: not asked for
-	extent  fold.Extent              // being handed out
+	sites   []format.SiteID          // the wanted sites of the epoch, in rising order
+	inEpoch []uint64                 // executions of each of them in the epoch before the walk
+	before  map[format.SiteID]uint64 // executions in earlier epochs
+	feeds   []*siteFeed              // one for each of them; nil: not used yet
+	extent  fold.Extent              // the extent that is yielded
 }
 
-// siteFeed is the addresses of a site in the epoch that is being walked.
+// siteFeed has the addresses of a site in the current epoch of a walk.
 type siteFeed struct {
 	index  *fold.Index // nil: none were recorded
-	busy   bool        // runs of the cursor are being handed out
-	cover  int         // in how many of the next segments footprints are looked up at once
+	busy   bool        // runs of the cursor are being yielded
+	cover  int         // in so many following segments, footprints are looked up at once
 	width  uint64      // bytes of an access
 	cursor fold.Cursor
 }
 
-// Segments returns the segments of a thread in order, one more than it has
-// events. Runs cost least in the order of the segments, but may be asked for
-// later too. The iterator ends after the first error.
+// Segments returns the segments of a thread in order, one more than it has events. Runs
+// cost least in the order of the segments, but the caller may ask for them later too. The
+// iterator ends after the first error.
 //
 // Traces in DOR mode have no segments.
 func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
@@ -81,16 +81,16 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 	}
 }
 
-// NextSegment returns a function that returns the segments of a thread one by
-// one, like [Trace.Segments], and nil after the last or an error. A segment is
-// valid until the next one is asked for. If sites is not nil, it says of each site
-// whether its accesses are wanted; others cost nothing and are left out.
+// NextSegment returns a function that returns the segments of a thread one by one, like
+// [Trace.Segments], and nil after the last or an error. A segment is valid until the next
+// call. If sites is not nil, it says of each site whether its accesses are wanted; the
+// others are left out and cost nothing.
 func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, error) {
 	return t.nextSegment(th, sites, true)
 }
 
-// nextSegment is NextSegment. If reuse is set all segments are one after another in
-// the same memory.
+// nextSegment is NextSegment. If reuse is set, each segment takes the memory of the
+// previous one.
 func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() (*Segment, error) {
 	var w *segmentWalk
 	index, done, empty := uint64(0), false, false
@@ -126,13 +126,13 @@ func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() 
 		done = !more
 		empty = more && w.over()
 		if done || empty {
-			w = nil // a thread that has ended takes no memory until the last of them all has
+			w = nil // a thread that has ended needs no memory until the last thread has ended
 		}
 		return seg, nil
 	}
 }
 
-// Empty reports whether the segment has no accesses by the sites that were asked for.
+// Empty reports whether the segment has no accesses by the wanted sites.
 func (seg *Segment) Empty() bool { return len(seg.parts) == 0 }
 
 // begin makes seg a segment without accesses.
@@ -160,9 +160,9 @@ func (w *segmentWalk) over() bool {
 	return true
 }
 
-// SegmentsAt returns the segments of a thread with the given indices, which must
-// ascend. It finds each by synch counts (PPoPP 2003, Algorithm 1) and does not
-// walk over the segments before it. The iterator ends after the first error.
+// SegmentsAt returns the segments of a thread with the given indices, which must ascend.
+// It finds each by synch counts (PPoPP 2003, Algorithm 1), without walking over the
+// preceding segments. The iterator ends after the first error.
 func (t *Trace) SegmentsAt(th event.ThreadID, indices []uint64) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
 		if err := t.hasControl(th); err != nil {
@@ -212,9 +212,8 @@ func (w *segmentWalk) forward(n uint64) error {
 	return nil
 }
 
-// skip counts everything up to after the n-th sync terminal from where the
-// walk begins, or to the end of the epoch, and returns the number of sync
-// terminals passed.
+// skip counts everything until after the nth sync terminal from the beginning of the
+// walk, or until the end of the epoch, and returns the number of sync terminals passed.
 func (w *segmentWalk) skip(n uint64) (passed uint64) {
 	s := w.s
 	for passed < n && len(w.stack) > 0 {
@@ -251,8 +250,8 @@ func (t *Trace) hasControl(th event.ThreadID) error {
 	return nil
 }
 
-// nextEpoch goes on to the next epoch in which the thread did something; s is
-// nil after the last.
+// nextEpoch moves to the next epoch in which the thread did something; s is nil after the
+// last.
 func (w *segmentWalk) nextEpoch() error {
 	for i, n := range w.inEpoch {
 		if w.before == nil {
@@ -275,15 +274,15 @@ func (w *segmentWalk) nextEpoch() error {
 	return nil
 }
 
-// begin makes the walk one of s.
+// begin starts the walk at the beginning of s.
 func (w *segmentWalk) begin(s *stretch) {
 	w.s, w.sites = s, s.sites(w.wanted)
 	w.counter = newCounter(s, w.sites)
 	w.inEpoch, w.feeds = make([]uint64, len(w.sites)), make([]*siteFeed, len(w.sites))
 }
 
-// sites returns the wanted sites in the paths of the stretch, ascending; a nil
-// wanted wants all. The result is not nil.
+// sites returns the wanted sites in the paths of the stretch, ascending. A nil wanted
+// means all sites. The result is not nil.
 func (s *stretch) sites(wanted []bool) []format.SiteID {
 	var blocks []uint32
 	for _, x := range s.Terms {
@@ -304,8 +303,7 @@ func (s *stretch) sites(wanted []bool) []format.SiteID {
 	return slices.Clip(slices.Compact(all))
 }
 
-// fill walks to the end of the segment. more is false when that is the end of
-// the thread.
+// fill walks to the end of the segment. more is false at the end of the thread.
 func (w *segmentWalk) fill(seg *Segment) (more bool, err error) {
 	for w.s != nil {
 		atEvent := w.toEvent()
@@ -362,9 +360,9 @@ func (w *segmentWalk) toEvent() bool {
 	return false
 }
 
-// Runs returns the recorded plain accesses of the segment as strided runs, site
-// by site (a segment that spans epochs: epoch by epoch). Nothing is expanded.
-// It ends after the first error.
+// Runs returns the recorded plain accesses of the segment as strided runs, site by site;
+// in a segment that spans epochs, epoch by epoch. It expands nothing, and ends after the
+// first error.
 func (seg *Segment) Runs() iter.Seq2[fold.Run, error] {
 	return func(yield func(fold.Run, error) bool) {
 		w := seg.walk
@@ -396,9 +394,9 @@ func (seg *Segment) Runs() iter.Seq2[fold.Run, error] {
 	}
 }
 
-// stretchOf returns the thread's stretch in an epoch. The walk keeps its present
-// one, so that walks of several threads in turn do not load theirs repeatedly
-// when the cache cannot hold them all.
+// stretchOf returns the thread's stretch in an epoch. The walk keeps the current stretch,
+// so that walks of several threads in turn do not reload theirs when the cache cannot
+// hold them all.
 func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 	if w.s != nil && w.s.epoch == epoch {
 		return w.s, nil
@@ -406,8 +404,8 @@ func (w *segmentWalk) stretchOf(epoch int) (*stretch, error) {
 	return w.t.stretch(epoch, w.thread)
 }
 
-// feed returns the addresses of a site, which are the walk's own if that is in the
-// epoch and nobody is handed some of them.
+// feed returns the addresses of a site. They are the walk's own feed if that is in the
+// epoch and not in use.
 func (w *segmentWalk) feed(s *stretch, p *partSite) (*siteFeed, error) {
 	own := w.s != nil && w.s.epoch == s.epoch
 	if own {
@@ -440,7 +438,7 @@ func (f *siteFeed) at(from uint64) *fold.Cursor {
 	return &f.cursor
 }
 
-// each hands out the accesses of a part. It reports false when yield did.
+// each yields the accesses of a part. It returns false if yield did.
 func (f *siteFeed) each(p *partSite, yield func(fold.Run) bool) bool {
 	if f.index == nil {
 		return true
@@ -451,7 +449,7 @@ func (f *siteFeed) each(p *partSite, yield func(fold.Run) bool) bool {
 	return more
 }
 
-// addrIndex returns the index of a site's addresses, nil if none were recorded.
+// addrIndex returns the index of a site's addresses, or nil if none were recorded.
 func (s *stretch) addrIndex(site format.SiteID) (*fold.Index, error) {
 	if s.data == nil {
 		return nil, nil

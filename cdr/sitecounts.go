@@ -7,13 +7,13 @@ import (
 	"hindsight/wpp"
 )
 
-// siteCounter counts the executions of sites over the control grammar of a
-// stretch. The cost of a site follows its occurrences in the grammar, not the
-// grammar's size.
+// siteCounter counts the executions of sites over the control grammar of a stretch. The
+// cost of a site depends on its occurrences in the grammar, not on the size of the
+// grammar.
 type siteCounter struct {
 	uses *wpp.Uses
-	// The terminals whose paths hold block b, as often as they do:
-	// terms[off[b]:off[b+1]].
+	// The terminals whose paths contain block b are terms[off[b]:off[b+1]], each as often
+	// as its path contains b.
 	off   []uint32
 	terms []wpp.Terminal
 	kept  map[format.SiteID]*wpp.Sparse // by class
@@ -21,7 +21,7 @@ type siteCounter struct {
 	list  []wpp.Weighed
 }
 
-// maxSiteCounts bounds the memory of the counts kept for one stretch.
+// maxSiteCounts limits the memory of the counts that are kept for one stretch.
 const maxSiteCounts = 48 << 20
 
 func newSiteCounter(s *stretch) *siteCounter {
@@ -48,8 +48,8 @@ func newSiteCounter(s *stretch) *siteCounter {
 	return c
 }
 
-// siteCounts counts the executions of a site by terminal. No sum exceeds
-// wpp.MaxLength: that was checked when the stretch was loaded.
+// siteCounts counts the executions of a site by terminal. No sum exceeds wpp.MaxLength,
+// which was checked when the stretch was loaded.
 func (s *stretch) siteCounts(site format.SiteID) *wpp.Sparse {
 	c := s.counts
 	if c == nil {
@@ -77,7 +77,7 @@ func (s *stretch) siteCounts(site format.SiteID) *wpp.Sparse {
 	return w
 }
 
-// total is how often each site was executed in a stretch, for those that were.
+// total has the number of executions of each site that a stretch executed.
 type total []siteCount
 
 func (v total) of(site format.SiteID) uint64 {

@@ -8,12 +8,12 @@ import (
 	"hindsight/wpp"
 )
 
-// maxFrames bounds the stacks that are returned. Outer frames are left out.
+// maxFrames limits the stacks that are returned. Outer frames are left out.
 const maxFrames = 1 << 12
 
-// AccessStack returns the call stack at an access: the pc of the access, then at
-// most a few thousand return addresses, innermost first. The ordinal counts the
-// thread's accesses by this site from 0, recorded or not.
+// AccessStack returns the call stack at an access: the pc of the access, then up to
+// maxFrames return addresses, innermost first. The ordinal counts the thread's accesses
+// by this site from 0, recorded or not.
 func (t *Trace) AccessStack(th event.ThreadID, site format.SiteID, ordinal uint64) ([]uint64, error) {
 	s, c, offset, err := t.access(th, site, ordinal)
 	if err != nil {
@@ -30,7 +30,7 @@ func (t *Trace) AccessStack(th event.ThreadID, site format.SiteID, ordinal uint6
 }
 
 // EventStack returns the call stack at a thread's ordered event, in the form of
-// AccessStack. The event of a hooked function is at the call in its
+// AccessStack. For the event of a hooked function, the stack begins at the call in its
 // caller.
 func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 	s, _, c, err := t.eventAt(th, index)
@@ -52,8 +52,9 @@ func (t *Trace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 	return append([]uint64{x.A}, frames...), nil
 }
 
-// eventAt finds a thread's ordered event of that index: the stretch of control flow
-// and the epoch that it is in, and where. The stretch is nil after the last event.
+// eventAt finds a thread's ordered event with that index. It returns the stretch that
+// contains the event, its epoch, and a cursor at the event. The stretch is nil after the
+// last event.
 func (t *Trace) eventAt(th event.ThreadID, index uint64) (s *stretch, epoch int, at *wpp.Cursor, err error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, 0, nil, err
@@ -81,7 +82,7 @@ func (t *Trace) eventAt(th event.ThreadID, index uint64) (s *stretch, epoch int,
 	return nil, 0, nil, nil
 }
 
-// Locate says in which segment of the thread an access lies.
+// Locate returns the index of the segment of the thread that contains an access.
 func (t *Trace) Locate(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error) {
 	s, c, _, err := t.access(th, site, ordinal)
 	if err != nil {
@@ -96,8 +97,8 @@ func (t *Trace) Locate(th event.ThreadID, site format.SiteID, ordinal uint64) (u
 	return segment, nil
 }
 
-// access finds the terminal of an access, and the place of the access among
-// the site's accesses in that terminal.
+// access finds the terminal of an access, and the position of the access among the site's
+// accesses in that terminal.
 func (t *Trace) access(th event.ThreadID, site format.SiteID, ordinal uint64) (*stretch, *wpp.Cursor, uint64, error) {
 	if err := t.hasControl(th); err != nil {
 		return nil, nil, 0, err
@@ -126,8 +127,8 @@ func (t *Trace) access(th event.ThreadID, site format.SiteID, ordinal uint64) (*
 	return nil, nil, 0, fmt.Errorf("access %d of site %d in thread %d: %w", ordinal, site, th, ErrNoSuch)
 }
 
-// effect is what a terminal does to the call stack. A run of paths that end with
-// the same call pushes the same frame repeatedly.
+// effect returns what a terminal does to the call stack. A run of paths that end with the
+// same call pushes the same frame repeatedly.
 func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
 	t := s.Terms[x]
 	switch t.Kind {
@@ -149,7 +150,7 @@ func (s *stretch) effect(x wpp.Terminal) wpp.Effect {
 	return wpp.Effect{}
 }
 
-// frame is what a terminal that pushes pushes.
+// frame returns the frame that a terminal pushes.
 func (s *stretch) frame(x wpp.Terminal) uint64 {
 	t := s.Terms[x]
 	if t.Kind == format.TermPush {
@@ -159,8 +160,8 @@ func (s *stretch) frame(x wpp.Terminal) uint64 {
 	return s.tab.Blocks[path[len(path)-1]].Next()
 }
 
-// frames returns the return addresses, innermost first, at a terminal whose path
-// has run the given number of times already.
+// frames returns the return addresses, innermost first, at a terminal whose path has
+// already run the given number of times.
 func (s *stretch) frames(c *wpp.Cursor, times uint64) ([]uint64, error) {
 	if s.stacks == nil {
 		st, err := wpp.NewStacks(s.Grammar, s.effect)

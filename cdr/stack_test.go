@@ -8,8 +8,8 @@ import (
 	"hindsight/cdr/recorder"
 )
 
-// TestUnwound records runs that tell, after returns, jumps and hooked calls,
-// which frames are gone and which have come: every stack is as they say.
+// TestUnwound records runs that report, after returns, jumps and hooked calls, which
+// frames are gone and which were added. Every stack must agree with the reports.
 func TestUnwound(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, budget := range []uint64{0, 40 << 10} {

@@ -10,10 +10,10 @@ import (
 
 // Step is an access of a thread, or one of its ordered events.
 type Step struct {
-	IsEvent bool // the thread's next event; of the rest only Number counts
+	IsEvent bool // the thread's next event; of the other fields only Number is set
 	Site    format.SiteID
 	Address uint64
-	Ordinal uint64 // of the execution of the site by the thread, from 0
+	Ordinal uint64 // of this execution of the site by the thread, from 0
 	Number  uint64 // accesses that the thread executed before, recorded or not
 }
 
@@ -72,7 +72,7 @@ func sum(list []uint64) (n uint64) {
 type stepWalk struct {
 	s      *stretch
 	feeds  map[format.SiteID]*feed
-	before []uint64 // by site: its executions in the epochs before
+	before []uint64 // by site: its executions in earlier epochs
 	number uint64   // accesses so far
 }
 
@@ -117,7 +117,7 @@ func (w *stepWalk) block(b *format.TableBlock, yield func(Step, error) bool) boo
 			w.feeds[site] = f
 		}
 		if f == nil {
-			continue // none of its accesses was recorded
+			continue // none of the site's accesses was recorded
 		}
 		at := w.before[site] + f.at
 		if addr, ok := f.next(); ok && !yield(Step{Site: site, Address: addr, Ordinal: at, Number: number}, nil) {
@@ -130,14 +130,14 @@ func (w *stepWalk) block(b *format.TableBlock, yield func(Step, error) bool) boo
 // feedLength is the number of accesses of a site that a feed reads ahead.
 const feedLength = 1 << 10
 
-// feed returns the addresses of a site one by one.
+// feed yields the addresses of a site one by one.
 type feed struct {
 	c    fold.Cursor
 	runs []fold.Run
 	at   uint64 // ordinal of the next access
 }
 
-// next steps over the next access and returns its address, unless that was left
+// next steps over the next access and returns its address; ok is false if that was left
 // out.
 func (f *feed) next() (addr uint64, ok bool) {
 	if f.at >= f.c.At {

@@ -78,7 +78,7 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 	if events != len(th.events) {
 		t.Errorf("%d events, want %d", events, len(th.events))
 	}
-	// What is left may only be accesses that were left out.
+	// Only accesses that were left out may remain.
 	for _, p := range th.pcs[pc:] {
 		for _, site := range sites[p] {
 			due = append(due, format.Site(site))
@@ -93,8 +93,8 @@ func (s *synthetic) compareSteps(t *testing.T, tr *Trace, th *synthThread, keep 
 	}
 }
 
-// compareWithin compares what is left of the steps with those that it should
-// be, with a lot wanted and with little.
+// compareWithin compares the steps that StepsWithin returns with the expected ones, with
+// many ranges wanted and with few.
 func (s *synthetic) compareWithin(t *testing.T, tr *Trace, th *synthThread) {
 	t.Helper()
 	for _, part := range []uint64{1, 2, 7, 100, 1 << 60} {

@@ -11,11 +11,11 @@ import (
 	"hindsight/wpp"
 )
 
-// StepsWithin returns the same steps as [Trace.Steps], but only accesses that
-// touch a range of addresses [lo, hi) that keep accepts. keep must accept a range
-// if it accepts a part of it. The walk skips rules of the control grammar that
-// never touch such a range, so its time follows what it returns and the events,
-// not what lies between. It ends after the first error.
+// StepsWithin returns the same steps as [Trace.Steps], but only accesses that touch a
+// range of addresses [lo, hi) that keep accepts. keep must accept a range if it accepts a
+// part of it. The walk skips rules of the control grammar that never touch such a range,
+// so its time depends on the number of steps it returns, not on the length of the run. It
+// ends after the first error.
 func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		err := t.eachStretch(th, func(s *stretch, before []uint64) (bool, error) {
@@ -36,23 +36,23 @@ func (t *Trace) StepsWithin(th event.ThreadID, keep func(lo, hi uint64) bool) it
 	}
 }
 
-// sparseWalk walks what a thread did in an epoch and skips what is not wanted. It
-// knows the ordinal of the next wanted execution of each site.
+// sparseWalk walks what a thread did in an epoch and skips what is not wanted. It knows
+// the ordinal of each site's next wanted execution.
 type sparseWalk struct {
 	s       *stretch
 	keep    func(lo, hi uint64) bool
-	counter *counter // what rules execute
+	counter *counter // the executions of rules
 	at      []uint64 // by site: its executions so far in the epoch
-	next    []uint64 // by site: ordinal of the next wanted one, not below at
+	next    []uint64 // by site: ordinal of the next wanted one, at least at
 	feeds   []*sparseFeed
-	before  []uint64 // by site: its executions in the epochs before
+	before  []uint64 // by site: its executions in earlier epochs
 	number  uint64   // accesses so far
 	paths   map[uint64][]siteCount
 	yield   func(Step, error) bool
 	err     error
 }
 
-// rule walks the string of a rule. It reports false when the walk has ended.
+// rule walks the string of a rule. It returns false when the walk has ended.
 func (w *sparseWalk) rule(r wpp.Rule) bool {
 	stack := []wpp.Step{{Rule: r}}
 	for len(stack) > 0 {
@@ -131,8 +131,8 @@ func (w *sparseWalk) term(t format.Term) bool {
 	return true
 }
 
-// idle skips at most limit executions of a path, as long as nothing in them can
-// be wanted.
+// idle skips up to limit executions of a path, as long as none of their accesses can be
+// wanted.
 func (w *sparseWalk) idle(id uint64, path []uint32, limit uint64) (n uint64, ok bool) {
 	n = limit
 	v := w.sites(id, path)
@@ -186,7 +186,7 @@ func (w *sparseWalk) block(b *format.TableBlock) bool {
 	return true
 }
 
-// wanted returns the ordinal of the next execution of a site that is wanted.
+// wanted returns the ordinal of the next wanted execution of a site.
 func (w *sparseWalk) wanted(site format.SiteID) (uint64, bool) {
 	f := w.feeds[site]
 	if f == nil {
@@ -207,12 +207,12 @@ func (w *sparseWalk) wanted(site format.SiteID) (uint64, bool) {
 
 // sparseFeed finds the accesses of a site that are wanted.
 type sparseFeed struct {
-	x       *fold.Index // nil: none was recorded
+	x       *fold.Index // nil if none was recorded
 	width   uint64
 	keep    func(lo, hi uint64) bool
-	runs    []fold.Run // some of which may be wanted
+	runs    []fold.Run // runs that may have wanted accesses
 	looked  uint64
-	address uint64 // of the one found last
+	address uint64 // of the last one found
 }
 
 // feedRuns is the number of runs that a feed reads ahead.
@@ -243,7 +243,7 @@ func (f *sparseFeed) find(from uint64) uint64 {
 	}
 }
 
-// look finds more runs.
+// look reads more runs.
 func (f *sparseFeed) look() {
 	x := f.x
 	f.runs = f.runs[:0]
@@ -265,7 +265,7 @@ func (f *sparseFeed) look() {
 	f.looked = last.First + last.Count
 }
 
-// within returns the first access of a run, from number n on, that is wanted.
+// within returns the first wanted access of a run, from number n on.
 func (f *sparseFeed) within(r *fold.Run, n uint64) (uint64, bool) {
 	accepts := func(n, end uint64) bool {
 		lo, hi := r.Base+n*uint64(r.Stride), r.Base+(end-1)*uint64(r.Stride)
@@ -273,7 +273,7 @@ func (f *sparseFeed) within(r *fold.Run, n uint64) (uint64, bool) {
 			lo, hi = hi, lo
 		}
 		hi += f.width
-		return hi < lo || f.keep(lo, hi) // around the end of the address space
+		return hi < lo || f.keep(lo, hi) // wraps around the end of the address space
 	}
 	for step := uint64(1); n < r.Count; {
 		end := n + min(step, r.Count-n)

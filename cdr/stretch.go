@@ -11,7 +11,7 @@ import (
 	"hindsight/wpp"
 )
 
-// stretch is what one thread did in one epoch, loaded.
+// stretch is what one thread did in one epoch, as loaded from the file.
 type stretch struct {
 	epoch  int
 	thread event.ThreadID
@@ -23,16 +23,16 @@ type stretch struct {
 	// Computed when first needed.
 	stacks  *wpp.Stacks
 	counts  *siteCounter
-	indexes []*fold.Index // of data.streams
+	indexes []*fold.Index // one for each of data.streams
 }
 
-// cacheSymbols bounds the loaded grammars by their size; a symbol takes up to
-// about 40 bytes with all that is computed for it.
+// cacheSymbols limits the total size of the loaded grammars. A symbol takes up to about
+// 40 bytes with everything that is computed for it.
 const cacheSymbols = format.MaxSymbols
 
-// stretchCache keeps the stretches that were used last.
+// stretchCache keeps the most recently used stretches.
 type stretchCache struct {
-	recent  []*stretch // last used last
+	recent  []*stretch // the most recently used last
 	symbols int
 }
 
@@ -68,8 +68,7 @@ func (s *stretch) symbols() int {
 	return n
 }
 
-// stretch loads what a thread did in an epoch. It is nil if the thread did
-// nothing.
+// stretch loads what a thread did in an epoch. It returns nil if the thread did nothing.
 func (t *Trace) stretch(i int, th event.ThreadID) (*stretch, error) {
 	c := t.epochs[i].thread(th)
 	if c == nil {
@@ -159,8 +158,8 @@ func (s *stretch) check(c *format.Counts, dor bool) error {
 	return nil
 }
 
-// termWeight sums a weight of blocks over the paths of a terminal. A sum beyond
-// wpp.MaxLength is returned as some number beyond it.
+// termWeight sums a weight of blocks over the paths of a terminal. If the sum exceeds
+// wpp.MaxLength, it returns some number above wpp.MaxLength.
 func (s *stretch) termWeight(of func(*format.TableBlock) uint64) func(wpp.Terminal) uint64 {
 	memo := make([]uint64, len(s.Terms))
 	for i, x := range s.Terms {
@@ -180,7 +179,7 @@ func (s *stretch) termWeight(of func(*format.TableBlock) uint64) func(wpp.Termin
 	return func(x wpp.Terminal) uint64 { return memo[x] }
 }
 
-// count is the number of executions of the site in the stretch.
+// count returns the number of executions of the site in the stretch.
 func (t *Trace) count(s *stretch, site format.SiteID) uint64 {
 	key := siteKey{s.epoch, s.thread, site}
 	if n, ok := t.totals[key]; ok {

@@ -12,12 +12,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// synthetic is a made-up program with threads that run it at random, and what
-// they did, kept plainly.
+// synthetic is a made-up program with threads that run it at random, and a plain record
+// of what they did.
 type synthetic struct {
 	rng     *rand.Rand
 	static  []event.Block     // basic blocks
-	blocks  []event.Block     // of the simulator: one from each basic block on
+	blocks  []event.Block     // blocks of the simulator: one beginning at each basic block
 	pieces  [][]event.BlockID // their basic blocks
 	byPC    map[uint64]event.BlockID
 	funcs   [][]event.BlockID
@@ -25,7 +25,7 @@ type synthetic struct {
 	threads []*synthThread
 	batches []event.Batch
 	order   []format.Event // S_synch
-	unwinds bool           // batches tell of frames that are gone and of others that come
+	unwinds bool           // batches report frames that are gone and frames that were added
 }
 
 type synthThread struct {
@@ -57,7 +57,7 @@ func newSynthetic(seed uint64, threads int) *synthetic {
 	return s
 }
 
-// function lays out a function of a few blocks after the others.
+// function places a function of a few blocks after the others.
 func (s *synthetic) function() {
 	pc := uint64(0x10000 + 0x1000*len(s.funcs))
 	var ids []event.BlockID
@@ -88,8 +88,8 @@ func (s *synthetic) function() {
 	}
 }
 
-// simulated makes the simulator's block from a basic block on: it runs on
-// through those that end by falling into the next, most of the time.
+// simulated builds the simulator's block that begins at a basic block: most of the time
+// it continues through blocks that fall through.
 func (s *synthetic) simulated(id event.BlockID) {
 	b, pieces := s.static[id], []event.BlockID{id}
 	b.Sites = slices.Clone(b.Sites)
@@ -103,7 +103,7 @@ func (s *synthetic) simulated(id event.BlockID) {
 	s.blocks, s.pieces = append(s.blocks, b), append(s.pieces, pieces)
 }
 
-// run lets the threads run for so many blocks altogether.
+// run lets the threads execute this many blocks altogether.
 func (s *synthetic) run(blocks int) {
 	for blocks > 0 {
 		t := s.threads[s.rng.IntN(len(s.threads))]
@@ -131,7 +131,7 @@ func (s *synthetic) event(t *synthThread, b *event.Batch, e event.Event, stack [
 	t.evStacks = append(t.evStacks, stack)
 }
 
-// callers returns a stack as the views do.
+// callers returns a stack in the form of the views.
 func callers(pc uint64, frames []uint64) []uint64 {
 	out := append([]uint64{pc}, frames...)
 	slices.Reverse(out[1:])
@@ -176,7 +176,7 @@ func (s *synthetic) step(t *synthThread, batch *event.Batch) {
 			return
 		}
 		t.stack.Call(b.Next())
-		t.pc = b.Next() // a callee that was not recorded
+		t.pc = b.Next() // the callee was not recorded
 		t.stack.Return(t.pc)
 		// Such a call needs a returning event, or the stack would keep it.
 		s.event(t, batch, event.Event{Kind: event.Free, Mode: event.Returns, PC: last}, callers(last, t.stack.Frames))
@@ -212,7 +212,7 @@ func (s *synthetic) doReturn(t *synthThread, batch *event.Batch) {
 		s.unwind(t, batch)
 		return
 	case len(frames) == 0 || s.rng.IntN(20) == 0:
-		t.pc = entry // to nowhere that was called from, unless by chance
+		t.pc = entry // to an address that no frame holds, unless by chance
 	case s.rng.IntN(20) == 0:
 		t.pc = frames[s.rng.IntN(len(frames))] // a long jump
 	default:
@@ -221,8 +221,8 @@ func (s *synthetic) doReturn(t *synthThread, batch *event.Batch) {
 	t.stack.Return(t.pc)
 }
 
-// unwind tells what became of the stack after the last block, and goes on
-// anywhere: all frames may stay, some be gone, and those of another stack come.
+// unwind reports what became of the stack after the last block, and continues anywhere.
+// All frames may stay, some may be gone, and those of another stack may be added.
 func (s *synthetic) unwind(t *synthThread, batch *event.Batch) {
 	keep := s.rng.IntN(len(t.stack.Frames) + 1)
 	tell := func(e event.Event) {
@@ -251,7 +251,7 @@ func (s *synthetic) funcOf(id event.BlockID) []event.BlockID {
 
 func (s *synthetic) object() uint64 { return 0x8000 + 64*s.rng.Uint64N(5) }
 
-// address draws the next address of a site, by the site's own habit.
+// address draws the next address of a site, in the pattern of that site.
 func (s *synthetic) address(t *synthThread, site format.Site) uint64 {
 	base := 0x100000 + site.PC<<8
 	last, ok := t.last[site]
@@ -310,7 +310,7 @@ func rechop(rng *rand.Rand, in []event.Batch, siteCount func(event.BlockID) int)
 
 func (s *synthetic) siteCount(id event.BlockID) int { return len(s.blocks[id].Sites) }
 
-// record hands the run to a recorder.
+// record feeds the run to a recorder.
 func (s *synthetic) record(t testing.TB, opts recorder.Options, batches []event.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer

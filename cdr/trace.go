@@ -19,21 +19,20 @@ import (
 )
 
 var (
-	// ErrNotRecorded says that the record mode leaves out what was asked for.
+	// ErrNotRecorded says that the record mode omits the requested data.
 	ErrNotRecorded = errors.New("not in this trace")
 	// ErrNoSuch says that a thread, site, event or access does not exist.
 	ErrNoSuch = errors.New("no such thing in the trace")
 )
 
-// Trace is a lazy view of a trace file. Opening it reads the tables and the
-// counts of each epoch; grammars are loaded when they are asked for and kept
-// within a bound.
+// Trace is a lazy view of a trace file. Opening it reads the tables and the counts of
+// each epoch. Grammars are loaded on demand, and the memory for them is limited.
 //
-// A Trace and its iterators belong to one goroutine at a time; iterators may
-// be interleaved.
+// A Trace and its iterators belong to one goroutine at a time; iterators may be
+// interleaved.
 type Trace struct {
 	r       *tracefmt.Reader
-	file    io.Closer // nil when the caller owns the file
+	file    io.Closer // nil if the caller owns the file
 	meta    format.Meta
 	tab     *format.Tables
 	epochs  []epoch
@@ -41,14 +40,14 @@ type Trace struct {
 	blocks  map[blockKey]tracefmt.Handle
 	cache   stretchCache
 	totals  map[siteKey]uint64
-	events  *eventLog // all of S_synch, kept from the first walk if it is not too long
+	events  *eventLog // all of S_synch, kept by the first walk if it is not too long
 
 	usedOnce sync.Once
-	used     []bytesUsed // of each site; nil: the program is not known
+	used     []bytesUsed // of each site; nil if the program is not known
 
 	stores      []format.ImageStore
-	known       *image.Space                             // see UseProgram; nil: read from the trace
-	play        *recorder.Playback                       // of flow blocks; nil: not needed yet
+	known       *image.Space                             // see UseProgram; nil: read it from the trace
+	play        *recorder.Playback                       // of flow blocks; nil until needed
 	loadProgram func(elf []byte) (format.Program, error) // nil: cfg.Parse
 }
 
@@ -66,7 +65,7 @@ type blockKey struct {
 
 // Open opens a trace file. The caller closes it.
 func Open(path string) (*Trace, error) {
-	// This comes before opening, because opening a FIFO waits for its writer.
+	// This check comes first because opening a FIFO waits for its writer.
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("open trace %s: not a regular file", path)
 	}
@@ -158,7 +157,7 @@ func (t *Trace) load() error {
 	return nil
 }
 
-// addEpoch takes the counts of a commit block.
+// addEpoch adds the counts of a commit block.
 func (t *Trace) addEpoch(payload []byte) error {
 	list, err := format.DecodeCommit(payload)
 	if err != nil {
@@ -184,7 +183,7 @@ func (t *Trace) addEpoch(payload []byte) error {
 	return nil
 }
 
-// read hands the payload of a block to a function, and adds the place to errors.
+// read passes the payload of a block to decode, and adds the place to its error.
 func (t *Trace) read(h tracefmt.Handle, decode func([]byte) error) error {
 	payload, err := t.r.Read(h)
 	if err != nil {
@@ -200,16 +199,16 @@ func corrupt(h tracefmt.Handle, err error) error {
 	return tracefmt.Corrupt(h.Offset, h.Kind, err)
 }
 
-// Info says what was run and how.
+// Info returns the description of the run and of how it was recorded.
 func (t *Trace) Info() format.Meta { return t.meta }
 
-// Threads lists the threads by their numbers.
+// Threads returns the threads, ordered by number.
 func (t *Trace) Threads() []Thread { return t.threads }
 
-// NumSites is the number of sites.
+// NumSites returns the number of sites.
 func (t *Trace) NumSites() int { return len(t.tab.Sites) }
 
-// Site returns a site, the zero Site if there is none of that number.
+// Site returns a site, or the zero Site if there is none with that number.
 func (t *Trace) Site(id format.SiteID) format.Site {
 	if int(id) >= len(t.tab.Sites) {
 		return format.Site{}
@@ -217,7 +216,7 @@ func (t *Trace) Site(id format.SiteID) format.Site {
 	return t.tab.Sites[id]
 }
 
-// Image returns the program's ELF file, nil if the trace has none.
+// Image returns the program's ELF file, or nil if the trace has none.
 func (t *Trace) Image() ([]byte, error) {
 	var image bytes.Buffer
 	part := uint32(0)
@@ -307,7 +306,7 @@ func (t *Trace) decodeEvents() iter.Seq2[format.Event, error] {
 	}
 }
 
-// thread returns what a thread did in the epoch, nil if it did nothing.
+// thread returns what a thread did in the epoch, or nil if it did nothing.
 func (e *epoch) thread(id event.ThreadID) *format.Counts {
 	lo, hi := 0, len(e.threads)
 	for lo < hi {
@@ -324,17 +323,17 @@ func (e *epoch) thread(id event.ThreadID) *format.Counts {
 	return nil
 }
 
-// Sizes are in bytes.
+// Sizes are the sizes of a trace and of its parts, in bytes.
 type Sizes struct {
 	File, Control, Data, Sync, Tables, Image int64  // in the file; blocks with their headers
-	Schedule                                 int64  // the same
-	RawControl                               uint64 // 4 a block execution; 0 in DOR mode
-	RawData                                  uint64 // 4 a recorded access
+	Schedule                                 int64  // in the file
+	RawControl                               uint64 // 4 for each block execution; 0 in DOR mode
+	RawData                                  uint64 // 4 for each recorded access
 }
 
-// Sizes says what takes how many bytes of the file, and how large the
-// uncompressed trace would be, as PPoPP 2003 counts it. Synch counts take no
-// space: they are computed when a grammar is loaded.
+// Sizes returns the sizes of the parts of the file, and the size of the uncompressed
+// trace as PPoPP 2003 counts it. Synch counts take no space, because they are computed
+// when a grammar is loaded.
 func (t *Trace) Sizes() Sizes {
 	s := Sizes{File: t.r.Size()}
 	for _, h := range t.r.Blocks() {

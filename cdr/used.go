@@ -6,13 +6,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// bytesUsed are the bytes of what a site accesses that its source can have accessed: size
-// of them after skip others.
+// bytesUsed are the bytes of an access that the site's source code can have accessed:
+// size bytes, after skip others.
 type bytesUsed struct{ skip, size uint8 }
 
-// Used returns which bytes of its access a site's source can have accessed: those after the
-// first skip ones, size of them. They are fewer than all where a load of a word reads a
-// bit-field (see [intent.Code.Used]). The methods of [Segment] hand out these bytes.
+// Used returns which bytes of its accesses the source code of a site can have accessed:
+// size bytes, after the first skip ones. They are fewer than the whole access where a
+// load of a word reads a bit-field (see [intent.Code.Used]). The methods of [Segment]
+// return only these bytes.
 func (t *Trace) Used(id format.SiteID) (skip, size uint8) {
 	t.usedOnce.Do(t.findUsed)
 	if int(id) < len(t.used) {
@@ -21,7 +22,7 @@ func (t *Trace) Used(id format.SiteID) (skip, size uint8) {
 	return 0, t.Site(id).Size
 }
 
-// findUsed looks at the code of each load. Without the program all bytes count.
+// findUsed examines the code of each load. Without the program, all bytes count.
 func (t *Trace) findUsed() {
 	space, err := t.Space()
 	if err != nil || space.Main == nil {

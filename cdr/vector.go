@@ -8,39 +8,40 @@ import (
 	"hindsight/wpp"
 )
 
-// siteCount is the number of executions of a site. In a counter of some sites
-// only, site is an index among these.
+// siteCount is the number of executions of a site. In a counter of only some sites, site
+// is an index into these.
 type siteCount struct {
 	site  format.SiteID
 	count uint64
 }
 
 const (
-	// maxVectorEntries bounds what a [counter] remembers, 16 bytes each.
+	// maxVectorEntries limits the entries that a [counter] remembers, 16 bytes each.
 	maxVectorEntries = 1 << 20
-	// smallRule is the length of strings that are counted again each time.
+	// smallRule is the largest length of a string that is counted again each time.
 	smallRule = 8
 )
 
-// counter counts the executions of each site over parts of a control string
-// without sync events. What a rule executes is computed once and kept, for as
-// many rules as the bound allows. For the others, the number of their uses is
-// handed down through the grammar. So a part never costs more than the size of
-// the grammar, however long its string is.
+// counter counts the executions of each site over parts of a control string without sync
+// events. The counts of a rule are computed once and kept, for as many rules as the limit
+// allows. For the others, the number of their uses is passed down through the grammar. A
+// part therefore never costs more than the size of the grammar, however long its string
+// is.
 type counter struct {
 	s       *stretch
-	only    []format.SiteID   // the sites that are counted, rising; nil: all
-	lists   [][]format.SiteID // by terminal: the sites of its path, as they are numbered; nil: not looked up yet
+	only    []format.SiteID   // the sites that are counted, in rising order; nil: all
+	lists   [][]format.SiteID // by terminal: the counted sites of its path, as they are numbered; nil: not computed yet
 	vectors [][]siteCount     // by rule; nil: not kept
 	small   []bool            // by rule: expand it
 	acc     []uint64          // by site
 	touched []format.SiteID
-	uses    []uint64 // by rule, while handing down
+	uses    []uint64 // by rule, for handDown
 	todo    ruleHeap
 	entries int
 }
 
-// newCounter counts the given sites, which ascend, or all if they are nil.
+// newCounter returns a counter of the given sites, which ascend, or of all if only is
+// nil.
 func newCounter(s *stretch, only []format.SiteID) *counter {
 	rules := s.Grammar.Rules()
 	c := blankCounter(s, only)
@@ -79,7 +80,7 @@ func newCounter(s *stretch, only []format.SiteID) *counter {
 	return c
 }
 
-// newTotals counts the executions of each site in the whole stretch.
+// newTotals returns the executions of each site in the whole stretch.
 func newTotals(s *stretch) []siteCount {
 	c := blankCounter(s, nil)
 	c.handDown(s.Grammar.Start())
@@ -95,11 +96,10 @@ func blankCounter(s *stretch, only []format.SiteID) *counter {
 		acc: make([]uint64, sites), uses: make([]uint64, rules)}
 }
 
-// take returns the sums by ascending site, and resets them. The result is not
-// nil.
+// take returns the counts by ascending site, and resets them. The result is not nil.
 func (c *counter) take() []siteCount { return c.takeInto(make([]siteCount, 0, len(c.touched))) }
 
-// takeInto is take, after v.
+// takeInto is take, appending to v.
 func (c *counter) takeInto(v []siteCount) []siteCount {
 	slices.Sort(c.touched)
 	for _, site := range c.touched {
@@ -151,7 +151,7 @@ func (c *counter) addTerm(x wpp.Terminal, times uint64) {
 	}
 }
 
-// list is the sites of a path that are counted. It is not nil.
+// list returns the counted sites of a path. It is not nil.
 func (c *counter) list(path format.PathID) []format.SiteID {
 	list := []format.SiteID{}
 	for _, b := range c.s.tab.PathBlocks(path) {
@@ -172,8 +172,8 @@ func (c *counter) addVector(r wpp.Rule, times uint64) {
 	}
 }
 
-// handDown counts a rule that is not kept. Rules are numbered children first. So
-// in descending order, all uses of a rule are known when it is reached.
+// handDown counts a rule that is not kept. Rules are numbered children first, so in
+// descending order all uses of a rule are known when handDown reaches it.
 func (c *counter) handDown(r wpp.Rule) {
 	use := func(r wpp.Rule, n uint64) {
 		if c.uses[r] == 0 {
@@ -200,7 +200,7 @@ func (c *counter) handDown(r wpp.Rule) {
 	}
 }
 
-// ruleHeap returns the greatest rule first.
+// ruleHeap is a heap with the greatest rule first.
 type ruleHeap []wpp.Rule
 
 func (h ruleHeap) Len() int           { return len(h) }

@@ -11,9 +11,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Verify reads everything in the trace: all checksums, all grammars, all
-// events, and compares the counts that are stored more than once. It returns
-// the first thing that is wrong.
+// Verify reads the whole trace: all checksums, grammars and events. It compares the
+// counts that are stored more than once. It returns the first error.
 func (t *Trace) Verify() error {
 	for _, h := range t.r.Blocks() {
 		if _, err := t.r.Read(h); err != nil {
@@ -90,7 +89,7 @@ func (t *Trace) verifyEvents() error {
 	for i := range t.epochs {
 		h, ok := t.blocks[blockKey{tracefmt.KindSync, uint32(i), 0}]
 		if !ok {
-			continue // Events has checked that there are none
+			continue // impossible: Events has checked it
 		}
 		terms := map[event.ThreadID][]format.Term{}
 		if err := t.read(h, func(b []byte) error {
@@ -118,8 +117,8 @@ func (t *Trace) verifyEvents() error {
 	return nil
 }
 
-// verifySync compares the events of a thread in an epoch, which both sides
-// have the same number of.
+// verifySync compares the events of a thread in an epoch. Both sides have the same number
+// of them.
 func (t *Trace) verifySync(i int, th event.ThreadID, terms []format.Term) error {
 	s, err := t.stretch(i, th)
 	if err != nil {

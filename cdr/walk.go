@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Blocks returns the pc of each block that a thread executed, in order. It walks
-// the whole string, so it is for tests, exports and checks, not for analyses.
+// Blocks returns the pc of each block that a thread executed, in order. It walks the
+// whole string, so it is for tests, exports and checks, not for analyses.
 func (t *Trace) Blocks(th event.ThreadID) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {
@@ -49,9 +49,9 @@ func (s *stretch) walkBlocks(yield func(uint64, error) bool) bool {
 	return true
 }
 
-// BlocksFrom is Blocks from the thread's nth block on. It skips what is before
-// epoch by epoch and, where control flow is recorded as ControlAPP, from
-// checkpoint to checkpoint without building a grammar.
+// BlocksFrom is Blocks from the thread's nth block on. It skips the preceding blocks
+// epoch by epoch and, if control flow is recorded as ControlAPP, from checkpoint to
+// checkpoint without building a grammar.
 func (t *Trace) BlocksFrom(th event.ThreadID, n uint64) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		if err := t.hasControl(th); err != nil {

@@ -26,7 +26,8 @@ type feed struct {
 // feedLen is the largest number of terminals that wait.
 const feedLen = 64
 
-// dueSymbols ends an epoch: it is reached by the symbols in the grammars of one block.
+// dueSymbols is the number of symbols, in the grammars of one block, at which the epoch
+// must end.
 const dueSymbols = format.MaxSymbols / 2
 
 // feed appends a terminal to one of the thread's grammars, at once or later.
