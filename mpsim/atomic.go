@@ -6,32 +6,33 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// reservation is what an LR leaves for its SC. As in qemu, the SC succeeds when
-// it is to the same address, as wide, and memory still holds the value that was loaded.
+// reservation is the state that an LR leaves for its SC. As in qemu, the SC succeeds if it
+// has the same address and width and memory still holds the loaded value.
 type reservation struct {
 	valid       bool
 	addr, value uint64
 	size        uint32
 	mode        event.Mode // of the LR
-	// What of the word the access is about, see [rv.Part].
+	// How the access narrows to a part of the word; see [rv.Part].
 	part, bytes uint32
-	fence       event.Mode // what a fence before the LR orders by itself
+	fence       event.Mode // what a fence before the LR orders on its own
 }
 
-// pendingLoad is the event of an LR that waits for its SC: a success makes the
-// two one AtomicRMW, anything else leaves an AtomicLoad.
+// pendingLoad is the event of an LR that waits for its SC. If the SC succeeds, the two
+// become one AtomicRMW; otherwise an AtomicLoad remains.
 type pendingLoad struct {
 	valid bool
 	event event.Event
 }
 
-// granuleMask returns the unit in which atomic writes are counted for elision.
+// A granule is the unit in which atomic writes are counted, so that loads that read nothing
+// new can be left out.
 const (
 	granuleSize = 8
 	granuleMask = ^uint64(granuleSize - 1)
 )
 
-// atomic executes the atomic access that ends b, and emits its event.
+// atomic executes the atomic access at the end of b and emits its event.
 func (h *Hart) atomic(b *block) bool {
 	in := &b.code.Insts[len(b.code.Insts)-1]
 	addr := h.X[in.Rs1&31]
@@ -123,8 +124,8 @@ func (h *Hart) atomic(b *block) bool {
 	return true
 }
 
-// compareAndSwap executes an AMOCAS. One that fails is a load, as an SC that
-// fails leaves only its LR.
+// compareAndSwap executes an AMOCAS. If it fails, it is recorded as a load, just as a
+// failed SC leaves only the load of its LR.
 func (h *Hart) compareAndSwap(in *rv.Inst, page *[mem.PageSize]byte, e event.Event, order *sourceOrder, promised bool) {
 	addr, swap := h.X[in.Rs1&31], h.X[in.Rs2&31]
 	want := h.X[in.Rd&31]
@@ -159,14 +160,14 @@ func (h *Hart) compareAndSwap(in *rv.Inst, page *[mem.PageSize]byte, e event.Eve
 	h.atomicWrite(e)
 }
 
-// silent reports whether the synchronising instruction at the end of b is no event.
+// silent reports whether the synchronising instruction at the end of b causes no event.
 func (h *Hart) silent(b *block, addr uint64) bool {
 	return b.quiet || b.inLibrary && h.recording && h.m.cfg.Hooks.Silent(h, b.lastPC(), addr)
 }
 
-// narrow makes e, the event of the atomic instruction in at the end of b, one of
-// the byte or half-word that the code is really about. Which that is follows
-// from registers; where they are is worked out once for each instruction.
+// narrow changes e, the event of the atomic instruction in at the end of b, to the byte or
+// half-word that the code actually accesses. The registers determine which part that is.
+// Which registers these are is computed once per instruction.
 func (h *Hart) narrow(b *block, in *rv.Inst, e *event.Event) {
 	if b.word == nil {
 		pc := b.lastPC()
@@ -181,8 +182,8 @@ func (h *Hart) narrow(b *block, in *rv.Inst, e *event.Event) {
 	e.Obj, e.Size = e.Obj+uint64(offset), size
 }
 
-// combine is the new value of an AMO; the operations on words are done on
-// sign-extended values, which keeps both orders.
+// combine returns the new value of an AMO. Operations on words work on sign-extended
+// values, which preserves both signed and unsigned order.
 func combine(code rv.Op, old, operand uint64) uint64 {
 	switch code {
 	case rv.OpAMOADDD:
@@ -253,7 +254,7 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	}
 	h.X[in.Rd&31] = v
 	h.spun(addr, v, uint64(width))
-	h.keepLoad() // even if this LR is a library's own: the pending one is another's
+	h.keepLoad() // even if this LR is a library's own: the pending load belongs to another
 	h.reserved = reservation{true, addr, v, width, e.Mode, uint32(e.Obj - addr), e.Size, 0}
 	if h.recording && !h.quiet {
 		e.Kind, e.Mode = event.AtomicLoad, e.Mode&event.Acquire
@@ -263,9 +264,9 @@ func (h *Hart) loadReserved(in *rv.Inst, e event.Event) bool {
 	return true
 }
 
-// storeConditional executes an SC. One that succeeds counts as a release,
-// whatever its bits say, unless the source says otherwise or the compiler is
-// known to write the bits; see [sourceOrder].
+// storeConditional executes an SC. A successful one counts as a release whatever its bits
+// say, unless the source says otherwise or the compiler is known to set the bits correctly;
+// see [sourceOrder].
 func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) bool {
 	r := h.reserved
 	h.reserved.valid = false
@@ -307,7 +308,7 @@ func (h *Hart) storeConditional(in *rv.Inst, e event.Event, order *sourceOrder) 
 	return true
 }
 
-// keepLoad stops waiting for the SC of an LR: it was a load.
+// keepLoad stops waiting for the SC of an LR and records the LR as a load.
 func (h *Hart) keepLoad() {
 	if !h.pending.valid {
 		return
@@ -324,23 +325,23 @@ func (h *Hart) keepLoad() {
 	rec.batch.Events = append(rec.batch.Events, e)
 }
 
-// version is what is known of a granule with atomic variables.
+// version is what is known about a granule that holds atomic variables.
 type version struct {
-	writes uint64 // how many there were
-	bytes  uint8  // that atomic accesses touched in this life of the memory
+	writes uint64 // number of atomic writes
+	bytes  uint8  // bytes that atomic accesses touched in this life of the memory
 	noted  bool   // see noteObject
 }
 
-// touched returns the bytes of its granule that e touches.
+// touched returns the bytes of the granule that e touches, as a bit mask.
 func touched(e event.Event) uint8 { return uint8((1<<e.Size - 1) << (e.Obj &^ granuleMask)) }
 
 // knows reports whether all bytes that e touches are known to be atomic.
 func (v version) knows(e event.Event) bool { return touched(e)&^v.bytes == 0 }
 
-// location tells atomic accesses apart for elision: bytes at an address.
+// location returns a key for the bytes that e accesses, for use in the elision of loads.
 func location(e event.Event) uint64 { return e.Obj ^ uint64(e.Size)<<58 }
 
-// news reports whether an atomic load may order more than earlier ones did.
+// news reports whether an atomic load may order more than earlier loads did.
 func (h *Hart) news(e event.Event) bool {
 	if e.Mode&event.Acquire != 0 {
 		return h.acquires(e)
@@ -356,9 +357,9 @@ func (h *Hart) news(e event.Event) bool {
 	return true
 }
 
-// acquires reports whether an atomic load has something new to acquire: whether
-// anything was written atomically to its granule since this thread acquired
-// from the same bytes last. It counts as acquired from then on.
+// acquires reports whether an atomic load acquires anything new: whether its granule was
+// written atomically since this thread last acquired from the same bytes. From then on the
+// writes count as acquired.
 func (h *Hart) acquires(e event.Event) bool {
 	g := e.Obj & granuleMask
 	v := h.m.noteObject(g)
@@ -371,9 +372,8 @@ func (h *Hart) acquires(e event.Event) bool {
 	return true
 }
 
-// atomicWrite emits the event of an atomic access that wrote, and counts it.
-// What the thread itself wrote holds nothing new for it, provided that it held
-// nothing new before.
+// atomicWrite counts an atomic access that wrote, and emits its event. The thread acquires
+// nothing new from its own write, provided there was nothing new to acquire before it.
 func (h *Hart) atomicWrite(e event.Event) {
 	if !h.call.active {
 		h.SwitchPoint(e.Obj & granuleMask)

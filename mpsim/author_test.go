@@ -6,7 +6,7 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// TestAuthorOf has names as gcc 12 and clang write them.
+// TestAuthorOf uses names as gcc 12 and clang write them.
 func TestAuthorOf(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -9,20 +9,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// nothing is an observer that throws everything away.
+// nothing is an observer that discards everything.
 type nothing struct{}
 
 func (nothing) Define([]event.Block) error { return nil }
 func (nothing) Batch(*event.Batch) error   { return nil }
 func (nothing) Finish(event.Outcome) error { return nil }
 
-// valued asks for values as well.
+// valued is an observer that also asks for values.
 type valued struct{ nothing }
 
 func (valued) WantsValues() bool { return true }
 
-// BenchmarkRun measures millions of instructions a second, simulated alone, with
-// an observer that does nothing, and with one that gets values too.
+// BenchmarkRun measures millions of instructions per second: simulation alone, with an
+// observer that does nothing, and with one that also receives values.
 func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"integer.c", "lu.c"} {
 		img := load(b, compile(b, filepath.Join("testdata", "bench", name), "-O2"))

@@ -6,9 +6,9 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// bitmanip does the operations of Zba, Zbb, Zbc, Zbs and Zicond ("The RISC-V
-// Instruction Set Manual, Volume I", 20240411, chapters 10 and 28). b is the
-// second register or the immediate; operations on one register ignore it.
+// bitmanip computes the operations of Zba, Zbb, Zbc, Zbs and Zicond ("The RISC-V
+// Instruction Set Manual, Volume I", 20240411, chapters 10 and 28). b is the second
+// register or the immediate. Operations on one register ignore it.
 func bitmanip(code rv.Op, a, b uint64) uint64 {
 	switch code {
 	case rv.OpADDUW:
@@ -80,7 +80,7 @@ func bitmanip(code rv.Op, a, b uint64) uint64 {
 	return bitCount(code, a)
 }
 
-// bitCount does those on one register.
+// bitCount computes the operations on one register.
 func bitCount(code rv.Op, a uint64) uint64 {
 	switch code {
 	case rv.OpCLZ:
@@ -109,10 +109,10 @@ func bitCount(code rv.Op, a uint64) uint64 {
 		a |= a >> 1 & 0x5555555555555555
 		return a & 0x0101010101010101 * 0xff
 	}
-	return 0 // may-be-operations
+	return 0 // may-be-operations (Zimop)
 }
 
-// carryless is the product of two polynomials over GF(2).
+// carryless returns the product of two polynomials over GF(2).
 func carryless(a, b uint64) (high, low uint64) {
 	for ; b != 0; b &= b - 1 {
 		n := bits.TrailingZeros64(b)

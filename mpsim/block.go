@@ -6,87 +6,86 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// op is an instruction as exec wants it: operands unpacked, immediates
-// absolute where the place of the instruction matters.
+// op is an instruction in the form that exec needs: operands are unpacked, and immediates
+// are absolute where the address of the instruction matters.
 type op struct {
 	code     rv.Op
 	rd, rs1  uint8
 	rs2, rs3 uint8
 	rm       uint8 // rounding mode field of floating-point operations
-	site     uint8 // of a plain access: its place among the block's sites; of opFloat: see floatOperands
+	site     uint8 // of a plain access: its index in the block's sites; of opFloat: see floatOperands
 	imm      int64
 }
 
-// Operations of exec that are not an instruction themselves, or that stand for
-// several which are told apart elsewhere.
+// Operations of exec that are not instructions themselves, or that stand for several
+// instructions that are told apart elsewhere.
 const (
 	opZero      = rv.NumOps + iota // x0 = 0, after an instruction that wrote x0
 	opLI                           // rd = imm
 	opMV                           // rd = rs1
-	opFloat                        // see Hart.float; the instruction is found by its place
+	opFloat                        // see Hart.float, which finds the instruction by its index
 	opCSR                          //
 	opAtomic                       // AMO, LR, SC, acquire load, release store
 	opJump                         // to block.target
 	opJumpLink                     // the same, rd = block.next
-	opCall                         // the same, a call
+	opCall                         // the same for a call
 	opCallReg                      //
 	opReturn                       //
 	opJumpReg                      //
-	opSwitch                       // the same where stacks are switched
+	opSwitch                       // the same, where stacks are switched
 	opFall                         // to block.next
 	opFenceI                       //
-	opValueX                       // tells rd's value, as entry site of the block's
-	opValueF                       // the same of a floating-point register
-	opValueAddr                    // the same of rs1 + imm
+	opValueX                       // reports the value of rd as entry site of the block's values
+	opValueF                       // the same for a floating-point register
+	opValueAddr                    // the same for rs1 + imm
 	opDrop                         // an instruction without effect
-	opFence                        // a fence on its own, which ends the block
-	opCallBack                     // a direct call of the program's code by a library's: a replaced malloc
-	opCallOut                      // an indirect call by code of the C library that has no name
-	opLead                         // the jump at the end of a block that leads into another image
+	opFence                        // a fence that is a statement of its own; it ends the block
+	opCallBack                     // a direct call from library code to the program's code, such as a replaced malloc
+	opCallOut                      // an indirect call by code of the C library that has no symbol
+	opLead                         // the jump into another image at the end of a block
 )
 
-// noID is the id of a block that was not recorded yet.
+// noID is the id of a block that has not been recorded yet.
 const noID = ^event.BlockID(0)
 
-// Hook numbers of blocks that do not begin a hooked function.
+// Hook numbers of blocks that do not start a hooked function.
 const (
 	noHook   = -1
-	stubHook = -2 // it leads from one image into another
-	mainHook = -3 // it is the first of the executable
+	stubHook = -2 // leads from one image into another
+	mainHook = -3 // the first block of the executable
 )
 
-// block is a decoded block. Blocks are linked directly to the blocks that
-// followed them, except to those that begin hooked functions.
+// block is a decoded block. It is linked directly to the blocks that followed it, except to
+// those that start hooked functions.
 type block struct {
 	pc     uint64
 	next   uint64 // address after the block
-	target uint64 // where its direct jump goes
+	target uint64 // of its direct jump
 	ops    []op
 	taken  *block // at target, once executed
 	fall   *block // at next, once executed
 	insts  uint32
 	sites  uint32
-	values uint32 // entries in event.Batch.Values; 0 when they are not asked for
+	values uint32 // number of entries in event.Batch.Values; 0 when values are not asked for
 	id     event.BlockID
 	hook   int32
-	stops  bool     // the run stops before it, see steer.go
-	loop   []*block // that begins with it and may wait for memory; nil: not looked for. See park.go
-	quiet  bool     // its atomic accesses are no events: hooks speak for them
-	// leads says that a jump at its end leads to a function that another image
-	// called.
+	stops  bool     // the run stops before it; see steer.go
+	loop   []*block // the loop that starts here and may wait for memory; nil: not yet determined. See park.go
+	quiet  bool     // its atomic accesses cause no events, because hooks report them
+	// leads says that a jump at its end leads to a function that another image called.
 	leads bool
-	// library says that the code is a system library's, and that hooks know what
-	// is its own business.
+	// inLibrary says that the code is in a system library, and that hooks know which of its
+	// accesses are internal.
 	inLibrary bool
-	kept      Recording // what is recorded of it, see fiber.go
-	ord       []uint8   // for each op, the place of its instruction in code.Insts
+	kept      Recording // what is recorded of it; see fiber.go
+	ord       []uint8   // for each op, the index of its instruction in code.Insts
 	code      rv.Block
-	// Of the atomic access at its end, once that ran.
+	// About the atomic access at its end. Set when that has been executed.
 	word  *rv.Part
 	order *sourceOrder
 }
 
-// address is that of the instruction that ops[i] was made from.
+// address returns the address of the instruction that ops[i] was made from.
 func (b *block) address(i int) uint64 {
 	pc := b.pc
 	for n := range b.ord[i] {
@@ -95,23 +94,23 @@ func (b *block) address(i int) uint64 {
 	return pc
 }
 
-// last is the address of the block's last instruction.
+// lastPC returns the address of the block's last instruction.
 func (b *block) lastPC() uint64 {
 	return b.next - uint64(b.code.Insts[len(b.code.Insts)-1].Len)
 }
 
-// codePage holds the blocks that begin in one page, by half-word.
+// codePage holds the blocks that start in one page, by half-word.
 type codePage [mem.PageSize / 2]*block
 
-// codeCache is every decoded block.
+// codeCache holds all decoded blocks.
 type codeCache struct {
-	pages map[uint64]*codePage // by page number; also those into which a block only extends
-	// known remembers which blocks were recorded at an address, so that a block
-	// that is decoded again as it was keeps its number.
+	pages map[uint64]*codePage // by page number; includes pages into which a block only extends
+	// known holds the blocks recorded at an address, so that a block that is decoded again
+	// unchanged keeps its number.
 	known      map[uint64][]*block
-	generation uint64 // mem.Space.CodeGeneration as of which it holds
+	generation uint64 // the mem.Space.CodeGeneration for which the cache is valid
 	hooks      map[uint64]int
-	stores     uint64 // of the guest into pages that hold decoded code
+	stores     uint64 // counts the guest's stores into pages that hold decoded code
 }
 
 // fetch reads 16 bits of executable memory.
@@ -126,7 +125,7 @@ func (m *Machine) fetch(addr uint64) (uint16, bool) {
 	return load16(page, addr), true
 }
 
-// instruction decodes the instruction at pc.
+// instruction decodes the instruction at pc. It reports false if there is none.
 func (m *Machine) instruction(pc uint64) (rv.Inst, bool) {
 	code := rv.Scan(pc, m.fetch, 1)
 	if len(code.Insts) == 0 {
@@ -135,7 +134,7 @@ func (m *Machine) instruction(pc uint64) (rv.Inst, bool) {
 	return code.Insts[0], true
 }
 
-// chained returns the block at pc for a direct link to it; nil when the block
+// chained returns the block at pc for a direct link to it. It returns nil if the block
 // needs attention before it runs.
 func (m *Machine) chained(pc uint64) *block {
 	b := m.lookup(pc)
@@ -145,7 +144,7 @@ func (m *Machine) chained(pc uint64) *block {
 	return b
 }
 
-// lookup returns the block at pc, decoding it if need be; nil when its first
+// lookup returns the block at pc and decodes it if necessary. It returns nil if the first
 // instruction cannot be fetched.
 func (m *Machine) lookup(pc uint64) *block {
 	if page := m.code.pages[pc>>mem.PageShift]; page != nil && pc&1 == 0 {
@@ -163,8 +162,8 @@ func (m *Machine) lookup(pc uint64) *block {
 	return b
 }
 
-// decode makes the block at pc, of at most limit instructions (0: as many as a
-// block has); nil when its first instruction cannot be fetched.
+// decode makes the block at pc, of at most limit instructions (0: the usual maximum). It
+// returns nil if the first instruction cannot be fetched.
 func (m *Machine) decode(pc uint64, limit int) *block {
 	if limit == 0 {
 		if b := m.decodedBefore(pc); b != nil {
@@ -201,7 +200,7 @@ func (m *Machine) decode(pc uint64, limit int) *block {
 	return b
 }
 
-// numbered returns a block the number that it was recorded with.
+// numbered restores the number that the block was recorded with before.
 func (m *Machine) numbered(b *block) {
 	for _, old := range m.code.known[b.pc] {
 		if sameCode(&old.code, &b.code) {
@@ -210,9 +209,9 @@ func (m *Machine) numbered(b *block) {
 	}
 }
 
-// lead finds out whether a block stands between a call and the function of another
-// image that is called: the caller's stub, or the dynamic linker where it has
-// found the function.
+// lead determines whether a block stands between a call and the called function in another
+// image: the caller's stub, or the dynamic linker at the point where it has found the
+// function.
 func (m *Machine) lead(b *block) {
 	img := m.cfg.Image.At(b.pc)
 	switch {
@@ -233,8 +232,8 @@ func (m *Machine) lead(b *block) {
 	}
 }
 
-// holdCode notes that a page holds decoded code: stores into it are watched
-// from now on.
+// holdCode notes that a page holds decoded code. From now on stores into the page are
+// watched.
 func (m *Machine) holdCode(vpn uint64) *codePage {
 	page := m.code.pages[vpn]
 	if page == nil {
@@ -247,8 +246,8 @@ func (m *Machine) holdCode(vpn uint64) *codePage {
 	return page
 }
 
-// flushCode forgets all decoded code. What runs at the moment runs on to the
-// end of its block.
+// flushCode discards all decoded code. A block that is being executed still runs to its
+// end.
 func (m *Machine) flushCode() {
 	for _, page := range m.code.pages {
 		for _, b := range page {
@@ -287,8 +286,8 @@ func sameCode(a, b *rv.Block) bool {
 	return true
 }
 
-// translate makes the operations of a block. With values each result is told by
-// a separate operation, so that exec does nothing for it in other runs.
+// translate makes the operations of a block. With values, a separate operation reports each
+// result, so that runs without values pay nothing for them in exec.
 func translate(code rv.Block, values, switches bool) *block {
 	b := &block{
 		pc: code.PC, next: code.PC + uint64(code.Bytes), target: code.Target,
@@ -337,7 +336,7 @@ func translate(code rv.Block, values, switches bool) *block {
 	return b
 }
 
-// part is the first done instructions of a block.
+// part returns the first done instructions of a block.
 func (b *block) part(done int) rv.Block {
 	p := rv.Block{PC: b.pc, Insts: b.code.Insts[:done], End: event.EndTrap}
 	for _, i := range p.Insts {
@@ -346,8 +345,8 @@ func (b *block) part(done int) rv.Block {
 	return p
 }
 
-// tellValue emits the operation that tells the result of instruction n, if it
-// has one to tell.
+// tellValue emits the operation that reports the result of instruction n, if there is one
+// to report.
 func (b *block) tellValue(i rv.Inst, code rv.Op, n int) {
 	o := op{code: opValueX, rd: i.Rd}
 	switch defs := i.Defs().Regs; {
@@ -361,7 +360,7 @@ func (b *block) tellValue(i rv.Inst, code rv.Op, n int) {
 	b.emit(o, n)
 }
 
-// value numbers one more of the block's values.
+// value numbers the next of the block's values.
 func (b *block) value() uint8 {
 	b.values++
 	return uint8(b.values - 1)
@@ -372,8 +371,8 @@ func (b *block) emit(o op, n int) {
 	b.ord = append(b.ord, uint8(n))
 }
 
-// writesX0 tells instructions whose execution would leave something in x0,
-// which has to be zeroed again.
+// writesX0 reports whether executing i would leave a value in x0, which must then be zeroed
+// again.
 func writesX0(i rv.Inst) bool {
 	if i.Atomic() {
 		return true
@@ -389,7 +388,7 @@ func writesX0(i rv.Inst) bool {
 	return false
 }
 
-// ending is the operation for the instruction that ends a block.
+// ending returns the operation for the instruction that ends a block.
 func ending(end event.End, i rv.Inst) rv.Op {
 	switch end {
 	case event.EndJump:
@@ -409,7 +408,7 @@ func ending(end event.End, i rv.Inst) rv.Op {
 	return i.Op
 }
 
-// translateALU settles an instruction in the middle of a block.
+// translateALU completes the operation of an instruction in the middle of a block.
 func translateALU(o *op, i rv.Inst, pc uint64) {
 	switch {
 	case i.Op == rv.OpFENCEI:
@@ -421,7 +420,7 @@ func translateALU(o *op, i rv.Inst, pc uint64) {
 			o.code, o.imm, o.site = opFloat, int64(i.Op), floatOperands(i)
 		}
 		if i.Op == rv.OpFLIS || i.Op == rv.OpFLID {
-			o.rs1 = uint8(i.Imm) // the number of the constant
+			o.rs1 = uint8(i.Imm) // index of the constant
 		}
 		switch i.Op {
 		case rv.OpFADDD, rv.OpFSUBD, rv.OpFMULD, rv.OpFMADDD, rv.OpFNMSUBD:
@@ -442,7 +441,7 @@ func translateALU(o *op, i rv.Inst, pc uint64) {
 	}
 }
 
-// inExec tells the floating-point operations that exec does itself.
+// inExec reports whether exec computes a floating-point operation itself.
 func inExec(code rv.Op) bool {
 	switch code {
 	case rv.OpFADDD, rv.OpFSUBD, rv.OpFMULD, rv.OpFMADDD, rv.OpFNMSUBD, rv.OpFSGNJD, rv.OpFSGNJND, rv.OpFSGNJXD,

@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// told keeps what is told of call stacks.
+// told keeps the events about call stacks.
 type told struct{ events []event.Event }
 
 func (o *told) Define([]event.Block) error { return nil }
@@ -28,8 +28,9 @@ func (o *told) Batch(b *event.Batch) error {
 
 func (o *told) Finish(event.Outcome) error { return nil }
 
-// TestCallStacks leaves frames in every way, in assembly: what is told is how
-// many are left, and nothing where calls and returns say it.
+// TestCallStacks leaves frames in every possible way, in assembly. The events must say how
+// many frames are left, and there must be none where the calls and returns themselves say
+// it.
 func TestCallStacks(t *testing.T) {
 	const ra, sp, s1, a0, a7 = 1, 2, 9, 10, 17
 	p := &asm.Program{}
@@ -51,7 +52,7 @@ func TestCallStacks(t *testing.T) {
 	p.Imm(rv.OpADDI, a7, 0, 93)
 	p.Emit(rv.Inst{Op: rv.OpECALL})
 
-	// A function whose landing pad a callee of a callee goes to.
+	// A function with a landing pad that a callee of its callee jumps to.
 	p.Bind(throws)
 	p.Func("throws")
 	grow(32)
@@ -75,8 +76,7 @@ func TestCallStacks(t *testing.T) {
 	p.Imm(rv.OpADDI, ra, ra, 4) // no return address
 	ret()
 
-	// A function that calls one which goes on on another stack, and is come back
-	// to from there.
+	// A function whose callee continues on another stack and later switches back.
 	p.Bind(switches)
 	p.Func("switches")
 	grow(32)
@@ -121,9 +121,9 @@ func TestCallStacks(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	want := []event.Event{
-		{Kind: event.Unwound, Arg: 1},     // the landing pad is in a function that one call is around
+		{Kind: event.Unwound, Arg: 1},     // the landing pad is in a function inside one call
 		{Kind: event.Unwound},             // another stack begins
-		{Kind: event.Unwound},             // it is left again,
+		{Kind: event.Unwound},             // that stack is left again,
 		{Kind: event.Rewound, Obj: outer}, // and the call of switches is in progress as before
 	}
 	if !slices.Equal(o.events, want) {

@@ -6,27 +6,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What unrecorded code of a runtime does to values, for those who ask for them. It
-// copies: an element through a channel, a boxed value, a stack that grows, the
-// registers of a goroutine that is preempted. The copy has the writer of what was copied
-// (event.EffectTake, EffectKeep, EffectPass). What such code computes belongs to the
-// call that led to it: the memory that it writes, and the registers that the call
-// returns its results in.
+// Values across unrecorded code of a runtime, for observers that ask for values. Such code
+// copies: an element through a channel, a boxed value, a stack that grows, the registers of
+// a preempted goroutine. The copy keeps the writer of the original (event.EffectTake,
+// EffectKeep, EffectPass). What such code computes belongs to the call that led to it: the
+// memory that it writes and the registers in which the call returns its results.
 
-// carried is where the values in a hart's registers come from while it executes
+// carried tracks where the values in a hart's registers come from while it executes
 // unrecorded code.
 type carried struct {
 	on     bool
-	open   bool // there is a call that the code works for
+	open   bool // there is a call on whose behalf the code runs
 	fiber  *fiber
 	origin [2 * rv.RegF]origin // by register
-	uses   [event.Slots]uint8  // by slot: the registers that hold its value
+	uses   [event.Slots]uint8  // by slot: number of registers that hold its value
 	before registers           // as the observer knows them
-	saved  []interruptedValues // by signal handlers, innermost last
+	saved  []interruptedValues // what signal handlers interrupted, innermost last
 }
 
-// origin is where a value comes from: below the number of registers, the register of
-// that number when the code began; from there on a slot; or computed.
+// origin is where a value comes from. Below the number of registers, it is the register
+// with that number when the code began; above that, a slot, or computed.
 type origin uint8
 
 const (
@@ -34,23 +33,23 @@ const (
 	computed origin = 255
 )
 
-// interruptedValues is what a signal handler interrupted.
+// interruptedValues is the state that a signal handler interrupted.
 type interruptedValues struct {
 	origin [2 * rv.RegF]origin
 	values registers
 }
 
-// Registers of Go's ABI that results are returned in.
+// Result registers of Go's ABI.
 var (
 	resultInts   = [...]uint8{10, 11, 12, 13, 14, 15, 16, 17, 8, 9, 18, 19, 20, 21, 22, 23}
 	resultFloats = [...]uint8{42, 43, 44, 45, 46, 47, 48, 49, 40, 41, 50, 51, 52, 53, 54, 55}
 )
 
-// fiberCells are places that stand for what a fiber's call has done on one hart when the
-// fiber goes on with it on another.
+// fiberCells are the addresses of places that stand for what a fiber's call did on one
+// hart, for when the fiber continues on another.
 const fiberCells = linux.StateBase | 1<<59
 
-// carry begins to follow h, which has executed recorded code until now.
+// carry starts to track h, which has executed recorded code until now.
 func (r *recorder) carry(h *Hart) {
 	c := &h.carried
 	if c.on {
@@ -74,7 +73,7 @@ func (r *recorder) carriedBlock(h *Hart, b *block) {
 	h.values = &h.valueScrap
 }
 
-// current makes the open group that of the call that h is in: what is told next belongs
+// current makes the open group that of the call that h is in. What is recorded next belongs
 // to it.
 func (r *recorder) current(h *Hart) {
 	r.stored(h)
@@ -85,7 +84,7 @@ func (r *recorder) current(h *Hart) {
 	}
 }
 
-// openCall opens the group of what the fiber's unrecorded code does on h.
+// openCall opens the group for what the fiber's unrecorded code does on h.
 func (r *recorder) openCall(h *Hart) {
 	mu := &h.fiber.mute
 	h.carried.open = h.fiberKey != 0
@@ -108,16 +107,16 @@ func (r *recorder) openCall(h *Hart) {
 	}
 }
 
-// callBytes is the size of a call as the Go toolchain makes it.
+// callBytes is the size of a call instruction as the Go toolchain emits it.
 const callBytes = 4
 
-// openAt opens the group of the unrecorded code that the fiber of h is in.
+// openAt opens the group for the unrecorded code that the fiber of h is in.
 func (r *recorder) openAt(h *Hart, args int) {
 	mu := &h.fiber.mute
 	pc, callee := mu.site, mu.callee
 	if !mu.called {
 		pc = 0
-		for n := len(h.frames) - 1; n >= 0 && pc == 0; n-- { // recorded code has returned to it
+		for n := len(h.frames) - 1; n >= 0 && pc == 0; n-- { // recorded code has returned into it
 			if ret := h.frames[n].ret; h.m.fiberHooks.Code(ret-1) == Recorded {
 				pc = ret - callBytes
 			}
@@ -130,7 +129,7 @@ func (r *recorder) openAt(h *Hart, args int) {
 	r.effect(event.Effect{Kind: event.EffectRuntime, PC: pc, Addr: callee, Arg: uint64(args)})
 }
 
-// park tells that the fiber of h leaves it in the middle of a call.
+// park records that the fiber of h leaves the hart in the middle of a call.
 func (r *recorder) park(h *Hart) {
 	r.stored(h)
 	if h.carried.open && h.fiberKey != 0 {
@@ -140,8 +139,9 @@ func (r *recorder) park(h *Hart) {
 	h.carried.open = false
 }
 
-// follow walks over unrecorded code that h ran, which accessed addrs, one for each
-// site. values is how many entries valueScrap has; those of an atomic access are the last.
+// follow tracks the values through unrecorded code that h ran. addrs holds the address of
+// each site's access. values is the number of entries in valueScrap; those of an atomic
+// access come last.
 func (r *recorder) follow(h *Hart, code *rv.Block, addrs []uint64, values int) {
 	c := &h.carried
 	for n := range code.Insts {
@@ -166,13 +166,14 @@ func (r *recorder) follow(h *Hart, code *rv.Block, addrs []uint64, values int) {
 	}
 }
 
-// operandOf is the register of operand n; 0, which holds no value, if it has none.
+// operandOf returns the register of operand n, or 0, which holds no value, if there is
+// none.
 func operandOf(i *rv.Inst, n int) uint8 {
 	reg, _ := i.Source(n)
 	return reg
 }
 
-// followAtomic is for the atomic access at the end of a block.
+// followAtomic handles the atomic access at the end of a block.
 func (r *recorder) followAtomic(h *Hart, i *rv.Inst, at int) {
 	c := &h.carried
 	addr := h.valueScrap[at]
@@ -199,7 +200,7 @@ func (r *recorder) followAtomic(h *Hart, i *rv.Inst, at int) {
 	case rv.OpLRW, rv.OpLRD:
 	case rv.OpAMOSWAPW, rv.OpAMOSWAPD:
 		if was >= fromSlot && was != computed {
-			c.uses[was-fromSlot]++ // while rd may take its place
+			c.uses[was-fromSlot]++ // in case rd takes its place
 			defer func() { c.uses[was-fromSlot]-- }()
 		}
 		if defines {
@@ -219,7 +220,7 @@ func (r *recorder) followAtomic(h *Hart, i *rv.Inst, at int) {
 	}
 }
 
-// take notes that a register has loaded what is in memory.
+// take notes that a register was loaded from memory.
 func (r *recorder) take(h *Hart, rd uint8, addr uint64, size uint8) {
 	c := &h.carried
 	c.set(rd, computed)
@@ -232,7 +233,7 @@ func (r *recorder) take(h *Hart, rd uint8, addr uint64, size uint8) {
 	}
 }
 
-// keep notes that a register is stored.
+// keep notes that a register was stored.
 func (r *recorder) keep(h *Hart, reg uint8, addr uint64, size uint8) {
 	from := computed
 	if reg != 0 {
@@ -267,7 +268,8 @@ func (r *recorder) store(h *Hart, from origin, addr uint64, size uint8) {
 	}
 }
 
-// slotOf finds a slot for what a register held when the code began, and notes that it is there.
+// slotOf returns a slot for the value that a register held when the code began, and notes
+// that the value is in it.
 func (r *recorder) slotOf(h *Hart, from origin) (origin, bool) {
 	c := &h.carried
 	for s := range c.uses {
@@ -285,7 +287,7 @@ func (r *recorder) slotOf(h *Hart, from origin) (origin, bool) {
 	return computed, false
 }
 
-// set notes where the value comes from that a register holds now.
+// set notes the origin of a register's new value.
 func (c *carried) set(rd uint8, from origin) {
 	if old := c.origin[rd]; old >= fromSlot && old != computed {
 		c.uses[old-fromSlot]--
@@ -296,7 +298,7 @@ func (c *carried) set(rd uint8, from origin) {
 	}
 }
 
-// moved is where the result of an instruction comes from that accesses no memory.
+// moved returns the origin of the result of an instruction that accesses no memory.
 func (c *carried) moved(i *rv.Inst) origin {
 	from := uint8(0)
 	switch i.Op {
@@ -323,8 +325,8 @@ func (c *carried) moved(i *rv.Inst) origin {
 	return c.origin[from]
 }
 
-// handBack tells the registers as recorded code finds them, which goes on in h.
-// returned says that the call has returned which it had made.
+// handBack records the registers as recorded code, which continues in h, finds them.
+// returned says that the call that this code had made has returned.
 func (r *recorder) handBack(h *Hart, returned bool) {
 	r.stored(h)
 	c := &h.carried
@@ -350,7 +352,7 @@ func (r *recorder) handBack(h *Hart, returned bool) {
 		switch {
 		case from == origin(reg):
 		case results.Known && !result && now[reg] == c.before[reg], !result && from == computed && now[reg] == c.before[reg]:
-		case results.Known && !result && reg != regSP: // it is nobody's after a call
+		case results.Known && !result && reg != regSP: // after a call it holds nobody's value
 		case from == computed || from < fromSlot:
 			r.effect(event.Effect{Kind: event.EffectReg, Reg: reg, Arg: now[reg]})
 		default:
@@ -359,7 +361,7 @@ func (r *recorder) handBack(h *Hart, returned bool) {
 	}
 }
 
-// returns reports whether a register has a result.
+// returns reports whether a register holds a result.
 func (s *Signature) returns(reg uint8) bool {
 	for n := range s.Ints {
 		if resultInts[n] == reg {
@@ -374,8 +376,9 @@ func (s *Signature) returns(reg uint8) bool {
 	return false
 }
 
-// kernelCarried is kernelValues for h in unrecorded code, or when a signal interrupts
-// recorded code: what the kernel does belongs to the call that the code works for.
+// kernelCarried does the work of kernelValues for h in unrecorded code, or when a signal
+// interrupts recorded code. What the kernel does belongs to the call on whose behalf the
+// code runs.
 func (r *recorder) kernelCarried(h *Hart, signal bool, out linux.Outcome) {
 	c := &h.carried
 	now := h.registers()
@@ -385,7 +388,7 @@ func (r *recorder) kernelCarried(h *Hart, signal bool, out linux.Outcome) {
 		for reg := range now {
 			from := s.origin[reg]
 			if now[reg] != s.values[reg] {
-				from = computed // the handler has changed it
+				from = computed // the handler changed it
 			}
 			c.set(uint8(reg), from)
 		}

@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// checkpoint is the state of a [Replay] at a time.
+// checkpoint is the state of a [Replay] at one point in time.
 type checkpoint struct {
 	time, done uint64
 	at         int
@@ -18,13 +18,13 @@ type checkpoint struct {
 	harts      []hartState
 	suspended  map[frame][]frame
 	names      map[event.ThreadID]string
-	cost       uint64 // bytes, with the pages written since the checkpoint before
-	// covers is the code that runs from here to the next checkpoint, or more; nil: that
-	// is not known.
+	cost       uint64 // in bytes, with the pages written since the previous checkpoint
+	// covers is the code that runs from here to the next checkpoint, or a superset of it.
+	// nil means unknown.
 	covers codeSet
 }
 
-// hartState is what instructions depend on.
+// hartState is the state of a hart that the execution of instructions depends on.
 type hartState struct {
 	id       event.ThreadID
 	context  linux.Context
@@ -34,13 +34,13 @@ type hartState struct {
 	frames   []frame
 }
 
-// point is the last checkpoint at or before a time.
+// point returns the last checkpoint at or before a time.
 func (r *Replay) point(time uint64) *checkpoint {
 	n := sort.Search(len(r.points), func(i int) bool { return r.points[i].time > time })
 	return r.points[n-1]
 }
 
-// nextPoint is the time at which there is a checkpoint next on the way on, or one is
+// nextPoint returns the next time on the way forward at which a checkpoint exists or is
 // due.
 func (r *Replay) nextPoint() uint64 {
 	n := sort.Search(len(r.points), func(i int) bool { return r.points[i].time > r.time })
@@ -51,8 +51,8 @@ func (r *Replay) nextPoint() uint64 {
 	return max(due, r.time+1)
 }
 
-// passes is called when a stretch has ended: where a checkpoint is or is due, it is
-// known which code ran since the last.
+// passes is called when a stretch has ended. Where a checkpoint exists or is due, the code
+// that ran since the last one is now known.
 func (r *Replay) passes() {
 	at := r.point(r.time)
 	switch {
@@ -60,7 +60,7 @@ func (r *Replay) passes() {
 	case r.time >= at.time+r.every:
 		r.keep()
 		at = r.point(r.time)
-		if at.time != r.time { // there is no memory for it
+		if at.time != r.time { // there was no memory for it
 			return
 		}
 	default:
@@ -74,17 +74,17 @@ func (r *Replay) passes() {
 	r.covers(at)
 }
 
-// covers begins to note which code runs from a checkpoint on. Blocks are decoded again,
-// so that all are seen.
+// covers starts to note which code runs from a checkpoint on. It has all blocks decoded
+// again, so that none is missed.
 func (r *Replay) covers(from *checkpoint) {
 	r.since, r.m.covered = from, codeSet{}
 	r.m.flushCode()
 }
 
-// codeSet is a set of small pieces of code; nil: everything.
+// codeSet is a set of small pieces of code. nil means all code.
 type codeSet map[uint64]struct{}
 
-const coverShift = 5 // a piece has 32 bytes
+const coverShift = 5 // a piece is 32 bytes
 
 func (c codeSet) add(b *block) {
 	if c == nil {
@@ -95,7 +95,7 @@ func (c codeSet) add(b *block) {
 	}
 }
 
-// any tells whether one of the addresses may be in the set.
+// any reports whether one of the addresses may be in the set.
 func (c codeSet) any(breaks map[uint64]bool) bool {
 	if c == nil {
 		return true
@@ -108,7 +108,7 @@ func (c codeSet) any(breaks map[uint64]bool) bool {
 	return false
 }
 
-// with is the union.
+// with returns the union.
 func (c codeSet) with(o codeSet) codeSet {
 	if c == nil || o == nil {
 		return nil
@@ -118,7 +118,7 @@ func (c codeSet) with(o codeSet) codeSet {
 	return both
 }
 
-// keep takes a checkpoint, unless there is one.
+// keep takes a checkpoint, unless one exists here.
 func (r *Replay) keep() {
 	n := sort.Search(len(r.points), func(i int) bool { return r.points[i].time >= r.time })
 	if n < len(r.points) && r.points[n].time == r.time {
@@ -136,13 +136,13 @@ func (r *Replay) keep() {
 	c.cost = c.memory.Bytes() + copied - r.kept
 	r.kept = copied
 	if n > 0 {
-		c.covers = r.points[n-1].covers // of a stretch that is longer
+		c.covers = r.points[n-1].covers // known for a longer stretch
 	}
 	r.points = slices.Insert(r.points, n, c)
 	r.thin()
 }
 
-// thin lets every other checkpoint go while they cost too much.
+// thin drops every other checkpoint while they take too much memory.
 func (r *Replay) thin() {
 	for {
 		total := uint64(0)
@@ -160,7 +160,7 @@ func (r *Replay) thin() {
 			}
 			few[len(few)-1].covers = few[len(few)-1].covers.with(r.points[i].covers)
 			if i+1 < len(r.points) {
-				// What both wrote exists once now: at most the next one's share grows.
+				// What both held exists only once now: at most the next one's share grows.
 				r.points[i+1].cost = max(r.points[i+1].cost, r.points[i].cost)
 			}
 		}
@@ -170,7 +170,7 @@ func (r *Replay) thin() {
 	}
 }
 
-// restore goes to a checkpoint.
+// restore returns to a checkpoint.
 func (r *Replay) restore(c *checkpoint) {
 	m := r.m
 	m.space.Restore(c.memory)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A conformance program is a row of chunks. Each loads all registers and fcsr
-// from its record, executes a few instructions, stores all registers and fcsr
-// into the record, and moves on to the next one. At the end the program writes
-// all records and the memory block to its standard output.
+// A conformance program is a sequence of chunks. Each chunk loads all registers and fcsr
+// from its record, executes a few instructions, stores all registers and fcsr into the
+// record, and moves on to the next record. At the end the program writes all records and
+// the memory block to standard output.
 const (
 	recordBytes = 1024
-	recordOut   = 512 // what the chunk leaves; before it, what it begins with
-	recordF     = 256 // f0–f31; before it fcsr and x1–x31
+	recordOut   = 512 // the state after the chunk; the state before it comes first
+	recordF     = 256 // f0–f31; fcsr and x1–x31 come before
 	blockBytes  = 8192
 	perChunk    = 24
 )
@@ -25,8 +25,8 @@ type chunk struct {
 	record [64]uint64 // fcsr, x1–x31, f0–f31
 }
 
-// conformanceProgram makes the chunks for a seed. Every template is used once
-// before chance chooses.
+// conformanceProgram makes the chunks for a seed. Every template is used once before
+// further ones are chosen at random.
 func conformanceProgram(seed uint64, chunks int) []chunk {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), simple: simpleTemplates()}
 	type group struct {
@@ -63,8 +63,8 @@ func conformanceProgram(seed uint64, chunks int) []chunk {
 	return program
 }
 
-// record chooses what a chunk begins with. Some registers repeat another's
-// value, so that equal operands are met.
+// record chooses the state before a chunk. Some registers repeat the value of another, so
+// that equal operands occur.
 func (g *generator) record() (r [64]uint64) {
 	if g.IntN(2) == 0 {
 		r[0] = flagNX
@@ -86,9 +86,9 @@ func (g *generator) record() (r [64]uint64) {
 	return r
 }
 
-// borderLines end a chunk with an operation whose result is about the least
-// normal number, where it may be tiny or not, with only the inexact flag set.
-// The operands are in the record, as f28–f31.
+// borderLines ends a chunk with an operation whose result is close to the smallest normal
+// number, where it may or may not be tiny, with only the inexact flag set. The operands are
+// in the record, as f28–f31.
 func (g *generator) borderLines(r *[64]uint64) []string {
 	m := []float64{1, 1 - 0x1p-53, 1 - 0x1p-52, 1 + 0x1p-52, 0.5 + g.Float64()}[g.IntN(5)]
 	x := 1 + g.Float64()
@@ -121,7 +121,7 @@ func (g *generator) integerValue() uint64 {
 	return g.Uint64()
 }
 
-// floatValue is a double, a boxed single, or a single boxed wrongly.
+// floatValue returns a double, a boxed single, or an incorrectly boxed single.
 func (g *generator) floatValue() uint64 {
 	switch g.IntN(16) {
 	case 0:
@@ -132,10 +132,11 @@ func (g *generator) floatValue() uint64 {
 	return g.floatBits(52, 2047)
 }
 
-// floatBits is a pattern with frac bits of significand and exponents up to top.
+// floatBits returns a pattern with frac bits of significand and an exponent of at most top.
 func (g *generator) floatBits(frac uint, top int) uint64 {
 	e := []int{0, 1, top, top - 1, g.IntN(top + 1), top/2 + g.IntN(72) - 4, top/2 + g.IntN(8) - 4, top/2 + g.IntN(3),
-		// Products of two, or of one and the ends of the range, come near the ends.
+		// Products of two of these, or of one and a bound of the range, come close to the
+		// bounds.
 		top/4 + g.IntN(8) - 4, top/4 + g.IntN(8) - 4, 3*top/4 + g.IntN(8) - 4, 1 + g.IntN(int(frac)+4)}[g.IntN(12)]
 	full := uint64(1)<<frac - 1
 	m := []uint64{0, 1, full, 1 << (frac - 1), g.Uint64() & full, g.Uint64() & full, full << g.IntN(int(frac)) & full, uint64(g.IntN(4))}[g.IntN(8)]

@@ -8,12 +8,12 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Templates of the generated code. A placeholder is % and a letter, see
-// [generator.fill]; lines are separated by ;. Registers with a purpose: x2 and
-// x9 point into the memory block, x3 to the chunk's record, x4 counts loops.
-// x15 is clobbered as an address or value.
+// Templates of the generated code. A placeholder is % and a letter, see [generator.fill];
+// lines are separated by semicolons. Some registers have a purpose: x2 and x9 point into
+// the memory block, x3 points to the chunk's record, and x4 counts loops. x15 is clobbered
+// as an address or value.
 
-// simpleTemplates are straight-line code.
+// simpleTemplates returns straight-line code.
 func simpleTemplates() []string {
 	list := []string{
 		"lui %d,%u", "auipc %d,%u",
@@ -23,7 +23,7 @@ func simpleTemplates() []string {
 		"fcvt.d.w %D,%s", "fcvt.d.wu %D,%s", "fcvt.d.s %D,%S",
 		"fcvt.s.d %D,%S,%r",
 		"flw %D,%m", "fld %D,%m", "fsw %S,%m", "fsd %S,%m",
-		// What gcc writes for acquire loads and release stores.
+		// What gcc emits for acquire loads and release stores.
 		"lw %d,%m;fence r,rw", "ld %d,%m;fence iorw,iorw", "lbu %d,%m;fence r,rw",
 		"fence rw,w;sw %s,%m", "fence iorw,ow;sd %s,%m", "fence rw,w;sb %s,%m",
 		"andi x15,x9,-8;fence iorw,ow;amoswap.w.aq %d,%s,(x15)",
@@ -42,8 +42,8 @@ func simpleTemplates() []string {
 	each("@ %d,%m", "lb lh lw ld lbu lhu lwu")
 	each("@ %s,%m", "sb sh sw sd")
 	each("@ %D,%S,%S,%r", "fadd.s fsub.s fmul.s fdiv.s fadd.d fsub.d fmul.d fdiv.d")
-	// Twice as often, for these have a way of their own when the mode is to
-	// nearest and the inexact flag is set.
+	// Twice as often, because exec has a fast path for these when the mode is
+	// round-to-nearest and the inexact flag is set.
 	each("@ %D,%S,%S,%E", "fadd.d fsub.d fmul.d fdiv.d fmul.s")
 	each("@ %D,%S,%S,%S,%E", "fmadd.d fnmsub.d")
 	each("@ %D,%S,%r", "fsqrt.s fsqrt.d")
@@ -62,7 +62,7 @@ func simpleTemplates() []string {
 	each("@ %d,%s,%h", "slli.uw rori bclri bexti binvi bseti")
 	each("@ %d,%s,%w", "roriw")
 	each("@ %d,%s", "clz ctz cpop clzw cpopw sext.b sext.h zext.h orc.b rev8")
-	// qemu before version 8 looks at all 64 bits for ctzw when the low 32 are zero.
+	// Versions of qemu before 8 look at all 64 bits for ctzw when the low 32 are zero.
 	list = append(list, "li x15,1;slli x15,x15,31;or x15,x15,%s;ctzw %d,x15")
 	list = append(list, "pause", "flh %D,%m", "fsh %S,%m", "fmv.x.h %d,%S", "fmv.h.x %D,%s",
 		"flh f1,%m;fcvt.s.h %D,f1", "flh f1,%m;fcvt.d.h %D,f1", "fcvt.s.h %D,%S", "fcvt.d.h %D,%S")
@@ -70,9 +70,9 @@ func simpleTemplates() []string {
 	return append(list, csrTemplates()...)
 }
 
-// beyondQemu are operations that the qemu of today's distributions does not
-// know: TestAgainstMachine of package eval holds them against the manual's
-// pseudo code, and the tests of package fpu against numbers of any size.
+// beyondQemu reports operations that the qemu of current distributions does not know.
+// TestAgainstMachine of package eval compares them with the manual's pseudocode, and the
+// tests of package fpu with numbers of arbitrary precision.
 func beyondQemu(op rv.Op) bool {
 	switch op {
 	case rv.OpCZEROEQZ, rv.OpCZERONEZ, rv.OpMOPR, rv.OpMOPRR, rv.OpWRSNTO, rv.OpWRSSTO,
@@ -84,7 +84,7 @@ func beyondQemu(op rv.Op) bool {
 	return false
 }
 
-// csrTemplates leave a valid rounding mode.
+// csrTemplates leave a valid rounding mode behind.
 func csrTemplates() []string {
 	return []string{
 		"csrrw %d,fflags,%s", "csrrs %d,fflags,%s", "csrrc %d,fflags,%s",
@@ -97,22 +97,22 @@ func csrTemplates() []string {
 	}
 }
 
-// pairTemplates are LR and SC, alike and not.
+// pairTemplates are pairs of LR and SC that do and do not match.
 func pairTemplates() []string {
 	return []string{
 		"andi x15,x9,-8;lr.d%q %e,(x15);sc.d%q %d,%s,(x15)",
 		"andi x15,x9,-8;addi x15,x15,%4;lr.w%q %e,(x15);sc.w%q %d,%s,(x15)",
 		"andi x15,x9,-8;lr.w%q %e,(x15);add %e,%s,%s;sc.w%q %d,%s,(x15)",
-		"andi x15,x9,-8;lr.d%q %e,(x15);addi x15,x15,8;sc.d%q %d,%s,(x15)",                       // elsewhere: fails
+		"andi x15,x9,-8;lr.d%q %e,(x15);addi x15,x15,8;sc.d%q %d,%s,(x15)",                       // another address: fails
 		"andi x15,x9,-8;sd x0,0(x15);sd x0,8(x15);lr.d %e,(x15);addi x15,x15,8;sc.d %d,%s,(x15)", // same value
-		"andi x15,x9,-8;sc.d%q %d,%s,(x15)",                                                      // alone: fails
+		"andi x15,x9,-8;sc.d%q %d,%s,(x15)",                                                      // without an LR: fails
 		"andi x15,x9,-8;sc.w%q %d,%s,(x15)",
 		"andi x15,x9,-8;lr.d%q %e,(x15);sc.d %e,%s,(x15);sc.d %d,%s,(x15)", // twice: fails
 		"andi x15,x9,-8;fence iorw,ow;lr.d.aq %e,(x15);sc.d %d,%s,(x15)",
 	}
 }
 
-// jumpTemplates have %I where a simple instruction goes.
+// jumpTemplates have %I where a simple instruction belongs.
 func jumpTemplates() []string {
 	list := []string{
 		"jal %d,1f;%I;1:", "jal x1,1f;%I;%I;1:", "j 1f;2:;%I;j 3f;1:;%I;j 2b;3:",
@@ -129,7 +129,7 @@ func jumpTemplates() []string {
 	return list
 }
 
-// compressedTemplates has each form of the C extension.
+// compressedTemplates has every form of the C extension.
 func compressedTemplates() []string {
 	list := []string{
 		"c.nop", "c.addi %n,%6", "c.addiw %n,%k", "c.li %n,%k", "c.lui %n,%U",
@@ -147,8 +147,7 @@ func compressedTemplates() []string {
 	return list
 }
 
-// compressedJumps are lines of their own kind: the nested instruction is not
-// compressed.
+// compressedJumps are separate because the nested instruction is not compressed.
 func compressedJumps() []string {
 	return []string{
 		"c.j 1f;%I;1:", "c.beqz %b,1f;%I;1:", "c.bnez %b,1f;%I;1:",
@@ -165,7 +164,7 @@ type generator struct {
 
 func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
 
-// integer chooses x0–x31 without the ones excluded.
+// integer chooses one of x0–x31, except those in without.
 func (g *generator) integer(without ...int) string {
 next:
 	for {
@@ -179,8 +178,8 @@ next:
 	}
 }
 
-// fill replaces the placeholders of a template. The same value goes wherever
-// %x stands.
+// fill replaces the placeholders of a template. %x has the same value everywhere in the
+// template.
 func (g *generator) fill(template string) string {
 	var b strings.Builder
 	same := 16 * (1 + g.IntN(31))
@@ -206,7 +205,7 @@ func (g *generator) placeholder(letter byte) string {
 		return g.fill(g.pick(g.simple...))
 	case 'd': // destination
 		return g.integer(2, 3, 4, 9)
-	case 'e': // not the address of an atomic access either
+	case 'e': // nor the address of an atomic access
 		return g.integer(2, 3, 4, 9, 15)
 	case 'n':
 		return g.integer(0, 2, 3, 4, 9)
@@ -214,7 +213,7 @@ func (g *generator) placeholder(letter byte) string {
 		return g.integer()
 	case 'N':
 		return g.integer(0)
-	case 'c': // of a compressed instruction
+	case 'c': // register of a compressed instruction
 		return g.pick("x8", "x10", "x11", "x12", "x13", "x14", "x15")
 	case 'b':
 		return fmt.Sprintf("x%d", 8+g.IntN(8))

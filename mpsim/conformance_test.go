@@ -15,8 +15,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// conformanceSeeds is the number of programs; HINDSIGHT_CONFORMANCE=n makes
-// more of them.
+// conformanceSeeds returns the number of programs. HINDSIGHT_CONFORMANCE=n requests more.
 func conformanceSeeds(t *testing.T) int {
 	text := os.Getenv("HINDSIGHT_CONFORMANCE")
 	if text == "" {
@@ -29,10 +28,10 @@ func conformanceSeeds(t *testing.T) int {
 	return n
 }
 
-// TestConformance runs generated programs under qemu and here, in several ways:
-// all registers and fcsr after every few instructions, and the memory at the
-// end, are equal. Together the programs execute every operation but ebreak, which
-// the test of traps has, and those that qemu does not know.
+// TestConformance runs generated programs under qemu and here, in several ways. All
+// registers and fcsr must be equal after every few instructions, and so must the memory at
+// the end. Together the programs execute every operation except ebreak, which
+// TestTrapsAgainstQemu covers, and those that qemu does not know.
 func TestConformance(t *testing.T) {
 	need(t, compiler)
 	need(t, qemu)
@@ -85,7 +84,7 @@ func assemble(t *testing.T, text string) string {
 	return elf
 }
 
-// coverage is an observer that counts the operations of the blocks executed.
+// coverage is an observer that counts the operations of executed blocks.
 type coverage struct {
 	img      *image.Space
 	executed map[rv.Op]int

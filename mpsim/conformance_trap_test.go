@@ -10,7 +10,7 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// trapPrologue is C: a handler notes the signal and steps over the instruction.
+// trapPrologue is C code whose handler records the signal and skips the instruction.
 const trapPrologue = `#define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -40,8 +40,8 @@ int main(void)
 	asm volatile(".option norvc");
 `
 
-// traps are instructions that a user program cannot execute, and neighbours of
-// theirs that it can.
+// traps returns instructions that a user program cannot execute, and similar ones that it
+// can.
 func traps() []string {
 	list := []string{
 		"ebreak", ".option push\n\t.option rvc\n\tc.ebreak\n\t.option pop",
@@ -60,12 +60,12 @@ func traps() []string {
 		".word 0x0203129b", // slliw by 32
 		".word 0x161322af", // lr.w with a second operand
 		".word 0x0000705b", // no major opcode
-		".word 0xe0002053", // next to fclass.s
+		".word 0xe0002053", // similar to fclass.s
 		".word 0x04000053", // fadd in half precision
 		"csrr t0,0x123", "csrw cycle,t0", "csrw 0xc01,x0", "csrr t0,mstatus", "csrr t0,sstatus",
 		"csrrs t0,cycle,x0\n\tli t0,0",
 		"mret", "sret", "wfi",
-		"csrwi frm,5\n\tcsrr t0,frm\n\tfsgnj.d ft0,ft0,ft0", // no rounding, no trap
+		"csrwi frm,5\n\tcsrr t0,frm\n\tfsgnj.d ft0,ft0,ft0", // nothing is rounded, so no trap
 		"csrwi frm,7\n\tfcvt.d.w ft0,t0",
 		"csrwi frm,5\n\tfadd.d ft0,ft0,ft0,rne",
 		"csrwi frm,5\n\tfmin.d ft0,ft0,ft0",
@@ -73,8 +73,8 @@ func traps() []string {
 		"addi t1,t1,2\n\tlr.w t0,(t1)", "addi t1,t1,4\n\tlr.d t0,(t1)",
 	}
 	for op := rv.OpFMADDS; op < rv.NumOps; op++ {
-		// Reserved and dynamic rounding modes of every operation that rounds;
-		// registers are f0 and x0.
+		// Reserved and dynamic rounding modes of every operation that rounds. The registers
+		// are f0 and x0.
 		word, ok := rounding(op)
 		if !ok {
 			continue
@@ -89,8 +89,8 @@ func traps() []string {
 	return list
 }
 
-// rounding finds the encoding of an operation with a rounding mode field, all
-// other fields zero.
+// rounding returns the encoding of an operation with a rounding mode field. All other
+// fields are zero.
 func rounding(op rv.Op) (uint32, bool) {
 	for major := uint32(0x43); major <= 0x53; major += 4 {
 		for f7 := range uint32(128) {
@@ -107,7 +107,7 @@ func rounding(op rv.Op) (uint32, bool) {
 	return 0, false
 }
 
-// TestTrapsAgainstQemu: what is illegal under qemu is illegal here, with the
+// TestTrapsAgainstQemu checks that what is illegal under qemu is illegal here, with the
 // same signal, code and address.
 func TestTrapsAgainstQemu(t *testing.T) {
 	var b strings.Builder

@@ -5,14 +5,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// copies follows what a hidden call copies: values that it loads and stores as
-// they are. So what a thread returned comes out of the call that joined it.
+// copies tracks the values that a hidden call loads and stores unchanged. This is how the
+// result of a thread reaches the caller of the call that joined it.
 type copies struct {
-	held   [rv.RegF]bytesAt   // by integer register: where its value was loaded; n 0: it is not a copy
-	stored map[uint64]bytesAt // by address: of what the call stored
+	held   [rv.RegF]bytesAt   // by integer register: where its value was loaded; n is 0 if it is not a copy
+	stored map[uint64]bytesAt // by address: the origins of what the call stored
 }
 
-// follow walks over code that h ran, which accessed addrs, one for each site.
+// follow tracks code that h ran. addrs holds the address of each site's access.
 func (c *copies) follow(u *unseen, code *rv.Block, addrs []uint64) {
 	for _, i := range code.Insts {
 		access, size, plain := i.Mem()
@@ -37,7 +37,7 @@ func (c *copies) follow(u *unseen, code *rv.Block, addrs []uint64) {
 	}
 }
 
-// load is where a value comes from that is loaded.
+// load returns the origin of a loaded value.
 func (c *copies) load(u *unseen, from bytesAt) bytesAt {
 	if origin, ok := c.stored[from.addr]; ok {
 		return origin
@@ -62,8 +62,8 @@ func (c *copies) store(u *unseen, addr uint64, from bytesAt, integer bool) {
 	u.reads = append(u.reads, from)
 }
 
-// moved is where the result of an instruction comes from, if it hands a register
-// on as it is.
+// moved returns the origin of an instruction's result, if the instruction copies a register
+// unchanged.
 func (c *copies) moved(i rv.Inst) bytesAt {
 	switch {
 	case (i.Op == rv.OpADDI || i.Op == rv.OpADDIW) && i.Imm == 0:

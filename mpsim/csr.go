@@ -2,7 +2,7 @@ package mpsim
 
 import "hindsight/mpsim/rv"
 
-// The CSRs that user code can reach.
+// CSRs that user code can access.
 const (
 	csrFFlags  = 0x001
 	csrFRM     = 0x002
@@ -21,13 +21,13 @@ const (
 	fcsrMask   = fflagsMask | frmMask
 )
 
-// settle brings FCSR up to date with the exceptions that arithmetic raised.
+// settle adds to FCSR the exceptions that arithmetic has raised.
 func (h *Hart) settle() {
 	h.FCSR |= uint32(h.flags)
 	h.flags = 0
 }
 
-// setExact computes exactRM, after FCSR or flags changed.
+// setExact recomputes exactRM after a change of FCSR or flags.
 func (h *Hart) setExact() {
 	h.exactRM = 0
 	if (h.FCSR|uint32(h.flags))&flagNX != 0 {
@@ -38,20 +38,19 @@ func (h *Hart) setExact() {
 	}
 }
 
-// exact reports whether the host's arithmetic does for an operation with the
-// rounding mode field rm, if its result is ordinary: rounding is to nearest
-// even, and the inexact flag, the only one that such an operation may raise, is
-// set already.
+// exact reports whether the host's arithmetic is sufficient for an operation with rounding
+// mode field rm, provided that its result is ordinary. It is if rounding is to nearest even
+// and the inexact flag, the only one that such an operation may raise, is already set.
 func (h *Hart) exact(rm uint8) bool { return h.exactRM>>(rm&7)&1 != 0 }
 
-// ordinary tells doubles (as bits) that are finite, normal, and not at the
-// border to the subnormal, where a flag could be due.
+// ordinary reports whether a double (as bits) is finite, normal, and not next to the
+// subnormal range, where a flag might have to be raised.
 func ordinary(v uint64) bool {
 	const low, high = 0x0010000000000001, 0x7ff0000000000000
 	return v&^signBit-low < high-low
 }
 
-// csr executes the CSR operation b.ops[i]; false makes it illegal.
+// csr executes the CSR operation b.ops[i]. It reports false if the instruction is illegal.
 func (h *Hart) csr(b *block, i int) bool {
 	in := &b.code.Insts[b.ord[i]]
 	operand := h.X[in.Rs1&31]

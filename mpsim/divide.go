@@ -7,8 +7,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// divide does division, and the multiplications that are seldom seen, as
-// chapter 7 of the manual defines them for zero and overflow.
+// divide computes divisions and the less common multiplications. For zero and overflow it
+// follows chapter 7 of the manual.
 func divide(code rv.Op, a, b uint64) uint64 {
 	switch code {
 	case rv.OpMULH:

@@ -7,35 +7,34 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// stop is why exec came back.
+// stop is why exec returned.
 type stop uint8
 
 const (
 	stopNext    stop = iota // the block at PC has to be looked up: it is hooked, or cannot be fetched
 	stopQuantum             // Hart.left is used up
-	stopWatch               // a jump went to Hart.watch
-	stopCall                // a call that may go from hidden code to the program's; PC is where it goes
+	stopWatch               // a jump reached Hart.watch
+	stopCall                // a call that may lead from hidden code to the program's; PC is its target
 	stopSyscall             // an ecall was executed; PC is after it
-	stopFault               // Hart.fault says what access failed; PC is at the instruction
+	stopFault               // Hart.fault says which access failed; PC is at the instruction
 	stopAlign               // an atomic access at Hart.fault.Addr is not aligned
-	stopIllegal             // PC is at an instruction that is none
+	stopIllegal             // PC is at an invalid instruction
 	stopBreak               // PC is at an ebreak
 	stopZero                // PC is at a cbo.zero
 	stopWatched             // PC is at an access to watched memory, see watch.go
 )
 
-// exec runs the hart from block b on until something needs attention. It is
-// the inner loop of the simulator: no allocation, no interface call, and no
-// work for an instruction but the instruction's own.
+// exec runs the hart from block b on until something needs attention. It is the inner loop
+// of the simulator: it does not allocate, makes no interface calls, and does no work per
+// instruction other than the instruction itself.
 //
-// A block's last operation finds the block that follows, from the pointer that
-// the first execution left there, and `continue`s the outer loop. Operations
-// that can fault leave by `goto failed` with the block as it was up to them.
+// The last operation of a block finds the next block through the pointer that the first
+// execution left there, and `continue`s the outer loop. Operations that can fault leave by
+// `goto failed`, with the state that all earlier operations of the block produced.
 //
-// The window receives the address of each plain access, in the order of the
-// block's sites: the place in the batch when the block is recorded, else
-// memory that nobody reads. That one store is cheaper than a second copy of
-// this function or a test.
+// The window receives the address of each plain access, in the order of the block's sites.
+// It lies in the batch if the block is recorded, and otherwise in memory that nobody reads.
+// That one store is cheaper than a test or a second copy of this function.
 func (h *Hart) exec(b *block) stop {
 	x, f := &h.X, &h.F
 	recording := h.recording || h.m.values
@@ -321,8 +320,8 @@ blocks:
 					goto failed
 				}
 
-			// Floating-point: the common cases that the host computes the same
-			// way (see Hart.exact), everything else in float.
+			// Floating-point: the common cases, for which the host computes the same result
+			// (see Hart.exact). Hart.float does everything else.
 			case rv.OpFADDD:
 				if h.exact(o.rm) {
 					v := math.Float64bits(math.Float64frombits(f[o.rs1&31]) + math.Float64frombits(f[o.rs2&31]))
@@ -573,7 +572,7 @@ failed:
 	return h.cutShort(b, i)
 }
 
-// less is 1 for true.
+// less returns 1 for true.
 func less(b bool) uint64 {
 	if b {
 		return 1

@@ -6,23 +6,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Fences on their own order the relaxed atomic accesses around them (C11,
-// 7.17.4). Compilers make plain loads and stores of relaxed accesses, so these
-// are looked for among the plain ones: where the program's own code has such
-// fences at all, a plain access of that code to a granule that is known to be atomic becomes
-// an event too, a relaxed one.
+// Fences that are statements of their own order the relaxed atomic accesses around them
+// (C11, 7.17.4). Compilers emit plain loads and stores for relaxed accesses, so these have
+// to be found among the plain ones. If the program's own code contains such fences at all,
+// each plain access of that code to a granule known to be atomic also becomes an event, a
+// relaxed one.
 //
-// The events must take their places in the total order where nothing of other
-// threads comes between them and the accesses. One hart runs at a time; what it
-// did since its batch began, or since its last event, is looked through before
-// its next event, and at the latest when the batch ends. A load that reads what
-// the thread has read before is no event again.
+// The events must be placed in the total order so that nothing of other threads comes
+// between them and the accesses. One hart runs at a time. What it did since its batch
+// began, or since its last event, is examined before its next event, and at the latest when
+// the batch ends. A load that reads what the thread has read before causes no further
+// event.
 //
-// What escapes is a relaxed store to a variable that nothing made known as
-// atomic before: no read-modify-write, acquire load or release store.
+// Not covered is a relaxed store to a variable that nothing has marked as atomic before,
+// i.e. no read-modify-write, acquire load or release store.
 
-// hasFences reports whether the user's code in one of the images has fences on their
-// own.
+// hasFences reports whether the user's code in one of the images has fences that are
+// statements of their own.
 func hasFences(img *image.Space, in *image.Image) bool {
 	read := func(addr uint64) (uint16, bool) {
 		b := img.Code(addr, 2)
@@ -59,20 +59,19 @@ func (h *Hart) fence(b *block) {
 	}
 }
 
-// Debug information tells relaxed atomic accesses by themselves (package
-// intent). They are events whether there are fences or not: stores always, since
-// a release sequence ends there; loads when they are the first to show that the
-// variable is atomic.
+// With debug information, relaxed atomic accesses are known without such fences (package
+// intent). They are events whether there are fences or not: stores always, because they end
+// a release sequence; loads if they are the first to show that the variable is atomic.
 
-// blockSites is what capture needs of a block; nothing when there is nothing to
-// capture.
+// blockSites is what capture needs to know about a block. It is empty if there is nothing
+// to capture.
 type blockSites struct {
 	sites  []event.Site
-	n      int    // of the block
-	atomic uint64 // bit i: site i is an atomic access of the source
+	n      int    // number of the block's sites
+	atomic uint64 // bit i: site i is an atomic access in the source
 }
 
-// captured works out what capture needs of a block.
+// captured computes what capture needs to know about a block.
 func (r *recorder) captured(code *rv.Block) blockSites {
 	b := blockSites{sites: code.Sites()}
 	b.n = len(b.sites)
@@ -93,8 +92,7 @@ func (r *recorder) captured(code *rv.Block) blockSites {
 	return b
 }
 
-// capture emits the relaxed atomic accesses among what h did since the last
-// time.
+// capture emits the relaxed atomic accesses of what h did since the last call.
 func (r *recorder) capture(h *Hart) {
 	from, at := r.seenBlocks, r.seenAddrs
 	r.seenBlocks, r.seenAddrs = len(r.batch.Blocks), r.used
@@ -110,8 +108,8 @@ func (r *recorder) capture(h *Hart) {
 	}
 }
 
-// captureAccess emits an event of an access that is, or may be, a relaxed atomic
-// one. The batch may grow beyond its size by that.
+// captureAccess emits an event for an access that is, or may be, a relaxed atomic one. The
+// batch may thereby grow beyond its size.
 func (h *Hart) captureAccess(site event.Site, addr uint64, atomic bool) {
 	rec := h.m.rec
 	e := event.Event{Kind: event.AtomicLoad, Size: uint32(site.Size), PC: site.PC, Obj: addr, At: uint32(len(rec.batch.Blocks))}

@@ -6,44 +6,44 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Fibers. The runtime of a language may have its own threads, which it runs on
-// those of the kernel: goroutines. What of a [Hart] belongs to the code that runs
-// and not to the thread is laid by when the runtime switches, and goes with the
-// fiber to whichever hart takes it up. [FiberHooks] say when that is.
+// Fibers. The runtime of a language may have threads of its own, such as goroutines, that
+// it runs on the kernel's threads. The part of a [Hart] that belongs to the running code
+// rather than to the thread is set aside when the runtime switches. It follows the fiber to
+// whichever hart resumes it. [FiberHooks] say when that happens.
 //
-// The runtime's code itself is not recorded, nor what a thread runs without a
-// fiber. A stretch of it that a call from recorded code leads to stands in the
-// trace as that call, which has returned, and the events that the hooks emitted
-// in it, as a hidden call does. The trace follows call stacks by the blocks that
-// it sees; what else became of the stack is told when recorded code runs again,
-// or at an event before that.
+// Neither the runtime's own code nor what a thread runs without a fiber is recorded. A
+// stretch of runtime code that a call from recorded code leads to appears in the trace as
+// that call, which has returned, together with the events that the hooks emitted in it,
+// just as a hidden call does. The trace follows call stacks by the blocks that it sees.
+// Other changes of the stack are recorded when recorded code runs again, or at an event
+// before that.
 
 // Recording says what is recorded of code.
 type Recording uint8
 
 const (
 	Recorded   Recording = iota // blocks and accesses
-	Unrecorded                  // nothing; atomic accesses as FiberHooks.Atomic says
-	Inherited                   // as the code that called it: memory copying
+	Unrecorded                  // nothing, except atomic accesses as FiberHooks.Atomic says
+	Inherited                   // as the calling code: memory copying
 )
 
-// FiberHooks are the [Hooks] of a program whose runtime switches between stacks by
-// itself. All calls that such hooks follow are watched ([Watch]); none is hidden.
+// FiberHooks are the [Hooks] of a program whose runtime itself switches between stacks. All
+// calls that such hooks follow are watched ([Watch]); none is hidden.
 type FiberHooks interface {
 	Hooks
-	// Code says what is recorded of the code at pc. It is asked once a block.
+	// Code says what is recorded of the code at pc. It is called once per block.
 	Code(pc uint64) Recording
-	// Atomic is told of the atomic access e, which is about to be recorded, and
-	// what was and is in the memory. It may record something else in its place,
-	// and reports whether e itself is to be recorded.
+	// Atomic is called for the atomic access e, which is about to be recorded, with the old
+	// and new content of the memory. It may record something else instead. It reports
+	// whether e itself is to be recorded.
 	Atomic(h *Hart, e *event.Event, old, now uint64) bool
-	// Kernel reports whether what the kernel brings about for h (event.Publish, an
-	// access to memory, …) is the program's business.
+	// Kernel reports whether an effect of the kernel on h (event.Publish, an access to
+	// memory, …) concerns the program.
 	Kernel(h *Hart, e *event.Event) bool
-	// Signature says where the function at pc has its arguments and results.
+	// Signature returns where the function at pc has its arguments and results.
 	Signature(pc uint64) Signature
-	// Cloning and Cloned are called around the event.Create of a thread that the
-	// runtime makes.
+	// Cloning and Cloned are called before and after the event.Create of a thread that the
+	// runtime creates.
 	Cloning(h *Hart)
 	Cloned(h *Hart)
 }
@@ -51,39 +51,39 @@ type FiberHooks interface {
 // Signature is where a function has its arguments and results.
 type Signature struct {
 	Known        bool
-	Args         int // integer registers, from a0 on, with arguments
-	Ints, Floats int // registers of either kind with results
+	Args         int // number of integer registers with arguments, from a0 on
+	Ints, Floats int // number of registers of either kind with results
 }
 
-// fiber is what of a hart goes with the code that it runs.
+// fiber is the part of a hart's state that moves with the code that it runs.
 type fiber struct {
 	frames  []frame
 	watched []hooked
 	seen    map[uint64]uint64
 	relaxed map[uint64]uint64
 	mute    mute
-	shownOn *Hart // where the trace has its stack, as far as the fiber knows
+	shownOn *Hart // the hart on which the trace has its stack, as far as the fiber knows
 }
 
 // mute is the stretch of unrecorded code that a fiber is in.
 type mute struct {
 	on     bool
-	called bool   // recorded code has called it
-	depth  int    // frames when it began
-	lowest int    // how few of them are left
-	site   uint64 // the call, or where the code was left
+	called bool   // called by recorded code
+	depth  int    // number of frames when it began
+	lowest int    // the smallest number of these frames left since
+	site   uint64 // the call, or the place where recorded code was left
 	// See carried.go.
-	callee     uint64 // where the code begins
-	interrupts bool   // recorded code, because of a signal
-	parked     bool   // the fiber left its hart in it
+	callee     uint64 // where the code starts
+	interrupts bool   // it runs because a signal interrupted recorded code
+	parked     bool   // the fiber left its hart inside it
 }
 
-// newFiber is a fiber that runs nothing yet.
+// newFiber returns a fiber that runs nothing yet.
 func newFiber() *fiber {
 	return &fiber{seen: map[uint64]uint64{}, relaxed: map[uint64]uint64{}, mute: mute{on: true}}
 }
 
-// NewFiber makes the fiber with that key one that has not run yet.
+// NewFiber sets the fiber with that key to one that has not run yet.
 func (m *Machine) NewFiber(key uint64) {
 	m.fibers[key] = newFiber()
 }
@@ -91,15 +91,15 @@ func (m *Machine) NewFiber(key uint64) {
 // DropFiber forgets a fiber that has ended.
 func (m *Machine) DropFiber(key uint64) { delete(m.fibers, key) }
 
-// Machine is the machine of the hart.
+// Machine returns the hart's machine.
 func (h *Hart) Machine() *Machine { return h.m }
 
-// Fiber is the key of the fiber that h runs; 0 when it is none but the thread
+// Fiber returns the key of the fiber that h runs, or 0 if it runs none but the thread
 // itself.
 func (h *Hart) Fiber() uint64 { return h.fiberKey }
 
-// SwitchFiber makes h go on with the fiber of that key; 0: with none, on a stack that
-// begins again.
+// SwitchFiber makes h continue with the fiber of that key. With key 0, h continues without
+// a fiber, on an empty stack.
 func (h *Hart) SwitchFiber(key uint64) {
 	if h.fiberKey == key && key != 0 {
 		return
@@ -125,8 +125,8 @@ func (h *Hart) SwitchFiber(key uint64) {
 	h.watchTop()
 }
 
-// CutFrames leaves of the fiber's frames what is in progress once it goes on at pc
-// with stack pointer sp, on the stack from low to high.
+// CutFrames keeps those frames of the fiber that are still in progress when it continues at
+// pc with stack pointer sp, on the stack from low to high.
 func (h *Hart) CutFrames(pc, sp, low, high uint64) {
 	n := len(h.frames)
 	for i := n - 1; i >= 0; i-- {
@@ -147,7 +147,7 @@ func (h *Hart) cutFrames(n int) {
 	h.dropLeft()
 }
 
-// dropLeft drops watched calls whose frames are gone.
+// dropLeft drops the watched calls whose frames are gone.
 func (h *Hart) dropLeft() {
 	for n := len(h.watched) - 1; n >= 0 && h.watched[n].depth > len(h.frames); n-- {
 		h.abandonWatched()
@@ -155,7 +155,7 @@ func (h *Hart) dropLeft() {
 	h.watchTop()
 }
 
-// MoveStack tells that the fiber's stack, from low to high, has moved by delta.
+// MoveStack says that the fiber's stack, from low to high, has moved by delta.
 func (m *Machine) MoveStack(key, low, high, delta uint64) {
 	f := m.fibers[key]
 	if f == nil {
@@ -179,8 +179,8 @@ func (m *Machine) MoveStack(key, low, high, delta uint64) {
 	}
 }
 
-// leaveFiber is [Hart.leave] where there are fibers: what expects the target, just
-// there on the stack, is popped.
+// leaveFiber does the work of [Hart.leave] where there are fibers: it pops the frame that
+// expects the target at exactly this stack pointer.
 func (h *Hart) leaveFiber(target uint64, returns bool) {
 	here := frame{target, h.X[regSP]}
 	n := len(h.frames)
@@ -196,8 +196,8 @@ func (h *Hart) leaveFiber(target uint64, returns bool) {
 	}
 }
 
-// muted reports whether the block b, which h is about to execute, is not recorded,
-// and begins a stretch of such code if it is the first.
+// muted reports whether block b, which h is about to execute, is not recorded. If b is the
+// first of a stretch of such code, muted starts the stretch.
 func (h *Hart) muted(b *block) bool {
 	mu := &h.fiber.mute
 	if mu.on || b.kept == Inherited {
@@ -235,7 +235,7 @@ func (h *Hart) unmute() {
 	}
 }
 
-// markReturn tells that the call of unrecorded code has returned.
+// markReturn records that the call of unrecorded code has returned.
 func (h *Hart) markReturn() {
 	rec := h.m.rec
 	if n := len(rec.batch.Events); h.call.marked && n > 0 {
@@ -249,8 +249,8 @@ func (h *Hart) markReturn() {
 	rec.event(h, event.Event{Kind: event.None, Mode: event.Returns, PC: h.fiber.mute.site})
 }
 
-// showStack makes the stack that the trace has for h that of the fiber, as it was
-// when recorded code was left.
+// showStack changes the stack that the trace has for h to that of the fiber, as it was when
+// recorded code was left.
 func (h *Hart) showStack() {
 	f := h.fiber
 	if h.m.rec == nil || h.shown == f && f.shownOn == h {
@@ -264,17 +264,17 @@ func (h *Hart) showStack() {
 	f.mute.depth = min(f.mute.depth, f.mute.lowest, len(h.frames))
 }
 
-// FromProgram reports whether the hooked call is made by recorded code itself.
+// FromProgram reports whether recorded code itself made the hooked call.
 func (h *Hart) FromProgram() bool {
 	mu := &h.fiber.mute
 	return !mu.on || mu.called && len(h.frames) == mu.depth
 }
 
-// Site is where the recorded code was left for the runtime's.
+// Site returns the place where recorded code was left for the runtime's code.
 func (h *Hart) Site() uint64 { return h.fiber.mute.site }
 
-// Record records an event of the fiber, at the place where its code was left, and
-// lets no other thread run for it.
+// Record records an event of the fiber, at the place where its code was left. It does not
+// let another thread run because of it.
 func (h *Hart) Record(e event.Event) {
 	if h.m.rec == nil {
 		return
@@ -301,7 +301,7 @@ func (h *Hart) EmitEvent(e event.Event) {
 	h.emit(e)
 }
 
-// Frames are the return addresses of the calls in progress, innermost last.
+// Frames yields the return addresses of the calls in progress, innermost first.
 func (h *Hart) Frames(yield func(ret uint64) bool) {
 	for _, f := range slices.Backward(h.frames) {
 		if !yield(f.ret) {
@@ -310,8 +310,8 @@ func (h *Hart) Frames(yield func(ret uint64) bool) {
 	}
 }
 
-// wantsAtomic asks the hooks about an atomic access. A load that they replace
-// counts for nothing.
+// wantsAtomic asks the hooks about an atomic access. A load that they replace does not
+// count.
 func (h *Hart) wantsAtomic(e *event.Event, old, now uint64) bool {
 	if h.fiber == nil {
 		return true
@@ -326,8 +326,8 @@ func (h *Hart) wantsAtomic(e *event.Event, old, now uint64) bool {
 	return true
 }
 
-// mutedBlock notes that h is about to execute b, which is not recorded, and returns
-// the place for the addresses of its accesses.
+// mutedBlock notes that h is about to execute b, which is not recorded. It returns the
+// place for the addresses of its accesses.
 func (r *recorder) mutedBlock(h *Hart, b *block) *[64]uint64 {
 	if r.values {
 		r.carriedBlock(h, b)

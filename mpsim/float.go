@@ -6,7 +6,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// rounding returns the rounding mode for a field; false for the reserved ones.
+// rounding returns the rounding mode for a field of an instruction. It reports false for
+// the reserved modes.
 func (h *Hart) rounding(rm uint8) (uint8, bool) {
 	if rm == rv.DynamicRounding {
 		rm = uint8(h.FCSR >> frmShift & 7)
@@ -14,15 +15,15 @@ func (h *Hart) rounding(rm uint8) (uint8, bool) {
 	return rm, rm <= fpu.RMM
 }
 
-// What [op.site] says of the registers of a floating-point operation: which of
-// them are integer registers.
+// What [op.site] says about the registers of a floating-point operation: which of them are
+// integer registers.
 const (
 	fromInteger   = 1 << iota // rs1
 	toInteger                 // rd
 	fromImmediate             // rs1 is the operand itself
 )
 
-// floatOperands is what op.site is to say for a floating-point operation.
+// floatOperands returns op.site for a floating-point operation.
 func floatOperands(i rv.Inst) (where uint8) {
 	if r, _ := i.Source(1); r < rv.RegF { // 0 for x0
 		where |= fromInteger
@@ -36,8 +37,8 @@ func floatOperands(i rv.Inst) (where uint8) {
 	return where
 }
 
-// float executes a floating-point operation that exec leaves to it; o.imm says
-// which. False makes it illegal: its rounding mode is reserved.
+// float executes a floating-point operation that exec leaves to it; o.imm says which one.
+// It reports false if the instruction is illegal because its rounding mode is reserved.
 func (h *Hart) float(o *op) bool {
 	rm, ok := h.rounding(o.rm)
 	if !ok {

@@ -10,23 +10,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A run that follows a schedule: the steps say who runs and for how long, exactly.
-// What the policy would do beside that (lower priorities, hold threads, let sleeps
-// end early) does not happen until the last step is done; then the policy begins.
+// A run that follows a schedule. The steps say exactly who runs and for how long. What the
+// policy would do besides (lower priorities, hold threads, end sleeps early) does not
+// happen until the last step is done; then the policy takes over.
 //
-// A step of the schedule that a run of the same program wrote ends where a block of
-// instructions ends. Other steps may end in the middle of one: the rest of a step
-// that is shorter than the longest block runs block by block, the last of them
-// cut to what is left (follow.more, Machine.fit). Steps that last until events and
-// accesses run block by block near their end. Both are counted by the recorder, so that
-// a run with such steps has one, if need be before an observer that does nothing.
+// A step of a schedule that a run of the same program wrote ends at the end of a block of
+// instructions. Other steps may end in the middle of a block. When the rest of a step is
+// shorter than the longest block, it runs block by block, and the last block is cut to what
+// is left (follow.more, Machine.fit). Steps that last until a number of events and accesses
+// run block by block near their end. The recorder counts both, so a run with such steps has
+// a recorder, if need be with an observer that does nothing.
 
 // Divergence is where a run could not follow its schedule.
 type Divergence struct {
-	Schedule string        // its name
-	Step     schedule.Step // that could not be followed; Line says where it is
-	Done     uint64        // instructions of it that ran
-	Left     int           // steps that were not done, this one too
+	Schedule string        // name of the schedule
+	Step     schedule.Step // the step that could not be followed; Line says where it is
+	Done     uint64        // instructions of the step that ran
+	Left     int           // steps that were not done, including this one
 	What     string        // "T1 waits for …"
 }
 
@@ -42,15 +42,15 @@ func (d *Divergence) String() string {
 	return fmt.Sprintf("%s: cannot follow %q: %s", where, d.Step.String(), d.What)
 }
 
-// follow is how far a run has followed its schedule.
+// follow is the state of a run that follows its schedule.
 type follow struct {
 	name  string
-	steps []schedule.Step // that are left, the present one first
-	done  uint64          // of the present one: instructions that ran, in slices before
-	comes uint64          // or how often the thread came to the place
-	stops bool            // the machine stops at that place for it
-	// owed is what threads have left of earlier steps, of a schedule that is
-	// [schedule.Schedule.Lenient]; else nil. steps is then a copy.
+	steps []schedule.Step // the steps left, the present one first
+	done  uint64          // instructions of the present step that ran in earlier slices
+	comes uint64          // or how often the thread reached the place
+	stops bool            // the machine stops at that place
+	// owed is what threads have left of earlier steps, in a schedule that is
+	// [schedule.Schedule.Lenient]; otherwise nil. steps is then a copy.
 	owed map[event.ThreadID]uint64
 }
 
@@ -62,14 +62,14 @@ func newFollow(s *schedule.Schedule) *follow {
 	return f
 }
 
-// owe leaves the rest of the present step to the thread's next one.
+// owe moves the rest of the present step to the thread's next one.
 func (f *follow) owe() {
 	if step := &f.steps[0]; step.Kind == schedule.Run && step.Count > f.done {
 		f.owed[step.Thread] += step.Count - f.done
 	}
 }
 
-// settle adds to the step that begins what its thread has left.
+// settle adds to the starting step what its thread has left of earlier ones.
 func (f *follow) settle() {
 	if step := &f.steps[0]; step.Kind == schedule.Run && f.owed[step.Thread] > 0 {
 		step.Count += f.owed[step.Thread]
@@ -77,10 +77,11 @@ func (f *follow) settle() {
 	}
 }
 
-// following reports whether the schedule has steps left, so that the policy has no say.
+// following reports whether the schedule has steps left, so that the policy does not
+// choose.
 func (s *scheduler) following() bool { return s.follow != nil }
 
-// advance begins the next step.
+// advance starts the next step.
 func (m *Machine) advance() {
 	m.leaveStep()
 	f := m.sched.follow
@@ -100,8 +101,8 @@ func (m *Machine) leaveStep() {
 	}
 }
 
-// followed chooses the hart of the present step; nil when time has to pass first, or
-// the run has ended. ok is false when no step is left.
+// followed chooses the hart of the present step. It returns nil when time has to pass
+// first, or the run has ended. ok is false when no step is left.
 func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 	for s.follow != nil && !m.ended {
 		step := &s.follow.steps[0]
@@ -125,7 +126,7 @@ func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 		case step.Kind == schedule.Rest && s.follow.done > 0, step.Kind == schedule.Until && s.follow.reached(h):
 			m.advance()
 		case step.Kind == schedule.Until && h.task.Sleeps():
-			// Whatever the others have to do, they may be slow.
+			// Whatever the others still have to do: they may be slow.
 			m.kernel.AdvanceTo(h.task.Wait.Deadline)
 			m.trail.clock(h.task.Wait.Deadline)
 			m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
@@ -138,7 +139,7 @@ func (s *scheduler) followed(m *Machine) (h *Hart, ok bool) {
 	return nil, m.ended
 }
 
-// ran says how far h is in the present step.
+// ran describes how far h is in the present step.
 func (f *follow) ran(h *Hart) string {
 	if f.steps[0].Kind == schedule.Until {
 		return fmt.Sprintf("%d events and %d accesses", h.pastEvents(), h.pastAccesses())
@@ -146,7 +147,7 @@ func (f *follow) ran(h *Hart) string {
 	return fmt.Sprintf("%d instructions", f.done)
 }
 
-// diverge abandons the schedule, or only the current step if it is lenient.
+// diverge abandons the schedule, or only the present step if the schedule is lenient.
 func (m *Machine) diverge(what string) {
 	f := m.sched.follow
 	if f.owed != nil {
@@ -161,8 +162,8 @@ func (m *Machine) diverge(what string) {
 	m.sched.follow = nil
 }
 
-// grant is how many instructions the present step lets run at full speed. An
-// instruction makes one access at most.
+// grant returns how many instructions of the present step may run at full speed. An
+// instruction makes at most one access.
 func (f *follow) grant() int64 {
 	step := &f.steps[0]
 	switch step.Kind {
@@ -174,7 +175,7 @@ func (f *follow) grant() int64 {
 	return DefaultQuantum
 }
 
-// rest is how many instructions of a step that counts them are left to run.
+// rest returns how many instructions are left of a step that counts instructions.
 func (f *follow) rest(h *Hart) int64 {
 	step := &f.steps[0]
 	if step.Kind != schedule.Run {
@@ -183,8 +184,7 @@ func (f *follow) rest(h *Hart) int64 {
 	return int64(step.Count-f.done) - (h.granted - h.left)
 }
 
-// more reports whether the slice goes on for one more block, now that what grant
-// gave is used up.
+// more reports whether the slice continues for one more block after the grant is used up.
 func (s *scheduler) more(m *Machine, h *Hart) bool {
 	f := s.follow
 	if f == nil || m.paused || f.rest(h) <= 0 && !f.before(h) {
@@ -202,8 +202,8 @@ func (s *scheduler) more(m *Machine, h *Hart) bool {
 	return true
 }
 
-// before reports whether h has yet to run in a step that lasts until events and
-// accesses.
+// before reports whether h has to continue in a step that lasts until a number of events
+// and accesses.
 func (f *follow) before(h *Hart) bool {
 	step := &f.steps[0]
 	if step.Kind != schedule.Until || h.task.State != linux.Runnable {
@@ -212,10 +212,10 @@ func (f *follow) before(h *Hart) bool {
 	return f.accesses(h) > 0 || h.pastEvents() < step.Events || h.call.active
 }
 
-// accesses is how many accesses a step of that kind still lacks.
+// accesses returns how many accesses are missing in a step of that kind.
 func (f *follow) accesses(h *Hart) int64 { return int64(f.steps[0].Accesses - h.pastAccesses()) }
 
-// reached reports whether h has had the events and accesses of such a step.
+// reached reports whether h has executed the events and accesses of such a step.
 func (f *follow) reached(h *Hart) bool {
 	return f.accesses(h) <= 0 && h.pastEvents() >= f.steps[0].Events
 }
@@ -238,8 +238,8 @@ func (m *Machine) fit(h *Hart, b *block) *block {
 	return b
 }
 
-// throughAccess is how many instructions of b there are up to its nth access; 0 when
-// that ends the block, or b has fewer.
+// throughAccess returns the number of instructions of b up to and including its nth access.
+// It returns 0 if that access ends the block or b has fewer.
 func throughAccess(b *block, n int64) int {
 	if n <= 0 || int64(b.sites) < n {
 		return 0
@@ -254,7 +254,7 @@ func throughAccess(b *block, n int64) int {
 	return 0
 }
 
-// stepped takes note of what h ran in the slice that has ended.
+// stepped accounts for what h ran in the slice that has ended.
 func (s *scheduler) stepped(m *Machine, h *Hart, insts uint64) {
 	f := s.follow
 	step := &f.steps[0]
@@ -279,15 +279,15 @@ func (s *scheduler) stepped(m *Machine, h *Hart, insts uint64) {
 	}
 }
 
-// unfollowed notes that the run ended before its schedule.
+// unfollowed reports a divergence if the run ended before its schedule.
 func (m *Machine) unfollowed() {
 	if m.sched.following() && m.sched.follow.owed == nil && !m.result.Interrupted && !m.result.LimitReached {
 		m.diverge("the run had ended")
 	}
 }
 
-// came tells the schedule that h is about to execute the instruction at a place that
-// is stopped at, and whether its step is over.
+// came tells the schedule that h is about to execute an instruction that the run stops at.
+// It reports whether the step is over.
 func (f *follow) came(h *Hart) bool {
 	step := &f.steps[0]
 	if step.Kind != schedule.To || step.Thread != h.id || step.PC != h.PC {
@@ -297,7 +297,7 @@ func (f *follow) came(h *Hart) bool {
 	return f.comes >= step.Count
 }
 
-// thread is the hart of a thread; nil when it has not begun or has ended.
+// thread returns the hart of a thread, or nil if the thread has not started or has ended.
 func (m *Machine) thread(id event.ThreadID) *Hart {
 	for _, h := range m.harts {
 		if h.id == id {
@@ -317,7 +317,7 @@ func (m *Machine) anyRunnable() bool {
 	return false
 }
 
-// waitsFor describes what a hart that cannot run waits for.
+// waitsFor describes what a hart that cannot run is waiting for.
 func (h *Hart) waitsFor() string {
 	what := ""
 	if h.call.active {

@@ -26,8 +26,8 @@ func example(t testing.TB, name string) (*image.Space, *cfg.Program) {
 	return img, cfg.New(img)
 }
 
-// recordRun makes a run and returns its trace, whose policy field says the same of
-// all, and what came of it.
+// recordRun runs a program and returns its trace and its outcome. The trace's policy field
+// is the same for all runs.
 func recordRun(t testing.TB, img *image.Space, flow *cfg.Program, conf mpsim.Config) (trace []byte, res *mpsim.Result, stdout string) {
 	t.Helper()
 	var out, text bytes.Buffer
@@ -47,7 +47,7 @@ func recordRun(t testing.TB, img *image.Space, flow *cfg.Program, conf mpsim.Con
 	return out.Bytes(), res, text.String()
 }
 
-// plainRun makes a run that is not recorded.
+// plainRun runs a program without recording it.
 func plainRun(t testing.TB, img *image.Space, conf mpsim.Config) *mpsim.Result {
 	t.Helper()
 	conf.Image = img.Anew()
@@ -63,8 +63,8 @@ func plainRun(t testing.TB, img *image.Space, conf mpsim.Config) *mpsim.Result {
 	return res
 }
 
-// TestOwnSchedule runs the small examples again under the schedules that their runs
-// had, as text: the traces are the same, byte for byte.
+// TestOwnSchedule reruns the small examples under the schedules of their first runs, after
+// a round trip through text. The traces must be the same, byte for byte.
 func TestOwnSchedule(t *testing.T) {
 	policies := []mpsim.Config{{Policy: mpsim.Random}, {Policy: mpsim.RoundRobin, Quantum: 100}, {Policy: mpsim.PCT, Depth: 3}, {Policy: mpsim.Random, Quantum: 30}}
 	for n, p := range examples.Programs() {
@@ -90,7 +90,7 @@ func TestOwnSchedule(t *testing.T) {
 			if text := plainRun(t, img, conf).Schedule.Text(); !bytes.Equal(text, res.Schedule.Text()) {
 				t.Errorf("%s: the schedule is another one when nothing is recorded", name)
 			}
-			// The other policy must have no say; the seed is also the guest's.
+			// The policy must have no influence; the seed also affects the guest.
 			conf.Policy, conf.Depth, conf.Quantum, conf.Schedule = (conf.Policy+1)%3, 0, 0, asked
 			got, again, gotOut := recordRun(t, img, flow, conf)
 			if again.Diverged != nil {
@@ -106,8 +106,8 @@ func TestOwnSchedule(t *testing.T) {
 	}
 }
 
-// TestPieces cuts the steps of a run's schedule anywhere, in the middle of blocks as
-// well, and makes them longer by steps up to a place: what the program does stays.
+// TestPieces cuts the steps of a run's schedule at any place, including the middle of
+// blocks, and adds steps up to a place. The program must behave the same.
 func TestPieces(t *testing.T) {
 	for _, name := range []string{"bank", "race_counter", "norace_semaphore", "fig7"} {
 		img, flow := example(t, name)
@@ -131,7 +131,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestDivergence says where a schedule cannot be followed.
+// TestDivergence checks the report of where a schedule cannot be followed.
 func TestDivergence(t *testing.T) {
 	img, flow := example(t, "race_counter")
 	for text, want := range map[string]string{
@@ -160,9 +160,9 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// TestLenient asks for long turns of random threads, which wait and end as they will:
-// no such run diverges, a correct program prints what it always does, and the run's
-// own schedule is followed exactly.
+// TestLenient requests long turns of random threads, which wait and end as they will. No
+// such run may diverge, a correct program must print what it always prints, and the run's
+// own schedule must be followed exactly.
 func TestLenient(t *testing.T) {
 	img, flow := example(t, "norace_bank")
 	_, _, want := recordRun(t, img, flow, mpsim.Config{})
@@ -189,7 +189,7 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// tally notes after each batch how many events and accesses its thread has had.
+// tally notes after each batch how many events and accesses its thread has executed.
 type tally struct {
 	event.Observer
 	turns []schedule.Step
@@ -211,8 +211,8 @@ func (p *tally) Batch(b *event.Batch) error {
 	return nil
 }
 
-// TestUntil asks for the turns of a run by the events and accesses that its threads
-// had: updates are lost exactly as they were, also when nothing is recorded.
+// TestUntil requests the turns of a run by the events and accesses that its threads
+// executed. Updates must be lost exactly as they were, also when nothing is recorded.
 func TestUntil(t *testing.T) {
 	seen := map[string]bool{}
 	for _, quantum := range []int{7, 30, 101, 400} {

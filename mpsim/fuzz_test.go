@@ -8,8 +8,8 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// FuzzRun executes arbitrary bytes as a program: the guest may do what it
-// likes, the machine must come back with a result.
+// FuzzRun executes arbitrary bytes as a program. Whatever the guest does, the machine must
+// return a result.
 func FuzzRun(f *testing.F) {
 	words := func(w ...uint32) []byte {
 		var b []byte
@@ -19,7 +19,7 @@ func FuzzRun(f *testing.F) {
 		return b
 	}
 	f.Add(words(0x00100513, 0x05d00893, 0x00000073))             // exit(1)
-	f.Add(words(0x00000517, 0x00a52023, 0x0000100f, 0xff5ff06f)) // writes into its own code, for ever
+	f.Add(words(0x00000517, 0x00a52023, 0x0000100f, 0xff5ff06f)) // writes into its own code, forever
 	f.Add(words(0x100526af, 0x18d5262f, 0xfe061ce3, 0x00008067)) // lr, sc, ret to nowhere
 	f.Add(words(0x00310073, 0x02a57553, 0x00000000))             // csrs, fadd, illegal
 	f.Add([]byte{0x01, 0xa0})                                    // c.j to itself

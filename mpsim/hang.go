@@ -8,21 +8,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A run hangs when every thread that can run is in a loop that writes nothing and
-// comes back to the same registers, and no other thread will ever run:
-// the others are blocked, and nothing is due. Whether that is so is not guessed.
-// Two turns of each loop are worked out with the registers and the memory as they
-// are; if the second ends where it began, so do all that follow, for only another
-// thread could write what they read. A loop that counts, sleeps, yields or calls
-// anything is never taken for one.
+// A run hangs when every thread that can run is in a loop that writes nothing and returns
+// to the same registers, and no other thread will ever run, because the others are blocked
+// and no deadline is due. This is not a guess. Two iterations of each loop are evaluated
+// with the present registers and memory. If the second ends in the state in which it began,
+// so do all later ones, since only another thread could write what they read. A loop that
+// counts, sleeps, yields or calls anything is never taken for such a loop.
 
-// hangProbe is how many instructions pass between two looks.
+// hangProbe is the number of instructions between two checks.
 const hangProbe = 1 << 22
 
-// hanging is since when a run hangs.
+// hanging is the state of the search for hangs.
 type hanging struct {
-	next  uint64 // instructions at the next look
-	since uint64 // instructions at the first look that found it so; 0: the last did not
+	next  uint64 // instructions retired at the next check
+	since uint64 // instructions retired at the first check that found the hang; 0: the last check found none
 }
 
 // hung reports whether the run has hung for Config.HangInsts instructions.
@@ -62,8 +61,9 @@ func (m *Machine) stopHung() {
 		Message: fmt.Sprintf("it hangs: since instruction %d threads only wait, or go round loops that no other thread will end", m.hang.since)})
 }
 
-// looping reports whether the hart is in a loop that only another thread can end, and
-// the first word that it reads. The address is 0 if it reads none: nothing can end it.
+// looping reports whether the hart is in a loop that only another thread can end, and the
+// first word that the loop reads. The address is 0 if it reads none, so that nothing can
+// end it.
 func (h *Hart) looping() (word polled, ok bool) {
 	words := h.parking.words
 	h.parking.words = nil
@@ -79,8 +79,9 @@ func (h *Hart) looping() (word polled, ok bool) {
 	return word, ok && once == twice
 }
 
-// around is one turn of the loop that the hart is at the beginning of, and what is
-// in the registers after it; false when it is not such a loop, or leads elsewhere.
+// around evaluates one iteration of the loop at whose beginning the hart is, starting with
+// registers x. It returns the registers after it, and false if this is not such a loop or
+// leads elsewhere.
 func (h *Hart) around(x [32]uint64) (after [32]uint64, ok bool) {
 	turn, pc := turnOf{x: x}, h.PC
 	for range pollBlocks {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHang: a run in which nothing will ever happen is stopped and says who waits
-// for what; one that only takes its time is not, however small the limit.
+// TestHang checks that a run in which nothing will ever happen is stopped and says who
+// waits for what, and that one that is only slow is not stopped, however small the limit.
 func TestHang(t *testing.T) {
 	img := load(t, compile(t, "testdata/hang/hang.c", "-O1"))
 	for which, hangs := range []bool{true, true, false, false, false, false, true} {
@@ -32,7 +32,7 @@ func TestHang(t *testing.T) {
 					polls++
 				}
 			}
-			if polls == 0 { // how many depends on who has the lock
+			if polls == 0 { // their number depends on who holds the lock
 				t.Errorf("program %d, policy %v: no thread polls", which, policy)
 			}
 		}

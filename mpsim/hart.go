@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Jumps through registers find their blocks in a direct-mapped table.
+// Jumps through registers look up their target blocks in a direct-mapped table.
 const (
 	jumpSize = 1024
 	jumpMask = jumpSize - 1
@@ -15,10 +15,10 @@ const (
 // span is a range of addresses.
 type span struct{ low, span uint64 }
 
-// unwatched is no address that a jump can go to.
+// unwatched is an address that no jump can reach.
 const unwatched = 1
 
-// boxed are the upper bits of a single-precision value in a register.
+// boxed are the upper bits of a single-precision value in a register (NaN boxing).
 const boxed = 0xffffffff_00000000
 
 // boxedHalf are those of a half-precision value.
@@ -26,7 +26,7 @@ const boxedHalf = 0xffffffff_ffff0000
 
 const signBit = 1 << 63
 
-// Numbers of registers in the calling convention.
+// Register numbers in the calling convention.
 const (
 	regRA = 1
 	regSP = 2
@@ -44,32 +44,32 @@ type Hart struct {
 	task *linux.Task
 
 	left      int64  // instructions that may still run in this quantum
-	granted   int64  // left at the beginning of it
-	ticked    int64  // of granted-left, what the clock has counted
-	retired   uint64 // instructions in the quanta before
+	granted   int64  // its value at the beginning of the quantum
+	ticked    int64  // how much of granted-left the clock has counted
+	retired   uint64 // instructions in earlier quanta
 	events    uint64 // ordered events and plain accesses in batches that were handed over
 	accesses  uint64
 	caller    *block // that entered the last stub
 	last      *block // that ran last
 	watch     uint64 // exec stops when a jump goes here
-	unwound   span   // or when the stack pointer is in here at a return
+	unwound   span   // or when a return leaves the stack pointer in this range
 	recording bool
-	flags     uint8 // exceptions of floating-point arithmetic not yet in FCSR
-	exactRM   uint8 // bit rm set: see exact
+	flags     uint8 // floating-point exceptions that are not yet in FCSR
+	exactRM   uint8 // bit rm is set if the host's arithmetic is exact for it; see exact
 
 	frames      []frame       // calls in progress, outermost first
-	lowest      int           // how few of them the hidden call under way left
-	stackLow    uint64        // lowest address of the mapping that it was started in the stack of
-	stack       span          // that it was started with, if known
-	objects     []uint64      // granules on it with sync objects, in falling order; see stackobjects.go
+	lowest      int           // the smallest number of them during the present hidden call
+	stackLow    uint64        // lowest address of the mapping that holds the stack it was started with
+	stack       span          // the stack it was started with, if known
+	objects     []uint64      // granules on the stack with sync objects, in descending order; see stackobjects.go
 	object      uint64        // the last of them
-	call        hooked        // the last one that was entered or left
-	watched     []hooked      // calls that are watched, innermost last
+	call        hooked        // the last call that was entered or left
+	watched     []hooked      // watched calls in progress, innermost last
 	hiding      bool          // exec stops at calls through registers
-	interrupted []interrupted // hidden calls in the middle of which the program's code runs, innermost last
-	quiet       bool          // the block that runs is of a runtime that hooks speak for
+	interrupted []interrupted // hidden calls in which the program's code runs, innermost last
+	quiet       bool          // the running block is in a runtime whose events hooks report
 	reserved    reservation
-	was, is     uint64 // what the last atomic write replaced, and by what
+	was, is     uint64 // value before and after the last atomic write
 	pending     pendingLoad
 
 	outOfLine outOfLine         // see Atomically
@@ -85,34 +85,34 @@ type Hart struct {
 	fiber    *fiber // that runs
 	fiberKey uint64
 	own      *fiber // the thread's own
-	shown    *fiber // whose stack the trace has
+	shown    *fiber // the fiber whose stack the trace has
 	carried  carried
 
-	first  []event.Event // of a thread that did not run yet
-	owed   []event.Event // that others caused while it was not running
+	first  []event.Event // of a thread that has not run yet
+	owed   []event.Event // caused by others while it was not running
 	fault  *mem.Fault    // of stopFault and stopAlign
-	failed stop          // how to leave after a failed operation, if not by stopFault
+	failed stop          // how to leave after a failed operation, if not with stopFault
 
 	generation uint64 // of the translations
 	reads      [tlbSize]translation
 	writes     [tlbSize]translation
 	jumps      [jumpSize]*block
-	scrap      [64]uint64 // takes the addresses that are not recorded
+	scrap      [64]uint64 // receives the addresses that are not recorded
 
 	// See values.go.
-	values     *[blockValues]uint64 // where exec tells results
-	valueScrap [blockValues]uint64  // takes those that are not recorded
+	values     *[blockValues]uint64 // where exec reports results
+	valueScrap [blockValues]uint64  // receives those that are not recorded
 	unseen     unseen
-	blocked    bool // in a system call whose result is to be told
+	blocked    bool // in a system call whose result is still to be recorded
 
 	// See steer.go.
-	held    bool // is not chosen to run
-	passing bool // has stopped at PC and continues there
+	held    bool // must not be chosen to run
+	passing bool // has stopped at PC and now continues there
 
-	written *written // what the journal knows; nil: there is none, or it has not begun
+	written *written // what the journal knows; nil: there is no journal, or it has not begun
 }
 
-// nowhere is a block at no address.
+// nowhere is a block that has no address.
 var nowhere = &block{pc: unwatched}
 
 func (m *Machine) newHart(task *linux.Task, ctx linux.Context) *Hart {
@@ -139,14 +139,13 @@ func (h *Hart) forgetJumps() {
 	}
 }
 
-// ID numbers the thread.
+// ID returns the thread's number.
 func (h *Hart) ID() event.ThreadID { return h.id }
 
-// Insts is the number of instructions that the thread has retired.
+// Insts returns the number of instructions that the thread has retired.
 func (h *Hart) Insts() uint64 { return h.retired + uint64(h.granted-h.left) }
 
-// Stack returns the place of execution and the return addresses, innermost
-// first.
+// Stack returns the PC and the return addresses, innermost first.
 func (h *Hart) Stack() []uint64 {
 	stack := []uint64{h.PC}
 	for n := len(h.frames) - 1; n >= 0; n-- {
@@ -155,8 +154,8 @@ func (h *Hart) Stack() []uint64 {
 	return stack
 }
 
-// Load reads size bytes (1 to 8) of guest memory, little-endian; false when
-// they cannot be read.
+// Load reads size bytes (1 to 8) of guest memory, little-endian. It reports false if they
+// cannot be read.
 func (h *Hart) Load(addr uint64, size int) (uint64, bool) {
 	if size < 1 || size > 8 {
 		return 0, false
@@ -172,7 +171,7 @@ func (h *Hart) Load(addr uint64, size int) (uint64, bool) {
 	return v, true
 }
 
-// cutShort leaves exec at the operation i of b that failed.
+// cutShort leaves exec at operation i of b, which failed.
 func (h *Hart) cutShort(b *block, i int) stop {
 	done := b.ord[i]
 	h.left += int64(b.insts) - int64(done)

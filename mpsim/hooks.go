@@ -8,90 +8,88 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Follow says what a hook wants of a call that begins.
+// Follow is what a hook wants to know about a call that begins.
 type Follow uint8
 
 const (
 	Pass  Follow = iota // nothing more
-	Hide                // the hart is hidden until the function returns, and the return is told
-	Watch               // what the function does is recorded like everything else, and the return is told
+	Hide                // the hart is hidden until the function returns, and the hook is told of the return
+	Watch               // what the function does is recorded as usual, and the hook is told of the return
 )
 
-// Hooks is told when harts enter and leave the functions of Config.HookAt. It
-// is called on the goroutine of [Machine.Run].
+// Hooks is told when harts enter and leave the functions of Config.HookAt. It is called on
+// the goroutine of [Machine.Run].
 //
-// Enter is called before the first instruction of function fn runs; the hart's
-// registers are as the caller left them. Unless it returns Pass, Exit is called
-// with what is in a0 when the function has returned, or Abandon when it is known
-// that it never will: it was left by a long jump, an exception or the
-// cancellation of its thread. Calls of a hart end in reverse order.
+// Enter is called before the first instruction of function fn runs, with the hart's
+// registers as the caller left them. Unless it returns Pass, Exit is called with the
+// content of a0 after the function has returned. If the function can no longer return,
+// because it was left by a long jump, an exception or the cancellation of its thread,
+// Abandon is called instead. Calls of a hart end in reverse order.
 //
-// While a hart is hidden nothing of it is recorded, and hooked functions that it
-// enters are part of the call and not told. Watched calls may nest to any depth
-// and may have a hidden call inside. When code of the program runs in the middle
-// of a hidden call, a signal handler or a function that the call calls back, the
-// hart is not hidden for that long, and may have other calls inside.
+// While a hart is hidden, nothing of it is recorded. Hooked functions that it enters are
+// part of the call and are not reported. Watched calls may nest to any depth and may
+// contain a hidden call. When code of the program runs in the middle of a hidden call (a
+// signal handler or a callback), the hart is not hidden during that time and may contain
+// other calls.
 //
-// Created tells that thread child was made during a hidden call; the machine
-// emits event.Create next.
+// Created says that thread child was created during a hidden call. The machine emits
+// event.Create next.
 //
-// Waits describes what the hart, which does not come back from fn, waits for,
-// for the report of a deadlock; "" leaves it to the system call.
+// Waits describes what a hart that does not return from fn is waiting for, for the report
+// of a deadlock. "" means that the system call describes it.
 type Hooks interface {
 	Enter(h *Hart, fn int) Follow
 	Exit(h *Hart, fn int, result uint64)
 	Abandon(h *Hart, fn int)
 	Created(h *Hart, fn int, child *Hart)
-	// Loaded tells that a shared object was loaded, and says where hooked functions
-	// are in it, as Config.HookAt does for what is there from the start.
+	// Loaded is called when a shared object was loaded. It returns where the hooked
+	// functions in it are, as Config.HookAt does for what is present from the start.
 	Loaded(img *image.Image) map[uint64]int
-	// Started tells that a thread begins; its thread pointer is tp.
+	// Started is called when a thread starts. Its thread pointer is tp.
 	Started(tp uint64)
-	// Gone tells that a thread has ended: it makes no more calls.
+	// Gone is called when a thread has ended and makes no more calls.
 	Gone(t event.ThreadID)
-	// Silent reports whether an atomic access to addr by the library's instruction at
-	// pc, or a fence there (addr is 0), is the library's own business: it is not
-	// recorded then.
+	// Silent reports whether an atomic access to addr by the library's instruction at pc,
+	// or a fence there (addr is 0), is internal to the library. If so, it is not recorded.
 	Silent(h *Hart, pc, addr uint64) bool
-	// Promises reports whether the library's instruction at pc is of a function that
-	// orders for its caller whatever order its own accesses have.
+	// Promises reports whether the library's instruction at pc is in a function that
+	// guarantees order to its caller, whatever the order of its own accesses.
 	Promises(pc uint64) bool
 	Waits(h *Hart, fn int) string
-	// Args is the number of integer arguments that fn takes.
+	// Args returns the number of integer arguments of fn.
 	Args(fn int) int
-	// Copies tells that fn hands on to its caller what others left for it.
+	// Copies reports whether fn passes on to its caller what others left for it.
 	Copies(fn int) bool
 }
 
-// SharedHooks are Hooks that know a C library which is loaded as a shared object.
+// SharedHooks are Hooks that know a C library that is loaded as a shared object.
 type SharedHooks interface {
 	Hooks
-	// Linked tells that the dynamic linker has started the program, in the main
-	// thread.
+	// Linked is called in the main thread when the dynamic linker has started the program.
 	Linked(h *Hart)
-	// Housekeeping is the number of the function for what the C library does for
-	// itself when a thread ends.
+	// Housekeeping returns the number of the function that stands for the C library's own
+	// work when a thread ends.
 	Housekeeping() int
 }
 
-// hooked is the call of a hooked function in progress.
+// hooked is a call of a hooked function in progress.
 type hooked struct {
-	active bool   // and hidden
+	active bool   // in progress and hidden
 	at     uint64 // the function's address
 	fn     int
 	site   uint64    // pc of the call
-	ret    uint64    // where the function returns to
-	sp     uint64    // with which stack pointer
+	ret    uint64    // return address
+	sp     uint64    // stack pointer at the call
 	args   [8]uint64 // a0–a7 when it began
-	depth  int       // frames when it began, its own too
-	turn   bool      // others shall run when it has returned
+	depth  int       // number of frames when it began, including its own
+	turn   bool      // others shall run after it has returned
 	about  uint64    // because of this object
-	marked bool      // the last event of the batch was emitted by this call
+	marked bool      // this call emitted the last event of the batch
 	waited uint64    // the condition variable that the call waits for
 }
 
-// Arg returns integer argument n (a0 is 0) of the hooked call, as it was when the
-// call began; 0 when there is no such register.
+// Arg returns integer argument n (a0 is 0) of the hooked call, as it was when the call
+// began, or 0 if there is no such register.
 func (h *Hart) Arg(n int) uint64 {
 	if n < 0 || n >= len(h.call.args) {
 		return 0
@@ -99,14 +97,13 @@ func (h *Hart) Arg(n int) uint64 {
 	return h.call.args[n]
 }
 
-// CallPC is the address of the instruction that called the hooked function.
+// CallPC returns the address of the instruction that called the hooked function.
 func (h *Hart) CallPC() uint64 { return h.call.site }
 
-// Emit records an ordered event at the hooked call. Without an observer it does
-// nothing.
+// Emit records an ordered event at the hooked call. Without an observer it does nothing.
 func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
 	if kind.Info().Class == event.ClassRange && h.m.threads < 2 {
-		return // ordered before all that a second thread does
+		return // ordered before everything that a second thread does
 	}
 	switch kind.Info().Class {
 	case event.ClassLock, event.ClassBarrier, event.ClassCond, event.ClassSem:
@@ -115,18 +112,18 @@ func (h *Hart) Emit(kind event.Kind, obj, arg uint64) {
 	h.emit(event.Event{Kind: kind, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
-// EmitAs is Emit of an event with a mode.
+// EmitAs is like Emit for an event with a mode.
 func (h *Hart) EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64) {
 	h.emit(event.Event{Kind: kind, Mode: mode, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
-// EmitSized is Emit of an event about size bytes.
+// EmitSized is like Emit for an event about size bytes.
 func (h *Hart) EmitSized(kind event.Kind, size uint32, obj, arg uint64) {
 	h.emit(event.Event{Kind: kind, Size: size, PC: h.call.site, Obj: obj, Arg: arg})
 }
 
-// Return is where the nth call in progress around the present place returns to,
-// from 0 for the innermost.
+// Return returns the return address of the nth call in progress, counted from 0 for the
+// innermost.
 func (h *Hart) Return(n int) (pc uint64, ok bool) {
 	n = len(h.frames) - 1 - n
 	if n < 0 {
@@ -135,8 +132,8 @@ func (h *Hart) Return(n int) (pc uint64, ok bool) {
 	return h.frames[n].ret, true
 }
 
-// EmitAtomic records an atomic access that the hooked call makes by other
-// means than an atomic instruction. Without an observer it does nothing.
+// EmitAtomic records an atomic access that the hooked call makes without an atomic
+// instruction. Without an observer it does nothing.
 func (h *Hart) EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32) {
 	e := event.Event{Kind: kind, Mode: mode, Size: size, PC: h.call.site, Obj: addr}
 	h.emit(e)
@@ -156,9 +153,8 @@ func (m *Machine) noteAtomic(e event.Event) {
 	m.versions[e.Obj&granuleMask] = v
 }
 
-// EmitStrand records that h begins or ends to act as a strand at the hooked call,
-// with how much of the stack below was ever used. Without an observer it does
-// nothing.
+// EmitStrand records that h starts or stops acting as a strand at the hooked call, together
+// with how much of the stack below was ever used. Without an observer it does nothing.
 func (h *Hart) EmitStrand(kind event.Kind, strand uint64) {
 	e := event.Event{Kind: kind, PC: h.call.site, Obj: strand, Arg: h.call.sp}
 	v, ok := h.m.space.Find(e.Arg - 1)
@@ -190,8 +186,8 @@ func (h *Hart) emit(e event.Event) {
 	}
 }
 
-// Carries tells that the hooked call, which is hidden, copies or keeps what is
-// in the n bytes at addr.
+// Carries says that the hooked call, which is hidden, copies or keeps the content of the n
+// bytes at addr.
 func (h *Hart) Carries(addr, n uint64) {
 	switch {
 	case !h.m.values:
@@ -202,20 +198,20 @@ func (h *Hart) Carries(addr, n uint64) {
 	}
 }
 
-// Func is the address of the hooked function.
+// Func returns the address of the hooked function.
 func (h *Hart) Func() uint64 { return h.call.at }
 
-// SP is the stack pointer with which the hooked call began.
+// SP returns the stack pointer at the beginning of the hooked call.
 func (h *Hart) SP() uint64 { return h.call.sp }
 
-// TP is the present thread pointer.
+// TP returns the present thread pointer.
 func (h *Hart) TP() uint64 { return h.X[regTP] }
 
-// Handle returns a number for event.Publish, Observe and Forget that the run has not
-// used yet.
+// Handle returns a number for event.Publish, Observe and Forget that the run has not used
+// yet.
 func (h *Hart) Handle() uint64 { return h.m.Handle() }
 
-// TID is the thread's number as the guest knows it.
+// TID returns the thread's number as the guest knows it.
 func (h *Hart) TID() int { return h.task.TID }
 
 // enterHook tells the hooks that h is about to run the hooked block b.
@@ -227,7 +223,7 @@ func (h *Hart) enterHook(b *block) {
 		h.dropWatched(h.X[regSP])
 	}
 	if h.fiber != nil && h.m.rec != nil && b.kept == Unrecorded {
-		h.muted(b) // so that what the hooks record is at the call
+		h.muted(b) // so that the hooks' records are placed at the call
 	}
 	marked := h.call.marked
 	h.call = hooked{fn: int(b.hook), at: b.pc, site: b.pc, ret: h.X[regRA], sp: h.X[regSP], depth: len(h.frames)}
@@ -245,7 +241,7 @@ func (h *Hart) enterHook(b *block) {
 	h.unseen.begins = true
 	follow := h.m.cfg.Hooks.Enter(h, h.call.fn)
 	h.unseen.begins = false
-	if follow != Hide { // it is no statement, so nothing of it is ordered
+	if follow != Hide { // a call that is not hidden is not a statement, so nothing about it is ordered
 		h.unseen.reads, h.unseen.wrote = h.unseen.reads[:reads], h.unseen.wrote[:wrote]
 	}
 	switch follow {
@@ -261,8 +257,8 @@ func (h *Hart) enterHook(b *block) {
 	h.hide()
 }
 
-// dropWatched drops watched calls whose frames are gone, now that the stack
-// pointer is at sp. Calls on another stack are left alone.
+// dropWatched drops the watched calls whose frames are gone, now that the stack pointer is
+// at sp. Calls on other stacks are left alone.
 func (h *Hart) dropWatched(sp uint64) {
 	for n := len(h.watched) - 1; n >= 0 && h.watched[n].sp < sp && sp-h.watched[n].sp < maxFrame; n-- {
 		h.abandonWatched()
@@ -278,13 +274,13 @@ func (h *Hart) abandonWatched() {
 	h.m.cfg.Hooks.Abandon(h, h.call.fn)
 }
 
-// maxFrame is the distance of stack pointers beyond which they are taken to be
-// in different stacks.
+// maxFrame is the distance beyond which two stack pointers are taken to be in different
+// stacks.
 const maxFrame = 1 << 20
 
-// watchTop makes the hart, which is not hidden, stop where the innermost watched
-// call returns to, or the function that a hidden call calls back, and where the
-// hidden call that is interrupted would be left for good.
+// watchTop makes the hart, which is not hidden, stop where the innermost watched call
+// returns, where a function called back by a hidden call returns, and where the interrupted
+// hidden call would be left for good.
 func (h *Hart) watchTop() {
 	h.watch, h.unwound, h.hiding = unwatched, span{}, false
 	from := 0
@@ -299,8 +295,8 @@ func (h *Hart) watchTop() {
 	}
 }
 
-// leaveWatched is called when a hart has jumped to where its innermost watched
-// call may return to. Calls that were made by jumps return together.
+// leaveWatched is called when a hart has jumped to the possible return address of its
+// innermost watched call. Calls that were made by tail jumps return together.
 func (h *Hart) leaveWatched() {
 	for n := len(h.watched) - 1; n >= 0 && h.PC == h.watched[n].ret && h.X[regSP] == h.watched[n].sp; n-- {
 		marked := h.call.marked
@@ -314,13 +310,13 @@ func (h *Hart) leaveWatched() {
 	}
 }
 
-// leaveHook is called when a hidden hart jumps to where its call returns to,
-// or returns to anywhere with a stack pointer at or above the call's, on the
-// same stack. In the first case, if the stack pointer is right, the function
-// has returned; in the second it was left for good, by a long jump or because
-// its thread is being cancelled (what it calls itself returns with a lower
-// stack pointer): there is no result then. It is called in the same way when
-// the hart runs code of the program in the middle of hidden calls.
+// leaveHook is called when a hidden hart jumps to the return address of its call, or
+// returns to any address with a stack pointer at or above the call's on the same stack. In
+// the first case, if the stack pointer matches, the function has returned. In the second it
+// was left for good, by a long jump or because its thread is being cancelled (functions
+// that the call itself calls return with a lower stack pointer); then there is no result.
+// leaveHook is called in the same way when the hart runs code of the program inside hidden
+// calls.
 func (h *Hart) leaveHook() {
 	if h.call.active {
 		switch {
@@ -337,7 +333,7 @@ func (h *Hart) leaveHook() {
 	h.leaveWatched()
 }
 
-// hide begins or resumes the hidden part of h.call.
+// hide starts or resumes the hidden part of h.call.
 func (h *Hart) hide() {
 	h.recording, h.hiding = false, true
 	if h.m.values {
@@ -368,7 +364,7 @@ func (h *Hart) reveal() {
 	h.returned()
 }
 
-// above is the stack from sp on up.
+// above returns the part of the stack from sp up.
 func (h *Hart) above(sp uint64) span {
 	if v, ok := h.m.space.Find(sp - 1); ok {
 		return span{sp, v.End - sp}
@@ -376,8 +372,8 @@ func (h *Hart) above(sp uint64) span {
 	return span{}
 }
 
-// gone reports whether a call that began with stack pointer sp was left for good,
-// as the present stack pointer shows.
+// gone reports whether a call that began with stack pointer sp was left for good, judging
+// by the present stack pointer.
 func (h *Hart) gone(sp uint64) bool {
 	now := h.X[regSP]
 	if now-h.unwound.low >= h.unwound.span {

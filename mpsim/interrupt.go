@@ -2,21 +2,20 @@ package mpsim
 
 import "hindsight/tracefmt/event"
 
-// interrupted is a hidden call in the middle of which code of the program runs:
-// the handler of a signal that came, or a function that it calls back, such as a
-// new-handler. That code is recorded like any other, on the frames that were open
-// in the call, and may make hooked calls of its own. The hidden call goes on when
-// the handler or the function returns; a long jump or the end of the thread may
-// leave it for good.
+// interrupted is a hidden call in the middle of which code of the program runs: the handler
+// of a signal, or a function that the call calls back, such as a new-handler. That code is
+// recorded as usual, on top of the frames that were open in the call, and may make hooked
+// calls itself. The hidden call continues when the handler or the function returns. A long
+// jump or the end of the thread may leave it for good.
 type interrupted struct {
 	call     hooked
-	atomic   outOfLine // that the call is
+	atomic   outOfLine // the atomic access that the call makes
 	pc, sp   uint64    // where it continues
 	callback bool
-	watched  int // calls that were watched when it was interrupted
+	watched  int // number of watched calls when it was interrupted
 }
 
-// interruption is the innermost interrupted call; nil when there is none.
+// interruption returns the innermost interrupted call, or nil if there is none.
 func (h *Hart) interruption() *interrupted {
 	if n := len(h.interrupted); n > 0 {
 		return &h.interrupted[n-1]
@@ -24,8 +23,8 @@ func (h *Hart) interruption() *interrupted {
 	return nil
 }
 
-// interruptCall suspends the hidden call of h, which continues at pc with stack pointer
-// sp: what follows is recorded.
+// interruptCall suspends the hidden call of h, which will continue at pc with stack pointer
+// sp. What follows is recorded.
 func (h *Hart) interruptCall(pc, sp uint64, callback bool) {
 	h.interrupted = append(h.interrupted, interrupted{h.call, h.outOfLine, pc, sp, callback, len(h.watched)})
 	h.outOfLine.active = false
@@ -91,8 +90,8 @@ func (h *Hart) returnedFromSignal() {
 	}
 }
 
-// calls is called when hidden code, or the code of a library, has called the
-// function at PC: it may be the program's, which is recorded.
+// calls is called when hidden code, or code of a library, has called the function at PC.
+// That function may be the program's and then has to be recorded.
 func (h *Hart) calls() {
 	if h.id != 0 && len(h.frames) == 2 && h.m.starter == 0 {
 		h.m.starterCalls(h.frames[1].ret)

@@ -10,36 +10,36 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Journal is a run as data: who ran for how many instructions, and what the system
-// changed in between: registers, memory, mappings, threads. What instructions do by
-// themselves is not in it; a [Replay] executes them again. It is filled by the run of
-// a machine whose Config has it, and can be read when that has ended.
+// Journal is a run as data: which thread ran for how many instructions, and what the system
+// changed in between (registers, memory, mappings, threads). The effects of instructions
+// are not in it; a [Replay] executes them again. The run of a machine whose Config names a
+// Journal fills it. It can be read after the run has ended.
 type Journal struct {
 	image      *image.Space
 	space      *mem.Space // as the run began
 	first      newborn
 	trampoline uint64
 	items      []item
-	insts      uint64 // in all items
+	insts      uint64 // sum over all items
 	outcome    event.Outcome
 	fault      *Fault
-	byThread   map[event.ThreadID][]int32 // items in which the thread runs; filled when asked for
+	byThread   map[event.ThreadID][]int32 // items in which the thread runs; computed on demand
 	retired    map[event.ThreadID][]uint64
-	bytes      uint64 // of content in effects
+	bytes      uint64 // total content in effects
 
-	// While it is filled.
+	// Used while it is filled.
 	m      *Machine
-	busy   bool // the kernel works
+	busy   bool // the kernel is at work
 	now    *effect
 	ranges []bytesAt
-	pages  map[*mem.Page]mem.Page // that several mappings have, before the kernel works
+	pages  map[*mem.Page]mem.Page // pages that several mappings share, before the kernel works
 }
 
-// item is a stretch in which one thread runs, then an effect.
+// item is a stretch in which one thread runs, followed by an effect.
 type item struct {
 	begin  uint64 // instructions of all threads before it
 	insts  uint64
-	clock  uint64 // nanoseconds when it begins
+	clock  uint64 // in nanoseconds, at its beginning
 	thread event.ThreadID
 	effect *effect // nil: none
 }
@@ -51,7 +51,7 @@ type written struct {
 	name    string
 }
 
-// effect is what the system did.
+// effect is a change that the system made.
 type effect struct {
 	changes []mem.Change
 	bytes   []content
@@ -66,13 +66,13 @@ type content struct {
 	data []byte
 }
 
-// registersSet is registers of a thread that the system set. PC and FCSR are always
-// told.
+// registersSet holds the registers of a thread that the system set. PC and FCSR are always
+// included.
 type registersSet struct {
 	thread event.ThreadID
 	pc     uint64
 	fcsr   uint32
-	regs   []uint8 // as in registers
+	regs   []uint8 // numbered as in registers
 	values []uint64
 }
 
@@ -87,21 +87,21 @@ type named struct {
 	name   string
 }
 
-// Insts is how many instructions the run had.
+// Insts returns the number of instructions of the run.
 func (j *Journal) Insts() uint64 { return j.insts }
 
-// Image is the program with the shared objects that it loaded.
+// Image returns the program with the shared objects that it loaded.
 func (j *Journal) Image() *image.Space { return j.image }
 
-// Fault is what ended the run, if it was a crash.
+// Fault returns what ended the run, if it was a crash.
 func (j *Journal) Fault() *Fault { return j.fault }
 
-// Signal is the signal that ended the run, 0 if none did.
+// Signal returns the signal that ended the run, or 0 if none did.
 func (j *Journal) Signal() int { return j.outcome.Signal }
 
-// Bytes is about how much memory the journal takes, in bytes.
+// Bytes estimates the memory that the journal uses, in bytes.
 func (j *Journal) Bytes() uint64 {
-	const each = 200 // an item and the fixed part of its effect
+	const each = 200 // bytes of an item and the fixed part of its effect
 	return j.bytes + uint64(len(j.items))*each
 }
 
@@ -125,7 +125,7 @@ func (j *Journal) touched(addr, n uint64, acc mem.Access) {
 	}
 }
 
-// open begins an effect.
+// open starts an effect, unless one is open.
 func (j *Journal) open() *effect {
 	if j.now == nil {
 		j.now = &effect{}
@@ -133,8 +133,7 @@ func (j *Journal) open() *effect {
 	return j.now
 }
 
-// ran notes what h has run since it was noted last, and ends the effect that came
-// before that.
+// ran notes what h has run since the last call, and ends the effect before it.
 func (j *Journal) ran(h *Hart) {
 	known := h.written
 	if known == nil {
@@ -156,7 +155,7 @@ func (j *Journal) ran(h *Hart) {
 	known.context = h.Context
 }
 
-// flush makes the effect under way that of the last item.
+// flush makes the open effect that of the last item.
 func (j *Journal) flush(next event.ThreadID) {
 	e := j.now
 	j.now = nil
@@ -175,7 +174,7 @@ func (e *effect) empty() bool {
 	return len(e.changes)+len(e.bytes)+len(e.regs)+len(e.born)+len(e.gone)+len(e.names) == 0
 }
 
-// registers notes which registers of h are not as the journal knows them.
+// registers notes which registers of h differ from what the journal knows.
 func (j *Journal) registers(h *Hart) {
 	known := h.written
 	if known == nil || known.context == h.Context {
@@ -197,7 +196,7 @@ func (j *Journal) registers(h *Hart) {
 	e.regs = append(e.regs, set)
 }
 
-// call notes what the kernel does for h, or for nobody.
+// call notes what the kernel does for h, which is nil if it acts for nobody.
 func (j *Journal) call(h *Hart, do func() linux.Outcome) linux.Outcome {
 	if h != nil {
 		j.ran(h)
@@ -231,8 +230,8 @@ func (j *Journal) call(h *Hart, do func() linux.Outcome) linux.Outcome {
 	return out
 }
 
-// keepShared keeps the content of pages that files and mappings share: the kernel
-// writes files without telling where they are mapped.
+// keepShared saves the content of pages that files and mappings share, because the kernel
+// writes files without reporting where they are mapped.
 func (j *Journal) keepShared() {
 	for p := range j.pages {
 		j.pages[p] = *p
@@ -300,13 +299,14 @@ func (j *Journal) finish(out event.Outcome, fault *Fault) {
 	}
 }
 
-// itemAt is the item in which the instruction at that time is, len(items) at the end
-// of the run.
+// itemAt returns the index of the item that contains the instruction at that time, or
+// len(items) at the end of the run.
 func (j *Journal) itemAt(time uint64) int {
 	return sort.Search(len(j.items), func(n int) bool { return j.items[n].begin+j.items[n].insts > time })
 }
 
-// Runs is the thread whose instruction is the one at that time; false at the end.
+// Runs returns the thread that executes the instruction at that time. It reports false at
+// the end of the run.
 func (j *Journal) Runs(time uint64) (event.ThreadID, bool) {
 	n := j.itemAt(time)
 	if n == len(j.items) {
@@ -315,8 +315,8 @@ func (j *Journal) Runs(time uint64) (event.ThreadID, bool) {
 	return j.items[n].thread, true
 }
 
-// Next is the time of the thread's first instruction at or after a time; false when it
-// has none.
+// Next returns the time of the thread's first instruction at or after a time. It reports
+// false if there is none.
 func (j *Journal) Next(t event.ThreadID, time uint64) (uint64, bool) {
 	list := j.byThread[t]
 	i := sort.Search(len(list), func(i int) bool { it := &j.items[list[i]]; return it.begin+it.insts > time })
@@ -326,8 +326,8 @@ func (j *Journal) Next(t event.ThreadID, time uint64) (uint64, bool) {
 	return max(j.items[list[i]].begin, time), true
 }
 
-// Previous is the time of the thread's last instruction before a time; false when it
-// has none.
+// Previous returns the time of the thread's last instruction before a time. It reports
+// false if there is none.
 func (j *Journal) Previous(t event.ThreadID, time uint64) (uint64, bool) {
 	list := j.byThread[t]
 	i := sort.Search(len(list), func(i int) bool { return j.items[list[i]].begin >= time }) - 1
@@ -338,8 +338,8 @@ func (j *Journal) Previous(t event.ThreadID, time uint64) (uint64, bool) {
 	return min(it.begin+it.insts, time) - 1, true
 }
 
-// TimeOf is the time of the nth instruction of a thread, from 0; false when it did not
-// have so many.
+// TimeOf returns the time of instruction n of a thread, counted from 0. It reports false if
+// the thread executed fewer.
 func (j *Journal) TimeOf(t event.ThreadID, n uint64) (uint64, bool) {
 	list, before := j.byThread[t], j.retired[t]
 	i := sort.Search(len(list), func(i int) bool { return before[i] > n }) - 1
@@ -349,7 +349,7 @@ func (j *Journal) TimeOf(t event.ThreadID, n uint64) (uint64, bool) {
 	return j.items[list[i]].begin + n - before[i], true
 }
 
-// Retired is how many instructions the thread had before a time.
+// Retired returns how many instructions the thread had executed before a time.
 func (j *Journal) Retired(t event.ThreadID, time uint64) uint64 {
 	list, before := j.byThread[t], j.retired[t]
 	i := sort.Search(len(list), func(i int) bool { return j.items[list[i]].begin >= time }) - 1
@@ -360,8 +360,8 @@ func (j *Journal) Retired(t event.ThreadID, time uint64) uint64 {
 	return before[i] + min(time-it.begin, it.insts)
 }
 
-// SystemWrote is when the system last wrote to size bytes at addr before a time: the
-// time is that of the instruction before, and of the thread that executed it.
+// SystemWrote returns when the system last wrote to size bytes at addr before a time. at
+// and t are the time and the thread of the preceding instruction.
 func (j *Journal) SystemWrote(addr, size, time uint64) (at uint64, t event.ThreadID, ok bool) {
 	for n := j.itemAt(time) - 1; n >= 0; n-- {
 		it := &j.items[n]

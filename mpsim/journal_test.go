@@ -13,7 +13,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// digest is registers and memory of a replay or a machine.
+// digest returns registers and memory of a replay or a machine as text.
 func digest(harts []*Hart, space *mem.Space) string {
 	var b strings.Builder
 	for _, h := range harts {
@@ -45,8 +45,8 @@ func firstLine(a, b string) string {
 	return "length"
 }
 
-// TestReplaySystemCalls goes through programs that use signals, pipes, timers, files
-// and shared memory, with checkpoints and without.
+// TestReplaySystemCalls replays programs that use signals, pipes, timers, files and shared
+// memory, with checkpoints and without.
 func TestReplaySystemCalls(t *testing.T) {
 	sources, err := filepath.Glob("testdata/syscalls/*.c")
 	if err != nil || len(sources) == 0 {

@@ -13,7 +13,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Machine is a run in progress. See the package comment.
+// Machine is a run in progress; see the package comment.
 type Machine struct {
 	cfg    Config
 	space  *mem.Space
@@ -21,47 +21,47 @@ type Machine struct {
 	sched  scheduler
 	code   codeCache
 	rec    *recorder // nil: nothing is recorded
-	values bool      // are recorded too
+	values bool      // values are recorded, too
 
-	harts    []*Hart // that are alive, in order of their ids
+	harts    []*Hart // the live ones, in order of their ids
 	hartOf   map[*linux.Task]*Hart
 	threads  event.ThreadID
 	versions map[uint64]version // of granules with atomic variables
-	authors  map[uint64]author  // of places in the code
+	authors  map[uint64]author  // by place in the code
 	intent   *intent.Code
-	// objectPages are the pages in which versions has granules.
+	// objectPages are the pages that contain granules in versions.
 	objectPages map[uint64]struct{}
 
 	// See fiber.go.
-	fiberHooks FiberHooks // nil: there are none
+	fiberHooks FiberHooks // nil: the program has no fibers
 	fibers     map[uint64]*fiber
 
 	// See calls.go.
 	switchers []span
 	exit      span
-	starter   uint64            // where the functions of threads return to, in a C library that does not name it
+	starter   uint64            // where thread functions return to, in a C library that has no symbol for it
 	suspended map[frame][]frame // stacks that are not on a hart, by their innermost frame
 
 	// See orders.go.
-	calling *Hart  // that the kernel does something for
-	place   uint64 // where it is
-	handles uint64 // given out
+	calling *Hart  // the hart that the kernel is working for
+	place   uint64 // its PC
+	handles uint64 // number of handles given out
 
 	// See steer.go, follow.go and trail.go.
 	breaks breaks // nil: there are none
 	trail  trail
-	last   *Hart // that ran last
+	last   *Hart // the hart that ran last
 	begun  bool
 	paused bool
 
 	trampoline uint64 // where signal handlers return to
-	clock      uint64 // nanoseconds when the stretch began, of a replay
+	clock      uint64 // nanoseconds at the beginning of the stretch, in a replay
 	watch      *watches
-	covered    codeSet    // code that was decoded, if asked for
-	warm       *knowledge // of earlier runs; nil: there is none
+	covered    codeSet    // code that was decoded, if requested
+	warm       *knowledge // from earlier runs; nil: there is none
 
 	hang        hanging
-	kept        bool // there are checkpoints: see rewound.go
+	kept        bool // there are checkpoints; see rewound.go
 	ended       bool
 	result      Result
 	interrupted atomic.Bool
@@ -128,16 +128,16 @@ func New(cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// loaded is told of a shared object that the guest has loaded, the first of them
-// by the kernel before the run begins.
+// loaded is called for each shared object that the guest has loaded. The kernel loads the
+// first ones before the run begins.
 func (m *Machine) loaded(img *image.Image) {
 	if m.kernel != nil {
 		m.takeUp(img)
 	}
 }
 
-// linked is called when the program's own first instruction is about to run: the
-// dynamic linker, if there is one, has loaded what the program needs.
+// linked is called when the program's own first instruction is about to run. The dynamic
+// linker, if there is one, has then loaded what the program needs.
 func (m *Machine) linked(h *Hart) {
 	m.kernel.Started()
 	if hooks, ok := m.cfg.Hooks.(SharedHooks); ok && m.cfg.Image.Main.Interp != "" {
@@ -146,7 +146,7 @@ func (m *Machine) linked(h *Hart) {
 	}
 }
 
-// takeUp finds in an image what the machine and its hooks stop at.
+// takeUp finds the places in an image at which the machine and its hooks stop.
 func (m *Machine) takeUp(img *image.Image) {
 	m.coolDown(img)
 	m.findSwitchers(img)
@@ -168,22 +168,21 @@ func (m *Machine) takeUp(img *image.Image) {
 	}
 }
 
-// Space is the guest's memory.
+// Space returns the guest's memory.
 func (m *Machine) Space() *mem.Space { return m.space }
 
-// Run runs the guest to its end, or until ctx is cancelled or the observer has
-// an error, and closes the observer. It can be called once. The error is that
-// of the observer or of the machine's own files; whatever the guest does to
-// itself is in the Result.
+// Run runs the guest until it ends, ctx is cancelled or the observer returns an error. Then
+// it closes the observer. It can be called once. The error is from the observer or from the
+// host's files of the machine; whatever the guest does to itself is in the Result.
 func (m *Machine) Run(ctx context.Context) (*Result, error) {
 	for !m.Advance(ctx) {
 	}
 	return m.Finish()
 }
 
-// Advance runs the guest until it has ended, which it returns, or [Machine.Pause] was
-// called, or ctx is cancelled: then the run has ended as well. It is for runs that are
-// steered; [Machine.Finish] ends them.
+// Advance runs the guest until the run ends or [Machine.Pause] is called. Cancelling ctx
+// ends the run. It reports whether the run has ended. It is for runs that are steered;
+// [Machine.Finish] completes them.
 func (m *Machine) Advance(ctx context.Context) (ended bool) {
 	stop := context.AfterFunc(ctx, func() { m.interrupted.Store(true) })
 	defer stop()
@@ -208,7 +207,7 @@ func (m *Machine) Advance(ctx context.Context) (ended bool) {
 	return m.ended
 }
 
-// start emits the events with which a thread begins.
+// start emits the events at the beginning of a thread.
 func (m *Machine) start(h *Hart, parent event.ThreadID) {
 	low, bytes := h.task.StackLow, h.task.StackLen
 	if v, ok := m.space.Find(h.X[regSP] - 1); ok && bytes == 0 {
@@ -216,7 +215,7 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 		if !h.task.Own() {
 			bytes = v.Len()
 		}
-		// Of a stack that the program gave to clone, nobody knows how large it is.
+		// The size of a stack that the program passed to clone is unknown.
 	}
 	if m.fiberHooks != nil && h.id != 0 {
 		bytes = 0 // it is in the heap of the runtime
@@ -234,7 +233,7 @@ func (m *Machine) start(h *Hart, parent event.ThreadID) {
 	)
 }
 
-// switchTo ends the batch of one hart and begins that of another.
+// switchTo ends the batch of one hart and starts that of another.
 func (m *Machine) switchTo(from, to *Hart) {
 	if m.rec == nil {
 		return
@@ -253,8 +252,8 @@ func (m *Machine) switchTo(from, to *Hart) {
 	}
 }
 
-// account moves the virtual clock on by what the slice ran, and looks at what
-// may end the run.
+// account advances the virtual clock by what the slice ran, and checks the limits of the
+// run.
 func (m *Machine) account(h *Hart) {
 	m.tick(h)
 	if m.cfg.Journal != nil {
@@ -302,7 +301,7 @@ func (m *Machine) interrupt() {
 	m.end(linux.Outcome{Status: 128 + linux.SIGINT, Message: "interrupted"})
 }
 
-// tick moves the clock on by what h ran since the last tick: one nanosecond an
+// tick advances the clock by what h ran since the last tick, at one nanosecond per
 // instruction.
 func (m *Machine) tick(h *Hart) {
 	ran := h.granted - h.left - h.ticked
@@ -311,8 +310,8 @@ func (m *Machine) tick(h *Hart) {
 	m.kernel.Advance(uint64(ran))
 }
 
-// now is the guest's time, in nanoseconds, when the slice under way began or the
-// kernel was called last.
+// now returns the guest's time in nanoseconds, as of the beginning of the slice or the last
+// call of the kernel.
 func (m *Machine) now() uint64 {
 	if m.kernel == nil {
 		return m.clock
@@ -320,7 +319,7 @@ func (m *Machine) now() uint64 {
 	return m.kernel.Now()
 }
 
-// idle is for when no thread can run: time passes to the next deadline, or the
+// idle is called when no thread can run. Either time advances to the next deadline, or the
 // guest is deadlocked.
 func (m *Machine) idle() {
 	if m.interrupted.Load() {
@@ -350,7 +349,7 @@ func (m *Machine) idle() {
 	m.settle(m.kernelCall(nil, event.EffectSignal, m.kernel.Expire))
 }
 
-// settle takes an outcome of the kernel that is no answer to a call.
+// settle handles an outcome of the kernel that is not the result of a call.
 func (m *Machine) settle(out linux.Outcome) {
 	if out.Action == linux.ExitGroup {
 		m.end(out)
@@ -371,7 +370,7 @@ func (m *Machine) deadlock() {
 	m.end(linux.Outcome{Status: 128 + linux.SIGKILL, Message: deadlockMessage(m.result.Deadlock)})
 }
 
-// standing is where every thread is, and what those that cannot run wait for.
+// standing returns where every thread is, and what the blocked ones wait for.
 func (m *Machine) standing() (all []Waiting) {
 	for _, h := range m.harts {
 		w := Waiting{Thread: h.id, Stack: h.Stack()}
@@ -389,9 +388,8 @@ func (m *Machine) standing() (all []Waiting) {
 	return all
 }
 
-// Finish closes what the run has open, and the observer, and returns the outcome of
-// it. It is called once, after [Machine.Advance] has returned true; [Machine.Run]
-// does it by itself.
+// Finish closes what the run has open, including the observer, and returns the outcome. It
+// is called once, after [Machine.Advance] has returned true. [Machine.Run] calls it itself.
 func (m *Machine) Finish() (*Result, error) {
 	m.unfollowed()
 	if m.trail.on {
@@ -420,7 +418,7 @@ func (m *Machine) Finish() (*Result, error) {
 			err = e
 		}
 	}
-	res := m.result // m may go back to a checkpoint
+	res := m.result // a copy, since m may go back to a checkpoint
 	if err != nil {
 		return &res, fmt.Errorf("mpsim: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Memory orders as compilers number them in the arguments of library functions.
+// Memory orders as compilers number them in arguments of library functions.
 const (
 	orderRelaxed = iota
 	orderConsume
@@ -17,16 +17,15 @@ const (
 
 const acquireRelease = event.Acquire | event.Release
 
-// orderModes is what a memory order does for a read-modify-write. Consume is
-// acquire, as all compilers have it.
+// orderModes maps a memory order to its effect on a read-modify-write. Consume is acquire,
+// as in all compilers.
 var orderModes = [...]event.Mode{
 	orderRelaxed: 0, orderConsume: event.Acquire, orderAcquire: event.Acquire, orderRelease: event.Release,
 	orderAcqRel: acquireRelease, orderSeqCst: acquireRelease,
 }
 
-// OrderMode is what a value of type memory_order does for a read-modify-write;
-// bits above it are hints of the compiler's. What is no order counts as the
-// strongest.
+// OrderMode returns the effect of a memory_order value on a read-modify-write. Bits above
+// the order are hints of the compiler. An invalid order counts as the strongest.
 func OrderMode(order uint64) event.Mode {
 	order &= 0xffff
 	if order < uint64(len(orderModes)) {
@@ -35,36 +34,33 @@ func OrderMode(order uint64) event.Mode {
 	return acquireRelease
 }
 
-// sourceOrder is where the source's order of an atomic instruction is
-// found. The code may have another: without optimisation gcc does not see that
-// the parameter of a std::atomic function is constant, and takes the strongest;
-// and gcc before version 14 writes a compare-and-swap that releases like one
-// that does not.
+// sourceOrder says where to find the memory order that the source specifies for an atomic
+// instruction. The machine code may have a different one: without optimisation, gcc does
+// not see that the parameter of a std::atomic function is constant, and uses the strongest
+// order. And gcc before version 14 emits a compare-and-swap with release like one without.
 type sourceOrder struct {
 	known            bool
 	success, failure image.Operand
-	// fence is what a fence next to the access orders that may be a statement of
-	// its own.
+	// fence is what a fence next to the access orders if it may be a statement of its own.
 	fence event.Mode
-	// mode is what the code says of an access whose order is not known, without what
-	// the source does not mean by that fence.
+	// mode is what the code says about an access whose order is not known, without what
+	// only that fence contributes.
 	mode event.Mode
-	// losesRelease says that the code of an SC does not tell whether it releases.
+	// losesRelease says that the code of an SC does not show whether it releases.
 	losesRelease bool
-	// private says that the access is to an object of the C++ library's own.
+	// private says that the access is to an object of the C++ library itself.
 	private bool
-	// counts says that it changes how many owners an exception has.
+	// counts says that the access changes the number of owners of an exception.
 	counts bool
-	// by is who wrote the operation; where nobody is known, the calls around it tell.
+	// by is who wrote the operation. If it is unknown, the calls around it decide.
 	by author
 }
 
-// firstKeeping is the first version of gcc that writes the release of a
-// compare-and-swap.
+// firstKeeping is the first version of gcc that emits the release of a compare-and-swap.
 const firstKeeping = 14
 
-// source finds out, once for each instruction, what the source says of the
-// order of the atomic access that ends b.
+// source determines, once per instruction, what the source says about the memory order of
+// the atomic access that ends b.
 func (h *Hart) source(b *block) *sourceOrder {
 	if b.order != nil {
 		return b.order
@@ -111,7 +107,7 @@ func (h *Hart) source(b *block) *sourceOrder {
 	return s
 }
 
-// fenceMode is what the fence next to the atomic access at the end of b orders.
+// fenceMode returns what the fence next to the atomic access at the end of b orders.
 func fenceMode(b *block) event.Mode {
 	in := &b.code.Insts[len(b.code.Insts)-1]
 	mode := b.code.Mode
@@ -124,7 +120,7 @@ func fenceMode(b *block) event.Mode {
 	return mode
 }
 
-// mode reads a memory order. Registers are those before the instruction.
+// mode evaluates a memory order. Registers have their values before the instruction.
 func (h *Hart) mode(o *image.Operand) event.Mode {
 	v := o.Value
 	switch o.Kind {

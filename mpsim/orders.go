@@ -6,9 +6,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What system calls bring about beside their results: order (linux.Tracer) and
-// accesses to memory. Those of a thread that is not running, because another one
-// finished its call for it, are told when it runs again.
+// Effects of system calls besides their results: order (linux.Tracer) and accesses to
+// memory. If another thread completes the call of a thread that is not running, the effects
+// are recorded when the thread runs again.
 
 // Handle implements [linux.Tracer].
 func (m *Machine) Handle() uint64 {
@@ -16,8 +16,8 @@ func (m *Machine) Handle() uint64 {
 	return m.handles
 }
 
-// Enter implements [linux.Tracer]. The handlers of the C library's own signals
-// are part of the call that they interrupt.
+// Enter implements [linux.Tracer]. The handlers of the C library's own signals are part of
+// the call that they interrupt.
 func (m *Machine) Enter(t *linux.Task, signal int, handler uint64) {
 	if signal == linux.SetID {
 		m.setsID(handler)
@@ -65,15 +65,15 @@ func (m *Machine) Emit(t *linux.Task, e event.Event) {
 	}
 }
 
-// ecallBytes is the length of the instruction that calls the kernel.
+// ecallBytes is the length of the ecall instruction.
 const ecallBytes = 4
 
-// starters are the functions of libraries that call the first function of a
-// thread. That one may end with a call that leaves no frame of it.
+// starters are the library functions that call the first function of a thread. That
+// function may end with a tail call, which leaves no frame of it.
 var starters = map[string]bool{"start_thread": true, "__libc_start_call_main": true, "execute_native_thread_routine": true}
 
-// Own implements [linux.Tracer]: the call is made by the program's code, or by a
-// function of the C library that it calls for that.
+// Own implements [linux.Tracer]. It reports whether the call is made by the program's code,
+// or by a function of the C library that the program calls for this purpose.
 func (m *Machine) Own(t *linux.Task) bool {
 	h := m.hartOf[t]
 	if h == nil || h.call.active || m.fiberHooks != nil {
@@ -91,18 +91,17 @@ func (m *Machine) Own(t *linux.Task) bool {
 		return !m.waits(ret)
 	}
 	s, ok := m.cfg.Image.Func(ret)
-	if !ok { // a shared object does not name its starter, which nothing calls but the start of a thread
+	if !ok { // a shared object has no symbol for its starter, which is called only by the start of a thread
 		return n <= outermostFrames && m.cfg.Image.At(ret) != nil
 	}
 	return starters[s.Name]
 }
 
-// outermostFrames is how deep a starter may be in a thread: clone, start_thread,
-// execute_native_thread_routine.
+// outermostFrames is how many frames deep a starter may be in a thread: clone,
+// start_thread, execute_native_thread_routine.
 const outermostFrames = 3
 
-// touched is what the guest's memory is watched with: it hears of what the
-// kernel reads and writes.
+// touched watches the guest's memory: it is called for what the kernel reads and writes.
 func (m *Machine) touched(addr, n uint64, acc mem.Access) {
 	if m.cfg.Journal != nil {
 		m.cfg.Journal.touched(addr, n, acc)
@@ -114,14 +113,14 @@ func (m *Machine) touched(addr, n uint64, acc mem.Access) {
 		m.rec.touched(addr, n, acc)
 	}
 	if acc == 0 || n == 0 || addr >= linux.StateBase || m.threads < 2 || m.kernel.Quiet() {
-		return // what happens before there is a second thread is ordered before all that one does
+		return // what happens before there is a second thread is ordered before everything that one does
 	}
 	t := m.kernel.Acting()
 	if t == nil {
 		return
 	}
 	if h := m.hartOf[t]; h == nil || h.call.active {
-		return // hooks say what hidden calls access
+		return // hooks report what hidden calls access
 	}
 	kind := event.RangeRead
 	if acc&mem.Write != 0 {
@@ -130,8 +129,8 @@ func (m *Machine) touched(addr, n uint64, acc mem.Access) {
 	m.Emit(t, event.Event{Kind: kind, Obj: addr, Arg: n})
 }
 
-// actingFor returns the task on whose behalf the kernel works; nil when it is the
-// one that called.
+// actingFor returns the task on whose behalf the kernel works, or nil if that is the
+// caller.
 func (m *Machine) actingFor() *linux.Task {
 	t := m.kernel.Acting()
 	if m.calling != nil && t == m.calling.task {
@@ -140,8 +139,8 @@ func (m *Machine) actingFor() *linux.Task {
 	return t
 }
 
-// kernelCall lets the kernel do something for h, which may be nil: a system call,
-// or, with event.EffectSignal, anything else.
+// kernelCall lets the kernel work for h, which may be nil: on a system call or, with
+// event.EffectSignal, on anything else.
 func (m *Machine) kernelCall(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
 	m.calling = h
 	if h != nil {

@@ -8,7 +8,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// The accesses of page_le.go for big-endian hosts.
+// Big-endian variants of the accesses in page_le.go.
 
 func load16(p *mem.Page, a uint64) uint16 { return binary.LittleEndian.Uint16(p[a&(offset-1):]) }
 func load32(p *mem.Page, a uint64) uint32 { return binary.LittleEndian.Uint32(p[a&(offset-3):]) }

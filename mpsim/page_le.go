@@ -8,10 +8,10 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// Aligned accesses to a page, at the offset that is the low part of a: an
-// aligned access never reaches beyond the page. The guest is little-endian, as
-// the host here; page_be.go is for the others. They are this plain because exec
-// needs them inlined.
+// Aligned accesses to a page, at the offset given by the low bits of a. An aligned access
+// never reaches beyond the page. The guest is little-endian, as is the host here;
+// page_be.go is for big-endian hosts. The functions are this simple because exec needs them
+// inlined.
 
 func load16(p *mem.Page, a uint64) uint16 { return *(*uint16)(unsafe.Pointer(&p[a&(offset-1)])) }
 func load32(p *mem.Page, a uint64) uint32 { return *(*uint32)(unsafe.Pointer(&p[a&(offset-3)])) }

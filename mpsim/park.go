@@ -5,37 +5,36 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A hart that waits by reading a word again and again gets on only when another
-// writes the word. The policy of vary.go parks it: it is not chosen while others
-// can run and the words that it reads hold what they held. The words are looked
-// at when a hart is chosen, which one that really spun could not do sooner. It is
-// chosen again all the same after patience choices: the loop may have another
-// way out, such as a count.
+// A hart that waits by reading a word again and again makes progress only when another hart
+// writes the word. The policy of vary.go parks it: it is not chosen while others can run
+// and the words that it reads keep their values. The words are checked when a hart is
+// chosen, which is no later than a hart that really spun could see them. After patience
+// instructions the hart is chosen anyway, because the loop may end in another way, such as
+// by a count.
 //
-// There are two signs of such a hart: atomic accesses that find the same value
-// again and again (Hart.spun), and, at the end of a slice, a loop that can only
-// get on by what it reads (Hart.polling), such as libgomp's, whose loads are
-// relaxed ones and so plain ones to the machine.
+// There are two signs of such a hart. One is atomic accesses that find the same value again
+// and again (Hart.spun). The other is a loop, at the end of a slice, that can make progress
+// only through what it reads (Hart.polling). libgomp has such loops; their loads are
+// relaxed and so plain loads to the machine.
 
-// parking is why a hart is not chosen.
+// parking is the reason why a hart is not chosen.
 type parking struct {
 	on    bool
-	until int64 // when it is chosen again in any case; see variety.now
+	until int64 // when it is chosen in any case; see variety.now
 	words []polled
-	obj   uint64 // or when another comes to it; see variety.hold
+	obj   uint64 // or when another thread reaches it; see variety.hold
 }
 
-// polled is a word that a hart reads again and again.
+// polled is a word that a hart reads repeatedly.
 type polled struct {
 	addr, value uint64
 	size        uint8
 }
 
-// patience is for how many instructions of others a hart is parked.
+// patience is the number of instructions of others for which a hart is parked.
 const patience = 1 << 16
 
-// park takes the hart out of the choice while the words that it polls hold what
-// they hold.
+// park excludes the hart from the choice while the words that it polls keep their values.
 func (h *Hart) park(now int64) {
 	p := &h.parking
 	for n := range p.words {
@@ -49,7 +48,7 @@ func (h *Hart) park(now int64) {
 	p.on, p.until, p.obj = len(p.words) > 0, now+patience, anywhere
 }
 
-// parked reports whether the hart still waits for what it reads.
+// parked reports whether the hart is still waiting for the words that it reads.
 func (h *Hart) parked(now int64) bool {
 	p := &h.parking
 	if !p.on {
@@ -66,15 +65,15 @@ func (h *Hart) parked(now int64) bool {
 	return p.on
 }
 
-// Bounds of the loops that polling looks at.
+// Bounds of the loops that polling examines.
 const (
 	pollBlocks = 6
 	pollInsts  = 24
 )
 
-// polling reports whether the hart is in a small loop that writes nothing to
-// memory, calls nothing and reads words at addresses that do not change, and
-// leaves these in h.parking.words.
+// polling reports whether the hart is in a small loop that writes nothing to memory, calls
+// nothing and reads words at addresses that do not change. It leaves these words in
+// h.parking.words.
 func (h *Hart) polling() bool {
 	b := h.m.lookup(h.PC)
 	if b == nil {
@@ -87,8 +86,8 @@ func (h *Hart) polling() bool {
 	if len(b.loop) == 0 {
 		return false
 	}
-	// Registers that the loop does not write stay what they are; of others a few
-	// are known again when they are written.
+	// Registers that the loop does not write keep their values. Some others become known
+	// when they are written.
 	turn := turnOf{x: h.X}
 	for _, part := range b.loop {
 		for _, in := range part.code.Insts {
@@ -107,14 +106,14 @@ func (h *Hart) polling() bool {
 	return len(h.parking.words) > 0
 }
 
-// turnOf is one turn of a loop, as far as it can be told in advance.
+// turnOf is the state of one iteration of a loop, as far as it can be predicted.
 type turnOf struct {
 	x       [32]uint64
-	unknown uint64 // registers
+	unknown uint64 // mask of registers
 }
 
-// turnOn goes through an instruction of a loop; false when it reads from an
-// address that is not known.
+// turnOn evaluates an instruction of a loop. It reports false if the instruction reads from
+// an unknown address.
 func (h *Hart) turnOn(t *turnOf, in rv.Inst, pc uint64) bool {
 	a, b := t.x[in.Rs1&31], t.x[in.Rs2&31]
 	lacks := in.Uses().Regs & t.unknown
@@ -158,7 +157,7 @@ func (h *Hart) turnOn(t *turnOf, in rv.Inst, pc uint64) bool {
 	return true
 }
 
-// extended is what a load leaves in its register when it found v.
+// extended returns what a load leaves in its register if it found v.
 func extended(op rv.Op, v uint64) uint64 {
 	switch op {
 	case rv.OpLB:
@@ -171,8 +170,8 @@ func extended(op rv.Op, v uint64) uint64 {
 	return v
 }
 
-// loopAt returns the blocks of a small loop that begins with b and writes nothing
-// to memory; not nil, but empty, when there is none.
+// loopAt returns the blocks of a small loop that begins with b and writes nothing to
+// memory. If there is none, it returns an empty slice that is not nil.
 func (m *Machine) loopAt(b *block) []*block {
 	if path := m.loopFrom(b, b, nil, 0); path != nil {
 		return path
@@ -180,7 +179,7 @@ func (m *Machine) loopAt(b *block) []*block {
 	return []*block{}
 }
 
-// loopFrom continues from block at, along path, until it is at first again.
+// loopFrom continues from block at, along path, until it reaches first again.
 func (m *Machine) loopFrom(first, at *block, path []*block, insts int) []*block {
 	insts += int(at.insts)
 	if len(path) == pollBlocks || insts > pollInsts || !at.polls() {
@@ -214,8 +213,8 @@ func (m *Machine) loopFrom(first, at *block, path []*block, insts int) []*block 
 	return nil
 }
 
-// polls reports whether the block may be part of a loop that waits: it changes
-// integer registers only.
+// polls reports whether the block may be part of a waiting loop: it changes only integer
+// registers.
 func (b *block) polls() bool {
 	if b.hook != noHook {
 		return false

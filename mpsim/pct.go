@@ -9,71 +9,69 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi,
-// Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding
-// Bugs", ASPLOS 2010, section 3.
+// Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A
+// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010, section
+// 3.
 //
-//  1. Each thread gets a random priority above d when it is created.
-//  2. d-1 steps are chosen uniformly from the k steps of the run. Step number i
-//     of them returns the thread that reaches it the priority i, which is below
-//     all of those.
-//  3. The runnable thread with the highest priority runs.
+//   1. Each thread gets a random priority above d when it is created.
+//   2. d-1 of the k steps of the run are chosen uniformly. The ith of them gives
+//      the thread that reaches it priority i, which is below all initial ones.
+//   3. The runnable thread with the highest priority runs.
 //
-// A bug that needs d ordering constraints is met with a probability of at least
-// 1/(n·k^(d-1)) for n threads, whatever the seed before gave.
+// A bug that needs d ordering constraints is found with a probability of at least
+// 1/(n·k^(d-1)) for n threads.
 //
 // A step is an instruction that runs while there is more than one thread. k is
-// Config.Steps. The run of the same seed at depth 1 counts it (Result.Steps): it
-// goes the same way as the run of depth d up to that one's first change of a
-// priority. Counting only while more than one thread could run would be too
-// little, since a run at depth 1 has few such steps and another has more.
+// Config.Steps. The run with the same seed at depth 1 counts it (Result.Steps): up to the
+// first change of a priority, the run at depth d is the same. Counting only the steps
+// during which more than one thread could run would give too few, since a run at depth 1
+// has few of them and another run has more.
 //
-// The paper assumes that a thread of high priority ends or waits at last. One
-// that spins for what a lower one has to do would not, so it is lowered below
-// all others, as in the paper's section 3.4 for yields:
+// The paper assumes that a thread of high priority eventually ends or waits. A thread that
+// spins until a lower one does something would not. It is therefore lowered below all
+// others, as the paper's section 3.4 does for yields:
 //
 //   - at sched_yield,
 //   - after spinTurns atomic accesses in a row that found the same value at the
-//     same address and left it,
-//   - when, at the ends of two of a few slices in a row, it is about to load the
+//     same address and did not change it,
+//   - when, at the ends of two of a few successive slices, it is about to load the
 //     same values from the same addresses by the same instructions, as loops do
-//     that spin on plain memory (a relaxed atomic load is one to the machine),
-//   - after a long stretch of steps in a row, for all others: k steps, which a thread that gets on hardly runs, and half as many
-//     each time that this happens, down to minStretch. What spinning costs a run
-//     is so bounded by 2k steps, and minStretch for each wait.
+//     that spin on plain memory (to the machine, a relaxed atomic load is plain),
+//   - after a long stretch of successive steps, whatever the thread does. The
+//     stretch is k steps, which a thread that makes progress rarely reaches, and
+//     half as many each time that this happens, down to minStretch. Spinning thus
+//     costs a run at most 2k steps, and minStretch for each wait.
 //
-// It comes out on top again as the others are lowered in their turn, so no
-// thread starves.
+// The thread rises again as the others are lowered in their turn, so no thread starves.
 
 const (
 	// DefaultDepth is the depth of a Config that sets none.
 	DefaultDepth = 3
-	// maxDepth bounds the depth. Known bugs have one of a few.
+	// maxDepth bounds the depth. Known bugs have small depths.
 	maxDepth = 1 << 10
-	// defaultSteps is k when the Config sets none.
+	// defaultSteps is k if the Config sets none.
 	defaultSteps = 1 << 20
 
 	spinTurns  = 64
-	samples    = 4    // of a hart that are compared
-	sampleStep = 1000 // instructions that a slice has to have for one
+	samples    = 4    // number of samples of a hart that are compared
+	sampleStep = 1000 // minimum instructions of a slice for a sample
 	minStretch = 50_000
 )
 
 // pct is the state of the scheduler under the policy PCT.
 type pct struct {
 	depth   int
-	points  []changePoint // still to come, in order of step
+	points  []changePoint // the ones to come, in order of step
 	steps   uint64        // that have run
-	lowest  int64         // the lowest priority that was given
-	top     *Hart         // that runs
+	lowest  int64         // the lowest priority assigned so far
+	top     *Hart         // the hart that runs
 	stretch int64         // steps that it has run in a row
-	longest int64         // stretch that is allowed
+	longest int64         // the longest stretch allowed
 	shared  bool          // there are other harts
 	choice  bool          // and they could run as well
 }
 
-// changePoint is a step that changes the priority of the thread that reaches
-// it.
+// changePoint is a step that changes the priority of the thread that reaches it.
 type changePoint struct {
 	step     uint64
 	priority int64
@@ -83,7 +81,7 @@ type changePoint struct {
 type spinning struct {
 	addr, value uint64
 	size        uint8
-	turns       int // how often in a row it found that before
+	turns       int // how many times in a row it has found that
 }
 
 func (s *scheduler) initPCT(cfg *Config) {
@@ -97,8 +95,8 @@ func (s *scheduler) initPCT(cfg *Config) {
 		k = defaultSteps
 	}
 	p.longest = int64(min(max(k, defaultSteps), math.MaxInt64))
-	// The points have a separate random stream, so that threads get the same
-	// priorities at any depth.
+	// The points have a random stream of their own, so that threads get the same priorities
+	// at any depth.
 	rng := newRand(cfg.Seed, pointStream)
 	for i := 1; i < p.depth; i++ {
 		p.points = append(p.points, changePoint{1 + rng.Uint64N(k), int64(i)})
@@ -108,7 +106,7 @@ func (s *scheduler) initPCT(cfg *Config) {
 	})
 }
 
-// priority is that of a new thread.
+// priority returns the priority of a new thread.
 func (s *scheduler) priority() int64 {
 	if s.policy != PCT {
 		return 0
@@ -116,7 +114,7 @@ func (s *scheduler) priority() int64 {
 	return maxDepth + s.rng.Int64N(1<<62)
 }
 
-// highest chooses the runnable hart with the highest priority.
+// highest returns the runnable hart with the highest priority.
 func (s *scheduler) highest(m *Machine) *Hart {
 	p := &s.pct
 	var best *Hart
@@ -136,7 +134,8 @@ func (s *scheduler) highest(m *Machine) *Hart {
 	return best
 }
 
-// quantumPCT ends the slice where the priority changes, at the latest.
+// quantumPCT returns the length of the next slice, which ends at the next change of a
+// priority at the latest.
 func (s *scheduler) quantumPCT() int64 {
 	p := &s.pct
 	q := s.mean
@@ -149,7 +148,7 @@ func (s *scheduler) quantumPCT() int64 {
 	return max(q, 1)
 }
 
-// ran takes note of the instructions that h ran, and lowers it when it is time.
+// ran accounts for the instructions that h ran, and lowers its priority when that is due.
 func (s *scheduler) ran(h *Hart, insts int64) {
 	p := &s.pct
 	spins := h.spin.turns >= spinTurns
@@ -184,8 +183,8 @@ func (s *scheduler) ran(h *Hart, insts int64) {
 	}
 }
 
-// woke reports whether the slice has to end because a system call made others
-// runnable, which may have a higher priority.
+// woke reports whether the slice has to end because a system call made others runnable,
+// which may have a higher priority.
 func (s *scheduler) woke(m *Machine, h *Hart, out *linux.Outcome) bool {
 	if s.following() {
 		return false
@@ -199,8 +198,8 @@ func (s *scheduler) woke(m *Machine, h *Hart, out *linux.Outcome) bool {
 	return s.policy == PCT && (len(m.kernel.Woken()) > 0 || out.Action == linux.Clone)
 }
 
-// spun counts an atomic access to size bytes that found value at addr and left
-// it.
+// spun counts an atomic access to size bytes that found value at addr and left it
+// unchanged.
 func (h *Hart) spun(addr, value, size uint64) {
 	if h.spin.turns == 0 || addr != h.spin.addr || value != h.spin.value {
 		h.spin = spinning{addr, value, uint8(size), 1}
@@ -214,8 +213,8 @@ func (h *Hart) spun(addr, value, size uint64) {
 	}
 }
 
-// polls reports whether the hart is about to make the same loads, with the same
-// result, as at the end of one of the last slices.
+// polls reports whether the hart is about to make the same loads, with the same results, as
+// at the end of one of the last slices.
 func (h *Hart) polls() bool {
 	b := h.m.lookup(h.PC)
 	if b == nil || h.last == nil {
@@ -250,7 +249,7 @@ func (h *Hart) polls() bool {
 	return false
 }
 
-// yielded makes the hart count as one that spins.
+// yielded makes the hart count as spinning.
 func (h *Hart) yielded() { h.spin = spinning{turns: spinTurns} }
 
 // cutSlice ends the slice at the end of the present block.

@@ -6,8 +6,7 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// runPCT runs img at depth d, with the number of steps that the run at depth 1
-// takes.
+// runPCT runs img at depth d, with the number of steps counted by the run at depth 1.
 func runPCT(t testing.TB, img *image.Space, seed uint64, d int, args ...string) *Result {
 	t.Helper()
 	cfg := Config{Image: img, Args: append([]string{"program"}, args...), Policy: PCT, Seed: seed, Depth: 1, MaxInsts: 1 << 30}
@@ -17,8 +16,8 @@ func runPCT(t testing.TB, img *image.Space, seed uint64, d int, args ...string) 
 	return res
 }
 
-// TestPCTFindsBugs: bugs of depth 2 and 3 whose threads have to run for many
-// quanta one after the other.
+// TestPCTFindsBugs checks that bugs of depth 2 and 3 are found whose threads have to run
+// one after another for many quanta.
 func TestPCTFindsBugs(t *testing.T) {
 	img := load(t, compile(t, "testdata/pct/order.c", "-O1"))
 	const seeds = 300
@@ -27,8 +26,8 @@ func TestPCTFindsBugs(t *testing.T) {
 		d     int
 		least int // of seeds
 	}{
-		// By the paper's argument and the lengths of the program's stretches one
-		// would expect 1/8 and 1/40 of the runs.
+		// The paper's argument and the lengths of the program's stretches lead one to
+		// expect 1/8 and 1/40 of the runs.
 		{"2", 2, seeds / 16}, {"3", 3, seeds / 80},
 	} {
 		var pct, random, shallow int
@@ -45,7 +44,7 @@ func TestPCTFindsBugs(t *testing.T) {
 	}
 }
 
-// TestPCTStarvesNone: programs that spin end, and not much later than when
+// TestPCTStarvesNone checks that programs that spin end, and not much later than when
 // threads take turns.
 func TestPCTStarvesNone(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
@@ -60,7 +59,7 @@ func TestPCTStarvesNone(t *testing.T) {
 	}
 }
 
-// TestPCTRepeats: one seed, one run.
+// TestPCTRepeats checks that the same seed results in the same run.
 func TestPCTRepeats(t *testing.T) {
 	img := load(t, compile(t, "testdata/threads.c", "-O2"))
 	seen := map[uint64]bool{}

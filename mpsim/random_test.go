@@ -13,8 +13,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Shape of the generated program: sequences of straight-line code between
-// loading all registers and writing them, with the scratch memory, to standard
+// The generated program consists of sequences of straight-line code. Before each sequence
+// all registers are loaded; after it, they and the scratch memory are written to standard
 // output.
 const (
 	sequences = 200
@@ -26,9 +26,9 @@ const (
 // Registers that point into the scratch memory and are never written.
 var bases = map[uint8]bool{2: true, 8: true, 31: true}
 
-// TestRandomInstructionsAgainstQemu executes random instructions of every
-// operation of qemu's that neither jumps nor traps, compressed ones too, on random
-// operands, and compares all registers, fcsr and the memory they reached.
+// TestRandomInstructionsAgainstQemu executes random instructions of every operation that
+// qemu knows and that neither jumps nor traps, including compressed ones, on random
+// operands. It compares all registers, fcsr and the memory they accessed.
 func TestRandomInstructionsAgainstQemu(t *testing.T) {
 	need(t, compiler)
 	rng := rand.New(rand.NewPCG(2003, 10))
@@ -66,18 +66,18 @@ func TestRandomInstructionsAgainstQemu(t *testing.T) {
 	}
 }
 
-// straight tells instructions that only compute.
+// straight reports instructions that only compute.
 func straight(i rv.Inst) bool {
 	switch i.Op {
 	case rv.OpBEQ, rv.OpBNE, rv.OpBLT, rv.OpBGE, rv.OpBLTU, rv.OpBGEU, rv.OpJAL, rv.OpJALR, rv.OpECALL, rv.OpEBREAK, rv.OpInvalid,
-		rv.OpCTZW: // of which qemu before version 8 looks at all 64 bits
+		rv.OpCTZW: // versions of qemu before 8 look at all 64 bits
 		return false
 	}
 	return !beyondQemu(i.Op)
 }
 
-// reserved tells compressed instructions that RV64GC has not, and qemu neither:
-// those of Zcb and Zcmop.
+// reserved reports compressed instructions that neither RV64GC nor qemu has: those of Zcb
+// and Zcmop.
 func reserved(word uint16) bool {
 	return word&0xe003 == 0x8000 || word&0xfc43 == 0x9c41 || word&0xf8ff == 0x6081
 }
@@ -106,7 +106,7 @@ func emitSequence(asm *strings.Builder, rng *rand.Rand, n int, covered map[rv.Op
 	fmt.Fprintf(asm, "li a0, 1\nmv a1, x31\nli a2, %d\nli a7, 64\necall\n", stateSize+scratch)
 }
 
-// operand is a random value, often one at an edge.
+// operand returns a random value, often an edge case.
 func operand(rng *rand.Rand, float bool) uint64 {
 	edges := []uint64{0, 1, math.MaxUint64, 1 << 63, math.MaxInt64, 0x80000000, 0x7fffffff, 0xffffffff_80000000, 63, 32}
 	floats := []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 0x1p-1022, math.MaxFloat64, 0.1, 1e10, -2147483648.5, 9.3e18}
@@ -125,8 +125,8 @@ func operand(rng *rand.Rand, float bool) uint64 {
 	return rng.Uint64()
 }
 
-// emitRandom appends one random instruction. An SC of another width than the LR
-// before it is left out: what it does is up to the implementation.
+// emitRandom appends one random instruction. An SC whose width differs from that of the
+// preceding LR is left out, because its behaviour is up to the implementation.
 func emitRandom(asm *strings.Builder, rng *rand.Rand, covered map[rv.Op]int, reservation *rv.Op) {
 	for {
 		var word uint32
@@ -155,8 +155,8 @@ func emitRandom(asm *strings.Builder, rng *rand.Rand, covered map[rv.Op]int, res
 			continue
 		}
 		if i.Op >= rv.OpCSRRW && i.Op <= rv.OpCSRRCI {
-			// The exceptions can be anything; the rounding mode is written only by
-			// an immediate that is one.
+			// The exceptions can be anything. The rounding mode is written only by an
+			// immediate that is a valid mode.
 			switch i.CSR {
 			default:
 				word = word&^(0xfff<<20) | 1<<20
@@ -176,7 +176,7 @@ func emitRandom(asm *strings.Builder, rng *rand.Rand, covered map[rv.Op]int, res
 	}
 }
 
-// reaches makes accesses go to the scratch memory; false when that cannot be.
+// reaches redirects accesses to the scratch memory. It reports false if that is impossible.
 func reaches(word *uint32, i *rv.Inst) bool {
 	_, _, access := i.Mem()
 	if !access && !i.Atomic() {

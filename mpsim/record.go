@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Sizes of a batch, and how many are under way between the machine and the
+// Sizes of a batch, and the number of batches in flight between the machine and the
 // observer.
 const (
 	batchBlocks = 1 << 14
@@ -18,45 +18,45 @@ const (
 	batches     = 16
 )
 
-// recorder collects the batch under way and hands full ones to the observer.
+// recorder collects the current batch and hands full ones to the observer.
 type recorder struct {
 	batch *event.Batch
-	addrs []uint64 // all of the batch's storage; filled up to used
+	addrs []uint64 // the whole storage of the batch; filled up to used
 	used  int
 	since uint64 // the hart's Insts when the batch began
-	owner *Hart  // whose batch it is
+	owner *Hart  // the hart that the batch belongs to
 
 	images []event.Image // loaded since the last batch
 	blocks []event.Block // defined since the last batch
 	nextID event.BlockID
 	cuts   map[cutKey]event.BlockID
 
-	// See capture: whether to look for relaxed accesses, the sites of blocks, and
-	// how much of the batch was looked through.
+	// See capture: whether to look for relaxed accesses, the sites of blocks, and how much
+	// of the batch has been examined.
 	fences     bool
 	user       func(pc uint64) bool
 	atomic     func(pc uint64) bool // see intent.Code; nil: nothing is known
-	relaxed    bool                 // such accesses were seen
+	relaxed    bool                 // such accesses have been seen
 	sites      []blockSites
 	seenBlocks int
 	seenAddrs  int
 
-	// See pastEvents: how many entries of the batch were counted, and how many of
+	// See pastEvents: how many entries of the batch have been counted, and how many of
 	// these are ordered events.
 	counted int
 	ordered uint64
 
 	// See values.go.
-	values   bool     // are asked for
-	results  []uint64 // all of the batch's storage for values
-	told     int      // filled up to here
+	values   bool     // the observer asks for values
+	results  []uint64 // the whole storage of the batch for values
+	told     int      // results is filled up to here
 	inKernel bool
 	acting   func() *linux.Task // on whose behalf the kernel works; nil: the caller's
 	fresh    []bytesAt
 	flows    []flow
-	open     event.EffectKind // of what the kernel does
-	before   registers        // when it began
-	pc       uint64           // and where
+	open     event.EffectKind // kind of what the kernel does
+	before   registers        // the registers before it
+	pc       uint64           // and the place
 
 	out    chan message
 	free   chan *event.Batch
@@ -70,15 +70,14 @@ type cutKey struct {
 	done int
 }
 
-// message is what goes to the observer: shared objects and definitions, then the
-// batch.
+// message is what the observer receives: shared objects and definitions, then the batch.
 type message struct {
 	images []event.Image
 	blocks []event.Block
 	batch  *event.Batch
 }
 
-// spareBatches are those of runs that have ended.
+// spareBatches holds batches of runs that have ended.
 var spareBatches sync.Pool
 
 func newRecorder(to event.Observer) *recorder {
@@ -102,8 +101,8 @@ func newRecorder(to event.Observer) *recorder {
 	return r
 }
 
-// deliver calls the observer for each message, in order. After an error it
-// only recycles.
+// deliver calls the observer for each message, in order. After an error it only recycles
+// the batches.
 func (r *recorder) deliver(to event.Observer) {
 	defer close(r.done)
 	for m := range r.out {
@@ -131,7 +130,7 @@ func (r *recorder) deliver(to event.Observer) {
 	}
 }
 
-// err is the observer's error, if it had one.
+// err returns the observer's error, if there was one.
 func (r *recorder) err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +146,7 @@ func (r *recorder) next() {
 	r.counted, r.ordered = 0, 0
 }
 
-// flush hands the batch of hart h over, if anything is in it.
+// flush hands over the batch of hart h, if there is anything in it.
 func (r *recorder) flush(h *Hart) {
 	h.keepLoad()
 	r.capture(h)
@@ -167,7 +166,7 @@ func (r *recorder) flush(h *Hart) {
 	}
 }
 
-// pastEvents is how many events the thread has had of those that schedules count.
+// pastEvents returns how many events of the kind that schedules count the thread has had.
 func (h *Hart) pastEvents() uint64 {
 	r := h.m.rec
 	if r == nil || r.owner != h {
@@ -182,7 +181,8 @@ func (h *Hart) pastEvents() uint64 {
 	return h.events + r.ordered
 }
 
-// pastAccesses is how many plain accesses it has executed outside of hooked calls.
+// pastAccesses returns how many plain accesses the thread has executed outside hooked
+// calls.
 func (h *Hart) pastAccesses() uint64 {
 	if r := h.m.rec; r != nil && r.owner == h {
 		return h.accesses + uint64(r.used)
@@ -190,7 +190,7 @@ func (h *Hart) pastAccesses() uint64 {
 	return h.accesses
 }
 
-// handOver returns the batch to the observer.
+// handOver sends the batch to the observer.
 func (r *recorder) handOver(id event.ThreadID, insts uint64) {
 	b := r.batch
 	b.Thread, b.Insts = id, insts
@@ -201,10 +201,10 @@ func (r *recorder) handOver(id event.ThreadID, insts uint64) {
 	r.next()
 }
 
-// begin starts recording hart h, whose batches come next.
+// begin starts to record hart h, to which the next batches belong.
 func (r *recorder) begin(h *Hart) { r.owner, r.since = h, h.Insts() }
 
-// close waits until the observer has seen everything.
+// close waits until the observer has received everything.
 func (r *recorder) close() error {
 	close(r.out)
 	<-r.done
@@ -217,8 +217,8 @@ func (r *recorder) close() error {
 	return r.err()
 }
 
-// block notes that h is about to execute b, and returns the place for the
-// addresses of its accesses.
+// block notes that h is about to execute b, and returns the place for the addresses of its
+// accesses.
 func (r *recorder) block(h *Hart, b *block) *[64]uint64 {
 	if !h.recording {
 		return r.hidden(h, b)
@@ -261,7 +261,8 @@ func (r *recorder) define(code *rv.Block) event.BlockID {
 	return id
 }
 
-// made is the code of a block if it is needed and is not what an image has there.
+// made returns the code of a block if it is needed and differs from the code that an image
+// has there.
 func (r *recorder) made(code *rv.Block) []byte {
 	if !r.values {
 		return nil
@@ -274,8 +275,7 @@ func (r *recorder) made(code *rv.Block) []byte {
 	return raw
 }
 
-// cut takes the block b, noted last, back and notes its first done
-// instructions in its place.
+// cut removes block b, which was noted last, and notes its first done instructions instead.
 func (r *recorder) cut(b *block, done int) {
 	r.batch.Blocks = r.batch.Blocks[:len(r.batch.Blocks)-1]
 	r.used -= int(b.sites)

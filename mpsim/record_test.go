@@ -40,8 +40,7 @@ func build(t *testing.T, source, level string) *image.Space {
 	return img
 }
 
-// checker is an observer that holds what it is told against what package event
-// promises.
+// checker is an observer that compares what it receives with what package event promises.
 type checker struct {
 	blocks  []event.Block
 	threads map[event.ThreadID]*progress
@@ -49,15 +48,15 @@ type checker struct {
 	events  []event.Event
 	by      []event.ThreadID
 	hash    uint64
-	written map[uint64]int // how often each address was stored to
+	written map[uint64]int // number of stores to each address
 	outcome *event.Outcome
 	wrong   []string
-	jumps   bool // the program leaves hooked functions by other ways than returning
-	// handlers are those of signals, which may come at any place.
+	jumps   bool // the program leaves hooked functions in other ways than by returning
+	// handlers are signal handlers, which may start at any place.
 	handlers map[uint64]bool
 }
 
-// progress is where a thread is.
+// progress is the place where a thread is.
 type progress struct {
 	last    *event.Block
 	started bool
@@ -130,7 +129,7 @@ func (c *checker) Batch(b *event.Batch) error {
 	return nil
 }
 
-// mix adds values to the hash of all that was told.
+// mix adds values to the hash of everything received.
 func (c *checker) mix(values ...uint64) {
 	for _, v := range values {
 		c.hash = (bits.RotateLeft64(c.hash, 5) ^ v) * 0x9e3779b97f4a7c15
@@ -153,7 +152,7 @@ func (c *checker) event(p *progress, th event.ThreadID, e event.Event) {
 	}
 }
 
-// follow checks that the block can come after the one before it.
+// follow checks that the block can follow the previous one.
 func (c *checker) follow(p *progress, th event.ThreadID, b *event.Block) {
 	last, returned := p.last, p.returns
 	p.last, p.returns = b, false
@@ -195,7 +194,7 @@ func (c *checker) Finish(o event.Outcome) error {
 	return nil
 }
 
-// watch runs a program under the checker.
+// watch runs a program with the checker.
 func watch(t *testing.T, img *image.Space, cfg mpsim.Config, jumps ...bool) (*checker, *mpsim.Result) {
 	t.Helper()
 	c := &checker{threads: map[event.ThreadID]*progress{}, written: map[uint64]int{}, jumps: len(jumps) > 0, handlers: map[uint64]bool{}}
@@ -238,7 +237,7 @@ func TestRecordingKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestEventsOfThreads looks at the events of a program whose calls are known.
+// TestEventsOfThreads checks the events of a program whose calls are known.
 func TestEventsOfThreads(t *testing.T) {
 	c, res := watch(t, build(t, "threads.c", "-O2"), mpsim.Config{Policy: mpsim.Random, Seed: 3, Quantum: 500})
 	if res.Status != 3 || res.Threads != 5 {
@@ -272,10 +271,10 @@ func TestEventsOfThreads(t *testing.T) {
 	}
 }
 
-// TestAtomicEvents counts the events of a program whose atomic accesses are
-// known: 5 a turn of each worker that write, and the lock's CAS (which counts
-// as a release, see storeConditional); a spinning
-// load is an event only when there was something new to see.
+// TestAtomicEvents counts the events of a program whose atomic accesses are known. Each
+// iteration of a worker has 5 that write, and the lock's CAS (which counts as a release,
+// see storeConditional). A spinning load is an event only if there was something new to
+// see.
 func TestAtomicEvents(t *testing.T) {
 	img := build(t, "atomics.c", "-O2")
 	c, _ := watch(t, img, mpsim.Config{Policy: mpsim.Random, Seed: 11, Quantum: 300})
@@ -313,9 +312,8 @@ func TestAtomicEvents(t *testing.T) {
 	}
 }
 
-// TestInterruptedCalls: what handlers do that run in the middle of hooked calls
-// is recorded, with the locks and posts of their own, also where they leave the
-// calls for good.
+// TestInterruptedCalls checks that handlers that run in the middle of hooked calls are
+// recorded, with their own locks and posts, even if they leave the calls for good.
 func TestInterruptedCalls(t *testing.T) {
 	img := build(t, "interrupt.c", "-O1")
 	for seed := range uint64(4) {
@@ -338,8 +336,8 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 }
 
-// TestLeftForGood: a cancelled thread unwinds out of pthread_cond_wait, and
-// what it runs then is recorded again.
+// TestLeftForGood checks that a cancelled thread unwinds out of pthread_cond_wait, and that
+// what it runs after that is recorded again.
 func TestLeftForGood(t *testing.T) {
 	img := build(t, "cancel.c", "-O1")
 	c, res := watch(t, img, mpsim.Config{MaxInsts: 5_000_000}, true)
@@ -411,7 +409,7 @@ func TestLimitAndCancel(t *testing.T) {
 
 var errFull = errors.New("no space")
 
-// full is an observer whose disk is full after a while.
+// full is an observer whose disk fills up after a while.
 type full struct {
 	checker
 	left int

@@ -13,49 +13,49 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Replay stands at a time of a run that a [Journal] has, and goes to any other,
+// Replay is at some time of a run recorded in a [Journal], and can go to any other time,
 // forward or back. Time is the number of instructions that all threads together have
-// executed: at time n the run is as it was just before its instruction n, from 0, with
-// all done that the system did before it.
+// executed. At time n, the run is in the state just before its instruction n, counted from
+// 0, including everything that the system did before it.
 //
-// Going on, it executes instructions and takes what the system did from the journal. To
-// go back, it restores a checkpoint and continues from there. Checkpoints are taken on
-// the way; they share the pages that are not written in between.
+// To go forward, it executes instructions and takes the effects of the system from the
+// journal. To go back, it restores a checkpoint and continues from there. Checkpoints are
+// taken on the way. They share the pages that are not written in between.
 //
-// A Replay is for one goroutine. Several may share a Journal.
+// A Replay must be used by one goroutine at a time. Several Replays may share a Journal.
 type Replay struct {
 	m     *Machine
 	j     *Journal
-	at    int    // the item under way
+	at    int    // index of the present item
 	done  uint64 // instructions of it that were executed
 	time  uint64
 	names map[event.ThreadID]string
 
-	points []*checkpoint // by time
+	points []*checkpoint // in order of time
 	opts   ReplayOptions
 	every  uint64
-	ran    uint64      // instructions executed, over and over
-	since  *checkpoint // from which the machine notes which code runs; nil: from none
+	ran    uint64      // instructions executed in total, including repetitions
+	since  *checkpoint // the checkpoint since which the machine notes which code runs; nil: it does not
 	kept   uint64      // bytes of pages that were written before the last checkpoint
 }
 
 // ReplayOptions has a useful zero value.
 type ReplayOptions struct {
-	Every  uint64 // instructions between checkpoints; 0: 2,000,000. They become rarer when memory is short
+	Every  uint64 // instructions between checkpoints; 0: 2,000,000. They become sparser when memory runs short
 	Memory uint64 // bytes for checkpoints; 0: 256 MiB
 }
 
 const (
 	defaultEvery  = 2_000_000
 	defaultMemory = 256 << 20
-	nearBy        = 20_000    // instructions: a checkpoint is left so far before a place that was gone back to
-	lookEvery     = 1_000_000 // instructions between looks at the context
+	nearBy        = 20_000    // instructions: a checkpoint is kept this far before a place that was returned to
+	lookEvery     = 1_000_000 // instructions between checks of the context
 )
 
-// ErrReplay wraps what shows that a run was not as its journal says.
+// ErrReplay wraps evidence that a run was not as its journal says.
 var ErrReplay = errors.New("mpsim: the replay went another way than the run")
 
-// NewReplay stands at the beginning of a run that has ended.
+// NewReplay returns a Replay at the beginning of a run that has ended.
 func NewReplay(j *Journal, opts ReplayOptions) *Replay {
 	if opts.Every == 0 {
 		opts.Every = defaultEvery
@@ -79,31 +79,31 @@ func NewReplay(j *Journal, opts ReplayOptions) *Replay {
 	return r
 }
 
-// Time is where the replay stands.
+// Time returns the present time.
 func (r *Replay) Time() uint64 { return r.time }
 
-// End is the time after the last instruction.
+// End returns the time after the last instruction.
 func (r *Replay) End() uint64 { return r.j.insts }
 
-// Journal is the run.
+// Journal returns the journal of the run.
 func (r *Replay) Journal() *Journal { return r.j }
 
-// Space is the memory as it is now. It is only to be read.
+// Space returns the memory at the present time. It must only be read.
 func (r *Replay) Space() *mem.Space { return r.m.space }
 
-// Threads are the threads that are alive, by id.
+// Threads returns the live threads, in order of their ids.
 func (r *Replay) Threads() []*Hart { return r.m.harts }
 
-// Thread is a thread that is alive, or nil.
+// Thread returns a live thread, or nil.
 func (r *Replay) Thread(id event.ThreadID) *Hart { return r.m.thread(id) }
 
-// Name is the name that a thread has given itself or was given.
+// Name returns the name that a thread has given itself or was given.
 func (r *Replay) Name(id event.ThreadID) string { return r.names[id] }
 
-// Executed counts the instructions that were executed on all ways.
+// Executed returns the number of instructions executed, including repetitions.
 func (r *Replay) Executed() uint64 { return r.ran }
 
-// Float is the control and status register of floating-point arithmetic.
+// Float returns the control and status register of floating-point arithmetic.
 func (h *Hart) Float() uint32 { return h.FCSR | uint32(h.flags) }
 
 func (r *Replay) born(b *newborn) {
@@ -112,7 +112,7 @@ func (r *Replay) born(b *newborn) {
 	r.names[h.id] = b.name
 }
 
-// settle goes past items without instructions, and to the next when one is done.
+// settle skips items without instructions, and moves to the next item when one is done.
 func (r *Replay) settle() {
 	for r.at < len(r.j.items) {
 		it := &r.j.items[r.at]
@@ -126,8 +126,8 @@ func (r *Replay) settle() {
 	}
 }
 
-// apply makes what the system did. Changes of a recorded space cannot fail in one that
-// is alike.
+// apply repeats what the system did. Changes of a recorded space cannot fail in an
+// identical one.
 func (r *Replay) apply(e *effect) {
 	m := r.m
 	for i := range e.changes {
@@ -178,28 +178,29 @@ func (s *registersSet) set(h *Hart) {
 	h.setExact()
 }
 
-// Probe is what a replay looks for.
+// Probe says what a replay looks for.
 type Probe struct {
 	Breaks  map[uint64]bool // instructions, by address
 	Watches []Watched
-	// Stop, if not nil, is asked about each instruction of Breaks; false continues.
+	// Stop, if not nil, is called for each instruction of Breaks. If it returns false, the
+	// replay continues.
 	Stop func(h *Hart) bool
 }
 
-// Hit is where a probe was met: just before the instruction at that time.
+// Hit is a match of a probe: just before the instruction at that time.
 type Hit struct {
 	Time   uint64
 	Thread event.ThreadID
 	PC     uint64
-	// Watch is the index of the watch that the instruction, or what the system does
-	// right after it, is an access of; -1: the instruction is one of Breaks.
+	// Watch is the index of the watch that the instruction, or the system right after it,
+	// accesses. -1 means that the instruction is one of Breaks.
 	Watch  int
 	Addr   uint64
-	System bool // it is the system's access
+	System bool // the access is the system's
 }
 
-// Forward continues until the first hit, or until that time. With pass the present
-// instruction is not one to stop at; its accesses are. The error is that of ctx, or
+// Forward continues until the first hit, or until that time. With pass, it does not stop at
+// the present instruction, but does stop at its accesses. The error is that of ctx, or
 // wraps [ErrReplay].
 func (r *Replay) Forward(ctx context.Context, until uint64, p *Probe, pass bool) (hit Hit, found bool, err error) {
 	until = min(until, r.End())
@@ -222,7 +223,7 @@ func (r *Replay) arm(p *Probe) {
 	m := r.m
 	m.watch = nil
 	if p == nil {
-		return // blocks that stop do so for a probe only
+		return // blocks stop only for a probe
 	}
 	if !maps.EqualFunc(p.Breaks, m.breaks, func(bool, int) bool { return true }) {
 		m.breaks = breaks{}
@@ -239,8 +240,8 @@ func (r *Replay) arm(p *Probe) {
 	}
 }
 
-// stretch executes up to the end of the item, or so many instructions that ctx has to
-// be looked at, or a checkpoint is due.
+// stretch executes until the end of the item, until ctx has to be checked, or until a
+// checkpoint is due.
 func (r *Replay) stretch(until uint64, p *Probe, pass bool) (hit Hit, found bool, err error) {
 	it := &r.j.items[r.at]
 	h := r.m.thread(it.thread)
@@ -295,7 +296,7 @@ func (r *Replay) systems(it *item, p *Probe) (hit Hit, found bool) {
 	return hit, false
 }
 
-// execute runs h for limit instructions, or until something of p is met.
+// execute runs h for limit instructions, or until p has a match.
 func (r *Replay) execute(h *Hart, limit uint64, p *Probe, pass bool) (met bool, err error) {
 	m := r.m
 	for limit > 0 {
@@ -357,8 +358,8 @@ func (r *Replay) Seek(ctx context.Context, time uint64) error {
 	return err
 }
 
-// Last goes to the last hit before a time, and stands there; without one the replay
-// stands at from, before which it does not look.
+// Last goes to the last hit between from and before, and stays there. Without one, it stays
+// at from.
 func (r *Replay) Last(ctx context.Context, from, before uint64, p *Probe) (hit Hit, found bool, err error) {
 	for end := before; end > from; {
 		cp := r.point(end - 1)
@@ -393,7 +394,7 @@ func (r *Replay) Last(ctx context.Context, from, before uint64, p *Probe) (hit H
 	return hit, false, r.Seek(ctx, from)
 }
 
-// Clock is the guest's time in nanoseconds.
+// Clock returns the guest's time in nanoseconds.
 func (r *Replay) Clock() uint64 {
 	if r.at < len(r.j.items) {
 		return r.j.items[r.at].clock + r.done

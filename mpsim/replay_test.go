@@ -14,14 +14,14 @@ import (
 	"hindsight/mpsim/schedule"
 )
 
-// journal makes a run with a journal and its schedule.
+// journal runs a program and returns its journal and its result, with the schedule.
 func journal(t testing.TB, img *image.Space, conf mpsim.Config) (*mpsim.Journal, *mpsim.Result) {
 	t.Helper()
 	conf.Journal, conf.Trail = new(mpsim.Journal), true
 	return conf.Journal, plainRun(t, img, conf)
 }
 
-// until runs the beginning of a schedule and stops after so many instructions.
+// until runs the beginning of a schedule and stops after insts instructions.
 func until(t testing.TB, img *image.Space, conf mpsim.Config, s *schedule.Schedule, insts uint64) *mpsim.Machine {
 	t.Helper()
 	conf.Image, conf.Schedule = img.Anew(), &schedule.Schedule{}
@@ -56,7 +56,7 @@ func until(t testing.TB, img *image.Space, conf mpsim.Config, s *schedule.Schedu
 	return m
 }
 
-// state is registers and memory.
+// state holds registers and memory.
 type state struct {
 	harts  []string
 	memory map[uint64][]byte
@@ -75,7 +75,7 @@ func stateOf(harts []*mpsim.Hart, space *mem.Space) state {
 				s.memory[at] = page
 			}
 			if v.End-v.Start > 1<<26 && at-v.Start > 1<<24 {
-				break // of stacks that nobody touches
+				break // stacks that no thread touches
 			}
 		}
 	}
@@ -104,8 +104,8 @@ func (s state) differs(o state) string {
 	return ""
 }
 
-// TestReplayAgainstRun compares states that a replay went to, there and back, with
-// those of runs that were stopped at the same instruction.
+// TestReplayAgainstRun moves a replay back and forth and compares its states with those of
+// runs that were stopped at the same instruction.
 func TestReplayAgainstRun(t *testing.T) {
 	for _, name := range []string{"bank", "race_cond_flag", "race_semaphore", "race_tls_leak", "race_double_checked", "norace_ring_buffer", "race_detached"} {
 		t.Run(name, func(t *testing.T) {

@@ -9,22 +9,22 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Result is how a run ended.
+// Result is the outcome of a run.
 type Result struct {
 	event.Outcome
 	// Fault is set when one of the guest's own instructions caused the signal that ended
 	// the run.
 	Fault *Fault
-	// Deadlock lists the threads, in order of their ids, when the run ended
-	// because none of them could ever run again.
+	// Deadlock lists the threads, in order of their ids, if the run ended because none of
+	// them could ever run again.
 	Deadlock []Waiting
-	// Stood lists the threads in the same way when the run was interrupted or reached
-	// its limit: where each was, and what it waited for if it did.
+	// Stood lists the threads in the same way if the run was interrupted or reached its
+	// limit: where each was, and what it was waiting for.
 	Stood []Waiting
-	// Unsupported are the system calls of the guest that are not supported.
+	// Unsupported lists the system calls of the guest that are not supported.
 	Unsupported []linux.Unsupported
-	// Steps counts, under the policy PCT, the instructions that ran while there
-	// was more than one thread.
+	// Steps is the number of instructions that ran while there was more than one thread,
+	// under the policy PCT.
 	Steps uint64
 	// Written is what the guest wrote to files.
 	Written linux.Written
@@ -37,9 +37,9 @@ type Result struct {
 	Interrupted, LimitReached bool
 	// Schedule is who ran, if Config.Trail asked for it.
 	Schedule *schedule.Schedule
-	// Diverged is where the run left Config.Schedule; nil: it followed all of it.
+	// Diverged says where the run left Config.Schedule. nil: it followed all of it.
 	Diverged *Divergence
-	// Hung: the limit is Config.HangInsts.
+	// Hung: the limit that was reached is Config.HangInsts.
 	Hung bool
 }
 
@@ -57,7 +57,7 @@ func (f *Fault) String() string {
 	return fmt.Sprintf("thread T%d: %s at pc %#x: %s", f.Thread, linux.SignalName(f.Signal), f.PC, f.Reason)
 }
 
-// Waiting is a thread, its place, and what it waits for.
+// Waiting is a thread, its place, and what it is waiting for.
 type Waiting struct {
 	Thread event.ThreadID
 	For    string   // "" if it runs, else "mutex 0x… held by thread T2", or the system call and its object

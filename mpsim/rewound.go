@@ -14,12 +14,12 @@ import (
 	"hindsight/mpsim/schedule"
 )
 
-// Checkpoint is the state of a whole machine between two slices: memory, threads,
-// kernel, hooks and scheduler. The machine can go back to it any number of times and
-// continue in other ways. It belongs to the machine, which is at one place at a time.
+// Checkpoint is the state of a whole machine between two slices: memory, threads, kernel,
+// hooks and scheduler. The machine can return to it any number of times and then continue
+// differently. A checkpoint belongs to its machine.
 //
 // Pages are shared until they are written (package mem). Everything else is saved and
-// put back in place (package rewind).
+// restored in place (package rewind).
 type Checkpoint struct {
 	m      *Machine
 	memory *mem.Snapshot
@@ -35,11 +35,11 @@ type Checkpoint struct {
 // ErrCheckpoint says that a machine can have no checkpoint where it is.
 var ErrCheckpoint = errors.New("mpsim: no checkpoint can be taken here")
 
-// Checkpoint takes a checkpoint of a run that is paused: [Machine.Advance] has returned,
-// or was not called yet. What the pointers lead to is saved with it: state of the caller
-// that belongs to the run. The error is [ErrCheckpoint] for a run with an observer or a
-// journal, and while a thread waits in a system call that is half done. After that
-// another slice may help.
+// Checkpoint takes a checkpoint of a paused run: [Machine.Advance] has returned, or has not
+// been called yet. State of the caller that belongs to the run is saved with it: everything
+// reachable from the pointers in and. The error is [ErrCheckpoint] for a run with an
+// observer or a journal, and while a thread waits in a system call that is half done. In
+// the latter case it may work after another slice.
 //
 // A machine with checkpoints stays open after [Machine.Finish], until [Machine.Close].
 func (m *Machine) Checkpoint(and ...any) (*Checkpoint, error) {
@@ -56,8 +56,8 @@ func (m *Machine) Checkpoint(and ...any) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Back goes back to the checkpoint. The run continues from there as it would have, or
-// as [Machine.Follow] says. It must not be called while the machine runs.
+// Back returns to the checkpoint. From there the run continues as it would have, or as
+// [Machine.Follow] says. It must not be called while the machine runs.
 func (c *Checkpoint) Back() {
 	m := c.m
 	code, breaks := m.code, maps.Clone(m.breaks)
@@ -65,7 +65,7 @@ func (c *Checkpoint) Back() {
 	m.code = code
 	m.space.Restore(c.memory)
 	if n := len(m.trail.steps); n > 0 {
-		// The steps have grown since, in place.
+		// The last step has been extended in place since.
 		m.trail.steps = append([]schedule.Step(nil), m.trail.steps...)
 		m.trail.steps[n-1] = c.step
 	}
@@ -80,11 +80,12 @@ func (c *Checkpoint) Back() {
 	}
 }
 
-// Insts is how many instructions the run had retired there.
+// Insts returns how many instructions the run had retired at the checkpoint.
 func (c *Checkpoint) Insts() uint64 { return c.insts }
 
-// After returns what of a schedule comes after the checkpoint, if it begins as the run
-// did up to there: done is the steps of a run that went through it ([Machine.Trail]).
+// After returns the part of a schedule after the checkpoint, if the schedule begins as the
+// run did up to there. done contains the steps of a run that passed through the checkpoint
+// ([Machine.Trail]).
 func (c *Checkpoint) After(done []schedule.Step, s *schedule.Schedule) (rest *schedule.Schedule, ok bool) {
 	if c.steps == 0 {
 		return s, true
@@ -105,33 +106,34 @@ func (c *Checkpoint) After(done []schedule.Step, s *schedule.Schedule) (rest *sc
 	return rest, true
 }
 
-// sameStep reports whether two steps ask for the same.
+// sameStep reports whether two steps are the same request.
 func sameStep(a, b schedule.Step) bool {
 	return a.Kind == b.Kind && a.Thread == b.Thread && a.Count == b.Count && a.Time == b.Time && a.PC == b.PC
 }
 
-// Checkpoints are those on the way of a run. They become rarer when they take too much
-// memory.
+// Checkpoints is a list of checkpoints taken during a run. They become sparser when they
+// take too much memory.
 type Checkpoints struct {
-	Every uint64 // instructions between them, at least
+	Every uint64 // minimum number of instructions between them
 	list  []*Checkpoint
 }
 
-// checkpointMemory bounds what [Checkpoints] take, in bytes.
+// checkpointMemory is the maximum size of [Checkpoints] in bytes.
 const checkpointMemory = 256 << 20
 
-// EveryOf is a useful Checkpoints.Every for a run of so many instructions.
+// EveryOf returns a reasonable Checkpoints.Every for a run of insts instructions.
 func EveryOf(insts uint64) uint64 {
 	const many, least = 64, 100_000
 	return max(insts/many, least)
 }
 
-// Due reports whether it is time for the next.
+// Due reports whether it is time for the next one.
 func (l *Checkpoints) Due(m *Machine) bool {
 	return len(l.list) == 0 || m.Insts() >= l.list[len(l.list)-1].insts+l.Every
 }
 
-// Take takes a checkpoint as [Machine.Checkpoint] does, unless none can be taken here.
+// Take takes a checkpoint as [Machine.Checkpoint] does. Where none can be taken, it does
+// nothing.
 func (l *Checkpoints) Take(m *Machine, and ...any) error {
 	c, err := m.Checkpoint(and...)
 	if errors.Is(err, ErrCheckpoint) {
@@ -152,7 +154,7 @@ func (l *Checkpoints) Take(m *Machine, and ...any) error {
 	return nil
 }
 
-// bytes is about what they take.
+// bytes estimates the memory that they use.
 func (l *Checkpoints) bytes() (total uint64) {
 	for i, c := range l.list {
 		if total += c.memory.Bytes() + c.state.Bytes(); i > 0 {
@@ -162,7 +164,7 @@ func (l *Checkpoints) bytes() (total uint64) {
 	return total
 }
 
-// Last is the last one for which is holds; nil: there is none.
+// Last returns the last checkpoint for which is returns true, or nil.
 func (l *Checkpoints) Last(is func(*Checkpoint) bool) *Checkpoint {
 	for _, c := range slices.Backward(l.list) {
 		if is(c) {
@@ -172,19 +174,19 @@ func (l *Checkpoints) Last(is func(*Checkpoint) bool) *Checkpoint {
 	return nil
 }
 
-// UpTo are those up to a checkpoint.
+// UpTo returns the checkpoints up to and including c.
 func (l *Checkpoints) UpTo(c *Checkpoint) Checkpoints {
 	n := slices.Index(l.list, c) + 1
 	return Checkpoints{Every: l.Every, list: l.list[:n:n]}
 }
 
-// Close releases what a machine with checkpoints has open. The error is that of the
-// host's files.
+// Close releases what a machine with checkpoints keeps open. The error is from the host's
+// files.
 func (m *Machine) Close() error { return m.kernel.Close() }
 
-// unchanging reports whether values of a type do not change during a run, or are saved
-// in another way: code and what is known of it, memory, files of the host, and the
-// steps of schedules, which are only appended to.
+// unchanging reports whether values of a type do not change during a run or are saved in
+// another way: code and what is known about it, memory, files of the host, and the steps of
+// schedules, which are only appended to.
 func unchanging(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[codeCache](), reflect.TypeFor[codePage](), reflect.TypeFor[block](), reflect.TypeFor[Warm](), reflect.TypeFor[knowledge](), reflect.TypeFor[linux.Contents](), reflect.TypeFor[mem.Space](), reflect.TypeFor[mem.Page](), reflect.TypeFor[schedule.Step]():

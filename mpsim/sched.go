@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// scheduler chooses who runs next and for how long. Harts are looked at in the
-// order of their ids.
+// scheduler chooses who runs next and for how long. It considers harts in the order of
+// their ids.
 type scheduler struct {
 	policy Policy
 	mean   int64
 	rng    *rand.Rand
 	slices int64
-	at     int // place of the hart that ran last in Machine.harts
+	at     int // index in Machine.harts of the hart that ran last
 	pct    pct
 	vary   variety
 	follow *follow // nil: the policy chooses
 }
 
-// Streams tell the scheduler's random numbers from others that are made from
-// the same seed.
+// Streams distinguish the scheduler's random numbers from others that come from the same
+// seed.
 const (
 	schedulerStream = 0x5ced
 	pointStream     = 0x5cee
@@ -46,7 +46,7 @@ func (s *scheduler) init(cfg *Config) {
 	}
 }
 
-// quantum is the length of the next slice, in instructions.
+// quantum returns the length of the next slice, in instructions.
 func (s *scheduler) quantum() int64 {
 	if s.following() {
 		return s.follow.grant()
@@ -60,19 +60,19 @@ func (s *scheduler) quantum() int64 {
 	case PCT:
 		return s.quantumPCT()
 	}
-	// Equal quanta could fall into step with a loop of the guest, so that it is
-	// interrupted at the same place for ever, perhaps where it holds a lock that
-	// others wait for. A fixed pattern of slightly longer ones cannot.
+	// Equal quanta could fall into step with a loop of the guest. It would then always be
+	// interrupted at the same place, perhaps while it holds a lock that others wait for. A
+	// fixed pattern of slightly longer quanta prevents that.
 	s.slices++
 	return s.mean + s.slices*stride%(s.mean/16+2)
 }
 
-// stride is a prime, so that the pattern goes through all lengths.
+// stride is a prime, so that the pattern includes all lengths.
 const stride = 7919
 
-// next chooses a runnable hart; nil when there is none.
+// next chooses a runnable hart. It returns nil if there is none.
 func (s *scheduler) next(m *Machine) *Hart {
-	m.kernel.Woken() // their State says so already
+	m.kernel.Woken() // their State already says so
 	if s.following() {
 		if h, ok := s.followed(m); ok {
 			return h
@@ -97,7 +97,7 @@ func (s *scheduler) next(m *Machine) *Hart {
 	return nil
 }
 
-// any chooses among the runnable harts by chance.
+// any chooses one of the runnable harts at random.
 func (s *scheduler) any(m *Machine) *Hart {
 	runnable := 0
 	for _, h := range m.harts {
@@ -123,7 +123,7 @@ func (s *scheduler) any(m *Machine) *Hart {
 	return nil
 }
 
-// removed tells that the hart at place n is gone.
+// removed adapts the scheduler to the removal of the hart at index n.
 func (s *scheduler) removed(n int) {
 	if n <= s.at {
 		s.at--

@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// slice runs h until its quantum is used up, or it cannot or should not go on.
+// slice runs h until its quantum is used up, or it cannot or should not continue.
 func (m *Machine) slice(h *Hart) {
 	h.granted = m.sched.quantum()
 	if max := m.cfg.MaxInsts; max != 0 {
@@ -71,7 +71,7 @@ func (m *Machine) slice(h *Hart) {
 	}
 }
 
-// illegal says what is wrong with the instruction at pc.
+// illegal describes the invalid instruction at pc.
 func (m *Machine) illegal(pc uint64) string {
 	low, _ := m.fetch(pc)
 	high, ok := m.fetch(pc + 2)
@@ -81,7 +81,7 @@ func (m *Machine) illegal(pc uint64) string {
 	return "illegal instruction"
 }
 
-// refresh drops what went stale by changes to the guest's mappings.
+// refresh discards what changes of the guest's mappings have made stale.
 func (m *Machine) refresh(h *Hart) {
 	if g := m.space.CodeGeneration(); g != m.code.generation {
 		m.flushCode()
@@ -92,7 +92,8 @@ func (m *Machine) refresh(h *Hart) {
 	}
 }
 
-// syscall does the system call that h has just executed; false ends the slice.
+// syscall executes the system call that h has just requested. It reports false if the slice
+// has to end.
 func (m *Machine) syscall(h *Hart) bool {
 	m.tick(h)
 	h.settle()
@@ -125,7 +126,7 @@ func (m *Machine) syscall(h *Hart) bool {
 	return true
 }
 
-// clone starts a hart for a new task.
+// clone creates a hart for a new task.
 func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 	child := m.newHart(out.Child, out.ChildContext)
 	if m.cfg.Journal != nil {
@@ -149,7 +150,7 @@ func (m *Machine) clone(parent *Hart, out *linux.Outcome) {
 	}
 }
 
-// remove takes a hart whose thread has ended off the machine.
+// remove removes a hart whose thread has ended from the machine.
 func (m *Machine) remove(h *Hart) {
 	h.forgetObjects(0)
 	delete(m.hartOf, h.task)
@@ -168,12 +169,12 @@ func (m *Machine) remove(h *Hart) {
 	}
 }
 
-// unfetchable is for a hart whose PC points to no instruction.
+// unfetchable handles a hart whose PC does not point to an instruction.
 func (m *Machine) unfetchable(h *Hart) {
 	at := h.PC
 	_, fault := m.space.Page(at>>mem.PageShift, mem.Exec)
 	if fault == nil {
-		at += 2 // a page boundary cuts the instruction in two
+		at += 2 // the instruction crosses a page boundary
 		_, fault = m.space.Page(at>>mem.PageShift, mem.Exec)
 	}
 	if fault == nil {
@@ -184,7 +185,7 @@ func (m *Machine) unfetchable(h *Hart) {
 	m.fault(h, fault)
 }
 
-// stackReach is how far from the stack pointer an access to the stack may be.
+// stackReach is the maximum distance between the stack pointer and an access to the stack.
 const stackReach = 1 << 20
 
 // fault delivers the signal for a failed access.

@@ -8,20 +8,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Sync objects and atomic variables on a stack live as long as the frame that
-// they are in. What uses the memory next, be it at the same address, is
-// something else: event.Renew says so when a function returns.
+// Sync objects and atomic variables on a stack live as long as the frame that contains
+// them. What uses the memory after that is a different object, even at the same address.
+// When a function returns, event.Renew says so.
 //
-// An object's granule is noted when it is used first, with the hart whose stack
-// it is on. A function returns with the stack pointer at which it was called, so
-// that one comparison tells whether a noted granule is gone: all below the stack
-// pointer are.
+// An object's granule is noted at its first use, with the hart whose stack contains it. A
+// function returns with the stack pointer at which it was called, so that one comparison
+// shows whether a noted granule is gone: all below the stack pointer are.
 
-// noObject is Hart.object when nothing on the hart's stack is noted.
+// noObject is the value of Hart.object if nothing on the hart's stack is noted.
 const noObject = math.MaxUint64
 
-// noteObject notes that a sync object or an atomic variable is at addr. It
-// returns what is known of the granule.
+// noteObject notes that a sync object or an atomic variable is at addr. It returns what is
+// known about the granule.
 func (m *Machine) noteObject(addr uint64) version {
 	g := addr & granuleMask
 	v := m.versions[g]
@@ -47,9 +46,9 @@ func (m *Machine) noteObject(addr uint64) version {
 	return v
 }
 
-// leaveObjects is called when a function has returned with the stack pointer
-// above a noted granule. Where the hart runs on another stack than its own, or
-// one stack may be in the frame of another, nothing is known to be gone.
+// leaveObjects is called when a function has returned with the stack pointer above a noted
+// granule. If the hart runs on a stack that is not its own, or one stack may lie in a frame
+// of another, no object is known to be gone.
 func (h *Hart) leaveObjects() {
 	sp := h.X[regSP]
 	if !h.recording || sp-h.stack.low >= h.stack.span || len(h.m.suspended) > 0 || h.task.OnAltStack(sp) {
@@ -67,7 +66,7 @@ func (h *Hart) leaveObjects() {
 	h.forgetObjects(n)
 }
 
-// forgetObjects forgets all but the n outermost noted granules of h's stack.
+// forgetObjects discards all noted granules of h's stack except the n outermost ones.
 func (h *Hart) forgetObjects(n int) {
 	for _, g := range h.objects[n:] {
 		v := h.m.versions[g]
@@ -81,8 +80,8 @@ func (h *Hart) forgetObjects(n int) {
 	}
 }
 
-// renewed is told of events that begin a new life of memory: atomic variables that
-// were there are no more.
+// renewed is called for events that begin a new life of memory. Atomic variables that were
+// there no longer exist.
 func (m *Machine) renewed(e *event.Event) {
 	low, size := e.Obj, e.Arg
 	switch e.Kind {
@@ -110,7 +109,7 @@ func (m *Machine) renewed(e *event.Event) {
 	}
 }
 
-// renewedIn is renewed for [low, last] in page n.
+// renewedIn does the work of renewed for [low, last] in page n.
 func (m *Machine) renewedIn(n, low, last uint64) {
 	from, to := max(low&granuleMask, n<<mem.PageShift), min(last, (n+1)<<mem.PageShift-1)
 	for g := from; g <= to; g += granuleSize {

@@ -6,15 +6,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What the C library does when the function of a thread has returned, it does for
-// itself: it returns what it kept for the thread, and reads blocks that the
-// program has freed. In a static program that function has a name (and a row in
-// the table of hooks); a shared C library does not tell it. It is found then by
-// what it is: code without a name that the starter of threads, which has none
-// either, calls directly, and that calls nothing it does not know.
+// When the function of a thread has returned, the C library cleans up for itself: it
+// releases what it kept for the thread, and reads blocks that the program has freed. In a
+// static program the function that does this has a symbol (and a row in the table of
+// hooks). A shared C library has no symbol for it. There it is recognised by its structure:
+// code without a symbol that the starter of threads, which has no symbol either, calls
+// directly, and that calls nothing unknown.
 
-// starterCalls is called when the code of a library at return address ret, which
-// is the first function of a thread, calls the thread's function.
+// starterCalls is called when library code with return address ret, in the first function
+// of a thread, calls the thread's function.
 func (m *Machine) starterCalls(ret uint64) {
 	img := m.cfg.Image.At(ret)
 	hooks, ok := m.cfg.Hooks.(SharedHooks)
@@ -22,7 +22,7 @@ func (m *Machine) starterCalls(ret uint64) {
 		return
 	}
 	m.starter = ret
-	const most = 128 // instructions of the starter's after the call
+	const most = 128 // number of the starter's instructions to examine after the call
 	pc := ret
 	for n := 0; n < most; {
 		b := rv.Scan(pc, m.fetch, 0)
@@ -38,9 +38,9 @@ func (m *Machine) starterCalls(ret uint64) {
 	}
 }
 
-// setsID is called before the C library's handler of [linux.SetID] runs. It works
-// on what is on the stack of the thread that sets an id, and orders nothing for the
-// program. In a static program it has a name.
+// setsID is called before the C library's handler of [linux.SetID] runs. The handler works
+// on data on the stack of the thread that sets an id, and orders nothing for the program.
+// In a static program it has a symbol.
 func (m *Machine) setsID(handler uint64) {
 	img := m.cfg.Image.At(handler)
 	hooks, ok := m.cfg.Hooks.(SharedHooks)
@@ -53,14 +53,14 @@ func (m *Machine) setsID(handler uint64) {
 	}
 }
 
-// housekeeping reports whether the function at entry is a nameless one that calls
-// others, and none that its code does not name: in its first blocks, since where
-// it ends nobody says.
+// housekeeping reports whether the function at entry has no symbol, and calls other
+// functions but none outside its own code that lacks a symbol. It looks only at the first
+// blocks, since the end of the function is unknown.
 func (m *Machine) housekeeping(img *image.Image, entry uint64) bool {
 	if _, named := img.Func(entry); named || !img.Exec(entry) {
 		return false
 	}
-	const most = 64 // blocks
+	const most = 64 // number of blocks
 	calls := false
 	seen, todo := map[uint64]bool{}, []uint64{entry}
 	for len(todo) > 0 && len(seen) < most {

@@ -8,19 +8,18 @@ import (
 	"hindsight/mpsim/schedule"
 )
 
-// Steering: a run that stops at chosen instructions, with threads held there while
-// others go on. Blocks of instructions are cut so that one begins at each place to
-// stop at, and such blocks are never linked to others: code elsewhere runs as fast as
-// ever.
+// Steering: a run stops at chosen instructions, and threads are held there while others
+// continue. Blocks are cut so that one begins at each place to stop at. Such blocks are
+// never linked to others, so that code elsewhere runs at full speed.
 
-// breaks are the places to stop at, and how many want it.
+// breaks maps each place to stop at to the number of requests for it.
 type breaks map[uint64]int
 
-// BreakAt makes the run stop before each execution of the instruction at pc, to tell
+// BreakAt makes the run stop before each execution of the instruction at pc, to call
 // Config.Stop. It may be called before the run and whenever the run is paused.
 func (m *Machine) BreakAt(pc uint64) { m.breakAt(pc) }
 
-// Unbreak takes a [Machine.BreakAt] back.
+// Unbreak undoes one [Machine.BreakAt].
 func (m *Machine) Unbreak(pc uint64) { m.unbreak(pc) }
 
 func (m *Machine) breakAt(pc uint64) {
@@ -39,8 +38,8 @@ func (m *Machine) unbreak(pc uint64) {
 	}
 }
 
-// cut shortens straight-line code so that it has no place to stop at but its
-// beginning.
+// cut returns the number of instructions to which straight-line code has to be shortened so
+// that it contains no place to stop at except at its beginning.
 func (b breaks) cut(code rv.Block) (limit int) {
 	pc := code.PC
 	for n, in := range code.Insts {
@@ -52,8 +51,9 @@ func (b breaks) cut(code rv.Block) (limit int) {
 	return 0
 }
 
-// reached is called when h is about to execute an instruction to stop at; true ends
-// the slice before it. The hart passes when it is chosen again.
+// reached is called when h is about to execute an instruction to stop at. It reports
+// whether to end the slice before it. The hart passes the instruction when it is chosen
+// again.
 func (m *Machine) reached(h *Hart) bool {
 	if h.passing {
 		h.passing = false
@@ -70,15 +70,15 @@ func (m *Machine) reached(h *Hart) bool {
 	return over
 }
 
-// Pause makes [Machine.Advance] return at the end of the slice. It is for Config.Stop
-// and Config.Stuck.
+// Pause makes [Machine.Advance] return at the end of the slice. It is for use in
+// Config.Stop and Config.Stuck.
 func (m *Machine) Pause() { m.paused = true }
 
-// Hold keeps the thread from running until it is let go.
+// Hold keeps the thread from running while on is true.
 func (h *Hart) Hold(on bool) { h.held = on }
 
-// Accesses is the memory that the instruction at PC, a load, store or atomic access,
-// is about to access: address and bytes. false when it is another instruction.
+// Accesses returns the address and size in bytes of the memory that the instruction at PC
+// is about to access. It reports false unless that is a load, store or atomic access.
 func (h *Hart) Accesses() (addr, size uint64, ok bool) {
 	in, ok := h.m.instruction(h.PC)
 	if !ok {
@@ -96,28 +96,29 @@ func (h *Hart) Accesses() (addr, size uint64, ok bool) {
 // Held reports whether the thread is kept from running.
 func (h *Hart) Held() bool { return h.held }
 
-// Runnable reports whether the thread could run, were it not held.
+// Runnable reports whether the thread could run if it were not held.
 func (h *Hart) Runnable() bool { return h.task.State == linux.Runnable }
 
-// Hidden reports whether the thread is inside a hooked call, which represents all it does.
+// Hidden reports whether the thread is inside a hooked call, which stands for everything
+// that it does.
 func (h *Hart) Hidden() bool { return h.call.active }
 
-// WaitsFor describes what a thread that is not [Hart.Runnable] waits for.
+// WaitsFor describes what a thread that is not [Hart.Runnable] is waiting for.
 func (h *Hart) WaitsFor() string { return h.waitsFor() }
 
 // runnable reports whether the scheduler may choose the hart.
 func (h *Hart) runnable() bool { return h.task.State == linux.Runnable && !h.held }
 
-// Threads are the threads that are alive, in order of their ids. The slice is the
-// machine's.
+// Threads returns the live threads, in order of their ids. The slice belongs to the
+// machine.
 func (m *Machine) Threads() []*Hart { return m.harts }
 
-// Instruction decodes the instruction at pc; false when there is none.
+// Instruction decodes the instruction at pc. It reports false if there is none.
 func (m *Machine) Instruction(pc uint64) (rv.Inst, bool) { return m.instruction(pc) }
 
-// Follow makes the run, which is paused, follow a schedule from here on. What is left
-// of an earlier one is given up. After its last step the scheduler of the policy goes
-// on, with random numbers of that seed.
+// Follow makes the run, which is paused, follow a schedule from here on. The rest of an
+// earlier schedule is discarded. After the last step, the scheduler of the policy continues
+// with random numbers from seed.
 func (m *Machine) Follow(s *schedule.Schedule, policy Policy, quantum int, seed uint64) {
 	cfg := Config{Policy: policy, Quantum: quantum, Seed: seed, Schedule: s}
 	m.leaveStep()
@@ -132,19 +133,19 @@ func (m *Machine) Follow(s *schedule.Schedule, policy Policy, quantum int, seed 
 	}
 }
 
-// Limit makes the run, which is paused, end after about so many instructions; 0: there
-// is no limit.
+// Limit makes the run, which is paused, end after about insts instructions. 0 means no
+// limit.
 func (m *Machine) Limit(insts uint64) { m.cfg.MaxInsts = insts }
 
-// Interrupt ends the run, which is paused, as cancelling its context does.
+// Interrupt ends the run, which is paused, as cancelling its context would.
 func (m *Machine) Interrupt() { m.interrupt() }
 
-// Trail is the schedule of the run so far, if Config.Trail asked for it.
+// Trail returns the schedule of the run so far, if Config.Trail asked for it.
 func (m *Machine) Trail() *schedule.Schedule {
 	return &schedule.Schedule{Steps: slices.Clone(m.trail.steps)}
 }
 
-// Insts is how many instructions the run has retired, at the end of the last slice.
+// Insts returns how many instructions the run had retired at the end of the last slice.
 func (m *Machine) Insts() uint64 { return m.result.Insts }
 
 // Ended reports whether the run has ended.
@@ -160,12 +161,12 @@ func (m *Machine) held() bool {
 	return false
 }
 
-// UserPC is the innermost place of the program's own code in the thread: the
-// instruction that it executes next, or a call. Without one it is the former.
+// UserPC returns the innermost address in the thread's call stack that is in the program's
+// own code: the next instruction or a call. If there is none, it returns the former.
 func (h *Hart) UserPC() uint64 {
 	for i, pc := range h.Stack() {
 		if i > 0 {
-			pc-- // a return address: the call is before it
+			pc-- // from a return address back to the call
 		}
 		if h.m.cfg.Image.User(pc) {
 			return pc

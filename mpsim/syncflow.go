@@ -2,16 +2,15 @@ package mpsim
 
 import "hindsight/tracefmt/event"
 
-// What orders calls, for those who ask for values: each ordered event of a
-// hidden call, of a thread's beginning or end reads or writes a place that
-// stands for what it is done to (event.SyncBase). Who wrote there last released
-// what the reader acquired. Atomic instructions have none: their order is that
-// of the memory that they access.
+// The order between calls, for observers that ask for values. Each ordered event of a
+// hidden call, or of the beginning or end of a thread, reads or writes a place that stands
+// for the object concerned (event.SyncBase). The last writer of the place released what the
+// reader acquired. Atomic instructions have no such places: they are ordered by the memory
+// that they access.
 
-// Kinds of places: they are in bits 56 and up of their address, below the bit of
-// SyncBase.
+// Kinds of places. They occupy bits 56 and up of the address, below the bit of SyncBase.
 const (
-	placeLock = uint64(iota) << 56 // 8 bytes an object: who wrote, who read
+	placeLock = uint64(iota) << 56 // 8 bytes per object: for writers, then for readers
 	placeCond
 	placeSem
 	placeOnce
@@ -33,7 +32,7 @@ func place(kind, of uint64) uint64 {
 	return event.SyncBase | kind | of<<3&placeBits
 }
 
-// order notes what an event of h releases and acquires.
+// order records what an event of h releases and acquires.
 func (h *Hart) order(e *event.Event) {
 	switch e.Kind {
 	case event.MutexLock:
@@ -82,8 +81,8 @@ func (h *Hart) order(e *event.Event) {
 	}
 }
 
-// orderedBy and orders note an access to a place by the hidden call of h, or
-// by the group of effects that was told last.
+// orderedBy and orders record an access to a place by the hidden call of h, or by the last
+// group of effects.
 func (h *Hart) orderedBy(addr, n uint64) {
 	if h.tellsGroup() {
 		h.m.rec.effect(event.Effect{Kind: event.EffectRead, Addr: addr, Arg: n})
@@ -100,7 +99,7 @@ func (h *Hart) orders(addr, n uint64) {
 	h.unseen.wrote = append(h.unseen.wrote, bytesAt{addr, n})
 }
 
-// tellsGroup reports whether what h reads and writes is told at once.
+// tellsGroup reports whether what h reads and writes is recorded at once.
 func (h *Hart) tellsGroup() bool {
 	if h.fiber == nil {
 		return h.recording && !h.unseen.begins

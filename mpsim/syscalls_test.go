@@ -28,14 +28,14 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// ending is what can be seen of a program that has ended.
+// ending is the observable behaviour of a program that has ended.
 type ending struct {
 	out, errs string
 	status    int
 }
 
-// TestSystemCalls runs C programs that lean on the kernel under qemu and under
-// the simulator, and compares what they print and how they end.
+// TestSystemCalls runs C programs that make many system calls under qemu and under the
+// simulator, and compares what they print and how they end.
 func TestSystemCalls(t *testing.T) {
 	qemu := tool(t, "qemu-riscv64-static")
 	root := t.TempDir()
@@ -172,8 +172,8 @@ func simulated(t *testing.T, elf string, cfg mpsim.Config) ending {
 	return ending{out.String(), errs.String(), res.Status}
 }
 
-// TestMemoryLimit: a guest that asks for too much is told so; one that takes
-// it all the same is ended.
+// TestMemoryLimit checks that a guest that asks for too much memory is refused, and that
+// one that uses it anyway is ended.
 func TestMemoryLimit(t *testing.T) {
 	elf := filepath.Join(t.TempDir(), "limit")
 	compile(t, elf, "limit", nil)

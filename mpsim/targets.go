@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Target is a place where the policy Coverage holds a thread up, once: when it requests
-// the lock or semaphore Object for the first time. It continues when another thread has
-// requested it, or, if Last, when nothing else can run.
+// Target is a place where the policy Coverage holds a thread, once: when it requests the
+// lock or semaphore Object for the first time. It continues when another thread has
+// requested the object, or, if Last is set, when nothing else can run.
 type Target struct {
 	Thread event.ThreadID
 	Object uint64 // address
@@ -21,7 +21,7 @@ type Target struct {
 // maxTargets bounds the targets of a run.
 const maxTargets = 64
 
-// String is the form that [ParseTargets] reads: T1@0x1234, with + if Last.
+// String returns the form that [ParseTargets] reads: T1@0x1234, with + if Last.
 func (t Target) String() string {
 	last := ""
 	if t.Last {
@@ -59,10 +59,10 @@ func ParseTargets(text string) ([]Target, error) {
 	return all, nil
 }
 
-// forever is when a thread that is held for a target is chosen in any case.
+// forever is the time until which a thread is held for a target.
 const forever = math.MaxInt64
 
-// target holds the thread up if it requests an object that is a target.
+// target holds the thread if it requests an object that is a target.
 func (h *Hart) target(obj uint64) bool {
 	v := &h.m.sched.vary
 	for i, t := range v.targets {
@@ -86,8 +86,8 @@ func (h *Hart) target(obj uint64) bool {
 }
 
 // others collects the harts that could run and are not held for a target, when all are
-// parked. It lets a sleep end for that. Now and then it collects none, since what the
-// others poll may be up to the held thread.
+// parked. To that end it lets a sleep end. Now and then it collects none, since what the
+// others poll may depend on the held thread.
 func (v *variety) others(m *Machine) {
 	if !v.longHold {
 		return

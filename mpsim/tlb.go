@@ -2,7 +2,7 @@ package mpsim
 
 import "hindsight/mpsim/mem"
 
-// The translation cache of a hart: direct mapped, by page number, one for
+// The translation cache of a hart. It is direct-mapped by page number, with one table for
 // reads and one for writes.
 const (
 	tlbBits = 8
@@ -11,9 +11,9 @@ const (
 	offset  = mem.PageSize - 1
 )
 
-// What is left of an address for the comparison with a tag: the page, and
-// those low bits that are zero in an aligned access of 1, 2, 4 or 8 bytes. A
-// misaligned access therefore misses, and one comparison serves for both.
+// Masks for the comparison of an address with a tag. They keep the page and the low bits
+// that are zero in an aligned access of 1, 2, 4 or 8 bytes. A misaligned access therefore
+// misses, and one comparison serves for both.
 const (
 	page1 = ^uint64(offset)
 	page2 = page1 | 1
@@ -21,7 +21,7 @@ const (
 	page8 = page1 | 7
 )
 
-// noTag equals no address under the masks above.
+// noTag equals no address under these masks.
 const noTag = 8
 
 type translation struct {
@@ -29,7 +29,7 @@ type translation struct {
 	page *mem.Page
 }
 
-// flush forgets all translations.
+// flush discards all translations.
 func (h *Hart) flush() {
 	for n := range h.reads {
 		h.reads[n] = translation{tag: noTag}
@@ -38,14 +38,14 @@ func (h *Hart) flush() {
 	h.generation = h.m.space.Generation()
 }
 
-// forgetWrites forgets the translation for writes to one page.
+// forgetWrites discards the translation for writes to one page.
 func (h *Hart) forgetWrites(vpn uint64) {
 	if e := &h.writes[vpn&tlbMask]; e.tag == vpn<<mem.PageShift {
 		*e = translation{tag: noTag}
 	}
 }
 
-// readable returns the page of a for reading, and keeps its translation.
+// readable returns the page of a for reading, and caches its translation.
 func (h *Hart) readable(a uint64) *mem.Page {
 	vpn := a >> mem.PageShift
 	page, fault := h.m.space.Page(vpn, mem.Read)
@@ -60,8 +60,8 @@ func (h *Hart) readable(a uint64) *mem.Page {
 	return page
 }
 
-// writable returns the page of a for writing, and keeps its translation unless
-// the page holds decoded code.
+// writable returns the page of a for writing. It caches the translation unless the page
+// holds decoded code.
 func (h *Hart) writable(a uint64) *mem.Page {
 	vpn := a >> mem.PageShift
 	page, fault := h.m.space.Page(vpn, mem.Write)
@@ -79,8 +79,8 @@ func (h *Hart) writable(a uint64) *mem.Page {
 	return page
 }
 
-// load is the way of a load that exec cannot serve from the translations: a
-// miss, or misaligned. size is in bytes; false leaves Hart.fault.
+// load executes a load that exec cannot serve from the translations, because of a miss or
+// misalignment. size is in bytes. If it reports false, the fault is in Hart.fault.
 func (h *Hart) load(a uint64, size uint64) (v uint64, ok bool) {
 	if h.m.watch.stops(h, a, size, mem.Read) {
 		return 0, false
@@ -107,7 +107,7 @@ func (h *Hart) load(a uint64, size uint64) (v uint64, ok bool) {
 	return v, true
 }
 
-// store is the same for stores; neither page is written unless both can be.
+// store is the counterpart of load for stores. Neither page is written unless both can be.
 func (h *Hart) store(a uint64, size uint64, v uint64) bool {
 	if h.m.watch.stops(h, a, size, mem.Write) {
 		return false
@@ -135,7 +135,7 @@ func (h *Hart) store(a uint64, size uint64, v uint64) bool {
 	return true
 }
 
-// wrote forgets decoded code when a page that holds some was written.
+// wrote discards decoded code when a page that contains some was written.
 func (h *Hart) wrote(a, size uint64) {
 	if h.m.code.pages[a>>mem.PageShift] != nil || h.m.code.pages[(a+size-1)>>mem.PageShift] != nil {
 		h.m.code.stores++

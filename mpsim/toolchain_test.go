@@ -19,8 +19,8 @@ const (
 	qemu     = "qemu-riscv64-static"
 )
 
-// need returns the path of a tool, or skips; it fails when the environment says
-// that the tools must be there.
+// need returns the path of a tool, or skips the test. If the environment requires the
+// tools, it fails instead.
 func need(t testing.TB, tool string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)
@@ -45,13 +45,13 @@ func compile(t testing.TB, source string, flags ...string) string {
 	return out
 }
 
-// output is what a run leaves.
+// output is what a run produces.
 type output struct {
 	stdout, stderr string
 	status         int
 }
 
-// qemuCPU is qemu's processor with Zfhmin, which newer versions spell otherwise.
+// qemuCPU is qemu's processor with Zfhmin, whose spelling depends on the version.
 var qemuCPU = sync.OnceValue(func() string {
 	for _, cpu := range []string{"rv64,Zfhmin=true", "rv64,zfhmin=true"} {
 		out, _ := exec.Command(qemu, "-cpu", cpu, os.DevNull).CombinedOutput()

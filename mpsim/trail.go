@@ -2,9 +2,9 @@ package mpsim
 
 import "hindsight/mpsim/schedule"
 
-// The schedule of a run, as it happens. Slices of a thread that follow each other
-// are one step, unless something happened between them that a run without that
-// border would not see: a deadline that passed, or a wait.
+// The schedule of a run, collected while it runs. Successive slices of a thread are one
+// step, unless something happened between them that a run without that boundary would not
+// see: a deadline that passed, or a wait.
 
 // trail collects the steps of a run.
 type trail struct {
@@ -13,7 +13,7 @@ type trail struct {
 	steps []schedule.Step
 }
 
-// ran notes that h ran so many instructions.
+// ran notes that h ran insts instructions.
 func (t *trail) ran(h *Hart, insts uint64) {
 	if !t.on {
 		return
@@ -29,10 +29,10 @@ func (t *trail) ran(h *Hart, insts uint64) {
 	step.At = h.PC
 }
 
-// cut ends the last step: what runs next is a separate one.
+// cut ends the last step. What runs next is a separate one.
 func (t *trail) cut() { t.open = false }
 
-// waits notes that the thread that ran cannot go on.
+// waits notes that the thread that ran cannot continue.
 func (t *trail) waits() {
 	if t.on {
 		t.steps[len(t.steps)-1].Waits = true
@@ -40,7 +40,7 @@ func (t *trail) waits() {
 	t.cut()
 }
 
-// clock notes that the scheduler made the time be ns.
+// clock notes that the scheduler set the time to ns.
 func (t *trail) clock(ns uint64) {
 	if t.on {
 		t.steps = append(t.steps, schedule.Step{Kind: schedule.Clock, Time: ns})

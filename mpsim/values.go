@@ -7,19 +7,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Values of registers, and effects: what changes registers and memory outside
-// the recorded instructions. They are collected when the observer is an
-// event.ValueObserver that wants them. Blocks are then translated with an
-// operation after each instruction that has a result to tell (see translate),
-// and hidden code is followed for what it stores.
+// Values of registers, and effects: changes of registers and memory outside the recorded
+// instructions. They are collected if the observer is an event.ValueObserver that wants
+// them. Blocks are then translated with an operation after each instruction that has a
+// result to record (see translate), and the stores of hidden code are tracked.
 
-// blockValues bounds the values of one block: a result an instruction, and what
-// an atomic access at its end has besides. A power of two for exec's mask.
+// blockValues bounds the values of one block: one result per instruction, and the
+// additional values of an atomic access at its end. It is a power of two because exec uses
+// it as a mask.
 const blockValues = 2 * rv.MaxBlock
 
 const batchValues = 1 << 17
 
-// registers of a hart, integer first.
+// registers are the registers of a hart, integer ones first.
 type registers [2 * rv.RegF]uint64
 
 func (h *Hart) registers() (r registers) {
@@ -28,20 +28,20 @@ func (h *Hart) registers() (r registers) {
 	return r
 }
 
-// unseen is what a hart did in a hidden call that was not told yet.
+// unseen is what a hart did in a hidden call and is not recorded yet.
 type unseen struct {
 	before registers // when the call began
-	block  *block    // that ran last; what it stored is in Hart.scrap
-	reads  []bytesAt // that the call carries on, as the hooks say
+	block  *block    // the block that ran last; the addresses of its stores are in Hart.scrap
+	reads  []bytesAt // ranges that the call copies or keeps, as the hooks say
 	wrote  []bytesAt
-	begins bool    // the hooks are being told of the call
-	copies *copies // of a call that hands on what others left
+	begins bool    // the hooks are just being told of the call
+	copies *copies // of a call that passes on what others left
 }
 
 // bytesAt is a range of memory.
 type bytesAt struct{ addr, n uint64 }
 
-// join appends a range, or lengthens the last one.
+// join appends a range, or extends the last one.
 func join(ranges []bytesAt, addr, n uint64) []bytesAt {
 	if k := len(ranges) - 1; k >= 0 && ranges[k].addr+ranges[k].n == addr {
 		ranges[k].n += n
@@ -61,7 +61,7 @@ func (r *recorder) hide(h *Hart) {
 	}
 }
 
-// unhide tells what the hidden call of h, which has ended, did.
+// unhide records what the hidden call of h, which has ended, did.
 func (r *recorder) unhide(h *Hart) {
 	if r.values {
 		r.tellCall(h)
@@ -69,8 +69,8 @@ func (r *recorder) unhide(h *Hart) {
 	}
 }
 
-// tellPart tells what a hidden call that is interrupted has done so far, before
-// others can see it.
+// tellPart records what an interrupted hidden call has done so far, before others can see
+// it.
 func (r *recorder) tellPart(h *Hart) {
 	r.stored(h)
 	if len(h.unseen.reads)+len(h.unseen.wrote) > 0 {
@@ -78,7 +78,7 @@ func (r *recorder) tellPart(h *Hart) {
 	}
 }
 
-// tellCall tells what the hidden call of h read and wrote since it told last.
+// tellCall records what the hidden call of h has read and written since the last record.
 func (r *recorder) tellCall(h *Hart) {
 	r.stored(h)
 	u := &h.unseen
@@ -103,7 +103,7 @@ func (r *recorder) hidden(h *Hart, b *block) *[64]uint64 {
 	return &h.scrap
 }
 
-// stored notes what the last block of h stored, if that ran hidden.
+// stored notes what the last block of h stored, if it ran hidden.
 func (r *recorder) stored(h *Hart) {
 	b := h.unseen.block
 	if b == nil {
@@ -113,7 +113,7 @@ func (r *recorder) stored(h *Hart) {
 	r.storedBy(h, b, &b.code)
 }
 
-// storedBy notes what code, which is b or the part of it that ran, stored.
+// storedBy notes the stores of code, which is b or the part of it that ran.
 func (r *recorder) storedBy(h *Hart, b *block, code *rv.Block) {
 	if h.fiber != nil {
 		r.follow(h, code, h.scrap[:], int(b.values))
@@ -151,7 +151,7 @@ func (r *recorder) effect(e event.Effect) {
 	r.batch.Effects = append(r.batch.Effects, e)
 }
 
-// changed tells the registers of h that differ from before.
+// changed records the registers of h that differ from before.
 func (r *recorder) changed(h *Hart, before *registers) {
 	for n, v := range h.registers() {
 		if v != before[n] {
@@ -160,7 +160,7 @@ func (r *recorder) changed(h *Hart, before *registers) {
 	}
 }
 
-// begun tells the registers that h begins with.
+// begun records the registers that h starts with.
 func (r *recorder) begun(h *Hart) {
 	if r.values {
 		r.effect(event.Effect{Kind: event.EffectStart})
@@ -168,15 +168,15 @@ func (r *recorder) begun(h *Hart) {
 	}
 }
 
-// flow is what the kernel read and wrote on behalf of one task (nil: of the
-// one that called), before it turned to another.
+// flow is what the kernel read and wrote on behalf of one task (nil: the caller) before it
+// turned to another.
 type flow struct {
 	task         *linux.Task
 	reads, wrote []bytesAt
 }
 
-// touched is what the space tells its watcher: while the kernel runs its accesses
-// are noted.
+// touched is called by the space for each access. It notes the accesses that the kernel
+// makes.
 func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 	if !r.inKernel || n == 0 {
 		return
@@ -189,7 +189,7 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 	if last < 0 || r.flows[last].task != task {
 		last++
 		if last < cap(r.flows) {
-			r.flows = r.flows[:last+1] // with the room that it has
+			r.flows = r.flows[:last+1] // reuses its storage
 		} else {
 			r.flows = append(r.flows, flow{})
 		}
@@ -203,8 +203,8 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 	}
 }
 
-// interrupts tells that a handler interrupts the hidden call of h in the middle of
-// what the kernel does: what that was until now belongs to the call.
+// interrupts records that a handler interrupts the hidden call of h in the middle of the
+// kernel's work. What the kernel did until now belongs to the call.
 func (r *recorder) interrupts(h *Hart) {
 	for i := range r.flows {
 		if f := &r.flows[i]; f.task == nil {
@@ -226,15 +226,14 @@ func (u *unseen) adopt(f *flow) {
 	}
 }
 
-// kernelValues is kernelCall for those who ask for values. It tells what came of
-// what the kernel did: as a group of kind open, or as part of the hidden call
-// that h is in. What it did for others, whose calls were blocked, belongs to
-// their calls.
+// kernelValues is kernelCall for observers that ask for values. It records the effects of
+// the kernel's work: as a group of kind open, or as part of the hidden call that h is in.
+// What the kernel did for others whose calls were blocked belongs to those calls.
 func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.Outcome) linux.Outcome {
 	r := m.rec
 	r.open = open
 	var pc uint64
-	carries := false // what the kernel does belongs to unrecorded code
+	carries := false // the kernel's work belongs to unrecorded code
 	if h != nil {
 		r.before, r.pc, pc = h.registers(), h.PC, h.PC-ecallBytes
 		carries = h.fiber != nil && (h.fiber.mute.on || open == event.EffectSignal)
@@ -272,7 +271,7 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 			wrote, flows = flows[0].wrote, flows[1:]
 		}
 		if r.open == event.EffectSyscall && out.Action != linux.Block {
-			r.before[regA0] = ^h.X[regA0] // always told
+			r.before[regA0] = ^h.X[regA0] // so that it is always recorded
 		}
 		r.changed(h, &r.before)
 		r.ranges(nil, wrote)
@@ -284,7 +283,7 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 	return out
 }
 
-// tellFlow tells what the kernel did while h, which may be nil, called it.
+// tellFlow records what the kernel did when called by h, which may be nil.
 func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 	r, of := m.rec, h
 	if f.task != nil {
@@ -294,7 +293,7 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 		}
 	}
 	switch {
-	case of == nil: // a timer, say
+	case of == nil: // such as a timer
 		if len(f.wrote) > 0 {
 			r.effect(event.Effect{Kind: event.EffectSignal})
 			r.ranges(nil, f.wrote)
@@ -306,7 +305,7 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 	case of == h:
 		r.effect(event.Effect{Kind: open, PC: pc})
 		r.ranges(f.reads, f.wrote)
-	default: // the call that the other one is blocked in
+	default: // the call in which the other thread is blocked
 		if r.owner != nil {
 			r.flush(r.owner)
 		}
@@ -318,7 +317,7 @@ func (m *Machine) tellFlow(h *Hart, open event.EffectKind, pc uint64, f *flow) {
 	}
 }
 
-// woken tells the result of the system call that h was blocked in.
+// woken records the result of the system call that h was blocked in.
 func (r *recorder) woken(h *Hart) {
 	if !r.values || !h.blocked {
 		return

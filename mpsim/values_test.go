@@ -14,15 +14,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// follower keeps the registers and the memory of a run by what it is told
-// alone, and holds addresses, branches and loaded values against them.
+// follower reconstructs the registers and the memory of a run only from what it receives,
+// and compares addresses, branches and loaded values with them.
 type follower struct {
 	t       *testing.T
 	img     *image.Space
 	blocks  []followed
 	harts   map[event.ThreadID]*[64]uint64
-	expects map[event.ThreadID]uint64 // where a thread goes on; 0: not known
-	memory  map[uint64]int            // what is in a byte; -1: not known
+	expects map[event.ThreadID]uint64 // where a thread continues; 0: not known
+	memory  map[uint64]int            // content of a byte; -1: not known
 	wrong   int
 	loads   int
 	effects map[event.EffectKind]int
@@ -94,7 +94,7 @@ func (f *follower) effect(th event.ThreadID, x *[64]uint64, e event.Effect) {
 	case event.EffectSignal:
 		delete(f.expects, th)
 	case event.EffectCall:
-		// The function's own jumps are not told; it returns, or is left.
+		// The function's own jumps are not reported; it returns or is left.
 		f.expects[th] = x[1]
 		if e.Addr == 0 || e.PC == 0 {
 			f.fail("a call from %#x of %#x", e.PC, e.Addr)
@@ -172,7 +172,7 @@ func (f *follower) leave(th event.ThreadID, x *[64]uint64, b *followed, i rv.Ins
 	}
 }
 
-// step takes the result of an instruction, and what it does to memory.
+// step applies the result of an instruction and its effect on memory.
 func (f *follower) step(x *[64]uint64, i rv.Inst, pc, addr uint64, size uint8, access event.Access, plain, atomic bool, values *[]uint64) {
 	stores := plain && access == event.Write
 	data := x[i.Rs2]
@@ -211,7 +211,7 @@ func (f *follower) step(x *[64]uint64, i rv.Inst, pc, addr uint64, size uint8, a
 	}
 }
 
-// loaded holds a value against memory.
+// loaded compares a value with memory.
 func (f *follower) loaded(pc, addr uint64, size uint8, v uint64) {
 	f.loads++
 	for n := range uint64(size) {
@@ -222,8 +222,8 @@ func (f *follower) loaded(pc, addr uint64, size uint8, v uint64) {
 	}
 }
 
-// TestValues: registers and memory as the values and effects say explain every
-// address, branch and load of the run.
+// TestValues checks that registers and memory, as reconstructed from values and effects,
+// explain every address, branch and load of the run.
 func TestValues(t *testing.T) {
 	sources, err := filepath.Glob("testdata/*.c")
 	if err != nil || len(sources) == 0 {

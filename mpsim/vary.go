@@ -8,55 +8,55 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// The policy Random without a Config.Quantum: schedules that meet much.
+// The policy Random without a Config.Quantum: schedules that expose many kinds of bugs.
 //
-// Which lengths of slices show a bug depends on the bug. Where threads share out
-// work among them, slices of tens of instructions let each get some; where one
-// has to run far ahead of another, slices have to be as long as what it does. So
-// the run goes through phases:
+// Which lengths of slices expose a bug depends on the bug. Where threads share out work,
+// slices of tens of instructions let each of them get some. Where one thread has to run far
+// ahead of another, slices have to be as long as what it does. So the run goes through
+// phases:
 //
-//   - Each has an octave: its slices have about 2^octave instructions, from tens
-//     to tens of thousands; one slice in 16 is of any octave. A phase lasts for a
-//     number of instructions that does not depend on its octave, so that each
-//     octave gets the same share of the run.
+//   - Each phase has an octave: its slices have about 2^octave instructions, from
+//     tens to tens of thousands. One slice in 16 has any octave. The length of a
+//     phase in instructions does not depend on its octave, so that each octave gets
+//     the same share of the run.
 //   - At switch points, where a thread, a team, a task or a share of work begins
-//     and where something is given up or obtained, the slice ends with a chance
-//     that the phase has drawn.
+//     and where something is released or obtained, the slice ends with a probability
+//     that is drawn for each phase.
 //   - In half of the phases one thread is slow: others are preferred to it.
-//   - Before some, a sleep ends before the others have run for as long, as on a
-//     machine that is busy with other things: at most mostHaste too early. What
-//     waits with a timeout for something else does not.
+//   - Before some phases a sleep ends early, before the others have run for as
+//     long, as on a machine that is busy with other things. It ends at most
+//     mostHaste too early. A wait with a timeout for something else does not.
 //
-// A switch costs the recording of a batch, as much as about 90 instructions. A
-// run has a credit of switches that grows as it runs; while it is used up slices
-// are long and switch points do nothing. So short runs, and the first part of
-// long ones, are interleaved finely, and in the long run a switch comes every
-// switchCost instructions at most.
+// A switch costs the recording of a batch, about as much as 90 instructions. A run has a
+// credit of switches that grows as it runs. While the credit is used up, slices are long
+// and switch points do nothing. So short runs, and the first part of long ones, are
+// interleaved finely, and in the long run there is at most one switch per switchCost
+// instructions.
 type variety struct {
 	rng    *rand.Rand
 	octave int   // of the phase
-	left   int64 // instructions of the phase still to run
-	eager  int   // chance in eagerOf that a switch point ends the slice
+	left   int64 // instructions of the phase that are still to run
+	eager  int   // chance out of eagerOf that a switch point ends the slice
 	slow   *Hart
-	credit int64 // instructions' worth
-	last   *Hart // that ran last
-	avoid  *Hart // that ended its slice for others to run
-	held   bool  // a thread may wait for another to come to an object
+	credit int64 // in instructions
+	last   *Hart // the hart that ran last
+	avoid  *Hart // the hart that ended its slice for others to run
+	held   bool  // a thread may be waiting for another to reach an object
 	now    int64 // instructions that ran while there was more than one thread
 	can    []*Hart
 
 	// See targets.go.
-	targets  []Target // that were not reached yet
+	targets  []Target // that have not been reached yet
 	longHold bool     // a thread was held for a target
 }
 
 const (
 	firstOctave = 4  // 16 to 31 instructions
 	lastOctave  = 13 // 8,192 to 16,383
-	farOctave   = 16 // of the slices that are of any length
+	farOctave   = 16 // for the slices of any length
 	thriftyOne  = 11 // the first octave when there is no credit
 
-	firstPhase = 8 // octaves of the lengths of phases, in instructions
+	firstPhase = 8 // range of the octaves of phase lengths, in instructions
 	lastPhase  = 16
 	phaseShare = 3 // a phase lasts for an eighth of what ran before
 
@@ -66,7 +66,7 @@ const (
 	mostHaste = 100_000_000 // nanoseconds that others may lose to a busy machine
 
 	eagerOf     = 8
-	slowOf      = 8 // a slow hart is chosen in one of so many cases in which it would be
+	slowOf      = 8 // a slow hart is chosen in one of slowOf cases in which it would otherwise be
 	switchCost  = 5000
 	firstCredit = 1024 * switchCost
 )
@@ -75,16 +75,16 @@ func (v *variety) init(rng *rand.Rand) {
 	v.rng, v.credit, v.octave, v.eager = rng, firstCredit, lastOctave, eagerOf
 }
 
-// varies reports whether the policy is the one of this file.
+// varies reports whether the policy is the one in this file.
 func (s *scheduler) varies() bool { return s.vary.rng != nil && s.follow == nil }
 
-// within draws from octave k.
+// within draws a number from octave k.
 func (v *variety) within(k int) int64 { return 1<<k + v.rng.Int64N(1<<k) }
 
-// between draws one of low to high.
+// between draws a number from low to high, inclusive.
 func (v *variety) between(low, high int) int { return low + v.rng.IntN(high-low+1) }
 
-// quantum is the length of the next slice.
+// quantum returns the length of the next slice.
 func (v *variety) quantum() int64 {
 	k := v.between(max(firstOctave, v.octave-1), v.octave+1)
 	if v.rng.IntN(16) == 0 {
@@ -96,7 +96,7 @@ func (v *variety) quantum() int64 {
 	return v.within(k)
 }
 
-// phase begins the next phase.
+// phase starts the next phase.
 func (v *variety) phase(m *Machine) {
 	long := bits.Len64(uint64(v.now)) - 1 - phaseShare
 	long = min(max(long, firstPhase), lastPhase)
@@ -112,8 +112,7 @@ func (v *variety) phase(m *Machine) {
 	}
 }
 
-// wakeSleeper lets the next sleep end, if that is what happens next and is due
-// soon.
+// wakeSleeper lets the next sleep end, if it is the next thing to happen and is due soon.
 func (v *variety) wakeSleeper(m *Machine) {
 	if deadline, ok := m.kernel.NextSleeper(); ok && deadline-m.kernel.Now() <= mostHaste {
 		m.kernel.AdvanceTo(deadline)
@@ -122,7 +121,7 @@ func (v *variety) wakeSleeper(m *Machine) {
 	}
 }
 
-// choose chooses among the runnable harts.
+// choose chooses one of the runnable harts.
 func (v *variety) choose(m *Machine) *Hart {
 	if v.left <= 0 && len(m.harts) > 1 {
 		v.phase(m)
@@ -155,7 +154,7 @@ func (v *variety) choose(m *Machine) *Hart {
 	return h
 }
 
-// runnable collects the harts that could run.
+// runnable collects the harts that could run and for which and returns true.
 func (v *variety) runnable(m *Machine, and func(*Hart) bool) {
 	v.can = v.can[:0]
 	for _, h := range m.harts {
@@ -165,7 +164,7 @@ func (v *variety) runnable(m *Machine, and func(*Hart) bool) {
 	}
 }
 
-// without takes a hart out of the choice, if there are others.
+// without excludes a hart from the choice, if there are others.
 func (v *variety) without(h *Hart) {
 	if h == nil || len(v.can) < 2 {
 		return
@@ -178,7 +177,7 @@ func (v *variety) without(h *Hart) {
 	}
 }
 
-// ran takes note of the instructions that h ran.
+// ran accounts for the instructions that h ran.
 func (v *variety) ran(h *Hart, insts int64, spins bool) {
 	if len(h.m.harts) < 2 {
 		return
@@ -200,8 +199,8 @@ func (v *variety) ran(h *Hart, insts int64, spins bool) {
 	}
 }
 
-// SwitchPoint tells that the thread is where it is worth letting others run, now
-// or when the hidden call that it is in returns, and what object it is about.
+// SwitchPoint says that this is a good place to let others run, now or when the present
+// hidden call returns. obj is the object concerned.
 func (h *Hart) SwitchPoint(obj uint64) {
 	s := &h.m.sched
 	if !s.varies() || len(h.m.harts) < 2 {
@@ -221,8 +220,8 @@ func (h *Hart) SwitchPoint(obj uint64) {
 	h.turn(obj)
 }
 
-// turn ends the slice at the end of the present block, for another to run, and
-// may hold the thread up for a while.
+// turn ends the slice at the end of the present block, so that another can run, and may
+// hold the thread for a while.
 func (h *Hart) turn(obj uint64) {
 	v := &h.m.sched.vary
 	v.avoid = h
@@ -233,21 +232,21 @@ func (h *Hart) turn(obj uint64) {
 		v.hold(h, obj, lastHold)
 	}
 	if h.left > 1 {
-		// The block that begins a hooked function has been told to the hooks:
-		// it has to run.
+		// The hooks have been told of the block that begins a hooked function, so it has to
+		// run.
 		h.granted -= h.left - 1
 		h.left = 1
 	}
 }
 
 // hold keeps the thread from being chosen until others have run about 2^octave
-// instructions, or one of them has come to a switch point about obj.
+// instructions, or one of them has reached a switch point with object obj.
 func (v *variety) hold(h *Hart, obj uint64, octave int) {
 	h.parking = parking{on: true, until: v.now + v.within(octave), obj: obj, words: h.parking.words[:0]}
 	v.held = v.held || obj != anywhere
 }
 
-// reached lets those go on that wait for another to come to obj.
+// reached releases the threads that wait for another to reach obj.
 func (v *variety) reached(h *Hart, obj uint64) {
 	if !v.held {
 		return
@@ -264,13 +263,13 @@ func (v *variety) reached(h *Hart, obj uint64) {
 	}
 }
 
-// Objects of holds that are none of the program's.
+// Pseudo-objects of holds that are not objects of the program.
 const (
-	anywhere = 0 // no object at all
-	birth    = 1 // of threads
+	anywhere = 0 // no object
+	birth    = 1 // the start of a thread
 )
 
-// born tells of a new thread, which may begin late, or together with the next.
+// born handles a new thread, which may start late, or together with the next.
 func (v *variety) born(h *Hart) {
 	v.reached(h, birth)
 	switch v.rng.IntN(4) {
@@ -281,7 +280,7 @@ func (v *variety) born(h *Hart) {
 	}
 }
 
-// switchKinds are the kinds of events at which it is worth letting others run.
+// switchKinds are the kinds of events at which it is good to let others run.
 var switchKinds = [event.NumKinds]bool{
 	event.MutexLock: true, event.MutexUnlock: true,
 	event.ReadLock: true, event.ReadUnlock: true, event.WriteLock: true, event.WriteUnlock: true,

@@ -11,38 +11,38 @@ import (
 )
 
 // Warm keeps what a run finds out about code, for later runs of the same program: its
-// decoded blocks, and what the source says of its accesses. It changes nothing that a
-// run does. All runs have the same Config, apart from the seed, the environment and the
-// input, and one of them uses it at a time. Its zero value is empty.
+// decoded blocks, and what the source says about its accesses. It does not change what a
+// run does. All runs must have the same Config, apart from the seed, the environment and
+// the input, and only one of them may use it at a time. Its zero value is empty.
 type Warm struct {
 	known [3]knowledge // of runs that are not observed, of observed ones, and of those with values
 	files linux.Contents
 }
 
-// knowledge is what a Warm keeps of one way to run.
+// knowledge is what a Warm keeps for one kind of run.
 type knowledge struct {
 	blocks map[decodedKey]*decoded
 	code   *intent.Code
-	images map[uint64]*image.Image // by base address, those that the rest is about
+	images map[uint64]*image.Image // by base address: the images that the rest refers to
 }
 
 // decodedKey is what a decoded block depends on, besides memory.
 type decodedKey struct {
 	pc      uint64
-	starter bool // the machine knew where threads begin
+	starter bool // the machine knew where threads start
 }
 
 // decoded is a block as [Machine.decode] returned it.
 type decoded struct {
 	block   block
 	low     uint64 // address of raw
-	raw     []byte // memory that decoding read
+	raw     []byte // the memory that decoding read
 	switchy bool   // see Machine.switches
-	hook    int    // in codeCache.hooks
+	hook    int    // as in codeCache.hooks
 	hooked  bool
 }
 
-// warmUp lets the machine use what earlier runs know.
+// warmUp lets the machine use what earlier runs found out.
 func (m *Machine) warmUp(w *Warm) {
 	if w == nil {
 		return
@@ -60,8 +60,8 @@ func (m *Machine) warmUp(w *Warm) {
 	m.warm, m.intent = k, k.code.In(m.cfg.Image)
 }
 
-// coolDown makes the machine do without, if an image is not the one that was at its
-// address in earlier runs.
+// coolDown makes the machine do without that, if an image differs from the one that was at
+// its address in earlier runs.
 func (m *Machine) coolDown(img *image.Image) {
 	if m.warm == nil {
 		return
@@ -95,7 +95,7 @@ func (m *Machine) decodedBefore(pc uint64) *block {
 	return &b
 }
 
-// same is what is kept of a block; nil if that is another block.
+// same returns what is kept of a block, or nil if that is a different block.
 func (m *Machine) same(b *block) *decoded {
 	if m.warm == nil {
 		return nil
@@ -107,7 +107,7 @@ func (m *Machine) same(b *block) *decoded {
 	return d
 }
 
-// holds reports whether executable memory has the bytes.
+// holds reports whether executable memory has these bytes.
 func (m *Machine) holds(addr uint64, want []byte) bool {
 	for len(want) > 0 {
 		page, fault := m.space.Page(addr>>mem.PageShift, mem.Exec)
@@ -124,11 +124,11 @@ func (m *Machine) holds(addr uint64, want []byte) bool {
 	return true
 }
 
-// watchedCode is memory that decoding reads.
+// watchedCode notes which memory decoding reads.
 type watchedCode struct {
 	m         *Machine
 	low, high uint64
-	missing   bool // some of it was not there
+	missing   bool // some of it did not exist
 }
 
 func (w *watchedCode) fetch(addr uint64) (uint16, bool) {

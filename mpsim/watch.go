@@ -5,8 +5,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Watched memory, of a [Replay]: its pages are not in the translation caches, so that
-// accesses to them, and only those, take the slow way, which looks at the ranges.
+// Watched memory, for a [Replay]. Its pages are not in the translation caches, so that
+// accesses to them, and only those, take the slow path, which checks the ranges.
 
 // Watched is memory to stop at.
 type Watched struct {
@@ -14,7 +14,7 @@ type Watched struct {
 	Access     mem.Access // which accesses count: Read, Write or both
 }
 
-// watches are the ranges that are watched; nil: none.
+// watches are the watched ranges; nil: none.
 type watches struct {
 	ranges []Watched
 	// hit is the access that exec stopped at.
@@ -23,7 +23,7 @@ type watches struct {
 	which     int // of ranges
 }
 
-// page tells whether a page has watched memory.
+// page reports whether a page contains watched memory.
 func (w *watches) page(vpn uint64) bool {
 	if w == nil {
 		return false
@@ -36,7 +36,7 @@ func (w *watches) page(vpn uint64) bool {
 	return false
 }
 
-// overlaps is the index of a range that an access is to; -1: none.
+// overlaps returns the index of a range that an access touches, or -1.
 func (w *watches) overlaps(addr, size uint64, access mem.Access) int {
 	for i := range w.ranges {
 		if r := &w.ranges[i]; r.Access&access != 0 && addr < r.Addr+r.Size && r.Addr < addr+size {
@@ -46,8 +46,8 @@ func (w *watches) overlaps(addr, size uint64, access mem.Access) int {
 	return -1
 }
 
-// stops tells whether an access is not to be made because its memory is watched, and
-// makes exec leave.
+// stops reports whether an access must not be made because its memory is watched, and makes
+// exec return.
 func (w *watches) stops(h *Hart, addr, size uint64, access mem.Access) bool {
 	if w == nil {
 		return false
@@ -61,7 +61,7 @@ func (w *watches) stops(h *Hart, addr, size uint64, access mem.Access) bool {
 	return true
 }
 
-// atomicAccess is what an atomic instruction does with its memory.
+// atomicAccess returns what an atomic instruction does with its memory.
 func atomicAccess(op rv.Op) mem.Access {
 	switch op {
 	case rv.OpLRW, rv.OpLRD:

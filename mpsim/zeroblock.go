@@ -5,12 +5,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// zeroBytes are the bytes of a cache block that cbo.zero clears.
+// zeroBytes is the size of the cache block that cbo.zero clears.
 const zeroBytes = linux.CacheBlock
 
-// zeroBlock executes the cbo.zero at h.PC. Its 64 bytes are no plain access,
-// whose sites have at most 8: they are told as what the kernel writes for the
-// thread is.
+// zeroBlock executes the cbo.zero at h.PC. Its 64 bytes are not a plain access, whose sites
+// have at most 8. They are recorded like memory that the kernel writes for the thread.
 func (m *Machine) zeroBlock(h *Hart) {
 	in, ok := m.instruction(h.PC)
 	if !ok {
