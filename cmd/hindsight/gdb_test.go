@@ -189,18 +189,24 @@ print("there: " + on[-1])
 	}
 }
 
+// compiled compiles a program or shared object in C, without optimization.
+func compiled(t *testing.T, output, source string, flags ...string) {
+	t.Helper()
+	needTools(t, cross.Compiler)
+	if err := os.WriteFile(output+".c", []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-O0", "-g", "-pthread", "-o", output, output + ".c"}, flags...)
+	if out, err := exec.CommandContext(t.Context(), cross.Compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // recordedSource compiles a program in C and records a run of it.
 func recordedSource(t *testing.T, name, source string, status int, args ...string) string {
 	t.Helper()
-	needTools(t, cross.Compiler)
-	dir := t.TempDir()
-	file, program := filepath.Join(dir, name+".c"), filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), cross.Compiler, "-O0", "-g", "-static", "-pthread", "-o", program, file).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := filepath.Join(t.TempDir(), name)
+	compiled(t, program, source, "-static")
 	trace := program + ".hst"
 	if got, _, text := invoke(append([]string{"run", "-o", trace, program}, args...)...); got != status {
 		t.Fatalf("status %d: %s", got, text)
@@ -284,5 +290,98 @@ print("begin: %d" % now())
 	}
 	if told(t, out, "begin")[0] != "0" || told(t, out, "end")[0] == "0" {
 		t.Errorf("%s", out)
+	}
+}
+
+// loads is a program whose threads have variables of their own in the executable, in a
+// shared object of the executable, and in one that the threads load.
+const loads = `#include <dlfcn.h>
+#include <pthread.h>
+
+__thread int one = 1;
+__thread long two[4];
+static int shared;
+extern int count(int n);
+
+static void *work(void *arg)
+{
+	one += (int)(long)arg;
+	two[1] = 2 * one;
+	int n = count(5);
+	void *h = dlopen("./plugin.so", RTLD_NOW);
+	int (*f)(int) = (int (*)(int))dlsym(h, "plug");
+	n += f(3);
+	n += f(4);
+	shared += n;
+	return 0;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+	for (long i = 0; i < 2; i++)
+		pthread_create(&t[i], 0, work, (void *)(i + 1));
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], 0);
+	return 0;
+}
+`
+
+// TestGDBLibraries: gdb knows the shared objects of a dynamically linked program from
+// the beginning, those that are loaded later too, also after a jump to a race, and reads
+// the thread-local variables of each.
+func TestGDBLibraries(t *testing.T) {
+	dir := t.TempDir()
+	compiled(t, filepath.Join(dir, "libcount.so"), "__thread int counted = 100; int count(int n) { return counted += n; }", "-shared", "-fPIC")
+	compiled(t, filepath.Join(dir, "plugin.so"), "__thread int plugged = 1000; int plug(int n) {\nreturn plugged += n; }", "-shared", "-fPIC")
+	compiled(t, filepath.Join(dir, "loads"), loads, "-L"+dir, "-lcount", "-Wl,-rpath,$ORIGIN")
+	trace := filepath.Join(dir, "loads.hst")
+	if status, _, text := invoke("run", "-o", trace, filepath.Join(dir, "loads")); status != 0 {
+		t.Fatalf("status %d: %s", status, text)
+	}
+	out := gdbScript(t, trace, `
+def libraries():
+    return " ".join(sorted(o.filename.split("/")[-1] for o in gdb.objfiles() if ".so" in o.filename))
+def value(text):
+    try:
+        return str(gdb.parse_and_eval(text))
+    except gdb.error as e:
+        return "none"
+print("libraries: " + libraries())
+gdb.Breakpoint("plug")
+gdb.execute("continue")
+me = gdb.selected_thread()
+f = gdb.selected_frame()
+print("frames: %s %s" % (f.name(), f.older().name()))
+before = value("plugged")
+gdb.execute("delete")
+gdb.execute("finish")
+print("values: %s %s %s %s" % (value("one - (long)arg"), value("two[1] / one"), value("counted"), value("plugged")))
+print("before: " + before)
+gdb.execute("watch plugged")
+gdb.execute("continue")
+print("watched: %s" % value("plugged"))
+gdb.execute("delete")
+gdb.execute("race R1 1")
+print("race: %s %s" % (gdb.selected_frame().name(), gdb.selected_frame().older().is_valid()))
+print("later: " + libraries())
+gdb.execute("goto begin")
+print("begin: " + libraries())
+`)
+	for name, value := range map[string]string{
+		"values": "1 2 105 1003", "watched": "1007", "race": "work True", "frames": "plug work",
+	} {
+		if got := told(t, out, name)[0]; got != value {
+			t.Errorf("%s: %s, want %s", name, got, value)
+		}
+	}
+	all := told(t, out, "libraries")[0]
+	for _, name := range []string{"libcount.so", "plugin.so", "libc.so.6", "ld-linux"} {
+		if !strings.Contains(all, name) {
+			t.Errorf("no %s in %s", name, all)
+		}
+	}
+	if later, begin := told(t, out, "later")[0], told(t, out, "begin")[0]; later != all || begin != all {
+		t.Errorf("the shared objects are\n%s\n%s\n%s", all, later, begin)
 	}
 }

@@ -2,6 +2,7 @@ package debug
 
 import (
 	"encoding/binary"
+	"path"
 
 	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
@@ -20,10 +21,11 @@ type Frame struct {
 // maxFrames bounds a call stack.
 const maxFrames = 256
 
-// Registers that unwinding needs to know.
+// Registers with a part in calls and threads.
 const (
 	ra = 1
 	sp = 2
+	tp = 4
 )
 
 // Code is an address within the code of the frame: of its next instruction, or of the
@@ -78,6 +80,31 @@ func (d *Debugger) word(addr uint64) (uint64, bool) {
 		return 0, false
 	}
 	return binary.LittleEndian.Uint64(b), true
+}
+
+// FileName is the path under which a debugger finds the file of a shared object.
+func FileName(m *image.Image) string { return path.Clean("/" + m.Path) }
+
+// ThreadLocals is where a thread has the thread-local variables of an image; false when
+// the image has none, or the thread has none of them yet.
+func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64, ok bool) {
+	h := d.Replay.Thread(t)
+	low, module, early, ok := d.Journal().Image().TLSModule(m)
+	if h == nil || !ok || h.X[tp] == 0 {
+		return 0, false
+	}
+	if early {
+		return h.X[tp] + low, true
+	}
+	// Before the thread pointer the GNU C library has the address of its table of
+	// blocks: 16 bytes for each, of which the first 8 are the address.
+	const table, row, unallocated = 16, 16, ^uint64(0)
+	at, ok := d.word(h.X[tp] - table)
+	if !ok {
+		return 0, false
+	}
+	block, ok = d.word(at + row*uint64(module))
+	return block, ok && block != 0 && block != unallocated
 }
 
 // Memory reads memory, as much of it as is mapped from addr on.

@@ -11,12 +11,17 @@ def _monitor(line, moves):
     place = re.search(r"^thread (\d+): ", text, re.M)
     if not moves or not place:
         return
+    # The thread that gdb looks at may not exist at the new place. So the threads come
+    # first, then the other thread, and only then what gdb remembers is forgotten.
+    try:
+        gdb.execute("info threads", to_string=True)
+    except gdb.error:
+        pass
+    for thread in gdb.selected_inferior().threads():
+        if int(place[1]) in thread.ptid[1:]:
+            thread.switch()
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("maintenance flush dcache", to_string=True)
-    gdb.execute("info threads", to_string=True)
-    for thread in gdb.selected_inferior().threads():
-        if thread.ptid[1] == int(place[1]) or thread.ptid[2] == int(place[1]):
-            thread.switch()
     gdb.execute("frame")
 
 

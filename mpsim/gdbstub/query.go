@@ -80,7 +80,7 @@ func (s *server) query(ctx context.Context, body string) (reply []byte, known bo
 	case name == "Supported":
 		s.swb = strings.Contains(args, "swbreak+")
 		return fmt.Appendf(nil, "PacketSize=%x;QStartNoAckMode+;swbreak+;hwbreak+;vContSupported+;ReverseStep+;ReverseContinue+;"+
-			"qXfer:features:read+;qXfer:threads:read+;qXfer:exec-file:read+;qXfer:auxv:read+", maxPacket), true
+			"qXfer:features:read+;qXfer:threads:read+;qXfer:exec-file:read+;qXfer:auxv:read+;qXfer:libraries-svr4:read+", maxPacket), true
 	case name == "Xfer":
 		return s.transfer(args)
 	case name == "C":
@@ -89,6 +89,8 @@ func (s *server) query(ctx context.Context, body string) (reply []byte, known bo
 		return []byte("1"), true // it is not killed when gdb ends
 	case name == "Symbol":
 		return []byte("OK"), true
+	case name == "GetTLSAddr":
+		return s.threadLocal(args), true
 	case name == "fThreadInfo":
 		s.listed = nil
 		for _, h := range s.Debugger.Threads() {
@@ -238,6 +240,8 @@ func (s *server) transfer(args string) (reply []byte, known bool) {
 		all = []byte(s.Program)
 	case "auxv":
 		all = s.auxv
+	case "libraries-svr4":
+		all = s.libraries()
 	default:
 		return nil, false
 	}

@@ -25,6 +25,7 @@ func (m *Image) readDynamic(progs []elf.Prog64) {
 		if err != nil {
 			return
 		}
+		m.Dynamic = m.Base + progs[i].Vaddr
 		m.dynamic = map[elf.DynTag]uint64{}
 		for ; len(raw) >= 16; raw = raw[16:] {
 			m.dynamic[elf.DynTag(binary.LittleEndian.Uint64(raw))] = binary.LittleEndian.Uint64(raw[8:])

@@ -58,6 +58,8 @@ type Image struct {
 	PhdrSize  int
 	// GP is the value of the global pointer, __global_pointer$; 0 if unknown.
 	GP uint64
+	// Dynamic is the address of the dynamic section in memory, 0 if there is none.
+	Dynamic uint64
 	// TLS is the initial image of thread-local storage; its zero value means
 	// that the program has none.
 	TLS TLS

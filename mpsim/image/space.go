@@ -331,6 +331,28 @@ func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	return blocks
 }
 
+// TLSModule returns where an image's thread-local variables are. Of an image that was
+// loaded at the start, early is true and low is the offset of its block from the thread
+// pointer. Of one that the program loaded later, module is its number in the dynamic
+// linker's table of blocks, if no such image has been unloaded. ok is false for an image
+// without thread-local variables.
+func (s *Space) TLSModule(m *Image) (low uint64, module int, early, ok bool) {
+	for _, b := range s.tlsBlocks() {
+		if b.image == m {
+			return b.low, 0, true, true
+		}
+	}
+	for _, other := range s.Images() {
+		if other.TLS.MemSize > 0 {
+			module++
+		}
+		if other == m {
+			return 0, module, false, m.TLS.MemSize > 0
+		}
+	}
+	return 0, 0, false, false
+}
+
 // after is the lowest place from low on at which the block is aligned as in its
 // file.
 func (t *TLS) after(low uint64) uint64 {

@@ -82,7 +82,7 @@ func (d *Debuggee) Program() string { return "/" + path.Base(d.trace.Recorded().
 func (d *Debuggee) Files() map[string][]byte {
 	files := map[string][]byte{}
 	for i, img := range d.past.Journal.Image().Images() {
-		name := img.Path
+		name := debug.FileName(img)
 		if i == 0 {
 			name = d.Program()
 		}

@@ -1,0 +1,55 @@
+package gdbstub
+
+import (
+	"fmt"
+	"strings"
+
+	"hindsight/mpsim/debug"
+	"hindsight/mpsim/image"
+	"hindsight/tracefmt/event"
+)
+
+// handle is the number by which gdb names an image: an address in it, in the place of
+// that of the dynamic linker's entry.
+func handle(m *image.Image) uint64 {
+	if len(m.Segments) == 0 {
+		return m.Base + 1
+	}
+	return m.Segments[0].Addr + 1
+}
+
+// libraries is the list of shared objects in XML. It has all that the run ever loads,
+// at any time of the run: so a breakpoint in one can be set at the beginning, and the
+// list does not change on the way back.
+func (s *server) libraries() []byte {
+	images := s.Debugger.Journal().Image().Images()
+	out := fmt.Appendf(nil, `<library-list-svr4 version="1.0" main-lm="%#x">`, handle(images[0]))
+	for _, m := range images[1:] {
+		out = fmt.Appendf(out, `<library name="%s" lm="%#x" l_addr="%#x" l_ld="%#x" lmid="0x0"/>`, xmlText(debug.FileName(m)), handle(m), m.Base, m.Dynamic)
+	}
+	return append(out, "</library-list-svr4>"...)
+}
+
+// threadLocal answers qGetTLSAddr:THREAD,OFFSET,IMAGE: the address of a thread-local
+// variable.
+func (s *server) threadLocal(args string) []byte {
+	who, rest, _ := strings.Cut(args, ",")
+	id, _, ok := hexNumber(who)
+	offset, from, _, ok2 := twoNumbers(rest)
+	if !ok || !ok2 || id == 0 {
+		return failure("a thread-local variable that is none")
+	}
+	t := event.ThreadID(id - 1)
+	images := s.Debugger.Journal().Image().Images()
+	for _, m := range images {
+		if handle(m) != from {
+			continue
+		}
+		block, ok := s.Debugger.ThreadLocals(t, m)
+		if !ok {
+			return failure("thread T%d has no variables of this kind yet", t)
+		}
+		return fmt.Appendf(nil, "%x", block+offset)
+	}
+	return failure("a thread-local variable of a file that the run does not load")
+}
