@@ -16,8 +16,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// tinyTrace is the worked example of docs/trace-format.md: two threads run a loop under a
-// lock, and enter it by falling through.
+// tinyTrace returns the worked example of docs/trace-format.md: two threads run a loop
+// under a lock, and enter it by falling through.
 func tinyTrace(t *testing.T, control format.Control) []byte {
 	t.Helper()
 	static := []event.Block{

@@ -11,9 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden reads a trace that an earlier build wrote: format version 2 stays
-// readable. The bytes of a new one may differ, with the zstd library. As long as no version
-// was released it is written anew when the format changes.
+// TestGolden reads a trace that an earlier build wrote, so that format version 2 stays
+// readable. A new trace may differ in its bytes, because the zstd library may. Until a
+// version is released, the golden file is rewritten when the format changes.
 func TestGolden(t *testing.T) {
 	const file = "testdata/v2.trace"
 	s := newSynthetic(11, 3)

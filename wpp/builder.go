@@ -2,12 +2,12 @@ package wpp
 
 import "unsafe"
 
-// The arena. A rule is a ring of nodes around a guard, and is named by the
-// index of its guard: the symbol of its uses is ruleBit|guard. Index 0 is no
-// node; index 1 is the guard of the start rule.
+// The arena. A rule is a ring of nodes around a guard, and is named by the index of its
+// guard: the symbol of its uses is ruleBit|guard. Index 0 is not a node; index 1 is the
+// guard of the start rule.
 //
-// The symbol of a guard is guardBits|uses, so that one test tells a guard and
-// no table of rules is needed.
+// The symbol of a guard is guardBits|uses, so that one test recognises a guard and no
+// table of rules is needed.
 type node struct {
 	sym, prev, next uint32
 }
@@ -18,33 +18,32 @@ const (
 	maxNodes   = 1 << 30
 
 	nodeBytes = uint64(unsafe.Sizeof(node{}))
-	// slotBytes is what a slot of the index counts in [Builder.Size]: half of what it
-	// takes. Recordings end their epochs by Size, so that another number would change
+	// slotBytes is what a slot of the index counts in [Builder.Size]. It is half of the
+	// slot's memory. Recordings end their epochs by Size, so another number would change
 	// the bytes of traces.
 	slotBytes   = 4
-	inlineLen   = 8  // symbols held before any arena is made
+	inlineLen   = 8  // symbols held before the first arena is allocated
 	firstNodes  = 20 // capacity of the first arena
 	firstDigram = 16 // slots of the first digram table
 )
 
-// Builder keeps the Sequitur grammar of a string that grows at its end.
+// Builder maintains the Sequitur grammar of a string that grows at its end.
 //
-// The zero value is an empty string, ready to use and of about a hundred
-// bytes: the first few terminals are kept in the Builder itself, and an arena
-// is made only when they outgrow it.
+// The zero value is an empty string, ready to use. It takes about a hundred bytes,
+// because the first few terminals are kept in the Builder itself and an arena is
+// allocated only when they outgrow it.
 type Builder struct {
 	nodes  []node
 	digram digrams
 	length uint64 // terminals appended
 	free   uint32 // list of free nodes, linked by next
-	live   uint32 // symbols in rule bodies, guards not counted
-	rules  uint32 // rules, the start not counted
+	live   uint32 // symbols in rule bodies, without guards
+	rules  uint32 // rules without the start rule
 	inline [inlineLen]uint32
 }
 
 // Append adds a terminal to the end of the string. It panics when t exceeds
-// [MaxTerminal], or when the arena would exceed 2^30 nodes (12 GiB; keep an
-// eye on [Builder.Size]).
+// [MaxTerminal], or when the arena would exceed 2^30 nodes (12 GiB; see [Builder.Size]).
 //
 // Amortised time is constant.
 func (b *Builder) Append(t Terminal) {
@@ -72,12 +71,12 @@ func (b *Builder) Reset() {
 	}
 }
 
-// Len is the number of terminals appended: the length of the string.
+// Len returns the number of terminals appended: the length of the string.
 func (b *Builder) Len() uint64 { return b.length }
 
-// Symbols is the number of symbols in the bodies of all rules: the size of the
-// grammar. For the first few terminals, before rules are looked for, it is the
-// length of the string.
+// Symbols returns the number of symbols in the bodies of all rules: the size of the
+// grammar. For the first few terminals, before rules are formed, it is the length of the
+// string.
 func (b *Builder) Symbols() int {
 	if b.nodes == nil {
 		return int(b.length)
@@ -85,21 +84,21 @@ func (b *Builder) Symbols() int {
 	return int(b.live)
 }
 
-// Rules is the number of rules, the start rule among them.
+// Rules returns the number of rules, including the start rule.
 func (b *Builder) Rules() int { return int(b.rules) + 1 }
 
-// Size is the memory that the builder holds, in bytes, itself included. A slot of the
-// index counts slotBytes.
+// Size returns the memory that the builder holds, in bytes, including itself. A slot of
+// the index counts slotBytes.
 func (b *Builder) Size() uint64 {
 	return uint64(unsafe.Sizeof(*b)) + uint64(cap(b.nodes))*nodeBytes + uint64(cap(b.digram.slots))*slotBytes
 }
 
-// start lays out the empty start rule.
+// start creates the empty start rule.
 func (b *Builder) start() {
 	b.nodes = append(b.nodes, node{}, node{guardBits, startGuard, startGuard})
 }
 
-// spill makes the arena and feeds it the terminals that were kept inline.
+// spill allocates the arena and appends the terminals that were kept inline.
 func (b *Builder) spill() {
 	b.nodes = make([]node, 0, firstNodes)
 	b.start()
@@ -147,14 +146,14 @@ func (b *Builder) link(left, right uint32) {
 
 func (b *Builder) isGuard(i uint32) bool { return b.nodes[i].sym >= guardBits }
 
-// isUse tells the uses of rules from terminals; guards are neither.
+// isUse reports whether sym is the use of a rule. Guards and terminals are not.
 func isUse(sym uint32) bool { return sym >= ruleBit }
 
 func guardOf(sym uint32) uint32 { return sym &^ ruleBit }
 
 func (b *Builder) uses(guard uint32) uint32 { return b.nodes[guard].sym &^ guardBits }
 
-// use makes a node for a copy of sym and counts the use of a rule.
+// use returns a node with a copy of sym. If sym uses a rule, it counts that use.
 func (b *Builder) use(sym uint32) uint32 {
 	if isUse(sym) {
 		b.nodes[guardOf(sym)].sym++
@@ -162,8 +161,8 @@ func (b *Builder) use(sym uint32) uint32 {
 	return b.alloc(sym)
 }
 
-// check restores digram uniqueness for the pair that begins at i. It reports
-// whether the pair was in the index already, or overlaps the one that is.
+// check restores digram uniqueness for the pair that begins at i. It reports whether the
+// pair was already in the index, or overlaps the one that is.
 func (b *Builder) check(i uint32) bool {
 	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
 		return false
@@ -183,7 +182,7 @@ func (b *Builder) match(i, m uint32) {
 	before, after := b.nodes[m].prev, b.nodes[b.nodes[m].next].next
 	var r uint32
 	if before == after && b.isGuard(before) {
-		// The older pair is the whole of a rule: use it.
+		// The older pair is the whole body of a rule: use that rule.
 		r = before
 		b.substitute(i, r, false)
 	} else if b.extend(i, m) {
@@ -198,19 +197,19 @@ func (b *Builder) match(i, m uint32) {
 		b.rules++
 		b.live += 2
 		b.substitute(m, r, true)
-		b.substitute(i, r, true) // in aaaa the first step has indexed i
+		b.substitute(i, r, true) // in aaaa the first step has put i into the index
 		b.digram.set(b.nodes, b.nodes[r].next)
 	}
-	// Rule utility: the first symbol of r may have lost all uses but this.
+	// Rule utility: the first symbol of r may have lost all its other uses.
 	first := b.nodes[r].next
 	if sym := b.nodes[first].sym; isUse(sym) && b.uses(guardOf(sym)) == 1 {
 		b.expand(first)
 	}
 }
 
-// extend is match for a common step: a repeated stretch grows by one symbol. The
-// pair is X c, at the end of the string and at one earlier place, and these are
-// the only uses of X. match would make a new rule X c, expand X in it and delete
+// extend is match for a common step: a repeated part grows by one symbol. The pair is X
+// c, at the end of the string and at one earlier place, and these are the only uses of X.
+// match would make a new rule X c, expand X in it and delete
 // X. Moving c to the end of X leads to the same grammar at a fraction of the
 // cost. It reports whether it did so.
 func (b *Builder) extend(i, m uint32) bool {
@@ -223,7 +222,7 @@ func (b *Builder) extend(i, m uint32) bool {
 	if b.nodes[second].next != startGuard || next == i {
 		return false
 	}
-	// Runs of equal symbols around the pairs move entries of the index: leave them to
+	// Runs of equal symbols around the pairs move entries of the index. Leave them to
 	// match.
 	before := b.nodes[b.nodes[m].prev].sym
 	c := b.nodes[moved].sym
@@ -236,7 +235,7 @@ func (b *Builder) extend(i, m uint32) bool {
 	b.digram.remove(b.nodes, m)
 	b.forget(moved)
 	if b.nodes[next].sym == c && b.nodes[b.nodes[next].next].sym == c {
-		b.digram.set(b.nodes, next) // the run goes on after the pair
+		b.digram.set(b.nodes, next) // the run continues after the pair
 	}
 	b.link(m, next)
 	guard := guardOf(sym)
@@ -249,15 +248,13 @@ func (b *Builder) extend(i, m uint32) bool {
 	return true
 }
 
-// substitute replaces the pair that begins at i by a use of rule r, and checks
-// the two new pairs. indexed says whether the index may hold the pair at this
-// place.
+// substitute replaces the pair that begins at i by a use of rule r, and checks the two
+// new pairs. indexed says whether the index may hold the pair at this place.
 //
-// In a run of three equal symbols only one of the two overlapping pairs is in
-// the index; when that one goes, the other must take its place. The steps are
-// those of the published algorithm, which deletes the two symbols one after
-// the other and inserts the third, with the links that it makes in between
-// left out.
+// In a run of three equal symbols only one of the two overlapping pairs is in the index.
+// When that one is removed, the other must take its place. The steps are those of the
+// published algorithm, which deletes the two symbols one after the other and inserts the
+// third, but without the links between these steps.
 func (b *Builder) substitute(i, r uint32, indexed bool) {
 	first := &b.nodes[i]
 	q, second := first.prev, first.next
@@ -300,15 +297,15 @@ func (b *Builder) substitute(i, r uint32, indexed bool) {
 	}
 }
 
-// unuse counts one use of a symbol less.
+// unuse decrements the uses of the rule of a symbol.
 func (b *Builder) unuse(sym uint32) {
 	if isUse(sym) {
 		b.nodes[guardOf(sym)].sym--
 	}
 }
 
-// forget removes the pair that begins at i from the index, if the index holds it
-// at this place.
+// forget removes the pair that begins at i from the index, if the index has it at this
+// place.
 func (b *Builder) forget(i uint32) {
 	if b.isGuard(i) || b.isGuard(b.nodes[i].next) {
 		return

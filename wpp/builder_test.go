@@ -81,7 +81,7 @@ func checkInvariants(t testing.TB, g *Grammar) {
 			d := [2]Symbol{body[i-1], s}
 			if p, ok := seen[d]; ok {
 				if p.r == Rule(r) && p.i == i-1 {
-					continue // overlaps the one before; keep the first
+					continue // overlaps the previous one; keep the first
 				}
 				t.Fatalf("pair %v at rule %d index %d and rule %d index %d\n%s", d, p.r, p.i, r, i, g)
 			}

@@ -31,8 +31,8 @@ func doubling(t testing.TB, n int) *Grammar {
 	return g
 }
 
-// nested returns a grammar in which n rules are nested, each one terminal longer
-// than the one inside.
+// nested returns a grammar in which n rules are nested, each one terminal longer than its
+// inner rule.
 func nested(t testing.TB, n int) *Grammar {
 	rules := make([][]Symbol, n)
 	rules[0] = []Symbol{TerminalSymbol(0), TerminalSymbol(1)}
@@ -181,7 +181,7 @@ func FuzzBuilder(f *testing.F) {
 	})
 }
 
-// entropy is the zeroth-order entropy of b in bytes.
+// entropy returns the zeroth-order entropy of b in bytes.
 func entropy(b []byte) float64 {
 	var count [256]float64
 	for _, c := range b {

@@ -1,14 +1,14 @@
 package wpp
 
-// Counts is how often each terminal below a number occurs in the string. It
-// takes time in proportion to the grammar: from the start down, each rule hands
-// its number of occurrences on to the symbols of its body. A grammar whose
-// string is longer than [MaxLength] has no counts: NewWeights refuses it.
+// Counts returns how often each terminal below terminals occurs in the string. Its time
+// is proportional to the size of the grammar: from the start rule down, each rule passes
+// its number of occurrences on to the symbols of its body. A grammar whose string is
+// longer than [MaxLength] has no counts; NewWeights rejects it.
 func (g *Grammar) Counts(terminals int) []uint64 {
 	counts := make([]uint64, terminals)
 	rules := make([]uint64, g.Rules())
 	rules[g.Start()] = 1
-	for r := g.Rules() - 1; r >= 0; r-- { // a body has lower rules only
+	for r := g.Rules() - 1; r >= 0; r-- { // a body uses only lower rules
 		if rules[r] == 0 {
 			continue
 		}

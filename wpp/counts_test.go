@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCounts compares counts with those of the string.
+// TestCounts compares the counts with those of the expanded string.
 func TestCounts(t *testing.T) {
 	const alphabet = 6
 	for s, g := range samples(100, alphabet) {

@@ -9,20 +9,19 @@ type Step struct {
 	Index uint32
 }
 
-// Path leads from the start rule down to a terminal, or to any node on the
-// way. Two paths of one grammar are equal just when they lead to the same
-// place in the string.
+// Path leads from the start rule down to a terminal, or to any node on the way. Two paths
+// of one grammar are equal if and only if they lead to the same place in the string.
 type Path []Step
 
-// Cursor is a position in the string of a grammar: at a terminal, or at the
-// end. It is kept as the path from the start rule, so a step to either side
-// costs amortised constant time and nothing is expanded.
+// Cursor is a position in the string of a grammar: at a terminal, or at the end. It is
+// the path from the start rule, so a step in either direction takes amortised constant
+// time and expands nothing.
 type Cursor struct {
 	g    *Grammar
 	path Path // the last step is at a terminal, or at the end of the start rule
 }
 
-// Begin returns a cursor at the first terminal; at the end when there is none.
+// Begin returns a cursor at the first terminal, or at the end if there is none.
 func (g *Grammar) Begin() *Cursor {
 	c := &Cursor{g: g}
 	c.ToBegin()
@@ -48,10 +47,10 @@ func (c *Cursor) ToEnd() {
 	c.path = append(c.path[:0], Step{start, uint32(len(c.g.Body(start)))})
 }
 
-// Grammar is the grammar that the cursor moves in.
+// Grammar returns the grammar that the cursor moves in.
 func (c *Cursor) Grammar() *Grammar { return c.g }
 
-// symbol is the symbol at the last step; ok is false at the end of a body.
+// symbol returns the symbol at the last step. ok is false at the end of a body.
 func (c *Cursor) symbol() (s Symbol, ok bool) {
 	top := c.path[len(c.path)-1]
 	at := c.g.off[top.Rule] + top.Index
@@ -89,14 +88,14 @@ func (c *Cursor) AtEnd() bool {
 	return !ok
 }
 
-// Terminal is the terminal at the cursor; ok is false at the end.
+// Terminal returns the terminal at the cursor. ok is false at the end.
 func (c *Cursor) Terminal() (t Terminal, ok bool) {
 	s, ok := c.symbol()
 	return s.Terminal(), ok
 }
 
-// Next moves one terminal on, or to the end. It reports false when the cursor
-// is at the end then.
+// Next moves to the next terminal, or to the end. It reports false if the cursor is then
+// at the end.
 func (c *Cursor) Next() bool {
 	if c.AtEnd() {
 		return false
@@ -108,8 +107,8 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// ascendNext moves to the symbol after the present one, going up as far as
-// needed, and not down. It reports false when it has come to the end.
+// ascendNext moves to the symbol after the current one. It goes up as far as needed, but
+// not down. It reports false at the end of the string.
 func (c *Cursor) ascendNext() bool {
 	for {
 		c.path[len(c.path)-1].Index++
@@ -123,8 +122,7 @@ func (c *Cursor) ascendNext() bool {
 	}
 }
 
-// Prev moves one terminal back. At the first terminal it reports false and
-// stays.
+// Prev moves to the previous terminal. At the first terminal it reports false and stays.
 func (c *Cursor) Prev() bool {
 	up := len(c.path) - 1
 	for up >= 0 && c.path[up].Index == 0 {
@@ -139,10 +137,10 @@ func (c *Cursor) Prev() bool {
 	return true
 }
 
-// Skip moves to the first terminal, at the cursor or after it, whose symbol
-// is interesting, entering only rules that are; a rule is interesting when its
-// string holds an interesting terminal. It reports false when there is none;
-// the cursor is at the end then.
+// Skip moves to the first terminal, at the cursor or after it, whose symbol is
+// interesting. It enters only interesting rules: a rule is interesting if its string
+// contains an interesting terminal. If there is none, Skip reports false and the cursor
+// is at the end.
 func (c *Cursor) Skip(interesting func(Symbol) bool) bool {
 	for {
 		s, ok := c.symbol()
@@ -161,11 +159,11 @@ func (c *Cursor) Skip(interesting func(Symbol) bool) bool {
 	}
 }
 
-// Path is the path of the cursor. It is valid until the cursor moves; at the
-// end of the string its only step is after the last symbol of the start rule.
+// Path returns the path of the cursor. It is valid until the cursor moves; at the end of
+// the string its only step is after the last symbol of the start rule.
 func (c *Cursor) Path() Path { return c.path }
 
-// Depth is the number of steps of the path.
+// Depth returns the number of steps of the path.
 func (c *Cursor) Depth() int { return len(c.path) }
 
 // Clone returns an independent cursor at the same position.
@@ -180,8 +178,8 @@ func (c *Cursor) Set(d *Cursor) {
 // SetPath moves to the terminal that a path of the grammar leads to.
 func (c *Cursor) SetPath(p Path) { c.path = append(c.path[:0], p...) }
 
-// Compare orders positions in the string of one grammar: negative when c is
-// before d, 0 when they are the same.
+// Compare orders positions in the string of one grammar: negative if c is before d, 0 if
+// they are the same.
 func (c *Cursor) Compare(d *Cursor) int {
 	for i := range min(len(c.path), len(d.path)) {
 		if a, b := c.path[i].Index, d.path[i].Index; a != b {

@@ -6,13 +6,13 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// Limits bounds what [Decode] accepts. Memory is in any case less than 64
-// bytes a byte of input.
+// Limits are the limits of what [Decode] accepts. In any case it uses less than 64 bytes
+// of memory for each byte of input.
 type Limits struct {
-	// Symbols bounds the symbols in all rule bodies; 0 means 2^31-1.
+	// Symbols limits the symbols in all rule bodies; 0 means 2^31-1.
 	Symbols uint64
-	// Terminals bounds the terminals from above, exclusively: they index a
-	// table of that many entries. 0 means MaxTerminal+1.
+	// Terminals limits the terminals from above, exclusively, because they index a table
+	// with that many entries. 0 means MaxTerminal+1.
 	Terminals uint64
 }
 
@@ -26,14 +26,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Decode reads a grammar that [Grammar.AppendBinary] wrote from the beginning
-// of src and returns what follows it. The bytes are not trusted: rules are
-// acyclic, reachable and in range in whatever it accepts, and encoding that
-// again returns the same bytes. Errors wrap [wire.ErrMalformed], [wire.ErrTruncated] or
-// [wire.ErrTooLarge] and contain the offset.
+// Decode reads a grammar that [Grammar.AppendBinary] wrote from the beginning of src and
+// returns what follows it. The bytes are not trusted: Decode only accepts grammars whose
+// rules are acyclic, reachable and in range, and whose encoding is src again. Errors wrap
+// [wire.ErrMalformed], [wire.ErrTruncated] or [wire.ErrTooLarge] and contain the offset.
 //
-// A small grammar may derive a very long string; Decode does not mind, see
-// [Grammar.Len].
+// A small grammar may derive a very long string. Decode accepts that; see [Grammar.Len].
 func Decode(src []byte, limits Limits) (g *Grammar, rest []byte, err error) {
 	d := decoder{src: src, limits: limits.withDefaults()}
 	g, err = d.grammar()
@@ -49,16 +47,16 @@ type decoder struct {
 	limits Limits
 
 	g       *Grammar
-	lengths []uint64   // of the rules not entered yet, less 2
+	lengths []uint64   // of the rules not entered yet, minus 2
 	recent  recency    // of the finished rules
 	open    []openRule // rules entered and not finished, outermost first
 	pending []Symbol   // their symbols so far
-	next    uint64     // the terminal after the greatest so far
+	next    uint64     // the terminal after the greatest one so far
 }
 
 type openRule struct {
 	from uint32 // where its symbols begin in pending
-	left uint64 // symbols still to come
+	left uint64 // remaining symbols
 }
 
 // uvarint reads a number in its shortest form.
@@ -95,8 +93,8 @@ func (d *decoder) grammar() (*Grammar, error) {
 	if symbols > d.limits.Symbols {
 		return nil, fmt.Errorf("%d symbols, at most %d: %w", symbols, d.limits.Symbols, wire.ErrTooLarge)
 	}
-	// Each rule but the start has a length and two symbols or more, each
-	// symbol a code: a byte at least for each.
+	// Each rule but the start rule has a length and two symbols or more, and each symbol
+	// has a code of at least a byte.
 	if rules == 0 || rules-1 > symbols/2 {
 		return nil, fmt.Errorf("%d rules with %d symbols: %w", rules, symbols, wire.ErrMalformed)
 	}
@@ -116,8 +114,8 @@ func (d *decoder) grammar() (*Grammar, error) {
 	return g, d.codes(g, lengths, uses, start)
 }
 
-// readLengths reads the lengths of the rules but the start, and returns that of
-// the start: what they leave of all symbols.
+// readLengths reads the lengths of all rules but the start rule. It returns the length of
+// the start rule: what the others leave of all symbols.
 func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, err error) {
 	start = symbols
 	for i := range lengths {
@@ -134,7 +132,7 @@ func (d *decoder) readLengths(lengths []uint64, symbols uint64) (start uint64, e
 	return start, nil
 }
 
-// readUses reads how often the rules but the start are used.
+// readUses reads the numbers of uses of all rules but the start rule.
 func (d *decoder) readUses(uses []uint32, symbols uint64) error {
 	for i := range uses {
 		n, err := d.uvarint()

@@ -1,18 +1,18 @@
 package wpp
 
-// digrams is the index of the pairs of adjacent symbols: an open-addressing hash table.
-// A slot holds the index of the first node of a pair in its low half, and the hash of
-// the pair in its high half. The pair itself is not stored; it is the symbol of the
-// node and the symbol of the node after it. So an entry must be removed before its node
-// or the link after it changes.
+// digrams is the index of the pairs of adjacent symbols: an open-addressing hash table. A
+// slot holds the index of the first node of a pair in its low half, and the hash of the
+// pair in its high half. The pair itself is not stored; it is the symbol of the node and
+// the symbol of the next node. An entry must therefore be removed before its node or the
+// link to the next node changes.
 //
-// The hash in the slot keeps the nodes of other pairs out of the cache: they lie
-// scattered in memory, and most of what a large grammar costs is waiting for them.
+// The hash in the slot avoids reading the nodes of other pairs. They are scattered in
+// memory, and waiting for them is most of the cost of a large grammar.
 //
-// Probing is linear; removal shifts the entries after it back, so that the
-// table never fills with marks of removed entries.
+// Probing is linear; removal shifts the following entries back, so that the table never
+// fills with marks of removed entries.
 type digrams struct {
-	slots []uint64 // length is a power of two, or 0; 0 is an empty slot
+	slots []uint64 // its length is a power of two, or 0; 0 is an empty slot
 	used  uint32
 	shift uint8 // 32 - log2(len(slots))
 }
@@ -29,8 +29,8 @@ func (d *digrams) clear() {
 	d.used = 0
 }
 
-// findOrAdd returns the entry with the same pair as node i, or adds i and returns
-// 0 when there is none.
+// findOrAdd returns the entry with the same pair as node i. If there is none, it adds i
+// and returns 0.
 func (d *digrams) findOrAdd(nodes []node, i uint32) uint32 {
 	if int(d.used)*4 >= len(d.slots)*3 {
 		d.grow()
@@ -55,8 +55,8 @@ func (d *digrams) set(nodes []node, i uint32) {
 	d.slots[slot] = uint64(hash)<<32 | uint64(i)
 }
 
-// find returns the slot of the pair at node i, the pair's hash and the entry there; 0
-// when the slot is empty. The table must not be full.
+// find returns the slot of the pair at node i, the hash of the pair, and the entry in the
+// slot, which is 0 if the slot is empty. The table must not be full.
 func (d *digrams) find(nodes []node, i uint32) (slot, hash, entry uint32) {
 	a := nodes[i].sym
 	b := nodes[nodes[i].next].sym
@@ -77,7 +77,7 @@ func (d *digrams) find(nodes []node, i uint32) (slot, hash, entry uint32) {
 	}
 }
 
-// remove takes node i out of the table if it is the entry of its pair.
+// remove removes node i from the table if it is the entry of its pair.
 func (d *digrams) remove(nodes []node, i uint32) {
 	if d.used == 0 {
 		return
@@ -98,7 +98,7 @@ func (d *digrams) remove(nodes []node, i uint32) {
 		if e == 0 {
 			break
 		}
-		// The entry may move back to the hole unless that is before its home.
+		// The entry may move back to the hole unless the hole is before its home.
 		home := uint32(e>>32) >> shift
 		if (s-home)&mask >= (s-hole)&mask {
 			slots[hole] = e

@@ -2,28 +2,27 @@ package wpp
 
 import "encoding/binary"
 
-// The binary form of a grammar. All numbers are unsigned LEB128, in their
-// shortest form.
+// The binary form of a grammar. All numbers are unsigned LEB128, in their shortest form.
 //
-//	rules      number of rules, the start among them, at least 1
+//	rules      number of rules, including the start rule, at least 1
 //	symbols    number of symbols in all bodies
 //	length     for each rule but the start, in order of first use: symbols - 2
 //	uses       for each rule but the start, in order of numbers: uses - 1
 //	code       for each symbol
 //
-// Codes follow a walk from the start rule that enters a rule at its first use,
-// depth first and left to right, so the first use of a rule needs no number,
-// and terminals that are numbered by first use need none either:
+// The codes are in the order of a depth-first, left-to-right walk from the start rule
+// that enters a rule at its first use. The first use of a rule therefore needs no number,
+// nor do terminals that are numbered by first use:
 //
 //	0          first use of a rule; its body follows at once
-//	1          the terminal that follows the greatest so far (0 at first)
+//	1          the terminal after the greatest so far (0 at first)
 //	2 + 2t     terminal t
-//	3 + 2d     rule after whose latest use d other rules were used last, rules
-//	           that will not be used again left out; the end of a rule's body
-//	           is its first use
+//	3 + 2d     a rule; d other rules were used since its latest use, without
+//	           counting rules that will not be used again; the end of a rule's
+//	           body counts as its first use
 //
-// Lengths, uses and codes are in separate columns, mostly a byte each, so that an
-// entropy stage after has something to hold on to.
+// Lengths, uses and codes are in separate columns, mostly one byte each, which helps the
+// entropy coder that follows.
 const (
 	codeNewRule = iota
 	codeNewTerminal
@@ -31,8 +30,8 @@ const (
 	codeRule
 )
 
-// walk calls visit for each symbol in order of the binary form. fresh marks
-// the first use of a rule, whose body follows.
+// walk calls visit for each symbol, in the order of the binary form. fresh marks the
+// first use of a rule, whose body follows.
 func (g *Grammar) walk(visit func(s Symbol, fresh bool, finished uint32)) {
 	finished := uint32(0)
 	stack := []step32{{rule: uint32(g.Start())}}
@@ -68,7 +67,7 @@ func (g *Grammar) AppendBinary(dst []byte) []byte {
 
 type encoder struct {
 	dst    []byte
-	next   Terminal // what codeNewTerminal stands for
+	next   Terminal // the terminal that codeNewTerminal stands for
 	counts []uint32
 	recent recency
 }
@@ -87,7 +86,7 @@ func (e *encoder) lengths(g *Grammar) {
 	})
 }
 
-// count sets counts to the uses of each rule but the start and returns the sum.
+// count sets counts to the uses of each rule but the start rule, and returns their sum.
 func (e *encoder) count(g *Grammar) (sum uint64) {
 	e.counts = append(e.counts[:0], make([]uint32, g.Rules()-1)...)
 	if len(e.counts) == 0 {

@@ -1,19 +1,19 @@
 package wpp
 
-// Feed is a terminal on its way to the end of a builder's string.
+// Feed is a terminal that waits to be appended to a builder's string.
 type Feed struct {
 	To       *Builder
 	Terminal Terminal
 
-	found uint32 // by touch
+	found uint32 // the entry that touch found
 }
 
-// AppendEach appends the terminals to their builders, in order, as [Builder.Append]
-// does. It returns by how many symbols the grammars grew in total.
+// AppendEach appends the terminals to their builders, in order, as [Builder.Append] does.
+// It returns the number of symbols by which the grammars grew in total.
 //
-// Where several builders have large grammars, it is faster than Append: what an append
-// reads first is scattered in memory, and AppendEach reads it for all terminals before
-// it appends the first, so that the processor waits for many at a time.
+// If several builders have large grammars, it is faster than Append. The first reads of
+// an append are scattered in memory. AppendEach does these reads for all terminals before
+// it appends the first, so the processor waits for many of them at a time.
 func AppendEach(list []Feed) (symbols int) {
 	for i := range list {
 		list[i].touch()
@@ -21,7 +21,7 @@ func AppendEach(list []Feed) (symbols int) {
 	for i := range list {
 		f := &list[i]
 		if f.found != 0 {
-			f.found = f.To.nodes[f.found].next // read, and so in the cache
+			f.found = f.To.nodes[f.found].next // this read brings the node into the cache
 		}
 	}
 	for i := range list {
@@ -33,8 +33,8 @@ func AppendEach(list []Feed) (symbols int) {
 	return symbols
 }
 
-// touch reads the slot of the index in which Append will look, unless the string has
-// changed by then.
+// touch reads the slot of the index that Append will read, unless the string changes
+// before.
 func (f *Feed) touch() {
 	b := f.To
 	if len(b.digram.slots) == 0 {
@@ -49,15 +49,15 @@ func (f *Feed) touch() {
 	}
 }
 
-// What [Builder.Room] assumes of an append: it adds at most roomRate nodes and pairs in
-// the long run, and at most roomSlack more for a while.
+// [Builder.Room] assumes that an append adds at most roomRate nodes and pairs in the long
+// run, and at most roomSlack more temporarily.
 const (
 	roomRate  = 2
 	roomSlack = 64
 )
 
-// Room is how many terminals can be appended, at most limit, before the memory of the
-// builder has to grow.
+// Room returns how many terminals, at most limit, can be appended before the memory of
+// the builder has to grow.
 func (b *Builder) Room(limit int) int {
 	if b.nodes == nil {
 		return 0

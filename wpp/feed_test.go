@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAppendEach appends to many builders in groups and one by one. The grammars must
-// be the same, and no builder may grow by terminals that it said it has room for.
+// TestAppendEach appends to many builders in groups and one by one. The grammars must be
+// the same, and no builder may grow by terminals for which it reported room.
 func TestAppendEach(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 11))

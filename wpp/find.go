@@ -1,7 +1,7 @@
 package wpp
 
-// Marks is a set of up to 64 marks of each of two kinds, which a terminal
-// bears. What they mean is the caller's matter.
+// Marks are sets of marks that a terminal has: two sets of up to 64 marks each. The
+// caller defines their meaning.
 type Marks [2]uint64
 
 func (m Marks) or(n Marks) Marks { return Marks{m[0] | n[0], m[1] | n[1]} }
@@ -9,9 +9,9 @@ func (m Marks) or(n Marks) Marks { return Marks{m[0] | n[0], m[1] | n[1]} }
 // Meets reports whether the sets have a mark in common.
 func (m Marks) Meets(n Marks) bool { return m[0]&n[0]|m[1]&n[1] != 0 }
 
-// Finder finds the nearest terminal that bears one of some marks, entering
-// only rules that hold one. It may be read by several goroutines at once if
-// the function that it was made with may be called so.
+// Finder finds the nearest terminal that has one of some marks, and enters only rules
+// that contain one. It is safe for concurrent use if the function passed to [NewFinder]
+// is.
 type Finder struct {
 	g        *Grammar
 	terminal func(Terminal) Marks
@@ -24,7 +24,7 @@ const (
 	findFan   = 1 << findShift
 )
 
-// NewFinder folds the marks of terminals over the grammar, once a rule.
+// NewFinder folds the marks of terminals over the grammar, once for each rule.
 func NewFinder(g *Grammar, terminal func(Terminal) Marks) *Finder {
 	f := &Finder{g: g, terminal: terminal, rules: make([]Marks, g.Rules()), groups: make([]Marks, (len(g.body)+findFan-1)>>findShift)}
 	for r := range f.rules {
@@ -38,7 +38,7 @@ func NewFinder(g *Grammar, terminal func(Terminal) Marks) *Finder {
 	return f
 }
 
-// Of returns the marks that a symbol's string bears.
+// Of returns the marks in a symbol's string.
 func (f *Finder) Of(s Symbol) Marks {
 	if s.IsRule() {
 		return f.rules[s.Rule()]
@@ -46,8 +46,8 @@ func (f *Finder) Of(s Symbol) Marks {
 	return f.terminal(s.Terminal())
 }
 
-// Back moves the cursor to the last terminal before it that bears one of the
-// wanted marks. It reports false when there is none; the cursor stays then.
+// Back moves the cursor to the last terminal before it that has one of the wanted marks.
+// If there is none, it reports false and the cursor stays.
 func (f *Finder) Back(c *Cursor, want Marks) bool {
 	for up := len(c.path) - 1; up >= 0; up-- {
 		top := c.path[up]
@@ -70,8 +70,8 @@ func (f *Finder) Back(c *Cursor, want Marks) bool {
 	return false
 }
 
-// before returns the last index before to, in the body of r, of a symbol that
-// bears one of the marks.
+// before returns the last index before to, in the body of r, of a symbol whose string has
+// one of the marks.
 func (f *Finder) before(r Rule, to uint32, want Marks) (uint32, bool) {
 	low := f.g.off[r]
 	for i := low + to; i > low; {

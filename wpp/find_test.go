@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFinder compares the finder with a walk of one terminal after another.
+// TestFinder compares the finder with a walk terminal by terminal.
 func TestFinder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 200 {

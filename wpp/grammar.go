@@ -9,42 +9,41 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// ErrTooLong says that a string, or the weight of one, is beyond [MaxLength].
+// ErrTooLong says that the length or weight of a string exceeds [MaxLength].
 var ErrTooLong = errors.New("wpp: string too long")
 
-// MaxLength bounds lengths and sums of weights: 2^62.
+// MaxLength limits lengths and sums of weights: 2^62.
 const MaxLength = 1 << 62
 
-// Grammar is a frozen grammar that generates one string. Rules are numbered so
-// that children come before parents, in the order in which a depth-first,
-// left-to-right walk from the start rule finishes them; the start rule is the
-// last. Equal grammars therefore have equal numbers.
+// Grammar is an immutable grammar that generates one string. Rules are numbered so that
+// children come before parents, in the order in which a depth-first, left-to-right walk
+// from the start rule finishes them; the start rule is the last. Equal grammars therefore
+// have equal numbers.
 //
-// Every rule is reachable and, but for the start rule, has two symbols or
-// more. A Grammar is immutable.
+// Every rule is reachable. Every rule except the start rule has two symbols or more.
 type Grammar struct {
 	body []Symbol // the bodies of all rules, one after another
-	off  []uint32 // body of r: body[off[r]:off[r+1]]
+	off  []uint32 // the body of r is body[off[r]:off[r+1]]
 }
 
-// Rules is the number of rules, at least 1.
+// Rules returns the number of rules, at least 1.
 func (g *Grammar) Rules() int { return len(g.off) - 1 }
 
-// Start is the start rule.
+// Start returns the start rule.
 func (g *Grammar) Start() Rule { return Rule(len(g.off) - 2) }
 
-// Symbols is the number of symbols in all rule bodies: the edges of the
-// grammar seen as a graph.
+// Symbols returns the number of symbols in all rule bodies: the edges of the grammar seen
+// as a graph.
 func (g *Grammar) Symbols() int { return len(g.body) }
 
-// Body is the right side of a rule. The caller must not change it.
+// Body returns the right-hand side of a rule. The caller must not change it.
 func (g *Grammar) Body(r Rule) []Symbol { return g.body[g.off[r]:g.off[r+1]:g.off[r+1]] }
 
-// Size is the memory that the grammar holds, in bytes, for caches.
+// Size returns the memory that the grammar holds, in bytes, for caches.
 func (g *Grammar) Size() uint64 { return 64 + 4*uint64(cap(g.body)+cap(g.off)) }
 
-// Len is the length of the string; [ErrTooLong] when it exceeds [MaxLength].
-// It costs time linear in the size of the grammar.
+// Len returns the length of the string, or [ErrTooLong] if it exceeds [MaxLength]. It
+// takes time linear in the size of the grammar.
 func (g *Grammar) Len() (uint64, error) {
 	total := make([]uint64, g.Rules())
 	for r := range total {
@@ -64,7 +63,7 @@ func (g *Grammar) Len() (uint64, error) {
 	return total[len(total)-1], nil
 }
 
-// String shows the rules, one a line, for tests and for people.
+// String returns the rules, one on each line, for tests and for people.
 func (g *Grammar) String() string {
 	var sb strings.Builder
 	for r := g.Rules() - 1; r >= 0; r-- {
@@ -78,10 +77,10 @@ func (g *Grammar) String() string {
 	return sb.String()
 }
 
-// NewGrammar makes a grammar of rule bodies in any order; start names the
-// start rule. It copies and renumbers them. The error says what is wrong:
-// a rule that does not exist, a cycle, a body of less than two symbols, a rule
-// that is not reachable from the start.
+// NewGrammar returns a grammar with the given rule bodies, which may be in any order.
+// start is the number of the start rule. NewGrammar copies and renumbers the rules. It
+// returns an error if a rule does not exist, is part of a cycle, is not reachable from
+// the start, or has fewer than two symbols.
 func NewGrammar(rules [][]Symbol, start Rule) (*Grammar, error) {
 	if int64(start) >= int64(len(rules)) {
 		return nil, fmt.Errorf("wpp: start rule %d of %d", start, len(rules))
@@ -153,7 +152,7 @@ func postOrder(rules [][]Symbol, start Rule, symbols int) (*Grammar, error) {
 
 type step32 struct{ rule, index uint32 }
 
-// Grammar freezes the grammar of the string so far. The builder may go on.
+// Grammar returns the grammar of the string so far. The builder can continue.
 func (b *Builder) Grammar() *Grammar {
 	if b.nodes == nil {
 		return b.inlineGrammar()
@@ -189,7 +188,7 @@ func (b *Builder) Grammar() *Grammar {
 	return g
 }
 
-// inlineGrammar is Grammar for a string that is too short for an arena yet.
+// inlineGrammar is Grammar for a string that is still too short for an arena.
 func (b *Builder) inlineGrammar() *Grammar {
 	kept := b.inline[:b.length]
 	if repeats(kept) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// at returns a cursor at every position of the string, the end included.
+// at returns a cursor at every position of the string, including the end.
 func at(g *Grammar) []*Cursor {
 	out := []*Cursor{}
 	c := g.Begin()
@@ -71,7 +71,7 @@ func compareInt(a, b int) int {
 }
 
 func TestWeights(t *testing.T) {
-	weight := func(x Terminal) uint64 { return uint64(x) % 4 } // some weigh nothing
+	weight := func(x Terminal) uint64 { return uint64(x) % 4 } // some have no weight
 	for s, g := range samples(200, 9) {
 		w, err := NewWeights(g, weight)
 		if err != nil {
@@ -132,7 +132,7 @@ func TestWeights(t *testing.T) {
 
 func testRange(t *testing.T, s []Terminal, w *Weights, weight func(Terminal) uint64) {
 	t.Helper()
-	var units [][2]uint64 // of each unit: terminal, place in it
+	var units [][2]uint64 // of each unit: its terminal, and its place in it
 	for _, x := range s {
 		for u := range weight(x) {
 			units = append(units, [2]uint64{uint64(x), u})
@@ -176,8 +176,8 @@ func TestWeightsOverflow(t *testing.T) {
 	}
 }
 
-// TestDeepNesting walks a grammar whose rules are nested very deep, which must
-// not be a matter of the goroutine's stack.
+// TestDeepNesting walks a grammar with very deeply nested rules, which must not depend on
+// the goroutine's stack.
 func TestDeepNesting(t *testing.T) {
 	const n = 300000
 	g := nested(t, n)
@@ -203,7 +203,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// TestFigure2 is the example of PPoPP 2003, figure 2, thread 1: blocks 3 and 4
+// TestFigure2 is the example of PPoPP 2003, figure 2, thread 1, in which blocks 3 and 4
 // synchronise.
 func TestFigure2(t *testing.T) {
 	s := []Terminal{1, 2, 3, 4, 5, 3, 4, 6}
@@ -385,7 +385,8 @@ func BenchmarkEnclosing(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(frames), "ns/frame")
 }
 
-// lengths weighs each terminal 1, so that ranks are positions in the string.
+// lengths returns Weights in which each terminal weighs 1, so that ranks are positions in
+// the string.
 func lengths(g *Grammar) (*Weights, error) {
 	return NewWeights(g, func(Terminal) uint64 { return 1 })
 }

@@ -2,24 +2,22 @@ package wpp
 
 import "math/bits"
 
-// recency is a list of rules in order of their latest use, in which a rule is
-// found by how many others were used after it, and the other way round, in
-// logarithmic time: a Fenwick tree over slots of time, one for each use that
-// will come.
+// recency is a list of rules in the order of their latest use. It finds a rule by the
+// number of rules used since, and the other way round, in logarithmic time. It is a
+// Fenwick tree over slots of time, one for each use to come.
 //
-// A rule leaves the list with its last use, so that the list stays short and
-// the numbers small: half of all rules are used twice only.
+// A rule leaves the list with its last use. That keeps the list short and the numbers
+// small, because half of all rules are used only twice.
 type recency struct {
 	tree []uint32 // tree[i] counts the live slots in (i - lowest bit of i, i]
 	rule []Rule   // of each slot
 	slot []uint32 // of each rule, from 1
-	left []uint32 // uses of each rule that are still to come
-	next uint32   // slots given out
+	left []uint32 // remaining uses of each rule
+	next uint32   // number of slots used
 	live uint32   // rules in the list
 }
 
-// reset makes the list empty, for rules with the given uses in all, and with
-// their sum.
+// reset empties the list, for rules with the given numbers of uses and the sum of these.
 func (l *recency) reset(uses []uint32, sum uint64) {
 	l.left = uses
 	l.next, l.live = 0, 0
@@ -28,8 +26,8 @@ func (l *recency) reset(uses []uint32, sum uint64) {
 	l.slot = append(l.slot[:0], make([]uint32, len(uses))...)
 }
 
-// used counts a use of r and puts it to the end of the list if more will come.
-// Its first use is when it is finished.
+// used counts a use of r, and moves r to the end of the list if more uses will come. The
+// end of a rule's body is its first use.
 func (l *recency) used(r Rule) {
 	if s := l.slot[r]; s != 0 {
 		l.add(s, ^uint32(0))
@@ -51,7 +49,7 @@ func (l *recency) add(slot, delta uint32) {
 	}
 }
 
-// distance is the number of rules in the list after r, which is in it.
+// distance returns the number of rules in the list after r. r is in the list.
 func (l *recency) distance(r Rule) uint32 {
 	before := uint32(0)
 	for i := l.slot[r]; i > 0; i -= i & -i {
@@ -60,8 +58,8 @@ func (l *recency) distance(r Rule) uint32 {
 	return l.live - before
 }
 
-// at is the rule that has distance others after it; the list is longer than
-// that.
+// at returns the rule that has distance others after it. The list is longer than
+// distance.
 func (l *recency) at(distance uint32) Rule {
 	rank := l.live - distance // counted from 1
 	slot := uint32(0)

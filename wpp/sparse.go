@@ -5,24 +5,24 @@ import (
 	"sort"
 )
 
-// Uses finds where the symbols of a grammar occur in its rule bodies. It is
-// made once a grammar, in time and memory linear in its size. [Uses.Weigh]
-// works in memory of the Uses, which therefore belongs to one goroutine.
+// Uses finds where the symbols of a grammar occur in its rule bodies. Building it takes
+// time and memory linear in the size of the grammar. [Uses.Weigh] works in memory of the
+// Uses, which therefore belongs to one goroutine.
 type Uses struct {
 	g *Grammar
-	// at[from[t]:from[t+1]] are the places, in the bodies taken as one array,
-	// of terminal t; rules follow the terminals.
+	// at[from[t]:from[t+1]] are the places of terminal t in the concatenated bodies. The
+	// rules follow the terminals.
 	from []uint32
 	at   []uint32
 	// terminals is the number of terminals.
 	terminals int
-	chosen    []uint64 // by place, a bit: has a weight
+	chosen    []uint64 // by place, a bit: the symbol has a weight
 	sums      []uint64 // by rule: its weight
 	weights   []uint64 // by terminal
 	todo      []Rule
 }
 
-// NewUses indexes a grammar whose terminals are below a number.
+// NewUses indexes a grammar whose terminals are all below terminals.
 func NewUses(g *Grammar, terminals int) *Uses {
 	u := &Uses{g: g, terminals: terminals, from: make([]uint32, terminals+g.Rules()+1), at: make([]uint32, len(g.body)),
 		chosen: make([]uint64, (len(g.body)+63)/64), sums: make([]uint64, g.Rules()), weights: make([]uint64, terminals)}
@@ -42,7 +42,7 @@ func NewUses(g *Grammar, terminals int) *Uses {
 	return u
 }
 
-// Size is the memory that the index holds, in bytes, the grammar not counted.
+// Size returns the memory that the index holds, in bytes, without the grammar.
 func (u *Uses) Size() uint64 {
 	return 4*uint64(len(u.from)+len(u.at)) + 8*uint64(len(u.chosen)+len(u.sums)+len(u.weights))
 }
@@ -54,13 +54,13 @@ func (u *Uses) key(s Symbol) int {
 	return int(s.Terminal())
 }
 
-// Sparse is [Weights] of which only the symbols that have a weight are kept:
-// for weights that most of a grammar has none of. It costs time and memory in
-// proportion to those symbols, where Weights costs the whole grammar.
+// Sparse is [Weights] that keeps only the symbols with a weight, for weights that most of
+// a grammar does not have. Its time and memory are proportional to these symbols, and
+// those of Weights to the whole grammar.
 type Sparse struct {
 	g *Grammar
-	// at are the places, in the bodies taken as one array, of the symbols with
-	// a weight; sum is the weight of a body up to and with that symbol.
+	// at are the places, in the concatenated bodies, of the symbols with a weight. sum is
+	// the weight of a body up to and including that symbol.
 	at  []uint32
 	sum []uint64
 }
@@ -71,9 +71,9 @@ type Weighed struct {
 	Weight   uint64
 }
 
-// Weigh sums the weights of a few terminals over the grammar; all others weigh
-// nothing, and a terminal that is named twice weighs the sum. The weight of the
-// whole string must not exceed [MaxLength].
+// Weigh sums the weights of a few terminals over the grammar. All others weigh nothing,
+// and a terminal that occurs twice in list weighs the sum. The weight of the whole string
+// must not exceed [MaxLength].
 func (u *Uses) Weigh(list []Weighed) *Sparse {
 	n := 0
 	for _, x := range list {
@@ -85,8 +85,8 @@ func (u *Uses) Weigh(list []Weighed) *Sparse {
 		}
 		u.weights[x.Terminal] += x.Weight
 	}
-	// A rule is reached from each of its symbols, and hands on once: its first
-	// use is chosen just when all are.
+	// A rule is reached from each of its symbols, but is passed on only once: its first
+	// use is chosen if and only if all are.
 	for len(u.todo) > 0 {
 		r := u.todo[len(u.todo)-1]
 		u.todo = u.todo[:len(u.todo)-1]
@@ -104,7 +104,7 @@ func (u *Uses) Weigh(list []Weighed) *Sparse {
 
 func (u *Uses) has(place uint32) bool { return u.chosen[place>>6]>>(place&63)&1 != 0 }
 
-// choose marks the places of a symbol and notes the rules around them.
+// choose marks the places of a symbol and notes the rules that contain them.
 func (u *Uses) choose(key int) int {
 	places := u.at[u.from[key]:u.from[key+1]]
 	last := Rule(0)
@@ -118,13 +118,12 @@ func (u *Uses) choose(key int) int {
 	return len(places)
 }
 
-// ruleAt is the rule whose body holds a place.
+// ruleAt returns the rule whose body contains a place.
 func (g *Grammar) ruleAt(place uint32) Rule {
 	return Rule(sort.Search(len(g.off)-1, func(r int) bool { return g.off[r+1] > place }))
 }
 
-// add sums up the chosen places in order, which is children first, and
-// forgets them.
+// add sums the chosen places in order, children first, and clears them.
 func (u *Uses) add(s *Sparse) {
 	g, r, sum := u.g, Rule(0), uint64(0)
 	for w, word := range u.chosen {
@@ -148,13 +147,13 @@ func (u *Uses) add(s *Sparse) {
 	}
 }
 
-// Size is the memory that the weights hold, in bytes, the grammar not counted.
+// Size returns the memory that the weights hold, in bytes, without the grammar.
 func (s *Sparse) Size() uint64 { return 64 + 12*uint64(cap(s.at)) }
 
-// Total is the weight of the string.
+// Total returns the weight of the string.
 func (s *Sparse) Total() uint64 { return s.before(s.g.Start(), uint32(len(s.g.body))) }
 
-// after is the number of kept symbols before a place.
+// after returns the number of kept symbols before a place.
 func (s *Sparse) after(place uint32) int {
 	lo, hi := 0, len(s.at)
 	for lo < hi {
@@ -167,7 +166,7 @@ func (s *Sparse) after(place uint32) int {
 	return lo
 }
 
-// before is the weight of the body of a rule up to a place in it.
+// before returns the weight of the body of a rule up to a place in it.
 func (s *Sparse) before(r Rule, place uint32) uint64 {
 	if i := s.after(place); i > 0 && s.at[i-1] >= s.g.off[r] {
 		return s.sum[i-1]
@@ -175,7 +174,7 @@ func (s *Sparse) before(r Rule, place uint32) uint64 {
 	return 0
 }
 
-// At is the weight of the terminal at the cursor, 0 at the end.
+// At returns the weight of the terminal at the cursor, or 0 at the end.
 func (s *Sparse) At(c *Cursor) uint64 {
 	top := c.path[len(c.path)-1]
 	place := s.g.off[top.Rule] + top.Index
@@ -189,7 +188,7 @@ func (s *Sparse) At(c *Cursor) uint64 {
 	return s.sum[i]
 }
 
-// Rank is the weight of the string before the cursor.
+// Rank returns the weight of the string before the cursor.
 func (s *Sparse) Rank(c *Cursor) (sum uint64) {
 	for _, p := range c.path {
 		sum += s.before(p.Rule, s.g.off[p.Rule]+p.Index)
@@ -197,7 +196,7 @@ func (s *Sparse) Rank(c *Cursor) (sum uint64) {
 	return sum
 }
 
-// Select returns a cursor at the terminal that holds unit k of weight, as
+// Select returns a cursor at the terminal that contains unit k of weight, as
 // [Weights.Select] does.
 func (s *Sparse) Select(k uint64) (c *Cursor, offset uint64, ok bool) {
 	c = &Cursor{g: s.g}

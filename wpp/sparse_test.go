@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSparse holds sparse weights against full ones: of no terminal, of one, of
-// some, at every position.
+// TestSparse compares sparse weights with full ones, at every position, if no, one or
+// some terminals have a weight.
 func TestSparse(t *testing.T) {
 	for s, g := range samples(200, 6) {
 		u := NewUses(g, 8)

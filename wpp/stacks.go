@@ -2,13 +2,13 @@ package wpp
 
 import "iter"
 
-// Effect is what a string does to a stack: first it pops, then it pushes. A
-// pop of an empty stack is a pop of a frame from before the string.
+// Effect is what a string does to a stack: first it pops, then it pushes. Popping an
+// empty stack pops a frame that was pushed before the string began.
 type Effect struct {
 	Pops, Pushes uint64
 }
 
-// Then is the effect of e followed by f.
+// Then returns the effect of e followed by f.
 func (e Effect) Then(f Effect) Effect {
 	if f.Pops <= e.Pushes {
 		return Effect{e.Pops, e.Pushes - f.Pops + f.Pushes}
@@ -16,20 +16,19 @@ func (e Effect) Then(f Effect) Effect {
 	return Effect{e.Pops + f.Pops - e.Pushes, f.Pushes}
 }
 
-// Stacks answers which pushes are still open at a position: with calls that
-// push and returns that pop, the call stack at any point of the string, found
-// from effects that are kept once a rule. It may be read by several goroutines
-// at once.
+// Stacks answers which pushes are still open at a position. With calls that push and
+// returns that pop, that is the call stack at any point of the string. It is computed
+// from effects that are kept for each rule. A Stacks is safe for concurrent use.
 type Stacks struct {
 	g        *Grammar
 	terminal func(Terminal) Effect
 	rules    []Effect
 
-	// For the symbol at index j of a rule body, let the height be pushes less
-	// pops since the beginning of the rule.
+	// For the symbol at index j of a rule body, let the height be pushes minus pops since
+	// the beginning of the rule.
 	//
-	// before[off[r]+r+j] is the effect of the first j symbols; it has one entry
-	// more a rule than there are symbols.
+	// before[off[r]+r+j] is the effect of the first j symbols. It has one more entry for
+	// each rule than the rule has symbols.
 	before []Effect
 	// low[0][off[r]+j] is the lowest height that symbol j comes down to. The
 	// entries of low[k+1] are minima of lowFan entries of low[k], across rules.
@@ -41,17 +40,16 @@ const (
 	lowFan   = 1 << lowShift
 )
 
-// NewStacks folds the effects of terminals over the grammar, once a rule. It
-// fails with [ErrTooLong] when the pops and pushes of the whole string exceed
-// [MaxLength]. The function terminal is called by the methods too.
+// NewStacks folds the effects of terminals over the grammar, once for each rule. It
+// returns [ErrTooLong] if the pops and pushes of the whole string exceed [MaxLength]. The
+// methods call terminal too.
 func NewStacks(g *Grammar, terminal func(Terminal) Effect) (*Stacks, error) {
 	s := &Stacks{
 		g: g, terminal: terminal,
 		rules:  make([]Effect, 0, g.Rules()),
 		before: make([]Effect, 0, g.Symbols()+g.Rules()),
 	}
-	// A rule's effects are bounded by all the pops and pushes in its string,
-	// and so are the heights.
+	// A rule's effects and heights are bounded by the pops and pushes in its string.
 	if _, err := NewWeights(g, func(t Terminal) uint64 {
 		e := terminal(t)
 		if e.Pops > MaxLength || e.Pushes > MaxLength {
@@ -91,10 +89,10 @@ func NewStacks(g *Grammar, terminal func(Terminal) Effect) (*Stacks, error) {
 
 func height(e Effect) int64 { return int64(e.Pushes) - int64(e.Pops) }
 
-// Rule is the effect of a rule.
+// Rule returns the effect of a rule.
 func (s *Stacks) Rule(r Rule) Effect { return s.rules[r] }
 
-// Of is the effect of a symbol.
+// Of returns the effect of a symbol.
 func (s *Stacks) Of(sym Symbol) Effect {
 	if sym.IsRule() {
 		return s.rules[sym.Rule()]
@@ -102,11 +100,11 @@ func (s *Stacks) Of(sym Symbol) Effect {
 	return s.terminal(sym.Terminal())
 }
 
-// Total is the effect of the whole string.
+// Total returns the effect of the whole string.
 func (s *Stacks) Total() Effect { return s.rules[s.g.Start()] }
 
-// Before is the effect of the string before the cursor: Pops frames from
-// before the string are gone, Pushes frames are open.
+// Before returns the effect of the string before the cursor: Pops frames from before the
+// string are gone, and Pushes frames are open.
 func (s *Stacks) Before(c *Cursor) Effect {
 	var sum Effect
 	for _, p := range c.path {
@@ -115,14 +113,13 @@ func (s *Stacks) Before(c *Cursor) Effect {
 	return sum
 }
 
-// Enclosing iterates over the pushes before the cursor that are still open
-// there, innermost first: a cursor at the terminal that pushed, and which of
-// its pushes it is, counted from 0 in the order in which the terminal does
-// them. Each takes O(depth · log body length). The cursor is valid until the
-// next step and must not be moved; c itself is not moved.
+// Enclosing iterates over the pushes before the cursor that are still open there,
+// innermost first: a cursor at the terminal that pushed, and the ordinal of the push
+// within that terminal, from 0. Each step takes O(depth · log body length). The cursor is
+// valid until the next step and must not be moved. c itself does not move.
 //
-// The terminal at c has no part in it. [Stacks.Before] says how many frames
-// from before the beginning of the string have been popped.
+// The terminal at c itself does not count. [Stacks.Before] says how many frames from
+// before the beginning of the string have been popped.
 func (s *Stacks) Enclosing(c *Cursor) iter.Seq2[*Cursor, uint64] {
 	return func(yield func(*Cursor, uint64) bool) {
 		at := c.Clone()
@@ -146,11 +143,11 @@ func (s *Stacks) Enclosing(c *Cursor) iter.Seq2[*Cursor, uint64] {
 	}
 }
 
-// open moves the cursor back to the terminal that pushed the frame that is
-// innermost, after skip others, in the stack before the cursor. nth says which
-// of the terminal's pushes it is.
+// open moves the cursor back to the terminal that pushed a frame of the stack before the
+// cursor: the innermost frame after skipping skip frames. nth is the ordinal of the push
+// within the terminal.
 func (s *Stacks) open(c *Cursor, skip uint64) (nth uint64, ok bool) {
-	// Up: to the rule whose symbols before the path have the push.
+	// Up: to the rule in which the push is before the path.
 	for {
 		top := c.path[len(c.path)-1]
 		before := s.before[s.g.off[top.Rule]+uint32(top.Rule)+top.Index]
@@ -163,8 +160,8 @@ func (s *Stacks) open(c *Cursor, skip uint64) (nth uint64, ok bool) {
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
-	// Down: in each rule, to the last symbol that comes below the height at
-	// which the frame lies; it is the one that pushed it.
+	// Down: in each rule, to the last symbol that gets below the height of the frame.
+	// That symbol pushed the frame.
 	for {
 		top := &c.path[len(c.path)-1]
 		off := s.g.off[top.Rule]
@@ -182,9 +179,8 @@ func (s *Stacks) open(c *Cursor, skip uint64) (nth uint64, ok bool) {
 	}
 }
 
-// lastBelow returns the last index before to at which the lowest height is below
-// level. There must be one in the rule of to; what other rules hold before it
-// does not matter then.
+// lastBelow returns the last index before to at which the lowest height is below level.
+// There must be one in the rule of to, so the preceding rules do not matter.
 func (s *Stacks) lastBelow(to uint32, level int64) uint32 {
 	k := 0
 	i := to
@@ -199,7 +195,7 @@ func (s *Stacks) lastBelow(to uint32, level int64) uint32 {
 			k++
 		}
 	}
-	// Down again, into the last child that has one.
+	// Down again, into the last child with such an index.
 	for ; k > 0; k-- {
 		children := s.low[k-1]
 		i = min(i<<lowShift+lowFan, uint32(len(children))) - 1

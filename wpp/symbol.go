@@ -2,8 +2,8 @@ package wpp
 
 import "fmt"
 
-// Terminal is a letter of the string. Its meaning is the caller's
-// matter; small dense numbers make small traces.
+// Terminal is a letter of the string. The caller defines its meaning. Small dense numbers
+// lead to small traces.
 type Terminal uint32
 
 // MaxTerminal is the greatest terminal that a grammar can hold.
@@ -17,17 +17,17 @@ type Symbol uint32
 
 const ruleBit = 1 << 31
 
-// TerminalSymbol is the symbol of a terminal. The terminal must not exceed
+// TerminalSymbol returns the symbol of a terminal. The terminal must not exceed
 // [MaxTerminal].
 func TerminalSymbol(t Terminal) Symbol { return Symbol(t) &^ ruleBit }
 
-// RuleSymbol is the symbol of a use of rule r.
+// RuleSymbol returns the symbol of a use of rule r.
 func RuleSymbol(r Rule) Symbol { return Symbol(r) | ruleBit }
 
-// IsRule tells uses of rules from terminals.
+// IsRule reports whether the symbol is the use of a rule.
 func (s Symbol) IsRule() bool { return s&ruleBit != 0 }
 
-// Terminal returns the terminal of a symbol that is no rule.
+// Terminal returns the terminal of a symbol that is not a rule.
 func (s Symbol) Terminal() Terminal { return Terminal(s &^ ruleBit) }
 
 // Rule returns the rule of a symbol that is one.

@@ -1,15 +1,14 @@
 package wpp
 
-// SyncCounts annotates each edge of a grammar with its synchronisation count
-// (PPoPP 2003, section 2.2): the number of synchronisation operations in the
-// string that a depth-first walk from the source of the edge makes until it
-// meets the edge. The edge e = (r, i) leads from rule r to the symbol at index
-// i of its body, so
+// SyncCounts annotates each edge of a grammar with its synchronisation count (PPoPP 2003,
+// section 2.2). That is the number of synchronisation operations that a depth-first walk
+// from the source of the edge passes before it reaches the edge. The edge e = (r, i)
+// leads from rule r to the symbol at index i of its body, so
 //
 //	synch_cnt(e) = operations in the first i symbols of r
 //
-// which is the prefix sum that [Weights] keeps. Hence Algorithm 1 and
-// [Weights.Select] are the same search.
+// which is the prefix sum in [Weights]. Algorithm 1 and [Weights.Select] are therefore
+// the same search.
 type SyncCounts struct {
 	*Weights
 }
@@ -25,13 +24,12 @@ func NewSyncCounts(g *Grammar, isSync func(Terminal) bool) (SyncCounts, error) {
 	return SyncCounts{w}, err
 }
 
-// Edge is the synchronisation count of the edge from r to the symbol at index
-// i of its body.
+// Edge returns the synchronisation count of the edge from r to the symbol at index i of
+// its body.
 func (s SyncCounts) Edge(r Rule, i int) uint64 { return s.Before(r, i) }
 
-// Algorithm1 returns the path from the root to the m-th synchronisation
-// operation, m counted from 0, step by step as the paper has it. ok is false
-// when there are no more than m operations.
+// Algorithm1 returns the path from the root to the mth synchronisation operation, counted
+// from 0, in the steps of the paper. ok is false if there are no more than m operations.
 //
 //	X := root; val := m
 //	while X is not a leaf:
@@ -39,8 +37,8 @@ func (s SyncCounts) Edge(r Rule, i int) uint64 { return s.Before(r, i) }
 //	    find the smallest i with synch_cnt(e(i+1)) > val; if there is none, i := k
 //	    append ei to the path; val := val - synch_cnt(ei); X := destination of ei
 //
-// It looks at the edges of a node one after another; [Weights.Select] returns
-// the same path by binary search.
+// It examines the edges of a node one after another. [Weights.Select] finds the same path
+// by binary search.
 func (s SyncCounts) Algorithm1(m uint64) (path Path, ok bool) {
 	if m >= s.Total() {
 		return nil, false

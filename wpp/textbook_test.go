@@ -1,8 +1,8 @@
 package wpp
 
-// An independent Sequitur in the textbook's form: rules and symbols are
-// objects, the digram index is a map from a pair to a symbol. It follows the
-// published algorithm step by step and shares no code with Builder.
+// An independent Sequitur in its textbook form: rules and symbols are objects, and the
+// digram index is a map from a pair to a symbol. It follows the published algorithm step
+// by step and shares no code with Builder.
 
 type tbSymbol struct {
 	prev, next *tbSymbol
@@ -149,7 +149,7 @@ func (b *textbook) expand(s *tbSymbol) {
 	b.index[tbDigram(last)] = last
 }
 
-// rules returns the rules as bodies in no canonical order; the start rule is 0.
+// rules returns the bodies of the rules in no particular order. The start rule is rule 0.
 func (b *textbook) rules() [][]Symbol {
 	number := map[*tbRule]Rule{b.start: 0}
 	todo := []*tbRule{b.start}

@@ -5,23 +5,22 @@ import (
 	"sort"
 )
 
-// Weights is the sum of unsigned weights of terminals over a grammar, kept as
-// prefix sums within each rule body. With weight 1 it counts terminals, with
-// the length of a run it counts units, with 1 for one terminal and 0 for
-// others it counts occurrences, with the sync operations of a terminal it is
-// the synchronisation counts of the paper ([SyncCounts]).
+// Weights is the sum of unsigned weights of terminals over a grammar, stored as prefix
+// sums within each rule body. What it counts depends on the weight: terminals if each
+// weighs 1, units if a run weighs its length, occurrences if one terminal weighs 1 and
+// the others 0. With the sync operations of a terminal it is the synchronisation count of
+// the paper ([SyncCounts]).
 //
-// Rank and select take O(depth · log body length). Weights may be read by
-// several goroutines at once.
+// Rank and select take O(depth · log body length). Weights is safe for concurrent use.
 type Weights struct {
 	g *Grammar
-	// prefix[off[r]+r+i] is the weight of the first i symbols of rule r; there
-	// is one number more a rule than it has symbols.
+	// prefix[off[r]+r+i] is the weight of the first i symbols of rule r. It has one more
+	// entry for each rule than the rule has symbols.
 	prefix []uint64
 }
 
-// NewWeights sums weights over the grammar, once for each rule. It fails with
-// [ErrTooLong] if the weight of the whole string exceeds [MaxLength].
+// NewWeights sums weights over the grammar, once for each rule. It returns [ErrTooLong]
+// if the weight of the whole string exceeds [MaxLength].
 func NewWeights(g *Grammar, weight func(Terminal) uint64) (*Weights, error) {
 	w := &Weights{g: g, prefix: make([]uint64, 0, len(g.body)+g.Rules())}
 	for r := range g.Rules() {
@@ -44,28 +43,28 @@ func NewWeights(g *Grammar, weight func(Terminal) uint64) (*Weights, error) {
 	return w, nil
 }
 
-// sums returns the prefix sums of a rule body: one more than it has symbols.
+// sums returns the prefix sums of a rule body, one more than it has symbols.
 func (w *Weights) sums(r Rule) []uint64 {
 	return w.prefix[w.g.off[r]+uint32(r) : w.g.off[r+1]+uint32(r)+1]
 }
 
-// Grammar is the grammar that is weighed.
+// Grammar returns the grammar of the weights.
 func (w *Weights) Grammar() *Grammar { return w.g }
 
-// Size is the memory that the weights hold, in bytes, the grammar not counted.
+// Size returns the memory that the weights hold, in bytes, without the grammar.
 func (w *Weights) Size() uint64 { return 32 + 8*uint64(cap(w.prefix)) }
 
-// Total is the weight of the string.
+// Total returns the weight of the string.
 func (w *Weights) Total() uint64 { return w.prefix[len(w.prefix)-1] }
 
-// Rule is the weight of a rule.
+// Rule returns the weight of a rule.
 func (w *Weights) Rule(r Rule) uint64 { return w.prefix[w.g.off[r+1]+uint32(r)] }
 
-// Before is the weight of the first i symbols of a rule body, for i from 0 to
-// the length of the body.
+// Before returns the weight of the first i symbols of a rule body, for i from 0 to the
+// length of the body.
 func (w *Weights) Before(r Rule, i int) uint64 { return w.sums(r)[i] }
 
-// At is the weight of the terminal at the cursor, 0 at the end.
+// At returns the weight of the terminal at the cursor, or 0 at the end.
 func (w *Weights) At(c *Cursor) uint64 {
 	top := c.path[len(c.path)-1]
 	sums := w.sums(top.Rule)
@@ -75,7 +74,7 @@ func (w *Weights) At(c *Cursor) uint64 {
 	return sums[top.Index+1] - sums[top.Index]
 }
 
-// Rank is the weight of the string before the cursor.
+// Rank returns the weight of the string before the cursor.
 func (w *Weights) Rank(c *Cursor) uint64 {
 	sum := uint64(0)
 	for _, p := range c.path {
@@ -84,9 +83,9 @@ func (w *Weights) Rank(c *Cursor) uint64 {
 	return sum
 }
 
-// Select returns a cursor at the terminal that holds unit k of weight, counted
-// from 0, and the place of the unit within the terminal. ok is false when k is
-// not below the total; the cursor is at the end then.
+// Select returns a cursor at the terminal that contains unit k of weight, counted from 0,
+// and the offset of the unit within the terminal. If k is not below the total, ok is
+// false and the cursor is at the end.
 //
 // It is the paper's Algorithm 1 for any weight; see [SyncCounts.Algorithm1].
 func (w *Weights) Select(k uint64) (c *Cursor, offset uint64, ok bool) {
@@ -106,8 +105,8 @@ func (w *Weights) Seek(c *Cursor, k uint64) (offset uint64, ok bool) {
 	return w.down(c, k), true
 }
 
-// down goes from the rule of the last step to the terminal that holds unit k
-// of that rule.
+// down descends from the rule of the last step to the terminal that contains unit k of
+// that rule.
 func (w *Weights) down(c *Cursor, k uint64) (offset uint64) {
 	for {
 		top := &c.path[len(c.path)-1]
@@ -157,10 +156,9 @@ func (w *Weights) SkipBack(c *Cursor) bool {
 	return false
 }
 
-// Range iterates over the terminals with a weight that hold units lo to hi
-// (exclusive), in order, each with the units of it that fall into the range,
-// counted from the beginning of the terminal. The cursor is valid until the
-// next step and must not be moved.
+// Range iterates over the terminals that contain units lo to hi (exclusive) of weight, in
+// order. Each comes with its units in that range, counted from the beginning of the
+// terminal. The cursor is valid until the next step and must not be moved.
 func (w *Weights) Range(lo, hi uint64) iter.Seq2[*Cursor, Units] {
 	return func(yield func(*Cursor, Units) bool) {
 		hi = min(hi, w.Total())
@@ -186,5 +184,5 @@ func (w *Weights) Range(lo, hi uint64) iter.Seq2[*Cursor, Units] {
 	}
 }
 
-// Units is a part of a terminal's weight, half open.
+// Units is a half-open range of a terminal's weight.
 type Units struct{ From, To uint64 }

@@ -146,7 +146,7 @@ func (t *threadRec) addrStreams() []format.AddrStream {
 	return streams
 }
 
-// counts are what the thread did in the epoch.
+// counts returns what the thread did in the epoch.
 func (t *threadRec) counts() format.Counts {
 	return format.Counts{Thread: t.id, Insts: t.insts, Blocks: t.blocks, Accesses: t.accesses, Recorded: t.recorded, Events: t.events}
 }

@@ -58,7 +58,7 @@ func (p *paths) codeEnd(id uint64) (format.CodeEnd, bool) {
 	return format.CodeEnd{Next: p.codes[id].Next, End: p.codes[id].End}, true
 }
 
-// name is the name of a code block in flows.
+// name returns the name of a code block in flows.
 func (p *paths) name(id uint32) uint64 {
 	if c := &p.codes[id]; c.static != nil {
 		return c.PC

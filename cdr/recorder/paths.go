@@ -63,8 +63,8 @@ func (p *paths) define(b *event.Block, site func(format.Site) format.SiteID) {
 	p.sims = append(p.sims, s)
 }
 
-// stepBlock is a code block as a follower sees it. In the alphabet of blocks,
-// each path is one block.
+// stepBlock returns a code block as a follower sees it. In the alphabet of blocks, each
+// path is one block.
 func (p *paths) stepBlock(id uint32) cfg.StepBlock {
 	c := &p.codes[id]
 	s := cfg.StepBlock{ID: id, PC: c.PC, Block: c.static}

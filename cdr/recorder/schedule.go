@@ -34,8 +34,7 @@ func (r *Recorder) takeTurn(t *threadRec) {
 	s.turn = t
 }
 
-// sinceEvent is the number of accesses by the thread since its last event or
-// piece.
+// sinceEvent returns the number of accesses by the thread since its last event or piece.
 func (t *threadRec) sinceEvent() uint64 { return t.loose + t.accesses - t.toldTo }
 
 // told notes that the schedule covers all accesses so far.

@@ -13,11 +13,11 @@ import (
 type Kind uint8
 
 const (
-	Fall     Kind = iota // to the next instruction, the untaken side of a branch too
+	Fall     Kind = iota // to the next instruction, also as the untaken side of a branch
 	Taken                // the taken side of a branch
 	Jump                 // a direct jump
 	Indirect             // through a jump table
-	Return               // after a call, when it has returned
+	Return               // after a call, when the callee has returned
 )
 
 var kindNames = [...]string{"fall", "taken", "jump", "indirect", "return"}
@@ -34,9 +34,9 @@ type Block struct {
 	PC     uint64
 	Bytes  uint32
 	Insts  uint32
-	End    event.End // EndFall also where another block begins after it
-	Leaves bool      // control may go where no edge shows: a return, another function, an unknown target
-	Target uint64    // of EndBranch, EndJump, EndCall; else 0
+	End    event.End // EndFall also if only the beginning of another block ends it
+	Leaves bool      // control may leave along no edge: by a return, to another function, or to an unknown target
+	Target uint64    // of EndBranch, EndJump and EndCall; otherwise 0
 	Succs  []Succ    // in order of PC
 }
 
@@ -46,16 +46,16 @@ type Succ struct {
 	To   uint32 // its index
 	Kind Kind
 	Back bool   // the edge closes a cycle of a depth-first search
-	Cut  bool   // a path that takes the edge ends here, and another begins after it
-	Val  uint64 // otherwise, what the edge adds to the path's number
+	Cut  bool   // a path that takes the edge ends here, and another one begins after it
+	Val  uint64 // what an edge that is not cut adds to the path's number
 }
 
-// Next is the address after the block.
+// Next returns the address after the block.
 func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
-// Succ finds the edge to the block at pc: what it adds to the path's number, or
-// that the path is cut. It is not ok if there is no such edge; then a path that
-// continues at pc must be cut.
+// Succ finds the edge to the block at pc. It returns what the edge adds to the path's
+// number, or that the edge is cut. ok is false if there is no such edge; a path that
+// continues at pc must then be cut.
 func (b *Block) Succ(pc uint64) (val uint64, cut, ok bool) {
 	s := b.Succs
 	i := 0
@@ -82,11 +82,11 @@ type inst struct {
 type sweep struct {
 	insts  []inst
 	leader []bool
-	tables map[int][]uint64 // targets of the indirect jump that is instruction i
+	tables map[int][]uint64 // by instruction index, the targets of an indirect jump
 }
 
-// at is the index of the instruction at pc, or -1: pc is outside the function
-// or inside an instruction.
+// at returns the index of the instruction at pc, or -1 if pc is outside the function or
+// inside an instruction.
 func (s *sweep) at(pc uint64) int {
 	i := sort.Search(len(s.insts), func(i int) bool { return s.insts[i].pc >= pc })
 	if i < len(s.insts) && s.insts[i].pc == pc {
@@ -143,8 +143,9 @@ func (s *sweep) markLeaders() {
 			s.mark(t)
 		}
 	}
-	// The simulator cuts a block that is too long, counted from each beginning. Cuts
-	// are further on, so one pass finds the cuts after cuts too.
+	// The simulator cuts a block that is too long, counted from each beginning. A cut
+	// only affects later instructions, so one pass also finds the cuts that follow from
+	// cuts.
 	for i := range s.insts {
 		if !s.leader[i] {
 			continue
@@ -202,8 +203,8 @@ func (p *Program) analyse(f *Function) *body {
 	return body
 }
 
-// addEdges adds the edges of the block's last instruction. index
-// finds the block of the function that begins at an address.
+// addEdges adds the edges of the block's last instruction. index returns the block of the
+// function that begins at an address.
 func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index func(uint64) (uint32, bool)) {
 	add := func(pc uint64, kind Kind) {
 		for _, e := range b.Succs {
@@ -250,9 +251,9 @@ func (b *Block) addEdges(last *inst, table []uint64, dead map[uint64]bool, index
 	slices.SortFunc(b.Succs, func(x, y Succ) int { return cmp.Compare(x.PC, y.PC) })
 }
 
-// cuts reports whether paths end at every edge of the block: where control leaves
-// the function. An atomic access or a system call ends a path only when it is
-// an ordered event, which the code alone does not tell.
+// cuts reports whether paths end at every edge of the block, because control leaves the
+// function. An atomic access or a system call ends a path only when it is an ordered
+// event, which the code alone does not show.
 func (b *Block) cuts() bool {
 	switch b.End {
 	case event.EndCall, event.EndCallInd, event.EndReturn, event.EndTrap:

@@ -5,27 +5,27 @@ const None = -1
 
 // Tree is a dominator tree, or a post-dominator tree.
 type Tree struct {
-	parent []int // None: the root, or only the virtual node is above
+	parent []int // None for the root, and for nodes below only the virtual node
 	in     []int // preorder number: a dominates b exactly when in[a] ≤ in[b] < out[a]
 	out    []int
 }
 
-// Parent is the immediate dominator of v, or None.
+// Parent returns the immediate dominator of v, or None.
 func (t *Tree) Parent(v int) int { return t.parent[v] }
 
 // Dominates reports whether a dominates b. Every node dominates itself.
 func (t *Tree) Dominates(a, b int) bool { return t.in[a] <= t.in[b] && t.in[b] < t.out[a] }
 
-// Dependence is a control dependence: whether a node is executed is decided by
-// which edge leaves another one.
+// Dependence is a control dependence: whether a node is executed depends on the edge by
+// which control leaves another node.
 type Dependence struct {
 	Node int // the node that decides
 	Edge int // the index of its edge that leads to the dependent node
 }
 
-// Dominators returns the dominator tree from node 0. A node that cannot be
-// reached from there is another entry, in order of the nodes: some edge that is
-// not known leads to it.
+// Dominators returns the dominator tree from node 0. Nodes that cannot be reached from
+// there are further entries, in order of the nodes, because some unknown edge leads to
+// them.
 func (g Graph) Dominators() *Tree {
 	seen, entries := make([]bool, len(g)), []int(nil)
 	for v := range g {
@@ -37,11 +37,10 @@ func (g Graph) Dominators() *Tree {
 	return g.tree(entries)
 }
 
-// PostDominators returns the post-dominator tree: a post-dominates b if every way
-// from b out of the graph leads through a. Control leaves the graph at nodes
-// without successors and at those for which leaves holds. If no way leads out of
-// some nodes (an endless loop), the last of them is taken as an exit, until every
-// node has a way out.
+// PostDominators returns the post-dominator tree: a post-dominates b if every way from b
+// out of the graph passes a. Control leaves the graph at nodes without successors and at
+// those for which leaves holds. If no way leads out of some nodes (an endless loop), the
+// last of them counts as an exit; this repeats until every node has a way out.
 func (g Graph) PostDominators(leaves func(v int) bool) *Tree {
 	r := g.reverse()
 	seen, exits := make([]bool, len(g)), []int(nil)
@@ -60,18 +59,18 @@ func (g Graph) PostDominators(leaves func(v int) bool) *Tree {
 	return r.tree(exits)
 }
 
-// tree computes the dominator tree from a virtual node that leads to the given
-// entries, from which every node can be reached. It is the algorithm Semi-NCA of
+// tree computes the dominator tree from a virtual node that leads to the given entries,
+// from which every node can be reached. It is the algorithm Semi-NCA of
 // L. Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"
-// (Princeton 2005, section 2.3): semidominators as by Lengauer and Tarjan, and
-// from those the dominators, each the nearest ancestor in the depth-first tree
-// that is not below the semidominator.
+// (Princeton 2005, section 2.3): semidominators as by Lengauer and Tarjan, and from those
+// the dominators, each the nearest ancestor in the depth-first tree that is not below the
+// semidominator.
 func (g Graph) tree(entries []int) *Tree {
 	n := len(g)
 	s := newSemi(g, entries)
 	s.semidominators()
-	// Nodes by preorder number, the virtual one first, so that the dominator of an
-	// ancestor is known before it is asked for.
+	// Nodes in order of preorder number, the virtual one first, so that the dominator of
+	// an ancestor is known before it is needed.
 	for w := 1; w <= n; w++ {
 		d := s.idom[w]
 		for d > s.semi[w] {
@@ -94,13 +93,13 @@ func (g Graph) tree(entries []int) *Tree {
 	return t
 }
 
-// semi is a depth-first tree, in which nodes are named by their preorder
-// numbers (0 is the virtual root), with what is known of the dominators.
+// semi is a depth-first tree and what is known of the dominators. Its nodes are named by
+// their preorder numbers; 0 is the virtual root.
 type semi struct {
 	pre    []int32 // of each node of the graph, its number
-	node   []int32 // and back
+	node   []int32 // the inverse of pre
 	parent []int32 // an ancestor: the parent, until paths are compressed
-	label  []int32 // of the nodes from here up to parent, that of the least semidominator
+	label  []int32 // among the nodes from here up to parent, the label with the least semidominator
 	semi   []int32
 	idom   []int32
 	preds  [][]int32
@@ -169,8 +168,8 @@ func (s *semi) semidominators() {
 	}
 }
 
-// compress makes the label of v that of all its ancestors that are done: those
-// with numbers above w. path is room to work in.
+// compress sets the label of v to the best label of all its ancestors that are done,
+// which are those with numbers above w. path is scratch space.
 func (s *semi) compress(v, w int32, path []int32) []int32 {
 	for ; s.parent[v] > w; v = s.parent[v] {
 		path = append(path, v)
@@ -186,7 +185,7 @@ func (s *semi) compress(v, w int32, path []int32) []int32 {
 	return path
 }
 
-// number returns preorder numbers, without recursion: trees may be deep.
+// number computes preorder numbers. It does not recurse, because trees may be deep.
 func (t *Tree) number(children [][]int, root int) {
 	clock := 0
 	type step struct{ node, child int }
@@ -208,12 +207,11 @@ func (t *Tree) number(children [][]int, root int) {
 	}
 }
 
-// ControlDependence returns what each node is control dependent on, by J.
-// Ferrante, K. J. Ottenstein and J. D. Warren, "The Program Dependence Graph
-// and Its Use in Optimization" (TOPLAS 1987, section 3.1): for each edge u→v
-// where v does not post-dominate u, the nodes from v up the post-dominator
-// tree, to below the parent of u, depend on that edge. post is the graph's
-// post-dominator tree.
+// ControlDependence returns what each node is control dependent on. The definition is by
+// J. Ferrante, K. J. Ottenstein and J. D. Warren, "The Program Dependence Graph and Its
+// Use in Optimization" (TOPLAS 1987, section 3.1): for each edge u→v where v does not
+// post-dominate u, the nodes on the way from v up the post-dominator tree, up to but
+// without the parent of u, depend on that edge. post is the graph's post-dominator tree.
 func (g Graph) ControlDependence(post *Tree) [][]Dependence {
 	deps := make([][]Dependence, len(g))
 	for u, succs := range g {

@@ -1,27 +1,26 @@
 package cfg
 
-// Path is an acyclic path that a run took: its first block, as the client
-// numbers blocks, and its number, as [Number] has it.
+// Path is an acyclic path that a run took: its first block, by the client's numbering,
+// and its number, by [Number].
 type Path struct {
 	Block  uint32
 	Number uint64
 }
 
-// Steps is the code that a run is followed through, cut into steps. All threads
-// of the run share it.
+// Steps is the code of a run, cut into steps. All threads of the run share it.
 type Steps struct {
-	slab  []Step // not in use yet
+	slab  []Step // allocated, not in use yet
 	edges map[[2]*Step]edge
 }
 
-// Step is code that runs to its end once it is entered: one or more blocks, each
-// reached by falling out of the previous one.
+// Step is code that runs to its end once it is entered: one or more blocks, each of which
+// is entered by falling through from the previous one.
 type Step struct {
-	edges [2]edge // those that were taken last
-	first uint32  // block
-	whole bool    // the first block is one of the program's
-	lead  uint64  // what a path that enters gains up to the first cut inside, or to the end
-	cuts  []Path  // paths that begin inside, each with what it gains up to the next cut, or to the end
+	edges [2]edge // the edges taken last
+	first uint32  // number of the first block
+	whole bool    // the first block is a block of the program
+	lead  uint64  // what a path gains from entering up to the first cut inside, or to the end
+	cuts  []Path  // paths that begin inside, each with its gain up to the next cut, or to the end
 	pc    uint64
 	last  *Block
 	in    *Steps
@@ -30,18 +29,18 @@ type Step struct {
 // edge is a transition to another step.
 type edge struct {
 	to  *Step
-	add uint64 // to the path's number; what the step itself adds is included
+	add uint64 // what it adds to the path's number, including what the step itself adds
 	cut bool   // the path ends before the step
 }
 
 // StepBlock is a block of a step.
 type StepBlock struct {
-	ID    uint32 // as the client numbers it
+	ID    uint32 // by the client's numbering
 	PC    uint64
-	Block *Block // of the program; nil when it is none, and paths end before and after it
+	Block *Block // of the program; if nil, paths end before and after the block
 }
 
-// stepsAtOnce is how many steps are allocated together.
+// stepsAtOnce is the number of steps allocated together.
 const stepsAtOnce = 128
 
 // Add adds a step. There must be at least one block.
@@ -67,8 +66,8 @@ func (s *Steps) Add(blocks ...StepBlock) *Step {
 	return x
 }
 
-// follow returns what the number of a path gains that goes on at pc after a
-// block, or that it is cut there.
+// follow returns what a path's number gains if the path continues at pc after a block, or
+// that the path is cut there.
 func follow(b *Block, pc uint64) (val uint64, cut bool) {
 	if b == nil {
 		return 0, true
@@ -77,11 +76,11 @@ func follow(b *Block, pc uint64) (val uint64, cut bool) {
 	return val, cut || !ok
 }
 
-// Cuts is the number of places inside the step where a path ends and another
+// Cuts returns the number of places inside the step where one path ends and another
 // begins.
 func (x *Step) Cuts() int { return len(x.cuts) }
 
-// edge finds the transition to a step that was not the last one taken.
+// edge returns the transition to a step other than the last one taken.
 func (x *Step) edge(to *Step) *edge {
 	if x.edges[1].to == to {
 		return &x.edges[1]
@@ -105,13 +104,12 @@ func (x *Step) edge(to *Step) *edge {
 	return &x.edges[0]
 }
 
-// Follower follows one thread along acyclic paths. A path ends, as in "Whole
-// Program Paths" (PLDI 1999), at retreating edges of the static control flow and
-// where control goes along no edge of it, and where the client calls
-// [Follower.End]: after calls and returns, and at events. While it is followed,
-// it is its first block and the sum of its edges' values ("Efficient Path
-// Profiling", MICRO 1996). Which edge leads from one step to the next is found
-// once and then cached.
+// Follower follows one thread along acyclic paths. A path ends, as in "Whole Program
+// Paths" (PLDI 1999), at retreating edges of the static control flow, where control does
+// not follow an edge, and where the client calls [Follower.End]: after calls and returns,
+// and at events. A path is represented by its first block and the sum of its edges'
+// values ("Efficient Path Profiling", MICRO 1996). The edge from one step to the next is
+// found once and then cached.
 //
 // The zero value is on no path. A Follower belongs to one goroutine.
 type Follower struct {
@@ -119,8 +117,8 @@ type Follower struct {
 	at   *Step // nil: on no path
 }
 
-// Enter goes on to a step. If the path cannot go on there, it ended before the
-// step: Enter returns it and is cut. The client then calls [Follower.Cut] for
+// Enter moves on to a step. If the path cannot continue there, it ended before the step:
+// Enter then returns it, and cut is true. Afterwards the client calls [Follower.Cut] for
 // each cut inside the step.
 func (f *Follower) Enter(to *Step) (ended Path, cut bool) {
 	from := f.at
@@ -142,15 +140,14 @@ func (f *Follower) Enter(to *Step) (ended Path, cut bool) {
 	return ended, true
 }
 
-// Cut goes over cut i inside the present step, and returns the path that ends
-// there.
+// Cut passes cut i inside the current step, and returns the path that ends there.
 func (f *Follower) Cut(i int) (ended Path) {
 	ended = f.path
 	f.path = f.at.cuts[i]
 	return ended
 }
 
-// End ends the path where it is, and returns it; not ok when there is none.
+// End ends the current path and returns it. ok is false if there is none.
 func (f *Follower) End() (ended Path, ok bool) {
 	if f.at == nil {
 		return Path{}, false
@@ -159,9 +156,9 @@ func (f *Follower) End() (ended Path, ok bool) {
 	return f.path, true
 }
 
-// Names numbers paths for a client, by first block and by a key that tells paths
-// from there apart. The two paths that were found last are remembered for each
-// block. The zero value has no names.
+// Names numbers paths for a client, by first block and by a key that distinguishes paths
+// with the same first block. It caches the last two paths found for each block. The zero
+// value has no names.
 type Names[K comparable] struct {
 	ids    map[named[K]]uint32
 	recent [][2]name[K]
@@ -178,7 +175,7 @@ type name[K comparable] struct {
 	known bool
 }
 
-// Find returns a path's number; not ok when it has none.
+// Find returns a path's number. ok is false if it has none.
 func (n *Names[K]) Find(block uint32, key K) (id uint32, ok bool) {
 	if int(block) < len(n.recent) {
 		r := &n.recent[block]
@@ -197,7 +194,7 @@ func (n *Names[K]) Find(block uint32, key K) (id uint32, ok bool) {
 	return id, ok
 }
 
-// Set numbers a path.
+// Set sets the number of a path.
 func (n *Names[K]) Set(block uint32, key K, id uint32) {
 	if n.ids == nil {
 		n.ids = map[named[K]]uint32{}
@@ -214,10 +211,10 @@ func (n *Names[K]) remember(block uint32, key K, id uint32) {
 	r[0], r[1] = name[K]{key, id, true}, r[0]
 }
 
-// Len is how many paths have a number.
+// Len returns how many paths have a number.
 func (n *Names[K]) Len() int { return len(n.ids) }
 
-// Forget takes all numbers back.
+// Forget removes all numbers.
 func (n *Names[K]) Forget() {
 	clear(n.ids)
 	clear(n.recent)

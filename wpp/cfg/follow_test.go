@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// TestFollower walks at random over random graphs, in steps of several blocks,
-// and holds the paths that a follower finds against those that the definition
-// yields: a path goes on along edges that are not cut, and its number decodes to
-// its blocks.
+// TestFollower walks at random over random graphs, in steps of several blocks. It
+// compares the paths that a follower finds with the definition: a path continues along
+// edges that are not cut, and its number decodes to its blocks.
 func TestFollower(t *testing.T) {
 	several, inside := 0, 0
 	for seed := range uint64(200) {
@@ -124,7 +123,7 @@ func newRandomWalk(rng *rand.Rand) *randomWalk {
 	return w
 }
 
-// next is a step that an edge leads to, now and then another.
+// next returns a step that an edge leads to, and now and then another one.
 func (w *randomWalk) next() randomStep {
 	s := w.known[w.rng.IntN(len(w.known))]
 	for range 10 {
@@ -137,13 +136,13 @@ func (w *randomWalk) next() randomStep {
 	return s
 }
 
-// goesOn reports whether a path may go on from one block to another.
+// goesOn reports whether a path may continue from one block to another.
 func (w *randomWalk) goesOn(from, to int) bool {
 	_, cut, ok := w.paths.Edge(from, to)
 	return ok && !cut
 }
 
-// TestFollowerForeign: paths end before and after a block that is not the
+// TestFollowerForeign checks that paths end before and after a block that is not the
 // program's.
 func TestFollowerForeign(t *testing.T) {
 	own := Block{PC: 0, Succs: []Succ{{PC: 16}, {PC: 32, Val: 1}}}

@@ -11,10 +11,9 @@ const (
 	black        // done
 )
 
-// search walks the graph depth first, from node 0 and then from every node not
-// seen yet, in order. It calls retreat for each edge that leads to a node on
-// the stack (such an edge closes a cycle) and done for each node when all of
-// its successors have been walked.
+// search walks the graph depth first, from node 0 and then from every unseen node, in
+// order. It calls retreat for each edge that leads to a node on the stack (such an edge
+// closes a cycle) and done for each node when all of its successors have been walked.
 func (g Graph) search(retreat func(v, edge int), done func(v int)) {
 	type step struct{ node, edge int }
 	colour := make([]uint8, len(g))
@@ -46,9 +45,9 @@ func (g Graph) search(retreat func(v, edge int), done func(v int)) {
 	}
 }
 
-// Retreating says for each edge whether it is a retreating edge of a
-// depth-first search from node 0. In a reducible graph these are the back edges
-// of its loops; without them any graph is acyclic.
+// Retreating reports for each edge whether it is a retreating edge of a depth-first
+// search from node 0. In a reducible graph these are the back edges of its loops. Without
+// them, every graph is acyclic.
 func (g Graph) Retreating() [][]bool {
 	back := make([][]bool, len(g))
 	for v := range g {
@@ -69,7 +68,7 @@ func (g Graph) reverse() Graph {
 	return r
 }
 
-// spread marks everything reachable from node in seen.
+// spread marks in seen everything that is reachable from node.
 func (g Graph) spread(node int, seen []bool) {
 	if seen[node] {
 		return

@@ -11,7 +11,7 @@ import (
 // shapes are small graphs written by hand.
 var shapes = map[string]struct {
 	g      Graph
-	paths  uint64 // that begin at node 0
+	paths  uint64 // number of paths that begin at node 0
 	back   int    // retreating edges
 	dom    []int
 	post   []int
@@ -55,7 +55,7 @@ func TestShapes(t *testing.T) {
 			for v, got := range s.g.ControlDependence(post) {
 				want := s.depend[v]
 				if name == "for ever" && v == 1 {
-					continue // the way out that is taken to be there decides about the loop
+					continue // the node that counts as the way out decides about the loop
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("node %d depends on %v, want %v", v, got, want)
@@ -65,15 +65,15 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// randomGraph makes a graph of n nodes with up to 3 successors each, forward
-// and backward.
+// randomGraph returns a graph of n nodes with up to 3 successors each, forward and
+// backward.
 func randomGraph(rng *rand.Rand, n int) Graph {
 	g := make(Graph, n)
 	for v := range g {
 		for range rng.IntN(4) {
 			w := rng.IntN(n)
 			if v+1 < n && rng.IntN(3) > 0 {
-				w = v + 1 + rng.IntN(min(n-v-1, 4)) // mostly forward, as code is
+				w = v + 1 + rng.IntN(min(n-v-1, 4)) // mostly forward, as in real code
 			}
 			if !slices.Contains(g[v], w) {
 				g[v] = append(g[v], w)
@@ -83,9 +83,9 @@ func randomGraph(rng *rand.Rand, n int) Graph {
 	return g
 }
 
-// TestNumbering compares with an enumeration of all paths: as many as NumPaths
-// says, each with a number of its own below that, decoded back to itself. With
-// a limit, fewer edges take part, and the rest still holds.
+// TestNumbering compares with an enumeration of all paths. There are as many as NumPaths
+// says, and each has a number of its own below that, which decodes to the path. With a
+// limit, fewer edges take part, and the rest still holds.
 func TestNumbering(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for round := range 2000 {
@@ -123,7 +123,7 @@ func TestNumbering(t *testing.T) {
 	}
 }
 
-// enumerate walks every path that goes on from the given one.
+// enumerate walks every path that continues the given one.
 func enumerate(t *testing.T, p *Paths, path []int, id uint64, seen map[uint64]bool) {
 	t.Helper()
 	if seen[id] {
@@ -145,8 +145,8 @@ func enumerate(t *testing.T, p *Paths, path []int, id uint64, seen map[uint64]bo
 	}
 }
 
-// TestRandomWalks cuts long random walks into paths, as a recorder does, and
-// puts them together again.
+// TestRandomWalks cuts long random walks into paths, as a recorder does, and reassembles
+// them.
 func TestRandomWalks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for range 300 {
@@ -191,7 +191,7 @@ func TestRandomWalks(t *testing.T) {
 	}
 }
 
-// TestDiamondChain has 2^n ways through, which the limit must stop.
+// TestDiamondChain has 2^n paths, which the limit must stop.
 func TestDiamondChain(t *testing.T) {
 	var g Graph
 	for i := range 100 {
@@ -216,8 +216,8 @@ func TestDiamondChain(t *testing.T) {
 	}
 }
 
-// reaches reports whether b can be reached from one of the given nodes without
-// passing through the node that is taken away.
+// reaches reports whether b can be reached from one of the given nodes without passing
+// through the node without.
 func reaches(g Graph, from []int, b, without int) bool {
 	seen := make([]bool, len(g))
 	if without != None {
@@ -229,8 +229,8 @@ func reaches(g Graph, from []int, b, without int) bool {
 	return b != without && seen[b]
 }
 
-// TestDominance compares the trees with their definition: a dominates b when b
-// cannot be reached once a is taken away.
+// TestDominance compares the trees with their definition: a dominates b if b cannot be
+// reached without a.
 func TestDominance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
 	for range 400 {
@@ -291,8 +291,8 @@ func checkParents(t *testing.T, g Graph, tree *Tree) {
 	}
 }
 
-// checkDependence compares with the definition: w depends on the edge u→v when
-// w post-dominates v and does not strictly post-dominate u.
+// checkDependence compares with the definition: w depends on the edge u→v if w
+// post-dominates v and does not strictly post-dominate u.
 func checkDependence(t *testing.T, g Graph, post *Tree) {
 	t.Helper()
 	deps := g.ControlDependence(post)

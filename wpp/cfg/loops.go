@@ -7,18 +7,18 @@ import (
 	"gonum.org/v1/gonum/graph/topo"
 )
 
-// Loop is a strongly connected component of a function, or of another loop
-// without the blocks at which that one is entered (P. Havlak, "Nesting of
-// Reducible and Irreducible Loops", TOPLAS 1997).
+// Loop is a strongly connected component of a function, or of another loop without that
+// loop's entry blocks (P. Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS
+// 1997).
 type Loop struct {
-	Blocks []int // ascending
+	Blocks []int // in ascending order
 	has    []bool
 }
 
 // Has reports whether a block is in the loop.
 func (l *Loop) Has(block int) bool { return block < len(l.has) && l.has[block] }
 
-// Loops are the loops of a graph, outer ones before those inside them.
+// Loops returns the loops of a graph, outer loops before those inside them.
 func (g Graph) Loops() []*Loop {
 	all := make([]bool, len(g))
 	for v := range all {
@@ -35,7 +35,7 @@ func (g Graph) loopsIn(in []bool, loops []*Loop) []*Loop {
 			d.AddNode(simple.Node(v))
 		}
 	}
-	own := map[int]bool{} // edges from a node to itself
+	own := map[int]bool{} // nodes with an edge to themselves
 	for v, next := range g {
 		for _, w := range next {
 			switch {
@@ -68,7 +68,7 @@ func (g Graph) loopsIn(in []bool, loops []*Loop) []*Loop {
 				}
 			}
 		}
-		if !entered { // the function begins in it
+		if !entered { // the function begins in the loop
 			rest[l.Blocks[0]] = false
 		}
 		if len(c) > 1 {
@@ -78,7 +78,7 @@ func (g Graph) loopsIn(in []bool, loops []*Loop) []*Loop {
 	return loops
 }
 
-// Loops are the function's loops, outer ones before those inside them.
+// Loops returns the function's loops, outer loops before those inside them.
 func (f *Function) Loops() []*Loop {
 	g := f.Graph()
 	t := &f.body.flow

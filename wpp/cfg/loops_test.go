@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLoops: two loops in one another, one of a single block, one with two
-// entries.
+// TestLoops finds the loops of a graph that has two nested loops, one of a single block,
+// and one with two entries.
 func TestLoops(t *testing.T) {
 	g := Graph{{1}, {2, 6}, {3}, {3, 4}, {2, 5}, {1}, {7, 8}, {8}, {7, 9}, {}}
 	var got [][]int
@@ -21,9 +21,9 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsByReach: in graphs of any shape a block is in some loop when it can
-// reach itself, two of one loop reach each other, and loops are disjoint or in
-// one another.
+// TestLoopsByReach checks in graphs of any shape that a block is in a loop if it can
+// reach itself, that two blocks of a loop reach each other, and that loops are disjoint
+// or nested.
 func TestLoopsByReach(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))

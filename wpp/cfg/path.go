@@ -8,7 +8,7 @@ import (
 // ErrPath says that a number is not the number of a path.
 var ErrPath = errors.New("no such path")
 
-// MaxPaths bounds the number of paths that begin at a node.
+// MaxPaths limits the number of paths that begin at a node.
 const MaxPaths = 1 << 32
 
 // Paths numbers the acyclic paths of a graph.
@@ -19,23 +19,23 @@ type Paths struct {
 	cut [][]bool
 }
 
-// Number numbers the paths of g that follow no retreating edge and no edge for
-// which cut holds. A path begins at any node and ends at any node.
+// Number numbers the paths of g that follow no retreating edge and no edge for which cut
+// holds. A path begins at any node and ends at any node.
 //
-//  1. Remove the retreating edges and the cut edges: what is left has no cycle.
-//  2. In reverse topological order give each node v the number of paths that
+//  1. Remove the retreating edges and the cut edges. The remaining graph has no cycle.
+//  2. In reverse topological order, assign each node v the number of paths that
 //     begin there: N(v) = 1 + Σ N(w) over its edges v→w, where the 1 is the
 //     path that ends at v. An edge that would make N(v) greater than limit is
 //     cut too.
-//  3. Give the i-th edge of v the value 1 + Σ N(w) over the edges before it.
+//  3. Assign the i-th edge of v the value 1 + Σ N(w) over the preceding edges of v.
 //
-// The number of a path is the sum of its edges' values. Together with the node
-// that it begins at it identifies the path, and it is less than N of that node:
-// 0 is the path of one node; otherwise the path goes on by the last edge whose
-// value is not above the number, with the rest of the number.
+// The number of a path is the sum of its edges' values. It identifies the path among
+// those with the same first node, and is less than N of that node. To decode it: 0 is the
+// path of one node. Otherwise the path continues by the last edge whose value is not
+// above the number, with the rest of the number.
 //
-// Ball and Larus give the last block of a path a value by an edge to the exit;
-// here every node has that edge, as its first, with value 0.
+// Ball and Larus assign the last block of a path a value by an edge to the exit. Here
+// every node has that edge, as its first, with value 0.
 func Number(g Graph, cut func(v, edge int) bool, limit uint64) *Paths {
 	p := &Paths{g: g, num: make([]uint64, len(g)), val: make([][]uint64, len(g)), cut: g.Retreating()}
 	dag := make(Graph, len(g))
@@ -47,7 +47,7 @@ func Number(g Graph, cut func(v, edge int) bool, limit uint64) *Paths {
 			}
 		}
 	}
-	// A node is done after all of its successors: reverse topological order.
+	// A node is done after all of its successors, which is reverse topological order.
 	dag.search(func(int, int) {}, func(v int) {
 		p.val[v] = make([]uint64, len(g[v]))
 		p.num[v] = 1
@@ -66,12 +66,12 @@ func Number(g Graph, cut func(v, edge int) bool, limit uint64) *Paths {
 	return p
 }
 
-// NumPaths is the number of paths that begin at v.
+// NumPaths returns the number of paths that begin at v.
 func (p *Paths) NumPaths(v int) uint64 { return p.num[v] }
 
-// Edge returns the value of the edge from v to w, and whether it is cut: a path
-// that takes it ends at v, and another begins at w. It is not ok when there is
-// no such edge.
+// Edge returns the value of the edge from v to w, and whether it is cut: a path that
+// takes a cut edge ends at v, and another begins at w. ok is false if there is no such
+// edge.
 func (p *Paths) Edge(v, w int) (val uint64, cut, ok bool) {
 	for i, s := range p.g[v] {
 		if s == w {
@@ -91,7 +91,7 @@ func (p *Paths) Decode(start int, number uint64) ([]int, error) {
 		edge := -1
 		for i := range p.g[v] {
 			if !p.cut[v][i] && p.val[v][i] <= number {
-				edge = i // values grow along the edges
+				edge = i // values increase along the edges
 			}
 		}
 		number -= p.val[v][edge]

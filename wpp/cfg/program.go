@@ -14,26 +14,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// maxRegion bounds the bytes of code that are analysed as one function where
-// there are no symbols.
+// maxRegion limits the bytes of code that are analysed as one function where there are no
+// symbols.
 const maxRegion = 256 << 10
 
-// Program is the control flow of a whole program: of its executable, and of the
-// shared objects as they are loaded.
+// Program is the control flow of a whole program: of its executable, and of its shared
+// objects as they are loaded.
 type Program struct {
 	img   *image.Space
-	mu    sync.Mutex // of those who take up an image
+	mu    sync.Mutex // held while an image is added
 	parts atomic.Pointer[[]*part]
-	known *knownParts // by this Program and those made from it with In
+	known *knownParts // shared with the Programs derived from this one by In
 }
 
-// knownParts are parts that one of several Programs has made.
+// knownParts are the parts that several Programs share.
 type knownParts struct {
 	mu    sync.Mutex
 	parts map[partKey]*part
 }
 
-// partKey says which image a part is of, and how many functions come before it.
+// partKey identifies a part: its image, and the number of functions before it.
 type partKey struct {
 	img   *image.Image
 	first uint32
@@ -44,35 +44,35 @@ type part struct {
 	prog  *Program
 	img   *image.Image
 	first uint32     // index of the first function
-	funcs []Function // in order of address; they do not overlap
+	funcs []Function // in order of address, without overlaps
 	// dead are the functions that never return to their caller.
 	dead map[uint64]bool
 }
 
-// Ref names a block of a program. It depends only on the program.
+// Ref identifies a block of a program. It is the same in every run of the program.
 type Ref struct {
 	Func  uint32 // index of the function
 	Block uint32 // index of the block in it
 }
 
-// Function is a stretch of code that is analysed as a whole: what a function
-// symbol covers, or code between such stretches.
+// Function is a range of code that is analysed as a whole: what a function symbol covers,
+// or the code between such ranges.
 type Function struct {
 	Index uint32
 	Start uint64 // first address
 	End   uint64 // address after it
 
-	sym  image.Symbol // that begins it; of no name where there is none
+	sym  image.Symbol // the symbol at its beginning; its name is empty if there is none
 	part *part
 	once sync.Once
-	body *body // what analysing it returns, when once is over
+	body *body // the result of the analysis, once that is done
 }
 
-// Name is the demangled name of the function's symbol, "" if there is none. A
+// Name returns the demangled name of the function's symbol, or "" if there is none. A
 // program has thousands of functions, so names are computed on demand.
 func (f *Function) Name() string { return f.sym.Demangled() }
 
-// body is what analysing a function returns.
+// body is the result of analysing a function.
 type body struct {
 	blocks []Block
 	graph  Graph
@@ -80,8 +80,8 @@ type body struct {
 	flow   trees
 }
 
-// trees are computed on demand, each separately: most questions are only about
-// control dependence.
+// trees are computed on demand, each separately, because most callers only need control
+// dependence.
 type trees struct {
 	ofDom, ofDeps, ofLoops sync.Once
 
@@ -91,9 +91,9 @@ type trees struct {
 	loops     []*Loop
 }
 
-// New prepares the control flow of a program: it divides the code into functions,
-// which are analysed on demand. Images that are added to the space later are
-// included when they are first asked for.
+// New prepares the control flow of a program. It divides the code into functions, which
+// are analysed on demand. Images that are added to the space later are included when they
+// are first needed.
 func New(img *image.Space) *Program {
 	return (&Program{known: &knownParts{parts: map[partKey]*part{}}}).In(img)
 }
@@ -151,11 +151,11 @@ func (p *part) divide() {
 			starts = append(starts, s.Addr)
 		}
 	}
-	// In a stripped file, only its own code tells where its functions begin.
+	// In a stripped file, only the code itself shows where its functions begin.
 	starts = append(starts, p.img.Called()...)
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
-	p.funcs = make([]Function, 0, len(starts)+len(starts)/4) // and what lies between them
+	p.funcs = make([]Function, 0, len(starts)+len(starts)/4) // including the ranges between them
 	for _, r := range p.img.CodeRanges() {
 		starts = p.addRange(r.Low+r.Low%2, r.High, starts)
 	}
@@ -170,9 +170,9 @@ func Parse(elf []byte) (*Program, error) {
 	return New(img), nil
 }
 
-// deadEnds finds the library functions that never return, by name, or where they
-// are called in another image: control does not go on after a call of one,
-// which would otherwise spoil post-dominance in every function with an assertion.
+// deadEnds finds the library functions that never return, by name, or the places where
+// they are called in another image. Control does not continue after a call of one.
+// Otherwise post-dominance would be useless in every function with an assertion.
 func deadEnds(img *image.Image) map[uint64]bool {
 	dead := map[uint64]bool{}
 	for _, name := range []string{
@@ -189,14 +189,14 @@ func deadEnds(img *image.Image) map[uint64]bool {
 	}
 	for _, s := range img.Symbols() {
 		if rest, ok := strings.CutPrefix(s.Name, "_ZSt"); ok && strings.HasPrefix(strings.TrimLeft(rest, "0123456789"), "__throw_") {
-			dead[s.Addr] = true // the C++ library's std::__throw_out_of_range and so on
+			dead[s.Addr] = true // such as std::__throw_out_of_range in the C++ library
 		}
 	}
 	return dead
 }
 
-// addRange divides a stretch of code at the function starts (ascending, of this
-// and later stretches) and returns those after it.
+// addRange divides a range of code at the function starts (ascending, of this and later
+// ranges) and returns the starts after it.
 func (p *part) addRange(addr, end uint64, starts []uint64) []uint64 {
 	for len(starts) > 0 && starts[0] < addr {
 		starts = starts[1:]
@@ -233,14 +233,14 @@ func (p *part) add(sym image.Symbol, start, end uint64) {
 	p.funcs = append(p.funcs, Function{sym: sym, Index: p.first + uint32(len(p.funcs)), Start: start, End: end, part: p})
 }
 
-// NumFuncs is the number of functions.
+// NumFuncs returns the number of functions.
 func (p *Program) NumFuncs() int {
 	parts := p.all()
 	last := parts[len(parts)-1]
 	return int(last.first) + len(last.funcs)
 }
 
-// Func returns function i, nil when there is none.
+// Func returns function i, or nil when there is none.
 func (p *Program) Func(i uint32) *Function {
 	for _, part := range p.all() {
 		if i-part.first < uint32(len(part.funcs)) {
@@ -250,7 +250,7 @@ func (p *Program) Func(i uint32) *Function {
 	return nil
 }
 
-// FuncAt returns the function whose code holds pc, nil when there is none.
+// FuncAt returns the function whose code contains pc, or nil if there is none.
 func (p *Program) FuncAt(pc uint64) *Function {
 	img := p.img.At(pc)
 	for _, part := range p.all() {
@@ -275,7 +275,7 @@ func (p *Program) At(pc uint64) (Ref, bool) {
 	return r, true
 }
 
-// Find returns the block that pc is in.
+// Find returns the block that contains pc.
 func (p *Program) Find(pc uint64) (Ref, bool) {
 	f := p.FuncAt(pc)
 	if f == nil {
@@ -289,7 +289,7 @@ func (p *Program) Find(pc uint64) (Ref, bool) {
 	return Ref{f.Index, uint32(i)}, true
 }
 
-// Block returns the block that r names, nil when there is none.
+// Block returns the block that r names, or nil when there is none.
 func (p *Program) Block(r Ref) *Block {
 	f := p.Func(r.Func)
 	if f == nil {
@@ -301,8 +301,8 @@ func (p *Program) Block(r Ref) *Block {
 	return nil
 }
 
-// NumPaths is the number of paths that begin at a block: their numbers are less
-// than that. It is 0 when there is no such block.
+// NumPaths returns the number of paths that begin at a block; their numbers are less than
+// it. It returns 0 if there is no such block.
 func (p *Program) NumPaths(r Ref) uint64 {
 	if p.Block(r) == nil {
 		return 0
@@ -346,15 +346,15 @@ func (p *Program) Sites(r Ref) []event.Site {
 	return s.Sites()
 }
 
-// Blocks are the function's blocks in order of address. They are shared and
-// must not be changed.
+// Blocks returns the function's blocks in order of address. They are shared and must not
+// be changed.
 func (f *Function) Blocks() []Block {
 	f.once.Do(func() { f.body = f.part.prog.analyse(f) })
 	return f.body.blocks
 }
 
-// Graph is the function's control flow; its nodes are the blocks and the edges
-// of a node are the block's Succs. It is shared and must not be changed.
+// Graph returns the function's control flow. Its nodes are the blocks, and the edges of a
+// node are the block's Succs. It is shared and must not be changed.
 func (f *Function) Graph() Graph {
 	f.Blocks()
 	return f.body.graph
@@ -377,7 +377,7 @@ func (f *Function) control() *trees {
 	return t
 }
 
-// Dominators is the dominator tree of the function's blocks.
+// Dominators returns the dominator tree of the function's blocks.
 func (f *Function) Dominators() *Tree {
 	g := f.Graph()
 	t := &f.body.flow
@@ -385,7 +385,7 @@ func (f *Function) Dominators() *Tree {
 	return t.dom
 }
 
-// PostDominators is the post-dominator tree of the function's blocks.
+// PostDominators returns the post-dominator tree of the function's blocks.
 func (f *Function) PostDominators() *Tree { return f.control().post }
 
 // ControlDependence returns what block i is control dependent on: pairs of a
@@ -397,8 +397,8 @@ func (f *Function) ControlDependence(i uint32) []Dependence {
 	return nil
 }
 
-// Deciders returns the blocks that block r is control dependent on, in order and
-// each once; nil when there is no such block or nothing decides about it.
+// Deciders returns the blocks that block r is control dependent on, in order and without
+// duplicates. It returns nil if there is no such block or if nothing decides about it.
 func (p *Program) Deciders(r Ref) []Ref {
 	if p.Block(r) == nil {
 		return nil

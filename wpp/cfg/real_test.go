@@ -53,8 +53,8 @@ func program(t testing.TB, path string) *Program {
 
 var levels = []string{"-O0", "-O1", "-O2", "-O3", "-Os"}
 
-// TestRealPrograms checks every function of whole static programs, the C
-// library included.
+// TestRealPrograms checks every function of whole static programs, including the C
+// library.
 func TestRealPrograms(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestRealPrograms(t *testing.T) {
 	}
 }
 
-// checkFunction checks that the blocks tile the function, that each is what
-// package rv says it is, and that direct targets are beginnings of blocks.
+// checkFunction checks that the blocks tile the function, that each agrees with package
+// rv, and that direct targets are beginnings of blocks.
 func checkFunction(t *testing.T, p *Program, f *Function) {
 	t.Helper()
 	blocks := f.Blocks()
@@ -96,7 +96,7 @@ func checkFunction(t *testing.T, p *Program, f *Function) {
 		if scan.Bytes != b.Bytes || len(scan.Insts) != int(b.Insts) || scan.End != b.End {
 			t.Errorf("%s: block at %#x is %d bytes %v, Scan says %d bytes %v", f.Name(), b.PC, b.Bytes, b.End, scan.Bytes, scan.End)
 		}
-		// What the simulator runs from here is whole blocks of ours.
+		// What the simulator runs from here must consist of whole blocks of ours.
 		if full := rv.Scan(b.PC, p.img.Reader(), 0); b.PC+uint64(full.Bytes) < f.End {
 			if _, ok := p.At(b.PC + uint64(full.Bytes)); !ok {
 				t.Errorf("%s: the simulator's block at %#x ends inside one of ours", f.Name(), b.PC)
@@ -124,8 +124,8 @@ func checkFunction(t *testing.T, p *Program, f *Function) {
 	}
 }
 
-// TestSwitches checks that each switch has all of its successors: the source
-// says how many distinct places each jumps to.
+// TestSwitches checks that each switch has all of its successors. The source says how
+// many distinct targets each has.
 func TestSwitches(t *testing.T) {
 	flags := [][]string{{"-fPIC", "-O2"}, {"-mcmodel=medlow", "-fno-pie", "-no-pie", "-O2"}, {"-mcmodel=medany", "-O1"}}
 	for _, level := range levels {
@@ -144,7 +144,7 @@ func TestSwitches(t *testing.T) {
 				for i, b := range f.Blocks() {
 					insts := p.Insts(Ref{f.Index, uint32(i)})
 					if b.End != event.EndIndirect || insts[len(insts)-1].Rs1 == 6 && name != "table" {
-						continue // a tail call goes through t1
+						continue // a tail call jumps through t1
 					}
 					indirect++
 					if len(b.Succs) < least || b.Leaves {
@@ -159,8 +159,7 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// TestLibrarySwitches says how many indirect jumps of the C library are
-// resolved.
+// TestLibrarySwitches checks how many indirect jumps of the C library are resolved.
 func TestLibrarySwitches(t *testing.T) {
 	p := program(t, build(t, "-O2", "-static", "-pthread", "switch.c"))
 	known, all := 0, 0
@@ -181,8 +180,8 @@ func TestLibrarySwitches(t *testing.T) {
 
 var objdumpLine = regexp.MustCompile(`^ *([0-9a-f]+):\t([0-9a-f ]+)\t(\S+)\s*(.*)$`)
 
-// TestLikeObjdump compares instruction boundaries and the direct targets with
-// what objdump prints.
+// TestLikeObjdump compares the instruction boundaries and the direct targets with the
+// output of objdump.
 func TestLikeObjdump(t *testing.T) {
 	path := build(t, "-O2", "-static", "-pthread", "switch.c")
 	p := program(t, path)
@@ -227,8 +226,7 @@ func TestLikeObjdump(t *testing.T) {
 	}
 }
 
-// TestPathsOfProgram decodes path numbers of a real program and walks them
-// again.
+// TestPathsOfProgram decodes path numbers of a real program and walks the paths again.
 func TestPathsOfProgram(t *testing.T) {
 	p := program(t, build(t, "-O2", "-static", "-pthread", "switch.c"))
 	paths := 0
@@ -264,7 +262,7 @@ func TestPathsOfProgram(t *testing.T) {
 	t.Logf("%d paths", paths)
 }
 
-// TestDeadEnds checks that no way leads on after a call of abort, so that what
+// TestDeadEnds checks that control does not continue after a call of abort, so that what
 // the check guards depends on it.
 func TestDeadEnds(t *testing.T) {
 	p := program(t, build(t, "-O1", "-static", "-fno-reorder-blocks", "switch.c"))

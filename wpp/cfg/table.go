@@ -14,11 +14,12 @@ const (
 	maxAway  = 32   // instructions between the check of the index and the jump
 )
 
-// shape is what is known of the contents of a register.
+// shape is what is known of the contents of a register. The comments say what the value
+// is.
 type shape uint8
 
 const (
-	unknown  shape = iota // some value, told apart by its id
+	unknown  shape = iota // unknown, identified by its id
 	constant              // c
 	high                  // value id << 32
 	scaled                // c + value id << shift
@@ -38,29 +39,30 @@ type value struct {
 
 type registers [32]value
 
-// tracker follows constants, table addresses and table indices through the
-// straight line of a function's code.
+// tracker follows constants, table addresses and table indices through a function's code,
+// in order of address.
 //
-// It recognises what compilers for RISC-V make of a switch, and of computed
-// gotos through a table: the index, checked against a constant, is shifted and
-// added to the table's address (auipc or lui with addi, or gp with addi); the
-// entry is loaded; if it is an offset, a constant is added; and the sum is
-// jumped to. It does not merge at joins: the state is that of the code before
-// in memory or, when control does not come from there, of the first jump that
-// leads there from before. A table that is not one would have entries that are
-// not instructions of this program, and is given up.
+// It recognises the code that compilers for RISC-V generate for a switch, and for
+// computed gotos through a table. The index is checked against a constant, shifted, and
+// added to the table's address (auipc or lui with addi, or gp with addi). The entry is
+// loaded. If it is an offset, a constant is added. Then the code jumps to the result.
+//
+// The tracker does not merge states at joins. The state is that of the preceding code or,
+// if control does not come from there, of the first earlier jump to this place. If a
+// table is a false match, it has entries that are not instructions of this program, and
+// is discarded.
 type tracker struct {
 	prog   *Program
 	regs   registers
-	ahead  map[uint64]*registers // at targets of jumps that lie ahead
-	bound  map[int]uint64        // of value ids: the greatest value
+	ahead  map[uint64]*registers // the registers at targets of jumps further on
+	bound  map[int]uint64        // by value id: the greatest value
 	ids    int
-	check  int    // the last instruction that checked an index, -1: none
-	atMost uint64 // the greatest index that it lets pass
+	check  int    // the last instruction that checked an index; -1: none
+	atMost uint64 // the greatest index that the check lets pass
 }
 
-// jumpTables finds the targets of the function's indirect jumps, by the index
-// of the jump; each target once, in order of address.
+// jumpTables finds the targets of the function's indirect jumps, by the index of the
+// jump. Each target occurs once, in order of address.
 func (p *Program) jumpTables(s *sweep) map[int][]uint64 {
 	if !slices.ContainsFunc(s.insts, func(i inst) bool { return i.end == event.EndIndirect }) {
 		return nil
@@ -110,7 +112,7 @@ func (p *Program) jumpTables(s *sweep) map[int][]uint64 {
 	return tables
 }
 
-// leads keeps the registers for the code at target, if that lies ahead of pc.
+// leads saves the registers for the code at target, if that is after pc.
 func (t *tracker) leads(pc, target uint64) {
 	if target > pc && t.ahead[target] == nil {
 		regs := t.regs
@@ -118,7 +120,7 @@ func (t *tracker) leads(pc, target uint64) {
 	}
 }
 
-// fresh is a value of which nothing is known.
+// fresh returns a value of which nothing is known.
 func (t *tracker) fresh() value {
 	t.ids++
 	return value{shape: unknown, id: t.ids}
@@ -147,7 +149,7 @@ func (t *tracker) step(i int, in *inst) {
 	}
 }
 
-// branch takes note of a comparison of an index with a constant.
+// branch notes the comparison of an index with a constant.
 func (t *tracker) branch(i int, in *inst) {
 	a, b := t.regs[in.Rs1], t.regs[in.Rs2]
 	switch {
@@ -160,7 +162,7 @@ func (t *tracker) branch(i int, in *inst) {
 	}
 }
 
-// result is the value that an instruction makes.
+// result returns the value that an instruction computes.
 func (t *tracker) result(in *inst) value {
 	a, b := t.regs[in.Rs1], t.regs[in.Rs2]
 	imm := uint64(int64(in.Imm))
@@ -244,8 +246,8 @@ func (t *tracker) shifted(a value, by uint8) value {
 	return t.fresh()
 }
 
-// targets reads the table that instruction i jumps through; nil when there is
-// none, or when it is not one.
+// targets reads the table that instruction i jumps through. It returns nil if there is
+// none, or if the entries are not targets.
 func (t *tracker) targets(i int, v value, s *sweep) []uint64 {
 	if v.shape != loaded && v.shape != moved {
 		return nil
@@ -286,8 +288,8 @@ func (t *tracker) targets(i int, v value, s *sweep) []uint64 {
 	return slices.Compact(targets)
 }
 
-// entries is the number of entries of the table that instruction i jumps
-// through: by what is known of the index, by the symbol of the table, or by the
+// entries returns the number of entries of the table that instruction i jumps through. It
+// takes it from what is known of the index, from the symbol of the table, or from the
 // nearest check of an index.
 func (t *tracker) entries(i int, v value) (uint64, bool) {
 	if last, ok := t.bound[v.id]; ok && last < maxTable {
