@@ -15,12 +15,12 @@ type ValuesOptions struct {
 	Out    string // file of the new trace
 	Window Window // the part of the run to keep; zero: all of it
 	Root   string // directory that the run saw as /; "": that in the trace
-	// Input is the run's standard input; nil: what the trace contains of it.
+	// Input is the run's standard input; nil: as far as the trace contains it.
 	Input io.Reader
-	// Inputs are files that are read besides the trace; Out may be none of them.
+	// Inputs are other files that are read. Out must not be one of them.
 	Inputs []string
 
-	MaxInsts   uint64 // 0: that of the run
+	MaxInsts   uint64 // 0: as many as the run
 	MaxMemory  uint64 // of the guest, in bytes; 0: mem.DefaultMaxBytes
 	MaxThreads int    // 0: linux.DefaultMaxTasks
 	Budget     uint64 // memory of an epoch in bytes; 0: recorder.DefaultBudget
@@ -28,10 +28,9 @@ type ValuesOptions struct {
 	Beside event.Observer // observes the rerun; may be nil
 }
 
-// AddValues reruns the run in t, the trace in file, and writes a trace that also
-// has values and dependences: the one that recording with [ModeWET] would have
-// written. When the rerun is another run, the error is [ErrOtherRun] and there is
-// no new file.
+// AddValues reruns the run in t, which is the trace in file, and writes a trace that also
+// has values and dependences: the one that recording with [ModeWET] would have written. If
+// the rerun differs from the run, the error is [ErrOtherRun] and no file is written.
 func AddValues(ctx context.Context, t *cdr.Trace, file string, o ValuesOptions) (*Summary, error) {
 	if o.Window.To != 0 && o.Window.To <= o.Window.From {
 		return nil, fmt.Errorf("instructions %d to %d: want a first below the last", o.Window.From, o.Window.To)

@@ -12,7 +12,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Again is the recording, with values, of the run in a trace.
+// Again returns the run of a trace, to be recorded with values.
 func Again(t *cdr.Trace) (*Run, error) {
 	meta := t.Info()
 	policy, ok := mpsim.ParsePolicy(meta.Policy)
@@ -53,7 +53,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 		r.Root, r.HangInsts, r.MaxMemory, r.MaxThreads = w.Root, w.HangInsts, w.MaxMemory, w.MaxThreads
 	}
 	if o := meta.Outcome; o != nil && o.Message != "" && o.Signal == 0 {
-		r.MaxInsts = o.Insts // it was stopped there
+		r.MaxInsts = o.Insts // the run was stopped there
 	}
 	s, err := t.ArchSummary()
 	if err != nil {
@@ -65,7 +65,7 @@ func Again(t *cdr.Trace) (*Run, error) {
 	return r, nil
 }
 
-// world is what a rerun needs besides the program and its input.
+// world returns what a rerun needs besides the program and its input.
 func (r *Run) world() *format.World {
 	w := &format.World{HangInsts: r.HangInsts, MaxMemory: r.MaxMemory, MaxThreads: r.MaxThreads}
 	if r.Root != "" {
@@ -77,8 +77,8 @@ func (r *Run) world() *format.World {
 	return w
 }
 
-// Command is the command that reruns the run of a trace, as far as the trace knows it:
-// --root, --stdin and limits are missing.
+// Command returns the command that reruns the run of a trace, as far as the trace contains
+// it. --root, --stdin and limits are missing.
 func Command(meta format.Meta) string {
 	words := []string{"hindsight run --sched", meta.Policy, "--seed", fmt.Sprint(meta.Seed)}
 	if meta.Policy == mpsim.PCT.String() {

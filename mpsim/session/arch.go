@@ -9,13 +9,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// ModelQuantum is the quantum, in instructions, that [Run.Model] chooses: harts that
-// take turns every few dozen instructions meet on cache lines nearly as they would
-// if they ran at the same time (docs/architecture-model.md compares other quanta).
+// ModelQuantum is the quantum, in instructions, that [Run.Model] chooses. Harts that take
+// turns every few dozen instructions share cache lines nearly as they would if they ran at
+// the same time (docs/architecture-model.md compares other quanta).
 const ModelQuantum = 50
 
-// Model makes r a run with caches and branch predictors. If r names no quantum, it
-// gets [ModelQuantum]. The error says what is wrong with c.
+// Model adds a model of caches and branch predictors to r. If r has no quantum, it gets
+// [ModelQuantum]. The error says what is wrong with c.
 func (r *Run) Model(c arch.Config) error {
 	if _, err := arch.New(c); err != nil {
 		return err
@@ -27,18 +27,17 @@ func (r *Run) Model(c arch.Config) error {
 	return nil
 }
 
-// archRecorder puts what a model finds into the trace: the history bits of each epoch
+// archRecorder writes the results of a model into the trace: the history bits of each epoch
 // and the counts so far. Only the last summary has all lines.
 type archRecorder struct {
 	model   *arch.Model
 	history []*archinfo.HistoryEncoder // by thread
 }
 
-// epochLines is how many lines the summary of an epoch has.
+// epochLines is the number of lines in the summary of an epoch.
 const epochLines = 64
 
-// newArchRecorder makes a model that writes into the trace of opts. It returns nil if
-// cfg is nil.
+// newArchRecorder returns a model that writes into the trace of opts, or nil if cfg is nil.
 func newArchRecorder(cfg *arch.Config, opts *recorder.Options) (*archRecorder, error) {
 	if cfg == nil {
 		return nil, nil
@@ -51,8 +50,8 @@ func newArchRecorder(cfg *arch.Config, opts *recorder.Options) (*archRecorder, e
 	return r, err
 }
 
-// beside returns an observer for the model, if there is one, and then for rec. In this
-// order, the blocks of an epoch contain all that the model knows of the epoch.
+// beside returns an observer that calls the model, if there is one, and then rec. In this
+// order, the blocks of an epoch contain all that the model has for the epoch.
 func (r *archRecorder) beside(rec event.Observer) event.Observer {
 	if r == nil {
 		return rec
@@ -68,7 +67,7 @@ func (r *archRecorder) Append(t event.ThreadID, s arch.Stream, bits []uint64, n 
 	r.history[t].Append(archinfo.Stream(s), bits, n)
 }
 
-// extra is the recorder.Options.Extra of a recording.
+// extra is used as recorder.Options.Extra of a recording.
 func (r *archRecorder) extra(end bool) []format.Extra {
 	lines := archinfo.MaxLines
 	var out []format.Extra
@@ -84,7 +83,7 @@ func (r *archRecorder) extra(end bool) []format.Extra {
 	return append(out, format.Extra{Kind: tracefmt.KindArchSummary, Payload: r.model.Result(lines).Encode()})
 }
 
-// archConfig is the model that a summary is of.
+// archConfig returns the configuration of the model that wrote a summary.
 func archConfig(s *archinfo.Summary) *arch.Config {
 	c := &arch.Config{
 		Size: int(s.Config.Size), Ways: int(s.Config.Ways), Line: int(s.Config.Line),

@@ -19,7 +19,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// ending is all that can be told of a run at its end.
+// ending is everything observable at the end of a run.
 type ending struct {
 	out, errs string
 	status    int
@@ -57,7 +57,7 @@ func newStepwise(t *testing.T, img *image.Space, args []string, env []string) *s
 	return s
 }
 
-// end runs to the end.
+// end continues to the end of the run.
 func (s *stepwise) end(t *testing.T) ending {
 	t.Helper()
 	s.stop = func(int) bool { return false }
@@ -88,8 +88,8 @@ func (e *ending) compare(t *testing.T, what string, want *ending) {
 	}
 }
 
-// TestCheckpoints goes back to checkpoints of runs, in any order and after other
-// continuations, and compares how the runs end with one that was never stopped.
+// TestCheckpoints returns to checkpoints of runs, in any order and after different
+// continuations, and compares how the runs end with a run that was never stopped.
 func TestCheckpoints(t *testing.T) {
 	type program struct {
 		name string
@@ -136,7 +136,7 @@ func TestCheckpoints(t *testing.T) {
 			for range 2 * len(points) {
 				n := rng.IntN(len(points))
 				points[n].Back()
-				if rng.IntN(2) == 0 { // go on in another way, and forget that
+				if rng.IntN(2) == 0 { // continue differently, and forget that
 					s.m.Follow(nil, mpsim.Random, 0, rng.Uint64())
 					s.stop = func(int) bool { return rng.IntN(100) == 0 }
 					s.m.Advance(t.Context())
@@ -152,7 +152,7 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// visit takes checkpoints at some slices of a run that has so many.
+// visit takes checkpoints at some slices of a run that has the given number of slices.
 func visit(t *testing.T, s *stepwise, slices int) []*mpsim.Checkpoint {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(2, 2))

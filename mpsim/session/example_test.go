@@ -11,7 +11,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// A program is run under a seed and recorded; the same program and seed give the
+// A program is run with a seed and recorded. The same program and seed always result in the
 // same trace.
 func ExampleRecord() {
 	dir, err := os.MkdirTemp("", "session")

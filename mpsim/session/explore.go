@@ -25,49 +25,50 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// ExploreOptions say which runs an exploration makes, and what it asks of each.
+// ExploreOptions say which runs an exploration makes, and what it does with each.
 type ExploreOptions struct {
-	Run   Run    // of any seed
-	Teams []int  // numbers of OpenMP threads that the seeds take in turn; nil: the program's
+	Run   Run    // its seed is ignored
+	Teams []int  // numbers of OpenMP threads, used by the seeds in turn; nil: the program's default
 	Input []byte // standard input of each run
 	Dir   string // for traces and the state
 	First uint64 // seed
 	Runs  int
-	Jobs  int // runs at a time; 0: 1
-	// Slots, if not nil, bounds the runs at a time of all explorations that share it: a
+	Jobs  int // maximum number of concurrent runs; 0: 1
+	// Slots, if not nil, bounds the concurrent runs of all explorations that share it. Each
 	// run holds one of its elements.
 	Slots chan struct{}
 	Until bool // stop at the first seed with a race
-	// Shards, if not 0, is the number of parts that the runs are split into. This one is
-	// number Shard, counted from 1, and takes every Shards-th seed. Not with Until.
+	// Shards, if not 0, is the number of parts that the runs are split into. This
+	// exploration is number Shard, counted from 1, and takes every Shards-th seed. It
+	// cannot be combined with Until.
 	Shard, Shards int
-	// Command repeats one of the runs. Reports of merged explorations name it.
+	// Command repeats one of the runs. Reports of merged explorations show it.
 	Command string
 	// Resume continues the exploration in Dir.
 	Resume bool
 
 	// Races returns the fingerprints of the races in a trace, a file.
 	Races func(ctx context.Context, trace string) ([]string, error)
-	// Atomics and Suppressions name what Races asks for: an exploration continues only
-	// with the same.
+	// Atomics and Suppressions identify what Races asks for. An exploration can be
+	// continued only with the same values.
 	Atomics, Suppressions string
-	Predict               bool // Races runs what each run predicts as well
+	Predict               bool // Races also runs the schedules that are predicted from each run
 
-	// RunTime, if not 0, is how long a run and its analysis may take.
+	// RunTime, if not 0, is the maximum duration of a run and its analysis.
 	RunTime time.Duration
-	// Failed is told of a run that could not be made or analysed, or that took longer
-	// than RunTime, and reports whether to continue. One run of this exploration calls
-	// it at a time. nil: such a run ends the exploration with its error.
+	// Failed is called for a run that failed, could not be analysed, or took longer than
+	// RunTime. It reports whether to continue. There are no concurrent calls from one
+	// exploration. If Failed is nil, such a run ends the exploration with its error.
 	Failed func(seed uint64, err error) bool
 
-	// WriteAll writes and analyses each run, also one of a class that is known.
+	// WriteAll writes and analyses every run, even if a run of its class is known.
 	WriteAll bool
 
-	Show     io.Writer             // the guests' output; nil: nowhere
+	Show     io.Writer             // receives the guests' output; nil: it is discarded
 	Progress func(done, races int) // may be nil
 }
 
-// Planned is how many runs this shard has, or all if there are no shards.
+// Planned returns the number of runs of this shard, or of all runs if there are no shards.
 func (o *ExploreOptions) Planned() int {
 	if o.Shards == 0 {
 		return o.Runs
@@ -75,8 +76,8 @@ func (o *ExploreOptions) Planned() int {
 	return (o.Runs - o.Shard + o.Shards) / o.Shards
 }
 
-// Exploration runs a program with many seeds, several at a time, and keeps the traces of
-// the runs that show something new.
+// Exploration runs a program with many seeds, several at a time. It keeps the traces of
+// runs that show something new.
 type Exploration struct {
 	o     ExploreOptions
 	mu    sync.Mutex
@@ -84,18 +85,18 @@ type Exploration struct {
 	done  map[uint64]*ExploredRun
 	kept  map[uint64]bool // seeds whose traces exist
 	next  uint64          // offset from First of the next seed to run
-	limit uint64          // no seeds from this offset on
-	upTo  uint64          // no seeds from this offset on in this call
+	limit uint64          // no seed at or above this offset is run
+	upTo  uint64          // no seed at or above this offset is run in this call
 
-	classes map[string]*ExploredRun // a run of each class whose races are known
+	classes map[string]*ExploredRun // for each class, a run whose races are known
 
-	missing []missingOrder // of the round in progress, under the schedule coverage
+	missing []missingOrder // of the present round, with the schedule coverage
 
 	failure error
 }
 
-// OpenExploration begins an exploration in its directory, or continues the one that is
-// there. No other can use the directory until it is closed.
+// OpenExploration starts an exploration in its directory, or continues the one that is
+// there. No other exploration can use the directory until it is closed.
 func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error) {
 	r := &o.Run
 	r.defaults()
@@ -135,7 +136,7 @@ func OpenExploration(ctx context.Context, o ExploreOptions) (*Exploration, error
 	return e, nil
 }
 
-// newExploration has no runs.
+// newExploration returns an exploration without runs.
 func newExploration(o ExploreOptions) *Exploration {
 	return &Exploration{
 		o: o, done: map[uint64]*ExploredRun{}, kept: map[uint64]bool{}, classes: map[string]*ExploredRun{},
@@ -145,14 +146,14 @@ func newExploration(o ExploreOptions) *Exploration {
 // Close lets others use the directory.
 func (e *Exploration) Close() error { return e.state.close() }
 
-// Done is the number of finished runs, including those of earlier sessions.
+// Done returns the number of finished runs, including those of earlier sessions.
 func (e *Exploration) Done() int { return len(e.done) }
 
-// Options are those that the exploration was opened with; for a merged one, those of its
-// parts.
+// Options returns the options with which the exploration was opened. For a merged
+// exploration, they are those of its parts.
 func (e *Exploration) Options() *ExploreOptions { return &e.o }
 
-// Missing returns the seeds of all shards whose runs are not done, in order.
+// Missing returns the seeds of all shards whose runs have not been done, in order.
 func (e *Exploration) Missing() []uint64 {
 	var seeds []uint64
 	for n := range e.limit {
@@ -166,18 +167,18 @@ func (e *Exploration) Missing() []uint64 {
 // Kept reports whether the trace of a seed was kept.
 func (e *Exploration) Kept(seed uint64) bool { return e.kept[seed] }
 
-// digest names the content of b.
+// digest returns the SHA-256 of b as text.
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// Explore makes the remaining runs, several at a time, until all are done, ctx is
-// cancelled or one of them fails.
+// Explore makes the remaining runs, several at a time, until all are done, ctx is cancelled
+// or one of them fails.
 func (e *Exploration) Explore(ctx context.Context) error { return e.ExploreFirst(ctx, e.o.Runs) }
 
-// ExploreFirst is [Exploration.Explore] for the first n seeds of all shards together. A
-// later call continues.
+// ExploreFirst is like [Exploration.Explore] for the first n seeds of all shards together.
+// A later call continues.
 func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
 	if e.o.Run.Policy == mpsim.Coverage {
 		return e.exploreRounds(ctx, uint64(min(n, e.o.Runs)))
@@ -185,7 +186,7 @@ func (e *Exploration) ExploreFirst(ctx context.Context, n int) error {
 	return e.exploreUpTo(ctx, uint64(min(n, e.o.Runs)))
 }
 
-// exploreUpTo makes the remaining runs of the first n seeds.
+// exploreUpTo makes the remaining runs among the first n seeds.
 func (e *Exploration) exploreUpTo(ctx context.Context, n uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -213,7 +214,7 @@ func (e *Exploration) exploreUpTo(ctx context.Context, n uint64) error {
 	return e.failure
 }
 
-// step lets w make one of the remaining runs, and reports whether there may be more.
+// step lets w make one of the remaining runs. It reports whether there may be more.
 func (e *Exploration) step(ctx context.Context, w *worker) (more bool, err error) {
 	if e.o.Slots != nil {
 		select {
@@ -239,7 +240,7 @@ func (e *Exploration) step(ctx context.Context, w *worker) (more bool, err error
 	return true, err
 }
 
-// runError is what is wrong with a run, and not with the files of the exploration.
+// runError is an error of a run, as opposed to one of the exploration's files.
 type runError struct {
 	seed uint64
 	err  error
@@ -249,8 +250,8 @@ func (r *runError) Error() string { return fmt.Sprintf("seed %d: %v", r.seed, r.
 
 func (r *runError) Unwrap() error { return r.err }
 
-// bounded is [worker.one] for at most RunTime. A fault of the simulator or of the analysis is an
-// error of that run, if runs may fail.
+// bounded calls [worker.one] with a limit of RunTime. If runs may fail, a panic of the
+// simulator or of the analysis becomes an error of that run.
 func (e *Exploration) bounded(ctx context.Context, w *worker, seed uint64) (err error) {
 	if e.o.Failed != nil {
 		defer func() {
@@ -276,7 +277,7 @@ func (e *Exploration) bounded(ctx context.Context, w *worker, seed uint64) (err 
 	return nil
 }
 
-// take returns a seed that is not done.
+// take returns a seed whose run has not been done.
 func (e *Exploration) take(ctx context.Context) (uint64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -299,24 +300,23 @@ func (e *Exploration) fail(err error) {
 	}
 }
 
-// stopAt makes a run with a race the last one, if Until asks for it. Lower seeds are
-// still run, so that the result does not depend on timing.
+// stopAt makes a run with a race the last one if Until is set. Lower seeds are still run,
+// so that the result does not depend on timing.
 func (e *Exploration) stopAt(r *ExploredRun) {
 	if e.o.Until && len(r.Races) > 0 {
 		e.limit = min(e.limit, r.Seed-e.o.First+1)
 	}
 }
 
-// TracePath is the file of the trace of a seed, if it is kept.
+// TracePath returns the name of the file with the trace of a seed, if it is kept.
 func (e *Exploration) TracePath(seed uint64) string {
 	return filepath.Join(e.o.Dir, TraceName(seed))
 }
 
-// TeamVariable is the environment variable that says how many threads a team of
-// OpenMP has.
+// TeamVariable is the environment variable with the number of threads of an OpenMP team.
 const TeamVariable = "OMP_NUM_THREADS"
 
-// env is the environment of the run of a seed.
+// env returns the environment of a seed's run.
 func (e *Exploration) env(seed uint64) []string {
 	if len(e.o.Teams) == 0 {
 		return e.o.Run.Env
@@ -325,7 +325,7 @@ func (e *Exploration) env(seed uint64) []string {
 	return append(slices.Clone(e.o.Run.Env), fmt.Sprintf("%s=%d", TeamVariable, n))
 }
 
-// RunOf is the run of a seed, recorded nowhere.
+// RunOf returns the run of a seed, without recording.
 func (e *Exploration) RunOf(seed uint64) *Run {
 	r := e.o.Run
 	r.Seed, r.Env, r.Mode = seed, e.env(seed), ModeNone
@@ -335,7 +335,7 @@ func (e *Exploration) RunOf(seed uint64) *Run {
 	return &r
 }
 
-// end says how a run ended.
+// end stores how a run ended.
 func (s *ExploredRun) end(done *Summary) {
 	s.Message = done.Message
 	switch {
@@ -362,8 +362,8 @@ func (s *ExploredRun) end(done *Summary) {
 	}
 }
 
-// finished records a run that has ended. Its trace is kept if, of the runs so far, it is
-// the one with the lowest seed that shows some race or ending.
+// finished records a run that has ended. Its trace is kept if it has the lowest seed, among
+// the runs so far, of those that show some race or ending.
 func (e *Exploration) finished(ctx context.Context, r *ExploredRun, w *worker) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -374,7 +374,7 @@ func (e *Exploration) finished(ctx context.Context, r *ExploredRun, w *worker) e
 	e.stopAt(r)
 	keep := e.toKeep()
 	if keep[r.Seed] {
-		// The trace is there before the state says so.
+		// The trace must exist before the state says so.
 		if err := w.trace(); err != nil {
 			return err
 		}
@@ -402,7 +402,7 @@ func (e *Exploration) finished(ctx context.Context, r *ExploredRun, w *worker) e
 	return nil
 }
 
-// compress writes the trace of a run from its temporary, uncompressed file.
+// compress writes the trace of a run, reading its temporary, uncompressed file.
 func compress(ctx context.Context, from, to string) (err error) {
 	in, r, err := openBlocks(from)
 	if err != nil {
@@ -432,7 +432,7 @@ func (e *Exploration) prune(keep map[uint64]bool) error {
 	return nil
 }
 
-// InOrder returns the runs that the report is about, by seed.
+// InOrder returns the runs to be reported, in order of their seeds.
 func (e *Exploration) InOrder() []*ExploredRun {
 	var all []*ExploredRun
 	for _, r := range e.done {
@@ -449,8 +449,8 @@ func (e *Exploration) InOrder() []*ExploredRun {
 	return all
 }
 
-// toKeep returns the seeds whose traces are kept: the lowest for each race, and
-// for each end other than by exit.
+// toKeep returns the seeds whose traces are kept: the lowest seed for each race, and for
+// each ending other than by exit.
 func (e *Exploration) toKeep() map[uint64]bool {
 	keep := map[uint64]bool{}
 	seen := map[string]bool{}
@@ -469,10 +469,10 @@ func (e *Exploration) toKeep() map[uint64]bool {
 }
 
 // outputs receives what a guest writes. It keeps a digest and, if the output is to be
-// shown, its beginning.
+// shown, the beginning of it.
 type outputs struct{ stdout, stderr output }
 
-// shownOutput bounds what is shown of a stream of a run, in bytes.
+// shownOutput is the maximum number of bytes shown of each output stream of a run.
 const shownOutput = 1 << 20
 
 func newOutputs(show bool) *outputs {
@@ -499,16 +499,16 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.digest.Write(b)
 }
 
-// Named names the content of an output stream, as [ExploredRun.Stdout] does.
+// Named returns a name for the content of an output stream, as in [ExploredRun.Stdout].
 func Named(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:8])
 }
 
-// name names what the stream received.
+// name returns a name for what the stream has received.
 func (o *output) name() string { return hex.EncodeToString(o.digest.Sum(nil)[:8]) }
 
-// name is a name for the content of both streams.
+// name returns a name for the content of both streams.
 func (o *outputs) name() string {
 	h := sha256.New()
 	for _, s := range []*output{&o.stdout, &o.stderr} {

@@ -17,10 +17,10 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// StateName is the file in which an exploration keeps what it has done: a JSON value a
-// line, first what was to be explored, then a line for each run, in the order in which
-// they ended. Each line is written as soon as its run has ended. An incomplete last line
-// is ignored.
+// StateName is the file in which an exploration keeps its progress. It contains one JSON
+// value per line: first what is being explored, then one line for each run, in the order in
+// which the runs ended. Each line is written as soon as its run has ended. An incomplete
+// last line is ignored.
 const StateName = "explore.jsonl"
 
 const stateVersion = 1
@@ -36,11 +36,11 @@ type stateHead struct {
 type plan struct {
 	Runs    int    `json:"runs"`    // of all shards together
 	Program string `json:"program"` // base name of its file
-	Command string `json:"command"` // that repeats one of the runs
+	Command string `json:"command"` // repeats one of the runs
 }
 
-// explored identifies an exploration: one can continue another, or be merged with it, if
-// the two are equal here. The number of runs and the shard are not part of it.
+// explored identifies an exploration. One exploration can continue another, or be merged
+// with it, if these members are equal. The number of runs and the shard are not among them.
 type explored struct {
 	Version      int      `json:"version"`
 	Tool         string   `json:"tool"`
@@ -50,7 +50,7 @@ type explored struct {
 	Root         string   `json:"root"`
 	CPUs         int      `json:"cpus,omitempty"`
 	Input        string   `json:"input"` // SHA-256 of the standard input
-	Seed         uint64   `json:"seed"`  // the first
+	Seed         uint64   `json:"seed"`  // the first one
 	Schedule     string   `json:"schedule"`
 	Quantum      int      `json:"quantum"`
 	Depth        int      `json:"depth,omitempty"`
@@ -64,29 +64,29 @@ type explored struct {
 	Keep         string   `json:"keep"`
 }
 
-// ExploredRun is what is known of a run that has ended.
+// ExploredRun is what is known about a run that has ended.
 type ExploredRun struct {
 	Seed    uint64   `json:"seed"`
 	Ending  string   `json:"ending"` // exit, signal, fault, deadlock or limit
 	Status  int      `json:"status"`
-	At      string   `json:"at,omitempty"` // of a fault: the line of source
+	At      string   `json:"at,omitempty"` // the source line of a fault
 	Message string   `json:"message,omitempty"`
 	Output  string   `json:"output"` // names the content of both output streams
-	Stdout  string   `json:"stdout"` // names that of standard output
+	Stdout  string   `json:"stdout"` // names the content of standard output
 	Insts   uint64   `json:"instructions"`
 	Threads int      `json:"threads"`
 	Races   []string `json:"races"` // fingerprints
-	// Class names what the run did (coverage.Class, in hexadecimal; "": that is not known),
-	// and Pairs has the pairs of operations in it (coverage.EncodePairs).
+	// Class names what the run did (coverage.Class, in hexadecimal); "" if that is unknown.
+	// Pairs contains the pairs of operations in it (coverage.EncodePairs).
 	Class string `json:"class,omitempty"`
 	Pairs string `json:"pairs,omitempty"`
-	// Of the schedule coverage: the run's targets (mpsim.ParseTargets), and who first
+	// With the schedule coverage: the run's targets (mpsim.ParseTargets), and who first
 	// acquired what (coverage.ParseArrivals).
 	Targets  string `json:"targets,omitempty"`
 	Arrivals string `json:"arrivals,omitempty"`
 }
 
-// Ended names the way in which the run ended, to tell runs apart.
+// Ended describes how the run ended, in a form that can be compared.
 func (r *ExploredRun) Ended() string {
 	switch r.Ending {
 	case "exit":
@@ -97,18 +97,17 @@ func (r *ExploredRun) Ended() string {
 	return r.Ending + " " + fmt.Sprint(r.Status) + " " + r.At
 }
 
-// runState is the state file of an exploration that is under way.
+// runState is the state file of an exploration in progress.
 type runState struct {
-	file *outfile.File // locked against another exploration in the directory
+	file *outfile.File // locked against other explorations in the directory
 }
 
-// openState begins the state file of dir, or with resume continues it and
-// returns the runs that are in it. Until it is closed no other exploration can
-// use the directory.
+// openState starts the state file of dir. With resume, it continues the file and returns
+// the runs in it. No other exploration can use the directory until the file is closed.
 func openState(ctx context.Context, dir string, head stateHead, resume bool) (*runState, []ExploredRun, error) {
 	name := filepath.Join(dir, StateName)
 	head.Version = stateVersion
-	// It is locked before it is read, so that nobody adds a line in between.
+	// The file is locked before it is read, so that nobody adds a line in between.
 	f, err := LockState(ctx, dir, StateName)
 	if err != nil {
 		return nil, nil, err
@@ -123,8 +122,8 @@ func openState(ctx context.Context, dir string, head stateHead, resume bool) (*r
 	return &runState{f}, runs, nil
 }
 
-// LockState begins the state file name for dir, which it creates. Nobody else can use the
-// directory then, and nothing changes in it before the file is published.
+// LockState starts the state file name of dir, and creates dir. From then on nobody else
+// can use the directory, and nothing in it changes until the file is published.
 func LockState(ctx context.Context, dir, name string) (*outfile.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func LockState(ctx context.Context, dir, name string) (*outfile.File, error) {
 	return f, err
 }
 
-// writeState puts a state file in place, with the lines of runs given.
+// writeState publishes a state file with these lines of runs.
 func writeState(f *outfile.File, head stateHead, lines []byte) error {
 	line, err := json.Marshal(head)
 	if err != nil {
@@ -148,7 +147,7 @@ func writeState(f *outfile.File, head stateHead, lines []byte) error {
 	return f.Publish()
 }
 
-// readState returns the lines of runs in a state file, and the runs.
+// readState returns the runs in a state file, as lines and parsed.
 func readState(dir, name string, head stateHead, resume bool) ([]byte, []ExploredRun, error) {
 	data, err := os.ReadFile(name)
 	switch {
@@ -169,7 +168,7 @@ func readState(dir, name string, head stateHead, resume bool) ([]byte, []Explore
 	return lines, runs, nil
 }
 
-// parseState parses a state file: its head, and the lines of runs up to the first that
+// parseState parses a state file: its head, and the lines of runs up to the first one that
 // is damaged or incomplete. ok is false if the head cannot be read.
 func parseState(data []byte) (head stateHead, lines []byte, runs []ExploredRun, ok bool) {
 	first, rest, ended := bytes.Cut(data, []byte{'\n'})
@@ -201,8 +200,7 @@ func (s *runState) add(r *ExploredRun) error {
 
 func (s *runState) close() error { return s.file.Close() }
 
-// difference names the members in which two explorations are not the same; ""
-// if they are.
+// difference names the members in which two explorations differ, or returns "".
 func difference(a, b stateHead) (string, error) {
 	var was, is map[string]json.RawMessage
 	for _, x := range []struct {
@@ -241,7 +239,7 @@ func orNothing(v json.RawMessage) string {
 }
 
 // restore takes over the runs of an earlier exploration. A run whose trace is needed but
-// missing is repeated.
+// missing will be repeated.
 func (e *Exploration) restore(runs []ExploredRun) error {
 	e.limit = uint64(e.o.Runs)
 	for i := range runs {
@@ -266,7 +264,7 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range parts { // of runs that were killed
+	for _, name := range parts { // from runs that were killed
 		if err := os.Remove(name); err != nil {
 			return err
 		}
@@ -275,8 +273,8 @@ func (e *Exploration) restore(runs []ExploredRun) error {
 	return e.prune(e.toKeep())
 }
 
-// dropUnshown drops the runs whose trace is needed but missing, and then those that
-// showed the same races and have no trace of their own.
+// dropUnshown drops the runs whose trace is needed but missing, and then those that showed
+// the same races and have no trace of their own.
 func (e *Exploration) dropUnshown() {
 	for again := true; again; {
 		again = false
@@ -289,7 +287,7 @@ func (e *Exploration) dropUnshown() {
 	}
 }
 
-// escapeGlob makes a pattern that matches a path literally.
+// escapeGlob returns a pattern that matches exactly path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }

@@ -11,16 +11,16 @@ import (
 	"hindsight/mpsim/toolchain"
 )
 
-// Files are files that a dynamically linked program sees in addition to those of its
-// root directory.
+// Files are the files that a dynamically linked program sees in addition to its root
+// directory.
 type Files struct {
-	Under   []string // directories whose files are seen where the root directory has none
+	Under   []string // directories whose files show where the root directory has none
 	Objects map[string]linux.Object
 }
 
-// FilesFor finds what a program needs: its dynamic linker and libraries where the
-// cross compiler has them, unless root has its own, and the shared objects that lie
-// beside the program.
+// FilesFor finds what a program needs: its dynamic linker and libraries, which come from
+// the cross compiler unless root contains them, and the shared objects in the program's own
+// directory.
 func FilesFor(img *image.Space, program, root string) (Files, error) {
 	if img.Main.Interp == "" {
 		return Files{}, nil
@@ -37,8 +37,8 @@ func FilesFor(img *image.Space, program, root string) (Files, error) {
 	return files, nil
 }
 
-// filesAgain returns the files for the rerun of a trace. The shared objects are those in
-// the trace. Other files are the compiler's, if it is installed.
+// filesAgain returns the files for the rerun of a trace. The shared objects come from the
+// trace. Other files come from the cross compiler, if it is installed.
 func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 	if img.Main.Interp == "" {
 		return Files{}, nil
@@ -57,8 +57,8 @@ func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 	return files, nil
 }
 
-// beside returns the shared objects in the directory of a program. The program sees them
-// in its own directory.
+// beside returns the shared objects in the directory of a program. The program sees them in
+// that directory.
 func beside(program string) map[string]linux.Object {
 	dir := filepath.Dir(program)
 	entries, err := os.ReadDir(dir)

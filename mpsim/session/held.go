@@ -9,16 +9,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// heldBytes bounds what is held of a run before it is recorded after all.
+// heldBytes is the maximum number of bytes held in memory before a run is recorded after
+// all.
 const heldBytes = 16 << 20
 
-// held is the observer of a run whose trace may not be needed: it holds what the run
-// does, and hands it to a recorder when one is wanted. A run that does much is recorded
-// from some time on.
+// held is the observer of a run whose trace may not be needed. It keeps what the run does
+// in memory, and passes it to a recorder if the trace is wanted. When a run exceeds the
+// limit, recording starts.
 type held struct {
 	classes *coverage.Observer
-	record  func() (event.Observer, error) // begins the recording
-	to      event.Observer                 // nil: what happened is held
+	record  func() (event.Observer, error) // starts the recording
+	to      event.Observer                 // nil: what happens is held
 
 	parts   []heldPart
 	blocks  []event.BlockID
@@ -27,7 +28,7 @@ type held struct {
 	outcome event.Outcome
 }
 
-// heldPart is a call of the observer.
+// heldPart is one call of the observer.
 type heldPart struct {
 	images                []event.Image
 	define                []event.Block
@@ -46,13 +47,13 @@ func (h *held) reset(record func() (event.Observer, error)) {
 	h.forget()
 }
 
-// forget drops what is held, but for the storage.
+// forget drops what is held, but keeps the storage.
 func (h *held) forget() {
 	clear(h.parts)
 	h.parts, h.blocks, h.addrs, h.events = h.parts[:0], h.blocks[:0], h.addrs[:0], h.events[:0]
 }
 
-// hold holds a part, or hands it on.
+// hold holds a part, or passes it on.
 func (h *held) hold(p heldPart) {
 	p.blocks, p.addrs, p.events = len(h.blocks), len(h.addrs), len(h.events)
 	h.parts = append(h.parts, p)
@@ -111,7 +112,7 @@ func (h *held) Finish(outcome event.Outcome) error {
 	return h.to.Finish(outcome)
 }
 
-// handOn begins the recording, with what is held.
+// handOn starts the recording and passes it what is held.
 func (h *held) handOn() error {
 	to, err := h.record()
 	if err != nil {
@@ -141,7 +142,7 @@ func (h *held) handOn() error {
 	return nil
 }
 
-// needed records the run, which has ended, unless it is recorded already.
+// needed records the run, which has ended, unless it has been recorded already.
 func (h *held) needed() error {
 	if h.to != nil {
 		return nil
@@ -152,13 +153,12 @@ func (h *held) needed() error {
 	return h.to.Finish(h.outcome)
 }
 
-// holdable reports whether what is recorded of the run follows from what an observer is
-// told in its course.
+// holdable reports whether the calls of an observer are sufficient to record the run later.
 func (r *Run) holdable() bool {
 	return r.Mode == "cdr" && r.Keep == "all" && r.Arch == nil && r.Beside == nil && r.Window == nil && r.Images == ""
 }
 
-// recordHeld runs the program into h. [held.needed] then writes the trace to w.
+// recordHeld runs the program with observer h. [held.needed] then writes the trace to w.
 func (r *Run) recordHeld(ctx context.Context, std Streams, h *held, w func() (io.Writer, error)) (*Summary, error) {
 	std, err := r.countSteps(ctx, std)
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"hindsight/tracefmt"
 )
 
-// inputLimit bounds the standard input that a trace keeps, in bytes.
+// inputLimit is the maximum number of bytes of standard input that a trace keeps.
 const inputLimit = 64 << 20
 
-// ErrInputNotKept says that a trace does not have all of the standard input.
+// ErrInputNotKept says that a trace does not contain all of the standard input.
 var ErrInputNotKept = optionErrorf("stdin", "the run read more standard input than a trace keeps; give it again")
 
-// inputLog copies what a run reads from its standard input into the trace, so that a
-// rerun needs no file.
+// inputLog copies what a run reads from its standard input into the trace, so that a rerun
+// needs no file.
 type inputLog struct {
 	r    io.Reader
-	new  bytes.Buffer // not yet handed out
+	new  bytes.Buffer // not yet written
 	size int          // bytes read
-	part uint32       // of the blocks
-	full bool         // the trace knows that the rest is not kept
+	part uint32       // number of blocks so far
+	full bool         // the trace says that the rest is not kept
 }
 
-// keepInputIn puts what a run reads from std into its trace.
+// keepInputIn writes what a run reads from std into its trace.
 func keepInputIn(opts *recorder.Options, std *Streams) {
 	if std.In == nil {
 		return
@@ -51,8 +51,8 @@ func (l *inputLog) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// appendBlocks appends blocks with what was read since the last time. An empty block
-// says that the input is not kept from there on.
+// appendBlocks appends blocks with what was read since the last call. An empty block says
+// that the input is not kept from there on.
 func (l *inputLog) appendBlocks(out []format.Extra) []format.Extra {
 	if l.new.Len() > 0 {
 		out = append(out, format.Extra{Kind: tracefmt.KindInput, Thread: l.part, Payload: bytes.Clone(l.new.Bytes())})
@@ -67,8 +67,8 @@ func (l *inputLog) appendBlocks(out []format.Extra) []format.Extra {
 	return out
 }
 
-// Input is the standard input that the run of a trace read. The error is
-// [ErrInputNotKept] when the trace does not have all of it.
+// Input returns the standard input that the run of a trace read. The error is
+// [ErrInputNotKept] if the trace does not contain all of it.
 func Input(t *cdr.Trace) ([]byte, error) {
 	var in []byte
 	for x, err := range t.Extras(tracefmt.KindInput) {

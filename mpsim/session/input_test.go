@@ -9,7 +9,7 @@ import (
 	"hindsight/cdr/recorder"
 )
 
-// TestKeptInput hands what was read to a trace in pieces, until it is too much.
+// TestKeptInput passes input to a trace in pieces, until it exceeds the limit.
 func TestKeptInput(t *testing.T) {
 	var opts recorder.Options
 	whole := bytes.Repeat([]byte("hindsight"), inputLimit/9+1000)

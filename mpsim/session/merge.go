@@ -18,11 +18,11 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// MergeOptions say which explorations are merged.
+// MergeOptions say which explorations to merge.
 type MergeOptions struct {
 	From []string // their directories
-	// Dir receives the traces and the state; "": PROGRAM.explore. It may be one of From,
-	// to add to it.
+	// Dir receives the traces and the state; "": PROGRAM.explore. It may be one of From;
+	// then the others are added to it.
 	Dir string
 	// Suppressions are those of the explorations, as in [ExploreOptions].
 	Suppressions string
@@ -30,22 +30,21 @@ type MergeOptions struct {
 	Intact func(ctx context.Context, trace string) error
 }
 
-// Merged is an exploration for reading, whose runs others have made. To make more runs,
-// open its directory with Resume.
+// Merged is a read-only exploration whose runs were made by others. To make more runs, open
+// its directory with Resume.
 type Merged struct {
 	*Exploration
-	// Damaged are the things in the directories that could not be used. Their runs
-	// are left out.
+	// Damaged lists what could not be used in the directories. The runs concerned are left
+	// out.
 	Damaged []error
 }
 
-// Merge makes one exploration from several of the same program, with the same options:
-// usually the shards of one, complete or not. It copies the traces that the result
-// needs.
+// Merge merges several explorations of the same program with the same options, usually the
+// shards of one, complete or not. It copies the traces that the result needs.
 //
-// Each input contributes its runs, except those whose trace it needs but has lost. The
-// result is their union. So it does not depend on the order of the inputs, on whether
-// some of them were merged before, or on whether one is given twice.
+// Each input contributes its runs, except those whose traces it needs but has lost. The
+// result is the union. So it does not depend on the order of the inputs, on whether some of
+// them were merged before, or on whether one is given twice.
 func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 	first, dir, err := anyHead(o.From)
 	if err != nil {
@@ -78,13 +77,12 @@ func Merge(ctx context.Context, o MergeOptions) (*Merged, error) {
 	return m, nil
 }
 
-// ErrNoExploration is wrapped by errors about directories without an exploration that can
-// be read.
+// ErrNoExploration is wrapped by errors about directories without a readable exploration.
 var ErrNoExploration = errors.New("not an exploration, or one of another version")
 
-// ReadExploration reads an exploration for its report: the runs of which it has the traces
-// that it needs. It changes nothing in the directory. Intact is as in [MergeOptions]. The
-// result has the options that the directory tells.
+// ReadExploration reads an exploration for its report. It returns the runs whose required
+// traces exist, and changes nothing in the directory. intact is as in [MergeOptions]. The
+// result has the options that are stored in the directory.
 func ReadExploration(ctx context.Context, dir string, intact func(context.Context, string) error) (*Merged, error) {
 	o := MergeOptions{Intact: intact}
 	p, head, damaged, err := o.part(ctx, dir)
@@ -99,8 +97,8 @@ func ReadExploration(ctx context.Context, dir string, intact func(context.Contex
 	return m, nil
 }
 
-// anyHead returns the head of the first directory that has one, which says what
-// all of them explore, and that directory.
+// anyHead returns the head of the first directory that has one, and that directory. The
+// head says what all of the directories explore.
 func anyHead(dirs []string) (stateHead, string, error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); err != nil {
@@ -119,7 +117,8 @@ func anyHead(dirs []string) (stateHead, string, error) {
 	return stateHead{}, "", fmt.Errorf("%s: %w", dirs[0], ErrNoExploration)
 }
 
-// checkDir refuses to write over an exploration that is not merged.
+// checkDir returns an error if the result would overwrite an exploration that is not being
+// merged.
 func (o *MergeOptions) checkDir() error {
 	if _, err := os.Stat(filepath.Join(o.Dir, StateName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -142,8 +141,8 @@ func sameFile(a, b string) bool {
 func (o *MergeOptions) merge(ctx context.Context, f *outfile.File) (*Merged, error) {
 	m := &Merged{Exploration: newExploration(ExploreOptions{Dir: o.Dir})}
 	var head *stateHead
-	traces := map[uint64]string{} // by seed, a trace that an input keeps
-	from := map[uint64]string{}   // by seed, the input with the run
+	traces := map[uint64]string{} // by seed, a trace that an input has
+	from := map[uint64]string{}   // by seed, the input that has the run
 	for _, dir := range o.From {
 		p, h, damaged, err := o.part(ctx, dir)
 		if err != nil {
@@ -193,8 +192,8 @@ func (o *MergeOptions) merge(ctx context.Context, f *outfile.File) (*Merged, err
 	return m, nil
 }
 
-// part reads an input: an exploration of what it has the traces for, nil when
-// its state cannot be read.
+// part reads an input. It returns the runs whose required traces exist, or nil if the state
+// cannot be read.
 func (o *MergeOptions) part(ctx context.Context, dir string) (*Exploration, *stateHead, []error, error) {
 	data, err := os.ReadFile(filepath.Join(dir, StateName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +208,7 @@ func (o *MergeOptions) part(ctx context.Context, dir string) (*Exploration, *sta
 		damaged = append(damaged, fmt.Errorf("%s: the state is damaged from byte %d on; the runs from there on are left out", dir, whole))
 	}
 	p := newExploration(ExploreOptions{Dir: dir, First: head.Seed})
-	if head.Plan == nil { // all that can be known
+	if head.Plan == nil { // that is all that is known
 		head.Plan = &plan{}
 		for i := range runs {
 			head.Plan.Runs = max(head.Plan.Runs, int(runs[i].Seed-head.Seed+1))
@@ -222,7 +221,7 @@ func (o *MergeOptions) part(ctx context.Context, dir string) (*Exploration, *sta
 		}
 	}
 	for seed := range p.toKeep() {
-		// One that nobody needs may be missing.
+		// A trace that nobody needs may be missing.
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
 		}
@@ -253,10 +252,10 @@ func (o *MergeOptions) intact(ctx context.Context, trace string) error {
 	return nil
 }
 
-// union is a plan for the runs of both.
+// union returns a plan for the runs of both.
 func (p *plan) union(q *plan) *plan {
-	// The same program may have another path on each machine: one of them, and
-	// no empty one.
+	// The same program may have different paths on different machines. Use one of them, and
+	// not an empty one.
 	one := *p
 	if p.Command == "" || q.Command != "" && cmp.Or(cmp.Compare(q.Command, p.Command), cmp.Compare(q.Program, p.Program)) < 0 {
 		one = *q
@@ -265,7 +264,7 @@ func (p *plan) union(q *plan) *plan {
 	return &one
 }
 
-// describe fills the options in from a head.
+// describe sets the options from a head.
 func (m *Merged) describe(head *stateHead) {
 	o := &m.o
 	o.First, o.Runs, o.Teams = head.Seed, int(m.limit), head.Teams
@@ -275,7 +274,7 @@ func (m *Merged) describe(head *stateHead) {
 	o.Run.Program, o.Command = head.Plan.Program, head.Plan.Command
 }
 
-// copyTraces fetches the traces that all runs together need.
+// copyTraces copies the traces that all runs together need.
 func (m *Merged) copyTraces(ctx context.Context, traces map[uint64]string) error {
 	for seed := range m.toKeep() {
 		if err := ctx.Err(); err != nil {
@@ -304,7 +303,7 @@ func copyFile(ctx context.Context, from, to string) error {
 	})
 }
 
-// write writes the state, by seed.
+// write writes the state, in order of seeds.
 func (m *Merged) write(f *outfile.File, head *stateHead) error {
 	var lines bytes.Buffer
 	for _, r := range m.InOrder() {

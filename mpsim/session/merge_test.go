@@ -16,7 +16,7 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// fakeRun is the run of a seed, the same wherever it is made.
+// fakeRun returns the run of a seed. It is the same on every call.
 func fakeRun(seed uint64) ExploredRun {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := ExploredRun{Seed: seed, Ending: "exit", Output: "o", Insts: rng.Uint64N(100), Threads: 2, Races: []string{}}
@@ -31,8 +31,8 @@ func fakeRun(seed uint64) ExploredRun {
 	return r
 }
 
-// fakeShard writes the exploration of some seeds, in that order, with the traces
-// that it needs but for those that are gone. Path is that of its program.
+// fakeShard writes the exploration of some seeds, in that order, with the traces that it
+// needs except those that are gone. path is the path of its program.
 func fakeShard(t *testing.T, dir string, runs int, path string, seeds []uint64, gone func(uint64) bool) {
 	t.Helper()
 	head := stateHead{
@@ -62,7 +62,7 @@ func fakeShard(t *testing.T, dir string, runs int, path string, seeds []uint64, 
 	}
 }
 
-// tree returns the content of a directory, by name.
+// tree returns the contents of the files in a directory, by name.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -92,9 +92,9 @@ func mergeInto(t *testing.T, to string, from ...string) *Merged {
 	return m
 }
 
-// TestMergeAnyOrder: explorations that overlap, lack runs and traces, and end in
-// the middle of a line are merged into the same files in any order and any
-// grouping, with some of them twice, and in place.
+// TestMergeAnyOrder merges explorations that overlap, lack runs and traces, and end in the
+// middle of a line. The resulting files must be the same in any order and any grouping,
+// with some inputs twice, and in place.
 func TestMergeAnyOrder(t *testing.T) {
 	for trial := range uint64(10) {
 		rng := rand.New(rand.NewPCG(trial, 1))
@@ -119,7 +119,7 @@ func TestMergeAnyOrder(t *testing.T) {
 		mergeInto(t, all, dirs...)
 		want := tree(t, all)
 		for n := range 3 {
-			// Two random pieces become one until only one is left.
+			// Merge two random pieces until only one is left.
 			left := slices.Clone(dirs)
 			for step := 0; len(left) > 1; step++ {
 				rng.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
@@ -142,7 +142,7 @@ func TestMergeAnyOrder(t *testing.T) {
 	}
 }
 
-// tear cuts a state off in its last line.
+// tear truncates a state within its last line.
 func tear(t *testing.T, dir string) {
 	t.Helper()
 	name := filepath.Join(dir, StateName)
@@ -155,8 +155,8 @@ func tear(t *testing.T, dir string) {
 	}
 }
 
-// TestMergeShards: the shards of an exploration, whole, are all of it: every run,
-// and exactly the traces that one exploration of all seeds keeps.
+// TestMergeShards checks that the complete shards of an exploration make up all of it:
+// every run, and exactly the traces that one exploration of all seeds keeps.
 func TestMergeShards(t *testing.T) {
 	const runs = 40
 	base := t.TempDir()
@@ -190,8 +190,8 @@ func TestMergeShards(t *testing.T) {
 	}
 }
 
-// TestMergeRefuses: explorations that contradict each other are not merged, and
-// nothing is left of the attempt.
+// TestMergeRefuses checks that explorations that contradict each other are not merged, and
+// that the attempt leaves nothing behind.
 func TestMergeRefuses(t *testing.T) {
 	base := t.TempDir()
 	a, b, to := filepath.Join(base, "a"), filepath.Join(base, "b"), filepath.Join(base, "to")

@@ -2,10 +2,10 @@ package session
 
 import "fmt"
 
-// OptionError is an error that the caller may mend by other options. Programs that
-// have options by other names (flags, form fields) find in it which ones are meant.
+// OptionError is an error that the caller may fix by changing options. It says which ones,
+// for programs whose options have other names (flags, form fields).
 type OptionError struct {
-	// Options are their names: stdin, root, limits, images, functions, from,
+	// Options are the names of the options: stdin, root, limits, images, functions, from,
 	// resume, dir, suppressions.
 	Options []string
 	Err     error // what is wrong
@@ -15,7 +15,7 @@ func (e *OptionError) Error() string { return e.Err.Error() }
 
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// optionErrorf makes an [OptionError] about one option.
+// optionErrorf returns an [OptionError] about one option.
 func optionErrorf(option, format string, args ...any) error {
 	return &OptionError{Options: []string{option}, Err: fmt.Errorf(format, args...)}
 }

@@ -9,11 +9,11 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// errGuestFile says that the trace would replace what the run may read.
+// errGuestFile says that the trace would overwrite a file that the run may read.
 var errGuestFile = errors.New("the trace would overwrite a file of the directory that the program sees as /; write it to another file")
 
-// refuse returns an error if the file that the trace would replace is a source file of
-// the program, or one that the program may read: anything but a trace below Root.
+// refuse returns an error if the trace would overwrite a source file of the program, or a
+// file that the program may read, i.e. any file below Root that is not a trace.
 func (r *Run) refuse(old fs.FileInfo) error {
 	if old.Size() == 0 || tracefmt.IsTrace(r.Out) {
 		return nil
@@ -33,7 +33,7 @@ func (r *Run) refuse(old fs.FileInfo) error {
 	return nil
 }
 
-// isBelow reports whether a file is in a directory or below it, links followed.
+// isBelow reports whether a file is in or below a directory, after following links.
 func isBelow(dir, file string) (bool, error) {
 	for _, p := range []*string{&dir, &file} {
 		whole, err := filepath.EvalSymlinks(*p)

@@ -15,24 +15,25 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Past is the run of a trace, prepared to stop at any time of it: its journal, and where
-// the executions that the trace names are in it. It is the [debug.Index] of the trace.
+// Past is the run of a trace, prepared to stop at any time. It consists of the run's
+// journal and the positions in it of the executions that the trace names. It implements
+// [debug.Index].
 type Past struct {
 	Journal *mpsim.Journal
 	trace   *cdr.Trace
 	turns   map[event.ThreadID]*turns
 	history map[event.ThreadID]*cdr.History
-	search  error // why the trace cannot be searched; nil: it can
+	search  error // why the trace cannot be searched; nil: it can be
 }
 
-// turns are the batches of a thread: how much it had executed before each, and after the
-// last.
+// turns are the batches of a thread: how much it had executed before each of them, and
+// after the last.
 type turns struct {
 	insts, accesses, events []uint64
 }
 
-// Past reruns the run in t with a journal. The error is [ErrOtherRun] when it was
-// another run. progress, if not nil, is called with the number of instructions so far.
+// Past reruns the run in t with a journal. The error is [ErrOtherRun] if the rerun differs.
+// progress, if not nil, is called with the number of instructions so far.
 func (a *Rerun) Past(ctx context.Context, t *cdr.Trace, progress func(insts uint64)) (*Past, error) {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -96,7 +97,7 @@ func (c *turnCounter) Batch(b *event.Batch) error {
 // Finish implements [event.Observer].
 func (c *turnCounter) Finish(event.Outcome) error { return nil }
 
-// turn is a batch: the times at which it begins and ends.
+// turn returns the times at which a batch begins and ends.
 func (p *Past) turn(th event.ThreadID, n int) (begin, end uint64, err error) {
 	t := p.turns[th]
 	begin, ok := p.Journal.TimeOf(th, t.insts[n])
@@ -121,8 +122,8 @@ func (p *Past) historyOf(th event.ThreadID) (*cdr.History, error) {
 	return h, err
 }
 
-// Access finds the nth execution of a site by a thread, from 0: the time just before
-// it. It runs through the turn of the thread in which that is.
+// Access returns the time just before the nth execution of a site by a thread, counted from
+// 0. It replays the turn of the thread that contains the execution.
 func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, site format.SiteID, n uint64) (uint64, error) {
 	h, err := p.historyOf(th)
 	if err != nil {
@@ -152,13 +153,13 @@ func (p *Past) Access(ctx context.Context, r *mpsim.Replay, th event.ThreadID, s
 	if err != nil {
 		return 0, err
 	}
-	if first, err := p.place(h, begins, site); err == nil && first < from { // the turn begins within the block
+	if first, err := p.place(h, begins, site); err == nil && first < from { // the turn begins inside the block
 		before++
 	}
 	return p.within(ctx, r, th, turn, p.trace.Site(site).PC, n-before)
 }
 
-// place is the place of a site among those of a block execution.
+// place returns the index of a site among the sites of a block execution.
 func (p *Past) place(h *cdr.History, block uint64, site format.SiteID) (int, error) {
 	b, err := h.Block(block)
 	if err != nil {
@@ -170,7 +171,7 @@ func (p *Past) place(h *cdr.History, block uint64, site format.SiteID) (int, err
 	return 0, fmt.Errorf("site %d in block execution %d: %w", site, block, cdr.ErrNoSuch)
 }
 
-// of is the turn in which an access of a block execution is.
+// of returns the turn that contains an access of a block execution.
 func (t *turns) of(h *cdr.History, block uint64, index int) (int, error) {
 	access, err := h.Accesses(block)
 	if err != nil {
@@ -184,7 +185,7 @@ func (t *turns) of(h *cdr.History, block uint64, index int) (int, error) {
 	return turn, nil
 }
 
-// within finds the nth execution of an instruction in a turn.
+// within returns the time of the nth execution of an instruction in a turn.
 func (p *Past) within(ctx context.Context, r *mpsim.Replay, th event.ThreadID, turn int, pc, n uint64) (uint64, error) {
 	begin, end, err := p.turn(th, turn)
 	if err != nil {
@@ -207,8 +208,8 @@ func (p *Past) within(ctx context.Context, r *mpsim.Replay, th event.ThreadID, t
 	return hit.Time, err
 }
 
-// Event finds the instruction of an access that is an event of the thread, by the
-// number of events that it had before.
+// Event returns the time of an access that is an event of the thread. number is how many
+// events the thread had before it.
 func (p *Past) Event(ctx context.Context, r *mpsim.Replay, th event.ThreadID, number, pc uint64) (uint64, error) {
 	t := p.turns[th]
 	if t == nil {
@@ -238,15 +239,15 @@ func (p *Past) Event(ctx context.Context, r *mpsim.Replay, th event.ThreadID, nu
 	return p.within(ctx, r, th, turn, pc, n)
 }
 
-// storing is a store of a thread that may be the last.
+// storing is a store of a thread that may be the last one.
 type storing struct {
 	cdr.Store
 	thread event.ThreadID
 	begin  uint64 // of the turn
 }
 
-// LastWrite implements [debug.Index] with the address streams of the trace. It replays
-// one or two turns of threads to find the time.
+// LastWrite implements [debug.Index] with the address streams of the trace. To find the
+// time, it replays one or two turns of threads.
 func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, before uint64) (w debug.Write, ok bool, err error) {
 	if p.search != nil {
 		return w, false, nil
@@ -297,7 +298,7 @@ func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, befor
 	return w, false, nil
 }
 
-// lastStore is a thread's last store before a site of a block execution.
+// lastStore returns a thread's last store before a site of a block execution.
 func (p *Past) lastStore(th event.ThreadID, block uint64, index int, addr, size uint64) (s storing, ok bool, err error) {
 	h, err := p.historyOf(th)
 	if err != nil {

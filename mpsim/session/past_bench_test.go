@@ -11,10 +11,10 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// BenchmarkLastWrite looks up the last writes to variables of LU before the end of its
-// run, near ones and far ones, and puts beside it a run from the beginning that watches
-// the memory: "forward/index" is the ratio of the times, "insts" what the lookup
-// executes.
+// BenchmarkLastWrite looks up the last writes to variables of LU before the end of its run,
+// near and far ones. It compares this with a run from the beginning that watches the
+// memory: "forward/index" is the ratio of the times, and "insts" the number of instructions
+// that the lookup executes.
 func BenchmarkLastWrite(b *testing.B) {
 	trace := recordedAll(b, "lu")
 	past, err := new(session.Rerun).Past(b.Context(), trace.Recorded(), nil)
@@ -22,7 +22,7 @@ func BenchmarkLastWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := mpsim.NewReplay(past.Journal, mpsim.ReplayOptions{})
-	if err := r.Seek(b.Context(), r.End()); err != nil { // leaves checkpoints, as a session does
+	if err := r.Seek(b.Context(), r.End()); err != nil { // takes checkpoints, as a session does
 		b.Fatal(err)
 	}
 	type write struct{ addr, time uint64 }

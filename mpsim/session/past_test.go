@@ -14,7 +14,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recordedAll is the trace of a run of an example, with all accesses.
+// recordedAll returns the trace of a run of an example, with all accesses.
 func recordedAll(t testing.TB, name string) *analyze.Trace {
 	t.Helper()
 	img := cross.Image(t, name)
@@ -31,8 +31,8 @@ func recordedAll(t testing.TB, name string) *analyze.Trace {
 	return trace
 }
 
-// TestLastWrite compares the last write as the trace has it with the one that running
-// the stretch before finds, for the program's variables at many times.
+// TestLastWrite compares the last write according to the trace with the one found by
+// running the stretch before it, for the program's variables at many times.
 func TestLastWrite(t *testing.T) {
 	for _, name := range []string{"bank", "race_ring_buffer", "race_counter"} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestLastWrite(t *testing.T) {
 						t.Fatal(err)
 					}
 					if found && img.Library(hit.PC) {
-						continue // a lock or the like, written by code that is not recorded
+						continue // a lock or similar object, written by code that is not recorded
 					}
 					if ok != found || ok && (got.Time != hit.Time || got.PC != hit.PC || got.Thread != hit.Thread) {
 						t.Errorf("%s at %#x before %d: %+v (%v), by running %+v (%v)", s.Name, addr, before, got, ok, hit, found)
@@ -80,8 +80,8 @@ func TestLastWrite(t *testing.T) {
 	}
 }
 
-// TestPastRaces stands at both accesses of each race, which then have to be those that
-// the report says.
+// TestPastRaces goes to both accesses of each race and checks that they are those of the
+// report.
 func TestPastRaces(t *testing.T) {
 	for _, name := range []string{"bank", "race_memcpy", "race_publish", "race_early_free"} {
 		t.Run(name, func(t *testing.T) {

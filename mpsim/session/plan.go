@@ -14,18 +14,18 @@ import (
 )
 
 // The schedule coverage, in an exploration. Seeds are run in rounds. For each seed of a
-// round, the earlier rounds say which orders are missing: a thread acquired a lock or a
-// semaphore for the first time just before another thread did, and never just after it.
-// A few of these are the targets of the seed, chosen at random from the seed alone. So a
-// seed's targets depend on the runs of lower seeds, not on the number of jobs, and a run
-// on its targets. Orders that were tried more often are chosen less often, since
-// not all of them are possible. A quarter of the runs has no targets.
+// round, the earlier rounds show which orders are missing: a thread acquired a lock or a
+// semaphore for the first time just before another thread did, and never just after it. A
+// few of these orders become the targets of the seed. The seed alone determines the random
+// choice. So a seed's targets depend on the runs of lower seeds but not on the number of
+// jobs, and a run depends on its targets. Orders that were tried more often are chosen less
+// often, since not all of them are possible. A quarter of the runs has no targets.
 
-// longestRound is the number of runs of a round after the first ones.
+// longestRound is the maximum number of runs in a round.
 const longestRound = 32
 
-// roundOf returns where the round of a seed begins, as offsets from the first seed: rounds
-// are of 1, 1, 2, 4, … runs.
+// roundOf returns where the round of a seed begins and ends, as offsets from the first
+// seed. Rounds have 1, 1, 2, 4, … runs.
 func roundOf(offset uint64) (from, to uint64) {
 	for to = 1; to <= offset; {
 		from, to = to, to+min(to, longestRound)
@@ -33,7 +33,7 @@ func roundOf(offset uint64) (from, to uint64) {
 	return from, to
 }
 
-// exploreRounds is [Exploration.exploreUpTo] round by round.
+// exploreRounds is like [Exploration.exploreUpTo], but works in rounds.
 func (e *Exploration) exploreRounds(ctx context.Context, n uint64) error {
 	for at := uint64(0); at < n && ctx.Err() == nil; {
 		from, to := roundOf(at)
@@ -49,14 +49,14 @@ func (e *Exploration) exploreRounds(ctx context.Context, n uint64) error {
 	return nil
 }
 
-// missingOrder is an order in which no run has seen two threads arrive at an object.
+// missingOrder is an order in which no run has shown two threads arriving at an object.
 type missingOrder struct {
 	object        uint64
-	first, second event.ThreadID // as seen
-	tries         int            // to hold first up there
+	first, second event.ThreadID // in the order that was seen
+	tries         int            // number of tries to hold first there
 }
 
-// missingOrders are those of the runs of the seeds up to an offset.
+// missingOrders returns the missing orders of the runs with seeds below an offset.
 func (e *Exploration) missingOrders(upTo uint64) []missingOrder {
 	type order struct {
 		object        uint64
@@ -96,10 +96,10 @@ func (e *Exploration) missingOrders(upTo uint64) []missingOrder {
 	return missing
 }
 
-// mostTries is after how many tries an order counts as impossible.
+// mostTries is the number of tries after which an order counts as impossible.
 const mostTries = 8
 
-// targets chooses those of a seed.
+// targets chooses the targets of a seed.
 func (e *Exploration) targets(seed uint64) []mpsim.Target {
 	const stream = 0x5cf0
 	rng := rand.New(rand.NewPCG(seed, stream))
@@ -123,8 +123,8 @@ func (e *Exploration) targets(seed uint64) []mpsim.Target {
 	return all
 }
 
-// TargetsOf returns the targets of a seed's run, from the state of an exploration: the
-// content of its file [StateName].
+// TargetsOf returns the targets of a seed's run. state is the content of the exploration's
+// file [StateName].
 func TargetsOf(state []byte, seed uint64) ([]mpsim.Target, error) {
 	_, _, runs, ok := parseState(state)
 	if !ok {

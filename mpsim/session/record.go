@@ -8,18 +8,18 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Options say how [Record] runs a program and what it keeps. The zero value is an empty
-// input, lost output, round robin with seed 0, and a CDR trace with all accesses; only
+// Options say how [Record] runs a program and what it keeps. The zero value means empty
+// input, discarded output, round robin with seed 0, and a CDR trace with all accesses. Only
 // Out is required.
 type Options struct {
 	Args    []string
 	Env     []string // NAME=VALUE
-	Root    string   // directory that the guest sees as /, to read only; "": none
+	Root    string   // directory that the guest sees as /, read-only; "": none
 	Streams          // of the guest
 
 	Policy  mpsim.Policy
 	Seed    uint64
-	Quantum int // instructions a thread runs before another may; 0: see [mpsim.QuantumOf]
+	Quantum int // instructions that a thread runs before another may; 0: see [mpsim.QuantumOf]
 	Depth   int // of [mpsim.PCT]; 0: [mpsim.DefaultDepth]
 
 	MaxInsts  uint64 // instructions after which the run is stopped; 0: no limit
@@ -30,9 +30,9 @@ type Options struct {
 	Out  string // file of the trace
 }
 
-// Record runs a program, the file of a Linux executable for RISC-V, and writes the trace
-// of the run. A guest that fails is not an error: the [Summary] says how it ended. When
-// ctx is done, the run ends early, and the trace has what ran until then.
+// Record runs a program, given by the file of a Linux executable for RISC-V, and writes the
+// trace of the run. A guest that fails is not an error; the [Summary] says how it ended. If
+// ctx is done, the run ends early, and the trace contains what ran until then.
 func Record(ctx context.Context, program string, o Options) (*Summary, error) {
 	if o.Out == "" && o.Mode != ModeNone {
 		return nil, fmt.Errorf("%s: no file for the trace is named", program)
@@ -49,7 +49,7 @@ func Record(ctx context.Context, program string, o Options) (*Summary, error) {
 	return r.Record(ctx, o.Streams)
 }
 
-// Load prepares the run of a program that sees root as its root directory; "" is none. A
+// Load prepares the run of a program that sees root as its root directory; "" means none. A
 // dynamically linked program gets its libraries from there or from the cross compiler.
 func Load(program, root string) (*Run, error) {
 	img, err := image.Load(program)

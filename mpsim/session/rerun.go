@@ -12,17 +12,16 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Rerun reruns the run in a trace for an analysis. It implements the Runner of
-// package analyze/rerun. Its fields are what the trace does not keep.
+// Rerun reruns the run in a trace for an analysis. It implements the Runner of package
+// analyze/rerun. Its fields are what the trace does not contain.
 type Rerun struct {
 	Root    string  // directory that the run saw as /
 	Written Written // its scratch layer
-	// Input opens the run's standard input; nil: what the trace contains
-	// of it.
+	// Input opens the run's standard input; nil: as far as the trace contains it.
 	Input func(context.Context) (io.ReadCloser, error)
 }
 
-// Run prepares the rerun of a trace, with its input. The caller calls done after the
+// Run prepares the rerun of a trace, with its input. The caller must call done after the
 // run.
 func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, done func(), err error) {
 	if r, err = Again(t); err != nil {
@@ -46,8 +45,8 @@ func (a *Rerun) Run(ctx context.Context, t *cdr.Trace) (r *Run, std Streams, don
 	return r, Streams{In: in}, func() { in.Close() }, nil
 }
 
-// RecordAll records the run in t, the trace of file, with all accesses, into the
-// file into. The error is [ErrOtherRun] when it is another run.
+// RecordAll records the run in t, which is the trace in file, with all accesses. It writes
+// the new trace to the file into. The error is [ErrOtherRun] if the rerun differs.
 func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) error {
 	if err := a.RecordAs(ctx, t, file, into, string(format.ModeCDR), nil); err != nil {
 		return err
@@ -65,9 +64,9 @@ func (a *Rerun) RecordAll(ctx context.Context, t *cdr.Trace, file, into string) 
 	return nil
 }
 
-// RecordAs records the run in t, the trace of file, with all accesses and as mode says,
-// into the file into. beside, if not nil, observes the run too. The error is
-// [ErrOtherRun] when it is another run.
+// RecordAs records the run in t, which is the trace in file, with all accesses and in the
+// given mode. It writes the new trace to the file into. beside, if not nil, also observes
+// the run. The error is [ErrOtherRun] if the rerun differs.
 func (a *Rerun) RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode string, beside event.Observer) error {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -82,7 +81,7 @@ func (a *Rerun) RecordAs(ctx context.Context, t *cdr.Trace, file, into, mode str
 }
 
 // Observe reruns the run in t, which must be complete, with an observer. The error is
-// [ErrOtherRun] when it was another run.
+// [ErrOtherRun] if the rerun differs.
 func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) error {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -106,7 +105,7 @@ func (a *Rerun) Observe(ctx context.Context, t *cdr.Trace, o event.Observer) err
 	return nil
 }
 
-// counter is an observer that counts what each thread executes.
+// counter is an observer that counts the instructions of each thread.
 type counter struct {
 	insts   []uint64
 	outcome event.Outcome

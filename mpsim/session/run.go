@@ -1,7 +1,7 @@
-// Package session runs programs on the simulated multiprocessor and records them: one
-// run ([Record], [Run]), the rerun of a trace ([Again]), or the runs of many seeds
-// ([Exploration]). Only this package knows both the simulator and the recorders.
-// Analyses read the traces that it writes.
+// Package session runs programs on the simulated multiprocessor and records them: one run
+// ([Record], [Run]), the rerun of a trace ([Again]), or the runs of many seeds
+// ([Exploration]). Only this package knows both the simulator and the recorders. Analyses
+// read the traces that it writes.
 package session
 
 import (
@@ -31,75 +31,75 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Run is a run to be made, and what to keep of it. Image and Program are required. The
-// zero value of the rest is a run without arguments, with seed 0 and round-robin turns,
+// Run describes a run and what to keep of it. Image and Program are required. The zero
+// value of the rest is a run without arguments, with seed 0 and round-robin scheduling,
 // recorded as a CDR trace with all accesses.
 type Run struct {
-	Image   *image.Space // each run has a space of its own, with the same executable
-	Program string       // as it was named
+	Image   *image.Space // each run gets its own space with the same executable
+	Program string       // as the user named it
 	Args    []string
 	Env     []string // NAME=VALUE
-	Root    string   // directory that the guest sees as /, to read only; "": none
-	Written Written  // what becomes of the files that the guest writes
-	CPUs    int      // 0: as many as mpsim.Config says
-	Images  string   // directory for the executable and shared objects; "": the trace has them
-	Files   Files    // what a dynamically linked program needs besides
-	Version string   // of hindsight, for the trace; "": that of the build
+	Root    string   // directory that the guest sees as /, read-only; "": none
+	Written Written  // where the files go that the guest writes
+	CPUs    int      // 0: the default of mpsim.Config
+	Images  string   // directory for the executable and shared objects; "": they are in the trace
+	Files   Files    // additional files for a dynamically linked program
+	Version string   // of hindsight, for the trace; "": that of this build
 
 	Policy  mpsim.Policy
 	Seed    uint64
 	Quantum int            // instructions; 0: see mpsim.QuantumOf
 	Depth   int            // of pct
 	Targets []mpsim.Target // of coverage
-	Steps   uint64         // of pct: steps of the run at depth 1; 0: an extra run counts them
+	Steps   uint64         // of pct: steps of the run at depth 1; 0: an additional run counts them
 
-	Follow *schedule.Schedule // that the run follows; nil: none
+	Follow *schedule.Schedule // to be followed; nil: none
 	Only   bool               // the run ends with the schedule that it follows
-	Trail  bool               // the run's own schedule is wanted, in mpsim.Result
-	Sliced func(*mpsim.Hart)  // is called after each slice with the hart that ran; may be nil
+	Trail  bool               // mpsim.Result is to contain the run's own schedule
+	Sliced func(*mpsim.Hart)  // called after each slice with the hart that ran; may be nil
 
 	MaxInsts   uint64 // 0: no limit
 	HangInsts  uint64 // instructions after which a hanging run is stopped; 0: never
 	MaxMemory  uint64 // bytes; 0: mem.DefaultMaxBytes
 	MaxThreads int    // 0: linux.DefaultMaxTasks
 
-	Arch *arch.Config // caches and predictors to be modelled; nil: none
+	Arch *arch.Config // model of caches and predictors; nil: none
 
-	World    bool                    // the trace says what a rerun needs, as a trace of the schedule alone does
+	World    bool                    // the trace says what a rerun needs, as a trace of only the schedule does
 	Mode     string                  // none, schedule, cor, dor, cdr, wet; "": cdr
 	Keep     string                  // accesses: shared, all; "": all
 	Alphabet string                  // of control flow: path, block; "": path
 	Out      string                  // file of the trace
-	Inputs   []string                // files that are read, which the trace must not replace
-	Scratch  bool                    // Out is a temporary file of the caller, which is not compressed
-	Accept   func(file string) error // checks the complete trace before it gets the name Out; nil: it has that name from its first epoch on
-	Control  format.Control          // empty: as grammars
-	Choose   []string                // functions whose control flow alone is recorded; nil: all
-	APP      app.Options             // of control flow as arithmetic program paths
-	Packed   recorder.PackedImage    // of Image, if it is at hand
-	Objects  *recorder.PackedObjects // kept from run to run; nil: nothing is
-	Flow     *cfg.Program            // of Image, kept from run to run; nil: it is analysed for each run
+	Inputs   []string                // other files that are read, which the trace must not overwrite
+	Scratch  bool                    // Out is a temporary file of the caller and is not compressed
+	Accept   func(file string) error // checks the complete trace before it is renamed to Out; nil: it has that name from its first epoch on
+	Control  format.Control          // representation of control flow; empty: grammars
+	Choose   []string                // functions whose control flow is recorded; nil: all
+	APP      app.Options             // for control flow as arithmetic program paths
+	Packed   recorder.PackedImage    // of Image, if available
+	Objects  *recorder.PackedObjects // reused from run to run; nil: not reused
+	Flow     *cfg.Program            // of Image, reused from run to run; nil: it is analysed for each run
 	Budget   uint64                  // memory of an epoch in bytes; 0: recorder.DefaultBudget
-	Beside   event.Observer          // also observes a run that is recorded; may be nil
-	Window   *Window                 // of wet: the part of the run to keep values of; nil: all
+	Beside   event.Observer          // an additional observer of a recorded run; may be nil
+	Window   *Window                 // of wet: the part of the run whose values are kept; nil: all
 
-	warm      *mpsim.Warm  // what earlier runs know; nil: nothing
-	committed func() error // is called for each epoch that is closed
+	warm      *mpsim.Warm  // what earlier runs found out; nil: nothing
+	committed func() error // called for each epoch that is closed
 }
 
-// Streams are the guest's standard streams. A nil In is empty; what is written to
-// a nil Out or Err is lost.
+// Streams are the guest's standard streams. A nil In is empty; output to a nil Out or Err
+// is discarded.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// besides returns what the trace must not replace.
+// besides returns what the trace must not overwrite.
 func (s Streams) besides(inputs ...string) outfile.Options {
 	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
 }
 
-// defaults fills in what was left empty.
+// defaults fills in defaults for empty fields.
 func (r *Run) defaults() {
 	r.Mode = cmp.Or(r.Mode, string(format.ModeCDR))
 	r.Keep = cmp.Or(r.Keep, "all")
@@ -109,13 +109,13 @@ func (r *Run) defaults() {
 // Summary is the outcome of a run.
 type Summary struct {
 	*mpsim.Result
-	Image   *image.Space  // the program as it stood in memory at the end
+	Image   *image.Space  // the program as it was in memory at the end
 	Size    int64         // bytes of the trace
-	Elapsed time.Duration // of the simulation that was recorded
+	Elapsed time.Duration // duration of the recorded simulation
 }
 
-// Record runs the program and writes the trace into the file Out, unless Mode is none.
-// The guest's standard output and error go to std.
+// Record runs the program and writes the trace to the file Out, unless Mode is none. std
+// receives the guest's standard output and error.
 func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error) {
 	r.defaults()
 	if r.Mode == ModeNone {
@@ -131,7 +131,7 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 		r.Flow = cfg.New(r.Image)
 	}
 	if _, err := chosenFunctions(r.Flow, r.Choose); err != nil {
-		return nil, err // before a trace is overwritten
+		return nil, err // before an older trace is overwritten
 	}
 	if r.Scratch {
 		return r.recordScratch(ctx, std)
@@ -167,8 +167,8 @@ func (r *Run) Record(ctx context.Context, std Streams) (out *Summary, err error)
 // grace is how long an interrupted run may continue before it is abandoned.
 const grace = 600 * time.Millisecond
 
-// recordWhole is RecordTo of a run that is useful only when it is complete. When it is
-// interrupted, it is abandoned: what it still writes goes to a closed file.
+// recordWhole is like RecordTo for a run that is useful only if it is complete. An
+// interrupted run is abandoned: what it still writes goes to a closed file.
 func (r *Run) recordWhole(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
 	type answer struct {
 		out *Summary
@@ -194,7 +194,7 @@ func (r *Run) recordWhole(ctx context.Context, std Streams, w io.Writer) (*Summa
 	return a.out, a.err
 }
 
-// recordScratch is Record into a temporary file.
+// recordScratch is like Record, but writes to a temporary file.
 func (r *Run) recordScratch(ctx context.Context, std Streams) (*Summary, error) {
 	f, err := os.Create(r.Out)
 	if err != nil {
@@ -209,9 +209,9 @@ func (r *Run) recordScratch(ctx context.Context, std Streams) (*Summary, error) 
 
 // RecordTo runs the program and writes the trace to w.
 //
-// With Keep "shared" the program runs twice: the first run finds the granules that more
-// than one thread touches, the second is recorded. The guest's input is kept for the
-// second run, and its output is written only once.
+// With Keep "shared", the program runs twice. The first run finds the granules that more
+// than one thread touches; the second is recorded. The guest's input is kept for the second
+// run, and its output is written only once.
 func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary, error) {
 	r.defaults()
 	std, err := r.countSteps(ctx, std)
@@ -246,17 +246,17 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 	return &Summary{Result: res, Image: space, Size: rec.Size(), Elapsed: time.Since(start)}, nil
 }
 
-// prepared is what a run that is to be recorded needs.
+// prepared is what a run that will be recorded needs.
 type prepared struct {
 	ctx   context.Context
 	std   Streams
 	opts  recorder.Options
-	model *archRecorder // nil: there is none
-	graph *wetRecorder  // nil: there is none
+	model *archRecorder // nil: no model
+	graph *wetRecorder  // nil: no graph
 }
 
-// prepare does what comes before the recording of the run in a space: with Keep
-// "shared" that is a first run.
+// prepare does what precedes the recording of the run in a space. With Keep "shared", that
+// includes a first run.
 func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*prepared, error) {
 	flow, runOnly := r.Flow, r.Mode == string(format.ModeSchedule)
 	switch {
@@ -264,7 +264,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 	case flow == nil:
 		flow = cfg.New(space)
 	case space.Main.Interp != "":
-		flow = flow.In(space) // with the shared objects of this run
+		flow = flow.In(space) // including the shared objects of this run
 	}
 	opts := recorder.Options{Meta: r.Meta(), Image: space.Main.Data, Packed: r.Packed, Objects: r.Objects, Program: flow, Budget: r.Budget, Plain: r.Scratch, Flow: r.APP, Committed: r.committed}
 	if r.Images != "" {
@@ -285,7 +285,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 		}
 		opts.Keep = scout.Keep
 		if res.Interrupted {
-			// What ran up to here is worth keeping: the second run stops there.
+			// What ran up to here is worth keeping: the second run stops here.
 			ctx = context.WithoutCancel(ctx)
 			r.MaxInsts = max(res.Insts, 1)
 		}
@@ -309,7 +309,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 	return &prepared{ctx, std, opts, model, graph}, nil
 }
 
-// finishUnseen completes the trace of a run that was not recorded: it adds the shared
+// finishUnseen completes the trace of a run that was not recorded. It adds the shared
 // objects that the program loaded, and how the run ended.
 func finishUnseen(rec *recorder.Recorder, space *image.Space, res *mpsim.Result) error {
 	var loaded []event.Image
@@ -324,10 +324,10 @@ func finishUnseen(rec *recorder.Recorder, space *image.Space, res *mpsim.Result)
 	return rec.Finish(res.Outcome)
 }
 
-// countSteps runs the program under pct at depth 1, with no output and no recording. It
-// counts the steps over which the changes of priority are spread, and returns the
-// streams for the real run. The count of an interrupted run is of little use, but then
-// the real run is interrupted at once, too.
+// countSteps runs the program under pct at depth 1, without output and recording. It counts
+// the steps among which the changes of priority are distributed, and returns the streams
+// for the real run. The count of an interrupted run is inaccurate, but then the real run is
+// interrupted at once, too.
 func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	if r.Policy != mpsim.PCT || r.Depth == 1 || r.Steps != 0 {
 		return std, nil
@@ -340,7 +340,7 @@ func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	if err != nil {
 		return std, err
 	}
-	// The real run may read input that the first one did not.
+	// The real run may read input that the first run did not read.
 	if std.In != nil {
 		std.In = io.MultiReader(input, std.In)
 	}
@@ -348,7 +348,7 @@ func (r *Run) countSteps(ctx context.Context, std Streams) (Streams, error) {
 	return std, nil
 }
 
-// keepInput makes what is read from std.In appear in the reader it returns.
+// keepInput returns a reader that will return what is read from std.In.
 func keepInput(std *Streams) io.Reader {
 	var input bytes.Buffer
 	if std.In != nil {
@@ -357,12 +357,13 @@ func keepInput(std *Streams) io.Reader {
 	return &input
 }
 
-// Simulate runs the program with an observer, and records nothing.
+// Simulate runs the program with an observer, without recording.
 func (r *Run) Simulate(ctx context.Context, std Streams, observer event.Observer) (*mpsim.Result, error) {
 	return r.SimulateIn(ctx, r.Image.Anew(), std, observer)
 }
 
-// SimulateIn is [Run.Simulate] in a space, one of r.Image.
+// SimulateIn is like [Run.Simulate], but runs in a given space, which must be one of
+// r.Image.
 func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, observer event.Observer) (*mpsim.Result, error) {
 	if r.Beside != nil && observer != nil {
 		observer = event.Tee(observer, r.Beside)
@@ -375,8 +376,8 @@ func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, o
 			return nil, fmt.Errorf("%s: %w", r.Program, err)
 		}
 		if err == nil && observer == nil && r.Follow == nil {
-			// What is known of goroutines, and with it where threads switch, depends
-			// on what is observed.
+			// What the hooks know about goroutines, and therefore where threads switch,
+			// depends on whether there is an observer.
 			cfg.Observer = event.Tee()
 		}
 	}
@@ -388,7 +389,7 @@ func (r *Run) SimulateIn(ctx context.Context, space *image.Space, std Streams, o
 	return m.Run(ctx)
 }
 
-// Config is that of the machine in a space, without hooks and observer.
+// Config returns the configuration of the machine for a space, without hooks and observer.
 func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 	return mpsim.Config{
 		Image: space, Args: append([]string{r.Program}, r.Args...), Env: r.Env, Root: r.Root, CPUs: r.CPUs, Under: r.Files.Under, Objects: r.Files.Objects,
@@ -400,7 +401,7 @@ func (r *Run) Config(space *image.Space, std Streams) mpsim.Config {
 	}
 }
 
-// Hooks are those of a run in that space.
+// Hooks returns the hooks of a run in that space, and the function numbers by address.
 func (r *Run) Hooks(space *image.Space) (mpsim.Hooks, map[uint64]int) {
 	if space.Main.Go() != "" {
 		return gorun.New(space.Main)
@@ -408,7 +409,7 @@ func (r *Run) Hooks(space *image.Space) (mpsim.Hooks, map[uint64]int) {
 	return hook.New(space)
 }
 
-// Meta is what a trace of the run says of it.
+// Meta returns the description of the run for its trace.
 func (r *Run) Meta() format.Meta {
 	depth := 0
 	if r.Policy == mpsim.PCT {
@@ -441,8 +442,8 @@ func (r *Run) Meta() format.Meta {
 	}
 }
 
-// relative returns a path as seen from a directory, or the path itself if that is not
-// known.
+// relative returns a path relative to a directory. If that is impossible, it returns the
+// path itself.
 func relative(dir, path string) string {
 	from, err := filepath.Abs(dir)
 	if err != nil {
@@ -458,8 +459,8 @@ func relative(dir, path string) string {
 	return to
 }
 
-// chosenFunctions returns which blocks belong to the named functions. The names of C++
-// functions may leave out the parameters.
+// chosenFunctions returns a function that reports whether a block belongs to one of the
+// named functions. For C++ functions, names may omit the parameters.
 func chosenFunctions(p *cfg.Program, names []string) (func(pc uint64) bool, error) {
 	chosen := map[*cfg.Function]bool{}
 	for _, name := range names {

@@ -19,7 +19,7 @@ var ErrOtherRun error = &OptionError{
 	Err:     errors.New("the rerun is not the run in the trace; give it the same standard input, files and limits"),
 }
 
-// CheckSame compares a trace with that of a rerun. The error is [ErrOtherRun] when they
+// CheckSame compares a trace with that of a rerun. The error is [ErrOtherRun] if they
 // differ.
 func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 	n, err := cdr.OpenFile(newFile)
@@ -37,7 +37,7 @@ func CheckSame(t *cdr.Trace, oldFile, newFile string, part *Window) error {
 		return optionErrorf("from", "instruction %d is after the end of the run, which has %s instructions", part.From, numtext.Grouped(again.Outcome.Insts))
 	}
 	if meta.Mode == format.ModeSchedule {
-		return nil // no more of it is known
+		return nil // nothing more is known about it
 	}
 	if same, err := sameBlocks(oldFile, newFile); err != nil || same {
 		return err
@@ -54,8 +54,8 @@ func sameOutcome(a, b *event.Outcome) error {
 	return nil
 }
 
-// sameBlocks reports whether two files hold the same control flow, addresses and
-// events, as they do when they were recorded alike.
+// sameBlocks reports whether two files contain the same control flow, addresses and events,
+// as they do if both runs were recorded in the same way.
 func sameBlocks(a, b string) (bool, error) {
 	fa, ra, err := openBlocks(a)
 	if err != nil {
@@ -114,7 +114,7 @@ func runBlocks(r *tracefmt.Reader) (list []tracefmt.Handle) {
 }
 
 // SameSteps compares two traces access by access and event by event. If t is incomplete,
-// only the part that it has is compared.
+// only the part that it contains is compared.
 func SameSteps(t, again *cdr.Trace) error {
 	cut := !t.Info().Complete
 	if len(again.Threads()) < len(t.Threads()) {
@@ -149,7 +149,7 @@ func SameSteps(t, again *cdr.Trace) error {
 // errLength says that a rerun has more or fewer steps.
 var errLength = fmt.Errorf("%w: one of them is longer", ErrOtherRun)
 
-// lockstep compares two sequences. With cut the first may end earlier.
+// lockstep compares two sequences. With cut, the first may end earlier.
 func lockstep[T any](a, b iter.Seq2[T, error], cut bool, compare func(x, y T, n uint64) error) error {
 	next, stop := iter.Pull2(b)
 	defer stop()

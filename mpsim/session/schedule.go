@@ -15,7 +15,7 @@ import (
 	"hindsight/tracefmt"
 )
 
-// followed puts the schedule that a run follows into its trace, so that the trace is
+// followed writes the schedule that a run follows into its trace, so that the trace is
 // self-contained.
 func (r *Run) followed(opts *recorder.Options) {
 	if r.Follow == nil {
@@ -36,7 +36,7 @@ func (r *Run) followed(opts *recorder.Options) {
 	}
 }
 
-// Followed is the schedule that the run of a trace followed; nil if it followed
+// Followed returns the schedule that the run of a trace followed, or nil if it followed
 // none.
 func Followed(t *cdr.Trace) (*schedule.Schedule, error) {
 	var parts []io.Reader
@@ -52,8 +52,8 @@ func Followed(t *cdr.Trace) (*schedule.Schedule, error) {
 	return schedule.Parse("the schedule in the trace", io.MultiReader(parts...))
 }
 
-// Schedule reruns the run in t and returns which thread ran for how long, with the
-// program as it stood in memory. The error is [ErrOtherRun] when it was another run.
+// Schedule reruns the run in t and returns which thread ran for how long, and the program
+// as it was in memory. The error is [ErrOtherRun] if the rerun differs.
 func (a *Rerun) Schedule(ctx context.Context, t *cdr.Trace) (*schedule.Schedule, *image.Space, error) {
 	r, std, done, err := a.Run(ctx, t)
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *Rerun) Schedule(ctx context.Context, t *cdr.Trace) (*schedule.Schedule,
 	return res.Schedule, r.Image, nil
 }
 
-// SameEnd compares how a rerun ended with how the run in t did, which has to be
-// complete. The error is [ErrOtherRun] when they differ.
+// SameEnd compares how a rerun ended with how the run in t ended. t must be complete. The
+// error is [ErrOtherRun] if they differ.
 func SameEnd(t *cdr.Trace, res *mpsim.Result) error {
 	want := t.Info().Outcome
 	if want == nil {

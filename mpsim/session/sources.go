@@ -10,16 +10,16 @@ import (
 	"hindsight/tracefmt"
 )
 
-// ReadSources notes what the source files of the program in file say about atomic
-// accesses. It reads the files that exist and are older than the program.
+// ReadSources reads what the source files of the program in file say about atomic accesses.
+// It reads the files that exist and are older than the program.
 func ReadSources(space *image.Space, file string) {
 	if info, err := os.Stat(file); err == nil && space.Main.Go() == "" {
 		space.Notes = intent.ReadSources(space.Main, info.ModTime())
 	}
 }
 
-// keepNotes puts the notes on the program's sources into the trace. A rerun has
-// those of the first run.
+// keepNotes writes the notes on the program's sources into the trace. A rerun uses those of
+// the first run.
 func (r *Run) keepNotes(space *image.Space, opts *recorder.Options) error {
 	space.Notes = r.Image.Notes
 	if space.Notes == nil {

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// MergeStates joins the contents of state files ([StateName]) of one exploration's parts
-// into one, with the runs by seed. It is associative, commutative and idempotent. Unlike
-// [Merge], it sees no traces: each part must have those that it needs ([NeededTraces]), and
-// together they have those that the result needs.
+// MergeStates merges the contents of state files ([StateName]) of one exploration's parts,
+// with the runs in order of their seeds. It is associative, commutative and idempotent.
+// Unlike [Merge], it has no access to traces: each part must have the traces that it needs
+// ([NeededTraces]). Together they then have those that the result needs.
 func MergeStates(states ...[]byte) ([]byte, error) {
 	var all *stateHead
 	done := map[uint64]ExploredRun{}
@@ -54,8 +54,8 @@ func MergeStates(states ...[]byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// NeededTraces returns the seeds whose traces an exploration keeps, from the content of its
-// state file.
+// NeededTraces returns the seeds whose traces an exploration keeps. state is the content of
+// its state file.
 func NeededTraces(state []byte) ([]uint64, error) {
 	head, _, runs, ok := parseState(state)
 	if !ok || head.Plan == nil {
@@ -68,5 +68,5 @@ func NeededTraces(state []byte) ([]uint64, error) {
 	return slices.Sorted(maps.Keys(e.toKeep())), nil
 }
 
-// TraceName is the name of the trace of a seed in the directory of an exploration.
+// TraceName returns the file name of a seed's trace in the directory of an exploration.
 func TraceName(seed uint64) string { return fmt.Sprintf("seed%d.hst", seed) }

@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestUnobserved: a run of a Go program is the same whether it is recorded or not. What
-// the hooks know of goroutines decides where threads switch.
+// TestUnobserved checks that a run of a Go program is the same whether it is recorded or
+// not. What the hooks know about goroutines determines where threads switch.
 func TestUnobserved(t *testing.T) {
 	elf, err := golang.ELF()
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// ModeNone runs a program and records nothing.
+// ModeNone means that a program runs without being recorded.
 const ModeNone = "none"
 
-// ModeWET records a CDR trace with a whole execution trace in it.
+// ModeWET means a CDR trace that contains a whole execution trace.
 const ModeWET = "wet"
 
-// wetShare of the memory of an epoch is for the graph, in quarters: it holds
-// values and dependences. The rest is for the trace around it.
+// wetShare is the number of quarters of an epoch's memory that are for the graph, which
+// holds values and dependences. The rest is for the trace around it.
 const wetShare = 3
 
-// wetGarbage is the percentage of garbage to live memory at which the collector
-// runs while a graph is recorded: nearly all that lives is the open epoch, and
-// twice that would be more than was asked for.
+// wetGarbage is the percentage of garbage to live memory at which the collector runs while
+// a graph is recorded. Nearly all live memory is the open epoch, and twice that would be
+// more than was requested.
 const wetGarbage = 40
 
-// CollectSooner bounds garbage until the function that it returns is called.
+// CollectSooner limits garbage until the returned function is called.
 func CollectSooner() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -38,16 +38,16 @@ func CollectSooner() (restore func()) {
 	return func() { debug.SetGCPercent(old) }
 }
 
-// wetRecorder builds a whole execution trace whose blocks go into the epochs of
-// a CDR trace.
+// wetRecorder builds a whole execution trace whose blocks go into the epochs of a CDR
+// trace.
 type wetRecorder struct {
 	builder *wet.Builder
 	queue   wet.Queue
-	window  *windowed // nil: all of the run
+	window  *windowed // nil: the whole run
 }
 
-// newWetRecorder makes a recorder that writes into the trace of opts. budget is
-// the memory of an epoch in bytes, 0 for the default.
+// newWetRecorder returns a recorder that writes into the trace of opts. budget is the
+// memory of an epoch in bytes; 0 means the default.
 func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Window, opts *recorder.Options) (*wetRecorder, error) {
 	r := &wetRecorder{}
 	var err error
@@ -77,7 +77,7 @@ func newWetRecorder(img *image.Space, flow *cfg.Program, budget uint64, part *Wi
 	return r, nil
 }
 
-// beside returns an observer for the graph and then for rec: when rec closes an epoch,
+// beside returns an observer that calls the graph and then rec. When rec closes an epoch,
 // it takes what the graph has.
 func (r *wetRecorder) beside(rec event.Observer) event.Observer {
 	if r == nil {

@@ -8,18 +8,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Window is a part of a run. From and To count the instructions that all threads
-// together have executed; To 0 is the end of the run.
+// Window is a part of a run. From and To count the instructions that all threads together
+// have executed. To 0 means the end of the run.
 type Window struct{ From, To uint64 }
 
-// windowed passes the part of a run that a [Window] names to an observer, in whole
-// batches. From the run before that, it keeps the registers with which each thread
-// begins.
+// windowed passes the part of a run given by a [Window] to an observer, in whole batches.
+// Before that part, it keeps track of the registers with which each thread will begin.
 type windowed struct {
 	Window
 	to      event.Observer
 	img     *image.Space
-	at      uint64 // instructions so far
+	at      uint64 // number of instructions so far
 	blocks  []windowBlock
 	threads map[event.ThreadID]*windowThread
 }
@@ -27,21 +26,21 @@ type windowed struct {
 type windowBlock struct {
 	sites  int
 	values int
-	insts  []windowInst // that leave something in a register
+	insts  []windowInst // those that leave a result in a register
 }
 
-// windowInst is what an instruction does to a register.
+// windowInst is the effect of an instruction on a register.
 type windowInst struct {
-	reg   uint8  // as in rv.RegSet; 0: none, the value is only passed over
-	value uint64 // of one that needs no record
-	told  bool   // the value is the batch's next
+	reg   uint8  // as in rv.RegSet; 0: none, and the value is skipped
+	value uint64 // if it is known without a recorded value
+	told  bool   // the value is the next one of the batch
 
-	sets rv.Inst // what sets the rounding mode, before it sets the register; Len 0: nothing
+	sets rv.Inst // sets the rounding mode before it sets the register; Len 0: no instruction
 }
 
 type windowThread struct {
 	regs     [64]uint64
-	rounding uint8 // mode; 0 is to nearest
+	rounding uint8 // rounding mode; 0 is to nearest
 	inside   bool
 }
 
@@ -127,8 +126,8 @@ func (w *windowed) Batch(b *event.Batch) error {
 	return w.to.Batch(b)
 }
 
-// begin makes a running thread begin with its present registers. The batch of a thread
-// that starts in it says so itself.
+// begin makes a running thread begin with its present registers. The batch of a thread that
+// starts in it has that information already.
 func (w *windowed) begin(b *event.Batch, t *windowThread) error {
 	if len(b.Effects) > 0 && b.Effects[0].Kind == event.EffectStart {
 		return nil
@@ -145,7 +144,7 @@ func (w *windowed) begin(b *event.Batch, t *windowThread) error {
 	return w.to.Batch(&start)
 }
 
-// follow keeps the registers up to date.
+// follow updates the registers.
 func (t *windowThread) follow(b *event.Batch, blocks []windowBlock) {
 	effects, values := b.Effects, b.Values
 	for n := 0; n <= len(b.Blocks); n++ {

@@ -12,19 +12,18 @@ import (
 	"hindsight/mpsim/coverage"
 )
 
-// worker makes runs of an exploration, one after the other. It keeps what one run can
-// leave to the next.
+// worker makes runs of an exploration, one after another. It keeps what later runs can
+// reuse.
 //
-// A run is held in memory (see held.go). Only a run of a class that was not seen before
-// is written and analysed: by happens-before, another run of its class has the same
-// races.
+// A run is held in memory (see held.go). It is written and analysed only if no run of its
+// class has been seen: by happens-before, all runs of a class have the same races.
 type worker struct {
 	e    *Exploration
 	held held
 	warm mpsim.Warm
 	run  *Run     // in progress
 	out  *outputs // of the guest
-	file *os.File // of the trace; nil: nothing is written
+	file *os.File // the trace; nil: nothing is written
 }
 
 // one runs a seed. Its trace is analysed unless its races are known.
@@ -77,11 +76,11 @@ func (w *worker) one(ctx context.Context, seed uint64) error {
 		return &runError{seed, err}
 	}
 	sum.Races = append(sum.Races, races...)
-	slices.Sort(sum.Races) // runs of one class may find them in another order
+	slices.Sort(sum.Races) // runs of one class may find them in a different order
 	return e.finished(ctx, sum, w)
 }
 
-// holds reports whether runs are held, not written at once.
+// holds reports whether runs are held rather than written at once.
 func (w *worker) holds() bool { return !w.e.o.WriteAll && w.run.holdable() }
 
 // record makes the run.
@@ -95,7 +94,7 @@ func (w *worker) record(ctx context.Context, std Streams) (*Summary, error) {
 	})
 }
 
-// trace writes the trace of the run if that has not happened.
+// trace writes the trace of the run, if that has not been done.
 func (w *worker) trace() error {
 	if !w.holds() {
 		return nil
@@ -103,8 +102,8 @@ func (w *worker) trace() error {
 	return w.held.needed()
 }
 
-// sameClass returns the races of an earlier run of a class; nil if there was none. What
-// predictions find depends on values, so they are made for each run.
+// sameClass returns the races of an earlier run of a class, or nil if there was none. With
+// predictions it always returns nil, because these depend on values and so on the run.
 func (e *Exploration) sameClass(class string) []string {
 	if class == "" || e.o.Predict {
 		return nil
@@ -117,7 +116,7 @@ func (e *Exploration) sameClass(class string) []string {
 	return nil
 }
 
-// learn takes note of the class of a run whose races are known.
+// learn stores the class of a run whose races are known.
 func (e *Exploration) learn(r *ExploredRun) {
 	if r.Class != "" {
 		e.classes[r.Class] = r

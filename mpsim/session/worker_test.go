@@ -21,7 +21,7 @@ type guest struct {
 	args       []string
 }
 
-// guests are static, dynamic, OpenMP and Go programs.
+// guests returns static, dynamic, OpenMP and Go programs.
 func guests(t *testing.T) []guest {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,8 +112,8 @@ int main(void)
 }
 `
 
-// TestWorkerTraces: the traces of the runs that a worker makes one after the other are
-// those of separate runs, byte for byte.
+// TestWorkerTraces checks that the traces of the runs that a worker makes one after another
+// equal those of separate runs, byte for byte.
 func TestWorkerTraces(t *testing.T) {
 	seeds := uint64(3)
 	if cross.Long() {
@@ -162,7 +162,7 @@ func TestWorkerTraces(t *testing.T) {
 	}
 }
 
-// traceOf makes the run of a seed and writes its trace, whatever is known of its class.
+// traceOf makes the run of a seed and writes its trace, regardless of its class.
 func (w *worker) traceOf(ctx context.Context, seed uint64, file string) error {
 	r := w.e.o.Run
 	r.Seed, r.Out, r.Scratch, r.warm = seed, file, true, &w.warm

@@ -7,13 +7,13 @@ import (
 	"hindsight/mpsim"
 )
 
-// Written says where the files that the guest writes go.
+// Written says where the files go that the guest writes.
 type Written struct {
-	Writable string // scratch layer over the root directory; "": the guest writes to /tmp only
-	Save     string // where the files that it wrote are kept; "": nowhere
+	Writable string // scratch layer over the root directory; "": the guest can write only to /tmp
+	Save     string // directory for the files that it wrote; "": they are not kept
 }
 
-// over is the directory that the guest sees over its root; "" while it is not there.
+// over returns the directory that hides the guest's root, or "" if it does not exist.
 func (w *Written) over() string {
 	if info, err := os.Stat(w.Writable); err != nil || !info.IsDir() {
 		return ""
@@ -21,7 +21,7 @@ func (w *Written) over() string {
 	return w.Writable
 }
 
-// Check creates the directories, so that an error shows before the run and not after it.
+// Check creates the directories, so that errors are found before the run and not after it.
 func (w *Written) Check() error {
 	for _, dir := range []string{w.Writable, w.Save} {
 		if dir == "" {
@@ -34,7 +34,7 @@ func (w *Written) Check() error {
 	return nil
 }
 
-// Keep copies the files that a run wrote to where they are to be kept.
+// Keep copies the files that a run wrote to their destination.
 func (w *Written) Keep(res *mpsim.Result) error {
 	for _, to := range []struct {
 		dir       string
