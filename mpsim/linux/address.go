@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Families of addresses.
+// Address families.
 const (
 	familyUnix  = 1
 	familyINet  = 2
@@ -16,19 +16,20 @@ const (
 	inetBytes   = 16
 	inet6Bytes  = 28
 	maxSockaddr = 128
-	firstChosen = 32768 // ports that bind chooses by itself
+	firstChosen = 32768 // lowest port that bind chooses by itself
 	lastChosen  = 60999
 )
 
-// address is that of a socket, in the guest's own network, which is one host.
+// address is the address of a socket in the guest's own network, which consists of one
+// host.
 type address struct {
 	family uint16
-	path   string // of familyUnix; an abstract one begins with a zero byte
+	path   string // for familyUnix; an abstract path begins with a zero byte
 	ip     netip.Addr
 	port   uint16
 }
 
-// parseAddress reads a struct sockaddr.
+// parseAddress decodes a struct sockaddr.
 func parseAddress(b []byte) (address, int64) {
 	if len(b) < 2 {
 		return address{}, -EINVAL
@@ -54,7 +55,7 @@ func parseAddress(b []byte) (address, int64) {
 	return a, 0
 }
 
-// encode makes the struct sockaddr of an address.
+// encode returns the address as a struct sockaddr.
 func (a *address) encode() []byte {
 	b := binary.LittleEndian.AppendUint16(nil, a.family)
 	switch a.family {
@@ -81,13 +82,13 @@ func (a *address) encode() []byte {
 	return b
 }
 
-// here reports whether an address is the guest's own host.
+// here reports whether an address is on the guest's own host.
 func (a *address) here() bool {
 	ip := a.ip.Unmap()
 	return a.family == familyUnix || ip.IsLoopback() || ip.IsUnspecified()
 }
 
-// loopback returns the address at which a socket that is bound to all addresses is
+// loopback returns the address at which a socket that is bound to all addresses can be
 // reached.
 func (a address) loopback() address {
 	if a.family != familyUnix && (!a.ip.IsValid() || a.ip.IsUnspecified()) {
@@ -99,11 +100,11 @@ func (a address) loopback() address {
 	return a
 }
 
-// network maps addresses to the sockets that have them.
+// network maps addresses to the sockets bound to them.
 type network struct {
 	bound map[netKey]*socket
-	next  uint16 // port that is tried next when a socket asks for any
-	names uint64 // of sockets of familyUnix that the kernel named
+	next  uint16 // next port to try when a socket asks for any port
+	names uint64 // number of familyUnix sockets that the kernel has named
 }
 
 type netKey struct {
@@ -129,7 +130,7 @@ func (n *network) find(s *socket, a *address) *socket {
 	if a.family == familyUnix {
 		return nil
 	}
-	key.v6 = !key.v6 // a socket of IPv6 for all addresses takes IPv4 too, and ::ffff:127.0.0.1 is IPv4
+	key.v6 = !key.v6 // an IPv6 socket for all addresses also takes IPv4, and ::ffff:127.0.0.1 is IPv4
 	to := n.bound[key]
 	if to != nil && (to.family == familyINet6 && to.local.ip.IsUnspecified() && !to.onlyV6 || to.family == familyINet && a.ip.Is4In6()) {
 		return to
@@ -137,7 +138,7 @@ func (n *network) find(s *socket, a *address) *socket {
 	return nil
 }
 
-// take binds a socket to an address.
+// take binds a socket to an address. Port 0 means any free port.
 func (n *network) take(s *socket, a address) int64 {
 	if a.family != familyUnix && a.port == 0 {
 		for range lastChosen - firstChosen + 1 {

@@ -6,7 +6,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// Newer forms of older calls, with flags.
+// Newer variants of older calls, with flags.
 
 // Flags of preadv2 and pwritev2.
 const (
@@ -18,7 +18,7 @@ const (
 func (c *call) preadv2() int64  { return c.vector2(c.readFile) }
 func (c *call) pwritev2() int64 { return c.vector2(c.writeFile) }
 
-// vector2 is call(fd, buffers, n, offset, high half of it, flags). The flags about
+// vector2 is call(fd, buffers, n, offset, high half of offset, flags). The flags for
 // durability and priority have no effect on files in memory.
 func (c *call) vector2(do func(int32, []buffer, int64) int64) int64 {
 	if c.arg[5]&^(rwHighPriority|rwDataSync|rwSync) != 0 {
@@ -30,8 +30,8 @@ func (c *call) vector2(do func(int32, []buffer, int64) int64) int64 {
 // openHowBytes is the size of the first struct open_how: flags, mode, resolve.
 const openHowBytes = 24
 
-// openat2 is openat2(dirfd, path, how, size). Flags that restrict the resolution of the
-// path are not supported, except two that make no difference.
+// openat2 is openat2(dirfd, path, how, size). Flags that restrict how the path is resolved
+// are not supported, except two that make no difference.
 func (c *call) openat2() int64 {
 	const noDevice, noMagicLinks = 1, 2
 	if c.arg[3] < openHowBytes {
@@ -77,8 +77,8 @@ func (c *call) fchmodat2() int64 {
 	return c.fchmodat()
 }
 
-// The first version of struct sched_attr: size, policy, flags, nice, priority, and
-// three times.
+// Offsets in the first version of struct sched_attr: size, policy, flags, nice, priority,
+// and three times.
 const (
 	schedAttrBytes  = 48
 	schedAttrPolicy = 4
@@ -98,7 +98,7 @@ func (c *call) schedGetattr() int64 {
 	return c.fault(c.space.Write(c.arg[1], b[:]))
 }
 
-// schedSetattr is sched_setattr(pid, attr, flags): priorities have no effect.
+// schedSetattr is sched_setattr(pid, attr, flags). Priorities have no effect.
 func (c *call) schedSetattr() int64 {
 	var b [schedAttrBytes]byte
 	if f := c.space.Read(c.arg[1], b[:]); f != nil {

@@ -1,8 +1,8 @@
 package linux
 
-// CallArgs says which of its arguments a system call takes, bit n for the one in
-// register a0+n, given its number and what the registers hold. Other registers hold
-// whatever the program left there. A call that does not exist takes no arguments.
+// CallArgs returns which arguments a system call takes, given its number and the argument
+// registers. Bit n stands for register a0+n. The other registers hold whatever the program
+// left there. A call that does not exist takes no arguments.
 func CallArgs(nr uint64, arg [6]uint64) uint8 {
 	if nr >= uint64(len(takes)) {
 		return 0
@@ -14,7 +14,7 @@ func CallArgs(nr uint64, arg [6]uint64) uint8 {
 	return 1<<n - 1 | takesToo(nr, arg)
 }
 
-// takes is the number of arguments of each call, counted from the first.
+// takes is the number of leading arguments of each call.
 var takes = [...]uint8{
 	5: 5, 6: 5, 7: 5, 8: 4, 9: 4, 10: 4, 11: 3, 12: 3, 13: 3, 14: 2, 15: 2, 16: 2, 17: 2, 19: 2, 20: 1, 21: 4, 22: 6, 23: 1,
 	24: 3, 25: 3, 26: 1, 29: 3, 30: 3, 31: 2, 32: 2, 33: 4, 34: 3, 35: 3, 36: 3, 37: 5, 38: 4, 39: 2, 40: 5, 41: 2, 43: 2,
@@ -31,8 +31,8 @@ var takes = [...]uint8{
 	284: 3, 285: 6, 286: 6, 287: 6, 291: 5, 293: 4, 425: 2, 434: 2, 435: 2, 436: 3, 437: 4, 439: 4, 441: 6, 449: 5, 452: 4,
 }
 
-// optional has the calls whose number of arguments depends on the values of the first
-// arguments.
+// optional lists the calls whose number of arguments depends on the values of the first
+// ones.
 var optional = map[uint64]func(arg [6]uint64) uint8{
 	25: func(arg [6]uint64) uint8 { // fcntl
 		switch uint32(arg[1]) {
@@ -41,7 +41,7 @@ var optional = map[uint64]func(arg [6]uint64) uint8{
 		}
 		return 3
 	},
-	56: func(arg [6]uint64) uint8 { // openat: the mode of what it creates
+	56: func(arg [6]uint64) uint8 { // takes a mode only if it creates a file
 		if uint32(arg[2])&openCreate == 0 && uint32(arg[2])&openTmpfile != openTmpfile {
 			return 3
 		}
@@ -50,7 +50,7 @@ var optional = map[uint64]func(arg [6]uint64) uint8{
 	98: futexTakes,
 	167: func(arg [6]uint64) uint8 { // prctl
 		switch arg[0] {
-		case 3, 7, 13, 21, 27, 30, 39: // queries whose answer is the result
+		case 3, 7, 13, 21, 27, 30, 39: // queries that return their answer as the result
 			return 1
 		}
 		return 2
@@ -61,7 +61,7 @@ var optional = map[uint64]func(arg [6]uint64) uint8{
 		}
 		return 5
 	},
-	222: func(arg [6]uint64) uint8 { // mmap: no descriptor of anonymous memory
+	222: func(arg [6]uint64) uint8 { // takes no descriptor for anonymous memory
 		if arg[3]&mapAnonymous != 0 {
 			return 4
 		}
@@ -72,7 +72,7 @@ var optional = map[uint64]func(arg [6]uint64) uint8{
 func futexTakes(arg [6]uint64) uint8 {
 	const waitBitset, wakeBitset = 9, 10
 	switch arg[1] & 0x7f {
-	case 0, 6, 13: // FUTEX_WAIT, LOCK_PI, LOCK_PI2: with a time
+	case 0, 6, 13: // with a timeout
 		return 4
 	case 1: // FUTEX_WAKE
 		return 3
@@ -88,15 +88,15 @@ func futexTakes(arg [6]uint64) uint8 {
 	return 6
 }
 
-// takesToo are arguments after ones that are not taken.
+// takesToo returns the arguments that follow ones that are not taken.
 func takesToo(nr uint64, arg [6]uint64) uint8 {
 	const futex, clone = 98, 220
 	switch {
 	case nr == futex && (arg[1]&0x7f == 9 || arg[1]&0x7f == 10):
-		return 1 << 5 // the set of bits
+		return 1 << 5 // the bitset
 	case nr == clone:
-		// flags, stack; addresses of ids and the thread pointer only if the flags ask
-		// for them
+		// clone takes flags and stack, and the addresses of the ids and the thread pointer
+		// only if the flags request them.
 		var mask uint8
 		if arg[0]&cloneParentSettid != 0 {
 			mask |= 1 << 2

@@ -2,7 +2,7 @@ package linux
 
 // Calls that send or receive several messages.
 
-// A struct mmsghdr is a struct msghdr and how many bytes were sent or received.
+// A struct mmsghdr is a struct msghdr followed by the number of bytes sent or received.
 const (
 	batchBytes  = 64
 	batchLength = headerBytes
@@ -11,18 +11,18 @@ const (
 
 // batch is a call that sends or receives several messages.
 type batch struct {
-	c     call   // as it was made
-	n     uint64 // how many at most
+	c     call   // the original call
+	n     uint64 // maximum number of messages
 	done  uint64
 	flags uint64
 	wait  bool
 	part  int64                      // bytes sent of the current message
-	short bool                       // the last message was sent in part
-	one   func(*batch, uint64) int64 // does the message at an address, without waiting
-	// first: one message is enough.
+	short bool                       // the last message was only partly sent
+	one   func(*batch, uint64) int64 // transfers the message at an address, without waiting
+	// first says that one message is enough.
 	first bool
-	// expired reports whether the time to wait for messages is over; nil: there is no
-	// limit.
+	// expired reports whether the time to wait for messages is over. nil means that there
+	// is no limit.
 	expired func() bool
 }
 
@@ -32,8 +32,8 @@ func (c *call) sendmmsg() int64 {
 	return c.inBatches(b)
 }
 
-// recvmmsg is recvmmsg(fd, messages, n, flags, timeout). As in Linux, the time is only
-// looked at when a message has come.
+// recvmmsg is recvmmsg(fd, messages, n, flags, timeout). As in Linux, the timeout is
+// checked only when a message has arrived.
 func (c *call) recvmmsg() int64 {
 	const waitForOne = 0x1_0000
 	b := &batch{c: *c, n: min(uint64(uint32(c.arg[2])), maxBatch), flags: c.arg[3] &^ waitForOne, one: (*batch).receive, first: c.arg[3]&waitForOne != 0}
@@ -52,7 +52,7 @@ func (c *call) recvmmsg() int64 {
 	return c.inBatches(b)
 }
 
-// inBatches transfers as many messages as there is room for, and waits if it must.
+// inBatches transfers as many messages as possible, and waits if it must.
 func (c *call) inBatches(b *batch) int64 {
 	f, _, e := c.socketOf(int32(c.arg[0]), b.flags)
 	if e != 0 || b.n == 0 {
@@ -68,7 +68,7 @@ func (c *call) inBatches(b *batch) int64 {
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(int32(c.arg[0]))}, f, s)
 }
 
-// try continues with the messages; it returns false if it must wait for one.
+// try continues with the messages. It reports false if it must wait for one.
 func (b *batch) try() (int64, bool) {
 	for b.done < b.n {
 		addr := b.c.arg[1] + b.done*batchBytes
@@ -93,7 +93,7 @@ func (b *batch) try() (int64, bool) {
 	return int64(b.done), true
 }
 
-// send sends a message, or the rest of one for which a stream had no room.
+// send sends a message, or the rest of one that did not fit into a stream.
 func (b *batch) send(addr uint64) int64 {
 	h, e := b.c.header(addr)
 	if e != 0 {

@@ -1,7 +1,7 @@
 package linux
 
-// Modes and owners. Everything belongs to the only user. The mode of a file can be
-// changed if the file can.
+// Modes and owners. Everything belongs to the only user. The mode of a file can be changed
+// if the file itself can.
 
 // fchmodat is fchmodat(dirfd, path, mode).
 func (c *call) fchmodat() int64 {
@@ -46,7 +46,8 @@ func (c *call) fchown() int64 {
 	return c.vfs.mayChange(name)
 }
 
-// named returns the path that a descriptor was opened by; "" for a pipe or the like.
+// named returns the path with which a descriptor was opened, or "" for a pipe or similar
+// object.
 func (c *call) named(fd int32) (string, int64) {
 	f, e := c.files.get(fd)
 	switch {

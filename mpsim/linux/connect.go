@@ -26,9 +26,9 @@ func (c *call) bind() int64 {
 	return c.network.take(s, *a)
 }
 
-// bindPath binds a socket to the name of a file, which bind makes, or an abstract one.
+// bindPath binds a socket to an abstract name or to the name of a file, which it creates.
 func (c *call) bindPath(s *socket, a address) int64 {
-	if a.path == "" { // the kernel chooses
+	if a.path == "" { // the kernel chooses a name
 		c.network.names++
 		a.path = "\x00" + string(binary.BigEndian.AppendUint32(nil, uint32(c.network.names)))
 	}
@@ -61,7 +61,7 @@ func (c *call) bindPath(s *socket, a address) int64 {
 	return 0
 }
 
-// target is the socket at an address, which may be the name of a file.
+// target returns the socket at an address, which may be the name of a file.
 func (c *call) target(s *socket, a *address) (*socket, int64) {
 	if a.family == familyUnix && a.path != "" && a.path[0] != 0 {
 		name, e := c.absolute(atFDCWD, a.path)
@@ -161,7 +161,7 @@ func (c *call) connect() int64 {
 // connectTo makes a connection, which then waits to be accepted.
 func (c *call) connectTo(s, to *socket, a *address) {
 	if !s.named && s.family != familyUnix {
-		_ = c.network.take(s, address{family: s.family}.loopback()) // without a free port it has none
+		_ = c.network.take(s, address{family: s.family}.loopback()) // without a free port it remains unnamed
 	}
 	other := c.newSocket(to.family, to.kind)
 	c.join(s, other)
@@ -192,7 +192,7 @@ func (c *call) connectDgram(s *socket, a *address, to *socket, e int64) int64 {
 	return 0
 }
 
-// accept is accept(fd, address, length), accept4 the same with flags.
+// accept is accept(fd, address, length). accept4 also has flags.
 func (c *call) accept() int64  { return c.acceptWith(0) }
 func (c *call) accept4() int64 { return c.acceptWith(uint32(c.arg[3])) }
 
@@ -239,7 +239,7 @@ func (c *call) acceptWith(flags uint32) int64 {
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, blockState{restart: true, retry: try})
 }
 
-// getsockname is getsockname(fd, address, length), getpeername likewise.
+// getsockname is getsockname(fd, address, length). getpeername has the same arguments.
 func (c *call) getsockname() int64 {
 	_, s, e := c.socketOf(int32(c.arg[0]), 0)
 	if e != 0 {
@@ -279,8 +279,8 @@ const (
 	optionOnlyV6     = 26 // of levelIPv6
 )
 
-// setsockopt is setsockopt(fd, level, name, value, length): options are kept and
-// change nothing.
+// setsockopt is setsockopt(fd, level, name, value, length). Options are stored, but change
+// nothing.
 func (c *call) setsockopt() int64 {
 	_, s, e := c.socketOf(int32(c.arg[0]), 0)
 	if e != 0 {
@@ -341,7 +341,7 @@ func (s *socket) option(level, name uint64) []byte {
 				return word(1)
 			}
 			return word(0)
-		case optionPeerCred: // pid, uid, gid
+		case optionPeerCred: // struct ucred: pid, uid, gid
 			return append(word(MainTID), make([]byte, 8)...)
 		}
 	}
@@ -354,7 +354,7 @@ func (s *socket) option(level, name uint64) []byte {
 	return word(0)
 }
 
-// protocol is that of the socket: TCP, UDP, or none.
+// protocol returns the protocol of the socket: TCP, UDP, or 0 for none.
 func (s *socket) protocol() uint32 {
 	const tcp, udp = 6, 17
 	switch {

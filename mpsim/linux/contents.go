@@ -2,20 +2,20 @@ package linux
 
 import "os"
 
-// Contents has what is in files of the host that were loaded as images, for the kernels
-// of several runs, one after the other. Its zero value is empty.
+// Contents caches the content of host files that were loaded as images, for the kernels of
+// several consecutive runs. Its zero value is empty.
 type Contents struct {
 	known map[string]*content // by path of the guest
 }
 
-// content is that of a version of a file.
+// content is one version of a file.
 type content struct {
 	info   os.FileInfo
 	data   []byte
 	digest fileDigest
 }
 
-// find returns what is in a file of the host, or nil.
+// find returns the content of a host file, or nil if it is not known.
 func (c *Contents) find(f regular) *content {
 	host, ok := f.(*hostFile)
 	if c == nil || !ok || c.known[host.path] == nil {
@@ -29,7 +29,7 @@ func (c *Contents) find(f regular) *content {
 	return known
 }
 
-// add notes what is in a file, if it is one of the host.
+// add stores the content of a file, if it is a host file.
 func (c *Contents) add(f regular, data []byte, digest fileDigest) {
 	host, ok := f.(*hostFile)
 	if c == nil || !ok {

@@ -23,7 +23,7 @@ func (c *call) dup3() int64 {
 	if to < 0 || to >= maxFiles {
 		return -EBADF
 	}
-	f.refs++ // closing the other must not take it along
+	f.refs++ // so that closing the old descriptor keeps it open
 	c.files.close(to)
 	c.files.set(int(to), f, uint32(c.arg[2])&openCloexec != 0)
 	f.refs--
@@ -57,7 +57,7 @@ func (c *call) fcntl() int64 {
 		const can = openAppend | openNonblock
 		f.flags = f.flags&^can | uint32(c.arg[2])&can
 		return 0
-	case 5, 6, 7: // locks: there is no other process
+	case 5, 6, 7: // locks: there is no other process to lock against
 		if c.arg[1] == 5 {
 			var b [2]byte
 			binary.LittleEndian.PutUint16(b[:], 2) // F_UNLCK
@@ -73,7 +73,7 @@ func (c *call) fcntl() int64 {
 	return -EINVAL
 }
 
-// ioctl knows what can be asked of pipes; nothing is a terminal.
+// ioctl implements the requests that apply to pipes. Nothing is a terminal.
 func (c *call) ioctl() int64 {
 	f, e := c.files.get(int32(c.arg[0]))
 	if e != 0 {
@@ -120,8 +120,8 @@ const (
 	pollReadHup = 0x2000
 )
 
-// events returns what a description is ready for, out of want and the events that are
-// always reported.
+// events returns those events, out of want and the ones that are always reported, for which
+// a description is ready.
 func events(f *openFile, want uint16) uint16 {
 	s, ok := f.file.(stream)
 	if !ok {
@@ -173,8 +173,8 @@ func (c *call) ppoll() int64 {
 	return c.pollUntil(try, w, c.arg[3], c.arg[4], none)
 }
 
-// pollOnce looks at all descriptors of a poll and returns what they are ready for,
-// and how many are.
+// pollOnce checks all descriptors of a poll. It returns the events of each, and how many
+// descriptors have any.
 func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
 	got = make([]uint16, len(raw)/8)
 	for i := range got {
@@ -195,8 +195,7 @@ func (k *Kernel) pollOnce(raw []byte) (got []uint16, count int64) {
 	return got, count
 }
 
-// putEvents writes what the descriptors of a poll are ready for, and returns its
-// result.
+// putEvents writes the events of a poll's descriptors, and returns the result of the call.
 func (k *Kernel) putEvents(addr uint64, got []uint16, count int64) int64 {
 	for i, e := range got {
 		var b [2]byte
@@ -208,14 +207,15 @@ func (k *Kernel) putEvents(addr uint64, got []uint16, count int64) int64 {
 	return count
 }
 
-// observeReady orders the polling thread after what made f ready.
+// observeReady orders the polling thread after whatever made f ready.
 func (f *openFile) observeReady(got uint16) {
 	if r, ok := f.file.(readying); ok && got != 0 {
 		r.observeReady(got)
 	}
 }
 
-// until ends a wait after the time that is stored at an address, unless that is 0.
+// until sets the deadline of a wait from the timeout stored at an address, unless that is
+// 0.
 func (c *call) until(w *Wait, timeout uint64) int64 {
 	if timeout == 0 {
 		return 0
@@ -225,8 +225,8 @@ func (c *call) until(w *Wait, timeout uint64) int64 {
 	return e
 }
 
-// pollUntil tries until there is a result, the timeout passes or a signal
-// comes. expire, if not nil, is called when the time has passed.
+// pollUntil calls try until there is a result, the timeout passes or a signal arrives.
+// expire, if not nil, is called when the time has passed.
 func (c *call) pollUntil(try func() (int64, bool), w Wait, mask, maskSize uint64, expire func() int64) int64 {
 	if mask != 0 {
 		if maskSize != sigSetBytes {
@@ -305,7 +305,7 @@ func (c *call) pselect() int64 {
 	return c.pollUntil(try, w, mask[0], mask[1], none)
 }
 
-// selectOnce returns the descriptors of a select that are ready.
+// selectOnce returns the descriptors of a select that are ready, and their number.
 func (k *Kernel) selectOnce(n int, want *[3][maxFiles / 8]byte) (count int64, got [3][maxFiles / 8]byte) {
 	for fd := range n {
 		f, e := k.files.get(int32(fd))
@@ -329,7 +329,7 @@ func (k *Kernel) selectOnce(n int, want *[3][maxFiles / 8]byte) (count int64, go
 	return count, got
 }
 
-// putSets writes the sets of a select and returns its result.
+// putSets writes the sets of a select and returns the result of the call.
 func (k *Kernel) putSets(addr [3]uint64, sets *[3][maxFiles / 8]byte, bytes int, count int64) int64 {
 	for i, a := range addr {
 		if a != 0 {

@@ -8,8 +8,8 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// TestSameCallsSameResults makes the same random calls of two kernels with one
-// seed and compares all that the guest can see.
+// TestSameCallsSameResults makes the same random calls in two kernels with the same seed
+// and compares everything that the guest can see.
 func TestSameCallsSameResults(t *testing.T) {
 	for seed := range uint64(60) {
 		var want, wantOut []byte

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inputStream is the standard input.
+// inputStream is standard input.
 type inputStream struct {
 	r     io.Reader
 	lines bool
@@ -17,8 +17,8 @@ type inputStream struct {
 func (s *inputStream) stat() stat { return stat{mode: modeFIFO | 0o600, ino: 3, nlink: 1} }
 func (s *inputStream) close()     {}
 
-// read fills p unless the input ends first, whatever the sizes of the host's reads, so
-// that what the guest sees depends only on the content.
+// read fills p unless the input ends first, however the host's reads are split, so that
+// what the guest sees depends only on the content.
 func (s *inputStream) read(p []byte) (int, int64) {
 	n := 0
 	for n < len(p) && !s.eof && s.r != nil {
@@ -44,7 +44,7 @@ func (s *inputStream) read(p []byte) (int, int64) {
 func (s *inputStream) write([]byte) (int, int64)         { return 0, -EBADF }
 func (s *inputStream) ready() (read, write, hangup bool) { return true, false, false }
 
-// outputStream is the standard output or error.
+// outputStream is standard output or standard error.
 type outputStream struct {
 	w   io.Writer
 	ino uint64
@@ -75,7 +75,7 @@ func (s *outputStream) write(p []byte) (int, int64) {
 	return len(p), 0
 }
 
-// device is a character device: what read returns. write accepts everything.
+// device is a character device. read returns what fill writes; write discards everything.
 type device struct {
 	ino, rdev uint64
 	fill      func(p []byte) int

@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-// Digests are those of the contents of the files that the guest wrote, by path.
+// Digests returns the SHA-256 of the content of each file that the guest wrote, by path.
 func (w Written) Digests() map[string][sha256.Size]byte {
 	files := map[string][sha256.Size]byte{}
 	var walk func(at string, n *node)
@@ -23,7 +23,7 @@ func (w Written) Digests() map[string][sha256.Size]byte {
 	return files
 }
 
-// digest is that of the content.
+// digest returns the SHA-256 of the content.
 func (d *memData) digest() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	left := d.length

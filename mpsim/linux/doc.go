@@ -1,41 +1,40 @@
-// Package linux is the system call layer of the simulator: what a RISC-V Linux
-// kernel would do for one process with several threads. It loads the program,
-// keeps the tasks' signal and waiting state, serves files from a contained
-// virtual file system, and has a virtual clock.
+// Package linux is the system call layer of the simulator: what a RISC-V Linux kernel would
+// do for one process with several threads. It loads the program, keeps the signal and
+// waiting state of the tasks, serves files from a contained virtual file system, and has a
+// virtual clock.
 //
 // # How the machine uses it
 //
-// [New] loads an image and returns the main [Task] and its first [Context]. The
-// machine has one Context per task, at one address for the task's whole life,
-// and:
+// [New] loads an image and returns the main [Task] and its first [Context]. The machine has
+// one Context per task, at the same address for the task's whole life.
 //
-//   - on ecall calls [Kernel.Syscall] with Context.PC already after the ecall,
-//     and does what the [Outcome] says. Whatever it says, the task's next
-//     instruction is at Context.PC;
-//   - on a fault of the guest, calls [Kernel.Raise] with Context.PC at the
-//     faulting instruction;
-//   - before it lets a task run for which [Task.Pending] holds, calls
-//     [Kernel.Deliver];
-//   - takes the tasks that can run again from [Kernel.Woken]; their result is
-//     already in the Context;
-//   - advances the clock ([Kernel.Advance]) as instructions retire, and calls
+//   - On an ecall, it calls [Kernel.Syscall] with Context.PC already after the
+//     ecall, and does what the [Outcome] says. In any case the task's next
+//     instruction is at Context.PC.
+//   - On a fault of the guest, it calls [Kernel.Raise] with Context.PC at the
+//     faulting instruction.
+//   - Before it lets a task run whose [Task.Pending] is true, it calls
+//     [Kernel.Deliver].
+//   - It takes the tasks that can run again from [Kernel.Woken]. Their results
+//     are already in their Contexts.
+//   - It advances the clock ([Kernel.Advance]) as instructions retire, and calls
 //     [Kernel.Expire] when [Kernel.NextDeadline] has passed. When no task can
 //     run, it moves the clock to the next deadline. If there is none, the guest
 //     is deadlocked, and [Task.Wait] says what each task waits for.
 //
 // A [Tracer] is told what the guest's calls order.
 //
-// The guest sees nothing of the host: not its clock, its process ids, its
-// environment or its files outside [Config].Root. The same calls in the same
-// order return the same results.
+// The guest sees nothing of the host: neither its clock, its process ids, its environment,
+// nor its files outside [Config].Root. The same calls in the same order return the same
+// results.
 //
-// # What is not there
+// # What is not supported
 //
-// Processes (fork, exec, wait), networks beyond the guest's own host, stopping
-// signals, timers of processor time, writable shared mappings of files of the
-// root directory, and futexes that requeue to a priority-inheriting lock. Such
-// calls return ENOSYS or the error that Linux has for the purpose, and
-// [Kernel.Unsupported] names them. Priorities are accepted and have no effect.
+// Processes (fork, exec, wait), networks beyond the guest's own host, signals that stop a
+// process, timers of processor time, writable shared mappings of files of the root
+// directory, and futexes that requeue to a priority-inheriting lock. Such calls return
+// ENOSYS or the error that Linux returns in such cases, and [Kernel.Unsupported] lists
+// them. Priorities are accepted and have no effect.
 //
 // A Kernel belongs to one goroutine at a time.
 package linux

@@ -27,9 +27,9 @@ type epollItem struct {
 	f    *openFile
 	want uint32
 	data uint64
-	off  bool   // EPOLLONESHOT, after it was reported
-	told uint16 // EPOLLET: what was reported last, and
-	at   uint64 // the file's count of activity at that time
+	off  bool   // EPOLLONESHOT: it has been reported
+	told uint16 // EPOLLET: the last events reported, and
+	at   uint64 // the file's activity count at that time
 }
 
 // active is a file that counts the operations on it.
@@ -68,7 +68,7 @@ func (e *epollFD) item(fd int32) (int, bool) {
 }
 func (i *epollItem) wants() uint16 { return uint16(i.want) | epollAlways }
 
-// look returns up to most events; with tell, they count as reported.
+// look returns up to most events. With tell, they count as reported.
 func (e *epollFD) look(most int, tell bool) (found []byte) {
 	e.items = slices.DeleteFunc(e.items, func(x *epollItem) bool { f, err := e.k.files.get(x.fd); return err != 0 || f != x.f })
 	for n, x := range e.items {
@@ -84,7 +84,7 @@ func (e *epollFD) look(most int, tell bool) (found []byte) {
 		case x.want&epollEdge != 0 && x.told == got && x.at == at:
 			continue
 		case len(found) == most*epollBytes:
-			e.items = append(slices.Clone(e.items[n:]), e.items[:n]...) // the others come first next time
+			e.items = append(slices.Clone(e.items[n:]), e.items[:n]...) // report the others first next time
 			return found
 		}
 		var b [epollBytes]byte
@@ -185,7 +185,7 @@ func (c *call) epollWait() int64 {
 	return c.epollUntil(w)
 }
 
-// epollWait2 is epoll_pwait2, with a timespec for the time.
+// epollWait2 is epoll_pwait2, whose timeout is a timespec.
 func (c *call) epollWait2() int64 {
 	w := Wait{Kind: WaitPoll}
 	if e := c.until(&w, c.arg[3]); e != 0 {

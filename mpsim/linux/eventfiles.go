@@ -2,14 +2,14 @@ package linux
 
 import "encoding/binary"
 
-// signalFD reads the signals of a set that are pending for the reader.
+// signalFD reads the pending signals of a set.
 type signalFD struct {
 	k    *Kernel
 	ino  uint64
 	mask sigset
 }
 
-const signalFDBytes = 128 // of struct signalfd_siginfo
+const signalFDBytes = 128 // size of struct signalfd_siginfo
 
 func (s *signalFD) stat() stat                { return stat{mode: 0o600, ino: s.ino, nlink: 1} }
 func (s *signalFD) close()                    {}
@@ -93,12 +93,12 @@ type alarm struct {
 	clock    uint64
 	armed    bool
 	deadline uint64
-	interval uint64 // 0: once
+	interval uint64 // 0: it expires once
 	order    handle // of the call that set it
 }
 
-// setAlarm sets an alarm by the struct itimerspec at set, and stores what was left
-// of it at old, if that is not 0.
+// setAlarm sets an alarm from the struct itimerspec at set. If old is not 0, it stores the
+// previous setting there.
 func (c *call) setAlarm(a *alarm, flags, set, old uint64) int64 {
 	var v [2]uint64 // interval, first
 	for i := range v {
@@ -122,7 +122,7 @@ func (c *call) setAlarm(a *alarm, flags, set, old uint64) int64 {
 	return 0
 }
 
-// putAlarm stores what is left of an alarm.
+// putAlarm stores the remaining time of an alarm.
 func (c *call) putAlarm(a *alarm, addr uint64) int64 {
 	var left uint64
 	if a.armed {

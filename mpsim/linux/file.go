@@ -14,15 +14,15 @@ type stream interface {
 	file
 	read(p []byte) (int, int64)
 	write(p []byte) (int, int64)
-	// ready reports whether read and write would not have to wait.
+	// ready reports whether read and write would succeed without waiting.
 	ready() (read, write, hangup bool)
 }
 
-// closing is a file whose other end notices when its descriptors are closed.
+// closing is a file whose other end notices that its descriptors are closed.
 type closing interface{ closes() }
 
-// readying is a file whose readiness shows that another thread did something. A poll
-// that sees it is ordered after that.
+// readying is a file whose readiness shows that another thread did something. A poll that
+// sees it is ordered after that.
 type readying interface{ observeReady(got uint16) }
 
 // regular is a file with offsets.
@@ -37,7 +37,7 @@ type regular interface {
 // directory is a file that lists names.
 type directory interface {
 	file
-	// entries returns the names in order, "." and ".." not among them.
+	// entries returns the names in order, without "." and "..".
 	entries() ([]dirEntry, int64)
 }
 
@@ -47,8 +47,8 @@ type dirEntry struct {
 	ino  uint64
 }
 
-// stat is what the guest can learn about a file. Times, owners and inode numbers of the
-// host are not shown.
+// stat is what the guest can learn about a file. It contains no times, owners or inode
+// numbers of the host.
 type stat struct {
 	mode  uint32
 	ino   uint64
@@ -57,7 +57,7 @@ type stat struct {
 	rdev  uint64
 }
 
-// Types of files in a mode.
+// File types in a mode.
 const (
 	modeFIFO    = 0o010000
 	modeChar    = 0o020000
@@ -85,23 +85,23 @@ const (
 )
 
 const (
-	maxFiles = 1024 // descriptors
+	maxFiles = 1024 // maximum number of descriptors
 	ioChunk  = 64 << 10
-	maxRW    = 0x7ffff000 // maximum of bytes that one call moves, as in Linux
+	maxRW    = 0x7ffff000 // maximum number of bytes that one call moves, as in Linux
 	maxPath  = 4096
 	maxIovs  = 1024
 )
 
-// openFile is an open file description: what dup shares.
+// openFile is an open file description, which duplicated descriptors share.
 type openFile struct {
 	file   file
-	path   string // as the guest named it, absolute
+	path   string // the absolute form of the path that the guest used
 	flags  uint32
 	offset int64 // of a regular file; for a directory, the next entry
 	refs   int
-	list   []dirEntry // of a directory, from the first getdents on
-	listed uint64     // bytes that list counts for
-	cell   uint64     // see Kernel.offset; 0: not given yet
+	list   []dirEntry // of a directory, after the first getdents
+	listed uint64     // bytes of guest memory that list counts as
+	cell   uint64     // see Kernel.offset; 0: not assigned yet
 }
 
 func (f *openFile) readable() bool {
@@ -112,7 +112,7 @@ func (f *openFile) writable() bool { return f.flags&openAccess != 0 && f.flags&o
 // fileTable holds the descriptors.
 type fileTable struct {
 	slots   []slot
-	waiters []*Task // whose calls are retried when changed is set
+	waiters []*Task // tasks whose calls are retried when changed is set
 	changed bool
 	k       *Kernel
 }
@@ -182,10 +182,10 @@ func (t *fileTable) release(f *openFile) {
 	}
 }
 
-// listBytes is the size that a name in a listing counts as.
+// listBytes is the number of bytes that each name in a listing counts as.
 const listBytes = 64
 
-// list remembers the names in a directory for getdents.
+// list stores the names in a directory for getdents.
 func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
 	n := listBytes * uint64(len(names))
 	if !t.k.space.Hold(n) {
@@ -195,13 +195,13 @@ func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
 	return 0
 }
 
-// unlist forgets them.
+// unlist discards them.
 func (t *fileTable) unlist(f *openFile) {
 	t.k.space.LetGo(f.listed)
 	f.list, f.listed = nil, 0
 }
 
-// dequeue takes a task out of whatever it waits in.
+// dequeue removes a task from whatever it is waiting in.
 func (k *Kernel) dequeue(t *Task) {
 	k.leaveFutex(t)
 	if t.block.retry == nil {
@@ -232,7 +232,7 @@ func (k *Kernel) retryIO() {
 	}
 }
 
-// sleepIO makes the task wait until retry has a result; the description f, if any,
+// sleepIO makes the task wait until retry returns a result. The description f, if not nil,
 // stays open during that time.
 func (c *call) sleepIO(w Wait, f *openFile, b blockState) int64 {
 	if f != nil {

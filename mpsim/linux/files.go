@@ -48,7 +48,7 @@ func (c *call) openPath(name string, flags, perm uint32) int64 {
 	return fd
 }
 
-// descriptorName understands the names of descriptors.
+// descriptorName parses names of descriptors, such as /dev/stdin.
 func descriptorName(name string) (int32, bool) {
 	switch name {
 	case "/dev/stdin":
@@ -109,11 +109,11 @@ func (c *call) lseek() int64 {
 		off += f.offset
 	case 2:
 		off += size
-	case 3: // SEEK_DATA: everything is data
+	case 3: // everything is data
 		if off >= size {
 			return -6 // ENXIO
 		}
-	case 4: // SEEK_HOLE: at the end
+	case 4: // at the end of the file
 		if off >= size {
 			return -6
 		}
@@ -136,7 +136,7 @@ const (
 	statxBytes   = 256
 )
 
-// putStat writes struct stat as RISC-V has it.
+// putStat writes struct stat in the layout of RISC-V.
 func (c *call) putStat(addr uint64, s stat) int64 {
 	var b [statBytes]byte
 	le := binary.LittleEndian
@@ -170,7 +170,7 @@ const (
 	atEmptyPath       = 0x1000
 )
 
-// statAt looks up what newfstatat and statx name.
+// statAt returns the status of the file that newfstatat or statx names.
 func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
 	var name string
 	var e int64
@@ -240,8 +240,8 @@ func (c *call) statx() int64 {
 	return c.fault(c.space.Write(c.arg[4], b[:]))
 }
 
-// faccessat is faccessat(dirfd, path, mode) and faccessat2, with flags. The guest is
-// root, so only execution needs a permission.
+// faccessat is faccessat(dirfd, path, mode), and faccessat2, which also has flags. The
+// guest is root, so only execution requires a permission.
 func (c *call) faccessat() int64 {
 	if c.arg[2]&^7 != 0 {
 		return -EINVAL
@@ -476,13 +476,13 @@ func (c *call) fsync() int64 {
 	return 0
 }
 
-// needFD answers calls that change nothing but need a descriptor.
+// needFD implements calls that change nothing but require a valid descriptor.
 func (c *call) needFD() int64 {
 	_, e := c.files.get(int32(c.arg[0]))
 	return e
 }
 
-// fallocate only makes files longer.
+// fallocate can only extend files.
 func (c *call) fallocate() int64 {
 	f, e := c.files.get(int32(c.arg[0]))
 	if e != 0 {

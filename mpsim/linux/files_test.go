@@ -12,7 +12,7 @@ import (
 
 func dirfd() uint64 { return ^uint64(99) } // AT_FDCWD
 
-// open opens a path and gives the descriptor or a negative error number.
+// open opens a path and returns the descriptor or a negative error number.
 func (g *guest) open(name string, flags uint64) int64 {
 	g.t.Helper()
 	return g.do(g.main, 56, dirfd(), g.str(g.data+3*mem.PageSize, name), flags, 0o644)
@@ -91,8 +91,8 @@ func TestRootContainsEverything(t *testing.T) {
 	}
 }
 
-// TestScratch: with Writable the guest writes anywhere, what it sees is as if it had,
-// the root stays as it is, and what was written can be saved.
+// TestScratch checks that with Writable the guest can write anywhere and then sees what it
+// wrote, that the root does not change, and that what was written can be saved.
 func TestScratch(t *testing.T) {
 	outer := t.TempDir()
 	root, over := filepath.Join(outer, "root"), filepath.Join(outer, "over")
@@ -252,7 +252,7 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 	g.want(0, g.main, 61, d, g.data, 4096)
 	g.must(g.main, 35, dirfd(), g.str(g.data, "/tmp/d/b"), 0)
-	// The file lives on until it is closed; then its bytes are free again.
+	// The file exists until it is closed; then its bytes are free again.
 	g.want(3, g.main, 67, fd, g.data, 3, 0)
 	g.must(g.main, 57, fd)
 	if g.k.vfs.quota != 1<<20 {
@@ -282,7 +282,7 @@ func TestStandardStreams(t *testing.T) {
 	g.want(-EBADF, g.main, 64, 9, g.data, 3)
 	g.want(-ENOTTY, g.main, 29, 1, 0x5401, g.data)
 	g.want(-ESPIPE, g.main, 62, 1, 0, 0)
-	// A write that runs into unmapped memory returns what came before.
+	// A write that reaches unmapped memory returns the number of bytes before it.
 	g.want(8, g.main, 64, 1, g.data+dataSize-8, 100)
 
 	g = newGuest(t, Config{Stdin: strings.NewReader("one\ntwo\n"), StdinLines: true})
@@ -306,7 +306,7 @@ func TestPipesBlock(t *testing.T) {
 	if a.result() != 5 || g.bytes(buf, 5) != "hello" {
 		t.Fatalf("read %d %q", a.result(), g.bytes(buf, 5))
 	}
-	// A write of more than fits waits for the reader, in parts.
+	// A write larger than the pipe waits for the reader, in parts.
 	const big = 40 * mem.PageSize
 	at := g.must(g.main, 222, 0, big, 3, mapPrivate|mapAnonymous, ^uint64(0), 0)
 	g.blocks(a, 64, w, at, big)
@@ -321,7 +321,7 @@ func TestPipesBlock(t *testing.T) {
 	for got < big {
 		got += g.must(g.main, 63, r, buf, 8*mem.PageSize)
 	}
-	// poll sees the pipe, and the end of it.
+	// poll reports the pipe and its end.
 	g.put32(g.data, uint32(r))
 	g.put32(g.data+4, pollIn)
 	g.blocks(a, 73, g.data, 1, 0, 0)
@@ -334,7 +334,7 @@ func TestPipesBlock(t *testing.T) {
 	g.want(0, g.main, 57, r)
 	g.want(-EBADF, g.main, 57, r)
 
-	// Writing without a reader: SIGPIPE, or EPIPE when it is ignored.
+	// Writing without a reader: SIGPIPE, or EPIPE if that is ignored.
 	g.words(g.data+1024, sigIgnore, 0, 0)
 	g.must(g.main, 134, SIGPIPE, g.data+1024, 0, 8)
 	g.must(g.main, 59, g.data, 0)

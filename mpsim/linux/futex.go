@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Operations of futex, and the flags that come with them.
+// Operations of futex and their flags.
 const (
 	futexWait          = 0
 	futexWake          = 1
@@ -28,14 +28,14 @@ const (
 	futexAnyBit    = 0xffffffff
 )
 
-// futexQueue holds the tasks that wait on one word, first come first served.
+// futexQueue holds the tasks that wait for one word, in the order of their arrival.
 type futexQueue struct {
 	addr    uint64
 	waiters []*Task
 }
 
-// futex is futex(addr, op, val, timeout or val2, addr2, val3). All memory is
-// of one process, so private and shared futexes are the same.
+// futex is futex(addr, op, val, timeout or val2, addr2, val3). There is only one process,
+// so private and shared futexes are the same.
 func (c *call) futex() int64 {
 	c.quiet = true
 	op := c.arg[1] &^ (futexPrivate | futexClockRealtime)
@@ -78,8 +78,8 @@ func (c *call) futex() int64 {
 	return -ENOSYS
 }
 
-// futexWait sleeps while the word is val. The timeout is relative, or absolute
-// for the bitset form.
+// futexWait sleeps while the word is val. The timeout is relative, or absolute in the
+// bitset variant.
 func (c *call) futexWait(addr uint64, val, bitset uint32, absolute bool) int64 {
 	if bitset == 0 {
 		return -EINVAL
@@ -123,7 +123,7 @@ func (c *call) futexClock() uint64 {
 	return clockMonotonic
 }
 
-// queueAt returns the queue of a word, making it.
+// queueAt returns the queue of a word, and creates it if necessary.
 func (k *Kernel) queueAt(addr uint64) *futexQueue {
 	q := k.futexes[addr]
 	if q == nil {
@@ -133,7 +133,7 @@ func (k *Kernel) queueAt(addr uint64) *futexQueue {
 	return q
 }
 
-// leaveFutex takes a task out of its queue.
+// leaveFutex removes a task from its queue.
 func (k *Kernel) leaveFutex(t *Task) {
 	q := t.block.futex
 	if q == nil {
@@ -146,12 +146,12 @@ func (k *Kernel) leaveFutex(t *Task) {
 	}
 }
 
-// futexWake wakes up to n waiters whose bitset meets bitset.
+// futexWake wakes up to n waiters whose bitset intersects bitset.
 func (k *Kernel) futexWake(addr uint64, n int64, bitset uint32) int64 {
 	return k.wakeWaiters(addr, n, bitset, k.own())
 }
 
-// wakeWaiters is futexWake; own says that the program itself makes the call.
+// wakeWaiters does the work of futexWake. own says that the program itself makes the call.
 func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int64 {
 	if bitset == 0 {
 		return -EINVAL
@@ -172,7 +172,7 @@ func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int6
 			continue
 		}
 		k.wakeOne(t, own)
-		// At least one, whatever n says, as Linux does.
+		// Wake at least one, whatever n is, as Linux does.
 		woken++
 		if woken >= n {
 			break
@@ -181,8 +181,8 @@ func (k *Kernel) wakeWaiters(addr uint64, n int64, bitset uint32, own bool) int6
 	return woken
 }
 
-// wakeOne wakes a waiter. If both calls are the program's own, the waiter is ordered
-// after the thread that wakes it. The C library's own use of futexes orders nothing.
+// wakeOne wakes a waiter. If both calls are the program's own, the waiter is ordered after
+// the thread that wakes it. The C library's own use of futexes orders nothing.
 func (k *Kernel) wakeOne(t *Task, own bool) {
 	if own && t.block.own {
 		k.pass(t)
@@ -190,7 +190,7 @@ func (k *Kernel) wakeOne(t *Task, own bool) {
 	k.wake(t, 0)
 }
 
-// futexRequeue wakes some waiters of one word and moves others to another.
+// futexRequeue wakes some waiters of one word and moves others to another word.
 func (c *call) futexRequeue(compare bool) int64 {
 	from, to := c.arg[0], c.arg[4]
 	wake, move := int64(int32(c.arg[2])), int64(int32(c.arg[3]))
@@ -230,8 +230,8 @@ func (c *call) futexRequeue(compare bool) int64 {
 	return done
 }
 
-// futexWakeOp changes the second word and wakes waiters of the first, and of
-// the second when its old value compares as asked.
+// futexWakeOp changes the second word. It wakes waiters of the first word, and those of the
+// second if its old value satisfies the comparison.
 func (c *call) futexWakeOp() int64 {
 	addr2, enc := c.arg[4], uint32(c.arg[5])
 	if addr2&3 != 0 {
@@ -291,8 +291,8 @@ func (c *call) futexWakeOp() int64 {
 	return n
 }
 
-// futexLockPI takes a lock whose word holds the owner's tid. Priorities are not
-// simulated; waiters are served in the order in which they came.
+// futexLockPI takes a lock whose word holds the owner's tid. Priorities are not simulated:
+// waiters get the lock in the order of their arrival.
 func (c *call) futexLockPI(addr uint64, block, realtime bool) int64 {
 	word, f := c.space.Uint32(addr)
 	if f != nil {
@@ -333,7 +333,7 @@ func (c *call) futexLockPI(addr uint64, block, realtime bool) int64 {
 	return c.sleep(w, blockState{futex: q, pi: true, timeout: -ETIMEDOUT, restart: true, own: c.own()})
 }
 
-// futexUnlockPI hands the lock to the first waiter.
+// futexUnlockPI passes the lock to the first waiter.
 func (c *call) futexUnlockPI(addr uint64) int64 {
 	word, f := c.space.Uint32(addr)
 	if f != nil {
@@ -345,8 +345,7 @@ func (c *call) futexUnlockPI(addr uint64) int64 {
 	return c.passPI(addr, 0)
 }
 
-// passPI hands a lock over to its first waiter, or frees it. flags are kept in
-// the word.
+// passPI passes a lock to its first waiter, or frees it. The word keeps the bits in flags.
 func (k *Kernel) passPI(addr uint64, flags uint32) int64 {
 	q := k.futexes[addr]
 	if q == nil {
@@ -364,13 +363,14 @@ func (k *Kernel) passPI(addr uint64, flags uint32) int64 {
 	return 0
 }
 
-// robustLimit bounds the walk of a robust list, as Linux does.
+// robustLimit bounds the number of entries of a robust list that are processed, as in
+// Linux.
 const robustLimit = 2048
 
 // robustListBytes is the size of struct robust_list_head.
 const robustListBytes = 24
 
-// exitRobust marks the robust mutexes that a dying task holds.
+// exitRobust marks the robust mutexes that an exiting task holds.
 func (k *Kernel) exitRobust(t *Task) {
 	head := t.robustHead
 	if head == 0 {
@@ -400,7 +400,7 @@ func (k *Kernel) exitRobust(t *Task) {
 	}
 }
 
-// ownerDied marks one robust mutex; false ends the walk.
+// ownerDied marks one robust mutex. It reports false to end the walk.
 func (k *Kernel) ownerDied(t *Task, addr uint64, pi, pendingOp bool) bool {
 	if addr&3 != 0 {
 		return false
@@ -416,7 +416,7 @@ func (k *Kernel) ownerDied(t *Task, addr uint64, pi, pendingOp bool) bool {
 	if word&futexTIDMask != uint32(t.TID) {
 		return true
 	}
-	if k.traced() { // the next owner may rely on all that this one did
+	if k.traced() { // the next owner may rely on everything that this one did
 		k.cfg.Tracer.Emit(t, event.Event{Kind: event.MutexUnlock, Obj: addr})
 	}
 	if pi {

@@ -127,7 +127,7 @@ func TestFutexPI(t *testing.T) {
 	}
 }
 
-// b2 returns a thread that can make a call while the others sleep.
+// b2 returns an additional thread, which can make a call while the others sleep.
 func b2(_, a *thread) *thread { return &thread{&Task{TID: a.TID + 100}, Context{}} }
 
 func TestRobustListAtExit(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRobustListAtExit(t *testing.T) {
 	a, b := g.spawn(), g.spawn()
 	head, lock := g.data, g.data+128
 	g.words(head, lock-16, 16, 0)
-	g.words(lock-16, head) // the list goes back to its head
+	g.words(lock-16, head) // the list leads back to its head
 	g.put32(lock, uint32(a.TID)|futexWaiters)
 	g.must(a, 99, head, robustListBytes)
 	g.blocks(b, sysFutex, lock, futexWait, uint64(g.get32(lock)), 0)

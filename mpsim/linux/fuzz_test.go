@@ -10,8 +10,8 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// FuzzSyscalls makes arbitrary calls with arbitrary arguments from several
-// tasks. Nothing may panic, use more than the limits, or reach out of the root.
+// FuzzSyscalls makes arbitrary calls with arbitrary arguments from several tasks. Nothing
+// may panic, exceed the limits, or reach out of the root.
 func FuzzSyscalls(f *testing.F) {
 	outer := f.TempDir()
 	root := filepath.Join(outer, "root")
@@ -64,17 +64,17 @@ func FuzzSyscalls(f *testing.F) {
 	})
 }
 
-// fuzzSkips keeps host files from growing: the limits on them are the host's.
+// fuzzSkips reports calls that could make host files grow; their limits are the host's.
 func fuzzSkips(nr uint64) bool {
 	switch nr {
-	case 46, 45, 47, 68, 70: // what can make a sparse file of any size
+	case 46, 45, 47, 68, 70: // can create a sparse file of any size
 		return true
 	}
 	return false
 }
 
-// playCalls turns bytes into calls: the number, who calls, and arguments of a
-// byte each that stand for interesting values.
+// playCalls turns bytes into calls: the number, the caller, and one byte per argument that
+// stands for an interesting value.
 func playCalls(g *guest, data []byte) {
 	next := func() byte {
 		if len(data) == 0 {
@@ -139,7 +139,7 @@ func argument(g *guest, b byte) uint64 {
 	case 14:
 		return cloneThreadFlags | uint64(b&15)<<19
 	case 15:
-		return ^uint64(0) - 99 + uint64(b&15) // AT_FDCWD is among them
+		return ^uint64(0) - 99 + uint64(b&15) // includes AT_FDCWD
 	}
 	return uint64(b)
 }

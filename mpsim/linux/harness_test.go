@@ -8,7 +8,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// guest drives a kernel the way a machine would, with calls made by hand.
+// guest drives a kernel as a machine would, with calls made by hand.
 type guest struct {
 	t     testing.TB
 	k     *Kernel
@@ -69,7 +69,7 @@ func (g *guest) call(th *thread, nr uint64, args ...uint64) Outcome {
 	return g.k.Syscall(th.Task, &th.ctx)
 }
 
-// do makes a call that must return and returns its result.
+// do makes a call that must return, and returns its result.
 func (g *guest) do(th *thread, nr uint64, args ...uint64) int64 {
 	g.t.Helper()
 	out := g.call(th, nr, args...)
@@ -97,7 +97,7 @@ func (g *guest) blocks(th *thread, nr uint64, args ...uint64) {
 	}
 }
 
-// want makes a call that must give this result.
+// want makes a call that must return this result.
 func (g *guest) want(result int64, th *thread, nr uint64, args ...uint64) {
 	g.t.Helper()
 	if r := g.do(th, nr, args...); r != result {
@@ -120,7 +120,7 @@ func (g *guest) spawn() *thread {
 	return &thread{out.Child, out.ChildContext}
 }
 
-// woken checks who woke up since it was last asked, in order.
+// woken checks which threads woke up since the last check, in order.
 func (g *guest) woken(want ...*thread) {
 	g.t.Helper()
 	got := g.k.Woken()

@@ -11,8 +11,8 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// TestHeldMemory: what the kernel keeps for the guest counts against its memory,
-// and all of it comes back.
+// TestHeldMemory checks that what the kernel keeps for the guest counts against the guest's
+// memory, and that all of it is released.
 func TestHeldMemory(t *testing.T) {
 	const limit = 8 << 20
 	space := mem.New(mem.Config{MaxBytes: limit})
@@ -59,7 +59,7 @@ func TestHeldMemory(t *testing.T) {
 	for _, fd := range ends {
 		g.must(g.main, 57, fd)
 	}
-	// The pages that the test itself touched stay.
+	// The pages that the test itself touched remain.
 	if space.Resident() > before+64<<10 {
 		t.Errorf("%d bytes are held of nothing", space.Resident()-before)
 	}
@@ -108,7 +108,7 @@ func TestFileContent(t *testing.T) {
 	}
 }
 
-// TestKillAll: all processes but the caller's own are none.
+// TestKillAll checks that signalling all other processes finds none.
 func TestKillAll(t *testing.T) {
 	g := newGuest(t, Config{})
 	g.want(-ESRCH, g.main, 129, ^uint64(0), SIGTERM)
@@ -116,7 +116,7 @@ func TestKillAll(t *testing.T) {
 	g.want(0, g.main, 129, MainTID, 0)
 }
 
-// TestModes: chmod changes what can be changed, and fails where nothing can.
+// TestModes checks that chmod changes what can be changed, and fails otherwise.
 func TestModes(t *testing.T) {
 	dir := t.TempDir()
 	root := func(writable bool) *guest { return newGuest(t, Config{Root: dir, Writable: writable}) }
@@ -153,11 +153,11 @@ func TestModes(t *testing.T) {
 	g.want(-EBADF, g.main, 52, 99, 0o600)
 }
 
-// TestStackGuard: nothing comes into the gap below the stack by itself.
+// TestStackGuard checks that the kernel itself places nothing in the gap below the stack.
 func TestStackGuard(t *testing.T) {
 	g := newGuest(t, Config{})
 	const page, readWrite, private = mem.PageSize, 3, mapPrivate | mapAnonymous
-	at := g.must(g.main, 222, 0, page, readWrite, private, ^uint64(0), 0) // the highest there is
+	at := g.must(g.main, 222, 0, page, readWrite, private, ^uint64(0), 0) // the highest address available
 	if r := g.do(g.main, 216, at, page, 64*page, 0); r != -ENOMEM {
 		t.Errorf("mremap in place: %#x", r)
 	}
@@ -173,8 +173,8 @@ func TestStackGuard(t *testing.T) {
 	}
 }
 
-// TestDeepDirectories: a working directory deep down costs no more than another,
-// up to the longest name that there may be.
+// TestDeepDirectories checks that a deeply nested working directory costs no more than
+// others, up to the longest possible name.
 func TestDeepDirectories(t *testing.T) {
 	g := newGuest(t, Config{})
 	g.must(g.main, 49, g.str(g.data, "/tmp"))
@@ -196,7 +196,7 @@ func TestDeepDirectories(t *testing.T) {
 		t.Errorf("a file deep down: %d", fd)
 	}
 	g.must(g.main, 276, dirfd(), g.str(g.data, "/tmp/a"), dirfd(), g.str(g.data+64, "/tmp/b"), 0)
-	g.want(-ENOENT, g.main, 34, dirfd(), g.str(g.data, "c"), 0o755) // by its name, which it has no more
+	g.want(-ENOENT, g.main, 34, dirfd(), g.str(g.data, "c"), 0o755) // by its old name
 	g.must(g.main, 49, g.str(g.data, "/tmp/b/a"))
 	if fd := g.open("f", openCreate|openWriteOnly); fd < 0 {
 		t.Errorf("a file below what was renamed: %d", fd)

@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// hostRoot is the directory of the host that the guest sees as "/". os.Root
-// keeps every name inside it, symbolic links too.
+// hostRoot is the directory of the host that the guest sees as "/". os.Root keeps every
+// name inside it, including symbolic links.
 type hostRoot struct {
 	root *os.Root
 }
 
-// hostError turns an error of the host into an error number.
+// hostError converts an error of the host to a negative error number.
 func hostError(err error) int64 {
 	if err == nil {
 		return 0
@@ -44,11 +44,11 @@ func hostError(err error) int64 {
 	case errors.Is(err, fs.ErrInvalid):
 		return -EINVAL
 	}
-	// What is left is mostly os.Root's "path escapes from parent".
+	// The rest is mostly "path escapes from parent" by os.Root.
 	return -EACCES
 }
 
-// rel returns the name under the root of an absolute guest path.
+// rel returns the name of an absolute guest path relative to the root.
 func rel(path string) string {
 	if p := strings.TrimLeft(path, "/"); p != "" {
 		return p
@@ -56,15 +56,14 @@ func rel(path string) string {
 	return "."
 }
 
-// inodeOf gives a file an inode number that depends on its name alone.
+// inodeOf returns an inode number that depends only on the name of the file.
 func inodeOf(path string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, path)
 	return h.Sum64()>>16 | 1<<40
 }
 
-// hostStat shows of a host file its type, its size and whether it can be
-// executed.
+// hostStat returns the type, size and executability of a host file.
 func (h *hostRoot) hostStat(path string, info fs.FileInfo) (stat, int64) {
 	st := stat{ino: inodeOf(path), nlink: 1}
 	switch m := info.Mode(); {
@@ -94,7 +93,7 @@ func (h *hostRoot) stat(path string, follow bool) (stat, int64) {
 	return h.hostStat(path, info)
 }
 
-// open opens a regular file or a directory, to read.
+// open opens a regular file or a directory for reading.
 func (h *hostRoot) open(path string, flags uint32) (file, int64) {
 	name := rel(path)
 	info, err := h.root.Stat(name)
@@ -132,8 +131,8 @@ type hostFile struct {
 
 func (f *hostFile) close() { _ = f.f.Close() }
 
-// again opens the file again, if the error is that it is closed: a machine that goes
-// back in time finds files open that it closed.
+// again opens the file again if the error says that it is closed: a machine that returns to
+// a checkpoint may find files open that it has closed since.
 func (f *hostFile) again(err error) bool {
 	if !errors.Is(err, os.ErrClosed) {
 		return false
@@ -181,7 +180,7 @@ func (f *hostFile) truncate(int64) int64               { return -EINVAL }
 type hostDir struct {
 	host *hostRoot
 	path string
-	more func() []dirEntry // the names that all directories of the host have at that path
+	more func() []dirEntry // returns the names that all directories of the host have at that path
 }
 
 func (d *hostDir) close() {}
@@ -196,7 +195,7 @@ func (d *hostDir) stat() stat {
 
 func (d *hostDir) entries() ([]dirEntry, int64) { return inOrder(d.more()), 0 }
 
-// list returns the names in a directory; none if it is not there.
+// list returns the names in a directory, or none if it does not exist.
 func (h *hostRoot) list(path string) []dirEntry {
 	f, err := h.root.Open(rel(path))
 	if err != nil {
@@ -232,8 +231,8 @@ func (h *hostRoot) readlink(path string) (string, int64) {
 	return s, hostError(err)
 }
 
-// refused is the error of a call that would change what a path names: it is there
-// and cannot be changed, or it is not there.
+// refused returns the error of a call that would change what a path names: either it cannot
+// be changed, or it does not exist.
 func (h *hostRoot) refused(path string, dir bool) int64 {
 	info, err := h.root.Lstat(rel(path))
 	switch {

@@ -12,20 +12,20 @@ import (
 )
 
 // Shared objects. Each file has its own place in a part of the address space that is
-// reserved for them. The place follows from the content of the file, so an instruction
-// has the same address in every run, whatever was loaded before, and also after dlclose
-// and dlopen. No other file is placed there in the same run, so an address always
-// belongs to the same image.
+// reserved for shared objects. The place depends on the content of the file. So an
+// instruction has the same address in every run, regardless of what was loaded before, and
+// also after dlclose and dlopen. In one run no other file is placed there, so an address
+// always belongs to the same image.
 const (
 	sharedLow  = uint64(64) << 30
 	sharedHigh = uint64(128) << 30
 	sharedUnit = uint64(64) << 20 // places are multiples of it
 )
 
-// imageState is what the kernel knows of shared objects.
+// imageState is what the kernel knows about shared objects.
 type imageState struct {
 	space *image.Space
-	// owners are the files that have places, by number of the place.
+	// owners maps the number of a place to the file that has it.
 	owners  map[uint64]fileDigest
 	started bool
 	// last is the content of the last file that was read and cannot change.
@@ -41,12 +41,12 @@ type fileDigest = [sha256.Size]byte
 // Begun reports whether the program's first instruction has run.
 func (k *Kernel) Begun() bool { return k.images.started }
 
-// Started tells the kernel that the program's first instruction is about to run. The
-// program itself loads what is loaded later.
+// Started tells the kernel that the program's first instruction is about to run. Later
+// objects are loaded by the program itself.
 func (k *Kernel) Started() { k.images.started = true }
 
-// placeFor returns the place of a shared object of length bytes in memory; false if the
-// file is no shared object or all places are taken.
+// placeFor returns the place of a shared object that takes length bytes of memory. It
+// reports false if the file is not a shared object or all places are taken.
 func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
 		return 0, false
@@ -71,7 +71,7 @@ func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// vacant reports whether n places from at on are free for a file.
+// vacant reports whether n places, starting at at, are free for a file.
 func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
 	for i := range n {
 		if owner, owned := k.images.owners[at+i]; owned && owner != digest {
@@ -81,7 +81,7 @@ func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
 	return k.space.Free(sharedLow+at*sharedUnit, n*sharedUnit)
 }
 
-// isShared reports whether a file begins like a shared object for this machine.
+// isShared reports whether a file starts like a shared object for RISC-V.
 func isShared(f regular) bool {
 	var head [20]byte
 	n, e := f.readAt(head[:], 0)
@@ -135,8 +135,8 @@ func changeable(f regular) bool {
 	return true
 }
 
-// mappedCode notes that a part of a file, from offset off on, was mapped at addr
-// to be executed: that part tells where the image is.
+// mappedCode is called when a part of a file, from offset off, was mapped as executable at
+// addr. This determines the address of the image.
 func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 	if !isShared(from.file) {
 		return
@@ -162,7 +162,7 @@ func (k *Kernel) mappedCode(from pager, addr, off uint64) {
 	k.addImage(m)
 }
 
-// baseOf returns the base address of a file whose part from off on is at addr.
+// baseOf returns the base address of a file whose part from off is at addr.
 func baseOf(data []byte, addr, off uint64) (base uint64, ok bool) {
 	progs, err := image.Segments(data)
 	if err != nil {
@@ -185,8 +185,7 @@ func (k *Kernel) addImage(m *image.Image) {
 	}
 }
 
-// renew begins a new life of the memory of an image that was unloaded and is
-// loaded again.
+// renew starts a new life of the memory of an image that was unloaded and is loaded again.
 func (k *Kernel) renew(m *image.Image) {
 	if !k.traced() {
 		return
@@ -198,8 +197,8 @@ func (k *Kernel) renew(m *image.Image) {
 	}
 }
 
-// loadLinker loads the dynamic linker that the program asks for; nil when it asks
-// for none.
+// loadLinker loads the dynamic linker that the program requests. It returns nil if there is
+// none.
 func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	if main.Interp == "" {
 		return nil, nil
@@ -238,7 +237,7 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	return m, nil
 }
 
-// mmapPlace returns the address of a mapping for which the program names none.
+// mmapPlace returns an address for a mapping whose address the program leaves open.
 func (c *call) mmapPlace(hint, length, off uint64, content pager) (uint64, bool) {
 	hint &^= pageMask
 	if hint >= mem.LowestAddress && hint <= userTop-length && c.space.Free(hint, length) && !inGuard(hint, hint+length) {

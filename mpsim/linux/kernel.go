@@ -10,7 +10,7 @@ import (
 )
 
 // Config says what the guest finds. The zero value is a process without arguments,
-// environment, files or input, and whose output is discarded.
+// environment, files or input, whose output is discarded.
 type Config struct {
 	Args []string // argv; empty means {"program"}
 	Env  []string // "NAME=value"
@@ -18,9 +18,9 @@ type Config struct {
 	CPUs int      // processors that the guest sees; 0 means 8, at most 64
 
 	Stdin io.Reader // nil: empty
-	// StdinLines makes a read of Stdin end after a newline, for a terminal.
-	// Otherwise a read takes as much as was asked for, so that what the guest
-	// sees does not depend on how the input arrives.
+	// StdinLines makes a read of Stdin end after a newline, for a terminal. Otherwise a
+	// read returns as many bytes as requested, so that what the guest sees does not depend
+	// on how the input arrives.
 	StdinLines     bool
 	Stdout, Stderr io.Writer // nil: discarded
 
@@ -34,15 +34,15 @@ type Config struct {
 	Over string
 	// Under are directories whose files are visible, read-only, where Root has none.
 	Under []string
-	// Objects are files that the guest finds at their paths, whatever Root has there:
-	// the program's own shared objects, or those of a run that is repeated.
+	// Objects are files that the guest finds at their paths, whatever Root contains: the
+	// program's own shared objects, or those of a run that is repeated.
 	Objects map[string]Object
 
-	// Contents, if not nil, has files of the host that earlier runs loaded.
+	// Contents, if not nil, caches host files that earlier runs loaded.
 	Contents *Contents
 
-	// MaxTasks bounds the threads that live at the same time; 0 means DefaultMaxTasks.
-	// A further thread ends the guest.
+	// MaxTasks bounds the number of threads that are alive at the same time; 0 means
+	// DefaultMaxTasks. Creating one more ends the guest.
 	MaxTasks int
 	// MaxTempBytes bounds the size of the files in the guest's own /tmp; 0 means 256
 	// MiB.
@@ -56,12 +56,12 @@ type Config struct {
 
 // Object is a file for the guest to read.
 type Object struct {
-	Data []byte // what is in it
-	File string // or the file of the host that has it
+	Data []byte // its content
+	File string // or the host file with its content
 }
 
-// Process and thread ids are constants: the main thread's, and for every
-// further thread the next number.
+// Process and thread ids are constants. Each further thread has the next number after the
+// main thread's.
 const (
 	MainTID   = 1000
 	ParentPID = 1
@@ -73,22 +73,22 @@ const DefaultMaxTasks = 4096
 // ErrProgram wraps the reasons why a program cannot be loaded.
 var ErrProgram = errors.New("program cannot be loaded")
 
-// Unsupported counts the guest's calls that are not supported.
+// Unsupported is an unsupported system call and how often the guest made it.
 type Unsupported struct {
 	Name  string
 	Count uint64
 }
 
-// Kernel is the system call layer of one guest process. See the package
-// comment for how it is driven.
+// Kernel is the system call layer of one guest process. The package comment says how it is
+// used.
 type Kernel struct {
 	cfg   Config
 	space *mem.Space
 	rng   *rand.PCG
 
 	now   uint64  // virtual time
-	busy  uint64  // the part of it in which instructions ran
-	tasks []*Task // that are alive, in order of creation
+	busy  uint64  // the part of it during which instructions ran
+	tasks []*Task // the live ones, in order of creation
 	next  int     // tid of the next task
 	woken []*Task
 
@@ -112,7 +112,7 @@ type Kernel struct {
 	offsets, signalsSent uint64
 
 	// See trace.go.
-	quiet    bool // the accesses to memory are the kernel's own business
+	quiet    bool // the kernel's accesses to guest memory are not the program's
 	promised []handle
 	timerFDs []*timerFD
 	cleared  map[uint64]handle // by address: the ends of the threads that cleared their ids there
@@ -123,8 +123,8 @@ type Kernel struct {
 // Close releases the host files that the guest left open.
 func (k *Kernel) Close() error { return k.vfs.close(k) }
 
-// Settled reports whether no waiting call has done a part of its work. How large that
-// part is, only the call knows; all other state of the kernel is in its own values.
+// Settled reports whether no waiting call has done part of its work. Only the call itself
+// knows which part; all other state of the kernel is in its own values.
 func (k *Kernel) Settled() bool {
 	for _, t := range k.tasks {
 		if t.State == Blocked && t.block.partial != nil {
@@ -134,26 +134,25 @@ func (k *Kernel) Settled() bool {
 	return true
 }
 
-// Tasks returns the tasks that are alive, in order of creation. The slice is the
-// kernel's.
+// Tasks returns the live tasks, in order of creation. The slice belongs to the kernel.
 func (k *Kernel) Tasks() []*Task { return k.tasks }
 
-// Unsupported returns the guest's calls that are not supported, in the order in which
-// they were first made.
+// Unsupported returns the guest's unsupported calls, in the order in which they were first
+// made.
 func (k *Kernel) Unsupported() []Unsupported { return k.unsupported }
 
 // Trampoline returns the address of the page that signal handlers return to.
 func (k *Kernel) Trampoline() uint64 { return k.trampoline }
 
-// Woken returns the tasks that became runnable since its last call, in that order. The
-// slice is the caller's.
+// Woken returns the tasks that became runnable since the last call, in that order. The
+// slice belongs to the caller.
 func (k *Kernel) Woken() []*Task {
 	w := k.woken
 	k.woken = nil
 	return w
 }
 
-// call is one system call under way.
+// call is one system call in progress.
 type call struct {
 	*Kernel
 	t    *Task
@@ -162,12 +161,12 @@ type call struct {
 	name string
 	arg  [6]uint64
 	out  Outcome
-	// unsignalled: a write to a pipe that nobody reads sends no signal.
+	// unsignalled says that a write to a pipe without readers sends no signal.
 	unsignalled bool
 }
 
-// Syscall does the system call that ctx asks for. ctx must be the task's own
-// and stay at its address for the task's life; its PC is after the ecall.
+// Syscall executes the system call that ctx requests. ctx must be the task's own and stay
+// at its address for the task's life. Its PC is after the ecall.
 func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 	t.ctx = ctx
 	c := call{Kernel: k, t: t, ctx: ctx, nr: ctx.X[regA7]}
@@ -188,7 +187,7 @@ func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 		if t.State == Blocked {
 			return c.out
 		}
-		// It did not sleep after all: remove it from the woken.
+		// It did not sleep after all, so remove it from the woken tasks.
 		k.unwake(t)
 		c.out.Action = Return
 	case Exit, ExitGroup:
@@ -205,7 +204,7 @@ func (k *Kernel) Syscall(t *Task, ctx *Context) Outcome {
 	return c.out
 }
 
-// dispatch finds the call in the table and makes it.
+// dispatch finds the call in the table and executes it.
 func (c *call) dispatch() int64 {
 	if c.nr < uint64(len(table)) {
 		e := &table[c.nr]
@@ -222,7 +221,7 @@ func (c *call) dispatch() int64 {
 	return -ENOSYS
 }
 
-// note records a call that is not supported.
+// note records an unsupported call.
 func (k *Kernel) note(name string) {
 	for i := range k.unsupported {
 		if k.unsupported[i].Name == name {
@@ -235,10 +234,10 @@ func (k *Kernel) note(name string) {
 	}
 }
 
-// maxUnsupported bounds the list of calls that are not supported.
+// maxUnsupported bounds the list of unsupported calls.
 const maxUnsupported = 512
 
-// sleep makes the task wait; the handler returns what sleep returns.
+// sleep makes the task wait. The handler must return what sleep returns.
 func (c *call) sleep(w Wait, b blockState) int64 {
 	w.Syscall = c.name
 	c.t.Wait, c.t.block = w, b
@@ -247,7 +246,7 @@ func (c *call) sleep(w Wait, b blockState) int64 {
 	return 0
 }
 
-// wake ends a task's wait with the result ret.
+// wake ends a task's wait with result ret.
 func (k *Kernel) wake(t *Task, ret int64) {
 	if t.State != Blocked {
 		return
@@ -263,7 +262,7 @@ func (k *Kernel) wake(t *Task, ret int64) {
 	k.woken = append(k.woken, t)
 }
 
-// unwake removes a running task from the list of the woken.
+// unwake removes a running task from the list of woken tasks.
 func (k *Kernel) unwake(t *Task) {
 	for i, w := range k.woken {
 		if w == t {
@@ -281,7 +280,7 @@ func (k *Kernel) end(out Outcome) {
 	}
 }
 
-// fault turns a failed access to the guest's memory into an error number.
+// fault converts a failed access to the guest's memory to an error number.
 func (k *Kernel) fault(f *mem.Fault) int64 {
 	if f == nil {
 		return 0
@@ -292,7 +291,7 @@ func (k *Kernel) fault(f *mem.Fault) int64 {
 	return -EFAULT
 }
 
-// limitOutcome is the end of a guest that needs more memory than it may have.
+// limitOutcome returns the outcome of a guest that needs more memory than allowed.
 func limitOutcome(f *mem.Fault) Outcome {
 	return Outcome{Action: ExitGroup, Status: 128 + SIGKILL, Signal: SIGKILL, Message: "stopped: " + f.Error(), Limit: MemoryLimit}
 }

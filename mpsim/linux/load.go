@@ -11,26 +11,25 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// The layout of the guest's memory: the program where its file says, the brk
-// area after it, shared objects in a separate part (images.go), and from the top of the Sv39 user space downwards the
-// trampoline, the main stack, and whatever mmap is asked for.
+// The layout of the guest's memory. The program is where its file says, followed by the brk
+// area. Shared objects are in a separate part (images.go). The trampoline, the main stack
+// and mappings follow from the top of the Sv39 user space downwards.
 const (
 	userTop      = uint64(1) << 38
 	trampolineAt = userTop - 2*mem.PageSize
 	stackTop     = trampolineAt - mem.PageSize
 	stackBytes   = 8 << 20
-	stackGuard   = 1 << 20 // nothing is placed in this range below the stack unless asked for
+	stackGuard   = 1 << 20 // nothing is placed in this range below the stack unless requested
 	maxArgBytes  = stackBytes / 4
 	defaultCPUs  = 8
-	MaxCPUs      = 64 // that a guest can see
+	MaxCPUs      = 64 // maximum number that a guest can see
 )
 
-// sigreturnCode is what signal handlers return to: li a7, 139; ecall.
+// sigreturnCode is the code that signal handlers return to: li a7, 139; ecall.
 var sigreturnCode = [8]byte{0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00}
 
-// New loads the image into space, which must be empty, and returns the kernel,
-// the main task and the registers with which it starts. Errors wrap
-// [ErrProgram] when the image cannot be loaded.
+// New loads the image into space, which must be empty. It returns the kernel, the main task
+// and its initial registers. Errors wrap [ErrProgram] if the image cannot be loaded.
 func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Context, error) {
 	if len(cfg.Args) == 0 {
 		cfg.Args = []string{"program"}
@@ -78,7 +77,7 @@ func New(cfg Config, space *mem.Space, img *image.Space) (*Kernel, *Task, Contex
 	return k, t, ctx, nil
 }
 
-// shortName cuts a name to what PR_GET_NAME can return.
+// shortName truncates a name to what PR_GET_NAME can return.
 func shortName(s string) string { return s[:min(len(s), 15)] }
 
 // load maps the segments of the image, the trampoline and the start of brk.
@@ -116,8 +115,8 @@ func (k *Kernel) load(img *image.Image, name string) error {
 	return nil
 }
 
-// loadSegment maps one segment. Neighbouring segments may share a page; it then has the
-// permissions of both. (A kernel that maps the file page by page could not do that.)
+// loadSegment maps one segment. Neighbouring segments may share a page, which then has the
+// permissions of both. (A kernel that maps the file page by page cannot do that.)
 func (k *Kernel) loadSegment(s *image.Segment, name string) error {
 	var prot mem.Prot
 	if s.Read {
@@ -184,9 +183,8 @@ const (
 // hwcap has a bit for each of the letters I, M, A, F, D and C.
 const hwcap = 1<<('I'-'A') | 1<<('M'-'A') | 1 | 1<<('F'-'A') | 1<<('D'-'A') | 1<<('C'-'A')
 
-// startStack maps the main stack, writes arguments, environment and auxiliary
-// vector to its top, and returns the first registers. The dynamic linker, if there is
-// one, runs first.
+// startStack maps the main stack, writes arguments, environment and auxiliary vector to its
+// top, and returns the initial registers. The dynamic linker, if there is one, runs first.
 func (k *Kernel) startStack(img, linker *image.Image, name string) (Context, error) {
 	start, linkerBase := img.Entry, uint64(0)
 	if linker != nil {

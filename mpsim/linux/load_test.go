@@ -64,7 +64,7 @@ func TestStackLayout(t *testing.T) {
 	if other := newGuest(t, Config{Args: args, Env: env, Seed: 8}); other.bytes(aux[atRandom], 16) == random {
 		t.Error("another seed gives the same random bytes")
 	}
-	// The stack can be used down to its limit and no further.
+	// The stack can be used down to its limit but no further.
 	if f := g.space.PutUint64(sp-7<<20, 1); f != nil {
 		t.Errorf("7 MiB down: %v", f)
 	}

@@ -2,7 +2,7 @@ package linux
 
 import "path"
 
-// Files without a name, further names of files in memory, and what watches files.
+// Files without a name, additional names of files in memory, and inotify.
 
 // memfdCreate is memfd_create(name, flags).
 func (c *call) memfdCreate() int64 {
@@ -20,8 +20,8 @@ func (c *call) memfdCreate() int64 {
 		0, c.arg[1]&cloexec != 0)
 }
 
-// linkat is linkat(dirfd, path, dirfd, path, flags): within the directories in
-// memory.
+// linkat is linkat(dirfd, path, dirfd, path, flags). It works only within the directories
+// in memory.
 func (c *call) linkat() int64 {
 	from, e := c.resolve(int32(c.arg[0]), c.arg[1])
 	if e != 0 {

@@ -8,17 +8,17 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// node is a file or directory of the part of the file system that exists in
-// memory only: /dev, /proc, /sys and the run's own /tmp.
+// node is a file or directory of the part of the file system that exists only in memory:
+// /dev, /proc, /sys and the run's own /tmp.
 type node struct {
 	ino      uint64
 	perm     uint32
-	children map[string]*node // of a directory, else nil
-	merged   bool             // of a directory: it has the host's names as well, but for those in gone
+	children map[string]*node // of a directory; otherwise nil
+	merged   bool             // of a directory: it also has the host's names, except those in gone
 	gone     map[string]bool
 	writable bool        // in /tmp, or everywhere in a scratch layer
 	data     *memData    // of a regular file
-	open     func() file // of a file that is created again at each open
+	open     func() file // of a file that is created at each open
 	link     string      // of a symbolic link
 }
 
@@ -38,14 +38,14 @@ func (n *node) stat() stat {
 	return stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1, size: n.data.length}
 }
 
-// memData is the content of a file in memory; it outlives its name while it is open. It
-// is stored in chunks, so that a growing file leaves no garbage.
+// memData is the content of a file in memory. It exists as long as the file has a name or
+// is open. It is stored in chunks, so that a growing file leaves no garbage.
 type memData struct {
-	chunks [][]byte // all of chunkBytes but the first, which may be shorter
+	chunks [][]byte // all of chunkBytes except the first, which may be shorter
 	length int64
 	quota  *int64     // bytes that may still be used; nil for a read-only file
-	space  *mem.Space // in which they count as well
-	links  int        // names and open descriptions
+	space  *mem.Space // where these bytes count as memory, too
+	links  int        // number of names and open descriptions
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 	leastChunk = 512
 )
 
-// fixed makes the content of a file that cannot be written.
+// fixed returns read-only content.
 func fixed(content []byte) *memData {
 	d := &memData{length: int64(len(content)), links: 1}
 	for at := 0; at < len(content); at += chunkBytes {
@@ -62,8 +62,8 @@ func fixed(content []byte) *memData {
 	return d
 }
 
-// Constant reports that the content of a file that cannot be written does not change.
-// It implements rewind.Constant.
+// Constant reports whether the content never changes, because it is read-only. It
+// implements rewind.Constant.
 func (d *memData) Constant() bool { return d.quota == nil }
 
 func (d *memData) release() {
@@ -74,7 +74,7 @@ func (d *memData) release() {
 	}
 }
 
-// allocated is the bytes of the chunks.
+// allocated returns the number of bytes in the chunks.
 func (d *memData) allocated() int64 {
 	if len(d.chunks) == 0 {
 		return 0
@@ -91,12 +91,12 @@ func (d *memData) trim() {
 	freed := before - d.allocated()
 	*d.quota += freed
 	d.space.LetGo(uint64(freed))
-	if need > 0 { // what is read there later is zero
+	if need > 0 { // what is read there later must be zero
 		clear(d.chunks[need-1][d.length-int64(need-1)*chunkBytes:])
 	}
 }
 
-// resize makes the content n bytes long.
+// resize sets the length of the content to n bytes.
 func (d *memData) resize(n int64) int64 {
 	if d.quota == nil {
 		return -EPERM
@@ -107,7 +107,7 @@ func (d *memData) resize(n int64) int64 {
 		return 0
 	}
 	first := int64(chunkBytes)
-	if n <= chunkBytes { // twice as much each time
+	if n <= chunkBytes { // doubled each time
 		first = max(leastChunk, int64(1)<<bits.Len64(uint64(n-1)))
 	}
 	count := (n + chunkBytes - 1) / chunkBytes
@@ -133,8 +133,8 @@ func (d *memData) resize(n int64) int64 {
 	return 0
 }
 
-// pages are those of n bytes of the content from off on, as far as it goes, for a
-// mapping that shares them. Chunks with shared pages are released by the last mapping.
+// pages returns the pages of up to n bytes of the content from off, for a mapping that
+// shares them. The last mapping releases chunks with shared pages.
 func (d *memData) pages(off, n int64) []*mem.Page {
 	if len(d.chunks) > 0 && len(d.chunks[0]) < chunkBytes { // it must not be replaced when the file grows
 		whole := make([]byte, chunkBytes)
@@ -153,7 +153,7 @@ func (d *memData) pages(off, n int64) []*mem.Page {
 	return pages
 }
 
-// move copies between p and the content from off on, which must exist.
+// move copies between p and the content from off, which must exist.
 func (d *memData) move(p []byte, off int64, copy func(p, content []byte) int) {
 	for len(p) > 0 {
 		n := copy(p, d.chunks[off/chunkBytes][off%chunkBytes:])
@@ -229,7 +229,7 @@ func (d *memDir) entries() ([]dirEntry, int64) {
 	return inOrder(list), 0
 }
 
-// inOrder sorts names. Of several entries with one name the last counts.
+// inOrder sorts names. Of several entries with the same name, the last one counts.
 func inOrder(list []dirEntry) []dirEntry {
 	byName := make(map[string]dirEntry, len(list))
 	for _, e := range list {

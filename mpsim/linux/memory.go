@@ -28,7 +28,7 @@ const (
 
 const pageMask = mem.PageSize - 1
 
-// mapError turns an error of the space into an error number.
+// mapError converts an error of the space to an error number.
 func mapError(err error) int64 {
 	switch {
 	case err == nil:
@@ -48,14 +48,14 @@ func (c *call) brk() int64 {
 	return int64(c.space.SetBreak(c.arg[0]))
 }
 
-// inGuard reports whether [addr, end) reaches into the gap below the main stack.
-// Only mappings at a fixed address may.
+// inGuard reports whether [addr, end) intersects the gap below the main stack. Only
+// mappings at a fixed address may do so.
 func inGuard(addr, end uint64) bool {
 	const stackLow = stackTop - stackBytes
 	return addr < stackLow && end > stackLow-stackGuard
 }
 
-// prot converts PROT_ bits to permissions. On RISC-V, what can be written can be read.
+// prot converts PROT_ bits to permissions. On RISC-V, writable memory is also readable.
 func prot(bits uint64) mem.Prot {
 	p := mem.Prot(bits & 7)
 	if p&mem.Write != 0 {
@@ -120,7 +120,7 @@ type pager struct {
 	name string
 }
 
-// pagerOf returns the file of a descriptor, if it can be mapped so.
+// pagerOf returns the file of a descriptor, if it can be mapped in this way.
 func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -140,8 +140,8 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 	return pager{file, f.path}, 0
 }
 
-// mapContent copies a file's content into the fresh mapping at addr. Whole
-// pages after its end raise SIGBUS.
+// mapContent copies a file's content into the new mapping at addr. Whole pages after the
+// end of the file raise SIGBUS.
 func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) int64 {
 	size := uint64(max(from.file.size(), 0))
 	var have uint64
@@ -165,7 +165,7 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 		if err := c.space.Share(addr, pages); err != nil {
 			return mapError(err)
 		}
-		c.moved(from.file, int64(off), int(have), readAccess) // the file's present content
+		c.moved(from.file, int64(off), int(have), readAccess) // the present content of the file
 		c.space.Tell(addr, have, mem.Write)
 		return 0
 	}
@@ -176,7 +176,7 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 			return e
 		}
 		if n == 0 {
-			break // it became shorter: zeros
+			break // the file became shorter: the rest is zero
 		}
 		c.moved(from.file, int64(off+done), n, readAccess)
 		if f := c.space.Fill(addr+done, buf[:n]); f != nil {
@@ -237,8 +237,8 @@ func (c *call) madvise() int64 {
 	return -EINVAL
 }
 
-// dropAnonymous discards the pages of a range, except those of files and of the
-// program, which would then have the file's content.
+// dropAnonymous discards the pages of a range, except those of files and of the program,
+// which would then have the content of the file.
 func (c *call) dropAnonymous(addr, end uint64) int64 {
 	for addr < end {
 		v, ok := c.space.Find(addr)
@@ -301,7 +301,7 @@ func (c *call) mremap() int64 {
 	return c.settle(c.space.Move(old, oldLen, at, newLen), at)
 }
 
-// mremapTo moves a mapping to a fixed place.
+// mremapTo moves a mapping to a fixed address.
 func (c *call) mremapTo(old, oldLen, to, newLen, flags uint64) int64 {
 	if flags&mremapMayMove == 0 || to&pageMask != 0 || to < mem.LowestAddress ||
 		to > userTop-newLen || to < old+oldLen && old < to+newLen {
@@ -313,7 +313,7 @@ func (c *call) mremapTo(old, oldLen, to, newLen, flags uint64) int64 {
 	return c.settle(c.space.Move(old, oldLen, to, newLen), to)
 }
 
-// settle returns the address, or the error.
+// settle returns addr, or the error as a number.
 func (c *call) settle(err error, addr uint64) int64 {
 	if err != nil {
 		return mapError(err)
@@ -321,7 +321,7 @@ func (c *call) settle(err error, addr uint64) int64 {
 	return int64(addr)
 }
 
-// msync has nothing to write: what a mapping shares with a file is the file.
+// msync has nothing to write, because a shared mapping is the file.
 func (c *call) msync() int64 {
 	if c.arg[0]&pageMask != 0 || c.arg[2]&^7 != 0 {
 		return -EINVAL
@@ -332,7 +332,7 @@ func (c *call) msync() int64 {
 	return 0
 }
 
-// mincore says that all pages are there.
+// mincore reports that all pages are resident.
 func (c *call) mincore() int64 {
 	if c.arg[0]&pageMask != 0 {
 		return -EINVAL

@@ -13,7 +13,7 @@ func (c *call) sendto() int64 {
 	return c.send(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], to)
 }
 
-// addressArg reads an address that may be left out.
+// addressArg reads an optional address.
 func (c *call) addressArg(addr, length uint64) (*address, int64) {
 	if addr == 0 || length == 0 {
 		return nil, 0
@@ -29,7 +29,7 @@ func (c *call) addressArg(addr, length uint64) (*address, int64) {
 	return &a, e
 }
 
-// putAddress stores an address for the guest, as much of it as there is room for.
+// putAddress stores an address for the guest, truncated to the available room.
 func (c *call) putAddress(addr, length uint64, a *address) int64 {
 	if addr == 0 || length == 0 {
 		return 0
@@ -48,12 +48,12 @@ func (c *call) putAddress(addr, length uint64, a *address) int64 {
 	return c.fault(c.space.PutUint32(length, uint32(len(b))))
 }
 
-// send sends to an address, or to the connected socket.
+// send sends to an address, or to the connected socket if to is nil.
 func (c *call) send(fd int32, bufs []buffer, flags uint64, to *address) int64 {
 	return c.sendWith(fd, bufs, flags, to, nil)
 }
 
-// sendWith is send with descriptors that go along.
+// sendWith is like send, and also sends descriptors.
 func (c *call) sendWith(fd int32, bufs []buffer, flags uint64, to *address, files []*openFile) int64 {
 	f, s, e := c.socketOf(fd, flags)
 	switch {
@@ -81,10 +81,10 @@ func (c *call) sendWith(fd int32, bufs []buffer, flags uint64, to *address, file
 	return c.attached(target, c.sendPacket(fd, f, target, bufs))
 }
 
-// sendsTo returns a socket by which s sends a datagram to an address; nil when nobody
-// is there.
+// sendsTo returns a socket through which s sends a datagram to an address. It returns nil
+// if nobody is there.
 func (c *call) sendsTo(s *socket, to *address) (*socket, int64) {
-	if !s.named && s.family != familyUnix { // the receiver can answer
+	if !s.named && s.family != familyUnix { // so that the receiver can answer
 		if e := c.network.take(s, address{family: s.family}.loopback()); e != 0 {
 			return nil, e
 		}
@@ -100,7 +100,7 @@ func (c *call) sendsTo(s *socket, to *address) (*socket, int64) {
 		to: &pipeEnd{other.from.pipe, true}, deliver: other}, 0
 }
 
-// sendPacket sends what is in the buffers as one message.
+// sendPacket sends the content of the buffers as one message.
 func (c *call) sendPacket(fd int32, f *openFile, s *socket, bufs []buffer) int64 {
 	if sum(bufs) > pipeBytes {
 		return -EMSGSIZE
@@ -140,9 +140,8 @@ func (c *call) recvfrom() int64 {
 	return c.receive(int32(c.arg[0]), one(c.arg[1], c.arg[2]), c.arg[3], c.arg[4], c.arg[5], 0)
 }
 
-// receive takes bytes, and stores the sender's address where addr and length point.
-// message is the address of the struct msghdr that receives descriptors; 0: there is
-// none.
+// receive receives bytes, and stores the sender's address where addr and length point.
+// message is the address of the struct msghdr that receives descriptors, or 0.
 func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uint64) int64 {
 	f, s, e := c.socketOf(fd, flags)
 	if e != 0 {
@@ -178,8 +177,8 @@ func (c *call) receive(fd int32, bufs []buffer, flags, addr, length, message uin
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, b)
 }
 
-// receiveBytes takes the available bytes of a stream; it returns false if it must wait
-// for more.
+// receiveBytes takes the available bytes of a stream. It reports false if it must wait for
+// more.
 func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int64) (int64, bool) {
 	n := k.scatter(*bufs, func(p []byte) (int, int64) {
 		if flags&messagePeek != 0 {
@@ -206,8 +205,8 @@ func (k *Kernel) receiveBytes(s *socket, bufs *[]buffer, flags uint64, done *int
 	return *done, true
 }
 
-// receivePacket takes one message; it returns false if there is none yet. If the
-// message does not fit, it sets the flag.
+// receivePacket takes one message. It reports false if there is none yet. If the message
+// does not fit, it sets a flag in told.
 func (c *call) receivePacket(s *socket, bufs []buffer, flags, addr, length uint64, told *uint32) (int64, bool) {
 	from, whole := s.peer, 0
 	if len(s.senders) > 0 {
@@ -272,7 +271,7 @@ func (s *socket) peek(b []byte) (int, int64) {
 	return n, 0
 }
 
-// header is a struct msghdr.
+// header is a decoded struct msghdr.
 type header struct {
 	name, nameLen uint64
 	bufs          []buffer
@@ -311,7 +310,7 @@ func (c *call) sendmsg() int64 {
 	return c.sendMessage(&h, c.arg[2])
 }
 
-// sendMessage sends a message by the socket that the call names.
+// sendMessage sends a message through the socket that the call names.
 func (c *call) sendMessage(h *header, flags uint64) int64 {
 	to, e := c.addressArg(h.name, h.nameLen)
 	if e != 0 {
@@ -327,8 +326,8 @@ func (c *call) sendMessage(h *header, flags uint64) int64 {
 // recvmsg is recvmsg(fd, message, flags).
 func (c *call) recvmsg() int64 { return c.receiveMessage(c.arg[1], c.arg[2]) }
 
-// receiveMessage receives the message whose struct msghdr is at an address, by the
-// socket that the call names. The only control data are descriptors.
+// receiveMessage receives the message whose struct msghdr is at an address, from the socket
+// that the call names. The only control data are descriptors.
 func (c *call) receiveMessage(message, flags uint64) int64 {
 	h, e := c.header(message)
 	if e != 0 {

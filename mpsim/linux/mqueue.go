@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// posixQueue is a message queue of POSIX: the oldest of the messages with the highest
-// priority is received first. A receiver is ordered after the sender of its message.
+// posixQueue is a POSIX message queue: the oldest of the messages with the highest priority
+// is received first. A receiver is ordered after the sender of its message.
 type posixQueue struct {
 	k        *Kernel
 	ino      uint64
-	most     int // messages
-	size     int // bytes of a message at most
+	most     int // maximum number of messages
+	size     int // maximum size of a message in bytes
 	messages []priorityMessage
-	links    int      // names and open descriptions
-	notify   *siginfo // to be sent with the first message; nil: none
-	asked    bool     // a notification was requested, by a signal or none
-	waiting  int      // calls that wait to receive
+	links    int      // number of names and open descriptions
+	notify   *siginfo // sent with the first message; nil: none
+	asked    bool     // a notification was requested, possibly without a signal
+	waiting  int      // number of calls waiting to receive
 }
 
 type priorityMessage struct {
@@ -27,7 +27,7 @@ type priorityMessage struct {
 }
 
 const (
-	mqMost       = 10 // of a queue whose creator does not say it
+	mqMost       = 10 // of a queue whose creator does not specify it
 	mqSize       = 8192
 	mqLimit      = 65536
 	mqSizeLimit  = 16 << 20
@@ -39,7 +39,7 @@ const (
 	queueSilent  = 1  // SIGEV_NONE
 )
 
-// openQueue is an open description of one.
+// openQueue is an open description of a queue.
 type openQueue struct{ *posixQueue }
 
 func (q openQueue) stat() stat {
@@ -104,7 +104,7 @@ func (c *call) mqOpen() int64 {
 	return fd
 }
 
-// newQueue makes a queue with the attributes at addr; 0: the default ones.
+// newQueue creates a queue with the attributes at addr, or the default ones if addr is 0.
 func (c *call) newQueue(addr uint64) (*posixQueue, int64) {
 	q := &posixQueue{k: c.Kernel, ino: c.vfs.inode(), most: mqMost, size: mqSize, links: 1}
 	if addr != 0 {
@@ -136,7 +136,7 @@ func (c *call) mqUnlink() int64 {
 	return 0
 }
 
-// queueOf is the queue of a descriptor.
+// queueOf returns the queue of a descriptor, and its description.
 func (c *call) queueOf(fd int32) (*openFile, *posixQueue, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -149,8 +149,8 @@ func (c *call) queueOf(fd int32) (*openFile, *posixQueue, int64) {
 	return f, q.posixQueue, 0
 }
 
-// queueWait is the wait of a call whose absolute timeout is at addr; 0: without a
-// limit.
+// queueWait returns the wait of a call whose absolute timeout is at addr. If addr is 0,
+// there is no limit.
 func (c *call) queueWait(addr uint64) (Wait, int64) {
 	w := Wait{Kind: WaitIPC}
 	if addr == 0 {
@@ -206,7 +206,7 @@ func (c *call) mqTimedsend() int64 {
 	return c.sleepIO(w, f, blockState{restart: true, retry: try, timeout: -ETIMEDOUT})
 }
 
-// add delivers a message, and notifies the process that asked for it.
+// add delivers a message, and notifies the process if it asked for that.
 func (q *posixQueue) add(m priorityMessage) {
 	at := len(q.messages)
 	for at > 0 && q.messages[at-1].priority < m.priority {

@@ -2,8 +2,9 @@ package linux
 
 import "testing"
 
-// TestQueueNotify: mq_notify sends its signal once, when a message comes into an
-// empty queue that nobody waits at. qemu has no mq_notify; mq_notify(7) says so.
+// TestQueueNotify checks that mq_notify sends its signal once, when a message arrives in an
+// empty queue that nobody waits for. qemu has no mq_notify, so the expectations come from
+// mq_notify(7).
 func TestQueueNotify(t *testing.T) {
 	g := newGuest(t, Config{})
 	const usr1 = 10
@@ -37,7 +38,7 @@ func TestQueueNotify(t *testing.T) {
 		t.Errorf("signal %d", got)
 	}
 	g.must(g.main, 183, q, g.data+1024, 8192, 0, 0)
-	g.must(g.main, 182, q, text, 1, 0, 0) // it was asked for once
+	g.must(g.main, 182, q, text, 1, 0, 0) // the notification was requested once
 	sent(false)
 	g.must(g.main, 184, q, event)
 	g.must(g.main, 184, q, 0)

@@ -57,7 +57,7 @@ func (v *vfs) forget(dir *node, name string) {
 // nodeBytes is the size of a file besides its content, with the longest name.
 const nodeBytes = 1 << 10
 
-// room counts one more file.
+// room counts one more file. It reports false if there is no room for it.
 func (v *vfs) room() bool {
 	if v.nodes >= maxNodes || !v.space.Hold(nodeBytes) {
 		return false
@@ -151,7 +151,7 @@ func (v *vfs) makeSocket(p string) int64 {
 	return 0
 }
 
-// socketFile is the file of a socket's address, which cannot be opened.
+// socketFile is the file of a socket's address. It cannot be opened.
 type socketFile uint64
 
 func (f socketFile) stat() stat { return stat{mode: modeSocket | 0o755, ino: uint64(f), nlink: 1} }

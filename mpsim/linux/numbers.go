@@ -1,15 +1,15 @@
 package linux
 
-// descriptorNumber is the order that comes from the reuse of a descriptor's number
-// after it was closed. Servers keep the data of a connection in a table by descriptor,
-// and need nothing else to order its uses.
+// descriptorNumber tracks the order that comes from the reuse of a descriptor's number
+// after it was closed. Servers keep the data of a connection in a table indexed by
+// descriptor, and use nothing else to order accesses to it.
 //
-// It counts only if the program's own calls opened both descriptors. Files order
-// nothing: their numbers come and go in any thread by chance.
+// It counts only if the program's own calls opened both descriptors. Files order nothing:
+// their numbers are reused by arbitrary threads.
 type descriptorNumber struct {
 	own   bool   // the program's own call opened it
 	order handle // of all threads that closed it
-	by    *Task  // that closed it last
+	by    *Task  // the last one that closed it
 }
 
 // opened is called when s.f was assigned a number.
@@ -25,7 +25,7 @@ func (k *Kernel) opened(s *slot) {
 	}
 }
 
-// closed is called when the number of s is about to be free again.
+// closed is called when the number of s is about to become free.
 func (k *Kernel) closed(s *slot) {
 	n := &s.number
 	if !n.own || !k.traced() || k.next == MainTID+1 {

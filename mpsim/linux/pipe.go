@@ -11,34 +11,34 @@ const (
 type pipe struct {
 	k                *Kernel
 	ino              uint64
-	buf              []byte    // what was written and not read yet
-	store            []byte    // where buf lies
-	messages         []message // that buf is made of
+	buf              []byte    // written but not read yet
+	store            []byte    // the storage of buf
+	messages         []message // the messages in buf
 	readers, writers bool      // an end is open
-	written          uint64    // bytes, in all
+	written          uint64    // total number of bytes
 	held             uint64    // bytes that count as memory of the guest
 
-	// Descriptions that are sent with the next message, and that were received with the
-	// last one: see rights.go.
+	// Descriptions that are sent with the next message, and those received with the last
+	// one; see rights.go.
 	going, came []*openFile
 
-	// What the threads did that closed descriptors of an end: the other end is ordered
-	// after it when all are closed.
+	// What the threads did that closed descriptors of an end. When all are closed, the
+	// other end is ordered after it.
 	readersClose, writersClose handle
 }
 
-// message is what one call wrote. Its reader is ordered after the writer, and not after
+// message is what one call wrote. Its reader is ordered after its writer, but not after
 // later writers.
 type message struct {
-	left  int // bytes of it in the buffer
+	left  int // number of its bytes in the buffer
 	order handle
-	files []*openFile // that are sent with it, until the first byte is read
+	files []*openFile // sent with it, until its first byte is read
 }
 
 // messageBytes is the size of a message besides its bytes.
 const messageBytes = 64
 
-// hold counts n bytes as memory of the guest.
+// hold counts n bytes as memory of the guest. It reports false if there is no room.
 func (p *pipe) hold(n uint64) bool {
 	if !p.k.space.Hold(n) {
 		return false
@@ -195,7 +195,7 @@ type eventFD struct {
 	ino       uint64
 	count     uint64
 	semaphore bool
-	order     handle // of the writes that the count is made of
+	order     handle // of the writes that contributed to the count
 	writes    uint64
 }
 
@@ -216,7 +216,7 @@ func (e *eventFD) read(b []byte) (int, int64) {
 	e.count -= v
 	binary.LittleEndian.PutUint64(b, v)
 	e.k.observe(e.order)
-	if !e.semaphore { // for a semaphore, it is unknown which of the earlier posts is taken
+	if !e.semaphore { // with a semaphore, it is unknown which of the earlier posts is taken
 		e.k.forget(&e.order)
 	}
 	e.k.files.changed = true
@@ -247,7 +247,7 @@ func (e *eventFD) write(b []byte) (int, int64) {
 	return 8, 0
 }
 
-// carried implements [carrier]: what is read depends on everything that was written.
+// carried implements [carrier]. What is read depends on everything that was written.
 func (e *eventFD) carried(bool) (at, size uint64) { return 0, cellBytes }
 
 func (e *eventFD) ready() (read, write, hangup bool) {

@@ -2,15 +2,15 @@ package linux
 
 import "encoding/binary"
 
-// posixTimer is a timer of timer_create: it sends a signal to the process or to a
-// task, or nothing.
+// posixTimer is a timer of timer_create. It sends a signal to the process or to a task, or
+// nothing.
 type posixTimer struct {
 	alarm
 	id      int32
 	signal  int   // 0: none
 	task    *Task // nil: the process
 	value   uint64
-	overrun uint32 // expirations that the last signal represents, minus one
+	overrun uint32 // number of expirations that the last signal stands for, minus one
 }
 
 const (
@@ -82,7 +82,7 @@ func (c *call) readEvent(t *posixTimer) int64 {
 	return 0
 }
 
-// posixTimerOf finds a timer by its id.
+// posixTimerOf returns the timer with an id, or nil.
 func (c *call) posixTimerOf(id uint64) *posixTimer {
 	for _, t := range c.timers {
 		if t.id == int32(id) {

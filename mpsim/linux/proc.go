@@ -8,7 +8,7 @@ import (
 
 // What /proc shows about the process and its tasks.
 
-// mainTask is the first task that is alive.
+// mainTask returns the first live task.
 func (k *Kernel) mainTask() *Task {
 	if len(k.tasks) > 0 {
 		return k.tasks[0]
@@ -16,7 +16,7 @@ func (k *Kernel) mainTask() *Task {
 	return &Task{TID: MainTID}
 }
 
-// procStatus is /proc/self/status of a task: what programs read there.
+// procStatus returns the lines of a task's /proc/self/status that programs read.
 func (k *Kernel) procStatus(t *Task) string {
 	var size uint64
 	for m := range k.space.VMAs() {
@@ -42,7 +42,7 @@ func (k *Kernel) procStatus(t *Task) string {
 	return b.String()
 }
 
-// cpuList writes a set of processors as Linux does: 0-3,6.
+// cpuList formats a set of processors as Linux does: 0-3,6.
 func cpuList(mask uint64) string {
 	var parts []string
 	for i := 0; i < 64; i++ {
@@ -63,7 +63,7 @@ func cpuList(mask uint64) string {
 	return strings.Join(parts, ",")
 }
 
-// procStat is /proc/self/stat.
+// procStat returns the content of /proc/self/stat.
 func (k *Kernel) procStat() string {
 	ticks := k.busy / (1e9 / clockTicks)
 	return fmt.Sprintf("%d (%s) R %d %d %d 0 -1 0 0 0 0 0 %d 0 0 0 20 0 %d 0 0 %d %d 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n",
@@ -72,8 +72,7 @@ func (k *Kernel) procStat() string {
 
 const procTaskDir = "/proc/self/task/"
 
-// procTaskNode returns a file or directory under /proc/self/task; nil when there is
-// none.
+// procTaskNode returns a file or directory under /proc/self/task, or nil if there is none.
 func (k *Kernel) procTaskNode(p string) *node {
 	rest, ok := strings.CutPrefix(p, procTaskDir)
 	if !ok {

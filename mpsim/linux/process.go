@@ -17,7 +17,7 @@ const (
 // processState is what all tasks share besides memory, files and signals.
 type processState struct {
 	umask  uint32
-	limits [numLimits]*limit // that were set
+	limits [numLimits]*limit // those that were set
 }
 
 // limit is a struct rlimit.
@@ -41,7 +41,7 @@ const (
 	clone3Bytes        = 88
 )
 
-// cloneArgs is struct clone_args, as far as it matters.
+// cloneArgs holds the relevant members of struct clone_args.
 type cloneArgs struct {
 	flags, childTID, parentTID, stack, stackLen, tls uint64
 }
@@ -78,7 +78,7 @@ func (c *call) clone3() int64 {
 	return c.newTask(a)
 }
 
-// newTask makes a thread. Anything that would be a new process is refused.
+// newTask creates a thread. It refuses to create a process.
 func (c *call) newTask(a cloneArgs) int64 {
 	if a.flags&cloneThreadFlags != cloneThreadFlags {
 		c.note(c.name + " of a process")
@@ -88,7 +88,7 @@ func (c *call) newTask(a cloneArgs) int64 {
 		return -EINVAL
 	}
 	if len(c.tasks) >= c.cfg.MaxTasks {
-		// Linux would return EAGAIN, and a program that ignores it would try forever.
+		// Linux would return EAGAIN, and a program that ignores it would retry forever.
 		c.end(Outcome{Status: 128 + SIGKILL, Signal: SIGKILL, Limit: ThreadLimit,
 			Message: fmt.Sprintf("stopped: more than %d threads at the same time", c.cfg.MaxTasks)})
 		return -EAGAIN
@@ -140,7 +140,7 @@ func (k *Kernel) task(tid int) *Task {
 	return nil
 }
 
-// exit ends the task, and the guest when it was the last.
+// exit ends the task, and the guest if it was the last task.
 func (c *call) exit() int64 {
 	t := c.t
 	c.quiet = true
@@ -166,8 +166,8 @@ func (c *call) exit() int64 {
 	return 0
 }
 
-// tellCleared records that t, which is ending, has cleared its id. If the program made
-// the thread itself, another thread may wait for that as for its end.
+// tellCleared records that t, which is ending, has cleared its id. If the program itself
+// created the thread, another thread may wait for this as for the thread's end.
 func (c *call) tellCleared(t *Task) {
 	if !c.traced() || !t.own {
 		return
@@ -205,7 +205,7 @@ func (c *call) getpgid() int64 {
 	return MainTID
 }
 
-// getresid writes the three ids, all zero, of getresuid and getresgid.
+// getresid implements getresuid and getresgid, whose three ids are all zero.
 func (c *call) getresid() int64 {
 	for _, a := range c.arg[:3] {
 		if f := c.space.PutUint32(a, 0); f != nil {
@@ -215,14 +215,14 @@ func (c *call) getresid() int64 {
 	return 0
 }
 
-// schedYield lets the others run.
+// schedYield lets other tasks run.
 func (c *call) schedYield() int64 {
 	c.out.Action = Yield
 	return 0
 }
 
-// setaffinity and getaffinity keep a mask of processors for each task; where a
-// task runs does not depend on it.
+// schedSetaffinity and schedGetaffinity keep a mask of processors for each task. It has no
+// effect on where the task runs.
 func (c *call) schedSetaffinity() int64 {
 	t, e := c.taskOrSelf()
 	if e != 0 {
@@ -279,7 +279,7 @@ func (c *call) taskOrSelf() (*Task, int64) {
 	return nil, -ESRCH
 }
 
-// getcpu deals the tasks out to the processors that they may run on.
+// getcpu distributes the tasks over the processors on which they may run.
 func (c *call) getcpu() int64 {
 	mask := c.t.affinity
 	if mask == 0 {
@@ -298,7 +298,7 @@ func (c *call) getcpu() int64 {
 	return 0
 }
 
-// Scheduling policies: all tasks are SCHED_OTHER.
+// The scheduling policy of all tasks is SCHED_OTHER.
 func (c *call) schedSetscheduler() int64 {
 	if _, e := c.taskOrSelf(); e != 0 {
 		return e
@@ -310,7 +310,7 @@ func (c *call) schedSetscheduler() int64 {
 	return c.setScheduler(c.arg[1]&^0x40000000, v)
 }
 
-// setScheduler accepts a policy and a priority, without an effect.
+// setScheduler accepts a policy and a priority, without effect.
 func (c *call) setScheduler(policy uint64, priority uint32) int64 {
 	switch policy {
 	case 0, 3, 5: // OTHER, BATCH, IDLE
@@ -349,7 +349,7 @@ func (c *call) schedGetparam() int64 {
 	return c.fault(c.space.PutUint32(c.arg[1], 0))
 }
 
-// schedPriority is sched_get_priority_max and, with low, …_min.
+// schedPriorityMax is sched_get_priority_max, schedPriorityMin sched_get_priority_min.
 func (c *call) schedPriorityMax() int64 { return c.schedPriority(99) }
 func (c *call) schedPriorityMin() int64 { return c.schedPriority(1) }
 
@@ -363,7 +363,7 @@ func (c *call) schedPriority(realtime int64) int64 {
 	return -EINVAL
 }
 
-// Values that uname returns, each in 65 bytes.
+// utsField is the size of each value that uname returns.
 const utsField = 65
 
 func (c *call) uname() int64 {
@@ -374,7 +374,7 @@ func (c *call) uname() int64 {
 	return c.fault(c.space.Write(c.arg[0], b[:]))
 }
 
-// sysinfo shows a machine that has as much memory as the guest may use.
+// sysinfo describes a machine with as much memory as the guest may use.
 func (c *call) sysinfo() int64 {
 	var b [112]byte
 	le := binary.LittleEndian
@@ -386,7 +386,7 @@ func (c *call) sysinfo() int64 {
 	return c.fault(c.space.Write(c.arg[0], b[:]))
 }
 
-// Limits that prlimit64 shows.
+// Resources of prlimit64.
 const (
 	rlimStack  = 3
 	rlimNProc  = 6
@@ -394,8 +394,8 @@ const (
 	numLimits  = 16
 )
 
-// prlimit is prlimit64(pid, resource, new, old): limits can be set and asked
-// for, and have no effect.
+// prlimit is prlimit64(pid, resource, new, old). Limits can be set and read, but have no
+// effect.
 func (c *call) prlimit() int64 {
 	if p := int32(c.arg[0]); p != 0 && p != MainTID {
 		return -ESRCH
@@ -437,7 +437,7 @@ func (c *call) limits(resource, set, get uint64) int64 {
 	return 0
 }
 
-// limit is what holds for a resource.
+// limit returns the limit of a resource.
 func (c *call) limit(resource uint64) limit {
 	if l := c.process.limits[resource]; l != nil {
 		return *l
@@ -485,7 +485,7 @@ func (c *call) prctl() int64 {
 	return -EINVAL
 }
 
-// cstringUpTo reads up to n bytes that need no zero after them.
+// cstringUpTo reads a string of at most n bytes, which need not end with a zero byte.
 func (c *call) cstringUpTo(addr uint64, n int) string {
 	b := make([]byte, n)
 	if c.space.Read(addr, b) != nil {
@@ -499,7 +499,8 @@ func (c *call) cstringUpTo(addr uint64, n int) string {
 	return string(b)
 }
 
-// membarrier: one hart runs at a time, in order, so every barrier has happened.
+// membarrier has nothing to do: one hart runs at a time, in order, so every barrier has
+// taken effect.
 func (c *call) membarrier() int64 {
 	const all = 0x7f
 	switch cmd := c.arg[0]; {
@@ -522,7 +523,7 @@ func (c *call) flushICache() int64 {
 	return 0
 }
 
-// getrandom returns bytes that depend on nothing but the seed.
+// getrandom returns bytes that depend only on the seed.
 func (c *call) getrandom() int64 {
 	if c.arg[2]&^7 != 0 {
 		return -EINVAL
@@ -533,7 +534,7 @@ func (c *call) getrandom() int64 {
 	})
 }
 
-// random fills p.
+// random fills p with random bytes.
 func (k *Kernel) random(p []byte) {
 	for len(p) > 0 {
 		var b [8]byte
@@ -554,4 +555,4 @@ func (c *call) getpriority() int64  { return 20 }
 func (c *call) noChild() int64      { return -ECHILD }
 func (c *call) denied() int64       { return -EPERM }
 func (c *call) absent() int64       { return -ENOSYS }
-func (c *call) noAttributes() int64 { return -EOPNOTSUPP } // the file systems have none
+func (c *call) noAttributes() int64 { return -EOPNOTSUPP } // the file systems do not support attributes

@@ -2,14 +2,14 @@ package linux
 
 import "encoding/binary"
 
-// Descriptors that are sent along with a message (SCM_RIGHTS). They belong to the
-// message's first byte. A read stops at the end of such a message.
+// Descriptors that are sent with a message (SCM_RIGHTS). They belong to the message's first
+// byte. A read stops at the end of such a message.
 
 const (
 	solSocket     = 1
 	scmRights     = 1
 	rightsHeader  = 16  // bytes of struct cmsghdr
-	maxRights     = 253 // descriptors of a message
+	maxRights     = 253 // maximum number of descriptors in a message
 	maxControl    = 64 << 10
 	controlTrunc  = 0x8 // MSG_CTRUNC
 	rightsCloexec = messageCloexec
@@ -63,7 +63,7 @@ func (s *socket) attach(files []*openFile) {
 	s.to.going = files
 }
 
-// attached takes back the files of a message that could not be sent, and returns the
+// attached takes back the files of a message that could not be sent. It returns n, the
 // result of sending.
 func (c *call) attached(s *socket, n int64) int64 {
 	if s.to != nil && c.t.State != Blocked {
@@ -79,7 +79,7 @@ func (k *Kernel) release(files *[]*openFile) {
 	*files = nil
 }
 
-// dropRights releases what nobody can receive any more.
+// dropRights releases descriptors that can no longer be received.
 func (p *pipe) dropRights() {
 	for i := range p.messages {
 		p.k.release(&p.messages[i].files)
@@ -88,7 +88,7 @@ func (p *pipe) dropRights() {
 	p.k.release(&p.came)
 }
 
-// together returns the number of bytes that one read may take.
+// together returns the number of bytes that one read may return.
 func (p *pipe) together() int {
 	n := 0
 	for i := range p.messages {
@@ -99,7 +99,7 @@ func (p *pipe) together() int {
 	return len(p.buf)
 }
 
-// receiveRights makes descriptors of the received files, and stores them in the struct
+// receiveRights creates descriptors for the received files, and stores them in the struct
 // msghdr at message. A reader without a msghdr loses them.
 func (c *call) receiveRights(p *pipe, message, flags uint64, told uint32) {
 	defer c.release(&p.came)

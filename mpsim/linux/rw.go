@@ -2,7 +2,7 @@ package linux
 
 import "encoding/binary"
 
-// buffer is a piece of the guest's memory.
+// buffer is a range of guest memory.
 type buffer struct{ addr, n uint64 }
 
 // one returns the single buffer of read and write.
@@ -31,15 +31,15 @@ func (c *call) iovecs(addr, count uint64) ([]buffer, int64) {
 	return bufs, 0
 }
 
-// copyOut fills up to n bytes at addr with what from returns, piece by piece,
-// until a piece is short.
+// copyOut fills up to n bytes at addr by calling from for one piece after another, until a
+// piece is short.
 func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64 {
 	buf := make([]byte, min(n, ioChunk))
 	var done uint64
 	for done < n {
 		p := buf[:min(n-done, ioChunk)]
-		// Check first that it can be stored, because what was read cannot be read a
-		// second time.
+		// Check first that the bytes can be stored, because they cannot be read a second
+		// time.
 		if f := k.space.Check(addr+done, uint64(len(p)), writeAccess); f != nil {
 			ok := f.Addr - (addr + done)
 			if ok == 0 || ok > uint64(len(p)) {
@@ -68,7 +68,7 @@ func (k *Kernel) copyOut(addr, n uint64, from func(p []byte) (int, int64)) int64
 	return int64(done)
 }
 
-// copyOutAll fills n bytes at addr and returns 0 or an error number.
+// copyOutAll fills n bytes at addr. It returns 0 or an error number.
 func (k *Kernel) copyOutAll(addr, n uint64, fill func(p []byte)) int64 {
 	buf := make([]byte, min(n, ioChunk))
 	for n > 0 {
@@ -82,8 +82,8 @@ func (k *Kernel) copyOutAll(addr, n uint64, fill func(p []byte)) int64 {
 	return 0
 }
 
-// copyIn hands up to n bytes at addr to to, piece by piece, until one is taken
-// only in part.
+// copyIn passes up to n bytes at addr to the function to, in pieces, until it takes only
+// part of one.
 func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
 	buf := make([]byte, min(n, ioChunk))
 	var done uint64
@@ -117,18 +117,18 @@ func (k *Kernel) copyIn(addr, n uint64, to func(p []byte) (int, int64)) int64 {
 	return int64(done)
 }
 
-// scatter reads into buffers one after the other until one is short.
+// scatter reads into the buffers in turn until one is short.
 func (k *Kernel) scatter(bufs []buffer, from func(p []byte) (int, int64)) int64 {
 	return eachBuffer(bufs, func(b buffer) int64 { return k.copyOut(b.addr, b.n, from) })
 }
 
-// gather writes from buffers one after the other until one is taken in part.
+// gather writes from the buffers in turn until one is taken only in part.
 func (k *Kernel) gather(bufs []buffer, to func(p []byte) (int, int64)) int64 {
 	return eachBuffer(bufs, func(b buffer) int64 { return k.copyIn(b.addr, b.n, to) })
 }
 
-// eachBuffer moves the bytes of buffers until one is not moved whole. It returns
-// the bytes moved, or the error of the first.
+// eachBuffer moves the bytes of the buffers until one is moved only in part. It returns the
+// number of bytes moved, or the error of the first buffer.
 func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 	var done int64
 	for _, b := range bufs {
@@ -150,8 +150,8 @@ func eachBuffer(bufs []buffer, move func(buffer) int64) int64 {
 	return done
 }
 
-// readFile does the work of all calls that read. at is the offset; if it is negative,
-// the description's own offset counts.
+// readFile implements all calls that read. at is the offset; if it is negative, the
+// description's own offset is used.
 func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -186,7 +186,7 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 	return -EISDIR
 }
 
-// readStream reads what there is, and waits when there is nothing.
+// readStream reads what is available, and waits if there is nothing.
 func (c *call) readStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
 	k := c.Kernel
 	try := func() int64 {
@@ -205,7 +205,7 @@ func (c *call) readStream(fd int32, f *openFile, s stream, bufs []buffer) int64 
 	})
 }
 
-// writeFile does the work of all calls that write.
+// writeFile implements all calls that write.
 func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -242,11 +242,11 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 	return -EISDIR
 }
 
-// writeStream writes everything, and waits for room whenever it must.
+// writeStream writes everything, and waits for room if it must.
 func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64 {
 	k, t, unsignalled := c.Kernel, c.t, c.unsignalled
 	var done int64
-	// try returns the result if there is one.
+	// try reports whether there is a result.
 	try := func() (int64, bool) {
 		n := k.gather(bufs, func(p []byte) (int, int64) { return k.writeTo(s, p) })
 		if n > 0 {
@@ -286,7 +286,7 @@ func (c *call) writeStream(fd int32, f *openFile, s stream, bufs []buffer) int64
 	return c.sleepIO(Wait{Kind: WaitPipe, FD: int(fd)}, f, b)
 }
 
-// skip drops the first n bytes of the buffers, and buffers that are empty.
+// skip drops the first n bytes of the buffers, and empty buffers.
 func skip(bufs []buffer, n uint64) []buffer {
 	for len(bufs) > 0 && bufs[0].n <= n {
 		n -= bufs[0].n

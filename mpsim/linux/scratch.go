@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// With Config.Writable the guest can write everywhere. The host's directories stay
-// as they are: what is written is in memory, in directories that show the host's
-// names as well, and Written.Save puts it where it is to be kept. A file of the
-// host's is copied when it is first opened for writing.
+// With Config.Writable, the guest can write everywhere. The host's directories do not
+// change. What the guest writes is in memory, in directories that also show the host's
+// names. Written.Save saves it. A host file is copied when it is first opened for writing.
 
-// hostNames lists what the host has in a directory that is in memory too.
+// hostNames returns the names that the host has in a directory that is also in memory.
 func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 	var list []dirEntry
 	for i := len(v.under) - 1; i >= 0; i-- {
@@ -32,8 +31,8 @@ func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 	return kept
 }
 
-// up makes a copy in memory of a host's directory, which shows the host's names too.
-// The path must be a directory that is not covered.
+// up creates a directory in memory that also shows the names of the host's directory. The
+// path must be a directory that is not covered.
 func (v *vfs) up(p string) (*node, int64) {
 	n := v.tree
 	for part := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
@@ -54,7 +53,7 @@ func (v *vfs) up(p string) (*node, int64) {
 	return n, 0
 }
 
-// raise copies a file of the host into memory.
+// raise copies a host file into memory.
 func (v *vfs) raise(p string) (*node, int64) {
 	st, e := v.stat(p, true)
 	if e != 0 {
@@ -91,7 +90,7 @@ func (v *vfs) raise(p string) (*node, int64) {
 	}
 }
 
-// openScratch opens a path that only the host can have, when it may be written.
+// openScratch opens a path that only the host can have, if everything may be written.
 func (v *vfs) openScratch(p string, flags, perm uint32) (file, int64) {
 	st, e := v.stat(p, true)
 	switch {
@@ -157,20 +156,20 @@ func (v *vfs) bringUp(from, to string) int64 {
 	return 0
 }
 
-// empty reports whether a directory in memory has no names, those of the host's included.
+// empty reports whether a directory in memory has no names, including those of the host.
 func (v *vfs) empty(n *node, p string) bool {
 	return len(n.children) == 0 && (!n.merged || len(v.hostNames(p, n)) == 0)
 }
 
-// Written is what a guest wrote to files. It outlives the guest.
+// Written is what a guest wrote to files. It remains valid after the guest has ended.
 type Written struct{ v *vfs }
 
 // Written returns what the guest wrote to files.
 func (k *Kernel) Written() Written { return Written{k.vfs} }
 
-// Save writes the files that the guest wrote, as they are now, below dir, which is
-// created if necessary. Files of temporary directories (/tmp, /dev/shm) are among them
-// when temporary is set. What the guest removed is removed there.
+// Save writes the present content of the files that the guest wrote below dir, which it
+// creates if necessary. With temporary, this includes files in temporary directories (/tmp,
+// /dev/shm). What the guest removed is removed from dir.
 func (w Written) Save(dir string, temporary bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (w Written) Save(dir string, temporary bool) error {
 	return w.v.save(root, "/", w.v.tree, temporary)
 }
 
-// save writes what is below a directory.
+// save writes the content of a directory.
 func (v *vfs) save(root *os.Root, p string, dir *node, temporary bool) error {
 	for name := range dir.gone {
 		if dir.children[name] != nil {
@@ -212,7 +211,7 @@ func (v *vfs) save(root *os.Root, p string, dir *node, temporary bool) error {
 	return nil
 }
 
-// saveDir writes a directory, if the guest made it or wrote to it.
+// saveDir writes a directory, if the guest created it or wrote to it.
 func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
 	made := n.writable && !n.merged && at != "/tmp" && at != "/dev/shm"
 	if made || n.merged && len(n.children) > 0 {
@@ -223,7 +222,7 @@ func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
 	return v.save(root, at, n, temporary)
 }
 
-// save writes a file. If it cannot be written completely, an old file of that name is
+// save writes a file. If it cannot be written completely, an existing file of that name is
 // lost.
 func (d *memData) save(root *os.Root, at string, perm uint32) error {
 	if err := root.MkdirAll(filepath.Dir(rel(at)), 0o755); err != nil {

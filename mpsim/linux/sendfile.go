@@ -2,16 +2,16 @@ package linux
 
 import "encoding/binary"
 
-// Calls that move bytes from one descriptor to another.
+// Calls that copy bytes from one descriptor to another.
 
-// place is where a call reads or writes: an open file, and an offset when it is not
-// the file's own.
+// place is where a call reads or writes: an open file, and an offset unless it is the
+// file's own.
 type place struct {
 	f  *openFile
 	at *int64 // nil: the file's own
 }
 
-// placeOf is the place of a descriptor and of the offset at addr, if that is not 0.
+// placeOf returns the place of a descriptor and of the offset at addr, if addr is not 0.
 func (c *call) placeOf(fd int32, addr uint64) (place, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 || addr == 0 {
@@ -38,14 +38,14 @@ func (p place) offset() *int64 {
 	return &p.f.offset
 }
 
-// peekable is a stream that shows its bytes before they are taken.
+// peekable is a stream whose bytes can be read without removing them.
 type peekable interface {
 	stream
 	peek(p []byte) (int, int64)
 }
 
-// transfer moves up to n bytes. With all, it waits until all of them are moved, and not
-// only for the first. done is called with the result.
+// transfer moves up to n bytes. With all, it waits until all of them are moved; otherwise
+// it waits only for the first. done is called with the result.
 func (c *call) transfer(out, in place, n uint64, all, nonblock bool, done func(int64) int64) int64 {
 	k, t := c.Kernel, c.t
 	n = min(n, maxRW)
@@ -84,7 +84,7 @@ func (c *call) transfer(out, in place, n uint64, all, nonblock bool, done func(i
 	return c.sleepIO(Wait{Kind: WaitIPC}, out.f, b)
 }
 
-// transferSome moves what can be moved at once.
+// transferSome moves what can be moved without waiting.
 func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 	buf := make([]byte, n)
 	var e int64
@@ -128,7 +128,7 @@ func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 	return have, e
 }
 
-// putOffset stores an offset at the guest's address.
+// putOffset stores an offset at a guest address.
 func (c *call) putOffset(addr uint64, p place) int64 {
 	if addr == 0 {
 		return 0
@@ -138,8 +138,8 @@ func (c *call) putOffset(addr uint64, p place) int64 {
 	return c.fault(c.space.Write(addr, b[:]))
 }
 
-// between moves bytes from one descriptor to another, each with the offset at an
-// address, if that is not 0.
+// between moves bytes from one descriptor to another. Either offset is at an address,
+// unless that is 0.
 func (c *call) between(fdIn int32, offIn uint64, fdOut int32, offOut, n uint64, all bool, flags uint32, check func(in, out file) int64) int64 {
 	in, e := c.placeOf(fdIn, offIn)
 	if e != 0 {

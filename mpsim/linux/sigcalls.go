@@ -137,7 +137,7 @@ func (c *call) sigtimedwait() int64 {
 	return c.sleep(w, blockState{sigwait: set, info: info, timeout: -EAGAIN})
 }
 
-// takeSignal takes a pending signal of the set.
+// takeSignal removes a pending signal of the set.
 func (k *Kernel) takeSignal(t *Task, set sigset) (siginfo, bool) {
 	if i, ok := t.pending.take(set); ok {
 		return i, true
@@ -145,7 +145,8 @@ func (k *Kernel) takeSignal(t *Task, set sigset) (siginfo, bool) {
 	return k.signals.pending.take(set)
 }
 
-// giveInfo is the result of a sigwait that took a signal.
+// giveInfo stores the siginfo of a signal that sigwait took. It returns the result of the
+// call.
 func (k *Kernel) giveInfo(addr uint64, i siginfo) int64 {
 	k.received(i)
 	if addr != 0 {
@@ -158,12 +159,12 @@ func (k *Kernel) giveInfo(addr uint64, i siginfo) int64 {
 	return int64(i.sig)
 }
 
-// waitsFor reports whether the task sleeps in sigtimedwait for the signal.
+// waitsFor reports whether the task is waiting for the signal in sigtimedwait.
 func (t *Task) waitsFor(sig int) bool {
 	return t.State == Blocked && t.block.sigwait.has(sig)
 }
 
-// endSigwait wakes a task whose awaited signal was queued.
+// endSigwait wakes a task for which an awaited signal was queued.
 func (k *Kernel) endSigwait(t *Task) {
 	if i, ok := k.takeSignal(t, t.block.sigwait); ok {
 		k.onBehalf(t, func() {
@@ -207,7 +208,7 @@ func (c *call) sigaltstack() int64 {
 	return 0
 }
 
-// kill is kill(pid, sig): only to the guest itself. With -1 it means all other
+// kill is kill(pid, sig). It can only signal the guest itself. -1 means all other
 // processes, of which there are none.
 func (c *call) kill() int64 {
 	pid, sig := int32(c.arg[0]), int(int32(c.arg[1]))
@@ -256,8 +257,8 @@ func (c *call) signalTask(tid int32, sig int, i siginfo) int64 {
 	return c.sendTask(t, i)
 }
 
-// sigqueueinfo is rt_sigqueueinfo(pid, sig, info) and, with one more id in
-// front of sig, rt_tgsigqueueinfo.
+// sigqueueinfo is rt_sigqueueinfo(pid, sig, info). tgsigqueueinfo is rt_tgsigqueueinfo,
+// with a thread id before sig.
 func (c *call) sigqueueinfo() int64 {
 	if int32(c.arg[0]) != MainTID {
 		return -ESRCH
@@ -280,7 +281,7 @@ func (c *call) tgsigqueueinfo() int64 {
 	return c.signalTask(int32(c.arg[1]), i.sig, i)
 }
 
-// userInfo reads the siginfo that a program made itself.
+// userInfo reads a siginfo that the program filled in.
 func (c *call) userInfo(sig int, addr uint64) (siginfo, int64) {
 	var b [128]byte
 	if f := c.space.Read(addr, b[:]); f != nil {

@@ -24,7 +24,7 @@ const (
 	frameSize    = frameFloats + 528
 )
 
-// altStack is what sigaltstack set.
+// altStack is the stack that sigaltstack set.
 type altStack struct {
 	sp, size uint64
 	flags    uint32
@@ -45,8 +45,7 @@ func (a *altStack) holds(sp uint64) bool {
 	return sp > a.sp && sp-a.sp <= a.size
 }
 
-// OnAltStack reports whether sp is in the stack that the task has set for signal
-// handlers.
+// OnAltStack reports whether sp is in the stack that the task has set for signal handlers.
 func (t *Task) OnAltStack(sp uint64) bool { return t.altStack.holds(sp) }
 
 // status returns the flags that sigaltstack reports for a stack pointer.
@@ -60,9 +59,9 @@ func (a *altStack) status(sp uint64) uint32 {
 	return a.flags & ssAutoDisarm
 }
 
-// pushFrame writes a signal frame on the guest's stack and makes ctx continue
-// in the handler. mask is the mask that returning from the handler restores.
-// false: the stack cannot take it.
+// pushFrame writes a signal frame to the guest's stack and makes ctx continue in the
+// handler. mask will be restored when the handler returns. It reports false if the frame
+// cannot be written to the stack.
 func (k *Kernel) pushFrame(t *Task, ctx *Context, info siginfo, act sigaction, mask sigset) bool {
 	sp := ctx.X[regSP]
 	on := t.altStack.holds(sp)
@@ -72,7 +71,7 @@ func (k *Kernel) pushFrame(t *Task, ctx *Context, info siginfo, act sigaction, m
 	}
 	sp = (sp - frameSize) &^ 15
 	if on && t.altStack.size != 0 && !t.altStack.holds(sp) && t.altStack.flags&ssAutoDisarm == 0 {
-		return false // it would run over the end of the alternate stack
+		return false // it would cross the end of the alternate stack
 	}
 	var f [frameSize]byte
 	info.encode(f[frameInfo:frameContext])
@@ -105,7 +104,7 @@ func (k *Kernel) pushFrame(t *Task, ctx *Context, info siginfo, act sigaction, m
 	return true
 }
 
-// encode writes siginfo_t.
+// encode writes the siginfo as a siginfo_t.
 func (i *siginfo) encode(b []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], uint32(i.sig))
@@ -122,8 +121,8 @@ func (i *siginfo) encode(b []byte) {
 	}
 }
 
-// sigreturn is rt_sigreturn: it takes the registers back from the frame that
-// the stack pointer points to.
+// sigreturn is rt_sigreturn. It restores the registers from the frame that the stack
+// pointer points to.
 func (c *call) sigreturn() int64 {
 	c.quiet = true
 	var f [frameSize]byte
@@ -154,7 +153,7 @@ func (c *call) sigreturn() int64 {
 	return 0
 }
 
-// setAltStack installs an alternate stack; it returns an error number.
+// setAltStack installs an alternate stack. It returns 0 or an error number.
 func (c *call) setAltStack(a altStack) int64 {
 	mode := a.flags &^ ssAutoDisarm
 	switch {

@@ -42,9 +42,9 @@ const (
 	SIGSYS    = 31
 	numSigs   = 64
 	firstRT   = 32
-	firstUser = 34 // the two before it are the C library's own
+	firstUser = 34 // the two before it belong to the C library
 
-	// SetID is the second of them: it makes ids that one thread sets known to others.
+	// SetID is the second of these. It makes ids that one thread sets known to the others.
 	SetID = 33
 )
 
@@ -81,7 +81,7 @@ func SignalName(sig int) string {
 	return "signal " + utoa(uint64(sig))
 }
 
-// sigset is a set of signals; bit n-1 is signal n.
+// sigset is a set of signals. Bit n-1 stands for signal n.
 type sigset uint64
 
 func sigbit(sig int) sigset { return 1 << (sig - 1) }
@@ -93,36 +93,36 @@ const (
 	unblockable = sigset(1<<(SIGKILL-1) | 1<<(SIGSTOP-1))
 	// synchronous signals are delivered before others.
 	synchronous = sigset(1<<(SIGSEGV-1) | 1<<(SIGBUS-1) | 1<<(SIGILL-1) | 1<<(SIGTRAP-1) | 1<<(SIGFPE-1) | 1<<(SIGSYS-1))
-	// harmless signals are ignored by default. Stopping is not supported: the
-	// signals that stop are among them.
+	// harmless signals are ignored by default. They include the signals that stop a
+	// process, because stopping is not supported.
 	harmless = sigset(1<<(SIGCHLD-1) | 1<<(SIGCONT-1) | 1<<(SIGURG-1) | 1<<(SIGWINCH-1) |
 		1<<(SIGSTOP-1) | 1<<(SIGTSTP-1) | 1<<(SIGTTIN-1) | 1<<(SIGTTOU-1))
 )
 
-// siginfo is what the guest's siginfo_t is made from.
+// siginfo is the content of a siginfo_t.
 type siginfo struct {
 	sig, code int
-	fault     bool   // addr, instead of pid and value
-	addr      uint64 // of a timer: its id, and above that its overrun
+	fault     bool   // addr is valid, instead of pid and value
+	addr      uint64 // for a timer: its id, and its overrun in the upper half
 	value     uint64
 	timer     bool
 	cell      uint64 // see Kernel.sent; 0: nobody's
 	order     handle // what the senders, or the thread that set the timer, published
 }
 
-// maxQueued bounds the queued real-time signals of a queue.
+// maxQueued bounds the number of real-time signals in a queue.
 const maxQueued = 1024
 
-// sigqueue holds pending signals: standard ones once, real-time ones as often
+// sigqueue holds pending signals: standard signals at most once, real-time signals as often
 // as they were sent.
 type sigqueue struct {
 	set   sigset
 	infos []siginfo // in order of sending
 }
 
-// add queues a signal; false when there is no room. The acting task orders
-// the receiver after itself: a signal that was pending already and is
-// not queued again, after both senders.
+// add queues a signal. It reports false if there is no room. The receiver is ordered after
+// the acting task. If the signal was already pending and is not queued again, the receiver
+// is ordered after both senders.
 func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	if q.set.has(i.sig) && i.sig < firstRT {
 		at := slices.IndexFunc(q.infos, func(p siginfo) bool { return p.sig == i.sig })
@@ -139,7 +139,7 @@ func (k *Kernel) add(q *sigqueue, i siginfo) bool {
 	}
 	q.set |= sigbit(i.sig)
 	q.infos = append(q.infos, i)
-	k.files.changed = true // a task may wait for it by a signalfd
+	k.files.changed = true // a task may be waiting for it with a signalfd
 	return true
 }
 
@@ -151,8 +151,8 @@ func (k *Kernel) received(i siginfo) {
 	}
 }
 
-// take removes the first pending instance of a signal of the set: synchronous
-// signals first, then the lowest number.
+// take removes the first pending instance of a signal in the set: synchronous signals
+// first, then the lowest number.
 func (q *sigqueue) take(of sigset) (siginfo, bool) {
 	can := q.set & of
 	if can == 0 {
@@ -182,7 +182,7 @@ const (
 	sigIgnore  = 1
 )
 
-// sigaction as RISC-V has it: there is no restorer.
+// sigaction is struct sigaction of RISC-V, which has no restorer.
 type sigaction struct {
 	handler, flags uint64
 	mask           sigset
@@ -201,7 +201,7 @@ type signalState struct {
 	pending sigqueue
 }
 
-// ignored reports whether a signal would do nothing when delivered.
+// ignored reports whether a signal would have no effect when delivered.
 func (s *signalState) ignored(sig int) bool {
 	switch s.actions[sig].handler {
 	case sigIgnore:
@@ -217,7 +217,7 @@ func (k *Kernel) deliverable(t *Task) sigset {
 	return (t.pending.set | k.signals.pending.set) &^ t.blocked
 }
 
-// attend notes whether the task has to look at its signals before it runs.
+// attend notes whether the task has to handle signals before it runs.
 func (k *Kernel) attend(t *Task) {
 	t.attention = t.interrupted.set || t.hasRestore || k.deliverable(t) != 0
 }
@@ -238,8 +238,8 @@ func (k *Kernel) sendTask(t *Task, i siginfo) int64 {
 	return 0
 }
 
-// sendProcess queues a signal for whichever task does not block it, the main
-// task first.
+// sendProcess queues a signal for the first task that does not block it, starting with the
+// main task.
 func (k *Kernel) sendProcess(i siginfo) int64 {
 	var to *Task
 	for _, t := range k.tasks {
@@ -266,7 +266,7 @@ func (k *Kernel) sendProcess(i siginfo) int64 {
 	return 0
 }
 
-// notify lets a task know of a signal that was queued for it.
+// notify informs a task of a signal that was queued for it.
 func (k *Kernel) notify(t *Task, sig int) {
 	if t.waitsFor(sig) {
 		k.endSigwait(t)
@@ -285,8 +285,8 @@ func (k *Kernel) notify(t *Task, sig int) {
 	}
 }
 
-// passSignals lets another task look at the signals of the process that the
-// task that just ended did not come to.
+// passSignals lets another task handle the signals of the process that the task that just
+// ended has not handled.
 func (k *Kernel) passSignals() {
 	for _, t := range k.tasks {
 		if k.signals.pending.set&^t.blocked == 0 {
@@ -300,13 +300,13 @@ func (k *Kernel) passSignals() {
 	}
 }
 
-// killedBy is how a guest ends by a signal.
+// killedBy returns the outcome of a guest that is killed by a signal.
 func killedBy(sig int) Outcome {
 	return Outcome{Action: ExitGroup, Status: 128 + sig, Signal: sig, Message: "killed by " + SignalName(sig)}
 }
 
-// interrupt ends a task's wait because of a signal: its call restarts or
-// returns EINTR, as Deliver will decide.
+// interrupt ends a task's wait because of a signal. Deliver will decide whether the call
+// restarts or returns EINTR.
 func (k *Kernel) interrupt(t *Task) {
 	b := t.block
 	k.wake(t, -EINTR)
@@ -322,22 +322,21 @@ func (k *Kernel) interrupt(t *Task) {
 	t.attention = true
 }
 
-// interruption says that a task's call was cut short by a signal.
+// interruption says that a signal cut a task's call short.
 type interruption struct {
 	set     bool
 	restart bool // the call restarts if the handler has SA_RESTART
 	a0      uint64
 }
 
-// Raise delivers a signal that the task's own instruction caused, with ctx.PC
-// at that instruction: SIGSEGV, SIGBUS, SIGILL, SIGTRAP or SIGFPE with one of
-// the Code constants and the address. The outcome is Return, with ctx at the
-// handler, or ExitGroup.
+// Raise delivers a signal that the task's own instruction caused: SIGSEGV, SIGBUS, SIGILL,
+// SIGTRAP or SIGFPE, with one of the Code constants and the address. ctx.PC must be at that
+// instruction. The outcome is Return, with ctx at the handler, or ExitGroup.
 func (k *Kernel) Raise(t *Task, sig, code int, addr uint64, ctx *Context) Outcome {
 	t.ctx = ctx
 	act := &k.signals.actions[sig]
 	if t.blocked.has(sig) || act.handler == sigIgnore {
-		// A synchronous signal cannot wait: it kills.
+		// A synchronous signal cannot wait, so it kills.
 		act.handler = sigDefault
 		t.blocked &^= sigbit(sig)
 	}
@@ -346,9 +345,8 @@ func (k *Kernel) Raise(t *Task, sig, code int, addr uint64, ctx *Context) Outcom
 	return k.Deliver(t, ctx)
 }
 
-// RaiseFault delivers the signal for a failed access of the task's own
-// instruction, with ctx.PC at it; a fault because of the memory limit ends the
-// guest.
+// RaiseFault delivers the signal for a failed access of the task's own instruction, with
+// ctx.PC at it. A fault caused by the memory limit ends the guest.
 func (k *Kernel) RaiseFault(t *Task, f *mem.Fault, ctx *Context) Outcome {
 	switch f.Cause {
 	case mem.OverLimit:
@@ -362,9 +360,9 @@ func (k *Kernel) RaiseFault(t *Task, f *mem.Fault, ctx *Context) Outcome {
 	return k.Raise(t, SIGSEGV, CodeMapErr, f.Addr, ctx)
 }
 
-// Deliver delivers the signals that are pending for the task, by making ctx
-// continue in their handlers. It must be called before a task runs for which
-// [Task.Pending] holds. The outcome is Return or ExitGroup.
+// Deliver delivers the signals that are pending for the task, by making ctx continue in
+// their handlers. It must be called before a task runs whose [Task.Pending] is true. The
+// outcome is Return or ExitGroup.
 func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 	t.ctx = ctx
 	for k.dying == nil {
@@ -397,8 +395,8 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 	if k.dying != nil {
 		return *k.dying
 	}
-	// No handler ran: a call that was cut short restarts, and the mask of
-	// sigsuspend has served.
+	// No handler ran. A call that was cut short restarts, and the mask of sigsuspend is no
+	// longer needed.
 	k.resumeAfterSignal(t, ctx, true)
 	if t.hasRestore {
 		t.blocked, t.hasRestore = t.restoreMask, false
@@ -410,8 +408,7 @@ func (k *Kernel) Deliver(t *Task, ctx *Context) Outcome {
 	return Outcome{Action: Return}
 }
 
-// resumeAfterSignal settles what becomes of a call that was cut short: it is
-// restarted or has returned EINTR.
+// resumeAfterSignal completes a call that was cut short: it is restarted or returns EINTR.
 func (k *Kernel) resumeAfterSignal(t *Task, ctx *Context, again bool) {
 	if in := t.interrupted; in.set {
 		t.interrupted = interruption{}

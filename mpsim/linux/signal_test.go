@@ -36,8 +36,8 @@ func TestSignalFrameRoundTrip(t *testing.T) {
 		c.X[regRA] != g.k.Trampoline() || sp&15 != 0 || sp+1088 > before.X[regSP] {
 		t.Fatalf("in the handler: %+v", c)
 	}
-	// The layout that a C program relies on: si_addr at 16, gregs after
-	// 176 bytes of ucontext, pc first.
+	// The layout on which C programs rely: si_addr at 16, gregs after 176 bytes of
+	// ucontext, pc first.
 	if g.get32(sp) != SIGSEGV || g.get32(sp+8) != CodeMapErr || g.get64(sp+16) != 0x4242 {
 		t.Fatal("siginfo is wrong")
 	}
@@ -73,7 +73,7 @@ func TestFatalSignals(t *testing.T) {
 	if out := g.call(g.main, 131, MainTID, uint64(a.TID), SIGABRT); out.Action != ExitGroup || out.Signal != SIGABRT {
 		t.Fatalf("tgkill: %+v", out)
 	}
-	// A fault whose signal is blocked kills all the same.
+	// A fault whose signal is blocked kills nevertheless.
 	g = newGuest(t, Config{})
 	g.handle(SIGSEGV, 0, 0)
 	g.main.blocked = sigbit(SIGSEGV)
@@ -194,13 +194,13 @@ func TestAlternateStack(t *testing.T) {
 	g.words(g.data, alt, 0, 8192)
 	g.must(g.main, 132, g.data, 0)
 	g.handle(SIGSEGV, saOnStack, 0)
-	g.main.ctx.X[regSP] = 8 // overflown
+	g.main.ctx.X[regSP] = 8 // the stack has overflowed
 	g.k.Raise(g.main.Task, SIGSEGV, CodeMapErr, 0, &g.main.ctx)
 	if sp := g.main.ctx.X[regSP]; sp < alt || sp >= alt+8192 || g.main.ctx.PC != handlerAt {
 		t.Fatalf("the handler runs at %#x on %#x", g.main.ctx.PC, sp)
 	}
 	g.want(-EPERM, g.main, 132, g.data, 0)
-	// Without one, a signal that cannot be put on the stack kills.
+	// Without one, a signal that cannot be written to the stack kills.
 	g = newGuest(t, Config{})
 	g.handle(SIGSEGV, 0, 0)
 	g.main.ctx.X[regSP] = 8
@@ -212,7 +212,7 @@ func TestAlternateStack(t *testing.T) {
 func TestAlarm(t *testing.T) {
 	g := newGuest(t, Config{})
 	g.handle(SIGALRM, 0, 0)
-	g.words(g.data, 0, 0, 0, 5) // once, in 5 µs
+	g.words(g.data, 0, 0, 0, 5) // once, after 5 µs
 	g.must(g.main, 103, 0, g.data, 0)
 	if d, ok := g.k.NextDeadline(); !ok || d != 5000 {
 		t.Fatalf("deadline %d %v", d, ok)

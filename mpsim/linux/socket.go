@@ -2,10 +2,10 @@ package linux
 
 import "encoding/binary"
 
-// Sockets inside the guest: pairs, and those of AF_UNIX, AF_INET and AF_INET6 that
-// find each other by address. There is one host, the guest's own; nothing reaches
-// the network of the real one. A connection is two pipes; a socket for datagrams
-// has a pipe that all who send to it write to.
+// Sockets inside the guest: pairs, and those of AF_UNIX, AF_INET and AF_INET6, which find
+// each other by address. The only host is the guest's own; nothing reaches the network of
+// the real one. A connection consists of two pipes. A datagram socket has one pipe, to
+// which all senders write.
 
 const (
 	modeSocket = 0o140000
@@ -25,10 +25,10 @@ const (
 	messageFlags    = messagePeek | messageTrunc | messageDontWait | messageNoSignal | messageWaitAll | messageMore | messageCloexec
 )
 
-// socket is one end: it reads from one pipe and writes to another.
+// socket is one end of a connection: it reads from one pipe and writes to another.
 type socket struct {
 	k        *Kernel
-	from, to *pipeEnd // nil: it is not connected
+	from, to *pipeEnd // nil: not connected
 	ino      uint64
 	family   uint16
 	kind     uint64
@@ -40,15 +40,15 @@ type socket struct {
 	listening   bool
 	backlog     int
 	waiting     []connection      // to a listening socket, not accepted yet
-	senders     []address         // of datagrams: the sender of each message in from
-	options     map[uint64][]byte // that were set, by level and name
+	senders     []address         // for datagrams: the sender of each message in from
+	options     map[uint64][]byte // set by the guest, by level and name
 	shown       string            // the name of its file, as given to bind
-	deliver     *socket           // datagrams that are written go there
-	pair        bool              // of two datagram sockets, which socketpair made
+	deliver     *socket           // where datagrams that are written go
+	pair        bool              // two datagram sockets made by socketpair
 }
 
 // connection is a connection that waits to be accepted. The thread that accepts it is
-// ordered after the one that made it.
+// ordered after the thread that made it.
 type connection struct {
 	socket *socket
 	order  handle
@@ -101,7 +101,7 @@ func (s *socket) read(b []byte) (int, int64) {
 	}
 	whole := s.from.messages[0].left
 	n, e := s.k.readFrom(s.from, b[:min(len(b), whole)])
-	if rest := whole - n; e == 0 && rest > 0 { // what there is no room for is lost
+	if rest := whole - n; e == 0 && rest > 0 { // what does not fit is lost
 		s.from.buf = s.from.buf[rest:]
 		s.from.took(rest)
 	}
@@ -137,8 +137,8 @@ func (s *socket) write(b []byte) (int, int64) {
 	return n, e
 }
 
-// ready: the end of what can be read is something to read, and so is a connection
-// that waits.
+// ready implements [stream]. The end of the data counts as something to read, and so does a
+// waiting connection.
 func (s *socket) ready() (read, write, hangup bool) {
 	if s.listening {
 		return len(s.waiting) > 0, false, false
@@ -155,7 +155,7 @@ func (s *socket) ready() (read, write, hangup bool) {
 	return read, write || s.from == nil, false
 }
 
-// hangups returns the events of poll that tell that the other side has gone.
+// hangups returns the poll events that say that the other side is gone.
 func (s *socket) hangups(want uint16) (got uint16) {
 	switch {
 	case s.listening || s.kind == socketDgram:
@@ -202,7 +202,7 @@ func (c *call) newSocketFD() int64 {
 	return c.addSocket(c.newSocket(family, kind), flags)
 }
 
-// addSocket makes a descriptor for a socket.
+// addSocket creates a descriptor for a socket.
 func (c *call) addSocket(s *socket, flags uint32) int64 {
 	return c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
 }
@@ -217,7 +217,7 @@ func (c *call) socketpair() int64 {
 		return -EINVAL
 	}
 	a, b := c.newSocket(familyUnix, kind), c.newSocket(familyUnix, kind)
-	if kind == socketDgram { // what one reads only the other writes
+	if kind == socketDgram { // what one socket reads only the other one writes
 		a.kind, b.kind = socketPacket, socketPacket
 		a.pair, b.pair = true, true
 	}
@@ -243,8 +243,8 @@ func (c *call) join(a, b *socket) {
 	b.from, b.to = &pipeEnd{there, false}, &pipeEnd{back, true}
 }
 
-// socketOf returns the socket of a descriptor, and its description as it is
-// for a call with flags.
+// socketOf returns the socket of a descriptor, and its description as it applies to a call
+// with flags.
 func (c *call) socketOf(fd int32, flags uint64) (*openFile, *socket, int64) {
 	f, e := c.files.get(fd)
 	if e != 0 {
@@ -260,7 +260,7 @@ func (c *call) socketOf(fd int32, flags uint64) (*openFile, *socket, int64) {
 	}
 	c.unsignalled = flags&messageNoSignal != 0
 	if flags&messageDontWait != 0 {
-		once := *f // the call does not wait, so that nobody keeps it
+		once := *f // a copy is enough, because the call does not wait and nobody keeps it
 		once.flags |= openNonblock
 		f = &once
 	}
@@ -275,7 +275,7 @@ func (c *call) shutdown() int64 {
 		return e
 	case c.arg[1] > 2:
 		return -EINVAL
-	case s.listening: // a task that waits to accept waits no longer
+	case s.listening: // tasks that wait in accept stop waiting
 		s.listening = false
 		c.files.changed = true
 		return 0

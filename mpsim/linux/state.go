@@ -2,10 +2,10 @@ package linux
 
 import "hindsight/mpsim/mem"
 
-// What the kernel stores for the guest is memory too, at addresses that no program has:
-// bytes in pipes and files, handlers of signals, masks, limits. A call that changes it
-// writes there, and a call whose result or effect depends on it reads there. A watcher
-// of the space ([mem.Space.Watch]) is told of both.
+// What the kernel stores for the guest is treated as memory, too, at addresses that no
+// program uses: bytes in pipes and files, signal handlers, masks, limits. A call that
+// changes such state writes there, and a call whose result or effect depends on it reads
+// there. A watcher of the space ([mem.Space.Watch]) is told of both.
 //
 // 	1<<60  cells of 8 bytes: of the process, 1<<12 for each task, one for each signal that was sent
 // 	1<<61  bytes of files, pipes and counters, 1<<40 for each
@@ -24,8 +24,8 @@ const (
 	contentBits = 40
 )
 
-// Cells of the process. Those of signals and limits are numbered from their
-// first one.
+// Cells of the process. Those of signals and limits are numbered from the first one of
+// their kind.
 const (
 	cellUmask = iota
 	cellTimer
@@ -49,8 +49,8 @@ func (t *Task) cell(n int) uint64 {
 	return taskCells + (uint64(t.TID)*cellsPerTask+uint64(n))*cellBytes
 }
 
-// reads records that the current call depends on a cell of the kernel's state; writes,
-// that it sets the cell.
+// reads records that the present call depends on a cell of the kernel's state; writes
+// records that it sets the cell.
 func (k *Kernel) reads(cell uint64) {
 	if cell != 0 {
 		k.space.Tell(cell, cellBytes, mem.Read)
@@ -59,11 +59,11 @@ func (k *Kernel) reads(cell uint64) {
 
 func (k *Kernel) writes(cell uint64) { k.space.Tell(cell, cellBytes, mem.Write) }
 
-// Acting is the task on whose behalf the kernel works: the one that called, or
-// one whose call was blocked and can go on. nil: nobody.
+// Acting returns the task on whose behalf the kernel works: the caller, or a task whose
+// blocked call can continue. It returns nil if there is none.
 func (k *Kernel) Acting() *Task { return k.acting }
 
-// onBehalf does something for a task that is not the caller.
+// onBehalf runs do on behalf of a task that is not the caller.
 func (k *Kernel) onBehalf(t *Task, do func()) {
 	before := k.acting
 	k.acting = t
@@ -77,11 +77,11 @@ const CacheBlock = 64
 
 // Zero clears memory for a task, as cbo.zero does.
 func (k *Kernel) Zero(t *Task, addr, n uint64) Outcome {
-	k.onBehalf(t, func() { _ = k.space.Write(addr, make([]byte, n)) }) // the caller has checked that it can be written
+	k.onBehalf(t, func() { _ = k.space.Write(addr, make([]byte, n)) }) // the caller has checked that the memory is writable
 	return Outcome{}
 }
 
-// content is the address of the bytes of a file, by its inode number.
+// content returns the address of the bytes of a file, given its inode number.
 func (k *Kernel) content(ino uint64) uint64 {
 	if k.contents == nil {
 		k.contents = map[uint64]uint64{}
@@ -94,21 +94,21 @@ func (k *Kernel) content(ino uint64) uint64 {
 	return contents + n<<contentBits
 }
 
-// moved records that n bytes of a file with offsets, from off on, were read or written.
+// moved records that n bytes of a file with offsets, starting at off, were read or written.
 func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
 	if n > 0 && k.space.Watched() {
 		k.space.Tell(k.content(f.stat().ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
 	}
 }
 
-// carrier is a stream that hands on what is written to it.
+// carrier is a stream that passes on what is written to it.
 type carrier interface {
-	// carried returns the position of the next byte to be read, or written, in the
-	// stream's buffer, and the size of the buffer.
+	// carried returns the position in the stream's buffer of the next byte to be read or
+	// written, and the size of the buffer.
 	carried(write bool) (at, size uint64)
 }
 
-// passed records that n bytes went through a stream, from its previous position on.
+// passed records that n bytes went through a stream, starting at its previous position.
 func (k *Kernel) passed(s stream, at, size uint64, n int, acc mem.Access) {
 	if n <= 0 || size == 0 || !k.space.Watched() {
 		return
@@ -121,7 +121,7 @@ func (k *Kernel) passed(s stream, at, size uint64, n int, acc mem.Access) {
 	}
 }
 
-// readFrom reads from a stream and tells where the bytes come from.
+// readFrom reads from a stream and records where the bytes come from.
 func (k *Kernel) readFrom(s stream, p []byte) (int, int64) {
 	var at, size uint64
 	if c, ok := s.(carrier); ok {
@@ -132,7 +132,7 @@ func (k *Kernel) readFrom(s stream, p []byte) (int, int64) {
 	return n, e
 }
 
-// writeTo writes to a stream and tells where the bytes go.
+// writeTo writes to a stream and records where the bytes go.
 func (k *Kernel) writeTo(s stream, p []byte) (int, int64) {
 	var at, size uint64
 	if c, ok := s.(carrier); ok {
@@ -153,8 +153,9 @@ func (p *pipeEnd) carried(write bool) (at, size uint64) {
 	return (p.written - uint64(len(p.buf))) % pipeBytes, pipeBytes
 }
 
-// offset is the cell of an open file's position. lseek sets it. That reads and writes
-// advance it is no dependence; otherwise each would depend on all earlier ones.
+// offset returns the cell of an open file's position. lseek sets it. That reads and writes
+// advance it does not count as a dependence; otherwise each would depend on all earlier
+// ones.
 func (k *Kernel) offset(f *openFile) uint64 {
 	if f.cell == 0 {
 		k.offsets++
@@ -163,8 +164,7 @@ func (k *Kernel) offset(f *openFile) uint64 {
 	return f.cell
 }
 
-// sent assigns to a signal that is being sent a cell of its own, which its delivery
-// reads.
+// sent assigns to a signal that is being sent its own cell, which its delivery reads.
 func (k *Kernel) sent(i *siginfo) {
 	if i.timer {
 		i.cell = processCell(cellTimer)

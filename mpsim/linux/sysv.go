@@ -7,7 +7,7 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// System V's semaphores, shared memory and message queues. A thread that lowers a
+// Semaphores, shared memory and message queues of System V. A thread that lowers a
 // semaphore is ordered after the threads that raised it, and the receiver of a message
 // after its sender. Shared memory orders nothing.
 
@@ -22,10 +22,10 @@ const (
 	ipcStat   = 2
 
 	ipcPermBytes = 48
-	maxIPC       = 4096 // objects of each kind
+	maxIPC       = 4096 // maximum number of objects of each kind
 )
 
-// ipcPerm is what objects of all three kinds have.
+// ipcPerm is common to the objects of all three kinds.
 type ipcPerm struct {
 	id   int32
 	key  int32
@@ -34,20 +34,20 @@ type ipcPerm struct {
 
 func (p *ipcPerm) perm() *ipcPerm { return p }
 
-// encode writes struct ipc64_perm.
+// encode writes it as a struct ipc64_perm.
 func (p *ipcPerm) encode(b []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], uint32(p.key))
 	le.PutUint32(b[20:], p.mode)
 }
 
-// ipcTable holds the objects of a kind.
+// ipcTable holds the objects of one kind.
 type ipcTable[T interface{ perm() *ipcPerm }] struct {
 	objects []T
 	next    int32
 }
 
-// get finds an object by key, or makes one.
+// get finds an object by key, or creates one.
 func (t *ipcTable[T]) get(key int32, flags uint32, fits func(T) int64, create func(ipcPerm) (T, int64)) int64 {
 	if key != ipcPrivate {
 		for _, o := range t.objects {
@@ -100,7 +100,7 @@ type ipcState struct {
 	posix      map[string]*posixQueue
 }
 
-// semaphores are a set of them.
+// semaphores is a set of semaphores.
 type semaphores struct {
 	ipcPerm
 	values  []semaphore
@@ -111,7 +111,7 @@ type semaphore struct {
 	value            uint16
 	pid              uint32
 	raised, lowered  handle
-	waitUp, waitZero int // calls that wait
+	waitUp, waitZero int // numbers of waiting calls
 }
 
 const (
@@ -272,7 +272,7 @@ func (c *call) semaphoreWait(timeout uint64) int64 {
 		}
 		w.Timed, w.Deadline = true, later(c.now, d)
 	}
-	var counted *int // the count of waiting calls that this one is in
+	var counted *int // the counter of waiting calls that includes this one
 	k := c.Kernel
 	try := func() (int64, bool) {
 		if counted != nil {
@@ -303,7 +303,8 @@ func (c *call) semaphoreWait(timeout uint64) int64 {
 	return c.sleepIO(w, nil, blockState{retry: try, interrupted: leave, expire: func() int64 { leave(); return -EAGAIN }})
 }
 
-// operate does all operations on a set or none. It returns the one that must wait.
+// operate performs all operations on a set, or none of them. waits is the one that must
+// wait.
 func (k *Kernel) operate(s *semaphores, ops []operation) (waits int, e int64) {
 	values := map[uint16]int{}
 	for i, op := range ops {
@@ -433,7 +434,7 @@ func (c *call) shmdt() int64 {
 	return 0
 }
 
-// dropSegment deletes a segment that was removed and that nobody uses.
+// dropSegment deletes a removed segment that is no longer used.
 func (c *call) dropSegment(s *segment) {
 	if s.removed && s.attached == 0 {
 		c.ipc.segments.remove(s.id)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// messageQueue is a queue of messages with types.
+// messageQueue is a queue of typed messages.
 type messageQueue struct {
 	ipcPerm
 	messages []typedMessage
@@ -62,7 +62,7 @@ func (c *call) msgctl() int64 {
 	return -EINVAL
 }
 
-// takeMessage takes a message out of its queue.
+// takeMessage removes a message from its queue.
 func (k *Kernel) takeMessage(q *messageQueue, i int) typedMessage {
 	m := q.messages[i]
 	q.messages = slices.Delete(q.messages, i, i+1)
@@ -148,7 +148,8 @@ func (c *call) msgrcv() int64 {
 	return c.sleepIO(Wait{Kind: WaitIPC}, nil, blockState{retry: try})
 }
 
-// choose is the message that msgrcv takes for a type; -1 if there is none.
+// choose returns the index of the message that msgrcv takes for a type, or -1 if there is
+// none.
 func (q *messageQueue) choose(kind int64, except bool) int {
 	best := -1
 	for i, m := range q.messages {

@@ -1,6 +1,6 @@
 package linux
 
-// entry is a system call: its name and its implementation. Without do it is not
+// entry is a system call: its name and its implementation, which is nil if the call is not
 // supported.
 type entry struct {
 	name string
@@ -333,5 +333,5 @@ var table = [...]entry{
 	466: {"removexattrat", nil},
 }
 
-// interruptedCall is restart_syscall: no call needs it here.
+// interruptedCall is restart_syscall, which no call needs here.
 func (c *call) interruptedCall() int64 { return -EINTR }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDocumented: docs/system-calls.md lists each call once, and those under Absent
-// are the ones that are not there.
+// TestDocumented checks that docs/system-calls.md lists each call once, and that those
+// under Absent are exactly the missing ones.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/system-calls.md")
 	if err != nil {
@@ -17,7 +17,7 @@ func TestDocumented(t *testing.T) {
 	lists, _, _ := strings.Cut(string(text), "## What differs")
 	_, lists, _ = strings.Cut(lists, "## Handled")
 	handled, absent, _ := strings.Cut(lists, "## Absent")
-	_, absent, _ = strings.Cut(absent, "ENOSYS):") // after the words about clone
+	_, absent, _ = strings.Cut(absent, "ENOSYS):") // after the text about clone
 	name := regexp.MustCompile("`([a-z0-9_]+)`")
 	documented := map[string]string{}
 	for section, part := range map[string]string{"handled": handled, "absent": absent} {
@@ -46,7 +46,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestAgain: calls with more flags than older ones, that qemu does not have.
+// TestAgain tests variants of calls with more flags, which qemu does not have.
 func TestAgain(t *testing.T) {
 	g := newGuest(t, Config{})
 	const openat2, preadv2, pwritev2, fchmodat2, create = 437, 286, 287, 452, 0x42
@@ -55,7 +55,7 @@ func TestAgain(t *testing.T) {
 	fd := g.must(g.main, openat2, dirfd(), name, how, 24)
 	g.want(-EINVAL, g.main, openat2, dirfd(), name, how, 16)
 	g.words(how, 0, 0o600, 0)
-	g.want(-EINVAL, g.main, openat2, dirfd(), name, how, 24) // a mode, and nothing is created
+	g.want(-EINVAL, g.main, openat2, dirfd(), name, how, 24) // a mode, although nothing is created
 	g.words(how, 0, 0, 8)
 	g.want(-ENOSYS, g.main, openat2, dirfd(), name, how, 24) // RESOLVE_BENEATH
 	g.words(how, 0, 0, 2, 0)

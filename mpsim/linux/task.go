@@ -2,7 +2,7 @@ package linux
 
 import "fmt"
 
-// Context is a task's user-visible registers.
+// Context holds a task's user-visible registers.
 type Context struct {
 	PC   uint64
 	X    [32]uint64
@@ -21,7 +21,7 @@ const (
 	regA7 = 17
 )
 
-// State is whether a task can run.
+// State says whether a task can run.
 type State uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 	Dead
 )
 
-// WaitKind is what a blocked task waits for.
+// WaitKind says what a blocked task waits for.
 type WaitKind uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	WaitPipe   // a pipe or an eventfd
 	WaitPoll   // one of several files
 	WaitSignal // sigsuspend, sigtimedwait, pause
-	WaitIPC    // a message queue, or semaphores of System V
+	WaitIPC    // a message queue, or System V semaphores
 )
 
 var waitNames = [...]string{"nothing", "futex", "sleep", "pipe", "poll", "signal", "queue"}
@@ -57,7 +57,7 @@ type Wait struct {
 	Kind     WaitKind
 	Addr     uint64 // of the futex word
 	FD       int    // of the pipe or eventfd
-	Deadline uint64 // in the time of Kernel.Now; meaningful when Timed
+	Deadline uint64 // on the clock of Kernel.Now; valid if Timed
 	Timed    bool
 	Syscall  string // name of the call
 }
@@ -80,7 +80,7 @@ type Task struct {
 	Name     string // PR_SET_NAME
 	State    State
 	Wait     Wait   // meaningful while Blocked
-	StackLow uint64 // of the stack given to clone3, else 0
+	StackLow uint64 // of the stack passed to clone3, or 0
 	StackLen uint64
 
 	ctx         *Context
@@ -88,67 +88,68 @@ type Task struct {
 	robustHead  uint64
 	blocked     sigset
 	pending     sigqueue
-	restoreMask sigset // the mask to restore when hasRestore
+	restoreMask sigset // the mask to restore if hasRestore
 	hasRestore  bool
 	altStack    altStack
 	affinity    uint64 // mask of processors; 0 means all
 	block       blockState
 	interrupted interruption
 	attention   bool
-	own         bool // the program itself made it: see Tracer.Own
+	own         bool // the program itself created it; see Tracer.Own
 }
 
-// blockState is what ends a task's wait, and how.
+// blockState says what ends a task's wait, and how.
 type blockState struct {
-	a0      uint64 // first argument, to restart the call
-	restart bool   // a signal whose handler has SA_RESTART restarts it
+	a0      uint64 // first argument, needed to restart the call
+	restart bool   // a signal whose handler has SA_RESTART restarts the call
 	timeout int64  // result when the deadline passes
 
-	// expire, if set, returns the result when the deadline passes instead.
+	// expire, if set, is called when the deadline passes and returns the result.
 	expire func() int64
 	// interrupted, if set, is called when a signal ends the wait.
 	interrupted func()
-	// retry, if set, retries the call whenever a pipe or the like has changed; done
-	// says that it has a result.
+	// retry, if set, retries the call whenever a pipe or similar object has changed. done
+	// reports whether there is a result.
 	retry func() (ret int64, done bool)
 
-	// partial, if set, returns what a call that a signal ends has done so far.
+	// partial, if set, returns the result for the work that a call has done when a signal
+	// ends it.
 	partial func() int64
 	holds   *openFile // stays open while the task waits
 
-	own    bool        // the program itself waits on a futex: see Tracer.Own
-	futex  *futexQueue // that the task is in
+	own    bool        // the program itself waits for a futex; see Tracer.Own
+	futex  *futexQueue // the queue that the task is in
 	bitset uint32      // of FUTEX_WAIT_BITSET
-	pi     bool        // waits for a priority-inheriting lock
+	pi     bool        // it waits for a priority-inheriting lock
 
 	sigwait sigset // signals that sigtimedwait waits for
-	info    uint64 // where their siginfo goes
+	info    uint64 // address for their siginfo
 }
 
-// Pending says that the machine must call [Kernel.Deliver] before the task runs.
+// Pending reports whether the machine must call [Kernel.Deliver] before the task runs.
 func (t *Task) Pending() bool { return t.attention }
 
-// Action is what the machine has to do after a call into the kernel.
+// Action says what the machine has to do after a call into the kernel.
 type Action uint8
 
 const (
 	Return    Action = iota // continue at Context.PC
 	Block                   // the task sleeps until Kernel.Woken returns it
-	Exit                    // the task is gone; others remain
-	ExitGroup               // the whole guest is gone
+	Exit                    // the task has ended; others remain
+	ExitGroup               // the whole guest has ended
 	Clone                   // continue, and start a hart for Outcome.Child
-	SigReturn               // continue at Context.PC: all registers may have changed
+	SigReturn               // continue at Context.PC; all registers may have changed
 	Yield                   // continue, but let others run first
 )
 
-// Outcome is the answer of the kernel to the machine.
+// Outcome is the kernel's answer to the machine.
 type Outcome struct {
 	Action Action
-	// Child and ChildContext: the new task and its registers, of Clone.
+	// Child and ChildContext are the new task and its registers, for Clone.
 	Child        *Task
 	ChildContext Context
-	// Status is the exit status as a shell shows it, of ExitGroup; Signal the
-	// signal that ended the guest, or 0; Message says more when it is not "".
+	// For ExitGroup, Status is the exit status as a shell shows it, and Signal is the
+	// signal that ended the guest, or 0. Message says more if it is not "".
 	Status  int
 	Signal  int
 	Message string
@@ -156,7 +157,7 @@ type Outcome struct {
 	Limit Limit
 }
 
-// Limit is a resource of which a guest may have a limited amount.
+// Limit is a resource that is limited for a guest.
 type Limit uint8
 
 const (
@@ -165,5 +166,6 @@ const (
 	ThreadLimit       // Config.MaxTasks
 )
 
-// Sleeps reports whether the task sleeps, so that only time can end its wait.
+// Sleeps reports whether the task sleeps, so that only the passing of time can end its
+// wait.
 func (t *Task) Sleeps() bool { return t.State == Blocked && t.Wait.Timed && t.Wait.Kind == WaitSleep }

@@ -12,9 +12,9 @@ const (
 	second     = 1_000_000_000
 	bootNS     = second             // CLOCK_MONOTONIC at the start of the run
 	epochNS    = 946684800 * second // CLOCK_REALTIME at the start: 1 January 2000
-	clockTicks = 100                // a second, of times
+	clockTicks = 100                // per second, in times
 	tickNS     = second / clockTicks
-	maxTime    = uint64(1) << 62   // later is never
+	maxTime    = uint64(1) << 62   // no time is later
 	farFuture  = math.MaxInt64 / 2 // nanoseconds
 )
 
@@ -40,11 +40,11 @@ func (k *Kernel) Advance(ns uint64) {
 	k.now = later(k.now, ns)
 }
 
-// AdvanceTo advances the clock to t, if that is in the future, while the guest slept.
+// AdvanceTo advances the clock to t, unless that has passed, while the guest slept.
 func (k *Kernel) AdvanceTo(t uint64) { k.now = max(k.now, min(t, maxTime)) }
 
-// NextDeadline returns the time at which the next task is to be woken or the next timer
-// expires; false if there is none.
+// NextDeadline returns the time at which the next task has to be woken or the next timer
+// expires. It reports false if there is none.
 func (k *Kernel) NextDeadline() (uint64, bool) {
 	next, ok := maxTime, false
 	for _, t := range k.tasks {
@@ -68,8 +68,8 @@ func (k *Kernel) NextDeadline() (uint64, bool) {
 	return next, ok
 }
 
-// NextSleeper returns the time of NextDeadline if only the end of a sleep is due then;
-// else false.
+// NextSleeper returns the time of NextDeadline if only the end of a sleep is due then.
+// Otherwise it reports false.
 func (k *Kernel) NextSleeper() (uint64, bool) {
 	next, ok := k.NextDeadline()
 	if !ok || k.itimer.armed && k.itimer.deadline <= next {
@@ -88,8 +88,8 @@ func (k *Kernel) NextSleeper() (uint64, bool) {
 	return next, true
 }
 
-// Expire wakes the tasks whose deadlines have passed, the earliest first. The
-// outcome is Return, or ExitGroup when a timer's signal ended the guest.
+// Expire wakes the tasks whose deadlines have passed, the earliest first. The outcome is
+// Return, or ExitGroup if a timer's signal ended the guest.
 func (k *Kernel) Expire() Outcome {
 	var due []*Task
 	for _, t := range k.tasks {
@@ -121,7 +121,7 @@ func (k *Kernel) Expire() Outcome {
 	return Outcome{Action: Return}
 }
 
-// later returns t + d, or the greatest time if that would overflow.
+// later returns t + d, or the largest time if that would overflow.
 func later(t, d uint64) uint64 { return min(t+min(d, maxTime), maxTime) }
 
 // timespec reads a struct timespec and returns it in nanoseconds.
@@ -143,8 +143,8 @@ func nanoseconds(sec, nsec int64) (uint64, int64) {
 	return uint64(sec)*second + uint64(nsec), 0
 }
 
-// putTime writes nanoseconds as two doublewords: seconds, and the rest in
-// units of unit nanoseconds.
+// putTime writes nanoseconds as two doublewords: the seconds, and the rest in units of unit
+// nanoseconds.
 func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[0:], ns/second)
@@ -152,8 +152,8 @@ func (k *Kernel) putTime(addr, ns, unit uint64) int64 {
 	return k.fault(k.space.Write(addr, b[:]))
 }
 
-// clock returns the reading of a clock; false if there is no such clock. The processor
-// time of a task is that of all tasks together.
+// clock returns the reading of a clock. It reports false if there is no such clock. The
+// processor time of a task is that of all tasks together.
 func (k *Kernel) clock(id uint64) (uint64, bool) {
 	switch id {
 	case clockRealtime, clockRealtimeCoarse, clockTAI:
@@ -170,8 +170,8 @@ func (k *Kernel) clock(id uint64) (uint64, bool) {
 	return 0, false
 }
 
-// fromClock converts a reading of a clock to virtual time; if it has passed, that is
-// now.
+// fromClock converts a reading of a clock to virtual time. If it has passed, the result is
+// the present time.
 func (k *Kernel) fromClock(id, ns uint64) uint64 {
 	at, _ := k.clock(id)
 	return later(k.now, max(ns, at)-at)
@@ -231,8 +231,8 @@ func (c *call) clockNanosleep() int64 {
 	return c.sleepUntil(later(c.now, d), c.arg[3])
 }
 
-// sleepUntil sleeps. If a signal ends the sleep early, the remaining time is stored at
-// left.
+// sleepUntil sleeps until the deadline. If a signal ends the sleep early, it stores the
+// remaining time at left.
 func (c *call) sleepUntil(deadline, left uint64) int64 {
 	if deadline <= c.now {
 		c.out.Action = Yield
@@ -246,7 +246,7 @@ func (c *call) sleepUntil(deadline, left uint64) int64 {
 	return c.sleep(Wait{Kind: WaitSleep, Timed: true, Deadline: deadline}, b)
 }
 
-// times is times(buf): all processor time is user time.
+// times is times(buf). All processor time is user time.
 func (c *call) times() int64 {
 	if c.arg[0] != 0 {
 		var b [32]byte
@@ -288,7 +288,7 @@ func (k *Kernel) expireTimer() {
 	}
 	t.armed = t.interval != 0
 	if t.armed {
-		// Missed expirations are one signal.
+		// Missed expirations count as one signal.
 		missed := (k.now - t.deadline) / t.interval
 		t.deadline = later(t.deadline, (missed+1)*t.interval)
 	}

@@ -2,30 +2,31 @@ package linux
 
 import "hindsight/tracefmt/event"
 
-// Tracer is told what the calls of the guest do besides their results: what the objects
-// of the kernel order, and which handlers run. Its methods are called within the calls
-// of [Kernel] that cause them. The task is the one that acts. It need not be the one
-// that the machine runs: a write wakes a reader, whose read is then finished at once.
+// Tracer is told the effects of the guest's calls besides their results: what the objects
+// of the kernel order, and which handlers run. Its methods are called within the calls of
+// [Kernel] that cause them. The task passed to a method is the acting one. It need not be
+// the one that the machine runs: for example, a write wakes a reader, and the reader's call
+// is completed at once.
 type Tracer interface {
 	// Enter is called when t is about to continue in the handler of a signal, at an
 	// address. The registers of t are still those at the time of the signal.
 	Enter(t *Task, signal int, handler uint64)
-	// Handle returns a number for Publish, Observe and Forget that the run has not
-	// used yet.
+	// Handle returns a number for Publish, Observe and Forget that the run has not used
+	// yet.
 	Handle() uint64
-	// Emit emits an ordered event of t; the machine fills in the place.
+	// Emit emits an ordered event of t. The machine fills in the place.
 	Emit(t *Task, e event.Event)
-	// Own reports whether the program itself makes the call that t is in, and not a
+	// Own reports whether the program itself makes the call that t is in, as opposed to a
 	// library for its own purposes.
 	Own(t *Task) bool
 }
 
-// handle is something to publish and observe. It gets its number when it is first
+// handle is something to publish and observe. It is assigned its number when it is first
 // published.
 type handle uint64
 
-// Quiet says that the kernel's present accesses to the guest's memory are not accesses
-// of the program: those to a futex word, a frame for a signal, or mappings.
+// Quiet reports whether the kernel's present accesses to guest memory do not count as
+// accesses of the program: those to a futex word, a signal frame, or mappings.
 func (k *Kernel) Quiet() bool { return k.quiet }
 
 // traced reports whether order is being recorded.
@@ -40,8 +41,8 @@ func (k *Kernel) publish(h *handle) {
 	k.keep()
 }
 
-// promise is publish for a file that takes bytes. [Kernel.keep] follows when the bytes
-// were read.
+// promise is like publish, for a file that takes bytes. [Kernel.keep] follows when the
+// bytes have been read.
 func (k *Kernel) promise(h *handle) {
 	if !k.traced() {
 		return
@@ -60,7 +61,7 @@ func (k *Kernel) keep() {
 	k.promised = k.promised[:0]
 }
 
-// observe orders the acting task after all that was published.
+// observe orders the acting task after everything that was published with h.
 func (k *Kernel) observe(h handle) {
 	if k.traced() && h != 0 {
 		k.cfg.Tracer.Emit(k.acting, event.Event{Kind: event.Observe, Obj: uint64(h)})
@@ -75,7 +76,7 @@ func (k *Kernel) forget(h *handle) {
 	*h = 0
 }
 
-// pass orders the task to after what the acting task has done so far.
+// pass orders the task after what the acting task has done so far.
 func (k *Kernel) pass(to *Task) {
 	if !k.traced() || to == k.acting {
 		return
@@ -88,8 +89,8 @@ func (k *Kernel) pass(to *Task) {
 	})
 }
 
-// Own reports whether the program itself made the task, and not the C library for it.
+// Own reports whether the program itself created the task, as opposed to the C library.
 func (t *Task) Own() bool { return t.own }
 
-// Internal reports whether the C library keeps a signal for itself.
+// Internal reports whether the C library reserves a signal for itself.
 func Internal(signal int) bool { return signal >= firstRT && signal < firstUser }

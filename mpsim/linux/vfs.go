@@ -12,34 +12,34 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// vfs is the file system that the guest sees: a tree in memory, and where that
-// has nothing, the directory of the host that was given, if any.
+// vfs is the file system that the guest sees: a tree in memory and, where that has nothing,
+// the directory of the host, if one is configured.
 //
-// Names are made absolute, and ".." is resolved in the text, before anything is looked
-// up; symbolic links inside the host directory are followed by os.Root, which does not
-// let them lead out of it.
+// Names are made absolute, and ".." is resolved textually, before anything is looked up.
+// Symbolic links inside the host directory are followed by os.Root, which does not let them
+// lead out of it.
 type vfs struct {
 	tree  *node
 	host  *hostRoot // nil without Config.Root and Config.Over
 	under []*hostRoot
-	// scratch: everything can be written, in memory; see scratch.go.
+	// scratch says that everything can be written, in memory; see scratch.go.
 	scratch bool
 	fixed   map[string]*node // Config.Objects
 	// procTask returns the files of /proc/self/task, which change with the tasks.
 	procTask func(p string) *node
 	cwd      string
 	exe      string
-	next     uint64 // inode number
+	next     uint64 // next inode number
 	nodes    int
 	quota    int64      // bytes left for /tmp
-	space    *mem.Space // in which all of it counts
+	space    *mem.Space // where all of it counts as memory
 
-	// The working directory, if it is in memory. Names that begin with its path are
-	// looked up from there. nil: from the root.
+	// cwdNode is the working directory, if it is in memory. Names that begin with its path
+	// are looked up from there. If nil, lookups start at the root.
 	cwdNode *node
 }
 
-// maxNodes bounds the files in /tmp.
+// maxNodes bounds the number of files in /tmp.
 const maxNodes = 1 << 16
 
 func (v *vfs) inode() uint64 {
@@ -113,7 +113,7 @@ func (k *Kernel) fillTree(img *image.Image) {
 		}
 		n.ino = v.inode()
 		if at.children[parts[len(parts)-1]] != nil {
-			return // a program with the path of one of the directories
+			return // the program has the path of one of the directories
 		}
 		at.children[parts[len(parts)-1]] = n
 	}
@@ -185,8 +185,8 @@ func (v *vfs) closeRoots() error {
 	return err
 }
 
-// hostOf returns the directory of the host that has a path, or would have it; nil if
-// there is none.
+// hostOf returns the directory of the host that has a path, or that would have it. It
+// returns nil if there is none.
 func (v *vfs) hostOf(p string) *hostRoot {
 	if v.host != nil && (len(v.under) == 0 || v.host.has(p)) {
 		return v.host
@@ -199,14 +199,14 @@ func (v *vfs) hostOf(p string) *hostRoot {
 	return v.host
 }
 
-// objectNode is the node of a file that is read when it is first opened.
+// objectNode returns the node of a file that is read when it is first opened.
 func objectNode(name string, o Object) *node {
 	n := &node{ino: inodeOf(name), perm: 0o555}
 	n.open = func() file {
 		if n.data == nil {
 			content := o.Data
 			if o.File != "" {
-				content, _ = os.ReadFile(o.File) // one that no longer exists is empty
+				content, _ = os.ReadFile(o.File) // a file that no longer exists is empty
 			}
 			n.data = fixed(content)
 		}
@@ -246,8 +246,8 @@ func (k *Kernel) procMeminfo() string {
 	return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\n", total>>10, free>>10, free>>10)
 }
 
-// inMemory returns the node at an absolute path. covered says that the path is in a
-// part that exists only in memory, so that the host must not be asked.
+// inMemory returns the node at an absolute path. covered says that the path is in a part
+// that exists only in memory, so that the host must not be asked.
 func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	n = v.fixed[p]
 	if n != nil {
@@ -269,7 +269,7 @@ func (v *vfs) inMemory(p string) (n *node, covered bool) {
 	return v.tree.find(strings.Trim(p, "/"))
 }
 
-// find looks a name up below a directory.
+// find looks up a name below a directory.
 func (n *node) find(name string) (at *node, covered bool) {
 	for {
 		part, rest, more := strings.Cut(name, "/")
@@ -293,10 +293,10 @@ func (n *node) find(name string) (at *node, covered bool) {
 
 // enter makes a directory the working directory.
 func (v *vfs) enter(p string) {
-	v.cwdNode = nil // look it up by its whole name
+	v.cwdNode = nil // so that it is looked up by its whole name
 	n, _ := v.inMemory(p)
 	if n == v.tree {
-		n = nil // it has the host's names, too
+		n = nil // it also has the host's names
 	}
 	v.cwd, v.cwdNode = p, n
 }
@@ -313,7 +313,7 @@ func (c *call) resolve(dirfd int32, addr uint64) (string, int64) {
 	return c.absolute(dirfd, name)
 }
 
-// pathArg reads a path of the guest's.
+// pathArg reads a path from guest memory.
 func (c *call) pathArg(addr uint64) (string, int64) {
 	name, ok, f := c.space.ReadCString(addr, maxPath)
 	if f != nil {
@@ -332,8 +332,8 @@ func (c *call) pathArg(addr uint64) (string, int64) {
 
 const atFDCWD = -100
 
-// absolute makes a path absolute and simple. A trailing slash is kept as "/.",
-// which only a directory has.
+// absolute makes a path absolute and simplifies it. A trailing slash is kept as "/.", which
+// only a directory has.
 func (c *call) absolute(dirfd int32, name string) (string, int64) {
 	base := c.vfs.cwd
 	if !strings.HasPrefix(name, "/") && dirfd != atFDCWD {
@@ -350,7 +350,7 @@ func (c *call) absolute(dirfd int32, name string) (string, int64) {
 		name = base + "/" + name
 	}
 	p := path.Clean("/" + name)
-	if len(p) > maxPath { // Linux continues with relative names
+	if len(p) > maxPath { // Linux would continue with relative names
 		return "", -ENAMETOOLONG
 	}
 	if p != "/" && (strings.HasSuffix(name, "/") || strings.HasSuffix(name, "/.")) {
@@ -362,7 +362,7 @@ func (c *call) absolute(dirfd int32, name string) (string, int64) {
 	return p, 0
 }
 
-// stat looks a path up.
+// stat returns the status of a path.
 func (v *vfs) stat(p string, follow bool) (stat, int64) {
 	n, covered := v.inMemory(p)
 	switch {
@@ -425,7 +425,7 @@ func (v *vfs) open(p string, flags, perm uint32) (file, int64) {
 	return v.openNode(n, p, flags)
 }
 
-// openHost opens what the host has.
+// openHost opens a path of the host.
 func (v *vfs) openHost(p string, flags uint32) (file, int64) {
 	h := v.hostOf(p)
 	if h == nil {
@@ -438,7 +438,7 @@ func (v *vfs) openHost(p string, flags uint32) (file, int64) {
 	return f, e
 }
 
-// create makes a file in /tmp and opens it.
+// create creates a file in /tmp and opens it.
 func (v *vfs) create(p string, perm uint32) (file, int64) {
 	dir, name, e := v.parentOf(p)
 	if e != 0 {
@@ -457,7 +457,7 @@ func (v *vfs) openData(n *node) file {
 	return &memFile{n.data, n.stat()}
 }
 
-// openNode opens what exists in memory.
+// openNode opens a node that exists in memory.
 func (v *vfs) openNode(n *node, p string, flags uint32) (file, int64) {
 	switch {
 	case flags&(openCreate|openExcl) == openCreate|openExcl:
