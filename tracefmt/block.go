@@ -20,49 +20,49 @@ const (
 	magicHead = "\x89HST\r\n\x1a\n"
 	magicTail = "\x89HSTEND\n"
 
-	// maxBlocks bounds the index: 32 bytes of memory a block.
+	// maxBlocks limits the index, which takes 32 bytes of memory for each block.
 	maxBlocks = 1 << 21
 )
 
-// MaxPayload is the largest payload that a [Writer] takes, in bytes; larger
-// contents go into several blocks.
+// MaxPayload is the size in bytes of the largest payload that a [Writer] accepts. Larger
+// contents are split into several blocks.
 const MaxPayload = 64 << 20
 
-// NoEpoch is the epoch of blocks that belong to none.
+// NoEpoch is the epoch of blocks that do not belong to one.
 const NoEpoch = math.MaxUint32
 
-// Kind says what a block holds. The numbers are part of the format.
+// Kind says what a block contains. The numbers are part of the format.
 type Kind uint8
 
 const (
-	KindMeta    Kind = 1 // what was run and how; the last one in the file counts
+	KindMeta    Kind = 1 // what was run and how; the last such block in the file counts
 	KindImage   Kind = 2 // a part of the ELF file
 	KindTables  Kind = 3 // blocks, sites and paths first used in an epoch
 	KindControl Kind = 4 // control flow of a thread in an epoch
 	KindData    Kind = 5 // address streams of a thread in an epoch
 	KindSync    Kind = 6 // ordered events of an epoch
 	KindCommit  Kind = 7 // closes an epoch
-	KindIndex   Kind = 8 // handles of all blocks before it
+	KindIndex   Kind = 8 // handles of all preceding blocks
 
 	KindArch        Kind = 9  // history bits of a thread in an epoch (package archinfo)
-	KindArchSummary Kind = 10 // what a modelled memory system made of the run (package archinfo)
+	KindArchSummary Kind = 10 // results of a modelled memory system (package archinfo)
 
-	KindNames Kind = 11 // names of an imported run, a part of the table (package analyze/std)
+	KindNames Kind = 11 // names of an imported run: a part of the table (package analyze/std)
 
 	KindFlow Kind = 14 // control flow of a thread in an epoch, as directions of branches
 
-	KindSchedule Kind = 15 // in which order accesses of an epoch were executed
+	KindSchedule Kind = 15 // the order in which accesses of an epoch were executed
 
 	KindObject Kind = 16 // a shared object that the program loaded, or a further part of it
 
-	KindNotes Kind = 17 // what the program's source files say (image.Notes)
+	KindNotes Kind = 17 // facts from the program's source files (image.Notes)
 
-	KindFollowed Kind = 18 // the schedule that the run was told to follow, as text, or a further part of it (package mpsim/schedule)
+	KindFollowed Kind = 18 // the schedule that the run had to follow, as text, or a further part of it (package mpsim/schedule)
 
-	KindInput Kind = 19 // standard input that the run read, a further part of it; empty: the rest is not kept
+	KindInput Kind = 19 // standard input that the run read: a further part of it; an empty block means that the rest was not kept
 
-	KindWetTables Kind = 12 // nodes of a whole execution trace, and what was executed in a stretch of the run (package wet)
-	KindWetLabels Kind = 13 // labels of those nodes, which the next tables block refers to (package wet)
+	KindWetTables Kind = 12 // nodes of a whole execution trace, and what was executed in a part of the run (package wet)
+	KindWetLabels Kind = 13 // labels of those nodes; the next tables block refers to them (package wet)
 )
 
 var kindNames = [...]string{KindMeta: "meta", KindImage: "image", KindTables: "tables", KindControl: "control", KindData: "data", KindSync: "sync", KindCommit: "commit", KindIndex: "index", KindArch: "arch", KindArchSummary: "arch-summary", KindNames: "names", KindWetTables: "wet-tables", KindWetLabels: "wet-labels", KindFlow: "flow", KindSchedule: "schedule", KindObject: "object", KindNotes: "notes", KindFollowed: "followed", KindInput: "input"}
@@ -82,7 +82,7 @@ const (
 	CodecZstd  Codec = 1
 )
 
-// Handle is what is known of a block without reading its payload.
+// Handle describes a block without its payload.
 type Handle struct {
 	Offset int64 // of the block's header in the file
 	Epoch  uint32
@@ -93,10 +93,10 @@ type Handle struct {
 	Codec  Codec
 }
 
-// Size is the number of bytes that the block takes in the file.
+// Size returns the number of bytes that the block takes in the file.
 func (h Handle) Size() int64 { return blockHeaderSize + int64(h.Stored) }
 
-// global tells the kinds of blocks that belong to no epoch.
+// global reports whether blocks of the kind belong to no epoch.
 func (k Kind) global() bool {
 	switch k {
 	case KindMeta, KindImage, KindObject, KindArchSummary, KindNames, KindNotes, KindFollowed, KindInput, KindWetTables, KindWetLabels:
@@ -117,7 +117,7 @@ func appendHeader(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
 }
 
-// IsTrace reports whether a file begins as a trace does.
+// IsTrace reports whether the file called name begins as a trace does.
 func IsTrace(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -187,8 +187,8 @@ func appendFooter(dst []byte, index Handle) []byte {
 	return append(dst, magicTail...)
 }
 
-// parseFooter returns the place of the index block; ok is false when the bytes
-// are no footer of a file of that size.
+// parseFooter returns the place of the index block. ok is false if the bytes are not the
+// footer of a file of that size.
 func parseFooter(b []byte, size int64) (offset int64, length uint32, ok bool) {
 	if len(b) != footerSize || string(b[16:]) != magicTail || binary.LittleEndian.Uint32(b[12:]) != checksum(b[:12]) {
 		return 0, 0, false

@@ -1,6 +1,6 @@
-// Package tracefmt is the container of a trace file: a versioned sequence of
-// checksummed, separately compressed blocks with an index at the tail. It knows
-// what a block is for (its [Kind]) but not what is inside.
+// Package tracefmt is the container of a trace file: a versioned sequence of checksummed,
+// separately compressed blocks with an index at the tail. It knows the purpose of a block
+// (its [Kind]) but not the content.
 //
 // # Layout, version 2
 //
@@ -44,17 +44,17 @@
 //
 // # Epochs and salvage
 //
-// A recorder works in epochs, numbered from 0. The blocks of an epoch count
-// only if the epoch's commit block follows them. A file without a valid footer
-// (a recording that was killed, a cut copy) is read from the front: blocks are
-// walked, their checksums verified, and the reader offers exactly the epochs
-// whose commit block was reached, with [Reader.Complete] false.
+// A recorder works in epochs, numbered from 0. The blocks of an epoch are valid only if
+// the epoch's commit block follows them. A file without a valid footer (a recording that
+// was killed, a cut copy) is read from the front. The reader walks the blocks and
+// verifies their checksums. It offers exactly the epochs whose commit block it reaches,
+// and [Reader.Complete] is false.
 //
 // # Use
 //
-// A [Writer] belongs to one goroutine and does not close what it writes to. It
-// holds one compressed block, and 32 bytes of index per block. The output
-// depends only on the payloads. A [Reader] may be used from several goroutines.
-// Whatever a file says, a reader returns errors, never panics, and allocates at
-// most [ReaderOptions.MaxBlock] bytes for a block and 64 MiB for the index.
+// A [Writer] belongs to one goroutine and does not close its destination. It holds one
+// compressed block and 32 bytes of index for each block. The output depends only on the
+// payloads. A [Reader] may be used from several goroutines. Whatever a file contains, a
+// reader never panics but returns errors, and allocates at most [ReaderOptions.MaxBlock]
+// bytes for a block and 64 MiB for the index.
 package tracefmt

@@ -6,8 +6,8 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// What can be wrong with a file; [wire] has the same for all formats. A
-// [CorruptError] wraps one of them.
+// The errors of a damaged file, each wrapped by a [CorruptError]. Package [wire] has the
+// same ones for all formats.
 var (
 	ErrMagic     error = magicError{} // wraps wire.ErrMagic
 	ErrVersion         = wire.ErrVersion
@@ -17,7 +17,7 @@ var (
 	ErrTooLarge        = wire.ErrTooLarge
 )
 
-// magicError is wire.ErrMagic as it reads to somebody who opened a trace.
+// magicError is wire.ErrMagic with a text for someone who tried to open a trace.
 type magicError struct{}
 
 func (magicError) Error() string { return "not a hindsight trace" }
@@ -27,9 +27,9 @@ func (magicError) Unwrap() error { return wire.ErrMagic }
 // CorruptError says where a file is damaged.
 type CorruptError = wire.CorruptError
 
-// Corrupt returns the *[CorruptError] of a trace: offset is in bytes from the
-// start of the file, kind that of the damaged block, 0 for the header and the
-// footer; err wraps one of the errors above.
+// Corrupt returns the *[CorruptError] of a trace. offset is in bytes from the start of
+// the file. kind is that of the damaged block, or 0 for the header and the footer. err
+// wraps one of the errors above.
 func Corrupt(offset int64, kind Kind, err error) error {
 	if kind == 0 {
 		return &CorruptError{Format: "trace", Offset: offset, Err: err}
@@ -37,9 +37,10 @@ func Corrupt(offset int64, kind Kind, err error) error {
 	return &CorruptError{Format: "trace", Offset: offset, Block: kind, Err: err}
 }
 
-// WriteError says where writing failed: a full disk, a closed pipe.
+// WriteError says where a write failed, for example because the disk is full or a pipe is
+// closed.
 type WriteError struct {
-	File   string // name of the file, when the destination has one
+	File   string // name of the file, if the destination has one
 	Offset int64  // where the write began
 	Err    error
 }

@@ -17,8 +17,8 @@ func appendIndex(dst []byte, blocks []Handle) []byte {
 	return dst
 }
 
-// parseIndex rebuilds the handles. end is the offset of the index block: the
-// blocks must fill the file exactly up to there.
+// parseIndex rebuilds the handles. end is the offset of the index block, up to which the
+// blocks must fill the file exactly.
 func parseIndex(b []byte, end int64) ([]Handle, error) {
 	bad := func(what string) ([]Handle, error) {
 		return nil, Corrupt(end, KindIndex, fmt.Errorf("%s: %w", what, ErrMalformed))

@@ -11,15 +11,16 @@ import (
 type Part struct {
 	Kind    Kind
 	Thread  uint32
-	Payload func() []byte // is called once, on any goroutine
+	Payload func() []byte // called once, on any goroutine
 }
 
-// partsAtOnce is how many payloads exist at the same time in [Writer.AppendAll].
+// partsAtOnce is the number of payloads that exist at the same time in
+// [Writer.AppendAll].
 const partsAtOnce = 3
 
-// AppendAll is [Writer.Append] of several blocks, in order. Two goroutines make the
-// payloads and compress them; the second encoder takes some 35 MB, which the Writer
-// keeps until it is closed.
+// AppendAll is [Writer.Append] for several blocks, in order. Two goroutines build the
+// payloads and compress them. The second encoder takes some 35 MB, which the Writer keeps
+// until it is closed.
 func (w *Writer) AppendAll(parts []Part) error {
 	if w.enc == nil || len(parts) < 2 || runtime.GOMAXPROCS(0) == 1 {
 		for _, p := range parts {
@@ -61,7 +62,7 @@ func (w *Writer) AppendAll(parts []Part) error {
 	}
 	var failed error
 	for i, p := range parts {
-		packed := <-ready[i] // after an error too: the encoders must be idle on return
+		packed := <-ready[i] // also after an error, because the encoders must be idle on return
 		<-room
 		if failed == nil {
 			failed = w.appendOpen(p.Kind, p.Thread, packed)
@@ -70,7 +71,7 @@ func (w *Writer) AppendAll(parts []Part) error {
 	return failed
 }
 
-// appendOpen is [Writer.Append] of a block of the open epoch that was packed.
+// appendOpen is [Writer.Append] for a packed block of the open epoch.
 func (w *Writer) appendOpen(kind Kind, thread uint32, p *Packed) error {
 	if !kind.ofEpoch() {
 		return errNoBlockHere(kind)

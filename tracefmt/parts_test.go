@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestAppendAll writes the same blocks one by one and together: the files must be the
-// same bytes.
+// TestAppendAll writes the same blocks one by one and together. The files must be equal.
 func TestAppendAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var payloads [][]byte
@@ -54,8 +53,8 @@ func TestAppendAll(t *testing.T) {
 	}
 }
 
-// TestAppendAllFails: a payload that is too large is an error, and the blocks
-// after it are not written.
+// TestAppendAllFails checks that a payload that is too large is an error, and that the
+// blocks after it are not written.
 func TestAppendAllFails(t *testing.T) {
 	big := make([]byte, MaxPayload+1)
 	var parts []Part

@@ -8,10 +8,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ReaderOptions bound what a reader does for a file. The zero value is ready
-// for use.
+// ReaderOptions limit the resources of a reader. The zero value is ready for use.
 type ReaderOptions struct {
-	// MaxBlock is the largest block, decoded, that is read. 0 means
+	// MaxBlock is the size in bytes of the largest decoded block that is read. 0 means
 	// [MaxPayload].
 	MaxBlock uint32
 }
@@ -27,8 +26,8 @@ type Reader struct {
 	complete bool
 }
 
-// NewReader opens a trace of size bytes by its footer, or, when it has no
-// valid one, by walking its blocks.
+// NewReader opens a trace of size bytes by its footer or, without a valid footer, by
+// walking its blocks.
 func NewReader(r io.ReaderAt, size int64, opts ReaderOptions) (*Reader, error) {
 	if opts.MaxBlock == 0 {
 		opts.MaxBlock = MaxPayload
@@ -56,22 +55,22 @@ func NewReader(r io.ReaderAt, size int64, opts ReaderOptions) (*Reader, error) {
 	return t, nil
 }
 
-// Complete says that the file was closed well. If not, what the reader offers
-// is what was committed before the recording stopped.
+// Complete reports whether the file was closed properly. If not, the reader offers what
+// was committed before the recording stopped.
 func (t *Reader) Complete() bool { return t.complete }
 
-// Epochs is the number of committed epochs.
+// Epochs returns the number of committed epochs.
 func (t *Reader) Epochs() int { return int(t.epochs) }
 
-// Size is the size of the file in bytes.
+// Size returns the size of the file in bytes.
 func (t *Reader) Size() int64 { return t.size }
 
-// Blocks lists the handles of all usable blocks in file order. The slice is
-// the reader's: do not change it.
+// Blocks returns the handles of all usable blocks in file order. The caller must not
+// change the slice.
 func (t *Reader) Blocks() []Handle { return t.blocks }
 
-// Read returns the decoded payload of a block, in newly allocated memory. Damage
-// returns a *[CorruptError].
+// Read returns the decoded payload of a block, in newly allocated memory. If the block is
+// damaged, the error is a *[CorruptError].
 func (t *Reader) Read(h Handle) ([]byte, error) {
 	stored, err := t.stored(h)
 	if err != nil || h.Codec == CodecStore {
@@ -87,7 +86,7 @@ func (t *Reader) Read(h Handle) ([]byte, error) {
 	return raw, nil
 }
 
-// stored returns the payload of a block as it is in the file.
+// stored returns the payload of a block as it is in the file, still compressed.
 func (t *Reader) stored(h Handle) ([]byte, error) {
 	bad := func(err error) ([]byte, error) {
 		return nil, Corrupt(h.Offset, h.Kind, err)
@@ -116,7 +115,7 @@ func (t *Reader) stored(h Handle) ([]byte, error) {
 	return stored, nil
 }
 
-// readAt fills b or says what is wrong with the file.
+// readAt fills b, or returns what is wrong with the file.
 func (t *Reader) readAt(b []byte, offset int64, kind Kind) error {
 	n, err := t.r.ReadAt(b, offset)
 	if n == len(b) {
@@ -128,8 +127,8 @@ func (t *Reader) readAt(b []byte, offset int64, kind Kind) error {
 	return fmt.Errorf("read trace at offset %d: %w", offset, err)
 }
 
-// openByFooter takes the block list from the index. It answers false whenever
-// footer or index are not sound; salvage then finds what is wrong.
+// openByFooter reads the list of blocks from the index. It reports false if the footer or
+// the index is damaged; salvage then finds out what is wrong.
 func (t *Reader) openByFooter() bool {
 	if t.size < headerSize+blockHeaderSize+footerSize {
 		return false

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// salvage walks the blocks from the front and stops at the first that is cut
-// or damaged. Payloads are only checksummed here, in constant memory.
+// salvage walks the blocks from the front and stops at the first one that is cut off or
+// damaged. It only verifies the checksums of the payloads, in constant memory.
 func (t *Reader) salvage() {
 	in := bufio.NewReaderSize(io.NewSectionReader(t.r, headerSize, max(0, t.size-headerSize)), 1<<16)
 	at := int64(headerSize)
@@ -39,9 +39,9 @@ func (t *Reader) salvage() {
 	t.blocks, t.epochs = kept, epochs
 }
 
-// committed counts the epochs that are closed in order, each with as many
-// blocks as its commit block says, and the blocks up to where that holds.
-// ok is false when a block is out of order.
+// committed counts the epochs that are closed in order, each with as many blocks as its
+// commit block says. usable is the number of blocks in these epochs. ok is false if a
+// block is out of order.
 func committed(blocks []Handle) (epochs uint32, usable int, ok bool) {
 	var inEpoch uint32
 	for i, h := range blocks {

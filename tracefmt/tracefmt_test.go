@@ -17,8 +17,8 @@ type item struct {
 	payload []byte
 }
 
-// sample writes a file of n epochs and says what went in and where each epoch
-// was committed.
+// sample writes a file of n epochs. It returns the items written, and the offset at which
+// each epoch was committed.
 func sample(t testing.TB, n int) (file []byte, items []item, commits []int64) {
 	t.Helper()
 	return sampleBy(t, n, NewWriter)
@@ -98,8 +98,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCompress writes files plain and holds them, compressed later, against those
-// that were compressed at once.
+// TestCompress writes plain files, compresses them later, and compares the result with
+// files that were compressed at once.
 func TestCompress(t *testing.T) {
 	for _, n := range []int{0, 1, 5} {
 		want, _, _ := sample(t, n)
@@ -121,8 +121,8 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// TestLayout reads a file by the drawing in the package comment, with nothing
-// of this package's own parsing.
+// TestLayout reads a file by the layout in the package comment, without this package's
+// own parsers.
 func TestLayout(t *testing.T) {
 	file, items, _ := sample(t, 2)
 	le := binary.LittleEndian
@@ -154,8 +154,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestCut cuts a file at every length: what was committed before the cut is
-// offered, nothing else.
+// TestCut cuts a file at every length. The reader must offer exactly what was committed
+// before the cut.
 func TestCut(t *testing.T) {
 	file, items, commits := sample(t, 4)
 	for n := range file {
@@ -209,7 +209,7 @@ func readAll(b []byte) error {
 	return first
 }
 
-// TestFlip changes single bits: no change goes unnoticed.
+// TestFlip changes single bits. Every change must be noticed.
 func TestFlip(t *testing.T) {
 	file, _, _ := sample(t, 2)
 	for i := range file {
@@ -225,7 +225,8 @@ func TestErrors(t *testing.T) {
 	file, _, _ := sample(t, 1)
 	version := bytes.Clone(file)
 	version[8] = 9
-	// The version is told before the checksum: another one may have another.
+	// The version is checked before the checksum, because another version may have
+	// another checksum.
 	if _, err := open(version); !errors.Is(err, ErrVersion) {
 		t.Errorf("version 9: %v", err)
 	}
@@ -251,7 +252,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestBomb reads a block that claims to hold 100 bytes and decodes to a mebibyte.
+// TestBomb reads a block that claims to contain 100 bytes and decodes to a mebibyte.
 func TestBomb(t *testing.T) {
 	w, err := NewWriter(io.Discard)
 	if err != nil {

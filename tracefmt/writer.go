@@ -8,16 +8,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Writer writes a trace file from front to end. Its errors are sticky and are
-// *[WriteError] when the destination failed.
+// Writer writes a trace file from front to end. Its errors are sticky. If the destination
+// failed, they are *[WriteError].
 type Writer struct {
 	w      io.Writer
 	name   string
 	enc    *zstd.Encoder // nil: payloads are stored as they are
-	second *zstd.Encoder // of AppendAll, once it was needed
+	second *zstd.Encoder // for AppendAll, once it is needed
 	offset int64
 	epoch  uint32
-	open   uint32 // blocks of the open epoch
+	open   uint32 // blocks of the open epoch so far
 	blocks []Handle
 	buf    []byte // one block as stored
 	err    error
@@ -33,12 +33,12 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return newWriter(w, enc)
 }
 
-// NewPlainWriter is [NewWriter] of a file that will soon be gone: the payloads that
-// it gets are not compressed. [Compress] makes the usual file of it.
+// NewPlainWriter is [NewWriter] for a temporary file. It does not compress payloads.
+// [Compress] converts the result to an ordinary trace file.
 func NewPlainWriter(w io.Writer) (*Writer, error) { return newWriter(w, nil) }
 
-// Compress writes the complete file of a [NewPlainWriter] to w as [NewWriter] would
-// have written it.
+// Compress writes the complete file of a [NewPlainWriter] to w, as [NewWriter] would have
+// written it.
 func Compress(w io.Writer, r *Reader) error {
 	if !r.Complete() {
 		return fmt.Errorf("compress: %w", ErrTruncated)
@@ -52,7 +52,7 @@ func Compress(w io.Writer, r *Reader) error {
 		switch {
 		case err != nil:
 			return err
-		case h.Kind == KindImage || h.Kind == KindObject: // packed
+		case h.Kind == KindImage || h.Kind == KindObject: // already compressed
 			err = tw.AppendPacked(h.Kind, h.Thread, &Packed{raw: h.Raw, codec: h.Codec, stored: stored})
 		case h.Kind == KindCommit:
 			err = tw.Commit(stored)
@@ -77,13 +77,13 @@ func newWriter(w io.Writer, enc *zstd.Encoder) (*Writer, error) {
 	return tw, nil
 }
 
-// newEncoder makes an encoder. Levels are fixed because the bytes of a file are a
-// promise.
+// newEncoder returns an encoder. The levels are fixed because the bytes of a file must be
+// reproducible.
 func newEncoder(level zstd.EncoderLevel) (*zstd.Encoder, error) {
 	enc, err := zstd.NewWriter(nil,
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderLevel(level),
-		zstd.WithEncoderCRC(false), // the block has its own
+		zstd.WithEncoderCRC(false), // the block has a checksum of its own
 		zstd.WithWindowSize(8<<20))
 	if err != nil {
 		return nil, fmt.Errorf("zstd encoder: %w", err)
@@ -91,21 +91,21 @@ func newEncoder(level zstd.EncoderLevel) (*zstd.Encoder, error) {
 	return enc, nil
 }
 
-// Packed is a payload that was compressed once, for a block that many files
-// have in common. It does not change and may be used by several writers at once.
+// Packed is a payload that was compressed once, for a block that many files share. It is
+// immutable and safe for concurrent use.
 type Packed struct {
 	raw    uint32
 	codec  Codec
 	stored []byte
 }
 
-// Pack compresses a payload just as [Writer.Append] does.
+// Pack compresses a payload as [Writer.Append] does.
 func Pack(payload []byte) (*Packed, error) {
 	if len(payload) > MaxPayload {
 		return nil, fmt.Errorf("block of %d bytes: %w", len(payload), ErrTooLarge)
 	}
-	// Programs are most of what a short run writes, and most of its time at the best
-	// level: 16 times as long for 3 % less.
+	// Programs are most of what a short run writes. At the best level, compressing them
+	// would take most of the time: 16 times as long for 3 % less.
 	enc, err := newEncoder(zstd.SpeedDefault)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func Pack(payload []byte) (*Packed, error) {
 	return p, nil
 }
 
-// compress appends what is stored of a payload to buf.
+// compress appends the stored form of a payload to buf.
 func compress(enc *zstd.Encoder, buf, payload []byte) ([]byte, Codec) {
 	if enc == nil {
 		return append(buf, payload...), CodecStore
@@ -129,14 +129,15 @@ func compress(enc *zstd.Encoder, buf, payload []byte) ([]byte, Codec) {
 	return buf, CodecZstd
 }
 
-// Offset is the number of bytes written so far.
+// Offset returns the number of bytes written so far.
 func (w *Writer) Offset() int64 { return w.offset }
 
-// Epoch is the number of the open epoch.
+// Epoch returns the number of the open epoch.
 func (w *Writer) Epoch() uint32 { return w.epoch }
 
-// Append writes a block of the open epoch, or one that belongs to no epoch if it
-// is of such a kind (meta, image, object, arch-summary, names, notes, wet). The payload is the caller's again on return.
+// Append writes a block of the open epoch, or one that belongs to no epoch if it is of
+// such a kind (meta, image, object, arch-summary, names, notes, wet). The caller may
+// reuse the payload on return.
 func (w *Writer) Append(kind Kind, thread uint32, payload []byte) error {
 	if kind.global() {
 		_, err := w.append(kind, NoEpoch, thread, payload)
@@ -161,7 +162,7 @@ func (k Kind) ofEpoch() bool {
 
 func errNoBlockHere(kind Kind) error { return fmt.Errorf("append: no %v block here", kind) }
 
-// AppendPacked is [Writer.Append] of a meta, image or object block that was packed.
+// AppendPacked is [Writer.Append] for a meta, image or object block that was packed.
 func (w *Writer) AppendPacked(kind Kind, thread uint32, p *Packed) error {
 	if kind != KindMeta && kind != KindImage && kind != KindObject {
 		return fmt.Errorf("append: no packed %v block here", kind)
@@ -169,8 +170,8 @@ func (w *Writer) AppendPacked(kind Kind, thread uint32, p *Packed) error {
 	return w.appendPacked(kind, NoEpoch, thread, p)
 }
 
-// Commit closes the open epoch. From here on its blocks survive whatever
-// happens to the recording.
+// Commit closes the open epoch. From now on its blocks can be read, whatever happens to
+// the recording.
 func (w *Writer) Commit(payload []byte) error {
 	if _, err := w.append(KindCommit, w.epoch, w.open, payload); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (w *Writer) append(kind Kind, epoch, thread uint32, payload []byte) (Handle
 	return w.put(h)
 }
 
-// admit refuses a block that a file cannot hold.
+// admit returns an error for a block that a file cannot hold.
 func (w *Writer) admit(kind Kind, size int) error {
 	switch {
 	case w.err != nil:
@@ -231,7 +232,7 @@ func (w *Writer) admit(kind Kind, size int) error {
 	return nil
 }
 
-// put writes the block that is in buf after the room for its header.
+// put writes the block in buf, which begins with room for its header.
 func (w *Writer) put(h Handle) (Handle, error) {
 	h.Offset = w.offset
 	stored := w.buf[blockHeaderSize:]

@@ -13,7 +13,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// mapShell is a shell that is written down.
+// mapShell is a shell in the form of a map.
 type mapShell map[uint64]Block
 
 func (s mapShell) Block(pc uint64) (Block, bool) {
@@ -21,7 +21,7 @@ func (s mapShell) Block(pc uint64) (Block, bool) {
 	return b, ok
 }
 
-// randomShell makes a program of some functions of some blocks each. Function f
+// randomShell returns a program of a few functions with a few blocks each. Function f
 // begins at 1000·f, its blocks are 4 apart, and the last of them returns.
 func randomShell(rng *rand.Rand) mapShell {
 	s := mapShell{}
@@ -64,7 +64,7 @@ func randomShell(rng *rand.Rand) mapShell {
 	return s
 }
 
-// walk goes through a shell at random, and off it with the given chance in a
+// walk walks at random through a shell, and leaves it with a chance of wild in a
 // thousand.
 func walk(rng *rand.Rand, s mapShell, n, wild int) []uint64 {
 	var pcs []uint64
@@ -170,8 +170,8 @@ func decode(s Shell, data []byte) ([]uint64, error) {
 	return collect(d.Blocks())
 }
 
-// TestRoundTrip plays random walks through random programs back, from the start
-// and from each checkpoint.
+// TestRoundTrip replays random walks through random programs, from the start and from
+// each checkpoint.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -215,7 +215,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLong passes the bounds of a chunk: blocks, exceptions and code.
+// TestLong exceeds the limits of a chunk: blocks, exceptions and code.
 func TestLong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := mapShell{0: {Kind: Branch, Targets: []uint64{0, 4}}, 4: {Kind: Branch, Targets: []uint64{0, 4}}}
@@ -236,7 +236,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestDeepRecursion passes the depth of call stack that is kept.
+// TestDeepRecursion exceeds the depth of the call stack that is kept.
 func TestDeepRecursion(t *testing.T) {
 	s := mapShell{
 		0: {Kind: Branch, Targets: []uint64{4, 8}},
@@ -260,15 +260,16 @@ func TestDeepRecursion(t *testing.T) {
 	}
 }
 
-// TestImproved: ends of loops longer than the histories, and stretches that
-// come again, cost next to nothing beyond the paper's scheme, and not in it.
+// TestImproved checks two things that take next to no space with the options beyond the
+// paper's scheme, but not without them: ends of loops longer than the histories, and
+// sequences that repeat.
 func TestImproved(t *testing.T) {
 	loop := mapShell{
 		0: {Kind: Branch, Targets: []uint64{4, 8}},
 		4: {Kind: Next, Targets: []uint64{0}},
 		8: {Kind: Next, Targets: []uint64{0}},
 	}
-	var turns []uint64 // a triangular nest
+	var turns []uint64 // a triangular loop nest
 	for n := range uint64(300) {
 		for range n {
 			turns = append(turns, 0, 4)
@@ -295,7 +296,7 @@ func TestImproved(t *testing.T) {
 	}
 }
 
-// TestCost holds what control flow costs: choices, and nothing else.
+// TestCost checks that control flow takes space only for choices.
 func TestCost(t *testing.T) {
 	// A loop that calls by pointer, with one target, a function that is not
 	// recorded, and one that is: after the first turn only the loop's branch
@@ -314,9 +315,9 @@ func TestCost(t *testing.T) {
 	}
 	for _, scheme := range []Scheme{Symmetric, Asymmetric} {
 		data, stats := encode(t, s, Options{Scheme: scheme}, pcs)
-		// Two conditionals (the branch, and whether the call enters): with
-		// counters that begin at 1, n directions take log2(n+1) bits for each
-		// context, of which warming up the histories shows a few.
+		// Two conditionals (the branch, and whether the call enters): with counters that
+		// begin at 1, n directions take log2(n+1) bits for each context. Warming up the
+		// histories adds a few contexts.
 		if len(data) > 120 || stats.Exceptions != 3 {
 			t.Errorf("%v: %d bytes, %+v", scheme, len(data), stats)
 		}
@@ -345,8 +346,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestOtherShell: with the control flow of another program it is an error or
-// other blocks, but nothing worse.
+// TestOtherShell decodes with the control flow of another program. The result must be an
+// error or other blocks, and nothing worse.
 func TestOtherShell(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 9))

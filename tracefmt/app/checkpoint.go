@@ -11,15 +11,15 @@ import (
 
 // Checkpoint is a place where reading can start.
 type Checkpoint struct {
-	Blocks uint64 // blocks before it
-	Offset int64  // bytes of the stream before it
+	Blocks uint64 // blocks before the checkpoint
+	Offset int64  // bytes of the stream before the checkpoint
 }
 
-// maxEnd bounds the end of a stream that [Checkpoints] reads: some four million
+// maxEnd limits the end of a stream that [Checkpoints] reads, to some four million
 // checkpoints.
 const maxEnd = 64 << 20
 
-// Checkpoints lists the checkpoints of a stream of size bytes, in order. The start of
+// Checkpoints returns the checkpoints of a stream of size bytes, in order. The start of
 // the stream is not one.
 func Checkpoints(r io.ReaderAt, size int64) ([]Checkpoint, error) {
 	fail := func(off int64, kind error, what string) error {

@@ -10,10 +10,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A packed block-leader trace (docs/raw-formats.md) is a stream of this package
-// that carries the part of the program's control flow which it was played
-// through, so that the program is not needed to read it, and what else stood
-// among the leaders, so that any input comes back.
+// A packed block-leader trace (docs/raw-formats.md) is a stream of this package. It
+// contains the part of the program's control flow that the trace was replayed through, so
+// it can be decoded without the program. It also contains the words that are not leaders,
+// so that any input can be restored.
 //
 //	file    "hapl" version:1 frame… end
 //	frame   kind:1 length:v body
@@ -23,10 +23,11 @@ import (
 //	packed  bytes unpacked:v, one zstd frame, crc32:4
 //	end     kind 0 length:v rest words:v leaders:v crc32:4
 //
-// pc is the difference to the block before, targets and return to pc. A word is
-// any that is no leader with an even address, or is one of more blocks than are kept that the shell does not know; the rest is the up to seven bytes
-// after the last word. Blocks come before the bytes of the stream whose
-// decoding asks for them, words before the leader that they precede.
+// pc is the difference from the previous block, and targets and return are differences
+// from pc. A word is anything that is not a leader with an even address, or a leader that
+// the shell does not know when no more such blocks are kept. The rest is the up to seven
+// bytes after the last word. Blocks come before the bytes of the stream whose decoding
+// needs them, and words before the leader that they precede.
 const (
 	leadersMagic   = "hapl"
 	leadersVersion = 1
@@ -39,22 +40,22 @@ const (
 	leaderBit = 1 << 63
 	wordSize  = 8
 
-	// Bounds of frames.
+	// Limits of frames.
 	maxShellBlocks = 1 << 20
 	maxTargets     = 1 << 14
 	maxWordsRaw    = 1 << 20
-	maxAhead       = 4 << 20 // of words, before the leaders among them follow
+	maxAhead       = 4 << 20 // bytes of words before the leaders among them must follow
 	maxFrame       = 4 << 20
-	maxDefined     = 4 << 20 // targets of all blocks
+	maxDefined     = 4 << 20 // targets of all blocks together
 )
 
-// definition is a block of the shell that is written for the reader.
+// definition is a block of the shell that is written to the file.
 type definition struct {
 	pc uint64
 	Block
 }
 
-// tellingShell records which blocks it was asked for.
+// tellingShell records which blocks the codec asked for.
 type tellingShell struct {
 	in    Shell
 	told  map[uint64]bool
@@ -62,7 +63,7 @@ type tellingShell struct {
 	count int
 }
 
-// Block is Shell.
+// Block implements Shell.
 func (s *tellingShell) Block(pc uint64) (Block, bool) {
 	b, ok := s.in.Block(pc)
 	ok = ok && b.Kind < numKinds && len(b.Targets) <= maxTargets
@@ -87,8 +88,8 @@ type LeadersWriter struct {
 	shell *tellingShell
 	z     *zstd.Encoder
 
-	part    []byte // of a word
-	words   []byte // not written yet
+	part    []byte // the beginning of an incomplete word
+	words   []byte // words that are not written yet
 	gap     uint64 // leaders since the last word
 	nWords  uint64
 	ahead   int // bytes of words since the stream's last chunk
@@ -96,8 +97,8 @@ type LeadersWriter struct {
 	err     error
 }
 
-// NewLeadersWriter starts packing to w. shell may be empty; then more bytes are needed.
-// Close does not close w.
+// NewLeadersWriter starts packing to w. An empty shell is valid, but leads to a larger
+// file. Close does not close w.
 func NewLeadersWriter(w io.Writer, shell Shell, opts Options) (*LeadersWriter, error) {
 	if opts.Functions != nil {
 		return nil, errors.New("app: functions cannot be chosen in a trace that must be restored completely")
@@ -117,7 +118,7 @@ func NewLeadersWriter(w io.Writer, shell Shell, opts Options) (*LeadersWriter, e
 // leadersStream receives the bytes of the stream.
 type leadersStream struct{ *LeadersWriter }
 
-// Write writes what a decoder must know before these bytes, and then the bytes.
+// Write writes what a decoder needs before these bytes, and then the bytes.
 func (l leadersStream) Write(p []byte) (int, error) {
 	if err := l.writeShell(); err != nil {
 		return 0, err

@@ -19,7 +19,7 @@ func packLeaders(t testing.TB, s Shell, o Options, trace []byte) []byte {
 
 func unpackLeaders(packed []byte) ([]byte, error) { return codectest.Unpack(packed, NewLeadersReader) }
 
-// leadersOf is a trace of a walk with a data word here and there.
+// leadersOf returns the trace of a walk with a data word here and there.
 func leadersOf(rng *rand.Rand, pcs []uint64, data int) (trace []byte) {
 	for _, pc := range pcs {
 		trace = binary.LittleEndian.AppendUint64(trace, pc|leaderBit)
@@ -30,7 +30,7 @@ func leadersOf(rng *rand.Rand, pcs []uint64, data int) (trace []byte) {
 	return trace
 }
 
-// evenShell is a shell whose blocks have even addresses.
+// evenShell returns a shell whose blocks have even addresses.
 func evenShell(rng *rand.Rand) mapShell {
 	even := mapShell{}
 	for pc, b := range randomShell(rng) {
@@ -43,8 +43,8 @@ func evenShell(rng *rand.Rand) mapShell {
 	return even
 }
 
-// TestLeaders: any trace comes back without the program, and what follows the
-// program's control flow takes little.
+// TestLeaders checks that any trace is restored without the program, and that a trace
+// that follows the program's control flow takes little space.
 func TestLeaders(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -63,8 +63,8 @@ func TestLeaders(t *testing.T) {
 	}
 }
 
-// TestLeadersWords: a trace of words only, and one where leaders are rare, in
-// bounded memory.
+// TestLeadersWords packs, in bounded memory, a trace without leaders and one in which
+// leaders are rare.
 func TestLeadersWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	trace := make([]byte, 12<<20)
@@ -81,8 +81,8 @@ func TestLeadersWords(t *testing.T) {
 	}
 }
 
-// TestLeadersDamage: every truncation and many changed bytes give an error or
-// the trace.
+// TestLeadersDamage checks that every truncation and many changed bytes lead to an error
+// or to the same trace.
 func TestLeadersDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	s := evenShell(rng)

@@ -19,31 +19,31 @@ type LeadersReader struct {
 	z     *zstd.Decoder
 	shell toldShell
 
-	stream []byte // of the frame that the decoder is reading
+	stream []byte // the rest of the frame that the decoder reads
 	body   []byte
 	words  []byte // unpacked, not returned yet
 	gap    uint64 // leaders between the last word that was returned and the next
-	have   bool   // the next word's gap was read
+	have   bool   // the gap of the next word was read
 	since  uint64 // leaders returned since the last word
 	rest   []byte // the bytes after the last word
-	ended  bool   // the end was read
+	ended  bool   // the end of the file was read
 
 	nWords, leaders      uint64 // according to the end of the file
 	gotWords, gotLeaders uint64
 	out                  []byte
 	off                  int
-	held                 uint64 // a leader that was decoded; words may come before it
+	held                 uint64 // a decoded leader that must wait for the words before it
 	holding              bool
 	err                  error
 }
 
-// toldShell has the blocks that the file defines.
+// toldShell consists of the blocks that the file defines.
 type toldShell struct {
 	blocks  map[uint64]Block
 	targets int
 }
 
-// Block is Shell.
+// Block implements Shell.
 func (s *toldShell) Block(pc uint64) (Block, bool) {
 	b, ok := s.blocks[pc]
 	return b, ok
@@ -204,7 +204,7 @@ func (l *LeadersReader) end(p *parser) {
 	l.ended = true
 }
 
-// Read returns the trace.
+// Read implements [io.Reader].
 func (l *LeadersReader) Read(p []byte) (int, error) {
 	if l.off == len(l.out) {
 		l.out, l.off = l.out[:0], 0

@@ -42,8 +42,8 @@ func (r *runs) add(y uint32) {
 	r.way, r.run = y, 1
 }
 
-// model is the alloyed predictor with the arithmetic coder that it feeds, for
-// either direction (section 5.2).
+// model is the alloyed predictor with the arithmetic coder that it feeds. It serves both
+// encoding and decoding (section 5.2).
 type model struct {
 	decoding bool
 	enc      rangecode.Encoder
@@ -59,10 +59,10 @@ type model struct {
 	repeating   bool
 	repeats     repeats
 
-	slots    [][][]pair // by the low bits of the conditional's number; nil: not needed yet
-	contexts uint32     // of a conditional, without those of repeats
+	slots    [][][]pair // by the low bits of the conditional's number; nil until needed
+	contexts uint32     // contexts of a conditional, without those of repeats
 	slabs    [][]pair   // memory of the rows
-	rows     int        // that exist
+	rows     int        // number of rows
 	count    uint32     // conditionals so far
 	ids      []pair     // counters of the asymmetric scheme, hashed
 	idSite   uint32     // jumps of the asymmetric scheme so far
@@ -140,7 +140,7 @@ func (m *model) pair(c *conditional, context uint32) *pair {
 	return &row[context%rowPairs]
 }
 
-// row makes a row.
+// row allocates a row.
 func (m *model) row() []pair {
 	if m.rows/slabRows == len(m.slabs) {
 		m.slabs = append(m.slabs, make([]pair, slabRows*rowPairs))
@@ -151,11 +151,11 @@ func (m *model) row() []pair {
 	return row
 }
 
-// decide codes a direction of a conditional, and learns it. When decoding, y is
+// decide codes a direction of a conditional, and learns from it. When decoding, y is
 // ignored.
 func (m *model) decide(c *conditional, y uint32) uint32 {
 	context := c.local<<m.globalBits | m.global
-	if !m.repeating && !m.loops { // the paper's
+	if !m.repeating && !m.loops { // the paper's model
 		y = m.code(m.pair(c, context), y)
 		c.local = (c.local<<1 | y) & m.localMask
 		m.global = (m.global<<1 | y) & m.globalMask

@@ -20,8 +20,8 @@ func (s Scheme) String() string {
 	return "symmetric"
 }
 
-// Options say how control flow is recorded. The zero value is the paper's choice: both
-// histories 7 bits, 1024 conditionals apart.
+// Options say how control flow is recorded. The zero value is the paper's choice:
+// histories of 7 bits each, and 1024 conditionals with counters of their own.
 type Options struct {
 	// Local and Global are the bits of history of the conditional itself and of all
 	// conditionals; at most 20 together. 0 means 7, None means none.
@@ -107,7 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.check()
 }
 
-// contextBits is the bits that select a pair of counters.
+// contextBits returns the bits that select a pair of counters.
 func (o *Options) contextBits() int {
 	n := o.Table + o.Local + o.Global
 	if o.Loops {

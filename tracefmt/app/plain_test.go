@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// plain is the scheme of the paper's sections 3.1, 5.2 and 5.3 written down a
-// second time, without a thought of speed: histories are strings, counters are
-// in a map, and the code is one big number, the low end of the interval.
+// plain is a second implementation of sections 3.1, 5.2 and 5.3 of the paper that
+// disregards speed: histories are strings, counters are in a map, and the code is one big
+// number, the low end of the interval.
 type plain struct {
 	shell mapShell
 	o     Options
@@ -22,10 +22,10 @@ type plain struct {
 	local    map[string]string // history by name
 	all      map[string]string // directions by name
 	dirs     string            // all directions
-	places   map[uint32]int    // in dirs, by hash
-	far      map[uint64]int    // the same, by hash of the last 128
-	again    int               // place in dirs that is to come again
-	agreed   int               // directions that have, or 0
+	places   map[uint32]int    // places in dirs, by hash
+	far      map[uint64]int    // places in dirs, by hash of the last 128 directions
+	again    int               // the place in dirs that is expected to repeat
+	agreed   int               // directions that have agreed, or 0
 	global   string
 	counters map[string][2]int
 	low      *big.Int
@@ -58,7 +58,7 @@ func (p *plain) code(context string, y int) {
 	if !ok {
 		c = [2]int{1, 1}
 	}
-	first := 0 // the direction at the low end
+	first := 0 // the direction at the low end of the interval
 	if c[1] < c[0] {
 		first = 1
 	}
@@ -118,12 +118,12 @@ func (p *plain) decide(name string, yes bool) {
 	p.local[name], p.global = last(p.local[name], p.o.Local), last(p.global, p.o.Global)
 }
 
-// runs is the context of a conditional's loops, from all its directions.
+// runs returns the context of a conditional's loops, from all its directions.
 func (p *plain) runs(name string) string {
 	if !p.o.Loops {
 		return ""
 	}
-	var lengths [3]int // of the present run and the two before it in that direction
+	var lengths [3]int // of the current run and the two before it in that direction
 	all := "1" + p.all[name]
 	way := all[len(all)-1]
 	for i, n := len(all)-1, 0; i >= 0 && n < 3; n++ {
@@ -136,8 +136,8 @@ func (p *plain) runs(name string) string {
 	return fmt.Sprint("runs", lengths[0] == lengths[1], lengths[0] == 2*lengths[1]-lengths[2])
 }
 
-// repeat is the context of a conditional that was reached by the same way
-// before.
+// repeat returns the context of a conditional that was reached before by the same
+// directions.
 func (p *plain) repeat(number int, otherwise string) string {
 	bits := uint32(0)
 	for _, d := range p.dirs[max(0, len(p.dirs)-24):] {
@@ -167,7 +167,7 @@ func (p *plain) repeat(number int, otherwise string) string {
 	return fmt.Sprint("again ", p.dirs[p.again:p.again+1], " after ", length)
 }
 
-// repeatFar looks for the place that the last 128 directions give.
+// repeatFar looks for the place found by the last 128 directions.
 func (p *plain) repeatFar(number int) {
 	var past [2]uint64
 	for i := 1; i <= min(128, len(p.dirs)); i++ {
@@ -204,7 +204,7 @@ func (p *plain) identifier(site uint64, id int) {
 	}
 }
 
-// enter puts the activation by, leave takes one up again.
+// enter saves the current activation, and leave restores one.
 func (p *plain) enter(ret uint64) {
 	p.stack = append(p.stack, plainFrame{ret, p.global})
 	if p.o.Intraprocedural {
@@ -220,8 +220,8 @@ func (p *plain) leave() {
 	p.stack = p.stack[:last]
 }
 
-// body is the body of the one chunk of a walk that keeps to the shell, but for
-// targets of indirect jumps that no list has.
+// body returns the body of the only chunk of a walk that follows the shell, except for
+// targets of indirect jumps that are in no list.
 func (p *plain) body(pcs []uint64) []byte {
 	var gaps []int
 	var targets []uint64
@@ -274,7 +274,8 @@ func (p *plain) body(pcs []uint64) []byte {
 	return append(out, p.low.FillBytes(make([]byte, p.shifts+4))...)
 }
 
-// symmetric codes a target by comparisons, and returns the list of those learned.
+// symmetric codes a target by comparisons, and returns the extended list of learned
+// targets.
 func (p *plain) symmetric(from, pc uint64, learned []uint64, except func(uint64)) []uint64 {
 	static := slices.Clone(p.shell[from].Targets)
 	slices.Sort(static)
@@ -312,7 +313,7 @@ func (p *plain) symmetric(from, pc uint64, learned []uint64, except func(uint64)
 	return learned
 }
 
-// obedient is a walk that keeps to the shell: it stops where that ends.
+// obedient returns a walk that follows the shell, and stops where the shell ends.
 func obedient(rng *rand.Rand, s mapShell, n int) []uint64 {
 	var pcs, stack []uint64
 	pc := uint64(0)
@@ -345,7 +346,7 @@ func obedient(rng *rand.Rand, s mapShell, n int) []uint64 {
 	return pcs
 }
 
-// TestPlain compares with the plain implementation, byte by byte.
+// TestPlain compares the stream with that of the plain implementation, byte by byte.
 func TestPlain(t *testing.T) {
 	blocks, indirect := 0, 0
 	for seed := range uint64(400) {

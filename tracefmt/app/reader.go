@@ -13,8 +13,7 @@ import (
 // format is the name of the format in errors.
 const format = "app"
 
-// maxBody bounds a chunk's body: code, exceptions and call stack at their
-// largest.
+// maxBody limits the body of a chunk, to the largest code, exceptions and call stack.
 const maxBody = chunkCode + maxLearned*4 + (chunkExceptions+MaxDepth)*15 + 64
 
 // Decoder replays a sequence of blocks.
@@ -24,10 +23,10 @@ type Decoder struct {
 	opts Options
 
 	body   []byte
-	left   uint64 // blocks of the chunk to come
+	left   uint64 // remaining blocks of the chunk
 	except []exception
 	blocks uint64 // returned, or skipped before the checkpoint
-	marks  uint64 // checkpoints seen; when from the start
+	marks  uint64 // checkpoints seen, if the stream is read from its start
 	from   bool   // the stream is read from its start
 	err    error
 }
@@ -97,17 +96,17 @@ func (d *Decoder) header() error {
 	if err != nil {
 		return err
 	}
-	// Options have only one valid encoding.
+	// The same options have only one valid encoding.
 	if whole := appendHeader(nil, &o); sum != binary.LittleEndian.Uint32(whole[len(whole)-4:]) {
 		return d.in.Fail(wire.ErrChecksum, "header")
 	}
 	return nil
 }
 
-// Options returns those of the stream, with defaults filled in.
+// Options returns the options of the stream, with defaults filled in.
 func (d *Decoder) Options() Options { return d.opts }
 
-// Next returns the address of the next block; io.EOF after the last.
+// Next returns the address of the next block, and io.EOF after the last.
 func (d *Decoder) Next() (uint64, error) {
 	if d.err != nil {
 		return 0, d.err
@@ -150,8 +149,7 @@ func (d *Decoder) lost() error {
 	return d.err
 }
 
-// Blocks returns the addresses of the blocks from here to the end, or to an
-// error.
+// Blocks returns the addresses of the remaining blocks. It ends after the first error.
 func (d *Decoder) Blocks() iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		for {
@@ -163,7 +161,7 @@ func (d *Decoder) Blocks() iter.Seq2[uint64, error] {
 	}
 }
 
-// chunk reads the next chunk; io.EOF at the end of the stream.
+// chunk reads the next chunk. It returns io.EOF at the end of the stream.
 func (d *Decoder) chunk() error {
 	tag, err := d.in.ReadByte()
 	switch {

@@ -4,25 +4,25 @@ package app
 const (
 	repeatRing  = 1 << 20 // directions that are kept
 	repeatTable = 18      // bits of the table of places
-	repeatHash  = 24      // directions by which a place is found
-	repeatLeast = 16      // directions that must agree
-	repeatMost  = 32      // that are compared
+	repeatHash  = 24      // directions that are hashed to find a place
+	repeatLeast = 16      // directions that must agree at least
+	repeatMost  = 32      // directions that are compared at most
 	repeatFar   = 64      // weight of a place that is found by the last 128 directions
 
 	repeatContexts = 4 * 2 << runBits // pairs of a conditional for repeats
 )
 
 // repeats looks for the last time that control reached a conditional by the same
-// directions, and predicts that it continues as it did then.
+// directions, and predicts that it continues in the same way.
 type repeats struct {
-	ring  []byte    // directions by place, modulo its length
-	table []uint32  // places by hash of the last directions; 0 is none
-	far   []uint32  // and by that of the last 128
+	ring  []byte    // directions by place, modulo the length of ring
+	table []uint32  // places by the hash of the last directions; 0: none
+	far   []uint32  // places by the hash of the last 128 directions
 	long  uint32    // the last 32 directions
-	past  [2]uint64 // the last 128, the latest in the first
-	pos   uint32    // the next place; from 1
+	past  [2]uint64 // the last 128 directions, the latest in the first element
+	pos   uint32    // the next place, counted from 1
 	at    uint32    // place of the direction that is predicted
-	len   uint32    // directions that have agreed; 0 when none is predicted
+	len   uint32    // directions that have agreed; 0: no prediction
 }
 
 func (r *repeats) reset() {
@@ -36,8 +36,8 @@ func (r *repeats) reset() {
 	r.long, r.pos, r.at, r.len = 0, 1, 0, 0
 }
 
-// look returns the context in which a conditional's next direction is coded: false when
-// nothing is predicted.
+// look returns the context in which a conditional's next direction is coded. ok is false
+// when nothing is predicted.
 func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	h := ((r.long<<(32-repeatHash)>>(32-repeatHash))*0x9e3779b1 ^ number*0x85ebca6b) * 0xc2b2ae35 >> (32 - repeatTable)
 	r.lookFar(number)
@@ -63,8 +63,8 @@ func (r *repeats) look(number uint32) (context uint32, ok bool) {
 	return context, true
 }
 
-// lookFar looks for the last time that the previous 128 directions were the same. That
-// is a better place than one that has agreed for fewer directions.
+// lookFar looks for the last time that the previous 128 directions were the same. Such a
+// place is better than one that has agreed for fewer directions.
 func (r *repeats) lookFar(number uint32) {
 	h := (r.past[0]*0x9e3779b97f4a7c15 ^ r.past[1]*0xc2b2ae3d27d4eb4f ^ uint64(number)*0x85ebca6b85ebca6b) * 0xff51afd7ed558ccd >> (64 - repeatTable)
 	at := r.far[h]
@@ -81,8 +81,8 @@ func (r *repeats) lookFar(number uint32) {
 	}
 }
 
-// agree counts the directions before at that equal the last ones; 0 if they are too
-// few.
+// agree counts the directions before at that equal the last ones. It returns 0 if they
+// are too few.
 func (r *repeats) agree() uint32 {
 	n := uint32(0)
 	for n < repeatMost && n+1 < r.at && r.ring[(r.at-1-n)%repeatRing] == byte(r.long>>n&1) {

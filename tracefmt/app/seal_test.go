@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// sealed is a stream with the checksums put right, as far as it can be taken
-// apart, so that damage gets past them.
+// sealed returns a stream with corrected checksums, as far as it can be parsed, so that
+// other damage is not hidden by them.
 func sealed(data []byte) []byte {
 	out := append([]byte(nil), data...)
 	put := func(start, end int) bool {

@@ -15,7 +15,7 @@ const (
 	numKinds
 )
 
-// Block is what a [Shell] knows of a block.
+// Block is what a [Shell] says about a block.
 type Block struct {
 	Kind    Kind
 	Targets []uint64 // see the kind
@@ -23,19 +23,19 @@ type Block struct {
 	Func    uint64   // identifier of the function; for Options.Functions
 }
 
-// Shell is a program's control flow without everything else (section 5.1). Block must
-// always return the same result for the same pc; false for an address that it does not
-// know. The codec caches the result, and does not ask at every execution.
+// Shell is a program's control flow (section 5.1). Block must always return the same
+// result for the same pc. It returns false for an address that it does not know. The
+// codec caches the results.
 type Shell interface {
 	Block(pc uint64) (Block, bool)
 }
 
-// node is a block that was executed.
+// node is a block that was executed, with what the codec learned about it.
 type node struct {
 	pc      uint64
 	kind    Kind
-	outside bool     // of a function that was not chosen
-	targets []uint64 // of the indirect kinds: sorted, each once
+	outside bool     // its function was not chosen
+	targets []uint64 // of the indirect kinds: sorted, without duplicates
 	ret     uint64
 	cond    *conditional // of a branch
 
@@ -44,16 +44,16 @@ type node struct {
 	retNode *node
 
 	learned []uint64       // targets of exceptions, in order
-	flag    *conditional   // as the shell says?
-	tests   []*conditional // whether it is learned[i]
-	search  []*conditional // of the binary search, by index into targets
+	flag    *conditional   // decides whether control goes where the shell says
+	tests   []*conditional // decides whether the target is learned[i]
+	search  []*conditional // decides the binary search, by index into targets
 	site    uint32         // number among jumps of the asymmetric scheme, from 1
 }
 
-// maxLearned bounds the targets that a block learns.
+// maxLearned limits the targets that a block learns.
 const maxLearned = 256
 
-// forget resets a node to what the shell says.
+// forget removes what was learned about the node.
 func (n *node) forget() {
 	n.cond, n.flag, n.tests, n.search, n.learned, n.site = nil, nil, nil, nil, n.learned[:0], 0
 }

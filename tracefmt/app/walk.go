@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Bounds of memory; see the package comment.
+// Limits of memory; see the package comment.
 const (
 	MaxDepth     = 1 << 16 // frames of call stack
 	unwindLimit  = 1 << 12 // frames that are searched for a long jump
@@ -19,9 +19,9 @@ type frame struct {
 	global uint32 // the caller's history, in intraprocedural mode
 }
 
-// walker follows control flow through the shell, coding each choice that the
-// shell leaves open. Encoder and decoder run the same steps: given the block to
-// go to, or finding it.
+// walker follows control flow through the shell, coding each choice that the shell leaves
+// open. Encoder and decoder take the same steps. The encoder is given the next block, and
+// the decoder finds it.
 type walker struct {
 	opts  Options
 	shell Shell
@@ -61,8 +61,8 @@ func (w *walker) restart() {
 	clear(w.idsOf)
 }
 
-// at returns the node of a block; nil when there are too many that the shell does
-// not know.
+// at returns the node of a block. It returns nil if too many blocks are unknown to the
+// shell.
 func (w *walker) at(pc uint64) *node {
 	if n := w.nodes[pc]; n != nil {
 		return n
@@ -199,9 +199,8 @@ func (w *walker) quick(pc uint64) bool {
 	return true
 }
 
-// step codes where control goes from the current block, and goes there. An
-// encoder returns a block that is reachable. A decoder may return anything, and it is
-// false when the input leads nowhere.
+// step codes where control goes from the current block, and goes there. In an encoder, pc
+// must be reachable. In a decoder, step reports false if the input leads nowhere.
 func (w *walker) step(pc uint64) bool {
 	n := w.cur
 	if n == nil {
@@ -298,8 +297,8 @@ func (w *walker) identified(n *node, pc uint64) (uint64, bool) {
 	return w.ids[id], true
 }
 
-// cascade codes which of the learned targets is taken, by comparing with one after the
-// other. The last needs no comparison.
+// cascade codes which of the learned targets is taken, by comparing one after the other.
+// The last one needs no comparison.
 func (w *walker) cascade(n *node, pc uint64) uint64 {
 	last := len(n.learned) - 1
 	for i, target := range n.learned[:last] {
@@ -338,8 +337,8 @@ func (w *walker) exception(pc uint64) bool {
 	return w.stray(n, pc)
 }
 
-// enter goes from a block of an indirect kind to pc. A call that leads
-// after itself has been returned from.
+// enter goes from a block of an indirect kind to pc. A call whose target is its own
+// return address has already returned.
 func (w *walker) enter(n *node, pc uint64) bool {
 	if n.kind == CallIndirect && pc != n.ret {
 		w.push(n)
@@ -348,8 +347,8 @@ func (w *walker) enter(n *node, pc uint64) bool {
 	return w.cur != nil
 }
 
-// stray goes from n to pc, against what the shell says: back to an activation that
-// expects it, or into a function that was called.
+// stray goes from n to pc, against the shell: back to an activation that expects pc, or
+// into a function that was called.
 func (w *walker) stray(n *node, pc uint64) bool {
 	if n.kind != Call || pc != n.ret {
 		if !w.unwind(pc) && n.kind == Call {
@@ -397,8 +396,8 @@ func (w *walker) restore(f *frame) {
 	}
 }
 
-// unwind leaves the activations up to the innermost that is to return to pc,
-// if there is one.
+// unwind leaves the activations up to the innermost one that returns to pc, if there is
+// one.
 func (w *walker) unwind(pc uint64) bool {
 	for i := len(w.stack) - 1; i >= 0 && len(w.stack)-i <= unwindLimit; i-- {
 		if w.stack[i].ret == pc {

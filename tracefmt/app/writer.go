@@ -21,33 +21,33 @@ const (
 	knownFlags          = 1<<5 - 1
 )
 
-// Bounds of a chunk: it ends when one is reached.
+// Limits of a chunk, which ends when one of them is reached.
 const (
 	chunkBlocks     = 1 << 18
 	chunkCode       = 1 << 20
 	chunkExceptions = 1 << 15
 )
 
-// ErrUnknownBlocks says that more blocks ran that the shell does not know than the
-// codec can store.
+// ErrUnknownBlocks says that more blocks unknown to the shell ran than the codec can
+// store.
 var ErrUnknownBlocks = errors.New("app: too many blocks that the control flow does not know")
 
 // errClosed says that an encoder was used after Close.
 var errClosed = errors.New("app: the encoder is closed")
 
-// exception is a transfer that the shell does not have.
+// exception is a transfer that the shell does not allow.
 type exception struct {
 	gap uint64 // blocks of the chunk between the previous exception and this one
 	pc  uint64
 }
 
-// Stats has the counts of what an [Encoder] has recorded.
+// Stats counts what an [Encoder] has recorded.
 type Stats struct {
 	Blocks      uint64
 	Branches    uint64 // conditional branches
 	Exceptions  uint64
 	Checkpoints int
-	Bytes       int64 // written; all of them after Close
+	Bytes       int64 // bytes written; after Close, all of them
 }
 
 // Encoder records a sequence of blocks. Errors are final.
@@ -214,7 +214,7 @@ func (e *Encoder) flush() error {
 
 func truth64(b bool) uint64 { return uint64(truth(b)) }
 
-// Close writes what is left and the end of the stream.
+// Close writes the remaining data and the end of the stream.
 func (e *Encoder) Close() error {
 	if e.err != nil {
 		if errors.Is(e.err, errClosed) {
@@ -244,11 +244,11 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// Size is the approximate number of bytes of the stream so far, including those that
+// Size returns the approximate number of bytes of the stream so far, including those that
 // are not written yet.
 func (e *Encoder) Size() int64 { return e.off + int64(e.w.m.enc.Len()) + 8*int64(len(e.except)) }
 
-// Checkpoints is the number of checkpoints so far.
+// Checkpoints returns the number of checkpoints so far.
 func (e *Encoder) Checkpoints() int { return len(e.index) }
 
 // Stats returns the counts so far.

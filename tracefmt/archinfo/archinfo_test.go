@@ -32,7 +32,7 @@ func expand(t *testing.T, h *History, s Stream) []bool {
 	return out
 }
 
-// strings of bits of different natures.
+// bitStrings returns strings of bits of different kinds.
 func bitStrings(rng *rand.Rand) map[string][]bool {
 	fill := func(n int, f func(i int) bool) []bool {
 		b := make([]bool, n)
@@ -58,7 +58,7 @@ func TestHistoryRoundTrip(t *testing.T) {
 	for range 20 {
 		for name, bits := range bitStrings(rng) {
 			var e HistoryEncoder
-			for epoch := range 2 { // the second as if the first had not been
+			for epoch := range 2 { // the second as if the first had not existed
 				for at := 0; at < len(bits); {
 					n := min(1+rng.IntN(300), len(bits)-at)
 					e.Append(Stores, pack(bits[at:at+n]), n)
@@ -86,8 +86,8 @@ func TestHistoryRoundTrip(t *testing.T) {
 	}
 }
 
-// TestHistoryDamage cuts and flips payloads: an error or other bits, and an
-// error whenever bytes are missing.
+// TestHistoryDamage cuts and flips payloads. The result must be an error or other bits,
+// and an error whenever bytes are missing.
 func TestHistoryDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var e HistoryEncoder

@@ -2,20 +2,20 @@ package archinfo
 
 import "hindsight/tracefmt/rangecode"
 
-// Bits are coded by package rangecode, over probabilities of 16 bits that move
-// a 32nd of the way towards each outcome.
+// Bits are coded by package rangecode, with probabilities of 16 bits that move a 32nd of
+// the way towards each outcome.
 const (
 	contextBits = 12
 	probBits    = 16
 	probInit    = 1 << (probBits - 1)
 	adapt       = 5
 
-	// maxExpansion bounds the bits that a byte can stand for: the likeliest
+	// maxExpansion limits the number of bits that a byte can stand for. The likeliest
 	// outcome costs log2(65536 / (65536-31)) = 0.00068 bits.
 	maxExpansion = 12000
 )
 
-// model predicts the next bit from those before it.
+// model predicts the next bit from the preceding ones.
 type model struct {
 	probs   [1 << contextBits]uint16 // that the bit is 0, in 1/65536
 	context uint32
@@ -59,7 +59,7 @@ func (e *bitEncoder) add(bit uint32) {
 	e.model.learn(p, bit)
 }
 
-// finish returns the code of all bits; the memory is the encoder's.
+// finish returns the code of all bits. The memory belongs to the encoder.
 func (e *bitEncoder) finish() []byte {
 	if e.bits == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (e *bitEncoder) finish() []byte {
 	return e.coder.Finish()
 }
 
-// bitDecoder is the inverse. Behind the end of its input it reads zeros.
+// bitDecoder is the inverse of bitEncoder. After the end of its input it reads zeros.
 type bitDecoder struct {
 	model model
 	coder rangecode.Decoder

@@ -12,16 +12,16 @@ import (
 type Stream uint8
 
 const (
-	Loads      Stream = iota // 1: the load missed
-	Stores                   // 1: the store missed
-	Branches                 // 1: the conditional branch was mispredicted
+	Loads      Stream = iota // 1 if the load missed
+	Stores                   // 1 if the store missed
+	Branches                 // 1 if the conditional branch was mispredicted
 	NumStreams = 3
 )
 
 const form = 1
 
-// HistoryEncoder collects the history of one thread in one epoch. It keeps the
-// coded bits only. The zero value is empty.
+// HistoryEncoder collects the history of one thread in one epoch. It keeps only the coded
+// bits. The zero value is empty.
 type HistoryEncoder struct {
 	streams [NumStreams]*bitEncoder
 }
@@ -40,7 +40,7 @@ func (h *HistoryEncoder) Append(s Stream, bits []uint64, n int) {
 	}
 }
 
-// Empty says that there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (h *HistoryEncoder) Empty() bool {
 	for _, e := range h.streams {
 		if e != nil && e.bits > 0 {
@@ -50,8 +50,8 @@ func (h *HistoryEncoder) Empty() bool {
 	return true
 }
 
-// Payload returns the arch block of what was added since the last call, and begins
-// again.
+// Payload returns the arch block of what was added since the last call, and resets the
+// encoder.
 func (h *HistoryEncoder) Payload() []byte {
 	b := []byte{form}
 	for _, e := range h.streams {
@@ -69,7 +69,7 @@ func (h *HistoryEncoder) Payload() []byte {
 	return b
 }
 
-// History is an arch block, not yet expanded.
+// History is an arch block that has not been expanded yet.
 type History struct {
 	streams [NumStreams]coded
 }
@@ -79,7 +79,7 @@ type coded struct {
 	code       []byte
 }
 
-// DecodeHistory reads an arch block. It keeps the payload.
+// DecodeHistory decodes an arch block. It keeps the payload.
 func DecodeHistory(payload []byte) (*History, error) {
 	d := decode(payload)
 	if d.Byte() != form {
@@ -101,8 +101,8 @@ func DecodeHistory(payload []byte) (*History, error) {
 	return h, nil
 }
 
-// Bits returns a stream bit by bit. It ends with an error when the code does not
-// hold as many bits, or as many ones, as the block says.
+// Bits returns a stream bit by bit. It ends with an error if the code has another number
+// of bits, or of ones, than the block says.
 func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) {
 		c := &h.streams[s]
@@ -129,7 +129,6 @@ func (h *History) Bits(s Stream) iter.Seq2[bool, error] {
 	}
 }
 
-// decoder reads the parts of a payload.
 type decoder struct{ wire.Payload }
 
 func decode(payload []byte) decoder {

@@ -9,7 +9,7 @@ import (
 
 // Limits of a summary.
 const (
-	MaxLines = 1 << 14 // that a writer keeps
+	MaxLines = 1 << 14 // limit for what a writer keeps
 	maxBytes = 16 << 20
 	maxLine  = 1 << 16 // bytes of a line
 )
@@ -17,57 +17,57 @@ const (
 // Config is the machine that was modelled.
 type Config struct {
 	Size, Ways, Line uint64 // of an L1 data cache: bytes, ways of a set, bytes of a line
-	Table            uint64 // counters of the gshare predictor
-	HistoryBits      uint64 // of its global history
-	Granule          uint64 // bytes that a bit of a Touch stands for
+	Table            uint64 // number of counters of the gshare predictor
+	HistoryBits      uint64 // number of bits of its global history
+	Granule          uint64 // bytes that one bit of a Touch stands for
 }
 
-// HartCounts are the totals of one hart, or of all. An access that crosses the
-// border of two lines counts for each.
+// HartCounts are the totals of one hart, or of all harts. An access that crosses the
+// boundary between two lines counts for each of them.
 type HartCounts struct {
 	Loads, Stores           uint64 // references to lines; a read-modify-write is a store
 	LoadMisses, StoreMisses uint64
-	// The misses by kind: never held, driven out by another line, invalidated.
-	// Those last are TrueSharing or FalseSharing.
+	// The misses by cause: the line was never held, was replaced by another line, or was
+	// invalidated. A miss after an invalidation is TrueSharing or FalseSharing.
 	Cold, Replacement, Coherence uint64
 	TrueSharing, FalseSharing    uint64
 	Upgrades                     uint64 // writes to a shared copy
-	InvalidationsSent            uint64 // copies of others that its writes invalidated
+	InvalidationsSent            uint64 // copies in other caches that its writes invalidated
 	InvalidationsReceived        uint64
 	CacheToCache                 uint64 // misses served by another cache
 	Writebacks                   uint64 // of its modified lines to memory
 
 	Branches, Mispredicted uint64 // conditional ones
-	Unresolved             uint64 // of Branches: left by a signal; counted as predicted
+	Unresolved             uint64 // of Branches: left by a signal; counted as predicted correctly
 }
 
-// Fields are the counts in the order of the payload.
+// Fields returns the counts in the order of the payload.
 func (k *HartCounts) Fields() []*uint64 {
 	return []*uint64{&k.Loads, &k.Stores, &k.LoadMisses, &k.StoreMisses, &k.Cold, &k.Replacement, &k.Coherence,
 		&k.TrueSharing, &k.FalseSharing, &k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived,
 		&k.CacheToCache, &k.Writebacks, &k.Branches, &k.Mispredicted, &k.Unresolved}
 }
 
-// LineCounts are counted for a line from when a second hart touches it.
+// LineCounts are counted for a line from the moment a second hart touches it.
 type LineCounts struct {
 	ReadMisses, WriteMisses  uint64
-	Coherence                uint64 // of those: the line had been invalidated
+	Coherence                uint64 // misses on a line that had been invalidated
 	TrueSharing              uint64 // of Coherence
 	FalseSharing             uint64 // of Coherence
 	Upgrades, Invalidations  uint64 // Invalidations: copies invalidated
 	CacheToCache, Writebacks uint64
 }
 
-// Fields are the counts in the order of the payload.
+// Fields returns the counts in the order of the payload.
 func (k *LineCounts) Fields() []*uint64 {
 	return []*uint64{&k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
 		&k.Upgrades, &k.Invalidations, &k.CacheToCache, &k.Writebacks}
 }
 
-// WordCounts are counted for a word of a shared line. A miss, an upgrade and
-// the invalidations that a write sends belong to the first word that the access
-// touches; an invalidation is received by every word that the hart which loses
-// the line had used.
+// WordCounts are counted for a word of a shared line. A miss, an upgrade and the
+// invalidations that a write sends belong to the first word that the access touches; an
+// invalidation counts as received for every word of the line that the losing hart had
+// used.
 type WordCounts struct {
 	Reads, Writes                            uint64
 	ReadMisses, WriteMisses                  uint64
@@ -75,19 +75,19 @@ type WordCounts struct {
 	Upgrades                                 uint64
 	InvalidationsSent, InvalidationsReceived uint64
 
-	RemoteReads uint64 // reads of what another hart wrote last
+	RemoteReads uint64 // reads of a value that another hart wrote last
 	// Write runs (Eggers and Katz, ISCA 1988): writes by one hart with no access
 	// by another in between. Their mean length is Writes / Runs.
 	Runs, LongestRun uint64
-	// Intervals between two consecutive writes by the same hart, those in which
-	// other harts read the word, and how often (PPoPP 2003, section 6).
+	// Intervals between two consecutive writes by the same hart; those in which other
+	// harts read the word; and the number of these reads (PPoPP 2003, section 6).
 	Intervals, ReadIntervals, IntervalReads uint64
-	// Bus transactions of the word under either protocol; docs/architecture-model.md
-	// says how they are counted.
+	// Bus transactions of the word under either protocol. docs/architecture-model.md says
+	// how they are counted.
 	InvalidateBus, UpdateBus uint64
 }
 
-// Fields are the counts in the order of the payload.
+// Fields returns the counts in the order of the payload.
 func (k *WordCounts) Fields() []*uint64 {
 	return []*uint64{&k.Reads, &k.Writes, &k.ReadMisses, &k.WriteMisses, &k.Coherence, &k.TrueSharing, &k.FalseSharing,
 		&k.Upgrades, &k.InvalidationsSent, &k.InvalidationsReceived, &k.RemoteReads, &k.Runs, &k.LongestRun,
@@ -110,8 +110,7 @@ type TouchCounts struct {
 	InvalidationsSent, InvalidationsReceived uint64
 }
 
-// Touch is what a hart did to a line. Bit n of the masks is granule n of the
-// line.
+// Touch is what a hart did to a line. Bit n of a mask is granule n of the line.
 type Touch struct {
 	Thread        event.ThreadID
 	Read, Written uint64
@@ -128,13 +127,13 @@ type Word struct {
 type Site struct {
 	PC               uint64
 	Thread           event.ThreadID
-	Word             int // the first that it touches
+	Word             int // the first word that it touches
 	Read, Write      bool
 	Misses, Upgrades uint64
 	True, False      uint64 // of Misses
 }
 
-// Cost is the number of bus transactions.
+// Cost returns the number of bus transactions.
 func (s *Site) Cost() uint64 { return s.Misses + s.Upgrades }
 
 // Line is a line that harts shared and that one of them invalidated.
@@ -142,23 +141,23 @@ type Line struct {
 	Address uint64
 	LineCounts
 	Threads []Touch
-	Words   []Word // that were touched since the line was shared
-	Sites   []Site // that cost most, first
-	// First and Last are how many ordered events the run had before the first
-	// and the last transaction between harts.
+	Words   []Word // those touched since the line was shared
+	Sites   []Site // the most expensive first
+	// First and Last are the numbers of ordered events in the run before the first and
+	// the last transaction between harts.
 	First, Last uint64
 }
 
-// Cost is the number of bus transactions that sharing brought about.
+// Cost returns the number of bus transactions that sharing caused.
 func (l *Line) Cost() uint64 { return l.Coherence + l.Upgrades }
 
-// Summary is what the model found in a run.
+// Summary contains the results of the model for a run.
 type Summary struct {
 	Config      Config
 	Harts       []HartCounts // by thread
 	Touched     uint64       // lines
-	SharedLines uint64       // that more than one hart touched
-	// Lines are those that were ever invalidated, that cost most first. Dropped
+	SharedLines uint64       // lines that more than one hart touched
+	// Lines are those that were ever invalidated, the most expensive first. Dropped
 	// counts those that were left out.
 	Lines   []Line
 	Dropped uint64

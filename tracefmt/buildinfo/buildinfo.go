@@ -1,15 +1,15 @@
-// Package buildinfo says which version of this module a program was built from:
-// traces and reports name it.
+// Package buildinfo says from which version of this module a program was built. Traces
+// and reports name it.
 package buildinfo
 
 import "runtime/debug"
 
-// release is the version of the next release; a build from a tagged module
-// says its tag instead, and make release sets it.
+// release is the version of the next release. A build from a tagged module has its tag
+// instead, and make release sets the variable.
 var release = "0.1.0-dev"
 
-// Version is what reports and traces say, such as "0.1.0"; it does not differ
-// by the commit.
+// Version returns the version that reports and traces name, such as "0.1.0". It does not
+// depend on the commit.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
@@ -17,8 +17,8 @@ func Version() string {
 	return release
 }
 
-// Commit is what the build was made from: twelve digits, "with changes" if it
-// was changed; "" if it is not known.
+// Commit returns the commit of the build: twelve digits, followed by "with changes" if
+// the tree was changed, or "" if it is not known.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,5 +1,5 @@
-// Package codectest drives the codecs of raw traces in their tests: packages vpc3,
-// ldr and app, and the commands' codecs.
+// Package codectest drives the codecs of raw traces in tests: those of packages vpc3, ldr
+// and app, and of the commands' codecs.
 package codectest
 
 import (
@@ -30,7 +30,7 @@ func Pack[W io.WriteCloser](t testing.TB, trace []byte, begin func(io.Writer) (W
 	return out.Bytes()
 }
 
-// maxUnpacked bounds what a packed trace may become.
+// maxUnpacked limits the size of an unpacked trace.
 const maxUnpacked = 1 << 28
 
 // Unpack reads everything from a codec's reader.
@@ -43,7 +43,7 @@ func Unpack[R io.ReadCloser](packed []byte, begin func(io.Reader) (R, error)) ([
 	return io.ReadAll(io.LimitReader(r, maxUnpacked))
 }
 
-// Noise returns n random bytes, the same each time.
+// Noise returns n random bytes, always the same.
 func Noise(n int) []byte {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	out := make([]byte, n)

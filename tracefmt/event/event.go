@@ -2,31 +2,31 @@ package event
 
 import "errors"
 
-// ThreadID numbers the guest's threads in order of creation; 0 is the main
-// thread. It is dense and is never used again, unlike a Linux tid.
+// ThreadID numbers the guest's threads in order of creation; 0 is the main thread. Unlike
+// a Linux tid, it is dense and never reused.
 type ThreadID uint32
 
-// MaxThreads is how many threads a run may have, those that have ended included. It
-// bounds what a damaged trace can ask for.
+// MaxThreads is the number of threads that a run may have, including those that have
+// ended. It limits the resources that a damaged trace can claim.
 const MaxThreads = 1 << 18
 
 // ErrThreads is wrapped by errors about a run with more than [MaxThreads] threads.
 var ErrThreads = errors.New("the program started more than 262,144 threads, which is all that a trace can hold; stop the run before that, or let the program use threads again")
 
-// StrandID numbers strands, which are what is ordered: a thread's own strand, or a task
-// (package hb says which tasks share a number). It is a type of its own because a strand
-// is no thread: a thread acts as several strands, and a strand may continue in another
-// thread.
+// StrandID numbers strands, which are what happens-before orders: a thread's own strand,
+// or a task (package hb says which tasks share a number). It is a separate type because a
+// strand is not a thread: a thread acts as several strands, and a strand may continue in
+// another thread.
 type StrandID uint32
 
-// Strand is the thread's own strand: what it acts as outside of tasks.
+// Strand returns the thread's own strand, as which it acts outside of tasks.
 func (t ThreadID) Strand() StrandID { return StrandID(t) }
 
-// BlockID numbers simulated blocks in the order in which they were first
-// executed; dense from 0.
+// BlockID numbers simulated blocks in the order in which they were first executed, dense
+// from 0.
 type BlockID uint32
 
-// Access says what a site does to memory.
+// Access says whether a site reads or writes memory.
 type Access uint8
 
 const (
@@ -41,28 +41,28 @@ func (a Access) String() string {
 	return "read"
 }
 
-// Site is one plain load or store instruction inside a block. Its identity is
-// its PC: the same instruction may be in more than one block.
+// Site is one plain load or store instruction in a block. Its PC identifies it: the same
+// instruction may be in several blocks.
 type Site struct {
 	PC     uint64
 	Size   uint8 // bytes: 1, 2, 4 or 8
 	Access Access
 }
 
-// End says how a block's last instruction leaves it.
+// End says how control leaves a block at its last instruction.
 type End uint8
 
 const (
-	EndFall     End = iota // runs on into the next instruction (length limit, or an instruction that ends blocks without jumping)
+	EndFall     End = iota // continues with the next instruction (length limit, or an instruction that ends blocks without jumping)
 	EndBranch              // conditional branch; Target is the taken side
-	EndJump                // direct jump that links nothing; Target
-	EndIndirect            // jump through a register that links nothing and is no return
+	EndJump                // direct jump that does not link; Target
+	EndIndirect            // jump through a register that does not link and is not a return
 	EndCall                // direct call (links ra or t0); Target
 	EndCallInd             // call through a register
-	EndReturn              // jump through ra or t0 that links nothing
+	EndReturn              // jump through ra or t0 that does not link
 	EndAtomic              // AMO, LR, SC or a recognised atomic load or store: an [Event] may follow
 	EndSyscall             // ecall
-	EndTrap                // ebreak, an illegal instruction, or cut short by a fault
+	EndTrap                // ebreak, an illegal instruction, or a block cut short by a fault
 )
 
 var endNames = [...]string{"fall", "branch", "jump", "indirect", "call", "call-indirect", "return", "atomic", "syscall", "trap"}
@@ -74,45 +74,45 @@ func (e End) String() string {
 	return "end?"
 }
 
-// Block describes a simulated basic block: straight-line code that was entered
-// at PC and left by its last instruction.
+// Block describes a simulated basic block: straight-line code that was entered at PC and
+// left at its last instruction.
 type Block struct {
 	ID     BlockID
 	PC     uint64
-	Bytes  uint32 // length of the code
+	Bytes  uint32 // length of the code in bytes
 	Insts  uint32 // instructions
 	End    End
-	Target uint64 // of EndBranch, EndJump, EndCall; else 0
+	Target uint64 // of EndBranch, EndJump and EndCall; otherwise 0
 	Sites  []Site // plain accesses in execution order
-	// Code is the block's instructions, for a [ValueObserver], if they are not those
-	// that an image has there: the program made them.
+	// Code contains the block's instructions, for a [ValueObserver], if they differ from
+	// those in the image because the program generated them.
 	Code []byte
 }
 
-// Next is the address of the instruction after the block: the fall-through
-// side of a branch, the return address of a call.
+// Next returns the address of the instruction after the block, which is the fall-through
+// side of a branch and the return address of a call.
 func (b *Block) Next() uint64 { return b.PC + uint64(b.Bytes) }
 
-// Batch is a stretch of one thread's execution. See the package comment.
+// Batch is a part of one thread's execution. See the package comment.
 type Batch struct {
 	Thread ThreadID
 	Blocks []BlockID
 	Addrs  []uint64
 	Events []Event
-	// Insts counts all instructions that the thread retired in this stretch,
-	// those inside hooked functions too, which are in no block.
+	// Insts counts all instructions that the thread retired in this part of its
+	// execution, including those inside hooked functions, which are in no block.
 	Insts uint64
 
-	// Values and Effects are filled for a [ValueObserver] that wants them.
+	// Values and Effects are set for a [ValueObserver] that wants them.
 	//
-	// Values holds what the instructions of the blocks left in their destination
-	// registers, block by block: nothing for an instruction without one (x0 is
-	// none) or whose result the code alone tells (rv.Inst.Static). An atomic
-	// access that ends a block of EndAtomic has its address first, then its
-	// result; a store-conditional has one in any case, 0 when it stored. An
-	// environment call has nothing here. rv.Values counts a block's.
+	// Values contains what the instructions of the blocks left in their destination
+	// registers, block by block. An instruction has no value if it has no destination
+	// register (x0 is none) or if the code alone determines the result (rv.Inst.Static).
+	// An atomic access that ends a block of EndAtomic has its address first, then its
+	// result. A store-conditional always has an address, which is 0 if it did not store.
+	// An environment call has no value. rv.Values counts the values of a block.
 	Values []uint64
-	// Effects says, in order, what else changed registers and memory.
+	// Effects are the other changes of registers and memory, in order.
 	Effects []Effect
 }
 
@@ -122,29 +122,29 @@ func (b *Batch) Reset() {
 	b.Values, b.Effects = b.Values[:0], b.Effects[:0]
 }
 
-// Observer takes a run as it happens.
+// Observer receives a run as it happens.
 //
-// Define announces blocks before the first batch that names them. Batch hands
-// over a stretch of execution; the batch and its slices belong to the caller
-// again when it returns. Finish is called once, after the last batch, however
-// the run ended. An error ends the run (it is what a full disk looks like).
+// Define announces blocks before the first batch that uses them. Batch passes a part of
+// the execution; the batch and its slices belong to the caller again when it returns.
+// Finish is called once, after the last batch, however the run ended. An error of an
+// observer, such as a full disk, ends the run.
 type Observer interface {
 	Define(blocks []Block) error
 	Batch(b *Batch) error
 	Finish(outcome Outcome) error
 }
 
-// Outcome is how a run ended.
+// Outcome says how a run ended.
 type Outcome struct {
-	Status  int    // exit status as a shell would show it (128+signal for a signal)
+	Status  int    // exit status as a shell would show it (128+signal if a signal ended the run)
 	Signal  int    // the signal that ended the run, or 0
 	Insts   uint64 // instructions retired by all threads
 	Threads int    // threads that ever ran
-	Message string // one line for people when the run did not end by exit: a fault, a deadlock, a limit; else ""
+	Message string // if the run did not end by exit, one line for people about a fault, a deadlock or a limit; otherwise ""
 }
 
-// Tee hands everything to each observer in turn and stops at the first error;
-// Finish reaches all of them.
+// Tee passes everything to each observer in turn and stops at the first error. Finish
+// reaches all of them.
 func Tee(observers ...Observer) Observer {
 	if len(observers) == 1 {
 		return observers[0]
@@ -182,10 +182,10 @@ func (t tee) Finish(outcome Outcome) error {
 	return first
 }
 
-// IsStep reports whether schedules count events of the kind: a thread that does the same
-// in two runs has the same number of them. None is not counted, since it depends on
-// who ran during a hooked call, nor is the mapping of memory, which an allocator does
-// when it likes.
+// IsStep reports whether schedules count events of the kind. A thread that does the same
+// in two runs has the same number of such events. None is not counted, because it depends
+// on who ran during a hooked call. Nor is the mapping of memory, because allocators map
+// memory at times of their own choice.
 func (k Kind) IsStep() bool {
 	switch k {
 	case None, Map, Unmap, Unwound, Rewound:

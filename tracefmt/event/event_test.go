@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestKinds: every kind has a row of its own in the table.
+// TestKinds checks that every kind has a row of its own in the table.
 func TestKinds(t *testing.T) {
 	names := map[string]Kind{}
 	for k := None; k < NumKinds; k++ {
@@ -38,7 +38,7 @@ func TestCallStack(t *testing.T) {
 		left   []uint64
 	}{
 		{40, 1, []uint64{10, 20, 30, 20}}, // an ordinary return
-		{99, 0, []uint64{10, 20, 30, 20}}, // nobody expects it
+		{99, 0, []uint64{10, 20, 30, 20}}, // no frame expects it
 		{30, 2, []uint64{10, 20}},         // a long jump
 		{10, 2, nil},
 		{10, 0, nil},
@@ -62,7 +62,7 @@ func (c *counting) Finish(Outcome) error { c.finished++; return nil }
 func (f *failing) Batch(*Batch) error    { return errFull }
 func (f *failing) Finish(Outcome) error  { f.finished++; return errFull }
 
-// TestTee: an error ends a batch at once, but every observer is finished.
+// TestTee checks that an error ends a batch at once, but that every observer is finished.
 func TestTee(t *testing.T) {
 	bad, good := &failing{}, &counting{}
 	o := Tee(bad, good)

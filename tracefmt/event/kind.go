@@ -1,14 +1,14 @@
 package event
 
-// Event is one entry of S_synch, the total order of ordered events (PPoPP
-// 2003, section 2.3), seen from the thread that did it.
+// Event is one entry of S_synch, the total order of ordered events (PPoPP 2003, section
+// 2.3), as the thread that executed it sees it.
 type Event struct {
 	At   uint32 // blocks of the batch that ran before the event
 	Kind Kind
-	Mode Mode   // ordering of an atomic access; else 0
-	Size uint32 // bytes touched by an atomic access; else 0, or see the kind
+	Mode Mode   // ordering of an atomic access; otherwise 0
+	Size uint32 // bytes touched by an atomic access; otherwise 0, or see the kind
 	PC   uint64 // the instruction: an atomic access, or the call of a hooked function; 0 for ThreadStart
-	Obj  uint64 // what it is done to: see the kind
+	Obj  uint64 // the object of the event: see the kind
 	Arg  uint64 // see the kind
 }
 
@@ -18,18 +18,18 @@ type Mode uint8
 const (
 	Acquire Mode = 1 << iota
 	Release
-	// Returns marks the last event of a hooked function: the call that led
-	// into it has returned, and no block of the function itself was recorded.
+	// Returns marks the last event of a hooked function. The call of the function has
+	// returned, and no block of the function itself was recorded.
 	Returns
-	// Given marks an Alloc or Map that a library asked for, of memory that it
-	// handed to the program; Kept one that the program's own allocator asked for,
-	// of memory that a library keeps for itself.
+	// Given marks an Alloc or Map by a library, of memory that the library passed to the
+	// program. Kept marks one by the program's own allocator, of memory that a library
+	// keeps for itself.
 	Given
 	Kept
 )
 
-// Kind is what an ordered event does. The numbers are part of the trace
-// format: append, never renumber.
+// Kind says what an ordered event does. The numbers are part of the trace format: append
+// new kinds, and never renumber.
 type Kind uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	Join               // Obj: joined thread id. Orders after its ThreadEnd
 	Detach             // Obj: thread id
 	StackMap           // the new thread's stack. Obj: lowest address; Arg: bytes. Directly follows ThreadStart
-	MutexLock          // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted when the lock is held
+	MutexLock          // Obj: address of the mutex (also spin locks and C11 mtx_t). Emitted once the lock is held
 	MutexUnlock        // Emitted before the lock is released
 	ReadLock           // Obj: address of the rwlock
 	ReadUnlock         //
@@ -66,40 +66,39 @@ const (
 	Init               // a sync object was initialised. Obj: address; Arg: Kind that locks or waits on it
 	Destroy            // Obj: address
 
-	// Order by agreement, and strands: the OpenMP runtime and others like it.
-	Publish       // Obj: handle, a number that is used once; Arg: 1 when the strand does nothing more before it ends. What it did can be observed
+	// Order by agreement, and strands, for the OpenMP runtime and similar ones.
+	Publish       // Obj: handle, a number that is used once; Arg: 1 if the strand does nothing more before it ends. Other strands can observe what it did
 	Observe       // Obj: handle. Orders after every earlier Publish of Obj
-	Forget        // Obj: handle. Nobody will observe it any more
-	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was made. It may run on any thread, or never
-	StrandBegin   // Obj: strand; Arg: stack pointer; Size: bytes below it that the stack ever had in use (0: unknown). From here on the thread acts as it; what it did before is suspended. Orders after the StrandCreate
-	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread continues the strand that was suspended, which is ordered after it only if it observes so
-	Private       // Obj: address; Arg: bytes. Memory that each thread has a part of: strands of one thread do not race there
-	ThreadPointer // of the main thread, which sets it itself. Obj: what ThreadStart has as Arg for the others
-	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did
+	Forget        // Obj: handle. No strand will observe it any more
+	StrandCreate  // Obj: strand, numbered from 1 in the run: a task was created. It may run on any thread, or never
+	StrandBegin   // Obj: strand; Arg: stack pointer; Size: the largest number of bytes below it that the stack ever used (0: unknown). From now on the thread acts as this strand, and its previous strand is suspended. Orders after the StrandCreate
+	StrandEnd     // Obj: strand; Arg: stack pointer; Size: as of StrandBegin. The thread continues the strand that was suspended, which is ordered after this one only if it observes it
+	Private       // Obj: address; Arg: bytes. Memory of which each thread has its own part: strands of one thread do not race there
+	ThreadPointer // of the main thread, which sets it itself. Obj: the value that ThreadStart has as Arg for other threads
+	Renew         // Obj: address; Arg: bytes. The memory begins a new life, as if it were allocated, but belongs to what it did before
 
-	// What the call stack is, where blocks do not tell it (see [CallStack]). They are
-	// sent to observers, and are not part of S_synch.
-	Unwound // Arg: how many frames, the outermost, are left
-	Rewound // Obj: a return address, that of a frame on top. Follows Unwound when a thread has gone on to another stack
-	// What a system call or a hooked function does to the caller's memory: an access
-	// of the caller's, of any length, that orders nothing.
+	// The call stack, where blocks do not show it (see [CallStack]). These events are
+	// sent to observers and are not part of S_synch.
+	Unwound // Arg: how many of the outermost frames remain
+	Rewound // Obj: the return address of a frame on top. Follows Unwound if a thread has switched to another stack
+	// The effect of a system call or a hooked function on the caller's memory: an access
+	// by the caller, of any length, that orders nothing.
 	RangeRead  // Obj: address; Arg: bytes
 	RangeWrite // Obj: address; Arg: bytes
-	// A strand that leaves its thread and may continue in another: a coroutine, a
+	// A strand that leaves its thread and may continue in another one: a coroutine or a
 	// goroutine.
-	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 when the strand keeps its stack. The thread continues its previous strand, as at StrandEnd
-	StrandResume  // Obj: strand; Arg: as at StrandSuspend. From here on this thread acts as it. Orders after what the strand did before, and after nothing else
+	StrandSuspend // Obj: strand; Arg: stack pointer, or 0 if the strand keeps its stack. The thread continues its previous strand, as at StrandEnd
+	StrandResume  // Obj: strand; Arg: as at StrandSuspend. From now on this thread acts as the strand. Orders after what the strand did before, and after nothing else
 
-	// Thread-local variables of a shared object that the program has loaded, which a
-	// thread is given when it first asks for them. They lie in the block that the
-	// thread's previous Alloc is of. Obj: address; Size: bytes; Arg: where the shared
-	// object begins
+	// The thread-local variables of a shared object that the program has loaded. A thread
+	// gets them when it first uses them. They lie in the block of the thread's previous
+	// Alloc. Obj: address; Size: bytes; Arg: where the shared object begins
 	ThreadLocal
 
 	NumKinds
 )
 
-// Class groups the kinds for those who need not know each.
+// Class groups the kinds, for code that need not distinguish them all.
 type Class uint8
 
 const (
@@ -107,24 +106,23 @@ const (
 	ClassThread        // life of threads
 	ClassLock          // mutual exclusion: changes the set of held locks
 	ClassBarrier       //
-	ClassCond          //
-	ClassSem           //
-	ClassOnce          //
-	ClassAtomic        // also an access to memory
-	ClassHeap          // life of memory
-	ClassObject        // life of sync objects
-	ClassOrder         // order by agreement
-	ClassStack         // the call stack: not in a trace's S_synch
-	ClassRange         // an access to memory by a system call or a hooked function
+	ClassCond
+	ClassSem    //
+	ClassOnce   //
+	ClassAtomic // also an access to memory
+	ClassHeap   // life of memory
+	ClassObject // life of sync objects
+	ClassOrder  // order by agreement
+	ClassStack  // the call stack: not part of S_synch
+	ClassRange  // an access to memory by a system call or a hooked function
 )
 
 // Info is a row of the table of kinds.
 type Info struct {
 	Name  string
 	Class Class
-	// Orders says that the event takes part in happens-before, so that it ends
-	// a sync segment. Whether it acquires or releases is the analyser's matter
-	// (docs/semantics.md).
+	// Orders means that the event takes part in happens-before, so it ends a sync
+	// segment. Whether it acquires or releases is up to the analysis (docs/semantics.md).
 	Orders bool
 }
 
@@ -179,8 +177,7 @@ var kinds = [NumKinds]Info{
 	ThreadLocal:   {"thread-local", ClassHeap, false},
 }
 
-// Info returns the table row of a kind; the row of None for a number that is no
-// kind.
+// Info returns the table row of a kind, or the row of None if the number is not a kind.
 func (k Kind) Info() Info {
 	if k < NumKinds {
 		return kinds[k]

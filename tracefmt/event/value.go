@@ -1,47 +1,48 @@
 package event
 
-// EffectKind is what an [Effect] says.
+// EffectKind says what an [Effect] does.
 type EffectKind uint8
 
 const (
-	// The openings of a group. What follows up to the next opening belongs to it.
+	// The kinds that open a group. What follows, up to the next opening, belongs to the
+	// group.
 	EffectStart   EffectKind = iota // a thread begins, with registers that are not zero
-	EffectCall                      // a hooked function ran hidden. PC: the call; Addr: the function; Arg: the integer arguments it takes
-	EffectSyscall                   // PC: the ecall, which ended the block before
-	EffectSignal                    // a signal's handler is entered or left, or the registers changed otherwise
+	EffectCall                      // a hooked function ran without being recorded. PC: the call; Addr: the function; Arg: the integer arguments it takes
+	EffectSyscall                   // PC: the ecall, which ended the previous block
+	EffectSignal                    // the handler of a signal is entered or left, or the registers changed in another way
 
-	// Addresses are of the program's memory; of what the kernel holds for it,
-	// which no program can name; or from SyncBase on of what synchronisation goes
-	// by.
+	// Addresses are in the program's memory, or in memory that the kernel holds for the
+	// program and no program can address, or from SyncBase on, where they stand for
+	// synchronisation.
 	EffectReg   // Reg received the value Arg
-	EffectRead  // Arg bytes from Addr on were read: what a write(2) puts out, for one
+	EffectRead  // Arg bytes from Addr on were read, for example because write(2) wrote them out
 	EffectWrote // Arg bytes from Addr on were written
 
-	// EffectFresh is a separate effect: Arg bytes from Addr on, of all threads, are
-	// no longer what was written there: they were unmapped, or read as zero
-	// again. It does not end the group before it.
+	// EffectFresh is a separate effect: Arg bytes from Addr on, of all threads, no longer
+	// contain what was written there. They were unmapped, or read as zero again. It does
+	// not end the preceding group.
 	EffectFresh
 
-	// What unrecorded code copies. It holds values in slots, of which it has Slots;
-	// a slot's value was written by whom wrote what it was taken from.
+	// What unrecorded code copies. It holds values in numbered slots, up to Slots of
+	// them. A slot keeps the writer of the value that was put into it.
 	EffectRuntime // opens a group: as EffectCall, but the function has not returned yet
-	EffectTake    // Slot takes the Arg bytes at Addr; with no bytes the register Addr
+	EffectTake    // Slot receives the Arg bytes at Addr or, if Arg is 0, the register Addr
 	EffectKeep    // Slot's value is stored in the Arg bytes at Addr
-	EffectPass    // Reg received the value Arg, that of Slot. It belongs to the group, or, when Apart, to itself
+	EffectPass    // Reg received the value Arg, which is that of Slot. It belongs to the group or, if Apart, to itself
 )
 
-// Slots is how many slots a thread has for the values that it copies.
+// Slots is the number of slots that a thread has for the values it copies.
 const Slots = 64
 
-// SyncBase is the lowest address of what is no memory: who wrote there last
-// released what those acquire that read it.
+// SyncBase is the lowest address that is not memory. Reading there acquires what the last
+// writer released.
 const SyncBase = 1 << 62
 
-// Opens tells the kinds that begin a group.
+// Opens reports whether the kind begins a group.
 func (k EffectKind) Opens() bool { return k <= EffectSignal || k == EffectRuntime }
 
-// Effect is a change of registers or memory by other means than a recorded
-// instruction, or an opening of a group of such changes.
+// Effect is a change of registers or memory that is not made by a recorded instruction,
+// or the opening of a group of such changes.
 type Effect struct {
 	At    uint32 // blocks of the batch that ran before it
 	Kind  EffectKind
@@ -53,8 +54,8 @@ type Effect struct {
 	Arg   uint64
 }
 
-// ValueObserver is an [Observer] that can ask for Batch.Values and
-// Batch.Effects, which cost time to collect. It is asked once, before the run.
+// ValueObserver is an [Observer] that can ask for Batch.Values and Batch.Effects, which
+// take time to collect. It is asked once, before the run.
 type ValueObserver interface {
 	Observer
 	WantsValues() bool
@@ -66,7 +67,7 @@ func WantsValues(o Observer) bool {
 	return ok && v.WantsValues()
 }
 
-// WantsValues holds when one of the observers wants values.
+// WantsValues reports whether one of the observers wants values.
 func (t tee) WantsValues() bool {
 	for _, o := range t {
 		if WantsValues(o) {

@@ -1,19 +1,19 @@
-// Package ldr compresses block-leader address traces by loop detection and
-// reduction (Elnozahy, "Address Trace Compression Through Loop Detection and
-// Reduction", extended abstract, SIGMETRICS 1999).
+// Package ldr compresses block-leader address traces by loop detection and reduction
+// (Elnozahy, "Address Trace Compression Through Loop Detection and Reduction", extended
+// abstract, SIGMETRICS 1999).
 //
 // # The raw trace
 //
-// 64-bit little-endian words. A word with bit 63 set is the address of the
-// first instruction of a basic block that is executed; the words after it, with
-// bit 63 clear, are the data addresses that the block touches, in order. Any
-// bytes are a trace: words before the first leader form blocks without one, and
-// an incomplete last word is stored unchanged.
+// 64-bit little-endian words. A word with bit 63 set is the address of the first
+// instruction of a basic block that is executed; the words after it, with bit 63 clear,
+// are the data addresses that the block touches, in order. Any bytes are a trace: words
+// before the first leader form blocks without one, and an incomplete last word is stored
+// unchanged.
 //
-// # What is done
+// # Algorithm
 //
-// The trace is taken window by window (section 2 of the abstract, where the
-// window is the whole trace):
+// The trace is processed window by window (section 2 of the abstract, where the window is
+// the whole trace):
 //
 //  1. The dynamic control-flow graph of the window is built: its nodes are the
 //     blocks, and its edges are the observed successions. Back edges are those
@@ -32,8 +32,8 @@
 //     shape, extrapolated by the stride seen there. The data of a new block are
 //     compared with those of the previous block.
 //
-// The result goes through zstd, which the abstract's tool did not have;
-// Options.Plain leaves it out.
+// The result is compressed with zstd, unlike in the abstract's tool. Options.Plain omits
+// that step.
 //
 // # Format
 //
@@ -53,10 +53,10 @@
 //	         uvarint length, values section: zigzag uvarint residuals
 //	end      a zero byte, uvarint length of the tail (0 to 7), tail
 //
-// Values of a block: its data words. Of a sequence: those of its members. Of a
-// loop: its count of iterations, unless the shape has it; then for each value
-// of the body its first and its stride, or all of them when it is chaotic.
+// Values of a block: its data words. Of a sequence: those of its members. Of a loop: its
+// count of iterations, unless the shape has it; then for each value of the body its first
+// and its stride, or all of them when it is chaotic.
 //
-// Writers and readers belong to one goroutine and leave the stream below open.
+// Writers and readers belong to one goroutine and leave the underlying stream open.
 // Memory is bounded by the window and by the table of shapes.
 package ldr

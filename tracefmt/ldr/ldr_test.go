@@ -14,7 +14,7 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// traceWriter makes block-leader traces.
+// traceWriter builds block-leader traces.
 type traceWriter struct{ b []byte }
 
 func (t *traceWriter) block(leader uint64, data ...uint64) {
@@ -24,8 +24,8 @@ func (t *traceWriter) block(leader uint64, data ...uint64) {
 	}
 }
 
-// vectors is the abstract's first example, a[j] = b[j] * c[j], with a constant
-// reference as well.
+// vectors returns the trace of the abstract's first example, a[j] = b[j] * c[j], with an
+// additional constant reference.
 func vectors(n int) []byte {
 	var t traceWriter
 	t.block(0x1000, 0x7ff0)
@@ -36,7 +36,7 @@ func vectors(n int) []byte {
 	return t.b
 }
 
-// searches is its second example, a[j] = d[bsearch(a[j])].
+// searches returns the trace of its second example, a[j] = d[bsearch(a[j])].
 func searches(n int) []byte {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var t traceWriter
@@ -59,7 +59,7 @@ func searches(n int) []byte {
 	return t.b
 }
 
-// matrices is a triple loop.
+// matrices returns the trace of a triple loop.
 func matrices(n uint64) []byte {
 	var t traceWriter
 	for i := range n {
@@ -76,7 +76,7 @@ func matrices(n uint64) []byte {
 	return t.b
 }
 
-// walk is a random walk over a small graph with random data.
+// walk returns the trace of a random walk over a small graph with random data.
 func walk(n int, seed uint64) []byte {
 	rnd := rand.New(rand.NewPCG(seed, 2))
 	var t traceWriter
@@ -133,9 +133,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAbstract: what the abstract says of its examples. A loop over vectors is
-// a few numbers however long it is; in the search the reference to a is
-// loop-varying, the rest is not reduced.
+// TestAbstract checks what the abstract says of its examples. A loop over vectors takes a
+// few numbers, however long it is. In the search, the reference to a is loop-varying, and
+// the rest is not reduced.
 func TestAbstract(t *testing.T) {
 	short, long := len(pack(t, vectors(100), Options{Plain: true})), len(pack(t, vectors(10000), Options{Plain: true}))
 	if long > short+8 || long > 120 {
@@ -184,7 +184,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestTableReset: traces with more shapes than the table holds.
+// TestTableReset uses traces with more shapes than the table holds.
 func TestTableReset(t *testing.T) {
 	var tr traceWriter
 	for i := range uint64(3 * maxShapes) {

@@ -1,10 +1,10 @@
 package ldr
 
-// graph is the dynamic control-flow graph of a window. The window begins at node 0;
+// graph is the dynamic control-flow graph of a window. The window begins at node 0, and
 // every node was reached from it.
 type graph struct {
 	succ, pred [][]int32
-	last       []int32 // last successor, to skip the search for it
+	last       []int32 // the last successor, tried before the search
 	edges      map[uint64]struct{}
 }
 
@@ -42,14 +42,14 @@ func (g *graph) edge(from, to int32) {
 	g.pred[to] = append(g.pred[to], from)
 }
 
-// nest is the natural loops of a graph.
+// nest contains the natural loops of a graph.
 type nest struct {
-	header []bool  // by node: it is the header of a loop
-	parent []int32 // header of the innermost loop around the node, without the loop of which it is the header; -1: none
-	depth  []int32 // loops around the node, including its own if it is a header
+	header []bool  // by node: whether it is the header of a loop
+	parent []int32 // by node: header of the innermost loop around it, other than a loop of which it is the header; -1: none
+	depth  []int32 // by node: loops around it, including its own if it is a header
 }
 
-// contains reports whether the loop of header h holds node x.
+// contains reports whether the loop with header h contains node x.
 func (n *nest) contains(h, x int32) bool {
 	if !n.header[x] {
 		x = n.parent[x]
@@ -84,9 +84,9 @@ func (g *graph) loops() *nest {
 		return x == h
 	}
 	var work []int32
-	// Headers are taken innermost first: later ones in reverse postorder. The body of a
-	// loop is what reaches its back edges without its header; a loop that was found
-	// before counts as one node, represented by its header.
+	// Headers are processed innermost first, which is later ones in reverse postorder
+	// first. The body of a loop is what reaches its back edges without passing its
+	// header. A loop that was found before counts as one node, represented by its header.
 	for i := n - 1; i >= 0; i-- {
 		h := order[i]
 		work = work[:0]
@@ -150,8 +150,8 @@ func (g *graph) reversePostorder() (order, number []int32) {
 	return order, number
 }
 
-// dominators returns immediate dominators by the iteration of Cooper, Harvey and
-// Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+// dominators returns immediate dominators by the iterative algorithm of Cooper, Harvey
+// and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 func (g *graph) dominators(order, number []int32) []int32 {
 	idom := make([]int32, len(order))
 	for i := range idom {

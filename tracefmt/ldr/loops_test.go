@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestLoopsAgainstDefinition compares the nesting with natural loops found by
-// their definition: h dominates x when no path from node 0 to x avoids h; the
-// loop of h is h and what reaches a back edge to h without h.
+// TestLoopsAgainstDefinition compares the nesting with natural loops found by their
+// definition: h dominates x if no path from node 0 to x avoids h, and the loop of h
+// consists of h and of what reaches a back edge to h without passing h.
 func TestLoopsAgainstDefinition(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for trial := range 400 {
@@ -17,7 +17,7 @@ func TestLoopsAgainstDefinition(t *testing.T) {
 		for range n {
 			g.node()
 		}
-		// A walk reaches every node, as windows do.
+		// The walk must reach every node, as in windows.
 		at, seen := int32(0), map[int32]bool{0: true}
 		for steps := 0; len(seen) < int(n) || steps < int(n); steps++ {
 			next := rnd.Int32N(n)
@@ -34,7 +34,7 @@ func TestLoopsAgainstDefinition(t *testing.T) {
 			free := reach(&g, 0, h, false)
 			for _, p := range g.pred[h] {
 				if p != h && free[p] && h != 0 {
-					continue // reached without h: no back edge
+					continue // reached without h: not a back edge
 				}
 				if body[h] == nil {
 					body[h] = map[int32]bool{h: true}
@@ -59,7 +59,7 @@ func TestLoopsAgainstDefinition(t *testing.T) {
 	}
 }
 
-// reach returns the nodes that can be reached from a node, along edges or
+// reach returns the nodes that can be reached from a node, along edges or (with back)
 // against them, without entering avoid.
 func reach(g *graph, from, avoid int32, back bool) map[int32]bool {
 	seen := map[int32]bool{}

@@ -16,26 +16,27 @@ const (
 	codeReset = 3
 	codeItem  = 4
 
-	// maxSection bounds either section of a window: a definition and ten bytes per
+	// maxSection limits either section of a window: a definition and ten bytes for each
 	// value in the worst case.
 	maxSection = 8 << 20
 
-	// maxSteps bounds the work of expanding a window, in values computed. The writer's
+	// maxSteps limits the work of expanding a window, in values computed. The writer's
 	// output has at most two values per word and level.
 	maxSteps = 2 * maxWords * (maxDepth + 2)
 )
 
-// Reader decompresses a trace as it is read. Bad input returns a *wire.CorruptError.
-// Memory is bounded: a window, its two sections and the table of shapes.
+// Reader decompresses a trace as it is read. For bad input the error is a
+// *wire.CorruptError. Memory is bounded by a window, its two sections and the table of
+// shapes.
 type Reader struct {
 	wire.Stream
 	in    *wire.Reader
 	dec   *zstd.Decoder // nil when plain
 	table table
 
-	shapes, values []byte // sections of the window
-	body, vals     []byte // what is left of them
-	words          int    // of the window still to come
+	shapes, values []byte // the sections of the window
+	body, vals     []byte // the unread parts of the sections
+	words          int    // remaining words of the window
 	steps          int
 	scratch        [][]uint64 // by depth of the shape
 	item           []uint64

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// list is a part of the tree of a window: items, and their values one after the other.
+// list is a part of the tree of a window: items, and the values of all of them.
 type list struct {
 	ids    []uint32
 	values []uint64
@@ -18,27 +18,27 @@ func (l *list) append(m *list) {
 	l.values = append(l.values, m.values...)
 }
 
-// open is a loop that is being executed.
+// open is a loop that has not ended yet.
 type open struct {
 	header    int32
-	iteration list // the present one
-	run       list // ids of one iteration, values of all in the run
+	iteration list // the current one
+	run       list // items of one iteration, and the values of all iterations in the run
 	count     int  // iterations in the run
-	done      list // runs before it
+	done      list // the preceding runs
 }
 
-// reducer turns windows into items. It defines shapes as it needs them.
+// reducer turns windows into items, and defines shapes as needed.
 type reducer struct {
 	table table
 	known map[string]uint32 // shapes by content
-	def   []byte            // definitions made, to be written before the items
+	def   []byte            // new definitions, to be written before the items
 	stack []*open
 	spare []*open
 	key   []byte
 }
 
-// define returns the number of a shape, and writes its definition when it is
-// new. ok is false when the table has no place for it.
+// define returns the number of a shape, and writes its definition if it is new. ok is
+// false if the table is full.
 func (r *reducer) define(s shape) (id uint32, ok bool) {
 	k := r.key[:0]
 	k = append(k, byte(s.kind))
@@ -109,8 +109,8 @@ func (s *shape) appendDefinition(dst []byte, id uint32, t *table) []byte {
 	return dst
 }
 
-// reduce reads a window as a tree and returns its top level. nodes[i] is the node
-// of the i-th block, blocks[i] its shape; values are those of all blocks.
+// reduce reads a window as a tree and returns its top level. nodes[i] is the node of the
+// ith block and blocks[i] its shape. values are those of all blocks.
 func (r *reducer) reduce(nodes []int32, blocks []uint32, values []uint64, n *nest) *list {
 	top := new(list)
 	for i, x := range nodes {
@@ -148,7 +148,7 @@ func (r *reducer) open(header int32) {
 	r.stack = append(r.stack, o)
 }
 
-// iterate ends an iteration: it joins the run when it took the same path.
+// iterate ends an iteration. It adds the iteration to the run if both took the same path.
 func (r *reducer) iterate(o *open) {
 	if o.count > 0 && !slices.Equal(o.iteration.ids, o.run.ids) {
 		r.collapse(o)
@@ -161,8 +161,7 @@ func (r *reducer) iterate(o *open) {
 	o.iteration.clear()
 }
 
-// close leaves the innermost open loop; its items become part of the enclosing
-// iteration.
+// close ends the innermost open loop. Its items become part of the enclosing iteration.
 func (r *reducer) close(top *list) {
 	k := len(r.stack) - 1
 	o := r.stack[k]
@@ -189,7 +188,7 @@ func (r *reducer) collapse(o *open) {
 	o.count = 0
 }
 
-// loop adds the run as a loop; it returns false if the run is none.
+// loop adds the run as a loop. It reports false if the run is not a loop.
 func (r *reducer) loop(o *open) bool {
 	width := len(o.run.values) / o.count
 	chaotic := make([]bool, width)
@@ -200,8 +199,8 @@ func (r *reducer) loop(o *open) bool {
 			wild++
 		}
 	}
-	// A loop with chaotic values has its kinds and its count in its shape. That must
-	// save space: it saves about a byte per value.
+	// A loop with chaotic values has their kinds and its count in its shape. The loop
+	// must save enough space to pay for that. It saves about a byte per value.
 	if wild > 0 && (width-wild)*(o.count-1) < width/8+8 {
 		return false
 	}

@@ -9,7 +9,7 @@ const (
 	leaderBit = 1 << 63
 
 	maxWords     = 1 << 17 // of a window
-	maxBlockData = 255     // data words of a block; the rest makes a block without leader
+	maxBlockData = 255     // data words of a block; further ones form a block without leader
 	maxShapes    = 1 << 16
 	maxPlaces    = 1 << 20 // values of all shapes together
 	maxMembers   = 1 << 20 // of all sequences together
@@ -30,18 +30,18 @@ type shape struct {
 	depth   uint8
 	values  uint32   // number of values of an item of this shape
 	words   uint32   // of a block
-	leader  uint64   // of a block: its first word, or 0 when it has no leader
-	members []uint32 // of a sequence; of a loop, its body alone
+	leader  uint64   // of a block: its first word, or 0 without a leader
+	members []uint32 // of a sequence; for a loop, its body alone
 	chaotic []bool   // of a loop, by value of the body
-	count   uint32   // of a loop with chaotic values: its iterations; else 0
-	history []place  // of the values, at the top level
+	count   uint32   // of a loop with chaotic values: its iterations; otherwise 0
+	history []place  // one for each value, at the top level
 }
 
-// place predicts a value from the previous ones at the same place of the same shape:
-// the last one plus the stride that was seen twice.
+// place predicts a value from the previous ones at the same place of the same shape: the
+// last one plus the stride, once it was seen twice.
 type place struct {
 	last, stride, seen uint64
-	known              bool // there was a value
+	known              bool // there was a value before
 }
 
 func (p *place) predict() uint64 { return p.last + p.stride }
@@ -58,18 +58,19 @@ func (p *place) update(v uint64) {
 	p.seen, p.last = d, v
 }
 
-// table has the shapes known so far; writer and reader keep it identical.
+// table has the shapes known so far. Writer and reader keep identical tables.
 type table struct {
 	shapes  []shape
 	places  int
 	members int
-	leader  uint64 // of the last block that was defined
+	leader  uint64 // of the last defined block
 	near    uint64 // the last data address of a block item
 }
 
 var errShape = errors.New("impossible shape")
 
-// fits reports whether a shape of so many values and members can be added.
+// fits reports whether there is room for a shape with these numbers of values and
+// members.
 func (t *table) fits(values, members int) bool {
 	return len(t.shapes) < maxShapes && t.places+values <= maxPlaces && t.members+members <= maxMembers
 }
@@ -123,7 +124,8 @@ func (t *table) add(s shape) (uint32, error) {
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// residuals appends the values of an item and stores them for predictions.
+// residuals appends the differences of an item's values from their predictions, and
+// stores the values for later predictions.
 func (t *table) residuals(dst []byte, s *shape, values []uint64) []byte {
 	j := 0
 	eachValue(s, func(chain bool) {
@@ -155,7 +157,7 @@ func (t *table) update(s *shape, p *place, v uint64) {
 	}
 }
 
-// eachValue calls f for the values of a shape in order: chain says that a value follows
+// eachValue calls f for the values of a shape in order. chain says that a value follows
 // another one of the same chaotic reference, from which it is predicted.
 func eachValue(s *shape, f func(chain bool)) {
 	if s.kind != loopShape || s.count == 0 {

@@ -21,12 +21,12 @@ const (
 	zstdWindow = 4 << 20
 )
 
-// Options say how to write. The zero value is a good choice.
+// Options of a [Writer]. The zero value is a good choice.
 type Options struct {
 	// Window is the number of executed blocks that are examined together, at most
 	// 32,768; 0 means 32,768.
 	Window int
-	// Plain leaves out zstd: reduction alone, as in the abstract.
+	// Plain omits zstd, so that the output is reduction alone, as in the abstract.
 	Plain bool
 }
 
@@ -39,14 +39,14 @@ type Writer struct {
 	enc    *zstd.Encoder // nil when plain
 	window int
 
-	rest []byte // of an incomplete word
+	rest []byte // the beginning of an incomplete word
 
-	leader uint64 // of the block that is being read; 0: none
+	leader uint64 // of the current block; 0: none
 	data   int    // its data words, the last ones of values
-	inside bool   // there is such a block
+	inside bool   // there is a current block
 
 	words  int
-	blocks []uint32 // shapes of the blocks of the window
+	blocks []uint32 // shapes of the window's blocks
 	nodes  []int32
 	values []uint64
 	index  map[uint32]int32 // node of a block shape
@@ -144,7 +144,7 @@ func (z *Writer) block() {
 	}
 	id, ok := z.r.define(shape{kind: blockShape, words: uint32(words), leader: z.leader})
 	if !ok {
-		z.err = errors.New("ldr: no place for the shape of a block") // the limits above leave room
+		z.err = errors.New("ldr: no place for the shape of a block") // cannot happen: the limits above leave room
 		return
 	}
 	node, known := z.index[id]
@@ -182,7 +182,7 @@ func (z *Writer) flush() {
 
 	z.r.def, z.words = z.r.def[:0], 0
 	z.blocks, z.nodes = z.blocks[:0], z.nodes[:0]
-	z.values = append(z.values[:0], z.values[len(z.values)-z.data:]...) // those of the block that is being read
+	z.values = append(z.values[:0], z.values[len(z.values)-z.data:]...) // those of the current block
 	clear(z.index)
 	z.graph.reset()
 }

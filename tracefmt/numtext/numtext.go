@@ -1,5 +1,5 @@
-// Package numtext writes numbers for people: with commas between thousands,
-// with their nouns, and sizes in bytes with a unit.
+// Package numtext formats numbers for people: with commas between thousands, with their
+// nouns, and sizes in bytes with a unit.
 package numtext
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Grouped writes n with a comma between thousands.
+// Grouped returns n with a comma between thousands.
 func Grouped(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -17,7 +17,7 @@ func Grouped(n uint64) string {
 	return s
 }
 
-// Plural writes a count with its noun: "1 race", "2,000 races", "3 misses".
+// Plural returns a count with its noun: "1 race", "2,000 races", "3 misses".
 func Plural(n uint64, noun string) string {
 	if strings.HasSuffix(noun, "s") {
 		return Count(n, noun, noun+"es")
@@ -25,8 +25,8 @@ func Plural(n uint64, noun string) string {
 	return Count(n, noun, noun+"s")
 }
 
-// Count writes a count with its noun, which has a separate form for more
-// than one: "1 race is known", "2 races are known".
+// Count returns a count with its noun, which has a separate form for other numbers than
+// one: "1 race is known", "2 races are known".
 func Count(n uint64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -34,7 +34,7 @@ func Count(n uint64, one, many string) string {
 	return Grouped(n) + " " + many
 }
 
-// Bytes writes a size in bytes with a decimal unit: "313.4 kB".
+// Bytes returns a size in bytes with a decimal unit: "313.4 kB".
 func Bytes(n int64) string {
 	switch {
 	case n < 10_000:

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// units are those of sizes that users write.
+// units are the units of sizes that users write.
 var units = []struct {
 	shift uint
 	name  string
 }{{30, "G"}, {20, "M"}, {10, "K"}}
 
-// maxSize bounds a size that users write, in bytes.
+// maxSize is the largest size that users may write, in bytes.
 const maxSize = 1 << 40
 
-// Size writes a number of bytes as [ParseSize] reads it, with K, M or G if it is a
+// Size formats a number of bytes as [ParseSize] reads it, with K, M or G if it is a
 // multiple of that power of 1024.
 func Size(n uint64) string {
 	for _, unit := range units {
@@ -26,7 +26,7 @@ func Size(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// ParseSize reads a number of bytes, which may end in K, M or G for powers of 1024.
+// ParseSize parses a number of bytes, which may end in K, M or G for powers of 1024.
 func ParseSize(s string) (uint64, error) {
 	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
 	var shift uint

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Partial is what follows the name of a file that is not whole yet.
+// Partial is the suffix of the name of an incomplete file.
 const Partial = ".partial"
 
 var (
-	// ErrInput says that an output is an input of the same command.
+	// ErrInput says that an output is also an input of the same command.
 	ErrInput = errors.New("the output would overwrite an input; write it to another file")
 	// ErrTwice says that two outputs of the same command are one file.
 	ErrTwice = errors.New("two outputs of this command would go into this file; write one of them to another file")
@@ -28,29 +28,28 @@ var (
 
 // Options of [Create]. The zero value is ready for use.
 type Options struct {
-	// Inputs are names of files that the command reads or has read. "" and "-"
-	// are none.
+	// Inputs are the names of files that the command reads or has read. "" and "-" are
+	// ignored.
 	Inputs []string
-	// Streams are the command's standard streams: those that are open files must
-	// not be the output either.
+	// Streams are the command's standard streams. If they are open files, these must not
+	// be the output either.
 	Streams []any
-	// Refuse is asked about a regular file that is there: an error says why it must
-	// stay. It is for inputs that are costly to list. May be nil.
+	// Refuse, if not nil, is called with a regular file that already exists. An error
+	// says why it must not be replaced. It is for inputs that are expensive to list.
 	Refuse func(old fs.FileInfo) error
 }
 
-// File is an output that is being written.
 type File struct {
 	fsys      FS
 	h         Handle
-	name      string // what the user named, links followed
+	name      string // what the user named, after following links
 	asNamed   string
-	direct    bool // no regular file: nothing is renamed or locked
+	direct    bool // not a regular file: it is neither renamed nor locked
 	published bool
-	err       error // the first of a write
+	err       error // the first error of a write
 }
 
-// Create begins the file called name.
+// Create begins writing the file called name.
 func Create(ctx context.Context, name string, opts Options) (*File, error) {
 	f := &File{fsys: fsOf(ctx), asNamed: name}
 	target, err := follow(name)
@@ -84,8 +83,8 @@ func Create(ctx context.Context, name string, opts Options) (*File, error) {
 	return f, nil
 }
 
-// Check says what [Create] would refuse because of opts, before a command does
-// its work.
+// Check returns the error that [Create] would return because of opts. Commands call it
+// before they do their work.
 func Check(name string, opts Options) error {
 	if file, err := os.Stat(name); err == nil && file.Mode().IsRegular() {
 		return opts.refuse(name, file)
@@ -93,8 +92,8 @@ func Check(name string, opts Options) error {
 	return nil
 }
 
-// Distinct returns an error if two of the outputs of a command are the same
-// file, by whatever name or link. "" is no output.
+// Distinct returns an error if two outputs of a command are the same file, by whatever
+// name or link. "" is not an output.
 func Distinct(names ...string) error {
 	for i, a := range names {
 		for _, b := range names[:i] {
@@ -111,8 +110,8 @@ func Distinct(names ...string) error {
 	return nil
 }
 
-// sameOutput reports whether two names lead to the same regular file, which may
-// not exist yet.
+// sameOutput reports whether two names lead to the same regular file, which need not
+// exist yet.
 func sameOutput(a, b string) (bool, error) {
 	var errA, errB error
 	if a, errA = follow(a); errA == nil {
@@ -134,12 +133,12 @@ func sameOutput(a, b string) (bool, error) {
 	return errA == nil && errB == nil && os.SameFile(dirA, dirB), nil
 }
 
-// follow follows symbolic links, the last of which may lead nowhere yet.
+// follow follows symbolic links. The last one may lead to a file that does not exist yet.
 func follow(name string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(name)
 		if err != nil {
-			return name, nil // no link, or nothing: opening it reports that
+			return name, nil // not a link, or nothing there: opening it reports that
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(name), to)
@@ -149,8 +148,8 @@ func follow(name string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", name)
 }
 
-// refuse finds the file among what is read or written otherwise. No command writes
-// programs, so a program is never an older output.
+// refuse returns an error if the file is used in another way. No command writes programs,
+// so a program is never an older output.
 func (o *Options) refuse(name string, file fs.FileInfo) error {
 	for _, in := range o.Inputs {
 		if in == "" || in == "-" {
@@ -181,7 +180,7 @@ func (o *Options) refuse(name string, file fs.FileInfo) error {
 	return nil
 }
 
-// isProgram reports whether the file begins as ELF files do.
+// isProgram reports whether the file is an ELF file, by its first bytes.
 func isProgram(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -210,8 +209,8 @@ func (f *File) begin(opts Options) error {
 			h.Close()
 			return fmt.Errorf("%s: %w", f.asNamed, ErrBusy)
 		}
-		// Between opening and locking, the process that had it may have given it
-		// its name: then it is that file which is locked.
+		// Between opening and locking, the process that had the file may have renamed it.
+		// The lock is then on the renamed file.
 		same, err := leadsTo(partial, h)
 		if err != nil {
 			h.Close()
@@ -233,7 +232,7 @@ func (f *File) begin(opts Options) error {
 	return nil
 }
 
-// leadsTo reports whether the open file is still the one of that name.
+// leadsTo reports whether name still leads to the open file.
 func leadsTo(name string, h Handle) (bool, error) {
 	open, err := h.Stat()
 	if err != nil {
@@ -243,7 +242,7 @@ func leadsTo(name string, h Handle) (bool, error) {
 	return err == nil && os.SameFile(info, open), nil
 }
 
-// busy reports whether somebody is writing the file under its own name.
+// busy reports whether another process is writing the file under its final name.
 func (f *File) busy() bool {
 	old, err := os.Open(f.name)
 	if err != nil {
@@ -253,7 +252,7 @@ func (f *File) busy() bool {
 	return !lock(old.Fd(), true)
 }
 
-// Name is the name that the user gave.
+// Name returns the name that the user gave.
 func (f *File) Name() string { return f.asNamed }
 
 // Stat describes the open file.
@@ -272,15 +271,15 @@ func (f *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Publish makes what was written so far safe on the disk and gives the file its
-// name, in place of one that may be there. What is written from here on is
-// added to it there. It does nothing the second time.
+// Publish syncs what was written so far to the disk and gives the file its name,
+// replacing an existing file. Later writes are appended to it there. Only the first call
+// has an effect.
 func (f *File) Publish() error {
 	if f.err != nil || f.published || f.direct {
 		return f.err
 	}
-	// Renamed before its content is on the disk, a file may be empty after a
-	// power failure, and the old one gone.
+	// If a file is renamed before its content is on the disk, it may be empty after a
+	// power failure, and the old one is gone.
 	if f.err = f.h.Sync(); f.err != nil {
 		return f.err
 	}
@@ -291,10 +290,10 @@ func (f *File) Publish() error {
 	return nil
 }
 
-// Published says that the file has its name.
+// Published reports whether the file has its name.
 func (f *File) Published() bool { return f.published || f.direct }
 
-// Path is where the file is now.
+// Path returns the current path of the file.
 func (f *File) Path() string {
 	if f.Published() {
 		return f.name
@@ -302,8 +301,8 @@ func (f *File) Path() string {
 	return f.name + Partial
 }
 
-// Close ends the file well: it is whole, has its name and is safe on the disk.
-// When that fails the error says so, and [File.Discard] was called.
+// Close completes the file: its content is on the disk, under its name. If that fails,
+// Close calls [File.Discard] and returns the error.
 func (f *File) Close() error {
 	err := f.err
 	switch {
@@ -319,13 +318,14 @@ func (f *File) Close() error {
 	return f.h.Close()
 }
 
-// Discard ends the file without its having become whole. What was published
-// stays; otherwise all of it is removed and the file that was there before stays.
+// Discard closes the incomplete file. What was published stays. Otherwise the file is
+// removed, and an older file with its name stays.
 func (f *File) Discard() error {
 	if f.published || f.direct {
 		return f.h.Close()
 	}
-	// Removed before it is unlocked: the next process that opens the name creates a new file.
+	// Remove the file before unlocking it, so that the next process that opens the name
+	// creates a new file.
 	err := f.fsys.Remove(f.name + Partial)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -333,7 +333,7 @@ func (f *File) Discard() error {
 	return errors.Join(err, f.h.Close())
 }
 
-// Write lets write fill the file called name.
+// Write creates the file called name and calls write to fill it.
 func Write(ctx context.Context, name string, opts Options, write func(io.Writer) error) error {
 	f, err := Create(ctx, name, opts)
 	if err != nil {

@@ -47,7 +47,7 @@ func done(t *testing.T, err error) {
 	}
 }
 
-// TestCreate: the old file stays until the new one is whole, or published.
+// TestCreate checks that the old file stays until the new one is complete or published.
 func TestCreate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a", "old")
@@ -83,7 +83,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestLinks: a symbolic link stays, and what it leads to is replaced or made.
+// TestLinks checks that a symbolic link stays and that its target is replaced or created.
 func TestLinks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	done(t, os.Mkdir("d", 0o755))
@@ -105,7 +105,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestInputs: no name and no link makes an input an output.
+// TestInputs checks that an input is refused as an output by any name and link.
 func TestInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a", "input")
@@ -133,8 +133,8 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestBusy: two do not write one file, before it has its name or after; what one
-// that was killed left is no obstacle.
+// TestBusy checks that two processes cannot write one file, before it has its name or
+// after, and that the remains of a killed process do not matter.
 func TestBusy(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a"+Partial, strings.Repeat("of one that was killed", 100))
@@ -156,7 +156,7 @@ func TestBusy(t *testing.T) {
 	done(t, create(t, "a", Options{}).Discard())
 }
 
-// TestDevices: what is no regular file is written as it is.
+// TestDevices checks that a file that is not regular is written directly.
 func TestDevices(t *testing.T) {
 	done(t, Write(t.Context(), os.DevNull, Options{Inputs: []string{os.DevNull}}, func(w io.Writer) error {
 		_, err := io.WriteString(w, "nothing")
@@ -167,8 +167,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestDistinct: no name and no link makes two outputs of one command one file,
-// whether it exists or not.
+// TestDistinct checks that two outputs of one command are recognised as one file by any
+// name and link, whether it exists or not.
 func TestDistinct(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a", "old")

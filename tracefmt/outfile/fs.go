@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// FS is what is done to the file system. Tests put one that fails.
+// FS has the file system operations that this package uses. Tests use one that fails.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (Handle, error)
 	Rename(from, to string) error

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// lock locks an open file for this process until it is closed: shared, or for
-// itself alone. ok is false when another has it. A file system without locks
-// lets everybody in.
+// lock locks an open file for this process until it is closed, either shared or
+// exclusively. ok is false if another process has the lock. On a file system without
+// locks it always succeeds.
 func lock(fd uintptr, shared bool) (ok bool) {
 	how := syscall.LOCK_EX
 	if shared {

@@ -1,8 +1,7 @@
-// Package packed is the container of compressed raw traces. It names the codec
-// and its parameters, contains the codec's output in checksummed frames, and
-// ends with the length and the checksum of the original. It knows no codec. It
-// is written and read in one pass and needs no length in advance, so both ends
-// may be pipes.
+// Package packed is the container of compressed raw traces. It names the codec and its
+// parameters, contains the codec's output in checksummed frames, and ends with the length
+// and the checksum of the original. It does not know the codecs. It is written and read
+// in one pass and needs no length in advance, so both ends may be pipes.
 //
 //	magic    "HPAK"
 //	version  1 byte, 1
@@ -15,7 +14,6 @@
 //	         4 bytes CRC-32C of the original
 //	         4 bytes CRC-32C of the twelve bytes before
 //
-// Fixed-size numbers are little-endian. Nothing may follow. A [Writer] and a
-// [Reader] belong to one goroutine each; closing either leaves the stream
-// below open.
+// Fixed-size numbers are little-endian. Nothing may follow. A [Writer] and a [Reader]
+// belong to one goroutine each. Closing one leaves the underlying stream open.
 package packed

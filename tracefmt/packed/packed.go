@@ -21,18 +21,18 @@ const (
 	maxName   = 32
 	maxParams = 4096
 	maxFrame  = 1 << 20
-	frameSize = 1 << 16 // of frames that are written
+	frameSize = 1 << 16 // size of the frames that are written
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Head is what a container says about its payload.
+// Head is the description of the payload in a container.
 type Head struct {
-	Codec  string            // what the payload was made by
-	Params map[string]string // what a decoder must know; keys and values without spaces, = only between them
+	Codec  string            // the codec that encoded the payload
+	Params map[string]string // what a decoder needs to know; keys and values without spaces, = only between them
 }
 
-// paramText returns the parameters in order of their keys.
+// paramText returns the parameters, ordered by key.
 func (h Head) paramText() string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(h.Params)) {
@@ -67,7 +67,7 @@ func goodName(s string) bool {
 	})
 }
 
-// Writer puts a trace through a codec into a container.
+// Writer passes a trace through a codec into a container.
 type Writer struct {
 	frames frameWriter
 	codec  io.WriteCloser
@@ -76,8 +76,8 @@ type Writer struct {
 	closed bool
 }
 
-// NewWriter writes the head to w and has encode start the codec, which writes
-// its output to the writer that encode is given.
+// NewWriter writes the head to w and calls encode to start the codec. The codec writes
+// its output to the writer that encode receives.
 func NewWriter(w io.Writer, head Head, encode func(io.Writer) (io.WriteCloser, error)) (*Writer, error) {
 	params := head.paramText()
 	if !goodName(head.Codec) {
@@ -100,7 +100,7 @@ func NewWriter(w io.Writer, head Head, encode func(io.Writer) (io.WriteCloser, e
 	return z, err
 }
 
-// Write takes any stretch of the trace.
+// Write takes the next piece of the trace, of any length.
 func (z *Writer) Write(p []byte) (int, error) {
 	n, err := z.codec.Write(p)
 	z.length += uint64(n)
@@ -108,10 +108,10 @@ func (z *Writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Length is the number of bytes of the trace so far.
+// Length returns the number of bytes of the trace so far.
 func (z *Writer) Length() uint64 { return z.length }
 
-// Size is the number of bytes that have been written to the container.
+// Size returns the number of bytes written to the container so far.
 func (z *Writer) Size() int64 { return z.frames.written }
 
 // Close ends the codec and the container.
@@ -176,8 +176,8 @@ func (f *frameWriter) put(b []byte) error {
 	return f.err
 }
 
-// Reader returns the trace of a container. The end of the trace is reported
-// only when length and checksum agree. Damage returns a *wire.CorruptError.
+// Reader returns the trace of a container. It reports the end of the trace only if length
+// and checksum agree. If the container is damaged, the error is a *wire.CorruptError.
 type Reader struct {
 	head   Head
 	frames frameReader
@@ -187,8 +187,8 @@ type Reader struct {
 	err    error
 }
 
-// NewReader reads the head of a container and has decode start the codec on
-// its payload.
+// NewReader reads the head of a container and calls decode to start the codec on its
+// payload.
 func NewReader(r io.Reader, decode func(Head, io.Reader) (io.ReadCloser, error)) (*Reader, error) {
 	in := wire.NewReader(r, "packed trace")
 	z := &Reader{frames: frameReader{in: in}}
@@ -233,7 +233,8 @@ func NewReader(r io.Reader, decode func(Head, io.Reader) (io.ReadCloser, error))
 	return z, nil
 }
 
-// blame prefers what is wrong with a frame to what the codec made of it.
+// blame returns the error of a frame, if there is one, in preference to the codec's error
+// about it.
 func (z *Reader) blame(err error) error {
 	if z.frames.err != nil && !errors.Is(z.frames.err, io.EOF) {
 		return z.frames.err
@@ -241,16 +242,16 @@ func (z *Reader) blame(err error) error {
 	return err
 }
 
-// Head is what the container says about itself.
+// Head returns the description of the payload.
 func (z *Reader) Head() Head { return z.head }
 
-// Length is the number of bytes of the trace that were given so far.
+// Length returns the number of bytes of the trace returned so far.
 func (z *Reader) Length() uint64 { return z.length }
 
-// Offset is the number of bytes of the container that were read so far.
+// Offset returns the number of bytes of the container read so far.
 func (z *Reader) Offset() int64 { return z.frames.in.Offset() }
 
-// Read returns the trace.
+// Read implements [io.Reader].
 func (z *Reader) Read(p []byte) (int, error) {
 	if z.err != nil {
 		return 0, z.err
@@ -267,7 +268,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end checks the trailer and returns io.EOF when all is well.
+// end checks the trailer and returns io.EOF if it is correct.
 func (z *Reader) end() error {
 	var b [1]byte
 	n, err := z.frames.Read(b[:])
@@ -293,8 +294,7 @@ func (z *Reader) Close() error {
 	return z.codec.Close()
 }
 
-// frameReader returns the payload of the frames and, at its end, what the
-// trailer says.
+// frameReader returns the payload of the frames, and reads the trailer at the end.
 type frameReader struct {
 	in     *wire.Reader
 	frame  []byte

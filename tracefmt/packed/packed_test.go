@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDamage: no single flipped bit and no cut goes unnoticed.
+// TestDamage flips each bit and cuts at each length. Every change must be noticed.
 func TestDamage(t *testing.T) {
 	good := pack(t, []byte(strings.Repeat("hello", 40)))
 	check := func(what string, i int, bad []byte) {

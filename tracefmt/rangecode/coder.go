@@ -1,6 +1,6 @@
 package rangecode
 
-// MinWidth is the least width of the interval when a decision begins.
+// MinWidth is the smallest width of the interval when a decision begins.
 const MinWidth = 1 << 24
 
 // tail is the number of bytes that flush the coder.
@@ -15,19 +15,19 @@ type Encoder struct {
 	out    []byte
 }
 
-// Reset begins a string of decisions.
+// Reset begins a new string of decisions.
 func (e *Encoder) Reset() {
 	e.low, e.width, e.cache, e.behind = 0, 1<<32-1, 0, 0
 	e.out = e.out[:0]
 }
 
-// Width is the present width of the interval.
+// Width returns the present width of the interval.
 func (e *Encoder) Width() uint32 { return e.width }
 
-// Len is the number of bytes that no carry can change any more.
+// Len returns the number of bytes that no carry can change any more.
 func (e *Encoder) Len() int { return len(e.out) }
 
-// Encode codes a decision: below selects the part of the interval under bound, which is
+// Encode codes a decision. below selects the part of the interval under bound, which is
 // more than 0 and less than Width.
 func (e *Encoder) Encode(bound uint32, below bool) {
 	if below {
@@ -58,8 +58,8 @@ func (e *Encoder) shift() {
 	e.low = e.low & (1<<24 - 1) << 8
 }
 
-// Finish returns the code of all decisions since Reset. The memory is the
-// encoder's, and stays as it is until the next Reset.
+// Finish returns the code of all decisions since Reset. The memory belongs to the encoder
+// and is valid until the next Reset.
 func (e *Encoder) Finish() []byte {
 	for range tail {
 		e.shift()
@@ -75,7 +75,7 @@ type Decoder struct {
 	overrun bool
 }
 
-// Reset begins a string of decisions, whose code is in.
+// Reset begins a new string of decisions, whose code is in.
 func (d *Decoder) Reset(in []byte) {
 	d.in, d.code, d.width, d.overrun = in, 0, 1<<32-1, false
 	for range 4 {
@@ -93,7 +93,7 @@ func (d *Decoder) next() uint32 {
 	return uint32(b)
 }
 
-// Width is the present width of the interval.
+// Width returns the present width of the interval.
 func (d *Decoder) Width() uint32 { return d.width }
 
 // Decode reports whether the decision took the part under bound.
@@ -112,9 +112,9 @@ func (d *Decoder) Decode(bound uint32) (below bool) {
 	return below
 }
 
-// Overrun reports whether more was read than the input has. The code of an [Encoder] is
-// read to its end and no further.
+// Overrun reports whether more was read than the input has. Decoding the code of an
+// [Encoder] reads exactly to its end.
 func (d *Decoder) Overrun() bool { return d.overrun }
 
-// Rest is the number of bytes that were not needed.
+// Rest returns the number of bytes that were not needed.
 func (d *Decoder) Rest() int { return len(d.in) }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// plain is the coder with a number of any length in place of the carry: what
-// it has at the end is its low bound, as it stands.
+// plain is the coder with a number of any length in place of the carry. Its code is the
+// low bound at the end.
 type plain struct {
 	low    big.Int
 	width  uint32
@@ -41,7 +41,7 @@ func FuzzCoder(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		below := make([]bool, n)
 		bound := func(rng *rand.Rand, width uint32) uint32 {
-			// Often next to nothing or next to everything, where carries are.
+			// Often close to 0 or to the width, where carries occur.
 			switch rng.IntN(4) {
 			case 0:
 				return 1
@@ -78,9 +78,9 @@ func FuzzCoder(f *testing.F) {
 	})
 }
 
-// TestEntropy is the source of "Arithmetic Program Paths", section 3.1: of two
-// symbols one has the probability 1/1000, and no code with whole bits a symbol
-// can compress it.
+// TestEntropy codes the source of "Arithmetic Program Paths", section 3.1. One of two
+// symbols has the probability 1/1000, so no code with whole bits per symbol can compress
+// it.
 func TestEntropy(t *testing.T) {
 	const n = 1_000_000
 	rng := rand.New(rand.NewPCG(1, 2))

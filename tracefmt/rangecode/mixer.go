@@ -2,35 +2,35 @@ package rangecode
 
 import "math"
 
-// This file codes decisions whose probabilities are mixed from several contexts,
-// in the way of context-mixing compressors (Mahoney, "Adaptive Weighing of
-// Context Models for Lossless Data Compression", 2005), with an arithmetic coder
-// of its own.
+// This file codes decisions whose probabilities are mixed from several contexts, as in
+// context-mixing compressors (Mahoney, "Adaptive Weighing of Context Models for Lossless
+// Data Compression", 2005), with an arithmetic coder of its own.
 
-// interval is a binary arithmetic coder, for either direction. The interval is
-// low..high, both inclusive.
+// interval is a binary arithmetic coder, for both directions. The interval is low..high,
+// both inclusive.
 type interval struct {
 	decoding  bool
 	low, high uint32
-	code      uint32 // what is read, when decoding
+	code      uint32 // the part of the code that was read, when decoding
 	out       []byte
 	in        []byte
 	over      int // bytes read after the end of in
 }
 
-// Decoding says which direction this is.
+// Decoding reports whether the coder decodes.
 func (a *interval) Decoding() bool { return a.decoding }
 
-// Len is the number of bytes that have been written.
+// Len returns the number of bytes written.
 func (a *interval) Len() int { return len(a.out) }
 
-// Rest is the number of bytes of the input that have not been needed so far.
+// Rest returns the number of input bytes that have not been needed so far.
 func (a *interval) Rest() int { return len(a.in) }
 
 // Overrun reports whether more was read than the input has.
 func (a *interval) Overrun() bool { return a.over > 0 }
 
-// Begin starts a stretch: it reads from in when decoding, else it appends to out.
+// Begin starts a string of decisions. It reads from in when decoding, and otherwise
+// appends to out.
 func (a *interval) Begin(out, in []byte) {
 	a.low, a.high, a.in, a.out, a.over = 0, math.MaxUint32, in, out, 0
 	if a.decoding {
@@ -50,15 +50,14 @@ func (a *interval) next() byte {
 	return b
 }
 
-// End completes the stretch. It writes enough bytes, so that the following ones do not
-// matter.
+// End completes the string. It writes enough bytes that any bytes may follow.
 func (a *interval) End() []byte {
 	a.out = append(a.out, byte(a.high>>24), byte(a.high>>16), byte(a.high>>8), byte(a.high))
 	return a.out
 }
 
-// bit codes a decision. p is the probability of 1 in 1/65536, not 0 and not
-// 65536; y is ignored when decoding.
+// bit codes a decision. p is the probability of 1, in 1/65536, and is neither 0 nor
+// 65536. y is ignored when decoding.
 func (a *interval) bit(p uint32, y int) int {
 	mid := a.low + uint32(uint64(a.high-a.low)*uint64(p)>>16)
 	if a.decoding {
@@ -83,9 +82,9 @@ func (a *interval) bit(p uint32, y int) int {
 	return y
 }
 
-// Chance is an adaptive probability of 1: 22 bits of probability above 10 bits that
-// count how often it was used, which determines how fast it adapts. In memory 0 means
-// 1/2, so that new tables need no initialisation.
+// Chance is an adaptive probability of 1: 22 bits of probability above 10 bits that count
+// its uses. The count determines how fast it adapts. The memory stores 1/2 as 0, so that
+// new tables need no initialisation.
 type Chance uint32
 
 const (
@@ -104,15 +103,15 @@ const (
 	mixShift = 14
 )
 
-// Mixer codes decisions, or decodes them, by probabilities from those of Inputs
-// contexts each: their weighted sum in the logistic domain. It learns the
-// weights, of which there are several sets, for kinds of decisions. Call Begin
-// before the first.
+// Mixer encodes or decodes decisions. The probability of a decision is mixed from the
+// probabilities in Inputs contexts: it is their weighted sum in the logistic domain. The
+// Mixer learns the weights. There are several sets of weights, for different kinds of
+// decisions. Call Begin before the first.
 type Mixer struct {
 	interval
 	stretch [4096]int16  // ln(p/(1-p)) in 1/256, p in 1/4096
 	squash  [4096]uint16 // its inverse, in 1/65536, from -2048
-	rate    [64]uint32   // by how often a Chance was seen, at most chanceLimit
+	rate    [64]uint32   // by how often a Chance was used, at most chanceLimit
 	weights [Sets][Inputs]int32
 }
 
@@ -138,8 +137,8 @@ func NewMixer(decoding bool) *Mixer {
 	return m
 }
 
-// Decide codes a decision in the given contexts, with the weights of a set
-// modulo Sets, and returns it: y when coding, what was coded when decoding.
+// Decide codes a decision in the given contexts, with the weights of set modulo Sets, and
+// returns it: y when encoding, and the coded decision when decoding.
 func (m *Mixer) Decide(set int, c0, c1, c2, c3 *Chance, y int) int {
 	v0, v1, v2, v3 := *c0^evenChance, *c1^evenChance, *c2^evenChance, *c3^evenChance
 	s0, s1 := int(m.stretch[v0>>20]), int(m.stretch[v1>>20])
@@ -162,7 +161,7 @@ func (m *Mixer) Decide(set int, c0, c1, c2, c3 *Chance, y int) int {
 	return y
 }
 
-// toward moves a Chance toward the outcome: 0 or all ones.
+// toward moves a Chance toward the outcome, which is 0 or all ones.
 func (c Chance) toward(target int, rate *[64]uint32) Chance {
 	n := int(c & 1023)
 	p := int(c >> 10)

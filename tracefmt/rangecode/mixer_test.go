@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTables: the tables, which are made with floating point, are those of the
-// formats on every machine.
+// TestTables checks that the tables, which are computed with floating point, are those of
+// the formats on every machine.
 func TestTables(t *testing.T) {
 	m := NewMixer(false)
 	h := crc32.NewIEEE()
@@ -22,11 +22,12 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestChances: what the coder pays for a decision is close to what it is worth.
+// TestChances checks that the coder takes about as much space for a decision as its
+// probability is worth.
 func TestChances(t *testing.T) {
 	for _, c := range []struct {
 		one  float64 // probability
-		most float64 // bits a decision
+		most float64 // largest number of bits per decision
 	}{{0.5, 1.02}, {0.1, 0.50}, {0.01, 0.095}, {0, 0.002}} {
 		m := NewMixer(false)
 		m.Begin(nil, nil)

@@ -8,6 +8,6 @@
 //   - the text that Valgrind's lackey prints with --trace-mem=yes, and its
 //     lossless translation into PC/ED records and back.
 //
-// All numbers are little-endian. Nothing here stores more than one line of a
-// trace. Writers and iterators belong to one goroutine.
+// All numbers are little-endian. No more than one line of a trace is held in memory.
+// Writers and iterators belong to one goroutine.
 package rawtrace

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// How a line of lackey's text becomes records. The address, 48 bits at most,
-// stands in the low bits of the extended data; above it the size and what the
-// line is. The PC tells nothing that is not known from the records before it:
-// it is there for predictors, which look up what followed last time.
+// The translation of a line of lackey's text into records. The address, at most 48 bits,
+// is in the low bits of the extended data. The size and the kind of the line are above
+// it. The PC has no information beyond that of the preceding records. It is there for
+// predictors, which look up what followed last time.
 const (
 	addrBits  = 48
 	sizeShift = 48
@@ -30,14 +30,14 @@ const (
 
 var lackeyPrefix = [...]string{kindInst: "I  ", kindLoad: " L ", kindStore: " S ", kindModify: " M "}
 
-// lackeyPC follows the PC fields of the records of one trace.
+// lackeyPC computes the PC fields of the records of one trace.
 type lackeyPC struct {
 	inst uint32 // address of the latest instruction
-	slot uint32 // records since it
+	slot uint32 // records since that instruction
 }
 
-// pc is the PC field of the next record: where the latest instruction stood,
-// and which of the records after it this is.
+// pc returns the PC field of the next record: the address of the latest instruction, and
+// the number of records since.
 func (p *lackeyPC) pc() uint32 { return p.inst*4 + p.slot }
 
 func (p *lackeyPC) next(ed uint64) {
@@ -48,13 +48,12 @@ func (p *lackeyPC) next(ed uint64) {
 	}
 }
 
-// LackeyEncoder turns lackey's text into PC/ED records. Every text has its
-// records, whatever its lines are; those of `valgrind --tool=lackey
-// --trace-mem=yes` take one record each.
+// LackeyEncoder turns lackey's text into PC/ED records. Any text can be encoded, whatever
+// its lines are. Those of `valgrind --tool=lackey --trace-mem=yes` take one record each.
 type LackeyEncoder struct {
 	w    io.Writer
 	at   lackeyPC
-	line []byte // the beginning of a line that has not come whole
+	line []byte // the beginning of an incomplete line
 	out  []byte
 }
 
@@ -63,7 +62,7 @@ func NewLackeyEncoder(w io.Writer) *LackeyEncoder { return &LackeyEncoder{w: w} 
 
 const maxLine = 1 << 12 // longer lines are cut into pieces of text
 
-// Write takes any stretch of the text.
+// Write takes the next piece of the text, of any length.
 func (e *LackeyEncoder) Write(p []byte) (int, error) {
 	size := len(p)
 	for len(p) > 0 {
@@ -73,7 +72,7 @@ func (e *LackeyEncoder) Write(p []byte) (int, error) {
 			if len(e.line) > maxLine {
 				whole := len(e.line) / textPerRecord * textPerRecord
 				e.text(e.line[:whole], kindText)
-				// Only text may follow text: the rest is kept as text.
+				// Only text may follow text, so the rest is encoded as text.
 				e.text(e.line[whole:], kindText)
 				e.line = e.line[:0]
 			}
@@ -105,7 +104,7 @@ func (e *LackeyEncoder) flush() error {
 	return err
 }
 
-// put makes the records of a whole line.
+// put encodes a whole line.
 func (e *LackeyEncoder) put(line []byte) {
 	if ed, ok := parseLackey(line); ok {
 		e.record(ed)
@@ -114,7 +113,7 @@ func (e *LackeyEncoder) put(line []byte) {
 	e.text(line, kindEnd)
 }
 
-// text makes the records of bytes that are no access; the last is of kind end.
+// text encodes bytes that are not an access. The last record is of kind end.
 func (e *LackeyEncoder) text(b []byte, end uint64) {
 	for {
 		n := min(len(b), textPerRecord)
@@ -145,8 +144,8 @@ func (e *LackeyEncoder) Close() error {
 	return e.flush()
 }
 
-// parseLackey returns the extended data of a line exactly as lackey prints
-// accesses: a kind, at least eight hexadecimal digits, a comma, a size.
+// parseLackey returns the extended data of a line that has exactly the form in which
+// lackey prints accesses: a kind, at least eight hexadecimal digits, a comma, a size.
 func parseLackey(line []byte) (uint64, bool) {
 	kind := -1
 	for k, prefix := range lackeyPrefix {
@@ -195,23 +194,23 @@ func parseLackey(line []byte) (uint64, bool) {
 	return addr | size<<sizeShift | uint64(kind)<<kindShift, true
 }
 
-// ErrLackey says that records are not what a LackeyEncoder makes.
+// ErrLackey says that records were not written by a LackeyEncoder.
 var ErrLackey = errors.New("rawtrace: not the records of a lackey trace")
 
 // LackeyDecoder turns the records of a [LackeyEncoder] back into its text.
 type LackeyDecoder struct {
 	w    io.Writer
 	at   lackeyPC
-	rest []byte // of a record that has not come whole
+	rest []byte // the beginning of an incomplete record
 	out  []byte
-	seen int64 // records
+	seen int64 // records so far
 	cut  bool  // the text has ended
 }
 
 // NewLackeyDecoder writes text to w. Close must be called.
 func NewLackeyDecoder(w io.Writer) *LackeyDecoder { return &LackeyDecoder{w: w} }
 
-// Write takes any stretch of the records.
+// Write takes the next piece of the records, of any length.
 func (d *LackeyDecoder) Write(p []byte) (int, error) {
 	size := len(p)
 	for len(p) > 0 {

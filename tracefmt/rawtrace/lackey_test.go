@@ -61,8 +61,8 @@ func TestLackeyRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLackeyRecords: a line of an access is one record, and its address is
-// where a predictor finds it.
+// TestLackeyRecords checks that a line with an access is one record, with the address
+// where a predictor looks for it.
 func TestLackeyRecords(t *testing.T) {
 	b := toRecords(t, []byte("I  0401ab70,3\n S 1fff000758,8\n L 12345678,4\nI  0401ab73,5\n"), 1000)
 	want := []Record{
@@ -99,7 +99,7 @@ func TestLackeyDamage(t *testing.T) {
 	}
 }
 
-// TestLackeyReal: what Valgrind prints here and now comes back.
+// TestLackeyReal encodes and decodes the output of the installed Valgrind.
 func TestLackeyReal(t *testing.T) {
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {

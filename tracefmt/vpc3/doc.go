@@ -1,12 +1,11 @@
-// Package vpc3 compresses traces of PC/ED records, a 32-bit program counter and
-// 64 bits of extended data (an effective address, a loaded value), with value
-// predictors that turn the trace into streams which a general compressor
-// compresses well (Burtscher, "VPC3: A Fast and Effective Trace-Compression
-// Algorithm", SIGMETRICS 2004).
+// Package vpc3 compresses traces of PC/ED records, a 32-bit program counter and 64 bits
+// of extended data (an effective address, a loaded value), with value predictors that
+// turn the trace into streams which a general compressor compresses well (Burtscher,
+// "VPC3: A Fast and Effective Trace-Compression Algorithm", SIGMETRICS 2004).
 //
 // # The paper's profile
 //
-// This follows sections 3.3 and 4.4 to the letter where they are explicit:
+// This profile follows sections 3.3 and 4.4 to the letter where they are explicit:
 //
 //   - PC: FCM1ab and FCM3ab, global. 131,072 and 524,288 lines of two 4-byte
 //     values. They share their first level: three hashes.
@@ -22,14 +21,14 @@
 //     right), the PCs not predicted, the number of the extended data's (10:
 //     none), the extended data not predicted.
 //
-// Where the paper is silent: a hash of order n is, from the table sizes (a
-// table of order three has four times the lines), fold(v1) ^ fold(v2)<<1 ^
-// fold(v3)<<2, where v1 is the latest value and fold the exclusive or of its
-// 17-bit parts; it is updated incrementally, which takes the three hashes per
-// line that the paper counts. FCM1 of the extended data, whose table is larger
-// and whose first level is one hash, folds by 19 bits.
+// Where the paper is silent: a hash of order n is, from the table sizes (a table of order
+// three has four times the lines), fold(v1) ^ fold(v2)<<1 ^ fold(v3)<<2, where v1 is the
+// latest value and fold the exclusive or of its 17-bit parts; it is updated
+// incrementally, which takes the three hashes per line that the paper counts. FCM1 of the
+// extended data, whose table is larger and whose first level is one hash, folds by 19
+// bits.
 //
-// The tables take 26 MB for any trace, plus zstd's windows.
+// The tables take 26 MB for any trace, in addition to zstd's windows.
 //
 // # The mixed profile
 //
@@ -38,9 +37,9 @@
 // data by DFCM3ab, DFCM1ab, FCM3ab, FCM1ab (all but the first with the PC in their
 // context), the last two values, the extended data of the previous record plus the
 // difference the last time that these two instructions were adjacent, and what last
-// followed that extended data at this instruction. The two values of a line are
-// distinct. Instead of streams and a post-compressor there is one arithmetic-coded
-// string of decisions, whose probabilities are mixed from four contexts each:
+// followed that extended data at this instruction. The two values of a line are distinct.
+// Instead of streams and a post-compressor there is one arithmetic-coded string of
+// decisions, whose probabilities are mixed from four contexts each:
 //
 //   - after 32 records as expected: how many more are, up to 32;
 //   - else, whether both fields are what is expected first: the PC of FCM6a,
@@ -51,17 +50,16 @@
 //   - when none is, how many high bytes are those of the previous value, and the
 //     other bytes bit by bit.
 //
-// Where the same predictor of an instruction was right more than eight times in
-// a row (one of the first values of a line, or the last value), and 32 records
-// were as expected, only FCM6 and that predictor are consulted, and a record as
-// expected changes no table. So the values of regular stretches do not fill the
-// tables, and the tables' memory is not touched.
+// Where the same predictor of an instruction was right more than eight times in a row
+// (one of the first values of a line, or the last value), and 32 records were as
+// expected, only FCM6 and that predictor are consulted, and a record as expected changes
+// no table. The values of regular parts therefore do not fill the tables, and do not
+// touch the tables' memory.
 //
-// The writer tries, on the first 65,536 records, how fast the hash of FCM6
-// should forget (it is shifted by 5, 3 or 8 bits a PC, which makes it of order
-// six, ten or four, roughly), and continues with the best. Tables are smaller
-// for traces that end before that. The tables take at most 17 MB, twice that
-// while it chooses.
+// The writer tries, on the first 65,536 records, how fast the hash of FCM6 should forget
+// (it is shifted by 5, 3 or 8 bits a PC, which makes it of order six, ten or four,
+// roughly), and continues with the best. Tables are smaller for traces that end before
+// that. The tables take at most 17 MB, twice that while it chooses.
 //
 // # Format
 //
@@ -79,8 +77,7 @@
 // stream and no post-compressor: the coder is restarted in each chunk but keeps what it
 // has learned, and it writes no bytes at the end. Its first chunk begins with two bytes:
 // how often the tables' sizes are halved (0 to 7), and the shift of FCM6's hash (1 to
-// 16). The format has no checksum: package packed has.
+// 16). The format has no checksum; package packed adds one.
 //
-// A [Writer] or [Reader] belongs to one goroutine and leaves the stream below
-// open.
+// A [Writer] or [Reader] belongs to one goroutine and leaves the underlying stream open.
 package vpc3

@@ -4,8 +4,8 @@ import "hindsight/tracefmt/rangecode"
 
 // mixSizes are sizes of the mixed profile's tables, as bits of a line number.
 type mixSizes struct {
-	slots   uint // first level: one line per instruction, by a hash of its PC
-	pcs     uint // FCMs of the PC, and what was added between two instructions
+	slots   uint // first level: one line for each instruction, by a hash of its PC
+	pcs     uint // FCMs of the PC, and the differences between two adjacent instructions
 	values  uint
 	chances uint // of decisions
 	trees   uint // of numbers
@@ -13,11 +13,11 @@ type mixSizes struct {
 
 // mixParams are the writer's choices for a trace, two bytes in the format.
 type mixParams struct {
-	smaller byte // how often the table sizes are halved
-	pcShift byte // of the hash of the PCs: how fast it forgets
+	smaller byte // how often the sizes of the tables are halved
+	pcShift byte // shift of the hash of the PCs: how fast it forgets
 }
 
-// mixSmallest is the greatest value of mixParams.smaller.
+// mixSmallest is the largest value of mixParams.smaller.
 const mixSmallest = 7
 
 func (p mixParams) valid() bool {
@@ -38,22 +38,22 @@ func (p *pair[T]) update(v T) {
 	}
 }
 
-// slot is what is known of an instruction.
+// slot is what the model knows about an instruction.
 type slot struct {
-	last    [2]uint64 // values, latest first
-	stride  uint64    // between them
+	last    [2]uint64 // values, the latest first
+	stride  uint64    // the last stride
 	strides uint64    // hash of the last three strides
 	values  uint64    // hash of the last three values
-	history uint32    // predictors that were right, latest in the low four bits
+	history uint32    // predictors that were right, the latest in the low four bits
 	steady  uint32    // how often in a row the same predictor was right
 }
 
-// steadyAfter is how often in a row a predictor must be right before its instruction is
-// steady. Then only its own table is consulted.
+// steadyAfter is how often in a row a predictor must be right before its instruction
+// counts as steady. From then on, only its own table is used.
 const steadyAfter = 3
 
-// Predictors of a record's fields in the mixed profile. Where several yield the
-// same value, only the first that is tried counts.
+// Predictors of a record's fields in the mixed profile. If several predict the same
+// value, only the first that is tried counts.
 const (
 	mixPCs = 6 // FCM6a, FCM3a, FCM1a, FCM6b, FCM3b, FCM1b
 
@@ -62,20 +62,20 @@ const (
 	mixFCM3a
 	mixFCM1a
 	mixLast
-	mixGlobal // the previous record, plus the difference of the two last time
-	mixAfter  // what followed the extended data of the previous record, here
+	mixGlobal // the value of the previous record, plus the difference between the two last time
+	mixAfter  // what last followed the extended data of the previous record at this instruction
 	mixDFCM3b
 	mixDFCM1b
 	mixFCM3b
 	mixFCM1b
-	mixBefore // the the last value but one
+	mixBefore // the last value but one
 	mixEDs
 
 	mixNone = 15 // in histories: no predictor was right
 )
 
-// mixedModel predicts with more contexts than the paper's profile, and codes
-// which predictor is right, and values that none has, by mixed probabilities.
+// mixedModel predicts with more contexts than the paper's profile. It codes which
+// predictor is right, and values that none predicts, with mixed probabilities.
 type mixedModel struct {
 	*rangecode.Mixer
 
@@ -84,10 +84,10 @@ type mixedModel struct {
 	pcView pcView
 	edView edView
 
-	pcs       [3]uint32 // latest first
-	pcHash    uint32    // of the last ones, older ones with less weight
-	joint     uint32    // recent records: both fields as expected, as bits
-	streak    int       // records as expected up to here
+	pcs       [3]uint32 // the latest first
+	pcHash    uint32    // of the last PCs, with less weight for older ones
+	joint     uint32    // recent records, as bits: whether both fields were as expected
+	streak    int       // consecutive records as expected so far
 	run       run
 	ids       uint32 // predictors of extended data in recent records, four bits each
 	lastED    uint64
@@ -125,10 +125,10 @@ func hash(v uint64, n uint) uint32 {
 	return uint32(v * 0x9e3779b97f4a7c15 >> (64 - n))
 }
 
-// join mixes two values into one.
+// join combines two values into one.
 func join(a, b uint64) uint64 { return (a*0xd6e8feb86659fd93 ^ b) * 0xff51afd7ed558ccd }
 
-// pcView has the sources of a PC's predictions.
+// pcView contains the predictions of a PC.
 type pcView struct {
 	h1, h6     uint64 // hashes of the last PC and of the last six
 	lines      [3]*pair[uint32]
@@ -136,7 +136,7 @@ type pcView struct {
 	agree      uint64 // candidates equal to the first, as bits
 }
 
-// edView has the sources of the predictions of extended data, given a PC.
+// edView contains the predictions of extended data, given a PC.
 type edView struct {
 	here       uint64
 	slot       *slot
@@ -144,12 +144,12 @@ type edView struct {
 	global     *uint64
 	after      *uint64
 	candidates [mixEDs]uint64
-	first      uint32 // the candidate to be tried first: the one that was right last time
+	first      uint32 // the candidate to try first: the one that was right last time
 	agree      uint64 // candidates equal to it, as bits
 }
 
-// record codes a record, and returns it. One decision says whether both fields are the
-// first candidates; only otherwise are there further decisions. After a number of
+// record codes a record and returns it. One decision says whether both fields are the
+// first candidates. Only otherwise are there further decisions. After a number of
 // expected records, one decision covers a run of them.
 func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 	p, e := &m.pcView, &m.edView
@@ -206,18 +206,18 @@ func (m *mixedModel) record(pc uint32, ed uint64) (uint32, uint64) {
 }
 
 const (
-	runAfter = 32 // records as expected before runs are counted
+	runAfter = 32 // expected records before runs are counted
 	runBits  = 5
 	runMax   = 1 << runBits // records of a run at most
 )
 
-// run is the records as expected that are counted together. When encoding, it
-// is written when it has ended; when decoding, it is read before its first
-// record. In either case its contexts are those before its first record.
+// run is a sequence of expected records that are counted together. When encoding, it is
+// written when it ends. When decoding, it is read before its first record. In both cases
+// its contexts are those before its first record.
 type run struct {
 	open bool
-	full bool // of runMax records: what follows is not known to be unexpected
-	left int  // encoding: records so far; decoding: records to come
+	full bool // has runMax records, so the next record may be expected too
+	left int  // encoding: records so far; decoding: remaining records
 	keys [3]uint64
 	past uint64 // lengths of the previous runs
 }
@@ -249,7 +249,7 @@ func (m *mixedModel) codeRun(n int) int {
 	return n
 }
 
-// addToRun counts a record that is as expected, or ends the run.
+// addToRun adds an expected record to the run, or ends the run.
 func (m *mixedModel) addToRun(y int) {
 	r := &m.run
 	if !r.open {
@@ -261,7 +261,7 @@ func (m *mixedModel) addToRun(y int) {
 	}
 }
 
-// endRun writes the run that has been counted.
+// endRun writes the run.
 func (m *mixedModel) endRun() {
 	m.codeRun(m.run.left)
 	m.run.open, m.run.left = false, 0
@@ -286,14 +286,14 @@ func (m *mixedModel) nextOfRun() int {
 	return 1
 }
 
-// viewPC6 finds the prediction of FCM6.
+// viewPC6 computes the prediction of FCM6.
 func (m *mixedModel) viewPC6() {
 	v := &m.pcView
 	v.h1, v.h6 = uint64(m.pcs[0]), uint64(m.pcHash)
 	v.lines[0] = &m.pcTables[0][hash(v.h6, m.sizes.pcs)]
 }
 
-// viewPC finds the other predictions of the PC.
+// viewPC computes the other predictions of the PC.
 func (m *mixedModel) viewPC() {
 	v := &m.pcView
 	h3 := join(join(v.h1, uint64(m.pcs[1])), uint64(m.pcs[2]))
@@ -306,7 +306,7 @@ func (m *mixedModel) viewPC() {
 	}
 }
 
-// pc codes a PC that may be any.
+// pc codes an unexpected PC.
 func (m *mixedModel) pc(pc uint32) uint32 {
 	v := &m.pcView
 next:
@@ -333,8 +333,8 @@ next:
 	return uint32(m.literal(uint64(pc), uint64(m.pcs[0]), 3, 1))
 }
 
-// viewSteady finds the first candidate of an instruction that is steady, and
-// reports whether it is.
+// viewSteady computes the first candidate of an instruction, and reports whether the
+// instruction is steady.
 func (m *mixedModel) viewSteady(pc uint32) bool {
 	v := &m.edView
 	v.here = uint64(pc)
@@ -386,7 +386,7 @@ func (m *mixedModel) viewED(pc uint32) {
 	v.agree = v.equal(v.first)
 }
 
-// equal returns, as bits, the candidates that are equal to one of them.
+// equal returns, as bits, the candidates that are equal to candidate id.
 func (v *edView) equal(id uint32) (mask uint64) {
 	value := v.candidates[id]
 	for i, c := range v.candidates {
@@ -395,8 +395,8 @@ func (v *edView) equal(id uint32) (mask uint64) {
 	return mask
 }
 
-// ed codes extended data, and returns the predictor that was right; known says
-// that it is not the first candidate.
+// ed codes extended data, and returns the predictor that was right. known says that it is
+// not the first candidate.
 func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	v := &m.edView
 	history := uint64(v.slot.history)
@@ -418,7 +418,7 @@ func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	for k := 1; ; k++ {
 		id := nextCandidate(tried)
 		if id >= mixEDs {
-			return mixNone, 0 // damaged: none is right, although one should be
+			return mixNone, 0 // damaged input: no candidate is right, although one should be
 		}
 		tried |= v.equal(id)
 		if tried == 1<<mixEDs-1 || m.tryED(id, k, history, tried, ed) != 0 {
@@ -427,7 +427,7 @@ func (m *mixedModel) ed(ed uint64, known bool) (uint32, uint64) {
 	}
 }
 
-// tryED codes whether a candidate is right, the k-th that is tried.
+// tryED codes whether a candidate is right, as the kth that is tried.
 func (m *mixedModel) tryED(id uint32, k int, history, tried, ed uint64) int {
 	return m.decideED(8+int(id)+16*min(k, 1), uint64(id)|uint64(min(k, 3))<<4|1<<6, history, tried, equal(m.edView.candidates[id], ed))
 }
@@ -450,7 +450,7 @@ func equal[T uint32 | uint64](a, b T) (bit int) {
 	return bit
 }
 
-// update enters the record into all tables.
+// update adds the record to all tables.
 func (m *mixedModel) update(pc uint32, ed uint64, id uint32) {
 	for _, line := range m.pcView.lines {
 		line.update(pc)
@@ -466,7 +466,7 @@ func (m *mixedModel) update(pc uint32, ed uint64, id uint32) {
 	m.advance(pc, ed, id)
 }
 
-// advance enters the record in the histories.
+// advance adds the record to the histories.
 func (m *mixedModel) advance(pc uint32, ed uint64, id uint32) {
 	m.pcHash = m.pcHash<<(m.params.pcShift&31) ^ pc*0x9e3779b1
 	m.pcs = [3]uint32{pc, m.pcs[0], m.pcs[1]}
@@ -496,14 +496,14 @@ func nextCandidate(tried uint64) uint32 {
 	return mixEDs
 }
 
-// literal codes a value that no predictor has: how many of its high bytes are
-// those of near, then the others, high bytes first. where tells fields apart.
+// literal codes a value that no predictor predicts: how many of its high bytes equal
+// those of near, then the other bytes, high bytes first. where distinguishes the fields.
 func (m *mixedModel) literal(v, near uint64, top int, where uint64) uint64 {
 	equal := 0
 	for equal < top && byte(v>>(8*(top-equal))) == byte(near>>(8*(top-equal))) {
 		equal++
 	}
-	// The bytes above: none of them, or all the same, by a code of eight.
+	// The bytes above: none of them or all equal, by a code of eight.
 	equal = int(m.symbol(uint64(equal), join(where, 99), join(where, near>>16), where&1|98<<8, join(uint64(m.ids&0xfff), 97), 3, 56))
 	if equal > top {
 		equal = top
@@ -521,8 +521,8 @@ func (m *mixedModel) literal(v, near uint64, top int, where uint64) uint64 {
 	return out
 }
 
-// symbol codes a number of the given number of bits in four contexts, four bits at a
-// time: the chances of four bits are a line of sixteen.
+// symbol codes a number of width bits in four contexts, four bits at a time. The chances
+// of four bits are a line of sixteen.
 func (m *mixedModel) symbol(v, c0, c1, c2, c3 uint64, width, set int) uint64 {
 	const line = 4
 	out := uint64(0)

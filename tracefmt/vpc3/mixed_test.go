@@ -7,19 +7,18 @@ import (
 	"testing"
 )
 
-// plainMixed keeps the whole past of a trace and finds the mixed profile's
-// candidates in it anew for every record. Its tables are maps by the same line
-// numbers.
+// plainMixed keeps the whole history of a trace and computes the candidates of the mixed
+// profile from it for every record. Its tables are maps with the same line numbers.
 type plainMixed struct {
 	params mixParams
 	n      mixSizes
-	right  map[uint32][]uint32 // predictors that were right, by line of the first level, latest last
-	ids    []uint32            // the same of all records
-	joint  []bool              // records that were as expected
-	streak int                 // records as expected up to here
-	pcs    []uint32            // latest last
+	right  map[uint32][]uint32 // predictors that were right, by line of the first level, the latest last
+	ids    []uint32            // the same for all records
+	joint  []bool              // whether each record was as expected
+	streak int                 // consecutive records as expected so far
+	pcs    []uint32            // the latest last
 	eds    []uint64
-	at     map[uint32][]uint64 // extended data by line of the first level, latest last
+	at     map[uint32][]uint64 // extended data by line of the first level, the latest last
 	tables map[string]map[uint32][2]uint64
 }
 
@@ -27,7 +26,7 @@ func newPlainMixed(params mixParams) *plainMixed {
 	return &plainMixed{params: params, n: params.sizes(), right: map[uint32][]uint32{}, at: map[uint32][]uint64{}, tables: map[string]map[uint32][2]uint64{}}
 }
 
-// back returns the n-th last of a history, from 0; what was before it is zero.
+// back returns the nth last element of a history, from 0, or zero before its beginning.
 func back[T any](s []T, n int) (v T) {
 	if n < len(s) {
 		v = s[len(s)-1-n]
@@ -46,7 +45,7 @@ func (p *plainMixed) put(table string, key uint32, v uint64) {
 	}
 }
 
-// chain joins values, first to last.
+// chain joins values, from first to last.
 func chain(values ...uint64) uint64 {
 	h := values[0]
 	for _, v := range values[1:] {
@@ -69,8 +68,8 @@ func (p *plainMixed) pcKeys() map[string]uint32 {
 	}
 }
 
-// rolling is a hash of values, latest first, which everything older than the
-// first four has left.
+// rolling returns a hash of values, the latest first, of which only the first four have
+// an influence.
 func rolling(values [4]uint64) (h uint64) {
 	for i := 3; i >= 0; i-- {
 		h = h<<21 ^ values[i]*0x9e3779b97f4a7c15>>20
@@ -115,8 +114,8 @@ func (p *plainMixed) candidates(pc uint32) (pcs [mixPCs]uint32, eds [mixEDs]uint
 	return pcs, eds
 }
 
-// take enters a record. Where all was as expected for long and the same
-// predictor of the instruction was right often enough, tables stay as they are.
+// take adds a record. If everything was as expected for long enough, and the same
+// predictor of the instruction was right often enough, the tables stay as they are.
 func (p *plainMixed) take(pc uint32, ed uint64) {
 	slot := hash(uint64(pc), p.n.slots)
 	pcs, eds := p.candidates(pc)
@@ -124,12 +123,12 @@ func (p *plainMixed) take(pc uint32, ed uint64) {
 	first := p.first(pc)
 	id := first
 	if eds[id] != ed {
-		id = uint32(slices.Index(eds[:], ed)) & 15 // 15 is none
+		id = uint32(slices.Index(eds[:], ed)) & 15 // 15: none
 	}
 	steady := p.streak >= runAfter && back(right, 0) <= mixLast
 	for i := range steadyAfter + 1 {
 		if i >= len(right) {
-			steady = steady && first == 0 && len(right) >= steadyAfter // a predictor of before the first record: number 0
+			steady = steady && first == 0 && len(right) >= steadyAfter // a predictor of before the first record has number 0
 		} else if back(right, i) != first {
 			steady = false
 		}
@@ -149,7 +148,7 @@ func (p *plainMixed) take(pc uint32, ed uint64) {
 	p.joint = append(p.joint, expected)
 }
 
-// first is the candidate that is expected at a PC.
+// first returns the expected candidate at a PC.
 func (p *plainMixed) first(pc uint32) uint32 {
 	if id := back(p.right[hash(uint64(pc), p.n.slots)], 0); id < mixEDs {
 		return id
@@ -174,8 +173,8 @@ func (p *plainMixed) enter(pc uint32, ed uint64) {
 	}
 }
 
-// TestMixedAgainstPlain: before every record, every predictor of the mixed
-// profile says what the plain one says.
+// TestMixedAgainstPlain checks, before every record, that every predictor of the mixed
+// profile agrees with the plain one.
 func TestMixedAgainstPlain(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 9))
 	for name, trace := range traces() {
@@ -187,7 +186,7 @@ func TestMixedAgainstPlain(t *testing.T) {
 			trace = trace[RecordSize:]
 			ask := pc
 			if rnd.IntN(4) == 0 {
-				ask = rnd.Uint32() // an instruction never seen
+				ask = rnd.Uint32() // an instruction not seen before
 			}
 			m.viewPC6()
 			m.viewPC()

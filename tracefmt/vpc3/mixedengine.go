@@ -8,16 +8,16 @@ import (
 )
 
 // mixPrefix is the number of records that are compressed in several ways, to choose the
-// best.
+// best one.
 const mixPrefix = 1 << 16
 
-// mixShifts are the ways that are tried. The first one is usually best.
+// mixShifts are the shifts that are tried. The first one is usually best.
 var mixShifts = [...]byte{5, 3, 8}
 
 // mixedEncoder is the engine of a Writer.
 type mixedEncoder struct {
 	m      *mixedModel // nil until the parameters are chosen
-	prefix []byte      // records until then
+	prefix []byte      // the records until then
 }
 
 func (e *mixedEncoder) encode(records []byte) (int, error) {
@@ -67,7 +67,7 @@ func (e *mixedEncoder) cut(last bool) ([][]byte, error) {
 		e.m.endRun()
 	}
 	b := e.m.End()
-	// The next stretch must not write into b before it has been used.
+	// The next chunk must not overwrite b before it has been used.
 	e.m.Begin(nil, nil)
 	return [][]byte{b}, nil
 }

@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// numStreams is the number of streams of the paper's profile: predictors and values not
-// predicted, of the PC and of the extended data.
+// numStreams is the number of streams of the paper's profile: predictors and unpredicted
+// values, for the PC and for the extended data.
 const numStreams = 4
 
 // Table sizes of section 4.4, as bits of a line number.
@@ -30,7 +30,7 @@ const (
 	pcFCM1b
 	pcFCM3a
 	pcFCM3b
-	pcNone // no predictor is right: the value follows in its own stream
+	pcNone // no predictor is right; the value is in its own stream
 )
 
 // Predictors of extended data, in the order in which ties are broken.
@@ -48,8 +48,8 @@ const (
 	edNone
 )
 
-// paperModel is the predictors of sections 3.3 and 4.4. Lines hold the most
-// recent value first. It is large: 26 MB.
+// paperModel has the predictors of sections 3.3 and 4.4. A line has the most recent value
+// first. The model takes 26 MB.
 type paperModel struct {
 	pcHash [3]uint32 // hashes of the last one, two and three PCs
 	pcUses [pcNone]uint64
@@ -58,10 +58,10 @@ type paperModel struct {
 	pcFCM1 [1 << pcFCM1Bits][2]uint32
 	pcFCM3 [1 << pcFCM3Bits][2]uint32
 
-	// First level, one line per instruction.
+	// First level, one line for each instruction.
 	last     [1 << firstBits][4]uint64
 	fcmHash  [1 << firstBits]uint32
-	dfcmHash [1 << firstBits][3]uint32 // of strides: the last one, two, three
+	dfcmHash [1 << firstBits][3]uint32 // of the last one, two and three strides
 
 	fcm1  [1 << fcm1Bits][2]uint64
 	dfcm1 [1 << dfcm1Bits][2]uint64
@@ -77,15 +77,15 @@ func fold19(v uint64) uint32 {
 	return uint32(v^v>>19^v>>38^v>>57) & (1<<19 - 1)
 }
 
-// advance puts a value, folded to 17 bits, into the hashes of orders one to
-// three. A hash of order n is computed from the one of order n-1 before the value.
+// advance adds a value, folded to 17 bits, to the hashes of orders one to three. A hash
+// of order n is computed from the previous one of order n-1.
 func advance(h *[3]uint32, folded uint32) {
 	h[2] = h[1]<<1 ^ folded
 	h[1] = h[0]<<1 ^ folded
 	h[0] = folded
 }
 
-// updatePC enters the true PC into all tables.
+// updatePC adds the true PC to all tables.
 func (m *paperModel) updatePC(l1, l3 *[2]uint32, pc uint32) {
 	l1[1], l1[0] = l1[0], pc
 	l3[1], l3[0] = l3[0], pc
@@ -96,7 +96,7 @@ func (m *paperModel) linesPC() (l1, l3 *[2]uint32) {
 	return &m.pcFCM1[m.pcHash[0]&(1<<pcFCM1Bits-1)], &m.pcFCM3[m.pcHash[2]&(1<<pcFCM3Bits-1)]
 }
 
-// lines are the lines from which one instruction's predictions come.
+// lines are the lines that contain one instruction's predictions.
 type lines struct {
 	last     *[4]uint64
 	fcmHash  *uint32
@@ -115,7 +115,7 @@ func (m *paperModel) linesED(pc uint32) (l lines) {
 	return l
 }
 
-// update enters the true extended data into all tables.
+// update adds the true extended data to all tables.
 func (l *lines) update(ed uint64) {
 	stride := ed - l.last[0]
 	l.dfcm1[1], l.dfcm1[0] = l.dfcm1[0], stride
@@ -126,7 +126,7 @@ func (l *lines) update(ed uint64) {
 	*l.last = [4]uint64{ed, l.last[0], l.last[1], l.last[2]}
 }
 
-// predict returns the value of one predictor; id is not edNone.
+// predict returns the value of one predictor. id is not edNone.
 func (l *lines) predict(id byte) uint64 {
 	switch id {
 	case edDFCM1a:
@@ -145,8 +145,8 @@ func (l *lines) predict(id byte) uint64 {
 	return l.last[(id-edL4Va)&3]
 }
 
-// choose returns the predictor that is right about ed and was used most, the
-// first of them on a tie, or edNone.
+// choose returns the predictor that is right about ed and was used most, the first one on
+// a tie, or edNone.
 func (l *lines) choose(ed uint64, uses *[edNone]uint64) byte {
 	best, most := byte(edNone), uint64(0)
 	base := l.last[0]
@@ -208,8 +208,8 @@ func (m *paperModel) encode(records []byte, out *[numStreams][]byte) {
 	*out = [numStreams][]byte{pcIDs, pcs, edIDs, eds}
 }
 
-// decode fills records from the streams, which hold exactly what they need.
-// Use counts matter to the encoder only.
+// decode fills records from the streams, which contain exactly what they need. Use counts
+// only matter to the encoder.
 func (m *paperModel) decode(records []byte, in *[numStreams][]byte) {
 	pcIDs, pcs, edIDs, eds := in[0], in[1], in[2], in[3]
 	for i, id := range pcIDs {
@@ -249,7 +249,7 @@ func (m *paperModel) decode(records []byte, in *[numStreams][]byte) {
 type paperEncoder struct {
 	model   *paperModel
 	packers [numStreams]packer
-	streams [numStreams][]byte // of the present batch
+	streams [numStreams][]byte // of the current batch
 }
 
 func newPaperEncoder(opts Options) (*paperEncoder, error) {
@@ -295,7 +295,7 @@ type paperDecoder struct {
 	model   *paperModel
 	streams [numStreams]unpacker
 	cuts    [numStreams][]byte
-	buffers [numStreams][]byte // what a batch needs
+	buffers [numStreams][]byte // the data of a batch
 }
 
 func newPaperDecoder(in *wire.Reader, post Post) (*paperDecoder, error) {
@@ -335,7 +335,7 @@ func (d *paperDecoder) decode(records []byte) error {
 	return nil
 }
 
-// need reads from the streams what n records need.
+// need reads the data of n records from the streams.
 func (d *paperDecoder) need(n int) error {
 	for i, width := range [numStreams / 2]int{4, 8} {
 		ids, none := 2*i, byte(pcNone)
@@ -381,8 +381,8 @@ func (d *paperDecoder) damaged(stream int, err error) error {
 	return d.in.Fail(wire.ErrMalformed, "stream %d, in the chunk that ends here: %v", stream, err)
 }
 
-// maxLeft is how many compressed bytes a chunk may leave unread: the marks of
-// empty blocks.
+// maxLeft is the number of compressed bytes that a chunk may leave unread, as the marks
+// of empty blocks.
 const maxLeft = 64
 
 func (d *paperDecoder) finish() error {

@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/codectest"
 )
 
-// This file is a second implementation of the paper's predictors, written from
-// sections 2.2, 3.3 and 4.4 for clearness alone: a predictor is an object, a
-// table a map, a hash is computed anew from the values that it is of.
+// This file is a second implementation of the paper's predictors, written from sections
+// 2.2, 3.3 and 4.4 for clarity alone. A predictor is an object, a table is a map, and a
+// hash is recomputed from its values.
 
 // plainHash folds each value to 17 bits and shifts it by its age.
 func plainHash(values []uint64, order int) uint64 {
@@ -37,7 +37,7 @@ type plainTable map[uint64][2]uint64
 func (t plainTable) put(line, v uint64) { t[line] = [2]uint64{v, t[line][0]} }
 
 type plainLine struct {
-	values  []uint64 // seen at this line, latest first
+	values  []uint64 // seen at this line, the latest first
 	strides []uint64
 }
 
@@ -122,8 +122,8 @@ func plainStreams(trace []byte) [numStreams][]byte {
 	return [numStreams][]byte{pcs.ids, pcs.unpredicted, eds.ids, eds.unpredicted}
 }
 
-// TestPaperAgainstPlain: the four streams are those of the plain predictors,
-// byte for byte.
+// TestPaperAgainstPlain compares the four streams with those of the plain predictors,
+// byte by byte.
 func TestPaperAgainstPlain(t *testing.T) {
 	for name, trace := range traces() {
 		want := plainStreams(trace)
@@ -137,7 +137,7 @@ func TestPaperAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestPaperExamples: what section 2.2 says that predictors can do.
+// TestPaperExamples checks what section 2.2 says predictors can do.
 func TestPaperExamples(t *testing.T) {
 	last := func(values ...uint64) byte {
 		var trace []byte
@@ -160,7 +160,7 @@ func TestPaperExamples(t *testing.T) {
 			t.Errorf("a repeating sequence of %d values is not predicted", n)
 		}
 	}
-	// Strides never seen before as values.
+	// Strides, over values that did not occur before.
 	var trace []byte
 	for i := range uint64(50) {
 		trace = record(trace, 0x400, 1<<40+i*24)
@@ -171,7 +171,7 @@ func TestPaperExamples(t *testing.T) {
 	if missed := len(out[3]) / 8; missed > 5 {
 		t.Errorf("%d of 50 strided values are not predicted", missed)
 	}
-	// Once a predictor leads it stays the one that is named.
+	// Once a predictor leads, it remains the one that is named.
 	if tail := out[2][20:]; len(slices.Compact(slices.Clone(tail))) != 1 {
 		t.Errorf("predictors of a strided sequence: %v", tail)
 	}

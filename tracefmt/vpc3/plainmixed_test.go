@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// plainCoder is the entropy coder of the mixed profile, written down plainly:
-// chances in a map by what they are of, no tables of logarithms.
+// plainCoder is a plain implementation of the entropy coder of the mixed profile: chances
+// in a map by their context, and no tables of logarithms.
 type plainCoder struct {
 	low, high uint64 // both inclusive, 32 bits
 	out       []byte
@@ -64,7 +64,7 @@ func (c *plainCoder) decide(set int, at [4]plainContext, y int) {
 	}
 }
 
-// plainMixedEncoder makes the string of a trace of one chunk.
+// plainMixedEncoder encodes a trace of one chunk.
 type plainMixedEncoder struct {
 	*plainMixed
 	plainCoder
@@ -98,7 +98,7 @@ func (e *plainMixedEncoder) ctx(set, y int, c ...uint64) {
 	e.decide(set, at, y)
 }
 
-// number codes a number of so many bits.
+// number codes a number of width bits.
 func (e *plainMixedEncoder) number(set int, v uint64, width int, c ...uint64) {
 	c = slices.Clone(c)
 	for width > 0 {
@@ -161,7 +161,7 @@ func (e *plainMixedEncoder) encode(pc uint32, ed uint64) {
 		e.ctx(0, truth(expected), join(h1, join(right, edAgree)), e.far()+1, join(e.recent(), pcAgree<<12|edAgree), join(last(e.ids, 4), h1))
 	}
 	if !expected {
-		// The decision on the record is in the recent ones already.
+		// The decision on the record is already in the recent ones.
 		joint := e.recent() << 1 & 0xff
 		e.pc(pc, pcs[:], pcAgree, joint)
 		e.ed(pc, ed, pc == pcs[0])
@@ -255,7 +255,7 @@ func (e *plainMixedEncoder) literal(v, near uint64, top int, where uint64) {
 	}
 }
 
-// TestMixedBytes: the plain encoder returns the same bytes.
+// TestMixedBytes compares with the bytes of the plain encoder.
 func TestMixedBytes(t *testing.T) {
 	for name, trace := range traces() {
 		trace = trace[:min(len(trace), 4000*RecordSize)/RecordSize*RecordSize]

@@ -36,7 +36,7 @@ func (p Post) String() string {
 	return fmt.Sprintf("post-%d", uint8(p))
 }
 
-// ParsePost returns the post-compressor of a name.
+// ParsePost returns the post-compressor with a name.
 func ParsePost(name string) (Post, bool) {
 	for p := range numPosts {
 		if p.String() == name {
@@ -46,12 +46,12 @@ func ParsePost(name string) (Post, bool) {
 	return 0, false
 }
 
-// zstdWindow bounds the memory of a decoder for each stream.
+// zstdWindow limits the memory of a decoder for each stream.
 const zstdWindow = 4 << 20
 
-// packer compresses one stream. cut returns the bytes from which a decoder can
-// read all that was written so far, the earlier cuts at hand; they are valid
-// until the next call.
+// packer compresses one stream. cut returns the bytes that a decoder needs, after those
+// of the earlier cuts, to read everything written so far. They are valid until the next
+// call.
 type packer interface {
 	io.Writer
 	cut(last bool) ([]byte, error)
@@ -83,7 +83,7 @@ func newPacker(p Post, level int) (packer, error) {
 type zstdPacker struct {
 	enc  *zstd.Encoder
 	out  bytes.Buffer
-	some bool // anything was written since the last cut
+	some bool // something was written since the last cut
 }
 
 func (z *zstdPacker) Write(p []byte) (int, error) {
@@ -154,8 +154,8 @@ func (s *storePacker) cut(bool) ([]byte, error) {
 type unpacker interface {
 	io.Reader
 	feed(b []byte)
-	settle() error // all of what was fed should have been read
-	left() []byte  // compressed bytes not read yet: the mark of an empty block, if any
+	settle() error // all of the input should have been read
+	left() []byte  // compressed bytes that were not read: the mark of an empty block, if any
 	close()
 }
 
@@ -189,7 +189,7 @@ func (s *segment) left() []byte { return s.b }
 
 func (*segment) settle() error { return nil }
 
-// ReadByte saves decoders a separate buffer.
+// ReadByte is there so that decoders need no buffer of their own.
 func (s *segment) ReadByte() (byte, error) {
 	if len(s.b) == 0 {
 		return 0, io.EOF

@@ -6,14 +6,13 @@ import (
 	"hindsight/tracefmt/wire"
 )
 
-// maxCut bounds the compressed bytes of one stream in a chunk: a chunk makes
-// little more than chunkBytes before compression, and no post-compressor
-// expands much.
+// maxCut limits the compressed bytes of one stream in a chunk. A chunk has little more
+// than chunkBytes before compression, and no post-compressor expands data much.
 const maxCut = chunkBytes + chunkBytes/4
 
-// Reader decompresses a trace as it is read. Bad input returns a *wire.CorruptError.
-// Memory is bounded: the predictors' tables, the windows of four
-// post-compressors and one compressed chunk, under 96 MB in all.
+// Reader decompresses a trace as it is read. For bad input the error is a
+// *wire.CorruptError. Memory is bounded: the predictors' tables, the windows of four
+// post-compressors and one compressed chunk take less than 96 MB in total.
 type Reader struct {
 	wire.Stream
 	in      *wire.Reader
@@ -21,8 +20,8 @@ type Reader struct {
 	post    Post
 	engine  decoder
 
-	header  []byte // of the trace, until it has been handed out
-	records uint64 // of the chunk still to come
+	header  []byte // of the trace, until it has been returned
+	records uint64 // remaining records of the chunk
 	batch   []byte
 	ended   bool
 }
@@ -31,9 +30,9 @@ type Reader struct {
 type decoder interface {
 	// feed reads the compressed streams of the next chunk, or of the end.
 	feed(lengths []uint64) error
-	// decode fills whole records, no more than the chunk has.
+	// decode fills whole records, at most as many as the chunk has.
 	decode(records []byte) error
-	// finish checks that nothing is left.
+	// finish checks that no input remains.
 	finish() error
 	close()
 }
@@ -45,7 +44,7 @@ func newDecoder(in *wire.Reader, profile Profile, post Post) (decoder, error) {
 	return newPaperDecoder(in, post)
 }
 
-// streams is the number of streams in a chunk of the profile.
+// streams returns the number of streams in a chunk of the profile.
 func (p Profile) streams() int {
 	if p == Mixed {
 		return 1
@@ -79,10 +78,10 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return z, nil
 }
 
-// Profile is the set of predictors that the trace was written with.
+// Profile returns the set of predictors with which the trace was written.
 func (z *Reader) Profile() Profile { return z.profile }
 
-// Post is the post-compressor that the trace was written with.
+// Post returns the post-compressor with which the trace was written.
 func (z *Reader) Post() Post { return z.post }
 
 // Close releases the post-compressors. The underlying reader stays open.

@@ -21,8 +21,8 @@ func record(dst []byte, pc uint32, ed uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, ed)
 }
 
-// loops makes n records of nested loops over two arrays with a gather through
-// an index, as programs make them.
+// loops returns n records of nested loops over two arrays with a gather through an index,
+// as real programs have.
 func loops(n int) []byte {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var out []byte
@@ -100,8 +100,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPieces: neither the pieces that a trace is written in nor those that it
-// is read in change anything; a flush changes the chunks only.
+// TestPieces checks that the pieces in which a trace is written or read make no
+// difference, and that a flush only changes the chunks.
 func TestPieces(t *testing.T) {
 	trace := append(loops(9000), 7)
 	for opts := range eachOptions {
@@ -142,7 +142,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestFlushShows: what was written before a flush can be read before more is
+// TestFlushShows checks that what was written before a flush can be read before more is
 // written.
 func TestFlushShows(t *testing.T) {
 	pr, pw := io.Pipe()
@@ -151,7 +151,7 @@ func TestFlushShows(t *testing.T) {
 		w, _ := NewWriter(pw, Options{})
 		_, _ = w.Write(trace[:6000])
 		_ = w.Flush()
-		<-make(chan struct{}) // nothing more comes
+		<-make(chan struct{}) // nothing more follows
 	}()
 	r, err := NewReader(pr)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestManyChunks(t *testing.T) {
 		t.Skip("makes 60 MB: set HINDSIGHT_LONG=1")
 	}
 	regular := loops(chunkRecords + 12345)
-	wild := append(append(loops(1000), codectest.Noise(12*400000)...), loops(50000)...) // chunks that end by their bytes
+	wild := append(append(loops(1000), codectest.Noise(12*400000)...), loops(50000)...) // chunks that end because of their bytes
 	for _, opts := range []Options{{}, {Post: Bzip2}, {Post: Store}, {Profile: Mixed}} {
 		trace := regular
 		if opts.Post == Store {
@@ -198,7 +198,7 @@ func TestDamage(t *testing.T) {
 		for range 60 {
 			bad := bytes.Clone(packed)
 			bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
-			_, err := unpack(bad) // may go unnoticed: package packed has the checksum
+			_, err := unpack(bad) // may go unnoticed, because package packed has the checksum
 			var e *wire.CorruptError
 			if err != nil && !errors.As(err, &e) {
 				t.Errorf("%v flipped: %v", post, err)
@@ -233,8 +233,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// readAnything reads what may be no compressed trace: it returns an error of the
-// format, or none.
+// readAnything reads input that may not be a compressed trace. It must return an error of
+// the format, or none.
 func readAnything(t *testing.T, b []byte) {
 	r, err := NewReader(bytes.NewReader(b))
 	if err == nil {

@@ -19,27 +19,28 @@ const (
 	// MaxHeader is the largest header that a trace may have, in bytes.
 	MaxHeader = 1 << 16
 
-	// A chunk ends with this many records, or when this many bytes of streams
-	// have been made, whichever comes first. Both bound the memory of either
-	// side; the second also what a decoder must hold of compressed bytes.
+	// A chunk ends with this many records or with this many bytes of streams, whichever
+	// comes first. Both limit the memory of encoder and decoder. The second also limits
+	// the compressed bytes that a decoder must hold.
 	chunkRecords = 1 << 21
 	chunkBytes   = 4 << 20
 
-	// batchRecords are predicted between two writes to the post-compressors.
+	// batchRecords is the number of records that are predicted between two writes to the
+	// post-compressors.
 	batchRecords = 1 << 12
 )
 
-// Options say how to write. The zero value is the paper's predictors with
-// zstd after them, for traces without a header.
+// Options of a [Writer]. The zero value selects the paper's predictors, followed by zstd,
+// for traces without a header.
 type Options struct {
 	// Profile is the set of predictors; 0 is the paper's.
 	Profile Profile
 	// Post is the post-compressor; 0 is zstd.
 	Post Post
-	// Level is the level of zstd, as its command line counts; 0 is 7.
+	// Level is the level of zstd, as on its command line; 0 means 7.
 	Level int
-	// Header is the number of bytes before the first record: they are kept as
-	// they are. At most MaxHeader.
+	// Header is the number of bytes before the first record, which are stored unchanged.
+	// At most MaxHeader.
 	Header int
 }
 
@@ -47,10 +48,10 @@ type Options struct {
 type Profile uint8
 
 const (
-	// Paper is sections 3.3 and 4.4 of the paper to the letter.
+	// Paper has the predictors of sections 3.3 and 4.4 of the paper, to the letter.
 	Paper Profile = iota
-	// Mixed is more predictors, and an arithmetic coder in place of streams
-	// and post-compressor: smaller on irregular traces, and slower.
+	// Mixed has more predictors, and an arithmetic coder in place of streams and
+	// post-compressor. It is smaller on irregular traces, and slower.
 	Mixed
 	numProfiles
 )
@@ -72,22 +73,22 @@ type Writer struct {
 	engine  encoder
 	scratch []byte
 
-	head    []byte // format's head and the trace's header, until both are written
+	head    []byte // head of the format and header of the trace, until both are written
 	prefix  int    // bytes of head before the header
-	header  int    // bytes of the header still to come
-	rest    []byte // of a record that has not come whole
-	records uint64 // in the present chunk
-	made    uint64 // bytes of streams in the present chunk
+	header  int    // missing bytes of the header
+	rest    []byte // the beginning of an incomplete record
+	records uint64 // in the current chunk
+	made    uint64 // bytes of streams in the current chunk
 	err     error
 }
 
-// encoder is what makes the streams of a profile.
+// encoder produces the streams of a profile.
 type encoder interface {
-	// encode takes whole records, and says how many bytes of streams they made
-	// before post-compression.
+	// encode encodes whole records, and returns the bytes of streams they took before
+	// post-compression.
 	encode(records []byte) (int, error)
-	// cut ends the chunk, or with last the trace, and returns the bytes of the
-	// streams, valid until the next call.
+	// cut ends the chunk or, with last, the trace. It returns the bytes of the streams,
+	// which are valid until the next call.
 	cut(last bool) ([][]byte, error)
 }
 
@@ -122,7 +123,7 @@ func NewWriter(w io.Writer, opts Options) (*Writer, error) {
 	return z, z.err
 }
 
-// begin writes the head, once the trace's header is there.
+// begin writes the head, once the trace's header is complete.
 func (z *Writer) begin() {
 	out := append([]byte(nil), z.head[:z.prefix]...)
 	out = binary.AppendUvarint(out, uint64(len(z.head)-z.prefix))
@@ -139,7 +140,7 @@ func (z *Writer) write(b []byte) {
 // ErrClosed is returned when a closed writer or reader is used.
 var ErrClosed = errors.New("vpc3: closed")
 
-// Write takes any stretch of the trace; records need not be whole.
+// Write takes the next piece of the trace. Records need not be whole.
 func (z *Writer) Write(p []byte) (int, error) {
 	if z.err != nil {
 		return 0, z.err
@@ -176,8 +177,8 @@ func (z *Writer) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// batch predicts whole records, at most batchRecords and what the chunk can
-// still take.
+// batch predicts whole records, at most batchRecords and at most what the chunk has room
+// for.
 func (z *Writer) batch(records []byte) {
 	made, err := z.engine.encode(records)
 	if err != nil {
@@ -191,8 +192,7 @@ func (z *Writer) batch(records []byte) {
 	}
 }
 
-// Flush ends the chunk, so that a decoder of what was written so far has every
-// whole record.
+// Flush ends the chunk, so that the output so far decodes to every whole record.
 func (z *Writer) Flush() error {
 	if z.err == nil && z.records > 0 {
 		z.chunk(false)
@@ -217,8 +217,7 @@ func (z *Writer) chunk(last bool) {
 	z.write(out)
 }
 
-// Close ends the trace. Bytes after the last whole record are kept as they
-// are.
+// Close ends the trace. Bytes after the last whole record are stored unchanged.
 func (z *Writer) Close() error {
 	if z.err != nil {
 		if errors.Is(z.err, ErrClosed) {
@@ -233,7 +232,7 @@ func (z *Writer) Close() error {
 		z.chunk(false)
 	}
 	if z.err == nil {
-		z.chunk(true) // of no records: the end
+		z.chunk(true) // a chunk without records is the end
 	}
 	if z.err != nil {
 		return z.err
@@ -255,7 +254,7 @@ func Profiles() []string {
 	return names
 }
 
-// ParseProfile returns the profile of a name.
+// ParseProfile returns the profile with a name.
 func ParseProfile(name string) (Profile, bool) {
 	for p := range numProfiles {
 		if p.String() == name {

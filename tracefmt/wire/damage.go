@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// What can be wrong with encoded input of any of the project's formats: traces,
-// the blocks in them, and the stand-alone codecs. Errors about input wrap one of
-// them.
+// The errors of encoded input in any of the project's formats: traces, the blocks in
+// them, and the stand-alone codecs. All errors about input wrap one of them.
 var (
 	ErrMagic     = errors.New("not of this format")
 	ErrVersion   = errors.New("unknown format version")
@@ -19,9 +18,9 @@ var (
 
 // CorruptError says where encoded input is damaged.
 type CorruptError struct {
-	Format string       // of the input: "trace", "vpc3"
+	Format string       // format of the input: "trace", "vpc3"
 	Offset int64        // bytes from the start of the input, near the damage
-	Block  fmt.Stringer // kind of the block that is damaged; nil outside blocks
+	Block  fmt.Stringer // kind of the damaged block; nil outside blocks
 	Err    error        // wraps one of the errors above
 }
 

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Payload takes numbers and bytes from the front of a payload that is in memory
-// whole. The first thing that is wrong sticks: everything after it reads as
-// zero, and Err says what it was. The zero value is empty.
+// Payload takes numbers and bytes from the front of a payload in memory. Its first error
+// is sticky: everything after it reads as zero, and Err is that error. The zero value is
+// empty.
 type Payload struct {
-	Rest []byte // what was not read yet
-	Err  error  // the first one; it wraps ErrMalformed
+	Rest []byte // what is still to be read
+	Err  error  // the first error; it wraps ErrMalformed
 }
 
-// Fail notes an error, if it is the first, and ends the payload.
+// Fail records an error, if it is the first, and ends the payload.
 func (p *Payload) Fail(what string) {
 	if p.Err == nil {
 		p.Err = fmt.Errorf("%s: %w", what, ErrMalformed)
@@ -43,7 +43,7 @@ func (p *Payload) Uvarint() uint64 {
 	return v
 }
 
-// Varint reads a signed number, zigzagged.
+// Varint reads a signed number in zigzag form.
 func (p *Payload) Varint() int64 {
 	v, n := binary.Varint(p.Rest)
 	if n <= 0 {
@@ -54,7 +54,8 @@ func (p *Payload) Varint() int64 {
 	return v
 }
 
-// Max reads a number that must not exceed limit; what names it in the error.
+// Max reads a number that must not exceed limit. what is the name of the number in the
+// error.
 func (p *Payload) Max(limit uint64, what string) uint64 {
 	v := p.Uvarint()
 	if v > limit {
@@ -74,13 +75,13 @@ func (p *Payload) Below(limit uint64, what string) uint64 {
 	return v
 }
 
-// Count reads a number of things that take at least size bytes each in what
-// follows, so that it may be allocated for.
+// Count reads a number of elements that take at least size bytes each in the rest of the
+// payload. Memory for them may therefore be allocated.
 func (p *Payload) Count(size int, what string) int {
 	return int(p.Max(uint64(len(p.Rest)/size), what))
 }
 
-// Take returns the next n bytes, which are part of the payload.
+// Take returns the next n bytes, which share memory with the payload.
 func (p *Payload) Take(n uint64) []byte {
 	if n > uint64(len(p.Rest)) {
 		p.Fail("length")
@@ -91,7 +92,7 @@ func (p *Payload) Take(n uint64) []byte {
 	return v
 }
 
-// End says that nothing may follow.
+// End records an error unless the payload is at its end.
 func (p *Payload) End() {
 	if len(p.Rest) != 0 {
 		p.Fail("bytes behind the end")

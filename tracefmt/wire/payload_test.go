@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPayload reads what was written, and stops at the first thing wrong.
+// TestPayload reads what was written, and stops at the first error.
 func TestPayload(t *testing.T) {
 	b := binary.AppendUvarint(nil, 300)
 	b = binary.AppendVarint(b, -70)

@@ -18,22 +18,22 @@ type Reader struct {
 	off    int64
 }
 
-// NewReader reads from r; format is the name that errors carry.
+// NewReader returns a Reader of r. format is the name of the format in errors.
 func NewReader(r io.Reader, format string) *Reader {
 	return &Reader{format: format, r: bufio.NewReaderSize(r, step)}
 }
 
-// Offset is the number of bytes read so far.
+// Offset returns the number of bytes read so far.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Fail returns an *[CorruptError] at the present offset: kind is a sentinel, the rest
-// says more.
+// Fail returns a *[CorruptError] at the current offset. kind is a sentinel, and the
+// formatted text says more.
 func (r *Reader) Fail(kind error, format string, args ...any) error {
 	return &CorruptError{Format: r.format, Offset: r.off, Err: fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))}
 }
 
-// wrap turns the end of input into an *[CorruptError]; other errors of the source
-// stay what they are.
+// wrap turns the end of input into a *[CorruptError]. It returns other errors of the
+// source unchanged.
 func (r *Reader) wrap(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &CorruptError{Format: r.format, Offset: r.off, Err: ErrTruncated}
@@ -61,8 +61,8 @@ func (r *Reader) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// Uvarint reads a number in LEB128 that may not exceed limit. what names it in
-// errors.
+// Uvarint reads a number in LEB128 that must not exceed limit. what is the name of the
+// number in errors.
 func (r *Reader) Uvarint(limit uint64, what string) (uint64, error) {
 	var v uint64
 	for shift := uint(0); ; shift += 7 {
@@ -98,8 +98,8 @@ func (r *Reader) Uint64() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// Append reads n bytes after dst. A length that the input does not keep costs
-// no memory: space is made as bytes arrive.
+// Append appends n bytes of input to dst. It allocates as bytes arrive, so a false length
+// costs no memory.
 func (r *Reader) Append(dst []byte, n uint64) ([]byte, error) {
 	for n > 0 {
 		k := int(min(n, step))
@@ -130,8 +130,8 @@ func (r *Reader) AtEnd() (bool, error) {
 	return false, nil
 }
 
-// Read is io.Reader: it returns what is there, without making the end of input
-// an *[CorruptError].
+// Read implements [io.Reader]: it returns what is there, and does not turn the end of
+// input into a *[CorruptError].
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	r.off += int64(n)

@@ -6,17 +6,17 @@ import (
 	"io"
 )
 
-// Stream is the reading side of a codec: an io.Reader of what Fill makes, piece
-// by piece. The zero value with Fill set is ready.
+// Stream is the reading side of a codec: an io.Reader of the pieces that Fill returns.
+// The zero value with Fill set is ready for use.
 type Stream struct {
-	// Fill makes the next piece, valid until it is called again; an empty one
-	// is fine. At the end it returns io.EOF. It is not called after an error.
+	// Fill returns the next piece, which is valid until the next call and may be empty.
+	// At the end it returns io.EOF. It is not called after an error.
 	Fill func() ([]byte, error)
 	out  []byte
 	err  error
 }
 
-// Read returns the trace.
+// Read implements [io.Reader].
 func (s *Stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -35,7 +35,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 // Stop makes every later Read fail with err.
 func (s *Stream) Stop(err error) { s.out, s.err = nil, err }
 
-// Head reads the magic and the version that a format begins with.
+// Head reads the magic and the version at the beginning of a format.
 func (r *Reader) Head(magic string, version byte) error {
 	head := make([]byte, len(magic)+1)
 	if err := r.ReadFull(head); err != nil {
@@ -50,8 +50,8 @@ func (r *Reader) Head(magic string, version byte) error {
 	return nil
 }
 
-// Tail reads what ends a trace of records: the bytes after the last whole one,
-// with their number before them, fewer than size; and nothing after.
+// Tail reads the end of a trace of records: the number of bytes after the last whole
+// record, which is less than size, and then these bytes. Nothing may follow.
 func (r *Reader) Tail(size int) ([]byte, error) {
 	n, err := r.Uvarint(uint64(size-1), "bytes of a partial record")
 	if err != nil {
@@ -69,8 +69,8 @@ func (r *Reader) Tail(size int) ([]byte, error) {
 	return tail, nil
 }
 
-// Decompressed reads what a decompressor returns; what that finds wrong becomes an
-// *[CorruptError] of the format.
+// Decompressed returns a Reader of a decompressor. Its errors become a *[CorruptError] of
+// the format.
 func Decompressed(from io.Reader, format string) *Reader {
 	return NewReader(decompressed{from, format}, format)
 }

@@ -59,12 +59,11 @@ func (g Graph) PostDominators(leaves func(v int) bool) *Tree {
 	return r.tree(exits)
 }
 
-// tree computes the dominator tree from a virtual node that leads to the given entries,
-// from which every node can be reached. It is the algorithm Semi-NCA of
-// L. Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"
-// (Princeton 2005, section 2.3): semidominators as by Lengauer and Tarjan, and from those
-// the dominators, each the nearest ancestor in the depth-first tree that is not below the
-// semidominator.
+// tree computes the dominator tree from a virtual node that leads to the given entries.
+// Every node must be reachable from them. The algorithm is Semi-NCA by L. Georgiadis,
+// "Linear-Time Algorithms for Dominators and Related Problems" (Princeton 2005, section
+// 2.3): semidominators as by Lengauer and Tarjan, and from those the dominators, each the
+// nearest ancestor in the depth-first tree that is not below the semidominator.
 func (g Graph) tree(entries []int) *Tree {
 	n := len(g)
 	s := newSemi(g, entries)
