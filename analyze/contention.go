@@ -8,13 +8,13 @@ import (
 
 // ContentionOptions say how much [Trace.Contention] reports.
 type ContentionOptions struct {
-	// Top is the number of objects, those that were waited for longest first. 0 means
-	// [contention.DefaultTop], a negative number all.
+	// Top is the largest number of objects to report, those with the longest waits first.
+	// 0 means [contention.DefaultTop], and a negative number means all.
 	Top int
 }
 
-// Contention reports which locks and other objects threads waited for, how long, and
-// for which threads.
+// Contention reports the locks and other objects that threads waited for, how long they
+// waited, and for which threads.
 func (t *Trace) Contention(ctx context.Context, o ContentionOptions) (*contention.Report, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

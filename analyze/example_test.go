@@ -16,8 +16,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recorded runs an example that is built in, and returns the trace's file; the
-// caller removes its directory.
+// recorded runs an embedded example and returns the name of its trace. The caller removes
+// the trace's directory.
 func recorded(name, mode string, model *arch.Config) (file string, err error) {
 	elf, err := examples.ELF(name)
 	if err != nil {
@@ -39,7 +39,7 @@ func recorded(name, mode string, model *arch.Config) (file string, err error) {
 	return r.Out, err
 }
 
-// open opens the trace of an example. The function that it returns closes it.
+// open opens the trace of an embedded example. The returned function closes it.
 func open(name, mode string, model *arch.Config) (*analyze.Trace, func()) {
 	file, err := recorded(name, mode, model)
 	if err != nil {
@@ -55,7 +55,7 @@ func open(name, mode string, model *arch.Config) (*analyze.Trace, func()) {
 	}
 }
 
-// A trace is opened, asked and closed.
+// This example opens a trace, asks for what it contains, and closes it.
 func ExampleOpen() {
 	file, err := recorded("bank", "cdr", nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleOpen() {
 	// without values: true
 }
 
-// The last paths that a thread executed, going back in time.
+// This example prints the last paths that a thread executed, backward in time.
 func ExampleTrace_ControlFlow() {
 	t, done := open("bank", "wet", nil)
 	defer done()
@@ -98,7 +98,7 @@ func ExampleTrace_ControlFlow() {
 	// time 893: 1 blocks, madvise
 }
 
-// The values that a line computed.
+// This example prints the values that a line computed.
 func ExampleTrace_Values() {
 	t, done := open("bank", "wet", nil)
 	defer done()
@@ -119,7 +119,7 @@ func ExampleTrace_Values() {
 	// time 14: 1000 at 0x106c4
 }
 
-// The memory that a line accessed.
+// This example prints the memory that a line accessed.
 func ExampleTrace_Addrs() {
 	t, done := open("bank", "wet", nil)
 	defer done()
@@ -140,7 +140,7 @@ func ExampleTrace_Addrs() {
 	// time 35: 8 bytes of balance[6]
 }
 
-// The races of a run, each with its lines and how often it happened.
+// This example prints the races of a run, each with its lines and how often it occurred.
 func ExampleTrace_Races() {
 	t, done := open("bank", "cdr", nil)
 	defer done()
@@ -158,7 +158,8 @@ func ExampleTrace_Races() {
 	// R2: read at line 52, write at line 42, 30000 times
 }
 
-// What led to a value: the last execution of a line, backward.
+// This example slices backward from the last execution of a line, to find what led to its
+// value.
 func ExampleTrace_Slice() {
 	t, done := open("bank", "wet", nil)
 	defer done()
@@ -174,7 +175,7 @@ func ExampleTrace_Slice() {
 	// true
 }
 
-// Who wrote a variable.
+// This example prints who wrote a variable.
 func ExampleTrace_Writes() {
 	t, done := open("bank", "wet", nil)
 	defer done()
@@ -194,7 +195,7 @@ func ExampleTrace_Writes() {
 	// T3 at time 885 wrote 1041: transfer bank.c:42
 }
 
-// Which variables went to and fro between the caches.
+// This example prints the variables that moved between the caches.
 func ExampleTrace_Sharing() {
 	t, done := open("bank", "cdr", &arch.Config{})
 	defer done()
@@ -208,7 +209,7 @@ func ExampleTrace_Sharing() {
 	// balance
 }
 
-// What a trace holds.
+// This example prints what a trace contains.
 func ExampleTrace_Info() {
 	t, done := open("bank", "cdr", nil)
 	defer done()
@@ -222,7 +223,8 @@ func ExampleTrace_Info() {
 	// bank seed 1 threads 5 complete true
 }
 
-// Which races differ between two runs, here of a program and its repair.
+// This example prints which races differ between two runs: of a program, and of its
+// corrected version.
 func ExampleDiff() {
 	before, done := open("bank", "cdr", nil)
 	defer done()

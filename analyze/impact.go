@@ -7,11 +7,11 @@ import (
 	"hindsight/analyze/report"
 )
 
-// Impact adds to each race in a report what its value reached: output, control flow,
-// or nothing. progress, if not nil, is called with the number of races that are
-// done, and log, if not nil, with a sentence about each race that the trace does not
-// hold. If the trace was recorded without values, the error is a [*NoValuesError]. If
-// ctx is done early, the report has what was known.
+// Impact adds to each race in a report what its value reached: output, control flow, or
+// nothing. If progress is not nil, it is called with the number of finished races. If log
+// is not nil, it is called with a sentence about each race that is not in the trace. If
+// the trace was recorded without values, the error is a [*NoValuesError]. If ctx is done
+// early, the report has what was found so far.
 func (t *Trace) Impact(ctx context.Context, rep *report.Report, progress func(done, total int), log func(text string)) error {
 	if len(rep.Races) == 0 {
 		return nil

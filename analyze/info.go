@@ -11,14 +11,14 @@ import (
 // (docs/info.schema.json).
 const InfoVersion = 1
 
-// Info says what a trace holds: what was run and how, what each thread did, and what
-// takes how many bytes. docs/info.schema.json describes its JSON form.
+// Info describes a trace: what was run and how, what each thread did, and the sizes of
+// the parts in bytes. docs/info.schema.json describes its JSON form.
 type Info struct {
 	Version  int    `json:"version"`
 	File     string `json:"file"`
 	Complete bool   `json:"complete"`
-	// Verified is nil in what [Trace.Info] returns. A caller that has also called
-	// [Trace.Verify] sets it to the outcome.
+	// Verified is nil when [Trace.Info] returns. A caller that also calls [Trace.Verify]
+	// sets it to the outcome.
 	Verified  *bool        `json:"verified,omitempty"`
 	Epochs    int          `json:"epochs"`
 	Program   string       `json:"program"`
@@ -40,7 +40,7 @@ type Info struct {
 	Values    *ValuesInfo  `json:"values,omitempty"` // with run --record wet
 }
 
-// ThreadInfo is what a thread did.
+// ThreadInfo describes what a thread did.
 type ThreadInfo struct {
 	ID           uint32 `json:"id"`
 	Instructions uint64 `json:"instructions"`
@@ -49,8 +49,9 @@ type ThreadInfo struct {
 	Sync         uint64 `json:"sync"`
 }
 
-// SizesInfo says what takes how many bytes of a trace. RawControl and RawData are the
-// bytes of the uncompressed trace, as the parallel-trace paper counts them.
+// SizesInfo has the sizes of the parts of a trace, in bytes. RawControl and RawData are
+// the sizes of the uncompressed trace, as the parallel-trace paper (PPoPP 2003) counts
+// them.
 type SizesInfo struct {
 	File        int64  `json:"file"`
 	Control     int64  `json:"control"`
@@ -64,7 +65,7 @@ type SizesInfo struct {
 	RawData     uint64 `json:"raw_data"`
 }
 
-// ValuesInfo says what a trace holds of values and dependences.
+// ValuesInfo describes the values and dependences in a trace.
 type ValuesInfo struct {
 	Statements   uint64 `json:"statements"`   // executed
 	Nodes        int    `json:"nodes"`        // different paths, and events outside paths
@@ -78,8 +79,8 @@ type ValuesInfo struct {
 	Tables       uint64 `json:"tables"`       // bytes of code and directories
 }
 
-// Info returns what the trace holds. The error is of damage in its values; the rest
-// is there all the same.
+// Info returns what the trace contains. An error is about damage in the values; the rest
+// of the result is valid in any case.
 func (t *Trace) Info() (*Info, error) {
 	info := t.describe()
 	g, err := t.ifValues()
@@ -89,7 +90,7 @@ func (t *Trace) Info() (*Info, error) {
 	return info, err
 }
 
-// ifValues is the whole execution trace; nil without.
+// ifValues returns the whole execution trace, or nil if there is none.
 func (t *Trace) ifValues() (*wet.Graph, error) {
 	g, err := t.openGraph()
 	var none *NoValuesError
@@ -132,7 +133,7 @@ func (t *Trace) describe() *Info {
 	return info
 }
 
-// controlText is the name of a way to keep control flow.
+// controlText returns the name of a way to store control flow.
 func controlText(c format.Control) string {
 	if c == "" {
 		c = format.ControlWPP

@@ -14,8 +14,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// TestInterrupted: an analysis that does not look at its context is left after Grace, and
-// the error has what it had found by then.
+// TestInterrupted checks that Races returns after Grace although the analysis does not
+// look at its context, and that the error has the races found by then.
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bank.hst")
 	run := &session.Run{Image: cross.Image(t, "bank"), Program: "bank", Policy: mpsim.Random, Seed: 1, Out: file}

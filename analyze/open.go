@@ -11,11 +11,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// OpenRerun is like [Open], for a trace that may hold only the schedule of its run.
-// Such a run is rerun by r and recorded into a temporary file, which Close removes;
-// mode is what to record, cdr or wet. beside, if not nil, is called before a rerun
-// with the number of instructions in the run (0 if it is not known), and returns an
-// observer of the rerun.
+// OpenRerun is like [Open], but also accepts a trace that contains only the schedule of
+// its run. It then has r rerun and record the run into a temporary file, which Close
+// removes. mode is what to record, cdr or wet. If beside is not nil, it is called before
+// a rerun with the number of instructions in the run (0 if unknown), and returns an
+// observer for the rerun.
 func OpenRerun(ctx context.Context, path, mode string, r rerun.Runner, beside func(insts uint64) event.Observer) (*Trace, error) {
 	t, err := Open(path)
 	if err != nil || t.cdr.Info().Mode != format.ModeSchedule {
@@ -39,7 +39,7 @@ func OpenRerun(ctx context.Context, path, mode string, r rerun.Runner, beside fu
 	return OpenScratch(tmp.Name(), path)
 }
 
-// Insts returns the number of instructions in the run, 0 if it is not known.
+// Insts returns the number of instructions in the run, or 0 if it is unknown.
 func (t *Trace) Insts() uint64 {
 	if o := t.cdr.Info().Outcome; o != nil {
 		return o.Insts

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// OptionError says that an option cannot be fulfilled. A program whose options have
-// other names (flags, form fields) finds in it which one is meant.
+// OptionError says that an option cannot be fulfilled. Programs whose options have other
+// names, such as flags or form fields, can find out from it which option is meant.
 type OptionError struct {
-	Option string // its name: instance, thread, from, race, order, predict, values
-	Value  string // as it was given; "": it has none, or is either on or off
-	Err    error  // why
+	Option string // one of instance, thread, from, race, order, predict, values
+	Value  string // the value, or "" if the option has none or is a bool
+	Err    error  // the reason
 }
 
 func (e *OptionError) Error() string {
@@ -22,7 +22,7 @@ func (e *OptionError) Error() string {
 
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// optionErrorf makes an [OptionError].
+// optionErrorf returns an [OptionError].
 func optionErrorf(option, value, format string, args ...any) error {
 	return &OptionError{Option: option, Value: value, Err: fmt.Errorf(format, args...)}
 }
@@ -31,11 +31,10 @@ func optionErrorf(option, value, format string, args ...any) error {
 // [Trace.Sharing] needs.
 var ErrNoCaches = errors.New("recorded without a model of caches")
 
-// KindError says that a query is about code and was asked of memory, or the other
-// way round.
+// KindError says that a query about code was made about memory, or the other way round.
 type KindError struct {
-	At       string // what was asked about
-	Variable bool   // it is a variable, else code
+	At       string // what the query was about
+	Variable bool   // whether it is a variable, and not code
 }
 
 func (e *KindError) Error() string {

@@ -14,17 +14,17 @@ import (
 // analysis finds the races of a recording.
 type analysis func(context.Context, *cdr.Trace, race.Options) (*race.Result, error)
 
-// byHappensBefore is the analysis of the order hb (happens-before).
+// byHappensBefore finds races by the order hb (happens-before).
 func byHappensBefore(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {
 	return race.Analyze(ctx, replay.FromTrace(t), opts)
 }
 
-// allOrders is the name of the union of the orders.
+// allOrders is the name of the union of all orders.
 const allOrders = "all"
 
-// Orders returns the names of the orders that [RaceOptions] may name: hb
-// (happens-before), shb, wcp and lockset; all, for the races of any of these; and
-// osr, for the races that another schedule of the same events would show.
+// Orders returns the names that [RaceOptions] may use as Order. They are hb
+// (happens-before), shb, wcp and lockset; all, for the races of any of these; and osr,
+// for the races that another schedule of the same events would show.
 func Orders() (all []string) {
 	for o := range order.NumOrders {
 		all = append(all, o.String())
@@ -32,7 +32,7 @@ func Orders() (all []string) {
 	return append(all, allOrders, predict.Name)
 }
 
-// analysisBy returns the analysis of an order's name.
+// analysisBy returns the analysis with the name of an order.
 func analysisBy(name string) (analysis, error) {
 	if name == predict.Name {
 		return func(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, error) {

@@ -13,18 +13,18 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// draft is a report that one goroutine still works on when another may have to
-// return it.
+// draft is a report that a goroutine is still working on while another may have to return
+// it.
 type draft struct {
 	mu    sync.Mutex
-	found *race.Partial // before there is a report
+	found *race.Partial // races found before there is a report
 	rep   *report.Report
 	taken bool
 
-	frames func(pc uint64) []image.Frame // the names of the places in found
+	frames func(pc uint64) []image.Frame // returns the names of the places in found
 }
 
-// change changes the report, or does not when it was taken.
+// change calls f to change the report, unless the report was taken.
 func (d *draft) change(how func()) {
 	if d == nil {
 		how()
@@ -37,15 +37,15 @@ func (d *draft) change(how func()) {
 	}
 }
 
-// show makes the report known.
+// show makes the report available to take.
 func (d *draft) show(rep *report.Report) {
 	if d != nil {
 		d.change(func() { d.rep = rep })
 	}
 }
 
-// take returns the current report, which does not change any more. If there is none,
-// the error says what is known.
+// take returns the current report, which does not change any more. If there is no report
+// yet, the error has what was found.
 func (d *draft) take(err error) (*report.Report, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,9 +56,9 @@ func (d *draft) take(err error) (*report.Report, error) {
 	return d.rep, err
 }
 
-// within is find that returns soon after ctx is done. Analyses look at their
-// context often, but not everywhere: a block of a trace is decoded and a page of
-// memory merged in one go.
+// within is find, but returns soon after ctx is done. Analyses check their context often,
+// but not everywhere: decoding a block of a trace and merging a page of memory are not
+// interrupted.
 func (q *inquiry) within(ctx context.Context) (*report.Report, error) {
 	type answer struct {
 		rep *report.Report
@@ -84,14 +84,14 @@ func (q *inquiry) within(ctx context.Context) (*report.Report, error) {
 	}
 }
 
-// Partial is the error of [Trace.Races] when it ended before there was a report. It
-// holds the races that were found so far.
+// Partial is the error of [Trace.Races] if the analysis ended before there was a report.
+// It has the races that were found so far.
 type Partial struct {
 	Races []PartialRace
 	// Counted says that Races has all races of the run, each with its exact number.
-	// Otherwise it has those of a part of the run.
+	// Otherwise it has the races of a part of the run.
 	Counted bool
-	Err     error // why Races ended
+	Err     error // why the analysis ended
 }
 
 // PartialRace is a pair of instructions that raced.
@@ -109,7 +109,7 @@ func named(err error, frames func(pc uint64) []image.Frame) error {
 	return partialOf(p, frames)
 }
 
-// errInterrupted is the Err of a Partial if the analysis had not ended.
+// errInterrupted is the Err of a Partial if the analysis was still running.
 var errInterrupted = errors.New("interrupted")
 
 func partialOf(found *race.Partial, frames func(pc uint64) []image.Frame) *Partial {
@@ -129,10 +129,10 @@ func partialOf(found *race.Partial, frames func(pc uint64) []image.Frame) *Parti
 
 func (p *Partial) Error() string { return p.Err.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns p.Err.
 func (p *Partial) Unwrap() error { return p.Err }
 
-// placeText describes one side of a race.
+// placeText returns a description of one side of a race.
 func placeText(at race.Place, frames func(pc uint64) []image.Frame) string {
 	text := fmt.Sprintf("%#x", at.PC)
 	if frames := frames(at.PC); len(frames) > 0 {

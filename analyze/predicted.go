@@ -9,18 +9,19 @@ import (
 	"hindsight/cdr"
 )
 
-// foretold is what a run predicts, with how the runs of the witnesses went: of each race
-// of the result, nil of those that the run showed, and of each deadlock.
+// foretold is what a run predicts, with the results of the witness runs: one for each
+// race of the prediction (nil for races that the run itself showed), and one for each
+// deadlock.
 type foretold struct {
 	races     []*report.Prediction
 	found     []predict.Deadlock
 	deadlocks []*report.Prediction
 }
 
-// notRun is what is said of a witness when there was no time for it.
+// notRun is the text for a witness that there was no time to run.
 const notRun = "its witness was not run"
 
-// predict adds to the races of a run those that it predicts, and runs the witnesses.
+// predict adds the predicted races to the races of a run, and runs the witnesses.
 func (q *inquiry) predict(ctx context.Context, t *cdr.Trace, opts race.Options, shown *race.Result) (*race.Result, *foretold, error) {
 	res, found, err := predict.AnalyzeWith(ctx, t, opts, shown)
 	switch {

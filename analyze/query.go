@@ -12,26 +12,26 @@ import (
 	"hindsight/wet"
 )
 
-// Query says what [Trace.ControlFlow], [Trace.Values], [Trace.Addrs] and
-// [Trace.Writes] are asked about. They need a trace with values; for another, the
-// error is a [*NoValuesError].
+// Query says what [Trace.ControlFlow], [Trace.Values], [Trace.Addrs] and [Trace.Writes]
+// look for. They need a trace with values. If it has none, the error is a
+// [*NoValuesError].
 type Query struct {
 	// At is the place: for Values and Addrs a line or a function, for Writes a
 	// variable or an address.
 	At string
-	// Thread is the thread whose executions count: T2 or 2. "" is all threads.
+	// Thread is the thread whose executions count, as T2 or 2. "" means all threads.
 	Thread string
-	// From is the thread's time at which ControlFlow begins. nil is its first time,
-	// or its last one if Backward is set.
+	// From is the thread's time at which ControlFlow begins. nil means its first time, or
+	// its last time if Backward is set.
 	From *uint64
-	// Backward makes ControlFlow go back in time.
+	// Backward makes ControlFlow go backward in time.
 	Backward bool
-	// Size is the number of bytes, from the address on, that Writes looks at. 0 is
+	// Size is the number of bytes, from the address on, that Writes considers. 0 means
 	// the size of the variable.
 	Size uint64
 }
 
-// Moment says when and where in the program something happened. A thread's time
+// Moment says when and where in the program something happened. The time of a thread
 // counts the acyclic paths that it executed, from 0.
 type Moment struct {
 	Thread event.ThreadID
@@ -45,7 +45,7 @@ type Moment struct {
 type PathStep struct {
 	Moment
 	K      uint64   // earlier executions of the path by the thread
-	Blocks []uint64 // addresses of the path's basic blocks; nil outside paths, where Place says what happened
+	Blocks []uint64 // addresses of the path's basic blocks; nil outside paths, where Place describes the event
 }
 
 // ValueStep is a value that an instruction wrote to a register.
@@ -59,15 +59,16 @@ type AccessStep struct {
 	Moment
 	Address uint64
 	Size    uint8  // in bytes
-	Object  string // from Addrs: what is at the address, "" if that is unknown
-	// Value, from Writes, is what was written. HasValue is false where the trace
-	// does not tell it.
+	Object  string // from Addrs: what is at the address, or "" if that is unknown
+	// Value, from Writes, is the written value. HasValue is false if it is not in the
+	// trace.
 	Value    uint64
 	HasValue bool
 }
 
 // ControlFlow returns the paths that a thread executed, in the order of the run or
-// back, or those of all threads, one thread after the other.
+// backward. If q names no thread, it returns those of all threads, one thread after the
+// other.
 func (t *Trace) ControlFlow(q Query) iter.Seq2[PathStep, error] {
 	return func(yield func(PathStep, error) bool) {
 		a, err := t.ask(q)
@@ -135,16 +136,16 @@ func (t *Trace) Writes(q Query) iter.Seq2[AccessStep, error] {
 	})
 }
 
-// asked is a query that was understood.
+// asked is a parsed query.
 type asked struct {
 	*values
 	placer
-	thread int // or slice.AllThreads
+	thread int // a thread, or slice.AllThreads
 	target *slice.Target
 }
 
-// answers is the frame of a query: it is understood, what list finds of it is put
-// into words, and the first error ends it.
+// answers evaluates a query. It parses the query, calls list, and converts each result.
+// It ends after the first error.
 func answers[T, S any](understand func(Query) (*asked, error), q Query, list func(*asked) iter.Seq2[T, error], words func(*asked, T) S) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		var none S
@@ -165,7 +166,7 @@ func answers[T, S any](understand func(Query) (*asked, error), q Query, list fun
 	}
 }
 
-// ask opens what a query needs, and reads its thread.
+// ask opens what a query needs, and parses its thread.
 func (t *Trace) ask(q Query) (*asked, error) {
 	v, err := t.withValues()
 	if err != nil {
@@ -176,7 +177,7 @@ func (t *Trace) ask(q Query) (*asked, error) {
 	return a, err
 }
 
-// resolve is ask of a query about a place.
+// resolve is ask for a query about a place.
 func (t *Trace) resolve(q Query) (*asked, error) {
 	a, err := t.ask(q)
 	if err != nil {
@@ -188,7 +189,7 @@ func (t *Trace) resolve(q Query) (*asked, error) {
 	return a, nil
 }
 
-// code is resolve of a query about code.
+// code is resolve for a query about code.
 func (t *Trace) code(q Query) (*asked, error) {
 	a, err := t.resolve(q)
 	if err == nil && len(a.target.PCs) == 0 {
@@ -197,7 +198,7 @@ func (t *Trace) code(q Query) (*asked, error) {
 	return a, err
 }
 
-// memory is resolve of a query about memory.
+// memory is resolve for a query about memory.
 func (t *Trace) memory(q Query) (*asked, error) {
 	a, err := t.resolve(q)
 	if err != nil {
@@ -212,13 +213,13 @@ func (t *Trace) memory(q Query) (*asked, error) {
 	return a, nil
 }
 
-// placer names instructions, each once.
+// placer names instructions, and caches the names.
 type placer struct {
 	img   *image.Space
 	names map[uint64]string
 }
 
-// place names an instruction by its line, or its function.
+// place returns the line of an instruction, or its function.
 func (p *placer) place(pc uint64) string {
 	if s, ok := p.names[pc]; ok {
 		return s

@@ -17,72 +17,72 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// RaceOptions say which races [Trace.Races] reports, and how much it finds out
-// about them. The zero value asks for the races by happens-before, and for which of
-// them are consequences of others, as far as the trace tells.
+// RaceOptions say which races [Trace.Races] reports, and how much it finds out about
+// them. With the zero value, it reports the races by happens-before, and which of them
+// are consequences of others, as far as the trace shows that.
 type RaceOptions struct {
-	// Order names what orders accesses: hb (happens-before), or another of
-	// [Orders]. "" is hb.
+	// Order is the order of accesses by which to find races: hb (happens-before), or
+	// another one of [Orders]. "" means hb.
 	Order string
-	// StrictAtomics reports plain accesses to atomic variables as well.
+	// StrictAtomics also reports plain accesses to atomic variables.
 	StrictAtomics bool
-	// Suppressions are races not to report, and count those that they match. nil
-	// suppresses none.
+	// Suppressions are races not to report. They count what they match. nil suppresses
+	// nothing.
 	Suppressions *report.Suppressions
-	// AllowIncomplete accepts a trace that holds nothing of its run, as that of an
-	// empty run, in place of [ErrNothingRecorded].
+	// AllowIncomplete treats a trace without any of its run as that of an empty run.
+	// Otherwise the error is [ErrNothingRecorded].
 	AllowIncomplete bool
 
-	// Artifacts says how much is found out about races that are only consequences
-	// of others.
+	// Artifacts says how much to find out about races that are only consequences of
+	// others.
 	Artifacts Artifacts
-	// WithEventControl also says which races event control explains, the paper's
-	// own relation.
+	// WithEventControl also reports which races event control explains, which is the
+	// paper's own relation.
 	WithEventControl bool
-	// TimeLimit bounds the analysis. After that time the races are still found,
-	// but nothing more is found out about them. 0 means no limit.
+	// TimeLimit limits the time of the analysis. After that time, it still finds the
+	// races, but nothing more about them. 0 means no limit.
 	TimeLimit time.Duration
 
-	// Rerun reruns the program where the trace does not hold what Artifacts or
-	// Values need. With nil, that stays unknown.
+	// Rerun reruns the program if the trace lacks something that Artifacts or Values
+	// need. If it is nil, that information is missing from the report.
 	Rerun rerun.Runner
-	// Values marks races whose writes wrote the same value, and names local
-	// variables. It needs a Rerun.
+	// Values marks races whose writes wrote the same value, and names local variables. It
+	// needs Rerun.
 	Values bool
 
-	// Log, if not nil, is called with a sentence for each thing that could not be
-	// found out.
+	// Log, if not nil, is called with a sentence about each thing that could not be found
+	// out.
 	Log func(text string)
-	// Progress, if not nil, is called with the number of races that were examined.
+	// Progress, if not nil, is called with the number of races examined so far.
 	Progress func(done, total int)
-	// Grace is how long the analysis may take to stop after the context is done.
-	// After that, Races returns what was found, and the analysis ends with the
-	// process. 0 means as long as it takes.
+	// Grace is how long the analysis may take to stop after the context is done. After
+	// that, Races returns what was found, and the analysis continues until the process
+	// ends. 0 means no limit.
 	Grace time.Duration
-	// Witnesses, if not nil, asks also for races and deadlocks that another schedule
-	// would show, and runs such schedules.
+	// Witnesses, if not nil, also finds races and deadlocks that another schedule would
+	// show, and runs such schedules.
 	Witnesses rerun.Witnesses
 	// Running, if not nil, is called with the number of schedules that were run for
 	// Witnesses.
 	Running func(done, total int)
 }
 
-// Artifacts says how much is found out about artifacts: races that are consequences
-// of other races.
+// Artifacts says how much to find out about artifacts: races that are consequences of
+// other races.
 type Artifacts uint8
 
-// Levels of [Artifacts].
+// The levels of [Artifacts].
 const (
-	ArtifactsExplained    Artifacts = iota // which race caused each, and the way of the value
+	ArtifactsExplained    Artifacts = iota // which race caused each, and the path that the value took
 	ArtifactsBrief                         // only which races are artifacts
 	ArtifactsEventControl                  // by the paper's relation, which includes program order
 	ArtifactsOff                           // nothing
 )
 
-// Races finds the data races of the run. If ctx is done early, Races returns its
-// error with the report as far as it was known, or a [*Partial] if there was no
-// report yet. For a trace that holds only control flow or only accesses, the error
-// is a format.HalfError of package cdr/format.
+// Races finds the data races of the run. If ctx is done early, Races returns its error
+// and the report so far, or a [*Partial] if there is no report yet. If the trace contains
+// only control flow or only accesses, the error is a *format.HalfError of package
+// cdr/format.
 func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error) {
 	how, err := analysisBy(o.Order)
 	if err != nil {
@@ -91,15 +91,15 @@ func (t *Trace) Races(ctx context.Context, o RaceOptions) (*report.Report, error
 	return (&inquiry{RaceOptions: o, trace: t, analysis: how}).answer(ctx)
 }
 
-// inquiry is a question about races that is being answered.
+// inquiry is a call of [Trace.Races].
 type inquiry struct {
 	RaceOptions
 	trace    *Trace
 	analysis analysis
-	draft    *draft // is shown the report in the making; nil: nobody is
+	draft    *draft // receives the report as it develops; may be nil
 }
 
-// answer finds the races, within the time that Grace allows.
+// answer finds the races, within the limit of Grace.
 func (q *inquiry) answer(ctx context.Context) (*report.Report, error) {
 	if q.Grace == 0 {
 		return q.find(ctx)
@@ -113,8 +113,8 @@ func (q *inquiry) log(format string, args ...any) {
 	}
 }
 
-// find finds the races. When ctx ends after they are known, there is a report
-// beside the error.
+// find finds the races. If ctx ends after they are known, find returns both a report and
+// an error.
 func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	begun := time.Now()
 	t := q.trace.cdr
@@ -172,7 +172,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 		if q.Values {
 			return nil, optionErrorf("values", "", "the trace was imported; there is no program to run again")
 		}
-		return report.Build(res, names, t, info, q.Suppressions) // of an imported run there is no code to look into
+		return report.Build(res, names, t, info, q.Suppressions) // an imported run has no code to examine
 	}
 	rep, err := report.Build(res, img, t, info, q.Suppressions)
 	if err != nil {
@@ -210,7 +210,7 @@ func (q *inquiry) find(ctx context.Context) (*report.Report, error) {
 	return rep, nil
 }
 
-// locals names the variables of races on stacks, as far as the trace tells them.
+// locals names the variables of races on stacks, as far as the trace shows them.
 func (q *inquiry) locals(ctx context.Context, img *image.Space, res *race.Result, rep *report.Report) error {
 	if img.Go() != "" {
 		return nil
@@ -224,8 +224,8 @@ func (q *inquiry) locals(ctx context.Context, img *image.Space, res *race.Result
 	return err
 }
 
-// explain tells the artifacts among the races of a report. The error is that of
-// ctx when that ends; the report then has what was known.
+// explain finds the artifacts among the races of a report. If ctx ends early, it returns
+// the error of ctx, and the report has what was found so far.
 func (q *inquiry) explain(ctx context.Context, img *image.Space, res *race.Result, rep *report.Report, begun time.Time) error {
 	if q.Artifacts == ArtifactsOff || len(res.Races) == 0 {
 		return ctx.Err()
@@ -256,7 +256,7 @@ func (q *inquiry) explain(ctx context.Context, img *image.Space, res *race.Resul
 	return err
 }
 
-// reportInfo is the head of a report of races.
+// reportInfo returns the head of a report of races.
 func (t *Trace) reportInfo() report.Info {
 	meta := t.cdr.Info()
 	return report.Info{
@@ -265,7 +265,7 @@ func (t *Trace) reportInfo() report.Info {
 	}
 }
 
-// instructions is how many all threads executed.
+// instructions returns the number of instructions that all threads executed.
 func (t *Trace) instructions() (n uint64) {
 	for _, th := range t.cdr.Threads() {
 		n += th.Insts
@@ -273,6 +273,6 @@ func (t *Trace) instructions() (n uint64) {
 	return n
 }
 
-// Diff compares the races of two runs, by their fingerprints: the traces may be of
-// two builds of a program.
+// Diff compares the races of two runs by their fingerprints. The traces may be of two
+// builds of a program.
 func Diff(a, b *report.Report) *report.Diff { return report.Compare(a, b) }

@@ -16,8 +16,8 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// withAll reruns trace t, which kept only accesses to shared memory, and hands a trace
-// with all accesses to use.
+// withAll reruns a trace that has only accesses to shared memory, and passes a trace with
+// all accesses to use.
 func withAll(ctx context.Context, runner rerun.Runner, t *cdr.Trace, file string, use func(*cdr.Trace) error) error {
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
@@ -36,9 +36,9 @@ func withAll(ctx context.Context, runner rerun.Runner, t *cdr.Trace, file string
 	return use(all)
 }
 
-// artifactsOf finds the artifacts among the races of a trace. Where it was
-// recorded with --keep shared and some address on the way of a value is not in
-// it, the program runs a second time; the log is told when that cannot be done.
+// artifactsOf finds the artifacts among the races of a trace. If the trace was recorded
+// with --keep shared and lacks an address on the path of a value, it reruns the program.
+// If that is not possible, it logs why.
 func (q *inquiry) artifactsOf(ctx context.Context, t *cdr.Trace, file string, img *image.Space, res *race.Result, opts artifact.Options) (*artifact.Result, error) {
 	found, err := artifact.Analyze(ctx, t, img, res, opts)
 	if err != nil || q.Rerun == nil || t.Info().Keep != "shared" || !found.Unrecorded() {
@@ -57,7 +57,7 @@ func (q *inquiry) artifactsOf(ctx context.Context, t *cdr.Trace, file string, im
 	return found, nil
 }
 
-// racingWrites bounds the racing writes that are told apart.
+// racingWrites limits the number of racing writes that are distinguished.
 const racingWrites = 1 << 20
 
 // valuesOf reruns a trace to find out what the racing writes wrote, and which local
@@ -77,8 +77,8 @@ func valuesOf(ctx context.Context, runner rerun.Runner, t *cdr.Trace, img *image
 	return obs, runner.Observe(ctx, t, obs)
 }
 
-// stackPlaces are the locations of races that are on a stack, at the time of a
-// plain side of the first instance; for other races, nothing is asked.
+// stackPlaces returns the locations of those races that are on a stack, at the time of a
+// plain side of the first instance. The other races have no location.
 func stackPlaces(res *race.Result) []local.Place {
 	out := make([]local.Place, len(res.Races))
 	for i := range res.Races {

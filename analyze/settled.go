@@ -11,11 +11,11 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Settled finds out what has become of the races of an earlier report, and adds that to
-// rep, the report on this run, which may be of a changed program: which races remain,
-// which are ordered now and by what, and which were not met. It recognises accesses by
-// function, operation and the name of a global variable; lines may have changed. It
-// looks at all accesses of the run.
+// Settled finds out what became of the races of an earlier report, old, and adds that to
+// rep, the report on this run, which may be of a changed program. It says which races
+// remain, which are now ordered and by what, and which did not occur. It recognises
+// accesses by function, operation and the name of a global variable, because lines may
+// have changed. It examines all accesses of the run.
 func (t *Trace) Settled(ctx context.Context, rep *report.Report, base *report.Baseline) error {
 	img, err := t.Program()
 	if err != nil {
@@ -55,8 +55,8 @@ func (t *Trace) Settled(ctx context.Context, rep *report.Report, base *report.Ba
 	return nil
 }
 
-// isSide reports whether a place is a side of an old race; with an address, also whether
-// that is in its variable.
+// isSide reports whether a place is a side of an old race and, if the address is known,
+// whether the address is in the variable of the race.
 func isSide(img *image.Space, o *report.Old, side *report.OldSide, p race.Place, addr uint64) bool {
 	if addr != 0 {
 		s, _, ok := img.Object(addr)
@@ -68,7 +68,7 @@ func isSide(img *image.Space, o *report.Old, side *report.OldSide, p race.Place,
 	return false
 }
 
-// settle says in words what has become of a race.
+// settle describes what became of a race.
 func settle(o *report.Old, a *order.Answer, img *image.Space) {
 	name := func(ev *format.Event) string {
 		if ev == nil {
@@ -107,8 +107,9 @@ func settle(o *report.Old, a *order.Answer, img *image.Space) {
 	}
 }
 
-// Instances returns the first instances of the races of a report, by the races' IDs: at
-// most n pairs of accesses of each, the later access first, without call stacks.
+// Instances returns the first instances of the races of a report, by the IDs of the
+// races. There are at most n pairs of accesses for each race, with the later access first
+// and without call stacks.
 func (t *Trace) Instances(ctx context.Context, rep *report.Report, n int) (map[string][][2]report.Access, error) {
 	img, err := t.Program()
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 
 // SharingOptions say how much [Trace.Sharing] reports.
 type SharingOptions struct {
-	// Top is the number of variables, those that cost most first. 0 means
-	// [sharing.DefaultTop], a negative number all.
+	// Top is the largest number of variables to report, the most expensive first. 0 means
+	// [sharing.DefaultTop], and a negative number means all.
 	Top int
-	// Threshold leaves out variables that cost less than this percentage of what all
-	// sharing cost. 0 leaves out none.
+	// Threshold omits variables whose cost is less than this percentage of the cost of
+	// all sharing. 0 omits none.
 	Threshold float64
 }
 
-// Sharing reports which variables and cache lines moved between the caches, what
-// that cost, and what to do about it. If the run was recorded without a model of
-// caches, the error is [ErrNoCaches].
+// Sharing reports which variables and cache lines moved between the caches, what that
+// cost, and what to do about it. If the run was recorded without a model of caches, the
+// error is [ErrNoCaches].
 func (t *Trace) Sharing(ctx context.Context, o SharingOptions) (*sharing.Report, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

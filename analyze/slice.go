@@ -20,45 +20,45 @@ import (
 // SliceOptions say where a slice begins and what it follows. Exactly one of At, Race
 // and Around must be set.
 type SliceOptions struct {
-	// At is the place to begin at (see Places in a program). stdout:TEXT and
+	// At is the place at which to begin (see Places in a program). stdout:TEXT and
 	// stderr:TEXT stand for the output of that text.
 	At string
-	// Instance selects an execution of At: its number, counted from 0, last, or all.
-	// "" is last; of a line or a function it takes all that the thread executed of
-	// it in the same pass.
+	// Instance selects an execution of At: its ordinal, counted from 0, or last, or all.
+	// "" means last. For a line or a function, that includes all that the thread executed
+	// of it in the same pass.
 	Instance string
-	// Thread is the thread whose executions count: T2 or 2. "" is all threads.
+	// Thread is the thread whose executions count, as T2 or 2. "" means all threads.
 	Thread string
 
-	// Race is a race to slice around, by its ID in reports (R1): what led to each
-	// access, where the two ways part, and what the racy value reached.
+	// Race is a race to slice around, by its ID in reports (R1). The slice shows what led
+	// to each access, where the two paths diverge, and what the racy value reached.
 	Race string
-	// Around is like Race, for a race of a report that the caller has.
+	// Around is like Race, for a race of a report that the caller already has.
 	Around *report.Race
-	// Order is the order by which Race is found, as in [RaceOptions].
+	// Order is the order by which to find Race, as in [RaceOptions].
 	Order string
-	// Common includes what led to both accesses of Race. That is long, and begins
-	// at the program's start.
+	// Common includes what led to both accesses of Race. That is long, and begins at the
+	// start of the program.
 	Common bool
 
 	Direction slice.Direction // the zero value is backward
 	Kinds     slice.Kinds     // dependences to follow; zero is data and control
 	OneThread bool            // do not follow values that another thread wrote
-	Depth     int             // dependences to follow in a row at most; 0 is no limit
+	Depth     int             // largest number of dependences to follow in a row; 0 means no limit
 	// All includes stack pointers, saves and restores of registers, and code of
 	// libraries.
 	All bool
-	// Relevant includes decisions that could have led to another write of what was
-	// read. It needs a backward slice with control dependences and no Depth.
+	// Relevant includes decisions that could have led to another write of a value that
+	// was read. It needs a backward slice with control dependences and without Depth.
 	Relevant bool
 
-	SourceDirs []string // directories to look for source files in
+	SourceDirs []string // directories in which to look for source files
 }
 
-// Slice follows dependences from one execution of a place in the program: backward
-// to everything that led to it, or forward to everything that it led to, through
-// registers, memory and control flow, and from thread to thread. If the trace was
-// recorded without values, the error is a [*NoValuesError].
+// Slice follows dependences from an execution of a place in the program: backward to
+// everything that led to it, or forward to everything that it led to. Dependences are
+// through registers, memory and control flow, and may lead from thread to thread. If the
+// trace was recorded without values, the error is a [*NoValuesError].
 func (t *Trace) Slice(ctx context.Context, o SliceOptions) (*annotate.Report, error) {
 	v, err := t.withValues()
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *Trace) Slice(ctx context.Context, o SliceOptions) (*annotate.Report, er
 
 func (f *SliceOptions) instance() string { return cmp.Or(f.Instance, "last") }
 
-// which reads Instance.
+// which parses Instance.
 func (f *SliceOptions) which() (slice.Which, error) {
 	switch f.instance() {
 	case "last":
@@ -126,7 +126,7 @@ func (f *SliceOptions) from(ctx context.Context, v *values, opts slice.Options, 
 	return nil
 }
 
-// criterion finds the instances that a slice begins with.
+// criterion returns the instances at which a slice begins.
 func (f *SliceOptions) criterion(v *values, thread int, which slice.Which) (criterion []wet.Instance, title string, err error) {
 	for fd, name := range [...]string{1: "stdout:", 2: "stderr:"} {
 		if text, ok := strings.CutPrefix(f.At, name); ok && name != "" {
@@ -156,7 +156,7 @@ func (f *SliceOptions) criterion(v *values, thread int, which slice.Which) (crit
 	return criterion, title, nil
 }
 
-// output finds what made a text that the run put out.
+// output returns what produced a text in the output of the run.
 func (f *SliceOptions) output(v *values, fd uint64, text string, which slice.Which) ([]wet.Instance, string, error) {
 	puts, err := slice.FindOutput(v.graph, v.img, fd, text)
 	if err != nil {
@@ -190,10 +190,9 @@ func (f *SliceOptions) output(v *values, fd uint64, text string, which slice.Whi
 	return criterion, title + " (the write that put it out)", nil
 }
 
-// lastPass adds to the last instances of a line or function what the thread
-// executed of it in the same pass: the last execution of each of its other
-// instructions in that function, unless that was before the last time that its
-// first instruction was executed.
+// lastPass adds, to the last instances of a line or function, what the thread executed of
+// it in the same pass. This is the last execution of each of its other instructions in
+// that function, unless it was before the last execution of the first instruction.
 func (v *values) lastPass(t *slice.Target, last []wet.Instance) ([]wet.Instance, error) {
 	thread := int(last[0].Thread)
 	pc := v.graph.Node(last[0].Node).Stmts[last[0].Stmt].PC
@@ -203,7 +202,7 @@ func (v *values) lastPass(t *slice.Target, last []wet.Instance) ([]wet.Instance,
 	}
 	began := uint64(0)
 	out := slices.Clone(last)
-	for n, pc := range t.PCs { // ascending
+	for n, pc := range t.PCs { // in ascending order
 		if f, ok := v.img.Func(pc); !ok || f.Addr != in.Addr {
 			continue
 		}
@@ -230,7 +229,7 @@ func (v *values) lastPass(t *slice.Target, last []wet.Instance) ([]wet.Instance,
 	return out, nil
 }
 
-// title says what a slice begins at.
+// title says where a slice begins.
 func (f *SliceOptions) title(v *values, criterion []wet.Instance) string {
 	what := "execution " + f.instance()
 	switch f.instance() {
@@ -250,7 +249,7 @@ func (f *SliceOptions) title(v *values, criterion []wet.Instance) string {
 	return text
 }
 
-// noInstance says which executions there are.
+// noInstance returns an error that says which executions there are.
 func (f *SliceOptions) noInstance(v *values, t *slice.Target, thread int, err error) error {
 	if !errors.Is(err, slice.ErrNoInstance) {
 		return err
@@ -270,7 +269,7 @@ func (f *SliceOptions) noInstance(v *values, t *slice.Target, thread int, err er
 	return fmt.Errorf("%w; instances count from 0", err)
 }
 
-// thread reads the name of a thread: T2 or 2, "" for all.
+// thread parses the name of a thread: T2 or 2, or "" for all threads.
 func (v *values) thread(s string) (int, error) {
 	if s == "" {
 		return slice.AllThreads, nil
@@ -285,7 +284,7 @@ func (v *values) thread(s string) (int, error) {
 	return int(n), nil
 }
 
-// specError lists candidates under each other.
+// specError returns an error that lists the candidates, one on each line.
 func specError(err error) error {
 	var e *slice.SpecError
 	if !errors.As(err, &e) || len(e.Candidates) == 0 {

@@ -36,7 +36,7 @@ func (t *Trace) around(ctx context.Context, v *values, f *SliceOptions, opts sli
 	return aroundRace(ctx, v, f, opts, one, rep)
 }
 
-// aroundRace slices around a race that is known.
+// aroundRace slices around a known race.
 func aroundRace(ctx context.Context, v *values, f *SliceOptions, opts slice.Options, one *report.Race, rep *annotate.Report) error {
 	a, b, err := v.sides(one)
 	if err != nil {
@@ -69,7 +69,7 @@ func accessText(a *report.Access) string {
 	return text
 }
 
-// sides finds the instances of a race's accesses, the earlier one first.
+// sides returns the instances of a race's accesses, the earlier one first.
 func (v *values) sides(r *report.Race) (a, b wet.Instance, err error) {
 	if a, err = v.access(&r.Accesses[1]); err == nil {
 		b, err = v.access(&r.Accesses[0])
@@ -80,12 +80,12 @@ func (v *values) sides(r *report.Race) (a, b wet.Instance, err error) {
 	return a, b, err
 }
 
-// errElsewhere says that the graph has not the access of a race.
+// errElsewhere says that the graph does not have an access of the race.
 var errElsewhere = errors.New("its access is not in the recorded part of the run (a window, or --keep shared)")
 
-// access finds the instance of an access. Graphs count executions of an
-// instruction as traces do, unless they hold different parts of the run: the
-// address tells.
+// access finds the instance of an access. Graphs and traces count the executions of an
+// instruction in the same way, unless they cover different parts of the run. The address
+// shows whether they do.
 func (v *values) access(a *report.Access) (wet.Instance, error) {
 	n := a.Ordinal
 	if !a.Op.Plain() {
@@ -119,8 +119,8 @@ func (v *values) access(a *report.Access) (wet.Instance, error) {
 	return i, nil
 }
 
-// hiddenCall finds the n-th call from 0 of a function that ran as one statement,
-// such as free, by its call instruction.
+// hiddenCall finds the nth call, from 0, of a function that ran as one statement, such as
+// free. It finds the function by its call instruction.
 func (v *values) hiddenCall(a *report.Access, n uint64) (wet.Instance, error) {
 	for _, s := range v.graph.Sites(a.PC) {
 		if v.graph.Node(s.Node).Kind == wet.NodeCall && n < v.graph.Executions(a.Thread, s.Node) {
@@ -130,7 +130,7 @@ func (v *values) hiddenCall(a *report.Access, n uint64) (wet.Instance, error) {
 	return wet.Instance{}, errElsewhere
 }
 
-// impact tells what the value of a race reached.
+// impact finds out what the value of a race reached.
 func (v *values) impact(ctx context.Context, r *report.Race) (slice.Impact, error) {
 	a, b, err := v.sides(r)
 	if err != nil {

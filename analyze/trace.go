@@ -15,26 +15,26 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Trace is the open trace of a run. Several goroutines may call its methods at
-// once, except Close.
+// Trace is the open trace of a run. Its methods are safe for concurrent use, except
+// Close.
 type Trace struct {
-	file    string // as reports name it
-	path    string // where it is
-	scratch bool   // nobody needs the file after Close
+	file    string // the name in reports
+	path    string // the path of the file
+	scratch bool   // Close removes the file
 	cdr     *cdr.Trace
-	left    atomic.Bool // an analysis that did not listen still reads it
+	left    atomic.Bool // an abandoned analysis still reads the trace
 
-	graphs sync.Once // of what follows
+	graphs sync.Once // guards graph and its error
 	graph  *wet.Graph
 	noneOf error
 
-	once   sync.Once // of what follows
+	once   sync.Once // guards the fields below
 	values *values
 	err    error
 }
 
-// Open opens a trace, a file that hindsight run or mpsim/session.Record wrote. The
-// caller closes it. A trace whose recording was cut off can be opened too.
+// Open opens a trace, which is a file that hindsight run or mpsim/session.Record wrote.
+// The caller closes it. Open also accepts a trace whose recording was cut off.
 func Open(path string) (*Trace, error) {
 	t, err := cdr.OpenFile(path)
 	if err != nil {
@@ -43,8 +43,8 @@ func Open(path string) (*Trace, error) {
 	return &Trace{file: path, path: path, cdr: t}, nil
 }
 
-// OpenScratch is like [Open], for a temporary file, which Close removes. Reports call
-// the trace name.
+// OpenScratch is like [Open], but for a temporary file, which Close removes. name is the
+// name of the trace in reports.
 func OpenScratch(path, name string) (*Trace, error) {
 	t, err := Open(path)
 	if err == nil {
@@ -53,14 +53,14 @@ func OpenScratch(path, name string) (*Trace, error) {
 	return t, err
 }
 
-// Close closes the file. Nothing may be asked of the trace after that.
+// Close closes the file. The trace must not be used afterwards.
 func (t *Trace) Close() error {
 	var gone error
 	if t.scratch {
 		gone = os.Remove(t.path)
 	}
 	if t.left.Load() {
-		return gone // it ends with the process
+		return gone // it is closed when the process ends
 	}
 	t.graphs.Do(func() { t.noneOf = errors.New("the trace is closed") })
 	if t.graph != nil {
@@ -69,16 +69,16 @@ func (t *Trace) Close() error {
 	return errors.Join(t.cdr.Close(), gone)
 }
 
-// Name returns what reports call the trace: the name of the file that was opened.
+// Name returns the name of the trace in reports, which is the name of the opened file.
 func (t *Trace) Name() string { return t.file }
 
-// Recorded returns the recording below the trace: its threads, events, accesses and
-// control flow, one at a time. It is for exports, reruns and questions that have no method
-// here. The recording is closed with the trace.
+// Recorded returns the recording underlying the trace: its threads, events, accesses and
+// control flow. It is for exports, reruns and everything else without a method here. Only
+// one goroutine at a time may use it. Closing the trace closes it.
 func (t *Trace) Recorded() *cdr.Trace { return t.cdr }
 
-// Program returns the program as it was in memory at the end of the run, with its
-// symbols and lines.
+// Program returns the program as it was in memory at the end of the run, with its symbols
+// and lines.
 func (t *Trace) Program() (*image.Space, error) {
 	img, err := t.cdr.Space()
 	if err != nil {
@@ -87,14 +87,13 @@ func (t *Trace) Program() (*image.Space, error) {
 	return img, nil
 }
 
-// UseProgram tells the trace that program holds the executable of the run, so that
-// the trace need not decode it: many traces of one program can share it. It must be
-// called before other methods.
+// UseProgram sets the executable of the run, so that the trace need not decode it. Many
+// traces of one program can share it. UseProgram must be called before other methods.
 func (t *Trace) UseProgram(program *image.Space) { t.cdr.UseProgram(program) }
 
-// HasRun reports whether the trace holds anything of its run: nil if it does,
-// [ErrNothingRecorded] if the recording was cut off before the first access was
-// written, and a [*format.HalfError] if the trace holds only the schedule.
+// HasRun returns nil if the trace contains any of its run. Otherwise it returns
+// [ErrNothingRecorded] if the recording was cut off before the first access was written,
+// or a [*format.HalfError] if the trace has only the schedule.
 func (t *Trace) HasRun() error {
 	if meta := t.cdr.Info(); meta.Mode == format.ModeSchedule {
 		return meta.CheckBothHalves()
@@ -110,11 +109,11 @@ func (t *Trace) HasRun() error {
 	return ErrNothingRecorded
 }
 
-// ErrNothingRecorded says that a recording was cut off so early that its trace holds
+// ErrNothingRecorded says that a recording was cut off so early that its trace has
 // nothing of the run.
 var ErrNothingRecorded = errors.New("the recording was cut off before its first epoch was written, so nothing is known of the run")
 
-// NoValuesError says that a trace was recorded without values and dependences, which
+// NoValuesError says that a trace was recorded without the values and dependences that
 // the method needs.
 type NoValuesError struct{ File string }
 
@@ -122,8 +121,8 @@ func (e *NoValuesError) Error() string {
 	return fmt.Sprintf("it was recorded without values and dependences; add them with: hindsight wet %s", e.File)
 }
 
-// HasValues returns the number of executed statements whose values and dependences
-// the trace holds. If it holds none, the error is a [*NoValuesError].
+// HasValues returns the number of executed statements whose values and dependences are in
+// the trace. If there are none, the error is a [*NoValuesError].
 func (t *Trace) HasValues() (statements uint64, err error) {
 	v, err := t.withValues()
 	if err != nil {
@@ -132,7 +131,7 @@ func (t *Trace) HasValues() (statements uint64, err error) {
 	return v.graph.Counts().Stmts, nil
 }
 
-// values is what a trace has of values and dependences.
+// values has the values and dependences of a trace.
 type values struct {
 	trace *cdr.Trace
 	file  string
@@ -141,8 +140,8 @@ type values struct {
 	flow  *cfg.Program
 }
 
-// openGraph opens the whole execution trace in the file. The error is a
-// [*NoValuesError] when it has none.
+// openGraph opens the whole execution trace in the file. If there is none, the error is a
+// [*NoValuesError].
 func (t *Trace) openGraph() (*wet.Graph, error) {
 	t.graphs.Do(func() {
 		t.graph, t.noneOf = wet.Open(t.path, wet.OpenOptions{Evaluate: eval.Inst})
@@ -153,7 +152,7 @@ func (t *Trace) openGraph() (*wet.Graph, error) {
 	return t.graph, t.noneOf
 }
 
-// withValues opens the whole execution trace with the program.
+// withValues opens the whole execution trace together with the program.
 func (t *Trace) withValues() (*values, error) {
 	t.once.Do(func() {
 		v := &values{trace: t.cdr, file: t.file}

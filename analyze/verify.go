@@ -8,9 +8,9 @@ import (
 	"hindsight/wet"
 )
 
-// Verify reads all of the trace and checks every checksum, grammar and count, the
-// results of models, and values and dependences. With allowIncomplete, a trace that
-// holds nothing of its run is accepted.
+// Verify reads the whole trace. It checks every checksum, grammar and count, the results
+// of models, and values and dependences. With allowIncomplete, it accepts a trace without
+// any of its run.
 func (t *Trace) Verify(allowIncomplete bool) error {
 	if err := t.cdr.Verify(); err != nil {
 		return err
@@ -34,9 +34,9 @@ func (t *Trace) Verify(allowIncomplete bool) error {
 	return verifyValues(g)
 }
 
-// verifyValues reads the control flow of every thread, and the value, address
-// and dependences of the first and the last execution of each statement, for
-// which all labels have to be decoded.
+// verifyValues reads the control flow of every thread. It also reads the value, address
+// and dependences of the first and the last execution of each statement, for which all
+// labels have to be decoded.
 func verifyValues(g *wet.Graph) error {
 	for _, th := range g.Threads() {
 		stmts := uint64(0)
