@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// AtomicScope is an atomic operation of <stdatomic.h> or std::atomic, as the
-// debug information shows it: the compound statement that a macro of C's
-// expands to, with a variable that points to the object, or a member function
-// of C++, mostly inlined, with its parameters.
+// AtomicScope is an atomic operation of <stdatomic.h> or std::atomic, as the debug
+// information shows it. In C, it is the compound statement to which a macro expands, with a
+// variable that points to the object. In C++, it is a member function with its parameters,
+// usually inlined.
 type AtomicScope struct {
 	Op      string    // load, store, exchange, compare_exchange_strong, fetch_add, …
 	Size    uint64    // of the object in bytes; 0 if unknown
@@ -19,7 +19,7 @@ type AtomicScope struct {
 	Orders  []Operand // parameters of type memory_order; none in C
 }
 
-// OperandKind says what is known of an [Operand].
+// OperandKind says what is known about an [Operand].
 type OperandKind uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	OperandMemory              // it is in memory, Offset bytes from register Reg
 )
 
-// Operand is the location of the value of a variable or parameter just before an
+// Operand is the location of the value of a variable or parameter immediately before an
 // instruction.
 type Operand struct {
 	Kind   OperandKind
@@ -48,7 +48,7 @@ type atomicScope struct {
 	params  []dwarf.Offset // of a function
 }
 
-// AtomicScope returns the innermost atomic operation whose code pc is in.
+// AtomicScope returns the innermost atomic operation whose code contains pc.
 func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -69,13 +69,12 @@ func (m *Image) AtomicScope(pc uint64) (s AtomicScope, ok bool) {
 	return s, ok
 }
 
-// covers reports whether one of the ranges holds pc.
+// covers reports whether one of the ranges contains pc.
 func covers(ranges [][2]uint64, pc uint64) bool {
 	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }
 
-// atomicScopes lists the atomic operations in a function, outer before inner
-// ones.
+// atomicScopes returns the atomic operations in a function, outer ones before inner ones.
 func (d *debugInfo) atomicScopes(function dwarf.Offset) ([]atomicScope, error) {
 	if list, ok := d.atomics[function]; ok {
 		return list, nil
@@ -103,7 +102,7 @@ func (d *debugInfo) atomicScopes(function dwarf.Offset) ([]atomicScope, error) {
 	return w.found, nil
 }
 
-// atomicWalk goes through the entries of a function.
+// atomicWalk visits the entries of a function.
 type atomicWalk struct {
 	d      *debugInfo
 	around []openEntry
@@ -113,7 +112,7 @@ type atomicWalk struct {
 // openEntry is an entry whose children are being read.
 type openEntry struct {
 	*dwarf.Entry
-	scope int // in found, of a function that is an atomic operation; else -1
+	scope int // index in found, for a function that is an atomic operation; otherwise -1
 }
 
 func (w *atomicWalk) open(e *dwarf.Entry) {
@@ -128,7 +127,8 @@ func (w *atomicWalk) open(e *dwarf.Entry) {
 	}
 }
 
-// add records an operation whose code is that of entry e.
+// add records an operation whose code is that of entry e. It returns the operation's index,
+// or -1.
 func (w *atomicWalk) add(e *dwarf.Entry, op string) int {
 	ranges, err := w.d.rangesOf(e)
 	if err != nil || len(ranges) == 0 {
@@ -157,9 +157,8 @@ func (w *atomicWalk) take(e *dwarf.Entry) {
 	w.open(e)
 }
 
-// parameters sorts out the parameters of the C++ operations: the first points to
-// the object. Inlined copies may list them in another order than the function
-// that they are copies of.
+// parameters sorts the parameters of the C++ operations: the first one points to the
+// object. Inlined copies may list them in a different order from the original function.
 func (w *atomicWalk) parameters() {
 	for i := range w.found {
 		s := &w.found[i]
@@ -175,7 +174,7 @@ func (w *atomicWalk) parameters() {
 	}
 }
 
-// origin returns the entry of which the one at off is an instance, or off itself.
+// origin returns the entry of which the one at off is an instance, or off if it is none.
 func (d *debugInfo) origin(off dwarf.Offset) dwarf.Offset {
 	r := d.data.Reader()
 	r.Seek(off)
@@ -187,7 +186,7 @@ func (d *debugInfo) origin(off dwarf.Offset) dwarf.Offset {
 	return off
 }
 
-// variable looks for the pointer that <stdatomic.h> declares in the block.
+// variable checks whether e is the pointer that <stdatomic.h> declares in the block.
 func (w *atomicWalk) variable(block, e *dwarf.Entry) {
 	name, _ := e.Val(dwarf.AttrName).(string)
 	if name == "" && e.Val(dwarf.AttrAbstractOrigin) != nil {
@@ -205,14 +204,14 @@ func (w *atomicWalk) variable(block, e *dwarf.Entry) {
 	}
 }
 
-// atomicOps are the names of the C++ library's functions that access an atomic
-// object themselves; libc++ has them as __cxx_atomic_….
+// atomicOps are the names of the C++ library's functions that access an atomic object
+// themselves. In libc++ they are called __cxx_atomic_….
 var atomicOps = []string{"load", "store", "test", "clear", "exchange", "compare_exchange_weak", "compare_exchange_strong",
 	"compare_exchange", "test_and_set", "fetch_add", "fetch_sub", "fetch_and", "fetch_or", "fetch_xor",
 	"__fetch_add", "__fetch_sub", "__fetch_and", "__fetch_or", "__fetch_xor"}
 
-// atomicFunction reports whether the function at off is an operation of the C++
-// library on an atomic object, and which.
+// atomicFunction reports whether the function at off is an operation of the C++ library on
+// an atomic object, and returns its name.
 func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 	name, linkage, _ := d.entryName(off)
 	name, _, _ = strings.Cut(name, "<") // of a template
@@ -224,11 +223,11 @@ func (d *debugInfo) atomicFunction(off dwarf.Offset) (op string, ok bool) {
 		return op, true
 	}
 	rest, ok := strings.CutPrefix(linkage, "_ZN")
-	// An atomic_ref has a pointer to the object and calls other functions for the rest.
+	// An atomic_ref has a pointer to the object. Its operations call other functions.
 	return op, ok && strings.HasPrefix(strings.TrimLeft(rest, "VK"), "St") && strings.Contains(linkage, "atomic") && !strings.Contains(linkage, "atomic_ref")
 }
 
-// pointee is the size of what a pointer type points to.
+// pointee returns the size of the type to which a pointer type points.
 func (d *debugInfo) pointee(typ dwarf.Offset) uint64 {
 	r := d.data.Reader()
 	for range maxTypeDepth {
@@ -250,7 +249,7 @@ func (d *debugInfo) pointee(typ dwarf.Offset) uint64 {
 	return 0
 }
 
-// typeName is the name of a type, as it is used.
+// typeName returns the name of a type.
 func (d *debugInfo) typeName(typ dwarf.Offset) string {
 	r := d.data.Reader()
 	r.Seek(typ)
@@ -306,7 +305,7 @@ const (
 	opStackValue = 0x9f
 )
 
-// value reads an expression for a value.
+// value evaluates an expression that describes a value.
 func (l *localSearch) value(expr []byte) Operand {
 	if n := len(expr); n > 1 && expr[n-1] == opStackValue {
 		if v, ok := constant(expr[:n-1]); ok {
@@ -326,7 +325,7 @@ func (l *localSearch) value(expr []byte) Operand {
 	return Operand{}
 }
 
-// constant reads an expression that pushes a number.
+// constant evaluates an expression that pushes a number.
 func constant(expr []byte) (v uint64, ok bool) {
 	c := cursor{data: expr, off: 1}
 	switch op := expr[0]; {
@@ -349,13 +348,13 @@ func constant(expr []byte) (v uint64, ok bool) {
 	return v, !c.bad && c.off == len(expr)
 }
 
-// Statement is the place in the source of an instruction, according to the line table.
+// Statement is the place of an instruction in the source, according to the line table.
 type Statement struct {
 	File, Line, Column uint32
 }
 
-// Statement returns the source place of the instruction at pc. Instructions that a
-// compiler generated from one operation have the same place.
+// Statement returns the source place of the instruction at pc. Instructions that a compiler
+// generated from one operation have the same place.
 func (m *Image) Statement(pc uint64) (Statement, bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -374,9 +373,9 @@ func (m *Image) Statement(pc uint64) (Statement, bool) {
 	return Statement{row.file, row.line, row.column}, ok
 }
 
-// GCC returns the major version of gcc that compiled the code at pc; 0 if another
-// compiler did, or none is named. For libraries without debug information, the notes of
-// all compilers that took part decide.
+// GCC returns the major version of gcc that compiled the code at pc. It returns 0 for
+// another compiler, or if none is named. For libraries without debug information, the notes
+// of all compilers involved decide.
 func (m *Image) GCC(pc uint64) int {
 	d := m.lockDebug()
 	u := d.unitAt(pc - m.Base)
@@ -411,9 +410,9 @@ func (m *Image) GCC(pc uint64) int {
 	return version
 }
 
-// gccVersion reads the version from gcc's own description: "GNU C17 12.2.0 -O2 …" in
-// debug information, "GCC: (Debian 12.2.0-13) 12.2.0" in a note. The assembler is no
-// compiler: its input is unknown.
+// gccVersion extracts the version from gcc's own description: "GNU C17 12.2.0 -O2 …" in
+// debug information, "GCC: (Debian 12.2.0-13) 12.2.0" in a note. The assembler does not
+// count, because the compiler of its input is unknown.
 func gccVersion(producer string) int {
 	if strings.HasPrefix(producer, "GNU AS") || !strings.HasPrefix(producer, "GNU ") && !strings.HasPrefix(producer, "GCC: ") {
 		return 0

@@ -12,10 +12,10 @@ type called struct {
 	addrs []uint64
 }
 
-// Called are the addresses in code without symbols that the code of the image calls
-// directly, in order: functions of a shared object, or of an executable with shared
-// objects, that was stripped of all symbols except those that others need. It is nil
-// for others. The slice is shared and must not be changed.
+// Called returns the addresses in code without symbols that the code of the image calls
+// directly, in order. These are functions of a stripped shared object, or of a stripped
+// executable that uses shared objects. For other images, Called returns nil. The slice is
+// shared and must not be changed.
 func (m *Image) Called() []uint64 {
 	if !m.stripped || m.Path == "" && m.Interp == "" {
 		return nil
@@ -58,7 +58,7 @@ func (m *Image) findCalled() []uint64 {
 	return addrs
 }
 
-// jumpOffset is the immediate of a JAL.
+// jumpOffset returns the immediate of a JAL.
 func jumpOffset(in uint32) uint64 {
 	imm := in>>21&0x3ff<<1 | in>>20&1<<11 | in&0xff000
 	return uint64(int64(int32(imm|in>>31<<20) << 11 >> 11))

@@ -20,17 +20,17 @@ var ErrDebug = errors.New("unusable debug information")
 // maxDebugName bounds a name in the debug information, in bytes.
 const maxDebugName = 1 << 16
 
-// debugInfo is the DWARF of an image, decoded on demand. Addresses in it are those of
-// the file: callers subtract the bias.
+// debugInfo is the DWARF of an image, decoded on demand. Addresses in it are those of the
+// file: callers subtract the bias.
 //
-// debug/dwarf does not protect itself against hostile input. What would exhaust memory
-// or the stack (allocations of a claimed size, recursion over nested entries, tables
-// that many units share) is checked before it is called, or is done in this package
-// instead. Its panics are caught.
+// debug/dwarf does not protect itself against hostile input. Whatever could exhaust memory
+// or the stack (allocations of a claimed size, recursion over nested entries, tables shared
+// by many units) is checked before debug/dwarf is called, or is implemented in this package
+// instead. Panics of debug/dwarf are caught.
 type debugInfo struct {
 	mu     sync.Mutex // guards everything below
 	opened bool
-	err    error // the first thing that was wrong
+	err    error // the first error
 
 	data     *dwarf.Data
 	line     []byte // .debug_line
@@ -38,21 +38,21 @@ type debugInfo struct {
 	str      []byte
 	units    []*unit
 	ranges   []unitRange // in order of address
-	reach    []uint64    // reach[i]: the greatest high among ranges[:i+1]
-	rowsLeft int         // line rows that may still be decoded
-	spanLeft int         // address ranges that may still be decoded
+	reach    []uint64    // reach[i]: the maximum of high in ranges[:i+1]
+	rowsLeft int         // number of line rows that may still be decoded
+	spanLeft int         // number of address ranges that may still be decoded
 	types    map[dwarf.Offset]*typeInfo
 	globals  *variables
-	tlsNames map[string][]Symbol // thread-local symbols, by name without a number after it
+	tlsNames map[string][]Symbol // thread-local symbols, by name without a numeric suffix
 
 	locLists, loc []byte       // .debug_loclists, and .debug_loc of DWARF 4
 	frameEntries  []frameEntry // in order of address
 	framesRead    bool
-	atomics       map[dwarf.Offset][]atomicScope // of the functions that were looked at
-	spellings     map[string]string              // of linkage names, as the source has them
+	atomics       map[dwarf.Offset][]atomicScope // of the functions examined so far
+	spellings     map[string]string              // by linkage name, the source form
 }
 
-// unitRange is a stretch of code that a unit covers.
+// unitRange is a range of code that a unit covers.
 type unitRange struct {
 	low, high uint64
 	unit      *unit
@@ -68,8 +68,8 @@ type unit struct {
 	spans  []scopeSpan
 	reach  []uint64 // as in debugInfo
 	vars   []variable
-	// prefixes are the scopes in front of the names of entries that have no linker's
-	// name, for entries that were asked for.
+	// prefixes are the scopes that precede the names of entries without a linkage name, for
+	// the entries looked up so far.
 	prefixes map[dwarf.Offset]string
 	lines    *lineTable
 	lined    bool
@@ -95,8 +95,8 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// lockDebug takes the lock, and opens the debug information if that was not done
-// before. The caller unlocks m.debug.mu.
+// lockDebug takes the lock and, on the first call, opens the debug information. The caller
+// unlocks m.debug.mu.
 func (m *Image) lockDebug() *debugInfo {
 	d := &m.debug
 	d.mu.Lock()
@@ -110,22 +110,22 @@ func (m *Image) lockDebug() *debugInfo {
 	return d
 }
 
-// DebugErr returns the first error in the debug information that was read so far; nil
-// if there was none, or if the program has no debug information.
+// DebugErr returns the first error in the debug information read so far. It returns nil if
+// there was none, or if the program has no debug information.
 func (m *Image) DebugErr() error {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	return d.err
 }
 
-// HasDebug reports whether the program has debug information that can be used.
+// HasDebug reports whether the program has usable debug information.
 func (m *Image) HasDebug() bool {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	return len(d.units) > 0
 }
 
-// open reads the sections and indexes the units by the code they cover.
+// open reads the sections and indexes the units by the code that they cover.
 func (d *debugInfo) open(m *Image) error {
 	sections := map[string][]byte{}
 	for i := range m.sections {
@@ -178,7 +178,7 @@ func (d *debugInfo) open(m *Image) error {
 	return d.indexUnits(m, headers)
 }
 
-// checkStrings refuses a string section with an absurdly long string in it.
+// checkStrings rejects a string section that contains an absurdly long string.
 func checkStrings(name string, data []byte) error {
 	run := 0
 	for _, c := range data {
@@ -191,8 +191,8 @@ func checkStrings(name string, data []byte) error {
 	return nil
 }
 
-// unitHeaders walks the unit headers of .debug_info, and checks that decoding
-// their abbreviation tables costs no more than the section's size suggests.
+// unitHeaders reads the unit headers of .debug_info. It checks that decoding their
+// abbreviation tables costs no more than the section's size suggests.
 func unitHeaders(info, abbrev []byte) ([]*unit, error) {
 	var units []*unit
 	tables := map[uint64]bool{}
@@ -240,7 +240,7 @@ func unitHeaders(info, abbrev []byte) ([]*unit, error) {
 	return units, nil
 }
 
-// abbrevSize is the length of the abbreviation table at off.
+// abbrevSize returns the length of the abbreviation table at off.
 func abbrevSize(abbrev []byte, off uint64) int {
 	if off >= uint64(len(abbrev)) {
 		return 0
@@ -262,7 +262,7 @@ func abbrevSize(abbrev []byte, off uint64) int {
 	return c.off - int(off)
 }
 
-// indexUnits reads the root entry of each unit and the code it covers.
+// indexUnits reads the root entry of each unit and the code that it covers.
 func (d *debugInfo) indexUnits(m *Image, units []*unit) error {
 	r := d.data.Reader()
 	for _, u := range units {
@@ -306,7 +306,7 @@ func (d *debugInfo) rangesOf(e *dwarf.Entry) ([][2]uint64, error) {
 	return ranges, err
 }
 
-// unitAt is the unit that covers pc (an address of the file), or nil.
+// unitAt returns the unit that covers pc (an address of the file), or nil.
 func (d *debugInfo) unitAt(pc uint64) *unit {
 	i := sort.Search(len(d.ranges), func(i int) bool { return d.ranges[i].low > pc }) - 1
 	for ; i >= 0 && d.reach[i] > pc; i-- {
@@ -317,8 +317,8 @@ func (d *debugInfo) unitAt(pc uint64) *unit {
 	return nil
 }
 
-// cursor reads the encodings of DWARF from a section; bad is set, and zeros are
-// read, once it runs out.
+// cursor decodes DWARF data from a section. When the data run out, it sets bad and returns
+// zeros.
 type cursor struct {
 	data []byte
 	off  int
@@ -371,7 +371,7 @@ func (c *cursor) u64() uint64 {
 	return 0
 }
 
-// length reads a unit length and says whether the unit is in the 64-bit format.
+// length reads a unit length and reports whether the unit is in the 64-bit format.
 func (c *cursor) length() (uint64, bool) {
 	n := c.u32()
 	if n == 0xffffffff {

@@ -2,8 +2,8 @@ package image
 
 import "debug/dwarf"
 
-// Declared returns where the source declares the global variable at addr: the file of
-// the debug information and a line. ok is false if that is not known.
+// Declared returns where the source declares the global variable at addr: the file name as
+// in the debug information, and a line. ok is false if that is not known.
 func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -16,8 +16,7 @@ func (m *Image) Declared(addr uint64) (file string, line int, ok bool) {
 		if err != nil || e == nil {
 			return err
 		}
-		// A definition that is separate from its declaration may have no line of its
-		// own.
+		// A definition that is separate from its declaration may have no line itself.
 		if spec, has := e.Val(dwarf.AttrSpecification).(dwarf.Offset); has && e.Val(dwarf.AttrDeclLine) == nil {
 			if e, err = d.entry(spec); err != nil || e == nil {
 				return err
@@ -49,8 +48,8 @@ func (d *debugInfo) entry(at dwarf.Offset) (*dwarf.Entry, error) {
 	return r.Next()
 }
 
-// Params returns the number of parameters of the function at pc; -1 if the debug
-// information does not have it, or if the function is variadic.
+// Params returns the number of parameters of the function at pc. It returns -1 if the debug
+// information does not contain the function, or if it is variadic.
 func (m *Image) Params(pc uint64) int {
 	d := m.lockDebug()
 	defer d.mu.Unlock()

@@ -1,10 +1,9 @@
 package image
 
-// The methods of Space that call the method of the image which contains the address.
-// For an address in no image, they return what that method returns for an unknown
-// address.
+// Methods of Space that call the same method of the image that contains the address. For an
+// address in no image, they return what that method returns for an unknown address.
 
-// Static is [Image.Static] of the image that addr is in.
+// Static calls [Image.Static] for the image that contains addr.
 func (s *Space) Static(addr uint64) bool {
 	if m := s.At(addr); m != nil {
 		return m.Static(addr)
@@ -12,7 +11,7 @@ func (s *Space) Static(addr uint64) bool {
 	return false
 }
 
-// Code is [Image.Code] of the image that pc is in.
+// Code calls [Image.Code] for the image that contains pc.
 func (s *Space) Code(pc uint64, n int) []byte {
 	if m := s.At(pc); m != nil {
 		return m.Code(pc, n)
@@ -20,9 +19,9 @@ func (s *Space) Code(pc uint64, n int) []byte {
 	return nil
 }
 
-// Reader returns a function that reads 16 bits of executable memory at an even address
-// and reports false where there are none. It remembers the segment that it read last,
-// so that neighbouring code is read fast. The function belongs to one goroutine.
+// Reader returns a function that reads 16 bits of executable memory at an even address. The
+// function reports false if there are none. It caches the segment of the last read, so that
+// neighbouring code is read quickly. It must be used by one goroutine.
 func (s *Space) Reader() func(addr uint64) (uint16, bool) {
 	last := &Segment{}
 	return func(addr uint64) (uint16, bool) {
@@ -45,7 +44,7 @@ func (s *Space) Reader() func(addr uint64) (uint16, bool) {
 	}
 }
 
-// Bytes is [Image.Bytes] of the image that addr is in.
+// Bytes calls [Image.Bytes] for the image that contains addr.
 func (s *Space) Bytes(addr uint64, n int) []byte {
 	if m := s.At(addr); m != nil {
 		return m.Bytes(addr, n)
@@ -53,7 +52,7 @@ func (s *Space) Bytes(addr uint64, n int) []byte {
 	return nil
 }
 
-// Exec is [Image.Exec] of the image that addr is in.
+// Exec calls [Image.Exec] for the image that contains addr.
 func (s *Space) Exec(addr uint64) bool {
 	if m := s.At(addr); m != nil {
 		return m.Exec(addr)
@@ -61,7 +60,7 @@ func (s *Space) Exec(addr uint64) bool {
 	return false
 }
 
-// Func is [Image.Func] of the image that pc is in.
+// Func calls [Image.Func] for the image that contains pc.
 func (s *Space) Func(pc uint64) (Symbol, bool) {
 	if m := s.At(pc); m != nil {
 		return m.Func(pc)
@@ -69,7 +68,7 @@ func (s *Space) Func(pc uint64) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// FuncEnd is [Image.FuncEnd] of the image that pc is in.
+// FuncEnd calls [Image.FuncEnd] for the image that contains pc.
 func (s *Space) FuncEnd(pc uint64) uint64 {
 	if m := s.At(pc); m != nil {
 		return m.FuncEnd(pc)
@@ -77,7 +76,7 @@ func (s *Space) FuncEnd(pc uint64) uint64 {
 	return 0
 }
 
-// Object is [Image.Object] of the image that addr is in.
+// Object calls [Image.Object] for the image that contains addr.
 func (s *Space) Object(addr uint64) (Symbol, uint64, bool) {
 	if m := s.At(addr); m != nil {
 		return m.Object(addr)
@@ -85,7 +84,7 @@ func (s *Space) Object(addr uint64) (Symbol, uint64, bool) {
 	return Symbol{}, 0, false
 }
 
-// Locals is [Image.Locals] of the image that pc is in.
+// Locals calls [Image.Locals] for the image that contains pc.
 func (s *Space) Locals(pc uint64) []Local {
 	if m := s.At(pc); m != nil {
 		return m.Locals(pc)
@@ -93,7 +92,7 @@ func (s *Space) Locals(pc uint64) []Local {
 	return nil
 }
 
-// Pointed is [Image.Pointed] of the image that pc is in.
+// Pointed calls [Image.Pointed] for the image that contains pc.
 func (s *Space) Pointed(pc uint64) []Local {
 	if m := s.At(pc); m != nil {
 		return m.Pointed(pc)
@@ -101,7 +100,7 @@ func (s *Space) Pointed(pc uint64) []Local {
 	return nil
 }
 
-// LocalPath is [Image.LocalPath] of a variable of the function around pc.
+// LocalPath calls [Image.LocalPath] for a variable of the function that contains pc.
 func (s *Space) LocalPath(pc uint64, l Local, off, size uint64) string {
 	if m := s.At(pc); m != nil {
 		return m.LocalPath(l, off, size)
@@ -109,7 +108,7 @@ func (s *Space) LocalPath(pc uint64, l Local, off, size uint64) string {
 	return ""
 }
 
-// FrameAddress is [Image.FrameAddress] of the image that pc is in.
+// FrameAddress calls [Image.FrameAddress] for the image that contains pc.
 func (s *Space) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 	if m := s.At(pc); m != nil {
 		return m.FrameAddress(pc)
@@ -117,7 +116,7 @@ func (s *Space) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 	return 0, 0, false
 }
 
-// GCC is [Image.GCC] of the image that pc is in.
+// GCC calls [Image.GCC] for the image that contains pc.
 func (s *Space) GCC(pc uint64) int {
 	if m := s.At(pc); m != nil {
 		return m.GCC(pc)
@@ -125,7 +124,7 @@ func (s *Space) GCC(pc uint64) int {
 	return 0
 }
 
-// Statement is [Image.Statement] of the image that pc is in.
+// Statement calls [Image.Statement] for the image that contains pc.
 func (s *Space) Statement(pc uint64) (Statement, bool) {
 	if m := s.At(pc); m != nil {
 		return m.Statement(pc)
@@ -133,7 +132,7 @@ func (s *Space) Statement(pc uint64) (Statement, bool) {
 	return Statement{}, false
 }
 
-// AtomicScope is [Image.AtomicScope] of the image that pc is in.
+// AtomicScope calls [Image.AtomicScope] for the image that contains pc.
 func (s *Space) AtomicScope(pc uint64) (AtomicScope, bool) {
 	if m := s.At(pc); m != nil {
 		return m.AtomicScope(pc)
@@ -141,7 +140,7 @@ func (s *Space) AtomicScope(pc uint64) (AtomicScope, bool) {
 	return AtomicScope{}, false
 }
 
-// Params is [Image.Params] of the image that pc is in.
+// Params calls [Image.Params] for the image that contains pc.
 func (s *Space) Params(pc uint64) int {
 	if m := s.At(pc); m != nil {
 		return m.Params(pc)
@@ -149,7 +148,7 @@ func (s *Space) Params(pc uint64) int {
 	return -1
 }
 
-// Passed is [Image.Passed] of the image that fn is in.
+// Passed calls [Image.Passed] for the image that contains fn.
 func (s *Space) Passed(fn uint64) uint64 {
 	if m := s.At(fn); m != nil {
 		return m.Passed(fn)
@@ -157,7 +156,7 @@ func (s *Space) Passed(fn uint64) uint64 {
 	return 0
 }
 
-// Privatized is [Image.Privatized] of the image that pc is in.
+// Privatized calls [Image.Privatized] for the image that contains pc.
 func (s *Space) Privatized(pc uint64) []Range {
 	if m := s.At(pc); m != nil {
 		return m.Privatized(pc)
@@ -165,7 +164,7 @@ func (s *Space) Privatized(pc uint64) []Range {
 	return nil
 }
 
-// Declared is [Image.Declared] of the image that addr is in.
+// Declared calls [Image.Declared] for the image that contains addr.
 func (s *Space) Declared(addr uint64) (string, int, bool) {
 	if m := s.At(addr); m != nil {
 		return m.Declared(addr)
@@ -173,7 +172,7 @@ func (s *Space) Declared(addr uint64) (string, int, bool) {
 	return "", 0, false
 }
 
-// ObjectPath is [Image.ObjectPath] of the image that addr is in.
+// ObjectPath calls [Image.ObjectPath] for the image that contains addr.
 func (s *Space) ObjectPath(addr uint64) string {
 	if m := s.At(addr); m != nil {
 		return m.ObjectPath(addr)
@@ -181,7 +180,7 @@ func (s *Space) ObjectPath(addr uint64) string {
 	return ""
 }
 
-// ObjectPathSize is [Image.ObjectPathSize] of the image that addr is in.
+// ObjectPathSize calls [Image.ObjectPathSize] for the image that contains addr.
 func (s *Space) ObjectPathSize(addr, size uint64) string {
 	if m := s.At(addr); m != nil {
 		return m.ObjectPathSize(addr, size)
@@ -189,10 +188,10 @@ func (s *Space) ObjectPathSize(addr, size uint64) string {
 	return ""
 }
 
-// Go is [Image.Go] of the executable.
+// Go calls [Image.Go] for the executable.
 func (s *Space) Go() string { return s.Main.Go() }
 
-// LineCode is [Image.LineCode] of all images.
+// LineCode calls [Image.LineCode] for all images.
 func (s *Space) LineCode(file string, line int) (pcs []uint64, at int) {
 	for _, m := range s.Images() {
 		found, n := m.LineCode(file, line)

@@ -1,17 +1,17 @@
-// Package image reads the program that the simulator runs, an RV64 Linux ELF
-// executable, and the shared objects that it loads: their memory images, their
-// symbols and their DWARF line, inlining and variable information. A [Space] is
-// all of them as placed in memory; an [Image] is one.
+// Package image reads the program that the simulator runs, an RV64 Linux ELF executable,
+// and the shared objects that it loads: their memory images, their symbols, and their DWARF
+// information about lines, inlining and variables. A [Space] is all of them as placed in
+// memory; an [Image] is one of them.
 //
-// The file is untrusted. Every size in it is checked against the length of the
-// file or against a stated limit before anything of that size is allocated, and
-// a file that cannot be used is an error, never a panic. Damaged debug
-// information is not an error: the image is still usable, its queries fall back
-// to the symbol table, and [Image.DebugErr] says what was wrong.
+// The file is untrusted. Every size in it is checked against the length of the file or
+// against a stated limit before anything of that size is allocated. A file that cannot be
+// used results in an error, never in a panic. Damaged debug information is not an error:
+// the image is still usable, its queries fall back to the symbol table, and
+// [Image.DebugErr] says what was wrong.
 //
-// An [Image] is immutable after [Parse]. Debug information is decoded on
-// demand, one compilation unit at a time, under a lock; all methods may be
-// called from several goroutines at once. Nothing needs to be closed.
+// An [Image] is immutable after [Parse]. Debug information is decoded on demand, one
+// compilation unit at a time, under a lock. All methods may be called from several
+// goroutines at once. Nothing needs to be closed.
 //
 // # Addresses
 //

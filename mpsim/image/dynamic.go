@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The parts of a file's dynamic section that matter here: its name, and whether it is
-// one of the system's libraries.
+// The relevant parts of a file's dynamic section: its name, and whether it is one of the
+// system's libraries.
 
-// maxSoname bounds a name that the dynamic linker knows, in bytes.
+// maxSoname bounds a name known to the dynamic linker, in bytes.
 const maxSoname = 4096
 
-// readDynamic reads the dynamic section, and from it the file's own name (DT_SONAME).
-// What is invalid there is ignored.
+// readDynamic reads the dynamic section, including the file's own name (DT_SONAME). It
+// ignores invalid entries.
 func (m *Image) readDynamic(progs []elf.Prog64) {
 	for i := range progs {
 		if elf.ProgType(progs[i].Type) != elf.PT_DYNAMIC {
@@ -37,14 +37,14 @@ func (m *Image) readDynamic(progs []elf.Prog64) {
 	}
 }
 
-// dynamicString is the string at offset off of the dynamic linker's table.
+// dynamicString returns the string at offset off of the dynamic linker's table.
 func (m *Image) dynamicString(off uint64) string {
 	s := m.Bytes(m.Base+m.dynamic[elf.DT_STRTAB]+off, maxSoname)
 	return string(s[:max(bytes.IndexByte(s, 0), 0)])
 }
 
-// systemLibraries are the shared objects of the C library and of the run-time
-// libraries of gcc, by the part of their names before the version.
+// systemLibraries are the shared objects of the C library and of gcc's runtime libraries,
+// by the part of their names before the version.
 var systemLibraries = map[string]bool{
 	"ld-linux-riscv64-lp64d": true, "ld-linux-riscv64-lp64": true, "ld-musl-riscv64": true,
 	"libc": true, "libm": true, "libpthread": true, "libdl": true, "librt": true, "libutil": true, "libanl": true,
@@ -56,7 +56,7 @@ var systemLibraries = map[string]bool{
 	"libc++": true, "libc++abi": true, "libunwind": true, "libomp": true,
 }
 
-// Name is the name of a shared object, without directories.
+// Name returns the name of a shared object, without directories.
 func (m *Image) Name() string {
 	if m.soname != "" {
 		return path.Base(m.soname)
@@ -64,19 +64,18 @@ func (m *Image) Name() string {
 	return path.Base(m.Path)
 }
 
-// shortName is the name without what follows the first ".so" or, of the dynamic
-// linker, ".".
+// shortName returns the name up to the first dot.
 func (m *Image) shortName() string {
 	name, _, _ := strings.Cut(m.Name(), ".")
 	return name
 }
 
-// System reports whether a shared object is one of the system's libraries: the C
-// library or a run-time library of the compiler. What they do internally does not
-// count, with or without debug information.
+// System reports whether a shared object is one of the system's libraries: the C library or
+// a runtime library of the compiler. What they do internally does not count, with or
+// without debug information.
 func (m *Image) System() bool { return m.Path != "" && systemLibraries[m.shortName()] }
 
 // Linker reports whether a shared object is the dynamic linker. It finds symbols, loads
-// shared objects and makes thread-local storage for the program, which did not ask for
-// it. So its accesses do not count.
+// shared objects and creates thread-local storage without the program's request, so its
+// accesses do not count.
 func (m *Image) Linker() bool { return m.Path != "" && strings.HasPrefix(m.shortName(), "ld-") }

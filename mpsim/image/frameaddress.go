@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// place of the canonical frame address: a register's value and an offset.
+// cfa says where the canonical frame address is: the value of a register plus an offset.
 type cfa struct {
 	reg    uint8
 	offset int64
 }
 
-// frameEntry is a frame description entry: how to find the frame address in a
-// stretch of code (DWARF 5 section 6.4).
+// frameEntry is a frame description entry. It says how to find the frame address in a range
+// of code (DWARF 5 section 6.4).
 type frameEntry struct {
 	low, high uint64 // addresses of the file
-	align     uint64 // of code offsets
+	align     uint64 // alignment factor of code offsets
 	data      int64  // factor of data offsets
 	initial   []byte // instructions of the common entry
-	program   []byte // its own
+	program   []byte // instructions of this entry
 }
 
-// maxFrameEntries bounds the entries that are read.
+// maxFrameEntries bounds the number of entries that are read.
 const maxFrameEntries = 1 << 20
 
-// FrameAddress returns how to compute the canonical frame address (the stack pointer of
-// the caller at its call, DWARF 5 section 6.4) before the instruction at pc: the value
-// of an integer register, and an offset to add.
+// FrameAddress returns how to compute the canonical frame address immediately before the
+// instruction at pc, i.e. the caller's stack pointer at the call (DWARF 5 section 6.4): the
+// value of an integer register, plus an offset.
 func (m *Image) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -37,14 +37,14 @@ func (m *Image) FrameAddress(pc uint64) (reg uint8, offset int64, ok bool) {
 	return at.reg, at.offset, ok
 }
 
-// frameAddress returns the canonical frame address before the instruction at pc,
+// frameAddress returns the canonical frame address before the instruction at pc, which is
 // an address of the file.
 func (d *debugInfo) frameAddress(m *Image, pc uint64) (cfa, bool) {
 	r, ok := d.frameRun(m, pc, false)
 	return r.now, ok && r.known
 }
 
-// frameRun runs the entry for the instruction at pc, an address of the file. With
+// frameRun runs the entry for the instruction at pc, which is an address of the file. With
 // keeping, it also finds where registers are saved.
 func (d *debugInfo) frameRun(m *Image, pc uint64, keeping bool) (r frameRun, ok bool) {
 	if !d.framesRead {
@@ -89,7 +89,7 @@ type frameReader struct {
 	common map[int]*commonEntry // by offset
 }
 
-// commonEntry is what several frame entries share.
+// commonEntry holds what several frame entries share.
 type commonEntry struct {
 	ok       bool
 	augments bool  // entries have augmentation data
@@ -114,7 +114,7 @@ func (f *frameReader) read() []frameEntry {
 		end := start + int(n)
 		id := c.offset(wide)
 		isCommon := id == 0
-		at := start - int(min(id, uint64(start))) // .eh_frame counts back from here
+		at := start - int(min(id, uint64(start))) // .eh_frame counts backwards from here
 		if !f.eh {
 			isCommon = id == 0xffffffff || wide && id == ^uint64(0)
 			at = int(min(id, uint64(len(f.data))))
@@ -129,7 +129,7 @@ func (f *frameReader) read() []frameEntry {
 	return out
 }
 
-// commonAt reads the common entry at an offset, once.
+// commonAt returns the common entry at an offset. It reads each entry once.
 func (f *frameReader) commonAt(off int) *commonEntry {
 	if e := f.common[off]; e != nil {
 		return e
@@ -150,7 +150,7 @@ func (f *frameReader) commonAt(off int) *commonEntry {
 	augmentation := c.str()
 	if version >= 4 {
 		c.u8() // size of an address
-		c.u8() // of a segment selector
+		c.u8() // size of a segment selector
 	}
 	e.align, e.factor = c.uleb(), c.sleb()
 	if version == 1 {
@@ -183,7 +183,7 @@ func (f *frameReader) commonAt(off int) *commonEntry {
 // Encodings of addresses in .eh_frame (Linux Standard Base, "DWARF Extensions").
 const encodingPCRel = 0x10
 
-// encodedSize is the number of bytes of an address in an encoding.
+// encodedSize returns the number of bytes of an address in an encoding.
 func encodedSize(encoding uint8) uint64 {
 	switch encoding & 7 {
 	case 2:
@@ -194,7 +194,7 @@ func encodedSize(encoding uint8) uint64 {
 	return 8
 }
 
-// entry reads a frame entry that follows its reference to the common one.
+// entry reads the rest of a frame entry, after its reference to the common entry.
 func (f *frameReader) entry(c cursor, common *commonEntry) (frameEntry, bool) {
 	if !common.ok {
 		return frameEntry{}, false
@@ -218,7 +218,7 @@ func (f *frameReader) entry(c cursor, common *commonEntry) (frameEntry, bool) {
 	return e, !c.bad && e.low < e.high
 }
 
-// encoded reads an address or, of encodings without sign, a length.
+// encoded reads an address or, for an encoding without sign, a length.
 func (f *frameReader) encoded(c *cursor, encoding uint8) uint64 {
 	signed := encoding&8 != 0
 	switch encodedSize(encoding) {
@@ -238,7 +238,7 @@ func (f *frameReader) encoded(c *cursor, encoding uint8) uint64 {
 	return c.u64()
 }
 
-// frameRun runs the instructions of an entry up to a place.
+// frameRun runs the instructions of an entry up to an address.
 type frameRun struct {
 	entry    *frameEntry
 	pc, want uint64
@@ -249,14 +249,14 @@ type frameRun struct {
 	saved    []frameState
 }
 
-// frameState is a state that a program has saved.
+// frameState is a state that a frame program has saved.
 type frameState struct {
 	now  cfa
 	kept registerPlaces
 }
 
-// registerPlaces has the places where integer registers of the caller are saved, as
-// offsets from the frame address.
+// registerPlaces maps integer registers of the caller to the places where they are saved,
+// as offsets from the frame address.
 type registerPlaces map[uint8]int64
 
 // keep records where a register is saved.
@@ -269,9 +269,9 @@ func (r *frameRun) keep(reg uint64, offset int64) {
 	}
 }
 
-// Kept returns where the integer registers of the caller are saved before the
-// instruction at pc, as offsets from the canonical frame address. Those that are not in
-// it still have their values.
+// Kept returns where the caller's integer registers are saved immediately before the
+// instruction at pc, as offsets from the canonical frame address. Registers that are not in
+// the map still have their values.
 func (m *Image) Kept(pc uint64) map[uint8]int64 {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -311,10 +311,11 @@ const (
 	cfaValExpression   = 0x16
 )
 
-// maxSavedStates bounds the states that a program can save.
+// maxSavedStates bounds the number of states that a program can save.
 const maxSavedStates = 1 << 10
 
-// run executes a program; false when it went past the place, or cannot go on.
+// run executes a program. It reports false when it has passed the wanted address, or cannot
+// continue.
 func (r *frameRun) run(program []byte) bool {
 	c := cursor{data: program}
 	for c.off < len(program) && !c.bad {
@@ -359,13 +360,13 @@ func (r *frameRun) run(program []byte) bool {
 	return !c.bad
 }
 
-// advance moves on in the code; false when that is past the place.
+// advance moves forward in the code. It reports false when that passes the wanted address.
 func (r *frameRun) advance(n uint64) bool {
 	r.pc += n * r.entry.align
 	return r.pc <= r.want
 }
 
-// define executes an instruction that concerns registers.
+// define executes an instruction that affects registers.
 func (r *frameRun) define(op uint8, c *cursor) bool {
 	switch op {
 	case 0:

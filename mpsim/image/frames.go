@@ -9,14 +9,14 @@ import (
 
 // Frame is a place in the source.
 type Frame struct {
-	Function string // as the source spells it (C++ names demangled), "" if unknown
-	Linkage  string // the linker's name of the function, "" if there is none
-	File     string // as the line table has it, "" if unknown
+	Function string // as in the source (C++ names demangled); "" if unknown
+	Linkage  string // the linker's name of the function; "" if there is none
+	File     string // as in the line table; "" if unknown
 	Line     int    // from 1; 0 if unknown
 	Inlined  bool   // the function was inlined into the next frame
 }
 
-// Base is the last element of the file's path.
+// Base returns the last element of the file's path.
 func (f Frame) Base() string {
 	if f.File == "" {
 		return ""
@@ -24,13 +24,13 @@ func (f Frame) Base() string {
 	return path.Base(f.File)
 }
 
-// maxInlining bounds the frames of one instruction.
+// maxInlining bounds the number of frames of one instruction.
 const maxInlining = 256
 
-// Frames returns the source places of the instruction at pc: the innermost
-// inlined function first, the function that was really called last. Without
-// debug information for pc there is one frame, from the symbol table and
-// without a line; without a symbol there is none.
+// Frames returns the source places of the instruction at pc: first the innermost inlined
+// function, last the function that was really called. If pc has no debug information, there
+// is one frame, from the symbol table and without a line. If there is no symbol either,
+// there is none.
 func (m *Image) Frames(pc uint64) []Frame {
 	var frames []Frame
 	d := m.lockDebug()
@@ -54,7 +54,7 @@ func (m *Image) Frames(pc uint64) []Frame {
 	return frames
 }
 
-// frames returns the frames of pc, an address of the file that u covers.
+// frames returns the frames of pc, which is an address of the file that u covers.
 func (d *debugInfo) frames(m *Image, u *unit, pc uint64) []Frame {
 	d.walk(u)
 	d.readUnitLines(m, u)
@@ -102,15 +102,15 @@ func (d *debugInfo) readUnitLines(m *Image, u *unit) {
 	u.lines = lines
 }
 
-// lineProgram is where the unit's line number program is, and the directory that the
-// names of its files are relative to.
+// lineProgram returns the offset of the unit's line number program, and the directory that
+// its file names are relative to.
 func (u *unit) lineProgram() (off uint64, dir string, ok bool) {
 	at, ok := u.root.Val(dwarf.AttrStmtList).(int64)
 	dir, _ = u.root.Val(dwarf.AttrCompDir).(string)
 	return uint64(at), dir, ok
 }
 
-// Short is a frame as reports have it: function file:line.
+// Short formats a frame for reports: function file:line.
 func (f Frame) Short() string {
 	name := f.Function
 	if name == "" {

@@ -2,21 +2,21 @@ package image
 
 import "debug/dwarf"
 
-// Registers has the numbers of integer and floating-point registers that a Go function
-// uses for arguments and results (ABIInternal).
+// Registers holds the numbers of integer and floating-point registers that a Go function
+// uses for arguments or results (ABIInternal).
 type Registers struct {
 	Ints, Floats int
 }
 
-// goInts and goFloats are the numbers of registers that the ABI has for each.
+// goInts and goFloats are the numbers of registers that the ABI has of each kind.
 const (
 	goInts   = 16
 	goFloats = 16
 )
 
 // GoRegisters returns the numbers of registers in which the Go function at pc takes its
-// arguments and returns its results. ok is false if the debug information does not have
-// them, as for functions in assembler. Arguments that do not fit are on the stack.
+// arguments and returns its results. ok is false if the debug information does not say, as
+// for functions in assembler. Arguments that do not fit are on the stack.
 func (m *Image) GoRegisters(pc uint64) (args, results Registers, ok bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *Image) GoRegisters(pc uint64) (args, results Registers, ok bool) {
 	return args, results, true
 }
 
-// assign finds registers for a parameter; none if not all of it fits.
+// assign finds registers for a parameter, or none if it does not fit completely.
 func (r *Registers) assign(d *debugInfo, parameter *dwarf.Entry) {
 	was := *r
 	typ, _ := parameter.Val(dwarf.AttrType).(dwarf.Offset)

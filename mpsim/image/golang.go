@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// golang is what is known of a program that the Go toolchain built.
+// golang is what is known about a program built by the Go toolchain.
 type golang struct {
 	once    sync.Once
 	release string
 }
 
-// Go returns the release of Go that built the program, such as "go1.26.0"; "" if it is
-// no Go program.
+// Go returns the release of Go that built the program, such as "go1.26.0", or "" if it is
+// not a Go program.
 func (m *Image) Go() string {
 	g := &m.golang
 	g.once.Do(func() {
@@ -31,8 +31,8 @@ func (m *Image) Go() string {
 	return g.release
 }
 
-// Package returns the import path of the Go package in which the instruction at pc was
-// compiled; "" if the debug information does not have it.
+// Package returns the import path of the Go package that contains the instruction at pc, or
+// "" if the debug information does not say.
 func (m *Image) Package(pc uint64) string {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -42,14 +42,14 @@ func (m *Image) Package(pc uint64) string {
 	return ""
 }
 
-// name is that of the source file, or of Go's package, of a unit.
+// name returns the name of a unit: its source file, or the Go package.
 func (u *unit) name() string {
 	name, _ := u.root.Val(dwarf.AttrName).(string)
 	return name
 }
 
-// GoRuntime reports whether a Go package is the runtime or a part of it
-// (cmd/internal/objabi lists them).
+// GoRuntime reports whether a Go package is part of the runtime (see the list in
+// cmd/internal/objabi).
 func GoRuntime(pkg string) bool {
 	switch pkg {
 	case "runtime", "internal/abi", "internal/bytealg", "internal/byteorder", "internal/chacha8rand", "internal/cpu", "internal/race",
@@ -59,22 +59,22 @@ func GoRuntime(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/")
 }
 
-// standardRoots are the first elements of the standard library's import paths. The
-// names of its files are no help: -trimpath removes GOROOT from them.
+// standardRoots are the first elements of the standard library's import paths. File names
+// cannot be used instead, because -trimpath removes GOROOT from them.
 var standardRoots = strings.Fields(`archive bufio bytes cmp compress container context crypto database debug embed
 	encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin
 	reflect regexp runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique
 	unsafe vendor weak`)
 
-// GoStandard reports whether a Go package is one of the standard library.
+// GoStandard reports whether a Go package is in the standard library.
 func GoStandard(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	return slices.Contains(standardRoots, first)
 }
 
-// Members are the offsets of the members of structures, by "type.member", as a Go
-// package declares them. The linker adds a second unit of a package's name, with
-// types that others use.
+// Members returns the offsets of structure members, by "type.member", as a Go package
+// declares them. The linker adds a second unit with a package's name, for types that other
+// packages use.
 func (m *Image) Members(pkg string, types ...string) map[string]uint64 {
 	found := map[string]uint64{}
 	d := m.lockDebug()
@@ -118,8 +118,8 @@ func (d *debugInfo) membersOf(u *unit, types []string, found map[string]uint64) 
 	})
 }
 
-// How the stores of a write barrier are recognised: they go through the register in
-// which gcWriteBarrier returns the buffer's address (cmd/compile's riscv64 ABI), soon
+// Stores of a write barrier are recognised as follows: they go through the register in
+// which gcWriteBarrier returns the buffer's address (riscv64 ABI of cmd/compile), shortly
 // after the call.
 const (
 	barrierRegister = 24
@@ -129,8 +129,8 @@ const (
 	opcodeJAL       = 0x6f
 )
 
-// notSource reports whether the load or store at pc is not in the source: a store of a
-// write barrier, or a load into the zero register, with which the compiler checks for
+// notSource reports whether the load or store at pc does not occur in the source: a store
+// of a write barrier, or a load into the zero register, with which the compiler checks for
 // nil pointers.
 func (m *Image) notSource(pc uint64) bool {
 	half := func(at uint64) uint32 {
@@ -142,7 +142,7 @@ func (m *Image) notSource(pc uint64) bool {
 	}
 	in := half(pc)
 	if in&3 != 3 {
-		return false // compressed loads and stores have no such registers
+		return false // compressed loads and stores cannot use these registers
 	}
 	in |= half(pc+2) << 16
 	if in&0x7f == opcodeLoad && in>>7&31 == 0 {

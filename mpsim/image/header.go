@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Reasons for which a file is refused.
+// Reasons to reject a file.
 var (
 	ErrNotELF        = errors.New("not an ELF file")
 	ErrMachine       = errors.New("hindsight runs RV64GC programs: compile with riscv64-linux-gnu-gcc, or `hindsight cc`")
@@ -28,8 +28,7 @@ const (
 	symbolSize  = 24
 )
 
-// readHeader reads the ELF header and refuses everything but little-endian
-// 64-bit RISC-V.
+// readHeader reads the ELF header. It rejects everything but little-endian 64-bit RISC-V.
 func readHeader(data []byte) (*elf.Header64, error) {
 	if len(data) < 4 || string(data[:4]) != elf.ELFMAG {
 		if len(data) >= 2 && string(data[:2]) == "#!" {
@@ -64,7 +63,7 @@ func readHeader(data []byte) (*elf.Header64, error) {
 	return h, nil
 }
 
-// machineName is the usual name of a machine.
+// machineName returns the usual name of a machine.
 func machineName(m elf.Machine) string {
 	switch m {
 	case elf.EM_X86_64:
@@ -82,7 +81,7 @@ func machineName(m elf.Machine) string {
 	return fmt.Sprintf("machine %d", uint16(m))
 }
 
-// table returns n entries of size bytes each, from offset off of the file.
+// table returns n entries of size bytes each, at offset off of the file.
 func table(data []byte, what string, off uint64, n, size int) ([]byte, error) {
 	bytes := uint64(n) * uint64(size)
 	if off > uint64(len(data)) || bytes > uint64(len(data))-off {
@@ -141,7 +140,7 @@ func contents(data []byte, p *elf.Prog64) ([]byte, error) {
 	return data[p.Off : p.Off+p.Filesz : p.Off+p.Filesz], nil
 }
 
-// addSegments checks the loadable segments and puts them in order.
+// addSegments checks the loadable segments and sorts them.
 func (m *Image) addSegments(progs []elf.Prog64) error {
 	total, exec := uint64(0), false
 	for i := range progs {
@@ -181,17 +180,17 @@ func (m *Image) addSegments(progs []elf.Prog64) error {
 	return nil
 }
 
-// bound finds the range of addresses of the segments.
+// bound computes the address range of the segments.
 func (m *Image) bound() {
 	if n := len(m.Segments); n > 0 {
 		m.low, m.high = m.Segments[0].Addr, m.Segments[n-1].End()
 	}
 }
 
-// maxInterp bounds the path of a dynamic linker, as Linux does.
+// maxInterp bounds the path of a dynamic linker, as in Linux.
 const maxInterp = 4096
 
-// readInterp finds the dynamic linker that the file asks for.
+// readInterp finds the dynamic linker that the file requests.
 func (m *Image) readInterp(progs []elf.Prog64) error {
 	for i := range progs {
 		if elf.ProgType(progs[i].Type) != elf.PT_INTERP {
@@ -239,8 +238,8 @@ func (m *Image) addTLS(progs []elf.Prog64) error {
 	return nil
 }
 
-// findPhdr sets the address of the program headers as Linux computes it: from
-// PT_PHDR, or from the segment that loads the part of the file they are in.
+// findPhdr sets the address of the program headers as Linux computes it: from PT_PHDR, or
+// from the segment that loads the part of the file that contains them.
 func (m *Image) findPhdr(h *elf.Header64, progs []elf.Prog64) {
 	for i := range progs {
 		p := &progs[i]

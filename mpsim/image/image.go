@@ -8,14 +8,13 @@ import (
 	"slices"
 )
 
-// PIEBase is the base address of a position-independent executable: it is added to
-// every address of its file.
+// PIEBase is the base address of a position-independent executable. It is added to every
+// address of the file.
 const PIEBase = 0x4000_0000
 
 // Limits of a file.
 const (
-	// MaxAddress is the first address above user space (the Sv39 layout of
-	// Linux).
+	// MaxAddress is the first address above user space (the Sv39 layout of Linux).
 	MaxAddress = 1 << 38
 	// MaxMemory bounds the sum of the segments' sizes in memory, in bytes.
 	MaxMemory = 4 << 30
@@ -26,33 +25,31 @@ const (
 	maxSections = 1 << 16
 )
 
-// Image is an executable or a shared object: what is loaded into memory, and what
-// is known about it.
+// Image is an executable or a shared object: what is loaded into memory, and what is known
+// about it.
 type Image struct {
 	// Data is the file as it was passed to Parse. It must not be changed.
 	Data []byte
-	// Path is the file that a shared object was loaded from, as the program sees
-	// it; "" for the executable.
+	// Path is the file from which a shared object was loaded, as the program sees it. It is
+	// "" for the executable.
 	Path string
 	// Base is added to every address of the file.
 	Base uint64
-	// Interp is the dynamic linker that an executable asks for (PT_INTERP); "" if it
+	// Interp is the dynamic linker that an executable requests (PT_INTERP), or "" if it
 	// needs none.
 	Interp string
-	// ExecStack says that the program asks for stacks whose memory can be executed
-	// (PT_GNU_STACK): gcc puts code there for nested functions.
+	// ExecStack says that the program requests executable stacks (PT_GNU_STACK). gcc puts
+	// code there for nested functions.
 	ExecStack bool
 	// Entry is the address of the first instruction.
 	Entry uint64
-	// PIE says that the program is position independent and was placed at
-	// PIEBase.
+	// PIE says that the program is position-independent and was placed at PIEBase.
 	PIE bool
-	// Segments are the loadable segments in order of address; they do not
-	// overlap.
+	// Segments are the loadable segments in order of address. They do not overlap.
 	Segments []Segment
-	// Phdr is the address of the program headers in memory (AT_PHDR), 0 when no
-	// segment holds them; PhdrCount (AT_PHNUM) is their number and PhdrSize
-	// (AT_PHENT) the bytes of each.
+	// Phdr is the address of the program headers in memory (AT_PHDR), or 0 if no segment
+	// contains them. PhdrCount (AT_PHNUM) is their number and PhdrSize (AT_PHENT) the size
+	// of each in bytes.
 	Phdr      uint64
 	PhdrCount int
 	PhdrSize  int
@@ -60,15 +57,15 @@ type Image struct {
 	GP uint64
 	// Dynamic is the address of the dynamic section in memory, 0 if there is none.
 	Dynamic uint64
-	// TLS is the initial image of thread-local storage; its zero value means
-	// that the program has none.
+	// TLS is the initial image of thread-local storage. Its zero value means that the
+	// program has none.
 	TLS TLS
 
-	// Digest is the SHA-256 of Data, of a shared object that a Space has read.
+	// Digest is the SHA-256 of Data. It is set for a shared object that a Space has read.
 	Digest [sha256.Size]byte
-	file   [sha256.Size]byte // of the file itself, from which Data differs if there was a debug file
+	file   [sha256.Size]byte // of the file itself; Data differs if there was a debug file
 
-	low, high uint64                // the segments lie between them
+	low, high uint64                // bounds of the segments
 	soname    string                // DT_SONAME
 	dynamic   map[elf.DynTag]uint64 // the dynamic section
 	stripped  bool                  // only the symbols for other files are known
@@ -82,17 +79,17 @@ type Image struct {
 	debug    debugInfo
 }
 
-// Segment is a stretch of memory that exists when the program starts.
+// Segment is a range of memory that exists when the program starts.
 type Segment struct {
 	Addr    uint64
-	Data    []byte // the part in the file: the first bytes of the segment; shares Image.Data
-	MemSize uint64 // bytes in memory, at least len(Data); the rest is zero
+	Data    []byte // the part in the file, i.e. the first bytes of the segment; shares Image.Data
+	MemSize uint64 // size in memory, at least len(Data); the rest is zero
 	Read    bool
 	Write   bool
 	Exec    bool
 }
 
-// End is the address after the segment.
+// End returns the address after the segment.
 func (s *Segment) End() uint64 { return s.Addr + s.MemSize }
 
 // TLS describes the initial image of thread-local storage.
@@ -129,9 +126,8 @@ func Load(path string) (*Space, error) {
 	return m, nil
 }
 
-// Parse reads an executable from its bytes, which the space keeps and which
-// must not be changed afterwards. The error wraps one of the Err… values of
-// this package.
+// Parse reads an executable from its bytes, which the space keeps and which must not be
+// changed afterwards. The error wraps one of the Err… values of this package.
 func Parse(data []byte) (*Space, error) {
 	m, err := parse(data, nil)
 	if err != nil {
@@ -140,8 +136,8 @@ func Parse(data []byte) (*Space, error) {
 	return NewSpace(m), nil
 }
 
-// ParseShared reads a shared object that was loaded from the file at path, at the
-// address base. For data and errors the same holds as for [Parse].
+// ParseShared reads a shared object that was loaded from the file at path, at address base.
+// Data and errors are as for [Parse].
 func ParseShared(data []byte, path string, base uint64) (*Image, error) {
 	m, err := parse(data, &base)
 	if err != nil {
@@ -151,7 +147,7 @@ func ParseShared(data []byte, path string, base uint64) (*Image, error) {
 	return m, nil
 }
 
-// parse reads an executable, or a shared object that is at base.
+// parse reads an executable, or a shared object at base.
 func parse(data []byte, base *uint64) (*Image, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooBig, len(data), MaxFile)
@@ -195,8 +191,7 @@ func parse(data []byte, base *uint64) (*Image, error) {
 	return m, nil
 }
 
-// checkKind decides whether the file can be run, or loaded at base, and determines its
-// base.
+// checkKind checks that the file can be run, or loaded at base, and determines its base.
 func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	switch elf.Type(h.Type) {
 	case elf.ET_EXEC:
@@ -216,7 +211,7 @@ func (m *Image) checkKind(h *elf.Header64, base *uint64) error {
 	return nil
 }
 
-// Size returns the number of bytes of memory that an ELF file takes, from its base on.
+// Size returns the number of bytes of memory that an ELF file needs, starting at its base.
 func Size(data []byte) (size uint64, err error) {
 	progs, err := Segments(data)
 	for _, p := range progs {
@@ -238,12 +233,12 @@ func (m *Image) segment(addr uint64) *Segment {
 	return nil
 }
 
-// Static reports whether addr is in memory that the file lays out: code and global
-// variables.
+// Static reports whether addr is in memory whose content comes from the file: code and
+// global variables.
 func (m *Image) Static(addr uint64) bool { return m.segment(addr) != nil }
 
-// Code returns up to n bytes of the file's executable memory from pc on: fewer at the
-// end of a segment, none if pc is in no segment. The result shares Image.Data.
+// Code returns up to n bytes of the file's executable memory at pc. It returns fewer at the
+// end of a segment, and none if pc is in no segment. The result shares Image.Data.
 func (m *Image) Code(pc uint64, n int) []byte {
 	s := m.segment(pc)
 	if s == nil || !s.Exec {
@@ -252,8 +247,8 @@ func (m *Image) Code(pc uint64, n int) []byte {
 	return s.bytes(pc, n)
 }
 
-// Bytes returns up to n bytes of the initial memory from addr on, executable or not:
-// fewer at the end of the part of a segment that is in the file, none if addr is in no
+// Bytes returns up to n bytes of the initial memory at addr, executable or not. It returns
+// fewer at the end of the part of a segment that is in the file, and none if addr is in no
 // segment. The result shares Image.Data.
 func (m *Image) Bytes(addr uint64, n int) []byte {
 	s := m.segment(addr)

@@ -183,8 +183,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBrokenDebug damages each debug section in turn: the image must stay
-// usable and say what is wrong.
+// TestBrokenDebug damages each debug section in turn. The image must remain usable and
+// report the error.
 func TestBrokenDebug(t *testing.T) {
 	good := tiny(t)
 	f, err := elf.NewFile(bytes.NewReader(good))
@@ -240,8 +240,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzDebug damages the debug information of the small executable in one place:
-// the image must be usable all the same.
+// FuzzDebug damages the debug information of the small executable in one place. The image
+// must remain usable.
 func FuzzDebug(f *testing.F) {
 	good := tiny(f)
 	e, err := elf.NewFile(bytes.NewReader(good))
@@ -271,7 +271,7 @@ func FuzzDebug(f *testing.F) {
 	})
 }
 
-// TestNameBomb has the same name for every symbol, as long as the file allows.
+// TestNameBomb gives every symbol the same name, which is as long as the file allows.
 func TestNameBomb(t *testing.T) {
 	good := tiny(t)
 	e, err := elf.NewFile(bytes.NewReader(good))
@@ -302,7 +302,7 @@ func TestNameBomb(t *testing.T) {
 	}
 }
 
-// queryAll asks everything about some addresses of the image.
+// queryAll makes every query for some addresses of the image.
 func queryAll(m *Image) {
 	var at []uint64
 	for _, s := range m.Segments {

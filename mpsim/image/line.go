@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// lineTable is the line number program of a unit after it has been run (DWARF 5
-// section 6.2).
+// lineTable is the result of a unit's line number program (DWARF 5 section 6.2).
 type lineTable struct {
 	compDir string
 	dirs    []string
 	files   []lineFile // files[i] is file number i of the table
 	rows    []lineRow
 	seqs    []lineSeq // in order of start
-	reach   []uint64  // reach[i]: the greatest end among seqs[:i+1]
+	reach   []uint64  // reach[i]: the maximum of end in seqs[:i+1]
 }
 
 type lineFile struct {
@@ -38,8 +37,8 @@ type lineSeq struct {
 	first, last int // rows[first:last]
 }
 
-// file returns the path of file number i: as the table has it, with its directory
-// before it unless it is absolute.
+// file returns the path of file number i as the table has it, preceded by its directory
+// unless it is absolute.
 func (t *lineTable) file(i uint64) string {
 	if t == nil || i >= uint64(len(t.files)) {
 		return ""
@@ -55,8 +54,8 @@ func (t *lineTable) file(i uint64) string {
 	return joinDir(dir, f.name)
 }
 
-// joinDir puts dir before a relative name. It leaves ".." alone, as other tools
-// that print line tables do.
+// joinDir puts dir before a relative name. It leaves ".." alone, like other tools that
+// print line tables.
 func joinDir(dir, name string) string {
 	if dir == "" || strings.HasPrefix(name, "/") {
 		return name
@@ -87,9 +86,9 @@ func (t *lineTable) find(pc uint64) (lineRow, bool) {
 	return lineRow{}, false
 }
 
-// LineCode returns the addresses at which the code of a source line begins: of that
-// line, or of the next one of the file that has code, and returns that line. A file is
-// named by its path or the end of it.
+// LineCode returns the addresses at which the code of a source line starts. If the line has
+// no code, it uses the next line of the file that has. at is the line used. A file is named
+// by its path or the end of it.
 func (m *Image) LineCode(file string, line int) (pcs []uint64, at int) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -125,13 +124,13 @@ func (m *Image) LineCode(file string, line int) (pcs []uint64, at int) {
 	}), at
 }
 
-// sameFile reports whether a path of the line table is the file of a name.
+// sameFile reports whether a path of the line table denotes the file name.
 func sameFile(path, name string) bool {
 	path = filepath.Clean(path)
 	return path == name || strings.HasSuffix(path, "/"+name) || strings.HasSuffix(name, "/"+path)
 }
 
-// lineHeader has the fields of the header that are needed to run a program.
+// lineHeader holds the header fields that are needed to run a program.
 type lineHeader struct {
 	version    uint16
 	minInst    uint64
@@ -141,8 +140,8 @@ type lineHeader struct {
 	lengths    []uint8
 }
 
-// readLines runs the line number program at off. isCode says whether a sequence that
-// starts at an address is part of the program. At most *budget rows are made; their
+// readLines runs the line number program at off. isCode reports whether a sequence that
+// starts at an address is part of the program. At most *budget rows are created, and their
 // number is subtracted from it.
 func (d *debugInfo) readLines(off uint64, compDir string, isCode func(uint64) bool, budget *int) (*lineTable, error) {
 	t, h, c, err := d.readLineFiles(off, compDir)
@@ -161,8 +160,8 @@ func (d *debugInfo) readLines(off uint64, compDir string, isCode func(uint64) bo
 	return t, nil
 }
 
-// readLineFiles reads what is before the line number program at off: the names of
-// files. The cursor is left at the program.
+// readLineFiles reads what precedes the line number program at off: the names of files. It
+// leaves the cursor at the program.
 func (d *debugInfo) readLineFiles(off uint64, compDir string) (*lineTable, *lineHeader, *cursor, error) {
 	if off >= uint64(len(d.line)) {
 		return nil, nil, nil, fmt.Errorf("%w: line table at %#x of %#x", ErrDebug, off, len(d.line))
@@ -264,8 +263,8 @@ func (d *debugInfo) readFiles5(c *cursor, t *lineTable, wide bool) {
 	}
 }
 
-// readFile5 reads an entry of a directory or file table in the given format of
-// (content type, form) pairs.
+// readFile5 reads an entry of a directory or file table in the given format of (content
+// type, form) pairs.
 func (d *debugInfo) readFile5(c *cursor, format [][2]uint64, wide bool) lineFile {
 	var f lineFile
 	for _, p := range format {
@@ -305,7 +304,7 @@ func (d *debugInfo) readFile5(c *cursor, format [][2]uint64, wide bool) lineFile
 	return f
 }
 
-// stringAt is the string at off of a string section.
+// stringAt returns the string at off of a string section.
 func stringAt(data []byte, off uint64) string {
 	if off >= uint64(len(data)) {
 		return ""
@@ -314,7 +313,7 @@ func stringAt(data []byte, off uint64) string {
 	return c.str()
 }
 
-// lineState are the registers of the line number machine.
+// lineState holds the registers of the line number machine.
 type lineState struct {
 	addr, file uint64
 	line       int64
@@ -381,7 +380,7 @@ func (t *lineTable) extended(c *cursor, s *lineState) bool {
 	return false
 }
 
-// standard executes a standard opcode and reports whether it makes a row.
+// standard executes a standard opcode and reports whether it creates a row.
 func (s *lineState) standard(c *cursor, h *lineHeader, op uint8) bool {
 	switch op {
 	case 1: // copy
@@ -398,7 +397,7 @@ func (s *lineState) standard(c *cursor, h *lineHeader, op uint8) bool {
 		s.addr += uint64(int64(255-h.opcodeBase)/h.lineRange) * h.minInst
 	case 9: // fixed_advance_pc
 		s.addr += uint64(c.u16())
-	default: // those without meaning here: skip the operands
+	default: // opcodes without meaning here: skip the operands
 		for range h.lengths[op-1] {
 			c.uleb()
 		}
@@ -406,8 +405,8 @@ func (s *lineState) standard(c *cursor, h *lineHeader, op uint8) bool {
 	return false
 }
 
-// endSequence closes the sequence of the rows from first on, or drops it when
-// it is not code of the program.
+// endSequence closes the sequence of the rows starting at first. If they are not code of
+// the program, it drops them.
 func (t *lineTable) endSequence(first int, end uint64, isCode func(uint64) bool) {
 	rows := t.rows[first:]
 	if len(rows) == 0 {

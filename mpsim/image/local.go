@@ -7,26 +7,24 @@ import (
 	"strings"
 )
 
-// Local is a variable or parameter of a function, where it is kept at one
+// Local is a variable or parameter of a function, and where it is stored at one
 // instruction.
 type Local struct {
 	Name string
 	Size uint64 // bytes
-	// Memory says that it is in memory, Offset bytes from the value of register
-	// Reg before the instruction. Otherwise it is in register Reg: 0–31 integer,
-	// 32–63 floating-point.
+	// Memory says that it is in memory, Offset bytes from the value of register Reg before
+	// the instruction. Otherwise it is in register Reg: 0–31 integer, 32–63 floating-point.
 	Memory bool
 	Reg    uint8
 	Offset int64
-	// Then is of those that [Image.Pointed] returns: the variable is that many bytes
-	// after where the pointer in that memory points.
+	// Then is used by [Image.Pointed]: the variable is that many bytes after the address
+	// that the pointer in that memory contains.
 	Then int64
 
 	typ dwarf.Offset
 }
 
-// Operations of DWARF expressions that say where local variables are (DWARF 5
-// section 7.7.1).
+// Operations of DWARF expressions for locations of local variables (DWARF 5 section 7.7.1).
 const (
 	opReg0         = 0x50
 	opReg31        = 0x6f
@@ -40,20 +38,20 @@ const (
 	opCallFrameCFA = 0x9c
 )
 
-// maxLocals bounds the variables of a function that are looked at.
+// maxLocals bounds the number of variables of a function that are examined.
 const maxLocals = 1 << 16
 
-// Locals returns the variables and parameters of the functions around pc, inlined
-// ones too, that have a place there which a register tells. An inner one of a
-// name comes before an outer one.
+// Locals returns the variables and parameters of the functions around pc, including inlined
+// ones, whose location there is a register or relative to one. Of several variables with
+// the same name, inner ones come first.
 func (m *Image) Locals(pc uint64) []Local {
 	found, _ := m.localsAt(pc)
 	return found
 }
 
-// Pointed returns the variables that are in memory to which a pointer on the stack
-// points, as shared ones are in the code of an OpenMP region. The order is that of
-// Locals.
+// Pointed returns the variables that are in memory to which a pointer on the stack points.
+// Shared variables in the code of an OpenMP region are stored in this way. The order is
+// that of Locals.
 func (m *Image) Pointed(pc uint64) []Local {
 	_, pointed := m.localsAt(pc)
 	return pointed
@@ -78,7 +76,7 @@ func (m *Image) localsAt(pc uint64) (found, pointed []Local) {
 	return found, pointed
 }
 
-// LocalPath names the part of a local variable at off that holds an access of size
+// LocalPath names the part of a local variable at off that contains an access of size
 // bytes, as [Image.ObjectPathSize] does: cache.hits, grid[3].
 func (m *Image) LocalPath(l Local, off, size uint64) string {
 	d := m.lockDebug()
@@ -89,7 +87,7 @@ func (m *Image) LocalPath(l Local, off, size uint64) string {
 	return b.String()
 }
 
-// localSearch looks for the variables of one function.
+// localSearch searches the variables of one function.
 type localSearch struct {
 	m     *Image
 	d     *debugInfo
@@ -100,8 +98,8 @@ type localSearch struct {
 	found, pointed []Local
 }
 
-// function goes through the entries of a function. Blocks and inlined functions
-// that do not cover the place are passed over.
+// function visits the entries of a function. It skips blocks and inlined functions that do
+// not cover the place.
 func (l *localSearch) function(at dwarf.Offset) error {
 	r := l.d.data.Reader()
 	r.Seek(at)
@@ -139,7 +137,7 @@ func (l *localSearch) function(at dwarf.Offset) error {
 	return nil
 }
 
-// covers reports whether the code of a block or inlined function holds the place.
+// covers reports whether the code of a block or inlined function contains the place.
 func (l *localSearch) covers(e *dwarf.Entry) bool {
 	ranges, err := l.d.rangesOf(e)
 	if err != nil {
@@ -153,7 +151,7 @@ func (l *localSearch) covers(e *dwarf.Entry) bool {
 	return false
 }
 
-// variable takes note of a variable if it has a place.
+// variable records a variable if it has a location here.
 func (l *localSearch) variable(e *dwarf.Entry) {
 	expr, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok {
@@ -185,7 +183,7 @@ func (l *localSearch) variable(e *dwarf.Entry) {
 	}
 }
 
-// added reads an addition of a constant at the beginning of an expression.
+// added decodes an addition of a constant at the beginning of an expression.
 func added(expr []byte) (rest []byte, n int64) {
 	if len(expr) == 0 || expr[0] != opPlusUconst {
 		return expr, 0
@@ -198,13 +196,13 @@ func added(expr []byte) (rest []byte, n int64) {
 	return expr[c.off:], n
 }
 
-// place reads an expression that is a register or memory and nothing else.
+// place decodes an expression that consists only of a register or memory location.
 func (l *localSearch) place(expr []byte) (v Local, ok bool) {
 	v, rest, ok := l.begin(expr)
 	return v, ok && len(rest) == 0
 }
 
-// begin reads the beginning of an expression, which names a register or memory.
+// begin decodes the beginning of an expression, which is a register or memory location.
 func (l *localSearch) begin(expr []byte) (v Local, rest []byte, ok bool) {
 	if len(expr) == 0 {
 		return v, nil, false
@@ -258,7 +256,7 @@ const (
 	listViewPair    = 9
 )
 
-// listed finds the expression that holds at the place in a location list.
+// listed returns the expression of a location list that applies at the place.
 func (l *localSearch) listed(off uint64) []byte {
 	base, _ := l.unit.root.Val(dwarf.AttrLowpc).(uint64)
 	if l.d.locLists == nil {
@@ -306,7 +304,7 @@ func (l *localSearch) listed(off uint64) []byte {
 // maxExpression bounds the length of an expression in bytes.
 const maxExpression = 1 << 16
 
-// listed4 is listed for the lists of DWARF 4 and before (DWARF 4 section 2.6.2).
+// listed4 is the variant of listed for DWARF 4 and earlier (DWARF 4 section 2.6.2).
 func (l *localSearch) listed4(off, base uint64) []byte {
 	if off > uint64(len(l.d.loc)) {
 		return nil
@@ -329,7 +327,7 @@ func (l *localSearch) listed4(off, base uint64) []byte {
 	return nil
 }
 
-// String returns the place for people: a0, fa1, or -24(s0).
+// String returns the location as text: a0, fa1, or -24(s0).
 func (v Local) String() string {
 	name := registerNames[v.Reg&63]
 	if v.Memory {
@@ -338,7 +336,7 @@ func (v Local) String() string {
 	return name
 }
 
-// registerNames are those of the calling convention, by DWARF number.
+// registerNames are the names of the calling convention, by DWARF number.
 var registerNames = [64]string{
 	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
 	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestFrameAddressLikeReadelf compares the canonical frame address of every
-// row of the unwind tables with readelf's interpretation.
+// TestFrameAddressLikeReadelf compares the canonical frame address in every row of the
+// unwind tables with readelf's interpretation.
 func TestFrameAddressLikeReadelf(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestFrameAddressLikeReadelf(t *testing.T) {
 	}
 }
 
-// TestLocals looks at the variables of a function at every instruction: the
-// first argument is in a0 when the function is entered, and in the frame at -O0
-// later; variables of a block are seen inside it only.
+// TestLocals checks the variables of a function at every instruction. The first argument is
+// in a0 on entry, and at -O0 later in the frame. Variables of a block are visible only
+// inside it.
 func TestLocals(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {

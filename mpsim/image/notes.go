@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Notes is what the text of a program's source files says about atomic accesses
-// and the debug information does not. It is in the trace, since the files may be
-// gone or changed when the trace is looked at.
+// Notes is what the text of a program's source files says about atomic accesses and the
+// debug information does not. The trace contains it, because the files may be gone or
+// changed when the trace is examined.
 type Notes struct {
 	Files []FileNotes `json:"files"`
 }
@@ -20,16 +20,16 @@ type Notes struct {
 // FileNotes is about one source file, the first of a unit.
 type FileNotes struct {
 	Name string `json:"name"` // as line tables have it
-	// Settled says that every atomic access that the file's own text makes is on
-	// the lines of Lines: no macro or type can hide another one.
+	// Settled says that every atomic access in the file's own text is on one of Lines, i.e.
+	// no macro or type can hide another one.
 	Settled bool         `json:"settled,omitempty"`
 	Lines   []LineNotes  `json:"lines,omitempty"`
 	Orders  []OrderNotes `json:"orders,omitempty"`
 }
 
-// OrderNotes are the memory orders of a compare-and-swap, or of a fence, which has
-// one. Its name begins in a column of a line; both are counted from 1, columns in
-// bytes. Orders are numbered as compilers do (relaxed 0 … seq_cst 5).
+// OrderNotes are the memory orders of a compare-and-swap, or of a fence, which has one
+// order. Line and Column say where its name begins, counted from 1, columns in bytes.
+// Orders have the numbers that compilers use (relaxed 0 … seq_cst 5).
 type OrderNotes struct {
 	Line    int   `json:"line"`
 	Column  int   `json:"column"`
@@ -37,28 +37,28 @@ type OrderNotes struct {
 	Failure uint8 `json:"failure"`
 }
 
-// LineNotes is about the lines From to To, both included, counted from 1.
+// LineNotes is about the lines From to To, inclusive, counted from 1.
 type LineNotes struct {
 	From int      `json:"from"`
 	To   int      `json:"to"`
 	Kind NoteKind `json:"kind"`
 }
 
-// NoteKind says what some lines contain. The numbers are part of the format.
+// NoteKind says what some lines contain. The numbers are part of the file format.
 type NoteKind uint8
 
 const (
-	NoteAtomic    NoteKind = 1 // an atomic operation, and maybe other accesses
+	NoteAtomic    NoteKind = 1 // an atomic operation, and possibly other accesses
 	NoteLoad      NoteKind = 2 // a statement that loads atomically, and nothing else
 	NoteStore     NoteKind = 3 // a statement that stores atomically, and nothing else
 	NoteReduction NoteKind = 4 // an OpenMP directive with a reduction
 	NoteWriteBack NoteKind = 5 // an OpenMP directive with simd or task that names no variable to write back
 )
 
-// maxOrder is the greatest number of a memory order, seq_cst.
+// maxOrder is the largest number of a memory order, seq_cst.
 const maxOrder = 5
 
-// Encode is the payload of a notes block.
+// Encode returns the payload of a notes block.
 func (n *Notes) Encode() ([]byte, error) { return json.Marshal(n) }
 
 // DecodeNotes reads what Encode wrote.
@@ -77,8 +77,8 @@ func DecodeNotes(payload []byte) (*Notes, error) {
 	return n, nil
 }
 
-// SourceFiles lists the first source file of each unit that the debug
-// information has, as line tables name it.
+// SourceFiles returns the first source file of each unit in the debug information, under
+// the name used in line tables.
 func (m *Image) SourceFiles() []string {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *Image) SourceFiles() []string {
 	return slices.Compact(list)
 }
 
-// LineFiles lists the files that line tables name, headers too, as they name them.
+// LineFiles returns the files named by line tables, including headers, under those names.
 func (m *Image) LineFiles() []string {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -117,8 +117,8 @@ func (m *Image) LineFiles() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// IsSource reports whether a file is a source file that line tables name. Names are
-// looked for in the files that places returns; nil: under the name itself.
+// IsSource reports whether a file is a source file named by line tables. Names are looked
+// up in the files that places returns; nil means under the name itself.
 func (s *Space) IsSource(file fs.FileInfo, places func(name string) []string) bool {
 	if places == nil {
 		places = func(name string) []string { return []string{name} }

@@ -2,10 +2,10 @@ package image
 
 import "debug/dwarf"
 
-// Privatized lists the global variables of which the construct of OpenMP whose
-// outlined function holds pc has its own copies (reduction, private,
-// firstprivate, lastprivate): gcc describes a copy as a variable of the function
-// that is declared where the global one is. There are none elsewhere.
+// Privatized returns the global variables of which an OpenMP construct has its own copies
+// (reduction, private, firstprivate, lastprivate). pc must be in the outlined function of
+// the construct; elsewhere there are none. gcc describes a copy as a variable of the
+// function that is declared where the global variable is.
 func (m *Image) Privatized(pc uint64) (globals []Range) {
 	if f, ok := m.Func(pc); !ok || !outlined(f.Name) {
 		return nil
@@ -37,7 +37,7 @@ func (m *Image) Privatized(pc uint64) (globals []Range) {
 	return globals
 }
 
-// declaration is where the source declares a variable.
+// declaration says where the source declares a variable.
 type declaration struct {
 	name         string
 	file         int64
@@ -55,7 +55,7 @@ func declarationOf(e *dwarf.Entry) (c declaration, ok bool) {
 	return c, ok && c.name != ""
 }
 
-// declaredIn is where the variables of a function are declared.
+// declaredIn returns where the variables of a function are declared.
 func (d *debugInfo) declaredIn(function dwarf.Offset) (map[declaration]bool, error) {
 	r := d.data.Reader()
 	r.Seek(function)
@@ -82,8 +82,8 @@ func (d *debugInfo) declaredIn(function dwarf.Offset) (map[declaration]bool, err
 	return found, nil
 }
 
-// placeOf is where the variable is that e defines or, for another unit to define
-// it, declares.
+// placeOf returns the address range of the variable that e defines, or that it declares and
+// another unit defines.
 func (d *debugInfo) placeOf(m *Image, u *unit, e *dwarf.Entry, name string) []Range {
 	for _, v := range u.vars {
 		if v.entry == e.Offset && !v.tls {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// selfGuarded are functions of glibc that guard by a futex what would otherwise be the
-// program's memory: the counter that a wait for asynchronous requests keeps in its
-// frame, and that the library's threads count down.
+// selfGuarded are functions of glibc that use a futex to guard what would otherwise be the
+// program's memory: the counter that a wait for asynchronous requests keeps in its frame,
+// and that the library's threads decrement.
 var selfGuarded = []string{
 	"do_aio_misc_wait", "aio_suspend", "__aio_suspend", "__aio_notify", "__lio_listio_24", "lio_listio",
 	"gai_suspend", "___gai_suspend_time64", "getaddrinfo_a", "__gai_notify",
 }
 
-// guarded are the places of these functions in an image.
+// guarded holds the address ranges of these functions in an image.
 type guarded struct {
 	once   sync.Once
 	bodies []Range

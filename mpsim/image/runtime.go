@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// runtime is where the code of the OpenMP runtime lies.
+// runtime says where the code of the OpenMP runtime is.
 type runtime struct {
 	once sync.Once
 	body Range    // from the first to the last of its entry points
-	odd  []uint64 // functions of its outside of that
+	odd  []uint64 // its functions outside that range
 }
 
-// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp. Its
-// calls say what they order, so that nobody needs to look at how it does so.
+// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp. Its hooks
+// report what its calls order, so that its code need not be examined.
 //
-// An archive's members are linked one after the other: what lies between the
-// entry points is the runtime's. Functions that the compiler puts into other
-// sections (cold and start-up code) are known by their names.
+// An archive's members are linked one after another, so everything between the entry points
+// belongs to the runtime. Functions that the compiler puts into other sections (cold and
+// start-up code) are recognised by their names.
 //
-// Of a Go program it is the stores by which its own code fills the buffer of the
-// garbage collector's write barrier: the pointers are in memory that
-// gcWriteBarrier has returned; and its checks for nil pointers.
+// In a Go program, Runtime applies to the stores by which the program's own code fills the
+// buffer of the garbage collector's write barrier, through pointers that gcWriteBarrier
+// returns, and to checks for nil pointers.
 func (m *Image) Runtime(pc uint64) bool {
 	if m.Go() != "" {
 		return m.notSource(pc)
@@ -67,13 +67,13 @@ func (m *Image) findRuntime(r *runtime) {
 	}
 }
 
-// outlined reports whether a function is the body of a construct of OpenMP that
-// gcc made a function of.
+// outlined reports whether a function is the body of an OpenMP construct that gcc turned
+// into a function.
 func outlined(name string) bool { return strings.Contains(name, "._omp_") }
 
-// Outlined are the functions that gcc generated from the bodies of parallel, teams and
-// target regions and of tasks, which the OpenMP runtime calls; or those that it
-// made to copy the variables of tasks.
+// Outlined returns the functions that gcc generated from the bodies of parallel, teams and
+// target regions and of tasks, which the OpenMP runtime calls. With copies, it returns
+// those that gcc generated to copy the variables of tasks.
 func (m *Image) Outlined(copies bool) []Symbol {
 	made := "._omp_fn."
 	if copies {
@@ -88,9 +88,9 @@ func (m *Image) Outlined(copies bool) []Symbol {
 	return all
 }
 
-// Passed is how many bytes the structure has through which an outlined function
-// gets the variables around the construct; 0 when the debug information does not
-// say.
+// Passed returns the size in bytes of the structure through which an outlined function
+// receives the variables around the construct. It returns 0 if the debug information does
+// not say.
 func (m *Image) Passed(fn uint64) (size uint64) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *Image) Passed(fn uint64) (size uint64) {
 	return size
 }
 
-// structureBehind is the size of the structure that a type refers to.
+// structureBehind returns the size of the structure that a type refers to.
 func (d *debugInfo) structureBehind(typ dwarf.Offset) uint64 {
 	r := d.data.Reader()
 	for range maxTypeDepth {

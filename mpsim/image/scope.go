@@ -11,27 +11,27 @@ import (
 
 // scope is a function or an inlined copy of one.
 type scope struct {
-	entry    dwarf.Offset // where its name is found
+	entry    dwarf.Offset // the entry with its name
 	parent   int32        // index of the scope it was inlined into; outside for a function
 	depth    int32
 	callFile uint64
 	callLine int
 }
 
-// Places that are in no scope.
+// Values for places that are in no scope.
 const (
 	outside  = -1 // outside any function
 	abstract = -2 // in a function without its own code
 )
 
-// scopeSpan is a stretch of code of a scope.
+// scopeSpan is a range of code of a scope.
 type scopeSpan struct {
 	low, high uint64
 	scope     int32
 }
 
-// walk reads the entries of a unit once: functions, inlined functions and
-// variables with a fixed address.
+// walk reads the entries of a unit once: functions, inlined functions and variables with a
+// fixed address.
 func (d *debugInfo) walk(u *unit) {
 	if u.walked {
 		return
@@ -48,8 +48,8 @@ func (d *debugInfo) walk(u *unit) {
 	}
 }
 
-// walkEntries walks the tree of entries with an explicit stack: it may
-// be nested deeper than a goroutine's stack can be.
+// walkEntries walks the tree of entries with an explicit stack, because the nesting may be
+// deeper than a goroutine's stack allows.
 func (d *debugInfo) walkEntries(u *unit) error {
 	r := d.data.Reader()
 	r.Seek(u.first)
@@ -99,8 +99,8 @@ func (d *debugInfo) walkEntries(u *unit) error {
 	}
 }
 
-// visit takes note of an entry inside scope in. It says whether there is
-// anything of interest below it, and the scope that its children are in.
+// visit records an entry inside scope in. It reports whether there may be anything of
+// interest below it, and returns the scope of its children.
 func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self int32, err error) {
 	switch e.Tag {
 	case dwarf.TagCompileUnit, dwarf.TagNamespace, dwarf.TagLexDwarfBlock, dwarf.TagModule:
@@ -109,8 +109,8 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 		d.addVariable(u, e, in == outside)
 		return false, in, nil
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		// The functions of local and unnamed classes, those of lambda expressions
-		// above all, are defined in them.
+		// Functions of local and unnamed classes, especially of lambda expressions, are
+		// defined inside them.
 		return in != outside || e.Val(dwarf.AttrName) == nil, in, nil
 	case dwarf.TagSubprogram:
 		in = outside
@@ -123,8 +123,8 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 		return false, in, err
 	}
 	if len(ranges) == 0 {
-		// A declaration, or the abstract form of an inlined function; static
-		// variables are in the latter.
+		// A declaration, or the abstract form of an inlined function. The latter contains
+		// static variables.
 		return e.Val(dwarf.AttrDeclaration) == nil, abstract, nil
 	}
 	s := scope{entry: e.Offset, parent: max(in, outside)}
@@ -147,7 +147,7 @@ func (d *debugInfo) visit(u *unit, e *dwarf.Entry, in int32) (enter bool, self i
 	return true, self, nil
 }
 
-// scopeAt is the index of the innermost scope that covers pc, or -1.
+// scopeAt returns the index of the innermost scope that covers pc, or -1.
 func (u *unit) scopeAt(pc uint64) int32 {
 	best := int32(-1)
 	i := sort.Search(len(u.spans), func(i int) bool { return u.spans[i].low > pc }) - 1
@@ -160,7 +160,7 @@ func (u *unit) scopeAt(pc uint64) int32 {
 	return best
 }
 
-// functionAt is the function out of line whose code an address of the file is in,
+// functionAt returns the out-of-line function whose code contains an address of the file,
 // and its unit.
 func (d *debugInfo) functionAt(pc uint64) (u *unit, function dwarf.Offset, ok bool) {
 	u = d.unitAt(pc)
@@ -178,9 +178,9 @@ func (d *debugInfo) functionAt(pc uint64) (u *unit, function dwarf.Offset, ok bo
 	return u, u.scopes[at].entry, true
 }
 
-// entryName follows an entry to its names: its own, or those of the entry it is
-// an instance or the definition of. declared is the last entry of that chain,
-// the one where the source declares it.
+// entryName returns the names of an entry: its own, or those of the entry of which it is an
+// instance or the definition. declared is the last entry of that chain, where the source
+// declares it.
 func (d *debugInfo) entryName(off dwarf.Offset) (name, linkage string, declared dwarf.Offset) {
 	r := d.data.Reader()
 	for range 8 {
@@ -220,9 +220,9 @@ func (u *unit) isCPlusPlus() bool {
 	return false
 }
 
-// qualified puts the names of the namespaces, classes and functions around an
-// entry of u before its name. Compilers give no linker's name to members of
-// types without linkage, such as the function of a lambda expression.
+// qualified puts the names of the namespaces, classes and functions around an entry of u
+// before its name. Compilers emit no linkage name for members of types without linkage,
+// such as the function of a lambda expression.
 func (d *debugInfo) qualified(u *unit, declared dwarf.Offset, name string) string {
 	if declared < u.first || declared >= u.end || !u.isCPlusPlus() {
 		return name
@@ -238,8 +238,8 @@ func (d *debugInfo) qualified(u *unit, declared dwarf.Offset, name string) strin
 	return prefix + name
 }
 
-// enclosing goes through the unit up to the entry at off, and returns the names of the
-// entries around it, each followed by "::".
+// enclosing reads the unit up to the entry at off, and returns the names of the entries
+// around it, each followed by "::".
 func (d *debugInfo) enclosing(u *unit, off dwarf.Offset) string {
 	r := d.data.Reader()
 	r.Seek(u.first)
@@ -285,7 +285,7 @@ func scopeNames(around []*dwarf.Entry) string {
 			}
 		case dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType:
 			if name == "" {
-				name = "<lambda>" // a class without a name that has functions
+				name = "<lambda>" // an unnamed class that has functions
 			}
 		case dwarf.TagSubprogram:
 		default:

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// maxDebugSection bounds the size of a compressed debug section, in bytes after
-// decompression.
+// maxDebugSection bounds the size of a compressed debug section after decompression, in
+// bytes.
 const maxDebugSection = 256 << 20
 
 // section is an entry of the section header table.
@@ -19,7 +19,7 @@ type section struct {
 	name string
 }
 
-// readSections reads the section header table. A file may have none.
+// readSections reads the section header table, which may be missing.
 func readSections(data []byte, h *elf.Header64) ([]section, error) {
 	if h.Shoff == 0 {
 		return nil, nil
@@ -29,7 +29,7 @@ func readSections(data []byte, h *elf.Header64) ([]section, error) {
 	}
 	n, names := uint64(h.Shnum), uint64(h.Shstrndx)
 	if n == 0 || names == uint64(elf.SHN_XINDEX) {
-		// Big numbers are in the first section.
+		// Large numbers are in the first section.
 		raw, err := table(data, "section headers", h.Shoff, 1, sectionSize)
 		if err != nil {
 			return nil, err
@@ -69,8 +69,8 @@ func readSections(data []byte, h *elf.Header64) ([]section, error) {
 	return sections, nil
 }
 
-// sectionName is a name of a section, cut at 64 bytes: no section that matters
-// here has a longer one.
+// sectionName returns the name of a section, truncated at 64 bytes. No relevant section has
+// a longer name.
 func sectionName(strings []byte, off uint32) string {
 	if uint64(off) >= uint64(len(strings)) {
 		return ""
@@ -83,7 +83,7 @@ func sectionName(strings []byte, off uint32) string {
 	return string(s)
 }
 
-// raw is what the file holds of the section; nil when that is not within the
+// raw returns the content of the section in the file, or nil if that is not within the
 // file.
 func (s *section) raw(data []byte) []byte {
 	if elf.SectionType(s.Type) == elf.SHT_NOBITS || s.Off > uint64(len(data)) || s.Size > uint64(len(data))-s.Off {
@@ -92,7 +92,7 @@ func (s *section) raw(data []byte) []byte {
 	return data[s.Off : s.Off+s.Size : s.Off+s.Size]
 }
 
-// contents is the section's data, decompressed if need be.
+// contents returns the section's data, decompressed if necessary.
 func (s *section) contents(data []byte) ([]byte, error) {
 	raw := s.raw(data)
 	if raw == nil && s.Size != 0 {
@@ -116,7 +116,7 @@ func (s *section) contents(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.name, err)
 	}
-	// The buffer grows with what is there, not with what the header claims.
+	// The buffer grows with the actual data, not with the size that the header claims.
 	var out bytes.Buffer
 	if _, err := io.Copy(&out, io.LimitReader(z, int64(size)+1)); err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.name, err)

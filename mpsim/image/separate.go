@@ -11,14 +11,15 @@ import (
 	"path/filepath"
 )
 
-// Separate debug files: a file that was stripped names the one that has its symbols
-// and DWARF by a build id (DEBUG/.build-id/xx/yyyy.debug) or by name and checksum
-// (.gnu_debuglink). What they hold is put back into the file as it was before, so that
-// with the image and the trace, the other file is not needed any more.
+// Separate debug files. A stripped file refers to the file that has its symbols and DWARF
+// by a build id (DEBUG/.build-id/xx/yyyy.debug) or by name and checksum (.gnu_debuglink).
+// The content of that file is merged into the stripped file, so that the image and the
+// trace do not need the other file any more.
 
-// Unstripped is the space of the same executable with its separate debug file, if
-// there is one beside program, the file that it was loaded from, or below one of the
-// directories dirs. Shared objects get theirs as well when they are loaded.
+// Unstripped returns the space of the same executable with its separate debug file. The
+// debug file is searched beside program, which is the file that the executable was loaded
+// from, and below the directories dirs. Shared objects get their debug files when they are
+// loaded.
 func (s *Space) Unstripped(program string, dirs []string) (*Space, error) {
 	if whole := unstrip(s.Main.Data, program, dirs); whole != nil {
 		other, err := Parse(whole)
@@ -31,8 +32,8 @@ func (s *Space) Unstripped(program string, dirs []string) (*Space, error) {
 	return s, nil
 }
 
-// unstrip is a file with what its separate debug file has; nil if it needs none or
-// none is found.
+// unstrip returns a file merged with its separate debug file. It returns nil if the file
+// needs none or none is found.
 func unstrip(data []byte, path string, dirs []string) []byte {
 	h, err := readHeader(data)
 	if err != nil {
@@ -75,10 +76,10 @@ func unstrip(data []byte, path string, dirs []string) []byte {
 	return nil
 }
 
-// buildIDAt is where the identifier begins in its note, after the header and "GNU".
+// buildIDAt is the offset of the identifier in its note, after the header and "GNU".
 const buildIDAt = 16
 
-// debugFiles are the places where the debug file of the file at path may be.
+// debugFiles returns the places where the debug file of the file at path may be.
 func debugFiles(id, link, path string, dirs []string) (files []string) {
 	if len(id) > 2 {
 		for _, dir := range dirs {
@@ -96,9 +97,9 @@ func debugFiles(id, link, path string, dirs []string) (files []string) {
 	return files
 }
 
-// merge puts the sections of a debug file after a file, with a section table that is
-// the debug file's: that of the file before it was stripped. It returns nil when the
-// two do not belong together.
+// merge appends the sections of a debug file to a file. The section table is the debug
+// file's, which describes the file before it was stripped. merge returns nil if the two do
+// not belong together.
 func merge(data []byte, h *elf.Header64, sections []section, debug []byte, id string, sum uint32) []byte {
 	dh, err := readHeader(debug)
 	if err != nil {
@@ -144,8 +145,8 @@ func merge(data []byte, h *elf.Header64, sections []section, debug []byte, id st
 	return out
 }
 
-// sectionLike finds the section of the stripped file that a section of the debug file
-// is the description of.
+// sectionLike returns the section of the stripped file that a section of the debug file
+// describes.
 func sectionLike(sections []section, s *section) *section {
 	if s.name == "" || elf.SectionFlag(s.Flags)&elf.SHF_ALLOC == 0 && elf.SectionType(s.Type) != elf.SHT_NOBITS {
 		return nil
@@ -158,5 +159,5 @@ func sectionLike(sections []section, s *section) *section {
 	return nil
 }
 
-// Of reports whether the image is that of a file with a digest.
+// Of reports whether the image comes from the file with this digest.
 func (m *Image) Of(digest [32]byte) bool { return m.file == digest }

@@ -10,34 +10,34 @@ import (
 	"sync/atomic"
 )
 
-// Space is a program as placed in memory: its executable and the shared
-// objects that were loaded beside it. A caller that asks about an instruction or a
-// variable asks the Space, which knows whose address it is.
+// Space is a program as placed in memory: its executable and the shared objects that were
+// loaded with it. A caller that asks about an instruction or a variable asks the Space,
+// which knows the image of each address.
 //
-// Images are added while a program runs and never taken away: an address keeps
-// its meaning after dlclose, since nobody else is placed there in the same run.
-// Numbers of images, and the order of [Space.Images], are those in which they
-// were added. All methods may be called from several goroutines at once.
+// Images are added while a program runs and never removed: an address keeps its meaning
+// after dlclose, since nothing else is placed there in the same run. Images are numbered,
+// and returned by [Space.Images], in the order in which they were added. All methods may be
+// called from several goroutines at once.
 type Space struct {
 	// Main is the executable.
 	Main *Image
-	// Notes is about the source files of Main; nil: nothing is known. It must not
+	// Notes is about the source files of Main; nil means that nothing is known. It must not
 	// be changed once others use the Space.
 	Notes *Notes
 
-	mu     sync.Mutex // of those who add
+	mu     sync.Mutex // held while adding
 	loaded atomic.Pointer[layout]
 	parsed *parsed
 }
 
-// layout is the images at a moment.
+// layout is the set of images at some time.
 type layout struct {
-	images []*Image // in the order in which they were added; the executable is the first
+	images []*Image // in the order in which they were added, starting with the executable
 	sorted []*Image // in order of address
-	early  int      // images that were there when the program began
+	early  int      // number of images present when the program began
 }
 
-// parsed are shared objects that were read before, for many runs of a program.
+// parsed caches the shared objects that were read, for many runs of a program.
 type parsed struct {
 	mu     sync.Mutex
 	images map[parsedKey]*Image
@@ -50,7 +50,7 @@ type parsedKey struct {
 	base   uint64
 }
 
-// NewSpace is the space of an executable that nothing was loaded beside yet.
+// NewSpace returns the space of an executable with which nothing has been loaded yet.
 func NewSpace(main *Image) *Space {
 	main.bound()
 	s := &Space{Main: main, parsed: &parsed{images: map[parsedKey]*Image{}}}
@@ -59,16 +59,16 @@ func NewSpace(main *Image) *Space {
 	return s
 }
 
-// Anew is the space of the same executable for another run. What was read of
-// shared objects is kept for it.
+// Anew returns the space of the same executable for another run. It shares the cache of
+// shared objects.
 func (s *Space) Anew() *Space {
 	other := NewSpace(s.Main)
 	other.parsed = s.parsed
 	return other
 }
 
-// Shared is [ParseShared] of data whose digest is known, unless that was done
-// before in this space or one that it was made from.
+// Shared is like [ParseShared] for data whose digest is known. It caches the result for
+// this space and all spaces made with [Space.Anew].
 func (s *Space) Shared(data []byte, digest [sha256.Size]byte, path string, base uint64) (*Image, error) {
 	s.parsed.mu.Lock()
 	defer s.parsed.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *Space) Shared(data []byte, digest [sha256.Size]byte, path string, base 
 	return m, err
 }
 
-// Add notes that an image was loaded; late says that the program itself did so
-// when it ran (dlopen). It returns false when its place is taken.
+// Add adds an image. late says that the program itself loaded it while running (dlopen).
+// Add returns false if the place is taken.
 func (s *Space) Add(m *Image, late bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,11 +106,11 @@ func (s *Space) Add(m *Image, late bool) bool {
 	return true
 }
 
-// Images are all images, the executable first and the others in the order in
-// which they were added. The slice must not be changed.
+// Images returns all images, starting with the executable, in the order in which they were
+// added. The slice must not be changed.
 func (s *Space) Images() []*Image { return s.loaded.Load().images }
 
-// At is the image that addr is in; nil when it is in none.
+// At returns the image that contains addr, or nil.
 func (s *Space) At(addr uint64) *Image {
 	list := s.loaded.Load().sorted
 	i := len(list) - 1
@@ -123,8 +123,8 @@ func (s *Space) At(addr uint64) *Image {
 	return list[i]
 }
 
-// Module names the shared object that addr is in ("" for the executable), and says
-// what was added to the addresses of the file.
+// Module returns the name of the shared object that contains addr ("" for the executable),
+// and what was added to the addresses of the file.
 func (s *Space) Module(addr uint64) (name string, bias uint64) {
 	m := s.At(addr)
 	if m == nil {
@@ -136,8 +136,8 @@ func (s *Space) Module(addr uint64) (name string, bias uint64) {
 	return name, m.Base
 }
 
-// HasDebug reports whether an image that is not the system's carries debug
-// information that can be used.
+// HasDebug reports whether an image other than the system's libraries has usable debug
+// information.
 func (s *Space) HasDebug() bool {
 	return slices.ContainsFunc(s.Images(), func(m *Image) bool { return !m.System() && m.HasDebug() })
 }
@@ -152,14 +152,14 @@ func (s *Space) User(pc uint64) bool {
 	return m != nil && s.ownNames(m) && m.User(pc)
 }
 
-// bare reports whether a whole image is the user's: it is not one of the system's, in a
-// program with shared libraries none of whose images has debug information.
+// bare reports whether an image is entirely the user's: it is not a system library, and no
+// image of the program, which uses shared libraries, has debug information.
 func (s *Space) bare(m *Image) bool {
 	return s.Main.Interp != "" && !m.System() && !s.HasDebug()
 }
 
-// copied reports whether a variable of the executable is a copy of one of a system
-// library (a copy relocation, as for stdout).
+// copied reports whether a variable of the executable is a copy of a system library's
+// variable (a copy relocation, as for stdout).
 func (s *Space) copied(m *Image, addr uint64) bool {
 	sym, _, ok := m.Object(addr)
 	return ok && slices.ContainsFunc(s.Images(), func(other *Image) bool {
@@ -168,16 +168,16 @@ func (s *Space) copied(m *Image, addr uint64) bool {
 	})
 }
 
-// ownNames reports whether it can be decided what in an image is the user's: by its
-// debug information, or by its symbols if no image has debug information.
+// ownNames reports whether the user's part of an image can be determined: by its debug
+// information, or by its symbols if no image has debug information.
 func (s *Space) ownNames(m *Image) bool {
 	return !m.System() && (m == s.Main || m.HasDebug() || !s.HasDebug())
 }
 
-// Library reports whether pc is in the code of one of the system's libraries. Code
-// without debug information beside a program that has some is taken for library code,
-// unless the symbol table names a source file for it. Then it is another library that
-// was compiled without debug information.
+// Library reports whether pc is in the code of a system library. In a program with debug
+// information, code without it counts as library code, unless the symbol table names a
+// source file for it. Then it belongs to another library that was compiled without debug
+// information.
 func (s *Space) Library(pc uint64) bool {
 	m := s.At(pc)
 	if m == nil || m.System() {
@@ -192,9 +192,8 @@ func (s *Space) Library(pc uint64) bool {
 	return len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc))
 }
 
-// UserObject reports whether addr is in a global variable of the user's code:
-// declared by a compilation unit or, without any debug information, by the rule
-// written at userName.
+// UserObject reports whether addr is in a global variable of the user's code: declared by a
+// compilation unit or, without any debug information, by the rule at userName.
 func (s *Space) UserObject(addr uint64) bool {
 	m := s.At(addr)
 	if m != nil && s.bare(m) {
@@ -210,8 +209,8 @@ func (s *Space) UserTLS(off uint64) bool {
 	return m != nil && s.ownNames(m) && m.UserTLS(off)
 }
 
-// Borrowed is [Image.Borrowed] of the image that pc is in, where an image has the
-// C++ library's facets.
+// Borrowed calls [Image.Borrowed] for the image that contains pc, if some image has the C++
+// library's facets.
 func (s *Space) Borrowed(pc uint64) bool {
 	if _, ok := s.Lookup(facets); !ok {
 		return false
@@ -241,15 +240,16 @@ func (s *Space) CallTarget(ret uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose calls
-// say what they order, so that its code need not be examined; in a function of the C
-// library that guards what it accesses; or in the dynamic linker, which orders nothing.
+// Runtime reports whether pc is in the code of the OpenMP runtime, libgomp, whose code need
+// not be examined because hooks report what its calls order; in a function of the C library
+// that guards what it accesses; or in the dynamic linker, which orders nothing.
 func (s *Space) Runtime(pc uint64) bool {
 	m := s.At(pc)
 	return m != nil && (m.Linker() || m.Runtime(pc) || m.SelfGuarded(pc))
 }
 
-// PlaceName names a place in code: transfer bank.c:42; "" if nothing is known about it.
+// PlaceName returns text for a place in code, such as "transfer bank.c:42", or "" if
+// nothing is known about it.
 func (s *Space) PlaceName(pc uint64) string {
 	if pc == 0 {
 		return ""
@@ -265,8 +265,8 @@ func (s *Space) PlaceName(pc uint64) string {
 	return ""
 }
 
-// Frames is [Image.Frames] of the image that pc is in. Code of a shared object
-// that no symbol covers is named by its place in the file.
+// Frames calls [Image.Frames] for the image that contains pc. Code of a shared object that
+// no symbol covers is named by its place in the file.
 func (s *Space) Frames(pc uint64) []Frame {
 	m := s.At(pc)
 	if m == nil {
@@ -279,8 +279,7 @@ func (s *Space) Frames(pc uint64) []Frame {
 	return frames
 }
 
-// Lookup finds a symbol of any kind by its linker name: that of the first image
-// that has it.
+// Lookup returns a symbol of any kind by its linker name, from the first image that has it.
 func (s *Space) Lookup(name string) (Symbol, bool) {
 	for _, m := range s.Images() {
 		if sym, ok := m.Lookup(name); ok {
@@ -290,8 +289,8 @@ func (s *Space) Lookup(name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// TLSSize is how many bytes of thread-local variables a thread has at its thread
-// pointer: those of the executable and of what was loaded with it.
+// TLSSize returns the number of bytes of thread-local variables that a thread has at its
+// thread pointer: those of the executable and of what was loaded with it.
 func (s *Space) TLSSize() uint64 {
 	end := uint64(0)
 	for _, b := range s.tlsBlocks() {
@@ -302,13 +301,13 @@ func (s *Space) TLSSize() uint64 {
 
 // tlsBlock is the place of an image's thread-local variables.
 type tlsBlock struct {
-	low   uint64 // from the thread pointer
+	low   uint64 // offset from the thread pointer
 	image *Image
 }
 
-// tlsBlocks returns those of the images that are loaded at the start, as the dynamic
-// linker of the GNU C library places them (_dl_determine_tlsoffset of its elf/dl-tls.c,
-// the variant with the blocks after the thread pointer).
+// tlsBlocks returns the blocks of the images that are loaded at the start, placed as the
+// dynamic linker of glibc does it (_dl_determine_tlsoffset in elf/dl-tls.c, the variant
+// with the blocks after the thread pointer).
 func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	var bottom, top, end uint64 // a gap between blocks, and where the last block ends
 	now := s.loaded.Load()
@@ -331,11 +330,11 @@ func (s *Space) tlsBlocks() (blocks []tlsBlock) {
 	return blocks
 }
 
-// TLSModule returns where an image's thread-local variables are. Of an image that was
+// TLSModule returns where an image's thread-local variables are. For an image that was
 // loaded at the start, early is true and low is the offset of its block from the thread
-// pointer. Of one that the program loaded later, module is its number in the dynamic
-// linker's table of blocks, if no such image has been unloaded. ok is false for an image
-// without thread-local variables.
+// pointer. For one that the program loaded later, module is its number in the dynamic
+// linker's table of blocks, provided that no such image has been unloaded. ok is false for
+// an image without thread-local variables.
 func (s *Space) TLSModule(m *Image) (low uint64, module int, early, ok bool) {
 	for _, b := range s.tlsBlocks() {
 		if b.image == m {
@@ -353,8 +352,7 @@ func (s *Space) TLSModule(m *Image) (low uint64, module int, early, ok bool) {
 	return 0, 0, false, false
 }
 
-// after is the lowest place from low on at which the block is aligned as in its
-// file.
+// after returns the lowest place at or above low where the block is aligned as in its file.
 func (t *TLS) after(low uint64) uint64 {
 	align := max(t.Align, 1)
 	lead := -t.Addr & (align - 1)
@@ -365,8 +363,8 @@ func (t *TLS) after(low uint64) uint64 {
 	return at - lead
 }
 
-// tlsAt is the image that has a thread-local variable at offset off from the
-// thread pointer, and the offset in the image's block.
+// tlsAt returns the image that has a thread-local variable at offset off from the thread
+// pointer, and the offset in the image's block.
 func (s *Space) tlsAt(off uint64) (*Image, uint64) {
 	for _, b := range s.tlsBlocks() {
 		if off-b.low < b.image.TLS.MemSize {
@@ -376,9 +374,9 @@ func (s *Space) tlsAt(off uint64) (*Image, uint64) {
 	return nil, 0
 }
 
-// TLSObject returns the thread-local symbol that covers offset off and the offset of
-// off in it. block is the address of the image whose variables they are, and off counts
-// from the image's block; 0: off counts from the thread pointer.
+// TLSObject returns the thread-local symbol that covers offset off, and the offset in it.
+// block is the address of the image that has the variables, and off counts from that
+// image's block. If block is 0, off counts from the thread pointer.
 func (s *Space) TLSObject(block, off uint64) (Symbol, uint64, bool) {
 	if m, off := s.tlsIn(block, off); m != nil {
 		return m.TLSObject(off)
@@ -386,8 +384,8 @@ func (s *Space) TLSObject(block, off uint64) (Symbol, uint64, bool) {
 	return Symbol{}, 0, false
 }
 
-// TLSPath names the part of a thread-local variable at offset off, which counts as
-// of TLSObject, by the rules of ObjectPath.
+// TLSPath names the part of a thread-local variable at offset off, which counts as in
+// TLSObject, by the rules of ObjectPath.
 func (s *Space) TLSPath(block, off uint64) string {
 	if m, off := s.tlsIn(block, off); m != nil {
 		return m.TLSPath(off)

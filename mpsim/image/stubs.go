@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// StubSuffix follows the name of a function in the name of the code through which
-// another image calls it (an entry of the procedure linkage table).
+// StubSuffix is appended to the name of a function to name the code through which another
+// image calls it (an entry of the procedure linkage table).
 const StubSuffix = "@plt"
 
-// Sizes in the procedure linkage table, by the RISC-V psABI.
+// Sizes in the procedure linkage table, as specified by the RISC-V psABI.
 const (
 	stubHeader = 32
 	stubSize   = 16
 	relaSize   = 24
 )
 
-// stubSymbols names the entries of the procedure linkage table, which no symbol
-// does. They are in the order of their relocations.
+// stubSymbols returns symbols for the entries of the procedure linkage table, which have
+// none. The entries are in the order of their relocations.
 func (m *Image) stubSymbols() (stubs []Symbol) {
 	table, relocations := m.section(".plt"), m.section(".rela.plt")
 	if table == nil || relocations == nil || int(relocations.Link) >= len(m.sections) {
@@ -49,7 +49,7 @@ func (m *Image) stubSymbols() (stubs []Symbol) {
 	return stubs
 }
 
-// section is the first section of a name; nil when there is none.
+// section returns the first section with a name, or nil.
 func (m *Image) section(name string) *section {
 	for i := range m.sections {
 		if m.sections[i].name == name {

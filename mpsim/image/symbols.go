@@ -23,19 +23,19 @@ const (
 
 // Symbol is a name for a place in the program.
 type Symbol struct {
-	Name   string // as the linker knows it
-	Addr   uint64 // of a TLSSymbol: offset in the TLS block
+	Name   string // the linker's name
+	Addr   uint64 // for a TLSSymbol: offset in the TLS block
 	Size   uint64 // bytes; 0 for hand-written assembly without a size
 	Kind   SymbolKind
 	Global bool   // global or weak
-	File   string // of a local symbol: its source or object file, from STT_FILE; else ""
+	File   string // for a local symbol: its source or object file, from STT_FILE; otherwise ""
 }
 
-// Demangled is the name as the source spells it: a C++ name demangled, any
-// other name as it is.
+// Demangled returns the name as in the source: a C++ name is demangled, any other name is
+// returned unchanged.
 func (s Symbol) Demangled() string { return demangled(s.Name) }
 
-// maxDemangle bounds the names that are demangled; a longer name is shown as it is.
+// maxDemangle bounds the names that are demangled. Longer names are returned unchanged.
 const maxDemangle = 4096
 
 func demangled(name string) string {
@@ -45,11 +45,11 @@ func demangled(name string) string {
 	return demangle.Filter(name, demangle.MaxLength(14))
 }
 
-// maxSpelled bounds the names of functions that are remembered.
+// maxSpelled bounds the number of cached names.
 const maxSpelled = 1 << 14
 
-// spelled is demangled(linkage), computed once per name: a C++ function with templates
-// takes a hundred microseconds, and every frame asks for it.
+// spelled returns demangled(linkage), computed once per name: demangling a C++ function
+// with templates takes a hundred microseconds, and every frame needs it.
 func (d *debugInfo) spelled(linkage string) string {
 	name, ok := d.spellings[linkage]
 	if ok {
@@ -69,8 +69,8 @@ type symbolTable struct {
 	objects spans
 	tls     spans
 	names   map[string]*Symbol
-	// pieces are the beginnings of the input files' contributions to executable memory,
-	// in order of address: the mapping symbols ($x…) that the assembler puts there.
+	// pieces are the starts of the input files' contributions to executable memory, in
+	// order of address: the mapping symbols ($x…) that the assembler puts there.
 	pieces []piece
 }
 
@@ -79,15 +79,15 @@ type piece struct {
 	file string
 }
 
-// spans are symbols in order of address; among symbols of one address the best
-// name comes first.
+// spans are symbols in order of address. Among symbols of one address, the best name comes
+// first.
 type spans struct {
 	syms []Symbol
-	end  []uint64 // end[i]: the address after syms[i], guessed when it has no size
-	max  []uint64 // max[i]: the greatest end among syms[:i+1]
+	end  []uint64 // end[i]: the address after syms[i], estimated if it has no size
+	max  []uint64 // max[i]: the maximum of end in syms[:i+1]
 }
 
-// find returns the innermost symbol that covers addr, by its best name.
+// find returns the innermost symbol that covers addr, with its best name.
 func (t *spans) find(addr uint64) (Symbol, bool) {
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > addr }) - 1
 	for ; i >= 0 && t.max[i] > addr; i-- {
@@ -106,10 +106,10 @@ func (t *spans) find(addr uint64) (Symbol, bool) {
 // underscores counts the leading underscores of a name.
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// better orders two names of one address: a name with a size first, then one
-// that does not begin with two underscores (static glibc's malloc is a local
-// alias of the global __libc_malloc), global before local, fewest leading
-// underscores, shortest, alphabetical.
+// better compares two names of one address. It prefers a name with a size, then one that
+// does not begin with two underscores (static glibc's malloc is a local alias of the global
+// __libc_malloc), then global names, then fewer leading underscores, shorter names, and
+// alphabetical order.
 func better(a, b *Symbol) int {
 	if (a.Size == 0) != (b.Size == 0) {
 		if a.Size != 0 {
@@ -149,7 +149,7 @@ func makeSpans(syms []Symbol, limit func(uint64) uint64) spans {
 		kept = append(kept, s)
 	}
 	t := spans{syms: kept, end: make([]uint64, len(kept)), max: make([]uint64, len(kept))}
-	next := ^uint64(0) // the least start above the symbols of this address
+	next := ^uint64(0) // the lowest start above the symbols of this address
 	for i := len(kept) - 1; i >= 0; i-- {
 		s := &kept[i]
 		if i+1 < len(kept) && kept[i+1].Addr > s.Addr {
@@ -168,7 +168,7 @@ func makeSpans(syms []Symbol, limit func(uint64) uint64) spans {
 	return t
 }
 
-// readSymbols reads .symtab, or .dynsym of a file that was stripped.
+// readSymbols reads .symtab, or .dynsym of a stripped file.
 func (m *Image) readSymbols() error {
 	m.symbols.names = map[string]*Symbol{}
 	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
@@ -193,7 +193,7 @@ func (m *Image) readSymbols() error {
 }
 
 // symbolNames returns names from a string table, and bounds their total size: many long
-// names that share one string would otherwise cost far more than the file.
+// names that share one string would otherwise cost far more than the size of the file.
 type symbolNames struct {
 	strings string
 	budget  int
@@ -271,17 +271,17 @@ func (m *Image) addSymbols(raw []byte, strtab string) error {
 	return nil
 }
 
-// inCode reports whether section i holds instructions.
+// inCode reports whether section i contains instructions.
 func (m *Image) inCode(i int) bool {
 	return i < len(m.sections) && elf.SectionFlag(m.sections[i].Flags)&elf.SHF_EXECINSTR != 0
 }
 
-// Range is a stretch of addresses: Low is in it, High after it.
+// Range is a range of addresses that includes Low and excludes High.
 type Range struct{ Low, High uint64 }
 
-// CodeRanges are the stretches of memory that hold instructions, in order of
-// address: the sections marked so, or whole executable segments where the file
-// has no sections. Linkers often put constants into executable segments too.
+// CodeRanges returns the memory ranges that contain instructions, in order of address: the
+// sections marked so, or whole executable segments if the file has no sections. Linkers
+// often put constants into executable segments, too.
 func (m *Image) CodeRanges() []Range {
 	var ranges []Range
 	for i := range m.sections {
@@ -310,7 +310,7 @@ func (m *Image) CodeRanges() []Range {
 	return kept
 }
 
-// codeEnd is the end of the section with instructions that holds addr.
+// codeEnd returns the end of the section with instructions that contains addr.
 func (m *Image) codeEnd(addr uint64) uint64 {
 	for i := range m.sections {
 		s := &m.sections[i]
@@ -337,9 +337,8 @@ func (m *Image) indexNames() {
 }
 
 // Func returns the function that covers pc, with the best of its names: one without two
-// leading underscores, then a global one, then the one with the fewest leading
-// underscores, then the shortest. Hand-written code without a size reaches to the next
-// symbol.
+// leading underscores, then a global one, then the one with the fewest leading underscores,
+// then the shortest. Hand-written code without a size extends to the next symbol.
 func (m *Image) Func(pc uint64) (Symbol, bool) { return m.symbols.funcs.find(pc) }
 
 // FuncAfter returns the first function that begins after pc.
@@ -353,12 +352,12 @@ func (m *Image) FuncAfter(pc uint64) (Symbol, bool) {
 }
 
 // ownCode is the number of bytes before a function in which code without a symbol is
-// taken to be of the function's file.
+// assumed to be in the function's file.
 const ownCode = 1024
 
-// FileOf returns the beginning of the code that is taken to be of the same file as the
-// function at addr. Static functions come before the one that uses them, and a shared
-// object without local symbols has no names for them.
+// FileOf returns the start of the code that is assumed to be in the same file as the
+// function at addr. Static functions precede the one that uses them, and a shared object
+// without local symbols has no names for them.
 func (m *Image) FileOf(addr uint64) uint64 {
 	t := &m.symbols.funcs
 	n := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr >= addr })
@@ -369,8 +368,8 @@ func (m *Image) FileOf(addr uint64) uint64 {
 	return min(from, addr)
 }
 
-// FuncEnd returns the address after the function that covers pc; 0 if there is none. It
-// differs from Addr+Size for symbols that have no size.
+// FuncEnd returns the address after the function that covers pc, or 0 if there is none. For
+// symbols without a size it differs from Addr+Size.
 func (m *Image) FuncEnd(pc uint64) uint64 {
 	t := &m.symbols.funcs
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].Addr > pc }) - 1
@@ -382,15 +381,15 @@ func (m *Image) FuncEnd(pc uint64) uint64 {
 	return 0
 }
 
-// Symbols are all function symbols, aliases included, in order of address. The
-// slice is shared and must not be changed.
+// Symbols returns all function symbols, including aliases, in order of address. The slice
+// is shared and must not be changed.
 func (m *Image) Symbols() []Symbol { return m.symbols.funcs.syms }
 
-// Objects are all data symbols in order of address. The slice is shared and
-// must not be changed.
+// Objects returns all data symbols in order of address. The slice is shared and must not be
+// changed.
 func (m *Image) Objects() []Symbol { return m.symbols.objects.syms }
 
-// Lookup finds a symbol of any kind by its linker name.
+// Lookup returns a symbol of any kind by its linker name.
 func (m *Image) Lookup(name string) (Symbol, bool) {
 	if s, ok := m.symbols.names[name]; ok {
 		return *s, true
@@ -398,21 +397,21 @@ func (m *Image) Lookup(name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// Object returns the data symbol that covers addr and the offset of addr in it.
+// Object returns the data symbol that covers addr, and the offset of addr in it.
 func (m *Image) Object(addr uint64) (Symbol, uint64, bool) {
 	s, ok := m.symbols.objects.find(addr)
 	return s, addr - s.Addr, ok
 }
 
-// TLSObject returns the thread-local symbol that covers offset off of the TLS
-// block and the offset of off in it.
+// TLSObject returns the thread-local symbol that covers offset off of the TLS block, and
+// the offset in it.
 func (m *Image) TLSObject(off uint64) (Symbol, uint64, bool) {
 	s, ok := m.symbols.tls.find(off)
 	return s, off - s.Addr, ok
 }
 
-// pieceFile is the file whose code covers pc, as the mapping symbols tell; ""
-// when it is not known.
+// pieceFile returns the file whose code covers pc, according to the mapping symbols, or ""
+// if it is not known.
 func (m *Image) pieceFile(pc uint64) string {
 	p := m.symbols.pieces
 	i := sort.Search(len(p), func(i int) bool { return p[i].addr > pc }) - 1

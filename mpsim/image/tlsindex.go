@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// Thread-local variables of shared objects that the program loads when it runs. They
-// have no place at the thread pointer. The dynamic linker allocates a block for each
-// thread that asks for one by calling __tls_get_addr.
+// Thread-local variables of shared objects that the program loads while running. They have
+// no place at the thread pointer. The dynamic linker allocates a block for each thread that
+// requests one by calling __tls_get_addr.
 
 // relocation is a row of the table that the dynamic linker applies.
 type relocation struct {
@@ -16,8 +16,7 @@ type relocation struct {
 
 const relocationSize = 24
 
-// The entries of the dynamic section with the address of that table and its size in
-// bytes.
+// Tags of the dynamic section for the address of that table and its size in bytes.
 const relocationTable, relocationBytes = elf.DynTag(7), elf.DynTag(8)
 
 // relocations calls yield with the rows of the table.
@@ -32,8 +31,8 @@ func (m *Image) relocations(yield func(relocation) bool) {
 	}
 }
 
-// tlsIndex returns the variable that the argument of __tls_get_addr at address index
-// refers to: the image's own, or one that it knows only by name.
+// tlsIndex returns the variable that the argument of __tls_get_addr at address index refers
+// to: a variable of the image itself, or one that it knows only by name.
 func (m *Image) tlsIndex(index uint64) (name string, own, ok bool) {
 	m.relocations(func(r relocation) bool {
 		if r.place+m.Base != index || elf.R_RISCV(uint32(r.info)) != elf.R_RISCV_TLS_DTPMOD64 {
@@ -52,8 +51,8 @@ func (m *Image) tlsIndex(index uint64) (name string, own, ok bool) {
 	return name, own, ok
 }
 
-// TLSOwner returns the image whose thread-local variables a thread asks for when it
-// first calls __tls_get_addr with argument index; nil if that is unknown.
+// TLSOwner returns the image whose thread-local variables a thread requests when it first
+// calls __tls_get_addr with argument index, or nil if that is unknown.
 func (s *Space) TLSOwner(index uint64) *Image {
 	m := s.At(index)
 	if m == nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// programs are the compilations that the image is compared on with the
-// toolchain's own programs.
+// programs are the builds for which the image is compared with the toolchain's own
+// programs.
 var programs = []struct {
 	name, compiler string
 	args           []string
@@ -25,8 +25,8 @@ var programs = []struct {
 	{"c++-O2", "g++", []string{"-g", "-O2", "-static", "-pthread", "threads.cc"}},
 }
 
-// TestFramesLikeAddr2line compares the frames of the user's code with what
-// addr2line -i -f prints, and a sample of library code too.
+// TestFramesLikeAddr2line compares the frames of the user's code, and of a sample of
+// library code, with the output of addr2line -i -f.
 func TestFramesLikeAddr2line(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -71,9 +71,8 @@ func TestFramesLikeAddr2line(t *testing.T) {
 	}
 }
 
-// sameFunction compares a frame's function with addr2line's, which returns the
-// linker's name if there is one, and puts the symbol at pc in place of a name
-// that is not the linker's.
+// sameFunction compares a frame's function with addr2line's. addr2line prints the linker's
+// name if there is one, and replaces a name that is not the linker's by the symbol at pc.
 func sameFunction(m *Image, pc uint64, f Frame, name string) bool {
 	if name == f.Linkage || name == f.Function || demangled(name) == f.Function || strings.HasSuffix(f.Function, "::"+name) {
 		return true
@@ -82,9 +81,9 @@ func sameFunction(m *Image, pc uint64, f Frame, name string) bool {
 	return ok && f.Linkage == "" && pc-s.Addr < s.Size
 }
 
-// wrongFile says that addr2line named a line that the short test program does
-// not have: binutils 2.40 returns the unit's own name for the first file of some
-// DWARF 5 line tables.
+// wrongFile reports whether addr2line named a line that the short test program does not
+// have: for the first file of some DWARF 5 line tables, binutils 2.40 prints the unit's own
+// name.
 func wrongFile(places []string) bool {
 	if len(places) == 0 {
 		return false
@@ -94,8 +93,8 @@ func wrongFile(places []string) bool {
 	return strings.HasSuffix(file, "threads.cc") && n > 100
 }
 
-// samplePCs are every second address of the user's functions and one in fifty
-// of the rest.
+// samplePCs returns every second address of the user's functions and one in fifty of the
+// rest.
 func samplePCs(m *Image) []uint64 {
 	rng, pcs := rand.New(rand.NewPCG(1, 2)), []uint64(nil)
 	for _, s := range m.Segments {
@@ -133,7 +132,7 @@ func addr2line(t *testing.T, path, addrs string) (places, functions map[uint64][
 			i++
 			where, _, _ := strings.Cut(lines[i], " (discriminator")
 			if strings.HasSuffix(where, ":0") || strings.HasSuffix(where, ":?") {
-				where = "??:?" // it fills in object files from the symbol table
+				where = "??:?" // addr2line takes object files from the symbol table
 			}
 			places[pc] = append(places[pc], where)
 		}
@@ -188,8 +187,7 @@ func TestBestAlias(t *testing.T) {
 	}
 }
 
-// TestUser checks what is told to be the user's, with and without debug
-// information.
+// TestUser checks what counts as the user's code, with and without debug information.
 func TestUser(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-O2"}, {"-O0"}, {"-O2"}} {
 		m := load(t, build(t, "gcc", append(flags, "-static", "-pthread", "threads.c")...))
@@ -302,8 +300,8 @@ func TestForeignPrograms(t *testing.T) {
 	}
 }
 
-// TestLambda finds the function of a lambda expression, which has no linker's
-// name in the debug information, where it was inlined.
+// TestLambda finds the function of a lambda expression where it was inlined. In the debug
+// information it has no linkage name.
 func TestLambda(t *testing.T) {
 	m := load(t, build(t, "g++", "-g", "-O2", "-static", "-pthread", "threads.cc"))
 	names := map[string]bool{}
@@ -324,7 +322,7 @@ func TestLambda(t *testing.T) {
 	}
 }
 
-// TestConcurrentQueries is for the race detector.
+// TestConcurrentQueries is useful under the race detector.
 func TestConcurrentQueries(t *testing.T) {
 	m := load(t, build(t, "g++", "-g", "-O2", "-static", "-pthread", "threads.cc"))
 	var wg sync.WaitGroup

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// typeInfo is what must be known of a type to name a part of a variable.
+// typeInfo is what must be known about a type to name a part of a variable.
 type typeInfo struct {
 	size    uint64 // bytes; 0 if unknown
 	members []member
 	elem    dwarf.Offset // of an array: the type of its elements
-	dims    []uint64     // of an array: elements in each dimension, outermost first
+	dims    []uint64     // of an array: number of elements in each dimension, outermost first
 }
 
-// member is a field of a structure or union, or a base class (without a name).
+// member is a member of a structure or union, or a base class (without a name).
 type member struct {
 	name string
 	off  uint64
@@ -25,7 +25,7 @@ type member struct {
 // maxTypeDepth bounds the nesting of types that is followed.
 const maxTypeDepth = 32
 
-// typeAt reads the type at off; a type that cannot be read has no size.
+// typeAt reads the type at off. A type that cannot be read has size 0.
 func (d *debugInfo) typeAt(off dwarf.Offset) *typeInfo { return d.typeWithin(off, maxTypeDepth) }
 
 func (d *debugInfo) typeWithin(off dwarf.Offset, depth int) *typeInfo {
@@ -137,7 +137,7 @@ func (d *debugInfo) readMembers(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry) er
 		case int64:
 			f.off = uint64(v)
 		case []byte:
-			return // a virtual base: its place is known at run time only
+			return // a virtual base: its place is known only at run time
 		default:
 			if bit, ok := c.Val(dwarf.AttrDataBitOffset).(int64); ok {
 				f.off = uint64(bit) / 8
@@ -147,15 +147,14 @@ func (d *debugInfo) readMembers(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry) er
 	})
 }
 
-// reserved reports whether a name belongs to the implementation (C17 section
-// 7.1.3).
+// reserved reports whether a name is reserved for the implementation (C17 section 7.1.3).
 func reserved(name string) bool {
 	return len(name) >= 2 && name[0] == '_' && (name[1] == '_' || name[1] >= 'A' && name[1] <= 'Z')
 }
 
-// describe writes the way from a variable of the given type to its part at off:
-// .member, [index] and, at the end, +bytes. It ends at the smallest part that holds the
-// whole access of size bytes.
+// describe writes the path from a variable of the given type to its part at off: .member,
+// [index] and, at the end, +bytes. It ends at the smallest part that contains the whole
+// access of size bytes.
 func (d *debugInfo) describe(b *strings.Builder, typ dwarf.Offset, off, size uint64) {
 	for range maxTypeDepth {
 		t := d.typeAt(typ)
@@ -182,8 +181,8 @@ func (d *debugInfo) describe(b *strings.Builder, typ dwarf.Offset, off, size uin
 	}
 }
 
-// element finds the element of an array that off is in: its indices as the
-// source writes them, and the offset in it.
+// element finds the element of an array that contains off: its indices in source notation,
+// and the offset in it.
 func (d *debugInfo) element(t *typeInfo, off, size uint64) (index string, rest uint64, ok bool) {
 	each := d.typeAt(t.elem).size
 	if each == 0 || off%each+size > each || size > each {
@@ -203,7 +202,7 @@ func (d *debugInfo) element(t *typeInfo, off, size uint64) (index string, rest u
 	return index, off % each, true
 }
 
-// memberAt finds the first member that holds size bytes at off and may be named.
+// memberAt returns the first member that contains size bytes at off and may be named.
 func (d *debugInfo) memberAt(t *typeInfo, off, size uint64) (member, bool) {
 	for _, f := range t.members {
 		n := d.typeAt(f.typ).size

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// unguarded are variables of glibc in which functions keep a state or a result that
-// belongs to the caller: C (strtok, 7.24.5.8; localtime, 7.27.3) and POSIX (2.9.1) do
-// not require these functions to avoid races, and glibc's manual lists them as unsafe
-// because of a race. State that the library guards (rand) or keeps for each thread
-// (strerror) is not among them. The object file distinguishes local variables with the
-// same name.
+// unguarded are variables of glibc in which functions keep a state or a result that belongs
+// to the caller: C (strtok, 7.24.5.8; localtime, 7.27.3) and POSIX (2.9.1) do not require
+// these functions to avoid races, and glibc's manual lists them as unsafe because of a
+// race. State that the library guards (rand) or keeps per thread (strerror) is not
+// included. The object file distinguishes local variables with the same name.
 var unguarded = map[string][]string{
 	"_tmbuf":              nil,          // localtime, gmtime, ctime
 	"__libc_drand48_data": nil,          // drand48, lrand48, …
-	"olds":                {"strtok.o"}, // what is left of the string
+	"olds":                {"strtok.o"}, // the rest of the string
 	"result":              {"asctime.o", "l64a.o"},
 	"htab":                {"hsearch.o"},
 	"getopt_data":         {"getopt.o"},
@@ -26,13 +25,12 @@ var unguarded = map[string][]string{
 	"name":                {"cuserid.o", "getlogin.o"},
 
 	// The buffers of cin, cout, cerr and the wide streams after sync_with_stdio(false),
-	// which ends the promise that threads may use them at the same time
-	// ([iostream.objects.overview]).
+	// after which threads must not use them at the same time ([iostream.objects.overview]).
 	"_ZN14__gnu_internal7buf_cinE": nil, "_ZN14__gnu_internal8buf_coutE": nil, "_ZN14__gnu_internal8buf_cerrE": nil,
 	"_ZN14__gnu_internal8buf_wcinE": nil, "_ZN14__gnu_internal9buf_wcoutE": nil, "_ZN14__gnu_internal9buf_wcerrE": nil,
 }
 
-// callers reports whether s is a variable of a library that the callers of its
+// callers reports whether s is a library variable that the callers of the library's
 // functions must guard.
 func (s Symbol) callers() bool {
 	name, _, _ := strings.Cut(s.Name, ".") // of a static variable: olds.0
@@ -43,16 +41,15 @@ func (s Symbol) callers() bool {
 	return slices.Contains(files, s.File)
 }
 
-// StateOf returns the address of the variable that a library function keeps its state in:
-// the first address relative to its own that the code at fn forms (auipc and addi with
-// one register) and that is no code. It serves shared objects, which do not name such
-// variables.
+// StateOf returns the address of the variable in which a library function keeps its state:
+// the first PC-relative address in the code at fn (auipc and addi with one register) that
+// is not code. It is for shared objects, which have no symbols for such variables.
 func (s *Space) StateOf(fn uint64) (addr uint64, ok bool) {
 	const (
 		auipc, addi = 0x17, 0x13
-		few         = 16 // instructions
+		few         = 16 // number of instructions
 	)
-	var at uint64 // what register reg holds
+	var at uint64 // content of register reg
 	var reg uint32
 	for pc, n := fn, 0; n < few; n++ {
 		code := s.Code(pc, 4)

@@ -18,10 +18,10 @@ func (m *Image) User(pc uint64) bool {
 	return m.userBySymbols(pc)
 }
 
-// Library reports whether pc is in the code of one of the system's libraries. Code
-// without debug information beside a program that has some is taken for library code,
-// unless the symbol table names a source file for it. Then it is another library that
-// was compiled without debug information.
+// Library reports whether pc is in the code of a system library. In a program with debug
+// information, code without it counts as library code, unless the symbol table names a
+// source file for it. Then it belongs to another library that was compiled without debug
+// information.
 func (m *Image) Library(pc uint64) bool {
 	return !m.User(pc) && (len(m.symbols.pieces) == 0 || !userFile(m.pieceFile(pc)))
 }
@@ -29,9 +29,9 @@ func (m *Image) Library(pc uint64) bool {
 // facets is a symbol that exists if the program has the C++ library's facets.
 const facets = "_ZNSt5ctypeIcE2idE"
 
-// Borrowed reports whether the instruction at pc, which debug information covers, is of
-// a function of the C++ library's facets that the compiler took in from their header.
-// They fill the library's own tables without a lock, always with the same values.
+// Borrowed reports whether the instruction at pc, which debug information covers, is in a
+// function of the C++ library's facets that the compiler included from their header. These
+// functions fill the library's own tables without a lock, always with the same values.
 func (m *Image) Borrowed(pc uint64) bool {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -50,9 +50,9 @@ func (m *Image) Borrowed(pc uint64) bool {
 	return path.Base(file) == "locale_facets.h"
 }
 
-// UserObject reports whether addr is in a global variable of the user's code:
-// declared by a compilation unit or, without any debug information, by the rule
-// written at userName. Those that glibc leaves to it ([Symbol.callers]) are, too.
+// UserObject reports whether addr is in a global variable of the user's code: declared by a
+// compilation unit or, without any debug information, by the rule at userName. Variables
+// that glibc leaves to the user to guard ([Symbol.callers]) count, too.
 func (m *Image) UserObject(addr uint64) bool {
 	known, found := m.declared(addr-m.Base, false)
 	if found {
@@ -63,16 +63,15 @@ func (m *Image) UserObject(addr uint64) bool {
 		return true
 	}
 	if known && ok && off != 0 {
-		// The debug information has no size for a class that is only declared; the
-		// symbol has it.
+		// For a class that is only declared, the size is not in the debug information but
+		// in the symbol.
 		_, found = m.declared(s.Addr-m.Base, false)
 		return found
 	}
 	return !known && ok && userName(s)
 }
 
-// UserTLS reports whether offset off of the TLS block is in a variable of the
-// user's code.
+// UserTLS reports whether offset off of the TLS block is in a variable of the user's code.
 func (m *Image) UserTLS(off uint64) bool {
 	if known, found := m.declared(off, true); known {
 		return found
@@ -81,8 +80,8 @@ func (m *Image) UserTLS(off uint64) bool {
 	return ok && userName(s)
 }
 
-// declared reports whether there is debug information at all, and whether a
-// variable of it covers addr.
+// declared reports whether there is debug information at all, and whether it has a variable
+// that covers addr.
 func (m *Image) declared(addr uint64, tls bool) (known, found bool) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -101,14 +100,13 @@ func (m *Image) declared(addr uint64, tls bool) (known, found bool) {
 	return true, found
 }
 
-// userBySymbols decides without debug information. The assembler marks the
-// start of each input file's code with a local symbol ($x…), and the symbol
-// table names the file that a local symbol comes from. The compiler driver
-// names a source file there (prog.c), whereas the C library of the cross
-// toolchain is built through assembler files and shows as printf.o; code before
-// the first mark, of crtstuff.c and of files that are not source files is not
-// the user's. Without marks, code is the user's when the function's name is not
-// reserved to the implementation.
+// userBySymbols decides without debug information. The assembler marks the start of each
+// input file's code with a local symbol ($x…), and the symbol table names the file of each
+// local symbol. For the user's code, the compiler driver puts the source file there
+// (prog.c). The C library of the cross toolchain is built through assembler files, so its
+// files appear as printf.o. Code before the first mark, of crtstuff.c, and of files that
+// are not source files is not the user's. Without marks, code is the user's if the name of
+// its function is not reserved for the implementation.
 func (m *Image) userBySymbols(pc uint64) bool {
 	if len(m.symbols.pieces) > 0 {
 		return m.Exec(pc) && userFile(m.pieceFile(pc))
@@ -117,8 +115,8 @@ func (m *Image) userBySymbols(pc uint64) bool {
 	return ok && userName(s) && !strings.HasSuffix(s.Name, StubSuffix)
 }
 
-// userFile reports whether a file named in the symbol table looks like a source
-// file of the user's.
+// userFile reports whether a file named in the symbol table looks like a source file of the
+// user's.
 func userFile(name string) bool {
 	switch path.Ext(name) {
 	case ".c", ".cc", ".cpp", ".cxx", ".C", ".c++", ".s", ".S", ".f90", ".f", ".rs", ".zig":
@@ -127,8 +125,8 @@ func userFile(name string) bool {
 	return strings.HasPrefix(name, "cc") && strings.HasSuffix(name, ".ltrans0.ltrans.o")
 }
 
-// userName decides by a symbol alone: a local symbol by its file, a global one
-// by whether its name is reserved to the implementation.
+// userName decides by a symbol alone: for a local symbol by its file, for a global one by
+// whether its name is reserved for the implementation.
 func userName(s Symbol) bool {
 	if s.File != "" {
 		return userFile(s.File)

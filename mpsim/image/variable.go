@@ -19,7 +19,7 @@ type variable struct {
 	tls   bool
 }
 
-// variables are all of them, in order of address.
+// variables holds all variables, in order of address.
 type variables struct {
 	fixed, tls []variable
 }
@@ -33,9 +33,9 @@ const (
 	opPushTLSAddr = 0xe0
 )
 
-// addVariable records a variable whose location is a plain address. Variables in
-// registers and on the stack, whose place changes from instruction to instruction, are
-// left out. global says that it is outside functions.
+// addVariable records a variable whose location is a plain address. Variables in registers
+// and on the stack, whose place changes between instructions, are left out. global says
+// that it is outside functions.
 func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	loc, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok || len(loc) == 0 {
@@ -65,15 +65,14 @@ func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	u.vars = append(u.vars, v)
 }
 
-// addThreadLocal finds a thread-local variable by its symbol: the RISC-V
-// psABI has no relocation for a TLS offset in debug information, so compilers
-// leave its location out.
+// addThreadLocal finds a thread-local variable by its symbol. The RISC-V psABI has no
+// relocation for a TLS offset in debug information, so compilers omit its location.
 func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	if len(d.tlsNames) == 0 || e.Val(dwarf.AttrDeclaration) != nil || e.Val(dwarf.AttrConstValue) != nil {
 		return
 	}
 	if e.Val(dwarf.AttrLocation) != nil {
-		return // a list of locations: a local variable
+		return // a list of locations, i.e. a local variable
 	}
 	name, linkage, _ := d.entryName(e.Offset)
 	if linkage != "" {
@@ -81,7 +80,7 @@ func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	}
 	file, _ := u.root.Val(dwarf.AttrName).(string)
 	for _, s := range d.tlsNames[name] {
-		// A static variable of a function has a number after its name.
+		// A static variable of a function has a numeric suffix.
 		if numbered := strings.Contains(s.Name, "."); numbered == global {
 			continue
 		}
@@ -116,8 +115,8 @@ func (d *debugInfo) allVariables(m *Image) *variables {
 	return d.globals
 }
 
-// findVariable returns the variable in the list that covers addr. Variables do not
-// overlap; if damaged information says that they do, the last one counts.
+// findVariable returns the variable in the list that covers addr. Variables do not overlap.
+// If damaged information says that they do, the last one counts.
 func findVariable(list []variable, addr uint64) (variable, bool) {
 	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr }) - 1
 	for ; i >= 0; i-- {
@@ -130,16 +129,16 @@ func findVariable(list []variable, addr uint64) (variable, bool) {
 	return variable{}, false
 }
 
-// ObjectPath names the part of a global variable that addr is in, as the source would
-// write it: account.balance, table[17].hits. It descends to the smallest part, but not
-// into what is internal to the implementation (members whose names begin with two
-// underscores, or one and a capital). An address inside a part gets its offset
-// appended: x+2. Without debug information for the variable it is the symbol and the
-// offset in bytes: table+280. It is "" when addr is in no global variable.
+// ObjectPath names the part of a global variable that contains addr, as the source would
+// write it: account.balance, table[17].hits. It descends to the smallest part, but not into
+// what is internal to the implementation (members whose names begin with two underscores,
+// or one and a capital). For an address inside a part, the offset is appended: x+2. Without
+// debug information for the variable, the result is the symbol and the offset in bytes:
+// table+280. If addr is in no global variable, the result is "".
 func (m *Image) ObjectPath(addr uint64) string { return m.ObjectPathSize(addr, 0) }
 
-// ObjectPathSize is like ObjectPath for an access of size bytes: it descends
-// only as far as the part still holds the whole access.
+// ObjectPathSize is like ObjectPath for an access of size bytes. It descends only as long
+// as the part contains the whole access.
 func (m *Image) ObjectPathSize(addr, size uint64) string {
 	if p := m.debugPath(addr-m.Base, size, false); p != "" {
 		return p
@@ -150,8 +149,8 @@ func (m *Image) ObjectPathSize(addr, size uint64) string {
 	return ""
 }
 
-// TLSPath names the part of a thread-local variable at offset off of the TLS
-// block, by the rules of ObjectPath.
+// TLSPath names the part of a thread-local variable at offset off of the TLS block, by the
+// rules of ObjectPath.
 func (m *Image) TLSPath(off uint64) string {
 	if p := m.debugPath(off, 0, true); p != "" {
 		return p
@@ -169,7 +168,7 @@ func withOffset(name string, off uint64) string {
 	return fmt.Sprintf("%s+%d", name, off)
 }
 
-// debugPath returns the path from the debug information, "" if there is none.
+// debugPath returns the path according to the debug information, or "" if there is none.
 func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
@@ -200,7 +199,7 @@ func (m *Image) debugPath(addr, size uint64, tls bool) (path string) {
 	return path
 }
 
-// typeOfEntry is the type of a variable or member, its own or that of the entry
+// typeOfEntry returns the type of a variable or member: its own, or that of the entry that
 // it defines.
 func (d *debugInfo) typeOfEntry(off dwarf.Offset) dwarf.Offset {
 	r := d.data.Reader()
