@@ -30,6 +30,14 @@ func (x *guardedExtent) same(y *guardedExtent) bool {
 		len(x.Bits) == len(y.Bits) && (len(x.Bits) == 0 || &x.Bits[0] == &y.Bits[0])
 }
 
+// same reports whether the sections touched these extents.
+func (a *alike) same(all []guardedExtent) bool {
+	if len(a.extents) == len(all) && &a.extents[0] == &all[0] { // of one list
+		return true
+	}
+	return slices.EqualFunc(a.extents, all, func(x, y guardedExtent) bool { return x.same(&y) })
+}
+
 // sectionClock is the clock of a strand's last release.
 type sectionClock struct {
 	strand event.StrandID
@@ -61,7 +69,7 @@ func (s *guarded) meets(x *fold.Extent) (some bool, err error) {
 }
 
 // segment orders a strand after the sections of the locks that it holds that conflict
-// with what its present segment touches.
+// with what its present segment touches, which must not be changed any more.
 func (w *wcp) segment(s event.StrandID, all []guardedExtent) error {
 	if len(all) == 0 {
 		return nil
@@ -69,9 +77,9 @@ func (w *wcp) segment(s event.StrandID, all []guardedExtent) error {
 	th := w.strand(s)
 	for _, c := range th.held {
 		l := c.lock
-		if !l.differ && c.alike == nil && (l.alike == nil || slices.EqualFunc(l.alike.extents, all, func(x, y guardedExtent) bool { return x.same(&y) })) {
+		if !l.differ && c.alike == nil && (l.alike == nil || l.alike.same(all)) {
 			if l.alike == nil {
-				l.alike = &alike{extents: slices.Clone(all)}
+				l.alike = &alike{extents: all}
 				if err := w.guarded.touches(all, func(t touch) { l.alike.writes = l.alike.writes || t.write }); err != nil {
 					return err
 				}

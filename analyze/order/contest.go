@@ -45,8 +45,13 @@ type contest struct {
 	several bool   // there has been more than one
 	mutexes mutexUse
 	unit    contestUnit
-	set     granuleSet                        // of the present access
-	relate  func(*layer.Layer) layer.Relation // stands, allocated once
+	// Of lists: which were taken, and which in critical sections. lives counts what
+	// changes what taking one means: strands, and lives of memory.
+	taken    []taken
+	sections []bool
+	lives    uint32
+	set      granuleSet                        // of the present access
+	relate   func(*layer.Layer) layer.Relation // stands, allocated once
 }
 
 // lockUse says when a strand last took a mutex or gave it back: 1 + the place
@@ -250,6 +255,7 @@ func (c *contest) cut(addr, size, at uint64) {
 		in.set(lo>>3&(pageGranules-1), hi>>3&(pageGranules-1))
 		p.cutStates(&in, at, c.oldest)
 		c.set.load(&in)
+		c.lives++
 		if p.Cut(&c.set.Set, at); len(p.Layers) > p.limit {
 			p.thin(c.oldest())
 		}

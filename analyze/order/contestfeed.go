@@ -23,12 +23,53 @@ type compressed interface {
 	StepsWithin(t event.ThreadID, keep func(lo, hi uint64) bool) iter.Seq2[cdr.Step, error]
 }
 
-// footprints tells what the next segment of a thread touches; if visit is nil it
-// only goes on to the one after it.
-type footprints func(visit func(*fold.Extent) error) error
+// footprints is what the segments of a thread touch, one after another.
+type footprints struct {
+	kept  *replay.Footprints
+	lists []replay.Footprint // of the segments to come, if they were kept
+	known bool               // they were
+	sites []bool             // wanted
+	// read is next for a thread of which nothing was kept.
+	read func(visit func(*fold.Extent) error) error
+}
+
+// list is the list of the next segment. known is false if there are no lists; without
+// further segments it is 0.
+func (f *footprints) list() (n replay.Footprint, known bool) {
+	if len(f.lists) > 0 {
+		n = f.lists[0]
+	}
+	return n, f.known
+}
+
+// skip goes on to the segment after the next one.
+func (f *footprints) skip() error {
+	if !f.known {
+		return f.read(nil)
+	}
+	if len(f.lists) > 0 {
+		f.lists = f.lists[1:]
+	}
+	return nil
+}
+
+// next calls visit for the extents of the next segment, and goes on to the one after it.
+func (f *footprints) next(visit func(*fold.Extent) error) (err error) {
+	if !f.known {
+		return f.read(visit)
+	}
+	n, _ := f.list()
+	f.kept.Each(n, func(x *fold.Extent) bool {
+		if f.sites[x.Site] {
+			err = visit(x)
+		}
+		return err == nil
+	})
+	return cmp.Or(err, f.skip())
+}
 
 // feeds are the footprints of all threads. Sites are those wanted.
-func (w *walker) feeds(sites []bool) (all []footprints, stop func()) {
+func (w *walker) feeds(sites []bool) (all []*footprints, stop func()) {
 	var stops []func()
 	for t := range w.survey.Threads {
 		f, stop := w.footprints(event.ThreadID(t), sites)
@@ -53,11 +94,16 @@ func (w *walker) notMuted() []bool {
 // contest walks the run for the granules that matter and for the last uses of
 // mutexes.
 func (w *walker) contest(ctx context.Context) (*contest, error) {
+	options := w.walkOptions()
+	options.NoOrder = !w.survey.Tasks // then the strands are the threads
 	c := &contest{atomic: w.survey.Atomic, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
-		eraser: newEraser(), pages: map[uint64]*contestPage{}, run: w.survey.Walk(w.walkOptions()),
+		eraser: newEraser(), pages: map[uint64]*contestPage{}, run: w.survey.Walk(options),
 		alive: len(w.survey.Roots), several: len(w.survey.Roots) > 1, sites: w.sites,
 		mutexes: mutexUse{holder: map[uint64]event.StrandID{}, broken: map[uint64]bool{}, used: map[uint64]bool{}}}
 	c.relate = c.stands
+	if lists := w.kept.Lists(); lists > 0 {
+		c.taken, c.sections = make([]taken, takenLists), make([]bool, lists)
+	}
 	feeds, stop := w.feeds(w.notMuted())
 	defer stop()
 	err := c.run.Run(ctx, w.src, &replay.Visitor{
@@ -82,22 +128,18 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 	return c, nil
 }
 
-func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func()) {
-	if next := w.kept.Reader(t); next != nil {
-		return func(visit func(*fold.Extent) error) (err error) {
-			if visit == nil {
-				next(nil)
-				return nil
-			}
-			next(func(x *fold.Extent) bool {
-				if sites[x.Site] {
-					err = visit(x)
-				}
-				return err == nil
-			})
-			return err
-		}, func() {}
+// footprints are those of a thread.
+func (w *walker) footprints(t event.ThreadID, sites []bool) (*footprints, func()) {
+	if lists := w.kept.Segments(t); lists != nil {
+		return &footprints{kept: w.kept, lists: lists, known: true, sites: sites}, func() {}
 	}
+	read, stop := w.reader(t, sites)
+	return &footprints{read: read}, stop
+}
+
+// reader tells what the next segment of a thread touches; if visit is nil it only
+// goes on to the one after it.
+func (w *walker) reader(t event.ThreadID, sites []bool) (func(visit func(*fold.Extent) error) error, func()) {
 	src, ok := w.src.(compressed)
 	if !ok {
 		next, stop := iter.Pull2(w.src.Steps(t))
@@ -135,7 +177,7 @@ func (w *walker) footprints(t event.ThreadID, sites []bool) (footprints, func())
 
 // begin makes u the present unit.
 func (c *contest) begin(u *replay.Unit) {
-	s, own := c.hard.Strand(u.Thread), c.run.Order.Strand(u.Thread)
+	s, own := c.hard.Strand(u.Thread), c.own(u.Thread)
 	held := c.held.Of(own)
 	c.unit = contestUnit{thread: u.Thread, strand: s, access: layer.Access{ID: layer.NewStamp(s, c.hard.Epoch(s))},
 		clock: c.hard.Clock(u.Thread), start: u.Start, own: own, mutex: c.eraser.held(held, isMutexLock)}
@@ -144,9 +186,58 @@ func (c *contest) begin(u *replay.Unit) {
 	}
 }
 
-func (c *contest) segment(next footprints, u *replay.Unit) error {
-	begun := false
-	return next(func(x *fold.Extent) error {
+// own is the strand that a thread acts as.
+func (c *contest) own(t event.ThreadID) event.StrandID {
+	if c.run.Order == nil {
+		return t.Strand()
+	}
+	return c.run.Order.Strand(t)
+}
+
+// taken says which unit has taken a list.
+type taken struct {
+	list  replay.Footprint
+	lives uint32
+	id    layer.Stamp
+	own   event.StrandID
+	mutex int32
+	locks [2]int32
+}
+
+// takenLists is how many lists are known to have been taken, a power of two.
+const takenLists = 1 << 13
+
+// again reports whether the present unit takes a list that a unit with the same
+// locks has taken in the same epoch of the hard order: it says nothing new. What others
+// have done since did not come after an epoch that has not ended, so that it has
+// been compared with what the first of the units did. Until the next call with the
+// list, the unit has taken it.
+func (c *contest) again(list replay.Footprint) bool {
+	u := &c.unit
+	now := taken{list: list, lives: c.lives, id: u.access.ID, own: u.own, mutex: u.mutex, locks: u.locks}
+	at := &c.taken[(uint32(list)*0x9e3779b1^uint32(u.own)*0x85ebca6b)>>19%takenLists]
+	if *at == now {
+		return true
+	}
+	*at = now
+	return false
+}
+
+func (c *contest) segment(feed *footprints, u *replay.Unit) error {
+	list, begun := feed.list()
+	if begun {
+		if list == 0 {
+			return feed.skip()
+		}
+		c.begin(u)
+		if c.unit.mutex != 0 {
+			c.sections[list] = true
+		}
+		if c.again(list) {
+			return feed.skip()
+		}
+	}
+	return feed.next(func(x *fold.Extent) error {
 		if !begun {
 			c.begin(u)
 			begun = true
@@ -160,7 +251,7 @@ func (c *contest) segment(next footprints, u *replay.Unit) error {
 // event takes the part of an event that orders it after others in the hard
 // order, and the uses of mutexes.
 func (c *contest) event(ev *format.Event) error {
-	c.strand = c.run.Order.Strand(ev.Thread)
+	c.strand = c.own(ev.Thread)
 	if ev.Kind == event.StrandBegin {
 		c.held.Clear(c.strand)
 	}
@@ -179,8 +270,10 @@ func (c *contest) done(ev *format.Event) error {
 	case event.Create, event.StrandCreate:
 		c.alive++
 		c.several = true
+		c.lives++
 	case event.ThreadEnd, event.StrandEnd:
 		c.alive--
+		c.lives++
 	}
 	if isMutex(ev.Kind) {
 		return nil

@@ -58,7 +58,7 @@ func sameKept(t *testing.T, trace *cdr.Trace, opts race.Options) {
 		t.Fatal(err)
 	}
 	for th := range trace.Threads() {
-		if kept.Reader(event.ThreadID(th)) == nil {
+		if kept.Segments(event.ThreadID(th)) == nil {
 			t.Errorf("nothing was kept of thread %d", th)
 		}
 	}

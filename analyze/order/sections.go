@@ -174,11 +174,17 @@ func (m *mutexUse) take(s event.StrandID, ev *event.Event) {
 // guarded is the memory without races that critical sections touch.
 type guarded struct {
 	pages map[uint64]*granules
-	mixed map[segmentOf]struct{}
+	mixed map[segmentOf]struct{} // of threads without lists
+	lists []guardedList
 	sites []bool // that access it with a mutex
-	feeds []footprints
-	// present are the extents of the present segment that touch it.
-	present []guardedExtent
+	feeds []*footprints
+}
+
+// guardedList is what a list touches of guarded memory.
+type guardedList struct {
+	extents []guardedExtent
+	looked  bool // it is known
+	mixed   bool // segments with it in a critical section are mixed
 }
 
 // segmentOf is a segment of a thread.
@@ -187,37 +193,71 @@ type segmentOf struct {
 	index  uint64 // events of the thread before it
 }
 
-// findMixed walks the run for the mixed segments. What is touched in them is
-// wanted too.
-func (w *walker) findMixed(ctx context.Context, s *guarded) error {
+// findMixed finds the mixed segments. What is touched in them is wanted too.
+func (w *walker) findMixed(ctx context.Context, s *guarded, sections []bool) error {
 	s.mixed, s.sites = map[segmentOf]struct{}{}, make([]bool, len(w.sites))
-	feeds, stop := w.feeds(w.notMuted())
+	s.lists = make([]guardedList, w.kept.Lists())
+	also := map[uint64]*granules{}
+	take := func(extents []guardedExtent, races bool) (mixed bool, err error) {
+		for i := range extents {
+			s.sites[extents[i].Site] = true
+		}
+		if !races || len(extents) == 0 {
+			return false, nil
+		}
+		return true, s.touches(extents, func(t touch) { addGranule(also, t.granule) })
+	}
+	sites := w.notMuted()
+	feeds, stop := w.feeds(sites)
 	defer stop()
+	for n, in := range sections {
+		if !in {
+			continue
+		}
+		f := footprints{kept: w.kept, lists: []replay.Footprint{replay.Footprint(n)}, known: true, sites: sites}
+		extents, races, err := w.guardedBy(&f)
+		if err != nil {
+			return err
+		}
+		l := &s.lists[n]
+		l.extents, l.looked = extents, true
+		if l.mixed, err = take(extents, races); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(feeds, func(f *footprints) bool { return !f.known }) {
+		err := w.walkMixed(ctx, feeds, func(f *footprints, at segmentOf) error {
+			extents, races, err := w.guardedBy(f)
+			if err != nil {
+				return err
+			}
+			mixed, err := take(extents, races)
+			if mixed {
+				s.mixed[at] = struct{}{}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	w.wanted.look(also)
+	return nil
+}
+
+// walkMixed walks the run and calls visit for the segments in critical sections of
+// threads without lists.
+func (w *walker) walkMixed(ctx context.Context, feeds []*footprints, visit func(*footprints, segmentOf) error) error {
 	run := w.survey.Walk(w.walkOptions())
 	var held replay.Held[event.StrandID]
 	var strand event.StrandID
-	also := map[uint64]*granules{}
-	err := run.Run(ctx, w.src, &replay.Visitor{
+	return run.Run(ctx, w.src, &replay.Visitor{
 		Segment: func(u *replay.Unit) error {
-			if mine := held.Of(run.Order.Strand(u.Thread)); !slices.ContainsFunc(mine, func(l replay.Lock) bool { return !l.RW }) {
-				return feeds[u.Thread](nil)
+			f, mine := feeds[u.Thread], held.Of(run.Order.Strand(u.Thread))
+			if f.known || !slices.ContainsFunc(mine, func(l replay.Lock) bool { return !l.RW }) {
+				return f.skip()
 			}
-			races := false
-			s.present = s.present[:0]
-			err := feeds[u.Thread](func(x *fold.Extent) error {
-				err := eachBlock(x, func(addr, size uint64) { races = races || w.wanted.meets(addr, addr+size) })
-				some, err2 := s.meets(x)
-				if some {
-					s.sites[x.Site] = true
-					s.present = append(s.present, guardedExtent{Extent: *x})
-				}
-				return cmp.Or(err, err2)
-			})
-			if err == nil && races && len(s.present) > 0 {
-				s.mixed[segmentOf{u.Thread, run.Index[u.Thread]}] = struct{}{}
-				err = s.touches(s.present, func(t touch) { addGranule(also, t.granule) })
-			}
-			return err
+			return visit(f, segmentOf{u.Thread, run.Index[u.Thread]})
 		},
 		Event: func(ev *format.Event) error {
 			strand = run.Order.Strand(ev.Thread)
@@ -228,8 +268,20 @@ func (w *walker) findMixed(ctx context.Context, s *guarded) error {
 		},
 		Done: func(ev *format.Event) error { held.Apply(strand, &ev.Event); return nil },
 	})
-	w.wanted.look(also)
-	return err
+}
+
+// guardedBy returns the extents of the next segment that touch guarded memory, and
+// whether it touches memory with a race.
+func (w *walker) guardedBy(f *footprints) (all []guardedExtent, races bool, err error) {
+	err = f.next(func(x *fold.Extent) error {
+		err := eachBlock(x, func(addr, size uint64) { races = races || w.wanted.meets(addr, addr+size) })
+		some, err2 := w.guarded.meets(x)
+		if some {
+			all = append(all, guardedExtent{*x, w.sites[x.Site].place.Op.Writes()})
+		}
+		return cmp.Or(err, err2)
+	})
+	return all, races, err
 }
 
 func addGranule(to map[uint64]*granules, g uint64) {
@@ -281,25 +333,28 @@ func (w *walker) section(u *replay.Unit) error {
 	if s == nil || u.Part > 0 {
 		return nil
 	}
-	strand := w.run.Order.Strand(u.Thread)
-	if _, mixed := s.mixed[segmentOf{u.Thread, w.run.Index[u.Thread]}]; mixed || len(w.wcp.strand(strand).held) == 0 {
-		return s.feeds[u.Thread](nil)
+	f, strand := s.feeds[u.Thread], w.run.Order.Strand(u.Thread)
+	list, known := f.list()
+	if len(w.wcp.strand(strand).held) == 0 || known && list == 0 || w.inMixed(u.Thread) {
+		return f.skip()
 	}
-	s.present = s.present[:0]
-	err := s.feeds[u.Thread](func(x *fold.Extent) error {
-		some, err := s.meets(x)
-		if some {
-			s.present = append(s.present, guardedExtent{*x, w.sites[x.Site].place.Op.Writes()})
-		}
-		return err
-	})
-	return cmp.Or(err, w.wcp.segment(strand, s.present))
+	if known && s.lists[list].looked {
+		return cmp.Or(f.skip(), w.wcp.segment(strand, s.lists[list].extents))
+	}
+	extents, _, err := w.guardedBy(f)
+	if known {
+		s.lists[list].extents, s.lists[list].looked = extents, true
+	}
+	return cmp.Or(err, w.wcp.segment(strand, extents))
 }
 
 // inMixed reports whether the present segment of a thread is mixed.
 func (w *walker) inMixed(t event.ThreadID) bool {
 	if w.guarded == nil {
 		return false
+	}
+	if list, known := w.guarded.feeds[t].list(); known {
+		return w.guarded.lists[list].mixed
 	}
 	_, mixed := w.guarded.mixed[segmentOf{t, w.run.Index[t]}]
 	return mixed

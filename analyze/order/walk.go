@@ -96,7 +96,7 @@ func (w *walker) choose(ctx context.Context) (map[uint64][]lockUse, error) {
 		w.wanted.look(s.pages)
 		w.guarded = nil
 	default:
-		if err := w.findMixed(ctx, s); err != nil {
+		if err := w.findMixed(ctx, s, c.sections); err != nil {
 			return nil, err
 		}
 	}

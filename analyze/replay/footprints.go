@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/binary"
+	"hash/maphash"
 
 	"hindsight/cdr"
 	"hindsight/cdr/fold"
@@ -10,39 +12,49 @@ import (
 )
 
 // Footprints keeps the extents of segments, in few bytes each, so that several walks
-// over a run compute them once. The zero value keeps nothing yet.
+// over a run compute them once. Segments with the same extents share a list, because
+// critical sections of a mutex mostly touch the same memory. The zero value keeps
+// nothing yet.
 //
-// A segment is the number of its bytes, and then its extents. An extent is its site
-// and form, the difference of its base from that of the segment's previous extent,
-// and what the form says.
+// A list is its extents, one after another. An extent is its site and form, the
+// difference of its base from that of the previous extent, and what the form says.
 type Footprints struct {
 	threads []footprintLog
-	bytes   int // of all threads
+	bytes   []byte   // of all lists
+	ends    []uint32 // where each list ends in bytes
+	table   []uint32 // of lists, by hash; 0: free
+	seed    maphash.Seed
+	bits    [][]uint64         // of the extents that have some
+	numbers map[*uint64]uint32 // of bits, by the first word
+	size    int                // of everything
 }
 
-// footprintLog is the extents of the segments of a thread.
+// Footprint is the number of a list. Segments without extents have number 0.
+type Footprint uint32
+
+// footprintLog is the lists of the segments of a thread.
 type footprintLog struct {
-	bytes    []byte
-	bits     [][]uint64 // of the extents that have some
+	lists    []Footprint
 	begun    bool
 	complete bool // all segments are in it
 }
 
-// maxFootprints bounds the bytes of all logs together.
+// maxFootprints bounds what is kept, in bytes.
 const maxFootprints = 64 << 20
 
 // The forms of an extent.
 const (
 	oneBlock  = iota // length
 	blocks           // length, stride, count
-	bitBlocks        // the same, number of its bits in the log
+	bitBlocks        // the same, number of its bits
 	forms
 )
 
 // Keeping is a trace as a source. The first walk over the segments of a thread, if it
 // asks for the extents of each, puts these into k.
 func Keeping(t *cdr.Trace, k *Footprints) Source {
-	k.threads = make([]footprintLog, len(t.Threads()))
+	*k = Footprints{threads: make([]footprintLog, len(t.Threads())), ends: make([]uint32, 1), table: make([]uint32, 1<<8),
+		seed: maphash.MakeSeed(), numbers: map[*uint64]uint32{}}
 	return keeping{trace{t}, k}
 }
 
@@ -119,10 +131,19 @@ func (s *keptSegment) put(x *fold.Extent) {
 		s.present = binary.AppendUvarint(s.present, x.Count)
 	}
 	if form == bitBlocks {
-		s.present = binary.AppendUvarint(s.present, uint64(len(s.log.bits)))
-		s.log.bits = append(s.log.bits, x.Bits)
+		s.present = binary.AppendUvarint(s.present, s.kept.bitsOf(x.Bits))
 	}
 	s.last = x.Base
+}
+
+// bitsOf is the number of the bits of an extent, which are not empty.
+func (k *Footprints) bitsOf(bits []uint64) uint64 {
+	n, ok := k.numbers[&bits[0]]
+	if !ok || len(k.bits[n]) != len(bits) {
+		n = uint32(len(k.bits))
+		k.bits, k.numbers[&bits[0]] = append(k.bits, bits), n
+	}
+	return uint64(n)
 }
 
 // finish ends the present segment.
@@ -130,64 +151,102 @@ func (s *keptSegment) finish() {
 	if !s.begun || s.failed {
 		return
 	}
-	before := len(s.log.bytes)
-	s.log.bytes = binary.AppendUvarint(s.log.bytes, uint64(len(s.present)))
-	s.log.bytes = append(s.log.bytes, s.present...)
+	s.log.lists = append(s.log.lists, s.kept.list(s.present))
 	s.present, s.last = s.present[:0], 0
-	if s.kept.bytes += len(s.log.bytes) - before; !s.asked || s.kept.bytes > maxFootprints {
+	if s.kept.size += 4; !s.asked || s.kept.size > maxFootprints {
 		s.drop()
 	}
 }
 
-// drop keeps nothing of the thread.
+// drop keeps nothing of the thread. Its lists remain.
 func (s *keptSegment) drop() {
-	s.kept.bytes -= len(s.log.bytes)
-	s.log.bytes, s.log.bits, s.failed = nil, nil, true
+	s.kept.size -= 4 * len(s.log.lists)
+	s.log.lists, s.failed = nil, true
 }
 
-// Reader returns a function that calls visit for the extents of the next segment of a
-// thread, until it reports false; a nil visit only goes on to the segment after it.
-// It returns nil if the extents of the thread were not kept. An extent is valid until
-// visit returns.
-func (k *Footprints) Reader(th event.ThreadID) func(visit func(*fold.Extent) bool) {
+// list returns the list with those bytes.
+func (k *Footprints) list(b []byte) Footprint {
+	if len(b) == 0 {
+		return 0
+	}
+	slot := k.slot(b)
+	if n := k.table[slot]; n != 0 {
+		return Footprint(n)
+	}
+	n := uint32(len(k.ends))
+	k.bytes, k.table[slot] = append(k.bytes, b...), n
+	k.ends = append(k.ends, uint32(len(k.bytes)))
+	k.size += len(b) + 12
+	if 2*len(k.ends) > len(k.table) {
+		k.table = make([]uint32, 2*len(k.table))
+		for n := 1; n < len(k.ends); n++ {
+			k.table[k.slot(k.of(Footprint(n)))] = uint32(n)
+		}
+	}
+	return Footprint(n)
+}
+
+// slot is the place in the table of the list with those bytes, or the free one for it.
+func (k *Footprints) slot(b []byte) uint64 {
+	mask := uint64(len(k.table) - 1)
+	i := maphash.Bytes(k.seed, b) & mask
+	for ; k.table[i] != 0 && !bytes.Equal(k.of(Footprint(k.table[i])), b); i = (i + 1) & mask {
+	}
+	return i
+}
+
+// of is the bytes of a list.
+func (k *Footprints) of(n Footprint) []byte {
+	if n == 0 {
+		return nil
+	}
+	return k.bytes[k.ends[n-1]:k.ends[n]]
+}
+
+// Lists is how many lists there are; their numbers are below it.
+func (k *Footprints) Lists() int {
+	if k == nil {
+		return 0
+	}
+	return len(k.ends)
+}
+
+// Segments returns the lists of the segments of a thread, in order, or nil if they
+// were not kept.
+func (k *Footprints) Segments(th event.ThreadID) []Footprint {
 	if k == nil || int(th) >= len(k.threads) || !k.threads[th].complete {
 		return nil
 	}
-	rest, bits := k.threads[th].bytes, k.threads[th].bits
+	return k.threads[th].lists
+}
+
+// Each calls visit for the extents of a list, until it reports false. An extent is
+// valid until visit returns.
+func (k *Footprints) Each(n Footprint, visit func(*fold.Extent) bool) {
+	b := k.of(n)
+	number := func() uint64 {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return v
+	}
+	signed := func() uint64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return uint64(v)
+	}
 	x := new(fold.Extent)
-	return func(visit func(*fold.Extent) bool) {
-		if len(rest) == 0 {
+	for base := uint64(0); len(b) > 0; {
+		head := number()
+		base += signed()
+		*x = fold.Extent{Site: format.SiteID(head / forms), Base: base, Len: number(), Count: 1}
+		if head%forms != oneBlock {
+			x.Stride, x.Count = signed(), number()
+		}
+		if head%forms == bitBlocks {
+			x.Bits = k.bits[number()]
+		}
+		if !visit(x) {
 			return
-		}
-		size, n := binary.Uvarint(rest)
-		b := rest[n : n+int(size)]
-		rest = rest[n+int(size):]
-		if visit == nil {
-			return
-		}
-		number := func() uint64 {
-			v, n := binary.Uvarint(b)
-			b = b[n:]
-			return v
-		}
-		signed := func() uint64 {
-			v, n := binary.Varint(b)
-			b = b[n:]
-			return uint64(v)
-		}
-		for base := uint64(0); len(b) > 0; {
-			head := number()
-			base += signed()
-			*x = fold.Extent{Site: format.SiteID(head / forms), Base: base, Len: number(), Count: 1}
-			if head%forms != oneBlock {
-				x.Stride, x.Count = signed(), number()
-			}
-			if head%forms == bitBlocks {
-				x.Bits = bits[number()]
-			}
-			if !visit(x) {
-				return
-			}
 		}
 	}
 }
