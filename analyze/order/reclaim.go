@@ -92,7 +92,7 @@ func (w *wcp) reclaim(l *wcpLock, obj uint64, s event.StrandID, now uint64) {
 		delete(w.locks, obj)
 		return
 	}
-	if log := l.logs[s]; len(log.closed) >= log.limit {
+	if log := l.log(s); len(log.closed) >= log.limit {
 		floor := uint64(math.MaxUint64)
 		least := func(s2 event.StrandID) {
 			if s2 != s {

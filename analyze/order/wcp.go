@@ -67,24 +67,25 @@ type touch struct {
 }
 
 type wcpLock struct {
-	version int                            // counts releases
-	before  vector                         // P of the last release
-	alike   *alike                         // what all its sections touched; nil: nothing, or they differ
-	differ  bool                           // they do: it has cells
-	blocks  map[uint64]*lockBlock          // by number of the first granule / blockGranules
-	number  uint64                         // of recent
-	recent  *lockBlock                     // looked up last, or nil
-	size    int                            // of what was touched in all cells
-	limit   int                            // of size, before something is forgotten
-	logs    map[event.StrandID]*sectionLog // of each strand
+	version int                   // counts releases
+	before  vector                // P of the last release
+	alike   *alike                // what all its sections touched; nil: nothing, or they differ
+	differ  bool                  // they do: it has cells
+	blocks  map[uint64]*lockBlock // by number of the first granule / blockGranules
+	number  uint64                // of recent
+	recent  *lockBlock            // looked up last, or nil
+	size    int                   // of what was touched in all cells
+	limit   int                   // of size, before something is forgotten
+	logs    []*sectionLog         // of each strand that has released it
 }
 
 // sectionLog is the critical sections of a strand that have ended.
 type sectionLog struct {
+	strand event.StrandID
 	closed []closed
-	base   int                    // number of the first
-	passed map[event.StrandID]int // by how many of them each other strand is known to be after
-	limit  int                    // of closed, before some are forgotten
+	base   int   // number of the first
+	passed []int // by strand, how many of them it is known to be after
+	limit  int   // of closed, before some are forgotten
 }
 
 // blockGranules is how many neighbouring granules have their cells together: a
@@ -163,7 +164,7 @@ func (w *wcp) ordered(s, u event.StrandID, n uint64) bool {
 func (w *wcp) lock(obj uint64) *wcpLock {
 	l := w.locks[obj]
 	if l == nil {
-		l = &wcpLock{blocks: map[uint64]*lockBlock{}, logs: map[event.StrandID]*sectionLog{}}
+		l = &wcpLock{blocks: map[uint64]*lockBlock{}}
 		w.locks[obj] = l
 	}
 	return l
@@ -241,12 +242,8 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 		w.spare = c.touched[:0]
 	}
 	c.touched = nil // cells still have c
-	l.before = th.before.clone()
-	log := l.logs[s]
-	if log == nil {
-		log = &sectionLog{passed: map[event.StrandID]int{}, limit: minLog}
-		l.logs[s] = log
-	}
+	l.before = append(l.before[:0], th.before...)
+	log := l.log(s)
 	log.closed = append(log.closed, closed{c.acquire, release})
 	if w.entries++; w.entries > maxLog {
 		return fmt.Errorf("%w: more than %d critical sections in no weak order", race.ErrLimit, maxLog)
@@ -255,19 +252,38 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 	return nil
 }
 
+// log is that of the critical sections of a strand.
+func (l *wcpLock) log(s event.StrandID) *sectionLog {
+	for _, log := range l.logs {
+		if log.strand == s {
+			return log
+		}
+	}
+	log := &sectionLog{strand: s, limit: minLog}
+	l.logs = append(l.logs, log)
+	return log
+}
+
 // behind orders the strand, which is about to release, after the releases of
 // the sections whose acquires precede it. It says whether there were any new
 // ones. (The paper has a queue for each pair of threads, of which the front is
 // the only candidate; that is not so with hard edges.)
 func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 	th := w.strand(s)
-	for u, log := range l.logs {
-		if u == s {
+	for _, log := range l.logs {
+		u := log.strand
+		if u == s || len(log.closed) == 0 {
 			continue
 		}
 		known := max(th.before.at(u), th.hard.at(u))
+		if log.closed[0].acquire > known {
+			continue
+		}
 		n := sort.Search(len(log.closed), func(i int) bool { return log.closed[i].acquire > known })
-		if n > 0 && log.base+n > log.passed[s] {
+		for len(log.passed) <= int(s) {
+			log.passed = append(log.passed, 0)
+		}
+		if log.base+n > log.passed[s] {
 			th.before.join(log.closed[n-1].release) // which is after those before it
 			log.passed[s], some = log.base+n, true
 		}
